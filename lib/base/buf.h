@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_BASE_BUF_H
+#define PROFC_BASE_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A growing run of bytes. Zero-initialised is empty and ready. */
+struct buf {
+	uint8_t *bytes; /* owned */
+	size_t nr_bytes;
+	size_t cap;
+};
+
+void buf_release(struct buf *buf); /* frees; ready for use again */
+void buf_clear(struct buf *buf);   /* empties, keeps the room */
+void buf_append(struct buf *buf, const void *bytes, size_t nr_bytes);
+void buf_append_str(struct buf *buf, const char *text); /* without its NUL */
+void buf_append_byte(struct buf *buf, uint8_t byte);
+void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Room for nr_bytes more, counted as content; returns where they start. */
+uint8_t *buf_extend(struct buf *buf, size_t nr_bytes);
+/* The content as a C string: a NUL is kept behind it, not counted. Valid until the next change. */
+const char *buf_str(struct buf *buf);
+
+/* Numbers as files hold them: little endian, ULEB128, and zigzag ULEB128 for signed ones. */
+void buf_append_u32(struct buf *buf, uint32_t value);
+void buf_append_u64(struct buf *buf, uint64_t value);
+void buf_append_uleb(struct buf *buf, uint64_t value);
+void buf_append_sleb_zigzag(struct buf *buf, int64_t value);
+
+/*
+ * A bounded reader. Reading past the end sets `failed`, returns 0 and stays
+ * failed, so that a decoder may read a whole record and check once.
+ */
+struct cursor {
+	const uint8_t *at; /* borrowed */
+	const uint8_t *end;
+	bool failed;
+};
+
+struct cursor cursor_over(const void *bytes, size_t nr_bytes);
+size_t cursor_left(const struct cursor *cursor);
+uint8_t cursor_byte(struct cursor *cursor);
+uint32_t cursor_u32(struct cursor *cursor);
+uint64_t cursor_u64(struct cursor *cursor);
+uint64_t cursor_uleb(struct cursor *cursor); /* over 64 bits: failed */
+int64_t cursor_sleb_zigzag(struct cursor *cursor);
+/* The next nr_bytes in place, or NULL and failed. */
+const uint8_t *cursor_bytes(struct cursor *cursor, uint64_t nr_bytes);
+
+#endif

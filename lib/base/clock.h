@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_BASE_CLOCK_H
+#define PROFC_BASE_CLOCK_H
+
+#include <stdint.h>
+
+#define NS_PER_SEC UINT64_C(1000000000)
+#define NS_PER_MS  UINT64_C(1000000)
+#define NS_PER_US  UINT64_C(1000)
+
+/* CLOCK_MONOTONIC: the one time line of a recording; never jumps, stands still in suspend. */
+uint64_t clock_monotonic_ns(void);
+
+/* CLOCK_REALTIME: for "recorded on" only. */
+uint64_t clock_realtime_ns(void);
+
+/* CPU time of the calling thread: what profc itself costs. */
+uint64_t clock_thread_cpu_ns(void);
+
+#endif

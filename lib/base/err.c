@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int err_set(struct err *err, enum err_code code, const char *format, ...)
+{
+	va_list args;
+
+	if (!err)
+		return code;
+	err->code = code;
+	err->sys_errno = 0;
+	err->hint[0] = '\0';
+	va_start(args, format);
+	vsnprintf(err->what, sizeof(err->what), format, args);
+	va_end(args);
+	return code;
+}
+
+int err_sys(struct err *err, const char *format, ...)
+{
+	int saved = errno;
+	char reason[128] = "";
+	size_t used;
+	va_list args;
+
+	if (!err)
+		return ERR_SYS;
+	err->code = ERR_SYS;
+	err->sys_errno = saved;
+	err->hint[0] = '\0';
+	va_start(args, format);
+	vsnprintf(err->what, sizeof(err->what), format, args);
+	va_end(args);
+	used = strlen(err->what);
+	/* The GNU strerror_r() may return a static text and leave the buffer alone. */
+	snprintf(err->what + used, sizeof(err->what) - used, ": %s",
+		 strerror_r(saved, reason, sizeof(reason)));
+	errno = saved;
+	return ERR_SYS;
+}
+
+void err_hint(struct err *err, const char *format, ...)
+{
+	va_list args;
+
+	if (!err)
+		return;
+	va_start(args, format);
+	vsnprintf(err->hint, sizeof(err->hint), format, args);
+	va_end(args);
+}
+
+void err_prefix(struct err *err, const char *format, ...)
+{
+	char before[sizeof(err->what)];
+	char after[sizeof(err->what)];
+	va_list args;
+
+	if (!err)
+		return;
+	va_start(args, format);
+	vsnprintf(before, sizeof(before), format, args);
+	va_end(args);
+	memcpy(after, err->what, sizeof(after));
+	snprintf(err->what, sizeof(err->what), "%.200s: %.270s", before, after);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_BASE_ESCAPE_H
+#define PROFC_BASE_ESCAPE_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+
+/*
+ * Text that came from a target (names, paths, arguments) is hostile until
+ * escaped. For a terminal: C0 and DEL as \n, \t or \xNN, C1 controls, bidi
+ * overrides and invalid UTF-8 as \xNN of their bytes; valid UTF-8 passes.
+ */
+void escape_terminal(struct buf *out, const char *text);
+
+/*
+ * The number of terminal columns that valid, escaped text takes: 0 for
+ * combining marks, 2 for wide East Asian characters, else 1 a code point.
+ */
+size_t text_columns(const char *text);
+
+/* Inside a JSON string: quotes, backslash, controls, U+2028/9 and `<` escaped; invalid UTF-8
+ * bytes become U+FFFD. Safe inside <script>. */
+void escape_json(struct buf *out, const char *text);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_BASE_INDEX_SET_H
+#define PROFC_BASE_INDEX_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The hash table of profc: it finds the index of an element that lives in
+ * somebody's array. The owner keeps the elements and says what equality means;
+ * the set holds (hash, index) pairs only, open addressing, at most 3/4 full.
+ * Zero-initialised is empty. Nothing is ever removed but by release.
+ */
+struct index_set {
+	struct index_slot *slots; /* owned */
+	size_t cap;		  /* a power of two, or 0 */
+	size_t nr;
+};
+
+#define INDEX_NONE UINT32_MAX
+
+/* Does the element at index equal the key? `owner` is whoever holds the elements. */
+typedef bool (*index_equal_fn)(const void *owner, uint32_t index, const void *key);
+
+void index_set_release(struct index_set *set);
+/* The index of the element equal to key, or INDEX_NONE. */
+uint32_t index_set_find(const struct index_set *set, uint64_t hash, index_equal_fn equal,
+			const void *owner, const void *key);
+/* Add an index whose element is known not to be in the set. */
+void index_set_add(struct index_set *set, uint64_t hash, uint32_t index);
+
+uint64_t hash_u64(uint64_t value);
+uint64_t hash_mix(uint64_t hash, uint64_t value);
+uint64_t hash_bytes(const void *bytes, size_t nr_bytes);
+
+#endif

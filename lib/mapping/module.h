@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_MAPPING_MODULE_H
+#define PROFC_MAPPING_MODULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Modules: the distinct pieces of code that were seen in any address space of a
+ * recording. A file is one module however many processes map it. Ids are dense
+ * and count up from 0; module 0 is always [unknown].
+ */
+
+struct module_id {
+	uint32_t v;
+};
+
+#define MODULE_UNKNOWN ((struct module_id){0})
+
+enum module_kind {
+	MODULE_KIND_UNKNOWN,  /* outside every known mapping; addresses are absolute */
+	MODULE_KIND_FILE,     /* an ELF file, memfd and deleted ones included */
+	MODULE_KIND_VDSO,     /* the kernel's shared object; addresses relative to its ELF image */
+	MODULE_KIND_VSYSCALL, /* the fixed legacy page; absolute */
+	MODULE_KIND_JIT,      /* anonymous executable memory of one process; absolute */
+	MODULE_KIND_ELIDED,   /* not code: its "address" is how many frames were left out there */
+};
+
+#define BUILD_ID_MAX_BYTES 64
+
+struct module {
+	enum module_kind kind;
+	pid_t owner_pid; /* JIT: whose memory; else 0 */
+	char *path;	 /* as the target sees it, without " (deleted)"; pseudo ones in brackets */
+	bool deleted;	 /* the path no longer named this file when it was mapped */
+	uint64_t dev, inode, file_bytes;
+	uint8_t build_id[BUILD_ID_MAX_BYTES];
+	size_t nr_build_id_bytes; /* 0: none */
+	int fd; /* open on the file through the target's own eyes, owned by the table; -1: none */
+};
+
+/* A place in code, independent of where it was mapped: the key of everything symbolic. */
+struct code_address {
+	struct module_id module;
+	uint64_t address; /* ELF virtual address; absolute in kinds without an image */
+};
+
+struct module_table;
+
+struct module_table *module_table_new(void);
+void module_table_free(struct module_table *table); /* closes the descriptors */
+uint32_t module_table_nr(const struct module_table *table);
+const struct module *module_table_get(const struct module_table *table, struct module_id id);
+
+/*
+ * The id of the module equal to `wanted`: same kind, owner, path, device, inode,
+ * size and build-id. A new one is copied in; `wanted->fd` then belongs to the
+ * table, and is closed if the module was known already.
+ */
+struct module_id module_table_intern(struct module_table *table, const struct module *wanted);
+
+/* The last component of the path, or the whole of a pseudo name. Borrowed. */
+const char *module_short_name(const struct module *module);
+
+#endif

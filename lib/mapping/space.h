@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_MAPPING_SPACE_H
+#define PROFC_MAPPING_SPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "mapping/module.h"
+
+struct elf_image;
+struct err;
+
+/*
+ * An address space: which module is where, in one process between two execs.
+ * Updated from the text of /proc/PID/maps; each update that changes anything
+ * raises the generation. A mapping that was replaced stays known under its old
+ * generation for walks over older snapshots.
+ */
+struct space;
+
+struct mapping {
+	uint64_t start, end; /* [start, end) in the target */
+	uint64_t file_offset;
+	uint64_t bias; /* target address = ELF virtual address + bias; 0 where absolute */
+	struct module_id module;
+	bool executable, readable, writable;
+	bool is_stack;	     /* the kernel calls it [stack] */
+	uint32_t generation; /* of the space when this mapping was first seen */
+};
+
+/* `modules` is borrowed and must outlive the space. `pid` is where files are reached through. */
+struct space *space_new(struct module_table *modules, pid_t pid);
+void space_free(struct space *space);
+pid_t space_pid(const struct space *space);
+
+/*
+ * Take in the text of a maps file. New executable file mappings are opened
+ * through the target (map_files, then root + path, with device and inode
+ * compared) so that build-id and load bias are the mapped file's own. A file
+ * that cannot be opened is still a module, with the reason kept for `profc
+ * info`. Returns 0, or negative when the text is no maps text at all.
+ */
+int space_update(struct space *space, const char *maps_text, size_t nr_bytes, struct err *err);
+/* Read /proc/PID/maps (any live thread's id serves) and update. ERR_GONE when the process is. */
+int space_refresh(struct space *space, struct err *err);
+/* fork: a child starts with its parent's mappings. Caller owns the copy. */
+struct space *space_fork(const struct space *space, pid_t pid);
+
+uint32_t space_generation(const struct space *space);
+/* The mapping that holds address now, or NULL. Borrowed until the next update. */
+const struct mapping *space_find(const struct space *space, uint64_t address);
+size_t space_nr_mappings(const struct space *space);
+const struct mapping *space_mapping_at(const struct space *space, size_t index);
+
+/*
+ * Where an address of the target lies in its module: the module and the ELF
+ * virtual address (absolute for kinds without an image; MODULE_UNKNOWN outside).
+ */
+struct code_address space_locate(const struct space *space, uint64_t address);
+
+/* The module's ELF file or vdso image, opened once and shared by all spaces; NULL if unreadable. */
+struct elf_image *space_image(struct space *space, const struct mapping *mapping);
+
+#endif

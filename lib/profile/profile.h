@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROFILE_PROFILE_H
+#define PROFC_PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/strtab.h"
+#include "mapping/module.h"
+#include "profile/symbol_source.h"
+#include "stack/stack.h"
+#include "stack/stack_end.h"
+
+/*
+ * The in-memory profile: what a recording fills and what every view reads.
+ * Tables of plain rows, ids are indexes, texts are str_ids of profile.strings.
+ * Rows are only ever appended; the fields said so are updated in place. The
+ * struct is open because its readers are loops over tables; functions exist
+ * where an invariant has to be kept.
+ */
+
+struct process_id {
+	uint32_t v;
+};
+
+struct thread_id {
+	uint32_t v;
+};
+
+struct function_id {
+	uint32_t v;
+};
+
+#define PROCESS_NONE UINT32_MAX
+
+/* The quantities each sample carries. wall = cpu + runq + blocked. */
+enum metric {
+	METRIC_CPU,
+	METRIC_WALL,
+	METRIC_RUNQ,
+	METRIC_BLOCKED,
+	METRIC_SAMPLES,
+};
+
+bool metric_parse(const char *text, enum metric *metric);
+const char *metric_name(enum metric metric); /* "cpu", "wall", … */
+const char *metric_unit(enum metric metric); /* "ns", or "samples" */
+
+/* One process between two execs: an exec ends one row and starts another with the same pid. */
+struct profile_process {
+	pid_t pid;
+	uint32_t parent;       /* index of the forking or exec'ing process row, or PROCESS_NONE */
+	struct str_id name;    /* comm; updated when it changes */
+	struct str_id exe;     /* path as the target sees it */
+	struct str_id command; /* arguments joined by spaces; may be empty */
+	uint64_t start_ns, end_ns; /* of the recording's clock; end 0 while it lives */
+};
+
+struct profile_thread {
+	uint32_t process;
+	pid_t tid;
+	struct str_id name; /* comm of the thread; updated when it changes */
+	uint64_t start_ns, end_ns;
+};
+
+/* A distinct code address: where a frame stands, already moved into the call instruction. */
+struct frame {
+	struct code_address where;
+};
+
+/* A source function. `name` is demangled; `linkage_name` as in the object file, may be empty. */
+struct function {
+	struct str_id name, linkage_name;
+	struct str_id file; /* empty when unknown */
+	uint32_t line;	    /* of its definition, 0 when unknown */
+};
+
+/*
+ * One level of an inline chain: the function and the line inside it (the line of
+ * the call for all but the innermost level). line 0: unknown. `file` is the
+ * file of that line, which may differ from the function's own.
+ */
+struct location {
+	struct function_id function;
+	struct str_id file;
+	uint32_t line;
+};
+
+/* The chain of a frame, innermost first: locations[first] … locations[first + nr - 1]. nr 0: not
+ * resolved, shown as [module+0xaddress]. */
+struct frame_symbols {
+	uint32_t first, nr;
+};
+
+struct module_symbols {
+	enum symbol_source source;
+	struct str_id debug_path; /* the separate file, or empty */
+	struct str_id problem;	  /* why there is no better source, for a user to read; or empty */
+	/*
+	 * The mapped file is not the one that was resolved (other build-id). Its
+	 * frames keep no names.
+	 */
+	bool mismatched;
+};
+
+/* How a sample came about. Numbers are part of the file format: append only. */
+enum sample_kind {
+	SAMPLE_RUNNING = 0,	 /* the thread was seen on a CPU or runnable */
+	SAMPLE_BLOCKED = 1,	 /* seen off the CPU */
+	SAMPLE_UNATTRIBUTED = 2, /* time that no look at the thread can place: stack is empty */
+	SAMPLE_KIND_COUNT,
+};
+
+/*
+ * One observation, or several equal ones in a row: the weights cover the time
+ * since this thread's previous sample, up to time_ns.
+ */
+struct sample {
+	uint64_t time_ns; /* since the recording began */
+	uint64_t cpu_ns, runq_ns, blocked_ns;
+	struct thread_id thread;
+	struct stack_id stack;
+	uint32_t nr;	    /* how many observations this stands for; 0 when unattributed */
+	int16_t syscall_nr; /* where it was blocked, or -1 */
+	uint8_t kind;	    /* enum sample_kind */
+	uint8_t end;	    /* enum stack_end */
+};
+
+uint64_t sample_weight(const struct sample *sample, enum metric metric);
+
+/* What was lost or done to the target: counters by name, so that old readers show new ones. */
+struct profile_counter {
+	struct str_id
+		name; /* "late_ticks", "stops", "hold_ns_median", …: see lib/sampler/sampler.h */
+	uint64_t value;
+};
+
+/* Facts of the whole recording. */
+struct profile_meta {
+	struct str_id version;	/* of the profc that wrote it */
+	struct str_id *command; /* argv of record, or of the first process attached to */
+	size_t nr_command, cap_command;
+	struct str_id hostname, kernel, cpu_model, arch, unwinder;
+	uint32_t nr_cpus, frequency_hz;
+	uint64_t start_realtime_ns; /* since the epoch */
+	uint64_t duration_ns;
+	uint32_t max_overhead_ppm;
+	bool attached;	     /* else spawned */
+	bool complete;	     /* the recording ended in order; false after salvage */
+	int32_t exit_status; /* wait status of the command; -1 unknown */
+};
+
+/* A user's mark in time (`--control`: mark TEXT). */
+struct profile_mark {
+	uint64_t time_ns;
+	struct str_id text;
+};
+
+struct profile {
+	struct profile_meta meta;
+	struct strtab *strings; /* owned, as everything here */
+	struct module_table *modules;
+	struct stack_trie *stacks;
+	struct profile_process *processes;
+	size_t nr_processes, cap_processes;
+	struct profile_thread *threads;
+	size_t nr_threads, cap_threads;
+	struct frame *frames; /* distinct; by frame_id */
+	size_t nr_frames, cap_frames;
+	struct sample *samples; /* in time order within each thread */
+	size_t nr_samples, cap_samples;
+	struct profile_counter *counters;
+	size_t nr_counters, cap_counters;
+	struct profile_mark *marks;
+	size_t nr_marks, cap_marks;
+
+	/* Filled by resolution; nr_frame_symbols is 0 before, nr_frames after. */
+	struct frame_symbols *frame_symbols;
+	size_t nr_frame_symbols;
+	struct location *locations;
+	size_t nr_locations, cap_locations;
+	struct function *functions; /* distinct */
+	size_t nr_functions, cap_functions;
+	struct module_symbols *module_symbols; /* by module_id, or NULL before resolution */
+	size_t nr_module_symbols;
+
+	struct profile_indexes *indexes; /* private: the hash sets behind the interners */
+};
+
+struct profile *profile_new(void);
+void profile_free(struct profile *profile);
+
+const char *profile_str(const struct profile *profile, struct str_id id);
+struct str_id profile_intern(struct profile *profile, const char *text);
+
+struct process_id profile_add_process(struct profile *profile, const struct profile_process *row);
+struct thread_id profile_add_thread(struct profile *profile, const struct profile_thread *row);
+/* Equal places get equal ids. */
+struct frame_id profile_intern_frame(struct profile *profile, struct code_address where);
+/* Equal (name, linkage name, file, line) get equal ids. */
+struct function_id profile_intern_function(struct profile *profile, const struct function *row);
+void profile_add_sample(struct profile *profile, const struct sample *sample);
+void profile_add_mark(struct profile *profile, uint64_t time_ns, const char *text);
+/* Set a counter; counters that exist are overwritten. */
+void profile_set_counter(struct profile *profile, const char *name, uint64_t value);
+uint64_t profile_counter(const struct profile *profile, const char *name); /* 0 when absent */
+void profile_add_command_word(struct profile *profile, const char *word);
+
+/*
+ * Begin resolution anew: drops all symbols, makes frame_symbols for every frame
+ * and module_symbols for every module, zeroed.
+ */
+void profile_reset_symbols(struct profile *profile);
+/* Append a chain (innermost first) for a frame. */
+void profile_set_chain(struct profile *profile, struct frame_id frame, const struct location *chain,
+		       size_t nr);
+
+/* Sum of a metric over all samples, the unattributed ones included. */
+uint64_t profile_total(const struct profile *profile, enum metric metric);
+
+#endif

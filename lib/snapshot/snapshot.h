@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SNAPSHOT_SNAPSHOT_H
+#define PROFC_SNAPSHOT_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * One thread at one instant: registers, stack bytes, clocks and state, as plain
+ * values. Filled by target while the thread is held (or without holding it);
+ * everything that reads it afterwards needs no live thread. The bytes of a
+ * snapshot may come from another machine than the one that reads them, hence
+ * the architecture is a value and not an #ifdef.
+ */
+
+enum arch {
+	ARCH_X86_64,
+	ARCH_AARCH64,
+};
+
+enum arch arch_native(void);
+
+/*
+ * Registers by DWARF number (psABI x86-64 fig. 3.36; AADWARF64 table 4-1).
+ * x86_64: 0 rax, 1 rdx, 2 rcx, 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp, 8-15 r8-r15, 16 rip.
+ * aarch64: 0-30 x0-x30, 31 sp, 32 pc (libunwind's number for it).
+ * A register whose bit in `known` is clear has no value: it is never guessed.
+ */
+#define REGS_MAX 33
+
+struct regs {
+	uint64_t value[REGS_MAX];
+	uint64_t known; /* bit n: value[n] is valid */
+};
+
+/* The numbers every reader of a stack needs. */
+struct arch_regs {
+	const char *name; /* "x86_64", "aarch64" */
+	unsigned int nr;  /* how many of REGS_MAX exist */
+	unsigned int sp, pc, fp;
+	unsigned int ra; /* return-address column of the CFI: 16 (rip), 30 (x30) */
+};
+
+const struct arch_regs *arch_regs(enum arch arch);
+
+bool regs_get(const struct regs *regs, unsigned int reg, uint64_t *value);
+void regs_set(struct regs *regs, unsigned int reg, uint64_t value);
+
+/* What the scheduler was doing with the thread, from the state letter of /proc (proc_pid_stat(5)).
+ */
+enum thread_state {
+	THREAD_STATE_RUNNING,  /* on a CPU, or runnable: R */
+	THREAD_STATE_SLEEPING, /* interruptible: S */
+	THREAD_STATE_DISK,     /* uninterruptible: D */
+	THREAD_STATE_STOPPED,  /* by job control: T */
+	THREAD_STATE_UNKNOWN,
+};
+
+const char *thread_state_name(enum thread_state state); /* "running", "sleeping", … */
+
+/* A run of target memory; its bytes stand at snapshot.bytes + offset. */
+struct stack_region {
+	uint64_t start;
+	uint32_t nr_bytes;
+	uint32_t offset;
+};
+
+#define SNAPSHOT_REGIONS_MAX 4
+#define SNAPSHOT_NO_SYSCALL  (-1)
+
+struct snapshot {
+	enum arch arch;
+	enum thread_state state;
+	pid_t tgid, tid;
+	int32_t syscall_nr;	  /* the system call it is in, or SNAPSHOT_NO_SYSCALL */
+	uint64_t time_ns;	  /* CLOCK_MONOTONIC when the registers were taken */
+	uint64_t cpu_ns, runq_ns; /* the kernel's totals at that moment (schedstat) */
+	uint64_t pcount;	  /* times scheduled in (schedstat, third field) */
+	struct regs regs;
+	unsigned int nr_regions;
+	struct stack_region regions[SNAPSHOT_REGIONS_MAX]; /* the stack in use comes first */
+	uint8_t *bytes;					   /* owned; all regions back to back */
+	size_t nr_bytes, cap_bytes;
+};
+
+void snapshot_release(struct snapshot *snapshot);
+/* Forget the content, keep the room for bytes. */
+void snapshot_clear(struct snapshot *snapshot);
+/*
+ * Room for a region of nr_bytes starting at `start`; returns where to put its
+ * bytes, or NULL when SNAPSHOT_REGIONS_MAX regions are there already. A region
+ * that continues the last one extends it.
+ */
+uint8_t *snapshot_add_region(struct snapshot *snapshot, uint64_t start, size_t nr_bytes);
+/* Give back the tail of the last region that could not be read. */
+void snapshot_trim_region(struct snapshot *snapshot, size_t unread_bytes);
+/* Copy nr_bytes at address; false if not wholly inside one region. */
+bool snapshot_read(const struct snapshot *snapshot, uint64_t address, void *out, size_t nr_bytes);
+
+#endif

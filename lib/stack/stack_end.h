@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_STACK_STACK_END_H
+#define PROFC_STACK_STACK_END_H
+
+/*
+ * Why the walk of a stack ended. The numbers are part of the file format
+ * (man/profc-data.5): append only.
+ */
+enum stack_end {
+	STACK_END_ROOT = 0,	   /* the outermost frame: the CFI says there is no caller */
+	STACK_END_NO_MAPPING = 1,  /* a pc outside every known mapping */
+	STACK_END_NO_CFI = 2,	   /* code without unwind information and no frame pointer */
+	STACK_END_NO_FILE = 3,	   /* the module's file could not be read */
+	STACK_END_BAD_CFI = 4,	   /* unwind information that contradicts itself */
+	STACK_END_BAD_MEMORY = 5,  /* a saved register outside everything that was copied */
+	STACK_END_UNKNOWN_REG = 6, /* needs a register whose value could not be had */
+	STACK_END_DEPTH_LIMIT = 7, /* --max-depth: both ends are kept, the middle is left out */
+	STACK_END_LOOP = 8,	   /* the frames stopped climbing the stack */
+	STACK_END_NOT_TAKEN = 9,   /* no stack was taken: the thread could not be looked at */
+	STACK_END_COUNT,
+};
+
+/* "root", "no CFI", … for tables; what the user can do about it, or NULL. */
+const char *stack_end_name(enum stack_end end);
+const char *stack_end_remedy(enum stack_end end);
+
+#endif

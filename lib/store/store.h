@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_STORE_STORE_H
+#define PROFC_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct err;
+struct profile;
+struct store_writer;
+
+/*
+ * Profile to bytes and back: profc.data, specified in man/profc-data.5. The file
+ * is a skippable zstd frame with magic and version followed by zstd frames, each
+ * a self-contained batch of typed records; whatever whole frames there are can
+ * be read.
+ */
+
+/* Starts a file on fd (borrowed; need not be seekable). Writes the header. */
+int store_writer_new(int fd, struct store_writer **writer, struct err *err);
+void store_writer_free(struct store_writer *writer);
+
+/*
+ * Write every table row that was added since the last flush, what changed in
+ * updatable rows, and all of profile->samples, as one frame. The caller then
+ * empties the samples (profile->nr_samples = 0). Call about once a second.
+ */
+int store_writer_flush(struct store_writer *writer, struct profile *profile, struct err *err);
+
+/* A last flush, then symbols, counters, the final meta and the end mark. */
+int store_writer_finish(struct store_writer *writer, struct profile *profile, struct err *err);
+
+uint64_t store_writer_nr_bytes(const struct store_writer *writer);
+
+/* What a reader has to tell about a file that is less than whole. */
+struct store_salvage {
+	bool salvaged;		/* the file was cut short or damaged; what precedes is there */
+	uint64_t nr_bytes_lost; /* from the first byte that could not be used */
+	char why[160];
+};
+
+/*
+ * Read a whole profile. A file without its end still gives what it holds, and
+ * *salvage (may be NULL) says so; a file with nothing usable is an error. The
+ * caller owns *profile.
+ */
+int store_read(int fd, struct profile **profile, struct store_salvage *salvage, struct err *err);
+
+/* Open by path, refusing what is no regular file or pipe, then store_read(). "-" is stdin. */
+int store_read_path(const char *path, struct profile **profile, struct store_salvage *salvage,
+		    struct err *err);
+
+#endif

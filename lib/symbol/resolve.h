@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SYMBOL_RESOLVE_H
+#define PROFC_SYMBOL_RESOLVE_H
+
+#include <stddef.h>
+
+#include "symbol/symbol.h"
+
+struct profile;
+
+struct resolve_progress {
+	void (*report)(void *context, size_t modules_done, size_t nr_modules, const char *module);
+	void *context;
+};
+
+/*
+ * Resolve every frame of a profile, modules in parallel, and put chains,
+ * functions and module_symbols into it. Never fails as a whole: what a module
+ * lacks is said in its module_symbols.problem. `progress` may be NULL and is
+ * called from the calling thread only.
+ */
+void resolve_profile(struct profile *profile, const struct symbol_options *options,
+		     const struct resolve_progress *progress);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SYMBOL_SYMBOL_H
+#define PROFC_SYMBOL_SYMBOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "profile/symbol_source.h"
+
+struct err;
+
+/*
+ * Addresses of one ELF file (or one process' JIT memory) to functions, files,
+ * lines and inline chains, all distinct addresses of a module in one call: one
+ * pass over each compilation unit that has any of them, never a search per
+ * address. Knows nothing of profiles; resolve.h connects the two.
+ */
+
+/* Where to look, beside the places gdb looks in. Borrowed strings. */
+struct symbol_options {
+	const char *const *debug_dirs; /* searched before /usr/lib/debug */
+	size_t nr_debug_dirs;
+	const char *sysroot;		    /* put before every path of a target, or NULL */
+	bool debuginfod;		    /* ask the servers of DEBUGINFOD_URLS */
+	unsigned int debuginfod_timeout_ms; /* for all questions of one module together */
+};
+
+/* What is to be resolved. Borrowed. */
+struct symbol_request {
+	const char *path;	 /* as the target saw it; for messages and debug-file search */
+	int fd;			 /* open on the very file that was mapped, or -1: open `path` */
+	const uint8_t *build_id; /* what the file must carry; nr 0: not known */
+	size_t nr_build_id_bytes;
+	/*
+	 * Sorted ascending, distinct ELF virtual addresses, each inside the
+	 * instruction it stands for (return addresses already moved back).
+	 */
+	const uint64_t *addresses;
+	size_t nr_addresses;
+};
+
+/* One level of a chain. Texts belong to the result. */
+struct symbol_location {
+	const char *name;	   /* demangled, with template arguments and parameters */
+	const char *linkage_name;  /* NULL when the same or unknown */
+	const char *file;	   /* of the line; NULL when unknown */
+	const char *function_file; /* of the definition; NULL when unknown */
+	uint32_t line;		   /* 0 when unknown */
+	uint32_t column;	   /* 0 when unknown */
+	uint32_t function_line;	   /* of the definition; 0 when unknown */
+};
+
+struct symbol_chain {
+	uint32_t first, nr; /* locations[first … first + nr - 1], innermost first; nr 0: nothing */
+};
+
+struct symbol_result {
+	struct symbol_chain *chains; /* one for each requested address, in its order */
+	struct symbol_location *locations;
+	size_t nr_locations;
+	enum symbol_source source;
+	char *debug_path; /* the separate debug file used, or NULL */
+	char *problem;	  /* why it is not better, for a user to read; or NULL */
+	bool mismatched;  /* the file found is not the one that was mapped: nothing resolved */
+	void *arena;	  /* private: owns the texts */
+};
+
+/* May be called from several threads at once on different requests. */
+int symbol_resolve_file(const struct symbol_options *options, const struct symbol_request *request,
+			struct symbol_result **result, struct err *err);
+void symbol_result_free(struct symbol_result *result);
+
+/* Demangle a C++, Rust, D or Ada name; a copy of the input if it is none. Caller frees. */
+char *symbol_demangle(const char *linkage_name);
+/*
+ * A demangled name without template arguments, parameter list, return type and
+ * Rust hash: what tables show. `(anonymous namespace)`, `operator<`, `operator()`
+ * and lambdas keep theirs. Caller frees.
+ */
+char *symbol_short_name(const char *name);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_UNWIND_UNWIND_H
+#define PROFC_UNWIND_UNWIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mapping/module.h"
+#include "stack/stack_end.h"
+
+struct snapshot;
+struct space;
+
+/* How a frame's caller was found. */
+enum unwind_method {
+	UNWIND_METHOD_LEAF,	 /* the frame is where the thread stood: nothing was unwound */
+	UNWIND_METHOD_CFI,	 /* a compiled row of the module's own unwind information */
+	UNWIND_METHOD_LIBUNWIND, /* libunwind over the same snapshot */
+	UNWIND_METHOD_FP,	 /* a checked frame-pointer record: code without CFI */
+};
+
+struct unwind_frame {
+	uint64_t pc; /* in the target, as found: a return address unless is_exact */
+	/*
+	 * The address whose function and line this frame is in: pc itself where the
+	 * thread stood or a signal struck (is_exact), pc - 1 after a call. The one
+	 * place of this rule; everything later works with `lookup` only.
+	 */
+	struct code_address lookup;
+	bool is_exact;
+	enum unwind_method method;
+};
+
+/* The result of a walk, leaf first. Zero-initialised is ready; reused from walk to walk. */
+struct unwind_walk {
+	struct unwind_frame *frames; /* owned */
+	size_t nr_frames, cap_frames;
+	/*
+	 * With STACK_END_DEPTH_LIMIT: nr_elided frames are left out between
+	 * frames[elided_at - 1] and frames[elided_at].
+	 */
+	size_t elided_at, nr_elided;
+	enum stack_end end;
+	uint64_t end_pc;	     /* where the walk could not go on; 0 at the root */
+	struct module_id end_module; /* whose code that is */
+	uint64_t wanted_address;     /* BAD_MEMORY: the address that was missing, else 0 */
+};
+
+void unwind_walk_release(struct unwind_walk *walk);
+
+/*
+ * Memory beyond the snapshot's copy: reads nr_bytes at address of the target
+ * into out and says whether it could. Serves walks made while the thread is
+ * held, to copy ever deeper; NULL when the thread runs on already. Bytes from
+ * the target's stack are only ever true while it is held.
+ */
+struct unwind_memory {
+	bool (*read)(void *context, uint64_t address, void *out, size_t nr_bytes);
+	void *context;
+};
+
+enum unwinder_kind {
+	UNWINDER_AUTO,	    /* rows, libunwind where rows cannot say, frame pointers without CFI */
+	UNWINDER_CFI,	    /* rows only */
+	UNWINDER_LIBUNWIND, /* libunwind only */
+	UNWINDER_FP,	    /* frame pointers only */
+};
+
+/* "auto", "cfi", "libunwind", "fp"; false for any other text. */
+bool unwinder_kind_parse(const char *text, enum unwinder_kind *kind);
+const char *unwinder_kind_name(enum unwinder_kind kind);
+
+/*
+ * An unwinder holds caches keyed by module and generation and serves any number
+ * of spaces. Not thread-safe: one per thread. Never touches the target: it
+ * reads the snapshot, the modules' files and `memory`.
+ */
+struct unwinder;
+
+struct unwinder *unwinder_new(enum unwinder_kind kind, size_t max_depth);
+void unwinder_free(struct unwinder *unwinder);
+
+/*
+ * Walk the stack of a snapshot. Never fails: how far it came and why it ended
+ * are the result. `space` may be older than the process; a pc that it does not
+ * know ends the walk with STACK_END_NO_MAPPING, and the caller may refresh the
+ * space and walk again. `memory` may be NULL.
+ */
+void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct snapshot *snapshot,
+		   const struct unwind_memory *memory, struct unwind_walk *walk);
+
+/* Drop what is cached for a space: before space_free(), and after exec. */
+void unwinder_forget_space(struct unwinder *unwinder, const struct space *space);
+
+struct unwinder_stats {
+	uint64_t nr_walks, nr_frames;
+	uint64_t nr_rows_compiled, nr_libunwind_walks, nr_fp_frames;
+};
+
+struct unwinder_stats unwinder_stats(const struct unwinder *unwinder);
+
+#endif
