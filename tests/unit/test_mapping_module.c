@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "mapping/module.h"
+
+static char libc_path[] = "/usr/lib/libc.so.6";
+static char jit_path[] = "[jit]";
+
+static void test_module__zero_is_unknown(void **state)
+{
+	struct module_table *table = module_table_new();
+	const struct module *unknown = module_table_get(table, MODULE_UNKNOWN);
+
+	(void)state;
+	assert_int_equal(module_table_nr(table), 1);
+	assert_int_equal(unknown->kind, MODULE_KIND_UNKNOWN);
+	assert_string_equal(unknown->path, "[unknown]");
+	assert_int_equal(unknown->fd, -1);
+	module_table_free(table);
+}
+
+static void test_module__equal_files_share_an_id(void **state)
+{
+	struct module_table *table = module_table_new();
+	struct module libc = {.kind = MODULE_KIND_FILE,
+			      .path = libc_path,
+			      .dev = 1,
+			      .inode = 77,
+			      .build_id = {0xab, 0xcd},
+			      .nr_build_id_bytes = 2,
+			      .fd = -1};
+	struct module_id first = module_table_intern(table, &libc);
+
+	(void)state;
+	assert_int_equal(first.v, 1);
+	assert_int_equal(module_table_intern(table, &libc).v, 1);
+	libc.build_id[1] = 0xce; /* rebuilt in place */
+	assert_int_equal(module_table_intern(table, &libc).v, 2);
+	libc.inode = 78;
+	assert_int_equal(module_table_intern(table, &libc).v, 3);
+	assert_int_equal(module_table_nr(table), 4);
+	module_table_free(table);
+}
+
+static void test_module__jit_memory_belongs_to_one_process(void **state)
+{
+	struct module_table *table = module_table_new();
+	struct module jit = {.kind = MODULE_KIND_JIT, .path = jit_path, .owner_pid = 10, .fd = -1};
+	struct module_id first = module_table_intern(table, &jit);
+
+	(void)state;
+	jit.owner_pid = 11;
+	assert_int_not_equal(module_table_intern(table, &jit).v, first.v);
+	module_table_free(table);
+}
+
+static void test_module__takes_the_descriptor_over(void **state)
+{
+	struct module_table *table = module_table_new();
+	struct module libc = {.kind = MODULE_KIND_FILE, .path = libc_path};
+	int kept = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int surplus = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct module_id id;
+
+	(void)state;
+	libc.fd = kept;
+	id = module_table_intern(table, &libc);
+	libc.fd = surplus;
+	module_table_intern(table, &libc);
+	assert_int_equal(module_table_get(table, id)->fd, kept);
+	assert_int_equal(fcntl(surplus, F_GETFD), -1);
+	assert_int_not_equal(fcntl(kept, F_GETFD), -1);
+	module_table_free(table);
+	assert_int_equal(fcntl(kept, F_GETFD), -1);
+}
+
+static void test_module__short_name(void **state)
+{
+	struct module file = {.path = libc_path};
+	struct module pseudo = {.path = jit_path};
+
+	(void)state;
+	assert_string_equal(module_short_name(&file), "libc.so.6");
+	assert_string_equal(module_short_name(&pseudo), "[jit]");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_module__zero_is_unknown),
+		cmocka_unit_test(test_module__equal_files_share_an_id),
+		cmocka_unit_test(test_module__jit_memory_belongs_to_one_process),
+		cmocka_unit_test(test_module__takes_the_descriptor_over),
+		cmocka_unit_test(test_module__short_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
