@@ -30,7 +30,7 @@ CMD_OBJECTS := $(CMD_SOURCES:%.c=$(BUILD)/%.o)
 UNIT_PROGRAMS := $(UNIT_SOURCES:%.c=$(BUILD)/%)
 
 .PHONY: all clean check-unit
-all: $(BUILD)/profc
+all: $(BUILD)/libprofc.a $(if $(CMD_SOURCES),$(BUILD)/profc)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
