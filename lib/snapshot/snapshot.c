@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "snapshot/snapshot.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+static const struct arch_regs arch_table[] = {
+	[ARCH_X86_64] = {.name = "x86_64", .nr = 17, .sp = 7, .pc = 16, .fp = 6, .ra = 16},
+	[ARCH_AARCH64] = {.name = "aarch64", .nr = 33, .sp = 31, .pc = 32, .fp = 29, .ra = 30},
+};
+
+enum arch arch_native(void)
+{
+#if defined(__x86_64__)
+	return ARCH_X86_64;
+#elif defined(__aarch64__)
+	return ARCH_AARCH64;
+#else
+#error "profc knows x86_64 and aarch64"
+#endif
+}
+
+const struct arch_regs *arch_regs(enum arch arch)
+{
+	assert((size_t)arch < ARRAY_SIZE(arch_table));
+	return &arch_table[arch];
+}
+
+bool regs_get(const struct regs *regs, unsigned int reg, uint64_t *value)
+{
+	if (reg >= REGS_MAX || !(regs->known >> reg & 1))
+		return false;
+	*value = regs->value[reg];
+	return true;
+}
+
+void regs_set(struct regs *regs, unsigned int reg, uint64_t value)
+{
+	assert(reg < REGS_MAX);
+	regs->value[reg] = value;
+	regs->known |= UINT64_C(1) << reg;
+}
+
+const char *thread_state_name(enum thread_state state)
+{
+	switch (state) {
+	case THREAD_STATE_RUNNING:
+		return "running";
+	case THREAD_STATE_SLEEPING:
+		return "sleeping";
+	case THREAD_STATE_DISK:
+		return "disk sleep";
+	case THREAD_STATE_STOPPED:
+		return "stopped";
+	case THREAD_STATE_UNKNOWN:
+		break;
+	}
+	return "unknown";
+}
+
+void snapshot_release(struct snapshot *snapshot)
+{
+	free(snapshot->bytes);
+	*snapshot = (struct snapshot){0};
+}
+
+void snapshot_clear(struct snapshot *snapshot)
+{
+	*snapshot = (struct snapshot){
+		.syscall_nr = SNAPSHOT_NO_SYSCALL,
+		.state = THREAD_STATE_UNKNOWN,
+		.arch = arch_native(),
+		.bytes = snapshot->bytes,
+		.cap_bytes = snapshot->cap_bytes,
+	};
+}
+
+/* The last region, if a run starting at `start` would continue it. */
+static struct stack_region *region_to_extend(struct snapshot *snapshot, uint64_t start)
+{
+	struct stack_region *last;
+
+	if (!snapshot->nr_regions)
+		return NULL;
+	last = &snapshot->regions[snapshot->nr_regions - 1];
+	return last->start + last->nr_bytes == start ? last : NULL;
+}
+
+uint8_t *snapshot_add_region(struct snapshot *snapshot, uint64_t start, size_t nr_bytes)
+{
+	struct stack_region *region = region_to_extend(snapshot, start);
+	uint8_t *room;
+
+	if (nr_bytes > UINT32_MAX - snapshot->nr_bytes)
+		return NULL;
+	if (!region) {
+		if (snapshot->nr_regions == SNAPSHOT_REGIONS_MAX)
+			return NULL;
+		region = &snapshot->regions[snapshot->nr_regions++];
+		*region = (struct stack_region){.start = start,
+						.offset = (uint32_t)snapshot->nr_bytes};
+	}
+	ARRAY_RESERVE(snapshot->bytes, snapshot->nr_bytes + nr_bytes, snapshot->cap_bytes);
+	room = snapshot->bytes + snapshot->nr_bytes;
+	snapshot->nr_bytes += nr_bytes;
+	region->nr_bytes += (uint32_t)nr_bytes;
+	return room;
+}
+
+void snapshot_trim_region(struct snapshot *snapshot, size_t unread_bytes)
+{
+	struct stack_region *last;
+
+	assert(snapshot->nr_regions);
+	last = &snapshot->regions[snapshot->nr_regions - 1];
+	assert(unread_bytes <= last->nr_bytes);
+	last->nr_bytes -= (uint32_t)unread_bytes;
+	snapshot->nr_bytes -= unread_bytes;
+	if (!last->nr_bytes)
+		snapshot->nr_regions--;
+}
+
+bool snapshot_read(const struct snapshot *snapshot, uint64_t address, void *out, size_t nr_bytes)
+{
+	for (unsigned int i = 0; i < snapshot->nr_regions; i++) {
+		const struct stack_region *region = &snapshot->regions[i];
+		uint64_t offset = address - region->start;
+
+		if (offset < region->nr_bytes && nr_bytes <= region->nr_bytes - offset) {
+			memcpy(out, snapshot->bytes + region->offset + offset, nr_bytes);
+			return true;
+		}
+	}
+	return false;
+}

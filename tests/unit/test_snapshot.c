@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "snapshot/snapshot.h"
+#include "snapshot/snapshot_save.h"
+
+static void add(struct snapshot *snapshot, uint64_t start, const char *text)
+{
+	uint8_t *room = snapshot_add_region(snapshot, start, strlen(text));
+
+	assert_non_null(room);
+	memcpy(room, text, strlen(text));
+}
+
+static void test_snapshot__read_stays_inside_one_region(void **state)
+{
+	struct snapshot snapshot = {0};
+	char out[8] = "";
+
+	(void)state;
+	snapshot_clear(&snapshot);
+	add(&snapshot, 0x1000, "abcd");
+	add(&snapshot, 0x2000, "wxyz");
+	assert_int_equal(snapshot.nr_regions, 2);
+	assert_true(snapshot_read(&snapshot, 0x2001, out, 3));
+	assert_memory_equal(out, "xyz", 3);
+	assert_false(snapshot_read(&snapshot, 0x2001, out, 4));
+	assert_false(snapshot_read(&snapshot, 0xfff, out, 2));
+	assert_false(snapshot_read(&snapshot, UINT64_MAX, out, 2));
+	snapshot_release(&snapshot);
+}
+
+static void test_snapshot__continued_region_is_one(void **state)
+{
+	struct snapshot snapshot = {0};
+	char out[8] = "";
+
+	(void)state;
+	snapshot_clear(&snapshot);
+	add(&snapshot, 0x1000, "abcd");
+	add(&snapshot, 0x1004, "efgh");
+	assert_int_equal(snapshot.nr_regions, 1);
+	assert_true(snapshot_read(&snapshot, 0x1002, out, 4));
+	assert_memory_equal(out, "cdef", 4);
+	snapshot_release(&snapshot);
+}
+
+static void test_snapshot__trim_gives_back_the_tail(void **state)
+{
+	struct snapshot snapshot = {0};
+	char out[8] = "";
+
+	(void)state;
+	snapshot_clear(&snapshot);
+	add(&snapshot, 0x1000, "abcd");
+	add(&snapshot, 0x2000, "wxyz");
+	snapshot_trim_region(&snapshot, 3);
+	assert_true(snapshot_read(&snapshot, 0x2000, out, 1));
+	assert_false(snapshot_read(&snapshot, 0x2000, out, 2));
+	snapshot_trim_region(&snapshot, 1);
+	assert_int_equal(snapshot.nr_regions, 1);
+	assert_int_equal(snapshot.nr_bytes, 4);
+	snapshot_release(&snapshot);
+}
+
+static void test_snapshot__regions_are_bounded(void **state)
+{
+	struct snapshot snapshot = {0};
+
+	(void)state;
+	snapshot_clear(&snapshot);
+	for (uint64_t i = 0; i < SNAPSHOT_REGIONS_MAX; i++)
+		add(&snapshot, 0x1000 * (i + 1), "a");
+	assert_null(snapshot_add_region(&snapshot, 0x9000, 1));
+	assert_null(snapshot_add_region(&snapshot, 0x4001, SIZE_MAX));
+	snapshot_release(&snapshot);
+}
+
+static void test_snapshot__unset_registers_have_no_value(void **state)
+{
+	struct regs regs = {0};
+	uint64_t value = 42;
+
+	(void)state;
+	regs_set(&regs, 7, 0x1234);
+	assert_true(regs_get(&regs, 7, &value));
+	assert_int_equal(value, 0x1234);
+	assert_false(regs_get(&regs, 6, &value));
+	assert_false(regs_get(&regs, REGS_MAX, &value));
+}
+
+static void test_snapshot__save_and_load_keep_everything(void **state)
+{
+	struct snapshot saved = {0};
+	struct snapshot loaded = {0};
+	struct buf bytes = {0};
+	struct cursor in;
+	char out[4];
+
+	(void)state;
+	snapshot_clear(&saved);
+	saved.arch = ARCH_AARCH64;
+	saved.state = THREAD_STATE_SLEEPING;
+	saved.tgid = 7;
+	saved.tid = 8;
+	saved.syscall_nr = 232;
+	saved.time_ns = UINT64_C(1) << 60;
+	saved.pcount = 99;
+	regs_set(&saved.regs, 31, 0x7ffe0000);
+	regs_set(&saved.regs, 32, 0x401000);
+	add(&saved, 0x7ffe0000, "stack");
+	add(&saved, 0x10000, "alt");
+	snapshot_save(&saved, &bytes);
+	in = cursor_over(bytes.bytes, bytes.nr_bytes);
+	assert_int_equal(snapshot_load(&loaded, &in, NULL), 0);
+	assert_int_equal(cursor_left(&in), 0);
+	assert_int_equal(loaded.arch, ARCH_AARCH64);
+	assert_int_equal(loaded.state, THREAD_STATE_SLEEPING);
+	assert_int_equal(loaded.tgid, 7);
+	assert_int_equal(loaded.tid, 8);
+	assert_int_equal(loaded.syscall_nr, 232);
+	assert_int_equal(loaded.time_ns, UINT64_C(1) << 60);
+	assert_int_equal(loaded.pcount, 99);
+	assert_memory_equal(&loaded.regs, &saved.regs, sizeof(saved.regs));
+	assert_true(snapshot_read(&loaded, 0x10000, out, 3));
+	assert_memory_equal(out, "alt", 3);
+	snapshot_release(&saved);
+	snapshot_release(&loaded);
+	buf_release(&bytes);
+}
+
+static void test_snapshot__cut_off_bytes_are_an_error(void **state)
+{
+	struct snapshot saved = {0};
+	struct snapshot loaded = {0};
+	struct buf bytes = {0};
+
+	(void)state;
+	snapshot_clear(&saved);
+	regs_set(&saved.regs, 16, 0x401000);
+	add(&saved, 0x7ffe0000, "stack");
+	snapshot_save(&saved, &bytes);
+	for (size_t nr_bytes = 0; nr_bytes < bytes.nr_bytes; nr_bytes++) {
+		struct cursor in = cursor_over(bytes.bytes, nr_bytes);
+
+		assert_int_not_equal(snapshot_load(&loaded, &in, NULL), 0);
+	}
+	snapshot_release(&saved);
+	snapshot_release(&loaded);
+	buf_release(&bytes);
+}
+
+static void test_snapshot__other_bytes_are_refused(void **state)
+{
+	struct snapshot loaded = {0};
+	struct err err = ERR_INIT;
+	struct cursor in = cursor_over("PSN2 and then some more bytes", 29);
+
+	(void)state;
+	assert_int_equal(snapshot_load(&loaded, &in, &err), ERR_CORRUPT);
+	assert_string_equal(err.what, "not a saved snapshot");
+	snapshot_release(&loaded);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_snapshot__read_stays_inside_one_region),
+		cmocka_unit_test(test_snapshot__continued_region_is_one),
+		cmocka_unit_test(test_snapshot__trim_gives_back_the_tail),
+		cmocka_unit_test(test_snapshot__regions_are_bounded),
+		cmocka_unit_test(test_snapshot__unset_registers_have_no_value),
+		cmocka_unit_test(test_snapshot__save_and_load_keep_everything),
+		cmocka_unit_test(test_snapshot__cut_off_bytes_are_an_error),
+		cmocka_unit_test(test_snapshot__other_bytes_are_refused),
+	};
+
+	return cmocka_run_group_tests_name("snapshot", tests, NULL, NULL);
+}
