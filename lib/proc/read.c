@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "proc/read.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+
+#define PATH_CAP 96 /* "/proc/PID/task/TID/NAME" with the longest of each */
+
+static bool read_to_end(int fd, struct buf *out)
+{
+	const size_t chunk = 32 * 1024;
+
+	for (size_t total = 0; total < PROC_FILE_MAX_BYTES;) {
+		uint8_t *at = buf_extend(out, chunk);
+		ssize_t got = read(fd, at, chunk);
+
+		out->nr_bytes -= chunk - (size_t)(got > 0 ? got : 0);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got == 0;
+		total += (size_t)got;
+	}
+	errno = EFBIG;
+	return false;
+}
+
+bool proc_read_file(const char *path, struct buf *out)
+{
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0 && read_to_end(fd, out);
+}
+
+bool proc_read_process_file(pid_t pid, const char *name, struct buf *out)
+{
+	char path[PATH_CAP];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return proc_read_file(path, out);
+}
+
+bool proc_read_process_link(pid_t pid, const char *name, char *out, size_t cap)
+{
+	char path[PATH_CAP];
+	ssize_t got;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	got = readlink(path, out, cap - 1);
+	if (got < 0)
+		return false;
+	out[got] = '\0';
+	return true;
+}
+
+int proc_open_task_file(pid_t tgid, pid_t tid, const char *name)
+{
+	char path[PATH_CAP];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)tgid, (int)tid, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+bool proc_read_schedstat(int fd, struct proc_schedstat *schedstat)
+{
+	char text[96];
+	ssize_t got = pread(fd, text, sizeof(text), 0);
+
+	return got > 0 && proc_schedstat_parse(text, (size_t)got, schedstat);
+}
+
+bool proc_read_syscall(int fd, struct proc_syscall *syscall)
+{
+	char text[256];
+	ssize_t got = pread(fd, text, sizeof(text), 0);
+
+	return got > 0 && proc_syscall_parse(text, (size_t)got, syscall);
+}
+
+/* One read of a file that is known to be short; 0 when it cannot be read. */
+static size_t read_short_task_file(pid_t tgid, pid_t tid, const char *name, char *out, size_t cap)
+{
+	cleanup_close int fd = proc_open_task_file(tgid, tid, name);
+	ssize_t got = fd < 0 ? -1 : read(fd, out, cap);
+
+	return got > 0 ? (size_t)got : 0;
+}
+
+bool proc_read_task_stat(pid_t tgid, pid_t tid, struct proc_stat *stat)
+{
+	char text[1024];
+	size_t got = read_short_task_file(tgid, tid, "stat", text, sizeof(text));
+
+	return got && proc_stat_parse(text, got, stat);
+}
+
+bool proc_read_status(pid_t tid, struct proc_status *status)
+{
+	char text[8192];
+	char path[PATH_CAP];
+	cleanup_close int fd = -1;
+	ssize_t got;
+
+	/* /proc/TID answers for every thread, whether or not its directory is listed. */
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	return got > 0 && proc_status_parse(text, (size_t)got, status);
+}
+
+bool proc_read_comm(pid_t tgid, pid_t tid, char *out, size_t cap)
+{
+	size_t got = read_short_task_file(tgid, tid, "comm", out, cap - 1);
+
+	if (!got)
+		return false;
+	if (out[got - 1] == '\n')
+		got--;
+	out[got] = '\0';
+	return true;
+}
+
+int proc_for_each_task(pid_t tgid, bool (*each)(void *context, pid_t tid), void *context)
+{
+	char path[PATH_CAP];
+	struct dirent *entry;
+	DIR *dir;
+	int nr = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)tgid);
+	dir = opendir(path);
+	if (!dir)
+		return -1;
+	while ((entry = readdir(dir))) {
+		long tid = strtol(entry->d_name, NULL, 10);
+
+		if (tid <= 0)
+			continue;
+		nr++;
+		if (!each(context, (pid_t)tid))
+			break;
+	}
+	closedir(dir);
+	return nr;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROC_READ_H
+#define PROFC_PROC_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "proc/task.h"
+
+struct buf;
+
+/*
+ * Small bounded readers of /proc. A process or thread that is gone (or hidden)
+ * is an ordinary answer: they return false, or -1, with errno set.
+ */
+
+/* No file but maps is longer than a few KiB; this bounds what one read may bring. */
+#define PROC_FILE_MAX_BYTES (64 * 1024 * 1024)
+
+/* Append the whole file to `out`. */
+bool proc_read_file(const char *path, struct buf *out);
+/* The same for /proc/PID/NAME and /proc/PID/task/TID/NAME. */
+bool proc_read_process_file(pid_t pid, const char *name, struct buf *out);
+/* The target of /proc/PID/NAME, a link; `out` gets a C string. */
+bool proc_read_process_link(pid_t pid, const char *name, char *out, size_t cap);
+
+/* A descriptor on /proc/TGID/task/TID/NAME for repeated pread()s, close-on-exec; -1: errno. */
+int proc_open_task_file(pid_t tgid, pid_t tid, const char *name);
+
+bool proc_read_schedstat(int fd, struct proc_schedstat *schedstat);
+bool proc_read_syscall(int fd, struct proc_syscall *syscall);
+bool proc_read_task_stat(pid_t tgid, pid_t tid, struct proc_stat *stat);
+bool proc_read_status(pid_t tid, struct proc_status *status);
+/* The thread's name without the newline; `out` is a C string, cut at cap. */
+bool proc_read_comm(pid_t tgid, pid_t tid, char *out, size_t cap);
+
+/*
+ * Call `each` for every thread of a process; a false return stops early.
+ * Returns the number of threads seen, or -1 with errno.
+ */
+int proc_for_each_task(pid_t tgid, bool (*each)(void *context, pid_t tid), void *context);
+
+#endif

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "proc/task.h"
+
+#include <string.h>
+
+#include "proc/scan.h"
+
+static struct scan scan_over(const char *text, size_t nr_bytes)
+{
+	return (struct scan){.at = text, .end = text + nr_bytes};
+}
+
+bool proc_schedstat_parse(const char *text, size_t nr_bytes, struct proc_schedstat *schedstat)
+{
+	struct scan scan = scan_over(text, nr_bytes);
+	struct proc_schedstat found;
+
+	if (!scan_decimal(&scan, &found.cpu_ns) || !scan_char(&scan, ' ') ||
+	    !scan_decimal(&scan, &found.runq_ns) || !scan_char(&scan, ' ') ||
+	    !scan_decimal(&scan, &found.pcount))
+		return false;
+	*schedstat = found;
+	return true;
+}
+
+/* A name may hold ") R 1": the last parenthesis of the line ends it, nothing else. */
+static bool scan_comm(struct scan *scan, struct proc_stat *stat)
+{
+	const char *close;
+	size_t nr;
+
+	if (!scan_char(scan, '('))
+		return false;
+	close = memrchr(scan->at, ')', (size_t)(scan->end - scan->at));
+	if (!close)
+		return false;
+	nr = (size_t)(close - scan->at);
+	if (nr >= sizeof(stat->comm))
+		nr = sizeof(stat->comm) - 1;
+	memcpy(stat->comm, scan->at, nr);
+	stat->comm[nr] = '\0';
+	scan->at = close + 1;
+	return scan_char(scan, ' ');
+}
+
+/* The numbers behind the state, by their field number in proc_pid_stat(5). */
+#define STAT_FIRST_NUMBER 4
+#define STAT_PPID	  4
+#define STAT_FLAGS	  9
+#define STAT_NR_THREADS	  20
+#define STAT_START	  22
+
+static bool scan_stat_numbers(struct scan *scan, struct proc_stat *stat)
+{
+	for (int field = STAT_FIRST_NUMBER; field <= STAT_START; field++) {
+		int64_t number;
+
+		if (!scan_char(scan, ' ') || !scan_signed(scan, &number))
+			return false;
+		if (field == STAT_PPID)
+			stat->ppid = (pid_t)number;
+		else if (field == STAT_FLAGS)
+			stat->flags = (uint64_t)number;
+		else if (field == STAT_NR_THREADS)
+			stat->nr_threads = (uint64_t)number;
+		else if (field == STAT_START)
+			stat->start_ticks = (uint64_t)number;
+	}
+	return true;
+}
+
+bool proc_stat_parse(const char *text, size_t nr_bytes, struct proc_stat *stat)
+{
+	struct scan scan = scan_over(text, nr_bytes);
+	struct proc_stat found = {0};
+	uint64_t pid;
+
+	if (!scan_decimal(&scan, &pid) || !scan_char(&scan, ' ') || !scan_comm(&scan, &found) ||
+	    scan.at >= scan.end)
+		return false;
+	found.pid = (pid_t)pid;
+	found.state = *scan.at++;
+	if (!scan_stat_numbers(&scan, &found))
+		return false;
+	*stat = found;
+	return true;
+}
+
+static bool scan_hex_after_blank(struct scan *scan, uint64_t *value)
+{
+	return scan_char(scan, ' ') && scan_hex(scan, value);
+}
+
+bool proc_syscall_parse(const char *text, size_t nr_bytes, struct proc_syscall *syscall)
+{
+	static const char running[] = "running";
+	struct scan scan = scan_over(text, nr_bytes);
+	struct proc_syscall found = {.kind = PROC_SYSCALL_RUNNING, .nr = -1};
+
+	if (nr_bytes >= sizeof(running) - 1 && memcmp(text, running, sizeof(running) - 1) == 0) {
+		*syscall = found;
+		return true;
+	}
+	if (!scan_signed(&scan, &found.nr))
+		return false;
+	found.kind = found.nr < 0 ? PROC_SYSCALL_OUTSIDE : PROC_SYSCALL_INSIDE;
+	for (int i = 0; found.kind == PROC_SYSCALL_INSIDE && i < 6; i++) {
+		if (!scan_hex_after_blank(&scan, &found.args[i]))
+			return false;
+	}
+	if (!scan_hex_after_blank(&scan, &found.sp) || !scan_hex_after_blank(&scan, &found.pc))
+		return false;
+	*syscall = found;
+	return true;
+}
+
+/* The position behind "\nNAME:" and blanks. */
+static bool find_field(const char *text, size_t nr_bytes, const char *name, struct scan *value)
+{
+	const char *end = text + nr_bytes;
+	const size_t nr_name = strlen(name);
+
+	for (const char *line = text; line < end;) {
+		const char *newline = memchr(line, '\n', (size_t)(end - line));
+		const char *line_end = newline ? newline : end;
+
+		if ((size_t)(line_end - line) > nr_name && line[nr_name] == ':' &&
+		    memcmp(line, name, nr_name) == 0) {
+			value->at = line + nr_name + 1;
+			value->end = line_end;
+			scan_blanks(value);
+			return true;
+		}
+		line = line_end + 1;
+	}
+	return false;
+}
+
+static uint64_t status_decimal(const char *text, size_t nr_bytes, const char *name)
+{
+	struct scan value;
+	uint64_t number;
+
+	return find_field(text, nr_bytes, name, &value) && scan_decimal(&value, &number) ? number
+											 : 0;
+}
+
+static uint64_t status_hex(const char *text, size_t nr_bytes, const char *name)
+{
+	struct scan value;
+	uint64_t number;
+
+	return find_field(text, nr_bytes, name, &value) && scan_hex(&value, &number) ? number : 0;
+}
+
+/* "Uid:	real	effective	saved	filesystem" */
+static void status_uids(const char *text, size_t nr_bytes, struct proc_status *status)
+{
+	struct scan value;
+	uint64_t real;
+	uint64_t effective;
+
+	if (!find_field(text, nr_bytes, "Uid", &value) || !scan_decimal(&value, &real))
+		return;
+	scan_blanks(&value);
+	if (!scan_decimal(&value, &effective))
+		return;
+	status->real_uid = (uint32_t)real;
+	status->effective_uid = (uint32_t)effective;
+}
+
+/* "NSpid:	outer	…	inner": the last one is the process' own. */
+static pid_t status_ns_pid(const char *text, size_t nr_bytes)
+{
+	struct scan value;
+	uint64_t number = 0;
+
+	if (!find_field(text, nr_bytes, "NSpid", &value))
+		return 0;
+	while (scan_decimal(&value, &number))
+		scan_blanks(&value);
+	return (pid_t)number;
+}
+
+bool proc_status_parse(const char *text, size_t nr_bytes, struct proc_status *status)
+{
+	struct scan value;
+	struct proc_status found = {0};
+
+	if (!find_field(text, nr_bytes, "Tgid", &value))
+		return false;
+	found.tgid = (pid_t)status_decimal(text, nr_bytes, "Tgid");
+	found.ppid = (pid_t)status_decimal(text, nr_bytes, "PPid");
+	found.tracer_pid = (pid_t)status_decimal(text, nr_bytes, "TracerPid");
+	status_uids(text, nr_bytes, &found);
+	found.ns_pid = status_ns_pid(text, nr_bytes);
+	found.pending_thread = status_hex(text, nr_bytes, "SigPnd");
+	found.pending_process = status_hex(text, nr_bytes, "ShdPnd");
+	found.blocked = status_hex(text, nr_bytes, "SigBlk");
+	found.ignored = status_hex(text, nr_bytes, "SigIgn");
+	found.caught = status_hex(text, nr_bytes, "SigCgt");
+	found.seccomp = (uint32_t)status_decimal(text, nr_bytes, "Seccomp");
+	found.kthread = status_decimal(text, nr_bytes, "Kthread") == 1;
+	*status = found;
+	return true;
+}

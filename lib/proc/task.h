@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROC_TASK_H
+#define PROFC_PROC_TASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * The files of /proc/PID/task/TID that tell what a thread does, from their
+ * text (proc_pid_stat(5) and its neighbours). Each parser returns false, with
+ * the result untouched, when the text is not of its file.
+ */
+
+/* schedstat: exact while the thread is off the CPU; else cpu_ns is as old as the last tick. */
+struct proc_schedstat {
+	uint64_t cpu_ns;  /* on a CPU */
+	uint64_t runq_ns; /* runnable, waiting for one */
+	uint64_t pcount;  /* times scheduled in; 0 for ever on kernels that do not count */
+};
+
+bool proc_schedstat_parse(const char *text, size_t nr_bytes, struct proc_schedstat *schedstat);
+
+#define PROC_COMM_MAX_BYTES 64 /* 15 for programs; kernel threads may show more */
+
+struct proc_stat {
+	char comm[PROC_COMM_MAX_BYTES]; /* NUL-terminated; may hold anything, ')' included */
+	char state;			/* R S D T t Z X … */
+	pid_t pid, ppid;
+	uint64_t flags; /* PF_…, see the PROC_FLAG_ constants */
+	uint64_t nr_threads;
+	uint64_t start_ticks; /* since boot, in clock ticks: with the pid, who a process is */
+};
+
+#define PROC_FLAG_USER_WORKER UINT64_C(0x00004000) /* an io_uring or vhost thread: no user code */
+#define PROC_FLAG_KTHREAD     UINT64_C(0x00200000)
+
+bool proc_stat_parse(const char *text, size_t nr_bytes, struct proc_stat *stat);
+
+enum proc_syscall_kind {
+	PROC_SYSCALL_RUNNING, /* "running": nothing else is known */
+	PROC_SYSCALL_INSIDE,  /* blocked in system call nr */
+	PROC_SYSCALL_OUTSIDE, /* blocked outside of one (page fault, about to run): nr is -1 */
+};
+
+struct proc_syscall {
+	enum proc_syscall_kind kind;
+	int64_t nr;
+	uint64_t args[6]; /* INSIDE only */
+	uint64_t sp, pc;  /* not when RUNNING */
+};
+
+bool proc_syscall_parse(const char *text, size_t nr_bytes, struct proc_syscall *syscall);
+
+struct proc_status {
+	pid_t tgid, ppid, tracer_pid;
+	uint32_t real_uid, effective_uid;
+	pid_t ns_pid; /* as the process itself sees its id */
+	uint64_t pending_thread, pending_process, blocked, ignored, caught; /* signal sets */
+	uint32_t seccomp; /* 0 off, 1 strict, 2 filter */
+	bool kthread;	  /* false where the kernel does not say */
+};
+
+/* Lines that are missing leave their field 0; without Tgid it is no status text. */
+bool proc_status_parse(const char *text, size_t nr_bytes, struct proc_status *status);
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "proc/task.h"
+
+static void test_proc_schedstat__reads_three_numbers(void **state)
+{
+	static const char text[] = "1234567890123 4567 89\n";
+	struct proc_schedstat got = {0};
+
+	(void)state;
+	assert_true(proc_schedstat_parse(text, strlen(text), &got));
+	assert_true(got.cpu_ns == 1234567890123 && got.runq_ns == 4567 && got.pcount == 89);
+	assert_false(proc_schedstat_parse("12 34\n", 6, &got));
+	assert_false(proc_schedstat_parse("", 0, &got));
+	assert_true(got.pcount == 89);
+}
+
+static void test_proc_stat__ends_the_name_at_the_last_parenthesis(void **state)
+{
+	static const char text[] =
+		"4711 (a) R 1 (b)) S 17 4711 4700 0 -1 4194304 9 0 0 0 1 2 0 0 20 0 3 0 8675309 "
+		"12345 67 18446744073709551615\n";
+	struct proc_stat got = {0};
+
+	(void)state;
+	assert_true(proc_stat_parse(text, strlen(text), &got));
+	assert_string_equal(got.comm, "a) R 1 (b)");
+	assert_int_equal(got.state, 'S');
+	assert_int_equal(got.pid, 4711);
+	assert_int_equal(got.ppid, 17);
+	assert_true(got.flags == 4194304 && got.nr_threads == 3 && got.start_ticks == 8675309);
+}
+
+static void test_proc_stat__refuses_a_cut_line(void **state)
+{
+	static const char text[] = "4711 (cat) R 17 4711 4700 0 -1 4194304";
+	struct proc_stat got;
+
+	(void)state;
+	for (size_t nr = 0; nr <= strlen(text); nr++)
+		assert_false(proc_stat_parse(text, nr, &got));
+}
+
+static void test_proc_syscall__tells_its_three_forms_apart(void **state)
+{
+	static const char running[] = "running\n";
+	static const char inside[] = "232 0x3 0x7ffe1000 0x40 0xffffffff 0x0 0x8 0x7ffe0ff8 "
+				     "0x7f12345678ab\n";
+	static const char outside[] = "-1 0x7ffe0ff8 0x401234\n";
+	struct proc_syscall got;
+
+	(void)state;
+	assert_true(proc_syscall_parse(running, strlen(running), &got));
+	assert_int_equal(got.kind, PROC_SYSCALL_RUNNING);
+
+	assert_true(proc_syscall_parse(inside, strlen(inside), &got));
+	assert_int_equal(got.kind, PROC_SYSCALL_INSIDE);
+	assert_true(got.nr == 232 && got.args[0] == 3 && got.args[3] == 0xffffffff);
+	assert_true(got.sp == 0x7ffe0ff8 && got.pc == 0x7f12345678ab);
+
+	assert_true(proc_syscall_parse(outside, strlen(outside), &got));
+	assert_int_equal(got.kind, PROC_SYSCALL_OUTSIDE);
+	assert_true(got.nr == -1 && got.sp == 0x7ffe0ff8 && got.pc == 0x401234);
+
+	assert_false(proc_syscall_parse("232 0x3\n", 8, &got));
+}
+
+static void test_proc_status__reads_ids_and_signal_sets(void **state)
+{
+	static const char text[] = "Name:\tTgid: 9\n"
+				   "Tgid:\t100\n"
+				   "Pid:\t101\n"
+				   "PPid:\t1\n"
+				   "TracerPid:\t77\n"
+				   "Uid:\t1000\t1001\t1000\t1000\n"
+				   "NSpid:\t101\t7\n"
+				   "SigPnd:\t0000000000000001\n"
+				   "ShdPnd:\t0000000000000200\n"
+				   "SigBlk:\t0000000000010000\n"
+				   "SigIgn:\t0000000000001000\n"
+				   "SigCgt:\t0000000180000000\n"
+				   "Seccomp:\t2\n";
+	struct proc_status got;
+
+	(void)state;
+	assert_true(proc_status_parse(text, strlen(text), &got));
+	assert_int_equal(got.tgid, 100);
+	assert_int_equal(got.tracer_pid, 77);
+	assert_true(got.real_uid == 1000 && got.effective_uid == 1001);
+	assert_int_equal(got.ns_pid, 7);
+	assert_true(got.pending_thread == 1 && got.pending_process == 0x200);
+	assert_true(got.blocked == 0x10000 && got.ignored == 0x1000 && got.caught == 0x180000000);
+	assert_int_equal(got.seccomp, 2);
+	assert_false(proc_status_parse("Name:\tx\n", 8, &got));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_proc_schedstat__reads_three_numbers),
+		cmocka_unit_test(test_proc_stat__ends_the_name_at_the_last_parenthesis),
+		cmocka_unit_test(test_proc_stat__refuses_a_cut_line),
+		cmocka_unit_test(test_proc_syscall__tells_its_three_forms_apart),
+		cmocka_unit_test(test_proc_status__reads_ids_and_signal_sets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
