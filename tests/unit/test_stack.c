@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "stack/stack.h"
+#include "stack/stack_end.h"
+
+static struct frame_id frame(uint32_t v)
+{
+	return (struct frame_id){v};
+}
+
+static void test_stack__zero_is_the_empty_stack(void **state)
+{
+	struct stack_trie *trie = stack_trie_new();
+
+	(void)state;
+	assert_int_equal(stack_trie_nr(trie), 1);
+	assert_int_equal(stack_trie_depth(trie, STACK_EMPTY), 0);
+	assert_int_equal(stack_trie_parent(trie, STACK_EMPTY).v, 0);
+	stack_trie_free(trie);
+}
+
+static void test_stack__equal_paths_share_an_id(void **state)
+{
+	struct stack_trie *trie = stack_trie_new();
+	struct stack_id start = stack_trie_intern(trie, STACK_EMPTY, frame(0));
+	struct stack_id main_ = stack_trie_intern(trie, start, frame(1));
+	struct stack_id again = stack_trie_intern(trie, start, frame(1));
+
+	(void)state;
+	assert_int_equal(main_.v, again.v);
+	assert_int_equal(stack_trie_nr(trie), 3);
+	assert_int_equal(stack_trie_depth(trie, main_), 2);
+	assert_int_equal(stack_trie_frame(trie, main_).v, 1);
+	assert_int_equal(stack_trie_parent(trie, main_).v, start.v);
+	stack_trie_free(trie);
+}
+
+static void test_stack__the_same_frame_below_another_parent_differs(void **state)
+{
+	struct stack_trie *trie = stack_trie_new();
+	struct stack_id a = stack_trie_intern(trie, STACK_EMPTY, frame(7));
+	struct stack_id recursive = stack_trie_intern(trie, a, frame(7));
+
+	(void)state;
+	assert_int_not_equal(a.v, recursive.v);
+	assert_int_equal(stack_trie_depth(trie, recursive), 2);
+	stack_trie_free(trie);
+}
+
+static void test_stack__parents_precede_children_in_large_tries(void **state)
+{
+	struct stack_trie *trie = stack_trie_new();
+
+	(void)state;
+	for (uint32_t i = 0; i < 20000; i++) {
+		struct stack_id parent = {
+			(uint32_t)(i * UINT64_C(2654435761) % stack_trie_nr(trie))};
+
+		stack_trie_intern(trie, parent, frame(i % 300));
+	}
+	assert_true(stack_trie_nr(trie) > 10000);
+	for (uint32_t i = 1; i < stack_trie_nr(trie); i++) {
+		struct stack_id id = {i};
+		struct stack_id parent = stack_trie_parent(trie, id);
+
+		assert_true(parent.v < i);
+		assert_int_equal(stack_trie_intern(trie, parent, stack_trie_frame(trie, id)).v, i);
+	}
+	stack_trie_free(trie);
+}
+
+static void test_stack_end__every_reason_has_its_own_name(void **state)
+{
+	(void)state;
+	assert_string_equal(stack_end_name(STACK_END_ROOT), "root");
+	assert_null(stack_end_remedy(STACK_END_ROOT));
+	assert_non_null(stack_end_remedy(STACK_END_NO_CFI));
+	for (int i = 0; i < STACK_END_COUNT; i++) {
+		for (int j = 0; j < i; j++)
+			assert_string_not_equal(stack_end_name((enum stack_end)i),
+						stack_end_name((enum stack_end)j));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stack__zero_is_the_empty_stack),
+		cmocka_unit_test(test_stack__equal_paths_share_an_id),
+		cmocka_unit_test(test_stack__the_same_frame_below_another_parent_differs),
+		cmocka_unit_test(test_stack__parents_precede_children_in_large_tries),
+		cmocka_unit_test(test_stack_end__every_reason_has_its_own_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
