@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <string.h>
+
+#include "base/alloc.h"
+#include "profile/profile.h"
+
+static const char *const metric_names[] = {
+	[METRIC_CPU] = "cpu",	      [METRIC_WALL] = "wall",	    [METRIC_RUNQ] = "runq",
+	[METRIC_BLOCKED] = "blocked", [METRIC_SAMPLES] = "samples",
+};
+
+bool metric_parse(const char *text, enum metric *metric)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(metric_names); i++) {
+		if (strcmp(text, metric_names[i]) == 0) {
+			*metric = (enum metric)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+const char *metric_name(enum metric metric)
+{
+	return metric_names[metric];
+}
+
+const char *metric_unit(enum metric metric)
+{
+	return metric == METRIC_SAMPLES ? "samples" : "ns";
+}
+
+uint64_t sample_weight(const struct sample *sample, enum metric metric)
+{
+	switch (metric) {
+	case METRIC_CPU:
+		return sample->cpu_ns;
+	case METRIC_WALL:
+		return sample->cpu_ns + sample->runq_ns + sample->blocked_ns;
+	case METRIC_RUNQ:
+		return sample->runq_ns;
+	case METRIC_BLOCKED:
+		return sample->blocked_ns;
+	case METRIC_SAMPLES:
+		return sample->nr;
+	}
+	return 0;
+}
+
+uint64_t profile_total(const struct profile *profile, enum metric metric)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < profile->nr_samples; i++)
+		total += sample_weight(&profile->samples[i], metric);
+	return total;
+}

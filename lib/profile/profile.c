@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "profile/profile.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/index_set.h"
+
+struct profile_indexes {
+	struct index_set frames;
+	struct index_set functions;
+};
+
+struct profile *profile_new(void)
+{
+	struct profile *profile = xcalloc(1, sizeof(*profile));
+
+	profile->strings = strtab_new();
+	profile->modules = module_table_new();
+	profile->stacks = stack_trie_new();
+	profile->indexes = xcalloc(1, sizeof(*profile->indexes));
+	profile->meta.exit_status = -1;
+	return profile;
+}
+
+void profile_free(struct profile *profile)
+{
+	if (!profile)
+		return;
+	index_set_release(&profile->indexes->frames);
+	index_set_release(&profile->indexes->functions);
+	free(profile->indexes);
+	free(profile->module_symbols);
+	free(profile->functions);
+	free(profile->locations);
+	free(profile->frame_symbols);
+	free(profile->marks);
+	free(profile->counters);
+	free(profile->samples);
+	free(profile->frames);
+	free(profile->threads);
+	free(profile->processes);
+	free(profile->meta.command);
+	stack_trie_free(profile->stacks);
+	module_table_free(profile->modules);
+	strtab_free(profile->strings);
+	free(profile);
+}
+
+const char *profile_str(const struct profile *profile, struct str_id id)
+{
+	return strtab_get(profile->strings, id);
+}
+
+struct str_id profile_intern(struct profile *profile, const char *text)
+{
+	return strtab_intern(profile->strings, text);
+}
+
+struct process_id profile_add_process(struct profile *profile, const struct profile_process *row)
+{
+	assert(row->parent == PROCESS_NONE || row->parent < profile->nr_processes);
+	ARRAY_GROW(profile->processes, profile->nr_processes, profile->cap_processes);
+	profile->processes[profile->nr_processes] = *row;
+	return (struct process_id){(uint32_t)profile->nr_processes++};
+}
+
+struct thread_id profile_add_thread(struct profile *profile, const struct profile_thread *row)
+{
+	assert(row->process < profile->nr_processes);
+	ARRAY_GROW(profile->threads, profile->nr_threads, profile->cap_threads);
+	profile->threads[profile->nr_threads] = *row;
+	return (struct thread_id){(uint32_t)profile->nr_threads++};
+}
+
+static bool same_frame(const void *owner, uint32_t index, const void *key)
+{
+	const struct profile *profile = owner;
+	const struct code_address *wanted = key;
+	const struct code_address *where = &profile->frames[index].where;
+
+	return where->address == wanted->address && where->module.v == wanted->module.v;
+}
+
+struct frame_id profile_intern_frame(struct profile *profile, struct code_address where)
+{
+	uint64_t hash = hash_mix(where.module.v, where.address);
+	struct index_set *set = &profile->indexes->frames;
+	uint32_t found = index_set_find(set, hash, same_frame, profile, &where);
+
+	if (found != INDEX_NONE)
+		return (struct frame_id){found};
+	assert(where.module.v < module_table_nr(profile->modules));
+	ARRAY_GROW(profile->frames, profile->nr_frames, profile->cap_frames);
+	profile->frames[profile->nr_frames].where = where;
+	index_set_add(set, hash, (uint32_t)profile->nr_frames);
+	return (struct frame_id){(uint32_t)profile->nr_frames++};
+}
+
+static bool same_function(const void *owner, uint32_t index, const void *key)
+{
+	const struct profile *profile = owner;
+	const struct function *wanted = key;
+	const struct function *row = &profile->functions[index];
+
+	return row->name.v == wanted->name.v && row->linkage_name.v == wanted->linkage_name.v &&
+	       row->file.v == wanted->file.v && row->line == wanted->line;
+}
+
+struct function_id profile_intern_function(struct profile *profile, const struct function *row)
+{
+	uint64_t hash = hash_mix((uint64_t)row->name.v << 32 | row->linkage_name.v,
+				 (uint64_t)row->file.v << 32 | row->line);
+	struct index_set *set = &profile->indexes->functions;
+	uint32_t found = index_set_find(set, hash, same_function, profile, row);
+
+	if (found != INDEX_NONE)
+		return (struct function_id){found};
+	ARRAY_GROW(profile->functions, profile->nr_functions, profile->cap_functions);
+	profile->functions[profile->nr_functions] = *row;
+	index_set_add(set, hash, (uint32_t)profile->nr_functions);
+	return (struct function_id){(uint32_t)profile->nr_functions++};
+}
+
+void profile_add_sample(struct profile *profile, const struct sample *sample)
+{
+	assert(sample->thread.v < profile->nr_threads);
+	assert(sample->stack.v < stack_trie_nr(profile->stacks));
+	ARRAY_GROW(profile->samples, profile->nr_samples, profile->cap_samples);
+	profile->samples[profile->nr_samples++] = *sample;
+}
+
+void profile_add_mark(struct profile *profile, uint64_t time_ns, const char *text)
+{
+	ARRAY_GROW(profile->marks, profile->nr_marks, profile->cap_marks);
+	profile->marks[profile->nr_marks++] =
+		(struct profile_mark){.time_ns = time_ns, .text = profile_intern(profile, text)};
+}
+
+/* Counters are a few dozen: a search by id needs no index. */
+static struct profile_counter *find_counter(const struct profile *profile, const char *name)
+{
+	for (size_t i = 0; i < profile->nr_counters; i++) {
+		if (strcmp(profile_str(profile, profile->counters[i].name), name) == 0)
+			return &profile->counters[i];
+	}
+	return NULL;
+}
+
+void profile_set_counter(struct profile *profile, const char *name, uint64_t value)
+{
+	struct profile_counter *counter = find_counter(profile, name);
+
+	if (!counter) {
+		ARRAY_GROW(profile->counters, profile->nr_counters, profile->cap_counters);
+		counter = &profile->counters[profile->nr_counters++];
+		counter->name = profile_intern(profile, name);
+	}
+	counter->value = value;
+}
+
+uint64_t profile_counter(const struct profile *profile, const char *name)
+{
+	const struct profile_counter *counter = find_counter(profile, name);
+
+	return counter ? counter->value : 0;
+}
+
+void profile_add_command_word(struct profile *profile, const char *word)
+{
+	struct profile_meta *meta = &profile->meta;
+
+	ARRAY_GROW(meta->command, meta->nr_command, meta->cap_command);
+	meta->command[meta->nr_command++] = profile_intern(profile, word);
+}
+
+void profile_reset_symbols(struct profile *profile)
+{
+	index_set_release(&profile->indexes->functions);
+	profile->nr_functions = 0;
+	profile->nr_locations = 0;
+	free(profile->frame_symbols);
+	profile->frame_symbols = xcalloc(profile->nr_frames, sizeof(*profile->frame_symbols));
+	profile->nr_frame_symbols = profile->nr_frames;
+	free(profile->module_symbols);
+	profile->nr_module_symbols = module_table_nr(profile->modules);
+	profile->module_symbols =
+		xcalloc(profile->nr_module_symbols, sizeof(*profile->module_symbols));
+}
+
+void profile_set_chain(struct profile *profile, struct frame_id frame, const struct location *chain,
+		       size_t nr)
+{
+	assert(frame.v < profile->nr_frame_symbols);
+	profile->frame_symbols[frame.v] = (struct frame_symbols){
+		.first = (uint32_t)profile->nr_locations, .nr = (uint32_t)nr};
+	ARRAY_RESERVE(profile->locations, profile->nr_locations + nr, profile->cap_locations);
+	for (size_t i = 0; i < nr; i++) {
+		assert(chain[i].function.v < profile->nr_functions);
+		profile->locations[profile->nr_locations++] = chain[i];
+	}
+}

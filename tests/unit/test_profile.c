@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "profile/profile.h"
+
+static struct thread_id add_thread(struct profile *profile)
+{
+	struct profile_process process = {.pid = 10, .parent = PROCESS_NONE};
+	struct profile_thread thread = {.tid = 10};
+
+	thread.process = profile_add_process(profile, &process).v;
+	return profile_add_thread(profile, &thread);
+}
+
+static void test_profile__frames_are_distinct(void **state)
+{
+	struct profile *profile = profile_new();
+	struct code_address where = {.module = MODULE_UNKNOWN, .address = 0x1000};
+	struct frame_id first = profile_intern_frame(profile, where);
+
+	(void)state;
+	assert_int_equal(first.v, 0);
+	assert_int_equal(profile_intern_frame(profile, where).v, 0);
+	where.address++;
+	assert_int_equal(profile_intern_frame(profile, where).v, 1);
+	assert_int_equal(profile->nr_frames, 2);
+	profile_free(profile);
+}
+
+static void test_profile__functions_are_distinct(void **state)
+{
+	struct profile *profile = profile_new();
+	struct function row = {.name = profile_intern(profile, "run"), .line = 10};
+
+	(void)state;
+	profile_reset_symbols(profile);
+	assert_int_equal(profile_intern_function(profile, &row).v, 0);
+	assert_int_equal(profile_intern_function(profile, &row).v, 0);
+	row.line = 11; /* another static run() of the same file */
+	assert_int_equal(profile_intern_function(profile, &row).v, 1);
+	profile_reset_symbols(profile);
+	assert_int_equal(profile->nr_functions, 0);
+	assert_int_equal(profile_intern_function(profile, &row).v, 0);
+	profile_free(profile);
+}
+
+static void test_profile__totals_add_every_sample(void **state)
+{
+	struct profile *profile = profile_new();
+	struct sample sample = {.cpu_ns = 100, .runq_ns = 20, .blocked_ns = 3, .nr = 2};
+	struct sample lost = {.cpu_ns = 7, .nr = 0, .kind = SAMPLE_UNATTRIBUTED};
+
+	(void)state;
+	sample.thread = lost.thread = add_thread(profile);
+	profile_add_sample(profile, &sample);
+	profile_add_sample(profile, &lost);
+	assert_int_equal(profile_total(profile, METRIC_CPU), 107);
+	assert_int_equal(profile_total(profile, METRIC_RUNQ), 20);
+	assert_int_equal(profile_total(profile, METRIC_BLOCKED), 3);
+	assert_int_equal(profile_total(profile, METRIC_WALL), 130);
+	assert_int_equal(profile_total(profile, METRIC_SAMPLES), 2);
+	profile_free(profile);
+}
+
+static void test_profile__counters_are_overwritten_by_name(void **state)
+{
+	struct profile *profile = profile_new();
+
+	(void)state;
+	profile_set_counter(profile, "stops", 1);
+	profile_set_counter(profile, "late_ticks", 5);
+	profile_set_counter(profile, "stops", 2);
+	assert_int_equal(profile->nr_counters, 2);
+	assert_int_equal(profile_counter(profile, "stops"), 2);
+	assert_int_equal(profile_counter(profile, "late_ticks"), 5);
+	assert_int_equal(profile_counter(profile, "never"), 0);
+	profile_free(profile);
+}
+
+static void test_profile__chains_belong_to_frames(void **state)
+{
+	struct profile *profile = profile_new();
+	struct function inner = {.name = profile_intern(profile, "inner")};
+	struct function outer = {.name = profile_intern(profile, "outer")};
+	struct location chain[2] = {{.line = 3}, {.line = 9}};
+	struct frame_id bare = profile_intern_frame(profile, (struct code_address){.address = 1});
+	struct frame_id named = profile_intern_frame(profile, (struct code_address){.address = 2});
+
+	(void)state;
+	profile_reset_symbols(profile);
+	assert_int_equal(profile->nr_frame_symbols, 2);
+	chain[0].function = profile_intern_function(profile, &inner);
+	chain[1].function = profile_intern_function(profile, &outer);
+	profile_set_chain(profile, named, chain, 2);
+	assert_int_equal(profile->frame_symbols[bare.v].nr, 0);
+	assert_int_equal(profile->frame_symbols[named.v].nr, 2);
+	assert_int_equal(profile->locations[profile->frame_symbols[named.v].first].line, 3);
+	assert_int_equal(profile->nr_module_symbols, 1); /* [unknown] */
+	profile_free(profile);
+}
+
+static void test_profile__marks_and_command_words(void **state)
+{
+	struct profile *profile = profile_new();
+
+	(void)state;
+	profile_add_command_word(profile, "sort");
+	profile_add_command_word(profile, "-n");
+	profile_add_mark(profile, 42, "warm");
+	assert_int_equal(profile->meta.nr_command, 2);
+	assert_string_equal(profile_str(profile, profile->meta.command[1]), "-n");
+	assert_int_equal(profile->marks[0].time_ns, 42);
+	assert_string_equal(profile_str(profile, profile->marks[0].text), "warm");
+	profile_free(profile);
+}
+
+static void test_metric__names_and_units(void **state)
+{
+	enum metric metric = METRIC_CPU;
+
+	(void)state;
+	assert_true(metric_parse("blocked", &metric));
+	assert_int_equal(metric, METRIC_BLOCKED);
+	assert_false(metric_parse("CPU", &metric));
+	assert_int_equal(metric, METRIC_BLOCKED);
+	assert_string_equal(metric_name(METRIC_RUNQ), "runq");
+	assert_string_equal(metric_unit(METRIC_WALL), "ns");
+	assert_string_equal(metric_unit(METRIC_SAMPLES), "samples");
+}
+
+static void test_symbol_source__every_source_has_its_own_name(void **state)
+{
+	(void)state;
+	assert_string_equal(symbol_source_name(SYMBOL_SOURCE_DWARF), "DWARF");
+	for (int i = 0; i < SYMBOL_SOURCE_COUNT; i++) {
+		for (int j = 0; j < i; j++)
+			assert_string_not_equal(symbol_source_name((enum symbol_source)i),
+						symbol_source_name((enum symbol_source)j));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_profile__frames_are_distinct),
+		cmocka_unit_test(test_profile__functions_are_distinct),
+		cmocka_unit_test(test_profile__totals_add_every_sample),
+		cmocka_unit_test(test_profile__counters_are_overwritten_by_name),
+		cmocka_unit_test(test_profile__chains_belong_to_frames),
+		cmocka_unit_test(test_profile__marks_and_command_words),
+		cmocka_unit_test(test_metric__names_and_units),
+		cmocka_unit_test(test_symbol_source__every_source_has_its_own_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
