@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "calltree/expand.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/index_set.h"
+
+/* An expansion in the making: the sets are needed only until all frames are done. */
+struct expander {
+	struct expansion *out;
+	struct index_set label_set, place_set;
+};
+
+static uint64_t label_hash(const struct profile *profile, const struct label *label)
+{
+	uint64_t hash = hash_mix(hash_u64(label->kind), label->module.v);
+
+	if (label->kind == LABEL_FUNCTION) {
+		const struct function *function = &profile->functions[label->function.v];
+
+		hash = hash_mix(hash, function->name.v);
+		return hash_mix(hash, function->file.v);
+	}
+	return hash_mix(hash, label->number);
+}
+
+static bool label_equal(const void *owner, uint32_t index, const void *key)
+{
+	const struct expansion *expansion = owner;
+	const struct label *have = &expansion->labels[index], *want = key;
+	const struct function *a, *b;
+
+	if (have->kind != want->kind || have->module.v != want->module.v ||
+	    have->number != want->number)
+		return false;
+	if (have->kind != LABEL_FUNCTION || have->function.v == want->function.v)
+		return true;
+	a = &expansion->profile->functions[have->function.v];
+	b = &expansion->profile->functions[want->function.v];
+	return a->name.v == b->name.v && a->file.v == b->file.v;
+}
+
+static uint32_t intern_label(struct expander *expander, const struct label *label)
+{
+	struct expansion *out = expander->out;
+	uint64_t hash = label_hash(out->profile, label);
+	uint32_t id = index_set_find(&expander->label_set, hash, label_equal, out, label);
+
+	if (id != INDEX_NONE)
+		return id;
+	id = (uint32_t)out->nr_labels;
+	ARRAY_GROW(out->labels, out->nr_labels, out->cap_labels);
+	out->labels[out->nr_labels++] = *label;
+	index_set_add(&expander->label_set, hash, id);
+	return id;
+}
+
+static bool place_equal(const void *owner, uint32_t index, const void *key)
+{
+	const struct place *have = &((const struct expansion *)owner)->places[index];
+	const struct place *want = key;
+
+	return have->label == want->label && have->file.v == want->file.v &&
+	       have->line == want->line;
+}
+
+static struct level make_level(struct expander *expander, const struct label *label,
+			       struct str_id file, uint32_t line)
+{
+	struct expansion *out = expander->out;
+	struct place place = {.label = intern_label(expander, label), .file = file, .line = line};
+	uint64_t hash = hash_mix(hash_mix(hash_u64(place.label), file.v), line);
+	uint32_t id = index_set_find(&expander->place_set, hash, place_equal, out, &place);
+
+	if (id == INDEX_NONE) {
+		id = (uint32_t)out->nr_places;
+		ARRAY_GROW(out->places, out->nr_places, out->cap_places);
+		out->places[out->nr_places++] = place;
+		index_set_add(&expander->place_set, hash, id);
+	}
+	return (struct level){.label = place.label, .place = id};
+}
+
+static void append_level(struct expansion *out, struct level level)
+{
+	ARRAY_GROW(out->levels, out->nr_levels, out->cap_levels);
+	out->levels[out->nr_levels++] = level;
+}
+
+/* A frame without a chain is still code in some module, or a mark left by the unwinder. */
+static struct level nameless_level(struct expander *expander, struct code_address where)
+{
+	const struct module_table *modules = expander->out->profile->modules;
+	struct label label = {.kind = LABEL_ADDRESS, .module = where.module};
+
+	switch (module_table_get(modules, where.module)->kind) {
+	case MODULE_KIND_UNKNOWN:
+		label = (struct label){.kind = LABEL_UNKNOWN};
+		break;
+	case MODULE_KIND_ELIDED:
+		label = (struct label){.kind = LABEL_ELIDED, .number = where.address};
+		break;
+	case MODULE_KIND_FILE:
+	case MODULE_KIND_VDSO:
+	case MODULE_KIND_VSYSCALL:
+	case MODULE_KIND_JIT:
+		label.number = where.address;
+		break;
+	}
+	return make_level(expander, &label, STR_EMPTY, 0);
+}
+
+static void expand_frame(struct expander *expander, uint32_t frame, bool fold_inlines)
+{
+	struct expansion *out = expander->out;
+	const struct profile *profile = out->profile;
+	struct code_address where = profile->frames[frame].where;
+	struct frame_symbols chain = {0};
+	uint32_t first = (uint32_t)out->nr_levels;
+
+	if (frame < profile->nr_frame_symbols)
+		chain = profile->frame_symbols[frame];
+	if (chain.nr == 0)
+		append_level(out, nameless_level(expander, where));
+	for (uint32_t i = chain.nr; i-- > 0;) {
+		const struct location *location = &profile->locations[chain.first + i];
+		struct label label = {.kind = LABEL_FUNCTION,
+				      .module = where.module,
+				      .function = location->function};
+		struct level level = make_level(expander, &label, location->file, location->line);
+
+		level.inlined = i + 1 < chain.nr;
+		append_level(out, level);
+		if (fold_inlines)
+			break;
+	}
+	out->frames[frame] =
+		(struct frame_levels){.first = first, .nr = (uint32_t)out->nr_levels - first};
+}
+
+static struct level pseudo_level(struct expander *expander, enum label_kind kind, uint64_t number)
+{
+	struct label label = {.kind = kind, .number = number};
+
+	return make_level(expander, &label, STR_EMPTY, 0);
+}
+
+struct expansion *expansion_new(const struct profile *profile, bool fold_inlines)
+{
+	struct expansion *out = xcalloc(1, sizeof(*out));
+	struct expander expander = {.out = out};
+
+	out->profile = profile;
+	out->frames = xcalloc(profile->nr_frames, sizeof(*out->frames));
+	out->unattributed = pseudo_level(&expander, LABEL_UNATTRIBUTED, 0);
+	out->no_stack = pseudo_level(&expander, LABEL_NO_STACK, 0);
+	for (int end = 0; end < STACK_END_COUNT; end++)
+		out->truncated[end] = pseudo_level(&expander, LABEL_TRUNCATED, (uint64_t)end);
+	for (uint32_t frame = 0; frame < profile->nr_frames; frame++)
+		expand_frame(&expander, frame, fold_inlines);
+	index_set_release(&expander.label_set);
+	index_set_release(&expander.place_set);
+	return out;
+}
+
+void expansion_free(struct expansion *expansion)
+{
+	if (!expansion)
+		return;
+	free(expansion->labels);
+	free(expansion->places);
+	free(expansion->levels);
+	free(expansion->frames);
+	free(expansion);
+}
+
+const struct level *expansion_root_level(const struct expansion *expansion,
+					 const struct sample *sample)
+{
+	if (sample->kind == SAMPLE_UNATTRIBUTED)
+		return &expansion->unattributed;
+	if (sample->stack.v == STACK_EMPTY.v)
+		return &expansion->no_stack;
+	/* A stack beyond the depth limit keeps its root: only its middle is missing. */
+	if (sample->end == STACK_END_ROOT || sample->end == STACK_END_DEPTH_LIMIT)
+		return NULL;
+	return &expansion->truncated[sample->end];
+}
+
+void level_list_release(struct level_list *list)
+{
+	free(list->levels);
+	*list = (struct level_list){0};
+}
+
+/* The levels of one stack (without a root level), written backwards from its leaf. */
+static void fill_levels(const struct expansion *expansion, struct stack_id stack,
+			struct level *levels, size_t nr)
+{
+	const struct stack_trie *trie = expansion->profile->stacks;
+
+	for (; stack.v != STACK_EMPTY.v; stack = stack_trie_parent(trie, stack)) {
+		struct frame_levels frame = expansion->frames[stack_trie_frame(trie, stack).v];
+
+		nr -= frame.nr;
+		memcpy(levels + nr, expansion->levels + frame.first, frame.nr * sizeof(*levels));
+	}
+}
+
+void expansion_stack(const struct expansion *expansion, const struct sample *sample,
+		     struct level_list *list)
+{
+	const struct stack_trie *trie = expansion->profile->stacks;
+	const struct level *root = expansion_root_level(expansion, sample);
+	size_t nr = root ? 1 : 0;
+
+	for (struct stack_id at = sample->stack; at.v != STACK_EMPTY.v;
+	     at = stack_trie_parent(trie, at))
+		nr += expansion->frames[stack_trie_frame(trie, at).v].nr;
+	ARRAY_RESERVE(list->levels, nr, list->cap);
+	if (root)
+		list->levels[0] = *root;
+	fill_levels(expansion, sample->stack, list->levels, nr);
+	list->nr = nr;
+}
+
+const struct function *label_function(const struct expansion *expansion, uint32_t label)
+{
+	const struct label *row = &expansion->labels[label];
+
+	return row->kind == LABEL_FUNCTION ? &expansion->profile->functions[row->function.v] : NULL;
+}
+
+const struct module *label_module(const struct expansion *expansion, uint32_t label)
+{
+	const struct label *row = &expansion->labels[label];
+
+	if (row->kind != LABEL_FUNCTION && row->kind != LABEL_ADDRESS)
+		return NULL;
+	return module_table_get(expansion->profile->modules, row->module);
+}
+
+/* [libc.so.6+0x1234]; a module that is a pseudo name, as [vdso], loses its own brackets. */
+static void append_address(struct buf *out, const struct expansion *expansion, uint32_t label)
+{
+	const char *name = module_short_name(label_module(expansion, label));
+	size_t length = strlen(name);
+
+	if (length >= 2 && name[0] == '[' && name[length - 1] == ']') {
+		name++;
+		length -= 2;
+	}
+	buf_append_byte(out, '[');
+	buf_append(out, name, length);
+	buf_printf(out, "+0x%" PRIx64 "]", expansion->labels[label].number);
+}
+
+static void append_function(struct buf *out, const struct expansion *expansion, uint32_t label,
+			    enum name_style style)
+{
+	const struct function *function = label_function(expansion, label);
+
+	(void)style;
+	buf_append_str(out, profile_str(expansion->profile, function->name));
+}
+
+void label_append_name(struct buf *out, const struct expansion *expansion, uint32_t label,
+		       enum name_style style)
+{
+	const struct label *row = &expansion->labels[label];
+
+	switch (row->kind) {
+	case LABEL_FUNCTION:
+		append_function(out, expansion, label, style);
+		break;
+	case LABEL_ADDRESS:
+		append_address(out, expansion, label);
+		break;
+	case LABEL_UNKNOWN:
+		buf_append_str(out, "[unknown]");
+		break;
+	case LABEL_ELIDED:
+		buf_printf(out, "[%" PRIu64 " frames left out]", row->number);
+		break;
+	case LABEL_UNATTRIBUTED:
+		buf_append_str(out, "[unattributed]");
+		break;
+	case LABEL_NO_STACK:
+		buf_append_str(out, "[no stack]");
+		break;
+	case LABEL_TRUNCATED:
+		buf_printf(out, "[truncated: %s]", stack_end_name((enum stack_end)(row->number)));
+		break;
+	}
+}

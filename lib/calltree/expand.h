@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CALLTREE_EXPAND_H
+#define PROFC_CALLTREE_EXPAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strtab.h"
+#include "mapping/module.h"
+#include "profile/profile.h"
+#include "stack/stack.h"
+#include "stack/stack_end.h"
+
+struct buf;
+
+/*
+ * The step that every view and every export shares: from the code addresses of a
+ * profile to what a person calls them. Each frame becomes one or more levels (its
+ * inline chain opened, outermost caller first), once for the whole profile, so
+ * that the levels of any stack are those of its frames in a row.
+ *
+ * Ids are indexes into the tables of struct expansion, which are only read after
+ * expansion_new().
+ */
+
+enum label_kind {
+	LABEL_FUNCTION,	    /* a named function of a module */
+	LABEL_ADDRESS,	    /* code without a name: [module+0xaddress] */
+	LABEL_UNKNOWN,	    /* a pc outside every known mapping: [unknown] */
+	LABEL_ELIDED,	    /* [N frames left out]: the middle of a stack beyond --max-depth */
+	LABEL_UNATTRIBUTED, /* time that no look at the thread can place: [unattributed] */
+	LABEL_NO_STACK,	    /* the thread's stack could not be taken: [no stack] */
+	LABEL_TRUNCATED,    /* stands where the callers are missing: [truncated: no CFI] */
+};
+
+/*
+ * What a level is called, and what a row of the function table or a frame of a
+ * flame graph is. Two labels are the same function when name, file and module are
+ * equal: clones, template copies with one demangled name and inlined copies
+ * become one.
+ */
+struct label {
+	enum label_kind kind;
+	struct module_id module;     /* FUNCTION, ADDRESS; else MODULE_UNKNOWN */
+	struct function_id function; /* FUNCTION: a row of profile.functions; else 0 */
+	uint64_t number; /* ADDRESS: the address; ELIDED: frames; TRUNCATED: enum stack_end */
+};
+
+/* A distinct (label, file, line): where in a function a level stands. line 0: unknown. */
+struct place {
+	uint32_t label;
+	struct str_id
+		file; /* of the line, which may differ from the function's own; may be empty */
+	uint32_t line;
+};
+
+struct level {
+	uint32_t label;
+	uint32_t place;
+	bool inlined; /* this copy was inlined into the level before it */
+};
+
+/* The levels of one frame, levels[first] … levels[first + nr - 1], outermost first; nr >= 1. */
+struct frame_levels {
+	uint32_t first, nr;
+};
+
+struct expansion {
+	const struct profile *profile; /* borrowed */
+	struct label *labels;	       /* distinct */
+	size_t nr_labels, cap_labels;
+	struct place *places; /* distinct */
+	size_t nr_places, cap_places;
+	struct level *levels;
+	size_t nr_levels, cap_levels;
+	struct frame_levels *frames; /* by frame_id */
+	struct level unattributed, no_stack;
+	struct level truncated[STACK_END_COUNT]; /* by enum stack_end */
+};
+
+/*
+ * Expand a profile, which must outlive the result and not change meanwhile. With
+ * fold_inlines every frame has one level: the function whose code it really is,
+ * at the line of the outermost call in it.
+ */
+struct expansion *expansion_new(const struct profile *profile, bool fold_inlines);
+void expansion_free(struct expansion *expansion);
+
+/*
+ * The level that stands in for what is missing at the root of a sample's stack:
+ * unattributed, no stack, truncated; NULL when the stack is whole. Borrowed.
+ */
+const struct level *expansion_root_level(const struct expansion *expansion,
+					 const struct sample *sample);
+
+/* A reusable list of levels, root first. Zero-initialised is empty. */
+struct level_list {
+	struct level *levels; /* owned */
+	size_t nr, cap;
+};
+
+void level_list_release(struct level_list *list);
+/* Replace the content of list by all levels of a sample, root first, never none. */
+void expansion_stack(const struct expansion *expansion, const struct sample *sample,
+		     struct level_list *list);
+
+enum name_style {
+	NAME_FULL,
+	NAME_SHORT, /* without template arguments and parameters */
+};
+
+/* Append what a label is called. Raw target text: escape it for its destination. */
+void label_append_name(struct buf *out, const struct expansion *expansion, uint32_t label,
+		       enum name_style style);
+/* The function's row, or NULL for every kind but LABEL_FUNCTION. Borrowed from the profile. */
+const struct function *label_function(const struct expansion *expansion, uint32_t label);
+/* The module, or NULL where a label belongs to none. Borrowed from the profile. */
+const struct module *label_module(const struct expansion *expansion, uint32_t label);
+
+#endif

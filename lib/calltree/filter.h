@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CALLTREE_FILTER_H
+#define PROFC_CALLTREE_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/profile.h"
+
+struct err;
+struct expansion;
+
+/*
+ * Which samples a view or an export is about. Every pattern list is an "any of";
+ * lists of different kinds must all hold; an empty list holds for everything. A
+ * pattern of digits alone is an id (tid, pid), anything else a POSIX extended
+ * regular expression searched for in the name.
+ */
+struct pattern_list {
+	const char *const *texts; /* borrowed */
+	size_t nr;
+};
+
+struct filter {
+	struct pattern_list threads;   /* tid, or name of the thread */
+	struct pattern_list processes; /* pid, or name or command of the process */
+	struct pattern_list modules;   /* path of the module the sample's own code is in */
+	struct pattern_list functions; /* name of a function anywhere in the stack */
+	uint64_t from_ns, to_ns;       /* of the recording's clock; to_ns 0: to the end */
+};
+
+/* The filter applied to a profile: tables by id, so that asking is cheap. */
+struct selection {
+	const struct expansion *expansion; /* borrowed */
+	bool *threads;			   /* by thread_id */
+	bool *stacks;			   /* by stack_id */
+	bool unattributed; /* samples without a stack pass (no module or function asked for) */
+	bool everything;   /* no filter was given */
+	uint64_t from_ns, to_ns;
+};
+
+/* Fails with ERR_INVALID on a bad expression or an empty time range. */
+int selection_new(const struct expansion *expansion, const struct filter *filter,
+		  struct selection **selection, struct err *err);
+void selection_free(struct selection *selection);
+
+/*
+ * Walks over the selected samples. A sample that began before or ended after the
+ * time range is cut: its weights are taken in proportion, its stack as a whole.
+ */
+struct selection_walk {
+	const struct selection *selection; /* borrowed */
+	size_t next;
+	uint64_t *previous_ns; /* by thread_id, owned; NULL without a time range */
+};
+
+void selection_walk_init(struct selection_walk *walk, const struct selection *selection);
+void selection_walk_release(struct selection_walk *walk);
+/* The next selected sample, as cut; false at the end. */
+bool selection_walk_next(struct selection_walk *walk, struct sample *sample);
+
+#endif
