@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "elf/elf_image.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+
+/* Far above what any linker writes: librustc_driver has 6 MB of .eh_frame, node 3. */
+#define SEGMENTS_MAX	  512
+#define CFI_BYTES_MAX	  (UINT64_C(512) << 20)
+#define NOTE_BYTES_MAX	  (UINT64_C(1) << 20)
+#define BUILD_ID_MAX	  64
+#define DEFLATE_RATIO_MAX 1032 /* zlib's own limit: more is a lie about the size */
+#define PAGE_BYTES	  UINT64_C(4096)
+
+struct elf_image {
+	Elf *elf;	 /* NULL once the CFI is loaded */
+	uint8_t *memory; /* owned copy of an image without a file */
+	enum elf_machine machine;
+	struct elf_segment *segments;
+	size_t nr_segments, cap_segments;
+	uint8_t build_id[BUILD_ID_MAX];
+	size_t nr_build_id_bytes;
+	uint64_t hdr_offset, hdr_bytes, hdr_vaddr; /* PT_GNU_EH_FRAME */
+	struct elf_cfi cfi;			   /* its bytes are owned */
+};
+
+static enum elf_machine machine_of(const GElf_Ehdr *header)
+{
+	bool is_64 = header->e_ident[EI_CLASS] == ELFCLASS64;
+
+	if (header->e_machine == EM_X86_64 && is_64)
+		return ELF_MACHINE_X86_64;
+	if (header->e_machine == EM_AARCH64 && is_64)
+		return ELF_MACHINE_AARCH64;
+	if (header->e_machine == EM_386)
+		return ELF_MACHINE_I386;
+	return ELF_MACHINE_OTHER;
+}
+
+/*
+ * A copy of nr_bytes of the file from offset on, or NULL. libelf checks the
+ * range against the file's size before it allocates.
+ */
+static uint8_t *copy_of_file(Elf *elf, uint64_t offset, uint64_t nr_bytes)
+{
+	Elf_Data *raw;
+
+	if (!nr_bytes || nr_bytes > CFI_BYTES_MAX || offset > INT64_MAX)
+		return NULL;
+	raw = elf_getdata_rawchunk(elf, (int64_t)offset, nr_bytes, ELF_T_BYTE);
+	return raw && raw->d_buf && raw->d_size == nr_bytes ? xmemdup(raw->d_buf, nr_bytes) : NULL;
+}
+
+static void note_build_id(struct elf_image *image, Elf_Data *notes)
+{
+	size_t at = 0;
+	size_t name_at;
+	size_t desc_at;
+	size_t next;
+	GElf_Nhdr note;
+
+	while ((next = gelf_getnote(notes, at, &note, &name_at, &desc_at)) > at) {
+		const uint8_t *bytes = notes->d_buf;
+
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof("GNU") &&
+		    !memcmp(bytes + name_at, "GNU", sizeof("GNU")) && note.n_descsz > 0 &&
+		    note.n_descsz <= BUILD_ID_MAX) {
+			memcpy(image->build_id, bytes + desc_at, note.n_descsz);
+			image->nr_build_id_bytes = note.n_descsz;
+			return;
+		}
+		at = next;
+	}
+}
+
+static void take_notes(struct elf_image *image, const GElf_Phdr *header)
+{
+	Elf_Data *notes;
+
+	if (image->nr_build_id_bytes || header->p_filesz > NOTE_BYTES_MAX ||
+	    header->p_offset > INT64_MAX)
+		return;
+	notes = elf_getdata_rawchunk(image->elf, (int64_t)header->p_offset, header->p_filesz,
+				     header->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+	if (notes && notes->d_buf)
+		note_build_id(image, notes);
+}
+
+static void take_program_header(struct elf_image *image, const GElf_Phdr *header)
+{
+	switch (header->p_type) {
+	case PT_LOAD:
+		ARRAY_GROW(image->segments, image->nr_segments, image->cap_segments);
+		image->segments[image->nr_segments++] = (struct elf_segment){
+			.file_offset = header->p_offset,
+			.file_bytes = header->p_filesz,
+			.vaddr = header->p_vaddr,
+			.memory_bytes = header->p_memsz,
+			.executable = header->p_flags & PF_X,
+		};
+		break;
+	case PT_GNU_EH_FRAME:
+		image->hdr_offset = header->p_offset;
+		image->hdr_bytes = header->p_filesz;
+		image->hdr_vaddr = header->p_vaddr;
+		break;
+	case PT_NOTE:
+		take_notes(image, header);
+		break;
+	default: /* every other type is of no use here */
+		break;
+	}
+}
+
+static int read_headers(struct elf_image *image, struct err *err)
+{
+	GElf_Ehdr header;
+	size_t nr;
+
+	if (elf_kind(image->elf) != ELF_K_ELF || !gelf_getehdr(image->elf, &header))
+		return err_set(err, ERR_CORRUPT, "not an ELF file");
+	image->machine = machine_of(&header);
+	if (elf_getphdrnum(image->elf, &nr) || nr > SEGMENTS_MAX)
+		return err_set(err, ERR_CORRUPT, "an ELF file with damaged program headers");
+	for (size_t i = 0; i < nr; i++) {
+		GElf_Phdr program;
+
+		if (!gelf_getphdr(image->elf, (int)i, &program))
+			return err_set(err, ERR_CORRUPT, "an ELF file cut off in its headers");
+		take_program_header(image, &program);
+	}
+	return 0;
+}
+
+static struct elf_image *open_elf(Elf *elf, uint8_t *memory, struct err *err)
+{
+	struct elf_image *image = xcalloc(1, sizeof(*image));
+
+	image->elf = elf;
+	image->memory = memory;
+	if (!elf) {
+		err_set(err, ERR_CORRUPT, "not an ELF file: %s", elf_errmsg(-1));
+		elf_image_free(image);
+		return NULL;
+	}
+	if (read_headers(image, err)) {
+		elf_image_free(image);
+		return NULL;
+	}
+	return image;
+}
+
+struct elf_image *elf_image_open(int fd, struct err *err)
+{
+	elf_version(EV_CURRENT);
+	return open_elf(elf_begin(fd, ELF_C_READ, NULL), NULL, err);
+}
+
+struct elf_image *elf_image_open_memory(const void *bytes, size_t nr_bytes, struct err *err)
+{
+	uint8_t *copy = xmemdup(bytes, nr_bytes);
+
+	elf_version(EV_CURRENT);
+	return open_elf(elf_memory((char *)copy, nr_bytes), copy, err);
+}
+
+void elf_image_free(struct elf_image *image)
+{
+	if (!image)
+		return;
+	elf_end(image->elf);
+	free(image->memory);
+	free(image->segments);
+	free((void *)(uintptr_t)image->cfi.eh_frame_hdr.bytes);
+	free((void *)(uintptr_t)image->cfi.eh_frame.bytes);
+	free((void *)(uintptr_t)image->cfi.debug_frame.bytes);
+	free(image);
+}
+
+enum elf_machine elf_image_machine(const struct elf_image *image)
+{
+	return image->machine;
+}
+
+size_t elf_image_nr_segments(const struct elf_image *image)
+{
+	return image->nr_segments;
+}
+
+const struct elf_segment *elf_image_segment(const struct elf_image *image, size_t index)
+{
+	return &image->segments[index];
+}
+
+const uint8_t *elf_image_build_id(const struct elf_image *image, size_t *nr_bytes)
+{
+	*nr_bytes = image->nr_build_id_bytes;
+	return image->nr_build_id_bytes ? image->build_id : NULL;
+}
+
+/* Does the file page of `file_offset` hold bytes of the segment? */
+static bool segment_holds(const struct elf_segment *segment, uint64_t file_offset)
+{
+	uint64_t first_page = segment->file_offset & ~(PAGE_BYTES - 1);
+
+	return file_offset >= first_page &&
+	       file_offset - first_page < segment->file_offset - first_page + segment->file_bytes;
+}
+
+bool elf_image_bias(const struct elf_image *image, uint64_t start, uint64_t file_offset,
+		    bool executable, uint64_t *bias)
+{
+	const struct elf_segment *found = NULL;
+
+	for (size_t i = 0; i < image->nr_segments; i++) {
+		const struct elf_segment *segment = &image->segments[i];
+
+		if (!segment_holds(segment, file_offset))
+			continue;
+		if (!found ||
+		    (segment->executable == executable && found->executable != executable))
+			found = segment;
+	}
+	if (!found)
+		return false;
+	*bias = start - file_offset - (found->vaddr - found->file_offset);
+	return true;
+}
+
+/* The first section with that name; false if there is none or no section headers. */
+static bool find_section(Elf *elf, const char *name, Elf_Scn **section, GElf_Shdr *header)
+{
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return false;
+	*section = NULL;
+	while ((*section = elf_nextscn(elf, *section))) {
+		const char *found;
+
+		if (!gelf_getshdr(*section, header))
+			continue;
+		found = elf_strptr(elf, names, header->sh_name);
+		if (found && !strcmp(found, name))
+			return header->sh_type != SHT_NOBITS;
+	}
+	return false;
+}
+
+static struct elf_bytes load_eh_frame_hdr(struct elf_image *image)
+{
+	uint8_t *bytes = copy_of_file(image->elf, image->hdr_offset, image->hdr_bytes);
+
+	return (struct elf_bytes){.bytes = bytes,
+				  .nr_bytes = bytes ? image->hdr_bytes : 0,
+				  .vaddr = image->hdr_vaddr};
+}
+
+/* From vaddr to the end of what the file holds of its segment. */
+static struct elf_bytes load_rest_of_segment(struct elf_image *image, uint64_t vaddr)
+{
+	for (size_t i = 0; i < image->nr_segments; i++) {
+		const struct elf_segment *segment = &image->segments[i];
+		uint64_t skip = vaddr - segment->vaddr;
+		uint8_t *bytes;
+
+		if (skip >= segment->file_bytes)
+			continue;
+		bytes = copy_of_file(image->elf, segment->file_offset + skip,
+				     segment->file_bytes - skip);
+		return (struct elf_bytes){.bytes = bytes,
+					  .nr_bytes = bytes ? segment->file_bytes - skip : 0,
+					  .vaddr = vaddr};
+	}
+	return (struct elf_bytes){0};
+}
+
+/*
+ * Where the .eh_frame_hdr says that .eh_frame begins, in the one encoding that
+ * linkers write for it (LSB 10.6.2: pc-relative, 4 bytes, signed).
+ */
+static bool eh_frame_from_hdr(const struct elf_bytes *hdr, uint64_t *vaddr)
+{
+	int32_t relative;
+
+	if (hdr->nr_bytes < 8 || hdr->bytes[0] != 1 || hdr->bytes[1] != 0x1b)
+		return false;
+	memcpy(&relative, hdr->bytes + 4, sizeof(relative));
+	*vaddr = hdr->vaddr + 4 + (uint64_t)(int64_t)relative;
+	return true;
+}
+
+/* The section's own bounds where there are section headers, else from the header's pointer on. */
+static struct elf_bytes load_eh_frame(struct elf_image *image)
+{
+	Elf_Scn *section;
+	GElf_Shdr header;
+	uint64_t vaddr;
+
+	if (find_section(image->elf, ".eh_frame", &section, &header)) {
+		uint8_t *bytes = copy_of_file(image->elf, header.sh_offset, header.sh_size);
+
+		if (bytes)
+			return (struct elf_bytes){.bytes = bytes,
+						  .nr_bytes = header.sh_size,
+						  .vaddr = header.sh_addr};
+	}
+	if (eh_frame_from_hdr(&image->cfi.eh_frame_hdr, &vaddr))
+		return load_rest_of_segment(image, vaddr);
+	return (struct elf_bytes){0};
+}
+
+/* Is the size that a compressed section claims one that its bytes can unfold to? */
+static bool size_is_believable(uint64_t unpacked, uint64_t packed)
+{
+	return unpacked <= CFI_BYTES_MAX && unpacked / DEFLATE_RATIO_MAX <= packed;
+}
+
+static bool unpack_section(Elf_Scn *section, const GElf_Shdr *header)
+{
+	GElf_Chdr packed;
+
+	if (!(header->sh_flags & SHF_COMPRESSED))
+		return true;
+	return gelf_getchdr(section, &packed) &&
+	       size_is_believable(packed.ch_size, header->sh_size) &&
+	       elf_compress(section, 0, 0) >= 0;
+}
+
+/* The older GNU form: "ZLIB", the size in 8 bytes big endian, a zlib stream. */
+static bool unpack_gnu_section(Elf_Scn *section, const GElf_Shdr *header)
+{
+	Elf_Data *raw = elf_rawdata(section, NULL);
+	const uint8_t *bytes = raw ? raw->d_buf : NULL;
+	uint64_t unpacked = 0;
+
+	if (!bytes || raw->d_size < 12 || memcmp(bytes, "ZLIB", 4) != 0)
+		return false;
+	for (int i = 4; i < 12; i++)
+		unpacked = unpacked << 8 | bytes[i];
+	return size_is_believable(unpacked, header->sh_size) &&
+	       elf_compress_gnu(section, 0, 0) >= 0;
+}
+
+static struct elf_bytes load_debug_frame(struct elf_image *image)
+{
+	Elf_Scn *section;
+	GElf_Shdr header;
+	Elf_Data *data;
+	bool plain;
+
+	if (find_section(image->elf, ".debug_frame", &section, &header))
+		plain = unpack_section(section, &header);
+	else if (find_section(image->elf, ".zdebug_frame", &section, &header))
+		plain = unpack_gnu_section(section, &header);
+	else
+		plain = false;
+	data = plain ? elf_rawdata(section, NULL) : NULL;
+	if (!data || !data->d_buf || !data->d_size || data->d_size > CFI_BYTES_MAX)
+		return (struct elf_bytes){0};
+	return (struct elf_bytes){.bytes = xmemdup(data->d_buf, data->d_size),
+				  .nr_bytes = data->d_size};
+}
+
+const struct elf_cfi *elf_image_cfi(struct elf_image *image)
+{
+	if (image->elf) {
+		image->cfi.eh_frame_hdr = load_eh_frame_hdr(image);
+		image->cfi.eh_frame = load_eh_frame(image);
+		image->cfi.debug_frame = load_debug_frame(image);
+		/* libelf keeps a second copy of all it read. */
+		elf_end(image->elf);
+		image->elf = NULL;
+	}
+	return &image->cfi;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_ELF_ELF_IMAGE_H
+#define PROFC_ELF_ELF_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+/*
+ * What mapping and unwind need of an ELF file: program headers, build-id and
+ * call frame information. Files are read with pread and never mapped, so that
+ * one that is truncated while we look gives an error and no SIGBUS; every size
+ * it states is bounded before it is believed.
+ */
+struct elf_image;
+
+enum elf_machine {
+	ELF_MACHINE_X86_64,
+	ELF_MACHINE_AARCH64,
+	ELF_MACHINE_I386,
+	ELF_MACHINE_OTHER, /* among them 32-bit files of a 64-bit machine (x32) */
+};
+
+/* A PT_LOAD. */
+struct elf_segment {
+	uint64_t file_offset, file_bytes;
+	uint64_t vaddr, memory_bytes;
+	bool executable;
+};
+
+/* A run of the image's bytes; empty when bytes is NULL. */
+struct elf_bytes {
+	const uint8_t *bytes;
+	size_t nr_bytes;
+	uint64_t vaddr; /* of the first one; 0 in sections that are not loaded */
+};
+
+/* Where the rules for unwinding stand (LSB core 5.0 ch. 10; DWARF 5 section 6.4). */
+struct elf_cfi {
+	struct elf_bytes eh_frame_hdr;
+	struct elf_bytes eh_frame;
+	struct elf_bytes debug_frame; /* decompressed */
+};
+
+/*
+ * Open an ELF file. The descriptor is borrowed and must stay open until
+ * elf_image_cfi() was called or the image is freed; its file position is not
+ * used. ERR_CORRUPT: not an ELF file, or one that contradicts itself.
+ */
+struct elf_image *elf_image_open(int fd, struct err *err);
+/* The same for an ELF file that stands in memory (the vdso); the bytes are copied. */
+struct elf_image *elf_image_open_memory(const void *bytes, size_t nr_bytes, struct err *err);
+void elf_image_free(struct elf_image *image);
+
+enum elf_machine elf_image_machine(const struct elf_image *image);
+size_t elf_image_nr_segments(const struct elf_image *image);
+const struct elf_segment *elf_image_segment(const struct elf_image *image, size_t index);
+/* Borrowed; *nr_bytes is 0 and NULL returned when the file has none. */
+const uint8_t *elf_image_build_id(const struct elf_image *image, size_t *nr_bytes);
+
+/*
+ * The load bias (target address = ELF virtual address + bias) of a mapping of
+ * this file that starts at `start` and shows the file from `file_offset` on.
+ * Segments need not begin at a page of the file and may share one: of those
+ * that hold the offset, the one with the mapping's own right to execute counts.
+ * False when no segment does.
+ */
+bool elf_image_bias(const struct elf_image *image, uint64_t start, uint64_t file_offset,
+		    bool executable, uint64_t *bias);
+
+/*
+ * Read on the first call, then kept, and the descriptor is not used any more.
+ * Never NULL; parts that are missing or damaged are empty.
+ */
+const struct elf_cfi *elf_image_cfi(struct elf_image *image);
+
+#endif

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "elf/elf_image.h"
+#include "tests/unit/tiny_elf.h"
+
+/* Open through a descriptor, as a target's file is. The descriptor closes with the test. */
+static struct elf_image *open_bytes(const struct buf *file, int *fd, struct err *err)
+{
+	*fd = tiny_elf_fd(file);
+	assert_true(*fd >= 0);
+	return elf_image_open(*fd, err);
+}
+
+static void test_elf__garbage_is_refused(void **state)
+{
+	static const char *const texts[] = {"", "#!/bin/sh\n",
+					    "\x7f"
+					    "ELF",
+					    "!<arch>\n and so on"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct buf file = {0};
+		struct err err = ERR_INIT;
+		cleanup_close int fd = -1;
+
+		buf_append_str(&file, texts[i]);
+		assert_null(open_bytes(&file, &fd, &err));
+		assert_int_equal(err.code, ERR_CORRUPT);
+		buf_release(&file);
+	}
+}
+
+static void test_elf__machine_is_named(void **state)
+{
+	static const struct {
+		uint16_t machine;
+		enum elf_machine wanted;
+	} cases[] = {{EM_X86_64, ELF_MACHINE_X86_64},
+		     {EM_AARCH64, ELF_MACHINE_AARCH64},
+		     {EM_386, ELF_MACHINE_I386},
+		     {EM_S390, ELF_MACHINE_OTHER}};
+	struct buf file = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		cleanup_close int fd = -1;
+		struct elf_image *image;
+
+		tiny_elf_begin(&file, cases[i].machine, 0);
+		image = open_bytes(&file, &fd, NULL);
+		assert_non_null(image);
+		assert_int_equal(elf_image_machine(image), cases[i].wanted);
+		elf_image_free(image);
+	}
+	buf_release(&file);
+}
+
+static void test_elf__every_cut_gives_an_error_or_an_image(void **state)
+{
+	struct buf file = {0};
+
+	(void)state;
+	tiny_elf_begin(&file, EM_X86_64, 2);
+	tiny_elf_segment(&file, 0, (Elf64_Phdr){.p_type = PT_LOAD, .p_filesz = 4096});
+	tiny_elf_segment(&file, 1,
+			 (Elf64_Phdr){.p_type = PT_GNU_EH_FRAME,
+				      .p_offset = TINY_ELF_CONTENT(2),
+				      .p_filesz = 8});
+	buf_append(&file, "\x01\x1b\x03\x3b\0\0\0\0", 8);
+	for (size_t nr_bytes = 0; nr_bytes < file.nr_bytes; nr_bytes++) {
+		struct buf cut = {.bytes = file.bytes, .nr_bytes = nr_bytes};
+		cleanup_close int fd = -1;
+		struct elf_image *image = open_bytes(&cut, &fd, NULL);
+
+		if (nr_bytes < sizeof(Elf64_Ehdr))
+			assert_null(image);
+		if (image)
+			assert_null(elf_image_cfi(image)->eh_frame_hdr.bytes);
+		elf_image_free(image);
+	}
+	buf_release(&file);
+}
+
+static void test_elf__headers_that_point_outside_are_harmless(void **state)
+{
+	struct buf file = {0};
+	cleanup_close int fd = -1;
+	struct elf_image *image;
+
+	(void)state;
+	tiny_elf_begin(&file, EM_X86_64, 1);
+	tiny_elf_segment(
+		&file, 0,
+		(Elf64_Phdr){.p_type = PT_NOTE, .p_offset = UINT64_MAX - 4, .p_filesz = 4096});
+	tiny_elf_header(&file)->e_shoff = UINT64_MAX - 64;
+	tiny_elf_header(&file)->e_shnum = 65535;
+	tiny_elf_header(&file)->e_shentsize = 0;
+	image = open_bytes(&file, &fd, NULL);
+	if (image)
+		assert_null(elf_image_cfi(image)->eh_frame.bytes);
+	elf_image_free(image);
+	buf_release(&file);
+}
+
+static void test_elf__build_id_is_read(void **state)
+{
+	static const uint8_t note[] = {4, 0, 0,	  0,   3,   0, 0,    0,	   3,	 0,
+				       0, 0, 'G', 'N', 'U', 0, 0xab, 0xcd, 0xef, 0};
+	struct buf file = {0};
+	cleanup_close int fd = -1;
+	struct elf_image *image;
+	const uint8_t *build_id;
+	size_t nr_bytes;
+
+	(void)state;
+	tiny_elf_begin(&file, EM_X86_64, 1);
+	tiny_elf_segment(&file, 0,
+			 (Elf64_Phdr){.p_type = PT_NOTE,
+				      .p_offset = TINY_ELF_CONTENT(1),
+				      .p_filesz = sizeof(note),
+				      .p_align = 4});
+	buf_append(&file, note, sizeof(note));
+	image = open_bytes(&file, &fd, NULL);
+	assert_non_null(image);
+	build_id = elf_image_build_id(image, &nr_bytes);
+	assert_int_equal(nr_bytes, 3);
+	assert_memory_equal(build_id, "\xab\xcd\xef", 3);
+	elf_image_free(image);
+	buf_release(&file);
+}
+
+/*
+ * LLD lets a read-only and an executable segment share a page of the file:
+ * both begin in the page at 0x1000, mapped one page apart.
+ */
+static void test_elf__bias_follows_the_right_to_execute(void **state)
+{
+	struct buf file = {0};
+	cleanup_close int fd = -1;
+	struct elf_image *image;
+	uint64_t bias;
+
+	(void)state;
+	tiny_elf_begin(&file, EM_X86_64, 2);
+	tiny_elf_segment(&file, 0,
+			 (Elf64_Phdr){.p_type = PT_LOAD, .p_flags = PF_R, .p_filesz = 0x12f0});
+	tiny_elf_segment(&file, 1,
+			 (Elf64_Phdr){.p_type = PT_LOAD,
+				      .p_flags = PF_R | PF_X,
+				      .p_offset = 0x12f0,
+				      .p_vaddr = 0x22f0,
+				      .p_filesz = 0x3000});
+	image = open_bytes(&file, &fd, NULL);
+	assert_non_null(image);
+	assert_true(elf_image_bias(image, 0x7f0000000000, 0, false, &bias));
+	assert_int_equal(bias, 0x7f0000000000);
+	assert_true(elf_image_bias(image, 0x7f0000002000, 0x1000, true, &bias));
+	assert_int_equal(bias, 0x7f0000000000);
+	/* a later page of the segment, split off by mprotect() */
+	assert_true(elf_image_bias(image, 0x7f0000004000, 0x3000, true, &bias));
+	assert_int_equal(bias, 0x7f0000000000);
+	assert_false(elf_image_bias(image, 0x7f0000009000, 0x9000, true, &bias));
+	elf_image_free(image);
+	buf_release(&file);
+}
+
+/* PT_GNU_EH_FRAME and what it points to, in a file without section headers. */
+static void test_elf__cfi_without_section_headers(void **state)
+{
+	struct buf file = {0};
+	cleanup_close int fd = -1;
+	struct elf_image *image;
+	const struct elf_cfi *cfi;
+	uint64_t content = TINY_ELF_CONTENT(2);
+
+	(void)state;
+	tiny_elf_begin(&file, EM_X86_64, 2);
+	tiny_elf_segment(
+		&file, 0,
+		(Elf64_Phdr){.p_type = PT_LOAD, .p_vaddr = 0x400000, .p_filesz = content + 16});
+	tiny_elf_segment(&file, 1,
+			 (Elf64_Phdr){.p_type = PT_GNU_EH_FRAME,
+				      .p_offset = content,
+				      .p_vaddr = 0x400000 + content,
+				      .p_filesz = 8});
+	buf_append(&file, "\x01\x1b\x03\x3b\x04\0\0\0", 8); /* .eh_frame is 4 + 4 further */
+	buf_append(&file, "EHFRAME!", 8);
+	image = open_bytes(&file, &fd, NULL);
+	assert_non_null(image);
+	cfi = elf_image_cfi(image);
+	assert_int_equal(cfi->eh_frame_hdr.nr_bytes, 8);
+	assert_int_equal(cfi->eh_frame_hdr.vaddr, 0x400000 + content);
+	assert_int_equal(cfi->eh_frame.nr_bytes, 8);
+	assert_int_equal(cfi->eh_frame.vaddr, 0x400000 + content + 8);
+	assert_memory_equal(cfi->eh_frame.bytes, "EHFRAME!", 8);
+	elf_image_free(image);
+	buf_release(&file);
+}
+
+#define NAMES "\0.debug_frame\0.shstrtab"
+
+/* A file whose .debug_frame is `packed`, compressed, and claims to unfold to `claimed` bytes. */
+static void build_compressed(struct buf *file, const uint8_t *packed, uint64_t nr_packed,
+			     uint64_t claimed)
+{
+	Elf64_Chdr header = {.ch_type = ELFCOMPRESS_ZLIB, .ch_size = claimed, .ch_addralign = 1};
+	uint64_t content = TINY_ELF_CONTENT(0);
+	uint64_t section_bytes = sizeof(header) + nr_packed;
+	const Elf64_Shdr sections[] = {
+		{0},
+		{.sh_name = 1,
+		 .sh_type = SHT_PROGBITS,
+		 .sh_flags = SHF_COMPRESSED,
+		 .sh_offset = content,
+		 .sh_size = section_bytes,
+		 .sh_addralign = 8},
+		{.sh_name = 14,
+		 .sh_type = SHT_STRTAB,
+		 .sh_offset = content + section_bytes,
+		 .sh_size = sizeof(NAMES)},
+	};
+
+	tiny_elf_begin(file, EM_X86_64, 0);
+	buf_append(file, &header, sizeof(header));
+	buf_append(file, packed, nr_packed);
+	buf_append(file, NAMES, sizeof(NAMES));
+	while (file->nr_bytes % 8)
+		buf_append_byte(file, 0);
+	tiny_elf_sections(file, sections, ARRAY_SIZE(sections));
+}
+
+static void test_elf__compressed_debug_frame_is_unpacked(void **state)
+{
+	static const char plain[] = "call frame information, call frame information";
+	uint8_t packed[128];
+	uLongf nr_packed = sizeof(packed);
+	struct buf file = {0};
+	cleanup_close int fd = -1;
+	struct elf_image *image;
+	const struct elf_cfi *cfi;
+
+	(void)state;
+	compress(packed, &nr_packed, (const Bytef *)plain, sizeof(plain));
+	build_compressed(&file, packed, nr_packed, sizeof(plain));
+	image = open_bytes(&file, &fd, NULL);
+	assert_non_null(image);
+	cfi = elf_image_cfi(image);
+	assert_int_equal(cfi->debug_frame.nr_bytes, sizeof(plain));
+	assert_memory_equal(cfi->debug_frame.bytes, plain, sizeof(plain));
+	elf_image_free(image);
+	buf_release(&file);
+}
+
+static void test_elf__compression_bomb_is_refused(void **state)
+{
+	uint8_t packed[128] = "whatever";
+	struct buf file = {0};
+
+	(void)state;
+	for (unsigned int shift = 20; shift < 64; shift += 4) {
+		cleanup_close int fd = -1;
+		struct elf_image *image;
+
+		build_compressed(&file, packed, sizeof(packed), UINT64_C(1) << shift);
+		image = open_bytes(&file, &fd, NULL);
+		assert_non_null(image);
+		assert_null(elf_image_cfi(image)->debug_frame.bytes);
+		elf_image_free(image);
+	}
+	buf_release(&file);
+}
+
+static void test_elf__memory_image_keeps_its_own_copy(void **state)
+{
+	struct buf file = {0};
+	struct elf_image *image;
+
+	(void)state;
+	tiny_elf_begin(&file, EM_AARCH64, 1);
+	tiny_elf_segment(&file, 0,
+			 (Elf64_Phdr){.p_type = PT_LOAD, .p_flags = PF_X, .p_filesz = 0x100});
+	image = elf_image_open_memory(file.bytes, file.nr_bytes, NULL);
+	buf_release(&file);
+	assert_non_null(image);
+	assert_int_equal(elf_image_nr_segments(image), 1);
+	assert_true(elf_image_segment(image, 0)->executable);
+	assert_null(elf_image_cfi(image)->eh_frame.bytes);
+	elf_image_free(image);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_elf__garbage_is_refused),
+		cmocka_unit_test(test_elf__machine_is_named),
+		cmocka_unit_test(test_elf__every_cut_gives_an_error_or_an_image),
+		cmocka_unit_test(test_elf__headers_that_point_outside_are_harmless),
+		cmocka_unit_test(test_elf__build_id_is_read),
+		cmocka_unit_test(test_elf__bias_follows_the_right_to_execute),
+		cmocka_unit_test(test_elf__cfi_without_section_headers),
+		cmocka_unit_test(test_elf__compressed_debug_frame_is_unpacked),
+		cmocka_unit_test(test_elf__compression_bomb_is_refused),
+		cmocka_unit_test(test_elf__memory_image_keeps_its_own_copy),
+	};
+
+	return cmocka_run_group_tests_name("elf", tests, NULL, NULL);
+}
