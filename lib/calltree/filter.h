@@ -34,9 +34,8 @@ struct filter {
 struct selection {
 	const struct expansion *expansion; /* borrowed */
 	bool *threads;			   /* by thread_id */
-	bool *stacks;			   /* by stack_id */
-	bool unattributed; /* samples without a stack pass (no module or function asked for) */
-	bool everything;   /* no filter was given */
+	bool *stacks;	 /* by stack_id; the empty stack stands for samples without one */
+	bool everything; /* no filter was given */
 	uint64_t from_ns, to_ns;
 };
 

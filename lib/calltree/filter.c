@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "calltree/filter.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "calltree/expand.h"
+
+/* One compiled pattern: an id, or an expression. */
+struct pattern {
+	bool is_id;
+	long id;
+	regex_t regex;
+};
+
+struct patterns {
+	struct pattern *patterns; /* owned */
+	size_t nr;
+};
+
+static void patterns_release(struct patterns *patterns)
+{
+	for (size_t i = 0; i < patterns->nr; i++)
+		if (!patterns->patterns[i].is_id)
+			regfree(&patterns->patterns[i].regex);
+	free(patterns->patterns);
+	*patterns = (struct patterns){0};
+}
+
+static bool parse_id(const char *text, long *id)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)text[0]))
+		return false;
+	errno = 0;
+	*id = strtol(text, &end, 10);
+	return errno == 0 && *end == '\0';
+}
+
+static int compile_pattern(struct pattern *pattern, const char *text, bool ids, struct err *err)
+{
+	char why[128];
+	int status;
+
+	pattern->is_id = ids && parse_id(text, &pattern->id);
+	if (pattern->is_id)
+		return 0;
+	status = regcomp(&pattern->regex, text, REG_EXTENDED | REG_NOSUB);
+	if (status == 0)
+		return 0;
+	regerror(status, &pattern->regex, why, sizeof(why));
+	return err_set(err, ERR_INVALID, "bad regular expression '%s': %s", text, why);
+}
+
+static int compile_patterns(struct patterns *out, const struct pattern_list *list, bool ids,
+			    struct err *err)
+{
+	out->patterns = xcalloc(list->nr, sizeof(*out->patterns));
+	for (size_t i = 0; i < list->nr; i++) {
+		int status = compile_pattern(&out->patterns[i], list->texts[i], ids, err);
+
+		if (status < 0)
+			return status;
+		out->nr = i + 1;
+	}
+	return 0;
+}
+
+static bool matches_text(const struct patterns *patterns, const char *text)
+{
+	for (size_t i = 0; i < patterns->nr; i++) {
+		const struct pattern *pattern = &patterns->patterns[i];
+
+		if (!pattern->is_id && regexec(&pattern->regex, text, 0, NULL, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool matches_id(const struct patterns *patterns, long id)
+{
+	for (size_t i = 0; i < patterns->nr; i++)
+		if (patterns->patterns[i].is_id && patterns->patterns[i].id == id)
+			return true;
+	return false;
+}
+
+/* All four lists, compiled. */
+struct compiled_filter {
+	struct patterns threads, processes, modules, functions;
+};
+
+static void compiled_filter_release(struct compiled_filter *compiled)
+{
+	patterns_release(&compiled->threads);
+	patterns_release(&compiled->processes);
+	patterns_release(&compiled->modules);
+	patterns_release(&compiled->functions);
+}
+
+static int compile_filter(struct compiled_filter *compiled, const struct filter *filter,
+			  struct err *err)
+{
+	int status = compile_patterns(&compiled->threads, &filter->threads, true, err);
+
+	if (status == 0)
+		status = compile_patterns(&compiled->processes, &filter->processes, true, err);
+	if (status == 0)
+		status = compile_patterns(&compiled->modules, &filter->modules, false, err);
+	if (status == 0)
+		status = compile_patterns(&compiled->functions, &filter->functions, false, err);
+	return status;
+}
+
+static bool process_passes(const struct profile *profile, const struct patterns *patterns,
+			   const struct profile_process *process)
+{
+	return patterns->nr == 0 || matches_id(patterns, process->pid) ||
+	       matches_text(patterns, profile_str(profile, process->name)) ||
+	       matches_text(patterns, profile_str(profile, process->command));
+}
+
+static bool *select_threads(const struct profile *profile, const struct compiled_filter *compiled)
+{
+	bool *threads = xcalloc(profile->nr_threads, sizeof(*threads));
+
+	for (size_t i = 0; i < profile->nr_threads; i++) {
+		const struct profile_thread *thread = &profile->threads[i];
+		const struct patterns *patterns = &compiled->threads;
+
+		threads[i] = (patterns->nr == 0 || matches_id(patterns, thread->tid) ||
+			      matches_text(patterns, profile_str(profile, thread->name))) &&
+			     process_passes(profile, &compiled->processes,
+					    &profile->processes[thread->process]);
+	}
+	return threads;
+}
+
+/* Is a label, in full or shortened, one of the functions asked for? */
+static bool label_passes(const struct expansion *expansion, const struct patterns *patterns,
+			 uint32_t label, struct buf *name)
+{
+	buf_clear(name);
+	label_append_name(name, expansion, label, NAME_FULL);
+	if (matches_text(patterns, buf_str(name)))
+		return true;
+	buf_clear(name);
+	label_append_name(name, expansion, label, NAME_SHORT);
+	return matches_text(patterns, buf_str(name));
+}
+
+static bool *match_labels(const struct expansion *expansion, const struct patterns *patterns)
+{
+	bool *labels = xcalloc(expansion->nr_labels, sizeof(*labels));
+	struct buf name = {0};
+
+	for (uint32_t i = 0; i < expansion->nr_labels; i++)
+		labels[i] = label_passes(expansion, patterns, i, &name);
+	buf_release(&name);
+	return labels;
+}
+
+/* Keep the stacks that have one of the functions in them: parents come first. */
+static void select_by_function(struct selection *selection, const struct patterns *patterns)
+{
+	const struct expansion *expansion = selection->expansion;
+	const struct stack_trie *trie = expansion->profile->stacks;
+	cleanup_free bool *labels = match_labels(expansion, patterns);
+
+	selection->stacks[STACK_EMPTY.v] = false;
+	for (uint32_t id = 1; id < stack_trie_nr(trie); id++) {
+		struct stack_id stack = {id};
+		struct frame_levels frame = expansion->frames[stack_trie_frame(trie, stack).v];
+
+		selection->stacks[id] = selection->stacks[stack_trie_parent(trie, stack).v];
+		for (uint32_t i = 0; i < frame.nr && !selection->stacks[id]; i++)
+			selection->stacks[id] = labels[expansion->levels[frame.first + i].label];
+	}
+}
+
+/* Keep, of the stacks kept so far, those whose own code is in one of the modules. */
+static void select_by_module(struct selection *selection, const struct patterns *patterns)
+{
+	const struct profile *profile = selection->expansion->profile;
+	const struct stack_trie *trie = profile->stacks;
+	uint32_t nr_modules = module_table_nr(profile->modules);
+	cleanup_free bool *modules = xcalloc(nr_modules, sizeof(*modules));
+
+	for (uint32_t i = 0; i < nr_modules; i++) {
+		struct module_id id = {i};
+
+		modules[i] = matches_text(patterns, module_table_get(profile->modules, id)->path);
+	}
+	selection->stacks[STACK_EMPTY.v] = false;
+	for (uint32_t id = 1; id < stack_trie_nr(trie); id++) {
+		struct frame_id frame = stack_trie_frame(trie, (struct stack_id){id});
+
+		if (!modules[profile->frames[frame.v].where.module.v])
+			selection->stacks[id] = false;
+	}
+}
+
+static void select_stacks(struct selection *selection, const struct compiled_filter *compiled)
+{
+	uint32_t nr_stacks = stack_trie_nr(selection->expansion->profile->stacks);
+
+	selection->stacks = xmalloc(nr_stacks * sizeof(*selection->stacks));
+	memset(selection->stacks, true, nr_stacks * sizeof(*selection->stacks));
+	if (compiled->functions.nr > 0)
+		select_by_function(selection, &compiled->functions);
+	if (compiled->modules.nr > 0)
+		select_by_module(selection, &compiled->modules);
+}
+
+int selection_new(const struct expansion *expansion, const struct filter *filter,
+		  struct selection **selection, struct err *err)
+{
+	struct compiled_filter compiled = {0};
+	struct selection *out;
+	int status;
+
+	if (filter->to_ns != 0 && filter->to_ns <= filter->from_ns)
+		return err_set(err, ERR_INVALID, "the time range ends before it begins");
+	status = compile_filter(&compiled, filter, err);
+	if (status == 0) {
+		out = xcalloc(1, sizeof(*out));
+		out->expansion = expansion;
+		out->threads = select_threads(expansion->profile, &compiled);
+		select_stacks(out, &compiled);
+		out->from_ns = filter->from_ns;
+		out->to_ns = filter->to_ns ? filter->to_ns : UINT64_MAX;
+		out->everything = filter->threads.nr == 0 && filter->processes.nr == 0 &&
+				  filter->modules.nr == 0 && filter->functions.nr == 0 &&
+				  filter->from_ns == 0 && filter->to_ns == 0;
+		*selection = out;
+	}
+	compiled_filter_release(&compiled);
+	return status;
+}
+
+void selection_free(struct selection *selection)
+{
+	if (!selection)
+		return;
+	free(selection->threads);
+	free(selection->stacks);
+	free(selection);
+}
+
+static bool has_time_range(const struct selection *selection)
+{
+	return selection->from_ns != 0 || selection->to_ns != UINT64_MAX;
+}
+
+void selection_walk_init(struct selection_walk *walk, const struct selection *selection)
+{
+	const struct profile *profile = selection->expansion->profile;
+
+	*walk = (struct selection_walk){.selection = selection};
+	if (!has_time_range(selection))
+		return;
+	walk->previous_ns = xcalloc(profile->nr_threads, sizeof(*walk->previous_ns));
+	for (size_t i = 0; i < profile->nr_threads; i++)
+		walk->previous_ns[i] = profile->threads[i].start_ns;
+}
+
+void selection_walk_release(struct selection_walk *walk)
+{
+	free(walk->previous_ns);
+	walk->previous_ns = NULL;
+}
+
+static uint64_t scale(uint64_t value, uint64_t part, uint64_t whole)
+{
+	return (uint64_t)((long double)value * (long double)part / (long double)whole);
+}
+
+/* Cut a sample that covers begin_ns … time_ns to the range; false when nothing is left of it. */
+static bool cut_sample(const struct selection *selection, uint64_t begin_ns, struct sample *sample)
+{
+	uint64_t end_ns = sample->time_ns;
+	uint64_t from_ns = begin_ns > selection->from_ns ? begin_ns : selection->from_ns;
+	uint64_t to_ns = end_ns < selection->to_ns ? end_ns : selection->to_ns;
+	uint64_t span_ns = end_ns - begin_ns, part_ns;
+
+	if (span_ns == 0)
+		return end_ns >= selection->from_ns && end_ns <= selection->to_ns;
+	if (to_ns <= from_ns)
+		return false;
+	part_ns = to_ns - from_ns;
+	if (part_ns == span_ns)
+		return true;
+	sample->time_ns = to_ns;
+	sample->cpu_ns = scale(sample->cpu_ns, part_ns, span_ns);
+	sample->runq_ns = scale(sample->runq_ns, part_ns, span_ns);
+	sample->blocked_ns = scale(sample->blocked_ns, part_ns, span_ns);
+	/* Rounded up: what is left was seen at least once. */
+	if (sample->nr > 1)
+		sample->nr = (uint32_t)scale(sample->nr - 1, part_ns, span_ns) + 1;
+	return true;
+}
+
+static bool in_time(struct selection_walk *walk, struct sample *sample)
+{
+	uint64_t *previous_ns, begin_ns;
+
+	if (!walk->previous_ns)
+		return true;
+	previous_ns = &walk->previous_ns[sample->thread.v];
+	begin_ns = *previous_ns < sample->time_ns ? *previous_ns : sample->time_ns;
+	*previous_ns = sample->time_ns;
+	return cut_sample(walk->selection, begin_ns, sample);
+}
+
+bool selection_walk_next(struct selection_walk *walk, struct sample *sample)
+{
+	const struct selection *selection = walk->selection;
+	const struct profile *profile = selection->expansion->profile;
+
+	while (walk->next < profile->nr_samples) {
+		*sample = profile->samples[walk->next++];
+		if (in_time(walk, sample) && selection->threads[sample->thread.v] &&
+		    selection->stacks[sample->stack.v])
+			return true;
+	}
+	return false;
+}
