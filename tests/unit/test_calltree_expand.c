@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "calltree/expand.h"
+#include "tests/unit/made_profile.h"
+
+/* All levels of a sample as "name file:line", joined by " > ", inlined ones with a '*'. */
+static const char *levels_text(const struct expansion *expansion, const struct sample *sample,
+			       struct buf *out)
+{
+	struct level_list list = {0};
+
+	buf_clear(out);
+	expansion_stack(expansion, sample, &list);
+	for (size_t i = 0; i < list.nr; i++) {
+		const struct place *place = &expansion->places[list.levels[i].place];
+
+		assert_int_equal(place->label, list.levels[i].label);
+		buf_append_str(out, i ? " > " : "");
+		label_append_name(out, expansion, place->label, NAME_FULL);
+		buf_append_str(out, list.levels[i].inlined ? "*" : "");
+		if (place->line)
+			buf_printf(out, " %s:%u", profile_str(expansion->profile, place->file),
+				   place->line);
+	}
+	level_list_release(&list);
+	return buf_str(out);
+}
+
+static void test_expand__opens_inline_chains_outermost_first(void **state)
+{
+	struct made made = made_begin();
+	struct expansion *expansion;
+	struct buf out = {0};
+
+	(void)state;
+	made_sample(&made, "main@a.c:5;work@a.c:20+square@v.h:3+mul@v.h:9;libm.so!sqrt", 1);
+	expansion = expansion_new(made_end(&made), false);
+	assert_string_equal(levels_text(expansion, &made.profile->samples[0], &out),
+			    "main a.c:5 > work a.c:20 > square* v.h:3 > mul* v.h:9 > sqrt");
+	expansion_free(expansion);
+	buf_release(&out);
+	profile_free(made.profile);
+}
+
+static void test_expand__folds_inlines_into_the_call_line(void **state)
+{
+	struct made made = made_begin();
+	struct expansion *expansion;
+	struct buf out = {0};
+
+	(void)state;
+	made_sample(&made, "main@a.c:5;work@a.c:20+square@v.h:3", 1);
+	expansion = expansion_new(made_end(&made), true);
+	assert_string_equal(levels_text(expansion, &made.profile->samples[0], &out),
+			    "main a.c:5 > work a.c:20");
+	expansion_free(expansion);
+	buf_release(&out);
+	profile_free(made.profile);
+}
+
+static void test_expand__names_what_has_no_symbol(void **state)
+{
+	struct made made = made_begin();
+	struct expansion *expansion;
+	struct sample *sample;
+	struct buf out = {0};
+	uint64_t address;
+
+	(void)state;
+	made_sample(&made, "main;..42;??", 1);
+	sample = made_sample(&made, "libx.so!?", 1);
+	sample->end = STACK_END_NO_CFI;
+	address = made.profile->frames[stack_trie_frame(made.profile->stacks, sample->stack).v]
+			  .where.address;
+	made_sample(&made, "", 1)->kind = SAMPLE_UNATTRIBUTED;
+	made_sample(&made, "", 1)->end = STACK_END_NOT_TAKEN;
+	expansion = expansion_new(made_end(&made), false);
+
+	assert_string_equal(levels_text(expansion, &made.profile->samples[0], &out),
+			    "main > [42 frames left out] > [unknown]");
+	levels_text(expansion, &made.profile->samples[1], &out);
+	{
+		char expected[128];
+
+		snprintf(expected, sizeof(expected),
+			 "[truncated: no unwind information] > [libx.so+0x%lx]",
+			 (unsigned long)address);
+		assert_string_equal(buf_str(&out), expected);
+	}
+	assert_string_equal(levels_text(expansion, &made.profile->samples[2], &out),
+			    "[unattributed]");
+	assert_string_equal(levels_text(expansion, &made.profile->samples[3], &out), "[no stack]");
+	expansion_free(expansion);
+	buf_release(&out);
+	profile_free(made.profile);
+}
+
+static void test_expand__one_function_is_one_label(void **state)
+{
+	struct made made = made_begin();
+	struct expansion *expansion;
+	size_t nr_pseudo, nr_square = 0;
+
+	(void)state;
+	/* Inlined in two places and called in a third: one function. In another module: another. */
+	made_sample(&made, "main@a.c:5+square@v.h:3", 1);
+	made_sample(&made, "main@a.c:6+square@v.h:4", 1);
+	made_sample(&made, "main@a.c:7;square@v.h:3", 1);
+	made_sample(&made, "main@a.c:8;lib.so!square@v.h:3", 1);
+	expansion = expansion_new(made_end(&made), false);
+	nr_pseudo = 2 + STACK_END_COUNT;
+	for (uint32_t i = 0; i < expansion->nr_labels; i++) {
+		const struct function *function = label_function(expansion, i);
+
+		if (function && strcmp(profile_str(made.profile, function->name), "square") == 0)
+			nr_square++;
+	}
+	assert_int_equal(nr_square, 2);
+	assert_int_equal(expansion->nr_labels, nr_pseudo + 3); /* main, square, lib.so's square */
+	assert_int_equal(expansion->nr_places, nr_pseudo + 4 + 3);
+	expansion_free(expansion);
+	profile_free(made.profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_expand__opens_inline_chains_outermost_first),
+		cmocka_unit_test(test_expand__folds_inlines_into_the_call_line),
+		cmocka_unit_test(test_expand__names_what_has_no_symbol),
+		cmocka_unit_test(test_expand__one_function_is_one_label),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

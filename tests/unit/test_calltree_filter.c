@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "tests/unit/made_profile.h"
+
+#define PATTERNS(...)                                                                              \
+	{                                                                                          \
+		.texts = (const char *const[]){__VA_ARGS__},                                       \
+		.nr = sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)                  \
+	}
+
+/*
+ * Four samples of two threads of two processes:
+ *	0: pid 100 tid 100 "prog"      main;parse            1 ms
+ *	1: pid 100 tid 101 "worker-1"  start;run;libz!inflate 2 ms
+ *	2: pid 200 tid 200 "child"     main;run              4 ms
+ *	3: pid 100 tid 100 "prog"      unattributed          8 ms
+ */
+static struct profile *four_samples(void)
+{
+	struct made made = made_begin();
+	struct thread_id first = made.thread;
+
+	made_sample(&made, "main;parse", 1);
+	made_thread(&made, 100, 101, "worker-1");
+	made_sample(&made, "start;run;libz!inflate", 2);
+	made_thread(&made, 200, 200, "child");
+	made_sample(&made, "main;run", 4);
+	made.thread = first;
+	made_sample(&made, "", 8)->kind = SAMPLE_UNATTRIBUTED;
+	return made_end(&made);
+}
+
+/* The CPU milliseconds of what a filter selects. */
+static uint64_t selected_ms(const struct profile *profile, const struct filter *filter)
+{
+	struct expansion *expansion = expansion_new(profile, false);
+	struct selection *selection;
+	struct selection_walk walk;
+	struct sample sample;
+	uint64_t sum_ns = 0;
+
+	assert_int_equal(selection_new(expansion, filter, &selection, NULL), 0);
+	selection_walk_init(&walk, selection);
+	while (selection_walk_next(&walk, &sample))
+		sum_ns += sample.cpu_ns;
+	selection_walk_release(&walk);
+	selection_free(selection);
+	expansion_free(expansion);
+	return sum_ns / 1000000;
+}
+
+static void test_filter__patterns_choose_samples(void **state)
+{
+	const struct {
+		struct filter filter;
+		uint64_t expected_ms;
+	} cases[] = {
+		{{.from_ns = 0}, 15},
+		{{.threads = PATTERNS("^worker")}, 2},
+		{{.threads = PATTERNS("200", "101")}, 6},
+		{{.processes = PATTERNS("100")}, 11},
+		{{.processes = PATTERNS("chi")}, 4},
+		{{.modules = PATTERNS("libz")}, 2},
+		{{.modules = PATTERNS("prog$")}, 5},
+		{{.functions = PATTERNS("^run$")}, 6},
+		{{.functions = PATTERNS("^run$"), .modules = PATTERNS("libz")}, 2},
+		{{.functions = PATTERNS("parse", "inflate")}, 3},
+		{{.functions = PATTERNS("nowhere")}, 0},
+	};
+	struct profile *profile = four_samples();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(selected_ms(profile, &cases[i].filter), cases[i].expected_ms);
+	profile_free(profile);
+}
+
+static void test_filter__time_range_cuts_samples(void **state)
+{
+	struct made made = made_begin();
+	struct filter middle = {.from_ns = 5000000, .to_ns = 12000000};
+	struct filter late = {.from_ns = 12000000};
+
+	(void)state;
+	made_sample(&made, "main", 10); /* 0 … 10 ms */
+	made_sample(&made, "main", 10); /* 10 … 20 ms */
+	made_end(&made);
+	assert_int_equal(selected_ms(made.profile, &middle), 5 + 2);
+	assert_int_equal(selected_ms(made.profile, &late), 8);
+	profile_free(made.profile);
+}
+
+static void test_filter__says_what_is_wrong(void **state)
+{
+	struct profile *profile = four_samples();
+	struct expansion *expansion = expansion_new(profile, false);
+	struct filter bad_regex = {.functions = PATTERNS("foo(")};
+	struct filter bad_time = {.from_ns = 10, .to_ns = 5};
+	struct selection *selection = NULL;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(selection_new(expansion, &bad_regex, &selection, &err), ERR_INVALID);
+	assert_non_null(strstr(err.what, "'foo('"));
+	assert_int_equal(selection_new(expansion, &bad_time, &selection, &err), ERR_INVALID);
+	assert_null(selection);
+	expansion_free(expansion);
+	profile_free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_filter__patterns_choose_samples),
+		cmocka_unit_test(test_filter__time_range_cuts_samples),
+		cmocka_unit_test(test_filter__says_what_is_wrong),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
