@@ -46,6 +46,18 @@ void buf_append_byte(struct buf *buf, uint8_t byte)
 	*buf_extend(buf, 1) = byte;
 }
 
+void buf_append_decimal(struct buf *buf, uint64_t value)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	buf_append(buf, digits + at, sizeof(digits) - at);
+}
+
 void buf_printf(struct buf *buf, const char *format, ...)
 {
 	va_list args;

@@ -18,6 +18,7 @@ void buf_clear(struct buf *buf);   /* empties, keeps the room */
 void buf_append(struct buf *buf, const void *bytes, size_t nr_bytes);
 void buf_append_str(struct buf *buf, const char *text); /* without its NUL */
 void buf_append_byte(struct buf *buf, uint8_t byte);
+void buf_append_decimal(struct buf *buf, uint64_t value); /* as printf's %lu, but quickly */
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Room for nr_bytes more, counted as content; returns where they start. */
 uint8_t *buf_extend(struct buf *buf, size_t nr_bytes);
