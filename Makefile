@@ -26,7 +26,7 @@ CFLAGS ?= -O2 -g
 PROFC_CFLAGS := -std=gnu11 $(WARNINGS) -fno-common -fno-omit-frame-pointer -fstack-protector-strong
 
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o)
-CMD_OBJECTS := $(CMD_SOURCES:%.c=$(BUILD)/%.o)
+CMD_OBJECTS := $(filter-out $(BUILD)/cmd/main.o,$(CMD_SOURCES:%.c=$(BUILD)/%.o))
 UNIT_PROGRAMS := $(UNIT_SOURCES:%.c=$(BUILD)/%)
 
 .PHONY: all clean check-unit
@@ -40,12 +40,17 @@ $(BUILD)/libprofc.a: $(LIB_OBJECTS)
 	@rm -f $@
 	ar rcs $@ $^
 
-$(BUILD)/profc: $(CMD_OBJECTS) $(BUILD)/libprofc.a
+# Everything of cmd/ but main(), so that unit tests can link it.
+$(BUILD)/libcmd.a: $(CMD_OBJECTS)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(BUILD)/profc: $(BUILD)/cmd/main.o $(BUILD)/libcmd.a $(BUILD)/libprofc.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
 
-$(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libprofc.a
+$(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libcmd.a $(BUILD)/libprofc.a
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(PROFC_CFLAGS) $(CFLAGS) -MMD -MP -o $@ $< $(BUILD)/libprofc.a $(PKG_LIBS) -lcmocka
+	$(CC) $(CPPFLAGS) $(PROFC_CFLAGS) $(CFLAGS) -MMD -MP -o $@ $< $(BUILD)/libcmd.a $(BUILD)/libprofc.a $(PKG_LIBS) -lcmocka
 
 check-unit: $(UNIT_PROGRAMS)
 	@for t in $^; do CMOCKA_MESSAGE_OUTPUT=TAP $$t || exit 1; done

@@ -8,11 +8,13 @@
 #include "cmd/options.h"
 
 struct profile;
+struct sink;
 
 /*
- * One command of profc: a row of the table in cmd/main.c, one file each,
- * cmd/<name>.c, which defines `const struct command command_<name>`. main()
- * answers --help, --list-options and wrong usage from the row before run().
+ * One command of profc: one file each, cmd/<name>.c, which defines `const struct
+ * command command_<name>` and adds its row to the table in cmd/main.c. main()
+ * answers --help, --list-options and unknown commands before run(); run() calls
+ * options_parse() (with stop_at_word = runs_command) and usage_error() itself.
  */
 struct command {
 	const char *name;
@@ -20,8 +22,13 @@ struct command {
 	const char *summary;  /* one line, for `profc --help` */
 	const char *help;     /* a paragraph and examples, for `profc NAME --help` */
 	const struct option_row *options;
-	bool pager; /* its output may go through a pager, as git's does */
-	/* argv[0] is the command's name; the exit status of profc is returned. */
+	bool pager;	   /* its output may go through a pager, as git's does */
+	bool runs_command; /* the first word ends the options: what follows is CMD [ARG...] */
+	/*
+	 * argv[0] is the command's name; the exit status of profc is returned.
+	 * Standard output may be written through stdio or through a sink that is
+	 * ended by flush_stdout(); main() flushes stdio and checks it.
+	 */
 	int (*run)(const struct command *self, int argc, char **argv);
 };
 
@@ -45,6 +52,12 @@ void print_warning(const char *format, ...) __attribute__((format(printf, 1, 2))
 void print_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Wrong usage: the message, then where help is. Returns EXIT_USAGE. */
 int usage_error(const struct command *command, const struct err *err);
+/*
+ * Flush a sink over standard output and release it. EXIT_DONE, or EXIT_CANNOT
+ * with the message "cannot write standard output: ..."; silent on EPIPE: a
+ * reader that has seen enough is no news.
+ */
+int flush_stdout(struct sink *sink);
 
 /*
  * Read the profile that `-i` names (NULL: profc.data), with the messages every

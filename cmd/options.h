@@ -41,7 +41,7 @@ struct option_row {
 	size_t offset;		    /* offsetof() in the command's options struct */
 	const char *help;	    /* one line; the default in brackets at its end */
 	const char *const *choices; /* NULL-ended, for OPTION_CHOICE */
-	double min, max;	    /* both 0: any */
+	double min, max;	    /* of the stored value (durations: ns); both 0: any */
 	bool negated, commas, hidden;
 	int value; /* OPTION_FLAG with `as_choice`: store this int instead of a bool */
 	bool as_choice;
@@ -64,6 +64,22 @@ int options_parse(const struct option_row *rows, void *values, int argc, char **
 		  bool stop_at_word, int *first_word, struct err *err);
 void options_release(const struct option_row *rows, void *values);
 
+/*
+ * What every command answers before it runs: does argv ask for help, or for the
+ * list of options? Takes the same words as options_parse() would.
+ */
+enum options_ask {
+	OPTIONS_ASK_NOTHING,
+	OPTIONS_ASK_HELP,
+	OPTIONS_ASK_LIST,
+};
+
+enum options_ask options_asked(const struct option_row *rows, int argc, char **argv,
+			       bool stop_at_word);
+
+/* The rows behind those, which options_parse() accepts and ignores; OPTIONS_END-ed. */
+extern const struct option_row options_common[];
+
 /* The options part of `--help`, wrapped for 80 columns. */
 void options_help(const struct option_row *rows, struct buf *out);
 /* One `--name` or `-x` a line, hidden ones left out. */
@@ -71,8 +87,5 @@ void options_list(const struct option_row *rows, struct buf *out);
 
 /* Parse "10", "500ms", "2m" …: nanoseconds. Plain numbers are seconds. */
 int duration_parse(const char *text, uint64_t *ns, struct err *err);
-
-/* The candidate nearest to a misspelt word, or NULL if none is near. */
-const char *nearest_word(const char *word, const char *const *candidates, size_t nr);
 
 #endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/help.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "cmd/command.h"
+
+void help_profc(const struct command *const *commands, struct buf *out)
+{
+	buf_append_str(out,
+		       "usage: profc COMMAND [OPTIONS] [ARGUMENT...]\n"
+		       "       profc --help | --version | help COMMAND\n"
+		       "\n"
+		       "Where does the time of a program go? profc samples the stacks of any\n"
+		       "native Linux process you may trace, without changing or restarting it.\n"
+		       "\n"
+		       "Commands:\n");
+	for (; *commands; commands++)
+		buf_printf(out, "  %-11s %s\n", (*commands)->name, (*commands)->summary);
+	buf_append_str(out, "\n"
+			    "First steps:\n"
+			    "  profc record ./program      record a profile into profc.data\n"
+			    "  profc report                where its time went, by function\n"
+			    "  profc annotate FUNCTION     the cost of each source line\n"
+			    "\n"
+			    "'profc COMMAND --help' lists the options; profc(1) is the manual.\n");
+}
+
+void help_command(const struct command *command, struct buf *out)
+{
+	buf_printf(out, "usage: profc %s %s\n\n%s\n", command->name, command->synopsis,
+		   command->summary);
+	if (command->help)
+		buf_printf(out, "\n%s", command->help);
+	if (out->bytes[out->nr_bytes - 1] != '\n')
+		buf_append_byte(out, '\n');
+	if (command->options->type != OPTION_SECTION)
+		buf_append_str(out, "\nOptions:\n");
+	options_help(command->options, out);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_HELP_H
+#define PROFC_CMD_HELP_H
+
+struct buf;
+struct command;
+
+/* `profc --help`; `commands` is NULL-ended. */
+void help_profc(const struct command *const *commands, struct buf *out);
+/* `profc NAME --help` */
+void help_command(const struct command *command, struct buf *out);
+
+#endif

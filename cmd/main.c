@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/sink.h"
+#include "cmd/command.h"
+#include "cmd/help.h"
+#include "cmd/nearest.h"
+
+/* In the order of `profc --help`. */
+static const struct command *const commands[] = {
+	NULL,
+};
+
+/*
+ * A closed standard descriptor would be given to the next file opened, which
+ * might then be read or written as if it were the terminal. Fill the gap with
+ * one that fails on use, and that a recorded command does not inherit.
+ */
+static void fill_standard_descriptors(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			(void)open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
+	}
+}
+
+static int print_text(struct buf *text)
+{
+	struct sink out;
+
+	sink_init_fd(&out, STDOUT_FILENO);
+	sink_write(&out, text->bytes, text->nr_bytes);
+	buf_release(text);
+	return flush_stdout(&out);
+}
+
+static const struct command *find_command(const char *name)
+{
+	const struct command *const *command = commands;
+
+	while (*command && strcmp((*command)->name, name) != 0)
+		command++;
+	return *command;
+}
+
+static int unknown(const char *what, const char *name)
+{
+	const char *candidates[ARRAY_SIZE(commands) + 3];
+	size_t nr = 0;
+	const char *nearest;
+	struct err err = ERR_INIT;
+
+	for (const struct command *const *command = commands; *command; command++)
+		candidates[nr++] = (*command)->name;
+	candidates[nr++] = "help";
+	candidates[nr++] = "--help";
+	candidates[nr++] = "--version";
+	nearest = nearest_word(name, candidates, nr);
+	err_set(&err, ERR_INVALID, "unknown %s '%s'", what, name);
+	if (nearest)
+		err_hint(&err, "did you mean '%s'?", nearest);
+	else
+		err_hint(&err, "'profc --help' lists the commands");
+	print_err(&err);
+	return EXIT_USAGE;
+}
+
+static int print_help(const struct command *command)
+{
+	struct buf text = {0};
+
+	if (command)
+		help_command(command, &text);
+	else
+		help_profc(commands, &text);
+	return print_text(&text);
+}
+
+static int print_version(void)
+{
+	struct buf text = {0};
+
+	buf_append_str(&text, "profc " PROFC_VERSION "\n");
+	return print_text(&text);
+}
+
+static int list_commands(void)
+{
+	struct buf text = {0};
+
+	for (const struct command *const *command = commands; *command; command++)
+		buf_printf(&text, "%s\n", (*command)->name);
+	return print_text(&text);
+}
+
+static int list_options(const struct command *command)
+{
+	struct buf text = {0};
+
+	options_list(command->options, &text);
+	return print_text(&text);
+}
+
+/* `profc help [COMMAND]` */
+static int help_for(const char *name)
+{
+	const struct command *command;
+
+	if (!name || strcmp(name, "help") == 0)
+		return print_help(NULL);
+	command = find_command(name);
+	return command ? print_help(command) : unknown("command", name);
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+	switch (options_asked(command->options, argc, argv, command->runs_command)) {
+	case OPTIONS_ASK_HELP:
+		return print_help(command);
+	case OPTIONS_ASK_LIST:
+		return list_options(command);
+	case OPTIONS_ASK_NOTHING:
+		break;
+	}
+	return command->run(command, argc, argv);
+}
+
+static int dispatch(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : "--help";
+	const struct command *command = find_command(word);
+
+	if (command)
+		return run_command(command, argc - 1, argv + 1);
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+		return print_help(NULL);
+	if (strcmp(word, "help") == 0)
+		return help_for(argc > 2 ? argv[2] : NULL);
+	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+		return print_version();
+	if (strcmp(word, "--list-commands") == 0)
+		return list_commands();
+	return unknown(word[0] == '-' ? "option" : "command", word);
+}
+
+/* What a command left in stdio must have arrived: a full disk is no success. */
+static int finish_stdio(int status)
+{
+	struct err err = ERR_INIT;
+
+	if (fflush(stdout) == 0 && !ferror(stdout) && fclose(stdout) == 0)
+		return status;
+	if (errno != EPIPE) {
+		err_sys(&err, "cannot write standard output");
+		print_err(&err);
+	}
+	return status == EXIT_DONE ? EXIT_CANNOT : status;
+}
+
+int main(int argc, char **argv)
+{
+	fill_standard_descriptors();
+	return finish_stdio(dispatch(argc, argv));
+}

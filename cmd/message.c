@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/escape.h"
+#include "base/sink.h"
+#include "cmd/command.h"
+
+/* One line on stderr in one write, so that lines of several processes do not mix. */
+static void print_line(const char *prefix, const char *text)
+{
+	struct buf line = {0};
+
+	buf_append_str(&line, prefix);
+	escape_terminal(&line, text);
+	buf_append_byte(&line, '\n');
+	fwrite(line.bytes, 1, line.nr_bytes, stderr);
+	buf_release(&line);
+}
+
+void print_err(const struct err *err)
+{
+	print_line("profc: ", err->what);
+	if (err->hint[0])
+		print_line("hint: ", err->hint);
+}
+
+static void print_formatted(const char *prefix, const char *format, va_list args)
+	__attribute__((format(printf, 2, 0)));
+
+static void print_formatted(const char *prefix, const char *format, va_list args)
+{
+	char text[1024];
+
+	vsnprintf(text, sizeof(text), format, args);
+	print_line(prefix, text);
+}
+
+void print_warning(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_formatted("profc: warning: ", format, args);
+	va_end(args);
+}
+
+void print_note(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_formatted("profc: ", format, args);
+	va_end(args);
+}
+
+int usage_error(const struct command *command, const struct err *err)
+{
+	struct err shown = *err;
+
+	if (!shown.hint[0])
+		err_hint(&shown, "'profc %s --help' lists the options", command->name);
+	print_err(&shown);
+	return EXIT_USAGE;
+}
+
+int flush_stdout(struct sink *sink)
+{
+	struct err err = ERR_INIT;
+	int failure = sink_flush(sink);
+
+	sink_release(sink);
+	if (!failure)
+		return EXIT_DONE;
+	if (failure == EPIPE)
+		return EXIT_CANNOT;
+	errno = failure;
+	err_sys(&err, "cannot write standard output");
+	print_err(&err);
+	return EXIT_CANNOT;
+}

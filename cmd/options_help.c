@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <string.h>
+
+#include "base/escape.h"
+#include "cmd/options.h"
+
+#define HELP_COLUMN 27 /* where the explanations begin */
+#define LAST_COLUMN 79
+
+/* Append text in lines of at most LAST_COLUMN columns; the first begins at `column`. */
+static void append_wrapped(struct buf *out, const char *text, size_t column)
+{
+	while (*text) {
+		size_t length = strcspn(text, " ");
+
+		if (column > HELP_COLUMN && column + 1 + length > LAST_COLUMN) {
+			buf_printf(out, "\n%*s", HELP_COLUMN, "");
+			column = HELP_COLUMN;
+		} else if (column > HELP_COLUMN) {
+			buf_append_byte(out, ' ');
+			column++;
+		}
+		buf_append(out, text, length);
+		column += length;
+		text += length;
+		text += strspn(text, " ");
+	}
+	buf_append_byte(out, '\n');
+}
+
+static void append_names(struct buf *out, const struct option_row *row)
+{
+	if (row->short_name)
+		buf_printf(out, "  -%c, --%s", row->short_name, row->name);
+	else
+		buf_printf(out, "      --%s", row->name);
+	if (row->argument)
+		buf_printf(out, " %s", row->argument);
+}
+
+static void append_row(struct buf *out, const struct option_row *row)
+{
+	size_t start = out->nr_bytes;
+	size_t columns;
+
+	if (row->type == OPTION_SECTION) {
+		buf_printf(out, "\n%s:\n", row->name);
+		return;
+	}
+	append_names(out, row);
+	columns = text_columns(buf_str(out) + start);
+	if (columns + 2 > HELP_COLUMN) {
+		buf_append_byte(out, '\n');
+		columns = 0;
+	}
+	buf_printf(out, "%*s", (int)(HELP_COLUMN - columns), "");
+	append_wrapped(out, row->help, HELP_COLUMN);
+}
+
+void options_help(const struct option_row *rows, struct buf *out)
+{
+	for (; rows->name; rows++) {
+		if (!rows->hidden)
+			append_row(out, rows);
+	}
+	for (rows = options_common; rows->name; rows++) {
+		if (!rows->hidden)
+			append_row(out, rows);
+	}
+}
+
+static void list_rows(const struct option_row *rows, struct buf *out)
+{
+	for (; rows->name; rows++) {
+		if (rows->type == OPTION_SECTION || rows->hidden)
+			continue;
+		if (rows->short_name)
+			buf_printf(out, "-%c\n", rows->short_name);
+		buf_printf(out, "--%s\n", rows->name);
+	}
+}
+
+void options_list(const struct option_row *rows, struct buf *out)
+{
+	list_rows(rows, out);
+	list_rows(options_common, out);
+}
