@@ -65,5 +65,7 @@ int flush_stdout(struct sink *sink);
  * samples. Returns EXIT_DONE and *profile, or the status to exit with.
  */
 int open_profile(const char *path, struct profile **profile);
+/* The same for who can make sense of a profile without samples: `info`, `merge`. */
+int open_profile_even_empty(const char *path, struct profile **profile);
 
 #endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cmd/command.h"
+#include "profile/profile.h"
+#include "store/store.h"
+
+#define DEFAULT_PATH "profc.data"
+
+static int cannot_open(const char *path, struct err *err)
+{
+	if (err->sys_errno == ENOENT && !err->hint[0] && strcmp(path, DEFAULT_PATH) == 0)
+		err_hint(err, "record one with 'profc record COMMAND', or name it with -i FILE");
+	print_err(err);
+	return EXIT_CANNOT;
+}
+
+int open_profile_even_empty(const char *path, struct profile **profile)
+{
+	struct store_salvage salvage = {0};
+	struct err err = ERR_INIT;
+
+	if (!path)
+		path = DEFAULT_PATH;
+	if (store_read_path(path, profile, &salvage, &err) != 0)
+		return cannot_open(path, &err);
+	if (salvage.salvaged)
+		print_warning("%s is not whole (%s): %llu bytes at its end cannot be read; what "
+			      "precedes them is shown",
+			      path, salvage.why, (unsigned long long)salvage.nr_bytes_lost);
+	return EXIT_DONE;
+}
+
+int open_profile(const char *path, struct profile **profile)
+{
+	struct profile *opened;
+	struct err err = ERR_INIT;
+	int status = open_profile_even_empty(path, &opened);
+
+	if (status != EXIT_DONE)
+		return status;
+	if (opened->nr_samples > 0) {
+		*profile = opened;
+		return EXIT_DONE;
+	}
+	profile_free(opened);
+	err_set(&err, ERR_EMPTY, "no samples in %s", path ? path : DEFAULT_PATH);
+	err_hint(&err, "'profc info%s%s' shows how it was recorded", path ? " -i " : "",
+		 path ? path : "");
+	print_err(&err);
+	return EXIT_CANNOT;
+}
