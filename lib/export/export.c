@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "export/export.h"
+
+#include <assert.h>
+
+#include "export/extract_priv.h"
+
+struct format_row {
+	struct export_format format;
+	enum export_threads threads; /* what suits it best */
+	enum path_kind paths;
+	void (*write)(const struct extract *extract, struct sink *sink);
+};
+
+static const struct format_row rows[EXPORT_KIND_COUNT] = {
+	[EXPORT_SPEEDSCOPE] = {{"speedscope", ".speedscope.json",
+				"JSON for speedscope.app: one profile per thread, in time order",
+				false},
+			       EXPORT_THREADS_SPLIT,
+			       PATH_LABELS,
+			       write_speedscope},
+	[EXPORT_FOLDED] = {{"folded", ".folded",
+			    "one line per stack, as flame graph scripts read it", false},
+			   EXPORT_THREADS_MERGE,
+			   PATH_LABELS,
+			   write_folded},
+};
+
+const struct export_format *export_format(enum export_kind kind)
+{
+	assert(kind < EXPORT_KIND_COUNT);
+	return &rows[kind].format;
+}
+
+int export_write(enum export_kind kind, const struct profile *profile,
+		 const struct export_options *options, struct sink *sink, struct err *err)
+{
+	const struct format_row *row = &rows[kind];
+	struct export_options chosen = *options;
+	struct extract *extract;
+	int status;
+
+	assert(kind < EXPORT_KIND_COUNT);
+	if (chosen.threads == EXPORT_THREADS_DEFAULT)
+		chosen.threads = row->threads;
+	status = extract_new(profile, &chosen, row->paths, &extract, err);
+	if (status)
+		return status;
+	row->write(extract, sink);
+	extract_free(extract);
+	return 0;
+}

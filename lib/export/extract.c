@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "export/extract_priv.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "calltree/filter.h"
+#include "mapping/module.h"
+
+#define NO_LANE UINT32_MAX
+
+/* --- lanes --- */
+
+static uint32_t add_lane(struct extract *extract, const struct lane *lane)
+{
+	extract->lanes[extract->nr_lanes] = *lane;
+	return (uint32_t)extract->nr_lanes++;
+}
+
+static void split_lanes(struct extract *extract, uint32_t *lane_of_thread)
+{
+	const struct profile *profile = extract->profile;
+
+	for (size_t i = 0; i < profile->nr_threads; i++) {
+		const struct profile_thread *thread = &profile->threads[i];
+		const struct profile_process *process = &profile->processes[thread->process];
+
+		lane_of_thread[i] = add_lane(extract, &(struct lane){.process_name = process->name,
+								     .thread_name = thread->name,
+								     .process = thread->process,
+								     .pid = process->pid,
+								     .tid = thread->tid});
+	}
+}
+
+static void merge_lanes(struct extract *extract, uint32_t *lane_of_thread)
+{
+	const struct profile *profile = extract->profile;
+	uint32_t nr_strings = strtab_nr(profile->strings);
+	uint32_t *lane_of_name = xcalloc(nr_strings, sizeof(*lane_of_name));
+
+	memset(lane_of_name, 0xff, nr_strings * sizeof(*lane_of_name));
+	for (size_t i = 0; i < profile->nr_threads; i++) {
+		struct str_id name = profile->processes[profile->threads[i].process].name;
+
+		if (lane_of_name[name.v] == NO_LANE)
+			lane_of_name[name.v] =
+				add_lane(extract, &(struct lane){.process_name = name,
+								 .process = PROCESS_NONE});
+		lane_of_thread[i] = lane_of_name[name.v];
+	}
+	free(lane_of_name);
+}
+
+/* Which lane each thread's samples go to; by thread_id, the caller frees. */
+static uint32_t *make_lanes(struct extract *extract)
+{
+	size_t nr_threads = extract->profile->nr_threads;
+	uint32_t *lane_of_thread = xcalloc(nr_threads, sizeof(*lane_of_thread));
+
+	extract->lanes = xcalloc(nr_threads, sizeof(*extract->lanes));
+	if (extract->options->threads == EXPORT_THREADS_MERGE)
+		merge_lanes(extract, lane_of_thread);
+	else
+		split_lanes(extract, lane_of_thread);
+	return lane_of_thread;
+}
+
+static void drop_empty_lanes(struct extract *extract)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < extract->nr_lanes; i++) {
+		if (extract->lanes[i].nr)
+			extract->lanes[kept++] = extract->lanes[i];
+	}
+	extract->nr_lanes = kept;
+}
+
+/* --- paths --- */
+
+/*
+ * From the profile's stacks to paths, each stack once: the path of a stack is its
+ * parent's path and the levels of its own frame. One table for whole stacks and one
+ * for each way a stack can be cut short, because the marker stands at the root.
+ */
+struct path_memo {
+	struct extract *extract;
+	enum path_kind kind;
+	struct stack_id *whole;
+	struct stack_id *cut[STACK_END_COUNT];
+};
+
+#define NO_PATH UINT32_MAX
+
+static struct stack_id *new_table(const struct extract *extract, struct stack_id root)
+{
+	uint32_t nr = stack_trie_nr(extract->profile->stacks);
+	struct stack_id *table = xcalloc(nr, sizeof(*table));
+
+	memset(table, 0xff, nr * sizeof(*table));
+	table[STACK_EMPTY.v] = root;
+	return table;
+}
+
+static struct stack_id append_level(const struct path_memo *memo, struct stack_id path,
+				    const struct level *level)
+{
+	uint32_t id = memo->kind == PATH_PLACES ? level->place : level->label;
+
+	return stack_trie_intern(memo->extract->paths, path, (struct frame_id){id});
+}
+
+static struct stack_id append_frame(const struct path_memo *memo, struct stack_id path,
+				    struct frame_id frame)
+{
+	const struct expansion *expansion = memo->extract->expansion;
+	struct frame_levels levels = expansion->frames[frame.v];
+
+	for (uint32_t i = 0; i < levels.nr; i++)
+		path = append_level(memo, path, &expansion->levels[levels.first + i]);
+	return path;
+}
+
+/* Fill the table from the nearest known ancestor down to `stack`. Depth is not bounded: no
+ * recursion, but as many passes up as there are unknown ancestors would be quadratic, hence
+ * the list. */
+static struct stack_id fill_path(const struct path_memo *memo, struct stack_id *table,
+				 struct stack_id stack)
+{
+	const struct stack_trie *stacks = memo->extract->profile->stacks;
+	struct stack_id *unknown = NULL;
+	size_t nr = 0, cap = 0;
+
+	while (table[stack.v].v == NO_PATH) {
+		ARRAY_GROW(unknown, nr, cap);
+		unknown[nr++] = stack;
+		stack = stack_trie_parent(stacks, stack);
+	}
+	while (nr) {
+		struct stack_id child = unknown[--nr];
+
+		table[child.v] =
+			append_frame(memo, table[stack.v], stack_trie_frame(stacks, child));
+		stack = child;
+	}
+	free(unknown);
+	return table[stack.v];
+}
+
+static struct stack_id path_of(struct path_memo *memo, const struct sample *sample,
+			       const struct level *root)
+{
+	struct stack_id **table = root ? &memo->cut[sample->end] : &memo->whole;
+
+	if (root && stack_trie_depth(memo->extract->profile->stacks, sample->stack) == 0)
+		return append_level(memo, STACK_EMPTY, root);
+	if (!*table)
+		*table = new_table(memo->extract,
+				   root ? append_level(memo, STACK_EMPTY, root) : STACK_EMPTY);
+	if ((*table)[sample->stack.v].v != NO_PATH)
+		return (*table)[sample->stack.v];
+	return fill_path(memo, *table, sample->stack);
+}
+
+static void path_memo_release(struct path_memo *memo)
+{
+	free(memo->whole);
+	for (size_t i = 0; i < STACK_END_COUNT; i++)
+		free(memo->cut[i]);
+}
+
+/* --- points --- */
+
+static uint64_t weight_of(const struct export_options *options, const struct sample *sample)
+{
+	uint64_t value = sample_weight(sample, options->metric);
+
+	if (options->weights == EXPORT_WEIGHTS_SAMPLES)
+		return value ? sample->nr : 0;
+	return value;
+}
+
+static void count_points(struct extract *extract, const uint32_t *lane_of_thread)
+{
+	struct selection_walk walk;
+	struct sample sample;
+	size_t first = 0;
+
+	selection_walk_init(&walk, extract->selection);
+	while (selection_walk_next(&walk, &sample)) {
+		if (weight_of(extract->options, &sample))
+			extract->lanes[lane_of_thread[sample.thread.v]].nr++;
+	}
+	selection_walk_release(&walk);
+	for (size_t i = 0; i < extract->nr_lanes; i++) {
+		extract->lanes[i].first = first;
+		first += extract->lanes[i].nr;
+	}
+	extract->nr_points = first;
+}
+
+static void place_point(struct extract *extract, struct path_memo *memo, struct lane *lane,
+			const struct sample *sample)
+{
+	const struct level *root = expansion_root_level(extract->expansion, sample);
+	uint64_t weight = weight_of(extract->options, sample);
+
+	extract->points[lane->first + lane->nr++] =
+		(struct point){.end_ns = sample->time_ns,
+			       .wall_ns = sample_weight(sample, METRIC_WALL),
+			       .cpu_ns = sample->cpu_ns,
+			       .weight = weight,
+			       .nr = sample->nr,
+			       .path = path_of(memo, sample, root),
+			       .stack = sample->stack,
+			       .root = root};
+	lane->weight += weight;
+	extract->weight += weight;
+}
+
+static void place_points(struct extract *extract, const uint32_t *lane_of_thread,
+			 enum path_kind kind)
+{
+	struct path_memo memo = {.extract = extract, .kind = kind};
+	struct selection_walk walk;
+	struct sample sample;
+
+	extract->points = xcalloc(extract->nr_points, sizeof(*extract->points));
+	for (size_t i = 0; i < extract->nr_lanes; i++)
+		extract->lanes[i].nr = 0; /* counts up again to where it was */
+	selection_walk_init(&walk, extract->selection);
+	while (selection_walk_next(&walk, &sample)) {
+		if (weight_of(extract->options, &sample))
+			place_point(extract, &memo,
+				    &extract->lanes[lane_of_thread[sample.thread.v]], &sample);
+	}
+	selection_walk_release(&walk);
+	path_memo_release(&memo);
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct point *a = left;
+	const struct point *b = right;
+
+	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+}
+
+/* Samples are in time order within a thread only: merged lanes may have to be sorted. */
+static void sort_lane(struct extract *extract, const struct lane *lane)
+{
+	struct point *points = extract->points + lane->first;
+
+	for (size_t i = 1; i < lane->nr; i++) {
+		if (points[i].end_ns < points[i - 1].end_ns) {
+			qsort(points, lane->nr, sizeof(*points), by_time);
+			return;
+		}
+	}
+}
+
+/* --- the whole --- */
+
+static void make_names(struct extract *extract)
+{
+	const struct expansion *expansion = extract->expansion;
+	enum name_style style = extract->options->short_names ? NAME_SHORT : NAME_FULL;
+
+	extract->name_at = xcalloc(expansion->nr_labels, sizeof(*extract->name_at));
+	for (uint32_t i = 0; i < expansion->nr_labels; i++) {
+		extract->name_at[i] = extract->names.nr_bytes;
+		label_append_name(&extract->names, expansion, i, style);
+		buf_append_byte(&extract->names, '\0');
+	}
+}
+
+static int say_empty(const struct extract *extract, struct err *err)
+{
+	uint64_t all = profile_total(extract->profile, extract->options->metric);
+
+	if (!all) {
+		err_set(err, ERR_EMPTY, "no %s time was recorded",
+			metric_name(extract->options->metric));
+		err_hint(err, "try --metric wall");
+	} else {
+		err_set(err, ERR_EMPTY, "no samples are left after the filters");
+	}
+	return ERR_EMPTY;
+}
+
+int extract_new(const struct profile *profile, const struct export_options *options,
+		enum path_kind kind, struct extract **result, struct err *err)
+{
+	struct extract *extract = xcalloc(1, sizeof(*extract));
+	uint32_t *lane_of_thread;
+	int status;
+
+	*extract = (struct extract){.profile = profile, .options = options};
+	extract->expansion = expansion_new(profile, options->fold_inlines);
+	extract->paths = stack_trie_new();
+	status = selection_new(extract->expansion, options->filter, &extract->selection, err);
+	if (status)
+		goto fail;
+	lane_of_thread = make_lanes(extract);
+	count_points(extract, lane_of_thread);
+	place_points(extract, lane_of_thread, kind);
+	free(lane_of_thread);
+	drop_empty_lanes(extract);
+	for (size_t i = 0; i < extract->nr_lanes; i++)
+		sort_lane(extract, &extract->lanes[i]);
+	make_names(extract);
+	if (!extract->nr_points) {
+		status = say_empty(extract, err);
+		goto fail;
+	}
+	*result = extract;
+	return 0;
+fail:
+	extract_free(extract);
+	return status;
+}
+
+void extract_free(struct extract *extract)
+{
+	if (!extract)
+		return;
+	selection_free(extract->selection);
+	expansion_free(extract->expansion);
+	stack_trie_free(extract->paths);
+	free(extract->lanes);
+	free(extract->points);
+	buf_release(&extract->names);
+	free(extract->name_at);
+	free(extract);
+}
+
+const char *extract_name(const struct extract *extract, uint32_t label)
+{
+	return (const char *)extract->names.bytes + extract->name_at[label];
+}
+
+const char *extract_function_file(const struct extract *extract, uint32_t label)
+{
+	const struct function *function = label_function(extract->expansion, label);
+
+	if (!function || function->file.v == STR_EMPTY.v)
+		return NULL;
+	return profile_str(extract->profile, function->file);
+}
+
+uint32_t extract_function_line(const struct extract *extract, uint32_t label)
+{
+	const struct function *function = label_function(extract->expansion, label);
+
+	return function ? function->line : 0;
+}
+
+void extract_append_lane_name(struct buf *out, const struct extract *extract,
+			      const struct lane *lane)
+{
+	const struct profile *profile = extract->profile;
+
+	buf_append_str(out, profile_str(profile, lane->process_name));
+	if (lane->process == PROCESS_NONE)
+		return;
+	if (lane->thread_name.v != STR_EMPTY.v && lane->thread_name.v != lane->process_name.v)
+		buf_printf(out, "/%s", profile_str(profile, lane->thread_name));
+	buf_printf(out, " (pid %d, tid %d)", lane->pid, lane->tid);
+}
+
+bool extract_is_time(const struct extract *extract)
+{
+	return extract->options->weights == EXPORT_WEIGHTS_VALUE &&
+	       extract->options->metric != METRIC_SAMPLES;
+}
+
+const char *extract_weight_name(const struct extract *extract)
+{
+	return extract_is_time(extract) ? metric_name(extract->options->metric) : "samples";
+}
+
+void extract_append_title(struct buf *out, const struct extract *extract)
+{
+	const struct profile_meta *meta = &extract->profile->meta;
+
+	for (size_t i = 0; i < meta->nr_command; i++) {
+		if (i)
+			buf_append_byte(out, ' ');
+		buf_append_str(out, profile_str(extract->profile, meta->command[i]));
+	}
+	if (!out->nr_bytes)
+		buf_append_str(out, "profc");
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_EXPORT_EXTRACT_PRIV_H
+#define PROFC_EXPORT_EXTRACT_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "calltree/expand.h"
+#include "export/export.h"
+#include "profile/profile.h"
+#include "stack/stack.h"
+
+struct err;
+struct json;
+struct selection;
+struct selection_walk;
+struct sink;
+
+/*
+ * What of a profile goes into an export: the samples that pass the filters and
+ * have any weight, as points on lanes, with their stacks as paths of labels.
+ */
+
+/* A time line: one thread, or (threads merged) every thread of every process of one name. */
+struct lane {
+	struct str_id process_name, thread_name; /* of profile.strings; thread: empty if merged */
+	uint32_t process;			 /* PROCESS_NONE if merged */
+	pid_t pid, tid;				 /* 0 if merged */
+	size_t first, nr; /* points[first … first + nr - 1], in time order */
+	uint64_t weight;  /* sum over its points */
+};
+
+struct point {
+	uint64_t end_ns;  /* of the recording's clock */
+	uint64_t wall_ns; /* it covers [end_ns - wall_ns, end_ns) of its thread */
+	uint64_t cpu_ns;
+	uint64_t weight;	  /* > 0 */
+	uint32_t nr;		  /* observations; 0 when unattributed */
+	struct stack_id path;	  /* of extract.paths */
+	struct stack_id stack;	  /* of profile.stacks */
+	const struct level *root; /* what stands for the missing callers, or NULL */
+};
+
+/* What the nodes of extract.paths are. */
+enum path_kind {
+	PATH_LABELS, /* labels of the expansion: functions */
+	PATH_PLACES, /* places of the expansion: lines of functions */
+};
+
+struct extract {
+	const struct profile *profile;	      /* borrowed */
+	const struct export_options *options; /* borrowed */
+	struct expansion *expansion;
+	struct selection *selection;
+	/* Distinct paths, root first: frame_id is a label or a place. Parents precede children. */
+	struct stack_trie *paths;
+	struct lane *lanes; /* those with points, in the order of the profile's threads */
+	size_t nr_lanes;
+	struct point *points; /* lane by lane */
+	size_t nr_points;
+	uint64_t weight;  /* sum over all lanes */
+	struct buf names; /* of all labels, NUL-ended, back to back */
+	size_t *name_at;  /* by label */
+};
+
+int extract_new(const struct profile *profile, const struct export_options *options,
+		enum path_kind kind, struct extract **extract, struct err *err);
+void extract_free(struct extract *extract);
+
+/* The full name of a label, raw. Borrowed. */
+const char *extract_name(const struct extract *extract, uint32_t label);
+/* The file a label's function is defined in, or NULL; the line, 0 when unknown. */
+const char *extract_function_file(const struct extract *extract, uint32_t label);
+uint32_t extract_function_line(const struct extract *extract, uint32_t label);
+/* "name (pid 1, tid 2)", "process/name (pid 1, tid 2)", or the process name if merged. Raw. */
+void extract_append_lane_name(struct buf *out, const struct extract *extract,
+			      const struct lane *lane);
+/* Weights are nanoseconds; else counts. */
+bool extract_is_time(const struct extract *extract);
+/* "cpu", "wall", … or "samples". */
+const char *extract_weight_name(const struct extract *extract);
+/* The recorded command, words joined by spaces; never empty. Raw. */
+void extract_append_title(struct buf *out, const struct extract *extract);
+
+/* The writers, one file each. A failed write is left to the sink. */
+void write_speedscope(const struct extract *extract, struct sink *sink);
+void write_folded(const struct extract *extract, struct sink *sink);
+
+#endif

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Folded stacks: `process;root;…;leaf weight`, one line for each distinct stack. The
+ * format has no escaping: what its readers would misread is replaced.
+ *
+ * - `;` separates frames: it becomes `:`. Control bytes, newlines first: `_`.
+ * - Readers take the last word of a line for the weight and, if the word before it
+ *   is a number too, for a difference: a space before a final number becomes `_`.
+ * - White space in the process name becomes `_`, and so does a `#` that would begin
+ *   a line (a comment for some readers).
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/sink.h"
+#include "export/extract_priv.h"
+
+static char plain(char c)
+{
+	if (c == ';')
+		return ':';
+	return (unsigned char)c < 0x20 || c == 0x7f ? '_' : c;
+}
+
+/* Does text end in a space and a number, which would be read as a weight? */
+static size_t weight_like_tail(const char *text, size_t length)
+{
+	size_t at = length;
+
+	while (at && (isdigit((unsigned char)text[at - 1]) || text[at - 1] == '.'))
+		at--;
+	return at < length && at && text[at - 1] == ' ' ? at - 1 : length;
+}
+
+static void append_frame(struct buf *out, const char *name)
+{
+	size_t length = strlen(name);
+	size_t bad_space;
+
+	while (length && name[length - 1] == ' ')
+		length--;
+	bad_space = weight_like_tail(name, length);
+	for (size_t i = 0; i < length; i++)
+		buf_append_byte(out, (uint8_t)(i == bad_space ? '_' : plain(name[i])));
+}
+
+static void append_word(struct buf *out, const char *name)
+{
+	for (size_t i = 0; name[i]; i++) {
+		char c = plain(name[i]);
+
+		buf_append_byte(out, (uint8_t)(c == ' ' || (c == '#' && i == 0) ? '_' : c));
+	}
+}
+
+static void append_lane(struct buf *out, const struct extract *extract, const struct lane *lane)
+{
+	bool merged = lane->process == PROCESS_NONE;
+
+	append_word(out,
+		    profile_str(extract->profile, merged ? lane->process_name : lane->thread_name));
+	if (!merged)
+		buf_printf(out, "-%d/%d", lane->pid, lane->tid);
+}
+
+static void append_path(struct buf *out, const struct extract *extract, struct stack_id path)
+{
+	const struct stack_trie *paths = extract->paths;
+	uint32_t depth = stack_trie_depth(paths, path);
+	uint32_t *labels = xcalloc(depth ? depth : 1, sizeof(*labels));
+
+	for (uint32_t i = depth; i > 0; i--) {
+		labels[i - 1] = stack_trie_frame(paths, path).v;
+		path = stack_trie_parent(paths, path);
+	}
+	for (uint32_t i = 0; i < depth; i++) {
+		buf_append_byte(out, ';');
+		append_frame(out, extract_name(extract, labels[i]));
+	}
+	free(labels);
+}
+
+/* The weight of each path on one lane, in the order in which the paths were met. */
+struct path_sums {
+	uint64_t *weights; /* by path; zero between lanes */
+	uint32_t *met;
+	size_t nr_met;
+};
+
+static void sum_lane(struct path_sums *sums, const struct extract *extract, const struct lane *lane)
+{
+	for (size_t i = lane->first; i < lane->first + lane->nr; i++) {
+		const struct point *point = &extract->points[i];
+
+		if (!sums->weights[point->path.v])
+			sums->met[sums->nr_met++] = point->path.v;
+		sums->weights[point->path.v] += point->weight;
+	}
+}
+
+static void write_lane(const struct extract *extract, struct sink *sink, struct path_sums *sums,
+		       const struct lane *lane)
+{
+	struct buf prefix = {0};
+	struct buf line = {0};
+
+	append_lane(&prefix, extract, lane);
+	for (size_t i = 0; i < sums->nr_met; i++) {
+		uint32_t path = sums->met[i];
+
+		buf_clear(&line);
+		buf_append(&line, prefix.bytes, prefix.nr_bytes);
+		append_path(&line, extract, (struct stack_id){path});
+		buf_append_byte(&line, ' ');
+		buf_append_decimal(&line, sums->weights[path]);
+		buf_append_byte(&line, '\n');
+		sink_write(sink, line.bytes, line.nr_bytes);
+		sums->weights[path] = 0;
+	}
+	sums->nr_met = 0;
+	buf_release(&prefix);
+	buf_release(&line);
+}
+
+void write_folded(const struct extract *extract, struct sink *sink)
+{
+	uint32_t nr_paths = stack_trie_nr(extract->paths);
+	struct path_sums sums = {.weights = xcalloc(nr_paths, sizeof(*sums.weights)),
+				 .met = xcalloc(nr_paths, sizeof(*sums.met))};
+
+	for (size_t i = 0; i < extract->nr_lanes; i++) {
+		sum_lane(&sums, extract, &extract->lanes[i]);
+		write_lane(extract, sink, &sums, &extract->lanes[i]);
+	}
+	free(sums.weights);
+	free(sums.met);
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * speedscope's own file format: sampled profiles over one table of frames.
+ *
+ * - A viewer's row is a frame of the table, so there is one for each function (file
+ *   and line of its definition), not one for each line or inlined copy.
+ * - Each lane is a profile whose weights add up to the lane's total. Neighbours with
+ *   equal stacks are one sample with the sum of the weights.
+ * - startValue is when the lane's first sample began, on the recording's clock, and
+ *   endValue that plus the weights: with the wall metric, when it really ended. The
+ *   viewer lines profiles up only by what it draws, hence the option `idle`: samples
+ *   with an empty stack fill each lane from 0 to the end of the recording.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/sink.h"
+#include "export/extract_priv.h"
+
+#define UNUSED	UINT32_MAX
+#define NO_TEXT SIZE_MAX
+
+struct speedscope {
+	const struct extract *extract;
+	struct sink *sink;
+	uint32_t *frame_of_label; /* index in shared.frames, or UNUSED */
+	struct buf texts;	  /* "[1,2,3]" of every path written so far, NUL-ended */
+	size_t *text_at;	  /* by path: where in texts, or NO_TEXT */
+};
+
+/* One element of samples[] and weights[]. */
+struct run {
+	struct stack_id path; /* STACK_EMPTY: idle */
+	uint64_t weight;
+};
+
+struct run_list {
+	struct run *runs;
+	size_t nr, cap;
+};
+
+static void write_frame(struct json *json, const struct extract *extract, uint32_t label)
+{
+	const char *file = extract_function_file(extract, label);
+	uint32_t line = extract_function_line(extract, label);
+
+	json_object_begin(json);
+	json_key(json, "name");
+	json_str(json, extract_name(extract, label));
+	if (file) {
+		json_key(json, "file");
+		json_str(json, file);
+	}
+	if (line) {
+		json_key(json, "line");
+		json_u64(json, line);
+	}
+	json_object_end(json);
+}
+
+/* Number the labels that any written path has, and write their frames. */
+static void write_frames(struct speedscope *out, struct json *json)
+{
+	const struct extract *extract = out->extract;
+	uint32_t nr_paths = stack_trie_nr(extract->paths);
+	uint32_t nr_frames = 0;
+
+	for (uint32_t path = 1; path < nr_paths; path++) {
+		uint32_t label = stack_trie_frame(extract->paths, (struct stack_id){path}).v;
+
+		if (out->frame_of_label[label] != UNUSED)
+			continue;
+		out->frame_of_label[label] = nr_frames++;
+		write_frame(json, extract, label);
+	}
+}
+
+static void append_path(struct speedscope *out, struct stack_id path)
+{
+	const struct stack_trie *paths = out->extract->paths;
+	uint32_t depth = stack_trie_depth(paths, path);
+	uint32_t *frames = xcalloc(depth ? depth : 1, sizeof(*frames));
+
+	for (uint32_t i = depth; i > 0; i--) {
+		frames[i - 1] = out->frame_of_label[stack_trie_frame(paths, path).v];
+		path = stack_trie_parent(paths, path);
+	}
+	buf_append_byte(&out->texts, '[');
+	for (uint32_t i = 0; i < depth; i++) {
+		if (i)
+			buf_append_byte(&out->texts, ',');
+		buf_append_decimal(&out->texts, frames[i]);
+	}
+	buf_append_byte(&out->texts, ']');
+	buf_append_byte(&out->texts, '\0');
+	free(frames);
+}
+
+static const char *path_text(struct speedscope *out, struct stack_id path)
+{
+	if (out->text_at[path.v] == NO_TEXT) {
+		out->text_at[path.v] = out->texts.nr_bytes;
+		append_path(out, path);
+	}
+	return (const char *)out->texts.bytes + out->text_at[path.v];
+}
+
+static void add_run(struct run_list *list, struct stack_id path, uint64_t weight)
+{
+	struct run *last = list->nr ? &list->runs[list->nr - 1] : NULL;
+
+	if (!weight)
+		return;
+	if (last && last->path.v == path.v) {
+		last->weight += weight;
+		return;
+	}
+	ARRAY_GROW(list->runs, list->nr, list->cap);
+	list->runs[list->nr++] = (struct run){path, weight};
+}
+
+/*
+ * A point's weight stands at the end of the time it covers, and what is left before
+ * it is idle. CPU time carried forward can be more than the time since the last
+ * point: the lane then runs late until the next gap, for no weight is ever cut.
+ */
+static uint64_t make_runs_with_gaps(struct run_list *list, const struct extract *extract,
+				    const struct lane *lane)
+{
+	uint64_t duration_ns = extract->profile->meta.duration_ns;
+	uint64_t now_ns = 0;
+
+	for (size_t i = lane->first; i < lane->first + lane->nr; i++) {
+		const struct point *point = &extract->points[i];
+
+		if (point->end_ns > now_ns + point->weight) {
+			add_run(list, STACK_EMPTY, point->end_ns - point->weight - now_ns);
+			now_ns = point->end_ns - point->weight;
+		}
+		add_run(list, point->path, point->weight);
+		now_ns += point->weight;
+	}
+	if (duration_ns > now_ns)
+		add_run(list, STACK_EMPTY, duration_ns - now_ns);
+	return now_ns > duration_ns ? now_ns : duration_ns;
+}
+
+static void make_runs(struct run_list *list, const struct extract *extract, const struct lane *lane)
+{
+	for (size_t i = lane->first; i < lane->first + lane->nr; i++)
+		add_run(list, extract->points[i].path, extract->points[i].weight);
+}
+
+static uint64_t start_of(const struct extract *extract, const struct lane *lane)
+{
+	const struct point *first = &extract->points[lane->first];
+
+	if (!extract_is_time(extract) || first->wall_ns > first->end_ns)
+		return 0;
+	return first->end_ns - first->wall_ns;
+}
+
+static void write_runs(struct speedscope *out, const struct run_list *list)
+{
+	struct buf weights = {0};
+
+	sink_str(out->sink, ",\"samples\":[");
+	for (size_t i = 0; i < list->nr; i++) {
+		if (i)
+			sink_write(out->sink, ",\n", 2);
+		sink_str(out->sink, path_text(out, list->runs[i].path));
+	}
+	sink_str(out->sink, "],\n\"weights\":[");
+	for (size_t i = 0; i < list->nr; i++) {
+		if (i)
+			buf_append_byte(&weights, ',');
+		buf_append_decimal(&weights, list->runs[i].weight);
+	}
+	sink_write(out->sink, weights.bytes, weights.nr_bytes);
+	sink_str(out->sink, "]");
+	buf_release(&weights);
+}
+
+static void write_lane(struct speedscope *out, struct json *json, const struct lane *lane)
+{
+	const struct extract *extract = out->extract;
+	bool gaps = extract->options->idle && extract_is_time(extract);
+	struct run_list list = {0};
+	struct buf name = {0};
+	uint64_t start, end;
+
+	if (gaps) {
+		start = 0;
+		end = make_runs_with_gaps(&list, extract, lane);
+	} else {
+		make_runs(&list, extract, lane);
+		start = start_of(extract, lane);
+		end = start + lane->weight;
+	}
+	extract_append_lane_name(&name, extract, lane);
+	json_object_begin(json);
+	json_key(json, "type");
+	json_str(json, "sampled");
+	json_key(json, "name");
+	json_str(json, buf_str(&name));
+	json_key(json, "unit");
+	json_str(json, extract_is_time(extract) ? "nanoseconds" : "none");
+	json_key(json, "startValue");
+	json_u64(json, start);
+	json_key(json, "endValue");
+	json_u64(json, end);
+	write_runs(out, &list);
+	json_object_end(json);
+	buf_release(&name);
+	free(list.runs);
+}
+
+static size_t heaviest_lane(const struct extract *extract)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < extract->nr_lanes; i++) {
+		if (extract->lanes[i].weight > extract->lanes[best].weight)
+			best = i;
+	}
+	return best;
+}
+
+static void write_document(struct speedscope *out)
+{
+	const struct extract *extract = out->extract;
+	struct buf title = {0};
+	struct json json;
+
+	extract_append_title(&title, extract);
+	json_init(&json, out->sink);
+	json_object_begin(&json);
+	json_key(&json, "$schema");
+	json_str(&json, "https://www.speedscope.app/file-format-schema.json");
+	json_key(&json, "exporter");
+	json_str(&json, "profc@" PROFC_VERSION);
+	json_key(&json, "name");
+	json_str(&json, buf_str(&title));
+	json_key(&json, "activeProfileIndex");
+	json_u64(&json, heaviest_lane(extract));
+	json_key(&json, "shared");
+	json_object_begin(&json);
+	json_key(&json, "frames");
+	json_array_begin(&json);
+	write_frames(out, &json);
+	json_array_end(&json);
+	json_object_end(&json);
+	json_key(&json, "profiles");
+	json_array_begin(&json);
+	for (size_t i = 0; i < extract->nr_lanes; i++)
+		write_lane(out, &json, &extract->lanes[i]);
+	json_array_end(&json);
+	json_object_end(&json);
+	json_finish(&json);
+	buf_release(&title);
+}
+
+void write_speedscope(const struct extract *extract, struct sink *sink)
+{
+	uint32_t nr_paths = stack_trie_nr(extract->paths);
+	size_t nr_labels = extract->expansion->nr_labels;
+	struct speedscope out = {.extract = extract, .sink = sink};
+
+	out.frame_of_label = xcalloc(nr_labels, sizeof(*out.frame_of_label));
+	memset(out.frame_of_label, 0xff, nr_labels * sizeof(*out.frame_of_label));
+	out.text_at = xcalloc(nr_paths, sizeof(*out.text_at));
+	memset(out.text_at, 0xff, nr_paths * sizeof(*out.text_at));
+	write_document(&out);
+	free(out.frame_of_label);
+	free(out.text_at);
+	buf_release(&out.texts);
+}
