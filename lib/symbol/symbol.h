@@ -72,13 +72,9 @@ int symbol_resolve_file(const struct symbol_options *options, const struct symbo
 			struct symbol_result **result, struct err *err);
 void symbol_result_free(struct symbol_result *result);
 
-/* Demangle a C++, Rust, D or Ada name; a copy of the input if it is none. Caller frees. */
-char *symbol_demangle(const char *linkage_name);
 /*
- * A demangled name without template arguments, parameter list, return type and
- * Rust hash: what tables show. `(anonymous namespace)`, `operator<`, `operator()`
- * and lambdas keep theirs. Caller frees.
+ * Demangle a C++, Rust, D or Ada name; a copy of the input if it is none. Caller frees.
+ * Short forms for tables: base/demangled_name.h.
  */
-char *symbol_short_name(const char *name);
-
+char *symbol_demangle(const char *linkage_name);
 #endif
