@@ -8,45 +8,52 @@
 
 #include "base/alloc.h"
 #include "base/index_set.h"
+#include "elf/elf_image.h"
+#include "mapping/module_priv.h"
 
-struct module_table {
-	/* Modules never move: module_table_get() hands out pointers that last. */
-	struct module **modules;
-	size_t nr_modules, cap_modules;
-	struct index_set set;
+struct module_entry {
+	struct module module;
+	struct elf_image *image;
 };
 
-static bool same_module(const void *owner, uint32_t index, const void *key)
+struct module_table {
+	struct module_entry **entries; /* each on its own: borrowed modules never move */
+	size_t nr, cap;
+	struct index_set index;
+	size_t nr_open;
+};
+
+static uint64_t module_hash(const struct module *module)
+{
+	uint64_t hash = hash_bytes(module->path, strlen(module->path));
+
+	hash = hash_mix(hash, (uint64_t)module->kind << 32 | (uint32_t)module->owner_pid);
+	hash = hash_mix(hash, module->dev);
+	hash = hash_mix(hash, module->inode);
+	hash = hash_mix(hash, module->file_bytes);
+	return hash_mix(hash, hash_bytes(module->build_id, module->nr_build_id_bytes));
+}
+
+static bool module_equal(const void *owner, uint32_t index, const void *key)
 {
 	const struct module_table *table = owner;
-	const struct module *a = table->modules[index];
+	const struct module *a = &table->entries[index]->module;
 	const struct module *b = key;
 
 	return a->kind == b->kind && a->owner_pid == b->owner_pid && a->dev == b->dev &&
 	       a->inode == b->inode && a->file_bytes == b->file_bytes &&
 	       a->nr_build_id_bytes == b->nr_build_id_bytes &&
-	       memcmp(a->build_id, b->build_id, a->nr_build_id_bytes) == 0 &&
-	       strcmp(a->path, b->path) == 0;
-}
-
-static uint64_t hash_module(const struct module *module)
-{
-	uint64_t hash = hash_bytes(module->path, strlen(module->path));
-
-	hash = hash_mix(hash, module->inode);
-	hash = hash_mix(hash, (uint64_t)module->kind << 32 | (uint32_t)module->owner_pid);
-	return hash_mix(hash, hash_bytes(module->build_id, module->nr_build_id_bytes));
+	       !memcmp(a->build_id, b->build_id, a->nr_build_id_bytes) && !strcmp(a->path, b->path);
 }
 
 struct module_table *module_table_new(void)
 {
 	struct module_table *table = xcalloc(1, sizeof(*table));
-	char unknown_path[] = "[unknown]";
-	struct module unknown = {.kind = MODULE_KIND_UNKNOWN, .path = unknown_path, .fd = -1};
-	struct module_id id = module_table_intern(table, &unknown);
+	struct module unknown = {.kind = MODULE_KIND_UNKNOWN, .path = xstrdup("[unknown]")};
 
-	assert(id.v == MODULE_UNKNOWN.v);
-	(void)id;
+	unknown.fd = -1;
+	module_table_intern(table, &unknown);
+	free(unknown.path);
 	return table;
 }
 
@@ -54,53 +61,84 @@ void module_table_free(struct module_table *table)
 {
 	if (!table)
 		return;
-	for (size_t i = 0; i < table->nr_modules; i++) {
-		if (table->modules[i]->fd >= 0)
-			close(table->modules[i]->fd);
-		free(table->modules[i]->path);
-		free(table->modules[i]);
+	for (size_t i = 0; i < table->nr; i++) {
+		struct module_entry *entry = table->entries[i];
+
+		elf_image_free(entry->image);
+		if (entry->module.fd >= 0)
+			close(entry->module.fd);
+		free(entry->module.path);
+		free(entry);
 	}
-	free(table->modules);
-	index_set_release(&table->set);
+	free(table->entries);
+	index_set_release(&table->index);
 	free(table);
 }
 
 uint32_t module_table_nr(const struct module_table *table)
 {
-	return (uint32_t)table->nr_modules;
+	return (uint32_t)table->nr;
 }
 
 const struct module *module_table_get(const struct module_table *table, struct module_id id)
 {
-	assert(id.v < table->nr_modules);
-	return table->modules[id.v];
+	assert(id.v < table->nr);
+	return &table->entries[id.v]->module;
+}
+
+struct elf_image *module_table_image(const struct module_table *table, struct module_id id)
+{
+	assert(id.v < table->nr);
+	return table->entries[id.v]->image;
+}
+
+static void keep_open_or_not(struct module_table *table, struct module_entry *entry)
+{
+	if (entry->module.fd < 0)
+		return;
+	if (table->nr_open < MODULE_TABLE_FDS_MAX) {
+		table->nr_open++;
+		return;
+	}
+	if (entry->image)
+		elf_image_cfi(entry->image);
+	close(entry->module.fd);
+	entry->module.fd = -1;
+}
+
+struct module_id module_table_intern_image(struct module_table *table, const struct module *wanted,
+					   struct elf_image *image)
+{
+	uint64_t hash = module_hash(wanted);
+	uint32_t known = index_set_find(&table->index, hash, module_equal, table, wanted);
+	struct module_entry *entry;
+
+	assert(wanted->nr_build_id_bytes <= BUILD_ID_MAX_BYTES);
+	if (known != INDEX_NONE) {
+		elf_image_free(image);
+		if (wanted->fd >= 0)
+			close(wanted->fd);
+		return (struct module_id){known};
+	}
+	entry = xcalloc(1, sizeof(*entry));
+	entry->module = *wanted;
+	entry->module.path = xstrdup(wanted->path);
+	entry->image = image;
+	keep_open_or_not(table, entry);
+	ARRAY_GROW(table->entries, table->nr, table->cap);
+	table->entries[table->nr] = entry;
+	index_set_add(&table->index, hash, (uint32_t)table->nr);
+	return (struct module_id){(uint32_t)table->nr++};
 }
 
 struct module_id module_table_intern(struct module_table *table, const struct module *wanted)
 {
-	uint64_t hash = hash_module(wanted);
-	uint32_t found = index_set_find(&table->set, hash, same_module, table, wanted);
-	struct module *copy;
-
-	assert(wanted->nr_build_id_bytes <= BUILD_ID_MAX_BYTES);
-	if (found != INDEX_NONE) {
-		if (wanted->fd >= 0)
-			close(wanted->fd);
-		return (struct module_id){found};
-	}
-	copy = xmemdup(wanted, sizeof(*wanted));
-	copy->path = xstrdup(wanted->path);
-	ARRAY_GROW(table->modules, table->nr_modules, table->cap_modules);
-	table->modules[table->nr_modules] = copy;
-	index_set_add(&table->set, hash, (uint32_t)table->nr_modules);
-	return (struct module_id){(uint32_t)table->nr_modules++};
+	return module_table_intern_image(table, wanted, NULL);
 }
 
 const char *module_short_name(const struct module *module)
 {
 	const char *slash = strrchr(module->path, '/');
 
-	if (module->path[0] == '[' || !slash || !slash[1])
-		return module->path;
-	return slash + 1;
+	return module->path[0] == '/' && slash[1] ? slash + 1 : module->path;
 }

@@ -15,16 +15,20 @@ struct err;
 /*
  * An address space: which module is where, in one process between two execs.
  * Updated from the text of /proc/PID/maps; each update that changes anything
- * raises the generation. A mapping that was replaced stays known under its old
- * generation for walks over older snapshots.
+ * raises the generation. What was located before stays right: a code_address
+ * names the module that was there then.
  */
 struct space;
 
 struct mapping {
 	uint64_t start, end; /* [start, end) in the target */
 	uint64_t file_offset;
-	uint64_t bias; /* target address = ELF virtual address + bias; 0 where absolute */
-	struct module_id module;
+	/*
+	 * Target address = ELF virtual address + bias; 0 where absolute. In a file
+	 * whose headers cannot be read, start - file_offset: addresses are offsets.
+	 */
+	uint64_t bias;
+	struct module_id module; /* MODULE_UNKNOWN where it is not executable */
 	bool executable, readable, writable;
 	bool is_stack;	     /* the kernel calls it [stack] */
 	uint32_t generation; /* of the space when this mapping was first seen */

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "mapping/target_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+
+/* <linux/magic.h> */
+#define BTRFS_MAGIC   0x9123683E
+#define OVERLAY_MAGIC 0x794c7630
+
+/* A device or a fifo must neither block us nor be read. */
+#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
+/*
+ * btrfs and overlayfs give stat() another device number than the one in
+ * /proc/PID/maps, which is the superblock's or the lower file system's.
+ */
+static bool device_is_comparable(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type != BTRFS_MAGIC &&
+	       (unsigned long)fs.f_type != OVERLAY_MAGIC;
+}
+
+static bool is_the_mapped_file(int fd, const struct stat *stat, const struct target_file *file)
+{
+	return stat->st_ino == file->inode &&
+	       (stat->st_dev == file->dev || !device_is_comparable(fd));
+}
+
+/* -1 with errno if it cannot be opened, is no regular file, or has to be the mapped one and is not.
+ */
+static int open_checked(const char *path, const struct target_file *file_to_match,
+			uint64_t *file_bytes)
+{
+	int fd = open(path, OPEN_FLAGS);
+	struct stat stat;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
+	    (!file_to_match || is_the_mapped_file(fd, &stat, file_to_match))) {
+		*file_bytes = (uint64_t)stat.st_size;
+		return fd;
+	}
+	close(fd);
+	errno = ESTALE;
+	return -1;
+}
+
+int target_file_open(const struct target_file *file, uint64_t *file_bytes)
+{
+	cleanup_free char *rooted = NULL;
+	char path[96];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, file->pid,
+		 file->start, file->end);
+	fd = open_checked(path, NULL, file_bytes);
+	if (fd >= 0)
+		return fd;
+	snprintf(path, sizeof(path), "/proc/%d/exe", file->pid);
+	fd = open_checked(path, file, file_bytes);
+	if (fd >= 0 || file->path[0] != '/')
+		return fd;
+	rooted = xasprintf("/proc/%d/root%s", file->pid, file->path);
+	return open_checked(rooted, file, file_bytes);
+}
+
+bool target_memory_read(pid_t pid, uint64_t address, uint64_t nr_bytes, struct buf *out)
+{
+	cleanup_close int fd = -1;
+	char path[32];
+	uint8_t *room;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || address > INT64_MAX)
+		return false;
+	room = buf_extend(out, nr_bytes);
+	return pread(fd, room, nr_bytes, (off_t)address) == (ssize_t)nr_bytes;
+}

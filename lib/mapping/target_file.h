@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_MAPPING_TARGET_FILE_H
+#define PROFC_MAPPING_TARGET_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct buf;
+
+/* One mapped file as /proc/PID/maps names it. */
+struct target_file {
+	pid_t pid;	     /* any live thread of the process */
+	uint64_t start, end; /* of the mapping */
+	uint64_t dev, inode;
+	const char *path; /* in the target's mount namespace */
+};
+
+/*
+ * Open the very file that is mapped, whatever its path means by now: by
+ * /proc/PID/map_files (which needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE),
+ * /proc/PID/exe, or the path under /proc/PID/root; the latter two only if
+ * device and inode are the mapping's. Returns a descriptor the caller closes
+ * and writes the file's size, or -1 with errno.
+ */
+int target_file_open(const struct target_file *file, uint64_t *file_bytes);
+
+/* Append nr_bytes of the target's memory through /proc/PID/mem; false if not all can be read. */
+bool target_memory_read(pid_t pid, uint64_t address, uint64_t nr_bytes, struct buf *out);
+
+#endif

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "elf/elf_image.h"
+#include "mapping/module_priv.h"
+#include "mapping/space.h"
+#include "tests/unit/tiny_elf.h"
+
+/* No process has this id (proc_sys_kernel(5): pid_max is at most 2^22): no file can be opened. */
+#define NO_PROCESS 5000000
+
+#define CAT_HEAD "00400000-00401000 r--p 00000000 08:01 77 /usr/bin/cat\n"
+#define CAT_TEXT "00401000-00405000 r-xp 00001000 08:01 77 /usr/bin/cat\n"
+#define HEAP	 "00800000-00900000 rw-p 00000000 00:00 0 [heap]\n"
+#define LIB_A	 "7f0000001000-7f0000003000 r-xp 00001000 08:01 80 /lib/a.so\n"
+#define LIB_B	 "7f0000001000-7f0000003000 r-xp 00001000 08:01 81 /lib/b.so\n"
+#define JIT	 "7f0000010000-7f0000020000 rwxp 00000000 00:00 0 \n"
+#define STACK	 "7ffffffde000-7ffffffff000 rw-p 00000000 00:00 0 [stack]\n"
+#define VDSO	 "7ffffffff000-800000000000 r-xp 00000000 00:00 0 [vdso]\n"
+#define VSYSCALL "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n"
+
+static int update(struct space *space, const char *text)
+{
+	return space_update(space, text, strlen(text), NULL);
+}
+
+static const struct module *module_at(const struct space *space, struct module_table *modules,
+				      uint64_t address)
+{
+	return module_table_get(modules, space_locate(space, address).module);
+}
+
+static void test_space__addresses_are_located(void **state)
+{
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, NO_PROCESS);
+	const struct mapping *mapping;
+
+	(void)state;
+	assert_int_equal(update(space, CAT_HEAD CAT_TEXT HEAP JIT STACK VDSO VSYSCALL), 0);
+	assert_string_equal(module_at(space, modules, 0x401234)->path, "/usr/bin/cat");
+	assert_int_equal(module_at(space, modules, 0x401234)->kind, MODULE_KIND_FILE);
+	assert_int_equal(space_locate(space, 0x401234).address, 0x1234);
+	assert_int_equal(space_locate(space, 0x400fff).module.v, MODULE_UNKNOWN.v);
+	assert_int_equal(space_locate(space, 0x405000).module.v, MODULE_UNKNOWN.v);
+	assert_int_equal(space_locate(space, 0x405000).address, 0x405000);
+	assert_int_equal(module_at(space, modules, 0x7f0000010008)->kind, MODULE_KIND_JIT);
+	assert_int_equal(module_at(space, modules, 0x7f0000010008)->owner_pid, NO_PROCESS);
+	assert_int_equal(space_locate(space, 0x7f0000010008).address, 0x7f0000010008);
+	assert_int_equal(module_at(space, modules, 0x7ffffffff010)->kind, MODULE_KIND_VDSO);
+	assert_int_equal(module_at(space, modules, 0xffffffffff600000)->kind, MODULE_KIND_VSYSCALL);
+	assert_int_equal(space_locate(space, 0).module.v, MODULE_UNKNOWN.v);
+	assert_int_equal(space_locate(space, UINT64_MAX).module.v, MODULE_UNKNOWN.v);
+	mapping = space_find(space, 0x7fffffffe000);
+	assert_non_null(mapping);
+	assert_true(mapping->is_stack);
+	assert_null(space_find(space, 0x7f0000000000));
+	space_free(space);
+	module_table_free(modules);
+}
+
+static void test_space__generation_counts_changes(void **state)
+{
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, NO_PROCESS);
+
+	(void)state;
+	update(space, CAT_TEXT LIB_A);
+	assert_int_equal(space_generation(space), 1);
+	update(space, CAT_TEXT LIB_A);
+	assert_int_equal(space_generation(space), 1);
+	update(space, CAT_TEXT LIB_A JIT);
+	assert_int_equal(space_generation(space), 2);
+	assert_int_equal(space_find(space, 0x401000)->generation, 1);
+	assert_int_equal(space_find(space, 0x7f0000010000)->generation, 2);
+	update(space, CAT_TEXT);
+	assert_int_equal(space_generation(space), 3);
+	space_free(space);
+	module_table_free(modules);
+}
+
+/* dlclose() and dlopen() of another library at the same addresses. */
+static void test_space__reused_addresses_are_another_module(void **state)
+{
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, NO_PROCESS);
+	struct code_address before;
+	struct code_address after;
+
+	(void)state;
+	update(space, CAT_TEXT LIB_A);
+	before = space_locate(space, 0x7f0000001800);
+	update(space, CAT_TEXT LIB_B);
+	after = space_locate(space, 0x7f0000001800);
+	assert_int_not_equal(before.module.v, after.module.v);
+	assert_string_equal(module_table_get(modules, before.module)->path, "/lib/a.so");
+	assert_string_equal(module_table_get(modules, after.module)->path, "/lib/b.so");
+	/* and back: the same module as at first */
+	update(space, CAT_TEXT LIB_A);
+	assert_int_equal(space_locate(space, 0x7f0000001800).module.v, before.module.v);
+	space_free(space);
+	module_table_free(modules);
+}
+
+static void test_space__text_that_is_no_maps_changes_nothing(void **state)
+{
+	static const char *const texts[] = {
+		"hello\n",
+		CAT_TEXT "and then this\n",
+		LIB_A CAT_TEXT, /* addresses must rise */
+		"00401000-00400000 r-xp 00000000 08:01 77 /x\n",
+	};
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, NO_PROCESS);
+
+	(void)state;
+	update(space, CAT_TEXT);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct err err = ERR_INIT;
+
+		assert_int_equal(space_update(space, texts[i], strlen(texts[i]), &err),
+				 ERR_CORRUPT);
+		assert_int_equal(space_generation(space), 1);
+		assert_non_null(space_find(space, 0x401000));
+	}
+	space_free(space);
+	module_table_free(modules);
+}
+
+static void test_space__deleted_files_keep_their_name(void **state)
+{
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, NO_PROCESS);
+
+	(void)state;
+	update(space, "00401000-00405000 r-xp 00001000 08:01 77 /tmp/old (deleted)\n"
+		      "00501000-00505000 r-xp 00001000 08:01 78 /tmp/old\n");
+	assert_string_equal(module_at(space, modules, 0x401000)->path, "/tmp/old");
+	assert_true(module_at(space, modules, 0x401000)->deleted);
+	assert_false(module_at(space, modules, 0x501000)->deleted);
+	space_free(space);
+	module_table_free(modules);
+}
+
+static void test_space__fork_starts_with_the_parents_mappings(void **state)
+{
+	struct module_table *modules = module_table_new();
+	struct space *parent = space_new(modules, NO_PROCESS);
+	struct space *child;
+
+	(void)state;
+	update(parent, CAT_TEXT LIB_A);
+	child = space_fork(parent, NO_PROCESS + 1);
+	update(parent, CAT_TEXT);
+	space_free(parent);
+	assert_int_equal(space_pid(child), NO_PROCESS + 1);
+	assert_string_equal(module_at(child, modules, 0x7f0000001000)->path, "/lib/a.so");
+	space_free(child);
+	module_table_free(modules);
+}
+
+static void test_space__gone_process_is_said(void **state)
+{
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, NO_PROCESS);
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(space_refresh(space, &err), ERR_GONE);
+	space_free(space);
+	module_table_free(modules);
+}
+
+static void test_space__own_code_is_found_with_its_image(void **state)
+{
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, getpid());
+	uint64_t here = (uint64_t)(uintptr_t)test_space__own_code_is_found_with_its_image;
+	const struct mapping *mapping;
+	const struct module *module;
+
+	(void)state;
+	assert_int_equal(space_refresh(space, NULL), 0);
+	mapping = space_find(space, here);
+	assert_non_null(mapping);
+	module = module_at(space, modules, here);
+	assert_string_equal(module_short_name(module), "test_space");
+	assert_true(module->fd >= 0);
+	assert_true(module->nr_build_id_bytes > 0);
+	assert_non_null(space_image(space, mapping));
+	assert_non_null(elf_image_cfi(space_image(space, mapping))->eh_frame.bytes);
+	space_free(space);
+	module_table_free(modules);
+}
+
+static void test_space__own_vdso_has_an_image(void **state)
+{
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, getpid());
+	bool found = false;
+
+	(void)state;
+	assert_int_equal(space_refresh(space, NULL), 0);
+	for (size_t i = 0; i < space_nr_mappings(space); i++) {
+		const struct mapping *mapping = space_mapping_at(space, i);
+		const struct module *module = module_table_get(modules, mapping->module);
+
+		if (module->kind != MODULE_KIND_VDSO)
+			continue;
+		found = true;
+		assert_non_null(space_image(space, mapping));
+		assert_int_equal(mapping->bias, mapping->start);
+	}
+	assert_true(found);
+	space_free(space);
+	module_table_free(modules);
+}
+
+/*
+ * A file as LLD lays it out, mapped for real: the executable segment begins in
+ * the middle of a page of the file and is one page further in memory.
+ */
+static void test_space__lld_layout_gives_elf_addresses(void **state)
+{
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, getpid());
+	struct buf file = {0};
+	cleanup_close int fd = -1;
+	struct code_address address;
+	uint8_t *code;
+
+	(void)state;
+	tiny_elf_begin(&file, EM_X86_64, 2);
+	tiny_elf_segment(&file, 0,
+			 (Elf64_Phdr){.p_type = PT_LOAD, .p_flags = PF_R, .p_filesz = 0x12f0});
+	tiny_elf_segment(&file, 1,
+			 (Elf64_Phdr){.p_type = PT_LOAD,
+				      .p_flags = PF_R | PF_X,
+				      .p_offset = 0x12f0,
+				      .p_vaddr = 0x22f0,
+				      .p_filesz = 0xd10});
+	memset(buf_extend(&file, 0x2000 - file.nr_bytes), 0, 0x2000 - TINY_ELF_CONTENT(2));
+	fd = tiny_elf_fd(&file);
+	code = mmap(NULL, 0x1000, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0x1000);
+	assert_true(code != MAP_FAILED);
+	assert_int_equal(space_refresh(space, NULL), 0);
+	address = space_locate(space, (uint64_t)(uintptr_t)code + 0x2f0);
+	assert_int_equal(address.address, 0x22f0);
+	assert_string_equal(module_table_get(modules, address.module)->path, "/memfd:tiny");
+	munmap(code, 0x1000);
+	buf_release(&file);
+	space_free(space);
+	module_table_free(modules);
+}
+
+static void test_space__executable_file_that_is_no_elf_is_jit(void **state)
+{
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, getpid());
+	struct buf file = {0};
+	cleanup_close int fd = -1;
+	const struct module *module;
+	uint8_t *code;
+
+	(void)state;
+	memset(buf_extend(&file, 4096), 0xcc, 4096);
+	fd = tiny_elf_fd(&file);
+	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	assert_true(code != MAP_FAILED);
+	assert_int_equal(space_refresh(space, NULL), 0);
+	module = module_at(space, modules, (uint64_t)(uintptr_t)code);
+	assert_int_equal(module->kind, MODULE_KIND_JIT);
+	assert_int_equal(module->owner_pid, getpid());
+	assert_int_equal(space_locate(space, (uint64_t)(uintptr_t)code).address, (uintptr_t)code);
+	munmap(code, 4096);
+	buf_release(&file);
+	space_free(space);
+	module_table_free(modules);
+}
+
+static void test_module__equal_modules_have_one_id(void **state)
+{
+	struct module_table *modules = module_table_new();
+	char path[] = "/bin/x";
+	struct module module = {.kind = MODULE_KIND_FILE, .path = path, .inode = 5, .fd = -1};
+	struct module_id first = module_table_intern(modules, &module);
+	struct module_id second;
+
+	(void)state;
+	assert_int_equal(module_table_nr(modules), 2);
+	assert_int_equal(module_table_intern(modules, &module).v, first.v);
+	module.nr_build_id_bytes = 1; /* rebuilt in place */
+	second = module_table_intern(modules, &module);
+	assert_int_not_equal(second.v, first.v);
+	assert_string_equal(module_short_name(module_table_get(modules, first)), "x");
+	assert_string_equal(module_table_get(modules, MODULE_UNKNOWN)->path, "[unknown]");
+	module_table_free(modules);
+}
+
+static void test_module__open_descriptors_are_bounded(void **state)
+{
+	struct module_table *modules = module_table_new();
+	char path[] = "/bin/x";
+	struct module module = {.kind = MODULE_KIND_FILE, .path = path};
+	size_t nr_open = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < MODULE_TABLE_FDS_MAX + 10; i++) {
+		module.inode = i;
+		module.fd = dup(STDOUT_FILENO);
+		assert_true(module.fd >= 0);
+		module_table_intern(modules, &module);
+	}
+	for (uint32_t id = 0; id < module_table_nr(modules); id++)
+		nr_open += module_table_get(modules, (struct module_id){id})->fd >= 0;
+	assert_int_equal(nr_open, MODULE_TABLE_FDS_MAX);
+	module_table_free(modules);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_space__addresses_are_located),
+		cmocka_unit_test(test_space__generation_counts_changes),
+		cmocka_unit_test(test_space__reused_addresses_are_another_module),
+		cmocka_unit_test(test_space__text_that_is_no_maps_changes_nothing),
+		cmocka_unit_test(test_space__deleted_files_keep_their_name),
+		cmocka_unit_test(test_space__fork_starts_with_the_parents_mappings),
+		cmocka_unit_test(test_space__gone_process_is_said),
+		cmocka_unit_test(test_space__own_code_is_found_with_its_image),
+		cmocka_unit_test(test_space__own_vdso_has_an_image),
+		cmocka_unit_test(test_space__lld_layout_gives_elf_addresses),
+		cmocka_unit_test(test_space__executable_file_that_is_no_elf_is_jit),
+		cmocka_unit_test(test_module__equal_modules_have_one_id),
+		cmocka_unit_test(test_module__open_descriptors_are_bounded),
+	};
+
+	return cmocka_run_group_tests_name("space", tests, NULL, NULL);
+}
