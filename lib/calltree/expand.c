@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/demangled_name.h"
 #include "base/index_set.h"
 
 /* An expansion in the making: the sets are needed only until all frames are done. */
@@ -263,9 +264,16 @@ static void append_function(struct buf *out, const struct expansion *expansion, 
 			    enum name_style style)
 {
 	const struct function *function = label_function(expansion, label);
+	const char *name = profile_str(expansion->profile, function->name);
+	char *short_name;
 
-	(void)style;
-	buf_append_str(out, profile_str(expansion->profile, function->name));
+	if (style == NAME_FULL) {
+		buf_append_str(out, name);
+		return;
+	}
+	short_name = demangled_name_shorten(name);
+	buf_append_str(out, short_name);
+	free(short_name);
 }
 
 void label_append_name(struct buf *out, const struct expansion *expansion, uint32_t label,

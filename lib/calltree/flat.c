@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "calltree/flat.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "calltree/filter.h"
+#include "calltree/flat_priv.h"
+#include "calltree/weights.h"
+
+const struct flat_row flat_no_row = {.label = FLAT_NONE,
+				     .module = FLAT_NONE,
+				     .thread = FLAT_NONE,
+				     .process = FLAT_NONE,
+				     .state = FLAT_NONE,
+				     .syscall_nr = -1};
+
+uint32_t flat_append_row(struct flat *flat, const struct flat_row *row)
+{
+	ARRAY_GROW(flat->rows, flat->nr, flat->cap);
+	flat->rows[flat->nr] = *row;
+	return (uint32_t)flat->nr++;
+}
+
+static void drop_weightless_rows(struct flat *flat)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < flat->nr; i++)
+		if (flat->rows[i].total.weight > 0)
+			flat->rows[kept++] = flat->rows[i];
+	flat->nr = kept;
+}
+
+static bool is_code(enum dimension dimension)
+{
+	switch (dimension) {
+	case BY_FUNCTION:
+	case BY_LINE:
+	case BY_FILE:
+	case BY_MODULE:
+	case BY_SOURCE_LINE:
+		return true;
+	case BY_THREAD:
+	case BY_PROCESS:
+	case BY_STATE:
+	case BY_SYSCALL:
+		break;
+	}
+	return false;
+}
+
+struct flat *flat_new(const struct weights *weights, enum dimension dimension)
+{
+	struct flat *flat = xcalloc(1, sizeof(*flat));
+
+	flat->weights = weights;
+	flat->dimension = dimension;
+	if (is_code(dimension))
+		flat_count_code(flat);
+	else
+		flat_count_samples(flat);
+	drop_weightless_rows(flat);
+	flat_sort_standard(flat);
+	return flat;
+}
+
+void flat_free(struct flat *flat)
+{
+	if (!flat)
+		return;
+	free(flat->rows);
+	free(flat);
+}
+
+const struct expansion *flat_expansion(const struct flat *flat)
+{
+	return flat->weights->selection->expansion;
+}

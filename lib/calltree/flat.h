@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CALLTREE_FLAT_H
+#define PROFC_CALLTREE_FLAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strtab.h"
+#include "calltree/expand.h"
+#include "calltree/tally.h"
+
+struct buf;
+struct err;
+struct weights;
+
+/* What a row of a flat table stands for. */
+enum dimension {
+	BY_FUNCTION, /* a label */
+	BY_LINE,     /* a (function, file, line) */
+	BY_FILE,     /* a source file; code without one is grouped by module */
+	BY_MODULE,
+	BY_THREAD,
+	BY_PROCESS,
+	BY_STATE,	/* how the time passed: running, waiting for a CPU, blocked */
+	BY_SYSCALL,	/* the system call it was blocked in */
+	BY_SOURCE_LINE, /* a (file, line), whichever functions stand there: annotated source */
+};
+
+enum flat_state {
+	STATE_RUNNING,
+	STATE_RUNNABLE,
+	STATE_BLOCKED,
+	STATE_UNATTRIBUTED,
+	STATE_COUNT,
+};
+
+const char *flat_state_name(enum flat_state state);
+
+#define FLAT_NONE UINT32_MAX
+
+/*
+ * One row. Of the identifying members those of the table's dimension are set;
+ * the others are FLAT_NONE, STR_EMPTY or 0. A label other than a function's (as
+ * [unattributed]) makes a row of its own in every dimension of code.
+ *
+ * self counts samples whose innermost level is the row's; total those with the
+ * row anywhere in their stack, each sample once, however deep the recursion. In
+ * dimensions that are no part of the stack both are equal.
+ */
+struct flat_row {
+	uint32_t label;
+	struct str_id file;
+	uint32_t line;
+	uint32_t module, thread, process; /* ids */
+	uint32_t state;			  /* enum flat_state */
+	int32_t syscall_nr;		  /* -1: in none */
+	bool inlined;			  /* every copy of it that was seen had been inlined */
+	struct tally self, total;
+};
+
+struct flat {
+	const struct weights *weights; /* borrowed */
+	enum dimension dimension;
+	struct flat_row *rows; /* owned; only those with some weight */
+	size_t nr, cap;
+};
+
+/* The rows, sorted by self, then total, then name. */
+struct flat *flat_new(const struct weights *weights, enum dimension dimension);
+void flat_free(struct flat *flat);
+
+/* The expansion the rows' labels belong to. Borrowed. */
+const struct expansion *flat_expansion(const struct flat *flat);
+
+/* Append the row's name: function, file:line, path, thread … Raw target text. */
+void flat_append_name(struct buf *out, const struct flat *flat, const struct flat_row *row,
+		      enum name_style style);
+/* Append "file:line", as much as is known, of the row's code; nothing if nothing is. */
+void flat_append_location(struct buf *out, const struct flat *flat, const struct flat_row *row);
+
+/*
+ * Sort by a comma list of keys, each a word of flat_sort_keys(), the most
+ * important first. Amounts sort downwards, texts upwards; equal rows keep the
+ * standard order. ERR_INVALID names the unknown key.
+ */
+int flat_sort(struct flat *flat, const char *keys, struct err *err);
+const char *const *flat_sort_keys(void); /* NULL-ended */
+
+#endif

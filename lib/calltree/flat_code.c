@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "calltree/flat_priv.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/index_set.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/weights.h"
+
+/* What identifies a row of code: the members of struct flat_row that the dimension sets. */
+struct flat_key {
+	uint32_t label;
+	struct str_id file;
+	uint32_t line;
+	uint32_t module;
+};
+
+/*
+ * A table in the making: the rows by key, and which row each place counts for
+ * (FLAT_NONE: for none).
+ */
+struct builder {
+	struct flat *flat;
+	const struct expansion *expansion;
+	struct index_set rows;
+	uint32_t *row_of_place;
+};
+
+static bool row_equal(const void *owner, uint32_t index, const void *wanted)
+{
+	const struct flat_row *row = &((const struct flat *)owner)->rows[index];
+	const struct flat_key *key = wanted;
+
+	return row->label == key->label && row->file.v == key->file.v && row->line == key->line &&
+	       row->module == key->module;
+}
+
+static uint32_t intern_row(struct builder *builder, const struct flat_key *key)
+{
+	uint64_t hash = hash_mix(hash_mix((uint64_t)key->label << 32 | key->file.v, key->line),
+				 key->module);
+	uint32_t found = index_set_find(&builder->rows, hash, row_equal, builder->flat, key);
+	struct flat_row row = flat_no_row;
+
+	if (found != INDEX_NONE)
+		return found;
+	row.label = key->label;
+	row.file = key->file;
+	row.line = key->line;
+	row.module = key->module;
+	row.inlined = true; /* until a copy is met that is not */
+	found = flat_append_row(builder->flat, &row);
+	index_set_add(&builder->rows, hash, found);
+	return found;
+}
+
+/* The key of a place of real code, named or not. */
+static bool code_key(const struct builder *builder, const struct place *place, struct flat_key *key)
+{
+	switch (builder->flat->dimension) {
+	case BY_FUNCTION:
+		key->label = place->label;
+		return true;
+	case BY_LINE:
+		key->label = place->label;
+		key->file = place->file;
+		key->line = place->line;
+		return true;
+	case BY_SOURCE_LINE:
+		key->file = place->file;
+		key->line = place->line;
+		return place->line != 0;
+	case BY_FILE:
+		key->file = place->file;
+		if (place->file.v != STR_EMPTY.v)
+			return true;
+		break;
+	case BY_MODULE:
+		break;
+	case BY_THREAD:
+	case BY_PROCESS:
+	case BY_STATE:
+	case BY_SYSCALL:
+		return false;
+	}
+	key->module = builder->expansion->labels[place->label].module.v;
+	return true;
+}
+
+static uint32_t row_of(struct builder *builder, const struct place *place)
+{
+	struct flat_key key = {.label = FLAT_NONE, .module = FLAT_NONE};
+
+	switch (builder->expansion->labels[place->label].kind) {
+	case LABEL_FUNCTION:
+	case LABEL_ADDRESS:
+		return code_key(builder, place, &key) ? intern_row(builder, &key) : FLAT_NONE;
+	case LABEL_UNKNOWN:
+	case LABEL_UNATTRIBUTED:
+	case LABEL_NO_STACK:
+		key.label = place->label;
+		return builder->flat->dimension == BY_SOURCE_LINE ? FLAT_NONE
+								  : intern_row(builder, &key);
+	case LABEL_ELIDED:
+	case LABEL_TRUNCATED:
+		break; /* marks in a stack, not places where time is spent */
+	}
+	return FLAT_NONE;
+}
+
+static void map_places(struct builder *builder)
+{
+	const struct expansion *expansion = builder->expansion;
+
+	builder->row_of_place = xmalloc(expansion->nr_places * sizeof(*builder->row_of_place));
+	for (size_t i = 0; i < expansion->nr_places; i++)
+		builder->row_of_place[i] = row_of(builder, &expansion->places[i]);
+}
+
+/* The stack trie as a tree that can be walked downwards, with the weight below each stack. */
+struct descent {
+	struct tally *self, *below; /* by stack_id */
+	uint32_t *first_child, *next_sibling;
+	uint32_t *on_path; /* by row: levels of the current path that count for it */
+};
+
+static void descent_init(struct descent *descent, const struct weights *weights, size_t nr_rows)
+{
+	const struct stack_trie *trie = weights->selection->expansion->profile->stacks;
+	uint32_t nr = stack_trie_nr(trie);
+
+	descent->self = weights_sum_by_stack(weights);
+	descent->below = xmemdup(descent->self, nr * sizeof(*descent->below));
+	descent->first_child = xcalloc(nr, sizeof(*descent->first_child));
+	descent->next_sibling = xcalloc(nr, sizeof(*descent->next_sibling));
+	descent->on_path = xcalloc(nr_rows, sizeof(*descent->on_path));
+	/* Children have greater ids than their parents: backwards, every sum is ready in time. */
+	for (uint32_t id = nr - 1; id > 0; id--) {
+		uint32_t parent = stack_trie_parent(trie, (struct stack_id){id}).v;
+
+		if (descent->below[id].weight == 0)
+			continue;
+		tally_add(&descent->below[parent], &descent->below[id]);
+		descent->next_sibling[id] = descent->first_child[parent];
+		descent->first_child[parent] = id;
+	}
+}
+
+static void descent_release(struct descent *descent)
+{
+	free(descent->self);
+	free(descent->below);
+	free(descent->first_child);
+	free(descent->next_sibling);
+	free(descent->on_path);
+}
+
+static struct frame_levels levels_of(const struct builder *builder, uint32_t stack)
+{
+	const struct expansion *expansion = builder->expansion;
+	struct stack_id id = {stack};
+
+	return expansion->frames[stack_trie_frame(expansion->profile->stacks, id).v];
+}
+
+static void enter_stack(struct builder *builder, struct descent *descent, uint32_t stack)
+{
+	const struct expansion *expansion = builder->expansion;
+	struct frame_levels frame = levels_of(builder, stack);
+	uint32_t row = FLAT_NONE;
+
+	for (uint32_t i = 0; i < frame.nr; i++) {
+		const struct level *level = &expansion->levels[frame.first + i];
+
+		row = builder->row_of_place[level->place];
+		if (row == FLAT_NONE)
+			continue;
+		if (descent->on_path[row]++ == 0)
+			tally_add(&builder->flat->rows[row].total, &descent->below[stack]);
+		if (!level->inlined)
+			builder->flat->rows[row].inlined = false;
+	}
+	if (row != FLAT_NONE)
+		tally_add(&builder->flat->rows[row].self, &descent->self[stack]);
+}
+
+static void leave_stack(struct builder *builder, struct descent *descent, uint32_t stack)
+{
+	struct frame_levels frame = levels_of(builder, stack);
+
+	for (uint32_t i = 0; i < frame.nr; i++) {
+		uint32_t row =
+			builder->row_of_place[builder->expansion->levels[frame.first + i].place];
+
+		if (row != FLAT_NONE)
+			descent->on_path[row]--;
+	}
+}
+
+/* Depth first over all stacks with weight, without recursion: stacks may be very deep. */
+static void count_stacks(struct builder *builder, const struct weights *weights)
+{
+	const struct stack_trie *trie = builder->expansion->profile->stacks;
+	struct descent descent;
+	uint32_t at;
+
+	descent_init(&descent, weights, builder->flat->nr);
+	at = descent.first_child[STACK_EMPTY.v];
+	while (at != STACK_EMPTY.v) {
+		enter_stack(builder, &descent, at);
+		if (descent.first_child[at]) {
+			at = descent.first_child[at];
+			continue;
+		}
+		while (at != STACK_EMPTY.v) {
+			leave_stack(builder, &descent, at);
+			if (descent.next_sibling[at]) {
+				at = descent.next_sibling[at];
+				break;
+			}
+			at = stack_trie_parent(trie, (struct stack_id){at}).v;
+		}
+	}
+	descent_release(&descent);
+}
+
+/* Weight that has no stack counts for a row of its own. */
+static void count_without_stack(struct builder *builder, const struct level *level,
+				const struct tally *tally)
+{
+	uint32_t row = builder->row_of_place[level->place];
+
+	if (row == FLAT_NONE)
+		return;
+	tally_add(&builder->flat->rows[row].self, tally);
+	tally_add(&builder->flat->rows[row].total, tally);
+	builder->flat->rows[row].inlined = false;
+}
+
+void flat_count_code(struct flat *flat)
+{
+	const struct expansion *expansion = flat_expansion(flat);
+	const struct weights *weights = flat->weights;
+	struct builder builder = {.flat = flat, .expansion = expansion};
+
+	map_places(&builder);
+	count_stacks(&builder, weights);
+	count_without_stack(&builder, &expansion->unattributed, &weights->unattributed);
+	count_without_stack(&builder, &expansion->no_stack, &weights->no_stack);
+	index_set_release(&builder.rows);
+	free(builder.row_of_place);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "calltree/flat.h"
+
+#include "base/buf.h"
+#include "base/syscall_name.h"
+#include "calltree/expand.h"
+
+const char *flat_state_name(enum flat_state state)
+{
+	switch (state) {
+	case STATE_RUNNING:
+		return "running";
+	case STATE_RUNNABLE:
+		return "waiting for a CPU";
+	case STATE_BLOCKED:
+		return "blocked";
+	case STATE_UNATTRIBUTED:
+		return "[unattributed]";
+	case STATE_COUNT:
+		break;
+	}
+	return "[unknown]";
+}
+
+static void append_file_line(struct buf *out, const struct profile *profile, struct str_id file,
+			     uint32_t line)
+{
+	if (file.v == STR_EMPTY.v)
+		return;
+	buf_append_str(out, profile_str(profile, file));
+	if (line == 0)
+		return;
+	buf_append_byte(out, ':');
+	buf_append_decimal(out, line);
+}
+
+void flat_append_location(struct buf *out, const struct flat *flat, const struct flat_row *row)
+{
+	const struct expansion *expansion = flat_expansion(flat);
+	const struct function *function =
+		row->label == FLAT_NONE ? NULL : label_function(expansion, row->label);
+
+	if (row->file.v != STR_EMPTY.v)
+		append_file_line(out, expansion->profile, row->file, row->line);
+	else if (function)
+		append_file_line(out, expansion->profile, function->file, function->line);
+}
+
+static void append_syscall(struct buf *out, const struct profile *profile, int32_t nr)
+{
+	const char *name = syscall_name(profile_str(profile, profile->meta.arch), nr);
+
+	if (nr < 0)
+		buf_append_str(out, "[no system call]");
+	else if (name)
+		buf_append_str(out, name);
+	else
+		buf_printf(out, "system call %d", nr);
+}
+
+static void append_code_name(struct buf *out, const struct flat *flat, const struct flat_row *row,
+			     enum name_style style)
+{
+	const struct profile *profile = flat_expansion(flat)->profile;
+
+	if (row->label != FLAT_NONE)
+		label_append_name(out, flat_expansion(flat), row->label, style);
+	else if (row->module != FLAT_NONE)
+		buf_append_str(
+			out,
+			module_table_get(profile->modules, (struct module_id){row->module})->path);
+	else
+		append_file_line(out, profile, row->file, row->line);
+}
+
+void flat_append_name(struct buf *out, const struct flat *flat, const struct flat_row *row,
+		      enum name_style style)
+{
+	const struct profile *profile = flat_expansion(flat)->profile;
+
+	switch (flat->dimension) {
+	case BY_FUNCTION:
+	case BY_LINE:
+	case BY_FILE:
+	case BY_MODULE:
+	case BY_SOURCE_LINE:
+		append_code_name(out, flat, row, style);
+		break;
+	case BY_THREAD:
+		buf_append_str(out, profile_str(profile, profile->threads[row->thread].name));
+		break;
+	case BY_PROCESS:
+		buf_append_str(out, profile_str(profile, profile->processes[row->process].name));
+		break;
+	case BY_STATE:
+		buf_append_str(out, flat_state_name((enum flat_state)row->state));
+		break;
+	case BY_SYSCALL:
+		append_syscall(out, profile, row->syscall_nr);
+		break;
+	}
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CALLTREE_FLAT_PRIV_H
+#define PROFC_CALLTREE_FLAT_PRIV_H
+
+#include "calltree/flat.h"
+
+/* A row that stands for nothing yet. */
+extern const struct flat_row flat_no_row;
+
+uint32_t flat_append_row(struct flat *flat, const struct flat_row *row);
+
+/* Fill a table of a dimension of code: rows are levels of stacks. */
+void flat_count_code(struct flat *flat);
+/* Fill a table of the others: rows are facts of the samples themselves. */
+void flat_count_samples(struct flat *flat);
+
+/* The standard order: self, then total, downwards, then by what identifies the rows. */
+void flat_sort_standard(struct flat *flat);
+
+#endif

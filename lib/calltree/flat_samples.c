@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "calltree/flat_priv.h"
+
+#include "base/alloc.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/weights.h"
+
+/* Rows that are known beforehand: row i stands for the thread, process or state i. */
+static void append_numbered_rows(struct flat *flat, size_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		struct flat_row row = flat_no_row;
+
+		if (flat->dimension == BY_THREAD)
+			row.thread = i;
+		else if (flat->dimension == BY_PROCESS)
+			row.process = i;
+		else
+			row.state = i;
+		flat_append_row(flat, &row);
+	}
+}
+
+/*
+ * Rows of system calls are made when first met. Slot 0 of the index is for samples
+ * in none, slot n + 1 for number n.
+ */
+#define NR_SYSCALL_SLOTS (INT16_MAX + 2)
+
+static uint32_t syscall_row(struct flat *flat, uint32_t *row_of_slot, const struct sample *sample)
+{
+	size_t slot = sample->syscall_nr < 0 ? 0 : (size_t)sample->syscall_nr + 1;
+
+	if (row_of_slot[slot] == FLAT_NONE) {
+		struct flat_row row = flat_no_row;
+
+		row.syscall_nr = (int32_t)slot - 1;
+		row_of_slot[slot] = flat_append_row(flat, &row);
+	}
+	return row_of_slot[slot];
+}
+
+static void add_part(struct flat *flat, enum flat_state state, const struct sample *part)
+{
+	const struct profile *profile = flat_expansion(flat)->profile;
+
+	tally_add_sample(&flat->rows[state].self, part, flat->weights->metric,
+			 profile_period_ns(profile));
+}
+
+/* Split a sample by what its time was; each part is a sample of that time alone. */
+static void add_states(struct flat *flat, const struct sample *sample)
+{
+	struct sample running = *sample, runnable = *sample, blocked = *sample;
+
+	if (sample->kind == SAMPLE_UNATTRIBUTED) {
+		add_part(flat, STATE_UNATTRIBUTED, sample);
+	} else if (flat->weights->metric == METRIC_SAMPLES) {
+		add_part(flat, sample->kind == SAMPLE_BLOCKED ? STATE_BLOCKED : STATE_RUNNING,
+			 sample);
+	} else {
+		running.runq_ns = running.blocked_ns = 0;
+		runnable.cpu_ns = runnable.blocked_ns = 0;
+		blocked.cpu_ns = blocked.runq_ns = 0;
+		add_part(flat, STATE_RUNNING, &running);
+		add_part(flat, STATE_RUNNABLE, &runnable);
+		add_part(flat, STATE_BLOCKED, &blocked);
+	}
+}
+
+static uint32_t row_of_sample(struct flat *flat, uint32_t *row_of_slot, const struct sample *sample)
+{
+	if (flat->dimension == BY_SYSCALL)
+		return syscall_row(flat, row_of_slot, sample);
+	if (flat->dimension == BY_PROCESS)
+		return flat_expansion(flat)->profile->threads[sample->thread.v].process;
+	return sample->thread.v;
+}
+
+static void count(struct flat *flat, uint32_t *row_of_slot)
+{
+	const struct weights *weights = flat->weights;
+	uint64_t period_ns = profile_period_ns(flat_expansion(flat)->profile);
+	struct selection_walk walk;
+	struct sample sample;
+
+	selection_walk_init(&walk, weights->selection);
+	while (selection_walk_next(&walk, &sample)) {
+		uint32_t row;
+
+		if (flat->dimension == BY_STATE) {
+			add_states(flat, &sample);
+			continue;
+		}
+		row = row_of_sample(flat, row_of_slot, &sample);
+		tally_add_sample(&flat->rows[row].self, &sample, weights->metric, period_ns);
+	}
+	selection_walk_release(&walk);
+}
+
+void flat_count_samples(struct flat *flat)
+{
+	const struct profile *profile = flat_expansion(flat)->profile;
+	cleanup_free uint32_t *row_of_slot = xmalloc(NR_SYSCALL_SLOTS * sizeof(uint32_t));
+
+	for (size_t i = 0; i < NR_SYSCALL_SLOTS; i++)
+		row_of_slot[i] = FLAT_NONE;
+	if (flat->dimension == BY_THREAD)
+		append_numbered_rows(flat, profile->nr_threads);
+	else if (flat->dimension == BY_PROCESS)
+		append_numbered_rows(flat, profile->nr_processes);
+	else if (flat->dimension == BY_STATE)
+		append_numbered_rows(flat, STATE_COUNT);
+	count(flat, row_of_slot);
+	/* These are no part of a stack: nothing is inside anything else. */
+	for (size_t i = 0; i < flat->nr; i++)
+		flat->rows[i].total = flat->rows[i].self;
+}

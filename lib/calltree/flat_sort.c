@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "calltree/flat_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/weights.h"
+
+typedef int (*compare_fn)(const struct flat *flat, const struct flat_row *a,
+			  const struct flat_row *b);
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_self(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
+{
+	(void)flat;
+	return compare_u64(b->self.weight, a->self.weight);
+}
+
+static int by_total(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
+{
+	(void)flat;
+	return compare_u64(b->total.weight, a->total.weight);
+}
+
+static int by_samples(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
+{
+	(void)flat;
+	return compare_u64(b->self.samples, a->self.samples);
+}
+
+static int compare_texts(const struct flat *flat, struct str_id a, struct str_id b)
+{
+	const struct profile *profile = flat_expansion(flat)->profile;
+
+	return a.v == b.v ? 0 : strcmp(profile_str(profile, a), profile_str(profile, b));
+}
+
+/* Named functions by name, before labels of any other kind. */
+static int by_function(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
+{
+	const struct expansion *expansion = flat_expansion(flat);
+	const struct function *left, *right;
+
+	if (a->label == b->label)
+		return 0;
+	if (a->label == FLAT_NONE || b->label == FLAT_NONE)
+		return compare_u64(a->label, b->label);
+	left = label_function(expansion, a->label);
+	right = label_function(expansion, b->label);
+	if (left && right)
+		return compare_texts(flat, left->name, right->name);
+	return left || right ? !left - !right : compare_u64(a->label, b->label);
+}
+
+static int by_line(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
+{
+	int order = compare_texts(flat, a->file, b->file);
+
+	return order ? order : compare_u64(a->line, b->line);
+}
+
+static uint32_t module_of(const struct flat *flat, const struct flat_row *row)
+{
+	if (row->label != FLAT_NONE)
+		return flat_expansion(flat)->labels[row->label].module.v;
+	return row->module;
+}
+
+static int by_module(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
+{
+	const struct module_table *modules = flat_expansion(flat)->profile->modules;
+	uint32_t left = module_of(flat, a), right = module_of(flat, b);
+
+	if (left == right || left == FLAT_NONE || right == FLAT_NONE)
+		return compare_u64(left, right);
+	return strcmp(module_table_get(modules, (struct module_id){left})->path,
+		      module_table_get(modules, (struct module_id){right})->path);
+}
+
+static int by_name(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
+{
+	const struct profile *profile = flat_expansion(flat)->profile;
+
+	if (flat->dimension == BY_THREAD)
+		return compare_texts(flat, profile->threads[a->thread].name,
+				     profile->threads[b->thread].name);
+	if (flat->dimension == BY_PROCESS)
+		return compare_texts(flat, profile->processes[a->process].name,
+				     profile->processes[b->process].name);
+	return by_function(flat, a, b);
+}
+
+/* The last resort, so that the order of a table never depends on the order of its making. */
+static int by_id(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
+{
+	int order = by_module(flat, a, b);
+
+	if (order == 0)
+		order = compare_u64(a->thread, b->thread);
+	if (order == 0)
+		order = compare_u64(a->process, b->process);
+	if (order == 0)
+		order = compare_u64(a->state, b->state);
+	if (order == 0)
+		order = (a->syscall_nr > b->syscall_nr) - (a->syscall_nr < b->syscall_nr);
+	return order ? order : compare_u64(a->label, b->label);
+}
+
+/* Keys by name; the two tables are parallel. */
+static const char *const key_names[] = {"self",	    "total", "samples", "name",
+					"function", "line",  "module",	NULL};
+static const compare_fn key_compares[] = {by_self,     by_total, by_samples, by_name,
+					  by_function, by_line,	 by_module};
+
+_Static_assert(ARRAY_SIZE(key_names) == ARRAY_SIZE(key_compares) + 1, "one function for each key");
+
+const char *const *flat_sort_keys(void)
+{
+	return key_names;
+}
+
+#define SORT_KEYS_MAX 12
+
+struct order {
+	const struct flat *flat;
+	compare_fn compares[SORT_KEYS_MAX];
+	size_t nr;
+};
+
+static int compare_rows(const void *a, const void *b, void *context)
+{
+	const struct order *order = context;
+	int result = 0;
+
+	for (size_t i = 0; i < order->nr && result == 0; i++)
+		result = order->compares[i](order->flat, a, b);
+	return result;
+}
+
+static void sort_rows(struct flat *flat, struct order *order)
+{
+	static const compare_fn standard[] = {by_self, by_total, by_name, by_line, by_id};
+
+	for (size_t i = 0; i < ARRAY_SIZE(standard); i++)
+		order->compares[order->nr++] = standard[i];
+	order->flat = flat;
+	qsort_r(flat->rows, flat->nr, sizeof(*flat->rows), compare_rows, order);
+}
+
+void flat_sort_standard(struct flat *flat)
+{
+	struct order order = {0};
+
+	sort_rows(flat, &order);
+}
+
+static compare_fn find_key(const char *name, size_t length)
+{
+	for (size_t i = 0; key_names[i]; i++)
+		if (strlen(key_names[i]) == length && memcmp(key_names[i], name, length) == 0)
+			return key_compares[i];
+	return NULL;
+}
+
+int flat_sort(struct flat *flat, const char *keys, struct err *err)
+{
+	struct order order = {0};
+
+	for (const char *at = keys; *at;) {
+		size_t length = strcspn(at, ",");
+		compare_fn compare = find_key(at, length);
+
+		if (!compare) {
+			err_set(err, ERR_INVALID, "unknown sort key '%.*s'", (int)length, at);
+			err_hint(err, "the keys are self, total, samples, name, function, line, "
+				      "module");
+			return ERR_INVALID;
+		}
+		/* There are seven keys: what does not fit is a repetition. */
+		if (order.nr + 5 < SORT_KEYS_MAX)
+			order.compares[order.nr++] = compare;
+		at += length;
+		at += *at == ',';
+	}
+	sort_rows(flat, &order);
+	return 0;
+}

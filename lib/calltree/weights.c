@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "calltree/weights.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+
+uint64_t profile_period_ns(const struct profile *profile)
+{
+	return profile->meta.frequency_hz ? NS_PER_SEC / profile->meta.frequency_hz : 0;
+}
+
+/* The tally of a stack that ended so; its table is made when first needed. */
+static struct tally *stack_tally(struct weights *weights, const struct sample *sample)
+{
+	const struct profile *profile = weights->selection->expansion->profile;
+	struct tally **table = &weights->by_stack[sample->end];
+
+	if (!*table)
+		*table = xcalloc(stack_trie_nr(profile->stacks), sizeof(**table));
+	return &(*table)[sample->stack.v];
+}
+
+static struct tally *tally_of(struct weights *weights, const struct sample *sample)
+{
+	if (sample->kind == SAMPLE_UNATTRIBUTED)
+		return &weights->unattributed;
+	if (sample->stack.v == STACK_EMPTY.v)
+		return &weights->no_stack;
+	return stack_tally(weights, sample);
+}
+
+static void sum_ends(struct weights *weights)
+{
+	const struct profile *profile = weights->selection->expansion->profile;
+	uint32_t nr_stacks = stack_trie_nr(profile->stacks);
+
+	for (int end = 0; end < STACK_END_COUNT; end++) {
+		if (!weights->by_stack[end])
+			continue;
+		for (uint32_t i = 0; i < nr_stacks; i++)
+			tally_add(&weights->ended[end], &weights->by_stack[end][i]);
+		tally_add(&weights->total, &weights->ended[end]);
+		if (end == STACK_END_DEPTH_LIMIT)
+			tally_add(&weights->elided, &weights->ended[end]);
+		else if (end != STACK_END_ROOT)
+			tally_add(&weights->truncated, &weights->ended[end]);
+	}
+	tally_add(&weights->total, &weights->unattributed);
+	tally_add(&weights->total, &weights->no_stack);
+}
+
+struct weights *weights_new(const struct selection *selection, enum metric metric)
+{
+	struct weights *weights = xcalloc(1, sizeof(*weights));
+	uint64_t period_ns = profile_period_ns(selection->expansion->profile);
+	struct selection_walk walk;
+	struct sample sample;
+
+	weights->selection = selection;
+	weights->metric = metric;
+	selection_walk_init(&walk, selection);
+	while (selection_walk_next(&walk, &sample))
+		tally_add_sample(tally_of(weights, &sample), &sample, metric, period_ns);
+	selection_walk_release(&walk);
+	sum_ends(weights);
+	return weights;
+}
+
+void weights_free(struct weights *weights)
+{
+	if (!weights)
+		return;
+	for (int end = 0; end < STACK_END_COUNT; end++)
+		free(weights->by_stack[end]);
+	free(weights);
+}
+
+struct tally *weights_sum_by_stack(const struct weights *weights)
+{
+	const struct profile *profile = weights->selection->expansion->profile;
+	uint32_t nr_stacks = stack_trie_nr(profile->stacks);
+	struct tally *sum = xcalloc(nr_stacks, sizeof(*sum));
+
+	for (int end = 0; end < STACK_END_COUNT; end++) {
+		if (!weights->by_stack[end])
+			continue;
+		for (uint32_t i = 0; i < nr_stacks; i++)
+			tally_add(&sum[i], &weights->by_stack[end][i]);
+	}
+	return sum;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CALLTREE_WEIGHTS_H
+#define PROFC_CALLTREE_WEIGHTS_H
+
+#include "calltree/tally.h"
+#include "stack/stack_end.h"
+
+struct selection;
+
+/*
+ * The selected samples of a profile added up by stack, in one metric: one pass
+ * over the samples, after which trees and tables only look at distinct stacks.
+ */
+struct weights {
+	const struct selection *selection; /* borrowed */
+	enum metric metric;
+	struct tally total;		     /* of all selected samples */
+	struct tally unattributed;	     /* without a look at the thread */
+	struct tally no_stack;		     /* looked at, but no stack could be taken */
+	struct tally truncated;		     /* has a stack that does not reach the root */
+	struct tally elided;		     /* has a stack whose middle was left out */
+	struct tally ended[STACK_END_COUNT]; /* those with a stack, by how its walk ended */
+	/* By how the walk ended, then by stack_id; NULL where no sample ended so. Owned. */
+	struct tally *by_stack[STACK_END_COUNT];
+};
+
+struct weights *weights_new(const struct selection *selection, enum metric metric);
+void weights_free(struct weights *weights);
+
+/* By stack_id, however the walks ended. The caller frees it. */
+struct tally *weights_sum_by_stack(const struct weights *weights);
+
+/* The sampling period of a recording, or 0 when it is not known. */
+uint64_t profile_period_ns(const struct profile *profile);
+
+#endif

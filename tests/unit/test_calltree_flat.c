@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/flat.h"
+#include "calltree/weights.h"
+#include "tests/unit/made_profile.h"
+
+/* Everything between a profile and a table. */
+struct bench {
+	struct expansion *expansion;
+	struct selection *selection;
+	struct weights *weights;
+	struct flat *flat;
+	struct buf text;
+};
+
+static struct bench bench_begin(const struct profile *profile, enum metric metric,
+				enum dimension dimension)
+{
+	const struct filter everything = {.from_ns = 0};
+	struct bench bench = {.expansion = expansion_new(profile, false)};
+
+	assert_int_equal(selection_new(bench.expansion, &everything, &bench.selection, NULL), 0);
+	bench.weights = weights_new(bench.selection, metric);
+	bench.flat = flat_new(bench.weights, dimension);
+	return bench;
+}
+
+static void bench_end(struct bench *bench)
+{
+	flat_free(bench->flat);
+	weights_free(bench->weights);
+	selection_free(bench->selection);
+	expansion_free(bench->expansion);
+	buf_release(&bench->text);
+}
+
+/* "self total samples name [location]\n" a row; weights in ms. */
+static const char *table_text(struct bench *bench)
+{
+	uint64_t unit = bench->weights->metric == METRIC_SAMPLES ? 1 : 1000000;
+
+	buf_clear(&bench->text);
+	for (size_t i = 0; i < bench->flat->nr; i++) {
+		const struct flat_row *row = &bench->flat->rows[i];
+
+		buf_printf(&bench->text, "%lu %lu %lu ", (unsigned long)(row->self.weight / unit),
+			   (unsigned long)(row->total.weight / unit),
+			   (unsigned long)row->total.samples);
+		flat_append_name(&bench->text, bench->flat, row, NAME_SHORT);
+		if (bench->flat->dimension == BY_LINE) {
+			buf_append_byte(&bench->text, ' ');
+			flat_append_location(&bench->text, bench->flat, row);
+		}
+		buf_append_str(&bench->text, row->inlined ? " inlined\n" : "\n");
+	}
+	return buf_str(&bench->text);
+}
+
+static void expect_table(struct profile *profile, enum metric metric, enum dimension dimension,
+			 const char *expected)
+{
+	struct bench bench = bench_begin(profile, metric, dimension);
+
+	assert_string_equal(table_text(&bench), expected);
+	bench_end(&bench);
+}
+
+static void test_flat__self_and_total_of_functions(void **state)
+{
+	struct made made = made_begin();
+
+	(void)state;
+	made_sample(&made, "main;parse", 1);
+	made_sample(&made, "main;parse;libc!malloc", 2);
+	made_sample(&made, "main;eval", 4);
+	made_sample(&made, "main", 8);
+	expect_table(made_end(&made), METRIC_CPU, BY_FUNCTION,
+		     "8 15 4 main\n"
+		     "4 4 1 eval\n"
+		     "2 2 1 malloc\n"
+		     "1 3 2 parse\n");
+	profile_free(made.profile);
+}
+
+static void test_flat__recursion_counts_once(void **state)
+{
+	struct made made = made_begin();
+
+	(void)state;
+	made_sample(&made, "main;fib@a.c:3;fib@a.c:3;fib@a.c:2", 1);
+	made_sample(&made, "main;fib@a.c:3;add;fib@a.c:2", 2);
+	made_sample(&made, "main;fib@a.c:3", 4);
+	made_sample(&made, "main;add;fib@a.c:2;add", 8);
+	made_end(&made);
+	expect_table(made.profile, METRIC_CPU, BY_FUNCTION,
+		     "8 10 2 add\n"
+		     "7 15 4 fib\n"
+		     "0 15 4 main\n");
+	/* A line counts once for each sample it is in, too. */
+	expect_table(made.profile, METRIC_CPU, BY_SOURCE_LINE,
+		     "4 7 3 a.c:3\n"
+		     "3 11 3 a.c:2\n");
+	profile_free(made.profile);
+}
+
+static void test_flat__inlined_code_has_rows_of_its_own(void **state)
+{
+	struct made made = made_begin();
+
+	(void)state;
+	made_sample(&made, "main@a.c:5+square@v.h:3", 1);
+	made_sample(&made, "main@a.c:6+square@v.h:3+mul@v.h:9", 2);
+	made_sample(&made, "main@a.c:7;mul@v.h:9", 4);
+	made_end(&made);
+	expect_table(made.profile, METRIC_CPU, BY_FUNCTION,
+		     "6 6 2 mul\n"
+		     "1 3 2 square inlined\n"
+		     "0 7 3 main\n");
+	expect_table(made.profile, METRIC_CPU, BY_LINE,
+		     "6 6 2 mul v.h:9\n"
+		     "1 3 2 square v.h:3 inlined\n"
+		     "0 4 1 main a.c:7\n"
+		     "0 2 1 main a.c:6\n"
+		     "0 1 1 main a.c:5\n");
+	expect_table(made.profile, METRIC_CPU, BY_FILE,
+		     "7 7 3 v.h\n"
+		     "0 7 3 a.c\n");
+	profile_free(made.profile);
+}
+
+static void test_flat__what_is_not_known_is_shown(void **state)
+{
+	struct made made = made_begin();
+
+	(void)state;
+	made_sample(&made, "main;..42;eval@e.c:1", 1);
+	made_sample(&made, "eval@e.c:1", 2)->end = STACK_END_NO_CFI;
+	made_sample(&made, "??", 4)->end = STACK_END_NO_MAPPING;
+	made_sample(&made, "", 8)->kind = SAMPLE_UNATTRIBUTED;
+	made.profile->samples[3].nr = 0;
+	made_sample(&made, "", 16)->end = STACK_END_NOT_TAKEN;
+	made_end(&made);
+	/* Marks of what is left out are no rows; the rest adds up to the total of 31 ms. */
+	expect_table(made.profile, METRIC_CPU, BY_FUNCTION,
+		     "16 16 1 [no stack]\n"
+		     "8 8 0 [unattributed]\n"
+		     "4 4 1 [unknown]\n"
+		     "3 3 2 eval\n"
+		     "0 1 1 main\n");
+	expect_table(made.profile, METRIC_CPU, BY_FILE,
+		     "16 16 1 [no stack]\n"
+		     "8 8 0 [unattributed]\n"
+		     "4 4 1 [unknown]\n"
+		     "3 3 2 e.c\n"
+		     "0 1 1 /bin/prog\n");
+	profile_free(made.profile);
+}
+
+static void test_flat__modules(void **state)
+{
+	struct made made = made_begin();
+
+	(void)state;
+	made_sample(&made, "main;libc!qsort;compare", 1);
+	made_sample(&made, "main;libc!qsort", 2);
+	expect_table(made_end(&made), METRIC_CPU, BY_MODULE,
+		     "2 3 2 /bin/libc\n"
+		     "1 3 2 /bin/prog\n");
+	profile_free(made.profile);
+}
+
+static struct profile *threads_that_wait(void)
+{
+	struct made made = made_begin();
+	struct sample *sample;
+
+	made_sample(&made, "main", 3)->runq_ns = 1000000;
+	made_thread(&made, 100, 101, "worker");
+	made_sample(&made, "start", 5);
+	sample = made_sample(&made, "start;libc!read", 0);
+	sample->kind = SAMPLE_BLOCKED;
+	sample->blocked_ns = 90000000;
+	sample->syscall_nr = 0;
+	sample = made_sample(&made, "", 1);
+	sample->kind = SAMPLE_UNATTRIBUTED;
+	sample->nr = 0;
+	made.profile->meta.arch = profile_intern(made.profile, "x86_64");
+	return made_end(&made);
+}
+
+static void test_flat__threads_states_and_system_calls(void **state)
+{
+	struct profile *profile = threads_that_wait();
+
+	(void)state;
+	expect_table(profile, METRIC_CPU, BY_THREAD, "6 6 1 worker\n3 3 1 prog\n");
+	expect_table(profile, METRIC_WALL, BY_THREAD, "96 96 2 worker\n4 4 1 prog\n");
+	expect_table(profile, METRIC_WALL, BY_PROCESS, "100 100 3 prog\n");
+	expect_table(profile, METRIC_WALL, BY_STATE,
+		     "90 90 1 blocked\n"
+		     "8 8 2 running\n"
+		     "1 1 1 waiting for a CPU\n"
+		     "1 1 0 [unattributed]\n");
+	expect_table(profile, METRIC_BLOCKED, BY_SYSCALL, "90 90 1 read\n");
+	expect_table(profile, METRIC_SAMPLES, BY_STATE, "2 2 2 running\n1 1 1 blocked\n");
+	profile_free(profile);
+}
+
+static void test_flat__sort_keys(void **state)
+{
+	struct made made = made_begin();
+	struct bench bench;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	made_sample(&made, "main;b", 4);
+	made_sample(&made, "main;a", 2);
+	made_sample(&made, "main;a", 2);
+	bench = bench_begin(made_end(&made), METRIC_CPU, BY_FUNCTION);
+	/* Equal rows stand in the order of their names. */
+	assert_string_equal(table_text(&bench), "4 4 2 a\n4 4 1 b\n0 8 3 main\n");
+	assert_int_equal(flat_sort(bench.flat, "total", NULL), 0);
+	assert_string_equal(table_text(&bench), "0 8 3 main\n4 4 2 a\n4 4 1 b\n");
+	assert_int_equal(flat_sort(bench.flat, "self,samples", NULL), 0);
+	assert_string_equal(table_text(&bench), "4 4 2 a\n4 4 1 b\n0 8 3 main\n");
+	assert_int_equal(flat_sort(bench.flat, "name", NULL), 0);
+	assert_string_equal(table_text(&bench), "4 4 2 a\n4 4 1 b\n0 8 3 main\n");
+	assert_int_equal(flat_sort(bench.flat, "self,colour", &err), ERR_INVALID);
+	assert_non_null(strstr(err.what, "'colour'"));
+	bench_end(&bench);
+	profile_free(made.profile);
+}
+
+static void test_flat__deep_recursion_needs_no_deep_stack(void **state)
+{
+	struct made made = made_begin();
+	struct stack_id stack = STACK_EMPTY;
+	char name[] = "dive@d.c:1";
+	struct frame_id frame = made_frame(made.profile, name);
+	struct bench bench;
+
+	(void)state;
+	for (int i = 0; i < 200000; i++)
+		stack = stack_trie_intern(made.profile->stacks, stack, frame);
+	made_sample(&made, "", 7)->stack = stack;
+	bench = bench_begin(made_end(&made), METRIC_CPU, BY_FUNCTION);
+	assert_string_equal(table_text(&bench), "7 7 1 dive\n");
+	bench_end(&bench);
+	profile_free(made.profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_flat__self_and_total_of_functions),
+		cmocka_unit_test(test_flat__recursion_counts_once),
+		cmocka_unit_test(test_flat__inlined_code_has_rows_of_its_own),
+		cmocka_unit_test(test_flat__what_is_not_known_is_shown),
+		cmocka_unit_test(test_flat__modules),
+		cmocka_unit_test(test_flat__threads_states_and_system_calls),
+		cmocka_unit_test(test_flat__sort_keys),
+		cmocka_unit_test(test_flat__deep_recursion_needs_no_deep_stack),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
