@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The test case the live and command-line tests derive from."""
+
+import os
+import shutil
+import signal
+import tempfile
+import time
+import unittest
+
+import procfs
+from paths import PROFC
+
+
+class LiveCase(unittest.TestCase):
+    """A fresh directory for each test, and assertions that name both values."""
+
+    def setUp(self):
+        if not os.access(PROFC, os.X_OK):
+            self.fail(f"{PROFC} is not built: run make, or name another in PROFC")
+        self.directory = tempfile.mkdtemp(prefix="profc-test-")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def assertWithin(self, value, expected, tolerance, what):
+        """|value - expected| <= tolerance, in the unit of the values."""
+        if abs(value - expected) > tolerance:
+            self.fail(f"{what}: {value:.6g}, expected {expected:.6g} within {tolerance:.6g}")
+
+    def assertRatio(self, value, expected, tolerance, what):
+        """value / expected is 1 within the tolerance."""
+        self.assertGreater(expected, 0, what)
+        self.assertWithin(value / expected, 1, tolerance, f"{what} ({value} against {expected})")
+
+    def assertShareAtLeast(self, value, whole, share, what):
+        self.assertGreater(whole, 0, what)
+        if value < share * whole:
+            self.fail(f"{what}: {100 * value / whole:.2f} %, expected at least {100 * share:.2f} %")
+
+    def eventually(self, condition, what, patience=20):
+        """Wait until condition() is true; for handshakes that have no descriptor."""
+        deadline = time.monotonic() + patience
+        while not condition():
+            if time.monotonic() > deadline:
+                self.fail(f"{what} did not come about in {patience} s")
+            time.sleep(0.005)
+
+    def assertUntouched(self, pid):
+        """The process runs on as if nothing had been: not traced, not stopped."""
+        for tid in procfs.threads(pid):
+            status = procfs.status(pid, tid)
+            if not status:
+                continue
+            self.assertEqual(status["TracerPid"], "0", f"thread {tid} is still traced")
+            self.assertNotIn(status["State"][0], "Tt", f"thread {tid} is left stopped")
+
+    def ended_by(self, status):
+        """A wait status of subprocess (negative: signal) in words, for messages."""
+        return signal.Signals(-status).name if status < 0 else f"status {status}"

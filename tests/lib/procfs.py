@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The few facts of /proc that tests ask for. Threads may be gone at any time."""
+
+import os
+
+
+def threads(pid):
+    try:
+        return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+    except FileNotFoundError:
+        return []
+
+
+def status(pid, tid=None):
+    """The fields of status as a dictionary of texts; empty when it is gone."""
+    try:
+        with open(f"/proc/{pid}/task/{tid or pid}/status", encoding="utf-8") as file:
+            return dict(
+                (key, value.strip())
+                for key, _, value in (line.partition(":") for line in file)
+            )
+    except (FileNotFoundError, ProcessLookupError):
+        return {}
+
+
+def state(pid, tid=None):
+    """The state letter of a thread, or "gone"."""
+    return status(pid, tid).get("State", "gone").split()[0]
+
+
+def tracer(pid):
+    return int(status(pid).get("TracerPid", "0"))
+
+
+def cpu_ns(pid):
+    """CPU time of all live threads as the scheduler accounts it."""
+    total = 0
+    for tid in threads(pid):
+        try:
+            with open(f"/proc/{pid}/task/{tid}/schedstat", encoding="ascii") as file:
+                total += int(file.read().split()[0])
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return total

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Run profc as a user does and read its results back as JSON."""
+
+import json
+import os
+import signal
+import subprocess
+
+from paths import PROFC
+from targets import parse_json_lines
+
+
+class Failure(AssertionError):
+    """profc ended with another status than the test wanted."""
+
+
+def profc(*arguments, status=0, timeout=120, **popen):
+    """Run profc to its end; `status` is what it must exit with (None: anything)."""
+    popen.setdefault("stdin", subprocess.DEVNULL)
+    done = subprocess.run(
+        [PROFC, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="surrogateescape",
+        timeout=timeout,
+        check=False,
+        **popen,
+    )
+    if status is not None and done.returncode != status:
+        raise Failure(
+            f"profc {' '.join(map(str, arguments))}: status {done.returncode}, wanted {status}\n"
+            f"stdout: {done.stdout[-2000:]}\nstderr: {done.stderr[-2000:]}"
+        )
+    return done
+
+
+class Recording:
+    """A profile on disk and what was seen while it was made."""
+
+    def __init__(self, path, done=None):
+        self.path = path
+        self.status = done.returncode if done else None
+        self.stdout = done.stdout if done else ""
+        self.stderr = done.stderr if done else ""
+
+    @property
+    def said(self):
+        """The JSON objects the profiled program printed about itself."""
+        return parse_json_lines(self.stdout)
+
+    def report(self, *options):
+        """The parsed `report --json`; all rows unless -n says otherwise."""
+        options = list(map(str, options))
+        if "-n" not in options:
+            options += ["-n", "100000"]
+        return json.loads(profc("report", "-i", self.path, "--json", *options).stdout)
+
+    def rows(self, *options):
+        return self.report(*options)["rows"]
+
+    def function(self, name, *options):
+        """The row of a function, or an assertion that names the functions there are."""
+        rows = self.rows(*options)
+        found = [row for row in rows if row["function"] == name]
+        if not found:
+            names = [row["function"] for row in rows[:20]]
+            raise AssertionError(f"no function {name!r} in the report, which has {names}")
+        return found[0]
+
+    def self_pct(self, name, *options):
+        return sum(row["self_pct"] for row in self.rows(*options) if row["function"] == name)
+
+    def annotate(self, what, *options):
+        return json.loads(profc("annotate", "-i", self.path, "--json", *options, what).stdout)
+
+    def folded(self, *options):
+        """[(frames root first, weight)] of the folded export."""
+        text = profc("export", "-i", self.path, "--folded", *options).stdout
+        stacks = []
+        for line in text.splitlines():
+            stack, _, weight = line.rpartition(" ")
+            stacks.append((stack.split(";"), int(weight)))
+        return stacks
+
+    def speedscope(self, *options):
+        return json.loads(profc("export", "-i", self.path, "--speedscope", *options).stdout)
+
+    def info(self, *options):
+        return profc("info", "-i", self.path, *options).stdout
+
+
+def record(directory, argv, *options, status=0, **popen):
+    """profc record [options] -- argv, into a file of `directory`."""
+    path = os.path.join(directory, "profc.data")
+    done = profc("record", "-o", path, *options, "--", *argv, status=status, **popen)
+    return Recording(path, done)
+
+
+def attach(directory, pid, *options, status=0, **popen):
+    """profc attach -p pid [options], into a file of `directory`."""
+    path = os.path.join(directory, "attached.data")
+    done = profc("attach", "-p", pid, "-o", path, *options, status=status, **popen)
+    return Recording(path, done)
+
+
+class Recorder:
+    """profc at work beside the test, to be interrupted or killed by it."""
+
+    def __init__(self, directory, *arguments, **popen):
+        self.path = os.path.join(directory, "beside.data")
+        popen.setdefault("stdin", subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            [PROFC, arguments[0], "-o", self.path, *map(str, arguments[1:])],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **popen,
+        )
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        if self.process.poll() is None:
+            self.process.kill()
+        for stream in (self.process.stdout, self.process.stderr):
+            stream.close()
+        self.process.wait()
+
+    def interrupt(self, number=signal.SIGINT, timeout=60):
+        """Send a signal, wait for the end, return the Recording."""
+        self.process.send_signal(number)
+        return self.finish(timeout)
+
+    def finish(self, timeout=60):
+        stdout, stderr = self.process.communicate(timeout=timeout)
+        done = subprocess.CompletedProcess([], self.process.returncode, stdout, stderr)
+        return Recording(self.path, done)

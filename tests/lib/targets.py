@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Build the programs of tests/targets and run them with a handshake.
+
+A program is built once per (sources, flags, compiler) and kept in the build
+directory, so that repeated runs cost nothing and `make clean` removes it.
+"""
+
+import hashlib
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from paths import BUILD, TARGETS
+
+COMPILERS = {
+    ".c": [os.environ.get("CC", "gcc"), "-std=gnu11", "-D_GNU_SOURCE", "-pthread"],
+    ".cpp": [os.environ.get("CXX", "g++"), "-std=c++17", "-pthread"],
+    ".rs": ["rustc"],
+}
+DEFAULT_FLAGS = {".c": ("-O2", "-g"), ".cpp": ("-O2", "-g"), ".rs": ("-O", "-g")}
+
+
+def source_path(name):
+    """The source file of a target: `name` with or without its extension."""
+    for extension in ("", *COMPILERS):
+        path = os.path.join(TARGETS, name + extension)
+        if os.path.isfile(path):
+            return path
+    raise FileNotFoundError(f"no target {name} in {TARGETS}")
+
+
+def marked_line(name, mark):
+    """Number of the one source line of a target that carries the comment /* mark */."""
+    with open(source_path(name), encoding="utf-8") as source:
+        lines = [number for number, text in enumerate(source, 1) if f"/* {mark} */" in text]
+    if len(lines) != 1:
+        raise ValueError(f"{name}: {len(lines)} lines are marked {mark!r}, not one")
+    return lines[0]
+
+
+def need(program):
+    """The path of a program, or a skip that names it."""
+    path = shutil.which(program)
+    if path is None:
+        raise unittest.SkipTest(f"{program} is not installed")
+    return path
+
+
+def build(name, *flags, called=None, more=()):
+    """Build a target and return the path of the program.
+
+    flags replace the defaults (-O2 -g). `called` is the file name of the
+    program where it matters, as it does for the name a process gets; `more`
+    names further sources to compile in.
+    """
+    source = source_path(name)
+    sources = [source] + [source_path(one) for one in more]
+    extension = os.path.splitext(source)[1]
+    command = COMPILERS[extension] + list(flags or DEFAULT_FLAGS[extension])
+    need(command[0])
+    called = called or os.path.splitext(os.path.basename(source))[0]
+    key = hashlib.sha256(repr(command).encode())
+    for path in sources + sorted(
+        os.path.join(TARGETS, header) for header in os.listdir(TARGETS) if header.endswith(".h")
+    ):
+        with open(path, "rb") as contents:
+            key.update(contents.read())
+    directory = os.path.join(BUILD, "tests", "targets", key.hexdigest()[:16])
+    program = os.path.join(directory, called)
+    if not os.path.exists(program):
+        os.makedirs(directory, exist_ok=True)
+        # A name of its own first: two tests may build the same target at once.
+        with tempfile.TemporaryDirectory(dir=directory) as scratch:
+            fresh = os.path.join(scratch, called)
+            subprocess.run(command + ["-o", fresh, *sources], check=True)
+            os.replace(fresh, program)
+    return program
+
+
+def parse_json_lines(text):
+    """The JSON objects among the lines of a target's output, in order."""
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+class Running:
+    """A target that runs beside the test: started, ready, and surely ended.
+
+    Targets say "ready" on their standard output once their threads are where
+    the test wants them. They end when their standard input is closed.
+    """
+
+    def __init__(self, argv, **popen):
+        self.process = subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **popen
+        )
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        return self
+
+    def wait_ready(self, timeout=20):
+        readable, _, _ = select.select([self.process.stdout], [], [], timeout)
+        line = self.process.stdout.readline() if readable else "(nothing)"
+        if line.strip() != "ready":
+            raise AssertionError(f"the target said {line!r} instead of 'ready'")
+        return self
+
+    def finish(self, timeout=30):
+        """Ask the target to end; returns the JSON objects it printed."""
+        output, _ = self.process.communicate(timeout=timeout)
+        return parse_json_lines(output)
+
+    def __exit__(self, *exception):
+        if self.process.poll() is None:
+            self.process.kill()
+        for stream in (self.process.stdin, self.process.stdout):
+            if not stream.closed:
+                stream.close()
+        self.process.wait()
+
+
+def run(argv, **options):
+    """Run a target to its end; returns the JSON objects it printed."""
+    done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True, **options)
+    return parse_json_lines(done.stdout)
