@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * signal_storm [COUNT]: a child sends COUNT SIGUSR1, at random moments, one
+ * after the other was seen, to a thread that waits in epoll_pwait with the
+ * signal let in only there. Every signal must run the handler once and end one
+ * wait with EINTR: fewer EINTR than handlers are lost wake-ups, more are invented.
+ * Ignored signals (SIGWINCH, SIGURG) come in between and must not be noticed.
+ * Prints {"sent", "handlers", "eintr", "wakes_lost"}.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "self_measure.h"
+
+struct shared {
+	atomic_uint handlers, eintr, lost;
+};
+
+static struct shared *shared;
+
+static void count_signal(int number)
+{
+	(void)number;
+	atomic_fetch_add(&shared->handlers, 1);
+}
+
+/* Wait until both the handler and the EINTR of signal `nr` were seen; else a lost wake-up. */
+static void wait_until_seen(unsigned nr)
+{
+	uint64_t patience_ns = monotonic_ns() + 1000 * MS;
+
+	while (atomic_load(&shared->handlers) < nr ||
+	       atomic_load(&shared->eintr) + atomic_load(&shared->lost) < nr) {
+		if (monotonic_ns() > patience_ns) {
+			atomic_fetch_add(&shared->lost, 1);
+			return;
+		}
+		usleep(20);
+	}
+}
+
+static void send_signals(pid_t target, unsigned count)
+{
+	srandom(7);
+	for (unsigned i = 1; i <= count; i++) {
+		usleep((useconds_t)(random() % 1500));
+		if (i % 5 == 0)
+			kill(target, i % 2 ? SIGWINCH : SIGURG);
+		kill(target, SIGUSR1);
+		wait_until_seen(i);
+	}
+}
+
+/* Until the sender ends and with it the other end of the pipe. */
+static void wait_for_signals(int sender_end)
+{
+	int epoll = epoll_create1(0);
+	struct epoll_event event = {.events = EPOLLIN};
+	sigset_t none;
+
+	sigemptyset(&none);
+	epoll_ctl(epoll, EPOLL_CTL_ADD, sender_end, &event);
+	while (epoll_pwait(epoll, &event, 1, -1, &none) < 0 && errno == EINTR)
+		atomic_fetch_add(&shared->eintr, 1);
+	close(epoll);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned count = (unsigned)number_argument(argc, argv, 1, 2000);
+	struct sigaction action = {.sa_handler = count_signal};
+	sigset_t blocked;
+	int alive[2];
+	pid_t sender;
+
+	if (pipe(alive))
+		return 2;
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
+	sigaction(SIGUSR1, &action, NULL);
+	say_ready();
+	sender = fork();
+	if (sender == 0) {
+		close(alive[0]);
+		send_signals(getppid(), count);
+		_exit(0);
+	}
+	close(alive[1]);
+	wait_for_signals(alive[0]);
+	waitpid(sender, NULL, 0);
+	printf("{\"sent\": %u, \"handlers\": %u, \"eintr\": %u, \"wakes_lost\": %u}\n", count,
+	       atomic_load(&shared->handlers), atomic_load(&shared->eintr),
+	       atomic_load(&shared->lost));
+	return 0;
+}
