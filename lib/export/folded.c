@@ -10,6 +10,7 @@
  *   a line (a comment for some readers).
  */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -65,7 +66,34 @@ static void append_lane(struct buf *out, const struct extract *extract, const st
 		buf_printf(out, "-%d/%d", lane->pid, lane->tid);
 }
 
-static void append_path(struct buf *out, const struct extract *extract, struct stack_id path)
+/* ";name" of every label, as the format allows it. */
+struct frame_texts {
+	struct buf texts;
+	size_t *starts; /* by label, and the end of the last */
+};
+
+static struct frame_texts make_frame_texts(const struct extract *extract)
+{
+	uint32_t nr_labels = (uint32_t)extract->expansion->nr_labels;
+	struct frame_texts frames = {.starts = xcalloc(nr_labels + 1, sizeof(*frames.starts))};
+
+	for (uint32_t i = 0; i < nr_labels; i++) {
+		frames.starts[i] = frames.texts.nr_bytes;
+		buf_append_byte(&frames.texts, ';');
+		append_frame(&frames.texts, extract_name(extract, i));
+	}
+	frames.starts[nr_labels] = frames.texts.nr_bytes;
+	return frames;
+}
+
+static void frame_texts_release(struct frame_texts *frames)
+{
+	buf_release(&frames->texts);
+	free(frames->starts);
+}
+
+static void append_path(struct buf *out, const struct extract *extract,
+			const struct frame_texts *frames, struct stack_id path)
 {
 	const struct stack_trie *paths = extract->paths;
 	uint32_t depth = stack_trie_depth(paths, path);
@@ -76,8 +104,9 @@ static void append_path(struct buf *out, const struct extract *extract, struct s
 		path = stack_trie_parent(paths, path);
 	}
 	for (uint32_t i = 0; i < depth; i++) {
-		buf_append_byte(out, ';');
-		append_frame(out, extract_name(extract, labels[i]));
+		size_t start = frames->starts[labels[i]];
+
+		buf_append(out, frames->texts.bytes + start, frames->starts[labels[i] + 1] - start);
 	}
 	free(labels);
 }
@@ -100,8 +129,8 @@ static void sum_lane(struct path_sums *sums, const struct extract *extract, cons
 	}
 }
 
-static void write_lane(const struct extract *extract, struct sink *sink, struct path_sums *sums,
-		       const struct lane *lane)
+static void write_lane(const struct extract *extract, const struct frame_texts *frames,
+		       struct path_sums *sums, const struct lane *lane, struct sink *sink)
 {
 	struct buf prefix = {0};
 	struct buf line = {0};
@@ -112,7 +141,7 @@ static void write_lane(const struct extract *extract, struct sink *sink, struct 
 
 		buf_clear(&line);
 		buf_append(&line, prefix.bytes, prefix.nr_bytes);
-		append_path(&line, extract, (struct stack_id){path});
+		append_path(&line, extract, frames, (struct stack_id){path});
 		buf_append_byte(&line, ' ');
 		buf_append_decimal(&line, sums->weights[path]);
 		buf_append_byte(&line, '\n');
@@ -129,11 +158,13 @@ void write_folded(const struct extract *extract, struct sink *sink)
 	uint32_t nr_paths = stack_trie_nr(extract->paths);
 	struct path_sums sums = {.weights = xcalloc(nr_paths, sizeof(*sums.weights)),
 				 .met = xcalloc(nr_paths, sizeof(*sums.met))};
+	struct frame_texts frames = make_frame_texts(extract);
 
 	for (size_t i = 0; i < extract->nr_lanes; i++) {
 		sum_lane(&sums, extract, &extract->lanes[i]);
-		write_lane(extract, sink, &sums, &extract->lanes[i]);
+		write_lane(extract, &frames, &sums, &extract->lanes[i], sink);
 	}
 	free(sums.weights);
 	free(sums.met);
+	frame_texts_release(&frames);
 }

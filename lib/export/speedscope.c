@@ -21,15 +21,19 @@
 #include "base/sink.h"
 #include "export/extract_priv.h"
 
-#define UNUSED	UINT32_MAX
-#define NO_TEXT SIZE_MAX
+#define UNUSED UINT32_MAX
+
+struct span {
+	size_t start;
+	uint32_t nr_bytes;
+};
 
 struct speedscope {
 	const struct extract *extract;
 	struct sink *sink;
 	uint32_t *frame_of_label; /* index in shared.frames, or UNUSED */
-	struct buf texts;	  /* "[1,2,3]" of every path written so far, NUL-ended */
-	size_t *text_at;	  /* by path: where in texts, or NO_TEXT */
+	struct buf texts;	  /* "[1,2,3]" of every path written so far */
+	struct span *spans;	  /* by path: where in texts; nr_bytes 0: not there yet */
 };
 
 /* One element of samples[] and weights[]. */
@@ -96,17 +100,20 @@ static void append_path(struct speedscope *out, struct stack_id path)
 		buf_append_decimal(&out->texts, frames[i]);
 	}
 	buf_append_byte(&out->texts, ']');
-	buf_append_byte(&out->texts, '\0');
 	free(frames);
 }
 
-static const char *path_text(struct speedscope *out, struct stack_id path)
+/* Millions of samples share some thousands of paths: each is put into words once. */
+static void write_path(struct speedscope *out, struct stack_id path)
 {
-	if (out->text_at[path.v] == NO_TEXT) {
-		out->text_at[path.v] = out->texts.nr_bytes;
+	struct span *span = &out->spans[path.v];
+
+	if (!span->nr_bytes) {
+		span->start = out->texts.nr_bytes;
 		append_path(out, path);
+		span->nr_bytes = (uint32_t)(out->texts.nr_bytes - span->start);
 	}
-	return (const char *)out->texts.bytes + out->text_at[path.v];
+	sink_write(out->sink, out->texts.bytes + span->start, span->nr_bytes);
 }
 
 static void add_run(struct run_list *list, struct stack_id path, uint64_t weight)
@@ -172,7 +179,7 @@ static void write_runs(struct speedscope *out, const struct run_list *list)
 	for (size_t i = 0; i < list->nr; i++) {
 		if (i)
 			sink_write(out->sink, ",\n", 2);
-		sink_str(out->sink, path_text(out, list->runs[i].path));
+		write_path(out, list->runs[i].path);
 	}
 	sink_str(out->sink, "],\n\"weights\":[");
 	for (size_t i = 0; i < list->nr; i++) {
@@ -272,10 +279,9 @@ void write_speedscope(const struct extract *extract, struct sink *sink)
 
 	out.frame_of_label = xcalloc(nr_labels, sizeof(*out.frame_of_label));
 	memset(out.frame_of_label, 0xff, nr_labels * sizeof(*out.frame_of_label));
-	out.text_at = xcalloc(nr_paths, sizeof(*out.text_at));
-	memset(out.text_at, 0xff, nr_paths * sizeof(*out.text_at));
+	out.spans = xcalloc(nr_paths, sizeof(*out.spans));
 	write_document(&out);
 	free(out.frame_of_label);
-	free(out.text_at);
+	free(out.spans);
 	buf_release(&out.texts);
 }
