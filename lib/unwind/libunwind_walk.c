@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * libunwind over a snapshot. None of its own ways to memory and files is used:
+ * _UPT_find_proc_info wants program headers at the offset of the mapping, which
+ * LLD's layouts do not give, and reads the target word by word.
+ */
+#include <libunwind.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "elf/elf_image.h"
+#include "mapping/space.h"
+#include "snapshot/snapshot.h"
+#include "unwind/unwind_priv.h"
+
+/* Exported by libunwind since 1.1, declared in none of its headers; perf and others use it so. */
+#define search_unwind_table UNW_OBJ(dwarf_search_unwind_table)
+extern int search_unwind_table(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
+			       unw_proc_info_t *pi, int need_unwind_info, void *arg);
+
+/* A module's call frame information as it stands in the target. */
+struct cfi_range {
+	const struct elf_cfi *cfi;
+	uint64_t bias;
+};
+
+/* What libunwind knows of one space. */
+struct known_space {
+	const struct space *space; /* the key; never followed */
+	uint32_t generation;
+	unw_addr_space_t handle;
+	struct cfi_range *ranges; /* modules that libunwind was told of */
+	size_t nr_ranges, cap_ranges;
+};
+
+struct libunwind_spaces {
+	struct known_space **known;
+	size_t nr, cap;
+};
+
+/* The argument of every accessor. */
+struct access {
+	const struct walk *walk;
+	struct known_space *known;
+	bool has_info; /* of the last find_proc_info() */
+	uint64_t missing_address;
+};
+
+/* The part of [address, address + 8) that lies in `section`; false if none does. */
+static bool overlay(const struct elf_bytes *section, uint64_t bias, uint64_t address, uint8_t *word)
+{
+	uint64_t start = section->vaddr + bias;
+	bool any = false;
+
+	if (!section->bytes || !section->vaddr)
+		return false;
+	for (unsigned int i = 0; i < 8; i++) {
+		uint64_t offset = address + i - start;
+
+		if (offset < section->nr_bytes) {
+			word[i] = section->bytes[offset];
+			any = true;
+		}
+	}
+	return any;
+}
+
+/*
+ * libunwind reads whole aligned words, which may begin before a section or end
+ * in the next one; what belongs to neither reads as 0.
+ */
+static bool read_cfi(const struct known_space *known, uint64_t address, unw_word_t *value)
+{
+	uint8_t word[8] = {0};
+	bool any = false;
+
+	for (size_t i = known->nr_ranges; i-- > 0 && !any;) {
+		const struct cfi_range *range = &known->ranges[i];
+
+		any |= overlay(&range->cfi->eh_frame_hdr, range->bias, address, word);
+		any |= overlay(&range->cfi->eh_frame, range->bias, address, word);
+	}
+	memcpy(value, word, sizeof(word));
+	return any;
+}
+
+static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value, int write,
+		      void *arg)
+{
+	struct access *access = arg;
+	const struct mapping *mapping;
+
+	(void)as;
+	if (write)
+		return -UNW_EINVAL;
+	if (walk_read(access->walk, address, value) || read_cfi(access->known, address, value))
+		return 0;
+	mapping = space_find(access->walk->space, address);
+	if (mapping && mapping->executable) {
+		/*
+		 * libunwind asks whether there is code at the pc before it trusts
+		 * a frame pointer, and takes an error for a jump to nowhere.
+		 */
+		*value = 0;
+		return 0;
+	}
+	access->missing_address = address;
+	return -UNW_EINVAL;
+}
+
+static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *value, int write,
+		      void *arg)
+{
+	const struct access *access = arg;
+	uint64_t known;
+
+	(void)as;
+	if (write || reg < 0 || !regs_get(&access->walk->snapshot->regs, (unsigned int)reg, &known))
+		return -UNW_EBADREG;
+	*value = known;
+	return 0;
+}
+
+static int access_fpreg(unw_addr_space_t as, unw_regnum_t reg, unw_fpreg_t *value, int write,
+			void *arg)
+{
+	(void)as;
+	(void)reg;
+	(void)value;
+	(void)write;
+	(void)arg;
+	return -UNW_EBADREG;
+}
+
+static int resume(unw_addr_space_t as, unw_cursor_t *cursor, void *arg)
+{
+	(void)as;
+	(void)cursor;
+	(void)arg;
+	return -UNW_EINVAL;
+}
+
+static int get_proc_name(unw_addr_space_t as, unw_word_t address, char *name, size_t cap,
+			 unw_word_t *offset, void *arg)
+{
+	(void)as;
+	(void)address;
+	(void)name;
+	(void)cap;
+	(void)offset;
+	(void)arg;
+	return -UNW_ENOINFO;
+}
+
+static int get_dyn_info_list_addr(unw_addr_space_t as, unw_word_t *address, void *arg)
+{
+	(void)as;
+	(void)address;
+	(void)arg;
+	return -UNW_ENOINFO;
+}
+
+/* What search_unwind_table() allocates, libunwind frees itself. */
+static void put_unwind_info(unw_addr_space_t as, unw_proc_info_t *info, void *arg)
+{
+	(void)as;
+	(void)info;
+	(void)arg;
+}
+
+static void know_range(struct known_space *known, const struct elf_cfi *cfi, uint64_t bias)
+{
+	for (size_t i = 0; i < known->nr_ranges; i++) {
+		if (known->ranges[i].cfi == cfi && known->ranges[i].bias == bias)
+			return;
+	}
+	ARRAY_GROW(known->ranges, known->nr_ranges, known->cap_ranges);
+	known->ranges[known->nr_ranges++] = (struct cfi_range){.cfi = cfi, .bias = bias};
+}
+
+/*
+ * The search table of .eh_frame_hdr (LSB 10.6.2): after version and encodings
+ * the pointer to .eh_frame (4 bytes), the count (4 bytes), then pairs of 4 byte
+ * values relative to the header's start. Linkers write no other encodings.
+ */
+static bool describe_table(const struct mapping *mapping, const struct elf_cfi *cfi,
+			   unw_dyn_info_t *info)
+{
+	static const uint8_t encodings[] = {1, 0x1b, 0x03, 0x3b};
+	const struct elf_bytes *hdr = &cfi->eh_frame_hdr;
+	uint32_t nr_entries;
+
+	if (hdr->nr_bytes < 12 || memcmp(hdr->bytes, encodings, sizeof(encodings)) != 0)
+		return false;
+	memcpy(&nr_entries, hdr->bytes + 8, sizeof(nr_entries));
+	if (!nr_entries || nr_entries > (hdr->nr_bytes - 12) / 8)
+		return false;
+	*info = (unw_dyn_info_t){
+		.start_ip = mapping->start,
+		.end_ip = mapping->end,
+		.format = UNW_INFO_FORMAT_REMOTE_TABLE,
+	};
+	info->u.rti.segbase = mapping->bias + hdr->vaddr;
+	info->u.rti.table_data = mapping->bias + hdr->vaddr + 12;
+	/* Counted in words of 8 bytes, which is what an entry happens to take. */
+	info->u.rti.table_len = nr_entries;
+	return true;
+}
+
+/* Exactly -UNW_ENOINFO on every failure: any other keeps libunwind from trying frame pointers. */
+static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *proc_info,
+			  int need_unwind_info, void *arg)
+{
+	struct access *access = arg;
+	const struct mapping *mapping = space_find(access->walk->space, ip);
+	struct elf_image *image =
+		mapping && mapping->executable ? space_image(access->walk->space, mapping) : NULL;
+	const struct elf_cfi *cfi = image ? elf_image_cfi(image) : NULL;
+	unw_dyn_info_t table;
+
+	access->has_info = false;
+	if (!cfi || !describe_table(mapping, cfi, &table))
+		return -UNW_ENOINFO;
+	know_range(access->known, cfi, mapping->bias);
+	if (search_unwind_table(as, ip, &table, proc_info, need_unwind_info, arg) < 0)
+		return -UNW_ENOINFO;
+	access->has_info = true;
+	return 0;
+}
+
+static struct known_space *known_new(const struct space *space)
+{
+	static unw_accessors_t accessors = {
+		.find_proc_info = find_proc_info,
+		.put_unwind_info = put_unwind_info,
+		.get_dyn_info_list_addr = get_dyn_info_list_addr,
+		.access_mem = access_mem,
+		.access_reg = access_reg,
+		.access_fpreg = access_fpreg,
+		.resume = resume,
+		.get_proc_name = get_proc_name,
+	};
+	struct known_space *known = xcalloc(1, sizeof(*known));
+
+	known->space = space;
+	known->generation = space_generation(space);
+	known->handle = unw_create_addr_space(&accessors, 0);
+	if (known->handle)
+		unw_set_caching_policy(known->handle, UNW_CACHE_GLOBAL);
+	return known;
+}
+
+static void known_free(struct known_space *known)
+{
+	if (known->handle)
+		unw_destroy_addr_space(known->handle);
+	free(known->ranges);
+	free(known);
+}
+
+struct libunwind_spaces *libunwind_spaces_new(void)
+{
+	return xcalloc(1, sizeof(struct libunwind_spaces));
+}
+
+void libunwind_spaces_free(struct libunwind_spaces *spaces)
+{
+	if (!spaces)
+		return;
+	for (size_t i = 0; i < spaces->nr; i++)
+		known_free(spaces->known[i]);
+	free(spaces->known);
+	free(spaces);
+}
+
+void libunwind_spaces_forget(struct libunwind_spaces *spaces, const struct space *space)
+{
+	for (size_t i = 0; i < spaces->nr; i++) {
+		if (spaces->known[i]->space != space)
+			continue;
+		known_free(spaces->known[i]);
+		spaces->known[i] = spaces->known[--spaces->nr];
+		return;
+	}
+}
+
+/* The address space for libunwind, its cache emptied if the mappings are not what they were. */
+static struct known_space *known_for(struct libunwind_spaces *spaces, const struct space *space)
+{
+	struct known_space *known;
+
+	for (size_t i = 0; i < spaces->nr; i++) {
+		known = spaces->known[i];
+		if (known->space != space)
+			continue;
+		if (known->generation != space_generation(space)) {
+			known->generation = space_generation(space);
+			known->nr_ranges = 0;
+			unw_flush_cache(known->handle, 0, 0);
+		}
+		return known;
+	}
+	known = known_new(space);
+	ARRAY_GROW(spaces->known, spaces->nr, spaces->cap);
+	spaces->known[spaces->nr++] = known;
+	return known;
+}
+
+/* Code without unwind information: is it for want of the file, of a mapping, or of the section? */
+static enum stack_end end_without_info(const struct walk *walk, uint64_t pc)
+{
+	const struct mapping *mapping = space_find(walk->space, pc);
+
+	if (!mapping || !mapping->executable)
+		return STACK_END_NO_MAPPING;
+	if (mapping->module.v != MODULE_UNKNOWN.v && !space_image(walk->space, mapping))
+		return STACK_END_NO_FILE;
+	return STACK_END_NO_CFI;
+}
+
+static void end_walk(struct walk *walk, const struct access *access, int step, uint64_t pc)
+{
+	if (step == 0 && access->has_info)
+		walk_end(walk, STACK_END_ROOT, 0);
+	else if (!access->has_info)
+		walk_end(walk, end_without_info(walk, pc), pc);
+	else if (access->missing_address)
+		walk_end_at(walk, pc, access->missing_address);
+	else if (step == -UNW_EBADREG)
+		walk_end(walk, STACK_END_UNKNOWN_REG, pc);
+	else
+		walk_end(walk, STACK_END_BAD_CFI, pc);
+}
+
+static bool is_native(const struct snapshot *snapshot)
+{
+	return snapshot->arch == arch_native();
+}
+
+static void walk_frames(struct walk *walk, unw_cursor_t *cursor, struct access *access)
+{
+	bool is_exact = true;
+	uint64_t last_pc = 0;
+	uint64_t last_sp = 0;
+
+	for (;;) {
+		unw_word_t pc = 0;
+		unw_word_t sp = 0;
+		int step;
+
+		unw_get_reg(cursor, UNW_REG_IP, &pc);
+		unw_get_reg(cursor, UNW_REG_SP, &sp);
+		if (!pc && walk->nr_pushed) {
+			walk_end(walk, STACK_END_ROOT, 0);
+			return;
+		}
+		if (walk->nr_pushed && pc == last_pc && sp == last_sp) {
+			walk_end(walk, STACK_END_LOOP, pc);
+			return;
+		}
+		if (walk->nr_pushed == WALK_FRAMES_MAX) {
+			walk_end(walk, STACK_END_DEPTH_LIMIT, pc);
+			return;
+		}
+		walk_push(walk, pc, is_exact,
+			  walk->nr_pushed ? UNWIND_METHOD_LIBUNWIND : UNWIND_METHOD_LEAF);
+		is_exact = unw_is_signal_frame(cursor) > 0;
+		access->has_info = true;
+		access->missing_address = 0;
+		step = unw_step(cursor);
+		if (step <= 0) {
+			end_walk(walk, access, step, pc);
+			return;
+		}
+		last_pc = pc;
+		last_sp = sp;
+	}
+}
+
+void libunwind_walk(struct libunwind_spaces *spaces, struct walk *walk)
+{
+	struct access access = {.walk = walk};
+	const struct arch_regs *arch = arch_regs(walk->snapshot->arch);
+	unw_cursor_t cursor;
+	uint64_t pc = 0;
+
+	regs_get(&walk->snapshot->regs, arch->pc, &pc);
+	access.known = is_native(walk->snapshot) ? known_for(spaces, walk->space) : NULL;
+	if (!access.known || !access.known->handle ||
+	    unw_init_remote(&cursor, access.known->handle, &access) < 0) {
+		walk_push(walk, pc, true, UNWIND_METHOD_LEAF);
+		walk_end(walk, STACK_END_UNKNOWN_REG, pc);
+		return;
+	}
+	walk_frames(walk, &cursor, &access);
+}

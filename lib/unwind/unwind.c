@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/unwind.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "unwind/unwind_priv.h"
+
+static const char *const kind_names[] = {
+	[UNWINDER_AUTO] = "auto",
+	[UNWINDER_CFI] = "cfi",
+	[UNWINDER_LIBUNWIND] = "libunwind",
+	[UNWINDER_FP] = "fp",
+};
+
+struct unwinder {
+	enum unwinder_kind kind;
+	size_t max_depth;
+	struct libunwind_spaces *libunwind;
+	struct unwinder_stats stats;
+};
+
+bool unwinder_kind_parse(const char *text, enum unwinder_kind *kind)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kind_names); i++) {
+		if (!strcmp(text, kind_names[i])) {
+			*kind = (enum unwinder_kind)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+const char *unwinder_kind_name(enum unwinder_kind kind)
+{
+	return kind_names[kind];
+}
+
+struct unwinder *unwinder_new(enum unwinder_kind kind, size_t max_depth)
+{
+	struct unwinder *unwinder = xcalloc(1, sizeof(*unwinder));
+
+	unwinder->kind = kind;
+	unwinder->max_depth = max_depth;
+	unwinder->libunwind = libunwind_spaces_new();
+	return unwinder;
+}
+
+void unwinder_free(struct unwinder *unwinder)
+{
+	if (!unwinder)
+		return;
+	libunwind_spaces_free(unwinder->libunwind);
+	free(unwinder);
+}
+
+void unwinder_forget_space(struct unwinder *unwinder, const struct space *space)
+{
+	libunwind_spaces_forget(unwinder->libunwind, space);
+}
+
+struct unwinder_stats unwinder_stats(const struct unwinder *unwinder)
+{
+	return unwinder->stats;
+}
+
+void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct snapshot *snapshot,
+		   const struct unwind_memory *memory, struct unwind_walk *out)
+{
+	struct walk walk = {.space = space,
+			    .snapshot = snapshot,
+			    .memory = memory,
+			    .out = out,
+			    .max_depth = unwinder->max_depth};
+
+	out->nr_frames = 0;
+	out->elided_at = 0;
+	out->nr_elided = 0;
+	libunwind_walk(unwinder->libunwind, &walk);
+	unwinder->stats.nr_libunwind_walks++;
+	walk_finish(&walk);
+	unwinder->stats.nr_walks++;
+	unwinder->stats.nr_frames += walk.nr_pushed;
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Walks over this program's own stack: the true return addresses are noted by the frames
+ * themselves. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mapping/space.h"
+#include "snapshot/snapshot.h"
+#include "tests/unit/self_snapshot.h"
+#include "unwind/unwind.h"
+
+#define NESTED 4
+
+static struct snapshot snapshot;
+static uint64_t expected[NESTED]; /* return addresses, leaf first */
+
+__attribute__((noinline)) static void nest(unsigned int level)
+{
+	expected[level] = (uint64_t)(uintptr_t)__builtin_return_address(0);
+	if (level)
+		nest(level - 1);
+	else
+		self_snapshot(&snapshot);
+	__asm__ volatile("" ::: "memory"); /* no tail call */
+}
+
+struct fixture {
+	struct module_table *modules;
+	struct space *space;
+	struct unwind_walk walk;
+};
+
+static void set_up(struct fixture *fixture)
+{
+	*fixture = (struct fixture){.modules = module_table_new()};
+	fixture->space = space_new(fixture->modules, getpid());
+	assert_int_equal(space_refresh(fixture->space, NULL), 0);
+}
+
+static void tear_down(struct fixture *fixture)
+{
+	unwind_walk_release(&fixture->walk);
+	space_free(fixture->space);
+	module_table_free(fixture->modules);
+	snapshot_release(&snapshot);
+}
+
+static void walk(struct fixture *fixture, enum unwinder_kind kind, size_t max_depth)
+{
+	struct unwinder *unwinder = unwinder_new(kind, max_depth);
+
+	unwinder_walk(unwinder, fixture->space, &snapshot, NULL, &fixture->walk);
+	unwinder_free(unwinder);
+}
+
+/* Frame 0 is self_snapshot(), frame 1 nest(0): the callers noted follow from frame 2 on. */
+static void assert_nested(const struct unwind_walk *walk, enum unwind_method method)
+{
+	assert_true(walk->nr_frames > NESTED + 2);
+	assert_true(walk->frames[0].is_exact);
+	assert_int_equal(walk->frames[0].method, UNWIND_METHOD_LEAF);
+	for (size_t i = 0; i < NESTED; i++) {
+		assert_int_equal(walk->frames[2 + i].pc, expected[i]);
+		assert_int_equal(walk->frames[2 + i].method, method);
+		assert_false(walk->frames[2 + i].is_exact);
+	}
+}
+
+static void test_unwind__libunwind_walks_to_the_root(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	nest(NESTED - 1);
+	walk(&fixture, UNWINDER_LIBUNWIND, 0);
+	assert_nested(&fixture.walk, UNWIND_METHOD_LIBUNWIND);
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	assert_int_equal(fixture.walk.nr_elided, 0);
+	tear_down(&fixture);
+}
+
+static void test_unwind__lookup_is_before_the_return_address(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	nest(NESTED - 1);
+	walk(&fixture, UNWINDER_LIBUNWIND, 0);
+	for (size_t i = 0; i < fixture.walk.nr_frames; i++) {
+		const struct unwind_frame *frame = &fixture.walk.frames[i];
+		struct code_address at = space_locate(fixture.space, frame->pc);
+
+		if (frame->is_exact)
+			assert_int_equal(frame->lookup.address, at.address);
+		else
+			assert_int_equal(frame->lookup.address, at.address - 1);
+	}
+	tear_down(&fixture);
+}
+
+static void test_unwind__max_depth_keeps_both_ends(void **state)
+{
+	struct fixture fixture;
+	struct unwind_walk whole = {0};
+	struct unwinder *unwinder = unwinder_new(UNWINDER_LIBUNWIND, 0);
+
+	(void)state;
+	set_up(&fixture);
+	nest(NESTED - 1);
+	unwinder_walk(unwinder, fixture.space, &snapshot, NULL, &whole);
+	for (size_t depth = 1; depth <= whole.nr_frames; depth++) {
+		size_t head = (depth + 1) / 2;
+
+		walk(&fixture, UNWINDER_LIBUNWIND, depth);
+		assert_int_equal(fixture.walk.nr_frames, depth);
+		assert_int_equal(fixture.walk.nr_elided, whole.nr_frames - depth);
+		assert_int_equal(fixture.walk.end,
+				 depth == whole.nr_frames ? STACK_END_ROOT : STACK_END_DEPTH_LIMIT);
+		for (size_t i = 0; i < depth; i++) {
+			size_t in_whole = i < head ? i : whole.nr_frames - depth + i;
+
+			assert_int_equal(fixture.walk.frames[i].pc, whole.frames[in_whole].pc);
+		}
+	}
+	unwind_walk_release(&whole);
+	unwinder_free(unwinder);
+	tear_down(&fixture);
+}
+
+static void test_unwind__short_copy_says_which_address_is_missing(void **state)
+{
+	struct fixture fixture;
+	uint64_t end;
+
+	(void)state;
+	set_up(&fixture);
+	nest(NESTED - 1);
+	/* Leave about half of what the nested frames use. */
+	snapshot_trim_region(&snapshot, snapshot.regions[0].nr_bytes - 1600);
+	end = snapshot.regions[0].start + snapshot.regions[0].nr_bytes;
+	walk(&fixture, UNWINDER_LIBUNWIND, 0);
+	assert_int_equal(fixture.walk.end, STACK_END_BAD_MEMORY);
+	assert_true(fixture.walk.wanted_address >= end - 8);
+	tear_down(&fixture);
+}
+
+static void test_unwind__kinds_have_names(void **state)
+{
+	static const char *const names[] = {"auto", "cfi", "libunwind", "fp"};
+	enum unwinder_kind kind;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		assert_true(unwinder_kind_parse(names[i], &kind));
+		assert_string_equal(unwinder_kind_name(kind), names[i]);
+	}
+	assert_false(unwinder_kind_parse("dwarf", &kind));
+	assert_false(unwinder_kind_parse("", &kind));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_unwind__libunwind_walks_to_the_root),
+		cmocka_unit_test(test_unwind__lookup_is_before_the_return_address),
+		cmocka_unit_test(test_unwind__max_depth_keeps_both_ends),
+		cmocka_unit_test(test_unwind__short_copy_says_which_address_is_missing),
+		cmocka_unit_test(test_unwind__kinds_have_names),
+	};
+
+	return cmocka_run_group_tests_name("unwind", tests, NULL, NULL);
+}
