@@ -1,61 +1,194 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# profc: build, test, install. `make help` lists the targets.
+# profc: build, test, install. `make help` lists the targets and knobs.
 
 VERSION := 0.1.0
-BUILD ?= build
 PREFIX ?= /usr/local
 DESTDIR ?=
 CC ?= gcc
+AR ?= ar
 PKG_CONFIG ?= pkg-config
+INSTALL ?= install
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-ROOMS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard lib/*/*.c)))))
+# Each combination of knobs builds in a directory of its own, so that changing
+# one never mixes objects.
+DEBUG ?=
+ASAN ?=
+UBSAN ?=
+COVERAGE ?=
+WERROR ?=
+empty :=
+space := $(empty) $(empty)
+KNOBS := $(if $(DEBUG),debug) $(if $(ASAN),asan) $(if $(UBSAN),ubsan) $(if $(COVERAGE),coverage)
+BUILD ?= build$(if $(strip $(KNOBS)),/$(subst $(space),-,$(strip $(KNOBS))))
+
 LIB_SOURCES := $(sort $(wildcard lib/*/*.c))
 CMD_SOURCES := $(sort $(wildcard cmd/*.c))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
+FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+MAN_PAGES := $(sort $(wildcard man/*.[15]))
 
-PACKAGES := libunwind-ptrace libunwind-generic libdw libelf libzstd zlib
+LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o)
+CMD_OBJECTS := $(filter-out $(BUILD)/cmd/main.o,$(CMD_SOURCES:%.c=$(BUILD)/%.o))
+UNIT_PROGRAMS := $(UNIT_SOURCES:%.c=$(BUILD)/%)
+FUZZ_PROGRAMS := $(FUZZ_SOURCES:%.c=$(BUILD)/%)
+
+# Reading and showing a profile needs none of the rooms that stop a process;
+# scripts/check-halves links without them.
+RECORD_ROOMS := target unwind sampler
+REPORT_OBJECTS := $(filter-out $(RECORD_ROOMS:%=$(BUILD)/lib/%/%.o),$(LIB_OBJECTS))
+
+REPORT_PACKAGES := libdw libelf libzstd zlib
+RECORD_PACKAGES := libunwind-ptrace libunwind-generic
+PACKAGES := $(RECORD_PACKAGES) $(REPORT_PACKAGES)
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
-PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -liberty -lm -lpthread
+REPORT_LIBS := $(shell $(PKG_CONFIG) --libs $(REPORT_PACKAGES) 2>/dev/null) -liberty -lm -lpthread
+LIBS := $(shell $(PKG_CONFIG) --libs $(RECORD_PACKAGES) 2>/dev/null) $(REPORT_LIBS)
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wundef -Wvla -Wformat=2 -Wpointer-arith -Wcast-qual \
 	-Wwrite-strings -Wconversion -Wno-sign-conversion -Wimplicit-fallthrough \
 	-Wnull-dereference -Wredundant-decls
-CPPFLAGS += -D_GNU_SOURCE -D_FORTIFY_SOURCE=2 -Ilib -I. -DPROFC_VERSION='"$(VERSION)"' $(PKG_CFLAGS)
-CFLAGS ?= -O2 -g
-PROFC_CFLAGS := -std=gnu11 $(WARNINGS) -fno-common -fno-omit-frame-pointer -fstack-protector-strong
+GCC_WARNINGS := -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wjump-misses-init \
+	-Walloc-zero -Wstack-usage=16384 -Wcast-align=strict
+CLANG_WARNINGS := -Wcomma -Wunreachable-code
+IS_CLANG := $(findstring clang,$(shell $(CC) --version 2>/dev/null))
+WARNINGS += $(if $(IS_CLANG),$(CLANG_WARNINGS),$(GCC_WARNINGS)) $(if $(WERROR),-Werror)
 
-LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o)
-CMD_OBJECTS := $(filter-out $(BUILD)/cmd/main.o,$(CMD_SOURCES:%.c=$(BUILD)/%.o))
-UNIT_PROGRAMS := $(UNIT_SOURCES:%.c=$(BUILD)/%)
+SANITIZE := $(if $(ASAN),-fsanitize=address) \
+	$(if $(UBSAN),-fsanitize=undefined -fno-sanitize-recover=undefined)
+# The sanitizers and -O0 cannot live with fortified string functions.
+FORTIFY := $(if $(strip $(KNOBS)),,-D_FORTIFY_SOURCE=2)
+CFLAGS ?= $(if $(DEBUG)$(COVERAGE),-O0 -g3,-O2 -g)
 
-.PHONY: all clean check-unit
-all: $(BUILD)/libprofc.a $(if $(CMD_SOURCES),$(BUILD)/profc)
+PROFC_CPPFLAGS := -D_GNU_SOURCE $(FORTIFY) -Ilib -I. -DPROFC_VERSION='"$(VERSION)"' $(PKG_CFLAGS)
+PROFC_CFLAGS := -std=gnu11 $(WARNINGS) -fno-common -fno-omit-frame-pointer \
+	-fstack-protector-strong $(SANITIZE) $(if $(COVERAGE),--coverage)
+PROFC_LDFLAGS := $(SANITIZE) $(if $(COVERAGE),--coverage)
+
+COMPILE = $(CC) $(PROFC_CPPFLAGS) $(CPPFLAGS) $(PROFC_CFLAGS) $(CFLAGS) -MMD -MP
+LINK = $(CC) $(PROFC_CFLAGS) $(CFLAGS) $(PROFC_LDFLAGS) $(LDFLAGS)
+
+.PHONY: all programs install uninstall clean help demo bench format lint
+.PHONY: check check-installed check-unit check-live check-gates flags
+.DELETE_ON_ERROR:
+
+all: $(BUILD)/profc
+
+ifneq ($(shell $(PKG_CONFIG) --exists $(PACKAGES) 2>/dev/null && echo found),found)
+$(LIB_OBJECTS) $(CMD_OBJECTS): needs-libraries
+.PHONY: needs-libraries
+needs-libraries:
+	@echo "profc needs these packages with their headers: $(PACKAGES), libiberty" >&2
+	@echo "hint: run scripts/install-deps build" >&2
+	@exit 1
+endif
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(PROFC_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(COMPILE) -c -o $@ $<
 
 $(BUILD)/libprofc.a: $(LIB_OBJECTS)
 	@rm -f $@
-	ar rcs $@ $^
+	$(AR) rcs $@ $^
 
 # Everything of cmd/ but main(), so that unit tests can link it.
 $(BUILD)/libcmd.a: $(CMD_OBJECTS)
 	@rm -f $@
-	ar rcs $@ $^
+	$(AR) rcs $@ $^
+
+$(BUILD)/libreport.a: $(REPORT_OBJECTS)
+	@rm -f $@
+	$(AR) rcs $@ $^
 
 $(BUILD)/profc: $(BUILD)/cmd/main.o $(BUILD)/libcmd.a $(BUILD)/libprofc.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
+	$(LINK) -o $@ $^ $(LIBS)
 
 $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libcmd.a $(BUILD)/libprofc.a
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(PROFC_CFLAGS) $(CFLAGS) -MMD -MP -o $@ $< $(BUILD)/libcmd.a $(BUILD)/libprofc.a $(PKG_LIBS) -lcmocka
+	$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $< $(filter %.a,$^) $(LIBS) -lcmocka
 
-check-unit: $(UNIT_PROGRAMS)
-	@for t in $^; do CMOCKA_MESSAGE_OUTPUT=TAP $$t || exit 1; done
+# A fuzz target with the main() that replays its corpus.
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(BUILD)/libcmd.a $(BUILD)/libprofc.a
+	@mkdir -p $(@D)
+	$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS)
+
+programs: $(BUILD)/profc $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS)
+
+# Tests: one runner, tests/run; its last line is "N passed, N failed, N skipped".
+
+IN_PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
+RUN = BUILD=$(BUILD) tests/run -j $(JOBS)
+
+check:
+	@scripts/install-deps build check
+	@$(MAKE) $(IN_PARALLEL) --no-print-directory -s programs
+	@$(MAKE) --no-print-directory check-installed
+
+check-installed: programs
+	@+$(RUN) $(if $(strip $(KNOBS)),,gates) unit fuzz cli live
+
+check-unit: $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS)
+	@+$(RUN) unit fuzz
+
+check-live: programs
+	@+$(RUN) live
+
+check-gates lint: programs
+	@+$(RUN) gates
+
+bench: all
+	@BUILD=$(BUILD) tests/bench/run
+
+demo:
+	@scripts/install-deps build demo
+	@$(MAKE) $(IN_PARALLEL) --no-print-directory -s all
+	@BUILD=$(BUILD) scripts/demo
+
+format:
+	clang-format -i $(shell find lib cmd tests -name '*.[ch]')
+
+# For scripts that compile by themselves: the flags, one variable a line.
+flags:
+	@echo 'CPPFLAGS=$(subst ','\'',$(PROFC_CPPFLAGS) $(CPPFLAGS))'
+	@echo 'WARNINGS=$(WARNINGS)'
+	@echo 'LIBS=$(LIBS)'
+	@echo 'REPORT_LIBS=$(REPORT_LIBS)'
+
+BASH_COMPLETIONS = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+ZSH_COMPLETIONS = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+FISH_COMPLETIONS = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+MAN = $(DESTDIR)$(PREFIX)/share/man
+
+install: all
+	$(INSTALL) -D -m 755 $(BUILD)/profc $(DESTDIR)$(PREFIX)/bin/profc
+	for page in $(MAN_PAGES); do \
+		$(INSTALL) -D -m 644 $$page $(MAN)/man$${page##*.}/$${page##*/} || exit 1; \
+	done
+	$(INSTALL) -D -m 644 completions/profc.bash $(BASH_COMPLETIONS)/profc
+	$(INSTALL) -D -m 644 completions/profc.zsh $(ZSH_COMPLETIONS)/_profc
+	$(INSTALL) -D -m 644 completions/profc.fish $(FISH_COMPLETIONS)/profc.fish
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/profc $(BASH_COMPLETIONS)/profc $(ZSH_COMPLETIONS)/_profc \
+		$(FISH_COMPLETIONS)/profc.fish
+	for page in $(MAN_PAGES); do rm -f $(MAN)/man$${page##*.}/$${page##*/}; done
 
 clean:
-	rm -rf $(BUILD)
+	rm -rf build
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+help:
+	@echo "make               build $(BUILD)/profc"
+	@echo "make demo          install what is missing, build, profile a real program"
+	@echo "make check         install what is missing, then all gates and tests"
+	@echo "make check-unit    unit tests and fuzz corpora (no ptrace)"
+	@echo "make check-live    tests that profile running programs"
+	@echo "make lint          the gates alone: layers, warnings, format, docs, linters"
+	@echo "make bench         speed and overhead, side by side with other tools"
+	@echo "make format        rewrite all C sources in the house style"
+	@echo "make install       into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX); also uninstall"
+	@echo "make clean         remove build/"
+	@echo "knobs: DEBUG=1 ASAN=1 UBSAN=1 COVERAGE=1 WERROR=1, CC= CFLAGS= LDFLAGS="
+
+-include $(LIB_OBJECTS:.o=.d) $(CMD_OBJECTS:.o=.d) $(BUILD)/cmd/main.d
+-include $(UNIT_PROGRAMS:=.d) $(FUZZ_PROGRAMS:=.d)

@@ -13,14 +13,11 @@ struct format_row {
 };
 
 static const struct format_row rows[EXPORT_KIND_COUNT] = {
-	[EXPORT_SPEEDSCOPE] = {{"speedscope", ".speedscope.json",
-				"JSON for speedscope.app: one profile per thread, in time order",
-				false},
+	[EXPORT_SPEEDSCOPE] = {{"speedscope", ".speedscope.json", false},
 			       EXPORT_THREADS_SPLIT,
 			       PATH_LABELS,
 			       write_speedscope},
-	[EXPORT_FOLDED] = {{"folded", ".folded",
-			    "one line per stack, as flame graph scripts read it", false},
+	[EXPORT_FOLDED] = {{"folded", ".folded", false},
 			   EXPORT_THREADS_MERGE,
 			   PATH_LABELS,
 			   write_folded},

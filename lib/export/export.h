@@ -48,7 +48,6 @@ struct export_options {
 struct export_format {
 	const char *name;      /* the option that asks for it, without "--" */
 	const char *extension; /* customary end of the file name, with its dot */
-	const char *summary;   /* one line: what it is and what reads it */
 	bool compressed;       /* bytes that are not for a terminal */
 };
 

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/sink.h"
+#include "cmd/command.h"
+#include "cmd/filter_options.h"
+#include "cmd/output_file.h"
+#include "export/export.h"
+#include "profile/profile.h"
+
+struct export_args {
+	const char *input, *output;
+	bool formats[EXPORT_KIND_COUNT];
+	int metric, threads, weights, names; /* indexes of the choices below */
+	bool no_inline, idle;
+	struct filter_options filter;
+};
+
+/* In the order of their enums. */
+static const char *const metrics[] = {"cpu", "wall", "runq", "blocked", "samples", NULL};
+static const char *const thread_choices[] = {"auto", "merge", "split", NULL};
+static const char *const weight_choices[] = {"value", "samples", NULL};
+static const char *const name_choices[] = {"full", "short", NULL};
+
+#define AT(member) offsetof(struct export_args, member)
+#define FORMAT_ROW(name_, kind, help_)                                                             \
+	{                                                                                          \
+		.type = OPTION_FLAG, .name = (name_), .offset = AT(formats[kind]), .help = (help_) \
+	}
+#define CHOICE_ROW(short_, name_, argument_, member, choices_, help_)                              \
+	{                                                                                          \
+		.type = OPTION_CHOICE, .short_name = (short_), .name = (name_),                    \
+		.argument = (argument_), .offset = AT(member), .choices = (choices_),              \
+		.help = (help_)                                                                    \
+	}
+
+static const struct option_row rows[] = {
+	{.type = OPTION_SECTION, .name = "Formats (exactly one)"},
+	FORMAT_ROW("speedscope", EXPORT_SPEEDSCOPE,
+		   "JSON for speedscope.app: a profile per thread, in time order"),
+	FORMAT_ROW("folded", EXPORT_FOLDED, "a line per stack, as flame graph scripts read it"),
+	{.type = OPTION_SECTION, .name = "Files"},
+	{.type = OPTION_STRING,
+	 .short_name = 'i',
+	 .name = "input",
+	 .argument = "FILE",
+	 .offset = AT(input),
+	 .help = "the profile; - is standard input [profc.data]"},
+	{.type = OPTION_STRING,
+	 .short_name = 'o',
+	 .name = "output",
+	 .argument = "OUT",
+	 .offset = AT(output),
+	 .help = "where to write; - is standard output [-]"},
+	{.type = OPTION_SECTION, .name = "What is written"},
+	CHOICE_ROW('m', "metric", "METRIC", metric, metrics,
+		   "cpu, wall, runq, blocked or samples [cpu]"),
+	CHOICE_ROW(0, "weights", "WHICH", weights, weight_choices,
+		   "the weight of a sample: value, its exact share of the metric in ns, or "
+		   "samples, how often it was seen with any [value]"),
+	CHOICE_ROW(0, "threads", "HOW", threads, thread_choices,
+		   "split: each thread is a time line or root of its own; merge: all threads of "
+		   "processes of one name are one [what suits the format]"),
+	CHOICE_ROW(0, "names", "STYLE", names, name_choices,
+		   "full, or short: without template arguments and parameters [full]"),
+	{.type = OPTION_FLAG,
+	 .name = "no-inline",
+	 .offset = AT(no_inline),
+	 .help = "count inlined functions as the function they are in"},
+	{.type = OPTION_FLAG,
+	 .name = "idle",
+	 .offset = AT(idle),
+	 .help = "speedscope: show the time between samples as gaps, so that the time lines of "
+		 "threads line up"},
+	FILTER_OPTION_ROWS(struct export_args, filter),
+	OPTIONS_END,
+};
+
+static int choose_format(const struct export_args *args, enum export_kind *kind, struct err *err)
+{
+	int nr = 0;
+
+	for (int i = 0; i < EXPORT_KIND_COUNT; i++) {
+		if (!args->formats[i])
+			continue;
+		*kind = (enum export_kind)i;
+		nr++;
+	}
+	if (nr == 1)
+		return 0;
+	err_set(err, ERR_INVALID,
+		nr ? "more than one format was asked for" : "which format? None was asked for");
+	err_hint(err, "for example: profc export --speedscope -o profile%s",
+		 export_format(EXPORT_SPEEDSCOPE)->extension);
+	return ERR_INVALID;
+}
+
+static bool to_stdout(const struct export_args *args)
+{
+	return !args->output || strcmp(args->output, "-") == 0;
+}
+
+static int refuse_terminal(const struct export_format *format, struct err *err)
+{
+	err_set(err, ERR_INVALID, "--%s is compressed: it is not for a terminal", format->name);
+	err_hint(err, "name a file: profc export --%s -o profile%s", format->name,
+		 format->extension);
+	return ERR_INVALID;
+}
+
+/* The command line, checked: ERR_INVALID when it makes no sense. */
+static int parse(struct export_args *args, int argc, char **argv, enum export_kind *kind,
+		 struct filter *filter, struct err *err)
+{
+	const struct export_format *format;
+	int first_word;
+	int status = options_parse(rows, args, argc, argv, false, &first_word, err);
+
+	if (status)
+		return status;
+	if (first_word < argc) {
+		err_set(err, ERR_INVALID, "what is '%s'?", argv[first_word]);
+		err_hint(err, "a profile is named with -i FILE, the output with -o OUT");
+		return ERR_INVALID;
+	}
+	status = choose_format(args, kind, err);
+	if (status)
+		return status;
+	format = export_format(*kind);
+	if (format->compressed && to_stdout(args) && isatty(STDOUT_FILENO))
+		return refuse_terminal(format, err);
+	return filter_options_apply(&args->filter, filter, err);
+}
+
+/* A filter that is no expression is found out only when it meets the profile. */
+static int fail(const struct err *err)
+{
+	if (err->code == ERR_INVALID)
+		return usage_error(&command_export, err);
+	print_err(err);
+	return EXIT_CANNOT;
+}
+
+static int write_stdout(enum export_kind kind, const struct profile *profile,
+			const struct export_options *options)
+{
+	struct err err = ERR_INIT;
+	struct sink sink;
+
+	sink_init_fd(&sink, STDOUT_FILENO);
+	if (export_write(kind, profile, options, &sink, &err)) {
+		sink_release(&sink);
+		return fail(&err);
+	}
+	return flush_stdout(&sink);
+}
+
+static int write_file(enum export_kind kind, const struct profile *profile,
+		      const struct export_options *options, const char *path)
+{
+	struct err err = ERR_INIT;
+	struct output_file file;
+
+	if (output_file_open(&file, path, &err))
+		return fail(&err);
+	if (export_write(kind, profile, options, &file.sink, &err)) {
+		output_file_discard(&file);
+		return fail(&err);
+	}
+	if (output_file_finish(&file, &err))
+		return fail(&err);
+	if (isatty(STDERR_FILENO))
+		print_note("wrote %s", path);
+	return EXIT_DONE;
+}
+
+static int write_profile(const struct export_args *args, enum export_kind kind,
+			 const struct filter *filter)
+{
+	const struct export_options options = {
+		.metric = (enum metric)args->metric,
+		.weights = (enum export_weights)args->weights,
+		.threads = (enum export_threads)args->threads,
+		.fold_inlines = args->no_inline,
+		.short_names = args->names == 1,
+		.idle = args->idle,
+		.filter = filter,
+	};
+	struct profile *profile;
+	int status = open_profile(args->input, &profile);
+
+	if (status)
+		return status;
+	if (to_stdout(args))
+		status = write_stdout(kind, profile, &options);
+	else
+		status = write_file(kind, profile, &options, args->output);
+	profile_free(profile);
+	return status;
+}
+
+static int run_export(const struct command *self, int argc, char **argv)
+{
+	struct export_args args = {.input = NULL};
+	struct filter filter;
+	struct err err = ERR_INIT;
+	enum export_kind kind;
+	int status;
+
+	if (parse(&args, argc, argv, &kind, &filter, &err))
+		status = usage_error(self, &err);
+	else
+		status = write_profile(&args, kind, &filter);
+	options_release(rows, &args);
+	return status;
+}
+
+const struct command command_export = {
+	.name = "export",
+	.synopsis = "[-i FILE] --FORMAT [-o OUT]",
+	.summary = "write a profile for another viewer",
+	.help = "Writes the samples of a profile in the format of another viewer. Their weights\n"
+		"add up to the totals of 'profc report'; time that no look at a thread could\n"
+		"place is in the sums as [unattributed].\n"
+		"\n"
+		"  profc export --speedscope -o prog.speedscope.json\n"
+		"  profc export --folded | flamegraph.pl >prog.svg\n"
+		"  profc export --folded --metric blocked --thread '^worker'\n",
+	.options = rows,
+	.run = run_export,
+};

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_OUTPUT_FILE_H
+#define PROFC_CMD_OUTPUT_FILE_H
+
+#include "base/sink.h"
+
+struct err;
+
+/*
+ * A file that appears under its name only when it is whole: written beside it and
+ * renamed at the end, so that a failed or interrupted command leaves what was there
+ * before. What is no regular file (/dev/null, a FIFO) is written in place.
+ */
+struct output_file {
+	struct sink sink;
+	char *path;	 /* where it goes, symbolic links resolved; owned */
+	char *temporary; /* where it is meanwhile, or NULL: written in place; owned */
+};
+
+int output_file_open(struct output_file *file, const char *path, struct err *err);
+/* Flush, put in place and release; on failure the temporary file is gone. */
+int output_file_finish(struct output_file *file, struct err *err);
+/* Give up: nothing appears. */
+void output_file_discard(struct output_file *file);
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "cmd/filter_options.h"
+
+struct values {
+	int other;
+	struct filter_options filter;
+};
+
+static const struct option_row rows[] = {FILTER_OPTION_ROWS(struct values, filter), OPTIONS_END};
+
+static void test_filter_options__time_ranges(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t from_ns, to_ns;
+	} cases[] = {
+		{"1..2.5", NS_PER_SEC, 2500 * NS_PER_MS},
+		{"1s..2500ms", NS_PER_SEC, 2500 * NS_PER_MS},
+		{"..500ms", 0, 500 * NS_PER_MS},
+		{"2m..", 120 * NS_PER_SEC, 0},
+		{"0..1us", 0, 1000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct filter_options options = {.time = cases[i].text};
+		struct filter filter;
+
+		assert_int_equal(filter_options_apply(&options, &filter, NULL), 0);
+		assert_int_equal(filter.from_ns, cases[i].from_ns);
+		assert_int_equal(filter.to_ns, cases[i].to_ns);
+	}
+}
+
+static void test_filter_options__bad_time_ranges(void **state)
+{
+	static const char *const cases[] = {"", "5", "..", "2..1", "1..1", "0..0", "x..2", "1..y"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct filter_options options = {.time = cases[i]};
+		struct filter filter;
+
+		assert_int_equal(filter_options_apply(&options, &filter, NULL), ERR_INVALID);
+	}
+}
+
+static void test_filter_options__rows_fill_the_filter(void **state)
+{
+	char text[] = "report --thread a,b --thread=c --process 1 --module libz "
+		      "--function ^f$ --time 1..";
+	char *argv[16];
+	char *save = NULL;
+	int argc = 0;
+	int first_word;
+	struct values values = {.other = 0};
+	struct filter filter;
+
+	(void)state;
+	for (char *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save))
+		argv[argc++] = word;
+	argv[argc] = NULL;
+	assert_int_equal(options_parse(rows, &values, argc, argv, false, &first_word, NULL), 0);
+	assert_int_equal(filter_options_apply(&values.filter, &filter, NULL), 0);
+	assert_int_equal(filter.threads.nr, 2); /* a comma may be part of an expression */
+	assert_string_equal(filter.threads.texts[0], "a,b");
+	assert_string_equal(filter.threads.texts[1], "c");
+	assert_string_equal(filter.processes.texts[0], "1");
+	assert_string_equal(filter.modules.texts[0], "libz");
+	assert_string_equal(filter.functions.texts[0], "^f$");
+	assert_int_equal(filter.from_ns, NS_PER_SEC);
+	options_release(rows, &values);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_filter_options__time_ranges),
+		cmocka_unit_test(test_filter_options__bad_time_ranges),
+		cmocka_unit_test(test_filter_options__rows_fill_the_filter),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
