@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "store/reader_priv.h"
+
+/* Take in one record; types of later versions are left out. False when the frame is damaged. */
+static bool take_record(struct reader *reader, struct cursor *cursor)
+{
+	uint64_t type = cursor_uleb(cursor);
+	uint64_t nr_bytes = cursor_uleb(cursor);
+	const uint8_t *payload = cursor_bytes(cursor, nr_bytes);
+
+	if (!payload)
+		return false;
+	if (type == 0 || type >= RECORD_TYPE_COUNT)
+		return true;
+	return reader_take_record(reader, (enum record_type)type, payload, nr_bytes);
+}
+
+static int take_frame(struct reader *reader, struct err *err)
+{
+	const struct buf *content = &reader->frames.content;
+	struct cursor cursor = cursor_over(content->bytes, content->nr_bytes);
+
+	while (cursor_left(&cursor)) {
+		size_t at = content->nr_bytes - cursor_left(&cursor);
+
+		if (!take_record(reader, &cursor) || (reader->ended && cursor_left(&cursor)))
+			return err_set(err, ERR_CORRUPT,
+				       "damaged at byte %llu: bad record at %zu of its frame",
+				       (unsigned long long)reader->frames.nr_bytes_used, at);
+	}
+	frames_in_accept(&reader->frames);
+	return 0;
+}
+
+/* Read frames until the end mark, the end of the file, or damage; why is the reason to stop. */
+static void read_frames(struct reader *reader, struct err *why)
+{
+	bool end = false;
+
+	while (!reader->ended) {
+		if (frames_in_next(&reader->frames, &end, why) < 0)
+			return;
+		if (end) {
+			err_set(why, ERR_TRUNCATED, "the recording was cut short");
+			return;
+		}
+		if (take_frame(reader, why) < 0)
+			return;
+	}
+	if (frames_in_next(&reader->frames, &end, why) < 0 || !end)
+		err_set(why, ERR_CORRUPT, "there are bytes behind the end of the profile");
+}
+
+/* The duration is written last; before that the samples tell it. */
+static void estimate_duration(struct profile *profile)
+{
+	for (size_t i = 0; i < profile->nr_samples; i++) {
+		if (profile->samples[i].time_ns > profile->meta.duration_ns)
+			profile->meta.duration_ns = profile->samples[i].time_ns;
+	}
+}
+
+static int finish(struct reader *reader, const struct err *why, struct store_salvage *salvage,
+		  struct err *err)
+{
+	struct profile *profile = reader->profile;
+
+	if (!profile->nr_processes && !reader->ended) {
+		if (err)
+			*err = *why;
+		return why->code;
+	}
+	profile->meta.complete = reader->ended;
+	if (!reader->ended)
+		estimate_duration(profile);
+	if (salvage) {
+		*salvage = (struct store_salvage){.salvaged = why->code != ERR_OK};
+		if (salvage->salvaged)
+			salvage->nr_bytes_lost = frames_in_nr_bytes_left(&reader->frames);
+		snprintf(salvage->why, sizeof(salvage->why), "%.150s", why->what);
+	}
+	return 0;
+}
+
+int store_read(int fd, struct profile **profile, struct store_salvage *salvage, struct err *err)
+{
+	struct reader reader = {0};
+	struct err why = ERR_INIT;
+	int status = frames_in_init(&reader.frames, fd, err);
+
+	if (status < 0)
+		return status;
+	reader.profile = profile_new();
+	status = frames_in_header(&reader.frames, err);
+	if (status == 0) {
+		read_frames(&reader, &why);
+		status = finish(&reader, &why, salvage, err);
+	}
+	frames_in_release(&reader.frames);
+	sample_coder_release(&reader.coder);
+	if (status < 0)
+		profile_free(reader.profile);
+	else
+		*profile = reader.profile;
+	return status;
+}
+
+/* O_NONBLOCK: a FIFO that nobody writes to must not hang the caller; it reads as empty. */
+static int open_input(const char *path, struct err *err)
+{
+	struct stat status;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int code = ERR_INVALID;
+
+	if (fd < 0) {
+		code = errno == ENOENT ? ERR_NOT_FOUND : ERR_SYS;
+		err_sys(err, "cannot open the profile");
+		if (err)
+			err->code = (enum err_code)code;
+		return code;
+	}
+	if (fstat(fd, &status) < 0)
+		code = err_sys(err, "cannot look at the profile");
+	else if (S_ISDIR(status.st_mode))
+		err_set(err, ERR_INVALID, "is a directory, not a profile");
+	else if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))
+		err_set(err, ERR_INVALID, "is neither a file nor a pipe");
+	else
+		return fd;
+	close(fd);
+	return code;
+}
+
+/* With a writer at the other end (read would say EAGAIN), waiting for its bytes is right. */
+static int make_blocking(int fd, struct err *err)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0)
+		return err_sys(err, "cannot read the profile");
+	return 0;
+}
+
+int store_read_path(const char *path, struct profile **profile, struct store_salvage *salvage,
+		    struct err *err)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	int fd = is_stdin ? STDIN_FILENO : open_input(path, err);
+	int status = fd < 0 ? fd : 0;
+
+	if (status == 0 && !is_stdin)
+		status = make_blocking(fd, err);
+	if (status == 0)
+		status = store_read(fd, profile, salvage, err);
+	if (fd >= 0 && !is_stdin)
+		close(fd);
+	if (status < 0)
+		err_prefix(err, "%s", is_stdin ? "standard input" : path);
+	return status;
+}

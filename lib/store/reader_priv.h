@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_STORE_READER_PRIV_H
+#define PROFC_STORE_READER_PRIV_H
+
+#include "store/frames_priv.h"
+
+/* A profile that is being read. */
+struct reader {
+	struct frames_in frames;
+	struct profile *profile;
+	struct sample_coder coder;
+	uint64_t last_address;
+	uint64_t weight_total_ns; /* all three metrics of all samples: bounded, so no sum overflows
+				   */
+	uint64_t nr_observations;
+	uint32_t last_location_frame;
+	size_t nr_module_symbols; /* rows read */
+	bool symbols_begun;	  /* from then on frames and modules are complete */
+	bool ended;		  /* the end mark was read, and its counts are right */
+};
+
+/*
+ * Take in the rows of one record. False when a number is damaged or out of its
+ * bounds; rows read before that stay.
+ */
+bool reader_take_record(struct reader *reader, enum record_type type, const uint8_t *payload,
+			size_t nr_bytes);
+
+#endif

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "store/reader_priv.h"
+
+#define TIME_MAX_NS (UINT64_C(1) << 62)
+
+/* Reads one row, and says whether it may stay. Numbers are bounded before they are used. */
+typedef bool read_row(struct reader *reader, struct columns_in *in);
+
+static struct str_id read_text(struct reader *reader, struct columns_in *in, unsigned int column)
+{
+	uint32_t max = strtab_nr(reader->profile->strings) - 1;
+
+	return (struct str_id){(uint32_t)columns_in_bounded(in, column, max)};
+}
+
+static uint32_t read_u32(struct columns_in *in, unsigned int column)
+{
+	return (uint32_t)columns_in_bounded(in, column, UINT32_MAX);
+}
+
+static uint64_t read_time(struct columns_in *in, unsigned int column)
+{
+	return columns_in_bounded(in, column, TIME_MAX_NS);
+}
+
+/* A row that refers to a row of a table: an index below nr. */
+static uint32_t read_index(struct columns_in *in, unsigned int column, size_t nr)
+{
+	if (!nr) {
+		in->failed = true;
+		return 0;
+	}
+	return (uint32_t)columns_in_bounded(in, column, nr - 1);
+}
+
+static bool read_meta(struct reader *reader, struct columns_in *in)
+{
+	struct profile_meta *meta = &reader->profile->meta;
+
+	meta->version = read_text(reader, in, META_VERSION);
+	meta->hostname = read_text(reader, in, META_HOSTNAME);
+	meta->kernel = read_text(reader, in, META_KERNEL);
+	meta->cpu_model = read_text(reader, in, META_CPU_MODEL);
+	meta->arch = read_text(reader, in, META_ARCH);
+	meta->unwinder = read_text(reader, in, META_UNWINDER);
+	meta->nr_cpus = read_u32(in, META_NR_CPUS);
+	meta->frequency_hz = read_u32(in, META_FREQUENCY);
+	meta->start_realtime_ns = columns_in_uint(in, META_START);
+	meta->duration_ns = read_time(in, META_DURATION);
+	meta->max_overhead_ppm = read_u32(in, META_MAX_OVERHEAD);
+	meta->attached = columns_in_bounded(in, META_ATTACHED, 1);
+	meta->exit_status = (int32_t)columns_in_delta(in, META_EXIT_STATUS, 0);
+	return true;
+}
+
+static bool read_command_word(struct reader *reader, struct columns_in *in)
+{
+	struct str_id word = read_text(reader, in, COMMAND_WORD);
+
+	profile_add_command_word(reader->profile, profile_str(reader->profile, word));
+	return true;
+}
+
+/* Ids are dense: a text that was there before would put all later ones out of step. */
+static bool read_string(struct reader *reader, struct columns_in *in)
+{
+	struct strtab *strings = reader->profile->strings;
+	uint32_t nr = strtab_nr(strings);
+	uint64_t length = columns_in_bounded(in, STRINGS_LENGTH, STRING_MAX_BYTES);
+	const uint8_t *bytes = columns_in_bytes(in, STRINGS_BYTES, length);
+
+	if (!bytes || memchr(bytes, '\0', length) || nr >= FORMAT_ROWS_MAX)
+		return false;
+	return strtab_intern_n(strings, (const char *)bytes, length).v == nr;
+}
+
+static bool read_module(struct reader *reader, struct columns_in *in)
+{
+	uint32_t nr = module_table_nr(reader->profile->modules);
+	struct module module = {.fd = -1};
+	uint64_t path_length;
+	const uint8_t *path, *build_id;
+	struct module_id id;
+
+	module.kind = (enum module_kind)columns_in_bounded(in, MODULES_KIND, MODULE_KIND_ELIDED);
+	module.owner_pid = (pid_t)columns_in_bounded(in, MODULES_OWNER, INT32_MAX);
+	module.deleted = columns_in_bounded(in, MODULES_DELETED, 1);
+	module.dev = columns_in_uint(in, MODULES_DEV);
+	module.inode = columns_in_uint(in, MODULES_INODE);
+	module.file_bytes = columns_in_uint(in, MODULES_FILE_BYTES);
+	path_length = columns_in_bounded(in, MODULES_PATH_LENGTH, STRING_MAX_BYTES);
+	path = columns_in_bytes(in, MODULES_PATH, path_length);
+	module.nr_build_id_bytes =
+		columns_in_bounded(in, MODULES_BUILD_ID_LENGTH, BUILD_ID_MAX_BYTES);
+	build_id = columns_in_bytes(in, MODULES_BUILD_ID, module.nr_build_id_bytes);
+	if (!path || !build_id || memchr(path, '\0', path_length) || reader->symbols_begun)
+		return false;
+	memcpy(module.build_id, build_id, module.nr_build_id_bytes);
+	module.path = xstrndup((const char *)path, path_length);
+	id = module_table_intern(reader->profile->modules, &module);
+	free(module.path);
+	return id.v == nr;
+}
+
+static bool read_process(struct reader *reader, struct columns_in *in)
+{
+	struct profile *profile = reader->profile;
+	uint32_t row = (uint32_t)columns_in_bounded(in, PROCESSES_ROW, profile->nr_processes);
+	struct profile_process process = {
+		.pid = (pid_t)columns_in_bounded(in, PROCESSES_PID, INT32_MAX),
+		/* 0 is "none"; else one more than a row before this one. */
+		.parent = (uint32_t)columns_in_bounded(in, PROCESSES_PARENT, row) - 1,
+		.name = read_text(reader, in, PROCESSES_NAME),
+		.exe = read_text(reader, in, PROCESSES_EXE),
+		.command = read_text(reader, in, PROCESSES_COMMAND),
+		.start_ns = read_time(in, PROCESSES_START),
+		.end_ns = read_time(in, PROCESSES_END),
+	};
+
+	if (in->failed)
+		return false;
+	if (row < profile->nr_processes)
+		profile->processes[row] = process;
+	else
+		profile_add_process(profile, &process);
+	return true;
+}
+
+static bool read_thread(struct reader *reader, struct columns_in *in)
+{
+	struct profile *profile = reader->profile;
+	uint32_t row = (uint32_t)columns_in_bounded(in, THREADS_ROW, profile->nr_threads);
+	struct profile_thread thread = {
+		.process = read_index(in, THREADS_PROCESS, profile->nr_processes),
+		.tid = (pid_t)columns_in_bounded(in, THREADS_TID, INT32_MAX),
+		.name = read_text(reader, in, THREADS_NAME),
+		.start_ns = read_time(in, THREADS_START),
+		.end_ns = read_time(in, THREADS_END),
+	};
+
+	if (in->failed)
+		return false;
+	if (row < profile->nr_threads) {
+		profile->threads[row] = thread;
+	} else {
+		profile_add_thread(profile, &thread);
+		sample_coder_grow(&reader->coder, profile->nr_threads);
+	}
+	return true;
+}
+
+static bool read_frame(struct reader *reader, struct columns_in *in)
+{
+	struct profile *profile = reader->profile;
+	size_t nr = profile->nr_frames;
+	struct code_address where;
+
+	where.module.v = read_index(in, FRAMES_MODULE, module_table_nr(profile->modules));
+	where.address = columns_in_delta(in, FRAMES_ADDRESS, reader->last_address);
+	if (in->failed || reader->symbols_begun || nr >= FORMAT_ROWS_MAX)
+		return false;
+	reader->last_address = where.address;
+	return profile_intern_frame(profile, where).v == nr;
+}
+
+static bool read_stack(struct reader *reader, struct columns_in *in)
+{
+	struct stack_trie *stacks = reader->profile->stacks;
+	uint32_t nr = stack_trie_nr(stacks);
+	uint32_t back = (uint32_t)columns_in_bounded(in, STACKS_PARENT, nr - 1);
+	struct frame_id frame = {read_index(in, STACKS_FRAME, reader->profile->nr_frames)};
+
+	if (in->failed || nr >= FORMAT_ROWS_MAX)
+		return false;
+	return stack_trie_intern(stacks, (struct stack_id){nr - 1 - back}, frame).v == nr;
+}
+
+/* Any sum over samples, of any reader, must fit 64 bits. */
+static bool weights_in_bounds(struct reader *reader, const struct sample *sample)
+{
+	const uint64_t max = FORMAT_WEIGHT_TOTAL_MAX_NS;
+
+	if (sample->cpu_ns > max || sample->runq_ns > max || sample->blocked_ns > max)
+		return false;
+	/* Four numbers of at most 2^61: their sum cannot overflow. */
+	reader->weight_total_ns += sample->cpu_ns + sample->runq_ns + sample->blocked_ns;
+	reader->nr_observations += sample->nr;
+	return reader->weight_total_ns <= max && reader->nr_observations <= max;
+}
+
+static bool read_sample(struct reader *reader, struct columns_in *in)
+{
+	struct profile *profile = reader->profile;
+	struct sample sample;
+	uint64_t minor_ns, major_ns;
+
+	sample.thread.v = read_index(in, SAMPLES_THREAD, profile->nr_threads);
+	sample.stack.v = read_index(in, SAMPLES_STACK, stack_trie_nr(profile->stacks));
+	sample.kind = (uint8_t)columns_in_bounded(in, SAMPLES_KIND, SAMPLE_KIND_COUNT - 1);
+	sample.end = (uint8_t)columns_in_bounded(in, SAMPLES_END, STACK_END_COUNT - 1);
+	sample.nr = read_u32(in, SAMPLES_NR);
+	sample.syscall_nr = (int16_t)(columns_in_bounded(in, SAMPLES_SYSCALL, UINT16_MAX) - 1);
+	sample.runq_ns = columns_in_uint(in, SAMPLES_RUNQ);
+	sample.time_ns = columns_in_delta(in, SAMPLES_TIME, reader->coder.previous_ns);
+	minor_ns = columns_in_uint(in, SAMPLES_MINOR);
+	if (in->failed || sample.time_ns > TIME_MAX_NS || profile->nr_samples >= FORMAT_ROWS_MAX)
+		return false;
+	major_ns = columns_in_delta(in, SAMPLES_MAJOR,
+				    sample_coder_expect(&reader->coder, sample.thread.v,
+							sample.time_ns, sample.runq_ns + minor_ns));
+	sample.cpu_ns = sample.kind == SAMPLE_BLOCKED ? minor_ns : major_ns;
+	sample.blocked_ns = sample.kind == SAMPLE_BLOCKED ? major_ns : minor_ns;
+	if (columns_in_failed(in, SAMPLES_COLUMNS) || !weights_in_bounds(reader, &sample))
+		return false;
+	sample_coder_step(&reader->coder, sample.thread.v, sample.time_ns);
+	profile_add_sample(profile, &sample);
+	return true;
+}
+
+static bool read_counter(struct reader *reader, struct columns_in *in)
+{
+	struct str_id name = read_text(reader, in, COUNTERS_NAME);
+	uint64_t value = columns_in_uint(in, COUNTERS_VALUE);
+
+	/* A search for each: more than a few hundred are no profile of ours. */
+	if (reader->profile->nr_counters > 1000)
+		return false;
+	profile_set_counter(reader->profile, profile_str(reader->profile, name), value);
+	return true;
+}
+
+static bool read_mark(struct reader *reader, struct columns_in *in)
+{
+	uint64_t time_ns = read_time(in, MARKS_TIME);
+	struct str_id text = read_text(reader, in, MARKS_TEXT);
+
+	profile_add_mark(reader->profile, time_ns, profile_str(reader->profile, text));
+	return true;
+}
+
+static void begin_symbols(struct reader *reader)
+{
+	if (!reader->symbols_begun)
+		profile_reset_symbols(reader->profile);
+	reader->symbols_begun = true;
+}
+
+static bool read_function(struct reader *reader, struct columns_in *in)
+{
+	struct profile *profile = reader->profile;
+	size_t nr = profile->nr_functions;
+	struct function function = {
+		.name = read_text(reader, in, FUNCTIONS_NAME),
+		.linkage_name = read_text(reader, in, FUNCTIONS_LINKAGE_NAME),
+		.file = read_text(reader, in, FUNCTIONS_FILE),
+		.line = read_u32(in, FUNCTIONS_LINE),
+	};
+
+	if (in->failed || nr >= FORMAT_ROWS_MAX)
+		return false;
+	begin_symbols(reader);
+	return profile_intern_function(profile, &function).v == nr;
+}
+
+static bool read_location(struct reader *reader, struct columns_in *in)
+{
+	struct profile *profile = reader->profile;
+	uint64_t frame = columns_in_uint(in, LOCATIONS_FRAME);
+	struct location location = {
+		.function.v = read_index(in, LOCATIONS_FUNCTION, profile->nr_functions),
+		.file = read_text(reader, in, LOCATIONS_FILE),
+		.line = read_u32(in, LOCATIONS_LINE),
+	};
+	struct frame_symbols *chain;
+
+	if (in->failed || frame >= profile->nr_frames - reader->last_location_frame ||
+	    profile->nr_locations >= FORMAT_ROWS_MAX)
+		return false;
+	begin_symbols(reader);
+	reader->last_location_frame += (uint32_t)frame;
+	chain = &profile->frame_symbols[reader->last_location_frame];
+	if (!chain->nr++)
+		chain->first = (uint32_t)profile->nr_locations;
+	ARRAY_GROW(profile->locations, profile->nr_locations, profile->cap_locations);
+	profile->locations[profile->nr_locations++] = location;
+	return true;
+}
+
+static bool read_module_symbols(struct reader *reader, struct columns_in *in)
+{
+	struct module_symbols row = {
+		.source = (enum symbol_source)columns_in_bounded(in, MODULE_SYMBOLS_SOURCE,
+								 SYMBOL_SOURCE_COUNT - 1),
+		.debug_path = read_text(reader, in, MODULE_SYMBOLS_DEBUG_PATH),
+		.problem = read_text(reader, in, MODULE_SYMBOLS_PROBLEM),
+		.mismatched = columns_in_bounded(in, MODULE_SYMBOLS_MISMATCHED, 1),
+	};
+
+	begin_symbols(reader);
+	if (in->failed || reader->nr_module_symbols >= reader->profile->nr_module_symbols)
+		return false;
+	reader->profile->module_symbols[reader->nr_module_symbols++] = row;
+	return true;
+}
+
+static bool read_end(struct reader *reader, struct columns_in *in)
+{
+	const struct profile *profile = reader->profile;
+
+	reader->ended = columns_in_uint(in, END_STRINGS) == strtab_nr(profile->strings) &&
+			columns_in_uint(in, END_MODULES) == module_table_nr(profile->modules) &&
+			columns_in_uint(in, END_PROCESSES) == profile->nr_processes &&
+			columns_in_uint(in, END_THREADS) == profile->nr_threads &&
+			columns_in_uint(in, END_FRAMES) == profile->nr_frames &&
+			columns_in_uint(in, END_STACKS) == stack_trie_nr(profile->stacks) &&
+			columns_in_uint(in, END_SAMPLES) == profile->nr_samples &&
+			columns_in_uint(in, END_FUNCTIONS) == profile->nr_functions &&
+			columns_in_uint(in, END_LOCATIONS) == profile->nr_locations;
+	return reader->ended;
+}
+
+struct table {
+	unsigned int nr_columns;
+	read_row *read;
+};
+
+static const struct table tables[RECORD_TYPE_COUNT] = {
+	[RECORD_META] = {META_COLUMNS, read_meta},
+	[RECORD_COMMAND] = {COMMAND_COLUMNS, read_command_word},
+	[RECORD_STRINGS] = {STRINGS_COLUMNS, read_string},
+	[RECORD_MODULES] = {MODULES_COLUMNS, read_module},
+	[RECORD_PROCESSES] = {PROCESSES_COLUMNS, read_process},
+	[RECORD_THREADS] = {THREADS_COLUMNS, read_thread},
+	[RECORD_FRAMES] = {FRAMES_COLUMNS, read_frame},
+	[RECORD_STACKS] = {STACKS_COLUMNS, read_stack},
+	[RECORD_SAMPLES] = {SAMPLES_COLUMNS, read_sample},
+	[RECORD_COUNTERS] = {COUNTERS_COLUMNS, read_counter},
+	[RECORD_MARKS] = {MARKS_COLUMNS, read_mark},
+	[RECORD_FUNCTIONS] = {FUNCTIONS_COLUMNS, read_function},
+	[RECORD_LOCATIONS] = {LOCATIONS_COLUMNS, read_location},
+	[RECORD_MODULE_SYMBOLS] = {MODULE_SYMBOLS_COLUMNS, read_module_symbols},
+	[RECORD_END] = {END_COLUMNS, read_end},
+};
+
+bool reader_take_record(struct reader *reader, enum record_type type, const uint8_t *payload,
+			size_t nr_bytes)
+{
+	const struct table *table = &tables[type];
+	struct columns_in in;
+
+	if (!columns_in_open(&in, payload, nr_bytes, table->nr_columns))
+		return false;
+	if (type == RECORD_COMMAND) /* the newest one stands for itself */
+		reader->profile->meta.nr_command = 0;
+	for (uint64_t i = 0; i < in.nr_rows; i++) {
+		if (!table->read(reader, &in) || columns_in_failed(&in, table->nr_columns))
+			return false;
+	}
+	return true;
+}

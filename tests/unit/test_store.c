@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "profile/profile.h"
+#include "store/store.h"
+
+static char libc_path[] = "/usr/lib/libc.so.6";
+
+static int memory_file(void)
+{
+	int fd = memfd_create("profc.data", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static struct buf file_bytes(int fd)
+{
+	struct buf bytes = {0};
+	struct stat status;
+
+	assert_int_equal(fstat(fd, &status), 0);
+	assert_int_equal(
+		pread(fd, buf_extend(&bytes, (size_t)status.st_size), (size_t)status.st_size, 0),
+		status.st_size);
+	return bytes;
+}
+
+static int read_bytes(const uint8_t *bytes, size_t nr_bytes, struct profile **profile,
+		      struct store_salvage *salvage, struct err *err)
+{
+	int fd = memory_file();
+	int status;
+
+	assert_int_equal(write(fd, bytes, nr_bytes), nr_bytes);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	status = store_read(fd, profile, salvage, err);
+	close(fd);
+	return status;
+}
+
+static struct sample sample_at(uint64_t time_ns, uint32_t thread, uint32_t stack)
+{
+	return (struct sample){.time_ns = time_ns,
+			       .cpu_ns = 1900000,
+			       .runq_ns = 100000,
+			       .thread = {thread},
+			       .stack = {stack},
+			       .nr = 1,
+			       .syscall_nr = -1};
+}
+
+/* A process with one thread, main() calling work() in libc. */
+static struct profile *small_profile(void)
+{
+	struct profile *profile = profile_new();
+	struct module libc = {.kind = MODULE_KIND_FILE,
+			      .path = libc_path,
+			      .dev = 0xfd01,
+			      .inode = 123456,
+			      .file_bytes = 2000000,
+			      .build_id = {0xde, 0xad, 0xbe, 0xef},
+			      .nr_build_id_bytes = 4,
+			      .deleted = true,
+			      .fd = -1};
+	struct profile_process process = {.pid = 4711, .parent = PROCESS_NONE, .start_ns = 5};
+	struct profile_thread thread = {.tid = 4711, .start_ns = 5};
+	struct module_id module = module_table_intern(profile->modules, &libc);
+	struct frame_id main_ =
+		profile_intern_frame(profile, (struct code_address){module, 0x1130});
+	struct frame_id work = profile_intern_frame(profile, (struct code_address){module, 0x1020});
+	struct stack_id stack = stack_trie_intern(profile->stacks, STACK_EMPTY, main_);
+
+	stack_trie_intern(profile->stacks, stack, work);
+	profile_add_command_word(profile, "./prog");
+	profile_add_command_word(profile, "--fast");
+	profile->meta.hostname = profile_intern(profile, "vulcan");
+	profile->meta.frequency_hz = 500;
+	process.name = thread.name = profile_intern(profile, "prog");
+	process.exe = profile_intern(profile, "/usr/bin/prog");
+	profile_add_process(profile, &process);
+	profile_add_thread(profile, &thread);
+	return profile;
+}
+
+static void add_symbols(struct profile *profile)
+{
+	struct function main_ = {.name = profile_intern(profile, "main"),
+				 .file = profile_intern(profile, "main.c"),
+				 .line = 10};
+	struct function work = {.name = profile_intern(profile, "work"), .line = 3};
+	struct location chain[2] = {{.line = 4, .file = main_.file},
+				    {.line = 12, .file = main_.file}};
+
+	profile_reset_symbols(profile);
+	chain[1].function = profile_intern_function(profile, &main_);
+	chain[0].function = profile_intern_function(profile, &work);
+	profile_set_chain(profile, (struct frame_id){1}, chain, 2);
+	profile_set_chain(profile, (struct frame_id){0}, &chain[1], 1);
+	profile->module_symbols[1] = (struct module_symbols){
+		.source = SYMBOL_SOURCE_SYMTAB, .problem = profile_intern(profile, "stripped")};
+}
+
+/* Writes three flushes: ten samples, ten more with a renamed process, symbols and the end. */
+static int write_small_profile(struct profile *profile)
+{
+	struct store_writer *writer = NULL;
+	struct err err = ERR_INIT;
+	int fd = memory_file();
+
+	assert_int_equal(store_writer_new(fd, &writer, &err), 0);
+	for (uint32_t i = 0; i < 10; i++) {
+		struct sample sample = sample_at(2000000 * (i + 1), 0, 1 + i % 2);
+
+		profile_add_sample(profile, &sample);
+	}
+	assert_int_equal(store_writer_flush(writer, profile, &err), 0);
+	profile->nr_samples = 0;
+	for (uint32_t i = 10; i < 20; i++) {
+		struct sample sample = sample_at(2000000 * (i + 1), 0, 2);
+
+		profile_add_sample(profile, &sample);
+	}
+	profile->processes[0].name = profile_intern(profile, "renamed");
+	profile->processes[0].end_ns = 41000000;
+	profile_set_counter(profile, "stops", 20);
+	assert_int_equal(store_writer_flush(writer, profile, &err), 0);
+	profile->nr_samples = 0;
+	profile_add_mark(profile, 40000000, "warm");
+	profile_set_counter(profile, "stops", 21);
+	profile->meta.duration_ns = 42000000;
+	profile->meta.exit_status = 0x300;
+	add_symbols(profile);
+	assert_int_equal(store_writer_finish(writer, profile, &err), 0);
+	assert_int_equal(store_writer_nr_bytes(writer), lseek(fd, 0, SEEK_CUR));
+	store_writer_free(writer);
+	return fd;
+}
+
+static struct buf small_file(void)
+{
+	struct profile *profile = small_profile();
+	int fd = write_small_profile(profile);
+	struct buf bytes = file_bytes(fd);
+
+	close(fd);
+	profile_free(profile);
+	return bytes;
+}
+
+static void test_store__gives_back_what_was_written(void **state)
+{
+	struct buf bytes = small_file();
+	struct store_salvage salvage = {0};
+	struct profile *profile = NULL;
+	struct err err = ERR_INIT;
+	const struct module *module;
+
+	(void)state;
+	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, &salvage, &err), 0);
+	assert_false(salvage.salvaged);
+	assert_true(profile->meta.complete);
+	assert_string_equal(profile_str(profile, profile->meta.hostname), "vulcan");
+	assert_int_equal(profile->meta.frequency_hz, 500);
+	assert_int_equal(profile->meta.duration_ns, 42000000);
+	assert_int_equal(profile->meta.exit_status, 0x300);
+	assert_int_equal(profile->meta.nr_command, 2);
+	assert_string_equal(profile_str(profile, profile->meta.command[1]), "--fast");
+	assert_int_equal(profile->nr_processes, 1);
+	assert_int_equal(profile->processes[0].pid, 4711);
+	assert_int_equal(profile->processes[0].parent, PROCESS_NONE);
+	assert_int_equal(profile->processes[0].end_ns, 41000000);
+	assert_string_equal(profile_str(profile, profile->processes[0].name), "renamed");
+	assert_string_equal(profile_str(profile, profile->threads[0].name), "prog");
+	module = module_table_get(profile->modules, (struct module_id){1});
+	assert_string_equal(module->path, "/usr/lib/libc.so.6");
+	assert_int_equal(module->nr_build_id_bytes, 4);
+	assert_int_equal(module->build_id[3], 0xef);
+	assert_true(module->deleted);
+	assert_int_equal(profile->nr_frames, 2);
+	assert_int_equal(profile->frames[1].where.address, 0x1020);
+	assert_int_equal(stack_trie_nr(profile->stacks), 3);
+	assert_int_equal(stack_trie_parent(profile->stacks, (struct stack_id){2}).v, 1);
+	assert_int_equal(profile_counter(profile, "stops"), 21);
+	assert_string_equal(profile_str(profile, profile->marks[0].text), "warm");
+	profile_free(profile);
+	buf_release(&bytes);
+}
+
+static void test_store__gives_back_samples(void **state)
+{
+	struct buf bytes = small_file();
+	struct profile *profile = NULL;
+
+	(void)state;
+	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
+	assert_int_equal(profile->nr_samples, 20);
+	assert_int_equal(profile->samples[0].time_ns, 2000000);
+	assert_int_equal(profile->samples[19].time_ns, 40000000);
+	assert_int_equal(profile->samples[3].stack.v, 2);
+	assert_int_equal(profile->samples[3].syscall_nr, -1);
+	assert_int_equal(profile_total(profile, METRIC_CPU), 20 * 1900000);
+	assert_int_equal(profile_total(profile, METRIC_RUNQ), 20 * 100000);
+	assert_int_equal(profile_total(profile, METRIC_BLOCKED), 0);
+	profile_free(profile);
+	buf_release(&bytes);
+}
+
+static void test_store__gives_back_symbols(void **state)
+{
+	struct buf bytes = small_file();
+	struct profile *profile = NULL;
+	struct frame_symbols chain;
+	const struct location *location;
+
+	(void)state;
+	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
+	assert_int_equal(profile->nr_frame_symbols, 2);
+	chain = profile->frame_symbols[1];
+	assert_int_equal(chain.nr, 2);
+	location = &profile->locations[chain.first];
+	assert_int_equal(location[0].line, 4);
+	assert_string_equal(profile_str(profile, profile->functions[location[0].function.v].name),
+			    "work");
+	assert_string_equal(profile_str(profile, profile->functions[location[1].function.v].name),
+			    "main");
+	assert_string_equal(profile_str(profile, location[1].file), "main.c");
+	assert_int_equal(profile->frame_symbols[0].nr, 1);
+	assert_int_equal(profile->module_symbols[1].source, SYMBOL_SOURCE_SYMTAB);
+	assert_string_equal(profile_str(profile, profile->module_symbols[1].problem), "stripped");
+	profile_free(profile);
+	buf_release(&bytes);
+}
+
+/* Weights that do not add up to the elapsed time, all kinds, times out of order, extremes. */
+static void test_store__keeps_any_sample_exactly(void **state)
+{
+	static const struct sample samples[] = {
+		{.time_ns = 7, .cpu_ns = UINT64_C(1) << 60, .nr = 1, .syscall_nr = -1},
+		{.time_ns = UINT64_C(1) << 61, .thread = {1}, .nr = UINT32_MAX, .syscall_nr = 0},
+		{.time_ns = 5,
+		 .thread = {1},
+		 .blocked_ns = 3,
+		 .cpu_ns = 9,
+		 .runq_ns = 1,
+		 .kind = SAMPLE_BLOCKED,
+		 .syscall_nr = INT16_MAX,
+		 .nr = 1,
+		 .end = STACK_END_NOT_TAKEN},
+		{.time_ns = 6, .cpu_ns = 1, .kind = SAMPLE_UNATTRIBUTED, .syscall_nr = -1},
+		{.time_ns = 6,
+		 .blocked_ns = 1 << 30,
+		 .kind = SAMPLE_BLOCKED,
+		 .syscall_nr = 202,
+		 .nr = 7,
+		 .stack = {2}},
+	};
+	struct profile *written = small_profile();
+	struct profile_thread thread = {.tid = 4712};
+	struct store_writer *writer = NULL;
+	struct profile *profile = NULL;
+	int fd = memory_file();
+
+	(void)state;
+	profile_add_thread(written, &thread);
+	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
+		profile_add_sample(written, &samples[i]);
+	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
+	assert_int_equal(store_writer_finish(writer, written, NULL), 0);
+	store_writer_free(writer);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	assert_int_equal(store_read(fd, &profile, NULL, NULL), 0);
+	assert_int_equal(profile->nr_samples, 5);
+	for (size_t i = 0; i < 5; i++) {
+		const struct sample *sample = &profile->samples[i];
+
+		assert_int_equal(sample->time_ns, samples[i].time_ns);
+		assert_int_equal(sample->cpu_ns, samples[i].cpu_ns);
+		assert_int_equal(sample->runq_ns, samples[i].runq_ns);
+		assert_int_equal(sample->blocked_ns, samples[i].blocked_ns);
+		assert_int_equal(sample->thread.v, samples[i].thread.v);
+		assert_int_equal(sample->stack.v, samples[i].stack.v);
+		assert_int_equal(sample->nr, samples[i].nr);
+		assert_int_equal(sample->syscall_nr, samples[i].syscall_nr);
+		assert_int_equal(sample->kind, samples[i].kind);
+		assert_int_equal(sample->end, samples[i].end);
+	}
+	profile_free(profile);
+	profile_free(written);
+	close(fd);
+}
+
+static void test_store__an_empty_recording_is_whole(void **state)
+{
+	struct profile *written = profile_new();
+	struct store_salvage salvage = {0};
+	struct store_writer *writer = NULL;
+	struct profile *profile = NULL;
+	int fd = memory_file();
+
+	(void)state;
+	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
+	assert_int_equal(store_writer_finish(writer, written, NULL), 0);
+	store_writer_free(writer);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(store_read(fd, &profile, &salvage, NULL), 0);
+	assert_false(salvage.salvaged);
+	assert_int_equal(profile->nr_samples, 0);
+	profile_free(profile);
+	profile_free(written);
+	close(fd);
+}
+
+/* More rows than a record takes, and texts that are no ASCII. */
+static void test_store__large_tables_span_records(void **state)
+{
+	struct profile *written = small_profile();
+	struct store_writer *writer = NULL;
+	struct profile *profile = NULL;
+	int fd = memory_file();
+	char name[32];
+
+	(void)state;
+	for (uint32_t i = 0; i < 100000; i++) {
+		struct sample sample = sample_at(UINT64_C(2000000) * i, 0, 1 + i % 2);
+		struct code_address where = {{1}, 0x2000 + 16 * (uint64_t)i};
+
+		profile_add_sample(written, &sample);
+		profile_intern_frame(written, where);
+		snprintf(name, sizeof(name), "\xff\x1b name %u", i);
+		profile_intern(written, name);
+	}
+	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
+	assert_int_equal(store_writer_finish(writer, written, NULL), 0);
+	store_writer_free(writer);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(store_read(fd, &profile, NULL, NULL), 0);
+	assert_int_equal(profile->nr_samples, 100000);
+	assert_int_equal(profile->nr_frames, 100002);
+	assert_int_equal(profile->frames[100001].where.address, 0x2000 + 16 * 99999);
+	assert_int_equal(strtab_nr(profile->strings), strtab_nr(written->strings));
+	assert_string_equal(
+		strtab_get(profile->strings, (struct str_id){strtab_nr(profile->strings) - 1}),
+		"\xff\x1b name 99999");
+	profile_free(profile);
+	profile_free(written);
+	close(fd);
+}
+
+static void test_store__write_failure_says_why(void **state)
+{
+	struct profile *profile = small_profile();
+	struct store_writer *writer = NULL;
+	struct err err = ERR_INIT;
+	FILE *full = fopen("/dev/full", "we");
+
+	(void)state;
+	assert_non_null(full);
+	assert_int_equal(store_writer_new(fileno(full), &writer, &err), ERR_SYS);
+	assert_string_equal(err.what, "cannot write the profile: No space left on device");
+	assert_null(writer);
+	fclose(full);
+	profile_free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_store__gives_back_what_was_written),
+		cmocka_unit_test(test_store__gives_back_samples),
+		cmocka_unit_test(test_store__gives_back_symbols),
+		cmocka_unit_test(test_store__keeps_any_sample_exactly),
+		cmocka_unit_test(test_store__an_empty_recording_is_whole),
+		cmocka_unit_test(test_store__large_tables_span_records),
+		cmocka_unit_test(test_store__write_failure_says_why),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
