@@ -246,7 +246,7 @@ static int store_double(const struct match *match, double *out, struct err *err)
 
 static int store_duration(const struct match *match, uint64_t *out, struct err *err)
 {
-	uint64_t ns;
+	uint64_t ns = 0;
 	int code = duration_parse(match->value, &ns, err);
 
 	if (code) {

@@ -67,7 +67,7 @@ struct extract {
 };
 
 int extract_new(const struct profile *profile, const struct export_options *options,
-		enum path_kind kind, struct extract **extract, struct err *err);
+		enum path_kind kind, struct extract **result, struct err *err);
 void extract_free(struct extract *extract);
 
 /* The full name of a label, raw. Borrowed. */

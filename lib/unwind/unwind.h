@@ -88,7 +88,7 @@ void unwinder_free(struct unwinder *unwinder);
  * space and walk again. `memory` may be NULL.
  */
 void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct snapshot *snapshot,
-		   const struct unwind_memory *memory, struct unwind_walk *walk);
+		   const struct unwind_memory *memory, struct unwind_walk *out);
 
 /* Drop what is cached for a space: before space_free(), and after exec. */
 void unwinder_forget_space(struct unwinder *unwinder, const struct space *space);

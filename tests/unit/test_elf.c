@@ -25,10 +25,7 @@ static struct elf_image *open_bytes(const struct buf *file, int *fd, struct err 
 
 static void test_elf__garbage_is_refused(void **state)
 {
-	static const char *const texts[] = {"", "#!/bin/sh\n",
-					    "\x7f"
-					    "ELF",
-					    "!<arch>\n and so on"};
+	static const char *const texts[] = {"", "#!/bin/sh\n", "\177ELF", "!<arch>\n and so on"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
