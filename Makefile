@@ -70,7 +70,8 @@ COMPILE = $(CC) $(PROFC_CPPFLAGS) $(CPPFLAGS) $(PROFC_CFLAGS) $(CFLAGS) -MMD -MP
 LINK = $(CC) $(PROFC_CFLAGS) $(CFLAGS) $(PROFC_LDFLAGS) $(LDFLAGS)
 
 .PHONY: all programs install uninstall clean help demo bench format lint
-.PHONY: check check-installed check-unit check-live check-gates flags
+.PHONY: check check-installed check-unit check-live check-gates
+.PHONY: check-headers check-halves check-symbols check-tidy
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/profc
@@ -126,16 +127,16 @@ check:
 	@$(MAKE) --no-print-directory check-installed
 
 check-installed: programs
-	@+$(RUN) $(if $(strip $(KNOBS)),,gates) unit fuzz cli live
+	@$(RUN) $(if $(strip $(KNOBS)),,gates) unit fuzz cli live
 
 check-unit: $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS)
-	@+$(RUN) unit fuzz
+	@$(RUN) unit fuzz
 
 check-live: programs
-	@+$(RUN) live
+	@$(RUN) live
 
 check-gates lint: programs
-	@+$(RUN) gates
+	@$(RUN) gates
 
 bench: all
 	@BUILD=$(BUILD) tests/bench/run
@@ -146,14 +147,34 @@ demo:
 	@BUILD=$(BUILD) scripts/demo
 
 format:
-	clang-format -i $(shell find lib cmd tests -name '*.[ch]')
+	clang-format -i $(shell find lib cmd tests -name targets -prune -o -name '*.[ch]' -print)
 
-# For scripts that compile by themselves: the flags, one variable a line.
-flags:
-	@echo 'CPPFLAGS=$(subst ','\'',$(PROFC_CPPFLAGS) $(CPPFLAGS))'
-	@echo 'WARNINGS=$(WARNINGS)'
-	@echo 'LIBS=$(LIBS)'
-	@echo 'REPORT_LIBS=$(REPORT_LIBS)'
+# Gates that need the compiler's flags. tests/gates.conf names them all.
+
+HEADERS := $(sort $(wildcard lib/*/*.h cmd/*.h))
+
+# Each header compiles alone, and twice.
+check-headers:
+	@status=0; for header in $(HEADERS); do \
+		$(CC) $(PROFC_CPPFLAGS) -std=gnu11 $(WARNINGS) -Werror -fsyntax-only -x c \
+			-include $$header $$header || status=1; \
+	done; exit $$status
+
+# Whatever shows a profile links without the rooms that record one.
+check-halves: $(BUILD)/libcmd.a $(BUILD)/libreport.a
+	@scripts/report-half >$(BUILD)/report_half.c
+	@$(COMPILE) $(LDFLAGS) -o $(BUILD)/report_half $(BUILD)/report_half.c $(filter %.a,$^) $(REPORT_LIBS)
+
+check-symbols: $(LIB_OBJECTS)
+	@BUILD=$(BUILD) scripts/check-symbols $^
+
+# A stamp for each source that clang-tidy has nothing to say about.
+$(BUILD)/%.tidy: %.c $(BUILD)/%.o .clang-tidy
+	@clang-tidy --quiet --warnings-as-errors='*' $< -- $(PROFC_CPPFLAGS) -std=gnu11 2>$@.err || \
+		{ cat $@.err; exit 1; }
+	@touch $@
+
+check-tidy: $(LIB_SOURCES:%.c=$(BUILD)/%.tidy) $(CMD_SOURCES:%.c=$(BUILD)/%.tidy)
 
 BASH_COMPLETIONS = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
