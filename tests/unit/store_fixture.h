@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_TESTS_UNIT_STORE_FIXTURE_H
+#define PROFC_TESTS_UNIT_STORE_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "profile/profile.h"
+#include "store/store.h"
+
+/* A small profile, the file made of it, and ways to read a file held in memory. */
+static char libc_path[] = "/usr/lib/libc.so.6";
+
+static inline int memory_file(void)
+{
+	int fd = memfd_create("profc.data", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static inline struct buf file_bytes(int fd)
+{
+	struct buf bytes = {0};
+	struct stat status;
+
+	assert_int_equal(fstat(fd, &status), 0);
+	assert_int_equal(
+		pread(fd, buf_extend(&bytes, (size_t)status.st_size), (size_t)status.st_size, 0),
+		status.st_size);
+	return bytes;
+}
+
+static inline int read_bytes(const uint8_t *bytes, size_t nr_bytes, struct profile **profile,
+			     struct store_salvage *salvage, struct err *err)
+{
+	int fd = memory_file();
+	int status;
+
+	assert_int_equal(write(fd, bytes, nr_bytes), nr_bytes);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	status = store_read(fd, profile, salvage, err);
+	close(fd);
+	return status;
+}
+
+static inline struct sample sample_at(uint64_t time_ns, uint32_t thread, uint32_t stack)
+{
+	return (struct sample){.time_ns = time_ns,
+			       .cpu_ns = 1900000,
+			       .runq_ns = 100000,
+			       .thread = {thread},
+			       .stack = {stack},
+			       .nr = 1,
+			       .syscall_nr = -1};
+}
+
+/* A process with one thread, main() calling work() in libc. */
+static inline struct profile *small_profile(void)
+{
+	struct profile *profile = profile_new();
+	struct module libc = {.kind = MODULE_KIND_FILE,
+			      .path = libc_path,
+			      .dev = 0xfd01,
+			      .inode = 123456,
+			      .file_bytes = 2000000,
+			      .build_id = {0xde, 0xad, 0xbe, 0xef},
+			      .nr_build_id_bytes = 4,
+			      .deleted = true,
+			      .fd = -1};
+	struct profile_process process = {.pid = 4711, .parent = PROCESS_NONE, .start_ns = 5};
+	struct profile_thread thread = {.tid = 4711, .start_ns = 5};
+	struct module_id module = module_table_intern(profile->modules, &libc);
+	struct frame_id main_ =
+		profile_intern_frame(profile, (struct code_address){module, 0x1130});
+	struct frame_id work = profile_intern_frame(profile, (struct code_address){module, 0x1020});
+	struct stack_id stack = stack_trie_intern(profile->stacks, STACK_EMPTY, main_);
+
+	stack_trie_intern(profile->stacks, stack, work);
+	profile_add_command_word(profile, "./prog");
+	profile_add_command_word(profile, "--fast");
+	profile->meta.hostname = profile_intern(profile, "vulcan");
+	profile->meta.frequency_hz = 500;
+	process.name = thread.name = profile_intern(profile, "prog");
+	process.exe = profile_intern(profile, "/usr/bin/prog");
+	profile_add_process(profile, &process);
+	profile_add_thread(profile, &thread);
+	return profile;
+}
+
+static inline void add_symbols(struct profile *profile)
+{
+	struct function main_ = {.name = profile_intern(profile, "main"),
+				 .file = profile_intern(profile, "main.c"),
+				 .line = 10};
+	struct function work = {.name = profile_intern(profile, "work"), .line = 3};
+	struct location chain[2] = {{.line = 4, .file = main_.file},
+				    {.line = 12, .file = main_.file}};
+
+	profile_reset_symbols(profile);
+	chain[1].function = profile_intern_function(profile, &main_);
+	chain[0].function = profile_intern_function(profile, &work);
+	profile_set_chain(profile, (struct frame_id){1}, chain, 2);
+	profile_set_chain(profile, (struct frame_id){0}, &chain[1], 1);
+	profile->module_symbols[1] = (struct module_symbols){
+		.source = SYMBOL_SOURCE_SYMTAB, .problem = profile_intern(profile, "stripped")};
+}
+
+/* Writes three flushes: ten samples, ten more with a renamed process, symbols and the end. */
+static inline int write_small_profile(struct profile *profile)
+{
+	struct store_writer *writer = NULL;
+	struct err err = ERR_INIT;
+	int fd = memory_file();
+
+	assert_int_equal(store_writer_new(fd, &writer, &err), 0);
+	for (uint32_t i = 0; i < 10; i++) {
+		struct sample sample = sample_at(2000000 * (i + 1), 0, 1 + i % 2);
+
+		profile_add_sample(profile, &sample);
+	}
+	assert_int_equal(store_writer_flush(writer, profile, &err), 0);
+	profile->nr_samples = 0;
+	for (uint32_t i = 10; i < 20; i++) {
+		struct sample sample = sample_at(2000000 * (i + 1), 0, 2);
+
+		profile_add_sample(profile, &sample);
+	}
+	profile->processes[0].name = profile_intern(profile, "renamed");
+	profile->processes[0].end_ns = 41000000;
+	profile_set_counter(profile, "stops", 20);
+	assert_int_equal(store_writer_flush(writer, profile, &err), 0);
+	profile->nr_samples = 0;
+	profile_add_mark(profile, 40000000, "warm");
+	profile_set_counter(profile, "stops", 21);
+	profile->meta.duration_ns = 42000000;
+	profile->meta.exit_status = 0x300;
+	add_symbols(profile);
+	assert_int_equal(store_writer_finish(writer, profile, &err), 0);
+	assert_int_equal(store_writer_nr_bytes(writer), lseek(fd, 0, SEEK_CUR));
+	store_writer_free(writer);
+	return fd;
+}
+
+static inline struct buf small_file(void)
+{
+	struct profile *profile = small_profile();
+	int fd = write_small_profile(profile);
+	struct buf bytes = file_bytes(fd);
+
+	close(fd);
+	profile_free(profile);
+	return bytes;
+}
+
+#endif
