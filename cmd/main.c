@@ -12,6 +12,7 @@
 #include "cmd/command.h"
 #include "cmd/help.h"
 #include "cmd/nearest.h"
+#include "cmd/terminal.h"
 
 /* In the order of `profc --help`. */
 static const struct command *const commands[] = {
@@ -120,7 +121,7 @@ static int help_for(const char *name)
 	return command ? print_help(command) : unknown("command", name);
 }
 
-static int run_command(const struct command *command, int argc, char **argv)
+static int run_command(const struct command *command, int argc, char **argv, struct pager *pager)
 {
 	switch (options_asked(command->options, argc, argv, command->runs_command)) {
 	case OPTIONS_ASK_HELP:
@@ -130,16 +131,18 @@ static int run_command(const struct command *command, int argc, char **argv)
 	case OPTIONS_ASK_NOTHING:
 		break;
 	}
+	if (command->pager)
+		pager_start(pager);
 	return command->run(command, argc, argv);
 }
 
-static int dispatch(int argc, char **argv)
+static int dispatch(int argc, char **argv, struct pager *pager)
 {
 	const char *word = argc > 1 ? argv[1] : "--help";
 	const struct command *command = find_command(word);
 
 	if (command)
-		return run_command(command, argc - 1, argv + 1);
+		return run_command(command, argc - 1, argv + 1, pager);
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 		return print_help(NULL);
 	if (strcmp(word, "help") == 0)
@@ -167,6 +170,11 @@ static int finish_stdio(int status)
 
 int main(int argc, char **argv)
 {
+	struct pager pager = {0};
+	int status;
+
 	fill_standard_descriptors();
-	return finish_stdio(dispatch(argc, argv));
+	status = finish_stdio(dispatch(argc, argv, &pager));
+	pager_finish(&pager);
+	return status;
 }

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command line before any command runs: help, version, slips, standard output."""
+
+import os
+import pty
+import subprocess
+import unittest
+
+from paths import PROFC
+from profc import profc
+
+COMMANDS = profc("--list-commands").stdout.split()
+
+
+class Help(unittest.TestCase):
+    def test_every_way_to_ask_gives_the_same(self):
+        text = profc("--help").stdout
+        self.assertTrue(text.startswith("usage: profc COMMAND"))
+        for command in COMMANDS:
+            self.assertRegex(text, rf"\n  {command} +[A-Za-z]")
+        for words in ([], ["-h"], ["help"], ["help", "help"]):
+            self.assertEqual(profc(*words).stdout, text)
+
+    def test_every_command_explains_itself(self):
+        self.assertIn("export", COMMANDS)
+        for command in COMMANDS:
+            text = profc(command, "--help").stdout
+            self.assertTrue(text.startswith(f"usage: profc {command} "), text)
+            self.assertEqual(profc("help", command).stdout, text)
+            self.assertEqual(profc(command, "-h").stdout, text)
+            for line in text.splitlines():
+                self.assertLessEqual(len(line), 80, f"{command}: {line}")
+
+    def test_every_listed_option_is_in_the_help(self):
+        for command in COMMANDS:
+            text = profc(command, "--help").stdout
+            for option in profc(command, "--list-options").stdout.split():
+                self.assertRegex(text, rf"(?m)^  .*{option}\b", f"{command} {option}")
+
+    def test_version_is_one_line(self):
+        self.assertRegex(profc("--version").stdout, r"\Aprofc \d+\.\d+\.\d+\n\Z")
+
+
+class Slips(unittest.TestCase):
+    def assertSuggests(self, words, what, hint):
+        done = profc(*words, status=2)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr, f"profc: {what}\nhint: {hint}\n")
+
+    def test_a_command_is_suggested(self):
+        self.assertSuggests(["exprot"], "unknown command 'exprot'", "did you mean 'export'?")
+        self.assertSuggests(["help", "expor"], "unknown command 'expor'", "did you mean 'export'?")
+
+    def test_an_option_is_suggested(self):
+        self.assertSuggests(["--verison"], "unknown option '--verison'", "did you mean '--version'?")
+        self.assertSuggests(
+            ["export", "--fodled"], "unknown option '--fodled'", "did you mean '--folded'?"
+        )
+
+    def test_nothing_near(self):
+        self.assertSuggests(
+            ["quicksort"], "unknown command 'quicksort'", "'profc --help' lists the commands"
+        )
+        self.assertSuggests(
+            ["export", "--zzzzzzz"],
+            "unknown option '--zzzzzzz'",
+            "'profc export --help' lists the options",
+        )
+
+    def test_a_hostile_word_is_escaped(self):
+        done = profc("a\x1b]0;b\x07\nc", status=2)
+        self.assertEqual(done.stderr.splitlines()[0], r"profc: unknown command 'a\x1b]0;b\x07\nc'")
+
+
+class StandardOutput(unittest.TestCase):
+    def test_a_full_disk_is_no_success(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run(
+                [PROFC, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            )
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(
+            done.stderr, "profc: cannot write standard output: No space left on device\n"
+        )
+
+    def test_a_closed_one_is_no_success(self):
+        done = subprocess.run(
+            ["sh", "-c", f"'{PROFC}' --help >&-"], stderr=subprocess.PIPE, text=True, check=False
+        )
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot write standard output", done.stderr)
+
+    def test_a_reader_that_left_is_no_news(self):
+        for inherited in ("", "trap '' PIPE; "):
+            reader, writer = os.pipe()
+            os.close(reader)
+            done = subprocess.run(
+                ["sh", "-c", f"{inherited}exec '{PROFC}' --help"],
+                stdout=writer,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+            os.close(writer)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertEqual(done.stderr, "")
+
+
+def on_terminal(*arguments, **environment):
+    """What a person would see: profc's output on a terminal of its own."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [PROFC, *arguments],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", **environment},
+    )
+    os.close(theirs)
+    seen = b""
+    while True:
+        try:
+            part = os.read(ours, 4096)
+        except OSError:  # EIO: the last writer is gone
+            break
+        if not part:
+            break
+        seen += part
+    os.close(ours)
+    return process.wait(), seen.decode().replace("\r\n", "\n")
+
+
+PAGED = [command for command in ("report", "annotate", "info") if command in COMMANDS]
+
+
+class Pager(unittest.TestCase):
+    @unittest.skipUnless(PAGED, "no command of this build uses a pager")
+    def test_the_chosen_one_gets_the_output(self):
+        missing = ["-i", "/nonexistent/profc.data"]
+        status, seen = on_terminal(PAGED[0], *missing, PROFC_PAGER="sed 's/^/paged: /'")
+        self.assertEqual(status, 1)
+        self.assertTrue(seen.startswith("paged: profc: "), seen)
+        status, seen = on_terminal(PAGED[0], *missing, PROFC_PAGER="cat")
+        self.assertTrue(seen.startswith("profc: "), seen)
+        status, seen = on_terminal(PAGED[0], *missing, PROFC_PAGER="")
+        self.assertTrue(seen.startswith("profc: "), seen)
+
+    def test_help_is_never_paged(self):
+        _, seen = on_terminal("--help", PROFC_PAGER="sed 's/^/paged: /'")
+        self.assertTrue(seen.startswith("usage: "), seen)
+
+
+if __name__ == "__main__":
+    unittest.main()
