@@ -81,99 +81,6 @@ static void drop_empty_lanes(struct extract *extract)
 	extract->nr_lanes = kept;
 }
 
-/* --- paths --- */
-
-/*
- * From the profile's stacks to paths, each stack once: the path of a stack is its
- * parent's path and the levels of its own frame. One table for whole stacks and one
- * for each way a stack can be cut short, because the marker stands at the root.
- */
-struct path_memo {
-	struct extract *extract;
-	enum path_kind kind;
-	struct stack_id *whole;
-	struct stack_id *cut[STACK_END_COUNT];
-};
-
-#define NO_PATH UINT32_MAX
-
-static struct stack_id *new_table(const struct extract *extract, struct stack_id root)
-{
-	uint32_t nr = stack_trie_nr(extract->profile->stacks);
-	struct stack_id *table = xcalloc(nr, sizeof(*table));
-
-	memset(table, 0xff, nr * sizeof(*table));
-	table[STACK_EMPTY.v] = root;
-	return table;
-}
-
-static struct stack_id append_level(const struct path_memo *memo, struct stack_id path,
-				    const struct level *level)
-{
-	uint32_t id = memo->kind == PATH_PLACES ? level->place : level->label;
-
-	return stack_trie_intern(memo->extract->paths, path, (struct frame_id){id});
-}
-
-static struct stack_id append_frame(const struct path_memo *memo, struct stack_id path,
-				    struct frame_id frame)
-{
-	const struct expansion *expansion = memo->extract->expansion;
-	struct frame_levels levels = expansion->frames[frame.v];
-
-	for (uint32_t i = 0; i < levels.nr; i++)
-		path = append_level(memo, path, &expansion->levels[levels.first + i]);
-	return path;
-}
-
-/* Fill the table from the nearest known ancestor down to `stack`. Depth is not bounded: no
- * recursion, but as many passes up as there are unknown ancestors would be quadratic, hence
- * the list. */
-static struct stack_id fill_path(const struct path_memo *memo, struct stack_id *table,
-				 struct stack_id stack)
-{
-	const struct stack_trie *stacks = memo->extract->profile->stacks;
-	struct stack_id *unknown = NULL;
-	size_t nr = 0, cap = 0;
-
-	while (table[stack.v].v == NO_PATH) {
-		ARRAY_GROW(unknown, nr, cap);
-		unknown[nr++] = stack;
-		stack = stack_trie_parent(stacks, stack);
-	}
-	while (nr) {
-		struct stack_id child = unknown[--nr];
-
-		table[child.v] =
-			append_frame(memo, table[stack.v], stack_trie_frame(stacks, child));
-		stack = child;
-	}
-	free(unknown);
-	return table[stack.v];
-}
-
-static struct stack_id path_of(struct path_memo *memo, const struct sample *sample,
-			       const struct level *root)
-{
-	struct stack_id **table = root ? &memo->cut[sample->end] : &memo->whole;
-
-	if (root && stack_trie_depth(memo->extract->profile->stacks, sample->stack) == 0)
-		return append_level(memo, STACK_EMPTY, root);
-	if (!*table)
-		*table = new_table(memo->extract,
-				   root ? append_level(memo, STACK_EMPTY, root) : STACK_EMPTY);
-	if ((*table)[sample->stack.v].v != NO_PATH)
-		return (*table)[sample->stack.v];
-	return fill_path(memo, *table, sample->stack);
-}
-
-static void path_memo_release(struct path_memo *memo)
-{
-	free(memo->whole);
-	for (size_t i = 0; i < STACK_END_COUNT; i++)
-		free(memo->cut[i]);
-}
-
 /* --- points --- */
 
 static uint64_t weight_of(const struct export_options *options, const struct sample *sample)
@@ -204,10 +111,9 @@ static void count_points(struct extract *extract, const uint32_t *lane_of_thread
 	extract->nr_points = first;
 }
 
-static void place_point(struct extract *extract, struct path_memo *memo, struct lane *lane,
+static void place_point(struct extract *extract, struct path_maker *maker, struct lane *lane,
 			const struct sample *sample)
 {
-	const struct level *root = expansion_root_level(extract->expansion, sample);
 	uint64_t weight = weight_of(extract->options, sample);
 
 	extract->points[lane->first + lane->nr++] =
@@ -216,9 +122,7 @@ static void place_point(struct extract *extract, struct path_memo *memo, struct 
 			       .cpu_ns = sample->cpu_ns,
 			       .weight = weight,
 			       .nr = sample->nr,
-			       .path = path_of(memo, sample, root),
-			       .stack = sample->stack,
-			       .root = root};
+			       .path = path_of(maker, sample)};
 	lane->weight += weight;
 	extract->weight += weight;
 }
@@ -226,7 +130,7 @@ static void place_point(struct extract *extract, struct path_memo *memo, struct 
 static void place_points(struct extract *extract, const uint32_t *lane_of_thread,
 			 enum path_kind kind)
 {
-	struct path_memo memo = {.extract = extract, .kind = kind};
+	struct path_maker *maker = path_maker_new(extract->expansion, kind, extract->paths);
 	struct selection_walk walk;
 	struct sample sample;
 
@@ -236,11 +140,11 @@ static void place_points(struct extract *extract, const uint32_t *lane_of_thread
 	selection_walk_init(&walk, extract->selection);
 	while (selection_walk_next(&walk, &sample)) {
 		if (weight_of(extract->options, &sample))
-			place_point(extract, &memo,
+			place_point(extract, maker,
 				    &extract->lanes[lane_of_thread[sample.thread.v]], &sample);
 	}
 	selection_walk_release(&walk);
-	path_memo_release(&memo);
+	path_maker_free(maker);
 }
 
 static int by_time(const void *left, const void *right)

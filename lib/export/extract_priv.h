@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "calltree/expand.h"
 #include "export/export.h"
+#include "export/paths_priv.h"
 #include "profile/profile.h"
 #include "stack/stack.h"
 
@@ -44,20 +45,13 @@ struct point {
 	const struct level *root; /* what stands for the missing callers, or NULL */
 };
 
-/* What the nodes of extract.paths are. */
-enum path_kind {
-	PATH_LABELS, /* labels of the expansion: functions */
-	PATH_PLACES, /* places of the expansion: lines of functions */
-};
-
 struct extract {
 	const struct profile *profile;	      /* borrowed */
 	const struct export_options *options; /* borrowed */
 	struct expansion *expansion;
 	struct selection *selection;
-	/* Distinct paths, root first: frame_id is a label or a place. Parents precede children. */
-	struct stack_trie *paths;
-	struct lane *lanes; /* those with points, in the order of the profile's threads */
+	struct stack_trie *paths; /* distinct; parents precede children */
+	struct lane *lanes;	  /* those with points, in the order of the profile's threads */
 	size_t nr_lanes;
 	struct point *points; /* lane by lane */
 	size_t nr_points;

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_EXPORT_PATHS_PRIV_H
+#define PROFC_EXPORT_PATHS_PRIV_H
+
+#include <stdint.h>
+
+#include "calltree/expand.h"
+#include "stack/stack.h"
+
+/*
+ * From the stacks of a profile to the paths of an export: what a format can tell
+ * apart, root first, with a node for what is missing at the root. Paths are interned
+ * in a trie of their own, so that stacks which a format cannot tell apart are one.
+ */
+enum path_kind {
+	PATH_LABELS, /* nodes are labels of the expansion: functions */
+	PATH_PLACES, /* places of the expansion: lines of functions */
+	PATH_FRAMES, /* frames of the profile, or stand-ins: see path_frame_levels() */
+};
+
+struct path_maker;
+
+/* Both are borrowed. `paths` is empty and is filled by path_of(). */
+struct path_maker *path_maker_new(const struct expansion *expansion, enum path_kind kind,
+				  struct stack_trie *paths);
+void path_maker_free(struct path_maker *maker);
+
+/* The path of a sample's stack, never empty; its nodes' frame_ids are what path_kind says. */
+struct stack_id path_of(struct path_maker *maker, const struct sample *sample);
+
+/*
+ * The levels of a PATH_FRAMES node, outermost first: those of a frame of the profile,
+ * or the one level that stands for missing callers (ids from profile.nr_frames on).
+ */
+const struct level *path_frame_levels(const struct expansion *expansion, uint32_t node,
+				      uint32_t *nr);
+
+#endif
