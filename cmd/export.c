@@ -43,6 +43,7 @@ static const struct option_row rows[] = {
 	FORMAT_ROW("speedscope", EXPORT_SPEEDSCOPE,
 		   "JSON for speedscope.app: a profile per thread, in time order"),
 	FORMAT_ROW("folded", EXPORT_FOLDED, "a line per stack, as flame graph scripts read it"),
+	FORMAT_ROW("pprof", EXPORT_PPROF, "gzipped protobuf for pprof and its kin"),
 	{.type = OPTION_SECTION, .name = "Files"},
 	{.type = OPTION_STRING,
 	 .short_name = 'i',

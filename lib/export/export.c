@@ -21,6 +21,10 @@ static const struct format_row rows[EXPORT_KIND_COUNT] = {
 			   EXPORT_THREADS_MERGE,
 			   PATH_LABELS,
 			   write_folded},
+	[EXPORT_PPROF] = {{"pprof", ".pb.gz", true},
+			  EXPORT_THREADS_SPLIT,
+			  PATH_FRAMES,
+			  write_pprof},
 };
 
 const struct export_format *export_format(enum export_kind kind)

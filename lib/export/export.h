@@ -19,6 +19,7 @@ struct sink;
 enum export_kind {
 	EXPORT_SPEEDSCOPE,
 	EXPORT_FOLDED,
+	EXPORT_PPROF,
 	EXPORT_KIND_COUNT,
 };
 

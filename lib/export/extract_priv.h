@@ -82,5 +82,6 @@ void extract_append_title(struct buf *out, const struct extract *extract);
 /* The writers, one file each. A failed write is left to the sink. */
 void write_speedscope(const struct extract *extract, struct sink *sink);
 void write_folded(const struct extract *extract, struct sink *sink);
+void write_pprof(const struct extract *extract, struct sink *sink);
 
 #endif

@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/sink.h"
 #include "export/extract_priv.h"
+#include "export/path_sums_priv.h"
 
 static char plain(char c)
 {
@@ -111,60 +112,35 @@ static void append_path(struct buf *out, const struct extract *extract,
 	free(labels);
 }
 
-/* The weight of each path on one lane, in the order in which the paths were met. */
-struct path_sums {
-	uint64_t *weights; /* by path; zero between lanes */
-	uint32_t *met;
-	size_t nr_met;
-};
-
-static void sum_lane(struct path_sums *sums, const struct extract *extract, const struct lane *lane)
-{
-	for (size_t i = lane->first; i < lane->first + lane->nr; i++) {
-		const struct point *point = &extract->points[i];
-
-		if (!sums->weights[point->path.v])
-			sums->met[sums->nr_met++] = point->path.v;
-		sums->weights[point->path.v] += point->weight;
-	}
-}
-
 static void write_lane(const struct extract *extract, const struct frame_texts *frames,
-		       struct path_sums *sums, const struct lane *lane, struct sink *sink)
+		       const struct path_sums *sums, const struct lane *lane, struct sink *sink)
 {
 	struct buf prefix = {0};
 	struct buf line = {0};
 
 	append_lane(&prefix, extract, lane);
-	for (size_t i = 0; i < sums->nr_met; i++) {
-		uint32_t path = sums->met[i];
-
+	for (size_t i = 0; i < sums->nr_sums; i++) {
 		buf_clear(&line);
 		buf_append(&line, prefix.bytes, prefix.nr_bytes);
-		append_path(&line, extract, frames, (struct stack_id){path});
+		append_path(&line, extract, frames, sums->sums[i].path);
 		buf_append_byte(&line, ' ');
-		buf_append_decimal(&line, sums->weights[path]);
+		buf_append_decimal(&line, sums->sums[i].weight);
 		buf_append_byte(&line, '\n');
 		sink_write(sink, line.bytes, line.nr_bytes);
-		sums->weights[path] = 0;
 	}
-	sums->nr_met = 0;
 	buf_release(&prefix);
 	buf_release(&line);
 }
 
 void write_folded(const struct extract *extract, struct sink *sink)
 {
-	uint32_t nr_paths = stack_trie_nr(extract->paths);
-	struct path_sums sums = {.weights = xcalloc(nr_paths, sizeof(*sums.weights)),
-				 .met = xcalloc(nr_paths, sizeof(*sums.met))};
 	struct frame_texts frames = make_frame_texts(extract);
+	struct path_sums sums = {0};
 
 	for (size_t i = 0; i < extract->nr_lanes; i++) {
-		sum_lane(&sums, extract, &extract->lanes[i]);
+		path_sums_lane(&sums, extract, &extract->lanes[i]);
 		write_lane(extract, &frames, &sums, &extract->lanes[i], sink);
 	}
-	free(sums.weights);
-	free(sums.met);
+	path_sums_release(&sums);
 	frame_texts_release(&frames);
 }

@@ -161,3 +161,8 @@ const struct level *path_frame_levels(const struct expansion *expansion, uint32_
 	assert(node - nr_frames - STAND_IN_TRUNCATED < STACK_END_COUNT);
 	return &expansion->truncated[node - nr_frames - STAND_IN_TRUNCATED];
 }
+
+uint32_t path_nr_frame_nodes(const struct expansion *expansion)
+{
+	return (uint32_t)expansion->profile->nr_frames + STAND_IN_TRUNCATED + STACK_END_COUNT;
+}

@@ -34,5 +34,7 @@ struct stack_id path_of(struct path_maker *maker, const struct sample *sample);
  */
 const struct level *path_frame_levels(const struct expansion *expansion, uint32_t node,
 				      uint32_t *nr);
+/* One past the highest node of any PATH_FRAMES path. */
+uint32_t path_nr_frame_nodes(const struct expansion *expansion);
 
 #endif

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * pprof's profile.proto, gzipped. One sample for each distinct stack of a thread,
+ * with its thread as labels; one location for each address, with the whole inline
+ * chain; addresses are those of the module's file, as if it were mapped at 0.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/escape.h"
+#include "base/sink.h"
+#include "base/strtab.h"
+#include "export/extract_priv.h"
+#include "export/gzip_priv.h"
+#include "export/path_sums_priv.h"
+#include "export/protobuf_priv.h"
+#include "mapping/module.h"
+
+/* Field numbers of profile.proto, by message. */
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING_TABLE = 6,
+	PROFILE_TIME_NANOS = 9,
+	PROFILE_DURATION_NANOS = 10,
+	PROFILE_PERIOD_TYPE = 11,
+	PROFILE_PERIOD = 12,
+	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_SAMPLE_TYPE = 14,
+	VALUE_TYPE_TYPE = 1,
+	VALUE_TYPE_UNIT = 2,
+	SAMPLE_LOCATION_ID = 1,
+	SAMPLE_VALUE = 2,
+	SAMPLE_LABEL = 3,
+	LABEL_KEY = 1,
+	LABEL_STR = 2,
+	LABEL_NUM = 3,
+	MAPPING_ID = 1,
+	MAPPING_MEMORY_LIMIT = 3,
+	MAPPING_FILENAME = 5,
+	MAPPING_BUILD_ID = 6,
+	MAPPING_HAS_FUNCTIONS = 7,
+	MAPPING_HAS_FILENAMES = 8,
+	MAPPING_HAS_LINE_NUMBERS = 9,
+	MAPPING_HAS_INLINE_FRAMES = 10,
+	LOCATION_ID = 1,
+	LOCATION_MAPPING_ID = 2,
+	LOCATION_ADDRESS = 3,
+	LOCATION_LINE = 4,
+	LINE_FUNCTION_ID = 1,
+	LINE_LINE = 2,
+	FUNCTION_ID = 1,
+	FUNCTION_NAME = 2,
+	FUNCTION_SYSTEM_NAME = 3,
+	FUNCTION_FILENAME = 4,
+	FUNCTION_START_LINE = 5,
+};
+
+struct pprof {
+	const struct extract *extract;
+	struct buf out;
+	struct strtab *strings;	     /* the file's string table: id 0 is "" as the format demands */
+	uint64_t *limit_of_module;   /* one past the highest address used; 0: not used */
+	uint32_t *function_of_label; /* the file's id, 0: not used so far */
+	uint32_t *labels;	     /* by function id - 1: ids count up as they are needed */
+	uint32_t nr_functions;
+	struct buf message, inner, text; /* scratch */
+};
+
+/* The index in the string table; escaped, because strings must be UTF-8. */
+static uint64_t string(struct pprof *pprof, const char *raw)
+{
+	buf_clear(&pprof->text);
+	escape_terminal(&pprof->text, raw);
+	return strtab_intern(pprof->strings, buf_str(&pprof->text)).v;
+}
+
+static void end_message(struct pprof *pprof, unsigned int field)
+{
+	protobuf_message(&pprof->out, field, &pprof->message);
+	buf_clear(&pprof->message);
+}
+
+static void write_value_type(struct pprof *pprof, unsigned int field, const char *type,
+			     const char *unit)
+{
+	protobuf_uint(&pprof->message, VALUE_TYPE_TYPE, string(pprof, type));
+	protobuf_uint(&pprof->message, VALUE_TYPE_UNIT, string(pprof, unit));
+	end_message(pprof, field);
+}
+
+/* --- samples --- */
+
+/* Leaf first; ids are nodes + 1, for 0 means "none". */
+static void append_locations(struct pprof *pprof, struct stack_id path)
+{
+	const struct stack_trie *paths = pprof->extract->paths;
+
+	for (; path.v != STACK_EMPTY.v; path = stack_trie_parent(paths, path))
+		buf_append_uleb(&pprof->inner, (uint64_t)stack_trie_frame(paths, path).v + 1);
+	protobuf_message(&pprof->message, SAMPLE_LOCATION_ID, &pprof->inner);
+	buf_clear(&pprof->inner);
+}
+
+static void append_text_label(struct pprof *pprof, struct buf *labels, const char *key,
+			      const char *value)
+{
+	protobuf_uint(&pprof->inner, LABEL_KEY, string(pprof, key));
+	protobuf_uint(&pprof->inner, LABEL_STR, string(pprof, value));
+	protobuf_message(labels, SAMPLE_LABEL, &pprof->inner);
+	buf_clear(&pprof->inner);
+}
+
+static void append_number_label(struct pprof *pprof, struct buf *labels, const char *key,
+				uint64_t value)
+{
+	protobuf_uint(&pprof->inner, LABEL_KEY, string(pprof, key));
+	protobuf_uint(&pprof->inner, LABEL_NUM, value);
+	protobuf_message(labels, SAMPLE_LABEL, &pprof->inner);
+	buf_clear(&pprof->inner);
+}
+
+static void append_lane_labels(struct pprof *pprof, struct buf *labels, const struct lane *lane)
+{
+	const struct profile *profile = pprof->extract->profile;
+
+	append_text_label(pprof, labels, "process", profile_str(profile, lane->process_name));
+	if (lane->process == PROCESS_NONE)
+		return;
+	append_text_label(pprof, labels, "thread", profile_str(profile, lane->thread_name));
+	append_number_label(pprof, labels, "pid", (uint64_t)lane->pid);
+	append_number_label(pprof, labels, "tid", (uint64_t)lane->tid);
+}
+
+static void write_sample(struct pprof *pprof, const struct path_sum *sum, const struct buf *labels)
+{
+	append_locations(pprof, sum->path);
+	if (extract_is_time(pprof->extract))
+		buf_append_uleb(&pprof->inner, sum->nr);
+	buf_append_uleb(&pprof->inner, sum->weight);
+	protobuf_message(&pprof->message, SAMPLE_VALUE, &pprof->inner);
+	buf_clear(&pprof->inner);
+	buf_append(&pprof->message, labels->bytes, labels->nr_bytes);
+	end_message(pprof, PROFILE_SAMPLE);
+}
+
+static void write_samples(struct pprof *pprof)
+{
+	const struct extract *extract = pprof->extract;
+	struct path_sums sums = {0};
+	struct buf labels = {0};
+
+	for (size_t i = 0; i < extract->nr_lanes; i++) {
+		buf_clear(&labels);
+		append_lane_labels(pprof, &labels, &extract->lanes[i]);
+		path_sums_lane(&sums, extract, &extract->lanes[i]);
+		for (size_t j = 0; j < sums.nr_sums; j++)
+			write_sample(pprof, &sums.sums[j], &labels);
+	}
+	buf_release(&labels);
+	path_sums_release(&sums);
+}
+
+/* --- locations, functions, mappings --- */
+
+static uint32_t function_id(struct pprof *pprof, uint32_t label)
+{
+	uint32_t *id = &pprof->function_of_label[label];
+
+	if (!*id) {
+		pprof->labels[pprof->nr_functions++] = label;
+		*id = pprof->nr_functions;
+	}
+	return *id;
+}
+
+static void append_line(struct pprof *pprof, const struct level *level)
+{
+	const struct expansion *expansion = pprof->extract->expansion;
+
+	protobuf_uint(&pprof->inner, LINE_FUNCTION_ID, function_id(pprof, level->label));
+	protobuf_uint(&pprof->inner, LINE_LINE, expansion->places[level->place].line);
+	protobuf_message(&pprof->message, LOCATION_LINE, &pprof->inner);
+	buf_clear(&pprof->inner);
+}
+
+/* Where there is no code there is no mapping either. */
+static void append_address(struct pprof *pprof, struct code_address where)
+{
+	const struct module *module =
+		module_table_get(pprof->extract->profile->modules, where.module);
+	uint64_t *limit = &pprof->limit_of_module[where.module.v];
+
+	if (module->kind == MODULE_KIND_ELIDED)
+		return;
+	protobuf_uint(&pprof->message, LOCATION_ADDRESS, where.address);
+	if (module->kind == MODULE_KIND_UNKNOWN)
+		return;
+	if (where.address >= *limit)
+		*limit = where.address == UINT64_MAX ? UINT64_MAX : where.address + 1;
+	protobuf_uint(&pprof->message, LOCATION_MAPPING_ID, (uint64_t)where.module.v + 1);
+}
+
+static void write_location(struct pprof *pprof, uint32_t node)
+{
+	const struct profile *profile = pprof->extract->profile;
+	const struct level *levels;
+	uint32_t nr_levels;
+
+	protobuf_uint(&pprof->message, LOCATION_ID, (uint64_t)node + 1);
+	if (node < profile->nr_frames)
+		append_address(pprof, profile->frames[node].where);
+	levels = path_frame_levels(pprof->extract->expansion, node, &nr_levels);
+	while (nr_levels)
+		append_line(pprof, &levels[--nr_levels]); /* innermost first */
+	end_message(pprof, PROFILE_LOCATION);
+}
+
+static void write_locations(struct pprof *pprof)
+{
+	const struct extract *extract = pprof->extract;
+	uint32_t nr_paths = stack_trie_nr(extract->paths);
+	bool *written = xcalloc(path_nr_frame_nodes(extract->expansion), sizeof(*written));
+
+	for (uint32_t path = 1; path < nr_paths; path++) {
+		uint32_t node = stack_trie_frame(extract->paths, (struct stack_id){path}).v;
+
+		if (!written[node])
+			write_location(pprof, node);
+		written[node] = true;
+	}
+	free(written);
+}
+
+static void write_function(struct pprof *pprof, uint32_t label)
+{
+	const struct extract *extract = pprof->extract;
+	const struct function *function = label_function(extract->expansion, label);
+	const char *file = extract_function_file(extract, label);
+	uint64_t name = string(pprof, extract_name(extract, label));
+	uint64_t system_name = name;
+
+	if (function && function->linkage_name.v != STR_EMPTY.v)
+		system_name = string(pprof, profile_str(extract->profile, function->linkage_name));
+	protobuf_uint(&pprof->message, FUNCTION_ID, pprof->function_of_label[label]);
+	protobuf_uint(&pprof->message, FUNCTION_NAME, name);
+	protobuf_uint(&pprof->message, FUNCTION_SYSTEM_NAME, system_name);
+	if (file)
+		protobuf_uint(&pprof->message, FUNCTION_FILENAME, string(pprof, file));
+	protobuf_uint(&pprof->message, FUNCTION_START_LINE, extract_function_line(extract, label));
+	end_message(pprof, PROFILE_FUNCTION);
+}
+
+static uint64_t build_id_string(struct pprof *pprof, const struct module *module)
+{
+	struct buf hex = {0};
+	uint64_t id;
+
+	for (size_t i = 0; i < module->nr_build_id_bytes; i++)
+		buf_printf(&hex, "%02x", module->build_id[i]);
+	id = string(pprof, buf_str(&hex));
+	buf_release(&hex);
+	return id;
+}
+
+static void write_mapping(struct pprof *pprof, uint32_t id)
+{
+	const struct module *module =
+		module_table_get(pprof->extract->profile->modules, (struct module_id){id});
+
+	protobuf_uint(&pprof->message, MAPPING_ID, (uint64_t)id + 1);
+	protobuf_uint(&pprof->message, MAPPING_MEMORY_LIMIT, pprof->limit_of_module[id]);
+	protobuf_uint(&pprof->message, MAPPING_FILENAME, string(pprof, module->path));
+	protobuf_uint(&pprof->message, MAPPING_BUILD_ID, build_id_string(pprof, module));
+	/* Claim all of them: else readers try to resolve the addresses themselves. */
+	for (unsigned int field = MAPPING_HAS_FUNCTIONS; field <= MAPPING_HAS_INLINE_FRAMES;
+	     field++)
+		protobuf_uint(&pprof->message, field, 1);
+	end_message(pprof, PROFILE_MAPPING);
+}
+
+/* The first process' program: readers take the first mapping for it. */
+static uint32_t main_module(const struct profile *profile)
+{
+	const char *exe =
+		profile->nr_processes ? profile_str(profile, profile->processes[0].exe) : "";
+	uint32_t nr = module_table_nr(profile->modules);
+
+	for (uint32_t id = 0; id < nr; id++) {
+		if (strcmp(module_table_get(profile->modules, (struct module_id){id})->path, exe) ==
+		    0)
+			return id;
+	}
+	return 0;
+}
+
+static void write_mappings(struct pprof *pprof)
+{
+	const struct profile *profile = pprof->extract->profile;
+	uint32_t nr = module_table_nr(profile->modules);
+	uint32_t first = main_module(profile);
+
+	if (nr && pprof->limit_of_module[first])
+		write_mapping(pprof, first);
+	for (uint32_t id = 0; id < nr; id++) {
+		if (id != first && pprof->limit_of_module[id])
+			write_mapping(pprof, id);
+	}
+}
+
+/* --- the whole --- */
+
+static void write_head(struct pprof *pprof)
+{
+	const struct extract *extract = pprof->extract;
+	const struct profile_meta *meta = &extract->profile->meta;
+	struct buf title = {0};
+
+	write_value_type(pprof, PROFILE_SAMPLE_TYPE, "samples", "count");
+	if (extract_is_time(extract))
+		write_value_type(pprof, PROFILE_SAMPLE_TYPE, extract_weight_name(extract),
+				 "nanoseconds");
+	protobuf_uint(&pprof->out, PROFILE_TIME_NANOS, meta->start_realtime_ns);
+	protobuf_uint(&pprof->out, PROFILE_DURATION_NANOS, meta->duration_ns);
+	write_value_type(pprof, PROFILE_PERIOD_TYPE, "wall", "nanoseconds");
+	if (meta->frequency_hz)
+		protobuf_uint(&pprof->out, PROFILE_PERIOD, NS_PER_SEC / meta->frequency_hz);
+	extract_append_title(&title, extract);
+	protobuf_uint(&pprof->out, PROFILE_COMMENT, string(pprof, buf_str(&title)));
+	protobuf_uint(&pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE,
+		      string(pprof, extract_weight_name(extract)));
+	buf_release(&title);
+}
+
+static void write_functions(struct pprof *pprof)
+{
+	for (uint32_t i = 0; i < pprof->nr_functions; i++)
+		write_function(pprof, pprof->labels[i]);
+}
+
+static void write_strings(struct pprof *pprof)
+{
+	struct buf *out = &pprof->out;
+
+	for (uint32_t i = 0; i < strtab_nr(pprof->strings); i++) {
+		struct str_id id = {i};
+		struct buf text = {0};
+
+		buf_append(&text, strtab_get(pprof->strings, id),
+			   strtab_length(pprof->strings, id));
+		protobuf_message(out, PROFILE_STRING_TABLE, &text); /* the empty one too */
+		buf_release(&text);
+	}
+}
+
+void write_pprof(const struct extract *extract, struct sink *sink)
+{
+	uint32_t nr_modules = module_table_nr(extract->profile->modules);
+	size_t nr_labels = extract->expansion->nr_labels;
+	struct pprof pprof = {.extract = extract, .strings = strtab_new()};
+
+	pprof.limit_of_module = xcalloc(nr_modules, sizeof(*pprof.limit_of_module));
+	pprof.function_of_label = xcalloc(nr_labels, sizeof(*pprof.function_of_label));
+	pprof.labels = xcalloc(nr_labels, sizeof(*pprof.labels));
+	write_head(&pprof);
+	write_samples(&pprof);
+	write_locations(&pprof);
+	write_functions(&pprof);
+	write_mappings(&pprof);
+	write_strings(&pprof);
+	gzip_write(sink, pprof.out.bytes, pprof.out.nr_bytes);
+	strtab_free(pprof.strings);
+	free(pprof.limit_of_module);
+	free(pprof.function_of_label);
+	free(pprof.labels);
+	buf_release(&pprof.out);
+	buf_release(&pprof.message);
+	buf_release(&pprof.inner);
+	buf_release(&pprof.text);
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <zlib.h>
+
+#include "base/buf.h"
+#include "export/protobuf_priv.h"
+#include "tests/unit/export_text.h"
+#include "tests/unit/made_profile.h"
+
+/* The message as text, fields in order: "5{1=2 2=9} 6'main'"; see append_message(). */
+struct schema {
+	unsigned int field;
+	const struct schema *message; /* NULL: packed numbers */
+};
+
+static const struct schema value_type[] = {{0, NULL}};
+static const struct schema label[] = {{0, NULL}};
+static const struct schema line[] = {{0, NULL}};
+static const struct schema sample[] = {{3, label}, {0, NULL}};
+static const struct schema location[] = {{4, line}, {0, NULL}};
+static const struct schema table[] = {{0, NULL}};
+static const struct schema root[] = {{1, value_type}, {2, sample},	{3, table}, {4, location},
+				     {5, table},      {11, value_type}, {0, NULL}};
+
+static const struct schema *submessage(const struct schema *schema, unsigned int field)
+{
+	while (schema->field && schema->field != field)
+		schema++;
+	return schema->message;
+}
+
+static void append_packed(struct buf *out, struct cursor in)
+{
+	buf_append_byte(out, '[');
+	while (cursor_left(&in))
+		buf_printf(out, "%s%lu", out->bytes[out->nr_bytes - 1] == '[' ? "" : " ",
+			   (unsigned long)cursor_uleb(&in));
+	buf_append_byte(out, ']');
+}
+
+static void append_message(struct buf *out, const struct schema *schema, struct cursor in)
+{
+	while (cursor_left(&in)) {
+		uint64_t tag = cursor_uleb(&in);
+		unsigned int field = (unsigned int)(tag >> 3);
+		const struct schema *message = submessage(schema, field);
+		uint64_t value = cursor_uleb(&in);
+
+		if ((tag & 7) == 0) {
+			buf_printf(out, "%u=%lu ", field, (unsigned long)value);
+			continue;
+		}
+		assert_int_equal(tag & 7, 2);
+		buf_printf(out, "%u", field);
+		if (schema == root && field == 6) {
+			buf_printf(out, "'%.*s'", (int)value, (const char *)in.at);
+		} else if (message) {
+			buf_append_str(out, "{");
+			append_message(out, message, cursor_over(in.at, value));
+			buf_append_str(out, "}");
+		} else {
+			append_packed(out, cursor_over(in.at, value));
+		}
+		cursor_bytes(&in, value);
+		buf_append_str(out, schema == root ? "\n" : " ");
+	}
+	assert_false(in.failed);
+}
+
+static struct buf inflated(const struct sink *sink)
+{
+	struct buf out = {0};
+	z_stream stream = {.next_in = sink->pending.bytes,
+			   .avail_in = (uInt)sink->pending.nr_bytes};
+
+	assert_int_equal(inflateInit2(&stream, 15 + 16), Z_OK);
+	stream.next_out = buf_extend(&out, 65536);
+	stream.avail_out = 65536;
+	assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
+	out.nr_bytes = stream.total_out;
+	inflateEnd(&stream);
+	return out;
+}
+
+static void assert_pprof(const struct profile *profile, const struct export_options *options,
+			 const char *expected)
+{
+	struct sink sink = export_made(EXPORT_PPROF, profile, options);
+	struct buf bytes = inflated(&sink);
+	struct buf text = {0};
+
+	append_message(&text, root, cursor_over(bytes.bytes, bytes.nr_bytes));
+	assert_string_equal(buf_str(&text), expected);
+	buf_release(&text);
+	buf_release(&bytes);
+	sink_release(&sink);
+}
+
+static void test_protobuf__wire_format(void **state)
+{
+	static const uint8_t expected[] = {0x08, 0x96, 0x01, /* field 1, varint 150 */
+					   0x12, 0x02, 'o',  'k', 0x82, 0x01, 0x00};
+	struct buf out = {0};
+	struct buf empty = {0};
+
+	(void)state;
+	protobuf_uint(&out, 1, 150);
+	protobuf_uint(&out, 3, 0); /* left out */
+	protobuf_bytes(&out, 2, "ok", 2);
+	protobuf_bytes(&out, 2, "", 0); /* left out */
+	protobuf_message(&out, 16, &empty);
+	assert_int_equal(out.nr_bytes, sizeof(expected));
+	assert_memory_equal(out.bytes, expected, sizeof(expected));
+	buf_release(&out);
+}
+
+static void test_pprof__merged_counts(void **state)
+{
+	struct export_options counts = {.metric = METRIC_SAMPLES, .threads = EXPORT_THREADS_MERGE};
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "main@m.c:7;work@w.c:20+square@v.h:3", 1);
+	made_sample(&made, "main@m.c:7;work@w.c:20+square@v.h:3", 1)->nr = 4;
+	profile = made_end(&made);
+	assert_pprof(profile, &counts,
+		     "1{1=1 2=2 }\n"		     /* samples, count */
+		     "10=2000000 11{1=3 2=4 }\n"     /* duration; period: wall, nanoseconds … */
+		     "12=1000000 13=5 14=1 "	     /* … 1 ms; comment: the command */
+		     "2{1[2 1] 2[5] 3{1=6 2=7 } }\n" /* leaf first; process prog */
+		     "4{1=1 3=2 2=2 4{1=1 2=7 } }\n" /* main at line 7 */
+		     "4{1=2 3=3 2=2 4{1=2 2=3 } 4{1=3 2=20 } }\n" /* square in work */
+		     "5{1=1 2=8 3=8 4=9 5=1 }\n"
+		     "5{1=2 2=10 3=10 4=11 5=1 }\n"
+		     "5{1=3 2=12 3=12 4=13 5=1 }\n"
+		     "3{1=2 3=4 5=14 7=1 8=1 9=1 10=1 }\n"
+		     "6''\n6'samples'\n6'count'\n6'wall'\n6'nanoseconds'\n6'profc'\n"
+		     "6'process'\n6'prog'\n6'main'\n6'm.c'\n6'square'\n6'v.h'\n6'work'\n"
+		     "6'w.c'\n6'/bin/prog'\n");
+	profile_free(profile);
+}
+
+static void test_pprof__time_of_threads(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+	struct sample *lost;
+
+	(void)state;
+	made.profile->meta.frequency_hz = 0;
+	made_sample(&made, "f", 1);
+	lost = made_sample(&made, "", 2);
+	lost->kind = SAMPLE_UNATTRIBUTED;
+	lost->nr = 0;
+	profile = made_end(&made);
+	assert_pprof(profile, NULL,
+		     "1{1=1 2=2 }\n1{1=3 2=4 }\n" /* samples, count; cpu, nanoseconds */
+		     "10=3000000 11{1=5 2=4 }\n13=6 14=3 "
+		     "2{1[1] 2[1 1000000] 3{1=7 2=8 } 3{1=9 2=8 } 3{1=10 3=100 } "
+		     "3{1=11 3=100 } }\n"
+		     "2{1[2] 2[0 2000000] 3{1=7 2=8 } 3{1=9 2=8 } 3{1=10 3=100 } "
+		     "3{1=11 3=100 } }\n"
+		     "4{1=1 3=2 2=2 4{1=1 } }\n"
+		     "4{1=2 4{1=2 } }\n" /* unattributed: no address, no mapping */
+		     "5{1=1 2=12 3=12 }\n5{1=2 2=13 3=13 }\n"
+		     "3{1=2 3=3 5=14 7=1 8=1 9=1 10=1 }\n"
+		     "6''\n6'samples'\n6'count'\n6'cpu'\n6'nanoseconds'\n6'wall'\n6'profc'\n"
+		     "6'process'\n6'prog'\n6'thread'\n6'pid'\n6'tid'\n6'f'\n"
+		     "6'[unattributed]'\n6'/bin/prog'\n");
+	profile_free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_protobuf__wire_format),
+		cmocka_unit_test(test_pprof__merged_counts),
+		cmocka_unit_test(test_pprof__time_of_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
