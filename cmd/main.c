@@ -12,7 +12,6 @@
 #include "cmd/command.h"
 #include "cmd/help.h"
 #include "cmd/nearest.h"
-#include "cmd/terminal.h"
 
 /* In the order of `profc --help`. */
 static const struct command *const commands[] = {
@@ -121,7 +120,7 @@ static int help_for(const char *name)
 	return command ? print_help(command) : unknown("command", name);
 }
 
-static int run_command(const struct command *command, int argc, char **argv, struct pager *pager)
+static int run_command(const struct command *command, int argc, char **argv)
 {
 	switch (options_asked(command->options, argc, argv, command->runs_command)) {
 	case OPTIONS_ASK_HELP:
@@ -131,18 +130,16 @@ static int run_command(const struct command *command, int argc, char **argv, str
 	case OPTIONS_ASK_NOTHING:
 		break;
 	}
-	if (command->pager)
-		pager_start(pager);
 	return command->run(command, argc, argv);
 }
 
-static int dispatch(int argc, char **argv, struct pager *pager)
+static int dispatch(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "--help";
 	const struct command *command = find_command(word);
 
 	if (command)
-		return run_command(command, argc - 1, argv + 1, pager);
+		return run_command(command, argc - 1, argv + 1);
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 		return print_help(NULL);
 	if (strcmp(word, "help") == 0)
@@ -170,11 +167,6 @@ static int finish_stdio(int status)
 
 int main(int argc, char **argv)
 {
-	struct pager pager = {0};
-	int status;
-
 	fill_standard_descriptors();
-	status = finish_stdio(dispatch(argc, argv, &pager));
-	pager_finish(&pager);
-	return status;
+	return finish_stdio(dispatch(argc, argv));
 }

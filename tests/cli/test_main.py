@@ -130,21 +130,7 @@ def on_terminal(*arguments, **environment):
     return process.wait(), seen.decode().replace("\r\n", "\n")
 
 
-PAGED = [command for command in ("report", "annotate", "info") if command in COMMANDS]
-
-
 class Pager(unittest.TestCase):
-    @unittest.skipUnless(PAGED, "no command of this build uses a pager")
-    def test_the_chosen_one_gets_the_output(self):
-        missing = ["-i", "/nonexistent/profc.data"]
-        status, seen = on_terminal(PAGED[0], *missing, PROFC_PAGER="sed 's/^/paged: /'")
-        self.assertEqual(status, 1)
-        self.assertTrue(seen.startswith("paged: profc: "), seen)
-        status, seen = on_terminal(PAGED[0], *missing, PROFC_PAGER="cat")
-        self.assertTrue(seen.startswith("profc: "), seen)
-        status, seen = on_terminal(PAGED[0], *missing, PROFC_PAGER="")
-        self.assertTrue(seen.startswith("profc: "), seen)
-
     def test_help_is_never_paged(self):
         _, seen = on_terminal("--help", PROFC_PAGER="sed 's/^/paged: /'")
         self.assertTrue(seen.startswith("usage: "), seen)
