@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_VIEW_CUT_H
+#define PROFC_VIEW_CUT_H
+
+#include <stddef.h>
+
+struct buf;
+
+/* What of a text goes first when it must be shorter. */
+enum cut {
+	CUT_END,
+	CUT_MIDDLE, /* long names: both the scope and the last part tell something */
+	CUT_START,  /* paths: the end tells most */
+};
+
+/*
+ * Append text (valid, escaped UTF-8) in at most `columns` terminal columns, an
+ * ellipsis standing for what is left out. Returns the columns used.
+ */
+size_t append_cut(struct buf *out, const char *text, size_t columns, enum cut cut);
+
+#endif

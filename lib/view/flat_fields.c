@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "view/flat_fields.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/sink.h"
+#include "base/syscall_name.h"
+#include "calltree/filter.h"
+#include "calltree/flat.h"
+#include "calltree/weights.h"
+
+/* The version of the JSON form: raised when a member changes its meaning. */
+#define JSON_VERSION 1
+
+enum field_type {
+	FIELD_TEXT, /* NULL: unknown */
+	FIELD_INTEGER,
+	FIELD_ABSENT, /* an integer that is not known */
+	FIELD_PERCENT,
+	FIELD_BOOL,
+};
+
+struct field_value {
+	enum field_type type;
+	const char *text; /* borrowed from the profile or from the scratch buffer */
+	int64_t integer;
+	double percent;
+};
+
+struct flat_field {
+	const char *name;
+	unsigned int dimensions; /* a bit for each enum dimension it belongs to */
+	bool is_ns;		 /* absent with METRIC_SAMPLES */
+	struct field_value (*get)(const struct flat *flat, const struct flat_row *row,
+				  struct buf *scratch);
+};
+
+#define BIT(dimension) (1u << (dimension))
+#define FUNCTIONS      (BIT(BY_FUNCTION) | BIT(BY_LINE))
+#define ALL	       (~0u)
+
+static struct field_value text_value(const char *text)
+{
+	return (struct field_value){.type = FIELD_TEXT, .text = text};
+}
+
+static struct field_value integer_value(uint64_t value)
+{
+	return (struct field_value){.type = FIELD_INTEGER, .integer = (int64_t)value};
+}
+
+static struct field_value percent_value(double value)
+{
+	return (struct field_value){.type = FIELD_PERCENT, .percent = value};
+}
+
+/* NULL for an empty text: what is not known is null, not "". */
+static const char *known_text(const struct flat *flat, struct str_id id)
+{
+	return id.v == STR_EMPTY.v ? NULL : profile_str(flat_expansion(flat)->profile, id);
+}
+
+static struct field_value get_name(const struct flat *flat, const struct flat_row *row,
+				   struct buf *scratch)
+{
+	flat_append_name(scratch, flat, row, NAME_FULL);
+	return text_value(buf_str(scratch));
+}
+
+static struct field_value get_file(const struct flat *flat, const struct flat_row *row,
+				   struct buf *scratch)
+{
+	const struct function *function = NULL;
+
+	(void)scratch;
+	if (flat->dimension == BY_FUNCTION)
+		function = label_function(flat_expansion(flat), row->label);
+	return text_value(known_text(flat, function ? function->file : row->file));
+}
+
+static struct field_value get_line(const struct flat *flat, const struct flat_row *row,
+				   struct buf *scratch)
+{
+	const struct function *function = NULL;
+	uint32_t line;
+
+	(void)scratch;
+	if (flat->dimension == BY_FUNCTION)
+		function = label_function(flat_expansion(flat), row->label);
+	line = function ? function->line : row->line;
+	if (line == 0)
+		return (struct field_value){.type = FIELD_ABSENT};
+	return integer_value(line);
+}
+
+static struct field_value get_module(const struct flat *flat, const struct flat_row *row,
+				     struct buf *scratch)
+{
+	const struct expansion *expansion = flat_expansion(flat);
+	const struct module *module = NULL;
+	struct module_id id = {row->module};
+
+	(void)scratch;
+	if (row->label != FLAT_NONE)
+		module = label_module(expansion, row->label);
+	else if (row->module != FLAT_NONE)
+		module = module_table_get(expansion->profile->modules, id);
+	return text_value(module ? module->path : NULL);
+}
+
+static struct field_value get_inlined(const struct flat *flat, const struct flat_row *row,
+				      struct buf *scratch)
+{
+	(void)flat;
+	(void)scratch;
+	return (struct field_value){.type = FIELD_BOOL, .integer = row->inlined};
+}
+
+static const struct profile_process *process_of(const struct flat *flat, const struct flat_row *row)
+{
+	const struct profile *profile = flat_expansion(flat)->profile;
+
+	if (flat->dimension == BY_THREAD)
+		return &profile->processes[profile->threads[row->thread].process];
+	return &profile->processes[row->process];
+}
+
+static struct field_value get_pid(const struct flat *flat, const struct flat_row *row,
+				  struct buf *scratch)
+{
+	(void)scratch;
+	return integer_value((uint64_t)process_of(flat, row)->pid);
+}
+
+static struct field_value get_tid(const struct flat *flat, const struct flat_row *row,
+				  struct buf *scratch)
+{
+	(void)scratch;
+	return integer_value((uint64_t)flat_expansion(flat)->profile->threads[row->thread].tid);
+}
+
+static struct field_value get_process_name(const struct flat *flat, const struct flat_row *row,
+					   struct buf *scratch)
+{
+	(void)scratch;
+	return text_value(known_text(flat, process_of(flat, row)->name));
+}
+
+static struct field_value get_command(const struct flat *flat, const struct flat_row *row,
+				      struct buf *scratch)
+{
+	(void)scratch;
+	return text_value(known_text(flat, process_of(flat, row)->command));
+}
+
+static struct field_value get_syscall_nr(const struct flat *flat, const struct flat_row *row,
+					 struct buf *scratch)
+{
+	(void)flat;
+	(void)scratch;
+	if (row->syscall_nr < 0)
+		return (struct field_value){.type = FIELD_ABSENT};
+	return integer_value((uint64_t)row->syscall_nr);
+}
+
+static struct field_value get_self(const struct flat *flat, const struct flat_row *row,
+				   struct buf *scratch)
+{
+	(void)flat;
+	(void)scratch;
+	return integer_value(row->self.weight);
+}
+
+static struct field_value get_total(const struct flat *flat, const struct flat_row *row,
+				    struct buf *scratch)
+{
+	(void)flat;
+	(void)scratch;
+	return integer_value(row->total.weight);
+}
+
+static struct field_value get_self_samples(const struct flat *flat, const struct flat_row *row,
+					   struct buf *scratch)
+{
+	(void)flat;
+	(void)scratch;
+	return integer_value(row->self.samples);
+}
+
+static struct field_value get_total_samples(const struct flat *flat, const struct flat_row *row,
+					    struct buf *scratch)
+{
+	(void)flat;
+	(void)scratch;
+	return integer_value(row->total.samples);
+}
+
+static struct field_value get_self_percent(const struct flat *flat, const struct flat_row *row,
+					   struct buf *scratch)
+{
+	(void)scratch;
+	return percent_value(tally_percent(&row->self, &flat->weights->total));
+}
+
+static struct field_value get_total_percent(const struct flat *flat, const struct flat_row *row,
+					    struct buf *scratch)
+{
+	(void)scratch;
+	return percent_value(tally_percent(&row->total, &flat->weights->total));
+}
+
+static struct field_value get_interval(const struct flat *flat, const struct flat_row *row,
+				       struct buf *scratch)
+{
+	(void)scratch;
+	return percent_value(tally_interval(&row->self, &flat->weights->total));
+}
+
+static const struct flat_field fields[] = {
+	{"function", FUNCTIONS, false, get_name},
+	{"file", FUNCTIONS | BIT(BY_FILE) | BIT(BY_SOURCE_LINE), false, get_file},
+	{"line", FUNCTIONS | BIT(BY_SOURCE_LINE), false, get_line},
+	{"module", FUNCTIONS | BIT(BY_FILE) | BIT(BY_MODULE), false, get_module},
+	{"inlined", FUNCTIONS, false, get_inlined},
+	{"pid", BIT(BY_THREAD) | BIT(BY_PROCESS), false, get_pid},
+	{"tid", BIT(BY_THREAD), false, get_tid},
+	{"name", ALL & ~FUNCTIONS & ~BIT(BY_SOURCE_LINE), false, get_name},
+	{"process", BIT(BY_THREAD), false, get_process_name},
+	{"command", BIT(BY_PROCESS), false, get_command},
+	{"syscall_nr", BIT(BY_SYSCALL), false, get_syscall_nr},
+	{"self_ns", ALL, true, get_self},
+	{"total_ns", ALL, true, get_total},
+	{"self_samples", ALL, false, get_self_samples},
+	{"total_samples", ALL, false, get_total_samples},
+	{"self_pct", ALL, false, get_self_percent},
+	{"total_pct", ALL, false, get_total_percent},
+	{"ci_pct", ALL, false, get_interval},
+};
+
+static bool has_field(const struct flat *flat, const struct flat_field *field)
+{
+	return (field->dimensions & BIT(flat->dimension)) &&
+	       !(field->is_ns && flat->weights->metric == METRIC_SAMPLES);
+}
+
+static void json_value(struct json *json, const struct field_value *value)
+{
+	switch (value->type) {
+	case FIELD_TEXT:
+		json_str(json, value->text);
+		break;
+	case FIELD_INTEGER:
+		json_i64(json, value->integer);
+		break;
+	case FIELD_ABSENT:
+		json_null(json);
+		break;
+	case FIELD_PERCENT:
+		json_double(json, value->percent, 4);
+		break;
+	case FIELD_BOOL:
+		json_bool(json, value->integer != 0);
+		break;
+	}
+}
+
+void json_begin_view(struct json *json, const struct weights *weights)
+{
+	const struct profile *profile = weights->selection->expansion->profile;
+
+	json_object_begin(json);
+	json_key(json, "version");
+	json_u64(json, JSON_VERSION);
+	json_key(json, "metric");
+	json_str(json, metric_name(weights->metric));
+	json_key(json, "unit");
+	json_str(json, metric_unit(weights->metric));
+	if (weights->metric != METRIC_SAMPLES) {
+		json_key(json, "total_ns");
+		json_u64(json, weights->total.weight);
+	}
+	json_key(json, "samples");
+	json_u64(json, weights->total.samples);
+	if (weights->metric != METRIC_SAMPLES) {
+		json_key(json, "duration_ns");
+		json_u64(json, profile->meta.duration_ns);
+	}
+	json_key(json, "command");
+	json_array_begin(json);
+	for (size_t i = 0; i < profile->meta.nr_command; i++)
+		json_str(json, profile_str(profile, profile->meta.command[i]));
+	json_array_end(json);
+}
+
+static void json_row(struct json *json, const struct flat *flat, const struct flat_row *row,
+		     struct buf *scratch)
+{
+	json_object_begin(json);
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		struct field_value value;
+
+		if (!has_field(flat, &fields[i]))
+			continue;
+		buf_clear(scratch);
+		value = fields[i].get(flat, row, scratch);
+		json_key(json, fields[i].name);
+		json_value(json, &value);
+	}
+	json_object_end(json);
+}
+
+static size_t nr_shown(const struct flat *flat, size_t limit)
+{
+	return limit && limit < flat->nr ? limit : flat->nr;
+}
+
+void flat_print_json(const struct flat *flat, size_t limit, struct sink *sink)
+{
+	struct buf scratch = {0};
+	struct json json;
+
+	json_init(&json, sink);
+	json_begin_view(&json, flat->weights);
+	json_key(&json, "rows");
+	json_array_begin(&json);
+	for (size_t i = 0; i < nr_shown(flat, limit); i++)
+		json_row(&json, flat, &flat->rows[i], &scratch);
+	json_array_end(&json);
+	json_object_end(&json);
+	json_finish(&json);
+	buf_release(&scratch);
+}
+
+/* RFC 4180: quoted where it holds a quote, a comma or a line break. */
+static void csv_text(struct buf *out, const char *text)
+{
+	if (!text)
+		return;
+	if (!text[strcspn(text, "\",\r\n")]) {
+		buf_append_str(out, text);
+		return;
+	}
+	buf_append_byte(out, '"');
+	for (; *text; text++) {
+		if (*text == '"')
+			buf_append_byte(out, '"');
+		buf_append_byte(out, (uint8_t)*text);
+	}
+	buf_append_byte(out, '"');
+}
+
+static void csv_value(struct buf *out, const struct field_value *value)
+{
+	switch (value->type) {
+	case FIELD_TEXT:
+		csv_text(out, value->text);
+		break;
+	case FIELD_INTEGER:
+		buf_printf(out, "%lld", (long long)value->integer);
+		break;
+	case FIELD_ABSENT:
+		break;
+	case FIELD_PERCENT:
+		buf_printf(out, "%.4f", value->percent);
+		break;
+	case FIELD_BOOL:
+		buf_append_str(out, value->integer ? "true" : "false");
+		break;
+	}
+}
+
+/* The header line for row NULL. */
+static void csv_line(const struct flat *flat, const struct flat_row *row, struct buf *scratch,
+		     struct sink *sink)
+{
+	struct buf line = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		struct field_value value = text_value(fields[i].name);
+
+		if (!has_field(flat, &fields[i]))
+			continue;
+		if (line.nr_bytes > 0)
+			buf_append_byte(&line, ',');
+		buf_clear(scratch);
+		if (row)
+			value = fields[i].get(flat, row, scratch);
+		csv_value(&line, &value);
+	}
+	buf_append_byte(&line, '\n');
+	sink_write(sink, line.bytes, line.nr_bytes);
+	buf_release(&line);
+}
+
+void flat_print_csv(const struct flat *flat, size_t limit, struct sink *sink)
+{
+	struct buf scratch = {0};
+
+	csv_line(flat, NULL, &scratch, sink);
+	for (size_t i = 0; i < nr_shown(flat, limit); i++)
+		csv_line(flat, &flat->rows[i], &scratch, sink);
+	buf_release(&scratch);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_VIEW_FLAT_FIELDS_H
+#define PROFC_VIEW_FLAT_FIELDS_H
+
+#include <stddef.h>
+
+struct flat;
+struct json;
+struct sink;
+struct weights;
+
+/*
+ * Flat tables for programs: the same fields as JSON and as CSV (RFC 4180, with a
+ * header line), full names and whole nanoseconds. Field names are stable:
+ * profc-report(1).
+ */
+void flat_print_json(const struct flat *flat, size_t limit, struct sink *sink);
+void flat_print_csv(const struct flat *flat, size_t limit, struct sink *sink);
+
+/*
+ * Begin the object that every JSON view of a profile is, with the members before
+ * "rows": version, metric, unit, total, samples, duration, command. The caller
+ * writes its own members and ends it.
+ */
+void json_begin_view(struct json *json, const struct weights *weights);
+
+#endif

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "view/flat_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/escape.h"
+#include "base/sink.h"
+#include "calltree/flat.h"
+#include "calltree/weights.h"
+#include "view/number.h"
+#include "view/table.h"
+
+/* What the cells of one table have in common. */
+struct cells {
+	const struct flat *flat;
+	const struct view *view;
+	struct unit unit;
+};
+
+/* A column that a table may have: uniform over dimensions, chosen by the bits of `dimensions`. */
+struct flat_column {
+	unsigned int dimensions; /* a bit for each enum dimension it belongs to */
+	struct table_column column;
+	/* Append the cell's raw text; returns its style. */
+	enum style (*cell)(struct buf *out, const struct cells *cells, const struct flat_row *row);
+};
+
+#define BIT(dimension) (1u << (dimension))
+#define FUNCTIONS      (BIT(BY_FUNCTION) | BIT(BY_LINE))
+#define CODE	       (FUNCTIONS | BIT(BY_FILE) | BIT(BY_MODULE) | BIT(BY_SOURCE_LINE))
+#define NOT_CODE       (BIT(BY_THREAD) | BIT(BY_PROCESS) | BIT(BY_STATE) | BIT(BY_SYSCALL))
+#define ALL	       (CODE | NOT_CODE)
+
+static const struct profile *profile_of(const struct cells *cells)
+{
+	return flat_expansion(cells->flat)->profile;
+}
+
+static enum style weight_cell(struct buf *out, const struct cells *cells, const struct tally *tally)
+{
+	append_in_unit(out, tally->weight, &cells->unit);
+	return style_of_percent(tally_percent(tally, &cells->flat->weights->total));
+}
+
+static enum style percent_cell(struct buf *out, const struct cells *cells,
+			       const struct tally *tally)
+{
+	double percent = tally_percent(tally, &cells->flat->weights->total);
+
+	append_percent(out, percent);
+	return style_of_percent(percent);
+}
+
+static enum style self_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
+{
+	return weight_cell(out, cells, &row->self);
+}
+
+static enum style self_percent_cell(struct buf *out, const struct cells *cells,
+				    const struct flat_row *row)
+{
+	return percent_cell(out, cells, &row->self);
+}
+
+static enum style interval_cell(struct buf *out, const struct cells *cells,
+				const struct flat_row *row)
+{
+	append_percent(out, tally_interval(&row->self, &cells->flat->weights->total));
+	return STYLE_DIM;
+}
+
+static enum style total_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
+{
+	weight_cell(out, cells, &row->total);
+	return STYLE_PLAIN;
+}
+
+static enum style total_percent_cell(struct buf *out, const struct cells *cells,
+				     const struct flat_row *row)
+{
+	percent_cell(out, cells, &row->total);
+	return STYLE_PLAIN;
+}
+
+static enum style samples_cell(struct buf *out, const struct cells *cells,
+			       const struct flat_row *row)
+{
+	(void)cells;
+	append_count(out, row->self.samples);
+	return STYLE_DIM;
+}
+
+static enum style name_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
+{
+	size_t start = out->nr_bytes;
+
+	flat_append_name(out, cells->flat, row, cells->view->names);
+	return buf_str(out)[start] == '[' ? STYLE_SPECIAL : STYLE_PLAIN;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static enum style location_cell(struct buf *out, const struct cells *cells,
+				const struct flat_row *row)
+{
+	struct buf location = {0};
+
+	flat_append_location(&location, cells->flat, row);
+	buf_append_str(out, base_name(buf_str(&location)));
+	buf_release(&location);
+	return STYLE_DIM;
+}
+
+static enum style module_cell(struct buf *out, const struct cells *cells,
+			      const struct flat_row *row)
+{
+	const struct module *module = label_module(flat_expansion(cells->flat), row->label);
+
+	if (module)
+		buf_append_str(out, module_short_name(module));
+	return STYLE_DIM;
+}
+
+static enum style tid_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
+{
+	buf_printf(out, "%d", (int)profile_of(cells)->threads[row->thread].tid);
+	return STYLE_DIM;
+}
+
+static const struct profile_process *process_of(const struct cells *cells,
+						const struct flat_row *row)
+{
+	const struct profile *profile = profile_of(cells);
+
+	if (row->process != FLAT_NONE)
+		return &profile->processes[row->process];
+	return &profile->processes[profile->threads[row->thread].process];
+}
+
+static enum style pid_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
+{
+	buf_printf(out, "%d", (int)process_of(cells, row)->pid);
+	return STYLE_DIM;
+}
+
+static enum style process_name_cell(struct buf *out, const struct cells *cells,
+				    const struct flat_row *row)
+{
+	buf_append_str(out, profile_str(profile_of(cells), process_of(cells, row)->name));
+	return STYLE_DIM;
+}
+
+static enum style command_cell(struct buf *out, const struct cells *cells,
+			       const struct flat_row *row)
+{
+	buf_append_str(out, profile_str(profile_of(cells), process_of(cells, row)->command));
+	return STYLE_DIM;
+}
+
+#define NUMBER(text)                                                                               \
+	{                                                                                          \
+		.header = (text), .right = true                                                    \
+	}
+#define NAME(text, how, min, weight)                                                               \
+	{                                                                                          \
+		.header = (text), .flexible = true, .cut = (how), .min_columns = (min),            \
+		.share = (weight)                                                                  \
+	}
+
+static const struct flat_column columns[] = {
+	{ALL, NUMBER("self"), self_cell},
+	{ALL, NUMBER("%"), self_percent_cell},
+	{ALL, NUMBER("\xc2\xb1"), interval_cell},
+	{CODE, NUMBER("total"), total_cell},
+	{CODE, NUMBER("%"), total_percent_cell},
+	{NOT_CODE, NUMBER("samples"), samples_cell},
+	{BIT(BY_THREAD), NUMBER("tid"), tid_cell},
+	{BIT(BY_PROCESS), NUMBER("pid"), pid_cell},
+	{FUNCTIONS, NAME("function", CUT_MIDDLE, 12, 4), name_cell},
+	{FUNCTIONS, NAME("location", CUT_START, 10, 3), location_cell},
+	{FUNCTIONS, NAME("module", CUT_END, 6, 2), module_cell},
+	{BIT(BY_SOURCE_LINE), NAME("line", CUT_START, 12, 1), name_cell},
+	{BIT(BY_FILE), NAME("file", CUT_START, 12, 1), name_cell},
+	{BIT(BY_MODULE), NAME("module", CUT_START, 12, 1), name_cell},
+	{BIT(BY_THREAD), NAME("thread", CUT_END, 12, 1), name_cell},
+	{BIT(BY_THREAD), NUMBER("pid"), pid_cell},
+	{BIT(BY_THREAD), NAME("process", CUT_END, 12, 1), process_name_cell},
+	{BIT(BY_PROCESS), NAME("process", CUT_END, 12, 1), name_cell},
+	{BIT(BY_PROCESS), NAME("command", CUT_END, 12, 2), command_cell},
+	{BIT(BY_STATE), NAME("state", CUT_END, 12, 1), name_cell},
+	{BIT(BY_SYSCALL), NAME("system call", CUT_END, 12, 1), name_cell},
+};
+
+/* The columns of one table, chosen from those above, with the unit in their headers. */
+struct chosen {
+	const struct flat_column *from[ARRAY_SIZE(columns)];
+	struct table_column columns[ARRAY_SIZE(columns)];
+	char headers[ARRAY_SIZE(columns)][24];
+	size_t nr;
+};
+
+static void choose_column(struct chosen *chosen, const struct flat_column *from, const char *unit)
+{
+	size_t i = chosen->nr++;
+	bool weight = from->cell == self_cell || from->cell == total_cell;
+
+	chosen->from[i] = from;
+	chosen->columns[i] = from->column;
+	snprintf(chosen->headers[i], sizeof(chosen->headers[i]), "%s%s%s", from->column.header,
+		 weight && *unit ? " " : "", weight ? unit : "");
+	chosen->columns[i].header = chosen->headers[i];
+}
+
+static void choose_columns(struct chosen *chosen, const struct cells *cells)
+{
+	chosen->nr = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		if (columns[i].dimensions & BIT(cells->flat->dimension))
+			choose_column(chosen, &columns[i], cells->unit.name);
+}
+
+static void add_row(struct table *table, const struct chosen *chosen, const struct cells *cells,
+		    const struct flat_row *row)
+{
+	struct buf text = {0};
+
+	for (size_t i = 0; i < chosen->nr; i++) {
+		enum style style;
+
+		buf_clear(&text);
+		style = chosen->from[i]->cell(&text, cells, row);
+		table_add(table, style, buf_str(&text));
+	}
+	buf_release(&text);
+}
+
+static void print_left_out(const struct flat *flat, const struct view *view, size_t shown,
+			   struct sink *sink)
+{
+	struct tally rest = {0};
+	struct buf text = {0}, line = {0};
+
+	if (shown >= flat->nr)
+		return;
+	for (size_t i = shown; i < flat->nr; i++)
+		tally_add(&rest, &flat->rows[i].self);
+	buf_append_str(&text, "and ");
+	append_count(&text, flat->nr - shown);
+	buf_append_str(&text, " more with ");
+	append_percent(&text, tally_percent(&rest, &flat->weights->total));
+	buf_append_str(&text, " % of self (-n 0 shows all)\n");
+	style_append(&line, view, STYLE_DIM, buf_str(&text));
+	sink_write(sink, line.bytes, line.nr_bytes);
+	buf_release(&text);
+	buf_release(&line);
+}
+
+void flat_print_text(const struct flat *flat, const struct view *view, size_t limit,
+		     struct sink *sink)
+{
+	struct cells cells = {.flat = flat, .view = view};
+	size_t shown = limit && limit < flat->nr ? limit : flat->nr;
+	uint64_t largest = 0;
+	struct chosen chosen;
+	struct table *table;
+
+	for (size_t i = 0; i < shown; i++)
+		if (flat->rows[i].total.weight > largest)
+			largest = flat->rows[i].total.weight;
+	cells.unit = unit_for(flat->weights->metric, largest);
+	choose_columns(&chosen, &cells);
+	table = table_new(chosen.columns, chosen.nr);
+	for (size_t i = 0; i < shown; i++)
+		add_row(table, &chosen, &cells, &flat->rows[i]);
+	table_print(table, view, sink);
+	table_free(table);
+	print_left_out(flat, view, shown, sink);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_VIEW_FLAT_TEXT_H
+#define PROFC_VIEW_FLAT_TEXT_H
+
+#include <stddef.h>
+
+#include "view/style.h"
+
+struct flat;
+struct sink;
+
+/* A flat table as text: the first `limit` rows (0: all), then how many are left out. */
+void flat_print_text(const struct flat *flat, const struct view *view, size_t limit,
+		     struct sink *sink);
+
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "view/number.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+
+struct unit unit_for(enum metric metric, uint64_t largest)
+{
+	static const struct unit count = {"", 1, 0};
+	static const struct {
+		uint64_t from_ns;
+		struct unit unit;
+	} units[] = {
+		{100 * NS_PER_SEC, {"s", NS_PER_SEC, 1}}, {10 * NS_PER_SEC, {"s", NS_PER_SEC, 2}},
+		{NS_PER_SEC, {"ms", NS_PER_MS, 0}},	  {10 * NS_PER_MS, {"ms", NS_PER_MS, 1}},
+		{NS_PER_MS, {"us", NS_PER_US, 0}},
+	};
+	static const struct unit smallest = {"us", NS_PER_US, 1};
+
+	if (metric == METRIC_SAMPLES)
+		return count;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (largest >= units[i].from_ns)
+			return units[i].unit;
+	return smallest;
+}
+
+void append_in_unit(struct buf *out, uint64_t value, const struct unit *unit)
+{
+	buf_printf(out, "%.*f", unit->decimals, (double)value / (double)unit->divisor);
+}
+
+void append_count(struct buf *out, uint64_t count)
+{
+	char digits[24];
+	int nr = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)count);
+
+	for (int i = 0; i < nr; i++) {
+		if (i > 0 && (nr - i) % 3 == 0)
+			buf_append_byte(out, ',');
+		buf_append_byte(out, (uint8_t)digits[i]);
+	}
+}
+
+/* Three significant digits. */
+static void append_duration(struct buf *out, uint64_t ns)
+{
+	static const struct {
+		const char *name;
+		uint64_t divisor;
+	} units[] = {{"s", NS_PER_SEC}, {"ms", NS_PER_MS}, {"us", NS_PER_US}, {"ns", 1}};
+	size_t i = 0;
+	double value;
+
+	while (i + 1 < ARRAY_SIZE(units) && ns < units[i].divisor)
+		i++;
+	value = (double)ns / (double)units[i].divisor;
+	if (units[i].divisor == 1 || value >= 99.95)
+		buf_printf(out, "%.0f %s", value, units[i].name);
+	else
+		buf_printf(out, "%.*f %s", value >= 9.995 ? 1 : 2, value, units[i].name);
+}
+
+void append_weight(struct buf *out, enum metric metric, uint64_t weight)
+{
+	if (metric != METRIC_SAMPLES) {
+		append_duration(out, weight);
+		return;
+	}
+	append_count(out, weight);
+	buf_append_str(out, weight == 1 ? " sample" : " samples");
+}
+
+void append_percent(struct buf *out, double percent)
+{
+	if (percent > 0 && percent < 0.05)
+		buf_append_str(out, "<0.1");
+	else
+		buf_printf(out, "%.1f", percent);
+}

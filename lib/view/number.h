@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_VIEW_NUMBER_H
+#define PROFC_VIEW_NUMBER_H
+
+#include <stdint.h>
+
+#include "profile/profile.h"
+
+struct buf;
+
+/* The unit of a column: one for a whole table, so that its numbers compare at a glance. */
+struct unit {
+	const char *name; /* "s", "ms", "us", or "" for counts */
+	uint64_t divisor; /* ns in one of it; 1 for counts */
+	int decimals;
+};
+
+/* The unit in which `largest` reads best: three to five digits. */
+struct unit unit_for(enum metric metric, uint64_t largest);
+/* The number alone, without its unit. */
+void append_in_unit(struct buf *out, uint64_t value, const struct unit *unit);
+
+/* A weight by itself, with its unit: "2.41 s", "812 ms", "1,204 samples". */
+void append_weight(struct buf *out, enum metric metric, uint64_t weight);
+/* "1,204" */
+void append_count(struct buf *out, uint64_t count);
+/* "33.7"; what is there but rounds to nothing is "<0.1". */
+void append_percent(struct buf *out, double percent);
+
+#endif

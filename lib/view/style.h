@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_VIEW_STYLE_H
+#define PROFC_VIEW_STYLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "calltree/expand.h"
+
+struct buf;
+
+/* How text comes out: decided by the command, which alone knows the terminal. */
+struct view {
+	size_t columns;	       /* width to fill at most */
+	bool colour;	       /* with ANSI colours (ECMA-48 SGR) */
+	enum name_style names; /* of functions */
+};
+
+enum style {
+	STYLE_PLAIN,
+	STYLE_HEADING,
+	STYLE_DIM,     /* what supports the answer: intervals, locations, branch art */
+	STYLE_HOT,     /* a large share */
+	STYLE_WARM,    /* a share worth a look */
+	STYLE_SPECIAL, /* names in brackets: not the target's own */
+};
+
+/* Append text in a style. Without colour, or for STYLE_PLAIN, the text alone. */
+void style_append(struct buf *out, const struct view *view, enum style style, const char *text);
+/* The style of a percentage: hot from 20 on, warm from 5 on. */
+enum style style_of_percent(double percent);
+
+#endif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "view/summary.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/escape.h"
+#include "base/sink.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/weights.h"
+#include "view/cut.h"
+#include "view/number.h"
+
+/* Less than this share of the total is not worth a reader's time. */
+#define WORTH_A_NOTE_PERCENT 1.0
+#define FEW_SAMPLES	     100
+
+static const struct profile *profile_of(const struct weights *weights)
+{
+	return weights->selection->expansion->profile;
+}
+
+static const char *metric_words(enum metric metric)
+{
+	switch (metric) {
+	case METRIC_CPU:
+		return " of CPU time";
+	case METRIC_WALL:
+		return " of wall time";
+	case METRIC_RUNQ:
+		return " waiting for a CPU";
+	case METRIC_BLOCKED:
+		return " blocked";
+	case METRIC_SAMPLES:
+		break;
+	}
+	return "";
+}
+
+/* "1.20 s (48.2 % of 2.41 s)" when a filter is on. */
+static void append_amount(struct buf *out, const struct weights *weights)
+{
+	struct tally all = {.weight = profile_total(profile_of(weights), weights->metric)};
+
+	append_weight(out, weights->metric, weights->total.weight);
+	if (!weights->selection->everything) {
+		buf_append_str(out, " (");
+		append_percent(out, tally_percent(&weights->total, &all));
+		buf_append_str(out, " % of ");
+		append_weight(out, weights->metric, all.weight);
+		buf_append_str(out, ")");
+	}
+	buf_append_str(out, metric_words(weights->metric));
+}
+
+static void append_command(struct buf *out, const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->meta.nr_command; i++) {
+		buf_append_byte(out, ' ');
+		escape_terminal(out, profile_str(profile, profile->meta.command[i]));
+	}
+}
+
+void summary_print_heading(const struct weights *weights, const struct view *view,
+			   struct sink *sink)
+{
+	const struct profile *profile = profile_of(weights);
+	struct buf text = {0}, shown = {0}, line = {0};
+
+	append_amount(&text, weights);
+	if (weights->metric != METRIC_SAMPLES) {
+		buf_append_str(&text, ", ");
+		append_weight(&text, METRIC_SAMPLES, weights->total.samples);
+	}
+	buf_append_str(&text, " in ");
+	append_weight(&text, METRIC_WALL, profile->meta.duration_ns);
+	if (profile->meta.nr_command > 0)
+		buf_append_byte(&text, ':');
+	append_command(&text, profile);
+	append_cut(&shown, buf_str(&text), view->columns, CUT_END);
+	style_append(&line, view, STYLE_HEADING, buf_str(&shown));
+	buf_append_byte(&line, '\n');
+	sink_write(sink, line.bytes, line.nr_bytes);
+	buf_release(&text);
+	buf_release(&shown);
+	buf_release(&line);
+}
+
+/* One note: broken into lines at spaces, continued under its text. */
+static void print_note_lines(const struct view *view, struct buf *text, struct sink *sink)
+{
+	static const char first[] = "note: ", next[] = "      ";
+	size_t room = view->columns > sizeof(first) + 20 ? view->columns - sizeof(first) : 20;
+	const char *at = buf_str(text);
+	const char *lead = first;
+
+	while (*at) {
+		size_t used = 0, fits = 0;
+
+		while (at[used] && used <= room) {
+			used++;
+			if (at[used] == ' ' || at[used] == '\0')
+				fits = used <= room ? used : fits;
+		}
+		if (fits == 0)
+			fits = used;
+		sink_str(sink, lead);
+		sink_write(sink, at, fits);
+		sink_str(sink, "\n");
+		lead = next;
+		at += fits;
+		at += *at == ' ';
+	}
+	buf_clear(text);
+}
+
+static bool worth_a_note(const struct weights *weights, const struct tally *part)
+{
+	return tally_percent(part, &weights->total) > WORTH_A_NOTE_PERCENT;
+}
+
+static void append_share(struct buf *out, const struct weights *weights, const struct tally *part)
+{
+	append_percent(out, tally_percent(part, &weights->total));
+	buf_append_str(out, " %");
+}
+
+static void note_unattributed(const struct weights *weights, struct buf *note)
+{
+	if (!worth_a_note(weights, &weights->unattributed))
+		return;
+	append_share(note, weights, &weights->unattributed);
+	buf_append_str(note, " of the time was used by threads that were never seen running: it is "
+			     "shown as [unattributed]");
+}
+
+static void note_no_stack(const struct weights *weights, struct buf *note)
+{
+	if (!worth_a_note(weights, &weights->no_stack))
+		return;
+	append_share(note, weights, &weights->no_stack);
+	buf_append_str(note, " of the time has no stack: the threads could not be looked at");
+}
+
+/* The most frequent reason why stacks are cut short, and what helps against it. */
+static void note_truncated(const struct weights *weights, struct buf *note)
+{
+	int most = STACK_END_NO_MAPPING;
+	const char *remedy;
+
+	if (!worth_a_note(weights, &weights->truncated))
+		return;
+	for (int end = 0; end < STACK_END_COUNT; end++)
+		if (end != STACK_END_ROOT && end != STACK_END_DEPTH_LIMIT &&
+		    weights->ended[end].weight > weights->ended[most].weight)
+			most = end;
+	append_share(note, weights, &weights->truncated);
+	buf_printf(note, " of the time is in stacks that do not reach the root%s %s",
+		   weights->ended[most].weight < weights->truncated.weight ? ", most of it for"
+									   : ":",
+		   stack_end_name((enum stack_end)most));
+	remedy = stack_end_remedy((enum stack_end)most);
+	if (remedy)
+		buf_printf(note, " (%s)", remedy);
+}
+
+static void note_elided(const struct weights *weights, struct buf *note)
+{
+	if (!worth_a_note(weights, &weights->elided))
+		return;
+	append_share(note, weights, &weights->elided);
+	buf_append_str(note, " of the time is in stacks deeper than --max-depth: their middle is "
+			     "left out");
+}
+
+/* Self weight of code without a name, by module. The caller frees it. */
+static struct tally *nameless_by_module(const struct weights *weights)
+{
+	const struct expansion *expansion = weights->selection->expansion;
+	const struct profile *profile = expansion->profile;
+	struct tally *modules = xcalloc(module_table_nr(profile->modules), sizeof(*modules));
+	cleanup_free struct tally *stacks = weights_sum_by_stack(weights);
+
+	for (uint32_t i = 1; i < stack_trie_nr(profile->stacks); i++) {
+		struct frame_id frame = stack_trie_frame(profile->stacks, (struct stack_id){i});
+		const struct level *level = &expansion->levels[expansion->frames[frame.v].first];
+
+		if (expansion->labels[level->label].kind == LABEL_ADDRESS)
+			tally_add(&modules[profile->frames[frame.v].where.module.v], &stacks[i]);
+	}
+	return modules;
+}
+
+static void append_problem(struct buf *note, const struct profile *profile, uint32_t module)
+{
+	const char *problem = "";
+
+	if (module < profile->nr_module_symbols)
+		problem = profile_str(profile, profile->module_symbols[module].problem);
+	if (*problem) {
+		buf_append_str(note, ": ");
+		escape_terminal(note, problem);
+	}
+}
+
+static void note_nameless(const struct weights *weights, struct buf *note)
+{
+	const struct profile *profile = profile_of(weights);
+	cleanup_free struct tally *modules = nameless_by_module(weights);
+	struct tally sum = {0};
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < module_table_nr(profile->modules); i++) {
+		tally_add(&sum, &modules[i]);
+		if (modules[i].weight > modules[most].weight)
+			most = i;
+	}
+	if (!worth_a_note(weights, &sum))
+		return;
+	append_share(note, weights, &sum);
+	buf_append_str(note, " of the time is in code without names");
+	if (profile->nr_frame_symbols == 0) {
+		buf_append_str(note, ": it was recorded with --no-symbols; 'profc symbolize' adds "
+				     "them");
+		return;
+	}
+	buf_append_str(note, ", most of it in ");
+	escape_terminal(note, module_short_name(module_table_get(profile->modules,
+								 (struct module_id){most})));
+	append_problem(note, profile, most);
+}
+
+static void note_few_samples(const struct weights *weights, struct buf *note)
+{
+	if (weights->total.samples >= FEW_SAMPLES || weights->total.weight == 0)
+		return;
+	buf_append_str(note, "there ");
+	buf_append_str(note, weights->total.samples == 1 ? "is only " : "are only ");
+	append_weight(note, METRIC_SAMPLES, weights->total.samples);
+	buf_append_str(note, ": mind the \xc2\xb1 column, or record longer or with a higher -F");
+}
+
+void summary_print_notes(const struct weights *weights, const struct view *view, struct sink *sink)
+{
+	static void (*const notes[])(const struct weights *, struct buf *) = {
+		note_unattributed, note_no_stack, note_truncated,
+		note_elided,	   note_nameless, note_few_samples,
+	};
+	struct buf note = {0};
+	bool any = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(notes); i++) {
+		notes[i](weights, &note);
+		if (note.nr_bytes == 0)
+			continue;
+		if (!any)
+			sink_str(sink, "\n");
+		any = true;
+		print_note_lines(view, &note, sink);
+	}
+	buf_release(&note);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_VIEW_SUMMARY_H
+#define PROFC_VIEW_SUMMARY_H
+
+#include "view/style.h"
+
+struct sink;
+struct weights;
+
+/* One line above every view: how much of what, in how many samples, of which command. */
+void summary_print_heading(const struct weights *weights, const struct view *view,
+			   struct sink *sink);
+
+/*
+ * The notes below a view: what part of the time has no stack, a broken stack or
+ * no names, and why, each only where it is more than 1 % of the total.
+ */
+void summary_print_notes(const struct weights *weights, const struct view *view, struct sink *sink);
+
+#endif

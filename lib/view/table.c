@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "view/table.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/escape.h"
+#include "base/sink.h"
+
+struct cell {
+	size_t offset; /* of its text in table.texts */
+	size_t width;  /* columns */
+	enum style style;
+};
+
+struct table {
+	const struct table_column *columns; /* borrowed */
+	size_t nr_columns;
+	struct cell *cells; /* row by row */
+	size_t nr_cells, cap_cells;
+	struct buf texts; /* escaped, each with its NUL */
+};
+
+struct table *table_new(const struct table_column *columns, size_t nr_columns)
+{
+	struct table *table = xcalloc(1, sizeof(*table));
+
+	table->columns = columns;
+	table->nr_columns = nr_columns;
+	return table;
+}
+
+void table_free(struct table *table)
+{
+	if (!table)
+		return;
+	free(table->cells);
+	buf_release(&table->texts);
+	free(table);
+}
+
+void table_add(struct table *table, enum style style, const char *text)
+{
+	struct cell cell = {.offset = table->texts.nr_bytes, .style = style};
+
+	escape_terminal(&table->texts, text);
+	cell.width = text_columns(buf_str(&table->texts) + cell.offset);
+	buf_append_byte(&table->texts, '\0');
+	ARRAY_GROW(table->cells, table->nr_cells, table->cap_cells);
+	table->cells[table->nr_cells++] = cell;
+}
+
+static const char *cell_text(const struct table *table, const struct cell *cell)
+{
+	return (const char *)table->texts.bytes + cell->offset;
+}
+
+/* Every column as wide as its widest cell. */
+static void natural_widths(const struct table *table, size_t *widths)
+{
+	for (size_t i = 0; i < table->nr_columns; i++)
+		widths[i] = text_columns(table->columns[i].header);
+	for (size_t i = 0; i < table->nr_cells; i++) {
+		size_t *width = &widths[i % table->nr_columns];
+
+		if (table->cells[i].width > *width)
+			*width = table->cells[i].width;
+	}
+}
+
+/* Two spaces before a column of names, one between numbers. */
+static size_t gap_before(const struct table *table, size_t column)
+{
+	if (column == 0)
+		return 0;
+	return table->columns[column].right ? 1 : 2;
+}
+
+static size_t row_columns(const struct table *table, const size_t *widths)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < table->nr_columns; i++)
+		sum += gap_before(table, i) + widths[i];
+	return sum;
+}
+
+/* The flexible column that has most in proportion to its share, or NULL if all are at minimum. */
+static size_t *widest(const struct table *table, size_t *widths)
+{
+	size_t *found = NULL;
+	double most = 0;
+
+	for (size_t i = 0; i < table->nr_columns; i++) {
+		const struct table_column *column = &table->columns[i];
+
+		if (!column->flexible || widths[i] <= column->min_columns)
+			continue;
+		if (!found || (double)widths[i] / column->share > most) {
+			found = &widths[i];
+			most = (double)widths[i] / column->share;
+		}
+	}
+	return found;
+}
+
+/* Take columns from the flexible ones, one by one, until the row fits. */
+static void fit_widths(const struct table *table, size_t *widths, size_t columns)
+{
+	size_t need = row_columns(table, widths);
+
+	while (need > columns) {
+		size_t *width = widest(table, widths);
+
+		if (!width)
+			return;
+		(*width)--;
+		need--;
+	}
+}
+
+static void append_spaces(struct buf *out, size_t nr)
+{
+	while (nr-- > 0)
+		buf_append_byte(out, ' ');
+}
+
+/* One cell, cut and padded; the last column gets no spaces behind it. */
+static void append_cell(struct buf *line, const struct view *view,
+			const struct table_column *column, const struct cell *cell,
+			const char *text, size_t width)
+{
+	struct buf shown = {0};
+	size_t used = append_cut(&shown, text, width, column->cut);
+
+	if (column->right)
+		append_spaces(line, width - used);
+	style_append(line, view, cell->style, buf_str(&shown));
+	if (!column->right)
+		append_spaces(line, width - used);
+	buf_release(&shown);
+}
+
+static void end_line(struct buf *line, struct sink *sink)
+{
+	while (line->nr_bytes > 0 && line->bytes[line->nr_bytes - 1] == ' ')
+		line->nr_bytes--;
+	buf_append_byte(line, '\n');
+	sink_write(sink, line->bytes, line->nr_bytes);
+	buf_clear(line);
+}
+
+static void print_header(const struct table *table, const struct view *view, const size_t *widths,
+			 struct sink *sink)
+{
+	struct cell cell = {.style = STYLE_HEADING};
+	struct buf line = {0};
+
+	for (size_t i = 0; i < table->nr_columns; i++) {
+		append_spaces(&line, gap_before(table, i));
+		append_cell(&line, view, &table->columns[i], &cell, table->columns[i].header,
+			    widths[i]);
+	}
+	end_line(&line, sink);
+	buf_release(&line);
+}
+
+void table_print(const struct table *table, const struct view *view, struct sink *sink)
+{
+	cleanup_free size_t *widths = xcalloc(table->nr_columns, sizeof(*widths));
+	struct buf line = {0};
+
+	assert(table->nr_cells % table->nr_columns == 0);
+	natural_widths(table, widths);
+	fit_widths(table, widths, view->columns);
+	print_header(table, view, widths, sink);
+	for (size_t i = 0; i < table->nr_cells; i++) {
+		size_t column = i % table->nr_columns;
+
+		append_spaces(&line, gap_before(table, column));
+		append_cell(&line, view, &table->columns[column], &table->cells[i],
+			    cell_text(table, &table->cells[i]), widths[column]);
+		if (column + 1 == table->nr_columns)
+			end_line(&line, sink);
+	}
+	buf_release(&line);
+}

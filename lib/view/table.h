@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_VIEW_TABLE_H
+#define PROFC_VIEW_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "view/cut.h"
+#include "view/style.h"
+
+struct buf;
+struct sink;
+
+/*
+ * A text table that fits a terminal: columns of numbers are as wide as their
+ * widest number, columns of names share what is left, and names that do not fit
+ * are cut.
+ */
+struct table_column {
+	const char *header;
+	bool right;	    /* aligned, for numbers */
+	bool flexible;	    /* may be cut */
+	enum cut cut;	    /* of a flexible column */
+	size_t min_columns; /* of a flexible column: less is not worth showing */
+	unsigned int share; /* of the room when it is short, against the other flexible ones */
+};
+
+struct table;
+
+/* The columns are borrowed. */
+struct table *table_new(const struct table_column *columns, size_t nr_columns);
+void table_free(struct table *table);
+/* The next cell, left to right, row by row. The text is raw: escaped here. */
+void table_add(struct table *table, enum style style, const char *text);
+/* The header line and the rows. */
+void table_print(const struct table *table, const struct view *view, struct sink *sink);
+
+#endif

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/sink.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/flat.h"
+#include "calltree/weights.h"
+#include "tests/unit/made_profile.h"
+#include "view/flat_fields.h"
+#include "view/flat_text.h"
+#include "view/summary.h"
+
+/* A short run of a program with a long C++ name, a stripped library and a lost thread. */
+static struct profile *short_run(void)
+{
+	struct made made = made_begin();
+
+	profile_add_command_word(made.profile, "./prog");
+	profile_add_command_word(made.profile, "--level=\033[31m9");
+	for (int i = 0; i < 60; i++)
+		made_sample(&made, "main@/src/prog.c:5;work@/src/prog.c:20+square@/src/v.h:3", 10);
+	for (int i = 0; i < 30; i++)
+		made_sample(&made,
+			    "main@/src/prog.c:6;std::map<int, std::vector<int> >::operator[](int "
+			    "const&)@/usr/include/bits/stl_map.h:501",
+			    10);
+	for (int i = 0; i < 6; i++)
+		made_sample(&made, "libz.so.1!?", 10)->end = STACK_END_NO_CFI;
+	made_sample(&made, "", 40)->kind = SAMPLE_UNATTRIBUTED;
+	made.profile->samples[96].nr = 0;
+	return made_end(&made);
+}
+
+enum form {
+	FORM_TEXT,
+	FORM_JSON,
+	FORM_CSV,
+};
+
+static void print(const struct weights *weights, enum dimension dimension, enum form form,
+		  struct sink *sink)
+{
+	const struct view view = {.columns = 80, .names = NAME_SHORT};
+	struct flat *flat = flat_new(weights, dimension);
+
+	if (form == FORM_TEXT) {
+		summary_print_heading(weights, &view, sink);
+		flat_print_text(flat, &view, 4, sink);
+		summary_print_notes(weights, &view, sink);
+	} else if (form == FORM_JSON) {
+		flat_print_json(flat, 1, sink);
+	} else {
+		flat_print_csv(flat, 2, sink);
+	}
+	flat_free(flat);
+}
+
+static void expect(enum metric metric, enum dimension dimension, enum form form,
+		   const char *expected)
+{
+	struct profile *profile = short_run();
+	struct expansion *expansion = expansion_new(profile, false);
+	const struct filter everything = {.from_ns = 0};
+	struct selection *selection;
+	struct weights *weights;
+	struct sink sink = SINK_MEMORY;
+
+	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
+	weights = weights_new(selection, metric);
+	print(weights, dimension, form, &sink);
+	assert_string_equal(buf_str(&sink.pending), expected);
+	sink_release(&sink);
+	weights_free(weights);
+	selection_free(selection);
+	expansion_free(expansion);
+	profile_free(profile);
+}
+
+static void test_view__first_screen_of_80_columns(void **state)
+{
+	(void)state;
+	expect(METRIC_CPU, BY_FUNCTION, FORM_TEXT,
+	       "1.00 s of CPU time, 96 samples in 1.00 s: ./prog --level=\\x1b[31m9\n"
+	       "self ms    %   ± total ms    %  function              location     module\n"
+	       "  600.0 60.0 9.2    600.0 60.0  square                v.h:1        prog\n"
+	       "  300.0 30.0 8.8    300.0 30.0  std::map::operator[]  stl_map.h:1  prog\n"
+	       "   60.0  6.0 4.8     60.0  6.0  [libz.so.1+0x8]                    libz.so.1\n"
+	       "   40.0  4.0 1.9     40.0  4.0  [unattributed]\n"
+	       "and 2 more with 0.0 % of self (-n 0 shows all)\n"
+	       "\n"
+	       "note: 4.0 % of the time was used by threads that were never seen running: it is\n"
+	       "      shown as [unattributed]\n"
+	       "note: 6.0 % of the time is in stacks that do not reach the root: no unwind\n"
+	       "      information (build it with -fasynchronous-unwind-tables or\n"
+	       "      -fno-omit-frame-pointer)\n"
+	       "note: 6.0 % of the time is in code without names, most of it in libz.so.1\n"
+	       "note: there are only 96 samples: mind the ± column, or record longer or with a\n"
+	       "      higher -F\n");
+}
+
+static void test_view__json_has_the_documented_members(void **state)
+{
+	(void)state;
+	expect(METRIC_CPU, BY_FUNCTION, FORM_JSON,
+	       "{\"version\":1,\"metric\":\"cpu\",\"unit\":\"ns\",\"total_ns\":1000000000,"
+	       "\"samples\":96,\"duration_ns\":1000000000,"
+	       "\"command\":[\"./prog\",\"--level=\\u001b[31m9\"],\"rows\":["
+	       "{\"function\":\"square\",\"file\":\"/src/v.h\",\"line\":1,"
+	       "\"module\":\"/bin/prog\",\"inlined\":true,"
+	       "\"self_ns\":600000000,\"total_ns\":600000000,"
+	       "\"self_samples\":60,\"total_samples\":60,"
+	       "\"self_pct\":60,\"total_pct\":60,\"ci_pct\":9.1526}]}\n");
+	/* Counts have no members in nanoseconds. */
+	expect(METRIC_SAMPLES, BY_LINE, FORM_JSON,
+	       "{\"version\":1,\"metric\":\"samples\",\"unit\":\"samples\","
+	       "\"samples\":96,\"command\":[\"./prog\",\"--level=\\u001b[31m9\"],\"rows\":["
+	       "{\"function\":\"square\",\"file\":\"/src/v.h\",\"line\":3,"
+	       "\"module\":\"/bin/prog\",\"inlined\":true,"
+	       "\"self_samples\":60,\"total_samples\":60,"
+	       "\"self_pct\":62.5,\"total_pct\":62.5,\"ci_pct\":9.5083}]}\n");
+}
+
+static void test_view__csv_has_the_same_fields(void **state)
+{
+	(void)state;
+	expect(METRIC_CPU, BY_THREAD, FORM_CSV,
+	       "pid,tid,name,process,self_ns,total_ns,self_samples,total_samples,self_pct,"
+	       "total_pct,ci_pct\n"
+	       "100,100,prog,prog,1000000000,1000000000,96,96,100.0000,100.0000,1.7783\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_view__first_screen_of_80_columns),
+		cmocka_unit_test(test_view__json_has_the_documented_members),
+		cmocka_unit_test(test_view__csv_has_the_same_fields),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
