@@ -15,6 +15,7 @@
 
 /* In the order of `profc --help`. */
 static const struct command *const commands[] = {
+	&command_report,
 	&command_export,
 	NULL,
 };

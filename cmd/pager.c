@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/pager.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+
+static bool in_path(const char *program)
+{
+	const char *at = getenv("PATH");
+	struct buf path = {0};
+	bool found = false;
+
+	while (at && *at && !found) {
+		size_t length = strcspn(at, ":");
+
+		buf_clear(&path);
+		buf_append(&path, at, length);
+		buf_append_byte(&path, '/');
+		buf_append_str(&path, program);
+		found = access(buf_str(&path), X_OK) == 0;
+		at += length;
+		at += *at == ':';
+	}
+	buf_release(&path);
+	return found;
+}
+
+/* The command, or NULL. An empty variable or "cat" says that none is wanted. */
+static const char *pager_command(void)
+{
+	const char *command = getenv("PROFC_PAGER");
+
+	if (!command)
+		command = getenv("PAGER");
+	if (!command)
+		return in_path("less") ? "less" : NULL;
+	return *command && strcmp(command, "cat") != 0 ? command : NULL;
+}
+
+void pager_begin(struct pager *pager, bool wanted)
+{
+	const char *command = pager_command();
+
+	pager->pipe = NULL;
+	if (!wanted || !command || !isatty(STDOUT_FILENO))
+		return;
+	setenv("LESS", "FRX", 0);
+	fflush(stdout);
+	pager->pipe = popen(command, "we");
+	if (!pager->pipe)
+		return;
+	if (dup2(fileno(pager->pipe), STDOUT_FILENO) < 0) {
+		pclose(pager->pipe);
+		pager->pipe = NULL;
+		return;
+	}
+	/* Ctrl-C is for the pager, and a reader who has seen enough is no failure. */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+void pager_end(struct pager *pager)
+{
+	if (!pager->pipe)
+		return;
+	fflush(stdout);
+	/* Both ends of ours must close before the pager sees the end of its input. */
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	pclose(pager->pipe);
+	pager->pipe = NULL;
+}

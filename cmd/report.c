@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/sink.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/flat.h"
+#include "calltree/weights.h"
+#include "cmd/command.h"
+#include "cmd/filter_options.h"
+#include "cmd/pager.h"
+#include "cmd/view_options.h"
+#include "profile/profile.h"
+#include "view/flat_fields.h"
+#include "view/flat_text.h"
+#include "view/summary.h"
+
+#define LIMIT_DEFAULT	20
+#define LIMIT_NOT_GIVEN UINT64_MAX
+#define NOT_GIVEN	(-1)
+
+struct report_args {
+	const char *input, *sort;
+	int metric, by; /* indexes of the choices below, or NOT_GIVEN */
+	uint64_t limit;
+	bool json, csv, no_inline;
+	struct filter_options filter;
+	struct view_options view;
+};
+
+/* In the order of their enums. */
+static const char *const metrics[] = {"cpu", "wall", "runq", "blocked", "samples", NULL};
+static const char *const dimensions[] = {"function", "line",  "file",	 "module", "thread",
+					 "process",  "state", "syscall", NULL};
+
+#define AT(member) offsetof(struct report_args, member)
+
+static const struct option_row rows[] = {
+	{.type = OPTION_SECTION, .name = "What is shown"},
+	{.type = OPTION_STRING,
+	 .short_name = 'i',
+	 .name = "input",
+	 .argument = "FILE",
+	 .offset = AT(input),
+	 .help = "the profile; - is standard input [profc.data]"},
+	{.type = OPTION_CHOICE,
+	 .short_name = 'm',
+	 .name = "metric",
+	 .argument = "METRIC",
+	 .offset = AT(metric),
+	 .choices = metrics,
+	 .help = "cpu, wall, runq, blocked or samples [cpu; wall by state, blocked by syscall]"},
+	{.type = OPTION_CHOICE,
+	 .name = "by",
+	 .argument = "WHAT",
+	 .offset = AT(by),
+	 .choices = dimensions,
+	 .help = "a row for each function, line, file, module, thread, process, state or syscall "
+		 "[function]"},
+	{.type = OPTION_UINT,
+	 .short_name = 'n',
+	 .name = "limit",
+	 .argument = "N",
+	 .offset = AT(limit),
+	 .help = "rows to show, 0 for all [20; all with --json and --csv]"},
+	{.type = OPTION_STRING,
+	 .name = "sort",
+	 .argument = "KEY[,KEY]",
+	 .offset = AT(sort),
+	 .help = "self, total, samples, name, function, line, module [self]"},
+	{.type = OPTION_FLAG,
+	 .name = "no-inline",
+	 .offset = AT(no_inline),
+	 .help = "count inlined functions as the function they are in"},
+	{.type = OPTION_FLAG, .name = "json", .offset = AT(json), .help = "for programs: JSON"},
+	{.type = OPTION_FLAG,
+	 .name = "csv",
+	 .offset = AT(csv),
+	 .help = "for spreadsheets: comma-separated values"},
+	FILTER_OPTION_ROWS(struct report_args, filter),
+	VIEW_OPTION_ROWS(struct report_args, view),
+	OPTIONS_END,
+};
+
+static int parse(struct report_args *args, int argc, char **argv, struct filter *filter,
+		 struct err *err)
+{
+	int first_word;
+	int status = options_parse(rows, args, argc, argv, false, &first_word, err);
+
+	if (status)
+		return status;
+	if (first_word < argc && !args->input)
+		args->input = argv[first_word++];
+	if (first_word < argc)
+		return err_set(err, ERR_INVALID, "one profile at a time: what is '%s'?",
+			       argv[first_word]);
+	if (args->json && args->csv)
+		return err_set(err, ERR_INVALID, "--json and --csv exclude each other");
+	return filter_options_apply(&args->filter, filter, err);
+}
+
+static enum dimension dimension_of(const struct report_args *args)
+{
+	return args->by == NOT_GIVEN ? BY_FUNCTION : (enum dimension)args->by;
+}
+
+/* CPU time, but for tables that would have but one row of it. */
+static enum metric metric_of(const struct report_args *args)
+{
+	if (args->metric != NOT_GIVEN)
+		return (enum metric)args->metric;
+	if (dimension_of(args) == BY_STATE)
+		return METRIC_WALL;
+	return dimension_of(args) == BY_SYSCALL ? METRIC_BLOCKED : METRIC_CPU;
+}
+
+static size_t limit_of(const struct report_args *args)
+{
+	if (args->limit != LIMIT_NOT_GIVEN)
+		return args->limit;
+	return args->json || args->csv ? 0 : LIMIT_DEFAULT;
+}
+
+static int print_text(const struct report_args *args, const struct flat *flat)
+{
+	struct view view = view_options_resolve(&args->view);
+	struct pager pager;
+	struct sink sink;
+	int status;
+
+	pager_begin(&pager, !args->view.no_pager);
+	sink_init_fd(&sink, STDOUT_FILENO);
+	summary_print_heading(flat->weights, &view, &sink);
+	sink_str(&sink, "\n");
+	flat_print_text(flat, &view, limit_of(args), &sink);
+	summary_print_notes(flat->weights, &view, &sink);
+	status = flush_stdout(&sink);
+	pager_end(&pager);
+	return status;
+}
+
+static int print_flat(const struct report_args *args, const struct flat *flat)
+{
+	struct sink sink;
+
+	if (!args->json && !args->csv)
+		return print_text(args, flat);
+	sink_init_fd(&sink, STDOUT_FILENO);
+	if (args->json)
+		flat_print_json(flat, limit_of(args), &sink);
+	else
+		flat_print_csv(flat, limit_of(args), &sink);
+	return flush_stdout(&sink);
+}
+
+/* There are samples, but none of this metric or none that pass the filter. */
+static int nothing_to_show(const struct weights *weights)
+{
+	const struct profile *profile = weights->selection->expansion->profile;
+	const char *metric = metric_name(weights->metric);
+	struct err err = ERR_INIT;
+
+	if (profile_total(profile, weights->metric) > 0) {
+		err_set(&err, ERR_EMPTY, "no samples: the filter leaves none with any %s time",
+			metric);
+	} else {
+		err_set(&err, ERR_EMPTY, "no samples with any %s time", metric);
+		if (profile_total(profile, METRIC_WALL) > 0 && weights->metric != METRIC_WALL)
+			err_hint(&err, "-m wall shows how the time passed");
+	}
+	print_err(&err);
+	return EXIT_CANNOT;
+}
+
+static int report_weights(const struct command *self, const struct report_args *args,
+			  const struct weights *weights)
+{
+	struct err err = ERR_INIT;
+	struct flat *flat;
+	int status;
+
+	if (weights->total.weight == 0)
+		return nothing_to_show(weights);
+	flat = flat_new(weights, dimension_of(args));
+	if (args->sort && flat_sort(flat, args->sort, &err))
+		status = usage_error(self, &err);
+	else
+		status = print_flat(args, flat);
+	flat_free(flat);
+	return status;
+}
+
+static int report_profile(const struct command *self, const struct report_args *args,
+			  const struct filter *filter, const struct profile *profile)
+{
+	struct expansion *expansion = expansion_new(profile, args->no_inline);
+	struct selection *selection = NULL;
+	struct weights *weights;
+	struct err err = ERR_INIT;
+	int status;
+
+	if (selection_new(expansion, filter, &selection, &err)) {
+		expansion_free(expansion);
+		return usage_error(self, &err);
+	}
+	weights = weights_new(selection, metric_of(args));
+	status = report_weights(self, args, weights);
+	weights_free(weights);
+	selection_free(selection);
+	expansion_free(expansion);
+	return status;
+}
+
+static int run_report(const struct command *self, int argc, char **argv)
+{
+	struct report_args args = {.metric = NOT_GIVEN,
+				   .by = NOT_GIVEN,
+				   .limit = LIMIT_NOT_GIVEN,
+				   .view = VIEW_OPTIONS_INIT};
+	struct profile *profile;
+	struct filter filter;
+	struct err err = ERR_INIT;
+	int status;
+
+	if (parse(&args, argc, argv, &filter, &err)) {
+		status = usage_error(self, &err);
+	} else {
+		status = open_profile(args.input, &profile);
+		if (status == EXIT_DONE) {
+			status = report_profile(self, &args, &filter, profile);
+			profile_free(profile);
+		}
+	}
+	options_release(rows, &args);
+	return status;
+}
+
+const struct command command_report = {
+	.name = "report",
+	.synopsis = "[-i FILE] [OPTIONS]",
+	.summary = "show where the time went",
+	.help = "Shows the functions that used most time: the time in themselves (self), with\n"
+		"the half-width of its 95 % confidence interval in percentage points, and the\n"
+		"time with all they called (total).\n"
+		"\n"
+		"  profc report\n"
+		"  profc report --by line --function '^parse'\n"
+		"  profc report --metric blocked --by syscall\n",
+	.options = rows,
+	.pager = true,
+	.run = run_report,
+};

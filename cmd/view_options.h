@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_VIEW_OPTIONS_H
+#define PROFC_CMD_VIEW_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cmd/options.h"
+#include "view/style.h"
+
+/*
+ * How a view comes out, the same in every command that shows one: a `struct
+ * view_options` in the command's options struct, and VIEW_OPTION_ROWS(struct
+ * its_options, its_member) in its table.
+ */
+struct view_options {
+	int color; /* index of view_color_choices */
+	int names; /* index of view_name_choices */
+	uint64_t width;
+	bool no_pager;
+};
+
+#define VIEW_OPTIONS_INIT                                                                          \
+	{                                                                                          \
+		.color = 0, .names = 0                                                             \
+	}
+
+extern const char *const view_color_choices[], *const view_name_choices[];
+
+/* clang-format off */
+#define VIEW_OPTION_ROWS(values, member)                                                           \
+	{.type = OPTION_SECTION, .name = "How it is shown"},                                       \
+	{.type = OPTION_CHOICE, .name = "color", .argument = "WHEN",                               \
+	 .offset = offsetof(values, member.color), .choices = view_color_choices,                  \
+	 .help = "auto, always or never; auto: on a terminal, unless NO_COLOR is set [auto]"},     \
+	{.type = OPTION_CHOICE, .name = "names", .argument = "STYLE",                              \
+	 .offset = offsetof(values, member.names), .choices = view_name_choices,                   \
+	 .help = "short: without template arguments and parameters, or full [short]"},             \
+	{.type = OPTION_UINT, .name = "width", .argument = "N",                                    \
+	 .offset = offsetof(values, member.width), .min = 40, .max = 10000,                        \
+	 .help = "columns to fill [those of the terminal, else 120]"},                             \
+	{.type = OPTION_FLAG, .name = "no-pager", .offset = offsetof(values, member.no_pager),     \
+	 .help = "write to the terminal directly"}
+/* clang-format on */
+
+/* What the options and standard output, a terminal or not, make of it. */
+struct view view_options_resolve(const struct view_options *options);
+
+#endif
