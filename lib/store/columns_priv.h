@@ -10,12 +10,21 @@
 #include "store/format_priv.h"
 
 /*
- * The rows of one record, column by column: numbers as ULEB128, signed ones
- * zigzag. Equal fields of successive rows stand side by side, which is what a
- * general compressor needs to find them.
+ * The rows of one record, column by column. A column of numbers is stored as a
+ * base, which is their minimum, and the differences from it in planes: first
+ * the lowest byte of each, then the next byte of each. What varies at random
+ * (the low bits of a time) and what hardly varies thus stand apart, which is
+ * what the compressor needs. A column where most numbers are the base is sparse:
+ * a bitmap tells which differ.
  */
+struct column_out {
+	uint64_t *numbers; /* owned */
+	size_t nr_numbers, cap_numbers;
+	struct buf bytes; /* instead of numbers, in columns of texts */
+};
+
 struct columns_out {
-	struct buf columns[COLUMNS_MAX];
+	struct column_out columns[COLUMNS_MAX];
 	unsigned int nr_columns;
 	uint64_t nr_rows;
 };
@@ -24,32 +33,73 @@ void columns_out_release(struct columns_out *out);
 /* Empty, with nr_columns columns; keeps the room of earlier use. */
 void columns_out_begin(struct columns_out *out, unsigned int nr_columns);
 void columns_out_uint(struct columns_out *out, unsigned int column, uint64_t value);
-/* The difference value - reference, in wrapping 64-bit arithmetic, as a signed number. */
+/* The difference value - reference, in wrapping 64-bit arithmetic, as a signed (zigzag) number. */
 void columns_out_delta(struct columns_out *out, unsigned int column, uint64_t value,
 		       uint64_t reference);
 void columns_out_bytes(struct columns_out *out, unsigned int column, const void *bytes,
 		       size_t nr_bytes);
 
-/* Borrowed from the record's bytes. A column shorter than its rows makes reading it fail. */
-struct columns_in {
-	struct cursor columns[COLUMNS_MAX];
-	uint64_t nr_rows;
-	bool failed; /* a number above its bound was read */
+/* How a column is going to be stored. */
+struct column_plan {
+	uint64_t base;
+	unsigned int width; /* bytes of a difference: 0 when all numbers are equal */
+	bool sparse;
+	size_t nr_stored; /* differences: all, or those that are not 0 */
+	size_t nr_bytes;  /* of the whole column */
 };
 
+/* One of the few bytes in front of the planes: the width, with this bit for sparse. */
+#define COLUMN_SPARSE 0x10
+
+struct column_plan column_plan(const struct column_out *column);
+/* Append one part: 0 is the head, 1 the bitmap (empty unless sparse), 2 … the planes or texts. */
+void column_append_part(const struct column_out *column, const struct column_plan *plan,
+			unsigned int part, struct buf *out);
+unsigned int column_nr_parts(const struct column_plan *plan);
+
+/* The columns of a record that is being read. Reused from record to record. */
+struct columns_in {
+	uint64_t *numbers; /* owned: nr_rows for each column of numbers, column after column */
+	size_t cap_numbers;
+	struct cursor texts[COLUMNS_MAX]; /* of columns of texts, borrowed from the record */
+	uint64_t nr_rows;
+	uint64_t row; /* the one that is being read */
+	bool failed;  /* a number above its bound was read, or a text beyond its column */
+};
+
+void columns_in_release(struct columns_in *in);
 /*
- * Take a record's payload apart. Fails unless it has at least nr_columns columns
- * (further ones are of a later version and left out) and each could hold its
- * rows.
+ * Take a record's payload apart. `texts` has a bit for each column of texts.
+ * Fails unless it has at least nr_columns columns (further ones are of a later
+ * version and left out), whole and no longer than they should be.
  */
 bool columns_in_open(struct columns_in *in, const uint8_t *payload, size_t nr_bytes,
-		     unsigned int nr_columns);
-/* True when a number was damaged, out of bounds, or a column ended early. */
-bool columns_in_failed(const struct columns_in *in, unsigned int nr_columns);
-uint64_t columns_in_uint(struct columns_in *in, unsigned int column);
+		     unsigned int nr_columns, uint32_t texts);
+static inline uint64_t columns_in_uint(const struct columns_in *in, unsigned int column)
+{
+	return in->numbers[column * in->nr_rows + in->row];
+}
+
 /* At most max, else the columns have failed and 0 is returned. */
-uint64_t columns_in_bounded(struct columns_in *in, unsigned int column, uint64_t max);
-uint64_t columns_in_delta(struct columns_in *in, unsigned int column, uint64_t reference);
+static inline uint64_t columns_in_bounded(struct columns_in *in, unsigned int column, uint64_t max)
+{
+	uint64_t value = columns_in_uint(in, column);
+
+	if (value <= max)
+		return value;
+	in->failed = true;
+	return 0;
+}
+
+static inline uint64_t columns_in_delta(const struct columns_in *in, unsigned int column,
+					uint64_t reference)
+{
+	uint64_t zigzag = columns_in_uint(in, column);
+
+	return reference + ((zigzag >> 1) ^ -(zigzag & 1));
+}
+
+/* The next nr_bytes of a column of texts, or NULL and failed. */
 const uint8_t *columns_in_bytes(struct columns_in *in, unsigned int column, uint64_t nr_bytes);
 
 #endif

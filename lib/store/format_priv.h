@@ -22,13 +22,16 @@
 #define FORMAT_ZSTD_FRAME_MAGIC UINT32_C(0xfd2fb528)
 
 /* Bounds that readers enforce, so that no small file can ask for much memory. */
-#define FRAME_CONTENT_MAX_BYTES	   ((size_t)64 << 20)
-#define FRAME_WINDOW_LOG_MAX	   26
-#define CONTENT_ALLOWANCE_BYTES	   ((uint64_t)64 << 20)
-#define CONTENT_MAX_PER_FILE_BYTE  128
-#define STRING_MAX_BYTES	   ((size_t)16 << 20)
-#define FORMAT_ROWS_MAX		   (UINT32_C(1) << 30)
-#define FORMAT_WEIGHT_TOTAL_MAX_NS (UINT64_C(1) << 61)
+#define FRAME_CONTENT_MAX_BYTES	  ((size_t)64 << 20)
+#define FRAME_WINDOW_LOG_MAX	  26
+#define CONTENT_ALLOWANCE_BYTES	  ((uint64_t)64 << 20)
+#define CONTENT_MAX_PER_FILE_BYTE 128
+#define ROWS_ALLOWANCE		  ((uint64_t)4 << 20)
+#define ROWS_MAX_PER_FILE_BYTE	  16
+#define RECORD_ROWS_MAX		  16384
+#define STRING_MAX_BYTES	  ((size_t)16 << 20)
+#define TABLE_ROWS_MAX		  (UINT32_C(1) << 30)
+#define WEIGHT_TOTAL_MAX_NS	  (UINT64_C(1) << 61)
 
 enum record_type {
 	RECORD_META = 1,

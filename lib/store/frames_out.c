@@ -85,9 +85,10 @@ static void add_break(struct frames_out *out)
 	out->breaks[out->nr_breaks++] = out->content.nr_bytes;
 }
 
-/* The head of a record: everything in front of the columns' bytes. */
+/* Everything in front of the columns: type, length of what follows, rows, columns, their lengths.
+ */
 static void append_head(struct buf *content, enum record_type type,
-			const struct columns_out *columns)
+			const struct columns_out *columns, const struct column_plan *plans)
 {
 	struct buf head = {0};
 	size_t nr_payload_bytes;
@@ -95,30 +96,41 @@ static void append_head(struct buf *content, enum record_type type,
 	buf_append_uleb(&head, columns->nr_rows);
 	buf_append_uleb(&head, columns->nr_columns);
 	for (unsigned int i = 0; i < columns->nr_columns; i++)
-		buf_append_uleb(&head, columns->columns[i].nr_bytes);
+		buf_append_uleb(&head, plans[i].nr_bytes);
 	nr_payload_bytes = head.nr_bytes;
 	for (unsigned int i = 0; i < columns->nr_columns; i++)
-		nr_payload_bytes += columns->columns[i].nr_bytes;
+		nr_payload_bytes += plans[i].nr_bytes;
 	buf_append_uleb(content, type);
 	buf_append_uleb(content, nr_payload_bytes);
 	buf_append(content, head.bytes, head.nr_bytes);
 	buf_release(&head);
 }
 
+/* Planes differ in their statistics: a long one gets a block, and an entropy table, of its own. */
+static void append_column(struct frames_out *out, const struct column_out *column,
+			  const struct column_plan *plan)
+{
+	for (unsigned int part = 0; part < column_nr_parts(plan); part++) {
+		size_t nr_bytes = part == 1 ? column->nr_numbers / 8 : plan->nr_stored;
+
+		if (nr_bytes >= BLOCK_MIN_BYTES)
+			add_break(out);
+		column_append_part(column, plan, part, &out->content);
+		if (nr_bytes >= BLOCK_MIN_BYTES)
+			add_break(out);
+	}
+}
+
 int frames_out_record(struct frames_out *out, enum record_type type,
 		      const struct columns_out *columns, struct err *err)
 {
-	append_head(&out->content, type, columns);
-	for (unsigned int i = 0; i < columns->nr_columns; i++) {
-		const struct buf *column = &columns->columns[i];
+	struct column_plan plans[COLUMNS_MAX];
 
-		/* Columns differ in their statistics: a long one gets blocks of its own. */
-		if (column->nr_bytes >= BLOCK_MIN_BYTES)
-			add_break(out);
-		buf_append(&out->content, column->bytes, column->nr_bytes);
-		if (column->nr_bytes >= BLOCK_MIN_BYTES)
-			add_break(out);
-	}
+	for (unsigned int i = 0; i < columns->nr_columns; i++)
+		plans[i] = column_plan(&columns->columns[i]);
+	append_head(&out->content, type, columns, plans);
+	for (unsigned int i = 0; i < columns->nr_columns; i++)
+		append_column(out, &columns->columns[i], &plans[i]);
 	return out->content.nr_bytes < FRAME_TARGET_BYTES ? 0 : frames_out_flush(out, err);
 }
 

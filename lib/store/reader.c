@@ -108,6 +108,7 @@ int store_read(int fd, struct profile **profile, struct store_salvage *salvage, 
 		status = finish(&reader, &why, salvage, err);
 	}
 	frames_in_release(&reader.frames);
+	columns_in_release(&reader.columns);
 	sample_coder_release(&reader.coder);
 	if (status < 0)
 		profile_free(reader.profile);

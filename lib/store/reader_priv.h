@@ -7,12 +7,14 @@
 /* A profile that is being read. */
 struct reader {
 	struct frames_in frames;
+	struct columns_in columns; /* of the record that is being read */
 	struct profile *profile;
 	struct sample_coder coder;
 	uint64_t last_address;
 	uint64_t weight_total_ns; /* all three metrics of all samples: bounded, so no sum overflows
 				   */
 	uint64_t nr_observations;
+	uint64_t nr_rows; /* of all records */
 	uint32_t last_location_frame;
 	size_t nr_module_symbols; /* rows read */
 	bool symbols_begun;	  /* from then on frames and modules are complete */

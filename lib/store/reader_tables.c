@@ -73,7 +73,7 @@ static bool read_string(struct reader *reader, struct columns_in *in)
 	uint64_t length = columns_in_bounded(in, STRINGS_LENGTH, STRING_MAX_BYTES);
 	const uint8_t *bytes = columns_in_bytes(in, STRINGS_BYTES, length);
 
-	if (!bytes || memchr(bytes, '\0', length) || nr >= FORMAT_ROWS_MAX)
+	if (!bytes || memchr(bytes, '\0', length) || nr >= TABLE_ROWS_MAX)
 		return false;
 	return strtab_intern_n(strings, (const char *)bytes, length).v == nr;
 }
@@ -161,7 +161,7 @@ static bool read_frame(struct reader *reader, struct columns_in *in)
 
 	where.module.v = read_index(in, FRAMES_MODULE, module_table_nr(profile->modules));
 	where.address = columns_in_delta(in, FRAMES_ADDRESS, reader->last_address);
-	if (in->failed || reader->symbols_begun || nr >= FORMAT_ROWS_MAX)
+	if (in->failed || reader->symbols_begun || nr >= TABLE_ROWS_MAX)
 		return false;
 	reader->last_address = where.address;
 	return profile_intern_frame(profile, where).v == nr;
@@ -174,7 +174,7 @@ static bool read_stack(struct reader *reader, struct columns_in *in)
 	uint32_t back = (uint32_t)columns_in_bounded(in, STACKS_PARENT, nr - 1);
 	struct frame_id frame = {read_index(in, STACKS_FRAME, reader->profile->nr_frames)};
 
-	if (in->failed || nr >= FORMAT_ROWS_MAX)
+	if (in->failed || nr >= TABLE_ROWS_MAX)
 		return false;
 	return stack_trie_intern(stacks, (struct stack_id){nr - 1 - back}, frame).v == nr;
 }
@@ -182,7 +182,7 @@ static bool read_stack(struct reader *reader, struct columns_in *in)
 /* Any sum over samples, of any reader, must fit 64 bits. */
 static bool weights_in_bounds(struct reader *reader, const struct sample *sample)
 {
-	const uint64_t max = FORMAT_WEIGHT_TOTAL_MAX_NS;
+	const uint64_t max = WEIGHT_TOTAL_MAX_NS;
 
 	if (sample->cpu_ns > max || sample->runq_ns > max || sample->blocked_ns > max)
 		return false;
@@ -207,14 +207,14 @@ static bool read_sample(struct reader *reader, struct columns_in *in)
 	sample.runq_ns = columns_in_uint(in, SAMPLES_RUNQ);
 	sample.time_ns = columns_in_delta(in, SAMPLES_TIME, reader->coder.previous_ns);
 	minor_ns = columns_in_uint(in, SAMPLES_MINOR);
-	if (in->failed || sample.time_ns > TIME_MAX_NS || profile->nr_samples >= FORMAT_ROWS_MAX)
+	if (in->failed || sample.time_ns > TIME_MAX_NS || profile->nr_samples >= TABLE_ROWS_MAX)
 		return false;
 	major_ns = columns_in_delta(in, SAMPLES_MAJOR,
 				    sample_coder_expect(&reader->coder, sample.thread.v,
 							sample.time_ns, sample.runq_ns + minor_ns));
 	sample.cpu_ns = sample.kind == SAMPLE_BLOCKED ? minor_ns : major_ns;
 	sample.blocked_ns = sample.kind == SAMPLE_BLOCKED ? major_ns : minor_ns;
-	if (columns_in_failed(in, SAMPLES_COLUMNS) || !weights_in_bounds(reader, &sample))
+	if (!weights_in_bounds(reader, &sample))
 		return false;
 	sample_coder_step(&reader->coder, sample.thread.v, sample.time_ns);
 	profile_add_sample(profile, &sample);
@@ -260,7 +260,7 @@ static bool read_function(struct reader *reader, struct columns_in *in)
 		.line = read_u32(in, FUNCTIONS_LINE),
 	};
 
-	if (in->failed || nr >= FORMAT_ROWS_MAX)
+	if (in->failed || nr >= TABLE_ROWS_MAX)
 		return false;
 	begin_symbols(reader);
 	return profile_intern_function(profile, &function).v == nr;
@@ -278,7 +278,7 @@ static bool read_location(struct reader *reader, struct columns_in *in)
 	struct frame_symbols *chain;
 
 	if (in->failed || frame >= profile->nr_frames - reader->last_location_frame ||
-	    profile->nr_locations >= FORMAT_ROWS_MAX)
+	    profile->nr_locations >= TABLE_ROWS_MAX)
 		return false;
 	begin_symbols(reader);
 	reader->last_location_frame += (uint32_t)frame;
@@ -326,38 +326,49 @@ static bool read_end(struct reader *reader, struct columns_in *in)
 struct table {
 	unsigned int nr_columns;
 	read_row *read;
+	uint32_t texts; /* a bit for each column of texts; the others hold numbers */
 };
 
 static const struct table tables[RECORD_TYPE_COUNT] = {
-	[RECORD_META] = {META_COLUMNS, read_meta},
-	[RECORD_COMMAND] = {COMMAND_COLUMNS, read_command_word},
-	[RECORD_STRINGS] = {STRINGS_COLUMNS, read_string},
-	[RECORD_MODULES] = {MODULES_COLUMNS, read_module},
-	[RECORD_PROCESSES] = {PROCESSES_COLUMNS, read_process},
-	[RECORD_THREADS] = {THREADS_COLUMNS, read_thread},
-	[RECORD_FRAMES] = {FRAMES_COLUMNS, read_frame},
-	[RECORD_STACKS] = {STACKS_COLUMNS, read_stack},
-	[RECORD_SAMPLES] = {SAMPLES_COLUMNS, read_sample},
-	[RECORD_COUNTERS] = {COUNTERS_COLUMNS, read_counter},
-	[RECORD_MARKS] = {MARKS_COLUMNS, read_mark},
-	[RECORD_FUNCTIONS] = {FUNCTIONS_COLUMNS, read_function},
-	[RECORD_LOCATIONS] = {LOCATIONS_COLUMNS, read_location},
-	[RECORD_MODULE_SYMBOLS] = {MODULE_SYMBOLS_COLUMNS, read_module_symbols},
-	[RECORD_END] = {END_COLUMNS, read_end},
+	[RECORD_META] = {META_COLUMNS, read_meta, 0},
+	[RECORD_COMMAND] = {COMMAND_COLUMNS, read_command_word, 0},
+	[RECORD_STRINGS] = {STRINGS_COLUMNS, read_string, 1U << STRINGS_BYTES},
+	[RECORD_MODULES] = {MODULES_COLUMNS, read_module,
+			    1U << MODULES_PATH | 1U << MODULES_BUILD_ID},
+	[RECORD_PROCESSES] = {PROCESSES_COLUMNS, read_process, 0},
+	[RECORD_THREADS] = {THREADS_COLUMNS, read_thread, 0},
+	[RECORD_FRAMES] = {FRAMES_COLUMNS, read_frame, 0},
+	[RECORD_STACKS] = {STACKS_COLUMNS, read_stack, 0},
+	[RECORD_SAMPLES] = {SAMPLES_COLUMNS, read_sample, 0},
+	[RECORD_COUNTERS] = {COUNTERS_COLUMNS, read_counter, 0},
+	[RECORD_MARKS] = {MARKS_COLUMNS, read_mark, 0},
+	[RECORD_FUNCTIONS] = {FUNCTIONS_COLUMNS, read_function, 0},
+	[RECORD_LOCATIONS] = {LOCATIONS_COLUMNS, read_location, 0},
+	[RECORD_MODULE_SYMBOLS] = {MODULE_SYMBOLS_COLUMNS, read_module_symbols, 0},
+	[RECORD_END] = {END_COLUMNS, read_end, 0},
 };
+
+/* A file of a few bytes must not ask for gigabytes of rows. */
+static bool rows_in_bounds(struct reader *reader, uint64_t nr_rows)
+{
+	reader->nr_rows += nr_rows;
+	return reader->nr_rows <=
+	       ROWS_ALLOWANCE + ROWS_MAX_PER_FILE_BYTE * reader->frames.nr_bytes_taken;
+}
 
 bool reader_take_record(struct reader *reader, enum record_type type, const uint8_t *payload,
 			size_t nr_bytes)
 {
 	const struct table *table = &tables[type];
-	struct columns_in in;
+	struct columns_in *in = &reader->columns;
 
-	if (!columns_in_open(&in, payload, nr_bytes, table->nr_columns))
+	if (!columns_in_open(in, payload, nr_bytes, table->nr_columns, table->texts) ||
+	    !rows_in_bounds(reader, in->nr_rows))
 		return false;
 	if (type == RECORD_COMMAND) /* the newest one stands for itself */
 		reader->profile->meta.nr_command = 0;
-	for (uint64_t i = 0; i < in.nr_rows; i++) {
-		if (!table->read(reader, &in) || columns_in_failed(&in, table->nr_columns))
+	for (; in->row < in->nr_rows; in->row++) {
+		if (!table->read(reader, in) || in->failed)
 			return false;
 	}
 	return true;

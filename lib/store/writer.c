@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "store/store.h"
 
-#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/err.h"
 #include "store/frames_priv.h"
 #include "store/writer_priv.h"
-
-/* A record ends here even if there are more rows, so that no frame grows without bound. */
-#define ROWS_PER_RECORD	   32768
-#define TEXTS_RECORD_BYTES ((size_t)1 << 20)
 
 int store_writer_new(int fd, struct store_writer **writer, struct err *err)
 {
@@ -51,8 +45,7 @@ uint64_t store_writer_nr_bytes(const struct store_writer *writer)
 	return writer->frames.nr_bytes_written;
 }
 
-/* Write the columns as a record, if they have rows, and begin anew. */
-static int emit(struct store_writer *writer, enum record_type type, struct err *err)
+int writer_emit(struct store_writer *writer, enum record_type type, struct err *err)
 {
 	struct columns_out *columns = &writer->columns;
 	unsigned int nr_columns = columns->nr_columns;
@@ -64,346 +57,19 @@ static int emit(struct store_writer *writer, enum record_type type, struct err *
 	return status;
 }
 
-static int emit_if_full(struct store_writer *writer, enum record_type type, struct err *err)
+int writer_emit_if_full(struct store_writer *writer, enum record_type type, struct err *err)
 {
-	return writer->columns.nr_rows < ROWS_PER_RECORD ? 0 : emit(writer, type, err);
-}
-
-static int write_strings(struct store_writer *writer, const struct profile *profile,
-			 struct err *err)
-{
-	struct columns_out *out = &writer->columns;
-	int status = 0;
-
-	columns_out_begin(out, STRINGS_COLUMNS);
-	for (; status == 0 && writer->nr_strings < strtab_nr(profile->strings);
-	     writer->nr_strings++) {
-		struct str_id id = {writer->nr_strings};
-		size_t length = strtab_length(profile->strings, id);
-
-		if (length > STRING_MAX_BYTES)
-			return err_set(err, ERR_LIMIT, "a text of %zu bytes is too long to store",
-				       length);
-		columns_out_uint(out, STRINGS_LENGTH, length);
-		columns_out_bytes(out, STRINGS_BYTES, strtab_get(profile->strings, id), length);
-		out->nr_rows++;
-		if (out->columns[STRINGS_BYTES].nr_bytes >= TEXTS_RECORD_BYTES)
-			status = emit(writer, RECORD_STRINGS, err);
-	}
-	return status ? status : emit(writer, RECORD_STRINGS, err);
-}
-
-static void put_module(struct columns_out *out, const struct module *module)
-{
-	size_t length = strlen(module->path);
-
-	columns_out_uint(out, MODULES_KIND, module->kind);
-	columns_out_uint(out, MODULES_OWNER, (uint32_t)module->owner_pid);
-	columns_out_uint(out, MODULES_DELETED, module->deleted);
-	columns_out_uint(out, MODULES_DEV, module->dev);
-	columns_out_uint(out, MODULES_INODE, module->inode);
-	columns_out_uint(out, MODULES_FILE_BYTES, module->file_bytes);
-	columns_out_uint(out, MODULES_PATH_LENGTH, length);
-	columns_out_bytes(out, MODULES_PATH, module->path, length);
-	columns_out_uint(out, MODULES_BUILD_ID_LENGTH, module->nr_build_id_bytes);
-	columns_out_bytes(out, MODULES_BUILD_ID, module->build_id, module->nr_build_id_bytes);
-	out->nr_rows++;
-}
-
-static int write_modules(struct store_writer *writer, const struct profile *profile,
-			 struct err *err)
-{
-	int status = 0;
-
-	columns_out_begin(&writer->columns, MODULES_COLUMNS);
-	for (; status == 0 && writer->nr_modules < module_table_nr(profile->modules);
-	     writer->nr_modules++) {
-		struct module_id id = {writer->nr_modules};
-
-		put_module(&writer->columns, module_table_get(profile->modules, id));
-		status = emit_if_full(writer, RECORD_MODULES, err);
-	}
-	return status ? status : emit(writer, RECORD_MODULES, err);
-}
-
-static bool process_changed(const struct profile_process *a, const struct profile_process *b)
-{
-	return a->pid != b->pid || a->parent != b->parent || a->name.v != b->name.v ||
-	       a->exe.v != b->exe.v || a->command.v != b->command.v || a->start_ns != b->start_ns ||
-	       a->end_ns != b->end_ns;
-}
-
-static void put_process(struct columns_out *out, uint32_t row,
-			const struct profile_process *process)
-{
-	columns_out_uint(out, PROCESSES_ROW, row);
-	columns_out_uint(out, PROCESSES_PID, (uint32_t)process->pid);
-	/* 0 stands for "none": PROCESS_NONE + 1 wraps to it. */
-	columns_out_uint(out, PROCESSES_PARENT, (uint32_t)(process->parent + 1));
-	columns_out_uint(out, PROCESSES_NAME, process->name.v);
-	columns_out_uint(out, PROCESSES_EXE, process->exe.v);
-	columns_out_uint(out, PROCESSES_COMMAND, process->command.v);
-	columns_out_uint(out, PROCESSES_START, process->start_ns);
-	columns_out_uint(out, PROCESSES_END, process->end_ns);
-	out->nr_rows++;
-}
-
-static int write_processes(struct store_writer *writer, const struct profile *profile,
-			   struct err *err)
-{
-	int status = 0;
-
-	columns_out_begin(&writer->columns, PROCESSES_COLUMNS);
-	ARRAY_RESERVE(writer->processes, profile->nr_processes, writer->cap_processes);
-	for (size_t i = 0; status == 0 && i < profile->nr_processes; i++) {
-		const struct profile_process *process = &profile->processes[i];
-
-		if (i < writer->nr_processes && !process_changed(process, &writer->processes[i]))
-			continue;
-		put_process(&writer->columns, (uint32_t)i, process);
-		writer->processes[i] = *process;
-		status = emit_if_full(writer, RECORD_PROCESSES, err);
-	}
-	writer->nr_processes = profile->nr_processes;
-	return status ? status : emit(writer, RECORD_PROCESSES, err);
-}
-
-static bool thread_changed(const struct profile_thread *a, const struct profile_thread *b)
-{
-	return a->process != b->process || a->tid != b->tid || a->name.v != b->name.v ||
-	       a->start_ns != b->start_ns || a->end_ns != b->end_ns;
-}
-
-static void put_thread(struct columns_out *out, uint32_t row, const struct profile_thread *thread)
-{
-	columns_out_uint(out, THREADS_ROW, row);
-	columns_out_uint(out, THREADS_PROCESS, thread->process);
-	columns_out_uint(out, THREADS_TID, (uint32_t)thread->tid);
-	columns_out_uint(out, THREADS_NAME, thread->name.v);
-	columns_out_uint(out, THREADS_START, thread->start_ns);
-	columns_out_uint(out, THREADS_END, thread->end_ns);
-	out->nr_rows++;
-}
-
-static int write_threads(struct store_writer *writer, const struct profile *profile,
-			 struct err *err)
-{
-	int status = 0;
-
-	columns_out_begin(&writer->columns, THREADS_COLUMNS);
-	ARRAY_RESERVE(writer->threads, profile->nr_threads, writer->cap_threads);
-	for (size_t i = 0; status == 0 && i < profile->nr_threads; i++) {
-		const struct profile_thread *thread = &profile->threads[i];
-
-		if (i < writer->nr_threads && !thread_changed(thread, &writer->threads[i]))
-			continue;
-		put_thread(&writer->columns, (uint32_t)i, thread);
-		writer->threads[i] = *thread;
-		status = emit_if_full(writer, RECORD_THREADS, err);
-	}
-	writer->nr_threads = profile->nr_threads;
-	sample_coder_grow(&writer->coder, writer->nr_threads);
-	return status ? status : emit(writer, RECORD_THREADS, err);
-}
-
-static int write_frames(struct store_writer *writer, const struct profile *profile, struct err *err)
-{
-	struct columns_out *out = &writer->columns;
-	int status = 0;
-
-	columns_out_begin(out, FRAMES_COLUMNS);
-	for (; status == 0 && writer->nr_frames < profile->nr_frames; writer->nr_frames++) {
-		struct code_address where = profile->frames[writer->nr_frames].where;
-
-		columns_out_uint(out, FRAMES_MODULE, where.module.v);
-		columns_out_delta(out, FRAMES_ADDRESS, where.address, writer->last_address);
-		writer->last_address = where.address;
-		out->nr_rows++;
-		status = emit_if_full(writer, RECORD_FRAMES, err);
-	}
-	return status ? status : emit(writer, RECORD_FRAMES, err);
-}
-
-static int write_stacks(struct store_writer *writer, const struct profile *profile, struct err *err)
-{
-	struct columns_out *out = &writer->columns;
-	int status = 0;
-
-	columns_out_begin(out, STACKS_COLUMNS);
-	for (; status == 0 && writer->nr_stacks < stack_trie_nr(profile->stacks);
-	     writer->nr_stacks++) {
-		struct stack_id id = {writer->nr_stacks};
-
-		/* Distance from the stack just before: 0 along a chain of new frames. */
-		columns_out_uint(out, STACKS_PARENT,
-				 id.v - 1 - stack_trie_parent(profile->stacks, id).v);
-		columns_out_uint(out, STACKS_FRAME, stack_trie_frame(profile->stacks, id).v);
-		out->nr_rows++;
-		status = emit_if_full(writer, RECORD_STACKS, err);
-	}
-	return status ? status : emit(writer, RECORD_STACKS, err);
-}
-
-static void put_sample(struct columns_out *out, struct sample_coder *coder,
-		       const struct sample *sample)
-{
-	bool blocked = sample->kind == SAMPLE_BLOCKED;
-	uint64_t major_ns = blocked ? sample->blocked_ns : sample->cpu_ns;
-	uint64_t minor_ns = blocked ? sample->cpu_ns : sample->blocked_ns;
-	uint32_t thread = sample->thread.v;
-
-	columns_out_uint(out, SAMPLES_THREAD, thread);
-	columns_out_uint(out, SAMPLES_KIND, sample->kind);
-	columns_out_uint(out, SAMPLES_END, sample->end);
-	columns_out_uint(out, SAMPLES_NR, sample->nr);
-	columns_out_uint(out, SAMPLES_SYSCALL, (uint16_t)(sample->syscall_nr + 1));
-	columns_out_uint(out, SAMPLES_RUNQ, sample->runq_ns);
-	columns_out_uint(out, SAMPLES_MINOR, minor_ns);
-	columns_out_delta(
-		out, SAMPLES_MAJOR, major_ns,
-		sample_coder_expect(coder, thread, sample->time_ns, sample->runq_ns + minor_ns));
-	columns_out_delta(out, SAMPLES_TIME, sample->time_ns, coder->previous_ns);
-	columns_out_uint(out, SAMPLES_STACK, sample->stack.v);
-	sample_coder_step(coder, thread, sample->time_ns);
-	out->nr_rows++;
-}
-
-static int write_samples(struct store_writer *writer, const struct profile *profile,
-			 struct err *err)
-{
-	int status = 0;
-
-	columns_out_begin(&writer->columns, SAMPLES_COLUMNS);
-	for (size_t i = 0; status == 0 && i < profile->nr_samples; i++) {
-		put_sample(&writer->columns, &writer->coder, &profile->samples[i]);
-		status = emit_if_full(writer, RECORD_SAMPLES, err);
-	}
-	writer->nr_samples += profile->nr_samples;
-	return status ? status : emit(writer, RECORD_SAMPLES, err);
-}
-
-static int write_counters(struct store_writer *writer, const struct profile *profile,
-			  struct err *err)
-{
-	struct columns_out *out = &writer->columns;
-
-	columns_out_begin(out, COUNTERS_COLUMNS);
-	ARRAY_RESERVE(writer->counters, profile->nr_counters, writer->cap_counters);
-	for (size_t i = 0; i < profile->nr_counters; i++) {
-		const struct profile_counter *counter = &profile->counters[i];
-
-		if (i < writer->nr_counters && writer->counters[i].value == counter->value)
-			continue;
-		columns_out_uint(out, COUNTERS_NAME, counter->name.v);
-		columns_out_uint(out, COUNTERS_VALUE, counter->value);
-		writer->counters[i] = *counter;
-		out->nr_rows++;
-	}
-	writer->nr_counters = profile->nr_counters;
-	return emit(writer, RECORD_COUNTERS, err);
-}
-
-static int write_marks(struct store_writer *writer, const struct profile *profile, struct err *err)
-{
-	struct columns_out *out = &writer->columns;
-
-	columns_out_begin(out, MARKS_COLUMNS);
-	for (; writer->nr_marks < profile->nr_marks; writer->nr_marks++) {
-		columns_out_uint(out, MARKS_TIME, profile->marks[writer->nr_marks].time_ns);
-		columns_out_uint(out, MARKS_TEXT, profile->marks[writer->nr_marks].text.v);
-		out->nr_rows++;
-	}
-	return emit(writer, RECORD_MARKS, err);
-}
-
-static bool command_changed(const struct store_writer *writer, const struct profile_meta *meta)
-{
-	if (writer->nr_command != meta->nr_command)
-		return true;
-	for (size_t i = 0; i < meta->nr_command; i++) {
-		if (writer->command[i].v != meta->command[i].v)
-			return true;
-	}
-	return false;
-}
-
-static int write_command(struct store_writer *writer, const struct profile_meta *meta,
-			 struct err *err)
-{
-	struct columns_out *out = &writer->columns;
-
-	if (!command_changed(writer, meta))
-		return 0;
-	columns_out_begin(out, COMMAND_COLUMNS);
-	free(writer->command);
-	writer->command = xmemdup(meta->command, meta->nr_command * sizeof(*meta->command));
-	writer->nr_command = meta->nr_command;
-	for (size_t i = 0; i < meta->nr_command; i++) {
-		columns_out_uint(out, COMMAND_WORD, meta->command[i].v);
-		out->nr_rows++;
-	}
-	return emit(writer, RECORD_COMMAND, err);
-}
-
-static void put_meta(struct columns_out *out, const struct profile_meta *meta)
-{
-	columns_out_uint(out, META_VERSION, meta->version.v);
-	columns_out_uint(out, META_HOSTNAME, meta->hostname.v);
-	columns_out_uint(out, META_KERNEL, meta->kernel.v);
-	columns_out_uint(out, META_CPU_MODEL, meta->cpu_model.v);
-	columns_out_uint(out, META_ARCH, meta->arch.v);
-	columns_out_uint(out, META_UNWINDER, meta->unwinder.v);
-	columns_out_uint(out, META_NR_CPUS, meta->nr_cpus);
-	columns_out_uint(out, META_FREQUENCY, meta->frequency_hz);
-	columns_out_uint(out, META_START, meta->start_realtime_ns);
-	columns_out_uint(out, META_DURATION, meta->duration_ns);
-	columns_out_uint(out, META_MAX_OVERHEAD, meta->max_overhead_ppm);
-	columns_out_uint(out, META_ATTACHED, meta->attached);
-	columns_out_delta(out, META_EXIT_STATUS, (uint64_t)meta->exit_status, 0);
-	out->nr_rows++;
-}
-
-/* All but the duration, which grows at every flush and is known from the samples until the end. */
-static bool meta_changed(const struct profile_meta *a, const struct profile_meta *b)
-{
-	return a->version.v != b->version.v || a->hostname.v != b->hostname.v ||
-	       a->kernel.v != b->kernel.v || a->cpu_model.v != b->cpu_model.v ||
-	       a->arch.v != b->arch.v || a->unwinder.v != b->unwinder.v ||
-	       a->nr_cpus != b->nr_cpus || a->frequency_hz != b->frequency_hz ||
-	       a->start_realtime_ns != b->start_realtime_ns ||
-	       a->max_overhead_ppm != b->max_overhead_ppm || a->attached != b->attached ||
-	       a->exit_status != b->exit_status;
-}
-
-static int write_meta(struct store_writer *writer, const struct profile_meta *meta, struct err *err)
-{
-	if (writer->wrote_meta && !meta_changed(&writer->meta, meta))
-		return 0;
-	columns_out_begin(&writer->columns, META_COLUMNS);
-	put_meta(&writer->columns, meta);
-	writer->meta = *meta;
-	writer->wrote_meta = true;
-	return emit(writer, RECORD_META, err);
-}
-
-typedef int write_step(struct store_writer *writer, const struct profile *profile, struct err *err);
-
-static int write_meta_and_command(struct store_writer *writer, const struct profile *profile,
-				  struct err *err)
-{
-	int status = write_meta(writer, &profile->meta, err);
-
-	return status ? status : write_command(writer, &profile->meta, err);
+	return writer->columns.nr_rows < RECORD_ROWS_MAX ? 0 : writer_emit(writer, type, err);
 }
 
 int store_writer_flush(struct store_writer *writer, struct profile *profile, struct err *err)
 {
 	/* Rows before the rows that refer to them. */
-	static write_step *const steps[] = {
-		write_strings,	 write_meta_and_command, write_modules,
-		write_processes, write_threads,		 write_frames,
-		write_stacks,	 write_samples,		 write_counters,
-		write_marks,
+	static writer_step *const steps[] = {
+		writer_write_strings,	writer_write_meta_and_command, writer_write_modules,
+		writer_write_processes, writer_write_threads,	       writer_write_frames,
+		writer_write_stacks,	writer_write_samples,	       writer_write_counters,
+		writer_write_marks,
 	};
 	int status = 0;
 
@@ -415,79 +81,6 @@ int store_writer_flush(struct store_writer *writer, struct profile *profile, str
 		status = frames_out_flush(&writer->frames, err);
 	writer->failed = status < 0;
 	return status;
-}
-
-static int write_functions(struct store_writer *writer, const struct profile *profile,
-			   struct err *err)
-{
-	struct columns_out *out = &writer->columns;
-	int status = 0;
-
-	columns_out_begin(out, FUNCTIONS_COLUMNS);
-	for (size_t i = 0; status == 0 && i < profile->nr_functions; i++) {
-		const struct function *function = &profile->functions[i];
-
-		columns_out_uint(out, FUNCTIONS_NAME, function->name.v);
-		columns_out_uint(out, FUNCTIONS_LINKAGE_NAME, function->linkage_name.v);
-		columns_out_uint(out, FUNCTIONS_FILE, function->file.v);
-		columns_out_uint(out, FUNCTIONS_LINE, function->line);
-		out->nr_rows++;
-		status = emit_if_full(writer, RECORD_FUNCTIONS, err);
-	}
-	return status ? status : emit(writer, RECORD_FUNCTIONS, err);
-}
-
-static int write_chain(struct store_writer *writer, const struct profile *profile, uint32_t frame,
-		       struct err *err)
-{
-	struct frame_symbols chain = profile->frame_symbols[frame];
-	struct columns_out *out = &writer->columns;
-	int status = 0;
-
-	for (uint32_t i = 0; status == 0 && i < chain.nr; i++) {
-		const struct location *location = &profile->locations[chain.first + i];
-
-		columns_out_uint(out, LOCATIONS_FRAME, frame - writer->last_location_frame);
-		columns_out_uint(out, LOCATIONS_FUNCTION, location->function.v);
-		columns_out_uint(out, LOCATIONS_FILE, location->file.v);
-		columns_out_uint(out, LOCATIONS_LINE, location->line);
-		out->nr_rows++;
-		writer->last_location_frame = frame;
-		writer->nr_locations++;
-		status = emit_if_full(writer, RECORD_LOCATIONS, err);
-	}
-	return status;
-}
-
-static int write_locations(struct store_writer *writer, const struct profile *profile,
-			   struct err *err)
-{
-	int status = 0;
-
-	columns_out_begin(&writer->columns, LOCATIONS_COLUMNS);
-	for (uint32_t i = 0; status == 0 && i < profile->nr_frame_symbols; i++)
-		status = write_chain(writer, profile, i, err);
-	return status ? status : emit(writer, RECORD_LOCATIONS, err);
-}
-
-static int write_module_symbols(struct store_writer *writer, const struct profile *profile,
-				struct err *err)
-{
-	struct columns_out *out = &writer->columns;
-	int status = 0;
-
-	columns_out_begin(out, MODULE_SYMBOLS_COLUMNS);
-	for (size_t i = 0; status == 0 && i < profile->nr_module_symbols; i++) {
-		const struct module_symbols *row = &profile->module_symbols[i];
-
-		columns_out_uint(out, MODULE_SYMBOLS_SOURCE, row->source);
-		columns_out_uint(out, MODULE_SYMBOLS_DEBUG_PATH, row->debug_path.v);
-		columns_out_uint(out, MODULE_SYMBOLS_PROBLEM, row->problem.v);
-		columns_out_uint(out, MODULE_SYMBOLS_MISMATCHED, row->mismatched);
-		out->nr_rows++;
-		status = emit_if_full(writer, RECORD_MODULE_SYMBOLS, err);
-	}
-	return status ? status : emit(writer, RECORD_MODULE_SYMBOLS, err);
 }
 
 static int write_end(struct store_writer *writer, const struct profile *profile, struct err *err)
@@ -505,16 +98,16 @@ static int write_end(struct store_writer *writer, const struct profile *profile,
 	columns_out_uint(out, END_FUNCTIONS, profile->nr_functions);
 	columns_out_uint(out, END_LOCATIONS, writer->nr_locations);
 	out->nr_rows++;
-	return emit(writer, RECORD_END, err);
+	return writer_emit(writer, RECORD_END, err);
 }
 
 int store_writer_finish(struct store_writer *writer, struct profile *profile, struct err *err)
 {
-	static write_step *const steps[] = {
-		write_meta_and_command,
-		write_module_symbols,
-		write_functions,
-		write_locations,
+	static writer_step *const steps[] = {
+		writer_write_meta_and_command,
+		writer_write_module_symbols,
+		writer_write_functions,
+		writer_write_locations,
 		write_end,
 	};
 	int status = store_writer_flush(writer, profile, err);

@@ -27,4 +27,18 @@ struct store_writer {
 	bool failed; /* once a write has failed, what follows could not be read */
 };
 
+/* One table each: the rows that the file does not hold yet, or that changed. */
+typedef int writer_step(struct store_writer *writer, const struct profile *profile,
+			struct err *err);
+
+writer_step writer_write_strings, writer_write_meta_and_command, writer_write_modules,
+	writer_write_processes, writer_write_threads, writer_write_frames, writer_write_stacks,
+	writer_write_samples, writer_write_counters, writer_write_marks,
+	writer_write_module_symbols, writer_write_functions, writer_write_locations;
+
+/* Write the columns gathered as a record, if they have rows, and begin anew. */
+int writer_emit(struct store_writer *writer, enum record_type type, struct err *err);
+/* The same when the record has as many rows as it may. */
+int writer_emit_if_full(struct store_writer *writer, enum record_type type, struct err *err);
+
 #endif

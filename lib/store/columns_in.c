@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "store/columns_priv.h"
+
+void columns_in_release(struct columns_in *in)
+{
+	free(in->numbers);
+	*in = (struct columns_in){0};
+}
+
+/* Add one plane of a column in which every number is stored. */
+static void add_plane(uint64_t *numbers, uint64_t nr_rows, const uint8_t *plane, unsigned int shift)
+{
+	for (uint64_t i = 0; i < nr_rows; i++)
+		numbers[i] += (uint64_t)plane[i] << shift;
+}
+
+/* The same where only the numbers marked in the bitmap are stored. */
+static void add_sparse_plane(uint64_t *numbers, uint64_t nr_rows, const uint8_t *bitmap,
+			     const uint8_t *plane, unsigned int shift)
+{
+	for (uint64_t i = 0; i < nr_rows; i++) {
+		if (bitmap[i / 8] >> i % 8 & 1)
+			numbers[i] += (uint64_t)*plane++ << shift;
+	}
+}
+
+static uint64_t count_marked(const uint8_t *bitmap, uint64_t nr_rows)
+{
+	uint64_t nr = 0;
+
+	for (uint64_t i = 0; i < nr_rows; i++)
+		nr += bitmap[i / 8] >> i % 8 & 1;
+	return nr;
+}
+
+static bool read_numbers(struct cursor column, uint64_t *numbers, uint64_t nr_rows)
+{
+	uint8_t head = cursor_byte(&column);
+	uint64_t base = cursor_uleb(&column);
+	unsigned int width = head & 0xfU;
+	uint64_t nr_stored = nr_rows;
+	const uint8_t *bitmap = NULL;
+
+	if (width > 8 || (head & ~(0xfU | COLUMN_SPARSE)))
+		return false;
+	if (head & COLUMN_SPARSE) {
+		bitmap = cursor_bytes(&column, (nr_rows + 7) / 8);
+		if (!bitmap)
+			return false;
+		nr_stored = count_marked(bitmap, nr_rows);
+	}
+	for (uint64_t i = 0; i < nr_rows; i++)
+		numbers[i] = base;
+	for (unsigned int plane = 0; plane < width; plane++) {
+		const uint8_t *bytes = cursor_bytes(&column, nr_stored);
+
+		if (!bytes)
+			return false;
+		if (bitmap)
+			add_sparse_plane(numbers, nr_rows, bitmap, bytes, 8 * plane);
+		else
+			add_plane(numbers, nr_rows, bytes, 8 * plane);
+	}
+	return !column.failed && cursor_left(&column) == 0;
+}
+
+/* The lengths of the first nr_columns columns; the cursor ends up where the columns begin. */
+static bool read_lengths(struct cursor *cursor, unsigned int nr_columns, uint64_t *lengths)
+{
+	uint64_t nr_in_file = cursor_uleb(cursor);
+
+	if (cursor->failed || nr_in_file < nr_columns || nr_in_file > cursor_left(cursor))
+		return false;
+	for (uint64_t i = 0; i < nr_in_file; i++) {
+		uint64_t length = cursor_uleb(cursor);
+
+		if (i < nr_columns)
+			lengths[i] = length;
+	}
+	return !cursor->failed;
+}
+
+bool columns_in_open(struct columns_in *in, const uint8_t *payload, size_t nr_bytes,
+		     unsigned int nr_columns, uint32_t texts)
+{
+	struct cursor cursor = cursor_over(payload, nr_bytes);
+	uint64_t lengths[COLUMNS_MAX] = {0};
+
+	assert(nr_columns <= COLUMNS_MAX);
+	in->nr_rows = cursor_uleb(&cursor);
+	in->row = 0;
+	in->failed = false;
+	if (in->nr_rows > RECORD_ROWS_MAX || !read_lengths(&cursor, nr_columns, lengths))
+		return false;
+	ARRAY_RESERVE(in->numbers, in->nr_rows * nr_columns, in->cap_numbers);
+	for (unsigned int i = 0; i < nr_columns; i++) {
+		const uint8_t *bytes = cursor_bytes(&cursor, lengths[i]);
+
+		if (!bytes)
+			return false;
+		in->texts[i] = cursor_over(bytes, lengths[i]);
+		if (!(texts & UINT32_C(1) << i) &&
+		    !read_numbers(in->texts[i], in->numbers + i * in->nr_rows, in->nr_rows))
+			return false;
+	}
+	return true;
+}
+
+const uint8_t *columns_in_bytes(struct columns_in *in, unsigned int column, uint64_t nr_bytes)
+{
+	const uint8_t *bytes = cursor_bytes(&in->texts[column], nr_bytes);
+
+	if (!bytes)
+		in->failed = true;
+	return bytes;
+}
