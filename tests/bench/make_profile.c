@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Writes a made-up recording through the library, for timing report and export
+ * and for measuring bytes per sample:
+ *
+ *	make_profile FILE [SAMPLES [STACKS [THREADS]]]
+ *
+ * The shape is that of a server at 500 Hz: some threads run on jittered ticks,
+ * one sample in ten finds its thread asleep, and stacks come from a call graph
+ * of 4000 functions in 24 modules, few of them hot and new ones turning up until
+ * the end. The same arguments give the same file.
+ */
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/index_set.h"
+#include "profile/profile.h"
+#include "store/store.h"
+
+#define NR_MODULES	 24
+#define NR_FUNCTIONS	 4000
+#define SITES_PER_CALLER 6
+#define PERIOD_NS	 (2 * NS_PER_MS)
+
+struct maker {
+	struct profile *profile;
+	struct store_writer *writer;
+	uint64_t random;
+	struct stack_id *leaves; /* the distinct stacks so far */
+	uint32_t nr_leaves;
+	uint64_t *last_ns; /* of each thread */
+	uint64_t nr_samples;
+};
+
+/* xorshift64*: good enough, and the same everywhere. */
+static uint64_t next_random(struct maker *maker)
+{
+	maker->random ^= maker->random >> 12;
+	maker->random ^= maker->random << 25;
+	maker->random ^= maker->random >> 27;
+	return maker->random * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+static uint32_t below(struct maker *maker, uint32_t limit)
+{
+	return (uint32_t)((next_random(maker) >> 32) * limit >> 32);
+}
+
+static double unit(struct maker *maker)
+{
+	return (double)(next_random(maker) >> 11) / 9007199254740992.0;
+}
+
+static void fail(const struct err *err)
+{
+	fprintf(stderr, "make_profile: %s\n", err->what);
+	exit(1);
+}
+
+static void add_modules(struct maker *maker)
+{
+	char path[64];
+
+	for (uint32_t i = 1; i <= NR_MODULES; i++) {
+		struct module module = {.kind = MODULE_KIND_FILE,
+					.path = path,
+					.dev = 0xfe01,
+					.inode = 100000 + i,
+					.file_bytes = 4096 * (1 + next_random(maker) % 5000),
+					.nr_build_id_bytes = 20,
+					.fd = -1};
+
+		snprintf(path, sizeof(path), "/usr/lib/x86_64-linux-gnu/libmadeup%u.so.1", i);
+		for (size_t at = 0; at < module.nr_build_id_bytes; at++)
+			module.build_id[at] = (uint8_t)next_random(maker);
+		module_table_intern(maker->profile->modules, &module);
+	}
+}
+
+static void add_threads(struct maker *maker, uint32_t nr_threads)
+{
+	struct profile *profile = maker->profile;
+	struct profile_process process = {.pid = 1000, .parent = PROCESS_NONE};
+	char name[32];
+
+	process.name = profile_intern(profile, "madeup");
+	process.exe = profile_intern(profile, "/usr/bin/madeup");
+	process.command = profile_intern(profile, "madeup --serve");
+	profile_add_process(profile, &process);
+	for (uint32_t i = 0; i < nr_threads; i++) {
+		struct profile_thread thread = {.tid = 1000 + (pid_t)i};
+
+		snprintf(name, sizeof(name), "worker-%u", i);
+		thread.name = profile_intern(profile, name);
+		profile_add_thread(profile, &thread);
+	}
+	profile_add_command_word(profile, "madeup");
+	profile_add_command_word(profile, "--serve");
+	profile->meta.frequency_hz = 500;
+	profile->meta.nr_cpus = 4;
+	profile->meta.start_realtime_ns = UINT64_C(1700000000) * NS_PER_SEC;
+	profile->meta.exit_status = 0;
+	maker->last_ns = xcalloc(nr_threads, sizeof(*maker->last_ns));
+}
+
+/* A place where `function` calls somebody, or stands itself. */
+static struct frame_id call_site(struct maker *maker, uint32_t function, uint32_t site)
+{
+	struct code_address where = {
+		.module = {1 + function * NR_MODULES / NR_FUNCTIONS},
+		.address = 0x1000 + (uint64_t)function * 0x180 + site * 0x2b + 5,
+	};
+
+	return profile_intern_frame(maker->profile, where);
+}
+
+/* Whom a call site calls is fixed, as in a program: a few callees each, mostly nearby. */
+static uint32_t callee(uint32_t function, uint32_t site)
+{
+	uint64_t mixed = hash_u64((uint64_t)function * 64 + site);
+
+	return (uint32_t)((function + 1 + mixed % 400) % NR_FUNCTIONS);
+}
+
+/* Walk down from main to a depth of 8 to 40. */
+static struct stack_id make_stack(struct maker *maker)
+{
+	uint32_t depth = 8 + below(maker, 17) + below(maker, 17);
+	struct stack_id stack = STACK_EMPTY;
+	uint32_t function = 0;
+
+	for (uint32_t i = 0; i < depth; i++) {
+		/* Programs branch near their leaves: the upper levels have few ways. */
+		uint32_t ways = i + 6 < depth ? 2 : SITES_PER_CALLER;
+		uint32_t site = i % 3 && i + 6 < depth ? 0 : below(maker, ways);
+
+		stack = stack_trie_intern(maker->profile->stacks, stack,
+					  call_site(maker, function, site));
+		function = callee(function, site);
+	}
+	return stack;
+}
+
+/* A new stack now and then, until all are there; else an old one, the early ones hot (Zipf). */
+static struct stack_id choose_stack(struct maker *maker, uint64_t sample, uint64_t nr_samples,
+				    uint32_t nr_stacks)
+{
+	uint64_t due = (sample + 1) * nr_stacks / nr_samples;
+
+	if (maker->nr_leaves < nr_stacks && maker->nr_leaves <= due) {
+		uint32_t before = stack_trie_nr(maker->profile->stacks);
+		struct stack_id stack = make_stack(maker);
+
+		while (stack.v < before)
+			stack = make_stack(maker);
+		maker->leaves[maker->nr_leaves++] = stack;
+		return stack;
+	}
+	return maker->leaves[(uint32_t)(pow(maker->nr_leaves, unit(maker)) - 1)];
+}
+
+static void add_sample(struct maker *maker, uint32_t thread, uint64_t time_ns,
+		       struct stack_id stack)
+{
+	uint64_t wall_ns = time_ns - maker->last_ns[thread];
+	struct sample sample = {
+		.time_ns = time_ns, .thread = {thread}, .stack = stack, .nr = 1, .syscall_nr = -1};
+
+	if (below(maker, 20) == 0)
+		sample.runq_ns = below(maker, 100000);
+	if (below(maker, 10) == 0) {
+		sample.kind = SAMPLE_BLOCKED;
+		sample.syscall_nr = (int16_t)(below(maker, 2) ? 202 : 232);
+		sample.cpu_ns = below(maker, 3) ? 0 : below(maker, 200000);
+		sample.blocked_ns = wall_ns - sample.runq_ns - sample.cpu_ns;
+	} else {
+		/* The kernel's clock and ours are read some hundred nanoseconds apart. */
+		sample.blocked_ns = below(maker, 4) ? 0 : below(maker, 600);
+		sample.cpu_ns =
+			wall_ns - sample.runq_ns - sample.blocked_ns + below(maker, 300) - 150;
+	}
+	sample.end = below(maker, 200) == 0 ? STACK_END_NO_CFI : STACK_END_ROOT;
+	profile_add_sample(maker->profile, &sample);
+	maker->last_ns[thread] = time_ns;
+	maker->nr_samples++;
+}
+
+static void flush(struct maker *maker)
+{
+	struct err err = ERR_INIT;
+
+	profile_set_counter(maker->profile, "stops", maker->nr_samples);
+	if (store_writer_flush(maker->writer, maker->profile, &err) < 0)
+		fail(&err);
+	maker->profile->nr_samples = 0;
+}
+
+static void make_samples(struct maker *maker, uint64_t nr_samples, uint32_t nr_stacks,
+			 uint32_t nr_threads)
+{
+	uint64_t tick_ns = 0, flushed_ns = 0;
+
+	while (maker->nr_samples < nr_samples) {
+		uint64_t time_ns;
+
+		tick_ns += PERIOD_NS * 3 / 4 + next_random(maker) % (PERIOD_NS / 2);
+		time_ns = tick_ns;
+		for (uint32_t i = 0; i < nr_threads && maker->nr_samples < nr_samples; i++) {
+			time_ns += 12000 + below(maker, 20000);
+			add_sample(maker, i, time_ns,
+				   choose_stack(maker, maker->nr_samples, nr_samples, nr_stacks));
+		}
+		if (tick_ns - flushed_ns >= NS_PER_SEC) {
+			flush(maker);
+			flushed_ns = tick_ns;
+		}
+	}
+	maker->profile->meta.duration_ns = tick_ns + NS_PER_MS;
+}
+
+static struct function_id made_up_function(struct profile *profile, uint64_t number,
+					   const char *kind)
+{
+	char name[120], linkage_name[120], file[80];
+	struct function function = {.line = (uint32_t)(10 + number % 900)};
+
+	snprintf(name, sizeof(name), "madeup::layer%llu::%s_%llu(std::vector<int> const&)",
+		 (unsigned long long)number % 40, kind, (unsigned long long)number);
+	snprintf(linkage_name, sizeof(linkage_name), "_ZN6madeup6layer%lluE%s_%lluRKSt6vectorIiE",
+		 (unsigned long long)number % 40, kind, (unsigned long long)number);
+	snprintf(file, sizeof(file), "/usr/src/madeup/layer%llu/part%llu.cc",
+		 (unsigned long long)number % 40, (unsigned long long)number % 300);
+	function.name = profile_intern(profile, name);
+	function.linkage_name = profile_intern(profile, linkage_name);
+	function.file = profile_intern(profile, file);
+	return profile_intern_function(profile, &function);
+}
+
+/* Each frame stands in a function of its own and in up to two more that were inlined there. */
+static void make_symbols(struct profile *profile)
+{
+	profile_reset_symbols(profile);
+	for (uint32_t i = 0; i < profile->nr_frames; i++) {
+		uint64_t address = profile->frames[i].where.address;
+		uint64_t number = (address - 0x1000) / 0x180;
+		size_t nr_inlined = address % 3;
+		struct location chain[3];
+
+		for (size_t level = 0; level <= nr_inlined; level++) {
+			bool inlined = level < nr_inlined;
+			struct function_id id = made_up_function(
+				profile, inlined ? (number * 7 + level) % 900 : number,
+				inlined ? "inlined" : "function");
+
+			chain[level] = (struct location){
+				.function = id,
+				.file = profile->functions[id.v].file,
+				.line = profile->functions[id.v].line + (uint32_t)address % 60,
+			};
+		}
+		profile_set_chain(profile, (struct frame_id){i}, chain, nr_inlined + 1);
+	}
+	for (size_t i = 1; i < profile->nr_module_symbols; i++)
+		profile->module_symbols[i].source = SYMBOL_SOURCE_DWARF;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t nr_samples = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000000;
+	uint32_t nr_stacks = (uint32_t)(argc > 3 ? strtoul(argv[3], NULL, 10) : 100000);
+	uint32_t nr_threads = (uint32_t)(argc > 4 ? strtoul(argv[4], NULL, 10) : 4);
+	struct maker maker = {.profile = profile_new(), .random = 88172645463325252};
+	struct err err = ERR_INIT;
+	uint64_t nr_bytes_before_symbols;
+	int fd;
+
+	if (argc < 2 || !nr_samples || !nr_stacks || !nr_threads) {
+		fprintf(stderr, "usage: make_profile FILE [SAMPLES [STACKS [THREADS]]]\n");
+		return 2;
+	}
+	fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0)
+		err_sys(&err, "cannot write %s", argv[1]);
+	if (fd < 0 || store_writer_new(fd, &maker.writer, &err) < 0)
+		fail(&err);
+	maker.leaves = xcalloc(nr_stacks, sizeof(*maker.leaves));
+	add_modules(&maker);
+	add_threads(&maker, nr_threads);
+	make_samples(&maker, nr_samples, nr_stacks, nr_threads);
+	flush(&maker);
+	nr_bytes_before_symbols = store_writer_nr_bytes(maker.writer);
+	make_symbols(maker.profile);
+	if (store_writer_finish(maker.writer, maker.profile, &err) < 0)
+		fail(&err);
+	printf("%llu samples, %u stacks (%u nodes), %zu frames: %.2f bytes a sample, %llu bytes of "
+	       "symbols\n",
+	       (unsigned long long)maker.nr_samples, maker.nr_leaves,
+	       stack_trie_nr(maker.profile->stacks), maker.profile->nr_frames,
+	       (double)nr_bytes_before_symbols / (double)maker.nr_samples,
+	       (unsigned long long)(store_writer_nr_bytes(maker.writer) - nr_bytes_before_symbols));
+	store_writer_free(maker.writer);
+	profile_free(maker.profile);
+	free(maker.leaves);
+	free(maker.last_ns);
+	return close(fd) < 0;
+}
