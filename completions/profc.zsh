@@ -1,0 +1,46 @@
+#compdef profc
+# SPDX-License-Identifier: GPL-2.0-or-later
+# zsh completion for profc. Commands and options are asked from profc itself, so
+# that they are always those of the program that will run.
+
+_profc_value() {
+	case $1 in
+	-p | --pid) _pids ;;
+	-i | --input | -o | --output) _files ;;
+	-m | --metric) compadd cpu wall runq blocked samples ;;
+	--by) compadd function line file module thread process state syscall ;;
+	--color) compadd auto always never ;;
+	--unwinder) compadd auto cfi libunwind fp ;;
+	--weights) compadd value samples ;;
+	*) return 1 ;;
+	esac
+}
+
+_profc() {
+	local program=${words[1]} command=${words[2]} current=${words[CURRENT]}
+	local -a candidates
+
+	if ((CURRENT == 2)) || [[ $command == help ]]; then
+		candidates=(${(f)"$($program --list-commands 2>/dev/null)"})
+		((CURRENT == 2)) && candidates+=(help --help --version)
+		compadd -a candidates
+		return
+	fi
+	if ((${words[(i)--]} < CURRENT)); then
+		shift ${words[(i)--]} words
+		((CURRENT = CURRENT - ${words[(i)--]}))
+		_normal
+		return
+	fi
+	_profc_value ${words[CURRENT - 1]} && return
+	if [[ $current == -* ]]; then
+		candidates=(${(f)"$($program $command --list-options 2>/dev/null)"})
+		compadd -a candidates
+	elif [[ $command == record || $command == top ]]; then
+		_command_names -e
+	else
+		_files
+	fi
+}
+
+_profc "$@"
