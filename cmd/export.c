@@ -44,6 +44,7 @@ static const struct option_row rows[] = {
 		   "JSON for speedscope.app: a profile per thread, in time order"),
 	FORMAT_ROW("folded", EXPORT_FOLDED, "a line per stack, as flame graph scripts read it"),
 	FORMAT_ROW("pprof", EXPORT_PPROF, "gzipped protobuf for pprof and its kin"),
+	FORMAT_ROW("chrome", EXPORT_CHROME, "trace events for Perfetto and chrome://tracing"),
 	{.type = OPTION_SECTION, .name = "Files"},
 	{.type = OPTION_STRING,
 	 .short_name = 'i',
@@ -85,6 +86,7 @@ static int choose_format(const struct export_args *args, enum export_kind *kind,
 {
 	int nr = 0;
 
+	*kind = EXPORT_SPEEDSCOPE;
 	for (int i = 0; i < EXPORT_KIND_COUNT; i++) {
 		if (!args->formats[i])
 			continue;

@@ -25,6 +25,10 @@ static const struct format_row rows[EXPORT_KIND_COUNT] = {
 			  EXPORT_THREADS_SPLIT,
 			  PATH_FRAMES,
 			  write_pprof},
+	[EXPORT_CHROME] = {{"chrome", ".trace.json", false},
+			   EXPORT_THREADS_SPLIT,
+			   PATH_LABELS,
+			   write_chrome},
 };
 
 const struct export_format *export_format(enum export_kind kind)

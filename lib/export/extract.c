@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "base/escape.h"
 #include "calltree/filter.h"
 #include "mapping/module.h"
 
@@ -299,4 +300,13 @@ void extract_append_title(struct buf *out, const struct extract *extract)
 	}
 	if (!out->nr_bytes)
 		buf_append_str(out, "profc");
+}
+
+void extract_append_title_json(struct buf *out, const struct extract *extract)
+{
+	struct buf title = {0};
+
+	extract_append_title(&title, extract);
+	escape_json(out, buf_str(&title));
+	buf_release(&title);
 }

@@ -78,10 +78,13 @@ bool extract_is_time(const struct extract *extract);
 const char *extract_weight_name(const struct extract *extract);
 /* The recorded command, words joined by spaces; never empty. Raw. */
 void extract_append_title(struct buf *out, const struct extract *extract);
+/* The same inside a JSON string. */
+void extract_append_title_json(struct buf *out, const struct extract *extract);
 
 /* The writers, one file each. A failed write is left to the sink. */
 void write_speedscope(const struct extract *extract, struct sink *sink);
 void write_folded(const struct extract *extract, struct sink *sink);
 void write_pprof(const struct extract *extract, struct sink *sink);
+void write_chrome(const struct extract *extract, struct sink *sink);
 
 #endif

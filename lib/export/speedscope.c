@@ -20,6 +20,7 @@
 #include "base/json.h"
 #include "base/sink.h"
 #include "export/extract_priv.h"
+#include "export/timeline_priv.h"
 
 #define UNUSED UINT32_MAX
 
@@ -37,13 +38,13 @@ struct speedscope {
 };
 
 /* One element of samples[] and weights[]. */
-struct run {
+struct entry {
 	struct stack_id path; /* STACK_EMPTY: idle */
 	uint64_t weight;
 };
 
-struct run_list {
-	struct run *runs;
+struct entry_list {
+	struct entry *entries;
 	size_t nr, cap;
 };
 
@@ -116,50 +117,46 @@ static void write_path(struct speedscope *out, struct stack_id path)
 	sink_write(out->sink, out->texts.bytes + span->start, span->nr_bytes);
 }
 
-static void add_run(struct run_list *list, struct stack_id path, uint64_t weight)
+static void add_entry(struct entry_list *list, struct stack_id path, uint64_t weight)
 {
-	struct run *last = list->nr ? &list->runs[list->nr - 1] : NULL;
+	struct entry *last = list->nr ? &list->entries[list->nr - 1] : NULL;
 
-	if (!weight)
-		return;
 	if (last && last->path.v == path.v) {
 		last->weight += weight;
 		return;
 	}
-	ARRAY_GROW(list->runs, list->nr, list->cap);
-	list->runs[list->nr++] = (struct run){path, weight};
+	ARRAY_GROW(list->entries, list->nr, list->cap);
+	list->entries[list->nr++] = (struct entry){path, weight};
 }
 
-/*
- * A point's weight stands at the end of the time it covers, and what is left before
- * it is idle. CPU time carried forward can be more than the time since the last
- * point: the lane then runs late until the next gap, for no weight is ever cut.
- */
-static uint64_t make_runs_with_gaps(struct run_list *list, const struct extract *extract,
-				    const struct lane *lane)
+/* Everything where it happened, from 0 to the end of the recording, which is returned. */
+static uint64_t make_entries_with_gaps(struct entry_list *list, const struct extract *extract,
+				       const struct lane *lane)
 {
-	uint64_t duration_ns = extract->profile->meta.duration_ns;
+	uint64_t end_ns = extract->profile->meta.duration_ns;
+	struct timeline timeline = {0};
 	uint64_t now_ns = 0;
 
-	for (size_t i = lane->first; i < lane->first + lane->nr; i++) {
-		const struct point *point = &extract->points[i];
+	timeline_of_lane(&timeline, extract, lane);
+	for (size_t i = 0; i < timeline.nr_runs; i++) {
+		const struct run *run = &timeline.runs[i];
 
-		if (point->end_ns > now_ns + point->weight) {
-			add_run(list, STACK_EMPTY, point->end_ns - point->weight - now_ns);
-			now_ns = point->end_ns - point->weight;
-		}
-		add_run(list, point->path, point->weight);
-		now_ns += point->weight;
+		if (run->start_ns > now_ns)
+			add_entry(list, STACK_EMPTY, run->start_ns - now_ns);
+		add_entry(list, run->path, run->duration_ns);
+		now_ns = run->start_ns + run->duration_ns;
 	}
-	if (duration_ns > now_ns)
-		add_run(list, STACK_EMPTY, duration_ns - now_ns);
-	return now_ns > duration_ns ? now_ns : duration_ns;
+	if (end_ns > now_ns)
+		add_entry(list, STACK_EMPTY, end_ns - now_ns);
+	timeline_release(&timeline);
+	return end_ns > now_ns ? end_ns : now_ns;
 }
 
-static void make_runs(struct run_list *list, const struct extract *extract, const struct lane *lane)
+static void make_entries(struct entry_list *list, const struct extract *extract,
+			 const struct lane *lane)
 {
 	for (size_t i = lane->first; i < lane->first + lane->nr; i++)
-		add_run(list, extract->points[i].path, extract->points[i].weight);
+		add_entry(list, extract->points[i].path, extract->points[i].weight);
 }
 
 static uint64_t start_of(const struct extract *extract, const struct lane *lane)
@@ -171,7 +168,7 @@ static uint64_t start_of(const struct extract *extract, const struct lane *lane)
 	return first->end_ns - first->wall_ns;
 }
 
-static void write_runs(struct speedscope *out, const struct run_list *list)
+static void write_entries(struct speedscope *out, const struct entry_list *list)
 {
 	struct buf weights = {0};
 
@@ -179,13 +176,13 @@ static void write_runs(struct speedscope *out, const struct run_list *list)
 	for (size_t i = 0; i < list->nr; i++) {
 		if (i)
 			sink_write(out->sink, ",\n", 2);
-		write_path(out, list->runs[i].path);
+		write_path(out, list->entries[i].path);
 	}
 	sink_str(out->sink, "],\n\"weights\":[");
 	for (size_t i = 0; i < list->nr; i++) {
 		if (i)
 			buf_append_byte(&weights, ',');
-		buf_append_decimal(&weights, list->runs[i].weight);
+		buf_append_decimal(&weights, list->entries[i].weight);
 	}
 	sink_write(out->sink, weights.bytes, weights.nr_bytes);
 	sink_str(out->sink, "]");
@@ -196,15 +193,15 @@ static void write_lane(struct speedscope *out, struct json *json, const struct l
 {
 	const struct extract *extract = out->extract;
 	bool gaps = extract->options->idle && extract_is_time(extract);
-	struct run_list list = {0};
+	struct entry_list list = {0};
 	struct buf name = {0};
 	uint64_t start, end;
 
 	if (gaps) {
 		start = 0;
-		end = make_runs_with_gaps(&list, extract, lane);
+		end = make_entries_with_gaps(&list, extract, lane);
 	} else {
-		make_runs(&list, extract, lane);
+		make_entries(&list, extract, lane);
 		start = start_of(extract, lane);
 		end = start + lane->weight;
 	}
@@ -220,10 +217,10 @@ static void write_lane(struct speedscope *out, struct json *json, const struct l
 	json_u64(json, start);
 	json_key(json, "endValue");
 	json_u64(json, end);
-	write_runs(out, &list);
+	write_entries(out, &list);
 	json_object_end(json);
 	buf_release(&name);
-	free(list.runs);
+	free(list.entries);
 }
 
 static size_t heaviest_lane(const struct extract *extract)

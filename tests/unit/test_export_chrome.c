@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/export_text.h"
+#include "tests/unit/made_profile.h"
+
+#define HEAD                                                                                       \
+	"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"version\":\"profc " PROFC_VERSION            \
+	"\",\"command\":\"profc\"},\"traceEvents\":["
+#define NAMES(pid, process, tid, thread)                                                           \
+	"\n{\"ph\":\"M\",\"pid\":" pid ",\"tid\":" tid                                             \
+	",\"name\":\"process_name\",\"args\":{\"name\":\"" process "\"}},"                         \
+	"\n{\"ph\":\"M\",\"pid\":" pid ",\"tid\":" tid                                             \
+	",\"name\":\"thread_name\",\"args\":{\"name\":\"" thread "\"}}"
+#define EVENT(kind, ts, pid, tid, name)                                                            \
+	",\n{\"ph\":\"" kind "\",\"ts\":" ts ",\"pid\":" pid ",\"tid\":" tid ",\"name\":\"" name   \
+	"\",\"cat\":\"prog\"}"
+#define OPEN(ts, name)	EVENT("B", ts, "100", "100", name)
+#define CLOSE(ts, name) EVENT("E", ts, "100", "100", name)
+
+static void test_chrome__what_stays_on_the_stack_is_one_slice(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "main;f", 1);
+	made_sample(&made, "main;f;g", 1);
+	made_sample(&made, "main;h", 1);
+	made.time_ns = 5000000; /* asleep for 2 ms */
+	made_sample(&made, "main;h", 1);
+	profile = made_end(&made);
+	assert_export(EXPORT_CHROME, profile, NULL,
+		      HEAD NAMES("100", "prog", "100", "prog") OPEN("0.000", "main")
+			      OPEN("0.000", "f") OPEN("1000.000", "g") CLOSE("2000.000", "g") CLOSE(
+				      "2000.000", "f") OPEN("2000.000", "h") CLOSE("3000.000", "h")
+				      CLOSE("3000.000", "main") OPEN("5000.000", "main")
+					      OPEN("5000.000", "h") CLOSE("6000.000", "h")
+						      CLOSE("6000.000", "main") "\n]}\n");
+	profile_free(profile);
+}
+
+static void test_chrome__a_name_never_closes_and_opens_at_once(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "main;q;r", 1);
+	made_sample(&made, "main;r", 1);
+	profile = made_end(&made);
+	assert_export(EXPORT_CHROME, profile, NULL,
+		      HEAD NAMES("100", "prog", "100",
+				 "prog") OPEN("0.000", "main") OPEN("0.000", "q") OPEN("0.000", "r")
+			      CLOSE("999.999", "r") CLOSE("999.999", "q") OPEN("1000.000", "r")
+				      CLOSE("2000.000", "r") CLOSE("2000.000", "main") "\n]}\n");
+	profile_free(profile);
+}
+
+static void test_chrome__merged_lanes_count_from_one(void **state)
+{
+	struct export_options merge = {.threads = EXPORT_THREADS_MERGE};
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "f", 1);
+	made_thread(&made, 100, 101, "worker");
+	made_sample(&made, "f", 1);
+	made_thread(&made, 200, 200, "a\"b");
+	made_sample(&made, "g", 1);
+	profile = made_end(&made);
+	assert_export(
+		EXPORT_CHROME, profile, &merge,
+		HEAD NAMES("1", "prog", "1", "prog") "," NAMES("2", "a\\\"b", "2", "a\\\"b")
+			EVENT("B", "0.000", "1", "1", "f") EVENT("E", "2000.000", "1", "1", "f")
+				EVENT("B", "2000.000", "2", "2", "g")
+					EVENT("E", "3000.000", "2", "2", "g") "\n]}\n");
+	profile_free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_chrome__what_stays_on_the_stack_is_one_slice),
+		cmocka_unit_test(test_chrome__a_name_never_closes_and_opens_at_once),
+		cmocka_unit_test(test_chrome__merged_lanes_count_from_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
