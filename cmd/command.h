@@ -20,9 +20,9 @@ struct command {
 	const char *name;
 	const char *synopsis; /* after "profc NAME", one line */
 	const char *summary;  /* one line, for `profc --help` */
-	const char *help;     /* a paragraph and examples, for `profc NAME --help` */
+	const char *help;     /* for `profc NAME --help`: paragraphs are wrapped, lines
+				that begin with a space are not */
 	const struct option_row *options;
-	bool pager;	   /* its output may go through a pager, as git's does */
 	bool runs_command; /* the first word ends the options: what follows is CMD [ARG...] */
 	/*
 	 * argv[0] is the command's name; the exit status of profc is returned.

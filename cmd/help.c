@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "cmd/command.h"
+#include "cmd/wrap.h"
 
 void help_profc(const struct command *const *commands, struct buf *out)
 {
@@ -31,10 +32,10 @@ void help_command(const struct command *command, struct buf *out)
 {
 	buf_printf(out, "usage: profc %s %s\n\n%s\n", command->name, command->synopsis,
 		   command->summary);
-	if (command->help)
-		buf_printf(out, "\n%s", command->help);
-	if (out->bytes[out->nr_bytes - 1] != '\n')
+	if (command->help) {
 		buf_append_byte(out, '\n');
+		append_paragraphs(out, command->help);
+	}
 	if (command->options->type != OPTION_SECTION)
 		buf_append_str(out, "\nOptions:\n");
 	options_help(command->options, out);

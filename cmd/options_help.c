@@ -3,30 +3,9 @@
 
 #include "base/escape.h"
 #include "cmd/options.h"
+#include "cmd/wrap.h"
 
 #define HELP_COLUMN 27 /* where the explanations begin */
-#define LAST_COLUMN 79
-
-/* Append text in lines of at most LAST_COLUMN columns; the first begins at `column`. */
-static void append_wrapped(struct buf *out, const char *text, size_t column)
-{
-	while (*text) {
-		size_t length = strcspn(text, " ");
-
-		if (column > HELP_COLUMN && column + 1 + length > LAST_COLUMN) {
-			buf_printf(out, "\n%*s", HELP_COLUMN, "");
-			column = HELP_COLUMN;
-		} else if (column > HELP_COLUMN) {
-			buf_append_byte(out, ' ');
-			column++;
-		}
-		buf_append(out, text, length);
-		column += length;
-		text += length;
-		text += strspn(text, " ");
-	}
-	buf_append_byte(out, '\n');
-}
 
 static void append_names(struct buf *out, const struct option_row *row)
 {
@@ -54,7 +33,7 @@ static void append_row(struct buf *out, const struct option_row *row)
 		columns = 0;
 	}
 	buf_printf(out, "%*s", (int)(HELP_COLUMN - columns), "");
-	append_wrapped(out, row->help, HELP_COLUMN);
+	append_wrapped(out, row->help, strlen(row->help), HELP_COLUMN);
 }
 
 void options_help(const struct option_row *rows, struct buf *out)

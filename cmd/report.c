@@ -251,6 +251,5 @@ const struct command command_report = {
 		"  profc report --by line --function '^parse'\n"
 		"  profc report --metric blocked --by syscall\n",
 	.options = rows,
-	.pager = true,
 	.run = run_report,
 };

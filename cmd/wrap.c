@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/wrap.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/escape.h"
+
+#define LAST_COLUMN 79
+
+static size_t columns_of(const char *word, size_t nr_bytes)
+{
+	struct buf copy = {0};
+	size_t columns;
+
+	buf_append(&copy, word, nr_bytes);
+	columns = text_columns(buf_str(&copy));
+	buf_release(&copy);
+	return columns;
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\n';
+}
+
+void append_wrapped(struct buf *out, const char *words, size_t nr_bytes, size_t indent)
+{
+	const char *end = words + nr_bytes;
+	size_t column = indent;
+
+	while (words < end) {
+		size_t length = 0;
+		size_t columns;
+
+		while (words + length < end && !is_space(words[length]))
+			length++;
+		columns = columns_of(words, length);
+		if (column > indent && column + 1 + columns > LAST_COLUMN) {
+			buf_printf(out, "\n%*s", (int)indent, "");
+			column = indent;
+		} else if (column > indent) {
+			buf_append_byte(out, ' ');
+			column++;
+		}
+		buf_append(out, words, length);
+		column += columns;
+		words += length;
+		while (words < end && is_space(*words))
+			words++;
+	}
+	buf_append_byte(out, '\n');
+}
+
+/* Up to the first line that is empty or begins with a space. */
+static size_t paragraph_bytes(const char *text)
+{
+	const char *at = text;
+
+	for (;;) {
+		at += strcspn(at, "\n");
+		if (!*at)
+			break;
+		if (is_space(at[1]))
+			break;
+		at++;
+	}
+	return (size_t)(at - text);
+}
+
+void append_paragraphs(struct buf *out, const char *text)
+{
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+
+		if (length == 0 || *text == ' ') {
+			buf_append(out, text, length);
+			buf_append_byte(out, '\n');
+		} else {
+			length = paragraph_bytes(text);
+			append_wrapped(out, text, length, 0);
+		}
+		text += length;
+		text += *text == '\n';
+	}
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "cmd/wrap.h"
+
+static void test_wrap__fills_lines_and_indents(void **state)
+{
+	static const char words[] = "eighteen-character eighteen-character eighteen-character "
+				    "eighteen-character eighteen-character";
+	struct buf out = {0};
+
+	(void)state;
+	append_wrapped(&out, words, strlen(words), 4);
+	assert_string_equal(buf_str(&out),
+			    "eighteen-character eighteen-character eighteen-character "
+			    "eighteen-character\n    eighteen-character\n");
+	buf_release(&out);
+}
+
+static void test_wrap__columns_are_not_bytes(void **state)
+{
+	/* 39 letters of two bytes, a space, 39 more: 79 columns. */
+	static const char half[] = "\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4"
+				   "\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4"
+				   "\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4"
+				   "\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4";
+	struct buf words = {0}, out = {0}, expected = {0};
+
+	(void)state;
+	buf_printf(&words, "%s %s", half, half);
+	buf_printf(&expected, "%s %s\n", half, half);
+	append_wrapped(&out, buf_str(&words), words.nr_bytes, 0);
+	assert_string_equal(buf_str(&out), buf_str(&expected));
+	buf_release(&words);
+	buf_release(&out);
+	buf_release(&expected);
+}
+
+static void test_wrap__paragraphs_are_filled_and_examples_stay(void **state)
+{
+	struct buf out = {0};
+
+	(void)state;
+	append_paragraphs(&out, "One\ntwo.\n\nExamples:\n  profc  x\n  profc  y\n\nLast");
+	assert_string_equal(buf_str(&out),
+			    "One two.\n\nExamples:\n  profc  x\n  profc  y\n\nLast\n");
+	buf_release(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_wrap__fills_lines_and_indents),
+		cmocka_unit_test(test_wrap__columns_are_not_bytes),
+		cmocka_unit_test(test_wrap__paragraphs_are_filled_and_examples_stay),
+	};
+
+	return cmocka_run_group_tests_name("cmd/wrap", tests, NULL, NULL);
+}
