@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "calltree/find.h"
+
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "calltree/expand.h"
+
+/* Exactly this name, or with a regex one that matches it. */
+static bool is_meant(const char *label_name, const char *name, const regex_t *regex)
+{
+	if (regex)
+		return regexec(regex, label_name, 0, NULL, 0) == 0;
+	return strcmp(label_name, name) == 0;
+}
+
+static bool mark_labels(const struct expansion *expansion, const char *name, const regex_t *regex,
+			bool *wanted)
+{
+	static const enum name_style styles[] = {NAME_FULL, NAME_SHORT};
+	struct buf text = {0};
+	bool any = false;
+
+	for (uint32_t i = 0; i < expansion->nr_labels; i++) {
+		for (size_t j = 0; j < ARRAY_SIZE(styles) && !wanted[i]; j++) {
+			buf_clear(&text);
+			label_append_name(&text, expansion, i, styles[j]);
+			wanted[i] = is_meant(buf_str(&text), name, regex);
+		}
+		any = any || wanted[i];
+	}
+	buf_release(&text);
+	return any;
+}
+
+static int mark_matching(const struct expansion *expansion, const char *name, bool *wanted,
+			 struct err *err)
+{
+	regex_t regex;
+	char why[128];
+	bool any;
+	int status = regcomp(&regex, name, REG_EXTENDED | REG_NOSUB);
+
+	if (status) {
+		regerror(status, &regex, why, sizeof(why));
+		return err_set(err, ERR_INVALID,
+			       "no function is called '%s', and as a regular "
+			       "expression it is wrong: %s",
+			       name, why);
+	}
+	any = mark_labels(expansion, name, &regex, wanted);
+	regfree(&regex);
+	if (any)
+		return 0;
+	return err_set(err, ERR_NOT_FOUND, "no function in the profile is called '%s'", name);
+}
+
+int find_labels(const struct expansion *expansion, const char *name, bool **wanted, struct err *err)
+{
+	bool *marks = xcalloc(expansion->nr_labels, sizeof(*marks));
+	int status = 0;
+
+	if (!mark_labels(expansion, name, NULL, marks))
+		status = mark_matching(expansion, name, marks, err);
+	if (status) {
+		free(marks);
+		return status;
+	}
+	*wanted = marks;
+	return 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CALLTREE_TREE_H
+#define PROFC_CALLTREE_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "calltree/tally.h"
+
+struct weights;
+
+/*
+ * Call trees: nodes are (parent, label), so that two calls of one function by the
+ * same path are one node whatever their lines. Node 0 is the root of the tree and
+ * has no label. Parents have smaller ids than their children.
+ */
+struct tree_node {
+	uint32_t parent;
+	uint32_t label;			    /* TREE_NO_LABEL for the root */
+	uint32_t first_child, next_sibling; /* 0: none; heaviest first */
+	bool inlined; /* every copy of it here had been inlined into its caller */
+	struct tally self, total;
+};
+
+struct tree {
+	const struct weights *weights; /* borrowed */
+	struct tree_node *nodes;       /* owned */
+	size_t nr, cap;
+};
+
+#define TREE_ROOT     0
+#define TREE_NO_LABEL UINT32_MAX
+
+/*
+ * The whole profile from the roots down. Stacks whose walk did not reach the root
+ * hang below a node that says why; time without a stack is a node by itself.
+ */
+struct tree *tree_new(const struct weights *weights);
+
+/*
+ * What the functions whose labels are set in `wanted` (by label id) call: one tree
+ * below each, merged over all its callers. In recursion the outermost call counts.
+ */
+struct tree *tree_new_callees(const struct weights *weights, const bool *wanted);
+
+/*
+ * Who calls them: below each wanted function its callers, below those theirs. A
+ * node's total is the weight that came by this way; self is where the way ends,
+ * at the root of a stack.
+ */
+struct tree *tree_new_callers(const struct weights *weights, const bool *wanted);
+
+void tree_free(struct tree *tree);
+
+#endif
