@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_TARGET_MACHINE_H
+#define PROFC_TARGET_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+struct snapshot;
+
+/*
+ * What differs between machines: target_x86_64.c and target_aarch64.c implement it,
+ * nothing else in this room names a register.
+ */
+
+/* The general registers as PTRACE_GETREGSET hands them over. */
+struct machine_regs {
+#if defined(__x86_64__)
+	struct user_regs_struct raw;
+#elif defined(__aarch64__)
+	struct user_regs_struct raw; /* x0-x30, sp, pc, pstate */
+#else
+#error "profc has no ptrace support for this machine"
+#endif
+};
+
+/* Bytes below the stack pointer that a leaf function may use (psABI x86-64 3.2.2). */
+size_t machine_red_zone_bytes(void);
+
+/* Put all registers into the snapshot, with the system call a stopped thread is in. */
+void machine_fill_snapshot(const struct machine_regs *regs, struct snapshot *snapshot);
+
+/* How a system call that was broken off will look to the program. */
+enum machine_broken_call {
+	MACHINE_CALL_NONE,    /* not in a system call, or it completed */
+	MACHINE_CALL_RESTART, /* the kernel restarts it by itself, unnoticed */
+	MACHINE_CALL_BLOCK,   /* the kernel goes on through restart_syscall(2) */
+	MACHINE_CALL_EINTR,   /* the program would see EINTR */
+};
+
+enum machine_broken_call machine_broken_call(const struct machine_regs *regs);
+/* Go back to the system call instruction; false where the machine cannot. */
+bool machine_rewind_call(struct machine_regs *regs);
+/* Does the thread stand exactly where machine_rewind_call() put it? */
+bool machine_stands_rewound(const struct machine_regs *now, const struct machine_regs *before);
+
+#endif

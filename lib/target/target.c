@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "target/target.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "proc/read.h"
+#include "target/target_priv.h"
+
+struct target *target_new(const struct target_options *options)
+{
+	struct target *target = xcalloc(1, sizeof(*target));
+
+	target->options = *options;
+	target->command_errno_pipe = -1;
+	return target;
+}
+
+static void free_tracee(struct tracee *tracee)
+{
+	if (tracee->schedstat_fd >= 0)
+		close(tracee->schedstat_fd);
+	free(tracee->priv);
+	free(tracee);
+}
+
+void target_free(struct target *target)
+{
+	if (!target)
+		return;
+	for (size_t i = 0; i < TRACEE_BUCKETS; i++) {
+		while (target->buckets[i]) {
+			struct tracee *tracee = target->buckets[i];
+
+			target->buckets[i] = tracee->priv->hash_next;
+			free_tracee(tracee);
+		}
+	}
+	if (target->command_errno_pipe >= 0)
+		close(target->command_errno_pipe);
+	free(target);
+}
+
+size_t target_nr_tracees(const struct target *target)
+{
+	return target->nr_tracees;
+}
+
+struct target_stats target_stats(const struct target *target)
+{
+	return target->stats;
+}
+
+static size_t bucket_of(pid_t tid)
+{
+	return (size_t)tid % TRACEE_BUCKETS;
+}
+
+struct tracee *target_find(const struct target *target, pid_t tid)
+{
+	struct tracee *tracee = target->buckets[bucket_of(tid)];
+
+	while (tracee && tracee->tid != tid)
+		tracee = tracee->priv->hash_next;
+	return tracee;
+}
+
+static void link_tracee(struct target *target, struct tracee *tracee)
+{
+	struct tracee **bucket = &target->buckets[bucket_of(tracee->tid)];
+
+	tracee->priv->hash_next = *bucket;
+	*bucket = tracee;
+}
+
+static void unlink_tracee(struct target *target, struct tracee *tracee)
+{
+	struct tracee **at = &target->buckets[bucket_of(tracee->tid)];
+
+	while (*at != tracee)
+		at = &(*at)->priv->hash_next;
+	*at = tracee->priv->hash_next;
+}
+
+struct tracee *target_add(struct target *target, pid_t tgid, pid_t tid)
+{
+	struct tracee *tracee = xcalloc(1, sizeof(*tracee));
+
+	assert(!target_find(target, tid));
+	tracee->priv = xcalloc(1, sizeof(*tracee->priv));
+	tracee->tgid = tgid;
+	tracee->tid = tid;
+	tracee->schedstat_fd = proc_open_task_file(tgid, tid, "schedstat");
+	link_tracee(target, tracee);
+	target->nr_tracees++;
+	return tracee;
+}
+
+void target_rename(struct target *target, struct tracee *tracee, pid_t tid)
+{
+	unlink_tracee(target, tracee);
+	tracee->tid = tid;
+	link_tracee(target, tracee);
+	/* The old descriptor is bound to the id that is gone. */
+	if (tracee->schedstat_fd >= 0)
+		close(tracee->schedstat_fd);
+	tracee->schedstat_fd = proc_open_task_file(tracee->tgid, tid, "schedstat");
+}
+
+void target_forget(struct target *target, struct tracee *tracee)
+{
+	unlink_tracee(target, tracee);
+	target->nr_tracees--;
+	free_tracee(tracee);
+}
+
+bool target_clocks(struct tracee *tracee, struct proc_schedstat *clocks)
+{
+	if (tracee->schedstat_fd < 0) {
+		cleanup_close int fd = proc_open_task_file(tracee->tgid, tracee->tid, "schedstat");
+
+		return fd >= 0 && proc_read_schedstat(fd, clocks);
+	}
+	return proc_read_schedstat(tracee->schedstat_fd, clocks);
+}
+
+uintptr_t target_ptrace_options(const struct target *target, bool first_thread)
+{
+	uintptr_t options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC;
+
+	if (target->options.follow_children)
+		options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
+	/* One stop more in each process' life, so that its memory map can be read at the end. */
+	if (first_thread)
+		options |= PTRACE_O_TRACEEXIT;
+	return options;
+}

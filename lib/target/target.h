@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_TARGET_TARGET_H
+#define PROFC_TARGET_TARGET_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "proc/task.h"
+
+struct err;
+struct snapshot;
+
+/*
+ * The one place that speaks ptrace. A target is everything one tracer thread has
+ * seized: processes, their threads, and what they fork. A tracer is a thread, not
+ * a process (ptrace(2)), so every function here must be called by the thread that
+ * called target_new().
+ *
+ * Only PTRACE_SEIZE and PTRACE_INTERRUPT are used, never PTRACE_ATTACH or a
+ * SIGSTOP of our own. A thread is held only between an event that says so and the
+ * target_resume() that must follow before the next target_next(). There is no
+ * detach: the tracer thread ends, and the kernel lets everybody go without a stop.
+ */
+struct target;
+
+/* One seized thread. Plain to read; changed by this room only, but for `owner`. */
+struct tracee {
+	pid_t tid, tgid;
+	void *owner;		 /* the sampler's own record of the thread */
+	int schedstat_fd;	 /* -1: could not be opened or kept open */
+	bool interrupting;	 /* an interrupt was sent and its stop has not come yet */
+	bool listening;		 /* stopped by job control, and left so */
+	uint64_t interrupted_ns; /* when the interrupt was sent */
+	struct tracee_private *priv;
+};
+
+struct target_options {
+	bool follow_children; /* fork, vfork, and clone of another process */
+};
+
+struct target *target_new(const struct target_options *options);
+/* Forgets everything and closes descriptors; detaches nobody (see above). */
+void target_free(struct target *target);
+size_t target_nr_tracees(const struct target *target);
+
+/* What is to be run. `signal_mask` is what the command shall start with. */
+struct target_command {
+	char *const *argv; /* NULL-ended */
+	const sigset_t *signal_mask;
+};
+
+/*
+ * Start a command, seized from before its exec. The first events are those of the
+ * command's EXEC, or its GONE when it could not be executed: target_exec_errno()
+ * then says why. Nothing of the child's start-up runs unseized.
+ */
+int target_spawn(struct target *target, const struct target_command *command, pid_t *pid,
+		 struct err *err);
+/* 0, or the errno of the exec that failed. Asked after the GONE of a command without EXEC. */
+int target_exec_errno(struct target *target);
+
+/*
+ * Seize all threads of a running process; each is told by `each`. Fails with the true
+ * reason (ERR_GONE, ERR_PERMISSION with who or what forbids it) and a hint.
+ */
+int target_attach(struct target *target, pid_t pid,
+		  void (*each)(void *context, struct tracee *tracee), void *context,
+		  struct err *err);
+
+enum target_event_kind {
+	TARGET_EVENT_NONE,	  /* nothing to report now */
+	TARGET_EVENT_INTERRUPTED, /* held by our interrupt, at an instruction of its own */
+	TARGET_EVENT_THREAD,	  /* held: a new thread of a known process, before its first step */
+	TARGET_EVENT_PROCESS,	  /* held: the first thread of a new process; parent_pid is set */
+	TARGET_EVENT_EXEC,	  /* held: the process begins anew; all other threads are gone */
+	TARGET_EVENT_EXITING,	  /* held: a process' first thread, memory still there */
+	TARGET_EVENT_GONE,	  /* exited and reaped; tracee is freed by target_forget() */
+};
+
+struct target_event {
+	enum target_event_kind kind;
+	struct tracee *tracee;
+	uint64_t time_ns; /* CLOCK_MONOTONIC when it was taken */
+	pid_t parent_pid; /* PROCESS: whose fork made it, 0 if it cannot be known any more */
+	pid_t former_tid; /* EXEC: the thread that called it */
+	void *former_leader_owner;   /* EXEC by another thread than the first: owner of the first */
+	int wait_status;	     /* GONE: as of waitpid(2) */
+	struct proc_schedstat final; /* GONE, EXEC: the thread's clocks then */
+	bool has_final;
+};
+
+/*
+ * The next event, never waiting. Everything that needs no decision is dealt with
+ * inside: signals are passed on, job control stops are entered, interrupted system
+ * calls are repaired. SIGCHLD is sent to the process whenever there may be more;
+ * keep it blocked in all threads and wait for it.
+ */
+void target_next(struct target *target, struct target_event *event);
+/* The same for one tracee only: cheap with thousands of others. */
+void target_next_of(struct target *target, struct tracee *tracee, struct target_event *event);
+
+/*
+ * Ask a running thread to stop; INTERRUPTED follows, some time or never. False if it
+ * is gone. Call it only for a thread in state R: waking a sleeping one can be felt.
+ */
+bool target_interrupt(struct target *target, struct tracee *tracee);
+/* Let a held thread go on. Not for GONE. */
+void target_resume(struct target *target, struct tracee *tracee);
+/* Free a tracee after its GONE. */
+void target_forget(struct target *target, struct tracee *tracee);
+
+/*
+ * Copy a held thread into `snapshot`: registers, clocks, and its stack from the stack
+ * pointer upwards, at most max_stack_bytes. False if it is gone.
+ */
+bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapshot *snapshot);
+
+enum target_look {
+	TARGET_LOOK_TAKEN,   /* the snapshot is true: the thread slept all the while */
+	TARGET_LOOK_RUNNING, /* it is running or runnable: nothing was taken */
+	TARGET_LOOK_CHANGED, /* it ran meanwhile: what was read is worthless */
+	TARGET_LOOK_GONE,
+};
+
+/*
+ * Copy a thread that sleeps, without stopping it: stack pointer, pc and system call from
+ * /proc, the stack from its memory, accepted only if it was not scheduled in meanwhile.
+ * All other registers stay unknown.
+ */
+enum target_look target_look(struct tracee *tracee, size_t max_stack_bytes,
+			     struct snapshot *snapshot);
+
+/* The thread's clocks; false if it is gone. */
+bool target_clocks(struct tracee *tracee, struct proc_schedstat *clocks);
+
+struct target_stats {
+	uint64_t nr_stops;	/* all, whatever the reason */
+	uint64_t nr_interrupts; /* sent */
+	uint64_t nr_signals;	/* passed on */
+	uint64_t nr_repairs;	/* system calls re-executed */
+	uint64_t nr_undone;	/* repairs taken back for a genuine signal */
+};
+
+struct target_stats target_stats(const struct target *target);
+
+#endif

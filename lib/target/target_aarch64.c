@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#if defined(__aarch64__)
+
+#include "snapshot/snapshot.h"
+#include "target/machine.h"
+
+/* Restart codes of the kernel (include/linux/errno.h); a tracer sees them in x0. */
+#define ERESTARTSYS	      512
+#define ERESTARTNOINTR	      513
+#define ERESTARTNOHAND	      514
+#define ERESTART_RESTARTBLOCK 516
+
+#define DWARF_SP 31
+#define DWARF_PC 32
+
+size_t machine_red_zone_bytes(void)
+{
+	return 0; /* AAPCS64 has none */
+}
+
+void machine_fill_snapshot(const struct machine_regs *regs, struct snapshot *snapshot)
+{
+	for (unsigned int i = 0; i < 31; i++)
+		regs_set(&snapshot->regs, i, regs->raw.regs[i]);
+	regs_set(&snapshot->regs, DWARF_SP, regs->raw.sp);
+	regs_set(&snapshot->regs, DWARF_PC, regs->raw.pc);
+	/* x8 keeps the number after the call too: only a broken-off call proves to be in one. */
+	snapshot->syscall_nr = machine_broken_call(regs) == MACHINE_CALL_NONE
+				       ? SNAPSHOT_NO_SYSCALL
+				       : (int32_t)regs->raw.regs[8];
+}
+
+enum machine_broken_call machine_broken_call(const struct machine_regs *regs)
+{
+	switch (-(int64_t)regs->raw.regs[0]) {
+	case ERESTARTSYS:
+	case ERESTARTNOINTR:
+	case ERESTARTNOHAND:
+		return MACHINE_CALL_RESTART;
+	case ERESTART_RESTARTBLOCK:
+		return MACHINE_CALL_BLOCK;
+	default:
+		/* EINTR itself cannot be told from a plain result that equals -4. */
+		return MACHINE_CALL_NONE;
+	}
+}
+
+/* The first argument was in x0 and is lost; the kernel does not show its copy. */
+bool machine_rewind_call(struct machine_regs *regs)
+{
+	(void)regs;
+	return false;
+}
+
+bool machine_stands_rewound(const struct machine_regs *now, const struct machine_regs *before)
+{
+	(void)now;
+	(void)before;
+	return false;
+}
+
+#else
+extern int target_aarch64_is_for_aarch64_only;
+#endif

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <elf.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "proc/read.h"
+#include "snapshot/snapshot.h"
+#include "target/target_priv.h"
+#include "target/target_regs.h"
+
+bool target_get_regs(pid_t tid, struct machine_regs *regs)
+{
+	struct iovec iov = {.iov_base = &regs->raw, .iov_len = sizeof(regs->raw)};
+
+	return ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &iov) == 0 &&
+	       iov.iov_len == sizeof(regs->raw);
+}
+
+bool target_set_regs(pid_t tid, const struct machine_regs *regs)
+{
+	struct machine_regs copy = *regs;
+	struct iovec iov = {.iov_base = &copy.raw, .iov_len = sizeof(copy.raw)};
+
+	return ptrace(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &iov) == 0;
+}
+
+/* Copy memory into one more region of the snapshot; returns how many bytes there were. */
+static size_t copy_region(pid_t tid, uint64_t start, size_t nr_bytes, struct snapshot *snapshot)
+{
+	uint8_t *room = snapshot_add_region(snapshot, start, nr_bytes);
+	struct iovec local = {.iov_base = room, .iov_len = nr_bytes};
+	/* An address of the target, which is no pointer of ours. */
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)start, .iov_len = nr_bytes};
+	ssize_t got;
+
+	if (!room)
+		return 0;
+	got = process_vm_readv(tid, &local, 1, &remote, 1, 0);
+	if (got < 0)
+		got = 0;
+	snapshot_trim_region(snapshot, nr_bytes - (size_t)got);
+	return (size_t)got;
+}
+
+#define FIRST_CHUNK_BYTES ((size_t)64 * 1024)
+
+/*
+ * The stack from `sp` up to the end of its mapping, where the read comes out short,
+ * or to the limit. The first chunk is all that most stacks need.
+ */
+static void copy_stack(pid_t tid, uint64_t sp, size_t max_bytes, struct snapshot *snapshot)
+{
+	size_t red_zone = machine_red_zone_bytes();
+	uint64_t at = sp > red_zone ? sp - red_zone : sp;
+	size_t chunk = FIRST_CHUNK_BYTES;
+	size_t copied = 0;
+
+	while (copied < max_bytes) {
+		size_t wanted = chunk < max_bytes - copied ? chunk : max_bytes - copied;
+		size_t got = copy_region(tid, at, wanted, snapshot);
+
+		copied += got;
+		at += got;
+		if (got < wanted)
+			break;
+		chunk *= 4;
+	}
+	/* The red zone may reach below the mapping that the stack pointer is in. */
+	if (!copied && red_zone)
+		copy_region(tid, sp, max_bytes < chunk ? max_bytes : chunk, snapshot);
+}
+
+static void set_clocks(struct snapshot *snapshot, const struct proc_schedstat *clocks)
+{
+	snapshot->cpu_ns = clocks->cpu_ns;
+	snapshot->runq_ns = clocks->runq_ns;
+	snapshot->pcount = clocks->pcount;
+}
+
+static void begin_snapshot(const struct tracee *tracee, struct snapshot *snapshot)
+{
+	snapshot_clear(snapshot);
+	snapshot->arch = arch_native();
+	snapshot->tgid = tracee->tgid;
+	snapshot->tid = tracee->tid;
+	snapshot->syscall_nr = SNAPSHOT_NO_SYSCALL;
+	snapshot->time_ns = clock_monotonic_ns();
+}
+
+bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapshot *snapshot)
+{
+	const struct arch_regs *arch = arch_regs(arch_native());
+	struct proc_schedstat clocks;
+	struct machine_regs regs;
+	uint64_t sp;
+
+	begin_snapshot(tracee, snapshot);
+	if (!target_clocks(tracee, &clocks))
+		return false;
+	set_clocks(snapshot, &clocks);
+	snapshot->state = THREAD_STATE_RUNNING;
+	if (!target_get_regs(tracee->tid, &regs))
+		return true; /* a 32-bit program: time is known, the stack is not */
+	machine_fill_snapshot(&regs, snapshot);
+	if (machine_broken_call(&regs) != MACHINE_CALL_NONE)
+		snapshot->state = THREAD_STATE_SLEEPING;
+	if (regs_get(&snapshot->regs, arch->sp, &sp))
+		copy_stack(tracee->tid, sp, max_stack_bytes, snapshot);
+	return true;
+}
+
+static enum thread_state state_of_letter(char letter)
+{
+	switch (letter) {
+	case 'R':
+		return THREAD_STATE_RUNNING;
+	case 'S':
+	case 'I':
+		return THREAD_STATE_SLEEPING;
+	case 'D':
+		return THREAD_STATE_DISK;
+	case 'T':
+	case 't':
+		return THREAD_STATE_STOPPED;
+	default:
+		return THREAD_STATE_UNKNOWN;
+	}
+}
+
+static bool read_where(const struct tracee *tracee, struct proc_syscall *syscall)
+{
+	cleanup_close int fd = proc_open_task_file(tracee->tgid, tracee->tid, "syscall");
+
+	return fd >= 0 && proc_read_syscall(fd, syscall);
+}
+
+static void set_where(struct snapshot *snapshot, const struct proc_syscall *syscall)
+{
+	const struct arch_regs *arch = arch_regs(arch_native());
+
+	regs_set(&snapshot->regs, arch->sp, syscall->sp);
+	regs_set(&snapshot->regs, arch->pc, syscall->pc);
+	if (syscall->kind == PROC_SYSCALL_INSIDE)
+		snapshot->syscall_nr = (int32_t)syscall->nr;
+}
+
+enum target_look target_look(struct tracee *tracee, size_t max_stack_bytes,
+			     struct snapshot *snapshot)
+{
+	struct proc_schedstat before;
+	struct proc_schedstat after;
+	struct proc_syscall syscall;
+	struct proc_stat stat;
+
+	begin_snapshot(tracee, snapshot);
+	if (!target_clocks(tracee, &before) ||
+	    !proc_read_task_stat(tracee->tgid, tracee->tid, &stat))
+		return TARGET_LOOK_GONE;
+	snapshot->state = state_of_letter(stat.state);
+	if (snapshot->state == THREAD_STATE_RUNNING)
+		return TARGET_LOOK_RUNNING;
+	if (snapshot->state == THREAD_STATE_UNKNOWN || !read_where(tracee, &syscall))
+		return TARGET_LOOK_GONE;
+	if (syscall.kind == PROC_SYSCALL_RUNNING)
+		return TARGET_LOOK_CHANGED;
+	set_where(snapshot, &syscall);
+	copy_stack(tracee->tid, syscall.sp, max_stack_bytes, snapshot);
+	/* Not one of the reads above proves anything alone; the count of wake-ups does. */
+	if (!target_clocks(tracee, &after))
+		return TARGET_LOOK_GONE;
+	if (after.pcount != before.pcount)
+		return TARGET_LOOK_CHANGED;
+	set_clocks(snapshot, &after);
+	return TARGET_LOOK_TAKEN;
+}

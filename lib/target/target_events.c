@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "proc/read.h"
+#include "target/target_priv.h"
+
+/*
+ * Statuses are only ever peeked at (WNOWAIT), the letting-go consumes them: if profc is
+ * killed between the look and PTRACE_CONT, the kernel still delivers the signal that a
+ * waited-for stop would have lost.
+ */
+#define PEEK_FLAGS (WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD)
+#define REAP_FLAGS (WEXITED | WSTOPPED | WNOHANG | __WALL | __WNOTHREAD)
+
+static bool is_job_control_stop(int signal)
+{
+	return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+static void let_go(struct tracee *tracee, int signal)
+{
+	tracee->priv->hold = HOLD_NONE;
+	/* ESRCH: killed meanwhile, and its end will be reported. */
+	ptrace(PTRACE_CONT, tracee->tid, NULL, (void *)(intptr_t)signal);
+}
+
+/* Whatever trap is taken first clears a pending interrupt: ask again. */
+static void interrupt_again(struct tracee *tracee)
+{
+	if (tracee->interrupting)
+		ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL);
+}
+
+bool target_interrupt(struct target *target, struct tracee *tracee)
+{
+	if (tracee->interrupting || tracee->listening)
+		return true;
+	if (ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL) < 0)
+		return false;
+	tracee->interrupting = true;
+	tracee->interrupted_ns = clock_monotonic_ns();
+	target->stats.nr_interrupts++;
+	return true;
+}
+
+void target_resume(struct target *target, struct tracee *tracee)
+{
+	switch (tracee->priv->hold) {
+	case HOLD_NONE:
+		break;
+	case HOLD_REPAIR:
+		target_repair_interrupted(target, tracee);
+		let_go(tracee, 0);
+		break;
+	case HOLD_CONT:
+		let_go(tracee, 0);
+		interrupt_again(tracee);
+		break;
+	case HOLD_LISTEN:
+		tracee->priv->hold = HOLD_NONE;
+		tracee->listening = true;
+		ptrace(PTRACE_LISTEN, tracee->tid, NULL, NULL);
+		break;
+	}
+}
+
+static unsigned long event_message(pid_t tid)
+{
+	unsigned long message = 0;
+
+	ptrace(PTRACE_GETEVENTMSG, tid, NULL, &message);
+	return message;
+}
+
+static void drop_exit_stops(struct target *target, const struct tracee *tracee)
+{
+	if (tracee->tid != tracee->tgid)
+		ptrace(PTRACE_SETOPTIONS, tracee->tid, NULL, target_ptrace_options(target, false));
+}
+
+/*
+ * A thread that nobody has told about: born of a traced one, which may report the birth
+ * only later. Returns NULL if it is gone already or none of ours.
+ */
+static struct tracee *meet(struct target *target, pid_t tid, struct target_event *event)
+{
+	struct proc_status status;
+	struct tracee *tracee;
+
+	if (!proc_read_status(tid, &status) || !status.tracer_pid)
+		return NULL;
+	tracee = target_add(target, status.tgid, tid);
+	tracee->priv->is_new = true;
+	event->parent_pid = status.ppid;
+	return tracee;
+}
+
+/* The first stop of a new thread. */
+static void born(struct target *target, struct tracee *tracee, struct target_event *event)
+{
+	tracee->priv->is_new = false;
+	tracee->priv->hold = HOLD_CONT;
+	drop_exit_stops(target, tracee);
+	event->kind = tracee->tid == tracee->tgid ? TARGET_EVENT_PROCESS : TARGET_EVENT_THREAD;
+}
+
+/* An EVENT_STOP: of our interrupt, of job control beginning or ending, or of a birth. */
+static void event_stop(struct target *target, struct tracee *tracee, int signal,
+		       struct target_event *event)
+{
+	bool wanted = tracee->interrupting;
+
+	tracee->listening = false;
+	if (tracee->priv->is_new) {
+		born(target, tracee, event);
+		return;
+	}
+	tracee->interrupting = false;
+	if (is_job_control_stop(signal)) {
+		tracee->priv->hold = HOLD_LISTEN;
+		target_resume(target, tracee);
+		return;
+	}
+	tracee->priv->hold = HOLD_REPAIR;
+	if (wanted)
+		event->kind = TARGET_EVENT_INTERRUPTED;
+	else
+		target_resume(target, tracee);
+}
+
+static void signal_stop(struct target *target, struct tracee *tracee, int signal)
+{
+	tracee->listening = false;
+	target_repair_for_signal(target, tracee, signal);
+	target->stats.nr_signals++;
+	let_go(tracee, signal);
+	interrupt_again(tracee);
+}
+
+static void executed(struct target *target, struct tracee *tracee, struct target_event *event)
+{
+	pid_t former = (pid_t)event_message(tracee->tid);
+	struct tracee *caller = former != tracee->tid ? target_find(target, former) : NULL;
+
+	event->kind = TARGET_EVENT_EXEC;
+	event->former_tid = former;
+	if (caller) {
+		/* The first thread vanished without a word; the caller lives on under its id. */
+		event->former_leader_owner = tracee->owner;
+		target_forget(target, tracee);
+		tracee = caller;
+	}
+	target_rename(target, tracee, tracee->tgid);
+	tracee->interrupting = false;
+	tracee->priv->repaired = false;
+	tracee->priv->hold = HOLD_CONT;
+	ptrace(PTRACE_SETOPTIONS, tracee->tid, NULL, target_ptrace_options(target, true));
+	event->tracee = tracee;
+	event->has_final = target_clocks(tracee, &event->final);
+}
+
+static void ptrace_event(struct target *target, struct tracee *tracee, int status,
+			 struct target_event *event)
+{
+	switch (status >> 8) {
+	case PTRACE_EVENT_STOP:
+		event_stop(target, tracee, status & 0xff, event);
+		return;
+	case PTRACE_EVENT_EXEC:
+		executed(target, tracee, event);
+		return;
+	case PTRACE_EVENT_EXIT:
+		tracee->priv->hold = HOLD_CONT;
+		tracee->interrupting = false;
+		event->kind = TARGET_EVENT_EXITING;
+		return;
+	default: /* clone, fork, vfork: the child has a stop of its own */
+		tracee->priv->hold = HOLD_CONT;
+		target_resume(target, tracee);
+		return;
+	}
+}
+
+/* The status of waitid(2) as waitpid(2) would have given it. */
+static int exit_status_of(const siginfo_t *info)
+{
+	if (info->si_code == CLD_EXITED)
+		return (info->si_status & 0xff) << 8;
+	return info->si_status | (info->si_code == CLD_DUMPED ? 0x80 : 0);
+}
+
+static void reap(pid_t tid)
+{
+	siginfo_t info;
+
+	waitid(P_PID, (id_t)tid, &info, REAP_FLAGS);
+}
+
+static void exited(struct target *target, const siginfo_t *info, struct target_event *event)
+{
+	struct tracee *tracee = target_find(target, info->si_pid);
+
+	if (tracee) {
+		event->kind = TARGET_EVENT_GONE;
+		event->tracee = tracee;
+		event->wait_status = exit_status_of(info);
+		/* The clocks of a zombie are final; after the reaping they are gone. */
+		event->has_final = target_clocks(tracee, &event->final);
+		tracee->interrupting = false;
+		tracee->priv->hold = HOLD_NONE;
+	}
+	reap(info->si_pid);
+}
+
+static void stopped(struct target *target, const siginfo_t *info, struct target_event *event)
+{
+	struct tracee *tracee = target_find(target, info->si_pid);
+
+	target->stats.nr_stops++;
+	if (!tracee)
+		tracee = meet(target, info->si_pid, event);
+	if (!tracee) {
+		reap(info->si_pid);
+		return;
+	}
+	event->tracee = tracee;
+	if (info->si_code == CLD_TRAPPED && info->si_status >> 8)
+		ptrace_event(target, tracee, info->si_status, event);
+	else
+		signal_stop(target, tracee, info->si_status & 0x7f);
+}
+
+/* Takes one status; false when there is none. */
+static bool take(struct target *target, idtype_t which, pid_t tid, struct target_event *event)
+{
+	siginfo_t info = {0};
+
+	if (waitid(which, (id_t)tid, &info, PEEK_FLAGS) < 0 || !info.si_pid)
+		return false;
+	memset(event, 0, sizeof(*event));
+	event->time_ns = clock_monotonic_ns();
+	if (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)
+		stopped(target, &info, event);
+	else
+		exited(target, &info, event);
+	return true;
+}
+
+void target_next(struct target *target, struct target_event *event)
+{
+	memset(event, 0, sizeof(*event));
+	while (event->kind == TARGET_EVENT_NONE && take(target, P_ALL, 0, event))
+		continue;
+}
+
+void target_next_of(struct target *target, struct tracee *tracee, struct target_event *event)
+{
+	memset(event, 0, sizeof(*event));
+	while (event->kind == TARGET_EVENT_NONE && take(target, P_PID, tracee->tid, event))
+		continue;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_TARGET_TARGET_PRIV_H
+#define PROFC_TARGET_TARGET_PRIV_H
+
+#include "target/machine.h"
+#include "target/target.h"
+
+/* What a held thread waits for: how target_resume() has to let it go on. */
+enum hold {
+	HOLD_NONE,   /* not held */
+	HOLD_CONT,   /* PTRACE_CONT without a signal */
+	HOLD_REPAIR, /* the same, after repairing the system call we broke off */
+	HOLD_LISTEN, /* PTRACE_LISTEN: job control has stopped it */
+};
+
+struct tracee_private {
+	enum hold hold;
+	bool is_new; /* its first stop has not come yet */
+	/*
+	 * A repaired system call that has not been seen to start again: if a caught
+	 * signal comes first, `before` is put back, so that the handler's EINTR is real.
+	 */
+	bool repaired;
+	struct machine_regs before;
+	struct tracee *hash_next;
+};
+
+#define TRACEE_BUCKETS 4096
+
+struct target {
+	struct target_options options;
+	struct tracee *buckets[TRACEE_BUCKETS]; /* by tid */
+	size_t nr_tracees;
+	pid_t command_pid;	/* 0: none spawned */
+	int command_errno_pipe; /* read end; -1: none */
+	struct target_stats stats;
+};
+
+struct tracee *target_find(const struct target *target, pid_t tid);
+/* A tracee for a thread that is seized already. */
+struct tracee *target_add(struct target *target, pid_t tgid, pid_t tid);
+/* The thread took over another id (exec by a non-leader). */
+void target_rename(struct target *target, struct tracee *tracee, pid_t tid);
+
+/* The options of PTRACE_SETOPTIONS; exit stops are for first threads only. */
+uintptr_t target_ptrace_options(const struct target *target, bool first_thread);
+
+/*
+ * A thread is held in a system call that was broken off. Repair it if nobody but us
+ * broke it off (PTRACE.md A4 in short: rewind to the call, keep the way back).
+ */
+void target_repair_interrupted(struct target *target, struct tracee *tracee);
+/* A thread is held before the delivery of `signal`: undo or make a repair accordingly. */
+void target_repair_for_signal(struct target *target, struct tracee *tracee, int signal);
+
+#endif

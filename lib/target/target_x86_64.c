@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#if defined(__x86_64__)
+
+#include "snapshot/snapshot.h"
+#include "target/machine.h"
+
+/* Restart codes of the kernel (include/linux/errno.h); a tracer sees them in rax. */
+#define ERESTARTSYS	      512
+#define ERESTARTNOINTR	      513
+#define ERESTARTNOHAND	      514
+#define ERESTART_RESTARTBLOCK 516
+#define EINTR_CODE	      4
+
+/* `syscall`, `int $0x80` and `sysenter` are all two bytes long. */
+#define SYSCALL_BYTES 2
+
+size_t machine_red_zone_bytes(void)
+{
+	return 128;
+}
+
+/* The order is that of the psABI's DWARF numbers, fig. 3.36. */
+void machine_fill_snapshot(const struct machine_regs *regs, struct snapshot *snapshot)
+{
+	const struct user_regs_struct *raw = &regs->raw;
+	const uint64_t values[] = {
+		raw->rax, raw->rdx, raw->rcx, raw->rbx, raw->rsi, raw->rdi,
+		raw->rbp, raw->rsp, raw->r8,  raw->r9,	raw->r10, raw->r11,
+		raw->r12, raw->r13, raw->r14, raw->r15, raw->rip,
+	};
+
+	for (unsigned int i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		regs_set(&snapshot->regs, i, values[i]);
+	snapshot->syscall_nr =
+		(int64_t)raw->orig_rax >= 0 ? (int32_t)raw->orig_rax : SNAPSHOT_NO_SYSCALL;
+}
+
+enum machine_broken_call machine_broken_call(const struct machine_regs *regs)
+{
+	if ((int64_t)regs->raw.orig_rax < 0)
+		return MACHINE_CALL_NONE;
+	switch (-(int64_t)regs->raw.rax) {
+	case ERESTARTSYS:
+	case ERESTARTNOINTR:
+	case ERESTARTNOHAND:
+		return MACHINE_CALL_RESTART;
+	case ERESTART_RESTARTBLOCK:
+		return MACHINE_CALL_BLOCK;
+	case EINTR_CODE:
+		return MACHINE_CALL_EINTR;
+	default:
+		return MACHINE_CALL_NONE;
+	}
+}
+
+bool machine_rewind_call(struct machine_regs *regs)
+{
+	regs->raw.rip -= SYSCALL_BYTES;
+	regs->raw.rax = regs->raw.orig_rax;
+	regs->raw.orig_rax = (unsigned long long)-1;
+	return true;
+}
+
+bool machine_stands_rewound(const struct machine_regs *now, const struct machine_regs *before)
+{
+	return now->raw.rip == before->raw.rip - SYSCALL_BYTES &&
+	       now->raw.rax == before->raw.orig_rax && (int64_t)now->raw.orig_rax == -1 &&
+	       now->raw.rsp == before->raw.rsp;
+}
+
+#else
+extern int target_x86_64_is_for_x86_64_only;
+#endif
