@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SAMPLER_ACCOUNT_H
+#define PROFC_SAMPLER_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Who gets a thread's time: pure arithmetic on the kernel's totals, see "What a
+ * sample means" in lib/README.md. Every nanosecond that the clocks have advanced is
+ * owed until a fitting sighting of the thread takes it: time on a CPU goes only to
+ * stacks seen running, time off it only to stacks seen asleep. What is still owed
+ * at the end is the unattributed rest. So totals are exact at any rate, and a
+ * sighting that is lost costs precision and never time.
+ */
+struct account_clocks {
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint64_t cpu_ns, runq_ns;
+};
+
+struct account {
+	struct account_clocks seen; /* everything up to here is handed out or owed */
+	uint64_t owed_cpu_ns, owed_runq_ns;
+	/* Negative for moments: the clocks are not read at the same instant. */
+	int64_t owed_blocked_ns;
+};
+
+struct weights {
+	uint64_t cpu_ns, runq_ns, blocked_ns;
+};
+
+void account_start(struct account *account, const struct account_clocks *clocks);
+/*
+ * The thread was seen running: takes the CPU time and the waits for one. held_ns is
+ * how long profc held it since the last sighting, which is nobody's time.
+ */
+struct weights account_running(struct account *account, const struct account_clocks *clocks,
+			       uint64_t held_ns);
+/* Seen asleep: takes the time off the CPU. */
+struct weights account_blocked(struct account *account, const struct account_clocks *clocks);
+/*
+ * It was asleep until time_ns, as the unchanged count of wake-ups proves: takes the time
+ * off the CPU up to then and leaves the rest for the next sighting.
+ */
+struct weights account_slept_until(struct account *account, uint64_t time_ns);
+/* Everything that is still owed at the end. */
+struct weights account_rest(struct account *account, const struct account_clocks *clocks);
+
+#endif

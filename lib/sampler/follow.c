@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "proc/read.h"
+#include "sampler/sampler_priv.h"
+#include "target/target.h"
+
+/* Enough for nearly all stacks; walks that need more raise it. */
+#define FIRST_STACK_BYTES (256u * 1024)
+
+/* The text of a file of /proc as an owned string without the final newline, or NULL. */
+static char *process_text(pid_t pid, const char *name, size_t *nr_bytes)
+{
+	struct buf text = {0};
+	char *owned = NULL;
+
+	if (proc_read_process_file(pid, name, &text) && text.nr_bytes) {
+		owned = xstrndup(buf_str(&text), text.nr_bytes);
+		if (nr_bytes)
+			*nr_bytes = strlen(owned);
+	}
+	buf_release(&text);
+	return owned;
+}
+
+static char *process_comm(pid_t pid)
+{
+	char name[PROC_COMM_MAX_BYTES];
+
+	return proc_read_comm(pid, pid, name, sizeof(name)) ? xstrdup(name) : NULL;
+}
+
+static char *process_exe(pid_t pid)
+{
+	char path[4096];
+
+	return proc_read_process_link(pid, "exe", path, sizeof(path)) ? xstrdup(path) : NULL;
+}
+
+/* The arguments, joined by spaces. */
+static char *process_command(pid_t pid)
+{
+	struct buf text = {0};
+	char *joined = NULL;
+
+	if (proc_read_process_file(pid, "cmdline", &text) && text.nr_bytes) {
+		for (size_t i = 0; i + 1 < text.nr_bytes; i++) {
+			if (!text.bytes[i])
+				text.bytes[i] = ' ';
+		}
+		joined = xstrndup(buf_str(&text), text.nr_bytes);
+	}
+	buf_release(&text);
+	return joined;
+}
+
+static struct sampled_process *begin_process(struct sampler *sampler, struct message *message)
+{
+	struct sampled_process *process = xcalloc(1, sizeof(*process));
+	struct message_process *told = &message->body.process;
+
+	process->serial = sampler->next_process_serial++;
+	process->pid = told->pid;
+	told->serial = process->serial;
+	message->nr_bytes += told->nr_maps_bytes;
+	sampler_tell(sampler, message);
+	return process;
+}
+
+/* A process whose program is only now being met: at its exec, or when we attach. */
+static struct sampled_process *meet_process(struct sampler *sampler, pid_t pid, uint32_t parent,
+					    uint64_t now_ns)
+{
+	struct message *message = message_new(MESSAGE_PROCESS, now_ns);
+	struct message_process *told = &message->body.process;
+
+	told->pid = pid;
+	told->parent = parent;
+	told->maps = process_text(pid, "maps", &told->nr_maps_bytes);
+	told->comm = process_comm(pid);
+	told->exe = process_exe(pid);
+	told->command = process_command(pid);
+	return begin_process(sampler, message);
+}
+
+static struct sampled_process *fork_process(struct sampler *sampler, pid_t pid, uint32_t parent,
+					    uint64_t now_ns)
+{
+	struct message *message = message_new(MESSAGE_PROCESS, now_ns);
+
+	message->body.process.pid = pid;
+	message->body.process.parent = parent;
+	message->body.process.forked = true;
+	return begin_process(sampler, message);
+}
+
+static void tell_thread(struct sampler *sampler, const struct sampled_thread *thread,
+			enum message_kind kind, const struct account_clocks *clocks)
+{
+	struct message *message = message_new(kind, clocks->time_ns);
+	struct message_thread *told = &message->body.thread;
+
+	told->serial = thread->serial;
+	told->process = thread->process->serial;
+	told->tid = thread->tracee ? thread->tracee->tid : 0;
+	told->hints = thread->hints;
+	told->clocks = *clocks;
+	told->has_clocks = sampler->counting;
+	sampler_tell(sampler, message);
+}
+
+static void begin_thread(struct sampler *sampler, struct sampled_process *process,
+			 struct tracee *tracee, const struct account_clocks *clocks)
+{
+	struct sampled_thread *thread = xcalloc(1, sizeof(*thread));
+
+	thread->serial = sampler->next_thread_serial++;
+	thread->process = process;
+	thread->tracee = tracee;
+	thread->told_ns = clocks->time_ns;
+	thread->hints = xcalloc(1, sizeof(*thread->hints));
+	atomic_init(&thread->hints->max_stack_bytes, FIRST_STACK_BYTES);
+	tracee->owner = thread;
+	process->nr_threads++;
+	ARRAY_GROW(sampler->threads, sampler->nr_threads, sampler->cap_threads);
+	thread->index = sampler->nr_threads;
+	sampler->threads[sampler->nr_threads++] = thread;
+	tell_thread(sampler, thread, MESSAGE_THREAD, clocks);
+}
+
+static void end_process(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
+{
+	struct message *message = message_new(MESSAGE_PROCESS_END, now_ns);
+
+	message->body.process.serial = process->serial;
+	message->body.process.pid = process->pid;
+	sampler_tell(sampler, message);
+	free(process);
+}
+
+/* clocks may be NULL: the last ones were not to be had. */
+static void end_thread(struct sampler *sampler, struct sampled_thread *thread,
+		       const struct proc_schedstat *clocks, uint64_t now_ns)
+{
+	struct message *message = message_new(MESSAGE_THREAD_END, now_ns);
+	struct message_thread *told = &message->body.thread;
+	struct sampled_thread *last = sampler->threads[sampler->nr_threads - 1];
+
+	look_tell_sleep(sampler, thread);
+	told->serial = thread->serial;
+	told->process = thread->process->serial;
+	if (clocks && sampler->counting) {
+		told->has_clocks = true;
+		told->clocks = (struct account_clocks){
+			.time_ns = now_ns, .cpu_ns = clocks->cpu_ns, .runq_ns = clocks->runq_ns};
+	}
+	sampler_tell(sampler, message);
+	if (thread->tracee)
+		thread->tracee->owner = NULL;
+	sampler->threads[thread->index] = last;
+	last->index = thread->index;
+	sampler->nr_threads--;
+	if (--thread->process->nr_threads == 0)
+		end_process(sampler, thread->process, now_ns);
+	free(thread);
+}
+
+static struct sampled_thread *any_thread_of(const struct sampler *sampler, pid_t pid)
+{
+	for (size_t i = 0; i < sampler->nr_threads; i++) {
+		if (sampler->threads[i]->process->pid == pid)
+			return sampler->threads[i];
+	}
+	return NULL;
+}
+
+static void thread_born(struct sampler *sampler, const struct target_event *event)
+{
+	struct sampled_thread *sibling = any_thread_of(sampler, event->tracee->tgid);
+	struct account_clocks clocks = {.time_ns = event->time_ns};
+
+	if (sibling)
+		begin_thread(sampler, sibling->process, event->tracee, &clocks);
+}
+
+static void process_born(struct sampler *sampler, const struct target_event *event)
+{
+	struct sampled_thread *parent = any_thread_of(sampler, event->parent_pid);
+	struct account_clocks clocks = {.time_ns = event->time_ns};
+	struct sampled_process *process;
+	pid_t pid = event->tracee->tgid;
+
+	process = parent ? fork_process(sampler, pid, parent->process->serial, event->time_ns)
+			 : meet_process(sampler, pid, SERIAL_NONE, event->time_ns);
+	begin_thread(sampler, process, event->tracee, &clocks);
+}
+
+/* The command that we started: its fork from profc is not its time. */
+static void command_began(struct sampler *sampler, const struct target_event *event)
+{
+	struct account_clocks clocks = {.time_ns = event->time_ns,
+					.cpu_ns = event->final.cpu_ns,
+					.runq_ns = event->final.runq_ns};
+
+	sampler->command_ran = true;
+	begin_thread(sampler,
+		     meet_process(sampler, event->tracee->tgid, SERIAL_NONE, event->time_ns),
+		     event->tracee, &clocks);
+	sem_post(&sampler->started);
+}
+
+/* All threads but the caller of exec are gone, and the caller counts for a new program. */
+static void process_executed(struct sampler *sampler, const struct target_event *event)
+{
+	struct sampled_thread *caller = event->tracee->owner;
+	struct sampled_thread *leader = event->former_leader_owner;
+	struct account_clocks clocks = {.time_ns = event->time_ns,
+					.cpu_ns = event->final.cpu_ns,
+					.runq_ns = event->final.runq_ns};
+	struct sampled_process *process;
+	uint32_t former;
+
+	if (!caller) {
+		command_began(sampler, event);
+		return;
+	}
+	former = caller->process->serial;
+	if (leader) {
+		leader->tracee = NULL;
+		end_thread(sampler, leader, NULL, event->time_ns);
+	}
+	process = meet_process(sampler, event->tracee->tgid, former, event->time_ns);
+	end_thread(sampler, caller, event->has_final ? &event->final : NULL, event->time_ns);
+	begin_thread(sampler, process, event->tracee, &clocks);
+}
+
+/* While the memory is still there: its map, for the stacks that wait to be walked. */
+static void process_exiting(struct sampler *sampler, const struct target_event *event)
+{
+	struct sampled_thread *thread = event->tracee->owner;
+	struct message *message;
+
+	if (!thread)
+		return;
+	message = message_new(MESSAGE_MAPS, event->time_ns);
+	message->body.process.serial = thread->process->serial;
+	message->body.process.pid = thread->process->pid;
+	message->body.process.maps =
+		process_text(thread->process->pid, "maps", &message->body.process.nr_maps_bytes);
+	message->nr_bytes += message->body.process.nr_maps_bytes;
+	sampler_tell(sampler, message);
+}
+
+static void thread_gone(struct sampler *sampler, const struct target_event *event)
+{
+	struct sampled_thread *thread = event->tracee->owner;
+	bool is_command = event->tracee->tid == sampler->result.command_pid;
+
+	if (is_command) {
+		sampler->result.command_exited = true;
+		sampler->result.command_status = event->wait_status;
+		if (!sampler->command_ran)
+			sampler->result.exec_errno = target_exec_errno(sampler->target);
+	}
+	if (thread)
+		end_thread(sampler, thread, event->has_final ? &event->final : NULL,
+			   event->time_ns);
+	target_forget(sampler->target, event->tracee);
+}
+
+void follow_event(struct sampler *sampler, struct target_event *event)
+{
+	switch (event->kind) {
+	case TARGET_EVENT_NONE:
+		return;
+	case TARGET_EVENT_INTERRUPTED:
+		look_at_held(sampler, event->tracee);
+		return;
+	case TARGET_EVENT_THREAD:
+		thread_born(sampler, event);
+		break;
+	case TARGET_EVENT_PROCESS:
+		process_born(sampler, event);
+		break;
+	case TARGET_EVENT_EXEC:
+		process_executed(sampler, event);
+		break;
+	case TARGET_EVENT_EXITING:
+		process_exiting(sampler, event);
+		break;
+	case TARGET_EVENT_GONE:
+		thread_gone(sampler, event);
+		return;
+	}
+	target_resume(sampler->target, event->tracee);
+}
+
+static void thread_attached(void *context, struct tracee *tracee)
+{
+	struct sampler *sampler = context;
+	struct sampled_thread *sibling = any_thread_of(sampler, tracee->tgid);
+	uint64_t now_ns = clock_monotonic_ns();
+	struct account_clocks clocks = {.time_ns = now_ns};
+	struct sampled_process *process;
+	struct proc_schedstat read;
+
+	if (target_clocks(tracee, &read)) {
+		clocks.cpu_ns = read.cpu_ns;
+		clocks.runq_ns = read.runq_ns;
+	}
+	process = sibling ? sibling->process
+			  : meet_process(sampler, tracee->tgid, SERIAL_NONE, now_ns);
+	begin_thread(sampler, process, tracee, &clocks);
+}
+
+int follow_start(struct sampler *sampler, struct err *err)
+{
+	const struct sampler_options *options = &sampler->options;
+
+	if (options->argv) {
+		struct target_command command = {.argv = options->argv,
+						 .signal_mask = options->command_mask};
+
+		return target_spawn(sampler->target, &command, &sampler->result.command_pid, err);
+	}
+	for (size_t i = 0; i < options->nr_pids; i++) {
+		int status = target_attach(sampler->target, options->pids[i], thread_attached,
+					   sampler, err);
+
+		if (status < 0)
+			return status;
+	}
+	sem_post(&sampler->started);
+	return 0;
+}
+
+/* Who is still there when the recording ends. */
+void follow_end(struct sampler *sampler, uint64_t now_ns)
+{
+	while (sampler->nr_threads) {
+		struct sampled_thread *thread = sampler->threads[sampler->nr_threads - 1];
+		struct proc_schedstat clocks;
+		bool has_clocks = target_clocks(thread->tracee, &clocks);
+
+		end_thread(sampler, thread, has_clocks ? &clocks : NULL, now_ns);
+	}
+}
+
+/* What happened while nothing was counted belongs to nobody. */
+void follow_resume_counting(struct sampler *sampler, uint64_t now_ns)
+{
+	sampler->counting = true;
+	for (size_t i = 0; i < sampler->nr_threads; i++) {
+		struct sampled_thread *thread = sampler->threads[i];
+		struct account_clocks clocks = {.time_ns = now_ns};
+		struct proc_schedstat read;
+
+		if (target_clocks(thread->tracee, &read)) {
+			clocks.cpu_ns = read.cpu_ns;
+			clocks.runq_ns = read.runq_ns;
+		}
+		thread->was_seen = false;
+		thread->nr_slept = 0;
+		tell_thread(sampler, thread, MESSAGE_THREAD_BASE, &clocks);
+	}
+}

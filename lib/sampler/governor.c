@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sampler/governor.h"
+
+/* Below one look a second a recording tells nothing. */
+#define LONGEST_PERIOD_NS UINT64_C(1000000000)
+
+void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_ppm)
+{
+	*governor = (struct governor){
+		.max_ppm = max_ppm,
+		.base_period_ns = period_ns,
+		.period_ns = period_ns,
+		.max_period_ns = period_ns > LONGEST_PERIOD_NS ? period_ns : LONGEST_PERIOD_NS,
+	};
+}
+
+uint64_t governor_update(struct governor *governor, uint64_t cost_ns, uint64_t window_ns)
+{
+	double share_ppm;
+	double wanted;
+
+	if (!governor->max_ppm || !window_ns)
+		return governor->period_ns;
+	share_ppm = 1e6 * (double)cost_ns / (double)window_ns;
+	/* The share is inverse to the period. */
+	wanted = (double)governor->period_ns * share_ppm / governor->max_ppm;
+	if (wanted < 0.8 * (double)governor->period_ns)
+		wanted = 0.8 * (double)governor->period_ns;
+	if (wanted < (double)governor->base_period_ns)
+		wanted = (double)governor->base_period_ns;
+	if (wanted > (double)governor->max_period_ns)
+		wanted = (double)governor->max_period_ns;
+	governor->period_ns = (uint64_t)wanted;
+	return governor->period_ns;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SAMPLER_MESSAGE_H
+#define PROFC_SAMPLER_MESSAGE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/account.h"
+
+struct snapshot;
+
+/*
+ * What the sampling thread tells the worker, in the order it happened. Processes and
+ * threads go by serial numbers, which are never used again, unlike their ids.
+ */
+enum message_kind {
+	MESSAGE_PROCESS,     /* a process, or its new life after exec, begins */
+	MESSAGE_MAPS,	     /* its memory map, read while it was held */
+	MESSAGE_PROCESS_END, /* its last thread is gone */
+	MESSAGE_THREAD,	     /* a thread begins to be counted, at `clocks` */
+	MESSAGE_THREAD_BASE, /* counting begins anew at `clocks`: what lies before is nobody's */
+	MESSAGE_SIGHTING,    /* a thread was looked at */
+	MESSAGE_THREAD_END,  /* no more will be said about it */
+};
+
+#define SERIAL_NONE UINT32_MAX
+
+/* What the worker has learned and the sampling thread goes by. Freed by the worker at the end. */
+struct thread_hints {
+	_Atomic uint32_t max_stack_bytes; /* how much of the stack its walks may need */
+};
+
+struct message_process {
+	uint32_t serial;
+	uint32_t parent; /* serial of the forking process, or of its own life before exec */
+	bool forked;	 /* begins with its parent's memory */
+	pid_t pid;
+	char *maps; /* owned text, or NULL: to be read by the worker */
+	size_t nr_maps_bytes;
+	char *comm, *exe, *command; /* owned; NULL: as its parent's */
+};
+
+struct message_thread {
+	uint32_t serial;
+	uint32_t process;
+	pid_t tid;
+	struct thread_hints *hints;
+	struct account_clocks clocks;
+	bool has_clocks; /* THREAD_END: false when not counted to the last */
+};
+
+struct message_sighting {
+	uint32_t thread;
+	/* Its last sleeping stack was seen to hold until then, nr_slept more times; 0: not so. */
+	uint64_t slept_until_ns;
+	uint32_t nr_slept;
+	bool is_new;	  /* the fields below are of a new look */
+	bool running;	  /* else asleep */
+	bool dropped;	  /* the snapshot could not be sent */
+	uint64_t held_ns; /* by profc since the last sighting */
+	struct account_clocks clocks;
+	struct snapshot *snapshot; /* owned; NULL when dropped */
+};
+
+union message_body {
+	struct message_process process;	  /* PROCESS, MAPS, PROCESS_END */
+	struct message_thread thread;	  /* THREAD… */
+	struct message_sighting sighting; /* SIGHTING */
+};
+
+struct message {
+	_Atomic(struct message *) next;
+	size_t nr_bytes; /* what it counts for in the queue */
+	enum message_kind kind;
+	uint64_t time_ns;
+	union message_body body;
+};
+
+struct message *message_new(enum message_kind kind, uint64_t time_ns);
+/* With everything it owns. */
+void message_free(struct message *message);
+
+/* A queue between one thread that puts and one that takes; neither ever waits. */
+struct message_queue {
+	struct message *head; /* the taker's: the last message taken, kept as a stub */
+	struct message *tail; /* the putter's */
+	_Atomic size_t nr_bytes;
+	size_t max_bytes_seen; /* the putter's */
+};
+
+void message_queue_init(struct message_queue *queue);
+void message_queue_release(struct message_queue *queue);
+void message_queue_put(struct message_queue *queue, struct message *message);
+/* The oldest message, now the caller's, or NULL. */
+struct message *message_queue_take(struct message_queue *queue);
+
+#endif

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sampler/sampler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "profile/profile.h"
+#include "sampler/sampler_priv.h"
+#include "sampler/worker.h"
+#include "snapshot/snapshot.h"
+#include "target/target.h"
+
+/* What may lie between the two threads: beyond it stacks are dropped. */
+#define QUEUE_MAX_BYTES ((size_t)32 * 1024 * 1024)
+
+/* The worker is never woken, which would cost the sampling thread: it looks by itself. */
+#define WORKER_PAUSE_NS (5 * NS_PER_MS)
+#define FLUSH_NS	NS_PER_SEC
+
+void sampler_tell(struct sampler *sampler, struct message *message)
+{
+	struct message_sighting *sighting = &message->body.sighting;
+
+	if (message->kind == MESSAGE_SIGHTING && sighting->snapshot &&
+	    atomic_load_explicit(&sampler->queue.nr_bytes, memory_order_relaxed) >
+		    QUEUE_MAX_BYTES) {
+		snapshot_release(sighting->snapshot);
+		free(sighting->snapshot);
+		sighting->snapshot = NULL;
+		message->nr_bytes = sizeof(*message);
+		sampler->counts.nr_dropped_stacks++;
+	}
+	message_queue_put(&sampler->queue, message);
+}
+
+struct working {
+	struct sampler *sampler;
+	pthread_t thread;
+	_Atomic bool no_more; /* nothing will be put into the queue any more */
+	struct err failure;
+	uint64_t cpu_ns;
+};
+
+static void drain(struct working *working)
+{
+	struct sampler *sampler = working->sampler;
+	struct message *message;
+
+	while ((message = message_queue_take(&sampler->queue)))
+		worker_handle(sampler->worker, message);
+	atomic_store_explicit(&sampler->nr_samples, worker_nr_samples(sampler->worker),
+			      memory_order_relaxed);
+}
+
+static void flush(struct working *working)
+{
+	struct sampler *sampler = working->sampler;
+	bool failed = atomic_load_explicit(&sampler->write_failed, memory_order_relaxed);
+
+	if (failed) {
+		sampler->profile->nr_samples = 0;
+		return;
+	}
+	if (worker_flush(sampler->worker, &working->failure) < 0) {
+		atomic_store_explicit(&sampler->write_failed, true, memory_order_relaxed);
+		sampler_stop(sampler);
+	}
+}
+
+static void *working_main(void *argument)
+{
+	struct working *working = argument;
+	const struct timespec pause = {.tv_nsec = (long)WORKER_PAUSE_NS};
+	uint64_t flushed_ns = clock_monotonic_ns();
+
+	for (;;) {
+		/* Asked before draining: what was put before the end is then all taken. */
+		bool last = atomic_load_explicit(&working->no_more, memory_order_acquire);
+		uint64_t now_ns;
+
+		drain(working);
+		if (last)
+			break;
+		now_ns = clock_monotonic_ns();
+		if (now_ns - flushed_ns >= FLUSH_NS) {
+			flush(working);
+			flushed_ns = now_ns;
+		}
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	}
+	worker_end(working->sampler->worker);
+	flush(working);
+	working->cpu_ns = clock_thread_cpu_ns();
+	return NULL;
+}
+
+static struct sampler *new_sampler(const struct sampler_options *options, struct profile *profile,
+				   struct store_writer *writer)
+{
+	struct sampler *sampler = xcalloc(1, sizeof(*sampler));
+	struct target_options target_options = {.follow_children = options->follow_children};
+	uint64_t period_ns = NS_PER_SEC / options->frequency_hz;
+
+	sampler->options = *options;
+	sampler->profile = profile;
+	sampler->writer = writer;
+	sampler->start_ns = clock_monotonic_ns();
+	profile->meta.start_realtime_ns = clock_realtime_ns();
+	sampler->target = target_new(&target_options);
+	sampler->done_fd = eventfd(0, EFD_CLOEXEC);
+	sampler->loadavg_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	governor_init(&sampler->governor, period_ns, options->max_overhead_ppm);
+	message_queue_init(&sampler->queue);
+	sem_init(&sampler->started, 0, 0);
+	return sampler;
+}
+
+static void free_sampler(struct sampler *sampler)
+{
+	worker_free(sampler->worker);
+	message_queue_release(&sampler->queue);
+	target_free(sampler->target);
+	if (sampler->spare)
+		snapshot_release(sampler->spare);
+	free(sampler->spare);
+	free(sampler->threads);
+	sem_destroy(&sampler->started);
+	if (sampler->done_fd >= 0)
+		close(sampler->done_fd);
+	if (sampler->loadavg_fd >= 0)
+		close(sampler->loadavg_fd);
+	free(sampler->working);
+	free(sampler);
+}
+
+static int start_threads(struct sampler *sampler, struct err *err)
+{
+	struct working *working = xcalloc(1, sizeof(*working));
+
+	sampler->working = working;
+	working->sampler = sampler;
+	errno = pthread_create(&working->thread, NULL, working_main, working);
+	if (errno)
+		return err_sys(err, "cannot start a thread");
+	errno = pthread_create(&sampler->sampling_thread, NULL, sampling_thread_main, sampler);
+	if (!errno)
+		return 0;
+	err_sys(err, "cannot start a thread");
+	atomic_store_explicit(&working->no_more, true, memory_order_release);
+	pthread_join(working->thread, NULL);
+	return ERR_SYS;
+}
+
+static void join_threads(struct sampler *sampler)
+{
+	struct working *working = sampler->working;
+
+	pthread_join(sampler->sampling_thread, NULL);
+	atomic_store_explicit(&working->no_more, true, memory_order_release);
+	pthread_join(working->thread, NULL);
+}
+
+struct sampler *sampler_start(const struct sampler_options *options, struct profile *profile,
+			      struct store_writer *writer, struct err *err)
+{
+	struct sampler *sampler = new_sampler(options, profile, writer);
+	struct worker_options worker_options = {.profile = profile,
+						.writer = writer,
+						.start_ns = sampler->start_ns,
+						.unwinder = options->unwinder,
+						.max_depth = options->max_depth};
+
+	sampler->worker = worker_new(&worker_options);
+	if (start_threads(sampler, err) < 0) {
+		free_sampler(sampler);
+		return NULL;
+	}
+	while (sem_wait(&sampler->started) < 0 && errno == EINTR)
+		continue;
+	if (sampler->start_status < 0) {
+		join_threads(sampler);
+		if (err)
+			*err = sampler->start_err;
+		free_sampler(sampler);
+		return NULL;
+	}
+	return sampler;
+}
+
+int sampler_done_fd(const struct sampler *sampler)
+{
+	return sampler->done_fd;
+}
+
+pid_t sampler_command_pid(const struct sampler *sampler)
+{
+	return sampler->result.command_pid; /* written before sampler_start() returned */
+}
+
+void sampler_stop(struct sampler *sampler)
+{
+	atomic_store_explicit(&sampler->stop_asked, true, memory_order_relaxed);
+	/* It sleeps for SIGCHLD; this one is meant for it alone. */
+	pthread_kill(sampler->sampling_thread, SIGCHLD);
+}
+
+struct sampler_progress sampler_progress(const struct sampler *sampler)
+{
+	return (struct sampler_progress){
+		.nr_samples = atomic_load_explicit(&sampler->nr_samples, memory_order_relaxed),
+		.elapsed_ns = clock_monotonic_ns() - sampler->start_ns,
+	};
+}
+
+static uint64_t cost_ppm(const struct sampler *sampler)
+{
+	uint64_t cpu_ns = worker_cpu_ns(sampler->worker);
+
+	return cpu_ns ? (uint64_t)(1e6 * (double)sampler->counts.cost_ns / (double)cpu_ns) : 0;
+}
+
+static void set_counters(struct sampler *sampler, uint64_t duration_ns)
+{
+	const struct sampling_counts *counts = &sampler->counts;
+	struct target_stats stats = target_stats(sampler->target);
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{"ticks", counts->nr_ticks},
+		{"missed_ticks", sampler->schedule.nr_missed},
+		{"late_ticks", counts->nr_late_ticks},
+		{"lateness_ns_median", histogram_quantile(&counts->lateness_ns, 0.5)},
+		{"lateness_ns_p99", histogram_quantile(&counts->lateness_ns, 0.99)},
+		{"stops", stats.nr_stops},
+		{"interrupts", stats.nr_interrupts},
+		{"unfinished_stops", counts->nr_unfinished_stops},
+		{"hold_ns_median", histogram_quantile(&counts->hold_ns, 0.5)},
+		{"hold_ns_p99", histogram_quantile(&counts->hold_ns, 0.99)},
+		{"held_ns_total", counts->hold_ns.sum},
+		{"cost_ppm", cost_ppm(sampler)},
+		{"blocked_looks", counts->nr_blocked_looks},
+		{"torn_looks", counts->nr_torn_looks},
+		{"signals", stats.nr_signals},
+		{"repairs", stats.nr_repairs},
+		{"repairs_undone", stats.nr_undone},
+		{"frequency_hz_effective",
+		 duration_ns ? (uint64_t)(1e12 * (double)counts->nr_ticks / (double)duration_ns)
+			     : 0},
+		{"refused_threads", counts->nr_refused_threads},
+		{"dropped_stacks", counts->nr_dropped_stacks},
+		{"queue_bytes_max", sampler->queue.max_bytes_seen},
+		{"sampling_cpu_ns", counts->cpu_ns},
+		{"working_cpu_ns", sampler->working->cpu_ns},
+		{"realtime", counts->realtime},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		profile_set_counter(sampler->profile, rows[i].name, rows[i].value);
+	worker_set_counters(sampler->worker);
+}
+
+void sampler_finish(struct sampler *sampler, struct sampler_result *result, struct err *failure)
+{
+	uint64_t duration_ns;
+
+	sampler_stop(sampler);
+	join_threads(sampler);
+	duration_ns = clock_monotonic_ns() - sampler->start_ns;
+	sampler->profile->meta.duration_ns = duration_ns;
+	set_counters(sampler, duration_ns);
+	*result = sampler->result;
+	result->nr_samples = worker_nr_samples(sampler->worker);
+	result->cpu_ns = worker_cpu_ns(sampler->worker);
+	result->unwinder = sampler->options.unwinder;
+	if (failure && sampler->write_failed) {
+		*failure = sampler->working->failure;
+		result->end = SAMPLER_END_WRITE_FAILED;
+	}
+	free_sampler(sampler);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SAMPLER_SAMPLER_H
+#define PROFC_SAMPLER_SAMPLER_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "unwind/unwind.h"
+
+struct err;
+struct profile;
+struct store_writer;
+
+/*
+ * A recording: where target, unwind and profile meet. Two threads do it. The sampling
+ * thread is the tracer of everything: it looks, holds threads for microseconds, copies
+ * them and lets them go, and nothing else. The worker thread walks the copies, interns
+ * the stacks, hands out the time and writes the file. A queue of bounded size lies
+ * between them: when it is full, stacks are dropped and counted, time never is.
+ */
+struct sampler;
+
+struct sampler_options {
+	char *const *argv;	      /* the command to run, NULL-ended; or NULL */
+	const sigset_t *command_mask; /* the signal mask it starts with */
+	const pid_t *pids;	      /* the processes to attach to */
+	size_t nr_pids;
+	uint32_t frequency_hz;
+	uint32_t max_overhead_ppm; /* 0: no governor */
+	uint64_t duration_ns;	   /* 0: until the target ends or sampler_stop() */
+	uint64_t delay_ns;	   /* after the start, before the first look */
+	bool follow_children;
+	enum unwinder_kind unwinder;
+	size_t max_depth;
+};
+
+/*
+ * Start a recording into `profile`, written by `writer` as it goes (both borrowed, and
+ * not to be touched before sampler_finish()). Returns once the target runs under the
+ * profiler; NULL with the reason when that could not be brought about. SIGCHLD must be
+ * blocked in the calling thread, and stay so.
+ */
+struct sampler *sampler_start(const struct sampler_options *options, struct profile *profile,
+			      struct store_writer *writer, struct err *err);
+
+/* A descriptor that becomes readable when the recording has ended by itself. */
+int sampler_done_fd(const struct sampler *sampler);
+/* The command that was started; 0 in attach mode. */
+pid_t sampler_command_pid(const struct sampler *sampler);
+/* Ask for the end. Any thread, any number of times. */
+void sampler_stop(struct sampler *sampler);
+
+struct sampler_progress {
+	uint64_t nr_samples;
+	uint64_t elapsed_ns;
+};
+
+struct sampler_progress sampler_progress(const struct sampler *sampler);
+
+enum sampler_end {
+	SAMPLER_END_TARGET,   /* nothing is left to be profiled */
+	SAMPLER_END_DURATION, /* the time was up */
+	SAMPLER_END_ASKED,
+	SAMPLER_END_WRITE_FAILED, /* the file could not be written; `failure` says why */
+};
+
+struct sampler_result {
+	enum sampler_end end;
+	pid_t command_pid;   /* 0 in attach mode */
+	bool command_exited; /* reaped; else it runs on and is the caller's to wait for */
+	int command_status;  /* as of waitpid(2), if command_exited */
+	int exec_errno;	     /* not 0: the command could not be executed */
+	uint64_t nr_samples; /* observations, the unattributed ones not counted */
+	uint64_t cpu_ns;     /* all CPU time that the recording covers */
+	enum unwinder_kind unwinder;
+};
+
+/*
+ * End and free a recording: stops, lets everybody go, empties the queue, sets the
+ * profile's counters and meta. `failure` receives why writing failed, if it did. What
+ * remains to the caller: symbols and store_writer_finish().
+ */
+void sampler_finish(struct sampler *sampler, struct sampler_result *result, struct err *failure);
+
+/*
+ * Counters of the profile, all set at the end:
+ *   ticks                 moments at which the threads were looked at
+ *   missed_ticks          periods that passed without a look
+ *   late_ticks            looks more than a quarter of a period after their moment
+ *   lateness_ns_median    how late looks began; also _p99
+ *   stops                 times any thread was stopped, whatever the reason
+ *   interrupts            stops that profc asked for
+ *   unfinished_stops      threads still not stopped when the next look was due
+ *   hold_ns_median        from asking a thread to stop to letting it go; also _p99
+ *   held_ns_total         the sum of those
+ *   cost_ppm              what stops cost the threads that ran, of their CPU time
+ *   blocked_looks         sleeping threads read without a stop
+ *   torn_looks            of those, how many were refused: it woke meanwhile
+ *   signals               signals passed on
+ *   repairs               interrupted system calls re-executed unnoticed
+ *   repairs_undone        repairs taken back for a genuine signal
+ *   frequency_hz_effective  looks a second, in thousandths
+ *   refused_threads       threads that could not be seized
+ *   dropped_stacks        sightings whose stack was dropped: the queue was full
+ *   queue_bytes_max       its high-water mark
+ *   sampling_cpu_ns       CPU time of the sampling thread; working_cpu_ns of the worker
+ *   unattributed_cpu_ns   CPU time of no stack; also unattributed_blocked_ns
+ *   stacks_NAME           stacks by why they ended: stacks_root, stacks_no_cfi, …
+ *   realtime              1: the sampling thread ran at real-time priority
+ */
+
+#endif

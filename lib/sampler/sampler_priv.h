@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SAMPLER_SAMPLER_PRIV_H
+#define PROFC_SAMPLER_SAMPLER_PRIV_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+
+#include "base/err.h"
+#include "sampler/governor.h"
+#include "sampler/histogram.h"
+#include "sampler/message.h"
+#include "sampler/sampler.h"
+#include "sampler/schedule.h"
+
+struct target;
+struct target_event;
+struct tracee;
+struct worker;
+struct working;
+
+/* A process between two execs, as the sampling thread knows it. */
+struct sampled_process {
+	uint32_t serial;
+	pid_t pid;
+	size_t nr_threads;
+};
+
+/* A thread, and what the last look at it found. */
+struct sampled_thread {
+	uint32_t serial;
+	size_t index; /* in sampler.threads */
+	struct sampled_process *process;
+	struct tracee *tracee; /* NULL when gone */
+	struct thread_hints *hints;
+	bool was_seen;	 /* off the CPU, at the count below */
+	bool asleep;	 /* so seen; else held by us while running */
+	uint64_t pcount; /* times scheduled in, when last seen off the CPU */
+	uint64_t slept_until_ns;
+	uint32_t nr_slept;	 /* looks that found it still asleep, since the last message */
+	uint64_t told_ns;	 /* when the last message about it was sent */
+	uint64_t held_ns;	 /* since the last sighting */
+	uint64_t window_held_ns; /* in the governor's window */
+	uint32_t window_stops;
+};
+
+/* Counts that only the sampling thread changes. */
+struct sampling_counts {
+	uint64_t nr_ticks, nr_late_ticks, nr_unfinished_stops;
+	uint64_t nr_interrupted, nr_blocked_looks, nr_torn_looks;
+	uint64_t nr_refused_threads, nr_dropped_stacks;
+	uint64_t cost_ns, cpu_ns;
+	bool realtime;
+	struct histogram lateness_ns, hold_ns;
+};
+
+struct sampler {
+	struct sampler_options options;
+	struct profile *profile;     /* borrowed; the worker's while it runs */
+	struct store_writer *writer; /* likewise */
+	uint64_t start_ns;	     /* CLOCK_MONOTONIC: time 0 of the profile */
+	int done_fd;
+
+	/* The sampling thread's own. */
+	pthread_t sampling_thread;
+	struct target *target;
+	struct schedule schedule;
+	struct governor governor;
+	struct sampled_thread **threads;
+	size_t nr_threads, cap_threads;
+	uint32_t next_process_serial, next_thread_serial;
+	struct sampling_counts counts;
+	bool counting; /* false while paused or delayed */
+	bool may_spin;
+	uint64_t spin_again_ns; /* not before, it did not pay */
+	uint64_t window_start_ns;
+	int loadavg_fd;
+	struct snapshot *spare; /* the next one to be filled */
+
+	/* Shared. */
+	struct message_queue queue; /* sampling thread → worker */
+	struct worker *worker;
+	struct working *working; /* sampler.c: the thread that the worker runs in */
+	_Atomic bool stop_asked;
+	_Atomic uint64_t nr_samples;
+	sem_t started; /* posted when the target runs, or could not be brought to */
+	int start_status;
+	struct err start_err;
+	_Atomic bool write_failed;
+
+	/* The outcome, written by the sampling thread before it ends. */
+	struct sampler_result result;
+	bool command_ran; /* its exec was seen */
+};
+
+/* sampling_thread.c: what runs in it. */
+void *sampling_thread_main(void *sampler);
+
+/* follow.c: the book of processes and threads. */
+void follow_event(struct sampler *sampler, struct target_event *event);
+int follow_start(struct sampler *sampler, struct err *err);
+void follow_end(struct sampler *sampler, uint64_t now_ns);
+void follow_resume_counting(struct sampler *sampler, uint64_t now_ns);
+
+/* look.c: one look at the threads. */
+void look_at_all(struct sampler *sampler, uint64_t now_ns);
+/* A held thread: copy it, let it go, tell. */
+void look_at_held(struct sampler *sampler, struct tracee *tracee);
+/* Tell that a thread slept until its last look, if so. */
+void look_tell_sleep(struct sampler *sampler, struct sampled_thread *thread);
+
+/* Put a message into the queue, or free it if it is a stack too many. */
+void sampler_tell(struct sampler *sampler, struct message *message);
+
+#endif

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "proc/scan.h"
+#include "sampler/sampler_priv.h"
+#include "target/target.h"
+
+/* How long a stop is spun for, while a CPU is idle anyway. */
+#define SPIN_NS (200 * NS_PER_US)
+/* After a spin in vain, sleeping is preferred for this long. */
+#define SPIN_PAUSE_NS	   (500 * NS_PER_MS)
+#define GOVERNOR_WINDOW_NS (250 * NS_PER_MS)
+/* At the end: how long stops that were asked for are awaited before everybody is let go. */
+#define LAST_STOPS_NS	 (50 * NS_PER_MS)
+#define LONGEST_SLEEP_NS (NS_PER_SEC / 2)
+
+/* A normal priority sees bursts of the target on its own CPU only when they are over. */
+static bool become_realtime(void)
+{
+	struct sched_param param = {.sched_priority = 1};
+
+	/* Timers of a normal thread fire up to 50 us late. */
+	prctl(PR_SET_TIMERSLACK, 1);
+	return pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0;
+}
+
+static bool nothing_left(const struct sampler *sampler)
+{
+	return target_nr_tracees(sampler->target) == 0;
+}
+
+static bool over(struct sampler *sampler, uint64_t now_ns)
+{
+	const struct sampler_options *options = &sampler->options;
+	struct sampler_result *result = &sampler->result;
+
+	if (nothing_left(sampler))
+		result->end = SAMPLER_END_TARGET;
+	else if (atomic_load_explicit(&sampler->write_failed, memory_order_relaxed))
+		result->end = SAMPLER_END_WRITE_FAILED;
+	else if (atomic_load_explicit(&sampler->stop_asked, memory_order_relaxed))
+		result->end = SAMPLER_END_ASKED;
+	else if (options->duration_ns &&
+		 now_ns - sampler->start_ns >= options->delay_ns + options->duration_ns)
+		result->end = SAMPLER_END_DURATION;
+	else
+		return false;
+	return true;
+}
+
+/* All that has happened, as it comes; says whether there was anything. */
+static bool serve(struct sampler *sampler)
+{
+	struct target_event event;
+	bool any = false;
+
+	for (;;) {
+		target_next(sampler->target, &event);
+		if (event.kind == TARGET_EVENT_NONE)
+			return any;
+		any = true;
+		follow_event(sampler, &event);
+	}
+}
+
+static size_t nr_awaited(const struct sampler *sampler)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < sampler->nr_threads; i++)
+		nr += sampler->threads[i]->tracee->interrupting;
+	return nr;
+}
+
+/* "0.20 0.18 0.12 2/80 11206": the 2 counts everybody on a CPU or waiting for one, us too. */
+static bool a_cpu_is_idle(struct sampler *sampler)
+{
+	char text[96];
+	ssize_t got = pread(sampler->loadavg_fd, text, sizeof(text), 0);
+	struct scan scan = {.at = text, .end = text + (got > 0 ? got : 0)};
+	uint64_t running = UINT64_MAX;
+
+	for (int field = 0; field < 3 && scan.at < scan.end; scan.at++)
+		field += *scan.at == ' ';
+	return scan_decimal(&scan, &running) && running <= (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/*
+ * With an idle CPU, spinning takes the stops tens of microseconds earlier than being woken
+ * for them; with none it would take the CPU that a thread needs in order to stop.
+ */
+static void spin_for_stops(struct sampler *sampler, uint64_t now_ns)
+{
+	uint64_t until_ns = now_ns + SPIN_NS;
+
+	if (now_ns < sampler->spin_again_ns || !a_cpu_is_idle(sampler))
+		return;
+	while (nr_awaited(sampler)) {
+		serve(sampler);
+		if (clock_monotonic_ns() >= until_ns) {
+			sampler->spin_again_ns = until_ns + SPIN_PAUSE_NS;
+			return;
+		}
+	}
+}
+
+/* Until something happens to the target, somebody asks, or the time has come. */
+static void sleep_until(uint64_t until_ns)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+	struct timespec timeout;
+	sigset_t child;
+
+	if (left_ns > LONGEST_SLEEP_NS)
+		left_ns = LONGEST_SLEEP_NS;
+	timeout.tv_sec = (time_t)(left_ns / NS_PER_SEC);
+	timeout.tv_nsec = (long)(left_ns % NS_PER_SEC);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigtimedwait(&child, NULL, &timeout);
+}
+
+static void govern(struct sampler *sampler, uint64_t now_ns)
+{
+	uint64_t window_ns = now_ns - sampler->window_start_ns;
+	uint64_t worst_ns = 0;
+
+	if (window_ns < GOVERNOR_WINDOW_NS)
+		return;
+	for (size_t i = 0; i < sampler->nr_threads; i++) {
+		struct sampled_thread *thread = sampler->threads[i];
+		uint64_t cost_ns =
+			thread->window_held_ns + thread->window_stops * GOVERNOR_WAKE_UP_NS;
+
+		if (cost_ns > worst_ns)
+			worst_ns = cost_ns;
+		thread->window_held_ns = 0;
+		thread->window_stops = 0;
+	}
+	schedule_set_period(&sampler->schedule,
+			    governor_update(&sampler->governor, worst_ns, window_ns));
+	sampler->window_start_ns = now_ns;
+}
+
+static void tick(struct sampler *sampler, uint64_t now_ns)
+{
+	uint64_t late_ns = now_ns - sampler->schedule.next_ns;
+
+	sampler->counts.nr_ticks++;
+	histogram_add(&sampler->counts.lateness_ns, late_ns);
+	if (late_ns > sampler->schedule.period_ns / 4)
+		sampler->counts.nr_late_ticks++;
+	look_at_all(sampler, now_ns);
+	spin_for_stops(sampler, now_ns);
+	govern(sampler, now_ns);
+	schedule_advance(&sampler->schedule, now_ns);
+}
+
+static void begin_counting(struct sampler *sampler, uint64_t now_ns)
+{
+	follow_resume_counting(sampler, now_ns);
+	sampler->window_start_ns = now_ns;
+	schedule_init(&sampler->schedule, now_ns, sampler->governor.period_ns,
+		      now_ns ^ ((uint64_t)getpid() << 32));
+}
+
+static void run(struct sampler *sampler)
+{
+	uint64_t begin_ns = sampler->start_ns + sampler->options.delay_ns;
+
+	for (;;) {
+		uint64_t now_ns;
+
+		serve(sampler);
+		now_ns = clock_monotonic_ns();
+		if (over(sampler, now_ns))
+			return;
+		if (!sampler->counting && now_ns >= begin_ns)
+			begin_counting(sampler, now_ns);
+		else if (sampler->counting && now_ns >= sampler->schedule.next_ns)
+			tick(sampler, now_ns);
+		sleep_until(sampler->counting ? sampler->schedule.next_ns : begin_ns);
+	}
+}
+
+/* Stops that were asked for come first: a thread let go with one pending could feel it. */
+static void await_last_stops(struct sampler *sampler)
+{
+	uint64_t until_ns = clock_monotonic_ns() + LAST_STOPS_NS;
+
+	while (nr_awaited(sampler) && clock_monotonic_ns() < until_ns) {
+		if (!serve(sampler))
+			sleep_until(clock_monotonic_ns() + NS_PER_MS);
+	}
+}
+
+static int start(struct sampler *sampler)
+{
+	int status;
+
+	sampler->counts.realtime = become_realtime();
+	sampler->counting = sampler->options.delay_ns == 0;
+	schedule_init(&sampler->schedule, sampler->start_ns, sampler->governor.period_ns,
+		      sampler->start_ns ^ ((uint64_t)getpid() << 32));
+	sampler->window_start_ns = sampler->start_ns;
+	status = follow_start(sampler, &sampler->start_err);
+	if (status < 0) {
+		sampler->start_status = status;
+		sem_post(&sampler->started);
+	}
+	return status;
+}
+
+void *sampling_thread_main(void *argument)
+{
+	struct sampler *sampler = argument;
+	uint64_t one = 1;
+
+	if (start(sampler) == 0) {
+		run(sampler);
+		await_last_stops(sampler);
+		follow_end(sampler, clock_monotonic_ns());
+		/* A command that could not be executed has not been reported as started. */
+		if (sampler->options.argv && !sampler->command_ran)
+			sem_post(&sampler->started);
+	}
+	sampler->counts.cpu_ns = clock_thread_cpu_ns();
+	if (write(sampler->done_fd, &one, sizeof(one)) != sizeof(one))
+		sampler->start_status = ERR_SYS; /* an eventfd of ours cannot fail to take a 1 */
+	return NULL; /* and so the kernel detaches everybody, without a stop */
+}

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sampler/worker.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "mapping/space.h"
+#include "proc/read.h"
+#include "profile/profile.h"
+#include "sampler/worker_priv.h"
+#include "snapshot/snapshot.h"
+#include "store/store.h"
+
+struct worker *worker_new(const struct worker_options *options)
+{
+	struct worker *worker = xcalloc(1, sizeof(*worker));
+
+	worker->options = *options;
+	worker->profile = options->profile;
+	worker->unwinder = unwinder_new(options->unwinder, options->max_depth);
+	return worker;
+}
+
+static void free_process(struct worker *worker, struct worker_process *process)
+{
+	if (process->space) {
+		unwinder_forget_space(worker->unwinder, process->space);
+		space_free(process->space);
+		process->space = NULL;
+	}
+	for (size_t i = 0; i < process->nr_waiting; i++)
+		message_free(process->waiting[i]); /* none, unless the recording was broken off */
+	free(process->waiting);
+	process->waiting = NULL;
+	process->nr_waiting = process->cap_waiting = 0;
+}
+
+void worker_free(struct worker *worker)
+{
+	if (!worker)
+		return;
+	for (size_t i = 0; i < worker->nr_processes; i++)
+		free_process(worker, &worker->processes[i]);
+	for (size_t i = 0; i < worker->nr_threads; i++)
+		free(worker->threads[i].hints);
+	free(worker->processes);
+	free(worker->threads);
+	unwind_walk_release(&worker->walk);
+	unwinder_free(worker->unwinder);
+	free(worker);
+}
+
+static uint64_t profile_time(const struct worker *worker, uint64_t time_ns)
+{
+	uint64_t start_ns = worker->options.start_ns;
+
+	return time_ns > start_ns ? time_ns - start_ns : 0;
+}
+
+static void emit(struct worker *worker, struct worker_thread *thread, struct sample *sample)
+{
+	sample->thread = thread->id;
+	sample->time_ns = profile_time(worker, sample->time_ns);
+	worker->nr_samples += sample->nr;
+	worker->cpu_ns += sample->cpu_ns;
+	if (sample->kind == SAMPLE_UNATTRIBUTED) {
+		worker->unattributed_cpu_ns += sample->cpu_ns;
+		worker->unattributed_blocked_ns += sample->blocked_ns;
+	}
+	profile_add_sample(worker->profile, sample);
+}
+
+/* The sleep that was told about last is over, or has to be written: one sample of it. */
+static void emit_sleep(struct worker *worker, struct worker_thread *thread)
+{
+	if (!thread->has_sleep)
+		return;
+	emit(worker, thread, &thread->sleep);
+	thread->has_sleep = false;
+}
+
+/* Repeats of the same sleep gather in one sample between two flushes. */
+static void add_sleep(struct worker_thread *thread, uint64_t until_ns, uint32_t nr)
+{
+	struct weights weights = account_slept_until(&thread->account, until_ns);
+
+	if (!thread->has_sleep) {
+		thread->sleep = (struct sample){.stack = thread->sleep_stack,
+						.syscall_nr = thread->sleep_syscall,
+						.kind = SAMPLE_BLOCKED,
+						.end = thread->sleep_end};
+		thread->has_sleep = true;
+	}
+	thread->sleep.time_ns = until_ns;
+	thread->sleep.blocked_ns += weights.blocked_ns;
+	thread->sleep.nr += nr;
+}
+
+static void add_running(struct worker *worker, struct worker_thread *thread,
+			const struct message_sighting *sighting, const struct worker_stack *stack)
+{
+	struct weights weights =
+		account_running(&thread->account, &sighting->clocks, sighting->held_ns);
+	struct sample sample = {.time_ns = sighting->clocks.time_ns,
+				.cpu_ns = weights.cpu_ns,
+				.runq_ns = weights.runq_ns,
+				.stack = stack->id,
+				.nr = 1,
+				.syscall_nr = -1,
+				.kind = SAMPLE_RUNNING,
+				.end = (uint8_t)stack->end};
+
+	emit_sleep(worker, thread);
+	emit(worker, thread, &sample);
+	thread->ran_since_flush = true;
+}
+
+static void add_blocked(struct worker *worker, struct worker_thread *thread,
+			const struct message_sighting *sighting, const struct worker_stack *stack)
+{
+	struct weights weights = account_blocked(&thread->account, &sighting->clocks);
+
+	emit_sleep(worker, thread);
+	thread->sleep_stack = stack->id;
+	thread->sleep_end = (uint8_t)stack->end;
+	thread->sleep_syscall = (int16_t)sighting->snapshot->syscall_nr;
+	thread->has_sleep = true;
+	thread->sleep = (struct sample){.time_ns = sighting->clocks.time_ns,
+					.blocked_ns = weights.blocked_ns,
+					.stack = thread->sleep_stack,
+					.nr = 1,
+					.syscall_nr = thread->sleep_syscall,
+					.kind = SAMPLE_BLOCKED,
+					.end = thread->sleep_end};
+}
+
+/*
+ * The look itself. False when its process is gone and its last memory map, which is on
+ * its way, is needed first.
+ */
+static bool handle_look(struct worker *worker, struct worker_thread *thread,
+			const struct message_sighting *sighting)
+{
+	struct worker_process *process = &worker->processes[thread->process];
+	struct worker_stack stack;
+
+	if (!sighting->snapshot)
+		return true; /* the time stays owed to the next sighting */
+	if (!worker_walk(worker, process, thread, sighting->snapshot, &stack))
+		return false;
+	if (sighting->running)
+		add_running(worker, thread, sighting, &stack);
+	else
+		add_blocked(worker, thread, sighting, &stack);
+	return true;
+}
+
+static bool handle_sighting(struct worker *worker, struct message *message)
+{
+	struct message_sighting *sighting = &message->body.sighting;
+	struct worker_thread *thread = &worker->threads[sighting->thread];
+
+	if (sighting->nr_slept)
+		add_sleep(thread, sighting->slept_until_ns, sighting->nr_slept);
+	sighting->nr_slept = 0;
+	return !sighting->is_new || handle_look(worker, thread, sighting);
+}
+
+static void handle_thread(struct worker *worker, const struct message *message)
+{
+	const struct message_thread *told = &message->body.thread;
+	struct worker_process *process = &worker->processes[told->process];
+	struct profile_thread row = {.process = process->id.v, .tid = told->tid};
+	struct worker_thread *thread;
+
+	ARRAY_GROW(worker->threads, worker->nr_threads, worker->cap_threads);
+	thread = &worker->threads[worker->nr_threads++];
+	*thread = (struct worker_thread){.process = told->process, .hints = told->hints};
+	account_start(&thread->account, &told->clocks);
+	row.name = worker->profile->processes[process->id.v].name;
+	row.start_ns = profile_time(worker, message->time_ns);
+	thread->id = profile_add_thread(worker->profile, &row);
+	/* The first thread is named as its process; by now it may have gone through exec. */
+	if (told->tid != process->pid)
+		worker_read_thread_name(worker, thread);
+}
+
+static void handle_thread_end(struct worker *worker, const struct message *message)
+{
+	const struct message_thread *told = &message->body.thread;
+	struct worker_thread *thread = &worker->threads[told->serial];
+	struct weights rest = {0};
+
+	emit_sleep(worker, thread);
+	if (told->has_clocks)
+		rest = account_rest(&thread->account, &told->clocks);
+	if (rest.cpu_ns || rest.runq_ns || rest.blocked_ns) {
+		struct sample sample = {.time_ns = message->time_ns,
+					.cpu_ns = rest.cpu_ns,
+					.runq_ns = rest.runq_ns,
+					.blocked_ns = rest.blocked_ns,
+					.stack = STACK_EMPTY,
+					.syscall_nr = -1,
+					.kind = SAMPLE_UNATTRIBUTED,
+					.end = STACK_END_NOT_TAKEN};
+
+		emit(worker, thread, &sample);
+	}
+	worker->profile->threads[thread->id.v].end_ns = profile_time(worker, message->time_ns);
+	thread->ended = true;
+	free(thread->hints);
+	thread->hints = NULL;
+}
+
+static void handle_process(struct worker *worker, const struct message *message)
+{
+	const struct message_process *told = &message->body.process;
+	struct profile *profile = worker->profile;
+	struct worker_process *parent =
+		told->parent == SERIAL_NONE ? NULL : &worker->processes[told->parent];
+	struct profile_process row = {.pid = told->pid, .parent = PROCESS_NONE};
+	struct worker_process *process;
+	uint32_t parent_serial = told->parent;
+
+	if (parent) {
+		row = profile->processes[parent->id.v];
+		row.pid = told->pid;
+		row.parent = parent->id.v;
+	}
+	if (told->comm)
+		row.name = profile_intern(profile, told->comm);
+	if (told->exe)
+		row.exe = profile_intern(profile, told->exe);
+	if (told->command)
+		row.command = profile_intern(profile, told->command);
+	row.start_ns = profile_time(worker, message->time_ns);
+	row.end_ns = 0;
+	ARRAY_GROW(worker->processes, worker->nr_processes, worker->cap_processes);
+	process = &worker->processes[worker->nr_processes++];
+	*process = (struct worker_process){.pid = told->pid};
+	process->id = profile_add_process(profile, &row);
+	if (told->forked && parent_serial != SERIAL_NONE && worker->processes[parent_serial].space)
+		process->space = space_fork(worker->processes[parent_serial].space, told->pid);
+	else
+		process->space = space_new(profile->modules, told->pid);
+	if (told->maps)
+		space_update(process->space, told->maps, told->nr_maps_bytes, NULL);
+}
+
+static void handle(struct worker *worker, struct message *message);
+
+/* The last memory map is there, or will never be: deal with what has waited for it. */
+static void end_waiting(struct worker *worker, struct worker_process *process)
+{
+	struct message **waiting = process->waiting;
+	size_t nr = process->nr_waiting;
+	uint32_t serial = (uint32_t)(process - worker->processes);
+
+	process->final_maps = true;
+	process->waiting = NULL;
+	process->nr_waiting = process->cap_waiting = 0;
+	for (size_t i = 0; i < nr; i++)
+		handle(worker, waiting[i]);
+	free(waiting);
+	assert(!worker->processes[serial].nr_waiting);
+}
+
+static void handle_maps(struct worker *worker, const struct message *message)
+{
+	const struct message_process *told = &message->body.process;
+	struct worker_process *process = &worker->processes[told->serial];
+
+	if (told->maps && process->space)
+		space_update(process->space, told->maps, told->nr_maps_bytes, NULL);
+	end_waiting(worker, process);
+}
+
+static void handle_process_end(struct worker *worker, const struct message *message)
+{
+	struct worker_process *process = &worker->processes[message->body.process.serial];
+
+	end_waiting(worker, process);
+	worker->profile->processes[process->id.v].end_ns = profile_time(worker, message->time_ns);
+	free_process(worker, process);
+}
+
+/* The process whose threads a message is about, if it is about threads. */
+static struct worker_process *process_of(struct worker *worker, const struct message *message)
+{
+	if (message->kind == MESSAGE_SIGHTING)
+		return &worker->processes[worker->threads[message->body.sighting.thread].process];
+	if (message->kind == MESSAGE_THREAD_END)
+		return &worker->processes[message->body.thread.process];
+	return NULL;
+}
+
+static void wait_for_maps(struct worker_process *process, struct message *message)
+{
+	ARRAY_GROW(process->waiting, process->nr_waiting, process->cap_waiting);
+	process->waiting[process->nr_waiting++] = message;
+}
+
+/* Takes the message over. */
+static void handle(struct worker *worker, struct message *message)
+{
+	struct worker_process *process = process_of(worker, message);
+
+	if (process && process->nr_waiting) {
+		wait_for_maps(process, message); /* in order */
+		return;
+	}
+	switch (message->kind) {
+	case MESSAGE_PROCESS:
+		handle_process(worker, message);
+		break;
+	case MESSAGE_MAPS:
+		handle_maps(worker, message);
+		break;
+	case MESSAGE_PROCESS_END:
+		handle_process_end(worker, message);
+		break;
+	case MESSAGE_THREAD:
+		handle_thread(worker, message);
+		break;
+	case MESSAGE_THREAD_BASE:
+		account_start(&worker->threads[message->body.thread.serial].account,
+			      &message->body.thread.clocks);
+		break;
+	case MESSAGE_SIGHTING:
+		if (!handle_sighting(worker, message)) {
+			wait_for_maps(process, message);
+			return;
+		}
+		break;
+	case MESSAGE_THREAD_END:
+		handle_thread_end(worker, message);
+		break;
+	}
+	message_free(message);
+}
+
+void worker_handle(struct worker *worker, struct message *message)
+{
+	handle(worker, message);
+}
+
+/* Names change as programs begin to work: read again those of threads that ran. */
+static void read_names(struct worker *worker)
+{
+	for (size_t i = worker->first_live_thread; i < worker->nr_threads; i++) {
+		struct worker_thread *thread = &worker->threads[i];
+
+		if (!thread->ended && thread->ran_since_flush)
+			worker_read_thread_name(worker, thread);
+		thread->ran_since_flush = false;
+	}
+}
+
+int worker_flush(struct worker *worker, struct err *err)
+{
+	int status;
+
+	while (worker->first_live_thread < worker->nr_threads &&
+	       worker->threads[worker->first_live_thread].ended)
+		worker->first_live_thread++;
+	read_names(worker);
+	for (size_t i = worker->first_live_thread; i < worker->nr_threads; i++)
+		emit_sleep(worker, &worker->threads[i]);
+	status = store_writer_flush(worker->options.writer, worker->profile, err);
+	worker->profile->nr_samples = 0;
+	return status;
+}
+
+void worker_end(struct worker *worker)
+{
+	for (size_t i = 0; i < worker->nr_processes; i++) {
+		if (worker->processes[i].nr_waiting)
+			end_waiting(worker, &worker->processes[i]);
+	}
+	for (size_t i = worker->first_live_thread; i < worker->nr_threads; i++)
+		emit_sleep(worker, &worker->threads[i]);
+}
+
+uint64_t worker_nr_samples(const struct worker *worker)
+{
+	return worker->nr_samples;
+}
+
+uint64_t worker_cpu_ns(const struct worker *worker)
+{
+	return worker->cpu_ns;
+}
+
+void worker_set_counters(const struct worker *worker)
+{
+	struct profile *profile = worker->profile;
+
+	profile_set_counter(profile, "unattributed_cpu_ns", worker->unattributed_cpu_ns);
+	profile_set_counter(profile, "unattributed_blocked_ns", worker->unattributed_blocked_ns);
+	for (int end = 0; end < STACK_END_COUNT; end++) {
+		char name[64];
+
+		if (!worker->nr_stacks_by_end[end])
+			continue;
+		snprintf(name, sizeof(name), "stacks_%s", stack_end_name((enum stack_end)end));
+		for (char *c = name; *c; c++) {
+			if (*c == ' ' || *c == '-')
+				*c = '_';
+			else if (*c >= 'A' && *c <= 'Z')
+				*c = (char)(*c - 'A' + 'a');
+		}
+		profile_set_counter(profile, name, worker->nr_stacks_by_end[end]);
+	}
+}

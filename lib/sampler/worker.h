@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SAMPLER_WORKER_H
+#define PROFC_SAMPLER_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sampler/message.h"
+#include "unwind/unwind.h"
+
+struct err;
+struct profile;
+struct store_writer;
+
+/*
+ * The other half of a recording: takes the messages of the sampling thread, walks the
+ * stacks, interns them and hands out the time. Used by one thread at a time.
+ */
+struct worker;
+
+struct worker_options {
+	struct profile *profile;     /* borrowed */
+	struct store_writer *writer; /* borrowed */
+	uint64_t start_ns;	     /* CLOCK_MONOTONIC: time 0 of the profile */
+	enum unwinder_kind unwinder;
+	size_t max_depth;
+};
+
+struct worker *worker_new(const struct worker_options *options);
+void worker_free(struct worker *worker);
+
+/* Deal with a message, which is the worker's from now on. */
+void worker_handle(struct worker *worker, struct message *message);
+/* Write what has gathered. Negative when the file could not be written. */
+int worker_flush(struct worker *worker, struct err *err);
+/* No message will follow: hand out what still waits for something. */
+void worker_end(struct worker *worker);
+
+/* Observations put into the profile. */
+uint64_t worker_nr_samples(const struct worker *worker);
+/* All CPU time put into the profile, attributed or not. */
+uint64_t worker_cpu_ns(const struct worker *worker);
+void worker_set_counters(const struct worker *worker);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SAMPLER_WORKER_PRIV_H
+#define PROFC_SAMPLER_WORKER_PRIV_H
+
+#include "profile/profile.h"
+#include "sampler/account.h"
+#include "sampler/worker.h"
+#include "stack/stack_end.h"
+
+struct snapshot;
+
+struct worker_process {
+	struct process_id id;
+	pid_t pid;
+	struct space *space; /* NULL once it has ended */
+	/*
+	 * Stacks in code that no known map shows, of a process that is gone: they, and what
+	 * came after them, wait for the map that was read at its exit.
+	 */
+	struct message **waiting;
+	size_t nr_waiting, cap_waiting;
+	bool final_maps;	   /* no better map will come */
+	uint64_t refresh_again_ns; /* not before: reading the map anew did not help */
+	uint64_t refresh_pause_ns;
+};
+
+struct worker_thread {
+	struct thread_id id;
+	uint32_t process;	    /* index of worker.processes */
+	struct thread_hints *hints; /* owned; NULL once it has ended */
+	struct account account;
+	/* The stack it sleeps in, if it was last seen asleep, and the sample that gathers. */
+	struct stack_id sleep_stack;
+	int16_t sleep_syscall;
+	uint8_t sleep_end;
+	bool has_sleep;
+	bool ended;
+	bool ran_since_flush;
+	struct sample sleep;
+};
+
+struct worker {
+	struct worker_options options;
+	struct profile *profile;
+	struct unwinder *unwinder;
+	struct worker_process *processes; /* by serial */
+	size_t nr_processes, cap_processes;
+	struct worker_thread *threads; /* by serial */
+	size_t nr_threads, cap_threads;
+	size_t first_live_thread; /* all before have ended */
+	struct unwind_walk walk;
+	uint64_t nr_samples, cpu_ns;
+	uint64_t unattributed_cpu_ns, unattributed_blocked_ns;
+	uint64_t nr_stacks_by_end[STACK_END_COUNT];
+};
+
+/* An interned stack and why its walk ended. */
+struct worker_stack {
+	struct stack_id id;
+	enum stack_end end;
+};
+
+/*
+ * worker_walk.c: walk a snapshot and intern its stack. False when that has to wait for
+ * the last memory map of its process.
+ */
+bool worker_walk(struct worker *worker, struct worker_process *process,
+		 struct worker_thread *thread, const struct snapshot *snapshot,
+		 struct worker_stack *stack);
+void worker_read_thread_name(struct worker *worker, struct worker_thread *thread);
+
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "mapping/space.h"
+#include "proc/read.h"
+#include "sampler/worker_priv.h"
+#include "snapshot/snapshot.h"
+
+/* However deep a recursion is, more than this is never copied. */
+#define LARGEST_STACK_BYTES (64u * 1024 * 1024)
+
+#define SHORTEST_REFRESH_PAUSE_NS (10 * NS_PER_MS)
+#define LONGEST_REFRESH_PAUSE_NS  NS_PER_SEC
+
+/*
+ * The walk left the known map: read it anew, but ever more rarely while that does not help.
+ * False when there is nothing new.
+ */
+static bool refresh_maps(struct worker_process *process, bool *is_gone)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint32_t generation = space_generation(process->space);
+
+	*is_gone = false;
+	if (process->final_maps || now_ns < process->refresh_again_ns)
+		return false;
+	if (space_refresh(process->space, NULL) < 0) {
+		*is_gone = true;
+		return false;
+	}
+	if (space_generation(process->space) != generation) {
+		process->refresh_pause_ns = 0;
+		return true;
+	}
+	process->refresh_pause_ns = process->refresh_pause_ns ? process->refresh_pause_ns * 2
+							      : SHORTEST_REFRESH_PAUSE_NS;
+	if (process->refresh_pause_ns > LONGEST_REFRESH_PAUSE_NS)
+		process->refresh_pause_ns = LONGEST_REFRESH_PAUSE_NS;
+	process->refresh_again_ns = now_ns + process->refresh_pause_ns;
+	return false;
+}
+
+/* The walk wanted what lies above the copy: let the next one of this thread be larger. */
+static void ask_for_more_stack(struct worker_thread *thread, const struct snapshot *snapshot,
+			       const struct unwind_walk *walk)
+{
+	const struct stack_region *region = &snapshot->regions[0];
+	uint32_t limit;
+
+	if (walk->end != STACK_END_BAD_MEMORY || !snapshot->nr_regions || !thread->hints ||
+	    walk->wanted_address < region->start + region->nr_bytes)
+		return;
+	limit = atomic_load_explicit(&thread->hints->max_stack_bytes, memory_order_relaxed);
+	/* The copy ended before the limit: there was no more. */
+	if (region->nr_bytes < limit || limit >= LARGEST_STACK_BYTES)
+		return;
+	limit = limit > LARGEST_STACK_BYTES / 8 ? LARGEST_STACK_BYTES : limit * 8;
+	atomic_store_explicit(&thread->hints->max_stack_bytes, limit, memory_order_relaxed);
+}
+
+static struct stack_id push(struct profile *profile, struct stack_id stack,
+			    struct code_address where)
+{
+	return stack_trie_intern(profile->stacks, stack, profile_intern_frame(profile, where));
+}
+
+/* A frame that says how many are left out. */
+static struct stack_id push_elided(struct profile *profile, struct stack_id stack, size_t nr)
+{
+	char path[] = "[elided]";
+	struct module row = {.kind = MODULE_KIND_ELIDED, .path = path, .fd = -1};
+	struct code_address where = {.module = module_table_intern(profile->modules, &row),
+				     .address = nr};
+
+	return push(profile, stack, where);
+}
+
+/* From the root to the leaf, as the trie grows. */
+static struct stack_id intern_walk(struct profile *profile, const struct unwind_walk *walk)
+{
+	struct stack_id stack = STACK_EMPTY;
+
+	for (size_t i = walk->nr_frames; i-- > 0;) {
+		if (walk->nr_elided && i + 1 == walk->elided_at)
+			stack = push_elided(profile, stack, walk->nr_elided);
+		stack = push(profile, stack, walk->frames[i].lookup);
+	}
+	return stack;
+}
+
+bool worker_walk(struct worker *worker, struct worker_process *process,
+		 struct worker_thread *thread, const struct snapshot *snapshot,
+		 struct worker_stack *stack)
+{
+	struct unwind_walk *walk = &worker->walk;
+	bool is_gone = false;
+
+	unwinder_walk(worker->unwinder, process->space, snapshot, NULL, walk);
+	if (walk->end == STACK_END_NO_MAPPING) {
+		if (refresh_maps(process, &is_gone))
+			unwinder_walk(worker->unwinder, process->space, snapshot, NULL, walk);
+		else if (is_gone && !process->final_maps)
+			return false;
+	}
+	ask_for_more_stack(thread, snapshot, walk);
+	stack->id = intern_walk(worker->profile, walk);
+	stack->end = walk->end;
+	worker->nr_stacks_by_end[walk->end]++;
+	return true;
+}
+
+void worker_read_thread_name(struct worker *worker, struct worker_thread *thread)
+{
+	struct worker_process *process = &worker->processes[thread->process];
+	struct profile *profile = worker->profile;
+	struct profile_thread *row = &profile->threads[thread->id.v];
+	char name[PROC_COMM_MAX_BYTES];
+
+	if (!proc_read_comm(process->pid, row->tid, name, sizeof(name)))
+		return;
+	row->name = profile_intern(profile, name);
+	if (row->tid == process->pid)
+		profile->processes[process->id.v].name = row->name;
+}
