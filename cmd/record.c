@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "cmd/command.h"
+#include "cmd/record_options.h"
+#include "cmd/recording.h"
+
+static int run_record(const struct command *self, int argc, char **argv)
+{
+	struct record_options options;
+	struct err err = ERR_INIT;
+	int first = 0;
+	int status;
+
+	record_options_init(&options);
+	if (options_parse(self->options, &options, argc, argv, true, &first, &err) < 0) {
+		status = usage_error(self, &err);
+		goto out;
+	}
+	if (options.pid_texts.nr && first < argc) {
+		err_set(&err, ERR_INVALID, "-p and a command exclude each other");
+		status = usage_error(self, &err);
+	} else if (options.pid_texts.nr) {
+		status = recording_attach(self, &options);
+	} else if (first < argc) {
+		status = recording_run(&options, argv + first);
+	} else {
+		err_set(&err, ERR_INVALID, "which command is to be recorded? None was given");
+		err_hint(&err, "profc record -- CMD [ARG...], or profc attach -p PID");
+		status = usage_error(self, &err);
+	}
+out:
+	options_release(self->options, &options);
+	return status;
+}
+
+static int run_attach(const struct command *self, int argc, char **argv)
+{
+	struct record_options options;
+	struct err err = ERR_INIT;
+	int first = 0;
+	int status;
+
+	record_options_init(&options);
+	if (options_parse(self->options, &options, argc, argv, false, &first, &err) < 0) {
+		status = usage_error(self, &err);
+	} else if (first < argc) {
+		err_set(&err, ERR_INVALID, "unexpected word '%s'", argv[first]);
+		err_hint(&err, "processes are named with -p PID");
+		status = usage_error(self, &err);
+	} else if (!options.pid_texts.nr) {
+		err_set(&err, ERR_INVALID, "which process? No -p PID was given");
+		status = usage_error(self, &err);
+	} else {
+		status = recording_attach(self, &options);
+	}
+	options_release(self->options, &options);
+	return status;
+}
+
+const struct command command_record = {
+	.name = "record",
+	.synopsis = "[OPTIONS] [--] CMD [ARG...]",
+	.summary = "run a command under the profiler, write a profile",
+	.help = "Runs CMD and looks at each of its threads at random moments, FREQUENCY times a "
+		"second: where it runs, where it sleeps, for how long. All of its children are "
+		"recorded too, under their own names. The profile is written as it goes; at the "
+		"end its symbols are resolved, and `profc report` shows it. The exit status is "
+		"CMD's own.\n\n"
+		"Examples:\n"
+		"  profc record -- python3 script.py\n"
+		"  profc record -F 1000 -o build.profc -- make -j8\n"
+		"  profc record -p 1234 -d 10s",
+	.options = record_option_rows,
+	.runs_command = true,
+	.run = run_record,
+};
+
+const struct command command_attach = {
+	.name = "attach",
+	.synopsis = "-p PID [OPTIONS]",
+	.summary = "profile running processes",
+	.help = "Records all threads of running processes, until they end, the duration is over, "
+		"or Ctrl-C. The processes run on as if nothing had happened.\n\n"
+		"Examples:\n"
+		"  profc attach -p 1234 -d 10s\n"
+		"  profc attach -p 1234,1240 -o server.profc",
+	.options = record_option_rows,
+	.run = run_attach,
+};

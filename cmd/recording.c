@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/recording.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "cmd/command.h"
+#include "cmd/record_options.h"
+#include "cmd/recording_child.h"
+#include "cmd/recording_file.h"
+#include "cmd/recording_meta.h"
+#include "profile/profile.h"
+#include "sampler/sampler.h"
+#include "store/store.h"
+
+#define PROGRESS_MS 200
+
+/* One recording from its first to its last moment. */
+struct recording {
+	const struct record_options *options;
+	char **argv; /* NULL: attached */
+	pid_t *pids; /* owned */
+	size_t nr_pids;
+	sigset_t former_mask;
+	int signal_fd;
+	struct recording_file file;
+	struct profile *profile;
+	struct store_writer *writer;
+	struct sampler *sampler;
+	struct sampler_result result;
+	unsigned int nr_asked; /* how often the user asked for the end */
+	int ending_signal;     /* the signal that did, or 0 */
+	bool shows_progress;
+};
+
+static int failed_status(const struct recording *recording)
+{
+	return recording->argv ? EXIT_PROFC_FAILED : EXIT_CANNOT;
+}
+
+/* Signals become readable events; SIGCHLD is for the sampler. All threads inherit the mask. */
+static void take_over_signals(struct recording *recording)
+{
+	sigset_t ours;
+	sigset_t ended_by;
+
+	sigemptyset(&ended_by);
+	sigaddset(&ended_by, SIGINT);
+	sigaddset(&ended_by, SIGTERM);
+	sigaddset(&ended_by, SIGHUP);
+	ours = ended_by;
+	sigaddset(&ours, SIGCHLD);
+	/* A full disk or a closed pipe is an error of write(2), not our end. */
+	sigaddset(&ours, SIGPIPE);
+	sigaddset(&ours, SIGXFSZ);
+	sigprocmask(SIG_BLOCK, &ours, &recording->former_mask);
+	recording->signal_fd = signalfd(-1, &ended_by, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/*
+ * The user asks for the end. From the terminal the command has got the signal too and most
+ * likely ends; from elsewhere it has not, and gets it now. Whoever asks twice means us.
+ */
+static void asked_to_end(struct recording *recording, const struct signalfd_siginfo *info)
+{
+	recording->nr_asked++;
+	recording->ending_signal = (int)info->ssi_signo;
+	if (!recording->argv || recording->nr_asked > 1)
+		sampler_stop(recording->sampler);
+	else if (info->ssi_code != SI_KERNEL)
+		recording_child_signal(sampler_command_pid(recording->sampler),
+				       (int)info->ssi_signo);
+}
+
+static void read_signals(struct recording *recording)
+{
+	struct signalfd_siginfo info;
+
+	while (read(recording->signal_fd, &info, sizeof(info)) == sizeof(info))
+		asked_to_end(recording, &info);
+}
+
+static void show_progress(const struct recording *recording)
+{
+	struct sampler_progress progress = sampler_progress(recording->sampler);
+
+	if (!recording->shows_progress)
+		return;
+	fprintf(stderr, "\rprofc: recording: %.1f s, %llu samples ",
+		(double)progress.elapsed_ns / (double)NS_PER_SEC,
+		(unsigned long long)progress.nr_samples);
+	fflush(stderr);
+}
+
+static void clear_progress(const struct recording *recording)
+{
+	if (recording->shows_progress)
+		fputs("\r\033[K", stderr);
+}
+
+static void wait_for_end(struct recording *recording)
+{
+	struct pollfd fds[] = {
+		{.fd = recording->signal_fd, .events = POLLIN},
+		{.fd = sampler_done_fd(recording->sampler), .events = POLLIN},
+	};
+
+	for (;;) {
+		int timeout = recording->shows_progress ? PROGRESS_MS : -1;
+
+		if (poll(fds, ARRAY_SIZE(fds), timeout) < 0 && errno != EINTR)
+			return;
+		if (fds[0].revents & POLLIN)
+			read_signals(recording);
+		if (fds[1].revents & POLLIN)
+			return;
+		show_progress(recording);
+	}
+}
+
+static int start_sampler(struct recording *recording, struct err *err)
+{
+	const struct record_options *options = recording->options;
+	struct sampler_options sampler_options = {
+		.argv = recording->argv,
+		.command_mask = &recording->former_mask,
+		.pids = recording->pids,
+		.nr_pids = recording->nr_pids,
+		.frequency_hz = (uint32_t)options->frequency_hz,
+		.max_overhead_ppm = (uint32_t)(options->max_overhead_percent * 10000),
+		.duration_ns = options->duration_ns,
+		.delay_ns = options->delay_ns,
+		.follow_children = !options->no_children,
+		.unwinder = (enum unwinder_kind)options->unwinder,
+		.max_depth = options->max_depth,
+	};
+
+	recording->sampler =
+		sampler_start(&sampler_options, recording->profile, recording->writer, err);
+	return recording->sampler ? 0 : err->code;
+}
+
+static int begin(struct recording *recording, struct err *err)
+{
+	const struct record_options *options = recording->options;
+	int status = recording_file_open(&recording->file, options->output, err);
+
+	if (status < 0)
+		return status;
+	recording->profile = profile_new();
+	recording_meta_fill(recording->profile, options, recording->argv);
+	take_over_signals(recording);
+	status = store_writer_new(recording->file.fd, &recording->writer, err);
+	if (status == 0)
+		status = start_sampler(recording, err);
+	if (status < 0)
+		recording_file_discard(&recording->file);
+	return status;
+}
+
+static const char *file_name(const struct recording *recording)
+{
+	return recording->file.path ? recording->file.path : "standard output";
+}
+
+/* What was recorded, in one line, and what to do with it. */
+static void say_done(const struct recording *recording)
+{
+	const struct sampler_result *result = &recording->result;
+
+	if (recording->options->quiet)
+		return;
+	print_note("wrote %s: %llu samples, %.3f s of CPU time, %llu bytes", file_name(recording),
+		   (unsigned long long)result->nr_samples,
+		   (double)result->cpu_ns / (double)NS_PER_SEC,
+		   (unsigned long long)store_writer_nr_bytes(recording->writer));
+	if (!recording->file.path)
+		return;
+	if (strcmp(recording->file.path, "profc.data") == 0)
+		fprintf(stderr, "hint: profc report\n");
+	else
+		fprintf(stderr, "hint: profc report -i %s\n", recording->file.path);
+}
+
+/* A command that used next to nothing may end without having been seen. */
+#define MEASURABLE_NS (20 * NS_PER_MS)
+
+static int say_empty(const struct recording *recording)
+{
+	const struct sampler_result *result = &recording->result;
+	bool measurable = result->cpu_ns >= MEASURABLE_NS;
+	struct err err = ERR_INIT;
+
+	err_set(&err, ERR_EMPTY, "no samples were taken: %.3f ms of CPU time were used",
+		(double)result->cpu_ns / (double)NS_PER_MS);
+	err_hint(&err, measurable ? "raise --frequency, or record for longer"
+				  : "it ended before the first look; raise --frequency");
+	print_err(&err);
+	return measurable || !recording->argv ? failed_status(recording) : EXIT_DONE;
+}
+
+static int finish_file(struct recording *recording)
+{
+	struct err err = ERR_INIT;
+	int status = store_writer_finish(recording->writer, recording->profile, &err);
+
+	if (status == 0 && recording->result.nr_samples)
+		say_done(recording);
+	if (recording_file_close(&recording->file, status ? NULL : &err) < 0)
+		status = ERR_SYS;
+	if (status == 0)
+		return EXIT_DONE;
+	print_err(&err);
+	return failed_status(recording);
+}
+
+static int say_exec_failed(const struct recording *recording)
+{
+	int reason = recording->result.exec_errno;
+	struct err err = ERR_INIT;
+
+	errno = reason;
+	err_sys(&err, "cannot run '%s'", recording->argv[0]);
+	if (reason == ENOENT && !strchr(recording->argv[0], '/'))
+		err_hint(&err, "it is not in any directory of PATH");
+	print_err(&err);
+	return reason == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+/* The command's own status, once it has one; profc's when it has failed. */
+static int command_status(struct recording *recording, int own_status)
+{
+	struct sampler_result *result = &recording->result;
+
+	if (recording->nr_asked > 1)
+		return 128 + recording->ending_signal;
+	if (!result->command_exited)
+		recording_child_wait(result->command_pid, recording->signal_fd,
+				     &result->command_status);
+	return own_status == EXIT_DONE ? recording_child_exit_status(result->command_status)
+				       : own_status;
+}
+
+static int end(struct recording *recording)
+{
+	struct sampler_result *result = &recording->result;
+	struct err failure = ERR_INIT;
+	int status;
+
+	sampler_finish(recording->sampler, result, &failure);
+	recording->sampler = NULL;
+	clear_progress(recording);
+	if (result->exec_errno) {
+		recording_file_discard(&recording->file);
+		return say_exec_failed(recording);
+	}
+	if (result->command_exited)
+		recording->profile->meta.exit_status = result->command_status;
+	if (result->end == SAMPLER_END_WRITE_FAILED) {
+		print_err(&failure);
+		status = failed_status(recording);
+		recording_file_close(&recording->file, NULL);
+	} else {
+		status = finish_file(recording);
+		if (status == EXIT_DONE && !result->nr_samples)
+			status = say_empty(recording);
+	}
+	return recording->argv ? command_status(recording, status) : status;
+}
+
+static int record(struct recording *recording)
+{
+	struct err err = ERR_INIT;
+	int status;
+
+	recording->signal_fd = -1;
+	recording->shows_progress =
+		!recording->options->quiet && !recording->argv && isatty(STDERR_FILENO);
+	if (begin(recording, &err) < 0) {
+		print_err(&err);
+		status = failed_status(recording);
+	} else {
+		wait_for_end(recording);
+		status = end(recording);
+	}
+	store_writer_free(recording->writer);
+	profile_free(recording->profile);
+	if (recording->signal_fd >= 0)
+		close(recording->signal_fd);
+	free(recording->pids);
+	return status;
+}
+
+int recording_run(const struct record_options *options, char **argv)
+{
+	struct recording recording = {.options = options, .argv = argv};
+
+	return record(&recording);
+}
+
+int recording_attach(const struct command *self, const struct record_options *options)
+{
+	struct recording recording = {.options = options};
+	struct err err = ERR_INIT;
+
+	if (record_options_pids(options, &recording.pids, &recording.nr_pids, &err) < 0)
+		return usage_error(self, &err);
+	return record(&recording);
+}

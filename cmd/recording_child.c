@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/recording_child.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "target/child.h"
+
+void recording_child_signal(pid_t pid, int signal)
+{
+	kill(pid, signal);
+}
+
+/* Returns how many were read. */
+static unsigned int pass_on_signals(pid_t pid, int signal_fd)
+{
+	struct signalfd_siginfo info;
+	unsigned int nr = 0;
+
+	while (read(signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		nr++;
+		if (info.ssi_code != SI_KERNEL)
+			recording_child_signal(pid, (int)info.ssi_signo);
+	}
+	return nr;
+}
+
+void recording_child_wait(pid_t pid, int signal_fd, int *status)
+{
+	cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd fds[] = {
+		{.fd = signal_fd, .events = POLLIN},
+		{.fd = pidfd, .events = POLLIN},
+	};
+	unsigned int nr_signals = 0;
+
+	while (pidfd >= 0 && !(fds[1].revents & POLLIN)) {
+		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+			break;
+		nr_signals += pass_on_signals(pid, signal_fd);
+		if (nr_signals > 1) {
+			*status = SIGINT;
+			return;
+		}
+	}
+	child_reap(pid, status);
+}
+
+int recording_child_exit_status(int wait_status)
+{
+	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}

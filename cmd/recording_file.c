@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/recording_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+
+static int open_stdout(struct recording_file *file, struct err *err)
+{
+	if (isatty(STDOUT_FILENO)) {
+		err_set(err, ERR_INVALID, "a profile is not for a terminal");
+		err_hint(err, "send it to a file or a program: profc record -o - ... > FILE");
+		return ERR_INVALID;
+	}
+	/* A copy, so that the command may have the original. */
+	file->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	return file->fd < 0 ? err_sys(err, "cannot write standard output") : 0;
+}
+
+/* What has the name already gives it up, if it is a file. */
+static int set_aside(struct recording_file *file, struct err *err)
+{
+	char *old_path = xasprintf("%s.old", file->path);
+
+	if (rename(file->path, old_path) < 0) {
+		err_sys(err, "cannot rename %s to %s", file->path, old_path);
+		free(old_path);
+		return ERR_SYS;
+	}
+	file->old_path = old_path;
+	return 0;
+}
+
+int recording_file_open(struct recording_file *file, const char *path, struct err *err)
+{
+	struct stat found;
+	int flags = O_WRONLY | O_CLOEXEC;
+
+	*file = (struct recording_file){.fd = -1};
+	if (strcmp(path, "-") == 0)
+		return open_stdout(file, err);
+	file->path = xstrdup(path);
+	if (stat(path, &found) == 0 && !S_ISREG(found.st_mode)) {
+		/* /dev/null or a FIFO: written in place. */
+		file->fd = open(path, flags);
+	} else {
+		if (lstat(path, &found) == 0 && set_aside(file, err) < 0) {
+			recording_file_discard(file);
+			return ERR_SYS;
+		}
+		file->fd = open(path, flags | O_CREAT | O_EXCL, 0666);
+		file->created = file->fd >= 0;
+	}
+	if (file->fd >= 0)
+		return 0;
+	err_sys(err, "cannot write %s", path);
+	if (err->sys_errno == EACCES || err->sys_errno == EROFS)
+		err_hint(err, "choose another place with -o FILE");
+	recording_file_discard(file);
+	return ERR_SYS;
+}
+
+static void release(struct recording_file *file)
+{
+	free(file->path);
+	free(file->old_path);
+	*file = (struct recording_file){.fd = -1};
+}
+
+int recording_file_close(struct recording_file *file, struct err *err)
+{
+	int status = 0;
+
+	if (close(file->fd) < 0)
+		status = err_sys(err, "cannot write %s",
+				 file->path ? file->path : "standard output");
+	release(file);
+	return status;
+}
+
+void recording_file_discard(struct recording_file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	if (file->created)
+		unlink(file->path);
+	/* Nothing can be done should this fail; the file is there as NAME.old. */
+	if (file->old_path && rename(file->old_path, file->path) < 0)
+		errno = 0;
+	release(file);
+}
