@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "sampler/account.h"
+
+static struct account_clocks at(uint64_t time_ns, uint64_t cpu_ns, uint64_t runq_ns)
+{
+	return (struct account_clocks){.time_ns = time_ns, .cpu_ns = cpu_ns, .runq_ns = runq_ns};
+}
+
+static void check(struct weights got, uint64_t cpu_ns, uint64_t runq_ns, uint64_t blocked_ns)
+{
+	assert_int_equal(got.cpu_ns, cpu_ns);
+	assert_int_equal(got.runq_ns, runq_ns);
+	assert_int_equal(got.blocked_ns, blocked_ns);
+}
+
+static void test_account__running_takes_what_ran_since_the_last_sighting(void **state)
+{
+	struct account account;
+	struct account_clocks start = at(1000, 50, 5);
+	struct account_clocks first = at(1100, 140, 15);
+	struct account_clocks second = at(1200, 240, 15);
+
+	(void)state;
+	account_start(&account, &start);
+	check(account_running(&account, &first, 0), 90, 10, 0);
+	check(account_running(&account, &second, 0), 100, 0, 0);
+	check(account_rest(&account, &second), 0, 0, 0);
+}
+
+static void test_account__carries_cpu_over_sleeping_sightings(void **state)
+{
+	struct account account;
+	struct account_clocks start = at(0, 0, 0);
+	struct account_clocks asleep = at(100, 30, 10);
+	struct account_clocks running = at(200, 90, 10);
+
+	(void)state;
+	account_start(&account, &start);
+	check(account_blocked(&account, &asleep), 0, 0, 60);
+	check(account_running(&account, &running, 0), 90, 10, 0);
+	/* The 40 ns off the CPU before it was seen running are still owed. */
+	check(account_rest(&account, &running), 0, 0, 40);
+}
+
+static void test_account__proven_sleep_takes_no_time_beyond_the_proof(void **state)
+{
+	struct account account;
+	struct account_clocks start = at(0, 0, 0);
+	struct account_clocks asleep = at(10, 10, 0);
+	struct account_clocks running = at(1000, 100, 0);
+
+	(void)state;
+	account_start(&account, &start);
+	check(account_blocked(&account, &asleep), 0, 0, 0);
+	check(account_slept_until(&account, 810), 0, 0, 800);
+	check(account_running(&account, &running, 0), 100, 0, 0);
+	check(account_rest(&account, &running), 0, 0, 100);
+}
+
+static void test_account__time_held_is_nobodys(void **state)
+{
+	struct account account;
+	struct account_clocks start = at(0, 0, 0);
+	struct account_clocks running = at(100, 80, 0);
+
+	(void)state;
+	account_start(&account, &start);
+	check(account_running(&account, &running, 20), 80, 0, 0);
+	check(account_rest(&account, &running), 0, 0, 0);
+}
+
+static void test_account__what_was_never_seen_running_is_the_rest(void **state)
+{
+	struct account account;
+	struct account_clocks start = at(0, 0, 0);
+	struct account_clocks asleep = at(100, 1, 0);
+	struct account_clocks end = at(200, 3, 1);
+
+	(void)state;
+	account_start(&account, &start);
+	check(account_blocked(&account, &asleep), 0, 0, 99);
+	check(account_rest(&account, &end), 3, 1, 97);
+}
+
+static void test_account__clocks_that_step_back_hand_out_nothing_twice(void **state)
+{
+	struct account account;
+	struct account_clocks start = at(0, 0, 0);
+	struct account_clocks ahead = at(100, 100, 0);
+	struct account_clocks behind = at(110, 95, 0);
+	struct account_clocks end = at(200, 150, 0);
+	uint64_t cpu_ns = 0;
+
+	(void)state;
+	account_start(&account, &start);
+	cpu_ns += account_running(&account, &ahead, 0).cpu_ns;
+	cpu_ns += account_running(&account, &behind, 0).cpu_ns;
+	cpu_ns += account_rest(&account, &end).cpu_ns;
+	assert_int_equal(cpu_ns, 150);
+}
+
+/* Whatever is seen in whatever order, all of the kernel's time is handed out, once. */
+static void test_account__totals_are_the_kernels(void **state)
+{
+	struct account account;
+	struct account_clocks clocks = at(5, 7, 9);
+	struct weights sum = {0};
+	uint64_t random = 88172645463325252u;
+
+	(void)state;
+	account_start(&account, &clocks);
+	for (int i = 0; i < 1000; i++) {
+		struct weights got;
+		uint64_t cpu_ns = (random >> 8) % 100;
+		uint64_t runq_ns = (random >> 16) % 10;
+
+		random ^= random << 13;
+		random ^= random >> 7;
+		random ^= random << 17;
+		clocks.cpu_ns += cpu_ns;
+		clocks.runq_ns += runq_ns;
+		clocks.time_ns += cpu_ns + runq_ns + (random >> 24) % 50;
+		got = random & 1 ? account_running(&account, &clocks, 0)
+				 : account_blocked(&account, &clocks);
+		sum.cpu_ns += got.cpu_ns;
+		sum.runq_ns += got.runq_ns;
+		sum.blocked_ns += got.blocked_ns;
+	}
+	{
+		struct weights rest = account_rest(&account, &clocks);
+
+		sum.cpu_ns += rest.cpu_ns;
+		sum.runq_ns += rest.runq_ns;
+		sum.blocked_ns += rest.blocked_ns;
+	}
+	assert_int_equal(sum.cpu_ns, clocks.cpu_ns - 7);
+	assert_int_equal(sum.runq_ns, clocks.runq_ns - 9);
+	assert_int_equal(sum.cpu_ns + sum.runq_ns + sum.blocked_ns, clocks.time_ns - 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_account__running_takes_what_ran_since_the_last_sighting),
+		cmocka_unit_test(test_account__carries_cpu_over_sleeping_sightings),
+		cmocka_unit_test(test_account__proven_sleep_takes_no_time_beyond_the_proof),
+		cmocka_unit_test(test_account__time_held_is_nobodys),
+		cmocka_unit_test(test_account__what_was_never_seen_running_is_the_rest),
+		cmocka_unit_test(test_account__clocks_that_step_back_hand_out_nothing_twice),
+		cmocka_unit_test(test_account__totals_are_the_kernels),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
