@@ -93,8 +93,8 @@ struct sampler {
 	bool command_ran; /* its exec was seen */
 };
 
-/* sampling_thread.c: what runs in it. */
-void *sampling_thread_main(void *sampler);
+/* sampling_thread.c: what runs in it; the argument is the struct sampler. */
+void *sampling_thread_main(void *argument);
 
 /* follow.c: the book of processes and threads. */
 void follow_event(struct sampler *sampler, struct target_event *event);

@@ -300,6 +300,7 @@ static struct worker_process *process_of(struct worker *worker, const struct mes
 
 static void wait_for_maps(struct worker_process *process, struct message *message)
 {
+	assert(process); /* messages that wait are about threads */
 	ARRAY_GROW(process->waiting, process->nr_waiting, process->cap_waiting);
 	process->waiting[process->nr_waiting++] = message;
 }

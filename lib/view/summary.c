@@ -99,7 +99,7 @@ static void print_note_lines(const struct view *view, struct buf *text, struct s
 	while (*at) {
 		size_t used = 0, fits = 0;
 
-		while (at[used] && used <= room) {
+		while (used <= room && at[used]) {
 			used++;
 			if (at[used] == ' ' || at[used] == '\0')
 				fits = used <= room ? used : fits;
