@@ -25,12 +25,14 @@ BUILD ?= build$(if $(strip $(KNOBS)),/$(subst $(space),-,$(strip $(KNOBS))))
 LIB_SOURCES := $(sort $(wildcard lib/*/*.c))
 CMD_SOURCES := $(sort $(wildcard cmd/*.c))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
+BENCH_SOURCES := $(sort $(wildcard tests/bench/*.c))
 FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 MAN_PAGES := $(sort $(wildcard man/*.[15]))
 
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o)
 CMD_OBJECTS := $(filter-out $(BUILD)/cmd/main.o,$(CMD_SOURCES:%.c=$(BUILD)/%.o))
 UNIT_PROGRAMS := $(UNIT_SOURCES:%.c=$(BUILD)/%)
+BENCH_PROGRAMS := $(BENCH_SOURCES:%.c=$(BUILD)/%)
 FUZZ_PROGRAMS := $(FUZZ_SOURCES:%.c=$(BUILD)/%)
 
 # Reading and showing a profile needs none of the rooms that stop a process;
@@ -114,7 +116,11 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(BUILD)/libcmd.a $(BU
 	@mkdir -p $(@D)
 	$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS)
 
-programs: $(BUILD)/profc $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS)
+$(BUILD)/tests/bench/%: tests/bench/%.c $(BUILD)/libprofc.a
+	@mkdir -p $(@D)
+	$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS)
+
+programs: $(BUILD)/profc $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS)
 
 # Tests: one runner, tests/run; its last line is "N passed, N failed, N skipped".
 
@@ -138,7 +144,7 @@ check-live: programs
 check-gates lint: programs
 	@$(RUN) gates
 
-bench: all
+bench: all $(BENCH_PROGRAMS)
 	@BUILD=$(BUILD) tests/bench/run
 
 demo:
@@ -212,4 +218,4 @@ help:
 	@echo "knobs: DEBUG=1 ASAN=1 UBSAN=1 COVERAGE=1 WERROR=1, CC= CFLAGS= LDFLAGS="
 
 -include $(LIB_OBJECTS:.o=.d) $(CMD_OBJECTS:.o=.d) $(BUILD)/cmd/main.d
--include $(UNIT_PROGRAMS:=.d) $(FUZZ_PROGRAMS:=.d)
+-include $(UNIT_PROGRAMS:=.d) $(FUZZ_PROGRAMS:=.d) $(BENCH_PROGRAMS:=.d)

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A second reader of profc.data, written from man/profc-data.5 alone.
+
+	python3 tests/cli/read_profc_data.py [FILE]
+
+prints the totals of a recording as JSON. It proves that the page is enough, and
+that writer and reader of profc do not share a mistake. Zstandard is left to the
+zstd command.
+"""
+
+import json
+import struct
+import subprocess
+import sys
+
+MASK = 2**64 - 1
+
+TABLES = {
+    1: ("facts", "version hostname kernel cpu_model architecture unwinder cpus frequency start"
+        " duration max_overhead attached exit_status"),
+    2: ("command", "word"),
+    3: ("texts", "length text"),
+    4: ("modules", "kind owner deleted device inode size path_length path build_id_length build_id"),
+    5: ("processes", "number pid parent name executable command start end"),
+    6: ("threads", "number process tid name start end"),
+    7: ("frames", "module address"),
+    8: ("stacks", "caller frame"),
+    9: ("samples", "thread kind end count syscall runq minor major time stack"),
+    10: ("counters", "name value"),
+    11: ("marks", "time text"),
+    12: ("functions", "name linkage_name file line"),
+    13: ("locations", "frame function file line"),
+    14: ("module_symbols", "source debug_file problem mismatched"),
+    15: ("end", "texts modules processes threads frames stacks samples functions locations"),
+}
+BYTES = {("texts", "text"): "length", ("modules", "path"): "path_length",
+         ("modules", "build_id"): "build_id_length"}
+
+
+class Bytes:
+    """A run of bytes that is read from front to back."""
+
+    def __init__(self, data):
+        self.data = data
+        self.at = 0
+
+    def take(self, length):
+        if length > len(self.data) - self.at:
+            raise ValueError("ends early")
+        self.at += length
+        return self.data[self.at - length : self.at]
+
+    def uleb(self):
+        value = shift = 0
+        while True:
+            byte = self.take(1)[0]
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    def left(self):
+        return len(self.data) - self.at
+
+
+def signed(zigzag):
+    return zigzag >> 1 if zigzag & 1 == 0 else -(zigzag >> 1) - 1
+
+
+def numbers(data, rows):
+    """Decode one column of numbers."""
+    data = Bytes(data)
+    head = data.take(1)[0]
+    base = data.uleb()
+    differing = range(rows)
+    if head & 0x10:
+        bitmap = data.take((rows + 7) // 8)
+        differing = [row for row in range(rows) if bitmap[row // 8] >> row % 8 & 1]
+    values = [base] * rows
+    for plane in range(head & 0xF):
+        for row, byte in zip(differing, data.take(len(differing))):
+            values[row] += byte << 8 * plane
+    if data.left():
+        raise ValueError("bytes behind the last plane")
+    return [value & MASK for value in values]
+
+
+def texts(data, lengths):
+    data = Bytes(data)
+    return [data.take(length) for length in lengths]
+
+
+def table_rows(kind, payload):
+    """The rows of a record, each a dict."""
+    name, columns = TABLES[kind]
+    columns = columns.split()
+    payload = Bytes(payload)
+    rows = payload.uleb()
+    sizes = [payload.uleb() for _ in range(payload.uleb())]
+    found = {}
+    for column, size in zip(columns, sizes):
+        data = payload.take(size)
+        lengths = BYTES.get((name, column))
+        found[column] = texts(data, found[lengths]) if lengths else numbers(data, rows)
+    return [dict(zip(columns, values)) for values in zip(*(found[column] for column in columns))]
+
+
+class Recording:
+    """The tables of a file, references resolved as far as the totals need."""
+
+    def __init__(self, path):
+        self.texts = [b""]
+        self.facts = {}
+        self.command = []
+        self.modules = [{"path": b"[unknown]", "build_id": b"", "kind": 0}]
+        self.processes, self.threads, self.frames = [], [], []
+        self.stacks = [(0, None)]
+        self.samples, self.counters, self.marks = [], {}, []
+        self.functions, self.chains, self.module_symbols = [], {}, []
+        self.complete = False
+        self._last_of_thread, self._last_time, self._last_address, self._frame = {}, 0, 0, 0
+        self._read(path)
+
+    def _read(self, path):
+        with open(path, "rb") as file:
+            head = file.read(24)
+        magic, size, name, version, _ = struct.unpack("<II8sII", head)
+        if (magic, size, name) != (0x184D2A5C, 16, b"profc\0\0\0"):
+            raise ValueError("not a profile")
+        if version != 1:
+            raise ValueError(f"version {version}")
+        decoded = subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, check=True).stdout
+        content = Bytes(decoded)
+        while content.left():
+            kind = content.uleb()
+            payload = content.take(content.uleb())
+            if kind in TABLES:
+                take = getattr(self, "_take_" + TABLES[kind][0])
+                take(table_rows(kind, payload))
+
+    def text(self, number):
+        return self.texts[number].decode(errors="replace")
+
+    def _take_facts(self, rows):
+        self.facts = rows[0]
+
+    def _take_command(self, rows):
+        self.command = [self.text(row["word"]) for row in rows]
+
+    def _take_texts(self, rows):
+        self.texts += [row["text"] for row in rows]
+
+    def _take_modules(self, rows):
+        self.modules += rows
+
+    @staticmethod
+    def _replace(table, rows):
+        for row in rows:
+            table[row["number"] : row["number"] + 1] = [row]
+
+    def _take_processes(self, rows):
+        self._replace(self.processes, rows)
+
+    def _take_threads(self, rows):
+        self._replace(self.threads, rows)
+
+    def _take_frames(self, rows):
+        for row in rows:
+            self._last_address = (self._last_address + signed(row["address"])) & MASK
+            self.frames.append((row["module"], self._last_address))
+
+    def _take_stacks(self, rows):
+        for row in rows:
+            self.stacks.append((len(self.stacks) - 1 - row["caller"], row["frame"]))
+
+    def _take_samples(self, rows):
+        for row in rows:
+            self._last_time = time = (self._last_time + signed(row["time"])) & MASK
+            previous = self._last_of_thread.get(row["thread"], 0)
+            expected = time - previous - row["runq"] - row["minor"]
+            major = (expected + signed(row["major"])) & MASK
+            blocked = row["kind"] == 1
+            self.samples.append({
+                "thread": row["thread"], "kind": row["kind"], "end": row["end"],
+                "count": row["count"], "syscall": row["syscall"] - 1, "time": time,
+                "runq": row["runq"], "stack": row["stack"],
+                "cpu": row["minor"] if blocked else major,
+                "blocked": major if blocked else row["minor"],
+            })
+            self._last_of_thread[row["thread"]] = time
+
+    def _take_counters(self, rows):
+        for row in rows:
+            self.counters[self.text(row["name"])] = row["value"]
+
+    def _take_marks(self, rows):
+        self.marks += [(row["time"], self.text(row["text"])) for row in rows]
+
+    def _take_functions(self, rows):
+        self.functions += rows
+
+    def _take_locations(self, rows):
+        for row in rows:
+            self._frame += row["frame"]
+            self.chains.setdefault(self._frame, []).append(row)
+
+    def _take_module_symbols(self, rows):
+        self.module_symbols += rows
+
+    def _take_end(self, rows):
+        locations = sum(len(chain) for chain in self.chains.values())
+        found = [len(table) for table in (
+            self.texts, self.modules, self.processes, self.threads, self.frames, self.stacks,
+            self.samples, self.functions)] + [locations]
+        self.complete = list(rows[0].values()) == found
+
+    def total(self, weight):
+        return sum(sample[weight] for sample in self.samples)
+
+    def self_ns(self):
+        """CPU time by the name of the innermost function of the leaf."""
+        times = {}
+        for sample in self.samples:
+            frame = self.stacks[sample["stack"]][1]
+            chain = self.chains.get(frame)
+            if chain:
+                name = self.text(self.functions[chain[0]["function"]]["name"])
+                times[name] = times.get(name, 0) + sample["cpu"]
+        return times
+
+    def totals(self):
+        return {
+            "complete": self.complete,
+            "command": self.command,
+            "duration_ns": self.facts["duration"],
+            "samples": self.total("count"),
+            "cpu_ns": self.total("cpu"),
+            "runq_ns": self.total("runq"),
+            "blocked_ns": self.total("blocked"),
+            "modules": [module["path"].decode(errors="replace") for module in self.modules],
+            "counters": self.counters,
+            "self_ns": self.self_ns(),
+        }
+
+
+if __name__ == "__main__":
+    json.dump(Recording(sys.argv[1] if sys.argv[1:] else "profc.data").totals(), sys.stdout,
+              indent=1)
+    print()

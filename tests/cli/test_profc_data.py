@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""profc.data: what man/profc-data.5 promises, and what happens to files less than whole."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from paths import BUILD
+from profc import profc
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from read_profc_data import Recording  # noqa: E402  (beside this file)
+
+MAKE_PROFILE = os.path.join(BUILD, "tests", "bench", "make_profile")
+
+
+def report(path, *options):
+    return json.loads(profc("report", "-i", path, "--json", *options).stdout)
+
+
+class Files(unittest.TestCase):
+    """Each test has a directory, and in it a recording made up of 20000 samples."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.made = tempfile.mkdtemp(prefix="profc-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.made)
+        cls.path = os.path.join(cls.made, "made.data")
+        subprocess.run([MAKE_PROFILE, cls.path, "20000", "2000", "3"], check=True,
+                       stdout=subprocess.DEVNULL)
+
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix="profc-test-")
+        self.addCleanup(shutil.rmtree, self.directory)
+
+    def file(self, name, content):
+        path = os.path.join(self.directory, name)
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+    def content(self):
+        with open(self.path, "rb") as file:
+            return file.read()
+
+
+@unittest.skipUnless(shutil.which("zstd"), "there is no zstd command")
+class SecondReader(Files):
+    def setUp(self):
+        super().setUp()
+        self.second = Recording(self.path)
+
+    def test_zstd_accepts_the_file(self):
+        subprocess.run(["zstd", "-tq", self.path], check=True)
+
+    def test_the_end_mark_counts_right(self):
+        self.assertTrue(self.second.complete)
+        self.assertEqual(len(self.second.samples), 20000)
+
+    def test_totals_are_those_of_report(self):
+        for metric, total in (
+            ("cpu", self.second.total("cpu")),
+            ("runq", self.second.total("runq")),
+            ("blocked", self.second.total("blocked")),
+            ("wall", sum(map(self.second.total, ("cpu", "runq", "blocked")))),
+        ):
+            self.assertEqual(report(self.path, "-m", metric)["total_ns"], total, metric)
+
+    def test_functions_are_those_of_report(self):
+        mine = {name: ns for name, ns in self.second.self_ns().items() if ns}
+        theirs = {}
+        for row in report(self.path)["rows"]:
+            if row["self_ns"]:
+                theirs[row["function"]] = theirs.get(row["function"], 0) + row["self_ns"]
+        self.assertGreater(len(mine), 50)
+        self.assertEqual(mine, theirs)
+
+    def test_facts_are_those_of_report(self):
+        facts = report(self.path)
+        self.assertEqual(facts["command"], self.second.command)
+        self.assertEqual(facts["duration_ns"], self.second.facts["duration"])
+
+
+class LessThanWhole(Files):
+    def check_refused(self, path, message):
+        done = profc("report", "-i", path, status=1)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr.splitlines()[0], f"profc: {path}: {message}")
+
+    def test_a_cut_file_shows_what_it_holds(self):
+        path = self.file("cut.data", self.content()[:-1000])
+        done = profc("report", "-i", path, "--json")
+        self.assertIn("cut.data is not whole (the file ends inside a frame)", done.stderr)
+        whole = report(self.path)
+        self.assertEqual(json.loads(done.stdout)["total_ns"], whole["total_ns"])
+
+    def test_a_pipe_will_do(self):
+        done = profc("report", "-i", "-", "--json", stdin=open(self.path, "rb"))
+        self.assertEqual(json.loads(done.stdout)["total_ns"], report(self.path)["total_ns"])
+
+    def test_refusals(self):
+        newer = bytearray(self.content())
+        newer[16] = 9
+        self.check_refused(self.file("empty", b""), "the file is empty")
+        self.check_refused(self.file("text", b"Dear reader,\n" * 9), "not a profile of profc")
+        self.check_refused(self.file("newer", newer),
+                           "format version 9 is newer than 1, the newest known")
+        self.check_refused(self.file("head", self.content()[:24]), "the recording was cut short")
+        self.check_refused(self.directory, "is a directory, not a profile")
+        self.check_refused("/dev/zero", "is neither a file nor a pipe")
+
+    def test_a_fifo_that_nobody_writes_to(self):
+        path = os.path.join(self.directory, "fifo")
+        os.mkfifo(path)
+        self.check_refused(path, "the file is empty")
+
+
+if __name__ == "__main__":
+    unittest.main()
