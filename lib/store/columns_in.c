@@ -96,7 +96,8 @@ bool columns_in_open(struct columns_in *in, const uint8_t *payload, size_t nr_by
 	in->failed = false;
 	if (in->nr_rows > RECORD_ROWS_MAX || !read_lengths(&cursor, nr_columns, lengths))
 		return false;
-	ARRAY_RESERVE(in->numbers, in->nr_rows * nr_columns, in->cap_numbers);
+	/* At least one: the sums below need an array even when there are no rows. */
+	ARRAY_RESERVE(in->numbers, in->nr_rows * nr_columns + 1, in->cap_numbers);
 	for (unsigned int i = 0; i < nr_columns; i++) {
 		const uint8_t *bytes = cursor_bytes(&cursor, lengths[i]);
 
