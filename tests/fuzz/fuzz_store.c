@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The reader of profc.data on any bytes. An input whose first byte is even is the
+ * file itself; else the rest is the content of one frame with a right checksum,
+ * for checksums would keep a fuzzer from the records.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "profile/profile.h"
+#include "store/format_priv.h"
+#include "store/store.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes);
+
+static void append_header(struct buf *file)
+{
+	buf_append_u32(file, FORMAT_SKIPPABLE_MAGIC);
+	buf_append_u32(file, FORMAT_HEADER_CONTENT);
+	buf_append(file, FORMAT_MAGIC, FORMAT_MAGIC_BYTES);
+	buf_append_u32(file, FORMAT_VERSION);
+	buf_append_u32(file, 0);
+}
+
+static void append_frame(struct buf *file, const uint8_t *content, size_t nr_bytes)
+{
+	size_t bound = ZSTD_compressBound(nr_bytes);
+	size_t before = file->nr_bytes;
+
+	file->nr_bytes =
+		before + ZSTD_compress(buf_extend(file, bound), bound, content, nr_bytes, 1);
+}
+
+/* What every view relies on: references are in bounds, sums do not overflow. */
+static void check(const struct profile *profile)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < profile->nr_samples; i++) {
+		const struct sample *sample = &profile->samples[i];
+
+		assert(sample->thread.v < profile->nr_threads);
+		assert(sample->stack.v < stack_trie_nr(profile->stacks));
+		assert(sample->kind < SAMPLE_KIND_COUNT && sample->end < STACK_END_COUNT);
+		assert(sum + sample_weight(sample, METRIC_WALL) >= sum);
+		sum += sample_weight(sample, METRIC_WALL);
+	}
+	for (size_t i = 0; i < profile->nr_threads; i++)
+		assert(profile->threads[i].process < profile->nr_processes);
+	for (size_t i = 0; i < profile->nr_processes; i++)
+		assert(profile->processes[i].parent == PROCESS_NONE ||
+		       profile->processes[i].parent < i);
+	for (uint32_t i = 1; i < stack_trie_nr(profile->stacks); i++) {
+		struct stack_id id = {i};
+
+		assert(stack_trie_frame(profile->stacks, id).v < profile->nr_frames);
+		assert(stack_trie_parent(profile->stacks, id).v < i);
+	}
+	for (size_t i = 0; i < profile->nr_frame_symbols; i++)
+		assert(profile->frame_symbols[i].first + (uint64_t)profile->frame_symbols[i].nr <=
+		       profile->nr_locations);
+	for (size_t i = 0; i < profile->nr_locations; i++)
+		assert(profile->locations[i].function.v < profile->nr_functions);
+}
+
+static void read_file(const struct buf *file)
+{
+	struct store_salvage salvage = {0};
+	struct profile *profile = NULL;
+	struct err err = ERR_INIT;
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, file->bytes, file->nr_bytes) != (ssize_t)file->nr_bytes ||
+	    lseek(fd, 0, SEEK_SET) != 0)
+		abort();
+	if (store_read(fd, &profile, &salvage, &err) == 0)
+		check(profile);
+	else
+		assert(!profile && err.code && err.what[0]);
+	profile_free(profile);
+	close(fd);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)
+{
+	struct buf file = {0};
+
+	if (!nr_bytes)
+		return 0;
+	if (bytes[0] % 2 == 0) {
+		buf_append(&file, bytes + 1, nr_bytes - 1);
+	} else {
+		append_header(&file);
+		append_frame(&file, bytes + 1, nr_bytes - 1);
+	}
+	read_file(&file);
+	buf_release(&file);
+	return 0;
+}
