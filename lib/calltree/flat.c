@@ -40,6 +40,7 @@ static bool is_code(enum dimension dimension)
 	case BY_FILE:
 	case BY_MODULE:
 	case BY_SOURCE_LINE:
+	case BY_INLINE_SITE:
 		return true;
 	case BY_THREAD:
 	case BY_PROCESS:

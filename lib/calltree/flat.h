@@ -25,6 +25,7 @@ enum dimension {
 	BY_STATE,	/* how the time passed: running, waiting for a CPU, blocked */
 	BY_SYSCALL,	/* the system call it was blocked in */
 	BY_SOURCE_LINE, /* a (file, line), whichever functions stand there: annotated source */
+	BY_INLINE_SITE, /* a (function, file, line): what was inlined at a line; total only */
 };
 
 enum flat_state {

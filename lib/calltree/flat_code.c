@@ -18,14 +18,14 @@ struct flat_key {
 };
 
 /*
- * A table in the making: the rows by key, and which row each place counts for
- * (FLAT_NONE: for none).
+ * A table in the making: the rows by key, and which row each level of the expansion
+ * counts for (FLAT_NONE: for none).
  */
 struct builder {
 	struct flat *flat;
 	const struct expansion *expansion;
 	struct index_set rows;
-	uint32_t *row_of_place;
+	uint32_t *row_of_level;
 };
 
 static bool row_equal(const void *owner, uint32_t index, const void *wanted)
@@ -79,6 +79,7 @@ static bool code_key(const struct builder *builder, const struct place *place, s
 		break;
 	case BY_MODULE:
 		break;
+	case BY_INLINE_SITE: /* row_of_inlined() */
 	case BY_THREAD:
 	case BY_PROCESS:
 	case BY_STATE:
@@ -101,8 +102,10 @@ static uint32_t row_of(struct builder *builder, const struct place *place)
 	case LABEL_UNATTRIBUTED:
 	case LABEL_NO_STACK:
 		key.label = place->label;
-		return builder->flat->dimension == BY_SOURCE_LINE ? FLAT_NONE
-								  : intern_row(builder, &key);
+		if (builder->flat->dimension == BY_SOURCE_LINE ||
+		    builder->flat->dimension == BY_INLINE_SITE)
+			break;
+		return intern_row(builder, &key);
 	case LABEL_ELIDED:
 	case LABEL_TRUNCATED:
 		break; /* marks in a stack, not places where time is spent */
@@ -110,13 +113,32 @@ static uint32_t row_of(struct builder *builder, const struct place *place)
 	return FLAT_NONE;
 }
 
-static void map_places(struct builder *builder)
+/* Who is inlined, and where: at the place of the level before it in the chain. */
+static uint32_t row_of_inlined(struct builder *builder, size_t level)
 {
 	const struct expansion *expansion = builder->expansion;
+	struct flat_key key = {.label = FLAT_NONE, .module = FLAT_NONE};
+	const struct place *site;
 
-	builder->row_of_place = xmalloc(expansion->nr_places * sizeof(*builder->row_of_place));
-	for (size_t i = 0; i < expansion->nr_places; i++)
-		builder->row_of_place[i] = row_of(builder, &expansion->places[i]);
+	if (!expansion->levels[level].inlined || level == 0)
+		return FLAT_NONE;
+	site = &expansion->places[expansion->levels[level - 1].place];
+	key.label = expansion->levels[level].label;
+	key.file = site->file;
+	key.line = site->line;
+	return site->line == 0 ? FLAT_NONE : intern_row(builder, &key);
+}
+
+static void map_levels(struct builder *builder)
+{
+	const struct expansion *expansion = builder->expansion;
+	bool sites = builder->flat->dimension == BY_INLINE_SITE;
+
+	builder->row_of_level = xmalloc(expansion->nr_levels * sizeof(*builder->row_of_level));
+	for (size_t i = 0; i < expansion->nr_levels; i++)
+		builder->row_of_level[i] =
+			sites ? row_of_inlined(builder, i)
+			      : row_of(builder, &expansion->places[expansion->levels[i].place]);
 }
 
 /* The stack trie as a tree that can be walked downwards, with the weight below each stack. */
@@ -174,7 +196,7 @@ static void enter_stack(struct builder *builder, struct descent *descent, uint32
 	for (uint32_t i = 0; i < frame.nr; i++) {
 		const struct level *level = &expansion->levels[frame.first + i];
 
-		row = builder->row_of_place[level->place];
+		row = builder->row_of_level[frame.first + i];
 		if (row == FLAT_NONE)
 			continue;
 		if (descent->on_path[row]++ == 0)
@@ -191,8 +213,7 @@ static void leave_stack(struct builder *builder, struct descent *descent, uint32
 	struct frame_levels frame = levels_of(builder, stack);
 
 	for (uint32_t i = 0; i < frame.nr; i++) {
-		uint32_t row =
-			builder->row_of_place[builder->expansion->levels[frame.first + i].place];
+		uint32_t row = builder->row_of_level[frame.first + i];
 
 		if (row != FLAT_NONE)
 			descent->on_path[row]--;
@@ -230,8 +251,11 @@ static void count_stacks(struct builder *builder, const struct weights *weights)
 static void count_without_stack(struct builder *builder, const struct level *level,
 				const struct tally *tally)
 {
-	uint32_t row = builder->row_of_place[level->place];
+	uint32_t row;
 
+	if (tally->weight == 0)
+		return;
+	row = row_of(builder, &builder->expansion->places[level->place]);
 	if (row == FLAT_NONE)
 		return;
 	tally_add(&builder->flat->rows[row].self, tally);
@@ -245,10 +269,10 @@ void flat_count_code(struct flat *flat)
 	const struct weights *weights = flat->weights;
 	struct builder builder = {.flat = flat, .expansion = expansion};
 
-	map_places(&builder);
+	map_levels(&builder);
 	count_stacks(&builder, weights);
 	count_without_stack(&builder, &expansion->unattributed, &weights->unattributed);
 	count_without_stack(&builder, &expansion->no_stack, &weights->no_stack);
 	index_set_release(&builder.rows);
-	free(builder.row_of_place);
+	free(builder.row_of_level);
 }

@@ -84,6 +84,7 @@ void flat_append_name(struct buf *out, const struct flat *flat, const struct fla
 	case BY_FILE:
 	case BY_MODULE:
 	case BY_SOURCE_LINE:
+	case BY_INLINE_SITE:
 		append_code_name(out, flat, row, style);
 		break;
 	case BY_THREAD:

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CALLTREE_SOURCE_H
+#define PROFC_CALLTREE_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strtab.h"
+#include "calltree/tally.h"
+
+struct weights;
+
+/*
+ * What each line of source cost: what annotated source shows. A line's self is that
+ * of samples whose innermost level stands on it, inlined code thus being charged to
+ * the line it was written on; its total that of samples with the line anywhere in
+ * their stack.
+ */
+struct source_line {
+	uint32_t line;
+	struct tally self, total;
+	uint32_t first_site, nr_sites; /* of source.sites: what was inlined here */
+};
+
+/* A function that was inlined at a line, with the weight of that copy. */
+struct source_site {
+	uint32_t label;
+	struct tally total;
+};
+
+struct source_file {
+	struct str_id file;
+	struct tally self, total;      /* of all its lines; each sample once */
+	uint32_t first_line, nr_lines; /* of source.lines, ascending; only lines with weight */
+};
+
+struct source {
+	const struct weights *weights; /* borrowed */
+	struct source_file *files;     /* most self first */
+	size_t nr_files, cap_files;
+	struct source_line *lines;
+	size_t nr_lines, cap_lines;
+	struct source_site *sites; /* of a line: heaviest first */
+	size_t nr_sites, cap_sites;
+};
+
+struct source *source_new(const struct weights *weights);
+void source_free(struct source *source);
+
+/* The row of a line, or NULL when it cost nothing. */
+const struct source_line *source_find_line(const struct source *source,
+					   const struct source_file *file, uint32_t line);
+
+/* A run of lines of one file. */
+struct source_span {
+	struct str_id file;
+	uint32_t first, last;
+};
+
+/*
+ * Where the functions whose labels are set in `wanted` stand: from the line of the
+ * definition, where known, to the last line that was seen. *spans belongs to the
+ * caller; the number of spans is returned.
+ */
+size_t source_find_spans(const struct source *source, const bool *wanted,
+			 struct source_span **spans);
+
+#endif

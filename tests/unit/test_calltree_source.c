@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/find.h"
+#include "calltree/source.h"
+#include "calltree/weights.h"
+#include "tests/unit/made_profile.h"
+
+struct bench {
+	struct profile *profile;
+	struct expansion *expansion;
+	struct selection *selection;
+	struct weights *weights;
+	struct source *source;
+};
+
+/*
+ *	prog.c:20	return square(x) + 1;		square() inlined, v.h:3
+ *	prog.c:30	return fib(n - 1) + fib(n - 2);
+ */
+static void bench_begin(struct bench *bench)
+{
+	const struct filter everything = {.from_ns = 0};
+	struct made made = made_begin();
+
+	made_sample(&made, "main@prog.c:40;work@prog.c:20+square@v.h:3", 8);
+	made_sample(&made, "main@prog.c:40;work@prog.c:20", 1);
+	made_sample(&made, "main@prog.c:41;fib@prog.c:30;fib@prog.c:30;fib@prog.c:29", 2);
+	made_sample(&made, "main@prog.c:42+square@v.h:3+mul@v.h:9", 4);
+	made_sample(&made, "libz!?", 16);
+	bench->profile = made_end(&made);
+	bench->expansion = expansion_new(bench->profile, false);
+	assert_int_equal(selection_new(bench->expansion, &everything, &bench->selection, NULL), 0);
+	bench->weights = weights_new(bench->selection, METRIC_CPU);
+	bench->source = source_new(bench->weights);
+}
+
+static void bench_end(struct bench *bench)
+{
+	source_free(bench->source);
+	weights_free(bench->weights);
+	selection_free(bench->selection);
+	expansion_free(bench->expansion);
+	profile_free(bench->profile);
+}
+
+static unsigned long ms(const struct tally *tally)
+{
+	return (unsigned long)(tally->weight / 1000000);
+}
+
+static void append_file(struct buf *out, const struct bench *bench, const struct source_file *file)
+{
+	const struct source *source = bench->source;
+
+	buf_printf(out, "%s %lu %lu\n", profile_str(bench->profile, file->file), ms(&file->self),
+		   ms(&file->total));
+	for (uint32_t i = 0; i < file->nr_lines; i++) {
+		const struct source_line *line = &source->lines[file->first_line + i];
+
+		assert_ptr_equal(source_find_line(source, file, line->line), line);
+		buf_printf(out, "%lu %lu :%u", ms(&line->self), ms(&line->total), line->line);
+		for (uint32_t j = 0; j < line->nr_sites; j++) {
+			const struct source_site *site = &source->sites[line->first_site + j];
+
+			buf_printf(out, " <- %lu ", ms(&site->total));
+			label_append_name(out, bench->expansion, site->label, NAME_FULL);
+		}
+		buf_append_byte(out, '\n');
+	}
+}
+
+static void test_source__cost_of_each_line(void **state)
+{
+	struct bench bench;
+	struct buf text = {0};
+
+	(void)state;
+	bench_begin(&bench);
+	for (size_t i = 0; i < bench.source->nr_files; i++)
+		append_file(&text, &bench, &bench.source->files[i]);
+	assert_string_equal(buf_str(&text), "v.h 12 12\n"
+					    "8 12 :3 <- 4 mul\n"
+					    "4 4 :9\n"
+					    "prog.c 3 15\n"
+					    "1 9 :20 <- 8 square\n"
+					    "2 2 :29\n"
+					    "0 2 :30\n"
+					    "0 9 :40\n"
+					    "0 2 :41\n"
+					    "0 4 :42 <- 4 square\n");
+	assert_null(source_find_line(bench.source, &bench.source->files[1], 28));
+	buf_release(&text);
+	bench_end(&bench);
+}
+
+static void test_source__spans_of_functions(void **state)
+{
+	struct source_span *spans;
+	struct bench bench;
+	bool *wanted;
+
+	(void)state;
+	bench_begin(&bench);
+	assert_int_equal(find_labels(bench.expansion, "main", &wanted, NULL), 0);
+	assert_int_equal(source_find_spans(bench.source, wanted, &spans), 1);
+	assert_string_equal(profile_str(bench.profile, spans[0].file), "prog.c");
+	assert_int_equal(spans[0].first, 1); /* made-up functions are defined in line 1 */
+	assert_int_equal(spans[0].last, 42);
+	free(spans);
+	free(wanted);
+	bench_end(&bench);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_source__cost_of_each_line),
+		cmocka_unit_test(test_source__spans_of_functions),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
