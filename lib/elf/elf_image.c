@@ -21,7 +21,9 @@
 
 struct elf_image {
 	Elf *elf;	 /* NULL once the CFI is loaded */
+	int fd;		 /* borrowed; -1: none (any more) */
 	uint8_t *memory; /* owned copy of an image without a file */
+	size_t nr_memory_bytes;
 	enum elf_machine machine;
 	struct elf_segment *segments;
 	size_t nr_segments, cap_segments;
@@ -139,36 +141,37 @@ static int read_headers(struct elf_image *image, struct err *err)
 	return 0;
 }
 
-static struct elf_image *open_elf(Elf *elf, uint8_t *memory, struct err *err)
+/* The image itself once its headers are read, or NULL, having freed it. */
+static struct elf_image *with_headers(struct elf_image *image, struct err *err)
 {
-	struct elf_image *image = xcalloc(1, sizeof(*image));
-
-	image->elf = elf;
-	image->memory = memory;
-	if (!elf) {
+	if (image->elf && !read_headers(image, err))
+		return image;
+	if (!image->elf)
 		err_set(err, ERR_CORRUPT, "not an ELF file: %s", elf_errmsg(-1));
-		elf_image_free(image);
-		return NULL;
-	}
-	if (read_headers(image, err)) {
-		elf_image_free(image);
-		return NULL;
-	}
-	return image;
+	elf_image_free(image);
+	return NULL;
 }
 
 struct elf_image *elf_image_open(int fd, struct err *err)
 {
+	struct elf_image *image = xcalloc(1, sizeof(*image));
+
 	elf_version(EV_CURRENT);
-	return open_elf(elf_begin(fd, ELF_C_READ, NULL), NULL, err);
+	image->fd = fd;
+	image->elf = elf_begin(fd, ELF_C_READ, NULL);
+	return with_headers(image, err);
 }
 
 struct elf_image *elf_image_open_memory(const void *bytes, size_t nr_bytes, struct err *err)
 {
-	uint8_t *copy = xmemdup(bytes, nr_bytes);
+	struct elf_image *image = xcalloc(1, sizeof(*image));
 
 	elf_version(EV_CURRENT);
-	return open_elf(elf_memory((char *)copy, nr_bytes), copy, err);
+	image->fd = -1;
+	image->memory = xmemdup(bytes, nr_bytes);
+	image->nr_memory_bytes = nr_bytes;
+	image->elf = elf_memory((char *)image->memory, nr_bytes);
+	return with_headers(image, err);
 }
 
 void elf_image_free(struct elf_image *image)
@@ -182,6 +185,12 @@ void elf_image_free(struct elf_image *image)
 	free((void *)(uintptr_t)image->cfi.eh_frame.bytes);
 	free((void *)(uintptr_t)image->cfi.debug_frame.bytes);
 	free(image);
+}
+
+void elf_image_detach(struct elf_image *image)
+{
+	elf_image_cfi(image);
+	image->fd = -1;
 }
 
 enum elf_machine elf_image_machine(const struct elf_image *image)
@@ -232,6 +241,39 @@ bool elf_image_bias(const struct elf_image *image, uint64_t start, uint64_t file
 		return false;
 	*bias = start - file_offset - (found->vaddr - found->file_offset);
 	return true;
+}
+
+static size_t read_at(const struct elf_image *image, uint64_t offset, void *out, size_t nr_bytes)
+{
+	ssize_t nr_read;
+
+	if (image->memory) {
+		if (offset >= image->nr_memory_bytes)
+			return 0;
+		if (nr_bytes > image->nr_memory_bytes - offset)
+			nr_bytes = image->nr_memory_bytes - offset;
+		memcpy(out, image->memory + offset, nr_bytes);
+		return nr_bytes;
+	}
+	if (image->fd < 0 || offset > INT64_MAX)
+		return 0;
+	nr_read = pread(image->fd, out, nr_bytes, (off_t)offset);
+	return nr_read > 0 ? (size_t)nr_read : 0;
+}
+
+size_t elf_image_read(const struct elf_image *image, uint64_t vaddr, void *out, size_t nr_bytes)
+{
+	for (size_t i = 0; i < image->nr_segments; i++) {
+		const struct elf_segment *segment = &image->segments[i];
+		uint64_t skip = vaddr - segment->vaddr;
+
+		if (vaddr < segment->vaddr || skip >= segment->file_bytes)
+			continue;
+		if (nr_bytes > segment->file_bytes - skip)
+			nr_bytes = segment->file_bytes - skip;
+		return read_at(image, segment->file_offset + skip, out, nr_bytes);
+	}
+	return 0;
 }
 
 /* The first section with that name; false if there is none or no section headers. */

@@ -45,14 +45,16 @@ struct elf_cfi {
 };
 
 /*
- * Open an ELF file. The descriptor is borrowed and must stay open until
- * elf_image_cfi() was called or the image is freed; its file position is not
- * used. ERR_CORRUPT: not an ELF file, or one that contradicts itself.
+ * Open an ELF file. The descriptor is borrowed and must stay open until the
+ * image is freed or detached; its file position is not used. ERR_CORRUPT: not
+ * an ELF file, or one that contradicts itself.
  */
 struct elf_image *elf_image_open(int fd, struct err *err);
 /* The same for an ELF file that stands in memory (the vdso); the bytes are copied. */
 struct elf_image *elf_image_open_memory(const void *bytes, size_t nr_bytes, struct err *err);
 void elf_image_free(struct elf_image *image);
+/* Load the CFI now; the descriptor is not used any more, and elf_image_read() finds nothing. */
+void elf_image_detach(struct elf_image *image);
 
 enum elf_machine elf_image_machine(const struct elf_image *image);
 size_t elf_image_nr_segments(const struct elf_image *image);
@@ -71,9 +73,12 @@ bool elf_image_bias(const struct elf_image *image, uint64_t start, uint64_t file
 		    bool executable, uint64_t *bias);
 
 /*
- * Read on the first call, then kept, and the descriptor is not used any more.
- * Never NULL; parts that are missing or damaged are empty.
+ * Copy up to nr_bytes of the loaded content from vaddr on. Returns how many
+ * bytes the file holds there, 0 if none or if they cannot be read.
  */
+size_t elf_image_read(const struct elf_image *image, uint64_t vaddr, void *out, size_t nr_bytes);
+
+/* Read on the first call, then kept. Never NULL; parts that are missing or damaged are empty. */
 const struct elf_cfi *elf_image_cfi(struct elf_image *image);
 
 #endif

@@ -101,7 +101,7 @@ static void keep_open_or_not(struct module_table *table, struct module_entry *en
 		return;
 	}
 	if (entry->image)
-		elf_image_cfi(entry->image);
+		elf_image_detach(entry->image);
 	close(entry->module.fd);
 	entry->module.fd = -1;
 }
