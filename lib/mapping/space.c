@@ -418,6 +418,11 @@ struct code_address space_locate(const struct space *space, uint64_t address)
 	return (struct code_address){.module = mapping->module, .address = address - mapping->bias};
 }
 
+const struct module *space_module(const struct space *space, const struct mapping *mapping)
+{
+	return module_table_get(space->modules, mapping->module);
+}
+
 struct elf_image *space_image(struct space *space, const struct mapping *mapping)
 {
 	return module_table_image(space->modules, mapping->module);

@@ -64,6 +64,9 @@ const struct mapping *space_mapping_at(const struct space *space, size_t index);
  */
 struct code_address space_locate(const struct space *space, uint64_t address);
 
+/* What is mapped there; [unknown] where it is not executable. Borrowed from the module table. */
+const struct module *space_module(const struct space *space, const struct mapping *mapping);
+
 /* The module's ELF file or vdso image, opened once and shared by all spaces; NULL if unreadable. */
 struct elf_image *space_image(struct space *space, const struct mapping *mapping);
 
