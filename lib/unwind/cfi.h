@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_UNWIND_CFI_H
+#define PROFC_UNWIND_CFI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "elf/elf_image.h"
+
+/*
+ * Reading call frame information (DWARF 5 section 6.4, LSB core 5.0 ch. 10):
+ * which entry covers an address, and what its instructions say there. All
+ * addresses are ELF virtual addresses. Everything read is bounded; whatever
+ * contradicts itself makes a function return false.
+ */
+
+/* .eh_frame and .debug_frame differ in how entries point to each other. */
+struct cfi_section {
+	struct elf_bytes bytes;
+	bool is_debug_frame;
+	uint64_t hdr_vaddr; /* base of data-relative pointers */
+};
+
+/* One FDE with its CIE. */
+struct cfi_fde {
+	uint64_t start, end; /* covers [start, end) */
+	uint64_t code_align;
+	int64_t data_align;
+	uint64_t ra_column;
+	uint8_t pointer_encoding;
+	bool has_augmentation_data;
+	bool is_signal_frame;		    /* 'S' in the augmentation */
+	struct cursor initial_instructions; /* the CIE's */
+	struct cursor instructions;
+};
+
+/* Parse the FDE at an offset of the section. False: damaged, or no FDE. */
+bool cfi_fde_at(const struct cfi_section *section, uint64_t offset, struct cfi_fde *fde);
+
+/* Which addresses an FDE covers, and where in its section it stands. */
+struct cfi_index_entry {
+	uint64_t start, end;
+	uint64_t offset;
+};
+
+/*
+ * The next FDE at or behind *offset that covers anything; *offset moves behind
+ * it. False at the end, or at a damaged length: what is behind cannot be found.
+ */
+bool cfi_section_next(const struct cfi_section *section, uint64_t *offset,
+		      struct cfi_index_entry *found);
+
+/* All FDEs of a section by address: for sections without a search table. */
+struct cfi_index {
+	struct cfi_index_entry *entries; /* owned */
+	size_t nr, cap;
+};
+
+void cfi_index_build(struct cfi_index *index, const struct cfi_section *section);
+void cfi_index_release(struct cfi_index *index);
+bool cfi_index_find(const struct cfi_index *index, uint64_t address, uint64_t *offset);
+
+/* Is there a search table in the encoding that all linkers write, as long as it says? */
+bool cfi_hdr_is_usable(const struct elf_bytes *hdr);
+/* The offset in .eh_frame of the last FDE that begins at or before address. */
+bool cfi_hdr_find(const struct elf_bytes *hdr, const struct elf_bytes *eh_frame, uint64_t address,
+		  uint64_t *offset);
+
+/* What the instructions say about one register, or the CFA. */
+enum cfi_rule_kind {
+	CFI_RULE_SAME,		 /* never mentioned, or DW_CFA_same_value */
+	CFI_RULE_UNDEFINED,	 /* not recoverable; of the return address: no caller */
+	CFI_RULE_OFFSET,	 /* saved at CFA + offset */
+	CFI_RULE_VAL_OFFSET,	 /* is CFA + offset */
+	CFI_RULE_REGISTER,	 /* in register `reg`; of the CFA: reg + offset */
+	CFI_RULE_EXPRESSION,	 /* saved at the address an expression gives */
+	CFI_RULE_VAL_EXPRESSION, /* is what an expression gives; the only kind of the CFA's */
+};
+
+struct cfi_rule {
+	enum cfi_rule_kind kind;
+	uint64_t reg;
+	int64_t offset;
+	struct cursor expression;
+};
+
+/* The registers that profc follows from frame to frame. */
+enum cfi_tracked {
+	CFI_TRACKED_SP,
+	CFI_TRACKED_FP,
+	CFI_TRACKED_RA,
+	CFI_TRACKED_COUNT,
+};
+
+struct cfi_rules {
+	struct cfi_rule cfa;
+	struct cfi_rule tracked[CFI_TRACKED_COUNT];
+};
+
+/*
+ * Execute the CIE's and the FDE's instructions up to `address`. `columns` are
+ * the DWARF numbers of the tracked registers.
+ */
+bool cfi_rules_at(const struct cfi_section *section, const struct cfi_fde *fde,
+		  const uint64_t columns[CFI_TRACKED_COUNT], uint64_t address,
+		  struct cfi_rules *rules);
+
+/* Numbers of the CFI's own, over a cursor. */
+int64_t cfi_sleb(struct cursor *cursor);
+/*
+ * A pointer in one of the encodings of LSB 10.5 (DW_EH_PE_*), as an ELF
+ * virtual address. The cursor stands in the section; indirect ones are refused.
+ */
+uint64_t cfi_pointer(const struct cfi_section *section, struct cursor *cursor, uint8_t encoding);
+
+#endif

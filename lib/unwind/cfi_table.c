@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "unwind/cfi.h"
+
+/* LSB 10.6.2: version, three encodings, pointer to .eh_frame, count; then the table. */
+#define HDR_BYTES   12
+#define ENTRY_BYTES 8
+
+static int by_start(const void *a, const void *b)
+{
+	const struct cfi_index_entry *x = a;
+	const struct cfi_index_entry *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+void cfi_index_build(struct cfi_index *index, const struct cfi_section *section)
+{
+	struct cfi_index_entry entry;
+	uint64_t offset = 0;
+
+	while (cfi_section_next(section, &offset, &entry)) {
+		ARRAY_GROW(index->entries, index->nr, index->cap);
+		index->entries[index->nr++] = entry;
+	}
+	if (index->nr)
+		qsort(index->entries, index->nr, sizeof(entry), by_start);
+}
+
+void cfi_index_release(struct cfi_index *index)
+{
+	free(index->entries);
+	*index = (struct cfi_index){0};
+}
+
+bool cfi_index_find(const struct cfi_index *index, uint64_t address, uint64_t *offset)
+{
+	size_t low = 0;
+	size_t high = index->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (index->entries[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || address >= index->entries[low - 1].end)
+		return false;
+	*offset = index->entries[low - 1].offset;
+	return true;
+}
+
+static int32_t hdr_i32(const struct elf_bytes *hdr, size_t at)
+{
+	int32_t value;
+
+	memcpy(&value, hdr->bytes + at, sizeof(value));
+	return value;
+}
+
+static uint32_t hdr_nr_entries(const struct elf_bytes *hdr)
+{
+	return (uint32_t)hdr_i32(hdr, 8);
+}
+
+bool cfi_hdr_is_usable(const struct elf_bytes *hdr)
+{
+	/* version 1; .eh_frame pc-relative, count 4 bytes, table relative to the header */
+	static const uint8_t usual[] = {1, 0x1b, 0x03, 0x3b};
+
+	return hdr->nr_bytes >= HDR_BYTES + ENTRY_BYTES &&
+	       !memcmp(hdr->bytes, usual, sizeof(usual)) && hdr_nr_entries(hdr) &&
+	       hdr_nr_entries(hdr) <= (hdr->nr_bytes - HDR_BYTES) / ENTRY_BYTES;
+}
+
+bool cfi_hdr_find(const struct elf_bytes *hdr, const struct elf_bytes *eh_frame, uint64_t address,
+		  uint64_t *offset)
+{
+	int64_t wanted = (int64_t)(address - hdr->vaddr);
+	size_t low = 0;
+	size_t high = hdr_nr_entries(hdr);
+	uint64_t fde;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (hdr_i32(hdr, HDR_BYTES + middle * ENTRY_BYTES) <= wanted)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return false;
+	fde = hdr->vaddr + (uint64_t)(int64_t)hdr_i32(hdr, HDR_BYTES + (low - 1) * ENTRY_BYTES + 4);
+	*offset = fde - eh_frame->vaddr;
+	return *offset < eh_frame->nr_bytes;
+}
