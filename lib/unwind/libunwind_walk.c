@@ -12,6 +12,7 @@
 #include "elf/elf_image.h"
 #include "mapping/space.h"
 #include "snapshot/snapshot.h"
+#include "unwind/row.h"
 #include "unwind/unwind_priv.h"
 
 /* Exported by libunwind since 1.1, declared in none of its headers; perf and others use it so. */
@@ -25,6 +26,18 @@ struct cfi_range {
 	uint64_t bias;
 };
 
+/*
+ * Code that libunwind looked at. It does so at every pc, to recognise signal
+ * trampolines by their bytes, and a read of the file each time would cost more
+ * than the rest of the step.
+ */
+struct code_word {
+	uint64_t address; /* 0: free */
+	uint64_t word;
+};
+
+#define CODE_WORDS 512
+
 /* What libunwind knows of one space. */
 struct known_space {
 	const struct space *space; /* the key; never followed */
@@ -32,6 +45,7 @@ struct known_space {
 	unw_addr_space_t handle;
 	struct cfi_range *ranges; /* modules that libunwind was told of */
 	size_t nr_ranges, cap_ranges;
+	struct code_word code[CODE_WORDS]; /* by address */
 };
 
 struct libunwind_spaces {
@@ -85,26 +99,40 @@ static bool read_cfi(const struct known_space *known, uint64_t address, unw_word
 	return any;
 }
 
+/*
+ * Code made at run time reads as 0: libunwind asks whether there is code at the
+ * pc before it trusts a frame pointer, and takes an error for a jump to nowhere.
+ */
+static bool read_code(const struct access *access, uint64_t address, unw_word_t *value)
+{
+	struct code_word *word = &access->known->code[address % CODE_WORDS];
+	const struct mapping *mapping;
+	struct elf_image *image;
+
+	if (word->address != address || !address) {
+		mapping = space_find(access->walk->space, address);
+		if (!mapping || !mapping->executable)
+			return false;
+		*word = (struct code_word){.address = address};
+		image = space_image(access->walk->space, mapping);
+		if (image)
+			elf_image_read(image, address - mapping->bias, &word->word, 8);
+	}
+	*value = word->word;
+	return true;
+}
+
 static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value, int write,
 		      void *arg)
 {
 	struct access *access = arg;
-	const struct mapping *mapping;
 
 	(void)as;
 	if (write)
 		return -UNW_EINVAL;
-	if (walk_read(access->walk, address, value) || read_cfi(access->known, address, value))
+	if (walk_read(access->walk, address, value) || read_cfi(access->known, address, value) ||
+	    read_code(access, address, value))
 		return 0;
-	mapping = space_find(access->walk->space, address);
-	if (mapping && mapping->executable) {
-		/*
-		 * libunwind asks whether there is code at the pc before it trusts
-		 * a frame pointer, and takes an error for a jump to nowhere.
-		 */
-		*value = 0;
-		return 0;
-	}
 	access->missing_address = address;
 	return -UNW_EINVAL;
 }
@@ -297,6 +325,7 @@ static struct known_space *known_for(struct libunwind_spaces *spaces, const stru
 		if (known->generation != space_generation(space)) {
 			known->generation = space_generation(space);
 			known->nr_ranges = 0;
+			memset(known->code, 0, sizeof(known->code));
 			unw_flush_cache(known->handle, 0, 0);
 		}
 		return known;
@@ -338,43 +367,61 @@ static bool is_native(const struct snapshot *snapshot)
 	return snapshot->arch == arch_native();
 }
 
+/*
+ * Does the frame at pc end in the kernel's signal frame? unw_is_signal_frame()
+ * knows only of those that libunwind passed without CFI.
+ */
+static bool is_trampoline(const struct access *access, const struct unwind_arch *arch, uint64_t pc)
+{
+	uint64_t code[2] = {0};
+
+	return read_code(access, pc, &code[0]) && read_code(access, pc + 8, &code[1]) &&
+	       arch->is_sigreturn((const uint8_t *)code, sizeof(code));
+}
+
+struct position {
+	uint64_t pc, sp;
+};
+
+static struct position position_of(unw_cursor_t *cursor)
+{
+	unw_word_t pc = 0;
+	unw_word_t sp = 0;
+
+	unw_get_reg(cursor, UNW_REG_IP, &pc);
+	unw_get_reg(cursor, UNW_REG_SP, &sp);
+	return (struct position){.pc = pc, .sp = sp};
+}
+
 static void walk_frames(struct walk *walk, unw_cursor_t *cursor, struct access *access)
 {
+	enum unwind_method method = UNWIND_METHOD_LEAF;
+	const struct unwind_arch *arch = unwind_arch(walk->snapshot->arch);
+	struct position here = position_of(cursor);
 	bool is_exact = true;
-	uint64_t last_pc = 0;
-	uint64_t last_sp = 0;
 
 	for (;;) {
-		unw_word_t pc = 0;
-		unw_word_t sp = 0;
+		struct unwind_frame frame = walk_frame(walk, here.pc, is_exact, method);
+		struct position caller;
 		int step;
 
-		unw_get_reg(cursor, UNW_REG_IP, &pc);
-		unw_get_reg(cursor, UNW_REG_SP, &sp);
-		if (!pc && walk->nr_pushed) {
-			walk_end(walk, STACK_END_ROOT, 0);
+		if (!walk_push(walk, &frame))
 			return;
-		}
-		if (walk->nr_pushed && pc == last_pc && sp == last_sp) {
-			walk_end(walk, STACK_END_LOOP, pc);
-			return;
-		}
-		if (walk->nr_pushed == WALK_FRAMES_MAX) {
-			walk_end(walk, STACK_END_DEPTH_LIMIT, pc);
-			return;
-		}
-		walk_push(walk, pc, is_exact,
-			  walk->nr_pushed ? UNWIND_METHOD_LIBUNWIND : UNWIND_METHOD_LEAF);
-		is_exact = unw_is_signal_frame(cursor) > 0;
+		method = UNWIND_METHOD_LIBUNWIND;
+		is_exact = is_trampoline(access, arch, here.pc);
 		access->has_info = true;
 		access->missing_address = 0;
 		step = unw_step(cursor);
 		if (step <= 0) {
-			end_walk(walk, access, step, pc);
+			end_walk(walk, access, step, here.pc);
 			return;
 		}
-		last_pc = pc;
-		last_sp = sp;
+		caller = position_of(cursor);
+		if (caller.pc == here.pc && caller.sp == here.sp) {
+			walk_end(walk, STACK_END_LOOP, here.pc);
+			return;
+		}
+		here = caller;
 	}
 }
 
@@ -382,16 +429,18 @@ void libunwind_walk(struct libunwind_spaces *spaces, struct walk *walk)
 {
 	struct access access = {.walk = walk};
 	const struct arch_regs *arch = arch_regs(walk->snapshot->arch);
+	struct unwind_frame leaf;
 	unw_cursor_t cursor;
 	uint64_t pc = 0;
 
-	regs_get(&walk->snapshot->regs, arch->pc, &pc);
 	access.known = is_native(walk->snapshot) ? known_for(spaces, walk->space) : NULL;
-	if (!access.known || !access.known->handle ||
-	    unw_init_remote(&cursor, access.known->handle, &access) < 0) {
-		walk_push(walk, pc, true, UNWIND_METHOD_LEAF);
-		walk_end(walk, STACK_END_UNKNOWN_REG, pc);
+	if (access.known && access.known->handle &&
+	    unw_init_remote(&cursor, access.known->handle, &access) == 0) {
+		walk_frames(walk, &cursor, &access);
 		return;
 	}
-	walk_frames(walk, &cursor, &access);
+	regs_get(&walk->snapshot->regs, arch->pc, &pc);
+	leaf = walk_frame(walk, pc, true, UNWIND_METHOD_LEAF);
+	if (walk_push(walk, &leaf))
+		walk_end(walk, STACK_END_UNKNOWN_REG, pc);
 }

@@ -17,6 +17,7 @@ static const char *const kind_names[] = {
 struct unwinder {
 	enum unwinder_kind kind;
 	size_t max_depth;
+	struct rows *rows;
 	struct libunwind_spaces *libunwind;
 	struct unwinder_stats stats;
 };
@@ -43,6 +44,7 @@ struct unwinder *unwinder_new(enum unwinder_kind kind, size_t max_depth)
 
 	unwinder->kind = kind;
 	unwinder->max_depth = max_depth;
+	unwinder->rows = rows_new();
 	unwinder->libunwind = libunwind_spaces_new();
 	return unwinder;
 }
@@ -51,6 +53,7 @@ void unwinder_free(struct unwinder *unwinder)
 {
 	if (!unwinder)
 		return;
+	rows_free(unwinder->rows);
 	libunwind_spaces_free(unwinder->libunwind);
 	free(unwinder);
 }
@@ -62,7 +65,18 @@ void unwinder_forget_space(struct unwinder *unwinder, const struct space *space)
 
 struct unwinder_stats unwinder_stats(const struct unwinder *unwinder)
 {
-	return unwinder->stats;
+	struct unwinder_stats stats = unwinder->stats;
+
+	rows_count(unwinder->rows, &stats);
+	return stats;
+}
+
+static void begin(struct walk *walk)
+{
+	walk->nr_pushed = 0;
+	walk->out->nr_frames = 0;
+	walk->out->elided_at = 0;
+	walk->out->nr_elided = 0;
 }
 
 void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct snapshot *snapshot,
@@ -74,11 +88,13 @@ void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct 
 			    .out = out,
 			    .max_depth = unwinder->max_depth};
 
-	out->nr_frames = 0;
-	out->elided_at = 0;
-	out->nr_elided = 0;
-	libunwind_walk(unwinder->libunwind, &walk);
-	unwinder->stats.nr_libunwind_walks++;
+	begin(&walk);
+	if (unwinder->kind == UNWINDER_LIBUNWIND ||
+	    !rows_walk(unwinder->rows, &walk, unwinder->kind)) {
+		begin(&walk);
+		libunwind_walk(unwinder->libunwind, &walk);
+		unwinder->stats.nr_libunwind_walks++;
+	}
 	walk_finish(&walk);
 	unwinder->stats.nr_walks++;
 	unwinder->stats.nr_frames += walk.nr_pushed;

@@ -5,6 +5,7 @@
 #include "unwind/unwind.h"
 
 struct libunwind_spaces;
+struct rows;
 
 /* What one walk works on. */
 struct walk {
@@ -23,12 +24,18 @@ struct walk {
 bool walk_read(const struct walk *walk, uint64_t address, uint64_t *value);
 
 /*
- * Add the caller of the frame added last (or the leaf). The code_address of
- * its lookup is returned. Once the limit is reached the frames nearest to the
- * leaf stay and those nearest to the root follow each other in a ring.
+ * Add the caller of the frame added last (the first one is the leaf). Once the
+ * limit is reached the frames nearest to the leaf stay and those nearest to the
+ * root follow each other in a ring. False, with the end noted, if the walk
+ * cannot go on: the pc is 0, which is how stacks end where the CFI does not say
+ * so, or in no executable mapping, or there are too many frames. Such a frame
+ * is left out, unless it is the leaf.
  */
-struct code_address walk_push(struct walk *walk, uint64_t pc, bool is_exact,
-			      enum unwind_method method);
+bool walk_push(struct walk *walk, const struct unwind_frame *frame);
+
+/* The frame at pc, with its lookup. */
+struct unwind_frame walk_frame(const struct walk *walk, uint64_t pc, bool is_exact,
+			       enum unwind_method method);
 
 /* Note why the walk ended. `pc` is where it could not go on; 0 with STACK_END_ROOT. */
 void walk_end(struct walk *walk, enum stack_end end, uint64_t pc);
@@ -37,6 +44,18 @@ void walk_end_at(struct walk *walk, uint64_t pc, uint64_t wanted_address);
 
 /* Put the frames kept in the ring into order. Call once, at the end of a walk. */
 void walk_finish(struct walk *walk);
+
+/* The compiled rows of all modules seen. */
+struct rows *rows_new(void);
+void rows_free(struct rows *rows);
+void rows_count(const struct rows *rows, struct unwinder_stats *stats);
+/*
+ * Walk by rows and, unless `kind` is UNWINDER_CFI, by frame pointers where
+ * there are none; by frame pointers alone with UNWINDER_FP. False if a row
+ * cannot say what is needed and `kind` is UNWINDER_AUTO: start again with
+ * libunwind.
+ */
+bool rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind);
 
 /* libunwind over the snapshot: one address space and cache for each space walked. */
 struct libunwind_spaces *libunwind_spaces_new(void);

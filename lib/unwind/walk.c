@@ -39,25 +39,47 @@ static size_t slot_for_push(struct walk *walk)
 	return head + (slot - head) % (walk->max_depth - head);
 }
 
-struct code_address walk_push(struct walk *walk, uint64_t pc, bool is_exact,
-			      enum unwind_method method)
+struct unwind_frame walk_frame(const struct walk *walk, uint64_t pc, bool is_exact,
+			       enum unwind_method method)
+{
+	return (struct unwind_frame){.pc = pc,
+				     .lookup = space_locate(walk->space, pc - !is_exact),
+				     .is_exact = is_exact,
+				     .method = method};
+}
+
+static void keep(struct walk *walk, const struct unwind_frame *frame)
 {
 	struct unwind_walk *out = walk->out;
-	struct code_address lookup = space_locate(walk->space, pc - !is_exact);
 	size_t slot = slot_for_push(walk);
 
-	/* A call's return address may be the first byte behind its module; nothing is before it. */
-	if (lookup.module.v == MODULE_UNKNOWN.v)
-		lookup.address = pc - !is_exact;
 	if (slot == SIZE_MAX)
-		return lookup;
+		return;
 	if (slot >= out->nr_frames) {
 		ARRAY_GROW(out->frames, out->nr_frames, out->cap_frames);
 		out->nr_frames = slot + 1;
 	}
-	out->frames[slot] = (struct unwind_frame){
-		.pc = pc, .lookup = lookup, .is_exact = is_exact, .method = method};
-	return lookup;
+	out->frames[slot] = *frame;
+}
+
+bool walk_push(struct walk *walk, const struct unwind_frame *frame)
+{
+	bool is_leaf = !walk->nr_pushed;
+	bool is_mapped = frame->lookup.module.v != MODULE_UNKNOWN.v;
+
+	if (!is_leaf && !frame->pc) {
+		walk_end(walk, STACK_END_ROOT, 0);
+		return false;
+	}
+	if (walk->nr_pushed == WALK_FRAMES_MAX) {
+		walk_end(walk, STACK_END_DEPTH_LIMIT, frame->pc);
+		return false;
+	}
+	if (is_mapped || is_leaf)
+		keep(walk, frame);
+	if (!is_mapped)
+		walk_end(walk, STACK_END_NO_MAPPING, frame->pc);
+	return is_mapped;
 }
 
 void walk_end(struct walk *walk, enum stack_end end, uint64_t pc)

@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +86,138 @@ static void test_unwind__libunwind_walks_to_the_root(void **state)
 	assert_nested(&fixture.walk, UNWIND_METHOD_LIBUNWIND);
 	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
 	assert_int_equal(fixture.walk.nr_elided, 0);
+	tear_down(&fixture);
+}
+
+static void test_unwind__rows_walk_to_the_root(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	nest(NESTED - 1);
+	walk(&fixture, UNWINDER_CFI, 0);
+	assert_nested(&fixture.walk, UNWIND_METHOD_CFI);
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	tear_down(&fixture);
+}
+
+static void assert_same_frames(const struct unwind_walk *a, const struct unwind_walk *b)
+{
+	assert_int_equal(a->nr_frames, b->nr_frames);
+	assert_int_equal(a->end, b->end);
+	for (size_t i = 0; i < a->nr_frames; i++) {
+		assert_int_equal(a->frames[i].pc, b->frames[i].pc);
+		assert_int_equal(a->frames[i].is_exact, b->frames[i].is_exact);
+	}
+}
+
+static void test_unwind__rows_agree_with_libunwind(void **state)
+{
+	struct fixture fixture;
+	struct unwinder *libunwind = unwinder_new(UNWINDER_LIBUNWIND, 0);
+	struct unwind_walk whole = {0};
+
+	(void)state;
+	set_up(&fixture);
+	nest(NESTED - 1);
+	unwinder_walk(libunwind, fixture.space, &snapshot, NULL, &whole);
+	walk(&fixture, UNWINDER_AUTO, 0);
+	assert_same_frames(&fixture.walk, &whole);
+	unwind_walk_release(&whole);
+	unwinder_free(libunwind);
+	tear_down(&fixture);
+}
+
+static uint64_t struck_stack; /* an address in it */
+
+static void on_signal(int number)
+{
+	uint64_t start = struck_stack - 4096; /* deeper than raise() goes */
+	uint64_t nr_bytes = self_mapping_end(struck_stack) - start;
+
+	(void)number;
+	nest(NESTED - 1);
+	memcpy(snapshot_add_region(&snapshot, start, nr_bytes), (const void *)(uintptr_t)start,
+	       nr_bytes);
+}
+
+/* A handler on a stack of its own, below (or above) the one that was struck. */
+static void test_unwind__signal_on_another_stack_goes_to_the_root(void **state)
+{
+	static uint8_t other_stack[1 << 16];
+	stack_t stack = {.ss_sp = other_stack, .ss_size = sizeof(other_stack)};
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+	struct fixture fixture;
+	struct unwind_walk whole = {0};
+	struct unwinder *libunwind = unwinder_new(UNWINDER_LIBUNWIND, 0);
+	size_t nr_exact = 0;
+
+	(void)state;
+	set_up(&fixture);
+	sigaltstack(&stack, NULL);
+	sigaction(SIGUSR1, &action, NULL);
+	struck_stack = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	raise(SIGUSR1);
+	walk(&fixture, UNWINDER_AUTO, 0);
+	assert_nested(&fixture.walk, UNWIND_METHOD_CFI);
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	for (size_t i = 1; i < fixture.walk.nr_frames; i++)
+		nr_exact += fixture.walk.frames[i].is_exact;
+	assert_int_equal(nr_exact, 1);
+	unwinder_walk(libunwind, fixture.space, &snapshot, NULL, &whole);
+	assert_same_frames(&fixture.walk, &whole);
+	stack.ss_flags = SS_DISABLE;
+	sigaltstack(&stack, NULL);
+	unwind_walk_release(&whole);
+	unwinder_free(libunwind);
+	tear_down(&fixture);
+}
+
+static void test_unwind__unknown_frame_pointer_is_not_guessed(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	nest(NESTED - 1);
+	snapshot.regs.known &= ~(UINT64_C(1) << arch_regs(arch_native())->fp);
+	walk(&fixture, UNWINDER_AUTO, 0);
+	/* These tests are compiled with frame pointers: the leaf needs its own. */
+	assert_int_equal(fixture.walk.end, STACK_END_UNKNOWN_REG);
+	assert_int_equal(fixture.walk.nr_frames, 1);
+	tear_down(&fixture);
+}
+
+static void test_unwind__frame_pointers_alone(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	nest(NESTED - 1);
+	walk(&fixture, UNWINDER_FP, 0);
+	assert_nested(&fixture.walk, UNWIND_METHOD_FP);
+	tear_down(&fixture);
+}
+
+static void test_unwind__warm_walks_compile_nothing(void **state)
+{
+	struct fixture fixture;
+	struct unwinder *unwinder = unwinder_new(UNWINDER_AUTO, 0);
+	uint64_t nr_cold;
+
+	(void)state;
+	set_up(&fixture);
+	nest(NESTED - 1);
+	unwinder_walk(unwinder, fixture.space, &snapshot, NULL, &fixture.walk);
+	nr_cold = unwinder_stats(unwinder).nr_rows_compiled;
+	assert_true(nr_cold > NESTED);
+	unwinder_walk(unwinder, fixture.space, &snapshot, NULL, &fixture.walk);
+	assert_int_equal(unwinder_stats(unwinder).nr_rows_compiled, nr_cold);
+	assert_int_equal(unwinder_stats(unwinder).nr_libunwind_walks, 0);
+	assert_int_equal(unwinder_stats(unwinder).nr_walks, 2);
+	unwinder_free(unwinder);
 	tear_down(&fixture);
 }
 
@@ -174,6 +305,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unwind__libunwind_walks_to_the_root),
+		cmocka_unit_test(test_unwind__rows_walk_to_the_root),
+		cmocka_unit_test(test_unwind__rows_agree_with_libunwind),
+		cmocka_unit_test(test_unwind__signal_on_another_stack_goes_to_the_root),
+		cmocka_unit_test(test_unwind__unknown_frame_pointer_is_not_guessed),
+		cmocka_unit_test(test_unwind__frame_pointers_alone),
+		cmocka_unit_test(test_unwind__warm_walks_compile_nothing),
 		cmocka_unit_test(test_unwind__lookup_is_before_the_return_address),
 		cmocka_unit_test(test_unwind__max_depth_keeps_both_ends),
 		cmocka_unit_test(test_unwind__short_copy_says_which_address_is_missing),

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_UNWIND_MODULE_CFI_H
+#define PROFC_UNWIND_MODULE_CFI_H
+
+#include "unwind/cfi.h"
+#include "unwind/row.h"
+
+struct elf_image;
+
+/*
+ * The call frame information of one module, ready to be searched. Sections
+ * without a usable search table get an index on their first use.
+ */
+struct module_cfi {
+	struct elf_image *image; /* borrowed */
+	struct cfi_section eh_frame, debug_frame;
+	struct elf_bytes eh_frame_hdr; /* empty if it is of no use */
+	struct cfi_index eh_index, debug_index;
+	bool eh_indexed, debug_indexed;
+};
+
+void module_cfi_init(struct module_cfi *cfi, struct elf_image *image);
+void module_cfi_release(struct module_cfi *cfi);
+
+/*
+ * The row for the frame that is in `lookup`: from .eh_frame, .debug_frame, or
+ * else from the code at `pc`, the first instruction not executed yet.
+ */
+struct row module_cfi_row(struct module_cfi *cfi, const struct unwind_arch *arch, uint64_t lookup,
+			  uint64_t pc);
+
+#endif

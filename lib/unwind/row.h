@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_UNWIND_ROW_H
+#define PROFC_UNWIND_ROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "snapshot/snapshot.h"
+#include "unwind/cfi.h"
+
+/*
+ * Rows: how to find the caller of the code at one address, compiled once from
+ * its call frame information. A row knows the CFA (the caller's stack pointer),
+ * where the return address is and what became of the frame pointer; that is
+ * what almost all code needs. What a row cannot say is ROW_FALLBACK.
+ */
+enum row_kind {
+	ROW_EMPTY, /* of a free slot in the cache */
+	ROW_STEP,  /* CFA = register + offset; the return address is saved or in its register */
+	ROW_STEP_DEREF, /* CFA = the word at register + offset: realigned stacks */
+	ROW_STEP_PLT,	/* CFA = register + offset, and more behind the push in a PLT entry */
+	ROW_SIGNAL,	/* the kernel's signal frame: every register stands in it */
+	ROW_ROOT,	/* there is no caller */
+	ROW_FALLBACK,	/* more than a row can say: libunwind */
+	ROW_NO_CFI,	/* nothing covers the address */
+	ROW_BAD_CFI,	/* what covers it contradicts itself */
+	ROW_NO_FILE,	/* the module's file could not be read */
+};
+
+enum row_fp {
+	ROW_FP_SAME,
+	ROW_FP_AT_CFA, /* saved at CFA + fp_offset */
+	ROW_FP_AT_FP,  /* saved at frame pointer + fp_offset */
+	ROW_FP_LOST,
+};
+
+enum row_ra {
+	ROW_RA_AT_CFA, /* saved at CFA + ra_offset */
+	ROW_RA_IN_REG, /* still in the return-address register */
+};
+
+struct row {
+	int32_t cfa_offset;
+	int32_t ra_offset;
+	union {
+		int32_t fp_offset;
+		/*
+		 * ROW_STEP_PLT, where the frame pointer is always ROW_FP_SAME: the CFA
+		 * is `more` further if (pc & mask) >= from.
+		 */
+		struct {
+			uint8_t mask, from, more;
+		} plt;
+	};
+	uint8_t kind; /* enum row_kind */
+	uint8_t cfa_reg;
+	uint8_t fp;		     /* enum row_fp */
+	uint8_t ra : 1;		     /* enum row_ra */
+	uint8_t caller_is_exact : 1; /* a signal struck there: it made no call */
+};
+
+_Static_assert(sizeof(struct row) == 16, "two rows and their keys share a cache line");
+
+/* What differs between machines. */
+struct unwind_arch {
+	const struct arch_regs *regs;
+	uint64_t code_mask; /* of a return address: the bits that are no pointer authentication */
+	/*
+	 * Where the kernel's signal frame keeps each register, by DWARF number,
+	 * from the stack pointer in the trampoline on.
+	 */
+	const int16_t *signal_offsets;
+	bool signal_rows_are_steps; /* an 'S' entry with an ordinary CFA describes itself well */
+	/* Is this the code by which a signal handler returns to the kernel? */
+	bool (*is_sigreturn)(const uint8_t *at, size_t nr_bytes);
+};
+
+const struct unwind_arch *unwind_arch(enum arch arch);
+extern const struct unwind_arch unwind_arch_x86_64;
+extern const struct unwind_arch unwind_arch_aarch64;
+
+/* The row that the CFI gives for `address`, which `fde` covers. */
+struct row row_compile(const struct unwind_arch *arch, const struct cfi_section *section,
+		       const struct cfi_fde *fde, uint64_t address);
+
+struct row row_of_kind(enum row_kind kind);
+
+#endif

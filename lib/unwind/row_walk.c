@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The walk by compiled rows, and by frame pointers where there are none. */
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "mapping/space.h"
+#include "unwind/module_cfi.h"
+#include "unwind/row_cache.h"
+#include "unwind/unwind_priv.h"
+
+struct rows {
+	struct row_cache cache;
+	struct module_cfi **modules; /* by module id; NULL where not asked for yet */
+	size_t nr_modules, cap_modules;
+	uint64_t nr_compiled, nr_fp_frames;
+};
+
+/* One walk: the frame whose caller is searched, and what was seen on the way. */
+struct row_walk {
+	struct rows *rows;
+	struct walk *walk;
+	const struct unwind_arch *arch;
+	enum unwinder_kind kind;
+	struct regs regs;
+	struct unwind_frame frame;
+	/* Brent's loop detection, over the steps that do not climb. */
+	uint64_t mark_pc, mark_sp;
+	uint32_t nr_since_mark, mark_every;
+};
+
+/* What became of the search for a caller. */
+enum step {
+	STEP_CALLER,   /* it is in row_walk.frame and pushed */
+	STEP_END,      /* the walk ended and says why */
+	STEP_FALLBACK, /* libunwind might know */
+};
+
+struct rows *rows_new(void)
+{
+	return xcalloc(1, sizeof(struct rows));
+}
+
+void rows_free(struct rows *rows)
+{
+	if (!rows)
+		return;
+	for (size_t i = 0; i < rows->nr_modules; i++) {
+		if (rows->modules[i])
+			module_cfi_release(rows->modules[i]);
+		free(rows->modules[i]);
+	}
+	free(rows->modules);
+	row_cache_release(&rows->cache);
+	free(rows);
+}
+
+void rows_count(const struct rows *rows, struct unwinder_stats *stats)
+{
+	stats->nr_rows_compiled = rows->nr_compiled;
+	stats->nr_fp_frames = rows->nr_fp_frames;
+}
+
+static struct module_cfi *cfi_of(struct rows *rows, struct module_id id, struct elf_image *image)
+{
+	while (rows->nr_modules <= id.v) {
+		ARRAY_GROW(rows->modules, rows->nr_modules, rows->cap_modules);
+		rows->modules[rows->nr_modules++] = NULL;
+	}
+	if (!rows->modules[id.v]) {
+		rows->modules[id.v] = xcalloc(1, sizeof(struct module_cfi));
+		module_cfi_init(rows->modules[id.v], image);
+	}
+	return rows->modules[id.v];
+}
+
+/*
+ * On x86-64 the kernel emulates the code of the legacy vsyscall page: whoever
+ * stands in it has pushed nothing but the return address.
+ */
+static struct row row_of_vsyscall(const struct unwind_arch *arch)
+{
+	return (struct row){.kind = ROW_STEP,
+			    .cfa_reg = (uint8_t)arch->regs->sp,
+			    .cfa_offset = 8,
+			    .ra_offset = -8};
+}
+
+static struct row compile(struct row_walk *rw)
+{
+	const struct unwind_frame *frame = &rw->frame;
+	struct space *space = rw->walk->space;
+	const struct mapping *mapping = space_find(space, frame->pc - !frame->is_exact);
+	struct elf_image *image = mapping ? space_image(space, mapping) : NULL;
+
+	if (image) {
+		rw->rows->nr_compiled++;
+		return module_cfi_row(cfi_of(rw->rows, frame->lookup.module, image), rw->arch,
+				      frame->lookup.address, frame->pc - mapping->bias);
+	}
+	if (!mapping)
+		return row_of_kind(ROW_NO_CFI);
+	switch (space_module(space, mapping)->kind) {
+	case MODULE_KIND_FILE:
+	case MODULE_KIND_VDSO:
+		return row_of_kind(ROW_NO_FILE);
+	case MODULE_KIND_VSYSCALL:
+		return row_of_vsyscall(rw->arch);
+	case MODULE_KIND_UNKNOWN:
+	case MODULE_KIND_JIT:
+	case MODULE_KIND_ELIDED:
+		break;
+	}
+	return row_of_kind(ROW_NO_CFI);
+}
+
+static struct row row_of(struct row_walk *rw)
+{
+	struct row_key key = row_key(rw->frame.lookup, rw->frame.is_exact);
+	const struct row *known = row_cache_find(&rw->rows->cache, key);
+	struct row row;
+
+	if (known)
+		return *known;
+	row = compile(rw);
+	row_cache_add(&rw->rows->cache, key, row);
+	return row;
+}
+
+static enum step end(struct row_walk *rw, enum stack_end why)
+{
+	walk_end(rw->walk, why, rw->frame.pc);
+	return STEP_END;
+}
+
+static enum step end_at(struct row_walk *rw, uint64_t wanted_address)
+{
+	walk_end_at(rw->walk, rw->frame.pc, wanted_address);
+	return STEP_END;
+}
+
+static bool is_known(const struct regs *regs, unsigned int reg)
+{
+	return regs->known >> reg & 1;
+}
+
+/* libunwind follows all registers; it may know what the rows lost, if the thread's was known. */
+static enum step end_for_want_of(struct row_walk *rw, unsigned int reg)
+{
+	const struct arch_regs *arch = rw->arch->regs;
+
+	if (reg != arch->sp && reg != arch->fp && reg != arch->ra &&
+	    is_known(&rw->walk->snapshot->regs, reg))
+		return STEP_FALLBACK;
+	return end(rw, STACK_END_UNKNOWN_REG);
+}
+
+/*
+ * Has the walk been here before? A stack may go down where code switches to
+ * another one (signals, coroutines), but in a loop it comes back to where it
+ * was, by at least one step that does not climb.
+ */
+static bool is_loop(struct row_walk *rw, uint64_t pc, uint64_t sp)
+{
+	if (pc == rw->mark_pc && sp == rw->mark_sp)
+		return true;
+	if (++rw->nr_since_mark >= rw->mark_every) {
+		rw->mark_pc = pc;
+		rw->mark_sp = sp;
+		rw->mark_every *= 2;
+		rw->nr_since_mark = 0;
+	}
+	return false;
+}
+
+/* The caller is at pc with the stack pointer sp. */
+static enum step arrive(struct row_walk *rw, uint64_t pc, uint64_t sp, enum unwind_method method,
+			bool is_exact)
+{
+	const struct arch_regs *arch = rw->arch->regs;
+	uint64_t old_sp = rw->regs.value[arch->sp];
+
+	pc &= rw->arch->code_mask;
+	if (sp <= old_sp && ((sp == old_sp && pc == rw->frame.pc) || is_loop(rw, pc, sp)))
+		return end(rw, STACK_END_LOOP);
+	rw->regs.value[arch->sp] = sp;
+	rw->frame = walk_frame(rw->walk, pc, is_exact, method);
+	return walk_push(rw->walk, &rw->frame) ? STEP_CALLER : STEP_END;
+}
+
+/* The CFA of an ordinary row. False: the walk has ended, or needs libunwind, as *step says. */
+static bool cfa_of(struct row_walk *rw, const struct row *row, uint64_t *cfa, enum step *step)
+{
+	uint64_t pc = rw->frame.pc;
+
+	if (!is_known(&rw->regs, row->cfa_reg)) {
+		*step = end_for_want_of(rw, row->cfa_reg);
+		return false;
+	}
+	*cfa = rw->regs.value[row->cfa_reg] + (uint64_t)(int64_t)row->cfa_offset;
+	if (row->kind == ROW_STEP_DEREF && !walk_read(rw->walk, *cfa, cfa)) {
+		*step = end_at(rw, *cfa);
+		return false;
+	}
+	if (row->kind == ROW_STEP_PLT && (pc & row->plt.mask) >= row->plt.from)
+		*cfa += row->plt.more;
+	return true;
+}
+
+/* What the caller has in its frame pointer. */
+static void recover_fp(struct row_walk *rw, const struct row *row, uint64_t cfa)
+{
+	unsigned int fp = rw->arch->regs->fp;
+	uint64_t offset = (uint64_t)(int64_t)row->fp_offset;
+	uint64_t base = cfa;
+
+	if (row->fp == ROW_FP_SAME)
+		return;
+	if (row->fp == ROW_FP_AT_FP)
+		base = rw->regs.value[fp];
+	if (row->fp == ROW_FP_LOST || (row->fp == ROW_FP_AT_FP && !is_known(&rw->regs, fp)) ||
+	    !walk_read(rw->walk, base + offset, &rw->regs.value[fp]))
+		rw->regs.known &= ~(UINT64_C(1) << fp);
+	else
+		rw->regs.known |= UINT64_C(1) << fp;
+}
+
+static enum step step_by_row(struct row_walk *rw, const struct row *row)
+{
+	const struct arch_regs *arch = rw->arch->regs;
+	uint64_t cfa = 0;
+	uint64_t ra = 0;
+	enum step step = STEP_END;
+
+	if (!cfa_of(rw, row, &cfa, &step))
+		return step;
+	if (row->ra == ROW_RA_IN_REG) {
+		if (!regs_get(&rw->regs, arch->ra, &ra))
+			return end(rw, STACK_END_UNKNOWN_REG);
+	} else {
+		uint64_t address = cfa + (uint64_t)(int64_t)row->ra_offset;
+
+		if (!walk_read(rw->walk, address, &ra))
+			return end_at(rw, address);
+	}
+	recover_fp(rw, row, cfa);
+	rw->regs.known &= UINT64_C(1) << arch->sp | UINT64_C(1) << arch->fp;
+	return arrive(rw, ra, cfa, UNWIND_METHOD_CFI, row->caller_is_exact);
+}
+
+/* The kernel saved every register of what the signal struck. */
+static enum step step_by_signal_frame(struct row_walk *rw)
+{
+	const struct arch_regs *arch = rw->arch->regs;
+	uint64_t frame = rw->regs.value[arch->sp];
+	struct regs struck = {0};
+	uint64_t value;
+
+	for (unsigned int reg = 0; reg < arch->nr; reg++) {
+		uint64_t address = frame + (uint64_t)(int64_t)rw->arch->signal_offsets[reg];
+
+		if (walk_read(rw->walk, address, &value))
+			regs_set(&struck, reg, value);
+		else if (reg == arch->sp || reg == arch->pc)
+			return end_at(rw, address);
+	}
+	/* arrive() compares with where the trampoline stood */
+	value = struck.value[arch->sp];
+	struck.value[arch->sp] = frame;
+	rw->regs = struck;
+	return arrive(rw, struck.value[arch->pc], value, UNWIND_METHOD_CFI, true);
+}
+
+/*
+ * Code without CFI that keeps frame pointers: a record of the caller's frame
+ * pointer and the return address. It must be aligned, above the stack pointer
+ * and in the stack's memory, and lead to code; otherwise there is none, and
+ * `without` is why the walk ends.
+ */
+static enum step step_by_fp(struct row_walk *rw, enum stack_end without)
+{
+	const struct arch_regs *arch = rw->arch->regs;
+	const struct mapping *stack;
+	uint64_t fp;
+	uint64_t caller_fp;
+	uint64_t ra;
+
+	if (!regs_get(&rw->regs, arch->fp, &fp))
+		return end(rw, STACK_END_UNKNOWN_REG);
+	/* psABI 3.4.1: the outermost frame has a frame pointer of 0 */
+	if (!fp && rw->walk->nr_pushed > 1)
+		return end(rw, STACK_END_ROOT);
+	if (fp % sizeof(fp) || fp < rw->regs.value[arch->sp])
+		return end(rw, without);
+	stack = space_find(rw->walk->space, rw->regs.value[arch->sp]);
+	if (stack && fp >= stack->end)
+		return end(rw, without);
+	if (!walk_read(rw->walk, fp, &caller_fp))
+		return end_at(rw, fp);
+	if (!walk_read(rw->walk, fp + 8, &ra))
+		return end_at(rw, fp + 8);
+	regs_set(&rw->regs, arch->fp, caller_fp);
+	rw->regs.known &= UINT64_C(1) << arch->sp | UINT64_C(1) << arch->fp;
+	rw->rows->nr_fp_frames++;
+	return arrive(rw, ra, fp + 16, UNWIND_METHOD_FP, false);
+}
+
+static enum step step_without_row(struct row_walk *rw, enum stack_end why)
+{
+	return rw->kind == UNWINDER_CFI ? end(rw, why) : step_by_fp(rw, why);
+}
+
+static enum step find_caller(struct row_walk *rw)
+{
+	struct row row;
+
+	if (rw->kind == UNWINDER_FP)
+		return step_by_fp(rw, STACK_END_NO_CFI);
+	row = row_of(rw);
+	switch ((enum row_kind)row.kind) {
+	case ROW_STEP:
+	case ROW_STEP_DEREF:
+	case ROW_STEP_PLT:
+		return step_by_row(rw, &row);
+	case ROW_SIGNAL:
+		return step_by_signal_frame(rw);
+	case ROW_ROOT:
+		return end(rw, STACK_END_ROOT);
+	case ROW_FALLBACK:
+		return STEP_FALLBACK;
+	case ROW_NO_CFI:
+		return step_without_row(rw, STACK_END_NO_CFI);
+	case ROW_NO_FILE:
+		return step_without_row(rw, STACK_END_NO_FILE);
+	case ROW_BAD_CFI:
+	case ROW_EMPTY:
+		break;
+	}
+	return end(rw, STACK_END_BAD_CFI);
+}
+
+bool rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind)
+{
+	struct row_walk rw = {.rows = rows,
+			      .walk = walk,
+			      .arch = unwind_arch(walk->snapshot->arch),
+			      .kind = kind,
+			      .regs = walk->snapshot->regs,
+			      .mark_every = 1};
+	uint64_t pc = 0;
+	enum step step = STEP_CALLER;
+
+	regs_get(&rw.regs, rw.arch->regs->pc, &pc);
+	rw.frame = walk_frame(walk, pc, true, UNWIND_METHOD_LEAF);
+	if (!walk_push(walk, &rw.frame))
+		return true;
+	if (!is_known(&rw.regs, rw.arch->regs->sp)) {
+		walk_end(walk, STACK_END_UNKNOWN_REG, pc);
+		return true;
+	}
+	while (step == STEP_CALLER)
+		step = find_caller(&rw);
+	if (step == STEP_FALLBACK && kind != UNWINDER_AUTO)
+		walk_end(walk, STACK_END_UNKNOWN_REG, rw.frame.pc);
+	return step != STEP_FALLBACK || kind != UNWINDER_AUTO;
+}
