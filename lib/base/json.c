@@ -138,3 +138,33 @@ void json_null(struct json *json)
 	before_value(json);
 	sink_str(json->sink, "null");
 }
+
+void json_key_str(struct json *json, const char *key, const char *text)
+{
+	json_key(json, key);
+	json_str(json, text);
+}
+
+void json_key_u64(struct json *json, const char *key, uint64_t value)
+{
+	json_key(json, key);
+	json_u64(json, value);
+}
+
+void json_key_bool(struct json *json, const char *key, bool value)
+{
+	json_key(json, key);
+	json_bool(json, value);
+}
+
+void json_key_object_begin(struct json *json, const char *key)
+{
+	json_key(json, key);
+	json_object_begin(json);
+}
+
+void json_key_array_begin(struct json *json, const char *key)
+{
+	json_key(json, key);
+	json_array_begin(json);
+}

@@ -33,4 +33,11 @@ void json_double(struct json *json, double value, int decimals);
 void json_bool(struct json *json, bool value);
 void json_null(struct json *json);
 
+/* A key and its value, or the beginning of it. */
+void json_key_str(struct json *json, const char *key, const char *text);
+void json_key_u64(struct json *json, const char *key, uint64_t value);
+void json_key_bool(struct json *json, const char *key, bool value);
+void json_key_object_begin(struct json *json, const char *key);
+void json_key_array_begin(struct json *json, const char *key);
+
 #endif
