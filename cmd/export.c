@@ -45,6 +45,7 @@ static const struct option_row rows[] = {
 	FORMAT_ROW("folded", EXPORT_FOLDED, "a line per stack, as flame graph scripts read it"),
 	FORMAT_ROW("pprof", EXPORT_PPROF, "gzipped protobuf for pprof and its kin"),
 	FORMAT_ROW("chrome", EXPORT_CHROME, "trace events for Perfetto and chrome://tracing"),
+	FORMAT_ROW("firefox", EXPORT_FIREFOX, "processed profile for profiler.firefox.com"),
 	{.type = OPTION_SECTION, .name = "Files"},
 	{.type = OPTION_STRING,
 	 .short_name = 'i',

@@ -29,6 +29,10 @@ static const struct format_row rows[EXPORT_KIND_COUNT] = {
 			   EXPORT_THREADS_SPLIT,
 			   PATH_LABELS,
 			   write_chrome},
+	[EXPORT_FIREFOX] = {{"firefox", ".firefox.json", false},
+			    EXPORT_THREADS_SPLIT,
+			    PATH_FRAMES,
+			    write_firefox},
 };
 
 const struct export_format *export_format(enum export_kind kind)

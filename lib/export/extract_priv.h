@@ -86,5 +86,6 @@ void write_speedscope(const struct extract *extract, struct sink *sink);
 void write_folded(const struct extract *extract, struct sink *sink);
 void write_pprof(const struct extract *extract, struct sink *sink);
 void write_chrome(const struct extract *extract, struct sink *sink);
+void write_firefox(const struct extract *extract, struct sink *sink);
 
 #endif

@@ -54,8 +54,7 @@ static void write_frame(struct json *json, const struct extract *extract, uint32
 	uint32_t line = extract_function_line(extract, label);
 
 	json_object_begin(json);
-	json_key(json, "name");
-	json_str(json, extract_name(extract, label));
+	json_key_str(json, "name", extract_name(extract, label));
 	if (file) {
 		json_key(json, "file");
 		json_str(json, file);
@@ -207,16 +206,11 @@ static void write_lane(struct speedscope *out, struct json *json, const struct l
 	}
 	extract_append_lane_name(&name, extract, lane);
 	json_object_begin(json);
-	json_key(json, "type");
-	json_str(json, "sampled");
-	json_key(json, "name");
-	json_str(json, buf_str(&name));
-	json_key(json, "unit");
-	json_str(json, extract_is_time(extract) ? "nanoseconds" : "none");
-	json_key(json, "startValue");
-	json_u64(json, start);
-	json_key(json, "endValue");
-	json_u64(json, end);
+	json_key_str(json, "type", "sampled");
+	json_key_str(json, "name", buf_str(&name));
+	json_key_str(json, "unit", extract_is_time(extract) ? "nanoseconds" : "none");
+	json_key_u64(json, "startValue", start);
+	json_key_u64(json, "endValue", end);
 	write_entries(out, &list);
 	json_object_end(json);
 	buf_release(&name);
@@ -243,23 +237,16 @@ static void write_document(struct speedscope *out)
 	extract_append_title(&title, extract);
 	json_init(&json, out->sink);
 	json_object_begin(&json);
-	json_key(&json, "$schema");
-	json_str(&json, "https://www.speedscope.app/file-format-schema.json");
-	json_key(&json, "exporter");
-	json_str(&json, "profc@" PROFC_VERSION);
-	json_key(&json, "name");
-	json_str(&json, buf_str(&title));
-	json_key(&json, "activeProfileIndex");
-	json_u64(&json, heaviest_lane(extract));
-	json_key(&json, "shared");
-	json_object_begin(&json);
-	json_key(&json, "frames");
-	json_array_begin(&json);
+	json_key_str(&json, "$schema", "https://www.speedscope.app/file-format-schema.json");
+	json_key_str(&json, "exporter", "profc@" PROFC_VERSION);
+	json_key_str(&json, "name", buf_str(&title));
+	json_key_u64(&json, "activeProfileIndex", heaviest_lane(extract));
+	json_key_object_begin(&json, "shared");
+	json_key_array_begin(&json, "frames");
 	write_frames(out, &json);
 	json_array_end(&json);
 	json_object_end(&json);
-	json_key(&json, "profiles");
-	json_array_begin(&json);
+	json_key_array_begin(&json, "profiles");
 	for (size_t i = 0; i < extract->nr_lanes; i++)
 		write_lane(out, &json, &extract->lanes[i]);
 	json_array_end(&json);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_EXPORT_FIREFOX_PRIV_H
+#define PROFC_EXPORT_FIREFOX_PRIV_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/json.h"
+
+struct extract;
+struct frame_row;
+struct module;
+struct stack_row;
+struct strtab;
+
+/*
+ * The tables that all threads of a Firefox profile share, and what writes them. The
+ * document around them is firefox.c's.
+ */
+
+/* Ids in the order of first use. */
+struct firefox_ids {
+	uint32_t *ids;	/* by thing: id + 1; 0: not used so far */
+	uint32_t *used; /* by id: the thing */
+	uint32_t nr;
+};
+
+struct firefox {
+	const struct extract *extract; /* borrowed */
+	struct json json;
+	struct strtab *strings;
+	struct frame_row *frames;
+	size_t nr_frames, cap_frames;
+	uint32_t *frame_of_node; /* the first of its rows, or NONE */
+	struct stack_row *stacks;
+	size_t nr_stacks, cap_stacks;
+	uint32_t *stack_of_path;      /* the row of its leaf */
+	struct firefox_ids functions; /* of labels */
+	struct firefox_ids libraries; /* of modules: libs[] and resourceTable alike */
+	struct firefox_ids sources;   /* of str_ids of the profile */
+};
+
+/* Number everything that the paths of the extract need. */
+void firefox_init(struct firefox *out, const struct extract *extract);
+void firefox_release(struct firefox *out);
+/* The member `shared`. */
+void firefox_write_shared(struct firefox *out);
+/* The module behind an entry of libs[]. */
+const struct module *firefox_library(const struct firefox *out, uint32_t id);
+
+/* A column of nr equal values: FIREFOX_NULL, or a number >= -1. */
+void firefox_constant_column(struct json *json, const char *key, size_t nr, int64_t value);
+
+#define FIREFOX_NULL INT64_C(-2)
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/export_text.h"
+#include "tests/unit/made_profile.h"
+
+/* Does the document hold this text, which is a whole member of it? */
+#define assert_has(sink, text)                                                                     \
+	do {                                                                                       \
+		if (!strstr(buf_str(&(sink)->pending), text))                                      \
+			fail_msg("no %s in\n%s", text, buf_str(&(sink)->pending));                 \
+	} while (0)
+
+static struct profile *two_threads(void)
+{
+	struct made made = made_begin();
+
+	made_sample(&made, "main@m.c:7;work@w.c:20+square@v.h:3", 1);
+	made_sample(&made, "main@m.c:7", 2);
+	made_sample(&made, "main@m.c:7;work@w.c:20+square@v.h:3", 3)->end = STACK_END_NO_CFI;
+	made_thread(&made, 100, 101, "worker");
+	made_sample(&made, "main@m.c:7;libm.so!sqrt", 4);
+	return made_end(&made);
+}
+
+static void test_firefox__tables_are_shared(void **state)
+{
+	struct profile *profile = two_threads();
+	struct sink sink = export_made(EXPORT_FIREFOX, profile, NULL);
+
+	(void)state;
+	/* Rows: main, work, square; then, under [truncated …], the same again; main, sqrt. */
+	assert_has(&sink, "\"stackTable\":{\"frame\":[0,1,2,3,0,1,2,4],"
+			  "\"prefix\":[null,0,1,null,3,4,5,0],\"length\":8}");
+	assert_has(&sink, "\"frameTable\":{\"address\":[2,3,3,-1,5],\"inlineDepth\":[0,0,1,0,0],"
+			  "\"func\":[0,1,2,3,4],\"line\":[7,20,3,null,null],"
+			  "\"category\":[1,1,1,1,1],");
+	assert_has(&sink, "\"funcTable\":{\"name\":[1,2,3,4,5],"
+			  "\"isJS\":[false,false,false,false,false],"
+			  "\"relevantForJS\":[false,false,false,false,false],"
+			  "\"resource\":[0,0,0,-1,1],\"source\":[0,1,2,null,null],"
+			  "\"lineNumber\":[1,1,1,null,null],"
+			  "\"columnNumber\":[null,null,null,null,null],\"length\":5}");
+	assert_has(&sink, "\"resourceTable\":{\"lib\":[0,1],\"name\":[6,7],\"host\":[null,null],"
+			  "\"type\":[1,1],\"length\":2}");
+	assert_has(&sink, "\"sources\":{\"uuid\":[null,null,null],\"filename\":[8,9,10],"
+			  "\"length\":3}");
+	assert_has(&sink, "\"stringArray\":[\"\",\"main\",\"work\",\"square\","
+			  "\"[truncated: no unwind information]\",\"sqrt\",\"prog\",\"libm.so\","
+			  "\"m.c\",\"w.c\",\"v.h\"]");
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+static void test_firefox__samples_are_per_thread(void **state)
+{
+	struct profile *profile = two_threads();
+	struct sink sink = export_made(EXPORT_FIREFOX, profile, NULL);
+
+	(void)state;
+	assert_has(&sink, "\"processName\":\"prog\",\"name\":\"prog\",\"isMainThread\":true,"
+			  "\"pid\":\"100\",\"tid\":100,");
+	assert_has(&sink, "\"samples\":{\"weightType\":\"tracing-ms\",\"stack\":[2,0,6],"
+			  "\"time\":[1.000000,3.000000,6.000000],"
+			  "\"weight\":[1.000000,2.000000,3.000000],"
+			  "\"threadCPUDelta\":[1000000,2000000,3000000],\"length\":3}");
+	assert_has(&sink, "\"processName\":\"prog\",\"name\":\"worker\",\"isMainThread\":false,"
+			  "\"pid\":\"100\",\"tid\":101,");
+	assert_has(&sink, "\"samples\":{\"weightType\":\"tracing-ms\",\"stack\":[7],"
+			  "\"time\":[10.000000],\"weight\":[4.000000],"
+			  "\"threadCPUDelta\":[4000000],\"length\":1}");
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+static void test_firefox__counts_are_counts(void **state)
+{
+	struct export_options merged = {.metric = METRIC_SAMPLES, .threads = EXPORT_THREADS_MERGE};
+	struct profile *profile = two_threads();
+	struct sink sink = export_made(EXPORT_FIREFOX, profile, &merged);
+
+	(void)state;
+	assert_has(&sink, "\"processName\":\"prog\",\"name\":\"prog\",\"isMainThread\":true,"
+			  "\"pid\":\"1\",\"tid\":1,");
+	assert_has(&sink, "\"samples\":{\"weightType\":\"samples\",\"stack\":[2,0,6,7],"
+			  "\"time\":[1.000000,3.000000,6.000000,10.000000],"
+			  "\"weight\":[1,1,1,1],");
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_firefox__tables_are_shared),
+		cmocka_unit_test(test_firefox__samples_are_per_thread),
+		cmocka_unit_test(test_firefox__counts_are_counts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
