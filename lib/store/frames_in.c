@@ -89,6 +89,7 @@ int frames_in_header(struct frames_in *in, struct err *err)
 	nr_bytes = cursor_u32(&cursor);
 	magic = cursor_bytes(&cursor, FORMAT_MAGIC_BYTES);
 	version = cursor_u32(&cursor);
+	(void)cursor_u32(&cursor); /* reserved */
 	if (cursor.failed || skippable != FORMAT_SKIPPABLE_MAGIC ||
 	    memcmp(magic, FORMAT_MAGIC, FORMAT_MAGIC_BYTES) != 0)
 		return not_a_profile(in, err);

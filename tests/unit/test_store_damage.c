@@ -144,6 +144,7 @@ static void test_store__refuses_what_is_no_profile(void **state)
 	assert_int_equal(error_of("", 0), ERR_EMPTY);
 	assert_int_equal(error_of("#!/bin/sh\necho this is a script\n", 32), ERR_CORRUPT);
 	assert_int_equal(error_of("PERFILE2h\0\0\0\0\0\0\0", 16), ERR_CORRUPT);
+	assert_int_equal(error_of(bytes.bytes, 20), ERR_CORRUPT);
 	assert_int_equal(error_of(bytes.bytes, 24), ERR_TRUNCATED);
 	bytes.bytes[16] = 2; /* version */
 	assert_int_equal(error_of(bytes.bytes, bytes.nr_bytes), ERR_VERSION);
