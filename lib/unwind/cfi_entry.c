@@ -183,7 +183,7 @@ static bool read_cie(const struct cfi_section *section, uint64_t offset, struct 
 	struct entry entry;
 	struct cursor *at = &entry.body;
 	const char *augmentation;
-	uint8_t version;
+	uint8_t version, address_bytes = 8, selector_bytes = 0;
 
 	if (!entry_at(section, offset, &entry) || !is_cie(section, &entry))
 		return false;
@@ -191,8 +191,12 @@ static bool read_cie(const struct cfi_section *section, uint64_t offset, struct 
 	if (version != 1 && version != 3 && version != 4)
 		return false;
 	augmentation = read_string(at);
-	if (version == 4 && (cursor_byte(at) != 8 || cursor_byte(at) != 0))
-		return false; /* addresses of 8 bytes, no segments */
+	if (version == 4) {
+		address_bytes = cursor_byte(at);
+		selector_bytes = cursor_byte(at);
+	}
+	if (address_bytes != 8 || selector_bytes != 0)
+		return false;
 	fde->code_align = cursor_uleb(at);
 	fde->data_align = cfi_sleb(at);
 	fde->ra_column = version == 1 ? cursor_byte(at) : cursor_uleb(at);
