@@ -15,7 +15,7 @@
 
 /* In the order of `profc --help`. */
 static const struct command *const commands[] = {
-	&command_record, &command_attach, &command_report, &command_export, NULL,
+	&command_record, &command_attach, &command_report, &command_annotate, &command_export, NULL,
 };
 
 /*

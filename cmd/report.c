@@ -5,14 +5,13 @@
 
 #include "base/err.h"
 #include "base/sink.h"
-#include "calltree/expand.h"
-#include "calltree/filter.h"
 #include "calltree/flat.h"
 #include "calltree/weights.h"
 #include "cmd/command.h"
 #include "cmd/filter_options.h"
 #include "cmd/pager.h"
 #include "cmd/view_options.h"
+#include "cmd/weighed.h"
 #include "profile/profile.h"
 #include "view/flat_fields.h"
 #include "view/flat_text.h"
@@ -157,25 +156,6 @@ static int print_flat(const struct report_args *args, const struct flat *flat)
 	return flush_stdout(&sink);
 }
 
-/* There are samples, but none of this metric or none that pass the filter. */
-static int nothing_to_show(const struct weights *weights)
-{
-	const struct profile *profile = weights->selection->expansion->profile;
-	const char *metric = metric_name(weights->metric);
-	struct err err = ERR_INIT;
-
-	if (profile_total(profile, weights->metric) > 0) {
-		err_set(&err, ERR_EMPTY, "no samples: the filter leaves none with any %s time",
-			metric);
-	} else {
-		err_set(&err, ERR_EMPTY, "no samples with any %s time", metric);
-		if (profile_total(profile, METRIC_WALL) > 0 && weights->metric != METRIC_WALL)
-			err_hint(&err, "-m wall shows how the time passed");
-	}
-	print_err(&err);
-	return EXIT_CANNOT;
-}
-
 static int report_weights(const struct command *self, const struct report_args *args,
 			  const struct weights *weights)
 {
@@ -183,8 +163,6 @@ static int report_weights(const struct command *self, const struct report_args *
 	struct flat *flat;
 	int status;
 
-	if (weights->total.weight == 0)
-		return nothing_to_show(weights);
 	flat = flat_new(weights, dimension_of(args));
 	if (args->sort && flat_sort(flat, args->sort, &err))
 		status = usage_error(self, &err);
@@ -194,24 +172,19 @@ static int report_weights(const struct command *self, const struct report_args *
 	return status;
 }
 
-static int report_profile(const struct command *self, const struct report_args *args,
-			  const struct filter *filter, const struct profile *profile)
+static int report(const struct command *self, const struct report_args *args,
+		  const struct filter *filter)
 {
-	struct expansion *expansion = expansion_new(profile, args->no_inline);
-	struct selection *selection = NULL;
-	struct weights *weights;
-	struct err err = ERR_INIT;
-	int status;
+	const struct weigh_request request = {.input = args->input,
+					      .filter = filter,
+					      .metric = metric_of(args),
+					      .fold_inlines = args->no_inline};
+	struct weighed weighed;
+	int status = weighed_open(&weighed, self, &request);
 
-	if (selection_new(expansion, filter, &selection, &err)) {
-		expansion_free(expansion);
-		return usage_error(self, &err);
-	}
-	weights = weights_new(selection, metric_of(args));
-	status = report_weights(self, args, weights);
-	weights_free(weights);
-	selection_free(selection);
-	expansion_free(expansion);
+	if (status == EXIT_DONE)
+		status = report_weights(self, args, weighed.weights);
+	weighed_close(&weighed);
 	return status;
 }
 
@@ -221,20 +194,14 @@ static int run_report(const struct command *self, int argc, char **argv)
 				   .by = NOT_GIVEN,
 				   .limit = LIMIT_NOT_GIVEN,
 				   .view = VIEW_OPTIONS_INIT};
-	struct profile *profile;
 	struct filter filter;
 	struct err err = ERR_INIT;
 	int status;
 
-	if (parse(&args, argc, argv, &filter, &err)) {
+	if (parse(&args, argc, argv, &filter, &err))
 		status = usage_error(self, &err);
-	} else {
-		status = open_profile(args.input, &profile);
-		if (status == EXIT_DONE) {
-			status = report_profile(self, &args, &filter, profile);
-			profile_free(profile);
-		}
-	}
+	else
+		status = report(self, &args, &filter);
 	options_release(rows, &args);
 	return status;
 }

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/source_file.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+
+/* Generated sources are large, but not as large as this. */
+#define SOURCE_MAX_BYTES (256u << 20)
+
+/* Without "." and empty components; ".." takes the one before it away where there is one. */
+static void normalize(struct buf *out, const char *path)
+{
+	if (*path == '/')
+		buf_append_byte(out, '/');
+	while (*path) {
+		size_t length = strcspn(path, "/");
+		size_t start = out->nr_bytes;
+
+		while (start > 0 && out->bytes[start - 1] == '/')
+			start--;
+		while (start > 0 && out->bytes[start - 1] != '/')
+			start--;
+		if (length == 2 && memcmp(path, "..", 2) == 0 && start < out->nr_bytes) {
+			out->nr_bytes = start;
+		} else if (length > 0 && !(length == 1 && *path == '.')) {
+			buf_append(out, path, length);
+			buf_append_byte(out, '/');
+		}
+		path += length;
+		path += *path == '/';
+	}
+	if (out->nr_bytes > 1)
+		out->nr_bytes--;
+}
+
+static bool ends_with_path(const char *path, const char *end)
+{
+	size_t nr_path = strlen(path), nr_end = strlen(end);
+
+	if (nr_end == 0 || nr_end > nr_path || strcmp(path + nr_path - nr_end, end) != 0)
+		return false;
+	return nr_end == nr_path || end[0] == '/' || path[nr_path - nr_end - 1] == '/';
+}
+
+bool source_path_matches(const char *recorded, const char *named)
+{
+	struct buf left = {0}, right = {0};
+	bool matches;
+
+	normalize(&left, recorded);
+	normalize(&right, named);
+	matches = ends_with_path(buf_str(&left), buf_str(&right)) ||
+		  ends_with_path(buf_str(&right), buf_str(&left));
+	buf_release(&left);
+	buf_release(&right);
+	return matches;
+}
+
+static bool read_all(int fd, char *bytes, size_t nr_bytes)
+{
+	size_t have = 0;
+
+	while (have < nr_bytes) {
+		ssize_t got = read(fd, bytes + have, nr_bytes - have);
+
+		if (got <= 0)
+			return false;
+		have += (size_t)got;
+	}
+	return true;
+}
+
+static void split_lines(struct source_file_text *text, size_t nr_bytes)
+{
+	char *at = text->bytes, *end = text->bytes + nr_bytes;
+
+	while (at < end) {
+		char *newline = memchr(at, '\n', (size_t)(end - at));
+
+		ARRAY_GROW(text->lines, text->nr_lines, text->cap_lines);
+		text->lines[text->nr_lines++] = at;
+		if (!newline)
+			break;
+		*newline = '\0';
+		if (newline > at && newline[-1] == '\r')
+			newline[-1] = '\0';
+		at = newline + 1;
+	}
+}
+
+static bool try_read(const char *path, struct source_file_text *text)
+{
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat status;
+	size_t nr_bytes;
+
+	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
+	    status.st_size > SOURCE_MAX_BYTES)
+		return false;
+	nr_bytes = (size_t)status.st_size;
+	*text = (struct source_file_text){.bytes = xmalloc(nr_bytes + 1)};
+	if (!read_all(fd, text->bytes, nr_bytes)) {
+		source_file_release(text);
+		return false;
+	}
+	text->bytes[nr_bytes] = '\0';
+	text->path = xstrdup(path);
+	text->modified_ns =
+		(uint64_t)status.st_mtim.tv_sec * NS_PER_SEC + (uint64_t)status.st_mtim.tv_nsec;
+	split_lines(text, nr_bytes);
+	return true;
+}
+
+/* OLD=NEW: a path that begins with OLD begins with NEW instead. */
+static bool try_mapped(const char *recorded, const char *map, struct source_file_text *text)
+{
+	size_t nr_old = strcspn(map, "=");
+	struct buf path = {0};
+	bool found = false;
+
+	if (map[nr_old] == '=' && strncmp(recorded, map, nr_old) == 0) {
+		buf_append_str(&path, map + nr_old + 1);
+		buf_append_str(&path, recorded + nr_old);
+		found = try_read(buf_str(&path), text);
+	}
+	buf_release(&path);
+	return found;
+}
+
+bool source_file_read(const char *recorded, const char *named, const struct option_list *maps,
+		      struct source_file_text *text)
+{
+	for (size_t i = 0; i < maps->nr; i++)
+		if (try_mapped(recorded, maps->values[i], text))
+			return true;
+	if (try_read(recorded, text))
+		return true;
+	if (named && try_read(named, text))
+		return true;
+	for (const char *at = recorded; (at = strchr(at, '/')) != NULL;)
+		if (try_read(++at, text))
+			return true;
+	return false;
+}
+
+void source_file_release(struct source_file_text *text)
+{
+	free(text->path);
+	free(text->bytes);
+	free(text->lines);
+	*text = (struct source_file_text){0};
+}
+
+static size_t indentation(const char *line)
+{
+	return strspn(line, " \t");
+}
+
+/* The known lines are inside the body: what follows deeper than the head still is. */
+uint32_t source_function_end(const struct source_file_text *text, uint32_t first, uint32_t last)
+{
+	size_t depth;
+
+	if (first == 0 || first > text->nr_lines)
+		return last;
+	depth = indentation(text->lines[first - 1]);
+	for (size_t number = (size_t)last + 1; number <= text->nr_lines; number++) {
+		const char *line = text->lines[number - 1];
+		size_t indent = indentation(line);
+		char start = line[indent];
+
+		if (start == '\0' || start == '#' || indent > depth)
+			continue;
+		if (start == '}')
+			return (uint32_t)number;
+		if (line[strlen(line) - 1] != ':') /* a label may stand that far out */
+			break;
+	}
+	return last;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_WEIGHED_H
+#define PROFC_CMD_WEIGHED_H
+
+#include <stdbool.h>
+
+#include "profile/profile.h"
+
+struct command;
+struct expansion;
+struct filter;
+struct selection;
+struct weights;
+
+/* A profile opened, expanded, filtered and added up: what every view begins with. */
+struct weighed {
+	struct profile *profile;
+	struct expansion *expansion;
+	struct selection *selection;
+	struct weights *weights;
+};
+
+struct weigh_request {
+	const char *input; /* as open_profile() takes it */
+	const struct filter *filter;
+	enum metric metric;
+	bool fold_inlines;
+};
+
+/*
+ * EXIT_DONE, or the status to exit with after the message: no profile, a bad
+ * filter, or nothing of this metric in what it leaves. Close it in either case.
+ */
+int weighed_open(struct weighed *weighed, const struct command *command,
+		 const struct weigh_request *request);
+void weighed_close(struct weighed *weighed);
+
+#endif

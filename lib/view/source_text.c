@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "view/source_text.h"
+
+#include "base/buf.h"
+#include "base/escape.h"
+#include "base/json.h"
+#include "base/sink.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/source.h"
+#include "calltree/weights.h"
+#include "view/cut.h"
+#include "view/number.h"
+
+/* Columns of a tab stop in source text. */
+#define TAB_COLUMNS 8
+
+/* Of the functions inlined at a line at most so many are named. */
+#define SITES_SHOWN 4
+
+/* Widths and units of one listing. */
+struct columns {
+	const struct listing *listing;
+	const struct view *view;
+	struct sink *sink;
+	struct unit unit;
+	int amount, number; /* widths */
+};
+
+static const struct profile *profile_of(const struct listing *listing)
+{
+	return listing->source->weights->selection->expansion->profile;
+}
+
+static int width_of_amount(const struct unit *unit, uint64_t value)
+{
+	struct buf text = {0};
+	int width;
+
+	append_in_unit(&text, value, unit);
+	width = (int)text.nr_bytes;
+	buf_release(&text);
+	return width;
+}
+
+static uint32_t last_line(const struct listing *listing)
+{
+	const struct source_file *file = listing->file;
+	uint32_t last = (uint32_t)listing->nr_lines;
+
+	if (file->nr_lines > 0) {
+		uint32_t costly =
+			listing->source->lines[file->first_line + file->nr_lines - 1].line;
+
+		last = costly > last ? costly : last;
+	}
+	return listing->last < last ? listing->last : last;
+}
+
+static void columns_init(struct columns *columns, const struct listing *listing,
+			 const struct view *view, struct sink *sink)
+{
+	enum metric metric = listing->source->weights->metric;
+	uint64_t largest = listing->file->total.weight;
+
+	*columns = (struct columns){.listing = listing, .view = view, .sink = sink};
+	columns->unit = unit_for(metric, largest);
+	columns->amount = width_of_amount(&columns->unit, largest);
+	if (columns->amount < 8)
+		columns->amount = 8;
+	columns->number = last_line(listing) > 99999 ? 7 : 5;
+}
+
+static void append_padded(struct buf *out, const struct view *view, enum style style,
+			  const char *text, int width)
+{
+	struct buf padded = {0};
+	int used = (int)text_columns(text);
+
+	for (; used < width; used++)
+		buf_append_byte(&padded, ' ');
+	buf_append_str(&padded, text);
+	style_append(out, view, style, buf_str(&padded));
+	buf_release(&padded);
+}
+
+/* Amount and percentage and a space, or as many spaces. */
+static void append_cost(struct buf *out, const struct columns *columns, const struct tally *tally)
+{
+	const struct tally *total = &columns->listing->source->weights->total;
+	double percent = tally ? tally_percent(tally, total) : 0;
+	enum style style = style_of_percent(percent);
+	struct buf text = {0};
+
+	if (tally && tally->weight > 0)
+		append_in_unit(&text, tally->weight, &columns->unit);
+	append_padded(out, columns->view, style, buf_str(&text), columns->amount);
+	buf_clear(&text);
+	if (tally && tally->weight > 0)
+		append_percent(&text, percent);
+	append_padded(out, columns->view, style, buf_str(&text), 6);
+	buf_append_byte(out, ' ');
+	buf_release(&text);
+}
+
+/* Source text with its tabs as spaces, so that the columns before it do not shift them. */
+static void append_source(struct buf *out, const struct columns *columns, const char *text)
+{
+	struct buf plain = {0}, escaped = {0};
+	size_t used = 2 * (size_t)columns->amount + 14 + (size_t)columns->number + 2;
+	size_t column = 0;
+
+	for (; *text; text++) {
+		if (*text == '\t') {
+			do
+				buf_append_byte(&plain, ' ');
+			while (++column % TAB_COLUMNS);
+			continue;
+		}
+		buf_append_byte(&plain, (uint8_t)*text);
+		column += ((unsigned char)*text & 0xc0) != 0x80;
+	}
+	escape_terminal(&escaped, buf_str(&plain));
+	append_cut(out, buf_str(&escaped),
+		   columns->view->columns > used + 8 ? columns->view->columns - used : 8, CUT_END);
+	buf_release(&plain);
+	buf_release(&escaped);
+}
+
+static void end_line(const struct columns *columns, struct buf *line)
+{
+	while (line->nr_bytes > 0 && line->bytes[line->nr_bytes - 1] == ' ')
+		line->nr_bytes--;
+	buf_append_byte(line, '\n');
+	sink_write(columns->sink, line->bytes, line->nr_bytes);
+	buf_release(line);
+}
+
+/* Below a line: what was inlined there, and how much of the line's total it is. */
+static void print_site(const struct columns *columns, const struct source_site *site)
+{
+	const struct expansion *expansion = columns->listing->source->weights->selection->expansion;
+	struct buf line = {0}, name = {0}, escaped = {0};
+
+	append_cost(&line, columns, NULL);
+	append_cost(&line, columns, &site->total);
+	append_padded(&line, columns->view, STYLE_PLAIN, "", columns->number);
+	label_append_name(&name, expansion, site->label, columns->view->names);
+	buf_append_str(&escaped, "  \xe2\x86\xb3 inlined ");
+	escape_terminal(&escaped, buf_str(&name));
+	style_append(&line, columns->view, STYLE_DIM, buf_str(&escaped));
+	end_line(columns, &line);
+	buf_release(&name);
+	buf_release(&escaped);
+}
+
+static void print_line(const struct columns *columns, uint32_t number)
+{
+	const struct listing *listing = columns->listing;
+	const struct source_line *cost = source_find_line(listing->source, listing->file, number);
+	struct buf line = {0}, text = {0};
+
+	append_cost(&line, columns, cost ? &cost->self : NULL);
+	append_cost(&line, columns, cost ? &cost->total : NULL);
+	buf_printf(&text, "%u", number);
+	append_padded(&line, columns->view, STYLE_DIM, buf_str(&text), columns->number);
+	buf_append_str(&line, "  ");
+	if (listing->lines && number <= listing->nr_lines)
+		append_source(&line, columns, listing->lines[number - 1]);
+	end_line(columns, &line);
+	buf_release(&text);
+	for (uint32_t i = 0; cost && i < cost->nr_sites && i < SITES_SHOWN; i++)
+		print_site(columns, &listing->source->sites[cost->first_site + i]);
+}
+
+static void print_header(const struct columns *columns)
+{
+	struct buf line = {0}, head = {0};
+
+	for (int i = 0; i < 2; i++) {
+		buf_clear(&head);
+		buf_printf(&head, "%s%s%s", i ? "total" : "self", *columns->unit.name ? " " : "",
+			   columns->unit.name);
+		append_padded(&line, columns->view, STYLE_HEADING, buf_str(&head), columns->amount);
+		append_padded(&line, columns->view, STYLE_HEADING, "%", 6);
+		buf_append_byte(&line, ' ');
+	}
+	append_padded(&line, columns->view, STYLE_HEADING, "line", columns->number);
+	end_line(columns, &line);
+	buf_release(&head);
+}
+
+static void print_file_heading(const struct columns *columns)
+{
+	const struct listing *listing = columns->listing;
+	const struct tally *total = &listing->source->weights->total;
+	enum metric metric = listing->source->weights->metric;
+	const struct source_file *file = listing->file;
+	struct buf text = {0}, line = {0};
+
+	escape_terminal(&text, profile_str(profile_of(listing), file->file));
+	buf_append_str(&text, ": ");
+	append_weight(&text, metric, file->self.weight);
+	buf_append_str(&text, " self (");
+	append_percent(&text, tally_percent(&file->self, total));
+	buf_append_str(&text, " %), ");
+	append_weight(&text, metric, file->total.weight);
+	buf_append_str(&text, " total (");
+	append_percent(&text, tally_percent(&file->total, total));
+	buf_append_str(&text, " %)");
+	style_append(&line, columns->view, STYLE_HEADING, buf_str(&text));
+	end_line(columns, &line);
+	buf_release(&text);
+}
+
+/*
+ * The first line from `number` on that is to be shown; beyond the last if none is.
+ * Not a step by step search: line numbers come from debug information and may be
+ * anything.
+ */
+static uint64_t next_shown(const struct listing *listing, uint64_t number)
+{
+	const struct source_line *lines = listing->source->lines;
+	uint64_t context = listing->lines ? listing->context : 0;
+	size_t low = listing->file->first_line, high = low + listing->file->nr_lines;
+	const size_t end = high;
+
+	if (context == UINT32_MAX && number <= listing->nr_lines)
+		return number;
+	if (context == UINT32_MAX)
+		context = 0;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (lines[middle].line + context < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == end)
+		return UINT64_MAX;
+	return lines[low].line > number + context ? lines[low].line - context : number;
+}
+
+static void print_gap(const struct columns *columns)
+{
+	struct buf line = {0};
+
+	append_cost(&line, columns, NULL);
+	append_cost(&line, columns, NULL);
+	append_padded(&line, columns->view, STYLE_DIM, "\xe2\x80\xa6", columns->number);
+	end_line(columns, &line);
+}
+
+void listing_print_text(const struct listing *listing, const struct view *view, struct sink *sink)
+{
+	uint64_t number = next_shown(listing, listing->first), last = last_line(listing);
+	struct columns columns;
+
+	columns_init(&columns, listing, view, sink);
+	print_file_heading(&columns);
+	print_header(&columns);
+	while (number <= last) {
+		uint64_t next = next_shown(listing, number + 1);
+
+		print_line(&columns, (uint32_t)number);
+		if (next != number + 1 && next <= last)
+			print_gap(&columns);
+		number = next;
+	}
+}
+
+static void write_line(const struct listing *listing, struct json *json, uint32_t number)
+{
+	const struct source_line *cost = source_find_line(listing->source, listing->file, number);
+	bool ns = listing->source->weights->metric != METRIC_SAMPLES;
+	bool has_text = listing->lines && number <= listing->nr_lines;
+
+	json_object_begin(json);
+	json_key(json, "line");
+	json_u64(json, number);
+	if (ns) {
+		json_key(json, "self_ns");
+		json_u64(json, cost ? cost->self.weight : 0);
+		json_key(json, "total_ns");
+		json_u64(json, cost ? cost->total.weight : 0);
+	}
+	json_key(json, "samples");
+	json_u64(json, cost ? cost->self.samples : 0);
+	json_key(json, "total_samples");
+	json_u64(json, cost ? cost->total.samples : 0);
+	json_key(json, "text");
+	json_str(json, has_text ? listing->lines[number - 1] : "");
+	json_object_end(json);
+}
+
+void listing_write_json(const struct listing *listing, struct json *json)
+{
+	uint64_t last = last_line(listing);
+
+	json_key(json, "file");
+	json_str(json, profile_str(profile_of(listing), listing->file->file));
+	json_key(json, "lines");
+	json_array_begin(json);
+	for (uint64_t number = next_shown(listing, listing->first); number <= last;
+	     number = next_shown(listing, number + 1))
+		write_line(listing, json, (uint32_t)number);
+	json_array_end(json);
+}

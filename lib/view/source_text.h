@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_VIEW_SOURCE_TEXT_H
+#define PROFC_VIEW_SOURCE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "view/style.h"
+
+struct json;
+struct sink;
+struct source;
+struct source_file;
+
+/* One file of source to annotate. */
+struct listing {
+	const struct source *source;	/* borrowed */
+	const struct source_file *file; /* borrowed, of source */
+	const char *const *lines;	/* text[i] is line i + 1, raw; NULL: no source is at hand */
+	size_t nr_lines;
+	uint32_t first, last; /* the lines asked for; 1 and UINT32_MAX: all */
+	/*
+	 * Of lines that cost nothing show only this many around those that do;
+	 * UINT32_MAX: all of them.
+	 */
+	uint32_t context;
+};
+
+/* Where the text is not at hand, the lines that cost something are listed without it. */
+void listing_print_text(const struct listing *listing, const struct view *view, struct sink *sink);
+
+/* The members "file" and "lines", into an open object. */
+void listing_write_json(const struct listing *listing, struct json *json);
+
+#endif
