@@ -38,9 +38,15 @@ void target_repair_interrupted(struct target *target, struct tracee *tracee)
 	struct proc_status status;
 	enum machine_broken_call call;
 
-	tracee->priv->repaired = false;
 	if (!target_get_regs(tracee->tid, &regs))
 		return;
+	/*
+	 * Stopped again before it could re-execute the call, as happens when an interrupt is
+	 * renewed after an ignored signal: a handler run next must still see the EINTR.
+	 */
+	if (tracee->priv->repaired && machine_stands_rewound(&regs, &tracee->priv->before))
+		return;
+	tracee->priv->repaired = false;
 	call = machine_broken_call(&regs);
 	if (call != MACHINE_CALL_EINTR && call != MACHINE_CALL_BLOCK)
 		return;

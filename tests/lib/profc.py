@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 
 from paths import PROFC
 from targets import parse_json_lines
@@ -50,10 +51,7 @@ class Recording:
         return parse_json_lines(self.stdout)
 
     def report(self, *options):
-        """The parsed `report --json`; all rows unless -n says otherwise."""
-        options = list(map(str, options))
-        if "-n" not in options:
-            options += ["-n", "100000"]
+        """The parsed `report --json`, with all rows unless -n says otherwise."""
         return json.loads(profc("report", "-i", self.path, "--json", *options).stdout)
 
     def rows(self, *options):
@@ -108,7 +106,8 @@ class Recorder:
     """profc at work beside the test, to be interrupted or killed by it."""
 
     def __init__(self, directory, *arguments, **popen):
-        self.path = os.path.join(directory, "beside.data")
+        # A file of its own: a test that waits for it must not see one made before.
+        self.path = os.path.join(tempfile.mkdtemp(dir=directory), "beside.data")
         popen.setdefault("stdin", subprocess.DEVNULL)
         self.process = subprocess.Popen(
             [PROFC, arguments[0], "-o", self.path, *map(str, arguments[1:])],

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Signals and job control: as they are without profc."""
+
+import os
+import signal
+import sys
+import time
+
+import procfs
+from counters import Counters
+from live import LiveCase
+from profc import Recorder, attach, record
+from targets import Running, build
+
+FAST = ("-F", "1000", "--max-overhead", "0")
+
+
+class Storm(LiveCase):
+    def check(self, said):
+        self.assertEqual(said["handlers"], said["sent"], said)
+        self.assertEqual(said["eintr"], said["sent"], said)
+        self.assertEqual(said["wakes_lost"], 0, said)
+
+    def test_every_signal_is_seen_once_when_recorded(self):
+        recording = record(self.directory, [build("signal_storm"), "2000"], *FAST)
+        (said,) = recording.said
+        self.check(said)
+
+    def test_every_signal_is_seen_once_when_attached(self):
+        with Running([build("signal_storm"), "2000"]) as target:
+            target.wait_ready()
+            attach(self.directory, target.pid, *FAST, "-d", "1")
+            (said,) = target.finish()
+        self.check(said)
+
+    def test_one_ignored_signal_does_not_slow_the_target(self):
+        """A stray stop that is taken for the wanted one would freeze the target."""
+        path = self.path("counters")
+        with Running([build("progressing"), path]) as target:
+            target.wait_ready()
+            counters = Counters(path)
+            with Recorder(self.directory, "attach", "-p", str(target.pid), *FAST) as recorder:
+                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                before = counters.speed(0.5)
+                for _ in range(5):
+                    os.kill(target.pid, signal.SIGWINCH)
+                    time.sleep(0.02)
+                after = counters.speed(0.5)
+                recorder.interrupt()
+        self.assertGreater(after, 0.5 * before, "rounds per second after the signals")
+
+    def test_timer_signals_all_arrive(self):
+        path = self.path("counters")
+        with Running([build("progressing"), path]) as target:
+            target.wait_ready()
+            started = time.monotonic()
+            attach(self.directory, target.pid, *FAST, "-d", "1")
+            (said,) = target.finish()
+            elapsed = time.monotonic() - started
+        # One every 5 ms; timers coalesce only when a handler comes too late.
+        self.assertGreater(said["alarms"], 0.9 * elapsed / 0.005)
+
+
+class JobControl(LiveCase):
+    """SIGSTOP, SIGTSTP and SIGCONT, as a shell sees them through waitpid."""
+
+    def wait_status(self, pid, flags):
+        got, status = os.waitpid(pid, flags)
+        self.assertEqual(got, pid)
+        return status
+
+    def check_stop_and_continue(self, target, counters, number):
+        os.kill(target.pid, number)
+        status = self.wait_status(target.pid, os.WUNTRACED)
+        self.assertTrue(os.WIFSTOPPED(status))
+        self.assertEqual(os.WSTOPSIG(status), number)
+        self.assertEqual(counters.speed(0.3), 0, "a stopped target runs")
+        os.kill(target.pid, signal.SIGCONT)
+        status = self.wait_status(target.pid, os.WCONTINUED)
+        self.assertTrue(os.WIFCONTINUED(status))
+        self.assertGreater(counters.speed(0.2), 0, "a continued target stands")
+
+    def test_stop_and_continue_under_attach(self):
+        path = self.path("counters")
+        with Running([build("progressing"), path]) as target:
+            target.wait_ready()
+            counters = Counters(path)
+            with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
+                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                for number in (signal.SIGSTOP, signal.SIGTSTP, signal.SIGSTOP):
+                    self.check_stop_and_continue(target, counters, number)
+                recording = recorder.interrupt()
+            self.assertUntouched(target.pid)
+            self.assertGreater(recording.report()["total_ns"], 0)
+
+    def test_profc_ends_while_the_target_is_stopped(self):
+        path = self.path("counters")
+        with Running([build("progressing"), path]) as target:
+            target.wait_ready()
+            counters = Counters(path)
+            with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
+                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                os.kill(target.pid, signal.SIGSTOP)
+                self.wait_status(target.pid, os.WUNTRACED)
+                recorder.interrupt()
+            self.assertEqual(procfs.tracer(target.pid), 0)
+            self.assertEqual(counters.speed(0.3), 0, "the stop was lost")
+            self.assertEqual(procfs.state(target.pid), "T")
+            os.kill(target.pid, signal.SIGCONT)
+            self.wait_status(target.pid, os.WCONTINUED)
+            self.assertGreater(counters.speed(0.2), 0)
+
+    def test_attach_to_a_stopped_process(self):
+        path = self.path("counters")
+        with Running([build("progressing"), path]) as target:
+            target.wait_ready()
+            counters = Counters(path)
+            os.kill(target.pid, signal.SIGSTOP)
+            self.wait_status(target.pid, os.WUNTRACED)
+            attach(self.directory, target.pid, "-d", "300ms", status=None)
+            self.assertEqual(counters.speed(0.2), 0, "attaching continued a stopped process")
+            self.assertEqual(procfs.state(target.pid), "T")
+            os.kill(target.pid, signal.SIGCONT)
+            self.wait_status(target.pid, os.WCONTINUED)
+            self.assertGreater(counters.speed(0.2), 0)
+
+    def test_command_of_record_stops_and_continues(self):
+        """A shell between profc and the signals: `kill -STOP` of the recorded command."""
+        script = (
+            "import os, signal, subprocess, sys, time\n"
+            "child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)\n"
+            "time.sleep(0.1)\n"
+            "for _ in range(3):\n"
+            "    os.kill(child.pid, signal.SIGSTOP)\n"
+            "    _, status = os.waitpid(child.pid, os.WUNTRACED)\n"
+            "    assert os.WIFSTOPPED(status), status\n"
+            "    os.kill(child.pid, signal.SIGCONT)\n"
+            "    _, status = os.waitpid(child.pid, os.WCONTINUED)\n"
+            "    assert os.WIFCONTINUED(status), status\n"
+            "print('{\"status\": %d}' % child.wait())\n"
+        )
+        recording = record(
+            self.directory, [sys.executable, "-c", script, build("spin_leaf"), "500"]
+        )
+        self.assertEqual(recording.said, [{"status": 0}])
+        self.assertGreater(recording.report()["total_ns"], 400e6)
+
+
+class Seccomp(LiveCase):
+    def test_filter_without_restart_syscall_is_not_tripped(self):
+        recording = record(self.directory, [build("seccomp_strict"), "1500"], *FAST)
+        (said,) = recording.said
+        self.assertGreater(said["naps"], 100)
+
+    def test_filter_is_not_tripped_when_attached(self):
+        with Running([build("seccomp_strict"), "1500"]) as target:
+            target.wait_ready()
+            attach(self.directory, target.pid, *FAST, "-d", "1")
+            (said,) = target.finish()
+        self.assertGreater(said["naps"], 100)
