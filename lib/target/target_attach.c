@@ -59,7 +59,11 @@ static int read_yama_scope(void)
 static int refuse_traced(pid_t pid, pid_t tracer, struct err *err)
 {
 	char name[PROC_COMM_MAX_BYTES] = "?";
+	struct proc_status status;
 
+	/* The kernel names the thread that traces; users know processes. */
+	if (proc_read_status(tracer, &status))
+		tracer = status.tgid;
 	proc_read_comm(tracer, tracer, name, sizeof(name));
 	err_set(err, ERR_PERMISSION, "process %d is already traced by %s (pid %d)", (int)pid, name,
 		(int)tracer);
