@@ -61,7 +61,8 @@ int output_file_open(struct output_file *file, const char *path, struct err *err
 
 void output_file_discard(struct output_file *file)
 {
-	close(file->sink.fd);
+	if (file->sink.fd >= 0)
+		close(file->sink.fd);
 	if (file->temporary)
 		unlink(file->temporary);
 	sink_release(&file->sink);
@@ -77,8 +78,9 @@ static int put_in_place(struct output_file *file, struct err *err)
 		errno = failure;
 		return err_sys(err, "cannot write %s", file->path);
 	}
-	/* Network file systems tell of a full disk only here. */
-	if (file->temporary && fsync(file->sink.fd) != 0)
+	failure = close(file->sink.fd); /* network file systems tell of a full disk only now */
+	file->sink.fd = -1;
+	if (failure)
 		return err_sys(err, "cannot write %s", file->path);
 	if (file->temporary && rename(file->temporary, file->path) != 0)
 		return err_sys(err, "cannot rename %s to %s", file->temporary, file->path);
