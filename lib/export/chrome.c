@@ -15,14 +15,13 @@
 #include "base/sink.h"
 #include "export/extract_priv.h"
 #include "export/timeline_priv.h"
-#include "mapping/module.h"
 
 struct chrome {
 	const struct extract *extract;
 	struct sink *sink;
-	struct buf names;    /* `"name":"…","cat":"…"` of every label */
+	struct buf names;    /* of all labels, escaped, back to back */
 	size_t *starts;	     /* by label, and the end of the last */
-	struct buf lane_ids; /* `,"pid":1,"tid":2,` of the lane being written */
+	struct buf lane_ids; /* `,"pid":1,"tid":2,"name":"` of the lane being written */
 	uint32_t *open;	     /* labels of the open slices, root first */
 	size_t nr_open, cap_open;
 	uint32_t *path; /* scratch: labels of the next run */
@@ -30,27 +29,14 @@ struct chrome {
 	struct buf line; /* scratch */
 };
 
-static void append_label(struct buf *out, const struct extract *extract, uint32_t label)
-{
-	const struct module *module = label_module(extract->expansion, label);
-
-	buf_append_str(out, "\"name\":\"");
-	escape_json(out, extract_name(extract, label));
-	if (module) {
-		buf_append_str(out, "\",\"cat\":\"");
-		escape_json(out, module_short_name(module));
-	}
-	buf_append_byte(out, '"');
-}
-
-static void make_labels(struct chrome *chrome)
+static void make_names(struct chrome *chrome)
 {
 	uint32_t nr_labels = (uint32_t)chrome->extract->expansion->nr_labels;
 
 	chrome->starts = xcalloc((size_t)nr_labels + 1, sizeof(*chrome->starts));
 	for (uint32_t i = 0; i < nr_labels; i++) {
 		chrome->starts[i] = chrome->names.nr_bytes;
-		append_label(&chrome->names, chrome->extract, i);
+		escape_json(&chrome->names, extract_name(chrome->extract, i));
 	}
 	chrome->starts[nr_labels] = chrome->names.nr_bytes;
 }
@@ -77,7 +63,7 @@ static void write_event(struct chrome *chrome, const char *head, uint64_t ns, ui
 	append_us(line, ns);
 	buf_append(line, chrome->lane_ids.bytes, chrome->lane_ids.nr_bytes);
 	buf_append(line, chrome->names.bytes + start, chrome->starts[label + 1] - start);
-	buf_append_byte(line, '}');
+	buf_append_str(line, "\"}");
 	sink_write(chrome->sink, line->bytes, line->nr_bytes);
 }
 
@@ -197,8 +183,8 @@ static void write_lanes(struct chrome *chrome)
 
 		lane_ids(chrome->extract, i, &pid, &tid);
 		buf_clear(&chrome->lane_ids);
-		buf_printf(&chrome->lane_ids, ",\"pid\":%lu,\"tid\":%lu,", (unsigned long)pid,
-			   (unsigned long)tid);
+		buf_printf(&chrome->lane_ids, ",\"pid\":%lu,\"tid\":%lu,\"name\":\"",
+			   (unsigned long)pid, (unsigned long)tid);
 		timeline_of_lane(&timeline, chrome->extract, &chrome->extract->lanes[i]);
 		write_lane(chrome, &timeline);
 	}
@@ -210,7 +196,7 @@ void write_chrome(const struct extract *extract, struct sink *sink)
 	struct chrome chrome = {.extract = extract, .sink = sink};
 	struct buf head = {0};
 
-	make_labels(&chrome);
+	make_names(&chrome);
 	buf_append_str(
 		&head,
 		"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"version\":\"profc " PROFC_VERSION

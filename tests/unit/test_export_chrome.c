@@ -19,7 +19,7 @@
 	",\"name\":\"thread_name\",\"args\":{\"name\":\"" thread "\"}}"
 #define EVENT(kind, ts, pid, tid, name)                                                            \
 	",\n{\"ph\":\"" kind "\",\"ts\":" ts ",\"pid\":" pid ",\"tid\":" tid ",\"name\":\"" name   \
-	"\",\"cat\":\"prog\"}"
+	"\"}"
 #define OPEN(ts, name)	EVENT("B", ts, "100", "100", name)
 #define CLOSE(ts, name) EVENT("E", ts, "100", "100", name)
 
