@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""profc export: the command line, and the formats against the report and their readers."""
+
+import collections
+import json
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from paths import BUILD, PROFC
+from profc import Recording, profc
+
+MAKE_PROFILE = os.path.join(BUILD, "tests", "bench", "make_profile")
+
+
+class Exported(unittest.TestCase):
+    """A made-up recording of three threads, the same for all tests of a class."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.mkdtemp(prefix="profc-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.directory)
+        cls.data = os.path.join(cls.directory, "made.data")
+        subprocess.run(
+            [MAKE_PROFILE, cls.data, "20000", "2000", "3"], check=True, stdout=subprocess.DEVNULL
+        )
+        cls.recording = Recording(cls.data)
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def export(self, *options, **popen):
+        return profc("export", "-i", self.data, *options, **popen)
+
+    def report(self, *options):
+        return self.recording.report(*options)
+
+    def assertSameSums(self, found, expected):
+        """Equal where either is not zero; a few of the differences if not."""
+        differences = {
+            name: (found[name], expected[name])
+            for name in set(found) | set(expected)
+            if found[name] != expected[name]
+        }
+        self.assertFalse(differences and dict(sorted(differences.items())[:5]))
+
+    def own_time(self, *options):
+        """{function name: self weight} as the report has it."""
+        sums = collections.Counter()
+        for row in self.report(*options)["rows"]:
+            sums[row["function"]] += row["self_ns"]
+        return sums
+
+    def total_time(self, *options):
+        sums = collections.Counter()
+        for row in self.report(*options)["rows"]:
+            sums[row["function"]] += row["total_ns"]
+        return sums
+
+
+class CommandLine(Exported):
+    def assertRefused(self, *options, status=2):
+        done = self.export(*options, status=status)
+        self.assertTrue(done.stderr.startswith("profc: "), done.stderr)
+        self.assertEqual(done.stdout, "")
+        return done.stderr
+
+    def test_exactly_one_format(self):
+        self.assertIn("which format", self.assertRefused())
+        self.assertIn("more than one", self.assertRefused("--folded", "--speedscope"))
+
+    def test_words_are_not_taken_for_files(self):
+        self.assertIn("-o OUT", self.assertRefused("--folded", "out.folded"))
+
+    def test_bad_filters_are_wrong_usage(self):
+        self.assertRefused("--folded", "--thread", "(")
+        self.assertRefused("--folded", "--time", "2..1")
+        self.assertRefused("--folded", "--metric", "joules")
+
+    def test_nothing_left_is_not_success(self):
+        for options in (("--function", "^nowhere$"), ("--thread", "99"), ("--time", "100h..")):
+            self.assertIn("no samples", self.assertRefused("--folded", *options, status=1))
+
+    def test_no_such_profile(self):
+        done = profc("export", "-i", self.path("absent"), "--folded", status=1)
+        self.assertIn("absent", done.stderr)
+
+    def test_dash_is_standard_input_and_output(self):
+        expected = self.export("--folded").stdout
+        with open(self.data, "rb") as data:
+            done = profc("export", "-i", "-", "--folded", "-o", "-", stdin=data)
+        self.assertEqual(done.stdout, expected)
+
+    def test_output_replaces_a_file_only_when_whole(self):
+        out = self.path("out.folded")
+        self.export("--folded", "-o", out)
+        with open(out, encoding="utf-8") as file:
+            self.assertEqual(file.read(), self.export("--folded").stdout)
+        before = os.stat(out)
+        self.export("--folded", "-o", out, "--function", "^nowhere$", status=1)
+        self.assertEqual(os.stat(out).st_size, before.st_size)
+        names = [name for name in os.listdir(self.directory) if name.startswith("out.folded")]
+        self.assertEqual(names, ["out.folded"])
+
+    def test_output_keeps_links_and_modes(self):
+        real, link = self.path("real.folded"), self.path("link.folded")
+        with open(real, "w", encoding="utf-8"):
+            os.chmod(real, 0o640)
+        os.symlink(real, link)
+        self.export("--folded", "-o", link)
+        self.assertTrue(os.path.islink(link))
+        self.assertGreater(os.stat(real).st_size, 0)
+        self.assertEqual(os.stat(real).st_mode & 0o777, 0o640)
+
+    def test_full_disk_is_an_error(self):
+        done = self.export("--folded", "-o", "/dev/full", status=1)
+        self.assertIn("No space left", done.stderr)
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run(
+                [PROFC, "export", "-i", self.data, "--speedscope"],
+                stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+            )
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("No space left", done.stderr)
+
+    def test_missing_directory_is_an_error(self):
+        done = self.export("--folded", "-o", self.path("absent/out"), status=1)
+        self.assertIn("No such file", done.stderr)
+
+    def test_reader_that_goes_away_is_an_error(self):
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        with os.fdopen(write_end, "w", encoding="utf-8") as closed:
+            done = subprocess.run(
+                [PROFC, "export", "-i", self.data, "--speedscope"],
+                stdout=closed, stderr=subprocess.PIPE, check=False,
+            )
+        self.assertIn(done.returncode, (1, -signal.SIGPIPE))
+
+    def test_compressed_formats_refuse_a_terminal(self):
+        master, terminal = pty.openpty()
+        with os.fdopen(terminal, "w", encoding="utf-8") as stdout:
+            done = subprocess.run(
+                [PROFC, "export", "-i", self.data, "--pprof"],
+                stdout=stdout, stderr=subprocess.PIPE, text=True, check=False,
+            )
+        os.close(master)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("not for a terminal", done.stderr)
+
+
+class Folded(Exported):
+    def test_sums_are_the_reports(self):
+        own = collections.Counter()
+        for stack, weight in self.recording.folded():
+            own[stack[-1]] += weight
+        self.assertSameSums(own, self.own_time())
+
+    def test_every_metric_adds_up(self):
+        for metric in ("cpu", "wall", "runq", "blocked", "samples"):
+            report = self.report("--metric", metric)
+            stacks = self.recording.folded("--metric", metric)
+            expected = report["samples" if metric == "samples" else "total_ns"]
+            self.assertEqual(sum(weight for _, weight in stacks), expected, metric)
+
+    def test_lines_cannot_be_misread(self):
+        for line in self.export("--folded").stdout.splitlines():
+            self.assertRegex(line, r"^[^;\s]+(;[^;]+)+ [0-9]+$")
+            self.assertNotRegex(line, r" [0-9.]+ [0-9]+$")
+
+    def test_threads_split_and_merge(self):
+        merged, split = collections.Counter(), collections.Counter()
+        for stack, weight in self.recording.folded():
+            merged[stack[0]] += weight
+        for stack, weight in self.recording.folded("--threads", "split"):
+            split[stack[0]] += weight
+        rows = self.report("--by", "thread")["rows"]
+        self.assertEqual(
+            split, {f"{row['name']}-{row['pid']}/{row['tid']}": row["self_ns"] for row in rows}
+        )
+        self.assertEqual(merged, {"madeup": sum(split.values())})
+
+    def test_filters_are_those_of_report(self):
+        for options in (("--thread", "worker-1"), ("--time", "1..2.5"), ("--function", "layer3")):
+            expected = self.report(*options)["total_ns"]
+            stacks = self.recording.folded(*options)
+            self.assertEqual(sum(weight for _, weight in stacks), expected, options)
+
+    def test_no_inline_drops_levels_only(self):
+        whole = self.recording.folded()
+        folded = self.recording.folded("--no-inline")
+        self.assertEqual(sum(w for _, w in whole), sum(w for _, w in folded))
+        self.assertTrue(any("inlined" in name for stack, _ in whole for name in stack))
+        self.assertFalse(any("inlined" in name for stack, _ in folded for name in stack))
+
+
+class Speedscope(Exported):
+    """What the viewer demands and its schema does not say, beside the schema's own rules."""
+
+    UNITS = {"none", "nanoseconds"}
+
+    def check(self, document):
+        self.assertEqual(
+            document["$schema"], "https://www.speedscope.app/file-format-schema.json"
+        )
+        self.assertRegex(document["exporter"], r"^profc@[0-9]")
+        frames = document["shared"]["frames"]
+        for frame in frames:
+            self.assertTrue(frame["name"])
+            self.assertLessEqual(set(frame), {"name", "file", "line"})
+            self.assertGreaterEqual(frame.get("line", 1), 1)
+        self.assertLess(document["activeProfileIndex"], len(document["profiles"]))
+        for profile in document["profiles"]:
+            self.check_profile(profile, len(frames))
+
+    def check_profile(self, profile, nr_frames):
+        self.assertEqual(profile["type"], "sampled")
+        self.assertIn(profile["unit"], self.UNITS)
+        self.assertEqual(len(profile["samples"]), len(profile["weights"]))
+        self.assertGreater(min(profile["weights"]), 0)
+        for stack in profile["samples"]:
+            self.assertTrue(all(0 <= frame < nr_frames for frame in stack))
+        self.assertEqual(
+            profile["endValue"] - profile["startValue"], sum(profile["weights"])
+        )
+
+    def test_rules_of_the_format(self):
+        for options in ((), ("--metric", "wall"), ("--metric", "samples"), ("--idle",),
+                        ("--weights", "samples"), ("--threads", "merge"), ("--no-inline",)):
+            with self.subTest(options=options):
+                self.check(self.recording.speedscope(*options))
+
+    def test_weights_are_the_reports_per_thread(self):
+        for metric in ("cpu", "wall", "blocked"):
+            profiles = self.recording.speedscope("--metric", metric)["profiles"]
+            sums = {}
+            for profile in profiles:
+                tid = int(re.search(r"\(pid [0-9]+, tid ([0-9]+)\)$", profile["name"]).group(1))
+                sums[tid] = sum(profile["weights"])
+            rows = self.report("--by", "thread", "--metric", metric)["rows"]
+            self.assertEqual(sums, {row["tid"]: row["self_ns"] for row in rows if row["self_ns"]})
+
+    def test_functions_are_the_reports(self):
+        document = self.recording.speedscope()
+        frames = document["shared"]["frames"]
+        own, total = collections.Counter(), collections.Counter()
+        for profile in document["profiles"]:
+            for stack, weight in zip(profile["samples"], profile["weights"]):
+                own[frames[stack[-1]]["name"]] += weight
+                for frame in set(stack):  # two functions may have one name
+                    total[frames[frame]["name"]] += weight
+        self.assertSameSums(own, self.own_time())
+        # What stands for missing callers is a frame, but no function of the report.
+        total = {name: sum_ for name, sum_ in total.items() if not name.startswith("[trunc")}
+        self.assertSameSums(collections.Counter(total), self.total_time())
+
+    def test_definitions_are_the_reports(self):
+        document = self.recording.speedscope()
+        known = {(row["function"], row["file"], row["line"]) for row in self.report()["rows"]}
+        for frame in document["shared"]["frames"]:
+            if "file" in frame:
+                self.assertTrue(
+                    (frame["name"], frame["file"], frame.get("line")) in known, frame
+                )
+
+    def test_idle_lines_threads_up(self):
+        document = self.recording.speedscope("--idle")
+        for profile in document["profiles"]:
+            self.assertEqual(profile["startValue"], 0)
+            self.assertGreaterEqual(profile["endValue"], self.report()["duration_ns"])
+        plain = self.recording.speedscope()
+        for with_gaps, without in zip(document["profiles"], plain["profiles"]):
+            busy = sum(
+                weight
+                for stack, weight in zip(with_gaps["samples"], with_gaps["weights"])
+                if stack
+            )
+            self.assertEqual(busy, sum(without["weights"]))
+
+
+class Chrome(Exported):
+    def test_slices_nest_and_add_up(self):
+        document = json.loads(self.export("--chrome").stdout)
+        own = collections.Counter()
+        threads = collections.defaultdict(list)
+        for event in document["traceEvents"]:
+            threads[event["pid"], event["tid"]].append(event)
+        for events in threads.values():
+            self.replay(events, own)
+        # A nanosecond may be lost where a name would close and open at one moment.
+        for name, weight in self.own_time().items():
+            self.assertAlmostEqual(own[name], weight, delta=weight / 1000 + 1000, msg=name)
+
+    def replay(self, events, own):
+        stack, now = [], 0
+        for event in events:
+            if event["ph"] == "M":
+                continue
+            at = round(event["ts"] * 1000)
+            self.assertGreaterEqual(at, now)
+            if stack:
+                own[stack[-1]] += at - now
+            now = at
+            if event["ph"] == "B":
+                stack.append(event["name"])
+            else:
+                self.assertEqual(stack.pop(), event["name"])
+        self.assertEqual(stack, [])
+
+
+class Readers(Exported):
+    """The real readers, where they are installed."""
+
+    def test_pprof_sums_are_the_reports(self):
+        program = shutil.which("pprof") or "/usr/lib/go-1.19/pkg/tool/linux_amd64/pprof"
+        if not os.access(program, os.X_OK):
+            self.skipTest("pprof is not installed")
+        out = self.path("made.pb.gz")
+        self.export("--pprof", "-o", out)
+        done = subprocess.run(
+            [program, "-raw", out],
+            env={**os.environ, "PPROF_TMPDIR": self.directory},
+            stdout=subprocess.PIPE, text=True, check=True,
+        )
+        samples = re.findall(r"^ +([0-9]+) +([0-9]+): [0-9 ]+$", done.stdout, re.MULTILINE)
+        report = self.report()
+        self.assertEqual(sum(int(weight) for _, weight in samples), report["total_ns"])
+        self.assertEqual(sum(int(count) for count, _ in samples), report["samples"])
+
+
+if __name__ == "__main__":
+    unittest.main()
