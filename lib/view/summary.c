@@ -12,6 +12,7 @@
 #include "calltree/weights.h"
 #include "view/cut.h"
 #include "view/number.h"
+#include "view/paragraph.h"
 
 /* Less than this share of the total is not worth a reader's time. */
 #define WORTH_A_NOTE_PERCENT 1.0
@@ -86,34 +87,6 @@ void summary_print_heading(const struct weights *weights, const struct view *vie
 	buf_release(&text);
 	buf_release(&shown);
 	buf_release(&line);
-}
-
-/* One note: broken into lines at spaces, continued under its text. */
-static void print_note_lines(const struct view *view, struct buf *text, struct sink *sink)
-{
-	static const char first[] = "note: ", next[] = "      ";
-	size_t room = view->columns > sizeof(first) + 20 ? view->columns - sizeof(first) : 20;
-	const char *at = buf_str(text);
-	const char *lead = first;
-
-	while (*at) {
-		size_t used = 0, fits = 0;
-
-		while (used <= room && at[used]) {
-			used++;
-			if (at[used] == ' ' || at[used] == '\0')
-				fits = used <= room ? used : fits;
-		}
-		if (fits == 0)
-			fits = used;
-		sink_str(sink, lead);
-		sink_write(sink, at, fits);
-		sink_str(sink, "\n");
-		lead = next;
-		at += fits;
-		at += *at == ' ';
-	}
-	buf_clear(text);
 }
 
 static bool worth_a_note(const struct weights *weights, const struct tally *part)
@@ -258,7 +231,8 @@ void summary_print_notes(const struct weights *weights, const struct view *view,
 		if (!any)
 			sink_str(sink, "\n");
 		any = true;
-		print_note_lines(view, &note, sink);
+		paragraph_print(view, "note: ", buf_str(&note), sink);
+		buf_clear(&note);
 	}
 	buf_release(&note);
 }

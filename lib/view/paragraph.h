@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_VIEW_PARAGRAPH_H
+#define PROFC_VIEW_PARAGRAPH_H
+
+#include "view/style.h"
+
+struct sink;
+
+/*
+ * Print words (valid, escaped UTF-8, parted by single spaces) in lines that fit
+ * the view: the first after `lead`, the others indented by as many columns. A word
+ * that does not fit a line is not broken.
+ */
+void paragraph_print(const struct view *view, const char *lead, const char *words,
+		     struct sink *sink);
+
+#endif
