@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROFILE_SURVEY_H
+#define PROFC_PROFILE_SURVEY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/profile.h"
+
+/*
+ * How good a recording is, in sums over all samples: what reached the root and
+ * what did not, why and in which module, and which modules the time was in.
+ */
+struct survey_sum {
+	uint64_t cpu_ns, runq_ns, blocked_ns;
+	uint64_t samples;
+};
+
+/* Stacks that end early (or were cut to --max-depth), by the module of their outermost frame. */
+struct survey_end {
+	enum stack_end end;
+	struct module_id module; /* MODULE_UNKNOWN for empty stacks */
+	struct survey_sum sum;
+};
+
+struct survey {
+	struct survey_sum total;	/* of all samples */
+	struct survey_sum unattributed; /* of SAMPLE_UNATTRIBUTED: no stack was ever seen */
+	struct survey_sum complete;	/* reached the root, --max-depth included */
+	struct survey_end *ends;	/* owned; by CPU time, then blocked time, falling */
+	size_t nr_ends;
+	struct survey_sum *modules; /* owned; by module_id: of samples whose leaf is in it */
+};
+
+struct survey *survey_new(const struct profile *profile);
+void survey_free(struct survey *survey);
+
+#endif
