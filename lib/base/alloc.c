@@ -43,6 +43,11 @@ void *xrealloc_array(void *old, size_t nr, size_t bytes)
 	return block;
 }
 
+void *xrealloc(void *old, size_t bytes)
+{
+	return xrealloc_array(old, 1, bytes);
+}
+
 void *xmemdup(const void *bytes, size_t nr_bytes)
 {
 	void *copy = xmalloc(nr_bytes);

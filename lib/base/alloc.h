@@ -22,6 +22,11 @@ void *xmalloc(size_t bytes) __attribute__((malloc, returns_nonnull, alloc_size(1
 void *xcalloc(size_t nr, size_t bytes) __attribute__((malloc, returns_nonnull, alloc_size(1, 2)));
 void *xrealloc_array(void *old, size_t nr, size_t bytes)
 	__attribute__((returns_nonnull, alloc_size(2, 3)));
+/*
+ * Nobody of ours calls it: libiberty's demanglers do, and would bring in its own
+ * xmalloc() and the rest beside ours.
+ */
+void *xrealloc(void *old, size_t bytes) __attribute__((returns_nonnull, alloc_size(2)));
 char *xstrdup(const char *text) __attribute__((malloc, returns_nonnull));
 char *xstrndup(const char *text, size_t bytes) __attribute__((malloc, returns_nonnull));
 void *xmemdup(const void *bytes, size_t nr_bytes) __attribute__((malloc, returns_nonnull));
