@@ -8,7 +8,7 @@ function complain(message)
 }
 
 # "room: above above ! owned owned"
-function read_rule(    nr, words, i, room, owns)
+function read_rule(    nr, words, i, room, after_mark)
 {
 	sub(/#.*/, "")
 	if ($0 !~ /[^ \t]/)
@@ -21,9 +21,12 @@ function read_rule(    nr, words, i, room, owns)
 	}
 	for (i = 2; i <= nr; i++) {
 		if (words[i] == "!") {
-			owns = 1
-		} else if (owns) {
-			owner[words[i]] = room
+			after_mark = 1
+		} else if (after_mark) {
+			if (owners[words[i]])
+				owners[words[i]] = owners[words[i]] " and "
+			owners[words[i]] = owners[words[i]] "lib/" room "/"
+			owns[words[i], room] = 1
 		} else {
 			if (!(words[i] in known))
 				complain("room " room " names " words[i] ", which is not above it")
@@ -44,8 +47,8 @@ function start_of_file(    parts)
 
 function check_system(header)
 {
-	if (header in owner && owner[header] != room)
-		complain("<" header "> may be included in lib/" owner[header] "/ only")
+	if (header in owners && !((header, room) in owns))
+		complain("<" header "> may be included in " owners[header] " only")
 }
 
 function check_own(header,    parts)
