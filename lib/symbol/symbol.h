@@ -25,6 +25,12 @@ struct symbol_options {
 	const char *sysroot;		    /* put before every path of a target, or NULL */
 	bool debuginfod;		    /* ask the servers of DEBUGINFOD_URLS */
 	unsigned int debuginfod_timeout_ms; /* for all questions of one module together */
+	/*
+	 * Say line 0, as the line table does, for code that belongs to no line.
+	 * Otherwise the line before it in the same function, its call or its
+	 * beginning stand in.
+	 */
+	bool keep_line_zero;
 };
 
 /* What is to be resolved. Borrowed. */
@@ -43,13 +49,15 @@ struct symbol_request {
 
 /* One level of a chain. Texts belong to the result. */
 struct symbol_location {
-	const char *name;	   /* demangled, with template arguments and parameters */
+	/* Demangled, with template arguments and parameters; NULL when only the line is known. */
+	const char *name;
 	const char *linkage_name;  /* NULL when the same or unknown */
 	const char *file;	   /* of the line; NULL when unknown */
 	const char *function_file; /* of the definition; NULL when unknown */
 	uint32_t line;		   /* 0 when unknown */
 	uint32_t column;	   /* 0 when unknown */
 	uint32_t function_line;	   /* of the definition; 0 when unknown */
+	uint32_t discriminator;	   /* of the line table's row; 0 when none */
 };
 
 struct symbol_chain {
@@ -71,6 +79,20 @@ struct symbol_result {
 int symbol_resolve_file(const struct symbol_options *options, const struct symbol_request *request,
 			struct symbol_result **result, struct err *err);
 void symbol_result_free(struct symbol_result *result);
+
+/*
+ * The same in steps, for who asks again and again: the file stays open and what
+ * was read of it is kept. Not to be used from two threads at once.
+ */
+struct symbol_file;
+
+/* Of the request only the file is of interest here; it is not kept. */
+int symbol_file_open(const struct symbol_options *options, const struct symbol_request *request,
+		     struct symbol_file **file, struct err *err);
+/* Resolve ascending, distinct addresses. Caller owns the result. */
+struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64_t *addresses,
+					  size_t nr);
+void symbol_file_close(struct symbol_file *file);
 
 /*
  * Demangle a C++, Rust, D or Ada name; a copy of the input if it is none. Caller frees.

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/debug_file.h"
+
+#include <elfutils/libdwelf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libelf.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "symbol/elf_section.h"
+#include "symbol/symbol.h"
+
+static const char standard_debug_dir[] = "/usr/lib/debug";
+
+struct build_id build_id_of(Elf *elf)
+{
+	struct build_id id = {.nr = 0};
+	const void *bits;
+	ssize_t nr = dwelf_elf_gnu_build_id(elf, &bits);
+
+	if (nr > 0 && (size_t)nr <= sizeof(id.bytes)) {
+		id.nr = (size_t)nr;
+		memcpy(id.bytes, bits, id.nr);
+	}
+	return id;
+}
+
+static bool same_build_id(const struct build_id *a, const struct build_id *b)
+{
+	return a->nr == b->nr && memcmp(a->bytes, b->bytes, a->nr) == 0;
+}
+
+int open_regular_file(const char *path)
+{
+	struct stat stat;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) || stat.st_size == 0) {
+		close(fd);
+		errno = ENOEXEC;
+		return -1;
+	}
+	return fd;
+}
+
+static struct build_id build_id_of_fd(int fd)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	struct build_id id = {.nr = 0};
+
+	if (elf)
+		id = build_id_of(elf);
+	elf_end(elf);
+	return id;
+}
+
+/* The checksum of .gnu_debuglink is zlib's. */
+static bool has_checksum(int fd, uint32_t wanted)
+{
+	cleanup_free uint8_t *block = xmalloc(1 << 16);
+	uLong sum = crc32(0, NULL, 0);
+	off_t offset = 0;
+	ssize_t nr;
+
+	while ((nr = pread(fd, block, 1 << 16, offset)) > 0) {
+		sum = crc32(sum, block, (uInt)nr);
+		offset += nr;
+	}
+	return nr == 0 && (uint32_t)sum == wanted;
+}
+
+/* What a candidate must be. */
+struct proof {
+	const struct build_id *build_id; /* nr 0: not known */
+	bool has_crc;
+	uint32_t crc;
+};
+
+static int open_proven(const char *path, const struct proof *proof)
+{
+	int fd = open_regular_file(path);
+	struct build_id id;
+
+	if (fd < 0)
+		return -1;
+	id = build_id_of_fd(fd);
+	if (proof->build_id->nr && id.nr) {
+		if (same_build_id(&id, proof->build_id))
+			return fd;
+	} else if (proof->has_crc && has_checksum(fd, proof->crc)) {
+		return fd;
+	}
+	close(fd);
+	return -1;
+}
+
+/* The debug roots, in order: the user's, the sysroot's, the standard one. NULL: no more. */
+static char *debug_root(const struct symbol_options *options, size_t index)
+{
+	if (index < options->nr_debug_dirs)
+		return xstrdup(options->debug_dirs[index]);
+	index -= options->nr_debug_dirs;
+	if (options->sysroot) {
+		if (index == 0)
+			return xasprintf("%s%s", options->sysroot, standard_debug_dir);
+		index--;
+	}
+	return index == 0 ? xstrdup(standard_debug_dir) : NULL;
+}
+
+/* ".build-id/ab/cdef….debug" */
+static void append_build_id_path(struct buf *path, const struct build_id *id)
+{
+	buf_append_str(path, "/.build-id/");
+	for (size_t i = 0; i < id->nr; i++)
+		buf_printf(path, i == 1 ? "/%02x" : "%02x", id->bytes[i]);
+	buf_append_str(path, ".debug");
+}
+
+static int find_by_build_id(const struct symbol_options *options, const struct build_id *id,
+			    char **found)
+{
+	const struct proof proof = {.build_id = id};
+	char *root;
+	int fd = -1;
+
+	if (id->nr < 2)
+		return -1;
+	for (size_t i = 0; fd < 0 && (root = debug_root(options, i)); i++) {
+		struct buf path = {.nr_bytes = 0};
+
+		buf_append_str(&path, root);
+		append_build_id_path(&path, id);
+		fd = open_proven(buf_str(&path), &proof);
+		if (fd >= 0)
+			*found = xstrdup(buf_str(&path));
+		buf_release(&path);
+		free(root);
+	}
+	return fd;
+}
+
+/* A link is the name of a file, never a way to other directories. */
+static bool is_plain_name(const char *name)
+{
+	return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static int try_link(char *candidate, const struct proof *proof, char **found)
+{
+	int fd = open_proven(candidate, proof);
+
+	if (fd >= 0)
+		*found = candidate;
+	else
+		free(candidate);
+	return fd;
+}
+
+static int find_by_link(const struct symbol_options *options, const char *link,
+			const char *directory, const struct proof *proof, char **found)
+{
+	const char *sysroot = options->sysroot ? options->sysroot : "";
+	char *root;
+	int fd;
+
+	fd = try_link(xasprintf("%s%s/%s", sysroot, directory, link), proof, found);
+	if (fd < 0)
+		fd = try_link(xasprintf("%s%s/.debug/%s", sysroot, directory, link), proof, found);
+	for (size_t i = 0; fd < 0 && (root = debug_root(options, i)); i++) {
+		fd = try_link(xasprintf("%s%s/%s", root, directory, link), proof, found);
+		free(root);
+	}
+	return fd;
+}
+
+static char *directory_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return xstrdup(".");
+	return xstrndup(path, (size_t)(slash - path));
+}
+
+int debug_file_find(const struct symbol_options *options, Elf *elf, const char *path,
+		    const struct build_id *build_id, char **found)
+{
+	struct proof proof = {.build_id = build_id, .has_crc = true};
+	cleanup_free char *directory = directory_of(path);
+	const char *link;
+	GElf_Word crc;
+	int fd = find_by_build_id(options, build_id, found);
+
+	if (fd >= 0 || !elf)
+		return fd;
+	link = dwelf_elf_gnu_debuglink(elf, &crc);
+	if (!link || !is_plain_name(link))
+		return -1;
+	proof.crc = crc;
+	return find_by_link(options, link, directory, &proof, found);
+}
+
+int debug_file_find_supplement(const struct symbol_options *options, Elf *debug,
+			       const char *debug_path)
+{
+	struct dwarf_bytes section = elf_section_bytes(debug, ".gnu_debugaltlink");
+	struct dwarf_cursor cursor = dwarf_cursor_at(section, 0);
+	const char *name = dwarf_text(&cursor);
+	struct build_id id = {.nr = dwarf_left(&cursor)};
+	const struct proof proof = {.build_id = &id};
+	cleanup_free char *directory = directory_of(debug_path);
+	cleanup_free char *path = NULL, *found = NULL;
+	int fd;
+
+	if (!name || id.nr == 0 || id.nr > sizeof(id.bytes))
+		return -1;
+	memcpy(id.bytes, cursor.at, id.nr);
+	path = name[0] == '/' ? xasprintf("%s%s", options->sysroot ? options->sysroot : "", name)
+			      : xasprintf("%s/%s", directory, name);
+	fd = open_proven(path, &proof);
+	return fd >= 0 ? fd : find_by_build_id(options, &id, &found);
+}

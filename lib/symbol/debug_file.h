@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SYMBOL_DEBUG_FILE_H
+#define PROFC_SYMBOL_DEBUG_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mapping/module.h"
+
+struct symbol_options;
+struct Elf;
+
+/*
+ * Where separate debug information is, searched as gdb does ("Separate Debug
+ * Files" in its manual): by build-id below every debug root, then by
+ * .gnu_debuglink beside the file, in .debug/ and below every debug root. What is
+ * found must carry the same build-id, or else the checksum of the link.
+ */
+struct build_id {
+	uint8_t bytes[BUILD_ID_MAX_BYTES];
+	size_t nr; /* 0: none */
+};
+
+/* The build-id of an ELF file; nr 0 when it has none. */
+struct build_id build_id_of(struct Elf *elf);
+
+/* Open a regular, non-empty file for reading; -1 with errno else. Never blocks on a FIFO. */
+int open_regular_file(const char *path);
+
+/*
+ * Find the debug file of `elf`, known as `path` to its process. `elf` may be
+ * NULL: by build-id only. Returns a descriptor and *found, both the caller's,
+ * or -1.
+ */
+int debug_file_find(const struct symbol_options *options, struct Elf *elf, const char *path,
+		    const struct build_id *build_id, char **found);
+
+/*
+ * Find the common file of dwz that .gnu_debugaltlink of `debug` names, `debug`
+ * itself being at `debug_path`. Returns a descriptor, the caller's, or -1.
+ */
+int debug_file_find_supplement(const struct symbol_options *options, struct Elf *debug,
+			       const char *debug_path);
+
+#endif

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/dwarf_abbrev.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+static struct skip_step fixed(uint32_t nr_bytes)
+{
+	return (struct skip_step){.kind = SKIP_FIXED, .nr_bytes = nr_bytes};
+}
+
+/* DWARF 5 section 7.5.6, and the GNU forms of split DWARF and dwz. */
+struct skip_step abbrev_skip_step(uint64_t form, struct dwarf_encoding encoding)
+{
+	switch (form) {
+	case DW_FORM_implicit_const:
+	case DW_FORM_flag_present:
+		return fixed(0);
+	case DW_FORM_data1:
+	case DW_FORM_ref1:
+	case DW_FORM_flag:
+	case DW_FORM_strx1:
+	case DW_FORM_addrx1:
+		return fixed(1);
+	case DW_FORM_data2:
+	case DW_FORM_ref2:
+	case DW_FORM_strx2:
+	case DW_FORM_addrx2:
+		return fixed(2);
+	case DW_FORM_strx3:
+	case DW_FORM_addrx3:
+		return fixed(3);
+	case DW_FORM_data4:
+	case DW_FORM_ref4:
+	case DW_FORM_strx4:
+	case DW_FORM_addrx4:
+	case DW_FORM_ref_sup4:
+		return fixed(4);
+	case DW_FORM_data8:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_sig8:
+	case DW_FORM_ref_sup8:
+		return fixed(8);
+	case DW_FORM_data16:
+		return fixed(16);
+	case DW_FORM_addr:
+		return fixed(encoding.address_bytes);
+	case DW_FORM_ref_addr: /* DWARF 2 gave it the size of an address */
+		return fixed(encoding.version == 2 ? encoding.address_bytes
+						   : encoding.offset_bytes);
+	case DW_FORM_strp:
+	case DW_FORM_line_strp:
+	case DW_FORM_strp_sup:
+	case DW_FORM_sec_offset:
+	case DW_FORM_GNU_ref_alt:
+	case DW_FORM_GNU_strp_alt:
+		return fixed(encoding.offset_bytes);
+	case DW_FORM_udata:
+	case DW_FORM_sdata:
+	case DW_FORM_ref_udata:
+	case DW_FORM_strx:
+	case DW_FORM_addrx:
+	case DW_FORM_loclistx:
+	case DW_FORM_rnglistx:
+	case DW_FORM_GNU_str_index:
+	case DW_FORM_GNU_addr_index:
+		return (struct skip_step){.kind = SKIP_LEB};
+	case DW_FORM_string:
+		return (struct skip_step){.kind = SKIP_TEXT};
+	case DW_FORM_block1:
+		return (struct skip_step){.kind = SKIP_BLOCK1};
+	case DW_FORM_block2:
+		return (struct skip_step){.kind = SKIP_BLOCK2};
+	case DW_FORM_block4:
+		return (struct skip_step){.kind = SKIP_BLOCK4};
+	case DW_FORM_block:
+	case DW_FORM_exprloc:
+		return (struct skip_step){.kind = SKIP_BLOCK_LEB};
+	case DW_FORM_indirect:
+		return (struct skip_step){.kind = SKIP_INDIRECT};
+	}
+	return (struct skip_step){.kind = SKIP_UNKNOWN};
+}
+
+static void add_step(struct abbrev_table *table, struct abbrev *row, struct skip_step step)
+{
+	struct skip_step *last = row->nr_steps ? &table->steps[table->nr_steps - 1] : NULL;
+
+	if (step.kind == SKIP_FIXED) {
+		if (step.nr_bytes == 0)
+			return;
+		if (last && last->kind == SKIP_FIXED) {
+			last->nr_bytes += step.nr_bytes;
+			return;
+		}
+	}
+	ARRAY_GROW(table->steps, table->nr_steps, table->cap_steps);
+	table->steps[table->nr_steps++] = step;
+	row->nr_steps++;
+}
+
+static void note_sibling(const struct abbrev_table *table, struct abbrev *row, uint16_t form)
+{
+	const struct skip_step *first = &table->steps[row->first_step];
+
+	if (row->nr_steps == 0)
+		row->sibling_at = 0;
+	else if (row->nr_steps == 1 && first->kind == SKIP_FIXED && first->nr_bytes < INT32_MAX)
+		row->sibling_at = (int32_t)first->nr_bytes;
+	row->sibling_form = form;
+}
+
+static void add_attribute(struct abbrev_table *table, struct abbrev *row,
+			  const struct abbrev_attribute *attribute, struct dwarf_encoding encoding)
+{
+	ARRAY_GROW(table->attributes, table->nr_attributes, table->cap_attributes);
+	table->attributes[table->nr_attributes++] = *attribute;
+	row->nr_attributes++;
+	if (attribute->name == DW_AT_low_pc || attribute->name == DW_AT_ranges)
+		row->has_pcs = true;
+	if (attribute->name == DW_AT_sibling)
+		note_sibling(table, row, attribute->form);
+	add_step(table, row, abbrev_skip_step(attribute->form, encoding));
+}
+
+/* A name or form too large for its field becomes one that nobody knows. */
+static uint16_t narrow(uint64_t value)
+{
+	return value > UINT16_MAX ? UINT16_MAX : (uint16_t)value;
+}
+
+static bool read_row(struct abbrev_table *table, struct dwarf_cursor *cursor,
+		     struct dwarf_encoding encoding)
+{
+	struct abbrev row = {.code = dwarf_uleb(cursor), .sibling_at = -1};
+	struct abbrev_attribute attribute;
+
+	if (cursor->failed || row.code == 0 || table->nr_attributes > INT32_MAX)
+		return false;
+	row.tag = narrow(dwarf_uleb(cursor));
+	row.has_children = dwarf_u8(cursor) == DW_CHILDREN_yes;
+	row.first_attribute = (uint32_t)table->nr_attributes;
+	row.first_step = (uint32_t)table->nr_steps;
+	for (;;) {
+		attribute.name = narrow(dwarf_uleb(cursor));
+		attribute.form = narrow(dwarf_uleb(cursor));
+		attribute.implicit_const =
+			attribute.form == DW_FORM_implicit_const ? dwarf_sleb(cursor) : 0;
+		if (cursor->failed)
+			return false;
+		if (attribute.name == 0 && attribute.form == 0)
+			break;
+		add_attribute(table, &row, &attribute, encoding);
+	}
+	ARRAY_GROW(table->rows, table->nr_rows, table->cap_rows);
+	table->rows[table->nr_rows++] = row;
+	return true;
+}
+
+static int compare_codes(const void *a, const void *b)
+{
+	const struct abbrev *left = a, *right = b;
+
+	return (left->code > right->code) - (left->code < right->code);
+}
+
+struct abbrev_table *abbrev_table_new(struct dwarf_bytes section, uint64_t offset,
+				      struct dwarf_encoding encoding)
+{
+	struct abbrev_table *table = xcalloc(1, sizeof(*table));
+	struct dwarf_cursor cursor = dwarf_cursor_at(section, offset);
+
+	while (read_row(table, &cursor, encoding))
+		;
+	table->is_dense = true;
+	for (size_t i = 0; i < table->nr_rows && table->is_dense; i++)
+		table->is_dense = table->rows[i].code == i + 1;
+	if (!table->is_dense)
+		qsort(table->rows, table->nr_rows, sizeof(*table->rows), compare_codes);
+	return table;
+}
+
+void abbrev_table_free(struct abbrev_table *table)
+{
+	if (!table)
+		return;
+	free(table->rows);
+	free(table->attributes);
+	free(table->steps);
+	free(table);
+}
+
+const struct abbrev *abbrev_table_search(const struct abbrev_table *table, uint64_t code)
+{
+	struct abbrev key = {.code = code};
+
+	if (!table->nr_rows)
+		return NULL;
+	return bsearch(&key, table->rows, table->nr_rows, sizeof(key), compare_codes);
+}
+
+static void skip_one(struct skip_step step, struct dwarf_encoding encoding,
+		     struct dwarf_cursor *cursor)
+{
+	switch (step.kind) {
+	case SKIP_FIXED:
+		dwarf_skip(cursor, step.nr_bytes);
+		break;
+	case SKIP_LEB:
+		dwarf_skip_leb(cursor);
+		break;
+	case SKIP_TEXT:
+		dwarf_text(cursor);
+		break;
+	case SKIP_BLOCK1:
+		dwarf_skip(cursor, dwarf_u8(cursor));
+		break;
+	case SKIP_BLOCK2:
+		dwarf_skip(cursor, dwarf_u16(cursor));
+		break;
+	case SKIP_BLOCK4:
+		dwarf_skip(cursor, dwarf_u32(cursor));
+		break;
+	case SKIP_BLOCK_LEB:
+		dwarf_skip(cursor, dwarf_uleb(cursor));
+		break;
+	case SKIP_INDIRECT:
+		step = abbrev_skip_step(dwarf_uleb(cursor), encoding);
+		/* An indirect form that names itself would have no end (section 7.5.3 forbids it).
+		 */
+		if (step.kind == SKIP_INDIRECT)
+			dwarf_fail(cursor);
+		else
+			skip_one(step, encoding, cursor);
+		break;
+	case SKIP_UNKNOWN:
+		dwarf_fail(cursor);
+		break;
+	}
+}
+
+void abbrev_skip(const struct abbrev_table *table, const struct abbrev *abbrev,
+		 struct dwarf_encoding encoding, struct dwarf_cursor *cursor)
+{
+	const struct skip_step *step = table->steps + abbrev->first_step;
+
+	for (uint32_t i = 0; i < abbrev->nr_steps; i++, step++) {
+		if (step->kind == SKIP_FIXED)
+			dwarf_skip(cursor, step->nr_bytes);
+		else
+			skip_one(*step, encoding, cursor);
+	}
+}

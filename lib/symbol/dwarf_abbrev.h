@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SYMBOL_DWARF_ABBREV_H
+#define PROFC_SYMBOL_DWARF_ABBREV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbol/dwarf_cursor.h"
+
+/*
+ * Abbreviation tables (DWARF 5 section 7.5.3), compiled so that an entry nobody
+ * wants is skipped in as few steps as its forms allow: runs of fixed sizes are
+ * one addition.
+ */
+
+/* What the size of a form may depend on; one table is compiled for each. */
+struct dwarf_encoding {
+	uint16_t version;
+	uint8_t address_bytes;
+	uint8_t offset_bytes; /* 4, or 8 in 64-bit DWARF */
+};
+
+struct abbrev_attribute {
+	uint16_t name, form;
+	int64_t implicit_const;
+};
+
+enum skip_kind {
+	SKIP_FIXED,
+	SKIP_LEB,
+	SKIP_TEXT,
+	SKIP_BLOCK1,
+	SKIP_BLOCK2,
+	SKIP_BLOCK4,
+	SKIP_BLOCK_LEB,
+	SKIP_INDIRECT, /* the form stands in the entry itself */
+	SKIP_UNKNOWN,  /* a form of no standard we know: the unit cannot be read on */
+};
+
+struct skip_step {
+	enum skip_kind kind;
+	uint32_t nr_bytes; /* SKIP_FIXED */
+};
+
+struct abbrev {
+	uint64_t code;
+	uint16_t tag;
+	bool has_children;
+	bool has_pcs; /* low_pc or ranges */
+	/*
+	 * Where DW_AT_sibling stands in the entry's bytes behind the code, when
+	 * only fixed sizes precede it; -1 when they do not, or there is none.
+	 */
+	int32_t sibling_at;
+	uint16_t sibling_form;
+	uint32_t first_attribute, nr_attributes;
+	uint32_t first_step, nr_steps;
+};
+
+struct abbrev_table {
+	struct abbrev *rows;
+	size_t nr_rows, cap_rows;
+	struct abbrev_attribute *attributes;
+	size_t nr_attributes, cap_attributes;
+	struct skip_step *steps;
+	size_t nr_steps, cap_steps;
+	bool is_dense; /* rows[code - 1] */
+};
+
+/* Compile the table at `offset` of .debug_abbrev. What is damaged is left out. */
+struct abbrev_table *abbrev_table_new(struct dwarf_bytes section, uint64_t offset,
+				      struct dwarf_encoding encoding);
+void abbrev_table_free(struct abbrev_table *table);
+
+const struct abbrev *abbrev_table_search(const struct abbrev_table *table, uint64_t code);
+
+/* NULL when the table has no such code. */
+static inline const struct abbrev *abbrev_table_find(const struct abbrev_table *table,
+						     uint64_t code)
+{
+	if (table->is_dense)
+		return code - 1 < table->nr_rows ? &table->rows[code - 1] : NULL;
+	return abbrev_table_search(table, code);
+}
+
+struct skip_step abbrev_skip_step(uint64_t form, struct dwarf_encoding encoding);
+
+/* Move over all attributes of an entry. */
+void abbrev_skip(const struct abbrev_table *table, const struct abbrev *abbrev,
+		 struct dwarf_encoding encoding, struct dwarf_cursor *cursor);
+
+#endif

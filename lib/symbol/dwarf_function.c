@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/dwarf_function.h"
+
+#include <dwarf.h>
+
+/* Instance, abstract instance, definition, declaration: four, with room for partial units. */
+#define MAX_HOPS 8
+
+/* Where a definition says the rest of it is. */
+struct next_entry {
+	struct dwarf_value origin, specification;
+};
+
+static void take_value(struct dwarf_unit *unit, struct dwarf_function *function,
+		       struct next_entry *next, uint16_t attribute, const struct dwarf_value *value)
+{
+	switch (attribute) {
+	case DW_AT_name:
+		if (!function->name)
+			function->name = dwarf_value_text(unit, value);
+		break;
+	case DW_AT_linkage_name:
+	case DW_AT_MIPS_linkage_name:
+		if (!function->linkage_name)
+			function->linkage_name = dwarf_value_text(unit, value);
+		break;
+	case DW_AT_decl_file:
+		if (!function->decl_unit) {
+			function->decl_unit = unit;
+			function->decl_file = value->number;
+		}
+		break;
+	case DW_AT_decl_line:
+		if (!function->decl_line && value->number <= UINT32_MAX)
+			function->decl_line = (uint32_t)value->number;
+		break;
+	case DW_AT_abstract_origin:
+		next->origin = *value;
+		break;
+	case DW_AT_specification:
+		next->specification = *value;
+		break;
+	}
+}
+
+/* Read one entry; false when it leads nowhere further. */
+static bool read_one(struct dwarf_file **file, uint64_t *offset, struct dwarf_function *function)
+{
+	struct dwarf_unit *unit = dwarf_file_unit_at(*file, *offset);
+	const struct abbrev_table *table;
+	const struct abbrev *abbrev;
+	struct dwarf_cursor cursor;
+	struct next_entry next = {.origin.form = 0};
+
+	if (!unit)
+		return false;
+	table = dwarf_unit_abbrevs(unit);
+	cursor = dwarf_unit_cursor(unit, *offset);
+	abbrev = abbrev_table_find(table, dwarf_uleb(&cursor));
+	for (uint32_t i = 0; abbrev && i < abbrev->nr_attributes; i++) {
+		const struct abbrev_attribute *attribute =
+			&table->attributes[abbrev->first_attribute + i];
+		struct dwarf_value value;
+
+		dwarf_read_value(unit, &cursor, attribute, &value);
+		if (cursor.failed)
+			return false;
+		take_value(unit, function, &next, attribute->name, &value);
+	}
+	if (next.origin.form)
+		return dwarf_value_reference(unit, &next.origin, file, offset);
+	return next.specification.form &&
+	       dwarf_value_reference(unit, &next.specification, file, offset);
+}
+
+void dwarf_read_function(struct dwarf_file *file, uint64_t offset, struct dwarf_function *function)
+{
+	*function = (struct dwarf_function){.name = NULL};
+	for (int hop = 0; hop < MAX_HOPS; hop++) {
+		if (!read_one(&file, &offset, function))
+			return;
+	}
+}

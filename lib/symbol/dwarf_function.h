@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SYMBOL_DWARF_FUNCTION_H
+#define PROFC_SYMBOL_DWARF_FUNCTION_H
+
+#include <stdint.h>
+
+#include "symbol/dwarf_file.h"
+
+/* What a function's entry says, its abstract origin and specification included. */
+struct dwarf_function {
+	const char *name;	      /* borrowed from the sections; NULL when unknown */
+	const char *linkage_name;     /* NULL when there is none */
+	struct dwarf_unit *decl_unit; /* whose line table numbers decl_file */
+	uint64_t decl_file;
+	uint32_t decl_line; /* 0 when unknown */
+};
+
+void dwarf_read_function(struct dwarf_file *file, uint64_t offset, struct dwarf_function *function);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SYMBOL_DWARF_LINE_PRIV_H
+#define PROFC_SYMBOL_DWARF_LINE_PRIV_H
+
+#include "symbol/dwarf_line.h"
+
+struct line_name {
+	const char *text; /* borrowed from the sections; may be NULL */
+	uint64_t directory;
+};
+
+struct line_names {
+	struct line_name *rows;
+	size_t nr, cap;
+};
+
+struct line_header {
+	bool usable;
+	uint16_t version;
+	uint8_t address_bytes;
+	uint8_t min_instruction_bytes;
+	int8_t line_base;
+	uint8_t line_range, opcode_base;
+	uint8_t nr_operands[256]; /* of the standard opcodes, by opcode */
+	struct dwarf_bytes program;
+	struct line_names directories; /* 0 is the unit's own directory, implied before version 5 */
+	struct line_names files;       /* before version 5 counted from 1: 0 is none */
+};
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SYMBOL_DWARF_RESOLVE_H
+#define PROFC_SYMBOL_DWARF_RESOLVE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct dwarf_file;
+struct result_builder;
+
+/*
+ * Resolve ascending addresses from the debug information of a file, unit by
+ * unit. Chains of addresses it knows nothing of stay open; where it knows only
+ * the line, the one location has no name yet.
+ */
+void dwarf_resolve(struct dwarf_file *file, const uint64_t *addresses, size_t nr,
+		   struct result_builder *builder);
+
+#endif

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/dwarf_scope.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+/* Real programs nest some 30 deep; a file that goes deeper than this is damaged. */
+#define MAX_DEPTH 1024
+
+struct scope_walk {
+	struct dwarf_unit *unit;
+	const struct abbrev_table *abbrevs;
+	struct dwarf_cursor cursor;
+	const uint64_t *addresses;
+	size_t nr;
+	struct scope_table *table;
+	struct range_list ranges; /* of the entry at hand */
+	/*
+	 * The first pass enters what can lead to code: namespaces and functions
+	 * that hold a wanted address. What that leaves open (lambdas and local
+	 * classes, whose code stands below types and abstract functions) is worth
+	 * a second one that enters everything.
+	 */
+	bool deep;
+	bool failed;
+	uint32_t depth;
+	uint32_t levels[MAX_DEPTH]; /* the scope that encloses the entries of each level */
+};
+
+enum entry_kind {
+	ENTRY_OTHER,
+	ENTRY_SPACE, /* may hold functions */
+	ENTRY_TYPE,  /* may hold functions, and hardly ever does */
+	ENTRY_FUNCTION,
+	ENTRY_INLINED,
+	ENTRY_BLOCK,
+};
+
+static enum entry_kind kind_of(uint16_t tag)
+{
+	switch (tag) {
+	case DW_TAG_compile_unit:
+	case DW_TAG_partial_unit:
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+		return ENTRY_SPACE;
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_interface_type:
+	case DW_TAG_enumeration_type:
+		return ENTRY_TYPE;
+	case DW_TAG_subprogram:
+		return ENTRY_FUNCTION;
+	case DW_TAG_inlined_subroutine:
+		return ENTRY_INLINED;
+	case DW_TAG_lexical_block:
+	case DW_TAG_try_block:
+	case DW_TAG_catch_block:
+	case DW_TAG_with_stmt:
+		return ENTRY_BLOCK;
+	}
+	return ENTRY_OTHER;
+}
+
+/* The attributes that matter here. */
+struct entry {
+	uint64_t offset;
+	struct dwarf_pcs pcs;
+	struct dwarf_value origin;
+	uint64_t call_file, call_line, call_column;
+};
+
+static void read_entry(struct scope_walk *walk, const struct abbrev *abbrev, struct entry *entry)
+{
+	const struct abbrev_attribute *attribute =
+		walk->abbrevs->attributes + abbrev->first_attribute;
+	struct dwarf_value value;
+
+	for (uint32_t i = 0; i < abbrev->nr_attributes; i++, attribute++) {
+		dwarf_read_value(walk->unit, &walk->cursor, attribute, &value);
+		switch (attribute->name) {
+		case DW_AT_low_pc:
+			entry->pcs.low_pc = value;
+			break;
+		case DW_AT_high_pc:
+			entry->pcs.high_pc = value;
+			break;
+		case DW_AT_ranges:
+			entry->pcs.ranges = value;
+			break;
+		case DW_AT_abstract_origin:
+			entry->origin = value;
+			break;
+		case DW_AT_call_file:
+			entry->call_file = value.number;
+			break;
+		case DW_AT_call_line:
+			entry->call_line = value.number;
+			break;
+		case DW_AT_call_column:
+			entry->call_column = value.number;
+			break;
+		}
+	}
+}
+
+/* Does any wanted address lie in the ranges of the entry at hand? */
+static bool holds_address(const struct scope_walk *walk)
+{
+	for (size_t i = 0; i < walk->ranges.nr; i++) {
+		size_t at =
+			addresses_at_or_above(walk->addresses, walk->nr, walk->ranges.rows[i].low);
+
+		if (at < walk->nr && walk->addresses[at] < walk->ranges.rows[i].high)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * May `scope` become the innermost one of an address that now has `present`?
+ * Inlined code belongs to its own function only. Functions that share their
+ * code (folded by the linker) do not mix: the last one takes it all, except in
+ * the second pass, which is for what the first one left open.
+ */
+static bool may_take(const struct scope_walk *walk, const struct scope *scope, uint32_t present)
+{
+	if (scope->parent != SCOPE_NONE)
+		return present != SCOPE_NONE && walk->table->rows[present].root == scope->root;
+	return present == SCOPE_NONE || !walk->deep;
+}
+
+static bool take_addresses(struct scope_walk *walk, const struct scope *scope, uint32_t id)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < walk->ranges.nr; i++) {
+		const struct pc_range *range = &walk->ranges.rows[i];
+		size_t first = addresses_at_or_above(walk->addresses, walk->nr, range->low),
+		       at = first;
+
+		for (; at < walk->nr && walk->addresses[at] < range->high; at++) {
+			if (may_take(walk, scope, walk->table->of_address[at])) {
+				walk->table->of_address[at] = id;
+				any = true;
+			}
+		}
+		if (!dwarf_file_work(walk->unit->file, at - first))
+			return any;
+	}
+	return any;
+}
+
+static void keep_ranges(struct scope_walk *walk, struct scope *scope)
+{
+	struct range_list *kept = &walk->table->ranges;
+
+	scope->first_range = (uint32_t)kept->nr;
+	scope->nr_ranges = (uint32_t)walk->ranges.nr;
+	for (size_t i = 0; i < walk->ranges.nr; i++) {
+		ARRAY_GROW(kept->rows, kept->nr, kept->cap);
+		kept->rows[kept->nr++] = walk->ranges.rows[i];
+	}
+}
+
+static uint32_t narrow(uint64_t number)
+{
+	return number > UINT32_MAX ? 0 : (uint32_t)number;
+}
+
+/* A scope for the entry if it holds wanted addresses, or SCOPE_NONE. */
+static uint32_t add_scope(struct scope_walk *walk, const struct entry *entry, uint32_t parent)
+{
+	struct scope_table *table = walk->table;
+	uint32_t id = (uint32_t)table->nr;
+	struct scope scope = {
+		.parent = parent,
+		.root = parent == SCOPE_NONE ? id : table->rows[parent].root,
+		.function_file = walk->unit->file,
+		.function_offset = entry->offset,
+		.call_file = entry->call_file,
+		.call_line = narrow(entry->call_line),
+		.call_column = narrow(entry->call_column),
+	};
+
+	ARRAY_GROW(table->rows, table->nr, table->cap);
+	table->rows[id] = scope; /* counted only when it holds something */
+	if (!take_addresses(walk, &scope, id))
+		return SCOPE_NONE;
+	if (parent != SCOPE_NONE)
+		dwarf_value_reference(walk->unit, &entry->origin, &scope.function_file,
+				      &scope.function_offset);
+	keep_ranges(walk, &scope);
+	table->rows[table->nr++] = scope;
+	return id;
+}
+
+static void enter(struct scope_walk *walk, const struct abbrev *abbrev, uint32_t scope)
+{
+	if (!abbrev->has_children)
+		return;
+	if (walk->depth + 1 == MAX_DEPTH) {
+		walk->failed = true;
+		return;
+	}
+	walk->levels[++walk->depth] = scope;
+}
+
+/* Move behind everything below the entry whose attributes have just been read. */
+static void skip_children(struct scope_walk *walk, const struct abbrev *abbrev)
+{
+	uint64_t depth = abbrev->has_children ? 1 : 0, nr = 0;
+
+	while (depth && !walk->cursor.failed) {
+		uint64_t code = dwarf_uleb(&walk->cursor);
+		const struct abbrev *child;
+
+		nr++;
+		if (code == 0) {
+			depth--;
+			continue;
+		}
+		child = abbrev_table_find(walk->abbrevs, code);
+		if (!child) {
+			walk->failed = true;
+			break;
+		}
+		abbrev_skip(walk->abbrevs, child, walk->unit->encoding, &walk->cursor);
+		depth += child->has_children;
+	}
+	if (!dwarf_file_work(walk->unit->file, nr))
+		walk->failed = true;
+}
+
+/* Jump over an entry and what is below it by its DW_AT_sibling; false when it has none. */
+static bool jump_to_sibling(struct scope_walk *walk, const struct abbrev *abbrev)
+{
+	const struct abbrev_attribute attribute = {.form = abbrev->sibling_form};
+	struct dwarf_cursor cursor = walk->cursor;
+	const uint8_t *target;
+	struct dwarf_value value;
+	struct dwarf_file *file;
+	uint64_t offset;
+
+	if (!abbrev->has_children || abbrev->sibling_at < 0)
+		return false;
+	dwarf_skip(&cursor, (uint64_t)abbrev->sibling_at);
+	dwarf_read_value(walk->unit, &cursor, &attribute, &value);
+	if (cursor.failed || !dwarf_value_reference(walk->unit, &value, &file, &offset) ||
+	    file != walk->unit->file || offset > walk->unit->end)
+		return false;
+	target = file->sections[DWARF_INFO].at + offset;
+	if (target < cursor.at) /* only forwards, or the walk might never end */
+		return false;
+	walk->cursor.at = target;
+	return true;
+}
+
+static void skip_entry(struct scope_walk *walk, const struct abbrev *abbrev)
+{
+	if (jump_to_sibling(walk, abbrev))
+		return;
+	abbrev_skip(walk->abbrevs, abbrev, walk->unit->encoding, &walk->cursor);
+	skip_children(walk, abbrev);
+}
+
+static void pass_through(struct scope_walk *walk, const struct abbrev *abbrev, uint32_t scope)
+{
+	abbrev_skip(walk->abbrevs, abbrev, walk->unit->encoding, &walk->cursor);
+	enter(walk, abbrev, scope);
+}
+
+static void visit_function(struct scope_walk *walk, const struct abbrev *abbrev,
+			   struct entry *entry)
+{
+	const struct dwarf_cursor start = walk->cursor;
+	uint32_t scope;
+
+	if (!abbrev->has_pcs) {
+		if (walk->deep)
+			pass_through(walk, abbrev, SCOPE_NONE);
+		else
+			skip_entry(walk, abbrev);
+		return;
+	}
+	read_entry(walk, abbrev, entry);
+	dwarf_read_ranges(walk->unit, &entry->pcs, &walk->ranges);
+	scope = add_scope(walk, entry, SCOPE_NONE);
+	if (scope != SCOPE_NONE || walk->deep) {
+		enter(walk, abbrev, scope);
+	} else {
+		walk->cursor = start;
+		skip_entry(walk, abbrev);
+	}
+}
+
+static void visit_inlined(struct scope_walk *walk, const struct abbrev *abbrev, struct entry *entry)
+{
+	const struct dwarf_cursor start = walk->cursor;
+	uint32_t parent = walk->levels[walk->depth], scope = SCOPE_NONE;
+
+	if (parent != SCOPE_NONE && abbrev->has_pcs) {
+		read_entry(walk, abbrev, entry);
+		dwarf_read_ranges(walk->unit, &entry->pcs, &walk->ranges);
+		scope = add_scope(walk, entry, parent);
+	}
+	if (scope != SCOPE_NONE) {
+		enter(walk, abbrev, scope);
+	} else {
+		walk->cursor = start;
+		skip_entry(walk, abbrev);
+	}
+}
+
+static void visit_block(struct scope_walk *walk, const struct abbrev *abbrev, struct entry *entry)
+{
+	const struct dwarf_cursor start = walk->cursor;
+	uint32_t parent = walk->levels[walk->depth];
+
+	if (parent != SCOPE_NONE && abbrev->has_pcs && !walk->deep) {
+		read_entry(walk, abbrev, entry);
+		dwarf_read_ranges(walk->unit, &entry->pcs, &walk->ranges);
+		walk->cursor = start;
+		if (!holds_address(walk)) {
+			skip_entry(walk, abbrev);
+			return;
+		}
+	}
+	pass_through(walk, abbrev, parent);
+}
+
+static void visit(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t offset)
+{
+	struct entry entry = {.offset = offset};
+
+	switch (kind_of(abbrev->tag)) {
+	case ENTRY_OTHER:
+		skip_entry(walk, abbrev);
+		break;
+	case ENTRY_SPACE:
+		pass_through(walk, abbrev, SCOPE_NONE);
+		break;
+	case ENTRY_TYPE:
+		if (walk->deep)
+			pass_through(walk, abbrev, SCOPE_NONE);
+		else
+			skip_entry(walk, abbrev);
+		break;
+	case ENTRY_FUNCTION:
+		visit_function(walk, abbrev, &entry);
+		break;
+	case ENTRY_INLINED:
+		visit_inlined(walk, abbrev, &entry);
+		break;
+	case ENTRY_BLOCK:
+		visit_block(walk, abbrev, &entry);
+		break;
+	}
+}
+
+static void walk_unit(struct scope_walk *walk)
+{
+	const uint8_t *info = walk->unit->file->sections[DWARF_INFO].at;
+
+	walk->cursor = dwarf_unit_cursor(walk->unit, walk->unit->first_entry);
+	walk->depth = 0;
+	walk->levels[0] = SCOPE_NONE;
+	while (walk->cursor.at < walk->cursor.end && !walk->failed) {
+		uint64_t offset = (uint64_t)(walk->cursor.at - info);
+		uint64_t code = dwarf_uleb(&walk->cursor);
+		const struct abbrev *abbrev;
+
+		if (code == 0) {
+			if (walk->depth <= 1)
+				return; /* the end of the root's children; padding may follow */
+			walk->depth--;
+			continue;
+		}
+		abbrev = abbrev_table_find(walk->abbrevs, code);
+		if (!abbrev || !dwarf_file_work(walk->unit->file, 1))
+			walk->failed = true;
+		else
+			visit(walk, abbrev, offset);
+	}
+	if (walk->failed || walk->cursor.failed)
+		walk->unit->file->damaged = true;
+}
+
+static bool any_open(const struct scope_table *table, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (table->of_address[i] == SCOPE_NONE)
+			return true;
+	}
+	return false;
+}
+
+void scope_table_release(struct scope_table *table)
+{
+	free(table->rows);
+	free(table->of_address);
+	range_list_release(&table->ranges);
+	*table = (struct scope_table){.nr = 0};
+}
+
+void dwarf_match_scopes(struct dwarf_unit *unit, const uint64_t *addresses, size_t nr,
+			struct scope_table *table)
+{
+	struct scope_walk *walk = xcalloc(1, sizeof(*walk));
+
+	walk->unit = unit;
+	walk->abbrevs = dwarf_unit_abbrevs(unit);
+	walk->addresses = addresses;
+	walk->nr = nr;
+	walk->table = table;
+	table->of_address = xmalloc((nr ? nr : 1) * sizeof(*table->of_address));
+	for (size_t i = 0; i < nr; i++)
+		table->of_address[i] = SCOPE_NONE;
+	walk_unit(walk);
+	if (any_open(table, nr)) {
+		walk->deep = true;
+		walk_unit(walk);
+	}
+	range_list_release(&walk->ranges);
+	free(walk);
+}
+
+bool scope_contains(const struct scope_table *table, uint32_t scope, uint64_t address)
+{
+	const struct scope *row = &table->rows[scope];
+
+	for (uint32_t i = 0; i < row->nr_ranges; i++) {
+		const struct pc_range *range = &table->ranges.rows[row->first_range + i];
+
+		if (address >= range->low && address < range->high)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SYMBOL_ELF_SECTION_H
+#define PROFC_SYMBOL_ELF_SECTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbol/dwarf_cursor.h"
+#include "symbol/dwarf_file.h"
+
+struct Elf;
+
+/* The bytes of a section, decompressed; at NULL when there is none. Borrowed from `elf`. */
+struct dwarf_bytes elf_section_bytes(struct Elf *elf, const char *name);
+
+/*
+ * The sections that the reader of debug information needs, and no others:
+ * location lists, macros and types are most of a compressed file and would be
+ * inflated for nothing. With `split`, those of a .dwo file. False when there
+ * is no .debug_info.
+ */
+bool elf_dwarf_sections(struct Elf *elf, bool split,
+			struct dwarf_bytes sections[DWARF_SECTION_COUNT]);
+
+#endif

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/elf_symbols.h"
+
+#include <gelf.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "symbol/object.h"
+
+/*
+ * Of the names of one place, show a sized one before a label, a function's
+ * before any other, a global before a weak before a local one, and the one
+ * with the fewest underscores in front: malloc, not __libc_malloc.
+ */
+static uint32_t rank_of(const GElf_Sym *symbol, const char *name)
+{
+	uint32_t type = GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE;
+	uint32_t binding = GELF_ST_BIND(symbol->st_info) == STB_GLOBAL ? 0
+			   : GELF_ST_BIND(symbol->st_info) == STB_WEAK ? 1
+								       : 2;
+	size_t underscores = strspn(name, "_");
+
+	return (symbol->st_size == 0) << 6 | type << 5 | binding << 3 |
+	       (uint32_t)(underscores > 7 ? 7 : underscores);
+}
+
+/* Marks of ARM's tools between code and data ($x, $d), and the assembler's own labels. */
+static bool is_no_function(const GElf_Sym *symbol, const char *name)
+{
+	unsigned int type = GELF_ST_TYPE(symbol->st_info);
+
+	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
+		return true;
+	return !*name || name[0] == '$' || strncmp(name, ".L", 2) == 0;
+}
+
+/* The end of the code section a symbol stands in; false when it stands in none. */
+static bool section_end(Elf *elf, GElf_Word index, const GElf_Sym *symbol, GElf_Addr value,
+			uint64_t *end)
+{
+	GElf_Shdr header;
+	Elf_Scn *section;
+
+	if (index == SHN_UNDEF || index == SHN_ABS || index == SHN_COMMON)
+		return false;
+	section = elf_getscn(elf, index);
+	if (!section || !gelf_getshdr(section, &header) || !(header.sh_flags & SHF_EXECINSTR))
+		return false;
+	/* `value` may be moved against st_value, and with it the section. */
+	*end = header.sh_addr + header.sh_size + (value - symbol->st_value);
+	return true;
+}
+
+static enum symbol_source source_of(const struct symbol_object *object, Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	if (elf != object->elf)
+		return object->debug ? SYMBOL_SOURCE_SEPARATE : SYMBOL_SOURCE_MINIDEBUG;
+	while ((section = elf_nextscn(elf, section))) {
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB)
+			return object->is_debug_file_only ? SYMBOL_SOURCE_SEPARATE
+							  : SYMBOL_SOURCE_SYMTAB;
+	}
+	return SYMBOL_SOURCE_DYNSYM;
+}
+
+static void add_symbol(struct elf_symbols *symbols, const struct symbol_object *object, int index)
+{
+	GElf_Sym symbol;
+	GElf_Addr value;
+	GElf_Word section;
+	Elf *elf;
+	Dwarf_Addr bias;
+	uint64_t end;
+	const char *name = dwfl_module_getsym_info(object->module, index, &symbol, &value, &section,
+						   &elf, &bias);
+
+	if (!name || is_no_function(&symbol, name) ||
+	    !section_end(elf, section, &symbol, value, &end) || value >= end)
+		return;
+	if (symbol.st_size && symbol.st_size < end - value)
+		end = value + symbol.st_size;
+	ARRAY_GROW(symbols->rows, symbols->nr, symbols->cap);
+	symbols->rows[symbols->nr++] = (struct elf_symbol){
+		.start = value,
+		.end = end,
+		.name = name,
+		.rank = rank_of(&symbol, name),
+	};
+	if (symbols->source == SYMBOL_SOURCE_NONE || symbols->source == SYMBOL_SOURCE_DYNSYM)
+		symbols->source = source_of(object, elf);
+}
+
+/* By address, and of one address the name to show last. */
+static int compare_symbols(const void *a, const void *b)
+{
+	const struct elf_symbol *left = a, *right = b;
+
+	if (left->start != right->start)
+		return left->start < right->start ? -1 : 1;
+	if (left->rank != right->rank)
+		return left->rank > right->rank ? -1 : 1;
+	return strcmp(right->name, left->name);
+}
+
+static bool has_size(const struct elf_symbol *symbol)
+{
+	return symbol->rank < 1U << 6;
+}
+
+/* Symbols without a size end where the next one begins. */
+static void close_gaps(struct elf_symbols *symbols)
+{
+	uint64_t next = UINT64_MAX, reach = 0;
+
+	for (size_t i = symbols->nr; i-- > 0;) {
+		struct elf_symbol *row = &symbols->rows[i];
+
+		if (!has_size(row) && row->end > next)
+			row->end = next;
+		if (i && symbols->rows[i - 1].start != row->start)
+			next = row->start;
+	}
+	for (size_t i = 0; i < symbols->nr; i++) {
+		if (symbols->rows[i].end > reach)
+			reach = symbols->rows[i].end;
+		symbols->rows[i].reach = reach;
+	}
+}
+
+void elf_symbols_init(struct elf_symbols *symbols, const struct symbol_object *object)
+{
+	int nr = dwfl_module_getsymtab(object->module);
+
+	*symbols = (struct elf_symbols){.source = SYMBOL_SOURCE_NONE};
+	for (int i = 0; i < nr; i++)
+		add_symbol(symbols, object, i);
+	if (symbols->nr)
+		qsort(symbols->rows, symbols->nr, sizeof(*symbols->rows), compare_symbols);
+	close_gaps(symbols);
+}
+
+void elf_symbols_release(struct elf_symbols *symbols)
+{
+	free(symbols->rows);
+	*symbols = (struct elf_symbols){.source = SYMBOL_SOURCE_NONE};
+}
+
+const struct elf_symbol *elf_symbols_find(const struct elf_symbols *symbols, uint64_t address)
+{
+	const struct elf_symbol *label = NULL;
+	size_t low = 0, high = symbols->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (symbols->rows[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low-- > 0 && symbols->rows[low].reach > address) {
+		const struct elf_symbol *row = &symbols->rows[low];
+
+		if (row->end <= address)
+			continue;
+		if (has_size(row))
+			return row;
+		if (!label)
+			label = row;
+	}
+	return label;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SYMBOL_ELF_SYMBOLS_H
+#define PROFC_SYMBOL_ELF_SYMBOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/symbol_source.h"
+
+struct symbol_object;
+
+/*
+ * The names of functions in an object's symbol tables, sorted by address:
+ * .symtab, of the file or of its debug file, else .dynsym, with minidebuginfo
+ * where the file has it.
+ */
+struct elf_symbol {
+	uint64_t start, end; /* [start, end) */
+	uint64_t reach;	     /* the highest end of this and all before it */
+	const char *name;    /* borrowed from the object */
+	uint32_t rank;	     /* of several at one place the lowest is shown */
+};
+
+struct elf_symbols {
+	struct elf_symbol *rows;
+	size_t nr, cap;
+	enum symbol_source source;
+};
+
+void elf_symbols_init(struct elf_symbols *symbols, const struct symbol_object *object);
+void elf_symbols_release(struct elf_symbols *symbols);
+
+/*
+ * The symbol that holds an address, or NULL. A symbol's size is honoured: what
+ * lies behind its end has no name, not a neighbour's. One without a size
+ * reaches to the next symbol or the end of its section.
+ */
+const struct elf_symbol *elf_symbols_find(const struct elf_symbols *symbols, uint64_t address);
+
+#endif

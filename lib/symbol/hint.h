@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SYMBOL_HINT_H
+#define PROFC_SYMBOL_HINT_H
+
+#include "profile/symbol_source.h"
+
+struct build_id;
+struct symbol_object;
+struct symbol_request;
+
+/*
+ * Why the names of a module are not better, in words for its user, and what
+ * would help where that is known. NULL when nothing is amiss. Caller frees.
+ */
+char *hint_for_object(const struct symbol_object *object, enum symbol_source source);
+char *hint_for_mismatch(const struct symbol_request *request, const struct build_id *found);
+
+#endif

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/object.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "symbol/elf_section.h"
+#include "symbol/symbol.h"
+
+/* The object is reported by hand; libdwfl never looks for the file itself. */
+static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+		    char **file_name, Elf **elf)
+{
+	(void)module, (void)userdata, (void)name, (void)base, (void)file_name, (void)elf;
+	return -1;
+}
+
+/*
+ * libdwfl asks for the debug file when the file itself has no symbols; ours is
+ * found already, by rules libdwfl has not (checked links, more roots), and its
+ * own search might wait for a server.
+ */
+static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+			  const char *file_name, const char *link, GElf_Word crc, char **found)
+{
+	const struct symbol_object *object = *userdata;
+
+	(void)module, (void)name, (void)base, (void)file_name, (void)link, (void)crc;
+	if (!object || object->debug_fd < 0)
+		return -1;
+	*found = strdup(object->debug_path);
+	return fcntl(object->debug_fd, F_DUPFD_CLOEXEC, 0);
+}
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = find_elf,
+	.find_debuginfo = find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
+
+static bool is_relocatable(int fd)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	GElf_Ehdr header;
+	bool result = elf && gelf_getehdr(elf, &header) && header.e_type == ET_REL;
+
+	elf_end(elf);
+	return result;
+}
+
+/* Make `fd`, taken over, the module of a Dwfl whose addresses are the file's own. */
+static int report_module(struct symbol_object *object, int fd, struct err *err)
+{
+	GElf_Addr bias;
+	void **userdata;
+
+	object->dwfl = dwfl_begin(&callbacks);
+	if (!object->dwfl) {
+		close(fd);
+		return err_set(err, ERR_NOMEM, "libdwfl: %s", dwfl_errmsg(-1));
+	}
+	dwfl_report_begin(object->dwfl);
+	if (is_relocatable(fd))
+		object->module = dwfl_report_offline(object->dwfl, object->path, object->path, fd);
+	else
+		object->module =
+			dwfl_report_elf(object->dwfl, object->path, object->path, fd, 0, true);
+	dwfl_report_end(object->dwfl, NULL, NULL);
+	if (!object->module) {
+		close(fd);
+		return err_set(err, ERR_CORRUPT, "%s: not a readable ELF file: %s", object->path,
+			       dwfl_errmsg(-1));
+	}
+	dwfl_module_info(object->module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
+	*userdata = object;
+	object->elf = dwfl_module_getelf(object->module, &bias);
+	if (!object->elf)
+		return err_set(err, ERR_CORRUPT, "%s: not a readable ELF file: %s", object->path,
+			       dwfl_errmsg(-1));
+	return 0;
+}
+
+static bool is_little_endian(Elf *elf)
+{
+	const char *ident = elf_getident(elf, NULL);
+
+	return ident && ident[EI_DATA] == ELFDATA2LSB;
+}
+
+static Elf *begin(int fd)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
+
+	if (elf && elf_kind(elf) == ELF_K_ELF)
+		return elf;
+	elf_end(elf);
+	return NULL;
+}
+
+static void open_debug_file(struct symbol_object *object, const struct symbol_options *options)
+{
+	object->debug_fd = debug_file_find(options, object->elf, object->path, &object->build_id,
+					   &object->debug_path);
+	if (object->debug_fd >= 0)
+		object->debug = begin(object->debug_fd);
+}
+
+static void open_supplement(struct symbol_object *object, const struct symbol_options *options,
+			    Elf *debug)
+{
+	struct dwarf_bytes sections[DWARF_SECTION_COUNT];
+	const char *path = object->debug_path ? object->debug_path : object->path;
+
+	object->supplement_fd = debug_file_find_supplement(options, debug, path);
+	if (object->supplement_fd < 0)
+		return;
+	object->supplement = begin(object->supplement_fd);
+	if (!object->supplement || !elf_dwarf_sections(object->supplement, false, sections))
+		return;
+	dwarf_file_init(&object->supplement_dwarf, sections);
+	dwarf_file_read_roots(&object->supplement_dwarf);
+	object->dwarf.supplement = &object->supplement_dwarf;
+}
+
+/* An object file's debug information makes sense only after relocation, which libdwfl does. */
+static Elf *relocated(struct symbol_object *object)
+{
+	GElf_Ehdr header;
+	Dwarf_Addr bias;
+	Dwarf *dwarf;
+
+	if (!gelf_getehdr(object->elf, &header) || header.e_type != ET_REL)
+		return object->elf;
+	dwarf = dwfl_module_getdwarf(object->module, &bias);
+	return dwarf ? dwarf_getelf(dwarf) : object->elf;
+}
+
+static void open_dwarf(struct symbol_object *object, const struct symbol_options *options)
+{
+	struct dwarf_bytes sections[DWARF_SECTION_COUNT];
+	Elf *elf = relocated(object);
+	GElf_Ehdr header;
+
+	if (!is_little_endian(elf))
+		return;
+	if (!elf_dwarf_sections(elf, false, sections)) {
+		if (!object->is_debug_file_only)
+			open_debug_file(object, options);
+		elf = object->debug;
+		if (!elf || !is_little_endian(elf) || !elf_dwarf_sections(elf, false, sections))
+			return;
+	}
+	object->has_dwarf = true;
+	dwarf_file_init(&object->dwarf, sections);
+	object->dwarf.relocatable = gelf_getehdr(elf, &header) && header.e_type == ET_REL;
+	open_supplement(object, options, elf);
+	dwarf_file_read_roots(&object->dwarf);
+}
+
+static bool is_wanted(const struct symbol_request *request, const struct build_id *id)
+{
+	return request->nr_build_id_bytes == 0 ||
+	       (id->nr == request->nr_build_id_bytes &&
+		memcmp(id->bytes, request->build_id, id->nr) == 0);
+}
+
+static int open_requested(const struct symbol_options *options,
+			  const struct symbol_request *request)
+{
+	cleanup_free char *path = NULL;
+
+	if (request->fd >= 0)
+		return fcntl(request->fd, F_DUPFD_CLOEXEC, 0);
+	path = xasprintf("%s%s", options->sysroot ? options->sysroot : "", request->path);
+	return open_regular_file(path);
+}
+
+/* In place of a file that is not there: its debug file, which has the same addresses. */
+static int open_by_build_id(struct symbol_object *object, const struct symbol_options *options,
+			    const struct symbol_request *request)
+{
+	struct build_id id = {.nr = 0};
+	int fd;
+
+	if (request->nr_build_id_bytes > sizeof(id.bytes))
+		return -1;
+	id.nr = request->nr_build_id_bytes;
+	if (id.nr)
+		memcpy(id.bytes, request->build_id, id.nr);
+	fd = debug_file_find(options, NULL, request->path, &id, &object->debug_path);
+	object->is_debug_file_only = fd >= 0;
+	return fd;
+}
+
+static void close_module(struct symbol_object *object)
+{
+	dwfl_end(object->dwfl);
+	object->dwfl = NULL;
+	object->module = NULL;
+	object->elf = NULL;
+}
+
+int symbol_object_open(struct symbol_object *object, const struct symbol_options *options,
+		       const struct symbol_request *request, struct err *err)
+{
+	int fd = open_requested(options, request), open_errno = errno, result;
+
+	*object = (struct symbol_object){
+		.debug_fd = -1,
+		.supplement_fd = -1,
+		.path = xstrdup(request->path),
+	};
+	elf_version(EV_CURRENT);
+	if (fd >= 0) {
+		result = report_module(object, fd, err);
+		if (result < 0)
+			return result;
+		object->build_id = build_id_of(object->elf);
+		object->is_mismatched = !is_wanted(request, &object->build_id);
+	}
+	if (fd < 0 || object->is_mismatched) {
+		int debug_fd = open_by_build_id(object, options, request);
+
+		if (debug_fd < 0 && fd < 0) {
+			errno = open_errno;
+			return err_sys(err, "%s", request->path);
+		}
+		if (debug_fd < 0)
+			return 0;
+		close_module(object);
+		object->is_mismatched = false;
+		result = report_module(object, debug_fd, err);
+		if (result < 0)
+			return result;
+		object->build_id = build_id_of(object->elf);
+	}
+	open_dwarf(object, options);
+	return 0;
+}
+
+void symbol_object_close(struct symbol_object *object)
+{
+	dwarf_file_release(&object->dwarf);
+	dwarf_file_release(&object->supplement_dwarf);
+	elf_end(object->debug);
+	elf_end(object->supplement);
+	dwfl_end(object->dwfl);
+	if (object->debug_fd >= 0)
+		close(object->debug_fd);
+	if (object->supplement_fd >= 0)
+		close(object->supplement_fd);
+	free(object->debug_path);
+	free(object->path);
+}

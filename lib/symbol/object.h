@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SYMBOL_OBJECT_H
+#define PROFC_SYMBOL_OBJECT_H
+
+#include <elfutils/libdwfl.h>
+#include <stdbool.h>
+
+#include "symbol/debug_file.h"
+#include "symbol/dwarf_file.h"
+
+struct err;
+struct symbol_options;
+struct symbol_request;
+
+/*
+ * One ELF file with everything that names its code: itself, its separate debug
+ * file, dwz' common file, minidebuginfo. A Dwfl is not to be shared between
+ * threads, so each object has its own.
+ */
+struct symbol_object {
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	Elf *elf; /* the file itself, or the debug file in its place; the Dwfl's */
+	char *path;
+	struct build_id build_id;
+	Elf *debug; /* the separate debug file, or NULL; owned */
+	int debug_fd;
+	char *debug_path;
+	Elf *supplement;
+	int supplement_fd;
+	bool has_dwarf;
+	bool is_mismatched;	 /* the file is not the one that was asked for */
+	bool is_debug_file_only; /* the file itself is not there, its debug file is */
+	struct dwarf_file dwarf, supplement_dwarf;
+};
+
+/*
+ * Open what a request names and all that belongs to it. Fails when neither the
+ * file nor, by its build-id, a debug file can be read. With is_mismatched
+ * nothing but the build-id is known.
+ */
+int symbol_object_open(struct symbol_object *object, const struct symbol_options *options,
+		       const struct symbol_request *request, struct err *err);
+void symbol_object_close(struct symbol_object *object);
+
+#endif

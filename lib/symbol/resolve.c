@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/resolve.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "profile/profile.h"
+
+/* More workers would fight for memory bandwidth, not for processors. */
+#define MAX_WORKERS 16
+
+/* The frames of one module, and what became of them. */
+struct module_job {
+	struct module_id module;
+	uint64_t *addresses; /* ascending; frames intern places, so they are distinct */
+	struct frame_id *frames;
+	size_t nr;
+	struct symbol_result *result; /* NULL: failed, see err */
+	struct err err;
+};
+
+struct resolve_run {
+	struct profile *profile;
+	const struct symbol_options *options;
+	struct module_job *jobs; /* largest first */
+	size_t nr_jobs;
+	pthread_mutex_t lock; /* guards what is below */
+	pthread_cond_t changed;
+	size_t next, nr_done;
+	size_t last_done;
+};
+
+struct place {
+	struct code_address where;
+	struct frame_id frame;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *left = a, *right = b;
+
+	if (left->where.module.v != right->where.module.v)
+		return left->where.module.v < right->where.module.v ? -1 : 1;
+	return (left->where.address > right->where.address) -
+	       (left->where.address < right->where.address);
+}
+
+static struct place *sorted_places(const struct profile *profile)
+{
+	struct place *places =
+		xcalloc(profile->nr_frames ? profile->nr_frames : 1, sizeof(*places));
+
+	for (size_t i = 0; i < profile->nr_frames; i++)
+		places[i] =
+			(struct place){.where = profile->frames[i].where, .frame = {(uint32_t)i}};
+	qsort(places, profile->nr_frames, sizeof(*places), compare_places);
+	return places;
+}
+
+static void fill_job(struct module_job *job, const struct place *places, size_t nr)
+{
+	*job = (struct module_job){.module = places[0].where.module, .nr = nr};
+	job->addresses = xcalloc(nr, sizeof(*job->addresses));
+	job->frames = xcalloc(nr, sizeof(*job->frames));
+	for (size_t i = 0; i < nr; i++) {
+		job->addresses[i] = places[i].where.address;
+		job->frames[i] = places[i].frame;
+	}
+}
+
+/* Is there a file, or memory, that could name code of this kind? */
+static bool is_resolvable(const struct module *module)
+{
+	switch (module->kind) {
+	case MODULE_KIND_FILE:
+	case MODULE_KIND_VDSO:
+	case MODULE_KIND_JIT:
+		return true;
+	case MODULE_KIND_UNKNOWN:
+	case MODULE_KIND_VSYSCALL:
+	case MODULE_KIND_ELIDED:
+		break;
+	}
+	return false;
+}
+
+static int compare_jobs(const void *a, const void *b)
+{
+	const struct module_job *left = a, *right = b;
+
+	return (left->nr < right->nr) - (left->nr > right->nr);
+}
+
+static void make_jobs(struct resolve_run *run)
+{
+	const struct profile *profile = run->profile;
+	struct place *places = sorted_places(profile);
+	size_t cap = 0;
+
+	for (size_t i = 0, end; i < profile->nr_frames; i = end) {
+		struct module_id id = places[i].where.module;
+
+		for (end = i; end < profile->nr_frames && places[end].where.module.v == id.v; end++)
+			;
+		if (!is_resolvable(module_table_get(profile->modules, id)))
+			continue;
+		ARRAY_GROW(run->jobs, run->nr_jobs, cap);
+		fill_job(&run->jobs[run->nr_jobs++], places + i, end - i);
+	}
+	free(places);
+	if (run->nr_jobs)
+		qsort(run->jobs, run->nr_jobs, sizeof(*run->jobs), compare_jobs);
+}
+
+static void resolve_job(const struct resolve_run *run, struct module_job *job)
+{
+	const struct module *module = module_table_get(run->profile->modules, job->module);
+	const struct symbol_request request = {
+		.path = module->path,
+		.fd = module->fd,
+		.build_id = module->build_id,
+		.nr_build_id_bytes = module->nr_build_id_bytes,
+		.addresses = job->addresses,
+		.nr_addresses = job->nr,
+	};
+
+	if (module->kind == MODULE_KIND_FILE)
+		symbol_resolve_file(run->options, &request, &job->result, &job->err);
+}
+
+static void *work(void *argument)
+{
+	struct resolve_run *run = argument;
+
+	pthread_mutex_lock(&run->lock);
+	while (run->next < run->nr_jobs) {
+		struct module_job *job = &run->jobs[run->next++];
+
+		pthread_mutex_unlock(&run->lock);
+		resolve_job(run, job);
+		pthread_mutex_lock(&run->lock);
+		run->nr_done++;
+		run->last_done = (size_t)(job - run->jobs);
+		pthread_cond_signal(&run->changed);
+	}
+	pthread_mutex_unlock(&run->lock);
+	return NULL;
+}
+
+/* Tell how far the workers are, until all is done. */
+static void watch(struct resolve_run *run, const struct resolve_progress *progress)
+{
+	size_t told = 0;
+
+	pthread_mutex_lock(&run->lock);
+	while (run->nr_done < run->nr_jobs) {
+		pthread_cond_wait(&run->changed, &run->lock);
+		if (progress && run->nr_done != told) {
+			const struct module *module = module_table_get(
+				run->profile->modules, run->jobs[run->last_done].module);
+
+			told = run->nr_done;
+			pthread_mutex_unlock(&run->lock);
+			progress->report(progress->context, told, run->nr_jobs,
+					 module_short_name(module));
+			pthread_mutex_lock(&run->lock);
+		}
+	}
+	pthread_mutex_unlock(&run->lock);
+}
+
+static void run_workers(struct resolve_run *run, const struct resolve_progress *progress)
+{
+	long nr_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	pthread_t workers[MAX_WORKERS];
+	size_t wanted = nr_cpus < 1 ? 1 : (size_t)nr_cpus, nr = 0;
+
+	if (wanted > MAX_WORKERS)
+		wanted = MAX_WORKERS;
+	if (wanted > run->nr_jobs)
+		wanted = run->nr_jobs;
+	while (nr < wanted && pthread_create(&workers[nr], NULL, work, run) == 0)
+		nr++;
+	if (nr == 0)
+		work(run); /* no thread to be had: do it here */
+	else
+		watch(run, progress);
+	for (size_t i = 0; i < nr; i++)
+		pthread_join(workers[i], NULL);
+}
+
+static struct str_id intern(struct profile *profile, const char *text)
+{
+	return text ? profile_intern(profile, text) : STR_EMPTY;
+}
+
+static struct location location_of(struct profile *profile, const struct symbol_location *from)
+{
+	const struct function function = {
+		.name = intern(profile, from->name),
+		.linkage_name = intern(profile, from->linkage_name),
+		.file = intern(profile, from->function_file),
+		.line = from->function_line,
+	};
+
+	return (struct location){
+		.function = profile_intern_function(profile, &function),
+		.file = intern(profile, from->file),
+		.line = from->line,
+	};
+}
+
+static void store_chains(struct profile *profile, const struct module_job *job)
+{
+	struct location *chain = NULL;
+	size_t cap = 0;
+
+	for (size_t i = 0; i < job->nr; i++) {
+		const struct symbol_chain *from = &job->result->chains[i];
+
+		/* A line without a function has no place in a profile of functions. */
+		if (!from->nr || !job->result->locations[from->first + from->nr - 1].name)
+			continue;
+		ARRAY_RESERVE(chain, from->nr, cap);
+		for (uint32_t k = 0; k < from->nr; k++)
+			chain[k] = location_of(profile, &job->result->locations[from->first + k]);
+		profile_set_chain(profile, job->frames[i], chain, from->nr);
+	}
+	free(chain);
+}
+
+static void store_job(struct profile *profile, const struct module_job *job)
+{
+	struct module_symbols *row = &profile->module_symbols[job->module.v];
+
+	if (!job->result) {
+		row->source = SYMBOL_SOURCE_NONE;
+		row->problem = intern(profile, job->err.what);
+		return;
+	}
+	row->source = job->result->source;
+	row->debug_path = intern(profile, job->result->debug_path);
+	row->problem = intern(profile, job->result->problem);
+	row->mismatched = job->result->mismatched;
+	store_chains(profile, job);
+}
+
+void resolve_profile(struct profile *profile, const struct symbol_options *options,
+		     const struct resolve_progress *progress)
+{
+	struct resolve_run run = {.profile = profile, .options = options};
+
+	profile_reset_symbols(profile);
+	make_jobs(&run);
+	pthread_mutex_init(&run.lock, NULL);
+	pthread_cond_init(&run.changed, NULL);
+	run_workers(&run, progress);
+	for (size_t i = 0; i < run.nr_jobs; i++) {
+		store_job(profile, &run.jobs[i]);
+		symbol_result_free(run.jobs[i].result);
+		free(run.jobs[i].addresses);
+		free(run.jobs[i].frames);
+	}
+	free(run.jobs);
+	pthread_cond_destroy(&run.changed);
+	pthread_mutex_destroy(&run.lock);
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/symbol.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "symbol/builder.h"
+#include "symbol/dwarf_resolve.h"
+#include "symbol/elf_symbols.h"
+#include "symbol/hint.h"
+#include "symbol/object.h"
+#include "symbol/plt.h"
+
+struct symbol_file {
+	struct symbol_object object;
+	bool keep_line_zero;
+	char *mismatch; /* why nothing is resolved, or NULL */
+	/* The symbol tables, read when the first address needs them. */
+	bool has_tables;
+	struct elf_symbols symbols;
+	struct plt plt;
+};
+
+static void read_tables(struct symbol_file *file)
+{
+	if (file->has_tables)
+		return;
+	elf_symbols_init(&file->symbols, &file->object);
+	plt_init(&file->plt, &file->object);
+	file->has_tables = true;
+}
+
+/* Name an address by the symbol tables; texts are the pool's. False when they do not know it. */
+static bool name_by_tables(struct symbol_file *file, struct name_pool *pool, uint64_t address,
+			   struct symbol_location *location)
+{
+	const struct elf_symbol *symbol;
+	const char *stub;
+
+	read_tables(file);
+	symbol = elf_symbols_find(&file->symbols, address);
+	if (symbol) {
+		location->linkage_name = name_pool_keep(pool, symbol->name);
+		location->name = name_pool_demangle(pool, symbol->name);
+		if (location->name == location->linkage_name)
+			location->linkage_name = NULL;
+		return true;
+	}
+	stub = plt_find(&file->plt, address);
+	if (stub) {
+		cleanup_free char *name = xasprintf("%s@plt", name_pool_demangle(pool, stub));
+
+		location->name = name_pool_keep(pool, name);
+		return true;
+	}
+	return false;
+}
+
+/* Symbol tables name what the debug information leaves open: assembler code mostly. */
+static void resolve_rest(struct symbol_file *file, struct result_builder *builder,
+			 const uint64_t *addresses, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		struct symbol_chain *chain = &builder->result->chains[i];
+		struct symbol_location *first = &builder->result->locations[chain->first];
+		struct symbol_location location = {.name = NULL};
+
+		if (chain->nr) {
+			if (!first->name)
+				name_by_tables(file, &builder->pool, addresses[i], first);
+		} else if (name_by_tables(file, &builder->pool, addresses[i], &location)) {
+			result_builder_begin(builder, i);
+			result_builder_add(builder, &location);
+		}
+	}
+}
+
+static enum symbol_source source_of(struct symbol_file *file)
+{
+	const struct symbol_object *object = &file->object;
+
+	if (object->has_dwarf)
+		return object->debug || object->is_debug_file_only ? SYMBOL_SOURCE_SEPARATE
+								   : SYMBOL_SOURCE_DWARF;
+	read_tables(file);
+	return file->symbols.source;
+}
+
+int symbol_file_open(const struct symbol_options *options, const struct symbol_request *request,
+		     struct symbol_file **file, struct err *err)
+{
+	struct symbol_file *opened = xcalloc(1, sizeof(*opened));
+	int status = symbol_object_open(&opened->object, options, request, err);
+
+	if (status < 0) {
+		symbol_file_close(opened);
+		return status;
+	}
+	opened->keep_line_zero = options->keep_line_zero;
+	if (opened->object.is_mismatched)
+		opened->mismatch = hint_for_mismatch(request, &opened->object.build_id);
+	*file = opened;
+	return 0;
+}
+
+void symbol_file_close(struct symbol_file *file)
+{
+	if (!file)
+		return;
+	elf_symbols_release(&file->symbols);
+	plt_release(&file->plt);
+	symbol_object_close(&file->object);
+	free(file->mismatch);
+	free(file);
+}
+
+struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64_t *addresses,
+					  size_t nr)
+{
+	struct symbol_object *object = &file->object;
+	struct result_builder builder;
+	struct symbol_result *result;
+
+	result_builder_init(&builder, nr);
+	result = builder.result;
+	builder.keep_line_zero = file->keep_line_zero;
+	if (file->mismatch) {
+		result->mismatched = true;
+		result->problem = xstrdup(file->mismatch);
+		return result_builder_finish(&builder);
+	}
+	if (object->has_dwarf)
+		dwarf_resolve(&object->dwarf, addresses, nr, &builder);
+	resolve_rest(file, &builder, addresses, nr);
+	result->source = source_of(file);
+	if (object->debug_path && (object->debug || object->is_debug_file_only))
+		result->debug_path = xstrdup(object->debug_path);
+	result->problem = hint_for_object(object, result->source);
+	return result_builder_finish(&builder);
+}
+
+int symbol_resolve_file(const struct symbol_options *options, const struct symbol_request *request,
+			struct symbol_result **result, struct err *err)
+{
+	struct symbol_file *file;
+	int status = symbol_file_open(options, request, &file, err);
+
+	if (status < 0)
+		return status;
+	*result = symbol_file_resolve(file, request->addresses, request->nr_addresses);
+	symbol_file_close(file);
+	return 0;
+}
