@@ -15,7 +15,13 @@
 
 /* In the order of `profc --help`. */
 static const struct command *const commands[] = {
-	&command_record, &command_attach, &command_report, &command_annotate, &command_export, NULL,
+	&command_record,
+	&command_attach,
+	&command_report,
+	&command_annotate,
+	&command_export,
+	&command_symbolize,
+	NULL,
 };
 
 /*

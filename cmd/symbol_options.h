@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_SYMBOL_OPTIONS_H
+#define PROFC_CMD_SYMBOL_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cmd/options.h"
+#include "symbol/symbol.h"
+
+/* Where symbols are looked for: the options of every command that resolves. */
+struct symbol_option_values {
+	struct option_list debug_dirs;
+	const char *sysroot;
+	uint64_t debuginfod_timeout_ns;
+};
+
+#define SYMBOL_OPTION_VALUES_INIT                                                                  \
+	{                                                                                          \
+		.debuginfod_timeout_ns = UINT64_C(5000000000)                                      \
+	}
+
+#define SYMBOL_OPTION_ROWS(args, member)                                                           \
+	{.type = OPTION_SECTION, .name = "Where debug information is looked for"},                 \
+		{.type = OPTION_LIST,                                                              \
+		 .name = "debug-dir",                                                              \
+		 .argument = "DIR",                                                                \
+		 .offset = offsetof(args, member.debug_dirs),                                      \
+		 .help = "a root of separate debug files, before /usr/lib/debug; repeats"},        \
+		{.type = OPTION_STRING,                                                            \
+		 .name = "sysroot",                                                                \
+		 .argument = "DIR",                                                                \
+		 .offset = offsetof(args, member.sysroot),                                         \
+		 .help = "where the files of the recorded system are"},                            \
+	{                                                                                          \
+		.type = OPTION_DURATION, .name = "debuginfod-timeout", .argument = "TIME",         \
+		.offset = offsetof(args, member.debuginfod_timeout_ns),                            \
+		.help = "how long to wait for the servers of DEBUGINFOD_URLS for one module, "     \
+			"0 to ask none [5s]"                                                       \
+	}
+
+/* Borrows from `values`. Servers are asked only if DEBUGINFOD_URLS is set. */
+struct symbol_options symbol_options_of(const struct symbol_option_values *values);
+
+#endif

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stddef.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cmd/command.h"
+#include "cmd/output_file.h"
+#include "cmd/symbol_options.h"
+#include "cmd/symbolize_elf.h"
+#include "profile/profile.h"
+#include "store/store.h"
+#include "symbol/resolve.h"
+
+struct symbolize_args {
+	const char *input, *output;
+	struct symbolize_elf_args elf;
+	struct symbol_option_values symbols;
+};
+
+#define AT(member) offsetof(struct symbolize_args, member)
+
+/* The two uses share a command, and differ in what -i means: as in addr2line, or as elsewhere. */
+#define PROFILE_ROWS                                                                               \
+	{.type = OPTION_SECTION, .name = "Of a recording"},                                        \
+		{.type = OPTION_STRING,                                                            \
+		 .short_name = 'i',                                                                \
+		 .name = "input",                                                                  \
+		 .argument = "FILE",                                                               \
+		 .offset = AT(input),                                                              \
+		 .help = "the profile [profc.data]"},                                              \
+	{                                                                                          \
+		.type = OPTION_STRING, .short_name = 'o', .name = "output", .argument = "FILE",    \
+		.offset = AT(output), .help = "write here [the profile itself]"                    \
+	}
+
+#define ELF_ROWS                                                                                   \
+	{.type = OPTION_SECTION, .name = "Of addresses, as addr2line"},                            \
+		{.type = OPTION_STRING,                                                            \
+		 .short_name = 'e',                                                                \
+		 .name = "exe",                                                                    \
+		 .argument = "ELF",                                                                \
+		 .offset = AT(elf.exe),                                                            \
+		 .help = "the program or library the addresses are of"},                           \
+		{.type = OPTION_FLAG,                                                              \
+		 .short_name = 'a',                                                                \
+		 .name = "addresses",                                                              \
+		 .offset = AT(elf.addresses),                                                      \
+		 .help = "print the address before its answer"},                                   \
+		{.type = OPTION_FLAG,                                                              \
+		 .short_name = 'f',                                                                \
+		 .name = "functions",                                                              \
+		 .offset = AT(elf.functions),                                                      \
+		 .help = "print the function too"},                                                \
+		{.type = OPTION_FLAG,                                                              \
+		 .short_name = 'C',                                                                \
+		 .name = "demangle",                                                               \
+		 .offset = AT(elf.demangle),                                                       \
+		 .help = "print its name as in the source"},                                       \
+		{.type = OPTION_FLAG,                                                              \
+		 .short_name = 's',                                                                \
+		 .name = "basenames",                                                              \
+		 .offset = AT(elf.basenames),                                                      \
+		 .help = "print files without their directories"},                                 \
+	{                                                                                          \
+		.type = OPTION_FLAG, .short_name = 'p', .name = "pretty-print",                    \
+		.offset = AT(elf.pretty), .help = "print one line for each level"                  \
+	}
+
+/* Everything, for the help and for recordings. */
+static const struct option_row rows[] = {
+	PROFILE_ROWS,
+	ELF_ROWS,
+	{.type = OPTION_FLAG,
+	 .name = "inlines",
+	 .offset = AT(elf.inlines),
+	 .help = "print what the function is inlined into; with -e also -i"},
+	SYMBOL_OPTION_ROWS(struct symbolize_args, symbols),
+	OPTIONS_END,
+};
+
+static const struct option_row elf_rows[] = {
+	ELF_ROWS,
+	{.type = OPTION_FLAG,
+	 .short_name = 'i',
+	 .name = "inlines",
+	 .offset = AT(elf.inlines),
+	 .help = "print what the function is inlined into"},
+	SYMBOL_OPTION_ROWS(struct symbolize_args, symbols),
+	OPTIONS_END,
+};
+
+/* Is there an -e among the words, also at the end of letters as in -afie? */
+static bool names_an_elf(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (argv[i][0] != '-')
+			continue;
+		if (argv[i][1] == '-') {
+			if (strncmp(argv[i], "--exe", 5) == 0)
+				return true;
+		} else if (argv[i][1 + strspn(argv[i] + 1, "afiCsp")] == 'e') {
+			return true;
+		}
+	}
+	return false;
+}
+
+static size_t nr_resolved(const struct profile *profile)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < profile->nr_frame_symbols; i++)
+		nr += profile->frame_symbols[i].nr != 0;
+	return nr;
+}
+
+static int write_to(struct output_file *file, struct profile *profile, struct err *err)
+{
+	struct store_writer *writer;
+	int status = store_writer_new(file->sink.fd, &writer, err);
+
+	if (status == 0) {
+		status = store_writer_finish(writer, profile, err);
+		store_writer_free(writer);
+	}
+	return status;
+}
+
+static int write_profile(struct profile *profile, const char *path, struct err *err)
+{
+	struct output_file file;
+	int status = output_file_open(&file, path, err);
+
+	if (status < 0)
+		return status;
+	status = write_to(&file, profile, err);
+	if (status < 0) {
+		output_file_discard(&file);
+		return status;
+	}
+	return output_file_finish(&file, err);
+}
+
+static int symbolize_profile(const struct symbolize_args *args)
+{
+	const struct symbol_options options = symbol_options_of(&args->symbols);
+	const char *input = args->input ? args->input : "profc.data";
+	struct profile *profile;
+	struct err err = ERR_INIT;
+	int status = open_profile(input, &profile);
+
+	if (status != EXIT_DONE)
+		return status;
+	resolve_profile(profile, &options, NULL);
+	if (write_profile(profile, args->output ? args->output : input, &err) < 0) {
+		print_err(&err);
+		status = EXIT_CANNOT;
+	} else {
+		print_note("%zu of %zu places in the code have names", nr_resolved(profile),
+			   profile->nr_frames);
+	}
+	profile_free(profile);
+	return status;
+}
+
+static int symbolize_addresses(const struct command *self, int argc, char **argv)
+{
+	struct symbolize_args args = {.symbols = SYMBOL_OPTION_VALUES_INIT};
+	struct symbol_options options;
+	struct err err = ERR_INIT;
+	int first_word, status;
+
+	if (options_parse(elf_rows, &args, argc, argv, false, &first_word, &err)) {
+		status = usage_error(self, &err);
+	} else {
+		options = symbol_options_of(&args.symbols);
+		options.keep_line_zero = true; /* as the line table says, and addr2line */
+		status = symbolize_elf(&args.elf, &options, argv + first_word, argc - first_word);
+	}
+	options_release(elf_rows, &args);
+	return status;
+}
+
+static int run_symbolize(const struct command *self, int argc, char **argv)
+{
+	struct symbolize_args args = {.symbols = SYMBOL_OPTION_VALUES_INIT};
+	struct err err = ERR_INIT;
+	int first_word, status;
+
+	if (names_an_elf(argc, argv))
+		return symbolize_addresses(self, argc, argv);
+	if (options_parse(rows, &args, argc, argv, false, &first_word, &err) == 0 &&
+	    first_word < argc) {
+		err_set(&err, ERR_INVALID, "addresses need the file they are of");
+		err_hint(&err, "profc symbolize -e FILE %s", argv[first_word]);
+	}
+	status = err.code ? usage_error(self, &err) : symbolize_profile(&args);
+	options_release(rows, &args);
+	return status;
+}
+
+const struct command command_symbolize = {
+	.name = "symbolize",
+	.synopsis = "[-i FILE] | -e ELF [-afiCsp] [ADDRESS...]",
+	.summary = "name the code of a recording, or addresses",
+	.help = "Resolves a recording that was made with --no-symbols, or on another machine:\n"
+		"every place in the code gets its function, file, line and what it is inlined\n"
+		"into, and the file is written anew.\n"
+		"\n"
+		"With -e, prints where addresses are, in the words of addr2line. Addresses that\n"
+		"are not given are read from standard input.\n"
+		"\n"
+		"  profc symbolize\n"
+		"  profc symbolize -i profc.data --debug-dir ./debug --sysroot ./rootfs\n"
+		"  profc symbolize -e ./program -afi -C 0x1139\n",
+	.options = rows,
+	.run = run_symbolize,
+};

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_SYMBOLIZE_ELF_H
+#define PROFC_CMD_SYMBOLIZE_ELF_H
+
+#include <stdbool.h>
+
+struct symbol_options;
+
+/* How addr2line's letters want addresses printed. */
+struct symbolize_elf_args {
+	const char *exe;
+	bool addresses, functions, inlines, demangle, basenames, pretty;
+};
+
+/*
+ * Print where addresses are, as addr2line prints it: those of words[0 … nr - 1],
+ * or, with nr 0, those of standard input, each answered as soon as it is read.
+ * Returns an exit status.
+ */
+int symbolize_elf(const struct symbolize_elf_args *args, const struct symbol_options *options,
+		  char **words, int nr);
+
+#endif
