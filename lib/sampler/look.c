@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -69,6 +70,14 @@ static void tell_new_look(struct sampler *sampler, struct sampled_thread *thread
 	sampler_tell(sampler, message);
 }
 
+/* How the next looks will know that it has gone back to the sleep we woke it from. */
+static void remember_sleep(struct sampled_thread *thread, const struct snapshot *snapshot)
+{
+	thread->returns_to_sleep = true;
+	thread->sleep_syscall = snapshot->syscall_nr;
+	regs_get(&snapshot->regs, arch_regs(snapshot->arch)->sp, &thread->sleep_sp);
+}
+
 static size_t stack_limit(const struct sampled_thread *thread)
 {
 	return atomic_load_explicit(&thread->hints->max_stack_bytes, memory_order_relaxed);
@@ -93,9 +102,24 @@ void look_at_held(struct sampler *sampler, struct tracee *tracee)
 	thread->held_ns += hold_ns;
 	thread->window_held_ns += hold_ns;
 	thread->window_stops++;
-	/* It was running when it was asked to stop, but had fallen asleep before it did. */
-	if (taken)
-		tell_new_look(sampler, thread, snapshot->state == THREAD_STATE_RUNNING);
+	if (!taken)
+		return;
+	thread->has_registers = true;
+	/* Asked while it slept, or fallen asleep before it could stop. */
+	thread->returns_to_sleep = false;
+	if (snapshot->state != THREAD_STATE_RUNNING)
+		remember_sleep(thread, snapshot);
+	tell_new_look(sampler, thread, snapshot->state == THREAD_STATE_RUNNING);
+}
+
+/*
+ * Frames with a frame pointer above a sleeping call can only be found from registers that
+ * no file of /proc shows. One stop for each sleep, and only where nothing is spoilt by it.
+ */
+static bool needs_stop_asleep(const struct sampled_thread *thread)
+{
+	return atomic_load_explicit(&thread->hints->needs_registers, memory_order_relaxed) &&
+	       thread->tracee->care.stoppable_asleep;
 }
 
 /* Nothing has happened since the last look: its stack still holds. */
@@ -105,21 +129,51 @@ static void still_the_same(struct sampler *sampler, struct sampled_thread *threa
 		return;
 	thread->slept_until_ns = now_ns;
 	thread->nr_slept++;
-	if (now_ns - thread->told_ns >= TELL_SLEEP_NS)
+	if (!thread->has_registers && needs_stop_asleep(thread))
+		target_interrupt(sampler->target, thread->tracee);
+	else if (now_ns - thread->told_ns >= TELL_SLEEP_NS)
 		look_tell_sleep(sampler, thread);
 }
 
-static void look_afresh(struct sampler *sampler, struct sampled_thread *thread)
+/* How long after a sleep in a long transfer a thread may still be about it. */
+#define TRANSFER_PAUSE_NS (20 * NS_PER_MS)
+
+/* It runs. Where the call that it slept in last could be spoilt, make sure that it is over. */
+static void ask_to_stop(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns,
+			uint64_t pcount)
+{
+	const struct target_care *care = &thread->tracee->care;
+
+	if (thread->asleep && care->long_transfer &&
+	    now_ns - thread->slept_until_ns < TRANSFER_PAUSE_NS) {
+		sampler->counts.nr_spared++;
+		return;
+	}
+	if (thread->asleep && care->late_signal && thread->awake_pcount != pcount) {
+		thread->awake_pcount = pcount;
+		ARRAY_GROW(sampler->revisits, sampler->nr_revisits, sampler->cap_revisits);
+		sampler->revisits[sampler->nr_revisits++] = thread;
+		return;
+	}
+	target_interrupt(sampler->target, thread->tracee);
+}
+
+static void look_afresh(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns,
+			uint64_t pcount)
 {
 	struct snapshot *snapshot = spare_snapshot(sampler);
 
 	switch (target_look(thread->tracee, stack_limit(thread), snapshot)) {
 	case TARGET_LOOK_TAKEN:
 		sampler->counts.nr_blocked_looks++;
+		thread->has_registers = false;
+		thread->returns_to_sleep = false;
 		tell_new_look(sampler, thread, false);
+		if (needs_stop_asleep(thread))
+			target_interrupt(sampler->target, thread->tracee);
 		break;
 	case TARGET_LOOK_RUNNING:
-		target_interrupt(sampler->target, thread->tracee);
+		ask_to_stop(sampler, thread, now_ns, pcount);
 		break;
 	case TARGET_LOOK_CHANGED:
 		/* It wakes and sleeps faster than it can be read: the next tick may do better. */
@@ -128,6 +182,18 @@ static void look_afresh(struct sampler *sampler, struct sampled_thread *thread)
 	case TARGET_LOOK_GONE:
 		break;
 	}
+}
+
+/* Our stop has woken it, which counts, and it went back to the very same sleep. */
+static bool went_back_to_sleep(struct sampled_thread *thread, uint64_t pcount)
+{
+	if (!thread->returns_to_sleep || pcount != thread->pcount + 1)
+		return false;
+	thread->returns_to_sleep = false;
+	if (!target_sleeps_again(thread->tracee, thread->sleep_syscall, thread->sleep_sp))
+		return false;
+	thread->pcount = pcount;
+	return true;
 }
 
 static void look_at(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
@@ -140,14 +206,35 @@ static void look_at(struct sampler *sampler, struct sampled_thread *thread, uint
 	}
 	if (!target_clocks(thread->tracee, &clocks))
 		return;
-	if (thread->was_seen && clocks.pcount == thread->pcount)
+	if (thread->was_seen &&
+	    (clocks.pcount == thread->pcount || went_back_to_sleep(thread, clocks.pcount)))
 		still_the_same(sampler, thread, now_ns);
 	else if (!thread->tracee->listening)
-		look_afresh(sampler, thread);
+		look_afresh(sampler, thread, now_ns, clocks.pcount);
+}
+
+/* Longer than the end of any system call takes, shorter than what is worth sampling. */
+#define CALL_END_NS (40 * NS_PER_US)
+
+/*
+ * Threads that were found awake, maybe still on their way out of a call that a stop would
+ * send back into its sleep: shortly after, they are out of it.
+ */
+static void look_again(struct sampler *sampler, uint64_t now_ns)
+{
+	const struct timespec pause = {.tv_nsec = (long)CALL_END_NS};
+
+	if (!sampler->nr_revisits)
+		return;
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	for (size_t i = 0; i < sampler->nr_revisits; i++)
+		look_at(sampler, sampler->revisits[i], now_ns);
+	sampler->nr_revisits = 0;
 }
 
 void look_at_all(struct sampler *sampler, uint64_t now_ns)
 {
 	for (size_t i = 0; i < sampler->nr_threads; i++)
 		look_at(sampler, sampler->threads[i], now_ns);
+	look_again(sampler, now_ns);
 }

@@ -31,6 +31,7 @@ enum message_kind {
 /* What the worker has learned and the sampling thread goes by. Freed by the worker at the end. */
 struct thread_hints {
 	_Atomic uint32_t max_stack_bytes; /* how much of the stack its walks may need */
+	_Atomic bool needs_registers;	  /* without a stop, its sleeping stacks come out cut */
 };
 
 struct message_process {

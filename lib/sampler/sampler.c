@@ -131,6 +131,7 @@ static void free_sampler(struct sampler *sampler)
 		snapshot_release(sampler->spare);
 	free(sampler->spare);
 	free(sampler->threads);
+	free(sampler->revisits);
 	sem_destroy(&sampler->started);
 	if (sampler->done_fd >= 0)
 		close(sampler->done_fd);
@@ -254,6 +255,7 @@ static void set_counters(struct sampler *sampler, uint64_t duration_ns)
 		{"frequency_hz_effective",
 		 duration_ns ? (uint64_t)(1e12 * (double)counts->nr_ticks / (double)duration_ns)
 			     : 0},
+		{"spared_stops", counts->nr_spared},
 		{"refused_threads", counts->nr_refused_threads},
 		{"dropped_stacks", counts->nr_dropped_stacks},
 		{"queue_bytes_max", sampler->queue.max_bytes_seen},

@@ -36,6 +36,15 @@ struct sampled_thread {
 	bool was_seen;	 /* off the CPU, at the count below */
 	bool asleep;	 /* so seen; else held by us while running */
 	uint64_t pcount; /* times scheduled in, when last seen off the CPU */
+	/*
+	 * It was stopped in a system call, at the count above: one more, and it sleeps in
+	 * that call again, if it stands at the same place.
+	 */
+	bool returns_to_sleep;
+	int32_t sleep_syscall;
+	uint64_t sleep_sp;
+	bool has_registers;    /* the last look was at a stop: all registers were known */
+	uint64_t awake_pcount; /* the count when it was last found awake and spared */
 	uint64_t slept_until_ns;
 	uint32_t nr_slept;	 /* looks that found it still asleep, since the last message */
 	uint64_t told_ns;	 /* when the last message about it was sent */
@@ -48,7 +57,7 @@ struct sampled_thread {
 struct sampling_counts {
 	uint64_t nr_ticks, nr_late_ticks, nr_unfinished_stops;
 	uint64_t nr_interrupted, nr_blocked_looks, nr_torn_looks;
-	uint64_t nr_refused_threads, nr_dropped_stacks;
+	uint64_t nr_refused_threads, nr_dropped_stacks, nr_spared;
 	uint64_t cost_ns, cpu_ns;
 	bool realtime;
 	struct histogram lateness_ns, hold_ns;
@@ -75,7 +84,9 @@ struct sampler {
 	uint64_t spin_again_ns; /* not before, it did not pay */
 	uint64_t window_start_ns;
 	int loadavg_fd;
-	struct snapshot *spare; /* the next one to be filled */
+	struct snapshot *spare;		  /* the next one to be filled */
+	struct sampled_thread **revisits; /* to be looked at again within this tick */
+	size_t nr_revisits, cap_revisits;
 
 	/* Shared. */
 	struct message_queue queue; /* sampling thread → worker */

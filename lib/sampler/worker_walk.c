@@ -59,6 +59,13 @@ static void ask_for_more_stack(struct worker_thread *thread, const struct snapsh
 	atomic_store_explicit(&thread->hints->max_stack_bytes, limit, memory_order_relaxed);
 }
 
+/* Sleepers are read without their saved registers; where frames need them, it takes a stop. */
+static void ask_for_registers(struct worker_thread *thread, const struct unwind_walk *walk)
+{
+	if (thread->hints && walk->end == STACK_END_UNKNOWN_REG)
+		atomic_store_explicit(&thread->hints->needs_registers, true, memory_order_relaxed);
+}
+
 static struct stack_id push(struct profile *profile, struct stack_id stack,
 			    struct code_address where)
 {
@@ -104,6 +111,7 @@ bool worker_walk(struct worker *worker, struct worker_process *process,
 			return false;
 	}
 	ask_for_more_stack(thread, snapshot, walk);
+	ask_for_registers(thread, walk);
 	stack->id = intern_walk(worker->profile, walk);
 	stack->end = walk->end;
 	worker->nr_stacks_by_end[walk->end]++;

@@ -26,6 +26,16 @@ struct snapshot;
  */
 struct target;
 
+/*
+ * What a stop could do to the system call that a thread sleeps in. Most are restarted
+ * without a trace, by the kernel or by the repair in here; a few cannot be repaired.
+ */
+struct target_care {
+	bool stoppable_asleep; /* it may be stopped in its sleep, once */
+	bool long_transfer;    /* while it lasts, also in between sleeps, a stop cuts it short */
+	bool late_signal;      /* a stop just after its time is up makes it wait once more */
+};
+
 /* One seized thread. Plain to read; changed by this room only, but for `owner`. */
 struct tracee {
 	pid_t tid, tgid;
@@ -34,6 +44,7 @@ struct tracee {
 	bool interrupting;	 /* an interrupt was sent and its stop has not come yet */
 	bool listening;		 /* stopped by job control, and left so */
 	uint64_t interrupted_ns; /* when the interrupt was sent */
+	struct target_care care; /* of the last target_look() that was TAKEN */
 	struct tracee_private *priv;
 };
 
@@ -103,8 +114,8 @@ void target_next(struct target *target, struct target_event *event);
 void target_next_of(struct target *target, struct tracee *tracee, struct target_event *event);
 
 /*
- * Ask a running thread to stop; INTERRUPTED follows, some time or never. False if it
- * is gone. Call it only for a thread in state R: waking a sleeping one can be felt.
+ * Ask a thread to stop; INTERRUPTED follows, some time or never. False if it is gone.
+ * Meant for threads in state R; a sleeping one is woken, so `care` has to allow it.
  */
 bool target_interrupt(struct target *target, struct tracee *tracee);
 /* Let a held thread go on. Not for GONE. */
@@ -132,6 +143,12 @@ enum target_look {
  */
 enum target_look target_look(struct tracee *tracee, size_t max_stack_bytes,
 			     struct snapshot *snapshot);
+
+/*
+ * Does a thread that was stopped in a system call sleep in it again, without having done
+ * anything else? Compares the place with the snapshot taken at the stop.
+ */
+bool target_sleeps_again(struct tracee *tracee, int32_t syscall_nr, uint64_t sp);
 
 /* The thread's clocks; false if it is gone. */
 bool target_clocks(struct tracee *tracee, struct proc_schedstat *clocks);

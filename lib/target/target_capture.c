@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <elf.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "base/alloc.h"
@@ -173,5 +174,16 @@ enum target_look target_look(struct tracee *tracee, size_t max_stack_bytes,
 	if (after.pcount != before.pcount)
 		return TARGET_LOOK_CHANGED;
 	set_clocks(snapshot, &after);
+	tracee->care = target_care_of(tracee->tid, &syscall);
 	return TARGET_LOOK_TAKEN;
+}
+
+bool target_sleeps_again(struct tracee *tracee, int32_t syscall_nr, uint64_t sp)
+{
+	struct proc_syscall syscall;
+
+	if (!read_where(tracee, &syscall) || syscall.kind != PROC_SYSCALL_INSIDE)
+		return false;
+	/* What the kernel goes on with by restart_syscall(2) is the same call under its number. */
+	return syscall.sp == sp && (syscall.nr == syscall_nr || syscall.nr == SYS_restart_syscall);
 }

@@ -45,9 +45,12 @@ void target_rename(struct target *target, struct tracee *tracee, pid_t tid);
 /* The options of PTRACE_SETOPTIONS; exit stops are for first threads only. */
 uintptr_t target_ptrace_options(const struct target *target, bool first_thread);
 
+/* target_care.c: what a stop would do to a system call in progress. */
+struct target_care target_care_of(pid_t tid, const struct proc_syscall *syscall);
+
 /*
  * A thread is held in a system call that was broken off. Repair it if nobody but us
- * broke it off (PTRACE.md A4 in short: rewind to the call, keep the way back).
+ * broke it off: rewind to the call, and keep the way back.
  */
 void target_repair_interrupted(struct target *target, struct tracee *tracee);
 /* A thread is held before the delivery of `signal`: undo or make a repair accordingly. */

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "base/alloc.h"
+#include "target/target_priv.h"
+
+/*
+ * System calls by what a stop does to them, found with a thread in each of 75 blocking
+ * calls: most are restarted by the kernel unseen, some return EINTR, which the repair
+ * undoes, and some return what they have done so far, which nothing can undo.
+ */
+
+/* A transfer of more than this may sleep several times, and run in between. */
+#define LONG_TRANSFER_BYTES 16384
+#define IOVECS_MAX	    64
+
+/* The kernel restarts these, or the repair does, with nothing lost. */
+static const long restartable[] = {
+	SYS_futex,   SYS_nanosleep, SYS_clock_nanosleep, SYS_read,	    SYS_wait4,
+	SYS_waitid,  SYS_ppoll,	    SYS_pselect6,	 SYS_accept,	    SYS_accept4,
+	SYS_connect, SYS_recvfrom,  SYS_recvmsg,	 SYS_flock,	    SYS_fcntl,
+	SYS_openat,  SYS_msgrcv,    SYS_semop,		 SYS_rt_sigsuspend, SYS_restart_syscall,
+#ifdef SYS_poll /* x86 has the old forms too */
+	SYS_poll,    SYS_select,    SYS_pause,		 SYS_open,
+#endif
+};
+
+/* The same, but a timeout would begin anew: only those that have none. */
+static bool is_restartable_without_timeout(const struct proc_syscall *syscall)
+{
+	switch (syscall->nr) {
+#ifdef SYS_epoll_wait
+	case SYS_epoll_wait:
+#endif
+	case SYS_epoll_pwait:
+		return (int)syscall->args[3] < 0;
+	case SYS_semtimedop:
+		return !syscall->args[3];
+	case SYS_rt_sigtimedwait:
+		return !syscall->args[2];
+	default:
+		return false;
+	}
+}
+
+static bool is_among(long nr, const long *table, size_t nr_rows)
+{
+	for (size_t i = 0; i < nr_rows; i++) {
+		if (table[i] == nr)
+			return true;
+	}
+	return false;
+}
+
+/* The sum of an iovec array in the target; a long transfer when it cannot be known. */
+static uint64_t iovec_bytes(pid_t tid, uint64_t address, uint64_t nr)
+{
+	struct iovec parts[IOVECS_MAX];
+	struct iovec local = {.iov_base = parts, .iov_len = sizeof(parts[0]) * nr};
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = local.iov_len};
+	uint64_t sum = 0;
+
+	if (nr > IOVECS_MAX ||
+	    process_vm_readv(tid, &local, 1, &remote, 1, 0) != (ssize_t)local.iov_len)
+		return UINT64_MAX;
+	for (uint64_t i = 0; i < nr; i++)
+		sum = sum + parts[i].iov_len < sum ? UINT64_MAX : sum + parts[i].iov_len;
+	return sum;
+}
+
+static uint64_t message_bytes(pid_t tid, uint64_t address)
+{
+	struct msghdr message;
+	struct iovec local = {.iov_base = &message, .iov_len = sizeof(message)};
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = sizeof(message)};
+
+	if (process_vm_readv(tid, &local, 1, &remote, 1, 0) != (ssize_t)sizeof(message))
+		return UINT64_MAX;
+	return iovec_bytes(tid, (uint64_t)(uintptr_t)message.msg_iov, message.msg_iovlen);
+}
+
+/* How many bytes the call will not return without, or 0 when it may. */
+static uint64_t wanted_bytes(pid_t tid, const struct proc_syscall *syscall)
+{
+	switch (syscall->nr) {
+	case SYS_write:
+	case SYS_sendto:
+		return syscall->args[2];
+	case SYS_writev:
+		return iovec_bytes(tid, syscall->args[1], syscall->args[2]);
+	case SYS_sendmsg:
+		return message_bytes(tid, syscall->args[1]);
+	case SYS_sendfile:
+		return syscall->args[3];
+	case SYS_splice:
+		return syscall->args[4];
+	case SYS_recvfrom:
+		return syscall->args[3] & MSG_WAITALL ? UINT64_MAX : 0;
+	case SYS_recvmsg:
+		return syscall->args[2] & MSG_WAITALL ? UINT64_MAX : 0;
+	default:
+		return 0;
+	}
+}
+
+/*
+ * These ask for signals before they ask whether their time is up, and then begin anew (the
+ * polls only if their timeout cannot be written back).
+ */
+static bool asks_for_signals_first(long nr)
+{
+	return nr == SYS_io_getevents || nr == SYS_accept || nr == SYS_accept4 || nr == SYS_ppoll ||
+	       nr == SYS_pselect6;
+}
+
+struct target_care target_care_of(pid_t tid, const struct proc_syscall *syscall)
+{
+	struct target_care care = {0};
+
+	if (syscall->kind != PROC_SYSCALL_INSIDE)
+		return care;
+	care.long_transfer = wanted_bytes(tid, syscall) > LONG_TRANSFER_BYTES;
+	care.late_signal = asks_for_signals_first(syscall->nr);
+	care.stoppable_asleep = !care.long_transfer &&
+				(is_among(syscall->nr, restartable, ARRAY_SIZE(restartable)) ||
+				 is_restartable_without_timeout(syscall));
+	return care;
+}
