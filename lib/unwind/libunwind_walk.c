@@ -51,6 +51,7 @@ struct known_space {
 struct libunwind_spaces {
 	struct known_space **known;
 	size_t nr, cap;
+	bool is_cached;
 };
 
 /* The argument of every accessor. */
@@ -257,7 +258,7 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *p
 	return 0;
 }
 
-static struct known_space *known_new(const struct space *space)
+static struct known_space *known_new(const struct space *space, bool is_cached)
 {
 	static unw_accessors_t accessors = {
 		.find_proc_info = find_proc_info,
@@ -275,7 +276,8 @@ static struct known_space *known_new(const struct space *space)
 	known->generation = space_generation(space);
 	known->handle = unw_create_addr_space(&accessors, 0);
 	if (known->handle)
-		unw_set_caching_policy(known->handle, UNW_CACHE_GLOBAL);
+		unw_set_caching_policy(known->handle,
+				       is_cached ? UNW_CACHE_GLOBAL : UNW_CACHE_NONE);
 	return known;
 }
 
@@ -287,9 +289,12 @@ static void known_free(struct known_space *known)
 	free(known);
 }
 
-struct libunwind_spaces *libunwind_spaces_new(void)
+struct libunwind_spaces *libunwind_spaces_new(bool is_cached)
 {
-	return xcalloc(1, sizeof(struct libunwind_spaces));
+	struct libunwind_spaces *spaces = xcalloc(1, sizeof(*spaces));
+
+	spaces->is_cached = is_cached;
+	return spaces;
 }
 
 void libunwind_spaces_free(struct libunwind_spaces *spaces)
@@ -330,7 +335,7 @@ static struct known_space *known_for(struct libunwind_spaces *spaces, const stru
 		}
 		return known;
 	}
-	known = known_new(space);
+	known = known_new(space, spaces->is_cached);
 	ARRAY_GROW(spaces->known, spaces->nr, spaces->cap);
 	spaces->known[spaces->nr++] = known;
 	return known;

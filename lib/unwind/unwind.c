@@ -45,7 +45,7 @@ struct unwinder *unwinder_new(enum unwinder_kind kind, size_t max_depth)
 	unwinder->kind = kind;
 	unwinder->max_depth = max_depth;
 	unwinder->rows = rows_new();
-	unwinder->libunwind = libunwind_spaces_new();
+	unwinder->libunwind = libunwind_spaces_new(true);
 	return unwinder;
 }
 

@@ -57,8 +57,11 @@ void rows_count(const struct rows *rows, struct unwinder_stats *stats);
  */
 bool rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind);
 
-/* libunwind over the snapshot: one address space and cache for each space walked. */
-struct libunwind_spaces *libunwind_spaces_new(void);
+/*
+ * libunwind over the snapshot: one address space for each space walked. Only
+ * measurements want it without libunwind's own cache.
+ */
+struct libunwind_spaces *libunwind_spaces_new(bool is_cached);
 void libunwind_spaces_free(struct libunwind_spaces *spaces);
 void libunwind_spaces_forget(struct libunwind_spaces *spaces, const struct space *space);
 void libunwind_walk(struct libunwind_spaces *spaces, struct walk *walk);
