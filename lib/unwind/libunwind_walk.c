@@ -22,7 +22,7 @@ extern int search_unwind_table(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_
 
 /* A module's call frame information as it stands in the target. */
 struct cfi_range {
-	const struct elf_cfi *cfi;
+	struct elf_image *image;
 	uint64_t bias;
 };
 
@@ -92,12 +92,40 @@ static bool read_cfi(const struct known_space *known, uint64_t address, unw_word
 
 	for (size_t i = known->nr_ranges; i-- > 0 && !any;) {
 		const struct cfi_range *range = &known->ranges[i];
+		const struct elf_cfi *cfi = elf_image_cfi(range->image);
 
-		any |= overlay(&range->cfi->eh_frame_hdr, range->bias, address, word);
-		any |= overlay(&range->cfi->eh_frame, range->bias, address, word);
+		any |= overlay(&cfi->eh_frame_hdr, range->bias, address, word);
+		any |= overlay(&cfi->eh_frame, range->bias, address, word);
 	}
 	memcpy(value, word, sizeof(word));
 	return any;
+}
+
+static bool segment_holds(const struct elf_segment *segment, uint64_t vaddr)
+{
+	return vaddr >= segment->vaddr && vaddr - segment->vaddr < segment->memory_bytes;
+}
+
+/*
+ * Entries of C++ and Rust refer to their personality routine by a pointer in
+ * the module's data. libunwind insists on reading it, though nobody asks for
+ * it here: its value in the file, before relocation, serves.
+ */
+static bool read_module_data(const struct known_space *known, uint64_t address, unw_word_t *value)
+{
+	for (size_t i = known->nr_ranges; i-- > 0;) {
+		const struct cfi_range *range = &known->ranges[i];
+		uint64_t vaddr = address - range->bias;
+
+		for (size_t j = 0; j < elf_image_nr_segments(range->image); j++) {
+			if (!segment_holds(elf_image_segment(range->image, j), vaddr))
+				continue;
+			*value = 0;
+			elf_image_read(range->image, vaddr, value, sizeof(*value));
+			return true;
+		}
+	}
+	return false;
 }
 
 /*
@@ -132,7 +160,7 @@ static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value
 	if (write)
 		return -UNW_EINVAL;
 	if (walk_read(access->walk, address, value) || read_cfi(access->known, address, value) ||
-	    read_code(access, address, value))
+	    read_code(access, address, value) || read_module_data(access->known, address, value))
 		return 0;
 	access->missing_address = address;
 	return -UNW_EINVAL;
@@ -198,14 +226,14 @@ static void put_unwind_info(unw_addr_space_t as, unw_proc_info_t *info, void *ar
 	(void)arg;
 }
 
-static void know_range(struct known_space *known, const struct elf_cfi *cfi, uint64_t bias)
+static void know_range(struct known_space *known, struct elf_image *image, uint64_t bias)
 {
 	for (size_t i = 0; i < known->nr_ranges; i++) {
-		if (known->ranges[i].cfi == cfi && known->ranges[i].bias == bias)
+		if (known->ranges[i].image == image && known->ranges[i].bias == bias)
 			return;
 	}
 	ARRAY_GROW(known->ranges, known->nr_ranges, known->cap_ranges);
-	known->ranges[known->nr_ranges++] = (struct cfi_range){.cfi = cfi, .bias = bias};
+	known->ranges[known->nr_ranges++] = (struct cfi_range){.image = image, .bias = bias};
 }
 
 /*
@@ -251,7 +279,7 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *p
 	access->has_info = false;
 	if (!cfi || !describe_table(mapping, cfi, &table))
 		return -UNW_ENOINFO;
-	know_range(access->known, cfi, mapping->bias);
+	know_range(access->known, image, mapping->bias);
 	if (search_unwind_table(as, ip, &table, proc_info, need_unwind_info, arg) < 0)
 		return -UNW_ENOINFO;
 	access->has_info = true;

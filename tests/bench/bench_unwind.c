@@ -2,12 +2,13 @@
 /*
  * Takes snapshots of a program and unwinds the same ones in every way there is:
  *
- *	bench_unwind [-n SNAPSHOTS] [-i INTERVAL_US] -p PID
- *	bench_unwind [-n SNAPSHOTS] [-i INTERVAL_US] CMD [ARG…]
+ *	bench_unwind [-v] [-n SNAPSHOTS] [-i INTERVAL_US] -p PID
+ *	bench_unwind [-v] [-n SNAPSHOTS] [-i INTERVAL_US] CMD [ARG…]
  *
  * Prints for each way the nanoseconds per stack (the median over all snapshots
  * of the fastest of several rounds, the mean, and the first round's mean, with
- * cold caches), how many stacks reach the root, and why the others end. Only
+ * cold caches), how many stacks reach the root, and why the others end; with -v
+ * where each of those does. Only
  * the process itself is sampled, not its children. Exit status 1 when profc's
  * own stacks are fewer complete than 99.5 %.
  */
@@ -37,11 +38,12 @@
 #include "unwind/unwind.h"
 #include "unwind/unwind_priv.h"
 
-#define STACK_BYTES_MAX (UINT64_C(8) << 20)
 #define TOTAL_BYTES_MAX (UINT64_C(600) << 20)
+#define MORE_BYTES	(UINT64_C(64) << 10)
+#define STACK_BYTES	(UINT64_C(64) << 10)
 #define RED_ZONE	128
 #define ROUNDS		7
-#define ENDS_SHOWN	4
+#define FRAMES_SHOWN	16
 
 struct bench {
 	pid_t pid;
@@ -50,6 +52,8 @@ struct bench {
 	struct snapshot *snapshots;
 	size_t nr, cap;
 	uint64_t nr_bytes;
+	struct unwinder *unwinder; /* for the walk while the thread is held */
+	struct unwind_walk walk;
 	Dwfl *dwfl;
 	const struct snapshot *current; /* for the callbacks of libdwfl */
 };
@@ -102,7 +106,7 @@ static bool fill_stack(struct bench *bench, pid_t tid, struct snapshot *snapshot
 {
 	uint64_t sp = snapshot->regs.value[arch_regs(arch_native())->sp] - RED_ZONE;
 	uint64_t end = stack_end_of(bench, sp + RED_ZONE);
-	uint64_t nr_bytes = end - sp < STACK_BYTES_MAX ? end - sp : STACK_BYTES_MAX;
+	uint64_t nr_bytes = end - sp < STACK_BYTES ? end - sp : STACK_BYTES;
 	struct iovec to = {.iov_len = nr_bytes};
 	struct iovec from = {.iov_base = (void *)(uintptr_t)sp, .iov_len = nr_bytes};
 	ssize_t nr_read;
@@ -113,6 +117,41 @@ static bool fill_stack(struct bench *bench, pid_t tid, struct snapshot *snapshot
 	nr_read = process_vm_readv(tid, &to, 1, &from, 1, 0);
 	snapshot_trim_region(snapshot, nr_bytes - (nr_read > 0 ? (size_t)nr_read : 0));
 	return nr_read > 0;
+}
+
+/* More memory of the thread that is held: a page run around what a walk wants, kept in the copy. */
+static bool read_more(void *context, uint64_t address, void *out, size_t nr_bytes)
+{
+	struct bench *bench = context;
+	struct snapshot *snapshot = &bench->snapshots[bench->nr];
+	const struct mapping *mapping = space_find(bench->space, address);
+	uint64_t start = address & ~UINT64_C(4095);
+	uint64_t end = mapping ? mapping->end : 0;
+	struct iovec to = {0};
+	struct iovec from = {.iov_base = (void *)(uintptr_t)start};
+	ssize_t nr_read;
+
+	if (!mapping || mapping->executable || !mapping->writable)
+		return false;
+	to.iov_len = from.iov_len = end - start < MORE_BYTES ? end - start : MORE_BYTES;
+	to.iov_base = snapshot_add_region(snapshot, start, to.iov_len);
+	if (!to.iov_base)
+		return false;
+	nr_read = process_vm_readv(snapshot->tid, &to, 1, &from, 1, 0);
+	snapshot_trim_region(snapshot, to.iov_len - (nr_read > 0 ? (size_t)nr_read : 0));
+	return snapshot_read(snapshot, address, out, nr_bytes);
+}
+
+/* Walk while the thread is held, so that the copy becomes as deep as the stack. */
+static void deepen(struct bench *bench)
+{
+	const struct unwind_memory memory = {.read = read_more, .context = bench};
+	struct snapshot *snapshot = &bench->snapshots[bench->nr];
+
+	unwinder_walk(bench->unwinder, bench->space, snapshot, &memory, &bench->walk);
+	if (bench->walk.end != STACK_END_NO_MAPPING || space_refresh(bench->space, NULL))
+		return;
+	unwinder_walk(bench->unwinder, bench->space, snapshot, &memory, &bench->walk);
 }
 
 static void take_snapshot(struct bench *bench, pid_t tid)
@@ -126,6 +165,7 @@ static void take_snapshot(struct bench *bench, pid_t tid)
 	snapshot->tgid = bench->pid;
 	snapshot->tid = tid;
 	if (fill_regs(tid, snapshot) && fill_stack(bench, tid, snapshot)) {
+		deepen(bench);
 		bench->nr++;
 		bench->nr_bytes += snapshot->nr_bytes;
 	} else {
@@ -205,23 +245,40 @@ static bool sample_process(struct bench *bench)
 
 static void collect(struct bench *bench, size_t nr_wanted, unsigned int interval_us)
 {
-	struct unwinder *unwinder = unwinder_new(UNWINDER_AUTO, 0);
-	struct unwind_walk walk = {0};
-
-	while (bench->nr < nr_wanted && bench->nr_bytes < TOTAL_BYTES_MAX) {
-		size_t before = bench->nr;
-
-		if (!sample_process(bench))
-			break;
-		for (size_t i = before; i < bench->nr; i++) {
-			unwinder_walk(unwinder, bench->space, &bench->snapshots[i], NULL, &walk);
-			if (walk.end == STACK_END_NO_MAPPING)
-				space_refresh(bench->space, NULL);
-		}
+	bench->unwinder = unwinder_new(UNWINDER_AUTO, 0);
+	while (bench->nr < nr_wanted && bench->nr_bytes < TOTAL_BYTES_MAX && sample_process(bench))
 		usleep(interval_us);
+	unwind_walk_release(&bench->walk);
+	unwinder_free(bench->unwinder);
+}
+
+/* Has the child become the command? */
+static bool has_own_file(pid_t pid)
+{
+	char path[32];
+	char ours[4096] = "";
+	char theirs[4096] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return readlink("/proc/self/exe", ours, sizeof(ours) - 1) > 0 &&
+	       readlink(path, theirs, sizeof(theirs) - 1) > 0 && strcmp(ours, theirs) != 0;
+}
+
+/* A wrapper that becomes another program leaves snapshots of an address space that is gone. */
+static void drop_former_programs(struct bench *bench)
+{
+	size_t nr_kept = 0;
+
+	for (size_t i = 0; i < bench->nr; i++) {
+		struct snapshot *snapshot = &bench->snapshots[i];
+		uint64_t pc = snapshot->regs.value[arch_regs(arch_native())->pc];
+
+		if (space_find(bench->space, pc))
+			bench->snapshots[nr_kept++] = *snapshot;
+		else
+			snapshot_release(snapshot);
 	}
-	unwind_walk_release(&walk);
-	unwinder_free(unwinder);
+	bench->nr = nr_kept;
 }
 
 static pid_t spawn(char **argv)
@@ -239,6 +296,10 @@ static pid_t spawn(char **argv)
 	waitpid(pid, NULL, WUNTRACED);
 	ptrace(PTRACE_SEIZE, pid, 0, 0);
 	kill(pid, SIGCONT);
+	while (kill(pid, 0) == 0 && !has_own_file(pid)) {
+		reap_stops(pid);
+		usleep(1000);
+	}
 	return pid;
 }
 
@@ -449,6 +510,29 @@ static size_t nr_equal(struct bench *bench)
 	return nr;
 }
 
+/* Where profc's incomplete stacks end, for a look at why. */
+static void show_incomplete(struct bench *bench)
+{
+	struct unwinder *unwinder = unwinder_new(UNWINDER_AUTO, 0);
+	struct unwind_walk walk = {0};
+
+	for (size_t i = 0; i < bench->nr; i++) {
+		unwinder_walk(unwinder, bench->space, &bench->snapshots[i], NULL, &walk);
+		if (walk.end == STACK_END_ROOT)
+			continue;
+		printf("%zu: %zu frames, %s at %" PRIx64 " (%s+%" PRIx64 "), wanted %" PRIx64 "\n",
+		       i, walk.nr_frames, stack_end_name(walk.end), walk.end_pc,
+		       module_short_name(module_table_get(bench->modules, walk.end_module)),
+		       space_locate(bench->space, walk.end_pc).address, walk.wanted_address);
+		for (size_t f = 0; f < walk.nr_frames && f < FRAMES_SHOWN; f++)
+			printf(" %c%" PRIx64, "=clf"[walk.frames[f].method],
+			       walk.frames[f].lookup.address);
+		printf("\n");
+	}
+	unwind_walk_release(&walk);
+	unwinder_free(unwinder);
+}
+
 static int compare_ways(struct bench *bench)
 {
 	struct unwinder *unwinder = unwinder_new(UNWINDER_AUTO, 0);
@@ -486,12 +570,15 @@ int main(int argc, char **argv)
 	struct bench bench = {0};
 	size_t nr_wanted = 300;
 	unsigned int interval_us = 1000;
+	bool verbose = false;
 	bool spawned;
 	int option;
 	int status = 2;
 
-	while ((option = getopt(argc, argv, "+n:i:p:")) != -1) {
-		if (option == 'n')
+	while ((option = getopt(argc, argv, "+vn:i:p:")) != -1) {
+		if (option == 'v')
+			verbose = true;
+		else if (option == 'n')
 			nr_wanted = strtoul(optarg, NULL, 10);
 		else if (option == 'i')
 			interval_us = (unsigned int)strtoul(optarg, NULL, 10);
@@ -509,8 +596,11 @@ int main(int argc, char **argv)
 		usleep(spawned ? 20000 : 0);
 	if (bench.pid) {
 		collect(&bench, nr_wanted, interval_us);
+		drop_former_programs(&bench);
 		dwfl_attach(&bench);
 	}
+	if (verbose)
+		show_incomplete(&bench);
 	if (bench.nr)
 		status = compare_ways(&bench);
 	else
