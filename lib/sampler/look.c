@@ -168,9 +168,10 @@ static void look_afresh(struct sampler *sampler, struct sampled_thread *thread, 
 		sampler->counts.nr_blocked_looks++;
 		thread->has_registers = false;
 		thread->returns_to_sleep = false;
-		tell_new_look(sampler, thread, false);
 		if (needs_stop_asleep(thread))
 			target_interrupt(sampler->target, thread->tracee);
+		else
+			tell_new_look(sampler, thread, false);
 		break;
 	case TARGET_LOOK_RUNNING:
 		ask_to_stop(sampler, thread, now_ns, pcount);
