@@ -21,6 +21,7 @@
 #include "profile/profile.h"
 #include "sampler/sampler.h"
 #include "store/store.h"
+#include "symbol/resolve.h"
 
 #define PROGRESS_MS 200
 
@@ -125,6 +126,17 @@ static void wait_for_end(struct recording *recording)
 			return;
 		show_progress(recording);
 	}
+}
+
+static void resolve(const struct recording *recording)
+{
+	struct symbol_options symbol_options = {
+		.debuginfod = getenv("DEBUGINFOD_URLS") != NULL,
+		.debuginfod_timeout_ms = 2000,
+	};
+
+	if (!recording->options->no_symbols)
+		resolve_profile(recording->profile, &symbol_options, NULL);
 }
 
 static int start_sampler(struct recording *recording, struct err *err)
@@ -270,6 +282,7 @@ static int end(struct recording *recording)
 		status = failed_status(recording);
 		recording_file_close(&recording->file, NULL);
 	} else {
+		resolve(recording);
 		status = finish_file(recording);
 		if (status == EXIT_DONE && !result->nr_samples)
 			status = say_empty(recording);
