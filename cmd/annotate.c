@@ -285,8 +285,7 @@ static int print_json(const struct annotation *annotation)
 	if (annotation->nr_pages == 1) {
 		listing_write_json(&annotation->pages[0].listing, &json);
 	} else {
-		json_key(&json, "files");
-		json_array_begin(&json);
+		json_key_array_begin(&json, "files");
 		for (size_t i = 0; i < annotation->nr_pages; i++) {
 			json_object_begin(&json);
 			listing_write_json(&annotation->pages[i].listing, &json);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/sink.h"
+#include "calltree/filter.h"
+#include "calltree/find.h"
 #include "calltree/flat.h"
+#include "calltree/tree.h"
 #include "calltree/weights.h"
 #include "cmd/command.h"
 #include "cmd/filter_options.h"
@@ -16,16 +20,21 @@
 #include "view/flat_fields.h"
 #include "view/flat_text.h"
 #include "view/summary.h"
+#include "view/tree_json.h"
+#include "view/tree_text.h"
 
 #define LIMIT_DEFAULT	20
 #define LIMIT_NOT_GIVEN UINT64_MAX
 #define NOT_GIVEN	(-1)
+/* Below this a node of a tree is for programs, not for eyes. */
+#define MIN_PERCENT_DEFAULT 0.5
 
 struct report_args {
-	const char *input, *sort;
+	const char *input, *sort, *callers, *callees;
 	int metric, by; /* indexes of the choices below, or NOT_GIVEN */
-	uint64_t limit;
-	bool json, csv, no_inline;
+	uint64_t limit, max_depth;
+	double min_percent; /* or NOT_GIVEN */
+	bool tree, json, csv, no_inline;
 	struct filter_options filter;
 	struct view_options view;
 };
@@ -71,6 +80,31 @@ static const struct option_row rows[] = {
 	 .offset = AT(sort),
 	 .help = "self, total, samples, name, function, line, module [self]"},
 	{.type = OPTION_FLAG,
+	 .name = "tree",
+	 .offset = AT(tree),
+	 .help = "the tree of calls from the roots down"},
+	{.type = OPTION_STRING,
+	 .name = "callers",
+	 .argument = "FUNC",
+	 .offset = AT(callers),
+	 .help = "the tree of who calls FUNC, a name or a regular expression"},
+	{.type = OPTION_STRING,
+	 .name = "callees",
+	 .argument = "FUNC",
+	 .offset = AT(callees),
+	 .help = "the tree of what FUNC calls, wherever it is called from"},
+	{.type = OPTION_UINT,
+	 .name = "max-depth",
+	 .argument = "N",
+	 .offset = AT(max_depth),
+	 .help = "trees: calls to show, one below the other [all]"},
+	{.type = OPTION_DOUBLE,
+	 .name = "min-percent",
+	 .argument = "PCT",
+	 .offset = AT(min_percent),
+	 .max = 100,
+	 .help = "trees: leave out what has less of the total [0.5; 0 with --json]"},
+	{.type = OPTION_FLAG,
 	 .name = "no-inline",
 	 .offset = AT(no_inline),
 	 .help = "count inlined functions as the function they are in"},
@@ -83,6 +117,25 @@ static const struct option_row rows[] = {
 	VIEW_OPTION_ROWS(struct report_args, view),
 	OPTIONS_END,
 };
+
+/* Options that cannot be had together. */
+static int check_combination(const struct report_args *args, struct err *err)
+{
+	int nr_trees = args->tree + (args->callers != NULL) + (args->callees != NULL);
+
+	if (args->json && args->csv)
+		return err_set(err, ERR_INVALID, "--json and --csv exclude each other");
+	if (nr_trees > 1)
+		return err_set(err, ERR_INVALID,
+			       "--tree, --callers and --callees exclude each "
+			       "other");
+	if (nr_trees && (args->by != NOT_GIVEN || args->sort || args->csv))
+		return err_set(err, ERR_INVALID, "a tree has no --%s",
+			       args->csv    ? "csv"
+			       : args->sort ? "sort"
+					    : "by");
+	return 0;
+}
 
 static int parse(struct report_args *args, int argc, char **argv, struct filter *filter,
 		 struct err *err)
@@ -97,8 +150,9 @@ static int parse(struct report_args *args, int argc, char **argv, struct filter 
 	if (first_word < argc)
 		return err_set(err, ERR_INVALID, "one profile at a time: what is '%s'?",
 			       argv[first_word]);
-	if (args->json && args->csv)
-		return err_set(err, ERR_INVALID, "--json and --csv exclude each other");
+	status = check_combination(args, err);
+	if (status)
+		return status;
 	return filter_options_apply(&args->filter, filter, err);
 }
 
@@ -117,6 +171,16 @@ static enum metric metric_of(const struct report_args *args)
 	return dimension_of(args) == BY_SYSCALL ? METRIC_BLOCKED : METRIC_CPU;
 }
 
+static struct tree_limits limits_of(const struct report_args *args)
+{
+	double standard = args->json ? 0 : MIN_PERCENT_DEFAULT;
+
+	return (struct tree_limits){
+		.max_depth = args->max_depth,
+		.min_percent = args->min_percent < 0 ? standard : args->min_percent,
+	};
+}
+
 static size_t limit_of(const struct report_args *args)
 {
 	if (args->limit != LIMIT_NOT_GIVEN)
@@ -124,8 +188,12 @@ static size_t limit_of(const struct report_args *args)
 	return args->json || args->csv ? 0 : LIMIT_DEFAULT;
 }
 
-static int print_text(const struct report_args *args, const struct flat *flat)
+/* Either a flat table or a tree, the other NULL, between what stands around each. */
+static int print_text(const struct report_args *args, const struct flat *flat,
+		      const struct tree *tree)
 {
+	const struct weights *weights = flat ? flat->weights : tree->weights;
+	const struct tree_limits limits = limits_of(args);
 	struct view view = view_options_resolve(&args->view);
 	struct pager pager;
 	struct sink sink;
@@ -133,10 +201,13 @@ static int print_text(const struct report_args *args, const struct flat *flat)
 
 	pager_begin(&pager, !args->view.no_pager);
 	sink_init_fd(&sink, STDOUT_FILENO);
-	summary_print_heading(flat->weights, &view, &sink);
+	summary_print_heading(weights, &view, &sink);
 	sink_str(&sink, "\n");
-	flat_print_text(flat, &view, limit_of(args), &sink);
-	summary_print_notes(flat->weights, &view, &sink);
+	if (flat)
+		flat_print_text(flat, &view, limit_of(args), &sink);
+	else
+		tree_print_text(tree, &view, &limits, &sink);
+	summary_print_notes(weights, &view, &sink);
 	status = flush_stdout(&sink);
 	pager_end(&pager);
 	return status;
@@ -147,7 +218,7 @@ static int print_flat(const struct report_args *args, const struct flat *flat)
 	struct sink sink;
 
 	if (!args->json && !args->csv)
-		return print_text(args, flat);
+		return print_text(args, flat, NULL);
 	sink_init_fd(&sink, STDOUT_FILENO);
 	if (args->json)
 		flat_print_json(flat, limit_of(args), &sink);
@@ -156,19 +227,67 @@ static int print_flat(const struct report_args *args, const struct flat *flat)
 	return flush_stdout(&sink);
 }
 
-static int report_weights(const struct command *self, const struct report_args *args,
-			  const struct weights *weights)
+static int report_flat(const struct command *self, const struct report_args *args,
+		       const struct weights *weights)
 {
+	struct flat *flat = flat_new(weights, dimension_of(args));
 	struct err err = ERR_INIT;
-	struct flat *flat;
 	int status;
 
-	flat = flat_new(weights, dimension_of(args));
 	if (args->sort && flat_sort(flat, args->sort, &err))
 		status = usage_error(self, &err);
 	else
 		status = print_flat(args, flat);
 	flat_free(flat);
+	return status;
+}
+
+static int print_tree(const struct report_args *args, const struct tree *tree)
+{
+	const struct tree_limits limits = limits_of(args);
+	struct sink sink;
+
+	if (!args->json)
+		return print_text(args, NULL, tree);
+	sink_init_fd(&sink, STDOUT_FILENO);
+	tree_print_json(tree, &limits, &sink);
+	return flush_stdout(&sink);
+}
+
+/* A function that exists but has none of what passed the filter. */
+static int empty_tree(const char *function)
+{
+	struct err err = ERR_INIT;
+
+	err_set(&err, ERR_EMPTY, "no samples in '%s'", function);
+	print_err(&err);
+	return EXIT_CANNOT;
+}
+
+static int report_tree(const struct report_args *args, const struct weights *weights)
+{
+	const char *function = args->callers ? args->callers : args->callees;
+	struct err err = ERR_INIT;
+	bool *wanted = NULL;
+	struct tree *tree;
+	int status;
+
+	if (function && find_labels(weights->selection->expansion, function, &wanted, &err)) {
+		print_err(&err);
+		return EXIT_CANNOT;
+	}
+	if (args->callers)
+		tree = tree_new_callers(weights, wanted);
+	else if (args->callees)
+		tree = tree_new_callees(weights, wanted);
+	else
+		tree = tree_new(weights);
+	if (tree->nodes[TREE_ROOT].total.weight > 0)
+		status = print_tree(args, tree);
+	else
+		status = empty_tree(function);
+	tree_free(tree);
+	free(wanted);
 	return status;
 }
 
@@ -183,7 +302,9 @@ static int report(const struct command *self, const struct report_args *args,
 	int status = weighed_open(&weighed, self, &request);
 
 	if (status == EXIT_DONE)
-		status = report_weights(self, args, weighed.weights);
+		status = args->tree || args->callers || args->callees
+				 ? report_tree(args, weighed.weights)
+				 : report_flat(self, args, weighed.weights);
 	weighed_close(&weighed);
 	return status;
 }
@@ -193,6 +314,7 @@ static int run_report(const struct command *self, int argc, char **argv)
 	struct report_args args = {.metric = NOT_GIVEN,
 				   .by = NOT_GIVEN,
 				   .limit = LIMIT_NOT_GIVEN,
+				   .min_percent = NOT_GIVEN,
 				   .view = VIEW_OPTIONS_INIT};
 	struct filter filter;
 	struct err err = ERR_INIT;
@@ -216,6 +338,8 @@ const struct command command_report = {
 		"\n"
 		"  profc report\n"
 		"  profc report --by line --function '^parse'\n"
+		"  profc report --tree --min-percent 2\n"
+		"  profc report --callers malloc\n"
 		"  profc report --metric blocked --by syscall\n",
 	.options = rows,
 	.run = run_report,

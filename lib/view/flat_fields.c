@@ -272,24 +272,17 @@ void json_begin_view(struct json *json, const struct weights *weights)
 	const struct profile *profile = weights->selection->expansion->profile;
 
 	json_object_begin(json);
-	json_key(json, "version");
-	json_u64(json, JSON_VERSION);
-	json_key(json, "metric");
-	json_str(json, metric_name(weights->metric));
-	json_key(json, "unit");
-	json_str(json, metric_unit(weights->metric));
+	json_key_u64(json, "version", JSON_VERSION);
+	json_key_str(json, "metric", metric_name(weights->metric));
+	json_key_str(json, "unit", metric_unit(weights->metric));
 	if (weights->metric != METRIC_SAMPLES) {
-		json_key(json, "total_ns");
-		json_u64(json, weights->total.weight);
+		json_key_u64(json, "total_ns", weights->total.weight);
 	}
-	json_key(json, "samples");
-	json_u64(json, weights->total.samples);
+	json_key_u64(json, "samples", weights->total.samples);
 	if (weights->metric != METRIC_SAMPLES) {
-		json_key(json, "duration_ns");
-		json_u64(json, profile->meta.duration_ns);
+		json_key_u64(json, "duration_ns", profile->meta.duration_ns);
 	}
-	json_key(json, "command");
-	json_array_begin(json);
+	json_key_array_begin(json, "command");
 	for (size_t i = 0; i < profile->meta.nr_command; i++)
 		json_str(json, profile_str(profile, profile->meta.command[i]));
 	json_array_end(json);
@@ -324,8 +317,7 @@ void flat_print_json(const struct flat *flat, size_t limit, struct sink *sink)
 
 	json_init(&json, sink);
 	json_begin_view(&json, flat->weights);
-	json_key(&json, "rows");
-	json_array_begin(&json);
+	json_key_array_begin(&json, "rows");
 	for (size_t i = 0; i < nr_shown(flat, limit); i++)
 		json_row(&json, flat, &flat->rows[i], &scratch);
 	json_array_end(&json);

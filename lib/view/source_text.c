@@ -277,20 +277,14 @@ static void write_line(const struct listing *listing, struct json *json, uint32_
 	bool has_text = listing->lines && number <= listing->nr_lines;
 
 	json_object_begin(json);
-	json_key(json, "line");
-	json_u64(json, number);
+	json_key_u64(json, "line", number);
 	if (ns) {
-		json_key(json, "self_ns");
-		json_u64(json, cost ? cost->self.weight : 0);
-		json_key(json, "total_ns");
-		json_u64(json, cost ? cost->total.weight : 0);
+		json_key_u64(json, "self_ns", cost ? cost->self.weight : 0);
+		json_key_u64(json, "total_ns", cost ? cost->total.weight : 0);
 	}
-	json_key(json, "samples");
-	json_u64(json, cost ? cost->self.samples : 0);
-	json_key(json, "total_samples");
-	json_u64(json, cost ? cost->total.samples : 0);
-	json_key(json, "text");
-	json_str(json, has_text ? listing->lines[number - 1] : "");
+	json_key_u64(json, "samples", cost ? cost->self.samples : 0);
+	json_key_u64(json, "total_samples", cost ? cost->total.samples : 0);
+	json_key_str(json, "text", has_text ? listing->lines[number - 1] : "");
 	json_object_end(json);
 }
 
@@ -298,10 +292,8 @@ void listing_write_json(const struct listing *listing, struct json *json)
 {
 	uint64_t last = last_line(listing);
 
-	json_key(json, "file");
-	json_str(json, profile_str(profile_of(listing), listing->file->file));
-	json_key(json, "lines");
-	json_array_begin(json);
+	json_key_str(json, "file", profile_str(profile_of(listing), listing->file->file));
+	json_key_array_begin(json, "lines");
 	for (uint64_t number = next_shown(listing, listing->first); number <= last;
 	     number = next_shown(listing, number + 1))
 		write_line(listing, json, (uint32_t)number);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_VIEW_TREE_TEXT_H
+#define PROFC_VIEW_TREE_TEXT_H
+
+#include <stddef.h>
+
+#include "view/style.h"
+
+struct sink;
+struct tree;
+
+/* How much of a tree is shown. */
+struct tree_limits {
+	size_t max_depth;   /* calls below a root; 0: all */
+	double min_percent; /* nodes with less of the total are summed up in one line */
+};
+
+/*
+ * A call tree as text, heaviest first. A node with one child worth showing is
+ * followed by it in the same column: only where the time divides the tree branches,
+ * so that deep stacks stay readable.
+ */
+void tree_print_text(const struct tree *tree, const struct view *view,
+		     const struct tree_limits *limits, struct sink *sink);
+
+#endif

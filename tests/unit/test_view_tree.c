@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/escape.h"
+#include "base/sink.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/tree.h"
+#include "calltree/weights.h"
+#include "tests/unit/made_profile.h"
+#include "view/tree_json.h"
+#include "view/tree_text.h"
+
+/* The tree of a profile as text of 80 columns, or as JSON. */
+static void expect(const struct profile *profile, const struct tree_limits *limits, bool json,
+		   const char *expected)
+{
+	const struct view view = {.columns = 80, .names = NAME_SHORT};
+	const struct filter everything = {.from_ns = 0};
+	struct expansion *expansion = expansion_new(profile, false);
+	struct selection *selection;
+	struct weights *weights;
+	struct tree *tree;
+	struct sink sink = SINK_MEMORY;
+
+	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
+	weights = weights_new(selection, METRIC_SAMPLES);
+	tree = tree_new(weights);
+	if (json)
+		tree_print_json(tree, limits, &sink);
+	else
+		tree_print_text(tree, &view, limits, &sink);
+	assert_string_equal(buf_str(&sink.pending), expected);
+	sink_release(&sink);
+	tree_free(tree);
+	weights_free(weights);
+	selection_free(selection);
+	expansion_free(expansion);
+}
+
+static void add(struct made *made, unsigned int nr, const char *stack)
+{
+	made_sample(made, stack, 1)->nr = nr;
+}
+
+static struct profile *branching(void)
+{
+	struct made made = made_begin();
+
+	add(&made, 500, "start;main;work@a.c:1+square@v.h:3;std::sort<int*>(int*, int*)");
+	add(&made, 200, "start;main;fib;fib;fib");
+	add(&made, 100, "start;main;fib;fib");
+	add(&made, 150, "start;main;read");
+	add(&made, 3, "start;main;a");
+	add(&made, 4, "start;main;b");
+	add(&made, 43, "crunch");
+	made.profile->samples[6].end = STACK_END_NO_CFI;
+	return made_end(&made);
+}
+
+static void test_view__tree_branches_only_where_time_divides(void **state)
+{
+	const struct tree_limits limits = {.min_percent = 0.5};
+	struct profile *profile = branching();
+
+	(void)state;
+	expect(profile, &limits, false,
+	       "   total     %    \xc2\xb1    self     %  function\n"
+	       "     957  95.7  1.3                ├─ start\n"
+	       "     957  95.7  1.3                │  main\n"
+	       "     500  50.0  3.1                │  ├─ work\n"
+	       "     500  50.0  3.1                │  │  square (inlined)\n"
+	       "     500  50.0  3.1     500  50.0  │  │  std::sort\n"
+	       "     300  30.0  2.8                │  ├─ fib\n"
+	       "     300  30.0  2.8     100  10.0  │  │  fib\n"
+	       "     200  20.0  2.5     200  20.0  │  │  fib\n"
+	       "     150  15.0  2.2     150  15.0  │  ├─ read\n"
+	       "       7   0.7  0.5                │  └─ … 2 more\n"
+	       "      43   4.3  1.3                └─ [truncated: no unwind information]\n"
+	       "      43   4.3  1.3      43   4.3     crunch\n");
+	profile_free(profile);
+}
+
+static void test_view__tree_depth_is_limited(void **state)
+{
+	const struct tree_limits limits = {.max_depth = 2, .min_percent = 5};
+	struct profile *profile = branching();
+
+	(void)state;
+	expect(profile, &limits, false,
+	       "   total     %    \xc2\xb1    self     %  function\n"
+	       "     957  95.7  1.3                start\n"
+	       "     957  95.7  1.3                main\n"
+	       "     957  95.7  1.3                … 5 more\n");
+	profile_free(profile);
+}
+
+static void test_view__tree_json_lists_parents_first(void **state)
+{
+	const struct tree_limits limits = {.max_depth = 2, .min_percent = 50};
+	struct profile *profile = branching();
+
+	(void)state;
+	expect(profile, &limits, true,
+	       "{\"version\":1,\"metric\":\"samples\",\"unit\":\"samples\",\"samples\":1000,"
+	       "\"command\":[],\"nodes\":["
+	       "{\"parent\":null,\"function\":\"start\",\"file\":null,\"module\":\"/bin/prog\","
+	       "\"inlined\":false,\"self_samples\":0,\"total_samples\":957,"
+	       "\"total_pct\":95.7,\"ci_pct\":1.267},"
+	       "{\"parent\":0,\"function\":\"main\",\"file\":null,\"module\":\"/bin/prog\","
+	       "\"inlined\":false,\"self_samples\":0,\"total_samples\":957,"
+	       "\"total_pct\":95.7,\"ci_pct\":1.267}]}\n");
+	profile_free(profile);
+}
+
+/* A narrow terminal and a very deep stack: art and names give way, no line is too long. */
+static void test_view__tree_never_exceeds_its_width(void **state)
+{
+	const struct view view = {.columns = 60, .names = NAME_FULL};
+	const struct filter everything = {.from_ns = 0};
+	const struct tree_limits limits = {.min_percent = 0};
+	struct made made = made_begin();
+	struct stack_id stack = STACK_EMPTY;
+	struct expansion *expansion;
+	struct selection *selection;
+	struct weights *weights;
+	struct tree *tree;
+	struct sink sink = SINK_MEMORY;
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		char name[64], leaf[] = "leaf";
+
+		snprintf(name, sizeof(name), "a_function_with_quite_a_long_name_%d", i);
+		stack = stack_trie_intern(made.profile->stacks, stack,
+					  made_frame(made.profile, name));
+		made_sample(&made, "", 1)->stack = stack;
+		made_sample(&made, "", 1)->stack =
+			stack_trie_intern(made.profile->stacks, stack,
+					  made_frame(made.profile, strcpy(name, "leaf")));
+	}
+	expansion = expansion_new(made_end(&made), false);
+	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
+	weights = weights_new(selection, METRIC_CPU);
+	tree = tree_new(weights);
+	tree_print_text(tree, &view, &limits, &sink);
+	buf_append_byte(&sink.pending, 0);
+	for (char *line = (char *)sink.pending.bytes; *line; line += strlen(line) + 1) {
+		*strchr(line, '\n') = '\0';
+		assert_true(text_columns(line) <= 60);
+	}
+	sink_release(&sink);
+	tree_free(tree);
+	weights_free(weights);
+	selection_free(selection);
+	expansion_free(expansion);
+	profile_free(made.profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_view__tree_branches_only_where_time_divides),
+		cmocka_unit_test(test_view__tree_depth_is_limited),
+		cmocka_unit_test(test_view__tree_json_lists_parents_first),
+		cmocka_unit_test(test_view__tree_never_exceeds_its_width),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
