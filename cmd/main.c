@@ -20,6 +20,7 @@ static const struct command *const commands[] = {
 	&command_report,
 	&command_annotate,
 	&command_export,
+	&command_info,
 	&command_symbolize,
 	NULL,
 };

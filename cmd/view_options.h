@@ -30,13 +30,16 @@ extern const char *const view_color_choices[], *const view_name_choices[];
 
 /* clang-format off */
 #define VIEW_OPTION_ROWS(values, member)                                                           \
+	VIEW_PAGE_OPTION_ROWS(values, member),                                                     \
+	{.type = OPTION_CHOICE, .name = "names", .argument = "STYLE",                              \
+	 .offset = offsetof(values, member.names), .choices = view_name_choices,                   \
+	 .help = "short: without template arguments and parameters, or full [short]"}
+/* The same for views that show no functions. */
+#define VIEW_PAGE_OPTION_ROWS(values, member)                                                      \
 	{.type = OPTION_SECTION, .name = "How it is shown"},                                       \
 	{.type = OPTION_CHOICE, .name = "color", .argument = "WHEN",                               \
 	 .offset = offsetof(values, member.color), .choices = view_color_choices,                  \
 	 .help = "auto, always or never; auto: on a terminal, unless NO_COLOR is set [auto]"},     \
-	{.type = OPTION_CHOICE, .name = "names", .argument = "STYLE",                              \
-	 .offset = offsetof(values, member.names), .choices = view_name_choices,                   \
-	 .help = "short: without template arguments and parameters, or full [short]"},             \
 	{.type = OPTION_UINT, .name = "width", .argument = "N",                                    \
 	 .offset = offsetof(values, member.width), .min = 40, .max = 10000,                        \
 	 .help = "columns to fill [those of the terminal, else 120]"},                             \

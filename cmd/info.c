@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stddef.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/sink.h"
+#include "cmd/command.h"
+#include "cmd/pager.h"
+#include "cmd/view_options.h"
+#include "profile/profile.h"
+#include "profile/survey.h"
+#include "view/info.h"
+
+struct info_args {
+	const char *input;
+	bool json;
+	struct view_options view;
+};
+
+#define AT(member) offsetof(struct info_args, member)
+
+static const struct option_row rows[] = {
+	{.type = OPTION_STRING,
+	 .short_name = 'i',
+	 .name = "input",
+	 .argument = "FILE",
+	 .offset = AT(input),
+	 .help = "the profile; - is standard input [profc.data]"},
+	{.type = OPTION_FLAG,
+	 .name = "json",
+	 .offset = AT(json),
+	 .help = "for programs: JSON, with every process, thread and module"},
+	VIEW_PAGE_OPTION_ROWS(struct info_args, view),
+	OPTIONS_END,
+};
+
+static int parse(struct info_args *args, int argc, char **argv, struct err *err)
+{
+	int first_word;
+	int status = options_parse(rows, args, argc, argv, false, &first_word, err);
+
+	if (status)
+		return status;
+	if (first_word < argc && !args->input)
+		args->input = argv[first_word++];
+	if (first_word < argc)
+		return err_set(err, ERR_INVALID, "one profile at a time: what is '%s'?",
+			       argv[first_word]);
+	return 0;
+}
+
+static int print_info(const struct info_args *args, const struct profile *profile)
+{
+	struct view view = view_options_resolve(&args->view);
+	struct survey *survey = survey_new(profile);
+	struct pager pager;
+	struct sink sink;
+	int status;
+
+	pager_begin(&pager, !args->json && !args->view.no_pager);
+	sink_init_fd(&sink, STDOUT_FILENO);
+	if (args->json)
+		info_print_json(profile, survey, &sink);
+	else
+		info_print_text(profile, survey, &view, &sink);
+	status = flush_stdout(&sink);
+	pager_end(&pager);
+	survey_free(survey);
+	return status;
+}
+
+static int run_info(const struct command *self, int argc, char **argv)
+{
+	struct info_args args = {.view = VIEW_OPTIONS_INIT};
+	struct profile *profile;
+	struct err err = ERR_INIT;
+	int status;
+
+	if (parse(&args, argc, argv, &err)) {
+		status = usage_error(self, &err);
+	} else {
+		status = open_profile_even_empty(args.input, &profile);
+		if (status == EXIT_DONE) {
+			status = print_info(&args, profile);
+			profile_free(profile);
+		}
+	}
+	options_release(rows, &args);
+	return status;
+}
+
+const struct command command_info = {
+	.name = "info",
+	.synopsis = "[-i FILE] [OPTIONS]",
+	.summary = "show how a profile was recorded, and how good it is",
+	.help = "Shows the command, the host and the totals of a recording; how much of the time\n"
+		"is in stacks complete to the root and why the others are not; where the names of\n"
+		"each module came from; what was missed, and what was done to the target.\n"
+		"\n"
+		"  profc info\n"
+		"  profc info -i before.data --json\n",
+	.options = rows,
+	.run = run_info,
+};

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "view/counter_words.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "view/number.h"
+
+/* Names as lib/sampler/sampler.h has them; the order is that of the tables. */
+static const struct counter_words known[] = {
+	{"unattributed_cpu_ns", COUNTER_LOSSES, "CPU time of threads that were never seen running"},
+	{"unattributed_blocked_ns", COUNTER_LOSSES, "blocked time of threads that were never seen"},
+	{"missed_ticks", COUNTER_LOSSES, "looks that did not take place"},
+	{"late_ticks", COUNTER_LOSSES, "looks late by over a quarter of a period"},
+	{"lateness_ns_median", COUNTER_LOSSES, "lateness of looks: median"},
+	{"lateness_ns_p99", COUNTER_LOSSES, "lateness of looks: 99 % below"},
+	{"unfinished_stops", COUNTER_LOSSES, "threads not stopped when the next look was due"},
+	{"torn_looks", COUNTER_LOSSES, "sleepers that woke while their stack was read"},
+	{"dropped_stacks", COUNTER_LOSSES, "stacks dropped because unwinding fell behind"},
+	{"refused_threads", COUNTER_LOSSES, "threads that could not be attached to"},
+	{"stops", COUNTER_PERTURBATION, "times that a thread was stopped"},
+	{"interrupts", COUNTER_PERTURBATION, "stops asked for, to take a stack"},
+	{"hold_ns_median", COUNTER_PERTURBATION, "length of a stop: median"},
+	{"hold_ns_p99", COUNTER_PERTURBATION, "length of a stop: 99 % below"},
+	{"held_ns_total", COUNTER_PERTURBATION, "all stops together"},
+	{"cost_ppm", COUNTER_PERTURBATION, "part of the running threads' time that stops took"},
+	{"blocked_looks", COUNTER_PERTURBATION, "sleeping threads read without a stop"},
+	{"signals", COUNTER_PERTURBATION, "signals passed on to the target"},
+	{"repairs", COUNTER_PERTURBATION, "interrupted system calls put right unnoticed"},
+	{"repairs_undone", COUNTER_PERTURBATION, "of these, taken back for a real signal"},
+	{"ticks", COUNTER_COSTS, "looks at the threads"},
+	{"sampling_cpu_ns", COUNTER_COSTS, "CPU time for stopping and copying"},
+	{"working_cpu_ns", COUNTER_COSTS, "CPU time for unwinding and writing"},
+	{"queue_bytes_max", COUNTER_COSTS, "largest amount of copies waiting to be unwound"},
+	{"realtime", COUNTER_COSTS, "ran at real-time priority (1: yes)"},
+};
+
+struct counter_words counter_words(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (strcmp(known[i].name, name) == 0)
+			return known[i];
+	}
+	return (struct counter_words){.name = name, .group = COUNTER_OTHER, .words = name};
+}
+
+const char *counter_group_heading(enum counter_group group)
+{
+	switch (group) {
+	case COUNTER_LOSSES:
+		return "What was missed";
+	case COUNTER_PERTURBATION:
+		return "What was done to the target";
+	case COUNTER_COSTS:
+		return "What profc used";
+	case COUNTER_OTHER:
+		return "Other counters";
+	case COUNTER_GROUP_COUNT:
+		break;
+	}
+	return "";
+}
+
+static bool has_part(const char *name, const char *unit)
+{
+	size_t length = strlen(unit);
+
+	for (const char *at = strstr(name, unit); at; at = strstr(at + 1, unit)) {
+		if (at[length] == '\0' || at[length] == '_')
+			return true;
+	}
+	return false;
+}
+
+void append_counter_value(struct buf *out, const char *name, uint64_t value)
+{
+	if (has_part(name, "_ns")) {
+		append_weight(out, METRIC_WALL, value);
+	} else if (has_part(name, "_ppm")) {
+		buf_printf(out, "%.2f %%", (double)value / 10000);
+	} else if (has_part(name, "_bytes")) {
+		append_count(out, value);
+		buf_append_str(out, " bytes");
+	} else {
+		append_count(out, value);
+	}
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_VIEW_COUNTER_WORDS_H
+#define PROFC_VIEW_COUNTER_WORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf;
+
+/* What a counter of a recording is about. */
+enum counter_group {
+	COUNTER_LOSSES,	      /* what was missed */
+	COUNTER_PERTURBATION, /* what was done to the target */
+	COUNTER_COSTS,	      /* what profc itself used */
+	COUNTER_OTHER,	      /* of a later version, or of no interest by itself */
+	COUNTER_GROUP_COUNT,
+};
+
+struct counter_words {
+	const char *name; /* as in the profile */
+	enum counter_group group;
+	const char *words; /* what it counts, for a reader who knows nothing of profc's inside */
+};
+
+/* The words for a counter; for an unknown one, its name and COUNTER_OTHER. */
+struct counter_words counter_words(const char *name);
+const char *counter_group_heading(enum counter_group group);
+/* A value with its unit, which the name tells: _ns, _ppm, _bytes; else a count. */
+void append_counter_value(struct buf *out, const char *name, uint64_t value);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_VIEW_INFO_H
+#define PROFC_VIEW_INFO_H
+
+#include "view/style.h"
+
+struct profile;
+struct sink;
+struct survey;
+
+/*
+ * How a recording was made and how good it is: `profc info`. Command, time and
+ * totals first, then stack quality, modules with the source of their names, and
+ * what was missed, done to the target and used.
+ */
+void info_print_text(const struct profile *profile, const struct survey *survey,
+		     const struct view *view, struct sink *sink);
+
+/* The same for programs, with every process, thread, module and counter. */
+void info_print_json(const struct profile *profile, const struct survey *survey, struct sink *sink);
+
+#endif

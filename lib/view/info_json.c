@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/sink.h"
+#include "profile/profile.h"
+#include "profile/survey.h"
+#include "view/info.h"
+
+/* The version of the JSON form: raised when a member changes its meaning. */
+#define JSON_VERSION 1
+
+static void put_u64(struct json *json, const char *key, uint64_t value)
+{
+	json_key(json, key);
+	json_u64(json, value);
+}
+
+static void put_bool(struct json *json, const char *key, bool value)
+{
+	json_key(json, key);
+	json_bool(json, value);
+}
+
+/* null for an empty text: what is not known is null, not "". */
+static void put_str(struct json *json, const char *key, const char *text)
+{
+	json_key(json, key);
+	json_str(json, text && *text ? text : NULL);
+}
+
+static void put_text(struct json *json, const struct profile *profile, const char *key,
+		     struct str_id id)
+{
+	put_str(json, key, profile_str(profile, id));
+}
+
+static void put_share(struct json *json, const char *key, uint64_t part, uint64_t total)
+{
+	json_key(json, key);
+	if (total)
+		json_double(json, 100.0 * (double)part / (double)total, 4);
+	else
+		json_null(json);
+}
+
+static void put_sum(struct json *json, const struct survey_sum *sum)
+{
+	put_u64(json, "samples", sum->samples);
+	put_u64(json, "cpu_ns", sum->cpu_ns);
+	put_u64(json, "runq_ns", sum->runq_ns);
+	put_u64(json, "blocked_ns", sum->blocked_ns);
+}
+
+static void put_meta(struct json *json, const struct profile *profile)
+{
+	const struct profile_meta *meta = &profile->meta;
+
+	json_key(json, "command");
+	json_array_begin(json);
+	for (size_t i = 0; i < meta->nr_command; i++)
+		json_str(json, profile_str(profile, meta->command[i]));
+	json_array_end(json);
+	put_bool(json, "attached", meta->attached);
+	put_bool(json, "complete", meta->complete);
+	json_key(json, "wait_status");
+	if (meta->exit_status == -1)
+		json_null(json);
+	else
+		json_i64(json, meta->exit_status);
+	put_u64(json, "start_realtime_ns", meta->start_realtime_ns);
+	put_u64(json, "duration_ns", meta->duration_ns);
+	put_text(json, profile, "profc_version", meta->version);
+	put_text(json, profile, "hostname", meta->hostname);
+	put_text(json, profile, "kernel", meta->kernel);
+	put_text(json, profile, "arch", meta->arch);
+	put_text(json, profile, "cpu_model", meta->cpu_model);
+	put_u64(json, "cpus", meta->nr_cpus);
+	put_u64(json, "frequency_hz", meta->frequency_hz);
+	put_u64(json, "max_overhead_ppm", meta->max_overhead_ppm);
+	put_text(json, profile, "unwinder", meta->unwinder);
+}
+
+static void put_totals(struct json *json, const struct survey *survey)
+{
+	const struct survey_sum *total = &survey->total;
+
+	json_key(json, "totals");
+	json_object_begin(json);
+	put_sum(json, total);
+	put_u64(json, "wall_ns", total->cpu_ns + total->runq_ns + total->blocked_ns);
+	put_u64(json, "unattributed_cpu_ns", survey->unattributed.cpu_ns);
+	put_u64(json, "unattributed_blocked_ns", survey->unattributed.blocked_ns);
+	json_object_end(json);
+}
+
+static void put_ends(struct json *json, const struct profile *profile, const struct survey *survey)
+{
+	json_array_begin(json);
+	for (size_t i = 0; i < survey->nr_ends; i++) {
+		const struct survey_end *end = &survey->ends[i];
+
+		json_object_begin(json);
+		put_str(json, "reason", stack_end_name(end->end));
+		put_str(json, "module", module_table_get(profile->modules, end->module)->path);
+		put_sum(json, &end->sum);
+		put_str(json, "remedy", stack_end_remedy(end->end));
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void put_stacks(struct json *json, const struct profile *profile,
+		       const struct survey *survey)
+{
+	json_key(json, "stacks");
+	json_object_begin(json);
+	put_u64(json, "distinct", stack_trie_nr(profile->stacks) - 1);
+	put_u64(json, "addresses", profile->nr_frames);
+	put_share(json, "complete_cpu_pct", survey->complete.cpu_ns,
+		  survey->total.cpu_ns - survey->unattributed.cpu_ns);
+	put_share(json, "complete_blocked_pct", survey->complete.blocked_ns,
+		  survey->total.blocked_ns - survey->unattributed.blocked_ns);
+	json_key(json, "early_ends");
+	put_ends(json, profile, survey);
+	json_object_end(json);
+}
+
+static void put_processes(struct json *json, const struct profile *profile)
+{
+	json_key(json, "processes");
+	json_array_begin(json);
+	for (size_t i = 0; i < profile->nr_processes; i++) {
+		const struct profile_process *process = &profile->processes[i];
+
+		json_object_begin(json);
+		put_u64(json, "pid", (uint64_t)process->pid);
+		json_key(json, "parent_pid");
+		if (process->parent == PROCESS_NONE)
+			json_null(json);
+		else
+			json_i64(json, profile->processes[process->parent].pid);
+		put_text(json, profile, "name", process->name);
+		put_text(json, profile, "exe", process->exe);
+		put_text(json, profile, "command", process->command);
+		put_u64(json, "start_ns", process->start_ns);
+		put_u64(json, "end_ns", process->end_ns);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void put_threads(struct json *json, const struct profile *profile)
+{
+	json_key(json, "threads");
+	json_array_begin(json);
+	for (size_t i = 0; i < profile->nr_threads; i++) {
+		const struct profile_thread *thread = &profile->threads[i];
+
+		json_object_begin(json);
+		put_u64(json, "pid", (uint64_t)profile->processes[thread->process].pid);
+		put_u64(json, "tid", (uint64_t)thread->tid);
+		put_text(json, profile, "name", thread->name);
+		put_u64(json, "start_ns", thread->start_ns);
+		put_u64(json, "end_ns", thread->end_ns);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void put_build_id(struct json *json, const struct module *module)
+{
+	struct buf text = {0};
+
+	for (size_t i = 0; i < module->nr_build_id_bytes; i++)
+		buf_printf(&text, "%02x", module->build_id[i]);
+	put_str(json, "build_id", buf_str(&text));
+	buf_release(&text);
+}
+
+static void put_module_symbols(struct json *json, const struct profile *profile, uint32_t id)
+{
+	static const struct module_symbols none = {.source = SYMBOL_SOURCE_NONE};
+	const struct module_symbols *symbols =
+		id < profile->nr_module_symbols ? &profile->module_symbols[id] : &none;
+
+	put_str(json, "names_from", symbol_source_name(symbols->source));
+	put_text(json, profile, "debug_path", symbols->debug_path);
+	put_text(json, profile, "problem", symbols->problem);
+	put_bool(json, "mismatched", symbols->mismatched);
+}
+
+static void put_modules(struct json *json, const struct profile *profile,
+			const struct survey *survey)
+{
+	json_key(json, "modules");
+	json_array_begin(json);
+	for (uint32_t i = 0; i < module_table_nr(profile->modules); i++) {
+		const struct module *module =
+			module_table_get(profile->modules, (struct module_id){i});
+
+		json_object_begin(json);
+		put_str(json, "path", module->path);
+		put_bool(json, "deleted", module->deleted);
+		put_build_id(json, module);
+		put_module_symbols(json, profile, i);
+		put_sum(json, &survey->modules[i]);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void put_counters(struct json *json, const struct profile *profile)
+{
+	json_key(json, "counters");
+	json_object_begin(json);
+	for (size_t i = 0; i < profile->nr_counters; i++)
+		put_u64(json, profile_str(profile, profile->counters[i].name),
+			profile->counters[i].value);
+	json_object_end(json);
+}
+
+static void put_marks(struct json *json, const struct profile *profile)
+{
+	json_key(json, "marks");
+	json_array_begin(json);
+	for (size_t i = 0; i < profile->nr_marks; i++) {
+		json_object_begin(json);
+		put_u64(json, "time_ns", profile->marks[i].time_ns);
+		put_text(json, profile, "text", profile->marks[i].text);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+void info_print_json(const struct profile *profile, const struct survey *survey, struct sink *sink)
+{
+	struct json json;
+
+	json_init(&json, sink);
+	json_object_begin(&json);
+	put_u64(&json, "version", JSON_VERSION);
+	put_meta(&json, profile);
+	put_totals(&json, survey);
+	put_stacks(&json, profile, survey);
+	put_processes(&json, profile);
+	put_threads(&json, profile);
+	put_modules(&json, profile, survey);
+	put_counters(&json, profile);
+	put_marks(&json, profile);
+	json_object_end(&json);
+	json_finish(&json);
+}

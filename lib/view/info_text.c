@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/escape.h"
+#include "base/sink.h"
+#include "profile/profile.h"
+#include "profile/survey.h"
+#include "view/counter_words.h"
+#include "view/cut.h"
+#include "view/info.h"
+#include "view/number.h"
+#include "view/paragraph.h"
+#include "view/table.h"
+
+#define LABEL_FORMAT   "%-12s"
+#define ENDS_SHOWN     10
+#define MODULES_SHOWN  20
+#define BUILD_ID_SHORT 12
+/* A script given with -c is not worth the whole first screen. */
+#define COMMAND_COLUMNS_MAX 280
+
+struct info {
+	const struct profile *profile;
+	const struct survey *survey;
+	const struct view *view;
+	struct sink *sink;
+	struct buf text; /* scratch, empty between uses */
+};
+
+static void heading(struct info *info, const char *text)
+{
+	struct buf line = {0};
+
+	sink_str(info->sink, "\n");
+	style_append(&line, info->view, STYLE_HEADING, text);
+	buf_append_byte(&line, '\n');
+	sink_write(info->sink, line.bytes, line.nr_bytes);
+	buf_release(&line);
+}
+
+/* Print what was gathered in info->text behind a label, and empty it. */
+static void fact(struct info *info, const char *label)
+{
+	char lead[32];
+
+	snprintf(lead, sizeof(lead), LABEL_FORMAT, label);
+	if (info->text.nr_bytes)
+		paragraph_print(info->view, lead, buf_str(&info->text), info->sink);
+	buf_clear(&info->text);
+}
+
+static void append_text(struct info *info, struct str_id id)
+{
+	escape_terminal(&info->text, profile_str(info->profile, id));
+}
+
+static double percent(uint64_t part, uint64_t total)
+{
+	return total ? 100.0 * (double)part / (double)total : 0;
+}
+
+static void print_command(struct info *info)
+{
+	const struct profile_meta *meta = &info->profile->meta;
+
+	struct buf command = {0};
+
+	for (size_t i = 0; i < meta->nr_command; i++) {
+		if (i)
+			buf_append_byte(&command, ' ');
+		escape_terminal(&command, profile_str(info->profile, meta->command[i]));
+	}
+	if (!meta->nr_command)
+		buf_append_str(&command, meta->attached ? "(running processes)" : "(not known)");
+	append_cut(&info->text, buf_str(&command), COMMAND_COLUMNS_MAX, CUT_END);
+	fact(info, "command");
+	buf_release(&command);
+}
+
+static void print_when(struct info *info)
+{
+	const struct profile_meta *meta = &info->profile->meta;
+	time_t seconds = (time_t)(meta->start_realtime_ns / NS_PER_SEC);
+	struct tm utc;
+	char when[64];
+
+	if (meta->start_realtime_ns && gmtime_r(&seconds, &utc) &&
+	    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC, ", &utc))
+		buf_append_str(&info->text, when);
+	buf_append_str(&info->text, "for ");
+	append_weight(&info->text, METRIC_WALL, meta->duration_ns);
+	if (meta->version.v != STR_EMPTY.v) {
+		buf_append_str(&info->text, ", by profc ");
+		append_text(info, meta->version);
+	}
+	fact(info, "recorded");
+}
+
+static void print_how_it_ended(struct info *info)
+{
+	const struct profile_meta *meta = &info->profile->meta;
+	int status = meta->exit_status;
+
+	if (!meta->complete)
+		buf_append_str(&info->text, "cut short: the end of the recording is not in the "
+					    "file");
+	else if (meta->attached)
+		buf_append_str(&info->text, "detached in order");
+	else if (status == -1)
+		buf_append_str(&info->text, "in order; how the command ended is not known");
+	else if (WIFSIGNALED(status))
+		buf_printf(&info->text, "the command was killed by signal %d", WTERMSIG(status));
+	else
+		buf_printf(&info->text, "the command exited with status %d", WEXITSTATUS(status));
+	fact(info, "ended");
+}
+
+static void append_part(struct info *info, struct str_id id)
+{
+	if (id.v == STR_EMPTY.v)
+		return;
+	if (info->text.nr_bytes)
+		buf_append_str(&info->text, ", ");
+	append_text(info, id);
+}
+
+static void print_where(struct info *info)
+{
+	const struct profile_meta *meta = &info->profile->meta;
+
+	append_part(info, meta->hostname);
+	append_part(info, meta->arch);
+	if (meta->nr_cpus)
+		buf_printf(&info->text, ", %u CPU%s", meta->nr_cpus, meta->nr_cpus > 1 ? "s" : "");
+	append_part(info, meta->cpu_model);
+	append_part(info, meta->kernel);
+	fact(info, "host");
+}
+
+static void print_sampling(struct info *info)
+{
+	const struct profile_meta *meta = &info->profile->meta;
+	/* Thousandths of a look a second: lib/sampler/sampler.h. */
+	uint64_t effective = profile_counter(info->profile, "frequency_hz_effective");
+
+	buf_printf(&info->text, "%u Hz asked for", meta->frequency_hz);
+	if (effective)
+		buf_printf(&info->text, ", %.0f Hz done", (double)effective / 1000);
+	if (meta->max_overhead_ppm)
+		buf_printf(&info->text, ", at most %g %% overhead",
+			   (double)meta->max_overhead_ppm / 10000);
+	if (meta->unwinder.v != STR_EMPTY.v) {
+		buf_append_str(&info->text, ", unwinder ");
+		append_text(info, meta->unwinder);
+	}
+	fact(info, "sampling");
+}
+
+static void print_totals(struct info *info)
+{
+	const struct survey_sum *total = &info->survey->total;
+
+	append_weight(&info->text, METRIC_CPU, total->cpu_ns);
+	buf_append_str(&info->text, " CPU, ");
+	append_weight(&info->text, METRIC_RUNQ, total->runq_ns);
+	buf_append_str(&info->text, " waiting for a CPU, ");
+	append_weight(&info->text, METRIC_BLOCKED, total->blocked_ns);
+	buf_append_str(&info->text, " blocked; ");
+	append_weight(&info->text, METRIC_WALL, total->cpu_ns + total->runq_ns + total->blocked_ns);
+	buf_append_str(&info->text, " in all threads");
+	fact(info, "time");
+	append_count(&info->text, total->samples);
+	fact(info, "samples");
+}
+
+static void append_number_of(struct buf *out, uint64_t nr, const char *one, const char *many)
+{
+	append_count(out, nr);
+	buf_printf(out, " %s", nr == 1 ? one : many);
+}
+
+static void print_sizes(struct info *info)
+{
+	const struct profile *profile = info->profile;
+
+	append_number_of(&info->text, profile->nr_processes, "process", "processes");
+	buf_append_str(&info->text, ", ");
+	append_number_of(&info->text, profile->nr_threads, "thread", "threads");
+	buf_append_str(&info->text, ", ");
+	append_number_of(&info->text, stack_trie_nr(profile->stacks) - 1, "stack", "stacks");
+	buf_append_str(&info->text, " of ");
+	append_number_of(&info->text, profile->nr_frames, "address", "addresses");
+	buf_append_str(&info->text, " in ");
+	append_number_of(&info->text, module_table_nr(profile->modules) - 1, "module", "modules");
+	fact(info, "contents");
+}
+
+static void append_complete(struct info *info, uint64_t complete, uint64_t total, const char *what)
+{
+	if (!total)
+		return;
+	if (info->text.nr_bytes)
+		buf_append_str(&info->text, " and ");
+	append_percent(&info->text, percent(complete, total));
+	buf_printf(&info->text, " %% of the %s time", what);
+}
+
+/* "99.8 % of the CPU time and 100 % of the blocked time with stacks reach the root" */
+static void print_completeness(struct info *info)
+{
+	const struct survey *survey = info->survey;
+	uint64_t cpu_ns = survey->total.cpu_ns - survey->unattributed.cpu_ns;
+	uint64_t blocked_ns = survey->total.blocked_ns - survey->unattributed.blocked_ns;
+
+	append_complete(info, survey->complete.cpu_ns, cpu_ns, "CPU");
+	append_complete(info, survey->complete.blocked_ns, blocked_ns, "blocked");
+	if (!info->text.nr_bytes)
+		return;
+	buf_append_str(&info->text, " is in stacks complete to the root.");
+	paragraph_print(info->view, "", buf_str(&info->text), info->sink);
+	buf_clear(&info->text);
+}
+
+/* A cell made of what was gathered in info->text. */
+static void add_cell(struct info *info, struct table *table)
+{
+	table_add(table, STYLE_PLAIN, buf_str(&info->text));
+	buf_clear(&info->text);
+}
+
+static void add_percent_cell(struct info *info, struct table *table, uint64_t part, uint64_t total)
+{
+	append_percent(&info->text, percent(part, total));
+	add_cell(info, table);
+}
+
+static void add_count_cell(struct info *info, struct table *table, uint64_t count)
+{
+	append_count(&info->text, count);
+	add_cell(info, table);
+}
+
+/* What to do about the reasons seen, each once. */
+static void print_remedies(struct info *info)
+{
+	bool said[STACK_END_COUNT] = {false};
+
+	for (size_t i = 0; i < info->survey->nr_ends; i++) {
+		enum stack_end end = info->survey->ends[i].end;
+		const char *remedy = stack_end_remedy(end);
+
+		if (!remedy || said[end])
+			continue;
+		said[end] = true;
+		buf_printf(&info->text, "%s: %s", stack_end_name(end), remedy);
+		paragraph_print(info->view, "  hint: ", buf_str(&info->text), info->sink);
+		buf_clear(&info->text);
+	}
+}
+
+static void print_ends(struct info *info)
+{
+	static const struct table_column columns[] = {
+		{.header = "cpu %", .right = true},
+		{.header = "blocked %", .right = true},
+		{.header = "samples", .right = true},
+		{.header = "why the stack ends early"},
+		{.header = "in", .flexible = true, .cut = CUT_START, .min_columns = 12, .share = 1},
+	};
+	const struct survey *survey = info->survey;
+	struct table *table;
+
+	if (!survey->total.samples)
+		return;
+	heading(info, "Stacks");
+	print_completeness(info);
+	if (!survey->nr_ends)
+		return;
+	table = table_new(columns, ARRAY_SIZE(columns));
+	for (size_t i = 0; i < survey->nr_ends && i < ENDS_SHOWN; i++) {
+		const struct survey_end *end = &survey->ends[i];
+
+		add_percent_cell(info, table, end->sum.cpu_ns, survey->total.cpu_ns);
+		add_percent_cell(info, table, end->sum.blocked_ns, survey->total.blocked_ns);
+		add_count_cell(info, table, end->sum.samples);
+		table_add(table, STYLE_PLAIN, stack_end_name(end->end));
+		table_add(table, STYLE_PLAIN,
+			  module_short_name(module_table_get(info->profile->modules, end->module)));
+	}
+	table_print(table, info->view, info->sink);
+	table_free(table);
+	print_remedies(info);
+}
+
+struct ranked_module {
+	uint32_t id;
+	const struct survey_sum *sum;
+};
+
+static int by_weight(const void *left, const void *right)
+{
+	const struct survey_sum *a = ((const struct ranked_module *)left)->sum;
+	const struct survey_sum *b = ((const struct ranked_module *)right)->sum;
+
+	if (a->cpu_ns != b->cpu_ns)
+		return a->cpu_ns < b->cpu_ns ? 1 : -1;
+	if (a->samples != b->samples)
+		return a->samples < b->samples ? 1 : -1;
+	return a < b ? -1 : a > b;
+}
+
+/* The modules that samples were in, the heaviest first. The caller frees them. */
+static struct ranked_module *rank_modules(const struct info *info, size_t *nr)
+{
+	uint32_t nr_modules = module_table_nr(info->profile->modules);
+	struct ranked_module *modules = xcalloc(nr_modules, sizeof(*modules));
+
+	*nr = 0;
+	for (uint32_t i = 0; i < nr_modules; i++) {
+		if (info->survey->modules[i].samples)
+			modules[(*nr)++] = (struct ranked_module){i, &info->survey->modules[i]};
+	}
+	qsort(modules, *nr, sizeof(*modules), by_weight);
+	return modules;
+}
+
+/* Whole where there is room for all of it, else the start, which is what tools match by. */
+static void add_build_id_cell(struct info *info, struct table *table, const struct module *module)
+{
+	size_t nr_digits = info->view->columns >= 120 ? SIZE_MAX : BUILD_ID_SHORT;
+
+	for (size_t i = 0; i < module->nr_build_id_bytes && 2 * i < nr_digits; i++)
+		buf_printf(&info->text, "%02x", module->build_id[i]);
+	add_cell(info, table);
+}
+
+static const struct module_symbols *symbols_of(const struct info *info, uint32_t id)
+{
+	return id < info->profile->nr_module_symbols ? &info->profile->module_symbols[id] : NULL;
+}
+
+static const char *names_of(const struct info *info, uint32_t id)
+{
+	const struct module_symbols *symbols = symbols_of(info, id);
+
+	if (symbols && symbols->mismatched)
+		return "another file";
+	return symbol_source_name(symbols ? symbols->source : SYMBOL_SOURCE_NONE);
+}
+
+static void add_module_row(struct info *info, struct table *table,
+			   const struct ranked_module *ranked)
+{
+	struct module_id id = {ranked->id};
+	const struct module *module = module_table_get(info->profile->modules, id);
+
+	add_count_cell(info, table, ranked->sum->samples);
+	add_percent_cell(info, table, ranked->sum->cpu_ns, info->survey->total.cpu_ns);
+	table_add(table, STYLE_PLAIN, names_of(info, ranked->id));
+	add_build_id_cell(info, table, module);
+	buf_append_str(&info->text, module->path);
+	if (module->deleted)
+		buf_append_str(&info->text, " (deleted)");
+	add_cell(info, table);
+}
+
+static void print_module_problems(struct info *info, const struct ranked_module *modules, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		const struct module_symbols *symbols = symbols_of(info, modules[i].id);
+		struct module_id id = {modules[i].id};
+
+		if (!symbols || symbols->problem.v == STR_EMPTY.v)
+			continue;
+		escape_terminal(&info->text,
+				module_short_name(module_table_get(info->profile->modules, id)));
+		buf_append_str(&info->text, ": ");
+		append_text(info, symbols->problem);
+		paragraph_print(info->view, "  hint: ", buf_str(&info->text), info->sink);
+		buf_clear(&info->text);
+	}
+}
+
+static void print_modules(struct info *info)
+{
+	static const struct table_column columns[] = {
+		{.header = "samples", .right = true},
+		{.header = "cpu %", .right = true},
+		{.header = "names from"},
+		{.header = "build-id"},
+		{.header = "module",
+		 .flexible = true,
+		 .cut = CUT_START,
+		 .min_columns = 12,
+		 .share = 1},
+	};
+	size_t nr, nr_shown;
+	cleanup_free struct ranked_module *modules = rank_modules(info, &nr);
+	struct table *table;
+
+	if (!nr)
+		return;
+	nr_shown = nr < MODULES_SHOWN ? nr : MODULES_SHOWN;
+	heading(info, "Modules");
+	table = table_new(columns, ARRAY_SIZE(columns));
+	for (size_t i = 0; i < nr_shown; i++)
+		add_module_row(info, table, &modules[i]);
+	table_print(table, info->view, info->sink);
+	table_free(table);
+	if (nr > nr_shown)
+		sink_printf(info->sink, "... and %zu more; --json lists all\n", nr - nr_shown);
+	if (!info->profile->nr_frame_symbols && info->profile->nr_frames)
+		paragraph_print(info->view, "  hint: ",
+				"there are no names in the file; 'profc symbolize' adds them",
+				info->sink);
+	print_module_problems(info, modules, nr_shown);
+}
+
+/* Counters that say what a fact or table above says already. */
+static bool is_told_above(const char *name)
+{
+	static const char stacks[] = "stacks_", frequency[] = "frequency_hz_effective";
+
+	return strncmp(name, stacks, sizeof(stacks) - 1) == 0 || strcmp(name, frequency) == 0;
+}
+
+static void print_counters(struct info *info, enum counter_group group)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < info->profile->nr_counters; i++) {
+		const struct profile_counter *counter = &info->profile->counters[i];
+		const char *name = profile_str(info->profile, counter->name);
+		struct counter_words words = counter_words(name);
+
+		if (words.group != group || is_told_above(name))
+			continue;
+		if (!any)
+			heading(info, counter_group_heading(group));
+		any = true;
+		append_counter_value(&info->text, name, counter->value);
+		sink_printf(info->sink, "%14s  ", buf_str(&info->text));
+		buf_clear(&info->text);
+		escape_terminal(&info->text, words.words);
+		sink_printf(info->sink, "%s\n", buf_str(&info->text));
+		buf_clear(&info->text);
+	}
+}
+
+void info_print_text(const struct profile *profile, const struct survey *survey,
+		     const struct view *view, struct sink *sink)
+{
+	struct info info = {.profile = profile, .survey = survey, .view = view, .sink = sink};
+
+	print_command(&info);
+	print_when(&info);
+	print_how_it_ended(&info);
+	print_where(&info);
+	print_sampling(&info);
+	print_totals(&info);
+	print_sizes(&info);
+	print_ends(&info);
+	print_modules(&info);
+	for (int group = 0; group < COUNTER_GROUP_COUNT; group++)
+		print_counters(&info, (enum counter_group)group);
+	buf_release(&info.text);
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/sink.h"
+#include "profile/profile.h"
+#include "profile/survey.h"
+#include "view/counter_words.h"
+#include "view/info.h"
+
+static char prog_path[] = "/opt/app/bin/prog";
+static char stripped_path[] = "/opt/app/lib/libhostile\x1b[2J.so.1";
+
+static void fill_meta(struct profile *profile)
+{
+	struct profile_meta *meta = &profile->meta;
+
+	meta->version = profile_intern(profile, "0.1.0");
+	meta->hostname = profile_intern(profile, "vulcan");
+	meta->arch = profile_intern(profile, "x86_64");
+	meta->kernel = profile_intern(profile, "6.1.0");
+	meta->unwinder = profile_intern(profile, "auto");
+	meta->nr_cpus = 8;
+	meta->frequency_hz = 500;
+	meta->max_overhead_ppm = 20000;
+	meta->start_realtime_ns = UINT64_C(1700000000123456789);
+	meta->duration_ns = 2000000000;
+	meta->exit_status = 0x100;
+	meta->complete = true;
+	profile_add_command_word(profile, "./prog");
+	profile_add_command_word(profile, "\x1b]0;owned");
+}
+
+/* Three quarters of the CPU time in prog, complete; the rest in a stripped library. */
+static struct profile *made_up(void)
+{
+	struct profile *profile = profile_new();
+	struct module prog = {.kind = MODULE_KIND_FILE,
+			      .path = prog_path,
+			      .build_id = {0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0},
+			      .nr_build_id_bytes = 8,
+			      .fd = -1};
+	struct module stripped = {
+		.kind = MODULE_KIND_FILE, .path = stripped_path, .deleted = true, .fd = -1};
+	struct module_id prog_id = module_table_intern(profile->modules, &prog);
+	struct module_id stripped_id = module_table_intern(profile->modules, &stripped);
+	struct profile_process process = {.pid = 1, .parent = PROCESS_NONE};
+	struct profile_thread thread = {.tid = 1};
+	struct sample sample = {.cpu_ns = 1500000000, .blocked_ns = 400000000, .nr = 750};
+
+	fill_meta(profile);
+	profile_add_process(profile, &process);
+	profile_add_thread(profile, &thread);
+	sample.stack = stack_trie_intern(
+		profile->stacks, STACK_EMPTY,
+		profile_intern_frame(profile, (struct code_address){prog_id, 0x1000}));
+	profile_add_sample(profile, &sample);
+	sample = (struct sample){.cpu_ns = 500000000, .nr = 250, .end = STACK_END_NO_CFI};
+	sample.stack = stack_trie_intern(
+		profile->stacks, STACK_EMPTY,
+		profile_intern_frame(profile, (struct code_address){stripped_id, 0x2000}));
+	profile_add_sample(profile, &sample);
+	profile_reset_symbols(profile);
+	profile->module_symbols[1].source = SYMBOL_SOURCE_DWARF;
+	profile->module_symbols[2].problem = profile_intern(profile, "it is stripped");
+	profile_set_counter(profile, "stops", 1000);
+	profile_set_counter(profile, "hold_ns_median", 21000);
+	profile_set_counter(profile, "stacks_root", 750);
+	profile_set_counter(profile, "new_thing", 7);
+	return profile;
+}
+
+static void check_text(const struct profile *profile, const char *expected)
+{
+	struct view view = {.columns = 80};
+	struct survey *survey = survey_new(profile);
+	struct sink sink = SINK_MEMORY;
+
+	info_print_text(profile, survey, &view, &sink);
+	assert_string_equal(buf_str(&sink.pending), expected);
+	sink_release(&sink);
+	survey_free(survey);
+}
+
+static void test_info__tells_all_on_80_columns(void **state)
+{
+	struct profile *profile = made_up();
+
+	(void)state;
+	check_text(
+		profile,
+		"command     ./prog \\x1b]0;owned\n"
+		"recorded    2023-11-14 22:13:20 UTC, for 2.00 s, by profc 0.1.0\n"
+		"ended       the command exited with status 1\n"
+		"host        vulcan, x86_64, 8 CPUs, 6.1.0\n"
+		"sampling    500 Hz asked for, at most 2 % overhead, unwinder auto\n"
+		"time        2.00 s CPU, 0 ns waiting for a CPU, 400 ms blocked; 2.40 s in all\n"
+		"            threads\n"
+		"samples     1,000\n"
+		"contents    1 process, 1 thread, 2 stacks of 2 addresses in 2 modules\n"
+		"\n"
+		"Stacks\n"
+		"75.0 % of the CPU time and 100.0 % of the blocked time is in stacks complete to\n"
+		"the root.\n"
+		"cpu % blocked % samples  why the stack ends early  in\n"
+		" 25.0       0.0     250  no unwind information     libhostile\\x1b[2J.so.1\n"
+		"  hint: no unwind information: build it with -fasynchronous-unwind-tables or\n"
+		"        -fno-omit-frame-pointer\n"
+		"\n"
+		"Modules\n"
+		"samples cpu %  names from  build-id      module\n"
+		"    750  75.0  DWARF       123456789abc  /opt/app/bin/prog\n"
+		"    250  25.0  none                      …p/lib/libhostile\\x1b[2J.so.1 "
+		"(deleted)\n"
+		"  hint: libhostile\\x1b[2J.so.1: it is stripped\n"
+		"\n"
+		"What was done to the target\n"
+		"         1,000  times that a thread was stopped\n"
+		"       21.0 us  length of a stop: median\n"
+		"\n"
+		"Other counters\n"
+		"             7  new_thing\n");
+	profile_free(profile);
+}
+
+static void test_info__an_empty_cut_profile(void **state)
+{
+	struct profile *profile = profile_new();
+
+	(void)state;
+	profile->meta.attached = true;
+	check_text(
+		profile,
+		"command     (running processes)\n"
+		"recorded    for 0 ns\n"
+		"ended       cut short: the end of the recording is not in the file\n"
+		"sampling    0 Hz asked for\n"
+		"time        0 ns CPU, 0 ns waiting for a CPU, 0 ns blocked; 0 ns in all threads\n"
+		"samples     0\n"
+		"contents    0 processes, 0 threads, 0 stacks of 0 addresses in 0 modules\n");
+	profile_free(profile);
+}
+
+static void check_value(const char *name, uint64_t value, const char *expected)
+{
+	struct buf text = {0};
+
+	append_counter_value(&text, name, value);
+	assert_string_equal(buf_str(&text), expected);
+	buf_release(&text);
+}
+
+static void test_counter_words__units_follow_names(void **state)
+{
+	(void)state;
+	check_value("hold_ns_p99", 1500, "1.50 us");
+	check_value("held_ns_total", 2500000000, "2.50 s");
+	check_value("cost_ppm", 12345, "1.23 %");
+	check_value("queue_bytes_max", 121656, "121,656 bytes");
+	check_value("stops", 1000, "1,000");
+	check_value("fast_nsx", 7, "7");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_info__tells_all_on_80_columns),
+		cmocka_unit_test(test_info__an_empty_cut_profile),
+		cmocka_unit_test(test_counter_words__units_follow_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
