@@ -140,9 +140,8 @@ static void test_view__tree_never_exceeds_its_width(void **state)
 		stack = stack_trie_intern(made.profile->stacks, stack,
 					  made_frame(made.profile, name));
 		made_sample(&made, "", 1)->stack = stack;
-		made_sample(&made, "", 1)->stack =
-			stack_trie_intern(made.profile->stacks, stack,
-					  made_frame(made.profile, strcpy(name, "leaf")));
+		made_sample(&made, "", 1)->stack = stack_trie_intern(
+			made.profile->stacks, stack, made_frame(made.profile, leaf));
 	}
 	expansion = expansion_new(made_end(&made), false);
 	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
