@@ -184,7 +184,7 @@ static const struct flat_column columns[] = {
 	{NOT_CODE, NUMBER("samples"), samples_cell},
 	{BIT(BY_THREAD), NUMBER("tid"), tid_cell},
 	{BIT(BY_PROCESS), NUMBER("pid"), pid_cell},
-	{FUNCTIONS, NAME("function", CUT_MIDDLE, 12, 4), name_cell},
+	{FUNCTIONS, NAME("function", CUT_MIDDLE, 12, 6), name_cell},
 	{FUNCTIONS, NAME("location", CUT_START, 10, 3), location_cell},
 	{FUNCTIONS, NAME("module", CUT_END, 6, 2), module_cell},
 	{BIT(BY_SOURCE_LINE), NAME("line", CUT_START, 12, 1), name_cell},

@@ -105,8 +105,8 @@ static void note_unattributed(const struct weights *weights, struct buf *note)
 	if (!worth_a_note(weights, &weights->unattributed))
 		return;
 	append_share(note, weights, &weights->unattributed);
-	buf_append_str(note, " of the time was used by threads that were never seen running: it is "
-			     "shown as [unattributed]");
+	buf_append_str(note, " of the time could not be placed, as its threads were not caught "
+			     "running: [unattributed]");
 }
 
 static void note_no_stack(const struct weights *weights, struct buf *note)
