@@ -12,28 +12,31 @@ struct format_row {
 	void (*write)(const struct extract *extract, struct sink *sink);
 };
 
+/* clang-format off */
 static const struct format_row rows[EXPORT_KIND_COUNT] = {
-	[EXPORT_SPEEDSCOPE] = {{"speedscope", ".speedscope.json", false},
-			       EXPORT_THREADS_SPLIT,
-			       PATH_LABELS,
-			       write_speedscope},
-	[EXPORT_FOLDED] = {{"folded", ".folded", false},
-			   EXPORT_THREADS_MERGE,
-			   PATH_LABELS,
-			   write_folded},
-	[EXPORT_PPROF] = {{"pprof", ".pb.gz", true},
-			  EXPORT_THREADS_SPLIT,
-			  PATH_FRAMES,
-			  write_pprof},
-	[EXPORT_CHROME] = {{"chrome", ".trace.json", false},
-			   EXPORT_THREADS_SPLIT,
-			   PATH_LABELS,
-			   write_chrome},
-	[EXPORT_FIREFOX] = {{"firefox", ".firefox.json", false},
-			    EXPORT_THREADS_SPLIT,
-			    PATH_FRAMES,
-			    write_firefox},
+	[EXPORT_SPEEDSCOPE] = {
+		{"speedscope", ".speedscope.json", false},
+		EXPORT_THREADS_SPLIT, PATH_LABELS, write_speedscope},
+	[EXPORT_FOLDED] = {
+		{"folded", ".folded", false},
+		EXPORT_THREADS_MERGE, PATH_LABELS, write_folded},
+	[EXPORT_PPROF] = {
+		{"pprof", ".pb.gz", true},
+		EXPORT_THREADS_SPLIT, PATH_FRAMES, write_pprof},
+	[EXPORT_CHROME] = {
+		{"chrome", ".trace.json", false},
+		EXPORT_THREADS_SPLIT, PATH_LABELS, write_chrome},
+	[EXPORT_FIREFOX] = {
+		{"firefox", ".firefox.json", false},
+		EXPORT_THREADS_SPLIT, PATH_FRAMES, write_firefox},
+	[EXPORT_CALLGRIND] = {
+		{"callgrind", ".callgrind", false},
+		EXPORT_THREADS_MERGE, PATH_PLACES, write_callgrind},
+	[EXPORT_PERF_SCRIPT] = {
+		{"perf-script", ".perf.txt", false},
+		EXPORT_THREADS_SPLIT, PATH_FRAMES, write_perf_script},
 };
+/* clang-format on */
 
 const struct export_format *export_format(enum export_kind kind)
 {

@@ -87,5 +87,7 @@ void write_folded(const struct extract *extract, struct sink *sink);
 void write_pprof(const struct extract *extract, struct sink *sink);
 void write_chrome(const struct extract *extract, struct sink *sink);
 void write_firefox(const struct extract *extract, struct sink *sink);
+void write_callgrind(const struct extract *extract, struct sink *sink);
+void write_perf_script(const struct extract *extract, struct sink *sink);
 
 #endif

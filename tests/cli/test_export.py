@@ -14,6 +14,7 @@ import unittest
 
 from paths import BUILD, PROFC
 from profc import Recording, profc
+from targets import need
 
 MAKE_PROFILE = os.path.join(BUILD, "tests", "bench", "make_profile")
 
@@ -61,6 +62,11 @@ class Exported(unittest.TestCase):
         for row in self.report(*options)["rows"]:
             sums[row["function"]] += row["total_ns"]
         return sums
+
+    @staticmethod
+    def named(sums):
+        """Without what stands for no function: missing callers, processes."""
+        return collections.Counter({name: sums[name] for name in sums if name[0] != "["})
 
 
 class CommandLine(Exported):
@@ -255,9 +261,7 @@ class Speedscope(Exported):
                 for frame in set(stack):  # two functions may have one name
                     total[frames[frame]["name"]] += weight
         self.assertSameSums(own, self.own_time())
-        # What stands for missing callers is a frame, but no function of the report.
-        total = {name: sum_ for name, sum_ in total.items() if not name.startswith("[trunc")}
-        self.assertSameSums(collections.Counter(total), self.total_time())
+        self.assertSameSums(self.named(total), self.named(self.total_time()))
 
     def test_definitions_are_the_reports(self):
         document = self.recording.speedscope()
@@ -331,6 +335,22 @@ class Readers(Exported):
         report = self.report()
         self.assertEqual(sum(int(weight) for _, weight in samples), report["total_ns"])
         self.assertEqual(sum(int(count) for count, _ in samples), report["samples"])
+
+    def test_callgrind_annotate_sums_are_the_reports(self):
+        program = need("callgrind_annotate")
+        out = self.path("made.callgrind")
+        self.export("--callgrind", "-o", out)
+        for inclusive, expected in (("no", self.own_time()), ("yes", self.total_time())):
+            done = subprocess.run(
+                [program, "--auto=no", "--threshold=100", f"--inclusive={inclusive}", out],
+                stdout=subprocess.PIPE, text=True, check=True,
+            )
+            found = collections.Counter()
+            for weight, name in re.findall(
+                r"^ *([0-9,]+) \([ 0-9.]+%\) +[^:]*:(.*) \[[^]]*\]$", done.stdout, re.MULTILINE
+            ):
+                found[name] += int(weight.replace(",", ""))
+            self.assertSameSums(self.named(found), self.named(expected))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/export_text.h"
+#include "tests/unit/made_profile.h"
+
+#define HEAD                                                                                       \
+	"# callgrind format\nversion: 1\ncreator: profc " PROFC_VERSION "\ncmd: profc\n"           \
+	"positions: line\n"
+
+static void test_callgrind__own_lines_and_calls(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "main@m.c:7", 1);
+	made_sample(&made, "main@m.c:7;libm.so!sqrt", 2);
+	made_sample(&made, "main@m.c:8;libm.so!sqrt", 4);
+	made_sample(&made, "main@m.c:8", 8);
+	profile = made_end(&made);
+	assert_export(EXPORT_CALLGRIND, profile, NULL,
+		      HEAD "event: cpu : time in ns\nevents: cpu\nsummary: 15000000\n"
+			   "\n"
+			   "ob=(1) /bin/prog\n"
+			   "fl=(1) m.c\n"
+			   "fn=(1) main\n"
+			   "7 1000000\n"
+			   "8 8000000\n"
+			   "cob=(2) /bin/libm.so\n"
+			   "cfi=(2) ?"
+			   "?"
+			   "?\n"
+			   "cfn=(2) sqrt\n"
+			   "calls=1 0\n"
+			   "7 2000000\n"
+			   "cob=(2)\n"
+			   "cfi=(2)\n"
+			   "cfn=(2)\n"
+			   "calls=1 0\n"
+			   "8 4000000\n"
+			   "\n"
+			   "ob=(2)\n"
+			   "fl=(2)\n"
+			   "fn=(2)\n"
+			   "0 6000000\n"
+			   "\n"
+			   "ob=(3) ?"
+			   "?"
+			   "?\n"
+			   "fl=(2)\n"
+			   "fn=(3) [prog]\n"
+			   "cob=(1)\n"
+			   "cfi=(1)\n"
+			   "cfn=(1)\n"
+			   "calls=1 1\n"
+			   "0 15000000\n"
+			   "\n"
+			   "totals: 15000000\n");
+	profile_free(profile);
+}
+
+/* f calls g calls f: the calls to each must add up to each stack once. */
+static void test_callgrind__recursion_counts_once(void **state)
+{
+	struct export_options counts = {.metric = METRIC_SAMPLES};
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "f@a.c:1;g@a.c:2;f@a.c:3;h@a.c:4", 1);
+	made_sample(&made, "f@a.c:1;f@a.c:1", 1);
+	profile = made_end(&made);
+	assert_export(EXPORT_CALLGRIND, profile, &counts,
+		      HEAD "event: samples : number of samples\nevents: samples\nsummary: 2\n"
+			   "\n"
+			   "ob=(1) /bin/prog\n"
+			   "fl=(1) a.c\n"
+			   "fn=(1) f\n"
+			   "1 1\n"
+			   "cob=(1)\ncfi=(1)\ncfn=(1)\ncalls=1 1\n"
+			   "1 0\n" /* borne by the call from the process */
+			   "cob=(1)\ncfi=(1)\ncfn=(2) g\ncalls=1 1\n"
+			   "1 1\n"
+			   "cob=(1)\ncfi=(1)\ncfn=(3) h\ncalls=1 1\n"
+			   "3 1\n"
+			   "\n"
+			   "ob=(1)\nfl=(1)\nfn=(2)\n"
+			   "cob=(1)\ncfi=(1)\ncfn=(1)\ncalls=1 1\n"
+			   "2 0\n"
+			   "\n"
+			   "ob=(1)\nfl=(1)\nfn=(3)\n"
+			   "4 1\n"
+			   "\n"
+			   "ob=(2) ?"
+			   "?"
+			   "?\nfl=(2) ?"
+			   "?"
+			   "?\nfn=(4) [prog]\n"
+			   "cob=(1)\ncfi=(1)\ncfn=(1)\ncalls=1 1\n"
+			   "0 2\n"
+			   "\n"
+			   "totals: 2\n");
+	profile_free(profile);
+}
+
+static void test_callgrind__threads_are_parts(void **state)
+{
+	struct export_options split = {.threads = EXPORT_THREADS_SPLIT};
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "f@a.c:1", 1);
+	made_thread(&made, 100, 101, "worker");
+	made_sample(&made, "f@a.c:2", 2);
+	profile = made_end(&made);
+	assert_export(EXPORT_CALLGRIND, profile, &split,
+		      HEAD "event: cpu : time in ns\nevents: cpu\n"
+			   "pid: 100\npart: 1\nthread: 100\n"
+			   "desc: Thread: prog (pid 100, tid 100)\n"
+			   "summary: 1000000\n"
+			   "\nob=(1) /bin/prog\nfl=(1) a.c\nfn=(1) f\n1 1000000\n"
+			   "\nob=(2) ?"
+			   "?"
+			   "?\nfl=(2) ?"
+			   "?"
+			   "?\nfn=(2) [prog]\n"
+			   "cob=(1)\ncfi=(1)\ncfn=(1)\ncalls=1 1\n0 1000000\n"
+			   "\ntotals: 1000000\n"
+			   "\npid: 100\npart: 1\nthread: 101\n"
+			   "desc: Thread: prog/worker (pid 100, tid 101)\n"
+			   "summary: 2000000\n"
+			   "\nob=(1)\nfl=(1)\nfn=(1)\n2 2000000\n"
+			   "\nob=(2)\nfl=(2)\nfn=(3) [prog]\n"
+			   "cob=(1)\ncfi=(1)\ncfn=(1)\ncalls=1 1\n0 2000000\n"
+			   "\ntotals: 2000000\n");
+	profile_free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_callgrind__own_lines_and_calls),
+		cmocka_unit_test(test_callgrind__recursion_counts_once),
+		cmocka_unit_test(test_callgrind__threads_are_parts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

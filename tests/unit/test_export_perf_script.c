@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/export_text.h"
+#include "tests/unit/made_profile.h"
+
+static struct profile *two_threads(void)
+{
+	struct made made = made_begin();
+	struct thread_id first = made.thread;
+	struct sample *lost;
+
+	made_sample(&made, "main@m.c:7;work@w.c:20+square@v.h:3;libm.so!sqrt", 1);
+	made_thread(&made, 100, 101, "wor\nker");
+	made_sample(&made, "??", 2);
+	made.thread = first;
+	made.time_ns = 1500000000;
+	lost = made_sample(&made, "", 4);
+	lost->kind = SAMPLE_UNATTRIBUTED;
+	lost->nr = 0;
+	return made_end(&made);
+}
+
+static void test_perf_script__blocks_in_time_order(void **state)
+{
+	struct profile *profile = two_threads();
+
+	(void)state;
+	assert_export(EXPORT_PERF_SCRIPT, profile, NULL,
+		      "prog 100/100 [000] 0.001000: 1000000 cpu:\n"
+		      "\t               4 sqrt (/bin/libm.so)\n"
+		      "\t               3 square (inlined)\n"
+		      "\t               3 work (/bin/prog)\n"
+		      "\t               2 main (/bin/prog)\n"
+		      "\n"
+		      "wor\\nker 100/101 [000] 0.003000: 2000000 cpu:\n"
+		      "\t               6 [unknown] ([unknown])\n"
+		      "\n"
+		      "prog 100/100 [000] 1.504000: 4000000 cpu:\n"
+		      "\t               0 [unattributed] ([unknown])\n"
+		      "\n");
+	profile_free(profile);
+}
+
+static void test_perf_script__merged_threads_count_from_one(void **state)
+{
+	struct export_options merged = {.threads = EXPORT_THREADS_MERGE, .metric = METRIC_SAMPLES};
+	struct profile *profile = two_threads();
+
+	(void)state;
+	assert_export(EXPORT_PERF_SCRIPT, profile, &merged,
+		      "prog 1/1 [000] 0.001000: 1 samples:\n"
+		      "\t               4 sqrt (/bin/libm.so)\n"
+		      "\t               3 square (inlined)\n"
+		      "\t               3 work (/bin/prog)\n"
+		      "\t               2 main (/bin/prog)\n"
+		      "\n"
+		      "prog 1/1 [000] 0.003000: 1 samples:\n"
+		      "\t               6 [unknown] ([unknown])\n"
+		      "\n");
+	profile_free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_perf_script__blocks_in_time_order),
+		cmocka_unit_test(test_perf_script__merged_threads_count_from_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
