@@ -53,6 +53,14 @@ struct weights account_running(struct account *account, const struct account_clo
 	};
 }
 
+struct weights account_waiting(struct account *account, const struct account_clocks *clocks,
+			       uint64_t held_ns)
+{
+	owe(account, clocks);
+	account->owed_blocked_ns -= (int64_t)held_ns;
+	return (struct weights){.runq_ns = take(&account->owed_runq_ns)};
+}
+
 struct weights account_blocked(struct account *account, const struct account_clocks *clocks)
 {
 	owe(account, clocks);

@@ -31,10 +31,16 @@ struct weights {
 
 void account_start(struct account *account, const struct account_clocks *clocks);
 /*
- * The thread was seen running: takes the CPU time and the waits for one. held_ns is
+ * The thread was seen on a CPU: takes the CPU time and the waits for one. held_ns is
  * how long profc held it since the last sighting, which is nobody's time.
  */
 struct weights account_running(struct account *account, const struct account_clocks *clocks,
+			       uint64_t held_ns);
+/*
+ * Seen waiting for a CPU: takes the waits. Where it waits says nothing about where it ran:
+ * a thread that was just woken waits at the call it slept in.
+ */
+struct weights account_waiting(struct account *account, const struct account_clocks *clocks,
 			       uint64_t held_ns);
 /* Seen asleep: takes the time off the CPU. */
 struct weights account_blocked(struct account *account, const struct account_clocks *clocks);

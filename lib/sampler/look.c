@@ -49,14 +49,15 @@ void look_tell_sleep(struct sampler *sampler, struct sampled_thread *thread)
 }
 
 /* Send what sampler->spare was filled with. */
-static void tell_new_look(struct sampler *sampler, struct sampled_thread *thread, bool running)
+static void tell_new_look(struct sampler *sampler, struct sampled_thread *thread,
+			  enum sighting_kind kind)
 {
 	struct snapshot *snapshot = sampler->spare;
 	struct message *message = sighting_of(thread, snapshot->time_ns);
 	struct message_sighting *sighting = &message->body.sighting;
 
 	sighting->is_new = true;
-	sighting->running = running;
+	sighting->kind = kind;
 	sighting->clocks = clocks_of(snapshot);
 	sighting->held_ns = thread->held_ns;
 	sighting->snapshot = snapshot;
@@ -64,7 +65,7 @@ static void tell_new_look(struct sampler *sampler, struct sampled_thread *thread
 	sampler->spare = NULL;
 	thread->held_ns = 0;
 	thread->was_seen = true;
-	thread->asleep = !running;
+	thread->asleep = kind == SIGHTING_ASLEEP;
 	thread->pcount = snapshot->pcount;
 	thread->slept_until_ns = snapshot->time_ns;
 	sampler_tell(sampler, message);
@@ -83,33 +84,73 @@ static size_t stack_limit(const struct sampled_thread *thread)
 	return atomic_load_explicit(&thread->hints->max_stack_bytes, memory_order_relaxed);
 }
 
+/* Between the moment of a tick and our noticing, and between a stop and our reading clocks. */
+#define CLOCK_SLACK_NS (30 * NS_PER_US)
+
+/*
+ * A thread that was on a CPU at the tick has begun to wait for one since then, if at all: we
+ * may have driven it off ourselves. One that began to wait before was not running.
+ */
+static enum sighting_kind kind_of(const struct sampled_thread *thread,
+				  const struct snapshot *snapshot, uint64_t waited_ns)
+{
+	/* Asked while it slept, or fallen asleep before it could stop. */
+	if (snapshot->state != THREAD_STATE_RUNNING)
+		return SIGHTING_ASLEEP;
+	return snapshot->time_ns - waited_ns + CLOCK_SLACK_NS < thread->looked_ns
+		       ? SIGHTING_WAITING
+		       : SIGHTING_RUNNING;
+}
+
+/*
+ * What a stop costs: from asking to letting go, but for what the thread would have waited for
+ * a CPU anyway, and the wake-up.
+ */
+static void count_cost(struct sampler *sampler, struct sampled_thread *thread, uint64_t hold_ns)
+{
+	uint64_t cost_ns =
+		hold_ns + (sampler->spinning ? GOVERNOR_SPUN_WAKE_UP_NS : GOVERNOR_WAKE_UP_NS);
+
+	histogram_add(&sampler->counts.hold_ns, hold_ns);
+	sampler->counts.nr_interrupted++;
+	sampler->counts.cost_ns += cost_ns;
+	thread->held_ns += hold_ns;
+	thread->window_cost_ns += cost_ns;
+}
+
+static void tell_held(struct sampler *sampler, struct sampled_thread *thread, uint64_t waited_ns)
+{
+	const struct snapshot *snapshot = sampler->spare;
+	enum sighting_kind kind = kind_of(thread, snapshot, waited_ns);
+
+	thread->has_registers = true;
+	thread->returns_to_sleep = false;
+	if (kind == SIGHTING_ASLEEP)
+		remember_sleep(thread, snapshot);
+	else if (kind == SIGHTING_WAITING)
+		sampler->counts.nr_waiting_looks++;
+	tell_new_look(sampler, thread, kind);
+}
+
 void look_at_held(struct sampler *sampler, struct tracee *tracee)
 {
 	struct sampled_thread *thread = tracee->owner;
 	struct snapshot *snapshot = spare_snapshot(sampler);
-	bool taken = false;
+	uint64_t asked_ns = tracee->interrupted_ns;
+	uint64_t waited_ns = 0;
 	uint64_t hold_ns;
+	bool taken = false;
 
 	if (thread && sampler->counting)
 		taken = target_capture(tracee, stack_limit(thread), snapshot);
 	target_resume(sampler->target, tracee);
-	hold_ns = clock_monotonic_ns() - tracee->interrupted_ns;
-	histogram_add(&sampler->counts.hold_ns, hold_ns);
-	sampler->counts.nr_interrupted++;
-	sampler->counts.cost_ns += hold_ns + GOVERNOR_WAKE_UP_NS;
-	if (!thread)
-		return;
-	thread->held_ns += hold_ns;
-	thread->window_held_ns += hold_ns;
-	thread->window_stops++;
+	hold_ns = clock_monotonic_ns() - asked_ns;
 	if (!taken)
 		return;
-	thread->has_registers = true;
-	/* Asked while it slept, or fallen asleep before it could stop. */
-	thread->returns_to_sleep = false;
-	if (snapshot->state != THREAD_STATE_RUNNING)
-		remember_sleep(thread, snapshot);
-	tell_new_look(sampler, thread, snapshot->state == THREAD_STATE_RUNNING);
+	if (snapshot->runq_ns > thread->looked_runq_ns)
+		waited_ns = snapshot->runq_ns - thread->looked_runq_ns;
+	count_cost(sampler, thread, hold_ns > waited_ns ? hold_ns - waited_ns : 0);
+	tell_held(sampler, thread, waited_ns);
 }
 
 /*
@@ -171,7 +212,7 @@ static void look_afresh(struct sampler *sampler, struct sampled_thread *thread, 
 		if (needs_stop_asleep(thread))
 			target_interrupt(sampler->target, thread->tracee);
 		else
-			tell_new_look(sampler, thread, false);
+			tell_new_look(sampler, thread, SIGHTING_ASLEEP);
 		break;
 	case TARGET_LOOK_RUNNING:
 		ask_to_stop(sampler, thread, now_ns, pcount);
@@ -207,6 +248,8 @@ static void look_at(struct sampler *sampler, struct sampled_thread *thread, uint
 	}
 	if (!target_clocks(thread->tracee, &clocks))
 		return;
+	thread->looked_ns = now_ns;
+	thread->looked_runq_ns = clocks.runq_ns;
 	if (thread->was_seen &&
 	    (clocks.pcount == thread->pcount || went_back_to_sleep(thread, clocks.pcount)))
 		still_the_same(sampler, thread, now_ns);

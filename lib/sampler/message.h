@@ -53,14 +53,20 @@ struct message_thread {
 	bool has_clocks; /* THREAD_END: false when not counted to the last */
 };
 
+/* In what a thread was seen. */
+enum sighting_kind {
+	SIGHTING_RUNNING, /* on a CPU */
+	SIGHTING_WAITING, /* runnable, waiting for a CPU: what it ran before was elsewhere */
+	SIGHTING_ASLEEP,
+};
+
 struct message_sighting {
 	uint32_t thread;
 	/* Its last sleeping stack was seen to hold until then, nr_slept more times; 0: not so. */
 	uint64_t slept_until_ns;
 	uint32_t nr_slept;
-	bool is_new;	  /* the fields below are of a new look */
-	bool running;	  /* else asleep */
-	bool dropped;	  /* the snapshot could not be sent */
+	bool is_new; /* the fields below are of a new look */
+	enum sighting_kind kind;
 	uint64_t held_ns; /* by profc since the last sighting */
 	struct account_clocks clocks;
 	struct snapshot *snapshot; /* owned; NULL when dropped */

@@ -248,6 +248,7 @@ static void set_counters(struct sampler *sampler, uint64_t duration_ns)
 		{"held_ns_total", counts->hold_ns.sum},
 		{"cost_ppm", cost_ppm(sampler)},
 		{"blocked_looks", counts->nr_blocked_looks},
+		{"waiting_looks", counts->nr_waiting_looks},
 		{"torn_looks", counts->nr_torn_looks},
 		{"signals", stats.nr_signals},
 		{"repairs", stats.nr_repairs},

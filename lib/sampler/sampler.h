@@ -94,12 +94,14 @@ void sampler_finish(struct sampler *sampler, struct sampler_result *result, stru
  *   stops                 times any thread was stopped, whatever the reason
  *   interrupts            stops that profc asked for
  *   unfinished_stops      threads still not stopped when the next look was due
- *   hold_ns_median        from asking a thread to stop to letting it go; also _p99
+ *   hold_ns_median        from asking a thread to stop to letting it go, without what it
+ *                         waited for a CPU meanwhile; also _p99
  *   held_ns_total         the sum of those
  *   cost_ppm              what stops cost the threads that ran, of their CPU time
  *   blocked_looks         sleeping threads read without a stop
  *   torn_looks            of those, how many were refused: it woke meanwhile
  *   spared_stops          threads not stopped because a long transfer might be cut short
+ *   waiting_looks         threads that waited for a CPU when they were asked to stop
  *   signals               signals passed on
  *   repairs               interrupted system calls re-executed unnoticed
  *   repairs_undone        repairs taken back for a genuine signal

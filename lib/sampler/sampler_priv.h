@@ -43,20 +43,21 @@ struct sampled_thread {
 	bool returns_to_sleep;
 	int32_t sleep_syscall;
 	uint64_t sleep_sp;
-	bool has_registers;    /* the last look was at a stop: all registers were known */
-	uint64_t awake_pcount; /* the count when it was last found awake and spared */
+	bool has_registers;	 /* the last look was at a stop: all registers were known */
+	uint64_t awake_pcount;	 /* the count when it was last found awake and spared */
+	uint64_t looked_ns;	 /* the tick at which it was asked to stop */
+	uint64_t looked_runq_ns; /* its clock of waits then */
 	uint64_t slept_until_ns;
 	uint32_t nr_slept;	 /* looks that found it still asleep, since the last message */
 	uint64_t told_ns;	 /* when the last message about it was sent */
 	uint64_t held_ns;	 /* since the last sighting */
-	uint64_t window_held_ns; /* in the governor's window */
-	uint32_t window_stops;
+	uint64_t window_cost_ns; /* of its stops, in the governor's window */
 };
 
 /* Counts that only the sampling thread changes. */
 struct sampling_counts {
 	uint64_t nr_ticks, nr_late_ticks, nr_unfinished_stops;
-	uint64_t nr_interrupted, nr_blocked_looks, nr_torn_looks;
+	uint64_t nr_interrupted, nr_blocked_looks, nr_torn_looks, nr_waiting_looks;
 	uint64_t nr_refused_threads, nr_dropped_stacks, nr_spared;
 	uint64_t cost_ns, cpu_ns;
 	bool realtime;
@@ -80,7 +81,7 @@ struct sampler {
 	uint32_t next_process_serial, next_thread_serial;
 	struct sampling_counts counts;
 	bool counting; /* false while paused or delayed */
-	bool may_spin;
+	bool spinning;
 	uint64_t spin_again_ns; /* not before, it did not pay */
 	uint64_t window_start_ns;
 	int loadavg_fd;

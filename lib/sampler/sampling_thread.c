@@ -103,13 +103,15 @@ static void spin_for_stops(struct sampler *sampler, uint64_t now_ns)
 
 	if (now_ns < sampler->spin_again_ns || !a_cpu_is_idle(sampler))
 		return;
+	sampler->spinning = true;
 	while (nr_awaited(sampler)) {
 		serve(sampler);
 		if (clock_monotonic_ns() >= until_ns) {
 			sampler->spin_again_ns = until_ns + SPIN_PAUSE_NS;
-			return;
+			break;
 		}
 	}
+	sampler->spinning = false;
 }
 
 /* Until something happens to the target, somebody asks, or the time has come. */
@@ -138,13 +140,10 @@ static void govern(struct sampler *sampler, uint64_t now_ns)
 		return;
 	for (size_t i = 0; i < sampler->nr_threads; i++) {
 		struct sampled_thread *thread = sampler->threads[i];
-		uint64_t cost_ns =
-			thread->window_held_ns + thread->window_stops * GOVERNOR_WAKE_UP_NS;
 
-		if (cost_ns > worst_ns)
-			worst_ns = cost_ns;
-		thread->window_held_ns = 0;
-		thread->window_stops = 0;
+		if (thread->window_cost_ns > worst_ns)
+			worst_ns = thread->window_cost_ns;
+		thread->window_cost_ns = 0;
 	}
 	schedule_set_period(&sampler->schedule,
 			    governor_update(&sampler->governor, worst_ns, window_ns));

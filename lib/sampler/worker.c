@@ -104,7 +104,9 @@ static void add_running(struct worker *worker, struct worker_thread *thread,
 			const struct message_sighting *sighting, const struct worker_stack *stack)
 {
 	struct weights weights =
-		account_running(&thread->account, &sighting->clocks, sighting->held_ns);
+		sighting->kind == SIGHTING_RUNNING
+			? account_running(&thread->account, &sighting->clocks, sighting->held_ns)
+			: account_waiting(&thread->account, &sighting->clocks, sighting->held_ns);
 	struct sample sample = {.time_ns = sighting->clocks.time_ns,
 				.cpu_ns = weights.cpu_ns,
 				.runq_ns = weights.runq_ns,
@@ -152,10 +154,10 @@ static bool handle_look(struct worker *worker, struct worker_thread *thread,
 		return true; /* the time stays owed to the next sighting */
 	if (!worker_walk(worker, process, thread, sighting->snapshot, &stack))
 		return false;
-	if (sighting->running)
-		add_running(worker, thread, sighting, &stack);
-	else
+	if (sighting->kind == SIGHTING_ASLEEP)
 		add_blocked(worker, thread, sighting, &stack);
+	else
+		add_running(worker, thread, sighting, &stack);
 	return true;
 }
 

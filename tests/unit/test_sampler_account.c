@@ -106,6 +106,19 @@ static void test_account__clocks_that_step_back_hand_out_nothing_twice(void **st
 	assert_int_equal(cpu_ns, 150);
 }
 
+static void test_account__waiting_takes_no_cpu_time(void **state)
+{
+	struct account account;
+	struct account_clocks start = at(0, 0, 0);
+	struct account_clocks waiting = at(100, 30, 70);
+	struct account_clocks running = at(150, 80, 70);
+
+	(void)state;
+	account_start(&account, &start);
+	check(account_waiting(&account, &waiting, 0), 0, 70, 0);
+	check(account_running(&account, &running, 0), 80, 0, 0);
+}
+
 /* Whatever is seen in whatever order, all of the kernel's time is handed out, once. */
 static void test_account__totals_are_the_kernels(void **state)
 {
@@ -154,6 +167,7 @@ int main(void)
 		cmocka_unit_test(test_account__time_held_is_nobodys),
 		cmocka_unit_test(test_account__what_was_never_seen_running_is_the_rest),
 		cmocka_unit_test(test_account__clocks_that_step_back_hand_out_nothing_twice),
+		cmocka_unit_test(test_account__waiting_takes_no_cpu_time),
 		cmocka_unit_test(test_account__totals_are_the_kernels),
 	};
 
