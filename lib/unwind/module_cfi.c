@@ -44,43 +44,48 @@ static bool find_eh_frame(struct module_cfi *cfi, uint64_t address, uint64_t *of
 	return find_indexed(&cfi->eh_frame, &cfi->eh_index, &cfi->eh_indexed, address, offset);
 }
 
-static bool row_from(const struct cfi_section *section, uint64_t offset,
-		     const struct unwind_arch *arch, uint64_t address, struct row *row)
+/* The FDE that covers `lookup`, and the section it is from; NULL if there is none. */
+static const struct cfi_section *find_fde(struct module_cfi *cfi, uint64_t lookup,
+					  struct cfi_fde *fde, bool *is_bad)
 {
-	struct cfi_fde fde;
+	uint64_t offset;
 
-	if (!cfi_fde_at(section, offset, &fde)) {
-		*row = row_of_kind(ROW_BAD_CFI);
-		return true;
+	*is_bad = false;
+	if (find_eh_frame(cfi, lookup, &offset)) {
+		*is_bad = !cfi_fde_at(&cfi->eh_frame, offset, fde);
+		if (*is_bad || (lookup >= fde->start && lookup < fde->end))
+			return &cfi->eh_frame;
 	}
-	if (address < fde.start || address >= fde.end)
-		return false;
-	*row = row_compile(arch, section, &fde, address);
-	return true;
+	if (!find_indexed(&cfi->debug_frame, &cfi->debug_index, &cfi->debug_indexed, lookup,
+			  &offset))
+		return NULL;
+	*is_bad = !cfi_fde_at(&cfi->debug_frame, offset, fde);
+	return &cfi->debug_frame;
 }
 
 /* musl's and Go's signal trampolines have no CFI. */
-static struct row row_from_code(const struct module_cfi *cfi, const struct unwind_arch *arch,
-				uint64_t pc)
+static bool is_trampoline(const struct module_cfi *cfi, const struct unwind_arch *arch, uint64_t pc)
 {
 	uint8_t code[CODE_BYTES];
 	size_t nr_bytes = elf_image_read(cfi->image, pc, code, sizeof(code));
 
-	return row_of_kind(arch->is_sigreturn(code, nr_bytes) ? ROW_SIGNAL : ROW_NO_CFI);
+	return arch->is_sigreturn(code, nr_bytes);
 }
 
 struct row module_cfi_row(struct module_cfi *cfi, const struct unwind_arch *arch, uint64_t lookup,
 			  uint64_t pc)
 {
-	struct row row;
-	uint64_t offset;
+	struct cfi_fde fde;
+	bool is_bad;
+	const struct cfi_section *section = find_fde(cfi, lookup, &fde, &is_bad);
 
-	if (find_eh_frame(cfi, lookup, &offset) &&
-	    row_from(&cfi->eh_frame, offset, arch, lookup, &row))
-		return row;
-	if (find_indexed(&cfi->debug_frame, &cfi->debug_index, &cfi->debug_indexed, lookup,
-			 &offset) &&
-	    row_from(&cfi->debug_frame, offset, arch, lookup, &row))
-		return row;
-	return row_from_code(cfi, arch, pc);
+	if (is_bad)
+		return row_of_kind(ROW_BAD_CFI);
+	/*
+	 * Nobody called a trampoline, so pc - 1 may be in the function before it.
+	 * (The kernel's and glibc's begin with a nop for unwinders' sake.)
+	 */
+	if ((!section || pc >= fde.end) && is_trampoline(cfi, arch, pc))
+		return row_of_kind(ROW_SIGNAL);
+	return section ? row_compile(arch, section, &fde, lookup) : row_of_kind(ROW_NO_CFI);
 }

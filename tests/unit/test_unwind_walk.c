@@ -1,0 +1,566 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Walks over stacks that were never a program's: every word is in the test. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "snapshot/snapshot.h"
+#include "tests/unit/made_space.h"
+#include "unwind/unwind.h"
+
+/*
+ * The program's functions, 0x100 bytes each, by what their CFI says. A return
+ * address into one is FUNCTION + 0x10.
+ */
+enum {
+	SP8 = 0x401000,	      /* CFA rsp+8 */
+	SP16 = 0x401100,      /* CFA rsp+16 */
+	FRAMED = 0x401200,    /* CFA rbp+16, rbp saved at CFA-16 */
+	ROOT = 0x401300,      /* no caller */
+	STUCK = 0x401400,     /* CFA rbp+16, rbp not saved: leads to itself */
+	BAD = 0x401500,	      /* no such instruction */
+	FROM_RBX = 0x401600,  /* CFA rbx+16 */
+	HANDLER = 0x401700,   /* the signal trampoline */
+	NO_CFI = 0x401800,    /* nothing */
+	EXPRESSED = 0x401900, /* CFA by an expression that no row can hold */
+	LOST_FP = 0x401a00,   /* CFA rsp+8, rbp undefined */
+};
+
+#define TOP (MADE_STACK + MADE_STACK_BYTES)
+
+struct fixture {
+	struct made_space made;
+	struct snapshot snapshot;
+	struct unwind_walk walk;
+};
+
+static void add_function(struct buf *eh_frame, size_t cie, uint64_t start, const char *instructions,
+			 size_t nr_bytes)
+{
+	cfi_add_fde(eh_frame, cie, (struct cfi_range_bytes){start, 0x100}, instructions, nr_bytes);
+}
+
+#define FUNCTION(start, instructions)                                                              \
+	add_function(&eh_frame, cie, start, instructions, sizeof(instructions) - 1)
+
+static void set_up(struct fixture *fixture)
+{
+	struct buf eh_frame = {0};
+	struct buf code = {0};
+	size_t cie = cfi_add_cie(&eh_frame, "zR", X86_ENTRY, sizeof(X86_ENTRY) - 1);
+
+	*fixture = (struct fixture){0};
+	FUNCTION(SP8, "");
+	FUNCTION(SP16, "\x0e\x10");
+	FUNCTION(FRAMED, "\x0e\x10\x86\x02\x0d\x06");
+	FUNCTION(ROOT, "\x07\x10");
+	FUNCTION(STUCK, "\x0c\x06\x10");
+	FUNCTION(BAD, "\x3f");
+	FUNCTION(FROM_RBX, "\x0c\x03\x10");
+	FUNCTION(EXPRESSED, "\x0f\x03\x30\x31\x22");
+	FUNCTION(LOST_FP, "\x07\x06");
+	cie = cfi_add_cie(&eh_frame, "zRS", X86_ENTRY, sizeof(X86_ENTRY) - 1);
+	FUNCTION(HANDLER, "\x0f\x04\x77\xa0\x01\x06");
+	buf_append_u32(&eh_frame, 0);
+	made_space_set_up(&fixture->made, EM_X86_64, &eh_frame, &code);
+	snapshot_clear(&fixture->snapshot);
+	fixture->snapshot.arch = ARCH_X86_64;
+	buf_release(&eh_frame);
+}
+
+static void tear_down(struct fixture *fixture)
+{
+	unwind_walk_release(&fixture->walk);
+	snapshot_release(&fixture->snapshot);
+	made_space_tear_down(&fixture->made);
+}
+
+static void set_regs(struct fixture *fixture, uint64_t pc, uint64_t sp, uint64_t fp)
+{
+	regs_set(&fixture->snapshot.regs, 16, pc);
+	regs_set(&fixture->snapshot.regs, 7, sp);
+	regs_set(&fixture->snapshot.regs, 6, fp);
+}
+
+static void put_words(struct fixture *fixture, uint64_t start, const uint64_t *words, size_t nr)
+{
+	uint8_t *room = snapshot_add_region(&fixture->snapshot, start, nr * sizeof(*words));
+
+	assert_non_null(room);
+	memcpy(room, words, nr * sizeof(*words));
+}
+
+#define WORDS(start, ...)                                                                          \
+	do {                                                                                       \
+		const uint64_t words_[] = {__VA_ARGS__};                                           \
+		put_words(&fixture, start, words_, ARRAY_SIZE(words_));                            \
+	} while (0)
+
+static void walk_as(struct fixture *fixture, enum unwinder_kind kind)
+{
+	struct unwinder *unwinder = unwinder_new(kind, 0);
+
+	unwinder_walk(unwinder, fixture->made.space, &fixture->snapshot, NULL, &fixture->walk);
+	unwinder_free(unwinder);
+}
+
+static void assert_frames(const struct unwind_walk *walk, const uint64_t *pcs, size_t nr)
+{
+	assert_int_equal(walk->nr_frames, nr);
+	for (size_t i = 0; i < nr; i++)
+		assert_int_equal(walk->frames[i].pc, pcs[i]);
+}
+
+#define ASSERT_FRAMES(...)                                                                         \
+	do {                                                                                       \
+		const uint64_t pcs_[] = {__VA_ARGS__};                                             \
+		assert_frames(&fixture.walk, pcs_, ARRAY_SIZE(pcs_));                              \
+	} while (0)
+
+static void test_walk__goes_to_the_root(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	set_regs(&fixture, SP8, TOP - 64, 0);
+	WORDS(TOP - 64, SP16 + 0x10, 0, FRAMED + 0x10);
+	/* FRAMED's rbp is the one of the leaf */
+	regs_set(&fixture.snapshot.regs, 6, TOP - 24);
+	WORDS(TOP - 40, 0, 0, 0x1234, ROOT + 0x10, 0);
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(SP8, SP16 + 0x10, FRAMED + 0x10, ROOT + 0x10);
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	assert_int_equal(fixture.walk.end_pc, 0);
+	assert_int_equal(fixture.walk.frames[0].lookup.address, SP8);
+	assert_int_equal(fixture.walk.frames[1].lookup.address, SP16 + 0xf);
+	assert_int_equal(fixture.walk.frames[1].method, UNWIND_METHOD_CFI);
+	tear_down(&fixture);
+}
+
+/* The last instruction of a function that never returns is a call: its pc is the next function's.
+ */
+static void test_walk__call_at_the_end_belongs_to_the_caller(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	set_regs(&fixture, SP8, TOP - 64, 0);
+	WORDS(TOP - 64, SP16, SP16, ROOT + 0x10); /* SP16 is the end of SP8, whose CFA is rsp+8 */
+	walk_as(&fixture, UNWINDER_CFI);
+	ASSERT_FRAMES(SP8, SP16, SP16, ROOT + 0x10);
+	assert_int_equal(fixture.walk.frames[1].lookup.address, SP16 - 1);
+	tear_down(&fixture);
+}
+
+static void test_walk__zero_return_address_is_the_root(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	set_regs(&fixture, SP8, TOP - 64, 0);
+	WORDS(TOP - 64, SP8 + 0x10, 0);
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(SP8, SP8 + 0x10);
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	tear_down(&fixture);
+}
+
+static void test_walk__missing_memory_is_named(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	set_regs(&fixture, SP8, TOP - 64, 0);
+	WORDS(TOP - 64, SP16 + 0x10);
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(SP8, SP16 + 0x10);
+	assert_int_equal(fixture.walk.end, STACK_END_BAD_MEMORY);
+	assert_int_equal(fixture.walk.end_pc, SP16 + 0x10);
+	assert_int_equal(fixture.walk.wanted_address, TOP - 64 + 8 + 8);
+	tear_down(&fixture);
+}
+
+static bool read_beyond(void *context, uint64_t address, void *out, size_t nr_bytes)
+{
+	const uint64_t *word = context;
+
+	if (address != TOP - 48 || nr_bytes != sizeof(*word))
+		return false;
+	memcpy(out, word, sizeof(*word));
+	return true;
+}
+
+static void test_walk__memory_beyond_the_copy_is_asked_for(void **state)
+{
+	struct fixture fixture;
+	struct unwinder *unwinder = unwinder_new(UNWINDER_AUTO, 0);
+	uint64_t word = ROOT + 0x10;
+	struct unwind_memory memory = {.read = read_beyond, .context = &word};
+
+	(void)state;
+	set_up(&fixture);
+	set_regs(&fixture, SP8, TOP - 64, 0);
+	WORDS(TOP - 64, SP16 + 0x10);
+	unwinder_walk(unwinder, fixture.made.space, &fixture.snapshot, &memory, &fixture.walk);
+	ASSERT_FRAMES(SP8, SP16 + 0x10, ROOT + 0x10);
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	unwinder_free(unwinder);
+	tear_down(&fixture);
+}
+
+static void test_walk__return_to_nowhere_is_no_frame(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	set_regs(&fixture, SP8, TOP - 64, 0);
+	WORDS(TOP - 64, 0xdeadbeef);
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(SP8);
+	assert_int_equal(fixture.walk.end, STACK_END_NO_MAPPING);
+	assert_int_equal(fixture.walk.end_pc, 0xdeadbeef);
+	tear_down(&fixture);
+}
+
+static void test_walk__leaf_outside_every_mapping_is_kept(void **state)
+{
+	static const uint64_t pcs[] = {0, 0xdeadbeef, UINT64_MAX};
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	for (size_t i = 0; i < ARRAY_SIZE(pcs); i++) {
+		set_regs(&fixture, pcs[i], 0, 0);
+		walk_as(&fixture, UNWINDER_AUTO);
+		ASSERT_FRAMES(pcs[i]);
+		assert_int_equal(fixture.walk.end, STACK_END_NO_MAPPING);
+		assert_int_equal(fixture.walk.frames[0].lookup.module.v, MODULE_UNKNOWN.v);
+	}
+	tear_down(&fixture);
+}
+
+static void test_walk__frame_that_leads_to_itself_is_a_loop(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	/* the CFA is the same again and again, and so is the return address there */
+	set_regs(&fixture, STUCK, TOP - 64, TOP - 64);
+	WORDS(TOP - 64, 0, STUCK + 0x10);
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(STUCK, STUCK + 0x10);
+	assert_int_equal(fixture.walk.end, STACK_END_LOOP);
+	tear_down(&fixture);
+}
+
+/* FRAMED to FRAMED, each saved frame pointer leading to the other record. */
+static void test_walk__circle_of_frames_is_a_loop(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	set_regs(&fixture, FRAMED, TOP - 64, TOP - 64);
+	WORDS(TOP - 64, TOP - 32, FRAMED + 0x10);
+	WORDS(TOP - 32, TOP - 64, FRAMED + 0x20);
+	walk_as(&fixture, UNWINDER_AUTO);
+	assert_int_equal(fixture.walk.end, STACK_END_LOOP);
+	assert_in_range(fixture.walk.nr_frames, 3, 10);
+	tear_down(&fixture);
+}
+
+static void test_walk__stack_may_go_down_to_another_one(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	set_regs(&fixture, FRAMED, TOP - 64, TOP - 64);
+	WORDS(TOP - 64, MADE_OTHER_STACK + 0x100, FRAMED + 0x10);
+	WORDS(MADE_OTHER_STACK + 0x100, 0, ROOT + 0x10);
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(FRAMED, FRAMED + 0x10, ROOT + 0x10);
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	tear_down(&fixture);
+}
+
+static void test_walk__bad_cfi_is_said(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	set_regs(&fixture, SP8, TOP - 64, 0);
+	WORDS(TOP - 64, BAD + 0x10);
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(SP8, BAD + 0x10);
+	assert_int_equal(fixture.walk.end, STACK_END_BAD_CFI);
+	assert_int_equal(fixture.walk.end_pc, BAD + 0x10);
+	tear_down(&fixture);
+}
+
+static void test_walk__lost_registers_stay_unknown(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	set_regs(&fixture, LOST_FP, TOP - 64, TOP - 32);
+	WORDS(TOP - 64, FRAMED + 0x10, 0, 0, 0, 0, ROOT + 0x10);
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(LOST_FP, FRAMED + 0x10);
+	assert_int_equal(fixture.walk.end, STACK_END_UNKNOWN_REG);
+	tear_down(&fixture);
+}
+
+static void test_walk__leaf_may_use_any_register(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	set_regs(&fixture, FROM_RBX, TOP - 64, 0);
+	regs_set(&fixture.snapshot.regs, 3, TOP - 48);
+	WORDS(TOP - 64, 0, 0, 0, ROOT + 0x10);
+	walk_as(&fixture, UNWINDER_CFI);
+	ASSERT_FRAMES(FROM_RBX, ROOT + 0x10);
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	tear_down(&fixture);
+}
+
+static void test_walk__deeper_frames_know_no_other_register(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	set_regs(&fixture, SP8, TOP - 64, 0);
+	WORDS(TOP - 64, FROM_RBX + 0x10, 0, 0, ROOT + 0x10);
+	walk_as(&fixture,
+		UNWINDER_AUTO); /* rbx is not in the snapshot: libunwind has none either */
+	ASSERT_FRAMES(SP8, FROM_RBX + 0x10);
+	assert_int_equal(fixture.walk.end, STACK_END_UNKNOWN_REG);
+	tear_down(&fixture);
+}
+
+static void test_walk__rows_alone_end_where_they_cannot_say(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	set_regs(&fixture, EXPRESSED, TOP - 64, 0);
+	WORDS(TOP - 64, 0);
+	walk_as(&fixture, UNWINDER_CFI);
+	ASSERT_FRAMES(EXPRESSED);
+	assert_int_equal(fixture.walk.end, STACK_END_UNKNOWN_REG);
+	tear_down(&fixture);
+}
+
+static void test_walk__signal_frame_restores_every_register(void **state)
+{
+	struct fixture fixture;
+	uint64_t ucontext[32] = {0};
+
+	(void)state;
+	set_up(&fixture);
+	/* the handler returns to the trampoline; struck was FROM_RBX, which needs rbx */
+	ucontext[120 / 8] = 0x77;     /* rbp */
+	ucontext[128 / 8] = TOP - 48; /* rbx */
+	ucontext[160 / 8] = TOP - 64; /* rsp */
+	ucontext[168 / 8] = FROM_RBX; /* rip */
+	set_regs(&fixture, SP8, MADE_OTHER_STACK + 0x100, 0);
+	WORDS(MADE_OTHER_STACK + 0x100, HANDLER);
+	put_words(&fixture, MADE_OTHER_STACK + 0x108, ucontext, ARRAY_SIZE(ucontext));
+	WORDS(TOP - 64, 0, 0, 0, ROOT + 0x10);
+	/* glibc puts a nop before its trampoline, because pc - 1 is looked up */
+	fixture.snapshot.bytes[0] = (uint8_t)(HANDLER + 1);
+	walk_as(&fixture, UNWINDER_CFI);
+	ASSERT_FRAMES(SP8, HANDLER + 1, FROM_RBX, ROOT + 0x10);
+	assert_false(fixture.walk.frames[1].is_exact);
+	assert_true(fixture.walk.frames[2].is_exact);
+	assert_int_equal(fixture.walk.frames[2].lookup.address, FROM_RBX);
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	tear_down(&fixture);
+}
+
+static void test_walk__vsyscall_has_pushed_nothing(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	set_regs(&fixture, MADE_VSYSCALL, TOP - 64, 0);
+	WORDS(TOP - 64, ROOT + 0x10);
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(MADE_VSYSCALL, ROOT + 0x10);
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	tear_down(&fixture);
+}
+
+static void test_walk__jit_code_is_followed_by_frame_pointers(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	set_regs(&fixture, MADE_JIT + 0x20, TOP - 64, TOP - 48);
+	WORDS(TOP - 64, 0, 0, TOP - 24, MADE_JIT + 0x100, 0, 0x77, ROOT + 0x10);
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(MADE_JIT + 0x20, MADE_JIT + 0x100, ROOT + 0x10);
+	assert_int_equal(fixture.walk.frames[1].method, UNWIND_METHOD_FP);
+	assert_int_equal(fixture.walk.frames[2].method, UNWIND_METHOD_FP);
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	walk_as(&fixture, UNWINDER_CFI);
+	ASSERT_FRAMES(MADE_JIT + 0x20);
+	assert_int_equal(fixture.walk.end, STACK_END_NO_CFI);
+	tear_down(&fixture);
+}
+
+/* Frame pointers that are none: each stack ends at the leaf, for want of CFI. */
+static void test_walk__wrong_frame_pointers_are_not_followed(void **state)
+{
+	static const uint64_t wrong[] = {
+		TOP - 47, /* unaligned */
+		TOP - 72, /* below the stack pointer */
+		0,	  /* none, in the leaf */
+		TOP,	  /* beyond the stack */
+		TOP + 64, MADE_JIT, UINT64_MAX - 7,
+	};
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	WORDS(TOP - 64, 0, 0, TOP - 24, MADE_JIT + 0x100, 0, 0x77, ROOT + 0x10, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		set_regs(&fixture, NO_CFI, TOP - 64, wrong[i]);
+		walk_as(&fixture, UNWINDER_AUTO);
+		ASSERT_FRAMES(NO_CFI);
+		assert_int_equal(fixture.walk.end, STACK_END_NO_CFI);
+		walk_as(&fixture, UNWINDER_FP);
+		ASSERT_FRAMES(NO_CFI);
+		assert_int_equal(fixture.walk.end, STACK_END_NO_CFI);
+	}
+	tear_down(&fixture);
+}
+
+static void test_walk__frame_pointer_chains_only_rise(void **state)
+{
+	struct fixture fixture;
+	/* the second record leads to itself, down to the first, and to an odd address */
+	const uint64_t second[] = {TOP - 32, TOP - 64, TOP - 31};
+
+	(void)state;
+	set_up(&fixture);
+	WORDS(TOP - 64, TOP - 32, MADE_JIT + 0x10, 0, 0, 0, MADE_JIT + 0x20);
+	for (size_t i = 0; i < ARRAY_SIZE(second); i++) {
+		memcpy(fixture.snapshot.bytes + 32, &second[i], sizeof(second[i]));
+		set_regs(&fixture, MADE_JIT, TOP - 64, TOP - 64);
+		walk_as(&fixture, UNWINDER_FP);
+		ASSERT_FRAMES(MADE_JIT, MADE_JIT + 0x10, MADE_JIT + 0x20);
+		assert_int_equal(fixture.walk.end, STACK_END_NO_CFI);
+	}
+	tear_down(&fixture);
+}
+
+static void test_walk__outermost_frame_pointer_is_zero(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	set_regs(&fixture, MADE_JIT, TOP - 64, TOP - 64);
+	WORDS(TOP - 64, 0, MADE_JIT + 0x10);
+	walk_as(&fixture, UNWINDER_FP);
+	ASSERT_FRAMES(MADE_JIT, MADE_JIT + 0x10);
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	tear_down(&fixture);
+}
+
+static void test_walk__unknown_frame_pointer_is_not_followed(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	set_regs(&fixture, MADE_JIT, TOP - 64, TOP - 64);
+	fixture.snapshot.regs.known &= ~(UINT64_C(1) << 6);
+	WORDS(TOP - 64, 0, MADE_JIT + 0x10);
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(MADE_JIT);
+	assert_int_equal(fixture.walk.end, STACK_END_UNKNOWN_REG);
+	tear_down(&fixture);
+}
+
+#define DEEP 1000000
+
+static void test_walk__a_million_frames_are_walked(void **state)
+{
+	struct fixture fixture;
+	struct unwinder *unwinder = unwinder_new(UNWINDER_AUTO, 1000);
+	uint64_t *words = xcalloc(DEEP, sizeof(*words));
+
+	(void)state;
+	set_up(&fixture);
+	set_regs(&fixture, SP8, TOP - DEEP * sizeof(*words), 0);
+	for (size_t i = 0; i < DEEP - 1; i++)
+		words[i] = SP8 + 0x10;
+	words[DEEP - 1] = ROOT + 0x10;
+	put_words(&fixture, TOP - DEEP * sizeof(*words), words, DEEP);
+	walk_as(&fixture, UNWINDER_AUTO);
+	assert_int_equal(fixture.walk.nr_frames, DEEP + 1);
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	unwinder_walk(unwinder, fixture.made.space, &fixture.snapshot, NULL, &fixture.walk);
+	assert_int_equal(fixture.walk.nr_frames, 1000);
+	assert_int_equal(fixture.walk.elided_at, 500);
+	assert_int_equal(fixture.walk.nr_elided, DEEP + 1 - 1000);
+	assert_int_equal(fixture.walk.frames[0].pc, SP8);
+	assert_int_equal(fixture.walk.frames[999].pc, ROOT + 0x10);
+	assert_int_equal(fixture.walk.end, STACK_END_DEPTH_LIMIT);
+	unwinder_free(unwinder);
+	free(words);
+	tear_down(&fixture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_walk__goes_to_the_root),
+		cmocka_unit_test(test_walk__call_at_the_end_belongs_to_the_caller),
+		cmocka_unit_test(test_walk__zero_return_address_is_the_root),
+		cmocka_unit_test(test_walk__missing_memory_is_named),
+		cmocka_unit_test(test_walk__memory_beyond_the_copy_is_asked_for),
+		cmocka_unit_test(test_walk__return_to_nowhere_is_no_frame),
+		cmocka_unit_test(test_walk__leaf_outside_every_mapping_is_kept),
+		cmocka_unit_test(test_walk__frame_that_leads_to_itself_is_a_loop),
+		cmocka_unit_test(test_walk__circle_of_frames_is_a_loop),
+		cmocka_unit_test(test_walk__stack_may_go_down_to_another_one),
+		cmocka_unit_test(test_walk__bad_cfi_is_said),
+		cmocka_unit_test(test_walk__lost_registers_stay_unknown),
+		cmocka_unit_test(test_walk__leaf_may_use_any_register),
+		cmocka_unit_test(test_walk__deeper_frames_know_no_other_register),
+		cmocka_unit_test(test_walk__rows_alone_end_where_they_cannot_say),
+		cmocka_unit_test(test_walk__signal_frame_restores_every_register),
+		cmocka_unit_test(test_walk__vsyscall_has_pushed_nothing),
+		cmocka_unit_test(test_walk__jit_code_is_followed_by_frame_pointers),
+		cmocka_unit_test(test_walk__wrong_frame_pointers_are_not_followed),
+		cmocka_unit_test(test_walk__frame_pointer_chains_only_rise),
+		cmocka_unit_test(test_walk__outermost_frame_pointer_is_zero),
+		cmocka_unit_test(test_walk__unknown_frame_pointer_is_not_followed),
+		cmocka_unit_test(test_walk__a_million_frames_are_walked),
+	};
+
+	return cmocka_run_group_tests_name("unwind walk", tests, NULL, NULL);
+}
