@@ -174,7 +174,7 @@ static int symbolize_addresses(const struct command *self, int argc, char **argv
 		status = usage_error(self, &err);
 	} else {
 		options = symbol_options_of(&args.symbols);
-		options.keep_line_zero = true; /* as the line table says, and addr2line */
+		options.verbatim = true;
 		status = symbolize_elf(&args.elf, &options, argv + first_word, argc - first_word);
 	}
 	options_release(elf_rows, &args);

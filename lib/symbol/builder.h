@@ -14,7 +14,7 @@ struct result_builder {
 	struct symbol_result *result;
 	size_t cap_locations;
 	size_t current;	       /* the chain being built */
-	bool keep_line_zero;   /* say line 0 where the line table does */
+	bool verbatim;	       /* say line 0 where the line table does */
 	struct name_pool pool; /* its texts become the result's arena */
 };
 

@@ -207,6 +207,9 @@ static void take_root_value(struct dwarf_unit *unit, struct root_values *later, 
 	case DW_AT_GNU_dwo_id:
 		unit->dwo_id = value->number;
 		break;
+	case DW_AT_language:
+		unit->language = value->number > UINT16_MAX ? 0 : (uint16_t)value->number;
+		break;
 	case DW_AT_stmt_list:
 		unit->line_offset = value->number;
 		unit->has_line_table = true;

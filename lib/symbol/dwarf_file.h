@@ -55,6 +55,7 @@ struct dwarf_unit {
 	uint16_t root_tag; /* 0: the root could not be read */
 	bool root_has_children;
 	struct dwarf_pcs pcs;
+	uint16_t language; /* DW_LANG_…, or 0 */
 	bool has_line_table;
 	uint64_t line_offset; /* in .debug_line */
 	uint64_t low_pc;      /* the base of its range lists */

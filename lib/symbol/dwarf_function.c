@@ -11,14 +11,20 @@ struct next_entry {
 	struct dwarf_value origin, specification;
 };
 
+static void take_name(struct dwarf_unit *unit, uint64_t offset, const struct dwarf_value *value,
+		      struct dwarf_function *function)
+{
+	if (function->name)
+		return;
+	function->name = dwarf_value_text(unit, value);
+	function->name_unit = unit;
+	function->name_offset = offset;
+}
+
 static void take_value(struct dwarf_unit *unit, struct dwarf_function *function,
 		       struct next_entry *next, uint16_t attribute, const struct dwarf_value *value)
 {
 	switch (attribute) {
-	case DW_AT_name:
-		if (!function->name)
-			function->name = dwarf_value_text(unit, value);
-		break;
 	case DW_AT_linkage_name:
 	case DW_AT_MIPS_linkage_name:
 		if (!function->linkage_name)
@@ -46,7 +52,8 @@ static void take_value(struct dwarf_unit *unit, struct dwarf_function *function,
 /* Read one entry; false when it leads nowhere further. */
 static bool read_one(struct dwarf_file **file, uint64_t *offset, struct dwarf_function *function)
 {
-	struct dwarf_unit *unit = dwarf_file_unit_at(*file, *offset);
+	const uint64_t start = *offset;
+	struct dwarf_unit *unit = dwarf_file_unit_at(*file, start);
 	const struct abbrev_table *table;
 	const struct abbrev *abbrev;
 	struct dwarf_cursor cursor;
@@ -55,7 +62,7 @@ static bool read_one(struct dwarf_file **file, uint64_t *offset, struct dwarf_fu
 	if (!unit)
 		return false;
 	table = dwarf_unit_abbrevs(unit);
-	cursor = dwarf_unit_cursor(unit, *offset);
+	cursor = dwarf_unit_cursor(unit, start);
 	abbrev = abbrev_table_find(table, dwarf_uleb(&cursor));
 	for (uint32_t i = 0; abbrev && i < abbrev->nr_attributes; i++) {
 		const struct abbrev_attribute *attribute =
@@ -65,7 +72,10 @@ static bool read_one(struct dwarf_file **file, uint64_t *offset, struct dwarf_fu
 		dwarf_read_value(unit, &cursor, attribute, &value);
 		if (cursor.failed)
 			return false;
-		take_value(unit, function, &next, attribute->name, &value);
+		if (attribute->name == DW_AT_name)
+			take_name(unit, start, &value, function);
+		else
+			take_value(unit, function, &next, attribute->name, &value);
 	}
 	if (next.origin.form)
 		return dwarf_value_reference(unit, &next.origin, file, offset);

@@ -8,8 +8,11 @@
 
 /* What a function's entry says, its abstract origin and specification included. */
 struct dwarf_function {
-	const char *name;	      /* borrowed from the sections; NULL when unknown */
-	const char *linkage_name;     /* NULL when there is none */
+	const char *name;	  /* borrowed from the sections; NULL when unknown */
+	const char *linkage_name; /* NULL when there is none */
+	/* The entry that gives `name`: what encloses it belongs to the full name. */
+	struct dwarf_unit *name_unit;
+	uint64_t name_offset;
 	struct dwarf_unit *decl_unit; /* whose line table numbers decl_file */
 	uint64_t decl_file;
 	uint32_t decl_line; /* 0 when unknown */

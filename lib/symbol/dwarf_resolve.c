@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "symbol/builder.h"
 #include "symbol/dwarf_function.h"
 #include "symbol/dwarf_line.h"
+#include "symbol/dwarf_qualify.h"
 #include "symbol/dwarf_scope.h"
 
 /* A function whose texts are the result's: read once, however often it is inlined. */
@@ -35,6 +37,7 @@ struct dwarf_resolver {
 	struct known_path *paths;
 	size_t nr_paths, cap_paths;
 	struct index_set path_index;
+	struct qualifier qualifier;
 };
 
 /* The wanted addresses of one unit. */
@@ -82,6 +85,40 @@ static bool function_equal(const void *owner, uint32_t index, const void *key)
 	return row->file == wanted->file && row->offset == wanted->offset;
 }
 
+/* Languages whose functions live in namespaces and types. */
+static bool has_scopes(uint16_t language)
+{
+	switch (language) {
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+	case DW_LANG_ObjC_plus_plus:
+	case DW_LANG_D:
+	case DW_LANG_Rust:
+	case 0x2b: /* C++17 and 20, in DWARF 6 and in use before it */
+	case 0x2e:
+		return true;
+	}
+	return false;
+}
+
+static const char *name_of(struct dwarf_resolver *resolver, const struct dwarf_function *function)
+{
+	struct name_pool *pool = &resolver->builder->pool;
+	struct buf name = {.nr_bytes = 0};
+	const char *kept;
+
+	if (!function->name || resolver->builder->verbatim ||
+	    !has_scopes(function->name_unit->language))
+		return name_pool_keep(pool, function->name);
+	qualifier_append(&resolver->qualifier, function, &name);
+	buf_append_str(&name, function->name);
+	kept = name_pool_keep(pool, buf_str(&name));
+	buf_release(&name);
+	return kept;
+}
+
 static struct symbol_location describe(struct dwarf_resolver *resolver,
 				       const struct dwarf_function *function)
 {
@@ -94,7 +131,7 @@ static struct symbol_location describe(struct dwarf_resolver *resolver,
 		if (location.name == location.linkage_name)
 			location.linkage_name = NULL;
 	} else {
-		location.name = name_pool_keep(pool, function->name);
+		location.name = name_of(resolver, function);
 	}
 	if (function->decl_unit)
 		location.function_file =
@@ -165,7 +202,7 @@ static struct place innermost_place(struct dwarf_resolver *resolver, const struc
 
 	if (!match->found)
 		return (struct place){.file = NULL};
-	if (match->row.line || resolver->builder->keep_line_zero)
+	if (match->row.line || resolver->builder->verbatim)
 		return place_of_row(resolver, work->unit, &match->row);
 	if (match->has_previous &&
 	    (!row || scope_contains(&work->scopes, scope, match->previous.address)))
@@ -328,4 +365,5 @@ void dwarf_resolve(struct dwarf_file *file, const uint64_t *addresses, size_t nr
 	free(resolver.paths);
 	index_set_release(&resolver.function_index);
 	index_set_release(&resolver.path_index);
+	qualifier_release(&resolver.qualifier);
 }

@@ -5,14 +5,13 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "symbol/dwarf_walk.h"
 
 /* Real programs nest some 30 deep; a file that goes deeper than this is damaged. */
 #define MAX_DEPTH 1024
 
 struct scope_walk {
-	struct dwarf_unit *unit;
-	const struct abbrev_table *abbrevs;
-	struct dwarf_cursor cursor;
+	struct dwarf_walk at;
 	const uint64_t *addresses;
 	size_t nr;
 	struct scope_table *table;
@@ -24,7 +23,6 @@ struct scope_walk {
 	 * a second one that enters everything.
 	 */
 	bool deep;
-	bool failed;
 	uint32_t depth;
 	uint32_t levels[MAX_DEPTH]; /* the scope that encloses the entries of each level */
 };
@@ -76,11 +74,11 @@ struct entry {
 static void read_entry(struct scope_walk *walk, const struct abbrev *abbrev, struct entry *entry)
 {
 	const struct abbrev_attribute *attribute =
-		walk->abbrevs->attributes + abbrev->first_attribute;
+		walk->at.abbrevs->attributes + abbrev->first_attribute;
 	struct dwarf_value value;
 
 	for (uint32_t i = 0; i < abbrev->nr_attributes; i++, attribute++) {
-		dwarf_read_value(walk->unit, &walk->cursor, attribute, &value);
+		dwarf_read_value(walk->at.unit, &walk->at.cursor, attribute, &value);
 		switch (attribute->name) {
 		case DW_AT_low_pc:
 			entry->pcs.low_pc = value;
@@ -148,7 +146,7 @@ static bool take_addresses(struct scope_walk *walk, const struct scope *scope, u
 				any = true;
 			}
 		}
-		if (!dwarf_file_work(walk->unit->file, at - first))
+		if (!dwarf_file_work(walk->at.unit->file, at - first))
 			return any;
 	}
 	return any;
@@ -179,7 +177,7 @@ static uint32_t add_scope(struct scope_walk *walk, const struct entry *entry, ui
 	struct scope scope = {
 		.parent = parent,
 		.root = parent == SCOPE_NONE ? id : table->rows[parent].root,
-		.function_file = walk->unit->file,
+		.function_file = walk->at.unit->file,
 		.function_offset = entry->offset,
 		.call_file = entry->call_file,
 		.call_line = narrow(entry->call_line),
@@ -191,7 +189,7 @@ static uint32_t add_scope(struct scope_walk *walk, const struct entry *entry, ui
 	if (!take_addresses(walk, &scope, id))
 		return SCOPE_NONE;
 	if (parent != SCOPE_NONE)
-		dwarf_value_reference(walk->unit, &entry->origin, &scope.function_file,
+		dwarf_value_reference(walk->at.unit, &entry->origin, &scope.function_file,
 				      &scope.function_offset);
 	keep_ranges(walk, &scope);
 	table->rows[table->nr++] = scope;
@@ -203,129 +201,71 @@ static void enter(struct scope_walk *walk, const struct abbrev *abbrev, uint32_t
 	if (!abbrev->has_children)
 		return;
 	if (walk->depth + 1 == MAX_DEPTH) {
-		walk->failed = true;
+		dwarf_fail(&walk->at.cursor);
 		return;
 	}
 	walk->levels[++walk->depth] = scope;
 }
 
-/* Move behind everything below the entry whose attributes have just been read. */
-static void skip_children(struct scope_walk *walk, const struct abbrev *abbrev)
-{
-	uint64_t depth = abbrev->has_children ? 1 : 0, nr = 0;
-
-	while (depth && !walk->cursor.failed) {
-		uint64_t code = dwarf_uleb(&walk->cursor);
-		const struct abbrev *child;
-
-		nr++;
-		if (code == 0) {
-			depth--;
-			continue;
-		}
-		child = abbrev_table_find(walk->abbrevs, code);
-		if (!child) {
-			walk->failed = true;
-			break;
-		}
-		abbrev_skip(walk->abbrevs, child, walk->unit->encoding, &walk->cursor);
-		depth += child->has_children;
-	}
-	if (!dwarf_file_work(walk->unit->file, nr))
-		walk->failed = true;
-}
-
-/* Jump over an entry and what is below it by its DW_AT_sibling; false when it has none. */
-static bool jump_to_sibling(struct scope_walk *walk, const struct abbrev *abbrev)
-{
-	const struct abbrev_attribute attribute = {.form = abbrev->sibling_form};
-	struct dwarf_cursor cursor = walk->cursor;
-	const uint8_t *target;
-	struct dwarf_value value;
-	struct dwarf_file *file;
-	uint64_t offset;
-
-	if (!abbrev->has_children || abbrev->sibling_at < 0)
-		return false;
-	dwarf_skip(&cursor, (uint64_t)abbrev->sibling_at);
-	dwarf_read_value(walk->unit, &cursor, &attribute, &value);
-	if (cursor.failed || !dwarf_value_reference(walk->unit, &value, &file, &offset) ||
-	    file != walk->unit->file || offset > walk->unit->end)
-		return false;
-	target = file->sections[DWARF_INFO].at + offset;
-	if (target < cursor.at) /* only forwards, or the walk might never end */
-		return false;
-	walk->cursor.at = target;
-	return true;
-}
-
-static void skip_entry(struct scope_walk *walk, const struct abbrev *abbrev)
-{
-	if (jump_to_sibling(walk, abbrev))
-		return;
-	abbrev_skip(walk->abbrevs, abbrev, walk->unit->encoding, &walk->cursor);
-	skip_children(walk, abbrev);
-}
-
 static void pass_through(struct scope_walk *walk, const struct abbrev *abbrev, uint32_t scope)
 {
-	abbrev_skip(walk->abbrevs, abbrev, walk->unit->encoding, &walk->cursor);
+	dwarf_walk_skip_attributes(&walk->at, abbrev);
 	enter(walk, abbrev, scope);
 }
 
 static void visit_function(struct scope_walk *walk, const struct abbrev *abbrev,
 			   struct entry *entry)
 {
-	const struct dwarf_cursor start = walk->cursor;
+	const struct dwarf_cursor start = walk->at.cursor;
 	uint32_t scope;
 
 	if (!abbrev->has_pcs) {
 		if (walk->deep)
 			pass_through(walk, abbrev, SCOPE_NONE);
 		else
-			skip_entry(walk, abbrev);
+			dwarf_walk_skip_entry(&walk->at, abbrev);
 		return;
 	}
 	read_entry(walk, abbrev, entry);
-	dwarf_read_ranges(walk->unit, &entry->pcs, &walk->ranges);
+	dwarf_read_ranges(walk->at.unit, &entry->pcs, &walk->ranges);
 	scope = add_scope(walk, entry, SCOPE_NONE);
 	if (scope != SCOPE_NONE || walk->deep) {
 		enter(walk, abbrev, scope);
 	} else {
-		walk->cursor = start;
-		skip_entry(walk, abbrev);
+		walk->at.cursor = start;
+		dwarf_walk_skip_entry(&walk->at, abbrev);
 	}
 }
 
 static void visit_inlined(struct scope_walk *walk, const struct abbrev *abbrev, struct entry *entry)
 {
-	const struct dwarf_cursor start = walk->cursor;
+	const struct dwarf_cursor start = walk->at.cursor;
 	uint32_t parent = walk->levels[walk->depth], scope = SCOPE_NONE;
 
 	if (parent != SCOPE_NONE && abbrev->has_pcs) {
 		read_entry(walk, abbrev, entry);
-		dwarf_read_ranges(walk->unit, &entry->pcs, &walk->ranges);
+		dwarf_read_ranges(walk->at.unit, &entry->pcs, &walk->ranges);
 		scope = add_scope(walk, entry, parent);
 	}
 	if (scope != SCOPE_NONE) {
 		enter(walk, abbrev, scope);
 	} else {
-		walk->cursor = start;
-		skip_entry(walk, abbrev);
+		walk->at.cursor = start;
+		dwarf_walk_skip_entry(&walk->at, abbrev);
 	}
 }
 
 static void visit_block(struct scope_walk *walk, const struct abbrev *abbrev, struct entry *entry)
 {
-	const struct dwarf_cursor start = walk->cursor;
+	const struct dwarf_cursor start = walk->at.cursor;
 	uint32_t parent = walk->levels[walk->depth];
 
 	if (parent != SCOPE_NONE && abbrev->has_pcs && !walk->deep) {
 		read_entry(walk, abbrev, entry);
-		dwarf_read_ranges(walk->unit, &entry->pcs, &walk->ranges);
-		walk->cursor = start;
+		dwarf_read_ranges(walk->at.unit, &entry->pcs, &walk->ranges);
+		walk->at.cursor = start;
 		if (!holds_address(walk)) {
-			skip_entry(walk, abbrev);
+			dwarf_walk_skip_entry(&walk->at, abbrev);
 			return;
 		}
 	}
@@ -338,7 +278,7 @@ static void visit(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t
 
 	switch (kind_of(abbrev->tag)) {
 	case ENTRY_OTHER:
-		skip_entry(walk, abbrev);
+		dwarf_walk_skip_entry(&walk->at, abbrev);
 		break;
 	case ENTRY_SPACE:
 		pass_through(walk, abbrev, SCOPE_NONE);
@@ -347,7 +287,7 @@ static void visit(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t
 		if (walk->deep)
 			pass_through(walk, abbrev, SCOPE_NONE);
 		else
-			skip_entry(walk, abbrev);
+			dwarf_walk_skip_entry(&walk->at, abbrev);
 		break;
 	case ENTRY_FUNCTION:
 		visit_function(walk, abbrev, &entry);
@@ -361,32 +301,26 @@ static void visit(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t
 	}
 }
 
-static void walk_unit(struct scope_walk *walk)
+static void walk_unit(struct scope_walk *walk, struct dwarf_unit *unit)
 {
-	const uint8_t *info = walk->unit->file->sections[DWARF_INFO].at;
+	const uint8_t *info = unit->file->sections[DWARF_INFO].at;
 
-	walk->cursor = dwarf_unit_cursor(walk->unit, walk->unit->first_entry);
+	walk->at = dwarf_walk_at(unit, unit->first_entry);
 	walk->depth = 0;
 	walk->levels[0] = SCOPE_NONE;
-	while (walk->cursor.at < walk->cursor.end && !walk->failed) {
-		uint64_t offset = (uint64_t)(walk->cursor.at - info);
-		uint64_t code = dwarf_uleb(&walk->cursor);
-		const struct abbrev *abbrev;
+	while (walk->at.cursor.at < walk->at.cursor.end) {
+		uint64_t offset = (uint64_t)(walk->at.cursor.at - info);
+		const struct abbrev *abbrev = dwarf_walk_next(&walk->at);
 
-		if (code == 0) {
-			if (walk->depth <= 1)
-				return; /* the end of the root's children; padding may follow */
-			walk->depth--;
-			continue;
-		}
-		abbrev = abbrev_table_find(walk->abbrevs, code);
-		if (!abbrev || !dwarf_file_work(walk->unit->file, 1))
-			walk->failed = true;
-		else
+		if (abbrev)
 			visit(walk, abbrev, offset);
+		else if (walk->depth > 1)
+			walk->depth--;
+		else
+			break; /* the end of the root's children; padding may follow */
 	}
-	if (walk->failed || walk->cursor.failed)
-		walk->unit->file->damaged = true;
+	if (walk->at.cursor.failed)
+		unit->file->damaged = true;
 }
 
 static bool any_open(const struct scope_table *table, size_t nr)
@@ -411,18 +345,16 @@ void dwarf_match_scopes(struct dwarf_unit *unit, const uint64_t *addresses, size
 {
 	struct scope_walk *walk = xcalloc(1, sizeof(*walk));
 
-	walk->unit = unit;
-	walk->abbrevs = dwarf_unit_abbrevs(unit);
 	walk->addresses = addresses;
 	walk->nr = nr;
 	walk->table = table;
 	table->of_address = xmalloc((nr ? nr : 1) * sizeof(*table->of_address));
 	for (size_t i = 0; i < nr; i++)
 		table->of_address[i] = SCOPE_NONE;
-	walk_unit(walk);
+	walk_unit(walk, unit);
 	if (any_open(table, nr)) {
 		walk->deep = true;
-		walk_unit(walk);
+		walk_unit(walk, unit);
 	}
 	range_list_release(&walk->ranges);
 	free(walk);

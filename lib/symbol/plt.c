@@ -67,7 +67,9 @@ void plt_init(struct plt *plt, const struct symbol_object *object)
 	while ((section = elf_nextscn(object->elf, section))) {
 		const char *name;
 
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA)
+		/* What the loader does not see (ld --emit-relocs) may be huge and fills no slot. */
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA ||
+		    !(header.sh_flags & SHF_ALLOC))
 			continue;
 		name = section_name(object->elf, &header);
 		if (name)

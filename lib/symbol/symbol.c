@@ -15,7 +15,7 @@
 
 struct symbol_file {
 	struct symbol_object object;
-	bool keep_line_zero;
+	bool verbatim;
 	char *mismatch; /* why nothing is resolved, or NULL */
 	/* The symbol tables, read when the first address needs them. */
 	bool has_tables;
@@ -98,7 +98,7 @@ int symbol_file_open(const struct symbol_options *options, const struct symbol_r
 		symbol_file_close(opened);
 		return status;
 	}
-	opened->keep_line_zero = options->keep_line_zero;
+	opened->verbatim = options->verbatim;
 	if (opened->object.is_mismatched)
 		opened->mismatch = hint_for_mismatch(request, &opened->object.build_id);
 	*file = opened;
@@ -125,7 +125,7 @@ struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64
 
 	result_builder_init(&builder, nr);
 	result = builder.result;
-	builder.keep_line_zero = file->keep_line_zero;
+	builder.verbatim = file->verbatim;
 	if (file->mismatch) {
 		result->mismatched = true;
 		result->problem = xstrdup(file->mismatch);

@@ -26,11 +26,12 @@ struct symbol_options {
 	bool debuginfod;		    /* ask the servers of DEBUGINFOD_URLS */
 	unsigned int debuginfod_timeout_ms; /* for all questions of one module together */
 	/*
-	 * Say line 0, as the line table does, for code that belongs to no line.
+	 * As the tables say it, for comparison with other tools: line 0 for code
+	 * that belongs to no line, and bare names where there is no linkage name.
 	 * Otherwise the line before it in the same function, its call or its
-	 * beginning stand in.
+	 * beginning stand in, and names get the scopes around them.
 	 */
-	bool keep_line_zero;
+	bool verbatim;
 };
 
 /* What is to be resolved. Borrowed. */

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/dwarf_qualify.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/demangled_name.h"
+#include "symbol/dwarf_function.h"
+#include "symbol/dwarf_walk.h"
+#include "symbol/symbol.h"
+
+/* Deeper than any source nests, and a bound for files that lie. */
+#define MAX_LEVELS 256
+
+/* The offsets of the entries directly below one. */
+struct child_list {
+	const struct dwarf_file *file;
+	uint64_t parent;
+	uint64_t *offsets;
+	size_t nr, cap;
+};
+
+void qualifier_release(struct qualifier *qualifier)
+{
+	for (size_t i = 0; i < qualifier->nr; i++)
+		free(qualifier->lists[i].offsets);
+	free(qualifier->lists);
+	index_set_release(&qualifier->index);
+	*qualifier = (struct qualifier){.nr = 0};
+}
+
+static bool list_equal(const void *owner, uint32_t index, const void *key)
+{
+	const struct qualifier *qualifier = owner;
+	const struct child_list *row = &qualifier->lists[index], *wanted = key;
+
+	return row->file == wanted->file && row->parent == wanted->parent;
+}
+
+static void list_children(struct dwarf_unit *unit, struct child_list *list)
+{
+	const uint8_t *info = unit->file->sections[DWARF_INFO].at;
+	struct dwarf_walk walk = dwarf_walk_at(unit, list->parent);
+	const struct abbrev *abbrev = dwarf_walk_next(&walk);
+
+	if (!abbrev || !abbrev->has_children)
+		return;
+	dwarf_walk_skip_attributes(&walk, abbrev);
+	for (;;) {
+		uint64_t offset = (uint64_t)(walk.cursor.at - info);
+
+		abbrev = dwarf_walk_next(&walk);
+		if (!abbrev)
+			return;
+		ARRAY_GROW(list->offsets, list->nr, list->cap);
+		list->offsets[list->nr++] = offset;
+		dwarf_walk_skip_entry(&walk, abbrev);
+	}
+}
+
+static const struct child_list *children_of(struct qualifier *qualifier, struct dwarf_unit *unit,
+					    uint64_t parent)
+{
+	struct child_list list = {.file = unit->file, .parent = parent};
+	uint64_t hash = hash_mix(hash_u64((uintptr_t)unit->file), parent);
+	uint32_t index = index_set_find(&qualifier->index, hash, list_equal, qualifier, &list);
+
+	if (index != INDEX_NONE)
+		return &qualifier->lists[index];
+	list_children(unit, &list);
+	ARRAY_GROW(qualifier->lists, qualifier->nr, qualifier->cap);
+	index = (uint32_t)qualifier->nr;
+	index_set_add(&qualifier->index, hash, index);
+	qualifier->lists[qualifier->nr++] = list;
+	return &qualifier->lists[index];
+}
+
+/* The child that is, or holds, the entry at `offset`; 0 when none does. */
+static uint64_t child_around(const struct child_list *list, uint64_t offset)
+{
+	size_t low = 0, high = list->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (list->offsets[middle] <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? list->offsets[low - 1] : 0;
+}
+
+/* A function's linkage name knows all that is around it: it replaces what `out` has. */
+static void append_function(struct dwarf_file *file, uint64_t offset, struct buf *out)
+{
+	struct dwarf_function function;
+
+	dwarf_read_function(file, offset, &function);
+	if (function.linkage_name) {
+		cleanup_free char *demangled = symbol_demangle(function.linkage_name);
+		cleanup_free char *shortened = demangled_name_shorten(demangled);
+
+		buf_clear(out);
+		buf_append_str(out, shortened);
+	} else if (function.name) {
+		buf_append_str(out, function.name);
+	} else {
+		return;
+	}
+	buf_append_str(out, "::");
+}
+
+/* An unnamed type around an operator() is a lambda: no source can write one otherwise. */
+static const char *name_of_unnamed(uint16_t tag, const char *below)
+{
+	if (tag == DW_TAG_namespace)
+		return "(anonymous namespace)";
+	return strcmp(below, "operator()") == 0 ? "{lambda}" : "{unnamed type}";
+}
+
+static void append_level(struct dwarf_unit *unit, uint64_t offset, const char *below,
+			 struct buf *out)
+{
+	struct dwarf_walk walk = dwarf_walk_at(unit, offset);
+	const struct abbrev *abbrev = dwarf_walk_next(&walk);
+	struct dwarf_function entry;
+
+	if (!abbrev)
+		return;
+	switch (abbrev->tag) {
+	case DW_TAG_subprogram:
+		append_function(unit->file, offset, out);
+		break;
+	case DW_TAG_namespace:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_enumeration_type:
+	case DW_TAG_interface_type:
+		dwarf_read_function(unit->file, offset, &entry);
+		if (entry.name)
+			buf_append_str(out, entry.name);
+		else
+			buf_append_str(out, name_of_unnamed(abbrev->tag, below));
+		buf_append_str(out, "::");
+		break;
+	}
+}
+
+void qualifier_append(struct qualifier *qualifier, const struct dwarf_function *function,
+		      struct buf *out)
+{
+	struct dwarf_unit *unit = function->name_unit;
+	uint64_t offset = function->name_offset;
+	uint64_t at = unit->first_entry;
+
+	for (int level = 0; level < MAX_LEVELS; level++) {
+		at = child_around(children_of(qualifier, unit, at), offset);
+		if (at == 0 || at == offset)
+			return;
+		append_level(unit, at, function->name, out);
+	}
+}
