@@ -9,18 +9,6 @@
 /* The version of the JSON form: raised when a member changes its meaning. */
 #define JSON_VERSION 1
 
-static void put_u64(struct json *json, const char *key, uint64_t value)
-{
-	json_key(json, key);
-	json_u64(json, value);
-}
-
-static void put_bool(struct json *json, const char *key, bool value)
-{
-	json_key(json, key);
-	json_bool(json, value);
-}
-
 /* null for an empty text: what is not known is null, not "". */
 static void put_str(struct json *json, const char *key, const char *text)
 {
@@ -45,38 +33,37 @@ static void put_share(struct json *json, const char *key, uint64_t part, uint64_
 
 static void put_sum(struct json *json, const struct survey_sum *sum)
 {
-	put_u64(json, "samples", sum->samples);
-	put_u64(json, "cpu_ns", sum->cpu_ns);
-	put_u64(json, "runq_ns", sum->runq_ns);
-	put_u64(json, "blocked_ns", sum->blocked_ns);
+	json_key_u64(json, "samples", sum->samples);
+	json_key_u64(json, "cpu_ns", sum->cpu_ns);
+	json_key_u64(json, "runq_ns", sum->runq_ns);
+	json_key_u64(json, "blocked_ns", sum->blocked_ns);
 }
 
 static void put_meta(struct json *json, const struct profile *profile)
 {
 	const struct profile_meta *meta = &profile->meta;
 
-	json_key(json, "command");
-	json_array_begin(json);
+	json_key_array_begin(json, "command");
 	for (size_t i = 0; i < meta->nr_command; i++)
 		json_str(json, profile_str(profile, meta->command[i]));
 	json_array_end(json);
-	put_bool(json, "attached", meta->attached);
-	put_bool(json, "complete", meta->complete);
+	json_key_bool(json, "attached", meta->attached);
+	json_key_bool(json, "complete", meta->complete);
 	json_key(json, "wait_status");
 	if (meta->exit_status == -1)
 		json_null(json);
 	else
 		json_i64(json, meta->exit_status);
-	put_u64(json, "start_realtime_ns", meta->start_realtime_ns);
-	put_u64(json, "duration_ns", meta->duration_ns);
+	json_key_u64(json, "start_realtime_ns", meta->start_realtime_ns);
+	json_key_u64(json, "duration_ns", meta->duration_ns);
 	put_text(json, profile, "profc_version", meta->version);
 	put_text(json, profile, "hostname", meta->hostname);
 	put_text(json, profile, "kernel", meta->kernel);
 	put_text(json, profile, "arch", meta->arch);
 	put_text(json, profile, "cpu_model", meta->cpu_model);
-	put_u64(json, "cpus", meta->nr_cpus);
-	put_u64(json, "frequency_hz", meta->frequency_hz);
-	put_u64(json, "max_overhead_ppm", meta->max_overhead_ppm);
+	json_key_u64(json, "cpus", meta->nr_cpus);
+	json_key_u64(json, "frequency_hz", meta->frequency_hz);
+	json_key_u64(json, "max_overhead_ppm", meta->max_overhead_ppm);
 	put_text(json, profile, "unwinder", meta->unwinder);
 }
 
@@ -84,12 +71,11 @@ static void put_totals(struct json *json, const struct survey *survey)
 {
 	const struct survey_sum *total = &survey->total;
 
-	json_key(json, "totals");
-	json_object_begin(json);
+	json_key_object_begin(json, "totals");
 	put_sum(json, total);
-	put_u64(json, "wall_ns", total->cpu_ns + total->runq_ns + total->blocked_ns);
-	put_u64(json, "unattributed_cpu_ns", survey->unattributed.cpu_ns);
-	put_u64(json, "unattributed_blocked_ns", survey->unattributed.blocked_ns);
+	json_key_u64(json, "wall_ns", total->cpu_ns + total->runq_ns + total->blocked_ns);
+	json_key_u64(json, "unattributed_cpu_ns", survey->unattributed.cpu_ns);
+	json_key_u64(json, "unattributed_blocked_ns", survey->unattributed.blocked_ns);
 	json_object_end(json);
 }
 
@@ -112,10 +98,9 @@ static void put_ends(struct json *json, const struct profile *profile, const str
 static void put_stacks(struct json *json, const struct profile *profile,
 		       const struct survey *survey)
 {
-	json_key(json, "stacks");
-	json_object_begin(json);
-	put_u64(json, "distinct", stack_trie_nr(profile->stacks) - 1);
-	put_u64(json, "addresses", profile->nr_frames);
+	json_key_object_begin(json, "stacks");
+	json_key_u64(json, "distinct", stack_trie_nr(profile->stacks) - 1);
+	json_key_u64(json, "addresses", profile->nr_frames);
 	put_share(json, "complete_cpu_pct", survey->complete.cpu_ns,
 		  survey->total.cpu_ns - survey->unattributed.cpu_ns);
 	put_share(json, "complete_blocked_pct", survey->complete.blocked_ns,
@@ -127,13 +112,12 @@ static void put_stacks(struct json *json, const struct profile *profile,
 
 static void put_processes(struct json *json, const struct profile *profile)
 {
-	json_key(json, "processes");
-	json_array_begin(json);
+	json_key_array_begin(json, "processes");
 	for (size_t i = 0; i < profile->nr_processes; i++) {
 		const struct profile_process *process = &profile->processes[i];
 
 		json_object_begin(json);
-		put_u64(json, "pid", (uint64_t)process->pid);
+		json_key_u64(json, "pid", (uint64_t)process->pid);
 		json_key(json, "parent_pid");
 		if (process->parent == PROCESS_NONE)
 			json_null(json);
@@ -142,8 +126,8 @@ static void put_processes(struct json *json, const struct profile *profile)
 		put_text(json, profile, "name", process->name);
 		put_text(json, profile, "exe", process->exe);
 		put_text(json, profile, "command", process->command);
-		put_u64(json, "start_ns", process->start_ns);
-		put_u64(json, "end_ns", process->end_ns);
+		json_key_u64(json, "start_ns", process->start_ns);
+		json_key_u64(json, "end_ns", process->end_ns);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -151,17 +135,16 @@ static void put_processes(struct json *json, const struct profile *profile)
 
 static void put_threads(struct json *json, const struct profile *profile)
 {
-	json_key(json, "threads");
-	json_array_begin(json);
+	json_key_array_begin(json, "threads");
 	for (size_t i = 0; i < profile->nr_threads; i++) {
 		const struct profile_thread *thread = &profile->threads[i];
 
 		json_object_begin(json);
-		put_u64(json, "pid", (uint64_t)profile->processes[thread->process].pid);
-		put_u64(json, "tid", (uint64_t)thread->tid);
+		json_key_u64(json, "pid", (uint64_t)profile->processes[thread->process].pid);
+		json_key_u64(json, "tid", (uint64_t)thread->tid);
 		put_text(json, profile, "name", thread->name);
-		put_u64(json, "start_ns", thread->start_ns);
-		put_u64(json, "end_ns", thread->end_ns);
+		json_key_u64(json, "start_ns", thread->start_ns);
+		json_key_u64(json, "end_ns", thread->end_ns);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -186,21 +169,20 @@ static void put_module_symbols(struct json *json, const struct profile *profile,
 	put_str(json, "names_from", symbol_source_name(symbols->source));
 	put_text(json, profile, "debug_path", symbols->debug_path);
 	put_text(json, profile, "problem", symbols->problem);
-	put_bool(json, "mismatched", symbols->mismatched);
+	json_key_bool(json, "mismatched", symbols->mismatched);
 }
 
 static void put_modules(struct json *json, const struct profile *profile,
 			const struct survey *survey)
 {
-	json_key(json, "modules");
-	json_array_begin(json);
+	json_key_array_begin(json, "modules");
 	for (uint32_t i = 0; i < module_table_nr(profile->modules); i++) {
 		const struct module *module =
 			module_table_get(profile->modules, (struct module_id){i});
 
 		json_object_begin(json);
 		put_str(json, "path", module->path);
-		put_bool(json, "deleted", module->deleted);
+		json_key_bool(json, "deleted", module->deleted);
 		put_build_id(json, module);
 		put_module_symbols(json, profile, i);
 		put_sum(json, &survey->modules[i]);
@@ -211,21 +193,19 @@ static void put_modules(struct json *json, const struct profile *profile,
 
 static void put_counters(struct json *json, const struct profile *profile)
 {
-	json_key(json, "counters");
-	json_object_begin(json);
+	json_key_object_begin(json, "counters");
 	for (size_t i = 0; i < profile->nr_counters; i++)
-		put_u64(json, profile_str(profile, profile->counters[i].name),
-			profile->counters[i].value);
+		json_key_u64(json, profile_str(profile, profile->counters[i].name),
+			     profile->counters[i].value);
 	json_object_end(json);
 }
 
 static void put_marks(struct json *json, const struct profile *profile)
 {
-	json_key(json, "marks");
-	json_array_begin(json);
+	json_key_array_begin(json, "marks");
 	for (size_t i = 0; i < profile->nr_marks; i++) {
 		json_object_begin(json);
-		put_u64(json, "time_ns", profile->marks[i].time_ns);
+		json_key_u64(json, "time_ns", profile->marks[i].time_ns);
 		put_text(json, profile, "text", profile->marks[i].text);
 		json_object_end(json);
 	}
@@ -238,7 +218,7 @@ void info_print_json(const struct profile *profile, const struct survey *survey,
 
 	json_init(&json, sink);
 	json_object_begin(&json);
-	put_u64(&json, "version", JSON_VERSION);
+	json_key_u64(&json, "version", JSON_VERSION);
 	put_meta(&json, profile);
 	put_totals(&json, survey);
 	put_stacks(&json, profile, survey);
