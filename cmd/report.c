@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,13 +193,15 @@ static size_t limit_of(const struct report_args *args)
 static int print_text(const struct report_args *args, const struct flat *flat,
 		      const struct tree *tree)
 {
-	const struct weights *weights = flat ? flat->weights : tree->weights;
 	const struct tree_limits limits = limits_of(args);
 	struct view view = view_options_resolve(&args->view);
+	const struct weights *weights;
 	struct pager pager;
 	struct sink sink;
 	int status;
 
+	assert(flat || tree);
+	weights = flat ? flat->weights : tree->weights;
 	pager_begin(&pager, !args->view.no_pager);
 	sink_init_fd(&sink, STDOUT_FILENO);
 	summary_print_heading(weights, &view, &sink);

@@ -100,20 +100,24 @@ static bool try_read(const char *path, struct source_file_text *text)
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat status;
 	size_t nr_bytes;
+	char *bytes;
 
 	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
 	    status.st_size > SOURCE_MAX_BYTES)
 		return false;
 	nr_bytes = (size_t)status.st_size;
-	*text = (struct source_file_text){.bytes = xmalloc(nr_bytes + 1)};
-	if (!read_all(fd, text->bytes, nr_bytes)) {
-		source_file_release(text);
+	bytes = xmalloc(nr_bytes + 1);
+	if (!read_all(fd, bytes, nr_bytes)) {
+		free(bytes);
 		return false;
 	}
-	text->bytes[nr_bytes] = '\0';
-	text->path = xstrdup(path);
-	text->modified_ns =
-		(uint64_t)status.st_mtim.tv_sec * NS_PER_SEC + (uint64_t)status.st_mtim.tv_nsec;
+	bytes[nr_bytes] = '\0';
+	*text = (struct source_file_text){
+		.bytes = bytes,
+		.path = xstrdup(path),
+		.modified_ns = (uint64_t)status.st_mtim.tv_sec * NS_PER_SEC +
+			       (uint64_t)status.st_mtim.tv_nsec,
+	};
 	split_lines(text, nr_bytes);
 	return true;
 }

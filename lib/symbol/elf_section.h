@@ -11,7 +11,7 @@
 struct Elf;
 
 /* The bytes of a section, decompressed; at NULL when there is none. Borrowed from `elf`. */
-struct dwarf_bytes elf_section_bytes(struct Elf *elf, const char *name);
+struct dwarf_bytes elf_section_bytes(struct Elf *elf, const char *wanted);
 
 /*
  * The sections that the reader of debug information needs, and no others:

@@ -66,6 +66,7 @@ static uint64_t iovec_bytes(pid_t tid, uint64_t address, uint64_t nr)
 	    process_vm_readv(tid, &local, 1, &remote, 1, 0) != (ssize_t)local.iov_len)
 		return UINT64_MAX;
 	for (uint64_t i = 0; i < nr; i++)
+		/* cppcheck-suppress uninitvar ; process_vm_readv() filled them */
 		sum = sum + parts[i].iov_len < sum ? UINT64_MAX : sum + parts[i].iov_len;
 	return sum;
 }

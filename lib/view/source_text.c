@@ -63,8 +63,8 @@ static void columns_init(struct columns *columns, const struct listing *listing,
 	enum metric metric = listing->source->weights->metric;
 	uint64_t largest = listing->file->total.weight;
 
-	*columns = (struct columns){.listing = listing, .view = view, .sink = sink};
-	columns->unit = unit_for(metric, largest);
+	*columns = (struct columns){
+		.listing = listing, .view = view, .sink = sink, .unit = unit_for(metric, largest)};
 	columns->amount = width_of_amount(&columns->unit, largest);
 	if (columns->amount < 8)
 		columns->amount = 8;

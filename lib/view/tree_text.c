@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "view/tree_text.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -98,11 +99,13 @@ static void push_children(struct printer *printer, const struct pending *parent)
 	line.branches += line.opens;
 	for (uint32_t i = 0; i < nr; i++)
 		push(printer, line);
+	if (nr == 0)
+		return;
+	assert(printer->stack);
 	base = printer->nr_stack - nr;
 	for (uint32_t i = 0; i < children.nr_shown; i++, at = nodes[at].next_sibling)
 		printer->stack[base + nr - 1 - i].node = at;
-	if (nr > 0)
-		printer->stack[base].last = true;
+	printer->stack[base].last = true;
 	if (has_rest) {
 		printer->stack[base].node = parent->node;
 		printer->stack[base].nr_rest = children.nr_rest;
