@@ -49,6 +49,7 @@ static const struct option_row rows[] = {
 	FORMAT_ROW("callgrind", EXPORT_CALLGRIND,
 		   "call graph for KCachegrind and callgrind_annotate"),
 	FORMAT_ROW("perf-script", EXPORT_PERF_SCRIPT, "text as 'perf script' prints it"),
+	FORMAT_ROW("json", EXPORT_JSON, "every sample, in plain tables for programs"),
 	{.type = OPTION_SECTION, .name = "Files"},
 	{.type = OPTION_STRING,
 	 .short_name = 'i',

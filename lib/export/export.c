@@ -35,6 +35,9 @@ static const struct format_row rows[EXPORT_KIND_COUNT] = {
 	[EXPORT_PERF_SCRIPT] = {
 		{"perf-script", ".perf.txt", false},
 		EXPORT_THREADS_SPLIT, PATH_FRAMES, write_perf_script},
+	[EXPORT_JSON] = {
+		{"json", ".json", false},
+		EXPORT_THREADS_SPLIT, PATH_FRAMES, write_json},
 };
 /* clang-format on */
 

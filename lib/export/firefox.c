@@ -118,7 +118,7 @@ static void append_cell(struct buf *text, const struct firefox *out, const struc
 {
 	switch (column) {
 	case COLUMN_STACK:
-		buf_append_decimal(text, out->stack_of_path[point->path.v]);
+		buf_append_decimal(text, out->rows.stack_of_path[point->path.v]);
 		break;
 	case COLUMN_TIME:
 		append_ms(text, point->end_ns);

@@ -6,11 +6,10 @@
 #include <stdint.h>
 
 #include "base/json.h"
+#include "export/rows_priv.h"
 
 struct extract;
-struct frame_row;
 struct module;
-struct stack_row;
 struct strtab;
 
 /*
@@ -29,12 +28,7 @@ struct firefox {
 	const struct extract *extract; /* borrowed */
 	struct json json;
 	struct strtab *strings;
-	struct frame_row *frames;
-	size_t nr_frames, cap_frames;
-	uint32_t *frame_of_node; /* the first of its rows, or NONE */
-	struct stack_row *stacks;
-	size_t nr_stacks, cap_stacks;
-	uint32_t *stack_of_path;      /* the row of its leaf */
+	struct rows rows;
 	struct firefox_ids functions; /* of labels */
 	struct firefox_ids libraries; /* of modules: libs[] and resourceTable alike */
 	struct firefox_ids sources;   /* of str_ids of the profile */

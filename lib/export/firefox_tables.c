@@ -11,19 +11,6 @@
 
 #define CATEGORY_NATIVE	 1 /* of meta.categories */
 #define RESOURCE_LIBRARY 1
-#define NONE		 UINT32_MAX
-
-/* A row of frameTable: one level of the inline chain of one address. */
-struct frame_row {
-	const struct level *level;
-	uint32_t node;	/* of the path */
-	uint32_t depth; /* 0: not inlined */
-};
-
-/* A row of stackTable. */
-struct stack_row {
-	uint32_t frame, prefix; /* prefix NONE: a root */
-};
 
 static struct firefox_ids ids_new(size_t nr)
 {
@@ -46,7 +33,7 @@ static uint32_t number(struct firefox_ids *ids, uint32_t thing)
 	return ids->ids[thing] - 1;
 }
 
-/* --- tables --- */
+/* --- numbering --- */
 
 static void note_function(struct firefox *out, uint32_t label)
 {
@@ -59,62 +46,17 @@ static void note_function(struct firefox *out, uint32_t label)
 		number(&out->libraries, out->extract->expansion->labels[label].module.v);
 }
 
-static uint32_t frame_rows(struct firefox *out, uint32_t node)
-{
-	const struct level *levels;
-	uint32_t nr;
-
-	if (out->frame_of_node[node] != NONE)
-		return out->frame_of_node[node];
-	levels = path_frame_levels(out->extract->expansion, node, &nr);
-	out->frame_of_node[node] = (uint32_t)out->nr_frames;
-	for (uint32_t i = 0; i < nr; i++) {
-		ARRAY_GROW(out->frames, out->nr_frames, out->cap_frames);
-		out->frames[out->nr_frames++] = (struct frame_row){&levels[i], node, i};
-		note_function(out, levels[i].label);
-	}
-	return out->frame_of_node[node];
-}
-
-static void add_stack_rows(struct firefox *out, struct stack_id path)
-{
-	const struct stack_trie *paths = out->extract->paths;
-	uint32_t node = stack_trie_frame(paths, path).v;
-	uint32_t frame = frame_rows(out, node);
-	uint32_t prefix = out->stack_of_path[stack_trie_parent(paths, path).v];
-	uint32_t nr;
-
-	(void)path_frame_levels(out->extract->expansion, node, &nr);
-	for (uint32_t i = 0; i < nr; i++) {
-		ARRAY_GROW(out->stacks, out->nr_stacks, out->cap_stacks);
-		out->stacks[out->nr_stacks] = (struct stack_row){frame + i, prefix};
-		prefix = (uint32_t)out->nr_stacks++;
-	}
-	out->stack_of_path[path.v] = prefix;
-}
-
-static void make_tables(struct firefox *out)
-{
-	uint32_t nr_paths = stack_trie_nr(out->extract->paths);
-
-	out->stack_of_path[STACK_EMPTY.v] = NONE;
-	for (uint32_t path = 1; path < nr_paths; path++)
-		add_stack_rows(out, (struct stack_id){path});
-}
-
 void firefox_init(struct firefox *out, const struct extract *extract)
 {
 	const struct profile *profile = extract->profile;
-	uint32_t nr_nodes = path_nr_frame_nodes(extract->expansion);
 
 	*out = (struct firefox){.extract = extract, .strings = strtab_new()};
-	out->frame_of_node = xcalloc(nr_nodes, sizeof(*out->frame_of_node));
-	memset(out->frame_of_node, 0xff, nr_nodes * sizeof(*out->frame_of_node));
-	out->stack_of_path = xcalloc(stack_trie_nr(extract->paths), sizeof(*out->stack_of_path));
 	out->functions = ids_new(extract->expansion->nr_labels);
 	out->libraries = ids_new(module_table_nr(profile->modules));
 	out->sources = ids_new(strtab_nr(profile->strings));
-	make_tables(out);
+	rows_init(&out->rows, extract);
+	for (size_t i = 0; i < out->rows.nr_frames; i++)
+		note_function(out, out->rows.frames[i].level->label);
 }
 
 void firefox_release(struct firefox *out)
@@ -123,10 +65,7 @@ void firefox_release(struct firefox *out)
 	ids_release(&out->libraries);
 	ids_release(&out->sources);
 	strtab_free(out->strings);
-	free(out->frames);
-	free(out->frame_of_node);
-	free(out->stacks);
-	free(out->stack_of_path);
+	rows_release(&out->rows);
 }
 
 const struct module *firefox_library(const struct firefox *out, uint32_t id)
@@ -169,14 +108,14 @@ static void write_stack_table(struct firefox *out)
 
 	json_key_object_begin(json, "stackTable");
 	json_key_array_begin(json, "frame");
-	for (size_t i = 0; i < out->nr_stacks; i++)
-		json_u64(json, out->stacks[i].frame);
+	for (size_t i = 0; i < out->rows.nr_stacks; i++)
+		json_u64(json, out->rows.stacks[i].frame);
 	json_array_end(json);
 	json_key_array_begin(json, "prefix");
-	for (size_t i = 0; i < out->nr_stacks; i++)
-		json_number_or_null(json, out->stacks[i].prefix, NONE);
+	for (size_t i = 0; i < out->rows.nr_stacks; i++)
+		json_number_or_null(json, out->rows.stacks[i].prefix, ROW_NONE);
 	json_array_end(json);
-	json_key_u64(json, "length", out->nr_stacks);
+	json_key_u64(json, "length", out->rows.nr_stacks);
 	json_object_end(json);
 }
 
@@ -201,27 +140,28 @@ static void write_frame_table(struct firefox *out)
 
 	json_key_object_begin(json, "frameTable");
 	json_key_array_begin(json, "address");
-	for (size_t i = 0; i < out->nr_frames; i++)
-		json_i64(json, frame_address(out, &out->frames[i]));
+	for (size_t i = 0; i < out->rows.nr_frames; i++)
+		json_i64(json, frame_address(out, &out->rows.frames[i]));
 	json_array_end(json);
 	json_key_array_begin(json, "inlineDepth");
-	for (size_t i = 0; i < out->nr_frames; i++)
-		json_u64(json, out->frames[i].depth);
+	for (size_t i = 0; i < out->rows.nr_frames; i++)
+		json_u64(json, out->rows.frames[i].depth);
 	json_array_end(json);
 	json_key_array_begin(json, "func");
-	for (size_t i = 0; i < out->nr_frames; i++)
-		json_u64(json, number(&out->functions, out->frames[i].level->label));
+	for (size_t i = 0; i < out->rows.nr_frames; i++)
+		json_u64(json, number(&out->functions, out->rows.frames[i].level->label));
 	json_array_end(json);
 	json_key_array_begin(json, "line");
-	for (size_t i = 0; i < out->nr_frames; i++)
-		json_number_or_null(json, expansion->places[out->frames[i].level->place].line, 0);
+	for (size_t i = 0; i < out->rows.nr_frames; i++)
+		json_number_or_null(json, expansion->places[out->rows.frames[i].level->place].line,
+				    0);
 	json_array_end(json);
-	firefox_constant_column(json, "category", out->nr_frames, CATEGORY_NATIVE);
-	firefox_constant_column(json, "subcategory", out->nr_frames, 0);
-	firefox_constant_column(json, "nativeSymbol", out->nr_frames, FIREFOX_NULL);
-	firefox_constant_column(json, "innerWindowID", out->nr_frames, FIREFOX_NULL);
-	firefox_constant_column(json, "column", out->nr_frames, FIREFOX_NULL);
-	json_key_u64(json, "length", out->nr_frames);
+	firefox_constant_column(json, "category", out->rows.nr_frames, CATEGORY_NATIVE);
+	firefox_constant_column(json, "subcategory", out->rows.nr_frames, 0);
+	firefox_constant_column(json, "nativeSymbol", out->rows.nr_frames, FIREFOX_NULL);
+	firefox_constant_column(json, "innerWindowID", out->rows.nr_frames, FIREFOX_NULL);
+	firefox_constant_column(json, "column", out->rows.nr_frames, FIREFOX_NULL);
+	json_key_u64(json, "length", out->rows.nr_frames);
 	json_object_end(json);
 }
 

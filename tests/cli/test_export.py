@@ -317,6 +317,65 @@ class Chrome(Exported):
         self.assertEqual(stack, [])
 
 
+class Tables(Exported):
+    """The formats that are tables of stacks: frames and prefixes, one row each."""
+
+    def walk(self, stacks, frame_of, samples):
+        """Own and total sums by function index, of [(stack, weight)]."""
+        paths = []
+        for frame, prefix in stacks:
+            paths.append((paths[prefix] if prefix is not None else ()) + (frame_of(frame),))
+        own, total = collections.Counter(), collections.Counter()
+        for stack, weight in samples:
+            own[paths[stack][-1]] += weight
+            for function in set(paths[stack]):
+                total[function] += weight
+        return own, total
+
+    def assertReport(self, names, own, total):
+        for sums, expected in ((own, self.own_time()), (total, self.total_time())):
+            by_name = collections.Counter()
+            for function, weight in sums.items():
+                by_name[names[function]] += weight
+            self.assertSameSums(self.named(by_name), self.named(expected))
+
+    def test_json(self):
+        document = json.loads(self.export("--json").stdout)
+        own, total = self.walk(
+            [(stack["frame"], stack["prefix"]) for stack in document["stacks"]],
+            lambda frame: document["frames"][frame]["function"],
+            [
+                (stack, weight)
+                for thread in document["threads"]
+                for _, stack, weight, _ in thread["samples"]
+            ],
+        )
+        self.assertReport([function["name"] for function in document["functions"]], own, total)
+        self.assertEqual(document["weight"], self.report()["total_ns"])
+        for thread in document["threads"]:
+            times = [end for end, _, _, _ in thread["samples"]]
+            self.assertEqual(times, sorted(times))
+
+    def test_firefox(self):
+        document = json.loads(self.export("--firefox").stdout)
+        shared = document["shared"]
+        for table in ("stackTable", "frameTable", "funcTable", "resourceTable", "sources"):
+            for column, values in shared[table].items():
+                if column != "length":
+                    self.assertEqual(len(values), shared[table]["length"], (table, column))
+        own, total = self.walk(
+            list(zip(shared["stackTable"]["frame"], shared["stackTable"]["prefix"])),
+            lambda frame: shared["frameTable"]["func"][frame],
+            [
+                (stack, round(ms * 1e6))
+                for thread in document["threads"]
+                for stack, ms in zip(thread["samples"]["stack"], thread["samples"]["weight"])
+            ],
+        )
+        names = [shared["stringArray"][name] for name in shared["funcTable"]["name"]]
+        self.assertReport(names, own, total)
+
+
 class Readers(Exported):
     """The real readers, where they are installed."""
 

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Everything that the other formats are made of, as plain JSON tables for programs:
+ * functions, frames (levels of inline chains), stacks (prefixes first) and, thread by
+ * thread, samples of [end in ns, stack, weight, observations]. profc-export(1)
+ * describes it; members may be added, none is taken away.
+ */
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/sink.h"
+#include "export/extract_priv.h"
+#include "export/rows_priv.h"
+#include "mapping/module.h"
+
+#define FORMAT_VERSION 1
+
+struct tables {
+	const struct extract *extract;
+	struct json json;
+	struct rows rows;
+	uint32_t *function_of_label; /* index in functions[] + 1; 0: not used */
+	uint32_t *labels;	     /* by that index */
+	uint32_t nr_functions;
+};
+
+static void number_functions(struct tables *out)
+{
+	for (size_t i = 0; i < out->rows.nr_frames; i++) {
+		uint32_t label = out->rows.frames[i].level->label;
+
+		if (out->function_of_label[label])
+			continue;
+		out->labels[out->nr_functions++] = label;
+		out->function_of_label[label] = out->nr_functions;
+	}
+}
+
+static void key_number_or_null(struct json *json, const char *key, uint32_t value,
+			       uint32_t null_value)
+{
+	json_key(json, key);
+	if (value == null_value)
+		json_null(json);
+	else
+		json_u64(json, value);
+}
+
+static void write_function(struct tables *out, uint32_t label)
+{
+	const struct extract *extract = out->extract;
+	const struct function *function = label_function(extract->expansion, label);
+	const struct module *module = label_module(extract->expansion, label);
+	bool is_linked = function && function->linkage_name.v != STR_EMPTY.v;
+
+	json_object_begin(&out->json);
+	json_key_str(&out->json, "name", extract_name(extract, label));
+	json_key_str(&out->json, "linkage_name",
+		     is_linked ? profile_str(extract->profile, function->linkage_name) : NULL);
+	json_key_str(&out->json, "file", extract_function_file(extract, label));
+	key_number_or_null(&out->json, "line", extract_function_line(extract, label), 0);
+	json_key_str(&out->json, "module", module ? module->path : NULL);
+	json_object_end(&out->json);
+}
+
+/* Of the module's file; null where there is no code. */
+static void write_address(struct tables *out, uint32_t node)
+{
+	const struct profile *profile = out->extract->profile;
+	struct buf text = {0};
+
+	json_key(&out->json, "address");
+	if (node < profile->nr_frames) {
+		buf_printf(&text, "0x%llx",
+			   (unsigned long long)profile->frames[node].where.address);
+		json_str(&out->json, buf_str(&text));
+	} else {
+		json_null(&out->json);
+	}
+	buf_release(&text);
+}
+
+static void write_frame(struct tables *out, const struct frame_row *row)
+{
+	const struct expansion *expansion = out->extract->expansion;
+	const struct place *place = &expansion->places[row->level->place];
+	const char *file = profile_str(out->extract->profile, place->file);
+
+	json_object_begin(&out->json);
+	json_key_u64(&out->json, "function", out->function_of_label[row->level->label] - 1);
+	json_key_str(&out->json, "file", file[0] ? file : NULL);
+	key_number_or_null(&out->json, "line", place->line, 0);
+	json_key_bool(&out->json, "inlined", row->level->inlined);
+	write_address(out, row->node);
+	json_object_end(&out->json);
+}
+
+static void write_samples(struct tables *out, const struct lane *lane)
+{
+	struct sink *sink = out->json.sink;
+	struct buf text = {0};
+
+	for (size_t i = lane->first; i < lane->first + lane->nr; i++) {
+		const struct point *point = &out->extract->points[i];
+
+		buf_clear(&text);
+		buf_append_str(&text, i > lane->first ? ",\n[" : "[");
+		buf_append_decimal(&text, point->end_ns);
+		buf_append_byte(&text, ',');
+		buf_append_decimal(&text, out->rows.stack_of_path[point->path.v]);
+		buf_append_byte(&text, ',');
+		buf_append_decimal(&text, point->weight);
+		buf_append_byte(&text, ',');
+		buf_append_decimal(&text, point->nr);
+		buf_append_byte(&text, ']');
+		sink_write(sink, text.bytes, text.nr_bytes);
+	}
+	buf_release(&text);
+}
+
+static void key_id_or_null(struct json *json, const char *key, pid_t id)
+{
+	json_key(json, key);
+	if (id)
+		json_i64(json, id);
+	else
+		json_null(json);
+}
+
+static void write_thread(struct tables *out, const struct lane *lane)
+{
+	const struct profile *profile = out->extract->profile;
+	bool merged = lane->process == PROCESS_NONE;
+
+	json_object_begin(&out->json);
+	json_key_str(&out->json, "process", profile_str(profile, lane->process_name));
+	json_key_str(&out->json, "name", merged ? NULL : profile_str(profile, lane->thread_name));
+	key_id_or_null(&out->json, "pid", lane->pid);
+	key_id_or_null(&out->json, "tid", lane->tid);
+	json_key_u64(&out->json, "weight", lane->weight);
+	json_key_array_begin(&out->json, "samples");
+	write_samples(out, lane);
+	json_array_end(&out->json);
+	json_object_end(&out->json);
+}
+
+static void write_head(struct tables *out)
+{
+	const struct profile_meta *meta = &out->extract->profile->meta;
+	struct json *json = &out->json;
+
+	json_key_u64(json, "version", FORMAT_VERSION);
+	json_key_str(json, "creator", "profc " PROFC_VERSION);
+	json_key_array_begin(json, "command");
+	for (size_t i = 0; i < meta->nr_command; i++)
+		json_str(json, profile_str(out->extract->profile, meta->command[i]));
+	json_array_end(json);
+	json_key_u64(json, "start_realtime_ns", meta->start_realtime_ns);
+	json_key_u64(json, "duration_ns", meta->duration_ns);
+	json_key_str(json, "metric", metric_name(out->extract->options->metric));
+	json_key_str(json, "unit", extract_is_time(out->extract) ? "ns" : "samples");
+	json_key_u64(json, "weight", out->extract->weight);
+}
+
+static void write_document(struct tables *out)
+{
+	struct json *json = &out->json;
+
+	json_object_begin(json);
+	write_head(out);
+	json_key_array_begin(json, "functions");
+	for (uint32_t i = 0; i < out->nr_functions; i++)
+		write_function(out, out->labels[i]);
+	json_array_end(json);
+	json_key_array_begin(json, "frames");
+	for (size_t i = 0; i < out->rows.nr_frames; i++)
+		write_frame(out, &out->rows.frames[i]);
+	json_array_end(json);
+	json_key_array_begin(json, "stacks");
+	for (size_t i = 0; i < out->rows.nr_stacks; i++) {
+		json_object_begin(json);
+		json_key_u64(json, "frame", out->rows.stacks[i].frame);
+		key_number_or_null(json, "prefix", out->rows.stacks[i].prefix, ROW_NONE);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	json_key_array_begin(json, "threads");
+	for (size_t i = 0; i < out->extract->nr_lanes; i++)
+		write_thread(out, &out->extract->lanes[i]);
+	json_array_end(json);
+	json_object_end(json);
+	json_finish(json);
+}
+
+void write_json(const struct extract *extract, struct sink *sink)
+{
+	size_t nr_labels = extract->expansion->nr_labels;
+	struct tables out = {.extract = extract};
+
+	rows_init(&out.rows, extract);
+	out.function_of_label = xcalloc(nr_labels, sizeof(*out.function_of_label));
+	out.labels = xcalloc(nr_labels, sizeof(*out.labels));
+	number_functions(&out);
+	json_init(&out.json, sink);
+	write_document(&out);
+	rows_release(&out.rows);
+	free(out.function_of_label);
+	free(out.labels);
+}

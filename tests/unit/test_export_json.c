@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/export_text.h"
+#include "tests/unit/made_profile.h"
+
+static struct profile *two_threads(void)
+{
+	struct made made = made_begin();
+
+	profile_add_command_word(made.profile, "./prog");
+	profile_add_command_word(made.profile, "a \"b\"");
+	made_sample(&made, "main@m.c:7;work@w.c:20+square@v.h:3", 1);
+	made_sample(&made, "main@m.c:7;?", 2)->nr = 5;
+	made_thread(&made, 100, 101, "worker");
+	made_sample(&made, "", 4)->kind = SAMPLE_UNATTRIBUTED;
+	return made_end(&made);
+}
+
+#define HEAD                                                                                       \
+	"{\"version\":1,\"creator\":\"profc " PROFC_VERSION "\","                                  \
+	"\"command\":[\"./prog\",\"a \\\"b\\\"\"],\"start_realtime_ns\":0,"                        \
+	"\"duration_ns\":7000000,"
+
+static void test_json__tables(void **state)
+{
+	struct profile *profile = two_threads();
+
+	(void)state;
+	assert_export(EXPORT_JSON, profile, NULL,
+		      HEAD
+		      "\"metric\":\"cpu\",\"unit\":\"ns\",\"weight\":7000000,"
+		      "\"functions\":["
+		      "{\"name\":\"main\",\"linkage_name\":null,\"file\":\"m.c\",\"line\":1,"
+		      "\"module\":\"/bin/prog\"},"
+		      "{\"name\":\"work\",\"linkage_name\":null,\"file\":\"w.c\",\"line\":1,"
+		      "\"module\":\"/bin/prog\"},"
+		      "{\"name\":\"square\",\"linkage_name\":null,\"file\":\"v.h\",\"line\":1,"
+		      "\"module\":\"/bin/prog\"},"
+		      "{\"name\":\"[prog+0x6]\",\"linkage_name\":null,\"file\":null,\"line\":null,"
+		      "\"module\":\"/bin/prog\"},"
+		      "{\"name\":\"[unattributed]\",\"linkage_name\":null,\"file\":null,"
+		      "\"line\":null,\"module\":null}],"
+		      "\"frames\":["
+		      "{\"function\":0,\"file\":\"m.c\",\"line\":7,\"inlined\":false,"
+		      "\"address\":\"0x4\"},"
+		      "{\"function\":1,\"file\":\"w.c\",\"line\":20,\"inlined\":false,"
+		      "\"address\":\"0x5\"},"
+		      "{\"function\":2,\"file\":\"v.h\",\"line\":3,\"inlined\":true,"
+		      "\"address\":\"0x5\"},"
+		      "{\"function\":3,\"file\":null,\"line\":null,\"inlined\":false,"
+		      "\"address\":\"0x6\"},"
+		      "{\"function\":4,\"file\":null,\"line\":null,\"inlined\":false,"
+		      "\"address\":null}],"
+		      "\"stacks\":[{\"frame\":0,\"prefix\":null},{\"frame\":1,\"prefix\":0},"
+		      "{\"frame\":2,\"prefix\":1},{\"frame\":3,\"prefix\":0},"
+		      "{\"frame\":4,\"prefix\":null}],"
+		      "\"threads\":["
+		      "{\"process\":\"prog\",\"name\":\"prog\",\"pid\":100,\"tid\":100,"
+		      "\"weight\":3000000,\"samples\":[[1000000,2,1000000,1],\n"
+		      "[3000000,3,2000000,5]]},"
+		      "{\"process\":\"prog\",\"name\":\"worker\",\"pid\":100,\"tid\":101,"
+		      "\"weight\":4000000,\"samples\":[[7000000,4,4000000,1]]}]}\n");
+	profile_free(profile);
+}
+
+static void test_json__merged_counts(void **state)
+{
+	struct export_options options = {
+		.threads = EXPORT_THREADS_MERGE, .metric = METRIC_SAMPLES, .fold_inlines = true};
+	struct profile *profile = two_threads();
+
+	(void)state;
+	assert_export(EXPORT_JSON, profile, &options,
+		      HEAD
+		      "\"metric\":\"samples\",\"unit\":\"samples\",\"weight\":7,"
+		      "\"functions\":["
+		      "{\"name\":\"main\",\"linkage_name\":null,\"file\":\"m.c\",\"line\":1,"
+		      "\"module\":\"/bin/prog\"},"
+		      "{\"name\":\"work\",\"linkage_name\":null,\"file\":\"w.c\",\"line\":1,"
+		      "\"module\":\"/bin/prog\"},"
+		      "{\"name\":\"[prog+0x6]\",\"linkage_name\":null,\"file\":null,\"line\":null,"
+		      "\"module\":\"/bin/prog\"},"
+		      "{\"name\":\"[unattributed]\",\"linkage_name\":null,\"file\":null,"
+		      "\"line\":null,\"module\":null}],"
+		      "\"frames\":["
+		      "{\"function\":0,\"file\":\"m.c\",\"line\":7,\"inlined\":false,"
+		      "\"address\":\"0x4\"},"
+		      "{\"function\":1,\"file\":\"w.c\",\"line\":20,\"inlined\":false,"
+		      "\"address\":\"0x5\"},"
+		      "{\"function\":2,\"file\":null,\"line\":null,\"inlined\":false,"
+		      "\"address\":\"0x6\"},"
+		      "{\"function\":3,\"file\":null,\"line\":null,\"inlined\":false,"
+		      "\"address\":null}],"
+		      "\"stacks\":[{\"frame\":0,\"prefix\":null},{\"frame\":1,\"prefix\":0},"
+		      "{\"frame\":2,\"prefix\":0},{\"frame\":3,\"prefix\":null}],"
+		      "\"threads\":[{\"process\":\"prog\",\"name\":null,\"pid\":null,"
+		      "\"tid\":null,\"weight\":7,\"samples\":[[1000000,1,1,1],\n"
+		      "[3000000,2,5,5],\n[7000000,3,1,1]]}]}\n");
+	profile_free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_json__tables),
+		cmocka_unit_test(test_json__merged_counts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
