@@ -119,13 +119,14 @@ static enum style location_cell(struct buf *out, const struct cells *cells,
 	return STYLE_DIM;
 }
 
+/* Code without a name already says its module where the name would be. */
 static enum style module_cell(struct buf *out, const struct cells *cells,
 			      const struct flat_row *row)
 {
-	const struct module *module = label_module(flat_expansion(cells->flat), row->label);
+	const struct expansion *expansion = flat_expansion(cells->flat);
 
-	if (module)
-		buf_append_str(out, module_short_name(module));
+	if (expansion->labels[row->label].kind == LABEL_FUNCTION)
+		buf_append_str(out, module_short_name(label_module(expansion, row->label)));
 	return STYLE_DIM;
 }
 
@@ -185,8 +186,8 @@ static const struct flat_column columns[] = {
 	{BIT(BY_THREAD), NUMBER("tid"), tid_cell},
 	{BIT(BY_PROCESS), NUMBER("pid"), pid_cell},
 	{FUNCTIONS, NAME("function", CUT_MIDDLE, 12, 6), name_cell},
-	{FUNCTIONS, NAME("location", CUT_START, 10, 3), location_cell},
-	{FUNCTIONS, NAME("module", CUT_END, 6, 2), module_cell},
+	{FUNCTIONS, NAME("location", CUT_START, 10, 2), location_cell},
+	{FUNCTIONS, NAME("module", CUT_END, 6, 3), module_cell},
 	{BIT(BY_SOURCE_LINE), NAME("line", CUT_START, 12, 1), name_cell},
 	{BIT(BY_FILE), NAME("file", CUT_START, 12, 1), name_cell},
 	{BIT(BY_MODULE), NAME("module", CUT_START, 12, 1), name_cell},

@@ -90,7 +90,7 @@ static void test_view__first_screen_of_80_columns(void **state)
 	       "self ms    %   ± total ms    %  function              location     module\n"
 	       "  600.0 60.0 9.2    600.0 60.0  square                v.h:1        prog\n"
 	       "  300.0 30.0 8.8    300.0 30.0  std::map::operator[]  stl_map.h:1  prog\n"
-	       "   60.0  6.0 4.8     60.0  6.0  [libz.so.1+0x8]                    libz.so.1\n"
+	       "   60.0  6.0 4.8     60.0  6.0  [libz.so.1+0x8]\n"
 	       "   40.0  4.0 1.9     40.0  4.0  [unattributed]\n"
 	       "and 2 more with 0.0 % of self (-n 0 shows all)\n"
 	       "\n"
