@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""profc annotate: which source it finds, what it charges to its lines, what it says otherwise."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from paths import BUILD
+from profc import profc
+
+MAKE_PROFILE = os.path.join(BUILD, "tests", "bench", "make_profile")
+
+
+class Annotate(unittest.TestCase):
+    """A made-up recording, and made-up text for its hottest file."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.mkdtemp(prefix="profc-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.directory)
+        cls.path = os.path.join(cls.directory, "made.data")
+        subprocess.run([MAKE_PROFILE, cls.path, "10000", "1000", "3"], check=True,
+                       stdout=subprocess.DEVNULL)
+        report = json.loads(profc("report", "-i", cls.path, "--json", "--by", "line").stdout)
+        cls.lines = report["rows"]
+        cls.file = cls.lines[0]["file"]  # /usr/src/madeup/layerN/partN.cc
+        cls.moved = os.path.join(cls.directory, "moved")
+        copy = cls.file.replace("/usr/src", cls.moved)
+        os.makedirs(os.path.dirname(copy))
+        with open(copy, "w", encoding="utf-8") as source:
+            source.writelines(f"\tline({number});\n" for number in range(1, 1201))
+
+    def annotate(self, *arguments, **popen):
+        done = profc("annotate", "-i", self.path, "--json", *arguments, **popen)
+        return json.loads(done.stdout)
+
+    def self_of_lines(self):
+        """The report's self time of the hottest file by line."""
+        sums = {}
+        for row in self.lines:
+            if row["file"] == self.file:
+                sums[row["line"]] = sums.get(row["line"], 0) + row["self_ns"]
+        return {line: ns for line, ns in sums.items() if ns}
+
+    def test_every_line_with_its_text_and_cost(self):
+        page = self.annotate("--source-path", f"/usr/src={self.moved}", self.file)
+        self.assertEqual(page["file"], self.file)
+        self.assertEqual([line["line"] for line in page["lines"]][:1200], list(range(1, 1201)))
+        self.assertEqual(page["lines"][6]["text"], "\tline(7);")
+        self.assertEqual({line["line"]: line["self_ns"] for line in page["lines"]
+                          if line["self_ns"]}, self.self_of_lines())
+
+    def test_costs_without_text(self):
+        done = profc("annotate", "-i", self.path, "--json", self.file)
+        page = json.loads(done.stdout)
+        self.assertEqual({line["line"]: line["self_ns"] for line in page["lines"]
+                          if line["self_ns"]}, self.self_of_lines())
+        self.assertTrue(all(line["text"] == "" for line in page["lines"]))
+        self.assertIn("--source-path", done.stderr)
+
+    def test_found_by_the_end_of_the_path(self):
+        layer = os.path.basename(os.path.dirname(self.file))
+        part = os.path.basename(self.file)
+        for name in (f"{layer}/{part}", f"./{layer}/x/../{part}"):
+            self.assertEqual(self.annotate(name)["file"], self.file)
+        done = profc("annotate", "-i", self.path, part[1:], status=1)
+        self.assertTrue(done.stderr.startswith("profc: no samples in"), done.stderr)
+
+    def test_text_found_below_the_current_directory(self):
+        page = self.annotate(self.file, cwd=os.path.join(self.moved, "madeup"))
+        self.assertEqual(page["lines"][0]["text"], "\tline(1);")
+
+    def test_a_function_shows_its_lines(self):
+        row = self.lines[0]
+        page = self.annotate(row["function"])
+        if "files" in page:
+            page = next(page for page in page["files"] if page["file"] == row["file"])
+        hottest = max(page["lines"], key=lambda line: line["self_ns"])
+        self.assertEqual((page["file"], hottest["line"]), (row["file"], row["line"]))
+
+    def test_without_a_name_the_hottest_files(self):
+        rows = json.loads(profc("report", "-i", self.path, "--json", "--by", "file").stdout)["rows"]
+        pages = self.annotate("-n", "2")["files"]
+        self.assertEqual([page["file"] for page in pages], [row["file"] for row in rows[:2]])
+
+    def test_text_for_people(self):
+        done = profc("annotate", "-i", self.path, "--width", "80", "--source-path",
+                     f"/usr/src={self.moved}", self.file)
+        for line in done.stdout.splitlines():
+            if not line.startswith("/usr/src"):
+                self.assertLessEqual(len(line), 80, line)
+        hottest = max(self.self_of_lines().items(), key=lambda item: item[1])[0]
+        self.assertRegex(done.stdout, rf"\n +[0-9.]+ +[0-9.]+ .* {hottest}  +line\({hottest}\);\n")
+
+    def test_source_newer_than_the_recording(self):
+        copy = self.file.replace("/usr/src", self.moved)
+        for newer in (False, True):
+            os.utime(copy, (2**31, 2**31) if newer else (1, 1))
+            done = profc("annotate", "-i", self.path, "--source-path", f"/usr/src={self.moved}",
+                         self.file)
+            self.assertEqual("lines may have moved" in done.stderr, newer, done.stderr)
+
+    def test_a_pipe_in_place_of_the_source_is_not_read(self):
+        os.mkfifo(os.path.join(self.directory, os.path.basename(self.file)))
+        page = self.annotate(self.file, cwd=self.directory)
+        self.assertEqual(page["lines"][0]["text"], "")
+
+    def test_wrong_usage(self):
+        done = profc("annotate", "-i", self.path, "--source-path", "nonsense", status=2)
+        self.assertIn("OLD=NEW", done.stderr)
+        done = profc("annotate", "-i", self.path, "no_such_function", status=1)
+        self.assertIn("'no_such_function'", done.stderr)
+        self.assertIn("hint: ", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""profc report: the tables against each other, the options, what it says when there is nothing."""
+
+import csv
+import io
+import json
+import os
+import pty
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from paths import BUILD, PROFC
+from profc import profc
+
+MAKE_PROFILE = os.path.join(BUILD, "tests", "bench", "make_profile")
+BY_CODE = ("function", "line", "file", "module")
+
+
+class Made(unittest.TestCase):
+    """A made-up recording of three threads, the same for all tests of a class."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.mkdtemp(prefix="profc-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.directory)
+        cls.path = os.path.join(cls.directory, "made.data")
+        subprocess.run([MAKE_PROFILE, cls.path, "10000", "1000", "3"], check=True,
+                       stdout=subprocess.DEVNULL)
+
+    def report(self, *options):
+        return json.loads(profc("report", "-i", self.path, "--json", *options).stdout)
+
+    def text(self, *options, **popen):
+        return profc("report", "-i", self.path, *options, **popen).stdout
+
+
+class Tables(Made):
+    def test_self_adds_up_to_the_total(self):
+        for metric in ("cpu", "wall", "blocked", "samples"):
+            weight = "self_samples" if metric == "samples" else "self_ns"
+            total = "samples" if metric == "samples" else "total_ns"
+            for by in (*BY_CODE, "thread", "process", "syscall"):
+                with self.subTest(metric=metric, by=by):
+                    report = self.report("--metric", metric, "--by", by)
+                    self.assertEqual(sum(row[weight] for row in report["rows"]), report[total])
+
+    def test_states_add_up_to_wall_time(self):
+        report = self.report("--by", "state")
+        self.assertEqual(report["metric"], "wall")
+        rows = {row["name"]: row["self_ns"] for row in report["rows"]}
+        self.assertEqual(sum(rows.values()), report["total_ns"])
+        self.assertEqual(rows["blocked"], self.report("-m", "blocked")["total_ns"])
+        self.assertEqual(rows["waiting for a CPU"], self.report("-m", "runq")["total_ns"])
+
+    def test_total_holds_self_and_no_more_than_all(self):
+        for by in BY_CODE:
+            report = self.report("--by", by)
+            for row in report["rows"]:
+                self.assertLessEqual(row["self_ns"], row["total_ns"])
+                self.assertLessEqual(row["total_ns"], report["total_ns"])
+                self.assertAlmostEqual(row["self_pct"],
+                                       100 * row["self_ns"] / report["total_ns"], places=3)
+
+    def test_rows_are_sorted_and_distinct(self):
+        for by in BY_CODE:
+            rows = self.report("--by", by)["rows"]
+            self.assertEqual([row["self_ns"] for row in rows],
+                             sorted((row["self_ns"] for row in rows), reverse=True))
+            keys = [tuple(row.get(key) for key in ("function", "file", "line", "module", "name"))
+                    for row in rows]
+            self.assertEqual(len(keys), len(set(keys)))
+
+    def test_folding_inlines_moves_time_but_keeps_it(self):
+        opened, folded = self.report(), self.report("--no-inline")
+        self.assertTrue(any(row["inlined"] for row in opened["rows"]))
+        self.assertFalse(any(row["inlined"] for row in folded["rows"]))
+        self.assertEqual(opened["total_ns"], folded["total_ns"])
+        self.assertEqual(sum(row["self_ns"] for row in folded["rows"]), folded["total_ns"])
+
+    def test_csv_says_the_same_as_json(self):
+        rows = self.report("--by", "line")["rows"]
+        read = list(csv.DictReader(io.StringIO(self.text("--by", "line", "--csv"))))
+        self.assertEqual(len(read), len(rows))
+        for cells, row in zip(read, rows):
+            self.assertEqual(cells["function"], row["function"])
+            self.assertEqual(cells["line"], "" if row["line"] is None else str(row["line"]))
+            self.assertEqual(int(cells["total_ns"]), row["total_ns"])
+
+    def test_counts_have_no_nanoseconds(self):
+        report = self.report("--metric", "samples", "-n", "1")
+        self.assertEqual(report["unit"], "samples")
+        self.assertFalse([key for key in (*report, *report["rows"][0]) if key.endswith("_ns")])
+
+
+class Trees(Made):
+    def test_roots_add_up_and_parents_come_first(self):
+        report = self.report("--tree")
+        nodes = report["nodes"]
+        roots = [node for node in nodes if node["parent"] is None]
+        self.assertEqual(sum(node["total_ns"] for node in roots), report["total_ns"])
+        self.assertEqual(sum(node["self_ns"] for node in nodes), report["total_ns"])
+        for index, node in enumerate(nodes):
+            if node["parent"] is not None:
+                self.assertLess(node["parent"], index)
+                self.assertLessEqual(node["total_ns"], nodes[node["parent"]]["total_ns"])
+
+    def test_callers_and_callees_hold_the_total_of_the_function(self):
+        row = max(self.report()["rows"], key=lambda row: row["total_ns"])
+        for option in ("--callers", "--callees"):
+            nodes = self.report(option, row["function"])["nodes"]
+            roots = [node for node in nodes if node["parent"] is None]
+            self.assertEqual([(root["function"], root["total_ns"]) for root in roots],
+                             [(row["function"], row["total_ns"])])
+
+    def test_depth_is_limited(self):
+        nodes = self.report("--tree", "--max-depth", "2")["nodes"]
+        parents = {node["parent"] for node in nodes if node["parent"] is not None}
+        self.assertTrue(parents)
+        self.assertTrue(all(nodes[parent]["parent"] is None for parent in parents))
+
+    def test_unknown_function(self):
+        done = profc("report", "-i", self.path, "--callers", "nowhere_at_all", status=1)
+        self.assertIn("'nowhere_at_all'", done.stderr)
+        self.assertEqual(done.stdout, "")
+
+
+class Filters(Made):
+    def test_a_thread_by_name_and_by_id(self):
+        rows = self.report("--by", "thread")["rows"]
+        for row in rows:
+            for pattern in (f"^{row['name']}$", str(row["tid"])):
+                report = self.report("--thread", pattern)
+                self.assertEqual(report["total_ns"], row["self_ns"])
+
+    def test_times_cut_the_recording_in_parts_that_add_up(self):
+        whole = self.report()
+        parts = [self.report("--time", time)["total_ns"] for time in ("..1s", "1s..2500ms", "2.5..")]
+        # A cut sample is rounded down on either side: three threads, two cuts.
+        self.assertAlmostEqual(sum(parts), whole["total_ns"], delta=12)
+        self.assertTrue(all(parts))
+
+    def test_functions_are_kept_with_their_callers(self):
+        rows = self.report()["rows"]
+        names = [row["function"] for row in rows]
+        # One that no other module has a copy of.
+        row = next(row for row in rows if names.count(row["function"]) == 1)
+        pattern = "".join(c if c.isalnum() or c in ":_ ," else "." for c in row["function"])
+        report = self.report("--function", f"^{pattern}$")
+        self.assertEqual(report["total_ns"], row["total_ns"])
+
+    def test_modules_are_those_of_the_innermost_code(self):
+        row = self.report("--by", "module")["rows"][0]
+        report = self.report("--module", row["module"].replace(".", r"\.") + "$")
+        self.assertEqual(report["total_ns"], row["self_ns"])
+
+    def test_nothing_left_is_no_success(self):
+        for options in (["--thread", "nobody"], ["--function", "nowhere_at_all"],
+                        ["--time", "1000000s.."]):
+            done = profc("report", "-i", self.path, "--json", *options, status=1)
+            self.assertTrue(done.stderr.startswith("profc: no samples"), done.stderr)
+            self.assertEqual(done.stdout, "")
+
+
+class Text(Made):
+    def test_first_screen(self):
+        lines = self.text("--width", "80").splitlines()
+        self.assertRegex(lines[0], r"^[0-9.]+ m?s of CPU time, [0-9,]+ samples in .*: madeup")
+        self.assertRegex(lines[2], r"^self (ms|s) +% +± total (ms|s) +%  function +location +module$")
+        self.assertEqual(len(lines[3:23]), 20)
+        self.assertRegex(lines[23], r"^and [0-9,]+ more with [0-9.]+ % of self \(-n 0 shows all\)$")
+
+    def test_no_line_is_wider_than_asked(self):
+        for options in ([], ["--by", "line"], ["--by", "thread"], ["--by", "process"], ["--tree"],
+                        ["--names", "full"]):
+            for width in (60, 80, 132):
+                for line in self.text("--width", width, *options).splitlines():
+                    self.assertLessEqual(len(line), width, line)
+
+    def test_colours(self):
+        environment = {**os.environ, "NO_COLOR": "1"}
+        self.assertNotIn("\033", self.text())
+        self.assertIn("\033[", self.text("--color", "always", env=environment))
+        self.assertNotIn("\033", self.text("--color", "never"))
+
+    def test_wrong_usage(self):
+        for options in (["--by", "colour"], ["--sort", "colour"], ["--function", "a("],
+                        ["--tree", "--by", "line"], ["--tree", "--callers", "x"],
+                        ["--json", "--csv"], ["--time", "3..2"], ["one.data", "two.data"]):
+            with self.subTest(options=options):
+                done = profc("report", *(["-i", self.path] if "one.data" not in options else []),
+                             *options, status=2)
+                self.assertTrue(done.stderr.startswith("profc: "), done.stderr)
+                self.assertEqual(done.stdout, "")
+
+
+class Terminal(Made):
+    def on_terminal(self, **environment):
+        """What a terminal gets from `profc report`."""
+        master, slave = pty.openpty()
+        unset = {key: value for key, value in os.environ.items()
+                 if key not in ("NO_COLOR", "PAGER", "PROFC_PAGER", "LESS")}
+        process = subprocess.Popen([PROFC, "report", "-i", self.path, "-n", "3"], stdout=slave,
+                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                   env={**unset, "TERM": "xterm", **environment})
+        os.close(slave)
+        shown = b""
+        while True:
+            try:
+                part = os.read(master, 65536)
+            except OSError:  # EIO: the other side is closed
+                break
+            if not part:
+                break
+            shown += part
+        os.close(master)
+        self.assertEqual(process.stderr.read(), b"")
+        process.stderr.close()
+        self.assertEqual(process.wait(), 0)
+        return shown.decode().replace("\r\n", "\n")
+
+    def test_colours_on_a_terminal(self):
+        self.assertIn("\033[1m", self.on_terminal(PAGER="cat"))
+        self.assertNotIn("\033", self.on_terminal(PAGER="cat", NO_COLOR="1"))
+        self.assertNotIn("\033", self.on_terminal(PAGER="cat", TERM="dumb"))
+
+    def test_pager(self):
+        shown = self.on_terminal(PAGER="false", PROFC_PAGER="sed 's/^/paged: /'", NO_COLOR="1")
+        self.assertTrue(shown)
+        self.assertTrue(all(line.startswith("paged: ") for line in shown.splitlines()), shown)
+
+    def test_a_pager_that_has_seen_enough(self):
+        self.assertEqual(len(self.on_terminal(PROFC_PAGER="head -n 1").splitlines()), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
