@@ -9,6 +9,8 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "profile/profile.h"
+#include "symbol/perf_map.h"
+#include "symbol/vdso.h"
 
 /* More workers would fight for memory bandwidth, not for processors. */
 #define MAX_WORKERS 16
@@ -32,6 +34,19 @@ struct resolve_run {
 	pthread_cond_t changed;
 	size_t next, nr_done;
 	size_t last_done;
+};
+
+/*
+ * What an earlier resolution found. It stays where a new one finds less: the
+ * file was rebuilt, the JIT's process is gone, this is another machine.
+ */
+struct known_symbols {
+	struct frame_symbols *frames;
+	size_t nr_frames;
+	struct location *locations;
+	struct function *functions;
+	struct module_symbols *modules;
+	size_t nr_modules;
 };
 
 struct place {
@@ -116,20 +131,85 @@ static void make_jobs(struct resolve_run *run)
 		qsort(run->jobs, run->nr_jobs, sizeof(*run->jobs), compare_jobs);
 }
 
-static void resolve_job(const struct resolve_run *run, struct module_job *job)
+static void resolve_file(const struct resolve_run *run, struct module_job *job, int fd)
 {
 	const struct module *module = module_table_get(run->profile->modules, job->module);
 	const struct symbol_request request = {
 		.path = module->path,
-		.fd = module->fd,
+		.fd = fd,
 		.build_id = module->build_id,
 		.nr_build_id_bytes = module->nr_build_id_bytes,
 		.addresses = job->addresses,
 		.nr_addresses = job->nr,
 	};
 
-	if (module->kind == MODULE_KIND_FILE)
-		symbol_resolve_file(run->options, &request, &job->result, &job->err);
+	symbol_resolve_file(run->options, &request, &job->result, &job->err);
+}
+
+static void resolve_vdso(const struct resolve_run *run, struct module_job *job)
+{
+	const struct module *module = module_table_get(run->profile->modules, job->module);
+	cleanup_close int fd = -1;
+
+	if (module->nr_build_id_bytes == 0) {
+		err_set(&job->err, ERR_NOT_FOUND, "the kernel gave it no build-id to know it by");
+		return;
+	}
+	fd = vdso_open();
+	if (fd < 0)
+		err_set(&job->err, ERR_NOT_FOUND, "there is no [vdso] here to compare with");
+	else
+		resolve_file(run, job, fd);
+}
+
+/* When the process began, in ns since the epoch, if that was during the recording; else 0. */
+static uint64_t started_realtime_ns(const struct profile *profile, pid_t pid)
+{
+	for (size_t i = 0; i < profile->nr_processes; i++) {
+		const struct profile_process *process = &profile->processes[i];
+
+		if (process->pid == pid && process->start_ns)
+			return profile->meta.start_realtime_ns + process->start_ns;
+	}
+	return 0;
+}
+
+static void resolve_jit(const struct resolve_run *run, struct module_job *job)
+{
+	const struct module *module = module_table_get(run->profile->modules, job->module);
+	const struct perf_map_request request = {
+		.pid = module->owner_pid,
+		.started_realtime_ns = started_realtime_ns(run->profile, module->owner_pid),
+		.addresses = job->addresses,
+		.nr_addresses = job->nr,
+	};
+
+	if (run->options->processes_are_local)
+		perf_map_resolve(&request, &job->result, &job->err);
+	else
+		err_set(&job->err, ERR_NOT_FOUND,
+			"code made at run time can be named only when the recording ends");
+}
+
+static void resolve_job(const struct resolve_run *run, struct module_job *job)
+{
+	const struct module *module = module_table_get(run->profile->modules, job->module);
+
+	switch (module->kind) {
+	case MODULE_KIND_FILE:
+		resolve_file(run, job, module->fd);
+		break;
+	case MODULE_KIND_VDSO:
+		resolve_vdso(run, job);
+		break;
+	case MODULE_KIND_JIT:
+		resolve_jit(run, job);
+		break;
+	case MODULE_KIND_UNKNOWN:
+	case MODULE_KIND_VSYSCALL:
+	case MODULE_KIND_ELIDED:
+		break;
+	}
 }
 
 static void *work(void *argument)
@@ -233,10 +313,57 @@ static void store_chains(struct profile *profile, const struct module_job *job)
 	free(chain);
 }
 
-static void store_job(struct profile *profile, const struct module_job *job)
+static size_t nr_resolved(const struct module_job *job)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; job->result && i < job->nr; i++)
+		nr += job->result->chains[i].nr != 0;
+	return nr;
+}
+
+static size_t nr_known(const struct known_symbols *known, const struct module_job *job)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < job->nr; i++)
+		nr += job->frames[i].v < known->nr_frames && known->frames[job->frames[i].v].nr;
+	return nr;
+}
+
+/* Put back what a module had: the functions are interned anew, as their table is a new one. */
+static void restore_job(struct profile *profile, const struct known_symbols *known,
+			const struct module_job *job)
+{
+	struct location *chain = NULL;
+	size_t cap = 0;
+
+	profile->module_symbols[job->module.v] = known->modules[job->module.v];
+	for (size_t i = 0; i < job->nr; i++) {
+		const struct frame_symbols *from = &known->frames[job->frames[i].v];
+
+		if (job->frames[i].v >= known->nr_frames || !from->nr)
+			continue;
+		ARRAY_RESERVE(chain, from->nr, cap);
+		for (uint32_t k = 0; k < from->nr; k++) {
+			chain[k] = known->locations[from->first + k];
+			chain[k].function = profile_intern_function(
+				profile, &known->functions[chain[k].function.v]);
+		}
+		profile_set_chain(profile, job->frames[i], chain, from->nr);
+	}
+	free(chain);
+}
+
+static void store_job(struct profile *profile, const struct known_symbols *known,
+		      const struct module_job *job)
 {
 	struct module_symbols *row = &profile->module_symbols[job->module.v];
 
+	if (job->module.v < known->nr_modules && nr_known(known, job) > nr_resolved(job)) {
+		restore_job(profile, known, job);
+		return;
+	}
 	if (!job->result) {
 		row->source = SYMBOL_SOURCE_NONE;
 		row->problem = intern(profile, job->err.what);
@@ -249,10 +376,36 @@ static void store_job(struct profile *profile, const struct module_job *job)
 	store_chains(profile, job);
 }
 
+/* Copies of the tables, which a new resolution empties. */
+static struct known_symbols keep_known(const struct profile *profile)
+{
+	return (struct known_symbols){
+		.frames = xmemdup(profile->frame_symbols,
+				  profile->nr_frame_symbols * sizeof(*profile->frame_symbols)),
+		.nr_frames = profile->nr_frame_symbols,
+		.locations = xmemdup(profile->locations,
+				     profile->nr_locations * sizeof(*profile->locations)),
+		.functions = xmemdup(profile->functions,
+				     profile->nr_functions * sizeof(*profile->functions)),
+		.modules = xmemdup(profile->module_symbols,
+				   profile->nr_module_symbols * sizeof(*profile->module_symbols)),
+		.nr_modules = profile->nr_module_symbols,
+	};
+}
+
+static void known_release(struct known_symbols *known)
+{
+	free(known->frames);
+	free(known->locations);
+	free(known->functions);
+	free(known->modules);
+}
+
 void resolve_profile(struct profile *profile, const struct symbol_options *options,
 		     const struct resolve_progress *progress)
 {
 	struct resolve_run run = {.profile = profile, .options = options};
+	struct known_symbols known = keep_known(profile);
 
 	profile_reset_symbols(profile);
 	make_jobs(&run);
@@ -260,12 +413,13 @@ void resolve_profile(struct profile *profile, const struct symbol_options *optio
 	pthread_cond_init(&run.changed, NULL);
 	run_workers(&run, progress);
 	for (size_t i = 0; i < run.nr_jobs; i++) {
-		store_job(profile, &run.jobs[i]);
+		store_job(profile, &known, &run.jobs[i]);
 		symbol_result_free(run.jobs[i].result);
 		free(run.jobs[i].addresses);
 		free(run.jobs[i].frames);
 	}
 	free(run.jobs);
+	known_release(&known);
 	pthread_cond_destroy(&run.changed);
 	pthread_mutex_destroy(&run.lock);
 }

@@ -16,7 +16,8 @@ struct resolve_progress {
 /*
  * Resolve every frame of a profile, modules in parallel, and put chains,
  * functions and module_symbols into it. Never fails as a whole: what a module
- * lacks is said in its module_symbols.problem. `progress` may be NULL and is
+ * lacks is said in its module_symbols.problem. A module of which an earlier
+ * resolution knew more keeps what it had. `progress` may be NULL and is
  * called from the calling thread only.
  */
 void resolve_profile(struct profile *profile, const struct symbol_options *options,

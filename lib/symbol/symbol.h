@@ -32,6 +32,11 @@ struct symbol_options {
 	 * beginning stand in, and names get the scopes around them.
 	 */
 	bool verbatim;
+	/*
+	 * The processes of the recording are, or were a moment ago, of this
+	 * machine: what they left in /tmp about their JIT code is theirs.
+	 */
+	bool processes_are_local;
 };
 
 /* What is to be resolved. Borrowed. */

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/vdso.h"
+
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int vdso_open(void)
+{
+	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
+	const ElfW(Ehdr) *header = image;
+	size_t nr_bytes;
+	int fd;
+
+	if (!image || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+		return -1;
+	/* The section headers are the last of it. */
+	nr_bytes = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+	fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd >= 0 && write(fd, image, nr_bytes) != (ssize_t)nr_bytes) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}

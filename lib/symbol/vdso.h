@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SYMBOL_VDSO_H
+#define PROFC_SYMBOL_VDSO_H
+
+/*
+ * The kernel maps the same shared object, [vdso], into every process: ours
+ * serves for all recorded under the same kernel, which its build-id tells.
+ * Returns a descriptor of a copy, the caller's, or -1.
+ */
+int vdso_open(void);
+
+#endif
