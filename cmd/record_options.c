@@ -94,6 +94,7 @@ const struct option_row record_option_rows[] = {
 	 .name = "verbose",
 	 .offset = AT(verbose),
 	 .help = "say more about the recording at its end"},
+	SYMBOL_OPTION_ROWS(struct record_options, symbols),
 	OPTIONS_END,
 };
 
@@ -104,6 +105,7 @@ void record_options_init(struct record_options *options)
 		.max_overhead_percent = 2,
 		.output = "profc.data",
 		.max_depth = 65536,
+		.symbols = SYMBOL_OPTION_VALUES_INIT,
 	};
 }
 

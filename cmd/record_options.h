@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "cmd/options.h"
+#include "cmd/symbol_options.h"
 
 struct err;
 
@@ -22,6 +23,7 @@ struct record_options {
 	int unwinder; /* index into the choices: enum unwinder_kind */
 	bool no_symbols;
 	bool quiet, verbose;
+	struct symbol_option_values symbols;
 };
 
 extern const struct option_row record_option_rows[];

@@ -130,11 +130,9 @@ static void wait_for_end(struct recording *recording)
 
 static void resolve(const struct recording *recording)
 {
-	struct symbol_options symbol_options = {
-		.debuginfod = getenv("DEBUGINFOD_URLS") != NULL,
-		.debuginfod_timeout_ms = 2000,
-	};
+	struct symbol_options symbol_options = symbol_options_of(&recording->options->symbols);
 
+	symbol_options.processes_are_local = true;
 	if (!recording->options->no_symbols)
 		resolve_profile(recording->profile, &symbol_options, NULL);
 }

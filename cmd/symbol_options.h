@@ -18,7 +18,7 @@ struct symbol_option_values {
 
 #define SYMBOL_OPTION_VALUES_INIT                                                                  \
 	{                                                                                          \
-		.debuginfod_timeout_ns = UINT64_C(5000000000)                                      \
+		.debuginfod_timeout_ns = UINT64_C(2000000000)                                      \
 	}
 
 #define SYMBOL_OPTION_ROWS(args, member)                                                           \
@@ -37,7 +37,7 @@ struct symbol_option_values {
 		.type = OPTION_DURATION, .name = "debuginfod-timeout", .argument = "TIME",         \
 		.offset = offsetof(args, member.debuginfod_timeout_ns),                            \
 		.help = "how long to wait for the servers of DEBUGINFOD_URLS for one module, "     \
-			"0 to ask none [5s]"                                                       \
+			"0 to ask none [2s]"                                                       \
 	}
 
 /* Borrows from `values`. Servers are asked only if DEBUGINFOD_URLS is set. */
