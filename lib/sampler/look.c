@@ -68,6 +68,7 @@ static void tell_new_look(struct sampler *sampler, struct sampled_thread *thread
 	thread->asleep = kind == SIGHTING_ASLEEP;
 	thread->pcount = snapshot->pcount;
 	thread->slept_until_ns = snapshot->time_ns;
+	thread->slept_cpu_ns = snapshot->cpu_ns;
 	sampler_tell(sampler, message);
 }
 
@@ -176,17 +177,18 @@ static void still_the_same(struct sampler *sampler, struct sampled_thread *threa
 		look_tell_sleep(sampler, thread);
 }
 
-/* How long after a sleep in a long transfer a thread may still be about it. */
-#define TRANSFER_PAUSE_NS (20 * NS_PER_MS)
+/* CPU time a thread may use after a sleep in such a call and still be in it. */
+#define SPOILT_CPU_NS (5 * NS_PER_MS)
 
 /* It runs. Where the call that it slept in last could be spoilt, make sure that it is over. */
-static void ask_to_stop(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns,
-			uint64_t pcount)
+static void ask_to_stop(struct sampler *sampler, struct sampled_thread *thread,
+			const struct proc_schedstat *clocks)
 {
 	const struct target_care *care = &thread->tracee->care;
+	uint64_t pcount = clocks->pcount;
 
-	if (thread->asleep && care->long_transfer &&
-	    now_ns - thread->slept_until_ns < TRANSFER_PAUSE_NS) {
+	if (thread->asleep && care->spoilt_awake &&
+	    clocks->cpu_ns - thread->slept_cpu_ns < SPOILT_CPU_NS) {
 		sampler->counts.nr_spared++;
 		return;
 	}
@@ -199,8 +201,8 @@ static void ask_to_stop(struct sampler *sampler, struct sampled_thread *thread, 
 	target_interrupt(sampler->target, thread->tracee);
 }
 
-static void look_afresh(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns,
-			uint64_t pcount)
+static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,
+			const struct proc_schedstat *clocks)
 {
 	struct snapshot *snapshot = spare_snapshot(sampler);
 
@@ -215,7 +217,7 @@ static void look_afresh(struct sampler *sampler, struct sampled_thread *thread, 
 			tell_new_look(sampler, thread, SIGHTING_ASLEEP);
 		break;
 	case TARGET_LOOK_RUNNING:
-		ask_to_stop(sampler, thread, now_ns, pcount);
+		ask_to_stop(sampler, thread, clocks);
 		break;
 	case TARGET_LOOK_CHANGED:
 		/* It wakes and sleeps faster than it can be read: the next tick may do better. */
@@ -254,7 +256,7 @@ static void look_at(struct sampler *sampler, struct sampled_thread *thread, uint
 	    (clocks.pcount == thread->pcount || went_back_to_sleep(thread, clocks.pcount)))
 		still_the_same(sampler, thread, now_ns);
 	else if (!thread->tracee->listening)
-		look_afresh(sampler, thread, now_ns, clocks.pcount);
+		look_afresh(sampler, thread, &clocks);
 }
 
 /* Longer than the end of any system call takes, shorter than what is worth sampling. */

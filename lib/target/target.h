@@ -32,7 +32,7 @@ struct target;
  */
 struct target_care {
 	bool stoppable_asleep; /* it may be stopped in its sleep, once */
-	bool long_transfer;    /* while it lasts, also in between sleeps, a stop cuts it short */
+	bool spoilt_awake;     /* while it lasts, also awake between sleeps, a stop spoils it */
 	bool late_signal;      /* a stop just after its time is up makes it wait once more */
 };
 

@@ -49,9 +49,10 @@ static size_t copy_region(pid_t tid, uint64_t start, size_t nr_bytes, struct sna
 
 /*
  * The stack from `sp` up to the end of its mapping, where the read comes out short,
- * or to the limit. The first chunk is all that most stacks need.
+ * or to the limit. The first chunk is all that most stacks need. Returns the end of the
+ * mapping, or 0 if it was not reached.
  */
-static void copy_stack(pid_t tid, uint64_t sp, size_t max_bytes, struct snapshot *snapshot)
+static uint64_t copy_stack(pid_t tid, uint64_t sp, size_t max_bytes, struct snapshot *snapshot)
 {
 	size_t red_zone = machine_red_zone_bytes();
 	uint64_t at = sp > red_zone ? sp - red_zone : sp;
@@ -70,7 +71,54 @@ static void copy_stack(pid_t tid, uint64_t sp, size_t max_bytes, struct snapshot
 	}
 	/* The red zone may reach below the mapping that the stack pointer is in. */
 	if (!copied && red_zone)
-		copy_region(tid, sp, max_bytes < chunk ? max_bytes : chunk, snapshot);
+		at = sp + copy_region(tid, sp, chunk < max_bytes ? chunk : max_bytes, snapshot);
+	return copied < max_bytes ? at : 0;
+}
+
+/* The other stack may be in use from a little below the last stack pointer seen on it. */
+static void copy_other_stack(pid_t tid, const struct seen_stack *other, size_t max_bytes,
+			     struct snapshot *snapshot)
+{
+	static const uint64_t margins[] = {64 * 1024, 16 * 1024, 4 * 1024, 0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(margins); i++) {
+		uint64_t start = other->low > margins[i] ? other->low - margins[i] : other->low;
+		uint64_t nr = other->end - start;
+
+		/* Where the margin is not mapped, nothing is read at all. */
+		if (copy_region(tid, start, nr < max_bytes ? nr : max_bytes, snapshot))
+			return;
+	}
+}
+
+/* Note the stack in use; returns another one that this thread was seen on, or NULL. */
+static const struct seen_stack *remember_stack(struct tracee_private *priv, uint64_t sp,
+					       uint64_t end)
+{
+	struct seen_stack *stacks = priv->stacks;
+
+	if (end && stacks[0].end != end) {
+		struct seen_stack former = stacks[0];
+
+		stacks[0] = stacks[1].end == end ? stacks[1] : (struct seen_stack){.end = end};
+		stacks[1] = former;
+	}
+	if (end)
+		stacks[0].low = sp;
+	return stacks[1].end ? &stacks[1] : NULL;
+}
+
+/* All that a walk may need, from the stack pointer of the snapshot on. */
+static void copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot *snapshot)
+{
+	const struct seen_stack *other;
+	uint64_t sp;
+
+	if (!regs_get(&snapshot->regs, arch_regs(snapshot->arch)->sp, &sp))
+		return;
+	other = remember_stack(tracee->priv, sp, copy_stack(tracee->tid, sp, max_bytes, snapshot));
+	if (other)
+		copy_other_stack(tracee->tid, other, max_bytes, snapshot);
 }
 
 static void set_clocks(struct snapshot *snapshot, const struct proc_schedstat *clocks)
@@ -92,10 +140,8 @@ static void begin_snapshot(const struct tracee *tracee, struct snapshot *snapsho
 
 bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapshot *snapshot)
 {
-	const struct arch_regs *arch = arch_regs(arch_native());
 	struct proc_schedstat clocks;
 	struct machine_regs regs;
-	uint64_t sp;
 
 	begin_snapshot(tracee, snapshot);
 	if (!target_clocks(tracee, &clocks))
@@ -107,8 +153,7 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 	machine_fill_snapshot(&regs, snapshot);
 	if (machine_broken_call(&regs) != MACHINE_CALL_NONE)
 		snapshot->state = THREAD_STATE_SLEEPING;
-	if (regs_get(&snapshot->regs, arch->sp, &sp))
-		copy_stack(tracee->tid, sp, max_stack_bytes, snapshot);
+	copy_stacks(tracee, max_stack_bytes, snapshot);
 	return true;
 }
 
@@ -167,7 +212,7 @@ enum target_look target_look(struct tracee *tracee, size_t max_stack_bytes,
 	if (syscall.kind == PROC_SYSCALL_RUNNING)
 		return TARGET_LOOK_CHANGED;
 	set_where(snapshot, &syscall);
-	copy_stack(tracee->tid, syscall.sp, max_stack_bytes, snapshot);
+	copy_stacks(tracee, max_stack_bytes, snapshot);
 	/* Not one of the reads above proves anything alone; the count of wake-ups does. */
 	if (!target_clocks(tracee, &after))
 		return TARGET_LOOK_GONE;

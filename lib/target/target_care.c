@@ -106,14 +106,26 @@ static uint64_t wanted_bytes(pid_t tid, const struct proc_syscall *syscall)
 	}
 }
 
+/* As far above the stack pointer as anybody would call it the stack. */
+#define STACK_REACH_BYTES (UINT64_C(8) << 20)
+
 /*
- * These ask for signals before they ask whether their time is up, and then begin anew (the
- * polls only if their timeout cannot be written back).
+ * A poll whose timeout the kernel cannot write back (a constant) begins anew with the whole
+ * of it, even if it was just about to return; io_getevents(2) always does.
  */
-static bool asks_for_signals_first(long nr)
+static bool restarts_its_timeout(const struct proc_syscall *syscall)
 {
-	return nr == SYS_io_getevents || nr == SYS_accept || nr == SYS_accept4 || nr == SYS_ppoll ||
-	       nr == SYS_pselect6;
+	uint64_t timeout;
+
+	if (syscall->nr == SYS_io_getevents)
+		return true;
+	if (syscall->nr == SYS_ppoll)
+		timeout = syscall->args[2];
+	else if (syscall->nr == SYS_pselect6)
+		timeout = syscall->args[4];
+	else
+		return false;
+	return timeout && (timeout < syscall->sp || timeout - syscall->sp > STACK_REACH_BYTES);
 }
 
 struct target_care target_care_of(pid_t tid, const struct proc_syscall *syscall)
@@ -122,9 +134,11 @@ struct target_care target_care_of(pid_t tid, const struct proc_syscall *syscall)
 
 	if (syscall->kind != PROC_SYSCALL_INSIDE)
 		return care;
-	care.long_transfer = wanted_bytes(tid, syscall) > LONG_TRANSFER_BYTES;
-	care.late_signal = asks_for_signals_first(syscall->nr);
-	care.stoppable_asleep = !care.long_transfer &&
+	care.spoilt_awake =
+		wanted_bytes(tid, syscall) > LONG_TRANSFER_BYTES || restarts_its_timeout(syscall);
+	/* It asks for signals before it asks whether the socket's timeout is up. */
+	care.late_signal = syscall->nr == SYS_accept || syscall->nr == SYS_accept4;
+	care.stoppable_asleep = !care.spoilt_awake &&
 				(is_among(syscall->nr, restartable, ARRAY_SIZE(restartable)) ||
 				 is_restartable_without_timeout(syscall));
 	return care;

@@ -13,7 +13,21 @@ enum hold {
 	HOLD_LISTEN, /* PTRACE_LISTEN: job control has stopped it */
 };
 
+/*
+ * A stack that a thread was seen on, known by where its mapping ends. Most threads have one;
+ * with signal handlers on a stack of their own, or coroutines, there are more, and a walk
+ * leads from one into the other.
+ */
+struct seen_stack {
+	uint64_t end; /* 0: none */
+	uint64_t low; /* the last stack pointer seen on it */
+};
+
+#define SEEN_STACKS 2
+
 struct tracee_private {
+	struct seen_stack stacks[SEEN_STACKS]; /* the latest first */
+
 	enum hold hold;
 	bool is_new; /* its first stop has not come yet */
 	/*
