@@ -149,7 +149,7 @@ bench: all $(BENCH_PROGRAMS)
 
 demo:
 	@scripts/install-deps build demo
-	@$(MAKE) $(IN_PARALLEL) --no-print-directory -s all
+	@$(MAKE) $(IN_PARALLEL) --no-print-directory -s all $(BUILD)/tests/bench/make_profile
 	@BUILD=$(BUILD) scripts/demo
 
 format:
