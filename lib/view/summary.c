@@ -105,8 +105,9 @@ static void note_unattributed(const struct weights *weights, struct buf *note)
 	if (!worth_a_note(weights, &weights->unattributed))
 		return;
 	append_share(note, weights, &weights->unattributed);
-	buf_append_str(note, " of the time could not be placed, as its threads were not caught "
-			     "running: [unattributed]");
+	buf_append_str(note, " of the time was used in bursts too short to be seen, or after the "
+			     "last look at a thread: no stack is known for it, it is counted as "
+			     "[unattributed]");
 }
 
 static void note_no_stack(const struct weights *weights, struct buf *note)
