@@ -6,10 +6,9 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/escape.h"
-#include "base/sink.h"
 #include "calltree/flat.h"
 #include "calltree/weights.h"
+#include "view/line.h"
 #include "view/number.h"
 #include "view/table.h"
 
@@ -247,7 +246,7 @@ static void print_left_out(const struct flat *flat, const struct view *view, siz
 			   struct sink *sink)
 {
 	struct tally rest = {0};
-	struct buf text = {0}, line = {0};
+	struct buf text = {0};
 
 	if (shown >= flat->nr)
 		return;
@@ -257,11 +256,9 @@ static void print_left_out(const struct flat *flat, const struct view *view, siz
 	append_count(&text, flat->nr - shown);
 	buf_append_str(&text, " more with ");
 	append_percent(&text, tally_percent(&rest, &flat->weights->total));
-	buf_append_str(&text, " % of self (-n 0 shows all)\n");
-	style_append(&line, view, STYLE_DIM, buf_str(&text));
-	sink_write(sink, line.bytes, line.nr_bytes);
+	buf_append_str(&text, " % of self (-n 0 shows all)");
+	line_print(sink, view, STYLE_DIM, buf_str(&text));
 	buf_release(&text);
-	buf_release(&line);
 }
 
 void flat_print_text(const struct flat *flat, const struct view *view, size_t limit,

@@ -4,12 +4,12 @@
 #include "base/buf.h"
 #include "base/escape.h"
 #include "base/json.h"
-#include "base/sink.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/source.h"
 #include "calltree/weights.h"
 #include "view/cut.h"
+#include "view/line.h"
 #include "view/number.h"
 
 /* Columns of a tab stop in source text. */
@@ -24,7 +24,7 @@ struct columns {
 	const struct view *view;
 	struct sink *sink;
 	struct unit unit;
-	int amount, number; /* widths */
+	size_t amount, number; /* widths */
 };
 
 static const struct profile *profile_of(const struct listing *listing)
@@ -32,13 +32,13 @@ static const struct profile *profile_of(const struct listing *listing)
 	return listing->source->weights->selection->expansion->profile;
 }
 
-static int width_of_amount(const struct unit *unit, uint64_t value)
+static size_t width_of_amount(const struct unit *unit, uint64_t value)
 {
 	struct buf text = {0};
-	int width;
+	size_t width;
 
 	append_in_unit(&text, value, unit);
-	width = (int)text.nr_bytes;
+	width = text.nr_bytes;
 	buf_release(&text);
 	return width;
 }
@@ -71,19 +71,6 @@ static void columns_init(struct columns *columns, const struct listing *listing,
 	columns->number = last_line(listing) > 99999 ? 7 : 5;
 }
 
-static void append_padded(struct buf *out, const struct view *view, enum style style,
-			  const char *text, int width)
-{
-	struct buf padded = {0};
-	int used = (int)text_columns(text);
-
-	for (; used < width; used++)
-		buf_append_byte(&padded, ' ');
-	buf_append_str(&padded, text);
-	style_append(out, view, style, buf_str(&padded));
-	buf_release(&padded);
-}
-
 /* Amount and percentage and a space, or as many spaces. */
 static void append_cost(struct buf *out, const struct columns *columns, const struct tally *tally)
 {
@@ -94,11 +81,11 @@ static void append_cost(struct buf *out, const struct columns *columns, const st
 
 	if (tally && tally->weight > 0)
 		append_in_unit(&text, tally->weight, &columns->unit);
-	append_padded(out, columns->view, style, buf_str(&text), columns->amount);
+	line_append_right(out, columns->view, style, columns->amount, buf_str(&text));
 	buf_clear(&text);
 	if (tally && tally->weight > 0)
 		append_percent(&text, percent);
-	append_padded(out, columns->view, style, buf_str(&text), 6);
+	line_append_right(out, columns->view, style, 6, buf_str(&text));
 	buf_append_byte(out, ' ');
 	buf_release(&text);
 }
@@ -107,7 +94,7 @@ static void append_cost(struct buf *out, const struct columns *columns, const st
 static void append_source(struct buf *out, const struct columns *columns, const char *text)
 {
 	struct buf plain = {0}, escaped = {0};
-	size_t used = 2 * (size_t)columns->amount + 14 + (size_t)columns->number + 2;
+	size_t used = 2 * columns->amount + 14 + columns->number + 2;
 	size_t column = 0;
 
 	for (; *text; text++) {
@@ -127,15 +114,6 @@ static void append_source(struct buf *out, const struct columns *columns, const 
 	buf_release(&escaped);
 }
 
-static void end_line(const struct columns *columns, struct buf *line)
-{
-	while (line->nr_bytes > 0 && line->bytes[line->nr_bytes - 1] == ' ')
-		line->nr_bytes--;
-	buf_append_byte(line, '\n');
-	sink_write(columns->sink, line->bytes, line->nr_bytes);
-	buf_release(line);
-}
-
 /* Below a line: what was inlined there, and how much of the line's total it is. */
 static void print_site(const struct columns *columns, const struct source_site *site)
 {
@@ -144,12 +122,13 @@ static void print_site(const struct columns *columns, const struct source_site *
 
 	append_cost(&line, columns, NULL);
 	append_cost(&line, columns, &site->total);
-	append_padded(&line, columns->view, STYLE_PLAIN, "", columns->number);
+	line_append_right(&line, columns->view, STYLE_PLAIN, columns->number, "");
 	label_append_name(&name, expansion, site->label, columns->view->names);
 	buf_append_str(&escaped, "  \xe2\x86\xb3 inlined ");
 	escape_terminal(&escaped, buf_str(&name));
 	style_append(&line, columns->view, STYLE_DIM, buf_str(&escaped));
-	end_line(columns, &line);
+	line_end(&line, columns->sink);
+	buf_release(&line);
 	buf_release(&name);
 	buf_release(&escaped);
 }
@@ -163,11 +142,12 @@ static void print_line(const struct columns *columns, uint32_t number)
 	append_cost(&line, columns, cost ? &cost->self : NULL);
 	append_cost(&line, columns, cost ? &cost->total : NULL);
 	buf_printf(&text, "%u", number);
-	append_padded(&line, columns->view, STYLE_DIM, buf_str(&text), columns->number);
+	line_append_right(&line, columns->view, STYLE_DIM, columns->number, buf_str(&text));
 	buf_append_str(&line, "  ");
 	if (listing->lines && number <= listing->nr_lines)
 		append_source(&line, columns, listing->lines[number - 1]);
-	end_line(columns, &line);
+	line_end(&line, columns->sink);
+	buf_release(&line);
 	buf_release(&text);
 	for (uint32_t i = 0; cost && i < cost->nr_sites && i < SITES_SHOWN; i++)
 		print_site(columns, &listing->source->sites[cost->first_site + i]);
@@ -181,12 +161,14 @@ static void print_header(const struct columns *columns)
 		buf_clear(&head);
 		buf_printf(&head, "%s%s%s", i ? "total" : "self", *columns->unit.name ? " " : "",
 			   columns->unit.name);
-		append_padded(&line, columns->view, STYLE_HEADING, buf_str(&head), columns->amount);
-		append_padded(&line, columns->view, STYLE_HEADING, "%", 6);
+		line_append_right(&line, columns->view, STYLE_HEADING, columns->amount,
+				  buf_str(&head));
+		line_append_right(&line, columns->view, STYLE_HEADING, 6, "%");
 		buf_append_byte(&line, ' ');
 	}
-	append_padded(&line, columns->view, STYLE_HEADING, "line", columns->number);
-	end_line(columns, &line);
+	line_append_right(&line, columns->view, STYLE_HEADING, columns->number, "line");
+	line_end(&line, columns->sink);
+	buf_release(&line);
 	buf_release(&head);
 }
 
@@ -209,7 +191,8 @@ static void print_file_heading(const struct columns *columns)
 	append_percent(&text, tally_percent(&file->total, total));
 	buf_append_str(&text, " %)");
 	style_append(&line, columns->view, STYLE_HEADING, buf_str(&text));
-	end_line(columns, &line);
+	line_end(&line, columns->sink);
+	buf_release(&line);
 	buf_release(&text);
 }
 
@@ -248,8 +231,9 @@ static void print_gap(const struct columns *columns)
 
 	append_cost(&line, columns, NULL);
 	append_cost(&line, columns, NULL);
-	append_padded(&line, columns->view, STYLE_DIM, "\xe2\x80\xa6", columns->number);
-	end_line(columns, &line);
+	line_append_right(&line, columns->view, STYLE_DIM, columns->number, "\xe2\x80\xa6");
+	line_end(&line, columns->sink);
+	buf_release(&line);
 }
 
 void listing_print_text(const struct listing *listing, const struct view *view, struct sink *sink)

@@ -11,6 +11,7 @@
 #include "calltree/filter.h"
 #include "calltree/weights.h"
 #include "view/cut.h"
+#include "view/line.h"
 #include "view/number.h"
 #include "view/paragraph.h"
 
@@ -68,7 +69,7 @@ void summary_print_heading(const struct weights *weights, const struct view *vie
 			   struct sink *sink)
 {
 	const struct profile *profile = profile_of(weights);
-	struct buf text = {0}, shown = {0}, line = {0};
+	struct buf text = {0}, shown = {0};
 
 	append_amount(&text, weights);
 	if (weights->metric != METRIC_SAMPLES) {
@@ -81,12 +82,9 @@ void summary_print_heading(const struct weights *weights, const struct view *vie
 		buf_append_byte(&text, ':');
 	append_command(&text, profile);
 	append_cut(&shown, buf_str(&text), view->columns, CUT_END);
-	style_append(&line, view, STYLE_HEADING, buf_str(&shown));
-	buf_append_byte(&line, '\n');
-	sink_write(sink, line.bytes, line.nr_bytes);
+	line_print(sink, view, STYLE_HEADING, buf_str(&shown));
 	buf_release(&text);
 	buf_release(&shown);
-	buf_release(&line);
 }
 
 static bool worth_a_note(const struct weights *weights, const struct tally *part)

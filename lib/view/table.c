@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/escape.h"
-#include "base/sink.h"
+#include "view/line.h"
 
 struct cell {
 	size_t offset; /* of its text in table.texts */
@@ -122,12 +122,6 @@ static void fit_widths(const struct table *table, size_t *widths, size_t columns
 	}
 }
 
-static void append_spaces(struct buf *out, size_t nr)
-{
-	while (nr-- > 0)
-		buf_append_byte(out, ' ');
-}
-
 /* One cell, cut and padded; the last column gets no spaces behind it. */
 static void append_cell(struct buf *line, const struct view *view,
 			const struct table_column *column, const struct cell *cell,
@@ -137,20 +131,11 @@ static void append_cell(struct buf *line, const struct view *view,
 	size_t used = append_cut(&shown, text, width, column->cut);
 
 	if (column->right)
-		append_spaces(line, width - used);
+		line_append_spaces(line, width - used);
 	style_append(line, view, cell->style, buf_str(&shown));
 	if (!column->right)
-		append_spaces(line, width - used);
+		line_append_spaces(line, width - used);
 	buf_release(&shown);
-}
-
-static void end_line(struct buf *line, struct sink *sink)
-{
-	while (line->nr_bytes > 0 && line->bytes[line->nr_bytes - 1] == ' ')
-		line->nr_bytes--;
-	buf_append_byte(line, '\n');
-	sink_write(sink, line->bytes, line->nr_bytes);
-	buf_clear(line);
 }
 
 static void print_header(const struct table *table, const struct view *view, const size_t *widths,
@@ -160,11 +145,11 @@ static void print_header(const struct table *table, const struct view *view, con
 	struct buf line = {0};
 
 	for (size_t i = 0; i < table->nr_columns; i++) {
-		append_spaces(&line, gap_before(table, i));
+		line_append_spaces(&line, gap_before(table, i));
 		append_cell(&line, view, &table->columns[i], &cell, table->columns[i].header,
 			    widths[i]);
 	}
-	end_line(&line, sink);
+	line_end(&line, sink);
 	buf_release(&line);
 }
 
@@ -180,11 +165,11 @@ void table_print(const struct table *table, const struct view *view, struct sink
 	for (size_t i = 0; i < table->nr_cells; i++) {
 		size_t column = i % table->nr_columns;
 
-		append_spaces(&line, gap_before(table, column));
+		line_append_spaces(&line, gap_before(table, column));
 		append_cell(&line, view, &table->columns[column], &table->cells[i],
 			    cell_text(table, &table->cells[i]), widths[column]);
 		if (column + 1 == table->nr_columns)
-			end_line(&line, sink);
+			line_end(&line, sink);
 	}
 	buf_release(&line);
 }

@@ -7,12 +7,12 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/escape.h"
-#include "base/sink.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/tree.h"
 #include "calltree/weights.h"
 #include "view/cut.h"
+#include "view/line.h"
 #include "view/number.h"
 
 #define TEE	 "\xe2\x94\x9c\xe2\x94\x80 " /* ├─ */
@@ -131,14 +131,6 @@ static void note_branch(struct printer *printer, const struct pending *line)
 		printer->continues[line->branches] = !line->last;
 }
 
-static void append_right(struct buf *out, const struct view *view, enum style style, size_t width,
-			 const char *text)
-{
-	for (size_t used = text_columns(text); used < width; used++)
-		buf_append_byte(out, ' ');
-	style_append(out, view, style, text);
-}
-
 #define AMOUNT_COLUMNS	 8
 #define PERCENT_COLUMNS	 6
 #define INTERVAL_COLUMNS 5
@@ -152,11 +144,11 @@ static void append_cost(struct buf *out, const struct printer *printer, const st
 
 	if (tally->weight > 0)
 		append_in_unit(&text, tally->weight, &printer->unit);
-	append_right(out, printer->view, style, AMOUNT_COLUMNS, buf_str(&text));
+	line_append_right(out, printer->view, style, AMOUNT_COLUMNS, buf_str(&text));
 	buf_clear(&text);
 	if (tally->weight > 0)
 		append_percent(&text, percent);
-	append_right(out, printer->view, style, PERCENT_COLUMNS, buf_str(&text));
+	line_append_right(out, printer->view, style, PERCENT_COLUMNS, buf_str(&text));
 	buf_release(&text);
 }
 
@@ -166,7 +158,7 @@ static void append_interval(struct buf *out, const struct printer *printer,
 	struct buf text = {0};
 
 	append_percent(&text, tally_interval(tally, all(printer)));
-	append_right(out, printer->view, STYLE_DIM, INTERVAL_COLUMNS, buf_str(&text));
+	line_append_right(out, printer->view, STYLE_DIM, INTERVAL_COLUMNS, buf_str(&text));
 	buf_release(&text);
 }
 
@@ -207,13 +199,6 @@ static void append_path(struct buf *out, struct printer *printer, const struct p
 	buf_release(&name);
 }
 
-static void end_line(struct printer *printer, struct buf *line)
-{
-	buf_append_byte(line, '\n');
-	sink_write(printer->sink, line->bytes, line->nr_bytes);
-	buf_release(line);
-}
-
 static void print_line(struct printer *printer, const struct pending *line)
 {
 	const struct tree_node *node = &printer->tree->nodes[line->node];
@@ -228,7 +213,8 @@ static void print_line(struct printer *printer, const struct pending *line)
 	append_cost(&text, printer, line->nr_rest ? &none : &node->self);
 	buf_append_str(&text, "  ");
 	append_path(&text, printer, line);
-	end_line(printer, &text);
+	line_end(&text, printer->sink);
+	buf_release(&text);
 }
 
 static void print_header(struct printer *printer)
@@ -240,15 +226,17 @@ static void print_header(struct printer *printer)
 		buf_clear(&head);
 		buf_printf(&head, "%s%s%s", amounts[i], *printer->unit.name ? " " : "",
 			   printer->unit.name);
-		append_right(&line, printer->view, STYLE_HEADING, AMOUNT_COLUMNS, buf_str(&head));
-		append_right(&line, printer->view, STYLE_HEADING, PERCENT_COLUMNS, "%");
+		line_append_right(&line, printer->view, STYLE_HEADING, AMOUNT_COLUMNS,
+				  buf_str(&head));
+		line_append_right(&line, printer->view, STYLE_HEADING, PERCENT_COLUMNS, "%");
 		if (i == 0)
-			append_right(&line, printer->view, STYLE_HEADING, INTERVAL_COLUMNS,
-				     "\xc2\xb1");
+			line_append_right(&line, printer->view, STYLE_HEADING, INTERVAL_COLUMNS,
+					  "\xc2\xb1");
 	}
 	buf_append_str(&line, "  ");
 	style_append(&line, printer->view, STYLE_HEADING, "function");
-	end_line(printer, &line);
+	line_end(&line, printer->sink);
+	buf_release(&line);
 	buf_release(&head);
 }
 
