@@ -36,7 +36,7 @@ struct symbol_option_values {
 	{                                                                                          \
 		.type = OPTION_DURATION, .name = "debuginfod-timeout", .argument = "TIME",         \
 		.offset = offsetof(args, member.debuginfod_timeout_ns),                            \
-		.help = "how long to wait for the servers of DEBUGINFOD_URLS for one module, "     \
+		.help = "how long to wait for the servers of DEBUGINFOD_URLS in all, "             \
 			"0 to ask none [2s]"                                                       \
 	}
 

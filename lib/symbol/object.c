@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/err.h"
+#include "symbol/debuginfod.h"
 #include "symbol/elf_section.h"
 #include "symbol/symbol.h"
 
@@ -103,10 +105,23 @@ static Elf *begin(int fd)
 	return NULL;
 }
 
+static int fetch(const struct symbol_options *options, const struct build_id *build_id, char **path)
+{
+	uint64_t deadline_ns = options->debuginfod_deadline_ns;
+
+	if (!options->debuginfod)
+		return -1;
+	if (!deadline_ns)
+		deadline_ns = clock_monotonic_ns() + options->debuginfod_timeout_ms * NS_PER_MS;
+	return debuginfod_fetch(build_id, deadline_ns, path);
+}
+
 static void open_debug_file(struct symbol_object *object, const struct symbol_options *options)
 {
 	object->debug_fd = debug_file_find(options, object->elf, object->path, &object->build_id,
 					   &object->debug_path);
+	if (object->debug_fd < 0)
+		object->debug_fd = fetch(options, &object->build_id, &object->debug_path);
 	if (object->debug_fd >= 0)
 		object->debug = begin(object->debug_fd);
 }
@@ -194,6 +209,8 @@ static int open_by_build_id(struct symbol_object *object, const struct symbol_op
 	if (id.nr)
 		memcpy(id.bytes, request->build_id, id.nr);
 	fd = debug_file_find(options, NULL, request->path, &id, &object->debug_path);
+	if (fd < 0)
+		fd = fetch(options, &id, &object->debug_path);
 	object->is_debug_file_only = fd >= 0;
 	return fd;
 }

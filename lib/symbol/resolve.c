@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "profile/profile.h"
 #include "symbol/perf_map.h"
@@ -404,9 +405,12 @@ static void known_release(struct known_symbols *known)
 void resolve_profile(struct profile *profile, const struct symbol_options *options,
 		     const struct resolve_progress *progress)
 {
-	struct resolve_run run = {.profile = profile, .options = options};
+	struct symbol_options with_deadline = *options;
+	struct resolve_run run = {.profile = profile, .options = &with_deadline};
 	struct known_symbols known = keep_known(profile);
 
+	with_deadline.debuginfod_deadline_ns =
+		clock_monotonic_ns() + options->debuginfod_timeout_ms * NS_PER_MS;
 	profile_reset_symbols(profile);
 	make_jobs(&run);
 	pthread_mutex_init(&run.lock, NULL);

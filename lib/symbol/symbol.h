@@ -22,9 +22,15 @@ struct err;
 struct symbol_options {
 	const char *const *debug_dirs; /* searched before /usr/lib/debug */
 	size_t nr_debug_dirs;
-	const char *sysroot;		    /* put before every path of a target, or NULL */
-	bool debuginfod;		    /* ask the servers of DEBUGINFOD_URLS */
-	unsigned int debuginfod_timeout_ms; /* for all questions of one module together */
+	const char *sysroot; /* put before every path of a target, or NULL */
+	bool debuginfod;     /* ask the servers of DEBUGINFOD_URLS */
+	/*
+	 * For all questions of one resolution together, whether of one file or of
+	 * a profile: a server that does not answer holds it up once.
+	 */
+	unsigned int debuginfod_timeout_ms;
+	/* Private, 0 from outside: when that time is over, on CLOCK_MONOTONIC. */
+	uint64_t debuginfod_deadline_ns;
 	/*
 	 * As the tables say it, for comparison with other tools: line 0 for code
 	 * that belongs to no line, and bare names where there is no linkage name.

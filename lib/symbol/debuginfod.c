@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/debuginfod.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "symbol/debug_file.h"
+
+/*
+ * The library is loaded when it is needed: it brings curl and TLS with it, and
+ * most users have set no server. Its interface as in elfutils' debuginfod.h.
+ */
+typedef struct debuginfod_client *(*begin_fn)(void);
+typedef void (*end_fn)(struct debuginfod_client *);
+typedef int (*progress_fn)(struct debuginfod_client *, long, long);
+typedef void (*set_progress_fn)(struct debuginfod_client *, progress_fn);
+typedef void (*set_user_data_fn)(struct debuginfod_client *, void *);
+typedef void *(*get_user_data_fn)(struct debuginfod_client *);
+typedef int (*find_fn)(struct debuginfod_client *, const unsigned char *, int, char **);
+
+static const char library_name[] = "libdebuginfod.so.1";
+
+struct library {
+	begin_fn begin;
+	end_fn end;
+	set_progress_fn set_progress;
+	set_user_data_fn set_user_data;
+	find_fn find;
+};
+
+/* POSIX lets the object pointer of dlsym() be a function's; ISO C has no cast that says so. */
+static bool load(void *handle, const char *name, void *function, size_t nr_bytes)
+{
+	void *found = dlsym(handle, name);
+
+	memcpy(function, &found, nr_bytes);
+	return found != NULL;
+}
+
+static bool load_all(void *handle, struct library *library)
+{
+	return load(handle, "debuginfod_begin", &library->begin, sizeof(library->begin)) &&
+	       load(handle, "debuginfod_end", &library->end, sizeof(library->end)) &&
+	       load(handle, "debuginfod_set_progressfn", &library->set_progress,
+		    sizeof(library->set_progress)) &&
+	       load(handle, "debuginfod_set_user_data", &library->set_user_data,
+		    sizeof(library->set_user_data)) &&
+	       load(handle, "debuginfod_find_debuginfo", &library->find, sizeof(library->find));
+}
+
+/*
+ * Called by the library while it waits; anything but 0 makes it give up. All it
+ * gets is the client, so it looks up again how to ask that for the deadline.
+ */
+static int check_deadline(struct debuginfod_client *client, long done, long whole)
+{
+	void *handle = dlopen(library_name, RTLD_NOW | RTLD_NOLOAD);
+	get_user_data_fn get_user_data;
+	const uint64_t *deadline_ns;
+	int give_up = 1;
+
+	(void)done, (void)whole;
+	if (!handle)
+		return give_up;
+	if (load(handle, "debuginfod_get_user_data", &get_user_data, sizeof(get_user_data))) {
+		deadline_ns = get_user_data(client);
+		give_up = clock_monotonic_ns() > *deadline_ns;
+	}
+	dlclose(handle);
+	return give_up;
+}
+
+static int ask(const struct library *library, const struct build_id *build_id, uint64_t deadline_ns,
+	       char **path)
+{
+	struct debuginfod_client *client = library->begin();
+	int fd;
+
+	if (!client)
+		return -1;
+	library->set_user_data(client, &deadline_ns);
+	library->set_progress(client, check_deadline);
+	fd = library->find(client, build_id->bytes, (int)build_id->nr, path);
+	library->end(client);
+	return fd;
+}
+
+int debuginfod_fetch(const struct build_id *build_id, uint64_t deadline_ns, char **path)
+{
+	struct library library;
+	void *handle;
+	int fd = -1;
+
+	if (build_id->nr == 0 || clock_monotonic_ns() > deadline_ns)
+		return -1;
+	handle = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
+	if (!handle)
+		return -1;
+	if (load_all(handle, &library))
+		fd = ask(&library, build_id, deadline_ns, path);
+	dlclose(handle);
+	return fd;
+}
