@@ -12,6 +12,7 @@
 #include "symbol/dwarf_line.h"
 #include "symbol/dwarf_qualify.h"
 #include "symbol/dwarf_scope.h"
+#include "symbol/split_dwarf.h"
 
 /* A function whose texts are the result's: read once, however often it is inlined. */
 struct known_function {
@@ -28,6 +29,7 @@ struct known_path {
 };
 
 struct dwarf_resolver {
+	struct split_dwarf *split;
 	const uint64_t *addresses;
 	size_t nr;
 	struct result_builder *builder;
@@ -294,10 +296,13 @@ static void collect_addresses(const struct dwarf_resolver *resolver,
 static void resolve_unit(struct dwarf_resolver *resolver, struct unit_work *work)
 {
 	struct dwarf_unit *unit = work->unit;
+	struct dwarf_unit *code = split_dwarf_unit(resolver->split, unit);
 
 	work->matches = xcalloc(work->nr, sizeof(*work->matches));
 	dwarf_match_lines(unit, work->addresses, work->nr, work->matches);
-	dwarf_match_scopes(unit, work->addresses, work->nr, &work->scopes);
+	if (code && code != unit)
+		dwarf_file_renew_work(code->file);
+	dwarf_match_scopes(code ? code : unit, work->addresses, work->nr, &work->scopes);
 	for (size_t at = 0; at < work->nr; at++)
 		emit_chain(resolver, work, at);
 	scope_table_release(&work->scopes);
@@ -350,10 +355,11 @@ static void resolve_without_ranges(struct dwarf_resolver *resolver, struct dwarf
 	}
 }
 
-void dwarf_resolve(struct dwarf_file *file, const uint64_t *addresses, size_t nr,
-		   struct result_builder *builder)
+void dwarf_resolve(struct dwarf_file *file, struct split_dwarf *split, const uint64_t *addresses,
+		   size_t nr, struct result_builder *builder)
 {
-	struct dwarf_resolver resolver = {.addresses = addresses, .nr = nr, .builder = builder};
+	struct dwarf_resolver resolver = {
+		.split = split, .addresses = addresses, .nr = nr, .builder = builder};
 	struct unit_work work = {.unit = NULL};
 
 	dwarf_file_renew_work(file);

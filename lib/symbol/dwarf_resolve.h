@@ -7,13 +7,14 @@
 
 struct dwarf_file;
 struct result_builder;
+struct split_dwarf;
 
 /*
  * Resolve ascending addresses from the debug information of a file, unit by
  * unit. Chains of addresses it knows nothing of stay open; where it knows only
  * the line, the one location has no name yet.
  */
-void dwarf_resolve(struct dwarf_file *file, const uint64_t *addresses, size_t nr,
-		   struct result_builder *builder);
+void dwarf_resolve(struct dwarf_file *file, struct split_dwarf *split, const uint64_t *addresses,
+		   size_t nr, struct result_builder *builder);
 
 #endif

@@ -59,6 +59,10 @@ char *hint_for_object(const struct symbol_object *object, enum symbol_source sou
 	if (object->has_dwarf) {
 		if (object->dwarf.damaged)
 			return xstrdup("part of the debug information is damaged and was left out");
+		if (object->split.nr_missing)
+			return xasprintf("%zu .dwo files with the debug information of its parts "
+					 "are missing, and there is no %s.dwp",
+					 object->split.nr_missing, object->path);
 		return NULL;
 	}
 	if (package)

@@ -174,6 +174,7 @@ static void open_dwarf(struct symbol_object *object, const struct symbol_options
 	object->has_dwarf = true;
 	dwarf_file_init(&object->dwarf, sections);
 	object->dwarf.relocatable = gelf_getehdr(elf, &header) && header.e_type == ET_REL;
+	split_dwarf_init(&object->split, options, object->path);
 	open_supplement(object, options, elf);
 	dwarf_file_read_roots(&object->dwarf);
 }
@@ -263,6 +264,7 @@ int symbol_object_open(struct symbol_object *object, const struct symbol_options
 
 void symbol_object_close(struct symbol_object *object)
 {
+	split_dwarf_release(&object->split);
 	dwarf_file_release(&object->dwarf);
 	dwarf_file_release(&object->supplement_dwarf);
 	elf_end(object->debug);

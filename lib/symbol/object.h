@@ -7,6 +7,7 @@
 
 #include "symbol/debug_file.h"
 #include "symbol/dwarf_file.h"
+#include "symbol/split_dwarf.h"
 
 struct err;
 struct symbol_options;
@@ -32,12 +33,13 @@ struct symbol_object {
 	bool is_mismatched;	 /* the file is not the one that was asked for */
 	bool is_debug_file_only; /* the file itself is not there, its debug file is */
 	struct dwarf_file dwarf, supplement_dwarf;
+	struct split_dwarf split;
 };
 
 /*
  * Open what a request names and all that belongs to it. Fails when neither the
  * file nor, by its build-id, a debug file can be read. With is_mismatched
- * nothing but the build-id is known.
+ * nothing but the build-id is known. The options must outlive the object.
  */
 int symbol_object_open(struct symbol_object *object, const struct symbol_options *options,
 		       const struct symbol_request *request, struct err *err);

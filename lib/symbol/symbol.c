@@ -132,7 +132,7 @@ struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64
 		return result_builder_finish(&builder);
 	}
 	if (object->has_dwarf)
-		dwarf_resolve(&object->dwarf, addresses, nr, &builder);
+		dwarf_resolve(&object->dwarf, &object->split, addresses, nr, &builder);
 	resolve_rest(file, &builder, addresses, nr);
 	result->source = source_of(file);
 	if (object->debug_path && (object->debug || object->is_debug_file_only))

@@ -98,7 +98,7 @@ void symbol_result_free(struct symbol_result *result);
  */
 struct symbol_file;
 
-/* Of the request only the file is of interest here; it is not kept. */
+/* Of the request only the file is of interest here; it is not kept, but the options are. */
 int symbol_file_open(const struct symbol_options *options, const struct symbol_request *request,
 		     struct symbol_file **file, struct err *err);
 /* Resolve ascending, distinct addresses. Caller owns the result. */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SYMBOL_DWP_H
+#define PROFC_SYMBOL_DWP_H
+
+#include <stdbool.h>
+
+#include "symbol/dwarf_file.h"
+
+/*
+ * A package of .dwo files (DWARF 5 section 7.3.5): the sections of all of them
+ * one after the other, and an index that says which part of each is whose.
+ */
+struct dwp {
+	int fd;
+	struct Elf *elf; /* NULL: there is no package */
+	struct dwarf_bytes sections[DWARF_SECTION_COUNT];
+	struct dwarf_bytes index; /* .debug_cu_index */
+};
+
+/* Never NULL; without a readable package at `path` it holds nothing. */
+struct dwp *dwp_open(const char *path);
+void dwp_close(struct dwp *dwp);
+
+/* The parts of the sections that belong to a unit; false when it is not in the package. */
+bool dwp_find(const struct dwp *dwp, uint64_t dwo_id,
+	      struct dwarf_bytes sections[DWARF_SECTION_COUNT]);
+
+#endif

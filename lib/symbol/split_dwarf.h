@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SYMBOL_SPLIT_DWARF_H
+#define PROFC_SYMBOL_SPLIT_DWARF_H
+
+#include <stddef.h>
+
+#include "symbol/dwarf_file.h"
+
+struct symbol_options;
+
+/*
+ * Split DWARF (DWARF 5 section 7.3.2): the program has skeletons, units with
+ * lines and ranges but no functions; those are in .dwo files where the compiler
+ * left them, or packed into one .dwp file beside the program. Each split unit is
+ * a dwarf_file of its own here, opened when the first address needs it.
+ */
+struct split_dwarf {
+	const struct symbol_options *options; /* borrowed */
+	const char *program;		      /* path of the program; borrowed */
+	struct split_unit *units;
+	size_t nr, cap;
+	struct index_set index;
+	struct dwp *package; /* NULL: not looked for yet */
+	size_t nr_missing;   /* skeletons whose rest was not found */
+};
+
+void split_dwarf_init(struct split_dwarf *split, const struct symbol_options *options,
+		      const char *program);
+void split_dwarf_release(struct split_dwarf *split);
+
+/*
+ * The unit with the functions of `unit`: the split one of a skeleton, itself if
+ * it is none. NULL when its .dwo file is not there or another.
+ */
+struct dwarf_unit *split_dwarf_unit(struct split_dwarf *split, struct dwarf_unit *unit);
+
+#endif
