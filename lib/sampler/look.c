@@ -103,6 +103,8 @@ static enum sighting_kind kind_of(const struct sampled_thread *thread,
 		       : SIGHTING_RUNNING;
 }
 
+#define OUTLIER_HOLDS 10
+
 /*
  * What a stop costs: from asking to letting go, but for what the thread would have waited for
  * a CPU anyway, and the wake-up.
@@ -177,9 +179,6 @@ static void still_the_same(struct sampler *sampler, struct sampled_thread *threa
 		look_tell_sleep(sampler, thread);
 }
 
-/* CPU time a thread may use after a sleep in such a call and still be in it. */
-#define SPOILT_CPU_NS (5 * NS_PER_MS)
-
 /* It runs. Where the call that it slept in last could be spoilt, make sure that it is over. */
 static void ask_to_stop(struct sampler *sampler, struct sampled_thread *thread,
 			const struct proc_schedstat *clocks)
@@ -187,8 +186,8 @@ static void ask_to_stop(struct sampler *sampler, struct sampled_thread *thread,
 	const struct target_care *care = &thread->tracee->care;
 	uint64_t pcount = clocks->pcount;
 
-	if (thread->asleep && care->spoilt_awake &&
-	    clocks->cpu_ns - thread->slept_cpu_ns < SPOILT_CPU_NS) {
+	/* Also after it was seen awake: who makes one long transfer makes more. */
+	if (clocks->cpu_ns - thread->slept_cpu_ns < care->spoilt_cpu_ns) {
 		sampler->counts.nr_spared++;
 		return;
 	}

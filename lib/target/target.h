@@ -32,8 +32,12 @@ struct target;
  */
 struct target_care {
 	bool stoppable_asleep; /* it may be stopped in its sleep, once */
-	bool spoilt_awake;     /* while it lasts, also awake between sleeps, a stop spoils it */
-	bool late_signal;      /* a stop just after its time is up makes it wait once more */
+	/*
+	 * While it lasts, also awake between sleeps, a stop spoils it: a long transfer comes
+	 * out short. How much CPU time it may still take; 0: no such call.
+	 */
+	uint64_t spoilt_cpu_ns;
+	bool late_signal; /* a stop just after its time is up makes it wait once more */
 };
 
 /* One seized thread. Plain to read; changed by this room only, but for `owner`. */

@@ -4,6 +4,7 @@
 #include <sys/uio.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "target/target_priv.h"
 
 /*
@@ -82,6 +83,12 @@ static uint64_t message_bytes(pid_t tid, uint64_t address)
 	return iovec_bytes(tid, (uint64_t)(uintptr_t)message.msg_iov, message.msg_iovlen);
 }
 
+/* MSG_WAITALL: however few they are, a stop makes them fewer. */
+static uint64_t whole_bytes(uint64_t bytes)
+{
+	return bytes > LONG_TRANSFER_BYTES ? bytes : LONG_TRANSFER_BYTES + 1;
+}
+
 /* How many bytes the call will not return without, or 0 when it may. */
 static uint64_t wanted_bytes(pid_t tid, const struct proc_syscall *syscall)
 {
@@ -98,9 +105,11 @@ static uint64_t wanted_bytes(pid_t tid, const struct proc_syscall *syscall)
 	case SYS_splice:
 		return syscall->args[4];
 	case SYS_recvfrom:
-		return syscall->args[3] & MSG_WAITALL ? UINT64_MAX : 0;
+		return syscall->args[3] & MSG_WAITALL ? whole_bytes(syscall->args[2]) : 0;
 	case SYS_recvmsg:
-		return syscall->args[2] & MSG_WAITALL ? UINT64_MAX : 0;
+		return syscall->args[2] & MSG_WAITALL
+			       ? whole_bytes(message_bytes(tid, syscall->args[1]))
+			       : 0;
 	default:
 		return 0;
 	}
@@ -128,17 +137,29 @@ static bool restarts_its_timeout(const struct proc_syscall *syscall)
 	return timeout && (timeout < syscall->sp || timeout - syscall->sp > STACK_REACH_BYTES);
 }
 
+/* Copying takes less than a nanosecond a byte; the rest of a call, less than this. */
+#define CALL_CPU_NS	  NS_PER_MS
+#define MOST_SPOILT_BYTES (UINT64_C(64) << 20)
+
+static uint64_t spoilt_cpu_ns(pid_t tid, const struct proc_syscall *syscall)
+{
+	uint64_t bytes = wanted_bytes(tid, syscall);
+
+	if (bytes > LONG_TRANSFER_BYTES)
+		return CALL_CPU_NS + (bytes < MOST_SPOILT_BYTES ? bytes : MOST_SPOILT_BYTES);
+	return restarts_its_timeout(syscall) ? CALL_CPU_NS : 0;
+}
+
 struct target_care target_care_of(pid_t tid, const struct proc_syscall *syscall)
 {
 	struct target_care care = {0};
 
 	if (syscall->kind != PROC_SYSCALL_INSIDE)
 		return care;
-	care.spoilt_awake =
-		wanted_bytes(tid, syscall) > LONG_TRANSFER_BYTES || restarts_its_timeout(syscall);
+	care.spoilt_cpu_ns = spoilt_cpu_ns(tid, syscall);
 	/* It asks for signals before it asks whether the socket's timeout is up. */
 	care.late_signal = syscall->nr == SYS_accept || syscall->nr == SYS_accept4;
-	care.stoppable_asleep = !care.spoilt_awake &&
+	care.stoppable_asleep = !care.spoilt_cpu_ns &&
 				(is_among(syscall->nr, restartable, ARRAY_SIZE(restartable)) ||
 				 is_restartable_without_timeout(syscall));
 	return care;
