@@ -296,15 +296,16 @@ static long call_recvmmsg(int fd)
 	return recvmmsg(fd, &message, 1, 0, NULL);
 }
 
-/* The peer makes a little room now and then by packing what it has: fill that first. */
-static long call_send_until_refused(int fd)
+/* The peer makes a little room now and then by packing what it has: that is no answer yet. */
+static long call_send_byte(int fd)
 {
-	long sent;
+	long sent = send(fd, "x", 1, 0);
 
-	do {
-		sent = send(fd, "x", 1, 0);
-	} while (sent == 1);
-	return sent;
+	if (sent != 1)
+		return sent;
+	nap_us(1000);
+	errno = EAGAIN;
+	return -1;
 }
 
 /* Connections to a listener whose backlog is full wait. */
@@ -479,7 +480,7 @@ struct blocking_case blocking_transfers[] = {
 	TIMED(recv_unix_timeout, prepare_timed_unix, call_recv, -1, EAGAIN),
 	NEVER(recvmsg, prepare_unix, call_recvmsg),
 	NEVER(recvmmsg, prepare_udp, call_recvmmsg),
-	TIMED(send_tcp_timeout, prepare_timed_full_tcp, call_send_until_refused, -1, EAGAIN),
+	TIMED(send_tcp_timeout, prepare_timed_full_tcp, call_send_byte, -1, EAGAIN),
 	NEVER(connect_tcp, prepare_full_tcp_listener, call_connect),
 	NEVER(connect_unix, prepare_full_unix_listener, call_connect),
 	NEVER(msgrcv, prepare_empty_messages, call_msgrcv),
