@@ -143,11 +143,26 @@ static void signal_stop(struct target *target, struct tracee *tracee, int signal
 	interrupt_again(tracee);
 }
 
+/*
+ * A stop that carries no signal, and may be waited for like any other. The kernel insists
+ * on it where the caller of exec took over its leader's id: until then ptrace(2) does not
+ * know it (looks_like_a_spurious_pid() in kernel/ptrace.c).
+ */
+static void consume_stop(pid_t tid)
+{
+	siginfo_t info;
+
+	waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL | __WNOTHREAD);
+}
+
 static void executed(struct target *target, struct tracee *tracee, struct target_event *event)
 {
-	pid_t former = (pid_t)event_message(tracee->tid);
-	struct tracee *caller = former != tracee->tid ? target_find(target, former) : NULL;
+	struct tracee *caller;
+	pid_t former;
 
+	consume_stop(tracee->tid);
+	former = (pid_t)event_message(tracee->tid);
+	caller = former != tracee->tid ? target_find(target, former) : NULL;
 	event->kind = TARGET_EVENT_EXEC;
 	event->former_tid = former;
 	if (caller) {
