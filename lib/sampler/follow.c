@@ -239,7 +239,10 @@ static void process_executed(struct sampler *sampler, const struct target_event 
 	begin_thread(sampler, process, event->tracee, &clocks);
 }
 
-/* While the memory is still there: its map, for the stacks that wait to be walked. */
+/*
+ * While the memory is still there: its map, for the stacks that wait to be walked; and the
+ * name, which a short-lived child may have changed since it was last read.
+ */
 static void process_exiting(struct sampler *sampler, const struct target_event *event)
 {
 	struct sampled_thread *thread = event->tracee->owner;
@@ -252,6 +255,7 @@ static void process_exiting(struct sampler *sampler, const struct target_event *
 	message->body.process.pid = thread->process->pid;
 	message->body.process.maps =
 		process_text(thread->process->pid, "maps", &message->body.process.nr_maps_bytes);
+	message->body.process.comm = process_comm(thread->process->pid);
 	message->nr_bytes += message->body.process.nr_maps_bytes;
 	sampler_tell(sampler, message);
 }

@@ -18,7 +18,7 @@ struct snapshot;
  */
 enum message_kind {
 	MESSAGE_PROCESS,     /* a process, or its new life after exec, begins */
-	MESSAGE_MAPS,	     /* its memory map, read while it was held */
+	MESSAGE_MAPS,	     /* its memory map and name at its exit, read while it was held */
 	MESSAGE_PROCESS_END, /* its last thread is gone */
 	MESSAGE_THREAD,	     /* a thread begins to be counted, at `clocks` */
 	MESSAGE_THREAD_BASE, /* counting begins anew at `clocks`: what lies before is nobody's */

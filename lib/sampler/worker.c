@@ -271,11 +271,29 @@ static void end_waiting(struct worker *worker, struct worker_process *process)
 	assert(!worker->processes[serial].nr_waiting);
 }
 
+/* The name of a process is that of its first thread. */
+static void rename_process(struct worker *worker, uint32_t serial, const char *comm)
+{
+	struct profile *profile = worker->profile;
+	struct worker_process *process = &worker->processes[serial];
+	struct str_id name = profile_intern(profile, comm);
+
+	profile->processes[process->id.v].name = name;
+	for (size_t i = worker->first_live_thread; i < worker->nr_threads; i++) {
+		struct profile_thread *row = &profile->threads[worker->threads[i].id.v];
+
+		if (worker->threads[i].process == serial && row->tid == process->pid)
+			row->name = name;
+	}
+}
+
 static void handle_maps(struct worker *worker, const struct message *message)
 {
 	const struct message_process *told = &message->body.process;
 	struct worker_process *process = &worker->processes[told->serial];
 
+	if (told->comm)
+		rename_process(worker, told->serial, told->comm);
 	if (told->maps && process->space)
 		space_update(process->space, told->maps, told->nr_maps_bytes, NULL);
 	end_waiting(worker, process);

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Children of fork, vfork, posix_spawn and exec: each profiled under its own name."""
+
+import os
+
+from live import LiveCase
+from profc import record
+from targets import build
+
+
+class ChildCase(LiveCase):
+    def times(self, recording):
+        """CPU time by process name."""
+        times = {}
+        for row in recording.rows("--by", "process"):
+            times[row["name"]] = times.get(row["name"], 0) + row["self_ns"]
+        return times
+
+    def assertWorksIn(self, recording, process, function):
+        """Nearly all of a process's time is below one function."""
+        row = recording.function(function, "--process", process)
+        whole = self.times(recording)[process]
+        self.assertShareAtLeast(row["total_ns"], whole, 0.9, f"{function} in {process}")
+
+
+class Children(ChildCase):
+    def record_children(self, *options):
+        vforked = build("spin_leaf", called="by_vfork")
+        spawned = build("spin_leaf", called="by_spawn")
+        return record(
+            self.directory, [build("children"), vforked, spawned, "300"], *options
+        )
+
+    def test_each_child_has_its_own_row_and_time(self):
+        recording = self.record_children()
+        rows = self.times(recording)
+        for said in recording.said:
+            name = os.path.basename(said["program"])
+            self.assertIn(name, rows)
+            self.assertRatio(rows[name], said["cpu_ns"], 0.05, name)
+
+    def test_work_is_found_in_the_functions_of_each(self):
+        recording = self.record_children()
+        for process, function in (
+            ("children", "parent_work"),
+            ("forked", "forked_work"),
+            ("by_vfork", "spin_leaf"),
+            ("by_spawn", "spin_leaf"),
+        ):
+            with self.subTest(process=process):
+                self.assertWorksIn(recording, process, function)
+
+    def test_no_children_leaves_them_alone(self):
+        recording = self.record_children("--no-children")
+        names = {row["name"] for row in recording.rows("--by", "process")}
+        self.assertEqual(names, {"children"})
+
+    def test_shell_pipeline_keeps_its_output_and_status(self):
+        script = f"{build('spin_leaf')} 100 | tr a-z A-Z; exit 5"
+        recording = record(self.directory, ["sh", "-c", script], status=5)
+        self.assertIn('"PROGRAM"', recording.stdout)
+        names = {row["name"] for row in recording.rows("--by", "process")}
+        self.assertIn("spin_leaf", names)
+
+
+class Exec(ChildCase):
+    def test_exec_starts_a_new_process_row(self):
+        after = build("spin_leaf", called="after_exec")
+        recording = record(self.directory, [build("exec_midway"), "300", after, "600"])
+        rows = self.times(recording)
+        self.assertRatio(rows["exec_midway"], 300e6, 0.05, "before exec")
+        # The CPU clock goes on over an exec: 600 ms in all, 300 of them after it.
+        self.assertRatio(rows["after_exec"], 300e6, 0.05, "after exec")
+        self.assertWorksIn(recording, "after_exec", "spin_leaf")
+
+    def test_exec_from_another_thread(self):
+        after = build("spin_leaf", called="after_exec")
+        recording = record(self.directory, [build("exec_from_thread"), "200", after, "900"])
+        (said,) = recording.said
+        report = recording.report()
+        self.assertRatio(report["total_ns"], said["cpu_ns"], 0.05, "CPU of the whole")
+        self.assertWorksIn(recording, "after_exec", "spin_leaf")
+        self.assertGreater(recording.function("thread_before_exec")["total_ns"], 150e6)
+
+    def test_script_is_named_as_the_kernel_names_it(self):
+        script = self.path("worker-script")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\n{build('spin_leaf')} 100 >/dev/null\nexit 4\n")
+        os.chmod(script, 0o755)
+        recording = record(self.directory, [script], status=4)
+        names = {row["name"] for row in recording.rows("--by", "process")}
+        self.assertLessEqual(names, {"worker-script", "spin_leaf"})
+        self.assertIn("spin_leaf", names)
