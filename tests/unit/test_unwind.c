@@ -138,8 +138,8 @@ static void on_signal(int number)
 
 	(void)number;
 	nest(NESTED - 1);
-	memcpy(snapshot_add_region(&snapshot, start, nr_bytes), (const void *)(uintptr_t)start,
-	       nr_bytes);
+	self_copy_stack(snapshot_add_region(&snapshot, start, nr_bytes),
+			(const volatile uint8_t *)(uintptr_t)start, nr_bytes);
 }
 
 /* A handler on a stack of its own, below (or above) the one that was struck. */
