@@ -91,6 +91,9 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(COMPILE) -c -o $@ $<
 
+# What the compiler cannot know: the assembler includes these.
+$(BUILD)/lib/export/asset.o: $(wildcard lib/export/*.js lib/export/*.css)
+
 $(BUILD)/libprofc.a: $(LIB_OBJECTS)
 	@rm -f $@
 	$(AR) rcs $@ $^

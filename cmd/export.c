@@ -50,6 +50,8 @@ static const struct option_row rows[] = {
 		   "call graph for KCachegrind and callgrind_annotate"),
 	FORMAT_ROW("perf-script", EXPORT_PERF_SCRIPT, "text as 'perf script' prints it"),
 	FORMAT_ROW("json", EXPORT_JSON, "every sample, in plain tables for programs"),
+	FORMAT_ROW("flamegraph", EXPORT_FLAMEGRAPH,
+		   "one SVG file with zoom and search, for any browser"),
 	{.type = OPTION_SECTION, .name = "Files"},
 	{.type = OPTION_STRING,
 	 .short_name = 'i',

@@ -38,6 +38,9 @@ static const struct format_row rows[EXPORT_KIND_COUNT] = {
 	[EXPORT_JSON] = {
 		{"json", ".json", false},
 		EXPORT_THREADS_SPLIT, PATH_FRAMES, write_json},
+	[EXPORT_FLAMEGRAPH] = {
+		{"flamegraph", ".svg", false},
+		EXPORT_THREADS_MERGE, PATH_LABELS, write_flamegraph},
 };
 /* clang-format on */
 

@@ -90,5 +90,6 @@ void write_firefox(const struct extract *extract, struct sink *sink);
 void write_callgrind(const struct extract *extract, struct sink *sink);
 void write_perf_script(const struct extract *extract, struct sink *sink);
 void write_json(const struct extract *extract, struct sink *sink);
+void write_flamegraph(const struct extract *extract, struct sink *sink);
 
 #endif

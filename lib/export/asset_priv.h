@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_EXPORT_ASSET_PRIV_H
+#define PROFC_EXPORT_ASSET_PRIV_H
+
+#include <stddef.h>
+
+/* Files of this directory that are part of the program, as they are written there. */
+struct asset {
+	const char *bytes;
+	size_t nr_bytes;
+};
+
+struct asset asset_flamegraph_js(void);
+
+#endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "export/markup_priv.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "export/extract_priv.h"
+
+void escape_markup_n(struct buf *out, const char *text, size_t nr_bytes)
+{
+	for (size_t i = 0; i < nr_bytes; i++) {
+		switch (text[i]) {
+		case '&':
+			buf_append_str(out, "&amp;");
+			break;
+		case '<':
+			buf_append_str(out, "&lt;");
+			break;
+		case '>':
+			buf_append_str(out, "&gt;");
+			break;
+		case '"':
+			buf_append_str(out, "&quot;");
+			break;
+		case '\'':
+			buf_append_str(out, "&#39;");
+			break;
+		default:
+			buf_append_byte(out, (uint8_t)text[i]);
+		}
+	}
+}
+
+void escape_markup(struct buf *out, const char *text)
+{
+	escape_markup_n(out, text, strlen(text));
+}
+
+void markup_weight(struct buf *out, const struct extract *extract, uint64_t weight)
+{
+	double ns = (double)weight;
+
+	if (!extract_is_time(extract))
+		buf_printf(out, "%llu samples", (unsigned long long)weight);
+	else if (weight >= NS_PER_SEC)
+		buf_printf(out, "%.3f s", ns / (double)NS_PER_SEC);
+	else if (weight >= NS_PER_MS)
+		buf_printf(out, "%.3g ms", ns / (double)NS_PER_MS);
+	else if (weight >= NS_PER_US)
+		buf_printf(out, "%.3g us", ns / (double)NS_PER_US);
+	else
+		buf_printf(out, "%llu ns", (unsigned long long)weight);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_EXPORT_MARKUP_PRIV_H
+#define PROFC_EXPORT_MARKUP_PRIV_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf;
+struct extract;
+
+/* Text of XML and HTML, in elements and attributes. The input is valid UTF-8 without controls. */
+void escape_markup(struct buf *out, const char *text);
+void escape_markup_n(struct buf *out, const char *text, size_t nr_bytes);
+
+/* A weight for people: "1.234 s", "56.7 ms", "890 us", "12 ns", or "34 samples". */
+void markup_weight(struct buf *out, const struct extract *extract, uint64_t weight);
+
+#endif

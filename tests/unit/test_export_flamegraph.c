@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "export/asset_priv.h"
+#include "export/markup_priv.h"
+#include "tests/unit/export_text.h"
+#include "tests/unit/made_profile.h"
+
+/* The frames of the picture, bottom up and heaviest first: "title x y width text". */
+static void append_frames(struct buf *out, const char *svg)
+{
+	const char *at = svg;
+
+	while ((at = strstr(at, "<g class=\"f\"><title>"))) {
+		char title[200], x[20], y[20], width[20], text[200] = "";
+
+		assert_in_range(
+			sscanf(at,
+			       "<g class=\"f\"><title>%199[^\n<]</title><rect x=\"%19[^\"]\" "
+			       "y=\"%19[^\"]\" width=\"%19[^\"]\" fill=\"%*[^\"]\"/>"
+			       "<text x=\"%*[^\"]\" y=\"%*[^\"]\">%199[^<]",
+			       title, x, y, width, text),
+			4, 5);
+		buf_printf(out, "%s | %s %s %s %s\n", title, x, y, width, text);
+		at++;
+	}
+}
+
+static void assert_frames(const struct profile *profile, const struct export_options *options,
+			  const char *expected)
+{
+	struct sink sink = export_made(EXPORT_FLAMEGRAPH, profile, options);
+	struct buf frames = {0};
+
+	append_frames(&frames, buf_str(&sink.pending));
+	assert_string_equal(buf_str(&frames), expected);
+	buf_release(&frames);
+	sink_release(&sink);
+}
+
+static void test_flamegraph__boxes_are_weights(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "main;light", 25);
+	made_sample(&made, "main;heavy;leaf", 50);
+	made_sample(&made, "main", 20);
+	made_sample(&made, "other<&>", 5);
+	profile = made_end(&made);
+	assert_frames(profile, NULL,
+		      "prog, 100 ms, 100.00 % | 10.00 104 1180.00 prog\n"
+		      "main, 95 ms, 95.00 % | 10.00 88 1121.00 main\n"
+		      "heavy, 50 ms, 50.00 % | 10.00 72 590.00 heavy\n"
+		      "leaf, 50 ms, 50.00 % | 10.00 56 590.00 leaf\n"
+		      "light, 25 ms, 25.00 % | 600.00 72 295.00 light\n"
+		      "other&lt;&amp;&gt;, 5 ms, 5.00 % | 1131.00 88 59.00 other..\n");
+	profile_free(profile);
+}
+
+static void test_flamegraph__lanes_stand_on_one_root(void **state)
+{
+	struct export_options split = {.threads = EXPORT_THREADS_SPLIT, .metric = METRIC_SAMPLES};
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "main", 1);
+	made_thread(&made, 100, 101, "worker");
+	made_sample(&made, "run", 1)->nr = 3;
+	profile = made_end(&made);
+	assert_frames(profile, &split,
+		      "all, 4 samples, 100.00 % | 10.00 88 1180.00 all\n"
+		      "prog/worker (pid 100, tid 101), 3 samples, 75.00 % | 10.00 72 885.00 "
+		      "prog/worker (pid 100, tid 101)\n"
+		      "run, 3 samples, 75.00 % | 10.00 56 885.00 run\n"
+		      "prog (pid 100, tid 100), 1 samples, 25.00 % | 895.00 72 295.00 "
+		      "prog (pid 100, tid 100)\n"
+		      "main, 1 samples, 25.00 % | 895.00 56 295.00 main\n");
+	profile_free(profile);
+}
+
+static void test_flamegraph__what_cannot_be_seen_is_left_out(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "main", 10000000);
+	made_sample(&made, "main;rare;deep;deeper", 1);
+	profile = made_end(&made);
+	assert_frames(profile, NULL,
+		      "prog, 10000.001 s, 100.00 % | 10.00 72 1180.00 prog\n"
+		      "main, 10000.001 s, 100.00 % | 10.00 56 1180.00 main\n");
+	profile_free(profile);
+}
+
+static void test_flamegraph__needs_no_other_file(void **state)
+{
+	struct asset script = asset_flamegraph_js();
+	struct made made = made_begin();
+	struct profile *profile;
+	struct sink sink;
+	const char *svg;
+
+	(void)state;
+	made_sample(&made, "main]]>", 1);
+	profile = made_end(&made);
+	sink = export_made(EXPORT_FLAMEGRAPH, profile, NULL);
+	svg = buf_str(&sink.pending);
+	assert_non_null(memmem(svg, strlen(svg), script.bytes, script.nr_bytes));
+	assert_null(memmem(script.bytes, script.nr_bytes, "]]>", 3));
+	assert_null(strstr(svg, "href"));
+	assert_null(strstr(svg, "main]]>"));
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_flamegraph__boxes_are_weights),
+		cmocka_unit_test(test_flamegraph__lanes_stand_on_one_root),
+		cmocka_unit_test(test_flamegraph__what_cannot_be_seen_is_left_out),
+		cmocka_unit_test(test_flamegraph__needs_no_other_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
