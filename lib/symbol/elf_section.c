@@ -79,6 +79,19 @@ struct dwarf_bytes elf_section_bytes(Elf *elf, const char *wanted)
 	return (struct dwarf_bytes){.at = NULL};
 }
 
+uint64_t elf_section_address(Elf *elf, const char *wanted)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	const char *name;
+
+	while ((section = next_section(elf, section, &header, &name))) {
+		if (strcmp(name, wanted) == 0)
+			return header.sh_addr;
+	}
+	return 0;
+}
+
 static const char *const dwarf_names[DWARF_SECTION_COUNT] = {
 	[DWARF_INFO] = "debug_info",
 	[DWARF_ABBREV] = "debug_abbrev",

@@ -13,6 +13,9 @@ struct Elf;
 /* The bytes of a section, decompressed; at NULL when there is none. Borrowed from `elf`. */
 struct dwarf_bytes elf_section_bytes(struct Elf *elf, const char *wanted);
 
+/* Where a section is loaded; 0 when there is none. */
+uint64_t elf_section_address(struct Elf *elf, const char *name);
+
 /*
  * The sections that the reader of debug information needs, and no others:
  * location lists, macros and types are most of a compressed file and would be

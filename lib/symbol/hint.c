@@ -65,6 +65,9 @@ char *hint_for_object(const struct symbol_object *object, enum symbol_source sou
 					 object->split.nr_missing, object->path);
 		return NULL;
 	}
+	if (source == SYMBOL_SOURCE_GOPCLNTAB)
+		return xstrdup("no debug information: functions and lines are those of Go's own "
+			       "table, without inlined ones (build without -ldflags=-w)");
 	if (package)
 		return xasprintf("%s (Debian: install %s)", what_there_is(source), package);
 	if (object->build_id.nr)

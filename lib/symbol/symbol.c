@@ -8,7 +8,9 @@
 #include "base/err.h"
 #include "symbol/builder.h"
 #include "symbol/dwarf_resolve.h"
+#include "symbol/elf_section.h"
 #include "symbol/elf_symbols.h"
+#include "symbol/gopclntab.h"
 #include "symbol/hint.h"
 #include "symbol/object.h"
 #include "symbol/plt.h"
@@ -21,7 +23,19 @@ struct symbol_file {
 	bool has_tables;
 	struct elf_symbols symbols;
 	struct plt plt;
+	struct gopclntab go;
 };
+
+/* Where Go's linker puts its table, in plain and in position-independent programs. */
+static void read_go_table(struct symbol_file *file)
+{
+	struct dwarf_bytes bytes = elf_section_bytes(file->object.elf, ".gopclntab");
+	uint64_t text = elf_section_address(file->object.elf, ".text");
+
+	if (!bytes.at)
+		bytes = elf_section_bytes(file->object.elf, ".data.rel.ro.gopclntab");
+	gopclntab_init(&file->go, bytes, text);
+}
 
 static void read_tables(struct symbol_file *file)
 {
@@ -29,17 +43,28 @@ static void read_tables(struct symbol_file *file)
 		return;
 	elf_symbols_init(&file->symbols, &file->object);
 	plt_init(&file->plt, &file->object);
+	read_go_table(file);
 	file->has_tables = true;
 }
 
-/* Name an address by the symbol tables; texts are the pool's. False when they do not know it. */
+/* Name an address by Go's table or the symbol tables; texts are the pool's. False when they do not
+ * know it. */
 static bool name_by_tables(struct symbol_file *file, struct name_pool *pool, uint64_t address,
 			   struct symbol_location *location)
 {
 	const struct elf_symbol *symbol;
+	struct go_place place;
 	const char *stub;
 
 	read_tables(file);
+	if (gopclntab_find(&file->go, address, &place)) {
+		location->name = name_pool_keep(pool, place.function);
+		location->file = name_pool_keep(pool, place.file);
+		location->function_file = location->file;
+		location->line = place.line;
+		location->function_line = place.function_line;
+		return true;
+	}
 	symbol = elf_symbols_find(&file->symbols, address);
 	if (symbol) {
 		location->linkage_name = name_pool_keep(pool, symbol->name);
@@ -85,7 +110,7 @@ static enum symbol_source source_of(struct symbol_file *file)
 		return object->debug || object->is_debug_file_only ? SYMBOL_SOURCE_SEPARATE
 								   : SYMBOL_SOURCE_DWARF;
 	read_tables(file);
-	return file->symbols.source;
+	return file->go.bytes.at ? SYMBOL_SOURCE_GOPCLNTAB : file->symbols.source;
 }
 
 int symbol_file_open(const struct symbol_options *options, const struct symbol_request *request,

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SYMBOL_GOPCLNTAB_H
+#define PROFC_SYMBOL_GOPCLNTAB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbol/dwarf_cursor.h"
+
+/*
+ * The table with which Go's runtime prints its own stacks: functions, files and
+ * lines of all code, present even in stripped programs. Its layouts since Go
+ * 1.16, from Go's src/runtime/symtab.go and src/cmd/link/internal/ld/pcln.go.
+ */
+struct gopclntab {
+	struct dwarf_bytes bytes; /* at NULL: no table that can be read */
+	uint64_t text_start;	  /* function addresses are relative to it since Go 1.18; else 0 */
+	uint8_t pc_quantum, pointer_bytes;
+	uint64_t nr_functions;
+	uint64_t names, units, files, pc_tables, functions; /* offsets of its parts */
+	bool has_wide_entries; /* before Go 1.18 the function table holds pointers */
+};
+
+struct go_place {
+	const char *function, *file; /* borrowed from the table; file may be NULL */
+	uint32_t line;		     /* 0 when unknown */
+	uint32_t function_line;	     /* where it starts; 0 when unknown */
+};
+
+/* `text_address` is that of .text, for programs whose table waits for the loader to be told. */
+void gopclntab_init(struct gopclntab *table, struct dwarf_bytes bytes, uint64_t text_address);
+bool gopclntab_find(const struct gopclntab *table, uint64_t address, struct go_place *place);
+
+#endif
