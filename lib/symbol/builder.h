@@ -13,8 +13,14 @@
 struct result_builder {
 	struct symbol_result *result;
 	size_t cap_locations;
-	size_t current;	       /* the chain being built */
-	bool verbatim;	       /* say line 0 where the line table does */
+	size_t current; /* the chain being built */
+	bool verbatim;	/* say line 0 where the line table does */
+	/*
+	 * For verbatim names of functions that have no linkage name in the debug
+	 * information: that of the symbol which begins at their code, or NULL.
+	 */
+	const char *(*symbol_at)(void *context, uint64_t address);
+	void *symbol_context;
 	struct name_pool pool; /* its texts become the result's arena */
 };
 

@@ -121,27 +121,49 @@ static const char *name_of(struct dwarf_resolver *resolver, const struct dwarf_f
 	return kept;
 }
 
+/*
+ * The linkage name; verbatim also that of the symbol table, where other tools
+ * take it from when gcc gives none to what is local to a file.
+ */
+static const char *linkage_name_of(struct dwarf_resolver *resolver,
+				   const struct dwarf_function *function,
+				   const struct unit_work *work, const struct scope *scope)
+{
+	struct result_builder *builder = resolver->builder;
+
+	if (function->linkage_name || !builder->verbatim || scope->parent != SCOPE_NONE ||
+	    !has_scopes(work->unit->language) || !scope->nr_ranges)
+		return function->linkage_name;
+	return builder->symbol_at(builder->symbol_context,
+				  work->scopes.ranges.rows[scope->first_range].low);
+}
+
 static struct symbol_location describe(struct dwarf_resolver *resolver,
-				       const struct dwarf_function *function)
+				       const struct unit_work *work, const struct scope *scope)
 {
 	struct name_pool *pool = &resolver->builder->pool;
-	struct symbol_location location = {.function_line = function->decl_line};
+	struct dwarf_function function;
+	struct symbol_location location = {.name = NULL};
+	const char *linkage_name;
 
-	if (function->linkage_name) {
-		location.linkage_name = name_pool_keep(pool, function->linkage_name);
-		location.name = name_pool_demangle(pool, function->linkage_name);
+	dwarf_read_function(scope->function_file, scope->function_offset, &function);
+	linkage_name = linkage_name_of(resolver, &function, work, scope);
+	location.function_line = function.decl_line;
+	if (linkage_name) {
+		location.linkage_name = name_pool_keep(pool, linkage_name);
+		location.name = name_pool_demangle(pool, linkage_name);
 		if (location.name == location.linkage_name)
 			location.linkage_name = NULL;
 	} else {
-		location.name = name_of(resolver, function);
+		location.name = name_of(resolver, &function);
 	}
-	if (function->decl_unit)
-		location.function_file =
-			path_of(resolver, function->decl_unit, function->decl_file);
+	if (function.decl_unit)
+		location.function_file = path_of(resolver, function.decl_unit, function.decl_file);
 	return location;
 }
 
 static const struct symbol_location *function_of(struct dwarf_resolver *resolver,
+						 const struct unit_work *work,
 						 const struct scope *scope)
 {
 	struct known_function row = {.file = scope->function_file,
@@ -149,12 +171,10 @@ static const struct symbol_location *function_of(struct dwarf_resolver *resolver
 	uint64_t hash = hash_mix(hash_u64((uintptr_t)row.file), row.offset);
 	uint32_t index =
 		index_set_find(&resolver->function_index, hash, function_equal, resolver, &row);
-	struct dwarf_function function;
 
 	if (index != INDEX_NONE)
 		return &resolver->functions[index].as_location;
-	dwarf_read_function(scope->function_file, scope->function_offset, &function);
-	row.as_location = describe(resolver, &function);
+	row.as_location = describe(resolver, work, scope);
 	ARRAY_GROW(resolver->functions, resolver->nr_functions, resolver->cap_functions);
 	index = (uint32_t)resolver->nr_functions;
 	index_set_add(&resolver->function_index, hash, index);
@@ -213,7 +233,7 @@ static struct place innermost_place(struct dwarf_resolver *resolver, const struc
 		return place_of_row(resolver, work->unit, &match->row);
 	if (row->parent != SCOPE_NONE && row->call_line)
 		return place_of_call(resolver, work->unit, row);
-	function = function_of(resolver, row);
+	function = function_of(resolver, work, row);
 	return (struct place){.file = function->function_file, .line = function->function_line};
 }
 
@@ -246,7 +266,7 @@ static void emit_chain(struct dwarf_resolver *resolver, const struct unit_work *
 	while (scope != SCOPE_NONE) {
 		const struct scope *row = &work->scopes.rows[scope];
 
-		add_level(resolver, function_of(resolver, row), &place);
+		add_level(resolver, function_of(resolver, work, row), &place);
 		place = place_of_call(resolver, work->unit, row);
 		scope = row->parent;
 	}

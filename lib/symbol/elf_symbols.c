@@ -68,7 +68,12 @@ static enum symbol_source source_of(const struct symbol_object *object, Elf *elf
 	return SYMBOL_SOURCE_DYNSYM;
 }
 
-static void add_symbol(struct elf_symbols *symbols, const struct symbol_object *object, int index)
+/*
+ * *file is the STT_FILE symbol met last: the local symbols behind it come from
+ * there. Global ones stand after all of them and tell nothing.
+ */
+static void add_symbol(struct elf_symbols *symbols, const struct symbol_object *object, int index,
+		       const char **file)
 {
 	GElf_Sym symbol;
 	GElf_Addr value;
@@ -79,6 +84,8 @@ static void add_symbol(struct elf_symbols *symbols, const struct symbol_object *
 	const char *name = dwfl_module_getsym_info(object->module, index, &symbol, &value, &section,
 						   &elf, &bias);
 
+	if (name && GELF_ST_TYPE(symbol.st_info) == STT_FILE)
+		*file = *name ? name : NULL;
 	if (!name || is_no_function(&symbol, name) ||
 	    !section_end(elf, section, &symbol, value, &end) || value >= end)
 		return;
@@ -89,6 +96,7 @@ static void add_symbol(struct elf_symbols *symbols, const struct symbol_object *
 		.start = value,
 		.end = end,
 		.name = name,
+		.file = GELF_ST_BIND(symbol.st_info) == STB_LOCAL ? *file : NULL,
 		.rank = rank_of(&symbol, name),
 	};
 	if (symbols->source == SYMBOL_SOURCE_NONE || symbols->source == SYMBOL_SOURCE_DYNSYM)
@@ -135,10 +143,11 @@ static void close_gaps(struct elf_symbols *symbols)
 void elf_symbols_init(struct elf_symbols *symbols, const struct symbol_object *object)
 {
 	int nr = dwfl_module_getsymtab(object->module);
+	const char *file = NULL;
 
 	*symbols = (struct elf_symbols){.source = SYMBOL_SOURCE_NONE};
 	for (int i = 0; i < nr; i++)
-		add_symbol(symbols, object, i);
+		add_symbol(symbols, object, i, &file);
 	if (symbols->nr)
 		qsort(symbols->rows, symbols->nr, sizeof(*symbols->rows), compare_symbols);
 	close_gaps(symbols);
@@ -150,9 +159,9 @@ void elf_symbols_release(struct elf_symbols *symbols)
 	*symbols = (struct elf_symbols){.source = SYMBOL_SOURCE_NONE};
 }
 
-const struct elf_symbol *elf_symbols_find(const struct elf_symbols *symbols, uint64_t address)
+/* How many symbols begin at or before an address. */
+static size_t nr_up_to(const struct elf_symbols *symbols, uint64_t address)
 {
-	const struct elf_symbol *label = NULL;
 	size_t low = 0, high = symbols->nr;
 
 	while (low < high) {
@@ -163,6 +172,21 @@ const struct elf_symbol *elf_symbols_find(const struct elf_symbols *symbols, uin
 		else
 			high = middle;
 	}
+	return low;
+}
+
+const struct elf_symbol *elf_symbols_at(const struct elf_symbols *symbols, uint64_t address)
+{
+	size_t nr = nr_up_to(symbols, address);
+
+	return nr && symbols->rows[nr - 1].start == address ? &symbols->rows[nr - 1] : NULL;
+}
+
+const struct elf_symbol *elf_symbols_find(const struct elf_symbols *symbols, uint64_t address)
+{
+	const struct elf_symbol *label = NULL;
+	size_t low = nr_up_to(symbols, address);
+
 	while (low-- > 0 && symbols->rows[low].reach > address) {
 		const struct elf_symbol *row = &symbols->rows[low];
 

@@ -18,6 +18,7 @@ struct elf_symbol {
 	uint64_t start, end; /* [start, end) */
 	uint64_t reach;	     /* the highest end of this and all before it */
 	const char *name;    /* borrowed from the object */
+	const char *file;    /* of a local one, the source file it comes from; or NULL */
 	uint32_t rank;	     /* of several at one place the lowest is shown */
 };
 
@@ -36,5 +37,8 @@ void elf_symbols_release(struct elf_symbols *symbols);
  * reaches to the next symbol or the end of its section.
  */
 const struct elf_symbol *elf_symbols_find(const struct elf_symbols *symbols, uint64_t address);
+
+/* The symbol to show of those that begin exactly at an address, or NULL. */
+const struct elf_symbol *elf_symbols_at(const struct elf_symbols *symbols, uint64_t address);
 
 #endif

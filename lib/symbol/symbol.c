@@ -67,6 +67,7 @@ static bool name_by_tables(struct symbol_file *file, struct name_pool *pool, uin
 	}
 	symbol = elf_symbols_find(&file->symbols, address);
 	if (symbol) {
+		location->file = name_pool_keep(pool, symbol->file);
 		location->linkage_name = name_pool_keep(pool, symbol->name);
 		location->name = name_pool_demangle(pool, symbol->name);
 		if (location->name == location->linkage_name)
@@ -83,19 +84,32 @@ static bool name_by_tables(struct symbol_file *file, struct name_pool *pool, uin
 	return false;
 }
 
+static const char *symbol_name_at(void *context, uint64_t address)
+{
+	struct symbol_file *file = context;
+	const struct elf_symbol *symbol;
+
+	read_tables(file);
+	symbol = elf_symbols_at(&file->symbols, address);
+	return symbol ? symbol->name : NULL;
+}
+
 /* Symbol tables name what the debug information leaves open: assembler code mostly. */
 static void resolve_rest(struct symbol_file *file, struct result_builder *builder,
 			 const uint64_t *addresses, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
-		struct symbol_chain *chain = &builder->result->chains[i];
+		const struct symbol_chain *chain = &builder->result->chains[i];
 		struct symbol_location *first = &builder->result->locations[chain->first];
 		struct symbol_location location = {.name = NULL};
 
-		if (chain->nr) {
-			if (!first->name)
-				name_by_tables(file, &builder->pool, addresses[i], first);
-		} else if (name_by_tables(file, &builder->pool, addresses[i], &location)) {
+		if ((chain->nr && first->name) ||
+		    !name_by_tables(file, &builder->pool, addresses[i], &location))
+			continue;
+		if (chain->nr) { /* the line was known */
+			first->name = location.name;
+			first->linkage_name = location.linkage_name;
+		} else {
 			result_builder_begin(builder, i);
 			result_builder_add(builder, &location);
 		}
@@ -151,6 +165,8 @@ struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64
 	result_builder_init(&builder, nr);
 	result = builder.result;
 	builder.verbatim = file->verbatim;
+	builder.symbol_at = symbol_name_at;
+	builder.symbol_context = file;
 	if (file->mismatch) {
 		result->mismatched = true;
 		result->problem = xstrdup(file->mismatch);
