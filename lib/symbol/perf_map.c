@@ -59,7 +59,8 @@ void perf_map_parse(const char *text, size_t nr_bytes, const uint64_t *addresses
 	const char *end = text + nr_bytes, *newline;
 
 	/* The last line may be half written. */
-	for (; (newline = memchr(text, '\n', (size_t)(end - text))); text = newline + 1) {
+	for (; text < end && (newline = memchr(text, '\n', (size_t)(end - text)));
+	     text = newline + 1) {
 		struct pc_range range;
 		const char *name;
 
