@@ -140,10 +140,10 @@ void profile_add_mark(struct profile *profile, uint64_t time_ns, const char *tex
 }
 
 /* Counters are a few dozen: a search by id needs no index. */
-static struct profile_counter *find_counter(const struct profile *profile, const char *name)
+static struct profile_counter *find_counter(const struct profile *profile, struct str_id name)
 {
 	for (size_t i = 0; i < profile->nr_counters; i++) {
-		if (strcmp(profile_str(profile, profile->counters[i].name), name) == 0)
+		if (profile->counters[i].name.v == name.v)
 			return &profile->counters[i];
 	}
 	return NULL;
@@ -151,21 +151,24 @@ static struct profile_counter *find_counter(const struct profile *profile, const
 
 void profile_set_counter(struct profile *profile, const char *name, uint64_t value)
 {
-	struct profile_counter *counter = find_counter(profile, name);
+	struct str_id id = profile_intern(profile, name);
+	struct profile_counter *counter = find_counter(profile, id);
 
 	if (!counter) {
 		ARRAY_GROW(profile->counters, profile->nr_counters, profile->cap_counters);
 		counter = &profile->counters[profile->nr_counters++];
-		counter->name = profile_intern(profile, name);
+		counter->name = id;
 	}
 	counter->value = value;
 }
 
 uint64_t profile_counter(const struct profile *profile, const char *name)
 {
-	const struct profile_counter *counter = find_counter(profile, name);
-
-	return counter ? counter->value : 0;
+	for (size_t i = 0; i < profile->nr_counters; i++) {
+		if (strcmp(profile_str(profile, profile->counters[i].name), name) == 0)
+			return profile->counters[i].value;
+	}
+	return 0;
 }
 
 void profile_add_command_word(struct profile *profile, const char *word)
