@@ -16,7 +16,8 @@ struct node {
 struct stack_trie {
 	struct node *nodes; /* by stack id; node 0 is the empty stack */
 	size_t nr_nodes, cap_nodes;
-	struct index_set children; /* (parent, frame) to node */
+	struct index_set children; /* (parent, frame) to node, of the first nr_indexed nodes */
+	size_t nr_indexed;
 };
 
 struct stack_trie *stack_trie_new(void)
@@ -25,6 +26,7 @@ struct stack_trie *stack_trie_new(void)
 
 	ARRAY_GROW(trie->nodes, trie->nr_nodes, trie->cap_nodes);
 	trie->nodes[trie->nr_nodes++] = (struct node){.parent = STACK_EMPTY};
+	trie->nr_indexed = 1; /* the empty stack is nobody's child */
 	return trie;
 }
 
@@ -46,22 +48,44 @@ static bool same_node(const void *owner, uint32_t index, const void *key)
 	return node->parent.v == wanted->parent.v && node->frame.v == wanted->frame.v;
 }
 
+static uint64_t hash_node(struct stack_id parent, struct frame_id frame)
+{
+	return hash_u64((uint64_t)parent.v << 32 | frame.v);
+}
+
+/* Appended nodes are indexed when first needed: who only reads a profile never does. */
+static void index_nodes(struct stack_trie *trie)
+{
+	for (; trie->nr_indexed < trie->nr_nodes; trie->nr_indexed++) {
+		const struct node *node = &trie->nodes[trie->nr_indexed];
+
+		index_set_add(&trie->children, hash_node(node->parent, node->frame),
+			      (uint32_t)trie->nr_indexed);
+	}
+}
+
+struct stack_id stack_trie_append(struct stack_trie *trie, struct stack_id parent,
+				  struct frame_id frame)
+{
+	assert(parent.v < trie->nr_nodes);
+	ARRAY_GROW(trie->nodes, trie->nr_nodes, trie->cap_nodes);
+	trie->nodes[trie->nr_nodes] = (struct node){
+		.parent = parent, .frame = frame, .depth = trie->nodes[parent.v].depth + 1};
+	return (struct stack_id){(uint32_t)trie->nr_nodes++};
+}
+
 struct stack_id stack_trie_intern(struct stack_trie *trie, struct stack_id parent,
 				  struct frame_id frame)
 {
-	uint64_t hash = hash_u64((uint64_t)parent.v << 32 | frame.v);
 	struct node wanted = {.parent = parent, .frame = frame};
 	uint32_t found;
 
 	assert(parent.v < trie->nr_nodes);
-	found = index_set_find(&trie->children, hash, same_node, trie, &wanted);
+	index_nodes(trie);
+	found = index_set_find(&trie->children, hash_node(parent, frame), same_node, trie, &wanted);
 	if (found != INDEX_NONE)
 		return (struct stack_id){found};
-	wanted.depth = trie->nodes[parent.v].depth + 1;
-	ARRAY_GROW(trie->nodes, trie->nr_nodes, trie->cap_nodes);
-	trie->nodes[trie->nr_nodes] = wanted;
-	index_set_add(&trie->children, hash, (uint32_t)trie->nr_nodes);
-	return (struct stack_id){(uint32_t)trie->nr_nodes++};
+	return stack_trie_append(trie, parent, frame);
 }
 
 struct frame_id stack_trie_frame(const struct stack_trie *trie, struct stack_id stack)

@@ -27,6 +27,12 @@ struct stack_trie *stack_trie_new(void);
 void stack_trie_free(struct stack_trie *trie);
 struct stack_id stack_trie_intern(struct stack_trie *trie, struct stack_id parent,
 				  struct frame_id frame);
+/*
+ * The same for a stack that is not there yet, as when reading them back: no search.
+ * One appended twice does no harm but that it keeps two ids.
+ */
+struct stack_id stack_trie_append(struct stack_trie *trie, struct stack_id parent,
+				  struct frame_id frame);
 /* The empty stack has no frame: asking for it is a bug. */
 struct frame_id stack_trie_frame(const struct stack_trie *trie, struct stack_id stack);
 struct stack_id stack_trie_parent(const struct stack_trie *trie, struct stack_id stack);

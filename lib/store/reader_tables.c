@@ -5,7 +5,8 @@
 #include "base/alloc.h"
 #include "store/reader_priv.h"
 
-#define TIME_MAX_NS (UINT64_C(1) << 62)
+#define TIME_MAX_NS  (UINT64_C(1) << 62)
+#define COUNTERS_MAX 500
 
 /* Reads one row, and says whether it may stay. Numbers are bounded before they are used. */
 typedef bool read_row(struct reader *reader, struct columns_in *in);
@@ -176,7 +177,8 @@ static bool read_stack(struct reader *reader, struct columns_in *in)
 
 	if (in->failed || nr >= TABLE_ROWS_MAX)
 		return false;
-	return stack_trie_intern(stacks, (struct stack_id){nr - 1 - back}, frame).v == nr;
+	stack_trie_append(stacks, (struct stack_id){nr - 1 - back}, frame);
+	return true;
 }
 
 /* Any sum over samples, of any reader, must fit 64 bits. */
@@ -226,8 +228,8 @@ static bool read_counter(struct reader *reader, struct columns_in *in)
 	struct str_id name = read_text(reader, in, COUNTERS_NAME);
 	uint64_t value = columns_in_uint(in, COUNTERS_VALUE);
 
-	/* A search for each: more than a few hundred are no profile of ours. */
-	if (reader->profile->nr_counters > 1000)
+	/* A search for each: more than a hundred or so are no profile of ours. */
+	if (reader->profile->nr_counters > COUNTERS_MAX)
 		return false;
 	profile_set_counter(reader->profile, profile_str(reader->profile, name), value);
 	return true;

@@ -75,6 +75,23 @@ static void test_stack__parents_precede_children_in_large_tries(void **state)
 	stack_trie_free(trie);
 }
 
+static void test_stack__appended_stacks_are_found_again(void **state)
+{
+	struct stack_trie *trie = stack_trie_new();
+	struct stack_id start = stack_trie_append(trie, STACK_EMPTY, frame(4));
+	struct stack_id main_ = stack_trie_append(trie, start, frame(5));
+
+	(void)state;
+	assert_int_equal(main_.v, 2);
+	assert_int_equal(stack_trie_depth(trie, main_), 2);
+	assert_int_equal(stack_trie_intern(trie, start, frame(5)).v, main_.v);
+	assert_int_equal(stack_trie_intern(trie, start, frame(6)).v, 3);
+	assert_int_equal(stack_trie_append(trie, main_, frame(7)).v, 4);
+	assert_int_equal(stack_trie_intern(trie, main_, frame(7)).v, 4);
+	assert_int_equal(stack_trie_nr(trie), 5);
+	stack_trie_free(trie);
+}
+
 static void test_stack_end__every_reason_has_its_own_name(void **state)
 {
 	(void)state;
@@ -95,6 +112,7 @@ int main(void)
 		cmocka_unit_test(test_stack__equal_paths_share_an_id),
 		cmocka_unit_test(test_stack__the_same_frame_below_another_parent_differs),
 		cmocka_unit_test(test_stack__parents_precede_children_in_large_tries),
+		cmocka_unit_test(test_stack__appended_stacks_are_found_again),
 		cmocka_unit_test(test_stack_end__every_reason_has_its_own_name),
 	};
 
