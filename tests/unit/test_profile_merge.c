@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "profile/merge.h"
+#include "profile/profile.h"
+
+static char prog_path[] = "/bin/prog";
+static char jit_path[] = "[jit]";
+
+/* A process `pid` that spends cpu_ns in main() at 0x1000, and as much in JIT code. */
+static struct profile *recording(const char *host, uint64_t start_s, pid_t pid, uint64_t cpu_ns)
+{
+	struct profile *profile = profile_new();
+	struct module prog = {.kind = MODULE_KIND_FILE, .path = prog_path, .fd = -1};
+	struct module jit = {.kind = MODULE_KIND_JIT, .path = jit_path, .owner_pid = 77, .fd = -1};
+	struct profile_process process = {.pid = pid, .parent = PROCESS_NONE, .start_ns = 1};
+	struct profile_process child = {.pid = pid + 1, .end_ns = 2000};
+	struct profile_thread thread = {.tid = pid, .process = 0};
+	struct sample sample = {.time_ns = 1000, .cpu_ns = cpu_ns, .nr = 1};
+	struct frame_id main_;
+
+	/* Texts in another order: ids differ between recordings. */
+	profile_intern(profile, host);
+	process.name = profile_intern(profile, "prog");
+	profile->meta.hostname = profile_intern(profile, host);
+	profile->meta.start_realtime_ns = start_s * UINT64_C(1000000000);
+	profile->meta.duration_ns = 5000;
+	profile->meta.frequency_hz = 500;
+	profile->meta.complete = true;
+	profile_add_command_word(profile, "prog");
+	profile_add_process(profile, &process);
+	profile_add_process(profile, &child);
+	profile_add_thread(profile, &thread);
+	main_ = profile_intern_frame(
+		profile,
+		(struct code_address){module_table_intern(profile->modules, &prog), 0x1000});
+	sample.stack = stack_trie_intern(profile->stacks, STACK_EMPTY, main_);
+	profile_add_sample(profile, &sample);
+	sample.stack = stack_trie_intern(
+		profile->stacks, sample.stack,
+		profile_intern_frame(
+			profile, (struct code_address){module_table_intern(profile->modules, &jit),
+						       0x7000}));
+	profile_add_sample(profile, &sample);
+	profile_set_counter(profile, "stops", 10);
+	profile_set_counter(profile, "hold_ns_p99", cpu_ns);
+	profile_add_mark(profile, 500, host);
+	return profile;
+}
+
+static void name_main(struct profile *profile, const char *name)
+{
+	struct function function = {.name = profile_intern(profile, name), .line = 3};
+	struct location location = {.line = 4};
+
+	profile_reset_symbols(profile);
+	location.function = profile_intern_function(profile, &function);
+	profile_set_chain(profile, (struct frame_id){0}, &location, 1);
+	profile->module_symbols[1].source = SYMBOL_SOURCE_DWARF;
+}
+
+static struct profile *merge_two(struct profile *one, struct profile *two)
+{
+	const struct profile *both[] = {one, two};
+	struct profile *merged = profile_merge(both, 2);
+
+	profile_free(one);
+	profile_free(two);
+	return merged;
+}
+
+static void test_merge__equal_code_is_one_and_processes_are_two(void **state)
+{
+	struct profile *merged = merge_two(recording("a", 100, 1, 30), recording("b", 100, 1, 12));
+
+	(void)state;
+	assert_int_equal(merged->nr_processes, 4);
+	assert_int_equal(merged->processes[0].parent, PROCESS_NONE);
+	assert_int_equal(merged->processes[3].parent, 2);
+	assert_int_equal(merged->nr_threads, 2);
+	assert_int_equal(merged->threads[1].process, 2);
+	assert_int_equal(merged->nr_samples, 4);
+	assert_int_equal(merged->samples[2].thread.v, 1);
+	assert_int_equal(merged->samples[2].stack.v, merged->samples[0].stack.v);
+	assert_int_equal(profile_total(merged, METRIC_CPU), 2 * (30 + 12));
+	assert_string_equal(profile_str(merged, merged->processes[2].name), "prog");
+	profile_free(merged);
+}
+
+/* The JIT memories of two recordings have nothing to do with each other. */
+static void test_merge__jit_code_stays_apart(void **state)
+{
+	struct profile *merged = merge_two(recording("a", 100, 1, 30), recording("b", 100, 1, 12));
+
+	(void)state;
+	assert_int_equal(module_table_nr(merged->modules), 4);
+	assert_int_equal(merged->nr_frames, 3);
+	assert_int_not_equal(merged->samples[1].stack.v, merged->samples[3].stack.v);
+	profile_free(merged);
+}
+
+static void test_merge__keeps_places_in_time(void **state)
+{
+	const uint64_t ten_seconds = UINT64_C(10000000000);
+	struct profile *merged = merge_two(recording("a", 110, 1, 30), recording("b", 100, 2, 12));
+
+	(void)state;
+	assert_int_equal(merged->meta.start_realtime_ns, UINT64_C(100000000000));
+	assert_int_equal(merged->meta.duration_ns, ten_seconds + 5000);
+	assert_int_equal(merged->samples[0].time_ns, ten_seconds + 1000);
+	assert_int_equal(merged->samples[2].time_ns, 1000);
+	assert_int_equal(merged->processes[0].start_ns, ten_seconds + 1);
+	assert_int_equal(merged->processes[0].end_ns, 0); /* it lived on */
+	assert_int_equal(merged->processes[1].end_ns, ten_seconds + 2000);
+	assert_int_equal(merged->marks[0].time_ns, ten_seconds + 500);
+	assert_string_equal(profile_str(merged, merged->marks[1].text), "b");
+	profile_free(merged);
+}
+
+static void test_merge__facts_and_counters(void **state)
+{
+	struct profile *two = recording("b", 100, 1, 12);
+	struct profile *merged;
+
+	(void)state;
+	two->meta.exit_status = 0;
+	merged = merge_two(recording("a", 100, 1, 30), two);
+	assert_string_equal(profile_str(merged, merged->meta.hostname), "a, b");
+	assert_int_equal(merged->meta.frequency_hz, 500);
+	assert_int_equal(merged->meta.exit_status, -1); /* they differ */
+	assert_int_equal(merged->meta.nr_command, 1);
+	assert_true(merged->meta.complete);
+	assert_int_equal(profile_counter(merged, "stops"), 20);
+	assert_int_equal(profile_counter(merged, "hold_ns_p99"), 30);
+	profile_free(merged);
+}
+
+static void test_merge__symbols_come_from_who_has_them(void **state)
+{
+	struct profile *two = recording("b", 100, 1, 12);
+	struct profile *merged;
+	struct frame_symbols chain;
+
+	(void)state;
+	name_main(two, "main");
+	merged = merge_two(recording("a", 100, 1, 30), two);
+	assert_int_equal(merged->nr_frame_symbols, merged->nr_frames);
+	chain = merged->frame_symbols[0];
+	assert_int_equal(chain.nr, 1);
+	assert_string_equal(
+		profile_str(merged,
+			    merged->functions[merged->locations[chain.first].function.v].name),
+		"main");
+	assert_int_equal(merged->module_symbols[1].source, SYMBOL_SOURCE_DWARF);
+	profile_free(merged);
+}
+
+static void test_merge__without_any_symbols_there_are_none(void **state)
+{
+	struct profile *merged = merge_two(recording("a", 100, 1, 30), recording("a", 100, 1, 12));
+
+	(void)state;
+	assert_int_equal(merged->nr_frame_symbols, 0);
+	assert_null(merged->module_symbols);
+	assert_string_equal(profile_str(merged, merged->meta.hostname), "a");
+	profile_free(merged);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_merge__equal_code_is_one_and_processes_are_two),
+		cmocka_unit_test(test_merge__jit_code_stays_apart),
+		cmocka_unit_test(test_merge__keeps_places_in_time),
+		cmocka_unit_test(test_merge__facts_and_counters),
+		cmocka_unit_test(test_merge__symbols_come_from_who_has_them),
+		cmocka_unit_test(test_merge__without_any_symbols_there_are_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
