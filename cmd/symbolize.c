@@ -4,11 +4,10 @@
 
 #include "base/err.h"
 #include "cmd/command.h"
-#include "cmd/output_file.h"
+#include "cmd/save_profile.h"
 #include "cmd/symbol_options.h"
 #include "cmd/symbolize_elf.h"
 #include "profile/profile.h"
-#include "store/store.h"
 #include "symbol/resolve.h"
 
 struct symbolize_args {
@@ -114,33 +113,6 @@ static size_t nr_resolved(const struct profile *profile)
 	return nr;
 }
 
-static int write_to(struct output_file *file, struct profile *profile, struct err *err)
-{
-	struct store_writer *writer;
-	int status = store_writer_new(file->sink.fd, &writer, err);
-
-	if (status == 0) {
-		status = store_writer_finish(writer, profile, err);
-		store_writer_free(writer);
-	}
-	return status;
-}
-
-static int write_profile(struct profile *profile, const char *path, struct err *err)
-{
-	struct output_file file;
-	int status = output_file_open(&file, path, err);
-
-	if (status < 0)
-		return status;
-	status = write_to(&file, profile, err);
-	if (status < 0) {
-		output_file_discard(&file);
-		return status;
-	}
-	return output_file_finish(&file, err);
-}
-
 static int symbolize_profile(const struct symbolize_args *args)
 {
 	const struct symbol_options options = symbol_options_of(&args->symbols);
@@ -152,7 +124,7 @@ static int symbolize_profile(const struct symbolize_args *args)
 	if (status != EXIT_DONE)
 		return status;
 	resolve_profile(profile, &options, NULL);
-	if (write_profile(profile, args->output ? args->output : input, &err) < 0) {
+	if (save_profile(profile, args->output ? args->output : input, &err) < 0) {
 		print_err(&err);
 		status = EXIT_CANNOT;
 	} else {
