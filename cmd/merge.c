@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "cmd/command.h"
+#include "cmd/save_profile.h"
+#include "profile/merge.h"
+#include "profile/profile.h"
+
+struct merge_args {
+	const char *output;
+};
+
+static const struct option_row rows[] = {
+	{.type = OPTION_STRING,
+	 .short_name = 'o',
+	 .name = "output",
+	 .argument = "FILE",
+	 .offset = offsetof(struct merge_args, output),
+	 .help = "write here; - is standard output"},
+	OPTIONS_END,
+};
+
+static int parse(struct merge_args *args, int argc, char **argv, int *first_word, struct err *err)
+{
+	int status = options_parse(rows, args, argc, argv, false, first_word, err);
+
+	if (status)
+		return status;
+	if (*first_word == argc)
+		return err_set(err, ERR_INVALID, "which profiles?");
+	if (!args->output)
+		return err_set(err, ERR_INVALID, "-o says where to write, and is missing");
+	return 0;
+}
+
+static int write_merged(const struct profile *const *profiles, size_t nr, const char *output)
+{
+	struct profile *merged = profile_merge(profiles, nr);
+	struct err err = ERR_INIT;
+	int status = EXIT_DONE;
+
+	if (save_profile(merged, output, &err) < 0) {
+		print_err(&err);
+		status = EXIT_CANNOT;
+	}
+	profile_free(merged);
+	return status;
+}
+
+static int merge_files(const char *output, char **files, size_t nr)
+{
+	struct profile **profiles = xcalloc(nr, sizeof(struct profile *));
+	int status = EXIT_DONE;
+	size_t nr_open;
+
+	for (nr_open = 0; nr_open < nr; nr_open++) {
+		status = open_profile_even_empty(files[nr_open], &profiles[nr_open]);
+		if (status != EXIT_DONE)
+			break;
+	}
+	if (status == EXIT_DONE)
+		status = write_merged((const struct profile *const *)profiles, nr, output);
+	while (nr_open > 0)
+		profile_free(profiles[--nr_open]);
+	free(profiles);
+	return status;
+}
+
+static int run_merge(const struct command *self, int argc, char **argv)
+{
+	struct merge_args args = {0};
+	struct err err = ERR_INIT;
+	int first_word, status;
+
+	if (parse(&args, argc, argv, &first_word, &err))
+		status = usage_error(self, &err);
+	else
+		status = merge_files(args.output, argv + first_word, (size_t)(argc - first_word));
+	options_release(rows, &args);
+	return status;
+}
+
+const struct command command_merge = {
+	.name = "merge",
+	.synopsis = "-o OUT FILE...",
+	.summary = "make one profile of several",
+	.help = "Puts several profiles, which may be runs of one program or recordings of several\n"
+		"hosts, into one. Processes and threads stay apart; equal code becomes one.\n"
+		"\n"
+		"  profc merge -o all.data run1.data run2.data run3.data\n",
+	.options = rows,
+	.run = run_merge,
+};

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""profc merge: several recordings as one."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from paths import BUILD, PROFC
+from profc import profc
+
+MAKE_PROFILE = os.path.join(BUILD, "tests", "bench", "make_profile")
+
+
+class Merge(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix="profc-test-")
+        self.addCleanup(shutil.rmtree, self.directory)
+        self.one = self.made("one.data", "3000", "300", "2")
+        self.two = self.made("two.data", "2000", "400", "3")
+        self.out = os.path.join(self.directory, "out.data")
+
+    def made(self, name, *arguments):
+        path = os.path.join(self.directory, name)
+        subprocess.run([MAKE_PROFILE, path, *arguments], check=True, stdout=subprocess.DEVNULL)
+        return path
+
+    def info(self, path):
+        return json.loads(profc("info", "-i", path, "--json").stdout)
+
+    def functions(self, path):
+        rows = json.loads(profc("report", "-i", path, "--json").stdout)["rows"]
+        return {(row["function"], row["file"], row["line"], row["module"]):
+                (row["self_ns"], row["total_ns"]) for row in rows}
+
+    def test_totals_add_up(self):
+        self.assertEqual(profc("merge", "-o", self.out, self.one, self.two).stdout, "")
+        one, two, both = map(self.info, (self.one, self.two, self.out))
+        for member in ("cpu_ns", "runq_ns", "blocked_ns", "samples"):
+            self.assertEqual(both["totals"][member], one["totals"][member] + two["totals"][member])
+        self.assertEqual(len(both["threads"]), 5)
+        self.assertTrue(both["complete"])
+
+    def test_functions_add_up(self):
+        profc("merge", "-o", self.out, self.one, self.two)
+        expected = self.functions(self.one)
+        for name, (self_ns, total_ns) in self.functions(self.two).items():
+            before = expected.get(name, (0, 0))
+            expected[name] = (before[0] + self_ns, before[1] + total_ns)
+        self.assertEqual(self.functions(self.out), expected)
+
+    def test_one_profile_stays_what_it_is(self):
+        profc("merge", "-o", self.out, self.one)
+        self.assertEqual(self.functions(self.out), self.functions(self.one))
+
+    def test_standard_output_and_input(self):
+        with open(self.out, "wb") as out:
+            subprocess.run([PROFC, "merge", "-o", "-", self.one], stdout=out,
+                           check=True)
+        self.assertEqual(self.functions(self.out), self.functions(self.one))
+
+    def test_slips(self):
+        self.assertIn("which profiles?", profc("merge", "-o", self.out, status=2).stderr)
+        self.assertIn("-o", profc("merge", self.one, status=2).stderr)
+        done = profc("merge", "-o", self.out, self.one, "/nowhere/x.data", status=1)
+        self.assertIn("/nowhere/x.data", done.stderr)
+        self.assertFalse(os.path.exists(self.out))
+
+
+if __name__ == "__main__":
+    unittest.main()
