@@ -52,6 +52,7 @@ static const struct option_row rows[] = {
 	FORMAT_ROW("json", EXPORT_JSON, "every sample, in plain tables for programs"),
 	FORMAT_ROW("flamegraph", EXPORT_FLAMEGRAPH,
 		   "one SVG file with zoom and search, for any browser"),
+	FORMAT_ROW("html", EXPORT_HTML, "one page with a flame graph and a table, for any browser"),
 	{.type = OPTION_SECTION, .name = "Files"},
 	{.type = OPTION_STRING,
 	 .short_name = 'i',

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "export/asset_priv.h"
 
+#include <stdint.h>
+
 /* The compiler is run from the top of the tree, and so is the assembler behind it. */
 #define ASSET(name, path)                                                                          \
-	extern const char name##_start[], name##_end[];                                            \
-	__asm__(".pushsection .rodata\n" #name "_start:\n.incbin \"" path "\"\n" #name "_end:\n"   \
+	extern const char name##_bytes[];                                                          \
+	extern const uint64_t name##_nr_bytes;                                                     \
+	__asm__(".pushsection .rodata\n"                                                           \
+		".balign 8\n" #name "_nr_bytes:\n.quad 1f - " #name "_bytes\n" #name               \
+		"_bytes:\n.incbin \"" path "\"\n1:\n"                                              \
 		".popsection\n");                                                                  \
 	struct asset asset_##name(void)                                                            \
 	{                                                                                          \
-		return (struct asset){name##_start, (size_t)(name##_end - name##_start)};          \
+		return (struct asset){name##_bytes, name##_nr_bytes};                              \
 	}
 
 ASSET(flamegraph_js, "lib/export/flamegraph.js")
+ASSET(page_css, "lib/export/page.css")
+ASSET(page_js, "lib/export/page.js")

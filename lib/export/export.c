@@ -41,6 +41,9 @@ static const struct format_row rows[EXPORT_KIND_COUNT] = {
 	[EXPORT_FLAMEGRAPH] = {
 		{"flamegraph", ".svg", false},
 		EXPORT_THREADS_MERGE, PATH_LABELS, write_flamegraph},
+	[EXPORT_HTML] = {
+		{"html", ".html", false},
+		EXPORT_THREADS_MERGE, PATH_LABELS, write_html},
 };
 /* clang-format on */
 

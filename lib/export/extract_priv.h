@@ -91,5 +91,6 @@ void write_callgrind(const struct extract *extract, struct sink *sink);
 void write_perf_script(const struct extract *extract, struct sink *sink);
 void write_json(const struct extract *extract, struct sink *sink);
 void write_flamegraph(const struct extract *extract, struct sink *sink);
+void write_html(const struct extract *extract, struct sink *sink);
 
 #endif

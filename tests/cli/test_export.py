@@ -11,6 +11,7 @@ import signal
 import subprocess
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 from paths import BUILD, PROFC
 from profc import Recording, profc
@@ -374,6 +375,42 @@ class Tables(Exported):
         )
         names = [shared["stringArray"][name] for name in shared["funcTable"]["name"]]
         self.assertReport(names, own, total)
+
+
+class Pictures(Exported):
+    def test_html_tree_is_the_reports(self):
+        page = self.export("--html").stdout
+        data = json.loads(
+            re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.S)[1]
+        )
+        nr = len(data["depth"])
+        total, open_nodes = list(data["self"]), []
+        own, all_ = collections.Counter(), collections.Counter()
+        parents = []
+        for node, depth in enumerate(data["depth"]):
+            del open_nodes[depth:]
+            parents.append(open_nodes[-1] if open_nodes else None)
+            open_nodes.append(node)
+        for node in range(nr - 1, 0, -1):
+            total[parents[node]] += total[node]
+        for node, label in enumerate(data["label"]):
+            name, _, _, _, is_no_function = data["functions"][label]
+            above = parents[node]
+            while above is not None and data["label"][above] != label:
+                above = parents[above]
+            own[name] += data["self"][node]
+            all_[name] += total[node] if above is None and not is_no_function else 0
+        self.assertSameSums(self.named(own), self.named(self.own_time()))
+        self.assertSameSums(self.named(all_), self.named(self.total_time()))
+
+    def test_flamegraph_is_xml(self):
+        svg = xml.etree.ElementTree.fromstring(self.export("--flamegraph").stdout)
+        titles = [title.text for title in svg.iter("{http://www.w3.org/2000/svg}title")]
+        self.assertTrue(titles[0].startswith("madeup, "), titles[0])
+        self.assertTrue(titles[0].endswith(", 100.00 %"), titles[0])
+        for group in svg.iter("{http://www.w3.org/2000/svg}g"):
+            rect = group.find("{http://www.w3.org/2000/svg}rect")
+            self.assertLessEqual(float(rect.get("x")) + float(rect.get("width")), 1190.02)
 
 
 class Readers(Exported):

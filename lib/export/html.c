@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * One page that needs nothing else: the call tree as columns of JSON, and page.js that
+ * draws it. A content security policy keeps the page from loading or sending anything.
+ */
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/escape.h"
+#include "base/json.h"
+#include "base/sink.h"
+#include "export/asset_priv.h"
+#include "export/extract_priv.h"
+#include "export/flame_tree_priv.h"
+#include "export/markup_priv.h"
+#include "mapping/module.h"
+
+struct html {
+	const struct extract *extract;
+	struct sink *sink;
+	struct json json;
+	struct flame_tree tree;
+	uint32_t *function_of_label; /* index in functions[] + 1, 0: not used; the last: "all" */
+	uint32_t *labels;	     /* by that index */
+	uint32_t nr_functions;
+	uint32_t *module_index; /* index in modules[] + 1, by module_id */
+	uint32_t *modules;	/* by that index */
+	uint32_t nr_modules;
+};
+
+static size_t nr_lanes_and_labels(const struct extract *extract)
+{
+	return extract->expansion->nr_labels + extract->nr_lanes;
+}
+
+static uint32_t number(uint32_t *ids, uint32_t *things, uint32_t *nr, uint32_t thing, uint32_t slot)
+{
+	if (!ids[slot]) {
+		things[*nr] = thing;
+		ids[slot] = ++*nr;
+	}
+	return ids[slot] - 1;
+}
+
+static uint32_t function_index(struct html *out, uint32_t label)
+{
+	uint32_t slot = label == FLAME_ALL ? (uint32_t)nr_lanes_and_labels(out->extract) : label;
+
+	return number(out->function_of_label, out->labels, &out->nr_functions, label, slot);
+}
+
+static void number_functions(struct html *out)
+{
+	for (size_t i = 0; i < out->tree.nr_nodes; i++)
+		(void)function_index(out, out->tree.nodes[i].label);
+}
+
+/* [name, file or null, line, module index or -1, is no function] */
+static void write_function(struct html *out, uint32_t label)
+{
+	const struct extract *extract = out->extract;
+	bool is_label = label < extract->expansion->nr_labels;
+	struct buf name = {0};
+	int64_t module = -1;
+
+	if (is_label && label_module(extract->expansion, label)) {
+		uint32_t id = extract->expansion->labels[label].module.v;
+
+		module = number(out->module_index, out->modules, &out->nr_modules, id, id);
+	}
+	flame_append_name(&name, extract, label);
+	json_array_begin(&out->json);
+	json_str(&out->json, buf_str(&name));
+	json_str(&out->json, is_label ? extract_function_file(extract, label) : NULL);
+	json_u64(&out->json, is_label ? extract_function_line(extract, label) : 0);
+	json_i64(&out->json, module);
+	json_u64(&out->json, !is_label);
+	json_array_end(&out->json);
+	buf_release(&name);
+}
+
+static void write_functions(struct html *out)
+{
+	json_key_array_begin(&out->json, "functions");
+	for (uint32_t i = 0; i < out->nr_functions; i++)
+		write_function(out, out->labels[i]);
+	json_array_end(&out->json);
+	json_key_array_begin(&out->json, "modules");
+	for (uint32_t i = 0; i < out->nr_modules; i++) {
+		struct module_id id = {out->modules[i]};
+
+		json_str(&out->json,
+			 module_short_name(module_table_get(out->extract->profile->modules, id)));
+	}
+	json_array_end(&out->json);
+}
+
+enum tree_column {
+	COLUMN_DEPTH,
+	COLUMN_LABEL,
+	COLUMN_SELF,
+};
+
+static uint64_t column_value(struct html *out, const struct flame *node, enum tree_column column)
+{
+	switch (column) {
+	case COLUMN_DEPTH:
+		return node->depth;
+	case COLUMN_LABEL:
+		return function_index(out, node->label);
+	case COLUMN_SELF:
+		break;
+	}
+	return node->self;
+}
+
+static void write_column(struct html *out, const char *key, enum tree_column column)
+{
+	struct buf text = {0};
+
+	json_key_array_begin(&out->json, key);
+	for (size_t i = 0; i < out->tree.nr_nodes; i++) {
+		if (i)
+			buf_append_byte(&text, ',');
+		buf_append_decimal(&text, column_value(out, &out->tree.nodes[i], column));
+	}
+	sink_write(out->sink, text.bytes, text.nr_bytes);
+	json_array_end(&out->json);
+	buf_release(&text);
+}
+
+static void write_data(struct html *out)
+{
+	json_init(&out->json, out->sink);
+	json_object_begin(&out->json);
+	json_key_str(&out->json, "metric", extract_weight_name(out->extract));
+	json_key_str(&out->json, "unit", extract_is_time(out->extract) ? "ns" : "samples");
+	write_functions(out);
+	write_column(out, "depth", COLUMN_DEPTH);
+	write_column(out, "label", COLUMN_LABEL);
+	write_column(out, "self", COLUMN_SELF);
+	json_object_end(&out->json);
+	json_finish(&out->json);
+}
+
+static void write_asset(struct sink *sink, const char *before, struct asset asset,
+			const char *after)
+{
+	sink_str(sink, before);
+	sink_write(sink, asset.bytes, asset.nr_bytes);
+	sink_str(sink, after);
+}
+
+static void write_title(struct html *out)
+{
+	struct buf raw = {0}, plain = {0}, title = {0};
+
+	extract_append_title(&raw, out->extract);
+	escape_terminal(&plain, buf_str(&raw));
+	escape_markup(&title, buf_str(&plain));
+	sink_str(out->sink, "<title>");
+	sink_str(out->sink, buf_str(&title));
+	sink_str(out->sink, "</title>\n");
+	write_asset(out->sink, "<style>\n", asset_page_css(), "</style>\n");
+	sink_str(out->sink, "</head>\n<body>\n<header>\n<h1>");
+	sink_str(out->sink, buf_str(&title));
+	buf_release(&raw);
+	buf_release(&plain);
+	buf_release(&title);
+}
+
+static void write_page(struct html *out)
+{
+	sink_str(out->sink,
+		 "<!DOCTYPE html>\n"
+		 "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+		 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+		 "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+		 "<meta name=\"viewport\" content=\"width=device-width\">\n"
+		 "<meta name=\"generator\" content=\"profc " PROFC_VERSION "\">\n");
+	write_title(out);
+	sink_str(
+		out->sink,
+		"</h1>\n<span id=\"sum\"></span>\n"
+		"<input id=\"search\" type=\"search\" placeholder=\"search: regular expression\" "
+		"aria-label=\"search\">\n"
+		"<button id=\"reset\">reset</button>\n</header>\n"
+		"<div id=\"path\"></div>\n"
+		"<div id=\"graph\"><canvas id=\"canvas\"></canvas><div id=\"height\"></div></div>\n"
+		"<div id=\"functions\"><table><thead id=\"head\"><tr>\n"
+		"<th class=\"number\" data-key=\"self\">self</th>"
+		"<th class=\"number\" data-key=\"self\">%</th>\n"
+		"<th class=\"number\" data-key=\"total\">total</th>"
+		"<th class=\"number\" data-key=\"total\">%</th>\n"
+		"<th data-key=\"name\">function</th><th>location</th><th>module</th>\n"
+		"</tr></thead><tbody id=\"rows\"></tbody></table></div>\n"
+		"<script id=\"data\" type=\"application/json\">");
+	write_data(out);
+	write_asset(out->sink, "</script>\n<script>\n", asset_page_js(),
+		    "</script>\n</body>\n</html>\n");
+}
+
+void write_html(const struct extract *extract, struct sink *sink)
+{
+	size_t nr = nr_lanes_and_labels(extract) + 1;
+	uint32_t nr_modules = module_table_nr(extract->profile->modules);
+	struct html out = {.extract = extract, .sink = sink};
+
+	flame_tree_init(&out.tree, extract);
+	out.function_of_label = xcalloc(nr, sizeof(*out.function_of_label));
+	out.labels = xcalloc(nr, sizeof(*out.labels));
+	out.module_index = xcalloc(nr_modules, sizeof(*out.module_index));
+	out.modules = xcalloc(nr_modules, sizeof(*out.modules));
+	number_functions(&out);
+	write_page(&out);
+	flame_tree_release(&out.tree);
+	free(out.function_of_label);
+	free(out.labels);
+	free(out.module_index);
+	free(out.modules);
+}
