@@ -45,8 +45,9 @@ struct dwarf_resolver {
 /* The wanted addresses of one unit. */
 struct unit_work {
 	struct dwarf_unit *unit;
-	uint64_t *addresses; /* ascending */
-	size_t *indexes;     /* of each among the request's */
+	struct dwarf_unit *code; /* with the functions: the same, or the rest of a skeleton */
+	uint64_t *addresses;	 /* ascending */
+	size_t *indexes;	 /* of each among the request's */
 	size_t nr, cap_addresses, cap_indexes;
 	struct line_match *matches;
 	struct scope_table scopes;
@@ -105,14 +106,14 @@ static bool has_scopes(uint16_t language)
 	return false;
 }
 
-static const char *name_of(struct dwarf_resolver *resolver, const struct dwarf_function *function)
+static const char *name_of(struct dwarf_resolver *resolver, const struct dwarf_function *function,
+			   const struct unit_work *work)
 {
 	struct name_pool *pool = &resolver->builder->pool;
 	struct buf name = {.nr_bytes = 0};
 	const char *kept;
 
-	if (!function->name || resolver->builder->verbatim ||
-	    !has_scopes(function->name_unit->language))
+	if (!function->name || resolver->builder->verbatim || !has_scopes(work->code->language))
 		return name_pool_keep(pool, function->name);
 	qualifier_append(&resolver->qualifier, function, &name);
 	buf_append_str(&name, function->name);
@@ -132,7 +133,7 @@ static const char *linkage_name_of(struct dwarf_resolver *resolver,
 	struct result_builder *builder = resolver->builder;
 
 	if (function->linkage_name || !builder->verbatim || scope->parent != SCOPE_NONE ||
-	    !has_scopes(work->unit->language) || !scope->nr_ranges)
+	    !has_scopes(work->code->language) || !scope->nr_ranges)
 		return function->linkage_name;
 	return builder->symbol_at(builder->symbol_context,
 				  work->scopes.ranges.rows[scope->first_range].low);
@@ -155,7 +156,7 @@ static struct symbol_location describe(struct dwarf_resolver *resolver,
 		if (location.name == location.linkage_name)
 			location.linkage_name = NULL;
 	} else {
-		location.name = name_of(resolver, &function);
+		location.name = name_of(resolver, &function, work);
 	}
 	if (function.decl_unit)
 		location.function_file = path_of(resolver, function.decl_unit, function.decl_file);
@@ -316,13 +317,15 @@ static void collect_addresses(const struct dwarf_resolver *resolver,
 static void resolve_unit(struct dwarf_resolver *resolver, struct unit_work *work)
 {
 	struct dwarf_unit *unit = work->unit;
-	struct dwarf_unit *code = split_dwarf_unit(resolver->split, unit);
 
+	work->code = split_dwarf_unit(resolver->split, unit);
+	if (!work->code)
+		work->code = unit;
+	else if (work->code != unit)
+		dwarf_file_renew_work(work->code->file);
 	work->matches = xcalloc(work->nr, sizeof(*work->matches));
 	dwarf_match_lines(unit, work->addresses, work->nr, work->matches);
-	if (code && code != unit)
-		dwarf_file_renew_work(code->file);
-	dwarf_match_scopes(code ? code : unit, work->addresses, work->nr, &work->scopes);
+	dwarf_match_scopes(work->code, work->addresses, work->nr, &work->scopes);
 	for (size_t at = 0; at < work->nr; at++)
 		emit_chain(resolver, work, at);
 	scope_table_release(&work->scopes);

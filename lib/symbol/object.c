@@ -156,6 +156,19 @@ static Elf *relocated(struct symbol_object *object)
 	return dwarf ? dwarf_getelf(dwarf) : object->elf;
 }
 
+static uint64_t first_code_address(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(elf, section))) {
+		if (gelf_getshdr(section, &header) && (header.sh_flags & SHF_EXECINSTR) &&
+		    header.sh_size)
+			return header.sh_addr;
+	}
+	return 0;
+}
+
 static void open_dwarf(struct symbol_object *object, const struct symbol_options *options)
 {
 	struct dwarf_bytes sections[DWARF_SECTION_COUNT];
@@ -174,6 +187,8 @@ static void open_dwarf(struct symbol_object *object, const struct symbol_options
 	object->has_dwarf = true;
 	dwarf_file_init(&object->dwarf, sections);
 	object->dwarf.relocatable = gelf_getehdr(elf, &header) && header.e_type == ET_REL;
+	if (object->dwarf.relocatable)
+		object->address_bias = first_code_address(elf);
 	split_dwarf_init(&object->split, options, object->path);
 	open_supplement(object, options, elf);
 	dwarf_file_read_roots(&object->dwarf);

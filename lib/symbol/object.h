@@ -29,6 +29,11 @@ struct symbol_object {
 	char *debug_path;
 	Elf *supplement;
 	int supplement_fd;
+	/*
+	 * What addresses of the request need added. Those of an object file count
+	 * from the beginning of its code, which libdwfl lays out somewhere.
+	 */
+	uint64_t address_bias;
 	bool has_dwarf;
 	bool is_mismatched;	 /* the file is not the one that was asked for */
 	bool is_debug_file_only; /* the file itself is not there, its debug file is */

@@ -155,10 +155,25 @@ void symbol_file_close(struct symbol_file *file)
 	free(file);
 }
 
+/* The addresses with the bias added, in place of *addresses; NULL when there is none. */
+static uint64_t *move_addresses(uint64_t bias, const uint64_t **addresses, size_t nr)
+{
+	uint64_t *moved;
+
+	if (!bias)
+		return NULL;
+	moved = xcalloc(nr, sizeof(*moved));
+	for (size_t i = 0; i < nr; i++)
+		moved[i] = (*addresses)[i] + bias;
+	*addresses = moved;
+	return moved;
+}
+
 struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64_t *addresses,
 					  size_t nr)
 {
 	struct symbol_object *object = &file->object;
+	cleanup_free uint64_t *moved = move_addresses(object->address_bias, &addresses, nr);
 	struct result_builder builder;
 	struct symbol_result *result;
 
