@@ -1,0 +1,456 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""profc symbolize: addresses to functions and lines, against addr2line and llvm's."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import symbolizers
+from paths import PROFC
+from profc import profc
+from symbolizers import address_of, addresses_in, functions, profc_says
+from targets import build, marked_line, need, source_path
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.directory = scratch.name
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def run_tool(self, *argv):
+        need(argv[0])
+        subprocess.run(list(map(str, argv)), check=True, stderr=subprocess.DEVNULL)
+
+    def compile(self, compiler, name, *flags):
+        """A target built by another compiler than the usual one, in the test's directory."""
+        program = self.path(f"{os.path.basename(compiler)}.{name}")
+        self.run_tool(compiler, "-O2", "-g", *flags, "-o", program, source_path(name))
+        return program
+
+    def copy(self, program, name):
+        return shutil.copy(program, self.path(name))
+
+    def assert_agrees(self, mine, other, share=0.995):
+        equal, different = symbolizers.share_equal(mine, other)
+        self.assertGreater(len(other), 0)
+        self.assertGreaterEqual(equal, share, "\n".join(different))
+
+    def assert_says_the_same(self, elf, reference, addresses=None):
+        """All answers about one file are those about another with the same code."""
+        addresses = addresses or addresses_in(reference, 1500)
+        self.assertEqual(profc_says(elf, addresses), profc_says(reference, addresses))
+
+
+class Agreement(Case):
+    """What other tools say about the output of each compiler."""
+
+    def test_gcc_c_is_exactly_what_addr2line_says(self):
+        elf = build("inlined_hot_line")
+        addresses = addresses_in(elf, 1500)
+        self.assertEqual(
+            profc_says(elf, addresses), symbolizers.addr2line_says(elf, addresses)
+        )
+
+    def test_gcc_cpp_agrees_with_llvm(self):
+        elf = build("symbol_traps")
+        # llvm takes the outermost name from the symbol table, which may be an alias.
+        addresses = addresses_in(elf, 3000)
+        mine, llvm = profc_says(elf, addresses), symbolizers.llvm_says(elf, addresses)
+        equal, different = symbolizers.share_equal(
+            {address: levels[:-1] for address, levels in mine.items()},
+            {address: levels[:-1] for address, levels in llvm.items()},
+        )
+        self.assertGreaterEqual(equal, 0.995, "\n".join(different))
+        for address, levels in llvm.items():
+            self.assertEqual(mine[address][-1][1], levels[-1][1], hex(address))
+
+    def test_gcc_dwarf_4_says_what_dwarf_5_says(self):
+        five = build("symbol_traps", "-O2", "-gdwarf-5")
+        four = build("symbol_traps", "-O2", "-gdwarf-4")
+        self.assert_says_the_same(four, five)
+
+    def test_clang_without_aranges_and_siblings_agrees_with_llvm(self):
+        elf = self.compile("clang++", "symbol_traps.cpp", "-std=c++17")
+        sections = symbolizers.run(["readelf", "-SW", elf])
+        self.assertNotIn(".debug_aranges", sections)
+        addresses = addresses_in(elf, 3000)
+        self.assert_agrees(
+            profc_says(elf, addresses), symbolizers.llvm_says(elf, addresses)
+        )
+
+    def test_rust_agrees_with_llvm(self):
+        elf = build("rust_program")
+        addresses = addresses_in(elf, 3000)
+        self.assert_agrees(
+            profc_says(elf, addresses), symbolizers.llvm_says(elf, addresses)
+        )
+
+    def test_one_round_and_many_give_the_same(self):
+        elf = build("symbol_traps")
+        addresses = addresses_in(elf, 40)
+        together = profc_says(elf, addresses)
+        for address in addresses:
+            self.assertEqual(profc_says(elf, [address])[address], together[address])
+
+    def test_every_linker_gives_the_same_names(self):
+        reference = None
+        for linker in ("bfd", "gold", "lld"):
+            if not shutil.which({"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld"}[linker]):
+                continue
+            elf = build("inlined_hot_line", "-O2", "-g", f"-fuse-ld={linker}")
+            start, size, _ = next(row for row in functions(elf) if row[2] == "not_inlined")
+            answers = profc_says(elf, range(start, start + size))
+            levels = [answers[start + offset] for offset in range(size)]
+            reference = reference or levels
+            self.assertEqual(levels, reference, linker)
+        self.assertIsNotNone(reference)
+
+
+class Traps(Case):
+    """Answers that a reader gets wrong who takes the short way."""
+
+    def levels_of(self, elf, symbol, *options):
+        address = address_of(elf, symbol)
+        return profc_says(elf, [address], *options)[address]
+
+    def names_in(self, elf, *options):
+        answers = profc_says(elf, addresses_in(elf, 100000), *options)
+        return {name for levels in answers.values() for name, _ in levels}
+
+    def test_lambda_nested_in_an_abstract_function(self):
+        elf = build("symbol_traps")
+        lambdas = [row for row in functions(elf) if "ENKUl" in row[2] or "{lambda" in row[2]]
+        self.assertTrue(lambdas, "the compiler inlined every lambda")
+        for address, _, name in lambdas:
+            (function, (path, line)), *_ = profc_says(elf, [address])[address]
+            self.assertEqual(function, name)
+            self.assertTrue(path.endswith("symbol_traps.cpp"), path)
+            self.assertGreater(line, 0)
+
+    def test_call_lines_are_those_of_the_calls(self):
+        elf = build("inlined_hot_line")
+        hot = marked_line("inlined_hot_line", "hot line")
+        start, size, _ = next(row for row in functions(elf) if row[2] == "not_inlined")
+        answers = profc_says(elf, range(start, start + size))
+        chains = {tuple(name for name, _ in levels) for levels in answers.values()}
+        self.assertIn(
+            ("inlined_inner", "inlined_middle", "inlined_outer", "not_inlined"), chains
+        )
+        lines = {levels[0][1][1] for levels in answers.values() if len(levels) == 4}
+        self.assertIn(hot, lines)
+
+    def test_line_zero_is_said_as_the_table_says_it(self):
+        elf = build("rust_program")
+        addresses = addresses_in(elf, 3000)
+        text = symbolizers.run([PROFC, "symbolize", "-e", elf, *map(hex, addresses)])
+        self.assertRegex(text, r"\.rs:\?\n")
+
+    def test_compressed_sections(self):
+        elf = build("symbol_traps")
+        for kind in ("zlib", "zlib-gnu"):
+            packed = self.path(kind)
+            self.run_tool("objcopy", f"--compress-debug-sections={kind}", elf, packed)
+            self.assert_says_the_same(packed, elf)
+
+    def test_symbol_sizes_are_honoured(self):
+        elf = build("symbol_plain", "-O2", "-g0")
+        sized = address_of(elf, "asm_with_size")
+        self.assertEqual(self.levels_of(elf, "asm_with_size")[0][0], "asm_with_size")
+        answers = profc_says(elf, [sized + 1, sized + 2, sized + 40])
+        self.assertEqual(answers[sized + 1][0][0], "asm_with_size")
+        self.assertEqual(answers[sized + 2][0][0], "??")
+        self.assertEqual(answers[sized + 40][0][0], "??")
+
+    def test_a_label_without_size_reaches_to_the_next_symbol(self):
+        elf = build("symbol_plain", "-O2", "-g0")
+        label, sized = address_of(elf, "asm_without_size"), address_of(elf, "asm_with_size")
+        answers = profc_says(elf, [label + 1, sized - 1])
+        self.assertEqual(answers[label + 1][0][0], "asm_without_size")
+        self.assertEqual(answers[sized - 1][0][0], "asm_without_size")
+
+    def test_plt_stubs_are_named(self):
+        for flags in ((), ("-Wl,-z,lazy",), ("-Wl,-z,now", "-fcf-protection=full")):
+            elf = build("symbol_plain", "-O2", "-g", *flags)
+            stubs = [
+                int(line.split()[0], 16)
+                for line in symbolizers.run(["objdump", "-d", "-j", ".plt", "-j", ".plt.sec", elf])
+                .splitlines()
+                if line.endswith("<printf@plt>:")
+            ]
+            self.assertTrue(stubs, f"objdump names no stub with {flags}")
+            for stub in stubs:
+                self.assertEqual(profc_says(elf, [stub + 4])[stub + 4][0][0], "printf@plt")
+
+    def test_aarch64_plt_stubs_are_named(self):
+        elf = self.compile("aarch64-linux-gnu-gcc", "symbol_aarch64.c")
+        text = symbolizers.run(["aarch64-linux-gnu-objdump", "-d", "-j", ".plt", elf])
+        stubs = [int(line.split()[0], 16) for line in text.splitlines() if "<puts@plt>:" in line]
+        self.assertTrue(stubs)
+        self.assertEqual(profc_says(elf, [stubs[0] + 8])[stubs[0] + 8][0][0], "puts@plt")
+
+    def test_an_object_file_before_linking(self):
+        elf = self.path("before.o")
+        self.run_tool("gcc", "-O2", "-g", "-c", "-o", elf, source_path("inlined_hot_line"))
+        addresses = range(0, 0x40, 4)
+        self.assertEqual(
+            profc_says(elf, addresses), symbolizers.addr2line_says(elf, addresses)
+        )
+
+    def test_a_stripped_program_knows_its_dynamic_symbols(self):
+        elf = build("symbol_plain", "-O2", "-g", "-rdynamic")
+        main = address_of(elf, "main")
+        stripped = self.copy(elf, "stripped")
+        self.run_tool("strip", stripped)
+        self.assertEqual(profc_says(stripped, [main])[main], [("main", ("??", 0))])
+
+
+class SeparateFiles(Case):
+    """Debug information that is not in the file itself."""
+
+    def setUp(self):
+        super().setUp()
+        self.whole = build("symbol_traps", "-O2", "-g", "-Wl,--build-id")
+        self.elf = self.copy(self.whole, "program")
+        self.debug = self.path("program.debug")
+        self.run_tool("objcopy", "--only-keep-debug", self.whole, self.debug)
+
+    def strip(self, *link):
+        self.run_tool("strip", self.elf)
+        if link:
+            self.run_tool("objcopy", f"--add-gnu-debuglink={link[0]}", self.elf)
+
+    def build_id(self):
+        text = symbolizers.run(["readelf", "-n", self.whole])
+        return text.partition("Build ID: ")[2].split()[0]
+
+    def place_by_build_id(self, root):
+        build_id = self.build_id()
+        directory = self.path(os.path.join(root, ".build-id", build_id[:2]))
+        os.makedirs(directory)
+        shutil.move(self.debug, os.path.join(directory, build_id[2:] + ".debug"))
+
+    def assert_found(self, *options):
+        addresses = addresses_in(self.whole, 500)
+        self.assertEqual(
+            profc_says(self.elf, addresses, *options), profc_says(self.whole, addresses)
+        )
+
+    def assert_not_found(self, *options):
+        addresses = addresses_in(self.whole, 500)
+        answers = profc_says(self.elf, addresses, *options)
+        self.assertEqual({levels[0][1] for levels in answers.values()}, {("??", 0)})
+
+    def test_by_build_id_below_a_debug_root(self):
+        self.strip()
+        self.place_by_build_id("debug")
+        self.assert_not_found()
+        self.assert_found("--debug-dir", self.path("debug"))
+
+    def test_by_build_id_in_the_sysroot(self):
+        self.strip()
+        self.place_by_build_id("rootfs/usr/lib/debug")
+        shutil.move(self.elf, self.path("rootfs/program"))
+        self.elf = "/program"
+        self.assert_found("--sysroot", self.path("rootfs"))
+
+    def test_by_link_beside_the_file(self):
+        self.strip(self.debug)
+        self.assert_found()
+
+    def test_by_link_in_the_debug_directory(self):
+        self.strip(self.debug)
+        os.mkdir(self.path(".debug"))
+        shutil.move(self.debug, self.path(".debug/program.debug"))
+        self.assert_found()
+
+    def test_by_link_below_a_debug_root(self):
+        self.strip(self.debug)
+        directory = self.path("root" + self.directory)
+        os.makedirs(directory)
+        shutil.move(self.debug, directory)
+        self.assert_found("--debug-dir", self.path("root"))
+
+    def test_a_link_to_a_file_of_another_build_is_refused(self):
+        self.strip(self.debug)
+        other = build("symbol_traps", "-O1", "-g", "-Wl,--build-id")
+        self.run_tool("objcopy", "--only-keep-debug", other, self.debug)
+        self.assert_not_found()
+
+    def test_without_build_id_the_checksum_decides(self):
+        self.whole = build("symbol_traps", "-O2", "-g", "-Wl,--build-id=none")
+        self.elf = self.copy(self.whole, "program")
+        self.run_tool("objcopy", "--only-keep-debug", self.whole, self.debug)
+        self.strip(self.debug)
+        self.assert_found()
+        with open(self.debug, "ab") as file:
+            file.write(b"\0")
+        self.assert_not_found()
+
+    def test_a_link_with_directories_is_refused(self):
+        self.strip(self.debug)
+        os.mkdir(self.path("sub"))
+        moved = shutil.move(self.elf, self.path("sub/program"))
+        with open(moved, "rb") as file:
+            contents = file.read()
+        # As long as the name it replaces, which keeps the section's layout.
+        name, evil = b"program.debug\0", b"../prog.debug\0"
+        self.assertEqual(contents.count(name), 1)
+        with open(moved, "wb") as file:
+            file.write(contents.replace(name, evil))
+        os.rename(self.debug, self.path("prog.debug"))
+        self.elf = moved
+        self.assert_not_found()
+
+    def test_compressed_debug_file(self):
+        self.run_tool("objcopy", "--compress-debug-sections", self.debug)
+        self.strip(self.debug)
+        self.assert_found()
+
+    def test_minidebuginfo(self):
+        need("xz")
+        self.strip()
+        mini = self.path("mini")
+        self.run_tool("objcopy", "-S", "--keep-symbol=main", self.whole, mini)
+        subprocess.run(
+            ["objcopy", "--only-keep-debug", "--remove-section=.debug_*", self.whole, mini],
+            check=True,
+        )
+        self.run_tool("xz", "-f", mini)
+        self.run_tool("objcopy", f"--add-section=.gnu_debugdata={mini}.xz", self.elf)
+        hidden = next(row for row in functions(self.whole) if "hidden" in row[2])
+        answers = profc_says(self.elf, [hidden[0]])
+        self.assertEqual(answers[hidden[0]][0][0], hidden[2])
+
+    def test_dwz_with_a_common_file(self):
+        need("dwz")
+        first, second = self.copy(self.whole, "first"), self.copy(self.whole, "second")
+        self.run_tool("dwz", "-m", self.path("common.debug"), first, second)
+        self.assertIn(".gnu_debugaltlink", symbolizers.run(["readelf", "-SW", first]))
+        self.assert_says_the_same(first, self.whole)
+
+    def test_split_dwarf(self):
+        for compiler in ("g++", "clang++"):
+            for version in ("-gdwarf-4", "-gdwarf-5"):
+                with self.subTest(compiler=compiler, version=version):
+                    self.check_split(compiler, version)
+
+    def check_split(self, compiler, version):
+        need(compiler)
+        directory = tempfile.mkdtemp(dir=self.directory)
+        program = os.path.join(directory, "program")
+        command = [compiler, "-std=c++17", "-O2", version]
+        source = source_path("symbol_traps")
+        for more, name in ((["-gsplit-dwarf"], program), ([], program + ".whole")):
+            subprocess.run(
+                [*command, *more, "-c", "-o", name + ".o", source], cwd=directory, check=True
+            )
+            subprocess.run([compiler, "-o", name, name + ".o"], cwd=directory, check=True)
+        addresses = addresses_in(program, 500)
+        loose = profc_says(program, addresses)
+        whole = profc_says(program + ".whole", addresses)
+        self.assert_agrees(loose, whole)
+        packer = shutil.which("llvm-dwp") or shutil.which("llvm-dwp-14")
+        if packer:
+            subprocess.run([packer, "-e", program, "-o", program + ".dwp"], check=True)
+            for name in os.listdir(directory):
+                if name.endswith(".dwo"):
+                    os.remove(os.path.join(directory, name))
+            self.assertEqual(profc_says(program, addresses), loose)
+            os.remove(program + ".dwp")
+            done = profc("symbolize", "-e", program, "-f", hex(address_of(program, "main")))
+            self.assertIn(".dwo", done.stderr)
+            self.assertTrue(done.stdout.startswith("main\n"), done.stdout)
+
+
+class Go(Case):
+    def test_the_table_of_the_runtime_says_what_the_dwarf_says(self):
+        need("go")
+        source = source_path("go_program.go")
+        whole, stripped = self.path("whole"), self.path("stripped")
+        environment = {**os.environ, "GOCACHE": self.path("cache"), "GO111MODULE": "off"}
+        for flags, out in (("", whole), ("-s -w", stripped)):
+            subprocess.run(
+                ["go", "build", "-ldflags", flags, "-o", out, source],
+                check=True,
+                env=environment,
+            )
+        addresses = addresses_in(whole, 1000)
+        mine, dwarf = profc_says(stripped, addresses), profc_says(whole, addresses)
+        same = sum(
+            mine[address][0][1][1] == dwarf[address][0][1][1]
+            and mine[address][-1][0] == dwarf[address][-1][0]
+            for address in addresses
+        )
+        self.assertGreaterEqual(same / len(addresses), 0.99)
+
+
+class Letters(Case):
+    """The same letters print the same bytes as addr2line."""
+
+    def setUp(self):
+        super().setUp()
+        need("addr2line")
+        self.elf = build("inlined_hot_line")
+        self.addresses = [hex(address) for address in addresses_in(self.elf, 200)] + ["0", "xyz"]
+
+    def assert_same_text(self, *letters):
+        mine = symbolizers.run([PROFC, "symbolize", *letters, self.elf, *self.addresses])
+        reference = symbolizers.run(["addr2line", *letters, self.elf, *self.addresses])
+        self.assertEqual(mine, reference)
+
+    def test_each_letter(self):
+        for letters in ("-e", "-ae", "-fe", "-ie", "-afie", "-afiCe", "-se", "-pe", "-pafie", "-pfse"):
+            with self.subTest(letters=letters):
+                self.assert_same_text(letters)
+
+    def test_addresses_from_standard_input(self):
+        text = "\n".join(self.addresses)
+        mine = symbolizers.run([PROFC, "symbolize", "-afie", self.elf], input=text)
+        reference = symbolizers.run(["addr2line", "-afie", self.elf], input=text)
+        self.assertEqual(mine, reference)
+
+    def test_a_question_at_a_time_is_answered_at_once(self):
+        process = subprocess.Popen(
+            [PROFC, "symbolize", "-fe", self.elf],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+        main = address_of(self.elf, "main")
+        for _ in range(3):
+            process.stdin.write(f"{main:x}\n")
+            self.assertEqual(process.stdout.readline(), "main\n")
+            self.assertIn("inlined_hot_line.c:", process.stdout.readline())
+        process.stdin.close()
+        self.assertEqual(process.stdout.read(), "")
+        process.stdout.close()
+        self.assertEqual(process.wait(), 0)
+
+
+class Refusals(Case):
+    def test_no_file(self):
+        done = profc("symbolize", "-e", self.path("none"), "0x1", status=1)
+        self.assertRegex(done.stderr, r"^profc: .*none: No such file or directory\n")
+
+    def test_no_elf_file(self):
+        for name, contents in (("empty", b""), ("text", b"#!/bin/sh\n"), ("short", b"\x7fELF")):
+            with open(self.path(name), "wb") as file:
+                file.write(contents)
+            done = profc("symbolize", "-e", self.path(name), "0x1", status=1)
+            self.assertRegex(done.stderr, r"^profc: ")
+
+    def test_no_regular_file(self):
+        os.mkfifo(self.path("fifo"))
+        for path in (self.path("fifo"), self.directory, "/dev/zero"):
+            profc("symbolize", "-e", path, "0x1", status=1)
+
+    def test_addresses_without_a_file(self):
+        done = profc("symbolize", "0x1234", status=2)
+        self.assertIn("-e FILE", done.stderr)
