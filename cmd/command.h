@@ -33,13 +33,14 @@ struct command {
 };
 
 extern const struct command command_record, command_attach, command_report, command_annotate,
-	command_export, command_symbolize, command_info, command_merge;
+	command_export, command_symbolize, command_info, command_merge, command_diff;
 
 /* Exit statuses of everything but record (see profc(1)). */
 enum exit_status {
 	EXIT_DONE = 0,
 	EXIT_CANNOT = 1,
 	EXIT_USAGE = 2,
+	EXIT_EXCEEDED = 3,	 /* diff --fail-above */
 	EXIT_PROFC_FAILED = 125, /* record: profc itself failed */
 	EXIT_NOT_EXECUTABLE = 126,
 	EXIT_NOT_FOUND = 127,

@@ -17,6 +17,8 @@ static const char *sgr(enum style style)
 		return "\033[1;31m";
 	case STYLE_WARM:
 		return "\033[33m";
+	case STYLE_GOOD:
+		return "\033[32m";
 	case STYLE_SPECIAL:
 		return "\033[36m";
 	}

@@ -22,6 +22,7 @@ enum style {
 	STYLE_DIM,     /* what supports the answer: intervals, locations, branch art */
 	STYLE_HOT,     /* a large share */
 	STYLE_WARM,    /* a share worth a look */
+	STYLE_GOOD,    /* a change for the better */
 	STYLE_SPECIAL, /* names in brackets: not the target's own */
 };
 

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stddef.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/sink.h"
+#include "calltree/diff.h"
+#include "calltree/weights.h"
+#include "cmd/command.h"
+#include "cmd/filter_options.h"
+#include "cmd/pager.h"
+#include "cmd/view_options.h"
+#include "cmd/weighed.h"
+#include "view/diff_text.h"
+
+#define LIMIT_DEFAULT	20
+#define LIMIT_NOT_GIVEN UINT64_MAX
+#define NOT_GIVEN	(-1)
+
+enum compare_choice {
+	COMPARE_AUTO,
+	COMPARE_AMOUNTS,
+	COMPARE_SHARES,
+};
+
+struct diff_args {
+	int metric, compare; /* indexes of the choices below */
+	uint64_t limit;
+	double fail_above; /* or NOT_GIVEN */
+	bool all, json, no_inline;
+	struct filter_options filter;
+	struct view_options view;
+};
+
+/* In the order of their enums. */
+static const char *const metrics[] = {"cpu", "wall", "runq", "blocked", "samples", NULL};
+static const char *const compare_choices[] = {"auto", "amounts", "shares", NULL};
+
+#define AT(member) offsetof(struct diff_args, member)
+
+static const struct option_row rows[] = {
+	{.type = OPTION_SECTION, .name = "What is compared"},
+	{.type = OPTION_CHOICE,
+	 .short_name = 'm',
+	 .name = "metric",
+	 .argument = "METRIC",
+	 .offset = AT(metric),
+	 .choices = metrics,
+	 .help = "cpu, wall, runq, blocked or samples [cpu]"},
+	{.type = OPTION_CHOICE,
+	 .name = "compare",
+	 .argument = "WHAT",
+	 .offset = AT(compare),
+	 .choices = compare_choices,
+	 .help = "amounts: time against time, for two runs of the same work; shares: percentages, "
+		 "for looks at something that runs on [amounts, shares if either was attached]"},
+	{.type = OPTION_DOUBLE,
+	 .name = "fail-above",
+	 .argument = "PCT",
+	 .offset = AT(fail_above),
+	 .max = 1e6,
+	 .help = "exit 3 if the total, or surely a function, grew by more than PCT % of the old "
+		 "total"},
+	{.type = OPTION_FLAG,
+	 .name = "all",
+	 .offset = AT(all),
+	 .help = "show changes that chance explains, too"},
+	{.type = OPTION_UINT,
+	 .short_name = 'n',
+	 .name = "limit",
+	 .argument = "N",
+	 .offset = AT(limit),
+	 .help = "rows to show, 0 for all [20; all with --json]"},
+	{.type = OPTION_FLAG,
+	 .name = "no-inline",
+	 .offset = AT(no_inline),
+	 .help = "count inlined functions as the function they are in"},
+	{.type = OPTION_FLAG, .name = "json", .offset = AT(json), .help = "for programs: JSON"},
+	FILTER_OPTION_ROWS(struct diff_args, filter),
+	VIEW_OPTION_ROWS(struct diff_args, view),
+	OPTIONS_END,
+};
+
+static enum diff_mode mode_of(const struct diff_args *args, const struct weighed *before,
+			      const struct weighed *after)
+{
+	if (args->compare == COMPARE_AUTO)
+		return before->profile->meta.attached || after->profile->meta.attached
+			       ? DIFF_SHARES
+			       : DIFF_AMOUNTS;
+	return args->compare == COMPARE_SHARES ? DIFF_SHARES : DIFF_AMOUNTS;
+}
+
+static struct diff_limits limits_of(const struct diff_args *args)
+{
+	struct diff_limits limits = {.rows = args->limit, .unsure = args->all || args->json};
+
+	if (args->limit == LIMIT_NOT_GIVEN)
+		limits.rows = args->json ? 0 : LIMIT_DEFAULT;
+	return limits;
+}
+
+static int print_diff(const struct diff_args *args, const struct diff *diff)
+{
+	const struct diff_limits limits = limits_of(args);
+	struct view view = view_options_resolve(&args->view);
+	struct pager pager;
+	struct sink sink;
+	int status;
+
+	pager_begin(&pager, !args->view.no_pager && !args->json);
+	sink_init_fd(&sink, STDOUT_FILENO);
+	if (args->json)
+		diff_print_json(diff, &limits, &sink);
+	else
+		diff_print_text(diff, &view, &limits, &sink);
+	status = flush_stdout(&sink);
+	pager_end(&pager);
+	return status;
+}
+
+static int compare(const struct diff_args *args, const struct weighed *before,
+		   const struct weighed *after)
+{
+	struct diff *diff = diff_new(before->weights, after->weights, mode_of(args, before, after));
+	int status = print_diff(args, diff);
+
+	if (status == EXIT_DONE && args->fail_above >= 0 && diff_exceeds(diff, args->fail_above))
+		status = EXIT_EXCEEDED;
+	diff_free(diff);
+	return status;
+}
+
+static int open_both(const struct command *self, const struct diff_args *args,
+		     const struct filter *filter, char *const *paths)
+{
+	struct weigh_request request = {.input = paths[0],
+					.filter = filter,
+					.metric = (enum metric)args->metric,
+					.fold_inlines = args->no_inline};
+	struct weighed before, after = {0};
+	int status = weighed_open(&before, self, &request);
+
+	request.input = paths[1];
+	if (status == EXIT_DONE)
+		status = weighed_open(&after, self, &request);
+	if (status == EXIT_DONE)
+		status = compare(args, &before, &after);
+	weighed_close(&after);
+	weighed_close(&before);
+	return status;
+}
+
+static int check_words(int nr_words, struct err *err)
+{
+	if (nr_words == 2)
+		return 0;
+	err_set(err, ERR_INVALID, "two profiles are to be named, the old and the new one");
+	err_hint(err, "for example: profc diff profc.data.old profc.data");
+	return ERR_INVALID;
+}
+
+static int run_diff(const struct command *self, int argc, char **argv)
+{
+	struct diff_args args = {
+		.limit = LIMIT_NOT_GIVEN, .fail_above = NOT_GIVEN, .view = VIEW_OPTIONS_INIT};
+	struct filter filter;
+	struct err err = ERR_INIT;
+	int first_word, status;
+
+	if (options_parse(rows, &args, argc, argv, false, &first_word, &err) ||
+	    check_words(argc - first_word, &err) ||
+	    filter_options_apply(&args.filter, &filter, &err))
+		status = usage_error(self, &err);
+	else
+		status = open_both(self, &args, &filter, argv + first_word);
+	options_release(rows, &args);
+	return status;
+}
+
+const struct command command_diff = {
+	.name = "diff",
+	.synopsis = "[OPTIONS] OLD NEW",
+	.summary = "show what changed between two profiles",
+	.help = "Compares the functions' own time in two profiles, in percent of the old total,\n"
+		"with the half-width of the 95 % confidence interval of each change. Changes\n"
+		"within their interval are noise and left out.\n"
+		"\n"
+		"  profc diff profc.data.old profc.data\n"
+		"  profc diff --fail-above 5 main.data branch.data\n",
+	.options = rows,
+	.run = run_diff,
+};

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "view/diff_text.h"
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "calltree/diff.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/weights.h"
+
+/* The version of the JSON form: raised when a member changes its meaning. */
+#define JSON_VERSION 1
+
+static bool in_ns(const struct diff *diff)
+{
+	return diff->old_weights->metric != METRIC_SAMPLES;
+}
+
+static void write_side(struct json *json, const char *key, const struct weights *weights)
+{
+	const struct profile *profile = weights->selection->expansion->profile;
+
+	json_key_object_begin(json, key);
+	if (weights->metric != METRIC_SAMPLES)
+		json_key_u64(json, "total_ns", weights->total.weight);
+	json_key_u64(json, "samples", weights->total.samples);
+	json_key_array_begin(json, "command");
+	for (size_t i = 0; i < profile->meta.nr_command; i++)
+		json_str(json, profile_str(profile, profile->meta.command[i]));
+	json_array_end(json);
+	json_object_end(json);
+}
+
+static void write_function(struct json *json, const struct diff *diff, const struct diff_row *row)
+{
+	bool is_new = row->new_label != DIFF_NO_LABEL;
+	const struct weights *weights = is_new ? diff->new_weights : diff->old_weights;
+	const struct expansion *expansion = weights->selection->expansion;
+	uint32_t label = is_new ? row->new_label : row->old_label;
+	const struct module *module = label_module(expansion, label);
+	struct buf name = {0};
+
+	label_append_name(&name, expansion, label, NAME_FULL);
+	json_key_str(json, "function", buf_str(&name));
+	json_key_str(json, "module", module ? module->path : NULL);
+	buf_release(&name);
+}
+
+static void write_row(struct json *json, const struct diff *diff, const struct diff_row *row)
+{
+	json_object_begin(json);
+	write_function(json, diff, row);
+	if (in_ns(diff)) {
+		json_key_u64(json, "old_self_ns", row->old_self.weight);
+		json_key_u64(json, "new_self_ns", row->new_self.weight);
+	}
+	json_key_u64(json, "old_self_samples", row->old_self.samples);
+	json_key_u64(json, "new_self_samples", row->new_self.samples);
+	json_key(json, "change_pct");
+	json_double(json, row->change, 4);
+	json_key(json, "ci_pct");
+	json_double(json, row->half, 4);
+	json_key_bool(json, "sure", diff_row_is_sure(row));
+	json_object_end(json);
+}
+
+void diff_print_json(const struct diff *diff, const struct diff_limits *limits, struct sink *sink)
+{
+	size_t nr_shown = 0;
+	struct json json;
+
+	json_init(&json, sink);
+	json_object_begin(&json);
+	json_key_u64(&json, "version", JSON_VERSION);
+	json_key_str(&json, "metric", metric_name(diff->old_weights->metric));
+	json_key_str(&json, "unit", metric_unit(diff->old_weights->metric));
+	json_key_str(&json, "compared", diff->mode == DIFF_AMOUNTS ? "amounts" : "shares");
+	write_side(&json, "old", diff->old_weights);
+	write_side(&json, "new", diff->new_weights);
+	json_key(&json, "total_change_pct");
+	json_double(&json, diff_total_change(diff), 4);
+	json_key_array_begin(&json, "rows");
+	for (size_t i = 0; i < diff->nr && !(limits->rows && nr_shown == limits->rows); i++) {
+		if (!limits->unsure && !diff_row_is_sure(&diff->rows[i]))
+			continue;
+		write_row(&json, diff, &diff->rows[i]);
+		nr_shown++;
+	}
+	json_array_end(&json);
+	json_object_end(&json);
+	json_finish(&json);
+}
