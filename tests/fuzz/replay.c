@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The main() of a fuzz target built without libFuzzer: feeds it every file of the
- * directories named, and prints TAP. A crash is the failure. To search for new
- * inputs, build the target with clang -fsanitize=fuzzer instead of this file.
+ * directories named, each also damaged in NR_MUTATIONS ways that are the same in every
+ * run, and prints TAP. A crash is the failure, and the last line says of what. To
+ * search for new inputs, build the target with clang -fsanitize=fuzzer instead of
+ * this file.
  */
 #include <dirent.h>
 #include <stdint.h>
@@ -11,6 +13,11 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/index_set.h"
+
+#ifndef NR_MUTATIONS
+#define NR_MUTATIONS 200
+#endif
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes);
 
@@ -27,10 +34,46 @@ static int read_file(const char *path, struct buf *content)
 	return fclose(file);
 }
 
+/* A block of just this size, so that reading beyond it is found. */
+static void feed(const uint8_t *bytes, size_t nr_bytes)
+{
+	uint8_t *exact = xmemdup(bytes, nr_bytes);
+
+	LLVMFuzzerTestOneInput(exact, nr_bytes);
+	free(exact);
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state += UINT64_C(0x9e3779b97f4a7c15);
+	return hash_u64(*state);
+}
+
+/* One to four bytes changed; every fourth time, the end cut off. */
+static void feed_damaged(const struct buf *content, uint64_t number)
+{
+	static const uint8_t odd[] = {0, 1, 0x7f, 0x80, 0xff};
+	uint64_t random = number;
+	uint8_t *damaged = xmemdup(content->bytes, content->nr_bytes);
+	size_t nr_bytes = content->nr_bytes;
+
+	for (uint64_t i = next_random(&random) % 4 + 1; i > 0; i--) {
+		uint8_t *byte = damaged + next_random(&random) % nr_bytes;
+
+		if (next_random(&random) % 2)
+			*byte = odd[next_random(&random) % ARRAY_SIZE(odd)];
+		else
+			*byte = (uint8_t)(*byte ^ 1U << next_random(&random) % 8);
+	}
+	if (number % 4 == 0)
+		nr_bytes = next_random(&random) % nr_bytes;
+	feed(damaged, nr_bytes);
+	free(damaged);
+}
+
 static void replay(const char *path, int number)
 {
 	struct buf content = {0};
-	uint8_t *exact;
 
 	printf("# %s\n", path);
 	fflush(stdout);
@@ -38,11 +81,10 @@ static void replay(const char *path, int number)
 		printf("not ok %d - %s cannot be read\n", number, path);
 		return;
 	}
-	/* A block of just this size, so that reading beyond it is found. */
-	exact = xmemdup(content.bytes, content.nr_bytes);
-	LLVMFuzzerTestOneInput(exact, content.nr_bytes);
+	feed(content.bytes, content.nr_bytes);
+	for (uint64_t i = 0; content.nr_bytes && i < NR_MUTATIONS; i++)
+		feed_damaged(&content, i);
 	printf("ok %d - %s\n", number, path);
-	free(exact);
 	buf_release(&content);
 }
 

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The readers of /proc and of perf maps on any text. The first byte chooses the
+ * reader.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "mapping/module.h"
+#include "mapping/space.h"
+#include "proc/maps.h"
+#include "proc/task.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes);
+
+static void read_maps(const char *text, size_t nr_bytes)
+{
+	struct proc_maps_iter iter = proc_maps_over(text, nr_bytes);
+	struct proc_map map;
+	struct buf path = {0};
+
+	while (proc_maps_next(&iter, &map) == 1) {
+		assert(map.path >= text && map.path + map.nr_path_bytes <= text + nr_bytes);
+		buf_clear(&path);
+		(void)proc_map_path(&map, &path);
+		assert(path.nr_bytes <= map.nr_path_bytes);
+	}
+	buf_release(&path);
+}
+
+/* No process has the number 0, so that no file of this machine is opened by what the text says. */
+static void update_space(const char *text, size_t nr_bytes)
+{
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, 0);
+
+	(void)space_update(space, text, nr_bytes, NULL);
+	(void)space_update(space, text, nr_bytes / 2, NULL);
+	for (size_t i = 0; i < space_nr_mappings(space); i++) {
+		const struct mapping *mapping = space_mapping_at(space, i);
+
+		assert(mapping->start < mapping->end);
+		assert(space_find(space, mapping->start) == mapping);
+		(void)space_locate(space, mapping->end - 1);
+	}
+	space_free(space);
+	module_table_free(modules);
+}
+
+static void read_task(const char *text, size_t nr_bytes)
+{
+	struct proc_schedstat schedstat;
+	struct proc_stat stat;
+	struct proc_syscall syscall;
+	struct proc_status status;
+
+	(void)proc_schedstat_parse(text, nr_bytes, &schedstat);
+	if (proc_stat_parse(text, nr_bytes, &stat))
+		assert(memchr(stat.comm, '\0', sizeof(stat.comm)));
+	(void)proc_syscall_parse(text, nr_bytes, &syscall);
+	(void)proc_status_parse(text, nr_bytes, &status);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)
+{
+	const char *text = (const char *)bytes + 1;
+
+	if (!nr_bytes)
+		return 0;
+	if (bytes[0] == 'm') {
+		read_maps(text, nr_bytes - 1);
+		update_space(text, nr_bytes - 1);
+	} else {
+		read_task(text, nr_bytes - 1);
+	}
+	return 0;
+}
