@@ -57,6 +57,7 @@ struct row {
 	uint8_t cfa_reg;
 	uint8_t fp;		     /* enum row_fp */
 	uint8_t ra : 1;		     /* enum row_ra */
+	uint8_t is_from_code : 1;    /* by what the code does, for want of CFI */
 	uint8_t caller_is_exact : 1; /* a signal struck there: it made no call */
 };
 
@@ -74,6 +75,8 @@ struct unwind_arch {
 	bool signal_rows_are_steps; /* an 'S' entry with an ordinary CFA describes itself well */
 	/* Is this the code by which a signal handler returns to the kernel? */
 	bool (*is_sigreturn)(const uint8_t *at, size_t nr_bytes);
+	/* A row for code without CFI, from what it is going to do; NULL where none is made. */
+	struct row (*row_of_code)(const struct elf_image *image, uint64_t pc);
 };
 
 const struct unwind_arch *unwind_arch(enum arch arch);
@@ -85,5 +88,6 @@ struct row row_compile(const struct unwind_arch *arch, const struct cfi_section 
 		       const struct cfi_fde *fde, uint64_t address);
 
 struct row row_of_kind(enum row_kind kind);
+struct row code_row_x86_64(const struct elf_image *image, uint64_t pc);
 
 #endif

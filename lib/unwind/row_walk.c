@@ -244,7 +244,8 @@ static enum step step_by_row(struct row_walk *rw, const struct row *row)
 	}
 	recover_fp(rw, row, cfa);
 	rw->regs.known &= UINT64_C(1) << arch->sp | UINT64_C(1) << arch->fp;
-	return arrive(rw, ra, cfa, UNWIND_METHOD_CFI, row->caller_is_exact);
+	return arrive(rw, ra, cfa, row->is_from_code ? UNWIND_METHOD_CODE : UNWIND_METHOD_CFI,
+		      row->caller_is_exact);
 }
 
 /* The kernel saved every register of what the signal struck. */

@@ -17,6 +17,7 @@ enum unwind_method {
 	UNWIND_METHOD_LEAF,	 /* the frame is where the thread stood: nothing was unwound */
 	UNWIND_METHOD_CFI,	 /* a compiled row of the module's own unwind information */
 	UNWIND_METHOD_LIBUNWIND, /* libunwind over the same snapshot */
+	UNWIND_METHOD_CODE,	 /* by what code without CFI does to its stack until it returns */
 	UNWIND_METHOD_FP,	 /* a checked frame-pointer record: code without CFI */
 };
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_UNWIND_CODE_X86_64_H
+#define PROFC_UNWIND_CODE_X86_64_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* No instruction is longer (Intel SDM vol. 2, 2.3.11). */
+#define CODE_INSTRUCTION_MAX_BYTES 15
+
+/* What an instruction does to the stack pointer, the frame pointer and the flow of control. */
+enum code_effect {
+	CODE_EFFECT_NONE,     /* to none of them */
+	CODE_EFFECT_PUSH,     /* rsp -= 8 */
+	CODE_EFFECT_PUSH_GOT, /* push of a word at rip + something, as a PLT's first entry does */
+	CODE_EFFECT_POP,      /* rsp += 8 */
+	CODE_EFFECT_POP_RBP,  /* rbp = [rsp], rsp += 8 */
+	CODE_EFFECT_ADD_RSP,  /* rsp += value */
+	CODE_EFFECT_RSP_FROM_RBP, /* rsp = rbp + value */
+	CODE_EFFECT_LEAVE,	  /* rsp = rbp, then pop rbp */
+	CODE_EFFECT_LOAD_RBP,	  /* rbp = [rsp + value] */
+	CODE_EFFECT_RBP_FROM_RSP, /* rbp = rsp + value */
+	CODE_EFFECT_LOSE_RSP,	  /* rsp = something that cannot be followed */
+	CODE_EFFECT_LOSE_RBP,	  /* rbp = something else */
+	CODE_EFFECT_RETURN,
+	CODE_EFFECT_JUMP,     /* to `target` */
+	CODE_EFFECT_BRANCH,   /* to `target`, or on */
+	CODE_EFFECT_JUMP_GOT, /* through a word at rip + something: to another function */
+	CODE_EFFECT_CALL,
+	CODE_EFFECT_STOP, /* control goes where nobody can tell, or nowhere */
+};
+
+struct code_instruction {
+	enum code_effect effect;
+	size_t nr_bytes;
+	int64_t value;
+	uint64_t target; /* address */
+	bool is_padding; /* a no-op of several bytes */
+};
+
+/* Decode the instruction at `address`; false if it is none that is known. */
+bool code_decode(const uint8_t *bytes, size_t nr_bytes, uint64_t address,
+		 struct code_instruction *instruction);
+
+#endif

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The truth about stacks: runs a program one instruction at a time, keeps its
+ * call stack by watching every call and every return, and holds what the
+ * unwinder makes of the same moment against it.
+ *
+ *	single_step [-u UNWINDER] [-e EVERY] [-n STEPS] [-l SHARE] CMD [ARG…]
+ *
+ * Looks at every EVERY-th instruction (7), at STEPS at most (all). Prints how
+ * many stacks were exact, frame by frame, and where the others were taken; the
+ * status is 0 if their share is at least SHARE per cent (99.97). x86-64 only,
+ * one thread.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/index_set.h"
+#include "mapping/space.h"
+#include "snapshot/snapshot.h"
+#include "unwind/unwind.h"
+
+#if !defined(__x86_64__)
+#error "single_step reads x86-64 instructions"
+#endif
+
+#define COPY_BYTES   (UINT64_C(32) << 10)
+#define PLACES_SHOWN 12
+#define CODE_CACHED  65536
+
+/* A call that has not returned. */
+struct call {
+	uint64_t return_address;
+	uint64_t slot;	/* where on the stack it is kept */
+	bool is_signal; /* no call: return_address is where a signal struck */
+};
+
+enum instruction {
+	INSTRUCTION_OTHER,
+	INSTRUCTION_CALL,
+	INSTRUCTION_SYSCALL,
+};
+
+struct known_code {
+	uint64_t pc;
+	enum instruction instruction;
+};
+
+/* Where stacks were wrong, by the leaf. */
+struct place {
+	struct code_address leaf;
+	uint64_t nr;
+	size_t at;    /* the first frame that differs */
+	uint64_t got; /* what was there: pc, or 0 */
+	uint64_t wanted;
+	enum stack_end end;
+};
+
+struct oracle {
+	pid_t pid;
+	struct call *calls; /* outermost first */
+	size_t nr_calls, cap_calls;
+	struct known_code code[CODE_CACHED]; /* by pc */
+	struct module_table *modules;
+	struct space *space;
+	struct unwinder *unwinder;
+	struct unwind_walk walk;
+	struct snapshot snapshot;
+	uint64_t nr_steps, nr_checked, nr_exact;
+	struct place *places;
+	size_t nr_places, cap_places;
+};
+
+static bool read_target(const struct oracle *oracle, uint64_t address, void *out, size_t nr_bytes)
+{
+	struct iovec to = {.iov_base = out, .iov_len = nr_bytes};
+	struct iovec from = {.iov_base = (void *)(uintptr_t)address, .iov_len = nr_bytes};
+
+	return process_vm_readv(oracle->pid, &to, 1, &from, 1, 0) == (ssize_t)nr_bytes;
+}
+
+static bool is_prefix(uint8_t byte)
+{
+	return byte == 0x66 || byte == 0xf2 || byte == 0xf3 || byte == 0x2e || byte == 0x3e ||
+	       byte == 0x64 || byte == 0x65 || (byte & 0xf0) == 0x40;
+}
+
+/* Only what changes the call stack is told apart. */
+static enum instruction decode(const uint8_t *bytes, size_t nr_bytes)
+{
+	size_t at = 0;
+
+	while (at < nr_bytes && is_prefix(bytes[at]))
+		at++;
+	if (at + 1 >= nr_bytes)
+		return INSTRUCTION_OTHER;
+	if (bytes[at] == 0xe8 || (bytes[at] == 0xff && (bytes[at + 1] >> 3 & 7) == 2))
+		return INSTRUCTION_CALL;
+	if (bytes[at] == 0x0f && bytes[at + 1] == 0x05)
+		return INSTRUCTION_SYSCALL;
+	return INSTRUCTION_OTHER;
+}
+
+static enum instruction instruction_at(struct oracle *oracle, uint64_t pc)
+{
+	struct known_code *known = &oracle->code[hash_u64(pc) % CODE_CACHED];
+	uint8_t bytes[15];
+	size_t nr_bytes = sizeof(bytes);
+
+	if (known->pc == pc)
+		return known->instruction;
+	while (nr_bytes && !read_target(oracle, pc, bytes, nr_bytes))
+		nr_bytes--; /* the end of the mapping */
+	*known = (struct known_code){.pc = pc, .instruction = decode(bytes, nr_bytes)};
+	return known->instruction;
+}
+
+static void push_call(struct oracle *oracle, struct call call)
+{
+	ARRAY_GROW(oracle->calls, oracle->nr_calls, oracle->cap_calls);
+	oracle->calls[oracle->nr_calls++] = call;
+}
+
+/* Calls whose return address is below the stack pointer are over, however that came about. */
+static void pop_calls(struct oracle *oracle, uint64_t sp)
+{
+	while (oracle->nr_calls) {
+		const struct call *last = &oracle->calls[oracle->nr_calls - 1];
+
+		if (last->is_signal || last->slot >= sp)
+			return;
+		oracle->nr_calls--;
+	}
+}
+
+static void pop_signal(struct oracle *oracle)
+{
+	while (oracle->nr_calls && !oracle->calls[--oracle->nr_calls].is_signal)
+		;
+}
+
+/* The handler's first instruction is next: the kernel pushed its trampoline's address. */
+static void push_signal(struct oracle *oracle, const struct user_regs_struct *regs)
+{
+	uint64_t trampoline = 0;
+	uint64_t struck = 0;
+
+	read_target(oracle, regs->rsp, &trampoline, sizeof(trampoline));
+	/* above it the ucontext, with the interrupted rip at 168 */
+	read_target(oracle, regs->rsp + 8 + 168, &struck, sizeof(struck));
+	push_call(oracle, (struct call){.return_address = struck, .is_signal = true});
+	push_call(oracle, (struct call){.return_address = trampoline, .slot = regs->rsp});
+}
+
+static void follow(struct oracle *oracle, enum instruction done,
+		   const struct user_regs_struct *before, const struct user_regs_struct *after)
+{
+	if (done == INSTRUCTION_CALL && after->rsp == before->rsp - 8) {
+		uint64_t return_address = 0;
+
+		read_target(oracle, after->rsp, &return_address, sizeof(return_address));
+		push_call(oracle,
+			  (struct call){.return_address = return_address, .slot = after->rsp});
+	} else if (done == INSTRUCTION_SYSCALL && before->rax == 15 /* rt_sigreturn */) {
+		pop_signal(oracle);
+	} else {
+		pop_calls(oracle, after->rsp);
+	}
+}
+
+static void take_snapshot(struct oracle *oracle, const struct user_regs_struct *regs)
+{
+	const uint64_t values[] = {regs->rax, regs->rdx, regs->rcx, regs->rbx, regs->rsi, regs->rdi,
+				   regs->rbp, regs->rsp, regs->r8,  regs->r9,  regs->r10, regs->r11,
+				   regs->r12, regs->r13, regs->r14, regs->r15, regs->rip};
+	const struct mapping *stack = space_find(oracle->space, regs->rsp);
+	uint64_t nr_bytes = COPY_BYTES;
+
+	snapshot_clear(&oracle->snapshot);
+	for (unsigned int i = 0; i < ARRAY_SIZE(values); i++)
+		regs_set(&oracle->snapshot.regs, i, values[i]);
+	if (!stack)
+		return;
+	if (stack->end - regs->rsp < nr_bytes)
+		nr_bytes = stack->end - regs->rsp;
+	if (!read_target(oracle, regs->rsp,
+			 snapshot_add_region(&oracle->snapshot, regs->rsp, nr_bytes), nr_bytes))
+		snapshot_trim_region(&oracle->snapshot, nr_bytes);
+}
+
+static bool read_beyond(void *context, uint64_t address, void *out, size_t nr_bytes)
+{
+	return read_target(context, address, out, nr_bytes);
+}
+
+static void unwind(struct oracle *oracle, const struct user_regs_struct *regs)
+{
+	const struct unwind_memory memory = {.read = read_beyond, .context = oracle};
+
+	take_snapshot(oracle, regs);
+	unwinder_walk(oracle->unwinder, oracle->space, &oracle->snapshot, &memory, &oracle->walk);
+	if (oracle->walk.end != STACK_END_NO_MAPPING || space_refresh(oracle->space, NULL))
+		return;
+	take_snapshot(oracle, regs);
+	unwinder_walk(oracle->unwinder, oracle->space, &oracle->snapshot, &memory, &oracle->walk);
+}
+
+/* The pc of frame i as it truly is; 0 beyond the outermost. */
+static uint64_t true_pc(const struct oracle *oracle, uint64_t pc, size_t i)
+{
+	if (!i)
+		return pc;
+	return i <= oracle->nr_calls ? oracle->calls[oracle->nr_calls - i].return_address : 0;
+}
+
+static void note_wrong(struct oracle *oracle, size_t at, uint64_t wanted)
+{
+	const struct unwind_walk *walk = &oracle->walk;
+	struct code_address leaf = walk->frames[0].lookup;
+	size_t i = 0;
+
+	while (i < oracle->nr_places && (oracle->places[i].leaf.address != leaf.address ||
+					 oracle->places[i].leaf.module.v != leaf.module.v))
+		i++;
+	if (i == oracle->nr_places) {
+		ARRAY_GROW(oracle->places, oracle->nr_places, oracle->cap_places);
+		oracle->places[oracle->nr_places++] =
+			(struct place){.leaf = leaf,
+				       .at = at,
+				       .wanted = wanted,
+				       .got = at < walk->nr_frames ? walk->frames[at].pc : 0,
+				       .end = walk->end};
+	}
+	oracle->places[i].nr++;
+}
+
+static void check(struct oracle *oracle, const struct user_regs_struct *regs)
+{
+	size_t nr_true = oracle->nr_calls + 1;
+	size_t i = 0;
+
+	unwind(oracle, regs);
+	while (i < nr_true && i < oracle->walk.nr_frames &&
+	       oracle->walk.frames[i].pc == true_pc(oracle, regs->rip, i))
+		i++;
+	oracle->nr_checked++;
+	if (i == nr_true && i == oracle->walk.nr_frames)
+		oracle->nr_exact++;
+	else
+		note_wrong(oracle, i, true_pc(oracle, regs->rip, i));
+}
+
+/* One instruction on, with the signal to deliver; false once the program is no more. */
+static bool step(struct oracle *oracle, int *signal)
+{
+	int status;
+
+	if (ptrace(PTRACE_SINGLESTEP, oracle->pid, 0, *signal) ||
+	    waitpid(oracle->pid, &status, 0) != oracle->pid || !WIFSTOPPED(status))
+		return false;
+	*signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
+	return true;
+}
+
+static void run(struct oracle *oracle, uint64_t every, uint64_t nr_steps_max)
+{
+	struct user_regs_struct regs;
+	struct user_regs_struct before;
+	int signal = 0;
+
+	if (ptrace(PTRACE_GETREGS, oracle->pid, 0, &regs))
+		return;
+	while (oracle->nr_steps < nr_steps_max) {
+		enum instruction next = instruction_at(oracle, regs.rip);
+		int delivered = signal;
+
+		if (!signal && oracle->nr_steps % every == 0)
+			check(oracle, &regs);
+		before = regs;
+		if (!step(oracle, &signal) || ptrace(PTRACE_GETREGS, oracle->pid, 0, &regs))
+			return;
+		oracle->nr_steps++;
+		if (delivered && !signal)
+			push_signal(oracle, &regs);
+		else if (!signal)
+			follow(oracle, next, &before, &regs);
+	}
+}
+
+/* On one CPU a step is a switch to the program and back; on two it waits for the other to wake. */
+static void stay_on_this_cpu(void)
+{
+	cpu_set_t here;
+
+	CPU_ZERO(&here);
+	CPU_SET((size_t)sched_getcpu(), &here);
+	sched_setaffinity(0, sizeof(here), &here);
+}
+
+static pid_t spawn(char **argv)
+{
+	pid_t pid;
+	int status;
+
+	stay_on_this_cpu();
+	pid = fork();
+	if (pid == 0) {
+		int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+		dup2(null, STDOUT_FILENO);
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFSTOPPED(status) ? pid : -1;
+}
+
+static int more_often(const void *a, const void *b)
+{
+	const struct place *x = a;
+	const struct place *y = b;
+
+	return x->nr > y->nr ? -1 : x->nr < y->nr;
+}
+
+static void print_address(const struct oracle *oracle, struct code_address at)
+{
+	printf("%s+%" PRIx64, module_short_name(module_table_get(oracle->modules, at.module)),
+	       at.address);
+}
+
+static double report(struct oracle *oracle)
+{
+	double share = oracle->nr_checked
+			       ? 100.0 * (double)oracle->nr_exact / (double)oracle->nr_checked
+			       : 0.0;
+
+	printf("%" PRIu64 " instructions, %" PRIu64 " stacks, %" PRIu64 " exact: %.3f %%\n",
+	       oracle->nr_steps, oracle->nr_checked, oracle->nr_exact, share);
+	if (oracle->nr_places)
+		qsort(oracle->places, oracle->nr_places, sizeof(*oracle->places), more_often);
+	for (size_t i = 0; i < oracle->nr_places && i < PLACES_SHOWN; i++) {
+		const struct place *place = &oracle->places[i];
+
+		printf("%6" PRIu64 " wrong at ", place->nr);
+		print_address(oracle, place->leaf);
+		printf(": frame %zu is ", place->at);
+		print_address(oracle, space_locate(oracle->space, place->got));
+		printf(", truly ");
+		print_address(oracle, space_locate(oracle->space, place->wanted));
+		printf(" (ended: %s)\n", stack_end_name(place->end));
+	}
+	return share;
+}
+
+static void oracle_free(struct oracle *oracle)
+{
+	unwind_walk_release(&oracle->walk);
+	unwinder_free(oracle->unwinder);
+	snapshot_release(&oracle->snapshot);
+	space_free(oracle->space);
+	module_table_free(oracle->modules);
+	free(oracle->calls);
+	free(oracle->places);
+	free(oracle);
+}
+
+int main(int argc, char **argv)
+{
+	struct oracle *oracle = xcalloc(1, sizeof(*oracle));
+	enum unwinder_kind kind = UNWINDER_AUTO;
+	uint64_t every = 7;
+	uint64_t nr_steps = UINT64_MAX;
+	double least = 99.97;
+	double share;
+	int option;
+
+	while ((option = getopt(argc, argv, "+u:e:n:l:")) != -1) {
+		if (option == 'e')
+			every = strtoull(optarg, NULL, 10);
+		else if (option == 'n')
+			nr_steps = strtoull(optarg, NULL, 10);
+		else if (option == 'l')
+			least = strtod(optarg, NULL);
+		else if (option != 'u' || !unwinder_kind_parse(optarg, &kind))
+			return 2;
+	}
+	if (!argv[optind] || !every || (oracle->pid = spawn(argv + optind)) < 0)
+		return 2;
+	oracle->modules = module_table_new();
+	oracle->space = space_new(oracle->modules, oracle->pid);
+	oracle->unwinder = unwinder_new(kind, 0);
+	space_refresh(oracle->space, NULL);
+	run(oracle, every, nr_steps);
+	share = report(oracle);
+	kill(oracle->pid, SIGKILL);
+	oracle_free(oracle);
+	return share < least;
+}
