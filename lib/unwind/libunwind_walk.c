@@ -412,6 +412,12 @@ static bool is_trampoline(const struct access *access, const struct unwind_arch 
 	       arch->is_sigreturn((const uint8_t *)code, sizeof(code));
 }
 
+/* Are those known without which there is no frame? */
+static bool is_complete(const struct regs *regs, const struct arch_regs *arch)
+{
+	return regs->known >> arch->pc & regs->known >> arch->sp & 1;
+}
+
 struct position {
 	uint64_t pc, sp;
 };
@@ -458,6 +464,15 @@ static void walk_frames(struct walk *walk, unw_cursor_t *cursor, struct access *
 	}
 }
 
+/* False where libunwind cannot be used: another machine's snapshot, or no address space. */
+static bool begin(struct libunwind_spaces *spaces, struct access *access, unw_cursor_t *cursor)
+{
+	if (!is_native(access->walk->snapshot))
+		return false;
+	access->known = known_for(spaces, access->walk->space);
+	return access->known->handle && unw_init_remote(cursor, access->known->handle, access) == 0;
+}
+
 void libunwind_walk(struct libunwind_spaces *spaces, struct walk *walk)
 {
 	struct access access = {.walk = walk};
@@ -466,9 +481,7 @@ void libunwind_walk(struct libunwind_spaces *spaces, struct walk *walk)
 	unw_cursor_t cursor;
 	uint64_t pc = 0;
 
-	access.known = is_native(walk->snapshot) ? known_for(spaces, walk->space) : NULL;
-	if (access.known && access.known->handle &&
-	    unw_init_remote(&cursor, access.known->handle, &access) == 0) {
+	if (begin(spaces, &access, &cursor)) {
 		walk_frames(walk, &cursor, &access);
 		return;
 	}
@@ -476,4 +489,39 @@ void libunwind_walk(struct libunwind_spaces *spaces, struct walk *walk)
 	leaf = walk_frame(walk, pc, true, UNWIND_METHOD_LEAF);
 	if (walk_push(walk, &leaf))
 		walk_end(walk, STACK_END_UNKNOWN_REG, pc);
+}
+
+static void take_registers(unw_cursor_t *cursor, const struct arch_regs *arch, struct regs *regs)
+{
+	*regs = (struct regs){0};
+	for (unsigned int reg = 0; reg < arch->nr; reg++) {
+		unw_word_t value;
+
+		if (unw_get_reg(cursor, (int)reg, &value) == 0)
+			regs_set(regs, reg, value);
+	}
+}
+
+bool libunwind_caller(struct libunwind_spaces *spaces, const struct walk *walk, size_t index,
+		      uint64_t pc, struct regs *regs)
+{
+	struct access access = {.walk = walk};
+	const struct arch_regs *arch = arch_regs(walk->snapshot->arch);
+	struct position here;
+	unw_cursor_t cursor;
+
+	if (!begin(spaces, &access, &cursor))
+		return false;
+	for (; index; index--) {
+		if (unw_step(&cursor) <= 0)
+			return false;
+	}
+	here = position_of(&cursor);
+	if (here.pc != pc || here.sp != regs->value[arch->sp])
+		return false;
+	access.has_info = true;
+	if (unw_step(&cursor) <= 0 || !access.has_info)
+		return false;
+	take_registers(&cursor, arch, regs);
+	return is_complete(regs, arch);
 }

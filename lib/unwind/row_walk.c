@@ -12,7 +12,7 @@ struct rows {
 	struct row_cache cache;
 	struct module_cfi **modules; /* by module id; NULL where not asked for yet */
 	size_t nr_modules, cap_modules;
-	uint64_t nr_compiled, nr_fp_frames;
+	uint64_t nr_compiled, nr_fp_frames, nr_libunwind;
 };
 
 /* One walk: the frame whose caller is searched, and what was seen on the way. */
@@ -21,6 +21,7 @@ struct row_walk {
 	struct walk *walk;
 	const struct unwind_arch *arch;
 	enum unwinder_kind kind;
+	struct libunwind_spaces *libunwind; /* may be NULL */
 	struct regs regs;
 	struct unwind_frame frame;
 	/* Brent's loop detection, over the steps that do not climb. */
@@ -58,6 +59,7 @@ void rows_count(const struct rows *rows, struct unwinder_stats *stats)
 {
 	stats->nr_rows_compiled = rows->nr_compiled;
 	stats->nr_fp_frames = rows->nr_fp_frames;
+	stats->nr_libunwind_walks += rows->nr_libunwind;
 }
 
 static struct module_cfi *cfi_of(struct rows *rows, struct module_id id, struct elf_image *image)
@@ -339,12 +341,35 @@ static enum step find_caller(struct row_walk *rw)
 	return end(rw, STACK_END_BAD_CFI);
 }
 
-bool rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind)
+/*
+ * libunwind follows all registers from the leaf on. Only the one caller that
+ * the row could not say is taken from it: code without CFI further on would lead
+ * it astray.
+ */
+static enum step step_by_libunwind(struct row_walk *rw)
+{
+	const struct arch_regs *arch = rw->arch->regs;
+	struct regs caller = rw->regs;
+	uint64_t sp;
+
+	if (!rw->libunwind || !libunwind_caller(rw->libunwind, rw->walk, rw->walk->nr_pushed - 1,
+						rw->frame.pc, &caller))
+		return end(rw, STACK_END_UNKNOWN_REG);
+	rw->rows->nr_libunwind++;
+	sp = caller.value[arch->sp];
+	caller.value[arch->sp] = rw->regs.value[arch->sp]; /* arrive() compares with it */
+	rw->regs = caller;
+	return arrive(rw, caller.value[arch->pc], sp, UNWIND_METHOD_LIBUNWIND, false);
+}
+
+void rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind,
+	       struct libunwind_spaces *libunwind)
 {
 	struct row_walk rw = {.rows = rows,
 			      .walk = walk,
 			      .arch = unwind_arch(walk->snapshot->arch),
 			      .kind = kind,
+			      .libunwind = libunwind,
 			      .regs = walk->snapshot->regs,
 			      .mark_every = 1};
 	uint64_t pc = 0;
@@ -353,14 +378,14 @@ bool rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind)
 	regs_get(&rw.regs, rw.arch->regs->pc, &pc);
 	rw.frame = walk_frame(walk, pc, true, UNWIND_METHOD_LEAF);
 	if (!walk_push(walk, &rw.frame))
-		return true;
+		return;
 	if (!is_known(&rw.regs, rw.arch->regs->sp)) {
 		walk_end(walk, STACK_END_UNKNOWN_REG, pc);
-		return true;
+		return;
 	}
-	while (step == STEP_CALLER)
+	while (step != STEP_END) {
 		step = find_caller(&rw);
-	if (step == STEP_FALLBACK && kind != UNWINDER_AUTO)
-		walk_end(walk, STACK_END_UNKNOWN_REG, rw.frame.pc);
-	return step != STEP_FALLBACK || kind != UNWINDER_AUTO;
+		if (step == STEP_FALLBACK)
+			step = step_by_libunwind(&rw);
+	}
 }

@@ -71,14 +71,6 @@ struct unwinder_stats unwinder_stats(const struct unwinder *unwinder)
 	return stats;
 }
 
-static void begin(struct walk *walk)
-{
-	walk->nr_pushed = 0;
-	walk->out->nr_frames = 0;
-	walk->out->elided_at = 0;
-	walk->out->nr_elided = 0;
-}
-
 void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct snapshot *snapshot,
 		   const struct unwind_memory *memory, struct unwind_walk *out)
 {
@@ -88,12 +80,15 @@ void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct 
 			    .out = out,
 			    .max_depth = unwinder->max_depth};
 
-	begin(&walk);
-	if (unwinder->kind == UNWINDER_LIBUNWIND ||
-	    !rows_walk(unwinder->rows, &walk, unwinder->kind)) {
-		begin(&walk);
+	out->nr_frames = 0;
+	out->elided_at = 0;
+	out->nr_elided = 0;
+	if (unwinder->kind == UNWINDER_LIBUNWIND) {
 		libunwind_walk(unwinder->libunwind, &walk);
 		unwinder->stats.nr_libunwind_walks++;
+	} else {
+		rows_walk(unwinder->rows, &walk, unwinder->kind,
+			  unwinder->kind == UNWINDER_AUTO ? unwinder->libunwind : NULL);
 	}
 	walk_finish(&walk);
 	unwinder->stats.nr_walks++;

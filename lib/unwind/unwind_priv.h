@@ -5,6 +5,7 @@
 #include "unwind/unwind.h"
 
 struct libunwind_spaces;
+struct regs;
 struct rows;
 
 /* What one walk works on. */
@@ -51,11 +52,12 @@ void rows_free(struct rows *rows);
 void rows_count(const struct rows *rows, struct unwinder_stats *stats);
 /*
  * Walk by rows and, unless `kind` is UNWINDER_CFI, by frame pointers where
- * there are none; by frame pointers alone with UNWINDER_FP. False if a row
- * cannot say what is needed and `kind` is UNWINDER_AUTO: start again with
- * libunwind.
+ * there are none; by frame pointers alone with UNWINDER_FP. Where a row cannot
+ * say what is needed, `libunwind` is asked for that one caller; NULL: the walk
+ * ends there.
  */
-bool rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind);
+void rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind,
+	       struct libunwind_spaces *libunwind);
 
 /*
  * libunwind over the snapshot: one address space for each space walked. Only
@@ -65,5 +67,14 @@ struct libunwind_spaces *libunwind_spaces_new(bool is_cached);
 void libunwind_spaces_free(struct libunwind_spaces *spaces);
 void libunwind_spaces_forget(struct libunwind_spaces *spaces, const struct space *space);
 void libunwind_walk(struct libunwind_spaces *spaces, struct walk *walk);
+
+/*
+ * The registers of the caller of the frame that is `index` steps from the leaf,
+ * as libunwind finds them from the leaf on. That frame is at pc and has the
+ * stack pointer that *regs holds; false if libunwind does not come by there, or
+ * no further.
+ */
+bool libunwind_caller(struct libunwind_spaces *spaces, const struct walk *walk, size_t index,
+		      uint64_t pc, struct regs *regs);
 
 #endif

@@ -93,8 +93,8 @@ static bool read_target(const struct oracle *oracle, uint64_t address, void *out
 
 static bool is_prefix(uint8_t byte)
 {
-	return byte == 0x66 || byte == 0xf2 || byte == 0xf3 || byte == 0x2e || byte == 0x3e ||
-	       byte == 0x64 || byte == 0x65 || (byte & 0xf0) == 0x40;
+	return byte == 0x66 || byte == 0x67 || byte == 0xf2 || byte == 0xf3 || byte == 0x2e ||
+	       byte == 0x3e || byte == 0x64 || byte == 0x65 || (byte & 0xf0) == 0x40;
 }
 
 /* Only what changes the call stack is told apart. */
