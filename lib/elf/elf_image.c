@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "elf/elf_image.h"
 
+#include "elf/elf_functions.h"
+
 #include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
@@ -30,7 +32,9 @@ struct elf_image {
 	uint8_t build_id[BUILD_ID_MAX];
 	size_t nr_build_id_bytes;
 	uint64_t hdr_offset, hdr_bytes, hdr_vaddr; /* PT_GNU_EH_FRAME */
-	struct elf_cfi cfi;			   /* its bytes are owned */
+	struct elf_cfi cfi; /* its bytes are owned */
+	struct elf_functions functions;
+	bool functions_loaded;
 };
 
 static enum elf_machine machine_of(const GElf_Ehdr *header)
@@ -181,6 +185,7 @@ void elf_image_free(struct elf_image *image)
 	elf_end(image->elf);
 	free(image->memory);
 	free(image->segments);
+	elf_functions_release(&image->functions);
 	free((void *)(uintptr_t)image->cfi.eh_frame_hdr.bytes);
 	free((void *)(uintptr_t)image->cfi.eh_frame.bytes);
 	free((void *)(uintptr_t)image->cfi.debug_frame.bytes);
@@ -274,6 +279,21 @@ size_t elf_image_read(const struct elf_image *image, uint64_t vaddr, void *out, 
 		return read_at(image, segment->file_offset + skip, out, nr_bytes);
 	}
 	return 0;
+}
+
+bool elf_image_function_start(struct elf_image *image, uint64_t vaddr, uint64_t *start)
+{
+	if (!image->functions_loaded) {
+		/* The handle of the headers may be closed by now, and keeps what it has read. */
+		Elf *elf = image->memory ? elf_memory((char *)image->memory, image->nr_memory_bytes)
+			   : image->fd >= 0 ? elf_begin(image->fd, ELF_C_READ, NULL)
+					    : NULL;
+
+		elf_functions_load(&image->functions, elf);
+		elf_end(elf);
+		image->functions_loaded = true;
+	}
+	return elf_functions_find(&image->functions, vaddr, start);
 }
 
 /* The first section with that name; false if there is none or no section headers. */

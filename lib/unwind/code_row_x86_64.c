@@ -1,54 +1,77 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rows for code that has no CFI, from what the code is going to do: on the way
- * from here to a return, everything that was pushed is popped, so adding up
- * finds the return address, and the frame pointer if it is restored. No
- * condition is evaluated; where a branch leads, the stack is as deep as here.
+ * Rows for code that has no CFI, from what the code does, in two ways:
  *
+ * - forward, from here to a return: everything that was pushed will have been
+ *   popped by then, so adding up finds the return address;
+ * - from the function's entry to here, where a word on the stack claims to be
+ *   the return address of a call to that entry: it is if it lies as deep as the
+ *   way from there says. This serves functions that never return.
+ *
+ * No condition is evaluated: where a branch leads, the stack is as deep as here.
  * musl has no CFI at all, and neither have the start-up code of programs, the
  * PLTs that LLD writes, and much assembly.
  */
-#include <string.h>
-
+#include "base/alloc.h"
+#include "base/index_set.h"
 #include "elf/elf_image.h"
 #include "unwind/code_x86_64.h"
 #include "unwind/row.h"
 
 enum { DWARF_RBP = 6, DWARF_RSP = 7 };
 
-#define INSTRUCTIONS_MAX 4000
-#define BRANCHES_MAX	 64
-#define VISITED_MAX	 1024 /* a power of two */
+/* printf's inner function in musl has 1,100 instructions. */
+#define INSTRUCTIONS_MAX 6000
+#define BRANCHES_MAX	 512
+#define VISITED_SLOTS	 8192 /* a power of two, above INSTRUCTIONS_MAX */
 #define WINDOW_BYTES	 512
 
-/* What the frame pointer holds, seen from where the search began. */
-enum rbp_state {
+/* An address on the stack, seen from the registers with which a search began. */
+enum base {
+	BASE_RSP,
+	BASE_RBP,
+	BASE_NONE, /* nobody knows */
+};
+
+struct place {
+	enum base base;
+	int64_t offset;
+};
+
+enum rbp_kind {
 	RBP_AS_IT_WAS,
-	RBP_FROM_STACK, /* loaded from the stack, at rbp_offset */
+	RBP_IS_PLACE,	 /* an address on the stack: a frame pointer */
+	RBP_FROM_MEMORY, /* the word that was at a place */
 	RBP_LOST,
 };
 
-/* How things stand at an instruction on the way. */
+/* How things stand before an instruction. */
 struct state {
 	uint64_t pc;
-	bool is_from_rbp; /* rsp is the first rbp + offset, else the first rsp + offset */
-	bool is_rsp_lost;
-	int64_t offset;
-	enum rbp_state rbp;
-	bool is_rbp_slot_from_rbp; /* rbp_offset is relative to the first rbp */
-	int64_t rbp_offset;
+	struct place rsp;
+	enum rbp_kind rbp_kind;
+	struct place rbp;
+	struct place saved_rbp; /* where the first rbp was stored; BASE_NONE: nowhere */
 };
 
 struct search {
 	const struct elf_image *image;
+	uint64_t goal;		      /* an address to come by; 0: a return */
 	uint8_t window[WINDOW_BYTES]; /* code at window_start */
 	uint64_t window_start;
 	size_t window_bytes;
 	struct state branches[BRANCHES_MAX]; /* not followed yet */
 	size_t nr_branches;
-	uint64_t visited[VISITED_MAX]; /* by pc; what collides is merely visited again */
+	uint64_t visited[VISITED_SLOTS]; /* open addressing by pc; 0 is free */
 	size_t nr_instructions;
+	struct state found;
 };
+
+static struct place moved(struct place place, int64_t by)
+{
+	place.offset += by;
+	return place;
+}
 
 static bool fetch(struct search *search, uint64_t pc, struct code_instruction *instruction)
 {
@@ -65,19 +88,25 @@ static bool fetch(struct search *search, uint64_t pc, struct code_instruction *i
 	       code_decode(search->window + skip, search->window_bytes - skip, pc, instruction);
 }
 
-/* rsp = rbp + value: possible to follow as long as rbp is the first one. */
-static void rsp_from_rbp(struct state *state, int64_t value)
+static struct place rbp_as_place(const struct state *state)
 {
-	state->is_rsp_lost = state->rbp != RBP_AS_IT_WAS;
-	state->is_from_rbp = true;
-	state->offset = value;
+	if (state->rbp_kind == RBP_AS_IT_WAS)
+		return (struct place){.base = BASE_RBP};
+	if (state->rbp_kind == RBP_IS_PLACE)
+		return state->rbp;
+	return (struct place){.base = BASE_NONE};
 }
 
-static void rbp_from_stack(struct state *state, int64_t value)
+static void set_rbp(struct state *state, enum rbp_kind kind, struct place place)
 {
-	state->rbp = state->is_rsp_lost ? RBP_LOST : RBP_FROM_STACK;
-	state->is_rbp_slot_from_rbp = state->is_from_rbp;
-	state->rbp_offset = state->offset + value;
+	state->rbp_kind = place.base == BASE_NONE ? RBP_LOST : kind;
+	state->rbp = place;
+}
+
+static void save_rbp(struct state *state, struct place place)
+{
+	if (state->rbp_kind == RBP_AS_IT_WAS)
+		state->saved_rbp = place;
 }
 
 static void apply(struct state *state, const struct code_instruction *instruction)
@@ -85,35 +114,44 @@ static void apply(struct state *state, const struct code_instruction *instructio
 	switch (instruction->effect) {
 	case CODE_EFFECT_PUSH:
 	case CODE_EFFECT_PUSH_GOT:
-		state->offset -= 8;
+		state->rsp.offset -= 8;
+		return;
+	case CODE_EFFECT_PUSH_RBP:
+		state->rsp.offset -= 8;
+		save_rbp(state, state->rsp);
+		return;
+	case CODE_EFFECT_STORE_RBP:
+		save_rbp(state, moved(state->rsp, instruction->value));
 		return;
 	case CODE_EFFECT_POP_RBP:
-		rbp_from_stack(state, 0);
-		state->offset += 8;
+		set_rbp(state, RBP_FROM_MEMORY, state->rsp);
+		state->rsp.offset += 8;
 		return;
 	case CODE_EFFECT_POP:
-		state->offset += 8;
+		state->rsp.offset += 8;
 		return;
 	case CODE_EFFECT_ADD_RSP:
-		state->offset += instruction->value;
+		state->rsp.offset += instruction->value;
 		return;
 	case CODE_EFFECT_RSP_FROM_RBP:
-		rsp_from_rbp(state, instruction->value);
+		state->rsp = moved(rbp_as_place(state), instruction->value);
 		return;
 	case CODE_EFFECT_LEAVE:
-		rsp_from_rbp(state, 0);
-		rbp_from_stack(state, 0);
-		state->offset += 8;
+		state->rsp = rbp_as_place(state);
+		set_rbp(state, RBP_FROM_MEMORY, state->rsp);
+		state->rsp.offset += 8;
 		return;
 	case CODE_EFFECT_LOAD_RBP:
-		rbp_from_stack(state, instruction->value);
-		return;
-	case CODE_EFFECT_LOSE_RSP:
-		state->is_rsp_lost = true;
+		set_rbp(state, RBP_FROM_MEMORY, moved(state->rsp, instruction->value));
 		return;
 	case CODE_EFFECT_RBP_FROM_RSP:
+		set_rbp(state, RBP_IS_PLACE, moved(state->rsp, instruction->value));
+		return;
+	case CODE_EFFECT_LOSE_RSP:
+		state->rsp.base = BASE_NONE;
+		return;
 	case CODE_EFFECT_LOSE_RBP:
-		state->rbp = RBP_LOST;
+		state->rbp_kind = RBP_LOST;
 		return;
 	case CODE_EFFECT_NONE:
 	case CODE_EFFECT_RETURN:
@@ -126,39 +164,15 @@ static void apply(struct state *state, const struct code_instruction *instructio
 	}
 }
 
-/* The row of one who is about to return with this state, `above` bytes below the return address. */
-static bool row_at_return(const struct state *state, int64_t above, struct row *row)
-{
-	int64_t cfa = state->offset + above + 8;
-
-	if (state->is_rsp_lost || cfa != (int32_t)cfa || (!state->is_from_rbp && cfa < 8))
-		return false;
-	*row = (struct row){.kind = ROW_STEP,
-			    .cfa_reg = state->is_from_rbp ? DWARF_RBP : DWARF_RSP,
-			    .cfa_offset = (int32_t)cfa,
-			    .ra_offset = -8,
-			    .fp = ROW_FP_SAME,
-			    .is_from_code = true};
-	if (state->rbp == RBP_LOST)
-		row->fp = ROW_FP_LOST;
-	if (state->rbp != RBP_FROM_STACK)
-		return true;
-	/* Both are seen from the same register, or the frame pointer cannot be placed. */
-	row->fp = ROW_FP_LOST;
-	if (state->is_rbp_slot_from_rbp != state->is_from_rbp)
-		return true;
-	row->fp = ROW_FP_AT_CFA;
-	row->fp_offset = (int32_t)(state->rbp_offset - cfa);
-	return state->rbp_offset - cfa == row->fp_offset;
-}
-
 static bool was_visited(struct search *search, uint64_t pc)
 {
-	uint64_t *slot = &search->visited[pc % VISITED_MAX];
+	size_t i = hash_u64(pc) % VISITED_SLOTS;
 
-	if (*slot == pc)
+	while (search->visited[i] && search->visited[i] != pc)
+		i = (i + 1) % VISITED_SLOTS;
+	if (search->visited[i])
 		return true;
-	*slot = pc;
+	search->visited[i] = pc;
 	return false;
 }
 
@@ -176,60 +190,181 @@ static void keep_branch(struct search *search, const struct state *state, uint64
  */
 #define PLT_PUSHED 16
 
-/* Follow one way. True: it came to a return, and *row says how. */
-static bool follow(struct search *search, struct state state, struct row *row)
+/* Is this the end of the way to a return? */
+static bool is_return(struct search *search, const struct state *state,
+		      const struct code_instruction *instruction, bool after_got_push)
 {
-	bool after_call = false;
+	if (search->goal || (instruction->effect != CODE_EFFECT_RETURN &&
+			     instruction->effect != CODE_EFFECT_JUMP_GOT))
+		return false;
+	search->found = *state;
+	if (instruction->effect == CODE_EFFECT_JUMP_GOT && after_got_push)
+		search->found.rsp.offset += PLT_PUSHED;
+	return true;
+}
+
+/* Follow one way. True: it came to what is searched, and search->found says how. */
+static bool follow(struct search *search, struct state state, bool after_call)
+{
 	bool after_got_push = false;
 
-	while (search->nr_instructions++ < INSTRUCTIONS_MAX && !was_visited(search, state.pc)) {
+	while (search->nr_instructions++ < INSTRUCTIONS_MAX) {
 		struct code_instruction instruction;
+		enum code_effect effect;
 
-		if (!fetch(search, state.pc, &instruction))
+		if (search->goal && state.pc == search->goal) {
+			search->found = state;
+			return true;
+		}
+		if (was_visited(search, state.pc) || !fetch(search, state.pc, &instruction))
 			return false;
 		/* Nobody pads behind a call, unless it does not return and the function ends. */
 		if (after_call && instruction.is_padding)
 			return false;
+		effect = instruction.effect;
 		state.pc += instruction.nr_bytes;
 		apply(&state, &instruction);
-		if (instruction.effect == CODE_EFFECT_RETURN)
-			return row_at_return(&state, 0, row);
-		if (instruction.effect == CODE_EFFECT_JUMP_GOT)
-			return row_at_return(&state, after_got_push ? PLT_PUSHED : 0, row);
-		if (instruction.effect == CODE_EFFECT_STOP)
+		if (is_return(search, &state, &instruction, after_got_push))
+			return true;
+		if (effect == CODE_EFFECT_STOP || effect == CODE_EFFECT_RETURN ||
+		    effect == CODE_EFFECT_JUMP_GOT)
 			return false;
-		if (instruction.effect == CODE_EFFECT_BRANCH)
+		if (effect == CODE_EFFECT_BRANCH)
 			keep_branch(search, &state, instruction.target);
-		if (instruction.effect == CODE_EFFECT_JUMP)
+		if (effect == CODE_EFFECT_JUMP)
 			state.pc = instruction.target;
-		after_call = instruction.effect == CODE_EFFECT_CALL;
-		after_got_push = instruction.effect == CODE_EFFECT_PUSH_GOT;
+		after_call = effect == CODE_EFFECT_CALL;
+		after_got_push = effect == CODE_EFFECT_PUSH_GOT;
 	}
 	return false;
 }
 
-struct row code_row_x86_64(const struct elf_image *image, uint64_t pc)
+/* From pc on to `goal`, or to a return if that is 0. */
+static bool search_ways(const struct elf_image *image, uint64_t pc, uint64_t goal, bool after_call,
+			struct state *found)
 {
-	struct search search = {.image = image};
-	struct row row = {0};
+	const struct state start = {.pc = pc, .saved_rbp.base = BASE_NONE};
+	cleanup_free struct search *search =
+		xcalloc(1, sizeof(*search)); /* too large for a stack */
+	bool is_found;
+
+	search->image = image;
+	search->goal = goal;
+	is_found = follow(search, start, after_call);
+	while (!is_found && search->nr_branches)
+		is_found = follow(search, search->branches[--search->nr_branches], false);
+	*found = search->found;
+	return is_found;
+}
+
+/* CFA = the register of `base` + offset. False if that is no frame. */
+static bool begin_row(struct row *row, enum base base, int64_t cfa_offset)
+{
+	if (base == BASE_NONE || cfa_offset != (int32_t)cfa_offset ||
+	    (base == BASE_RSP && cfa_offset < 8))
+		return false;
+	*row = (struct row){.kind = ROW_STEP,
+			    .cfa_reg = base == BASE_RBP ? DWARF_RBP : DWARF_RSP,
+			    .cfa_offset = (int32_t)cfa_offset,
+			    .ra_offset = -8,
+			    .is_from_code = true};
+	return true;
+}
+
+static void rbp_at(struct row *row, int64_t from_cfa)
+{
+	row->fp = from_cfa == (int32_t)from_cfa ? ROW_FP_AT_CFA : ROW_FP_LOST;
+	row->fp_offset = (int32_t)from_cfa;
+}
+
+/* Just before the return the return address is at rsp. */
+static struct row row_by_return(const struct state *at)
+{
+	int64_t cfa_offset = at->rsp.offset;
+	struct row row;
+
+	/* found after the return was applied, which is no matter: it changes nothing */
+	if (!begin_row(&row, at->rsp.base, cfa_offset + 8))
+		return row_of_kind(ROW_NO_CFI);
+	row.fp = at->rbp_kind == RBP_AS_IT_WAS ? ROW_FP_SAME : ROW_FP_LOST;
+	/* Both are seen from the same register, or the frame pointer cannot be placed. */
+	if (at->rbp_kind == RBP_FROM_MEMORY && at->rbp.base == at->rsp.base)
+		rbp_at(&row, at->rbp.offset - (cfa_offset + 8));
+	return row;
+}
+
+/* At the entry the return address was at rsp: what holds here leads back there. */
+static struct row row_by_entry(const struct state *at)
+{
+	struct row row;
+	bool from_rsp = at->rsp.base == BASE_RSP;
+	bool from_rbp = at->rbp_kind == RBP_IS_PLACE && at->rbp.base == BASE_RSP;
+
+	if (!(from_rsp && begin_row(&row, BASE_RSP, 8 - at->rsp.offset)) &&
+	    !(from_rbp && begin_row(&row, BASE_RBP, 8 - at->rbp.offset)))
+		return row_of_kind(ROW_NO_CFI);
+	row.fp = at->rbp_kind == RBP_AS_IT_WAS ? ROW_FP_SAME : ROW_FP_LOST;
+	if (row.fp != ROW_FP_SAME && at->saved_rbp.base == BASE_RSP)
+		rbp_at(&row, at->saved_rbp.offset - 8);
+	return row;
+}
+
+/* In a PLT's first entry, between its two instructions: push *x(%rip), jmp *y(%rip)? */
+static bool is_inside_first_plt_entry(const struct elf_image *image, uint64_t pc)
+{
 	struct code_instruction before;
 	uint8_t code[6];
 
-	/* In a PLT's first entry, between its two instructions: push *x(%rip), jmp *y(%rip). */
-	if (elf_image_read(image, pc - sizeof(code), code, sizeof(code)) == sizeof(code) &&
-	    code[0] == 0xff && code_decode(code, sizeof(code), pc, &before) &&
-	    before.effect == CODE_EFFECT_PUSH_GOT) {
-		struct state state = {.offset = PLT_PUSHED};
-
-		row_at_return(&state, 0, &row);
-		return row;
-	}
-	keep_branch(&search, &(struct state){0}, pc);
-	while (search.nr_branches) {
-		struct state state = search.branches[--search.nr_branches];
-
-		if (follow(&search, state, &row))
-			return row;
-	}
-	return row_of_kind(ROW_NO_CFI);
+	return elf_image_read(image, pc - sizeof(code), code, sizeof(code)) == sizeof(code) &&
+	       code[0] == 0xff && code_decode(code, sizeof(code), pc, &before) &&
+	       before.effect == CODE_EFFECT_PUSH_GOT;
 }
+
+static struct row row_forward(const struct elf_image *image, uint64_t pc, bool is_exact)
+{
+	struct state found;
+
+	if (is_exact && is_inside_first_plt_entry(image, pc))
+		return row_by_return(&(struct state){.rsp.offset = PLT_PUSHED});
+	if (!search_ways(image, pc, 0, !is_exact, &found))
+		return row_of_kind(ROW_NO_CFI);
+	return row_by_return(&found);
+}
+
+static struct row row_from_entry(const struct elf_image *image, uint64_t entry, uint64_t pc)
+{
+	struct state found;
+
+	if (!search_ways(image, entry, pc, false, &found))
+		return row_of_kind(ROW_NO_CFI);
+	return row_by_entry(&found);
+}
+
+static enum row_call call_before(const struct elf_image *image, uint64_t return_address,
+				 uint64_t *target)
+{
+	uint8_t code[8];
+	struct code_instruction call;
+
+	if (elf_image_read(image, return_address - sizeof(code), code, sizeof(code)) !=
+	    sizeof(code))
+		return ROW_CALL_NONE;
+	/* call rel32, the commonest; else any call of two to seven bytes that ends here */
+	if (code[3] == 0xe8 && code_decode(code + 3, 5, return_address - 5, &call)) {
+		*target = call.target;
+		return ROW_CALL_DIRECT;
+	}
+	for (size_t nr_bytes = 2; nr_bytes <= 7; nr_bytes++) {
+		if (code_decode(code + sizeof(code) - nr_bytes, nr_bytes, return_address - nr_bytes,
+				&call) &&
+		    call.effect == CODE_EFFECT_CALL && call.nr_bytes == nr_bytes)
+			return ROW_CALL_INDIRECT;
+	}
+	return ROW_CALL_NONE;
+}
+
+const struct code_reader code_reader_x86_64 = {
+	.row = row_forward,
+	.row_from_entry = row_from_entry,
+	.call_before = call_before,
+};

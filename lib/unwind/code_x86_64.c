@@ -128,6 +128,15 @@ static void lose(struct code_instruction *out, uint8_t reg)
 		set(out, CODE_EFFECT_LOSE_RBP);
 }
 
+/* The same for byte operands, which without a REX prefix are ah, ch, dh, bh where these would be.
+ */
+static void lose_sized(const struct decoder *decoder, struct code_instruction *out, uint8_t reg,
+		       bool is_byte)
+{
+	if (!is_byte || decoder->rex)
+		lose(out, reg);
+}
+
 static unsigned int operand_bytes(const struct decoder *decoder)
 {
 	return decoder->has_operand_size ? 2 : 4;
@@ -160,6 +169,9 @@ static void load(const struct decoder *decoder, struct code_instruction *out)
 /* mov r/m, r */
 static void store(const struct decoder *decoder, struct code_instruction *out)
 {
+	out->value = decoder->displacement;
+	if (decoder->mod != 3 && decoder->is_rsp_relative && decoder->reg == RBP)
+		set(out, CODE_EFFECT_STORE_RBP);
 	if (decoder->mod != 3)
 		return;
 	if (decoder->rm == RSP && decoder->reg == RBP)
@@ -184,22 +196,23 @@ static void load_address(const struct decoder *decoder, struct code_instruction 
 }
 
 /* 80, 81, 83: arithmetic with an immediate; /7 is cmp */
-static void group1(const struct decoder *decoder, struct code_instruction *out, int64_t value)
+static void group1(const struct decoder *decoder, struct code_instruction *out, int64_t value,
+		   bool is_byte)
 {
 	uint8_t operation = decoder->reg & 7;
 
 	if (decoder->mod != 3 || operation == 7)
 		return;
-	if (decoder->rm == RSP && (operation == 0 || operation == 5)) {
+	if (!is_byte && decoder->rm == RSP && (operation == 0 || operation == 5)) {
 		out->value = operation == 0 ? value : -value;
 		set(out, CODE_EFFECT_ADD_RSP);
 	} else {
-		lose(out, decoder->rm);
+		lose_sized(decoder, out, decoder->rm, is_byte);
 	}
 }
 
 /* fe, ff */
-static void group5(const struct decoder *decoder, struct code_instruction *out)
+static void group5(const struct decoder *decoder, struct code_instruction *out, bool is_byte)
 {
 	switch (decoder->reg & 7) {
 	case 2:
@@ -217,7 +230,7 @@ static void group5(const struct decoder *decoder, struct code_instruction *out)
 		return;
 	default: /* inc, dec */
 		if (decoder->mod == 3)
-			lose(out, decoder->rm);
+			lose_sized(decoder, out, decoder->rm, is_byte);
 		return;
 	}
 }
@@ -318,13 +331,13 @@ static void decode_arithmetic(struct decoder *decoder, struct code_instruction *
 	case 1:
 		modrm(decoder);
 		if (decoder->mod == 3 && !is_compare)
-			lose(out, decoder->rm);
+			lose_sized(decoder, out, decoder->rm, !(op & 1));
 		return;
 	case 2:
 	case 3:
 		modrm(decoder);
 		if (!is_compare)
-			lose(out, decoder->reg);
+			lose_sized(decoder, out, decoder->reg, !(op & 1));
 		return;
 	case 4:
 		next(decoder);
@@ -343,7 +356,7 @@ static void decode_push_pop(const struct decoder *decoder, struct code_instructi
 	uint8_t reg = (uint8_t)((op & 7) | (decoder->rex & 1) << 3);
 
 	if (op < 0x58)
-		set(out, CODE_EFFECT_PUSH);
+		set(out, reg == RBP ? CODE_EFFECT_PUSH_RBP : CODE_EFFECT_PUSH);
 	else if (reg == RSP)
 		set(out, CODE_EFFECT_LOSE_RSP);
 	else
@@ -357,16 +370,16 @@ static void decode_80(struct decoder *decoder, struct code_instruction *out, uin
 	switch (op) {
 	case 0x80:
 	case 0x83:
-		group1(decoder, out, immediate(decoder, 1));
+		group1(decoder, out, immediate(decoder, 1), op == 0x80);
 		return;
 	case 0x81:
-		group1(decoder, out, immediate(decoder, operand_bytes(decoder)));
+		group1(decoder, out, immediate(decoder, operand_bytes(decoder)), false);
 		return;
 	case 0x86:
 	case 0x87:
-		lose(out, decoder->reg);
+		lose_sized(decoder, out, decoder->reg, op == 0x86);
 		if (decoder->mod == 3)
-			lose(out, decoder->rm);
+			lose_sized(decoder, out, decoder->rm, op == 0x86);
 		return;
 	case 0x89:
 		store(decoder, out);
@@ -395,7 +408,7 @@ static void decode_c0(struct decoder *decoder, struct code_instruction *out, uin
 		modrm(decoder);
 		next(decoder);
 		if (decoder->mod == 3)
-			lose(out, decoder->rm);
+			lose_sized(decoder, out, decoder->rm, op == 0xc0);
 		return;
 	case 0xc2:
 		immediate(decoder, 2);
@@ -440,7 +453,7 @@ static void decode_high(struct decoder *decoder, struct code_instruction *out, u
 	case 0xd3:
 		modrm(decoder);
 		if (decoder->mod == 3)
-			lose(out, decoder->rm);
+			lose_sized(decoder, out, decoder->rm, !(op & 1));
 		return;
 	case 0xf4: /* hlt */
 		set(out, CODE_EFFECT_STOP);
@@ -451,12 +464,12 @@ static void decode_high(struct decoder *decoder, struct code_instruction *out, u
 		if ((decoder->reg & 7) < 2) /* test */
 			immediate(decoder, op == 0xf6 ? 1 : operand_bytes(decoder));
 		else if (decoder->mod == 3 && (decoder->reg & 7) < 4) /* not, neg */
-			lose(out, decoder->rm);
+			lose_sized(decoder, out, decoder->rm, op == 0xf6);
 		return;
 	case 0xfe:
 	case 0xff:
 		modrm(decoder);
-		group5(decoder, out);
+		group5(decoder, out, op == 0xfe);
 		return;
 	default:
 		if (op >= 0xd8 && op <= 0xdf) /* x87 */

@@ -11,12 +11,14 @@
 
 /* What an instruction does to the stack pointer, the frame pointer and the flow of control. */
 enum code_effect {
-	CODE_EFFECT_NONE,     /* to none of them */
-	CODE_EFFECT_PUSH,     /* rsp -= 8 */
-	CODE_EFFECT_PUSH_GOT, /* push of a word at rip + something, as a PLT's first entry does */
-	CODE_EFFECT_POP,      /* rsp += 8 */
-	CODE_EFFECT_POP_RBP,  /* rbp = [rsp], rsp += 8 */
-	CODE_EFFECT_ADD_RSP,  /* rsp += value */
+	CODE_EFFECT_NONE,      /* to none of them */
+	CODE_EFFECT_PUSH,      /* rsp -= 8 */
+	CODE_EFFECT_PUSH_RBP,  /* [rsp -= 8] = rbp */
+	CODE_EFFECT_STORE_RBP, /* [rsp + value] = rbp */
+	CODE_EFFECT_PUSH_GOT,  /* push of a word at rip + something, as a PLT's first entry does */
+	CODE_EFFECT_POP,       /* rsp += 8 */
+	CODE_EFFECT_POP_RBP,   /* rbp = [rsp], rsp += 8 */
+	CODE_EFFECT_ADD_RSP,   /* rsp += value */
 	CODE_EFFECT_RSP_FROM_RBP, /* rsp = rbp + value */
 	CODE_EFFECT_LEAVE,	  /* rsp = rbp, then pop rbp */
 	CODE_EFFECT_LOAD_RBP,	  /* rbp = [rsp + value] */

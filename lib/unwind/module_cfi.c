@@ -87,7 +87,5 @@ struct row module_cfi_row(struct module_cfi *cfi, const struct unwind_arch *arch
 	 */
 	if ((!section || pc >= fde.end) && is_trampoline(cfi, arch, pc))
 		return row_of_kind(ROW_SIGNAL);
-	if (section)
-		return row_compile(arch, section, &fde, lookup);
-	return arch->row_of_code ? arch->row_of_code(cfi->image, pc) : row_of_kind(ROW_NO_CFI);
+	return section ? row_compile(arch, section, &fde, lookup) : row_of_kind(ROW_NO_CFI);
 }

@@ -23,8 +23,9 @@ void module_cfi_init(struct module_cfi *cfi, struct elf_image *image);
 void module_cfi_release(struct module_cfi *cfi);
 
 /*
- * The row for the frame that is in `lookup`: from .eh_frame, .debug_frame, or
- * else from the code at `pc`, the first instruction not executed yet.
+ * The row for the frame that is in `lookup`, from .eh_frame or .debug_frame;
+ * ROW_NO_CFI if neither covers it. `pc` is the first instruction not executed
+ * yet: signal trampolines are known by their code.
  */
 struct row module_cfi_row(struct module_cfi *cfi, const struct unwind_arch *arch, uint64_t lookup,
 			  uint64_t pc);

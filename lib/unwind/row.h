@@ -63,6 +63,26 @@ struct row {
 
 _Static_assert(sizeof(struct row) == 16, "two rows and their keys share a cache line");
 
+/* What an instruction before a return address is. */
+enum row_call {
+	ROW_CALL_NONE, /* no call: it is no return address */
+	ROW_CALL_DIRECT,
+	ROW_CALL_INDIRECT,
+};
+
+/* Rows from code without CFI, of one machine. Addresses are the image's own. */
+struct code_reader {
+	/* By what the code is going to do from pc on; ROW_NO_CFI if it comes to no return. */
+	struct row (*row)(const struct elf_image *image, uint64_t pc, bool is_exact);
+	/* By what the function that is entered at `entry` does before it comes by pc. */
+	struct row (*row_from_entry)(const struct elf_image *image, uint64_t entry, uint64_t pc);
+	/* The call before a return address, and where a direct one goes. */
+	enum row_call (*call_before)(const struct elf_image *image, uint64_t return_address,
+				     uint64_t *target);
+};
+
+extern const struct code_reader code_reader_x86_64;
+
 /* What differs between machines. */
 struct unwind_arch {
 	const struct arch_regs *regs;
@@ -75,8 +95,8 @@ struct unwind_arch {
 	bool signal_rows_are_steps; /* an 'S' entry with an ordinary CFA describes itself well */
 	/* Is this the code by which a signal handler returns to the kernel? */
 	bool (*is_sigreturn)(const uint8_t *at, size_t nr_bytes);
-	/* A row for code without CFI, from what it is going to do; NULL where none is made. */
-	struct row (*row_of_code)(const struct elf_image *image, uint64_t pc);
+	/* How code without CFI is read; NULL where nothing reads this machine's. */
+	const struct code_reader *code;
 };
 
 const struct unwind_arch *unwind_arch(enum arch arch);
@@ -88,6 +108,5 @@ struct row row_compile(const struct unwind_arch *arch, const struct cfi_section 
 		       const struct cfi_fde *fde, uint64_t address);
 
 struct row row_of_kind(enum row_kind kind);
-struct row code_row_x86_64(const struct elf_image *image, uint64_t pc);
 
 #endif

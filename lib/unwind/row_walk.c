@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "mapping/space.h"
+#include "unwind/code_walk.h"
 #include "unwind/module_cfi.h"
 #include "unwind/row_cache.h"
 #include "unwind/unwind_priv.h"
@@ -87,6 +88,24 @@ static struct row row_of_vsyscall(const struct unwind_arch *arch)
 			    .ra_offset = -8};
 }
 
+static struct row compile_in(struct row_walk *rw, const struct mapping *mapping,
+			     struct elf_image *image)
+{
+	const struct unwind_frame *frame = &rw->frame;
+	const struct code_frame code = {.mapping = mapping,
+					.image = image,
+					.pc = frame->pc,
+					.is_exact = frame->is_exact,
+					.regs = &rw->regs};
+	struct row row = module_cfi_row(cfi_of(rw->rows, frame->lookup.module, image), rw->arch,
+					frame->lookup.address, frame->pc - mapping->bias);
+
+	rw->rows->nr_compiled++;
+	if (row.kind != ROW_NO_CFI || !rw->arch->code || rw->kind == UNWINDER_CFI)
+		return row;
+	return code_walk_row(rw->arch->code, rw->walk, &code);
+}
+
 static struct row compile(struct row_walk *rw)
 {
 	const struct unwind_frame *frame = &rw->frame;
@@ -94,11 +113,8 @@ static struct row compile(struct row_walk *rw)
 	const struct mapping *mapping = space_find(space, frame->pc - !frame->is_exact);
 	struct elf_image *image = mapping ? space_image(space, mapping) : NULL;
 
-	if (image) {
-		rw->rows->nr_compiled++;
-		return module_cfi_row(cfi_of(rw->rows, frame->lookup.module, image), rw->arch,
-				      frame->lookup.address, frame->pc - mapping->bias);
-	}
+	if (image)
+		return compile_in(rw, mapping, image);
 	if (!mapping)
 		return row_of_kind(ROW_NO_CFI);
 	switch (space_module(space, mapping)->kind) {

@@ -40,5 +40,5 @@ const struct unwind_arch unwind_arch_x86_64 = {
 	.signal_offsets = signal_offsets,
 	.signal_rows_are_steps = true,
 	.is_sigreturn = is_sigreturn,
-	.row_of_code = code_row_x86_64,
+	.code = &code_reader_x86_64,
 };

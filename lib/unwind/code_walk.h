@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_UNWIND_CODE_WALK_H
+#define PROFC_UNWIND_CODE_WALK_H
+
+#include "unwind/row.h"
+
+struct mapping;
+struct walk;
+
+/* A frame in code without CFI, for which the code itself is asked. */
+struct code_frame {
+	const struct mapping *mapping;
+	struct elf_image *image;
+	uint64_t pc;
+	bool is_exact;
+	const struct regs *regs;
+};
+
+/*
+ * The row that the code gives, proved on the stack at hand: where it says the
+ * return address is, there is one. ROW_NO_CFI if the code cannot be followed.
+ */
+struct row code_walk_row(const struct code_reader *reader, const struct walk *walk,
+			 const struct code_frame *frame);
+
+#endif

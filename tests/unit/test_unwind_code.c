@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Rows for code without CFI: the code stands in the tests, byte by byte. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "elf/elf_image.h"
+#include "tests/unit/tiny_elf.h"
+#include "unwind/code_x86_64.h"
+#include "unwind/row.h"
+
+enum { RBP = 6, RSP = 7 };
+
+#define CODE 0x1000 /* where the code is in the image, behind 16 bytes of int3 */
+
+static struct elf_image *image_of(const void *code, size_t nr_bytes)
+{
+	struct buf file = {0};
+	uint64_t offset = TINY_ELF_CONTENT(1);
+	struct elf_image *image;
+
+	tiny_elf_begin(&file, EM_X86_64, 1);
+	tiny_elf_segment(&file, 0,
+			 (Elf64_Phdr){.p_type = PT_LOAD,
+				      .p_flags = PF_R | PF_X,
+				      .p_offset = offset,
+				      .p_vaddr = CODE - 16,
+				      .p_filesz = nr_bytes + 16,
+				      .p_memsz = nr_bytes + 16});
+	memset(buf_extend(&file, 16), 0xcc, 16);
+	buf_append(&file, code, nr_bytes);
+	image = elf_image_open_memory(file.bytes, file.nr_bytes, NULL);
+	assert_non_null(image);
+	buf_release(&file);
+	return image;
+}
+
+static struct row row_at(const void *code, size_t nr_bytes, uint64_t offset, bool is_exact)
+{
+	struct elf_image *image = image_of(code, nr_bytes);
+	struct row row = code_reader_x86_64.row(image, CODE + offset, is_exact);
+
+	elf_image_free(image);
+	return row;
+}
+
+static struct row row_from_entry(const void *code, size_t nr_bytes, uint64_t offset)
+{
+	struct elf_image *image = image_of(code, nr_bytes);
+	struct row row = code_reader_x86_64.row_from_entry(image, CODE, CODE + offset);
+
+	elf_image_free(image);
+	return row;
+}
+
+#define ROW(code, offset)	     row_at(code, sizeof(code) - 1, (uint64_t)(offset), true)
+#define ROW_OF_CALLER(code, offset)  row_at(code, sizeof(code) - 1, (uint64_t)(offset), false)
+#define ROW_FROM_ENTRY(code, offset) row_from_entry(code, sizeof(code) - 1, (uint64_t)(offset))
+
+static void assert_step(struct row row, unsigned int reg, int64_t cfa_offset)
+{
+	assert_int_equal(row.kind, ROW_STEP);
+	assert_int_equal(row.cfa_reg, reg);
+	assert_int_equal(row.cfa_offset, cfa_offset);
+	assert_int_equal(row.ra, ROW_RA_AT_CFA);
+	assert_int_equal(row.ra_offset, -8);
+	assert_true(row.is_from_code);
+}
+
+/* crti's _init: sub $8,%rsp; test %rax,%rax; je +2; call *%rax; add $8,%rsp; ret */
+#define INIT "\x48\x83\xec\x08\x48\x85\xc0\x74\x02\xff\xd0\x48\x83\xc4\x08\xc3"
+
+static void test_code__stack_pointer_is_added_up(void **state)
+{
+	(void)state;
+	assert_step(ROW(INIT, 0), RSP, 8);
+	assert_step(ROW(INIT, 4), RSP, 16);
+	assert_step(ROW_OF_CALLER(INIT, 11), RSP, 16);
+	assert_step(ROW(INIT, 15), RSP, 8);
+	assert_int_equal(ROW(INIT, 4).fp, ROW_FP_SAME);
+}
+
+/* push %rbp; push %rbx; xor %ebp,%ebp; pop %rbx; pop %rbp; ret */
+#define PUSHED "\x55\x53\x31\xed\x5b\x5d\xc3"
+
+static void test_code__pushed_frame_pointer_is_found(void **state)
+{
+	struct row row = ROW(PUSHED, 0);
+
+	(void)state;
+	assert_step(row, RSP, 8);
+	assert_int_equal(row.fp, ROW_FP_AT_CFA); /* it will be where it is pushed */
+	row = ROW(PUSHED, 4);
+	assert_step(row, RSP, 24);
+	assert_int_equal(row.fp, ROW_FP_AT_CFA);
+	assert_int_equal(row.fp_offset, -16);
+	row = ROW(PUSHED, 6);
+	assert_step(row, RSP, 8);
+	assert_int_equal(row.fp, ROW_FP_SAME);
+}
+
+/* push %rbp; mov %rsp,%rbp; and $-64,%rsp; call .; leave; ret */
+#define ALIGNED "\x55\x48\x89\xe5\x48\x83\xe4\xc0\xe8\xf3\xff\xff\xff\xc9\xc3"
+
+static void test_code__leave_goes_by_the_frame_pointer(void **state)
+{
+	struct row row = ROW_OF_CALLER(ALIGNED, 13);
+
+	(void)state;
+	assert_step(row, RBP, 16);
+	assert_int_equal(row.fp, ROW_FP_AT_CFA);
+	assert_int_equal(row.fp_offset, -16);
+	row = ROW_FROM_ENTRY(ALIGNED, 13);
+	assert_step(row, RBP, 16);
+	assert_int_equal(row.fp_offset, -16);
+}
+
+/* Go: sub $16,%rsp; mov %rbp,8(%rsp); lea 8(%rsp),%rbp; mov 8(%rsp),%rbp; add $16,%rsp; ret */
+#define GO                                                                                         \
+	"\x48\x83\xec\x10\x48\x89\x6c\x24\x08\x48\x8d\x6c\x24\x08\x48\x8b\x6c\x24\x08"             \
+	"\x48\x83\xc4\x10\xc3"
+
+static void test_code__frame_pointer_moved_to_the_stack_is_found(void **state)
+{
+	struct row row = ROW(GO, 14);
+
+	(void)state;
+	assert_step(row, RSP, 24);
+	assert_int_equal(row.fp, ROW_FP_AT_CFA);
+	assert_int_equal(row.fp_offset, -16);
+	row = ROW_FROM_ENTRY(GO, 14);
+	assert_step(row, RSP, 24);
+	assert_int_equal(row.fp_offset, -16);
+}
+
+/* or $12,%ah is a byte of rax: not of rsp, which has its number */
+static void test_code__byte_registers_are_not_the_stack_pointer(void **state)
+{
+	(void)state;
+	assert_step(ROW("\x80\xcc\x0c\xc3", 0), RSP, 8);
+	assert_step(ROW("\x84\xe4\x20\xc4\xc3", 0), RSP, 8);
+}
+
+/* jne over to a second way; the first runs into ud2 */
+static void test_code__other_ways_are_tried(void **state)
+{
+	(void)state;
+	assert_step(ROW("\x53\x75\x02\x0f\x0b\x5b\xc3", 1), RSP, 16);
+}
+
+static void test_code__loops_end(void **state)
+{
+	(void)state;
+	assert_int_equal(ROW("\x90\xeb\xfd", 0).kind, ROW_NO_CFI);
+	assert_step(ROW("\x90\x75\xfd\xc3", 0), RSP, 8);
+}
+
+static void test_code__unknown_targets_end_the_way(void **state)
+{
+	(void)state;
+	assert_int_equal(ROW("\xff\xe0\xc3", 0).kind, ROW_NO_CFI);	   /* jmp *%rax */
+	assert_int_equal(ROW("\xf4\xc3", 0).kind, ROW_NO_CFI);		   /* hlt */
+	assert_int_equal(ROW("\x48\x89\xc4\xc3", 0).kind, ROW_NO_CFI);	   /* mov %rax,%rsp */
+	assert_int_equal(ROW("\x06", 0).kind, ROW_NO_CFI);		   /* no instruction */
+	assert_int_equal(ROW("\x48\x83", 0).kind, ROW_NO_CFI);		   /* half of one */
+	assert_int_equal(ROW("\xe9\xff\xff\xff\x7f", 0).kind, ROW_NO_CFI); /* out of the image */
+	assert_int_equal(ROW("\x50\xc3", 0).kind, ROW_NO_CFI); /* goes to what it pushed */
+}
+
+/* A call that is padded behind does not return: what follows is another function. */
+static void test_code__call_that_never_returns_is_no_way(void **state)
+{
+	static const char code[] = "\xe8\0\0\0\0\x0f\x1f\x40\x00\x53\xc3";
+
+	(void)state;
+	assert_int_equal(ROW_OF_CALLER(code, 5).kind, ROW_NO_CFI);
+	assert_int_equal(ROW(code, 0).kind, ROW_NO_CFI);
+}
+
+/* push %rbx; sub $32,%rsp; call; and nothing more: only the way from the entry leads here */
+static void test_code__entry_leads_where_no_return_does(void **state)
+{
+	static const char code[] = "\x53\x48\x83\xec\x20\xe8\0\0\0\0";
+
+	(void)state;
+	assert_int_equal(ROW_OF_CALLER(code, 10).kind, ROW_NO_CFI);
+	assert_step(ROW_FROM_ENTRY(code, 10), RSP, 48);
+	assert_step(ROW_FROM_ENTRY(code, 0), RSP, 8);
+	assert_int_equal(ROW_FROM_ENTRY(code, 3).kind, ROW_NO_CFI); /* inside an instruction */
+}
+
+/*
+ * A PLT as LLD writes it, without CFI:
+ *	pushq GOT+8(%rip); jmp *GOT+16(%rip); nop (4)
+ *	jmp *slot(%rip); pushq $0; jmp to the first entry
+ */
+static void test_code__plt_entries(void **state)
+{
+	static const char plt[] = "\xff\x35\0\0\0\0\xff\x25\0\0\0\0\x0f\x1f\x40\0"
+				  "\xff\x25\0\0\0\0\x68\0\0\0\0\xe9\xe0\xff\xff\xff";
+
+	(void)state;
+	assert_step(ROW(plt, 16), RSP, 8);  /* before the jump to the function */
+	assert_step(ROW(plt, 22), RSP, 8);  /* before the push of the index */
+	assert_step(ROW(plt, 27), RSP, 16); /* behind it */
+	assert_step(ROW(plt, 0), RSP, 16);
+	assert_step(ROW(plt, 6), RSP, 24); /* both words are pushed */
+}
+
+static void test_code__calls_before_return_addresses(void **state)
+{
+	/* nop; call +0; nop; nop; call *%rbx; nop; nop; nop; call *8(%rax); nop (8) */
+	static const char code[] = "\x90\xe8\0\0\0\0\x90\x90\xff\xd3\x90\x90\x90\xff\x50\x08"
+				   "\x90\x90\x90\x90\x90\x90\x90\x90";
+	struct elf_image *image = image_of(code, sizeof(code) - 1);
+	uint64_t target = 0;
+
+	(void)state;
+	assert_int_equal(code_reader_x86_64.call_before(image, CODE + 6, &target), ROW_CALL_DIRECT);
+	assert_int_equal(target, CODE + 6);
+	assert_int_equal(code_reader_x86_64.call_before(image, CODE + 10, &target),
+			 ROW_CALL_INDIRECT);
+	assert_int_equal(code_reader_x86_64.call_before(image, CODE + 16, &target),
+			 ROW_CALL_INDIRECT);
+	assert_int_equal(code_reader_x86_64.call_before(image, CODE + 24, &target), ROW_CALL_NONE);
+	assert_int_equal(code_reader_x86_64.call_before(image, 0x77, &target), ROW_CALL_NONE);
+	elf_image_free(image);
+}
+
+static void test_code__lengths(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t nr_bytes;
+	} cases[] = {
+		{"\xc3", 1},
+		{"\xf3\x0f\x1e\xfa", 4},		/* endbr64 */
+		{"\x66\x2e\x0f\x1f\x84\0\0\0\0\0", 10}, /* a long nop */
+		{"\x48\xb8\1\2\3\4\5\6\7\x08", 10},	/* movabs */
+		{"\x66\xb8\1\2", 4},			/* mov $,%ax */
+		{"\x64\x48\x8b\x04\x25\x28\0\0\0", 9},	/* mov %fs:40,%rax */
+		{"\xf6\x44\x24\x18\x20", 5},		/* testb $,24(%rsp) */
+		{"\xf7\xd8", 2},			/* neg */
+		{"\xc5\xf8\x77", 3},			/* vzeroupper */
+		{"\xc4\xe2\x7d\x18\x05\0\0\0\0", 9},	/* vbroadcastss */
+		{"\xc4\xe3\x75\x46\xc0\x21", 6},	/* vperm2i128 */
+		{"\x62\xf1\x7e\x48\x6f\x06", 6},	/* vmovdqu32 */
+		{"\x66\x0f\x3a\x0f\xc1\x08", 6},	/* palignr */
+		{"\xf0\x48\x0f\xb1\x0a", 5},		/* lock cmpxchg */
+		{"\x0f\x05", 2},			/* syscall */
+		{"\x9b", 1},				/* fwait */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct code_instruction instruction;
+
+		assert_true(code_decode((const uint8_t *)cases[i].bytes, cases[i].nr_bytes, 0,
+					&instruction));
+		assert_int_equal(instruction.nr_bytes, cases[i].nr_bytes);
+		for (size_t cut = 0; cut < cases[i].nr_bytes; cut++)
+			assert_false(code_decode((const uint8_t *)cases[i].bytes, cut, 0,
+						 &instruction) &&
+				     instruction.nr_bytes > cut);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_code__stack_pointer_is_added_up),
+		cmocka_unit_test(test_code__pushed_frame_pointer_is_found),
+		cmocka_unit_test(test_code__leave_goes_by_the_frame_pointer),
+		cmocka_unit_test(test_code__frame_pointer_moved_to_the_stack_is_found),
+		cmocka_unit_test(test_code__byte_registers_are_not_the_stack_pointer),
+		cmocka_unit_test(test_code__other_ways_are_tried),
+		cmocka_unit_test(test_code__loops_end),
+		cmocka_unit_test(test_code__unknown_targets_end_the_way),
+		cmocka_unit_test(test_code__call_that_never_returns_is_no_way),
+		cmocka_unit_test(test_code__entry_leads_where_no_return_does),
+		cmocka_unit_test(test_code__plt_entries),
+		cmocka_unit_test(test_code__calls_before_return_addresses),
+		cmocka_unit_test(test_code__lengths),
+	};
+
+	return cmocka_run_group_tests_name("unwind code", tests, NULL, NULL);
+}
