@@ -5,21 +5,21 @@
 #include <stdint.h>
 
 /*
- * When to look. Time is cut into equal periods and each holds one tick, at a
- * uniformly random place: a fixed rhythm would alias with timers of the target,
- * wholly random gaps would waste samples. Deadlines are absolute, so that a late
- * tick shifts no other.
+ * When to look. The gaps between ticks are random, between a half and one and a half
+ * periods: a fixed rhythm would alias with the target's own, and so would one tick at a
+ * random place of each period, because a sample stands for the time since the one before
+ * it, which is longer the later in its period it falls. Deadlines follow from deadlines,
+ * so that a late tick shifts no other.
  */
 struct schedule {
-	uint64_t period_ns;
-	uint64_t period_start_ns; /* of the period that next_ns lies in */
+	uint64_t period_ns; /* the mean gap */
 	uint64_t next_ns;
 	uint64_t random;    /* state of the generator; never 0 */
-	uint64_t nr_missed; /* periods that ended before anyone looked */
+	uint64_t nr_missed; /* ticks that were due before the one before them was taken */
 };
 
 void schedule_init(struct schedule *schedule, uint64_t now_ns, uint64_t period_ns, uint64_t seed);
-/* The tick of next_ns was taken at now_ns: choose the one of the next period not yet begun. */
+/* The tick of next_ns was taken at now_ns: choose the next one after that. */
 void schedule_advance(struct schedule *schedule, uint64_t now_ns);
 /* From the next advance on. */
 void schedule_set_period(struct schedule *schedule, uint64_t period_ns);

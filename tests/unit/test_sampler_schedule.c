@@ -12,57 +12,73 @@
 
 #define PERIOD_NS UINT64_C(2000000)
 
-static void test_schedule__each_period_holds_one_tick(void **state)
+static void test_schedule__gaps_are_half_to_one_and_a_half_periods(void **state)
 {
 	struct schedule schedule;
+	uint64_t last_ns, start_ns = 1000;
 
 	(void)state;
-	schedule_init(&schedule, 1000, PERIOD_NS, 42);
+	schedule_init(&schedule, start_ns, PERIOD_NS, 42);
+	assert_in_range(schedule.next_ns, start_ns, start_ns + PERIOD_NS);
 	for (uint64_t i = 0; i < 1000; i++) {
-		assert_true(schedule.next_ns >= 1000 + i * PERIOD_NS);
-		assert_true(schedule.next_ns < 1000 + (i + 1) * PERIOD_NS);
-		schedule_advance(&schedule, schedule.next_ns);
+		last_ns = schedule.next_ns;
+		schedule_advance(&schedule, last_ns + 100);
+		assert_in_range(schedule.next_ns - last_ns, PERIOD_NS / 2, PERIOD_NS * 3 / 2);
 	}
+	/* 1000 gaps of one period; the sum has a standard deviation of 9 periods. */
+	assert_in_range(schedule.next_ns, 960 * PERIOD_NS, 1040 * PERIOD_NS);
 	assert_int_equal(schedule.nr_missed, 0);
 }
 
-static void test_schedule__ticks_are_spread_over_the_period(void **state)
+/*
+ * A target that goes round in exactly one period: the time that ticks stand for, each for
+ * the gap before it, must come out equal for all parts of the round.
+ */
+static void test_schedule__does_not_alias_with_a_target_of_the_same_rhythm(void **state)
 {
 	struct schedule schedule;
-	unsigned int nr_by_quarter[4] = {0};
+	uint64_t weight_by_quarter[4] = {0};
+	uint64_t last_ns = 0;
 
 	(void)state;
 	schedule_init(&schedule, 0, PERIOD_NS, 7);
 	for (uint64_t i = 0; i < 4000; i++) {
-		nr_by_quarter[schedule.next_ns % PERIOD_NS / (PERIOD_NS / 4)]++;
+		weight_by_quarter[schedule.next_ns % PERIOD_NS / (PERIOD_NS / 4)] +=
+			schedule.next_ns - last_ns;
+		last_ns = schedule.next_ns;
 		schedule_advance(&schedule, schedule.next_ns);
 	}
-	/* 1000 each, standard deviation 27. */
+	/* 1000 periods each. */
 	for (int i = 0; i < 4; i++)
-		assert_in_range(nr_by_quarter[i], 850, 1150);
+		assert_in_range(weight_by_quarter[i], 880 * PERIOD_NS, 1120 * PERIOD_NS);
 }
 
-static void test_schedule__periods_that_nobody_used_are_counted_and_skipped(void **state)
+static void test_schedule__ticks_that_nobody_took_are_counted_and_skipped(void **state)
 {
 	struct schedule schedule;
+	uint64_t now_ns;
 
 	(void)state;
 	schedule_init(&schedule, 0, PERIOD_NS, 7);
-	schedule_advance(&schedule, 10 * PERIOD_NS + 5);
-	/* The first was used late; the nine after it are gone; the eleventh is the present one. */
-	assert_int_equal(schedule.nr_missed, 9);
-	assert_true(schedule.next_ns >= 10 * PERIOD_NS && schedule.next_ns < 11 * PERIOD_NS);
+	now_ns = schedule.next_ns + 10 * PERIOD_NS;
+	schedule_advance(&schedule, now_ns);
+	/* The next was due half to one and a half periods after the first. */
+	assert_in_range(schedule.nr_missed, 9, 10);
+	assert_in_range(schedule.next_ns, now_ns + 1, now_ns + PERIOD_NS);
 }
 
-static void test_schedule__a_new_period_begins_where_the_old_one_ends(void **state)
+static void test_schedule__a_new_period_counts_from_the_next_tick_on(void **state)
 {
 	struct schedule schedule;
+	uint64_t first_ns;
 
 	(void)state;
 	schedule_init(&schedule, 0, PERIOD_NS, 7);
-	schedule_set_period(&schedule, 3 * PERIOD_NS);
-	schedule_advance(&schedule, schedule.next_ns);
-	assert_true(schedule.next_ns >= PERIOD_NS && schedule.next_ns < 4 * PERIOD_NS);
+	first_ns = schedule.next_ns;
+	schedule_set_period(&schedule, 10 * PERIOD_NS);
+	assert_int_equal(schedule.next_ns, first_ns);
+	schedule_advance(&schedule, first_ns);
+	assert_in_range(schedule.next_ns - first_ns, 5 * PERIOD_NS, 15 * PERIOD_NS);
 }
 
 static void test_governor__lets_a_cheap_rate_be(void **state)
@@ -126,10 +142,10 @@ static void test_histogram__quantiles_are_within_a_step(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_schedule__each_period_holds_one_tick),
-		cmocka_unit_test(test_schedule__ticks_are_spread_over_the_period),
-		cmocka_unit_test(test_schedule__periods_that_nobody_used_are_counted_and_skipped),
-		cmocka_unit_test(test_schedule__a_new_period_begins_where_the_old_one_ends),
+		cmocka_unit_test(test_schedule__gaps_are_half_to_one_and_a_half_periods),
+		cmocka_unit_test(test_schedule__does_not_alias_with_a_target_of_the_same_rhythm),
+		cmocka_unit_test(test_schedule__ticks_that_nobody_took_are_counted_and_skipped),
+		cmocka_unit_test(test_schedule__a_new_period_counts_from_the_next_tick_on),
 		cmocka_unit_test(test_governor__lets_a_cheap_rate_be),
 		cmocka_unit_test(test_governor__cuts_a_rate_that_costs_too_much),
 		cmocka_unit_test(test_governor__raises_the_rate_in_steps_up_to_what_was_asked_for),
