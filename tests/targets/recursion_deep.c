@@ -15,11 +15,16 @@ NOINLINE uint64_t recursion_bottom(uint64_t until_ns)
 	return x;
 }
 
+uint64_t recursion_level(unsigned depth, uint64_t until_ns);
+
+/* Called through a pointer that the compiler cannot know, or it would make a loop of it. */
+static uint64_t (*volatile next_level)(unsigned depth, uint64_t until_ns) = recursion_level;
+
 NOINLINE uint64_t recursion_level(unsigned depth, uint64_t until_ns)
 {
 	if (depth == 1)
 		return recursion_bottom(until_ns) + 1;
-	return recursion_level(depth - 1, until_ns) * 3 + 1;
+	return next_level(depth - 1, until_ns) * 3 + 1;
 }
 
 int main(int argc, char **argv)
