@@ -29,6 +29,11 @@ class LiveCase(unittest.TestCase):
         if abs(value - expected) > tolerance:
             self.fail(f"{what}: {value:.6g}, expected {expected:.6g} within {tolerance:.6g}")
 
+    def assertShare(self, row, column, expected, what=""):
+        """A share in percent, within 2 points or what so few samples allow."""
+        tolerance = max(2, 1.5 * row["ci_pct"])
+        self.assertWithin(row[column], expected, tolerance, f"{column} of {what or row}")
+
     def assertRatio(self, value, expected, tolerance, what):
         """value / expected is 1 within the tolerance."""
         self.assertGreater(expected, 0, what)

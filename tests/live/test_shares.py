@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""CPU time: the shares and totals that programs measured of themselves."""
+
+import os
+
+from live import LiveCase
+from profc import record
+from targets import build
+
+FOUR = ("four_integer", "four_float", "four_memory", "four_division")
+
+
+class FourFunctions(LiveCase):
+    """Four functions of known shares, in programs built in many ways."""
+
+    def check(self, *flags, cpu_ms=1500, options=("-F", "1000", "--max-overhead", "0")):
+        recording = record(
+            self.directory, [build("four_functions", *flags), str(cpu_ms)], *options
+        )
+        (said,) = recording.said
+        report = recording.report()
+        self.assertRatio(report["total_ns"], said["cpu_ns"], 0.02, "total CPU")
+        for function in FOUR:
+            share = 100 * said[function] / said["cpu_ns"]
+            row = recording.function(function)
+            self.assertShare(row, "self_pct", share, function)
+            self.assertShare(row, "total_pct", share, function)
+        return recording
+
+    def test_default_options_give_true_shares(self):
+        self.check(cpu_ms=4000, options=())
+
+    def test_unoptimised_code(self):
+        self.check("-O0", "-g")
+
+    def test_without_frame_pointers(self):
+        self.check("-O3", "-g", "-fomit-frame-pointer")
+
+    def test_static_program(self):
+        self.check("-O2", "-g", "-static")
+
+    def test_position_dependent_program(self):
+        self.check("-O2", "-g", "-no-pie")
+
+    def test_without_debug_information_the_symbol_table_serves(self):
+        recording = self.check("-O2")
+        row = recording.function("four_integer")
+        self.assertIsNone(row["line"])
+
+
+class Totals(LiveCase):
+    def test_threads_get_the_time_they_used(self):
+        recording = record(self.directory, [build("threads_named"), "1200"])
+        rows = {row["name"]: row for row in recording.rows("--by", "thread")}
+        for worker in recording.said:
+            row = rows[worker["name"]]
+            self.assertEqual(row["tid"], worker["tid"])
+            self.assertRatio(row["self_ns"], worker["cpu_ns"], 0.03, worker["name"])
+
+    def test_cpu_time_is_exact_at_a_low_rate(self):
+        recording = record(self.directory, [build("spin_leaf"), "1500"], "-F", "20")
+        (said,) = recording.said
+        self.assertRatio(recording.report()["total_ns"], said["cpu_ns"], 0.02, "total CPU")
+
+    def test_wall_is_the_sum_of_its_parts(self):
+        recording = record(self.directory, [build("sleeping"), "1000"])
+        totals = {
+            metric: recording.report("-m", metric)["total_ns"]
+            for metric in ("wall", "cpu", "runq", "blocked")
+        }
+        self.assertEqual(
+            totals["wall"], totals["cpu"] + totals["runq"] + totals["blocked"], totals
+        )
+
+    def test_waiting_for_a_cpu_is_neither_cpu_nor_blocked(self):
+        recording = record(self.directory, [build("oversubscribed"), "4", "1000"])
+        (said,) = recording.said
+        cpu = recording.report()["total_ns"]
+        runq = recording.function("crowded_work", "-m", "runq")["total_ns"]
+        blocked = [
+            row["total_ns"]
+            for row in recording.rows("-m", "blocked")
+            if row["function"] == "crowded_work"
+        ]
+        self.assertRatio(cpu, said["cpu_ns"], 0.02, "CPU of four threads on one CPU")
+        # Each of the four runs a quarter of the time and waits for the rest.
+        self.assertRatio(runq, said["threads"] * said["elapsed_ns"] - said["cpu_ns"], 0.1, "runq")
+        self.assertLess(sum(blocked), 0.05 * runq)
+
+
+class Stacks(LiveCase):
+    def shapes(self, argv, pattern, *options):
+        """Weight of the stacks that contain `pattern` as a run of frames, and of all."""
+        recording = record(self.directory, argv, *options)
+        found = whole = 0
+        for frames, weight in recording.folded():
+            whole += weight
+            if any(frames[i : i + len(pattern)] == pattern for i in range(len(frames))):
+                found += weight
+        return found, whole
+
+    def test_leaf_to_root(self):
+        found, whole = self.shapes(
+            [build("spin_leaf"), "700"], ["main", "spin_outer", "spin_middle", "spin_leaf"]
+        )
+        self.assertShareAtLeast(found, whole, 0.98, "main to spin_leaf")
+
+    def test_the_root_is_the_start_of_the_program(self):
+        recording = record(self.directory, [build("spin_leaf"), "500"])
+        stacks = recording.folded()
+        whole = sum(weight for _, weight in stacks)
+        rooted = sum(weight for frames, weight in stacks if frames[1] == "_start")
+        self.assertShareAtLeast(rooted, whole, 0.97, "stacks from _start")
+
+    def test_recursion_is_whole(self):
+        found, whole = self.shapes(
+            [build("recursion_deep"), "1000", "500"],
+            ["main"] + ["recursion_level"] * 1000 + ["recursion_bottom"],
+            "--max-depth",
+            "4000",
+        )
+        self.assertShareAtLeast(found, whole, 0.97, "a thousand levels")
+
+    def test_recursion_counts_once_in_the_total(self):
+        recording = record(self.directory, [build("recursion_deep"), "200", "500"])
+        row = recording.function("recursion_level")
+        self.assertWithin(row["total_pct"], 100, 2, "total of a recursive function")
+        self.assertWithin(row["self_pct"], 0, 1, "self of a recursive function")
+
+    def test_frames_of_hundreds_of_kilobytes(self):
+        found, whole = self.shapes(
+            [build("big_frames"), "500"], ["main"] + ["big_frame"] * 6 + ["big_bottom"]
+        )
+        self.assertShareAtLeast(found, whole, 0.97, "through 1.2 MB of stack")
+
+    def test_handler_on_an_alternate_stack(self):
+        recording = record(self.directory, [build("altstack_handler"), "600"])
+        (said,) = recording.said
+        row = recording.function("handler_work")
+        self.assertShare(row, "self_pct", 100 * said["handler_ns"] / said["cpu_ns"])
+        through = whole = 0
+        for frames, weight in recording.folded():
+            if frames[-1] != "handler_work":
+                continue
+            whole += weight
+            if "main" in frames and "on_timer" in frames:
+                through += weight
+        self.assertShareAtLeast(through, whole, 0.95, "handler stacks that reach main")
+
+    def test_library_loaded_and_unloaded_midway(self):
+        plugin = build("dlopen_plugin", "-O2", "-g", "-shared", "-fPIC", called="dlopen_plugin.so")
+        recording = record(self.directory, [build("dlopen_late"), plugin, "900"])
+        for function in ("before_dlopen", "plugin_work", "after_dlclose"):
+            row = recording.function(function)
+            self.assertShare(row, "total_pct", 100 / 3, function)
+        inner = recording.function("plugin_inner")
+        self.assertEqual(os.path.basename(inner["module"]), "dlopen_plugin.so")
