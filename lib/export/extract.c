@@ -278,6 +278,17 @@ void extract_append_lane_name(struct buf *out, const struct extract *extract,
 	buf_printf(out, " (pid %d, tid %d)", lane->pid, lane->tid);
 }
 
+size_t extract_heaviest_lane(const struct extract *extract)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < extract->nr_lanes; i++) {
+		if (extract->lanes[i].weight > extract->lanes[best].weight)
+			best = i;
+	}
+	return best;
+}
+
 bool extract_is_time(const struct extract *extract)
 {
 	return extract->options->weights == EXPORT_WEIGHTS_VALUE &&

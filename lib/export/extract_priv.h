@@ -72,6 +72,8 @@ uint32_t extract_function_line(const struct extract *extract, uint32_t label);
 /* "name (pid 1, tid 2)", "process/name (pid 1, tid 2)", or the process name if merged. Raw. */
 void extract_append_lane_name(struct buf *out, const struct extract *extract,
 			      const struct lane *lane);
+/* Index of the lane with the most weight. */
+size_t extract_heaviest_lane(const struct extract *extract);
 /* Weights are nanoseconds; else counts. */
 bool extract_is_time(const struct extract *extract);
 /* "cpu", "wall", … or "samples". */

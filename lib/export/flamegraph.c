@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A flame graph as one SVG file, which needs nothing else: root at the bottom, widths
- * in proportion to the weight, names cut to their boxes, the full name as a tooltip.
+ * A flame graph as one SVG file, which needs nothing else: widths in proportion to the
+ * weight, names cut to their boxes, the full name as a tooltip. The root is at the top:
+ * one deep recursion makes the picture high, and what matters would be out of sight.
  * Frames narrower than a tenth of a pixel are left out.
  */
 #include <stdlib.h>
@@ -105,7 +106,7 @@ static void write_frame(struct flamegraph *out, const struct flame *node, uint64
 {
 	double x = MARGIN_PX + width_px(out, start);
 	double w = width_px(out, node->total);
-	unsigned int y = HEAD_PX + (out->deepest - node->depth) * ROW_PX;
+	unsigned int y = HEAD_PX + node->depth * ROW_PX;
 	struct buf raw = {0};
 
 	flame_append_name(&raw, out->extract, node->label);

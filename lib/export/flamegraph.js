@@ -29,13 +29,13 @@
 	function zoom(to) {
 		const scale = (width - 2 * margin) / to.w, epsilon = 0.01;
 		for (const frame of frames) {
-			const below = frame.y > to.y && frame.x <= to.x + epsilon &&
+			const above = frame.y < to.y && frame.x <= to.x + epsilon &&
 				frame.x + frame.w >= to.x + to.w - epsilon;
-			const inside = frame.y <= to.y && frame.x >= to.x - epsilon &&
+			const inside = frame.y >= to.y && frame.x >= to.x - epsilon &&
 				frame.x + frame.w <= to.x + to.w + epsilon;
-			frame.group.style.display = below || inside ? "" : "none";
-			frame.group.style.opacity = below ? 0.5 : 1;
-			if (below)
+			frame.group.style.display = above || inside ? "" : "none";
+			frame.group.style.opacity = above ? 0.5 : 1;
+			if (above)
 				place(frame, margin, width - 2 * margin);
 			else if (inside)
 				place(frame, margin + (frame.x - to.x) * scale, frame.w * scale);

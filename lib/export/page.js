@@ -72,6 +72,14 @@
 		return (100 * value / total[root]).toFixed(2);
 	}
 
+	function location(row) {
+		return row[1] ? row[1] + (row[2] ? ":" + row[2] : "") : "";
+	}
+
+	function baseName(path) {
+		return path.slice(path.lastIndexOf("/") + 1);
+	}
+
 	// --- the graph ---
 
 	// One hue for a module, one shade for a function; grey for what is no function.
@@ -189,7 +197,7 @@
 			return;
 		}
 		const row = data.functions[label[node]];
-		const where = row[1] ? "  " + row[1] + (row[2] ? ":" + row[2] : "") : "";
+		const where = row[1] ? "  " + location(row) : "";
 		const module = row[3] >= 0 ? "  [" + data.modules[row[3]] + "]" : "";
 		pathLine.textContent = row[0] + "  " + amount(total[node]) + " (" + share(total[node]) +
 			" %), self " + amount(self[node]) + where + module;
@@ -235,10 +243,11 @@
 		showTable();
 	}
 
-	function cell(row, className, text) {
+	function cell(row, className, text, title) {
 		const element = document.createElement("td");
 		element.className = className;
 		element.textContent = text;
+		element.title = title || text;
 		row.appendChild(element);
 	}
 
@@ -259,7 +268,7 @@
 			cell(row, "number", amount(entry.total));
 			cell(row, "number", share(entry.total));
 			cell(row, "name", info[0]);
-			cell(row, "where", info[1] ? info[1] + (info[2] ? ":" + info[2] : "") : "");
+			cell(row, "where", baseName(location(info)), location(info));
 			cell(row, "where", info[3] >= 0 ? data.modules[info[3]] : "");
 			rows.appendChild(row);
 		}

@@ -285,11 +285,20 @@ static void write_mapping(struct pprof *pprof, uint32_t id)
 	end_message(pprof, PROFILE_MAPPING);
 }
 
-/* The first process' program: readers take the first mapping for it. */
-static uint32_t main_module(const struct profile *profile)
+/* The process that used most, or the first where threads are merged. */
+static const struct profile_process *main_process(const struct extract *extract)
 {
-	const char *exe =
-		profile->nr_processes ? profile_str(profile, profile->processes[0].exe) : "";
+	const struct lane *heaviest = &extract->lanes[extract_heaviest_lane(extract)];
+	uint32_t process = heaviest->process == PROCESS_NONE ? 0 : heaviest->process;
+
+	return &extract->profile->processes[process];
+}
+
+/* Its program, if any sample was taken there: readers take the first mapping for it. */
+static uint32_t main_module(const struct extract *extract)
+{
+	const struct profile *profile = extract->profile;
+	const char *exe = profile_str(profile, main_process(extract)->exe);
 	uint32_t nr = module_table_nr(profile->modules);
 
 	for (uint32_t id = 0; id < nr; id++) {
@@ -304,7 +313,7 @@ static void write_mappings(struct pprof *pprof)
 {
 	const struct profile *profile = pprof->extract->profile;
 	uint32_t nr = module_table_nr(profile->modules);
-	uint32_t first = main_module(profile);
+	uint32_t first = main_module(pprof->extract);
 
 	if (nr && pprof->limit_of_module[first])
 		write_mapping(pprof, first);

@@ -217,17 +217,6 @@ static void write_lane(struct speedscope *out, struct json *json, const struct l
 	free(list.entries);
 }
 
-static size_t heaviest_lane(const struct extract *extract)
-{
-	size_t best = 0;
-
-	for (size_t i = 1; i < extract->nr_lanes; i++) {
-		if (extract->lanes[i].weight > extract->lanes[best].weight)
-			best = i;
-	}
-	return best;
-}
-
 static void write_document(struct speedscope *out)
 {
 	const struct extract *extract = out->extract;
@@ -240,7 +229,7 @@ static void write_document(struct speedscope *out)
 	json_key_str(&json, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	json_key_str(&json, "exporter", "profc@" PROFC_VERSION);
 	json_key_str(&json, "name", buf_str(&title));
-	json_key_u64(&json, "activeProfileIndex", heaviest_lane(extract));
+	json_key_u64(&json, "activeProfileIndex", extract_heaviest_lane(extract));
 	json_key_object_begin(&json, "shared");
 	json_key_array_begin(&json, "frames");
 	write_frames(out, &json);
