@@ -18,6 +18,7 @@
 #include "cmd/command.h"
 #include "cmd/filter_options.h"
 #include "cmd/pager.h"
+#include "cmd/profile_options.h"
 #include "cmd/source_file.h"
 #include "cmd/view_options.h"
 #include "cmd/weighed.h"
@@ -28,7 +29,7 @@
 
 struct annotate_args {
 	const char *input;
-	int metric; /* index of metrics */
+	int metric; /* index of metric_choices */
 	uint64_t limit, context;
 	bool json;
 	struct option_list source_paths;
@@ -41,26 +42,12 @@ struct annotate_args {
 #define CONTEXT_ALL	  UINT32_MAX
 #define FILES_DEFAULT	  3
 
-/* In the order of enum metric. */
-static const char *const metrics[] = {"cpu", "wall", "runq", "blocked", "samples", NULL};
-
 #define AT(member) offsetof(struct annotate_args, member)
 
 static const struct option_row rows[] = {
 	{.type = OPTION_SECTION, .name = "What is shown"},
-	{.type = OPTION_STRING,
-	 .short_name = 'i',
-	 .name = "input",
-	 .argument = "FILE",
-	 .offset = AT(input),
-	 .help = "the profile; - is standard input [profc.data]"},
-	{.type = OPTION_CHOICE,
-	 .short_name = 'm',
-	 .name = "metric",
-	 .argument = "METRIC",
-	 .offset = AT(metric),
-	 .choices = metrics,
-	 .help = "cpu, wall, runq, blocked or samples [cpu]"},
+	INPUT_OPTION_ROW(struct annotate_args, input),
+	METRIC_OPTION_ROW(struct annotate_args, metric, METRIC_HELP " [cpu]"),
 	{.type = OPTION_UINT,
 	 .short_name = 'n',
 	 .name = "limit",

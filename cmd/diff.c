@@ -9,6 +9,7 @@
 #include "cmd/command.h"
 #include "cmd/filter_options.h"
 #include "cmd/pager.h"
+#include "cmd/profile_options.h"
 #include "cmd/view_options.h"
 #include "cmd/weighed.h"
 #include "view/diff_text.h"
@@ -33,20 +34,13 @@ struct diff_args {
 };
 
 /* In the order of their enums. */
-static const char *const metrics[] = {"cpu", "wall", "runq", "blocked", "samples", NULL};
 static const char *const compare_choices[] = {"auto", "amounts", "shares", NULL};
 
 #define AT(member) offsetof(struct diff_args, member)
 
 static const struct option_row rows[] = {
 	{.type = OPTION_SECTION, .name = "What is compared"},
-	{.type = OPTION_CHOICE,
-	 .short_name = 'm',
-	 .name = "metric",
-	 .argument = "METRIC",
-	 .offset = AT(metric),
-	 .choices = metrics,
-	 .help = "cpu, wall, runq, blocked or samples [cpu]"},
+	METRIC_OPTION_ROW(struct diff_args, metric, METRIC_HELP " [cpu]"),
 	{.type = OPTION_CHOICE,
 	 .name = "compare",
 	 .argument = "WHAT",

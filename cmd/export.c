@@ -9,6 +9,7 @@
 #include "cmd/command.h"
 #include "cmd/filter_options.h"
 #include "cmd/output_file.h"
+#include "cmd/profile_options.h"
 #include "export/export.h"
 #include "profile/profile.h"
 
@@ -21,7 +22,6 @@ struct export_args {
 };
 
 /* In the order of their enums. */
-static const char *const metrics[] = {"cpu", "wall", "runq", "blocked", "samples", NULL};
 static const char *const thread_choices[] = {"auto", "merge", "split", NULL};
 static const char *const weight_choices[] = {"value", "samples", NULL};
 static const char *const name_choices[] = {"full", "short", NULL};
@@ -54,12 +54,7 @@ static const struct option_row rows[] = {
 		   "one SVG file with zoom and search, for any browser"),
 	FORMAT_ROW("html", EXPORT_HTML, "one page with a flame graph and a table, for any browser"),
 	{.type = OPTION_SECTION, .name = "Files"},
-	{.type = OPTION_STRING,
-	 .short_name = 'i',
-	 .name = "input",
-	 .argument = "FILE",
-	 .offset = AT(input),
-	 .help = "the profile; - is standard input [profc.data]"},
+	INPUT_OPTION_ROW(struct export_args, input),
 	{.type = OPTION_STRING,
 	 .short_name = 'o',
 	 .name = "output",
@@ -67,8 +62,7 @@ static const struct option_row rows[] = {
 	 .offset = AT(output),
 	 .help = "where to write; - is standard output [-]"},
 	{.type = OPTION_SECTION, .name = "What is written"},
-	CHOICE_ROW('m', "metric", "METRIC", metric, metrics,
-		   "cpu, wall, runq, blocked or samples [cpu]"),
+	METRIC_OPTION_ROW(struct export_args, metric, METRIC_HELP " [cpu]"),
 	CHOICE_ROW(0, "weights", "WHICH", weights, weight_choices,
 		   "the weight of a sample: value, its exact share of the metric in ns, or "
 		   "samples, how often it was seen with any [value]"),

@@ -6,6 +6,7 @@
 #include "base/sink.h"
 #include "cmd/command.h"
 #include "cmd/pager.h"
+#include "cmd/profile_options.h"
 #include "cmd/view_options.h"
 #include "profile/profile.h"
 #include "profile/survey.h"
@@ -20,12 +21,7 @@ struct info_args {
 #define AT(member) offsetof(struct info_args, member)
 
 static const struct option_row rows[] = {
-	{.type = OPTION_STRING,
-	 .short_name = 'i',
-	 .name = "input",
-	 .argument = "FILE",
-	 .offset = AT(input),
-	 .help = "the profile; - is standard input [profc.data]"},
+	INPUT_OPTION_ROW(struct info_args, input),
 	{.type = OPTION_FLAG,
 	 .name = "json",
 	 .offset = AT(json),

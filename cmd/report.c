@@ -15,6 +15,7 @@
 #include "cmd/command.h"
 #include "cmd/filter_options.h"
 #include "cmd/pager.h"
+#include "cmd/profile_options.h"
 #include "cmd/view_options.h"
 #include "cmd/weighed.h"
 #include "profile/profile.h"
@@ -41,7 +42,6 @@ struct report_args {
 };
 
 /* In the order of their enums. */
-static const char *const metrics[] = {"cpu", "wall", "runq", "blocked", "samples", NULL};
 static const char *const dimensions[] = {"function", "line",  "file",	 "module", "thread",
 					 "process",  "state", "syscall", NULL};
 
@@ -49,19 +49,9 @@ static const char *const dimensions[] = {"function", "line",  "file",	 "module",
 
 static const struct option_row rows[] = {
 	{.type = OPTION_SECTION, .name = "What is shown"},
-	{.type = OPTION_STRING,
-	 .short_name = 'i',
-	 .name = "input",
-	 .argument = "FILE",
-	 .offset = AT(input),
-	 .help = "the profile; - is standard input [profc.data]"},
-	{.type = OPTION_CHOICE,
-	 .short_name = 'm',
-	 .name = "metric",
-	 .argument = "METRIC",
-	 .offset = AT(metric),
-	 .choices = metrics,
-	 .help = "cpu, wall, runq, blocked or samples [cpu; wall by state, blocked by syscall]"},
+	INPUT_OPTION_ROW(struct report_args, input),
+	METRIC_OPTION_ROW(struct report_args, metric,
+			  METRIC_HELP " [cpu; wall by state, blocked by syscall]"),
 	{.type = OPTION_CHOICE,
 	 .name = "by",
 	 .argument = "WHAT",

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_PROFILE_OPTIONS_H
+#define PROFC_CMD_PROFILE_OPTIONS_H
+
+#include "cmd/options.h"
+
+/*
+ * Which profile, and which of its quantities: the same in every command that
+ * shows one. The members are a `const char *` for open_profile() and an `int`,
+ * an enum metric.
+ */
+extern const char *const metric_choices[];
+
+#define METRIC_HELP "cpu, wall, runq, blocked or samples"
+
+// clang-format off
+#define INPUT_OPTION_ROW(values, member)                                                           \
+	{.type = OPTION_STRING, .short_name = 'i', .name = "input", .argument = "FILE",            \
+	 .offset = offsetof(values, member),                                                       \
+	 .help = "the profile; - is standard input [profc.data]"}
+
+#define METRIC_OPTION_ROW(values, member, help_)                                                   \
+	{.type = OPTION_CHOICE, .short_name = 'm', .name = "metric", .argument = "METRIC",         \
+	 .offset = offsetof(values, member), .choices = metric_choices, .help = (help_)}
+// clang-format on
+
+#endif
