@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "cmd/nearest.h"
+#include "cmd/options_priv.h"
+
+static int out_of_range(const struct option_match *match, struct err *err)
+{
+	return err_set(err, ERR_INVALID, "%s %s is not between %g and %g", match->spelling,
+		       match->value, match->row->min, match->row->max);
+}
+
+static bool in_range(const struct option_row *row, double value)
+{
+	if (row->min == 0 && row->max == 0)
+		return true;
+	return value >= row->min && value <= row->max;
+}
+
+static int not_a(const struct option_match *match, const char *what, struct err *err)
+{
+	return err_set(err, ERR_INVALID, "%s '%s' is not %s", match->spelling, match->value, what);
+}
+
+static int store_uint(const struct option_match *match, uint64_t *out, struct err *err)
+{
+	unsigned long long value = 0;
+	size_t nr_digits = strspn(match->value, "0123456789");
+
+	/* 19 digits always fit 64 bits. */
+	if (!nr_digits || match->value[nr_digits] || nr_digits > 19)
+		return not_a(match, "a whole number", err);
+	value = strtoull(match->value, NULL, 10);
+	if (!in_range(match->row, (double)value))
+		return out_of_range(match, err);
+	*out = value;
+	return 0;
+}
+
+static int store_double(const struct option_match *match, double *out, struct err *err)
+{
+	char *end;
+	double value = strtod(match->value, &end);
+
+	if (end == match->value || *end || !isfinite(value))
+		return not_a(match, "a number", err);
+	if (!in_range(match->row, value))
+		return out_of_range(match, err);
+	*out = value;
+	return 0;
+}
+
+static int store_duration(const struct option_match *match, uint64_t *out, struct err *err)
+{
+	uint64_t ns = 0;
+	int code = duration_parse(match->value, &ns, err);
+
+	if (code) {
+		err_prefix(err, "%s", match->spelling);
+		return code;
+	}
+	if (!in_range(match->row, (double)ns))
+		return err_set(err, ERR_INVALID, "%s %s is not between %g s and %g s",
+			       match->spelling, match->value, match->row->min / NS_PER_SEC,
+			       match->row->max / NS_PER_SEC);
+	*out = ns;
+	return 0;
+}
+
+static int store_choice(const struct option_match *match, int *out, struct err *err)
+{
+	const char *const *choices = match->row->choices;
+	struct buf all = {0};
+	const char *nearest;
+	size_t nr = 0;
+	int code;
+
+	for (; choices[nr]; nr++) {
+		if (strcmp(choices[nr], match->value) == 0) {
+			buf_release(&all);
+			*out = (int)nr;
+			return 0;
+		}
+		buf_printf(&all, "%s%s", nr ? ", " : "", choices[nr]);
+	}
+	nearest = nearest_word(match->value, choices, nr);
+	code = err_set(err, ERR_INVALID, "%s '%s' is not one of %s", match->spelling, match->value,
+		       buf_str(&all));
+	if (nearest)
+		err_hint(err, "did you mean '%s'?", nearest);
+	buf_release(&all);
+	return code;
+}
+
+static void list_add(struct option_list *list, const char *value)
+{
+	ARRAY_GROW(list->values, list->nr, list->cap);
+	list->values[list->nr++] = value;
+}
+
+static void store_list(const struct option_match *match, struct option_list *list)
+{
+	const char *at = match->value;
+
+	if (!match->row->commas) {
+		list_add(list, match->value);
+		return;
+	}
+	while (*at) {
+		size_t length = strcspn(at, ",");
+
+		if (length)
+			list_add(list, xstrndup(at, length));
+		at += length;
+		at += *at == ',';
+	}
+}
+
+static void store_flag(const struct option_row *row, void *field)
+{
+	if (row->as_choice)
+		*(int *)field = row->value;
+	else
+		*(bool *)field = !row->negated;
+}
+
+int option_store(const struct option_match *match, void *values, struct err *err)
+{
+	void *field = (char *)values + match->row->offset;
+
+	switch (match->row->type) {
+	case OPTION_FLAG:
+		store_flag(match->row, field);
+		return 0;
+	case OPTION_STRING:
+		*(const char **)field = match->value;
+		return 0;
+	case OPTION_LIST:
+		store_list(match, field);
+		return 0;
+	case OPTION_UINT:
+		return store_uint(match, field, err);
+	case OPTION_DOUBLE:
+		return store_double(match, field, err);
+	case OPTION_DURATION:
+		return store_duration(match, field, err);
+	case OPTION_CHOICE:
+		return store_choice(match, field, err);
+	case OPTION_SECTION:
+		break;
+	}
+	return 0;
+}
+
+struct unit {
+	const char *name;
+	double ns;
+};
+
+int duration_parse(const char *text, uint64_t *ns, struct err *err)
+{
+	static const struct unit units[] = {
+		{"", 1e9},  {"ns", 1},	 {"us", 1e3},	{"ms", 1e6},
+		{"s", 1e9}, {"m", 6e10}, {"h", 3.6e12},
+	};
+	size_t nr_digits = strspn(text, "0123456789.");
+	char *end = NULL;
+	double value = nr_digits ? strtod(text, &end) : 0;
+
+	for (size_t i = 0; end == text + nr_digits && i < ARRAY_SIZE(units); i++) {
+		if (strcmp(end, units[i].name) != 0)
+			continue;
+		value *= units[i].ns;
+		if (value >= 9e18) /* 285 years; keeps sums of two times within 64 bits */
+			return err_set(err, ERR_INVALID, "'%s' is too long a time", text);
+		*ns = (uint64_t)(value + 0.5);
+		return 0;
+	}
+	err_set(err, ERR_INVALID, "'%s' is not a time", text);
+	err_hint(err, "a number and ns, us, ms, s, m or h, such as 10s or 500ms; without unit: s");
+	return ERR_INVALID;
+}
