@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -14,12 +15,14 @@
 struct module_entry {
 	struct module module;
 	struct elf_image *image;
+	struct timespec written; /* the file's time of modification when it was opened */
 };
 
 struct module_table {
 	struct module_entry **entries; /* each on its own: borrowed modules never move */
 	size_t nr, cap;
 	struct index_set index;
+	struct index_set files; /* those with an image, by path, device and inode */
 	size_t nr_open;
 };
 
@@ -72,7 +75,58 @@ void module_table_free(struct module_table *table)
 	}
 	free(table->entries);
 	index_set_release(&table->index);
+	index_set_release(&table->files);
 	free(table);
+}
+
+static uint64_t file_hash(const struct module *module)
+{
+	return hash_mix(hash_mix(hash_bytes(module->path, strlen(module->path)), module->dev),
+			module->inode);
+}
+
+static bool file_equal(const void *owner, uint32_t index, const void *key)
+{
+	const struct module_table *table = owner;
+	const struct module *a = &table->entries[index]->module;
+	const struct module *b = key;
+
+	return a->dev == b->dev && a->inode == b->inode && !strcmp(a->path, b->path);
+}
+
+/* Written to in place, a file keeps its inode: only its descriptor can tell. */
+static bool unchanged_file_equal(const void *owner, uint32_t index, const void *key)
+{
+	const struct module_table *table = owner;
+	const struct module_entry *entry = table->entries[index];
+	struct stat now;
+
+	return file_equal(owner, index, key) && entry->module.fd >= 0 &&
+	       fstat(entry->module.fd, &now) == 0 &&
+	       (uint64_t)now.st_size == entry->module.file_bytes &&
+	       now.st_mtim.tv_sec == entry->written.tv_sec &&
+	       now.st_mtim.tv_nsec == entry->written.tv_nsec;
+}
+
+struct module_id module_table_find_file(const struct module_table *table,
+					const struct module *wanted, bool must_be_unchanged)
+{
+	uint32_t known = index_set_find(&table->files, file_hash(wanted),
+					must_be_unchanged ? unchanged_file_equal : file_equal,
+					table, wanted);
+
+	return known == INDEX_NONE ? MODULE_UNKNOWN : (struct module_id){known};
+}
+
+static void remember_file(struct module_table *table, struct module_entry *entry, uint32_t index)
+{
+	struct stat now;
+
+	if (!entry->image)
+		return;
+	if (entry->module.fd >= 0 && fstat(entry->module.fd, &now) == 0)
+		entry->written = now.st_mtim;
+	index_set_add(&table->files, file_hash(&entry->module), index);
 }
 
 uint32_t module_table_nr(const struct module_table *table)
@@ -124,9 +178,10 @@ struct module_id module_table_intern_image(struct module_table *table, const str
 	entry->module = *wanted;
 	entry->module.path = xstrdup(wanted->path);
 	entry->image = image;
-	keep_open_or_not(table, entry);
 	ARRAY_GROW(table->entries, table->nr, table->cap);
 	table->entries[table->nr] = entry;
+	remember_file(table, entry, (uint32_t)table->nr);
+	keep_open_or_not(table, entry);
 	index_set_add(&table->index, hash, (uint32_t)table->nr);
 	return (struct module_id){(uint32_t)table->nr++};
 }

@@ -18,6 +18,14 @@ struct elf_image;
  */
 struct module_id module_table_intern_image(struct module_table *table, const struct module *wanted,
 					   struct elf_image *image);
+/*
+ * The module of a file that was opened before, by what /proc/PID/maps says of
+ * it; MODULE_UNKNOWN if there is none. With `must_be_unchanged` only one whose
+ * descriptor proves that nobody wrote to the file since; without, any will do.
+ */
+struct module_id module_table_find_file(const struct module_table *table,
+					const struct module *wanted, bool must_be_unchanged);
+
 /* The image given with the module, or NULL. */
 struct elf_image *module_table_image(const struct module_table *table, struct module_id id);
 

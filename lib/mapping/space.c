@@ -177,11 +177,16 @@ static void take_build_id(struct module *module, const struct elf_image *image)
 		module->nr_build_id_bytes = 0;
 }
 
+static bool is_vdso(const struct entry *entry)
+{
+	return !strcmp(entry->path, "[vdso]");
+}
+
 static struct elf_image *describe(const struct space *space, const struct entry *entry,
 				  struct module *module)
 {
 	*module = (struct module){.fd = -1, .path = entry->path};
-	if (!strcmp(entry->path, "[vdso]")) {
+	if (is_vdso(entry)) {
 		module->kind = MODULE_KIND_VDSO;
 		return open_vdso(space, entry);
 	}
@@ -218,15 +223,39 @@ static uint64_t bias_of(const struct mapping *mapping, const struct module *modu
 	return mapping->start - mapping->file_offset;
 }
 
+/*
+ * A file that is known needs no way through the process, which may be gone
+ * already: most programs are many short processes with the same libraries.
+ */
+static bool find_known(struct space *space, struct entry *entry, bool must_be_unchanged)
+{
+	struct mapping *mapping = &entry->mapping;
+	const struct module wanted = {
+		.path = entry->path, .dev = entry->dev, .inode = entry->inode};
+	struct module_id known;
+
+	if (!entry->inode && !is_vdso(entry))
+		return false;
+	known = module_table_find_file(space->modules, &wanted, must_be_unchanged);
+	if (known.v == MODULE_UNKNOWN.v)
+		return false;
+	mapping->module = known;
+	mapping->bias = bias_of(mapping, module_table_get(space->modules, known),
+				module_table_image(space->modules, known));
+	return true;
+}
+
 static void find_module(struct space *space, struct entry *entry)
 {
 	struct mapping *mapping = &entry->mapping;
 	struct module module;
 	struct elf_image *image;
 
-	if (!mapping->executable)
+	if (!mapping->executable || find_known(space, entry, true))
 		return;
 	image = describe(space, entry, &module);
+	if (!image && find_known(space, entry, false))
+		return;
 	if (image)
 		take_build_id(&module, image);
 	mapping->bias = bias_of(mapping, &module, image);

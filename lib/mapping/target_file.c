@@ -74,7 +74,9 @@ int target_file_open(const struct target_file *file, uint64_t *file_bytes)
 	if (fd >= 0 || file->path[0] != '/')
 		return fd;
 	rooted = xasprintf("/proc/%d/root%s", file->pid, file->path);
-	return open_checked(rooted, file, file_bytes);
+	fd = open_checked(rooted, file, file_bytes);
+	/* The process may be gone already, and the file still where it was. */
+	return fd >= 0 ? fd : open_checked(file->path, file, file_bytes);
 }
 
 bool target_memory_read(pid_t pid, uint64_t address, uint64_t nr_bytes, struct buf *out)

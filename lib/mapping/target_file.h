@@ -19,8 +19,8 @@ struct target_file {
 /*
  * Open the very file that is mapped, whatever its path means by now: by
  * /proc/PID/map_files (which needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE),
- * /proc/PID/exe, or the path under /proc/PID/root; the latter two only if
- * device and inode are the mapping's. Returns a descriptor the caller closes
+ * /proc/PID/exe, the path under /proc/PID/root or the path as it is here; the
+ * latter three only if device and inode are the mapping's. Returns a descriptor the caller closes
  * and writes the file's size, or -1 with errno.
  */
 int target_file_open(const struct target_file *file, uint64_t *file_bytes);

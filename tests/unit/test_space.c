@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -265,6 +266,84 @@ static void test_space__lld_layout_gives_elf_addresses(void **state)
 	module_table_free(modules);
 }
 
+/* The line of /proc/self/maps that shows the function's file, for a space of another process. */
+static void own_line(uint64_t address, char *line, int cap)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long start = 0;
+	unsigned long end = 0;
+
+	assert_non_null(maps);
+	while (fgets(line, cap, maps) &&
+	       (sscanf(line, "%lx-%lx", &start, &end) != 2 || address < start || address >= end))
+		;
+	fclose(maps);
+	assert_in_range(address, start, end);
+}
+
+static void test_space__known_file_needs_no_living_process(void **state)
+{
+	struct module_table *modules = module_table_new();
+	struct space *living = space_new(modules, getpid());
+	struct space *gone = space_new(modules, NO_PROCESS);
+	uint64_t here = (uint64_t)(uintptr_t)test_space__known_file_needs_no_living_process;
+	char line[512];
+
+	(void)state;
+	assert_int_equal(space_refresh(living, NULL), 0);
+	own_line(here, line, sizeof(line));
+	assert_int_equal(update(gone, line), 0);
+	assert_int_equal(space_locate(gone, here).module.v, space_locate(living, here).module.v);
+	assert_int_equal(space_locate(gone, here).address, space_locate(living, here).address);
+	space_free(living);
+	space_free(gone);
+	module_table_free(modules);
+}
+
+static void test_space__plain_path_serves_when_the_process_is_gone(void **state)
+{
+	struct module_table *modules = module_table_new();
+	struct space *gone = space_new(modules, NO_PROCESS);
+	uint64_t here = (uint64_t)(uintptr_t)test_space__plain_path_serves_when_the_process_is_gone;
+	char line[512];
+
+	(void)state;
+	own_line(here, line, sizeof(line));
+	assert_int_equal(update(gone, line), 0);
+	assert_true(module_at(gone, modules, here)->nr_build_id_bytes > 0);
+	space_free(gone);
+	module_table_free(modules);
+}
+
+/* Rebuilt in place: the same path, device and inode, but other bytes. */
+static void test_space__rewritten_file_is_another_module(void **state)
+{
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, getpid());
+	struct space *later = space_new(modules, getpid());
+	struct buf file = {0};
+	cleanup_close int fd = -1;
+	struct module_id before;
+	uint8_t *code;
+
+	(void)state;
+	tiny_elf_begin(&file, EM_X86_64, 1);
+	tiny_elf_segment(&file, 0, (Elf64_Phdr){.p_type = PT_LOAD, .p_flags = PF_X});
+	fd = tiny_elf_fd(&file);
+	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	assert_true(code != MAP_FAILED);
+	assert_int_equal(space_refresh(space, NULL), 0);
+	before = space_locate(space, (uint64_t)(uintptr_t)code).module;
+	assert_int_equal(write(fd, "more", 4), 4);
+	assert_int_equal(space_refresh(later, NULL), 0);
+	assert_int_not_equal(space_locate(later, (uint64_t)(uintptr_t)code).module.v, before.v);
+	munmap(code, 4096);
+	buf_release(&file);
+	space_free(space);
+	space_free(later);
+	module_table_free(modules);
+}
+
 static void test_space__executable_file_that_is_no_elf_is_jit(void **state)
 {
 	struct module_table *modules = module_table_new();
@@ -342,6 +421,9 @@ int main(void)
 		cmocka_unit_test(test_space__own_code_is_found_with_its_image),
 		cmocka_unit_test(test_space__own_vdso_has_an_image),
 		cmocka_unit_test(test_space__lld_layout_gives_elf_addresses),
+		cmocka_unit_test(test_space__known_file_needs_no_living_process),
+		cmocka_unit_test(test_space__plain_path_serves_when_the_process_is_gone),
+		cmocka_unit_test(test_space__rewritten_file_is_another_module),
 		cmocka_unit_test(test_space__executable_file_that_is_no_elf_is_jit),
 		cmocka_unit_test(test_module__equal_modules_have_one_id),
 		cmocka_unit_test(test_module__open_descriptors_are_bounded),
