@@ -238,18 +238,16 @@ static void watch(struct resolve_run *run, const struct resolve_progress *progre
 	size_t told = 0;
 
 	pthread_mutex_lock(&run->lock);
-	while (run->nr_done < run->nr_jobs) {
-		pthread_cond_wait(&run->changed, &run->lock);
-		if (progress && run->nr_done != told) {
-			const struct module *module = module_table_get(
-				run->profile->modules, run->jobs[run->last_done].module);
+	while (told < run->nr_jobs) {
+		const struct module *module;
 
-			told = run->nr_done;
-			pthread_mutex_unlock(&run->lock);
-			progress->report(progress->context, told, run->nr_jobs,
-					 module_short_name(module));
-			pthread_mutex_lock(&run->lock);
-		}
+		while (run->nr_done == told)
+			pthread_cond_wait(&run->changed, &run->lock);
+		told = run->nr_done;
+		module = module_table_get(run->profile->modules, run->jobs[run->last_done].module);
+		pthread_mutex_unlock(&run->lock);
+		progress->report(progress->context, told, run->nr_jobs, module_short_name(module));
+		pthread_mutex_lock(&run->lock);
 	}
 	pthread_mutex_unlock(&run->lock);
 }
@@ -268,7 +266,7 @@ static void run_workers(struct resolve_run *run, const struct resolve_progress *
 		nr++;
 	if (nr == 0)
 		work(run); /* no thread to be had: do it here */
-	else
+	else if (progress)
 		watch(run, progress);
 	for (size_t i = 0; i < nr; i++)
 		pthread_join(workers[i], NULL);
