@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "proc/read.h"
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
 #include "target/target.h"
@@ -88,19 +89,42 @@ static size_t stack_limit(const struct sampled_thread *thread)
 /* Between the moment of a tick and our noticing, and between a stop and our reading clocks. */
 #define CLOCK_SLACK_NS (30 * NS_PER_US)
 
+/* Shorter waits are those of a thread that nobody kept from its CPU. */
+#define NO_WAIT_NS (10 * NS_PER_US)
+
+/*
+ * The timer of a tick also fires timers of the target that would have been due a little later
+ * (timer slack), so that a tick finds more threads just woken than there should be. Whether
+ * a thread that waits for its CPU in such a call was woken, or driven off its CPU by us, is
+ * told by its count of preemptions. Asked while it is held: afterwards it may be preempted.
+ */
+static bool was_just_woken(struct sampled_thread *thread, const struct snapshot *snapshot,
+			   uint64_t waited_ns)
+{
+	struct proc_status status;
+	bool preempted;
+
+	if (waited_ns < NO_WAIT_NS || !proc_read_status(snapshot->tid, &status))
+		return false;
+	preempted = status.nr_preempted != thread->nr_preempted;
+	thread->nr_preempted = status.nr_preempted;
+	return !preempted && target_is_wait(snapshot->syscall_nr);
+}
+
 /*
  * A thread that was on a CPU at the tick has begun to wait for one since then, if at all: we
  * may have driven it off ourselves. One that began to wait before was not running.
  */
-static enum sighting_kind kind_of(const struct sampled_thread *thread,
-				  const struct snapshot *snapshot, uint64_t waited_ns)
+static enum sighting_kind kind_of(struct sampled_thread *thread, const struct snapshot *snapshot,
+				  uint64_t waited_ns)
 {
 	/* Asked while it slept, or fallen asleep before it could stop. */
 	if (snapshot->state != THREAD_STATE_RUNNING)
 		return SIGHTING_ASLEEP;
-	return snapshot->time_ns - waited_ns + CLOCK_SLACK_NS < thread->looked_ns
-		       ? SIGHTING_WAITING
-		       : SIGHTING_RUNNING;
+	if (snapshot->time_ns - waited_ns + CLOCK_SLACK_NS < thread->looked_ns ||
+	    was_just_woken(thread, snapshot, waited_ns))
+		return SIGHTING_WAITING;
+	return SIGHTING_RUNNING;
 }
 
 #define OUTLIER_HOLDS 10
@@ -121,24 +145,32 @@ static void count_cost(struct sampler *sampler, struct sampled_thread *thread, u
 	thread->window_cost_ns += cost_ns;
 }
 
-static void tell_held(struct sampler *sampler, struct sampled_thread *thread, uint64_t waited_ns)
+static void tell_held(struct sampler *sampler, struct sampled_thread *thread,
+		      enum sighting_kind kind)
 {
-	const struct snapshot *snapshot = sampler->spare;
-	enum sighting_kind kind = kind_of(thread, snapshot, waited_ns);
-
 	thread->has_registers = true;
 	thread->returns_to_sleep = false;
 	if (kind == SIGHTING_ASLEEP)
-		remember_sleep(thread, snapshot);
+		remember_sleep(thread, sampler->spare);
 	else if (kind == SIGHTING_WAITING)
 		sampler->counts.nr_waiting_looks++;
 	tell_new_look(sampler, thread, kind);
+}
+
+/* How long it waited for a CPU between being asked to stop and stopping. */
+static uint64_t waited_since_look(const struct sampled_thread *thread,
+				  const struct snapshot *snapshot)
+{
+	return snapshot->runq_ns > thread->looked_runq_ns
+		       ? snapshot->runq_ns - thread->looked_runq_ns
+		       : 0;
 }
 
 void look_at_held(struct sampler *sampler, struct tracee *tracee)
 {
 	struct sampled_thread *thread = tracee->owner;
 	struct snapshot *snapshot = spare_snapshot(sampler);
+	enum sighting_kind kind = SIGHTING_RUNNING;
 	uint64_t asked_ns = tracee->interrupted_ns;
 	uint64_t waited_ns = 0;
 	uint64_t hold_ns;
@@ -146,14 +178,16 @@ void look_at_held(struct sampler *sampler, struct tracee *tracee)
 
 	if (thread && sampler->counting)
 		taken = target_capture(tracee, stack_limit(thread), snapshot);
+	if (taken) {
+		waited_ns = waited_since_look(thread, snapshot);
+		kind = kind_of(thread, snapshot, waited_ns);
+	}
 	target_resume(sampler->target, tracee);
-	hold_ns = clock_monotonic_ns() - asked_ns;
 	if (!taken)
 		return;
-	if (snapshot->runq_ns > thread->looked_runq_ns)
-		waited_ns = snapshot->runq_ns - thread->looked_runq_ns;
+	hold_ns = clock_monotonic_ns() - asked_ns;
 	count_cost(sampler, thread, hold_ns > waited_ns ? hold_ns - waited_ns : 0);
-	tell_held(sampler, thread, waited_ns);
+	tell_held(sampler, thread, kind);
 }
 
 /*

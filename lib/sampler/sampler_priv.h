@@ -47,6 +47,7 @@ struct sampled_thread {
 	uint64_t awake_pcount;	 /* the count when it was last found awake and spared */
 	uint64_t looked_ns;	 /* the tick at which it was asked to stop */
 	uint64_t looked_runq_ns; /* its clock of waits then */
+	uint64_t nr_preempted;	 /* as last read */
 	uint64_t slept_until_ns;
 	uint64_t slept_cpu_ns;	 /* its CPU clock when last seen off the CPU */
 	uint32_t nr_slept;	 /* looks that found it still asleep, since the last message */

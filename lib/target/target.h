@@ -154,6 +154,9 @@ enum target_look target_look(struct tracee *tracee, size_t max_stack_bytes,
  */
 bool target_sleeps_again(struct tracee *tracee, int32_t syscall_nr, uint64_t sp);
 
+/* Does this system call do nothing but wait, until something happens or its time is up? */
+bool target_is_wait(int32_t syscall_nr);
+
 /* The thread's clocks; false if it is gone. */
 bool target_clocks(struct tracee *tracee, struct proc_schedstat *clocks);
 

@@ -55,6 +55,20 @@ static bool is_among(long nr, const long *table, size_t nr_rows)
 	return false;
 }
 
+static const long waits[] = {
+	SYS_nanosleep,	  SYS_clock_nanosleep, SYS_futex,      SYS_ppoll,
+	SYS_pselect6,	  SYS_epoll_pwait,     SYS_semtimedop, SYS_rt_sigtimedwait,
+	SYS_io_getevents, SYS_restart_syscall,
+#ifdef SYS_poll
+	SYS_poll,	  SYS_select,	       SYS_epoll_wait,
+#endif
+};
+
+bool target_is_wait(int32_t syscall_nr)
+{
+	return is_among(syscall_nr, waits, ARRAY_SIZE(waits));
+}
+
 /* The sum of an iovec array in the target; a long transfer when it cannot be known. */
 static uint64_t iovec_bytes(pid_t tid, uint64_t address, uint64_t nr)
 {

@@ -86,7 +86,9 @@ static void test_proc_status__reads_ids_and_signal_sets(void **state)
 				   "SigBlk:\t0000000000010000\n"
 				   "SigIgn:\t0000000000001000\n"
 				   "SigCgt:\t0000000180000000\n"
-				   "Seccomp:\t2\n";
+				   "Seccomp:\t2\n"
+				   "voluntary_ctxt_switches:\t9\n"
+				   "nonvoluntary_ctxt_switches:\t12\n";
 	struct proc_status got;
 
 	(void)state;
@@ -95,6 +97,7 @@ static void test_proc_status__reads_ids_and_signal_sets(void **state)
 	assert_int_equal(got.tracer_pid, 77);
 	assert_true(got.real_uid == 1000 && got.effective_uid == 1001);
 	assert_int_equal(got.ns_pid, 7);
+	assert_true(got.seccomp == 2 && got.nr_preempted == 12);
 	assert_true(got.pending_thread == 1 && got.pending_process == 0x200);
 	assert_true(got.blocked == 0x10000 && got.ignored == 0x1000 && got.caught == 0x180000000);
 	assert_int_equal(got.seccomp, 2);
