@@ -67,6 +67,12 @@ static struct sampled_process *begin_process(struct sampler *sampler, struct mes
 	process->serial = sampler->next_process_serial++;
 	process->pid = told->pid;
 	told->serial = process->serial;
+	/* Without its text the worker reads the map itself, if it is still there to be read. */
+	if (!sampler_has_room(sampler, told->nr_maps_bytes)) {
+		free(told->maps);
+		told->maps = NULL;
+		told->nr_maps_bytes = 0;
+	}
 	message->nr_bytes += told->nr_maps_bytes;
 	sampler_tell(sampler, message);
 	return process;

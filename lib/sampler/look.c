@@ -49,11 +49,21 @@ void look_tell_sleep(struct sampler *sampler, struct sampled_thread *thread)
 		sampler_tell(sampler, sighting_of(thread, thread->slept_until_ns));
 }
 
+/* A copy of no more than its content: the spare one keeps its large buffer, warm. */
+static struct snapshot *copy_snapshot(const struct snapshot *snapshot)
+{
+	struct snapshot *copy = xmemdup(snapshot, sizeof(*snapshot));
+
+	copy->bytes = xmemdup(snapshot->bytes, snapshot->nr_bytes);
+	copy->cap_bytes = snapshot->nr_bytes;
+	return copy;
+}
+
 /* Send what sampler->spare was filled with. */
 static void tell_new_look(struct sampler *sampler, struct sampled_thread *thread,
 			  enum sighting_kind kind)
 {
-	struct snapshot *snapshot = sampler->spare;
+	const struct snapshot *snapshot = sampler->spare;
 	struct message *message = sighting_of(thread, snapshot->time_ns);
 	struct message_sighting *sighting = &message->body.sighting;
 
@@ -61,9 +71,10 @@ static void tell_new_look(struct sampler *sampler, struct sampled_thread *thread
 	sighting->kind = kind;
 	sighting->clocks = clocks_of(snapshot);
 	sighting->held_ns = thread->held_ns;
-	sighting->snapshot = snapshot;
-	message->nr_bytes += sizeof(*snapshot) + snapshot->nr_bytes;
-	sampler->spare = NULL;
+	if (sampler_has_room(sampler, snapshot->nr_bytes)) {
+		sighting->snapshot = copy_snapshot(snapshot);
+		message->nr_bytes += sizeof(*snapshot) + snapshot->nr_bytes;
+	}
 	thread->held_ns = 0;
 	thread->was_seen = true;
 	thread->asleep = kind == SIGHTING_ASLEEP;

@@ -24,19 +24,18 @@
 #define WORKER_PAUSE_NS (5 * NS_PER_MS)
 #define FLUSH_NS	NS_PER_SEC
 
+bool sampler_has_room(struct sampler *sampler, size_t nr_bytes)
+{
+	size_t used = atomic_load_explicit(&sampler->queue.nr_bytes, memory_order_relaxed);
+
+	if (used + nr_bytes <= QUEUE_MAX_BYTES)
+		return true;
+	sampler->counts.nr_dropped_stacks++;
+	return false;
+}
+
 void sampler_tell(struct sampler *sampler, struct message *message)
 {
-	struct message_sighting *sighting = &message->body.sighting;
-
-	if (message->kind == MESSAGE_SIGHTING && sighting->snapshot &&
-	    atomic_load_explicit(&sampler->queue.nr_bytes, memory_order_relaxed) >
-		    QUEUE_MAX_BYTES) {
-		snapshot_release(sighting->snapshot);
-		free(sighting->snapshot);
-		sighting->snapshot = NULL;
-		message->nr_bytes = sizeof(*message);
-		sampler->counts.nr_dropped_stacks++;
-	}
 	message_queue_put(&sampler->queue, message);
 }
 

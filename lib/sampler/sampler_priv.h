@@ -123,7 +123,8 @@ void look_at_held(struct sampler *sampler, struct tracee *tracee);
 /* Tell that a thread slept until its last look, if so. */
 void look_tell_sleep(struct sampler *sampler, struct sampled_thread *thread);
 
-/* Put a message into the queue, or free it if it is a stack too many. */
+/* Whether the queue still takes so many bytes of a stack; counts it as dropped if not. */
+bool sampler_has_room(struct sampler *sampler, size_t nr_bytes);
 void sampler_tell(struct sampler *sampler, struct message *message);
 
 #endif

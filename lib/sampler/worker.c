@@ -318,6 +318,9 @@ static struct worker_process *process_of(struct worker *worker, const struct mes
 	return NULL;
 }
 
+/* What a process leaves behind between its death and the news of it is never that much. */
+#define WAITING_MAX 1000
+
 static void wait_for_maps(struct worker_process *process, struct message *message)
 {
 	assert(process); /* messages that wait are about threads */
@@ -330,6 +333,8 @@ static void handle(struct worker *worker, struct message *message)
 {
 	struct worker_process *process = process_of(worker, message);
 
+	if (process && process->nr_waiting >= WAITING_MAX)
+		end_waiting(worker, process);
 	if (process && process->nr_waiting) {
 		wait_for_maps(process, message); /* in order */
 		return;

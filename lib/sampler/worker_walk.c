@@ -41,22 +41,27 @@ static bool refresh_maps(struct worker_process *process, bool *is_gone)
 	return false;
 }
 
-/* The walk wanted what lies above the copy: let the next one of this thread be larger. */
+/*
+ * The walk wanted what lies above the copy: let the next one of this thread be larger. Only
+ * if that can help: a pointer into nowhere would make every copy the largest, for nothing.
+ */
 static void ask_for_more_stack(struct worker_thread *thread, const struct snapshot *snapshot,
 			       const struct unwind_walk *walk)
 {
 	const struct stack_region *region = &snapshot->regions[0];
 	uint32_t limit;
+	uint32_t grown;
 
-	if (walk->end != STACK_END_BAD_MEMORY || !snapshot->nr_regions || !thread->hints ||
-	    walk->wanted_address < region->start + region->nr_bytes)
+	if (walk->end != STACK_END_BAD_MEMORY || !snapshot->nr_regions || !thread->hints)
 		return;
 	limit = atomic_load_explicit(&thread->hints->max_stack_bytes, memory_order_relaxed);
-	/* The copy ended before the limit: there was no more. */
-	if (region->nr_bytes < limit || limit >= LARGEST_STACK_BYTES)
+	/* A copy that ended before the limit had all there was. */
+	if (region->nr_bytes < limit || walk->wanted_address < region->start + limit)
 		return;
-	limit = limit > LARGEST_STACK_BYTES / 8 ? LARGEST_STACK_BYTES : limit * 8;
-	atomic_store_explicit(&thread->hints->max_stack_bytes, limit, memory_order_relaxed);
+	grown = limit > LARGEST_STACK_BYTES / 8 ? LARGEST_STACK_BYTES : limit * 8;
+	if (walk->wanted_address - region->start >= grown)
+		return;
+	atomic_store_explicit(&thread->hints->max_stack_bytes, grown, memory_order_relaxed);
 }
 
 /* Sleepers are read without their saved registers; where frames need them, it takes a stop. */

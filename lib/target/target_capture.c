@@ -75,9 +75,11 @@ static uint64_t copy_stack(pid_t tid, uint64_t sp, size_t max_bytes, struct snap
 	return copied < max_bytes ? at : 0;
 }
 
+/* More of it is hardly ever needed, and it is copied on a mere chance. */
+#define OTHER_STACK_BYTES ((uint64_t)192 * 1024)
+
 /* The other stack may be in use from a little below the last stack pointer seen on it. */
-static void copy_other_stack(pid_t tid, const struct seen_stack *other, size_t max_bytes,
-			     struct snapshot *snapshot)
+static void copy_other_stack(pid_t tid, const struct seen_stack *other, struct snapshot *snapshot)
 {
 	static const uint64_t margins[] = {64 * 1024, 16 * 1024, 4 * 1024, 0};
 
@@ -86,7 +88,8 @@ static void copy_other_stack(pid_t tid, const struct seen_stack *other, size_t m
 		uint64_t nr = other->end - start;
 
 		/* Where the margin is not mapped, nothing is read at all. */
-		if (copy_region(tid, start, nr < max_bytes ? nr : max_bytes, snapshot))
+		if (copy_region(tid, start, nr < OTHER_STACK_BYTES ? nr : OTHER_STACK_BYTES,
+				snapshot))
 			return;
 	}
 }
@@ -118,7 +121,7 @@ static void copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot
 		return;
 	other = remember_stack(tracee->priv, sp, copy_stack(tracee->tid, sp, max_bytes, snapshot));
 	if (other)
-		copy_other_stack(tracee->tid, other, max_bytes, snapshot);
+		copy_other_stack(tracee->tid, other, snapshot);
 }
 
 static void set_clocks(struct snapshot *snapshot, const struct proc_schedstat *clocks)

@@ -23,11 +23,24 @@ static bool is_job_control_stop(int signal)
 	return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
 
+/*
+ * A stop that carries no signal, and may be waited for like any other. The kernel insists
+ * on it where the caller of exec took over its leader's id: until then ptrace(2) does not
+ * know it (looks_like_a_spurious_pid() in kernel/ptrace.c).
+ */
+static void consume_stop(pid_t tid)
+{
+	siginfo_t info;
+
+	waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL | __WNOTHREAD);
+}
+
 static void let_go(struct tracee *tracee, int signal)
 {
 	tracee->priv->hold = HOLD_NONE;
-	/* ESRCH: killed meanwhile, and its end will be reported. */
-	ptrace(PTRACE_CONT, tracee->tid, NULL, (void *)(intptr_t)signal);
+	/* ESRCH: killed meanwhile, and its end will be reported; never peek at this again. */
+	if (ptrace(PTRACE_CONT, tracee->tid, NULL, (void *)(intptr_t)signal) < 0)
+		consume_stop(tracee->tid);
 }
 
 /* Whatever trap is taken first clears a pending interrupt: ask again. */
@@ -141,18 +154,6 @@ static void signal_stop(struct target *target, struct tracee *tracee, int signal
 	target->stats.nr_signals++;
 	let_go(tracee, signal);
 	interrupt_again(tracee);
-}
-
-/*
- * A stop that carries no signal, and may be waited for like any other. The kernel insists
- * on it where the caller of exec took over its leader's id: until then ptrace(2) does not
- * know it (looks_like_a_spurious_pid() in kernel/ptrace.c).
- */
-static void consume_stop(pid_t tid)
-{
-	siginfo_t info;
-
-	waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL | __WNOTHREAD);
 }
 
 static void executed(struct target *target, struct tracee *tracee, struct target_event *event)
