@@ -1,46 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "cmd/annotate.h"
 
-#include "base/alloc.h"
-#include "base/clock.h"
+#include <stddef.h>
+#include <string.h>
+
 #include "base/err.h"
-#include "base/json.h"
-#include "base/sink.h"
-#include "calltree/expand.h"
-#include "calltree/filter.h"
-#include "calltree/find.h"
-#include "calltree/source.h"
-#include "calltree/weights.h"
 #include "cmd/command.h"
-#include "cmd/filter_options.h"
-#include "cmd/pager.h"
 #include "cmd/profile_options.h"
-#include "cmd/source_file.h"
-#include "cmd/view_options.h"
 #include "cmd/weighed.h"
 #include "profile/profile.h"
-#include "view/flat_fields.h"
-#include "view/source_text.h"
-#include "view/summary.h"
 
-struct annotate_args {
-	const char *input;
-	int metric; /* index of metric_choices */
-	uint64_t limit, context;
-	bool json;
-	struct option_list source_paths;
-	struct filter_options filter;
-	struct view_options view;
-};
-
-#define CONTEXT_NOT_GIVEN UINT64_MAX
-#define CONTEXT_DEFAULT	  3 /* of the hottest files, as in diffs */
-#define CONTEXT_ALL	  UINT32_MAX
-#define FILES_DEFAULT	  3
+#define FILES_DEFAULT 3
 
 #define AT(member) offsetof(struct annotate_args, member)
 
@@ -53,288 +23,28 @@ static const struct option_row rows[] = {
 	 .name = "limit",
 	 .argument = "N",
 	 .offset = AT(limit),
-	 .help = "files to show when none is named [3]"},
+	 .help = "files, with --asm functions, to show when none is named [3]"},
 	{.type = OPTION_UINT,
 	 .name = "context",
 	 .argument = "N",
 	 .offset = AT(context),
 	 .max = 1000000,
-	 .help = "of lines without cost only N around the others [all; 3 when no file is named]"},
+	 .help = "of lines without cost only N around the others [all; 3 when no file is named; 10 "
+		 "with --asm]"},
 	{.type = OPTION_LIST,
 	 .name = "source-path",
 	 .argument = "OLD=NEW",
 	 .offset = AT(source_paths),
 	 .help = "sources recorded below OLD are below NEW now (repeats)"},
+	{.type = OPTION_FLAG,
+	 .name = "asm",
+	 .offset = AT(instructions),
+	 .help = "the instructions of functions, between their source lines (needs objdump)"},
 	{.type = OPTION_FLAG, .name = "json", .offset = AT(json), .help = "for programs: JSON"},
 	FILTER_OPTION_ROWS(struct annotate_args, filter),
 	VIEW_OPTION_ROWS(struct annotate_args, view),
 	OPTIONS_END,
 };
-
-/* A file or part of one that is to be shown, with its text. */
-struct page {
-	struct listing listing;
-	struct source_file_text text;
-};
-
-/* Everything between the command line and the output. */
-struct annotation {
-	const struct annotate_args *args;
-	const struct source *source;
-	struct page *pages;
-	size_t nr_pages, cap_pages;
-};
-
-static const struct expansion *expansion_of(const struct annotation *annotation)
-{
-	return annotation->source->weights->selection->expansion;
-}
-
-static void release_pages(struct annotation *annotation)
-{
-	for (size_t i = 0; i < annotation->nr_pages; i++)
-		source_file_release(&annotation->pages[i].text);
-	free(annotation->pages);
-}
-
-static struct page *add_page(struct annotation *annotation, const struct source_file *file,
-			     const char *named)
-{
-	const struct profile *profile = expansion_of(annotation)->profile;
-	struct page *page;
-
-	ARRAY_GROW(annotation->pages, annotation->nr_pages, annotation->cap_pages);
-	page = &annotation->pages[annotation->nr_pages++];
-	*page = (struct page){.listing = {.source = annotation->source,
-					  .file = file,
-					  .first = 1,
-					  .last = UINT32_MAX,
-					  .context = CONTEXT_ALL}};
-	if (annotation->args->context != CONTEXT_NOT_GIVEN)
-		page->listing.context = (uint32_t)annotation->args->context;
-	if (source_file_read(profile_str(profile, file->file), named,
-			     &annotation->args->source_paths, &page->text)) {
-		page->listing.lines = (const char *const *)page->text.lines;
-		page->listing.nr_lines = page->text.nr_lines;
-	}
-	return page;
-}
-
-/* All files of the profile that the word names, by the end of their path. */
-static bool add_files(struct annotation *annotation, const char *word)
-{
-	const struct profile *profile = expansion_of(annotation)->profile;
-	cleanup_free char *real = realpath(word, NULL);
-	bool any = false;
-
-	for (size_t i = 0; i < annotation->source->nr_files; i++) {
-		const struct source_file *file = &annotation->source->files[i];
-		const char *recorded = profile_str(profile, file->file);
-
-		if (!source_path_matches(recorded, word) &&
-		    !(real && source_path_matches(recorded, real)))
-			continue;
-		add_page(annotation, file, word);
-		any = true;
-	}
-	return any;
-}
-
-static const struct source_file *find_file(const struct source *source, struct str_id name)
-{
-	for (size_t i = 0; i < source->nr_files; i++)
-		if (source->files[i].file.v == name.v)
-			return &source->files[i];
-	return NULL;
-}
-
-static int add_functions(struct annotation *annotation, const char *word, struct err *err)
-{
-	struct source_span *spans;
-	bool *wanted;
-	size_t nr, before = annotation->nr_pages;
-	int status = find_labels(expansion_of(annotation), word, &wanted, err);
-
-	if (status)
-		return status;
-	nr = source_find_spans(annotation->source, wanted, &spans);
-	for (size_t i = 0; i < nr; i++) {
-		const struct source_file *file = find_file(annotation->source, spans[i].file);
-		struct page *page;
-
-		if (!file)
-			continue;
-		page = add_page(annotation, file, NULL);
-		page->listing.first = spans[i].first;
-		page->listing.last =
-			source_function_end(&page->text, spans[i].first, spans[i].last);
-	}
-	free(spans);
-	free(wanted);
-	if (annotation->nr_pages > before)
-		return 0;
-	return err_set(err, ERR_NOT_FOUND, "the source lines of '%s' are not known", word);
-}
-
-static int add_word(struct annotation *annotation, const char *word)
-{
-	struct err err = ERR_INIT;
-
-	if (add_files(annotation, word) || add_functions(annotation, word, &err) == 0)
-		return EXIT_DONE;
-	if (strchr(word, '.') || strchr(word, '/'))
-		err_set(&err, ERR_NOT_FOUND, "no samples in '%s'", word);
-	if (!err.hint[0])
-		err_hint(&err, "'profc report --by file' lists the files, 'profc report' the "
-			       "functions");
-	print_err(&err);
-	return EXIT_CANNOT;
-}
-
-static void add_hottest_files(struct annotation *annotation)
-{
-	for (size_t i = 0; i < annotation->source->nr_files; i++) {
-		const struct source_file *file = &annotation->source->files[i];
-
-		if (annotation->nr_pages >= annotation->args->limit)
-			break;
-		if (i > 0 && file->self.weight == 0)
-			break;
-		add_page(annotation, file, NULL);
-		if (annotation->args->context == CONTEXT_NOT_GIVEN)
-			annotation->pages[i].listing.context = CONTEXT_DEFAULT;
-	}
-}
-
-/* The module that code of a file is in, or NULL: the first that was met. */
-static const struct module *module_of_file(const struct expansion *expansion, struct str_id file)
-{
-	for (size_t i = 0; i < expansion->nr_places; i++)
-		if (expansion->places[i].file.v == file.v)
-			return label_module(expansion, expansion->places[i].label);
-	return NULL;
-}
-
-/* When the program was built, if the file on this machine still is the one recorded; else 0. */
-static uint64_t built_ns(const struct module *module)
-{
-	struct stat status;
-
-	if (!module || module->kind != MODULE_KIND_FILE || stat(module->path, &status) < 0)
-		return 0;
-	if ((uint64_t)status.st_size != module->file_bytes || status.st_ino != module->inode)
-		return 0;
-	return (uint64_t)status.st_mtim.tv_sec * NS_PER_SEC + (uint64_t)status.st_mtim.tv_nsec;
-}
-
-static void warn_about_page(const struct annotation *annotation, const struct page *page)
-{
-	const struct expansion *expansion = expansion_of(annotation);
-	struct str_id file = page->listing.file->file;
-	const struct module *module = module_of_file(expansion, file);
-	uint64_t built = built_ns(module);
-
-	if (!page->text.path) {
-		print_note("the source of %s is not here: only its line numbers are shown "
-			   "(--source-path OLD=NEW says where it went)",
-			   profile_str(expansion->profile, file));
-		return;
-	}
-	if (built && page->text.modified_ns > built)
-		print_warning("%s is newer than %s: lines may have moved", page->text.path,
-			      module->path);
-	else if (page->text.modified_ns > expansion->profile->meta.start_realtime_ns)
-		print_warning("%s was changed after the recording: lines may have moved",
-			      page->text.path);
-}
-
-/* One warning for each file, however many of its functions are shown. */
-static void warn_about_sources(const struct annotation *annotation)
-{
-	for (size_t i = 0; i < annotation->nr_pages; i++) {
-		size_t first = 0;
-
-		while (annotation->pages[first].listing.file != annotation->pages[i].listing.file)
-			first++;
-		if (first == i)
-			warn_about_page(annotation, &annotation->pages[i]);
-	}
-}
-
-static int print_json(const struct annotation *annotation)
-{
-	struct json json;
-	struct sink sink;
-
-	sink_init_fd(&sink, STDOUT_FILENO);
-	json_init(&json, &sink);
-	json_begin_view(&json, annotation->source->weights);
-	if (annotation->nr_pages == 1) {
-		listing_write_json(&annotation->pages[0].listing, &json);
-	} else {
-		json_key_array_begin(&json, "files");
-		for (size_t i = 0; i < annotation->nr_pages; i++) {
-			json_object_begin(&json);
-			listing_write_json(&annotation->pages[i].listing, &json);
-			json_object_end(&json);
-		}
-		json_array_end(&json);
-	}
-	json_object_end(&json);
-	json_finish(&json);
-	return flush_stdout(&sink);
-}
-
-static int print_text(const struct annotation *annotation)
-{
-	struct view view = view_options_resolve(&annotation->args->view);
-	struct pager pager;
-	struct sink sink;
-	int status;
-
-	pager_begin(&pager, !annotation->args->view.no_pager);
-	sink_init_fd(&sink, STDOUT_FILENO);
-	summary_print_heading(annotation->source->weights, &view, &sink);
-	for (size_t i = 0; i < annotation->nr_pages; i++) {
-		sink_str(&sink, "\n");
-		listing_print_text(&annotation->pages[i].listing, &view, &sink);
-	}
-	summary_print_notes(annotation->source->weights, &view, &sink);
-	status = flush_stdout(&sink);
-	pager_end(&pager);
-	return status;
-}
-
-static int no_lines(void)
-{
-	struct err err = ERR_INIT;
-
-	err_set(&err, ERR_EMPTY, "no samples in code with line numbers");
-	err_hint(&err, "build the program with -g, or install its debug information");
-	print_err(&err);
-	return EXIT_CANNOT;
-}
-
-static int annotate_source(const struct annotate_args *args, const struct source *source,
-			   char *const *words)
-{
-	struct annotation annotation = {.args = args, .source = source};
-	int status = EXIT_DONE, printed = EXIT_DONE;
-
-	if (source->nr_lines == 0)
-		return no_lines();
-	for (; *words; words++)
-		if (add_word(&annotation, *words) != EXIT_DONE)
-			status = EXIT_CANNOT;
-	if (annotation.nr_pages == 0 && status == EXIT_DONE)
-		add_hottest_files(&annotation);
-	if (annotation.nr_pages > 0) {
-		warn_about_sources(&annotation);
-		printed = args->json ? print_json(&annotation) : print_text(&annotation);
-	}
-	release_pages(&annotation);
-	return status == EXIT_DONE ? printed : status;
-}
 
 static int annotate(const struct command *self, const struct annotate_args *args,
 		    const struct filter *filter, char *const *words)
@@ -344,18 +54,17 @@ static int annotate(const struct command *self, const struct annotate_args *args
 	struct weighed weighed;
 	int status = weighed_open(&weighed, self, &request);
 
-	if (status == EXIT_DONE) {
-		struct source *source = source_new(weighed.weights);
-
-		status = annotate_source(args, source, words);
-		source_free(source);
-	}
+	if (status == EXIT_DONE)
+		status = args->instructions ? annotate_instructions(args, weighed.weights, words)
+					    : annotate_source(args, weighed.weights, words);
 	weighed_close(&weighed);
 	return status;
 }
 
-static int check_source_paths(const struct annotate_args *args, struct err *err)
+static int check_args(const struct annotate_args *args, struct err *err)
 {
+	if (args->json && args->instructions)
+		return err_set(err, ERR_INVALID, "--json and --asm exclude each other");
 	for (size_t i = 0; i < args->source_paths.nr; i++)
 		if (!strchr(args->source_paths.values[i], '='))
 			return err_set(err, ERR_INVALID, "--source-path '%s' is not OLD=NEW",
@@ -372,7 +81,7 @@ static int run_annotate(const struct command *self, int argc, char **argv)
 	int first_word, status;
 
 	if (options_parse(rows, &args, argc, argv, false, &first_word, &err) ||
-	    check_source_paths(&args, &err) || filter_options_apply(&args.filter, &filter, &err))
+	    check_args(&args, &err) || filter_options_apply(&args.filter, &filter, &err))
 		status = usage_error(self, &err);
 	else
 		status = annotate(self, &args, &filter, argv + first_word);
@@ -391,7 +100,8 @@ const struct command command_annotate = {
 		"\n"
 		"  profc annotate\n"
 		"  profc annotate parse.c\n"
-		"  profc annotate --source-path /build/prog=. read_token\n",
+		"  profc annotate --source-path /build/prog=. read_token\n"
+		"  profc annotate --asm read_token\n",
 	.options = rows,
 	.run = run_annotate,
 };

@@ -6,28 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-
-static bool in_path(const char *program)
-{
-	const char *at = getenv("PATH");
-	struct buf path = {0};
-	bool found = false;
-
-	while (at && *at && !found) {
-		size_t length = strcspn(at, ":");
-
-		buf_clear(&path);
-		buf_append(&path, at, length);
-		buf_append_byte(&path, '/');
-		buf_append_str(&path, program);
-		found = access(buf_str(&path), X_OK) == 0;
-		at += length;
-		at += *at == ':';
-	}
-	buf_release(&path);
-	return found;
-}
+#include "cmd/search_path.h"
 
 /* The command, or NULL. An empty variable or "cat" says that none is wanted. */
 static const char *pager_command(void)
@@ -37,7 +16,7 @@ static const char *pager_command(void)
 	if (!command)
 		command = getenv("PAGER");
 	if (!command)
-		return in_path("less") ? "less" : NULL;
+		return in_search_path("less") ? "less" : NULL;
 	return *command && strcmp(command, "cat") != 0 ? command : NULL;
 }
 

@@ -108,9 +108,17 @@ class Annotate(unittest.TestCase):
         page = self.annotate(self.file, cwd=self.directory)
         self.assertEqual(page["lines"][0]["text"], "")
 
+    def test_instructions_of_a_program_that_is_not_here(self):
+        done = profc("annotate", "-i", self.path, "--asm", "-n", "1")
+        self.assertIn("is not here as it was recorded", done.stderr)
+        self.assertRegex(done.stdout, r"\n self m?s     %   address\n +[0-9.]+ +[0-9.]+ +[0-9a-f]+\n")
+        done = profc("annotate", "-i", self.path, "--asm", "no_such_function", status=1)
+        self.assertIn("'no_such_function'", done.stderr)
+
     def test_wrong_usage(self):
         done = profc("annotate", "-i", self.path, "--source-path", "nonsense", status=2)
         self.assertIn("OLD=NEW", done.stderr)
+        profc("annotate", "-i", self.path, "--asm", "--json", status=2)
         done = profc("annotate", "-i", self.path, "no_such_function", status=1)
         self.assertIn("'no_such_function'", done.stderr)
         self.assertIn("hint: ", done.stderr)

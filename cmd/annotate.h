@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_ANNOTATE_H
+#define PROFC_CMD_ANNOTATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cmd/filter_options.h"
+#include "cmd/view_options.h"
+
+struct weights;
+
+/* What the command line of annotate says; shared by its two kinds of listing. */
+struct annotate_args {
+	const char *input;
+	int metric; /* index of metric_choices */
+	uint64_t limit, context;
+	bool json, instructions;
+	struct option_list source_paths;
+	struct filter_options filter;
+	struct view_options view;
+};
+
+#define CONTEXT_NOT_GIVEN UINT64_MAX
+
+/*
+ * Print the source of the files and functions named by the NULL-ended words, or of
+ * the hottest files. The exit status is returned, messages are given.
+ */
+int annotate_source(const struct annotate_args *args, const struct weights *weights,
+		    char *const *words);
+/* The same for the instructions of functions. */
+int annotate_instructions(const struct annotate_args *args, const struct weights *weights,
+			  char *const *words);
+
+#endif

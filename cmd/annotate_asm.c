@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "base/sink.h"
+#include "base/strtab.h"
+#include "calltree/code.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/find.h"
+#include "calltree/weights.h"
+#include "cmd/annotate.h"
+#include "cmd/command.h"
+#include "cmd/disassembly.h"
+#include "cmd/pager.h"
+#include "cmd/source_file.h"
+#include "view/asm_text.h"
+#include "view/summary.h"
+
+#define CONTEXT_DEFAULT 10
+
+/* The lines of one function for the view, made from its disassembly and its sources. */
+struct assembler {
+	const struct annotate_args *args;
+	const struct expansion *expansion;
+	struct disassembly disassembly;
+	struct strtab *texts;		/* of source lines */
+	struct source_file_text source; /* the file last read, for the many lines in a row */
+	const char *source_path;	/* what the disassembly calls it, or NULL */
+	struct asm_line *lines;
+	size_t nr, cap;
+};
+
+static void assembler_init(struct assembler *assembler, const struct annotate_args *args,
+			   const struct expansion *expansion)
+{
+	*assembler =
+		(struct assembler){.args = args, .expansion = expansion, .texts = strtab_new()};
+}
+
+static void assembler_release(struct assembler *assembler)
+{
+	disassembly_release(&assembler->disassembly);
+	source_file_release(&assembler->source);
+	strtab_free(assembler->texts);
+	free(assembler->lines);
+}
+
+/* The text of a line of source, or NULL. */
+static const char *source_line(struct assembler *assembler, const char *path, uint32_t line)
+{
+	if (!assembler->source_path || strcmp(assembler->source_path, path) != 0) {
+		source_file_release(&assembler->source);
+		source_file_read(path, NULL, &assembler->args->source_paths, &assembler->source);
+		assembler->source_path = path;
+	}
+	if (line == 0 || line > assembler->source.nr_lines)
+		return NULL;
+	return assembler->source.lines[line - 1];
+}
+
+static void append_line(struct assembler *assembler, struct asm_line line)
+{
+	ARRAY_GROW(assembler->lines, assembler->nr, assembler->cap);
+	assembler->lines[assembler->nr++] = line;
+}
+
+/* "prog.c:12  while (rounds--)" */
+static void append_source(struct assembler *assembler, const struct disassembly_line *position)
+{
+	const char *text = source_line(assembler, position->text, position->line);
+	const char *slash = strrchr(position->text, '/');
+	struct buf line = {0};
+	struct str_id id;
+
+	buf_printf(&line, "%s:%u", slash ? slash + 1 : position->text, position->line);
+	if (text) {
+		buf_append_str(&line, "  ");
+		buf_append_str(&line, text + strspn(text, " \t"));
+	}
+	id = strtab_intern(assembler->texts, buf_str(&line));
+	append_line(assembler,
+		    (struct asm_line){.is_source = true, .text = strtab_get(assembler->texts, id)});
+	buf_release(&line);
+}
+
+static void assemble(struct assembler *assembler)
+{
+	const struct disassembly *disassembly = &assembler->disassembly;
+
+	for (size_t i = 0; i < disassembly->nr; i++) {
+		const struct disassembly_line *line = &disassembly->lines[i];
+
+		switch (line->kind) {
+		case DISASSEMBLY_FUNCTION:
+			break;
+		case DISASSEMBLY_POSITION:
+			append_source(assembler, line);
+			break;
+		case DISASSEMBLY_INSTRUCTION:
+			append_line(assembler, (struct asm_line){.address = line->address,
+								 .text = line->text});
+			break;
+		}
+	}
+}
+
+/* Only the very file that was recorded has the instructions that ran. */
+static bool is_recorded_file(const struct module *module)
+{
+	struct stat status;
+
+	return module->kind == MODULE_KIND_FILE && stat(module->path, &status) == 0 &&
+	       S_ISREG(status.st_mode) && (uint64_t)status.st_size == module->file_bytes;
+}
+
+static void disassemble_code(struct assembler *assembler, uint32_t label)
+{
+	const struct profile *profile = assembler->expansion->profile;
+	const struct module *module = label_module(assembler->expansion, label);
+	const struct function *function = label_function(assembler->expansion, label);
+	const char *symbol = profile_str(profile, function->linkage_name);
+
+	if (!is_recorded_file(module)) {
+		print_note("%s is not here as it was recorded: only addresses are shown",
+			   module->path);
+		return;
+	}
+	if (!*symbol)
+		symbol = profile_str(profile, function->name);
+	if (disassemble(module->path, symbol, &assembler->disassembly))
+		assemble(assembler);
+	else
+		print_note("objdump gives no instructions of %s in %s: only addresses are shown",
+			   symbol, module->path);
+}
+
+static void print_code(const struct annotate_args *args, const struct codes *codes,
+		       const struct code *code, const struct view *view, struct sink *sink)
+{
+	struct assembler assembler;
+	struct asm_listing listing = {.codes = codes, .code = code, .context = CONTEXT_DEFAULT};
+
+	assembler_init(&assembler, args, codes->weights->selection->expansion);
+	disassemble_code(&assembler, code->label);
+	listing.lines = assembler.lines;
+	listing.nr_lines = assembler.nr;
+	if (args->context != CONTEXT_NOT_GIVEN)
+		listing.context = args->context;
+	asm_print_text(&listing, view, sink);
+	assembler_release(&assembler);
+}
+
+static int print_codes(const struct annotate_args *args, const struct codes *codes, size_t limit)
+{
+	struct view view = view_options_resolve(&args->view);
+	struct pager pager;
+	struct sink sink;
+	int status;
+
+	pager_begin(&pager, !args->view.no_pager);
+	sink_init_fd(&sink, STDOUT_FILENO);
+	summary_print_heading(codes->weights, &view, &sink);
+	for (size_t i = 0; i < codes->nr && i < limit; i++) {
+		sink_str(&sink, "\n");
+		print_code(args, codes, &codes->codes[i], &view, &sink);
+	}
+	summary_print_notes(codes->weights, &view, &sink);
+	status = flush_stdout(&sink);
+	pager_end(&pager);
+	return status;
+}
+
+/* Mark the labels with a line in a file whose path ends so. */
+static bool mark_file(const struct expansion *expansion, const char *word, bool *wanted)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < expansion->nr_places; i++) {
+		const struct place *place = &expansion->places[i];
+
+		if (place->line == 0 ||
+		    !source_path_matches(profile_str(expansion->profile, place->file), word))
+			continue;
+		wanted[place->label] = true;
+		any = true;
+	}
+	return any;
+}
+
+static int mark_word(const struct expansion *expansion, const char *word, bool *wanted,
+		     struct err *err)
+{
+	bool *meant;
+	int status;
+
+	if (mark_file(expansion, word, wanted))
+		return 0;
+	status = find_labels(expansion, word, &meant, err);
+	if (status)
+		return status;
+	for (size_t i = 0; i < expansion->nr_labels; i++)
+		wanted[i] = wanted[i] || meant[i];
+	free(meant);
+	return 0;
+}
+
+/* The labels that any of the words means; NULL with a message when one means none. */
+static bool *find_words(const struct expansion *expansion, char *const *words)
+{
+	bool *wanted = xcalloc(expansion->nr_labels, sizeof(*wanted));
+	struct err err = ERR_INIT;
+
+	for (; *words; words++) {
+		if (mark_word(expansion, *words, wanted, &err)) {
+			print_err(&err);
+			free(wanted);
+			return NULL;
+		}
+	}
+	return wanted;
+}
+
+static int no_instructions(void)
+{
+	struct err err = ERR_INIT;
+
+	err_set(&err, ERR_EMPTY, "no samples in the functions' own instructions");
+	print_err(&err);
+	return EXIT_CANNOT;
+}
+
+int annotate_instructions(const struct annotate_args *args, const struct weights *weights,
+			  char *const *words)
+{
+	bool *wanted = *words ? find_words(weights->selection->expansion, words) : NULL;
+	size_t limit = *words ? SIZE_MAX : args->limit;
+	struct codes *codes;
+	int status;
+
+	if (*words && !wanted)
+		return EXIT_CANNOT;
+	codes = codes_new(weights, wanted);
+	status = codes->nr > 0 ? print_codes(args, codes, limit) : no_instructions();
+	codes_free(codes);
+	free(wanted);
+	return status;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_DISASSEMBLY_H
+#define PROFC_CMD_DISASSEMBLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+/* What a line of objdump's output is about. */
+enum disassembly_kind {
+	DISASSEMBLY_FUNCTION, /* a symbol begins */
+	DISASSEMBLY_POSITION, /* the source line of the instructions that follow */
+	DISASSEMBLY_INSTRUCTION,
+};
+
+struct disassembly_line {
+	enum disassembly_kind kind;
+	uint64_t address; /* FUNCTION, INSTRUCTION */
+	const char *text; /* INSTRUCTION: mnemonic and operands; POSITION: the path */
+	uint32_t line;	  /* POSITION */
+};
+
+/* Machine code as text, by objdump. Zero-initialised is empty. */
+struct disassembly {
+	struct buf output; /* the lines point into it */
+	struct disassembly_line *lines;
+	size_t nr, cap;
+};
+
+void disassembly_release(struct disassembly *disassembly);
+/* Run objdump on one symbol of an ELF file; false when that gives no instruction. */
+bool disassemble(const char *path, const char *symbol, struct disassembly *disassembly);
+/* Take disassembly->output apart, in place. */
+void disassembly_parse(struct disassembly *disassembly);
+
+#endif

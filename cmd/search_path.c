@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/search_path.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+
+bool in_search_path(const char *program)
+{
+	const char *at = getenv("PATH");
+	struct buf path = {0};
+	bool found = false;
+
+	while (at && *at && !found) {
+		size_t length = strcspn(at, ":");
+
+		buf_clear(&path);
+		buf_append(&path, at, length);
+		buf_append_byte(&path, '/');
+		buf_append_str(&path, program);
+		found = access(buf_str(&path), X_OK) == 0;
+		at += length;
+		at += *at == ':';
+	}
+	buf_release(&path);
+	return found;
+}
+
+void append_shell_word(struct buf *command, const char *word)
+{
+	buf_append_byte(command, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			buf_append_str(command, "'\\'");
+		buf_append_byte(command, (uint8_t)*word);
+	}
+	buf_append_byte(command, '\'');
+}

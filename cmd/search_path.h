@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_SEARCH_PATH_H
+#define PROFC_CMD_SEARCH_PATH_H
+
+#include <stdbool.h>
+
+struct buf;
+
+/* Is there a program of this name in $PATH? */
+bool in_search_path(const char *program);
+/* Append a word so that a shell takes it as one, whatever bytes it has. */
+void append_shell_word(struct buf *command, const char *word);
+
+#endif
