@@ -78,7 +78,7 @@ size_t extract_heaviest_lane(const struct extract *extract);
 bool extract_is_time(const struct extract *extract);
 /* "cpu", "wall", … or "samples". */
 const char *extract_weight_name(const struct extract *extract);
-/* The recorded command, words joined by spaces; never empty. Raw. */
+/* The recorded command, words joined by spaces, or that of the first process. Raw. */
 void extract_append_title(struct buf *out, const struct extract *extract);
 /* The same inside a JSON string. */
 void extract_append_title_json(struct buf *out, const struct extract *extract);

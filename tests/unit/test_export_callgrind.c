@@ -10,7 +10,7 @@
 #include "tests/unit/made_profile.h"
 
 #define HEAD                                                                                       \
-	"# callgrind format\nversion: 1\ncreator: profc " PROFC_VERSION "\ncmd: profc\n"           \
+	"# callgrind format\nversion: 1\ncreator: profc " PROFC_VERSION "\ncmd: prog\n"            \
 	"positions: line\n"
 
 static void test_callgrind__own_lines_and_calls(void **state)

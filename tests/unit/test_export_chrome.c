@@ -11,7 +11,7 @@
 
 #define HEAD                                                                                       \
 	"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"version\":\"profc " PROFC_VERSION            \
-	"\",\"command\":\"profc\"},\"traceEvents\":["
+	"\",\"command\":\"prog\"},\"traceEvents\":["
 #define NAMES(pid, process, tid, thread)                                                           \
 	"\n{\"ph\":\"M\",\"pid\":" pid ",\"tid\":" tid                                             \
 	",\"name\":\"process_name\",\"args\":{\"name\":\"" process "\"}},"                         \

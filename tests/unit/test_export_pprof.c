@@ -133,15 +133,15 @@ static void test_pprof__merged_counts(void **state)
 		     "1{1=1 2=2 }\n"		     /* samples, count */
 		     "10=2000000 11{1=3 2=4 }\n"     /* duration; period: wall, nanoseconds … */
 		     "12=1000000 13=5 14=1 "	     /* … 1 ms; comment: the command */
-		     "2{1[2 1] 2[5] 3{1=6 2=7 } }\n" /* leaf first; process prog */
+		     "2{1[2 1] 2[5] 3{1=6 2=5 } }\n" /* leaf first; process prog */
 		     "4{1=1 3=2 2=2 4{1=1 2=7 } }\n" /* main at line 7 */
 		     "4{1=2 3=3 2=2 4{1=2 2=3 } 4{1=3 2=20 } }\n" /* square in work */
-		     "5{1=1 2=8 3=8 4=9 5=1 }\n"
-		     "5{1=2 2=10 3=10 4=11 5=1 }\n"
-		     "5{1=3 2=12 3=12 4=13 5=1 }\n"
-		     "3{1=2 3=4 5=14 7=1 8=1 9=1 10=1 }\n"
-		     "6''\n6'samples'\n6'count'\n6'wall'\n6'nanoseconds'\n6'profc'\n"
-		     "6'process'\n6'prog'\n6'main'\n6'm.c'\n6'square'\n6'v.h'\n6'work'\n"
+		     "5{1=1 2=7 3=7 4=8 5=1 }\n"
+		     "5{1=2 2=9 3=9 4=10 5=1 }\n"
+		     "5{1=3 2=11 3=11 4=12 5=1 }\n"
+		     "3{1=2 3=4 5=13 7=1 8=1 9=1 10=1 }\n"
+		     "6''\n6'samples'\n6'count'\n6'wall'\n6'nanoseconds'\n6'prog'\n"
+		     "6'process'\n6'main'\n6'm.c'\n6'square'\n6'v.h'\n6'work'\n"
 		     "6'w.c'\n6'/bin/prog'\n");
 	profile_free(profile);
 }
@@ -162,16 +162,16 @@ static void test_pprof__time_of_threads(void **state)
 	assert_pprof(profile, NULL,
 		     "1{1=1 2=2 }\n1{1=3 2=4 }\n" /* samples, count; cpu, nanoseconds */
 		     "10=3000000 11{1=5 2=4 }\n13=6 14=3 "
-		     "2{1[1] 2[1 1000000] 3{1=7 2=8 } 3{1=9 2=8 } 3{1=10 3=100 } "
-		     "3{1=11 3=100 } }\n"
-		     "2{1[2] 2[0 2000000] 3{1=7 2=8 } 3{1=9 2=8 } 3{1=10 3=100 } "
-		     "3{1=11 3=100 } }\n"
+		     "2{1[1] 2[1 1000000] 3{1=7 2=6 } 3{1=8 2=6 } 3{1=9 3=100 } "
+		     "3{1=10 3=100 } }\n"
+		     "2{1[2] 2[0 2000000] 3{1=7 2=6 } 3{1=8 2=6 } 3{1=9 3=100 } "
+		     "3{1=10 3=100 } }\n"
 		     "4{1=1 3=2 2=2 4{1=1 } }\n"
 		     "4{1=2 4{1=2 } }\n" /* unattributed: no address, no mapping */
-		     "5{1=1 2=12 3=12 }\n5{1=2 2=13 3=13 }\n"
-		     "3{1=2 3=3 5=14 7=1 8=1 9=1 10=1 }\n"
-		     "6''\n6'samples'\n6'count'\n6'cpu'\n6'nanoseconds'\n6'wall'\n6'profc'\n"
-		     "6'process'\n6'prog'\n6'thread'\n6'pid'\n6'tid'\n6'f'\n"
+		     "5{1=1 2=11 3=11 }\n5{1=2 2=12 3=12 }\n"
+		     "3{1=2 3=3 5=13 7=1 8=1 9=1 10=1 }\n"
+		     "6''\n6'samples'\n6'count'\n6'cpu'\n6'nanoseconds'\n6'wall'\n6'prog'\n"
+		     "6'process'\n6'thread'\n6'pid'\n6'tid'\n6'f'\n"
 		     "6'[unattributed]'\n6'/bin/prog'\n");
 	profile_free(profile);
 }

@@ -11,7 +11,7 @@
 
 #define HEAD                                                                                       \
 	"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","                     \
-	"\"exporter\":\"profc@" PROFC_VERSION "\",\"name\":\"profc\","
+	"\"exporter\":\"profc@" PROFC_VERSION "\",\"name\":\"prog\","
 
 static void test_speedscope__one_profile_per_thread(void **state)
 {
