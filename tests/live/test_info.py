@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""profc info on a real recording."""
+
+import json
+import shutil
+import tempfile
+import unittest
+
+from profc import record
+from targets import build
+
+
+class RealRecording(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.mkdtemp(prefix="profc-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.directory)
+        cls.recording = record(cls.directory, [build("four_functions"), "300"])
+
+    def test_every_counter_has_words(self):
+        """A counter that the sampler has and profc info does not know stands there by name."""
+        text = self.recording.info()
+        self.assertIn("What was done to the target", text)
+        self.assertNotIn("Other counters", text)
+
+    def test_totals_are_those_of_report(self):
+        totals = json.loads(self.recording.info("--json"))["totals"]
+        for metric in ("cpu", "runq", "blocked", "wall"):
+            if totals[f"{metric}_ns"]:
+                self.assertEqual(totals[f"{metric}_ns"],
+                                 self.recording.report("-m", metric)["total_ns"])
+
+    def test_modules_are_known_by_build_id(self):
+        modules = json.loads(self.recording.info("--json"))["modules"]
+        (program,) = [m for m in modules if m["path"].endswith("/four_functions")]
+        self.assertRegex(program["build_id"], r"\A[0-9a-f]{40}\Z")
+        self.assertEqual(program["names_from"], "DWARF")
+        self.assertGreater(program["samples"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
