@@ -9,7 +9,7 @@
 
 /* Names as lib/sampler/sampler.h has them; the order is that of the tables. */
 static const struct counter_words known[] = {
-	{"unattributed_cpu_ns", COUNTER_LOSSES, "CPU time of threads that were never seen running"},
+	{"unattributed_cpu_ns", COUNTER_LOSSES, "CPU time in bursts too short to be seen"},
 	{"unattributed_blocked_ns", COUNTER_LOSSES, "blocked time of threads that were never seen"},
 	{"missed_ticks", COUNTER_LOSSES, "looks that did not take place"},
 	{"late_ticks", COUNTER_LOSSES, "looks late by over a quarter of a period"},
@@ -28,6 +28,8 @@ static const struct counter_words known[] = {
 	{"held_ns_total", COUNTER_PERTURBATION, "all stops together"},
 	{"cost_ppm", COUNTER_PERTURBATION, "part of the running threads' time that stops took"},
 	{"blocked_looks", COUNTER_PERTURBATION, "sleeping threads read without a stop"},
+	{"waiting_looks", COUNTER_PERTURBATION, "threads that waited for a CPU when asked to stop"},
+	{"spared_stops", COUNTER_PERTURBATION, "stops not made, to spoil no system call"},
 	{"signals", COUNTER_PERTURBATION, "signals passed on to the target"},
 	{"repairs", COUNTER_PERTURBATION, "interrupted system calls put right unnoticed"},
 	{"repairs_undone", COUNTER_PERTURBATION, "of these, taken back for a real signal"},
