@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "export/flame_tree_priv.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -27,6 +28,7 @@ static void add_self(struct grower *grower, struct stack_id id, uint64_t weight)
 {
 	size_t nr = stack_trie_nr(grower->trie);
 
+	assert(id.v < nr);
 	ARRAY_RESERVE(grower->nodes, nr, grower->cap_nodes);
 	while (grower->nr_nodes < nr)
 		grower->nodes[grower->nr_nodes++] = (struct growing){.self = 0};

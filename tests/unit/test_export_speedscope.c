@@ -89,12 +89,37 @@ static void test_speedscope__counts_have_no_unit(void **state)
 	profile_free(profile);
 }
 
+static void test_speedscope__merged_threads_are_in_time_order(void **state)
+{
+	struct export_options merge = {.threads = EXPORT_THREADS_MERGE};
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "first", 1);
+	made_sample(&made, "third", 2);
+	made_thread(&made, 100, 101, "worker");
+	made.time_ns = 1000000;
+	made_sample(&made, "second", 1); /* recorded last, taken at 2 ms */
+	profile = made_end(&made);
+	assert_export(EXPORT_SPEEDSCOPE, profile, &merge,
+		      HEAD "\"activeProfileIndex\":0,\"shared\":{\"frames\":["
+			   "{\"name\":\"first\"},{\"name\":\"third\"},"
+			   "{\"name\":\"second\"}]},\"profiles\":["
+			   "{\"type\":\"sampled\",\"name\":\"prog\","
+			   "\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":4000000,"
+			   "\"samples\":[[0],\n[2],\n[1]],\n"
+			   "\"weights\":[1000000,1000000,2000000]}]}\n");
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_speedscope__one_profile_per_thread),
 		cmocka_unit_test(test_speedscope__idle_fills_the_recording),
 		cmocka_unit_test(test_speedscope__counts_have_no_unit),
+		cmocka_unit_test(test_speedscope__merged_threads_are_in_time_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
