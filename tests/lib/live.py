@@ -3,7 +3,6 @@
 
 import os
 import shutil
-import signal
 import tempfile
 import time
 import unittest
@@ -44,6 +43,14 @@ class LiveCase(unittest.TestCase):
         if value < share * whole:
             self.fail(f"{what}: {100 * value / whole:.2f} %, expected at least {100 * share:.2f} %")
 
+    def assertComplete(self, recording, share):
+        """So much of the CPU weight is in stacks that reach the root."""
+        whole = cut = 0
+        for frames, weight in recording.folded():
+            whole += weight
+            cut += weight if frames[1].startswith("[truncated") else 0
+        self.assertShareAtLeast(whole - cut, whole, share, "stacks complete to the root")
+
     def eventually(self, condition, what, patience=20):
         """Wait until condition() is true; for handshakes that have no descriptor."""
         deadline = time.monotonic() + patience
@@ -60,7 +67,3 @@ class LiveCase(unittest.TestCase):
                 continue
             self.assertEqual(status["TracerPid"], "0", f"thread {tid} is still traced")
             self.assertNotIn(status["State"][0], "Tt", f"thread {tid} is left stopped")
-
-    def ended_by(self, status):
-        """A wait status of subprocess (negative: signal) in words, for messages."""
-        return signal.Signals(-status).name if status < 0 else f"status {status}"

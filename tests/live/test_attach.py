@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`profc attach`: running processes, under load, that go on afterwards."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+
+import procfs
+from live import LiveCase
+from paths import PROFC
+from profc import Recorder, attach, profc
+from targets import Running, build, need
+
+
+class Attach(LiveCase):
+    def test_profile_of_a_running_program(self):
+        with Running([build("progressing"), self.path("counters"), "2"]) as target:
+            target.wait_ready()
+            before = procfs.cpu_ns(target.pid)
+            recording = attach(self.directory, target.pid, "-d", "1")
+            spent = procfs.cpu_ns(target.pid) - before
+            self.assertUntouched(target.pid)
+            report = recording.report()
+            # The target ran on while profc started and finished: only a bound.
+            self.assertLessEqual(report["total_ns"], spent)
+            self.assertGreaterEqual(report["total_ns"], 0.5 * spent)
+            self.assertGreaterEqual(recording.function("progress_main")["total_pct"], 80)
+
+    def test_record_p_is_attach(self):
+        with Running([build("progressing"), self.path("counters")]) as target:
+            target.wait_ready()
+            path = self.path("by-record.data")
+            profc("record", "-p", target.pid, "-d", "300ms", "-o", path)
+            self.assertUntouched(target.pid)
+            self.assertGreater(os.path.getsize(path), 0)
+
+    def test_several_processes(self):
+        program = build("progressing")
+        with Running([program, self.path("a")]) as one, Running([program, self.path("b")]) as two:
+            one.wait_ready()
+            two.wait_ready()
+            for options in ((f"{one.pid},{two.pid}",), (one.pid, "-p", two.pid)):
+                recording = attach(self.directory, *options, "-d", "500ms")
+                pids = {row["pid"] for row in recording.rows("--by", "process")}
+                self.assertEqual(pids, {one.pid, two.pid})
+            self.assertUntouched(one.pid)
+            self.assertUntouched(two.pid)
+
+    def test_interrupt_finishes_the_file_and_the_target_runs_on(self):
+        with Running([build("progressing"), self.path("counters")]) as target:
+            target.wait_ready()
+            with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
+                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                self.eventually(
+                    lambda: os.path.exists(recorder.path) and os.path.getsize(recorder.path) > 500,
+                    "a first part of the recording",
+                )
+                recording = recorder.interrupt(signal.SIGINT)
+            self.assertEqual(recording.status, 0, recording.stderr)
+            self.assertUntouched(target.pid)
+            self.assertGreaterEqual(recording.function("progress_main")["total_pct"], 80)
+            (said,) = target.finish()
+            self.assertGreater(said["rounds"], 0)
+
+    def test_target_that_ends_meanwhile(self):
+        with Running([build("sleeping"), "600"]) as target:
+            target.wait_ready()
+            recording = attach(self.directory, target.pid)
+            self.assertEqual(len(target.finish()), 5)
+        self.assertGreater(recording.report("-m", "blocked")["total_ns"], 0)
+
+    def test_children_started_later_are_followed(self):
+        script = f"echo ready; read x; {build('spin_leaf')} 300"
+        with Running(["sh", "-c", script]) as target:
+            target.wait_ready()
+            with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
+                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                target.process.stdin.write("go\n")
+                target.process.stdin.flush()
+                recording = recorder.finish()
+        self.assertGreater(recording.function("spin_leaf", "--process", "spin_leaf")["total_ns"],
+                           200e6)
+
+    def test_a_target_that_only_sleeps_is_no_failure(self):
+        with Running(["sleep", "1000"]) as target:
+            recording = attach(self.directory, target.pid, "-d", "500ms", status=None)
+            self.assertUntouched(target.pid)
+            self.assertEqual(procfs.state(target.pid), "S")
+            self.assertIn(recording.status, (0, 1))
+            if recording.status == 0:
+                blocked = recording.report("-m", "blocked")["total_ns"]
+                self.assertRatio(blocked, 500e6, 0.2, "blocked time of a sleeper")
+
+
+class Server(LiveCase):
+    """redis-server under the load of redis-benchmark, both on the loopback."""
+
+    def start_server(self):
+        need("redis-benchmark")
+        server = subprocess.Popen(
+            [need("redis-server"), "--port", "0", "--unixsocket", self.path("socket"),
+             "--save", "", "--dir", self.directory],
+            stdout=subprocess.DEVNULL,
+        )
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        self.eventually(lambda: self.ask(b"PING\r\n") == b"+PONG\r\n", "an answer of the server")
+        return server
+
+    def ask(self, question):
+        with socket.socket(socket.AF_UNIX) as connection:
+            try:
+                connection.connect(self.path("socket"))
+            except (FileNotFoundError, ConnectionRefusedError):
+                return b""
+            connection.sendall(question)
+            return connection.recv(4096)
+
+    def start_load(self):
+        load = subprocess.Popen(
+            ["redis-benchmark", "-s", self.path("socket"), "-l", "-q", "-t", "set,lpush"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
+        self.addCleanup(load.wait)
+        self.addCleanup(load.kill)
+
+    def test_profile_under_load_and_service_afterwards(self):
+        server = self.start_server()
+        self.start_load()
+        before = procfs.cpu_ns(server.pid)
+        recording = attach(self.directory, server.pid, "-d", "2")
+        spent = procfs.cpu_ns(server.pid) - before
+        self.assertUntouched(server.pid)
+        self.assertEqual(self.ask(b"PING\r\n"), b"+PONG\r\n")
+        report = recording.report()
+        self.assertGreaterEqual(report["total_ns"], 0.5 * spent)
+        self.assertLessEqual(report["total_ns"], spent)
+        rows = {row["function"]: row for row in report["rows"]}
+        if "aeMain" in rows:  # distributions may strip it
+            self.assertGreaterEqual(rows["aeMain"]["total_pct"], 80)
+        self.assertComplete(recording, 0.95)
+
+
+class Refusals(LiveCase):
+    """A target that cannot be profiled: status 1, the true reason, no file."""
+
+    def refused(self, pid, *words, **popen):
+        out = self.path("refused.data")
+        done = profc("attach", "-p", pid, "-d", "200ms", "-o", out, status=1, **popen)
+        for word in words:
+            self.assertIn(word, done.stderr)
+        self.assertFalse(os.path.exists(out), "a recording of nothing was written")
+        return done
+
+    def test_no_such_process(self):
+        with subprocess.Popen(["true"]) as gone:
+            pass
+        self.refused(gone.pid, f"no process {gone.pid}")
+
+    def test_pid_that_is_no_number(self):
+        profc("attach", "-p", "redis", "-o", self.path("x"), status=2)
+
+    def test_process_that_another_tracer_holds(self):
+        strace = need("strace")
+        with Running(["sleep", "1000"]) as target:
+            tracer = subprocess.Popen(
+                [strace, "-o", "/dev/null", "-p", str(target.pid)], stderr=subprocess.DEVNULL
+            )
+            try:
+                self.eventually(lambda: procfs.tracer(target.pid) == tracer.pid, "strace attaching")
+                self.refused(target.pid, "strace", str(tracer.pid), "hint:")
+                self.assertEqual(procfs.tracer(target.pid), tracer.pid)
+            finally:
+                tracer.terminate()
+                tracer.wait()
+
+    def test_process_of_another_user(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root to become another user")
+        if not os.path.isdir("/proc/self") or shutil.which("setpriv") is None:
+            self.skipTest("setpriv is not installed")
+        with Running(["sleep", "1000"]) as target:
+            done = subprocess.run(
+                self.as_nobody("attach", "-p", str(target.pid), "-o", "/dev/null"),
+                stderr=subprocess.PIPE, text=True, check=False,
+            )
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("user", done.stderr)
+            self.assertIn("hint:", done.stderr)
+
+    def test_undumpable_process_of_the_same_user(self):
+        if os.geteuid() != 0 or shutil.which("setpriv") is None:
+            self.skipTest("needs root and setpriv to become an ordinary user")
+        with Running(self.nobody_runs(self.public(build("undumpable")))) as target:
+            target.wait_ready()
+            done = subprocess.run(
+                self.as_nobody("attach", "-p", str(target.pid), "-o", "/dev/null"),
+                stderr=subprocess.PIPE, text=True, check=False,
+            )
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("dump", done.stderr)
+
+    def test_kernel_thread(self):
+        if procfs.status(2).get("PPid") != "0" or procfs.status(2).get("Name") != "kthreadd":
+            self.skipTest("no kernel threads are visible here")
+        self.refused(2, "kernel")
+
+    def test_profc_itself_cannot_be_its_target(self):
+        """`exec` keeps the pid: the shell knows it before profc runs."""
+        done = subprocess.run(
+            ["sh", "-c", f"exec {PROFC} attach -p $$ -o {self.path('self.data')}"],
+            stderr=subprocess.PIPE, text=True, check=False,
+        )
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("itself", done.stderr)
+
+    def public(self, program):
+        """A copy in a place that any user may read."""
+        os.chmod(self.directory, 0o755)
+        copy = self.path(os.path.basename(program))
+        shutil.copy(program, copy)
+        os.chmod(copy, 0o755)
+        return copy
+
+    def nobody_runs(self, *argv):
+        return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *argv]
+
+    def as_nobody(self, *arguments):
+        return self.nobody_runs(self.public(PROFC), *arguments)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Death of profc at any moment leaves the target running and the recording readable."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+
+import procfs
+from counters import Counters
+from live import LiveCase
+from paths import PROFC
+from profc import Recorder, profc
+from targets import Running, build
+
+FAST = ("-F", "1000", "--max-overhead", "0")
+
+
+class Killed(LiveCase):
+    def test_target_progresses_after_sigkill_at_random_moments(self):
+        moments = random.Random(3)
+        path = self.path("counters")
+        with Running([build("progressing"), path, "4"]) as target:
+            target.wait_ready()
+            counters = Counters(path)
+            for _ in range(25):
+                with Recorder(self.directory, "attach", "-p", str(target.pid), *FAST) as recorder:
+                    time.sleep(moments.uniform(0, 0.12))
+                    recorder.process.kill()
+                    recorder.process.wait()
+                before = counters.total()
+                self.eventually(lambda seen=before: counters.total() > seen + 10, "progress")
+                self.eventually(lambda: procfs.tracer(target.pid) == 0, "release")
+                self.assertUntouched(target.pid)
+            started = time.monotonic()
+            (said,) = target.finish()
+            self.assertGreater(said["rounds"], 0)
+            self.assertLess(time.monotonic() - started, 60)
+
+    def test_recording_is_readable_up_to_the_last_second(self):
+        with Running([build("progressing"), self.path("counters")]) as target:
+            target.wait_ready()
+            with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
+                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                time.sleep(2.5)
+                recorder.process.kill()
+                recorder.process.wait()
+            done = profc("report", "-i", recorder.path, "-m", "samples", "--json", status=0)
+            self.assertIn('"samples"', done.stdout)
+            self.assertNotEqual(done.stderr, "", "nothing is said about the missing end")
+            info = profc("info", "-i", recorder.path)
+            self.assertNotEqual(info.stdout, "")
+
+    def test_recorded_command_is_not_killed_with_profc(self):
+        """record's command belongs to the user: it runs on when profc dies."""
+        mark = self.path("mark")
+        script = f"echo $$ > {mark}.pid; sleep 0.6; {build('spin_leaf')} 100; echo done > {mark}"
+        with Recorder(self.directory, "record", "--", "sh", "-c", script) as recorder:
+            self.eventually(lambda: os.path.exists(mark + ".pid"), "start of the command")
+            time.sleep(0.1)
+            recorder.process.kill()
+            recorder.process.wait()
+        self.eventually(lambda: os.path.exists(mark), "end of the command")
+
+    def test_other_signals_end_in_order(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal=number.name):
+                with Running([build("progressing"), self.path(number.name)]) as target:
+                    target.wait_ready()
+                    with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
+                        self.eventually(
+                            lambda: procfs.tracer(target.pid), "attaching"
+                        )
+                        time.sleep(0.4)
+                        recording = recorder.interrupt(number)
+                    self.assertUntouched(target.pid)
+                    self.assertGreater(recording.report()["total_ns"], 0)
+                    self.assertGreater(Counters(self.path(number.name)).speed(0.1), 0)
+
+
+class TargetDies(LiveCase):
+    def test_target_killed_at_random_moments(self):
+        moments = random.Random(5)
+        for _ in range(8):
+            path = self.path("counters")
+            with Running([build("progressing"), path, "4"]) as target:
+                target.wait_ready()
+                with Recorder(self.directory, "attach", "-p", str(target.pid), *FAST) as recorder:
+                    self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                    time.sleep(moments.uniform(0, 0.1))
+                    target.process.kill()
+                    self.assertEqual(target.process.wait(timeout=20), -signal.SIGKILL)
+                    recording = recorder.finish()
+                self.assertIn(recording.status, (0, 1), recording.stderr)
+
+
+class FullDisk(LiveCase):
+    def test_no_room_for_the_recording_is_said(self):
+        """/dev/full fails every write with ENOSPC."""
+        if not os.path.exists("/dev/full"):
+            self.skipTest("there is no /dev/full")
+        done = subprocess.run(
+            ["sh", "-c", 'exec "$0" record -o - -- "$1" 300 >/dev/full',
+             PROFC, build("spin_leaf")],
+            stderr=subprocess.PIPE, text=True, check=False,
+        )
+        self.assertEqual(done.returncode, 125, done.stderr)
+        self.assertIn("No space left", done.stderr)

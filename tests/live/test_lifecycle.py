@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Threads and processes that come, go and change under the profiler."""
+
+import os
+import sys
+
+import procfs
+from live import LiveCase
+from profc import Recorder, attach, record
+from targets import Running, build
+
+FAST = ("-F", "1000", "--max-overhead", "0")
+
+
+class Threads(LiveCase):
+    def test_short_threads_are_not_lost_from_the_total(self):
+        recording = record(self.directory, [build("threads_churn"), "4000", "300"])
+        (said,) = recording.said
+        self.assertEqual(said["threads"], 4000)
+        report = recording.report()
+        self.assertRatio(report["total_ns"], said["cpu_ns"], 0.05, "CPU of short threads")
+
+    def test_attach_amid_thread_churn(self):
+        with Running([build("threads_churn"), "10000", "100"]) as target:
+            target.wait_ready()
+            recording = attach(self.directory, target.pid, *FAST, "-d", "500ms")
+            self.assertUntouched(target.pid)
+            (said,) = target.finish()
+        self.assertEqual(said["threads"], 10000)
+        self.assertGreater(recording.function("churn_work")["total_ns"], 0)
+
+    def test_leader_that_ends_first(self):
+        recording = record(self.directory, [build("zombie_leader"), "500"], status=7)
+        self.assertRatio(recording.function("leaderless_work")["total_ns"], 500e6, 0.05, "CPU")
+
+    def test_attach_to_a_process_without_its_leader(self):
+        with Running([build("zombie_leader"), "1500"]) as target:
+            target.wait_ready()
+            self.eventually(lambda: procfs.state(target.pid) == "Z", "end of the leader")
+            recording = attach(self.directory, target.pid, "-d", "500ms")
+            self.assertEqual(target.process.wait(timeout=20), 7)
+        self.assertGreaterEqual(recording.function("leaderless_work")["total_pct"], 90)
+
+
+class Processes(LiveCase):
+    def test_vfork_parents_do_not_hold_up_the_sampling(self):
+        recording = record(self.directory, [build("vfork_slow"), "1000"], *FAST)
+        (said,) = recording.said
+        self.assertGreater(said["vforks"], 5)
+        row = recording.function("beside_vfork")
+        self.assertRatio(row["total_ns"], said["cpu_ns"], 0.1, "CPU beside the vforks")
+
+    def test_attach_while_threads_exec(self):
+        """Attaching to an exec'ing process must not deadlock with it."""
+        script = (
+            "import os, sys, threading, time\n"
+            "n = int(sys.argv[1])\n"
+            "for _ in range(3):\n"
+            "    threading.Thread(target=time.sleep, args=(5,), daemon=True).start()\n"
+            "if n:\n"
+            "    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:-1], str(n - 1)])\n"
+            "print('{\"reached\": true}')\n"
+        )
+        with Running([sys.executable, "-c", script, "25"]) as target:
+            for _ in range(4):
+                attach(self.directory, target.pid, *FAST, "-d", "100ms", status=None)
+            self.assertEqual(target.finish(), [{"reached": True}])
+
+    def test_orphans_live_on_after_the_command(self):
+        mark = self.path("mark")
+        script = f"(sleep 0.5; echo done > {mark}) </dev/null >/dev/null 2>&1 &"
+        record(self.directory, ["sh", "-c", script])
+        self.eventually(lambda: os.path.exists(mark), "the orphan's end")
+
+    def test_exit_in_the_middle_of_stops(self):
+        program = build("exit_status")
+        for _ in range(15):
+            record(self.directory, [program, "exit", "6"], "-F", "5000", "--max-overhead", "0",
+                   status=6)
+
+    def test_target_under_another_recorder(self):
+        """Two profilers on one process: the second is refused, the first goes on."""
+        with Running([build("progressing"), self.path("counters")]) as target:
+            target.wait_ready()
+            with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
+                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                refused = attach(self.directory, target.pid, "-d", "100ms", status=1)
+                self.assertIn(str(recorder.pid), refused.stderr)
+                recording = recorder.interrupt()
+            self.assertGreater(recording.report()["total_ns"], 0)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs that people run: the top of the table is what is known to be true of them."""
+
+import os
+import subprocess
+import sys
+
+from live import LiveCase
+from profc import record
+from targets import build, need
+
+
+class RealProgram(LiveCase):
+    def check(self, argv, complete=0.9, **popen):
+        """Record, compare the total with what the kernel charged the children."""
+        before = os.times()
+        recording = record(self.directory, argv, **popen)
+        after = os.times()
+        charged = 1e9 * (
+            after.children_user + after.children_system
+            - before.children_user - before.children_system
+        )
+        report = recording.report()
+        # profc and its own time are among what was charged: an upper bound.
+        self.assertLess(report["total_ns"], 1.02 * charged)
+        self.assertComplete(recording, complete)
+        return recording
+
+    def total_of(self, recording, part):
+        """The largest total share of a function whose name contains `part`."""
+        return max(
+            (row["total_pct"] for row in recording.rows() if part in row["function"]), default=0
+        )
+
+
+class Programs(RealProgram):
+    def test_python(self):
+        script = "x = 0\nfor i in range(6000000):\n    x += i % 7\nprint(x)"
+        recording = self.check([sys.executable, "-c", script])
+        self.assertEqual(recording.stdout.strip(), str(sum(i % 7 for i in range(6000000))))
+        report = recording.report("--by", "module")
+        top = report["rows"][0]["module"]
+        self.assertIn("python", os.path.basename(top))
+
+    def test_sqlite(self):
+        sqlite = need("sqlite3")
+        query = (
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900000) "
+            "SELECT count(*), sum(i % 7) FROM n;"
+        )
+        recording = self.check([sqlite, ":memory:", query])
+        plain = subprocess.run(
+            [sqlite, ":memory:", query], stdout=subprocess.PIPE, text=True, check=True
+        )
+        self.assertEqual(recording.stdout, plain.stdout)
+        self.assertGreaterEqual(self.total_of(recording, "sqlite3_step"), 50)
+
+    def test_gcc_and_its_processes(self):
+        need("gcc")
+        source = self.path("large.c")
+        with open(source, "w", encoding="utf-8") as file:
+            for i in range(1500):
+                file.write(f"int f{i}(int a, int b) {{ int s = 0;\n")
+                file.write(f"for (int i = a; i < b; i++) s += i * {i} ^ (s >> 3); return s; }}\n")
+        recording = self.check(
+            ["gcc", "-O2", "-c", source, "-o", self.path("large.o")], complete=0.85
+        )
+        self.assertTrue(os.path.exists(self.path("large.o")))
+        rows = {row["name"]: row["self_pct"] for row in recording.rows("--by", "process")}
+        self.assertGreaterEqual(rows["cc1"], 60)
+        self.assertIn("as", rows)
+
+    def test_make_with_many_short_processes(self):
+        need("make")
+        with open(self.path("Makefile"), "w", encoding="utf-8") as file:
+            file.write("all: " + " ".join(f"t{i}" for i in range(60)) + "\n")
+            file.write("t%:\n\t@expr $* + 1 >> out.$*; true | cat\n")
+        recording = record(
+            self.directory, ["make", "-s", "-j4"], cwd=self.directory, status=0
+        )
+        for i in range(60):
+            with open(self.path(f"out.{i}"), encoding="utf-8") as file:
+                self.assertEqual(file.read(), f"{i + 1}\n")
+        names = {row["name"] for row in recording.rows("--by", "process")}
+        self.assertIn("make", names)
+
+    def test_zstd_with_two_threads(self):
+        zstd = need("zstd")
+        with open(self.path("input"), "wb") as file:
+            text = b"".join(b"line %d of the input %d\n" % (i, i * i) for i in range(400000))
+            file.write(text)
+        recording = self.check(
+            [zstd, "-q", "-T2", "-12", "-f", self.path("input"), "-o", self.path("input.zst")]
+        )
+        plain = subprocess.run(
+            [zstd, "-q", "-dc", self.path("input.zst")], stdout=subprocess.PIPE, check=True
+        )
+        self.assertEqual(plain.stdout, text)
+        threads = recording.rows("--by", "thread")
+        self.assertGreaterEqual(len([row for row in threads if row["self_pct"] > 5]), 1)
+        modules = recording.rows("--by", "module")
+        self.assertIn("zstd", os.path.basename(modules[0]["module"]))
+
+    def test_cpp_names_are_demangled(self):
+        recording = self.check([build("cpp_templates"), "600"])
+        names = {row["function"]: row for row in recording.rows()}
+        (mix,) = [name for name in names if "Mixer" in name and "mix" in name]
+        self.assertGreaterEqual(names[mix]["self_pct"], 90)
+        self.assertTrue(any("MixingWorker" in name and "work" in name for name in names))
+        self.assertFalse([name for name in names if name.startswith("_ZN")])
+
+    def test_cpp_exceptions(self):
+        recording = self.check([build("cpp_exceptions"), "600"])
+        self.assertGreaterEqual(self.total_of(recording, "thrower"), 50)
+        self.assertGreaterEqual(self.total_of(recording, "catcher"), 60)
+
+    def test_rust(self):
+        recording = self.check([build("rust_program"), "700"])
+        names = {row["function"]: row for row in recording.rows()}
+        self.assertGreaterEqual(self.total_of(recording, "fold_bytes"), 80)
+        self.assertGreaterEqual(self.total_of(recording, "count_words"), 85)
+        mangled = [name for name in names if name.startswith(("_ZN", "_R"))]
+        self.assertEqual(mangled, [])
+        hashes = [name for name in names if "17h" in name and name.endswith("E")]
+        self.assertEqual(hashes, [])

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How `profc record` ends: statuses, signals, Ctrl-C, the file and its rotation."""
+
+import fcntl
+import json
+import os
+import pty
+import signal
+import subprocess
+import termios
+
+from live import LiveCase
+from paths import PROFC
+from profc import Recorder, profc, record
+from targets import build
+
+
+class Statuses(LiveCase):
+    def test_status_of_the_command_is_passed_on(self):
+        for status in (0, 1, 3, 125, 255):
+            with self.subTest(status=status):
+                record(self.directory, [build("exit_status"), "exit", str(status)], status=status)
+
+    def test_death_by_signal_is_128_and_the_number(self):
+        for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT):
+            with self.subTest(signal=number.name):
+                recording = record(
+                    self.directory,
+                    [build("exit_status"), "kill", str(int(number))],
+                    status=128 + number,
+                )
+                self.assertGreater(recording.report()["total_ns"], 40e6)
+
+    def test_command_not_found_is_127(self):
+        done = profc("record", "-o", self.path("x"), "--", "no-such-command-here", status=127)
+        self.assertIn("no-such-command-here", done.stderr)
+        self.assertFalse(os.path.exists(self.path("x")))
+
+    def test_command_not_executable_is_126(self):
+        plain = self.path("plain-file")
+        with open(plain, "w", encoding="utf-8") as file:
+            file.write("no program\n")
+        done = profc("record", "-o", self.path("x"), "--", plain, status=126)
+        self.assertIn("plain-file", done.stderr)
+
+    def test_unwritable_output_is_125(self):
+        out = self.path("no-such-directory/profc.data")
+        done = profc("record", "-o", out, "--", "true", status=125)
+        self.assertIn("no-such-directory", done.stderr)
+
+    def test_no_command_is_wrong_usage(self):
+        profc("record", status=2)
+
+    def test_a_command_too_short_to_sample_is_said(self):
+        done = profc("record", "-o", self.path("profc.data"), "--", "true")
+        self.assertEqual(done.stdout, "")
+
+
+class Streams(LiveCase):
+    def test_input_output_and_arguments_reach_the_command(self):
+        done = profc(
+            "record", "-o", self.path("profc.data"), "--", "sh", "-c",
+            'read line; echo "got $line from $0 $#"; echo to-stderr >&2', "name", "--flag", "-o",
+            stdin=None, input="the input\n",
+        )
+        self.assertEqual(done.stdout, "got the input from name 2\n")
+        self.assertIn("to-stderr", done.stderr)
+
+    def test_quiet_says_nothing(self):
+        done = profc(
+            "record", "-q", "-o", self.path("profc.data"), "--", build("spin_leaf"), "100"
+        )
+        self.assertEqual(done.stderr, "")
+
+    def test_environment_and_directory_are_the_callers(self):
+        done = profc(
+            "record", "-o", self.path("profc.data"), "--", "sh", "-c", 'pwd; echo "$MARK"',
+            cwd=self.directory, env={**os.environ, "MARK": "of the caller"},
+        )
+        self.assertEqual(
+            done.stdout.splitlines(), [os.path.realpath(self.directory), "of the caller"]
+        )
+
+    def test_descriptors_of_profc_do_not_leak_into_the_command(self):
+        script = "ls -l /proc/self/fd"
+        plain = subprocess.run(
+            ["sh", "-c", script], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, check=True
+        )
+        done = profc("record", "-o", self.path("profc.data"), "--", "sh", "-c", script)
+        self.assertEqual(len(done.stdout.splitlines()), len(plain.stdout.splitlines()))
+
+    def test_signal_mask_and_dispositions_are_the_callers(self):
+        script = "grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status"
+        plain = subprocess.run(
+            ["sh", "-c", script], stdout=subprocess.PIPE, text=True, check=True
+        )
+        done = profc("record", "-o", self.path("profc.data"), "--", "sh", "-c", script)
+        self.assertEqual(done.stdout, plain.stdout)
+
+
+class Files(LiveCase):
+    def test_default_file_and_its_rotation(self):
+        for part in ("100", "200"):
+            profc("record", "--", build("spin_leaf"), part, cwd=self.directory)
+        self.assertEqual(
+            sorted(name for name in os.listdir(self.directory)), ["profc.data", "profc.data.old"]
+        )
+        totals = [
+            json.loads(profc("report", "--json", "-i", self.path(name)).stdout)["total_ns"]
+            for name in ("profc.data.old", "profc.data")
+        ]
+        self.assertRatio(totals[0], 100e6, 0.1, "the older recording")
+        self.assertRatio(totals[1], 200e6, 0.1, "the newer recording")
+
+    def test_report_reads_the_default_file(self):
+        profc("record", "--", build("spin_leaf"), "200", cwd=self.directory)
+        done = profc("report", cwd=self.directory)
+        self.assertIn("spin_leaf", done.stdout)
+
+    def test_dash_is_standard_output(self):
+        done = subprocess.run(
+            [PROFC, "record", "-o", "-", "--", "sh", "-c", f"{build('spin_leaf')} 200 >&2"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
+        with open(self.path("piped"), "wb") as file:
+            file.write(done.stdout)
+        report = json.loads(profc("report", "--json", "-i", self.path("piped")).stdout)
+        self.assertGreater(report["total_ns"], 150e6)
+
+    def test_recording_is_a_run_of_zstd_frames(self):
+        recording = record(self.directory, [build("spin_leaf"), "200"])
+        done = subprocess.run(["zstd", "-t", "-q", recording.path], check=False)
+        self.assertEqual(done.returncode, 0)
+
+    def test_recording_stands_alone(self):
+        """Symbols are in the file: the program may be gone."""
+        program = self.path("short-lived")
+        with open(build("spin_leaf"), "rb") as source, open(program, "wb") as copy:
+            copy.write(source.read())
+        os.chmod(program, 0o755)
+        recording = record(self.directory, [program, "200"])
+        os.unlink(program)
+        self.assertGreaterEqual(recording.function("spin_leaf")["self_pct"], 90)
+
+
+class ControlC(LiveCase):
+    """Ends the recording, never the profile, and treats the command as a shell would."""
+
+    def wait_until_recording(self, recorder):
+        """Until the file has grown past its header: samples are in it."""
+        self.eventually(
+            lambda: os.path.exists(recorder.path) and os.path.getsize(recorder.path) > 200,
+            "a first part of the recording",
+        )
+
+    def press(self, argv):
+        """Record in a terminal of its own, press Ctrl-C there, return the Recording."""
+        ours, theirs = pty.openpty()
+        with Recorder(
+            self.directory, "record", "--", *argv, stdin=theirs, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(theirs, termios.TIOCSCTTY, 0),
+        ) as recorder:
+            self.wait_until_recording(recorder)
+            os.write(ours, b"\x03")
+            recording = recorder.finish()
+        os.close(ours)
+        os.close(theirs)
+        return recording
+
+    def test_of_the_terminal_ends_the_command_too(self):
+        recording = self.press([build("spin_leaf"), "20000"])
+        self.assertEqual(recording.status, 128 + signal.SIGINT)
+        self.assertGreaterEqual(recording.function("spin_leaf")["self_pct"], 90)
+
+    def test_is_left_to_a_command_that_handles_it(self):
+        script = f"trap 'echo handled; exit 9' INT; {build('spin_leaf')} 20000; exit 1"
+        recording = self.press(["sh", "-c", script])
+        self.assertEqual(recording.stdout, "handled\n")
+        self.assertEqual(recording.status, 9)
+        self.assertGreaterEqual(recording.function("spin_leaf")["self_pct"], 90)
+
+    def test_signals_to_profc_alone_are_passed_on(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal=number.name):
+                with Recorder(
+                    self.directory, "record", "--", build("spin_leaf"), "20000"
+                ) as recorder:
+                    self.wait_until_recording(recorder)
+                    recording = recorder.interrupt(number)
+                self.assertEqual(recording.status, 128 + number)
+                self.assertGreaterEqual(recording.function("spin_leaf")["self_pct"], 90)
+
+
+class Duration(LiveCase):
+    def test_ends_the_recording_but_not_the_command(self):
+        recording = record(self.directory, [build("spin_leaf"), "1500"], "-d", "500ms")
+        (said,) = recording.said
+        self.assertGreaterEqual(said["cpu_ns"], 1500e6)
+        report = recording.report()
+        self.assertRatio(report["duration_ns"], 500e6, 0.2, "duration of the recording")
+        self.assertLess(report["total_ns"], 700e6)
+
+    def test_delay_leaves_out_the_beginning(self):
+        recording = record(self.directory, [build("spin_leaf"), "1000"], "--delay", "300ms")
+        (said,) = recording.said
+        report = recording.report()
+        # However busy the machine is, the program gets a part of the first 300 ms.
+        self.assertLess(report["total_ns"], said["cpu_ns"] - 20e6)
+        self.assertGreaterEqual(recording.function("spin_leaf")["self_pct"], 90)

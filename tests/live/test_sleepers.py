@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Threads that block: never woken, and their time charged where they block."""
+
+from live import LiveCase
+from profc import attach, record
+from targets import Running, build, run
+
+FAST = ("-F", "1000", "--max-overhead", "0")
+TIMEOUT_NS = 120e6  # of every timed case but sleep()
+MORE = ("blocking_waits", "blocking_transfers", "blocking_locks")
+
+
+class BlockingCalls(LiveCase):
+    """A thread in each of 79 blocking calls, sampled at 1000 Hz."""
+
+    def check(self, cases, plain):
+        self.assertGreaterEqual(len([case for case in cases if not case["absent"]]), 70)
+        quiet = {case["name"]: case for case in plain}
+        for case in cases:
+            with self.subTest(call=case["name"]):
+                for harm in ("eintr", "wrong"):
+                    self.assertEqual(case[harm], 0, f"{harm} of {case}")
+                if case["expects"] != "never" and not case["absent"]:
+                    self.assertGreater(case["calls"], 0)
+                if case["expects"] == "timeout":
+                    # The longest of many: noise of a shared machine comes on top of
+                    # the undisturbed program's own, or of what was asked for.
+                    undisturbed = max(quiet[case["name"]]["longest_ns"], TIMEOUT_NS)
+                    self.assertLess(case["longest_ns"], undisturbed + TIMEOUT_NS / 2, case)
+
+    def test_recorded_from_the_start(self):
+        program = build("blocking_calls", more=MORE)
+        plain = run([program, "1500"])
+        recording = record(self.directory, [program, "3000"], *FAST)
+        self.check(recording.said, plain)
+
+    def test_attached_and_detached_midway(self):
+        program = build("blocking_calls", more=MORE)
+        plain = run([program, "1500"])
+        with Running([program, "3500"]) as target:
+            target.wait_ready()
+            for _ in range(2):
+                attach(self.directory, target.pid, *FAST, "-d", "1")
+            self.assertUntouched(target.pid)
+            self.check(target.finish(), plain)
+
+
+class BlockedTime(LiveCase):
+    def test_is_charged_to_the_function_that_blocks(self):
+        recording = record(self.directory, [build("sleeping"), "2000"])
+        for said in recording.said:
+            # The program's clock also counts the wait for a CPU after the wake-up.
+            wall = recording.function(said["function"], "-m", "wall")["total_ns"]
+            blocked = recording.function(said["function"], "-m", "blocked")["total_ns"]
+            elsewhere = said["cpu_ns"]
+            self.assertWithin(wall, said["blocked_ns"] + elsewhere / 2,
+                              0.03 * said["blocked_ns"] + elsewhere / 2, said["function"])
+            self.assertLessEqual(blocked, wall)
+            self.assertGreaterEqual(blocked, 0.7 * said["blocked_ns"], said["function"])
+
+    def test_cpu_is_not_charged_to_the_call_slept_in(self):
+        recording = record(self.directory, [build("sleeping"), "2000"])
+        (said,) = [one for one in recording.said if one["function"] == "sleep_between_work"]
+        row = recording.function("work_between_sleeps")
+        self.assertRatio(row["total_ns"], said["cpu_ns"], 0.1, "CPU of the working function")
+
+    def test_names_the_system_call(self):
+        recording = record(self.directory, [build("sleeping"), "800"])
+        rows = {row["name"]: row for row in recording.rows("--by", "syscall", "-m", "blocked")}
+        for syscall in ("clock_nanosleep", "poll", "read", "futex"):
+            self.assertIn(syscall, rows)
+            self.assertGreater(rows[syscall]["self_ns"], 500e6, syscall)
+
+    def test_contention_shows_where_threads_wait(self):
+        recording = record(self.directory, [build("mutex_contention"), "1500"])
+        (said,) = recording.said
+        waited = recording.function("wait_for_lock", "-m", "wall")
+        held = recording.function("hold_the_lock", "-m", "wall")
+        self.assertRatio(waited["total_ns"], said["waited_ns"], 0.05, "waiting for the mutex")
+        self.assertRatio(held["total_ns"], said["held_ns"], 0.05, "holding the mutex")
+
+    def test_stacks_of_sleepers_are_whole(self):
+        """Also where the caller of the blocking call keeps a frame pointer."""
+        for flags in (("-O2", "-g"), ("-O0", "-g"), ("-O2", "-g", "-fno-omit-frame-pointer")):
+            with self.subTest(flags=flags):
+                recording = record(self.directory, [build("sleeping", *flags), "600"])
+                whole = complete = 0
+                for frames, weight in recording.folded("-m", "blocked"):
+                    whole += weight
+                    complete += weight if "sleeper_main" in frames or "main" in frames else 0
+                self.assertShareAtLeast(complete, whole, 0.95, "stacks to the thread's entry")
+
+
+class Bursts(LiveCase):
+    def test_short_bursts_get_their_share(self):
+        recording = record(self.directory, [build("bursts"), "6000"], *FAST)
+        cpu = sum(said["cpu_ns"] for said in recording.said)
+        self.assertRatio(recording.report()["total_ns"], cpu, 0.02, "total CPU")
+        for said in recording.said:
+            row = recording.function(said["function"])
+            share = 100 * said["burst_ns"] / cpu
+            self.assertWithin(row["total_pct"], share, 3, f"share of {said['function']}")
+            self.assertRatio(row["total_ns"], said["burst_ns"], 0.1, said["function"])
+
+
+class IdleThreads(LiveCase):
+    def test_a_thousand_sleepers_feel_nothing(self):
+        with Running([build("threads_idle"), "1000", "2000"]) as target:
+            target.wait_ready()
+            recording = attach(self.directory, target.pid, "-d", "1")
+            self.assertUntouched(target.pid)
+            (said,) = target.finish()
+        self.assertEqual(said["threads"], 1000)
+        self.assertEqual(said["eintr"], 0)
+        self.assertGreaterEqual(recording.function("busy_work")["total_pct"], 90)
+        idle = recording.function("idle_wait", "-m", "blocked")
+        duration = recording.report()["duration_ns"]
+        self.assertGreaterEqual(idle["total_ns"], 0.8 * 1000 * duration)
