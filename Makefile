@@ -26,6 +26,7 @@ LIB_SOURCES := $(sort $(wildcard lib/*/*.c))
 CMD_SOURCES := $(sort $(wildcard cmd/*.c))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
 BENCH_SOURCES := $(sort $(wildcard tests/bench/*.c))
+ORACLE_SOURCES := $(sort $(wildcard tests/oracle/*.c))
 FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 MAN_PAGES := $(sort $(wildcard man/*.[15]))
 
@@ -33,6 +34,7 @@ LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o)
 CMD_OBJECTS := $(filter-out $(BUILD)/cmd/main.o,$(CMD_SOURCES:%.c=$(BUILD)/%.o))
 UNIT_PROGRAMS := $(UNIT_SOURCES:%.c=$(BUILD)/%)
 BENCH_PROGRAMS := $(BENCH_SOURCES:%.c=$(BUILD)/%)
+ORACLE_PROGRAMS := $(ORACLE_SOURCES:%.c=$(BUILD)/%)
 FUZZ_PROGRAMS := $(FUZZ_SOURCES:%.c=$(BUILD)/%)
 
 # Reading and showing a profile needs none of the rooms that stop a process;
@@ -123,7 +125,11 @@ $(BUILD)/tests/bench/%: tests/bench/%.c $(BUILD)/libprofc.a
 	@mkdir -p $(@D)
 	$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS)
 
-programs: $(BUILD)/profc $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS)
+$(BUILD)/tests/oracle/%: tests/oracle/%.c $(BUILD)/libprofc.a
+	@mkdir -p $(@D)
+	$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS)
+
+programs: $(BUILD)/profc $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(ORACLE_PROGRAMS)
 
 # Tests: one runner, tests/run; its last line is "N passed, N failed, N skipped".
 
@@ -221,4 +227,4 @@ help:
 	@echo "knobs: DEBUG=1 ASAN=1 UBSAN=1 COVERAGE=1 WERROR=1, CC= CFLAGS= LDFLAGS="
 
 -include $(LIB_OBJECTS:.o=.d) $(CMD_OBJECTS:.o=.d) $(BUILD)/cmd/main.d
--include $(UNIT_PROGRAMS:=.d) $(FUZZ_PROGRAMS:=.d) $(BENCH_PROGRAMS:=.d)
+-include $(UNIT_PROGRAMS:=.d) $(FUZZ_PROGRAMS:=.d) $(BENCH_PROGRAMS:=.d) $(ORACLE_PROGRAMS:=.d)

@@ -277,6 +277,19 @@ static void rbp_at(struct row *row, int64_t from_cfa)
 	row->fp_offset = (int32_t)from_cfa;
 }
 
+/* Below where the stack pointer is now: what stands there is written on the way. */
+static bool is_unused(struct place place)
+{
+	return place.base == BASE_RSP && place.offset < 0;
+}
+
+/* The way saves rbp and restores it: it is as it will be. */
+static bool is_yet_to_be_saved(const struct state *at)
+{
+	return at->rbp_kind == RBP_FROM_MEMORY && is_unused(at->rbp) &&
+	       at->saved_rbp.base == BASE_RSP && at->saved_rbp.offset == at->rbp.offset;
+}
+
 /* Just before the return the return address is at rsp. */
 static struct row row_by_return(const struct state *at)
 {
@@ -286,9 +299,10 @@ static struct row row_by_return(const struct state *at)
 	/* found after the return was applied, which is no matter: it changes nothing */
 	if (!begin_row(&row, at->rsp.base, cfa_offset + 8))
 		return row_of_kind(ROW_NO_CFI);
-	row.fp = at->rbp_kind == RBP_AS_IT_WAS ? ROW_FP_SAME : ROW_FP_LOST;
+	row.fp =
+		at->rbp_kind == RBP_AS_IT_WAS || is_yet_to_be_saved(at) ? ROW_FP_SAME : ROW_FP_LOST;
 	/* Both are seen from the same register, or the frame pointer cannot be placed. */
-	if (at->rbp_kind == RBP_FROM_MEMORY && at->rbp.base == at->rsp.base)
+	if (at->rbp_kind == RBP_FROM_MEMORY && at->rbp.base == at->rsp.base && !is_unused(at->rbp))
 		rbp_at(&row, at->rbp.offset - (cfa_offset + 8));
 	return row;
 }

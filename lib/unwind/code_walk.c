@@ -11,11 +11,12 @@
 
 /* What stands before an address of the target: a call? Only direct ones of `frame`'s module have a
  * target. */
-static enum row_call call_before(const struct code_reader *reader, const struct walk *walk,
+static enum row_call call_before(const struct unwind_arch *arch, const struct walk *walk,
 				 uint64_t return_address, uint64_t *target)
 {
 	const struct mapping *mapping = space_find(walk->space, return_address);
 	const struct elf_image *image;
+	uint8_t code[16] = {0};
 	enum row_call call;
 
 	if (!mapping || !mapping->executable)
@@ -23,7 +24,10 @@ static enum row_call call_before(const struct code_reader *reader, const struct 
 	image = space_image(walk->space, mapping);
 	if (!image) /* code made at run time: nobody can tell */
 		return ROW_CALL_INDIRECT;
-	call = reader->call_before(image, return_address - mapping->bias, target);
+	if (elf_image_read(image, return_address - mapping->bias, code, sizeof(code)) &&
+	    arch->is_sigreturn(code, sizeof(code)))
+		return ROW_CALL_INDIRECT; /* made by the kernel */
+	call = arch->code->call_before(image, return_address - mapping->bias, target);
 	if (call == ROW_CALL_DIRECT)
 		*target += mapping->bias;
 	return call;
@@ -43,10 +47,10 @@ static bool slot_of(const struct code_frame *frame, const struct row *row, uint6
 enum proof {
 	PROOF_NONE,
 	PROOF_ZERO, /* 0: the outermost frame's, or any word of memory not in use */
-	PROOF_CALL, /* an address behind a call */
+	PROOF_CALL, /* an address behind a call, or of a signal trampoline */
 };
 
-static enum proof prove(const struct code_reader *reader, const struct walk *walk,
+static enum proof prove(const struct unwind_arch *arch, const struct walk *walk,
 			const struct code_frame *frame, const struct row *row)
 {
 	uint64_t slot;
@@ -57,14 +61,14 @@ static enum proof prove(const struct code_reader *reader, const struct walk *wal
 		return PROOF_NONE;
 	if (!word)
 		return PROOF_ZERO;
-	return call_before(reader, walk, word, &target) == ROW_CALL_NONE ? PROOF_NONE : PROOF_CALL;
+	return call_before(arch, walk, word, &target) == ROW_CALL_NONE ? PROOF_NONE : PROOF_CALL;
 }
 
 /*
  * Search the stack for the return address of a direct call to a function that
  * comes by pc with its frame as deep as the word lies.
  */
-static struct row row_by_search(const struct code_reader *reader, const struct walk *walk,
+static struct row row_by_search(const struct unwind_arch *arch, const struct walk *walk,
 				const struct code_frame *frame, uint64_t sp)
 {
 	uint64_t word;
@@ -75,12 +79,12 @@ static struct row row_by_search(const struct code_reader *reader, const struct w
 		uint64_t found;
 		struct row row;
 
-		if (call_before(reader, walk, word, &target) != ROW_CALL_DIRECT ||
+		if (call_before(arch, walk, word, &target) != ROW_CALL_DIRECT ||
 		    target > frame->pc || frame->pc - target > FUNCTION_BYTES_MAX ||
 		    target < frame->mapping->start)
 			continue;
-		row = reader->row_from_entry(frame->image, target - frame->mapping->bias,
-					     frame->pc - frame->mapping->bias);
+		row = arch->code->row_from_entry(frame->image, target - frame->mapping->bias,
+						 frame->pc - frame->mapping->bias);
 		if (slot_of(frame, &row, &found) && found == slot)
 			return row;
 	}
@@ -88,36 +92,36 @@ static struct row row_by_search(const struct code_reader *reader, const struct w
 }
 
 /* The symbol table knows the entry; for a caller, of the call and not of what follows it. */
-static struct row row_by_symbol(const struct code_reader *reader, const struct code_frame *frame)
+static struct row row_by_symbol(const struct unwind_arch *arch, const struct code_frame *frame)
 {
 	uint64_t pc = frame->pc - frame->mapping->bias;
 	uint64_t entry;
 
 	if (!elf_image_function_start(frame->image, pc - !frame->is_exact, &entry))
 		return row_of_kind(ROW_NO_CFI);
-	return reader->row_from_entry(frame->image, entry, pc);
+	return arch->code->row_from_entry(frame->image, entry, pc);
 }
 
-struct row code_walk_row(const struct code_reader *reader, const struct walk *walk,
+struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk,
 			 const struct code_frame *frame)
 {
 	struct row forward =
-		reader->row(frame->image, frame->pc - frame->mapping->bias, frame->is_exact);
+		arch->code->row(frame->image, frame->pc - frame->mapping->bias, frame->is_exact);
 	struct row entered;
 	struct row searched = row_of_kind(ROW_NO_CFI);
 	uint64_t sp;
 
-	if (prove(reader, walk, frame, &forward) == PROOF_CALL)
+	if (prove(arch, walk, frame, &forward) == PROOF_CALL)
 		return forward;
 	/* A call that never returns may have led the way forward into another function. */
-	entered = row_by_symbol(reader, frame);
-	if (prove(reader, walk, frame, &entered) == PROOF_CALL)
+	entered = row_by_symbol(arch, frame);
+	if (prove(arch, walk, frame, &entered) == PROOF_CALL)
 		return entered;
 	if (regs_get(frame->regs, arch_regs(walk->snapshot->arch)->sp, &sp))
-		searched = row_by_search(reader, walk, frame, sp);
+		searched = row_by_search(arch, walk, frame, sp);
 	if (searched.kind != ROW_NO_CFI)
 		return searched;
-	if (prove(reader, walk, frame, &entered) == PROOF_ZERO)
+	if (prove(arch, walk, frame, &entered) == PROOF_ZERO)
 		return entered;
-	return prove(reader, walk, frame, &forward) == PROOF_ZERO ? forward : searched;
+	return prove(arch, walk, frame, &forward) == PROOF_ZERO ? forward : searched;
 }

@@ -20,7 +20,7 @@ struct code_frame {
  * The row that the code gives, proved on the stack at hand: where it says the
  * return address is, there is one. ROW_NO_CFI if the code cannot be followed.
  */
-struct row code_walk_row(const struct code_reader *reader, const struct walk *walk,
+struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk,
 			 const struct code_frame *frame);
 
 #endif

@@ -103,7 +103,7 @@ static struct row compile_in(struct row_walk *rw, const struct mapping *mapping,
 	rw->rows->nr_compiled++;
 	if (row.kind != ROW_NO_CFI || !rw->arch->code || rw->kind == UNWINDER_CFI)
 		return row;
-	return code_walk_row(rw->arch->code, rw->walk, &code);
+	return code_walk_row(rw->arch, rw->walk, &code);
 }
 
 static struct row compile(struct row_walk *rw)

@@ -4,9 +4,10 @@
  * call stack by watching every call and every return, and holds what the
  * unwinder makes of the same moment against it.
  *
- *	single_step [-u UNWINDER] [-e EVERY] [-n STEPS] [-l SHARE] CMD [ARG…]
+ *	single_step [-s] [-u UNWINDER] [-e EVERY] [-n STEPS] [-l SHARE] CMD [ARG…]
  *
- * Looks at every EVERY-th instruction (7), at STEPS at most (all). Prints how
+ * Looks at every EVERY-th instruction (7), at STEPS at most (all); with -s from
+ * the program's entry on, without what the loader does before. Prints how
  * many stacks were exact, frame by frame, and where the others were taken; the
  * status is 0 if their share is at least SHARE per cent (99.97). x86-64 only,
  * one thread.
@@ -327,6 +328,41 @@ static pid_t spawn(char **argv)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFSTOPPED(status) ? pid : -1;
 }
 
+/* Where the loader hands over to the program: AT_ENTRY of getauxval(3). */
+static uint64_t entry_of(const struct oracle *oracle)
+{
+	char path[32];
+	uint64_t pair[2];
+	uint64_t entry = 0;
+	cleanup_close int fd = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", oracle->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && !entry && read(fd, pair, sizeof(pair)) == sizeof(pair)) {
+		if (pair[0] == AT_ENTRY)
+			entry = pair[1];
+	}
+	return entry;
+}
+
+/* Let the loader run; nothing is on the stack when the entry is reached. */
+static bool run_to_entry(const struct oracle *oracle)
+{
+	void *entry = (void *)(uintptr_t)entry_of(oracle);
+	struct user_regs_struct regs;
+	long code = ptrace(PTRACE_PEEKTEXT, oracle->pid, entry, 0);
+	int status;
+
+	if (!entry || ptrace(PTRACE_POKETEXT, oracle->pid, entry, (code & ~0xffL) | 0xcc) ||
+	    ptrace(PTRACE_CONT, oracle->pid, 0, 0) ||
+	    waitpid(oracle->pid, &status, 0) != oracle->pid || !WIFSTOPPED(status) ||
+	    ptrace(PTRACE_GETREGS, oracle->pid, 0, &regs))
+		return false;
+	regs.rip = (uintptr_t)entry;
+	return !ptrace(PTRACE_POKETEXT, oracle->pid, entry, code) &&
+	       !ptrace(PTRACE_SETREGS, oracle->pid, 0, &regs);
+}
+
 static int more_often(const void *a, const void *b)
 {
 	const struct place *x = a;
@@ -385,10 +421,13 @@ int main(int argc, char **argv)
 	uint64_t nr_steps = UINT64_MAX;
 	double least = 99.97;
 	double share;
+	bool skip_loader = false;
 	int option;
 
-	while ((option = getopt(argc, argv, "+u:e:n:l:")) != -1) {
-		if (option == 'e')
+	while ((option = getopt(argc, argv, "+su:e:n:l:")) != -1) {
+		if (option == 's')
+			skip_loader = true;
+		else if (option == 'e')
 			every = strtoull(optarg, NULL, 10);
 		else if (option == 'n')
 			nr_steps = strtoull(optarg, NULL, 10);
@@ -402,6 +441,8 @@ int main(int argc, char **argv)
 	oracle->modules = module_table_new();
 	oracle->space = space_new(oracle->modules, oracle->pid);
 	oracle->unwinder = unwinder_new(kind, 0);
+	if (skip_loader && !run_to_entry(oracle))
+		return 2;
 	space_refresh(oracle->space, NULL);
 	run(oracle, every, nr_steps);
 	share = report(oracle);

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Stacks against the truth: programs run one instruction at a time, see tests/oracle."""
+
+import os
+import subprocess
+import unittest
+
+from paths import BUILD
+from targets import build, need
+
+ORACLE = os.path.join(BUILD, "tests", "oracle", "single_step")
+LAZY = "-Wl,-z,lazy"
+NO_CFI = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables")
+
+
+@unittest.skipUnless(os.uname().machine == "x86_64", "the oracle reads x86-64 instructions")
+class SingleStep(unittest.TestCase):
+    def check(self, program, *options):
+        done = subprocess.run(
+            [ORACLE, *options, program], capture_output=True, text=True, timeout=300, check=False
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def check_c(self, *flags):
+        """Without the loader, whose 100,000 instructions flatter the share. In the
+        last 20 of longjmp() glibc's CFI describes where it will go, not where it is."""
+        self.check(build("frames_of_all_kinds", *flags), "-s", "-l", "99.9")
+
+    def test_with_the_loader(self):
+        self.check(build("frames_of_all_kinds", "-O2", LAZY), "-e", "17")
+
+    def test_optimised(self):
+        self.check_c("-O2", LAZY)
+
+    def test_not_optimised(self):
+        self.check_c("-O0")
+
+    def test_static(self):
+        self.check_c("-O2", "-static")
+
+    def test_static_pie(self):
+        self.check_c("-O2", "-static-pie")
+
+    def test_linked_by_gold(self):
+        self.check_c("-O2", LAZY, "-fuse-ld=gold")
+
+    def test_linked_by_lld(self):
+        need("ld.lld")
+        self.check_c("-O2", LAZY, "-fuse-ld=lld")
+
+    def test_debug_frame_alone(self):
+        self.check_c("-O2", "-g", "-gz", "-fno-asynchronous-unwind-tables")
+
+    def test_no_cfi_and_no_frame_pointers(self):
+        self.check_c("-O2", "-fomit-frame-pointer", *NO_CFI)
+
+    def test_no_cfi_but_frame_pointers(self):
+        self.check_c("-O2", "-fno-omit-frame-pointer", *NO_CFI)
+
+    def test_musl_which_has_no_cfi(self):
+        compiler = need("musl-gcc")
+        program = os.path.join(BUILD, "tests", "targets", "frames_of_all_kinds.musl")
+        source = os.path.join(os.path.dirname(__file__), "..", "targets", "frames_of_all_kinds.c")
+        os.makedirs(os.path.dirname(program), exist_ok=True)
+        command = [compiler, "-O2", "-g", "-D_GNU_SOURCE", "-static", "-o", program, source]
+        subprocess.run(command, check=True)
+        self.check(program)
+
+    def test_exceptions(self):
+        """libgcc overwrites the registers it has saved while it prepares a landing."""
+        self.check(build("frames_of_exceptions", "-O2", LAZY), "-s", "-l", "99.6")
