@@ -17,6 +17,16 @@ static int cannot_open(const char *path, struct err *err)
 	return EXIT_CANNOT;
 }
 
+static void warn_salvaged(const char *path, const struct store_salvage *salvage)
+{
+	if (salvage->nr_bytes_lost == 0)
+		print_warning("%s is not whole: %s; what is there is shown", path, salvage->why);
+	else
+		print_warning("%s is not whole (%s): %llu bytes at its end cannot be read; what "
+			      "precedes them is shown",
+			      path, salvage->why, (unsigned long long)salvage->nr_bytes_lost);
+}
+
 int open_profile_even_empty(const char *path, struct profile **profile)
 {
 	struct store_salvage salvage = {0};
@@ -27,9 +37,7 @@ int open_profile_even_empty(const char *path, struct profile **profile)
 	if (store_read_path(path, profile, &salvage, &err) != 0)
 		return cannot_open(path, &err);
 	if (salvage.salvaged)
-		print_warning("%s is not whole (%s): %llu bytes at its end cannot be read; what "
-			      "precedes them is shown",
-			      path, salvage.why, (unsigned long long)salvage.nr_bytes_lost);
+		warn_salvaged(path, &salvage);
 	return EXIT_DONE;
 }
 

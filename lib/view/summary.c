@@ -194,8 +194,9 @@ static void note_nameless(const struct weights *weights, struct buf *note)
 	append_share(note, weights, &sum);
 	buf_append_str(note, " of the time is in code without names");
 	if (profile->nr_frame_symbols == 0) {
-		buf_append_str(note, ": it was recorded with --no-symbols; 'profc symbolize' adds "
-				     "them");
+		buf_append_str(note, profile->meta.complete ? ": it was recorded with --no-symbols"
+							    : ": the recording was cut short");
+		buf_append_str(note, "; 'profc symbolize' adds them");
 		return;
 	}
 	buf_append_str(note, ", most of it in ");

@@ -98,6 +98,16 @@ class LessThanWhole(Files):
         whole = report(self.path)
         self.assertEqual(json.loads(done.stdout)["total_ns"], whole["total_ns"])
 
+    def test_a_file_that_ends_between_frames(self):
+        """As a recording leaves it that was killed: nothing is damaged, the end is missing."""
+        content = self.content()
+        last = content.rfind(b"\x28\xb5\x2f\xfd")
+        done = profc("report", "-i", self.file("killed.data", content[:last]))
+        self.assertIn("killed.data is not whole: the recording was cut short; what is there",
+                      done.stderr)
+        self.assertIn("code without names: the recording was cut short; 'profc symbolize' adds",
+                      " ".join(done.stdout.split()))
+
     def test_a_pipe_will_do(self):
         done = profc("report", "-i", "-", "--json", stdin=open(self.path, "rb"))
         self.assertEqual(json.loads(done.stdout)["total_ns"], report(self.path)["total_ns"])
