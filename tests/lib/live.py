@@ -23,6 +23,21 @@ class LiveCase(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.directory, name)
 
+    def public(self, program):
+        """A copy of a program in a place where any user may run it."""
+        os.chmod(self.directory, 0o755)
+        copy = self.path(os.path.basename(program))
+        if not os.path.exists(copy):
+            shutil.copy(program, copy)
+            os.chmod(copy, 0o755)
+        return copy
+
+    def ordinary_user(self):
+        """Arguments for subprocess that make the child somebody without rights."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        return {"user": 65534, "group": 65534, "extra_groups": []}
+
     def assertWithin(self, value, expected, tolerance, what):
         """|value - expected| <= tolerance, in the unit of the values."""
         if abs(value - expected) > tolerance:

@@ -2,7 +2,6 @@
 """`profc attach`: running processes, under load, that go on afterwards."""
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -176,31 +175,24 @@ class Refusals(LiveCase):
                 tracer.terminate()
                 tracer.wait()
 
+    def refused_to_nobody(self, pid, *words):
+        done = subprocess.run(
+            [self.public(PROFC), "attach", "-p", str(pid), "-o", "/dev/null"],
+            stderr=subprocess.PIPE, text=True, check=False, **self.ordinary_user(),
+        )
+        self.assertEqual(done.returncode, 1, done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+
     def test_process_of_another_user(self):
-        if os.geteuid() != 0:
-            self.skipTest("needs root to become another user")
-        if not os.path.isdir("/proc/self") or shutil.which("setpriv") is None:
-            self.skipTest("setpriv is not installed")
         with Running(["sleep", "1000"]) as target:
-            done = subprocess.run(
-                self.as_nobody("attach", "-p", str(target.pid), "-o", "/dev/null"),
-                stderr=subprocess.PIPE, text=True, check=False,
-            )
-            self.assertEqual(done.returncode, 1, done.stderr)
-            self.assertIn("user", done.stderr)
-            self.assertIn("hint:", done.stderr)
+            self.refused_to_nobody(target.pid, "user", "hint:")
 
     def test_undumpable_process_of_the_same_user(self):
-        if os.geteuid() != 0 or shutil.which("setpriv") is None:
-            self.skipTest("needs root and setpriv to become an ordinary user")
-        with Running(self.nobody_runs(self.public(build("undumpable")))) as target:
+        program = self.public(build("undumpable"))
+        with Running([program], **self.ordinary_user()) as target:
             target.wait_ready()
-            done = subprocess.run(
-                self.as_nobody("attach", "-p", str(target.pid), "-o", "/dev/null"),
-                stderr=subprocess.PIPE, text=True, check=False,
-            )
-            self.assertEqual(done.returncode, 1, done.stderr)
-            self.assertIn("dump", done.stderr)
+            self.refused_to_nobody(target.pid, "dump")
 
     def test_kernel_thread(self):
         if procfs.status(2).get("PPid") != "0" or procfs.status(2).get("Name") != "kthreadd":
@@ -215,17 +207,3 @@ class Refusals(LiveCase):
         )
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("itself", done.stderr)
-
-    def public(self, program):
-        """A copy in a place that any user may read."""
-        os.chmod(self.directory, 0o755)
-        copy = self.path(os.path.basename(program))
-        shutil.copy(program, copy)
-        os.chmod(copy, 0o755)
-        return copy
-
-    def nobody_runs(self, *argv):
-        return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *argv]
-
-    def as_nobody(self, *arguments):
-        return self.nobody_runs(self.public(PROFC), *arguments)
