@@ -22,6 +22,7 @@ struct profile *profile_new(void)
 	profile->stacks = stack_trie_new();
 	profile->indexes = xcalloc(1, sizeof(*profile->indexes));
 	profile->meta.exit_status = -1;
+	profile->meta.complete = true;
 	return profile;
 }
 

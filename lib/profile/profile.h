@@ -148,7 +148,7 @@ struct profile_meta {
 	uint64_t duration_ns;
 	uint32_t max_overhead_ppm;
 	bool attached;	     /* else spawned */
-	bool complete;	     /* the recording ended in order; false after salvage */
+	bool complete;	     /* the recording ended in order; false once it was salvaged */
 	int32_t exit_status; /* wait status of the command; -1 unknown */
 };
 

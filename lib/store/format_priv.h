@@ -179,7 +179,7 @@ enum module_symbols_column {
 	MODULE_SYMBOLS_COLUMNS,
 };
 
-/* How many rows of each kind the file holds: the reader compares. */
+/* How many rows of each kind the file holds, for the reader to compare; and if it is complete. */
 enum end_column {
 	END_STRINGS,
 	END_MODULES,
@@ -190,6 +190,7 @@ enum end_column {
 	END_SAMPLES,
 	END_FUNCTIONS,
 	END_LOCATIONS,
+	END_COMPLETE,
 	END_COLUMNS,
 };
 

@@ -81,9 +81,10 @@ static int finish(struct reader *reader, const struct err *why, struct store_sal
 			*err = *why;
 		return why->code;
 	}
-	profile->meta.complete = reader->ended;
-	if (!reader->ended)
+	if (!reader->ended) {
+		profile->meta.complete = false;
 		estimate_duration(profile);
+	}
 	if (salvage) {
 		*salvage = (struct store_salvage){.salvaged = why->code != ERR_OK};
 		if (salvage->salvaged)

@@ -311,8 +311,9 @@ static bool read_module_symbols(struct reader *reader, struct columns_in *in)
 
 static bool read_end(struct reader *reader, struct columns_in *in)
 {
-	const struct profile *profile = reader->profile;
+	struct profile *profile = reader->profile;
 
+	profile->meta.complete = columns_in_bounded(in, END_COMPLETE, 1);
 	reader->ended = columns_in_uint(in, END_STRINGS) == strtab_nr(profile->strings) &&
 			columns_in_uint(in, END_MODULES) == module_table_nr(profile->modules) &&
 			columns_in_uint(in, END_PROCESSES) == profile->nr_processes &&

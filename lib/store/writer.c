@@ -97,6 +97,7 @@ static int write_end(struct store_writer *writer, const struct profile *profile,
 	columns_out_uint(out, END_SAMPLES, writer->nr_samples);
 	columns_out_uint(out, END_FUNCTIONS, profile->nr_functions);
 	columns_out_uint(out, END_LOCATIONS, writer->nr_locations);
+	columns_out_uint(out, END_COMPLETE, profile->meta.complete);
 	out->nr_rows++;
 	return writer_emit(writer, RECORD_END, err);
 }

@@ -31,7 +31,8 @@ TABLES = {
     12: ("functions", "name linkage_name file line"),
     13: ("locations", "frame function file line"),
     14: ("module_symbols", "source debug_file problem mismatched"),
-    15: ("end", "texts modules processes threads frames stacks samples functions locations"),
+    15: ("end", "texts modules processes threads frames stacks samples functions locations"
+        " complete"),
 }
 BYTES = {("texts", "text"): "length", ("modules", "path"): "path_length",
          ("modules", "build_id"): "build_id_length"}
@@ -212,7 +213,7 @@ class Recording:
         found = [len(table) for table in (
             self.texts, self.modules, self.processes, self.threads, self.frames, self.stacks,
             self.samples, self.functions)] + [locations]
-        self.complete = list(rows[0].values()) == found
+        self.complete = list(rows[0].values()) == found + [1]
 
     def total(self, weight):
         return sum(sample[weight] for sample in self.samples)

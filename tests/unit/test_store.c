@@ -145,6 +145,29 @@ static void test_store__keeps_any_sample_exactly(void **state)
 	close(fd);
 }
 
+/* What was made of a salvaged recording does not pass for a whole one. */
+static void test_store__a_rewritten_salvage_stays_incomplete(void **state)
+{
+	struct profile *written = small_profile();
+	struct store_salvage salvage = {0};
+	struct store_writer *writer = NULL;
+	struct profile *profile = NULL;
+	int fd = memory_file();
+
+	(void)state;
+	written->meta.complete = false;
+	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
+	assert_int_equal(store_writer_finish(writer, written, NULL), 0);
+	store_writer_free(writer);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(store_read(fd, &profile, &salvage, NULL), 0);
+	assert_false(salvage.salvaged);
+	assert_false(profile->meta.complete);
+	profile_free(profile);
+	profile_free(written);
+	close(fd);
+}
+
 static void test_store__an_empty_recording_is_whole(void **state)
 {
 	struct profile *written = profile_new();
@@ -225,6 +248,7 @@ int main(void)
 		cmocka_unit_test(test_store__gives_back_samples),
 		cmocka_unit_test(test_store__gives_back_symbols),
 		cmocka_unit_test(test_store__keeps_any_sample_exactly),
+		cmocka_unit_test(test_store__a_rewritten_salvage_stays_incomplete),
 		cmocka_unit_test(test_store__an_empty_recording_is_whole),
 		cmocka_unit_test(test_store__large_tables_span_records),
 		cmocka_unit_test(test_store__write_failure_says_why),

@@ -134,6 +134,7 @@ static void test_info__an_empty_cut_profile(void **state)
 
 	(void)state;
 	profile->meta.attached = true;
+	profile->meta.complete = false;
 	check_text(
 		profile,
 		"command     (running processes)\n"
