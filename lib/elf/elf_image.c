@@ -32,7 +32,7 @@ struct elf_image {
 	uint8_t build_id[BUILD_ID_MAX];
 	size_t nr_build_id_bytes;
 	uint64_t hdr_offset, hdr_bytes, hdr_vaddr; /* PT_GNU_EH_FRAME */
-	struct elf_cfi cfi; /* its bytes are owned */
+	struct elf_cfi cfi;			   /* its bytes are owned */
 	struct elf_functions functions;
 	bool functions_loaded;
 };

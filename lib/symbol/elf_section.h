@@ -14,7 +14,7 @@ struct Elf;
 struct dwarf_bytes elf_section_bytes(struct Elf *elf, const char *wanted);
 
 /* Where a section is loaded; 0 when there is none. */
-uint64_t elf_section_address(struct Elf *elf, const char *name);
+uint64_t elf_section_address(struct Elf *elf, const char *wanted);
 
 /*
  * The sections that the reader of debug information needs, and no others:
