@@ -38,9 +38,14 @@ static void consume_stop(pid_t tid)
 static void let_go(struct tracee *tracee, int signal)
 {
 	tracee->priv->hold = HOLD_NONE;
-	/* ESRCH: killed meanwhile, and its end will be reported; never peek at this again. */
-	if (ptrace(PTRACE_CONT, tracee->tid, NULL, (void *)(intptr_t)signal) < 0)
-		consume_stop(tracee->tid);
+	if (ptrace(PTRACE_CONT, tracee->tid, NULL, (void *)(intptr_t)signal) == 0)
+		return;
+	/*
+	 * Killed meanwhile, and its end will be reported. Never peek at the same stop twice; but
+	 * should it have come to its exit stop by now, that is not to be left waiting.
+	 */
+	consume_stop(tracee->tid);
+	ptrace(PTRACE_CONT, tracee->tid, NULL, NULL);
 }
 
 /* Whatever trap is taken first clears a pending interrupt: ask again. */
