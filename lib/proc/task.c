@@ -69,6 +69,23 @@ static bool scan_stat_numbers(struct scan *scan, struct proc_stat *stat)
 	return true;
 }
 
+#define STAT_CPU 39
+
+/* Behind the fields above; some of those in between are larger than a signed number. */
+static int scan_stat_cpu(struct scan *scan)
+{
+	uint64_t number = 0;
+
+	for (int field = STAT_START + 1; field <= STAT_CPU; field++) {
+		int64_t negative;
+
+		if (!scan_char(scan, ' ') ||
+		    (!scan_decimal(scan, &number) && !scan_signed(scan, &negative)))
+			return -1;
+	}
+	return number < INT32_MAX ? (int)number : -1;
+}
+
 bool proc_stat_parse(const char *text, size_t nr_bytes, struct proc_stat *stat)
 {
 	struct scan scan = scan_over(text, nr_bytes);
@@ -82,6 +99,7 @@ bool proc_stat_parse(const char *text, size_t nr_bytes, struct proc_stat *stat)
 	found.state = *scan.at++;
 	if (!scan_stat_numbers(&scan, &found))
 		return false;
+	found.cpu = scan_stat_cpu(&scan);
 	*stat = found;
 	return true;
 }

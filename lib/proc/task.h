@@ -31,6 +31,7 @@ struct proc_stat {
 	uint64_t flags; /* PF_…, see the PROC_FLAG_ constants */
 	uint64_t nr_threads;
 	uint64_t start_ticks; /* since boot, in clock ticks: with the pid, who a process is */
+	int cpu;	      /* where it runs or ran last; -1 when the line is cut before */
 };
 
 #define PROC_FLAG_USER_WORKER UINT64_C(0x00004000) /* an io_uring or vhost thread: no user code */

@@ -159,6 +159,9 @@ static void count_cost(struct sampler *sampler, struct sampled_thread *thread, u
 static void tell_held(struct sampler *sampler, struct sampled_thread *thread,
 		      enum sighting_kind kind)
 {
+	bool in_call = sampler->spare->syscall_nr != SNAPSHOT_NO_SYSCALL;
+
+	thread->calls_of_256 = (thread->calls_of_256 * 15 + (in_call ? 256 : 0)) / 16;
 	thread->has_registers = true;
 	thread->returns_to_sleep = false;
 	if (kind == SIGHTING_ASLEEP)
@@ -175,6 +178,20 @@ static uint64_t waited_since_look(const struct sampled_thread *thread,
 	return snapshot->runq_ns > thread->looked_runq_ns
 		       ? snapshot->runq_ns - thread->looked_runq_ns
 		       : 0;
+}
+
+/*
+ * A wait that had begun before the tick is none of our doing. One that began at it is, as far
+ * as we have used the CPU ourselves; the rest others have, which is the scheduler's choice.
+ */
+static uint64_t not_our_wait(const struct sampler *sampler, enum sighting_kind kind,
+			     uint64_t waited_ns)
+{
+	uint64_t used_ns = clock_thread_cpu_ns() - sampler->tick_cpu_ns;
+
+	if (kind != SIGHTING_RUNNING)
+		return waited_ns;
+	return waited_ns > used_ns ? waited_ns - used_ns : 0;
 }
 
 void look_at_held(struct sampler *sampler, struct tracee *tracee)
@@ -197,7 +214,8 @@ void look_at_held(struct sampler *sampler, struct tracee *tracee)
 	if (!taken)
 		return;
 	hold_ns = clock_monotonic_ns() - asked_ns;
-	count_cost(sampler, thread, hold_ns > waited_ns ? hold_ns - waited_ns : 0);
+	hold_ns -= not_our_wait(sampler, kind, waited_ns < hold_ns ? waited_ns : hold_ns);
+	count_cost(sampler, thread, hold_ns);
 	tell_held(sampler, thread, kind);
 }
 
@@ -205,10 +223,15 @@ void look_at_held(struct sampler *sampler, struct tracee *tracee)
  * Frames with a frame pointer above a sleeping call can only be found from registers that
  * no file of /proc shows. One stop for each sleep, and only where nothing is spoilt by it.
  */
+#define FIRST_OF_SLEEP_NS (4 * NS_PER_MS)
+
 static bool needs_stop_asleep(const struct sampled_thread *thread)
 {
+	const struct target_care *care = &thread->tracee->care;
+
 	return atomic_load_explicit(&thread->hints->needs_registers, memory_order_relaxed) &&
-	       thread->tracee->care.stoppable_asleep;
+	       care->stoppable_asleep &&
+	       (!care->only_at_first || thread->looked_ns - thread->awake_ns < FIRST_OF_SLEEP_NS);
 }
 
 /* Nothing has happened since the last look: its stack still holds. */
@@ -224,12 +247,39 @@ static void still_the_same(struct sampler *sampler, struct sampled_thread *threa
 		look_tell_sleep(sampler, thread);
 }
 
+/* A sixteenth of its stops. */
+#define MANY_CALLS_OF_256 16
+
+/*
+ * A thread on another CPU learns of an interrupt tens of microseconds later; if it makes a
+ * system call before, it stops at the end of that. The calls would be seen for the code
+ * around them. On our own CPU the tick has driven it off its CPU, at the very moment.
+ */
+static bool would_skid(const struct sampler *sampler, const struct sampled_thread *thread)
+{
+	return sampler->cpu >= 0 && thread->tracee->cpu != sampler->cpu &&
+	       thread->calls_of_256 > MANY_CALLS_OF_256;
+}
+
+/* One of the CPUs that the target was seen on in this tick, each with the same chance. */
+static void choose_cpu(struct sampler *sampler, int cpu)
+{
+	sampler->random = sampler->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+	if (cpu >= 0 && (sampler->random >> 33) % ++sampler->nr_candidates == 0)
+		sampler->next_cpu = cpu;
+}
+
 /* It runs. Where the call that it slept in last could be spoilt, make sure that it is over. */
 static void ask_to_stop(struct sampler *sampler, struct sampled_thread *thread,
 			const struct proc_schedstat *clocks)
 {
 	const struct target_care *care = &thread->tracee->care;
 	uint64_t pcount = clocks->pcount;
+
+	if (would_skid(sampler, thread)) {
+		sampler->counts.nr_elsewhere++;
+		return;
+	}
 
 	/* Also after it was seen awake: who makes one long transfer makes more. */
 	if (clocks->cpu_ns - thread->slept_cpu_ns < care->spoilt_cpu_ns) {
@@ -249,8 +299,10 @@ static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,
 			const struct proc_schedstat *clocks)
 {
 	struct snapshot *snapshot = spare_snapshot(sampler);
+	enum target_look look = target_look(thread->tracee, stack_limit(thread), snapshot);
 
-	switch (target_look(thread->tracee, stack_limit(thread), snapshot)) {
+	choose_cpu(sampler, thread->tracee->cpu);
+	switch (look) {
 	case TARGET_LOOK_TAKEN:
 		sampler->counts.nr_blocked_looks++;
 		thread->has_registers = false;
@@ -294,6 +346,8 @@ static void look_at(struct sampler *sampler, struct sampled_thread *thread, uint
 	}
 	if (!target_clocks(thread->tracee, &clocks))
 		return;
+	if (!thread->was_seen || clocks.pcount != thread->pcount)
+		thread->awake_ns = thread->looked_ns; /* not asleep as now at the last look */
 	thread->looked_ns = now_ns;
 	thread->looked_runq_ns = clocks.runq_ns;
 	if (thread->was_seen &&

@@ -113,6 +113,7 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	sampler->start_ns = clock_monotonic_ns();
 	profile->meta.start_realtime_ns = clock_realtime_ns();
 	sampler->target = target_new(&target_options);
+	sampler->cpu = sampler->next_cpu = -1;
 	sampler->done_fd = eventfd(0, EFD_CLOEXEC);
 	sampler->loadavg_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	governor_init(&sampler->governor, period_ns, options->max_overhead_ppm);
@@ -255,6 +256,7 @@ static void set_counters(struct sampler *sampler, uint64_t duration_ns)
 		{"frequency_hz_effective",
 		 duration_ns ? (uint64_t)(1e12 * (double)counts->nr_ticks / (double)duration_ns)
 			     : 0},
+		{"elsewhere_looks", counts->nr_elsewhere},
 		{"spared_stops", counts->nr_spared},
 		{"refused_threads", counts->nr_refused_threads},
 		{"dropped_stacks", counts->nr_dropped_stacks},

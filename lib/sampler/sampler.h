@@ -100,6 +100,8 @@ void sampler_finish(struct sampler *sampler, struct sampler_result *result, stru
  *   cost_ppm              what stops cost the threads that ran, of their CPU time
  *   blocked_looks         sleeping threads read without a stop
  *   torn_looks            of those, how many were refused: it woke meanwhile
+ *   elsewhere_looks       running threads not stopped because they make many system calls, and
+ *                         ran on another CPU than the sampling thread
  *   spared_stops          threads not stopped because that might spoil a system call
  *   waiting_looks         threads that waited for a CPU when they were asked to stop
  *   signals               signals passed on

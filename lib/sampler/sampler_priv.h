@@ -45,9 +45,15 @@ struct sampled_thread {
 	uint64_t sleep_sp;
 	bool has_registers;	 /* the last look was at a stop: all registers were known */
 	uint64_t awake_pcount;	 /* the count when it was last found awake and spared */
+	uint64_t awake_ns;	 /* the last look at which its present sleep had not begun */
 	uint64_t looked_ns;	 /* the tick at which it was asked to stop */
 	uint64_t looked_runq_ns; /* its clock of waits then */
 	uint64_t nr_preempted;	 /* as last read */
+	/*
+	 * How often its stops are at the end of a system call, of 256, the latest counting
+	 * most. Begins high: until it is known better, it may make many.
+	 */
+	uint32_t calls_of_256;
 	uint64_t slept_until_ns;
 	uint64_t slept_cpu_ns;	 /* its CPU clock when last seen off the CPU */
 	uint32_t nr_slept;	 /* looks that found it still asleep, since the last message */
@@ -60,6 +66,7 @@ struct sampled_thread {
 struct sampling_counts {
 	uint64_t nr_ticks, nr_late_ticks, nr_unfinished_stops;
 	uint64_t nr_interrupted, nr_blocked_looks, nr_torn_looks, nr_waiting_looks;
+	uint64_t nr_elsewhere;
 	uint64_t nr_refused_threads, nr_dropped_stacks, nr_spared;
 	uint64_t cost_ns, cpu_ns;
 	bool realtime;
@@ -86,7 +93,12 @@ struct sampler {
 	bool spinning;
 	uint64_t spin_again_ns; /* not before, it did not pay */
 	uint64_t window_start_ns;
+	uint64_t tick_cpu_ns; /* CPU clock of the sampling thread when the last tick began */
 	int loadavg_fd;
+	int cpu;		/* that the sampling thread is bound to, -1: none */
+	int next_cpu;		/* one that a thread of the target was last seen on, -1: none */
+	uint64_t nr_candidates; /* of this tick, that next_cpu was chosen from at random */
+	uint64_t random;
 	struct snapshot *spare;		  /* the next one to be filled */
 	struct sampled_thread **revisits; /* to be looked at again within this tick */
 	size_t nr_revisits, cap_revisits;

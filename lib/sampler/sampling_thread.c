@@ -150,6 +150,35 @@ static void govern(struct sampler *sampler, uint64_t now_ns)
 	sampler->window_start_ns = now_ns;
 }
 
+/*
+ * Sleep until the next tick where the target runs, so that its timer drives a thread off its
+ * CPU at the very moment. Only at real-time priority: otherwise we would have to wait there.
+ */
+static void move_to_target(struct sampler *sampler)
+{
+	cpu_set_t cpus;
+
+	if (!sampler->counts.realtime || sampler->next_cpu < 0 ||
+	    sampler->next_cpu == sampler->cpu || sampler->next_cpu >= CPU_SETSIZE)
+		return;
+	CPU_ZERO(&cpus);
+	CPU_SET((size_t)sampler->next_cpu, &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus) == 0)
+		sampler->cpu = sampler->next_cpu;
+}
+
+/* Is anybody awaited who runs where we do, and cannot stop while we spin? */
+static bool awaits_own_cpu(const struct sampler *sampler)
+{
+	for (size_t i = 0; sampler->cpu >= 0 && i < sampler->nr_threads; i++) {
+		const struct tracee *tracee = sampler->threads[i]->tracee;
+
+		if (tracee->interrupting && tracee->cpu == sampler->cpu)
+			return true;
+	}
+	return false;
+}
+
 static void tick(struct sampler *sampler, uint64_t now_ns)
 {
 	uint64_t late_ns = now_ns - sampler->schedule.next_ns;
@@ -158,8 +187,11 @@ static void tick(struct sampler *sampler, uint64_t now_ns)
 	histogram_add(&sampler->counts.lateness_ns, late_ns);
 	if (late_ns > sampler->schedule.period_ns / 4)
 		sampler->counts.nr_late_ticks++;
+	sampler->nr_candidates = 0;
+	sampler->tick_cpu_ns = clock_thread_cpu_ns();
 	look_at_all(sampler, now_ns);
-	spin_for_stops(sampler, now_ns);
+	if (!awaits_own_cpu(sampler))
+		spin_for_stops(sampler, now_ns);
 	govern(sampler, now_ns);
 	schedule_advance(&sampler->schedule, now_ns);
 }
@@ -187,6 +219,8 @@ static void run(struct sampler *sampler)
 			begin_counting(sampler, now_ns);
 		else if (sampler->counting && now_ns >= sampler->schedule.next_ns)
 			tick(sampler, now_ns);
+		if (!nr_awaited(sampler))
+			move_to_target(sampler);
 		sleep_until(sampler->counting ? sampler->schedule.next_ns : begin_ns);
 	}
 }

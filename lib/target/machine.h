@@ -8,6 +8,7 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
+struct proc_syscall;
 struct snapshot;
 
 /*
@@ -31,6 +32,9 @@ size_t machine_red_zone_bytes(void);
 
 /* Put all registers into the snapshot, with the system call a stopped thread is in. */
 void machine_fill_snapshot(const struct machine_regs *regs, struct snapshot *snapshot);
+
+/* The system call that a stopped thread is about to leave; false where that cannot be known. */
+bool machine_syscall(const struct machine_regs *regs, struct proc_syscall *syscall);
 
 /* How a system call that was broken off will look to the program. */
 enum machine_broken_call {

@@ -32,6 +32,7 @@ struct target;
  */
 struct target_care {
 	bool stoppable_asleep; /* it may be stopped in its sleep, once */
+	bool only_at_first;    /* but a timeout it may have would begin anew */
 	/*
 	 * While it lasts, also awake between sleeps, a stop spoils it: a long transfer comes
 	 * out short. How much CPU time it may still take; 0: no such call.
@@ -48,7 +49,8 @@ struct tracee {
 	bool interrupting;	 /* an interrupt was sent and its stop has not come yet */
 	bool listening;		 /* stopped by job control, and left so */
 	uint64_t interrupted_ns; /* when the interrupt was sent */
-	struct target_care care; /* of the last target_look() that was TAKEN */
+	struct target_care care; /* of the last target_look() that was TAKEN, or capture */
+	int cpu;		 /* where the last target_look() found it, -1: unknown */
 	struct tracee_private *priv;
 };
 

@@ -30,6 +30,14 @@ void machine_fill_snapshot(const struct machine_regs *regs, struct snapshot *sna
 				       : (int32_t)regs->raw.regs[8];
 }
 
+/* x8 stays what it was long after a call, and x0 is the result by now. */
+bool machine_syscall(const struct machine_regs *regs, struct proc_syscall *syscall)
+{
+	(void)regs;
+	(void)syscall;
+	return false;
+}
+
 enum machine_broken_call machine_broken_call(const struct machine_regs *regs)
 {
 	switch (-(int64_t)regs->raw.regs[0]) {

@@ -144,6 +144,7 @@ static void begin_snapshot(const struct tracee *tracee, struct snapshot *snapsho
 bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapshot *snapshot)
 {
 	struct proc_schedstat clocks;
+	struct proc_syscall syscall;
 	struct machine_regs regs;
 
 	begin_snapshot(tracee, snapshot);
@@ -156,6 +157,8 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 	machine_fill_snapshot(&regs, snapshot);
 	if (machine_broken_call(&regs) != MACHINE_CALL_NONE)
 		snapshot->state = THREAD_STATE_SLEEPING;
+	if (machine_syscall(&regs, &syscall))
+		tracee->care = target_care_of(tracee->tid, &syscall);
 	copy_stacks(tracee, max_stack_bytes, snapshot);
 	return true;
 }
@@ -207,6 +210,7 @@ enum target_look target_look(struct tracee *tracee, size_t max_stack_bytes,
 	if (!target_clocks(tracee, &before) ||
 	    !proc_read_task_stat(tracee->tgid, tracee->tid, &stat))
 		return TARGET_LOOK_GONE;
+	tracee->cpu = stat.cpu;
 	snapshot->state = state_of_letter(stat.state);
 	if (snapshot->state == THREAD_STATE_RUNNING)
 		return TARGET_LOOK_RUNNING;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "proc/read.h"
 #include "target/target_priv.h"
 
 /*
@@ -151,17 +154,37 @@ static bool restarts_its_timeout(const struct proc_syscall *syscall)
 	return timeout && (timeout < syscall->sp || timeout - syscall->sp > STACK_REACH_BYTES);
 }
 
-/* Copying takes less than a nanosecond a byte; the rest of a call, less than this. */
-#define CALL_CPU_NS	  NS_PER_MS
-#define MOST_SPOILT_BYTES (UINT64_C(64) << 20)
+/*
+ * A thread that makes long transfers is hardly ever seen asleep in them if its peer is fast,
+ * and no file tells whether a running one is in the kernel. So it is asked to stop rarely.
+ */
+#define TRANSFER_CPU_NS (50 * NS_PER_MS)
+#define CALL_CPU_NS	NS_PER_MS
+
+/* Transfers to and from files are not broken off by a stop. */
+static bool is_pipe_or_socket(pid_t tid, uint64_t fd)
+{
+	char name[32];
+	char target[64];
+
+	snprintf(name, sizeof(name), "fd/%d", (int)fd);
+	return proc_read_process_link(tid, name, target, sizeof(target)) &&
+	       (strncmp(target, "pipe:", 5) == 0 || strncmp(target, "socket:", 7) == 0);
+}
 
 static uint64_t spoilt_cpu_ns(pid_t tid, const struct proc_syscall *syscall)
 {
-	uint64_t bytes = wanted_bytes(tid, syscall);
-
-	if (bytes > LONG_TRANSFER_BYTES)
-		return CALL_CPU_NS + (bytes < MOST_SPOILT_BYTES ? bytes : MOST_SPOILT_BYTES);
+	if (wanted_bytes(tid, syscall) > LONG_TRANSFER_BYTES &&
+	    is_pipe_or_socket(tid, syscall->args[0]))
+		return TRANSFER_CPU_NS;
 	return restarts_its_timeout(syscall) ? CALL_CPU_NS : 0;
+}
+
+/* A socket may have a timeout (SO_RCVTIMEO), which nobody but its owner can see. */
+static bool may_have_timeout(long nr)
+{
+	return nr == SYS_read || nr == SYS_recvfrom || nr == SYS_recvmsg || nr == SYS_accept ||
+	       nr == SYS_accept4 || nr == SYS_connect;
 }
 
 struct target_care target_care_of(pid_t tid, const struct proc_syscall *syscall)
@@ -173,6 +196,7 @@ struct target_care target_care_of(pid_t tid, const struct proc_syscall *syscall)
 	care.spoilt_cpu_ns = spoilt_cpu_ns(tid, syscall);
 	/* It asks for signals before it asks whether the socket's timeout is up. */
 	care.late_signal = syscall->nr == SYS_accept || syscall->nr == SYS_accept4;
+	care.only_at_first = may_have_timeout(syscall->nr);
 	care.stoppable_asleep = !care.spoilt_cpu_ns &&
 				(is_among(syscall->nr, restartable, ARRAY_SIZE(restartable)) ||
 				 is_restartable_without_timeout(syscall));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #if defined(__x86_64__)
 
+#include "proc/task.h"
 #include "snapshot/snapshot.h"
 #include "target/machine.h"
 
@@ -33,6 +34,22 @@ void machine_fill_snapshot(const struct machine_regs *regs, struct snapshot *sna
 		regs_set(&snapshot->regs, i, values[i]);
 	snapshot->syscall_nr =
 		(int64_t)raw->orig_rax >= 0 ? (int32_t)raw->orig_rax : SNAPSHOT_NO_SYSCALL;
+}
+
+bool machine_syscall(const struct machine_regs *regs, struct proc_syscall *syscall)
+{
+	const struct user_regs_struct *raw = &regs->raw;
+
+	if ((int64_t)raw->orig_rax < 0)
+		return false;
+	*syscall = (struct proc_syscall){
+		.kind = PROC_SYSCALL_INSIDE,
+		.nr = (int64_t)raw->orig_rax,
+		.args = {raw->rdi, raw->rsi, raw->rdx, raw->r10, raw->r8, raw->r9},
+		.sp = raw->rsp,
+		.pc = raw->rip,
+	};
+	return true;
 }
 
 enum machine_broken_call machine_broken_call(const struct machine_regs *regs)

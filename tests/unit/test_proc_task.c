@@ -26,7 +26,7 @@ static void test_proc_stat__ends_the_name_at_the_last_parenthesis(void **state)
 {
 	static const char text[] =
 		"4711 (a) R 1 (b)) S 17 4711 4700 0 -1 4194304 9 0 0 0 1 2 0 0 20 0 3 0 8675309 "
-		"12345 67 18446744073709551615\n";
+		"12345 67 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 3 0 0\n";
 	struct proc_stat got = {0};
 
 	(void)state;
@@ -36,6 +36,7 @@ static void test_proc_stat__ends_the_name_at_the_last_parenthesis(void **state)
 	assert_int_equal(got.pid, 4711);
 	assert_int_equal(got.ppid, 17);
 	assert_true(got.flags == 4194304 && got.nr_threads == 3 && got.start_ticks == 8675309);
+	assert_int_equal(got.cpu, 3);
 }
 
 static void test_proc_stat__refuses_a_cut_line(void **state)
