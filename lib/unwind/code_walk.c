@@ -102,6 +102,15 @@ static struct row row_by_symbol(const struct unwind_arch *arch, const struct cod
 	return arch->code->row_from_entry(frame->image, entry, pc);
 }
 
+struct row code_walk_row_from_entry(const struct unwind_arch *arch, const struct walk *walk,
+				    const struct code_frame *frame, uint64_t entry)
+{
+	struct row row =
+		arch->code->row_from_entry(frame->image, entry, frame->pc - frame->mapping->bias);
+
+	return prove(arch, walk, frame, &row) == PROOF_CALL ? row : row_of_kind(ROW_NO_CFI);
+}
+
 struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk,
 			 const struct code_frame *frame)
 {

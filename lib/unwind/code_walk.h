@@ -23,4 +23,8 @@ struct code_frame {
 struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk,
 			 const struct code_frame *frame);
 
+/* The same by the way from `entry`, an address of the image, and by nothing else. */
+struct row code_walk_row_from_entry(const struct unwind_arch *arch, const struct walk *walk,
+				    const struct code_frame *frame, uint64_t entry);
+
 #endif

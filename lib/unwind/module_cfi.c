@@ -89,3 +89,19 @@ struct row module_cfi_row(struct module_cfi *cfi, const struct unwind_arch *arch
 		return row_of_kind(ROW_SIGNAL);
 	return section ? row_compile(arch, section, &fde, lookup) : row_of_kind(ROW_NO_CFI);
 }
+
+bool module_cfi_entry(struct module_cfi *cfi, const struct unwind_arch *arch, uint64_t lookup,
+		      uint64_t *entry)
+{
+	struct cfi_fde fde;
+	bool is_bad;
+	const struct cfi_section *section = find_fde(cfi, lookup, &fde, &is_bad);
+	struct row first;
+
+	if (!section || is_bad)
+		return false;
+	first = row_compile(arch, section, &fde, fde.start);
+	*entry = fde.start;
+	return first.kind == ROW_STEP && first.cfa_reg == arch->regs->sp &&
+	       first.cfa_offset == -first.ra_offset;
+}

@@ -30,4 +30,12 @@ void module_cfi_release(struct module_cfi *cfi);
 struct row module_cfi_row(struct module_cfi *cfi, const struct unwind_arch *arch, uint64_t lookup,
 			  uint64_t pc);
 
+/*
+ * Where the function that holds `lookup` is entered: the start of its FDE, if
+ * nothing is on the stack there but the return address. The parts that
+ * compilers split off (.cold) begin in the middle of things.
+ */
+bool module_cfi_entry(struct module_cfi *cfi, const struct unwind_arch *arch, uint64_t lookup,
+		      uint64_t *entry);
+
 #endif

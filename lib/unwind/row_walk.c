@@ -1,20 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The walk by compiled rows, and by frame pointers where there are none. */
-#include <stdlib.h>
-
-#include "base/alloc.h"
 #include "mapping/space.h"
-#include "unwind/code_walk.h"
-#include "unwind/module_cfi.h"
-#include "unwind/row_cache.h"
-#include "unwind/unwind_priv.h"
-
-struct rows {
-	struct row_cache cache;
-	struct module_cfi **modules; /* by module id; NULL where not asked for yet */
-	size_t nr_modules, cap_modules;
-	uint64_t nr_compiled, nr_fp_frames, nr_libunwind;
-};
+#include "unwind/rows.h"
 
 /* One walk: the frame whose caller is searched, and what was seen on the way. */
 struct row_walk {
@@ -36,113 +23,6 @@ enum step {
 	STEP_END,      /* the walk ended and says why */
 	STEP_FALLBACK, /* libunwind might know */
 };
-
-struct rows *rows_new(void)
-{
-	return xcalloc(1, sizeof(struct rows));
-}
-
-void rows_free(struct rows *rows)
-{
-	if (!rows)
-		return;
-	for (size_t i = 0; i < rows->nr_modules; i++) {
-		if (rows->modules[i])
-			module_cfi_release(rows->modules[i]);
-		free(rows->modules[i]);
-	}
-	free(rows->modules);
-	row_cache_release(&rows->cache);
-	free(rows);
-}
-
-void rows_count(const struct rows *rows, struct unwinder_stats *stats)
-{
-	stats->nr_rows_compiled = rows->nr_compiled;
-	stats->nr_fp_frames = rows->nr_fp_frames;
-	stats->nr_libunwind_walks += rows->nr_libunwind;
-}
-
-static struct module_cfi *cfi_of(struct rows *rows, struct module_id id, struct elf_image *image)
-{
-	while (rows->nr_modules <= id.v) {
-		ARRAY_GROW(rows->modules, rows->nr_modules, rows->cap_modules);
-		rows->modules[rows->nr_modules++] = NULL;
-	}
-	if (!rows->modules[id.v]) {
-		rows->modules[id.v] = xcalloc(1, sizeof(struct module_cfi));
-		module_cfi_init(rows->modules[id.v], image);
-	}
-	return rows->modules[id.v];
-}
-
-/*
- * On x86-64 the kernel emulates the code of the legacy vsyscall page: whoever
- * stands in it has pushed nothing but the return address.
- */
-static struct row row_of_vsyscall(const struct unwind_arch *arch)
-{
-	return (struct row){.kind = ROW_STEP,
-			    .cfa_reg = (uint8_t)arch->regs->sp,
-			    .cfa_offset = 8,
-			    .ra_offset = -8};
-}
-
-static struct row compile_in(struct row_walk *rw, const struct mapping *mapping,
-			     struct elf_image *image)
-{
-	const struct unwind_frame *frame = &rw->frame;
-	const struct code_frame code = {.mapping = mapping,
-					.image = image,
-					.pc = frame->pc,
-					.is_exact = frame->is_exact,
-					.regs = &rw->regs};
-	struct row row = module_cfi_row(cfi_of(rw->rows, frame->lookup.module, image), rw->arch,
-					frame->lookup.address, frame->pc - mapping->bias);
-
-	rw->rows->nr_compiled++;
-	if (row.kind != ROW_NO_CFI || !rw->arch->code || rw->kind == UNWINDER_CFI)
-		return row;
-	return code_walk_row(rw->arch, rw->walk, &code);
-}
-
-static struct row compile(struct row_walk *rw)
-{
-	const struct unwind_frame *frame = &rw->frame;
-	struct space *space = rw->walk->space;
-	const struct mapping *mapping = space_find(space, frame->pc - !frame->is_exact);
-	struct elf_image *image = mapping ? space_image(space, mapping) : NULL;
-
-	if (image)
-		return compile_in(rw, mapping, image);
-	if (!mapping)
-		return row_of_kind(ROW_NO_CFI);
-	switch (space_module(space, mapping)->kind) {
-	case MODULE_KIND_FILE:
-	case MODULE_KIND_VDSO:
-		return row_of_kind(ROW_NO_FILE);
-	case MODULE_KIND_VSYSCALL:
-		return row_of_vsyscall(rw->arch);
-	case MODULE_KIND_UNKNOWN:
-	case MODULE_KIND_JIT:
-	case MODULE_KIND_ELIDED:
-		break;
-	}
-	return row_of_kind(ROW_NO_CFI);
-}
-
-static struct row row_of(struct row_walk *rw)
-{
-	struct row_key key = row_key(rw->frame.lookup, rw->frame.is_exact);
-	const struct row *known = row_cache_find(&rw->rows->cache, key);
-	struct row row;
-
-	if (known)
-		return *known;
-	row = compile(rw);
-	row_cache_add(&rw->rows->cache, key, row);
-	return row;
-}
 
 static enum step end(struct row_walk *rw, enum stack_end why)
 {
@@ -205,6 +85,15 @@ static enum step arrive(struct row_walk *rw, uint64_t pc, uint64_t sp, enum unwi
 	return walk_push(rw->walk, &rw->frame) ? STEP_CALLER : STEP_END;
 }
 
+static struct row_query query_of(const struct row_walk *rw)
+{
+	return (struct row_query){.walk = rw->walk,
+				  .arch = rw->arch,
+				  .frame = &rw->frame,
+				  .regs = &rw->regs,
+				  .is_cfi_only = rw->kind == UNWINDER_CFI};
+}
+
 /* The CFA of an ordinary row. False: the walk has ended, or needs libunwind, as *step says. */
 static bool cfa_of(struct row_walk *rw, const struct row *row, uint64_t *cfa, enum step *step)
 {
@@ -240,6 +129,16 @@ static void recover_fp(struct row_walk *rw, const struct row *row, uint64_t cfa)
 		rw->regs.known &= ~(UINT64_C(1) << fp);
 	else
 		rw->regs.known |= UINT64_C(1) << fp;
+}
+
+/*
+ * The frame pointer is not known where a thread was looked at without stopping
+ * it: then the code says how far the stack pointer moved since the entry.
+ */
+static bool wants_unknown_fp(const struct row_walk *rw, const struct row *row)
+{
+	return row->cfa_reg == rw->arch->regs->fp && !is_known(&rw->regs, row->cfa_reg) &&
+	       rw->kind != UNWINDER_CFI;
 }
 
 static enum step step_by_row(struct row_walk *rw, const struct row *row)
@@ -319,7 +218,7 @@ static enum step step_by_fp(struct row_walk *rw, enum stack_end without)
 		return end_at(rw, fp + 8);
 	regs_set(&rw->regs, arch->fp, caller_fp);
 	rw->regs.known &= UINT64_C(1) << arch->sp | UINT64_C(1) << arch->fp;
-	rw->rows->nr_fp_frames++;
+	rw->walk->nr_fp_frames++;
 	return arrive(rw, ra, fp + 16, UNWIND_METHOD_FP, false);
 }
 
@@ -330,15 +229,20 @@ static enum step step_without_row(struct row_walk *rw, enum stack_end why)
 
 static enum step find_caller(struct row_walk *rw)
 {
+	const struct row_query query = query_of(rw);
 	struct row row;
 
 	if (rw->kind == UNWINDER_FP)
 		return step_by_fp(rw, STACK_END_NO_CFI);
-	row = row_of(rw);
+	row = rows_find(rw->rows, &query);
 	switch ((enum row_kind)row.kind) {
 	case ROW_STEP:
 	case ROW_STEP_DEREF:
 	case ROW_STEP_PLT:
+		if (wants_unknown_fp(rw, &row))
+			row = rows_find_without_fp(rw->rows, &query);
+		if (row.kind == ROW_NO_CFI)
+			return end(rw, STACK_END_UNKNOWN_REG);
 		return step_by_row(rw, &row);
 	case ROW_SIGNAL:
 		return step_by_signal_frame(rw);
@@ -371,7 +275,7 @@ static enum step step_by_libunwind(struct row_walk *rw)
 	if (!rw->libunwind || !libunwind_caller(rw->libunwind, rw->walk, rw->walk->nr_pushed - 1,
 						rw->frame.pc, &caller))
 		return end(rw, STACK_END_UNKNOWN_REG);
-	rw->rows->nr_libunwind++;
+	rw->walk->nr_libunwind++;
 	sp = caller.value[arch->sp];
 	caller.value[arch->sp] = rw->regs.value[arch->sp]; /* arrive() compares with it */
 	rw->regs = caller;

@@ -67,7 +67,7 @@ struct unwinder_stats unwinder_stats(const struct unwinder *unwinder)
 {
 	struct unwinder_stats stats = unwinder->stats;
 
-	rows_count(unwinder->rows, &stats);
+	stats.nr_rows_compiled = rows_nr_compiled(unwinder->rows);
 	return stats;
 }
 
@@ -92,5 +92,7 @@ void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct 
 	}
 	walk_finish(&walk);
 	unwinder->stats.nr_walks++;
+	unwinder->stats.nr_fp_frames += walk.nr_fp_frames;
+	unwinder->stats.nr_libunwind_walks += walk.nr_libunwind;
 	unwinder->stats.nr_frames += walk.nr_pushed;
 }

@@ -14,8 +14,9 @@ struct walk {
 	const struct snapshot *snapshot;
 	const struct unwind_memory *memory; /* may be NULL */
 	struct unwind_walk *out;
-	size_t max_depth; /* 0: no limit */
-	size_t nr_pushed; /* frames found, the left out ones included */
+	size_t max_depth;		   /* 0: no limit */
+	size_t nr_pushed;		   /* frames found, the left out ones included */
+	size_t nr_fp_frames, nr_libunwind; /* found so */
 };
 
 /* Without any limit of the user's, a walk still ends somewhere. */
@@ -49,7 +50,7 @@ void walk_finish(struct walk *walk);
 /* The compiled rows of all modules seen. */
 struct rows *rows_new(void);
 void rows_free(struct rows *rows);
-void rows_count(const struct rows *rows, struct unwinder_stats *stats);
+uint64_t rows_nr_compiled(const struct rows *rows);
 /*
  * Walk by rows and, unless `kind` is UNWINDER_CFI, by frame pointers where
  * there are none; by frame pointers alone with UNWINDER_FP. Where a row cannot

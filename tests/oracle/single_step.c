@@ -4,10 +4,11 @@
  * call stack by watching every call and every return, and holds what the
  * unwinder makes of the same moment against it.
  *
- *	single_step [-s] [-u UNWINDER] [-e EVERY] [-n STEPS] [-l SHARE] CMD [ARG…]
+ *	single_step [-bs] [-u UNWINDER] [-e EVERY] [-n STEPS] [-l SHARE] CMD [ARG…]
  *
  * Looks at every EVERY-th instruction (7), at STEPS at most (all); with -s from
- * the program's entry on, without what the loader does before. Prints how
+ * the program's entry on, without what the loader does before; with -b the frame
+ * pointer is withheld, as of a thread that was not stopped. Prints how
  * many stacks were exact, frame by frame, and where the others were taken; the
  * status is 0 if their share is at least SHARE per cent (99.97). x86-64 only,
  * one thread.
@@ -79,6 +80,7 @@ struct oracle {
 	struct unwinder *unwinder;
 	struct unwind_walk walk;
 	struct snapshot snapshot;
+	bool hides_fp;
 	uint64_t nr_steps, nr_checked, nr_exact;
 	struct place *places;
 	size_t nr_places, cap_places;
@@ -192,6 +194,8 @@ static void take_snapshot(struct oracle *oracle, const struct user_regs_struct *
 	snapshot_clear(&oracle->snapshot);
 	for (unsigned int i = 0; i < ARRAY_SIZE(values); i++)
 		regs_set(&oracle->snapshot.regs, i, values[i]);
+	if (oracle->hides_fp)
+		oracle->snapshot.regs.known &= ~(UINT64_C(1) << 6);
 	if (!stack)
 		return;
 	if (stack->end - regs->rsp < nr_bytes)
@@ -424,8 +428,10 @@ int main(int argc, char **argv)
 	bool skip_loader = false;
 	int option;
 
-	while ((option = getopt(argc, argv, "+su:e:n:l:")) != -1) {
-		if (option == 's')
+	while ((option = getopt(argc, argv, "+bsu:e:n:l:")) != -1) {
+		if (option == 'b')
+			oracle->hides_fp = true;
+		else if (option == 's')
 			skip_loader = true;
 		else if (option == 'e')
 			every = strtoull(optarg, NULL, 10);

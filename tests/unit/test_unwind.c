@@ -174,6 +174,7 @@ static void test_unwind__signal_on_another_stack_goes_to_the_root(void **state)
 	tear_down(&fixture);
 }
 
+/* These tests are compiled with frame pointers, and the thread's own is withheld. */
 static void test_unwind__unknown_frame_pointer_is_not_guessed(void **state)
 {
 	struct fixture fixture;
@@ -182,12 +183,29 @@ static void test_unwind__unknown_frame_pointer_is_not_guessed(void **state)
 	set_up(&fixture);
 	nest(NESTED - 1);
 	snapshot.regs.known &= ~(UINT64_C(1) << arch_regs(arch_native())->fp);
-	walk(&fixture, UNWINDER_AUTO, 0);
-	/* These tests are compiled with frame pointers: the leaf needs its own. */
+	walk(&fixture, UNWINDER_CFI, 0);
 	assert_int_equal(fixture.walk.end, STACK_END_UNKNOWN_REG);
 	assert_int_equal(fixture.walk.nr_frames, 1);
 	tear_down(&fixture);
 }
+
+#if defined(__x86_64__)
+static void test_unwind__code_replaces_an_unknown_frame_pointer(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	nest(NESTED - 1);
+	snapshot.regs.known &= ~(UINT64_C(1) << arch_regs(arch_native())->fp);
+	walk(&fixture, UNWINDER_AUTO, 0);
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	assert_int_equal(fixture.walk.frames[1].method, UNWIND_METHOD_CODE);
+	for (size_t i = 0; i < NESTED; i++)
+		assert_int_equal(fixture.walk.frames[2 + i].pc, expected[i]);
+	tear_down(&fixture);
+}
+#endif
 
 static void test_unwind__frame_pointers_alone(void **state)
 {
@@ -309,6 +327,9 @@ int main(void)
 		cmocka_unit_test(test_unwind__rows_agree_with_libunwind),
 		cmocka_unit_test(test_unwind__signal_on_another_stack_goes_to_the_root),
 		cmocka_unit_test(test_unwind__unknown_frame_pointer_is_not_guessed),
+#if defined(__x86_64__)
+		cmocka_unit_test(test_unwind__code_replaces_an_unknown_frame_pointer),
+#endif
 		cmocka_unit_test(test_unwind__frame_pointers_alone),
 		cmocka_unit_test(test_unwind__warm_walks_compile_nothing),
 		cmocka_unit_test(test_unwind__lookup_is_before_the_return_address),

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/rows.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "mapping/space.h"
+#include "unwind/code_walk.h"
+#include "unwind/module_cfi.h"
+#include "unwind/row_cache.h"
+
+struct rows {
+	struct row_cache cache;
+	struct row_cache without_fp; /* second ways, for frames whose frame pointer is not known */
+	struct module_cfi **modules; /* by module id; NULL where not asked for yet */
+	size_t nr_modules, cap_modules;
+	uint64_t nr_compiled;
+};
+
+struct rows *rows_new(void)
+{
+	return xcalloc(1, sizeof(struct rows));
+}
+
+void rows_free(struct rows *rows)
+{
+	if (!rows)
+		return;
+	for (size_t i = 0; i < rows->nr_modules; i++) {
+		if (rows->modules[i])
+			module_cfi_release(rows->modules[i]);
+		free(rows->modules[i]);
+	}
+	free(rows->modules);
+	row_cache_release(&rows->cache);
+	row_cache_release(&rows->without_fp);
+	free(rows);
+}
+
+uint64_t rows_nr_compiled(const struct rows *rows)
+{
+	return rows->nr_compiled;
+}
+
+static struct module_cfi *cfi_of(struct rows *rows, struct module_id id, struct elf_image *image)
+{
+	while (rows->nr_modules <= id.v) {
+		ARRAY_GROW(rows->modules, rows->nr_modules, rows->cap_modules);
+		rows->modules[rows->nr_modules++] = NULL;
+	}
+	if (!rows->modules[id.v]) {
+		rows->modules[id.v] = xcalloc(1, sizeof(struct module_cfi));
+		module_cfi_init(rows->modules[id.v], image);
+	}
+	return rows->modules[id.v];
+}
+
+static const struct mapping *mapping_of(const struct row_query *query)
+{
+	return space_find(query->walk->space, query->frame->pc - !query->frame->is_exact);
+}
+
+static struct code_frame code_frame_of(const struct row_query *query, const struct mapping *mapping,
+				       struct elf_image *image)
+{
+	return (struct code_frame){.mapping = mapping,
+				   .image = image,
+				   .pc = query->frame->pc,
+				   .is_exact = query->frame->is_exact,
+				   .regs = query->regs};
+}
+
+/*
+ * On x86-64 the kernel emulates the code of the legacy vsyscall page: whoever
+ * stands in it has pushed nothing but the return address.
+ */
+static struct row row_of_vsyscall(const struct unwind_arch *arch)
+{
+	return (struct row){.kind = ROW_STEP,
+			    .cfa_reg = (uint8_t)arch->regs->sp,
+			    .cfa_offset = 8,
+			    .ra_offset = -8};
+}
+
+static struct row compile_in(struct rows *rows, const struct row_query *query,
+			     const struct mapping *mapping, struct elf_image *image)
+{
+	const struct unwind_frame *frame = query->frame;
+	const struct code_frame code = code_frame_of(query, mapping, image);
+	struct row row = module_cfi_row(cfi_of(rows, frame->lookup.module, image), query->arch,
+					frame->lookup.address, frame->pc - mapping->bias);
+
+	rows->nr_compiled++;
+	if (row.kind != ROW_NO_CFI || !query->arch->code || query->is_cfi_only)
+		return row;
+	return code_walk_row(query->arch, query->walk, &code);
+}
+
+static struct row compile(struct rows *rows, const struct row_query *query)
+{
+	struct space *space = query->walk->space;
+	const struct mapping *mapping = mapping_of(query);
+	struct elf_image *image = mapping ? space_image(space, mapping) : NULL;
+
+	if (image)
+		return compile_in(rows, query, mapping, image);
+	if (!mapping)
+		return row_of_kind(ROW_NO_CFI);
+	switch (space_module(space, mapping)->kind) {
+	case MODULE_KIND_FILE:
+	case MODULE_KIND_VDSO:
+		return row_of_kind(ROW_NO_FILE);
+	case MODULE_KIND_VSYSCALL:
+		return row_of_vsyscall(query->arch);
+	case MODULE_KIND_UNKNOWN:
+	case MODULE_KIND_JIT:
+	case MODULE_KIND_ELIDED:
+		break;
+	}
+	return row_of_kind(ROW_NO_CFI);
+}
+
+struct row rows_find(struct rows *rows, const struct row_query *query)
+{
+	struct row_key key = row_key(query->frame->lookup, query->frame->is_exact);
+	const struct row *known = row_cache_find(&rows->cache, key);
+	struct row row;
+
+	if (known)
+		return *known;
+	row = compile(rows, query);
+	row_cache_add(&rows->cache, key, row);
+	return row;
+}
+
+static struct row compile_without_fp(struct rows *rows, const struct row_query *query)
+{
+	const struct mapping *mapping = mapping_of(query);
+	struct elf_image *image = mapping ? space_image(query->walk->space, mapping) : NULL;
+	struct code_frame code;
+	struct row row;
+	uint64_t entry;
+
+	if (!image || !query->arch->code ||
+	    !module_cfi_entry(cfi_of(rows, query->frame->lookup.module, image), query->arch,
+			      query->frame->lookup.address, &entry))
+		return row_of_kind(ROW_NO_CFI);
+	code = code_frame_of(query, mapping, image);
+	row = code_walk_row_from_entry(query->arch, query->walk, &code, entry);
+	return row.cfa_reg == query->arch->regs->sp ? row : row_of_kind(ROW_NO_CFI);
+}
+
+struct row rows_find_without_fp(struct rows *rows, const struct row_query *query)
+{
+	struct row_key key = row_key(query->frame->lookup, query->frame->is_exact);
+	const struct row *known = row_cache_find(&rows->without_fp, key);
+	struct row row;
+
+	if (known)
+		return *known;
+	row = compile_without_fp(rows, query);
+	row_cache_add(&rows->without_fp, key, row);
+	return row;
+}

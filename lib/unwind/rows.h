@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_UNWIND_ROWS_H
+#define PROFC_UNWIND_ROWS_H
+
+#include "unwind/row.h"
+#include "unwind/unwind_priv.h"
+
+/* The frame whose caller is wanted, and where it stands. */
+struct row_query {
+	const struct walk *walk;
+	const struct unwind_arch *arch;
+	const struct unwind_frame *frame;
+	const struct regs *regs;
+	bool is_cfi_only; /* do not read code that has none */
+};
+
+/* The row of a frame, compiled if it is the first one there. */
+struct row rows_find(struct rows *rows, const struct row_query *query);
+
+/*
+ * A row by the stack pointer alone, for a frame whose CFI wants the frame
+ * pointer: by what the function does on the way from its entry. ROW_NO_CFI if
+ * that cannot be followed (alloca, a realigned stack).
+ */
+struct row rows_find_without_fp(struct rows *rows, const struct row_query *query);
+
+#endif
