@@ -162,7 +162,7 @@ demo:
 	@BUILD=$(BUILD) scripts/demo
 
 format:
-	clang-format -i $(shell find lib cmd tests -name targets -prune -o -name '*.[ch]' -print)
+	@clang-format -i $(shell find lib cmd tests -name targets -prune -o -name '*.[ch]' -print)
 
 # Gates that need the compiler's flags. tests/gates.conf names them all.
 
