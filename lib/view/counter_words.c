@@ -28,8 +28,6 @@ static const struct counter_words known[] = {
 	{"held_ns_total", COUNTER_PERTURBATION, "all stops together"},
 	{"cost_ppm", COUNTER_PERTURBATION, "part of the running threads' time that stops took"},
 	{"blocked_looks", COUNTER_PERTURBATION, "sleeping threads read without a stop"},
-	{"waiting_looks", COUNTER_PERTURBATION, "threads that waited for a CPU when asked to stop"},
-	{"spared_stops", COUNTER_PERTURBATION, "stops not made, to spoil no system call"},
 	{"signals", COUNTER_PERTURBATION, "signals passed on to the target"},
 	{"repairs", COUNTER_PERTURBATION, "interrupted system calls put right unnoticed"},
 	{"repairs_undone", COUNTER_PERTURBATION, "of these, taken back for a real signal"},
