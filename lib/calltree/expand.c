@@ -236,6 +236,16 @@ const struct function *label_function(const struct expansion *expansion, uint32_
 	return row->kind == LABEL_FUNCTION ? &expansion->profile->functions[row->function.v] : NULL;
 }
 
+/* Resolution calls a function without a symbol by its first address, in brackets. */
+bool label_is_nameless(const struct expansion *expansion, uint32_t label)
+{
+	const struct function *function = label_function(expansion, label);
+
+	if (!function)
+		return expansion->labels[label].kind == LABEL_ADDRESS;
+	return profile_str(expansion->profile, function->name)[0] == '[';
+}
+
 const struct module *label_module(const struct expansion *expansion, uint32_t label)
 {
 	const struct label *row = &expansion->labels[label];

@@ -26,7 +26,7 @@ struct buf;
 
 enum label_kind {
 	LABEL_FUNCTION,	    /* a named function of a module */
-	LABEL_ADDRESS,	    /* code without a name: [module+0xaddress] */
+	LABEL_ADDRESS,	    /* code of no known function: [module+0xaddress] */
 	LABEL_UNKNOWN,	    /* a pc outside every known mapping: [unknown] */
 	LABEL_ELIDED,	    /* [N frames left out]: the middle of a stack beyond --max-depth */
 	LABEL_UNATTRIBUTED, /* time that no look at the thread can place: [unattributed] */
@@ -113,6 +113,8 @@ enum name_style {
 /* Append what a label is called. Raw target text: escape it for its destination. */
 void label_append_name(struct buf *out, const struct expansion *expansion, uint32_t label,
 		       enum name_style style);
+/* Is it code that has no name but one made of its address: [module+0x...]? */
+bool label_is_nameless(const struct expansion *expansion, uint32_t label);
 /* The function's row, or NULL for every kind but LABEL_FUNCTION. Borrowed from the profile. */
 const struct function *label_function(const struct expansion *expansion, uint32_t label);
 /* The module, or NULL where a label belongs to none. Borrowed from the profile. */

@@ -54,6 +54,7 @@ void symbol_result_free(struct symbol_result *result)
 		return;
 	strtab_free(result->arena);
 	free(result->chains);
+	free(result->starts);
 	free(result->locations);
 	free(result->debug_path);
 	free(result->problem);

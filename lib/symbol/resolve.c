@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "symbol/resolve.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -293,6 +294,26 @@ static struct location location_of(struct profile *profile, const struct symbol_
 	};
 }
 
+/*
+ * Code without a name, but known to be one function: it is called as its first
+ * address would be, so that its samples stand together.
+ */
+static void store_start(struct profile *profile, const struct module_job *job, size_t i)
+{
+	const struct module *module = module_table_get(profile->modules, job->module);
+	uint64_t start = job->result->starts ? job->result->starts[i] : SYMBOL_NO_START;
+	cleanup_free char *name = NULL;
+	struct function function = {.line = 0};
+	struct location location = {.line = 0};
+
+	if (start == SYMBOL_NO_START)
+		return;
+	name = xasprintf("[%s+0x%" PRIx64 "]", module_short_name(module), start);
+	function.name = profile_intern(profile, name);
+	location.function = profile_intern_function(profile, &function);
+	profile_set_chain(profile, job->frames[i], &location, 1);
+}
+
 static void store_chains(struct profile *profile, const struct module_job *job)
 {
 	struct location *chain = NULL;
@@ -302,8 +323,10 @@ static void store_chains(struct profile *profile, const struct module_job *job)
 		const struct symbol_chain *from = &job->result->chains[i];
 
 		/* A line without a function has no place in a profile of functions. */
-		if (!from->nr || !job->result->locations[from->first + from->nr - 1].name)
+		if (!from->nr || !job->result->locations[from->first + from->nr - 1].name) {
+			store_start(profile, job, i);
 			continue;
+		}
 		ARRAY_RESERVE(chain, from->nr, cap);
 		for (uint32_t k = 0; k < from->nr; k++)
 			chain[k] = location_of(profile, &job->result->locations[from->first + k]);
@@ -321,12 +344,25 @@ static size_t nr_resolved(const struct module_job *job)
 	return nr;
 }
 
-static size_t nr_known(const struct known_symbols *known, const struct module_job *job)
+/* Had it a name of its own, not only one made of its address? */
+static bool is_known(const struct profile *profile, const struct known_symbols *known,
+		     struct frame_id frame)
+{
+	const struct location *location;
+
+	if (frame.v >= known->nr_frames || !known->frames[frame.v].nr)
+		return false;
+	location = &known->locations[known->frames[frame.v].first];
+	return profile_str(profile, known->functions[location->function.v].name)[0] != '[';
+}
+
+static size_t nr_known(const struct profile *profile, const struct known_symbols *known,
+		       const struct module_job *job)
 {
 	size_t nr = 0;
 
 	for (size_t i = 0; i < job->nr; i++)
-		nr += job->frames[i].v < known->nr_frames && known->frames[job->frames[i].v].nr;
+		nr += is_known(profile, known, job->frames[i]);
 	return nr;
 }
 
@@ -359,7 +395,7 @@ static void store_job(struct profile *profile, const struct known_symbols *known
 {
 	struct module_symbols *row = &profile->module_symbols[job->module.v];
 
-	if (job->module.v < known->nr_modules && nr_known(known, job) > nr_resolved(job)) {
+	if (job->module.v < known->nr_modules && nr_known(profile, known, job) > nr_resolved(job)) {
 		restore_job(profile, known, job);
 		return;
 	}

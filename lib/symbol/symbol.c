@@ -10,6 +10,7 @@
 #include "symbol/dwarf_resolve.h"
 #include "symbol/elf_section.h"
 #include "symbol/elf_symbols.h"
+#include "symbol/fde_start.h"
 #include "symbol/gopclntab.h"
 #include "symbol/hint.h"
 #include "symbol/object.h"
@@ -116,6 +117,24 @@ static void resolve_rest(struct symbol_file *file, struct result_builder *builde
 	}
 }
 
+/* Of what has no name at least where its function begins. */
+static uint64_t *find_starts(const struct symbol_object *object, const struct symbol_result *result,
+			     const uint64_t *addresses, size_t nr)
+{
+	const struct fde_index index = {
+		.hdr = elf_section_bytes(object->elf, ".eh_frame_hdr"),
+		.frames = elf_section_bytes(object->elf, ".eh_frame"),
+		.hdr_address = elf_section_address(object->elf, ".eh_frame_hdr"),
+		.frames_address = elf_section_address(object->elf, ".eh_frame"),
+	};
+	uint64_t *starts = xcalloc(nr, sizeof(*starts));
+
+	for (size_t i = 0; i < nr; i++)
+		if (result->chains[i].nr || !fde_index_find(&index, addresses[i], &starts[i]))
+			starts[i] = SYMBOL_NO_START;
+	return starts;
+}
+
 static enum symbol_source source_of(struct symbol_file *file)
 {
 	const struct symbol_object *object = &file->object;
@@ -191,6 +210,8 @@ struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64
 	if (object->has_dwarf)
 		dwarf_resolve(&object->dwarf, &object->split, addresses, nr, &builder);
 	resolve_rest(file, &builder, addresses, nr);
+	if (!object->address_bias)
+		result->starts = find_starts(object, result, addresses, nr);
 	result->source = source_of(file);
 	if (object->debug_path && (object->debug || object->is_debug_file_only))
 		result->debug_path = xstrdup(object->debug_path);

@@ -76,8 +76,15 @@ struct symbol_chain {
 	uint32_t first, nr; /* locations[first … first + nr - 1], innermost first; nr 0: nothing */
 };
 
+#define SYMBOL_NO_START UINT64_MAX
+
 struct symbol_result {
 	struct symbol_chain *chains; /* one for each requested address, in its order */
+	/*
+	 * Where the functions of addresses without a chain begin, by the unwind
+	 * information, or SYMBOL_NO_START. One for each address; NULL: not known.
+	 */
+	uint64_t *starts;
 	struct symbol_location *locations;
 	size_t nr_locations;
 	enum symbol_source source;

@@ -124,8 +124,10 @@ static enum style module_cell(struct buf *out, const struct cells *cells,
 {
 	const struct expansion *expansion = flat_expansion(cells->flat);
 
-	if (expansion->labels[row->label].kind == LABEL_FUNCTION)
-		buf_append_str(out, module_short_name(label_module(expansion, row->label)));
+	const struct module *module = label_module(expansion, row->label);
+
+	if (module && !label_is_nameless(expansion, row->label))
+		buf_append_str(out, module_short_name(module));
 	return STYLE_DIM;
 }
 

@@ -159,7 +159,7 @@ static struct tally *nameless_by_module(const struct weights *weights)
 		struct frame_id frame = stack_trie_frame(profile->stacks, (struct stack_id){i});
 		const struct level *level = &expansion->levels[expansion->frames[frame.v].first];
 
-		if (expansion->labels[level->label].kind == LABEL_ADDRESS)
+		if (label_is_nameless(expansion, level->label))
 			tally_add(&modules[profile->frames[frame.v].where.module.v], &stacks[i]);
 	}
 	return modules;

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs without symbols: code has no name, but functions are still told apart."""
+
+import re
+import shutil
+import tempfile
+import unittest
+
+from profc import record
+from targets import build
+
+NAMELESS = re.compile(r"^\[four_functions\+0x[0-9a-f]+\]$")
+
+
+class Stripped(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix="profc-test-")
+        self.addCleanup(shutil.rmtree, self.directory)
+
+    def test_each_function_is_one_row(self):
+        recording = record(self.directory, [build("four_functions", "-O2", "-s"), "400"])
+        rows = [row for row in recording.rows() if row["module"] and
+                row["module"].endswith("/four_functions")]
+        self.assertTrue(all(NAMELESS.match(row["function"]) for row in rows), rows)
+        # The four hot ones, those that call them, and what the C library puts around main().
+        self.assertLessEqual(len(rows), 12, [row["function"] for row in rows])
+        hot = sorted((row["self_pct"] for row in rows), reverse=True)[:4]
+        self.assertGreater(sum(hot), 80)
+
+
+if __name__ == "__main__":
+    unittest.main()

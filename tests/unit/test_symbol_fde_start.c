@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "symbol/fde_start.h"
+
+/* Addresses of the two sections in a made-up file. */
+#define HDR_ADDRESS    0x2000
+#define FRAMES_ADDRESS 0x3000
+
+/*
+ * An .eh_frame with one CIE ("zPLR", pointers as 4 bytes relative to their place)
+ * and two FDEs: 0x1000 … 0x1040 and 0x1080 … 0x1090.
+ */
+static const uint8_t frames[] = {
+	/* 00: CIE */
+	0x1c,
+	0,
+	0,
+	0, /* length */
+	0,
+	0,
+	0,
+	0, /* id */
+	1,
+	'z',
+	'P',
+	'L',
+	'R',
+	0, /* version, augmentation */
+	1,
+	0x78,
+	16, /* alignments, return address */
+	7,  /* length of the augmentation's data */
+	0x9b,
+	1,
+	2,
+	3,
+	4, /* P: encoding, pointer of 4 bytes */
+	0x1b,
+	0x1b, /* L, R */
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0, /* instructions */
+	/* 20: FDE */
+	0x10,
+	0,
+	0,
+	0, /* length */
+	0x24,
+	0,
+	0,
+	0, /* back to the CIE */
+	0xd8,
+	0xdf,
+	0xff,
+	0xff, /* 0x1000 - 0x3028 */
+	0x40,
+	0,
+	0,
+	0, /* bytes of code */
+	0,
+	0,
+	0,
+	0,
+	/* 34: FDE */
+	0x10,
+	0,
+	0,
+	0,
+	0x38,
+	0,
+	0,
+	0,
+	0x44,
+	0xe0,
+	0xff,
+	0xff, /* 0x1080 - 0x303c */
+	0x10,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+};
+
+static struct fde_index index_over(struct buf *hdr, uint32_t nr_rows)
+{
+	static const int32_t rows[][2] = {
+		{0x1000 - HDR_ADDRESS, FRAMES_ADDRESS + 0x20 - HDR_ADDRESS},
+		{0x1080 - HDR_ADDRESS, FRAMES_ADDRESS + 0x34 - HDR_ADDRESS}};
+	static const uint8_t encodings[] = {1, 0x1b, 0x03, 0x3b};
+
+	buf_append(hdr, encodings, sizeof(encodings));
+	buf_append_u32(hdr, FRAMES_ADDRESS - HDR_ADDRESS - 4);
+	buf_append_u32(hdr, nr_rows);
+	buf_append(hdr, rows, sizeof(rows));
+	return (struct fde_index){.hdr = {.at = hdr->bytes, .nr = hdr->nr_bytes},
+				  .frames = {.at = frames, .nr = sizeof(frames)},
+				  .hdr_address = HDR_ADDRESS,
+				  .frames_address = FRAMES_ADDRESS};
+}
+
+static void test_fde_start__of_addresses_inside_functions(void **state)
+{
+	static const struct {
+		uint64_t address, start; /* start 0: none */
+	} cases[] = {
+		{0x0fff, 0},	  {0x1000, 0x1000}, {0x103f, 0x1000}, {0x1040, 0},     {0x107f, 0},
+		{0x1080, 0x1080}, {0x108f, 0x1080}, {0x1090, 0},      {UINT64_MAX, 0},
+	};
+	struct buf hdr = {0};
+	struct fde_index index = index_over(&hdr, 2);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t start = 0;
+
+		assert_int_equal(fde_index_find(&index, cases[i].address, &start),
+				 cases[i].start != 0);
+		assert_int_equal(start, cases[i].start);
+	}
+	buf_release(&hdr);
+}
+
+/* Sizes that lie, and sections that are cut anywhere: nothing is found, nothing is read beyond. */
+static void test_fde_start__of_damaged_sections(void **state)
+{
+	struct buf hdr = {0}, lying = {0};
+	struct fde_index index = index_over(&hdr, 2), liar = index_over(&lying, 3);
+	uint64_t start;
+
+	(void)state;
+	assert_false(fde_index_find(&liar, 0x1000, &start));
+	for (size_t nr = 0; nr < sizeof(frames); nr++) {
+		uint8_t *cut = malloc(nr ? nr : 1); /* of exactly this size, for valgrind */
+
+		memcpy(cut, frames, nr);
+		index.frames.at = cut;
+		index.frames.nr = nr;
+		assert_int_equal(fde_index_find(&index, 0x1085, &start), nr >= 0x34 + 16);
+		free(cut);
+	}
+	index.frames.at = NULL;
+	index.frames.nr = 0;
+	assert_false(fde_index_find(&index, 0x1000, &start));
+	index.hdr.nr = 11;
+	assert_false(fde_index_find(&index, 0x1000, &start));
+	buf_release(&hdr);
+	buf_release(&lying);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fde_start__of_addresses_inside_functions),
+		cmocka_unit_test(test_fde_start__of_damaged_sections),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
