@@ -40,6 +40,8 @@ const char *flat_state_name(enum flat_state state);
 
 #define FLAT_NONE UINT32_MAX
 
+#define FLAT_SYSCALL_UNATTRIBUTED (-2)
+
 /*
  * One row. Of the identifying members those of the table's dimension are set;
  * the others are FLAT_NONE, STR_EMPTY or 0. A label other than a function's (as
@@ -55,7 +57,7 @@ struct flat_row {
 	uint32_t line;
 	uint32_t module, thread, process; /* ids */
 	uint32_t state;			  /* enum flat_state */
-	int32_t syscall_nr;		  /* -1: in none */
+	int32_t syscall_nr;		  /* -1: in none; FLAT_SYSCALL_UNATTRIBUTED: not known */
 	bool inlined;			  /* every copy of it that was seen had been inlined */
 	struct tally self, total;
 };

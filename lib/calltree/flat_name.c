@@ -50,7 +50,9 @@ static void append_syscall(struct buf *out, const struct profile *profile, int32
 {
 	const char *name = syscall_name(profile_str(profile, profile->meta.arch), nr);
 
-	if (nr < 0)
+	if (nr == FLAT_SYSCALL_UNATTRIBUTED)
+		buf_append_str(out, flat_state_name(STATE_UNATTRIBUTED));
+	else if (nr < 0)
 		buf_append_str(out, "[no system call]");
 	else if (name)
 		buf_append_str(out, name);

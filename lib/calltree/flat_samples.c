@@ -23,19 +23,28 @@ static void append_numbered_rows(struct flat *flat, size_t nr)
 }
 
 /*
- * Rows of system calls are made when first met. Slot 0 of the index is for samples
- * in none, slot n + 1 for number n.
+ * Rows of system calls are made when first met. Slot 0 of the index is for time that
+ * has no place, slot 1 for samples in no call, slot n + 2 for number n.
  */
-#define NR_SYSCALL_SLOTS (INT16_MAX + 2)
+#define FIRST_SYSCALL_SLOT 2
+#define NR_SYSCALL_SLOTS   (INT16_MAX + 1 + FIRST_SYSCALL_SLOT)
+
+static int32_t syscall_of(const struct sample *sample)
+{
+	if (sample->kind == SAMPLE_UNATTRIBUTED)
+		return FLAT_SYSCALL_UNATTRIBUTED;
+	return sample->syscall_nr < 0 ? -1 : sample->syscall_nr;
+}
 
 static uint32_t syscall_row(struct flat *flat, uint32_t *row_of_slot, const struct sample *sample)
 {
-	size_t slot = sample->syscall_nr < 0 ? 0 : (size_t)sample->syscall_nr + 1;
+	int32_t syscall_nr = syscall_of(sample);
+	size_t slot = (size_t)(syscall_nr + FIRST_SYSCALL_SLOT);
 
 	if (row_of_slot[slot] == FLAT_NONE) {
 		struct flat_row row = flat_no_row;
 
-		row.syscall_nr = (int32_t)slot - 1;
+		row.syscall_nr = syscall_nr;
 		row_of_slot[slot] = flat_append_row(flat, &row);
 	}
 	return row_of_slot[slot];

@@ -213,6 +213,8 @@ static void test_flat__threads_states_and_system_calls(void **state)
 		     "1 1 1 waiting for a CPU\n"
 		     "1 1 0 [unattributed]\n");
 	expect_table(profile, METRIC_BLOCKED, BY_SYSCALL, "90 90 1 read\n");
+	expect_table(profile, METRIC_CPU, BY_SYSCALL,
+		     "8 8 2 [no system call]\n1 1 0 [unattributed]\n");
 	expect_table(profile, METRIC_SAMPLES, BY_STATE, "2 2 2 running\n1 1 1 blocked\n");
 	profile_free(profile);
 }
