@@ -65,7 +65,7 @@ _profc() {
 		_profc_words "$word" "$("$profc" --list-commands 2>/dev/null)"
 		return
 	fi
-	if [[ $command == record || $command == top ]]; then
+	if [[ $command == record ]]; then
 		at=$(_profc_command_at)
 		if [[ -n $at ]] && declare -F _command_offset >/dev/null; then
 			_command_offset "$at"
