@@ -66,23 +66,39 @@ static int heavier_first(const void *a, const void *b, void *context)
 }
 
 /*
- * Link the children of every node, heaviest first: inserted at the front in the
- * order of ascending weight, over all nodes at once.
+ * The nodes with weight in one list, siblings together; begins[id] … begins[id + 1]
+ * are the children of id. Two passes of counting, as most nodes have one child and a
+ * sort of all would be the greatest cost of a tree.
  */
+static void group_siblings(const struct tree *tree, uint32_t *begins, uint32_t *list)
+{
+	for (uint32_t id = 1; id < tree->nr; id++)
+		if (tree->nodes[id].total.weight > 0)
+			begins[tree->nodes[id].parent + 2]++;
+	for (size_t i = 2; i < tree->nr + 2; i++)
+		begins[i] += begins[i - 1];
+	/* begins[p + 1] runs from the first place of p's children to behind their last. */
+	for (uint32_t id = 1; id < tree->nr; id++)
+		if (tree->nodes[id].total.weight > 0)
+			list[begins[tree->nodes[id].parent + 1]++] = id;
+}
+
+/* Link the children of every node, heaviest first. */
 static void link_children(struct tree *tree)
 {
-	cleanup_free uint32_t *order = xmalloc(tree->nr * sizeof(*order));
+	cleanup_free uint32_t *begins = xcalloc(tree->nr + 2, sizeof(*begins));
+	cleanup_free uint32_t *list = xmalloc(tree->nr * sizeof(*list));
 
-	for (uint32_t i = 0; i < tree->nr; i++)
-		order[i] = i;
-	qsort_r(order, tree->nr, sizeof(*order), heavier_first, tree);
-	for (size_t i = tree->nr; i-- > 0;) {
-		struct tree_node *node = &tree->nodes[order[i]];
+	group_siblings(tree, begins, list);
+	for (uint32_t id = 0; id < tree->nr; id++) {
+		uint32_t *children = list + begins[id], nr = begins[id + 1] - begins[id];
 
-		if (order[i] == TREE_ROOT || node->total.weight == 0)
-			continue;
-		node->next_sibling = tree->nodes[node->parent].first_child;
-		tree->nodes[node->parent].first_child = order[i];
+		if (nr > 1)
+			qsort_r(children, nr, sizeof(*children), heavier_first, tree);
+		if (nr > 0)
+			tree->nodes[id].first_child = children[0];
+		for (uint32_t i = 1; i < nr; i++)
+			tree->nodes[children[i - 1]].next_sibling = children[i];
 	}
 }
 
