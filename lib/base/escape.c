@@ -119,7 +119,8 @@ void escape_json(struct buf *out, const char *text)
 			buf_append_str(out, "\xef\xbf\xbd");
 		else if (point == '"' || point == '\\')
 			buf_printf(out, "\\%c", (int)point);
-		else if (is_control(point) || point == '<' || point == 0x2028 || point == 0x2029)
+		else if (is_control(point) || is_bidi_control(point) || point == '<' ||
+			 point == 0x2028 || point == 0x2029)
 			buf_printf(out, "\\u%04x", point);
 		else
 			buf_append(out, at, nr_bytes);

@@ -19,8 +19,10 @@ void escape_terminal(struct buf *out, const char *text);
  */
 size_t text_columns(const char *text);
 
-/* Inside a JSON string: quotes, backslash, controls, U+2028/9 and `<` escaped; invalid UTF-8
- * bytes become U+FFFD. Safe inside <script>. */
+/*
+ * Inside a JSON string: quotes, backslash, controls, bidi overrides, U+2028/9 and `<`
+ * escaped; invalid UTF-8 bytes become U+FFFD. Safe inside <script> and on a terminal.
+ */
 void escape_json(struct buf *out, const char *text);
 
 #endif

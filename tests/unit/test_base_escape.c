@@ -33,9 +33,9 @@ static const struct text_case cases[] = {
 	 "\xef\xbf\xbd"
 	 "2J"},
 	/* A right-to-left override, an isolate, and the Arabic letter mark. */
-	{"\xe2\x80\xae", "\\xe2\\x80\\xae", "\xe2\x80\xae"},
-	{"\xe2\x81\xa6", "\\xe2\\x81\\xa6", "\xe2\x81\xa6"},
-	{"\xd8\x9c", "\\xd8\\x9c", "\xd8\x9c"},
+	{"\xe2\x80\xae", "\\xe2\\x80\\xae", "\\u202e"},
+	{"\xe2\x81\xa6", "\\xe2\\x81\\xa6", "\\u2066"},
+	{"\xd8\x9c", "\\xd8\\x9c", "\\u061c"},
 	/* Line separators end a line in JavaScript. */
 	{"\xe2\x80\xa8", "\xe2\x80\xa8", "\\u2028"},
 	/* Too long for its number, surrogates, beyond Unicode, cut short, lone continuation. */
