@@ -3,7 +3,7 @@
  * Folded stacks: `process;root;…;leaf weight`, one line for each distinct stack. The
  * format has no escaping: what its readers would misread is replaced.
  *
- * - `;` separates frames: it becomes `:`. Control bytes, newlines first: `_`.
+ * - `;` separates frames: it becomes `:`. Control and invalid bytes become \n, \x1b …
  * - Readers take the last word of a line for the weight and, if the word before it
  *   is a number too, for a difference: a space before a final number becomes `_`.
  * - White space in the process name becomes `_`, and so does a `#` that would begin
@@ -15,16 +15,10 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/escape.h"
 #include "base/sink.h"
 #include "export/extract_priv.h"
 #include "export/path_sums_priv.h"
-
-static char plain(char c)
-{
-	if (c == ';')
-		return ':';
-	return (unsigned char)c < 0x20 || c == 0x7f ? '_' : c;
-}
 
 /* Does text end in a space and a number, which would be read as a weight? */
 static size_t weight_like_tail(const char *text, size_t length)
@@ -38,22 +32,33 @@ static size_t weight_like_tail(const char *text, size_t length)
 
 static void append_frame(struct buf *out, const char *name)
 {
-	size_t length = strlen(name);
+	struct buf plain = {0};
+	const char *text;
+	size_t length;
 	size_t bad_space;
 
-	while (length && name[length - 1] == ' ')
+	escape_terminal(&plain, name);
+	text = buf_str(&plain);
+	length = plain.nr_bytes;
+	while (length && text[length - 1] == ' ')
 		length--;
-	bad_space = weight_like_tail(name, length);
-	for (size_t i = 0; i < length; i++)
-		buf_append_byte(out, (uint8_t)(i == bad_space ? '_' : plain(name[i])));
+	bad_space = weight_like_tail(text, length);
+	for (size_t i = 0; i < length; i++) {
+		char c = text[i] == ';' ? ':' : text[i];
+
+		buf_append_byte(out, (uint8_t)(i == bad_space ? '_' : c));
+	}
+	buf_release(&plain);
 }
 
 static void append_word(struct buf *out, const char *name)
 {
-	for (size_t i = 0; name[i]; i++) {
-		char c = plain(name[i]);
+	size_t start = out->nr_bytes;
 
-		buf_append_byte(out, (uint8_t)(c == ' ' || (c == '#' && i == 0) ? '_' : c));
+	append_frame(out, name);
+	for (size_t i = start; i < out->nr_bytes; i++) {
+		if (out->bytes[i] == ' ' || (out->bytes[i] == '#' && i == start))
+			out->bytes[i] = '_';
 	}
 }
 

@@ -57,12 +57,12 @@ static void test_folded__names_cannot_break_a_line(void **state)
 	made_sample(&made, "v12", 1);
 	profile = made_end(&made);
 	assert_export(EXPORT_FOLDED, profile, NULL,
-		      "_my_prog_:x;a b(char const*) 1000000\n"
-		      "_my_prog_:x;call_12 1000000\n"
-		      "_my_prog_:x;call_1.5 1000000\n"
-		      "_my_prog_:x;tab_here 1000000\n"
-		      "_my_prog_:x;tail_7 1000000\n"
-		      "_my_prog_:x;v12 1000000\n");
+		      "_my_prog\\n:x;a b(char const*) 1000000\n"
+		      "_my_prog\\n:x;call_12 1000000\n"
+		      "_my_prog\\n:x;call_1.5 1000000\n"
+		      "_my_prog\\n:x;tab\\there 1000000\n"
+		      "_my_prog\\n:x;tail_7 1000000\n"
+		      "_my_prog\\n:x;v12 1000000\n");
 	profile_free(profile);
 }
 
