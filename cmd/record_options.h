@@ -17,6 +17,8 @@ struct record_options {
 	double max_overhead_percent;
 	const char *output;
 	uint64_t duration_ns, delay_ns;
+	const char *control; /* "fifo:PATH", or NULL */
+	bool paused;
 	struct option_list pid_texts;
 	bool no_children;
 	uint64_t max_depth;

@@ -16,8 +16,10 @@
 #include "cmd/command.h"
 #include "cmd/record_options.h"
 #include "cmd/recording_child.h"
+#include "cmd/recording_control.h"
 #include "cmd/recording_file.h"
 #include "cmd/recording_meta.h"
+#include "cmd/save_profile.h"
 #include "profile/profile.h"
 #include "sampler/sampler.h"
 #include "store/store.h"
@@ -33,6 +35,7 @@ struct recording {
 	size_t nr_pids;
 	sigset_t former_mask;
 	int signal_fd;
+	struct control control;
 	struct recording_file file;
 	struct profile *profile;
 	struct store_writer *writer;
@@ -52,19 +55,21 @@ static int failed_status(const struct recording *recording)
 static void take_over_signals(struct recording *recording)
 {
 	sigset_t ours;
-	sigset_t ended_by;
+	sigset_t handled;
 
-	sigemptyset(&ended_by);
-	sigaddset(&ended_by, SIGINT);
-	sigaddset(&ended_by, SIGTERM);
-	sigaddset(&ended_by, SIGHUP);
-	ours = ended_by;
+	sigemptyset(&handled);
+	sigaddset(&handled, SIGINT);
+	sigaddset(&handled, SIGTERM);
+	sigaddset(&handled, SIGHUP);
+	sigaddset(&handled, SIGUSR1);
+	sigaddset(&handled, SIGUSR2);
+	ours = handled;
 	sigaddset(&ours, SIGCHLD);
 	/* A full disk or a closed pipe is an error of write(2), not our end. */
 	sigaddset(&ours, SIGPIPE);
 	sigaddset(&ours, SIGXFSZ);
 	sigprocmask(SIG_BLOCK, &ours, &recording->former_mask);
-	recording->signal_fd = signalfd(-1, &ended_by, SFD_CLOEXEC | SFD_NONBLOCK);
+	recording->signal_fd = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 /*
@@ -82,12 +87,105 @@ static void asked_to_end(struct recording *recording, const struct signalfd_sigi
 				       (int)info->ssi_signo);
 }
 
+static void resolve(const struct recording *recording, struct profile *profile)
+{
+	struct symbol_options symbol_options = symbol_options_of(&recording->options->symbols);
+
+	symbol_options.processes_are_local = true;
+	if (!recording->options->no_symbols)
+		resolve_profile(profile, &symbol_options, NULL);
+}
+
+/* What there is so far, as a profile of its own: read back from the file. */
+static int take_snapshot(const struct recording *recording, const char *path, struct err *err)
+{
+	struct profile *profile = NULL;
+	int status;
+
+	if (!recording->file.path)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "no snapshot of a recording that goes to standard output");
+	if (!sampler_flush(recording->sampler))
+		return err_set(err, ERR_LIMIT, "no snapshot: the recording could not be written");
+	status = store_read_path(recording->file.path, &profile, NULL, err);
+	if (status < 0)
+		return status;
+	resolve(recording, profile);
+	profile->meta.complete = true; /* as far as it goes */
+	status = save_profile(profile, path, err);
+	profile_free(profile);
+	return status;
+}
+
+static void toggle_pause(struct recording *recording)
+{
+	if (sampler_is_paused(recording->sampler))
+		sampler_resume(recording->sampler);
+	else
+		sampler_pause(recording->sampler);
+}
+
+/* SIGUSR2: FILE.snapshot beside the recording's FILE. */
+static void snapshot_by_signal(struct recording *recording)
+{
+	struct err err = ERR_INIT;
+	cleanup_free char *path = xasprintf(
+		"%s.snapshot", recording->file.path ? recording->file.path : "profc.data");
+
+	if (take_snapshot(recording, path, &err) < 0)
+		print_err(&err);
+}
+
 static void read_signals(struct recording *recording)
 {
 	struct signalfd_siginfo info;
 
-	while (read(recording->signal_fd, &info, sizeof(info)) == sizeof(info))
-		asked_to_end(recording, &info);
+	while (read(recording->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGUSR1)
+			toggle_pause(recording);
+		else if (info.ssi_signo == SIGUSR2)
+			snapshot_by_signal(recording);
+		else
+			asked_to_end(recording, &info);
+	}
+}
+
+static int obey(struct recording *recording, enum control_word word, const char *argument,
+		struct err *err)
+{
+	switch (word) {
+	case CONTROL_PAUSE:
+		sampler_pause(recording->sampler);
+		break;
+	case CONTROL_RESUME:
+		sampler_resume(recording->sampler);
+		break;
+	case CONTROL_SNAPSHOT:
+		return take_snapshot(recording, argument, err);
+	case CONTROL_STOP:
+		sampler_stop(recording->sampler);
+		break;
+	case CONTROL_MARK:
+		sampler_mark(recording->sampler, argument);
+		break;
+	}
+	return 0;
+}
+
+/* What a line asks for in vain is said; the recording goes on. */
+static void read_control(struct recording *recording)
+{
+	enum control_word word;
+	const char *argument;
+	struct err err = ERR_INIT;
+	int status;
+
+	while ((status = control_read(&recording->control, &word, &argument, &err)) != 0) {
+		if (status > 0)
+			status = obey(recording, word, argument, &err);
+		if (status < 0)
+			print_err(&err);
+	}
 }
 
 static void show_progress(const struct recording *recording)
@@ -113,6 +211,7 @@ static void wait_for_end(struct recording *recording)
 	struct pollfd fds[] = {
 		{.fd = recording->signal_fd, .events = POLLIN},
 		{.fd = sampler_done_fd(recording->sampler), .events = POLLIN},
+		{.fd = recording->control.fd, .events = POLLIN},
 	};
 
 	for (;;) {
@@ -122,19 +221,12 @@ static void wait_for_end(struct recording *recording)
 			return;
 		if (fds[0].revents & POLLIN)
 			read_signals(recording);
+		if (fds[2].revents & POLLIN)
+			read_control(recording);
 		if (fds[1].revents & POLLIN)
 			return;
 		show_progress(recording);
 	}
-}
-
-static void resolve(const struct recording *recording)
-{
-	struct symbol_options symbol_options = symbol_options_of(&recording->options->symbols);
-
-	symbol_options.processes_are_local = true;
-	if (!recording->options->no_symbols)
-		resolve_profile(recording->profile, &symbol_options, NULL);
 }
 
 static int start_sampler(struct recording *recording, struct err *err)
@@ -149,6 +241,7 @@ static int start_sampler(struct recording *recording, struct err *err)
 		.max_overhead_ppm = (uint32_t)(options->max_overhead_percent * 10000),
 		.duration_ns = options->duration_ns,
 		.delay_ns = options->delay_ns,
+		.paused = options->paused,
 		.follow_children = !options->no_children,
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.max_depth = options->max_depth,
@@ -162,8 +255,12 @@ static int start_sampler(struct recording *recording, struct err *err)
 static int begin(struct recording *recording, struct err *err)
 {
 	const struct record_options *options = recording->options;
-	int status = recording_file_open(&recording->file, options->output, err);
+	int status = 0;
 
+	if (options->control)
+		status = control_open(&recording->control, options->control, err);
+	if (status == 0)
+		status = recording_file_open(&recording->file, options->output, err);
 	if (status < 0)
 		return status;
 	recording->profile = profile_new();
@@ -280,7 +377,7 @@ static int end(struct recording *recording)
 		status = failed_status(recording);
 		recording_file_close(&recording->file, NULL);
 	} else {
-		resolve(recording);
+		resolve(recording, recording->profile);
 		status = finish_file(recording);
 		if (status == EXIT_DONE && !result->nr_samples)
 			status = say_empty(recording);
@@ -294,6 +391,7 @@ static int record(struct recording *recording)
 	int status;
 
 	recording->signal_fd = -1;
+	recording->control = (struct control)CONTROL_NONE;
 	recording->shows_progress =
 		!recording->options->quiet && !recording->argv && isatty(STDERR_FILENO);
 	if (begin(recording, &err) < 0) {
@@ -303,6 +401,7 @@ static int record(struct recording *recording)
 		wait_for_end(recording);
 		status = end(recording);
 	}
+	control_close(&recording->control);
 	store_writer_free(recording->writer);
 	profile_free(recording->profile);
 	if (recording->signal_fd >= 0)

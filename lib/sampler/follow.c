@@ -362,19 +362,40 @@ void follow_end(struct sampler *sampler, uint64_t now_ns)
 	}
 }
 
+static struct account_clocks clocks_now(const struct sampled_thread *thread, uint64_t now_ns)
+{
+	struct account_clocks clocks = {.time_ns = now_ns};
+	struct proc_schedstat read;
+
+	if (target_clocks(thread->tracee, &read)) {
+		clocks.cpu_ns = read.cpu_ns;
+		clocks.runq_ns = read.runq_ns;
+	}
+	return clocks;
+}
+
+/* What was not seen up to now is the rest. */
+void follow_pause_counting(struct sampler *sampler, uint64_t now_ns)
+{
+	for (size_t i = 0; i < sampler->nr_threads; i++) {
+		struct sampled_thread *thread = sampler->threads[i];
+		struct account_clocks clocks = clocks_now(thread, now_ns);
+
+		look_tell_sleep(sampler, thread);
+		if (clocks.cpu_ns)
+			tell_thread(sampler, thread, MESSAGE_THREAD_REST, &clocks);
+	}
+	sampler->counting = false;
+}
+
 /* What happened while nothing was counted belongs to nobody. */
 void follow_resume_counting(struct sampler *sampler, uint64_t now_ns)
 {
 	sampler->counting = true;
 	for (size_t i = 0; i < sampler->nr_threads; i++) {
 		struct sampled_thread *thread = sampler->threads[i];
-		struct account_clocks clocks = {.time_ns = now_ns};
-		struct proc_schedstat read;
+		struct account_clocks clocks = clocks_now(thread, now_ns);
 
-		if (target_clocks(thread->tracee, &read)) {
-			clocks.cpu_ns = read.cpu_ns;
-			clocks.runq_ns = read.runq_ns;
-		}
 		thread->was_seen = false;
 		thread->nr_slept = 0;
 		tell_thread(sampler, thread, MESSAGE_THREAD_BASE, &clocks);

@@ -34,6 +34,7 @@ static void release_content(struct message *message)
 		break;
 	case MESSAGE_THREAD:
 	case MESSAGE_THREAD_BASE:
+	case MESSAGE_THREAD_REST:
 	case MESSAGE_THREAD_END:
 		break;
 	}

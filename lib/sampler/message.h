@@ -22,6 +22,7 @@ enum message_kind {
 	MESSAGE_PROCESS_END, /* its last thread is gone */
 	MESSAGE_THREAD,	     /* a thread begins to be counted, at `clocks` */
 	MESSAGE_THREAD_BASE, /* counting begins anew at `clocks`: what lies before is nobody's */
+	MESSAGE_THREAD_REST, /* counting ends for now, at `clocks` */
 	MESSAGE_SIGHTING,    /* a thread was looked at */
 	MESSAGE_THREAD_END,  /* no more will be said about it */
 };

@@ -63,6 +63,8 @@ static void flush(struct working *working)
 	struct sampler *sampler = working->sampler;
 	bool failed = atomic_load_explicit(&sampler->write_failed, memory_order_relaxed);
 
+	control_take_marks(sampler);
+
 	if (failed) {
 		sampler->profile->nr_samples = 0;
 		return;
@@ -82,15 +84,18 @@ static void *working_main(void *argument)
 	for (;;) {
 		/* Asked before draining: what was put before the end is then all taken. */
 		bool last = atomic_load_explicit(&working->no_more, memory_order_acquire);
+		uint32_t asked = atomic_load(&working->sampler->flushes_asked);
 		uint64_t now_ns;
 
 		drain(working);
 		if (last)
 			break;
 		now_ns = clock_monotonic_ns();
-		if (now_ns - flushed_ns >= FLUSH_NS) {
+		if (now_ns - flushed_ns >= FLUSH_NS ||
+		    asked != atomic_load(&working->sampler->flushes_done)) {
 			flush(working);
 			flushed_ns = now_ns;
+			atomic_store(&working->sampler->flushes_done, asked);
 		}
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 	}
@@ -119,6 +124,8 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	governor_init(&sampler->governor, period_ns, options->max_overhead_ppm);
 	message_queue_init(&sampler->queue);
 	sem_init(&sampler->started, 0, 0);
+	pthread_mutex_init(&sampler->marks_lock, NULL);
+	atomic_init(&sampler->paused, options->paused);
 	return sampler;
 }
 
@@ -133,6 +140,8 @@ static void free_sampler(struct sampler *sampler)
 	free(sampler->threads);
 	free(sampler->revisits);
 	sem_destroy(&sampler->started);
+	pthread_mutex_destroy(&sampler->marks_lock);
+	free(sampler->marks);
 	if (sampler->done_fd >= 0)
 		close(sampler->done_fd);
 	if (sampler->loadavg_fd >= 0)
@@ -203,13 +212,6 @@ int sampler_done_fd(const struct sampler *sampler)
 pid_t sampler_command_pid(const struct sampler *sampler)
 {
 	return sampler->result.command_pid; /* written before sampler_start() returned */
-}
-
-void sampler_stop(struct sampler *sampler)
-{
-	atomic_store_explicit(&sampler->stop_asked, true, memory_order_relaxed);
-	/* It sleeps for SIGCHLD; this one is meant for it alone. */
-	pthread_kill(sampler->sampling_thread, SIGCHLD);
 }
 
 struct sampler_progress sampler_progress(const struct sampler *sampler)

@@ -32,6 +32,7 @@ struct sampler_options {
 	uint32_t max_overhead_ppm; /* 0: no governor */
 	uint64_t duration_ns;	   /* 0: until the target ends or sampler_stop() */
 	uint64_t delay_ns;	   /* after the start, before the first look */
+	bool paused;		   /* begins only with sampler_resume() */
 	bool follow_children;
 	enum unwinder_kind unwinder;
 	size_t max_depth;
@@ -52,6 +53,18 @@ int sampler_done_fd(const struct sampler *sampler);
 pid_t sampler_command_pid(const struct sampler *sampler);
 /* Ask for the end. Any thread, any number of times. */
 void sampler_stop(struct sampler *sampler);
+
+/*
+ * Leave the target alone for a while: what it does meanwhile belongs to nobody. Any thread,
+ * any number of times.
+ */
+void sampler_pause(struct sampler *sampler);
+void sampler_resume(struct sampler *sampler);
+bool sampler_is_paused(const struct sampler *sampler);
+/* A mark in time with the user's own words. Any thread. */
+void sampler_mark(struct sampler *sampler, const char *text);
+/* Write what there is so far, now. False if that did not come about within two seconds. */
+bool sampler_flush(struct sampler *sampler);
 
 struct sampler_progress {
 	uint64_t nr_samples;

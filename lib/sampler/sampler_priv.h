@@ -19,6 +19,12 @@ struct tracee;
 struct worker;
 struct working;
 
+/* A mark on its way to the profile. */
+struct pending_mark {
+	uint64_t time_ns;
+	char *text; /* owned */
+};
+
 /* A process between two execs, as the sampling thread knows it. */
 struct sampled_process {
 	uint32_t serial;
@@ -108,6 +114,11 @@ struct sampler {
 	struct worker *worker;
 	struct working *working; /* sampler.c: the thread that the worker runs in */
 	_Atomic bool stop_asked;
+	_Atomic bool paused;
+	_Atomic uint32_t flushes_asked, flushes_done;
+	pthread_mutex_t marks_lock; /* never taken by the sampling thread */
+	struct pending_mark *marks;
+	size_t nr_marks, cap_marks;
 	_Atomic uint64_t nr_samples;
 	sem_t started; /* posted when the target runs, or could not be brought to */
 	int start_status;
@@ -126,6 +137,7 @@ void *sampling_thread_main(void *argument);
 void follow_event(struct sampler *sampler, struct target_event *event);
 int follow_start(struct sampler *sampler, struct err *err);
 void follow_end(struct sampler *sampler, uint64_t now_ns);
+void follow_pause_counting(struct sampler *sampler, uint64_t now_ns);
 void follow_resume_counting(struct sampler *sampler, uint64_t now_ns);
 
 /* look.c: one look at the threads. */
@@ -134,6 +146,9 @@ void look_at_all(struct sampler *sampler, uint64_t now_ns);
 void look_at_held(struct sampler *sampler, struct tracee *tracee);
 /* Tell that a thread slept until its last look, if so. */
 void look_tell_sleep(struct sampler *sampler, struct sampled_thread *thread);
+
+/* control.c: the marks that have gathered, into the profile. The worker's. */
+void control_take_marks(struct sampler *sampler);
 
 /* Whether the queue still takes so many bytes of a stack; counts it as dropped if not. */
 bool sampler_has_room(struct sampler *sampler, size_t nr_bytes);

@@ -204,24 +204,37 @@ static void begin_counting(struct sampler *sampler, uint64_t now_ns)
 		      now_ns ^ ((uint64_t)getpid() << 32));
 }
 
+static bool shall_count(const struct sampler *sampler, uint64_t now_ns)
+{
+	return !sampler_is_paused(sampler) &&
+	       now_ns >= sampler->start_ns + sampler->options.delay_ns;
+}
+
 static void run(struct sampler *sampler)
 {
-	uint64_t begin_ns = sampler->start_ns + sampler->options.delay_ns;
-
 	for (;;) {
 		uint64_t now_ns;
+		bool counts;
 
 		serve(sampler);
 		now_ns = clock_monotonic_ns();
 		if (over(sampler, now_ns))
 			return;
-		if (!sampler->counting && now_ns >= begin_ns)
+		counts = shall_count(sampler, now_ns);
+		if (counts && !sampler->counting)
 			begin_counting(sampler, now_ns);
-		else if (sampler->counting && now_ns >= sampler->schedule.next_ns)
+		else if (!counts && sampler->counting)
+			follow_pause_counting(sampler, now_ns);
+		else if (counts && now_ns >= sampler->schedule.next_ns)
 			tick(sampler, now_ns);
 		if (!nr_awaited(sampler))
 			move_to_target(sampler);
-		sleep_until(sampler->counting ? sampler->schedule.next_ns : begin_ns);
+		if (sampler->counting)
+			sleep_until(sampler->schedule.next_ns);
+		else if (sampler_is_paused(sampler))
+			sleep_until(now_ns + LONGEST_SLEEP_NS);
+		else
+			sleep_until(sampler->start_ns + sampler->options.delay_ns);
 	}
 }
 
@@ -241,7 +254,7 @@ static int start(struct sampler *sampler)
 	int status;
 
 	sampler->counts.realtime = become_realtime();
-	sampler->counting = sampler->options.delay_ns == 0;
+	sampler->counting = sampler->options.delay_ns == 0 && !sampler->options.paused;
 	schedule_init(&sampler->schedule, sampler->start_ns, sampler->governor.period_ns,
 		      sampler->start_ns ^ ((uint64_t)getpid() << 32));
 	sampler->window_start_ns = sampler->start_ns;

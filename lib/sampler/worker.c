@@ -191,27 +191,36 @@ static void handle_thread(struct worker *worker, const struct message *message)
 		worker_read_thread_name(worker, thread);
 }
 
+/* Counting ends here: what no sighting took is the unattributed rest. */
+static void hand_out_rest(struct worker *worker, struct worker_thread *thread,
+			  const struct account_clocks *clocks)
+{
+	struct weights rest;
+	struct sample sample;
+
+	emit_sleep(worker, thread);
+	rest = account_rest(&thread->account, clocks);
+	if (!rest.cpu_ns && !rest.runq_ns && !rest.blocked_ns)
+		return;
+	sample = (struct sample){.time_ns = clocks->time_ns,
+				 .cpu_ns = rest.cpu_ns,
+				 .runq_ns = rest.runq_ns,
+				 .blocked_ns = rest.blocked_ns,
+				 .stack = STACK_EMPTY,
+				 .syscall_nr = -1,
+				 .kind = SAMPLE_UNATTRIBUTED,
+				 .end = STACK_END_NOT_TAKEN};
+	emit(worker, thread, &sample);
+}
+
 static void handle_thread_end(struct worker *worker, const struct message *message)
 {
 	const struct message_thread *told = &message->body.thread;
 	struct worker_thread *thread = &worker->threads[told->serial];
-	struct weights rest = {0};
 
 	emit_sleep(worker, thread);
 	if (told->has_clocks)
-		rest = account_rest(&thread->account, &told->clocks);
-	if (rest.cpu_ns || rest.runq_ns || rest.blocked_ns) {
-		struct sample sample = {.time_ns = message->time_ns,
-					.cpu_ns = rest.cpu_ns,
-					.runq_ns = rest.runq_ns,
-					.blocked_ns = rest.blocked_ns,
-					.stack = STACK_EMPTY,
-					.syscall_nr = -1,
-					.kind = SAMPLE_UNATTRIBUTED,
-					.end = STACK_END_NOT_TAKEN};
-
-		emit(worker, thread, &sample);
-	}
+		hand_out_rest(worker, thread, &told->clocks);
 	worker->profile->threads[thread->id.v].end_ns = profile_time(worker, message->time_ns);
 	thread->ended = true;
 	free(thread->hints);
@@ -354,6 +363,10 @@ static void handle(struct worker *worker, struct message *message)
 		break;
 	case MESSAGE_THREAD_BASE:
 		account_start(&worker->threads[message->body.thread.serial].account,
+			      &message->body.thread.clocks);
+		break;
+	case MESSAGE_THREAD_REST:
+		hand_out_rest(worker, &worker->threads[message->body.thread.serial],
 			      &message->body.thread.clocks);
 		break;
 	case MESSAGE_SIGHTING:

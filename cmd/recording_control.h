@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_RECORDING_CONTROL_H
+#define PROFC_CMD_RECORDING_CONTROL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+
+/*
+ * --control fifo:PATH: lines that steer a recording while it runs, from a script or from
+ * the program itself. The FIFO is made if there is none, and then removed at the end.
+ */
+struct control {
+	int fd;	      /* -1: none */
+	char *path;   /* owned */
+	bool created; /* by us */
+	char line[4096];
+	size_t nr_bytes;
+	bool overlong; /* the rest of a line that is too long is skipped */
+};
+
+enum control_word {
+	CONTROL_PAUSE,
+	CONTROL_RESUME,
+	CONTROL_SNAPSHOT, /* with a file name */
+	CONTROL_STOP,
+	CONTROL_MARK, /* with a text */
+};
+
+#define CONTROL_NONE                                                                               \
+	{                                                                                          \
+		.fd = -1                                                                           \
+	}
+
+/* `where` is "fifo:PATH". ERR_INVALID when it is not, or PATH is something else. */
+int control_open(struct control *control, const char *where, struct err *err);
+void control_close(struct control *control);
+
+/*
+ * The next whole line that has come. 1: *word and *argument (borrowed until the next call,
+ * "" if there is none). 0: none yet. ERR_INVALID: a line that makes no sense; go on.
+ */
+int control_read(struct control *control, enum control_word *word, const char **argument,
+		 struct err *err);
+
+#endif

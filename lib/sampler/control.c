@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "profile/profile.h"
+#include "sampler/sampler_priv.h"
+
+/* The sampling thread sleeps for SIGCHLD; this one is meant for it alone. */
+static void wake(struct sampler *sampler)
+{
+	pthread_kill(sampler->sampling_thread, SIGCHLD);
+}
+
+void sampler_stop(struct sampler *sampler)
+{
+	atomic_store_explicit(&sampler->stop_asked, true, memory_order_relaxed);
+	wake(sampler);
+}
+
+void sampler_pause(struct sampler *sampler)
+{
+	atomic_store_explicit(&sampler->paused, true, memory_order_relaxed);
+	wake(sampler);
+}
+
+void sampler_resume(struct sampler *sampler)
+{
+	atomic_store_explicit(&sampler->paused, false, memory_order_relaxed);
+	wake(sampler);
+}
+
+bool sampler_is_paused(const struct sampler *sampler)
+{
+	return atomic_load_explicit(&sampler->paused, memory_order_relaxed);
+}
+
+void sampler_mark(struct sampler *sampler, const char *text)
+{
+	struct pending_mark mark = {.time_ns = clock_monotonic_ns() - sampler->start_ns,
+				    .text = xstrdup(text)};
+
+	pthread_mutex_lock(&sampler->marks_lock);
+	ARRAY_GROW(sampler->marks, sampler->nr_marks, sampler->cap_marks);
+	sampler->marks[sampler->nr_marks++] = mark;
+	pthread_mutex_unlock(&sampler->marks_lock);
+}
+
+void control_take_marks(struct sampler *sampler)
+{
+	pthread_mutex_lock(&sampler->marks_lock);
+	for (size_t i = 0; i < sampler->nr_marks; i++) {
+		profile_add_mark(sampler->profile, sampler->marks[i].time_ns,
+				 sampler->marks[i].text);
+		free(sampler->marks[i].text);
+	}
+	sampler->nr_marks = 0;
+	pthread_mutex_unlock(&sampler->marks_lock);
+}
+
+#define FLUSH_TRIES    400
+#define FLUSH_PAUSE_NS (5 * NS_PER_MS)
+
+bool sampler_flush(struct sampler *sampler)
+{
+	const struct timespec pause = {.tv_nsec = (long)FLUSH_PAUSE_NS};
+	uint32_t mine = atomic_fetch_add(&sampler->flushes_asked, 1) + 1;
+
+	for (int i = 0; i < FLUSH_TRIES; i++) {
+		if ((int32_t)(atomic_load(&sampler->flushes_done) - mine) >= 0)
+			return true;
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	}
+	return false;
+}

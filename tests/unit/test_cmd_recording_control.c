@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "cmd/recording_control.h"
+
+struct fixture {
+	char directory[64];
+	char where[128];
+	struct control control;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	strcpy(fixture->directory, "/tmp/profc-control-XXXXXX");
+	assert_non_null(mkdtemp(fixture->directory));
+	snprintf(fixture->where, sizeof(fixture->where), "fifo:%s/control", fixture->directory);
+	assert_int_equal(control_open(&fixture->control, fixture->where, NULL), 0);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	control_close(&fixture->control);
+	/* Fails if control_close() has left the FIFO it made. */
+	assert_int_equal(rmdir(fixture->directory), 0);
+	free(fixture);
+	return 0;
+}
+
+/* The FIFO is open for reading and writing. */
+static void say(const struct control *control, const char *text)
+{
+	assert_int_equal(write(control->fd, text, strlen(text)), strlen(text));
+}
+
+static void expect(struct control *control, enum control_word word, const char *argument)
+{
+	enum control_word got_word;
+	const char *got_argument;
+
+	assert_int_equal(control_read(control, &got_word, &got_argument, NULL), 1);
+	assert_int_equal(got_word, word);
+	assert_string_equal(got_argument, argument);
+}
+
+static int read_status(struct control *control)
+{
+	enum control_word word;
+	const char *argument;
+
+	return control_read(control, &word, &argument, NULL);
+}
+
+static void test_recording_control__obeys_lines_in_order(void **state)
+{
+	struct control *control = &((struct fixture *)*state)->control;
+
+	say(control, "pause\nmark two words\n\nresume\nsnapshot  /tmp/x y\nstop\n");
+	expect(control, CONTROL_PAUSE, "");
+	expect(control, CONTROL_MARK, "two words");
+	expect(control, CONTROL_RESUME, "");
+	expect(control, CONTROL_SNAPSHOT, "/tmp/x y");
+	expect(control, CONTROL_STOP, "");
+	assert_int_equal(read_status(control), 0);
+}
+
+static void test_recording_control__waits_for_the_end_of_a_line(void **state)
+{
+	struct control *control = &((struct fixture *)*state)->control;
+
+	say(control, "mark ha");
+	assert_int_equal(read_status(control), 0);
+	say(control, "lf\n");
+	expect(control, CONTROL_MARK, "half");
+}
+
+static void test_recording_control__refuses_nonsense_and_goes_on(void **state)
+{
+	struct control *control = &((struct fixture *)*state)->control;
+	char overlong[6000];
+
+	say(control, "halt\nmark\npause now\n");
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(read_status(control), ERR_INVALID);
+	memset(overlong, 'x', sizeof(overlong));
+	overlong[sizeof(overlong) - 1] = '\0';
+	say(control, overlong);
+	say(control, "\nstop\n");
+	assert_int_equal(read_status(control), ERR_INVALID);
+	expect(control, CONTROL_STOP, "");
+}
+
+static void test_recording_control__refuses_what_is_no_fifo(void **state)
+{
+	struct control control;
+
+	(void)state;
+	assert_int_equal(control_open(&control, "fifo:/dev/null", NULL), ERR_INVALID);
+	assert_int_equal(control_open(&control, "fifo:", NULL), ERR_INVALID);
+	assert_int_equal(control_open(&control, "/tmp/x", NULL), ERR_INVALID);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_recording_control__obeys_lines_in_order,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_recording_control__waits_for_the_end_of_a_line,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_recording_control__refuses_nonsense_and_goes_on, set_up, tear_down),
+		cmocka_unit_test(test_recording_control__refuses_what_is_no_fifo),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
