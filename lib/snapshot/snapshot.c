@@ -103,7 +103,8 @@ uint8_t *snapshot_add_region(struct snapshot *snapshot, uint64_t start, size_t n
 		*region = (struct stack_region){.start = start,
 						.offset = (uint32_t)snapshot->nr_bytes};
 	}
-	ARRAY_RESERVE(snapshot->bytes, snapshot->nr_bytes + nr_bytes, snapshot->cap_bytes);
+	/* One more, so that there is an array to point into even for an empty region. */
+	ARRAY_RESERVE(snapshot->bytes, snapshot->nr_bytes + nr_bytes + 1, snapshot->cap_bytes);
 	room = snapshot->bytes + snapshot->nr_bytes;
 	snapshot->nr_bytes += nr_bytes;
 	region->nr_bytes += (uint32_t)nr_bytes;

@@ -101,13 +101,14 @@ static void resolve_rest(struct symbol_file *file, struct result_builder *builde
 {
 	for (size_t i = 0; i < nr; i++) {
 		const struct symbol_chain *chain = &builder->result->chains[i];
-		struct symbol_location *first = &builder->result->locations[chain->first];
+		struct symbol_location *first =
+			chain->nr ? &builder->result->locations[chain->first] : NULL;
 		struct symbol_location location = {.name = NULL};
 
-		if ((chain->nr && first->name) ||
+		if ((first && first->name) ||
 		    !name_by_tables(file, &builder->pool, addresses[i], &location))
 			continue;
-		if (chain->nr) { /* the line was known */
+		if (first) { /* the line was known */
 			first->name = location.name;
 			first->linkage_name = location.linkage_name;
 		} else {
