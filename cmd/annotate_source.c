@@ -259,12 +259,16 @@ static int print_text(const struct annotation *annotation)
 	return status;
 }
 
-static int no_lines(void)
+static int no_lines(const struct profile *profile)
 {
 	struct err err = ERR_INIT;
 
 	err_set(&err, ERR_EMPTY, "no samples in code with line numbers");
-	err_hint(&err, "build the program with -g, or install its debug information");
+	if (profile->nr_frame_symbols == 0)
+		err_hint(&err, "it was recorded with --no-symbols: 'profc symbolize -i FILE' adds "
+			       "them");
+	else
+		err_hint(&err, "build the program with -g, or install its debug information");
 	print_err(&err);
 	return EXIT_CANNOT;
 }
@@ -276,7 +280,7 @@ static int print_pages(const struct annotate_args *args, const struct source *so
 	int status = EXIT_DONE, printed = EXIT_DONE;
 
 	if (source->nr_lines == 0)
-		return no_lines();
+		return no_lines(source->weights->selection->expansion->profile);
 	for (; *words; words++)
 		if (add_word(&annotation, *words) != EXIT_DONE)
 			status = EXIT_CANNOT;

@@ -209,8 +209,11 @@ static void note_few_samples(const struct weights *weights, struct buf *note)
 {
 	if (weights->total.samples >= FEW_SAMPLES || weights->total.weight == 0)
 		return;
-	buf_append_str(note, "there ");
-	buf_append_str(note, weights->total.samples == 1 ? "is only " : "are only ");
+	if (weights->total.samples == 0) {
+		buf_append_str(note, "there are no samples: record longer or with a higher -F");
+		return;
+	}
+	buf_append_str(note, weights->total.samples == 1 ? "there is only " : "there are only ");
 	append_weight(note, METRIC_SAMPLES, weights->total.samples);
 	buf_append_str(note, ": mind the \xc2\xb1 column, or record longer or with a higher -F");
 }
