@@ -175,17 +175,13 @@ void symbol_file_close(struct symbol_file *file)
 	free(file);
 }
 
-/* The addresses with the bias added, in place of *addresses; NULL when there is none. */
-static uint64_t *move_addresses(uint64_t bias, const uint64_t **addresses, size_t nr)
+/* A copy of the addresses with the bias added. Caller frees. */
+static uint64_t *move_addresses(const uint64_t *addresses, size_t nr, uint64_t bias)
 {
-	uint64_t *moved;
+	uint64_t *moved = xcalloc(nr, sizeof(*moved));
 
-	if (!bias)
-		return NULL;
-	moved = xcalloc(nr, sizeof(*moved));
 	for (size_t i = 0; i < nr; i++)
-		moved[i] = (*addresses)[i] + bias;
-	*addresses = moved;
+		moved[i] = addresses[i] + bias;
 	return moved;
 }
 
@@ -193,7 +189,7 @@ struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64
 					  size_t nr)
 {
 	struct symbol_object *object = &file->object;
-	cleanup_free uint64_t *moved = move_addresses(object->address_bias, &addresses, nr);
+	cleanup_free uint64_t *moved = move_addresses(addresses, nr, object->address_bias);
 	struct result_builder builder;
 	struct symbol_result *result;
 
@@ -209,10 +205,10 @@ struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64
 		return result_builder_finish(&builder);
 	}
 	if (object->has_dwarf)
-		dwarf_resolve(&object->dwarf, &object->split, addresses, nr, &builder);
-	resolve_rest(file, &builder, addresses, nr);
+		dwarf_resolve(&object->dwarf, &object->split, moved, nr, &builder);
+	resolve_rest(file, &builder, moved, nr);
 	if (!object->address_bias)
-		result->starts = find_starts(object, result, addresses, nr);
+		result->starts = find_starts(object, result, moved, nr);
 	result->source = source_of(file);
 	if (object->debug_path && (object->debug || object->is_debug_file_only))
 		result->debug_path = xstrdup(object->debug_path);
