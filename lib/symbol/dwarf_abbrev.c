@@ -201,8 +201,8 @@ const struct abbrev *abbrev_table_search(const struct abbrev_table *table, uint6
 	return bsearch(&key, table->rows, table->nr_rows, sizeof(key), compare_codes);
 }
 
-static void skip_one(struct skip_step step, struct dwarf_encoding encoding,
-		     struct dwarf_cursor *cursor)
+void abbrev_skip_value(struct skip_step step, struct dwarf_encoding encoding,
+		       struct dwarf_cursor *cursor)
 {
 	switch (step.kind) {
 	case SKIP_FIXED:
@@ -233,23 +233,10 @@ static void skip_one(struct skip_step step, struct dwarf_encoding encoding,
 		if (step.kind == SKIP_INDIRECT)
 			dwarf_fail(cursor);
 		else
-			skip_one(step, encoding, cursor);
+			abbrev_skip_value(step, encoding, cursor);
 		break;
 	case SKIP_UNKNOWN:
 		dwarf_fail(cursor);
 		break;
-	}
-}
-
-void abbrev_skip(const struct abbrev_table *table, const struct abbrev *abbrev,
-		 struct dwarf_encoding encoding, struct dwarf_cursor *cursor)
-{
-	const struct skip_step *step = table->steps + abbrev->first_step;
-
-	for (uint32_t i = 0; i < abbrev->nr_steps; i++, step++) {
-		if (step->kind == SKIP_FIXED)
-			dwarf_skip(cursor, step->nr_bytes);
-		else
-			skip_one(*step, encoding, cursor);
 	}
 }

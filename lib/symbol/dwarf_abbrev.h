@@ -86,8 +86,22 @@ static inline const struct abbrev *abbrev_table_find(const struct abbrev_table *
 
 struct skip_step abbrev_skip_step(uint64_t form, struct dwarf_encoding encoding);
 
+/* Move over a value of any kind. */
+void abbrev_skip_value(struct skip_step step, struct dwarf_encoding encoding,
+		       struct dwarf_cursor *cursor);
+
 /* Move over all attributes of an entry. */
-void abbrev_skip(const struct abbrev_table *table, const struct abbrev *abbrev,
-		 struct dwarf_encoding encoding, struct dwarf_cursor *cursor);
+static inline void abbrev_skip(const struct abbrev_table *table, const struct abbrev *abbrev,
+			       struct dwarf_encoding encoding, struct dwarf_cursor *cursor)
+{
+	const struct skip_step *step = table->steps + abbrev->first_step;
+
+	for (uint32_t i = 0; i < abbrev->nr_steps; i++, step++) {
+		if (step->kind == SKIP_FIXED)
+			dwarf_skip(cursor, step->nr_bytes);
+		else
+			abbrev_skip_value(*step, encoding, cursor);
+	}
+}
 
 #endif

@@ -26,7 +26,7 @@ static void reset_registers(struct line_run *run)
 }
 
 /* The last row holds for the addresses below `end`. */
-static void close_row(struct line_run *run, uint64_t end)
+static inline void close_row(struct line_run *run, uint64_t end)
 {
 	for (; run->next < run->nr && run->addresses[run->next] < end; run->next++) {
 		struct line_match *match = &run->matches[run->next];
@@ -38,7 +38,7 @@ static void close_row(struct line_run *run, uint64_t end)
 	}
 }
 
-static void begin_row(struct line_run *run)
+static inline void begin_row(struct line_run *run)
 {
 	run->last = run->row;
 	if (run->row.line) {
@@ -55,7 +55,7 @@ static bool is_dropped(const struct line_run *run, uint64_t address)
 	return (address == 0 && !run->relocatable) || address >= max - 1;
 }
 
-static void emit_row(struct line_run *run)
+static inline void emit_row(struct line_run *run)
 {
 	if (!run->in_sequence) {
 		run->in_sequence = true;

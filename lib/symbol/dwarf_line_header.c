@@ -104,6 +104,14 @@ static bool read_parameters(struct line_header *header, struct dwarf_cursor *cur
 		return false;
 	for (unsigned int i = 1; i < header->opcode_base; i++)
 		header->nr_operands[i] = dwarf_u8(cursor);
+	for (unsigned int i = header->opcode_base; i < 256; i++) {
+		unsigned int special = i - header->opcode_base;
+
+		header->special_advance[i] =
+			(uint16_t)(special / header->line_range * header->min_instruction_bytes);
+		header->special_line[i] =
+			(int16_t)(header->line_base + (int)(special % header->line_range));
+	}
 	return !cursor->failed;
 }
 

@@ -22,6 +22,9 @@ struct line_header {
 	int8_t line_base;
 	uint8_t line_range, opcode_base;
 	uint8_t nr_operands[256]; /* of the standard opcodes, by opcode */
+	/* What each special opcode adds, for they are most of a program and division is slow. */
+	uint16_t special_advance[256];
+	int16_t special_line[256];
 	struct dwarf_bytes program;
 	struct line_names directories; /* 0 is the unit's own directory, implied before version 5 */
 	struct line_names files;       /* before version 5 counted from 1: 0 is none */

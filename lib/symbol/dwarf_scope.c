@@ -71,12 +71,14 @@ struct entry {
 	uint64_t call_file, call_line, call_column;
 };
 
-static void read_entry(struct scope_walk *walk, const struct abbrev *abbrev, struct entry *entry)
+static void read_entry(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t offset,
+		       struct entry *entry)
 {
 	const struct abbrev_attribute *attribute =
 		walk->at.abbrevs->attributes + abbrev->first_attribute;
 	struct dwarf_value value;
 
+	*entry = (struct entry){.offset = offset};
 	for (uint32_t i = 0; i < abbrev->nr_attributes; i++, attribute++) {
 		dwarf_read_value(walk->at.unit, &walk->at.cursor, attribute, &value);
 		switch (attribute->name) {
@@ -213,9 +215,9 @@ static void pass_through(struct scope_walk *walk, const struct abbrev *abbrev, u
 	enter(walk, abbrev, scope);
 }
 
-static void visit_function(struct scope_walk *walk, const struct abbrev *abbrev,
-			   struct entry *entry)
+static void visit_function(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t offset)
 {
+	struct entry entry;
 	const struct dwarf_cursor start = walk->at.cursor;
 	uint32_t scope;
 
@@ -226,9 +228,9 @@ static void visit_function(struct scope_walk *walk, const struct abbrev *abbrev,
 			dwarf_walk_skip_entry(&walk->at, abbrev);
 		return;
 	}
-	read_entry(walk, abbrev, entry);
-	dwarf_read_ranges(walk->at.unit, &entry->pcs, &walk->ranges);
-	scope = add_scope(walk, entry, SCOPE_NONE);
+	read_entry(walk, abbrev, offset, &entry);
+	dwarf_read_ranges(walk->at.unit, &entry.pcs, &walk->ranges);
+	scope = add_scope(walk, &entry, SCOPE_NONE);
 	if (scope != SCOPE_NONE || walk->deep) {
 		enter(walk, abbrev, scope);
 	} else {
@@ -237,15 +239,16 @@ static void visit_function(struct scope_walk *walk, const struct abbrev *abbrev,
 	}
 }
 
-static void visit_inlined(struct scope_walk *walk, const struct abbrev *abbrev, struct entry *entry)
+static void visit_inlined(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t offset)
 {
+	struct entry entry;
 	const struct dwarf_cursor start = walk->at.cursor;
 	uint32_t parent = walk->levels[walk->depth], scope = SCOPE_NONE;
 
 	if (parent != SCOPE_NONE && abbrev->has_pcs) {
-		read_entry(walk, abbrev, entry);
-		dwarf_read_ranges(walk->at.unit, &entry->pcs, &walk->ranges);
-		scope = add_scope(walk, entry, parent);
+		read_entry(walk, abbrev, offset, &entry);
+		dwarf_read_ranges(walk->at.unit, &entry.pcs, &walk->ranges);
+		scope = add_scope(walk, &entry, parent);
 	}
 	if (scope != SCOPE_NONE) {
 		enter(walk, abbrev, scope);
@@ -255,14 +258,15 @@ static void visit_inlined(struct scope_walk *walk, const struct abbrev *abbrev, 
 	}
 }
 
-static void visit_block(struct scope_walk *walk, const struct abbrev *abbrev, struct entry *entry)
+static void visit_block(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t offset)
 {
+	struct entry entry;
 	const struct dwarf_cursor start = walk->at.cursor;
 	uint32_t parent = walk->levels[walk->depth];
 
 	if (parent != SCOPE_NONE && abbrev->has_pcs && !walk->deep) {
-		read_entry(walk, abbrev, entry);
-		dwarf_read_ranges(walk->at.unit, &entry->pcs, &walk->ranges);
+		read_entry(walk, abbrev, offset, &entry);
+		dwarf_read_ranges(walk->at.unit, &entry.pcs, &walk->ranges);
 		walk->at.cursor = start;
 		if (!holds_address(walk)) {
 			dwarf_walk_skip_entry(&walk->at, abbrev);
@@ -274,8 +278,6 @@ static void visit_block(struct scope_walk *walk, const struct abbrev *abbrev, st
 
 static void visit(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t offset)
 {
-	struct entry entry = {.offset = offset};
-
 	switch (kind_of(abbrev->tag)) {
 	case ENTRY_OTHER:
 		dwarf_walk_skip_entry(&walk->at, abbrev);
@@ -290,13 +292,13 @@ static void visit(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t
 			dwarf_walk_skip_entry(&walk->at, abbrev);
 		break;
 	case ENTRY_FUNCTION:
-		visit_function(walk, abbrev, &entry);
+		visit_function(walk, abbrev, offset);
 		break;
 	case ENTRY_INLINED:
-		visit_inlined(walk, abbrev, &entry);
+		visit_inlined(walk, abbrev, offset);
 		break;
 	case ENTRY_BLOCK:
-		visit_block(walk, abbrev, &entry);
+		visit_block(walk, abbrev, offset);
 		break;
 	}
 }

@@ -10,31 +10,10 @@ struct dwarf_walk dwarf_walk_at(struct dwarf_unit *unit, uint64_t offset)
 	};
 }
 
-/* Nothing behind this point can be made sense of. */
-static void give_up(struct dwarf_walk *walk)
+void dwarf_walk_give_up(struct dwarf_walk *walk)
 {
 	walk->unit->file->damaged = true;
 	dwarf_fail(&walk->cursor);
-}
-
-const struct abbrev *dwarf_walk_next(struct dwarf_walk *walk)
-{
-	uint64_t code = dwarf_uleb(&walk->cursor);
-	const struct abbrev *abbrev;
-
-	if (code == 0)
-		return NULL;
-	abbrev = abbrev_table_find(walk->abbrevs, code);
-	if (!abbrev || !dwarf_file_work(walk->unit->file, 1)) {
-		give_up(walk);
-		return NULL;
-	}
-	return abbrev;
-}
-
-void dwarf_walk_skip_attributes(struct dwarf_walk *walk, const struct abbrev *abbrev)
-{
-	abbrev_skip(walk->abbrevs, abbrev, walk->unit->encoding, &walk->cursor);
 }
 
 static void skip_children(struct dwarf_walk *walk, const struct abbrev *abbrev)
@@ -52,14 +31,14 @@ static void skip_children(struct dwarf_walk *walk, const struct abbrev *abbrev)
 		}
 		child = abbrev_table_find(walk->abbrevs, code);
 		if (!child) {
-			give_up(walk);
+			dwarf_walk_give_up(walk);
 			break;
 		}
 		dwarf_walk_skip_attributes(walk, child);
 		depth += child->has_children;
 	}
 	if (!dwarf_file_work(walk->unit->file, nr))
-		give_up(walk);
+		dwarf_walk_give_up(walk);
 }
 
 static bool jump_to_sibling(struct dwarf_walk *walk, const struct abbrev *abbrev)

@@ -14,14 +14,33 @@ struct dwarf_walk {
 /* At the entry that begins at an offset of .debug_info. */
 struct dwarf_walk dwarf_walk_at(struct dwarf_unit *unit, uint64_t offset);
 
+/* Nothing behind this point can be made sense of. */
+void dwarf_walk_give_up(struct dwarf_walk *walk);
+
 /*
  * Read the code of the entry at the cursor. NULL at the end of a list of
  * siblings, which is passed, and when something is damaged, which is marked.
  */
-const struct abbrev *dwarf_walk_next(struct dwarf_walk *walk);
+static inline const struct abbrev *dwarf_walk_next(struct dwarf_walk *walk)
+{
+	uint64_t code = dwarf_uleb(&walk->cursor);
+	const struct abbrev *abbrev;
+
+	if (code == 0)
+		return NULL;
+	abbrev = abbrev_table_find(walk->abbrevs, code);
+	if (!abbrev || !dwarf_file_work(walk->unit->file, 1)) {
+		dwarf_walk_give_up(walk);
+		return NULL;
+	}
+	return abbrev;
+}
 
 /* From behind the entry's code to behind its attributes, where its children begin. */
-void dwarf_walk_skip_attributes(struct dwarf_walk *walk, const struct abbrev *abbrev);
+static inline void dwarf_walk_skip_attributes(struct dwarf_walk *walk, const struct abbrev *abbrev)
+{
+	abbrev_skip(walk->abbrevs, abbrev, walk->unit->encoding, &walk->cursor);
+}
 
 /*
  * From behind the entry's code to behind all that is below it: by its
