@@ -9,10 +9,20 @@
 #include "symbol/name_pool.h"
 #include "symbol/symbol.h"
 
+/* How many other results a result may take in: each brings a table of texts along. */
+#define RESULT_MAX_PARTS 16
+
+/* What a result's locations point into. */
+struct result_texts {
+	struct strtab *tables[RESULT_MAX_PARTS + 1];
+	size_t nr;
+};
+
 /* A symbol_result in the making. */
 struct result_builder {
 	struct symbol_result *result;
-	size_t cap_locations;
+	struct result_texts *texts; /* of the parts taken in; becomes the result's arena */
+	size_t nr_chains, cap_locations;
 	size_t current; /* the chain being built */
 	bool verbatim;	/* say line 0 where the line table does */
 	/*
@@ -21,7 +31,7 @@ struct result_builder {
 	 */
 	const char *(*symbol_at)(void *context, uint64_t address);
 	void *symbol_context;
-	struct name_pool pool; /* its texts become the result's arena */
+	struct name_pool pool;
 };
 
 void result_builder_init(struct result_builder *builder, size_t nr_addresses);
@@ -32,6 +42,9 @@ struct symbol_result *result_builder_finish(struct result_builder *builder);
 void result_builder_begin(struct result_builder *builder, size_t index);
 /* Append a level to the chain begun last, innermost first. Texts must be the pool's. */
 void result_builder_add(struct result_builder *builder, const struct symbol_location *location);
+
+/* Take in all of `part`, whose chains become those from `first` on. Ends the part. */
+void result_builder_take(struct result_builder *builder, struct result_builder *part, size_t first);
 
 bool result_builder_is_open(const struct result_builder *builder, size_t index);
 

@@ -253,14 +253,20 @@ static void watch(struct resolve_run *run, const struct resolve_progress *progre
 	pthread_mutex_unlock(&run->lock);
 }
 
-static void run_workers(struct resolve_run *run, const struct resolve_progress *progress)
+static size_t nr_threads(void)
 {
 	long nr_cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	pthread_t workers[MAX_WORKERS];
-	size_t wanted = nr_cpus < 1 ? 1 : (size_t)nr_cpus, nr = 0;
 
-	if (wanted > MAX_WORKERS)
-		wanted = MAX_WORKERS;
+	if (nr_cpus < 1)
+		return 1;
+	return nr_cpus > MAX_WORKERS ? MAX_WORKERS : (size_t)nr_cpus;
+}
+
+static void run_workers(struct resolve_run *run, const struct resolve_progress *progress)
+{
+	pthread_t workers[MAX_WORKERS];
+	size_t wanted = nr_threads(), nr = 0;
+
 	if (wanted > run->nr_jobs)
 		wanted = run->nr_jobs;
 	while (nr < wanted && pthread_create(&workers[nr], NULL, work, run) == 0)
@@ -439,14 +445,17 @@ static void known_release(struct known_symbols *known)
 void resolve_profile(struct profile *profile, const struct symbol_options *options,
 		     const struct resolve_progress *progress)
 {
-	struct symbol_options with_deadline = *options;
-	struct resolve_run run = {.profile = profile, .options = &with_deadline};
+	struct symbol_options own_options = *options;
+	struct resolve_run run = {.profile = profile, .options = &own_options};
 	struct known_symbols known = keep_known(profile);
 
-	with_deadline.debuginfod_deadline_ns =
+	own_options.debuginfod_deadline_ns =
 		clock_monotonic_ns() + options->debuginfod_timeout_ms * NS_PER_MS;
 	profile_reset_symbols(profile);
 	make_jobs(&run);
+	/* Modules first; processors that are left over share the files. */
+	if (run.nr_jobs)
+		own_options.nr_threads = (unsigned int)(nr_threads() / run.nr_jobs);
 	pthread_mutex_init(&run.lock, NULL);
 	pthread_cond_init(&run.changed, NULL);
 	run_workers(&run, progress);

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "symbol/builder.h"
-#include "symbol/dwarf_resolve.h"
+#include "symbol/dwarf_parallel.h"
 #include "symbol/elf_section.h"
 #include "symbol/elf_symbols.h"
 #include "symbol/fde_start.h"
@@ -19,6 +19,7 @@
 struct symbol_file {
 	struct symbol_object object;
 	bool verbatim;
+	size_t nr_threads;
 	char *mismatch; /* why nothing is resolved, or NULL */
 	/* The symbol tables, read when the first address needs them. */
 	bool has_tables;
@@ -87,10 +88,9 @@ static bool name_by_tables(struct symbol_file *file, struct name_pool *pool, uin
 
 static const char *symbol_name_at(void *context, uint64_t address)
 {
-	struct symbol_file *file = context;
+	const struct symbol_file *file = context;
 	const struct elf_symbol *symbol;
 
-	read_tables(file);
 	symbol = elf_symbols_at(&file->symbols, address);
 	return symbol ? symbol->name : NULL;
 }
@@ -158,6 +158,7 @@ int symbol_file_open(const struct symbol_options *options, const struct symbol_r
 		return status;
 	}
 	opened->verbatim = options->verbatim;
+	opened->nr_threads = options->nr_threads;
 	if (opened->object.is_mismatched)
 		opened->mismatch = hint_for_mismatch(request, &opened->object.build_id);
 	*file = opened;
@@ -204,8 +205,10 @@ struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64
 		result->problem = xstrdup(file->mismatch);
 		return result_builder_finish(&builder);
 	}
+	if (file->verbatim)
+		read_tables(file); /* for symbol_name_at(), before there are several threads */
 	if (object->has_dwarf)
-		dwarf_resolve(&object->dwarf, &object->split, moved, nr, &builder);
+		dwarf_resolve_parallel(object, moved, nr, file->nr_threads, &builder);
 	resolve_rest(file, &builder, moved, nr);
 	if (!object->address_bias)
 		result->starts = find_starts(object, result, moved, nr);

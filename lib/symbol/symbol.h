@@ -38,6 +38,8 @@ struct symbol_options {
 	 * beginning stand in, and names get the scopes around them.
 	 */
 	bool verbatim;
+	/* How many threads one file may be read by; 0 is 1. */
+	unsigned int nr_threads;
 	/*
 	 * The processes of the recording are, or were a moment ago, of this
 	 * machine: what they left in /tmp about their JIT code is theirs.
