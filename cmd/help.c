@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/wrap.h"
 #include "cmd/command.h"
-#include "cmd/wrap.h"
 
 void help_profc(const struct command *const *commands, struct buf *out)
 {
@@ -30,11 +30,13 @@ void help_profc(const struct command *const *commands, struct buf *out)
 
 void help_command(const struct command *command, struct buf *out)
 {
+	static const struct wrap wrap = {.columns = 79};
+
 	buf_printf(out, "usage: profc %s %s\n\n%s\n", command->name, command->synopsis,
 		   command->summary);
 	if (command->help) {
 		buf_append_byte(out, '\n');
-		append_paragraphs(out, command->help);
+		wrap_text(out, command->help, &wrap);
 	}
 	if (command->options->type != OPTION_SECTION)
 		buf_append_str(out, "\nOptions:\n");

@@ -37,12 +37,7 @@ static int parse(struct info_args *args, int argc, char **argv, struct err *err)
 
 	if (status)
 		return status;
-	if (first_word < argc && !args->input)
-		args->input = argv[first_word++];
-	if (first_word < argc)
-		return err_set(err, ERR_INVALID, "one profile at a time: what is '%s'?",
-			       argv[first_word]);
-	return 0;
+	return profile_options_word(&args->input, argc, argv, first_word, err);
 }
 
 static int print_info(const struct info_args *args, const struct profile *profile)

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/wrap.h"
 #include "cmd/options.h"
-#include "cmd/wrap.h"
 
 #define HELP_COLUMN 27 /* where the explanations begin */
 
@@ -19,6 +19,7 @@ static void append_names(struct buf *out, const struct option_row *row)
 
 static void append_row(struct buf *out, const struct option_row *row)
 {
+	static const struct wrap wrap = {.columns = 79, .indent = HELP_COLUMN};
 	size_t start = out->nr_bytes;
 	size_t columns;
 
@@ -33,7 +34,7 @@ static void append_row(struct buf *out, const struct option_row *row)
 		columns = 0;
 	}
 	buf_printf(out, "%*s", (int)(HELP_COLUMN - columns), "");
-	append_wrapped(out, row->help, strlen(row->help), HELP_COLUMN);
+	wrap_words(out, row->help, strlen(row->help), &wrap);
 }
 
 void options_help(const struct option_row *rows, struct buf *out)

@@ -3,9 +3,20 @@
 
 #include <stddef.h>
 
+#include "base/err.h"
 #include "profile/profile.h"
 
 const char *const metric_choices[] = {
 	[METRIC_CPU] = "cpu",	      [METRIC_WALL] = "wall",	    [METRIC_RUNQ] = "runq",
 	[METRIC_BLOCKED] = "blocked", [METRIC_SAMPLES] = "samples", NULL,
 };
+
+int profile_options_word(const char **input, int argc, char **argv, int first_word, struct err *err)
+{
+	if (first_word < argc && !*input)
+		*input = argv[first_word++];
+	if (first_word < argc)
+		return err_set(err, ERR_INVALID, "one profile at a time: what is '%s'?",
+			       argv[first_word]);
+	return 0;
+}

@@ -4,6 +4,8 @@
 
 #include "cmd/options.h"
 
+struct err;
+
 /*
  * Which profile, and which of its quantities: the same in every command that
  * shows one. The members are a `const char *` for open_profile() and an `int`,
@@ -12,6 +14,13 @@
 extern const char *const metric_choices[];
 
 #define METRIC_HELP "cpu, wall, runq, blocked or samples"
+
+/*
+ * A command that shows one profile takes its name as a word too: `report FILE` is
+ * `report -i FILE`. ERR_INVALID if more words than that are left.
+ */
+int profile_options_word(const char **input, int argc, char **argv, int first_word,
+			 struct err *err);
 
 // clang-format off
 #define INPUT_OPTION_ROW(values, member)                                                           \

@@ -134,13 +134,10 @@ static int parse(struct report_args *args, int argc, char **argv, struct filter 
 	int first_word;
 	int status = options_parse(rows, args, argc, argv, false, &first_word, err);
 
+	if (!status)
+		status = profile_options_word(&args->input, argc, argv, first_word, err);
 	if (status)
 		return status;
-	if (first_word < argc && !args->input)
-		args->input = argv[first_word++];
-	if (first_word < argc)
-		return err_set(err, ERR_INVALID, "one profile at a time: what is '%s'?",
-			       argv[first_word]);
 	status = check_combination(args, err);
 	if (status)
 		return status;

@@ -6,44 +6,21 @@
 #include "base/buf.h"
 #include "base/escape.h"
 #include "base/sink.h"
+#include "base/wrap.h"
 
 /* Fewer columns than this are not worth breaking words for. */
 #define ROOM_MIN 20
 
-static size_t word_columns(const char *word, size_t nr_bytes)
-{
-	struct buf copy = {0};
-	size_t columns;
-
-	buf_append(&copy, word, nr_bytes);
-	columns = text_columns(buf_str(&copy));
-	buf_release(&copy);
-	return columns;
-}
-
 void paragraph_print(const struct view *view, const char *lead, const char *words,
 		     struct sink *sink)
 {
-	size_t indent = text_columns(lead);
-	size_t room = view->columns > indent + ROOM_MIN ? view->columns - indent : ROOM_MIN;
-	size_t used = 0;
+	struct wrap wrap = {.columns = view->columns, .indent = text_columns(lead)};
+	struct buf text = {0};
 
-	sink_str(sink, lead);
-	while (*words) {
-		size_t length = strcspn(words, " ");
-		size_t columns = word_columns(words, length);
-
-		if (used > 0 && used + 1 + columns > room) {
-			sink_printf(sink, "\n%*s", (int)indent, "");
-			used = 0;
-		} else if (used > 0) {
-			sink_str(sink, " ");
-			used++;
-		}
-		sink_write(sink, words, length);
-		used += columns;
-		words += length;
-		words += *words == ' ';
-	}
-	sink_str(sink, "\n");
+	if (wrap.columns < wrap.indent + ROOM_MIN)
+		wrap.columns = wrap.indent + ROOM_MIN;
+	buf_append_str(&text, lead);
+	wrap_words(&text, words, strlen(words), &wrap);
+	sink_write(sink, text.bytes, text.nr_bytes);
+	buf_release(&text);
 }

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "cmd/wrap.h"
+#include "base/wrap.h"
 
 static void test_wrap__fills_lines_and_indents(void **state)
 {
@@ -17,7 +17,7 @@ static void test_wrap__fills_lines_and_indents(void **state)
 	struct buf out = {0};
 
 	(void)state;
-	append_wrapped(&out, words, strlen(words), 4);
+	wrap_words(&out, words, strlen(words), &(struct wrap){.columns = 79, .indent = 4});
 	assert_string_equal(buf_str(&out),
 			    "eighteen-character eighteen-character eighteen-character "
 			    "eighteen-character\n    eighteen-character\n");
@@ -36,7 +36,7 @@ static void test_wrap__columns_are_not_bytes(void **state)
 	(void)state;
 	buf_printf(&words, "%s %s", half, half);
 	buf_printf(&expected, "%s %s\n", half, half);
-	append_wrapped(&out, buf_str(&words), words.nr_bytes, 0);
+	wrap_words(&out, buf_str(&words), words.nr_bytes, &(struct wrap){.columns = 79});
 	assert_string_equal(buf_str(&out), buf_str(&expected));
 	buf_release(&words);
 	buf_release(&out);
@@ -48,7 +48,8 @@ static void test_wrap__paragraphs_are_filled_and_examples_stay(void **state)
 	struct buf out = {0};
 
 	(void)state;
-	append_paragraphs(&out, "One\ntwo.\n\nExamples:\n  profc  x\n  profc  y\n\nLast");
+	wrap_text(&out, "One\ntwo.\n\nExamples:\n  profc  x\n  profc  y\n\nLast",
+		  &(struct wrap){.columns = 79});
 	assert_string_equal(buf_str(&out),
 			    "One two.\n\nExamples:\n  profc  x\n  profc  y\n\nLast\n");
 	buf_release(&out);
@@ -62,5 +63,5 @@ int main(void)
 		cmocka_unit_test(test_wrap__paragraphs_are_filled_and_examples_stay),
 	};
 
-	return cmocka_run_group_tests_name("cmd/wrap", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("base/wrap", tests, NULL, NULL);
 }

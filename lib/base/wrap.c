@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cmd/wrap.h"
+#include "base/wrap.h"
 
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/escape.h"
-
-#define LAST_COLUMN 79
 
 static size_t columns_of(const char *word, size_t nr_bytes)
 {
@@ -25,10 +23,10 @@ static bool is_space(char c)
 	return c == ' ' || c == '\n';
 }
 
-void append_wrapped(struct buf *out, const char *words, size_t nr_bytes, size_t indent)
+void wrap_words(struct buf *out, const char *words, size_t nr_bytes, const struct wrap *wrap)
 {
 	const char *end = words + nr_bytes;
-	size_t column = indent;
+	size_t column = wrap->indent;
 
 	while (words < end) {
 		size_t length = 0;
@@ -37,10 +35,10 @@ void append_wrapped(struct buf *out, const char *words, size_t nr_bytes, size_t 
 		while (words + length < end && !is_space(words[length]))
 			length++;
 		columns = columns_of(words, length);
-		if (column > indent && column + 1 + columns > LAST_COLUMN) {
-			buf_printf(out, "\n%*s", (int)indent, "");
-			column = indent;
-		} else if (column > indent) {
+		if (column > wrap->indent && column + 1 + columns > wrap->columns) {
+			buf_printf(out, "\n%*s", (int)wrap->indent, "");
+			column = wrap->indent;
+		} else if (column > wrap->indent) {
 			buf_append_byte(out, ' ');
 			column++;
 		}
@@ -69,7 +67,7 @@ static size_t paragraph_bytes(const char *text)
 	return (size_t)(at - text);
 }
 
-void append_paragraphs(struct buf *out, const char *text)
+void wrap_text(struct buf *out, const char *text, const struct wrap *wrap)
 {
 	while (*text) {
 		size_t length = strcspn(text, "\n");
@@ -79,7 +77,7 @@ void append_paragraphs(struct buf *out, const char *text)
 			buf_append_byte(out, '\n');
 		} else {
 			length = paragraph_bytes(text);
-			append_wrapped(out, text, length, 0);
+			wrap_words(out, text, length, wrap);
 		}
 		text += length;
 		text += *text == '\n';
