@@ -64,10 +64,20 @@ class Storm(LiveCase):
 class JobControl(LiveCase):
     """SIGSTOP, SIGTSTP and SIGCONT, as a shell sees them through waitpid."""
 
+    def start_job(self, path):
+        """In a process group of its own, as shells do: SIGTSTP spares orphaned groups."""
+        return Running([build("progressing"), path], preexec_fn=lambda: os.setpgid(0, 0))
+
     def wait_status(self, pid, flags):
-        got, status = os.waitpid(pid, flags)
-        self.assertEqual(got, pid)
-        return status
+        seen = []
+
+        def changed():
+            got, status = os.waitpid(pid, flags | os.WNOHANG)
+            seen.append(status)
+            return got == pid
+
+        self.eventually(changed, "a change of the target's state, seen by its parent")
+        return seen[-1]
 
     def check_stop_and_continue(self, target, counters, number):
         os.kill(target.pid, number)
@@ -82,7 +92,7 @@ class JobControl(LiveCase):
 
     def test_stop_and_continue_under_attach(self):
         path = self.path("counters")
-        with Running([build("progressing"), path]) as target:
+        with self.start_job(path) as target:
             target.wait_ready()
             counters = Counters(path)
             with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
@@ -95,7 +105,7 @@ class JobControl(LiveCase):
 
     def test_profc_ends_while_the_target_is_stopped(self):
         path = self.path("counters")
-        with Running([build("progressing"), path]) as target:
+        with self.start_job(path) as target:
             target.wait_ready()
             counters = Counters(path)
             with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
@@ -112,7 +122,7 @@ class JobControl(LiveCase):
 
     def test_attach_to_a_stopped_process(self):
         path = self.path("counters")
-        with Running([build("progressing"), path]) as target:
+        with self.start_job(path) as target:
             target.wait_ready()
             counters = Counters(path)
             os.kill(target.pid, signal.SIGSTOP)
