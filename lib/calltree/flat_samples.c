@@ -39,7 +39,7 @@ static int32_t syscall_of(const struct sample *sample)
 static uint32_t syscall_row(struct flat *flat, uint32_t *row_of_slot, const struct sample *sample)
 {
 	int32_t syscall_nr = syscall_of(sample);
-	size_t slot = (size_t)(syscall_nr + FIRST_SYSCALL_SLOT);
+	int32_t slot = syscall_nr + FIRST_SYSCALL_SLOT;
 
 	if (row_of_slot[slot] == FLAT_NONE) {
 		struct flat_row row = flat_no_row;
