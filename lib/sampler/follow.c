@@ -134,9 +134,7 @@ static void begin_thread(struct sampler *sampler, struct sampled_process *proces
 	atomic_init(&thread->hints->max_stack_bytes, FIRST_STACK_BYTES);
 	tracee->owner = thread;
 	process->nr_threads++;
-	ARRAY_GROW(sampler->threads, sampler->nr_threads, sampler->cap_threads);
-	thread->index = sampler->nr_threads;
-	sampler->threads[sampler->nr_threads++] = thread;
+	look_add_thread(sampler, thread);
 	tell_thread(sampler, thread, MESSAGE_THREAD, clocks);
 }
 
@@ -156,7 +154,6 @@ static void end_thread(struct sampler *sampler, struct sampled_thread *thread,
 {
 	struct message *message = message_new(MESSAGE_THREAD_END, now_ns);
 	struct message_thread *told = &message->body.thread;
-	struct sampled_thread *last = sampler->threads[sampler->nr_threads - 1];
 
 	look_tell_sleep(sampler, thread);
 	told->serial = thread->serial;
@@ -169,9 +166,7 @@ static void end_thread(struct sampler *sampler, struct sampled_thread *thread,
 	sampler_tell(sampler, message);
 	if (thread->tracee)
 		thread->tracee->owner = NULL;
-	sampler->threads[thread->index] = last;
-	last->index = thread->index;
-	sampler->nr_threads--;
+	look_remove_thread(sampler, thread);
 	if (--thread->process->nr_threads == 0)
 		end_process(sampler, thread->process, now_ns);
 	free(thread);

@@ -10,7 +10,75 @@
 #include "snapshot/snapshot.h"
 #include "target/target.h"
 
-/* A sleeper is told about once a second, so that a recording cut short has it too. */
+static void place(struct sampler *sampler, struct sampled_thread *thread, size_t index)
+{
+	sampler->threads[index] = thread;
+	thread->index = index;
+}
+
+static void swap(struct sampler *sampler, size_t a, size_t b)
+{
+	struct sampled_thread *first = sampler->threads[a];
+
+	place(sampler, sampler->threads[b], a);
+	place(sampler, first, b);
+}
+
+static void make_active(struct sampler *sampler, struct sampled_thread *thread)
+{
+	thread->nr_quiet = 0;
+	if (thread->index >= sampler->nr_active)
+		swap(sampler, thread->index, sampler->nr_active++);
+}
+
+static void make_idle(struct sampler *sampler, struct sampled_thread *thread)
+{
+	if (thread->index < sampler->nr_active)
+		swap(sampler, thread->index, --sampler->nr_active);
+}
+
+/* A new thread is looked at first when its turn comes, which is soon. */
+void look_add_thread(struct sampler *sampler, struct sampled_thread *thread)
+{
+	ARRAY_GROW(sampler->threads, sampler->nr_threads, sampler->cap_threads);
+	place(sampler, thread, sampler->nr_threads++);
+	thread->is_unseen = true;
+	sampler->nr_unseen++;
+}
+
+void look_remove_thread(struct sampler *sampler, struct sampled_thread *thread)
+{
+	sampler->nr_unseen -= thread->is_unseen;
+	make_idle(sampler, thread);
+	swap(sampler, thread->index, sampler->nr_threads - 1);
+	sampler->nr_threads--;
+	for (size_t i = 0; i < sampler->nr_awaited; i++) {
+		if (sampler->awaited[i] == thread)
+			sampler->awaited[i--] = sampler->awaited[--sampler->nr_awaited];
+	}
+}
+
+size_t look_nr_awaited(struct sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->nr_awaited; i++) {
+		if (!sampler->awaited[i]->tracee->interrupting)
+			sampler->awaited[i--] = sampler->awaited[--sampler->nr_awaited];
+	}
+	return sampler->nr_awaited;
+}
+
+static void interrupt(struct sampler *sampler, struct sampled_thread *thread)
+{
+	if (!target_interrupt(sampler->target, thread->tracee))
+		return;
+	ARRAY_GROW(sampler->awaited, sampler->nr_awaited, sampler->cap_awaited);
+	sampler->awaited[sampler->nr_awaited++] = thread;
+}
+
+/*
+ * A sleeper is told about once a second, and the longer it sleeps the more rarely, so that a
+ * recording cut short has it too.
+ */
 #define TELL_SLEEP_NS NS_PER_SEC
 
 static struct account_clocks clocks_of(const struct snapshot *snapshot)
@@ -79,7 +147,7 @@ static void tell_new_look(struct sampler *sampler, struct sampled_thread *thread
 	thread->was_seen = true;
 	thread->asleep = kind == SIGHTING_ASLEEP;
 	thread->pcount = snapshot->pcount;
-	thread->slept_until_ns = snapshot->time_ns;
+	thread->slept_from_ns = thread->slept_until_ns = snapshot->time_ns;
 	thread->slept_cpu_ns = snapshot->cpu_ns;
 	sampler_tell(sampler, message);
 }
@@ -234,16 +302,21 @@ static bool needs_stop_asleep(const struct sampled_thread *thread)
 	       (!care->only_at_first || thread->looked_ns - thread->awake_ns < FIRST_OF_SLEEP_NS);
 }
 
+/* After so many looks without change a thread is looked at more rarely. */
+#define QUIET_LOOKS 16
+
 /* Nothing has happened since the last look: its stack still holds. */
 static void still_the_same(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
 {
+	if (++thread->nr_quiet >= QUIET_LOOKS)
+		make_idle(sampler, thread);
 	if (!thread->asleep)
 		return;
 	thread->slept_until_ns = now_ns;
 	thread->nr_slept++;
 	if (!thread->has_registers && needs_stop_asleep(thread))
-		target_interrupt(sampler->target, thread->tracee);
-	else if (now_ns - thread->told_ns >= TELL_SLEEP_NS)
+		interrupt(sampler, thread);
+	else if (now_ns - thread->told_ns >= TELL_SLEEP_NS + (now_ns - thread->slept_from_ns) / 4)
 		look_tell_sleep(sampler, thread);
 }
 
@@ -292,7 +365,7 @@ static void ask_to_stop(struct sampler *sampler, struct sampled_thread *thread,
 		sampler->revisits[sampler->nr_revisits++] = thread;
 		return;
 	}
-	target_interrupt(sampler->target, thread->tracee);
+	interrupt(sampler, thread);
 }
 
 static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,
@@ -301,6 +374,7 @@ static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,
 	struct snapshot *snapshot = spare_snapshot(sampler);
 	enum target_look look = target_look(thread->tracee, stack_limit(thread), snapshot);
 
+	make_active(sampler, thread);
 	choose_cpu(sampler, thread->tracee->cpu);
 	switch (look) {
 	case TARGET_LOOK_TAKEN:
@@ -308,7 +382,7 @@ static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,
 		thread->has_registers = false;
 		thread->returns_to_sleep = false;
 		if (needs_stop_asleep(thread))
-			target_interrupt(sampler->target, thread->tracee);
+			interrupt(sampler, thread);
 		else
 			tell_new_look(sampler, thread, SIGHTING_ASLEEP);
 		break;
@@ -340,6 +414,8 @@ static void look_at(struct sampler *sampler, struct sampled_thread *thread, uint
 {
 	struct proc_schedstat clocks;
 
+	sampler->nr_unseen -= thread->is_unseen;
+	thread->is_unseen = false;
 	if (thread->tracee->interrupting) {
 		sampler->counts.nr_unfinished_stops++;
 		return;
@@ -376,9 +452,49 @@ static void look_again(struct sampler *sampler, uint64_t now_ns)
 	sampler->nr_revisits = 0;
 }
 
+/* One more may be found idle: the one that takes its place has its turn in the next tick. */
+static void look_at_active(struct sampler *sampler, uint64_t now_ns)
+{
+	for (size_t i = sampler->nr_active; i-- > 0;) {
+		if (i < sampler->nr_active)
+			look_at(sampler, sampler->threads[i], now_ns);
+	}
+}
+
+/* So many idle threads are looked at in each tick, or more if that takes no notable time. */
+#define IDLE_LOOKS   16
+#define IDLE_LOOK_NS NS_PER_US
+#define IDLE_SHARE   400 /* of the period: a quarter of a percent */
+#define UNSEEN_LOOKS 256
+
+/*
+ * Threads that sleep on are looked at in turn. Nothing is lost by looking late: the clocks say
+ * how long it slept and ran, and that it did is found within a round.
+ */
+static void look_at_idle(struct sampler *sampler, uint64_t now_ns)
+{
+	size_t nr_idle = sampler->nr_threads - sampler->nr_active;
+	size_t nr = IDLE_LOOKS;
+
+	if (sampler->schedule.period_ns / IDLE_SHARE / IDLE_LOOK_NS > nr)
+		nr = sampler->schedule.period_ns / IDLE_SHARE / IDLE_LOOK_NS;
+	if (sampler->nr_unseen && nr < UNSEEN_LOOKS)
+		nr = UNSEEN_LOOKS;
+	if (nr > nr_idle)
+		nr = nr_idle;
+	for (; nr > 0; nr--) {
+		if (sampler->next_idle < sampler->nr_active ||
+		    sampler->next_idle >= sampler->nr_threads)
+			sampler->next_idle = sampler->nr_active;
+		if (sampler->next_idle >= sampler->nr_threads)
+			return;
+		look_at(sampler, sampler->threads[sampler->next_idle++], now_ns);
+	}
+}
+
 void look_at_all(struct sampler *sampler, uint64_t now_ns)
 {
-	for (size_t i = 0; i < sampler->nr_threads; i++)
-		look_at(sampler, sampler->threads[i], now_ns);
+	look_at_active(sampler, now_ns);
+	look_at_idle(sampler, now_ns);
 	look_again(sampler, now_ns);
 }

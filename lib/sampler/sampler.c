@@ -139,6 +139,7 @@ static void free_sampler(struct sampler *sampler)
 	free(sampler->spare);
 	free(sampler->threads);
 	free(sampler->revisits);
+	free(sampler->awaited);
 	sem_destroy(&sampler->started);
 	pthread_mutex_destroy(&sampler->marks_lock);
 	free(sampler->marks);

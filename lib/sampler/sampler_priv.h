@@ -60,9 +60,11 @@ struct sampled_thread {
 	 * most. Begins high: until it is known better, it may make many.
 	 */
 	uint32_t calls_of_256;
-	uint64_t slept_until_ns;
-	uint64_t slept_cpu_ns;	 /* its CPU clock when last seen off the CPU */
-	uint32_t nr_slept;	 /* looks that found it still asleep, since the last message */
+	uint64_t slept_from_ns, slept_until_ns;
+	uint64_t slept_cpu_ns; /* its CPU clock when last seen off the CPU */
+	uint32_t nr_slept;     /* looks that found it still asleep, since the last message */
+	uint32_t nr_quiet;     /* looks in a row that found it unchanged */
+	bool is_unseen;
 	uint64_t told_ns;	 /* when the last message about it was sent */
 	uint64_t held_ns;	 /* since the last sighting */
 	uint64_t window_cost_ns; /* of its stops, in the governor's window */
@@ -91,8 +93,16 @@ struct sampler {
 	struct target *target;
 	struct schedule schedule;
 	struct governor governor;
+	/* Those that ran lately come first and are looked at in every tick. */
 	struct sampled_thread **threads;
 	size_t nr_threads, cap_threads;
+	size_t nr_active;
+	size_t next_idle;		 /* where the round through the others goes on */
+	size_t nr_unseen;		 /* never looked at yet */
+	struct sampled_thread **awaited; /* asked to stop */
+	size_t nr_awaited, cap_awaited;
+	uint64_t swept_ns, sweep_cost_ns; /* the last time everybody was asked for events */
+	bool sweep_owed;
 	uint32_t next_process_serial, next_thread_serial;
 	struct sampling_counts counts;
 	bool counting; /* false while paused or delayed */
@@ -146,6 +156,12 @@ void look_at_all(struct sampler *sampler, uint64_t now_ns);
 void look_at_held(struct sampler *sampler, struct tracee *tracee);
 /* Tell that a thread slept until its last look, if so. */
 void look_tell_sleep(struct sampler *sampler, struct sampled_thread *thread);
+
+/* look.c: the order of sampler.threads. */
+void look_add_thread(struct sampler *sampler, struct sampled_thread *thread);
+void look_remove_thread(struct sampler *sampler, struct sampled_thread *thread);
+/* How many threads that were asked to stop have not. */
+size_t look_nr_awaited(struct sampler *sampler);
 
 /* control.c: the marks that have gathered, into the profile. The worker's. */
 void control_take_marks(struct sampler *sampler);

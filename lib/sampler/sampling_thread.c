@@ -56,14 +56,19 @@ static bool over(struct sampler *sampler, uint64_t now_ns)
 	return true;
 }
 
-/* All that has happened, as it comes; says whether there was anything. */
-static bool serve(struct sampler *sampler)
+/* With fewer tracees than this, asking after all of them costs next to nothing. */
+#define FEW_TRACEES 64
+/* With more it takes the kernel longer and longer: at most this share of the time. */
+#define SWEEP_SHARE 200
+
+/* Everything that one thread has to say; says whether there was anything. */
+static bool serve_thread(struct sampler *sampler, pid_t tid)
 {
 	struct target_event event;
 	bool any = false;
 
 	for (;;) {
-		target_next(sampler->target, &event);
+		target_next_of(sampler->target, tid, &event);
 		if (event.kind == TARGET_EVENT_NONE)
 			return any;
 		any = true;
@@ -71,13 +76,53 @@ static bool serve(struct sampler *sampler)
 	}
 }
 
-static size_t nr_awaited(const struct sampler *sampler)
+static bool serve_awaited(struct sampler *sampler)
 {
-	size_t nr = 0;
+	bool any = false;
 
-	for (size_t i = 0; i < sampler->nr_threads; i++)
-		nr += sampler->threads[i]->tracee->interrupting;
-	return nr;
+	for (size_t i = look_nr_awaited(sampler); i-- > 0;) {
+		if (i < sampler->nr_awaited)
+			any |= serve_thread(sampler, sampler->awaited[i]->tracee->tid);
+	}
+	return any;
+}
+
+static bool sweep(struct sampler *sampler)
+{
+	struct target_event event;
+	bool any = false;
+
+	for (;;) {
+		uint64_t before_ns = clock_monotonic_ns();
+
+		target_next(sampler->target, &event);
+		if (event.kind == TARGET_EVENT_NONE) {
+			sampler->swept_ns = clock_monotonic_ns();
+			sampler->sweep_cost_ns = sampler->swept_ns - before_ns;
+			sampler->sweep_owed = false;
+			return any;
+		}
+		any = true;
+		follow_event(sampler, &event);
+	}
+}
+
+static uint64_t next_sweep_ns(const struct sampler *sampler)
+{
+	return sampler->swept_ns + sampler->sweep_cost_ns * SWEEP_SHARE;
+}
+
+/* All that has happened, as it comes; says whether there was anything. */
+static bool serve(struct sampler *sampler)
+{
+	bool any;
+
+	if (target_nr_tracees(sampler->target) < FEW_TRACEES)
+		return sweep(sampler);
+	any = serve_awaited(sampler);
+	if (sampler->sweep_owed && clock_monotonic_ns() >= next_sweep_ns(sampler))
+		any |= sweep(sampler);
+	return any;
 }
 
 /* "0.20 0.18 0.12 2/80 11206": the 2 counts everybody on a CPU or waiting for one, us too. */
@@ -104,7 +149,7 @@ static void spin_for_stops(struct sampler *sampler, uint64_t now_ns)
 	if (now_ns < sampler->spin_again_ns || !a_cpu_is_idle(sampler))
 		return;
 	sampler->spinning = true;
-	while (nr_awaited(sampler)) {
+	while (look_nr_awaited(sampler)) {
 		serve(sampler);
 		if (clock_monotonic_ns() >= until_ns) {
 			sampler->spin_again_ns = until_ns + SPIN_PAUSE_NS;
@@ -115,20 +160,29 @@ static void spin_for_stops(struct sampler *sampler, uint64_t now_ns)
 }
 
 /* Until something happens to the target, somebody asks, or the time has come. */
-static void sleep_until(uint64_t until_ns)
+static void sleep_until(struct sampler *sampler, uint64_t until_ns)
 {
 	uint64_t now_ns = clock_monotonic_ns();
-	uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+	uint64_t left_ns;
 	struct timespec timeout;
+	siginfo_t info;
 	sigset_t child;
 
+	if (sampler->sweep_owed && next_sweep_ns(sampler) < until_ns)
+		until_ns = next_sweep_ns(sampler);
+	left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
 	if (left_ns > LONGEST_SLEEP_NS)
 		left_ns = LONGEST_SLEEP_NS;
 	timeout.tv_sec = (time_t)(left_ns / NS_PER_SEC);
 	timeout.tv_nsec = (long)(left_ns % NS_PER_SEC);
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	sigtimedwait(&child, NULL, &timeout);
+	if (sigtimedwait(&child, &info, &timeout) != SIGCHLD)
+		return;
+	/* It names one thread, and stands for all that changed before it was taken. */
+	sampler->sweep_owed = true;
+	if (info.si_pid > 0 && target_nr_tracees(sampler->target) >= FEW_TRACEES)
+		serve_thread(sampler, info.si_pid);
 }
 
 static void govern(struct sampler *sampler, uint64_t now_ns)
@@ -170,10 +224,8 @@ static void move_to_target(struct sampler *sampler)
 /* Is anybody awaited who runs where we do, and cannot stop while we spin? */
 static bool awaits_own_cpu(const struct sampler *sampler)
 {
-	for (size_t i = 0; sampler->cpu >= 0 && i < sampler->nr_threads; i++) {
-		const struct tracee *tracee = sampler->threads[i]->tracee;
-
-		if (tracee->interrupting && tracee->cpu == sampler->cpu)
+	for (size_t i = 0; sampler->cpu >= 0 && i < sampler->nr_awaited; i++) {
+		if (sampler->awaited[i]->tracee->cpu == sampler->cpu)
 			return true;
 	}
 	return false;
@@ -227,14 +279,14 @@ static void run(struct sampler *sampler)
 			follow_pause_counting(sampler, now_ns);
 		else if (counts && now_ns >= sampler->schedule.next_ns)
 			tick(sampler, now_ns);
-		if (!nr_awaited(sampler))
+		if (!look_nr_awaited(sampler))
 			move_to_target(sampler);
 		if (sampler->counting)
-			sleep_until(sampler->schedule.next_ns);
+			sleep_until(sampler, sampler->schedule.next_ns);
 		else if (sampler_is_paused(sampler))
-			sleep_until(now_ns + LONGEST_SLEEP_NS);
+			sleep_until(sampler, now_ns + LONGEST_SLEEP_NS);
 		else
-			sleep_until(sampler->start_ns + sampler->options.delay_ns);
+			sleep_until(sampler, sampler->start_ns + sampler->options.delay_ns);
 	}
 }
 
@@ -243,9 +295,9 @@ static void await_last_stops(struct sampler *sampler)
 {
 	uint64_t until_ns = clock_monotonic_ns() + LAST_STOPS_NS;
 
-	while (nr_awaited(sampler) && clock_monotonic_ns() < until_ns) {
+	while (look_nr_awaited(sampler) && clock_monotonic_ns() < until_ns) {
 		if (!serve(sampler))
-			sleep_until(clock_monotonic_ns() + NS_PER_MS);
+			sleep_until(sampler, clock_monotonic_ns() + NS_PER_MS);
 	}
 }
 
@@ -258,6 +310,7 @@ static int start(struct sampler *sampler)
 	schedule_init(&sampler->schedule, sampler->start_ns, sampler->governor.period_ns,
 		      sampler->start_ns ^ ((uint64_t)getpid() << 32));
 	sampler->window_start_ns = sampler->start_ns;
+	sampler->sweep_owed = true; /* what happened before we began to listen */
 	status = follow_start(sampler, &sampler->start_err);
 	if (status < 0) {
 		sampler->start_status = status;

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -14,6 +15,11 @@ struct target *target_new(const struct target_options *options)
 {
 	struct target *target = xcalloc(1, sizeof(*target));
 
+	struct rlimit limit = {.rlim_cur = 256};
+
+	/* Half of the descriptors: the rest is for the files of the target's modules. */
+	getrlimit(RLIMIT_NOFILE, &limit);
+	target->max_open = limit.rlim_cur / 2;
 	target->options = *options;
 	target->command_errno_pipe = -1;
 	return target;
@@ -85,6 +91,24 @@ static void unlink_tracee(struct target *target, struct tracee *tracee)
 	*at = tracee->priv->hash_next;
 }
 
+static void open_clocks(struct target *target, struct tracee *tracee)
+{
+	tracee->schedstat_fd = -1;
+	if (target->nr_open >= target->max_open)
+		return;
+	tracee->schedstat_fd = proc_open_task_file(tracee->tgid, tracee->tid, "schedstat");
+	target->nr_open += tracee->schedstat_fd >= 0;
+}
+
+static void close_clocks(struct target *target, struct tracee *tracee)
+{
+	if (tracee->schedstat_fd < 0)
+		return;
+	close(tracee->schedstat_fd);
+	tracee->schedstat_fd = -1;
+	target->nr_open--;
+}
+
 struct tracee *target_add(struct target *target, pid_t tgid, pid_t tid)
 {
 	struct tracee *tracee = xcalloc(1, sizeof(*tracee));
@@ -93,7 +117,7 @@ struct tracee *target_add(struct target *target, pid_t tgid, pid_t tid)
 	tracee->priv = xcalloc(1, sizeof(*tracee->priv));
 	tracee->tgid = tgid;
 	tracee->tid = tid;
-	tracee->schedstat_fd = proc_open_task_file(tgid, tid, "schedstat");
+	open_clocks(target, tracee);
 	link_tracee(target, tracee);
 	target->nr_tracees++;
 	return tracee;
@@ -105,15 +129,15 @@ void target_rename(struct target *target, struct tracee *tracee, pid_t tid)
 	tracee->tid = tid;
 	link_tracee(target, tracee);
 	/* The old descriptor is bound to the id that is gone. */
-	if (tracee->schedstat_fd >= 0)
-		close(tracee->schedstat_fd);
-	tracee->schedstat_fd = proc_open_task_file(tracee->tgid, tid, "schedstat");
+	close_clocks(target, tracee);
+	open_clocks(target, tracee);
 }
 
 void target_forget(struct target *target, struct tracee *tracee)
 {
 	unlink_tracee(target, tracee);
 	target->nr_tracees--;
+	close_clocks(target, tracee);
 	free_tracee(tracee);
 }
 

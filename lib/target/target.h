@@ -116,8 +116,8 @@ struct target_event {
  * keep it blocked in all threads and wait for it.
  */
 void target_next(struct target *target, struct target_event *event);
-/* The same for one tracee only: cheap with thousands of others. */
-void target_next_of(struct target *target, struct tracee *tracee, struct target_event *event);
+/* The same for one thread only, known or not: cheap with thousands of others. */
+void target_next_of(struct target *target, pid_t tid, struct target_event *event);
 
 /*
  * Ask a thread to stop; INTERRUPTED follows, some time or never. False if it is gone.

@@ -280,9 +280,9 @@ void target_next(struct target *target, struct target_event *event)
 		continue;
 }
 
-void target_next_of(struct target *target, struct tracee *tracee, struct target_event *event)
+void target_next_of(struct target *target, pid_t tid, struct target_event *event)
 {
 	memset(event, 0, sizeof(*event));
-	while (event->kind == TARGET_EVENT_NONE && take(target, P_PID, tracee->tid, event))
+	while (event->kind == TARGET_EVENT_NONE && take(target, P_PID, tid, event))
 		continue;
 }

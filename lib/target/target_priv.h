@@ -45,6 +45,8 @@ struct target {
 	struct target_options options;
 	struct tracee *buckets[TRACEE_BUCKETS]; /* by tid */
 	size_t nr_tracees;
+	size_t max_open; /* clocks kept open; those of more threads are opened for each read */
+	size_t nr_open;
 	pid_t command_pid;	/* 0: none spawned */
 	int command_errno_pipe; /* read end; -1: none */
 	struct target_stats stats;
