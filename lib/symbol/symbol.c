@@ -194,7 +194,6 @@ struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64
 	struct result_builder builder;
 	struct symbol_result *result;
 
-	(void)moved; /* held for its release: `addresses` are what is read */
 	result_builder_init(&builder, nr);
 	result = builder.result;
 	builder.verbatim = file->verbatim;
