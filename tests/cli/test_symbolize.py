@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """profc symbolize: addresses to functions and lines, against addr2line and llvm's."""
 
+import ctypes
+import functools
+import http.server
+import json
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
+import threading
 import unittest
 
 import symbolizers
 from paths import PROFC
-from profc import profc
+from profc import profc, record
 from symbolizers import address_of, addresses_in, functions, profc_says
 from targets import build, marked_line, need, source_path
 
@@ -366,6 +372,143 @@ class SeparateFiles(Case):
             done = profc("symbolize", "-e", program, "-f", hex(address_of(program, "main")))
             self.assertIn(".dwo", done.stderr)
             self.assertTrue(done.stdout.startswith("main\n"), done.stdout)
+
+
+class Debuginfod(Case):
+    """Servers of debug information: asked when the user names them, never waited for long."""
+
+    def setUp(self):
+        super().setUp()
+        try:
+            ctypes.CDLL("libdebuginfod.so.1")
+        except OSError:
+            self.skipTest("libdebuginfod is not installed")
+        whole = build("inlined_hot_line", "-O2", "-g", "-Wl,--build-id")
+        self.elf = self.copy(whole, "program")
+        text = symbolizers.run(["readelf", "-n", whole])
+        build_id = text.partition("Build ID: ")[2].split()[0]
+        directory = self.path(os.path.join("served", "buildid", build_id))
+        os.makedirs(directory)
+        self.run_tool(
+            "objcopy", "--only-keep-debug", whole, os.path.join(directory, "debuginfo")
+        )
+        self.run_tool("strip", self.elf)
+        self.address = address_of(whole, "main")
+
+    def names(self, url, *options):
+        environment = {
+            **os.environ,
+            "DEBUGINFOD_URLS": url,
+            "DEBUGINFOD_CACHE_PATH": self.path("cache"),
+        }
+        done = profc(
+            "symbolize", "-e", self.elf, "-f", *options, hex(self.address), env=environment
+        )
+        return done.stdout.splitlines()[0]
+
+    def serve(self, handler):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return f"http://127.0.0.1:{server.server_address[1]}"
+
+    def test_a_server_has_it(self):
+        class Quiet(http.server.SimpleHTTPRequestHandler):
+            def log_message(self, *_):
+                pass
+
+        handler = functools.partial(Quiet, directory=self.path("served"))
+        url = self.serve(handler)
+        self.assertEqual(self.names(""), "??")
+        self.assertEqual(self.names(url, "--debuginfod-timeout", "0"), "??")
+        self.assertEqual(self.names(url, "--debuginfod-timeout", "60s"), "main")
+
+    def test_a_server_that_never_answers_is_given_up(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            self.assertEqual(self.names(url, "--debuginfod-timeout", "100ms"), "??")
+
+
+class Recordings(Case):
+    """profc symbolize -i: a recording gets its names later, or elsewhere."""
+
+    def record(self, program, *options):
+        return record(self.directory, [program, "200"], "--no-symbols", *options)
+
+    def functions(self, path):
+        text = profc("report", "-i", path, "--json", "-n", "1000").stdout
+        return {row["function"]: row for row in json.loads(text)["rows"]}
+
+    def test_names_come_later(self):
+        program = build("inlined_hot_line")
+        recording = self.record(program)
+        self.assertNotIn("inlined_inner", self.functions(recording.path))
+        done = profc("symbolize", "-i", recording.path)
+        self.assertRegex(done.stderr, r"\d+ of \d+ places in the code have names")
+        row = self.functions(recording.path)["inlined_inner"]
+        self.assertTrue(row["inlined"])
+        self.assertTrue(row["file"].endswith("inlined_hot_line.c"))
+        self.assertEqual(marked_line("inlined_hot_line", "hot line") - 3, row["line"])
+
+    def test_output_goes_elsewhere(self):
+        recording = self.record(build("inlined_hot_line"))
+        profc("symbolize", "-i", recording.path, "-o", self.path("named.data"))
+        self.assertNotIn("inlined_inner", self.functions(recording.path))
+        self.assertIn("inlined_inner", self.functions(self.path("named.data")))
+
+    def test_a_rebuilt_program_is_noticed(self):
+        program = self.copy(build("inlined_hot_line", "-O2", "-g", "-Wl,--build-id"), "program")
+        recording = self.record(program)
+        other = build("inlined_hot_line", "-O1", "-g", "-Wl,--build-id")
+        os.remove(program)
+        shutil.copy(other, program)
+        profc("symbolize", "-i", recording.path)
+        self.assertNotIn("inlined_inner", self.functions(recording.path))
+        self.assertIn("rebuilt", profc("info", "-i", recording.path).stdout)
+
+    def test_a_program_that_is_gone_resolves_by_its_debug_file(self):
+        whole = build("inlined_hot_line", "-O2", "-g", "-Wl,--build-id")
+        program = self.copy(whole, "program")
+        recording = self.record(program)
+        os.remove(program)
+        text = symbolizers.run(["readelf", "-n", whole])
+        build_id = text.partition("Build ID: ")[2].split()[0]
+        directory = self.path(f"debug/.build-id/{build_id[:2]}")
+        os.makedirs(directory)
+        self.run_tool(
+            "objcopy", "--only-keep-debug", whole, f"{directory}/{build_id[2:]}.debug"
+        )
+        profc("symbolize", "-i", recording.path, "--debug-dir", self.path("debug"))
+        self.assertIn("inlined_inner", self.functions(recording.path))
+
+    def test_names_are_not_lost_when_the_program_is_gone(self):
+        program = self.copy(build("inlined_hot_line"), "program")
+        recording = record(self.directory, [program, "200"])
+        os.remove(program)
+        profc("symbolize", "-i", recording.path)
+        self.assertIn("inlined_inner", self.functions(recording.path))
+
+    def test_jit_code_is_named_by_its_map(self):
+        need("node")
+        script = self.path("spin.js")
+        with open(script, "w", encoding="ascii") as file:
+            file.write(
+                "function fibonacci(n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }\n"
+                "const end = Date.now() + 1000; while (Date.now() < end) fibonacci(22);\n"
+            )
+        recording = record(self.directory, ["node", "--perf-basic-prof", script])
+        names = [name for name in self.functions(recording.path) if "fibonacci" in name]
+        self.assertTrue(names)
+        self.assertIn("spin.js", names[0])
+
+    def test_code_of_the_vdso_has_names(self):
+        recording = record(self.directory, [build("inlined_hot_line"), "400"])
+        modules = profc("info", "-i", recording.path).stdout
+        if "[vdso]" not in modules:
+            self.skipTest("no sample fell into the vdso")
+        unnamed = [name for name in self.functions(recording.path) if name.startswith("[vdso+")]
+        self.assertEqual(unnamed, [])
 
 
 class Go(Case):
