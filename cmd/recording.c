@@ -19,11 +19,11 @@
 #include "cmd/recording_control.h"
 #include "cmd/recording_file.h"
 #include "cmd/recording_meta.h"
+#include "cmd/resolve_progress.h"
 #include "cmd/save_profile.h"
 #include "profile/profile.h"
 #include "sampler/sampler.h"
 #include "store/store.h"
-#include "symbol/resolve.h"
 
 #define PROGRESS_MS 200
 
@@ -93,7 +93,7 @@ static void resolve(const struct recording *recording, struct profile *profile)
 
 	symbol_options.processes_are_local = true;
 	if (!recording->options->no_symbols)
-		resolve_profile(profile, &symbol_options, NULL);
+		resolve_with_progress(profile, &symbol_options, recording->shows_progress);
 }
 
 /* What there is so far, as a profile of its own: read back from the file. */

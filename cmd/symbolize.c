@@ -5,11 +5,11 @@
 
 #include "base/err.h"
 #include "cmd/command.h"
+#include "cmd/resolve_progress.h"
 #include "cmd/save_profile.h"
 #include "cmd/symbol_options.h"
 #include "cmd/symbolize_elf.h"
 #include "profile/profile.h"
-#include "symbol/resolve.h"
 
 struct symbolize_args {
 	const char *input, *output;
@@ -124,7 +124,7 @@ static int symbolize_profile(const struct symbolize_args *args)
 
 	if (status != EXIT_DONE)
 		return status;
-	resolve_profile(profile, &options, NULL);
+	resolve_with_progress(profile, &options, true);
 	if (save_profile(profile, args->output ? args->output : input, &err) < 0) {
 		print_err(&err);
 		status = EXIT_CANNOT;
