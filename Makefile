@@ -21,6 +21,9 @@ empty :=
 space := $(empty) $(empty)
 KNOBS := $(if $(DEBUG),debug) $(if $(ASAN),asan) $(if $(UBSAN),ubsan) $(if $(COVERAGE),coverage)
 BUILD ?= build$(if $(strip $(KNOBS)),/$(subst $(space),-,$(strip $(KNOBS))))
+# Objects and their .d files must have one name, whether the directory was given as
+# an absolute path or not: else a changed header does not rebuild them.
+override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
 
 LIB_SOURCES := $(sort $(wildcard lib/*/*.c))
 CMD_SOURCES := $(sort $(wildcard cmd/*.c))
