@@ -22,6 +22,7 @@ struct record_options {
 	struct option_list pid_texts;
 	bool no_children;
 	uint64_t max_depth;
+	bool check_unwinder;
 	int unwinder; /* index into the choices: enum unwinder_kind */
 	bool no_symbols;
 	bool quiet, verbose;

@@ -21,6 +21,7 @@
 #include "cmd/recording_meta.h"
 #include "cmd/resolve_progress.h"
 #include "cmd/save_profile.h"
+#include "mapping/module.h"
 #include "profile/profile.h"
 #include "sampler/sampler.h"
 #include "store/store.h"
@@ -245,6 +246,7 @@ static int start_sampler(struct recording *recording, struct err *err)
 		.follow_children = !options->no_children,
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.max_depth = options->max_depth,
+		.check_unwinder = options->check_unwinder,
 	};
 
 	recording->sampler =
@@ -277,6 +279,24 @@ static int begin(struct recording *recording, struct err *err)
 static const char *file_name(const struct recording *recording)
 {
 	return recording->file.path ? recording->file.path : "standard output";
+}
+
+/* For those who hunt errors in an unwinder. */
+static void say_check(const struct recording *recording)
+{
+	const struct unwinder_check *check = &recording->result.unwinder_check;
+	const struct module *module;
+
+	if (!recording->options->check_unwinder)
+		return;
+	print_note("%llu stacks unwound twice, %llu differ", (unsigned long long)check->nr_stacks,
+		   (unsigned long long)check->nr_different);
+	if (!check->nr_different)
+		return;
+	module = module_table_get(recording->profile->modules, check->leaf.module);
+	print_note("first in thread %d at %s+%#llx: frame %zu is at %#llx, by libunwind at %#llx",
+		   check->tid, module_short_name(module), (unsigned long long)check->leaf.address,
+		   check->at, (unsigned long long)check->pc, (unsigned long long)check->libunwind);
 }
 
 /* What was recorded, in one line, and what to do with it. */
@@ -320,6 +340,7 @@ static int finish_file(struct recording *recording)
 	struct err err = ERR_INIT;
 	int status = store_writer_finish(recording->writer, recording->profile, &err);
 
+	say_check(recording);
 	if (status == 0 && recording->result.nr_samples)
 		say_done(recording);
 	if (recording_file_close(&recording->file, status ? NULL : &err) < 0)

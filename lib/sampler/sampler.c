@@ -186,7 +186,8 @@ struct sampler *sampler_start(const struct sampler_options *options, struct prof
 						.writer = writer,
 						.start_ns = sampler->start_ns,
 						.unwinder = options->unwinder,
-						.max_depth = options->max_depth};
+						.max_depth = options->max_depth,
+						.check_unwinder = options->check_unwinder};
 
 	sampler->worker = worker_new(&worker_options);
 	if (start_threads(sampler, err) < 0) {
@@ -287,6 +288,7 @@ void sampler_finish(struct sampler *sampler, struct sampler_result *result, stru
 	result->nr_samples = worker_nr_samples(sampler->worker);
 	result->cpu_ns = worker_cpu_ns(sampler->worker);
 	result->unwinder = sampler->options.unwinder;
+	result->unwinder_check = *worker_unwinder_check(sampler->worker);
 	if (failure && sampler->write_failed) {
 		*failure = sampler->working->failure;
 		result->end = SAMPLER_END_WRITE_FAILED;

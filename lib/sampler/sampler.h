@@ -36,6 +36,7 @@ struct sampler_options {
 	bool follow_children;
 	enum unwinder_kind unwinder;
 	size_t max_depth;
+	bool check_unwinder; /* unwind twice and compare: unwinder_check_each() */
 };
 
 /*
@@ -89,6 +90,7 @@ struct sampler_result {
 	uint64_t nr_samples; /* observations, the unattributed ones not counted */
 	uint64_t cpu_ns;     /* all CPU time that the recording covers */
 	enum unwinder_kind unwinder;
+	struct unwinder_check unwinder_check; /* all 0 if not asked for */
 };
 
 /*

@@ -22,6 +22,7 @@ struct worker *worker_new(const struct worker_options *options)
 	worker->options = *options;
 	worker->profile = options->profile;
 	worker->unwinder = unwinder_new(options->unwinder, options->max_depth);
+	unwinder_check_each(worker->unwinder, options->check_unwinder);
 	return worker;
 }
 
@@ -432,6 +433,11 @@ uint64_t worker_nr_samples(const struct worker *worker)
 uint64_t worker_cpu_ns(const struct worker *worker)
 {
 	return worker->cpu_ns;
+}
+
+const struct unwinder_check *worker_unwinder_check(const struct worker *worker)
+{
+	return unwinder_check_result(worker->unwinder);
 }
 
 void worker_set_counters(const struct worker *worker)

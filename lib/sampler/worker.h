@@ -24,6 +24,7 @@ struct worker_options {
 	uint64_t start_ns;	     /* CLOCK_MONOTONIC: time 0 of the profile */
 	enum unwinder_kind unwinder;
 	size_t max_depth;
+	bool check_unwinder;
 };
 
 struct worker *worker_new(const struct worker_options *options);
@@ -40,6 +41,8 @@ void worker_end(struct worker *worker);
 uint64_t worker_nr_samples(const struct worker *worker);
 /* All CPU time put into the profile, attributed or not. */
 uint64_t worker_cpu_ns(const struct worker *worker);
+/* What the cross-check of the unwinder found, if it was asked for. */
+const struct unwinder_check *worker_unwinder_check(const struct worker *worker);
 void worker_set_counters(const struct worker *worker);
 
 #endif

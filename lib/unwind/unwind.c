@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "snapshot/snapshot.h"
 #include "unwind/unwind_priv.h"
 
 static const char *const kind_names[] = {
@@ -20,6 +21,9 @@ struct unwinder {
 	struct rows *rows;
 	struct libunwind_spaces *libunwind;
 	struct unwinder_stats stats;
+	bool checks;
+	struct unwinder_check check;
+	struct unwind_walk check_walk;
 };
 
 bool unwinder_kind_parse(const char *text, enum unwinder_kind *kind)
@@ -53,6 +57,7 @@ void unwinder_free(struct unwinder *unwinder)
 {
 	if (!unwinder)
 		return;
+	unwind_walk_release(&unwinder->check_walk);
 	rows_free(unwinder->rows);
 	libunwind_spaces_free(unwinder->libunwind);
 	free(unwinder);
@@ -71,6 +76,67 @@ struct unwinder_stats unwinder_stats(const struct unwinder *unwinder)
 	return stats;
 }
 
+void unwinder_check_each(struct unwinder *unwinder, bool on)
+{
+	unwinder->checks = on;
+}
+
+const struct unwinder_check *unwinder_check_result(const struct unwinder *unwinder)
+{
+	return &unwinder->check;
+}
+
+static void begin(struct unwind_walk *out)
+{
+	out->nr_frames = 0;
+	out->elided_at = 0;
+	out->nr_elided = 0;
+}
+
+/* libunwind knows CFI; beyond code without any it guesses. */
+static size_t nr_comparable(const struct unwind_walk *walk)
+{
+	size_t nr = 0;
+
+	while (nr < walk->nr_frames && walk->frames[nr].method != UNWIND_METHOD_CODE &&
+	       walk->frames[nr].method != UNWIND_METHOD_FP)
+		nr++;
+	return nr;
+}
+
+static uint64_t pc_of(const struct unwind_walk *walk, size_t i)
+{
+	return i < walk->nr_frames ? walk->frames[i].pc : 0;
+}
+
+/* `walk` holds all frames of the first unwinder's, before any were left out. */
+static void check_walk(struct unwinder *unwinder, const struct walk *walk)
+{
+	struct unwind_walk *other = &unwinder->check_walk;
+	struct unwinder_check *check = &unwinder->check;
+	struct walk again = *walk;
+	size_t nr = nr_comparable(walk->out);
+	size_t i = 0;
+
+	again.out = other;
+	again.nr_pushed = 0;
+	begin(other);
+	libunwind_walk(unwinder->libunwind, &again);
+	/* One more if both should have ended there. */
+	if (nr == walk->out->nr_frames && walk->out->end == STACK_END_ROOT)
+		nr++;
+	while (i < nr && pc_of(walk->out, i) == pc_of(other, i))
+		i++;
+	check->nr_stacks++;
+	if (i == nr || check->nr_different++)
+		return;
+	check->tid = walk->snapshot->tid;
+	check->leaf = walk->out->frames[0].lookup;
+	check->at = i;
+	check->pc = pc_of(walk->out, i);
+	check->libunwind = pc_of(other, i);
+}
+
 void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct snapshot *snapshot,
 		   const struct unwind_memory *memory, struct unwind_walk *out)
 {
@@ -80,9 +146,7 @@ void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct 
 			    .out = out,
 			    .max_depth = unwinder->max_depth};
 
-	out->nr_frames = 0;
-	out->elided_at = 0;
-	out->nr_elided = 0;
+	begin(out);
 	if (unwinder->kind == UNWINDER_LIBUNWIND) {
 		libunwind_walk(unwinder->libunwind, &walk);
 		unwinder->stats.nr_libunwind_walks++;
@@ -90,6 +154,8 @@ void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct 
 		rows_walk(unwinder->rows, &walk, unwinder->kind,
 			  unwinder->kind == UNWINDER_AUTO ? unwinder->libunwind : NULL);
 	}
+	if (unwinder->checks && walk.nr_pushed == out->nr_frames)
+		check_walk(unwinder, &walk);
 	walk_finish(&walk);
 	unwinder->stats.nr_walks++;
 	unwinder->stats.nr_fp_frames += walk.nr_fp_frames;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "mapping/module.h"
 #include "stack/stack_end.h"
@@ -93,6 +94,24 @@ void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct 
 
 /* Drop what is cached for a space: before space_free(), and after exec. */
 void unwinder_forget_space(struct unwinder *unwinder, const struct space *space);
+
+/*
+ * The cross-check: every stack is unwound a second time, by libunwind alone, and
+ * compared as far as both can know, that is up to the first frame that was not
+ * found by CFI. Slow, and for hunting errors in either.
+ */
+struct unwinder_check {
+	uint64_t nr_stacks, nr_different;
+	/* Of the first difference: */
+	pid_t tid;
+	struct code_address leaf;
+	size_t at;		/* the frame that differs */
+	uint64_t pc, libunwind; /* what either says; 0: the stack has ended */
+};
+
+void unwinder_check_each(struct unwinder *unwinder, bool on);
+/* What came of it so far. Borrowed. */
+const struct unwinder_check *unwinder_check_result(const struct unwinder *unwinder);
 
 struct unwinder_stats {
 	uint64_t nr_walks, nr_frames;

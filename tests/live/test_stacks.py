@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whole stacks of programs that run: deep, wide, on two stacks, by every unwinder."""
+
+import os
+import re
+import subprocess
+
+from live import LiveCase
+from paths import BUILD, TARGETS
+from profc import profc, record
+from targets import build, need
+
+
+class Stacks(LiveCase):
+    def assert_rooted(self, recording, least=0.99, roots=("_start", "clone3", "__clone")):
+        """Most of the weight hangs from where programs and threads begin."""
+        stacks = recording.folded()
+        whole = sum(weight for _, weight in stacks)
+        rooted = sum(weight for frames, weight in stacks if any(root in frames for root in roots))
+        self.assertShareAtLeast(rooted, whole, least, "stacks to the root")
+
+    def test_ten_thousand_frames(self):
+        recording = record(self.directory, [build("recursion_deep"), "10000", "1500"])
+        self.assert_rooted(recording, 0.95)
+        deepest = max(recording.folded(), key=lambda stack: stack[1])[0]
+        self.assertEqual(deepest.count("recursion_level"), 10000)
+
+    def test_both_ends_of_what_is_too_deep(self):
+        program = [build("recursion_deep"), "10000", "700"]
+        recording = record(self.directory, program, "--max-depth", "100")
+        frames = max(recording.folded(), key=lambda stack: stack[1])[0]
+        self.assertLessEqual(len(frames), 102)
+        self.assertIn("main", frames)
+        self.assertEqual(frames[-1], "recursion_bottom")
+        self.assertTrue(
+            any(re.search(r"\b99\d\d\b", frame.replace(",", "")) for frame in frames), frames[:60]
+        )
+
+    def test_frames_of_a_megabyte(self):
+        recording = record(self.directory, [build("big_frames"), "1200"])
+        self.assert_rooted(recording, 0.95)
+
+    def test_handler_on_another_stack(self):
+        recording = record(self.directory, [build("altstack_handler"), "1000"])
+        self.assert_rooted(recording, 0.97)
+        struck = [frames for frames, _ in recording.folded() if "handler_work" in frames]
+        self.assertTrue(any("interrupted_work" in frames for frames in struck), struck)
+        for frames in struck:
+            self.assertIn("main", frames)
+
+    def test_program_without_cfi(self):
+        flags = ("-O2", "-g", "-fno-asynchronous-unwind-tables", "-fomit-frame-pointer")
+        recording = record(self.directory, [build("four_functions", *flags), "800"])
+        self.assert_rooted(recording)
+
+    def test_static_musl_program(self):
+        """No CFI in the C library, and no frame pointers."""
+        program = os.path.join(BUILD, "tests", "targets", "four_functions.musl")
+        source = os.path.join(TARGETS, "four_functions.c")
+        os.makedirs(os.path.dirname(program), exist_ok=True)
+        command = [need("musl-gcc"), "-O2", "-g", "-D_GNU_SOURCE", "-static", "-o", program, source]
+        subprocess.run(command, check=True)
+        self.assert_rooted(record(self.directory, [program, "800"]))
+
+    def test_rows_and_libunwind_agree(self):
+        program = [build("cpp_exceptions"), "800"]
+        options = ("-F", "1000", "--max-overhead", "0", "--check-unwinder")
+        recording = record(self.directory, program, *options)
+        said = re.search(r"(\d+) stacks unwound twice, (\d+) differ", recording.stderr)
+        self.assertIsNotNone(said, recording.stderr)
+        self.assertGreater(int(said[1]), 100)
+        self.assertEqual(int(said[2]), 0, recording.stderr)
+
+    def test_every_unwinder(self):
+        # At -O0 even functions that call nobody keep a frame pointer.
+        for unwinder in ("auto", "cfi", "libunwind", "fp"):
+            with self.subTest(unwinder=unwinder):
+                program = [build("four_functions", "-O0", "-g"), "400"]
+                recording = record(self.directory, program, "--unwinder", unwinder)
+                self.assert_rooted(recording, 0.97, roots=("main",))
+
+    def test_another_unwinder_is_refused(self):
+        done = profc("record", "--unwinder", "guess", "--", "true", status=2)
+        self.assertIn("guess", done.stderr)
