@@ -300,28 +300,13 @@ const char *extract_weight_name(const struct extract *extract)
 	return extract_is_time(extract) ? metric_name(extract->options->metric) : "samples";
 }
 
-/* What was attached to has no command of ours: the first process says what it is. */
-static const char *first_process(const struct profile *profile)
-{
-	const char *command;
-
-	if (!profile->nr_processes)
-		return "profc";
-	command = profile_str(profile, profile->processes[0].command);
-	return command[0] ? command : profile_str(profile, profile->processes[0].name);
-}
-
 void extract_append_title(struct buf *out, const struct extract *extract)
 {
-	const struct profile_meta *meta = &extract->profile->meta;
+	size_t before = out->nr_bytes;
 
-	for (size_t i = 0; i < meta->nr_command; i++) {
-		if (i)
-			buf_append_byte(out, ' ');
-		buf_append_str(out, profile_str(extract->profile, meta->command[i]));
-	}
-	if (!meta->nr_command)
-		buf_append_str(out, first_process(extract->profile));
+	profile_append_title(out, extract->profile);
+	if (out->nr_bytes == before)
+		buf_append_str(out, "profc");
 }
 
 void extract_append_title_json(struct buf *out, const struct extract *extract)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/index_set.h"
 
 struct profile_indexes {
@@ -178,6 +179,24 @@ void profile_add_command_word(struct profile *profile, const char *word)
 
 	ARRAY_GROW(meta->command, meta->nr_command, meta->cap_command);
 	meta->command[meta->nr_command++] = profile_intern(profile, word);
+}
+
+void profile_append_title(struct buf *out, const struct profile *profile)
+{
+	const struct profile_meta *meta = &profile->meta;
+	const char *command;
+
+	for (size_t i = 0; i < meta->nr_command; i++) {
+		buf_append_str(out, i ? " " : "");
+		buf_append_str(out, profile_str(profile, meta->command[i]));
+	}
+	if (meta->nr_command > 0 || profile->nr_processes == 0)
+		return;
+	command = profile_str(profile, profile->processes[0].command);
+	buf_append_str(out, *command ? command : profile_str(profile, profile->processes[0].name));
+	/* setproctitle() fills what was longer with spaces. */
+	while (out->nr_bytes > 0 && out->bytes[out->nr_bytes - 1] == ' ')
+		out->nr_bytes--;
 }
 
 void profile_reset_symbols(struct profile *profile)

@@ -13,6 +13,8 @@
 #include "stack/stack.h"
 #include "stack/stack_end.h"
 
+struct buf;
+
 /*
  * The in-memory profile: what a recording fills and what every view reads.
  * Tables of plain rows, ids are indexes, texts are str_ids of profile.strings.
@@ -207,6 +209,12 @@ void profile_add_mark(struct profile *profile, uint64_t time_ns, const char *tex
 void profile_set_counter(struct profile *profile, const char *name, uint64_t value);
 uint64_t profile_counter(const struct profile *profile, const char *name); /* 0 when absent */
 void profile_add_command_word(struct profile *profile, const char *word);
+/*
+ * Append what was recorded, raw: the words of the command joined by spaces; of an
+ * attached recording, which has none, the command or else the name of its first
+ * process; nothing when there is none.
+ */
+void profile_append_title(struct buf *out, const struct profile *profile);
 
 /*
  * Begin resolution anew: drops all symbols, makes frame_symbols for every frame

@@ -41,7 +41,7 @@ static void print_side(const struct weights *weights, const struct view *view, c
 		       struct sink *sink)
 {
 	const struct profile *profile = weights->selection->expansion->profile;
-	struct buf text = {0}, shown = {0};
+	struct buf title = {0}, text = {0}, shown = {0};
 
 	buf_printf(&text, "%s: ", name);
 	append_weight(&text, weights->metric, weights->total.weight);
@@ -49,11 +49,10 @@ static void print_side(const struct weights *weights, const struct view *view, c
 		buf_printf(&text, " of %s, ", metric_name(weights->metric));
 		append_weight(&text, METRIC_SAMPLES, weights->total.samples);
 	}
-	buf_append_byte(&text, ':');
-	for (size_t i = 0; i < profile->meta.nr_command; i++) {
-		buf_append_byte(&text, ' ');
-		escape_terminal(&text, profile_str(profile, profile->meta.command[i]));
-	}
+	buf_append_str(&text, ": ");
+	profile_append_title(&title, profile);
+	escape_terminal(&text, buf_str(&title));
+	buf_release(&title);
 	append_cut(&shown, buf_str(&text), view->columns, CUT_END);
 	line_print(sink, view, STYLE_PLAIN, buf_str(&shown));
 	buf_release(&text);

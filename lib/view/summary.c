@@ -57,12 +57,16 @@ static void append_amount(struct buf *out, const struct weights *weights)
 	buf_append_str(out, metric_words(weights->metric));
 }
 
-static void append_command(struct buf *out, const struct profile *profile)
+/* ": prog --fast", as much as is known. */
+static void append_title(struct buf *out, const struct profile *profile)
 {
-	for (size_t i = 0; i < profile->meta.nr_command; i++) {
-		buf_append_byte(out, ' ');
-		escape_terminal(out, profile_str(profile, profile->meta.command[i]));
-	}
+	struct buf title = {0};
+
+	profile_append_title(&title, profile);
+	if (title.nr_bytes > 0)
+		buf_append_str(out, ": ");
+	escape_terminal(out, buf_str(&title));
+	buf_release(&title);
 }
 
 void summary_print_heading(const struct weights *weights, const struct view *view,
@@ -78,9 +82,7 @@ void summary_print_heading(const struct weights *weights, const struct view *vie
 	}
 	buf_append_str(&text, " in ");
 	append_weight(&text, METRIC_WALL, profile->meta.duration_ns);
-	if (profile->meta.nr_command > 0)
-		buf_append_byte(&text, ':');
-	append_command(&text, profile);
+	append_title(&text, profile);
 	append_cut(&shown, buf_str(&text), view->columns, CUT_END);
 	line_print(sink, view, STYLE_HEADING, buf_str(&shown));
 	buf_release(&text);

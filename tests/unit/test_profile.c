@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "profile/profile.h"
 
 static struct thread_id add_thread(struct profile *profile)
@@ -144,9 +145,33 @@ static void test_symbol_source__every_source_has_its_own_name(void **state)
 	}
 }
 
+static void test_profile__title_is_the_command_or_the_first_process(void **state)
+{
+	struct profile *profile = profile_new();
+	struct profile_process process = {.pid = 10, .parent = PROCESS_NONE};
+	struct buf title = {0};
+
+	(void)state;
+	profile_append_title(&title, profile);
+	assert_int_equal(title.nr_bytes, 0);
+	process.name = profile_intern(profile, "server");
+	process.command = profile_intern(profile, "server: *:80   ");
+	profile_add_process(profile, &process);
+	profile_append_title(&title, profile);
+	assert_string_equal(buf_str(&title), "server: *:80");
+	profile_add_command_word(profile, "prog");
+	profile_add_command_word(profile, "-x");
+	buf_clear(&title);
+	profile_append_title(&title, profile);
+	assert_string_equal(buf_str(&title), "prog -x");
+	buf_release(&title);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_profile__title_is_the_command_or_the_first_process),
 		cmocka_unit_test(test_profile__frames_are_distinct),
 		cmocka_unit_test(test_profile__functions_are_distinct),
 		cmocka_unit_test(test_profile__totals_add_every_sample),
