@@ -15,8 +15,17 @@
 
 /* In the order of `profc --help`. */
 static const struct command *const commands[] = {
-	&command_record, &command_attach, &command_report, &command_annotate,  &command_export,
-	&command_diff,	 &command_info,	  &command_merge,  &command_symbolize, NULL,
+	&command_record,
+	&command_attach,
+	&command_report,
+	&command_annotate,
+	&command_export,
+	&command_diff,
+	&command_info,
+	&command_merge,
+	&command_symbolize,
+	&command_doctor,
+	NULL,
 };
 
 /*

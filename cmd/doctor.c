@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/escape.h"
+#include "cmd/command.h"
+#include "cmd/record_options.h"
+#include "proc/read.h"
+#include "target/probe.h"
+
+struct doctor_args {
+	struct option_list pid_texts;
+};
+
+static const struct option_row rows[] = {
+	{.type = OPTION_LIST,
+	 .short_name = 'p',
+	 .name = "pid",
+	 .argument = "PID",
+	 .offset = offsetof(struct doctor_args, pid_texts),
+	 .commas = true,
+	 .help = "also try to attach to this process, and let it go at once"},
+	OPTIONS_END,
+};
+
+enum verdict {
+	VERDICT_GOOD,
+	VERDICT_FAIR, /* it works, but not as well as it could */
+	VERDICT_BAD,  /* it does not work */
+};
+
+static const char *const verdict_words[] = {"ok", "fair", "BAD"};
+
+/* One line, and below it what to do about it, if there is anything. */
+static void say(enum verdict verdict, const char *what, const char *hint)
+{
+	struct buf line = {0};
+
+	buf_printf(&line, "%-5s ", verdict_words[verdict]);
+	escape_terminal(&line, what);
+	if (hint && *hint) {
+		buf_append_str(&line, "\n      ");
+		escape_terminal(&line, hint);
+	}
+	puts(buf_str(&line));
+	buf_release(&line);
+}
+
+static void examine_system(void)
+{
+	struct utsname host;
+	char line[sizeof(host)];
+
+	if (uname(&host) < 0)
+		return;
+	snprintf(line, sizeof(line), "%s %s on %s, profc " PROFC_VERSION, host.sysname,
+		 host.release, host.machine);
+	say(VERDICT_GOOD, line, NULL);
+}
+
+/* 0 where there is no Yama. */
+static long yama_scope(void)
+{
+	struct buf text = {0};
+	long scope = 0;
+
+	if (proc_read_file("/proc/sys/kernel/yama/ptrace_scope", &text))
+		scope = strtol(buf_str(&text), NULL, 10);
+	buf_release(&text);
+	return scope;
+}
+
+#define CAPABILITY_SYS_PTRACE 19
+
+static bool may_trace_everybody(void)
+{
+	struct buf text = {0};
+	const char *line;
+	bool may = geteuid() == 0;
+
+	if (proc_read_file("/proc/self/status", &text)) {
+		line = strstr(buf_str(&text), "CapEff:");
+		if (line)
+			may = strtoull(line + strlen("CapEff:"), NULL, 16) >>
+				      CAPABILITY_SYS_PTRACE &
+			      1;
+	}
+	buf_release(&text);
+	return may;
+}
+
+static void examine_permissions(void)
+{
+	long scope = yama_scope();
+	char line[128];
+
+	if (may_trace_everybody()) {
+		say(VERDICT_GOOD, "may attach to the processes of every user (CAP_SYS_PTRACE)",
+		    NULL);
+	} else if (scope == 0) {
+		say(VERDICT_GOOD, "may attach to processes of this user, not of others",
+		    "for others: run profc as that user, as root, or with CAP_SYS_PTRACE");
+	} else {
+		snprintf(line, sizeof(line),
+			 "Yama lets profc attach to %s (kernel.yama.ptrace_scope is %ld)",
+			 scope == 1 ? "its own children only" : "nobody", scope);
+		say(scope == 1 ? VERDICT_FAIR : VERDICT_BAD, line,
+		    "`profc record -- CMD` works at scope 1; for attaching run as root, or: "
+		    "sysctl kernel.yama.ptrace_scope=0");
+	}
+}
+
+static bool examine_tracing(void)
+{
+	struct target_probe probe;
+	struct err err = ERR_INIT;
+	char line[160];
+
+	if (target_probe_child(&probe, &err) < 0) {
+		say(VERDICT_BAD, err.what,
+		    *err.hint ? err.hint
+			      : "a container may forbid ptrace(2): docker run "
+				"--cap-add=SYS_PTRACE, or a seccomp profile that allows it");
+		return false;
+	}
+	snprintf(line, sizeof(line),
+		 "stopped a child, copied %llu bytes of stack, let it go: %.0f us",
+		 (unsigned long long)probe.stack_bytes, (double)probe.stop_ns / (double)NS_PER_US);
+	say(VERDICT_GOOD, line, NULL);
+	if (probe.reads_sleepers)
+		say(VERDICT_GOOD, "sleeping threads can be read without a stop", NULL);
+	else
+		say(VERDICT_FAIR, "sleeping threads cannot be read: their time has no stacks",
+		    "/proc/PID/syscall or process_vm_readv(2) is not available");
+	if (!probe.has_pcount)
+		say(VERDICT_FAIR, "the kernel does not count context switches in schedstat",
+		    "it was built without CONFIG_SCHED_INFO: threads are looked at more often");
+	return true;
+}
+
+static void *try_realtime(void *allowed)
+{
+	struct sched_param param = {.sched_priority = 1};
+
+	*(bool *)allowed = pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK,
+						 &param) == 0;
+	return NULL;
+}
+
+static void examine_priority(void)
+{
+	bool allowed = false;
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, try_realtime, &allowed) == 0)
+		pthread_join(thread, NULL);
+	if (allowed)
+		say(VERDICT_GOOD, "real-time priority: short bursts are seen as they are", NULL);
+	else
+		say(VERDICT_FAIR,
+		    "no real-time priority: bursts under a millisecond are seen too rarely",
+		    "run as root, with CAP_SYS_NICE, or with a limit: ulimit -r 1");
+}
+
+#define MANY_DESCRIPTORS 1024
+
+static void examine_limits(void)
+{
+	struct rlimit limit;
+	char line[96];
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= MANY_DESCRIPTORS)
+		return;
+	snprintf(line, sizeof(line), "only %llu file descriptors",
+		 (unsigned long long)limit.rlim_cur);
+	say(VERDICT_FAIR, line, "raise it for targets of many threads: ulimit -n 4096");
+}
+
+static bool examine_process(pid_t pid)
+{
+	struct err err = ERR_INIT;
+	size_t nr_threads = 0;
+	char line[96];
+
+	if (target_probe_attach(pid, &nr_threads, &err) < 0) {
+		say(VERDICT_BAD, err.what, err.hint);
+		return false;
+	}
+	snprintf(line, sizeof(line), "attached to process %d: %zu thread%s; let go again", (int)pid,
+		 nr_threads, nr_threads == 1 ? "" : "s");
+	say(VERDICT_GOOD, line, NULL);
+	return true;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct doctor_args args = {0};
+	struct record_options pid_options = {0};
+	struct err err = ERR_INIT;
+	pid_t *pids = NULL;
+	size_t nr_pids = 0;
+	int first = 0;
+	int status = EXIT_DONE;
+
+	if (options_parse(rows, &args, argc, argv, false, &first, &err) < 0) {
+		status = usage_error(self, &err);
+	} else if (first < argc) {
+		err_set(&err, ERR_INVALID, "unexpected word '%s'", argv[first]);
+		status = usage_error(self, &err);
+	} else {
+		pid_options.pid_texts = args.pid_texts;
+		if (record_options_pids(&pid_options, &pids, &nr_pids, &err) < 0)
+			status = usage_error(self, &err);
+	}
+	if (status == EXIT_DONE) {
+		examine_system();
+		examine_permissions();
+		if (!examine_tracing())
+			status = EXIT_CANNOT;
+		examine_priority();
+		examine_limits();
+		for (size_t i = 0; i < nr_pids; i++) {
+			if (!examine_process(pids[i]))
+				status = EXIT_CANNOT;
+		}
+	}
+	free(pids);
+	options_release(rows, &args);
+	return status;
+}
+
+const struct command command_doctor = {
+	.name = "doctor",
+	.synopsis = "[-p PID]",
+	.summary = "say whether profiling can work here, and if not why",
+	.help = "Tries what a recording needs, on a child of its own and on the processes of -p, "
+		"which are let go at once. Each line is ok, fair (it works, but could be better) "
+		"or BAD, with what to do about it. The exit status is 1 if anything is BAD that "
+		"profiling needs.\n\n"
+		"Examples:\n"
+		"  profc doctor\n"
+		"  profc doctor -p 1234",
+	.options = rows,
+	.run = run,
+};

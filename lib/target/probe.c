@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "target/probe.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "snapshot/snapshot.h"
+#include "target/target.h"
+
+struct probing {
+	pid_t pid;
+	struct target_probe *probe; /* NULL: attaching is all */
+	struct tracee *first;
+	size_t nr_threads;
+	int status;
+	struct err err;
+};
+
+#define MAX_STACK_BYTES (256 * 1024)
+#define STOP_TRIES	2000
+#define TRY_PAUSE_NS	(NS_PER_MS / 2)
+
+static void pause_shortly(void)
+{
+	const struct timespec pause = {.tv_nsec = (long)TRY_PAUSE_NS};
+
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
+static void count_thread(void *context, struct tracee *tracee)
+{
+	struct probing *probing = context;
+
+	probing->nr_threads++;
+	probing->first = tracee;
+}
+
+static bool look_asleep(struct tracee *tracee, struct snapshot *snapshot)
+{
+	for (int i = 0; i < STOP_TRIES; i++) {
+		if (target_look(tracee, MAX_STACK_BYTES, snapshot) == TARGET_LOOK_TAKEN)
+			return true;
+		pause_shortly();
+	}
+	return false;
+}
+
+/* Stop it once and copy it. */
+static int stop_once(struct target *target, struct probing *probing, struct snapshot *snapshot)
+{
+	struct target_event event;
+
+	if (!target_interrupt(target, probing->first))
+		return err_set(&probing->err, ERR_GONE, "the child could not be interrupted");
+	for (int i = 0; i < STOP_TRIES; i++) {
+		target_next(target, &event);
+		if (event.kind == TARGET_EVENT_INTERRUPTED) {
+			target_capture(event.tracee, MAX_STACK_BYTES, snapshot);
+			probing->probe->stop_ns =
+				clock_monotonic_ns() - event.tracee->interrupted_ns;
+			target_resume(target, event.tracee);
+			probing->probe->stack_bytes = snapshot->nr_bytes;
+			return 0;
+		}
+		pause_shortly();
+	}
+	return err_set(&probing->err, ERR_UNSUPPORTED, "a stopped child was never reported");
+}
+
+static int probe_seized(struct target *target, struct probing *probing)
+{
+	struct snapshot snapshot = {0};
+	int status;
+
+	probing->probe->reads_sleepers = look_asleep(probing->first, &snapshot);
+	probing->probe->has_pcount = snapshot.pcount > 0;
+	status = stop_once(target, probing, &snapshot);
+	snapshot_release(&snapshot);
+	return status;
+}
+
+static void *probe_main(void *argument)
+{
+	struct probing *probing = argument;
+	const struct target_options options = {.follow_children = false};
+	struct target *target = target_new(&options);
+
+	probing->status = target_attach(target, probing->pid, count_thread, probing, &probing->err);
+	if (probing->status == 0 && probing->probe)
+		probing->status = probe_seized(target, probing);
+	target_free(target);
+	return NULL; /* which lets everybody go */
+}
+
+static int run(struct probing *probing, struct err *err)
+{
+	pthread_t thread;
+
+	errno = pthread_create(&thread, NULL, probe_main, probing);
+	if (errno)
+		return err_sys(err, "cannot start a thread");
+	pthread_join(thread, NULL);
+	if (probing->status < 0 && err)
+		*err = probing->err;
+	return probing->status;
+}
+
+int target_probe_child(struct target_probe *probe, struct err *err)
+{
+	struct probing probing = {.probe = probe};
+	int status;
+
+	*probe = (struct target_probe){0};
+	probing.pid = fork();
+	if (probing.pid < 0)
+		return err_sys(err, "cannot fork");
+	if (probing.pid == 0) {
+		for (;;)
+			pause();
+	}
+	status = run(&probing, err);
+	kill(probing.pid, SIGKILL);
+	waitpid(probing.pid, NULL, 0);
+	return status;
+}
+
+int target_probe_attach(pid_t pid, size_t *nr_threads, struct err *err)
+{
+	struct probing probing = {.pid = pid};
+	int status = run(&probing, err);
+
+	if (status == 0)
+		*nr_threads = probing.nr_threads;
+	return status;
+}

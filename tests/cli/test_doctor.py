@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""profc doctor: whether profiling can work here, and if not why."""
+
+import os
+import subprocess
+
+from live import LiveCase
+from profc import profc
+
+
+class Doctor(LiveCase):
+    def test_everything_it_needs_is_tried(self):
+        said = profc("doctor").stdout
+        self.assertRegex(said, r"(?m)^ok +stopped a child, copied \d+ bytes of stack")
+        self.assertRegex(said, r"(?m)^ok +sleeping threads can be read")
+        self.assertNotIn("BAD", said)
+
+    def test_a_process_is_attached_to_and_let_go(self):
+        with subprocess.Popen(["sleep", "60"]) as target:
+            said = profc("doctor", "-p", target.pid).stdout
+            self.assertRegex(said, rf"(?m)^ok +attached to process {target.pid}: 1 thread;")
+            self.assertUntouched(target.pid)
+            target.kill()
+
+    def test_says_why_a_process_cannot_be_attached_to(self):
+        said = profc("doctor", "-p", os.getpid(), "-p", 2**22 + 1, status=1).stdout
+        self.assertRegex(said, rf"(?m)^ok +attached to process {os.getpid()}")
+        self.assertRegex(said, r"(?m)^BAD +there is no process 4194305")
+
+    def test_wrong_usage(self):
+        profc("doctor", "-p", "sleep", status=2)
+        profc("doctor", "sleep", status=2)
