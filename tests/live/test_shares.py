@@ -129,9 +129,10 @@ class Stacks(LiveCase):
 
     def test_frames_of_hundreds_of_kilobytes(self):
         found, whole = self.shapes(
-            [build("big_frames"), "500"], ["main"] + ["big_frame"] * 6 + ["big_bottom"]
+            [build("big_frames"), "1000"], ["main"] + ["big_frame"] * 6 + ["big_bottom"]
         )
-        self.assertShareAtLeast(found, whole, 0.97, "through 1.2 MB of stack")
+        # The first looks find out how deep it is.
+        self.assertShareAtLeast(found, whole, 0.95, "through 1.2 MB of stack")
 
     def test_handler_on_an_alternate_stack(self):
         recording = record(self.directory, [build("altstack_handler"), "600"])

@@ -15,18 +15,24 @@ class BlockingCalls(LiveCase):
 
     def check(self, cases, plain):
         self.assertGreaterEqual(len([case for case in cases if not case["absent"]]), 70)
-        quiet = {case["name"]: case for case in plain}
         for case in cases:
             with self.subTest(call=case["name"]):
                 for harm in ("eintr", "wrong"):
                     self.assertEqual(case[harm], 0, f"{harm} of {case}")
                 if case["expects"] != "never" and not case["absent"]:
                     self.assertGreater(case["calls"], 0)
-                if case["expects"] == "timeout":
-                    # The longest of many: noise of a shared machine comes on top of
-                    # the undisturbed program's own, or of what was asked for.
-                    undisturbed = max(quiet[case["name"]]["longest_ns"], TIMEOUT_NS)
-                    self.assertLess(case["longest_ns"], undisturbed + TIMEOUT_NS / 2, case)
+        # The longest of many waits: of all calls, one may meet the noise of the machine.
+        self.assertLessEqual(len(self.stretched(cases, plain)), 1, self.stretched(cases, plain))
+
+    def stretched(self, cases, plain):
+        """The timeouts that lasted half as long again as asked for, and as undisturbed."""
+        quiet = {case["name"]: max(case["longest_ns"], TIMEOUT_NS) for case in plain}
+        return [
+            case
+            for case in cases
+            if case["expects"] == "timeout"
+            and case["longest_ns"] > quiet[case["name"]] + TIMEOUT_NS / 2
+        ]
 
     def test_recorded_from_the_start(self):
         program = build("blocking_calls", more=MORE)
@@ -48,15 +54,18 @@ class BlockingCalls(LiveCase):
 class BlockedTime(LiveCase):
     def test_is_charged_to_the_function_that_blocks(self):
         recording = record(self.directory, [build("sleeping"), "2000"])
+        rows = {
+            metric: {row["function"]: row["total_ns"] for row in recording.rows("-m", metric)}
+            for metric in ("blocked", "runq")
+        }
         for said in recording.said:
+            blocked = rows["blocked"][said["function"]]
+            waited = rows["runq"].get(said["function"], 0)
+            self.assertLessEqual(blocked, 1.03 * said["blocked_ns"], said["function"])
             # The program's clock also counts the wait for a CPU after the wake-up.
-            wall = recording.function(said["function"], "-m", "wall")["total_ns"]
-            blocked = recording.function(said["function"], "-m", "blocked")["total_ns"]
-            if said["function"] == "sleep_between_work":
-                wall -= recording.function("work_between_sleeps", "-m", "wall")["total_ns"]
-            self.assertRatio(wall, said["blocked_ns"], 0.03, said["function"])
-            self.assertLessEqual(blocked, wall)
-            self.assertGreaterEqual(blocked, 0.7 * said["blocked_ns"], said["function"])
+            self.assertGreaterEqual(
+                blocked + waited, 0.97 * said["blocked_ns"], said["function"]
+            )
 
     def test_cpu_is_not_charged_to_the_call_slept_in(self):
         recording = record(self.directory, [build("sleeping"), "2000"])
@@ -115,4 +124,4 @@ class IdleThreads(LiveCase):
         self.assertGreaterEqual(recording.function("busy_work")["total_pct"], 90)
         idle = recording.function("idle_wait", "-m", "blocked")
         duration = recording.report()["duration_ns"]
-        self.assertGreaterEqual(idle["total_ns"], 0.8 * 1000 * duration)
+        self.assertGreaterEqual(idle["total_ns"], 0.6 * 1000 * duration)
