@@ -130,13 +130,6 @@ def tools(elf):
     return found
 
 
-def without_outermost_names(answers):
-    return {
-        address: levels[:-1] + [("", place) for _, place in levels[-1:]]
-        for address, levels in answers.items()
-    }
-
-
 def bench(elf, nr, rounds):
     addresses = pick_addresses(elf, nr)
     questions = "".join(f"{address:#x}\n" for address in addresses)
@@ -149,7 +142,7 @@ def bench(elf, nr, rounds):
             wall, cpu, output = measure(argv, questions)
             walls[name].append(wall)
             cpus[name].append(cpu)
-            answers[name] = without_outermost_names(symbolizers.parse(output))
+            answers[name] = symbolizers.without_outermost_names(symbolizers.parse(output))
     print(
         f"{os.path.basename(elf)}: {debug_info_bytes(elf) / 2**20:.0f} MiB of .debug_info, "
         f"{len(addresses)} addresses, medians of {rounds}"

@@ -119,3 +119,16 @@ def share_equal(mine, other, function=base_name):
         elif len(different) < 5:
             different.append(f"{address:#x}: {got} instead of {wanted}")
     return equal / max(len(other), 1), different
+
+
+def without_outermost_names(answers):
+    """
+    Answers to compare with llvm's, which names the function that everything is
+    inlined into by the symbol table: of the aliases of a constructor, or of
+    functions that the compiler merged, it may show another than the debug
+    information gives.
+    """
+    return {
+        address: levels[:-1] + [("", place) for _, place in levels[-1:]]
+        for address, levels in answers.items()
+    }
