@@ -64,6 +64,7 @@ struct search {
 	size_t nr_branches;
 	uint64_t visited[VISITED_SLOTS]; /* open addressing by pc; 0 is free */
 	size_t nr_instructions;
+	bool is_open; /* some way went where it could not be followed */
 	struct state found;
 };
 
@@ -159,6 +160,7 @@ static void apply(struct state *state, const struct code_instruction *instructio
 	case CODE_EFFECT_BRANCH:
 	case CODE_EFFECT_JUMP_GOT:
 	case CODE_EFFECT_CALL:
+	case CODE_EFFECT_HALT:
 	case CODE_EFFECT_STOP:
 		return;
 	}
@@ -178,8 +180,10 @@ static bool was_visited(struct search *search, uint64_t pc)
 
 static void keep_branch(struct search *search, const struct state *state, uint64_t target)
 {
-	if (search->nr_branches == BRANCHES_MAX)
+	if (search->nr_branches == BRANCHES_MAX) {
+		search->is_open = true;
 		return;
+	}
 	search->branches[search->nr_branches] = *state;
 	search->branches[search->nr_branches++].pc = target;
 }
@@ -216,10 +220,12 @@ static bool follow(struct search *search, struct state state, bool after_call)
 			search->found = state;
 			return true;
 		}
-		if (was_visited(search, state.pc) || !fetch(search, state.pc, &instruction))
+		if (was_visited(search, state.pc))
 			return false;
+		search->is_open |= !fetch(search, state.pc, &instruction);
 		/* Nobody pads behind a call, unless it does not return and the function ends. */
-		if (after_call && instruction.is_padding)
+		search->is_open |= after_call && instruction.is_padding;
+		if (search->is_open)
 			return false;
 		effect = instruction.effect;
 		state.pc += instruction.nr_bytes;
@@ -227,8 +233,10 @@ static bool follow(struct search *search, struct state state, bool after_call)
 		if (is_return(search, &state, &instruction, after_got_push))
 			return true;
 		if (effect == CODE_EFFECT_STOP || effect == CODE_EFFECT_RETURN ||
-		    effect == CODE_EFFECT_JUMP_GOT)
+		    effect == CODE_EFFECT_JUMP_GOT || effect == CODE_EFFECT_HALT) {
+			search->is_open |= effect == CODE_EFFECT_STOP;
 			return false;
+		}
 		if (effect == CODE_EFFECT_BRANCH)
 			keep_branch(search, &state, instruction.target);
 		if (effect == CODE_EFFECT_JUMP)
@@ -236,25 +244,38 @@ static bool follow(struct search *search, struct state state, bool after_call)
 		after_call = effect == CODE_EFFECT_CALL;
 		after_got_push = effect == CODE_EFFECT_PUSH_GOT;
 	}
+	search->is_open = true;
 	return false;
 }
 
+enum search_end {
+	SEARCH_FOUND,
+	SEARCH_OPEN,   /* not found, but some way could not be followed to its end */
+	SEARCH_CLOSED, /* every way runs in a circle or halts: nothing ever comes by there */
+};
+
 /* From pc on to `goal`, or to a return if that is 0. */
-static bool search_ways(const struct elf_image *image, uint64_t pc, uint64_t goal, bool after_call,
-			struct state *found)
+static enum search_end search_ways(const struct elf_image *image, uint64_t pc, uint64_t goal,
+				   bool after_call, struct state *found)
 {
 	const struct state start = {.pc = pc, .saved_rbp.base = BASE_NONE};
 	cleanup_free struct search *search =
 		xcalloc(1, sizeof(*search)); /* too large for a stack */
 	bool is_found;
+	bool is_open = false;
 
 	search->image = image;
 	search->goal = goal;
 	is_found = follow(search, start, after_call);
-	while (!is_found && search->nr_branches)
+	while (!is_found && search->nr_branches) {
+		is_open |= search->is_open;
+		search->is_open = false;
 		is_found = follow(search, search->branches[--search->nr_branches], false);
+	}
 	*found = search->found;
-	return is_found;
+	if (is_found)
+		return SEARCH_FOUND;
+	return is_open || search->is_open ? SEARCH_OPEN : SEARCH_CLOSED;
 }
 
 /* CFA = the register of `base` + offset. False if that is no frame. */
@@ -340,16 +361,40 @@ static struct row row_forward(const struct elf_image *image, uint64_t pc, bool i
 
 	if (is_exact && is_inside_first_plt_entry(image, pc))
 		return row_by_return(&(struct state){.rsp.offset = PLT_PUSHED});
-	if (!search_ways(image, pc, 0, !is_exact, &found))
-		return row_of_kind(ROW_NO_CFI);
-	return row_by_return(&found);
+	switch (search_ways(image, pc, 0, !is_exact, &found)) {
+	case SEARCH_FOUND:
+		return row_by_return(&found);
+	case SEARCH_CLOSED: /* as threads begin: call, then exit for ever */
+		return row_of_kind(ROW_ROOT);
+	case SEARCH_OPEN:
+		break;
+	}
+	return row_of_kind(ROW_NO_CFI);
+}
+
+/* Does the way to the return load another stack pointer, as whoever switches stacks does? */
+static bool switches_stack(const struct elf_image *image, uint64_t pc, bool is_exact)
+{
+	struct state found;
+
+	return search_ways(image, pc, 0, !is_exact, &found) == SEARCH_FOUND &&
+	       found.rsp.base == BASE_NONE;
+}
+
+/* Did the way from the entry load another stack pointer? */
+static bool switched_stack(const struct elf_image *image, uint64_t entry, uint64_t pc)
+{
+	struct state found;
+
+	return search_ways(image, entry, pc, false, &found) == SEARCH_FOUND &&
+	       found.rsp.base == BASE_NONE;
 }
 
 static struct row row_from_entry(const struct elf_image *image, uint64_t entry, uint64_t pc)
 {
 	struct state found;
 
-	if (!search_ways(image, entry, pc, false, &found))
+	if (search_ways(image, entry, pc, false, &found) != SEARCH_FOUND)
 		return row_of_kind(ROW_NO_CFI);
 	return row_by_entry(&found);
 }
@@ -380,5 +425,7 @@ static enum row_call call_before(const struct elf_image *image, uint64_t return_
 const struct code_reader code_reader_x86_64 = {
 	.row = row_forward,
 	.row_from_entry = row_from_entry,
+	.switches_stack = switches_stack,
+	.switched_stack = switched_stack,
 	.call_before = call_before,
 };

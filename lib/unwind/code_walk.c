@@ -130,6 +130,8 @@ struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk
 		searched = row_by_search(arch, walk, frame, sp);
 	if (searched.kind != ROW_NO_CFI)
 		return searched;
+	if (forward.kind == ROW_ROOT)
+		return forward;
 	if (prove(arch, walk, frame, &entered) == PROOF_ZERO)
 		return entered;
 	return prove(arch, walk, frame, &forward) == PROOF_ZERO ? forward : searched;

@@ -268,7 +268,7 @@ static void decode_0f(struct decoder *decoder, struct code_instruction *out)
 		return;
 	}
 	if (op == 0x0b) { /* ud2 */
-		set(out, CODE_EFFECT_STOP);
+		set(out, CODE_EFFECT_HALT);
 		return;
 	}
 	if (op >= 0x80 && op <= 0x8f) {
@@ -456,7 +456,7 @@ static void decode_high(struct decoder *decoder, struct code_instruction *out, u
 			lose_sized(decoder, out, decoder->rm, !(op & 1));
 		return;
 	case 0xf4: /* hlt */
-		set(out, CODE_EFFECT_STOP);
+		set(out, CODE_EFFECT_HALT);
 		return;
 	case 0xf6:
 	case 0xf7:

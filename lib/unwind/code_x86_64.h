@@ -30,7 +30,8 @@ enum code_effect {
 	CODE_EFFECT_BRANCH,   /* to `target`, or on */
 	CODE_EFFECT_JUMP_GOT, /* through a word at rip + something: to another function */
 	CODE_EFFECT_CALL,
-	CODE_EFFECT_STOP, /* control goes where nobody can tell, or nowhere */
+	CODE_EFFECT_HALT, /* hlt, ud2: control goes nowhere */
+	CODE_EFFECT_STOP, /* control goes where nobody can tell */
 };
 
 struct code_instruction {

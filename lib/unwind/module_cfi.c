@@ -78,6 +78,7 @@ struct row module_cfi_row(struct module_cfi *cfi, const struct unwind_arch *arch
 	struct cfi_fde fde;
 	bool is_bad;
 	const struct cfi_section *section = find_fde(cfi, lookup, &fde, &is_bad);
+	struct row row;
 
 	if (is_bad)
 		return row_of_kind(ROW_BAD_CFI);
@@ -87,7 +88,11 @@ struct row module_cfi_row(struct module_cfi *cfi, const struct unwind_arch *arch
 	 */
 	if ((!section || pc >= fde.end) && is_trampoline(cfi, arch, pc))
 		return row_of_kind(ROW_SIGNAL);
-	return section ? row_compile(arch, section, &fde, lookup) : row_of_kind(ROW_NO_CFI);
+	if (!section)
+		return row_of_kind(ROW_NO_CFI);
+	row = row_compile(arch, section, &fde, lookup);
+	row.is_from_debug_frame = section->is_debug_frame;
+	return row;
 }
 
 bool module_cfi_entry(struct module_cfi *cfi, const struct unwind_arch *arch, uint64_t lookup,

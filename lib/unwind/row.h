@@ -55,9 +55,10 @@ struct row {
 	};
 	uint8_t kind; /* enum row_kind */
 	uint8_t cfa_reg;
-	uint8_t fp;		     /* enum row_fp */
-	uint8_t ra : 1;		     /* enum row_ra */
-	uint8_t is_from_code : 1;    /* by what the code does, for want of CFI */
+	uint8_t fp;		  /* enum row_fp */
+	uint8_t ra : 1;		  /* enum row_ra */
+	uint8_t is_from_code : 1; /* by what the code does, for want of CFI */
+	uint8_t is_from_debug_frame : 1;
 	uint8_t caller_is_exact : 1; /* a signal struck there: it made no call */
 };
 
@@ -72,10 +73,17 @@ enum row_call {
 
 /* Rows from code without CFI, of one machine. Addresses are the image's own. */
 struct code_reader {
-	/* By what the code is going to do from pc on; ROW_NO_CFI if it comes to no return. */
+	/*
+	 * By what the code is going to do from pc on; ROW_ROOT if it surely never
+	 * returns, ROW_NO_CFI if nobody can tell.
+	 */
 	struct row (*row)(const struct elf_image *image, uint64_t pc, bool is_exact);
 	/* By what the function that is entered at `entry` does before it comes by pc. */
 	struct row (*row_from_entry)(const struct elf_image *image, uint64_t entry, uint64_t pc);
+	/* Will the code return on another stack than the one it is on now? */
+	bool (*switches_stack)(const struct elf_image *image, uint64_t pc, bool is_exact);
+	/* Has it left the stack it was entered on? */
+	bool (*switched_stack)(const struct elf_image *image, uint64_t entry, uint64_t pc);
 	/* The call before a return address, and where a direct one goes. */
 	enum row_call (*call_before)(const struct elf_image *image, uint64_t return_address,
 				     uint64_t *target);

@@ -141,6 +141,17 @@ static bool wants_unknown_fp(const struct row_walk *rw, const struct row *row)
 	       rw->kind != UNWINDER_CFI;
 }
 
+/* A return address outside all code, where the stack was switched to. */
+static bool leads_nowhere(const struct row_walk *rw, uint64_t ra)
+{
+	const struct row_query query = query_of(rw);
+
+	ra &= rw->arch->code_mask;
+	return ra && space_locate(rw->walk->space, ra - 1).module.v == MODULE_UNKNOWN.v &&
+	       rw->kind != UNWINDER_CFI &&
+	       (rows_is_stack_base(&query) || rows_has_switched_stack(rw->rows, &query));
+}
+
 static enum step step_by_row(struct row_walk *rw, const struct row *row)
 {
 	const struct arch_regs *arch = rw->arch->regs;
@@ -159,6 +170,8 @@ static enum step step_by_row(struct row_walk *rw, const struct row *row)
 		if (!walk_read(rw->walk, address, &ra))
 			return end_at(rw, address);
 	}
+	if (leads_nowhere(rw, ra))
+		return end(rw, STACK_END_ROOT);
 	recover_fp(rw, row, cfa);
 	rw->regs.known &= UINT64_C(1) << arch->sp | UINT64_C(1) << arch->fp;
 	return arrive(rw, ra, cfa, row->is_from_code ? UNWIND_METHOD_CODE : UNWIND_METHOD_CFI,
@@ -224,7 +237,11 @@ static enum step step_by_fp(struct row_walk *rw, enum stack_end without)
 
 static enum step step_without_row(struct row_walk *rw, enum stack_end why)
 {
-	return rw->kind == UNWINDER_CFI ? end(rw, why) : step_by_fp(rw, why);
+	const struct row_query query = query_of(rw);
+
+	if (rw->kind == UNWINDER_CFI)
+		return end(rw, why);
+	return rows_is_stack_base(&query) ? end(rw, STACK_END_ROOT) : step_by_fp(rw, why);
 }
 
 static enum step find_caller(struct row_walk *rw)

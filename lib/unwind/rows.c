@@ -91,6 +91,10 @@ static struct row compile_in(struct rows *rows, const struct row_query *query,
 					frame->lookup.address, frame->pc - mapping->bias);
 
 	rows->nr_compiled++;
+	/* Go writes CFI for .debug_frame alone, and for code that switches stacks as for any. */
+	if (row.is_from_debug_frame && row.kind == ROW_STEP && !frame->is_exact &&
+	    rows_is_stack_base(query))
+		return row_of_kind(ROW_ROOT);
 	if (row.kind != ROW_NO_CFI || !query->arch->code || query->is_cfi_only)
 		return row;
 	return code_walk_row(query->arch, query->walk, &code);
@@ -161,4 +165,26 @@ struct row rows_find_without_fp(struct rows *rows, const struct row_query *query
 	row = compile_without_fp(rows, query);
 	row_cache_add(&rows->without_fp, key, row);
 	return row;
+}
+
+bool rows_is_stack_base(const struct row_query *query)
+{
+	const struct mapping *mapping = mapping_of(query);
+	struct elf_image *image = mapping ? space_image(query->walk->space, mapping) : NULL;
+
+	return image && query->arch->code &&
+	       query->arch->code->switches_stack(image, query->frame->pc - mapping->bias,
+						 query->frame->is_exact);
+}
+
+bool rows_has_switched_stack(struct rows *rows, const struct row_query *query)
+{
+	const struct mapping *mapping = mapping_of(query);
+	struct elf_image *image = mapping ? space_image(query->walk->space, mapping) : NULL;
+	uint64_t entry;
+
+	return image && query->arch->code &&
+	       module_cfi_entry(cfi_of(rows, query->frame->lookup.module, image), query->arch,
+				query->frame->lookup.address, &entry) &&
+	       query->arch->code->switched_stack(image, entry, query->frame->pc - mapping->bias);
 }

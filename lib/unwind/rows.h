@@ -24,4 +24,12 @@ struct row rows_find(struct rows *rows, const struct row_query *query);
  */
 struct row rows_find_without_fp(struct rows *rows, const struct row_query *query);
 
+/*
+ * Is this the outermost frame of a stack that its function switched to? Its
+ * caller is on another one (Go's systemstack, coroutines), whatever its CFI says.
+ */
+bool rows_is_stack_base(const struct row_query *query);
+/* The same for a function that came here from another stack (Go's morestack). */
+bool rows_has_switched_stack(struct rows *rows, const struct row_query *query);
+
 #endif

@@ -157,7 +157,7 @@ static void test_code__other_ways_are_tried(void **state)
 static void test_code__loops_end(void **state)
 {
 	(void)state;
-	assert_int_equal(ROW("\x90\xeb\xfd", 0).kind, ROW_NO_CFI);
+	assert_int_equal(ROW("\x90\xeb\xfd", 0).kind, ROW_ROOT);
 	assert_step(ROW("\x90\x75\xfd\xc3", 0), RSP, 8);
 }
 
@@ -165,12 +165,39 @@ static void test_code__unknown_targets_end_the_way(void **state)
 {
 	(void)state;
 	assert_int_equal(ROW("\xff\xe0\xc3", 0).kind, ROW_NO_CFI);	   /* jmp *%rax */
-	assert_int_equal(ROW("\xf4\xc3", 0).kind, ROW_NO_CFI);		   /* hlt */
 	assert_int_equal(ROW("\x48\x89\xc4\xc3", 0).kind, ROW_NO_CFI);	   /* mov %rax,%rsp */
 	assert_int_equal(ROW("\x06", 0).kind, ROW_NO_CFI);		   /* no instruction */
 	assert_int_equal(ROW("\x48\x83", 0).kind, ROW_NO_CFI);		   /* half of one */
 	assert_int_equal(ROW("\xe9\xff\xff\xff\x7f", 0).kind, ROW_NO_CFI); /* out of the image */
 	assert_int_equal(ROW("\x50\xc3", 0).kind, ROW_NO_CFI); /* goes to what it pushed */
+}
+
+/* call *%r12; exit for ever: mov $60,%eax; syscall; jmp back. Nobody returns from here. */
+static void test_code__endless_exit_is_the_root(void **state)
+{
+	static const char loop[] = "\x41\xff\xd4\xb8\x3c\0\0\0\x0f\x05\xeb\xf7";
+	static const char halt[] = "\x41\xff\xd4\xb8\x3c\0\0\0\x0f\x05\xf4";
+
+	(void)state;
+	assert_int_equal(ROW_OF_CALLER(loop, 3).kind, ROW_ROOT);
+	assert_int_equal(ROW_OF_CALLER(halt, 3).kind, ROW_ROOT);
+}
+
+/* Go's systemstack: call *%rdi; mov 56(%rax),%rsp; ret */
+static void test_code__switch_of_stacks_is_seen(void **state)
+{
+	static const char back[] = "\xff\xd7\x48\x8b\x60\x38\xc3";
+	static const char there[] = "\x48\x8b\x60\x38\xff\xd7\xc3";
+	struct elf_image *image = image_of(back, sizeof(back) - 1);
+
+	(void)state;
+	assert_true(code_reader_x86_64.switches_stack(image, CODE + 2, false));
+	assert_false(code_reader_x86_64.switched_stack(image, CODE, CODE + 2));
+	elf_image_free(image);
+	image = image_of(there, sizeof(there) - 1);
+	assert_false(code_reader_x86_64.switches_stack(image, CODE + 6, false));
+	assert_true(code_reader_x86_64.switched_stack(image, CODE, CODE + 6));
+	elf_image_free(image);
 }
 
 /* A call that is padded behind does not return: what follows is another function. */
@@ -282,6 +309,8 @@ int main(void)
 		cmocka_unit_test(test_code__other_ways_are_tried),
 		cmocka_unit_test(test_code__loops_end),
 		cmocka_unit_test(test_code__unknown_targets_end_the_way),
+		cmocka_unit_test(test_code__endless_exit_is_the_root),
+		cmocka_unit_test(test_code__switch_of_stacks_is_seen),
 		cmocka_unit_test(test_code__call_that_never_returns_is_no_way),
 		cmocka_unit_test(test_code__entry_leads_where_no_return_does),
 		cmocka_unit_test(test_code__plt_entries),
