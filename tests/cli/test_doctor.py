@@ -3,6 +3,7 @@
 
 import os
 import subprocess
+import unittest
 
 from live import LiveCase
 from profc import profc
@@ -30,3 +31,7 @@ class Doctor(LiveCase):
     def test_wrong_usage(self):
         profc("doctor", "-p", "sleep", status=2)
         profc("doctor", "sleep", status=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
