@@ -185,6 +185,7 @@ struct sampler *sampler_start(const struct sampler_options *options, struct prof
 	struct worker_options worker_options = {.profile = profile,
 						.writer = writer,
 						.start_ns = sampler->start_ns,
+						.period_ns = sampler->governor.base_period_ns,
 						.unwinder = options->unwinder,
 						.max_depth = options->max_depth,
 						.check_unwinder = options->check_unwinder};

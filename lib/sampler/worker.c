@@ -75,13 +75,15 @@ static void emit(struct worker *worker, struct worker_thread *thread, struct sam
 	profile_add_sample(worker->profile, sample);
 }
 
-/* The sleep that was told about last is over, or has to be written: one sample of it. */
-static void emit_sleep(struct worker *worker, struct worker_thread *thread)
+/* What was seen last is over, or has to be written: one sample of it. */
+static void emit_gathered(struct worker *worker, struct worker_thread *thread)
 {
-	if (!thread->has_sleep)
-		return;
-	emit(worker, thread, &thread->sleep);
+	if (thread->has_sleep)
+		emit(worker, thread, &thread->sleep);
+	if (thread->has_run)
+		emit(worker, thread, &thread->run);
 	thread->has_sleep = false;
+	thread->has_run = false;
 }
 
 /* Repeats of the same sleep gather in one sample between two flushes. */
@@ -108,17 +110,18 @@ static void add_running(struct worker *worker, struct worker_thread *thread,
 		sighting->kind == SIGHTING_RUNNING
 			? account_running(&thread->account, &sighting->clocks, sighting->held_ns)
 			: account_waiting(&thread->account, &sighting->clocks, sighting->held_ns);
-	struct sample sample = {.time_ns = sighting->clocks.time_ns,
-				.cpu_ns = weights.cpu_ns,
-				.runq_ns = weights.runq_ns,
-				.stack = stack->id,
-				.nr = 1,
-				.syscall_nr = -1,
-				.kind = SAMPLE_RUNNING,
-				.end = (uint8_t)stack->end};
+	struct sample run = {.time_ns = sighting->clocks.time_ns,
+			     .cpu_ns = weights.cpu_ns,
+			     .runq_ns = weights.runq_ns,
+			     .stack = stack->id,
+			     .nr = 1,
+			     .syscall_nr = -1,
+			     .kind = SAMPLE_RUNNING,
+			     .end = (uint8_t)stack->end};
 
-	emit_sleep(worker, thread);
-	emit(worker, thread, &sample);
+	emit_gathered(worker, thread);
+	thread->run = run;
+	thread->has_run = true;
 	thread->ran_since_flush = true;
 }
 
@@ -127,7 +130,7 @@ static void add_blocked(struct worker *worker, struct worker_thread *thread,
 {
 	struct weights weights = account_blocked(&thread->account, &sighting->clocks);
 
-	emit_sleep(worker, thread);
+	emit_gathered(worker, thread);
 	thread->sleep_stack = stack->id;
 	thread->sleep_end = (uint8_t)stack->end;
 	thread->sleep_syscall = (int16_t)sighting->snapshot->syscall_nr;
@@ -199,7 +202,7 @@ static void hand_out_rest(struct worker *worker, struct worker_thread *thread,
 	struct weights rest;
 	struct sample sample;
 
-	emit_sleep(worker, thread);
+	emit_gathered(worker, thread);
 	rest = account_rest(&thread->account, clocks);
 	if (!rest.cpu_ns && !rest.runq_ns && !rest.blocked_ns)
 		return;
@@ -214,12 +217,34 @@ static void hand_out_rest(struct worker *worker, struct worker_thread *thread,
 	emit(worker, thread, &sample);
 }
 
+/*
+ * A thread that ends before its next look was due has not been missed: what it ran since the
+ * last one is what that look stands for, as if it had been later.
+ */
+static void lengthen_last_run(struct worker *worker, struct worker_thread *thread,
+			      const struct account_clocks *end)
+{
+	struct account account = thread->account;
+	struct weights rest = account_rest(&account, end);
+
+	/* A look that found it waiting (no CPU time) tells nothing about where it ran. */
+	if (!thread->has_run || !thread->run.cpu_ns ||
+	    rest.cpu_ns > worker->options.period_ns * 3 / 2)
+		return;
+	rest = account_running(&thread->account, end, 0);
+	thread->run.time_ns = end->time_ns;
+	thread->run.cpu_ns += rest.cpu_ns;
+	thread->run.runq_ns += rest.runq_ns;
+}
+
 static void handle_thread_end(struct worker *worker, const struct message *message)
 {
 	const struct message_thread *told = &message->body.thread;
 	struct worker_thread *thread = &worker->threads[told->serial];
 
-	emit_sleep(worker, thread);
+	if (told->has_clocks)
+		lengthen_last_run(worker, thread, &told->clocks);
+	emit_gathered(worker, thread);
 	if (told->has_clocks)
 		hand_out_rest(worker, thread, &told->clocks);
 	worker->profile->threads[thread->id.v].end_ns = profile_time(worker, message->time_ns);
@@ -409,7 +434,7 @@ int worker_flush(struct worker *worker, struct err *err)
 		worker->first_live_thread++;
 	read_names(worker);
 	for (size_t i = worker->first_live_thread; i < worker->nr_threads; i++)
-		emit_sleep(worker, &worker->threads[i]);
+		emit_gathered(worker, &worker->threads[i]);
 	status = store_writer_flush(worker->options.writer, worker->profile, err);
 	worker->profile->nr_samples = 0;
 	return status;
@@ -422,7 +447,7 @@ void worker_end(struct worker *worker)
 			end_waiting(worker, &worker->processes[i]);
 	}
 	for (size_t i = worker->first_live_thread; i < worker->nr_threads; i++)
-		emit_sleep(worker, &worker->threads[i]);
+		emit_gathered(worker, &worker->threads[i]);
 }
 
 uint64_t worker_nr_samples(const struct worker *worker)

@@ -22,6 +22,7 @@ struct worker_options {
 	struct profile *profile;     /* borrowed */
 	struct store_writer *writer; /* borrowed */
 	uint64_t start_ns;	     /* CLOCK_MONOTONIC: time 0 of the profile */
+	uint64_t period_ns;	     /* between two looks, as asked for */
 	enum unwinder_kind unwinder;
 	size_t max_depth;
 	bool check_unwinder;

@@ -37,6 +37,8 @@ struct worker_thread {
 	bool ended;
 	bool ran_since_flush;
 	struct sample sleep;
+	bool has_run; /* the last sample of it running, which may get the time up to its end */
+	struct sample run;
 };
 
 struct worker {
