@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/cpus.h"
 #include "base/err.h"
 #include "cmd/command.h"
 #include "cmd/resolve_progress.h"
@@ -148,7 +148,7 @@ static int symbolize_addresses(const struct command *self, int argc, char **argv
 	} else {
 		options = symbol_options_of(&args.symbols);
 		options.verbatim = true;
-		options.nr_threads = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
+		options.nr_threads = cpus_available();
 		status = symbolize_elf(&args.elf, &options, argv + first_word, argc - first_word);
 	}
 	options_release(elf_rows, &args);

@@ -5,10 +5,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/cpus.h"
 #include "base/err.h"
 #include "profile/profile.h"
 #include "symbol/perf_map.h"
@@ -255,11 +255,9 @@ static void watch(struct resolve_run *run, const struct resolve_progress *progre
 
 static size_t nr_threads(void)
 {
-	long nr_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned int nr_cpus = cpus_available();
 
-	if (nr_cpus < 1)
-		return 1;
-	return nr_cpus > MAX_WORKERS ? MAX_WORKERS : (size_t)nr_cpus;
+	return nr_cpus > MAX_WORKERS ? MAX_WORKERS : nr_cpus;
 }
 
 static void run_workers(struct resolve_run *run, const struct resolve_progress *progress)

@@ -121,6 +121,9 @@ def peak_mib(argv, questions):
 
 def tools(elf):
     found = {"profc": [PROFC, "symbolize", "-e", elf, "-afi"]}
+    if shutil.which("taskset"):
+        one_cpu = str(min(os.sched_getaffinity(0)))
+        found["profc, one CPU"] = ["taskset", "-c", one_cpu, *found["profc"]]
     for name in ["llvm-addr2line"] + [f"llvm-addr2line-{n}" for n in range(25, 11, -1)]:
         if shutil.which(name):
             found["llvm-addr2line"] = [name, "-e", elf, "-afi"]

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/cpus.h"
+
+#include <sched.h>
+
+unsigned int cpus_available(void)
+{
+	cpu_set_t set;
+
+	/* Fails on machines with more processors than the set has room for: no lack of them. */
+	if (sched_getaffinity(0, sizeof(set), &set) < 0)
+		return CPU_SETSIZE;
+	return CPU_COUNT(&set) > 0 ? (unsigned int)CPU_COUNT(&set) : 1;
+}
