@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Steering a recording while it runs: --control, --paused."""
+
+import os
+import subprocess
+import unittest
+
+from live import LiveCase
+from paths import PROFC
+from profc import Recording
+from targets import build
+
+
+class Control(LiveCase):
+    def test_only_the_region_between_resume_and_pause_is_recorded(self):
+        fifo, path, snapshot = self.path("control"), self.path("data"), self.path("snapshot")
+        command = [PROFC, "record", "--paused", "--control", f"fifo:{fifo}", "-o", path]
+        with subprocess.Popen(
+            [*command, "--", build("spin_leaf"), "3000"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        ) as recorder:
+            self.eventually(lambda: os.path.exists(path) and os.path.exists(fifo), "the start")
+            with open(fifo, "w", encoding="utf-8") as control:
+                control.write("mark here\nresume\n")
+                control.flush()
+                self.eventually(lambda: os.path.getsize(path) > 2000, "a first part")
+                control.write(f"snapshot {snapshot}\n")
+                control.flush()
+                self.eventually(lambda: os.path.exists(snapshot), "the snapshot")
+                control.write("pause\nnonsense\n")
+            stderr = recorder.communicate(timeout=60)[1]
+        self.assertEqual(recorder.returncode, 0, stderr)
+        self.assertIn("unknown word 'nonsense'", stderr)
+        self.assertFalse(os.path.exists(fifo), "the FIFO it made is left behind")
+        whole, part = Recording(path).report(), Recording(snapshot).report()
+        self.assertGreater(part["total_ns"], 0)
+        self.assertGreaterEqual(whole["total_ns"], part["total_ns"])
+        self.assertLess(whole["total_ns"], 2700e6, "what was paused is recorded")
+        self.assertGreater(Recording(snapshot).function("spin_leaf")["total_pct"], 50)
+
+
+if __name__ == "__main__":
+    unittest.main()
