@@ -213,7 +213,7 @@ static bool follow(struct search *search, struct state state, bool after_call)
 	bool after_got_push = false;
 
 	while (search->nr_instructions++ < INSTRUCTIONS_MAX) {
-		struct code_instruction instruction;
+		struct code_instruction instruction = {0};
 		enum code_effect effect;
 
 		if (search->goal && state.pc == search->goal) {
