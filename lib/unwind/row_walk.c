@@ -235,13 +235,21 @@ static enum step step_by_fp(struct row_walk *rw, enum stack_end without)
 	return arrive(rw, ra, fp + 16, UNWIND_METHOD_FP, false);
 }
 
+/*
+ * Frame pointers come first: code that drops its caller's arguments, as node's
+ * builtins do, moves the stack pointer in ways that look like a switch of stacks.
+ */
 static enum step step_without_row(struct row_walk *rw, enum stack_end why)
 {
 	const struct row_query query = query_of(rw);
+	enum step step;
 
 	if (rw->kind == UNWINDER_CFI)
 		return end(rw, why);
-	return rows_is_stack_base(&query) ? end(rw, STACK_END_ROOT) : step_by_fp(rw, why);
+	step = step_by_fp(rw, why);
+	if (step == STEP_END && rw->walk->out->end == why && rows_is_stack_base(&query))
+		return end(rw, STACK_END_ROOT);
+	return step;
 }
 
 static enum step find_caller(struct row_walk *rw)

@@ -91,9 +91,13 @@ static struct row compile_in(struct rows *rows, const struct row_query *query,
 					frame->lookup.address, frame->pc - mapping->bias);
 
 	rows->nr_compiled++;
-	/* Go writes CFI for .debug_frame alone, and for code that switches stacks as for any. */
+	/*
+	 * Go writes CFI for .debug_frame alone, and counts from the stack pointer
+	 * even where code has switched to another stack, or will.
+	 */
 	if (row.is_from_debug_frame && row.kind == ROW_STEP && !frame->is_exact &&
-	    rows_is_stack_base(query))
+	    row.cfa_reg == query->arch->regs->sp &&
+	    (rows_is_stack_base(query) || rows_has_switched_stack(rows, query)))
 		return row_of_kind(ROW_ROOT);
 	if (row.kind != ROW_NO_CFI || !query->arch->code || query->is_cfi_only)
 		return row;

@@ -54,6 +54,7 @@ struct bench {
 	uint64_t nr_bytes;
 	struct unwinder *unwinder; /* for the walk while the thread is held */
 	struct unwind_walk walk;
+	bool is_verbose;
 	Dwfl *dwfl;
 	const struct snapshot *current; /* for the callbacks of libdwfl */
 };
@@ -485,6 +486,21 @@ static double show(const struct bench *bench, const struct way *way, const struc
 	return complete;
 }
 
+static void show_difference(size_t nr, const struct unwind_walk *ours,
+			    const struct unwind_walk *theirs)
+{
+	size_t i = 0;
+
+	while (i < ours->nr_frames && i < theirs->nr_frames &&
+	       ours->frames[i].pc == theirs->frames[i].pc)
+		i++;
+	printf("%zu: frame %zu of %zu is %" PRIx64 " by method %d, by libunwind %" PRIx64
+	       " of %zu\n",
+	       nr, i, ours->nr_frames, i < ours->nr_frames ? ours->frames[i].lookup.address : 0,
+	       i < ours->nr_frames ? (int)ours->frames[i].method : -1,
+	       i < theirs->nr_frames ? theirs->frames[i].lookup.address : 0, theirs->nr_frames);
+}
+
 static size_t nr_equal(struct bench *bench)
 {
 	struct unwinder *unwinders[] = {unwinder_new(UNWINDER_AUTO, 0),
@@ -502,6 +518,8 @@ static size_t nr_equal(struct bench *bench)
 		for (size_t f = 0; equal && f < walks[0].nr_frames; f++)
 			equal = walks[0].frames[f].pc == walks[1].frames[f].pc;
 		nr += equal;
+		if (!equal && bench->is_verbose)
+			show_difference(i, &walks[0], &walks[1]);
 	}
 	for (int j = 0; j < 2; j++) {
 		unwind_walk_release(&walks[j]);
@@ -570,14 +588,13 @@ int main(int argc, char **argv)
 	struct bench bench = {0};
 	size_t nr_wanted = 300;
 	unsigned int interval_us = 1000;
-	bool verbose = false;
 	bool spawned;
 	int option;
 	int status = 2;
 
 	while ((option = getopt(argc, argv, "+vn:i:p:")) != -1) {
 		if (option == 'v')
-			verbose = true;
+			bench.is_verbose = true;
 		else if (option == 'n')
 			nr_wanted = strtoul(optarg, NULL, 10);
 		else if (option == 'i')
@@ -599,7 +616,7 @@ int main(int argc, char **argv)
 		drop_former_programs(&bench);
 		dwfl_attach(&bench);
 	}
-	if (verbose)
+	if (bench.is_verbose)
 		show_incomplete(&bench);
 	if (bench.nr)
 		status = compare_ways(&bench);
