@@ -32,7 +32,7 @@ static int run_record(const struct command *self, int argc, char **argv)
 	} else if (options.pid_texts.nr) {
 		status = recording_attach(self, &options);
 	} else if (first < argc) {
-		status = recording_run(&options, argv + first);
+		status = recording_run(self, &options, argv + first);
 	} else {
 		err_set(&err, ERR_INVALID, "which command is to be recorded? None was given");
 		err_hint(&err, "profc record -- CMD [ARG...], or profc attach -p PID");

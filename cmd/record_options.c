@@ -32,6 +32,11 @@ const struct option_row record_option_rows[] = {
 	 .name = "no-children",
 	 .offset = AT(no_children),
 	 .help = "record only the process itself"},
+	{.type = OPTION_STRING,
+	 .name = "threads",
+	 .argument = "REGEX",
+	 .offset = AT(threads),
+	 .help = "record only threads whose name this is found in"},
 	{.type = OPTION_DURATION,
 	 .short_name = 'd',
 	 .name = "duration",
@@ -155,4 +160,16 @@ int record_options_pids(const struct record_options *options, pid_t **pids, size
 	*pids = parsed;
 	*nr = options->pid_texts.nr;
 	return 0;
+}
+
+int record_options_threads(const struct record_options *options, regex_t *threads, struct err *err)
+{
+	int status = regcomp(threads, options->threads, REG_EXTENDED | REG_NOSUB);
+	char why[128];
+
+	if (status == 0)
+		return 0;
+	regerror(status, threads, why, sizeof(why));
+	return err_set(err, ERR_INVALID, "--threads: bad regular expression '%s': %s",
+		       options->threads, why);
 }

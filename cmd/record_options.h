@@ -2,6 +2,7 @@
 #ifndef PROFC_CMD_RECORD_OPTIONS_H
 #define PROFC_CMD_RECORD_OPTIONS_H
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -21,6 +22,7 @@ struct record_options {
 	bool paused;
 	struct option_list pid_texts;
 	bool no_children;
+	const char *threads; /* a regular expression, or NULL */
 	uint64_t max_depth;
 	bool check_unwinder;
 	int unwinder; /* index into the choices: enum unwinder_kind */
@@ -36,5 +38,7 @@ void record_options_init(struct record_options *options);
 /* The -p texts as numbers. The caller frees *pids. */
 int record_options_pids(const struct record_options *options, pid_t **pids, size_t *nr,
 			struct err *err);
+/* The --threads text, compiled. The caller regfree()s it. */
+int record_options_threads(const struct record_options *options, regex_t *threads, struct err *err);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <regex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ struct recording {
 	char **argv; /* NULL: attached */
 	pid_t *pids; /* owned */
 	size_t nr_pids;
+	regex_t threads; /* of --threads, if it was given */
 	sigset_t former_mask;
 	int signal_fd;
 	struct control control;
@@ -244,6 +246,7 @@ static int start_sampler(struct recording *recording, struct err *err)
 		.delay_ns = options->delay_ns,
 		.paused = options->paused,
 		.follow_children = !options->no_children,
+		.threads = options->threads ? &recording->threads : NULL,
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.max_depth = options->max_depth,
 		.check_unwinder = options->check_unwinder,
@@ -431,11 +434,28 @@ static int record(struct recording *recording)
 	return status;
 }
 
-int recording_run(const struct record_options *options, char **argv)
+/* record() for options that may still be wrong. */
+static int check_and_record(const struct command *self, struct recording *recording)
+{
+	const struct record_options *options = recording->options;
+	struct err err = ERR_INIT;
+	int status;
+
+	if (options->threads && record_options_threads(options, &recording->threads, &err) < 0) {
+		free(recording->pids);
+		return usage_error(self, &err);
+	}
+	status = record(recording);
+	if (options->threads)
+		regfree(&recording->threads);
+	return status;
+}
+
+int recording_run(const struct command *self, const struct record_options *options, char **argv)
 {
 	struct recording recording = {.options = options, .argv = argv};
 
-	return record(&recording);
+	return check_and_record(self, &recording);
 }
 
 int recording_attach(const struct command *self, const struct record_options *options)
@@ -445,5 +465,5 @@ int recording_attach(const struct command *self, const struct record_options *op
 
 	if (record_options_pids(options, &recording.pids, &recording.nr_pids, &err) < 0)
 		return usage_error(self, &err);
-	return record(&recording);
+	return check_and_record(self, &recording);
 }

@@ -6,7 +6,7 @@ struct command;
 struct record_options;
 
 /* Record a command (argv, NULL-ended) from its start. Returns profc's exit status. */
-int recording_run(const struct record_options *options, char **argv);
+int recording_run(const struct command *self, const struct record_options *options, char **argv);
 /* Record the processes of -p. Returns profc's exit status. */
 int recording_attach(const struct command *self, const struct record_options *options);
 

@@ -158,7 +158,7 @@ static void end_thread(struct sampler *sampler, struct sampled_thread *thread,
 	look_tell_sleep(sampler, thread);
 	told->serial = thread->serial;
 	told->process = thread->process->serial;
-	if (clocks && sampler->counting) {
+	if (clocks && sampler->counting && (thread->is_chosen || !sampler->options.threads)) {
 		told->has_clocks = true;
 		told->clocks = (struct account_clocks){
 			.time_ns = now_ns, .cpu_ns = clocks->cpu_ns, .runq_ns = clocks->runq_ns};
@@ -384,15 +384,18 @@ void follow_pause_counting(struct sampler *sampler, uint64_t now_ns)
 }
 
 /* What happened while nothing was counted belongs to nobody. */
+void follow_count_from(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
+{
+	struct account_clocks clocks = clocks_now(thread, now_ns);
+
+	thread->was_seen = false;
+	thread->nr_slept = 0;
+	tell_thread(sampler, thread, MESSAGE_THREAD_BASE, &clocks);
+}
+
 void follow_resume_counting(struct sampler *sampler, uint64_t now_ns)
 {
 	sampler->counting = true;
-	for (size_t i = 0; i < sampler->nr_threads; i++) {
-		struct sampled_thread *thread = sampler->threads[i];
-		struct account_clocks clocks = clocks_now(thread, now_ns);
-
-		thread->was_seen = false;
-		thread->nr_slept = 0;
-		tell_thread(sampler, thread, MESSAGE_THREAD_BASE, &clocks);
-	}
+	for (size_t i = 0; i < sampler->nr_threads; i++)
+		follow_count_from(sampler, sampler->threads[i], now_ns);
 }

@@ -420,7 +420,7 @@ static void look_at(struct sampler *sampler, struct sampled_thread *thread, uint
 		sampler->counts.nr_unfinished_stops++;
 		return;
 	}
-	if (!target_clocks(thread->tracee, &clocks))
+	if (!choose_thread(sampler, thread, now_ns) || !target_clocks(thread->tracee, &clocks))
 		return;
 	if (!thread->was_seen || clocks.pcount != thread->pcount)
 		thread->awake_ns = thread->looked_ns; /* not asleep as now at the last look */

@@ -2,6 +2,7 @@
 #ifndef PROFC_SAMPLER_SAMPLER_H
 #define PROFC_SAMPLER_SAMPLER_H
 
+#include <regex.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +35,7 @@ struct sampler_options {
 	uint64_t delay_ns;	   /* after the start, before the first look */
 	bool paused;		   /* begins only with sampler_resume() */
 	bool follow_children;
+	const regex_t *threads; /* only threads whose name it is found in; NULL: all */
 	enum unwinder_kind unwinder;
 	size_t max_depth;
 	bool check_unwinder; /* unwind twice and compare: unwinder_check_each() */

@@ -39,9 +39,11 @@ struct sampled_thread {
 	struct sampled_process *process;
 	struct tracee *tracee; /* NULL when gone */
 	struct thread_hints *hints;
-	bool was_seen;	 /* off the CPU, at the count below */
-	bool asleep;	 /* so seen; else held by us while running */
-	uint64_t pcount; /* times scheduled in, when last seen off the CPU */
+	bool is_chosen;			       /* its name fits options.threads */
+	uint64_t name_again_ns, name_pause_ns; /* when its name is read again if it does not */
+	bool was_seen;			       /* off the CPU, at the count below */
+	bool asleep;			       /* so seen; else held by us while running */
+	uint64_t pcount;		       /* times scheduled in, when last seen off the CPU */
 	/*
 	 * It was stopped in a system call, at the count above: one more, and it sleeps in
 	 * that call again, if it stands at the same place.
@@ -149,6 +151,14 @@ int follow_start(struct sampler *sampler, struct err *err);
 void follow_end(struct sampler *sampler, uint64_t now_ns);
 void follow_pause_counting(struct sampler *sampler, uint64_t now_ns);
 void follow_resume_counting(struct sampler *sampler, uint64_t now_ns);
+/* What a thread did before is nobody's time. */
+void follow_count_from(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns);
+
+/*
+ * choose.c: does the user want this thread? Its name is read until it fits; from then on it is
+ * counted, whatever it calls itself.
+ */
+bool choose_thread(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns);
 
 /* look.c: one look at the threads. */
 void look_at_all(struct sampler *sampler, uint64_t now_ns);

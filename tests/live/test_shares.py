@@ -57,6 +57,17 @@ class Totals(LiveCase):
             self.assertEqual(row["tid"], worker["tid"])
             self.assertRatio(row["self_ns"], worker["cpu_ns"], 0.03, worker["name"])
 
+    def test_threads_option_records_only_those(self):
+        recording = record(
+            self.directory, [build("threads_named"), "1200"], "--threads", "^worker-[23]$"
+        )
+        rows = {row["name"]: row for row in recording.rows("--by", "thread") if row["self_ns"]}
+        said = {worker["name"]: worker["cpu_ns"] for worker in recording.said}
+        self.assertEqual(sorted(rows), ["worker-2", "worker-3"])
+        for name, row in rows.items():
+            # The time before its name was read is not its own.
+            self.assertRatio(row["self_ns"], said[name], 0.05, name)
+
     def test_cpu_time_is_exact_at_a_low_rate(self):
         recording = record(self.directory, [build("spin_leaf"), "1500"], "-F", "20")
         (said,) = recording.said
