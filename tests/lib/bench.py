@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Side-by-side measurements: alternated runs, medians, one printed line a result.
+
+Machines are shared and noisy. So every contender runs once in each round, in
+turn, and only figures of the same round are compared.
+"""
+
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from paths import PROFC
+from targets import parse_json_lines
+
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
+CPUS = len(os.sched_getaffinity(0))
+EU_STACK = ("eu-stack", "-p", "PID")
+GDB = ("gdb", "-nx", "-batch", "-p", "PID", "-ex", "thread apply all bt")
+
+
+def rounds(contenders, count=ROUNDS):
+    """{name: [result of each round]} of callables that run in turn."""
+    results = {name: [] for name in contenders}
+    for _ in range(count):
+        for name, run in contenders.items():
+            results[name].append(run())
+    return results
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def lost_pct(undisturbed, disturbed):
+    """Median over the rounds of the work that is missing, in percent."""
+    return median([100 * (1 - there / here) for here, there in zip(undisturbed, disturbed)])
+
+
+def show(row, what, **figures):
+    """One line: the row of the list of figures, what was measured, each contender's."""
+    columns = "   ".join(f"{name} {figure}" for name, figure in figures.items())
+    print(f"row {row:>2}  {what}: {columns}", flush=True)
+
+
+class Outcome:
+    """What a target said, and what the tool beside it cost."""
+
+    def __init__(self, said, tool_cpu_s):
+        self.said = said
+        self.tool_cpu_s = tool_cpu_s
+
+
+def run_beside(argv, tool=None):
+    """Run a target to its end with a tool beside it: a function from the pid to an argv."""
+    with tempfile.TemporaryFile("w+") as output:
+        target = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=output)
+        beside = subprocess.Popen(
+            tool(target.pid) if tool else ["true"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        target.wait()
+        os.kill(beside.pid, signal.SIGINT)  # send_signal() would reap it and lose its usage
+        _, _, usage = os.wait4(beside.pid, 0)
+        beside.returncode = 0
+        output.seek(0)
+        return Outcome(parse_json_lines(output.read()), usage.ru_utime + usage.ru_stime)
+
+
+def profc_attach(*options):
+    """The argv of profc beside a pid."""
+    fixed = ("-q", "-o", "/dev/null", "--no-symbols")
+    return lambda pid: [PROFC, "attach", "-p", str(pid), *fixed, *options]
+
+
+def perf_record(frequency, graph):
+    """The argv of perf record beside a pid, with a given kind of call graph."""
+    fixed = ("-q", "-e", "cpu-clock", "-o", "/dev/null", "--call-graph", graph)
+    return lambda pid: ["perf", "record", *fixed, "-F", str(frequency), "-p", str(pid)]
+
+
+def polling(*tool):
+    """The argv of a loop that runs a one-shot tool on the pid over and over."""
+    loop = (
+        "import subprocess, sys\n"
+        "while subprocess.run(sys.argv[1:], stdout=-3, stderr=-3).returncode == 0: pass\n"
+    )
+    return lambda pid: [
+        sys.executable, "-c", loop, *(str(pid) if word == "PID" else word for word in tool)
+    ]
