@@ -176,6 +176,8 @@ static size_t stack_limit(const struct sampled_thread *thread)
  * (timer slack), so that a tick finds more threads just woken than there should be. Whether
  * a thread that waits for its CPU in such a call was woken, or driven off its CPU by us, is
  * told by its count of preemptions. Asked while it is held: afterwards it may be preempted.
+ * A thread that was never met in such a call is spared the reading, which takes as long as
+ * all the rest of its stop.
  */
 static bool was_just_woken(struct sampled_thread *thread, const struct snapshot *snapshot,
 			   uint64_t waited_ns)
@@ -183,7 +185,9 @@ static bool was_just_woken(struct sampled_thread *thread, const struct snapshot 
 	struct proc_status status;
 	bool preempted;
 
-	if (waited_ns < NO_WAIT_NS || !proc_read_status(snapshot->tid, &status))
+	thread->makes_waits |= target_is_wait(snapshot->syscall_nr);
+	if (!thread->makes_waits || waited_ns < NO_WAIT_NS ||
+	    !proc_read_status(snapshot->tid, &status))
 		return false;
 	preempted = status.nr_preempted != thread->nr_preempted;
 	thread->nr_preempted = status.nr_preempted;

@@ -157,6 +157,8 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 	machine_fill_snapshot(&regs, snapshot);
 	if (machine_broken_call(&regs) != MACHINE_CALL_NONE)
 		snapshot->state = THREAD_STATE_SLEEPING;
+	else if (tracee->priv->hold == HOLD_REPAIR && !tracee->priv->repaired)
+		tracee->priv->hold = HOLD_CONT; /* nothing to repair: no second look at it */
 	if (machine_syscall(&regs, &syscall))
 		tracee->care = target_care_of(tracee->tid, &syscall);
 	copy_stacks(tracee, max_stack_bytes, snapshot);
