@@ -302,27 +302,34 @@ static void say_check(const struct recording *recording)
 		   check->at, (unsigned long long)check->pc, (unsigned long long)check->libunwind);
 }
 
+/* A command that used next to nothing may end without having been seen. */
+#define MEASURABLE_NS (20 * NS_PER_MS)
+
 /* What was recorded, in one line, and what to do with it. */
 static void say_done(const struct recording *recording)
 {
 	const struct sampler_result *result = &recording->result;
+	/* Of a target that only slept, CPU time tells nothing. */
+	const char *metric = result->cpu_ns < MEASURABLE_NS ? " -m wall" : "";
 
 	if (recording->options->quiet)
 		return;
-	print_note("wrote %s: %llu samples, %.3f s of CPU time, %llu bytes", file_name(recording),
-		   (unsigned long long)result->nr_samples,
+	print_note("wrote %s: %llu sample%s, %.3f s of CPU time, %llu bytes", file_name(recording),
+		   (unsigned long long)result->nr_samples, result->nr_samples == 1 ? "" : "s",
 		   (double)result->cpu_ns / (double)NS_PER_SEC,
 		   (unsigned long long)store_writer_nr_bytes(recording->writer));
 	if (!recording->file.path)
 		return;
 	if (strcmp(recording->file.path, "profc.data") == 0)
-		fprintf(stderr, "hint: profc report\n");
+		fprintf(stderr, "hint: profc report%s\n", metric);
 	else
-		fprintf(stderr, "hint: profc report -i %s\n", recording->file.path);
+		fprintf(stderr, "hint: profc report%s -i %s\n", metric, recording->file.path);
 }
 
-/* A command that used next to nothing may end without having been seen. */
-#define MEASURABLE_NS (20 * NS_PER_MS)
+static bool ended_in_delay(const struct recording *recording)
+{
+	return recording->profile->meta.duration_ns < recording->options->delay_ns;
+}
 
 static int say_empty(const struct recording *recording)
 {
@@ -330,6 +337,13 @@ static int say_empty(const struct recording *recording)
 	bool measurable = result->cpu_ns >= MEASURABLE_NS;
 	struct err err = ERR_INIT;
 
+	if (ended_in_delay(recording)) {
+		err_set(&err, ERR_EMPTY,
+			"no samples were taken: it ended before the --delay was over");
+		err_hint(&err, "give a shorter --delay");
+		print_err(&err);
+		return failed_status(recording);
+	}
 	err_set(&err, ERR_EMPTY, "no samples were taken: %.3f ms of CPU time were used",
 		(double)result->cpu_ns / (double)NS_PER_MS);
 	err_hint(&err, measurable ? "raise --frequency, or record for longer"

@@ -202,6 +202,18 @@ class Duration(LiveCase):
         self.assertRatio(report["duration_ns"], 500e6, 0.2, "duration of the recording")
         self.assertLess(report["total_ns"], 700e6)
 
+    def test_ending_within_the_delay_is_no_success(self):
+        result = profc(
+            "record", "--delay", "20s", "-o", self.path("delay.data"), "--", build("spin_leaf"),
+            "200", status=125,
+        )
+        self.assertIn("ended before the --delay was over", result.stderr)
+
+    def test_sleepers_are_to_be_looked_at_by_wall_time(self):
+        path = self.path("sleep.data")
+        result = profc("record", "-o", path, "--", "sleep", "0.3")
+        self.assertIn("hint: profc report -m wall -i " + path, result.stderr)
+
     def test_delay_leaves_out_the_beginning(self):
         recording = record(self.directory, [build("spin_leaf"), "1000"], "--delay", "300ms")
         (said,) = recording.said
