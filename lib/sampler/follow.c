@@ -348,6 +348,8 @@ int follow_start(struct sampler *sampler, struct err *err)
 /* Who is still there when the recording ends. */
 void follow_end(struct sampler *sampler, uint64_t now_ns)
 {
+	if (sampler->counting)
+		sampler->counted_ns += now_ns - sampler->counting_since_ns;
 	while (sampler->nr_threads) {
 		struct sampled_thread *thread = sampler->threads[sampler->nr_threads - 1];
 		struct proc_schedstat clocks;
@@ -381,6 +383,7 @@ void follow_pause_counting(struct sampler *sampler, uint64_t now_ns)
 			tell_thread(sampler, thread, MESSAGE_THREAD_REST, &clocks);
 	}
 	sampler->counting = false;
+	sampler->counted_ns += now_ns - sampler->counting_since_ns;
 }
 
 /* What happened while nothing was counted belongs to nobody. */
@@ -396,6 +399,7 @@ void follow_count_from(struct sampler *sampler, struct sampled_thread *thread, u
 void follow_resume_counting(struct sampler *sampler, uint64_t now_ns)
 {
 	sampler->counting = true;
+	sampler->counting_since_ns = now_ns;
 	for (size_t i = 0; i < sampler->nr_threads; i++)
 		follow_count_from(sampler, sampler->threads[i], now_ns);
 }

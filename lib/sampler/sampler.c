@@ -232,7 +232,7 @@ static uint64_t cost_ppm(const struct sampler *sampler)
 	return cpu_ns ? (uint64_t)(1e6 * (double)sampler->counts.cost_ns / (double)cpu_ns) : 0;
 }
 
-static void set_counters(struct sampler *sampler, uint64_t duration_ns)
+static void set_counters(struct sampler *sampler)
 {
 	const struct sampling_counts *counts = &sampler->counts;
 	struct target_stats stats = target_stats(sampler->target);
@@ -259,8 +259,9 @@ static void set_counters(struct sampler *sampler, uint64_t duration_ns)
 		{"repairs", stats.nr_repairs},
 		{"repairs_undone", stats.nr_undone},
 		{"frequency_hz_effective",
-		 duration_ns ? (uint64_t)(1e12 * (double)counts->nr_ticks / (double)duration_ns)
-			     : 0},
+		 sampler->counted_ns
+			 ? (uint64_t)(1e12 * (double)counts->nr_ticks / (double)sampler->counted_ns)
+			 : 0},
 		{"elsewhere_looks", counts->nr_elsewhere},
 		{"spared_stops", counts->nr_spared},
 		{"refused_threads", counts->nr_refused_threads},
@@ -284,7 +285,7 @@ void sampler_finish(struct sampler *sampler, struct sampler_result *result, stru
 	join_threads(sampler);
 	duration_ns = clock_monotonic_ns() - sampler->start_ns;
 	sampler->profile->meta.duration_ns = duration_ns;
-	set_counters(sampler, duration_ns);
+	set_counters(sampler);
 	*result = sampler->result;
 	result->nr_samples = worker_nr_samples(sampler->worker);
 	result->cpu_ns = worker_cpu_ns(sampler->worker);

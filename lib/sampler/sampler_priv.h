@@ -108,7 +108,8 @@ struct sampler {
 	bool sweep_owed;
 	uint32_t next_process_serial, next_thread_serial;
 	struct sampling_counts counts;
-	bool counting; /* false while paused or delayed */
+	bool counting;				/* false while paused or delayed */
+	uint64_t counting_since_ns, counted_ns; /* the latter: in all, but for since then */
 	bool spinning;
 	uint64_t spin_again_ns; /* not before, it did not pay */
 	uint64_t window_start_ns;

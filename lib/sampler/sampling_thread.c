@@ -307,6 +307,7 @@ static int start(struct sampler *sampler)
 
 	sampler->counts.realtime = become_realtime();
 	sampler->counting = sampler->options.delay_ns == 0 && !sampler->options.paused;
+	sampler->counting_since_ns = sampler->start_ns;
 	schedule_init(&sampler->schedule, sampler->start_ns, sampler->governor.period_ns,
 		      sampler->start_ns ^ ((uint64_t)getpid() << 32));
 	sampler->window_start_ns = sampler->start_ns;

@@ -202,6 +202,15 @@ class Duration(LiveCase):
         self.assertRatio(report["duration_ns"], 500e6, 0.2, "duration of the recording")
         self.assertLess(report["total_ns"], 700e6)
 
+    def test_the_delay_is_no_part_of_the_rate(self):
+        path = self.path("rate.data")
+        profc(
+            "record", "-F", "100", "--max-overhead", "0", "--delay", "700ms", "-o", path, "--",
+            build("spin_leaf"), "1500",
+        )
+        counters = json.loads(profc("info", "-i", path, "--json").stdout)["counters"]
+        self.assertRatio(counters["frequency_hz_effective"] / 1000, 100, 0.15, "looks a second")
+
     def test_ending_within_the_delay_is_no_success(self):
         result = profc(
             "record", "--delay", "20s", "-o", self.path("delay.data"), "--", build("spin_leaf"),
