@@ -1,14 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
-
-#include "base/clock.h"
 #include "base/err.h"
 #include "cmd/command.h"
 #include "cmd/record_options.h"

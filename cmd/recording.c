@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "cmd/command.h"
+#include "cmd/interpreter.h"
 #include "cmd/record_options.h"
 #include "cmd/recording_child.h"
 #include "cmd/recording_control.h"
@@ -371,12 +373,17 @@ static int finish_file(struct recording *recording)
 static int say_exec_failed(const struct recording *recording)
 {
 	int reason = recording->result.exec_errno;
+	const char *program = recording->argv[0];
+	struct buf interpreter = {0};
 	struct err err = ERR_INIT;
 
 	errno = reason;
-	err_sys(&err, "cannot run '%s'", recording->argv[0]);
-	if (reason == ENOENT && !strchr(recording->argv[0], '/'))
+	err_sys(&err, "cannot run '%s'", program);
+	if (reason == ENOENT && interpreter_is_missing(program, &interpreter))
+		err_hint(&err, "it is there, but not its interpreter, '%s'", buf_str(&interpreter));
+	else if (reason == ENOENT && !strchr(program, '/'))
 		err_hint(&err, "it is not in any directory of PATH");
+	buf_release(&interpreter);
 	print_err(&err);
 	return reason == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }

@@ -7,23 +7,33 @@
 
 #include "base/buf.h"
 
-bool in_search_path(const char *program)
+bool find_in_search_path(const char *program, struct buf *path)
 {
 	const char *at = getenv("PATH");
-	struct buf path = {0};
 	bool found = false;
 
 	while (at && *at && !found) {
 		size_t length = strcspn(at, ":");
 
-		buf_clear(&path);
-		buf_append(&path, at, length);
-		buf_append_byte(&path, '/');
-		buf_append_str(&path, program);
-		found = access(buf_str(&path), X_OK) == 0;
+		buf_clear(path);
+		if (length) /* else the current directory */
+			buf_append(path, at, length);
+		else
+			buf_append_byte(path, '.');
+		buf_append_byte(path, '/');
+		buf_append_str(path, program);
+		found = access(buf_str(path), X_OK) == 0;
 		at += length;
 		at += *at == ':';
 	}
+	return found;
+}
+
+bool in_search_path(const char *program)
+{
+	struct buf path = {0};
+	bool found = find_in_search_path(program, &path);
+
 	buf_release(&path);
 	return found;
 }

@@ -36,6 +36,28 @@ class Statuses(LiveCase):
         self.assertIn("no-such-command-here", done.stderr)
         self.assertFalse(os.path.exists(self.path("x")))
 
+    def test_missing_interpreter_is_named(self):
+        script = self.path("script")
+        for first_line in ("#!/no/such/interpreter", "#! /no/such/interpreter -x"):
+            with open(script, "w", encoding="utf-8") as file:
+                file.write(f"{first_line}\necho hello\n")
+            os.chmod(script, 0o755)
+            done = profc("record", "-o", self.path("x"), "--", script, status=127)
+            self.assertIn("interpreter, '/no/such/interpreter'\n", done.stderr)
+        done = profc(
+            "record", "-o", self.path("x"), "--", "script", status=127,
+            env={**os.environ, "PATH": self.directory},
+        )
+        self.assertIn("interpreter, '/no/such/interpreter'\n", done.stderr)
+
+    def test_missing_dynamic_loader_is_named(self):
+        program = self.path("odd")
+        with open(build("exit_status"), "rb") as source, open(program, "wb") as copy:
+            copy.write(source.read().replace(b"/ld-linux", b"/xd-linux", 1))
+        os.chmod(program, 0o755)
+        done = profc("record", "-o", self.path("x"), "--", program, status=127)
+        self.assertIn("/xd-linux", done.stderr)
+
     def test_command_not_executable_is_126(self):
         plain = self.path("plain-file")
         with open(plain, "w", encoding="utf-8") as file:

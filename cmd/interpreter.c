@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/interpreter.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "cmd/search_path.h"
+
+/* As much of a program's beginning as the kernel looks at (BINPRM_BUF_SIZE), and more. */
+#define HEAD_BYTES	   4096
+#define MAX_PROGRAM_HEADERS 64
+
+/* "#! /usr/bin/env python" -> "/usr/bin/env" */
+static void append_script_interpreter(struct buf *out, const char *head, size_t nr_bytes)
+{
+	size_t at = 2, end;
+
+	while (at < nr_bytes && (head[at] == ' ' || head[at] == '\t'))
+		at++;
+	end = at;
+	while (end < nr_bytes && head[end] && !strchr(" \t\r\n", head[end]))
+		end++;
+	buf_append(out, head + at, end - at);
+}
+
+static void append_text_at(struct buf *out, int fd, const Elf64_Phdr *header)
+{
+	char path[HEAD_BYTES];
+	size_t wanted = header->p_filesz < sizeof(path) ? header->p_filesz : sizeof(path);
+	ssize_t nr_bytes = pread(fd, path, wanted, (off_t)header->p_offset);
+
+	if (nr_bytes > 0)
+		buf_append(out, path, strnlen(path, (size_t)nr_bytes));
+}
+
+static void append_loader(struct buf *out, int fd, const Elf64_Ehdr *elf)
+{
+	for (unsigned int i = 0; i < elf->e_phnum && i < MAX_PROGRAM_HEADERS; i++) {
+		off_t at = (off_t)(elf->e_phoff + (uint64_t)i * sizeof(Elf64_Phdr));
+		Elf64_Phdr header;
+
+		if (pread(fd, &header, sizeof(header), at) != sizeof(header))
+			return;
+		if (header.p_type == PT_INTERP) {
+			append_text_at(out, fd, &header);
+			return;
+		}
+	}
+}
+
+static void append_interpreter(struct buf *out, int fd)
+{
+	union {
+		char bytes[HEAD_BYTES];
+		Elf64_Ehdr elf;
+	} head;
+	ssize_t nr_bytes = pread(fd, &head, sizeof(head), 0);
+
+	if (nr_bytes > 2 && head.bytes[0] == '#' && head.bytes[1] == '!')
+		append_script_interpreter(out, head.bytes, (size_t)nr_bytes);
+	else if (nr_bytes >= (ssize_t)sizeof(head.elf) &&
+		 memcmp(head.elf.e_ident, ELFMAG, SELFMAG) == 0 &&
+		 head.elf.e_ident[EI_CLASS] == ELFCLASS64 &&
+		 head.elf.e_phentsize == sizeof(Elf64_Phdr))
+		append_loader(out, fd, &head.elf);
+}
+
+bool interpreter_is_missing(const char *program, struct buf *interpreter)
+{
+	struct buf path = {0};
+	size_t before = interpreter->nr_bytes;
+	cleanup_close int fd = -1;
+
+	if (strchr(program, '/'))
+		buf_append_str(&path, program);
+	else
+		find_in_search_path(program, &path);
+	/* O_NONBLOCK: whatever has that name, it must not make us wait. */
+	fd = open(buf_str(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	buf_release(&path);
+	if (fd >= 0)
+		append_interpreter(interpreter, fd);
+	return interpreter->nr_bytes > before &&
+	       access(buf_str(interpreter) + before, F_OK) != 0;
+}
