@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,16 +21,31 @@ static mode_t default_mode(void)
 	return 0666 & ~mask;
 }
 
+/* A file without a name, which vanishes with us; then nothing has to be tidied up. -1: cannot. */
+static int open_nameless(const char *path)
+{
+	cleanup_free char *directory = xstrdup(path);
+	char *slash = strrchr(directory, '/');
+
+	if (slash)
+		slash[slash == directory] = '\0';
+	return open(slash ? directory : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+}
+
 static int open_temporary(struct output_file *file, mode_t mode, struct err *err)
 {
-	file->temporary = xasprintf("%s.XXXXXX", file->path);
-	file->sink.fd = mkostemp(file->temporary, O_CLOEXEC);
+	file->sink.fd = open_nameless(file->path);
+	if (file->sink.fd < 0) {
+		file->temporary = xasprintf("%s.XXXXXX", file->path);
+		file->sink.fd = mkostemp(file->temporary, O_CLOEXEC);
+	}
 	if (file->sink.fd < 0) {
 		err_sys(err, "cannot write %s", file->path);
 		free(file->temporary);
 		file->temporary = NULL;
 		return ERR_SYS;
 	}
+	file->is_beside = true;
 	(void)fchmod(file->sink.fd, mode);
 	return 0;
 }
@@ -70,6 +86,25 @@ void output_file_discard(struct output_file *file)
 	free(file->path);
 }
 
+/* Give the nameless file a name beside the one it shall have: only rename(2) can replace. */
+static int name_file(struct output_file *file)
+{
+	char self[64];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", file->sink.fd);
+	for (unsigned int attempt = 0;; attempt++) {
+		char *name = xasprintf("%s.%d-%u", file->path, (int)getpid(), attempt);
+
+		if (linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0) {
+			file->temporary = name;
+			return 0;
+		}
+		free(name);
+		if (errno != EEXIST)
+			return -1;
+	}
+}
+
 static int put_in_place(struct output_file *file, struct err *err)
 {
 	int failure = sink_flush(&file->sink);
@@ -78,6 +113,8 @@ static int put_in_place(struct output_file *file, struct err *err)
 		errno = failure;
 		return err_sys(err, "cannot write %s", file->path);
 	}
+	if (file->is_beside && !file->temporary && name_file(file) < 0)
+		return err_sys(err, "cannot write %s", file->path);
 	failure = close(file->sink.fd); /* network file systems tell of a full disk only now */
 	file->sink.fd = -1;
 	if (failure)

@@ -2,19 +2,22 @@
 #ifndef PROFC_CMD_OUTPUT_FILE_H
 #define PROFC_CMD_OUTPUT_FILE_H
 
+#include <stdbool.h>
+
 #include "base/sink.h"
 
 struct err;
 
 /*
- * A file that appears under its name only when it is whole: written beside it and
- * renamed at the end, so that a failed or interrupted command leaves what was there
- * before. What is no regular file (/dev/null, a FIFO) is written in place.
+ * A file that appears under its name only when it is whole: written beside it,
+ * without any name where the file system can do that, and renamed at the end, so that a
+ * failed, interrupted or killed command leaves just what was there before. What is no regular file (/dev/null, a FIFO) is written in place.
  */
 struct output_file {
 	struct sink sink;
 	char *path;	 /* where it goes, symbolic links resolved; owned */
-	char *temporary; /* where it is meanwhile, or NULL: written in place; owned */
+	bool is_beside;	 /* else it is written in place */
+	char *temporary; /* the name it has meanwhile, NULL: none; owned */
 };
 
 int output_file_open(struct output_file *file, const char *path, struct err *err);

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -113,6 +114,23 @@ class CommandLine(Exported):
         self.assertEqual(os.stat(out).st_size, before.st_size)
         names = [name for name in os.listdir(self.directory) if name.startswith("out.folded")]
         self.assertEqual(names, ["out.folded"])
+
+    def test_killed_export_leaves_nothing(self):
+        """The signal of a size limit ends it in the middle of its writing."""
+        out = self.path("killed.folded")
+        try:
+            os.close(os.open(self.directory, os.O_TMPFILE | os.O_WRONLY))
+        except OSError:
+            self.skipTest("this file system has no files without a name")
+
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+        self.export("--folded", "-o", out, status=-signal.SIGXFSZ, preexec_fn=limit)
+        names = [name for name in os.listdir(self.directory) if name.startswith("killed")]
+        self.assertEqual(names, [])
 
     def test_output_keeps_links_and_modes(self):
         real, link = self.path("real.folded"), self.path("link.folded")
