@@ -69,6 +69,21 @@ static void append_title(struct buf *out, const struct profile *profile)
 	buf_release(&title);
 }
 
+/* "235 of 324 samples": those with any time of the metric that pass the filter, of all. */
+static void append_samples(struct buf *out, const struct weights *weights)
+{
+	uint64_t all = profile_total(profile_of(weights), METRIC_SAMPLES);
+
+	if (weights->metric == METRIC_SAMPLES) /* the amount itself */
+		return;
+	buf_append_str(out, ", ");
+	if (weights->total.samples != all) {
+		append_count(out, weights->total.samples);
+		buf_append_str(out, " of ");
+	}
+	append_weight(out, METRIC_SAMPLES, all);
+}
+
 void summary_print_heading(const struct weights *weights, const struct view *view,
 			   struct sink *sink)
 {
@@ -76,10 +91,7 @@ void summary_print_heading(const struct weights *weights, const struct view *vie
 	struct buf text = {0}, shown = {0};
 
 	append_amount(&text, weights);
-	if (weights->metric != METRIC_SAMPLES) {
-		buf_append_str(&text, ", ");
-		append_weight(&text, METRIC_SAMPLES, weights->total.samples);
-	}
+	append_samples(&text, weights);
 	buf_append_str(&text, " in ");
 	append_weight(&text, METRIC_WALL, profile->meta.duration_ns);
 	append_title(&text, profile);

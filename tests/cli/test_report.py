@@ -171,6 +171,13 @@ class Text(Made):
         self.assertEqual(len(lines[3:23]), 20)
         self.assertRegex(lines[23], r"^and [0-9,]+ more with [0-9.]+ % of self \(-n 0 shows all\)$")
 
+    def test_heading_tells_how_many_of_all_samples_count(self):
+        all_samples = f"{self.report('--metric', 'samples')['samples']:,}"
+        part = self.report("--time", "..1s")["samples"]
+        heading = self.text("--time", "..1s").splitlines()[0]
+        self.assertIn(f" of CPU time, {part:,} of {all_samples} samples in ", heading)
+        self.assertIn(f", {all_samples} samples in ", self.text("-m", "wall").splitlines()[0])
+
     def test_no_line_is_wider_than_asked(self):
         for options in ([], ["--by", "line"], ["--by", "thread"], ["--by", "process"], ["--tree"],
                         ["--names", "full"]):
