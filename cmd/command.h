@@ -49,9 +49,10 @@ enum exit_status {
 
 /* "profc: what" on stderr, and "hint: …" where err has one; everything escaped. */
 void print_err(const struct err *err);
-/* "profc: warning: …" / "profc: …" on stderr, escaped. */
+/* "profc: warning: …" / "profc: …" / "hint: …" on stderr, escaped. */
 void print_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void print_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void print_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Wrong usage: the message, then where help is. Returns EXIT_USAGE. */
 int usage_error(const struct command *command, const struct err *err);
 /*

@@ -11,7 +11,7 @@
 #include "cmd/search_path.h"
 
 /* As much of a program's beginning as the kernel looks at (BINPRM_BUF_SIZE), and more. */
-#define HEAD_BYTES	   4096
+#define HEAD_BYTES	    4096
 #define MAX_PROGRAM_HEADERS 64
 
 /* "#! /usr/bin/env python" -> "/usr/bin/env" */
@@ -84,6 +84,5 @@ bool interpreter_is_missing(const char *program, struct buf *interpreter)
 	buf_release(&path);
 	if (fd >= 0)
 		append_interpreter(interpreter, fd);
-	return interpreter->nr_bytes > before &&
-	       access(buf_str(interpreter) + before, F_OK) != 0;
+	return interpreter->nr_bytes > before && access(buf_str(interpreter) + before, F_OK) != 0;
 }

@@ -58,6 +58,15 @@ void print_note(const char *format, ...)
 	va_end(args);
 }
 
+void print_hint(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_formatted("hint: ", format, args);
+	va_end(args);
+}
+
 int usage_error(const struct command *command, const struct err *err)
 {
 	struct err shown = *err;

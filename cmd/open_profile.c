@@ -13,6 +13,9 @@ static int cannot_open(const char *path, struct err *err)
 {
 	if (err->sys_errno == ENOENT && !err->hint[0] && strcmp(path, DEFAULT_PATH) == 0)
 		err_hint(err, "record one with 'profc record COMMAND', or name it with -i FILE");
+	if (err->code == ERR_CORRUPT && !err->hint[0] && strcmp(path, "-") == 0)
+		err_hint(err, "of 'profc record -o - COMMAND', has COMMAND printed to standard "
+			      "output too?");
 	print_err(err);
 	return EXIT_CANNOT;
 }

@@ -11,7 +11,8 @@ struct err;
 /*
  * A file that appears under its name only when it is whole: written beside it,
  * without any name where the file system can do that, and renamed at the end, so that a
- * failed, interrupted or killed command leaves just what was there before. What is no regular file (/dev/null, a FIFO) is written in place.
+ * failed, interrupted or killed command leaves just what was there before. What is no regular file
+ * (/dev/null, a FIFO) is written in place.
  */
 struct output_file {
 	struct sink sink;

@@ -24,6 +24,7 @@
 #include "cmd/recording_meta.h"
 #include "cmd/resolve_progress.h"
 #include "cmd/save_profile.h"
+#include "cmd/search_path.h"
 #include "mapping/module.h"
 #include "profile/profile.h"
 #include "sampler/sampler.h"
@@ -283,7 +284,7 @@ static int begin(struct recording *recording, struct err *err)
 
 static const char *file_name(const struct recording *recording)
 {
-	return recording->file.path ? recording->file.path : "standard output";
+	return recording->file.path ? recording->file.path : "to standard output";
 }
 
 /* For those who hunt errors in an unwinder. */
@@ -307,12 +308,25 @@ static void say_check(const struct recording *recording)
 /* A command that used next to nothing may end without having been seen. */
 #define MEASURABLE_NS (20 * NS_PER_MS)
 
+/* The words that show the recording. */
+static void say_report(const struct recording *recording)
+{
+	/* Of a target that only slept, CPU time tells nothing. */
+	const char *metric = recording->result.cpu_ns < MEASURABLE_NS ? " -m wall" : "";
+	struct buf word = {0};
+
+	append_shell_word(&word, recording->file.path);
+	if (strcmp(recording->file.path, "profc.data") == 0)
+		print_hint("profc report%s", metric);
+	else
+		print_hint("profc report%s -i %s", metric, buf_str(&word));
+	buf_release(&word);
+}
+
 /* What was recorded, in one line, and what to do with it. */
 static void say_done(const struct recording *recording)
 {
 	const struct sampler_result *result = &recording->result;
-	/* Of a target that only slept, CPU time tells nothing. */
-	const char *metric = result->cpu_ns < MEASURABLE_NS ? " -m wall" : "";
 
 	if (recording->options->quiet)
 		return;
@@ -320,12 +334,11 @@ static void say_done(const struct recording *recording)
 		   (unsigned long long)result->nr_samples, result->nr_samples == 1 ? "" : "s",
 		   (double)result->cpu_ns / (double)NS_PER_SEC,
 		   (unsigned long long)store_writer_nr_bytes(recording->writer));
-	if (!recording->file.path)
-		return;
-	if (strcmp(recording->file.path, "profc.data") == 0)
-		fprintf(stderr, "hint: profc report%s\n", metric);
-	else
-		fprintf(stderr, "hint: profc report%s -i %s\n", metric, recording->file.path);
+	if (recording->file.path)
+		say_report(recording);
+	else if (recording->argv)
+		print_hint("what the command itself prints goes there too and spoils the profile: "
+			   "send one of them elsewhere");
 }
 
 static bool ended_in_delay(const struct recording *recording)

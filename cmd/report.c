@@ -263,6 +263,8 @@ static int report_tree(const struct report_args *args, const struct weights *wei
 	int status;
 
 	if (function && find_labels(weights->selection->expansion, function, &wanted, &err)) {
+		if (!err.hint[0])
+			err_hint(&err, "'profc report -n 0' lists the functions");
 		print_err(&err);
 		return EXIT_CANNOT;
 	}

@@ -40,6 +40,13 @@ bool in_search_path(const char *program)
 
 void append_shell_word(struct buf *command, const char *word)
 {
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_./-+,:@%=";
+
+	if (*word && !word[strspn(word, plain)]) {
+		buf_append_str(command, word);
+		return;
+	}
 	buf_append_byte(command, '\'');
 	for (; *word; word++) {
 		if (*word == '\'')

@@ -10,7 +10,7 @@ struct buf;
 bool in_search_path(const char *program);
 /* The same, leaving its path in `path`, whose content is lost in either case. */
 bool find_in_search_path(const char *program, struct buf *path);
-/* Append a word so that a shell takes it as one, whatever bytes it has. */
+/* Append a word so that a shell takes it as one, whatever bytes it has: quoted if need be. */
 void append_shell_word(struct buf *command, const char *word);
 
 #endif

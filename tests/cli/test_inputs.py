@@ -44,6 +44,13 @@ class BadInput(LiveCase):
             file.write("this is no recording\n" * 100)
         self.refused(self.path("text"), "text")
 
+    def test_output_of_a_command_before_the_profile_is_guessed_at(self):
+        with open(self.path("mixed"), "wb") as file:
+            file.write(b"what the command printed\n" * 100)
+        with open(self.path("mixed"), "rb") as file:
+            done = profc("report", "-i", "-", status=1, stdin=file)
+        self.assertIn("hint: of 'profc record -o - COMMAND'", done.stderr)
+
     def test_zstd_file_of_something_else(self):
         with open(self.path("other.zst"), "wb") as file:
             subprocess.run(["zstd", "-qc"], input=b"other" * 1000, stdout=file, check=True)

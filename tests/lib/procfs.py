@@ -42,3 +42,8 @@ def cpu_ns(pid):
         except (FileNotFoundError, ProcessLookupError):
             continue
     return total
+
+
+def pending(pid):
+    """The signals that wait for a process, as the mask of /proc."""
+    return int(status(pid)["ShdPnd"], 16)

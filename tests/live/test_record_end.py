@@ -9,6 +9,7 @@ import signal
 import subprocess
 import termios
 
+import procfs
 from live import LiveCase
 from paths import PROFC
 from profc import Recorder, profc, record
@@ -143,9 +144,10 @@ class Files(LiveCase):
         done = subprocess.run(
             [PROFC, "record", "-o", "-", "--", "sh", "-c", f"{build('spin_leaf')} 200 >&2"],
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             check=True,
         )
+        self.assertIn(b"hint: what the command itself prints goes there too", done.stderr)
         with open(self.path("piped"), "wb") as file:
             file.write(done.stdout)
         report = json.loads(profc("report", "--json", "-i", self.path("piped")).stdout)
@@ -215,6 +217,21 @@ class ControlC(LiveCase):
                 self.assertGreaterEqual(recording.function("spin_leaf")["self_pct"], 90)
 
 
+    def test_twice_ends_the_recording_alone(self):
+        """A command that does not heed it is left running; the profile is whole."""
+        script = f"trap '' INT; echo $$; exec {build('spin_leaf')} 20000"
+        with Recorder(self.directory, "record", "--", "sh", "-c", script) as recorder:
+            pid = int(recorder.process.stdout.readline())
+            self.addCleanup(os.kill, pid, signal.SIGKILL)
+            self.wait_until_recording(recorder)
+            recorder.process.send_signal(signal.SIGINT)
+            self.eventually(lambda: not procfs.pending(recorder.pid), "the first signal")
+            recording = recorder.interrupt()
+        self.assertEqual(recording.status, 128 + signal.SIGINT)
+        self.assertGreater(recording.function("spin_leaf")["total_ns"], 0)
+        self.assertUntouched(pid)
+
+
 class Duration(LiveCase):
     def test_ends_the_recording_but_not_the_command(self):
         recording = record(self.directory, [build("spin_leaf"), "1500"], "-d", "500ms")
@@ -244,6 +261,11 @@ class Duration(LiveCase):
         path = self.path("sleep.data")
         result = profc("record", "-o", path, "--", "sleep", "0.3")
         self.assertIn("hint: profc report -m wall -i " + path, result.stderr)
+
+    def test_the_hint_can_be_pasted(self):
+        path = self.path("two words.data")
+        result = profc("record", "-o", path, "--", build("spin_leaf"), "100")
+        self.assertIn(f"hint: profc report -i '{path}'\n", result.stderr)
 
     def test_delay_leaves_out_the_beginning(self):
         recording = record(self.directory, [build("spin_leaf"), "1000"], "--delay", "300ms")

@@ -70,12 +70,25 @@ static void test_shell_word__nothing_gets_out_of_the_quotes(void **state)
 	buf_release(&command);
 }
 
+static void test_shell_word__plain_words_stay_plain(void **state)
+{
+	struct buf command = {0};
+
+	(void)state;
+	append_shell_word(&command, "/tmp/a-b_c.data");
+	buf_append_byte(&command, ' ');
+	append_shell_word(&command, "");
+	assert_string_equal(buf_str(&command), "/tmp/a-b_c.data ''");
+	buf_release(&command);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_disassembly__is_taken_apart),
 		cmocka_unit_test(test_disassembly__of_nothing_is_empty),
 		cmocka_unit_test(test_shell_word__nothing_gets_out_of_the_quotes),
+		cmocka_unit_test(test_shell_word__plain_words_stay_plain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
