@@ -166,7 +166,7 @@ class Filters(Made):
 class Text(Made):
     def test_first_screen(self):
         lines = self.text("--width", "80").splitlines()
-        self.assertRegex(lines[0], r"^[0-9.]+ m?s of CPU time, [0-9,]+ samples in .*: madeup")
+        self.assertRegex(lines[0], r"^[0-9.]+ m?s of CPU time, [0-9,]+ of 10,000 samples in .*: madeup")
         self.assertRegex(lines[2], r"^self (ms|s) +% +± total (ms|s) +%  function +location +module$")
         self.assertEqual(len(lines[3:23]), 20)
         self.assertRegex(lines[23], r"^and [0-9,]+ more with [0-9.]+ % of self \(-n 0 shows all\)$")
