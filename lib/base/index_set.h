@@ -30,8 +30,14 @@ uint32_t index_set_find(const struct index_set *set, uint64_t hash, index_equal_
 /* Add an index whose element is known not to be in the set. */
 void index_set_add(struct index_set *set, uint64_t hash, uint32_t index);
 
+/*
+ * Hashes for sets. They hold for this run of the program only: else whoever makes a file
+ * could choose what it holds so that all of it meets in one slot.
+ */
 uint64_t hash_u64(uint64_t value);
 uint64_t hash_mix(uint64_t hash, uint64_t value);
 uint64_t hash_bytes(const void *bytes, size_t nr_bytes);
+/* The same for every run, for what must look alike in each (colours); not for sets. */
+uint64_t scramble_u64(uint64_t value);
 
 #endif

@@ -53,6 +53,16 @@ static uint64_t node_start(uint64_t *at, const struct flame *node)
 	return start;
 }
 
+/* The same in every run, so that two graphs can be laid side by side. */
+static uint64_t hash_name(const char *name)
+{
+	uint64_t hash = 0;
+
+	for (; *name; name++)
+		hash = scramble_u64(hash + (unsigned char)*name + 1);
+	return hash;
+}
+
 /* One hue for a module, one shade for a function: what belongs together looks alike. */
 static void append_color(struct buf *out, const struct flamegraph *graph, uint32_t label)
 {
@@ -67,8 +77,8 @@ static void append_color(struct buf *out, const struct flamegraph *graph, uint32
 		buf_append_str(out, "hsl(0,0%,80%)");
 		return;
 	}
-	hue = hash_u64(extract->expansion->labels[label].module.v) % 50;
-	shade = hash_bytes(extract_name(extract, label), strlen(extract_name(extract, label)));
+	hue = scramble_u64(extract->expansion->labels[label].module.v) % 50;
+	shade = hash_name(extract_name(extract, label));
 	buf_printf(out, "hsl(%u,%u%%,%u%%)", (unsigned int)hue, 70 + (unsigned int)(shade % 20),
 		   60 + (unsigned int)(shade / 32 % 14));
 }

@@ -73,12 +73,33 @@ static void test_hash__differs_by_every_bit_and_length(void **state)
 	assert_int_not_equal(hash_mix(1, 2), hash_mix(2, 1));
 }
 
+/* The factor of hash_mix(); without a key, one could reckon with it. */
+#define WEYL	     UINT64_C(0x9e3779b97f4a7c15)
+#define FIRST_WORD   UINT64_C(0x6162636465666768)
+#define FIRST_WORD_2 UINT64_C(0x7172737475767778)
+
+/* Two texts of 16 bytes that met for whoever knew the function. */
+static void test_hash__cannot_be_made_to_meet(void **state)
+{
+	uint64_t a[2] = {FIRST_WORD, 0}, b[2] = {FIRST_WORD_2, 0};
+	uint64_t after_a = scramble_u64(sizeof(a) * WEYL + a[0] + 1);
+	uint64_t after_b = scramble_u64(sizeof(b) * WEYL + b[0] + 1);
+
+	(void)state;
+	b[1] = (after_a - after_b) * WEYL;
+	assert_int_equal(scramble_u64(after_a * WEYL + a[1] + 1),
+			 scramble_u64(after_b * WEYL + b[1] + 1));
+	assert_int_not_equal(hash_bytes(a, sizeof(a)), hash_bytes(b, sizeof(b)));
+	assert_int_not_equal(hash_u64(0), scramble_u64(0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_index_set__finds_what_was_added),
 		cmocka_unit_test(test_index_set__survives_collisions),
 		cmocka_unit_test(test_hash__differs_by_every_bit_and_length),
+		cmocka_unit_test(test_hash__cannot_be_made_to_meet),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
