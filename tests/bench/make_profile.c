@@ -124,7 +124,7 @@ static struct frame_id call_site(struct maker *maker, uint32_t function, uint32_
 /* Whom a call site calls is fixed, as in a program: a few callees each, mostly nearby. */
 static uint32_t callee(uint32_t function, uint32_t site)
 {
-	uint64_t mixed = hash_u64((uint64_t)function * 64 + site);
+	uint64_t mixed = scramble_u64((uint64_t)function * 64 + site);
 
 	return (uint32_t)((function + 1 + mixed % 400) % NR_FUNCTIONS);
 }

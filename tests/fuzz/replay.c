@@ -46,7 +46,7 @@ static void feed(const uint8_t *bytes, size_t nr_bytes)
 static uint64_t next_random(uint64_t *state)
 {
 	*state += UINT64_C(0x9e3779b97f4a7c15);
-	return hash_u64(*state);
+	return scramble_u64(*state);
 }
 
 /* One to four bytes changed; every fourth time, the end cut off. */
