@@ -101,28 +101,44 @@ static void add_step(struct abbrev_table *table, struct abbrev *row, struct skip
 	row->nr_steps++;
 }
 
-static void note_sibling(const struct abbrev_table *table, struct abbrev *row, uint16_t form)
+/* Do all attributes so far have a fixed size? */
+static bool is_fixed(const struct abbrev_table *table, const struct abbrev *row, uint32_t *nr_bytes)
 {
-	const struct skip_step *first = &table->steps[row->first_step];
+	const struct skip_step *first = row->nr_steps ? &table->steps[row->first_step] : NULL;
 
-	if (row->nr_steps == 0)
-		row->sibling_at = 0;
-	else if (row->nr_steps == 1 && first->kind == SKIP_FIXED && first->nr_bytes < INT32_MAX)
-		row->sibling_at = (int32_t)first->nr_bytes;
-	row->sibling_form = form;
+	*nr_bytes = first ? first->nr_bytes : 0;
+	return row->nr_steps == 0 || (row->nr_steps == 1 && first->kind == SKIP_FIXED);
+}
+
+/* What can be known of an attribute, all before it being known. */
+static void note_attribute(const struct abbrev_table *table, struct abbrev *row,
+			   const struct abbrev_attribute *attribute)
+{
+	switch (attribute->name) {
+	case DW_AT_low_pc:
+	case DW_AT_ranges:
+		row->has_pcs = true;
+		break;
+	case DW_AT_declaration:
+		row->is_declaration = attribute->form == DW_FORM_flag_present;
+		break;
+	case DW_AT_sibling:
+		row->has_sibling = true;
+		if (row->has_children && attribute->form == DW_FORM_ref4 &&
+		    is_fixed(table, row, &row->hop_bytes))
+			row->hop = HOP_SIBLING;
+		break;
+	}
 }
 
 static void add_attribute(struct abbrev_table *table, struct abbrev *row,
-			  const struct abbrev_attribute *attribute, struct dwarf_encoding encoding)
+			  const struct abbrev_attribute *attribute)
 {
 	ARRAY_GROW(table->attributes, table->nr_attributes, table->cap_attributes);
 	table->attributes[table->nr_attributes++] = *attribute;
 	row->nr_attributes++;
-	if (attribute->name == DW_AT_low_pc || attribute->name == DW_AT_ranges)
-		row->has_pcs = true;
-	if (attribute->name == DW_AT_sibling)
-		note_sibling(table, row, attribute->form);
-	add_step(table, row, abbrev_skip_step(attribute->form, encoding));
+	note_attribute(table, row, attribute);
+	add_step(table, row, attribute->step);
 }
 
 /* A name or form too large for its field becomes one that nobody knows. */
@@ -134,7 +150,7 @@ static uint16_t narrow(uint64_t value)
 static bool read_row(struct abbrev_table *table, struct dwarf_cursor *cursor,
 		     struct dwarf_encoding encoding)
 {
-	struct abbrev row = {.code = dwarf_uleb(cursor), .sibling_at = -1};
+	struct abbrev row = {.code = dwarf_uleb(cursor)};
 	struct abbrev_attribute attribute;
 
 	if (cursor->failed || row.code == 0 || table->nr_attributes > INT32_MAX)
@@ -152,8 +168,11 @@ static bool read_row(struct abbrev_table *table, struct dwarf_cursor *cursor,
 			return false;
 		if (attribute.name == 0 && attribute.form == 0)
 			break;
-		add_attribute(table, &row, &attribute, encoding);
+		attribute.step = abbrev_skip_step(attribute.form, encoding);
+		add_attribute(table, &row, &attribute);
 	}
+	if (!row.has_children && is_fixed(table, &row, &row.hop_bytes))
+		row.hop = HOP_FIXED;
 	ARRAY_GROW(table->rows, table->nr_rows, table->cap_rows);
 	table->rows[table->nr_rows++] = row;
 	return true;

@@ -21,11 +21,6 @@ struct dwarf_encoding {
 	uint8_t offset_bytes; /* 4, or 8 in 64-bit DWARF */
 };
 
-struct abbrev_attribute {
-	uint16_t name, form;
-	int64_t implicit_const;
-};
-
 enum skip_kind {
 	SKIP_FIXED,
 	SKIP_LEB,
@@ -43,17 +38,28 @@ struct skip_step {
 	uint32_t nr_bytes; /* SKIP_FIXED */
 };
 
+struct abbrev_attribute {
+	uint16_t name, form;
+	struct skip_step step; /* of the form */
+	int64_t implicit_const;
+};
+
+/* The ways to pass an entry with all that is below it, of which most entries need one. */
+enum hop_kind {
+	HOP_SLOW,    /* attribute by attribute and child by child */
+	HOP_FIXED,   /* no children, and a size that does not change */
+	HOP_SIBLING, /* DW_AT_sibling stands at a known place, in 4 bytes */
+};
+
 struct abbrev {
 	uint64_t code;
 	uint16_t tag;
 	bool has_children;
 	bool has_pcs; /* low_pc or ranges */
-	/*
-	 * Where DW_AT_sibling stands in the entry's bytes behind the code, when
-	 * only fixed sizes precede it; -1 when they do not, or there is none.
-	 */
-	int32_t sibling_at;
-	uint16_t sibling_form;
+	bool is_declaration;
+	bool has_sibling;
+	enum hop_kind hop;
+	uint32_t hop_bytes; /* HOP_FIXED: the entry's size; HOP_SIBLING: where the offset stands */
 	uint32_t first_attribute, nr_attributes;
 	uint32_t first_step, nr_steps;
 };
@@ -90,18 +96,43 @@ struct skip_step abbrev_skip_step(uint64_t form, struct dwarf_encoding encoding)
 void abbrev_skip_value(struct skip_step step, struct dwarf_encoding encoding,
 		       struct dwarf_cursor *cursor);
 
+/* The same where it is done often: the common kinds without a call. */
+static inline void abbrev_skip_inline(struct skip_step step, struct dwarf_encoding encoding,
+				      struct dwarf_cursor *cursor)
+{
+	struct dwarf_cursor rest;
+
+	switch (step.kind) {
+	case SKIP_FIXED:
+		dwarf_skip(cursor, step.nr_bytes);
+		break;
+	case SKIP_LEB:
+		dwarf_skip_leb(cursor);
+		break;
+	case SKIP_BLOCK_LEB:
+		dwarf_skip(cursor, dwarf_uleb(cursor));
+		break;
+	case SKIP_TEXT:
+	case SKIP_BLOCK1:
+	case SKIP_BLOCK2:
+	case SKIP_BLOCK4:
+	case SKIP_INDIRECT:
+	case SKIP_UNKNOWN:
+		rest = *cursor; /* so that the cursor itself can stay in registers */
+		abbrev_skip_value(step, encoding, &rest);
+		*cursor = rest;
+		break;
+	}
+}
+
 /* Move over all attributes of an entry. */
 static inline void abbrev_skip(const struct abbrev_table *table, const struct abbrev *abbrev,
 			       struct dwarf_encoding encoding, struct dwarf_cursor *cursor)
 {
 	const struct skip_step *step = table->steps + abbrev->first_step;
 
-	for (uint32_t i = 0; i < abbrev->nr_steps; i++, step++) {
-		if (step->kind == SKIP_FIXED)
-			dwarf_skip(cursor, step->nr_bytes);
-		else
-			abbrev_skip_value(*step, encoding, cursor);
-	}
+	for (uint32_t i = 0; i < abbrev->nr_steps; i++, step++)
+		abbrev_skip_inline(*step, encoding, cursor);
 }
 
 #endif

@@ -29,18 +29,20 @@ static inline struct dwarf_bytes dwarf_tail(struct dwarf_bytes bytes, uint64_t o
 	return (struct dwarf_bytes){.at = bytes.at + offset, .nr = bytes.nr - offset};
 }
 
+/* Over no bytes at all, and not even those could be had. */
+static inline struct dwarf_cursor dwarf_cursor_failed(void)
+{
+	static const uint8_t nothing[1];
+
+	return (struct dwarf_cursor){.at = nothing, .end = nothing, .failed = true};
+}
+
 /* Over the bytes from `offset` on; failed when that is outside. */
 static inline struct dwarf_cursor dwarf_cursor_at(struct dwarf_bytes bytes, uint64_t offset)
 {
-	struct dwarf_cursor cursor = {.at = bytes.at, .end = bytes.at};
-
-	if (!bytes.at || offset > bytes.nr) {
-		cursor.failed = true;
-		return cursor;
-	}
-	cursor.at = bytes.at + offset;
-	cursor.end = bytes.at + bytes.nr;
-	return cursor;
+	if (!bytes.at || offset > bytes.nr)
+		return dwarf_cursor_failed();
+	return (struct dwarf_cursor){.at = bytes.at + offset, .end = bytes.at + bytes.nr};
 }
 
 static inline void dwarf_fail(struct dwarf_cursor *cursor)

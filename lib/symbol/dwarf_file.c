@@ -120,10 +120,8 @@ struct dwarf_cursor dwarf_unit_cursor(const struct dwarf_unit *unit, uint64_t of
 	struct dwarf_bytes info = unit->file->sections[DWARF_INFO];
 	struct dwarf_cursor cursor = dwarf_cursor_at(info, offset);
 
-	if (cursor.failed || offset < unit->first_entry || offset > unit->end) {
-		cursor = (struct dwarf_cursor){.at = info.at, .end = info.at, .failed = true};
-		return cursor;
-	}
+	if (cursor.failed || offset < unit->first_entry || offset > unit->end)
+		return dwarf_cursor_failed();
 	cursor.end = info.at + unit->end;
 	return cursor;
 }

@@ -15,9 +15,12 @@ struct line_run {
 	struct line_row row; /* the registers */
 	/* The row in force up to the address of the next one. */
 	struct line_row last;
+	/* The last one that had a line; kept only while `last` has none. */
 	struct line_row last_with_line;
 	bool in_sequence, has_line;
 	size_t next; /* the first address not below last.address */
+	/* addresses[next], or the largest number: rows up to there decide nothing. */
+	uint64_t quiet_until;
 };
 
 static void reset_registers(struct line_run *run)
@@ -25,26 +28,26 @@ static void reset_registers(struct line_run *run)
 	run->row = (struct line_row){.file = 1, .line = 1};
 }
 
-/* The last row holds for the addresses below `end`. */
-static inline void close_row(struct line_run *run, uint64_t end)
+static void set_next(struct line_run *run, size_t next)
 {
-	for (; run->next < run->nr && run->addresses[run->next] < end; run->next++) {
-		struct line_match *match = &run->matches[run->next];
+	run->next = next;
+	run->quiet_until = next < run->nr ? run->addresses[next] : UINT64_MAX;
+}
+
+/* The last row holds for the addresses below `end`. */
+static void close_row(struct line_run *run, uint64_t end)
+{
+	size_t next = run->next;
+
+	for (; next < run->nr && run->addresses[next] < end; next++) {
+		struct line_match *match = &run->matches[next];
 
 		match->found = true;
 		match->row = run->last;
-		match->has_previous = run->has_line;
+		match->has_previous = run->last.line == 0 && run->has_line;
 		match->previous = run->last_with_line;
 	}
-}
-
-static inline void begin_row(struct line_run *run)
-{
-	run->last = run->row;
-	if (run->row.line) {
-		run->last_with_line = run->row;
-		run->has_line = true;
-	}
+	set_next(run, next);
 }
 
 /* Dropped functions leave sequences at address 0, or at the very end (see dwarf_range.c). */
@@ -55,24 +58,28 @@ static bool is_dropped(const struct line_run *run, uint64_t address)
 	return (address == 0 && !run->relocatable) || address >= max - 1;
 }
 
-static inline void emit_row(struct line_run *run)
+static void begin_sequence(struct line_run *run)
 {
-	if (!run->in_sequence) {
-		run->in_sequence = true;
-		run->has_line = false;
-		run->next =
-			is_dropped(run, run->row.address)
-				? run->nr
-				: addresses_at_or_above(run->addresses, run->nr, run->row.address);
-	} else if (run->row.address < run->last.address) {
+	run->in_sequence = true;
+	run->has_line = false;
+	run->last =
+		(struct line_row){.line = 0}; /* that of the sequence before says nothing here */
+	set_next(run, is_dropped(run, run->row.address)
+			      ? run->nr
+			      : addresses_at_or_above(run->addresses, run->nr, run->row.address));
+}
+
+/* The registers have become a row that begins a sequence, or one that decides something. */
+static void emit_row(struct line_run *run)
+{
+	if (!run->in_sequence)
+		begin_sequence(run);
+	else if (run->row.address < run->last.address)
 		/* Rows shall not go back within a sequence; a compiler's slip is no reason to fail.
 		 */
-		run->next = addresses_at_or_above(run->addresses, run->nr, run->row.address);
-	} else {
+		set_next(run, addresses_at_or_above(run->addresses, run->nr, run->row.address));
+	else
 		close_row(run, run->row.address);
-	}
-	begin_row(run);
-	run->row.discriminator = 0;
 }
 
 static void end_sequence(struct line_run *run)
@@ -105,46 +112,93 @@ static void extended_opcode(struct line_run *run, struct dwarf_cursor *cursor)
 	}
 }
 
-static void advance(struct line_run *run, uint64_t operations)
+/* The opcodes that are rare enough not to stand in the loop; none of them makes a row. */
+static void rare_opcode(struct line_run *run, uint8_t opcode, struct dwarf_cursor *cursor)
 {
-	run->row.address += operations * run->header->min_instruction_bytes;
-}
-
-static void standard_opcode(struct line_run *run, uint8_t opcode, struct dwarf_cursor *cursor)
-{
-	const struct line_header *header = run->header;
-
 	switch (opcode) {
-	case DW_LNS_copy:
-		emit_row(run);
+	case 0:
+		extended_opcode(run, cursor);
 		break;
-	case DW_LNS_advance_pc:
-		advance(run, dwarf_uleb(cursor));
-		break;
-	case DW_LNS_advance_line:
-		run->row.line += (uint32_t)dwarf_sleb(cursor);
-		break;
-	case DW_LNS_set_file:
-		run->row.file = (uint32_t)dwarf_uleb(cursor);
-		break;
-	case DW_LNS_set_column:
-		run->row.column = (uint32_t)dwarf_uleb(cursor);
-		break;
-	case DW_LNS_negate_stmt:
 	case DW_LNS_set_basic_block:
 	case DW_LNS_set_prologue_end:
 	case DW_LNS_set_epilogue_begin:
 		break;
 	case DW_LNS_const_add_pc:
-		advance(run, (255U - header->opcode_base) / header->line_range);
+		run->row.address += run->header->special_advance[255];
 		break;
 	case DW_LNS_fixed_advance_pc:
 		run->row.address += dwarf_u16(cursor);
 		break;
 	default: /* DW_LNS_set_isa, and what later versions add: the header says how to skip it */
-		for (unsigned int i = 0; i < header->nr_operands[opcode]; i++)
+		for (unsigned int i = 0; i < run->header->nr_operands[opcode]; i++)
 			dwarf_skip_leb(cursor);
 	}
+}
+
+/*
+ * The registers, the last row and the cursor are local here, and so in registers
+ * of the processor: a program of a large unit has millions of opcodes, and few of
+ * its rows decide anything.
+ */
+static bool run_program(struct line_run *run)
+{
+	const struct line_header *header = run->header;
+	struct dwarf_cursor cursor = dwarf_cursor_at(header->program, 0);
+	struct line_row row = run->row, last = run->last;
+
+	while (cursor.at < cursor.end) {
+		uint8_t opcode = *cursor.at++;
+		/* A header may say that it knows fewer opcodes: the others are special then. */
+		uint8_t known = opcode < header->opcode_base ? opcode : UINT8_MAX;
+
+		switch (known) {
+		case DW_LNS_advance_pc:
+			row.address += dwarf_uleb(&cursor) * header->min_instruction_bytes;
+			continue;
+		case DW_LNS_advance_line:
+			row.line += (uint32_t)dwarf_sleb(&cursor);
+			continue;
+		case DW_LNS_set_file:
+			row.file = (uint32_t)dwarf_uleb(&cursor);
+			continue;
+		case DW_LNS_set_column:
+			row.column = (uint32_t)dwarf_uleb(&cursor);
+			continue;
+		case DW_LNS_negate_stmt:
+			continue;
+		case DW_LNS_copy:
+			break;
+		case UINT8_MAX:
+			row.address += header->special_advance[opcode];
+			row.line += (uint32_t)(int32_t)header->special_line[opcode];
+			break;
+		default: {
+			struct dwarf_cursor rest =
+				cursor; /* its address would leave the registers */
+
+			run->row = row;
+			run->last = last;
+			rare_opcode(run, opcode, &rest);
+			row = run->row;
+			cursor = rest;
+			continue;
+		}
+		}
+		if (!run->in_sequence || row.address < last.address ||
+		    row.address > run->quiet_until) {
+			run->row = row;
+			run->last = last;
+			emit_row(run);
+			last = run->last;
+		}
+		if (!row.line && last.line) {
+			run->last_with_line = last;
+			run->has_line = true;
+		}
+		last = row;
+		row.discriminator = 0;
+	}
+	return !cursor.failed;
 }
 
 void dwarf_match_lines(struct dwarf_unit *unit, const uint64_t *addresses, size_t nr,
@@ -156,28 +210,10 @@ void dwarf_match_lines(struct dwarf_unit *unit, const uint64_t *addresses, size_
 			       .nr = nr,
 			       .matches = matches,
 			       .relocatable = unit->file->relocatable};
-	struct dwarf_cursor cursor;
 
 	if (!header || !dwarf_file_work(unit->file, header->program.nr))
 		return;
-	cursor = dwarf_cursor_at(header->program, 0);
 	reset_registers(&run);
-	while (cursor.at < cursor.end) {
-		uint8_t opcode = *cursor.at++;
-
-		if (opcode >= header->opcode_base) {
-			unsigned int special = (unsigned int)opcode - header->opcode_base;
-
-			advance(&run, special / header->line_range);
-			run.row.line +=
-				(uint32_t)(header->line_base + (int)(special % header->line_range));
-			emit_row(&run);
-		} else if (opcode == 0) {
-			extended_opcode(&run, &cursor);
-		} else {
-			standard_opcode(&run, opcode, &cursor);
-		}
-	}
-	if (cursor.failed)
+	if (!run_program(&run))
 		unit->file->damaged = true;
 }

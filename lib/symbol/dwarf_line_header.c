@@ -15,7 +15,8 @@ struct entry_format {
 	unsigned int nr;
 };
 
-static bool read_format(struct dwarf_cursor *cursor, struct entry_format *format)
+static bool read_format(struct dwarf_cursor *cursor, struct dwarf_encoding encoding,
+			struct entry_format *format)
 {
 	format->nr = dwarf_u8(cursor);
 	if (format->nr > MAX_COLUMNS)
@@ -27,7 +28,10 @@ static bool read_format(struct dwarf_cursor *cursor, struct entry_format *format
 		form = dwarf_uleb(cursor);
 		if (form > UINT16_MAX)
 			return false;
-		format->form[i] = (struct abbrev_attribute){.form = (uint16_t)form};
+		format->form[i] = (struct abbrev_attribute){
+			.form = (uint16_t)form,
+			.step = abbrev_skip_step(form, encoding),
+		};
 	}
 	return !cursor->failed;
 }
@@ -45,7 +49,7 @@ static bool read_names_5(const struct dwarf_unit *unit, struct dwarf_cursor *cur
 	struct entry_format format;
 	uint64_t nr;
 
-	if (!read_format(cursor, &format))
+	if (!read_format(cursor, unit->encoding, &format))
 		return false;
 	nr = dwarf_uleb(cursor);
 	/* An entry takes at least a byte, or a count would be free to lie. */

@@ -10,20 +10,28 @@
 /* Real programs nest some 30 deep; a file that goes deeper than this is damaged. */
 #define MAX_DEPTH 1024
 
+/*
+ * What leads to code is entered at first: namespaces, and functions that hold a
+ * wanted address. Addresses which that leaves open are worth another look, at
+ * lambdas and local classes, whose code stands below types within functions,
+ * often below functions without code of their own; and if that is not enough,
+ * at everything.
+ */
+enum pass {
+	PASS_SPACES,
+	PASS_FUNCTIONS,
+	PASS_EVERYTHING,
+};
+
 struct scope_walk {
 	struct dwarf_walk at;
 	const uint64_t *addresses;
 	size_t nr;
 	struct scope_table *table;
 	struct range_list ranges; /* of the entry at hand */
-	/*
-	 * The first pass enters what can lead to code: namespaces and functions
-	 * that hold a wanted address. What that leaves open (lambdas and local
-	 * classes, whose code stands below types and abstract functions) is worth
-	 * a second one that enters everything.
-	 */
-	bool deep;
+	enum pass pass;
 	uint32_t depth;
+	uint32_t function_depth;    /* the depth of the outermost function's entries; 0: in none */
 	uint32_t levels[MAX_DEPTH]; /* the scope that encloses the entries of each level */
 };
 
@@ -36,74 +44,74 @@ enum entry_kind {
 	ENTRY_BLOCK,
 };
 
-static enum entry_kind kind_of(uint16_t tag)
+/* By tag; what is not named here is ENTRY_OTHER. */
+static const uint8_t entry_kinds[] = {
+	[DW_TAG_compile_unit] = ENTRY_SPACE,
+	[DW_TAG_partial_unit] = ENTRY_SPACE,
+	[DW_TAG_namespace] = ENTRY_SPACE,
+	[DW_TAG_module] = ENTRY_SPACE,
+	[DW_TAG_class_type] = ENTRY_TYPE,
+	[DW_TAG_structure_type] = ENTRY_TYPE,
+	[DW_TAG_union_type] = ENTRY_TYPE,
+	[DW_TAG_interface_type] = ENTRY_TYPE,
+	[DW_TAG_enumeration_type] = ENTRY_TYPE,
+	[DW_TAG_subprogram] = ENTRY_FUNCTION,
+	[DW_TAG_inlined_subroutine] = ENTRY_INLINED,
+	[DW_TAG_lexical_block] = ENTRY_BLOCK,
+	[DW_TAG_try_block] = ENTRY_BLOCK,
+	[DW_TAG_catch_block] = ENTRY_BLOCK,
+	[DW_TAG_with_stmt] = ENTRY_BLOCK,
+};
+
+static inline enum entry_kind kind_of(uint16_t tag)
 {
-	switch (tag) {
-	case DW_TAG_compile_unit:
-	case DW_TAG_partial_unit:
-	case DW_TAG_namespace:
-	case DW_TAG_module:
-		return ENTRY_SPACE;
-	case DW_TAG_class_type:
-	case DW_TAG_structure_type:
-	case DW_TAG_union_type:
-	case DW_TAG_interface_type:
-	case DW_TAG_enumeration_type:
-		return ENTRY_TYPE;
-	case DW_TAG_subprogram:
-		return ENTRY_FUNCTION;
-	case DW_TAG_inlined_subroutine:
-		return ENTRY_INLINED;
-	case DW_TAG_lexical_block:
-	case DW_TAG_try_block:
-	case DW_TAG_catch_block:
-	case DW_TAG_with_stmt:
-		return ENTRY_BLOCK;
-	}
-	return ENTRY_OTHER;
+	return tag < ARRAY_SIZE(entry_kinds) ? (enum entry_kind)entry_kinds[tag] : ENTRY_OTHER;
 }
 
 /* The attributes that matter here. */
 struct entry {
 	uint64_t offset;
 	struct dwarf_pcs pcs;
-	struct dwarf_value origin;
-	uint64_t call_file, call_line, call_column;
+	struct dwarf_value origin, call_file, call_line, call_column;
 };
+
+/* Where the value of an attribute goes; NULL when nobody asks for it. */
+static inline struct dwarf_value *value_of(struct entry *entry, uint16_t attribute)
+{
+	switch (attribute) {
+	case DW_AT_low_pc:
+		return &entry->pcs.low_pc;
+	case DW_AT_high_pc:
+		return &entry->pcs.high_pc;
+	case DW_AT_ranges:
+		return &entry->pcs.ranges;
+	case DW_AT_abstract_origin:
+		return &entry->origin;
+	case DW_AT_call_file:
+		return &entry->call_file;
+	case DW_AT_call_line:
+		return &entry->call_line;
+	case DW_AT_call_column:
+		return &entry->call_column;
+	}
+	return NULL;
+}
 
 static void read_entry(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t offset,
 		       struct entry *entry)
 {
 	const struct abbrev_attribute *attribute =
 		walk->at.abbrevs->attributes + abbrev->first_attribute;
-	struct dwarf_value value;
 
 	*entry = (struct entry){.offset = offset};
 	for (uint32_t i = 0; i < abbrev->nr_attributes; i++, attribute++) {
-		dwarf_read_value(walk->at.unit, &walk->at.cursor, attribute, &value);
-		switch (attribute->name) {
-		case DW_AT_low_pc:
-			entry->pcs.low_pc = value;
-			break;
-		case DW_AT_high_pc:
-			entry->pcs.high_pc = value;
-			break;
-		case DW_AT_ranges:
-			entry->pcs.ranges = value;
-			break;
-		case DW_AT_abstract_origin:
-			entry->origin = value;
-			break;
-		case DW_AT_call_file:
-			entry->call_file = value.number;
-			break;
-		case DW_AT_call_line:
-			entry->call_line = value.number;
-			break;
-		case DW_AT_call_column:
-			entry->call_column = value.number;
-			break;
-		}
+		struct dwarf_value *wanted = value_of(entry, attribute->name);
+
+		if (wanted)
+			dwarf_read_value(walk->at.unit, &walk->at.cursor, attribute, wanted);
+		else
+			abbrev_skip_inline(attribute->step, walk->at.unit->encoding,
+					   &walk->at.cursor);
 	}
 }
 
@@ -130,7 +138,7 @@ static bool may_take(const struct scope_walk *walk, const struct scope *scope, u
 {
 	if (scope->parent != SCOPE_NONE)
 		return present != SCOPE_NONE && walk->table->rows[present].root == scope->root;
-	return present == SCOPE_NONE || !walk->deep;
+	return present == SCOPE_NONE || walk->pass == PASS_SPACES;
 }
 
 static bool take_addresses(struct scope_walk *walk, const struct scope *scope, uint32_t id)
@@ -181,9 +189,9 @@ static uint32_t add_scope(struct scope_walk *walk, const struct entry *entry, ui
 		.root = parent == SCOPE_NONE ? id : table->rows[parent].root,
 		.function_file = walk->at.unit->file,
 		.function_offset = entry->offset,
-		.call_file = entry->call_file,
-		.call_line = narrow(entry->call_line),
-		.call_column = narrow(entry->call_column),
+		.call_file = entry->call_file.number,
+		.call_line = narrow(entry->call_line.number),
+		.call_column = narrow(entry->call_column.number),
 	};
 
 	ARRAY_GROW(table->rows, table->nr, table->cap);
@@ -209,6 +217,23 @@ static void enter(struct scope_walk *walk, const struct abbrev *abbrev, uint32_t
 	walk->levels[++walk->depth] = scope;
 }
 
+static void enter_function(struct scope_walk *walk, const struct abbrev *abbrev, uint32_t scope)
+{
+	enter(walk, abbrev, scope);
+	if (abbrev->has_children && !walk->function_depth)
+		walk->function_depth = walk->depth;
+}
+
+/* At the end of a list of entries; false at that of the unit's, behind which padding may follow. */
+static bool leave(struct scope_walk *walk)
+{
+	if (walk->depth <= 1)
+		return false;
+	if (walk->depth-- == walk->function_depth)
+		walk->function_depth = 0;
+	return true;
+}
+
 static void pass_through(struct scope_walk *walk, const struct abbrev *abbrev, uint32_t scope)
 {
 	dwarf_walk_skip_attributes(&walk->at, abbrev);
@@ -222,17 +247,20 @@ static void visit_function(struct scope_walk *walk, const struct abbrev *abbrev,
 	uint32_t scope;
 
 	if (!abbrev->has_pcs) {
-		if (walk->deep)
-			pass_through(walk, abbrev, SCOPE_NONE);
-		else
+		/* Below a declaration are its parameters: local types stand in the definition. */
+		if (walk->pass == PASS_SPACES || abbrev->is_declaration) {
 			dwarf_walk_skip_entry(&walk->at, abbrev);
+		} else {
+			dwarf_walk_skip_attributes(&walk->at, abbrev);
+			enter_function(walk, abbrev, SCOPE_NONE);
+		}
 		return;
 	}
 	read_entry(walk, abbrev, offset, &entry);
 	dwarf_read_ranges(walk->at.unit, &entry.pcs, &walk->ranges);
 	scope = add_scope(walk, &entry, SCOPE_NONE);
-	if (scope != SCOPE_NONE || walk->deep) {
-		enter(walk, abbrev, scope);
+	if (scope != SCOPE_NONE || walk->pass != PASS_SPACES) {
+		enter_function(walk, abbrev, scope);
 	} else {
 		walk->at.cursor = start;
 		dwarf_walk_skip_entry(&walk->at, abbrev);
@@ -264,7 +292,7 @@ static void visit_block(struct scope_walk *walk, const struct abbrev *abbrev, ui
 	const struct dwarf_cursor start = walk->at.cursor;
 	uint32_t parent = walk->levels[walk->depth];
 
-	if (parent != SCOPE_NONE && abbrev->has_pcs && !walk->deep) {
+	if (parent != SCOPE_NONE && abbrev->has_pcs && walk->pass == PASS_SPACES) {
 		read_entry(walk, abbrev, offset, &entry);
 		dwarf_read_ranges(walk->at.unit, &entry.pcs, &walk->ranges);
 		walk->at.cursor = start;
@@ -286,7 +314,8 @@ static void visit(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t
 		pass_through(walk, abbrev, SCOPE_NONE);
 		break;
 	case ENTRY_TYPE:
-		if (walk->deep)
+		if (walk->pass == PASS_EVERYTHING ||
+		    (walk->pass == PASS_FUNCTIONS && walk->function_depth))
 			pass_through(walk, abbrev, SCOPE_NONE);
 		else
 			dwarf_walk_skip_entry(&walk->at, abbrev);
@@ -309,6 +338,7 @@ static void walk_unit(struct scope_walk *walk, struct dwarf_unit *unit)
 
 	walk->at = dwarf_walk_at(unit, unit->first_entry);
 	walk->depth = 0;
+	walk->function_depth = 0;
 	walk->levels[0] = SCOPE_NONE;
 	while (walk->at.cursor.at < walk->at.cursor.end) {
 		uint64_t offset = (uint64_t)(walk->at.cursor.at - info);
@@ -316,10 +346,8 @@ static void walk_unit(struct scope_walk *walk, struct dwarf_unit *unit)
 
 		if (abbrev)
 			visit(walk, abbrev, offset);
-		else if (walk->depth > 1)
-			walk->depth--;
-		else
-			break; /* the end of the root's children; padding may follow */
+		else if (!leave(walk))
+			break;
 	}
 	if (walk->at.cursor.failed)
 		unit->file->damaged = true;
@@ -354,8 +382,8 @@ void dwarf_match_scopes(struct dwarf_unit *unit, const uint64_t *addresses, size
 	for (size_t i = 0; i < nr; i++)
 		table->of_address[i] = SCOPE_NONE;
 	walk_unit(walk, unit);
-	if (any_open(table, nr)) {
-		walk->deep = true;
+	while (walk->pass != PASS_EVERYTHING && any_open(table, nr)) {
+		walk->pass++;
 		walk_unit(walk, unit);
 	}
 	range_list_release(&walk->ranges);

@@ -12,16 +12,16 @@ static void read_block(struct dwarf_cursor *cursor, struct dwarf_value *value, u
 void dwarf_read_value(const struct dwarf_unit *unit, struct dwarf_cursor *cursor,
 		      const struct abbrev_attribute *attribute, struct dwarf_value *value)
 {
-	struct skip_step step;
+	struct skip_step step = attribute->step;
 	uint16_t form = attribute->form;
 
 	if (form == DW_FORM_indirect) {
 		uint64_t wide = dwarf_uleb(cursor);
 
 		form = wide > UINT16_MAX ? UINT16_MAX : (uint16_t)wide;
+		step = abbrev_skip_step(form, unit->encoding);
 	}
 	*value = (struct dwarf_value){.form = form};
-	step = abbrev_skip_step(form, unit->encoding);
 	switch (step.kind) {
 	case SKIP_FIXED:
 		if (form == DW_FORM_implicit_const)

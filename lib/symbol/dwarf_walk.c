@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "symbol/dwarf_walk.h"
 
+#include <dwarf.h>
+
 struct dwarf_walk dwarf_walk_at(struct dwarf_unit *unit, uint64_t offset)
 {
 	return (struct dwarf_walk){
 		.unit = unit,
 		.abbrevs = dwarf_unit_abbrevs(unit),
 		.cursor = dwarf_unit_cursor(unit, offset),
+		.unit_start = unit->file->sections[DWARF_INFO].at + unit->offset,
 	};
 }
 
@@ -18,10 +21,14 @@ void dwarf_walk_give_up(struct dwarf_walk *walk)
 
 static void skip_children(struct dwarf_walk *walk, const struct abbrev *abbrev)
 {
+	/* A copy, whose address goes to nobody, can stay in the processor's registers. */
+	const struct abbrev_table *abbrevs = walk->abbrevs;
+	const struct dwarf_encoding encoding = walk->unit->encoding;
+	struct dwarf_cursor cursor = walk->cursor;
 	uint64_t depth = abbrev->has_children ? 1 : 0, nr = 0;
 
-	while (depth && !walk->cursor.failed) {
-		uint64_t code = dwarf_uleb(&walk->cursor);
+	while (depth && !cursor.failed) {
+		uint64_t code = dwarf_uleb(&cursor);
 		const struct abbrev *child;
 
 		nr++;
@@ -29,42 +36,53 @@ static void skip_children(struct dwarf_walk *walk, const struct abbrev *abbrev)
 			depth--;
 			continue;
 		}
-		child = abbrev_table_find(walk->abbrevs, code);
+		child = abbrev_table_find(abbrevs, code);
 		if (!child) {
-			dwarf_walk_give_up(walk);
+			walk->unit->file->damaged = true;
+			dwarf_fail(&cursor);
 			break;
 		}
-		dwarf_walk_skip_attributes(walk, child);
+		abbrev_skip(abbrevs, child, encoding, &cursor);
 		depth += child->has_children;
 	}
+	walk->cursor = cursor;
 	if (!dwarf_file_work(walk->unit->file, nr))
 		dwarf_walk_give_up(walk);
 }
 
-static bool jump_to_sibling(struct dwarf_walk *walk, const struct abbrev *abbrev)
+/* Move over the attributes of an entry that has a sibling to that one, and read it. */
+static bool read_sibling(struct dwarf_walk *walk, const struct abbrev *abbrev,
+			 struct dwarf_cursor *cursor, uint64_t *offset)
 {
-	const struct abbrev_attribute attribute = {.form = abbrev->sibling_form};
-	struct dwarf_cursor cursor = walk->cursor;
-	const uint8_t *target;
+	const struct abbrev_attribute *attribute =
+		walk->abbrevs->attributes + abbrev->first_attribute;
 	struct dwarf_value value;
 	struct dwarf_file *file;
+
+	for (; attribute->name != DW_AT_sibling; attribute++)
+		abbrev_skip_inline(attribute->step, walk->unit->encoding, cursor);
+	dwarf_read_value(walk->unit, cursor, attribute, &value);
+	return !cursor->failed && dwarf_value_reference(walk->unit, &value, &file, offset) &&
+	       file == walk->unit->file && *offset <= walk->unit->end;
+}
+
+static bool jump_to_sibling(struct dwarf_walk *walk, const struct abbrev *abbrev)
+{
+	struct dwarf_cursor cursor = walk->cursor;
+	const uint8_t *target;
 	uint64_t offset;
 
-	if (!abbrev->has_children || abbrev->sibling_at < 0)
+	if (!abbrev->has_children || !abbrev->has_sibling ||
+	    !read_sibling(walk, abbrev, &cursor, &offset))
 		return false;
-	dwarf_skip(&cursor, (uint64_t)abbrev->sibling_at);
-	dwarf_read_value(walk->unit, &cursor, &attribute, &value);
-	if (cursor.failed || !dwarf_value_reference(walk->unit, &value, &file, &offset) ||
-	    file != walk->unit->file || offset > walk->unit->end)
-		return false;
-	target = file->sections[DWARF_INFO].at + offset;
+	target = walk->unit->file->sections[DWARF_INFO].at + offset;
 	if (target < cursor.at) /* only forwards, or the walk might never end */
 		return false;
 	walk->cursor.at = target;
 	return true;
 }
 
-void dwarf_walk_skip_entry(struct dwarf_walk *walk, const struct abbrev *abbrev)
+void dwarf_walk_skip_slowly(struct dwarf_walk *walk, const struct abbrev *abbrev)
 {
 	if (jump_to_sibling(walk, abbrev))
 		return;

@@ -9,6 +9,7 @@ struct dwarf_walk {
 	struct dwarf_unit *unit;
 	const struct abbrev_table *abbrevs;
 	struct dwarf_cursor cursor; /* behind the code of the entry at hand, or at the next */
+	const uint8_t *unit_start;  /* what references within the unit count from */
 };
 
 /* At the entry that begins at an offset of .debug_info. */
@@ -42,10 +43,34 @@ static inline void dwarf_walk_skip_attributes(struct dwarf_walk *walk, const str
 	abbrev_skip(walk->abbrevs, abbrev, walk->unit->encoding, &walk->cursor);
 }
 
+/* To the sibling of an entry of HOP_SIBLING; false when what it says cannot be. */
+static inline bool dwarf_walk_hop(struct dwarf_walk *walk, const struct abbrev *abbrev)
+{
+	struct dwarf_cursor cursor = walk->cursor;
+	uint64_t offset;
+
+	dwarf_skip(&cursor, abbrev->hop_bytes);
+	offset = dwarf_u32(&cursor);
+	/* Only forwards, or the walk might never end. */
+	if (cursor.failed || offset > (uint64_t)(cursor.end - walk->unit_start) ||
+	    walk->unit_start + offset < cursor.at)
+		return false;
+	walk->cursor.at = walk->unit_start + offset;
+	return true;
+}
+
+void dwarf_walk_skip_slowly(struct dwarf_walk *walk, const struct abbrev *abbrev);
+
 /*
  * From behind the entry's code to behind all that is below it: by its
  * DW_AT_sibling where it has one, else (clang and rustc write none) by reading on.
  */
-void dwarf_walk_skip_entry(struct dwarf_walk *walk, const struct abbrev *abbrev);
+static inline void dwarf_walk_skip_entry(struct dwarf_walk *walk, const struct abbrev *abbrev)
+{
+	if (abbrev->hop == HOP_FIXED)
+		dwarf_skip(&walk->cursor, abbrev->hop_bytes);
+	else if (abbrev->hop != HOP_SIBLING || !dwarf_walk_hop(walk, abbrev))
+		dwarf_walk_skip_slowly(walk, abbrev);
+}
 
 #endif
