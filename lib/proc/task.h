@@ -28,7 +28,8 @@ struct proc_stat {
 	char comm[PROC_COMM_MAX_BYTES]; /* NUL-terminated; may hold anything, ')' included */
 	char state;			/* R S D T t Z X … */
 	pid_t pid, ppid;
-	uint64_t flags; /* PF_…, see the PROC_FLAG_ constants */
+	uint64_t flags;			   /* PF_…, see the PROC_FLAG_ constants */
+	uint64_t user_ticks, system_ticks; /* CPU time as the clock's ticks saw it, this thread's */
 	uint64_t nr_threads;
 	uint64_t start_ticks; /* since boot, in clock ticks: with the pid, who a process is */
 	int cpu;	      /* where it runs or ran last; -1 when the line is cut before */

@@ -334,7 +334,7 @@ static void still_the_same(struct sampler *sampler, struct sampled_thread *threa
  */
 static bool would_skid(const struct sampler *sampler, const struct sampled_thread *thread)
 {
-	return sampler->cpu >= 0 && thread->tracee->cpu != sampler->cpu &&
+	return sampler->counts.realtime && thread->tracee->cpu != sampler->cpu &&
 	       thread->calls_of_256 > MANY_CALLS_OF_256;
 }
 

@@ -263,7 +263,7 @@ static void set_counters(struct sampler *sampler)
 			 ? (uint64_t)(1e12 * (double)counts->nr_ticks / (double)sampler->counted_ns)
 			 : 0},
 		{"elsewhere_looks", counts->nr_elsewhere},
-		{"spared_stops", counts->nr_spared},
+		{"spared_stops", counts->nr_spared + stats.nr_spared},
 		{"refused_threads", counts->nr_refused_threads},
 		{"dropped_stacks", counts->nr_dropped_stacks},
 		{"queue_bytes_max", sampler->queue.max_bytes_seen},

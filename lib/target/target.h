@@ -120,7 +120,8 @@ void target_next(struct target *target, struct target_event *event);
 void target_next_of(struct target *target, pid_t tid, struct target_event *event);
 
 /*
- * Ask a thread to stop; INTERRUPTED follows, some time or never. False if it is gone.
+ * Ask a thread to stop; INTERRUPTED follows, some time or never. False if it is gone, or
+ * if it is known to be awake in a system call that a stop would spoil.
  * Meant for threads in state R; a sleeping one is woken, so `care` has to allow it.
  */
 bool target_interrupt(struct target *target, struct tracee *tracee);
@@ -166,6 +167,7 @@ struct target_stats {
 	uint64_t nr_stops;	/* all, whatever the reason */
 	uint64_t nr_interrupts; /* sent */
 	uint64_t nr_signals;	/* passed on */
+	uint64_t nr_spared;	/* not sent: they might have spoilt a system call */
 	uint64_t nr_repairs;	/* system calls re-executed */
 	uint64_t nr_undone;	/* repairs taken back for a genuine signal */
 };

@@ -160,7 +160,7 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 	else if (tracee->priv->hold == HOLD_REPAIR && !tracee->priv->repaired)
 		tracee->priv->hold = HOLD_CONT; /* nothing to repair: no second look at it */
 	if (machine_syscall(&regs, &syscall))
-		tracee->care = target_care_of(tracee->tid, &syscall);
+		target_take_care(tracee, &syscall);
 	copy_stacks(tracee, max_stack_bytes, snapshot);
 	return true;
 }
@@ -213,7 +213,10 @@ enum target_look target_look(struct tracee *tracee, size_t max_stack_bytes,
 	    !proc_read_task_stat(tracee->tgid, tracee->tid, &stat))
 		return TARGET_LOOK_GONE;
 	tracee->cpu = stat.cpu;
+	tracee->priv->user_ticks = stat.user_ticks;
+	tracee->priv->system_ticks = stat.system_ticks;
 	snapshot->state = state_of_letter(stat.state);
+	tracee->priv->looked_awake = snapshot->state == THREAD_STATE_RUNNING;
 	if (snapshot->state == THREAD_STATE_RUNNING)
 		return TARGET_LOOK_RUNNING;
 	if (snapshot->state == THREAD_STATE_UNKNOWN || !read_where(tracee, &syscall))
@@ -228,7 +231,7 @@ enum target_look target_look(struct tracee *tracee, size_t max_stack_bytes,
 	if (after.pcount != before.pcount)
 		return TARGET_LOOK_CHANGED;
 	set_clocks(snapshot, &after);
-	tracee->care = target_care_of(tracee->tid, &syscall);
+	target_take_care(tracee, &syscall);
 	return TARGET_LOOK_TAKEN;
 }
 

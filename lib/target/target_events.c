@@ -59,6 +59,10 @@ bool target_interrupt(struct target *target, struct tracee *tracee)
 {
 	if (tracee->interrupting || tracee->listening)
 		return true;
+	if (target_stop_would_spoil(tracee)) {
+		target->stats.nr_spared++;
+		return false;
+	}
 	if (ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL) < 0)
 		return false;
 	tracee->interrupting = true;

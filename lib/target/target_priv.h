@@ -36,6 +36,14 @@ struct tracee_private {
 	 */
 	bool repaired;
 	struct machine_regs before;
+
+	/* target_spoil.c */
+	bool looked_awake;	  /* the last target_look() found it running or runnable */
+	bool hides_kernel_stack;  /* /proc/PID/stack is not for us */
+	bool makes_transfers;	  /* was met in a system call that a stop would cut short */
+	uint64_t transfer_cpu_ns; /* its CPU clock when it last was */
+	uint64_t user_ticks, system_ticks;
+
 	struct tracee *hash_next;
 };
 
@@ -63,6 +71,11 @@ uintptr_t target_ptrace_options(const struct target *target, bool first_thread);
 
 /* target_care.c: what a stop would do to a system call in progress. */
 struct target_care target_care_of(pid_t tid, const struct proc_syscall *syscall);
+
+/* target_spoil.c: keep what a stop would do to the call that a thread is in. */
+void target_take_care(struct tracee *tracee, const struct proc_syscall *syscall);
+/* Would a stop now cut short what an awake thread does, or make it wait once more? */
+bool target_stop_would_spoil(struct tracee *tracee);
 
 /*
  * A thread is held in a system call that was broken off. Repair it if nobody but us
