@@ -1,6 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Not with base/alloc.h: libiberty's header declares xstrdup() and its kin once more. */
+#if __has_include(<libiberty/demangle.h>)
 #include <libiberty/demangle.h>
+#elif __has_include(<demangle.h>)
+#include <demangle.h>
+#else
+/* Some distributions have libiberty.a without this header; its interface is as old as GCC 3. */
+#define DMGL_PARAMS (1 << 0)
+#define DMGL_ANSI   (1 << 1)
+#define DMGL_GNU_V3 (1 << 14)
+#define DMGL_DLANG  (1 << 16)
+#define DMGL_RUST   (1 << 17)
+extern char *cplus_demangle(const char *mangled, int options);
+extern char *ada_demangle(const char *mangled, int options);
+#endif
+
 #include <string.h>
 
 #include "symbol/symbol.h"
