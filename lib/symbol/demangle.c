@@ -13,6 +13,7 @@
 #define DMGL_RUST   (1 << 17)
 extern char *cplus_demangle(const char *mangled, int options);
 extern char *ada_demangle(const char *mangled, int options);
+extern char *xstrdup(const char *text);
 #endif
 
 #include <string.h>
