@@ -155,7 +155,7 @@ static void add_hottest_files(struct annotation *annotation)
 		if (i > 0 && file->self.weight == 0)
 			break;
 		add_page(annotation, file, NULL);
-		if (annotation->args->context == CONTEXT_NOT_GIVEN)
+		if (annotation->args->context == CONTEXT_NOT_GIVEN && !annotation->args->json)
 			annotation->pages[i].listing.context = CONTEXT_DEFAULT;
 	}
 }
@@ -215,6 +215,18 @@ static void warn_about_sources(const struct annotation *annotation)
 	}
 }
 
+/* The object is that of the first file, so that it always has the same members. */
+static void print_more_files(const struct annotation *annotation, struct json *json)
+{
+	json_key_array_begin(json, "more_files");
+	for (size_t i = 1; i < annotation->nr_pages; i++) {
+		json_object_begin(json);
+		listing_write_json(&annotation->pages[i].listing, json);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
 static int print_json(const struct annotation *annotation)
 {
 	struct json json;
@@ -223,17 +235,9 @@ static int print_json(const struct annotation *annotation)
 	sink_init_fd(&sink, STDOUT_FILENO);
 	json_init(&json, &sink);
 	json_begin_view(&json, annotation->source->weights);
-	if (annotation->nr_pages == 1) {
-		listing_write_json(&annotation->pages[0].listing, &json);
-	} else {
-		json_key_array_begin(&json, "files");
-		for (size_t i = 0; i < annotation->nr_pages; i++) {
-			json_object_begin(&json);
-			listing_write_json(&annotation->pages[i].listing, &json);
-			json_object_end(&json);
-		}
-		json_array_end(&json);
-	}
+	listing_write_json(&annotation->pages[0].listing, &json);
+	if (annotation->nr_pages > 1)
+		print_more_files(annotation, &json);
 	json_object_end(&json);
 	json_finish(&json);
 	return flush_stdout(&sink);

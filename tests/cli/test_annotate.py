@@ -76,15 +76,22 @@ class Annotate(unittest.TestCase):
     def test_a_function_shows_its_lines(self):
         row = self.lines[0]
         page = self.annotate(row["function"])
-        if "files" in page:
-            page = next(page for page in page["files"] if page["file"] == row["file"])
+        pages = [page, *page.get("more_files", [])]
+        page = next(page for page in pages if page["file"] == row["file"])
         hottest = max(page["lines"], key=lambda line: line["self_ns"])
         self.assertEqual((page["file"], hottest["line"]), (row["file"], row["line"]))
 
     def test_without_a_name_the_hottest_files(self):
         rows = json.loads(profc("report", "-i", self.path, "--json", "--by", "file").stdout)["rows"]
-        pages = self.annotate("-n", "2")["files"]
+        first = self.annotate("-n", "2")
+        pages = [first, *first["more_files"]]
         self.assertEqual([page["file"] for page in pages], [row["file"] for row in rows[:2]])
+        self.assertNotIn("more_files", self.annotate("-n", "1"))
+
+    def test_without_a_name_programs_get_whole_files(self):
+        first = self.annotate("-n", "1000", "--source-path", f"/usr/src={self.moved}")
+        pages = [page for page in (first, *first["more_files"]) if page["file"].endswith(self.file)]
+        self.assertEqual([page["lines"][0]["line"] for page in pages], [1])
 
     def test_text_for_people(self):
         done = profc("annotate", "-i", self.path, "--width", "80", "--source-path",
