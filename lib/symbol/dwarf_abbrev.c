@@ -191,6 +191,9 @@ struct abbrev_table *abbrev_table_new(struct dwarf_bytes section, uint64_t offse
 	struct abbrev_table *table = xcalloc(1, sizeof(*table));
 	struct dwarf_cursor cursor = dwarf_cursor_at(section, offset);
 
+	/* Never NULL: even entries without any are taken the address of. */
+	ARRAY_GROW(table->attributes, table->nr_attributes, table->cap_attributes);
+	ARRAY_GROW(table->steps, table->nr_steps, table->cap_steps);
 	while (read_row(table, &cursor, encoding))
 		;
 	table->is_dense = true;

@@ -2,7 +2,9 @@
 #include "symbol/dwarf_file.h"
 
 #include <dwarf.h>
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "symbol/dwarf_line.h"
@@ -65,7 +67,7 @@ static void read_units(struct dwarf_file *file)
 
 	while (offset < info.nr) {
 		struct dwarf_cursor cursor = dwarf_cursor_at(info, offset);
-		struct dwarf_unit unit = {.file = file, .offset = offset};
+		struct dwarf_unit unit = {.file = file, .offset = offset, .at = info.at + offset};
 
 		if (!read_unit_length(&cursor, &unit.encoding.offset_bytes)) {
 			file->damaged = true;
@@ -96,7 +98,7 @@ void dwarf_file_renew_work(struct dwarf_file *file)
 void dwarf_file_init(struct dwarf_file *file,
 		     const struct dwarf_bytes sections[DWARF_SECTION_COUNT])
 {
-	*file = (struct dwarf_file){.relocatable = false};
+	*file = (struct dwarf_file){.fd = -1};
 	for (int i = 0; i < DWARF_SECTION_COUNT; i++)
 		file->sections[i] = sections[i];
 	dwarf_file_renew_work(file);
@@ -111,19 +113,73 @@ void dwarf_file_release(struct dwarf_file *file)
 		abbrev_table_free(file->abbrevs[i].table);
 	free(file->units);
 	free(file->abbrevs);
+	free(file->scratch);
 	index_set_release(&file->abbrev_index);
-	*file = (struct dwarf_file){.relocatable = false};
+	*file = (struct dwarf_file){.fd = -1};
 }
 
 struct dwarf_cursor dwarf_unit_cursor(const struct dwarf_unit *unit, uint64_t offset)
 {
-	struct dwarf_bytes info = unit->file->sections[DWARF_INFO];
-	struct dwarf_cursor cursor = dwarf_cursor_at(info, offset);
-
-	if (cursor.failed || offset < unit->first_entry || offset > unit->end)
+	if (offset < unit->first_entry || offset > unit->end)
 		return dwarf_cursor_failed();
-	cursor.end = info.at + unit->end;
-	return cursor;
+	return (struct dwarf_cursor){
+		.at = unit->at + (offset - unit->offset),
+		.end = unit->at + (unit->end - unit->offset),
+	};
+}
+
+/* From there on pages of a mapping cost more than reading does. */
+#define MIN_READ_BYTES (1 << 16)
+/* A unit so large may well be hopped through, and its copy would not stay in any cache. */
+#define MAX_READ_BYTES (32 << 20)
+
+static bool read_at(int fd, uint8_t *to, size_t nr, uint64_t offset)
+{
+	while (nr) {
+		ssize_t nr_read = pread(fd, to, nr, (off_t)offset);
+
+		if (nr_read < 0 && errno == EINTR)
+			continue;
+		if (nr_read <= 0)
+			return false;
+		to += nr_read;
+		nr -= (size_t)nr_read;
+		offset += (uint64_t)nr_read;
+	}
+	return true;
+}
+
+struct dwarf_bytes dwarf_file_read(struct dwarf_file *file, enum dwarf_section section,
+				   uint64_t offset, uint64_t nr)
+{
+	const struct dwarf_bytes whole = file->sections[section];
+	struct dwarf_bytes bytes = dwarf_tail(whole, offset);
+
+	bytes.nr = nr;
+	if (file->fd < 0 || !whole.file_offset || nr < MIN_READ_BYTES || nr > MAX_READ_BYTES)
+		return bytes;
+	if (nr > file->nr_scratch_bytes) {
+		free(file->scratch);
+		file->nr_scratch_bytes = nr + nr / 4;
+		file->scratch = xmalloc(file->nr_scratch_bytes);
+	}
+	if (!read_at(file->fd, file->scratch, nr, whole.file_offset + offset)) {
+		file->damaged = true; /* cut short meanwhile */
+		memset(file->scratch, 0, nr);
+	}
+	bytes.at = file->scratch;
+	return bytes;
+}
+
+void dwarf_unit_load(struct dwarf_unit *unit)
+{
+	unit->at =
+		dwarf_file_read(unit->file, DWARF_INFO, unit->offset, unit->end - unit->offset).at;
+}
+
+void dwarf_unit_unload(struct dwarf_unit *unit)
+{
+	unit->at = unit->file->sections[DWARF_INFO].at + unit->offset;
 }
 
 struct dwarf_unit *dwarf_file_unit_at(struct dwarf_file *file, uint64_t offset)

@@ -47,6 +47,7 @@ struct dwarf_pcs {
 /* A unit of .debug_info and what its root entry says. */
 struct dwarf_unit {
 	struct dwarf_file *file;
+	const uint8_t *at;    /* its bytes, from `offset` on: of the section, or a copy */
 	uint64_t offset;      /* of its header */
 	uint64_t first_entry; /* offset of its root entry */
 	uint64_t end;
@@ -79,6 +80,13 @@ struct dwarf_file {
 	struct abbrev_slot *abbrevs;   /* compiled tables, owned */
 	size_t nr_abbrevs, cap_abbrevs;
 	struct index_set abbrev_index;
+	/*
+	 * The file that the sections are mapped from, or -1: whole units are
+	 * better read from there. Borrowed.
+	 */
+	int fd;
+	uint8_t *scratch; /* what was read last */
+	size_t nr_scratch_bytes;
 };
 
 /* The sections are borrowed and must outlive the file. Reads the headers of all units. */
@@ -88,6 +96,28 @@ void dwarf_file_release(struct dwarf_file *file);
 
 /* Read the root entries: needs `supplement` in place. */
 void dwarf_file_read_roots(struct dwarf_file *file);
+
+/*
+ * The bytes of a section, to be used up before the next such call: read from
+ * the file where that is possible and worth while. Memory used again and again
+ * stays in the caches, and costs no page faults as a mapping does; and a file
+ * that is being written to cannot change under the reader.
+ */
+struct dwarf_bytes dwarf_file_read(struct dwarf_file *file, enum dwarf_section section,
+				   uint64_t offset, uint64_t nr);
+
+/*
+ * Have the entries of a unit in such bytes until dwarf_unit_unload(). No text
+ * of DW_FORM_string may be kept longer.
+ */
+void dwarf_unit_load(struct dwarf_unit *unit);
+void dwarf_unit_unload(struct dwarf_unit *unit);
+
+/* The offset in .debug_info of what a cursor over a unit's entries is at. */
+static inline uint64_t dwarf_unit_offset(const struct dwarf_unit *unit, const uint8_t *at)
+{
+	return unit->offset + (uint64_t)(at - unit->at);
+}
 
 /* Over the entries of a unit from an offset of .debug_info on; failed when that is outside. */
 struct dwarf_cursor dwarf_unit_cursor(const struct dwarf_unit *unit, uint64_t offset);

@@ -11,12 +11,13 @@ struct next_entry {
 	struct dwarf_value origin, specification;
 };
 
+/* Only the first is one; the text itself is looked for when the entries have been read. */
 static void take_name(struct dwarf_unit *unit, uint64_t offset, const struct dwarf_value *value,
-		      struct dwarf_function *function)
+		      struct dwarf_function *function, struct dwarf_value *name)
 {
-	if (function->name)
+	if (name->form)
 		return;
-	function->name = dwarf_value_text(unit, value);
+	*name = *value;
 	function->name_unit = unit;
 	function->name_offset = offset;
 }
@@ -50,7 +51,8 @@ static void take_value(struct dwarf_unit *unit, struct dwarf_function *function,
 }
 
 /* Read one entry; false when it leads nowhere further. */
-static bool read_one(struct dwarf_file **file, uint64_t *offset, struct dwarf_function *function)
+static bool read_one(struct dwarf_file **file, uint64_t *offset, struct dwarf_function *function,
+		     struct dwarf_value *name)
 {
 	const uint64_t start = *offset;
 	struct dwarf_unit *unit = dwarf_file_unit_at(*file, start);
@@ -73,7 +75,7 @@ static bool read_one(struct dwarf_file **file, uint64_t *offset, struct dwarf_fu
 		if (cursor.failed)
 			return false;
 		if (attribute->name == DW_AT_name)
-			take_name(unit, start, &value, function);
+			take_name(unit, start, &value, function, name);
 		else
 			take_value(unit, function, &next, attribute->name, &value);
 	}
@@ -85,9 +87,13 @@ static bool read_one(struct dwarf_file **file, uint64_t *offset, struct dwarf_fu
 
 void dwarf_read_function(struct dwarf_file *file, uint64_t offset, struct dwarf_function *function)
 {
+	struct dwarf_value name = {.form = 0};
+
 	*function = (struct dwarf_function){.name = NULL};
 	for (int hop = 0; hop < MAX_HOPS; hop++) {
-		if (!read_one(&file, &offset, function))
-			return;
+		if (!read_one(&file, &offset, function, &name))
+			break;
 	}
+	if (name.form && !function->linkage_name)
+		function->name = dwarf_value_text(function->name_unit, &name);
 }

@@ -8,7 +8,8 @@
 
 /* What a function's entry says, its abstract origin and specification included. */
 struct dwarf_function {
-	const char *name;	  /* borrowed from the sections; NULL when unknown */
+	/* Borrowed from the sections; NULL when unknown, or not needed: there is a linkage name. */
+	const char *name;
 	const char *linkage_name; /* NULL when there is none */
 	/* The entry that gives `name`: what encloses it belongs to the full name. */
 	struct dwarf_unit *name_unit;

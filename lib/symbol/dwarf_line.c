@@ -140,10 +140,10 @@ static void rare_opcode(struct line_run *run, uint8_t opcode, struct dwarf_curso
  * of the processor: a program of a large unit has millions of opcodes, and few of
  * its rows decide anything.
  */
-static bool run_program(struct line_run *run)
+static bool run_program(struct line_run *run, struct dwarf_bytes program)
 {
 	const struct line_header *header = run->header;
-	struct dwarf_cursor cursor = dwarf_cursor_at(header->program, 0);
+	struct dwarf_cursor cursor = dwarf_cursor_at(program, 0);
 	struct line_row row = run->row, last = run->last;
 
 	while (cursor.at < cursor.end) {
@@ -210,10 +210,13 @@ void dwarf_match_lines(struct dwarf_unit *unit, const uint64_t *addresses, size_
 			       .nr = nr,
 			       .matches = matches,
 			       .relocatable = unit->file->relocatable};
+	struct dwarf_bytes program;
 
-	if (!header || !dwarf_file_work(unit->file, header->program.nr))
+	if (!header || !dwarf_file_work(unit->file, header->nr_program_bytes))
 		return;
 	reset_registers(&run);
-	if (!run_program(&run))
+	program = dwarf_file_read(unit->file, DWARF_LINE, header->program_offset,
+				  header->nr_program_bytes);
+	if (!run_program(&run, program))
 		unit->file->damaged = true;
 }

@@ -121,8 +121,8 @@ static bool read_parameters(struct line_header *header, struct dwarf_cursor *cur
 
 static bool read_header(struct dwarf_unit *unit, struct line_header *header)
 {
-	struct dwarf_cursor cursor =
-		dwarf_cursor_at(unit->file->sections[DWARF_LINE], unit->line_offset);
+	struct dwarf_bytes section = unit->file->sections[DWARF_LINE];
+	struct dwarf_cursor cursor = dwarf_cursor_at(section, unit->line_offset);
 	uint64_t length = dwarf_u32(&cursor);
 	/* The forms of this table follow its own width, not the unit's. */
 	struct dwarf_unit view = *unit;
@@ -146,10 +146,8 @@ static bool read_header(struct dwarf_unit *unit, struct line_header *header)
 	length = dwarf_fixed(&cursor, view.encoding.offset_bytes);
 	if (cursor.failed || length > dwarf_left(&cursor) || !dwarf_file_work(unit->file, length))
 		return false;
-	header->program = (struct dwarf_bytes){
-		.at = cursor.at + length,
-		.nr = dwarf_left(&cursor) - length,
-	};
+	header->program_offset = (uint64_t)(cursor.at - section.at) + length;
+	header->nr_program_bytes = dwarf_left(&cursor) - length;
 	cursor.end = cursor.at + length;
 	if (!read_parameters(header, &cursor))
 		return false;

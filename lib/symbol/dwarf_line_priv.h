@@ -25,7 +25,7 @@ struct line_header {
 	/* What each special opcode adds, for they are most of a program and division is slow. */
 	uint16_t special_advance[256];
 	int16_t special_line[256];
-	struct dwarf_bytes program;
+	uint64_t program_offset, nr_program_bytes; /* in .debug_line */
 	struct line_names directories; /* 0 is the unit's own directory, implied before version 5 */
 	struct line_names files;       /* before version 5 counted from 1: 0 is none */
 };

@@ -40,6 +40,7 @@ static void worker_init(struct dwarf_worker *worker, const struct symbol_object 
 	worker->object = object;
 	dwarf_file_init(&worker->file, object->dwarf.sections);
 	worker->file.relocatable = object->dwarf.relocatable;
+	worker->file.fd = object->dwarf.fd;
 	if (object->dwarf.supplement) {
 		dwarf_file_init(&worker->supplement, object->supplement_dwarf.sections);
 		dwarf_file_read_roots(&worker->supplement);

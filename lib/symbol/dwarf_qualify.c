@@ -42,7 +42,6 @@ static bool list_equal(const void *owner, uint32_t index, const void *key)
 
 static void list_children(struct dwarf_unit *unit, struct child_list *list)
 {
-	const uint8_t *info = unit->file->sections[DWARF_INFO].at;
 	struct dwarf_walk walk = dwarf_walk_at(unit, list->parent);
 	const struct abbrev *abbrev = dwarf_walk_next(&walk);
 
@@ -50,7 +49,7 @@ static void list_children(struct dwarf_unit *unit, struct child_list *list)
 		return;
 	dwarf_walk_skip_attributes(&walk, abbrev);
 	for (;;) {
-		uint64_t offset = (uint64_t)(walk.cursor.at - info);
+		uint64_t offset = dwarf_unit_offset(unit, walk.cursor.at);
 
 		abbrev = dwarf_walk_next(&walk);
 		if (!abbrev)

@@ -325,9 +325,11 @@ static void resolve_unit(struct dwarf_resolver *resolver, struct unit_work *work
 		dwarf_file_renew_work(work->code->file);
 	work->matches = xcalloc(work->nr, sizeof(*work->matches));
 	dwarf_match_lines(unit, work->addresses, work->nr, work->matches);
+	dwarf_unit_load(unit);
 	dwarf_match_scopes(work->code, work->addresses, work->nr, &work->scopes);
 	for (size_t at = 0; at < work->nr; at++)
 		emit_chain(resolver, work, at);
+	dwarf_unit_unload(unit);
 	scope_table_release(&work->scopes);
 	free(work->matches);
 }

@@ -334,14 +334,12 @@ static void visit(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t
 
 static void walk_unit(struct scope_walk *walk, struct dwarf_unit *unit)
 {
-	const uint8_t *info = unit->file->sections[DWARF_INFO].at;
-
 	walk->at = dwarf_walk_at(unit, unit->first_entry);
 	walk->depth = 0;
 	walk->function_depth = 0;
 	walk->levels[0] = SCOPE_NONE;
 	while (walk->at.cursor.at < walk->at.cursor.end) {
-		uint64_t offset = (uint64_t)(walk->at.cursor.at - info);
+		uint64_t offset = dwarf_unit_offset(unit, walk->at.cursor.at);
 		const struct abbrev *abbrev = dwarf_walk_next(&walk->at);
 
 		if (abbrev)

@@ -9,7 +9,7 @@ struct dwarf_walk dwarf_walk_at(struct dwarf_unit *unit, uint64_t offset)
 		.unit = unit,
 		.abbrevs = dwarf_unit_abbrevs(unit),
 		.cursor = dwarf_unit_cursor(unit, offset),
-		.unit_start = unit->file->sections[DWARF_INFO].at + unit->offset,
+		.unit_start = unit->at,
 	};
 }
 
@@ -63,7 +63,8 @@ static bool read_sibling(struct dwarf_walk *walk, const struct abbrev *abbrev,
 		abbrev_skip_inline(attribute->step, walk->unit->encoding, cursor);
 	dwarf_read_value(walk->unit, cursor, attribute, &value);
 	return !cursor->failed && dwarf_value_reference(walk->unit, &value, &file, offset) &&
-	       file == walk->unit->file && *offset <= walk->unit->end;
+	       file == walk->unit->file && *offset >= walk->unit->offset &&
+	       *offset <= walk->unit->end;
 }
 
 static bool jump_to_sibling(struct dwarf_walk *walk, const struct abbrev *abbrev)
@@ -75,7 +76,7 @@ static bool jump_to_sibling(struct dwarf_walk *walk, const struct abbrev *abbrev
 	if (!abbrev->has_children || !abbrev->has_sibling ||
 	    !read_sibling(walk, abbrev, &cursor, &offset))
 		return false;
-	target = walk->unit->file->sections[DWARF_INFO].at + offset;
+	target = walk->unit_start + (offset - walk->unit->offset);
 	if (target < cursor.at) /* only forwards, or the walk might never end */
 		return false;
 	walk->cursor.at = target;

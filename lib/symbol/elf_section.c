@@ -31,6 +31,7 @@ static struct dwarf_bytes bytes_of(Elf_Scn *section, const GElf_Shdr *header, bo
 	struct dwarf_bytes none = {.at = NULL};
 	GElf_Chdr compression;
 	Elf_Data *data;
+	uint64_t file_offset = 0;
 
 	if (header->sh_type == SHT_NOBITS)
 		return none;
@@ -42,11 +43,14 @@ static struct dwarf_bytes bytes_of(Elf_Scn *section, const GElf_Shdr *header, bo
 		    !may_inflate(header->sh_size, compression.ch_size) ||
 		    elf_compress(section, 0, 0) < 0)
 			return none;
+	} else {
+		file_offset = header->sh_offset;
 	}
 	data = elf_rawdata(section, NULL);
 	if (!data || !data->d_buf)
 		return none;
-	return (struct dwarf_bytes){.at = data->d_buf, .nr = data->d_size};
+	return (struct dwarf_bytes){
+		.at = data->d_buf, .nr = data->d_size, .file_offset = file_offset};
 }
 
 /* The section after `section` (NULL: the first) that has a name, with its header; NULL: no more. */

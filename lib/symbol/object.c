@@ -62,6 +62,7 @@ static int report_module(struct symbol_object *object, int fd, struct err *err)
 	GElf_Addr bias;
 	void **userdata;
 
+	object->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	object->dwfl = dwfl_begin(&callbacks);
 	if (!object->dwfl) {
 		close(fd);
@@ -189,6 +190,8 @@ static void open_dwarf(struct symbol_object *object, const struct symbol_options
 	object->dwarf.relocatable = gelf_getehdr(elf, &header) && header.e_type == ET_REL;
 	if (object->dwarf.relocatable)
 		object->address_bias = first_code_address(elf);
+	else
+		object->dwarf.fd = elf == object->debug ? object->debug_fd : object->fd;
 	split_dwarf_init(&object->split, options, object->path);
 	open_supplement(object, options, elf);
 	dwarf_file_read_roots(&object->dwarf);
@@ -234,6 +237,9 @@ static int open_by_build_id(struct symbol_object *object, const struct symbol_op
 static void close_module(struct symbol_object *object)
 {
 	dwfl_end(object->dwfl);
+	if (object->fd >= 0)
+		close(object->fd);
+	object->fd = -1;
 	object->dwfl = NULL;
 	object->module = NULL;
 	object->elf = NULL;
@@ -245,6 +251,7 @@ int symbol_object_open(struct symbol_object *object, const struct symbol_options
 	int fd = open_requested(options, request), open_errno = errno, result;
 
 	*object = (struct symbol_object){
+		.fd = -1,
 		.debug_fd = -1,
 		.supplement_fd = -1,
 		.path = xstrdup(request->path),
@@ -285,6 +292,8 @@ void symbol_object_close(struct symbol_object *object)
 	elf_end(object->debug);
 	elf_end(object->supplement);
 	dwfl_end(object->dwfl);
+	if (object->fd >= 0)
+		close(object->fd);
 	if (object->debug_fd >= 0)
 		close(object->debug_fd);
 	if (object->supplement_fd >= 0)

@@ -22,6 +22,7 @@ struct symbol_object {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	Elf *elf; /* the file itself, or the debug file in its place; the Dwfl's */
+	int fd;	  /* open on the same file, or -1 */
 	char *path;
 	struct build_id build_id;
 	Elf *debug; /* the separate debug file, or NULL; owned */

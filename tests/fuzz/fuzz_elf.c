@@ -69,7 +69,7 @@ static void resolve(int fd)
 		assert(result->chains[i].first + (size_t)result->chains[i].nr <=
 		       result->nr_locations);
 	for (size_t i = 0; i < result->nr_locations; i++)
-		assert(strlen(result->locations[i].name) > 0);
+		assert(!result->locations[i].name || strlen(result->locations[i].name) > 0);
 	symbol_result_free(result);
 }
 
