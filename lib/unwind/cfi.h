@@ -91,6 +91,11 @@ enum cfi_tracked {
 	CFI_TRACKED_SP,
 	CFI_TRACKED_FP,
 	CFI_TRACKED_RA,
+	/*
+	 * The first register that carries an exception to its handler. Nobody else
+	 * saves it: who does will leave its frame for another (__builtin_eh_return).
+	 */
+	CFI_TRACKED_EH,
 	CFI_TRACKED_COUNT,
 };
 

@@ -372,6 +372,21 @@ static struct row row_forward(const struct elf_image *image, uint64_t pc, bool i
 	return row_of_kind(ROW_NO_CFI);
 }
 
+static bool may_return(const struct elf_image *image, uint64_t pc, bool is_exact)
+{
+	struct state found;
+
+	return search_ways(image, pc, 0, !is_exact, &found) == SEARCH_FOUND;
+}
+
+static bool keeps_fp(const struct elf_image *image, uint64_t pc, bool is_exact)
+{
+	struct state found;
+
+	return search_ways(image, pc, 0, !is_exact, &found) == SEARCH_FOUND &&
+	       (found.rbp_kind == RBP_AS_IT_WAS || is_yet_to_be_saved(&found));
+}
+
 /* Does the way to the return load another stack pointer, as whoever switches stacks does? */
 static bool switches_stack(const struct elf_image *image, uint64_t pc, bool is_exact)
 {
@@ -425,6 +440,8 @@ static enum row_call call_before(const struct elf_image *image, uint64_t return_
 const struct code_reader code_reader_x86_64 = {
 	.row = row_forward,
 	.row_from_entry = row_from_entry,
+	.may_return = may_return,
+	.keeps_fp = keeps_fp,
 	.switches_stack = switches_stack,
 	.switched_stack = switched_stack,
 	.call_before = call_before,

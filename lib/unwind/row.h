@@ -38,11 +38,20 @@ enum row_fp {
 enum row_ra {
 	ROW_RA_AT_CFA, /* saved at CFA + ra_offset */
 	ROW_RA_IN_REG, /* still in the return-address register */
+	/*
+	 * Saved just below the CFA, as is the frame pointer, until the unwinding of
+	 * an exception overwrites both with those of the frame that it goes to; then
+	 * its own notes have it (eh_context.h).
+	 */
+	ROW_RA_MAY_BE_REPLACED,
 };
 
 struct row {
 	int32_t cfa_offset;
-	int32_t ra_offset;
+	union {
+		int32_t ra_offset;
+		int32_t entry_distance; /* ROW_RA_MAY_BE_REPLACED: from the function's entry */
+	};
 	union {
 		int32_t fp_offset;
 		/*
@@ -56,8 +65,10 @@ struct row {
 	uint8_t kind; /* enum row_kind */
 	uint8_t cfa_reg;
 	uint8_t fp;		  /* enum row_fp */
-	uint8_t ra : 1;		  /* enum row_ra */
+	uint8_t ra : 2;		  /* enum row_ra */
 	uint8_t is_from_code : 1; /* by what the code does, for want of CFI */
+	uint8_t saves_eh : 1;	  /* of a function that leaves for an exception's handler */
+	uint8_t is_of_target : 1; /* the CFI describes where longjmp() goes, not where it is */
 	uint8_t is_from_debug_frame : 1;
 	uint8_t caller_is_exact : 1; /* a signal struck there: it made no call */
 };
@@ -80,8 +91,12 @@ struct code_reader {
 	struct row (*row)(const struct elf_image *image, uint64_t pc, bool is_exact);
 	/* By what the function that is entered at `entry` does before it comes by pc. */
 	struct row (*row_from_entry)(const struct elf_image *image, uint64_t entry, uint64_t pc);
+	/* Will the frame pointer be at the return what it is here? */
+	bool (*keeps_fp)(const struct elf_image *image, uint64_t pc, bool is_exact);
 	/* Will the code return on another stack than the one it is on now? */
 	bool (*switches_stack)(const struct elf_image *image, uint64_t pc, bool is_exact);
+	/* May the code return to its caller, rather than leave for somewhere else? */
+	bool (*may_return)(const struct elf_image *image, uint64_t pc, bool is_exact);
 	/* Has it left the stack it was entered on? */
 	bool (*switched_stack)(const struct elf_image *image, uint64_t entry, uint64_t pc);
 	/* The call before a return address, and where a direct one goes. */
@@ -90,6 +105,16 @@ struct code_reader {
 };
 
 extern const struct code_reader code_reader_x86_64;
+
+/*
+ * Where libgcc's struct _Unwind_Context (unwind-dw2.c) has the CFA and the return
+ * address of the frame it describes, the function whose frame it is, and a pointer
+ * to the saved frame pointer: in bytes from the pointer to the saved return address. The same in
+ * every libgcc since version 3: the struct is part of its interface to itself.
+ */
+struct eh_layout {
+	int16_t cfa, ra, function, fp;
+};
 
 /* What differs between machines. */
 struct unwind_arch {
@@ -103,6 +128,7 @@ struct unwind_arch {
 	bool signal_rows_are_steps; /* an 'S' entry with an ordinary CFA describes itself well */
 	/* Is this the code by which a signal handler returns to the kernel? */
 	bool (*is_sigreturn)(const uint8_t *at, size_t nr_bytes);
+	const struct eh_layout *eh; /* of libgcc's notes; NULL where nobody looked */
 	/* How code without CFI is read; NULL where nothing reads this machine's. */
 	const struct code_reader *code;
 };

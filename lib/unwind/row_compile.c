@@ -156,12 +156,16 @@ static bool compile_ra(const struct unwind_arch *arch, const struct cfi_rule *ru
 	return false;
 }
 
+/* rax and x0: the first of __builtin_eh_return_data_regno() on both machines. */
+#define EH_COLUMN 0
+
 struct row row_compile(const struct unwind_arch *arch, const struct cfi_section *section,
 		       const struct cfi_fde *fde, uint64_t address)
 {
 	const uint64_t columns[CFI_TRACKED_COUNT] = {[CFI_TRACKED_SP] = arch->regs->sp,
 						     [CFI_TRACKED_FP] = arch->regs->fp,
-						     [CFI_TRACKED_RA] = fde->ra_column};
+						     [CFI_TRACKED_RA] = fde->ra_column,
+						     [CFI_TRACKED_EH] = EH_COLUMN};
 	struct cfi_rules rules;
 	struct row row = {0};
 
@@ -176,14 +180,19 @@ struct row row_compile(const struct unwind_arch *arch, const struct cfi_section 
 	if (fde->ra_column != arch->regs->ra)
 		return row_of_kind(ROW_FALLBACK);
 	/* Everywhere else the caller's stack pointer is the CFA. */
-	if (rules.tracked[CFI_TRACKED_SP].kind != CFI_RULE_SAME ||
-	    !compile_cfa(arch, &rules.cfa, &row) ||
+	if (rules.tracked[CFI_TRACKED_SP].kind != CFI_RULE_SAME)
+		return (struct row){
+			.kind = ROW_FALLBACK,
+			.is_of_target = rules.tracked[CFI_TRACKED_SP].kind == CFI_RULE_REGISTER,
+		};
+	if (!compile_cfa(arch, &rules.cfa, &row) ||
 	    !compile_fp(arch, &rules.tracked[CFI_TRACKED_FP], &row) ||
 	    !compile_ra(arch, &rules.tracked[CFI_TRACKED_RA], &row))
 		return row_of_kind(ROW_FALLBACK);
 	if (row.kind == ROW_STEP_PLT && row.fp != ROW_FP_SAME)
 		return row_of_kind(ROW_FALLBACK);
 	row.caller_is_exact = fde->is_signal_frame;
+	row.saves_eh = rules.tracked[CFI_TRACKED_EH].kind == CFI_RULE_OFFSET;
 	return row;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The walk by compiled rows, and by frame pointers where there are none. */
 #include "mapping/space.h"
+#include "unwind/eh_context.h"
 #include "unwind/rows.h"
 
 /* One walk: the frame whose caller is searched, and what was seen on the way. */
@@ -152,6 +153,39 @@ static bool leads_nowhere(const struct row_walk *rw, uint64_t ra)
 	       (rows_is_stack_base(&query) || rows_has_switched_stack(rw->rows, &query));
 }
 
+/*
+ * The frame of a function that unwinds for an exception: what it has saved may be
+ * the handler's frame's by now. Its notes have the return address; the frame
+ * pointer is lost unless what is saved differs from the handler's.
+ */
+static void undo_replacement(struct row_walk *rw, const struct row *row, uint64_t cfa, uint64_t *ra)
+{
+	unsigned int fp = rw->arch->regs->fp;
+	const struct eh_frame frame = {
+		.sp = rw->regs.value[rw->arch->regs->sp],
+		.cfa = cfa,
+		.entry = rw->frame.pc - (uint64_t)(int64_t)row->entry_distance,
+	};
+	struct eh_notes notes;
+	uint64_t target_fp;
+
+	/* While they are being made they hold where that was called from. */
+	if (!eh_context_find(rw->walk, rw->arch->eh, &frame, &notes) ||
+	    notes.return_address == rw->frame.pc)
+		return;
+	*ra = notes.return_address;
+	if (row->fp == ROW_FP_AT_CFA && notes.target_fp_slot &&
+	    notes.target_fp_slot != cfa + (uint64_t)(int64_t)row->fp_offset &&
+	    walk_read(rw->walk, notes.target_fp_slot, &target_fp) &&
+	    target_fp == rw->regs.value[fp])
+		rw->regs.known &= ~(UINT64_C(1) << fp);
+}
+
+static int32_t ra_offset_of(const struct row *row)
+{
+	return row->ra == ROW_RA_MAY_BE_REPLACED ? -8 : row->ra_offset;
+}
+
 static enum step step_by_row(struct row_walk *rw, const struct row *row)
 {
 	const struct arch_regs *arch = rw->arch->regs;
@@ -165,7 +199,7 @@ static enum step step_by_row(struct row_walk *rw, const struct row *row)
 		if (!regs_get(&rw->regs, arch->ra, &ra))
 			return end(rw, STACK_END_UNKNOWN_REG);
 	} else {
-		uint64_t address = cfa + (uint64_t)(int64_t)row->ra_offset;
+		uint64_t address = cfa + (uint64_t)(int64_t)ra_offset_of(row);
 
 		if (!walk_read(rw->walk, address, &ra))
 			return end_at(rw, address);
@@ -173,6 +207,8 @@ static enum step step_by_row(struct row_walk *rw, const struct row *row)
 	if (leads_nowhere(rw, ra))
 		return end(rw, STACK_END_ROOT);
 	recover_fp(rw, row, cfa);
+	if (row->ra == ROW_RA_MAY_BE_REPLACED)
+		undo_replacement(rw, row, cfa, &ra);
 	rw->regs.known &= UINT64_C(1) << arch->sp | UINT64_C(1) << arch->fp;
 	return arrive(rw, ra, cfa, row->is_from_code ? UNWIND_METHOD_CODE : UNWIND_METHOD_CFI,
 		      row->caller_is_exact);

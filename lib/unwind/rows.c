@@ -82,6 +82,77 @@ static struct row row_of_vsyscall(const struct unwind_arch *arch)
 			    .ra_offset = -8};
 }
 
+/*
+ * From where an exception's handler is certain to be entered next, libgcc writes
+ * the handler's registers over those that it saved on its entry. What its frame
+ * is then, the way from the entry says by the stack pointer alone.
+ */
+static struct row row_before_handler(const struct row_query *query, const struct row *by_cfi,
+				     const struct code_frame *code, uint64_t entry)
+{
+	const struct code_reader *reader = query->arch->code;
+	uint64_t pc = code->pc - code->mapping->bias;
+	struct row row;
+
+	if (reader->may_return(code->image, pc, code->is_exact))
+		return *by_cfi;
+	row = reader->row_from_entry(code->image, entry, pc);
+	if (row.kind != ROW_STEP || row.cfa_reg != query->arch->regs->sp)
+		return *by_cfi;
+	row.ra = ROW_RA_MAY_BE_REPLACED;
+	row.entry_distance = (int32_t)(pc - entry);
+	return row;
+}
+
+/*
+ * Behind the `leave` of a realigned frame gcc's CFI still has the frame pointer
+ * saved where it pointed. The way to the return knows that nothing restores it.
+ */
+static bool has_restored_fp(const struct row_query *query, const struct row *row,
+			    const struct code_frame *code)
+{
+	return code->is_exact && row->kind == ROW_STEP && row->fp == ROW_FP_AT_FP &&
+	       row->cfa_reg != query->arch->regs->fp &&
+	       query->arch->code->keeps_fp(code->image, code->pc - code->mapping->bias, true);
+}
+
+/*
+ * Go writes CFI for .debug_frame alone, and counts from the stack pointer
+ * even where code has switched to another stack, or will.
+ */
+static bool is_on_another_stack(struct rows *rows, const struct row_query *query,
+				const struct row *row)
+{
+	return row->is_from_debug_frame && row->kind == ROW_STEP && !query->frame->is_exact &&
+	       row->cfa_reg == query->arch->regs->sp &&
+	       (rows_is_stack_base(query) || rows_has_switched_stack(rows, query));
+}
+
+/* Where CFI is missing, or known to be wrong, the code is asked. */
+static struct row amended(struct rows *rows, const struct row_query *query, struct row row,
+			  const struct code_frame *code)
+{
+	struct row by_code;
+	uint64_t entry;
+	bool has_entry = (row.saves_eh || row.is_of_target) &&
+			 module_cfi_entry(cfi_of(rows, query->frame->lookup.module, code->image),
+					  query->arch, query->frame->lookup.address, &entry);
+
+	if (row.kind == ROW_NO_CFI)
+		return code_walk_row(query->arch, query->walk, code);
+	if (is_on_another_stack(rows, query, &row))
+		return row_of_kind(ROW_ROOT);
+	if (row.saves_eh && has_entry && query->arch->eh)
+		return row_before_handler(query, &row, code, entry);
+	if (row.is_of_target && has_entry) {
+		by_code = code_walk_row_from_entry(query->arch, query->walk, code, entry);
+		return by_code.kind == ROW_STEP ? by_code : row;
+	}
+	if (has_restored_fp(query, &row, code))
+		row.fp = ROW_FP_SAME;
+	return row;
+}
+
 static struct row compile_in(struct rows *rows, const struct row_query *query,
 			     const struct mapping *mapping, struct elf_image *image)
 {
@@ -91,17 +162,9 @@ static struct row compile_in(struct rows *rows, const struct row_query *query,
 					frame->lookup.address, frame->pc - mapping->bias);
 
 	rows->nr_compiled++;
-	/*
-	 * Go writes CFI for .debug_frame alone, and counts from the stack pointer
-	 * even where code has switched to another stack, or will.
-	 */
-	if (row.is_from_debug_frame && row.kind == ROW_STEP && !frame->is_exact &&
-	    row.cfa_reg == query->arch->regs->sp &&
-	    (rows_is_stack_base(query) || rows_has_switched_stack(rows, query)))
-		return row_of_kind(ROW_ROOT);
-	if (row.kind != ROW_NO_CFI || !query->arch->code || query->is_cfi_only)
+	if (!query->arch->code || query->is_cfi_only)
 		return row;
-	return code_walk_row(query->arch, query->walk, &code);
+	return amended(rows, query, row, &code);
 }
 
 static struct row compile(struct rows *rows, const struct row_query *query)

@@ -34,11 +34,15 @@ static bool is_sigreturn(const uint8_t *at, size_t nr_bytes)
 	       (nr_bytes >= sizeof(narrow) && !memcmp(at, narrow, sizeof(narrow)));
 }
 
+/* The registers' pointers come first, that of the return address being the 17th of 18. */
+static const struct eh_layout eh_layout = {.cfa = 16, .ra = 24, .function = 56, .fp = (6 - 16) * 8};
+
 const struct unwind_arch unwind_arch_x86_64 = {
 	.regs = &registers,
 	.code_mask = ~UINT64_C(0),
 	.signal_offsets = signal_offsets,
 	.signal_rows_are_steps = true,
 	.is_sigreturn = is_sigreturn,
+	.eh = &eh_layout,
 	.code = &code_reader_x86_64,
 };

@@ -298,6 +298,42 @@ static void test_code__lengths(void **state)
 	}
 }
 
+static bool asks(bool (*question)(const struct elf_image *, uint64_t, bool), const void *code,
+		 size_t nr_bytes, uint64_t offset)
+{
+	struct elf_image *image = image_of(code, nr_bytes);
+	bool answer = question(image, CODE + offset, true);
+
+	elf_image_free(image);
+	return answer;
+}
+
+/* leave; vaddpd %ymm1,%ymm0,%ymm0; lea -8(%r10),%rsp; ret */
+#define REALIGNED_END "\xc9\xc5\xfd\x58\xc1\x49\x8d\x62\xf8\xc3"
+
+static void test_code__restored_frame_pointer_stays(void **state)
+{
+	size_t nr_bytes = sizeof(REALIGNED_END) - 1;
+
+	(void)state;
+	assert_false(asks(code_reader_x86_64.keeps_fp, REALIGNED_END, nr_bytes, 0));
+	assert_true(asks(code_reader_x86_64.keeps_fp, REALIGNED_END, nr_bytes, 1));
+	assert_true(asks(code_reader_x86_64.keeps_fp, REALIGNED_END, nr_bytes, 9));
+}
+
+/* je +1; ret; mov 0(%rbp),%rbp; mov %rcx,%rsp; pop %rcx; jmp *%rcx */
+#define EH_RETURN "\x74\x01\xc3\x48\x8b\x6d\x00\x48\x89\xcc\x59\xff\xe1"
+
+static void test_code__leaving_for_a_handler_is_no_return(void **state)
+{
+	size_t nr_bytes = sizeof(EH_RETURN) - 1;
+
+	(void)state;
+	assert_true(asks(code_reader_x86_64.may_return, EH_RETURN, nr_bytes, 0));
+	assert_true(asks(code_reader_x86_64.may_return, EH_RETURN, nr_bytes, 2));
+	assert_false(asks(code_reader_x86_64.may_return, EH_RETURN, nr_bytes, 3));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +352,8 @@ int main(void)
 		cmocka_unit_test(test_code__plt_entries),
 		cmocka_unit_test(test_code__calls_before_return_addresses),
 		cmocka_unit_test(test_code__lengths),
+		cmocka_unit_test(test_code__restored_frame_pointer_stays),
+		cmocka_unit_test(test_code__leaving_for_a_handler_is_no_return),
 	};
 
 	return cmocka_run_group_tests_name("unwind code", tests, NULL, NULL);

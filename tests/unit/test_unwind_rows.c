@@ -203,6 +203,25 @@ static void test_row__what_rows_cannot_say_falls_back(void **state)
 	assert_int_equal(ROW("\x09\x10\x03", 0).kind, ROW_FALLBACK);	     /* rip is in rbx */
 	assert_int_equal(ROW("\x14\x07\x01", 0).kind, ROW_FALLBACK);	     /* rsp is CFA-8 */
 	assert_int_equal(ROW("\x08\x10", 0).kind, ROW_FALLBACK);	     /* rip is the same */
+	assert_false(ROW("\x14\x07\x01", 0).is_of_target);
+}
+
+/* longjmp's: the stack pointer that it is going to have is in r8 */
+static void test_row__cfi_of_where_the_code_goes_is_marked(void **state)
+{
+	struct row row = ROW("\x09\x07\x08", 0);
+
+	(void)state;
+	assert_int_equal(row.kind, ROW_FALLBACK);
+	assert_true(row.is_of_target);
+}
+
+/* rax at CFA-16: only __builtin_eh_return() has it restored */
+static void test_row__functions_that_leave_for_a_handler_are_marked(void **state)
+{
+	(void)state;
+	assert_true(ROW("\x80\x02", 0).saves_eh);
+	assert_false(ROW("\x83\x02", 0).saves_eh);
 }
 
 static void test_row__nonsense_is_bad_cfi(void **state)
@@ -451,6 +470,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_row__frame_pointer_is_followed),
+		cmocka_unit_test(test_row__cfi_of_where_the_code_goes_is_marked),
+		cmocka_unit_test(test_row__functions_that_leave_for_a_handler_are_marked),
 		cmocka_unit_test(test_row__every_way_to_advance),
 		cmocka_unit_test(test_row__remembered_state_returns),
 		cmocka_unit_test(test_row__restore_is_to_the_cie),

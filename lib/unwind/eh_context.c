@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/eh_context.h"
+
+#include "unwind/row.h"
+#include "unwind/unwind_priv.h"
+
+/* Two contexts of 240 bytes, the state of a frame of 400, and what is spilt. */
+#define FRAME_BYTES_MAX 4096
+
+static bool read_at(const struct walk *walk, uint64_t base, int64_t offset, uint64_t *value)
+{
+	return walk_read(walk, base + (uint64_t)offset, value);
+}
+
+/* Is `at` where a context keeps the pointer to a return address, which the CFA follows? */
+static bool is_context(const struct walk *walk, const struct eh_layout *layout, uint64_t at,
+		       uint64_t *cfa)
+{
+	uint64_t return_slot;
+
+	return walk_read(walk, at, &return_slot) && read_at(walk, at, layout->cfa, cfa) &&
+	       return_slot + 8 == *cfa;
+}
+
+bool eh_context_find(const struct walk *walk, const struct eh_layout *layout,
+		     const struct eh_frame *frame, struct eh_notes *notes)
+{
+	bool is_found = false;
+	uint64_t cfa;
+	uint64_t function;
+
+	*notes = (struct eh_notes){0};
+	if (frame->cfa < frame->sp || frame->cfa - frame->sp > FRAME_BYTES_MAX)
+		return false;
+	for (uint64_t at = frame->sp; at < frame->cfa; at += 8) {
+		if (!is_context(walk, layout, at, &cfa) || cfa < frame->cfa ||
+		    !read_at(walk, at, layout->function, &function))
+			continue;
+		if (cfa == frame->cfa && function == frame->entry)
+			is_found |= read_at(walk, at, layout->ra, &notes->return_address);
+		else
+			read_at(walk, at, layout->fp, &notes->target_fp_slot);
+	}
+	return is_found;
+}
