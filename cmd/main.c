@@ -14,9 +14,11 @@
 #include "cmd/nearest.h"
 
 /* In the order of `profc --help`. */
+/* clang-format off */
 static const struct command *const commands[] = {
 	&command_record,
 	&command_attach,
+	&command_dump,
 	&command_report,
 	&command_annotate,
 	&command_export,
@@ -27,6 +29,7 @@ static const struct command *const commands[] = {
 	&command_doctor,
 	NULL,
 };
+/* clang-format on */
 
 /*
  * A closed standard descriptor would be given to the next file opened, which

@@ -153,7 +153,8 @@ static void print_header(const struct table *table, const struct view *view, con
 	buf_release(&line);
 }
 
-void table_print(const struct table *table, const struct view *view, struct sink *sink)
+static void print_table(const struct table *table, const struct view *view, bool with_header,
+			struct sink *sink)
 {
 	cleanup_free size_t *widths = xcalloc(table->nr_columns, sizeof(*widths));
 	struct buf line = {0};
@@ -161,7 +162,8 @@ void table_print(const struct table *table, const struct view *view, struct sink
 	assert(table->nr_cells % table->nr_columns == 0);
 	natural_widths(table, widths);
 	fit_widths(table, widths, view->columns);
-	print_header(table, view, widths, sink);
+	if (with_header)
+		print_header(table, view, widths, sink);
 	for (size_t i = 0; i < table->nr_cells; i++) {
 		size_t column = i % table->nr_columns;
 
@@ -172,4 +174,14 @@ void table_print(const struct table *table, const struct view *view, struct sink
 			line_end(&line, sink);
 	}
 	buf_release(&line);
+}
+
+void table_print(const struct table *table, const struct view *view, struct sink *sink)
+{
+	print_table(table, view, true, sink);
+}
+
+void table_print_rows(const struct table *table, const struct view *view, struct sink *sink)
+{
+	print_table(table, view, false, sink);
 }

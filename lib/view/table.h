@@ -34,5 +34,7 @@ void table_free(struct table *table);
 void table_add(struct table *table, enum style style, const char *text);
 /* The header line and the rows. */
 void table_print(const struct table *table, const struct view *view, struct sink *sink);
+/* The rows alone. */
+void table_print_rows(const struct table *table, const struct view *view, struct sink *sink);
 
 #endif

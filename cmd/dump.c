@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/sink.h"
+#include "base/syscall_name.h"
+#include "calltree/expand.h"
+#include "cmd/command.h"
+#include "cmd/live.h"
+#include "cmd/pager.h"
+#include "cmd/record_options.h"
+#include "cmd/view_options.h"
+#include "proc/read.h"
+#include "proc/wait.h"
+#include "profile/profile.h"
+#include "symbol/resolve.h"
+#include "view/dump.h"
+
+/* Looks a second at a thread; sleepers are not stopped, so that few meet any. */
+#define LOOKS_HZ 100
+/* How long to wait for the first look at every thread. */
+#define LONGEST_NS  (2 * NS_PER_SEC)
+#define ONE_WAIT_NS (30 * NS_PER_MS)
+
+struct dump_args {
+	struct record_options record; /* of which it takes a few */
+	bool json, no_inline;
+	struct view_options view;
+};
+
+#define AT(member) offsetof(struct dump_args, member)
+
+static const struct option_row rows[] = {
+	{.type = OPTION_SECTION, .name = "What is shown"},
+	{.type = OPTION_LIST,
+	 .short_name = 'p',
+	 .name = "pid",
+	 .argument = "PID",
+	 .offset = AT(record.pid_texts),
+	 .commas = true,
+	 .help = "the process; repeat for more"},
+	{.type = OPTION_FLAG,
+	 .name = "no-inline",
+	 .offset = AT(no_inline),
+	 .help = "leave out inlined functions"},
+	{.type = OPTION_FLAG, .name = "json", .offset = AT(json), .help = "for programs: JSON"},
+	VIEW_OPTION_ROWS(struct dump_args, view),
+	SYMBOL_OPTION_ROWS(struct dump_args, record.symbols),
+	OPTIONS_END,
+};
+
+/* What is known of each thread of the profile, by its row. */
+struct dumping {
+	const struct dump_args *args;
+	const pid_t *pids;
+	size_t nr_pids;
+	struct profile *profile;
+	struct proc_wait *waits;     /* owned */
+	struct dump_thread *threads; /* owned */
+	size_t nr_threads;	     /* of those, the ones to show */
+};
+
+static bool has_stack(const struct sample *sample)
+{
+	return sample->kind != SAMPLE_UNATTRIBUTED && sample->end != STACK_END_NOT_TAKEN;
+}
+
+/* The last look at each thread. */
+static void choose_samples(struct dumping *dumping)
+{
+	const struct profile *profile = dumping->profile;
+
+	for (size_t i = 0; i < profile->nr_threads; i++)
+		dumping->threads[i] = (struct dump_thread){.row = (uint32_t)i, .fd = -1};
+	for (size_t i = 0; i < profile->nr_samples; i++) {
+		const struct sample *sample = &profile->samples[i];
+
+		if (has_stack(sample))
+			dumping->threads[sample->thread.v].sample = sample;
+	}
+}
+
+static bool all_seen(const struct dumping *dumping)
+{
+	for (size_t i = 0; i < dumping->profile->nr_threads; i++) {
+		if (!dumping->threads[i].sample && !dumping->profile->threads[i].end_ns)
+			return false;
+	}
+	return dumping->profile->nr_threads > 0;
+}
+
+/* What /proc says of a thread that sleeps, if it still is the sleep that was seen. */
+static void add_wait(const struct profile *profile, struct dump_thread *thread,
+		     struct proc_wait *wait)
+{
+	const struct profile_thread *row = &profile->threads[thread->row];
+	const char *arch = profile_str(profile, profile->meta.arch);
+	pid_t pid = profile->processes[row->process].pid;
+
+	thread->object = "";
+	thread->state = '?';
+	if (!proc_read_wait(pid, row->tid, arch, wait))
+		return;
+	thread->state = wait->state;
+	if (thread->sample && thread->sample->kind == SAMPLE_RUNNING && wait->state == 'S') {
+		thread->state = 'R'; /* when its stack was taken */
+		return;
+	}
+	if (wait->syscall.kind != PROC_SYSCALL_INSIDE || !thread->sample ||
+	    thread->sample->syscall_nr != wait->syscall.nr)
+		return;
+	thread->syscall = syscall_name(arch, (int)wait->syscall.nr);
+	thread->argument = wait->syscall.args[0];
+	thread->fd = wait->fd;
+	thread->object = wait->object;
+	thread->owner = wait->owner;
+}
+
+static void dumping_clear(struct dumping *dumping)
+{
+	profile_free(dumping->profile);
+	free(dumping->threads);
+	free(dumping->waits);
+	dumping->profile = NULL;
+	dumping->threads = NULL;
+	dumping->waits = NULL;
+}
+
+static int read_once(struct dumping *dumping, struct live *live, struct err *err)
+{
+	int status;
+
+	dumping_clear(dumping);
+	status = live_profile(live, &dumping->profile, err);
+	if (status < 0)
+		return status;
+	dumping->threads = xcalloc(dumping->profile->nr_threads, sizeof(*dumping->threads));
+	dumping->waits = xcalloc(dumping->profile->nr_threads, sizeof(*dumping->waits));
+	choose_samples(dumping);
+	for (size_t i = 0; i < dumping->profile->nr_threads; i++)
+		add_wait(dumping->profile, &dumping->threads[i], &dumping->waits[i]);
+	return 0;
+}
+
+/* Until every thread was looked at, or some cannot be. */
+static int take(struct dumping *dumping, struct live *live, struct err *err)
+{
+	const struct timespec pause = {.tv_nsec = (long)ONE_WAIT_NS};
+	uint64_t deadline_ns = clock_monotonic_ns() + LONGEST_NS;
+	int status;
+
+	do {
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+		status = read_once(dumping, live, err);
+	} while (status == 0 && !all_seen(dumping) && clock_monotonic_ns() < deadline_ns);
+	return status;
+}
+
+/* Those that still live: threads may have ended since the beginning. */
+static size_t drop_ended(struct dumping *dumping)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < dumping->profile->nr_threads; i++) {
+		if (!dumping->profile->threads[i].end_ns)
+			dumping->threads[kept++] = dumping->threads[i];
+	}
+	return kept;
+}
+
+static int print(struct dumping *dumping)
+{
+	const struct dump_args *args = dumping->args;
+	struct view view = view_options_resolve(&args->view);
+	struct expansion *expansion = expansion_new(dumping->profile, args->no_inline);
+	const struct dump dump = {.expansion = expansion,
+				  .threads = dumping->threads,
+				  .nr_threads = dumping->nr_threads};
+	struct pager pager;
+	struct sink sink;
+	int status;
+
+	pager_begin(&pager, !args->json && !args->view.no_pager);
+	sink_init_fd(&sink, STDOUT_FILENO);
+	if (args->json)
+		dump_print_json(&dump, &sink);
+	else
+		dump_print_text(&dump, &view, &sink);
+	status = flush_stdout(&sink);
+	pager_end(&pager);
+	expansion_free(expansion);
+	return status;
+}
+
+static int fail(const struct err *err)
+{
+	print_err(err);
+	return EXIT_CANNOT;
+}
+
+static int dump(struct dumping *dumping)
+{
+	struct symbol_options symbols = symbol_options_of(&dumping->args->record.symbols);
+	struct err err = ERR_INIT;
+	struct live *live =
+		live_start(&dumping->args->record, NULL, dumping->pids, dumping->nr_pids, &err);
+	int status;
+
+	if (!live)
+		return fail(&err);
+	status = take(dumping, live, &err);
+	live_end(live);
+	if (status < 0)
+		return fail(&err);
+	dumping->nr_threads = drop_ended(dumping);
+	if (!dumping->nr_threads) {
+		err_set(&err, ERR_GONE, "it ended before it could be looked at");
+		return fail(&err);
+	}
+	symbols.processes_are_local = true;
+	resolve_profile(dumping->profile, &symbols, NULL);
+	return print(dumping);
+}
+
+static int check_and_dump(const struct command *self, const struct dump_args *args)
+{
+	struct dumping dumping = {.args = args};
+	struct err err = ERR_INIT;
+	pid_t *pids;
+	int status;
+
+	if (record_options_pids(&args->record, &pids, &dumping.nr_pids, &err) < 0)
+		return usage_error(self, &err);
+	dumping.pids = pids;
+	status = dump(&dumping);
+	dumping_clear(&dumping);
+	free(pids);
+	return status;
+}
+
+static int run_dump(const struct command *self, int argc, char **argv)
+{
+	struct dump_args args = {.view = VIEW_OPTIONS_INIT};
+	struct err err = ERR_INIT;
+	int first, status;
+
+	record_options_init(&args.record);
+	args.record.frequency_hz = LOOKS_HZ;
+	args.record.no_children = true;
+	if (options_parse(rows, &args, argc, argv, false, &first, &err) < 0) {
+		status = usage_error(self, &err);
+	} else if (first < argc) {
+		err_set(&err, ERR_INVALID, "unexpected word '%s'", argv[first]);
+		err_hint(&err, "processes are named with -p PID");
+		status = usage_error(self, &err);
+	} else if (!args.record.pid_texts.nr) {
+		err_set(&err, ERR_INVALID, "which process? No -p PID was given");
+		status = usage_error(self, &err);
+	} else {
+		status = check_and_dump(self, &args);
+	}
+	options_release(rows, &args);
+	return status;
+}
+
+const struct command command_dump = {
+	.name = "dump",
+	.synopsis = "-p PID [OPTIONS]",
+	.summary = "show the stack of every thread, once",
+	.help = "Shows where each thread of running processes is: whether it runs or sleeps, in "
+		"which system call and on what, who holds the lock it waits for, and its stack, "
+		"innermost function first. Threads that sleep are not woken; the processes run "
+		"on as if nothing had happened.\n\n"
+		"Examples:\n"
+		"  profc dump -p 1234\n"
+		"  profc dump -p 1234 --json",
+	.options = rows,
+	.run = run_dump,
+};

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROC_WAIT_H
+#define PROFC_PROC_WAIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "proc/task.h"
+
+/* What a thread waits for, as /proc tells it at one moment, without stopping it. */
+struct proc_wait {
+	char state;		     /* as in proc_stat */
+	struct proc_syscall syscall; /* .kind RUNNING where that cannot be read */
+	int fd;			     /* the descriptor that the system call is about, or -1 */
+	char object[256];	     /* what that is: "/path", "pipe:[123]", …; or "" */
+	pid_t owner;		     /* who holds the lock it waits for; 0: no lock, or unknown */
+};
+
+/*
+ * False if the thread is gone. `arch` names the machine, as uname(2) does, whose system
+ * call numbers they are. The owner is read where the C library keeps it, in the word
+ * two behind that of a mutex (glibc) or in the futex itself (priority inheritance), and
+ * believed only if it is another thread of the process.
+ */
+bool proc_read_wait(pid_t tgid, pid_t tid, const char *arch, struct proc_wait *wait);
+
+/* Does this system call take a descriptor first, and wait for it? By its name. */
+bool proc_waits_for_fd(const char *syscall);
+
+#endif

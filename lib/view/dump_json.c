@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/buf.h"
+#include "base/json.h"
+#include "calltree/expand.h"
+#include "stack/stack_end.h"
+#include "view/dump.h"
+
+static const char *text_or_null(const char *text)
+{
+	return *text ? text : NULL;
+}
+
+static void write_level(struct json *json, const struct expansion *expansion,
+			const struct level *level)
+{
+	const struct place *place = &expansion->places[level->place];
+	const struct module *module = label_module(expansion, level->label);
+	struct buf name = {0};
+
+	label_append_name(&name, expansion, level->label, NAME_FULL);
+	json_object_begin(json);
+	json_key_str(json, "function", buf_str(&name));
+	json_key_str(json, "file", text_or_null(profile_str(expansion->profile, place->file)));
+	json_key(json, "line");
+	if (place->line)
+		json_u64(json, place->line);
+	else
+		json_null(json);
+	json_key_str(json, "module", module ? module->path : NULL);
+	json_key_bool(json, "inlined", level->inlined);
+	json_object_end(json);
+	buf_release(&name);
+}
+
+static void write_stack(struct json *json, const struct dump *dump, const struct sample *sample)
+{
+	struct level_list list = {0};
+
+	json_key_str(json, "stack_end",
+		     sample ? stack_end_name((enum stack_end)sample->end) : NULL);
+	json_key_array_begin(json, "stack");
+	if (sample)
+		expansion_stack(dump->expansion, sample, &list);
+	for (size_t i = list.nr; i-- > 0;)
+		write_level(json, dump->expansion, &list.levels[i]);
+	json_array_end(json);
+	level_list_release(&list);
+}
+
+static void write_number_or_null(struct json *json, const char *key, bool is_known, int64_t number)
+{
+	json_key(json, key);
+	if (is_known)
+		json_i64(json, number);
+	else
+		json_null(json);
+}
+
+static void write_thread(struct json *json, const struct dump *dump,
+			 const struct dump_thread *thread)
+{
+	const struct profile *profile = dump->expansion->profile;
+	const struct profile_thread *row = &profile->threads[thread->row];
+	bool has_fd = thread->syscall && thread->fd >= 0;
+
+	json_object_begin(json);
+	json_key(json, "tid");
+	json_i64(json, row->tid);
+	json_key_str(json, "name", profile_str(profile, row->name));
+	json_key_str(json, "state", dump_state_word(thread->state));
+	json_key_str(json, "syscall", thread->syscall);
+	write_number_or_null(json, "fd", has_fd, thread->fd);
+	json_key_str(json, "object", has_fd ? text_or_null(thread->object) : NULL);
+	write_number_or_null(json, "lock_owner", thread->owner > 0, thread->owner);
+	write_stack(json, dump, thread->sample);
+	json_object_end(json);
+}
+
+static void begin_process(struct json *json, const struct profile *profile, uint32_t number)
+{
+	const struct profile_process *process = &profile->processes[number];
+
+	json_object_begin(json);
+	json_key(json, "pid");
+	json_i64(json, process->pid);
+	json_key_str(json, "name", profile_str(profile, process->name));
+	json_key_str(json, "command", text_or_null(profile_str(profile, process->command)));
+	json_key_array_begin(json, "threads");
+}
+
+static void end_process(struct json *json)
+{
+	json_array_end(json);
+	json_object_end(json);
+}
+
+void dump_print_json(const struct dump *dump, struct sink *sink)
+{
+	const struct profile *profile = dump->expansion->profile;
+	uint32_t open = PROCESS_NONE;
+	struct json json;
+
+	json_init(&json, sink);
+	json_object_begin(&json);
+	json_key_u64(&json, "version", 1);
+	json_key_array_begin(&json, "processes");
+	for (size_t i = 0; i < dump->nr_threads; i++) {
+		uint32_t process = profile->threads[dump->threads[i].row].process;
+
+		if (process != open) {
+			if (open != PROCESS_NONE)
+				end_process(&json);
+			begin_process(&json, profile, process);
+			open = process;
+		}
+		write_thread(&json, dump, &dump->threads[i]);
+	}
+	if (open != PROCESS_NONE)
+		end_process(&json);
+	json_array_end(&json);
+	json_object_end(&json);
+	json_finish(&json);
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/escape.h"
+#include "base/sink.h"
+#include "calltree/expand.h"
+#include "view/cut.h"
+#include "view/dump.h"
+#include "view/line.h"
+#include "view/table.h"
+
+static const struct profile *profile_of(const struct dump *dump)
+{
+	return dump->expansion->profile;
+}
+
+const char *dump_state_word(char state)
+{
+	switch (state) {
+	case 'R':
+		return "running";
+	case 'S':
+		return "sleeping";
+	case 'D':
+		return "in uninterruptible sleep";
+	case 'T':
+	case 't': /* by job control too, as long as we trace it */
+		return "stopped";
+	case 'Z':
+		return "ended, not yet waited for";
+	case 'X':
+	case '?':
+		return "gone";
+	default:
+		return "idle";
+	}
+}
+
+/* ", in read(3: pipe:[77])", ", in futex(0x7f12a4000b20), held by thread 12 worker" */
+static void append_wait(struct buf *out, const struct dump *dump, const struct dump_thread *thread)
+{
+	const struct profile *profile = profile_of(dump);
+
+	if (!thread->syscall)
+		return;
+	buf_printf(out, ", in %s", thread->syscall);
+	if (thread->fd >= 0) {
+		buf_printf(out, "(%d%s", thread->fd, *thread->object ? ": " : "");
+		escape_terminal(out, thread->object);
+		buf_append_byte(out, ')');
+	} else if (strcmp(thread->syscall, "futex") == 0) {
+		buf_printf(out, "(%#llx)", (unsigned long long)thread->argument);
+	}
+	if (!thread->owner)
+		return;
+	buf_printf(out, ", held by thread %d", (int)thread->owner);
+	for (size_t i = 0; i < dump->nr_threads; i++) {
+		const struct profile_thread *row = &profile->threads[dump->threads[i].row];
+
+		if (row->tid != thread->owner)
+			continue;
+		buf_append_byte(out, ' ');
+		escape_terminal(out, profile_str(profile, row->name));
+		return;
+	}
+}
+
+static void print_thread(const struct dump *dump, const struct dump_thread *thread,
+			 const struct view *view, struct sink *sink)
+{
+	const struct profile *profile = profile_of(dump);
+	const struct profile_thread *row = &profile->threads[thread->row];
+	struct buf text = {0}, shown = {0};
+
+	buf_printf(&text, "thread %d ", (int)row->tid);
+	escape_terminal(&text, profile_str(profile, row->name));
+	buf_printf(&text, ": %s", dump_state_word(thread->state));
+	append_wait(&text, dump, thread);
+	append_cut(&shown, buf_str(&text), view->columns, CUT_END);
+	line_print(sink, view, STYLE_HEADING, buf_str(&shown));
+	buf_release(&text);
+	buf_release(&shown);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *name = path;
+
+	for (; *path; path++) {
+		if (path[0] == '/' && path[1])
+			name = path + 1;
+	}
+	return name;
+}
+
+static void add_level(struct table *table, const struct dump *dump, const struct view *view,
+		      const struct level *level)
+{
+	const struct expansion *expansion = dump->expansion;
+	const struct profile *profile = expansion->profile;
+	const struct place *place = &expansion->places[level->place];
+	const struct module *module = label_module(expansion, level->label);
+	struct buf text = {0};
+
+	label_append_name(&text, expansion, level->label, view->names);
+	if (level->inlined)
+		buf_append_str(&text, " (inlined)");
+	table_add(table, STYLE_PLAIN, "");
+	table_add(table, STYLE_PLAIN, buf_str(&text));
+	buf_clear(&text);
+	if (place->line)
+		buf_printf(&text, "%s:%u", base_name(profile_str(profile, place->file)),
+			   place->line);
+	table_add(table, STYLE_DIM, buf_str(&text));
+	table_add(table, STYLE_DIM,
+		  module && !label_is_nameless(expansion, level->label) ? module_short_name(module)
+									: "");
+	buf_release(&text);
+}
+
+static void print_stack(const struct dump *dump, const struct dump_thread *thread,
+			const struct view *view, struct sink *sink)
+{
+	static const struct table_column columns[] = {
+		{.header = "  "},
+		{.header = "", .flexible = true, .cut = CUT_MIDDLE, .min_columns = 20, .share = 5},
+		{.header = "", .flexible = true, .cut = CUT_START, .min_columns = 7, .share = 3},
+		{.header = "", .flexible = true, .cut = CUT_END, .min_columns = 7, .share = 2},
+	};
+	struct table *table;
+	struct level_list list = {0};
+
+	if (!thread->sample) {
+		sink_str(sink, "    (no stack could be taken)\n");
+		return;
+	}
+	table = table_new(columns, 4);
+	expansion_stack(dump->expansion, thread->sample, &list);
+	for (size_t i = list.nr; i-- > 0;)
+		add_level(table, dump, view, &list.levels[i]);
+	table_print_rows(table, view, sink);
+	level_list_release(&list);
+	table_free(table);
+}
+
+static bool is_same_stack(const struct dump_thread *a, const struct dump_thread *b)
+{
+	return a->sample && b->sample && a->sample->stack.v == b->sample->stack.v &&
+	       a->sample->end == b->sample->end && a->state == b->state;
+}
+
+static void print_process(const struct dump *dump, uint32_t number, const struct view *view,
+			  struct sink *sink)
+{
+	const struct profile *profile = profile_of(dump);
+	const struct profile_process *process = &profile->processes[number];
+	const char *command = profile_str(profile, process->command);
+	struct buf text = {0}, shown = {0};
+
+	buf_printf(&text, "process %d: ", (int)process->pid);
+	escape_terminal(&text, *command ? command : profile_str(profile, process->name));
+	append_cut(&shown, buf_str(&text), view->columns, CUT_END);
+	line_print(sink, view, STYLE_HEADING, buf_str(&shown));
+	buf_release(&text);
+	buf_release(&shown);
+}
+
+void dump_print_text(const struct dump *dump, const struct view *view, struct sink *sink)
+{
+	const struct profile *profile = profile_of(dump);
+
+	for (size_t i = 0; i < dump->nr_threads; i++) {
+		const struct dump_thread *thread = &dump->threads[i];
+		uint32_t process = profile->threads[thread->row].process;
+		bool is_first = i == 0 || profile->threads[thread[-1].row].process != process;
+		bool goes_on = i + 1 < dump->nr_threads &&
+			       profile->threads[thread[1].row].process == process &&
+			       is_same_stack(thread, thread + 1);
+
+		if (is_first) {
+			if (i > 0)
+				sink_str(sink, "\n");
+			print_process(dump, process, view, sink);
+		}
+		if (is_first || !is_same_stack(thread - 1, thread))
+			sink_str(sink, "\n");
+		print_thread(dump, thread, view, sink);
+		if (!goes_on)
+			print_stack(dump, thread, view, sink);
+	}
+}

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`profc dump`: every thread's stack once, and what it waits for."""
+
+import json
+import os
+import signal
+import subprocess
+
+import procfs
+from live import LiveCase
+from paths import PROFC
+from profc import profc
+from targets import Running, build
+
+THREADS = ["waiting", "holder", "locked", "reader", "idle-1", "idle-2", "spinner"]
+
+
+class Dump(LiveCase):
+    def setUp(self):
+        super().setUp()
+        self.target = Running([build("waiting")])
+        self.addCleanup(self.target.__exit__)
+        self.target.wait_ready()
+        self.eventually(self.all_asleep, "the sleep of all but the spinner")
+
+    def all_asleep(self):
+        tids = procfs.threads(self.target.pid)
+        states = [procfs.state(self.target.pid, tid) for tid in tids]
+        return sorted(states) == ["R"] + ["S"] * 6
+
+    def dump(self, *options):
+        done = profc("dump", "-p", self.target.pid, "--json", *options)
+        (process,) = json.loads(done.stdout)["processes"]
+        self.assertEqual(process["pid"], self.target.pid)
+        return {thread["name"]: thread for thread in process["threads"]}
+
+    def functions(self, thread):
+        return [level["function"] for level in thread["stack"]]
+
+    def test_every_thread_once(self):
+        text = profc("dump", "-p", self.target.pid, "--width", "80").stdout
+        self.assertRegex(text, rf"^process {self.target.pid}: .*/waiting\n\nthread ")
+        for name in THREADS:
+            self.assertEqual(text.count(f" {name}: "), 1, text)
+        self.assertLessEqual(max(len(line) for line in text.splitlines()), 80)
+        # Equal stacks stand there once, below the names of their threads.
+        self.assertRegex(text, r"thread \d+ idle-1: sleeping, in futex\(0x[0-9a-f]+\)\n"
+                               r"thread \d+ idle-2: sleeping, in futex\(0x[0-9a-f]+\)\n    ")
+        self.assertEqual(text.count("wait_idly"), 1)
+
+    def test_stacks_are_whole_and_leaf_first(self):
+        threads = self.dump()
+        for name, function in (("holder", "hold_lock"), ("locked", "want_lock"),
+                               ("reader", "read_pipe"), ("idle-1", "wait_idly"),
+                               ("spinner", "spin_on")):
+            functions = self.functions(threads[name])
+            self.assertEqual(threads[name]["stack_end"], "root", threads[name])
+            self.assertLess(functions.index(function), functions.index("waiter_main"))
+        self.assertIn("main", self.functions(threads["waiting"]))
+
+    def test_what_they_wait_for(self):
+        threads = self.dump()
+        self.assertEqual(threads["spinner"]["state"], "running")
+        self.assertIsNone(threads["spinner"]["syscall"])
+        self.assertEqual(threads["holder"]["state"], "sleeping")
+        self.assertIn("nanosleep", threads["holder"]["syscall"])
+        self.assertEqual(threads["reader"]["syscall"], "read")
+        self.assertRegex(threads["reader"]["object"], r"^pipe:\[\d+\]$")
+        self.assertEqual(threads["locked"]["syscall"], "futex")
+        self.assertEqual(threads["locked"]["lock_owner"], threads["holder"]["tid"])
+        self.assertIsNone(threads["idle-1"]["lock_owner"])
+        text = profc("dump", "-p", self.target.pid).stdout
+        self.assertIn(f", held by thread {threads['holder']['tid']} holder\n", text)
+
+    def test_the_process_does_not_notice(self):
+        switches = self.switches()
+        self.dump()
+        self.assertUntouched(self.target.pid)
+        self.assertEqual(self.switches(), switches)
+
+    def switches(self):
+        """How often the sleepers were scheduled in: not woken, not stopped."""
+        counts = {}
+        for tid in procfs.threads(self.target.pid):
+            status = procfs.status(self.target.pid, tid)
+            if status["Name"] != "spinner":
+                counts[status["Name"]] = status["voluntary_ctxt_switches"]
+        return counts
+
+    def test_a_stopped_process_stays_stopped(self):
+        os.kill(self.target.pid, signal.SIGSTOP)
+        self.addCleanup(os.kill, self.target.pid, signal.SIGCONT)
+        self.eventually(lambda: procfs.state(self.target.pid) == "T", "stopping")
+        states = {thread["state"] for thread in self.dump().values()}
+        self.assertEqual(states, {"stopped"})
+        self.assertEqual(procfs.state(self.target.pid), "T")
+
+    def test_several_processes(self):
+        with Running([build("waiting")]) as other:
+            other.wait_ready()
+            done = profc("dump", "-p", f"{self.target.pid},{other.pid}", "--json")
+            pids = [process["pid"] for process in json.loads(done.stdout)["processes"]]
+        self.assertEqual(pids, [self.target.pid, other.pid])
+
+    def test_failures_are_told(self):
+        with subprocess.Popen(["true"]) as gone:
+            gone.wait()
+        done = profc("dump", "-p", gone.pid, status=1)
+        self.assertIn(f"there is no process {gone.pid}", done.stderr)
+        profc("dump", status=2)
+        profc("dump", self.target.pid, status=2)
+        profc("dump", "-p", "one", status=2)
+        done = subprocess.run(
+            [self.public(PROFC), "dump", "-p", str(self.target.pid)], check=False,
+            stderr=subprocess.PIPE, text=True, **self.ordinary_user(),
+        )
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, "\nhint: ")
