@@ -11,6 +11,7 @@
 #include "base/sink.h"
 #include "cmd/command.h"
 #include "cmd/help.h"
+#include "cmd/mapped_files.h"
 #include "cmd/nearest.h"
 
 /* In the order of `profc --help`. */
@@ -180,5 +181,6 @@ static int finish_stdio(int status)
 int main(int argc, char **argv)
 {
 	fill_standard_descriptors();
+	mapped_files_guard();
 	return finish_stdio(dispatch(argc, argv));
 }

@@ -6,6 +6,8 @@
 
 #include "base/buf.h"
 #include "base/escape.h"
+#include "cmd/command.h"
+#include "cmd/mapped_files.h"
 #include "symbol/resolve.h"
 
 static void report(void *context, size_t done, size_t nr, const char *module)
@@ -30,4 +32,7 @@ void resolve_with_progress(struct profile *profile, const struct symbol_options 
 	resolve_profile(profile, options, shown ? &progress : NULL);
 	if (shown)
 		fputs("\r\033[K", stderr);
+	if (mapped_files_were_cut())
+		print_warning("a program file was cut short while it was read: names may be "
+			      "missing (profc symbolize looks again)");
 }

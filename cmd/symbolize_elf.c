@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/sink.h"
 #include "cmd/command.h"
+#include "cmd/mapped_files.h"
 #include "symbol/symbol.h"
 
 /* One question, and where its answer stands. */
@@ -229,6 +230,9 @@ int symbolize_elf(const struct symbolize_elf_args *args, const struct symbol_opt
 		return EXIT_CANNOT;
 	}
 	status = run_session(&session, words, nr);
+	if (mapped_files_were_cut())
+		print_warning("%s was cut short while it was read: answers may be missing",
+			      args->exe);
 	symbol_file_close(session.file);
 	return status;
 }

@@ -568,6 +568,36 @@ class Letters(Case):
         self.assertEqual(process.wait(), 0)
 
 
+class CutFiles(Case):
+    """Program files that somebody writes anew in place while they are read."""
+
+    def ask_after_cutting_to(self, size):
+        elf = self.copy(build("symbol_traps"), f"cut-{size}")
+        process = subprocess.Popen(
+            [PROFC, "symbolize", "-fe", elf],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+        addresses = addresses_in(elf, 500)
+        process.stdin.write(f"{addresses[0]:x}\n")
+        self.assertNotEqual(process.stdout.readline(), "")
+        process.stdout.readline()
+        os.truncate(elf, size)
+        output, messages = process.communicate("".join(f"{one:x}\n" for one in addresses))
+        return process.returncode, output.splitlines(), messages
+
+    def test_every_question_is_answered_and_the_damage_said(self):
+        for size in (0, 4096, 12288):
+            with self.subTest(size=size):
+                status, lines, messages = self.ask_after_cutting_to(size)
+                self.assertEqual(status, 0)
+                self.assertEqual(len(lines), 1000)
+                self.assertIn("was cut short while it was read", messages)
+
+
 class Refusals(Case):
     def test_no_file(self):
         done = profc("symbolize", "-e", self.path("none"), "0x1", status=1)

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_MAPPED_FILES_H
+#define PROFC_CMD_MAPPED_FILES_H
+
+#include <stdbool.h>
+
+/*
+ * Program files are mapped while they are read, by libelf among others. One that
+ * is cut short meanwhile (a linker or cp writes it anew in place) would end the
+ * process with SIGBUS at the next touch of a page that is gone. From this call on
+ * such pages read as zeros, which every reader takes for damage.
+ */
+void mapped_files_guard(void);
+
+/* Has any page been missing since? */
+bool mapped_files_were_cut(void);
+
+#endif
