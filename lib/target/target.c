@@ -45,6 +45,11 @@ void target_free(struct target *target)
 			free_tracee(tracee);
 		}
 	}
+	for (size_t i = target->next_pending; i < target->nr_pending; i++) {
+		if (target->pending[i].kind == TARGET_EVENT_GONE)
+			free_tracee(target->pending[i].tracee);
+	}
+	free(target->pending);
 	if (target->command_errno_pipe >= 0)
 		close(target->command_errno_pipe);
 	free(target);
@@ -135,10 +140,31 @@ void target_rename(struct target *target, struct tracee *tracee, pid_t tid)
 
 void target_forget(struct target *target, struct tracee *tracee)
 {
-	unlink_tracee(target, tracee);
+	if (!tracee->priv->is_unlinked)
+		unlink_tracee(target, tracee);
 	target->nr_tracees--;
 	close_clocks(target, tracee);
 	free_tracee(tracee);
+}
+
+void target_add_pending(struct target *target, const struct target_event *event)
+{
+	ARRAY_GROW(target->pending, target->nr_pending, target->cap_pending);
+	target->pending[target->nr_pending++] = *event;
+	if (event->kind == TARGET_EVENT_GONE && !event->tracee->priv->is_unlinked) {
+		unlink_tracee(target, event->tracee);
+		event->tracee->priv->is_unlinked = true;
+	}
+}
+
+bool target_take_pending(struct target *target, struct target_event *event)
+{
+	if (target->next_pending == target->nr_pending)
+		return false;
+	*event = target->pending[target->next_pending++];
+	if (target->next_pending == target->nr_pending)
+		target->nr_pending = target->next_pending = 0;
+	return true;
 }
 
 bool target_clocks(struct tracee *tracee, struct proc_schedstat *clocks)

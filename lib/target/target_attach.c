@@ -3,45 +3,178 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "proc/read.h"
+#include "target/reaper.h"
 #include "target/target_priv.h"
+
+/* Who the process is, beyond an id that may be given away any time. */
+struct identity {
+	int pidfd; /* -1: before Linux 5.3 */
+	uint64_t start_ticks;
+};
 
 struct attach {
 	struct target *target;
 	pid_t tgid;
 	void (*each)(void *context, struct tracee *tracee);
 	void *context;
+	struct identity identity;
+	struct reaper *reaper;
 	size_t nr_new;
 	int first_errno; /* why the first thread that could not be seized could not */
 };
+
+static bool identify(pid_t tgid, struct identity *identity)
+{
+	struct proc_stat stat;
+
+	identity->pidfd = (int)syscall(SYS_pidfd_open, tgid, 0);
+	if (identity->pidfd < 0 && errno == ESRCH)
+		return false;
+	if (!proc_read_task_stat(tgid, tgid, &stat))
+		return false;
+	identity->start_ticks = stat.start_ticks;
+	return true;
+}
+
+/* Is it still the one that was identified? What we have seized of it keeps its id from reuse. */
+static bool is_still(pid_t tgid, const struct identity *identity)
+{
+	struct proc_stat stat;
+
+	if (identity->pidfd >= 0 &&
+	    syscall(SYS_pidfd_send_signal, identity->pidfd, 0, NULL, 0) < 0 && errno == ESRCH)
+		return false;
+	return !proc_read_task_stat(tgid, tgid, &stat) || stat.start_ticks == identity->start_ticks;
+}
+
+/* What the reaper took has ended, though nobody waited for it here. */
+static void tell_reaped(struct attach *attach)
+{
+	struct reaped reaped;
+
+	while (reaper_next(attach->reaper, &reaped)) {
+		struct target_event event = {
+			.kind = TARGET_EVENT_GONE,
+			.tracee = target_find(attach->target, reaped.tid),
+			.time_ns = clock_monotonic_ns(),
+			.wait_status = reaped.wait_status,
+			.final = reaped.final,
+			.has_final = reaped.has_final,
+		};
+
+		if (event.tracee)
+			target_add_pending(attach->target, &event);
+	}
+}
+
+/*
+ * Without the exit stop of first threads: in it one would wait for us, an exec for the
+ * thread, and we, seizing another, for the exec. It is added at the first other stop.
+ */
+static bool seize(struct attach *attach, pid_t tid)
+{
+	long result;
+	int reason;
+
+	reaper_seize_begins(attach->reaper);
+	result = ptrace(PTRACE_SEIZE, tid, NULL, target_ptrace_options(attach->target, false));
+	reason = errno;
+	reaper_seize_ends(attach->reaper);
+	tell_reaped(attach);
+	if (result < 0 && !attach->first_errno)
+		attach->first_errno = reason;
+	return result == 0;
+}
+
+static void add(struct attach *attach, pid_t tid)
+{
+	struct tracee *tracee = target_add(attach->target, attach->tgid, tid);
+
+	tracee->priv->wants_exit_stop = tid == attach->tgid;
+	reaper_watch(attach->reaper, attach->tgid, tid);
+	attach->nr_new++;
+	attach->each(attach->context, tracee);
+}
+
+/*
+ * Another thread's exec has taken the first thread's id: the one that we had under it is gone
+ * without a word, and the new one is ours under the same record.
+ */
+static void executed_meanwhile(struct attach *attach, struct tracee *leader)
+{
+	struct target_event event = {
+		.kind = TARGET_EVENT_EXEC,
+		.tracee = leader,
+		.time_ns = clock_monotonic_ns(),
+	};
+
+	target_rename(attach->target, leader, leader->tid); /* its clocks were the other's */
+	leader->priv->wants_exit_stop = true;
+	event.has_final = target_clocks(leader, &event.final);
+	target_add_pending(attach->target, &event);
+	attach->nr_new++;
+}
+
+static bool is_untraced(pid_t tid)
+{
+	struct proc_status status;
+
+	return proc_read_status(tid, &status) && !status.tracer_pid;
+}
+
+/*
+ * We hold a thread that had this id when it was listed. By now that may be another's: then the
+ * thread has executed a program and is the first one, or it is of a process of others.
+ */
+static void settle(struct attach *attach, pid_t tid)
+{
+	struct tracee *leader;
+	struct proc_stat stat;
+	struct proc_status status;
+
+	if (proc_read_task_stat(attach->tgid, tid, &stat)) {
+		add(attach, tid);
+		return;
+	}
+	if (proc_read_status(tid, &status) && status.tracer_pid == gettid()) {
+		target_add(attach->target, status.tgid, tid)->priv->is_foreign = true;
+		return;
+	}
+	leader = target_find(attach->target, attach->tgid);
+	if (leader)
+		executed_meanwhile(attach, leader);
+	else
+		add(attach, attach->tgid);
+}
 
 /* One thread of the list; those that are gone or that clone events already brought are passed. */
 static bool seize_task(void *context, pid_t tid)
 {
 	struct attach *attach = context;
-	struct tracee *tracee;
+	struct tracee *known = target_find(attach->target, tid);
 	struct proc_stat stat;
 
-	if (target_find(attach->target, tid))
-		return true;
-	/* Workers of the kernel inside a process (io_uring) run no code of its own. */
-	if (proc_read_task_stat(attach->tgid, tid, &stat) &&
-	    (stat.flags & PROC_FLAG_USER_WORKER || stat.state == 'Z' || stat.state == 'X'))
-		return true;
-	if (ptrace(PTRACE_SEIZE, tid, NULL,
-		   target_ptrace_options(attach->target, tid == attach->tgid)) < 0) {
-		if (!attach->first_errno)
-			attach->first_errno = errno;
+	if (known) {
+		if (tid == attach->tgid && is_untraced(tid) && seize(attach, tid))
+			executed_meanwhile(attach, known);
 		return true;
 	}
-	tracee = target_add(attach->target, attach->tgid, tid);
-	attach->nr_new++;
-	attach->each(attach->context, tracee);
+	/* Gone since the list was read: by now the id may be another's. */
+	if (!proc_read_task_stat(attach->tgid, tid, &stat))
+		return true;
+	/* Workers of the kernel inside a process (io_uring) run no code of its own. */
+	if (stat.flags & PROC_FLAG_USER_WORKER || stat.state == 'Z' || stat.state == 'X')
+		return true;
+	if (seize(attach, tid))
+		settle(attach, tid);
 	return true;
 }
 
@@ -120,27 +253,41 @@ static int refuse(pid_t pid, int reason, struct err *err)
 	return err_sys(err, "cannot trace process %d", (int)pid);
 }
 
+/* Until a pass finds nobody new: threads may start threads before they are seized. */
+static size_t seize_all(struct attach *attach)
+{
+	size_t nr_seized = 0;
+
+	attach->reaper = reaper_start();
+	do {
+		attach->nr_new = 0;
+		if (proc_for_each_task(attach->tgid, seize_task, attach) < 0)
+			break;
+		nr_seized += attach->nr_new;
+	} while (attach->nr_new);
+	reaper_end(attach->reaper);
+	return nr_seized;
+}
+
 int target_attach(struct target *target, pid_t pid,
 		  void (*each)(void *context, struct tracee *tracee), void *context,
 		  struct err *err)
 {
 	struct attach attach = {.target = target, .each = each, .context = context};
 	struct proc_status status;
-	size_t nr_seized = 0;
+	int result = 0;
 
 	if (pid == getpid())
 		return err_set(err, ERR_INVALID, "process %d is profc itself", (int)pid);
-	if (!proc_read_status(pid, &status))
+	if (!proc_read_status(pid, &status) || !identify(status.tgid, &attach.identity))
 		return err_set(err, ERR_GONE, "there is no process %d", (int)pid);
 	attach.tgid = status.tgid;
-	/* Until a pass finds nobody new: threads may start threads before they are seized. */
-	do {
-		attach.nr_new = 0;
-		if (proc_for_each_task(attach.tgid, seize_task, &attach) < 0)
-			break;
-		nr_seized += attach.nr_new;
-	} while (attach.nr_new);
-	if (!nr_seized)
-		return refuse(pid, attach.first_errno ? attach.first_errno : ESRCH, err);
-	return 0;
+	if (!seize_all(&attach))
+		result = refuse(pid, attach.first_errno ? attach.first_errno : ESRCH, err);
+	else if (!is_still(attach.tgid, &attach.identity))
+		result = err_set(err, ERR_GONE, "process %d has ended, and its id is another's now",
+				 (int)pid);
+	if (attach.identity.pidfd >= 0)
+		close(attach.identity.pidfd);
+	return result;
 }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "proc/read.h"
 #include "target/target_priv.h"
+#include "target/wait_status.h"
 
 /*
  * Statuses are only ever peeked at (WNOWAIT), the letting-go consumes them: if profc is
@@ -212,14 +213,6 @@ static void ptrace_event(struct target *target, struct tracee *tracee, int statu
 	}
 }
 
-/* The status of waitid(2) as waitpid(2) would have given it. */
-static int exit_status_of(const siginfo_t *info)
-{
-	if (info->si_code == CLD_EXITED)
-		return (info->si_status & 0xff) << 8;
-	return info->si_status | (info->si_code == CLD_DUMPED ? 0x80 : 0);
-}
-
 static void reap(pid_t tid)
 {
 	siginfo_t info;
@@ -231,16 +224,36 @@ static void exited(struct target *target, const siginfo_t *info, struct target_e
 {
 	struct tracee *tracee = target_find(target, info->si_pid);
 
-	if (tracee) {
+	if (tracee && tracee->priv->is_foreign) {
+		target_forget(target, tracee);
+	} else if (tracee) {
 		event->kind = TARGET_EVENT_GONE;
 		event->tracee = tracee;
-		event->wait_status = exit_status_of(info);
+		event->wait_status = wait_status_of(info);
 		/* The clocks of a zombie are final; after the reaping they are gone. */
 		event->has_final = target_clocks(tracee, &event->final);
 		tracee->interrupting = false;
 		tracee->priv->hold = HOLD_NONE;
 	}
 	reap(info->si_pid);
+}
+
+/* Seized under an id that was another's a moment before: it goes its way at its first stop. */
+static void detach_foreign(struct target *target, struct tracee *tracee, const siginfo_t *info)
+{
+	bool of_ptrace = info->si_code == CLD_TRAPPED && info->si_status >> 8;
+	int signal = of_ptrace ? 0 : info->si_status & 0x7f;
+
+	consume_stop(tracee->tid);
+	ptrace(PTRACE_DETACH, tracee->tid, NULL, (void *)(intptr_t)signal);
+	target_forget(target, tracee);
+}
+
+/* An exec during the attach would have waited for us in that stop, and we for the exec. */
+static void add_exit_stop(struct target *target, struct tracee *tracee)
+{
+	if (ptrace(PTRACE_SETOPTIONS, tracee->tid, NULL, target_ptrace_options(target, true)) == 0)
+		tracee->priv->wants_exit_stop = false;
 }
 
 static void stopped(struct target *target, const siginfo_t *info, struct target_event *event)
@@ -254,6 +267,12 @@ static void stopped(struct target *target, const siginfo_t *info, struct target_
 		reap(info->si_pid);
 		return;
 	}
+	if (tracee->priv->is_foreign) {
+		detach_foreign(target, tracee, info);
+		return;
+	}
+	if (tracee->priv->wants_exit_stop)
+		add_exit_stop(target, tracee);
 	event->tracee = tracee;
 	if (info->si_code == CLD_TRAPPED && info->si_status >> 8)
 		ptrace_event(target, tracee, info->si_status, event);
@@ -279,6 +298,8 @@ static bool take(struct target *target, idtype_t which, pid_t tid, struct target
 
 void target_next(struct target *target, struct target_event *event)
 {
+	if (target_take_pending(target, event))
+		return;
 	memset(event, 0, sizeof(*event));
 	while (event->kind == TARGET_EVENT_NONE && take(target, P_ALL, 0, event))
 		continue;

@@ -29,7 +29,10 @@ struct tracee_private {
 	struct seen_stack stacks[SEEN_STACKS]; /* the latest first */
 
 	enum hold hold;
-	bool is_new; /* its first stop has not come yet */
+	bool is_new;	      /* its first stop has not come yet */
+	bool is_unlinked;     /* its id is another's now; only its end is left to be told */
+	bool is_foreign;      /* of a process that is none of ours: to be let go */
+	bool wants_exit_stop; /* PTRACE_O_TRACEEXIT is to be set at its first stop */
 	/*
 	 * A repaired system call that has not been seen to start again: if a caught
 	 * signal comes first, `before` is put back, so that the handler's EINTR is real.
@@ -55,6 +58,8 @@ struct target {
 	size_t nr_tracees;
 	size_t max_open; /* clocks kept open; those of more threads are opened for each read */
 	size_t nr_open;
+	struct target_event *pending; /* to be told before anything else; a heap array */
+	size_t nr_pending, cap_pending, next_pending;
 	pid_t command_pid;	/* 0: none spawned */
 	int command_errno_pipe; /* read end; -1: none */
 	struct target_stats stats;
@@ -65,6 +70,13 @@ struct tracee *target_find(const struct target *target, pid_t tid);
 struct tracee *target_add(struct target *target, pid_t tgid, pid_t tid);
 /* The thread took over another id (exec by a non-leader). */
 void target_rename(struct target *target, struct tracee *tracee, pid_t tid);
+
+/*
+ * Events that did not come from waiting, in order. A GONE takes its tracee out of the table
+ * at once.
+ */
+void target_add_pending(struct target *target, const struct target_event *event);
+bool target_take_pending(struct target *target, struct target_event *event);
 
 /* The options of PTRACE_SETOPTIONS; exit stops are for first threads only. */
 uintptr_t target_ptrace_options(const struct target *target, bool first_thread);

@@ -2,12 +2,14 @@
 """Threads and processes that come, go and change under the profiler."""
 
 import os
-import sys
+import re
+import subprocess
 
 import procfs
 from live import LiveCase
+from paths import PROFC
 from profc import Recorder, attach, record
-from targets import Running, build
+from targets import Running, build, need, parse_json_lines
 
 FAST = ("-F", "1000", "--max-overhead", "0")
 
@@ -43,6 +45,42 @@ class Threads(LiveCase):
         self.assertGreaterEqual(recording.function("leaderless_work")["total_pct"], 90)
 
 
+class ReusedIds(LiveCase):
+    """Where ids are few, that of a thread may be another process' before it is seized."""
+
+    FEW_IDS = 500
+    PID_MAX = "/proc/sys/kernel/pid_max"
+
+    def script(self, target, attaching):
+        """In a namespace of ids of its own."""
+        return (
+            f"echo {self.FEW_IDS} > {self.PID_MAX}\n"
+            f"{target} & target=$!\n"
+            f"while kill -0 $target 2>/dev/null; do {attaching} -p $target 2>&1; s=$?\n"
+            '[ $s -gt 1 ] && echo "{\\"failed\\": $s}"; done; wait'
+        )
+
+    def test_nobody_else_is_traced(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can make a namespace of ids")
+        if [int(part) for part in re.findall(r"\d+", os.uname().release)[:2]] < [6, 14]:
+            self.skipTest("before Linux 6.14 there is one limit of ids for all namespaces")
+        attaching = (
+            f"{PROFC} attach -q --no-symbols --no-children -d 5ms -F 1000 --max-overhead 0 "
+            f"-o {self.path('x.data')}"
+        )
+        done = subprocess.run(
+            [need("unshare"), "-pf", "--mount-proc", "sh", "-c",
+             self.script(f"{build('ids_churn')} 4000", attaching)],
+            stdout=subprocess.PIPE, text=True, check=True, timeout=60,
+        )
+        said = parse_json_lines(done.stdout)
+        self.assertEqual([one for one in said if "failed" in one], [])
+        (counts,) = [one for one in said if "children" in one]
+        self.assertGreater(counts["children"], 1000)
+        self.assertEqual(counts["traced"], 0)
+
+
 class Processes(LiveCase):
     def test_vfork_parents_do_not_hold_up_the_sampling(self):
         recording = record(self.directory, [build("vfork_slow"), "1000"], *FAST)
@@ -52,20 +90,20 @@ class Processes(LiveCase):
         self.assertRatio(row["total_ns"], said["cpu_ns"], 0.1, "CPU beside the vforks")
 
     def test_attach_while_threads_exec(self):
-        """Attaching to an exec'ing process must not deadlock with it."""
-        script = (
-            "import os, sys, threading, time\n"
-            "n = int(sys.argv[1])\n"
-            "for _ in range(3):\n"
-            "    threading.Thread(target=time.sleep, args=(5,), daemon=True).start()\n"
-            "if n:\n"
-            "    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:-1], str(n - 1)])\n"
-            "print('{\"reached\": true}')\n"
-        )
-        with Running([sys.executable, "-c", script, "25"]) as target:
-            for _ in range(4):
-                attach(self.directory, target.pid, *FAST, "-d", "100ms", status=None)
-            self.assertEqual(target.finish(), [{"reached": True}])
+        """
+        An exec waits for the threads that we trace, and to trace one more waits for the exec:
+        over and over until it happened, with a hundred threads to make it likely.
+        """
+        with Running([build("exec_storm"), "6000"]) as target:
+            target.wait_ready()
+            attaches = 0
+            while target.process.poll() is None:
+                attach(self.directory, target.pid, *FAST, "--no-symbols", "-d", "2ms",
+                       status=None, timeout=20)
+                attaches += 1
+            (said,) = target.finish()
+        self.assertGreater(attaches, 20)
+        self.assertGreater(said["execs"], 50)
 
     def test_orphans_live_on_after_the_command(self):
         mark = self.path("mark")
