@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "symbol/debug_file.h"
-#include "symbol/elf_section.h"
 
 struct dwp *dwp_open(const char *path)
 {
@@ -17,7 +16,7 @@ struct dwp *dwp_open(const char *path)
 	if (dwp->fd < 0)
 		return dwp;
 	dwp->elf = elf_begin(dwp->fd, ELF_C_READ_MMAP_PRIVATE, NULL);
-	if (dwp->elf && elf_dwarf_sections(dwp->elf, true, dwp->sections))
+	if (dwp->elf && elf_dwarf_sections(dwp->elf, true, &dwp->inflated, dwp->sections))
 		dwp->index = elf_section_bytes(dwp->elf, ".debug_cu_index");
 	return dwp;
 }
@@ -27,6 +26,7 @@ void dwp_close(struct dwp *dwp)
 	if (!dwp)
 		return;
 	elf_end(dwp->elf);
+	inflated_sections_release(&dwp->inflated);
 	if (dwp->fd >= 0)
 		close(dwp->fd);
 	free(dwp);

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "symbol/dwarf_file.h"
+#include "symbol/elf_section.h"
 
 /*
  * A package of .dwo files (DWARF 5 section 7.3.5): the sections of all of them
@@ -14,6 +14,7 @@ struct dwp {
 	int fd;
 	struct Elf *elf; /* NULL: there is no package */
 	struct dwarf_bytes sections[DWARF_SECTION_COUNT];
+	struct inflated_sections inflated;
 	struct dwarf_bytes index; /* .debug_cu_index */
 };
 

@@ -2,14 +2,30 @@
 #include "symbol/elf_section.h"
 
 #include <gelf.h>
+#include <stdlib.h>
+#include <zstd.h>
 
-/* zlib cannot do better than 1:1032; a section that claims more is a trap. */
-#define MAX_INFLATION	   1100
-#define MAX_INFLATED_BYTES (UINT64_C(16) << 30)
+#include "base/alloc.h"
+
+/* elf.h of older systems has no name for it. */
+#ifndef ELFCOMPRESS_ZSTD
+#define ELFCOMPRESS_ZSTD 2
+#endif
+
+/*
+ * Debug information shrinks to a half or a tenth, small tables perhaps to a
+ * hundredth; a section that claims more is a trap for whoever allocates that.
+ */
+#define MAX_INFLATION	    100
+#define SMALL_BYTES	    (UINT64_C(64) << 20)
+#define MAX_SMALL_INFLATION 1100
+#define MAX_INFLATED_BYTES  (UINT64_C(16) << 30)
 
 static bool may_inflate(uint64_t from, uint64_t to)
 {
-	return to <= MAX_INFLATED_BYTES && to / MAX_INFLATION <= from;
+	uint64_t ratio = to <= SMALL_BYTES ? MAX_SMALL_INFLATION : MAX_INFLATION;
+
+	return to <= MAX_INFLATED_BYTES && to / ratio <= from;
 }
 
 /* ".zdebug_…", before SHF_COMPRESSED was invented: "ZLIB", then the size, big-endian. */
@@ -26,31 +42,65 @@ static bool inflate_gnu(Elf_Scn *section)
 	return may_inflate(data->d_size, nr_bytes) && elf_compress_gnu(section, 0, 0) >= 0;
 }
 
-static struct dwarf_bytes bytes_of(Elf_Scn *section, const GElf_Shdr *header, bool gnu_compressed)
+/* A section of ELFCOMPRESS_ZSTD, whose header is behind us; *block becomes the caller's. */
+static struct dwarf_bytes inflate_zstd(Elf *elf, Elf_Scn *section, uint64_t nr_bytes,
+				       uint8_t **block)
 {
 	struct dwarf_bytes none = {.at = NULL};
-	GElf_Chdr compression;
-	Elf_Data *data;
-	uint64_t file_offset = 0;
+	Elf_Data *data = elf_rawdata(section, NULL);
+	size_t header_bytes =
+		gelf_getclass(elf) == ELFCLASS32 ? sizeof(Elf32_Chdr) : sizeof(Elf64_Chdr);
 
-	if (header->sh_type == SHT_NOBITS)
+	if (!data || !data->d_buf || data->d_size < header_bytes || !nr_bytes)
 		return none;
-	if (gnu_compressed) {
-		if (!inflate_gnu(section))
-			return none;
-	} else if (header->sh_flags & SHF_COMPRESSED) {
-		if (!gelf_getchdr(section, &compression) ||
-		    !may_inflate(header->sh_size, compression.ch_size) ||
-		    elf_compress(section, 0, 0) < 0)
-			return none;
-	} else {
-		file_offset = header->sh_offset;
-	}
-	data = elf_rawdata(section, NULL);
+	*block = alloc_bounded(nr_bytes, 1, MAX_INFLATED_BYTES);
+	if (!*block || ZSTD_decompress(*block, nr_bytes, (const char *)data->d_buf + header_bytes,
+				       data->d_size - header_bytes) != nr_bytes)
+		return none;
+	return (struct dwarf_bytes){.at = *block, .nr = nr_bytes};
+}
+
+static struct dwarf_bytes bytes_of(Elf_Scn *section, uint64_t file_offset)
+{
+	Elf_Data *data = elf_rawdata(section, NULL);
+
 	if (!data || !data->d_buf)
-		return none;
+		return (struct dwarf_bytes){.at = NULL};
 	return (struct dwarf_bytes){
 		.at = data->d_buf, .nr = data->d_size, .file_offset = file_offset};
+}
+
+/* *block: what the caller must free, or NULL as it was. */
+static struct dwarf_bytes inflated_bytes_of(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+					    uint8_t **block)
+{
+	GElf_Chdr compression;
+
+	if (gelf_getchdr(section, &compression) &&
+	    may_inflate(header->sh_size, compression.ch_size)) {
+		if (compression.ch_type == ELFCOMPRESS_ZSTD)
+			return inflate_zstd(elf, section, compression.ch_size, block);
+		if (elf_compress(section, 0, 0) >= 0)
+			return bytes_of(section, 0);
+	}
+	return (struct dwarf_bytes){.at = NULL};
+}
+
+static struct dwarf_bytes debug_bytes_of(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+					 bool gnu_compressed, uint8_t **block)
+{
+	if (header->sh_type == SHT_NOBITS || (gnu_compressed && !inflate_gnu(section)))
+		return (struct dwarf_bytes){.at = NULL};
+	if (header->sh_flags & SHF_COMPRESSED)
+		return inflated_bytes_of(elf, section, header, block);
+	return bytes_of(section, gnu_compressed ? 0 : header->sh_offset);
+}
+
+void inflated_sections_release(struct inflated_sections *inflated)
+{
+	for (int i = 0; i < DWARF_SECTION_COUNT; i++)
+		free(inflated->blocks[i]);
+	*inflated = (struct inflated_sections){.blocks = {NULL}};
 }
 
 /* The section after `section` (NULL: the first) that has a name, with its header; NULL: no more. */
@@ -78,7 +128,8 @@ struct dwarf_bytes elf_section_bytes(Elf *elf, const char *wanted)
 
 	while ((section = next_section(elf, section, &header, &name))) {
 		if (strcmp(name, wanted) == 0)
-			return bytes_of(section, &header, false);
+			return header.sh_type == SHT_NOBITS ? (struct dwarf_bytes){.at = NULL}
+							    : bytes_of(section, 0);
 	}
 	return (struct dwarf_bytes){.at = NULL};
 }
@@ -121,7 +172,8 @@ static int dwarf_section_of(const char *name, bool split)
 	return -1;
 }
 
-bool elf_dwarf_sections(Elf *elf, bool split, struct dwarf_bytes sections[DWARF_SECTION_COUNT])
+bool elf_dwarf_sections(Elf *elf, bool split, struct inflated_sections *inflated,
+			struct dwarf_bytes sections[DWARF_SECTION_COUNT])
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
@@ -136,8 +188,9 @@ bool elf_dwarf_sections(Elf *elf, bool split, struct dwarf_bytes sections[DWARF_
 		if (!gnu_compressed && strncmp(name, ".debug_", 7) != 0)
 			continue;
 		i = dwarf_section_of(name + (gnu_compressed ? 2 : 1), split);
-		if (i >= 0 && !sections[i].at)
-			sections[i] = bytes_of(section, &header, gnu_compressed);
+		if (i >= 0 && !sections[i].at && !inflated->blocks[i])
+			sections[i] = debug_bytes_of(elf, section, &header, gnu_compressed,
+						     &inflated->blocks[i]);
 	}
 	return sections[DWARF_INFO].at != NULL;
 }

@@ -16,13 +16,21 @@ struct dwarf_bytes elf_section_bytes(struct Elf *elf, const char *wanted);
 /* Where a section is loaded; 0 when there is none. */
 uint64_t elf_section_address(struct Elf *elf, const char *wanted);
 
+/* Sections that libelf cannot inflate (zstd, before elfutils 0.189). */
+struct inflated_sections {
+	uint8_t *blocks[DWARF_SECTION_COUNT]; /* owned */
+};
+
+void inflated_sections_release(struct inflated_sections *inflated);
+
 /*
  * The sections that the reader of debug information needs, and no others:
  * location lists, macros and types are most of a compressed file and would be
- * inflated for nothing. With `split`, those of a .dwo file. False when there
- * is no .debug_info.
+ * inflated for nothing. With `split`, those of a .dwo file. Their bytes are
+ * borrowed from `elf` and from `inflated`, which must be empty before. False
+ * when there is no .debug_info.
  */
-bool elf_dwarf_sections(struct Elf *elf, bool split,
+bool elf_dwarf_sections(struct Elf *elf, bool split, struct inflated_sections *inflated,
 			struct dwarf_bytes sections[DWARF_SECTION_COUNT]);
 
 #endif

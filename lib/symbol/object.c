@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "symbol/debuginfod.h"
-#include "symbol/elf_section.h"
 #include "symbol/symbol.h"
 
 /* The object is reported by hand; libdwfl never looks for the file itself. */
@@ -137,14 +136,18 @@ static void open_supplement(struct symbol_object *object, const struct symbol_op
 	if (object->supplement_fd < 0)
 		return;
 	object->supplement = begin(object->supplement_fd);
-	if (!object->supplement || !elf_dwarf_sections(object->supplement, false, sections))
+	if (!object->supplement ||
+	    !elf_dwarf_sections(object->supplement, false, &object->supplement_inflated, sections))
 		return;
 	dwarf_file_init(&object->supplement_dwarf, sections);
 	dwarf_file_read_roots(&object->supplement_dwarf);
 	object->dwarf.supplement = &object->supplement_dwarf;
 }
 
-/* An object file's debug information makes sense only after relocation, which libdwfl does. */
+/*
+ * An object file's debug information makes sense only after relocation, which
+ * libdwfl does. NULL when it cannot (sections that zstd compressed, for one).
+ */
 static Elf *relocated(struct symbol_object *object)
 {
 	GElf_Ehdr header;
@@ -154,7 +157,7 @@ static Elf *relocated(struct symbol_object *object)
 	if (!gelf_getehdr(object->elf, &header) || header.e_type != ET_REL)
 		return object->elf;
 	dwarf = dwfl_module_getdwarf(object->module, &bias);
-	return dwarf ? dwarf_getelf(dwarf) : object->elf;
+	return dwarf ? dwarf_getelf(dwarf) : NULL;
 }
 
 static uint64_t first_code_address(Elf *elf)
@@ -176,13 +179,15 @@ static void open_dwarf(struct symbol_object *object, const struct symbol_options
 	Elf *elf = relocated(object);
 	GElf_Ehdr header;
 
-	if (!is_little_endian(elf))
+	if (elf && !is_little_endian(elf))
 		return;
-	if (!elf_dwarf_sections(elf, false, sections)) {
+	if (!elf || !elf_dwarf_sections(elf, false, &object->inflated, sections)) {
+		inflated_sections_release(&object->inflated);
 		if (!object->is_debug_file_only)
 			open_debug_file(object, options);
 		elf = object->debug;
-		if (!elf || !is_little_endian(elf) || !elf_dwarf_sections(elf, false, sections))
+		if (!elf || !is_little_endian(elf) ||
+		    !elf_dwarf_sections(elf, false, &object->inflated, sections))
 			return;
 	}
 	object->has_dwarf = true;
@@ -291,6 +296,8 @@ void symbol_object_close(struct symbol_object *object)
 	dwarf_file_release(&object->supplement_dwarf);
 	elf_end(object->debug);
 	elf_end(object->supplement);
+	inflated_sections_release(&object->inflated);
+	inflated_sections_release(&object->supplement_inflated);
 	dwfl_end(object->dwfl);
 	if (object->fd >= 0)
 		close(object->fd);

@@ -7,6 +7,7 @@
 
 #include "symbol/debug_file.h"
 #include "symbol/dwarf_file.h"
+#include "symbol/elf_section.h"
 #include "symbol/split_dwarf.h"
 
 struct err;
@@ -30,6 +31,7 @@ struct symbol_object {
 	char *debug_path;
 	Elf *supplement;
 	int supplement_fd;
+	struct inflated_sections inflated, supplement_inflated;
 	/*
 	 * What addresses of the request need added. Those of an object file count
 	 * from the beginning of its code, which libdwfl lays out somewhere.

@@ -17,6 +17,7 @@ struct split_unit {
 	const struct dwarf_unit *skeleton;
 	int fd; /* -1: of the package, or not found */
 	Elf *elf;
+	struct inflated_sections inflated;
 	struct dwarf_file *file; /* NULL: not found */
 };
 
@@ -35,6 +36,7 @@ void split_dwarf_release(struct split_dwarf *split)
 			dwarf_file_release(unit->file);
 		free(unit->file);
 		elf_end(unit->elf);
+		inflated_sections_release(&unit->inflated);
 		if (unit->fd >= 0)
 			close(unit->fd);
 	}
@@ -95,11 +97,12 @@ static bool open_dwo_at(struct split_unit *found, struct dwarf_unit *skeleton, c
 	if (found->fd < 0)
 		return false;
 	found->elf = elf_begin(found->fd, ELF_C_READ_MMAP_PRIVATE, NULL);
-	if (found->elf && elf_dwarf_sections(found->elf, true, sections))
+	if (found->elf && elf_dwarf_sections(found->elf, true, &found->inflated, sections))
 		found->file = accept(skeleton, sections);
 	if (found->file)
 		return true;
 	elf_end(found->elf);
+	inflated_sections_release(&found->inflated);
 	close(found->fd);
 	found->elf = NULL;
 	found->fd = -1;

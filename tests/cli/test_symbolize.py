@@ -6,8 +6,10 @@ import functools
 import http.server
 import json
 import os
+import resource
 import shutil
 import socket
+import struct
 import subprocess
 import tempfile
 import threading
@@ -154,6 +156,40 @@ class Traps(Case):
             packed = self.path(kind)
             self.run_tool("objcopy", f"--compress-debug-sections={kind}", elf, packed)
             self.assert_says_the_same(packed, elf)
+
+    def test_sections_compressed_with_zstd(self):
+        elf, packed = build("symbol_traps"), self.path("zstd")
+        if "zstd" not in symbolizers.run(["objcopy", "--help"]):
+            self.skipTest("this objcopy knows no zstd")
+        self.run_tool("objcopy", "--compress-debug-sections=zstd", elf, packed)
+        self.assertIn("ZSTD", symbolizers.run(["readelf", "-tW", packed]).upper())
+        self.assert_says_the_same(packed, elf)
+
+    def test_a_section_that_claims_to_inflate_to_gigabytes(self):
+        elf = build("symbol_traps")
+        for kind in (1, 2):  # ELFCOMPRESS_ZLIB, ELFCOMPRESS_ZSTD
+            bomb = self.path(f"bomb-{kind}")
+            self.run_tool("objcopy", "--compress-debug-sections=zlib", elf, bomb)
+            with open(bomb, "r+b") as file:
+                contents = file.read()
+                # Each compressed section begins with its type, then its size.
+                at = contents.find(struct.pack("<IIQ", 1, 0, self.info_bytes(elf)))
+                self.assertGreater(at, 0)
+                file.seek(at)
+                file.write(struct.pack("<IIQ", kind, 0, 12 << 30))
+            done = subprocess.run(
+                [PROFC, "symbolize", "-fe", bomb, hex(address_of(elf, "main"))],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)),
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(done.stdout.startswith("main\n"), done.stdout)
+
+    def info_bytes(self, elf):
+        for line in symbolizers.run(["readelf", "-SW", elf]).splitlines():
+            if " .debug_info " in line:
+                return int(line.split("PROGBITS")[1].split()[2], 16)
+        raise AssertionError(f"no .debug_info in {elf}")
 
     def test_symbol_sizes_are_honoured(self):
         elf = build("symbol_plain", "-O2", "-g0")
