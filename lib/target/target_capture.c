@@ -146,13 +146,20 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 	struct proc_schedstat clocks;
 	struct proc_syscall syscall;
 	struct machine_regs regs;
+	bool has_regs;
 
 	begin_snapshot(tracee, snapshot);
+	/*
+	 * First, because it waits until the thread is off its CPU (ptrace_check_attach() in
+	 * kernel/ptrace.c): before, its clocks still show the last time they were updated, up to
+	 * milliseconds ago.
+	 */
+	has_regs = target_get_regs(tracee->tid, &regs);
 	if (!target_clocks(tracee, &clocks))
 		return false;
 	set_clocks(snapshot, &clocks);
 	snapshot->state = THREAD_STATE_RUNNING;
-	if (!target_get_regs(tracee->tid, &regs))
+	if (!has_regs)
 		return true; /* a 32-bit program: time is known, the stack is not */
 	machine_fill_snapshot(&regs, snapshot);
 	if (machine_broken_call(&regs) != MACHINE_CALL_NONE)
