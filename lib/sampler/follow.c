@@ -129,7 +129,6 @@ static void begin_thread(struct sampler *sampler, struct sampled_process *proces
 	thread->process = process;
 	thread->tracee = tracee;
 	thread->told_ns = clocks->time_ns;
-	thread->calls_of_256 = 256;
 	thread->hints = xcalloc(1, sizeof(*thread->hints));
 	atomic_init(&thread->hints->max_stack_bytes, FIRST_STACK_BYTES);
 	tracee->owner = thread;

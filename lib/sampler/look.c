@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
@@ -37,11 +38,28 @@ static void make_idle(struct sampler *sampler, struct sampled_thread *thread)
 		swap(sampler, thread->index, --sampler->nr_active);
 }
 
+/* More stops of a hundred than two in calls: that much of its time may be seen in the wrong place.
+ */
+#define MANY_CALLS_OF_4096 96
+/* Looks from its own CPU before it is tried from elsewhere: at first, and when that failed. */
+#define FIRST_BESIDE   64
+#define NEXT_BESIDE    1024
+#define LONGEST_BESIDE (64 * NEXT_BESIDE)
+
+static void look_from_beside(struct sampled_thread *thread, uint32_t nr_looks)
+{
+	if (nr_looks > LONGEST_BESIDE)
+		nr_looks = LONGEST_BESIDE;
+	thread->nr_beside = thread->nr_beside_all = nr_looks;
+	thread->nr_beside_calls = 0;
+}
+
 /* A new thread is looked at first when its turn comes, which is soon. */
 void look_add_thread(struct sampler *sampler, struct sampled_thread *thread)
 {
 	ARRAY_GROW(sampler->threads, sampler->nr_threads, sampler->cap_threads);
 	place(sampler, thread, sampler->nr_threads++);
+	look_from_beside(thread, FIRST_BESIDE);
 	thread->is_unseen = true;
 	sampler->nr_unseen++;
 }
@@ -73,6 +91,7 @@ static void interrupt(struct sampler *sampler, struct sampled_thread *thread)
 		return;
 	ARRAY_GROW(sampler->awaited, sampler->nr_awaited, sampler->cap_awaited);
 	sampler->awaited[sampler->nr_awaited++] = thread;
+	thread->from_elsewhere = thread->tracee->cpu != sched_getcpu();
 }
 
 /*
@@ -223,9 +242,43 @@ static void count_cost(struct sampler *sampler, struct sampled_thread *thread, u
 
 	histogram_add(&sampler->counts.hold_ns, hold_ns);
 	sampler->counts.nr_interrupted++;
+	sampler->counts.nr_spun += sampler->spinning;
 	sampler->counts.cost_ns += cost_ns;
 	thread->held_ns += hold_ns;
 	thread->window_cost_ns += cost_ns;
+}
+
+static void calls_are_many(struct sampled_thread *thread)
+{
+	uint32_t nr_looks = thread->nr_beside_all * 2;
+
+	look_from_beside(thread, nr_looks > NEXT_BESIDE ? nr_looks : NEXT_BESIDE);
+}
+
+/* Is it better looked at from its own CPU? */
+static bool makes_many_calls(const struct sampled_thread *thread)
+{
+	return thread->nr_beside > 0 || target_makes_transfers(thread->tracee);
+}
+
+/*
+ * How often its stops are in calls when it is looked at from elsewhere: that is how often it
+ * is in calls, and as often again as it began one before it learnt of the interrupt.
+ */
+static void learn_calls(struct sampled_thread *thread, bool in_call)
+{
+	if (thread->nr_beside) {
+		thread->nr_beside_calls += in_call;
+		if (--thread->nr_beside == 0 &&
+		    (uint64_t)thread->nr_beside_calls * 4096 >
+			    (uint64_t)thread->nr_beside_all * MANY_CALLS_OF_4096)
+			calls_are_many(thread);
+		thread->calls_of_4096 = 0;
+	} else if (thread->from_elsewhere) {
+		thread->calls_of_4096 = (thread->calls_of_4096 * 255 + (in_call ? 4096 : 0)) / 256;
+		if (thread->calls_of_4096 > MANY_CALLS_OF_4096)
+			calls_are_many(thread);
+	}
 }
 
 static void tell_held(struct sampler *sampler, struct sampled_thread *thread,
@@ -233,7 +286,7 @@ static void tell_held(struct sampler *sampler, struct sampled_thread *thread,
 {
 	bool in_call = sampler->spare->syscall_nr != SNAPSHOT_NO_SYSCALL;
 
-	thread->calls_of_256 = (thread->calls_of_256 * 15 + (in_call ? 256 : 0)) / 16;
+	learn_calls(thread, in_call);
 	thread->has_registers = true;
 	thread->returns_to_sleep = false;
 	if (kind == SIGHTING_ASLEEP)
@@ -324,28 +377,6 @@ static void still_the_same(struct sampler *sampler, struct sampled_thread *threa
 		look_tell_sleep(sampler, thread);
 }
 
-/* A sixteenth of its stops. */
-#define MANY_CALLS_OF_256 16
-
-/*
- * A thread on another CPU learns of an interrupt tens of microseconds later; if it makes a
- * system call before, it stops at the end of that. The calls would be seen for the code
- * around them. On our own CPU the tick has driven it off its CPU, at the very moment.
- */
-static bool would_skid(const struct sampler *sampler, const struct sampled_thread *thread)
-{
-	return sampler->counts.realtime && thread->tracee->cpu != sampler->cpu &&
-	       thread->calls_of_256 > MANY_CALLS_OF_256;
-}
-
-/* One of the CPUs that the target was seen on in this tick, each with the same chance. */
-static void choose_cpu(struct sampler *sampler, int cpu)
-{
-	sampler->random = sampler->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-	if (cpu >= 0 && (sampler->random >> 33) % ++sampler->nr_candidates == 0)
-		sampler->next_cpu = cpu;
-}
-
 /* It runs. Where the call that it slept in last could be spoilt, make sure that it is over. */
 static void ask_to_stop(struct sampler *sampler, struct sampled_thread *thread,
 			const struct proc_schedstat *clocks)
@@ -353,7 +384,7 @@ static void ask_to_stop(struct sampler *sampler, struct sampled_thread *thread,
 	const struct target_care *care = &thread->tracee->care;
 	uint64_t pcount = clocks->pcount;
 
-	if (would_skid(sampler, thread)) {
+	if (makes_many_calls(thread) && placement_skids(&sampler->placement, thread->tracee->cpu)) {
 		sampler->counts.nr_elsewhere++;
 		return;
 	}
@@ -376,10 +407,11 @@ static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,
 			const struct proc_schedstat *clocks)
 {
 	struct snapshot *snapshot = spare_snapshot(sampler);
-	enum target_look look = target_look(thread->tracee, stack_limit(thread), snapshot);
+	enum target_look look = target_look(thread->tracee, clocks, stack_limit(thread), snapshot);
 
 	make_active(sampler, thread);
-	choose_cpu(sampler, thread->tracee->cpu);
+	placement_saw(&sampler->placement, thread->tracee->cpu, look == TARGET_LOOK_RUNNING,
+		      makes_many_calls(thread));
 	switch (look) {
 	case TARGET_LOOK_TAKEN:
 		sampler->counts.nr_blocked_looks++;

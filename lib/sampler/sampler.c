@@ -118,9 +118,8 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	sampler->start_ns = clock_monotonic_ns();
 	profile->meta.start_realtime_ns = clock_realtime_ns();
 	sampler->target = target_new(&target_options);
-	sampler->cpu = sampler->next_cpu = -1;
 	sampler->done_fd = eventfd(0, EFD_CLOEXEC);
-	sampler->loadavg_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	idle_meter_open(&sampler->idle);
 	governor_init(&sampler->governor, period_ns, options->max_overhead_ppm);
 	message_queue_init(&sampler->queue);
 	sem_init(&sampler->started, 0, 0);
@@ -145,8 +144,7 @@ static void free_sampler(struct sampler *sampler)
 	free(sampler->marks);
 	if (sampler->done_fd >= 0)
 		close(sampler->done_fd);
-	if (sampler->loadavg_fd >= 0)
-		close(sampler->loadavg_fd);
+	idle_meter_close(&sampler->idle);
 	free(sampler->working);
 	free(sampler);
 }
@@ -262,6 +260,7 @@ static void set_counters(struct sampler *sampler)
 		 sampler->counted_ns
 			 ? (uint64_t)(1e12 * (double)counts->nr_ticks / (double)sampler->counted_ns)
 			 : 0},
+		{"spun_stops", counts->nr_spun},
 		{"elsewhere_looks", counts->nr_elsewhere},
 		{"spared_stops", counts->nr_spared + stats.nr_spared},
 		{"refused_threads", counts->nr_refused_threads},

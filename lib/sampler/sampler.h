@@ -119,6 +119,7 @@ void sampler_finish(struct sampler *sampler, struct sampler_result *result, stru
  *   torn_looks            of those, how many were refused: it woke meanwhile
  *   elsewhere_looks       running threads not stopped because they make many system calls, and
  *                         ran on another CPU than the sampling thread
+ *   spun_stops            stops of those asked for that were awaited spinning, from an idle CPU
  *   spared_stops          threads not stopped because that might spoil a system call
  *   waiting_looks         threads that waited for a CPU when they were asked to stop
  *   signals               signals passed on

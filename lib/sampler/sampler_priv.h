@@ -10,6 +10,7 @@
 #include "sampler/governor.h"
 #include "sampler/histogram.h"
 #include "sampler/message.h"
+#include "sampler/placement.h"
 #include "sampler/sampler.h"
 #include "sampler/schedule.h"
 
@@ -58,11 +59,14 @@ struct sampled_thread {
 	uint64_t looked_runq_ns; /* its clock of waits then */
 	bool makes_waits;	 /* was stopped in a call that waits */
 	uint64_t nr_preempted;	 /* as last read */
+	bool from_elsewhere;	 /* asked to stop by a sampling thread on another CPU */
 	/*
-	 * How often its stops are at the end of a system call, of 256, the latest counting
-	 * most. Begins high: until it is known better, it may make many.
+	 * Of its stops so asked for, how many were in system calls, the latest counting most.
+	 * While it is unknown or many, it is looked at from its own CPU: for so many looks yet,
+	 * of so many in all, of which so many were in system calls.
 	 */
-	uint32_t calls_of_256;
+	uint32_t calls_of_4096;
+	uint32_t nr_beside, nr_beside_all, nr_beside_calls;
 	uint64_t slept_from_ns, slept_until_ns;
 	uint64_t slept_cpu_ns; /* its CPU clock when last seen off the CPU */
 	uint32_t nr_slept;     /* looks that found it still asleep, since the last message */
@@ -77,7 +81,7 @@ struct sampled_thread {
 struct sampling_counts {
 	uint64_t nr_ticks, nr_late_ticks, nr_unfinished_stops;
 	uint64_t nr_interrupted, nr_blocked_looks, nr_torn_looks, nr_waiting_looks;
-	uint64_t nr_elsewhere;
+	uint64_t nr_elsewhere, nr_spun;
 	uint64_t nr_refused_threads, nr_dropped_stacks, nr_spared;
 	uint64_t cost_ns, cpu_ns;
 	bool realtime;
@@ -111,14 +115,13 @@ struct sampler {
 	bool counting;				/* false while paused or delayed */
 	uint64_t counting_since_ns, counted_ns; /* the latter: in all, but for since then */
 	bool spinning;
-	uint64_t spin_again_ns; /* not before, it did not pay */
+	struct spin_choice spin;
 	uint64_t window_start_ns;
 	uint64_t tick_cpu_ns; /* CPU clock of the sampling thread when the last tick began */
-	int loadavg_fd;
-	int cpu;		/* that the sampling thread is bound to, -1: none */
-	int next_cpu;		/* one that a thread of the target was last seen on, -1: none */
-	uint64_t nr_candidates; /* of this tick, that next_cpu was chosen from at random */
-	uint64_t random;
+	struct idle_meter idle;
+	uint64_t watch_again_ns; /* when to look whether CPUs are idle */
+	struct placement placement;
+	bool move_owed;			  /* after each tick, once nobody is awaited */
 	struct snapshot *spare;		  /* the next one to be filled */
 	struct sampled_thread **revisits; /* to be looked at again within this tick */
 	size_t nr_revisits, cap_revisits;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -9,14 +8,11 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "proc/scan.h"
 #include "sampler/sampler_priv.h"
 #include "target/target.h"
 
 /* How long a stop is spun for, while a CPU is idle anyway. */
-#define SPIN_NS (200 * NS_PER_US)
-/* After a spin in vain, sleeping is preferred for this long. */
-#define SPIN_PAUSE_NS	   (500 * NS_PER_MS)
+#define SPIN_NS		   (200 * NS_PER_US)
 #define GOVERNOR_WINDOW_NS (250 * NS_PER_MS)
 /* At the end: how long stops that were asked for are awaited before everybody is let go. */
 #define LAST_STOPS_NS	 (50 * NS_PER_MS)
@@ -117,25 +113,14 @@ static bool serve(struct sampler *sampler)
 {
 	bool any;
 
+	if (sampler->spinning)
+		return serve_awaited(sampler);
 	if (target_nr_tracees(sampler->target) < FEW_TRACEES)
-		return sweep(sampler);
+		return sampler->sweep_owed && sweep(sampler);
 	any = serve_awaited(sampler);
 	if (sampler->sweep_owed && clock_monotonic_ns() >= next_sweep_ns(sampler))
 		any |= sweep(sampler);
 	return any;
-}
-
-/* "0.20 0.18 0.12 2/80 11206": the 2 counts everybody on a CPU or waiting for one, us too. */
-static bool a_cpu_is_idle(struct sampler *sampler)
-{
-	char text[96];
-	ssize_t got = pread(sampler->loadavg_fd, text, sizeof(text), 0);
-	struct scan scan = {.at = text, .end = text + (got > 0 ? got : 0)};
-	uint64_t running = UINT64_MAX;
-
-	for (int field = 0; field < 3 && scan.at < scan.end; scan.at++)
-		field += *scan.at == ' ';
-	return scan_decimal(&scan, &running) && running <= (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 /*
@@ -146,17 +131,17 @@ static void spin_for_stops(struct sampler *sampler, uint64_t now_ns)
 {
 	uint64_t until_ns = now_ns + SPIN_NS;
 
-	if (now_ns < sampler->spin_again_ns || !a_cpu_is_idle(sampler))
+	if (!sampler->idle.some_idle || !look_nr_awaited(sampler) ||
+	    !spin_pays(&sampler->spin, now_ns))
 		return;
 	sampler->spinning = true;
-	while (look_nr_awaited(sampler)) {
+	while (look_nr_awaited(sampler) && clock_monotonic_ns() < until_ns)
 		serve(sampler);
-		if (clock_monotonic_ns() >= until_ns) {
-			sampler->spin_again_ns = until_ns + SPIN_PAUSE_NS;
-			break;
-		}
-	}
 	sampler->spinning = false;
+	if (look_nr_awaited(sampler))
+		spin_failed(&sampler->spin, until_ns);
+	else
+		spin_succeeded(&sampler->spin);
 }
 
 /* Until something happens to the target, somebody asks, or the time has come. */
@@ -185,6 +170,17 @@ static void sleep_until(struct sampler *sampler, uint64_t until_ns)
 		serve_thread(sampler, info.si_pid);
 }
 
+#define WATCH_NS (100 * NS_PER_MS)
+
+static void watch_now_and_then(struct sampler *sampler, uint64_t now_ns)
+{
+	if (now_ns < sampler->watch_again_ns)
+		return;
+	idle_meter_update(&sampler->idle);
+	sampler->sweep_owed = true; /* should a SIGCHLD ever get lost */
+	sampler->watch_again_ns = now_ns + WATCH_NS;
+}
+
 static void govern(struct sampler *sampler, uint64_t now_ns)
 {
 	uint64_t window_ns = now_ns - sampler->window_start_ns;
@@ -204,28 +200,26 @@ static void govern(struct sampler *sampler, uint64_t now_ns)
 	sampler->window_start_ns = now_ns;
 }
 
-/*
- * Sleep until the next tick where the target runs, so that its timer drives a thread off its
- * CPU at the very moment. Only at real-time priority: otherwise we would have to wait there.
- */
-static void move_to_target(struct sampler *sampler)
+/* Where to sleep until the next tick; nobody is held meanwhile. */
+static void move(struct sampler *sampler)
 {
-	cpu_set_t cpus;
+	enum placement_kind kind;
+	int cpu;
 
-	if (!sampler->counts.realtime || sampler->next_cpu < 0 ||
-	    sampler->next_cpu == sampler->cpu || sampler->next_cpu >= CPU_SETSIZE)
+	if (!sampler->move_owed || look_nr_awaited(sampler))
 		return;
-	CPU_ZERO(&cpus);
-	CPU_SET((size_t)sampler->next_cpu, &cpus);
-	if (sched_setaffinity(0, sizeof(cpus), &cpus) == 0)
-		sampler->cpu = sampler->next_cpu;
+	sampler->move_owed = false;
+	kind = placement_choose(&sampler->placement, sampler->idle.some_idle, &cpu);
+	placement_move(&sampler->placement, kind, cpu);
 }
 
 /* Is anybody awaited who runs where we do, and cannot stop while we spin? */
 static bool awaits_own_cpu(const struct sampler *sampler)
 {
-	for (size_t i = 0; sampler->cpu >= 0 && i < sampler->nr_awaited; i++) {
-		if (sampler->awaited[i]->tracee->cpu == sampler->cpu)
+	int cpu = sched_getcpu();
+
+	for (size_t i = 0; i < sampler->nr_awaited; i++) {
+		if (sampler->awaited[i]->tracee->cpu == cpu)
 			return true;
 	}
 	return false;
@@ -239,12 +233,14 @@ static void tick(struct sampler *sampler, uint64_t now_ns)
 	histogram_add(&sampler->counts.lateness_ns, late_ns);
 	if (late_ns > sampler->schedule.period_ns / 4)
 		sampler->counts.nr_late_ticks++;
-	sampler->nr_candidates = 0;
+	placement_begin_tick(&sampler->placement);
+	sampler->move_owed = true;
 	sampler->tick_cpu_ns = clock_thread_cpu_ns();
 	look_at_all(sampler, now_ns);
 	if (!awaits_own_cpu(sampler))
 		spin_for_stops(sampler, now_ns);
 	govern(sampler, now_ns);
+	watch_now_and_then(sampler, now_ns);
 	schedule_advance(&sampler->schedule, now_ns);
 }
 
@@ -279,8 +275,7 @@ static void run(struct sampler *sampler)
 			follow_pause_counting(sampler, now_ns);
 		else if (counts && now_ns >= sampler->schedule.next_ns)
 			tick(sampler, now_ns);
-		if (!look_nr_awaited(sampler))
-			move_to_target(sampler);
+		move(sampler);
 		if (sampler->counting)
 			sleep_until(sampler, sampler->schedule.next_ns);
 		else if (sampler_is_paused(sampler))
@@ -306,6 +301,7 @@ static int start(struct sampler *sampler)
 	int status;
 
 	sampler->counts.realtime = become_realtime();
+	placement_init(&sampler->placement, sampler->counts.realtime, sampler->start_ns);
 	sampler->counting = sampler->options.delay_ns == 0 && !sampler->options.paused;
 	sampler->counting_since_ns = sampler->start_ns;
 	schedule_init(&sampler->schedule, sampler->start_ns, sampler->governor.period_ns,

@@ -43,8 +43,10 @@ static void count_thread(void *context, struct tracee *tracee)
 
 static bool look_asleep(struct tracee *tracee, struct snapshot *snapshot)
 {
-	for (int i = 0; i < STOP_TRIES; i++) {
-		if (target_look(tracee, MAX_STACK_BYTES, snapshot) == TARGET_LOOK_TAKEN)
+	struct proc_schedstat clocks;
+
+	for (int i = 0; i < STOP_TRIES && target_clocks(tracee, &clocks); i++) {
+		if (target_look(tracee, &clocks, MAX_STACK_BYTES, snapshot) == TARGET_LOOK_TAKEN)
 			return true;
 		pause_shortly();
 	}

@@ -125,6 +125,11 @@ void target_next_of(struct target *target, pid_t tid, struct target_event *event
  * Meant for threads in state R; a sleeping one is woken, so `care` has to allow it.
  */
 bool target_interrupt(struct target *target, struct tracee *tracee);
+/*
+ * Was it met in a system call that a stop would have spoilt? When the next one comes is known
+ * only while the thread is off its CPU, as when we run on that one.
+ */
+bool target_makes_transfers(const struct tracee *tracee);
 /* Let a held thread go on. Not for GONE. */
 void target_resume(struct target *target, struct tracee *tracee);
 /* Free a tracee after its GONE. */
@@ -146,10 +151,10 @@ enum target_look {
 /*
  * Copy a thread that sleeps, without stopping it: stack pointer, pc and system call from
  * /proc, the stack from its memory, accepted only if it was not scheduled in meanwhile.
- * All other registers stay unknown.
+ * All other registers stay unknown. `before` are its clocks, read just now.
  */
-enum target_look target_look(struct tracee *tracee, size_t max_stack_bytes,
-			     struct snapshot *snapshot);
+enum target_look target_look(struct tracee *tracee, const struct proc_schedstat *before,
+			     size_t max_stack_bytes, struct snapshot *snapshot);
 
 /*
  * Does a thread that was stopped in a system call sleep in it again, without having done

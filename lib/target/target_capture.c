@@ -207,17 +207,15 @@ static void set_where(struct snapshot *snapshot, const struct proc_syscall *sysc
 		snapshot->syscall_nr = (int32_t)syscall->nr;
 }
 
-enum target_look target_look(struct tracee *tracee, size_t max_stack_bytes,
-			     struct snapshot *snapshot)
+enum target_look target_look(struct tracee *tracee, const struct proc_schedstat *before,
+			     size_t max_stack_bytes, struct snapshot *snapshot)
 {
-	struct proc_schedstat before;
 	struct proc_schedstat after;
 	struct proc_syscall syscall;
 	struct proc_stat stat;
 
 	begin_snapshot(tracee, snapshot);
-	if (!target_clocks(tracee, &before) ||
-	    !proc_read_task_stat(tracee->tgid, tracee->tid, &stat))
+	if (!proc_read_task_stat(tracee->tgid, tracee->tid, &stat))
 		return TARGET_LOOK_GONE;
 	tracee->cpu = stat.cpu;
 	tracee->priv->user_ticks = stat.user_ticks;
@@ -235,7 +233,7 @@ enum target_look target_look(struct tracee *tracee, size_t max_stack_bytes,
 	/* Not one of the reads above proves anything alone; the count of wake-ups does. */
 	if (!target_clocks(tracee, &after))
 		return TARGET_LOOK_GONE;
-	if (after.pcount != before.pcount)
+	if (after.pcount != before->pcount)
 		return TARGET_LOOK_CHANGED;
 	set_clocks(snapshot, &after);
 	target_take_care(tracee, &syscall);

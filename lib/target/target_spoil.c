@@ -63,6 +63,11 @@ static void met_in_transfer(struct tracee *tracee)
 	tracee->priv->transfer_cpu_ns = cpu_ns_of(tracee);
 }
 
+bool target_makes_transfers(const struct tracee *tracee)
+{
+	return tracee->priv->makes_transfers;
+}
+
 bool target_stop_would_spoil(struct tracee *tracee)
 {
 	struct tracee_private *priv = tracee->priv;

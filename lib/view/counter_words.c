@@ -23,6 +23,7 @@ static const struct counter_words known[] = {
 	{"refused_threads", COUNTER_LOSSES, "threads that could not be attached to"},
 	{"stops", COUNTER_PERTURBATION, "times that a thread was stopped"},
 	{"interrupts", COUNTER_PERTURBATION, "stops asked for, to take a stack"},
+	{"spun_stops", COUNTER_PERTURBATION, "of these, awaited without sleep, from an idle CPU"},
 	{"waiting_looks", COUNTER_PERTURBATION, "threads asked to stop while waiting for a CPU"},
 	{"hold_ns_median", COUNTER_PERTURBATION, "length of a stop: median"},
 	{"hold_ns_p99", COUNTER_PERTURBATION, "length of a stop: 99 % below"},

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "proc/task.h"
+#include "proc/uptime.h"
 
 static void test_proc_schedstat__reads_three_numbers(void **state)
 {
@@ -20,6 +21,21 @@ static void test_proc_schedstat__reads_three_numbers(void **state)
 	assert_false(proc_schedstat_parse("12 34\n", 6, &got));
 	assert_false(proc_schedstat_parse("", 0, &got));
 	assert_true(got.pcount == 89);
+}
+
+static void test_proc_uptime__reads_hundredths(void **state)
+{
+	static const char text[] = "1695.07 3301.90\n";
+	struct proc_uptime got = {0};
+
+	(void)state;
+	assert_true(proc_uptime_parse(text, strlen(text), &got));
+	assert_true(got.uptime_cs == 169507 && got.idle_cs == 330190);
+	for (size_t nr = 0; nr < strlen(text); nr++)
+		assert_false(proc_uptime_parse(text, nr, &got));
+	assert_false(proc_uptime_parse("1.5 2.50\n", 9, &got));
+	assert_false(proc_uptime_parse("184467440737095516.00 1.00\n", 27, &got));
+	assert_true(got.uptime_cs == 169507);
 }
 
 static void test_proc_stat__ends_the_name_at_the_last_parenthesis(void **state)
@@ -110,6 +126,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_proc_schedstat__reads_three_numbers),
+		cmocka_unit_test(test_proc_uptime__reads_hundredths),
 		cmocka_unit_test(test_proc_stat__ends_the_name_at_the_last_parenthesis),
 		cmocka_unit_test(test_proc_stat__refuses_a_cut_line),
 		cmocka_unit_test(test_proc_syscall__tells_its_three_forms_apart),

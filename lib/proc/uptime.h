@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROC_UPTIME_H
+#define PROFC_PROC_UPTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * /proc/uptime: how long the machine runs, and how long its CPUs were idle in all, both in
+ * hundredths of a second (proc_uptime(5)). The latter grows by 100 a second and idle CPU.
+ */
+struct proc_uptime {
+	uint64_t uptime_cs;
+	uint64_t idle_cs;
+};
+
+/* False, and nothing written, if the text is not of that form. */
+bool proc_uptime_parse(const char *text, size_t size, struct proc_uptime *uptime);
+/* From a descriptor on /proc/uptime, that stays open. */
+bool proc_read_uptime(int fd, struct proc_uptime *uptime);
+
+#endif

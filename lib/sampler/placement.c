@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sampler/placement.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+void placement_init(struct placement *placement, bool realtime, uint64_t seed)
+{
+	*placement = (struct placement){.cpu = -1, .realtime = realtime, .random = seed};
+	placement->candidate = -1;
+	if (sched_getaffinity(0, sizeof(placement->allowed), &placement->allowed) < 0)
+		CPU_ZERO(&placement->allowed);
+}
+
+void placement_begin_tick(struct placement *placement)
+{
+	CPU_ZERO(&placement->running);
+	placement->any_caller = false;
+	placement->candidate = -1;
+	placement->nr_candidates = 0;
+}
+
+static uint64_t next_random(struct placement *placement)
+{
+	placement->random =
+		placement->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+	return placement->random >> 33;
+}
+
+void placement_saw(struct placement *placement, int cpu, bool runs, bool makes_calls)
+{
+	if (cpu < 0 || cpu >= CPU_SETSIZE)
+		return;
+	if (runs)
+		CPU_SET((size_t)cpu, &placement->running);
+	placement->any_caller |= runs && makes_calls;
+	if (next_random(placement) % ++placement->nr_candidates == 0)
+		placement->candidate = cpu;
+}
+
+/* The present CPU if it will do, else the first one that does; -1: none. */
+static int cpu_away(const struct placement *placement)
+{
+	cpu_set_t away;
+
+	CPU_XOR(&away, &placement->allowed, &placement->running);
+	CPU_AND(&away, &away, &placement->allowed);
+	if (placement->cpu >= 0 && CPU_ISSET((size_t)placement->cpu, &away))
+		return placement->cpu;
+	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (CPU_ISSET(cpu, &away))
+			return (int)cpu;
+	}
+	return -1;
+}
+
+enum placement_kind placement_choose(const struct placement *placement, bool some_idle, int *cpu)
+{
+	*cpu = placement->cpu;
+	if (placement->candidate < 0)
+		return placement->kind;
+	if (some_idle && !placement->any_caller) {
+		*cpu = cpu_away(placement);
+		if (*cpu >= 0)
+			return PLACEMENT_AWAY;
+	}
+	*cpu = placement->realtime ? placement->candidate : -1;
+	return placement->realtime ? PLACEMENT_BESIDE : PLACEMENT_ANYWHERE;
+}
+
+void placement_move(struct placement *placement, enum placement_kind kind, int cpu)
+{
+	cpu_set_t cpus = placement->allowed;
+
+	placement->kind = kind;
+	if (cpu == placement->cpu)
+		return;
+	if (cpu >= 0) {
+		CPU_ZERO(&cpus);
+		CPU_SET((size_t)cpu, &cpus);
+	}
+	if (sched_setaffinity(0, sizeof(cpus), &cpus) == 0)
+		placement->cpu = cpu;
+}
+
+bool placement_skids(const struct placement *placement, int cpu)
+{
+	return placement->realtime && placement->cpu != cpu;
+}
+
+/* Idle CPUs, in hundredths; two figures, so that it does not swing about one. */
+#define IDLE_ENTER 60
+#define IDLE_LEAVE 40
+/* The shortest interval that says anything, in hundredths of a second. */
+#define IDLE_INTERVAL_CS 8
+
+void idle_meter_open(struct idle_meter *meter)
+{
+	*meter = (struct idle_meter){.fd = open("/proc/uptime", O_RDONLY | O_CLOEXEC)};
+	if (meter->fd >= 0)
+		proc_read_uptime(meter->fd, &meter->last);
+}
+
+void idle_meter_close(struct idle_meter *meter)
+{
+	if (meter->fd >= 0)
+		close(meter->fd);
+	meter->fd = -1;
+}
+
+void idle_meter_judge(struct idle_meter *meter, const struct proc_uptime *now)
+{
+	uint64_t interval_cs = now->uptime_cs - meter->last.uptime_cs;
+	uint64_t idle_cs =
+		now->idle_cs > meter->last.idle_cs ? now->idle_cs - meter->last.idle_cs : 0;
+
+	if (now->uptime_cs < meter->last.uptime_cs + IDLE_INTERVAL_CS)
+		return;
+	meter->some_idle =
+		idle_cs * 100 >= interval_cs * (meter->some_idle ? IDLE_LEAVE : IDLE_ENTER);
+	meter->last = *now;
+}
+
+void idle_meter_update(struct idle_meter *meter)
+{
+	struct proc_uptime now;
+
+	if (meter->fd >= 0 && proc_read_uptime(meter->fd, &now))
+		idle_meter_judge(meter, &now);
+}
+
+#define FIRST_PAUSE_NS	 (5 * NS_PER_MS)
+#define LONGEST_PAUSE_NS (500 * NS_PER_MS)
+
+bool spin_pays(const struct spin_choice *choice, uint64_t now_ns)
+{
+	return now_ns >= choice->again_ns;
+}
+
+void spin_succeeded(struct spin_choice *choice)
+{
+	choice->pause_ns = 0;
+}
+
+void spin_failed(struct spin_choice *choice, uint64_t now_ns)
+{
+	choice->pause_ns = choice->pause_ns ? choice->pause_ns * 2 : FIRST_PAUSE_NS;
+	if (choice->pause_ns > LONGEST_PAUSE_NS)
+		choice->pause_ns = LONGEST_PAUSE_NS;
+	choice->again_ns = now_ns + choice->pause_ns;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SAMPLER_PLACEMENT_H
+#define PROFC_SAMPLER_PLACEMENT_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proc/uptime.h"
+
+/*
+ * On which CPU the sampling thread sleeps until its next look, and so what a stop costs and
+ * what it sees. Work lost per stop, measured at 1000 a second: 26-33 us if it looks from an
+ * idle CPU and spins for the stop, 60-75 us from the target's own CPU.
+ *
+ * A thread on another CPU learns of an interrupt some 10 us later, and if it makes a system call
+ * before, it stops at the end of that: its calls would be seen for the code around them. On its
+ * own CPU the tick has driven it off at the very moment. So the cheap place is for threads
+ * that make few system calls.
+ */
+enum placement_kind {
+	PLACEMENT_ANYWHERE, /* where the scheduler likes */
+	PLACEMENT_AWAY,	    /* on a CPU that no running thread of the target was seen on */
+	PLACEMENT_BESIDE,   /* on the CPU of one of them */
+};
+
+struct placement {
+	enum placement_kind kind;
+	int cpu;	   /* that it is bound to; -1: none */
+	bool realtime;	   /* else it would have to wait on a CPU of the target's */
+	cpu_set_t allowed; /* at the start */
+	uint64_t random;
+	/* What the present tick found. */
+	cpu_set_t running;	/* CPUs of the threads that ran */
+	bool any_caller;	/* one of which makes many system calls */
+	int candidate;		/* a CPU that a thread of the target was seen on, -1: none */
+	uint64_t nr_candidates; /* that it was chosen from at random */
+};
+
+/* `seed` for the choice among CPUs. */
+void placement_init(struct placement *placement, bool realtime, uint64_t seed);
+void placement_begin_tick(struct placement *placement);
+/* A thread that was scheduled in since its last look was last on `cpu`. */
+void placement_saw(struct placement *placement, int cpu, bool runs, bool makes_calls);
+/*
+ * What is best after this tick. `*cpu` is where to go to, or -1 to be bound to none; the present
+ * place if there is nothing to choose from.
+ */
+enum placement_kind placement_choose(const struct placement *placement, bool some_idle, int *cpu);
+/* Go there: the calling thread is bound by sched_setaffinity(2). */
+void placement_move(struct placement *placement, enum placement_kind kind, int cpu);
+/* Would a thread there that makes many calls be stopped in them more often than it is in them? */
+bool placement_skids(const struct placement *placement, int cpu);
+
+/*
+ * Whether CPUs are idle, from the time they were in all. Not from the number of runnable threads
+ * in /proc/loadavg: kernels from 6.12 on count many that sleep (delayed dequeue).
+ */
+struct idle_meter {
+	int fd; /* on /proc/uptime; -1: never known to be idle */
+	struct proc_uptime last;
+	bool some_idle; /* more than half a CPU, of late */
+};
+
+void idle_meter_open(struct idle_meter *meter);
+void idle_meter_close(struct idle_meter *meter);
+/* Look again, from time to time: answers get exact at intervals of a tenth of a second. */
+void idle_meter_update(struct idle_meter *meter);
+/* The part of idle_meter_update() that does not read. */
+void idle_meter_judge(struct idle_meter *meter, const struct proc_uptime *now);
+
+/*
+ * Whether to spin for stops instead of sleeping: where it was in vain, sleeping is preferred for
+ * a while, that doubles each time.
+ */
+struct spin_choice {
+	uint64_t again_ns; /* not before */
+	uint64_t pause_ns;
+};
+
+bool spin_pays(const struct spin_choice *choice, uint64_t now_ns);
+void spin_succeeded(struct spin_choice *choice);
+void spin_failed(struct spin_choice *choice, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "sampler/placement.h"
+
+/* On a machine of `nr_cpus` CPUs, whatever the one we run on has. */
+static struct placement placement_on(size_t nr_cpus, bool realtime)
+{
+	struct placement placement;
+
+	placement_init(&placement, realtime, 1);
+	CPU_ZERO(&placement.allowed);
+	for (size_t cpu = 0; cpu < nr_cpus; cpu++)
+		CPU_SET(cpu, &placement.allowed);
+	placement_begin_tick(&placement);
+	return placement;
+}
+
+#define RUNS  true
+#define CALLS true
+
+static void test_placement__leaves_the_cpu_to_a_thread_without_calls(void **state)
+{
+	struct placement placement = placement_on(2, true);
+	int cpu;
+
+	(void)state;
+	placement_saw(&placement, 0, RUNS, !CALLS);
+	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_AWAY);
+	assert_int_equal(cpu, 1);
+}
+
+static void test_placement__stays_away_where_it_is(void **state)
+{
+	struct placement placement = placement_on(8, true);
+	int cpu;
+
+	(void)state;
+	placement.cpu = 5;
+	placement_saw(&placement, 0, RUNS, !CALLS);
+	placement_saw(&placement, 3, RUNS, !CALLS);
+	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_AWAY);
+	assert_int_equal(cpu, 5);
+	placement_saw(&placement, 5, RUNS, !CALLS);
+	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_AWAY);
+	assert_int_equal(cpu, 1);
+}
+
+static void test_placement__goes_beside_a_thread_that_makes_calls(void **state)
+{
+	struct placement placement = placement_on(4, true);
+	int cpu;
+
+	(void)state;
+	placement_saw(&placement, 2, RUNS, CALLS);
+	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_BESIDE);
+	assert_int_equal(cpu, 2);
+}
+
+static void test_placement__goes_beside_where_no_cpu_is_idle(void **state)
+{
+	struct placement placement = placement_on(2, true);
+	int cpu;
+
+	(void)state;
+	placement_saw(&placement, 1, RUNS, !CALLS);
+	assert_int_equal(placement_choose(&placement, false, &cpu), PLACEMENT_BESIDE);
+	assert_int_equal(cpu, 1);
+	/* Or where the target has them all. */
+	placement_saw(&placement, 0, RUNS, !CALLS);
+	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_BESIDE);
+}
+
+/* Without priority it would be woken only after a burst of the target on its CPU. */
+static void test_placement__is_never_beside_without_realtime_priority(void **state)
+{
+	struct placement placement = placement_on(2, false);
+	int cpu;
+
+	(void)state;
+	placement_saw(&placement, 1, RUNS, CALLS);
+	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_ANYWHERE);
+	assert_int_equal(cpu, -1);
+	placement_begin_tick(&placement);
+	placement_saw(&placement, 1, RUNS, !CALLS);
+	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_AWAY);
+	assert_int_equal(cpu, 0);
+}
+
+static void test_placement__stays_when_nobody_was_seen(void **state)
+{
+	struct placement placement = placement_on(2, true);
+	int cpu;
+
+	(void)state;
+	placement.kind = PLACEMENT_BESIDE;
+	placement.cpu = 1;
+	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_BESIDE);
+	assert_int_equal(cpu, 1);
+}
+
+static void test_placement__chooses_among_cpus_with_equal_chances(void **state)
+{
+	struct placement placement = placement_on(4, true);
+	int nr[4] = {0};
+
+	(void)state;
+	for (int tick = 0; tick < 4000; tick++) {
+		int cpu;
+
+		placement_begin_tick(&placement);
+		for (int i = 0; i < 4; i++)
+			placement_saw(&placement, i, RUNS, CALLS);
+		placement_choose(&placement, true, &cpu);
+		nr[cpu]++;
+	}
+	for (int i = 0; i < 4; i++)
+		assert_in_range(nr[i], 880, 1120); /* 1000 and more than four deviations */
+}
+
+static void test_placement__ignores_unknown_cpus(void **state)
+{
+	struct placement placement = placement_on(2, true);
+	int cpu;
+
+	(void)state;
+	placement_saw(&placement, -1, RUNS, CALLS);
+	placement_saw(&placement, CPU_SETSIZE, RUNS, CALLS);
+	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_ANYWHERE);
+	assert_int_equal(cpu, -1);
+}
+
+static void judge(struct idle_meter *meter, uint64_t after_cs, uint64_t idle_cs)
+{
+	struct proc_uptime now = {.uptime_cs = meter->last.uptime_cs + after_cs,
+				  .idle_cs = meter->last.idle_cs + idle_cs};
+
+	idle_meter_judge(meter, &now);
+}
+
+static void test_idle_meter__needs_more_than_half_a_cpu(void **state)
+{
+	struct idle_meter meter = {.fd = -1, .last = {.uptime_cs = 1000, .idle_cs = 500}};
+
+	(void)state;
+	judge(&meter, 10, 5);
+	assert_false(meter.some_idle);
+	judge(&meter, 10, 6);
+	assert_true(meter.some_idle);
+	judge(&meter, 10, 5);
+	assert_true(meter.some_idle);
+	judge(&meter, 10, 3);
+	assert_false(meter.some_idle);
+	judge(&meter, 10, 620); /* on a large machine */
+	assert_true(meter.some_idle);
+}
+
+/* Hundredths of a second say nothing about a few of them. */
+static void test_idle_meter__waits_for_a_long_enough_interval(void **state)
+{
+	struct idle_meter meter = {.fd = -1, .last = {.uptime_cs = 1000, .idle_cs = 500}};
+
+	(void)state;
+	judge(&meter, 3, 3);
+	assert_false(meter.some_idle);
+	assert_int_equal(meter.last.uptime_cs, 1000);
+	judge(&meter, 9, 9);
+	assert_true(meter.some_idle);
+}
+
+static void test_idle_meter__survives_clocks_that_go_back(void **state)
+{
+	struct idle_meter meter = {.fd = -1, .last = {.uptime_cs = 1000, .idle_cs = 500}};
+	struct proc_uptime now = {.uptime_cs = 1020, .idle_cs = 400};
+
+	(void)state;
+	meter.some_idle = true;
+	idle_meter_judge(&meter, &now);
+	assert_false(meter.some_idle);
+	now.uptime_cs = 900;
+	idle_meter_judge(&meter, &now);
+	assert_int_equal(meter.last.uptime_cs, 1020);
+}
+
+static void test_spin__pauses_longer_each_time_it_was_in_vain(void **state)
+{
+	struct spin_choice choice = {0};
+
+	(void)state;
+	assert_true(spin_pays(&choice, 1));
+	spin_failed(&choice, 100 * NS_PER_MS);
+	assert_false(spin_pays(&choice, 104 * NS_PER_MS));
+	assert_true(spin_pays(&choice, 105 * NS_PER_MS));
+	spin_failed(&choice, 200 * NS_PER_MS);
+	assert_false(spin_pays(&choice, 209 * NS_PER_MS));
+	assert_true(spin_pays(&choice, 210 * NS_PER_MS));
+	for (int i = 0; i < 20; i++)
+		spin_failed(&choice, 300 * NS_PER_MS);
+	assert_true(spin_pays(&choice, 800 * NS_PER_MS));
+	spin_succeeded(&choice);
+	spin_failed(&choice, 900 * NS_PER_MS);
+	assert_true(spin_pays(&choice, 905 * NS_PER_MS));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_placement__leaves_the_cpu_to_a_thread_without_calls),
+		cmocka_unit_test(test_placement__stays_away_where_it_is),
+		cmocka_unit_test(test_placement__goes_beside_a_thread_that_makes_calls),
+		cmocka_unit_test(test_placement__goes_beside_where_no_cpu_is_idle),
+		cmocka_unit_test(test_placement__is_never_beside_without_realtime_priority),
+		cmocka_unit_test(test_placement__stays_when_nobody_was_seen),
+		cmocka_unit_test(test_placement__chooses_among_cpus_with_equal_chances),
+		cmocka_unit_test(test_placement__ignores_unknown_cpus),
+		cmocka_unit_test(test_idle_meter__needs_more_than_half_a_cpu),
+		cmocka_unit_test(test_idle_meter__waits_for_a_long_enough_interval),
+		cmocka_unit_test(test_idle_meter__survives_clocks_that_go_back),
+		cmocka_unit_test(test_spin__pauses_longer_each_time_it_was_in_vain),
+	};
+
+	return cmocka_run_group_tests_name("sampler/placement", tests, NULL, NULL);
+}
