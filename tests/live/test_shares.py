@@ -117,7 +117,7 @@ class Stacks(LiveCase):
         self.assertShareAtLeast(found, whole, 0.98, "main to spin_leaf")
 
     def test_the_root_is_the_start_of_the_program(self):
-        recording = record(self.directory, [build("spin_leaf"), "500"])
+        recording = record(self.directory, [build("spin_leaf"), "1500"])
         stacks = recording.folded()
         whole = sum(weight for _, weight in stacks)
         rooted = sum(weight for frames, weight in stacks if frames[1] == "_start")
