@@ -24,6 +24,7 @@ struct module_table {
 	struct index_set index;
 	struct index_set files; /* those with an image, by path, device and inode */
 	size_t nr_open;
+	uint32_t last_stamp;
 };
 
 static uint64_t module_hash(const struct module *module)
@@ -58,6 +59,11 @@ struct module_table *module_table_new(void)
 	module_table_intern(table, &unknown);
 	free(unknown.path);
 	return table;
+}
+
+uint32_t module_table_next_stamp(struct module_table *table)
+{
+	return ++table->last_stamp;
 }
 
 void module_table_free(struct module_table *table)

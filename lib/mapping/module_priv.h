@@ -26,6 +26,9 @@ struct module_id module_table_intern_image(struct module_table *table, const str
 struct module_id module_table_find_file(const struct module_table *table,
 					const struct module *wanted, bool must_be_unchanged);
 
+/* Counts up: what no space of this table had for its stamp. */
+uint32_t module_table_next_stamp(struct module_table *table);
+
 /* The image given with the module, or NULL. */
 struct elf_image *module_table_image(const struct module_table *table, struct module_id id);
 

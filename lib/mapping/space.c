@@ -36,6 +36,7 @@ struct space {
 	pid_t pid;
 	pid_t reader; /* a live thread of it: /proc/PID is half dead once the leader exited */
 	uint32_t generation;
+	uint32_t stamp;
 	struct entries entries; /* by address */
 	/* The executable ones alone, for space_locate(): starts and their index in entries. */
 	uint64_t *code_starts;
@@ -58,6 +59,7 @@ struct space *space_new(struct module_table *modules, pid_t pid)
 	space->modules = modules;
 	space->pid = pid;
 	space->reader = pid;
+	space->stamp = module_table_next_stamp(modules);
 	return space;
 }
 
@@ -79,6 +81,11 @@ pid_t space_pid(const struct space *space)
 uint32_t space_generation(const struct space *space)
 {
 	return space->generation;
+}
+
+uint32_t space_stamp(const struct space *space)
+{
+	return space->stamp;
 }
 
 size_t space_nr_mappings(const struct space *space)
@@ -347,8 +354,10 @@ int space_update(struct space *space, const char *maps_text, size_t nr_bytes, st
 		entry->mapping.generation = space->generation + 1;
 		find_module(space, entry);
 	}
-	if (nr_kept != fresh.nr || nr_kept != space->entries.nr)
+	if (nr_kept != fresh.nr || nr_kept != space->entries.nr) {
 		space->generation++;
+		space->stamp = module_table_next_stamp(space->modules);
+	}
 	entries_release(&space->entries);
 	space->entries = fresh;
 	index_code(space);

@@ -53,6 +53,11 @@ int space_refresh(struct space *space, struct err *err);
 struct space *space_fork(const struct space *space, pid_t pid);
 
 uint32_t space_generation(const struct space *space);
+/*
+ * A number for what the space says now, which changes with each generation and
+ * which no other space of the module table has had: the key of caches.
+ */
+uint32_t space_stamp(const struct space *space);
 /* The mapping that holds address now, or NULL. Borrowed until the next update. */
 const struct mapping *space_find(const struct space *space, uint64_t address);
 size_t space_nr_mappings(const struct space *space);

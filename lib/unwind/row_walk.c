@@ -2,6 +2,7 @@
 /* The walk by compiled rows, and by frame pointers where there are none. */
 #include "mapping/space.h"
 #include "unwind/eh_context.h"
+#include "unwind/hot_walk.h"
 #include "unwind/rows.h"
 
 /* One walk: the frame whose caller is searched, and what was seen on the way. */
@@ -365,6 +366,8 @@ void rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind,
 		return;
 	}
 	while (step != STEP_END) {
+		if (kind != UNWINDER_FP)
+			hot_walk(rows_hot(rows), rw.arch, walk, &rw.regs, &rw.frame);
 		step = find_caller(&rw);
 		if (step == STEP_FALLBACK)
 			step = step_by_libunwind(&rw);

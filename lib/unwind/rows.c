@@ -10,6 +10,7 @@
 #include "unwind/row_cache.h"
 
 struct rows {
+	struct hot_rows hot;
 	struct row_cache cache;
 	struct row_cache without_fp; /* second ways, for frames whose frame pointer is not known */
 	struct module_cfi **modules; /* by module id; NULL where not asked for yet */
@@ -19,7 +20,10 @@ struct rows {
 
 struct rows *rows_new(void)
 {
-	return xcalloc(1, sizeof(struct rows));
+	struct rows *rows = xcalloc(1, sizeof(*rows));
+
+	hot_rows_init(&rows->hot);
+	return rows;
 }
 
 void rows_free(struct rows *rows)
@@ -32,6 +36,7 @@ void rows_free(struct rows *rows)
 		free(rows->modules[i]);
 	}
 	free(rows->modules);
+	hot_rows_release(&rows->hot);
 	row_cache_release(&rows->cache);
 	row_cache_release(&rows->without_fp);
 	free(rows);
@@ -40,6 +45,11 @@ void rows_free(struct rows *rows)
 uint64_t rows_nr_compiled(const struct rows *rows)
 {
 	return rows->nr_compiled;
+}
+
+const struct hot_rows *rows_hot(const struct rows *rows)
+{
+	return &rows->hot;
 }
 
 static struct module_cfi *cfi_of(struct rows *rows, struct module_id id, struct elf_image *image)
@@ -193,14 +203,20 @@ static struct row compile(struct rows *rows, const struct row_query *query)
 
 struct row rows_find(struct rows *rows, const struct row_query *query)
 {
-	struct row_key key = row_key(query->frame->lookup, query->frame->is_exact);
+	const struct unwind_frame *frame = query->frame;
+	struct row_key key = row_key(frame->lookup, frame->is_exact);
 	const struct row *known = row_cache_find(&rows->cache, key);
 	struct row row;
 
-	if (known)
-		return *known;
-	row = compile(rows, query);
-	row_cache_add(&rows->cache, key, row);
+	if (known) {
+		row = *known;
+	} else {
+		row = compile(rows, query);
+		row_cache_add(&rows->cache, key, row);
+	}
+	if (frame->lookup.module.v != MODULE_UNKNOWN.v)
+		hot_rows_add(&rows->hot, query->arch->regs, space_stamp(query->walk->space), frame,
+			     &row);
 	return row;
 }
 

@@ -2,6 +2,7 @@
 #ifndef PROFC_UNWIND_ROWS_H
 #define PROFC_UNWIND_ROWS_H
 
+#include "unwind/hot_rows.h"
 #include "unwind/row.h"
 #include "unwind/unwind_priv.h"
 
@@ -14,8 +15,11 @@ struct row_query {
 	bool is_cfi_only; /* do not read code that has none */
 };
 
-/* The row of a frame, compiled if it is the first one there. */
+/* The row of a frame, compiled if it is the first one there. It is a hot one from then on. */
 struct row rows_find(struct rows *rows, const struct row_query *query);
+
+/* Borrowed until the next rows_find(). */
+const struct hot_rows *rows_hot(const struct rows *rows);
 
 /*
  * A row by the stack pointer alone, for a frame whose CFI wants the frame

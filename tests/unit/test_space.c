@@ -72,6 +72,34 @@ static void test_space__addresses_are_located(void **state)
 	module_table_free(modules);
 }
 
+/* What caches go by: never the same for two spaces, or for one before and after a change. */
+static void test_space__stamps_are_used_once(void **state)
+{
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, NO_PROCESS);
+	struct space *other = space_new(modules, NO_PROCESS);
+	struct space *child;
+	uint32_t stamp;
+
+	(void)state;
+	assert_int_not_equal(space_stamp(space), space_stamp(other));
+	assert_int_equal(update(space, CAT_TEXT STACK), 0);
+	stamp = space_stamp(space);
+	assert_int_not_equal(stamp, space_stamp(other));
+	assert_int_equal(update(space, CAT_TEXT STACK), 0);
+	assert_int_equal(space_stamp(space), stamp);
+	child = space_fork(space, NO_PROCESS);
+	assert_int_not_equal(space_stamp(child), stamp);
+	assert_int_equal(update(child, CAT_TEXT JIT STACK), 0);
+	assert_int_equal(update(space, CAT_TEXT LIB_A STACK), 0);
+	assert_int_not_equal(space_stamp(space), stamp);
+	assert_int_not_equal(space_stamp(space), space_stamp(child));
+	space_free(child);
+	space_free(other);
+	space_free(space);
+	module_table_free(modules);
+}
+
 static void test_space__generation_counts_changes(void **state)
 {
 	struct module_table *modules = module_table_new();
@@ -413,6 +441,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_space__addresses_are_located),
 		cmocka_unit_test(test_space__generation_counts_changes),
+		cmocka_unit_test(test_space__stamps_are_used_once),
 		cmocka_unit_test(test_space__reused_addresses_are_another_module),
 		cmocka_unit_test(test_space__text_that_is_no_maps_changes_nothing),
 		cmocka_unit_test(test_space__deleted_files_keep_their_name),
