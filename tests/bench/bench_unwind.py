@@ -2,21 +2,32 @@
 """Rows 6 and 7: one stack unwound in every way there is, and how many reach the root."""
 
 import os
+import shutil
 import subprocess
 import sys
 
-from paths import BUILD
+from paths import BUILD, ROOT
+from targets import build
 
 PROGRAM = os.path.join(BUILD, "tests", "bench", "bench_unwind")
-WORK = "import json\nwhile True: json.loads(json.dumps([{'a': [1, 2, [3]]}] * 500))"
+PYTHON_WORK = "import json\nwhile True: json.loads(json.dumps([{'a': [1, 2, [3]]}] * 500))"
+COMPILED = os.path.join(ROOT, "tests", "targets", "cpp_templates.cpp")
+
+
+def works():
+    """What is unwound: a name, and a command that runs for some seconds."""
+    yield "depth 50", [build("recursion_deep"), "46", "20000"]
+    yield "python", [sys.executable, "-c", PYTHON_WORK]
+    if shutil.which("xz"):
+        yield "xz", ["sh", "-c", "exec xz -9 -c -T1 < /dev/urandom"]
+    if shutil.which("clang"):
+        yield "clang -O2", ["clang", "-O2", "-g", "-c", "-x", "c++", "-o", "/dev/null", COMPILED]
 
 
 def main():
-    with subprocess.Popen([sys.executable, "-c", WORK]) as target:
-        try:
-            subprocess.run([PROGRAM, "-n", "400", "-p", str(target.pid)], check=True)
-        finally:
-            target.kill()
+    for name, command in works():
+        print(f"{name}:", flush=True)
+        subprocess.run([PROGRAM, "-n", "300", *command], check=True)
 
 
 if __name__ == "__main__":
