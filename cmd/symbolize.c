@@ -61,6 +61,12 @@ struct symbolize_args {
 		 .name = "basenames",                                                              \
 		 .offset = AT(elf.basenames),                                                      \
 		 .help = "print files without their directories"},                                 \
+		{.type = OPTION_STRING,                                                            \
+		 .short_name = 'j',                                                                \
+		 .name = "section",                                                                \
+		 .argument = "NAME",                                                               \
+		 .offset = AT(elf.section),                                                        \
+		 .help = "addresses count from the start of this section"},                        \
 	{                                                                                          \
 		.type = OPTION_FLAG, .short_name = 'p', .name = "pretty-print",                    \
 		.offset = AT(elf.pretty), .help = "print one line for each level"                  \
@@ -175,7 +181,7 @@ static int run_symbolize(const struct command *self, int argc, char **argv)
 
 const struct command command_symbolize = {
 	.name = "symbolize",
-	.synopsis = "[-i FILE] | -e ELF [-afiCsp] [ADDRESS...]",
+	.synopsis = "[-i FILE] | -e ELF [-afiCsp] [-j NAME] [ADDRESS...]",
 	.summary = "name the code of a recording, or addresses",
 	.help = "Resolves a recording that was made with --no-symbols, or on another machine:\n"
 		"every place in the code gets its function, file, line and what it is inlined\n"

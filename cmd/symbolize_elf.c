@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cmd/symbolize_elf.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -27,13 +28,42 @@ struct session {
 	struct question *questions; /* in the order asked */
 	size_t nr, cap;
 	bool unresolved_told;
+	uint64_t section_start;
 };
+
+/*
+ * addr2line takes what begins with a digit for a number, and letters that could
+ * be one unless a plus follows: add+4 is a function's.
+ */
+static bool is_number(const char *text)
+{
+	return isdigit((unsigned char)*text) || *text == '-' ||
+	       (isxdigit((unsigned char)*text) && !strchr(text, '+'));
+}
+
+/* "FUNCTION", "FUNCTION+OFFSET", the offset as in C; 0 when there is no such function. */
+static uint64_t address_of_name(const struct session *session, const char *text)
+{
+	cleanup_free char *name = xstrndup(text, strcspn(text, "+ \t\n\v\f\r"));
+	const char *rest = text + strlen(name);
+	uint64_t address = 0;
+
+	rest += strspn(rest, " \t\n\v\f\r");
+	if (*name && !symbol_file_find_symbol(session->file, name, &address))
+		return 0;
+	return *rest == '+' ? address + strtoull(rest + 1, NULL, 0) : address;
+}
 
 static void add_question(struct session *session, const char *text)
 {
-	/* addr2line takes what is no number for 0 as well. */
-	struct question question = {.address = strtoull(text, NULL, 16)};
+	struct question question = {.address = 0};
 
+	text += strspn(text, " \t\n\v\f\r");
+	if (!is_number(text))
+		question.address = address_of_name(session, text);
+	else if (*text != '-') /* addr2line takes what is no number for 0 as well */
+		question.address = strtoull(text, NULL, 16);
+	question.address += session->section_start;
 	ARRAY_GROW(session->questions, session->nr, session->cap);
 	session->questions[session->nr++] = question;
 }
@@ -84,7 +114,8 @@ static void print_answer(struct session *session, const struct symbol_result *re
 	const struct symbol_location *levels = &result->locations[chain->first];
 
 	if (args->addresses)
-		sink_printf(&session->out, "0x%016llx%s", (unsigned long long)question->address,
+		sink_printf(&session->out, "0x%016llx%s",
+			    (unsigned long long)(question->address - session->section_start),
 			    args->pretty ? ": " : "\n");
 	if (!chain->nr) {
 		if (args->functions)
@@ -227,6 +258,13 @@ int symbolize_elf(const struct symbolize_elf_args *args, const struct symbol_opt
 
 	if (symbol_file_open(options, &request, &session.file, &err) < 0) {
 		print_err(&err);
+		return EXIT_CANNOT;
+	}
+	if (args->section &&
+	    !symbol_file_find_section(session.file, args->section, &session.section_start)) {
+		err_set(&err, ERR_NOT_FOUND, "%s has no section %s", args->exe, args->section);
+		print_err(&err);
+		symbol_file_close(session.file);
 		return EXIT_CANNOT;
 	}
 	status = run_session(&session, words, nr);

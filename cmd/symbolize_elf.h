@@ -9,6 +9,7 @@ struct symbol_options;
 /* How addr2line's letters want addresses printed. */
 struct symbolize_elf_args {
 	const char *exe;
+	const char *section; /* what addresses count from, or NULL: as they are loaded */
 	bool addresses, functions, inlines, demangle, basenames, pretty;
 };
 

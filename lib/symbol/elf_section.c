@@ -120,31 +120,40 @@ static Elf_Scn *next_section(Elf *elf, Elf_Scn *section, GElf_Shdr *header, cons
 	return NULL;
 }
 
-struct dwarf_bytes elf_section_bytes(Elf *elf, const char *wanted)
+static Elf_Scn *section_named(Elf *elf, const char *wanted, GElf_Shdr *header)
 {
 	Elf_Scn *section = NULL;
-	GElf_Shdr header;
 	const char *name;
 
-	while ((section = next_section(elf, section, &header, &name))) {
+	while ((section = next_section(elf, section, header, &name))) {
 		if (strcmp(name, wanted) == 0)
-			return header.sh_type == SHT_NOBITS ? (struct dwarf_bytes){.at = NULL}
-							    : bytes_of(section, 0);
+			return section;
 	}
-	return (struct dwarf_bytes){.at = NULL};
+	return NULL;
+}
+
+struct dwarf_bytes elf_section_bytes(Elf *elf, const char *wanted)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = section_named(elf, wanted, &header);
+
+	if (!section || header.sh_type == SHT_NOBITS)
+		return (struct dwarf_bytes){.at = NULL};
+	return bytes_of(section, 0);
 }
 
 uint64_t elf_section_address(Elf *elf, const char *wanted)
 {
-	Elf_Scn *section = NULL;
 	GElf_Shdr header;
-	const char *name;
 
-	while ((section = next_section(elf, section, &header, &name))) {
-		if (strcmp(name, wanted) == 0)
-			return header.sh_addr;
-	}
-	return 0;
+	return section_named(elf, wanted, &header) ? header.sh_addr : 0;
+}
+
+bool elf_has_section(Elf *elf, const char *wanted)
+{
+	GElf_Shdr header;
+
+	return section_named(elf, wanted, &header) != NULL;
 }
 
 static const char *const dwarf_names[DWARF_SECTION_COUNT] = {

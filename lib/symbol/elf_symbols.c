@@ -9,21 +9,35 @@
 #include "base/alloc.h"
 #include "symbol/object.h"
 
+#define RANK_NO_SIZE	    (UINT32_C(1) << 31)
+#define RANK_NO_TYPE	    (UINT32_C(1) << 30)
+#define RANK_LOCAL	    (UINT32_C(1) << 29)
+#define RANK_PER_UNDERSCORE (UINT32_C(1) << 20)
+#define RANK_PER_LETTER	    (UINT32_C(1) << 1)
+#define RANK_WEAK	    UINT32_C(1)
+
 /*
  * Of the names of one place, show a sized one before a label, a function's
- * before any other, a global before a weak before a local one, and the one
- * with the fewest underscores in front: malloc, not __libc_malloc.
+ * before any other, one that others may link with before a local one, and of
+ * those what people call it: without underscores in front, and short. What libc
+ * calls getrlimit is __getrlimit, __GI___getrlimit and getrlimit64 too, of which
+ * only the odd ones are not weak.
  */
 static uint32_t rank_of(const GElf_Sym *symbol, const char *name)
 {
-	uint32_t type = GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE;
-	uint32_t binding = GELF_ST_BIND(symbol->st_info) == STB_GLOBAL ? 0
-			   : GELF_ST_BIND(symbol->st_info) == STB_WEAK ? 1
-								       : 2;
-	size_t underscores = strspn(name, "_");
+	size_t underscores = strspn(name, "_"), letters = strlen(name);
+	uint32_t rank = (uint32_t)(underscores > 7 ? 7 : underscores) * RANK_PER_UNDERSCORE;
 
-	return (symbol->st_size == 0) << 6 | type << 5 | binding << 3 |
-	       (uint32_t)(underscores > 7 ? 7 : underscores);
+	rank += (uint32_t)(letters > 1000 ? 1000 : letters) * RANK_PER_LETTER;
+	if (symbol->st_size == 0)
+		rank |= RANK_NO_SIZE;
+	if (GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE)
+		rank |= RANK_NO_TYPE;
+	if (GELF_ST_BIND(symbol->st_info) == STB_LOCAL)
+		rank |= RANK_LOCAL;
+	if (GELF_ST_BIND(symbol->st_info) == STB_WEAK)
+		rank |= RANK_WEAK;
+	return rank;
 }
 
 /* Marks of ARM's tools between code and data ($x, $d), and the assembler's own labels. */
@@ -117,7 +131,7 @@ static int compare_symbols(const void *a, const void *b)
 
 static bool has_size(const struct elf_symbol *symbol)
 {
-	return symbol->rank < 1U << 6;
+	return !(symbol->rank & RANK_NO_SIZE);
 }
 
 /* Symbols without a size end where the next one begins. */
@@ -180,6 +194,15 @@ const struct elf_symbol *elf_symbols_at(const struct elf_symbols *symbols, uint6
 	size_t nr = nr_up_to(symbols, address);
 
 	return nr && symbols->rows[nr - 1].start == address ? &symbols->rows[nr - 1] : NULL;
+}
+
+const struct elf_symbol *elf_symbols_named(const struct elf_symbols *symbols, const char *name)
+{
+	for (size_t i = 0; i < symbols->nr; i++) {
+		if (strcmp(symbols->rows[i].name, name) == 0)
+			return &symbols->rows[i];
+	}
+	return NULL;
 }
 
 const struct elf_symbol *elf_symbols_find(const struct elf_symbols *symbols, uint64_t address)

@@ -41,4 +41,7 @@ const struct elf_symbol *elf_symbols_find(const struct elf_symbols *symbols, uin
 /* The symbol to show of those that begin exactly at an address, or NULL. */
 const struct elf_symbol *elf_symbols_at(const struct elf_symbols *symbols, uint64_t address);
 
+/* The first symbol of a name, or NULL. */
+const struct elf_symbol *elf_symbols_named(const struct elf_symbols *symbols, const char *name);
+
 #endif

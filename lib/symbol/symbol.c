@@ -218,6 +218,26 @@ struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64
 	return result_builder_finish(&builder);
 }
 
+bool symbol_file_find_symbol(struct symbol_file *file, const char *name, uint64_t *address)
+{
+	const struct elf_symbol *symbol;
+
+	read_tables(file);
+	symbol = elf_symbols_named(&file->symbols, name);
+	if (!symbol)
+		return false;
+	*address = symbol->start - file->object.address_bias;
+	return true;
+}
+
+bool symbol_file_find_section(const struct symbol_file *file, const char *name, uint64_t *address)
+{
+	if (!elf_has_section(file->object.elf, name))
+		return false;
+	*address = elf_section_address(file->object.elf, name) - file->object.address_bias;
+	return true;
+}
+
 int symbol_resolve_file(const struct symbol_options *options, const struct symbol_request *request,
 			struct symbol_result **result, struct err *err)
 {

@@ -113,6 +113,12 @@ int symbol_file_open(const struct symbol_options *options, const struct symbol_r
 /* Resolve ascending, distinct addresses. Caller owns the result. */
 struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64_t *addresses,
 					  size_t nr);
+/*
+ * The address, as symbol_file_resolve() takes it, where a function or a section
+ * of this name begins. False when the file has none.
+ */
+bool symbol_file_find_symbol(struct symbol_file *file, const char *name, uint64_t *address);
+bool symbol_file_find_section(const struct symbol_file *file, const char *name, uint64_t *address);
 void symbol_file_close(struct symbol_file *file);
 
 /*

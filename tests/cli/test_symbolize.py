@@ -207,6 +207,18 @@ class Traps(Case):
         self.assertEqual(answers[label + 1][0][0], "asm_without_size")
         self.assertEqual(answers[sized - 1][0][0], "asm_without_size")
 
+    def test_of_several_names_the_one_people_use(self):
+        with open(self.path("aliases.s"), "w", encoding="ascii") as file:
+            file.write(".text\nnop\n.L_mark: local_name: _start_of_it: __GI___thing: __thing: "
+                       "thing64: thing: nop\nret\n.globl __GI___thing, __thing\n"
+                       ".weak thing, thing64\n")
+            for name in ("local_name", "_start_of_it", "__GI___thing", "__thing", "thing64", "thing"):
+                file.write(f".type {name}, @function\n.size {name}, 2\n")
+        elf = self.path("aliases.so")
+        self.run_tool("gcc", "-shared", "-nostdlib", "-o", elf, self.path("aliases.s"))
+        address = address_of(elf, "thing") + 1
+        self.assertEqual(profc_says(elf, [address])[address][0][0], "thing")
+
     def test_plt_stubs_are_named(self):
         for flags in ((), ("-Wl,-z,lazy",), ("-Wl,-z,now", "-fcf-protection=full")):
             elf = build("symbol_plain", "-O2", "-g", *flags)
@@ -584,6 +596,35 @@ class Letters(Case):
         mine = symbolizers.run([PROFC, "symbolize", "-afie", self.elf], input=text)
         reference = symbolizers.run(["addr2line", "-afie", self.elf], input=text)
         self.assertEqual(mine, reference)
+
+    def test_odd_addresses(self):
+        main = f"{address_of(self.elf, 'main'):x}"
+        text = "\n".join([
+            "0X" + main, "  " + main, main + " ", main + ";", main + "xyz", f"{main} 0x1", "*" + main,
+            "", " ", "0x", "-1", "+16", "f" * 16, "1" + "f" * 16, "nosuch", "nosuch+3", "main-4",
+            "deadbeef", ".text+4",
+        ])
+        mine = symbolizers.run([PROFC, "symbolize", "-afie", self.elf], input=text)
+        self.assertEqual(mine, symbolizers.run(["addr2line", "-afie", self.elf], input=text))
+
+    def test_names_of_functions_as_addresses(self):
+        text = "main\nmain+4\nmain + 0x4\nnot_inlined+2\n"
+        reference = symbolizers.run(["addr2line", "-afe", self.elf], input=text)
+        if "main" not in reference:
+            self.skipTest("this addr2line takes no names (binutils before 2.39)")
+        mine = symbolizers.run([PROFC, "symbolize", "-afe", self.elf], input=text)
+        self.assertEqual(mine, reference)
+
+    def test_addresses_in_a_section(self):
+        self.addresses = ["0", "4", "8"]
+        self.assert_same_text("-j", ".text", "-afie")
+        self.elf = self.path("sections.o")
+        self.run_tool("gcc", "-O2", "-g", "-ffunction-sections", "-c", "-o", self.elf,
+                      source_path("inlined_hot_line"))
+        for section in (".text.not_inlined", ".text.startup.main"):
+            self.assert_same_text("-j", section, "-afie")
+        done = profc("symbolize", "-j", ".none", "-e", self.elf, "0x1", status=1)
+        self.assertIn("no section .none", done.stderr)
 
     def test_a_question_at_a_time_is_answered_at_once(self):
         process = subprocess.Popen(
