@@ -19,6 +19,7 @@
 #include "cmd/record_options.h"
 #include "proc/read.h"
 #include "target/probe.h"
+#include "target/refusal.h"
 
 struct doctor_args {
 	struct option_list pid_texts;
@@ -70,53 +71,27 @@ static void examine_system(void)
 	say(VERDICT_GOOD, line, NULL);
 }
 
-/* 0 where there is no Yama. */
-static long yama_scope(void)
-{
-	struct buf text = {0};
-	long scope = 0;
-
-	if (proc_read_file("/proc/sys/kernel/yama/ptrace_scope", &text))
-		scope = strtol(buf_str(&text), NULL, 10);
-	buf_release(&text);
-	return scope;
-}
-
-#define CAPABILITY_SYS_PTRACE 19
-
-static bool may_trace_everybody(void)
-{
-	struct buf text = {0};
-	const char *line;
-	bool may = geteuid() == 0;
-
-	if (proc_read_file("/proc/self/status", &text)) {
-		line = strstr(buf_str(&text), "CapEff:");
-		if (line)
-			may = strtoull(line + strlen("CapEff:"), NULL, 16) >>
-				      CAPABILITY_SYS_PTRACE &
-			      1;
-	}
-	buf_release(&text);
-	return may;
-}
-
 static void examine_permissions(void)
 {
-	long scope = yama_scope();
+	enum yama_scope scope = yama_scope_now();
 	char line[128];
 
-	if (may_trace_everybody()) {
+	if (scope == YAMA_NOBODY) {
+		say(VERDICT_BAD,
+		    "Yama lets nobody attach to anything (kernel.yama.ptrace_scope is 3)",
+		    "it cannot be changed before the next boot");
+	} else if (may_trace_all()) {
 		say(VERDICT_GOOD, "may attach to the processes of every user (CAP_SYS_PTRACE)",
 		    NULL);
-	} else if (scope == 0) {
+	} else if (scope <= YAMA_CLASSIC) {
 		say(VERDICT_GOOD, "may attach to processes of this user, not of others",
 		    "for others: run profc as that user, as root, or with CAP_SYS_PTRACE");
 	} else {
 		snprintf(line, sizeof(line),
-			 "Yama lets profc attach to %s (kernel.yama.ptrace_scope is %ld)",
-			 scope == 1 ? "its own children only" : "nobody", scope);
-		say(scope == 1 ? VERDICT_FAIR : VERDICT_BAD, line,
+			 "Yama lets profc attach to %s (kernel.yama.ptrace_scope is %d)",
+			 scope == YAMA_DESCENDANTS ? "its own children only" : "nobody",
+			 (int)scope);
+		say(scope == YAMA_DESCENDANTS ? VERDICT_FAIR : VERDICT_BAD, line,
 		    "`profc record -- CMD` works at scope 1; for attaching run as root, or: "
 		    "sysctl kernel.yama.ptrace_scope=0");
 	}

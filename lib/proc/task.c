@@ -223,6 +223,8 @@ bool proc_status_parse(const char *text, size_t nr_bytes, struct proc_status *st
 	found.blocked = status_hex(text, nr_bytes, "SigBlk");
 	found.ignored = status_hex(text, nr_bytes, "SigIgn");
 	found.caught = status_hex(text, nr_bytes, "SigCgt");
+	found.permitted_capabilities = status_hex(text, nr_bytes, "CapPrm");
+	found.effective_capabilities = status_hex(text, nr_bytes, "CapEff");
 	found.seccomp = (uint32_t)status_decimal(text, nr_bytes, "Seccomp");
 	found.nr_preempted = status_decimal(text, nr_bytes, "nonvoluntary_ctxt_switches");
 	found.kthread = status_decimal(text, nr_bytes, "Kthread") == 1;

@@ -60,6 +60,7 @@ struct proc_status {
 	uint32_t real_uid, effective_uid;
 	pid_t ns_pid; /* as the process itself sees its id */
 	uint64_t pending_thread, pending_process, blocked, ignored, caught; /* signal sets */
+	uint64_t permitted_capabilities, effective_capabilities;
 	uint32_t seccomp;      /* 0 off, 1 strict, 2 filter */
 	uint64_t nr_preempted; /* involuntary context switches */
 	bool kthread;	       /* false where the kernel does not say */

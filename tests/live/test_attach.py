@@ -93,6 +93,43 @@ class Attach(LiveCase):
                 self.assertRatio(blocked, 500e6, 0.2, "blocked time of a sleeper")
 
 
+class Permitted(LiveCase):
+    """What looks forbidden, and is not."""
+
+    def test_own_ancestor(self):
+        """The shell that waits for profc."""
+        script = f"{PROFC} attach -p $$ -d 300ms -o {self.path('x.data')}; echo status $?"
+        done = subprocess.run(
+            ["sh", "-c", script], stdout=subprocess.PIPE, text=True, check=True, timeout=30
+        )
+        self.assertEqual(done.stdout, "status 0\n")
+
+    def test_undumpable_process_for_root(self):
+        self.ordinary_user()  # or a skip: we are not root
+        with Running([build("undumpable")]) as target:
+            target.wait_ready()
+            attach(self.directory, target.pid, "-d", "300ms", status=None)
+            self.assertUntouched(target.pid)
+
+    def test_process_of_another_user_for_root(self):
+        with Running(["sleep", "1000"], **self.ordinary_user()) as target:
+            recording = attach(self.directory, target.pid, "-d", "300ms")
+            self.assertGreater(recording.report("-m", "blocked")["total_ns"], 0)
+
+    def test_own_process_for_an_ordinary_user(self):
+        program, profiler = self.public(build("progressing")), self.public(PROFC)
+        os.chmod(self.directory, 0o777)
+        user = self.ordinary_user()
+        with Running([program, self.path("counters")], **user) as target:
+            target.wait_ready()
+            subprocess.run(
+                [profiler, "attach", "-p", str(target.pid), "-d", "500ms", "-o",
+                 self.path("own.data")],
+                check=True, **user,
+            )
+            self.assertUntouched(target.pid)
+
+
 class Server(LiveCase):
     """redis-server under the load of redis-benchmark, both on the loopback."""
 
@@ -193,6 +230,23 @@ class Refusals(LiveCase):
         with Running([program], **self.ordinary_user()) as target:
             target.wait_ready()
             self.refused_to_nobody(target.pid, "dump")
+
+    def test_process_that_has_ended_but_was_not_waited_for(self):
+        with subprocess.Popen(["true"]) as zombie:
+            self.eventually(lambda: procfs.state(zombie.pid) == "Z", "its end")
+            self.refused(zombie.pid, "has exited already")
+
+    def test_doctor_says_the_same_beforehand(self):
+        with Running(["sleep", "1000"]) as target:
+            done = subprocess.run(
+                [self.public(PROFC), "doctor", "-p", str(target.pid)],
+                stdout=subprocess.PIPE, text=True, check=False, **self.ordinary_user(),
+            )
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("belongs to another user", done.stdout)
+        with subprocess.Popen(["true"]) as gone:
+            pass
+        self.assertIn(f"no process {gone.pid}", profc("doctor", "-p", gone.pid, status=1).stdout)
 
     def test_kernel_thread(self):
         if procfs.status(2).get("PPid") != "0" or procfs.status(2).get("Name") != "kthreadd":
