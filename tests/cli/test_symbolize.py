@@ -3,6 +3,7 @@
 
 import ctypes
 import functools
+import glob
 import http.server
 import json
 import os
@@ -20,6 +21,21 @@ from paths import PROFC
 from profc import profc, record
 from symbolizers import address_of, addresses_in, functions, profc_says
 from targets import build, marked_line, need, source_path
+
+
+def pythons():
+    """Every python there may be, under the names distributions and pyenv give it."""
+    names = ["python3"] + [f"python3.{minor}" for minor in range(12, 20)]
+    yield from filter(None, map(shutil.which, names))
+    yield from glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3"))
+
+
+def writes_perf_map(python):
+    program = "import sys; sys.exit(not sys.is_stack_trampoline_active())"
+    done = subprocess.run(
+        [python, "-X", "perf", "-c", program], stderr=subprocess.DEVNULL, check=False
+    )
+    return done.returncode == 0
 
 
 class Case(unittest.TestCase):
@@ -536,10 +552,32 @@ class Recordings(Case):
                 "function fibonacci(n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }\n"
                 "const end = Date.now() + 1000; while (Date.now() < end) fibonacci(22);\n"
             )
-        recording = record(self.directory, ["node", "--perf-basic-prof", script])
+        # node leaves a log behind where it runs.
+        recording = record(
+            self.directory, ["node", "--perf-basic-prof", script], cwd=self.directory
+        )
         names = [name for name in self.functions(recording.path) if "fibonacci" in name]
         self.assertTrue(names)
         self.assertIn("spin.js", names[0])
+
+    def test_python_functions_are_named_by_the_map_of_x_perf(self):
+        python = next((path for path in pythons() if writes_perf_map(path)), None)
+        if python is None:
+            self.skipTest("no python here knows -X perf (3.12 and later)")
+        script = self.path("spin.py")
+        with open(script, "w", encoding="ascii") as file:
+            file.write(
+                "import time\n"
+                "def spin_here():\n"
+                "    return sum(number * number % 7 for number in range(2000))\n"
+                "end = time.monotonic() + 0.6\n"
+                "while time.monotonic() < end:\n"
+                "    spin_here()\n"
+            )
+        recording = record(self.directory, [python, "-X", "perf", script])
+        names = [name for name in self.functions(recording.path) if "spin_here" in name]
+        self.assertTrue(names)
+        self.assertTrue(all(name.startswith("py::spin_here") for name in names), names)
 
     def test_code_of_the_vdso_has_names(self):
         recording = record(self.directory, [build("inlined_hot_line"), "400"])
