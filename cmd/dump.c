@@ -208,14 +208,16 @@ static int dump(struct dumping *dumping)
 {
 	struct symbol_options symbols = symbol_options_of(&dumping->args->record.symbols);
 	struct err err = ERR_INIT;
-	struct live *live =
-		live_start(&dumping->args->record, NULL, dumping->pids, dumping->nr_pids, &err);
+	const struct live_request request = {.options = &dumping->args->record,
+					     .pids = dumping->pids,
+					     .nr_pids = dumping->nr_pids};
+	struct live *live = live_start(&request, &err);
 	int status;
 
 	if (!live)
 		return fail(&err);
 	status = take(dumping, live, &err);
-	live_end(live);
+	live_free(live);
 	if (status < 0)
 		return fail(&err);
 	dumping->nr_threads = drop_ended(dumping);

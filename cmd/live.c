@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cmd/live.h"
 
+#include <regex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,30 +20,39 @@ struct live {
 	int fd; /* a file in memory */
 	struct profile *profile;
 	struct store_writer *writer;
-	struct sampler *sampler;
+	struct sampler *sampler; /* NULL: it has ended */
+	struct sampler_result result;
+	uint64_t ended_ns; /* when, on the recording's clock */
+	regex_t threads;   /* of --threads, if has_threads */
+	bool has_threads;
 	sigset_t former_mask;
 };
 
-static void live_free(struct live *live)
+static void release(struct live *live)
 {
 	store_writer_free(live->writer);
 	profile_free(live->profile);
 	if (live->fd >= 0)
 		close(live->fd);
+	if (live->has_threads)
+		regfree(&live->threads);
 	free(live);
 }
 
-static int start(struct live *live, const struct record_options *options, char **argv,
-		 const pid_t *pids, size_t nr_pids, struct err *err)
+static int start(struct live *live, const struct live_request *request, struct err *err)
 {
+	const struct record_options *options = request->options;
 	struct sampler_options sampler_options = {
-		.argv = argv,
-		.command_mask = &live->former_mask,
-		.pids = pids,
-		.nr_pids = nr_pids,
+		.argv = request->argv,
+		.command_mask = request->command_mask ? request->command_mask : &live->former_mask,
+		.pids = request->pids,
+		.nr_pids = request->nr_pids,
 		.frequency_hz = (uint32_t)options->frequency_hz,
 		.max_overhead_ppm = (uint32_t)(options->max_overhead_percent * 10000),
+		.duration_ns = options->duration_ns,
+		.delay_ns = options->delay_ns,
 		.follow_children = !options->no_children,
+		.threads = live->has_threads ? &live->threads : NULL,
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.max_depth = options->max_depth,
 	};
@@ -58,21 +68,23 @@ static int start(struct live *live, const struct record_options *options, char *
 	return live->sampler ? 0 : ERR_SYS;
 }
 
-struct live *live_start(const struct record_options *options, char **argv, const pid_t *pids,
-			size_t nr_pids, struct err *err)
+struct live *live_start(const struct live_request *request, struct err *err)
 {
+	const struct record_options *options = request->options;
 	struct live *live = xcalloc(1, sizeof(*live));
 	sigset_t ours;
 
 	live->fd = -1;
 	live->profile = profile_new();
-	recording_meta_fill(live->profile, options, argv);
+	recording_meta_fill(live->profile, options, request->argv);
 	sigemptyset(&ours);
 	sigaddset(&ours, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &ours, &live->former_mask);
-	if (start(live, options, argv, pids, nr_pids, err) == 0)
+	live->has_threads =
+		options->threads && record_options_threads(options, &live->threads, err) == 0;
+	if ((live->has_threads || !options->threads) && start(live, request, err) == 0)
 		return live;
-	live_free(live);
+	release(live);
 	return NULL;
 }
 
@@ -83,22 +95,38 @@ struct sampler *live_sampler(struct live *live)
 
 int live_profile(struct live *live, struct profile **profile, struct err *err)
 {
+	uint64_t now_ns = live->ended_ns;
 	char path[64];
+	int status;
 
-	if (!sampler_flush(live->sampler))
-		return err_set(err, ERR_LIMIT, "the recording could not be written to memory");
+	if (live->sampler) {
+		if (!sampler_flush(live->sampler))
+			return err_set(err, ERR_LIMIT,
+				       "the recording could not be written to memory");
+		now_ns = sampler_progress(live->sampler).elapsed_ns;
+	}
 	/* By its name, to read it from its beginning while it is written at its end. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", live->fd);
-	return store_read_path(path, profile, NULL, err);
+	status = store_read_path(path, profile, NULL, err);
+	if (status == 0 && now_ns > (*profile)->meta.duration_ns)
+		(*profile)->meta.duration_ns = now_ns;
+	return status;
 }
 
-int live_end(struct live *live)
+const struct sampler_result *live_stop(struct live *live)
 {
-	struct sampler_result result;
+	if (live->sampler) {
+		live->ended_ns = sampler_progress(live->sampler).elapsed_ns;
+		sampler_finish(live->sampler, &live->result, NULL);
+		live->sampler = NULL;
+	}
+	return &live->result;
+}
 
+void live_free(struct live *live)
+{
 	if (!live)
-		return 0;
-	sampler_finish(live->sampler, &result, NULL);
-	live_free(live);
-	return result.command_exited ? result.command_status : 0;
+		return;
+	live_stop(live);
+	release(live);
 }

@@ -2,6 +2,7 @@
 #ifndef PROFC_CMD_LIVE_H
 #define PROFC_CMD_LIVE_H
 
+#include <signal.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -9,25 +10,34 @@ struct err;
 struct profile;
 struct record_options;
 struct sampler;
+struct sampler_result;
 
 /*
  * A recording that goes to memory and is looked at while it is made. Its processes are
- * let go by live_end(), and by the end of profc, however that comes.
+ * let go by live_stop(), and by the end of profc, however that comes.
  */
 struct live;
 
+/* Whom to record. All of it is borrowed until the end. */
+struct live_request {
+	const struct record_options *options;
+	char **argv; /* a command, NULL-ended; NULL: the processes */
+	const pid_t *pids;
+	size_t nr_pids;
+	const sigset_t *command_mask; /* what the command starts with; NULL: as it is now */
+};
+
 /*
- * Attach to the processes, or with argv (NULL-ended, else NULL) run a command. Blocks
- * SIGCHLD in the calling thread; do so before other threads are made. The options and
- * pids are borrowed until the end. NULL with the reason.
+ * Begin. Blocks SIGCHLD in the calling thread; other signals that are to be blocked must
+ * be so by now, as all threads inherit it. NULL with the reason.
  */
-struct live *live_start(const struct record_options *options, char **argv, const pid_t *pids,
-			size_t nr_pids, struct err *err);
-/* For pausing, and for the descriptor that tells of the end. Borrowed. */
+struct live *live_start(const struct live_request *request, struct err *err);
+/* For pausing, and for the descriptor that tells of the end. Borrowed; NULL once stopped. */
 struct sampler *live_sampler(struct live *live);
 /* What was recorded so far, without symbols, as a profile that the caller owns. */
 int live_profile(struct live *live, struct profile **profile, struct err *err);
-/* Let everybody go and free it. NULL is fine. Returns the wait status of a command, else 0. */
-int live_end(struct live *live);
+/* End it and let everybody go, if that has not been done. What came of it: borrowed. */
+const struct sampler_result *live_stop(struct live *live);
+void live_free(struct live *live); /* stops it, too */
 
 #endif

@@ -19,6 +19,7 @@
 static const struct command *const commands[] = {
 	&command_record,
 	&command_attach,
+	&command_top,
 	&command_dump,
 	&command_report,
 	&command_annotate,

@@ -25,7 +25,7 @@ end
 complete -c profc -n __profc_needs_command -f -a '(profc --list-commands 2>/dev/null) help --help --version'
 complete -c profc -n '__fish_seen_subcommand_from help' -f -a '(profc --list-commands 2>/dev/null)'
 complete -c profc -n __profc_at_option -f -a '(__profc_options)'
-complete -c profc -n '__fish_seen_subcommand_from record attach' -s p -l pid -x -a '(__fish_complete_pids)'
+complete -c profc -n '__fish_seen_subcommand_from record attach dump doctor' -s p -l pid -x -a '(__fish_complete_pids)'
 complete -c profc -n '__fish_seen_subcommand_from report annotate export diff' -s m -l metric -x -a 'cpu wall runq blocked samples'
 complete -c profc -n '__fish_seen_subcommand_from report' -l by -x -a 'function line file module thread process state syscall'
 complete -c profc -n '__fish_seen_subcommand_from report annotate diff info' -l color -x -a 'auto always never'

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/terminal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#define ENTER_SCREEN "\033[?1049h\033[?25l"
+#define LEAVE_SCREEN "\033[?25h\033[?1049l"
+#define TO_THE_TOP   "\033[H"
+#define CLEAR_LINE   "\033[K"
+#define CLEAR_REST   "\033[J"
+#define ROWS_UNKNOWN 24
+#define KEY_ESCAPE   '\033'
+
+static void send_text(struct terminal *terminal, const char *text, size_t nr_bytes)
+{
+	while (nr_bytes > 0) {
+		ssize_t sent = write(terminal->fd, text, nr_bytes);
+
+		if (sent < 0 && errno != EINTR)
+			return; /* it is gone; so will be we */
+		if (sent > 0) {
+			text += sent;
+			nr_bytes -= (size_t)sent;
+		}
+	}
+}
+
+int terminal_open(struct terminal *terminal, struct err *err)
+{
+	struct termios raw;
+
+	terminal->fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+	if (terminal->fd < 0 || tcgetattr(terminal->fd, &terminal->former) < 0) {
+		err_sys(err, "cannot use the terminal");
+		if (terminal->fd >= 0)
+			close(terminal->fd);
+		terminal->fd = -1;
+		return ERR_SYS;
+	}
+	raw = terminal->former;
+	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG | IEXTEN);
+	raw.c_cc[VMIN] = 1;
+	raw.c_cc[VTIME] = 0;
+	tcsetattr(terminal->fd, TCSAFLUSH, &raw);
+	send_text(terminal, ENTER_SCREEN, strlen(ENTER_SCREEN));
+	return 0;
+}
+
+void terminal_close(struct terminal *terminal)
+{
+	if (terminal->fd < 0)
+		return;
+	send_text(terminal, LEAVE_SCREEN, strlen(LEAVE_SCREEN));
+	tcsetattr(terminal->fd, TCSAFLUSH, &terminal->former);
+	close(terminal->fd);
+	terminal->fd = -1;
+}
+
+void terminal_draw(struct terminal *terminal, const struct buf *text)
+{
+	const char *at = (const char *)text->bytes;
+	size_t left = text->nr_bytes;
+	size_t rows = terminal_rows(terminal);
+	struct buf screen = {0};
+
+	buf_append_str(&screen, TO_THE_TOP);
+	for (size_t row = 0; row < rows && left > 0; row++) {
+		const char *end = memchr(at, '\n', left);
+		size_t length = end ? (size_t)(end - at) : left;
+
+		if (row > 0)
+			buf_append_str(&screen, "\r\n");
+		buf_append(&screen, at, length);
+		buf_append_str(&screen, CLEAR_LINE);
+		length += end != NULL;
+		at += length;
+		left -= length;
+	}
+	buf_append_str(&screen, CLEAR_REST);
+	send_text(terminal, (const char *)screen.bytes, screen.nr_bytes);
+	buf_release(&screen);
+}
+
+size_t terminal_rows(const struct terminal *terminal)
+{
+	struct winsize size;
+
+	if (ioctl(terminal->fd, TIOCGWINSZ, &size) < 0 || size.ws_row == 0)
+		return ROWS_UNKNOWN;
+	return size.ws_row;
+}
+
+static bool has_input(const struct terminal *terminal)
+{
+	struct pollfd fd = {.fd = terminal->fd, .events = POLLIN};
+
+	return poll(&fd, 1, 0) > 0;
+}
+
+char terminal_key(struct terminal *terminal)
+{
+	char bytes[16];
+
+	if (!has_input(terminal) || read(terminal->fd, bytes, 1) != 1)
+		return 0;
+	if (bytes[0] != KEY_ESCAPE || !has_input(terminal))
+		return bytes[0];
+	/* An arrow or a function key: its bytes come together. */
+	return read(terminal->fd, bytes, sizeof(bytes)) > 0 ? 0 : KEY_ESCAPE;
+}

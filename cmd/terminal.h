@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_TERMINAL_H
+#define PROFC_CMD_TERMINAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <termios.h>
+
+struct buf;
+struct err;
+
+/*
+ * The terminal as a screen: keys come one by one and unseen, Ctrl-C among them, and what
+ * was on it before comes back at the end (ECMA-48, and xterm's alternate screen, which
+ * every terminal of today knows).
+ */
+struct terminal {
+	int fd; /* of its own; -1: closed */
+	struct termios former;
+};
+
+/* Standard output must be a terminal. */
+int terminal_open(struct terminal *terminal, struct err *err);
+void terminal_close(struct terminal *terminal);
+/* Lines of text from the top, the rest of each line and of the screen empty. */
+void terminal_draw(struct terminal *terminal, const struct buf *text);
+size_t terminal_rows(const struct terminal *terminal);
+/* A key; 0: none waits. Of keys that send more than one byte all are taken, and none told. */
+char terminal_key(struct terminal *terminal);
+
+#endif

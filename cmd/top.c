@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/sink.h"
+#include "cmd/command.h"
+#include "cmd/live.h"
+#include "cmd/profile_options.h"
+#include "cmd/record_options.h"
+#include "cmd/recording_child.h"
+#include "cmd/save_profile.h"
+#include "cmd/terminal.h"
+#include "cmd/top_render.h"
+#include "cmd/top_state.h"
+#include "cmd/view_options.h"
+#include "profile/adopt_symbols.h"
+#include "profile/profile.h"
+#include "sampler/sampler.h"
+#include "symbol/resolve.h"
+
+/* New names are looked up only so often that this share of the time goes into it. */
+#define RESOLVE_SHARE 10
+/* Lines of a screen that are no rows: heading, wishes, a gap, columns, "and N more". */
+#define OTHER_LINES	5
+#define LIMIT_NO_SCREEN 20
+#define LIMIT_NOT_GIVEN UINT64_MAX
+
+struct top_args {
+	struct record_options record;
+	uint64_t interval_ns, window_ns, count;
+	uint64_t limit; /* or LIMIT_NOT_GIVEN */
+	int metric, by; /* indexes of the choices */
+	bool by_total;
+	struct view_options view;
+};
+
+static const char *const dimensions[] = {"function", "line",  "file",	 "module", "thread",
+					 "process",  "state", "syscall", NULL};
+
+#define AT(member)	  offsetof(struct top_args, member)
+#define RECORD_AT(member) offsetof(struct top_args, record.member)
+
+static const struct option_row rows[] = {
+	RECORD_WHAT_OPTION_ROWS(RECORD_AT),
+	RECORD_HOW_OPTION_ROWS(RECORD_AT),
+	{.type = OPTION_SECTION, .name = "What is shown"},
+	METRIC_OPTION_ROW(struct top_args, metric, METRIC_HELP " [cpu]"),
+	{.type = OPTION_CHOICE,
+	 .name = "by",
+	 .argument = "WHAT",
+	 .offset = AT(by),
+	 .choices = dimensions,
+	 .help = "a row for each function, line, file, module, thread, process, state or syscall "
+		 "[function]"},
+	{.type = OPTION_UINT,
+	 .short_name = 'n',
+	 .name = "limit",
+	 .argument = "N",
+	 .offset = AT(limit),
+	 .help = "rows to show, 0 for all [what fits the screen; without one 20]"},
+	{.type = OPTION_FLAG,
+	 .name = "total",
+	 .offset = AT(by_total),
+	 .help = "sort by total, not by self"},
+	{.type = OPTION_DURATION,
+	 .name = "window",
+	 .argument = "TIME",
+	 .offset = AT(window_ns),
+	 .help = "show the last TIME; 0: all since the beginning [5s]"},
+	{.type = OPTION_DURATION,
+	 .name = "interval",
+	 .argument = "TIME",
+	 .offset = AT(interval_ns),
+	 .min = 1e7,
+	 .max = 1e12,
+	 .help = "show it anew every TIME [1s]"},
+	{.type = OPTION_UINT,
+	 .name = "count",
+	 .argument = "N",
+	 .offset = AT(count),
+	 .help = "end after showing it N times"},
+	VIEW_OPTION_ROWS(struct top_args, view),
+	{.type = OPTION_SECTION, .name = "Output"},
+	{.type = OPTION_STRING,
+	 .short_name = 'o',
+	 .name = "output",
+	 .argument = "FILE",
+	 .offset = RECORD_AT(output),
+	 .help = "at the end, write all of it as a profile"},
+	SYMBOL_OPTION_ROWS(struct top_args, record.symbols),
+	OPTIONS_END,
+};
+
+struct top {
+	const struct top_args *args;
+	char **argv; /* NULL: attached */
+	struct live *live;
+	struct profile *profile; /* what is shown; NULL: nothing yet */
+	struct top_state state;
+	struct terminal terminal;
+	bool has_screen;
+	sigset_t former_mask;
+	int signal_fd;
+	bool ended; /* the target has */
+	uint64_t nr_shown;
+	uint64_t resolve_ns;  /* how long the last look-up of names took */
+	uint64_t resolved_ns; /* and when it ended */
+};
+
+static void resolve(struct top *top, struct profile *profile)
+{
+	struct symbol_options options = symbol_options_of(&top->args->record.symbols);
+	uint64_t begin_ns = clock_monotonic_ns();
+
+	options.processes_are_local = true;
+	resolve_profile(profile, &options, NULL);
+	top->resolved_ns = clock_monotonic_ns();
+	top->resolve_ns = top->resolved_ns - begin_ns;
+}
+
+/* All names anew if that is due; else those that are known. */
+static void name(struct top *top, struct profile *profile)
+{
+	const struct profile *known = top->profile;
+	uint64_t pause_ns = top->resolve_ns * RESOLVE_SHARE;
+
+	if (known && known->nr_frames <= profile->nr_frames)
+		profile_adopt_symbols(profile, known);
+	if (known && known->nr_frame_symbols == profile->nr_frames && !top->ended)
+		return; /* nothing new */
+	if (top->ended || !known || clock_monotonic_ns() - top->resolved_ns >= pause_ns)
+		resolve(top, profile);
+}
+
+static int refresh(struct top *top, struct err *err)
+{
+	struct profile *profile;
+	int status = live_profile(top->live, &profile, err);
+
+	if (status < 0)
+		return status;
+	name(top, profile);
+	profile_free(top->profile);
+	top->profile = profile;
+	return 0;
+}
+
+static size_t limit_of(const struct top *top)
+{
+	size_t nr_lines;
+
+	if (top->args->limit != LIMIT_NOT_GIVEN)
+		return top->args->limit;
+	if (!top->has_screen)
+		return LIMIT_NO_SCREEN;
+	nr_lines = terminal_rows(&top->terminal);
+	return nr_lines > OTHER_LINES ? nr_lines - OTHER_LINES : 1;
+}
+
+static void show(struct top *top)
+{
+	struct view view = view_options_resolve(&top->args->view);
+	const struct top_frame frame = {
+		.profile = top->profile,
+		.state = &top->state,
+		.view = &view,
+		.limit = limit_of(top),
+		.has_keys = top->has_screen,
+		.window_ns = top->args->window_ns,
+	};
+	struct buf text = {0};
+	struct sink out;
+
+	top_render(&frame, &text);
+	if (top->has_screen) {
+		terminal_draw(&top->terminal, &text);
+	} else {
+		sink_init_fd(&out, STDOUT_FILENO);
+		if (top->nr_shown > 0)
+			sink_str(&out, "\n");
+		sink_write(&out, text.bytes, text.nr_bytes);
+		if (flush_stdout(&out) != EXIT_DONE)
+			top->state.quit = true;
+	}
+	buf_release(&text);
+}
+
+static void pause_if_asked(struct top *top, bool was_paused)
+{
+	struct sampler *sampler = live_sampler(top->live);
+
+	if (!sampler || was_paused == top->state.paused)
+		return;
+	if (top->state.paused)
+		sampler_pause(sampler);
+	else
+		sampler_resume(sampler);
+}
+
+static void take_keys(struct top *top)
+{
+	bool was_paused = top->state.paused;
+	char key;
+
+	while ((key = terminal_key(&top->terminal)))
+		top_state_key(&top->state, key);
+	pause_if_asked(top, was_paused);
+	if (top->profile)
+		show(top);
+}
+
+/* Wait for a key, the end, or the time to show it anew. */
+static void wait_until(struct top *top, uint64_t until_ns)
+{
+	struct pollfd fds[] = {
+		{.fd = top->signal_fd, .events = POLLIN},
+		{.fd = sampler_done_fd(live_sampler(top->live)), .events = POLLIN},
+		{.fd = top->has_screen ? top->terminal.fd : -1, .events = POLLIN},
+	};
+
+	while (!top->state.quit && !top->ended) {
+		uint64_t now_ns = clock_monotonic_ns();
+
+		if (now_ns >= until_ns)
+			return;
+		if (poll(fds, ARRAY_SIZE(fds), (int)((until_ns - now_ns) / NS_PER_MS) + 1) < 0 &&
+		    errno != EINTR)
+			return;
+		top->state.quit |= (fds[0].revents & POLLIN) != 0;
+		top->ended = (fds[1].revents & POLLIN) != 0;
+		if (fds[2].revents & (POLLHUP | POLLERR))
+			top->state.quit = true;
+		else if (fds[2].revents & POLLIN)
+			take_keys(top);
+	}
+}
+
+static int watch(struct top *top, struct err *err)
+{
+	int status = 0;
+
+	while (status == 0 && !top->state.quit && !top->ended) {
+		wait_until(top, clock_monotonic_ns() + top->args->interval_ns);
+		if (top->state.quit || top->ended || top->state.paused)
+			continue;
+		status = refresh(top, err);
+		if (status < 0)
+			break;
+		show(top);
+		top->nr_shown++;
+		top->state.quit |= top->args->count && top->nr_shown >= top->args->count;
+	}
+	return status;
+}
+
+/* Signals that end us, once; the terminal has to be put right before. */
+static void take_over_signals(struct top *top)
+{
+	sigset_t ours;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGHUP);
+	sigprocmask(SIG_BLOCK, &ours, &top->former_mask);
+	top->signal_fd = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* A command must not write over the screen, nor take its keys: what is a terminal is shut. */
+static void shut_terminal(int *kept)
+{
+	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+		kept[fd] = -1;
+		if (null_fd < 0 || !isatty(fd))
+			continue;
+		kept[fd] = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		dup2(null_fd, fd);
+	}
+	if (null_fd >= 0)
+		close(null_fd);
+}
+
+static void reopen_terminal(const int *kept)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+		if (kept[fd] < 0)
+			continue;
+		dup2(kept[fd], fd);
+		close(kept[fd]);
+	}
+}
+
+static struct live *start(const struct top *top, const pid_t *pids, size_t nr_pids, struct err *err)
+{
+	const struct live_request request = {.options = &top->args->record,
+					     .argv = top->argv,
+					     .pids = pids,
+					     .nr_pids = nr_pids,
+					     .command_mask = &top->former_mask};
+	int kept[STDERR_FILENO + 1] = {-1, -1, -1};
+	struct live *live;
+
+	if (top->argv && top->has_screen)
+		shut_terminal(kept);
+	live = live_start(&request, err);
+	reopen_terminal(kept);
+	return live;
+}
+
+/* The last picture, where it stays: all of it, nothing being typed. */
+static int finish(struct top *top, struct err *err)
+{
+	const struct sampler_result *result;
+	bool is_last;
+	pid_t pid = top->argv ? sampler_command_pid(live_sampler(top->live)) : 0;
+	int status;
+
+	result = live_stop(top->live);
+	terminal_close(&top->terminal);
+	if (result->exec_errno) {
+		errno = result->exec_errno;
+		return err_sys(err, "cannot run '%s'", top->argv[0]);
+	}
+	if (pid && !result->command_exited)
+		recording_child_signal(pid, SIGINT); /* as Ctrl-C would have done */
+	if (!result->nr_samples)
+		return err_set(err, ERR_EMPTY, "no samples were taken");
+	is_last = top->has_screen || top->ended || top->nr_shown == 0;
+	top->ended = true;
+	status = refresh(top, err);
+	if (status == 0 && is_last) {
+		top->has_screen = false;
+		top->state.prompt = TOP_PROMPT_NONE;
+		top->state.help = false;
+		top->state.all_time = true;
+		show(top);
+	}
+	if (status == 0 && top->args->record.output) {
+		top->profile->meta.complete = true;
+		status = save_profile(top->profile, top->args->record.output, err);
+	}
+	return status;
+}
+
+static int run_top_of(struct top *top, const pid_t *pids, size_t nr_pids)
+{
+	struct err err = ERR_INIT;
+	int status;
+
+	take_over_signals(top);
+	top->terminal.fd = -1;
+	top->has_screen = isatty(STDOUT_FILENO) && terminal_open(&top->terminal, &err) == 0;
+	err = (struct err)ERR_INIT;
+	top->live = start(top, pids, nr_pids, &err);
+	status = top->live ? watch(top, &err) : err.code;
+	if (status == 0)
+		status = finish(top, &err);
+	terminal_close(&top->terminal);
+	live_free(top->live);
+	profile_free(top->profile);
+	if (top->signal_fd >= 0)
+		close(top->signal_fd);
+	if (status == 0)
+		return EXIT_DONE;
+	print_err(&err);
+	return EXIT_CANNOT;
+}
+
+static int check_and_run(const struct command *self, const struct top_args *args, char **argv)
+{
+	struct top top = {.args = args,
+			  .argv = argv,
+			  .state = {.by = (enum dimension)args->by,
+				    .metric = (enum metric)args->metric,
+				    .by_total = args->by_total}};
+	struct err err = ERR_INIT;
+	pid_t *pids = NULL;
+	size_t nr_pids = 0;
+	int status;
+
+	if (!argv && record_options_pids(&args->record, &pids, &nr_pids, &err) < 0)
+		return usage_error(self, &err);
+	status = run_top_of(&top, pids, nr_pids);
+	free(pids);
+	return status;
+}
+
+static int run_top(const struct command *self, int argc, char **argv)
+{
+	struct top_args args = {
+		.view = VIEW_OPTIONS_INIT, .interval_ns = NS_PER_SEC, .window_ns = 5 * NS_PER_SEC};
+	struct err err = ERR_INIT;
+	int first = 0, status;
+
+	record_options_init(&args.record);
+	args.record.output = NULL;
+	if (options_parse(rows, &args, argc, argv, true, &first, &err) < 0) {
+		status = usage_error(self, &err);
+	} else if ((args.record.pid_texts.nr > 0) == (first < argc)) {
+		err_set(&err, ERR_INVALID,
+			first < argc ? "-p and a command exclude each other"
+				     : "which process? Neither -p PID nor a command was given");
+		status = usage_error(self, &err);
+	} else {
+		status = check_and_run(self, &args, first < argc ? argv + first : NULL);
+	}
+	options_release(rows, &args);
+	return status;
+}
+
+const struct command command_top = {
+	.name = "top",
+	.synopsis = "-p PID [OPTIONS] | [OPTIONS] [--] CMD [ARG...]",
+	.summary = "watch where the time goes, live",
+	.help = "Shows the functions that use most time right now, anew every second, as `report` "
+		"does of a recording. Keys: s sorts by self or total, b chooses what a row is, m "
+		"the metric, / and t filter by function and thread, a shows all time, space "
+		"pauses, h helps, q quits. Without a terminal it prints table after table.\n\n"
+		"Examples:\n"
+		"  profc top -p 1234\n"
+		"  profc top -p 1234 -m wall --by thread\n"
+		"  profc top -- ./program",
+	.options = rows,
+	.runs_command = true,
+	.run = run_top,
+};

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/top_render.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/escape.h"
+#include "base/sink.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/flat.h"
+#include "calltree/weights.h"
+#include "cmd/top_state.h"
+#include "profile/profile.h"
+#include "view/cut.h"
+#include "view/flat_text.h"
+#include "view/line.h"
+#include "view/number.h"
+
+/* In the order of enum dimension. */
+static const char *const dimension_words[] = {"function", "line",    "file",  "module",
+					      "thread",	  "process", "state", "system call"};
+
+static uint64_t window_of(const struct top_frame *frame)
+{
+	uint64_t duration_ns = frame->profile->meta.duration_ns;
+
+	return frame->state->all_time || frame->window_ns == 0 || frame->window_ns > duration_ns
+		       ? duration_ns
+		       : frame->window_ns;
+}
+
+/* "4.97 s of cpu in the last 5.00 s, 2,480 samples: redis-server *:6379" */
+static void append_heading(struct buf *line, const struct top_frame *frame,
+			   const struct weights *weights)
+{
+	struct buf title = {0};
+
+	append_weight(line, weights->metric, weights->total.weight);
+	if (weights->metric != METRIC_SAMPLES)
+		buf_printf(line, " of %s", metric_name(weights->metric));
+	buf_append_str(line, " in the last ");
+	append_weight(line, METRIC_WALL, window_of(frame));
+	if (weights->metric != METRIC_SAMPLES) {
+		buf_append_str(line, ", ");
+		append_weight(line, METRIC_SAMPLES, weights->total.samples);
+	}
+	profile_append_title(&title, frame->profile);
+	if (title.nr_bytes > 0)
+		buf_append_str(line, ": ");
+	escape_terminal(line, buf_str(&title));
+	buf_release(&title);
+}
+
+static void append_filter(struct buf *line, const char *what, const char *text)
+{
+	if (!*text)
+		return;
+	buf_printf(line, ", %s ", what);
+	escape_terminal(line, text);
+}
+
+static void append_wishes(struct buf *line, const struct top_state *state)
+{
+	buf_printf(line, "by %s, most %s first", dimension_words[state->by],
+		   state->by_total ? "total" : "self");
+	append_filter(line, "function", state->function);
+	append_filter(line, "thread", state->thread);
+	if (state->paused)
+		buf_append_str(line, ", PAUSED");
+	buf_append_str(line, "   h: keys, q: quit");
+}
+
+static void append_prompt(struct buf *line, const struct top_state *state)
+{
+	buf_printf(line, "%s: ",
+		   state->prompt == TOP_PROMPT_FUNCTION ? "function (regular expression)"
+							: "thread (regular expression or id)");
+	escape_terminal(line, state->input);
+	buf_append_byte(line, '_');
+}
+
+static void print_cut(struct sink *sink, const struct top_frame *frame, enum style style,
+		      struct buf *text)
+{
+	struct buf shown = {0};
+
+	append_cut(&shown, buf_str(text), frame->view->columns, CUT_END);
+	line_print(sink, frame->view, style, buf_str(&shown));
+	buf_release(&shown);
+	buf_clear(text);
+}
+
+static void print_table(struct sink *sink, const struct top_frame *frame,
+			const struct weights *weights)
+{
+	struct flat *flat = flat_new(weights, frame->state->by);
+
+	if (frame->state->by_total)
+		flat_sort(flat, "total", NULL);
+	flat_print_text(flat, frame->view, frame->limit, sink);
+	flat_free(flat);
+}
+
+static void print_weighed(struct sink *sink, const struct top_frame *frame,
+			  const struct weights *weights)
+{
+	struct buf line = {0};
+
+	append_heading(&line, frame, weights);
+	print_cut(sink, frame, STYLE_HEADING, &line);
+	if (frame->state->prompt != TOP_PROMPT_NONE)
+		append_prompt(&line, frame->state);
+	else if (frame->has_keys)
+		append_wishes(&line, frame->state);
+	if (line.nr_bytes)
+		print_cut(sink, frame, STYLE_PLAIN, &line);
+	buf_release(&line);
+	sink_str(sink, "\n");
+	if (frame->state->help)
+		sink_str(sink, top_state_help());
+	else if (weights->total.weight > 0)
+		print_table(sink, frame, weights);
+	else
+		sink_str(sink, "nothing of this, so far\n");
+}
+
+static struct filter filter_of(const struct top_frame *frame, const char **function,
+			       const char **thread)
+{
+	uint64_t duration_ns = frame->profile->meta.duration_ns;
+
+	*function = frame->state->function;
+	*thread = frame->state->thread;
+	return (struct filter){.functions = {.texts = function, .nr = **function != '\0'},
+			       .threads = {.texts = thread, .nr = **thread != '\0'},
+			       .from_ns = duration_ns - window_of(frame)};
+}
+
+void top_render(const struct top_frame *frame, struct buf *out)
+{
+	struct expansion *expansion = expansion_new(frame->profile, false);
+	const char *function, *thread;
+	struct filter filter = filter_of(frame, &function, &thread);
+	struct selection *selection = NULL;
+	struct sink sink = SINK_MEMORY;
+	struct err err = ERR_INIT;
+
+	if (selection_new(expansion, &filter, &selection, &err) == 0) {
+		struct weights *weights = weights_new(selection, frame->state->metric);
+
+		print_weighed(&sink, frame, weights);
+		weights_free(weights);
+	} else {
+		sink_printf(&sink, "%s\n", err.what);
+		if (frame->state->prompt == TOP_PROMPT_NONE)
+			sink_str(&sink, "/ and t ask again; nothing: all\n");
+	}
+	buf_append(out, sink.pending.bytes, sink.pending.nr_bytes);
+	sink_release(&sink);
+	selection_free(selection);
+	expansion_free(expansion);
+}

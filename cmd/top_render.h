@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_TOP_RENDER_H
+#define PROFC_CMD_TOP_RENDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf;
+struct profile;
+struct top_state;
+struct view;
+
+/* What one screen of `top` needs beside the profile and the wishes. */
+struct top_frame {
+	const struct profile *profile;
+	const struct top_state *state;
+	const struct view *view;
+	size_t limit;	    /* rows of the table; 0: all */
+	bool has_keys;	    /* tell about them, and what they have brought about */
+	uint64_t window_ns; /* how far "the last seconds" reach back */
+};
+
+/* Append the lines of a screen: a heading, the wishes, the table. */
+void top_render(const struct top_frame *frame, struct buf *out);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_TOP_STATE_H
+#define PROFC_CMD_TOP_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "calltree/flat.h"
+#include "profile/profile.h"
+
+#define TOP_INPUT_MAX 80
+
+/* What a line that is being typed will be. */
+enum top_prompt {
+	TOP_PROMPT_NONE,
+	TOP_PROMPT_FUNCTION,
+	TOP_PROMPT_THREAD,
+};
+
+/* What the user of `top` wants to see; changed by keys. */
+struct top_state {
+	enum dimension by;
+	enum metric metric;
+	bool by_total; /* sorted so, else by self */
+	bool all_time; /* since the beginning, else the last seconds */
+	bool paused, help, quit;
+	char function[TOP_INPUT_MAX], thread[TOP_INPUT_MAX]; /* filters; "" is none */
+	enum top_prompt prompt;
+	char input[TOP_INPUT_MAX]; /* typed so far */
+	size_t nr_input;
+};
+
+/* One key. Keys that mean nothing are ignored. */
+void top_state_key(struct top_state *state, char key);
+/* The keys and what they do, lines of text; borrowed. */
+const char *top_state_help(void);
+
+#endif
