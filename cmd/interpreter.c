@@ -8,7 +8,9 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "cmd/search_path.h"
+#include "proc/program.h"
 
 /* As much of a program's beginning as the kernel looks at (BINPRM_BUF_SIZE), and more. */
 #define HEAD_BYTES	    4096
@@ -69,11 +71,10 @@ static void append_interpreter(struct buf *out, int fd)
 		append_loader(out, fd, &head.elf);
 }
 
-bool interpreter_is_missing(const char *program, struct buf *interpreter)
+static int open_program(const char *program)
 {
 	struct buf path = {0};
-	size_t before = interpreter->nr_bytes;
-	cleanup_close int fd = -1;
+	int fd;
 
 	if (strchr(program, '/'))
 		buf_append_str(&path, program);
@@ -82,6 +83,26 @@ bool interpreter_is_missing(const char *program, struct buf *interpreter)
 	/* O_NONBLOCK: whatever has that name, it must not make us wait. */
 	fd = open(buf_str(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	buf_release(&path);
+	return fd;
+}
+
+int program_refuse_32_bit(const char *program, struct err *err)
+{
+	cleanup_close int fd = open_program(program);
+	const char *bits = fd >= 0 ? proc_program_file_32_bit(fd) : NULL;
+
+	if (!bits)
+		return 0;
+	return err_set(err, ERR_UNSUPPORTED,
+		       "'%s' is a 32-bit program (%s): profc supports 64-bit ones only", program,
+		       bits);
+}
+
+bool interpreter_is_missing(const char *program, struct buf *interpreter)
+{
+	size_t before = interpreter->nr_bytes;
+	cleanup_close int fd = open_program(program);
+
 	if (fd >= 0)
 		append_interpreter(interpreter, fd);
 	return interpreter->nr_bytes > before && access(buf_str(interpreter) + before, F_OK) != 0;

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "cmd/interpreter.h"
 #include "cmd/record_options.h"
 #include "cmd/recording_meta.h"
 #include "profile/profile.h"
@@ -58,6 +59,8 @@ static int start(struct live *live, const struct live_request *request, struct e
 	};
 	int status;
 
+	if (request->argv && program_refuse_32_bit(request->argv[0], err) < 0)
+		return ERR_UNSUPPORTED;
 	live->fd = memfd_create("profc", MFD_CLOEXEC);
 	if (live->fd < 0)
 		return err_sys(err, "cannot make a file in memory");

@@ -263,9 +263,9 @@ static int start_sampler(struct recording *recording, struct err *err)
 static int begin(struct recording *recording, struct err *err)
 {
 	const struct record_options *options = recording->options;
-	int status = 0;
+	int status = recording->argv ? program_refuse_32_bit(recording->argv[0], err) : 0;
 
-	if (options->control)
+	if (status == 0 && options->control)
 		status = control_open(&recording->control, options->control, err);
 	if (status == 0)
 		status = recording_file_open(&recording->file, options->output, err);

@@ -26,6 +26,8 @@ const char *stack_end_name(enum stack_end end)
 		return "loop";
 	case STACK_END_NOT_TAKEN:
 		return "no stack taken";
+	case STACK_END_FOREIGN:
+		return "32-bit program";
 	case STACK_END_COUNT:
 		break;
 	}
@@ -41,6 +43,8 @@ const char *stack_end_remedy(enum stack_end end)
 		return "record as a user who may read this file";
 	case STACK_END_BAD_CFI:
 		return "try record --unwinder libunwind";
+	case STACK_END_FOREIGN:
+		return "profc takes the stacks of 64-bit programs only; the time is right";
 	case STACK_END_DEPTH_LIMIT:
 		return "raise record --max-depth; both ends of the stack are shown";
 	case STACK_END_ROOT:

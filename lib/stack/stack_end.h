@@ -17,6 +17,7 @@ enum stack_end {
 	STACK_END_DEPTH_LIMIT = 7, /* --max-depth: both ends are kept, the middle is left out */
 	STACK_END_LOOP = 8,	   /* the frames stopped climbing the stack */
 	STACK_END_NOT_TAKEN = 9,   /* no stack was taken: the thread could not be looked at */
+	STACK_END_FOREIGN = 10,	   /* code of a 32-bit program, or of another machine */
 	STACK_END_COUNT,
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "proc/program.h"
 #include "proc/read.h"
 #include "target/reaper.h"
 #include "target/refusal.h"
@@ -205,6 +206,7 @@ int target_attach(struct target *target, pid_t pid,
 {
 	struct attach attach = {.target = target, .each = each, .context = context};
 	struct proc_status status;
+	const char *bits;
 	int result = 0;
 
 	if (pid == getpid())
@@ -212,7 +214,13 @@ int target_attach(struct target *target, pid_t pid,
 	if (!proc_read_status(pid, &status) || !identify(status.tgid, &attach.identity))
 		return refuse(pid, ESRCH, err);
 	attach.tgid = status.tgid;
-	if (!seize_all(&attach))
+	bits = proc_program_process_32_bit(pid);
+	if (bits)
+		result = err_set(err, ERR_UNSUPPORTED,
+				 "process %d runs a 32-bit program (%s): profc supports 64-bit "
+				 "ones only",
+				 (int)pid, bits);
+	else if (!seize_all(&attach))
 		result = refuse(pid, attach.first_errno ? attach.first_errno : ESRCH, err);
 	else if (!is_still(attach.tgid, &attach.identity))
 		result = err_set(err, ERR_GONE, "process %d has ended, and its id is another's now",

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "elf/elf_image.h"
 #include "snapshot/snapshot.h"
 #include "unwind/cfi.h"
 
@@ -26,6 +27,7 @@ enum row_kind {
 	ROW_NO_CFI,	/* nothing covers the address */
 	ROW_BAD_CFI,	/* what covers it contradicts itself */
 	ROW_NO_FILE,	/* the module's file could not be read */
+	ROW_FOREIGN,	/* code of another machine, or of a 32-bit program */
 };
 
 enum row_fp {
@@ -119,6 +121,7 @@ struct eh_layout {
 /* What differs between machines. */
 struct unwind_arch {
 	const struct arch_regs *regs;
+	enum elf_machine machine; /* of the files that hold its code */
 	uint64_t code_mask; /* of a return address: the bits that are no pointer authentication */
 	/*
 	 * Where the kernel's signal frame keeps each register, by DWARF number,

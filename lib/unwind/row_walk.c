@@ -316,6 +316,8 @@ static enum step find_caller(struct row_walk *rw)
 		return step_without_row(rw, STACK_END_NO_CFI);
 	case ROW_NO_FILE:
 		return step_without_row(rw, STACK_END_NO_FILE);
+	case ROW_FOREIGN:
+		return end(rw, STACK_END_FOREIGN);
 	case ROW_BAD_CFI:
 	case ROW_EMPTY:
 		break;

@@ -183,6 +183,8 @@ static struct row compile(struct rows *rows, const struct row_query *query)
 	const struct mapping *mapping = mapping_of(query);
 	struct elf_image *image = mapping ? space_image(space, mapping) : NULL;
 
+	if (image && elf_image_machine(image) != query->arch->machine)
+		return row_of_kind(ROW_FOREIGN);
 	if (image)
 		return compile_in(rows, query, mapping, image);
 	if (!mapping)

@@ -137,6 +137,15 @@ static void check_walk(struct unwinder *unwinder, const struct walk *walk)
 	check->libunwind = pc_of(other, i);
 }
 
+/* Time without a stack: the registers of a 32-bit program are others, and not taken. */
+static void walk_foreign(struct walk *walk)
+{
+	const struct unwind_frame leaf = walk_frame(walk, 0, true, UNWIND_METHOD_LEAF);
+
+	walk_push(walk, &leaf);
+	walk_end(walk, STACK_END_FOREIGN, 0);
+}
+
 void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct snapshot *snapshot,
 		   const struct unwind_memory *memory, struct unwind_walk *out)
 {
@@ -147,14 +156,16 @@ void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct 
 			    .max_depth = unwinder->max_depth};
 
 	begin(out);
-	if (unwinder->kind == UNWINDER_LIBUNWIND) {
+	if (!snapshot->regs.known) {
+		walk_foreign(&walk);
+	} else if (unwinder->kind == UNWINDER_LIBUNWIND) {
 		libunwind_walk(unwinder->libunwind, &walk);
 		unwinder->stats.nr_libunwind_walks++;
 	} else {
 		rows_walk(unwinder->rows, &walk, unwinder->kind,
 			  unwinder->kind == UNWINDER_AUTO ? unwinder->libunwind : NULL);
 	}
-	if (unwinder->checks && walk.nr_pushed == out->nr_frames)
+	if (unwinder->checks && snapshot->regs.known && walk.nr_pushed == out->nr_frames)
 		check_walk(unwinder, &walk);
 	walk_finish(&walk);
 	unwinder->stats.nr_walks++;

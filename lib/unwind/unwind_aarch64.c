@@ -34,6 +34,7 @@ static bool is_sigreturn(const uint8_t *at, size_t nr_bytes)
  */
 const struct unwind_arch unwind_arch_aarch64 = {
 	.regs = &registers,
+	.machine = ELF_MACHINE_AARCH64,
 	.code_mask = (UINT64_C(1) << 48) - 1,
 	.signal_offsets = signal_offsets,
 	.signal_rows_are_steps = false,

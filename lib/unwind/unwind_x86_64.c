@@ -39,6 +39,7 @@ static const struct eh_layout eh_layout = {.cfa = 16, .ra = 24, .function = 56, 
 
 const struct unwind_arch unwind_arch_x86_64 = {
 	.regs = &registers,
+	.machine = ELF_MACHINE_X86_64,
 	.code_mask = ~UINT64_C(0),
 	.signal_offsets = signal_offsets,
 	.signal_rows_are_steps = true,

@@ -514,6 +514,45 @@ static void test_walk__unknown_frame_pointer_is_not_followed(void **state)
 	tear_down(&fixture);
 }
 
+/* Those of a 32-bit program are not taken. */
+static void test_walk__without_registers_only_the_time_is_known(void **state)
+{
+	static const enum unwinder_kind kinds[] = {UNWINDER_AUTO, UNWINDER_LIBUNWIND};
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		walk_as(&fixture, kinds[i]);
+		ASSERT_FRAMES(0);
+		assert_int_equal(fixture.walk.end, STACK_END_FOREIGN);
+	}
+	tear_down(&fixture);
+}
+
+/* The same numbers mean other registers there. */
+static void test_walk__code_of_another_machine_is_not_read(void **state)
+{
+	struct buf eh_frame = {0};
+	struct buf code = {0};
+	struct fixture fixture = {0};
+	size_t cie = cfi_add_cie(&eh_frame, "zR", X86_ENTRY, sizeof(X86_ENTRY) - 1);
+
+	(void)state;
+	FUNCTION(SP8, "");
+	buf_append_u32(&eh_frame, 0);
+	made_space_set_up(&fixture.made, EM_386, &eh_frame, &code);
+	snapshot_clear(&fixture.snapshot);
+	fixture.snapshot.arch = ARCH_X86_64;
+	set_regs(&fixture, SP8, TOP - 64, 0);
+	WORDS(TOP - 64, SP8 + 0x10, 0);
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(SP8);
+	assert_int_equal(fixture.walk.end, STACK_END_FOREIGN);
+	buf_release(&eh_frame);
+	tear_down(&fixture);
+}
+
 #define DEEP 1000000
 
 static void test_walk__a_million_frames_are_walked(void **state)
@@ -570,6 +609,8 @@ int main(void)
 		cmocka_unit_test(test_walk__frame_pointer_chains_only_rise),
 		cmocka_unit_test(test_walk__outermost_frame_pointer_is_zero),
 		cmocka_unit_test(test_walk__unknown_frame_pointer_is_not_followed),
+		cmocka_unit_test(test_walk__without_registers_only_the_time_is_known),
+		cmocka_unit_test(test_walk__code_of_another_machine_is_not_read),
 		cmocka_unit_test(test_walk__a_million_frames_are_walked),
 	};
 
