@@ -67,6 +67,7 @@ static void take_over_signals(struct recording *recording)
 	sigaddset(&handled, SIGINT);
 	sigaddset(&handled, SIGTERM);
 	sigaddset(&handled, SIGHUP);
+	sigaddset(&handled, SIGQUIT);
 	sigaddset(&handled, SIGUSR1);
 	sigaddset(&handled, SIGUSR2);
 	ours = handled;
@@ -415,6 +416,16 @@ static int command_status(struct recording *recording, int own_status)
 				       : own_status;
 }
 
+static void warn_of_lost_privileges(const struct sampler_result *result)
+{
+	if (!result->unprivileged[0])
+		return;
+	print_warning("%s is set-user-id, but ran without its privileges: the kernel gives none to "
+		      "a process that an ordinary user traces",
+		      result->unprivileged);
+	print_hint("run profc as root");
+}
+
 static int end(struct recording *recording)
 {
 	struct sampler_result *result = &recording->result;
@@ -424,6 +435,7 @@ static int end(struct recording *recording)
 	sampler_finish(recording->sampler, result, &failure);
 	recording->sampler = NULL;
 	clear_progress(recording);
+	warn_of_lost_privileges(result);
 	if (result->exec_errno) {
 		recording_file_discard(&recording->file);
 		return say_exec_failed(recording);

@@ -63,7 +63,8 @@ struct proc_status {
 	uint64_t permitted_capabilities, effective_capabilities;
 	uint32_t seccomp;      /* 0 off, 1 strict, 2 filter */
 	uint64_t nr_preempted; /* involuntary context switches */
-	bool kthread;	       /* false where the kernel does not say */
+	bool no_new_privileges;
+	bool kthread; /* false where the kernel does not say */
 };
 
 /* Lines that are missing leave their field 0; without Tgid it is no status text. */

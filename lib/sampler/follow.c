@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "proc/privileges.h"
 #include "proc/read.h"
 #include "sampler/sampler_priv.h"
 #include "target/target.h"
@@ -201,6 +202,15 @@ static void process_born(struct sampler *sampler, const struct target_event *eve
 	begin_thread(sampler, process, event->tracee, &clocks);
 }
 
+/* The kernel gives no privileges to who is traced by somebody without them. */
+static void note_privileges(struct sampler *sampler, pid_t pid)
+{
+	struct sampler_result *result = &sampler->result;
+
+	if (!result->unprivileged[0] && proc_lacks_set_user_id(pid))
+		proc_read_comm(pid, pid, result->unprivileged, sizeof(result->unprivileged));
+}
+
 /* The command that we started: its fork from profc is not its time. */
 static void command_began(struct sampler *sampler, const struct target_event *event)
 {
@@ -226,6 +236,7 @@ static void process_executed(struct sampler *sampler, const struct target_event 
 	struct sampled_process *process;
 	uint32_t former;
 
+	note_privileges(sampler, event->tracee->tgid);
 	if (!caller) {
 		command_began(sampler, event);
 		return;

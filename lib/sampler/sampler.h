@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "proc/task.h"
 #include "unwind/unwind.h"
 
 struct err;
@@ -89,6 +90,11 @@ struct sampler_result {
 	bool command_exited; /* reaped; else it runs on and is the caller's to wait for */
 	int command_status;  /* as of waitpid(2), if command_exited */
 	int exec_errno;	     /* not 0: the command could not be executed */
+	/*
+	 * The first set-user-id program, by its process' name, that ran without its privileges
+	 * because it was traced; "" if none did.
+	 */
+	char unprivileged[PROC_COMM_MAX_BYTES];
 	uint64_t nr_samples; /* observations, the unattributed ones not counted */
 	uint64_t cpu_ns;     /* all CPU time that the recording covers */
 	enum unwinder_kind unwinder;

@@ -116,6 +116,22 @@ class Permitted(LiveCase):
             recording = attach(self.directory, target.pid, "-d", "300ms")
             self.assertGreater(recording.report("-m", "blocked")["total_ns"], 0)
 
+    def test_set_user_id_program_is_warned_of(self):
+        """Traced by an ordinary user the kernel gives it no privileges; by root it does."""
+        if os.statvfs(self.directory).f_flag & os.ST_NOSUID:
+            self.skipTest("set-user-id programs have no effect here")
+        program, profiler = self.public(need("id")), self.public(PROFC)
+        os.chmod(program, 0o4755)
+        os.chmod(self.directory, 0o777)
+        for user, uid in ((self.ordinary_user(), "65534"), ({}, "0")):
+            done = subprocess.run(
+                [profiler, "record", "-o", self.path(f"of-{uid}.data"), "--", "sh", "-c",
+                 f"{program} -u; true"],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True, **user,
+            )
+            self.assertEqual(done.stdout.strip(), uid)
+            self.assertEqual("id is set-user-id" in done.stderr, uid != "0", done.stderr)
+
     def test_own_process_for_an_ordinary_user(self):
         program, profiler = self.public(build("progressing")), self.public(PROFC)
         os.chmod(self.directory, 0o777)

@@ -64,7 +64,7 @@ class Killed(LiveCase):
         self.eventually(lambda: os.path.exists(mark), "end of the command")
 
     def test_other_signals_end_in_order(self):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             with self.subTest(signal=number.name):
                 with Running([build("progressing"), self.path(number.name)]) as target:
                     target.wait_ready()
