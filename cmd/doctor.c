@@ -121,7 +121,8 @@ static bool examine_tracing(void)
 		    "/proc/PID/syscall or process_vm_readv(2) is not available");
 	if (!probe.has_pcount)
 		say(VERDICT_FAIR, "the kernel does not count context switches in schedstat",
-		    "it was built without CONFIG_SCHED_INFO: threads are looked at more often");
+		    "it was built without CONFIG_SCHED_INFO: CPU time is known to a clock tick "
+		    "(10 ms), and not how long threads waited for a CPU");
 	return true;
 }
 

@@ -23,6 +23,15 @@ bool proc_schedstat_parse(const char *text, size_t nr_bytes, struct proc_schedst
 	return true;
 }
 
+struct proc_schedstat proc_schedstat_from(const struct proc_stat *stat,
+					  const struct proc_status *status, uint64_t tick_ns)
+{
+	return (struct proc_schedstat){
+		.cpu_ns = (stat->user_ticks + stat->system_ticks) * tick_ns,
+		.pcount = status->nr_yielded + status->nr_preempted,
+	};
+}
+
 /* A name may hold ") R 1": the last parenthesis of the line ends it, nothing else. */
 static bool scan_comm(struct scan *scan, struct proc_stat *stat)
 {
@@ -226,6 +235,7 @@ bool proc_status_parse(const char *text, size_t nr_bytes, struct proc_status *st
 	found.permitted_capabilities = status_hex(text, nr_bytes, "CapPrm");
 	found.effective_capabilities = status_hex(text, nr_bytes, "CapEff");
 	found.seccomp = (uint32_t)status_decimal(text, nr_bytes, "Seccomp");
+	found.nr_yielded = status_decimal(text, nr_bytes, "voluntary_ctxt_switches");
 	found.nr_preempted = status_decimal(text, nr_bytes, "nonvoluntary_ctxt_switches");
 	found.no_new_privileges = status_decimal(text, nr_bytes, "NoNewPrivs") == 1;
 	found.kthread = status_decimal(text, nr_bytes, "Kthread") == 1;

@@ -22,6 +22,17 @@ struct proc_schedstat {
 
 bool proc_schedstat_parse(const char *text, size_t nr_bytes, struct proc_schedstat *schedstat);
 
+struct proc_stat;
+struct proc_status;
+
+/*
+ * The same, on kernels that count nothing there (built without CONFIG_SCHED_INFO), from the
+ * other files: CPU time to a clock tick of `tick_ns`, no waiting, and in place of the times
+ * scheduled in those scheduled out, which are as many whenever the thread is off the CPU.
+ */
+struct proc_schedstat proc_schedstat_from(const struct proc_stat *stat,
+					  const struct proc_status *status, uint64_t tick_ns);
+
 #define PROC_COMM_MAX_BYTES 64 /* 15 for programs; kernel threads may show more */
 
 struct proc_stat {
@@ -62,7 +73,8 @@ struct proc_status {
 	uint64_t pending_thread, pending_process, blocked, ignored, caught; /* signal sets */
 	uint64_t permitted_capabilities, effective_capabilities;
 	uint32_t seccomp;      /* 0 off, 1 strict, 2 filter */
-	uint64_t nr_preempted; /* involuntary context switches */
+	uint64_t nr_yielded;   /* voluntary context switches */
+	uint64_t nr_preempted; /* involuntary ones */
 	bool no_new_privileges;
 	bool kthread; /* false where the kernel does not say */
 };

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "proc/read.h"
 #include "snapshot/snapshot.h"
 #include "target/target.h"
 
@@ -78,10 +79,12 @@ static int stop_once(struct target *target, struct probing *probing, struct snap
 static int probe_seized(struct target *target, struct probing *probing)
 {
 	struct snapshot snapshot = {0};
+	struct proc_schedstat clocks;
 	int status;
 
 	probing->probe->reads_sleepers = look_asleep(probing->first, &snapshot);
-	probing->probe->has_pcount = snapshot.pcount > 0;
+	probing->probe->has_pcount =
+		proc_read_schedstat(probing->first->schedstat_fd, &clocks) && clocks.pcount;
 	status = stop_once(target, probing, &snapshot);
 	snapshot_release(&snapshot);
 	return status;

@@ -44,7 +44,8 @@ static bool reap(const struct watched *watched, struct reaped *reaped)
 	/* The clocks of a zombie are final; after the reaping they are gone. */
 	fd = proc_open_task_file(watched->tgid, watched->tid, "schedstat");
 	*reaped = (struct reaped){.tid = watched->tid, .wait_status = wait_status_of(&info)};
-	reaped->has_final = fd >= 0 && proc_read_schedstat(fd, &reaped->final);
+	reaped->has_final =
+		fd >= 0 && proc_read_schedstat(fd, &reaped->final) && reaped->final.pcount;
 	if (fd >= 0)
 		close(fd);
 	waitid(P_PID, (id_t)watched->tid, &info, flags);

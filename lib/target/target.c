@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "proc/read.h"
 #include "target/target_priv.h"
 
@@ -167,7 +168,7 @@ bool target_take_pending(struct target *target, struct target_event *event)
 	return true;
 }
 
-bool target_clocks(struct tracee *tracee, struct proc_schedstat *clocks)
+static bool read_schedstat(const struct tracee *tracee, struct proc_schedstat *clocks)
 {
 	if (tracee->schedstat_fd < 0) {
 		cleanup_close int fd = proc_open_task_file(tracee->tgid, tracee->tid, "schedstat");
@@ -175,6 +176,26 @@ bool target_clocks(struct tracee *tracee, struct proc_schedstat *clocks)
 		return fd >= 0 && proc_read_schedstat(fd, clocks);
 	}
 	return proc_read_schedstat(tracee->schedstat_fd, clocks);
+}
+
+/* No thread that has ever run has been scheduled in 0 times: this kernel does not count. */
+static bool read_other_clocks(const struct tracee *tracee, struct proc_schedstat *clocks)
+{
+	const uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	struct proc_status status;
+	struct proc_stat stat;
+
+	if (!proc_read_task_stat(tracee->tgid, tracee->tid, &stat) ||
+	    !proc_read_status(tracee->tid, &status))
+		return false;
+	*clocks = proc_schedstat_from(&stat, &status, tick_ns);
+	return true;
+}
+
+bool target_clocks(struct tracee *tracee, struct proc_schedstat *clocks)
+{
+	return read_schedstat(tracee, clocks) &&
+	       (clocks->pcount || read_other_clocks(tracee, clocks));
 }
 
 uintptr_t target_ptrace_options(const struct target *target, bool first_thread)

@@ -56,6 +56,16 @@ static void test_proc_stat__ends_the_name_at_the_last_parenthesis(void **state)
 	assert_int_equal(got.cpu, 3);
 }
 
+static void test_proc_schedstat__is_made_up_where_the_kernel_does_not_count(void **state)
+{
+	const struct proc_stat stat = {.user_ticks = 3, .system_ticks = 4};
+	const struct proc_status status = {.nr_yielded = 1000, .nr_preempted = 1};
+	struct proc_schedstat got = proc_schedstat_from(&stat, &status, 10000000);
+
+	(void)state;
+	assert_true(got.cpu_ns == 70000000 && got.runq_ns == 0 && got.pcount == 1001);
+}
+
 static void test_proc_stat__refuses_a_cut_line(void **state)
 {
 	static const char text[] = "4711 (cat) R 17 4711 4700 0 -1 4194304";
@@ -115,7 +125,7 @@ static void test_proc_status__reads_ids_and_signal_sets(void **state)
 	assert_int_equal(got.tracer_pid, 77);
 	assert_true(got.real_uid == 1000 && got.effective_uid == 1001);
 	assert_int_equal(got.ns_pid, 7);
-	assert_true(got.seccomp == 2 && got.nr_preempted == 12);
+	assert_true(got.seccomp == 2 && got.nr_yielded == 9 && got.nr_preempted == 12);
 	assert_true(got.pending_thread == 1 && got.pending_process == 0x200);
 	assert_true(got.blocked == 0x10000 && got.ignored == 0x1000 && got.caught == 0x180000000);
 	assert_int_equal(got.seccomp, 2);
@@ -126,6 +136,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_proc_schedstat__reads_three_numbers),
+		cmocka_unit_test(test_proc_schedstat__is_made_up_where_the_kernel_does_not_count),
 		cmocka_unit_test(test_proc_uptime__reads_hundredths),
 		cmocka_unit_test(test_proc_stat__ends_the_name_at_the_last_parenthesis),
 		cmocka_unit_test(test_proc_stat__refuses_a_cut_line),
