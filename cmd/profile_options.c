@@ -4,11 +4,18 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "calltree/flat.h"
 #include "profile/profile.h"
 
 const char *const metric_choices[] = {
 	[METRIC_CPU] = "cpu",	      [METRIC_WALL] = "wall",	    [METRIC_RUNQ] = "runq",
 	[METRIC_BLOCKED] = "blocked", [METRIC_SAMPLES] = "samples", NULL,
+};
+
+const char *const dimension_choices[] = {
+	[BY_FUNCTION] = "function", [BY_LINE] = "line",	      [BY_FILE] = "file",
+	[BY_MODULE] = "module",	    [BY_THREAD] = "thread",   [BY_PROCESS] = "process",
+	[BY_STATE] = "state",	    [BY_SYSCALL] = "syscall", NULL,
 };
 
 int profile_options_word(const char **input, int argc, char **argv, int first_word, struct err *err)

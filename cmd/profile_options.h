@@ -13,6 +13,9 @@ struct err;
  */
 extern const char *const metric_choices[];
 
+/* In the order of enum dimension, whose last ones are for annotate alone. */
+extern const char *const dimension_choices[];
+
 #define METRIC_HELP "cpu, wall, runq, blocked or samples"
 
 /*
@@ -31,6 +34,12 @@ int profile_options_word(const char **input, int argc, char **argv, int first_wo
 #define METRIC_OPTION_ROW(values, member, help_)                                                   \
 	{.type = OPTION_CHOICE, .short_name = 'm', .name = "metric", .argument = "METRIC",         \
 	 .offset = offsetof(values, member), .choices = metric_choices, .help = (help_)}
+
+#define DIMENSION_OPTION_ROW(values, member)                                                       \
+	{.type = OPTION_CHOICE, .name = "by", .argument = "WHAT",                                  \
+	 .offset = offsetof(values, member), .choices = dimension_choices,                         \
+	 .help = "a row for each function, line, file, module, thread, process, state or syscall " \
+		 "[function]"}
 // clang-format on
 
 #endif

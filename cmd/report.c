@@ -41,10 +41,6 @@ struct report_args {
 	struct view_options view;
 };
 
-/* In the order of their enums. */
-static const char *const dimensions[] = {"function", "line",  "file",	 "module", "thread",
-					 "process",  "state", "syscall", NULL};
-
 #define AT(member) offsetof(struct report_args, member)
 
 static const struct option_row rows[] = {
@@ -52,13 +48,7 @@ static const struct option_row rows[] = {
 	INPUT_OPTION_ROW(struct report_args, input),
 	METRIC_OPTION_ROW(struct report_args, metric,
 			  METRIC_HELP " [cpu; wall by state, blocked by syscall]"),
-	{.type = OPTION_CHOICE,
-	 .name = "by",
-	 .argument = "WHAT",
-	 .offset = AT(by),
-	 .choices = dimensions,
-	 .help = "a row for each function, line, file, module, thread, process, state or syscall "
-		 "[function]"},
+	DIMENSION_OPTION_ROW(struct report_args, by),
 	{.type = OPTION_UINT,
 	 .short_name = 'n',
 	 .name = "limit",

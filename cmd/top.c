@@ -44,9 +44,6 @@ struct top_args {
 	struct view_options view;
 };
 
-static const char *const dimensions[] = {"function", "line",  "file",	 "module", "thread",
-					 "process",  "state", "syscall", NULL};
-
 #define AT(member)	  offsetof(struct top_args, member)
 #define RECORD_AT(member) offsetof(struct top_args, record.member)
 
@@ -55,13 +52,7 @@ static const struct option_row rows[] = {
 	RECORD_HOW_OPTION_ROWS(RECORD_AT),
 	{.type = OPTION_SECTION, .name = "What is shown"},
 	METRIC_OPTION_ROW(struct top_args, metric, METRIC_HELP " [cpu]"),
-	{.type = OPTION_CHOICE,
-	 .name = "by",
-	 .argument = "WHAT",
-	 .offset = AT(by),
-	 .choices = dimensions,
-	 .help = "a row for each function, line, file, module, thread, process, state or syscall "
-		 "[function]"},
+	DIMENSION_OPTION_ROW(struct top_args, by),
 	{.type = OPTION_UINT,
 	 .short_name = 'n',
 	 .name = "limit",

@@ -3,28 +3,19 @@
 
 import json
 import os
-import shutil
-import subprocess
-import tempfile
 import unittest
 
-from paths import BUILD
+from made import MadeCase
 from profc import profc
 
-MAKE_PROFILE = os.path.join(BUILD, "tests", "bench", "make_profile")
 
-
-class Annotate(unittest.TestCase):
-    """A made-up recording, and made-up text for its hottest file."""
+class Annotate(MadeCase):
+    """And made-up text for its hottest file."""
 
     @classmethod
     def setUpClass(cls):
-        cls.directory = tempfile.mkdtemp(prefix="profc-test-")
-        cls.addClassCleanup(shutil.rmtree, cls.directory)
-        cls.path = os.path.join(cls.directory, "made.data")
-        subprocess.run([MAKE_PROFILE, cls.path, "10000", "1000", "3"], check=True,
-                       stdout=subprocess.DEVNULL)
-        report = json.loads(profc("report", "-i", cls.path, "--json", "--by", "line").stdout)
+        super().setUpClass()
+        report = json.loads(profc("report", "-i", cls.data, "--json", "--by", "line").stdout)
         cls.lines = report["rows"]
         cls.file = cls.lines[0]["file"]  # /usr/src/madeup/layerN/partN.cc
         cls.moved = os.path.join(cls.directory, "moved")
@@ -34,7 +25,7 @@ class Annotate(unittest.TestCase):
             source.writelines(f"\tline({number});\n" for number in range(1, 1201))
 
     def annotate(self, *arguments, **popen):
-        done = profc("annotate", "-i", self.path, "--json", *arguments, **popen)
+        done = profc("annotate", "-i", self.data, "--json", *arguments, **popen)
         return json.loads(done.stdout)
 
     def self_of_lines(self):
@@ -54,7 +45,7 @@ class Annotate(unittest.TestCase):
                           if line["self_ns"]}, self.self_of_lines())
 
     def test_costs_without_text(self):
-        done = profc("annotate", "-i", self.path, "--json", self.file)
+        done = profc("annotate", "-i", self.data, "--json", self.file)
         page = json.loads(done.stdout)
         self.assertEqual({line["line"]: line["self_ns"] for line in page["lines"]
                           if line["self_ns"]}, self.self_of_lines())
@@ -66,7 +57,7 @@ class Annotate(unittest.TestCase):
         part = os.path.basename(self.file)
         for name in (f"{layer}/{part}", f"./{layer}/x/../{part}"):
             self.assertEqual(self.annotate(name)["file"], self.file)
-        done = profc("annotate", "-i", self.path, part[1:], status=1)
+        done = profc("annotate", "-i", self.data, part[1:], status=1)
         self.assertTrue(done.stderr.startswith("profc: no samples in"), done.stderr)
 
     def test_text_found_below_the_current_directory(self):
@@ -82,7 +73,7 @@ class Annotate(unittest.TestCase):
         self.assertEqual((page["file"], hottest["line"]), (row["file"], row["line"]))
 
     def test_without_a_name_the_hottest_files(self):
-        rows = json.loads(profc("report", "-i", self.path, "--json", "--by", "file").stdout)["rows"]
+        rows = json.loads(profc("report", "-i", self.data, "--json", "--by", "file").stdout)["rows"]
         first = self.annotate("-n", "2")
         pages = [first, *first["more_files"]]
         self.assertEqual([page["file"] for page in pages], [row["file"] for row in rows[:2]])
@@ -94,7 +85,7 @@ class Annotate(unittest.TestCase):
         self.assertEqual([page["lines"][0]["line"] for page in pages], [1])
 
     def test_text_for_people(self):
-        done = profc("annotate", "-i", self.path, "--width", "80", "--source-path",
+        done = profc("annotate", "-i", self.data, "--width", "80", "--source-path",
                      f"/usr/src={self.moved}", self.file)
         for line in done.stdout.splitlines():
             if not line.startswith("/usr/src"):
@@ -106,7 +97,7 @@ class Annotate(unittest.TestCase):
         copy = self.file.replace("/usr/src", self.moved)
         for newer in (False, True):
             os.utime(copy, (2**31, 2**31) if newer else (1, 1))
-            done = profc("annotate", "-i", self.path, "--source-path", f"/usr/src={self.moved}",
+            done = profc("annotate", "-i", self.data, "--source-path", f"/usr/src={self.moved}",
                          self.file)
             self.assertEqual("lines may have moved" in done.stderr, newer, done.stderr)
 
@@ -116,17 +107,17 @@ class Annotate(unittest.TestCase):
         self.assertEqual(page["lines"][0]["text"], "")
 
     def test_instructions_of_a_program_that_is_not_here(self):
-        done = profc("annotate", "-i", self.path, "--asm", "-n", "1")
+        done = profc("annotate", "-i", self.data, "--asm", "-n", "1")
         self.assertIn("is not here as it was recorded", done.stderr)
         self.assertRegex(done.stdout, r"\n self m?s     %   address\n +[0-9.]+ +[0-9.]+ +[0-9a-f]+\n")
-        done = profc("annotate", "-i", self.path, "--asm", "no_such_function", status=1)
+        done = profc("annotate", "-i", self.data, "--asm", "no_such_function", status=1)
         self.assertIn("'no_such_function'", done.stderr)
 
     def test_wrong_usage(self):
-        done = profc("annotate", "-i", self.path, "--source-path", "nonsense", status=2)
+        done = profc("annotate", "-i", self.data, "--source-path", "nonsense", status=2)
         self.assertIn("OLD=NEW", done.stderr)
-        profc("annotate", "-i", self.path, "--asm", "--json", status=2)
-        done = profc("annotate", "-i", self.path, "no_such_function", status=1)
+        profc("annotate", "-i", self.data, "--asm", "--json", status=2)
+        done = profc("annotate", "-i", self.data, "no_such_function", status=1)
         self.assertIn("'no_such_function'", done.stderr)
         self.assertIn("hint: ", done.stderr)
 

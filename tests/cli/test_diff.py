@@ -4,14 +4,11 @@
 import json
 import os
 import shutil
-import subprocess
 import tempfile
 import unittest
 
-from paths import BUILD
+from made import make_profile
 from profc import profc
-
-MAKE_PROFILE = os.path.join(BUILD, "tests", "bench", "make_profile")
 
 
 class Diff(unittest.TestCase):
@@ -22,10 +19,9 @@ class Diff(unittest.TestCase):
         cls.directory = tempfile.mkdtemp(prefix="profc-test-")
         cls.addClassCleanup(shutil.rmtree, cls.directory)
         cls.paths = {}
-        for name, samples in (("old", "10000"), ("new", "15000")):
-            cls.paths[name] = os.path.join(cls.directory, f"{name}.data")
-            subprocess.run([MAKE_PROFILE, cls.paths[name], samples, "500", "2"], check=True,
-                           stdout=subprocess.DEVNULL)
+        for name, samples in (("old", 10000), ("new", 15000)):
+            path = os.path.join(cls.directory, f"{name}.data")
+            cls.paths[name] = make_profile(path, samples, 500, 2)
 
     def diff(self, *options, status=0):
         return profc("diff", *options, self.paths["old"], self.paths["new"], status=status)

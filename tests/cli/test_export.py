@@ -10,32 +10,22 @@ import resource
 import shutil
 import signal
 import subprocess
-import tempfile
 import unittest
 import xml.etree.ElementTree
 
-from paths import BUILD, PROFC
+from made import MadeCase
+from paths import PROFC
 from profc import Recording, profc
 from targets import need
 
-MAKE_PROFILE = os.path.join(BUILD, "tests", "bench", "make_profile")
 
-
-class Exported(unittest.TestCase):
-    """A made-up recording of three threads, the same for all tests of a class."""
+class Exported(MadeCase):
+    SIZE = (20000, 2000, 3)
 
     @classmethod
     def setUpClass(cls):
-        cls.directory = tempfile.mkdtemp(prefix="profc-test-")
-        cls.addClassCleanup(shutil.rmtree, cls.directory)
-        cls.data = os.path.join(cls.directory, "made.data")
-        subprocess.run(
-            [MAKE_PROFILE, cls.data, "20000", "2000", "3"], check=True, stdout=subprocess.DEVNULL
-        )
+        super().setUpClass()
         cls.recording = Recording(cls.data)
-
-    def path(self, name):
-        return os.path.join(self.directory, name)
 
     def export(self, *options, **popen):
         return profc("export", "-i", self.data, *options, **popen)

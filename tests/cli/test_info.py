@@ -4,35 +4,25 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
-from paths import BUILD
+from made import MadeCase
 from profc import profc
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from read_profc_data import Recording  # noqa: E402  (beside this file)
 
-MAKE_PROFILE = os.path.join(BUILD, "tests", "bench", "make_profile")
 
-
-class Info(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.directory = tempfile.mkdtemp(prefix="profc-test-")
-        cls.addClassCleanup(shutil.rmtree, cls.directory)
-        cls.path = os.path.join(cls.directory, "made.data")
-        subprocess.run([MAKE_PROFILE, cls.path, "10000", "1000", "2"], check=True,
-                       stdout=subprocess.DEVNULL)
+class Info(MadeCase):
+    SIZE = (10000, 1000, 2)
 
     def info(self):
-        return json.loads(profc("info", "-i", self.path, "--json").stdout)
+        return json.loads(profc("info", "-i", self.data, "--json").stdout)
 
     @unittest.skipUnless(shutil.which("zstd"), "there is no zstd command")
     def test_json_agrees_with_the_second_reader(self):
-        info, second = self.info(), Recording(self.path)
+        info, second = self.info(), Recording(self.data)
         for weight in ("cpu", "runq", "blocked"):
             self.assertEqual(info["totals"][f"{weight}_ns"], second.total(weight))
         self.assertEqual(info["totals"]["samples"], second.total("count"))
@@ -54,19 +44,19 @@ class Info(unittest.TestCase):
                                100 - 100 * early / info["totals"]["cpu_ns"], places=3)
 
     def test_text_fits_80_columns(self):
-        lines = profc("info", "-i", self.path, "--width", "80").stdout.splitlines()
+        lines = profc("info", "-i", self.data, "--width", "80").stdout.splitlines()
         self.assertEqual(lines[0], "command     madeup --serve")
         for line in lines:
             self.assertLessEqual(len(line), 80, line)
 
     def test_the_file_may_stand_as_a_word(self):
-        self.assertEqual(profc("info", self.path).stdout, profc("info", "-i", self.path).stdout)
-        done = profc("info", self.path, "another", status=2)
+        self.assertEqual(profc("info", self.data).stdout, profc("info", "-i", self.data).stdout)
+        done = profc("info", self.data, "another", status=2)
         self.assertIn("'another'", done.stderr)
 
     def test_a_cut_recording_says_so(self):
         path = os.path.join(self.directory, "cut.data")
-        with open(self.path, "rb") as whole, open(path, "wb") as cut:
+        with open(self.data, "rb") as whole, open(path, "wb") as cut:
             cut.write(whole.read()[:-10])
         done = profc("info", "-i", path)
         self.assertIn("ended       cut short", done.stdout)

@@ -2,12 +2,12 @@
 """The command line before any command runs: help, version, slips, standard output."""
 
 import os
-import pty
 import subprocess
 import unittest
 
 from paths import PROFC
 from profc import profc
+from terminal import on_terminal
 
 COMMANDS = profc("--list-commands").stdout.split()
 
@@ -106,33 +106,14 @@ class StandardOutput(unittest.TestCase):
             self.assertEqual(done.stderr, "")
 
 
-def on_terminal(*arguments, **environment):
+def profc_on_terminal(*arguments, **environment):
     """What a person would see: profc's output on a terminal of its own."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [PROFC, *arguments],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env={**os.environ, "TERM": "xterm", **environment},
-    )
-    os.close(theirs)
-    seen = b""
-    while True:
-        try:
-            part = os.read(ours, 4096)
-        except OSError:  # EIO: the last writer is gone
-            break
-        if not part:
-            break
-        seen += part
-    os.close(ours)
-    return process.wait(), seen.decode().replace("\r\n", "\n")
+    return on_terminal([PROFC, *arguments], env={**os.environ, "TERM": "xterm", **environment})
 
 
 class Pager(unittest.TestCase):
     def test_help_is_never_paged(self):
-        _, seen = on_terminal("--help", PROFC_PAGER="sed 's/^/paged: /'")
+        _, seen = profc_on_terminal("--help", PROFC_PAGER="sed 's/^/paged: /'")
         self.assertTrue(seen.startswith("usage: "), seen)
 
 

@@ -8,24 +8,21 @@ import subprocess
 import tempfile
 import unittest
 
-from paths import BUILD, PROFC
+from made import make_profile
+from paths import PROFC
 from profc import profc
-
-MAKE_PROFILE = os.path.join(BUILD, "tests", "bench", "make_profile")
 
 
 class Merge(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix="profc-test-")
         self.addCleanup(shutil.rmtree, self.directory)
-        self.one = self.made("one.data", "3000", "300", "2")
-        self.two = self.made("two.data", "2000", "400", "3")
+        self.one = self.made("one.data", 3000, 300, 2)
+        self.two = self.made("two.data", 2000, 400, 3)
         self.out = os.path.join(self.directory, "out.data")
 
-    def made(self, name, *arguments):
-        path = os.path.join(self.directory, name)
-        subprocess.run([MAKE_PROFILE, path, *arguments], check=True, stdout=subprocess.DEVNULL)
-        return path
+    def made(self, name, *size):
+        return make_profile(os.path.join(self.directory, name), *size)
 
     def info(self, path):
         return json.loads(profc("info", "-i", path, "--json").stdout)

@@ -5,35 +5,23 @@ import csv
 import io
 import json
 import os
-import pty
-import shutil
 import subprocess
-import tempfile
 import unittest
 
-from paths import BUILD, PROFC
+from made import MadeCase
+from paths import PROFC
 from profc import profc
+from terminal import on_terminal
 
-MAKE_PROFILE = os.path.join(BUILD, "tests", "bench", "make_profile")
 BY_CODE = ("function", "line", "file", "module")
 
 
-class Made(unittest.TestCase):
-    """A made-up recording of three threads, the same for all tests of a class."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.directory = tempfile.mkdtemp(prefix="profc-test-")
-        cls.addClassCleanup(shutil.rmtree, cls.directory)
-        cls.path = os.path.join(cls.directory, "made.data")
-        subprocess.run([MAKE_PROFILE, cls.path, "10000", "1000", "3"], check=True,
-                       stdout=subprocess.DEVNULL)
-
+class Made(MadeCase):
     def report(self, *options):
-        return json.loads(profc("report", "-i", self.path, "--json", *options).stdout)
+        return json.loads(profc("report", "-i", self.data, "--json", *options).stdout)
 
     def text(self, *options, **popen):
-        return profc("report", "-i", self.path, *options, **popen).stdout
+        return profc("report", "-i", self.data, *options, **popen).stdout
 
 
 class Tables(Made):
@@ -121,7 +109,7 @@ class Trees(Made):
         self.assertTrue(all(nodes[parent]["parent"] is None for parent in parents))
 
     def test_unknown_function(self):
-        done = profc("report", "-i", self.path, "--callers", "nowhere_at_all", status=1)
+        done = profc("report", "-i", self.data, "--callers", "nowhere_at_all", status=1)
         self.assertIn("'nowhere_at_all'", done.stderr)
         self.assertEqual(done.stdout, "")
 
@@ -158,7 +146,7 @@ class Filters(Made):
     def test_nothing_left_is_no_success(self):
         for options in (["--thread", "nobody"], ["--function", "nowhere_at_all"],
                         ["--time", "1000000s.."]):
-            done = profc("report", "-i", self.path, "--json", *options, status=1)
+            done = profc("report", "-i", self.data, "--json", *options, status=1)
             self.assertTrue(done.stderr.startswith("profc: no samples"), done.stderr)
             self.assertEqual(done.stdout, "")
 
@@ -196,7 +184,7 @@ class Text(Made):
                         ["--tree", "--by", "line"], ["--tree", "--callers", "x"],
                         ["--json", "--csv"], ["--time", "3..2"], ["one.data", "two.data"]):
             with self.subTest(options=options):
-                done = profc("report", *(["-i", self.path] if "one.data" not in options else []),
+                done = profc("report", *(["-i", self.data] if "one.data" not in options else []),
                              *options, status=2)
                 self.assertTrue(done.stderr.startswith("profc: "), done.stderr)
                 self.assertEqual(done.stdout, "")
@@ -205,27 +193,14 @@ class Text(Made):
 class Terminal(Made):
     def on_terminal(self, **environment):
         """What a terminal gets from `profc report`."""
-        master, slave = pty.openpty()
         unset = {key: value for key, value in os.environ.items()
                  if key not in ("NO_COLOR", "PAGER", "PROFC_PAGER", "LESS")}
-        process = subprocess.Popen([PROFC, "report", "-i", self.path, "-n", "3"], stdout=slave,
-                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                   env={**unset, "TERM": "xterm", **environment})
-        os.close(slave)
-        shown = b""
-        while True:
-            try:
-                part = os.read(master, 65536)
-            except OSError:  # EIO: the other side is closed
-                break
-            if not part:
-                break
-            shown += part
-        os.close(master)
-        self.assertEqual(process.stderr.read(), b"")
-        process.stderr.close()
-        self.assertEqual(process.wait(), 0)
-        return shown.decode().replace("\r\n", "\n")
+        status, seen = on_terminal(
+            [PROFC, "report", "-i", self.data, "-n", "3"], stdin=subprocess.DEVNULL,
+            env={**unset, "TERM": "xterm", **environment},
+        )
+        self.assertEqual(status, 0)
+        return seen
 
     def test_colours_on_a_terminal(self):
         self.assertIn("\033[1m", self.on_terminal(PAGER="cat"))
