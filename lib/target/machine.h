@@ -33,6 +33,9 @@ size_t machine_red_zone_bytes(void);
 /* Put all registers into the snapshot, with the system call a stopped thread is in. */
 void machine_fill_snapshot(const struct machine_regs *regs, struct snapshot *snapshot);
 
+/* Where the thread keeps its own data (its TCB); 0: not among these registers. */
+uint64_t machine_thread_pointer(const struct machine_regs *regs);
+
 /* The system call that a stopped thread is about to leave; false where that cannot be known. */
 bool machine_syscall(const struct machine_regs *regs, struct proc_syscall *syscall);
 

@@ -31,6 +31,12 @@ void machine_fill_snapshot(const struct machine_regs *regs, struct snapshot *sna
 }
 
 /* x8 stays what it was long after a call, and x0 is the result by now. */
+uint64_t machine_thread_pointer(const struct machine_regs *regs)
+{
+	(void)regs; /* tpidr_el0 is in a register set of its own */
+	return 0;
+}
+
 bool machine_syscall(const struct machine_regs *regs, struct proc_syscall *syscall)
 {
 	(void)regs;

@@ -48,11 +48,11 @@ static size_t copy_region(pid_t tid, uint64_t start, size_t nr_bytes, struct sna
 #define FIRST_CHUNK_BYTES ((size_t)64 * 1024)
 
 /*
- * The stack from `sp` up to the end of its mapping, where the read comes out short,
- * or to the limit. The first chunk is all that most stacks need. Returns the end of the
- * mapping, or 0 if it was not reached.
+ * The stack from `sp` up to the end of its mapping, where the read comes out short, or to the
+ * limit. The first chunk is all that most stacks need. Returns where the stack ends, or 0 if
+ * that was not reached.
  */
-static uint64_t copy_stack(pid_t tid, uint64_t sp, size_t max_bytes, struct snapshot *snapshot)
+static uint64_t copy_mapping(pid_t tid, uint64_t sp, size_t max_bytes, struct snapshot *snapshot)
 {
 	size_t red_zone = machine_red_zone_bytes();
 	uint64_t at = sp > red_zone ? sp - red_zone : sp;
@@ -73,6 +73,24 @@ static uint64_t copy_stack(pid_t tid, uint64_t sp, size_t max_bytes, struct snap
 	if (!copied && red_zone)
 		at = sp + copy_region(tid, sp, chunk < max_bytes ? chunk : max_bytes, snapshot);
 	return copied < max_bytes ? at : 0;
+}
+
+/*
+ * The C libraries put a thread's own data, which the thread pointer points to, at the end of
+ * its stack. What follows is no stack, but often mapped, hundreds of kilobytes of it.
+ */
+static uint64_t copy_stack(const struct tracee *tracee, uint64_t sp, size_t max_bytes,
+			   struct snapshot *snapshot)
+{
+	uint64_t thread_pointer = tracee->priv->thread_pointer;
+	uint64_t start = sp - machine_red_zone_bytes();
+	bool ends_there = thread_pointer > sp && thread_pointer - start <= max_bytes;
+	uint64_t end;
+
+	if (!ends_there)
+		return copy_mapping(tracee->tid, sp, max_bytes, snapshot);
+	end = copy_mapping(tracee->tid, sp, thread_pointer - start, snapshot);
+	return end ? end : thread_pointer;
 }
 
 /* More of it is hardly ever needed, and it is copied on a mere chance. */
@@ -119,7 +137,7 @@ static void copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot
 
 	if (!regs_get(&snapshot->regs, arch_regs(snapshot->arch)->sp, &sp))
 		return;
-	other = remember_stack(tracee->priv, sp, copy_stack(tracee->tid, sp, max_bytes, snapshot));
+	other = remember_stack(tracee->priv, sp, copy_stack(tracee, sp, max_bytes, snapshot));
 	if (other)
 		copy_other_stack(tracee->tid, other, snapshot);
 }
@@ -162,6 +180,7 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 	if (!has_regs)
 		return true; /* a 32-bit program: time is known, the stack is not */
 	machine_fill_snapshot(&regs, snapshot);
+	tracee->priv->thread_pointer = machine_thread_pointer(&regs);
 	if (machine_broken_call(&regs) != MACHINE_CALL_NONE)
 		snapshot->state = THREAD_STATE_SLEEPING;
 	else if (tracee->priv->hold == HOLD_REPAIR && !tracee->priv->repaired)

@@ -28,6 +28,8 @@ struct seen_stack {
 struct tracee_private {
 	struct seen_stack stacks[SEEN_STACKS]; /* the latest first */
 
+	uint64_t thread_pointer; /* as of the last stop; 0: not known */
+
 	enum hold hold;
 	bool is_new;	      /* its first stop has not come yet */
 	bool is_unlinked;     /* its id is another's now; only its end is left to be told */

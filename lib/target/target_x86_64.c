@@ -36,6 +36,11 @@ void machine_fill_snapshot(const struct machine_regs *regs, struct snapshot *sna
 		(int64_t)raw->orig_rax >= 0 ? (int32_t)raw->orig_rax : SNAPSHOT_NO_SYSCALL;
 }
 
+uint64_t machine_thread_pointer(const struct machine_regs *regs)
+{
+	return regs->raw.fs_base;
+}
+
 bool machine_syscall(const struct machine_regs *regs, struct proc_syscall *syscall)
 {
 	const struct user_regs_struct *raw = &regs->raw;

@@ -37,6 +37,17 @@ class RealRecording(unittest.TestCase):
         self.assertEqual(program["names_from"], "DWARF")
         self.assertGreater(program["samples"], 0)
 
+    def test_of_a_thread_no_more_than_its_stack_is_copied(self):
+        """Behind a thread's stack of a few hundred bytes in use, other memory is mapped."""
+        recording = record(
+            self.directory, [build("work_rate"), "1", "700"], "-F", "1000", "--max-overhead", "0"
+        )
+        info = json.loads(recording.info("--json"))
+        self.assertGreater(info["totals"]["samples"], 400)
+        # At least ten looks wait for the worker at a time, each with what was copied.
+        self.assertLess(info["counters"]["queue_bytes_max"], 1 << 20)
+        self.assertGreaterEqual(info["stacks"]["complete_cpu_pct"], 98)
+
 
 if __name__ == "__main__":
     unittest.main()
