@@ -13,18 +13,34 @@
 #define DMGL_RUST   (1 << 17)
 extern char *cplus_demangle(const char *mangled, int options);
 extern char *ada_demangle(const char *mangled, int options);
+typedef void (*demangle_callbackref)(const char *text, size_t nr_bytes, void *opaque);
+extern int cplus_demangle_v3_callback(const char *mangled, int options,
+				      demangle_callbackref callback, void *opaque);
+extern int rust_demangle_callback(const char *mangled, int options, demangle_callbackref callback,
+				  void *opaque);
 extern char *xstrdup(const char *text);
 #endif
 
+#include <setjmp.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "symbol/symbol.h"
 
-/*
- * A demangler recurses over its input, and its output may grow exponentially
- * with it: beyond this length no compiler's name is worth the risk.
- */
+/* A demangler recurses over its input: beyond this no compiler's name is worth the risk. */
 #define MAX_LINKAGE_NAME_BYTES 65536
+/* The one for D knows no limit of its own, and takes some 200 bytes of stack for each of these. */
+#define MAX_D_NAME_BYTES 8192
+
+/*
+ * Every scheme can refer back to what it named before, and so double in a few
+ * letters what the reader sees: names of 250 letters that stand for gigabytes
+ * are easily made. Nobody reads this much.
+ */
+#define MAX_DEMANGLED_BYTES (1 << 18)
+/* D's demangler cannot be stopped; two of these double the text. */
+#define MAX_D_BACK_REFERENCES 40
 
 static bool starts_with(const char *text, const char *prefix)
 {
@@ -44,9 +60,61 @@ static bool is_legacy_rust(const char *name)
 	return false;
 }
 
-static char *demangle_known(const char *name, int style)
+struct demangled {
+	struct buf text;
+	bool is_whole;
+	jmp_buf too_long;
+};
+
+static void take_text(const char *text, size_t nr_bytes, void *opaque)
 {
-	return cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | style);
+	struct demangled *out = opaque;
+
+	/* There is no other way to stop a demangler; those called back from here own no memory. */
+	if (out->text.nr_bytes + nr_bytes > MAX_DEMANGLED_BYTES)
+		longjmp(out->too_long, 1);
+	buf_append(&out->text, text, nr_bytes);
+}
+
+typedef int (*demangle_function)(const char *name, int options, demangle_callbackref take,
+				 void *opaque);
+
+/* What a demangler says of a name, or NULL when that is none of its own or too much. */
+static char *demangle_with(demangle_function demangle, const char *name)
+{
+	struct demangled *out = calloc(1, sizeof(*out));
+	char *result;
+
+	if (!out)
+		return NULL;
+	if (setjmp(out->too_long) == 0)
+		out->is_whole = demangle(name, DMGL_PARAMS | DMGL_ANSI, take_text, out) != 0;
+	result = out->is_whole ? xstrdup(buf_str(&out->text)) : NULL;
+	buf_release(&out->text);
+	free(out);
+	return result;
+}
+
+/* "Q", then a distance in base 26 whose last digit is a small letter. */
+static bool has_few_back_references(const char *name)
+{
+	size_t nr = 0;
+
+	for (const char *q = strchr(name, 'Q'); q; q = strchr(q + 1, 'Q')) {
+		const char *digit = q + 1;
+
+		while (*digit >= 'A' && *digit <= 'Z')
+			digit++;
+		nr += *digit >= 'a' && *digit <= 'z';
+	}
+	return nr <= MAX_D_BACK_REFERENCES;
+}
+
+static char *demangle_d(const char *name)
+{
+	if (strlen(name) > MAX_D_NAME_BYTES || !has_few_back_references(name))
+		return NULL;
+	return cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_DLANG);
 }
 
 /*
@@ -60,16 +128,16 @@ static char *demangle_any(const char *name)
 	if (starts_with(name, "_Z") || starts_with(name, "__Z") || starts_with(name, "___Z")) {
 		name = strstr(name, "_Z");
 		if (is_legacy_rust(name)) {
-			result = demangle_known(name, DMGL_RUST);
+			result = demangle_with(rust_demangle_callback, name);
 			if (result)
 				return result;
 		}
-		return demangle_known(name, DMGL_GNU_V3);
+		return demangle_with(cplus_demangle_v3_callback, name);
 	}
 	if (starts_with(name, "_R"))
-		return demangle_known(name, DMGL_RUST);
+		return demangle_with(rust_demangle_callback, name);
 	if (starts_with(name, "_D") && name[2] >= '0' && name[2] <= '9')
-		return demangle_known(name, DMGL_DLANG);
+		return demangle_d(name);
 	if (strcmp(name, "_Dmain") == 0)
 		return xstrdup("D main");
 	return NULL;

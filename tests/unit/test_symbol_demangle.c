@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "symbol/name_pool.h"
 #include "symbol/symbol.h"
 
@@ -29,6 +30,99 @@ static void test_symbol_demangle__cpp(void **state)
 	assert_demangled("_ZN12_GLOBAL__N_13fooEi", "(anonymous namespace)::foo(int)");
 	assert_demangled("_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()(int) const");
 	assert_demangled("_Z3fooi.cold", "foo(int) [clone .cold]");
+}
+
+/* Digits of back references, from 0 on, as each scheme writes them. */
+static void append_number(struct buf *name, unsigned int number, unsigned int base, char first)
+{
+	static const char digits[] =
+		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	if (number >= base)
+		append_number(name, number / base, base, first == 'a' ? 'A' : first);
+	if (base == 26) /* D: capital letters, the last one small */
+		buf_append_byte(name, (uint8_t)(first + number % base));
+	else
+		buf_append_byte(
+			name, (uint8_t)digits[base == 36 && number % base >= 10 ? number % base + 26
+										: number % base]);
+}
+
+/* f(A<int, int>, A<the one before twice>, …), each level twice as long as all before it. */
+static void assert_not_unfolded(struct buf *name)
+{
+	assert_demangled(buf_str(name), buf_str(name));
+	buf_release(name);
+}
+
+static void test_symbol_demangle__cpp_that_doubles_without_end(void **state)
+{
+	struct buf name = {.nr_bytes = 0};
+
+	(void)state;
+	buf_append_str(&name, "_Z1f1AIiiE");
+	for (unsigned int level = 0; level < 60; level++) {
+		buf_append_str(&name, "S_IS");
+		append_number(&name, level, 36, '0');
+		buf_append_str(&name, "_S");
+		append_number(&name, level, 36, '0');
+		buf_append_str(&name, "_E");
+	}
+	assert_not_unfolded(&name);
+}
+
+static void test_symbol_demangle__rust_that_doubles_without_end(void **state)
+{
+	struct buf name = {.nr_bytes = 0};
+	unsigned int before = 8; /* where the last type stands, from behind the "_R" */
+
+	(void)state;
+	buf_append_str(&name, "_RINvC1a1fTmmE");
+	for (unsigned int level = 0; level < 60; level++) {
+		unsigned int here = (unsigned int)name.nr_bytes - 2;
+
+		buf_append_str(&name, "TB");
+		append_number(&name, before - 1, 62, '0');
+		buf_append_str(&name, "_B");
+		append_number(&name, before - 1, 62, '0');
+		buf_append_str(&name, "_E");
+		before = here;
+	}
+	buf_append_str(&name, "E");
+	assert_not_unfolded(&name);
+}
+
+static void test_symbol_demangle__d_that_doubles_without_end(void **state)
+{
+	struct buf name = {.nr_bytes = 0};
+	unsigned int before;
+
+	(void)state;
+	buf_append_str(&name, "_D1a1fF");
+	before = (unsigned int)name.nr_bytes;
+	buf_append_str(&name, "Hii");
+	for (unsigned int level = 0; level < 60; level++) {
+		unsigned int here = (unsigned int)name.nr_bytes;
+
+		buf_append_str(&name, "HQ");
+		append_number(&name, (unsigned int)name.nr_bytes - 1 - before, 26, 'a');
+		buf_append_str(&name, "Q");
+		append_number(&name, (unsigned int)name.nr_bytes - 1 - before, 26, 'a');
+		before = here;
+	}
+	buf_append_str(&name, "Zv");
+	assert_not_unfolded(&name);
+}
+
+static void test_symbol_demangle__d_that_nests_without_end(void **state)
+{
+	struct buf name = {.nr_bytes = 0};
+
+	(void)state;
+	buf_append_str(&name, "_D1a");
+	for (int level = 0; level < 15000; level++)
+		buf_append_str(&name, "FPFP");
+	assert_not_unfolded(&name);
 }
 
 static void test_symbol_demangle__cpp_is_not_taken_for_rust(void **state)
@@ -102,6 +196,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_symbol_demangle__cpp),
+		cmocka_unit_test(test_symbol_demangle__cpp_that_doubles_without_end),
+		cmocka_unit_test(test_symbol_demangle__rust_that_doubles_without_end),
+		cmocka_unit_test(test_symbol_demangle__d_that_doubles_without_end),
+		cmocka_unit_test(test_symbol_demangle__d_that_nests_without_end),
 		cmocka_unit_test(test_symbol_demangle__cpp_is_not_taken_for_rust),
 		cmocka_unit_test(test_symbol_demangle__rust),
 		cmocka_unit_test(test_symbol_demangle__d_and_ada),
