@@ -38,6 +38,24 @@ class Killed(LiveCase):
             self.assertGreater(said["rounds"], 0)
             self.assertLess(time.monotonic() - started, 60)
 
+    def test_no_signal_of_the_target_is_lost_with_it(self):
+        moments = random.Random(7)
+        kills = 0
+        with Running([build("signal_storm"), "6000"]) as target:
+            target.wait_ready()
+            while target.process.poll() is None and kills < 200:
+                with Recorder(self.directory, "attach", "-p", str(target.pid), *FAST) as recorder:
+                    time.sleep(moments.uniform(0.01, 0.08))
+                    recorder.process.kill()
+                    recorder.process.wait()
+                kills += 1
+                self.assertUntouched(target.pid)
+            (said,) = target.finish(60)
+        self.assertGreater(kills, 10)
+        for seen in ("handlers", "eintr"):
+            self.assertEqual(said[seen], said["sent"], said)
+        self.assertEqual(said["wakes_lost"], 0)
+
     def test_recording_is_readable_up_to_the_last_second(self):
         with Running([build("progressing"), self.path("counters")]) as target:
             target.wait_ready()

@@ -105,6 +105,31 @@ class Processes(LiveCase):
         self.assertGreater(attaches, 20)
         self.assertGreater(said["execs"], 50)
 
+    def test_children_can_be_waited_for_at_once(self):
+        """A dead child is its parent's only when its tracer has taken note of it."""
+        recording = record(self.directory, [build("waits_for_children"), "300"], *FAST)
+        (said,) = recording.said
+        self.assertEqual(said["children"], 300)
+        self.assertEqual(said["status_sum"], sum(i % 7 for i in range(300)))
+        self.assertLess(said["median_late_ns"], 10e6, "half of them came this late")
+
+    def test_workers_of_io_uring_go_on(self):
+        program = [build("io_uring_workers"), "1500"]
+        recording = record(self.directory, program, *FAST)
+        with Running(program) as target:
+            target.wait_ready()
+            attached = attach(self.directory, target.pid, *FAST, "-d", "700ms")
+            self.assertUntouched(target.pid)
+            outcomes = [recording.said[0], *target.finish()]
+        if "absent" in outcomes[0]:
+            self.skipTest(f"there is no io_uring: {outcomes[0]['absent']}")
+        for said in outcomes:
+            self.assertGreaterEqual(said["workers"], 2, said)
+            self.assertGreater(said["reads"], 30, said)
+            self.assertEqual(said["failed"], 0, said)
+        for one in (recording, attached):
+            self.assertGreaterEqual(one.function("work_beside_workers")["total_pct"], 80)
+
     def test_orphans_live_on_after_the_command(self):
         mark = self.path("mark")
         script = f"(sleep 0.5; echo done > {mark}) </dev/null >/dev/null 2>&1 &"

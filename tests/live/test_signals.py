@@ -2,6 +2,7 @@
 """Signals and job control: as they are without profc."""
 
 import os
+import random
 import signal
 import sys
 import time
@@ -132,6 +133,34 @@ class JobControl(LiveCase):
             self.assertEqual(procfs.state(target.pid), "T")
             os.kill(target.pid, signal.SIGCONT)
             self.wait_status(target.pid, os.WCONTINUED)
+            self.assertGreater(counters.speed(0.2), 0)
+
+    def test_storm_of_stops_and_continuations(self):
+        """Each cancels the other, in any order and as fast as they can be sent."""
+        path = self.path("counters")
+        moments = random.Random(11)
+        with self.start_job(path) as target:
+            target.wait_ready()
+            counters = Counters(path)
+            with Recorder(self.directory, "attach", "-p", str(target.pid), *FAST) as recorder:
+                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                for _ in range(1500):
+                    os.kill(target.pid, moments.choice(
+                        (signal.SIGSTOP, signal.SIGCONT, signal.SIGTSTP, signal.SIGWINCH)
+                    ))
+                    if moments.random() < 0.3:
+                        time.sleep(moments.uniform(0, 0.002))
+                for _ in range(10):
+                    os.kill(target.pid, signal.SIGCONT)
+                    self.eventually(lambda: procfs.state(target.pid) not in "Tt", "going on")
+                    self.assertGreater(counters.speed(0.05), 0, "a continued target stands")
+                    os.kill(target.pid, signal.SIGSTOP)
+                    self.eventually(lambda: procfs.state(target.pid) in "Tt", "stopping")
+                    self.assertEqual(counters.speed(0.05), 0, "a stopped target runs")
+                os.kill(target.pid, signal.SIGCONT)
+                recording = recorder.interrupt()
+            self.assertEqual(recording.status, 0, recording.stderr)
+            self.assertUntouched(target.pid)
             self.assertGreater(counters.speed(0.2), 0)
 
     def test_command_of_record_stops_and_continues(self):
