@@ -118,7 +118,7 @@ static bool examine_tracing(void)
 		say(VERDICT_GOOD, "sleeping threads can be read without a stop", NULL);
 	else
 		say(VERDICT_FAIR, "sleeping threads cannot be read: their time has no stacks",
-		    "/proc/PID/syscall or process_vm_readv(2) is not available");
+		    "/proc/PID/syscall or the process' memory is not available");
 	if (!probe.has_pcount)
 		say(VERDICT_FAIR, "the kernel does not count context switches in schedstat",
 		    "it was built without CONFIG_SCHED_INFO: CPU time is known to a clock tick "

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "proc/read.h"
 #include "snapshot/snapshot.h"
+#include "target/memory.h"
 #include "target/target_priv.h"
 #include "target/target_regs.h"
 
@@ -31,18 +32,13 @@ bool target_set_regs(pid_t tid, const struct machine_regs *regs)
 static size_t copy_region(pid_t tid, uint64_t start, size_t nr_bytes, struct snapshot *snapshot)
 {
 	uint8_t *room = snapshot_add_region(snapshot, start, nr_bytes);
-	struct iovec local = {.iov_base = room, .iov_len = nr_bytes};
-	/* An address of the target, which is no pointer of ours. */
-	struct iovec remote = {.iov_base = (void *)(uintptr_t)start, .iov_len = nr_bytes};
-	ssize_t got;
+	size_t got;
 
 	if (!room)
 		return 0;
-	got = process_vm_readv(tid, &local, 1, &remote, 1, 0);
-	if (got < 0)
-		got = 0;
-	snapshot_trim_region(snapshot, nr_bytes - (size_t)got);
-	return (size_t)got;
+	got = target_read_memory(tid, start, room, nr_bytes);
+	snapshot_trim_region(snapshot, nr_bytes - got);
+	return got;
 }
 
 #define FIRST_CHUNK_BYTES ((size_t)64 * 1024)

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "proc/read.h"
+#include "target/memory.h"
 #include "target/target_priv.h"
 
 /*
@@ -75,16 +76,13 @@ bool target_is_wait(int32_t syscall_nr)
 /* The sum of an iovec array in the target; a long transfer when it cannot be known. */
 static uint64_t iovec_bytes(pid_t tid, uint64_t address, uint64_t nr)
 {
-	struct iovec parts[IOVECS_MAX];
-	struct iovec local = {.iov_base = parts, .iov_len = sizeof(parts[0]) * nr};
-	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = local.iov_len};
+	struct iovec parts[IOVECS_MAX] = {0};
 	uint64_t sum = 0;
 
 	if (nr > IOVECS_MAX ||
-	    process_vm_readv(tid, &local, 1, &remote, 1, 0) != (ssize_t)local.iov_len)
+	    target_read_memory(tid, address, parts, sizeof(parts[0]) * nr) != sizeof(parts[0]) * nr)
 		return UINT64_MAX;
 	for (uint64_t i = 0; i < nr; i++)
-		/* cppcheck-suppress uninitvar ; process_vm_readv() filled them */
 		sum = sum + parts[i].iov_len < sum ? UINT64_MAX : sum + parts[i].iov_len;
 	return sum;
 }
@@ -92,10 +90,8 @@ static uint64_t iovec_bytes(pid_t tid, uint64_t address, uint64_t nr)
 static uint64_t message_bytes(pid_t tid, uint64_t address)
 {
 	struct msghdr message;
-	struct iovec local = {.iov_base = &message, .iov_len = sizeof(message)};
-	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = sizeof(message)};
 
-	if (process_vm_readv(tid, &local, 1, &remote, 1, 0) != (ssize_t)sizeof(message))
+	if (target_read_memory(tid, address, &message, sizeof(message)) != sizeof(message))
 		return UINT64_MAX;
 	return iovec_bytes(tid, (uint64_t)(uintptr_t)message.msg_iov, message.msg_iovlen);
 }

@@ -9,7 +9,7 @@ import subprocess
 import procfs
 from live import LiveCase
 from paths import PROFC
-from profc import Recorder, attach, profc
+from profc import Recorder, Recording, attach, profc
 from targets import Running, build, need
 
 
@@ -115,6 +115,21 @@ class Permitted(LiveCase):
         with Running(["sleep", "1000"], **self.ordinary_user()) as target:
             recording = attach(self.directory, target.pid, "-d", "300ms")
             self.assertGreater(recording.report("-m", "blocked")["total_ns"], 0)
+
+    def test_without_process_vm_readv(self):
+        """Filters of containers often forbid it; /proc/PID/mem does as well."""
+        path = self.path("filtered.data")
+        with Running([build("sleeping", "-O0", "-g"), "20000"]) as target:
+            target.wait_ready()
+            subprocess.run(
+                [build("without_vm_readv"), PROFC, "attach", "-p", str(target.pid), "-d", "1",
+                 "-o", path],
+                check=True,
+            )
+        recording = Recording(path)
+        self.assertComplete(recording, 0.95)
+        blocked = recording.function("sleep_in_nanosleep", "-m", "blocked")
+        self.assertGreater(blocked["total_ns"], 800e6)
 
     def test_set_user_id_program_is_warned_of(self):
         """Traced by an ordinary user the kernel gives it no privileges; by root it does."""

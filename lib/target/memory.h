@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_TARGET_MEMORY_H
+#define PROFC_TARGET_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Copy memory of a thread that we may trace, stopped or not, from `start` on. Returns how many
+ * bytes there were up to the first that is not mapped: 0 when there is nothing, or it is gone.
+ */
+size_t target_read_memory(pid_t tid, uint64_t start, void *room, size_t nr_bytes);
+
+#endif
