@@ -367,6 +367,7 @@ void follow_end(struct sampler *sampler, uint64_t now_ns)
 
 		end_thread(sampler, thread, has_clocks ? &clocks : NULL, now_ns);
 	}
+	sampler->counting = false;
 }
 
 static struct account_clocks clocks_now(const struct sampled_thread *thread, uint64_t now_ns)

@@ -32,6 +32,9 @@ static void release_content(struct message *message)
 			snapshot_release(message->body.sighting.snapshot);
 		free(message->body.sighting.snapshot);
 		break;
+	case MESSAGE_COUNTERS:
+		free(message->body.counters.rows);
+		break;
 	case MESSAGE_THREAD:
 	case MESSAGE_THREAD_BASE:
 	case MESSAGE_THREAD_REST:

@@ -25,6 +25,7 @@ enum message_kind {
 	MESSAGE_THREAD_REST, /* counting ends for now, at `clocks` */
 	MESSAGE_SIGHTING,    /* a thread was looked at */
 	MESSAGE_THREAD_END,  /* no more will be said about it */
+	MESSAGE_COUNTERS,    /* what has been counted so far */
 };
 
 #define SERIAL_NONE UINT32_MAX
@@ -73,10 +74,21 @@ struct message_sighting {
 	struct snapshot *snapshot; /* owned; NULL when dropped */
 };
 
+struct message_counter {
+	const char *name; /* static */
+	uint64_t value;
+};
+
+struct message_counters {
+	struct message_counter *rows; /* owned */
+	size_t nr;
+};
+
 union message_body {
 	struct message_process process;	  /* PROCESS, MAPS, PROCESS_END */
 	struct message_thread thread;	  /* THREAD… */
 	struct message_sighting sighting; /* SIGHTING */
+	struct message_counters counters; /* COUNTERS */
 };
 
 struct message {

@@ -232,47 +232,13 @@ static uint64_t cost_ppm(const struct sampler *sampler)
 
 static void set_counters(struct sampler *sampler)
 {
-	const struct sampling_counts *counts = &sampler->counts;
-	struct target_stats stats = target_stats(sampler->target);
-	const struct {
-		const char *name;
-		uint64_t value;
-	} rows[] = {
-		{"ticks", counts->nr_ticks},
-		{"missed_ticks", sampler->schedule.nr_missed},
-		{"late_ticks", counts->nr_late_ticks},
-		{"lateness_ns_median", histogram_quantile(&counts->lateness_ns, 0.5)},
-		{"lateness_ns_p99", histogram_quantile(&counts->lateness_ns, 0.99)},
-		{"stops", stats.nr_stops},
-		{"interrupts", stats.nr_interrupts},
-		{"unfinished_stops", counts->nr_unfinished_stops},
-		{"hold_ns_median", histogram_quantile(&counts->hold_ns, 0.5)},
-		{"hold_ns_p99", histogram_quantile(&counts->hold_ns, 0.99)},
-		{"held_ns_total", counts->hold_ns.sum},
-		{"cost_ppm", cost_ppm(sampler)},
-		{"blocked_looks", counts->nr_blocked_looks},
-		{"waiting_looks", counts->nr_waiting_looks},
-		{"torn_looks", counts->nr_torn_looks},
-		{"signals", stats.nr_signals},
-		{"repairs", stats.nr_repairs},
-		{"repairs_undone", stats.nr_undone},
-		{"frequency_hz_effective",
-		 sampler->counted_ns
-			 ? (uint64_t)(1e12 * (double)counts->nr_ticks / (double)sampler->counted_ns)
-			 : 0},
-		{"spun_stops", counts->nr_spun},
-		{"elsewhere_looks", counts->nr_elsewhere},
-		{"spared_stops", counts->nr_spared + stats.nr_spared},
-		{"refused_threads", counts->nr_refused_threads},
-		{"dropped_stacks", counts->nr_dropped_stacks},
-		{"queue_bytes_max", sampler->queue.max_bytes_seen},
-		{"sampling_cpu_ns", counts->cpu_ns},
-		{"working_cpu_ns", sampler->working->cpu_ns},
-		{"realtime", counts->realtime},
-	};
+	struct message_counter rows[COUNTERS_MAX];
+	size_t nr = counters_read(sampler, rows);
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+	for (size_t i = 0; i < nr; i++)
 		profile_set_counter(sampler->profile, rows[i].name, rows[i].value);
+	profile_set_counter(sampler->profile, "cost_ppm", cost_ppm(sampler));
+	profile_set_counter(sampler->profile, "working_cpu_ns", sampler->working->cpu_ns);
 	worker_set_counters(sampler->worker);
 }
 

@@ -109,7 +109,8 @@ struct sampler_result {
 void sampler_finish(struct sampler *sampler, struct sampler_result *result, struct err *failure);
 
 /*
- * Counters of the profile, all set at the end:
+ * Counters of the profile, set at the end and, but for cost_ppm and working_cpu_ns, after
+ * 1, 2, 4 ... seconds and then every minute:
  *   ticks                 moments at which the threads were looked at
  *   missed_ticks          periods that passed without a look
  *   late_ticks            looks more than a quarter of a period after their moment

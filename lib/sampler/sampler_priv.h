@@ -119,7 +119,8 @@ struct sampler {
 	uint64_t window_start_ns;
 	uint64_t tick_cpu_ns; /* CPU clock of the sampling thread when the last tick began */
 	struct idle_meter idle;
-	uint64_t watch_again_ns; /* when to look whether CPUs are idle */
+	uint64_t watch_again_ns;   /* when to look whether CPUs are idle */
+	uint64_t tell_counters_ns; /* when to tell what has been counted */
 	struct placement placement;
 	bool move_owed;			  /* after each tick, once nobody is awaited */
 	struct snapshot *spare;		  /* the next one to be filled */
@@ -177,6 +178,16 @@ void look_add_thread(struct sampler *sampler, struct sampled_thread *thread);
 void look_remove_thread(struct sampler *sampler, struct sampled_thread *thread);
 /* How many threads that were asked to stop have not. */
 size_t look_nr_awaited(struct sampler *sampler);
+
+#define COUNTERS_MAX 32
+
+/*
+ * counters.c: what the sampling thread and the target have counted, as rows of the profile;
+ * there is room for COUNTERS_MAX. Not while the sampling thread runs, but by itself.
+ */
+size_t counters_read(const struct sampler *sampler, struct message_counter *out);
+/* Tell the worker, so that a recording that is cut short has them too; ever more rarely. */
+void counters_tell(struct sampler *sampler, uint64_t now_ns);
 
 /* control.c: the marks that have gathered, into the profile. The worker's. */
 void control_take_marks(struct sampler *sampler);

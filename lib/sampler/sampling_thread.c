@@ -241,6 +241,7 @@ static void tick(struct sampler *sampler, uint64_t now_ns)
 		spin_for_stops(sampler, now_ns);
 	govern(sampler, now_ns);
 	watch_now_and_then(sampler, now_ns);
+	counters_tell(sampler, now_ns);
 	schedule_advance(&sampler->schedule, now_ns);
 }
 

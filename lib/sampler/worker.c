@@ -369,6 +369,15 @@ static void wait_for_maps(struct worker_process *process, struct message *messag
 	process->waiting[process->nr_waiting++] = message;
 }
 
+static void handle_counters(struct worker *worker, const struct message *message)
+{
+	const struct message_counters *told = &message->body.counters;
+
+	for (size_t i = 0; i < told->nr; i++)
+		profile_set_counter(worker->profile, told->rows[i].name, told->rows[i].value);
+	worker_set_counters(worker);
+}
+
 /* Takes the message over. */
 static void handle(struct worker *worker, struct message *message)
 {
@@ -409,6 +418,9 @@ static void handle(struct worker *worker, struct message *message)
 		break;
 	case MESSAGE_THREAD_END:
 		handle_thread_end(worker, message);
+		break;
+	case MESSAGE_COUNTERS:
+		handle_counters(worker, message);
 		break;
 	}
 	message_free(message);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Death of profc at any moment leaves the target running and the recording readable."""
 
+import json
 import os
 import random
 import signal
@@ -67,8 +68,10 @@ class Killed(LiveCase):
             done = profc("report", "-i", recorder.path, "-m", "samples", "--json", status=0)
             self.assertIn('"samples"', done.stdout)
             self.assertNotEqual(done.stderr, "", "nothing is said about the missing end")
-            info = profc("info", "-i", recorder.path)
-            self.assertNotEqual(info.stdout, "")
+            info = json.loads(profc("info", "-i", recorder.path, "--json").stdout)
+            self.assertGreater(info["counters"]["stops"], 0)
+            self.assertGreater(info["counters"]["frequency_hz_effective"], 0)
+            self.assertIn("What was missed", profc("info", "-i", recorder.path).stdout)
 
     def test_recorded_command_is_not_killed_with_profc(self):
         """record's command belongs to the user: it runs on when profc dies."""
