@@ -109,6 +109,14 @@ static void add_sleep(struct worker_thread *thread, uint64_t until_ns, uint32_t 
 	thread->sleep.nr += nr;
 }
 
+/* Threads name themselves when they begin, often after we met them: at looks 1, 2, 4, 8 ... */
+static void read_early_name(struct worker *worker, struct worker_thread *thread)
+{
+	thread->nr_runs++;
+	if ((thread->nr_runs & (thread->nr_runs - 1)) == 0)
+		worker_read_thread_name(worker, thread);
+}
+
 static void add_running(struct worker *worker, struct worker_thread *thread,
 			const struct message_sighting *sighting, const struct worker_stack *stack)
 {
@@ -129,6 +137,7 @@ static void add_running(struct worker *worker, struct worker_thread *thread,
 	thread->run = run;
 	thread->has_run = true;
 	thread->ran_since_flush = true;
+	read_early_name(worker, thread);
 }
 
 static void add_blocked(struct worker *worker, struct worker_thread *thread,

@@ -36,6 +36,7 @@ struct worker_thread {
 	bool has_sleep;
 	bool ended;
 	bool ran_since_flush;
+	uint32_t nr_runs; /* looks that found it running */
 	struct sample sleep;
 	bool has_run; /* the last sample of it running, which may get the time up to its end */
 	struct sample run;
