@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "profile/profile.h"
+#include "sampler/spread.h"
+
+#define REACH_NS 1000
+
+/* {thread, time, CPU time} of a look that found it running. */
+#define LOOK(t, at, cpu)                                                                           \
+	{                                                                                          \
+		.thread = {t}, .time_ns = (at), .cpu_ns = (cpu), .nr = 1, .kind = SAMPLE_RUNNING   \
+	}
+
+static void check(struct sample *samples, size_t nr, size_t nr_threads, const uint64_t *expected)
+{
+	struct spread spread = {0};
+	uint64_t before = 0, after = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		before += samples[i].cpu_ns;
+	spread_cpu_time(&spread, samples, nr, nr_threads, REACH_NS);
+	for (size_t i = 0; i < nr; i++) {
+		assert_int_equal(samples[i].cpu_ns, expected[i]);
+		after += samples[i].cpu_ns;
+	}
+	assert_int_equal(before, after);
+	spread_release(&spread);
+}
+
+static void test_spread__leaves_even_gaps_alone_but_at_the_ends(void **state)
+{
+	struct sample samples[] = {
+		LOOK(0, 100, 120), LOOK(0, 200, 120), LOOK(0, 300, 120), LOOK(0, 400, 120),
+		LOOK(0, 500, 120), LOOK(0, 600, 120), LOOK(0, 700, 120), LOOK(0, 800, 120),
+	};
+	/* The first gap is shared by two looks, the second by three, the last by three, and it has
+	 * nothing of a next one. */
+	const uint64_t expected[] = {130, 160, 130, 120, 120, 130, 100, 70};
+
+	(void)state;
+	check(samples, ARRAY_SIZE(samples), 1, expected);
+}
+
+static void test_spread__shares_a_gap_among_two_looks_on_either_side(void **state)
+{
+	struct sample samples[] = {
+		LOOK(0, 100, 4),   LOOK(0, 200, 4), LOOK(0, 300, 4),
+		LOOK(0, 400, 400), LOOK(0, 500, 4), LOOK(0, 600, 4),
+	};
+	struct sample plain[] = {
+		LOOK(0, 100, 4), LOOK(0, 200, 4), LOOK(0, 300, 4),
+		LOOK(0, 400, 4), LOOK(0, 500, 4), LOOK(0, 600, 4),
+	};
+	struct spread spread = {0};
+
+	(void)state;
+	spread_cpu_time(&spread, samples, ARRAY_SIZE(samples), 1, REACH_NS);
+	spread_cpu_time(&spread, plain, ARRAY_SIZE(plain), 1, REACH_NS);
+	for (size_t i = 0; i < ARRAY_SIZE(samples); i++)
+		assert_int_equal(samples[i].cpu_ns - plain[i].cpu_ns, i >= 1 && i <= 4 ? 99 : 0);
+	spread_release(&spread);
+}
+
+static void test_spread__does_not_reach_over_a_pause(void **state)
+{
+	struct sample samples[] = {
+		LOOK(0, 100, 10),
+		LOOK(0, 200, 30),
+		LOOK(0, 5000, 100),
+		LOOK(0, 5100, 200),
+	};
+	const uint64_t expected[] = {20, 20, 150, 150};
+
+	(void)state;
+	check(samples, ARRAY_SIZE(samples), 1, expected);
+}
+
+static void test_spread__keeps_threads_apart(void **state)
+{
+	struct sample samples[] = {
+		LOOK(0, 100, 10), LOOK(1, 110, 1000), LOOK(0, 200, 30),
+		LOOK(2, 210, 7),  LOOK(1, 220, 3000),
+	};
+	const uint64_t expected[] = {20, 2000, 20, 7, 2000};
+
+	(void)state;
+	check(samples, ARRAY_SIZE(samples), 3, expected);
+}
+
+static void test_spread__gives_nothing_to_looks_that_found_it_not_running(void **state)
+{
+	struct sample samples[] = {
+		LOOK(0, 100, 10), LOOK(0, 150, 0),  LOOK(0, 200, 30),
+		LOOK(0, 250, 99), LOOK(0, 260, 55),
+	};
+	const uint64_t expected[] = {20, 0, 20, 99, 55};
+
+	(void)state;
+	samples[1].runq_ns = 40; /* it waited for a CPU */
+	samples[3].kind = SAMPLE_BLOCKED;
+	samples[4].kind = SAMPLE_UNATTRIBUTED;
+	check(samples, ARRAY_SIZE(samples), 1, expected);
+	assert_int_equal(samples[1].runq_ns, 40);
+}
+
+static void test_spread__loses_no_nanosecond(void **state)
+{
+	struct sample samples[] = {LOOK(0, 100, 7), LOOK(0, 200, 8), LOOK(0, 300, 10)};
+	const uint64_t expected[] = {9, 10, 6};
+
+	(void)state;
+	/* 7 = 4 + 3; 8 = 2 + 4 + 2; 10 = 3 + 3 + 4: the look that ended the gap has the rest. */
+	check(samples, ARRAY_SIZE(samples), 1, expected);
+}
+
+static void test_spread__is_at_home_with_nothing(void **state)
+{
+	struct spread spread = {0};
+
+	(void)state;
+	spread_cpu_time(&spread, NULL, 0, 0, REACH_NS);
+	spread_cpu_time(&spread, NULL, 0, 5, REACH_NS);
+	spread_release(&spread);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_spread__leaves_even_gaps_alone_but_at_the_ends),
+		cmocka_unit_test(test_spread__shares_a_gap_among_two_looks_on_either_side),
+		cmocka_unit_test(test_spread__does_not_reach_over_a_pause),
+		cmocka_unit_test(test_spread__keeps_threads_apart),
+		cmocka_unit_test(test_spread__gives_nothing_to_looks_that_found_it_not_running),
+		cmocka_unit_test(test_spread__loses_no_nanosecond),
+		cmocka_unit_test(test_spread__is_at_home_with_nothing),
+	};
+
+	return cmocka_run_group_tests_name("sampler/spread", tests, NULL, NULL);
+}
