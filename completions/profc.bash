@@ -32,7 +32,7 @@ _profc_value() { # OPTION WORD
 	esac
 }
 
-# The position of CMD in the words of record, or nothing: its own completion follows.
+# The position of CMD in the words of record or top, or nothing: its own completion follows.
 _profc_command_at() {
 	local at
 	for ((at = 2; at < COMP_CWORD; at++)); do
@@ -41,8 +41,10 @@ _profc_command_at() {
 			echo $((at + 1))
 			return
 			;;
-		-[Fodmp] | --frequency | --output | --duration | --delay | --max-* | --threads | \
-			--unwinder | --control | --pid) at=$((at + 1)) ;;
+		-[Fodmnp] | --frequency | --output | --duration | --delay | --max-* | --threads | \
+			--unwinder | --control | --pid | --metric | --by | --limit | --window | \
+			--interval | --count | --color | --width | --names | --debug-dir | \
+			--sysroot | --debuginfod-timeout) at=$((at + 1)) ;;
 		-*) ;;
 		*)
 			echo "$at"
@@ -65,7 +67,7 @@ _profc() {
 		_profc_words "$word" "$("$profc" --list-commands 2>/dev/null)"
 		return
 	fi
-	if [[ $command == record ]]; then
+	if [[ $command == record || $command == top ]]; then
 		at=$(_profc_command_at)
 		if [[ -n $at ]] && declare -F _command_offset >/dev/null; then
 			_command_offset "$at"
@@ -77,7 +79,7 @@ _profc() {
 		_profc_words "$word" "$("$profc" "$command" --list-options 2>/dev/null)"
 		return
 	fi
-	if [[ $command == record && $before != -* && -z $at ]]; then
+	if [[ ($command == record || $command == top) && $before != -* && -z $at ]]; then
 		mapfile -t COMPREPLY < <(compgen -c -- "$word")
 		return
 	fi

@@ -36,7 +36,7 @@ _profc() {
 	if [[ $current == -* ]]; then
 		candidates=(${(f)"$($program $command --list-options 2>/dev/null)"})
 		compadd -a candidates
-	elif [[ $command == record ]]; then
+	elif [[ $command == record || $command == top ]]; then
 		_command_names -e
 	else
 		_files
