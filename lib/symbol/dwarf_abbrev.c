@@ -185,8 +185,8 @@ static int compare_codes(const void *a, const void *b)
 	return (left->code > right->code) - (left->code < right->code);
 }
 
-struct abbrev_table *abbrev_table_new(struct dwarf_bytes section, uint64_t offset,
-				      struct dwarf_encoding encoding)
+struct abbrev_table *abbrev_table_new_until(struct dwarf_bytes section, uint64_t offset,
+					    struct dwarf_encoding encoding, uint64_t code)
 {
 	struct abbrev_table *table = xcalloc(1, sizeof(*table));
 	struct dwarf_cursor cursor = dwarf_cursor_at(section, offset);
@@ -194,7 +194,7 @@ struct abbrev_table *abbrev_table_new(struct dwarf_bytes section, uint64_t offse
 	/* Never NULL: even entries without any are taken the address of. */
 	ARRAY_GROW(table->attributes, table->nr_attributes, table->cap_attributes);
 	ARRAY_GROW(table->steps, table->nr_steps, table->cap_steps);
-	while (read_row(table, &cursor, encoding))
+	while (read_row(table, &cursor, encoding) && table->rows[table->nr_rows - 1].code != code)
 		;
 	table->is_dense = true;
 	for (size_t i = 0; i < table->nr_rows && table->is_dense; i++)
@@ -202,6 +202,12 @@ struct abbrev_table *abbrev_table_new(struct dwarf_bytes section, uint64_t offse
 	if (!table->is_dense)
 		qsort(table->rows, table->nr_rows, sizeof(*table->rows), compare_codes);
 	return table;
+}
+
+struct abbrev_table *abbrev_table_new(struct dwarf_bytes section, uint64_t offset,
+				      struct dwarf_encoding encoding)
+{
+	return abbrev_table_new_until(section, offset, encoding, 0); /* which ends the table */
 }
 
 void abbrev_table_free(struct abbrev_table *table)

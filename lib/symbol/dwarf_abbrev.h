@@ -77,6 +77,9 @@ struct abbrev_table {
 /* Compile the table at `offset` of .debug_abbrev. What is damaged is left out. */
 struct abbrev_table *abbrev_table_new(struct dwarf_bytes section, uint64_t offset,
 				      struct dwarf_encoding encoding);
+/* The same, but only as far as the row of one code: roots have the first, mostly. */
+struct abbrev_table *abbrev_table_new_until(struct dwarf_bytes section, uint64_t offset,
+					    struct dwarf_encoding encoding, uint64_t code);
 void abbrev_table_free(struct abbrev_table *table);
 
 const struct abbrev *abbrev_table_search(const struct abbrev_table *table, uint64_t code);

@@ -118,6 +118,19 @@ void dwarf_file_release(struct dwarf_file *file)
 	*file = (struct dwarf_file){.fd = -1};
 }
 
+void dwarf_file_init_like(struct dwarf_file *file, const struct dwarf_file *other)
+{
+	*file = (struct dwarf_file){.fd = other->fd, .relocatable = other->relocatable};
+	memcpy(file->sections, other->sections, sizeof(file->sections));
+	dwarf_file_renew_work(file);
+	file->units = xmemdup(other->units, other->nr_units * sizeof(*other->units));
+	file->nr_units = file->cap_units = other->nr_units;
+	for (size_t i = 0; i < file->nr_units; i++) {
+		file->units[i].file = file;
+		file->units[i].lines = NULL;
+	}
+}
+
 struct dwarf_cursor dwarf_unit_cursor(const struct dwarf_unit *unit, uint64_t offset)
 {
 	if (offset < unit->first_entry || offset > unit->end)
@@ -284,11 +297,9 @@ static void take_root_value(struct dwarf_unit *unit, struct root_values *later, 
 	}
 }
 
-static void read_root(struct dwarf_unit *unit)
+static void read_root_by(struct dwarf_unit *unit, const struct abbrev_table *table,
+			 const struct abbrev *abbrev, struct dwarf_cursor cursor)
 {
-	const struct abbrev_table *table = dwarf_unit_abbrevs(unit);
-	struct dwarf_cursor cursor = dwarf_unit_cursor(unit, unit->first_entry);
-	const struct abbrev *abbrev = abbrev_table_find(table, dwarf_uleb(&cursor));
 	struct root_values later = {.name.form = 0};
 	struct dwarf_value value;
 
@@ -314,6 +325,25 @@ static void read_root(struct dwarf_unit *unit)
 	unit->dwo_name = dwarf_value_text(unit, &later.dwo_name);
 	if (!dwarf_value_address(unit, &unit->pcs.low_pc, &unit->low_pc))
 		unit->low_pc = 0;
+}
+
+/* Most units are asked for nothing else: their tables of abbreviations are not read whole. */
+static void read_root(struct dwarf_unit *unit)
+{
+	struct dwarf_file *file = unit->file;
+	struct dwarf_cursor cursor = dwarf_unit_cursor(unit, unit->first_entry);
+	uint64_t code = dwarf_uleb(&cursor);
+	struct abbrev_table *table;
+
+	if (cursor.failed || !dwarf_file_work(file, 1)) {
+		file->damaged = true;
+		return;
+	}
+	table = abbrev_table_new_until(file->sections[DWARF_ABBREV], unit->abbrev_offset,
+				       unit->encoding, code);
+	dwarf_file_work(file, table->nr_rows + table->nr_attributes);
+	read_root_by(unit, table, abbrev_table_find(table, code), cursor);
+	abbrev_table_free(table);
 }
 
 void dwarf_file_read_roots(struct dwarf_file *file)

@@ -92,6 +92,8 @@ struct dwarf_file {
 /* The sections are borrowed and must outlive the file. Reads the headers of all units. */
 void dwarf_file_init(struct dwarf_file *file,
 		     const struct dwarf_bytes sections[DWARF_SECTION_COUNT]);
+/* Another reader of the same sections, whose roots have been read already. No supplement yet. */
+void dwarf_file_init_like(struct dwarf_file *file, const struct dwarf_file *other);
 void dwarf_file_release(struct dwarf_file *file);
 
 /* Read the root entries: needs `supplement` in place. */

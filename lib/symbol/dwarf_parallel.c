@@ -38,12 +38,9 @@ static void worker_init(struct dwarf_worker *worker, const struct symbol_object 
 			const struct result_builder *builder)
 {
 	worker->object = object;
-	dwarf_file_init(&worker->file, object->dwarf.sections);
-	worker->file.relocatable = object->dwarf.relocatable;
-	worker->file.fd = object->dwarf.fd;
+	dwarf_file_init_like(&worker->file, &object->dwarf);
 	if (object->dwarf.supplement) {
-		dwarf_file_init(&worker->supplement, object->supplement_dwarf.sections);
-		dwarf_file_read_roots(&worker->supplement);
+		dwarf_file_init_like(&worker->supplement, &object->supplement_dwarf);
 		worker->file.supplement = &worker->supplement;
 	}
 	split_dwarf_init(&worker->split, object->split.options, object->split.program);
@@ -57,7 +54,6 @@ static void *work(void *argument)
 {
 	struct dwarf_worker *worker = argument;
 
-	dwarf_file_read_roots(&worker->file);
 	dwarf_resolve(&worker->file, &worker->split, worker->addresses, worker->nr,
 		      &worker->builder);
 	return NULL;
