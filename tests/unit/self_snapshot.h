@@ -62,7 +62,8 @@ __attribute__((no_sanitize_address)) static inline void self_copy_stack(
 		to[i] = from[i];
 }
 
-__attribute__((noinline)) static void self_snapshot(struct snapshot *snapshot)
+/* AddressSanitizer would realign the frame, and its size would not stand in the code. */
+__attribute__((noinline, no_sanitize_address)) static void self_snapshot(struct snapshot *snapshot)
 {
 	const struct arch_regs *arch = arch_regs(arch_native());
 	ucontext_t context;
