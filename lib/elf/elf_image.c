@@ -178,6 +178,24 @@ struct elf_image *elf_image_open_memory(const void *bytes, size_t nr_bytes, stru
 	return with_headers(image, err);
 }
 
+struct elf_image *elf_image_of_code(const void *bytes, size_t nr_bytes, uint64_t vaddr)
+{
+	struct elf_image *image = xcalloc(1, sizeof(*image));
+
+	image->fd = -1;
+	image->machine = ELF_MACHINE_OTHER;
+	image->memory = xmemdup(bytes, nr_bytes);
+	image->nr_memory_bytes = nr_bytes;
+	ARRAY_GROW(image->segments, image->nr_segments, image->cap_segments);
+	image->segments[image->nr_segments++] = (struct elf_segment){
+		.file_bytes = nr_bytes,
+		.vaddr = vaddr,
+		.memory_bytes = nr_bytes,
+		.executable = true,
+	};
+	return image;
+}
+
 void elf_image_free(struct elf_image *image)
 {
 	if (!image)

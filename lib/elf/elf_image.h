@@ -52,6 +52,11 @@ struct elf_cfi {
 struct elf_image *elf_image_open(int fd, struct err *err);
 /* The same for an ELF file that stands in memory (the vdso); the bytes are copied. */
 struct elf_image *elf_image_open_memory(const void *bytes, size_t nr_bytes, struct err *err);
+/*
+ * Code without a file: nr_bytes that stand at `vaddr`, copied. There is nothing in the
+ * image but them.
+ */
+struct elf_image *elf_image_of_code(const void *bytes, size_t nr_bytes, uint64_t vaddr);
 void elf_image_free(struct elf_image *image);
 /* Load the CFI now; the descriptor is not used any more, and elf_image_read() finds nothing. */
 void elf_image_detach(struct elf_image *image);

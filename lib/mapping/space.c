@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "mapping/space.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -37,6 +40,7 @@ struct space {
 	pid_t reader; /* a live thread of it: /proc/PID is half dead once the leader exited */
 	uint32_t generation;
 	uint32_t stamp;
+	int memory_fd; /* /proc/PID/mem once it was needed; -1: not yet; -2: it cannot be had */
 	struct entries entries; /* by address */
 	/* The executable ones alone, for space_locate(): starts and their index in entries. */
 	uint64_t *code_starts;
@@ -59,6 +63,7 @@ struct space *space_new(struct module_table *modules, pid_t pid)
 	space->modules = modules;
 	space->pid = pid;
 	space->reader = pid;
+	space->memory_fd = -1;
 	space->stamp = module_table_next_stamp(modules);
 	return space;
 }
@@ -67,6 +72,8 @@ void space_free(struct space *space)
 {
 	if (!space)
 		return;
+	if (space->memory_fd >= 0)
+		close(space->memory_fd);
 	entries_release(&space->entries);
 	free(space->code_starts);
 	free(space->code_entries);
@@ -464,4 +471,18 @@ const struct module *space_module(const struct space *space, const struct mappin
 struct elf_image *space_image(struct space *space, const struct mapping *mapping)
 {
 	return module_table_image(space->modules, mapping->module);
+}
+
+bool space_read_code(struct space *space, uint64_t address, void *out, size_t nr_bytes)
+{
+	if (space->memory_fd == -1) {
+		char path[32];
+
+		snprintf(path, sizeof(path), "/proc/%d/mem", space->reader);
+		space->memory_fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (space->memory_fd < 0)
+			space->memory_fd = -2;
+	}
+	return space->memory_fd >= 0 && address <= INT64_MAX &&
+	       pread(space->memory_fd, out, nr_bytes, (off_t)address) == (ssize_t)nr_bytes;
 }

@@ -72,6 +72,12 @@ struct code_address space_locate(const struct space *space, uint64_t address);
 /* What is mapped there; [unknown] where it is not executable. Borrowed from the module table. */
 const struct module *space_module(const struct space *space, const struct mapping *mapping);
 
+/*
+ * Read code that was made at run time, as the process has it now; the process runs
+ * on, and may have put other code there, or be gone. False if not all can be read.
+ */
+bool space_read_code(struct space *space, uint64_t address, void *out, size_t nr_bytes);
+
 /* The module's ELF file or vdso image, opened once and shared by all spaces; NULL if unreadable. */
 struct elf_image *space_image(struct space *space, const struct mapping *mapping);
 

@@ -9,8 +9,10 @@
 #define WORDS_SEARCHED	   512
 #define FUNCTION_BYTES_MAX (UINT64_C(1) << 18)
 
-/* What stands before an address of the target: a call? Only direct ones of `frame`'s module have a
- * target. */
+/*
+ * What stands before an address of the target: a call? Only direct ones of `frame`'s
+ * module have a target.
+ */
 static enum row_call call_before(const struct unwind_arch *arch, const struct walk *walk,
 				 uint64_t return_address, uint64_t *target)
 {
@@ -22,7 +24,11 @@ static enum row_call call_before(const struct unwind_arch *arch, const struct wa
 	if (!mapping || !mapping->executable)
 		return ROW_CALL_NONE;
 	image = space_image(walk->space, mapping);
-	if (!image) /* code made at run time: nobody can tell */
+	/*
+	 * Code made at run time: nobody can tell. Java's interpreter pushes return
+	 * addresses that no call made.
+	 */
+	if (!image)
 		return ROW_CALL_INDIRECT;
 	if (elf_image_read(image, return_address - mapping->bias, code, sizeof(code)) &&
 	    arch->is_sigreturn(code, sizeof(code)))
@@ -109,6 +115,35 @@ struct row code_walk_row_from_entry(const struct unwind_arch *arch, const struct
 		arch->code->row_from_entry(frame->image, entry, frame->pc - frame->mapping->bias);
 
 	return prove(arch, walk, frame, &row) == PROOF_CALL ? row : row_of_kind(ROW_NO_CFI);
+}
+
+bool code_walk_proves(const struct unwind_arch *arch, const struct walk *walk,
+		      const struct code_frame *frame, const struct row *row)
+{
+	return prove(arch, walk, frame, row) == PROOF_CALL;
+}
+
+#define JIT_BYTES_BEFORE 256
+#define JIT_BYTES	 2048
+
+struct row code_walk_jit_row(const struct unwind_arch *arch, const struct walk *walk,
+			     const struct code_frame *frame)
+{
+	const struct mapping *mapping = frame->mapping;
+	uint64_t start = frame->pc - mapping->start > JIT_BYTES_BEFORE
+				 ? frame->pc - JIT_BYTES_BEFORE
+				 : mapping->start;
+	uint64_t nr_bytes = mapping->end - start < JIT_BYTES ? mapping->end - start : JIT_BYTES;
+	uint8_t code[JIT_BYTES];
+	struct elf_image *image;
+	struct row row;
+
+	if (!space_read_code(walk->space, start, code, nr_bytes))
+		return row_of_kind(ROW_NO_CFI);
+	image = elf_image_of_code(code, nr_bytes, start);
+	row = arch->code->row(image, frame->pc, frame->is_exact);
+	elf_image_free(image);
+	return code_walk_proves(arch, walk, frame, &row) ? row : row_of_kind(ROW_NO_CFI);
 }
 
 struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk,

@@ -27,4 +27,14 @@ struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk
 struct row code_walk_row_from_entry(const struct unwind_arch *arch, const struct walk *walk,
 				    const struct code_frame *frame, uint64_t entry);
 
+/*
+ * The row of a frame in code that was made at run time, read from the process and
+ * proved as above; frame->image is not used.
+ */
+struct row code_walk_jit_row(const struct unwind_arch *arch, const struct walk *walk,
+			     const struct code_frame *frame);
+/* Does a row lead to a return address on the stack at hand, too? */
+bool code_walk_proves(const struct unwind_arch *arch, const struct walk *walk,
+		      const struct code_frame *frame, const struct row *row);
+
 #endif

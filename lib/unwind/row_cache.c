@@ -48,3 +48,23 @@ void row_cache_add(struct row_cache *cache, struct row_key key, struct row row)
 	place(cache->slots, cache->cap, &slot);
 	cache->nr++;
 }
+
+void row_cache_put(struct row_cache *cache, struct row_key key, struct row row)
+{
+	uint32_t module = row_key_module(key);
+	size_t mask = cache->cap - 1;
+
+	assert(row.kind != ROW_EMPTY);
+	if (!row_cache_find(cache, key)) {
+		row_cache_add(cache, key, row);
+		return;
+	}
+	for (size_t i = row_cache_hash(key.address, module) & mask;; i = (i + 1) & mask) {
+		struct row_slot *slot = &cache->slots[i];
+
+		if (slot->address == key.address && slot->module_and_exact == module) {
+			slot->row = row;
+			return;
+		}
+	}
+}

@@ -273,16 +273,22 @@ static enum step step_by_fp(struct row_walk *rw, enum stack_end without)
 }
 
 /*
- * Frame pointers come first: code that drops its caller's arguments, as node's
+ * Just-in-time compilers make code with frame pointers and without (Java, Python's
+ * trampolines): where the code says how deep its frame is, nothing has to be supposed.
+ * Else frame pointers come first: code that drops its caller's arguments, as node's
  * builtins do, moves the stack pointer in ways that look like a switch of stacks.
  */
 static enum step step_without_row(struct row_walk *rw, enum stack_end why)
 {
 	const struct row_query query = query_of(rw);
+	struct row row;
 	enum step step;
 
 	if (rw->kind == UNWINDER_CFI)
 		return end(rw, why);
+	row = rows_find_in_jit(rw->rows, &query);
+	if (row.kind == ROW_STEP)
+		return step_by_row(rw, &row);
 	step = step_by_fp(rw, why);
 	if (step == STEP_END && rw->walk->out->end == why && rows_is_stack_base(&query))
 		return end(rw, STACK_END_ROOT);

@@ -12,6 +12,7 @@
 struct rows {
 	struct hot_rows hot;
 	struct row_cache cache;
+	struct row_cache jit;
 	struct row_cache without_fp; /* second ways, for frames whose frame pointer is not known */
 	struct module_cfi **modules; /* by module id; NULL where not asked for yet */
 	size_t nr_modules, cap_modules;
@@ -38,6 +39,7 @@ void rows_free(struct rows *rows)
 	free(rows->modules);
 	hot_rows_release(&rows->hot);
 	row_cache_release(&rows->cache);
+	row_cache_release(&rows->jit);
 	row_cache_release(&rows->without_fp);
 	free(rows);
 }
@@ -249,6 +251,29 @@ struct row rows_find_without_fp(struct rows *rows, const struct row_query *query
 		return *known;
 	row = compile_without_fp(rows, query);
 	row_cache_add(&rows->without_fp, key, row);
+	return row;
+}
+
+struct row rows_find_in_jit(struct rows *rows, const struct row_query *query)
+{
+	const struct unwind_frame *frame = query->frame;
+	struct row_key key = row_key(frame->lookup, frame->is_exact);
+	const struct mapping *mapping = mapping_of(query);
+	const struct row *known = row_cache_find(&rows->jit, key);
+	struct code_frame code;
+	struct row row;
+
+	if (!mapping || !query->arch->code ||
+	    space_module(query->walk->space, mapping)->kind != MODULE_KIND_JIT)
+		return row_of_kind(ROW_NO_CFI);
+	code = code_frame_of(query, mapping, NULL);
+	if (known &&
+	    (known->kind == ROW_NO_CFI || code_walk_proves(query->arch, query->walk, &code, known)))
+		return *known;
+	row = code_walk_jit_row(query->arch, query->walk, &code);
+	/* One stack that cannot be proved says nothing about the next. */
+	if (!known || row.kind == ROW_STEP)
+		row_cache_put(&rows->jit, key, row);
 	return row;
 }
 

@@ -29,6 +29,12 @@ const struct hot_rows *rows_hot(const struct rows *rows);
 struct row rows_find_without_fp(struct rows *rows, const struct row_query *query);
 
 /*
+ * A row for a frame in code that was made at run time, by the code. It is proved
+ * each time: other code may stand there by now. ROW_NO_CFI if it cannot be.
+ */
+struct row rows_find_in_jit(struct rows *rows, const struct row_query *query);
+
+/*
  * Is this the outermost frame of a stack that its function switched to? Its
  * caller is on another one (Go's systemstack, coroutines), whatever its CFI says.
  */

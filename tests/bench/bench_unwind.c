@@ -551,7 +551,7 @@ static void show_incomplete(struct bench *bench)
 		       module_short_name(module_table_get(bench->modules, walk.end_module)),
 		       space_locate(bench->space, walk.end_pc).address, walk.wanted_address);
 		for (size_t f = 0; f < walk.nr_frames && f < FRAMES_SHOWN; f++)
-			printf(" %c%" PRIx64, "=clf"[walk.frames[f].method],
+			printf(" %c%" PRIx64, "=clxf"[walk.frames[f].method],
 			       walk.frames[f].lookup.address);
 		printf("\n");
 	}

@@ -65,6 +65,21 @@ static void test_elf__machine_is_named(void **state)
 	buf_release(&file);
 }
 
+static void test_elf__code_without_a_file_is_read(void **state)
+{
+	static const uint8_t code[] = {0x90, 0xc3, 0xf4};
+	struct elf_image *image = elf_image_of_code(code, sizeof(code), 0x7f0000001000);
+	uint8_t read[4] = {0};
+
+	(void)state;
+	assert_int_equal(elf_image_read(image, 0x7f0000001001, read, sizeof(read)), 2);
+	assert_memory_equal(read, code + 1, 2);
+	assert_int_equal(elf_image_read(image, 0x7f0000001003, read, 1), 0);
+	assert_int_equal(elf_image_read(image, 0x7f0000000fff, read, 1), 0);
+	assert_null(elf_image_cfi(image)->eh_frame.bytes);
+	elf_image_free(image);
+}
+
 static void test_elf__every_cut_gives_an_error_or_an_image(void **state)
 {
 	struct buf file = {0};
@@ -303,6 +318,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_elf__garbage_is_refused),
 		cmocka_unit_test(test_elf__machine_is_named),
+		cmocka_unit_test(test_elf__code_without_a_file_is_read),
 		cmocka_unit_test(test_elf__every_cut_gives_an_error_or_an_image),
 		cmocka_unit_test(test_elf__headers_that_point_outside_are_harmless),
 		cmocka_unit_test(test_elf__build_id_is_read),

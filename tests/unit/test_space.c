@@ -100,6 +100,25 @@ static void test_space__stamps_are_used_once(void **state)
 	module_table_free(modules);
 }
 
+static void test_space__run_time_code_is_read_from_the_process(void **state)
+{
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, getpid());
+	struct space *nobody = space_new(modules, NO_PROCESS);
+	static const char code[] = "some code";
+	char read[sizeof(code)];
+
+	(void)state;
+	assert_true(space_read_code(space, (uintptr_t)code, read, sizeof(read)));
+	assert_string_equal(read, code);
+	assert_false(space_read_code(space, 8, read, sizeof(read)));
+	assert_false(space_read_code(space, UINT64_MAX, read, sizeof(read)));
+	assert_false(space_read_code(nobody, (uintptr_t)code, read, sizeof(read)));
+	space_free(nobody);
+	space_free(space);
+	module_table_free(modules);
+}
+
 static void test_space__generation_counts_changes(void **state)
 {
 	struct module_table *modules = module_table_new();
@@ -441,6 +460,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_space__addresses_are_located),
 		cmocka_unit_test(test_space__generation_counts_changes),
+		cmocka_unit_test(test_space__run_time_code_is_read_from_the_process),
 		cmocka_unit_test(test_space__stamps_are_used_once),
 		cmocka_unit_test(test_space__reused_addresses_are_another_module),
 		cmocka_unit_test(test_space__text_that_is_no_maps_changes_nothing),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/alloc.h"
 #include "snapshot/snapshot.h"
@@ -440,6 +441,34 @@ static void test_walk__jit_code_is_followed_by_frame_pointers(void **state)
 }
 
 /* Frame pointers that are none: each stack ends at the leaf, for want of CFI. */
+/* sub $8,%rsp; call *%rcx; add $8,%rsp; ret: what Python makes for perf's sake */
+#define TRAMPOLINE	  "\x48\x83\xec\x08\xff\xd1\x48\x83\xc4\x08\xc3"
+#define TRAMPOLINE_RETURN 6
+
+static void test_walk__jit_code_without_frame_pointers_is_read(void **state)
+{
+	struct fixture fixture;
+	/* The made space is of this process, so that its code is to be found here. */
+	void *page = mmap((void *)(uintptr_t)MADE_JIT, 0x1000, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	(void)state;
+	assert_int_equal((uintptr_t)page, MADE_JIT);
+	memcpy(page, TRAMPOLINE, sizeof(TRAMPOLINE));
+	set_up(&fixture);
+	set_regs(&fixture, SP8, TOP - 64, 1); /* no frame pointer */
+	WORDS(TOP - 64, MADE_JIT + TRAMPOLINE_RETURN, 0x77, MADE_JIT + TRAMPOLINE_RETURN, 0x77,
+	      ROOT + 0x10);
+	walk_as(&fixture, UNWINDER_AUTO);
+	assert_in_range(fixture.walk.nr_frames, 3, 3); /* the last leads behind no call */
+	assert_int_equal(fixture.walk.end, STACK_END_NO_CFI);
+	assert_int_equal(fixture.walk.frames[1].pc, MADE_JIT + TRAMPOLINE_RETURN);
+	assert_int_equal(fixture.walk.frames[2].pc, MADE_JIT + TRAMPOLINE_RETURN);
+	assert_int_equal(fixture.walk.frames[2].method, UNWIND_METHOD_CODE);
+	tear_down(&fixture);
+	munmap(page, 0x1000);
+}
+
 static void test_walk__wrong_frame_pointers_are_not_followed(void **state)
 {
 	static const uint64_t wrong[] = {
@@ -605,6 +634,7 @@ int main(void)
 		cmocka_unit_test(test_walk__signal_frame_restores_every_register),
 		cmocka_unit_test(test_walk__vsyscall_has_pushed_nothing),
 		cmocka_unit_test(test_walk__jit_code_is_followed_by_frame_pointers),
+		cmocka_unit_test(test_walk__jit_code_without_frame_pointers_is_read),
 		cmocka_unit_test(test_walk__wrong_frame_pointers_are_not_followed),
 		cmocka_unit_test(test_walk__frame_pointer_chains_only_rise),
 		cmocka_unit_test(test_walk__outermost_frame_pointer_is_zero),
