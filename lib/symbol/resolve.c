@@ -133,6 +133,27 @@ static void make_jobs(struct resolve_run *run)
 		qsort(run->jobs, run->nr_jobs, sizeof(*run->jobs), compare_jobs);
 }
 
+static size_t nr_threads(void)
+{
+	unsigned int nr_cpus = cpus_available();
+
+	return nr_cpus > MAX_WORKERS ? MAX_WORKERS : nr_cpus;
+}
+
+/*
+ * Modules are resolved side by side, but most often one of them, the program
+ * itself, is nearly all of the work: each gets its share of the processors,
+ * rounded up.
+ */
+static unsigned int threads_for(const struct resolve_run *run, const struct module_job *job)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < run->nr_jobs; i++)
+		nr += run->jobs[i].nr;
+	return (unsigned int)((nr_threads() * job->nr + nr - 1) / nr);
+}
+
 static void resolve_file(const struct resolve_run *run, struct module_job *job, int fd)
 {
 	const struct module *module = module_table_get(run->profile->modules, job->module);
@@ -145,7 +166,10 @@ static void resolve_file(const struct resolve_run *run, struct module_job *job, 
 		.nr_addresses = job->nr,
 	};
 
-	symbol_resolve_file(run->options, &request, &job->result, &job->err);
+	struct symbol_options options = *run->options;
+
+	options.nr_threads = threads_for(run, job);
+	symbol_resolve_file(&options, &request, &job->result, &job->err);
 }
 
 static void resolve_vdso(const struct resolve_run *run, struct module_job *job)
@@ -251,13 +275,6 @@ static void watch(struct resolve_run *run, const struct resolve_progress *progre
 		pthread_mutex_lock(&run->lock);
 	}
 	pthread_mutex_unlock(&run->lock);
-}
-
-static size_t nr_threads(void)
-{
-	unsigned int nr_cpus = cpus_available();
-
-	return nr_cpus > MAX_WORKERS ? MAX_WORKERS : nr_cpus;
 }
 
 static void run_workers(struct resolve_run *run, const struct resolve_progress *progress)
@@ -451,9 +468,6 @@ void resolve_profile(struct profile *profile, const struct symbol_options *optio
 		clock_monotonic_ns() + options->debuginfod_timeout_ms * NS_PER_MS;
 	profile_reset_symbols(profile);
 	make_jobs(&run);
-	/* Modules first; processors that are left over share the files. */
-	if (run.nr_jobs)
-		own_options.nr_threads = (unsigned int)(nr_threads() / run.nr_jobs);
 	pthread_mutex_init(&run.lock, NULL);
 	pthread_cond_init(&run.changed, NULL);
 	run_workers(&run, progress);
