@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "export/extract_priv.h"
+#include "profile/profile.h"
 
 static uint64_t end_of(const struct run *run)
 {
@@ -33,11 +34,13 @@ void timeline_of_lane(struct timeline *timeline, const struct extract *extract,
 	for (size_t i = lane->first; i < lane->first + lane->nr; i++) {
 		const struct point *point = &extract->points[i];
 		struct run run = {.path = point->path, .start_ns = now_ns};
+		/* A gap that may be but the rounding of moments is none. */
+		uint64_t least_gap_ns = timeline->nr_runs ? SAMPLE_TIME_GRAIN_NS : 1;
 
 		run.duration_ns = is_time ? point->weight : point->wall_ns;
 		if (!run.duration_ns)
 			continue;
-		if (point->end_ns > now_ns + run.duration_ns)
+		if (point->end_ns >= now_ns + run.duration_ns + least_gap_ns)
 			run.start_ns = point->end_ns - run.duration_ns;
 		add_run(timeline, &run);
 		now_ns = end_of(&run);

@@ -116,6 +116,13 @@ enum sample_kind {
 };
 
 /*
+ * The moments of samples are rounded down to a multiple of this: finer ones are noise that
+ * costs more than a byte a sample in the file. Weights are not, so that moments and weights
+ * agree but for so much.
+ */
+#define SAMPLE_TIME_GRAIN_NS UINT64_C(1024)
+
+/*
  * One observation, or several equal ones in a row: the weights cover the time
  * since this thread's previous sample, up to time_ns. CPU time is shared with the
  * samples around (sampler/spread.h).

@@ -63,12 +63,6 @@ static uint64_t profile_time(const struct worker *worker, uint64_t time_ns)
 	return time_ns > start_ns ? time_ns - start_ns : 0;
 }
 
-/*
- * The moments of samples are rounded: finer ones are noise that costs more than a byte a
- * sample in the file. Weights are not.
- */
-#define SAMPLE_TIME_GRAIN_NS UINT64_C(1024)
-
 static void emit(struct worker *worker, struct worker_thread *thread, struct sample *sample)
 {
 	sample->thread = thread->id;

@@ -45,6 +45,26 @@ static void test_chrome__what_stays_on_the_stack_is_one_slice(void **state)
 	profile_free(profile);
 }
 
+/* Moments are rounded, weights are not: less than a grain between two samples is no gap. */
+static void test_chrome__rounded_moments_leave_no_gaps(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "main", 2)->time_ns -= 1;
+	made_sample(&made, "main", 2)->time_ns -= SAMPLE_TIME_GRAIN_NS - 1;
+	made_sample(&made, "main", 2)->time_ns -= 500;
+	made.time_ns += 2 * SAMPLE_TIME_GRAIN_NS;
+	made_sample(&made, "main", 2);
+	profile = made_end(&made);
+	assert_export(EXPORT_CHROME, profile, NULL,
+		      HEAD NAMES("100", "prog", "100", "prog") OPEN("0.000", "main")
+			      CLOSE("6000.000", "main") OPEN("6002.048", "main")
+				      CLOSE("8002.048", "main") "\n]}\n");
+	profile_free(profile);
+}
+
 static void test_chrome__a_name_never_closes_and_opens_at_once(void **state)
 {
 	struct made made = made_begin();
@@ -88,6 +108,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_chrome__what_stays_on_the_stack_is_one_slice),
+		cmocka_unit_test(test_chrome__rounded_moments_leave_no_gaps),
 		cmocka_unit_test(test_chrome__a_name_never_closes_and_opens_at_once),
 		cmocka_unit_test(test_chrome__merged_lanes_count_from_one),
 	};

@@ -42,6 +42,9 @@ static void test_speedscope__one_profile_per_thread(void **state)
 	profile_free(profile);
 }
 
+/* A tenth of a millisecond. */
+#define TENTH UINT64_C(100000)
+
 static void test_speedscope__idle_fills_the_recording(void **state)
 {
 	struct export_options idle = {.idle = true};
@@ -49,24 +52,24 @@ static void test_speedscope__idle_fills_the_recording(void **state)
 	struct profile *profile;
 
 	(void)state;
-	made.time_ns = 10;
-	made_sample(&made, "main", 0)->cpu_ns = 4; /* [6, 10) */
-	made.time_ns = 20;
-	made_sample(&made, "main", 0)->cpu_ns = 10; /* [10, 20): continues */
-	made.time_ns = 25;
-	made_sample(&made, "nap", 0)->blocked_ns = 5;
-	made_sample(&made, "main", 0)->cpu_ns = 9; /* carried forward: more than there is */
-	made.time_ns = 40;
-	made_sample(&made, "main", 0)->cpu_ns = 1; /* [39, 40) */
-	made.profile->meta.duration_ns = 50;
+	made.time_ns = 10 * TENTH;
+	made_sample(&made, "main", 0)->cpu_ns = 4 * TENTH; /* [6, 10) */
+	made.time_ns = 20 * TENTH;
+	made_sample(&made, "main", 0)->cpu_ns = 10 * TENTH; /* [10, 20): continues */
+	made.time_ns = 25 * TENTH;
+	made_sample(&made, "nap", 0)->blocked_ns = 5 * TENTH;
+	made_sample(&made, "main", 0)->cpu_ns = 9 * TENTH; /* carried forward: more than there is */
+	made.time_ns = 40 * TENTH;
+	made_sample(&made, "main", 0)->cpu_ns = 1 * TENTH; /* [39, 40) */
+	made.profile->meta.duration_ns = 50 * TENTH;
 	profile = made_end(&made);
 	assert_export(EXPORT_SPEEDSCOPE, profile, &idle,
 		      HEAD "\"activeProfileIndex\":0,\"shared\":{\"frames\":["
 			   "{\"name\":\"main\"}]},\"profiles\":["
 			   "{\"type\":\"sampled\",\"name\":\"prog (pid 100, tid 100)\","
-			   "\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":50,"
+			   "\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":5000000,"
 			   "\"samples\":[[],\n[0],\n[],\n[0],\n[]],\n"
-			   "\"weights\":[6,23,10,1,10]}]}\n");
+			   "\"weights\":[600000,2300000,1000000,100000,1000000]}]}\n");
 	profile_free(profile);
 }
 
