@@ -18,7 +18,18 @@ static void add_slot(struct plt *plt, const struct plt_slot *slot, bool is_jump)
 	}
 }
 
-/* The relocations of one section whose symbols have names. */
+/* STT_GNU_IFUNC: a function of the program says at its start which one the slot gets. */
+static bool is_choice(Elf *elf, uint64_t info)
+{
+	GElf_Ehdr header;
+
+	if (!gelf_getehdr(elf, &header))
+		return false;
+	return (header.e_machine == EM_X86_64 && GELF_R_TYPE(info) == R_X86_64_IRELATIVE) ||
+	       (header.e_machine == EM_AARCH64 && GELF_R_TYPE(info) == R_AARCH64_IRELATIVE);
+}
+
+/* The relocations of one section that have a name or lead to one. */
 static void add_relocations(struct plt *plt, Elf_Scn *section, const GElf_Shdr *header,
 			    bool is_jump)
 {
@@ -30,15 +41,20 @@ static void add_relocations(struct plt *plt, Elf_Scn *section, const GElf_Shdr *
 	GElf_Rela relocation;
 	GElf_Sym symbol;
 
-	if (!data || !symbol_data || !gelf_getshdr(symbols, &symbols_header))
+	if (!data)
 		return;
+	/* A static program has nothing but choices between functions, and no symbols for that. */
+	if (!symbol_data || !gelf_getshdr(symbols, &symbols_header))
+		symbol_data = NULL;
 	for (int i = 0; gelf_getrela(data, i, &relocation); i++) {
 		struct plt_slot slot = {.slot = relocation.r_offset};
 		int index = (int)GELF_R_SYM(relocation.r_info);
 
-		if (index > 0 && gelf_getsym(symbol_data, index, &symbol))
+		if (is_choice(elf, relocation.r_info))
+			slot.resolver = (uint64_t)relocation.r_addend;
+		if (symbol_data && index > 0 && gelf_getsym(symbol_data, index, &symbol))
 			slot.name = elf_strptr(elf, symbols_header.sh_link, symbol.st_name);
-		if (slot.name || is_jump)
+		if (slot.name || slot.resolver || is_jump)
 			add_slot(plt, &slot, is_jump);
 	}
 }
@@ -105,7 +121,7 @@ static Elf_Scn *section_at(Elf *elf, uint64_t address, GElf_Shdr *header)
 	return NULL;
 }
 
-static const char *name_of_stub(const struct plt *plt, struct plt_stub stub)
+static const struct plt_slot *slot_of_stub(const struct plt *plt, struct plt_stub stub)
 {
 	struct plt_slot key = {.slot = stub.value};
 	const struct plt_slot *found = NULL;
@@ -121,7 +137,7 @@ static const char *name_of_stub(const struct plt *plt, struct plt_stub stub)
 			found = bsearch(&key, plt->slots, plt->nr, sizeof(key), compare_slots);
 		break;
 	}
-	return found ? found->name : NULL;
+	return found;
 }
 
 /* The stub that holds an offset of the section, which ends the bytes. */
@@ -150,7 +166,7 @@ static struct plt_stub decode(Elf *elf, const GElf_Shdr *section, struct dwarf_b
 	return stub;
 }
 
-const char *plt_find(const struct plt *plt, uint64_t address)
+const struct plt_slot *plt_find(const struct plt *plt, uint64_t address)
 {
 	Elf *elf = plt->object->elf;
 	GElf_Shdr header;
@@ -161,5 +177,5 @@ const char *plt_find(const struct plt *plt, uint64_t address)
 	if (!data || !data->d_buf || address - header.sh_addr >= data->d_size)
 		return NULL;
 	bytes = (struct dwarf_bytes){.at = data->d_buf, .nr = data->d_size};
-	return name_of_stub(plt, decode(elf, &header, bytes, address - header.sh_addr));
+	return slot_of_stub(plt, decode(elf, &header, bytes, address - header.sh_addr));
 }

@@ -17,7 +17,9 @@ struct symbol_object;
  */
 struct plt_slot {
 	uint64_t slot;	  /* address of the slot */
-	const char *name; /* of the symbol, borrowed from the object */
+	const char *name; /* of the symbol, borrowed from the object; or NULL, and then */
+	/* The function that chooses what fills the slot (R_…_IRELATIVE), or 0. */
+	uint64_t resolver;
 };
 
 struct plt {
@@ -31,8 +33,8 @@ struct plt {
 void plt_init(struct plt *plt, const struct symbol_object *object);
 void plt_release(struct plt *plt);
 
-/* The name of the function whose stub holds an address, or NULL. */
-const char *plt_find(const struct plt *plt, uint64_t address);
+/* The slot that the stub which holds an address jumps through; NULL: none is known. */
+const struct plt_slot *plt_find(const struct plt *plt, uint64_t address);
 
 /* What a stub's instructions say it reads. */
 struct plt_stub {

@@ -49,6 +49,18 @@ static void read_tables(struct symbol_file *file)
 	file->has_tables = true;
 }
 
+/* What the stub that holds an address calls, or NULL. */
+static const char *name_of_stub(const struct symbol_file *file, uint64_t address)
+{
+	const struct plt_slot *slot = plt_find(&file->plt, address);
+	const struct elf_symbol *symbol;
+
+	if (!slot || slot->name || !slot->resolver)
+		return slot ? slot->name : NULL;
+	symbol = elf_symbols_at(&file->symbols, slot->resolver);
+	return symbol ? symbol->name : NULL;
+}
+
 /* Name an address by Go's table or the symbol tables; texts are the pool's. False when they do not
  * know it. */
 static bool name_by_tables(struct symbol_file *file, struct name_pool *pool, uint64_t address,
@@ -76,7 +88,7 @@ static bool name_by_tables(struct symbol_file *file, struct name_pool *pool, uin
 			location->linkage_name = NULL;
 		return true;
 	}
-	stub = plt_find(&file->plt, address);
+	stub = name_of_stub(file, address);
 	if (stub) {
 		cleanup_free char *name = xasprintf("%s@plt", name_pool_demangle(pool, stub));
 

@@ -248,6 +248,20 @@ class Traps(Case):
             for stub in stubs:
                 self.assertEqual(profc_says(elf, [stub + 4])[stub + 4][0][0], "printf@plt")
 
+    def test_stubs_of_static_programs_are_named(self):
+        for flag in ("-static", "-static-pie"):
+            elf = build("symbol_plain", "-O2", "-g", flag)
+            start, size = 0, 0
+            for line in symbolizers.run(["readelf", "-SW", elf]).splitlines():
+                if " .plt " in line:
+                    start, _, size = (int(word, 16) for word in line.split("PROGBITS")[1].split()[:3])
+            self.assertGreater(size, 0, "no .plt")
+            stubs = range(start, start + size, 16)
+            names = [profc_says(elf, [stub + 2])[stub + 2][0][0] for stub in stubs]
+            named = [name for name in names if name.endswith("@plt")]
+            self.assertGreaterEqual(len(named), len(names) - 1, names)
+            self.assertTrue({"strlen@plt", "memcpy@plt", "strchr@plt"} & set(named), named)
+
     def test_aarch64_plt_stubs_are_named(self):
         elf = self.compile("aarch64-linux-gnu-gcc", "symbol_aarch64.c")
         text = symbolizers.run(["aarch64-linux-gnu-objdump", "-d", "-j", ".plt", elf])
