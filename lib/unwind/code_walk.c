@@ -171,3 +171,30 @@ struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk
 		return entered;
 	return prove(arch, walk, frame, &forward) == PROOF_ZERO ? forward : searched;
 }
+
+/* int3, as Go's linker and LLD put between functions; such code is never run. */
+#define PADDING	       0xcc
+#define ENTRY_ALIGN    UINT64_C(16)
+#define SHORT_FUNCTION 512 /* those that switch stacks are */
+
+/* The nearest aligned address behind padding, at or before pc. */
+static bool entry_by_padding(const struct elf_image *image, uint64_t pc, uint64_t *entry)
+{
+	uint64_t lowest = pc > SHORT_FUNCTION ? pc - SHORT_FUNCTION : 0;
+	uint8_t before;
+
+	for (*entry = pc - pc % ENTRY_ALIGN; *entry > lowest; *entry -= ENTRY_ALIGN) {
+		if (elf_image_read(image, *entry - 1, &before, 1) == 1 && before == PADDING)
+			return true;
+	}
+	return false;
+}
+
+bool code_walk_is_on_other_stack(const struct unwind_arch *arch, const struct code_frame *frame)
+{
+	uint64_t pc = frame->pc - frame->mapping->bias;
+	uint64_t entry;
+
+	return !frame->is_exact && entry_by_padding(frame->image, pc, &entry) &&
+	       arch->code->switched_stack(frame->image, entry, pc);
+}

@@ -37,4 +37,10 @@ struct row code_walk_jit_row(const struct unwind_arch *arch, const struct walk *
 bool code_walk_proves(const struct unwind_arch *arch, const struct walk *walk,
 		      const struct code_frame *frame, const struct row *row);
 
+/*
+ * Has the function that calls here left the stack it was entered on (Go's mcall and
+ * morestack)? Without CFI and symbols its entry is known by the padding before it.
+ */
+bool code_walk_is_on_other_stack(const struct unwind_arch *arch, const struct code_frame *frame);
+
 #endif

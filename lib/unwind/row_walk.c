@@ -273,6 +273,15 @@ static enum step step_by_fp(struct row_walk *rw, enum stack_end without)
 }
 
 /*
+ * Go keeps the frame pointer when it switches stacks: where the goroutine's stack was
+ * copied, too, the walk goes on there, and where it was not, this one is at its base.
+ */
+static bool is_end_of_memory_or(enum stack_end end, enum stack_end why)
+{
+	return end == why || end == STACK_END_BAD_MEMORY;
+}
+
+/*
  * Just-in-time compilers make code with frame pointers and without (Java, Python's
  * trampolines): where the code says how deep its frame is, nothing has to be supposed.
  * Else frame pointers come first: code that drops its caller's arguments, as node's
@@ -290,7 +299,8 @@ static enum step step_without_row(struct row_walk *rw, enum stack_end why)
 	if (row.kind == ROW_STEP)
 		return step_by_row(rw, &row);
 	step = step_by_fp(rw, why);
-	if (step == STEP_END && rw->walk->out->end == why && rows_is_stack_base(&query))
+	if (step == STEP_END && is_end_of_memory_or(rw->walk->out->end, why) &&
+	    rows_is_stack_base(&query))
 		return end(rw, STACK_END_ROOT);
 	return step;
 }

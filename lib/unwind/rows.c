@@ -150,6 +150,8 @@ static struct row amended(struct rows *rows, const struct row_query *query, stru
 			 module_cfi_entry(cfi_of(rows, query->frame->lookup.module, code->image),
 					  query->arch, query->frame->lookup.address, &entry);
 
+	if (row.kind == ROW_NO_CFI && code_walk_is_on_other_stack(query->arch, code))
+		return row_of_kind(ROW_ROOT);
 	if (row.kind == ROW_NO_CFI)
 		return code_walk_row(query->arch, query->walk, code);
 	if (is_on_another_stack(rows, query, &row))

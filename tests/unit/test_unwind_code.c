@@ -11,7 +11,9 @@
 
 #include "base/alloc.h"
 #include "elf/elf_image.h"
+#include "mapping/space.h"
 #include "tests/unit/tiny_elf.h"
+#include "unwind/code_walk.h"
 #include "unwind/code_x86_64.h"
 #include "unwind/row.h"
 
@@ -334,6 +336,36 @@ static void test_code__leaving_for_a_handler_is_no_return(void **state)
 	assert_false(asks(code_reader_x86_64.may_return, EH_RETURN, nr_bytes, 3));
 }
 
+/* mov 0x38(%rbx),%rsp; call .; ret: Go's morestack. The same, but rsp is not loaded. */
+#define SWITCHES "\x48\x8b\x63\x38\xe8\xfb\xff\xff\xff\xc3"
+#define STAYS	 "\x48\x8b\x5b\x38\xe8\xfb\xff\xff\xff\xc3"
+
+static bool is_on_other_stack(const char *code, size_t nr_bytes, uint64_t offset, bool is_exact)
+{
+	struct mapping mapping = {.bias = 0x7000};
+	struct code_frame frame = {
+		.mapping = &mapping,
+		.image = image_of(code, nr_bytes),
+		.pc = mapping.bias + CODE + offset,
+		.is_exact = is_exact,
+	};
+	bool answer = code_walk_is_on_other_stack(&unwind_arch_x86_64, &frame);
+
+	elf_image_free(frame.image);
+	return answer;
+}
+
+/* Its entry is where the padding before it ends. */
+static void test_code__function_that_switched_stacks_is_known_without_cfi(void **state)
+{
+	(void)state;
+	assert_true(is_on_other_stack(SWITCHES, sizeof(SWITCHES) - 1, 9, false));
+	assert_false(is_on_other_stack(SWITCHES, sizeof(SWITCHES) - 1, 9, true));
+	assert_false(
+		is_on_other_stack(SWITCHES, sizeof(SWITCHES) - 1, 3, false)); /* no way there */
+	assert_false(is_on_other_stack(STAYS, sizeof(STAYS) - 1, 9, false));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +384,7 @@ int main(void)
 		cmocka_unit_test(test_code__plt_entries),
 		cmocka_unit_test(test_code__calls_before_return_addresses),
 		cmocka_unit_test(test_code__lengths),
+		cmocka_unit_test(test_code__function_that_switched_stacks_is_known_without_cfi),
 		cmocka_unit_test(test_code__restored_frame_pointer_stays),
 		cmocka_unit_test(test_code__leaving_for_a_handler_is_no_return),
 	};
