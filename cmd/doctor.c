@@ -119,6 +119,13 @@ static bool examine_tracing(void)
 	else
 		say(VERDICT_FAIR, "sleeping threads cannot be read: their time has no stacks",
 		    "/proc/PID/syscall or the process' memory is not available");
+	if (probe.reads_kernel_stack)
+		say(VERDICT_GOOD, "running threads are not stopped in the midst of a long transfer",
+		    NULL);
+	else
+		say(VERDICT_FAIR,
+		    "a stop may cut a long transfer to a pipe or socket of a running thread short",
+		    "who is in one is shown to root only (CAP_SYS_ADMIN, /proc/PID/stack)");
 	if (!probe.has_pcount)
 		say(VERDICT_FAIR, "the kernel does not count context switches in schedstat",
 		    "it was built without CONFIG_SCHED_INFO: CPU time is known to a clock tick "

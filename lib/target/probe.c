@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "proc/read.h"
@@ -76,6 +77,15 @@ static int stop_once(struct target *target, struct probing *probing, struct snap
 	return err_set(&probing->err, ERR_UNSUPPORTED, "a stopped child was never reported");
 }
 
+static bool reads_kernel_stack(pid_t pid)
+{
+	struct buf text = {0};
+	bool reads = proc_read_process_file(pid, "stack", &text) && text.nr_bytes;
+
+	buf_release(&text);
+	return reads;
+}
+
 static int probe_seized(struct target *target, struct probing *probing)
 {
 	struct snapshot snapshot = {0};
@@ -83,6 +93,7 @@ static int probe_seized(struct target *target, struct probing *probing)
 	int status;
 
 	probing->probe->reads_sleepers = look_asleep(probing->first, &snapshot);
+	probing->probe->reads_kernel_stack = reads_kernel_stack(probing->pid);
 	probing->probe->has_pcount =
 		proc_read_schedstat(probing->first->schedstat_fd, &clocks) && clocks.pcount;
 	status = stop_once(target, probing, &snapshot);

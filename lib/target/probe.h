@@ -14,9 +14,10 @@ struct err;
  */
 
 struct target_probe {
-	bool has_pcount;     /* the kernel counts how often a thread was scheduled in */
-	bool reads_sleepers; /* /proc/PID/syscall and memory can be read without a stop */
-	uint64_t stop_ns;    /* how long a stop took, from asking to letting go */
+	bool has_pcount;	 /* the kernel counts how often a thread was scheduled in */
+	bool reads_kernel_stack; /* /proc/PID/stack tells who is in the midst of a transfer */
+	bool reads_sleepers;	 /* /proc/PID/syscall and memory can be read without a stop */
+	uint64_t stop_ns;	 /* how long a stop took, from asking to letting go */
 	uint64_t stack_bytes;
 };
 
