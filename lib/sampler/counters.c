@@ -51,7 +51,7 @@ size_t counters_read(const struct sampler *sampler, struct message_counter *out)
 		{"realtime", counts->realtime},
 	};
 
-	assert(ARRAY_SIZE(rows) <= COUNTERS_MAX);
+	static_assert(ARRAY_SIZE(rows) <= COUNTERS_MAX, "rows for the caller's array");
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		out[i] = rows[i];
 	return ARRAY_SIZE(rows);
