@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "symbol/resolve.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -151,6 +152,7 @@ static unsigned int threads_for(const struct resolve_run *run, const struct modu
 
 	for (size_t i = 0; i < run->nr_jobs; i++)
 		nr += run->jobs[i].nr;
+	assert(nr > 0); /* job is one of them, and jobs have addresses */
 	return (unsigned int)((nr_threads() * job->nr + nr - 1) / nr);
 }
 
