@@ -162,8 +162,10 @@ static struct row amended(struct rows *rows, const struct row_query *query, stru
 		by_code = code_walk_row_from_entry(query->arch, query->walk, code, entry);
 		return by_code.kind == ROW_STEP ? by_code : row;
 	}
-	if (has_restored_fp(query, &row, code))
+	if (has_restored_fp(query, &row, code)) {
 		row.fp = ROW_FP_SAME;
+		row.is_from_code = true; /* libunwind has it by the CFI, and wrong */
+	}
 	return row;
 }
 
