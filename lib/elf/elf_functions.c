@@ -2,9 +2,8 @@
 #include "elf/elf_functions.h"
 
 #include <gelf.h>
-#include <stdlib.h>
 
-#include "base/alloc.h"
+#include "elf/elf_ranges.h"
 
 /* chromium with all symbols has 1.5 million of them */
 #define SYMBOLS_MAX (UINT32_C(1) << 24)
@@ -20,15 +19,7 @@ static Elf_Scn *section_of_type(Elf *elf, uint32_t type, GElf_Shdr *header)
 	return NULL;
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct elf_function *x = a;
-	const struct elf_function *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-static void take_symbols(struct elf_functions *functions, Elf_Scn *section, const GElf_Shdr *header)
+static void take_symbols(struct elf_ranges *functions, Elf_Scn *section, const GElf_Shdr *header)
 {
 	Elf_Data *data = header->sh_entsize ? elf_getdata(section, NULL) : NULL;
 	size_t nr = data ? data->d_size / header->sh_entsize : 0;
@@ -41,13 +32,14 @@ static void take_symbols(struct elf_functions *functions, Elf_Scn *section, cons
 		if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || !symbol.st_size ||
 		    symbol.st_shndx == SHN_UNDEF)
 			continue;
-		ARRAY_GROW(functions->functions, functions->nr, functions->cap);
-		functions->functions[functions->nr++] =
-			(struct elf_function){symbol.st_value, symbol.st_value + symbol.st_size};
+		elf_ranges_add(functions,
+			       (struct elf_range){.start = symbol.st_value,
+						  .end = symbol.st_value + symbol.st_size,
+						  .value = symbol.st_value});
 	}
 }
 
-void elf_functions_load(struct elf_functions *functions, Elf *elf)
+void elf_functions_load(struct elf_ranges *functions, Elf *elf)
 {
 	GElf_Shdr header;
 	Elf_Scn *section;
@@ -59,31 +51,5 @@ void elf_functions_load(struct elf_functions *functions, Elf *elf)
 		section = section_of_type(elf, SHT_DYNSYM, &header);
 	if (section)
 		take_symbols(functions, section, &header);
-	if (functions->nr)
-		qsort(functions->functions, functions->nr, sizeof(*functions->functions), by_start);
-}
-
-void elf_functions_release(struct elf_functions *functions)
-{
-	free(functions->functions);
-	*functions = (struct elf_functions){0};
-}
-
-bool elf_functions_find(const struct elf_functions *functions, uint64_t vaddr, uint64_t *start)
-{
-	size_t low = 0;
-	size_t high = functions->nr;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (functions->functions[middle].start <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || vaddr >= functions->functions[low - 1].end)
-		return false;
-	*start = functions->functions[low - 1].start;
-	return true;
+	elf_ranges_sort(functions);
 }

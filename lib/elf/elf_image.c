@@ -2,6 +2,7 @@
 #include "elf/elf_image.h"
 
 #include "elf/elf_functions.h"
+#include "elf/elf_ranges.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -33,7 +34,7 @@ struct elf_image {
 	size_t nr_build_id_bytes;
 	uint64_t hdr_offset, hdr_bytes, hdr_vaddr; /* PT_GNU_EH_FRAME */
 	struct elf_cfi cfi;			   /* its bytes are owned */
-	struct elf_functions functions;
+	struct elf_ranges functions;
 	bool functions_loaded;
 };
 
@@ -203,7 +204,7 @@ void elf_image_free(struct elf_image *image)
 	elf_end(image->elf);
 	free(image->memory);
 	free(image->segments);
-	elf_functions_release(&image->functions);
+	elf_ranges_release(&image->functions);
 	free((void *)(uintptr_t)image->cfi.eh_frame_hdr.bytes);
 	free((void *)(uintptr_t)image->cfi.eh_frame.bytes);
 	free((void *)(uintptr_t)image->cfi.debug_frame.bytes);
@@ -311,7 +312,7 @@ bool elf_image_function_start(struct elf_image *image, uint64_t vaddr, uint64_t 
 		elf_end(elf);
 		image->functions_loaded = true;
 	}
-	return elf_functions_find(&image->functions, vaddr, start);
+	return elf_ranges_find(&image->functions, vaddr, start);
 }
 
 /* The first section with that name; false if there is none or no section headers. */

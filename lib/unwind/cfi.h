@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "elf/elf_image.h"
+#include "elf/elf_ranges.h"
 
 /*
  * Reading call frame information (DWARF 5 section 6.4, LSB core 5.0 ch. 10):
@@ -39,28 +40,15 @@ struct cfi_fde {
 /* Parse the FDE at an offset of the section. False: damaged, or no FDE. */
 bool cfi_fde_at(const struct cfi_section *section, uint64_t offset, struct cfi_fde *fde);
 
-/* Which addresses an FDE covers, and where in its section it stands. */
-struct cfi_index_entry {
-	uint64_t start, end;
-	uint64_t offset;
-};
-
 /*
- * The next FDE at or behind *offset that covers anything; *offset moves behind
- * it. False at the end, or at a damaged length: what is behind cannot be found.
+ * The next FDE at or behind *offset that covers anything, with its own offset for
+ * the value; *offset moves behind it. False at the end, or at a damaged length: what is behind
+ * cannot be found.
  */
-bool cfi_section_next(const struct cfi_section *section, uint64_t *offset,
-		      struct cfi_index_entry *found);
+bool cfi_section_next(const struct cfi_section *section, uint64_t *offset, struct elf_range *found);
 
-/* All FDEs of a section by address: for sections without a search table. */
-struct cfi_index {
-	struct cfi_index_entry *entries; /* owned */
-	size_t nr, cap;
-};
-
-void cfi_index_build(struct cfi_index *index, const struct cfi_section *section);
-void cfi_index_release(struct cfi_index *index);
-bool cfi_index_find(const struct cfi_index *index, uint64_t address, uint64_t *offset);
+/* All FDEs of a section by address, for one without a search table. `index` is empty. */
+void cfi_index_build(struct elf_ranges *index, const struct cfi_section *section);
 
 /* Is there a search table in the encoding that all linkers write, as long as it says? */
 bool cfi_hdr_is_usable(const struct elf_bytes *hdr);

@@ -237,8 +237,7 @@ bool cfi_fde_at(const struct cfi_section *section, uint64_t offset, struct cfi_f
 	return !at->failed;
 }
 
-bool cfi_section_next(const struct cfi_section *section, uint64_t *offset,
-		      struct cfi_index_entry *found)
+bool cfi_section_next(const struct cfi_section *section, uint64_t *offset, struct elf_range *found)
 {
 	struct entry entry;
 	struct cfi_fde fde;
@@ -250,8 +249,7 @@ bool cfi_section_next(const struct cfi_section *section, uint64_t *offset,
 		if (is_cie(section, &entry) || !cfi_fde_at(section, here, &fde) ||
 		    fde.start == fde.end || !fde.start)
 			continue;
-		*found = (struct cfi_index_entry){
-			.start = fde.start, .end = fde.end, .offset = here};
+		*found = (struct elf_range){.start = fde.start, .end = fde.end, .value = here};
 		return true;
 	}
 	return false;

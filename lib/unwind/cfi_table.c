@@ -1,58 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "unwind/cfi.h"
 
 /* LSB 10.6.2: version, three encodings, pointer to .eh_frame, count; then the table. */
 #define HDR_BYTES   12
 #define ENTRY_BYTES 8
 
-static int by_start(const void *a, const void *b)
+void cfi_index_build(struct elf_ranges *index, const struct cfi_section *section)
 {
-	const struct cfi_index_entry *x = a;
-	const struct cfi_index_entry *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-void cfi_index_build(struct cfi_index *index, const struct cfi_section *section)
-{
-	struct cfi_index_entry entry;
+	struct elf_range range;
 	uint64_t offset = 0;
 
-	while (cfi_section_next(section, &offset, &entry)) {
-		ARRAY_GROW(index->entries, index->nr, index->cap);
-		index->entries[index->nr++] = entry;
-	}
-	if (index->nr)
-		qsort(index->entries, index->nr, sizeof(entry), by_start);
-}
-
-void cfi_index_release(struct cfi_index *index)
-{
-	free(index->entries);
-	*index = (struct cfi_index){0};
-}
-
-bool cfi_index_find(const struct cfi_index *index, uint64_t address, uint64_t *offset)
-{
-	size_t low = 0;
-	size_t high = index->nr;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (index->entries[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || address >= index->entries[low - 1].end)
-		return false;
-	*offset = index->entries[low - 1].offset;
-	return true;
+	while (cfi_section_next(section, &offset, &range))
+		elf_ranges_add(index, range);
+	elf_ranges_sort(index);
 }
 
 static int32_t hdr_i32(const struct elf_bytes *hdr, size_t at)

@@ -21,11 +21,11 @@ void module_cfi_init(struct module_cfi *cfi, struct elf_image *image)
 
 void module_cfi_release(struct module_cfi *cfi)
 {
-	cfi_index_release(&cfi->eh_index);
-	cfi_index_release(&cfi->debug_index);
+	elf_ranges_release(&cfi->eh_index);
+	elf_ranges_release(&cfi->debug_index);
 }
 
-static bool find_indexed(const struct cfi_section *section, struct cfi_index *index, bool *indexed,
+static bool find_indexed(const struct cfi_section *section, struct elf_ranges *index, bool *indexed,
 			 uint64_t address, uint64_t *offset)
 {
 	if (!section->bytes.bytes)
@@ -34,7 +34,7 @@ static bool find_indexed(const struct cfi_section *section, struct cfi_index *in
 		cfi_index_build(index, section);
 		*indexed = true;
 	}
-	return cfi_index_find(index, address, offset);
+	return elf_ranges_find(index, address, offset);
 }
 
 static bool find_eh_frame(struct module_cfi *cfi, uint64_t address, uint64_t *offset)

@@ -15,7 +15,7 @@ struct module_cfi {
 	struct elf_image *image; /* borrowed */
 	struct cfi_section eh_frame, debug_frame;
 	struct elf_bytes eh_frame_hdr; /* empty if it is of no use */
-	struct cfi_index eh_index, debug_index;
+	struct elf_ranges eh_index, debug_index;
 	bool eh_indexed, debug_indexed;
 };
 

@@ -283,20 +283,20 @@ static void test_cfi__index_finds_by_address(void **state)
 	size_t second;
 	struct buf bytes = two_functions(&first, &second);
 	struct cfi_section section = {.bytes = {.bytes = bytes.bytes, .nr_bytes = bytes.nr_bytes}};
-	struct cfi_index index = {0};
+	struct elf_ranges index = {0};
 	uint64_t offset = 0;
 
 	(void)state;
 	cfi_index_build(&index, &section);
 	assert_int_equal(index.nr, 2);
-	assert_true(cfi_index_find(&index, 0x2000, &offset));
+	assert_true(elf_ranges_find(&index, 0x2000, &offset));
 	assert_int_equal(offset, first);
-	assert_true(cfi_index_find(&index, 0x300f, &offset));
+	assert_true(elf_ranges_find(&index, 0x300f, &offset));
 	assert_int_equal(offset, second);
-	assert_false(cfi_index_find(&index, 0x1fff, &offset));
-	assert_false(cfi_index_find(&index, 0x2010, &offset));
-	assert_false(cfi_index_find(&index, 0x3010, &offset));
-	cfi_index_release(&index);
+	assert_false(elf_ranges_find(&index, 0x1fff, &offset));
+	assert_false(elf_ranges_find(&index, 0x2010, &offset));
+	assert_false(elf_ranges_find(&index, 0x3010, &offset));
+	elf_ranges_release(&index);
 	buf_release(&bytes);
 }
 
@@ -425,19 +425,19 @@ static void test_cfi__no_byte_can_do_harm(void **state)
 		for (unsigned int wrong = 0; wrong < 256; wrong++) {
 			struct cfi_section section = {
 				.bytes = {.bytes = bytes.bytes, .nr_bytes = bytes.nr_bytes}};
-			struct cfi_index index = {0};
+			struct elf_ranges index = {0};
 			struct cfi_fde fde;
 
 			bytes.bytes[at] = (uint8_t)wrong;
 			cfi_index_build(&index, &section);
 			assert_true(index.nr <= 3);
 			for (size_t i = 0; i < index.nr; i++) {
-				if (!cfi_fde_at(&section, index.entries[i].offset, &fde))
+				if (!cfi_fde_at(&section, index.at[i].value, &fde))
 					continue;
 				row_compile(unwind_arch(ARCH_X86_64), &section, &fde, 0x2004);
 				nr_rows++;
 			}
-			cfi_index_release(&index);
+			elf_ranges_release(&index);
 		}
 		bytes.bytes[at] = right;
 	}
@@ -456,11 +456,11 @@ static void test_cfi__every_cut_is_harmless(void **state)
 		/* a copy of its own, so that a read beyond it is one beyond an allocation */
 		uint8_t *cut = xmemdup(bytes.bytes, nr_bytes);
 		struct cfi_section section = {.bytes = {.bytes = cut, .nr_bytes = nr_bytes}};
-		struct cfi_index index = {0};
+		struct elf_ranges index = {0};
 
 		cfi_index_build(&index, &section);
 		assert_true(index.nr <= 2);
-		cfi_index_release(&index);
+		elf_ranges_release(&index);
 		free(cut);
 	}
 	buf_release(&bytes);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_ELF_ELF_RANGES_H
+#define PROFC_ELF_ELF_RANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Ranges of addresses with a value each: what a file says of its functions. */
+struct elf_range {
+	uint64_t start, end; /* [start, end) */
+	uint64_t value;
+};
+
+/* Zero-initialised is ready. */
+struct elf_ranges {
+	struct elf_range *at; /* owned; by start once they are sorted */
+	size_t nr, cap;
+};
+
+void elf_ranges_add(struct elf_ranges *ranges, struct elf_range range);
+/* After the last was added, and before anything is searched. */
+void elf_ranges_sort(struct elf_ranges *ranges);
+/* The value of the last range that begins at or before the address, if that holds it. */
+bool elf_ranges_find(const struct elf_ranges *ranges, uint64_t address, uint64_t *value);
+void elf_ranges_release(struct elf_ranges *ranges);
+
+#endif
