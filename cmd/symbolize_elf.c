@@ -114,7 +114,8 @@ static void print_answer(struct session *session, const struct symbol_result *re
 	const struct symbol_location *levels = &result->locations[chain->first];
 
 	if (args->addresses)
-		sink_printf(&session->out, "0x%016llx%s",
+		sink_printf(&session->out, "0x%0*llx%s",
+			    2 * (int)symbol_file_address_bytes(session->file),
 			    (unsigned long long)(question->address - session->section_start),
 			    args->pretty ? ": " : "\n");
 	if (!chain->nr) {

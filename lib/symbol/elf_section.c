@@ -156,6 +156,18 @@ bool elf_has_section(Elf *elf, const char *wanted)
 	return section_named(elf, wanted, &header) != NULL;
 }
 
+void elf_section_hide(Elf *elf, const char *wanted)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = section_named(elf, wanted, &header);
+
+	if (!section)
+		return;
+	header.sh_type = SHT_NOBITS;
+	header.sh_name = 0;
+	gelf_update_shdr(section, &header);
+}
+
 static const char *const dwarf_names[DWARF_SECTION_COUNT] = {
 	[DWARF_INFO] = "debug_info",
 	[DWARF_ABBREV] = "debug_abbrev",

@@ -16,6 +16,8 @@ struct dwarf_bytes elf_section_bytes(struct Elf *elf, const char *wanted);
 /* Where a section is loaded; 0 when there is none. */
 uint64_t elf_section_address(struct Elf *elf, const char *wanted);
 bool elf_has_section(struct Elf *elf, const char *wanted);
+/* From now on it has no bytes. The file itself stays as it is. */
+void elf_section_hide(struct Elf *elf, const char *wanted);
 
 /* Sections that libelf cannot inflate (zstd, before elfutils 0.189). */
 struct inflated_sections {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "symbol/minidebug.h"
 #include "symbol/object.h"
 
 #define RANK_NO_SIZE	    (UINT32_C(1) << 31)
@@ -156,9 +157,11 @@ static void close_gaps(struct elf_symbols *symbols)
 
 void elf_symbols_init(struct elf_symbols *symbols, const struct symbol_object *object)
 {
-	int nr = dwfl_module_getsymtab(object->module);
 	const char *file = NULL;
+	int nr;
 
+	minidebug_check(object->elf);
+	nr = dwfl_module_getsymtab(object->module);
 	*symbols = (struct elf_symbols){.source = SYMBOL_SOURCE_NONE};
 	for (int i = 0; i < nr; i++)
 		add_symbol(symbols, object, i, &file);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "symbol/symbol.h"
 
+#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -248,6 +249,11 @@ bool symbol_file_find_section(const struct symbol_file *file, const char *name, 
 		return false;
 	*address = elf_section_address(file->object.elf, name) - file->object.address_bias;
 	return true;
+}
+
+unsigned int symbol_file_address_bytes(const struct symbol_file *file)
+{
+	return gelf_getclass(file->object.elf) == ELFCLASS32 ? 4 : 8;
 }
 
 int symbol_resolve_file(const struct symbol_options *options, const struct symbol_request *request,

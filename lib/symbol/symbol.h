@@ -119,6 +119,8 @@ struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64
  */
 bool symbol_file_find_symbol(struct symbol_file *file, const char *name, uint64_t *address);
 bool symbol_file_find_section(const struct symbol_file *file, const char *name, uint64_t *address);
+/* How many bytes an address of the file has: 4 or 8. */
+unsigned int symbol_file_address_bytes(const struct symbol_file *file);
 void symbol_file_close(struct symbol_file *file);
 
 /*

@@ -402,6 +402,25 @@ class SeparateFiles(Case):
         answers = profc_says(self.elf, [hidden[0]])
         self.assertEqual(answers[hidden[0]][0][0], hidden[2])
 
+    def test_minidebuginfo_that_unpacks_to_gigabytes(self):
+        need("xz")
+        self.strip()
+        with open(self.path("bomb.xz"), "wb") as bomb:
+            with subprocess.Popen(["xz", "-0"], stdin=subprocess.PIPE, stdout=bomb) as packer:
+                for _ in range(300):
+                    packer.stdin.write(bytes(1 << 20))
+        self.run_tool("objcopy", f"--add-section=.gnu_debugdata={self.path('bomb.xz')}", self.elf)
+        with open(self.path("answer"), "w+", encoding="ascii") as answer:
+            process = subprocess.Popen(
+                [PROFC, "symbolize", "-fe", self.elf, hex(address_of(self.whole, "main"))],
+                stdout=answer, stderr=subprocess.DEVNULL,
+            )
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            answer.seek(0)
+            self.assertEqual((process.returncode, answer.read()), (0, "??\n??:0\n"))
+        self.assertLess(usage.ru_maxrss, 150 << 10, "KiB of memory")
+
     def test_dwz_with_a_common_file(self):
         need("dwz")
         first, second = self.copy(self.whole, "first"), self.copy(self.whole, "second")
@@ -677,6 +696,19 @@ class Letters(Case):
             self.assert_same_text("-j", section, "-afie")
         done = profc("symbolize", "-j", ".none", "-e", self.elf, "0x1", status=1)
         self.assertIn("no section .none", done.stderr)
+
+    def test_a_program_of_32_bits(self):
+        with open(self.path("narrow.c"), "w", encoding="ascii") as file:
+            file.write("volatile int sink;\nint add(int a)\n{\n\treturn sink + a;\n}\n")
+        self.elf = self.path("narrow.o")
+        done = subprocess.run(
+            ["gcc", "-m32", "-g", "-ffreestanding", "-c", "-o", self.elf, self.path("narrow.c")],
+            stderr=subprocess.DEVNULL, check=False,
+        )
+        if done.returncode:
+            self.skipTest("this gcc makes no programs of 32 bits")
+        self.addresses = ["0", "4", "add+1"]
+        self.assert_same_text("-afie")
 
     def test_a_question_at_a_time_is_answered_at_once(self):
         process = subprocess.Popen(
