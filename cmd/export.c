@@ -12,6 +12,7 @@
 #include "cmd/profile_options.h"
 #include "export/export.h"
 #include "profile/profile.h"
+#include "profile/spread.h"
 
 struct export_args {
 	const char *input, *output;
@@ -201,6 +202,7 @@ static int write_profile(const struct export_args *args, enum export_kind kind,
 
 	if (status)
 		return status;
+	profile_spread_cpu_time(profile);
 	if (to_stdout(args))
 		status = write_stdout(kind, profile, &options);
 	else

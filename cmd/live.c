@@ -14,6 +14,7 @@
 #include "cmd/record_options.h"
 #include "cmd/recording_meta.h"
 #include "profile/profile.h"
+#include "profile/spread.h"
 #include "sampler/sampler.h"
 #include "store/store.h"
 
@@ -111,6 +112,8 @@ int live_profile(struct live *live, struct profile **profile, struct err *err)
 	/* By its name, to read it from its beginning while it is written at its end. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", live->fd);
 	status = store_read_path(path, profile, NULL, err);
+	if (status == 0)
+		profile_spread_cpu_time(*profile);
 	if (status == 0 && now_ns > (*profile)->meta.duration_ns)
 		(*profile)->meta.duration_ns = now_ns;
 	return status;

@@ -6,6 +6,7 @@
 #include "calltree/filter.h"
 #include "calltree/weights.h"
 #include "cmd/command.h"
+#include "profile/spread.h"
 
 /* There are samples, but none of this metric or none that pass the filter. */
 static int nothing_to_show(const struct weights *weights)
@@ -38,6 +39,7 @@ int weighed_open(struct weighed *weighed, const struct command *command,
 	status = open_profile(request->input, &weighed->profile);
 	if (status != EXIT_DONE)
 		return status;
+	profile_spread_cpu_time(weighed->profile);
 	weighed->expansion = expansion_new(weighed->profile, request->fold_inlines);
 	if (selection_new(weighed->expansion, request->filter, &weighed->selection, &err))
 		return usage_error(command, &err);

@@ -124,8 +124,7 @@ enum sample_kind {
 
 /*
  * One observation, or several equal ones in a row: the weights cover the time
- * since this thread's previous sample, up to time_ns. CPU time is shared with the
- * samples around (sampler/spread.h).
+ * since this thread's previous sample, up to time_ns.
  */
 struct sample {
 	uint64_t time_ns; /* since the recording began */

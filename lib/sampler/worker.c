@@ -51,7 +51,6 @@ void worker_free(struct worker *worker)
 	free(worker->processes);
 	free(worker->threads);
 	unwind_walk_release(&worker->walk);
-	spread_release(&worker->spread);
 	unwinder_free(worker->unwinder);
 	free(worker);
 }
@@ -447,19 +446,6 @@ static void read_names(struct worker *worker)
 	}
 }
 
-/* CPU time moves no further than that, or some periods. */
-#define SPREAD_REACH_NS	     (32 * NS_PER_MS)
-#define SPREAD_REACH_PERIODS 8
-
-static void spread_over_looks(struct worker *worker)
-{
-	struct profile *profile = worker->profile;
-	uint64_t reach_ns = worker->options.period_ns * SPREAD_REACH_PERIODS;
-
-	spread_cpu_time(&worker->spread, profile->samples, profile->nr_samples, profile->nr_threads,
-			reach_ns > SPREAD_REACH_NS ? reach_ns : SPREAD_REACH_NS);
-}
-
 int worker_flush(struct worker *worker, struct err *err)
 {
 	int status;
@@ -470,7 +456,6 @@ int worker_flush(struct worker *worker, struct err *err)
 	read_names(worker);
 	for (size_t i = worker->first_live_thread; i < worker->nr_threads; i++)
 		emit_gathered(worker, &worker->threads[i]);
-	spread_over_looks(worker);
 	status = store_writer_flush(worker->options.writer, worker->profile, err);
 	worker->profile->nr_samples = 0;
 	return status;

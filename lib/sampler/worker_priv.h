@@ -4,7 +4,6 @@
 
 #include "profile/profile.h"
 #include "sampler/account.h"
-#include "sampler/spread.h"
 #include "sampler/worker.h"
 #include "stack/stack_end.h"
 
@@ -53,7 +52,6 @@ struct worker {
 	size_t nr_threads, cap_threads;
 	size_t first_live_thread; /* all before have ended */
 	struct unwind_walk walk;
-	struct spread spread;
 	uint64_t nr_samples, cpu_ns;
 	uint64_t unattributed_cpu_ns, unattributed_blocked_ns;
 	uint64_t nr_stacks_by_end[STACK_END_COUNT];

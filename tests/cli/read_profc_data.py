@@ -218,10 +218,33 @@ class Recording:
     def total(self, weight):
         return sum(sample[weight] for sample in self.samples)
 
+    def shared(self):
+        """The samples, with the CPU time as views have it: shared with those around."""
+        reach = max(32_000_000, 8 * 1_000_000_000 // self.facts["frequency"])
+        samples = [dict(sample) for sample in self.samples]
+        chains = {}
+        for sample in samples:
+            if sample["kind"] == 0 and sample["cpu"]:
+                chains.setdefault(sample["thread"], []).append(sample)
+        for chain in chains.values():
+            gaps = [sample["cpu"] for sample in chain]
+            for sample in chain:
+                sample["cpu"] = 0
+            for at, gap in enumerate(gaps):
+                near = [
+                    sample
+                    for sample in chain[max(0, at - 2) : at + 2]
+                    if abs(sample["time"] - chain[at]["time"]) <= reach
+                ]
+                for sample in near:
+                    sample["cpu"] += gap // len(near)
+                chain[at]["cpu"] += gap % len(near)
+        return samples
+
     def self_ns(self):
-        """CPU time by the name of the innermost function of the leaf."""
+        """CPU time by the name of the innermost function of the leaf, as views have it."""
         times = {}
-        for sample in self.samples:
+        for sample in self.shared():
             frame = self.stacks[sample["stack"]][1]
             chain = self.chains.get(frame)
             if chain:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "sampler/spread.h"
+#include "profile/spread.h"
 
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "profile/profile.h"
 
 #define NONE SIZE_MAX
@@ -12,20 +13,12 @@
 #define LOOKS_BEFORE 2
 #define LOOKS_AFTER  2
 
-static void make_room(struct spread *spread, size_t nr_samples, size_t nr_threads)
-{
-	if (nr_samples > spread->cap_samples) {
-		spread->cap_samples = nr_samples * 2;
-		spread->next = xrealloc_array(spread->next, spread->cap_samples, sizeof(size_t));
-		spread->chain = xrealloc_array(spread->chain, spread->cap_samples, sizeof(size_t));
-		spread->cpu_ns =
-			xrealloc_array(spread->cpu_ns, spread->cap_samples, sizeof(uint64_t));
-	}
-	if (nr_threads > spread->cap_threads) {
-		spread->cap_threads = nr_threads * 2;
-		spread->first = xrealloc_array(spread->first, spread->cap_threads, sizeof(size_t));
-	}
-}
+struct spread {
+	size_t *next;  /* of the same thread, by index of the sample */
+	size_t *first; /* by thread */
+	size_t *chain; /* the looks of one thread that found it running */
+	uint64_t *cpu_ns;
+};
 
 static void link_by_thread(struct spread *spread, const struct sample *samples, size_t nr_samples,
 			   size_t nr_threads)
@@ -91,24 +84,39 @@ static void share(struct spread *spread, struct sample *samples, size_t nr, uint
 		samples[spread->chain[i]].cpu_ns = spread->cpu_ns[i];
 }
 
-void spread_cpu_time(struct spread *spread, struct sample *samples, size_t nr_samples,
-		     size_t nr_threads, uint64_t reach_ns)
+void spread_cpu_time(struct sample *samples, size_t nr_samples, size_t nr_threads,
+		     uint64_t reach_ns)
 {
-	make_room(spread, nr_samples, nr_threads);
-	link_by_thread(spread, samples, nr_samples, nr_threads);
+	struct spread spread = {
+		.next = xcalloc(nr_samples, sizeof(*spread.next)),
+		.first = xcalloc(nr_threads, sizeof(*spread.first)),
+		.chain = xcalloc(nr_samples, sizeof(*spread.chain)),
+		.cpu_ns = xcalloc(nr_samples, sizeof(*spread.cpu_ns)),
+	};
+
+	link_by_thread(&spread, samples, nr_samples, nr_threads);
 	for (size_t thread = 0; thread < nr_threads; thread++) {
-		size_t nr = collect(spread, samples, thread);
+		size_t nr = collect(&spread, samples, thread);
 
 		if (nr > 1)
-			share(spread, samples, nr, reach_ns);
+			share(&spread, samples, nr, reach_ns);
 	}
+	free(spread.next);
+	free(spread.first);
+	free(spread.chain);
+	free(spread.cpu_ns);
 }
 
-void spread_release(struct spread *spread)
+/* CPU time moves no further than that, or some periods. */
+#define REACH_NS      (32 * NS_PER_MS)
+#define REACH_PERIODS 8
+
+void profile_spread_cpu_time(struct profile *profile)
 {
-	free(spread->next);
-	free(spread->first);
-	free(spread->chain);
-	free(spread->cpu_ns);
-	*spread = (struct spread){0};
+	uint64_t reach_ns = REACH_NS;
+
+	if (profile->meta.frequency_hz &&
+	    REACH_PERIODS * NS_PER_SEC / profile->meta.frequency_hz > reach_ns)
+		reach_ns = REACH_PERIODS * NS_PER_SEC / profile->meta.frequency_hz;
+	spread_cpu_time(profile->samples, profile->nr_samples, profile->nr_threads, reach_ns);
 }

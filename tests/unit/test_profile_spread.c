@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "profile/profile.h"
-#include "sampler/spread.h"
+#include "profile/spread.h"
 
 #define REACH_NS 1000
 
@@ -21,18 +21,16 @@
 
 static void check(struct sample *samples, size_t nr, size_t nr_threads, const uint64_t *expected)
 {
-	struct spread spread = {0};
 	uint64_t before = 0, after = 0;
 
 	for (size_t i = 0; i < nr; i++)
 		before += samples[i].cpu_ns;
-	spread_cpu_time(&spread, samples, nr, nr_threads, REACH_NS);
+	spread_cpu_time(samples, nr, nr_threads, REACH_NS);
 	for (size_t i = 0; i < nr; i++) {
 		assert_int_equal(samples[i].cpu_ns, expected[i]);
 		after += samples[i].cpu_ns;
 	}
 	assert_int_equal(before, after);
-	spread_release(&spread);
 }
 
 static void test_spread__leaves_even_gaps_alone_but_at_the_ends(void **state)
@@ -59,14 +57,12 @@ static void test_spread__shares_a_gap_among_two_looks_on_either_side(void **stat
 		LOOK(0, 100, 4), LOOK(0, 200, 4), LOOK(0, 300, 4),
 		LOOK(0, 400, 4), LOOK(0, 500, 4), LOOK(0, 600, 4),
 	};
-	struct spread spread = {0};
 
 	(void)state;
-	spread_cpu_time(&spread, samples, ARRAY_SIZE(samples), 1, REACH_NS);
-	spread_cpu_time(&spread, plain, ARRAY_SIZE(plain), 1, REACH_NS);
+	spread_cpu_time(samples, ARRAY_SIZE(samples), 1, REACH_NS);
+	spread_cpu_time(plain, ARRAY_SIZE(plain), 1, REACH_NS);
 	for (size_t i = 0; i < ARRAY_SIZE(samples); i++)
 		assert_int_equal(samples[i].cpu_ns - plain[i].cpu_ns, i >= 1 && i <= 4 ? 99 : 0);
-	spread_release(&spread);
 }
 
 static void test_spread__does_not_reach_over_a_pause(void **state)
@@ -123,12 +119,10 @@ static void test_spread__loses_no_nanosecond(void **state)
 
 static void test_spread__is_at_home_with_nothing(void **state)
 {
-	struct spread spread = {0};
 
 	(void)state;
-	spread_cpu_time(&spread, NULL, 0, 0, REACH_NS);
-	spread_cpu_time(&spread, NULL, 0, 5, REACH_NS);
-	spread_release(&spread);
+	spread_cpu_time(NULL, 0, 0, REACH_NS);
+	spread_cpu_time(NULL, 0, 5, REACH_NS);
 }
 
 int main(void)
@@ -143,5 +137,5 @@ int main(void)
 		cmocka_unit_test(test_spread__is_at_home_with_nothing),
 	};
 
-	return cmocka_run_group_tests_name("sampler/spread", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("profile/spread", tests, NULL, NULL);
 }
