@@ -9,9 +9,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "elf/elf_image.h"
 #include "mapping/space.h"
 #include "snapshot/snapshot.h"
+#include "unwind/cfi.h"
 #include "unwind/row.h"
 #include "unwind/unwind_priv.h"
 
@@ -24,7 +26,16 @@ extern int search_unwind_table(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_
 struct cfi_range {
 	struct elf_image *image;
 	uint64_t bias;
+	/*
+	 * The search table of a module that has none, as static programs have: laid out
+	 * as in .eh_frame_hdr, at an address that no process can have.
+	 */
+	struct buf table;
+	uint64_t table_at;
 };
+
+#define TABLES_AT	UINT64_C(0xffff000000000000)
+#define TABLE_MAX_BYTES (UINT64_C(1) << 32)
 
 /*
  * Code that libunwind looked at. It does so at every pc, to recognise signal
@@ -94,6 +105,11 @@ static bool read_cfi(const struct known_space *known, uint64_t address, unw_word
 		const struct cfi_range *range = &known->ranges[i];
 		const struct elf_cfi *cfi = elf_image_cfi(range->image);
 
+		const struct elf_bytes table = {.bytes = range->table.bytes,
+						.nr_bytes = range->table.nr_bytes,
+						.vaddr = range->table_at};
+
+		any |= overlay(&table, 0, address, word);
 		any |= overlay(&cfi->eh_frame_hdr, range->bias, address, word);
 		any |= overlay(&cfi->eh_frame, range->bias, address, word);
 	}
@@ -226,40 +242,78 @@ static void put_unwind_info(unw_addr_space_t as, unw_proc_info_t *info, void *ar
 	(void)arg;
 }
 
-static void know_range(struct known_space *known, struct elf_image *image, uint64_t bias)
+static void build_table(struct cfi_range *range)
 {
+	const struct elf_cfi *cfi = elf_image_cfi(range->image);
+	const struct cfi_section section = {.bytes = cfi->eh_frame};
+	uint64_t base = cfi->eh_frame.vaddr;
+	struct elf_ranges index = {0};
+
+	cfi_index_build(&index, &section);
+	for (size_t i = 0; i < index.nr && i < TABLE_MAX_BYTES / 8; i++) {
+		int64_t start = (int64_t)(index.at[i].start - base);
+
+		if (start != (int32_t)start || index.at[i].value > INT32_MAX)
+			continue;
+		buf_append_u32(&range->table, (uint32_t)start);
+		buf_append_u32(&range->table, (uint32_t)index.at[i].value);
+	}
+	elf_ranges_release(&index);
+}
+
+/* Borrowed until the next call. */
+static const struct cfi_range *know_range(struct known_space *known, struct elf_image *image,
+					  uint64_t bias)
+{
+	struct cfi_range *range;
+
 	for (size_t i = 0; i < known->nr_ranges; i++) {
 		if (known->ranges[i].image == image && known->ranges[i].bias == bias)
-			return;
+			return &known->ranges[i];
 	}
 	ARRAY_GROW(known->ranges, known->nr_ranges, known->cap_ranges);
-	known->ranges[known->nr_ranges++] = (struct cfi_range){.image = image, .bias = bias};
+	range = &known->ranges[known->nr_ranges];
+	*range = (struct cfi_range){
+		.image = image,
+		.bias = bias,
+		.table_at = TABLES_AT + known->nr_ranges * TABLE_MAX_BYTES,
+	};
+	known->nr_ranges++;
+	if (!cfi_hdr_is_usable(&elf_image_cfi(image)->eh_frame_hdr))
+		build_table(range);
+	return range;
+}
+
+static void forget_ranges(struct known_space *known)
+{
+	for (size_t i = 0; i < known->nr_ranges; i++)
+		buf_release(&known->ranges[i].table);
+	known->nr_ranges = 0;
 }
 
 /*
- * The search table of .eh_frame_hdr (LSB 10.6.2): after version and encodings
- * the pointer to .eh_frame (4 bytes), the count (4 bytes), then pairs of 4 byte
- * values relative to the header's start. Linkers write no other encodings.
+ * The search table of .eh_frame_hdr (LSB 10.6.2): behind 12 bytes pairs of 4 byte
+ * values relative to the header's start. Our own ones are relative to .eh_frame.
  */
-static bool describe_table(const struct mapping *mapping, const struct elf_cfi *cfi,
+static bool describe_table(const struct mapping *mapping, const struct cfi_range *range,
 			   unw_dyn_info_t *info)
 {
-	static const uint8_t encodings[] = {1, 0x1b, 0x03, 0x3b};
+	const struct elf_cfi *cfi = elf_image_cfi(range->image);
 	const struct elf_bytes *hdr = &cfi->eh_frame_hdr;
-	uint32_t nr_entries;
+	bool is_own = cfi_hdr_is_usable(hdr);
+	uint32_t nr_entries = (uint32_t)(range->table.nr_bytes / 8);
 
-	if (hdr->nr_bytes < 12 || memcmp(hdr->bytes, encodings, sizeof(encodings)) != 0)
-		return false;
-	memcpy(&nr_entries, hdr->bytes + 8, sizeof(nr_entries));
-	if (!nr_entries || nr_entries > (hdr->nr_bytes - 12) / 8)
+	if (is_own)
+		memcpy(&nr_entries, hdr->bytes + 8, sizeof(nr_entries));
+	if (!nr_entries)
 		return false;
 	*info = (unw_dyn_info_t){
 		.start_ip = mapping->start,
 		.end_ip = mapping->end,
 		.format = UNW_INFO_FORMAT_REMOTE_TABLE,
 	};
-	info->u.rti.segbase = mapping->bias + hdr->vaddr;
-	info->u.rti.table_data = mapping->bias + hdr->vaddr + 12;
+	info->u.rti.segbase = mapping->bias + (is_own ? hdr->vaddr : cfi->eh_frame.vaddr);
+	info->u.rti.table_data = is_own ? mapping->bias + hdr->vaddr + 12 : range->table_at;
 	/* Counted in words of 8 bytes, which is what an entry happens to take. */
 	info->u.rti.table_len = nr_entries;
 	return true;
@@ -273,13 +327,12 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *p
 	const struct mapping *mapping = space_find(access->walk->space, ip);
 	struct elf_image *image =
 		mapping && mapping->executable ? space_image(access->walk->space, mapping) : NULL;
-	const struct elf_cfi *cfi = image ? elf_image_cfi(image) : NULL;
 	unw_dyn_info_t table;
 
 	access->has_info = false;
-	if (!cfi || !describe_table(mapping, cfi, &table))
+	if (!image ||
+	    !describe_table(mapping, know_range(access->known, image, mapping->bias), &table))
 		return -UNW_ENOINFO;
-	know_range(access->known, image, mapping->bias);
 	if (search_unwind_table(as, ip, &table, proc_info, need_unwind_info, arg) < 0)
 		return -UNW_ENOINFO;
 	access->has_info = true;
@@ -313,6 +366,7 @@ static void known_free(struct known_space *known)
 {
 	if (known->handle)
 		unw_destroy_addr_space(known->handle);
+	forget_ranges(known);
 	free(known->ranges);
 	free(known);
 }
@@ -357,7 +411,7 @@ static struct known_space *known_for(struct libunwind_spaces *spaces, const stru
 			continue;
 		if (known->generation != space_generation(space)) {
 			known->generation = space_generation(space);
-			known->nr_ranges = 0;
+			forget_ranges(known);
 			memset(known->code, 0, sizeof(known->code));
 			unw_flush_cache(known->handle, 0, 0);
 		}

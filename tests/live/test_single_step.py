@@ -37,6 +37,11 @@ class SingleStep(unittest.TestCase):
     def test_static(self):
         self.check_c("-O2", "-static")
 
+    def test_libunwind_alone_without_a_search_table(self):
+        """The linker makes none for static programs. libunwind knows less of code without CFI."""
+        program = build("frames_of_all_kinds", "-O2", "-static")
+        self.check(program, "-s", "-u", "libunwind", "-l", "99.5")
+
     def test_static_pie(self):
         self.check_c("-O2", "-static-pie")
 
