@@ -114,9 +114,9 @@ class Processes(LiveCase):
         self.assertLess(said["median_late_ns"], 10e6, "half of them came this late")
 
     def test_workers_of_io_uring_go_on(self):
-        program = [build("io_uring_workers"), "1500"]
-        recording = record(self.directory, program, *FAST)
-        with Running(program) as target:
+        program = build("io_uring_workers")
+        recording = record(self.directory, [program, "1500"], *FAST)
+        with Running([program, "4000"]) as target:
             target.wait_ready()
             attached = attach(self.directory, target.pid, *FAST, "-d", "700ms")
             self.assertUntouched(target.pid)

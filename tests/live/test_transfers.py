@@ -45,8 +45,8 @@ class Transfers(LiveCase):
         self.assertWhole(recording.said)
 
     def test_when_attached_in_the_midst(self):
-        with Running([build("long_transfers"), "3000"]) as target:
+        with Running([build("long_transfers"), "6000"]) as target:
             target.wait_ready()
             for _ in range(3):
-                attach(self.directory, target.pid, *FAST, "-d", "700ms")
+                attach(self.directory, target.pid, *FAST, "--no-symbols", "-d", "700ms")
             self.assertWhole(target.finish())
