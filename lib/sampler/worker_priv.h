@@ -26,8 +26,9 @@ struct worker_process {
 
 struct worker_thread {
 	struct thread_id id;
-	uint32_t process;	    /* index of worker.processes */
-	struct thread_hints *hints; /* owned; NULL once it has ended */
+	uint32_t process;		  /* index of worker.processes */
+	struct thread_hints *hints;	  /* owned; NULL once it has ended */
+	uint32_t nr_walks, deepest_bytes; /* the latter: that any of them needed of a stack */
 	struct account account;
 	/* The stack it sleeps in, if it was last seen asleep, and the sample that gathers. */
 	struct stack_id sleep_stack;

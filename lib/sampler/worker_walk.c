@@ -64,6 +64,37 @@ static void ask_for_more_stack(struct worker_thread *thread, const struct snapsh
 	atomic_store_explicit(&thread->hints->max_stack_bytes, grown, memory_order_relaxed);
 }
 
+/* So many walks tell how deep a thread's stacks are, give or take a factor. */
+#define ENOUGH_WALKS	     32
+#define DEPTH_FACTOR	     4
+#define SMALLEST_STACK_BYTES (32u * 1024)
+
+/*
+ * Where the stack ends in the midst of other memory, as those of Go's goroutines and of
+ * coroutines do, all of the limit is copied each time: it is lowered to a multiple of what
+ * walks have needed. Should one ever need more, ask_for_more_stack() raises it again.
+ */
+static void ask_for_less_stack(struct worker_thread *thread, const struct snapshot *snapshot,
+			       const struct unwind_walk *walk)
+{
+	const struct stack_region *region = &snapshot->regions[0];
+	uint64_t wanted;
+
+	if (!thread->hints || !snapshot->nr_regions || walk->end_sp < region->start ||
+	    walk->end_sp - region->start > region->nr_bytes)
+		return;
+	if (walk->end_sp - region->start > thread->deepest_bytes)
+		thread->deepest_bytes = (uint32_t)(walk->end_sp - region->start);
+	if (thread->nr_walks < ENOUGH_WALKS && ++thread->nr_walks < ENOUGH_WALKS)
+		return;
+	wanted = (uint64_t)thread->deepest_bytes * DEPTH_FACTOR;
+	if (wanted < SMALLEST_STACK_BYTES)
+		wanted = SMALLEST_STACK_BYTES;
+	if (wanted < atomic_load_explicit(&thread->hints->max_stack_bytes, memory_order_relaxed))
+		atomic_store_explicit(&thread->hints->max_stack_bytes, (uint32_t)wanted,
+				      memory_order_relaxed);
+}
+
 /* Sleepers are read without their saved registers; where frames need them, it takes a stop. */
 static void ask_for_registers(struct worker_thread *thread, const struct unwind_walk *walk)
 {
@@ -115,6 +146,7 @@ bool worker_walk(struct worker *worker, struct worker_process *process,
 		else if (is_gone && !process->final_maps)
 			return false;
 	}
+	ask_for_less_stack(thread, snapshot, walk);
 	ask_for_more_stack(thread, snapshot, walk);
 	ask_for_registers(thread, walk);
 	stack->id = intern_walk(worker->profile, walk);

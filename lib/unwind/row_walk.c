@@ -390,4 +390,5 @@ void rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind,
 		if (step == STEP_FALLBACK)
 			step = step_by_libunwind(&rw);
 	}
+	regs_get(&rw.regs, rw.arch->regs->sp, &walk->out->end_sp);
 }

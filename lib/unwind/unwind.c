@@ -91,6 +91,7 @@ static void begin(struct unwind_walk *out)
 	out->nr_frames = 0;
 	out->elided_at = 0;
 	out->nr_elided = 0;
+	out->end_sp = 0;
 }
 
 /* libunwind knows CFI; beyond code without any it guesses. */

@@ -47,6 +47,7 @@ struct unwind_walk {
 	uint64_t end_pc;	     /* where the walk could not go on; 0 at the root */
 	struct module_id end_module; /* whose code that is */
 	uint64_t wanted_address;     /* BAD_MEMORY: the address that was missing, else 0 */
+	uint64_t end_sp;	     /* stack pointer of the last frame; 0: not known */
 };
 
 void unwind_walk_release(struct unwind_walk *walk);
