@@ -36,6 +36,14 @@ void machine_fill_snapshot(const struct machine_regs *regs, struct snapshot *sna
 /* Where the thread keeps its own data (its TCB); 0: not among these registers. */
 uint64_t machine_thread_pointer(const struct machine_regs *regs);
 
+/*
+ * Where the innermost signal handler of a thread that runs on an alternate stack struck: the
+ * stack pointer that the kernel keeps in the signal frame, if the copied bytes of the stack,
+ * `nr_bytes` from `start`, show that frame. By what it says of the alternate stack itself
+ * (uc_stack), which has to contain it.
+ */
+bool machine_struck_sp(const uint8_t *bytes, size_t nr_bytes, uint64_t start, uint64_t *sp);
+
 /* The system call that a stopped thread is about to leave; false where that cannot be known. */
 bool machine_syscall(const struct machine_regs *regs, struct proc_syscall *syscall);
 

@@ -37,6 +37,15 @@ uint64_t machine_thread_pointer(const struct machine_regs *regs)
 	return 0;
 }
 
+bool machine_struck_sp(const uint8_t *bytes, size_t nr_bytes, uint64_t start, uint64_t *sp)
+{
+	(void)bytes;
+	(void)nr_bytes;
+	(void)start;
+	(void)sp;
+	return false; /* stacks seen before are copied on the chance */
+}
+
 bool machine_syscall(const struct machine_regs *regs, struct proc_syscall *syscall)
 {
 	(void)regs;

@@ -125,16 +125,36 @@ static const struct seen_stack *remember_stack(struct tracee_private *priv, uint
 	return stacks[1].end ? &stacks[1] : NULL;
 }
 
-/* All that a walk may need, from the stack pointer of the snapshot on. */
+/* What a signal struck, if it is known: a thread on an alternate stack came from another one. */
+static bool copy_struck_stack(const struct tracee *tracee, size_t max_bytes,
+			      struct snapshot *snapshot)
+{
+	const struct stack_region *region = &snapshot->regions[0];
+	uint64_t sp;
+
+	if (!snapshot->nr_regions || !machine_struck_sp(snapshot->bytes + region->offset,
+							region->nr_bytes, region->start, &sp))
+		return false;
+	return copy_stack(tracee, sp, max_bytes, snapshot) || snapshot->nr_regions > 1;
+}
+
+/*
+ * All that a walk may need, from the stack pointer of the snapshot on. Threads with one stack,
+ * which ends where its mapping does, are most.
+ */
 static void copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot *snapshot)
 {
 	const struct seen_stack *other;
+	uint64_t end;
 	uint64_t sp;
 
 	if (!regs_get(&snapshot->regs, arch_regs(snapshot->arch)->sp, &sp))
 		return;
-	other = remember_stack(tracee->priv, sp, copy_stack(tracee, sp, max_bytes, snapshot));
-	if (other)
+	end = copy_stack(tracee, sp, max_bytes, snapshot);
+	other = remember_stack(tracee->priv, sp, end);
+	if (end && !other)
+		return;
+	if (!copy_struck_stack(tracee, max_bytes, snapshot) && other)
 		copy_other_stack(tracee->tid, other, snapshot);
 }
 
