@@ -12,7 +12,7 @@
 #if defined(__x86_64__)
 
 #define STACK_START 0x7f0000010000u
-#define STACK_BYTES 0x8000u
+#define STACK_BYTES 0x2000u
 #define STRUCK_SP   0xc000123458u
 
 /* The copy of an alternate stack from `sp` on, with a signal frame at `frame`. */
@@ -47,8 +47,8 @@ static void test_struck_sp__is_read_from_the_signal_frame(void **state)
 	(void)state;
 	/* However the handler's own stack pointer is aligned. */
 	for (uint64_t below = 0; below < 64; below += 8) {
-		struct copy copy = copy_with_frame(STACK_START + 0x6000 - below,
-						   STACK_START + 0x6a38, STACK_START);
+		struct copy copy = copy_with_frame(STACK_START + 0x1000 - below,
+						   STACK_START + 0x1a38, STACK_START);
 
 		assert_true(machine_struck_sp(copy.bytes, copy.nr, copy.start, &sp));
 		assert_true(sp == STRUCK_SP);
@@ -58,19 +58,19 @@ static void test_struck_sp__is_read_from_the_signal_frame(void **state)
 static void test_struck_sp__believes_only_a_stack_that_contains_the_frame(void **state)
 {
 	struct copy copy =
-		copy_with_frame(STACK_START + 0x6000, STACK_START + 0x6a38, STACK_START + 0x10000);
+		copy_with_frame(STACK_START + 0x1000, STACK_START + 0x1a38, STACK_START + 0x10000);
 	uint64_t sp = 1;
 
 	(void)state;
 	assert_false(machine_struck_sp(copy.bytes, copy.nr, copy.start, &sp));
-	copy = copy_with_frame(STACK_START + 0x6000, STACK_START + 0x6a38, STACK_START - 0x10000);
+	copy = copy_with_frame(STACK_START + 0x1000, STACK_START + 0x1a38, STACK_START - 0x10000);
 	assert_false(machine_struck_sp(copy.bytes, copy.nr, copy.start, &sp));
 	assert_true(sp == 1);
 }
 
 static void test_struck_sp__stays_within_the_copy(void **state)
 {
-	struct copy copy = copy_with_frame(STACK_START + 0x6000, STACK_START + 0x6a38, STACK_START);
+	struct copy copy = copy_with_frame(STACK_START + 0x1000, STACK_START + 0x1a38, STACK_START);
 	uint64_t sp = 1;
 
 	(void)state;
