@@ -153,6 +153,49 @@ static bool is_ada(const char *name)
 	       (strstr(name, "___") != NULL && name[0] != '_' && strstr(name, "___elab"));
 }
 
+/* Without what GNAT adds to say where a name is from: "TB", "TKB" (task body), "B_1__" (block). */
+static void append_ada_parts(struct buf *out, const char *name)
+{
+	size_t nr = strlen(name);
+
+	if (nr > 3 && strcmp(name + nr - 3, "TKB") == 0)
+		nr -= 3;
+	else if (nr > 2 && strcmp(name + nr - 2, "TB") == 0)
+		nr -= 2;
+	while (nr) {
+		size_t digits = starts_with(name, "B_") ? strspn(name + 2, "0123456789") : 0;
+		const char *next;
+
+		if (digits && starts_with(name + 2 + digits, "__")) {
+			name += 2 + digits + 2;
+			nr -= 2 + digits + 2;
+		}
+		next = strstr(name, "__");
+		if (!next || (size_t)(next + 2 - name) >= nr)
+			break;
+		buf_append(out, name, (size_t)(next + 2 - name));
+		nr -= (size_t)(next + 2 - name);
+		name = next + 2;
+	}
+	buf_append(out, name, nr);
+}
+
+char *symbol_demangle_ada(const char *name)
+{
+	struct buf plain = {.nr_bytes = 0};
+	char *result = NULL;
+
+	if (strlen(name) <= MAX_LINKAGE_NAME_BYTES) {
+		append_ada_parts(&plain, name);
+		result = ada_demangle(buf_str(&plain), DMGL_PARAMS | DMGL_ANSI);
+		buf_release(&plain);
+	}
+	if (result && *result != '<') /* so it marks what is none of GNAT's */
+		return result;
+	free(result);
+	return symbol_demangle(name);
+}
+
 char *symbol_demangle(const char *linkage_name)
 {
 	char *result = NULL;

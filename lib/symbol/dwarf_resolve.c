@@ -88,6 +88,15 @@ static bool function_equal(const void *owner, uint32_t index, const void *key)
 	return row->file == wanted->file && row->offset == wanted->offset;
 }
 
+/* Since DWARF 6, and in use before it; elfutils' dwarf.h has them not yet. */
+enum {
+	LANG_C_PLUS_PLUS_17 = 0x2a,
+	LANG_C_PLUS_PLUS_20 = 0x2b,
+	LANG_ADA_2005 = 0x2e,
+	LANG_ADA_2012 = 0x2f,
+	LANG_C_PLUS_PLUS_23 = 0x3a,
+};
+
 /* Languages whose functions live in namespaces and types. */
 static bool has_scopes(uint16_t language)
 {
@@ -99,8 +108,21 @@ static bool has_scopes(uint16_t language)
 	case DW_LANG_ObjC_plus_plus:
 	case DW_LANG_D:
 	case DW_LANG_Rust:
-	case 0x2b: /* C++17 and 20, in DWARF 6 and in use before it */
-	case 0x2e:
+	case LANG_C_PLUS_PLUS_17:
+	case LANG_C_PLUS_PLUS_20:
+	case LANG_C_PLUS_PLUS_23:
+		return true;
+	}
+	return false;
+}
+
+static bool is_ada(uint16_t language)
+{
+	switch (language) {
+	case DW_LANG_Ada83:
+	case DW_LANG_Ada95:
+	case LANG_ADA_2005:
+	case LANG_ADA_2012:
 		return true;
 	}
 	return false;
@@ -139,6 +161,13 @@ static const char *linkage_name_of(struct dwarf_resolver *resolver,
 				  work->scopes.ranges.rows[scope->first_range].low);
 }
 
+static const char *demangle_ada(struct name_pool *pool, const char *name)
+{
+	cleanup_free char *demangled = symbol_demangle_ada(name);
+
+	return name_pool_keep(pool, demangled);
+}
+
 static struct symbol_location describe(struct dwarf_resolver *resolver,
 				       const struct unit_work *work, const struct scope *scope)
 {
@@ -146,13 +175,18 @@ static struct symbol_location describe(struct dwarf_resolver *resolver,
 	struct dwarf_function function;
 	struct symbol_location location = {.name = NULL};
 	const char *linkage_name;
+	bool ada;
 
 	dwarf_read_function(scope->function_file, scope->function_offset, &function);
+	ada = is_ada(function.name_unit ? function.name_unit->language : work->code->language);
 	linkage_name = linkage_name_of(resolver, &function, work, scope);
+	if (!linkage_name && ada) /* GNAT puts there what others call the linkage name */
+		linkage_name = function.name;
 	location.function_line = function.decl_line;
 	if (linkage_name) {
 		location.linkage_name = name_pool_keep(pool, linkage_name);
-		location.name = name_pool_demangle(pool, linkage_name);
+		location.name = ada ? demangle_ada(pool, linkage_name)
+				    : name_pool_demangle(pool, linkage_name);
 		if (location.name == location.linkage_name)
 			location.linkage_name = NULL;
 	} else {

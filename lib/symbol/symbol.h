@@ -128,4 +128,9 @@ void symbol_file_close(struct symbol_file *file);
  * Short forms for tables: base/demangled_name.h.
  */
 char *symbol_demangle(const char *linkage_name);
+/*
+ * The same for a name of a unit in Ada. GNAT's names ("pkg__proc" for pkg.proc) look
+ * like any in C, so that only the language of their unit tells what they are.
+ */
+char *symbol_demangle_ada(const char *name);
 #endif

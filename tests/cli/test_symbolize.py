@@ -643,6 +643,42 @@ class Go(Case):
         self.assertGreaterEqual(same / len(addresses), 0.99)
 
 
+class Ada(Case):
+    """GNAT's names look like any in C: the language of their unit tells them apart."""
+
+    def setUp(self):
+        super().setUp()
+        need("gnatmake")
+        self.program = self.path("ada_program")
+        subprocess.run(
+            ["gnatmake", "-q", "-g", "-O0", "-D", self.directory, "-o", self.program]
+            + [source_path("ada_program.adb")],
+            check=True,
+            cwd=self.directory,
+        )
+
+    def names(self, *letters):
+        command = ["symbolize", "-e", self.program, "-f", *letters]
+        addresses = symbolizers.addresses_in(self.program, 3000)
+        lines = profc(*command, *map(hex, addresses)).stdout.splitlines()
+        return {name for name in lines[::2] if name.startswith("ada_program")}
+
+    def test_names_are_those_of_the_source(self):
+        self.assertLessEqual(
+            {
+                "ada_program",
+                'ada_program.shapes."+"',
+                "ada_program.shapes.grow",
+                "ada_program.shapes.grow.twice",
+                "ada_program.shapes.worker",
+            },
+            self.names("-C"),
+        )
+
+    def test_without_demangling_they_are_those_of_the_object_file(self):
+        self.assertIn("ada_program__shapes__grow__2", self.names())
+
+
 class Letters(Case):
     """The same letters print the same bytes as addr2line."""
 

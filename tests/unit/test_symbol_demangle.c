@@ -152,6 +152,43 @@ static void test_symbol_demangle__d_and_ada(void **state)
 	assert_demangled("_ada_hello", "hello");
 }
 
+static void assert_ada(const char *name, const char *wanted)
+{
+	char *demangled = symbol_demangle_ada(name);
+
+	assert_string_equal(demangled, wanted);
+	free(demangled);
+}
+
+static void test_symbol_demangle__ada_where_the_unit_says_so(void **state)
+{
+	(void)state;
+	assert_demangled("pkg__proc", "pkg__proc"); /* of C, for all that is known */
+	assert_ada("pkg__proc", "pkg.proc");
+	assert_ada("pkg__inner__proc__nested", "pkg.inner.proc.nested");
+	assert_ada("pkg__proc__2", "pkg.proc");
+	assert_ada("pkg__Oadd", "pkg.\"+\"");
+	assert_ada("pkg__Olt", "pkg.\"<\"");
+	assert_ada("pkg___elabb", "pkg'Elab_Body");
+	assert_ada("pkg__workerTB", "pkg.worker");
+	assert_ada("pkg__workerTKB", "pkg.worker");
+	assert_ada("pkg__proc__B_12__nested", "pkg.proc.nested");
+	assert_ada("B_1__nested", "nested");
+	assert_ada("_ada_main", "main");
+	assert_ada("main", "main");
+}
+
+static void test_symbol_demangle__ada_units_have_other_names_too(void **state)
+{
+	static const char *const names[] = {"pkg__vecIP", "B_1__", "TB",     "TKB",	"",
+					    "__",	  "B_",	   "a__B_1", "a__B_1__"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		assert_ada(names[i], names[i]);
+	assert_ada("_Z3fooi", "foo(int)");
+}
+
 static void test_symbol_demangle__other_names_stay(void **state)
 {
 	(void)state;
@@ -203,6 +240,8 @@ int main(void)
 		cmocka_unit_test(test_symbol_demangle__cpp_is_not_taken_for_rust),
 		cmocka_unit_test(test_symbol_demangle__rust),
 		cmocka_unit_test(test_symbol_demangle__d_and_ada),
+		cmocka_unit_test(test_symbol_demangle__ada_where_the_unit_says_so),
+		cmocka_unit_test(test_symbol_demangle__ada_units_have_other_names_too),
 		cmocka_unit_test(test_symbol_demangle__other_names_stay),
 		cmocka_unit_test(test_symbol_demangle__hostile_names_stay),
 		cmocka_unit_test(test_symbol_demangle__pool_keeps_each_text_once),
