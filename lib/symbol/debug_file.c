@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <libelf.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -209,23 +210,68 @@ int debug_file_find(const struct symbol_options *options, Elf *elf, const char *
 	return find_by_link(options, link, directory, &proof, found);
 }
 
-int debug_file_find_supplement(const struct symbol_options *options, Elf *debug,
-			       const char *debug_path)
+bool debug_file_supplement_link(Elf *debug, struct supplement_link *link)
 {
 	struct dwarf_bytes section = elf_section_bytes(debug, ".gnu_debugaltlink");
 	struct dwarf_cursor cursor = dwarf_cursor_at(section, 0);
-	const char *name = dwarf_text(&cursor);
-	struct build_id id = {.nr = dwarf_left(&cursor)};
-	const struct proof proof = {.build_id = &id};
-	cleanup_free char *directory = directory_of(debug_path);
-	cleanup_free char *path = NULL, *found = NULL;
+
+	*link = (struct supplement_link){.name = dwarf_text(&cursor)};
+	link->build_id.nr = dwarf_left(&cursor);
+	if (!link->name || !*link->name || link->build_id.nr == 0 ||
+	    link->build_id.nr > sizeof(link->build_id.bytes))
+		return false;
+	memcpy(link->build_id.bytes, cursor.at, link->build_id.nr);
+	return true;
+}
+
+static int try_supplement(char *path, const struct proof *proof)
+{
+	int fd = open_proven(path, proof);
+
+	free(path);
+	return fd;
+}
+
+/* /usr/lib/debug/.dwz/… of a package that was unpacked elsewhere is below another root. */
+static int find_below_roots(const struct symbol_options *options, const char *name,
+			    const struct proof *proof)
+{
+	const size_t nr_standard = strlen(standard_debug_dir);
+	char *root;
+	int fd = -1;
+
+	if (strncmp(name, standard_debug_dir, nr_standard) != 0 || name[nr_standard] != '/')
+		return -1;
+	for (size_t i = 0; fd < 0 && (root = debug_root(options, i)); i++) {
+		fd = try_supplement(xasprintf("%s%s", root, name + nr_standard), proof);
+		free(root);
+	}
+	return fd;
+}
+
+/* Relative names count from where the file really is, which .build-id/ has links to. */
+static char *real_directory_of(const char *path)
+{
+	cleanup_free char *real = realpath(path, NULL);
+
+	return directory_of(real ? real : path);
+}
+
+int debug_file_find_supplement(const struct symbol_options *options,
+			       const struct supplement_link *link, const char *debug_path)
+{
+	const struct proof proof = {.build_id = &link->build_id};
+	cleanup_free char *directory = real_directory_of(debug_path);
+	cleanup_free char *found = NULL;
 	int fd;
 
-	if (!name || id.nr == 0 || id.nr > sizeof(id.bytes))
-		return -1;
-	memcpy(id.bytes, cursor.at, id.nr);
-	path = name[0] == '/' ? xasprintf("%s%s", options->sysroot ? options->sysroot : "", name)
-			      : xasprintf("%s/%s", directory, name);
-	fd = open_proven(path, &proof);
-	return fd >= 0 ? fd : find_by_build_id(options, &id, &found);
+	if (link->name[0] == '/')
+		fd = try_supplement(
+			xasprintf("%s%s", options->sysroot ? options->sysroot : "", link->name),
+			&proof);
+	else
+		fd = try_supplement(xasprintf("%s/%s", directory, link->name), &proof);
+	if (fd < 0)
+		fd = find_below_roots(options, link->name, &proof);
+	return fd >= 0 ? fd : find_by_build_id(options, &link->build_id, &found);
 }

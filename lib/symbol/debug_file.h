@@ -35,11 +35,20 @@ int open_regular_file(const char *path);
 int debug_file_find(const struct symbol_options *options, struct Elf *elf, const char *path,
 		    const struct build_id *build_id, char **found);
 
+/* The common file of dwz that a file refers to. The name is borrowed from that file. */
+struct supplement_link {
+	const char *name;
+	struct build_id build_id;
+};
+
+/* What .gnu_debugaltlink of `debug` says; false when it has none or it is damaged. */
+bool debug_file_supplement_link(struct Elf *debug, struct supplement_link *link);
+
 /*
- * Find the common file of dwz that .gnu_debugaltlink of `debug` names, `debug`
- * itself being at `debug_path`. Returns a descriptor, the caller's, or -1.
+ * Find the common file for a file at `debug_path`: where the link says, from there on in the
+ * other debug roots, or by build-id. Returns a descriptor, the caller's, or -1.
  */
-int debug_file_find_supplement(const struct symbol_options *options, struct Elf *debug,
-			       const char *debug_path);
+int debug_file_find_supplement(const struct symbol_options *options,
+			       const struct supplement_link *link, const char *debug_path);
 
 #endif

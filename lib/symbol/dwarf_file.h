@@ -154,7 +154,10 @@ const char *dwarf_value_text(const struct dwarf_unit *unit, const struct dwarf_v
 /* False when it is no address or damaged. */
 bool dwarf_value_address(const struct dwarf_unit *unit, const struct dwarf_value *value,
 			 uint64_t *address);
-/* The entry that a reference names: which file, which offset of its .debug_info. */
+/*
+ * The entry that a reference names: which file, which offset of its .debug_info. False, with
+ * both left alone, when it is no reference, damaged, or into a supplement that is missing.
+ */
 bool dwarf_value_reference(const struct dwarf_unit *unit, const struct dwarf_value *value,
 			   struct dwarf_file **file, uint64_t *offset);
 

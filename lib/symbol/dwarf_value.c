@@ -135,8 +135,6 @@ bool dwarf_value_address(const struct dwarf_unit *unit, const struct dwarf_value
 bool dwarf_value_reference(const struct dwarf_unit *unit, const struct dwarf_value *value,
 			   struct dwarf_file **file, uint64_t *offset)
 {
-	*file = unit->file;
-	*offset = value->number;
 	switch (value->form) {
 	case DW_FORM_ref1:
 	case DW_FORM_ref2:
@@ -145,15 +143,21 @@ bool dwarf_value_reference(const struct dwarf_unit *unit, const struct dwarf_val
 	case DW_FORM_ref_udata:
 		if (value->number > unit->end - unit->offset)
 			return false;
-		*offset += unit->offset;
+		*file = unit->file;
+		*offset = unit->offset + value->number;
 		return true;
 	case DW_FORM_ref_addr:
+		*file = unit->file;
+		*offset = value->number;
 		return true;
 	case DW_FORM_GNU_ref_alt:
 	case DW_FORM_ref_sup4:
 	case DW_FORM_ref_sup8:
+		if (!unit->file->supplement)
+			return false;
 		*file = unit->file->supplement;
-		return *file != NULL;
+		*offset = value->number;
+		return true;
 	}
 	return false; /* type signatures among them: no function is named by one */
 }

@@ -105,12 +105,14 @@ static Elf *begin(int fd)
 	return NULL;
 }
 
-static int fetch(const struct symbol_options *options, const struct build_id *build_id, char **path)
+static int fetch(struct symbol_object *object, const struct symbol_options *options,
+		 const struct build_id *build_id, char **path)
 {
 	uint64_t deadline_ns = options->debuginfod_deadline_ns;
 
 	if (!options->debuginfod)
 		return -1;
+	object->has_asked_servers = true;
 	if (!deadline_ns)
 		deadline_ns = clock_monotonic_ns() + options->debuginfod_timeout_ms * NS_PER_MS;
 	return debuginfod_fetch(build_id, deadline_ns, path);
@@ -121,7 +123,7 @@ static void open_debug_file(struct symbol_object *object, const struct symbol_op
 	object->debug_fd = debug_file_find(options, object->elf, object->path, &object->build_id,
 					   &object->debug_path);
 	if (object->debug_fd < 0)
-		object->debug_fd = fetch(options, &object->build_id, &object->debug_path);
+		object->debug_fd = fetch(object, options, &object->build_id, &object->debug_path);
 	if (object->debug_fd >= 0)
 		object->debug = begin(object->debug_fd);
 }
@@ -131,14 +133,21 @@ static void open_supplement(struct symbol_object *object, const struct symbol_op
 {
 	struct dwarf_bytes sections[DWARF_SECTION_COUNT];
 	const char *path = object->debug_path ? object->debug_path : object->path;
+	struct supplement_link link;
+	cleanup_free char *fetched = NULL;
 
-	object->supplement_fd = debug_file_find_supplement(options, debug, path);
+	if (!debug_file_supplement_link(debug, &link))
+		return;
+	object->supplement_fd = debug_file_find_supplement(options, &link, path);
 	if (object->supplement_fd < 0)
+		object->supplement_fd = fetch(object, options, &link.build_id, &fetched);
+	if (object->supplement_fd >= 0)
+		object->supplement = begin(object->supplement_fd);
+	if (!object->supplement || !elf_dwarf_sections(object->supplement, false,
+						       &object->supplement_inflated, sections)) {
+		object->missing_supplement = xstrdup(link.name);
 		return;
-	object->supplement = begin(object->supplement_fd);
-	if (!object->supplement ||
-	    !elf_dwarf_sections(object->supplement, false, &object->supplement_inflated, sections))
-		return;
+	}
 	dwarf_file_init(&object->supplement_dwarf, sections);
 	dwarf_file_read_roots(&object->supplement_dwarf);
 	object->dwarf.supplement = &object->supplement_dwarf;
@@ -234,7 +243,7 @@ static int open_by_build_id(struct symbol_object *object, const struct symbol_op
 		memcpy(id.bytes, request->build_id, id.nr);
 	fd = debug_file_find(options, NULL, request->path, &id, &object->debug_path);
 	if (fd < 0)
-		fd = fetch(options, &id, &object->debug_path);
+		fd = fetch(object, options, &id, &object->debug_path);
 	object->is_debug_file_only = fd >= 0;
 	return fd;
 }
@@ -305,6 +314,7 @@ void symbol_object_close(struct symbol_object *object)
 		close(object->debug_fd);
 	if (object->supplement_fd >= 0)
 		close(object->supplement_fd);
+	free(object->missing_supplement);
 	free(object->debug_path);
 	free(object->path);
 }

@@ -31,6 +31,7 @@ struct symbol_object {
 	char *debug_path;
 	Elf *supplement;
 	int supplement_fd;
+	char *missing_supplement; /* the name of one that was not found, or NULL */
 	struct inflated_sections inflated, supplement_inflated;
 	/*
 	 * What addresses of the request need added. Those of an object file count
@@ -40,6 +41,7 @@ struct symbol_object {
 	bool has_dwarf;
 	bool is_mismatched;	 /* the file is not the one that was asked for */
 	bool is_debug_file_only; /* the file itself is not there, its debug file is */
+	bool has_asked_servers;	 /* of debuginfod, for any of the above */
 	struct dwarf_file dwarf, supplement_dwarf;
 	struct split_dwarf split;
 };

@@ -108,22 +108,26 @@ static const char *symbol_name_at(void *context, uint64_t address)
 	return symbol ? symbol->name : NULL;
 }
 
-/* Symbol tables name what the debug information leaves open: assembler code mostly. */
+/*
+ * Symbol tables name what the debug information leaves open: assembler code mostly. They know
+ * the function that the code is in, not what is inlined there.
+ */
 static void resolve_rest(struct symbol_file *file, struct result_builder *builder,
 			 const uint64_t *addresses, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
 		const struct symbol_chain *chain = &builder->result->chains[i];
-		struct symbol_location *first =
-			chain->nr ? &builder->result->locations[chain->first] : NULL;
+		struct symbol_location *outermost =
+			chain->nr ? &builder->result->locations[chain->first + chain->nr - 1]
+				  : NULL;
 		struct symbol_location location = {.name = NULL};
 
-		if ((first && first->name) ||
+		if ((outermost && outermost->name) ||
 		    !name_by_tables(file, &builder->pool, addresses[i], &location))
 			continue;
-		if (first) { /* the line was known */
-			first->name = location.name;
-			first->linkage_name = location.linkage_name;
+		if (outermost) { /* the line was known */
+			outermost->name = location.name;
+			outermost->linkage_name = location.linkage_name;
 		} else {
 			result_builder_begin(builder, i);
 			result_builder_add(builder, &location);

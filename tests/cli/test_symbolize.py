@@ -428,6 +428,40 @@ class SeparateFiles(Case):
         self.assertIn(".gnu_debugaltlink", symbolizers.run(["readelf", "-SW", first]))
         self.assert_says_the_same(first, self.whole)
 
+    def with_common_file(self, name):
+        """The program after dwz, with a common file that it looks for under another name."""
+        need("dwz")
+        second = self.copy(self.whole, "second")
+        common = self.path("common.debug")
+        self.run_tool("dwz", "-m", common, "-M", name, self.elf, second)
+        return common
+
+    def test_dwz_by_its_name_below_another_debug_root(self):
+        common = self.with_common_file("/usr/lib/debug/.dwz/profc-test.debug")
+        os.mkdir(self.path(".dwz"))
+        os.rename(common, self.path(".dwz/profc-test.debug"))
+        self.assert_found("--debug-dir", self.directory)
+
+    def test_dwz_by_a_name_that_counts_from_where_a_link_leads(self):
+        common = self.with_common_file("common.debug")
+        self.assertTrue(os.path.exists(common))
+        os.mkdir(self.path("elsewhere"))
+        link = self.path("elsewhere/program")
+        os.symlink(self.elf, link)
+        self.elf = link
+        self.assert_found()
+
+    def test_dwz_without_its_common_file(self):
+        os.remove(self.with_common_file("/nonexistent/common.debug"))
+        addresses = addresses_in(self.whole, 500)
+        done = profc("symbolize", "-e", self.elf, "-fi", *map(hex, addresses))
+        self.assertIn("of dwz that is missing: /nonexistent/common.debug", done.stderr)
+        answers = profc_says(self.elf, addresses)
+        for address, levels in profc_says(self.whole, addresses).items():
+            self.assertEqual(len(answers[address]), len(levels))
+            outermost = answers[address][-1][0].partition(".")[0]  # no .isra, .part or .cold
+            self.assertIn(outermost, (levels[-1][0], "??"))
+
     def test_split_dwarf(self):
         for compiler in ("g++", "clang++"):
             for version in ("-gdwarf-4", "-gdwarf-5"):
@@ -489,10 +523,10 @@ class Debuginfod(Case):
             "DEBUGINFOD_URLS": url,
             "DEBUGINFOD_CACHE_PATH": self.path("cache"),
         }
-        done = profc(
+        self.done = profc(
             "symbolize", "-e", self.elf, "-f", *options, hex(self.address), env=environment
         )
-        return done.stdout.splitlines()[0]
+        return self.done.stdout.splitlines()[0]
 
     def serve(self, handler):
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -509,8 +543,21 @@ class Debuginfod(Case):
         handler = functools.partial(Quiet, directory=self.path("served"))
         url = self.serve(handler)
         self.assertEqual(self.names(""), "??")
+        self.assertIn("or set DEBUGINFOD_URLS", self.done.stderr)
         self.assertEqual(self.names(url, "--debuginfod-timeout", "0"), "??")
         self.assertEqual(self.names(url, "--debuginfod-timeout", "60s"), "main")
+
+    def test_a_server_that_has_nothing_is_not_asked_for_again(self):
+        class Empty(http.server.SimpleHTTPRequestHandler):
+            def log_message(self, *_):
+                pass
+
+            def do_GET(self):
+                self.send_error(404)
+
+        self.assertEqual(self.names(self.serve(Empty)), "??")
+        self.assertIn("nor have the servers of DEBUGINFOD_URLS", self.done.stderr)
+        self.assertNotIn("set DEBUGINFOD_URLS", self.done.stderr)
 
     def test_a_server_that_never_answers_is_given_up(self):
         with socket.create_server(("127.0.0.1", 0)) as silent:
