@@ -21,8 +21,15 @@
 #define QUEUE_MAX_BYTES ((size_t)32 * 1024 * 1024)
 
 /* The worker is never woken, which would cost the sampling thread: it looks by itself. */
-#define WORKER_PAUSE_NS (5 * NS_PER_MS)
-#define FLUSH_NS	NS_PER_SEC
+#define CALM_PAUSE_NS (20 * NS_PER_MS)
+/*
+ * Processes that have just begun may be over soon, and what is read of them has to be read
+ * before; large copies wait for memory.
+ */
+#define BUSY_PAUSE_NS	 (5 * NS_PER_MS)
+#define BUSY_AFTER_NS	 (100 * NS_PER_MS)
+#define BUSY_QUEUE_BYTES ((size_t)4 * 1024 * 1024)
+#define FLUSH_NS	 NS_PER_SEC
 
 bool sampler_has_room(struct sampler *sampler, size_t nr_bytes)
 {
@@ -45,15 +52,27 @@ struct working {
 	_Atomic bool no_more; /* nothing will be put into the queue any more */
 	struct err failure;
 	uint64_t cpu_ns;
+	uint64_t busy_until_ns;
 };
+
+static bool is_beginning(const struct message *message)
+{
+	return message->kind == MESSAGE_PROCESS || message->kind == MESSAGE_THREAD;
+}
 
 static void drain(struct working *working)
 {
 	struct sampler *sampler = working->sampler;
+	size_t nr_bytes = atomic_load_explicit(&sampler->queue.nr_bytes, memory_order_relaxed);
+	bool is_busy = nr_bytes > BUSY_QUEUE_BYTES;
 	struct message *message;
 
-	while ((message = message_queue_take(&sampler->queue)))
+	while ((message = message_queue_take(&sampler->queue))) {
+		is_busy |= is_beginning(message);
 		worker_handle(sampler->worker, message);
+	}
+	if (is_busy)
+		working->busy_until_ns = clock_monotonic_ns() + BUSY_AFTER_NS;
 	atomic_store_explicit(&sampler->nr_samples, worker_nr_samples(sampler->worker),
 			      memory_order_relaxed);
 }
@@ -75,10 +94,17 @@ static void flush(struct working *working)
 	}
 }
 
+static void pause_working(const struct working *working, uint64_t now_ns)
+{
+	uint64_t pause_ns = now_ns < working->busy_until_ns ? BUSY_PAUSE_NS : CALM_PAUSE_NS;
+	const struct timespec pause = {.tv_nsec = (long)pause_ns};
+
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
 static void *working_main(void *argument)
 {
 	struct working *working = argument;
-	const struct timespec pause = {.tv_nsec = (long)WORKER_PAUSE_NS};
 	uint64_t flushed_ns = clock_monotonic_ns();
 
 	for (;;) {
@@ -97,7 +123,7 @@ static void *working_main(void *argument)
 			flushed_ns = now_ns;
 			atomic_store(&working->sampler->flushes_done, asked);
 		}
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+		pause_working(working, now_ns);
 	}
 	worker_end(working->sampler->worker);
 	flush(working);
