@@ -22,6 +22,7 @@ struct worker_process {
 	bool final_maps;	   /* no better map will come */
 	uint64_t refresh_again_ns; /* not before: reading the map anew did not help */
 	uint64_t refresh_pause_ns;
+	uint64_t watch_again_ns; /* not before: whether the map is still right */
 };
 
 struct worker_thread {

@@ -14,6 +14,29 @@
 #define LONGEST_REFRESH_PAUSE_NS  NS_PER_SEC
 
 /*
+ * A walk through an outdated map need not leave it: a library may come to stand where another
+ * stood, as it does when a program loads its plugins anew. So the map is read now and then for
+ * no reason, taking a small part of one CPU's time however large it is.
+ */
+#define SHORTEST_WATCH_PAUSE_NS (50 * NS_PER_MS)
+#define WATCH_PAUSE_PER_READING 500
+
+static void watch_maps(struct worker_process *process)
+{
+	uint64_t now_ns = clock_monotonic_ns(), pause_ns;
+
+	if (process->final_maps || now_ns < process->watch_again_ns)
+		return;
+	/* The first walk comes right after the map was read. */
+	if (process->watch_again_ns)
+		space_refresh(process->space, NULL);
+	pause_ns = (clock_monotonic_ns() - now_ns) * WATCH_PAUSE_PER_READING;
+	if (pause_ns < SHORTEST_WATCH_PAUSE_NS)
+		pause_ns = SHORTEST_WATCH_PAUSE_NS;
+	process->watch_again_ns = now_ns + pause_ns;
+}
+
+/*
  * The walk left the known map: read it anew, but ever more rarely while that does not help.
  * False when there is nothing new.
  */
@@ -139,6 +162,7 @@ bool worker_walk(struct worker *worker, struct worker_process *process,
 	struct unwind_walk *walk = &worker->walk;
 	bool is_gone = false;
 
+	watch_maps(process);
 	unwinder_walk(worker->unwinder, process->space, snapshot, NULL, walk);
 	if (walk->end == STACK_END_NO_MAPPING) {
 		if (refresh_maps(process, &is_gone))

@@ -174,3 +174,18 @@ class Stacks(LiveCase):
             self.assertShare(row, "total_pct", 100 / 3, function)
         inner = recording.function("plugin_inner")
         self.assertEqual(os.path.basename(inner["module"]), "dlopen_plugin.so")
+
+    def test_library_in_the_place_of_another(self):
+        flags = ("-O2", "-g", "-shared", "-fPIC")
+        plugins = [
+            build("dlopen_plugin", *flags, f"-DTURN={turn}", called=f"{turn}_plugin.so")
+            for turn in ("first", "second")
+        ]
+        recording = record(self.directory, [build("dlopen_in_turns"), *plugins, "2000"])
+        (said,) = recording.said
+        if not said["same_place"]:
+            self.skipTest("the second library stands elsewhere")
+        rows = recording.rows("--by", "module")
+        shares = {os.path.basename(row["module"]): row["self_pct"] for row in rows}
+        for plugin in plugins:
+            self.assertAlmostEqual(shares.get(os.path.basename(plugin), 0), 50, delta=15)
