@@ -94,13 +94,29 @@ static void asked_to_end(struct recording *recording, const struct signalfd_sigi
 				       (int)info->ssi_signo);
 }
 
-static void resolve(const struct recording *recording, struct profile *profile)
+static struct symbol_options how_to_resolve(const struct recording *recording)
 {
 	struct symbol_options symbol_options = symbol_options_of(&recording->options->symbols);
 
 	symbol_options.processes_are_local = true;
-	if (!recording->options->no_symbols)
-		resolve_with_progress(profile, &symbol_options, recording->shows_progress);
+	return symbol_options;
+}
+
+/* At the end. Whoever presses Ctrl-C during that wants the file now, with what names there are. */
+static void resolve_at_end(const struct recording *recording)
+{
+	struct symbol_options options = how_to_resolve(recording);
+	/* The terminal is the command's for as long as that runs. */
+	bool is_ours = !recording->argv || recording->result.command_exited;
+
+	if (recording->options->no_symbols)
+		return;
+	if (!resolve_until_signal(recording->profile, &options,
+				  is_ours && !recording->options->quiet, recording->signal_fd))
+		return;
+	print_warning("the search for names was ended: some may be missing");
+	if (recording->file.path)
+		print_hint("profc symbolize looks for them again");
 }
 
 /* What there is so far, as a profile of its own: read back from the file. */
@@ -117,7 +133,11 @@ static int take_snapshot(const struct recording *recording, const char *path, st
 	status = store_read_path(recording->file.path, &profile, NULL, err);
 	if (status < 0)
 		return status;
-	resolve(recording, profile);
+	if (!recording->options->no_symbols) {
+		struct symbol_options options = how_to_resolve(recording);
+
+		resolve_with_progress(profile, &options, recording->shows_progress);
+	}
 	profile->meta.complete = true; /* as far as it goes */
 	status = save_profile(profile, path, err);
 	profile_free(profile);
@@ -447,7 +467,7 @@ static int end(struct recording *recording)
 		status = failed_status(recording);
 		recording_file_close(&recording->file, NULL);
 	} else {
-		resolve(recording, recording->profile);
+		resolve_at_end(recording);
 		status = finish_file(recording);
 		if (status == EXIT_DONE && !result->nr_samples)
 			status = say_empty(recording);

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cmd/resolve_progress.h"
 
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/escape.h"
 #include "cmd/command.h"
@@ -35,4 +43,57 @@ void resolve_with_progress(struct profile *profile, const struct symbol_options 
 	if (mapped_files_were_cut())
 		print_warning("a program file was cut short while it was read: names may be "
 			      "missing (profc symbolize looks again)");
+}
+
+/* Waits beside the search for whoever asks for its end. */
+struct listener {
+	int signal_fd;
+	int done_fd; /* readable when the search is over */
+	atomic_bool ended;
+};
+
+static bool asks_for_end(int signal_fd)
+{
+	struct signalfd_siginfo info;
+	bool asks = false;
+
+	while (read(signal_fd, &info, sizeof(info)) == sizeof(info))
+		asks |= info.ssi_signo != SIGUSR1 && info.ssi_signo != SIGUSR2;
+	return asks;
+}
+
+static void *listen_for_end(void *argument)
+{
+	struct listener *listener = argument;
+	struct pollfd fds[] = {
+		{.fd = listener->signal_fd, .events = POLLIN},
+		{.fd = listener->done_fd, .events = POLLIN},
+	};
+
+	while (!atomic_load(&listener->ended)) {
+		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 || fds[1].revents)
+			break;
+		if (asks_for_end(listener->signal_fd))
+			atomic_store(&listener->ended, true);
+	}
+	return NULL;
+}
+
+bool resolve_until_signal(struct profile *profile, const struct symbol_options *options, bool shown,
+			  int signal_fd)
+{
+	cleanup_close int done_fd = eventfd(0, EFD_CLOEXEC);
+	struct listener listener = {.signal_fd = signal_fd, .done_fd = done_fd};
+	struct symbol_options own_options = *options;
+	pthread_t thread;
+
+	own_options.ended = &listener.ended;
+	if (done_fd < 0 || pthread_create(&thread, NULL, listen_for_end, &listener) != 0) {
+		resolve_with_progress(profile, options, shown); /* cannot be ended, then */
+		return false;
+	}
+	resolve_with_progress(profile, &own_options, shown);
+	eventfd_write(done_fd, 1);
+	pthread_join(thread, NULL);
+	return atomic_load(&listener.ended);
 }

@@ -14,4 +14,12 @@ struct symbol_options;
 void resolve_with_progress(struct profile *profile, const struct symbol_options *options,
 			   bool shown);
 
+/*
+ * The same, ended early by a signal that can be read from `signal_fd` and asks for the end:
+ * what has no name by then stays without. Returns whether it was. SIGUSR1 and SIGUSR2 are read
+ * and without effect.
+ */
+bool resolve_until_signal(struct profile *profile, const struct symbol_options *options, bool shown,
+			  int signal_fd);
+
 #endif

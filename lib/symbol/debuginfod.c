@@ -50,56 +50,61 @@ static bool load_all(void *handle, struct library *library)
 	       load(handle, "debuginfod_find_debuginfo", &library->find, sizeof(library->find));
 }
 
+static bool is_over(const struct debuginfod_patience *patience)
+{
+	return clock_monotonic_ns() > patience->deadline_ns ||
+	       (patience->ended && atomic_load(patience->ended));
+}
+
 /*
  * Called by the library while it waits; anything but 0 makes it give up. All it
- * gets is the client, so it looks up again how to ask that for the deadline.
+ * gets is the client, so it looks up again how to ask that for the patience.
  */
-static int check_deadline(struct debuginfod_client *client, long done, long whole)
+static int check_patience(struct debuginfod_client *client, long done, long whole)
 {
 	void *handle = dlopen(library_name, RTLD_NOW | RTLD_NOLOAD);
 	get_user_data_fn get_user_data;
-	const uint64_t *deadline_ns;
 	int give_up = 1;
 
 	(void)done, (void)whole;
 	if (!handle)
 		return give_up;
-	if (load(handle, "debuginfod_get_user_data", &get_user_data, sizeof(get_user_data))) {
-		deadline_ns = get_user_data(client);
-		give_up = clock_monotonic_ns() > *deadline_ns;
-	}
+	if (load(handle, "debuginfod_get_user_data", &get_user_data, sizeof(get_user_data)))
+		give_up = is_over(get_user_data(client));
 	dlclose(handle);
 	return give_up;
 }
 
-static int ask(const struct library *library, const struct build_id *build_id, uint64_t deadline_ns,
-	       char **path)
+static int ask(const struct library *library, const struct build_id *build_id,
+	       const struct debuginfod_patience *patience, char **path)
 {
+	struct debuginfod_patience own = *patience; /* the library wants it writable */
 	struct debuginfod_client *client = library->begin();
 	int fd;
 
 	if (!client)
 		return -1;
-	library->set_user_data(client, &deadline_ns);
-	library->set_progress(client, check_deadline);
+	library->set_user_data(client, &own);
+	library->set_progress(client, check_patience);
 	fd = library->find(client, build_id->bytes, (int)build_id->nr, path);
 	library->end(client);
 	return fd;
 }
 
-int debuginfod_fetch(const struct build_id *build_id, uint64_t deadline_ns, char **path)
+int debuginfod_fetch(const struct build_id *build_id, const struct debuginfod_patience *patience,
+		     char **path)
 {
 	struct library library;
 	void *handle;
 	int fd = -1;
 
-	if (build_id->nr == 0 || clock_monotonic_ns() > deadline_ns)
+	if (build_id->nr == 0 || is_over(patience))
 		return -1;
 	handle = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
 	if (!handle)
 		return -1;
 	if (load_all(handle, &library))
-		fd = ask(&library, build_id, deadline_ns, path);
+		fd = ask(&library, build_id, patience, path);
 	dlclose(handle);
 	return fd;
 }

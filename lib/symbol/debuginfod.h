@@ -2,16 +2,24 @@
 #ifndef PROFC_SYMBOL_DEBUGINFOD_H
 #define PROFC_SYMBOL_DEBUGINFOD_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 struct build_id;
 
+/* How long an answer is waited for. */
+struct debuginfod_patience {
+	uint64_t deadline_ns;	  /* CLOCK_MONOTONIC */
+	const atomic_bool *ended; /* or until another thread sets this; NULL: none does */
+};
+
 /*
  * Ask the debuginfod servers of the user for the debug file of a build-id.
  * Returns a descriptor of the file in the user's cache and *path, both the
- * caller's, or -1: not there, no such library, or the deadline
- * (CLOCK_MONOTONIC) has passed, which is then soon noticed.
+ * caller's, or -1: not there, no such library, or the patience is at its end,
+ * which is then soon noticed.
  */
-int debuginfod_fetch(const struct build_id *build_id, uint64_t deadline_ns, char **path);
+int debuginfod_fetch(const struct build_id *build_id, const struct debuginfod_patience *patience,
+		     char **path);
 
 #endif

@@ -108,14 +108,18 @@ static Elf *begin(int fd)
 static int fetch(struct symbol_object *object, const struct symbol_options *options,
 		 const struct build_id *build_id, char **path)
 {
-	uint64_t deadline_ns = options->debuginfod_deadline_ns;
+	struct debuginfod_patience patience = {
+		.deadline_ns = options->debuginfod_deadline_ns,
+		.ended = options->ended,
+	};
 
 	if (!options->debuginfod)
 		return -1;
 	object->has_asked_servers = true;
-	if (!deadline_ns)
-		deadline_ns = clock_monotonic_ns() + options->debuginfod_timeout_ms * NS_PER_MS;
-	return debuginfod_fetch(build_id, deadline_ns, path);
+	if (!patience.deadline_ns)
+		patience.deadline_ns =
+			clock_monotonic_ns() + options->debuginfod_timeout_ms * NS_PER_MS;
+	return debuginfod_fetch(build_id, &patience, path);
 }
 
 static void open_debug_file(struct symbol_object *object, const struct symbol_options *options)

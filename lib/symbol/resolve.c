@@ -223,6 +223,10 @@ static void resolve_job(const struct resolve_run *run, struct module_job *job)
 {
 	const struct module *module = module_table_get(run->profile->modules, job->module);
 
+	if (run->options->ended && atomic_load(run->options->ended)) {
+		err_set(&job->err, ERR_EMPTY, "the search for names was ended before");
+		return;
+	}
 	switch (module->kind) {
 	case MODULE_KIND_FILE:
 		resolve_file(run, job, module->fd);

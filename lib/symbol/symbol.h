@@ -2,6 +2,7 @@
 #ifndef PROFC_SYMBOL_SYMBOL_H
 #define PROFC_SYMBOL_SYMBOL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +32,11 @@ struct symbol_options {
 	unsigned int debuginfod_timeout_ms;
 	/* Private, 0 from outside: when that time is over, on CLOCK_MONOTONIC. */
 	uint64_t debuginfod_deadline_ns;
+	/*
+	 * NULL, or borrowed: once another thread sets it, no server is waited for any
+	 * longer and no further module of a profile is begun; those stay without names.
+	 */
+	const atomic_bool *ended;
 	/*
 	 * As the tables say it, for comparison with other tools: line 0 for code
 	 * that belongs to no line, and bare names where there is no linkage name.

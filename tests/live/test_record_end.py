@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How `profc record` ends: statuses, signals, Ctrl-C, the file and its rotation."""
 
+import ctypes
 import fcntl
 import json
 import os
 import pty
 import signal
+import socket
 import subprocess
 import termios
 
@@ -230,6 +232,32 @@ class ControlC(LiveCase):
         self.assertEqual(recording.status, 128 + signal.SIGINT)
         self.assertGreater(recording.function("spin_leaf")["total_ns"], 0)
         self.assertUntouched(pid)
+
+    def test_ends_the_search_for_names(self):
+        """Of which some wait for a server that never answers; the profile is whole."""
+        try:
+            ctypes.CDLL("libdebuginfod.so.1")
+        except OSError:
+            self.skipTest("libdebuginfod is not installed")
+        program = self.path("bare")
+        subprocess.run(["strip", "-o", program, build("spin_leaf")], check=True)
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            environment = {
+                **os.environ,
+                "DEBUGINFOD_URLS": f"http://127.0.0.1:{silent.getsockname()[1]}",
+                "DEBUGINFOD_CACHE_PATH": self.path("cache"),
+            }
+            with Recorder(
+                self.directory, "record", "--debuginfod-timeout", "10m", "--", program, "200",
+                env=environment,
+            ) as recorder:
+                silent.settimeout(60)
+                connection, _ = silent.accept()
+                recording = recorder.interrupt()
+                connection.close()
+        self.assertEqual(recording.status, 0)
+        self.assertIn("the search for names was ended", recording.stderr)
+        self.assertGreater(recording.report()["total_ns"], 150e6)
 
 
 class Duration(LiveCase):
