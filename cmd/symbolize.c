@@ -9,6 +9,7 @@
 #include "cmd/save_profile.h"
 #include "cmd/symbol_options.h"
 #include "cmd/symbolize_elf.h"
+#include "mapping/module.h"
 #include "profile/profile.h"
 
 struct symbolize_args {
@@ -120,6 +121,21 @@ static size_t nr_resolved(const struct profile *profile)
 	return nr;
 }
 
+/* A file that is not the recorded one names nothing, which should not go unnoticed. */
+static void warn_of_other_files(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->nr_module_symbols; i++) {
+		const struct module_symbols *row = &profile->module_symbols[i];
+
+		if (row->mismatched)
+			print_warning(
+				"%s: %s",
+				module_table_get(profile->modules, (struct module_id){(uint32_t)i})
+					->path,
+				profile_str(profile, row->problem));
+	}
+}
+
 static int symbolize_profile(const struct symbolize_args *args)
 {
 	const struct symbol_options options = symbol_options_of(&args->symbols);
@@ -131,6 +147,7 @@ static int symbolize_profile(const struct symbolize_args *args)
 	if (status != EXIT_DONE)
 		return status;
 	resolve_with_progress(profile, &options, true);
+	warn_of_other_files(profile);
 	if (save_profile(profile, args->output ? args->output : input, &err) < 0) {
 		print_err(&err);
 		status = EXIT_CANNOT;
