@@ -103,8 +103,7 @@ static int open_proven(const char *path, const struct proof *proof)
 	return -1;
 }
 
-/* The debug roots, in order: the user's, the sysroot's, the standard one. NULL: no more. */
-static char *debug_root(const struct symbol_options *options, size_t index)
+char *debug_file_root(const struct symbol_options *options, size_t index)
 {
 	if (index < options->nr_debug_dirs)
 		return xstrdup(options->debug_dirs[index]);
@@ -135,7 +134,7 @@ static int find_by_build_id(const struct symbol_options *options, const struct b
 
 	if (id->nr < 2)
 		return -1;
-	for (size_t i = 0; fd < 0 && (root = debug_root(options, i)); i++) {
+	for (size_t i = 0; fd < 0 && (root = debug_file_root(options, i)); i++) {
 		struct buf path = {.nr_bytes = 0};
 
 		buf_append_str(&path, root);
@@ -176,7 +175,7 @@ static int find_by_link(const struct symbol_options *options, const char *link,
 	fd = try_link(xasprintf("%s%s/%s", sysroot, directory, link), proof, found);
 	if (fd < 0)
 		fd = try_link(xasprintf("%s%s/.debug/%s", sysroot, directory, link), proof, found);
-	for (size_t i = 0; fd < 0 && (root = debug_root(options, i)); i++) {
+	for (size_t i = 0; fd < 0 && (root = debug_file_root(options, i)); i++) {
 		fd = try_link(xasprintf("%s%s/%s", root, directory, link), proof, found);
 		free(root);
 	}
@@ -242,7 +241,7 @@ static int find_below_roots(const struct symbol_options *options, const char *na
 
 	if (strncmp(name, standard_debug_dir, nr_standard) != 0 || name[nr_standard] != '/')
 		return -1;
-	for (size_t i = 0; fd < 0 && (root = debug_root(options, i)); i++) {
+	for (size_t i = 0; fd < 0 && (root = debug_file_root(options, i)); i++) {
 		fd = try_supplement(xasprintf("%s%s", root, name + nr_standard), proof);
 		free(root);
 	}

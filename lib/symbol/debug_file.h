@@ -28,6 +28,12 @@ struct build_id build_id_of(struct Elf *elf);
 int open_regular_file(const char *path);
 
 /*
+ * The debug roots, in order: the user's, the sysroot's, the standard one. The caller's; NULL:
+ * no more.
+ */
+char *debug_file_root(const struct symbol_options *options, size_t index);
+
+/*
  * Find the debug file of `elf`, known as `path` to its process. `elf` may be
  * NULL: by build-id only. Returns a descriptor and *found, both the caller's,
  * or -1.

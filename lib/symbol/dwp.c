@@ -10,11 +10,13 @@
 
 struct dwp *dwp_open(const char *path)
 {
-	struct dwp *dwp = xcalloc(1, sizeof(*dwp));
+	int fd = open_regular_file(path);
+	struct dwp *dwp;
 
-	dwp->fd = open_regular_file(path);
-	if (dwp->fd < 0)
-		return dwp;
+	if (fd < 0)
+		return NULL;
+	dwp = xcalloc(1, sizeof(*dwp));
+	dwp->fd = fd;
 	dwp->elf = elf_begin(dwp->fd, ELF_C_READ_MMAP_PRIVATE, NULL);
 	if (dwp->elf && elf_dwarf_sections(dwp->elf, true, &dwp->inflated, dwp->sections))
 		dwp->index = elf_section_bytes(dwp->elf, ".debug_cu_index");
@@ -27,8 +29,7 @@ void dwp_close(struct dwp *dwp)
 		return;
 	elf_end(dwp->elf);
 	inflated_sections_release(&dwp->inflated);
-	if (dwp->fd >= 0)
-		close(dwp->fd);
+	close(dwp->fd);
 	free(dwp);
 }
 

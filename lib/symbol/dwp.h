@@ -12,13 +12,13 @@
  */
 struct dwp {
 	int fd;
-	struct Elf *elf; /* NULL: there is no package */
+	struct Elf *elf; /* NULL: it is none */
 	struct dwarf_bytes sections[DWARF_SECTION_COUNT];
 	struct inflated_sections inflated;
 	struct dwarf_bytes index; /* .debug_cu_index */
 };
 
-/* Never NULL; without a readable package at `path` it holds nothing. */
+/* NULL: there is no file at `path`. One that is no package holds nothing. */
 struct dwp *dwp_open(const char *path);
 void dwp_close(struct dwp *dwp);
 

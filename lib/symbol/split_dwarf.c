@@ -4,6 +4,7 @@
 #include <dwarf.h>
 #include <libelf.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -124,9 +125,29 @@ static void open_dwo(struct split_dwarf *split, struct split_unit *found,
 		built = xasprintf("%s%s/%s", sysroot, skeleton->directory, name);
 	if (open_dwo_at(found, skeleton, built))
 		return;
-	beside = xasprintf("%.*s%s", slash ? (int)(slash + 1 - split->program) : 0, split->program,
-			   strrchr(name, '/') ? strrchr(name, '/') + 1 : name);
+	beside = xasprintf("%s%.*s%s", sysroot, slash ? (int)(slash + 1 - split->program) : 0,
+			   split->program, strrchr(name, '/') ? strrchr(name, '/') + 1 : name);
 	open_dwo_at(found, skeleton, beside);
+}
+
+/* Beside the program, or by its name in a debug root, as gdb looks for it. */
+static struct dwp *open_package(const struct split_dwarf *split)
+{
+	const struct symbol_options *options = split->options;
+	const char *slash = strrchr(split->program, '/');
+	cleanup_free char *beside =
+		xasprintf("%s%s.dwp", options->sysroot ? options->sysroot : "", split->program);
+	struct dwp *package = dwp_open(beside);
+	char *root;
+
+	for (size_t i = 0; !package && (root = debug_file_root(options, i)); i++) {
+		cleanup_free char *path =
+			xasprintf("%s/%s.dwp", root, slash ? slash + 1 : split->program);
+
+		package = dwp_open(path);
+		free(root);
+	}
+	return package;
 }
 
 static void open_from_package(struct split_dwarf *split, struct split_unit *found,
@@ -134,12 +155,10 @@ static void open_from_package(struct split_dwarf *split, struct split_unit *foun
 {
 	struct dwarf_bytes sections[DWARF_SECTION_COUNT];
 
-	if (!split->package) {
-		cleanup_free char *path = xasprintf("%s.dwp", split->program);
-
-		split->package = dwp_open(path);
-	}
-	if (dwp_find(split->package, skeleton->dwo_id, sections))
+	if (!split->has_looked_for_package)
+		split->package = open_package(split);
+	split->has_looked_for_package = true;
+	if (split->package && dwp_find(split->package, skeleton->dwo_id, sections))
 		found->file = accept(skeleton, sections);
 }
 

@@ -11,7 +11,7 @@ struct symbol_options;
 /*
  * Split DWARF (DWARF 5 section 7.3.2): the program has skeletons, units with
  * lines and ranges but no functions; those are in .dwo files where the compiler
- * left them, or packed into one .dwp file beside the program. Each split unit is
+ * left them, or packed into one .dwp file beside the program or in a debug root. Each split unit is
  * a dwarf_file of its own here, opened when the first address needs it.
  */
 struct split_dwarf {
@@ -20,8 +20,9 @@ struct split_dwarf {
 	struct split_unit *units;
 	size_t nr, cap;
 	struct index_set index;
-	struct dwp *package; /* NULL: not looked for yet */
-	size_t nr_missing;   /* skeletons whose rest was not found */
+	struct dwp *package; /* NULL: none */
+	bool has_looked_for_package;
+	size_t nr_missing; /* skeletons whose rest was not found */
 };
 
 void split_dwarf_init(struct split_dwarf *split, const struct symbol_options *options,

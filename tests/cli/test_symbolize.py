@@ -490,7 +490,9 @@ class SeparateFiles(Case):
                 if name.endswith(".dwo"):
                     os.remove(os.path.join(directory, name))
             self.assertEqual(profc_says(program, addresses), loose)
-            os.remove(program + ".dwp")
+            root = tempfile.mkdtemp(dir=self.directory)
+            shutil.move(program + ".dwp", root)
+            self.assertEqual(profc_says(program, addresses, "--debug-dir", root), loose)
             done = profc("symbolize", "-e", program, "-f", hex(address_of(program, "main")))
             self.assertIn(".dwo", done.stderr)
             self.assertTrue(done.stdout.startswith("main\n"), done.stdout)
@@ -598,7 +600,8 @@ class Recordings(Case):
         other = build("inlined_hot_line", "-O1", "-g", "-Wl,--build-id")
         os.remove(program)
         shutil.copy(other, program)
-        profc("symbolize", "-i", recording.path)
+        done = profc("symbolize", "-i", recording.path)
+        self.assertIn("program: the file was rebuilt or replaced", done.stderr)
         self.assertNotIn("inlined_inner", self.functions(recording.path))
         self.assertIn("rebuilt", profc("info", "-i", recording.path).stdout)
 
