@@ -17,6 +17,7 @@ void placement_init(struct placement *placement, bool realtime, uint64_t seed)
 void placement_begin_tick(struct placement *placement)
 {
 	CPU_ZERO(&placement->running);
+	CPU_ZERO(&placement->seen);
 	placement->any_caller = false;
 	placement->candidate = -1;
 	placement->nr_candidates = 0;
@@ -33,6 +34,7 @@ void placement_saw(struct placement *placement, int cpu, bool runs, bool makes_c
 {
 	if (cpu < 0 || cpu >= CPU_SETSIZE)
 		return;
+	CPU_SET((size_t)cpu, &placement->seen);
 	if (runs)
 		CPU_SET((size_t)cpu, &placement->running);
 	placement->any_caller |= runs && makes_calls;
@@ -41,11 +43,11 @@ void placement_saw(struct placement *placement, int cpu, bool runs, bool makes_c
 }
 
 /* The present CPU if it will do, else the first one that does; -1: none. */
-static int cpu_away(const struct placement *placement)
+static int cpu_besides(const struct placement *placement, const cpu_set_t *taken)
 {
 	cpu_set_t away;
 
-	CPU_XOR(&away, &placement->allowed, &placement->running);
+	CPU_XOR(&away, &placement->allowed, taken);
 	CPU_AND(&away, &away, &placement->allowed);
 	if (placement->cpu >= 0 && CPU_ISSET((size_t)placement->cpu, &away))
 		return placement->cpu;
@@ -54,6 +56,17 @@ static int cpu_away(const struct placement *placement)
 			return (int)cpu;
 	}
 	return -1;
+}
+
+/*
+ * Threads that sleep now will run where they did. At real-time priority we see them there all the
+ * same; else we would be woken only when their burst is over.
+ */
+static int cpu_away(const struct placement *placement)
+{
+	int cpu = cpu_besides(placement, &placement->seen);
+
+	return cpu < 0 && placement->realtime ? cpu_besides(placement, &placement->running) : cpu;
 }
 
 enum placement_kind placement_choose(const struct placement *placement, bool some_idle, int *cpu)

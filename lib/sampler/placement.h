@@ -20,7 +20,7 @@
  */
 enum placement_kind {
 	PLACEMENT_ANYWHERE, /* where the scheduler likes */
-	PLACEMENT_AWAY,	    /* on a CPU that no running thread of the target was seen on */
+	PLACEMENT_AWAY,	    /* on a CPU that no thread of the target was seen on, or none running */
 	PLACEMENT_BESIDE,   /* on the CPU of one of them */
 };
 
@@ -32,6 +32,7 @@ struct placement {
 	uint64_t random;
 	/* What the present tick found. */
 	cpu_set_t running;	/* CPUs of the threads that ran */
+	cpu_set_t seen;		/* and of those that have run since the tick before */
 	bool any_caller;	/* one of which makes many system calls */
 	int candidate;		/* a CPU that a thread of the target was seen on, -1: none */
 	uint64_t nr_candidates; /* that it was chosen from at random */

@@ -94,6 +94,25 @@ static void test_placement__is_never_beside_without_realtime_priority(void **sta
 	assert_int_equal(cpu, 0);
 }
 
+/* It would be woken there only when their next burst is over. */
+static void test_placement__keeps_off_the_cpus_of_sleepers(void **state)
+{
+	struct placement placement = placement_on(2, false);
+	int cpu;
+
+	(void)state;
+	placement.cpu = 0;
+	placement_saw(&placement, 0, !RUNS, !CALLS);
+	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_AWAY);
+	assert_int_equal(cpu, 1);
+	/* If they are everywhere, the scheduler may choose; at real-time priority it is all one. */
+	placement_saw(&placement, 1, !RUNS, !CALLS);
+	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_ANYWHERE);
+	placement.realtime = true;
+	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_AWAY);
+	assert_int_equal(cpu, 0);
+}
+
 static void test_placement__stays_when_nobody_was_seen(void **state)
 {
 	struct placement placement = placement_on(2, true);
@@ -217,6 +236,7 @@ int main(void)
 		cmocka_unit_test(test_placement__goes_beside_a_thread_that_makes_calls),
 		cmocka_unit_test(test_placement__goes_beside_where_no_cpu_is_idle),
 		cmocka_unit_test(test_placement__is_never_beside_without_realtime_priority),
+		cmocka_unit_test(test_placement__keeps_off_the_cpus_of_sleepers),
 		cmocka_unit_test(test_placement__stays_when_nobody_was_seen),
 		cmocka_unit_test(test_placement__chooses_among_cpus_with_equal_chances),
 		cmocka_unit_test(test_placement__ignores_unknown_cpus),
