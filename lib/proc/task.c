@@ -56,6 +56,7 @@ static bool scan_comm(struct scan *scan, struct proc_stat *stat)
 #define STAT_FIRST_NUMBER 4
 #define STAT_PPID	  4
 #define STAT_FLAGS	  9
+#define STAT_MINFLT	  10
 #define STAT_UTIME	  14
 #define STAT_STIME	  15
 #define STAT_NR_THREADS	  20
@@ -72,6 +73,8 @@ static bool scan_stat_numbers(struct scan *scan, struct proc_stat *stat)
 			stat->ppid = (pid_t)number;
 		else if (field == STAT_FLAGS)
 			stat->flags = (uint64_t)number;
+		else if (field == STAT_MINFLT)
+			stat->nr_faults = (uint64_t)number;
 		else if (field == STAT_UTIME)
 			stat->user_ticks = (uint64_t)number;
 		else if (field == STAT_STIME)

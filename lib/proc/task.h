@@ -40,6 +40,7 @@ struct proc_stat {
 	char state;			/* R S D T t Z X … */
 	pid_t pid, ppid;
 	uint64_t flags;			   /* PF_…, see the PROC_FLAG_ constants */
+	uint64_t nr_faults;		   /* page faults served without input */
 	uint64_t user_ticks, system_ticks; /* CPU time as the clock's ticks saw it, this thread's */
 	uint64_t nr_threads;
 	uint64_t start_ticks; /* since boot, in clock ticks: with the pid, who a process is */

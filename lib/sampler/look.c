@@ -258,7 +258,31 @@ static void calls_are_many(struct sampled_thread *thread)
 /* Is it better looked at from its own CPU? */
 static bool makes_many_calls(const struct sampled_thread *thread)
 {
-	return thread->nr_beside > 0 || target_makes_transfers(thread->tracee);
+	return thread->nr_beside > 0 || thread->makes_faults ||
+	       target_makes_transfers(thread->tracee);
+}
+
+/* More in a second of CPU time than that make for two stops of a hundred in page faults. */
+#define MANY_FAULTS_A_SECOND 2500
+/* The shortest time that says anything: clocks of running threads are some milliseconds old. */
+#define FAULTS_INTERVAL_NS (25 * NS_PER_MS)
+/* Programs touch new memory in phases: so many intervals without do not mean that it is over. */
+#define FAULTS_LAST 40
+
+/* As with system calls: whoever has a page fault before it learns of the interrupt stops there. */
+static void count_faults(struct sampled_thread *thread, uint64_t cpu_ns)
+{
+	uint64_t interval_ns = cpu_ns - thread->faults_cpu_ns;
+	uint64_t nr = thread->tracee->nr_faults - thread->faults_counted;
+
+	if (interval_ns < FAULTS_INTERVAL_NS)
+		return;
+	if (nr > interval_ns / (NS_PER_SEC / MANY_FAULTS_A_SECOND))
+		thread->makes_faults = FAULTS_LAST;
+	else if (thread->makes_faults)
+		thread->makes_faults--;
+	thread->faults_counted = thread->tracee->nr_faults;
+	thread->faults_cpu_ns = cpu_ns;
 }
 
 /*
@@ -410,6 +434,8 @@ static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,
 	enum target_look look = target_look(thread->tracee, clocks, stack_limit(thread), snapshot);
 
 	make_active(sampler, thread);
+	if (look == TARGET_LOOK_RUNNING)
+		count_faults(thread, clocks->cpu_ns);
 	placement_saw(&sampler->placement, thread->tracee->cpu, look == TARGET_LOOK_RUNNING,
 		      makes_many_calls(thread));
 	switch (look) {

@@ -15,8 +15,8 @@
  *
  * A thread on another CPU learns of an interrupt some 10 us later, and if it makes a system call
  * before, it stops at the end of that: its calls would be seen for the code around them. On its
- * own CPU the tick has driven it off at the very moment. So the cheap place is for threads
- * that make few system calls.
+ * own CPU the tick has driven it off at the very moment. It is the same with page faults. So the
+ * cheap place is for threads that make few of either.
  */
 enum placement_kind {
 	PLACEMENT_ANYWHERE, /* where the scheduler likes */

@@ -50,6 +50,7 @@ struct tracee {
 	bool listening;		 /* stopped by job control, and left so */
 	uint64_t interrupted_ns; /* when the interrupt was sent */
 	struct target_care care; /* of the last target_look() that was TAKEN, or capture */
+	uint64_t nr_faults;	 /* page faults it has had, as of the last target_look() */
 	int cpu;		 /* where the last target_look() found it, -1: unknown */
 	struct tracee_private *priv;
 };

@@ -253,6 +253,7 @@ enum target_look target_look(struct tracee *tracee, const struct proc_schedstat 
 	if (!proc_read_task_stat(tracee->tgid, tracee->tid, &stat))
 		return TARGET_LOOK_GONE;
 	tracee->cpu = stat.cpu;
+	tracee->nr_faults = stat.nr_faults;
 	tracee->priv->user_ticks = stat.user_ticks;
 	tracee->priv->system_ticks = stat.system_ticks;
 	snapshot->state = state_of_letter(stat.state);

@@ -52,6 +52,7 @@ static void test_proc_stat__ends_the_name_at_the_last_parenthesis(void **state)
 	assert_int_equal(got.pid, 4711);
 	assert_int_equal(got.ppid, 17);
 	assert_true(got.user_ticks == 1 && got.system_ticks == 2);
+	assert_true(got.nr_faults == 9);
 	assert_true(got.flags == 4194304 && got.nr_threads == 3 && got.start_ticks == 8675309);
 	assert_int_equal(got.cpu, 3);
 }
