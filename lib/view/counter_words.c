@@ -28,7 +28,7 @@ static const struct counter_words known[] = {
 	{"hold_ns_median", COUNTER_PERTURBATION, "length of a stop: median"},
 	{"hold_ns_p99", COUNTER_PERTURBATION, "length of a stop: 99 % below"},
 	{"held_ns_total", COUNTER_PERTURBATION, "all stops together"},
-	{"cost_ppm", COUNTER_PERTURBATION, "part of the running threads' time that stops took"},
+	{"cost_ppm", COUNTER_PERTURBATION, "cost of all stops, as part of the CPU time"},
 	{"blocked_looks", COUNTER_PERTURBATION, "sleeping threads read without a stop"},
 	{"signals", COUNTER_PERTURBATION, "signals passed on to the target"},
 	{"repairs", COUNTER_PERTURBATION, "interrupted system calls put right unnoticed"},
