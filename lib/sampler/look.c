@@ -165,6 +165,12 @@ static void tell_new_look(struct sampler *sampler, struct sampled_thread *thread
 	thread->held_ns = 0;
 	thread->was_seen = true;
 	thread->asleep = kind == SIGHTING_ASLEEP;
+	/*
+	 * Who sleeps may fall asleep again before an interrupt from elsewhere arrives, which then
+	 * breaks off what it sleeps in. From its own CPU that hardly ever happens.
+	 */
+	if (thread->asleep && sampler->placement.realtime && thread->nr_beside < FIRST_BESIDE)
+		look_from_beside(thread, FIRST_BESIDE);
 	thread->pcount = snapshot->pcount;
 	thread->slept_from_ns = thread->slept_until_ns = snapshot->time_ns;
 	thread->slept_cpu_ns = snapshot->cpu_ns;

@@ -21,6 +21,11 @@ static bool would_be_noticed(enum machine_broken_call call, const struct proc_st
 	return call == MACHINE_CALL_BLOCK && status->seccomp == SECCOMP_FILTER;
 }
 
+static uint64_t pending_signals(const struct proc_status *status)
+{
+	return (status->pending_thread | status->pending_process) & ~status->blocked;
+}
+
 static void rewind_held(struct target *target, struct tracee *tracee, struct machine_regs *regs)
 {
 	struct machine_regs before = *regs;
@@ -53,7 +58,7 @@ void target_repair_interrupted(struct target *target, struct tracee *tracee)
 	if (!proc_read_status(tracee->tid, &status) || !would_be_noticed(call, &status))
 		return;
 	/* A signal is on its way: it may be what broke the call off, and has its own stop. */
-	if ((status.pending_thread | status.pending_process) & ~status.blocked)
+	if (pending_signals(&status))
 		return;
 	rewind_held(target, tracee, &regs);
 }
@@ -89,10 +94,11 @@ void target_repair_for_signal(struct target *target, struct tracee *tracee, int 
 	}
 	/*
 	 * An ignored signal does not even wake an untraced thread. Still rewound from
-	 * before: keep that repair. Else make one.
+	 * before: keep that repair. Else make one, unless a caught signal comes next, whose
+	 * handler is to see the EINTR: a repair that has to be undone is lost with us.
 	 */
 	if (was_repaired && machine_stands_rewound(&regs, &tracee->priv->before))
 		tracee->priv->repaired = true;
-	else if (would_be_noticed(call, &status))
+	else if (would_be_noticed(call, &status) && !(pending_signals(&status) & status.caught))
 		rewind_held(target, tracee, &regs);
 }
