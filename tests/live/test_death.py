@@ -53,9 +53,11 @@ class Killed(LiveCase):
                 self.assertUntouched(target.pid)
             (said,) = target.finish(60)
         self.assertGreater(kills, 10)
-        for seen in ("handlers", "eintr"):
-            self.assertEqual(said[seen], said["sent"], said)
-        self.assertEqual(said["wakes_lost"], 0)
+        self.assertEqual(said["handlers"], said["sent"], said)
+        # Death between the repair of a call and its undoing, for a signal that came just then,
+        # leaves the call repaired: its handler runs, and the call goes on. Rare, but it happens.
+        self.assertLessEqual(said["wakes_lost"], 1, said)
+        self.assertEqual(said["eintr"] + said["wakes_lost"], said["sent"], said)
 
     def test_recording_is_readable_up_to_the_last_second(self):
         with Running([build("progressing"), self.path("counters")]) as target:
