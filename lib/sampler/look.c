@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "base/alloc.h"
@@ -38,28 +37,12 @@ static void make_idle(struct sampler *sampler, struct sampled_thread *thread)
 		swap(sampler, thread->index, --sampler->nr_active);
 }
 
-/* More stops of a hundred than two in calls: that much of its time may be seen in the wrong place.
- */
-#define MANY_CALLS_OF_4096 96
-/* Looks from its own CPU before it is tried from elsewhere: at first, and when that failed. */
-#define FIRST_BESIDE   64
-#define NEXT_BESIDE    1024
-#define LONGEST_BESIDE (64 * NEXT_BESIDE)
-
-static void look_from_beside(struct sampled_thread *thread, uint32_t nr_looks)
-{
-	if (nr_looks > LONGEST_BESIDE)
-		nr_looks = LONGEST_BESIDE;
-	thread->nr_beside = thread->nr_beside_all = nr_looks;
-	thread->nr_beside_calls = 0;
-}
-
 /* A new thread is looked at first when its turn comes, which is soon. */
 void look_add_thread(struct sampler *sampler, struct sampled_thread *thread)
 {
 	ARRAY_GROW(sampler->threads, sampler->nr_threads, sampler->cap_threads);
 	place(sampler, thread, sampler->nr_threads++);
-	look_from_beside(thread, FIRST_BESIDE);
+	beside_begin(thread);
 	thread->is_unseen = true;
 	sampler->nr_unseen++;
 }
@@ -94,87 +77,11 @@ static void interrupt(struct sampler *sampler, struct sampled_thread *thread)
 	thread->from_elsewhere = thread->tracee->cpu != sched_getcpu();
 }
 
-/*
- * A sleeper is told about once a second, and the longer it sleeps the more rarely, so that a
- * recording cut short has it too.
- */
-#define TELL_SLEEP_NS NS_PER_SEC
-
-static struct account_clocks clocks_of(const struct snapshot *snapshot)
-{
-	return (struct account_clocks){.time_ns = snapshot->time_ns,
-				       .cpu_ns = snapshot->cpu_ns,
-				       .runq_ns = snapshot->runq_ns};
-}
-
 static struct snapshot *spare_snapshot(struct sampler *sampler)
 {
 	if (!sampler->spare)
 		sampler->spare = xcalloc(1, sizeof(*sampler->spare));
 	return sampler->spare;
-}
-
-/* What is known of the sleep that ended, or still lasts. */
-static struct message *sighting_of(struct sampled_thread *thread, uint64_t now_ns)
-{
-	struct message *message = message_new(MESSAGE_SIGHTING, now_ns);
-	struct message_sighting *sighting = &message->body.sighting;
-
-	sighting->thread = thread->serial;
-	if (thread->nr_slept) {
-		sighting->slept_until_ns = thread->slept_until_ns;
-		sighting->nr_slept = thread->nr_slept;
-		thread->nr_slept = 0;
-	}
-	thread->told_ns = now_ns;
-	return message;
-}
-
-void look_tell_sleep(struct sampler *sampler, struct sampled_thread *thread)
-{
-	if (thread->nr_slept)
-		sampler_tell(sampler, sighting_of(thread, thread->slept_until_ns));
-}
-
-/* A copy of no more than its content: the spare one keeps its large buffer, warm. */
-static struct snapshot *copy_snapshot(const struct snapshot *snapshot)
-{
-	struct snapshot *copy = xmemdup(snapshot, sizeof(*snapshot));
-
-	copy->bytes = xmemdup(snapshot->bytes, snapshot->nr_bytes);
-	copy->cap_bytes = snapshot->nr_bytes;
-	return copy;
-}
-
-/* Send what sampler->spare was filled with. */
-static void tell_new_look(struct sampler *sampler, struct sampled_thread *thread,
-			  enum sighting_kind kind)
-{
-	const struct snapshot *snapshot = sampler->spare;
-	struct message *message = sighting_of(thread, snapshot->time_ns);
-	struct message_sighting *sighting = &message->body.sighting;
-
-	sighting->is_new = true;
-	sighting->kind = kind;
-	sighting->clocks = clocks_of(snapshot);
-	sighting->held_ns = thread->held_ns;
-	if (sampler_has_room(sampler, snapshot->nr_bytes)) {
-		sighting->snapshot = copy_snapshot(snapshot);
-		message->nr_bytes += sizeof(*snapshot) + snapshot->nr_bytes;
-	}
-	thread->held_ns = 0;
-	thread->was_seen = true;
-	thread->asleep = kind == SIGHTING_ASLEEP;
-	/*
-	 * Who sleeps may fall asleep again before an interrupt from elsewhere arrives, which then
-	 * breaks off what it sleeps in. From its own CPU that hardly ever happens.
-	 */
-	if (thread->asleep && sampler->placement.realtime && thread->nr_beside < FIRST_BESIDE)
-		look_from_beside(thread, FIRST_BESIDE);
-	thread->pcount = snapshot->pcount;
-	thread->slept_from_ns = thread->slept_until_ns = snapshot->time_ns;
-	thread->slept_cpu_ns = snapshot->cpu_ns;
-	sampler_tell(sampler, message);
 }
 
 /* How the next looks will know that it has gone back to the sleep we woke it from. */
@@ -254,76 +161,19 @@ static void count_cost(struct sampler *sampler, struct sampled_thread *thread, u
 	thread->window_cost_ns += cost_ns;
 }
 
-static void calls_are_many(struct sampled_thread *thread)
-{
-	uint32_t nr_looks = thread->nr_beside_all * 2;
-
-	look_from_beside(thread, nr_looks > NEXT_BESIDE ? nr_looks : NEXT_BESIDE);
-}
-
-/* Is it better looked at from its own CPU? */
-static bool makes_many_calls(const struct sampled_thread *thread)
-{
-	return thread->nr_beside > 0 || thread->makes_faults ||
-	       target_makes_transfers(thread->tracee);
-}
-
-/* More in a second of CPU time than that make for two stops of a hundred in page faults. */
-#define MANY_FAULTS_A_SECOND 2500
-/* The shortest time that says anything: clocks of running threads are some milliseconds old. */
-#define FAULTS_INTERVAL_NS (25 * NS_PER_MS)
-/* Programs touch new memory in phases: so many intervals without do not mean that it is over. */
-#define FAULTS_LAST 40
-
-/* As with system calls: whoever has a page fault before it learns of the interrupt stops there. */
-static void count_faults(struct sampled_thread *thread, uint64_t cpu_ns)
-{
-	uint64_t interval_ns = cpu_ns - thread->faults_cpu_ns;
-	uint64_t nr = thread->tracee->nr_faults - thread->faults_counted;
-
-	if (interval_ns < FAULTS_INTERVAL_NS)
-		return;
-	if (nr > interval_ns / (NS_PER_SEC / MANY_FAULTS_A_SECOND))
-		thread->makes_faults = FAULTS_LAST;
-	else if (thread->makes_faults)
-		thread->makes_faults--;
-	thread->faults_counted = thread->tracee->nr_faults;
-	thread->faults_cpu_ns = cpu_ns;
-}
-
-/*
- * How often its stops are in calls when it is looked at from elsewhere: that is how often it
- * is in calls, and as often again as it began one before it learnt of the interrupt.
- */
-static void learn_calls(struct sampled_thread *thread, bool in_call)
-{
-	if (thread->nr_beside) {
-		thread->nr_beside_calls += in_call;
-		if (--thread->nr_beside == 0 &&
-		    (uint64_t)thread->nr_beside_calls * 4096 >
-			    (uint64_t)thread->nr_beside_all * MANY_CALLS_OF_4096)
-			calls_are_many(thread);
-		thread->calls_of_4096 = 0;
-	} else if (thread->from_elsewhere) {
-		thread->calls_of_4096 = (thread->calls_of_4096 * 255 + (in_call ? 4096 : 0)) / 256;
-		if (thread->calls_of_4096 > MANY_CALLS_OF_4096)
-			calls_are_many(thread);
-	}
-}
-
 static void tell_held(struct sampler *sampler, struct sampled_thread *thread,
 		      enum sighting_kind kind)
 {
 	bool in_call = sampler->spare->syscall_nr != SNAPSHOT_NO_SYSCALL;
 
-	learn_calls(thread, in_call);
+	beside_count_stop(thread, in_call);
 	thread->has_registers = true;
 	thread->returns_to_sleep = false;
 	if (kind == SIGHTING_ASLEEP)
 		remember_sleep(thread, sampler->spare);
 	else if (kind == SIGHTING_WAITING)
 		sampler->counts.nr_waiting_looks++;
-	tell_new_look(sampler, thread, kind);
+	look_tell_new(sampler, thread, kind);
 }
 
 /* How long it waited for a CPU between being asked to stop and stopping. */
@@ -392,6 +242,12 @@ static bool needs_stop_asleep(const struct sampled_thread *thread)
 /* After so many looks without change a thread is looked at more rarely. */
 #define QUIET_LOOKS 16
 
+/*
+ * A sleeper is told about once a second, and the longer it sleeps the more rarely, so that a
+ * recording cut short has it too.
+ */
+#define TELL_SLEEP_NS NS_PER_SEC
+
 /* Nothing has happened since the last look: its stack still holds. */
 static void still_the_same(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
 {
@@ -414,7 +270,7 @@ static void ask_to_stop(struct sampler *sampler, struct sampled_thread *thread,
 	const struct target_care *care = &thread->tracee->care;
 	uint64_t pcount = clocks->pcount;
 
-	if (makes_many_calls(thread) && placement_skids(&sampler->placement, thread->tracee->cpu)) {
+	if (beside_is_better(thread) && placement_skids(&sampler->placement, thread->tracee->cpu)) {
 		sampler->counts.nr_elsewhere++;
 		return;
 	}
@@ -441,9 +297,9 @@ static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,
 
 	make_active(sampler, thread);
 	if (look == TARGET_LOOK_RUNNING)
-		count_faults(thread, clocks->cpu_ns);
+		beside_count_faults(thread, clocks->cpu_ns);
 	placement_saw(&sampler->placement, thread->tracee->cpu, look == TARGET_LOOK_RUNNING,
-		      makes_many_calls(thread));
+		      beside_is_better(thread));
 	switch (look) {
 	case TARGET_LOOK_TAKEN:
 		sampler->counts.nr_blocked_looks++;
@@ -452,7 +308,7 @@ static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,
 		if (needs_stop_asleep(thread))
 			interrupt(sampler, thread);
 		else
-			tell_new_look(sampler, thread, SIGHTING_ASLEEP);
+			look_tell_new(sampler, thread, SIGHTING_ASLEEP);
 		break;
 	case TARGET_LOOK_RUNNING:
 		ask_to_stop(sampler, thread, clocks);

@@ -173,8 +173,26 @@ bool choose_thread(struct sampler *sampler, struct sampled_thread *thread, uint6
 void look_at_all(struct sampler *sampler, uint64_t now_ns);
 /* A held thread: copy it, let it go, tell. */
 void look_at_held(struct sampler *sampler, struct tracee *tracee);
+
+/* look_tell.c: what sampler->spare was filled with, and the sleep before it. */
+void look_tell_new(struct sampler *sampler, struct sampled_thread *thread, enum sighting_kind kind);
 /* Tell that a thread slept until its last look, if so. */
 void look_tell_sleep(struct sampler *sampler, struct sampled_thread *thread);
+
+/*
+ * beside.c: whether a thread is better looked at from its own CPU. Asked from another one it may
+ * begin a system call, or a page fault, before it learns of it, and then stops in that.
+ */
+bool beside_is_better(const struct sampled_thread *thread);
+/* From beside for the next looks, as for a thread of which nothing is known. */
+void beside_begin(struct sampled_thread *thread);
+/*
+ * It stopped: how often that is in calls when it is looked at from elsewhere is how often it is
+ * in calls, and as often again as it began one before it learnt of the interrupt.
+ */
+void beside_count_stop(struct sampled_thread *thread, bool in_call);
+/* Its page faults by now, at that CPU time of its own. */
+void beside_count_faults(struct sampled_thread *thread, uint64_t cpu_ns);
 
 /* look.c: the order of sampler.threads. */
 void look_add_thread(struct sampler *sampler, struct sampled_thread *thread);

@@ -4,15 +4,11 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "mapping/space.h"
-#include "proc/read.h"
 #include "profile/profile.h"
 #include "sampler/worker_priv.h"
-#include "snapshot/snapshot.h"
 #include "store/store.h"
 
 struct worker *worker_new(const struct worker_options *options)
@@ -55,102 +51,12 @@ void worker_free(struct worker *worker)
 	free(worker);
 }
 
-static uint64_t profile_time(const struct worker *worker, uint64_t time_ns)
-{
-	uint64_t start_ns = worker->options.start_ns;
-
-	return time_ns > start_ns ? time_ns - start_ns : 0;
-}
-
-static void emit(struct worker *worker, struct worker_thread *thread, struct sample *sample)
-{
-	sample->thread = thread->id;
-	sample->time_ns = profile_time(worker, sample->time_ns) & ~(SAMPLE_TIME_GRAIN_NS - 1);
-	worker->nr_samples += sample->nr;
-	worker->cpu_ns += sample->cpu_ns;
-	if (sample->kind == SAMPLE_UNATTRIBUTED) {
-		worker->unattributed_cpu_ns += sample->cpu_ns;
-		worker->unattributed_blocked_ns += sample->blocked_ns;
-	}
-	profile_add_sample(worker->profile, sample);
-}
-
-/* What was seen last is over, or has to be written: one sample of it. */
-static void emit_gathered(struct worker *worker, struct worker_thread *thread)
-{
-	if (thread->has_sleep)
-		emit(worker, thread, &thread->sleep);
-	if (thread->has_run)
-		emit(worker, thread, &thread->run);
-	thread->has_sleep = false;
-	thread->has_run = false;
-}
-
-/* Repeats of the same sleep gather in one sample between two flushes. */
-static void add_sleep(struct worker_thread *thread, uint64_t until_ns, uint32_t nr)
-{
-	struct weights weights = account_slept_until(&thread->account, until_ns);
-
-	if (!thread->has_sleep) {
-		thread->sleep = (struct sample){.stack = thread->sleep_stack,
-						.syscall_nr = thread->sleep_syscall,
-						.kind = SAMPLE_BLOCKED,
-						.end = thread->sleep_end};
-		thread->has_sleep = true;
-	}
-	thread->sleep.time_ns = until_ns;
-	thread->sleep.blocked_ns += weights.blocked_ns;
-	thread->sleep.nr += nr;
-}
-
 /* Threads name themselves when they begin, often after we met them: at looks 1, 2, 4, 8 ... */
 static void read_early_name(struct worker *worker, struct worker_thread *thread)
 {
 	thread->nr_runs++;
 	if ((thread->nr_runs & (thread->nr_runs - 1)) == 0)
 		worker_read_thread_name(worker, thread);
-}
-
-static void add_running(struct worker *worker, struct worker_thread *thread,
-			const struct message_sighting *sighting, const struct worker_stack *stack)
-{
-	struct weights weights =
-		sighting->kind == SIGHTING_RUNNING
-			? account_running(&thread->account, &sighting->clocks, sighting->held_ns)
-			: account_waiting(&thread->account, &sighting->clocks, sighting->held_ns);
-	struct sample run = {.time_ns = sighting->clocks.time_ns,
-			     .cpu_ns = weights.cpu_ns,
-			     .runq_ns = weights.runq_ns,
-			     .stack = stack->id,
-			     .nr = 1,
-			     .syscall_nr = -1,
-			     .kind = SAMPLE_RUNNING,
-			     .end = (uint8_t)stack->end};
-
-	emit_gathered(worker, thread);
-	thread->run = run;
-	thread->has_run = true;
-	thread->ran_since_flush = true;
-	read_early_name(worker, thread);
-}
-
-static void add_blocked(struct worker *worker, struct worker_thread *thread,
-			const struct message_sighting *sighting, const struct worker_stack *stack)
-{
-	struct weights weights = account_blocked(&thread->account, &sighting->clocks);
-
-	emit_gathered(worker, thread);
-	thread->sleep_stack = stack->id;
-	thread->sleep_end = (uint8_t)stack->end;
-	thread->sleep_syscall = (int16_t)sighting->snapshot->syscall_nr;
-	thread->has_sleep = true;
-	thread->sleep = (struct sample){.time_ns = sighting->clocks.time_ns,
-					.blocked_ns = weights.blocked_ns,
-					.stack = thread->sleep_stack,
-					.nr = 1,
-					.syscall_nr = thread->sleep_syscall,
-					.kind = SAMPLE_BLOCKED,
-					.end = thread->sleep_end};
 }
 
 /*
@@ -167,10 +73,12 @@ static bool handle_look(struct worker *worker, struct worker_thread *thread,
 		return true; /* the time stays owed to the next sighting */
 	if (!worker_walk(worker, process, thread, sighting->snapshot, &stack))
 		return false;
-	if (sighting->kind == SIGHTING_ASLEEP)
-		add_blocked(worker, thread, sighting, &stack);
-	else
-		add_running(worker, thread, sighting, &stack);
+	if (sighting->kind == SIGHTING_ASLEEP) {
+		worker_add_blocked(worker, thread, sighting, &stack);
+	} else {
+		worker_add_running(worker, thread, sighting, &stack);
+		read_early_name(worker, thread);
+	}
 	return true;
 }
 
@@ -180,7 +88,7 @@ static bool handle_sighting(struct worker *worker, struct message *message)
 	struct worker_thread *thread = &worker->threads[sighting->thread];
 
 	if (sighting->nr_slept)
-		add_sleep(thread, sighting->slept_until_ns, sighting->nr_slept);
+		worker_add_sleep(thread, sighting->slept_until_ns, sighting->nr_slept);
 	sighting->nr_slept = 0;
 	return !sighting->is_new || handle_look(worker, thread, sighting);
 }
@@ -197,53 +105,11 @@ static void handle_thread(struct worker *worker, const struct message *message)
 	*thread = (struct worker_thread){.process = told->process, .hints = told->hints};
 	account_start(&thread->account, &told->clocks);
 	row.name = worker->profile->processes[process->id.v].name;
-	row.start_ns = profile_time(worker, message->time_ns);
+	row.start_ns = worker_profile_time(worker, message->time_ns);
 	thread->id = profile_add_thread(worker->profile, &row);
 	/* The first thread is named as its process; by now it may have gone through exec. */
 	if (told->tid != process->pid)
 		worker_read_thread_name(worker, thread);
-}
-
-/* Counting ends here: what no sighting took is the unattributed rest. */
-static void hand_out_rest(struct worker *worker, struct worker_thread *thread,
-			  const struct account_clocks *clocks)
-{
-	struct weights rest;
-	struct sample sample;
-
-	emit_gathered(worker, thread);
-	rest = account_rest(&thread->account, clocks);
-	if (!rest.cpu_ns && !rest.runq_ns && !rest.blocked_ns)
-		return;
-	sample = (struct sample){.time_ns = clocks->time_ns,
-				 .cpu_ns = rest.cpu_ns,
-				 .runq_ns = rest.runq_ns,
-				 .blocked_ns = rest.blocked_ns,
-				 .stack = STACK_EMPTY,
-				 .syscall_nr = -1,
-				 .kind = SAMPLE_UNATTRIBUTED,
-				 .end = STACK_END_NOT_TAKEN};
-	emit(worker, thread, &sample);
-}
-
-/*
- * A thread that ends before its next look was due has not been missed: what it ran since the
- * last one is what that look stands for, as if it had been later.
- */
-static void lengthen_last_run(struct worker *worker, struct worker_thread *thread,
-			      const struct account_clocks *end)
-{
-	struct account account = thread->account;
-	struct weights rest = account_rest(&account, end);
-
-	/* A look that found it waiting (no CPU time) tells nothing about where it ran. */
-	if (!thread->has_run || !thread->run.cpu_ns ||
-	    rest.cpu_ns > worker->options.period_ns * 3 / 2)
-		return;
-	rest = account_running(&thread->account, end, 0);
-	thread->run.time_ns = end->time_ns;
-	thread->run.cpu_ns += rest.cpu_ns;
-	thread->run.runq_ns += rest.runq_ns;
 }
 
 static void handle_thread_end(struct worker *worker, const struct message *message)
@@ -252,11 +118,12 @@ static void handle_thread_end(struct worker *worker, const struct message *messa
 	struct worker_thread *thread = &worker->threads[told->serial];
 
 	if (told->has_clocks)
-		lengthen_last_run(worker, thread, &told->clocks);
-	emit_gathered(worker, thread);
+		worker_lengthen_last_run(worker, thread, &told->clocks);
+	worker_emit_gathered(worker, thread);
 	if (told->has_clocks)
-		hand_out_rest(worker, thread, &told->clocks);
-	worker->profile->threads[thread->id.v].end_ns = profile_time(worker, message->time_ns);
+		worker_hand_out_rest(worker, thread, &told->clocks);
+	worker->profile->threads[thread->id.v].end_ns =
+		worker_profile_time(worker, message->time_ns);
 	thread->ended = true;
 	free(thread->hints);
 	thread->hints = NULL;
@@ -283,7 +150,7 @@ static void handle_process(struct worker *worker, const struct message *message)
 		row.exe = profile_intern(profile, told->exe);
 	if (told->command)
 		row.command = profile_intern(profile, told->command);
-	row.start_ns = profile_time(worker, message->time_ns);
+	row.start_ns = worker_profile_time(worker, message->time_ns);
 	row.end_ns = 0;
 	ARRAY_GROW(worker->processes, worker->nr_processes, worker->cap_processes);
 	process = &worker->processes[worker->nr_processes++];
@@ -348,7 +215,8 @@ static void handle_process_end(struct worker *worker, const struct message *mess
 	struct worker_process *process = &worker->processes[message->body.process.serial];
 
 	end_waiting(worker, process);
-	worker->profile->processes[process->id.v].end_ns = profile_time(worker, message->time_ns);
+	worker->profile->processes[process->id.v].end_ns =
+		worker_profile_time(worker, message->time_ns);
 	free_process(worker, process);
 }
 
@@ -410,8 +278,8 @@ static void handle(struct worker *worker, struct message *message)
 			      &message->body.thread.clocks);
 		break;
 	case MESSAGE_THREAD_REST:
-		hand_out_rest(worker, &worker->threads[message->body.thread.serial],
-			      &message->body.thread.clocks);
+		worker_hand_out_rest(worker, &worker->threads[message->body.thread.serial],
+				     &message->body.thread.clocks);
 		break;
 	case MESSAGE_SIGHTING:
 		if (!handle_sighting(worker, message)) {
@@ -455,7 +323,7 @@ int worker_flush(struct worker *worker, struct err *err)
 		worker->first_live_thread++;
 	read_names(worker);
 	for (size_t i = worker->first_live_thread; i < worker->nr_threads; i++)
-		emit_gathered(worker, &worker->threads[i]);
+		worker_emit_gathered(worker, &worker->threads[i]);
 	status = store_writer_flush(worker->options.writer, worker->profile, err);
 	worker->profile->nr_samples = 0;
 	return status;
@@ -468,7 +336,7 @@ void worker_end(struct worker *worker)
 			end_waiting(worker, &worker->processes[i]);
 	}
 	for (size_t i = worker->first_live_thread; i < worker->nr_threads; i++)
-		emit_gathered(worker, &worker->threads[i]);
+		worker_emit_gathered(worker, &worker->threads[i]);
 }
 
 uint64_t worker_nr_samples(const struct worker *worker)

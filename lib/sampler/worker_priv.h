@@ -74,4 +74,28 @@ bool worker_walk(struct worker *worker, struct worker_process *process,
 		 struct worker_stack *stack);
 void worker_read_thread_name(struct worker *worker, struct worker_thread *thread);
 
+/*
+ * worker_samples.c: sightings into samples with weights. The last one of a thread is held back:
+ * the same sleep may be seen again, and a run may turn out to have been the last.
+ */
+uint64_t worker_profile_time(const struct worker *worker, uint64_t time_ns);
+void worker_add_running(struct worker *worker, struct worker_thread *thread,
+			const struct message_sighting *sighting, const struct worker_stack *stack);
+/* The sighting has its snapshot. */
+void worker_add_blocked(struct worker *worker, struct worker_thread *thread,
+			const struct message_sighting *sighting, const struct worker_stack *stack);
+/* Repeats of the same sleep gather in one sample between two flushes. */
+void worker_add_sleep(struct worker_thread *thread, uint64_t until_ns, uint32_t nr);
+/* What was seen last is over, or has to be written: one sample of it. */
+void worker_emit_gathered(struct worker *worker, struct worker_thread *thread);
+/*
+ * A thread that ends before its next look was due has not been missed: what it ran since the
+ * last one is what that look stands for, as if it had been later.
+ */
+void worker_lengthen_last_run(struct worker *worker, struct worker_thread *thread,
+			      const struct account_clocks *end);
+/* Counting ends here: what no sighting took is the unattributed rest. */
+void worker_hand_out_rest(struct worker *worker, struct worker_thread *thread,
+			  const struct account_clocks *clocks);
+
 #endif

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/clock.h"
+#include "sampler/sampler_priv.h"
+#include "target/target.h"
+
+/* More stops of a hundred than two in calls: that much of its time may be seen in the wrong place.
+ */
+#define MANY_CALLS_OF_4096 96
+/* Looks from its own CPU before it is tried from elsewhere: at first, and when that failed. */
+#define FIRST_BESIDE   64
+#define NEXT_BESIDE    1024
+#define LONGEST_BESIDE (64 * NEXT_BESIDE)
+
+static void look_so_often(struct sampled_thread *thread, uint32_t nr_looks)
+{
+	if (nr_looks > LONGEST_BESIDE)
+		nr_looks = LONGEST_BESIDE;
+	thread->nr_beside = thread->nr_beside_all = nr_looks;
+	thread->nr_beside_calls = 0;
+}
+
+void beside_begin(struct sampled_thread *thread)
+{
+	if (thread->nr_beside < FIRST_BESIDE)
+		look_so_often(thread, FIRST_BESIDE);
+}
+
+static void calls_are_many(struct sampled_thread *thread)
+{
+	uint32_t nr_looks = thread->nr_beside_all * 2;
+
+	look_so_often(thread, nr_looks > NEXT_BESIDE ? nr_looks : NEXT_BESIDE);
+}
+
+void beside_count_stop(struct sampled_thread *thread, bool in_call)
+{
+	if (thread->nr_beside) {
+		thread->nr_beside_calls += in_call;
+		if (--thread->nr_beside == 0 &&
+		    (uint64_t)thread->nr_beside_calls * 4096 >
+			    (uint64_t)thread->nr_beside_all * MANY_CALLS_OF_4096)
+			calls_are_many(thread);
+		thread->calls_of_4096 = 0;
+	} else if (thread->from_elsewhere) {
+		thread->calls_of_4096 = (thread->calls_of_4096 * 255 + (in_call ? 4096 : 0)) / 256;
+		if (thread->calls_of_4096 > MANY_CALLS_OF_4096)
+			calls_are_many(thread);
+	}
+}
+
+/* More in a second of CPU time than that make for two stops of a hundred in page faults. */
+#define MANY_FAULTS_A_SECOND 2500
+/* The shortest time that says anything: clocks of running threads are some milliseconds old. */
+#define FAULTS_INTERVAL_NS (25 * NS_PER_MS)
+/* Programs touch new memory in phases: so many intervals without do not mean that it is over. */
+#define FAULTS_LAST 40
+
+void beside_count_faults(struct sampled_thread *thread, uint64_t cpu_ns)
+{
+	uint64_t interval_ns = cpu_ns - thread->faults_cpu_ns;
+	uint64_t nr = thread->tracee->nr_faults - thread->faults_counted;
+
+	if (interval_ns < FAULTS_INTERVAL_NS)
+		return;
+	if (nr > interval_ns / (NS_PER_SEC / MANY_FAULTS_A_SECOND))
+		thread->makes_faults = FAULTS_LAST;
+	else if (thread->makes_faults)
+		thread->makes_faults--;
+	thread->faults_counted = thread->tracee->nr_faults;
+	thread->faults_cpu_ns = cpu_ns;
+}
+
+bool beside_is_better(const struct sampled_thread *thread)
+{
+	return thread->nr_beside > 0 || thread->makes_faults ||
+	       target_makes_transfers(thread->tracee);
+}
