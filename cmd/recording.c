@@ -4,58 +4,26 @@
 #include <errno.h>
 #include <poll.h>
 #include <regex.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "cmd/command.h"
 #include "cmd/interpreter.h"
 #include "cmd/record_options.h"
 #include "cmd/recording_child.h"
-#include "cmd/recording_control.h"
-#include "cmd/recording_file.h"
 #include "cmd/recording_meta.h"
+#include "cmd/recording_priv.h"
 #include "cmd/resolve_progress.h"
 #include "cmd/save_profile.h"
-#include "cmd/search_path.h"
-#include "mapping/module.h"
 #include "profile/profile.h"
-#include "sampler/sampler.h"
 #include "store/store.h"
 
 #define PROGRESS_MS 200
-
-/* One recording from its first to its last moment. */
-struct recording {
-	const struct record_options *options;
-	char **argv; /* NULL: attached */
-	pid_t *pids; /* owned */
-	size_t nr_pids;
-	regex_t threads; /* of --threads, if it was given */
-	sigset_t former_mask;
-	int signal_fd;
-	struct control control;
-	struct recording_file file;
-	struct profile *profile;
-	struct store_writer *writer;
-	struct sampler *sampler;
-	struct sampler_result result;
-	unsigned int nr_asked; /* how often the user asked for the end */
-	int ending_signal;     /* the signal that did, or 0 */
-	bool shows_progress;
-};
-
-static int failed_status(const struct recording *recording)
-{
-	return recording->argv ? EXIT_PROFC_FAILED : EXIT_CANNOT;
-}
 
 /* Signals become readable events; SIGCHLD is for the sampler. All threads inherit the mask. */
 static void take_over_signals(struct recording *recording)
@@ -303,123 +271,20 @@ static int begin(struct recording *recording, struct err *err)
 	return status;
 }
 
-static const char *file_name(const struct recording *recording)
-{
-	return recording->file.path ? recording->file.path : "to standard output";
-}
-
-/* For those who hunt errors in an unwinder. */
-static void say_check(const struct recording *recording)
-{
-	const struct unwinder_check *check = &recording->result.unwinder_check;
-	const struct module *module;
-
-	if (!recording->options->check_unwinder)
-		return;
-	print_note("%llu stacks unwound twice, %llu differ", (unsigned long long)check->nr_stacks,
-		   (unsigned long long)check->nr_different);
-	if (!check->nr_different)
-		return;
-	module = module_table_get(recording->profile->modules, check->leaf.module);
-	print_note("first in thread %d at %s+%#llx: frame %zu is at %#llx, by libunwind at %#llx",
-		   check->tid, module_short_name(module), (unsigned long long)check->leaf.address,
-		   check->at, (unsigned long long)check->pc, (unsigned long long)check->libunwind);
-}
-
-/* A command that used next to nothing may end without having been seen. */
-#define MEASURABLE_NS (20 * NS_PER_MS)
-
-/* The words that show the recording. */
-static void say_report(const struct recording *recording)
-{
-	/* Of a target that only slept, CPU time tells nothing. */
-	const char *metric = recording->result.cpu_ns < MEASURABLE_NS ? " -m wall" : "";
-	struct buf word = {0};
-
-	append_shell_word(&word, recording->file.path);
-	if (strcmp(recording->file.path, "profc.data") == 0)
-		print_hint("profc report%s", metric);
-	else
-		print_hint("profc report%s -i %s", metric, buf_str(&word));
-	buf_release(&word);
-}
-
-/* What was recorded, in one line, and what to do with it. */
-static void say_done(const struct recording *recording)
-{
-	const struct sampler_result *result = &recording->result;
-
-	if (recording->options->quiet)
-		return;
-	print_note("wrote %s: %llu sample%s, %.3f s of CPU time, %llu bytes", file_name(recording),
-		   (unsigned long long)result->nr_samples, result->nr_samples == 1 ? "" : "s",
-		   (double)result->cpu_ns / (double)NS_PER_SEC,
-		   (unsigned long long)store_writer_nr_bytes(recording->writer));
-	if (recording->file.path)
-		say_report(recording);
-	else if (recording->argv)
-		print_hint("what the command itself prints goes there too and spoils the profile: "
-			   "send one of them elsewhere");
-}
-
-static bool ended_in_delay(const struct recording *recording)
-{
-	return recording->profile->meta.duration_ns < recording->options->delay_ns;
-}
-
-static int say_empty(const struct recording *recording)
-{
-	const struct sampler_result *result = &recording->result;
-	bool measurable = result->cpu_ns >= MEASURABLE_NS;
-	struct err err = ERR_INIT;
-
-	if (ended_in_delay(recording)) {
-		err_set(&err, ERR_EMPTY,
-			"no samples were taken: it ended before the --delay was over");
-		err_hint(&err, "give a shorter --delay");
-		print_err(&err);
-		return failed_status(recording);
-	}
-	err_set(&err, ERR_EMPTY, "no samples were taken: %.3f ms of CPU time were used",
-		(double)result->cpu_ns / (double)NS_PER_MS);
-	err_hint(&err, measurable ? "raise --frequency, or record for longer"
-				  : "it ended before the first look; raise --frequency");
-	print_err(&err);
-	return measurable || !recording->argv ? failed_status(recording) : EXIT_DONE;
-}
-
 static int finish_file(struct recording *recording)
 {
 	struct err err = ERR_INIT;
 	int status = store_writer_finish(recording->writer, recording->profile, &err);
 
-	say_check(recording);
+	recording_say_check(recording);
 	if (status == 0 && recording->result.nr_samples)
-		say_done(recording);
+		recording_say_done(recording);
 	if (recording_file_close(&recording->file, status ? NULL : &err) < 0)
 		status = ERR_SYS;
 	if (status == 0)
 		return EXIT_DONE;
 	print_err(&err);
-	return failed_status(recording);
-}
-
-static int say_exec_failed(const struct recording *recording)
-{
-	int reason = recording->result.exec_errno;
-	const char *program = recording->argv[0];
-	struct buf interpreter = {0};
-	struct err err = ERR_INIT;
-
-	errno = reason;
-	err_sys(&err, "cannot run '%s'", program);
-	if (reason == ENOENT && interpreter_is_missing(program, &interpreter))
-		err_hint(&err, "it is there, but not its interpreter, '%s'", buf_str(&interpreter));
-	else if (reason == ENOENT && !strchr(program, '/'))
-		err_hint(&err, "it is not in any directory of PATH");
-	buf_release(&interpreter);
-	print_err(&err);
-	return reason == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+	return recording_failed_status(recording);
 }
 
 /* The command's own status, once it has one; profc's when it has failed. */
@@ -436,16 +301,6 @@ static int command_status(struct recording *recording, int own_status)
 				       : own_status;
 }
 
-static void warn_of_lost_privileges(const struct sampler_result *result)
-{
-	if (!result->unprivileged[0])
-		return;
-	print_warning("%s is set-user-id, but ran without its privileges: the kernel gives none to "
-		      "a process that an ordinary user traces",
-		      result->unprivileged);
-	print_hint("run profc as root");
-}
-
 static int end(struct recording *recording)
 {
 	struct sampler_result *result = &recording->result;
@@ -455,22 +310,22 @@ static int end(struct recording *recording)
 	sampler_finish(recording->sampler, result, &failure);
 	recording->sampler = NULL;
 	clear_progress(recording);
-	warn_of_lost_privileges(result);
+	recording_warn_of_lost_privileges(result);
 	if (result->exec_errno) {
 		recording_file_discard(&recording->file);
-		return say_exec_failed(recording);
+		return recording_say_exec_failed(recording);
 	}
 	if (result->command_exited)
 		recording->profile->meta.exit_status = result->command_status;
 	if (result->end == SAMPLER_END_WRITE_FAILED) {
 		print_err(&failure);
-		status = failed_status(recording);
+		status = recording_failed_status(recording);
 		recording_file_close(&recording->file, NULL);
 	} else {
 		resolve_at_end(recording);
 		status = finish_file(recording);
 		if (status == EXIT_DONE && !result->nr_samples)
-			status = say_empty(recording);
+			status = recording_say_empty(recording);
 	}
 	return recording->argv ? command_status(recording, status) : status;
 }
@@ -486,7 +341,7 @@ static int record(struct recording *recording)
 		!recording->options->quiet && !recording->argv && isatty(STDERR_FILENO);
 	if (begin(recording, &err) < 0) {
 		print_err(&err);
-		status = failed_status(recording);
+		status = recording_failed_status(recording);
 	} else {
 		wait_for_end(recording);
 		status = end(recording);

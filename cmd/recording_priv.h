@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_RECORDING_PRIV_H
+#define PROFC_CMD_RECORDING_PRIV_H
+
+#include <regex.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "cmd/recording_control.h"
+#include "cmd/recording_file.h"
+#include "sampler/sampler.h"
+
+struct profile;
+struct record_options;
+struct store_writer;
+
+/* One recording from its first to its last moment. */
+struct recording {
+	const struct record_options *options;
+	char **argv; /* NULL: attached */
+	pid_t *pids; /* owned */
+	size_t nr_pids;
+	regex_t threads; /* of --threads, if it was given */
+	sigset_t former_mask;
+	int signal_fd;
+	struct control control;
+	struct recording_file file;
+	struct profile *profile;
+	struct store_writer *writer;
+	struct sampler *sampler;
+	struct sampler_result result;
+	unsigned int nr_asked; /* how often the user asked for the end */
+	int ending_signal;     /* the signal that did, or 0 */
+	bool shows_progress;
+};
+
+/*
+ * recording_words.c: what is said of a recording, on standard error. Those that return an int
+ * return the status that profc exits with, should the command have none of its own.
+ */
+int recording_failed_status(const struct recording *recording);
+/* What was recorded, in one line, and what to do with it. The writer has finished. */
+void recording_say_done(const struct recording *recording);
+int recording_say_empty(const struct recording *recording);
+int recording_say_exec_failed(const struct recording *recording);
+void recording_warn_of_lost_privileges(const struct sampler_result *result);
+/* Of --check-unwinder, for those who hunt errors in an unwinder. */
+void recording_say_check(const struct recording *recording);
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "cmd/command.h"
+#include "cmd/interpreter.h"
+#include "cmd/record_options.h"
+#include "cmd/recording_priv.h"
+#include "cmd/search_path.h"
+#include "mapping/module.h"
+#include "profile/profile.h"
+#include "store/store.h"
+
+int recording_failed_status(const struct recording *recording)
+{
+	return recording->argv ? EXIT_PROFC_FAILED : EXIT_CANNOT;
+}
+
+static const char *file_name(const struct recording *recording)
+{
+	return recording->file.path ? recording->file.path : "to standard output";
+}
+
+void recording_say_check(const struct recording *recording)
+{
+	const struct unwinder_check *check = &recording->result.unwinder_check;
+	const struct module *module;
+
+	if (!recording->options->check_unwinder)
+		return;
+	print_note("%llu stacks unwound twice, %llu differ", (unsigned long long)check->nr_stacks,
+		   (unsigned long long)check->nr_different);
+	if (!check->nr_different)
+		return;
+	module = module_table_get(recording->profile->modules, check->leaf.module);
+	print_note("first in thread %d at %s+%#llx: frame %zu is at %#llx, by libunwind at %#llx",
+		   check->tid, module_short_name(module), (unsigned long long)check->leaf.address,
+		   check->at, (unsigned long long)check->pc, (unsigned long long)check->libunwind);
+}
+
+/* A command that used next to nothing may end without having been seen. */
+#define MEASURABLE_NS (20 * NS_PER_MS)
+
+/* The words that show the recording. */
+static void say_report(const struct recording *recording)
+{
+	/* Of a target that only slept, CPU time tells nothing. */
+	const char *metric = recording->result.cpu_ns < MEASURABLE_NS ? " -m wall" : "";
+	struct buf word = {0};
+
+	append_shell_word(&word, recording->file.path);
+	if (strcmp(recording->file.path, "profc.data") == 0)
+		print_hint("profc report%s", metric);
+	else
+		print_hint("profc report%s -i %s", metric, buf_str(&word));
+	buf_release(&word);
+}
+
+void recording_say_done(const struct recording *recording)
+{
+	const struct sampler_result *result = &recording->result;
+
+	if (recording->options->quiet)
+		return;
+	print_note("wrote %s: %llu sample%s, %.3f s of CPU time, %llu bytes", file_name(recording),
+		   (unsigned long long)result->nr_samples, result->nr_samples == 1 ? "" : "s",
+		   (double)result->cpu_ns / (double)NS_PER_SEC,
+		   (unsigned long long)store_writer_nr_bytes(recording->writer));
+	if (recording->file.path)
+		say_report(recording);
+	else if (recording->argv)
+		print_hint("what the command itself prints goes there too and spoils the profile: "
+			   "send one of them elsewhere");
+}
+
+static bool ended_in_delay(const struct recording *recording)
+{
+	return recording->profile->meta.duration_ns < recording->options->delay_ns;
+}
+
+int recording_say_empty(const struct recording *recording)
+{
+	const struct sampler_result *result = &recording->result;
+	bool measurable = result->cpu_ns >= MEASURABLE_NS;
+	struct err err = ERR_INIT;
+
+	if (ended_in_delay(recording)) {
+		err_set(&err, ERR_EMPTY,
+			"no samples were taken: it ended before the --delay was over");
+		err_hint(&err, "give a shorter --delay");
+		print_err(&err);
+		return recording_failed_status(recording);
+	}
+	err_set(&err, ERR_EMPTY, "no samples were taken: %.3f ms of CPU time were used",
+		(double)result->cpu_ns / (double)NS_PER_MS);
+	err_hint(&err, measurable ? "raise --frequency, or record for longer"
+				  : "it ended before the first look; raise --frequency");
+	print_err(&err);
+	return measurable || !recording->argv ? recording_failed_status(recording) : EXIT_DONE;
+}
+
+int recording_say_exec_failed(const struct recording *recording)
+{
+	int reason = recording->result.exec_errno;
+	const char *program = recording->argv[0];
+	struct buf interpreter = {0};
+	struct err err = ERR_INIT;
+
+	errno = reason;
+	err_sys(&err, "cannot run '%s'", program);
+	if (reason == ENOENT && interpreter_is_missing(program, &interpreter))
+		err_hint(&err, "it is there, but not its interpreter, '%s'", buf_str(&interpreter));
+	else if (reason == ENOENT && !strchr(program, '/'))
+		err_hint(&err, "it is not in any directory of PATH");
+	buf_release(&interpreter);
+	print_err(&err);
+	return reason == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+void recording_warn_of_lost_privileges(const struct sampler_result *result)
+{
+	if (!result->unprivileged[0])
+		return;
+	print_warning("%s is set-user-id, but ran without its privileges: the kernel gives none to "
+		      "a process that an ordinary user traces",
+		      result->unprivileged);
+	print_hint("run profc as root");
+}
