@@ -56,9 +56,15 @@ enum machine_broken_call {
 };
 
 enum machine_broken_call machine_broken_call(const struct machine_regs *regs);
-/* Go back to the system call instruction; false where the machine cannot. */
-bool machine_rewind_call(struct machine_regs *regs);
-/* Does the thread stand exactly where machine_rewind_call() put it? */
-bool machine_stands_rewound(const struct machine_regs *now, const struct machine_regs *before);
+/*
+ * Make a held thread take its broken-off call up again, unless a handler runs first, which then
+ * sees EINTR. The kernel decides between the two on the thread's way out, whether or not we
+ * live to see it. False where the machine cannot.
+ */
+bool machine_restart_call(struct machine_regs *regs);
+/* Is it held in the very call that `broken` shows broken off, now asked to take it up again? */
+bool machine_is_asked(const struct machine_regs *now, const struct machine_regs *broken);
+/* Is it back at the instruction of the call that `broken` shows broken off, about to call? */
+bool machine_stands_restarted(const struct machine_regs *now, const struct machine_regs *broken);
 
 #endif

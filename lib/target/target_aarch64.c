@@ -68,17 +68,24 @@ enum machine_broken_call machine_broken_call(const struct machine_regs *regs)
 	}
 }
 
-/* The first argument was in x0 and is lost; the kernel does not show its copy. */
-bool machine_rewind_call(struct machine_regs *regs)
+/* The kernel has decided before it shows the thread (do_signal() in arch/arm64/kernel/signal.c). */
+bool machine_restart_call(struct machine_regs *regs)
 {
 	(void)regs;
 	return false;
 }
 
-bool machine_stands_rewound(const struct machine_regs *now, const struct machine_regs *before)
+bool machine_is_asked(const struct machine_regs *now, const struct machine_regs *broken)
 {
 	(void)now;
-	(void)before;
+	(void)broken;
+	return false;
+}
+
+bool machine_stands_restarted(const struct machine_regs *now, const struct machine_regs *broken)
+{
+	(void)now;
+	(void)broken;
 	return false;
 }
 

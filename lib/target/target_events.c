@@ -184,7 +184,7 @@ static void executed(struct target *target, struct tracee *tracee, struct target
 	}
 	target_rename(target, tracee, tracee->tgid);
 	tracee->interrupting = false;
-	tracee->priv->repaired = false;
+	tracee->priv->broken_off = false;
 	tracee->priv->thread_pointer = 0;
 	tracee->priv->hold = HOLD_CONT;
 	ptrace(PTRACE_SETOPTIONS, tracee->tid, NULL, target_ptrace_options(target, true));

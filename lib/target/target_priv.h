@@ -36,11 +36,11 @@ struct tracee_private {
 	bool is_foreign;      /* of a process that is none of ours: to be let go */
 	bool wants_exit_stop; /* PTRACE_O_TRACEEXIT is to be set at its first stop */
 	/*
-	 * A repaired system call that has not been seen to start again: if a caught
-	 * signal comes first, `before` is put back, so that the handler's EINTR is real.
+	 * The registers of a call that a stop has broken off, if it has not been seen since:
+	 * should a caught signal come before it is taken up again, the handler's EINTR is real.
 	 */
-	bool repaired;
-	struct machine_regs before;
+	bool broken_off;
+	struct machine_regs broken;
 
 	/* target_spoil.c */
 	bool looked_awake;	  /* the last target_look() found it running or runnable */
@@ -92,11 +92,10 @@ void target_take_care(struct tracee *tracee, const struct proc_syscall *syscall)
 bool target_stop_would_spoil(struct tracee *tracee);
 
 /*
- * A thread is held in a system call that was broken off. Repair it if nobody but us
- * broke it off: rewind to the call, and keep the way back.
+ * target_repair.c. A thread is held: have the kernel take up again the system call that
+ * our stop broke off, unless a handler runs first.
  */
 void target_repair_interrupted(struct target *target, struct tracee *tracee);
 /* A thread is held before the delivery of `signal`: undo or make a repair accordingly. */
 void target_repair_for_signal(struct target *target, struct tracee *tracee, int signal);
-
 #endif

@@ -13,92 +13,78 @@ static uint64_t signal_bit(int signal)
 	return UINT64_C(1) << (signal - 1);
 }
 
-static bool would_be_noticed(enum machine_broken_call call, const struct proc_status *status)
+/* An allow-list may lack restart_syscall(2): the program would die of SIGSYS. */
+static bool must_not_go_on(pid_t tid)
 {
-	if (call == MACHINE_CALL_EINTR)
-		return true;
-	/* An allow-list may lack restart_syscall(2): the program would die of SIGSYS. */
-	return call == MACHINE_CALL_BLOCK && status->seccomp == SECCOMP_FILTER;
+	struct proc_status status;
+
+	return proc_read_status(tid, &status) && status.seccomp == SECCOMP_FILTER;
 }
 
-static uint64_t pending_signals(const struct proc_status *status)
+/* Is it still in the call, or at the one, that was broken off at the stop before? */
+static bool is_known(const struct tracee_private *priv, const struct machine_regs *regs)
 {
-	return (status->pending_thread | status->pending_process) & ~status->blocked;
+	return priv->broken_off && (machine_is_asked(regs, &priv->broken) ||
+				    machine_stands_restarted(regs, &priv->broken));
 }
 
-static void rewind_held(struct target *target, struct tracee *tracee, struct machine_regs *regs)
+static void ask_for_restart(struct target *target, struct tracee *tracee)
 {
-	struct machine_regs before = *regs;
+	struct machine_regs regs = tracee->priv->broken;
 
-	if (!machine_rewind_call(regs) || !target_set_regs(tracee->tid, regs))
+	target->stats.nr_repairs +=
+		machine_restart_call(&regs) && target_set_regs(tracee->tid, &regs);
+}
+
+/* Nobody but us broke it off: the program is not to notice. */
+static void repair(struct target *target, struct tracee *tracee, const struct machine_regs *regs)
+{
+	enum machine_broken_call call = machine_broken_call(regs);
+
+	if (is_known(tracee->priv, regs))
 		return;
-	tracee->priv->before = before;
-	tracee->priv->repaired = true;
-	target->stats.nr_repairs++;
+	tracee->priv->broken_off = call != MACHINE_CALL_NONE;
+	tracee->priv->broken = *regs;
+	if (call == MACHINE_CALL_EINTR ||
+	    (call == MACHINE_CALL_BLOCK && must_not_go_on(tracee->tid)))
+		ask_for_restart(target, tracee);
 }
 
 void target_repair_interrupted(struct target *target, struct tracee *tracee)
 {
 	struct machine_regs regs;
-	struct proc_status status;
-	enum machine_broken_call call;
 
-	if (!target_get_regs(tracee->tid, &regs))
-		return;
-	/*
-	 * Stopped again before it could re-execute the call, as happens when an interrupt is
-	 * renewed after an ignored signal: a handler run next must still see the EINTR.
-	 */
-	if (tracee->priv->repaired && machine_stands_rewound(&regs, &tracee->priv->before))
-		return;
-	tracee->priv->repaired = false;
-	call = machine_broken_call(&regs);
-	if (call != MACHINE_CALL_EINTR && call != MACHINE_CALL_BLOCK)
-		return;
-	if (!proc_read_status(tracee->tid, &status) || !would_be_noticed(call, &status))
-		return;
-	/* A signal is on its way: it may be what broke the call off, and has its own stop. */
-	if (pending_signals(&status))
-		return;
-	rewind_held(target, tracee, &regs);
+	if (target_get_regs(tracee->tid, &regs))
+		repair(target, tracee, &regs);
 }
 
-/* A caught signal at a call that we had rewound: its handler must see the EINTR. */
+/* The kernel would see a call that has not begun. Back into it: what follows is as ever. */
 static void undo(struct target *target, struct tracee *tracee, const struct machine_regs *regs)
 {
-	if (!machine_stands_rewound(regs, &tracee->priv->before))
-		return;
-	if (target_set_regs(tracee->tid, &tracee->priv->before))
+	if (machine_stands_restarted(regs, &tracee->priv->broken) &&
+	    target_set_regs(tracee->tid, &tracee->priv->broken))
 		target->stats.nr_undone++;
 }
 
 void target_repair_for_signal(struct target *target, struct tracee *tracee, int signal)
 {
-	bool was_repaired = tracee->priv->repaired;
 	struct machine_regs regs;
 	struct proc_status status;
-	enum machine_broken_call call;
 
-	tracee->priv->repaired = false;
 	if (!target_get_regs(tracee->tid, &regs))
 		return;
-	call = machine_broken_call(&regs);
-	if (!was_repaired && call != MACHINE_CALL_EINTR && call != MACHINE_CALL_BLOCK)
+	if (!is_known(tracee->priv, &regs) && machine_broken_call(&regs) == MACHINE_CALL_NONE) {
+		tracee->priv->broken_off = false;
 		return;
+	}
 	if (!proc_read_status(tracee->tid, &status))
 		return;
 	if (status.caught & signal_bit(signal)) {
-		if (was_repaired)
+		if (tracee->priv->broken_off)
 			undo(target, tracee, &regs);
-		return;
+		tracee->priv->broken_off = false;
+	} else {
+		/* An ignored signal does not even wake an untraced thread. */
+		repair(target, tracee, &regs);
 	}
-	/*
-	 * An ignored signal does not even wake an untraced thread. Still rewound from
-	 * before: keep that repair. Else make one, unless a caught signal comes next, whose
-	 * handler is to see the EINTR: a repair that has to be undone is lost with us.
-	 */
-	if (was_repaired && machine_stands_rewound(&regs, &tracee->priv->before))
-		tracee->priv->repaired = true;
-	else if (would_be_noticed(call, &status) && !(pending_signals(&status) & status.caught))
-		rewind_held(target, tracee, &regs);
 }

@@ -2,6 +2,7 @@
 #if defined(__x86_64__)
 
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "proc/task.h"
 #include "snapshot/snapshot.h"
@@ -124,19 +125,45 @@ enum machine_broken_call machine_broken_call(const struct machine_regs *regs)
 	}
 }
 
-bool machine_rewind_call(struct machine_regs *regs)
+/*
+ * handle_signal() and arch_do_signal_or_restart() in arch/x86/kernel/signal.c look at rax after
+ * the tracer has let go: with this value they go back to the call, or, if a handler runs
+ * first, turn it into EINTR whatever flags the handler has.
+ */
+bool machine_restart_call(struct machine_regs *regs)
 {
-	regs->raw.rip -= SYSCALL_BYTES;
-	regs->raw.rax = regs->raw.orig_rax;
-	regs->raw.orig_rax = (unsigned long long)-1;
+	regs->raw.rax = (unsigned long long)-ERESTARTNOHAND;
 	return true;
 }
 
-bool machine_stands_rewound(const struct machine_regs *now, const struct machine_regs *before)
+/* All that a system call leaves as it was: its arguments, and what belongs to the caller. */
+static bool same_but_for_the_call(const struct user_regs_struct *a,
+				  const struct user_regs_struct *b)
 {
-	return now->raw.rip == before->raw.rip - SYSCALL_BYTES &&
-	       now->raw.rax == before->raw.orig_rax && (int64_t)now->raw.orig_rax == -1 &&
-	       now->raw.rsp == before->raw.rsp;
+	return a->rsp == b->rsp && a->rdi == b->rdi && a->rsi == b->rsi && a->rdx == b->rdx &&
+	       a->r10 == b->r10 && a->r8 == b->r8 && a->r9 == b->r9 && a->rbx == b->rbx &&
+	       a->rbp == b->rbp && a->r12 == b->r12 && a->r13 == b->r13 && a->r14 == b->r14 &&
+	       a->r15 == b->r15;
+}
+
+bool machine_is_asked(const struct machine_regs *now, const struct machine_regs *broken)
+{
+	return now->raw.rip == broken->raw.rip && now->raw.orig_rax == broken->raw.orig_rax &&
+	       (int64_t)now->raw.rax == -ERESTARTNOHAND &&
+	       same_but_for_the_call(&now->raw, &broken->raw);
+}
+
+bool machine_stands_restarted(const struct machine_regs *now, const struct machine_regs *broken)
+{
+	/* The number of the call is kept until the thread next enters the kernel. */
+	bool is_outside =
+		(int64_t)now->raw.orig_rax == -1 || now->raw.orig_rax == broken->raw.orig_rax;
+	bool will_call = now->raw.rax == broken->raw.orig_rax ||
+			 (machine_broken_call(broken) == MACHINE_CALL_BLOCK &&
+			  now->raw.rax == SYS_restart_syscall);
+
+	return is_outside && will_call && now->raw.rip == broken->raw.rip - SYSCALL_BYTES &&
+	       same_but_for_the_call(&now->raw, &broken->raw);
 }
 
 #else

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * signal_storm [COUNT]: a child sends COUNT SIGUSR1, at random moments, one
+ * signal_storm [COUNT [KILL]]: a child sends COUNT SIGUSR1, at random moments, one
  * after the other was seen, to a thread that waits in epoll_pwait with the
  * signal let in only there. Every signal must run the handler once and end one
  * wait with EINTR: fewer EINTR than handlers are lost wake-ups, more are invented.
  * Ignored signals (SIGWINCH, SIGURG) come in between and must not be noticed.
- * Prints {"sent", "handlers", "eintr", "wakes_lost"}.
+ * With KILL, each KILLth SIGUSR1 follows within 60 us upon an ignored one, and within 60 us upon
+ * it SIGKILL to whoever traces the target then.
+ * Prints {"sent", "handlers", "eintr", "wakes_lost", "kills"}.
  */
 #include <errno.h>
 #include <signal.h>
@@ -18,7 +20,7 @@
 #include "self_measure.h"
 
 struct shared {
-	atomic_uint handlers, eintr, lost;
+	atomic_uint handlers, eintr, lost, kills;
 };
 
 static struct shared *shared;
@@ -44,14 +46,53 @@ static void wait_until_seen(unsigned nr)
 	}
 }
 
-static void send_signals(pid_t target, unsigned count)
+static pid_t tracer_of(pid_t pid)
+{
+	char line[256];
+	int tracer = 0;
+	FILE *status;
+
+	snprintf(line, sizeof(line), "/proc/%d/status", (int)pid);
+	status = fopen(line, "r");
+	while (status && fgets(line, sizeof(line), status) &&
+	       sscanf(line, "TracerPid: %d", &tracer) != 1)
+		;
+	if (status)
+		fclose(status);
+	return tracer;
+}
+
+static void spin_randomly(uint64_t longest_ns)
+{
+	uint64_t until_ns = monotonic_ns() + (uint64_t)random() % longest_ns;
+
+	while (monotonic_ns() < until_ns)
+		;
+}
+
+static void send_and_kill(pid_t target, pid_t tracer)
+{
+	kill(target, SIGWINCH);
+	spin_randomly(60000);
+	kill(target, SIGUSR1);
+	spin_randomly(60000);
+	kill(tracer, SIGKILL);
+	atomic_fetch_add(&shared->kills, 1);
+}
+
+static void send_signals(pid_t target, unsigned count, unsigned kill_each)
 {
 	srandom(7);
 	for (unsigned i = 1; i <= count; i++) {
+		pid_t tracer = kill_each && i % kill_each == 0 ? tracer_of(target) : 0;
+
 		usleep((useconds_t)(random() % 1500));
 		if (i % 5 == 0)
 			kill(target, i % 2 ? SIGWINCH : SIGURG);
-		kill(target, SIGUSR1);
+		if (tracer)
+			send_and_kill(target, tracer);
+		else
+			kill(target, SIGUSR1);
 		wait_until_seen(i);
 	}
 }
@@ -73,6 +114,7 @@ static void wait_for_signals(int sender_end)
 int main(int argc, char **argv)
 {
 	unsigned count = (unsigned)number_argument(argc, argv, 1, 2000);
+	unsigned kill_each = (unsigned)number_argument(argc, argv, 2, 0);
 	struct sigaction action = {.sa_handler = count_signal};
 	sigset_t blocked;
 	int alive[2];
@@ -90,14 +132,15 @@ int main(int argc, char **argv)
 	sender = fork();
 	if (sender == 0) {
 		close(alive[0]);
-		send_signals(getppid(), count);
+		send_signals(getppid(), count, kill_each);
 		_exit(0);
 	}
 	close(alive[1]);
 	wait_for_signals(alive[0]);
 	waitpid(sender, NULL, 0);
-	printf("{\"sent\": %u, \"handlers\": %u, \"eintr\": %u, \"wakes_lost\": %u}\n", count,
-	       atomic_load(&shared->handlers), atomic_load(&shared->eintr),
-	       atomic_load(&shared->lost));
+	printf("{\"sent\": %u, \"handlers\": %u, \"eintr\": %u, \"wakes_lost\": %u, "
+	       "\"kills\": %u}\n",
+	       count, atomic_load(&shared->handlers), atomic_load(&shared->eintr),
+	       atomic_load(&shared->lost), atomic_load(&shared->kills));
 	return 0;
 }
