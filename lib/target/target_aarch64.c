@@ -75,6 +75,11 @@ bool machine_restart_call(struct machine_regs *regs)
 	return false;
 }
 
+void machine_end_call(struct machine_regs *regs)
+{
+	(void)regs;
+}
+
 bool machine_is_asked(const struct machine_regs *now, const struct machine_regs *broken)
 {
 	(void)now;

@@ -19,7 +19,7 @@
 #define PEEK_FLAGS (WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD)
 #define REAP_FLAGS (WEXITED | WSTOPPED | WNOHANG | __WALL | __WNOTHREAD)
 
-static bool is_job_control_stop(int signal)
+bool target_is_job_control_stop(int signal)
 {
 	return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
@@ -86,6 +86,7 @@ void target_resume(struct target *target, struct tracee *tracee)
 		interrupt_again(tracee);
 		break;
 	case HOLD_LISTEN:
+		target_repair_for_job_control(target, tracee);
 		tracee->priv->hold = HOLD_NONE;
 		tracee->listening = true;
 		ptrace(PTRACE_LISTEN, tracee->tid, NULL, NULL);
@@ -145,7 +146,7 @@ static void event_stop(struct target *target, struct tracee *tracee, int signal,
 		return;
 	}
 	tracee->interrupting = false;
-	if (is_job_control_stop(signal)) {
+	if (target_is_job_control_stop(signal)) {
 		tracee->priv->hold = HOLD_LISTEN;
 		target_resume(target, tracee);
 		return;

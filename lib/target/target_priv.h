@@ -91,6 +91,9 @@ void target_take_care(struct tracee *tracee, const struct proc_syscall *syscall)
 /* Would a stop now cut short what an awake thread does, or make it wait once more? */
 bool target_stop_would_spoil(struct tracee *tracee);
 
+/* Does this signal stop a process, if nothing is said about it? */
+bool target_is_job_control_stop(int signal);
+
 /*
  * target_repair.c. A thread is held: have the kernel take up again the system call that
  * our stop broke off, unless a handler runs first.
@@ -98,4 +101,7 @@ bool target_stop_would_spoil(struct tracee *tracee);
 void target_repair_interrupted(struct target *target, struct tracee *tracee);
 /* A thread is held before the delivery of `signal`: undo or make a repair accordingly. */
 void target_repair_for_signal(struct target *target, struct tracee *tracee, int signal);
+/* A thread is held because job control stops it: an EINTR of that is not ours to hide. */
+void target_repair_for_job_control(struct target *target, struct tracee *tracee);
+
 #endif

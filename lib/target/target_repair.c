@@ -13,6 +13,11 @@ static uint64_t signal_bit(int signal)
 	return UINT64_C(1) << (signal - 1);
 }
 
+static bool is_default(const struct proc_status *status, int signal)
+{
+	return !((status->caught | status->ignored) & signal_bit(signal));
+}
+
 /* An allow-list may lack restart_syscall(2): the program would die of SIGSYS. */
 static bool must_not_go_on(pid_t tid)
 {
@@ -66,6 +71,28 @@ static void undo(struct target *target, struct tracee *tracee, const struct mach
 		target->stats.nr_undone++;
 }
 
+/* Job control breaks calls off too, and those that fail with EINTR then shall. */
+static void keep_eintr(struct target *target, struct tracee *tracee,
+		       const struct machine_regs *regs)
+{
+	bool known = is_known(tracee->priv, regs);
+	struct machine_regs ended = known ? tracee->priv->broken : *regs;
+
+	tracee->priv->broken_off = false;
+	if (machine_broken_call(&ended) != MACHINE_CALL_EINTR)
+		return;
+	machine_end_call(&ended);
+	target->stats.nr_undone += target_set_regs(tracee->tid, &ended) && known;
+}
+
+void target_repair_for_job_control(struct target *target, struct tracee *tracee)
+{
+	struct machine_regs regs;
+
+	if (target_get_regs(tracee->tid, &regs))
+		keep_eintr(target, tracee, &regs);
+}
+
 void target_repair_for_signal(struct target *target, struct tracee *tracee, int signal)
 {
 	struct machine_regs regs;
@@ -83,6 +110,8 @@ void target_repair_for_signal(struct target *target, struct tracee *tracee, int 
 		if (tracee->priv->broken_off)
 			undo(target, tracee, &regs);
 		tracee->priv->broken_off = false;
+	} else if (target_is_job_control_stop(signal) && is_default(&status, signal)) {
+		keep_eintr(target, tracee, &regs);
 	} else {
 		/* An ignored signal does not even wake an untraced thread. */
 		repair(target, tracee, &regs);

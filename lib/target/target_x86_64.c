@@ -136,6 +136,12 @@ bool machine_restart_call(struct machine_regs *regs)
 	return true;
 }
 
+void machine_end_call(struct machine_regs *regs)
+{
+	regs->raw.rax = (unsigned long long)-EINTR_CODE;
+	regs->raw.orig_rax = (unsigned long long)-1; /* in no call: nothing to restart */
+}
+
 /* All that a system call leaves as it was: its arguments, and what belongs to the caller. */
 static bool same_but_for_the_call(const struct user_regs_struct *a,
 				  const struct user_regs_struct *b)

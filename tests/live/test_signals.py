@@ -163,6 +163,47 @@ class JobControl(LiveCase):
             self.assertUntouched(target.pid)
             self.assertGreater(counters.speed(0.2), 0)
 
+    def interrupted_waits(self, disturb):
+        """How often each wait failed with EINTR: {name: count}."""
+        with Running([build("stopped_waits")], preexec_fn=lambda: os.setpgid(0, 0)) as target:
+            target.wait_ready()
+            self.eventually(
+                lambda: all(
+                    procfs.state(target.pid, tid) == "S" for tid in procfs.threads(target.pid)
+                ),
+                "sleeping",
+            )
+            disturb(target)
+            said = target.finish()
+        self.assertEqual([wait["failed"] for wait in said], [0] * len(said), said)
+        return {wait["name"]: wait["eintr"] for wait in said}
+
+    def stop_and_continue(self, pid):
+        """Each time until every thread has noticed."""
+        for number in 10 * (signal.SIGSTOP, signal.SIGTSTP):
+            for sent, states in ((number, "Tt"), (signal.SIGCONT, "S")):
+                os.kill(pid, sent)
+                self.eventually(
+                    lambda wanted=states: all(
+                        procfs.state(pid, tid) in wanted for tid in procfs.threads(pid)
+                    ),
+                    f"state {states}",
+                )
+
+    def test_calls_that_a_stop_breaks_off_fail_as_ever(self):
+        """EINTR after SIGCONT, which signal(7) tells of, comes as often as without profc."""
+
+        def stop_under_profc(target):
+            with Recorder(self.directory, "attach", "-p", str(target.pid), *FAST) as recorder:
+                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                self.stop_and_continue(target.pid)
+                recorder.interrupt()
+
+        plain = self.interrupted_waits(lambda target: self.stop_and_continue(target.pid))
+        profiled = self.interrupted_waits(stop_under_profc)
+        self.assertEqual(plain["epoll_wait"], 20)
+        self.assertEqual(profiled, plain)
+
     def test_command_of_record_stops_and_continues(self):
         """A shell between profc and the signals: `kill -STOP` of the recorded command."""
         script = (
