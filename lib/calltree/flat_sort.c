@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
@@ -119,6 +120,8 @@ static const char *const key_names[] = {"self",	    "total", "samples", "name",
 					"function", "line",  "module",	NULL};
 static const compare_fn key_compares[] = {by_self,     by_total, by_samples, by_name,
 					  by_function, by_line,	 by_module};
+/* Behind the keys asked for. */
+static const compare_fn standard[] = {by_self, by_total, by_name, by_line, by_id};
 
 _Static_assert(ARRAY_SIZE(key_names) == ARRAY_SIZE(key_compares) + 1, "one function for each key");
 
@@ -127,13 +130,20 @@ const char *const *flat_sort_keys(void)
 	return key_names;
 }
 
-#define SORT_KEYS_MAX 12
-
+/* Each function once: a second time it could not tell rows apart any more. */
 struct order {
 	const struct flat *flat;
-	compare_fn compares[SORT_KEYS_MAX];
+	compare_fn compares[ARRAY_SIZE(key_compares) + ARRAY_SIZE(standard)];
 	size_t nr;
 };
+
+static void add_compare(struct order *order, compare_fn compare)
+{
+	for (size_t i = 0; i < order->nr; i++)
+		if (order->compares[i] == compare)
+			return;
+	order->compares[order->nr++] = compare;
+}
 
 static int compare_rows(const void *a, const void *b, void *context)
 {
@@ -147,12 +157,11 @@ static int compare_rows(const void *a, const void *b, void *context)
 
 static void sort_rows(struct flat *flat, struct order *order)
 {
-	static const compare_fn standard[] = {by_self, by_total, by_name, by_line, by_id};
-
 	for (size_t i = 0; i < ARRAY_SIZE(standard); i++)
-		order->compares[order->nr++] = standard[i];
+		add_compare(order, standard[i]);
 	order->flat = flat;
-	qsort_r(flat->rows, flat->nr, sizeof(*flat->rows), compare_rows, order);
+	if (flat->nr > 0)
+		qsort_r(flat->rows, flat->nr, sizeof(*flat->rows), compare_rows, order);
 }
 
 void flat_sort_standard(struct flat *flat)
@@ -170,6 +179,18 @@ static compare_fn find_key(const char *name, size_t length)
 	return NULL;
 }
 
+static int refuse_key(const char *name, size_t length, struct err *err)
+{
+	struct buf keys = {0};
+
+	for (size_t i = 0; key_names[i]; i++)
+		buf_printf(&keys, "%s%s", i ? ", " : "", key_names[i]);
+	err_set(err, ERR_INVALID, "unknown sort key '%.*s'", (int)length, name);
+	err_hint(err, "the keys are %s", buf_str(&keys));
+	buf_release(&keys);
+	return ERR_INVALID;
+}
+
 int flat_sort(struct flat *flat, const char *keys, struct err *err)
 {
 	struct order order = {0};
@@ -178,15 +199,9 @@ int flat_sort(struct flat *flat, const char *keys, struct err *err)
 		size_t length = strcspn(at, ",");
 		compare_fn compare = find_key(at, length);
 
-		if (!compare) {
-			err_set(err, ERR_INVALID, "unknown sort key '%.*s'", (int)length, at);
-			err_hint(err, "the keys are self, total, samples, name, function, line, "
-				      "module");
-			return ERR_INVALID;
-		}
-		/* There are seven keys: what does not fit is a repetition. */
-		if (order.nr + 5 < SORT_KEYS_MAX)
-			order.compares[order.nr++] = compare;
+		if (!compare)
+			return refuse_key(at, length, err);
+		add_compare(&order, compare);
 		at += length;
 		at += *at == ',';
 	}

@@ -27,7 +27,8 @@ static struct flat *rows_by_line(const struct weights *weights, enum dimension d
 {
 	struct flat *flat = flat_new(weights, dimension);
 
-	qsort(flat->rows, flat->nr, sizeof(*flat->rows), compare_lines);
+	if (flat->nr > 0)
+		qsort(flat->rows, flat->nr, sizeof(*flat->rows), compare_lines);
 	return flat;
 }
 

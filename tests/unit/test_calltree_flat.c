@@ -226,20 +226,26 @@ static void test_flat__sort_keys(void **state)
 	struct err err = ERR_INIT;
 
 	(void)state;
-	made_sample(&made, "main;b", 4);
-	made_sample(&made, "main;a", 2);
-	made_sample(&made, "main;a", 2);
+	made_sample(&made, "main;a", 4);
+	made_sample(&made, "main;b", 2);
+	made_sample(&made, "main;b", 2);
 	bench = bench_begin(made_end(&made), METRIC_CPU, BY_FUNCTION);
 	/* Equal rows stand in the order of their names. */
-	assert_string_equal(table_text(&bench), "4 4 2 a\n4 4 1 b\n0 8 3 main\n");
+	assert_string_equal(table_text(&bench), "4 4 1 a\n4 4 2 b\n0 8 3 main\n");
 	assert_int_equal(flat_sort(bench.flat, "total", NULL), 0);
-	assert_string_equal(table_text(&bench), "0 8 3 main\n4 4 2 a\n4 4 1 b\n");
+	assert_string_equal(table_text(&bench), "0 8 3 main\n4 4 1 a\n4 4 2 b\n");
 	assert_int_equal(flat_sort(bench.flat, "self,samples", NULL), 0);
-	assert_string_equal(table_text(&bench), "4 4 2 a\n4 4 1 b\n0 8 3 main\n");
+	assert_string_equal(table_text(&bench), "4 4 2 b\n4 4 1 a\n0 8 3 main\n");
 	assert_int_equal(flat_sort(bench.flat, "name", NULL), 0);
-	assert_string_equal(table_text(&bench), "4 4 2 a\n4 4 1 b\n0 8 3 main\n");
+	assert_string_equal(table_text(&bench), "4 4 1 a\n4 4 2 b\n0 8 3 main\n");
+	/* However often a key is given, those behind it count. */
+	assert_int_equal(flat_sort(bench.flat, "self,self,self,self,self,self,self,samples", NULL),
+			 0);
+	assert_string_equal(table_text(&bench), "4 4 2 b\n4 4 1 a\n0 8 3 main\n");
 	assert_int_equal(flat_sort(bench.flat, "self,colour", &err), ERR_INVALID);
 	assert_non_null(strstr(err.what, "'colour'"));
+	assert_string_equal(err.hint,
+			    "the keys are self, total, samples, name, function, line, module");
 	bench_end(&bench);
 	profile_free(made.profile);
 }

@@ -22,13 +22,23 @@ struct bench {
 	struct source *source;
 };
 
+static void bench_of(struct bench *bench, struct profile *profile)
+{
+	const struct filter everything = {.from_ns = 0};
+
+	bench->profile = profile;
+	bench->expansion = expansion_new(bench->profile, false);
+	assert_int_equal(selection_new(bench->expansion, &everything, &bench->selection, NULL), 0);
+	bench->weights = weights_new(bench->selection, METRIC_CPU);
+	bench->source = source_new(bench->weights);
+}
+
 /*
  *	prog.c:20	return square(x) + 1;		square() inlined, v.h:3
  *	prog.c:30	return fib(n - 1) + fib(n - 2);
  */
 static void bench_begin(struct bench *bench)
 {
-	const struct filter everything = {.from_ns = 0};
 	struct made made = made_begin();
 
 	made_sample(&made, "main@prog.c:40;work@prog.c:20+square@v.h:3", 8);
@@ -36,11 +46,7 @@ static void bench_begin(struct bench *bench)
 	made_sample(&made, "main@prog.c:41;fib@prog.c:30;fib@prog.c:30;fib@prog.c:29", 2);
 	made_sample(&made, "main@prog.c:42+square@v.h:3+mul@v.h:9", 4);
 	made_sample(&made, "libz!?", 16);
-	bench->profile = made_end(&made);
-	bench->expansion = expansion_new(bench->profile, false);
-	assert_int_equal(selection_new(bench->expansion, &everything, &bench->selection, NULL), 0);
-	bench->weights = weights_new(bench->selection, METRIC_CPU);
-	bench->source = source_new(bench->weights);
+	bench_of(bench, made_end(&made));
 }
 
 static void bench_end(struct bench *bench)
@@ -120,11 +126,31 @@ static void test_source__spans_of_functions(void **state)
 	bench_end(&bench);
 }
 
+static void test_source__none_without_line_numbers(void **state)
+{
+	struct made made = made_begin();
+	struct source_span *spans;
+	struct bench bench;
+	bool *wanted;
+
+	(void)state;
+	made_sample(&made, "main;work", 8);
+	bench_of(&bench, made_end(&made));
+	assert_int_equal(bench.source->nr_files, 0);
+	assert_int_equal(bench.source->nr_lines, 0);
+	assert_int_equal(find_labels(bench.expansion, "main", &wanted, NULL), 0);
+	assert_int_equal(source_find_spans(bench.source, wanted, &spans), 0);
+	free(spans);
+	free(wanted);
+	bench_end(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_source__cost_of_each_line),
 		cmocka_unit_test(test_source__spans_of_functions),
+		cmocka_unit_test(test_source__none_without_line_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
