@@ -31,7 +31,6 @@
 #define RECORD_ROWS_MAX		  16384
 #define STRING_MAX_BYTES	  ((size_t)16 << 20)
 #define TABLE_ROWS_MAX		  (UINT32_C(1) << 30)
-#define WEIGHT_TOTAL_MAX_NS	  (UINT64_C(1) << 61)
 
 enum record_type {
 	RECORD_META = 1,

@@ -2,6 +2,7 @@
 #ifndef PROFC_STORE_READER_PRIV_H
 #define PROFC_STORE_READER_PRIV_H
 
+#include "store/bounds_priv.h"
 #include "store/frames_priv.h"
 
 /* A profile that is being read. */
@@ -11,9 +12,7 @@ struct reader {
 	struct profile *profile;
 	struct sample_coder coder;
 	uint64_t last_address;
-	uint64_t weight_total_ns; /* all three metrics of all samples: bounded, so no sum overflows
-				   */
-	uint64_t nr_observations;
+	struct sample_sums sums;
 	uint64_t nr_rows; /* of all records */
 	uint32_t last_location_frame;
 	size_t nr_module_symbols; /* rows read */

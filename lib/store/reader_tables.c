@@ -5,9 +5,6 @@
 #include "base/alloc.h"
 #include "store/reader_priv.h"
 
-#define TIME_MAX_NS  (UINT64_C(1) << 62)
-#define COUNTERS_MAX 500
-
 /* Reads one row, and says whether it may stay. Numbers are bounded before they are used. */
 typedef bool read_row(struct reader *reader, struct columns_in *in);
 
@@ -50,7 +47,7 @@ static bool read_meta(struct reader *reader, struct columns_in *in)
 	meta->unwinder = read_text(reader, in, META_UNWINDER);
 	meta->nr_cpus = read_u32(in, META_NR_CPUS);
 	meta->frequency_hz = read_u32(in, META_FREQUENCY);
-	meta->start_realtime_ns = columns_in_uint(in, META_START);
+	meta->start_realtime_ns = read_time(in, META_START);
 	meta->duration_ns = read_time(in, META_DURATION);
 	meta->max_overhead_ppm = read_u32(in, META_MAX_OVERHEAD);
 	meta->attached = columns_in_bounded(in, META_ATTACHED, 1);
@@ -181,19 +178,6 @@ static bool read_stack(struct reader *reader, struct columns_in *in)
 	return true;
 }
 
-/* Any sum over samples, of any reader, must fit 64 bits. */
-static bool weights_in_bounds(struct reader *reader, const struct sample *sample)
-{
-	const uint64_t max = WEIGHT_TOTAL_MAX_NS;
-
-	if (sample->cpu_ns > max || sample->runq_ns > max || sample->blocked_ns > max)
-		return false;
-	/* Four numbers of at most 2^61: their sum cannot overflow. */
-	reader->weight_total_ns += sample->cpu_ns + sample->runq_ns + sample->blocked_ns;
-	reader->nr_observations += sample->nr;
-	return reader->weight_total_ns <= max && reader->nr_observations <= max;
-}
-
 static bool read_sample(struct reader *reader, struct columns_in *in)
 {
 	struct profile *profile = reader->profile;
@@ -209,14 +193,14 @@ static bool read_sample(struct reader *reader, struct columns_in *in)
 	sample.runq_ns = columns_in_uint(in, SAMPLES_RUNQ);
 	sample.time_ns = columns_in_delta(in, SAMPLES_TIME, reader->coder.previous_ns);
 	minor_ns = columns_in_uint(in, SAMPLES_MINOR);
-	if (in->failed || sample.time_ns > TIME_MAX_NS || profile->nr_samples >= TABLE_ROWS_MAX)
+	if (in->failed || profile->nr_samples >= TABLE_ROWS_MAX)
 		return false;
 	major_ns = columns_in_delta(in, SAMPLES_MAJOR,
 				    sample_coder_expect(&reader->coder, sample.thread.v,
 							sample.time_ns, sample.runq_ns + minor_ns));
 	sample.cpu_ns = sample.kind == SAMPLE_BLOCKED ? minor_ns : major_ns;
 	sample.blocked_ns = sample.kind == SAMPLE_BLOCKED ? major_ns : minor_ns;
-	if (!weights_in_bounds(reader, &sample))
+	if (!sample_sums_add(&reader->sums, &sample))
 		return false;
 	sample_coder_step(&reader->coder, sample.thread.v, sample.time_ns);
 	profile_add_sample(profile, &sample);
@@ -228,11 +212,9 @@ static bool read_counter(struct reader *reader, struct columns_in *in)
 	struct str_id name = read_text(reader, in, COUNTERS_NAME);
 	uint64_t value = columns_in_uint(in, COUNTERS_VALUE);
 
-	/* A search for each: more than a hundred or so are no profile of ours. */
-	if (reader->profile->nr_counters > COUNTERS_MAX)
-		return false;
 	profile_set_counter(reader->profile, profile_str(reader->profile, name), value);
-	return true;
+	/* A search for each: a profile of ours has some dozens. */
+	return reader->profile->nr_counters <= COUNTERS_MAX;
 }
 
 static bool read_mark(struct reader *reader, struct columns_in *in)

@@ -2,6 +2,7 @@
 #ifndef PROFC_STORE_WRITER_PRIV_H
 #define PROFC_STORE_WRITER_PRIV_H
 
+#include "store/bounds_priv.h"
 #include "store/frames_priv.h"
 
 /* What the file holds so far: how much of each table, and the updatable rows as last written. */
@@ -9,6 +10,7 @@ struct store_writer {
 	struct frames_out frames;
 	struct columns_out columns; /* of the record that is being made */
 	struct sample_coder coder;
+	struct sample_sums sums;
 	uint32_t nr_strings, nr_modules, nr_frames, nr_stacks;
 	size_t nr_marks;
 	uint64_t nr_samples, nr_locations;
@@ -35,6 +37,9 @@ writer_step writer_write_strings, writer_write_meta_and_command, writer_write_mo
 	writer_write_processes, writer_write_threads, writer_write_frames, writer_write_stacks,
 	writer_write_samples, writer_write_counters, writer_write_marks,
 	writer_write_module_symbols, writer_write_functions, writer_write_locations;
+
+/* Not a table, but the first step: is there anything that readers would refuse? ERR_LIMIT. */
+writer_step writer_check_bounds;
 
 /* Write the columns gathered as a record, if they have rows, and begin anew. */
 int writer_emit(struct store_writer *writer, enum record_type type, struct err *err);

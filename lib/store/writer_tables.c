@@ -248,14 +248,16 @@ int writer_write_counters(struct store_writer *writer, const struct profile *pro
 int writer_write_marks(struct store_writer *writer, const struct profile *profile, struct err *err)
 {
 	struct columns_out *out = &writer->columns;
+	int status = 0;
 
 	columns_out_begin(out, MARKS_COLUMNS);
-	for (; writer->nr_marks < profile->nr_marks; writer->nr_marks++) {
+	for (; status == 0 && writer->nr_marks < profile->nr_marks; writer->nr_marks++) {
 		columns_out_uint(out, MARKS_TIME, profile->marks[writer->nr_marks].time_ns);
 		columns_out_uint(out, MARKS_TEXT, profile->marks[writer->nr_marks].text.v);
 		out->nr_rows++;
+		status = writer_emit_if_full(writer, RECORD_MARKS, err);
 	}
-	return writer_emit(writer, RECORD_MARKS, err);
+	return status ? status : writer_emit(writer, RECORD_MARKS, err);
 }
 
 static bool command_changed(const struct store_writer *writer, const struct profile_meta *meta)
@@ -280,7 +282,8 @@ static int write_command(struct store_writer *writer, const struct profile_meta 
 	free(writer->command);
 	writer->command = xmemdup(meta->command, meta->nr_command * sizeof(*meta->command));
 	writer->nr_command = meta->nr_command;
-	for (size_t i = 0; i < meta->nr_command; i++) {
+	/* One record is the whole command: of one that goes on, the beginning. */
+	for (size_t i = 0; i < meta->nr_command && out->nr_rows < RECORD_ROWS_MAX; i++) {
 		columns_out_uint(out, COMMAND_WORD, meta->command[i].v);
 		out->nr_rows++;
 	}

@@ -225,6 +225,124 @@ static void test_store__large_tables_span_records(void **state)
 	close(fd);
 }
 
+/* What is mostly short may be long: a command of a shell's "*", a program that marks each step. */
+static void test_store__long_commands_and_many_marks(void **state)
+{
+	struct profile *written = small_profile();
+	struct store_salvage salvage = {0};
+	struct store_writer *writer = NULL;
+	struct profile *profile = NULL;
+	int fd = memory_file();
+
+	(void)state;
+	for (uint32_t i = 0; i < 20000; i++) {
+		profile_add_command_word(written, "word");
+		profile_add_mark(written, i, "mark");
+	}
+	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
+	assert_int_equal(store_writer_finish(writer, written, NULL), 0);
+	store_writer_free(writer);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(store_read(fd, &profile, &salvage, NULL), 0);
+	assert_false(salvage.salvaged);
+	assert_int_equal(profile->meta.nr_command, 16384); /* the rows of one record */
+	assert_string_equal(profile_str(profile, profile->meta.command[0]), "./prog");
+	assert_string_equal(profile_str(profile, profile->meta.command[16383]), "word");
+	assert_int_equal(profile->nr_marks, 20000);
+	assert_int_equal(profile->marks[19999].time_ns, 19999);
+	profile_free(profile);
+	profile_free(written);
+	close(fd);
+}
+
+#define BEYOND_ANY_TIME_NS ((UINT64_C(1) << 62) + 1)
+
+static void late_sample(struct profile *profile)
+{
+	struct sample sample = sample_at(BEYOND_ANY_TIME_NS, 0, 1);
+
+	profile_add_sample(profile, &sample);
+}
+
+static void heavy_samples(struct profile *profile)
+{
+	for (uint64_t i = 1; i <= 3; i++) {
+		struct sample sample = sample_at(i, 0, 1);
+
+		sample.cpu_ns = UINT64_C(1) << 60;
+		profile_add_sample(profile, &sample);
+	}
+}
+
+static void late_process(struct profile *profile)
+{
+	profile->processes[0].start_ns = BEYOND_ANY_TIME_NS;
+}
+
+static void late_thread(struct profile *profile)
+{
+	profile->threads[0].end_ns = BEYOND_ANY_TIME_NS;
+}
+
+static void late_mark(struct profile *profile)
+{
+	profile_add_mark(profile, BEYOND_ANY_TIME_NS, "late");
+}
+
+static void long_recording(struct profile *profile)
+{
+	profile->meta.duration_ns = BEYOND_ANY_TIME_NS;
+}
+
+static void recorded_in_far_future(struct profile *profile)
+{
+	profile->meta.start_realtime_ns = BEYOND_ANY_TIME_NS;
+}
+
+static void many_counters(struct profile *profile)
+{
+	char name[16];
+
+	for (int i = 0; i < 502; i++) {
+		snprintf(name, sizeof(name), "counter_%d", i);
+		profile_set_counter(profile, name, 1);
+	}
+}
+
+/* A merge of extremes, for one, would end in a file that nobody can read. */
+static void test_store__writes_nothing_that_readers_refuse(void **state)
+{
+	static const struct {
+		void (*spoil)(struct profile *profile);
+		const char *what;
+	} cases[] = {
+		{late_sample, "the samples add up to more than 73 years"},
+		{heavy_samples, "the samples add up to more than 73 years"},
+		{late_process, "the profile has times of over 146 years"},
+		{late_thread, "the profile has times of over 146 years"},
+		{late_mark, "the profile has times of over 146 years"},
+		{long_recording, "the profile has times of over 146 years"},
+		{recorded_in_far_future, "the profile has times of over 146 years"},
+		{many_counters, "the profile has more than 501 counters"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct profile *profile = small_profile();
+		struct store_writer *writer = NULL;
+		struct err err = ERR_INIT;
+		int fd = memory_file();
+
+		cases[i].spoil(profile);
+		assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
+		assert_int_equal(store_writer_finish(writer, profile, &err), ERR_LIMIT);
+		assert_memory_equal(err.what, cases[i].what, strlen(cases[i].what));
+		store_writer_free(writer);
+		profile_free(profile);
+		close(fd);
+	}
+}
+
 static void test_store__write_failure_says_why(void **state)
 {
 	struct profile *profile = small_profile();
@@ -251,6 +369,8 @@ int main(void)
 		cmocka_unit_test(test_store__a_rewritten_salvage_stays_incomplete),
 		cmocka_unit_test(test_store__an_empty_recording_is_whole),
 		cmocka_unit_test(test_store__large_tables_span_records),
+		cmocka_unit_test(test_store__long_commands_and_many_marks),
+		cmocka_unit_test(test_store__writes_nothing_that_readers_refuse),
 		cmocka_unit_test(test_store__write_failure_says_why),
 	};
 

@@ -273,6 +273,7 @@ struct bad_number {
 static const struct bad_number bad_numbers[] = {
 	{"a text beyond the last", RECORD_META, META_COLUMNS, META_HOSTNAME, 1000},
 	{"a count above 32 bits", RECORD_META, META_COLUMNS, META_NR_CPUS, UINT64_C(1) << 32},
+	{"a beginning that would overflow", RECORD_META, META_COLUMNS, META_START, UINT64_MAX},
 	{"a word beyond the last text", RECORD_COMMAND, COMMAND_COLUMNS, 0, 1000},
 	{"the empty text again", RECORD_STRINGS, STRINGS_COLUMNS, STRINGS_LENGTH, 0},
 	{"a module kind from nowhere", RECORD_MODULES, MODULES_COLUMNS, MODULES_KIND, 99},

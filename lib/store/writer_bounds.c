@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/clock.h"
+#include "base/err.h"
+#include "store/writer_priv.h"
+
+#define NS_PER_YEAR (365 * 24 * 60 * 60 * NS_PER_SEC)
+
+static bool times_in_bounds(uint64_t start_ns, uint64_t end_ns)
+{
+	return start_ns <= TIME_MAX_NS && end_ns <= TIME_MAX_NS;
+}
+
+static bool rows_in_bounds(const struct profile *profile)
+{
+	const struct profile_meta *meta = &profile->meta;
+	bool good = times_in_bounds(meta->start_realtime_ns, meta->duration_ns);
+
+	for (size_t i = 0; good && i < profile->nr_processes; i++)
+		good = times_in_bounds(profile->processes[i].start_ns,
+				       profile->processes[i].end_ns);
+	for (size_t i = 0; good && i < profile->nr_threads; i++)
+		good = times_in_bounds(profile->threads[i].start_ns, profile->threads[i].end_ns);
+	for (size_t i = 0; good && i < profile->nr_marks; i++)
+		good = profile->marks[i].time_ns <= TIME_MAX_NS;
+	return good;
+}
+
+int writer_check_bounds(struct store_writer *writer, const struct profile *profile, struct err *err)
+{
+	if (!rows_in_bounds(profile))
+		return err_set(err, ERR_LIMIT, "the profile has times of over %llu years",
+			       (unsigned long long)(TIME_MAX_NS / NS_PER_YEAR));
+	if (profile->nr_counters > COUNTERS_MAX)
+		return err_set(err, ERR_LIMIT, "the profile has more than %d counters",
+			       COUNTERS_MAX);
+	for (size_t i = 0; i < profile->nr_samples; i++) {
+		if (!sample_sums_add(&writer->sums, &profile->samples[i]))
+			return err_set(err, ERR_LIMIT,
+				       "the samples add up to more than %llu years of threads",
+				       (unsigned long long)(WEIGHT_TOTAL_MAX_NS / NS_PER_YEAR));
+	}
+	return 0;
+}
