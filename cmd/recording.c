@@ -45,6 +45,7 @@ static void take_over_signals(struct recording *recording)
 	sigaddset(&ours, SIGXFSZ);
 	sigprocmask(SIG_BLOCK, &ours, &recording->former_mask);
 	recording->signal_fd = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
+	job_control_begin(&recording->job_control);
 }
 
 /*
@@ -201,12 +202,19 @@ static void clear_progress(const struct recording *recording)
 		fputs("\r\033[K", stderr);
 }
 
+static void stop_as_asked(struct recording *recording)
+{
+	clear_progress(recording);
+	job_control_read(&recording->job_control, sampler_command_pid(recording->sampler));
+}
+
 static void wait_for_end(struct recording *recording)
 {
 	struct pollfd fds[] = {
 		{.fd = recording->signal_fd, .events = POLLIN},
 		{.fd = sampler_done_fd(recording->sampler), .events = POLLIN},
 		{.fd = recording->control.fd, .events = POLLIN},
+		{.fd = recording->job_control.fd, .events = POLLIN},
 	};
 
 	for (;;) {
@@ -218,6 +226,8 @@ static void wait_for_end(struct recording *recording)
 			read_signals(recording);
 		if (fds[2].revents & POLLIN)
 			read_control(recording);
+		if (fds[3].revents & POLLIN)
+			stop_as_asked(recording);
 		if (fds[1].revents & POLLIN)
 			return;
 		show_progress(recording);
@@ -309,6 +319,7 @@ static int end(struct recording *recording)
 
 	sampler_finish(recording->sampler, result, &failure);
 	recording->sampler = NULL;
+	job_control_end(&recording->job_control);
 	clear_progress(recording);
 	recording_warn_of_lost_privileges(result);
 	if (result->exec_errno) {
@@ -337,6 +348,7 @@ static int record(struct recording *recording)
 
 	recording->signal_fd = -1;
 	recording->control = (struct control)CONTROL_NONE;
+	recording->job_control = (struct job_control)JOB_CONTROL_NONE;
 	recording->shows_progress =
 		!recording->options->quiet && !recording->argv && isatty(STDERR_FILENO);
 	if (begin(recording, &err) < 0) {
@@ -347,6 +359,7 @@ static int record(struct recording *recording)
 		status = end(recording);
 	}
 	control_close(&recording->control);
+	job_control_end(&recording->job_control);
 	store_writer_free(recording->writer);
 	profile_free(recording->profile);
 	if (recording->signal_fd >= 0)

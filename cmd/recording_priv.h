@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "cmd/job_control.h"
 #include "cmd/recording_control.h"
 #include "cmd/recording_file.h"
 #include "sampler/sampler.h"
@@ -25,6 +26,7 @@ struct recording {
 	regex_t threads; /* of --threads, if it was given */
 	sigset_t former_mask;
 	int signal_fd;
+	struct job_control job_control;
 	struct control control;
 	struct recording_file file;
 	struct profile *profile;

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Ctrl-Z: profc and what it records stop and go on as one job, or not at all."""
+
+import os
+import select
+import signal
+import sys
+
+import procfs
+from counters import Counters
+from live import LiveCase
+from profc import Recorder
+from targets import Running, build
+
+# Stops as editors do: once it has put the terminal right, by sending itself the signal again.
+PREPARES = """
+import os, signal, sys, time
+def suspend(number, frame):
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    signal.signal(number, suspend)
+signal.signal(signal.SIGTSTP, {handler})
+with open(sys.argv[1], "wb", buffering=0) as rounds:
+    while True:
+        time.sleep(0.001)
+        rounds.write(b".")
+"""
+
+
+def own_group():
+    os.setpgid(0, 0)
+
+
+class Suspend(LiveCase):
+    def start(self, handler):
+        """profc record in a process group of its own, as a shell starts a job."""
+        self.rounds = self.path("rounds")
+        command = [sys.executable, "-c", PREPARES.format(handler=handler), self.rounds]
+        recorder = Recorder(self.directory, "record", *command, preexec_fn=own_group)
+        self.eventually(self.nr_rounds, "the command's first rounds")
+        return recorder
+
+    def nr_rounds(self):
+        return os.path.getsize(self.rounds) if os.path.exists(self.rounds) else 0
+
+    def goes_on(self):
+        before = self.nr_rounds()
+        self.eventually(lambda: self.nr_rounds() > before + 20, "the command goes on")
+
+    def stops(self, recorder):
+        """As the shell learns of it."""
+        self.eventually(
+            lambda: os.waitpid(recorder.pid, os.WUNTRACED | os.WNOHANG)[0] == recorder.pid,
+            "profc stops",
+        )
+
+    def test_command_that_prepares_for_its_stop_goes_on_with_the_job(self):
+        with self.start("suspend") as recorder:
+            for _ in range(3):
+                os.killpg(recorder.pid, signal.SIGTSTP)
+                self.stops(recorder)
+                before = self.nr_rounds()
+                self.assertEqual(procfs.state(recorder.pid), "T")
+                os.killpg(recorder.pid, signal.SIGCONT)
+                self.goes_on()
+                self.assertGreater(self.nr_rounds(), before)
+            os.killpg(recorder.pid, signal.SIGTERM)
+            recorder.finish()
+
+    def test_job_goes_on_whose_command_ignores_the_signal(self):
+        with self.start("signal.SIG_IGN") as recorder:
+            os.killpg(recorder.pid, signal.SIGTSTP)
+            self.goes_on()
+            self.assertNotEqual(procfs.state(recorder.pid), "T")
+            os.killpg(recorder.pid, signal.SIGTERM)
+            recorder.finish()
+
+    def test_attached_processes_are_not_left_standing(self):
+        path = self.path("counters")
+        with Running([build("progressing"), path]) as target:
+            target.wait_ready()
+            counters = Counters(path)
+            with Recorder(
+                self.directory, "attach", "-p", str(target.pid), preexec_fn=own_group
+            ) as recorder:
+                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                os.killpg(recorder.pid, signal.SIGTSTP)
+                said, _, _ = select.select([recorder.process.stderr], [], [], 20)
+                self.assertTrue(said, "nothing is said of the stop that does not come about")
+                self.assertNotEqual(procfs.state(recorder.pid), "T")
+                self.assertGreater(counters.speed(0.3), 0, "the target stands")
+                recording = recorder.interrupt()
+            self.assertEqual(recording.status, 0, recording.stderr)
+            self.assertIn("not stopped", recording.stderr)
+            self.assertUntouched(target.pid)
