@@ -122,15 +122,9 @@ static void write_stack_table(struct firefox *out)
 /* In the module's file; -1 where there is no code. */
 static int64_t frame_address(const struct firefox *out, const struct frame_row *row)
 {
-	const struct profile *profile = out->extract->profile;
-	struct code_address where;
+	const struct code_address *where = path_frame_address(out->extract->expansion, row->node);
 
-	if (row->node >= profile->nr_frames)
-		return -1;
-	where = profile->frames[row->node].where;
-	if (module_table_get(profile->modules, where.module)->kind == MODULE_KIND_ELIDED)
-		return -1;
-	return (int64_t)(where.address & INT64_MAX);
+	return where ? (int64_t)(where->address & INT64_MAX) : -1;
 }
 
 static void write_frame_table(struct firefox *out)

@@ -68,17 +68,12 @@ static void write_function(struct tables *out, uint32_t label)
 /* Of the module's file; null where there is no code. */
 static void write_address(struct tables *out, uint32_t node)
 {
-	const struct profile *profile = out->extract->profile;
+	const struct code_address *where = path_frame_address(out->extract->expansion, node);
 	struct buf text = {0};
 
-	json_key(&out->json, "address");
-	if (node < profile->nr_frames) {
-		buf_printf(&text, "0x%llx",
-			   (unsigned long long)profile->frames[node].where.address);
-		json_str(&out->json, buf_str(&text));
-	} else {
-		json_null(&out->json);
-	}
+	if (where)
+		buf_printf(&text, "0x%llx", (unsigned long long)where->address);
+	json_key_str(&out->json, "address", where ? buf_str(&text) : NULL);
 	buf_release(&text);
 }
 

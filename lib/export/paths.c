@@ -162,6 +162,19 @@ const struct level *path_frame_levels(const struct expansion *expansion, uint32_
 	return &expansion->truncated[node - nr_frames - STAND_IN_TRUNCATED];
 }
 
+const struct code_address *path_frame_address(const struct expansion *expansion, uint32_t node)
+{
+	const struct profile *profile = expansion->profile;
+	const struct code_address *where;
+
+	if (node >= profile->nr_frames)
+		return NULL;
+	where = &profile->frames[node].where;
+	return module_table_get(profile->modules, where->module)->kind == MODULE_KIND_ELIDED
+		       ? NULL
+		       : where;
+}
+
 uint32_t path_nr_frame_nodes(const struct expansion *expansion)
 {
 	return (uint32_t)expansion->profile->nr_frames + STAND_IN_TRUNCATED + STACK_END_COUNT;

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "calltree/expand.h"
+#include "mapping/module.h"
 #include "stack/stack.h"
 
 /*
@@ -34,6 +35,8 @@ struct stack_id path_of(struct path_maker *maker, const struct sample *sample);
  */
 const struct level *path_frame_levels(const struct expansion *expansion, uint32_t node,
 				      uint32_t *nr);
+/* Where in the code a PATH_FRAMES node is; NULL of stand-ins and of frames left out. Borrowed. */
+const struct code_address *path_frame_address(const struct expansion *expansion, uint32_t node);
 /* One past the highest node of any PATH_FRAMES path. */
 uint32_t path_nr_frame_nodes(const struct expansion *expansion);
 

@@ -29,25 +29,45 @@ struct perf_script {
 	struct buf text;	 /* scratch */
 };
 
-/* A path with white space at its end or a newline would not be one field of a line. */
+/* Some readers take no blank here, and drop the frame: it becomes \x20. */
 static void append_module(struct buf *out, const struct module *module)
 {
+	struct buf path = {0};
+
+	escape_terminal(&path, module ? module->path : "[unknown]");
 	buf_append_str(out, " (");
-	escape_terminal(out, module ? module->path : "[unknown]");
+	for (const char *at = buf_str(&path); *at; at++) {
+		if (*at == ' ')
+			buf_append_str(out, "\\x20");
+		else
+			buf_append_byte(out, (uint8_t)*at);
+	}
 	buf_append_str(out, ")\n");
+	buf_release(&path);
 }
 
-static uint64_t node_address(const struct extract *extract, uint32_t node)
+/*
+ * Readers find the ids behind the first blank, a name only where it has two characters, and
+ * a comment where it begins with a "#".
+ */
+static void append_thread_name(struct buf *out, const char *name)
 {
-	const struct profile *profile = extract->profile;
+	size_t start = out->nr_bytes;
 
-	return node < profile->nr_frames ? profile->frames[node].where.address : 0;
+	escape_terminal(out, name);
+	for (size_t i = start; i < out->nr_bytes; i++) {
+		if (out->bytes[i] == ' ' || (out->bytes[i] == '#' && i == start))
+			out->bytes[i] = '_';
+	}
+	while (out->nr_bytes < start + 2)
+		buf_append_byte(out, '_');
 }
 
 static void append_node(struct perf_script *out, uint32_t node)
 {
 	const struct expansion *expansion = out->extract->expansion;
-	uint64_t address = node_address(out->extract, node);
+	const struct code_address *where = path_frame_address(expansion, node);
+	unsigned long long address = where ? where->address : 0;
 	const struct level *levels;
 	uint32_t nr;
 
@@ -55,7 +75,7 @@ static void append_node(struct perf_script *out, uint32_t node)
 	while (nr) {
 		const struct level *level = &levels[--nr];
 
-		buf_printf(&out->frames, "\t%16llx ", (unsigned long long)address);
+		buf_printf(&out->frames, "\t%16llx ", address);
 		escape_terminal(&out->frames, extract_name(out->extract, level->label));
 		if (level->inlined)
 			buf_append_str(&out->frames, " (inlined)\n");
@@ -85,8 +105,8 @@ static void write_head(struct perf_script *out, const struct entry *entry)
 	uint64_t us = entry->point->end_ns / 1000;
 
 	buf_clear(&out->text);
-	escape_terminal(&out->text, profile_str(extract->profile,
-						merged ? lane->process_name : lane->thread_name));
+	append_thread_name(&out->text, profile_str(extract->profile, merged ? lane->process_name
+									    : lane->thread_name));
 	buf_printf(&out->text, " %d/%d [000] %llu.%06llu: %llu %s:\n", merged ? number : lane->pid,
 		   merged ? number : lane->tid, (unsigned long long)(us / 1000000),
 		   (unsigned long long)(us % 1000000), (unsigned long long)entry->point->weight,

@@ -108,9 +108,12 @@ static void append_locations(struct pprof *pprof, struct stack_id path)
 	buf_clear(&pprof->inner);
 }
 
+/* None for an empty text, which readers would take for the number 0. */
 static void append_text_label(struct pprof *pprof, struct buf *labels, const char *key,
 			      const char *value)
 {
+	if (!*value)
+		return;
 	protobuf_uint(&pprof->inner, LABEL_KEY, string(pprof, key));
 	protobuf_uint(&pprof->inner, LABEL_STR, string(pprof, value));
 	protobuf_message(labels, SAMPLE_LABEL, &pprof->inner);
@@ -191,32 +194,31 @@ static void append_line(struct pprof *pprof, const struct level *level)
 }
 
 /* Where there is no code there is no mapping either. */
-static void append_address(struct pprof *pprof, struct code_address where)
+static void append_address(struct pprof *pprof, const struct code_address *where)
 {
 	const struct module *module =
-		module_table_get(pprof->extract->profile->modules, where.module);
-	uint64_t *limit = &pprof->limit_of_module[where.module.v];
+		module_table_get(pprof->extract->profile->modules, where->module);
+	uint64_t *limit = &pprof->limit_of_module[where->module.v];
 
-	if (module->kind == MODULE_KIND_ELIDED)
-		return;
-	protobuf_uint(&pprof->message, LOCATION_ADDRESS, where.address);
+	protobuf_uint(&pprof->message, LOCATION_ADDRESS, where->address);
 	if (module->kind == MODULE_KIND_UNKNOWN)
 		return;
-	if (where.address >= *limit)
-		*limit = where.address == UINT64_MAX ? UINT64_MAX : where.address + 1;
-	protobuf_uint(&pprof->message, LOCATION_MAPPING_ID, (uint64_t)where.module.v + 1);
+	if (where->address >= *limit)
+		*limit = where->address == UINT64_MAX ? UINT64_MAX : where->address + 1;
+	protobuf_uint(&pprof->message, LOCATION_MAPPING_ID, (uint64_t)where->module.v + 1);
 }
 
 static void write_location(struct pprof *pprof, uint32_t node)
 {
-	const struct profile *profile = pprof->extract->profile;
+	const struct expansion *expansion = pprof->extract->expansion;
+	const struct code_address *where = path_frame_address(expansion, node);
 	const struct level *levels;
 	uint32_t nr_levels;
 
 	protobuf_uint(&pprof->message, LOCATION_ID, (uint64_t)node + 1);
-	if (node < profile->nr_frames)
-		append_address(pprof, profile->frames[node].where);
-	levels = path_frame_levels(pprof->extract->expansion, node, &nr_levels);
+	if (where)
+		append_address(pprof, where);
+	levels = path_frame_levels(expansion, node, &nr_levels);
 	while (nr_levels)
 		append_line(pprof, &levels[--nr_levels]); /* innermost first */
 	end_message(pprof, PROFILE_LOCATION);

@@ -105,11 +105,33 @@ static void test_json__merged_counts(void **state)
 	profile_free(profile);
 }
 
+/* What stands for the frames beyond --max-depth is nowhere in the code. */
+static void test_json__frames_left_out_have_no_address(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+	struct sink sink;
+
+	(void)state;
+	made_sample(&made, "main;..7;work", 1);
+	profile = made_end(&made);
+	sink = export_made(EXPORT_JSON, profile, NULL);
+	assert_non_null(strstr(buf_str(&sink.pending), "\"name\":\"[7 frames left out]\""));
+	assert_non_null(strstr(buf_str(&sink.pending),
+			       "\"inlined\":false,\"address\":\"0x2\"},"
+			       "{\"function\":1,\"file\":null,\"line\":null,"
+			       "\"inlined\":false,\"address\":null},"
+			       "{\"function\":2"));
+	sink_release(&sink);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_json__tables),
 		cmocka_unit_test(test_json__merged_counts),
+		cmocka_unit_test(test_json__frames_left_out_have_no_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

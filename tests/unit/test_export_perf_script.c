@@ -66,11 +66,47 @@ static void test_perf_script__merged_threads_count_from_one(void **state)
 	profile_free(profile);
 }
 
+/*
+ * What readers take for the fields of a line: speedscope and stackcollapse-perf.pl look for
+ * /^(\S.+?)\s+(\d+)/ and, of a frame, for / \((\S*)\)/.
+ */
+static void test_perf_script__names_that_readers_would_misread(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "my prog (deleted)!main;..7", 1);
+	made_thread(&made, 100, 101, "#io 7");
+	made_sample(&made, "main", 1);
+	made_thread(&made, 100, 102, "w");
+	made_sample(&made, "main", 1);
+	made_thread(&made, 100, 103, "");
+	made_sample(&made, "main", 1);
+	profile = made_end(&made);
+	assert_export(EXPORT_PERF_SCRIPT, profile, NULL,
+		      "prog 100/100 [000] 0.001000: 1000000 cpu:\n"
+		      "\t               0 [7 frames left out] ([unknown])\n"
+		      "\t               2 main (/bin/my\\x20prog\\x20(deleted))\n"
+		      "\n"
+		      "_io_7 100/101 [000] 0.002000: 1000000 cpu:\n"
+		      "\t               2 main (/bin/prog)\n"
+		      "\n"
+		      "w_ 100/102 [000] 0.003000: 1000000 cpu:\n"
+		      "\t               2 main (/bin/prog)\n"
+		      "\n"
+		      "__ 100/103 [000] 0.004000: 1000000 cpu:\n"
+		      "\t               2 main (/bin/prog)\n"
+		      "\n");
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_perf_script__blocks_in_time_order),
 		cmocka_unit_test(test_perf_script__merged_threads_count_from_one),
+		cmocka_unit_test(test_perf_script__names_that_readers_would_misread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
