@@ -16,6 +16,7 @@ import tempfile
 import threading
 import unittest
 
+import symbol_agreement
 import symbolizers
 from paths import PROFC
 from profc import profc, record
@@ -74,12 +75,19 @@ class Case(unittest.TestCase):
 class Agreement(Case):
     """What other tools say about the output of each compiler."""
 
-    def assert_agrees_with_llvm(self, elf):
-        addresses = addresses_in(elf, 3000)
-        self.assert_agrees(
-            symbolizers.without_outermost_names(profc_says(elf, addresses)),
-            symbolizers.without_outermost_names(symbolizers.llvm_says(elf, addresses)),
+    def assert_agrees_with(self, says, elf, nr):
+        """Every level is equal, but for which of its names the outermost function has."""
+        addresses = addresses_in(elf, nr)
+        table = symbol_agreement.SymbolTable(elf)
+        comparison = symbol_agreement.Comparison(
+            profc_says(elf, addresses), says(elf, addresses), [], table
         )
+        self.assertGreater(comparison.nr, 0)
+        self.assertGreaterEqual(comparison.share_equal(), 0.995, comparison.examples)
+
+    def assert_agrees_with_llvm(self, elf):
+        self.assert_agrees_with(symbolizers.llvm_says, elf, 3000)
+
 
     def test_gcc_c_is_exactly_what_addr2line_says(self):
         elf = build("inlined_hot_line")
@@ -89,8 +97,11 @@ class Agreement(Case):
         )
 
     def test_gcc_cpp_agrees_with_llvm(self):
-        elf = build("symbol_traps")
-        self.assert_agrees_with_llvm(elf)
+        self.assert_agrees_with_llvm(build("symbol_traps"))
+
+    def test_gcc_cpp_agrees_with_elfutils(self):
+        need("eu-addr2line")
+        self.assert_agrees_with(symbolizers.elfutils_says, build("symbol_traps"), 1000)
 
     def test_gcc_dwarf_4_says_what_dwarf_5_says(self):
         five = build("symbol_traps", "-O2", "-gdwarf-5")

@@ -36,6 +36,12 @@ def functions(elf):
     return sorted(found)
 
 
+def labels(elf):
+    """The names of symbols of code that have no size."""
+    words = [line.split() for line in run(["nm", "--defined-only", "-S", elf]).splitlines()]
+    return {row[2] for row in words if len(row) == 3 and row[1] in "tT"}
+
+
 def address_of(elf, name):
     """The address of a symbol, sized or not."""
     for line in run(["nm", "--defined-only", elf]).splitlines():
@@ -78,6 +84,13 @@ def parse(text):
     return answers
 
 
+def parse_elfutils(text):
+    """The same of what `eu-addr2line -afi` printed, which has columns and tells calls twice."""
+    plain = re.sub(r" inlined at .*$", "", text, flags=re.MULTILINE)
+    plain = re.sub(r"^(.*:\d+):\d+$", r"\1", plain, flags=re.MULTILINE)
+    return parse(plain)
+
+
 def ask(argv, addresses):
     text = "".join(f"{address:#x}\n" for address in addresses)
     return parse(run(argv, input=text))
@@ -103,6 +116,11 @@ def llvm_says(elf, addresses, *options):
     return ask([llvm_program(), "-e", elf, "-afi", *options], addresses)
 
 
+def elfutils_says(elf, addresses):
+    text = "".join(f"{address:#x}\n" for address in addresses)
+    return parse_elfutils(run(["eu-addr2line", "-e", elf, "-afi"], input=text))
+
+
 def base_name(function):
     """Without what compilers append to the symbols of parts and copies of a function."""
     return re.sub(r"\.(cold|part|isra|constprop|llvm)(\.\d+)*$", "", function)
@@ -119,16 +137,3 @@ def share_equal(mine, other, function=base_name):
         elif len(different) < 5:
             different.append(f"{address:#x}: {got} instead of {wanted}")
     return equal / max(len(other), 1), different
-
-
-def without_outermost_names(answers):
-    """
-    Answers to compare with llvm's, which names the function that everything is
-    inlined into by the symbol table: of the aliases of a constructor, or of
-    functions that the compiler merged, it may show another than the debug
-    information gives.
-    """
-    return {
-        address: levels[:-1] + [("", place) for _, place in levels[-1:]]
-        for address, levels in answers.items()
-    }
