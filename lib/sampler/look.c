@@ -68,20 +68,27 @@ size_t look_nr_awaited(struct sampler *sampler)
 	return sampler->nr_awaited;
 }
 
-static void interrupt(struct sampler *sampler, struct sampled_thread *thread)
-{
-	if (!target_interrupt(sampler->target, thread->tracee))
-		return;
-	ARRAY_GROW(sampler->awaited, sampler->nr_awaited, sampler->cap_awaited);
-	sampler->awaited[sampler->nr_awaited++] = thread;
-	thread->from_elsewhere = thread->tracee->cpu != sched_getcpu();
-}
-
 static struct snapshot *spare_snapshot(struct sampler *sampler)
 {
 	if (!sampler->spare)
 		sampler->spare = xcalloc(1, sizeof(*sampler->spare));
 	return sampler->spare;
+}
+
+static size_t stack_limit(const struct sampled_thread *thread)
+{
+	return atomic_load_explicit(&thread->hints->max_stack_bytes, memory_order_relaxed);
+}
+
+static void interrupt(struct sampler *sampler, struct sampled_thread *thread)
+{
+	if (sampler->placement.kind == PLACEMENT_AWAY)
+		target_rehearse(thread->tracee, stack_limit(thread), spare_snapshot(sampler));
+	if (!target_interrupt(sampler->target, thread->tracee))
+		return;
+	ARRAY_GROW(sampler->awaited, sampler->nr_awaited, sampler->cap_awaited);
+	sampler->awaited[sampler->nr_awaited++] = thread;
+	thread->from_elsewhere = thread->tracee->cpu != sched_getcpu();
 }
 
 /* How the next looks will know that it has gone back to the sleep we woke it from. */
@@ -90,11 +97,6 @@ static void remember_sleep(struct sampled_thread *thread, const struct snapshot 
 	thread->returns_to_sleep = true;
 	thread->sleep_syscall = snapshot->syscall_nr;
 	regs_get(&snapshot->regs, arch_regs(snapshot->arch)->sp, &thread->sleep_sp);
-}
-
-static size_t stack_limit(const struct sampled_thread *thread)
-{
-	return atomic_load_explicit(&thread->hints->max_stack_bytes, memory_order_relaxed);
 }
 
 /* Between the moment of a tick and our noticing, and between a stop and our reading clocks. */
@@ -377,9 +379,9 @@ static void look_again(struct sampler *sampler, uint64_t now_ns)
 }
 
 /* One more may be found idle: the one that takes its place has its turn in the next tick. */
-static void look_at_active(struct sampler *sampler, uint64_t now_ns)
+static void look_at_active(struct sampler *sampler, size_t nr, uint64_t now_ns)
 {
-	for (size_t i = sampler->nr_active; i-- > 0;) {
+	for (size_t i = nr; i-- > 0;) {
 		if (i < sampler->nr_active)
 			look_at(sampler, sampler->threads[i], now_ns);
 	}
@@ -416,9 +418,12 @@ static void look_at_idle(struct sampler *sampler, uint64_t now_ns)
 	}
 }
 
+/* Those that run come last: who was asked to stop stands still until all have been looked at. */
 void look_at_all(struct sampler *sampler, uint64_t now_ns)
 {
-	look_at_active(sampler, now_ns);
+	size_t nr_active = sampler->nr_active; /* not those that are found awake now */
+
 	look_at_idle(sampler, now_ns);
+	look_at_active(sampler, nr_active, now_ns);
 	look_again(sampler, now_ns);
 }

@@ -207,6 +207,20 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 	return true;
 }
 
+void target_rehearse(struct tracee *tracee, size_t max_stack_bytes, struct snapshot *snapshot)
+{
+	uint64_t sp = tracee->priv->stacks[0].low;
+	struct proc_schedstat clocks;
+	struct machine_regs regs;
+
+	target_has_stopped(tracee);
+	target_get_regs(tracee->tid, &regs); /* refused while it runs */
+	target_clocks(tracee, &clocks);
+	begin_snapshot(tracee, snapshot);
+	if (sp)
+		copy_stack(tracee, sp, max_stack_bytes, snapshot);
+}
+
 static enum thread_state state_of_letter(char letter)
 {
 	switch (letter) {

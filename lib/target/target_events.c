@@ -282,12 +282,25 @@ static void stopped(struct target *target, const siginfo_t *info, struct target_
 		signal_stop(target, tracee, info->si_status & 0x7f);
 }
 
+static bool peek(idtype_t which, pid_t tid, siginfo_t *info)
+{
+	info->si_pid = 0;
+	return waitid(which, (id_t)tid, info, PEEK_FLAGS) == 0 && info->si_pid;
+}
+
+bool target_has_stopped(const struct tracee *tracee)
+{
+	siginfo_t info;
+
+	return peek(P_PID, tracee->tid, &info);
+}
+
 /* Takes one status; false when there is none. */
 static bool take(struct target *target, idtype_t which, pid_t tid, struct target_event *event)
 {
-	siginfo_t info = {0};
+	siginfo_t info;
 
-	if (waitid(which, (id_t)tid, &info, PEEK_FLAGS) < 0 || !info.si_pid)
+	if (!peek(which, tid, &info))
 		return false;
 	memset(event, 0, sizeof(*event));
 	event->time_ns = clock_monotonic_ns();

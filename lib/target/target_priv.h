@@ -83,6 +83,9 @@ bool target_take_pending(struct target *target, struct target_event *event);
 /* The options of PTRACE_SETOPTIONS; exit stops are for first threads only. */
 uintptr_t target_ptrace_options(const struct target *target, bool first_thread);
 
+/* target_events.c: is there a status of this thread to be taken? Takes nothing. */
+bool target_has_stopped(const struct tracee *tracee);
+
 /* target_care.c: what a stop would do to a system call in progress. */
 struct target_care target_care_of(pid_t tid, const struct proc_syscall *syscall);
 
