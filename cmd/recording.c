@@ -317,6 +317,7 @@ static int end(struct recording *recording)
 	struct err failure = ERR_INIT;
 	int status;
 
+	recording->ended_paused = sampler_is_paused(recording->sampler);
 	sampler_finish(recording->sampler, result, &failure);
 	recording->sampler = NULL;
 	job_control_end(&recording->job_control);

@@ -36,6 +36,7 @@ struct recording {
 	unsigned int nr_asked; /* how often the user asked for the end */
 	int ending_signal;     /* the signal that did, or 0 */
 	bool shows_progress;
+	bool ended_paused;
 };
 
 /*

@@ -13,6 +13,7 @@
 #include "mapping/module.h"
 #include "profile/profile.h"
 #include "store/store.h"
+#include "view/number.h"
 
 int recording_failed_status(const struct recording *recording)
 {
@@ -62,13 +63,18 @@ static void say_report(const struct recording *recording)
 void recording_say_done(const struct recording *recording)
 {
 	const struct sampler_result *result = &recording->result;
+	struct buf text = {0};
 
 	if (recording->options->quiet)
 		return;
-	print_note("wrote %s: %llu sample%s, %.3f s of CPU time, %llu bytes", file_name(recording),
-		   (unsigned long long)result->nr_samples, result->nr_samples == 1 ? "" : "s",
-		   (double)result->cpu_ns / (double)NS_PER_SEC,
-		   (unsigned long long)store_writer_nr_bytes(recording->writer));
+	append_weight(&text, METRIC_CPU, result->cpu_ns);
+	buf_append_str(&text, " of CPU time in ");
+	append_weight(&text, METRIC_WALL, recording->profile->meta.duration_ns);
+	buf_append_str(&text, ", ");
+	append_weight(&text, METRIC_SAMPLES, result->nr_samples);
+	print_note("wrote %s: %s, %.1f kB", file_name(recording), buf_str(&text),
+		   (double)store_writer_nr_bytes(recording->writer) / 1000);
+	buf_release(&text);
 	if (recording->file.path)
 		say_report(recording);
 	else if (recording->argv)
@@ -81,16 +87,27 @@ static bool ended_in_delay(const struct recording *recording)
 	return recording->profile->meta.duration_ns < recording->options->delay_ns;
 }
 
+/* Nobody has looked: false if somebody has, and there was nothing to be seen. */
+static bool never_looked(const struct recording *recording, struct err *err)
+{
+	if (ended_in_delay(recording)) {
+		err_set(err, ERR_EMPTY,
+			"no samples were taken: it ended before the --delay was over");
+		err_hint(err, "give a shorter --delay");
+	} else if (recording->ended_paused) {
+		err_set(err, ERR_EMPTY, "no samples were taken: the recording was paused");
+		err_hint(err, "SIGUSR1 sent to profc resumes it, and so does --control");
+	}
+	return err->code != 0;
+}
+
 int recording_say_empty(const struct recording *recording)
 {
 	const struct sampler_result *result = &recording->result;
 	bool measurable = result->cpu_ns >= MEASURABLE_NS;
 	struct err err = ERR_INIT;
 
-	if (ended_in_delay(recording)) {
-		err_set(&err, ERR_EMPTY,
-			"no samples were taken: it ended before the --delay was over");
-		err_hint(&err, "give a shorter --delay");
+	if (never_looked(recording, &err)) {
 		print_err(&err);
 		return recording_failed_status(recording);
 	}

@@ -18,6 +18,7 @@
 /* Less than this share of the total is not worth a reader's time. */
 #define WORTH_A_NOTE_PERCENT 1.0
 #define FEW_SAMPLES	     100
+#define IDLE_PERCENT	     5.0
 
 static const struct profile *profile_of(const struct weights *weights)
 {
@@ -69,7 +70,10 @@ static void append_title(struct buf *out, const struct profile *profile)
 	buf_release(&title);
 }
 
-/* "235 of 324 samples": those with any time of the metric that pass the filter, of all. */
+/*
+ * "235 of 324 samples": those with any time of the metric that pass the filter, of all. That
+ * most recordings have samples without CPU time is said, since here they are missed first.
+ */
 static void append_samples(struct buf *out, const struct weights *weights)
 {
 	uint64_t all = profile_total(profile_of(weights), METRIC_SAMPLES);
@@ -82,6 +86,8 @@ static void append_samples(struct buf *out, const struct weights *weights)
 		buf_append_str(out, " of ");
 	}
 	append_weight(out, METRIC_SAMPLES, all);
+	if (weights->metric == METRIC_CPU && weights->total.samples != all)
+		buf_append_str(out, " on a CPU");
 }
 
 void summary_print_heading(const struct weights *weights, const struct view *view,
@@ -219,9 +225,25 @@ static void note_nameless(const struct weights *weights, struct buf *note)
 	append_problem(note, profile, most);
 }
 
+/* Whoever asks where the time of a sleeper went most likely does not mean its CPU time. */
+static bool note_idle(const struct weights *weights, struct buf *note)
+{
+	struct tally wall = {.weight = profile_total(profile_of(weights), METRIC_WALL)};
+	double percent = tally_percent(&weights->total, &wall);
+
+	if (weights->metric != METRIC_CPU || !weights->selection->everything ||
+	    percent >= IDLE_PERCENT)
+		return false;
+	buf_append_str(note, "the threads were on a CPU for only ");
+	append_percent(note, percent);
+	buf_append_str(note, " % of their time: -m wall shows where they waited");
+	return true;
+}
+
 static void note_few_samples(const struct weights *weights, struct buf *note)
 {
-	if (weights->total.samples >= FEW_SAMPLES || weights->total.weight == 0)
+	if (weights->total.samples >= FEW_SAMPLES || weights->total.weight == 0 ||
+	    note_idle(weights, note))
 		return;
 	if (weights->total.samples == 0) {
 		buf_append_str(note, "there are no samples: record longer or with a higher -F");

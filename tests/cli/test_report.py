@@ -154,7 +154,7 @@ class Filters(Made):
 class Text(Made):
     def test_first_screen(self):
         lines = self.text("--width", "80").splitlines()
-        self.assertRegex(lines[0], r"^[0-9.]+ m?s of CPU time, [0-9,]+ of 10,000 samples in .*: madeup")
+        self.assertRegex(lines[0], r"^[0-9.]+ m?s of CPU time, [0-9,]+ of 10,000 samples on a CPU in .*: madeup")
         self.assertRegex(lines[2], r"^self (ms|s) +% +± total (ms|s) +%  function +location +module$")
         self.assertEqual(len(lines[3:23]), 20)
         self.assertRegex(lines[23], r"^and [0-9,]+ more with [0-9.]+ % of self \(-n 0 shows all\)$")
@@ -163,7 +163,7 @@ class Text(Made):
         all_samples = f"{self.report('--metric', 'samples')['samples']:,}"
         part = self.report("--time", "..1s")["samples"]
         heading = self.text("--time", "..1s").splitlines()[0]
-        self.assertIn(f" of CPU time, {part:,} of {all_samples} samples in ", heading)
+        self.assertIn(f" of CPU time, {part:,} of {all_samples} samples on a CPU in ", heading)
         self.assertIn(f", {all_samples} samples in ", self.text("-m", "wall").splitlines()[0])
 
     def test_no_line_is_wider_than_asked(self):

@@ -7,7 +7,7 @@ import unittest
 
 from live import LiveCase
 from paths import PROFC
-from profc import Recording
+from profc import Recording, profc
 from targets import build
 
 
@@ -37,6 +37,11 @@ class Control(LiveCase):
         self.assertGreaterEqual(whole["total_ns"], part["total_ns"])
         self.assertLess(whole["total_ns"], 2700e6, "what was paused is recorded")
         self.assertGreater(Recording(snapshot).function("spin_leaf")["total_pct"], 50)
+
+    def test_recording_that_was_never_resumed_says_so(self):
+        done = profc("record", "--paused", "-o", self.path("data"), build("spin_leaf"), "100", status=125)
+        self.assertIn("no samples were taken: the recording was paused\n", done.stderr)
+        self.assertIn("hint: SIGUSR1", done.stderr)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,20 @@
 """Threads that block: never woken, and their time charged where they block."""
 
 from live import LiveCase
-from profc import attach, record
+from profc import attach, profc, record
 from targets import Running, build, run
 
 FAST = ("-F", "1000", "--max-overhead", "0")
 TIMEOUT_NS = 120e6  # of every timed case but sleep()
 MORE = ("blocking_waits", "blocking_transfers", "blocking_locks")
+
+
+class Idle(LiveCase):
+    def test_report_of_a_sleeper_leads_to_where_it_waits(self):
+        recording = record(self.directory, ["sleep", "1"])
+        said = profc("report", "-i", recording.path).stdout
+        self.assertRegex(said, r"note: the threads were on a CPU for only <?[0-4]\.[0-9] % of")
+        self.assertNotIn("higher -F", said)
 
 
 class BlockingCalls(LiveCase):
