@@ -20,6 +20,7 @@
 #include "base/index_set.h"
 #include "base/sink.h"
 #include "export/extract_priv.h"
+#include "export/numbering_priv.h"
 #include "export/path_sums_priv.h"
 #include "mapping/module.h"
 
@@ -32,12 +33,6 @@ struct cost {
 	uint64_t weight;
 };
 
-/* The format's name compression: "(1) name" at first, "(1)" afterwards. */
-struct name_ids {
-	uint32_t *ids; /* 0: not written yet */
-	uint32_t nr;
-};
-
 struct callgrind {
 	const struct extract *extract;
 	struct sink *sink;
@@ -46,12 +41,12 @@ struct callgrind {
 	struct index_set index;
 	uint32_t *stamp_of_label; /* the last stack in which a call to it bore the cost */
 	uint32_t stamp;
-	uint32_t *path; /* scratch: places, root first */
-	size_t cap_path;
-	struct name_ids files;	   /* by str_id of the profile; STR_EMPTY: unknown */
-	struct name_ids functions; /* by function_of() */
-	struct name_ids modules;   /* by module_id */
-	struct buf text;	   /* scratch */
+	struct path_nodes path; /* scratch: places */
+	/* The format's name compression: "(1) name" at first, "(1)" afterwards. */
+	struct numbering files;	    /* of str_ids of the profile; STR_EMPTY: unknown */
+	struct numbering functions; /* of function_of() */
+	struct numbering modules;
+	struct buf text; /* scratch */
 };
 
 /* --- the graph --- */
@@ -88,33 +83,20 @@ static uint32_t function_of(const struct expansion *expansion, uint32_t place)
 	return place - (uint32_t)expansion->nr_places + (uint32_t)expansion->nr_labels;
 }
 
-static uint32_t root_first(struct callgrind *out, struct stack_id path)
-{
-	const struct stack_trie *paths = out->extract->paths;
-	uint32_t depth = stack_trie_depth(paths, path);
-
-	ARRAY_RESERVE(out->path, depth, out->cap_path);
-	for (uint32_t i = depth; i > 0; i--) {
-		out->path[i - 1] = stack_trie_frame(paths, path).v;
-		path = stack_trie_parent(paths, path);
-	}
-	return depth;
-}
-
 static void add_path(struct callgrind *out, uint32_t lane, const struct path_sum *sum)
 {
 	const struct expansion *expansion = out->extract->expansion;
-	uint32_t depth = root_first(out, sum->path);
 	uint32_t caller = (uint32_t)expansion->nr_places + lane;
 
+	path_nodes_of(&out->path, out->extract->paths, sum->path);
 	out->stamp++;
-	for (uint32_t i = 0; i < depth; i++) {
-		uint32_t label = function_of(expansion, out->path[i]);
+	for (uint32_t i = 0; i < out->path.nr; i++) {
+		uint32_t label = function_of(expansion, out->path.nodes[i]);
 		bool bears = out->stamp_of_label[label] != out->stamp;
 
 		add_cost(out, caller, label, bears ? sum->weight : 0);
 		out->stamp_of_label[label] = out->stamp;
-		caller = out->path[i];
+		caller = out->path.nodes[i];
 	}
 	add_cost(out, caller, NO_CALLEE, sum->weight);
 }
@@ -149,16 +131,14 @@ static int by_function(const void *left, const void *right, void *expansion)
 /* --- writing --- */
 
 /* "key=(1) name" or "key=(1)". */
-static void write_name(struct callgrind *out, const char *key, struct name_ids *names,
-		       uint32_t thing, const char *name)
+static void write_name(struct callgrind *out, const char *key, struct numbering *names, uint32_t id,
+		       const char *name)
 {
-	bool is_new = !names->ids[thing];
+	uint32_t nr_before = names->nr;
 
-	if (is_new)
-		names->ids[thing] = ++names->nr;
 	buf_clear(&out->text);
-	buf_printf(&out->text, "%s=(%u)", key, names->ids[thing]);
-	if (is_new) {
+	buf_printf(&out->text, "%s=(%u)", key, numbering_of(names, id) + 1);
+	if (names->nr > nr_before) {
 		buf_append_byte(&out->text, ' ');
 		escape_terminal(&out->text, name);
 	}
@@ -330,21 +310,21 @@ void write_callgrind(const struct extract *extract, struct sink *sink)
 	struct path_sums sums = {0};
 
 	out.stamp_of_label = xcalloc(nr_labels, sizeof(*out.stamp_of_label));
-	out.files.ids = xcalloc(strtab_nr(profile->strings), sizeof(*out.files.ids));
-	out.functions.ids = xcalloc(nr_labels + extract->nr_lanes, sizeof(*out.functions.ids));
-	out.modules.ids = xcalloc(module_table_nr(profile->modules), sizeof(*out.modules.ids));
+	numbering_init(&out.files, strtab_nr(profile->strings));
+	numbering_init(&out.functions, nr_labels + extract->nr_lanes);
+	numbering_init(&out.modules, module_table_nr(profile->modules));
 	write_head(&out);
 	if (extract->options->threads == EXPORT_THREADS_SPLIT)
 		write_split(&out, &sums);
 	else
 		write_merged(&out, &sums);
 	free(out.costs);
-	free(out.path);
+	path_nodes_release(&out.path);
 	index_set_release(&out.index);
 	free(out.stamp_of_label);
-	free(out.files.ids);
-	free(out.functions.ids);
-	free(out.modules.ids);
+	numbering_release(&out.files);
+	numbering_release(&out.functions);
+	numbering_release(&out.modules);
 	buf_release(&out.text);
 	path_sums_release(&sums);
 }

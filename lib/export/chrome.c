@@ -24,9 +24,8 @@ struct chrome {
 	struct buf lane_ids; /* `,"pid":1,"tid":2,"name":"` of the lane being written */
 	uint32_t *open;	     /* labels of the open slices, root first */
 	size_t nr_open, cap_open;
-	uint32_t *path; /* scratch: labels of the next run */
-	size_t cap_path;
-	struct buf line; /* scratch */
+	struct path_nodes path; /* scratch: labels of the next run */
+	struct buf line;	/* scratch */
 };
 
 static void make_names(struct chrome *chrome)
@@ -99,23 +98,18 @@ static void open_slice(struct chrome *chrome, uint32_t label, uint64_t ns)
 /* From the slices that are open to those of a path; what both have in common stays open. */
 static void change_path(struct chrome *chrome, struct stack_id path, uint64_t ns)
 {
-	const struct stack_trie *paths = chrome->extract->paths;
-	uint32_t depth = stack_trie_depth(paths, path);
+	const struct path_nodes *next = &chrome->path;
 	uint32_t common = 0;
 
-	ARRAY_RESERVE(chrome->path, depth, chrome->cap_path);
-	for (uint32_t i = depth; i > 0; i--) {
-		chrome->path[i - 1] = stack_trie_frame(paths, path).v;
-		path = stack_trie_parent(paths, path);
-	}
-	while (common < depth && common < chrome->nr_open &&
-	       chrome->open[common] == chrome->path[common])
+	path_nodes_of(&chrome->path, chrome->extract->paths, path);
+	while (common < next->nr && common < chrome->nr_open &&
+	       chrome->open[common] == next->nodes[common])
 		common++;
-	if (common < depth && reopens(chrome, common, chrome->path[common]))
+	if (common < next->nr && reopens(chrome, common, next->nodes[common]))
 		close_slices(chrome, common, ns - 1);
 	close_slices(chrome, common, ns);
-	while (common < depth)
-		open_slice(chrome, chrome->path[common++], ns);
+	while (common < next->nr)
+		open_slice(chrome, next->nodes[common++], ns);
 }
 
 static void write_lane(struct chrome *chrome, const struct timeline *timeline)
@@ -213,5 +207,5 @@ void write_chrome(const struct extract *extract, struct sink *sink)
 	buf_release(&chrome.line);
 	free(chrome.starts);
 	free(chrome.open);
-	free(chrome.path);
+	path_nodes_release(&chrome.path);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/json.h"
+#include "export/numbering_priv.h"
 #include "export/rows_priv.h"
 
 struct extract;
@@ -17,21 +18,14 @@ struct strtab;
  * document around them is firefox.c's.
  */
 
-/* Ids in the order of first use. */
-struct firefox_ids {
-	uint32_t *ids;	/* by thing: id + 1; 0: not used so far */
-	uint32_t *used; /* by id: the thing */
-	uint32_t nr;
-};
-
 struct firefox {
 	const struct extract *extract; /* borrowed */
 	struct json json;
 	struct strtab *strings;
 	struct rows rows;
-	struct firefox_ids functions; /* of labels */
-	struct firefox_ids libraries; /* of modules: libs[] and resourceTable alike */
-	struct firefox_ids sources;   /* of str_ids of the profile */
+	struct numbering functions; /* of labels */
+	struct numbering libraries; /* of modules: libs[] and resourceTable alike */
+	struct numbering sources;   /* of str_ids of the profile */
 };
 
 /* Number everything that the paths of the extract need. */

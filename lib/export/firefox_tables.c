@@ -12,38 +12,17 @@
 #define CATEGORY_NATIVE	 1 /* of meta.categories */
 #define RESOURCE_LIBRARY 1
 
-static struct firefox_ids ids_new(size_t nr)
-{
-	return (struct firefox_ids){.ids = xcalloc(nr, sizeof(uint32_t)),
-				    .used = xcalloc(nr, sizeof(uint32_t))};
-}
-
-static void ids_release(struct firefox_ids *ids)
-{
-	free(ids->ids);
-	free(ids->used);
-}
-
-static uint32_t number(struct firefox_ids *ids, uint32_t thing)
-{
-	if (!ids->ids[thing]) {
-		ids->used[ids->nr++] = thing;
-		ids->ids[thing] = ids->nr;
-	}
-	return ids->ids[thing] - 1;
-}
-
 /* --- numbering --- */
 
 static void note_function(struct firefox *out, uint32_t label)
 {
 	const struct function *function = label_function(out->extract->expansion, label);
 
-	number(&out->functions, label);
+	numbering_of(&out->functions, label);
 	if (function && function->file.v != STR_EMPTY.v)
-		number(&out->sources, function->file.v);
+		numbering_of(&out->sources, function->file.v);
 	if (label_module(out->extract->expansion, label))
-		number(&out->libraries, out->extract->expansion->labels[label].module.v);
+		numbering_of(&out->libraries, out->extract->expansion->labels[label].module.v);
 }
 
 void firefox_init(struct firefox *out, const struct extract *extract)
@@ -51,9 +30,9 @@ void firefox_init(struct firefox *out, const struct extract *extract)
 	const struct profile *profile = extract->profile;
 
 	*out = (struct firefox){.extract = extract, .strings = strtab_new()};
-	out->functions = ids_new(extract->expansion->nr_labels);
-	out->libraries = ids_new(module_table_nr(profile->modules));
-	out->sources = ids_new(strtab_nr(profile->strings));
+	numbering_init(&out->functions, extract->expansion->nr_labels);
+	numbering_init(&out->libraries, module_table_nr(profile->modules));
+	numbering_init(&out->sources, strtab_nr(profile->strings));
 	rows_init(&out->rows, extract);
 	for (size_t i = 0; i < out->rows.nr_frames; i++)
 		note_function(out, out->rows.frames[i].level->label);
@@ -61,16 +40,16 @@ void firefox_init(struct firefox *out, const struct extract *extract)
 
 void firefox_release(struct firefox *out)
 {
-	ids_release(&out->functions);
-	ids_release(&out->libraries);
-	ids_release(&out->sources);
+	numbering_release(&out->functions);
+	numbering_release(&out->libraries);
+	numbering_release(&out->sources);
 	strtab_free(out->strings);
 	rows_release(&out->rows);
 }
 
 const struct module *firefox_library(const struct firefox *out, uint32_t id)
 {
-	struct module_id module = {out->libraries.used[id]};
+	struct module_id module = {out->libraries.ids[id]};
 
 	return module_table_get(out->extract->profile->modules, module);
 }
@@ -143,7 +122,7 @@ static void write_frame_table(struct firefox *out)
 	json_array_end(json);
 	json_key_array_begin(json, "func");
 	for (size_t i = 0; i < out->rows.nr_frames; i++)
-		json_u64(json, number(&out->functions, out->rows.frames[i].level->label));
+		json_u64(json, numbering_of(&out->functions, out->rows.frames[i].level->label));
 	json_array_end(json);
 	json_key_array_begin(json, "line");
 	for (size_t i = 0; i < out->rows.nr_frames; i++)
@@ -166,10 +145,10 @@ static void write_function_sources(struct firefox *out)
 	json_key_array_begin(json, "source");
 	for (uint32_t i = 0; i < out->functions.nr; i++) {
 		const struct function *function =
-			label_function(out->extract->expansion, out->functions.used[i]);
+			label_function(out->extract->expansion, out->functions.ids[i]);
 
 		if (function && function->file.v != STR_EMPTY.v)
-			json_u64(json, number(&out->sources, function->file.v));
+			json_u64(json, numbering_of(&out->sources, function->file.v));
 		else
 			json_null(json);
 	}
@@ -183,10 +162,11 @@ static void write_function_resources(struct firefox *out)
 
 	json_key_array_begin(json, "resource");
 	for (uint32_t i = 0; i < out->functions.nr; i++) {
-		uint32_t label = out->functions.used[i];
+		uint32_t label = out->functions.ids[i];
 
 		if (label_module(expansion, label))
-			json_u64(json, number(&out->libraries, expansion->labels[label].module.v));
+			json_u64(json,
+				 numbering_of(&out->libraries, expansion->labels[label].module.v));
 		else
 			json_i64(json, -1);
 	}
@@ -211,7 +191,7 @@ static void write_function_table(struct firefox *out)
 	json_key_object_begin(json, "funcTable");
 	json_key_array_begin(json, "name");
 	for (uint32_t i = 0; i < out->functions.nr; i++)
-		json_u64(json, string(out, extract_name(extract, out->functions.used[i])));
+		json_u64(json, string(out, extract_name(extract, out->functions.ids[i])));
 	json_array_end(json);
 	write_function_flags(out, "isJS");
 	write_function_flags(out, "relevantForJS");
@@ -219,8 +199,7 @@ static void write_function_table(struct firefox *out)
 	write_function_sources(out);
 	json_key_array_begin(json, "lineNumber");
 	for (uint32_t i = 0; i < out->functions.nr; i++)
-		json_number_or_null(json, extract_function_line(extract, out->functions.used[i]),
-				    0);
+		json_number_or_null(json, extract_function_line(extract, out->functions.ids[i]), 0);
 	json_array_end(json);
 	firefox_constant_column(json, "columnNumber", out->functions.nr, FIREFOX_NULL);
 	json_key_u64(json, "length", out->functions.nr);
@@ -254,7 +233,7 @@ static void write_sources(struct firefox *out)
 	firefox_constant_column(json, "uuid", out->sources.nr, FIREFOX_NULL);
 	json_key_array_begin(json, "filename");
 	for (uint32_t i = 0; i < out->sources.nr; i++) {
-		struct str_id file = {out->sources.used[i]};
+		struct str_id file = {out->sources.ids[i]};
 
 		json_u64(json, string(out, profile_str(out->extract->profile, file)));
 	}

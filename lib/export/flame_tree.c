@@ -20,8 +20,7 @@ struct grower {
 	struct stack_trie *trie; /* lanes, then labels */
 	struct growing *nodes;	 /* by trie id */
 	size_t nr_nodes, cap_nodes;
-	uint32_t *path; /* scratch: labels, root first */
-	size_t cap_path;
+	struct path_nodes path; /* scratch: labels */
 };
 
 static void add_self(struct grower *grower, struct stack_id id, uint64_t weight)
@@ -37,18 +36,12 @@ static void add_self(struct grower *grower, struct stack_id id, uint64_t weight)
 
 static void add_path(struct grower *grower, struct stack_id lane, const struct path_sum *sum)
 {
-	const struct stack_trie *paths = grower->extract->paths;
-	uint32_t depth = stack_trie_depth(paths, sum->path);
-	struct stack_id path = sum->path;
+	struct path_nodes *path = &grower->path;
 	struct stack_id node = lane;
 
-	ARRAY_RESERVE(grower->path, depth, grower->cap_path);
-	for (uint32_t i = depth; i > 0; i--) {
-		grower->path[i - 1] = stack_trie_frame(paths, path).v;
-		path = stack_trie_parent(paths, path);
-	}
-	for (uint32_t i = 0; i < depth; i++)
-		node = stack_trie_intern(grower->trie, node, (struct frame_id){grower->path[i]});
+	path_nodes_of(path, grower->extract->paths, sum->path);
+	for (uint32_t i = 0; i < path->nr; i++)
+		node = stack_trie_intern(grower->trie, node, (struct frame_id){path->nodes[i]});
 	add_self(grower, node, sum->weight);
 }
 
@@ -158,7 +151,7 @@ void flame_tree_init(struct flame_tree *tree, const struct extract *extract)
 	flatten(tree, &grower, sorted);
 	free(sorted);
 	free(grower.nodes);
-	free(grower.path);
+	path_nodes_release(&grower.path);
 	stack_trie_free(grower.trie);
 }
 

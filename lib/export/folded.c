@@ -98,28 +98,21 @@ static void frame_texts_release(struct frame_texts *frames)
 	free(frames->starts);
 }
 
-static void append_path(struct buf *out, const struct extract *extract,
-			const struct frame_texts *frames, struct stack_id path)
+static void append_path(struct buf *out, const struct frame_texts *frames,
+			const struct path_nodes *labels)
 {
-	const struct stack_trie *paths = extract->paths;
-	uint32_t depth = stack_trie_depth(paths, path);
-	uint32_t *labels = xcalloc(depth ? depth : 1, sizeof(*labels));
+	for (uint32_t i = 0; i < labels->nr; i++) {
+		size_t start = frames->starts[labels->nodes[i]];
 
-	for (uint32_t i = depth; i > 0; i--) {
-		labels[i - 1] = stack_trie_frame(paths, path).v;
-		path = stack_trie_parent(paths, path);
+		buf_append(out, frames->texts.bytes + start,
+			   frames->starts[labels->nodes[i] + 1] - start);
 	}
-	for (uint32_t i = 0; i < depth; i++) {
-		size_t start = frames->starts[labels[i]];
-
-		buf_append(out, frames->texts.bytes + start, frames->starts[labels[i] + 1] - start);
-	}
-	free(labels);
 }
 
 static void write_lane(const struct extract *extract, const struct frame_texts *frames,
 		       const struct path_sums *sums, const struct lane *lane, struct sink *sink)
 {
+	struct path_nodes labels = {.nr = 0};
 	struct buf prefix = {0};
 	struct buf line = {0};
 
@@ -127,12 +120,14 @@ static void write_lane(const struct extract *extract, const struct frame_texts *
 	for (size_t i = 0; i < sums->nr_sums; i++) {
 		buf_clear(&line);
 		buf_append(&line, prefix.bytes, prefix.nr_bytes);
-		append_path(&line, extract, frames, sums->sums[i].path);
+		path_nodes_of(&labels, extract->paths, sums->sums[i].path);
+		append_path(&line, frames, &labels);
 		buf_append_byte(&line, ' ');
 		buf_append_decimal(&line, sums->sums[i].weight);
 		buf_append_byte(&line, '\n');
 		sink_write(sink, line.bytes, line.nr_bytes);
 	}
+	path_nodes_release(&labels);
 	buf_release(&prefix);
 	buf_release(&line);
 }

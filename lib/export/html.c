@@ -3,9 +3,6 @@
  * One page that needs nothing else: the call tree as columns of JSON, and page.js that
  * draws it. A content security policy keeps the page from loading or sending anything.
  */
-#include <stdlib.h>
-
-#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/escape.h"
 #include "base/json.h"
@@ -14,6 +11,7 @@
 #include "export/extract_priv.h"
 #include "export/flame_tree_priv.h"
 #include "export/markup_priv.h"
+#include "export/numbering_priv.h"
 #include "mapping/module.h"
 
 struct html {
@@ -21,12 +19,8 @@ struct html {
 	struct sink *sink;
 	struct json json;
 	struct flame_tree tree;
-	uint32_t *function_of_label; /* index in functions[] + 1, 0: not used; the last: "all" */
-	uint32_t *labels;	     /* by that index */
-	uint32_t nr_functions;
-	uint32_t *module_index; /* index in modules[] + 1, by module_id */
-	uint32_t *modules;	/* by that index */
-	uint32_t nr_modules;
+	struct numbering functions; /* of labels, lanes, and last FLAME_ALL */
+	struct numbering modules;
 };
 
 static size_t nr_lanes_and_labels(const struct extract *extract)
@@ -34,20 +28,18 @@ static size_t nr_lanes_and_labels(const struct extract *extract)
 	return extract->expansion->nr_labels + extract->nr_lanes;
 }
 
-static uint32_t number(uint32_t *ids, uint32_t *things, uint32_t *nr, uint32_t thing, uint32_t slot)
-{
-	if (!ids[slot]) {
-		things[*nr] = thing;
-		ids[slot] = ++*nr;
-	}
-	return ids[slot] - 1;
-}
-
 static uint32_t function_index(struct html *out, uint32_t label)
 {
-	uint32_t slot = label == FLAME_ALL ? (uint32_t)nr_lanes_and_labels(out->extract) : label;
+	uint32_t all = (uint32_t)nr_lanes_and_labels(out->extract);
 
-	return number(out->function_of_label, out->labels, &out->nr_functions, label, slot);
+	return numbering_of(&out->functions, label == FLAME_ALL ? all : label);
+}
+
+static uint32_t label_of_function(const struct html *out, uint32_t index)
+{
+	uint32_t id = out->functions.ids[index];
+
+	return id == nr_lanes_and_labels(out->extract) ? FLAME_ALL : id;
 }
 
 static void number_functions(struct html *out)
@@ -64,11 +56,8 @@ static void write_function(struct html *out, uint32_t label)
 	struct buf name = {0};
 	int64_t module = -1;
 
-	if (is_label && label_module(extract->expansion, label)) {
-		uint32_t id = extract->expansion->labels[label].module.v;
-
-		module = number(out->module_index, out->modules, &out->nr_modules, id, id);
-	}
+	if (is_label && label_module(extract->expansion, label))
+		module = numbering_of(&out->modules, extract->expansion->labels[label].module.v);
 	flame_append_name(&name, extract, label);
 	json_array_begin(&out->json);
 	json_str(&out->json, buf_str(&name));
@@ -83,12 +72,12 @@ static void write_function(struct html *out, uint32_t label)
 static void write_functions(struct html *out)
 {
 	json_key_array_begin(&out->json, "functions");
-	for (uint32_t i = 0; i < out->nr_functions; i++)
-		write_function(out, out->labels[i]);
+	for (uint32_t i = 0; i < out->functions.nr; i++)
+		write_function(out, label_of_function(out, i));
 	json_array_end(&out->json);
 	json_key_array_begin(&out->json, "modules");
-	for (uint32_t i = 0; i < out->nr_modules; i++) {
-		struct module_id id = {out->modules[i]};
+	for (uint32_t i = 0; i < out->modules.nr; i++) {
+		struct module_id id = {out->modules.ids[i]};
 
 		json_str(&out->json,
 			 module_short_name(module_table_get(out->extract->profile->modules, id)));
@@ -203,20 +192,14 @@ static void write_page(struct html *out)
 
 void write_html(const struct extract *extract, struct sink *sink)
 {
-	size_t nr = nr_lanes_and_labels(extract) + 1;
-	uint32_t nr_modules = module_table_nr(extract->profile->modules);
 	struct html out = {.extract = extract, .sink = sink};
 
 	flame_tree_init(&out.tree, extract);
-	out.function_of_label = xcalloc(nr, sizeof(*out.function_of_label));
-	out.labels = xcalloc(nr, sizeof(*out.labels));
-	out.module_index = xcalloc(nr_modules, sizeof(*out.module_index));
-	out.modules = xcalloc(nr_modules, sizeof(*out.modules));
+	numbering_init(&out.functions, nr_lanes_and_labels(extract) + 1);
+	numbering_init(&out.modules, module_table_nr(extract->profile->modules));
 	number_functions(&out);
 	write_page(&out);
 	flame_tree_release(&out.tree);
-	free(out.function_of_label);
-	free(out.labels);
-	free(out.module_index);
-	free(out.modules);
+	numbering_release(&out.functions);
+	numbering_release(&out.modules);
 }

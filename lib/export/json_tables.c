@@ -5,13 +5,11 @@
  * thread, samples of [end in ns, stack, weight, observations]. profc-export(1)
  * describes it; members may be added, none is taken away.
  */
-#include <stdlib.h>
-
-#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/sink.h"
 #include "export/extract_priv.h"
+#include "export/numbering_priv.h"
 #include "export/rows_priv.h"
 #include "mapping/module.h"
 
@@ -21,22 +19,8 @@ struct tables {
 	const struct extract *extract;
 	struct json json;
 	struct rows rows;
-	uint32_t *function_of_label; /* index in functions[] + 1; 0: not used */
-	uint32_t *labels;	     /* by that index */
-	uint32_t nr_functions;
+	struct numbering functions; /* of labels */
 };
-
-static void number_functions(struct tables *out)
-{
-	for (size_t i = 0; i < out->rows.nr_frames; i++) {
-		uint32_t label = out->rows.frames[i].level->label;
-
-		if (out->function_of_label[label])
-			continue;
-		out->labels[out->nr_functions++] = label;
-		out->function_of_label[label] = out->nr_functions;
-	}
-}
 
 static void key_number_or_null(struct json *json, const char *key, uint32_t value,
 			       uint32_t null_value)
@@ -84,7 +68,7 @@ static void write_frame(struct tables *out, const struct frame_row *row)
 	const char *file = profile_str(out->extract->profile, place->file);
 
 	json_object_begin(&out->json);
-	json_key_u64(&out->json, "function", out->function_of_label[row->level->label] - 1);
+	json_key_u64(&out->json, "function", numbering_of(&out->functions, row->level->label));
 	json_key_str(&out->json, "file", file[0] ? file : NULL);
 	key_number_or_null(&out->json, "line", place->line, 0);
 	json_key_bool(&out->json, "inlined", row->level->inlined);
@@ -166,8 +150,8 @@ static void write_document(struct tables *out)
 	json_object_begin(json);
 	write_head(out);
 	json_key_array_begin(json, "functions");
-	for (uint32_t i = 0; i < out->nr_functions; i++)
-		write_function(out, out->labels[i]);
+	for (uint32_t i = 0; i < out->functions.nr; i++)
+		write_function(out, out->functions.ids[i]);
 	json_array_end(json);
 	json_key_array_begin(json, "frames");
 	for (size_t i = 0; i < out->rows.nr_frames; i++)
@@ -191,16 +175,14 @@ static void write_document(struct tables *out)
 
 void write_json(const struct extract *extract, struct sink *sink)
 {
-	size_t nr_labels = extract->expansion->nr_labels;
 	struct tables out = {.extract = extract};
 
 	rows_init(&out.rows, extract);
-	out.function_of_label = xcalloc(nr_labels, sizeof(*out.function_of_label));
-	out.labels = xcalloc(nr_labels, sizeof(*out.labels));
-	number_functions(&out);
+	numbering_init(&out.functions, extract->expansion->nr_labels);
+	for (size_t i = 0; i < out.rows.nr_frames; i++)
+		numbering_of(&out.functions, out.rows.frames[i].level->label);
 	json_init(&out.json, sink);
 	write_document(&out);
 	rows_release(&out.rows);
-	free(out.function_of_label);
-	free(out.labels);
+	numbering_release(&out.functions);
 }

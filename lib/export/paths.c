@@ -142,6 +142,22 @@ struct stack_id path_of(struct path_maker *maker, const struct sample *sample)
 	return (*table)[sample->stack.v];
 }
 
+void path_nodes_of(struct path_nodes *nodes, const struct stack_trie *paths, struct stack_id path)
+{
+	nodes->nr = stack_trie_depth(paths, path);
+	ARRAY_RESERVE(nodes->nodes, nodes->nr, nodes->cap);
+	for (uint32_t i = nodes->nr; i > 0; i--) {
+		nodes->nodes[i - 1] = stack_trie_frame(paths, path).v;
+		path = stack_trie_parent(paths, path);
+	}
+}
+
+void path_nodes_release(struct path_nodes *nodes)
+{
+	free(nodes->nodes);
+	*nodes = (struct path_nodes){.nr = 0};
+}
+
 const struct level *path_frame_levels(const struct expansion *expansion, uint32_t node,
 				      uint32_t *nr)
 {

@@ -29,6 +29,17 @@ void path_maker_free(struct path_maker *maker);
 /* The path of a sample's stack, never empty; its nodes' frame_ids are what path_kind says. */
 struct stack_id path_of(struct path_maker *maker, const struct sample *sample);
 
+/* The nodes of one path, root first. Zero-initialised is empty, the room is reused. */
+struct path_nodes {
+	uint32_t *nodes; /* owned */
+	uint32_t nr;
+	size_t cap;
+};
+
+/* Replace the content by the nodes of a path. */
+void path_nodes_of(struct path_nodes *nodes, const struct stack_trie *paths, struct stack_id path);
+void path_nodes_release(struct path_nodes *nodes);
+
 /*
  * The levels of a PATH_FRAMES node, outermost first: those of a frame of the profile,
  * or the one level that stands for missing callers (ids from profile.nr_frames on).

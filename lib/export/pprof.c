@@ -15,6 +15,7 @@
 #include "base/strtab.h"
 #include "export/extract_priv.h"
 #include "export/gzip_priv.h"
+#include "export/numbering_priv.h"
 #include "export/path_sums_priv.h"
 #include "export/protobuf_priv.h"
 #include "mapping/module.h"
@@ -65,11 +66,9 @@ enum {
 struct pprof {
 	const struct extract *extract;
 	struct buf out;
-	struct strtab *strings;	     /* the file's string table: id 0 is "" as the format demands */
-	uint64_t *limit_of_module;   /* one past the highest address used; 0: not used */
-	uint32_t *function_of_label; /* the file's id, 0: not used so far */
-	uint32_t *labels;	     /* by function id - 1: ids count up as they are needed */
-	uint32_t nr_functions;
+	struct strtab *strings;	    /* the file's string table: id 0 is "" as the format demands */
+	uint64_t *limit_of_module;  /* one past the highest address used; 0: not used */
+	struct numbering functions; /* of labels */
 	struct buf message, inner, text; /* scratch */
 };
 
@@ -172,15 +171,10 @@ static void write_samples(struct pprof *pprof)
 
 /* --- locations, functions, mappings --- */
 
-static uint32_t function_id(struct pprof *pprof, uint32_t label)
+/* Ids count from 1. */
+static uint64_t function_id(struct pprof *pprof, uint32_t label)
 {
-	uint32_t *id = &pprof->function_of_label[label];
-
-	if (!*id) {
-		pprof->labels[pprof->nr_functions++] = label;
-		*id = pprof->nr_functions;
-	}
-	return *id;
+	return (uint64_t)numbering_of(&pprof->functions, label) + 1;
 }
 
 static void append_line(struct pprof *pprof, const struct level *level)
@@ -250,7 +244,7 @@ static void write_function(struct pprof *pprof, uint32_t label)
 
 	if (function && function->linkage_name.v != STR_EMPTY.v)
 		system_name = string(pprof, profile_str(extract->profile, function->linkage_name));
-	protobuf_uint(&pprof->message, FUNCTION_ID, pprof->function_of_label[label]);
+	protobuf_uint(&pprof->message, FUNCTION_ID, function_id(pprof, label));
 	protobuf_uint(&pprof->message, FUNCTION_NAME, name);
 	protobuf_uint(&pprof->message, FUNCTION_SYSTEM_NAME, system_name);
 	if (file)
@@ -351,8 +345,8 @@ static void write_head(struct pprof *pprof)
 
 static void write_functions(struct pprof *pprof)
 {
-	for (uint32_t i = 0; i < pprof->nr_functions; i++)
-		write_function(pprof, pprof->labels[i]);
+	for (uint32_t i = 0; i < pprof->functions.nr; i++)
+		write_function(pprof, pprof->functions.ids[i]);
 }
 
 static void write_strings(struct pprof *pprof)
@@ -373,12 +367,10 @@ static void write_strings(struct pprof *pprof)
 void write_pprof(const struct extract *extract, struct sink *sink)
 {
 	uint32_t nr_modules = module_table_nr(extract->profile->modules);
-	size_t nr_labels = extract->expansion->nr_labels;
 	struct pprof pprof = {.extract = extract, .strings = strtab_new()};
 
 	pprof.limit_of_module = xcalloc(nr_modules, sizeof(*pprof.limit_of_module));
-	pprof.function_of_label = xcalloc(nr_labels, sizeof(*pprof.function_of_label));
-	pprof.labels = xcalloc(nr_labels, sizeof(*pprof.labels));
+	numbering_init(&pprof.functions, extract->expansion->nr_labels);
 	write_head(&pprof);
 	write_samples(&pprof);
 	write_locations(&pprof);
@@ -388,8 +380,7 @@ void write_pprof(const struct extract *extract, struct sink *sink)
 	gzip_write(sink, pprof.out.bytes, pprof.out.nr_bytes);
 	strtab_free(pprof.strings);
 	free(pprof.limit_of_module);
-	free(pprof.function_of_label);
-	free(pprof.labels);
+	numbering_release(&pprof.functions);
 	buf_release(&pprof.out);
 	buf_release(&pprof.message);
 	buf_release(&pprof.inner);

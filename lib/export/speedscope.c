@@ -20,9 +20,8 @@
 #include "base/json.h"
 #include "base/sink.h"
 #include "export/extract_priv.h"
+#include "export/numbering_priv.h"
 #include "export/timeline_priv.h"
-
-#define UNUSED UINT32_MAX
 
 struct span {
 	size_t start;
@@ -32,9 +31,10 @@ struct span {
 struct speedscope {
 	const struct extract *extract;
 	struct sink *sink;
-	uint32_t *frame_of_label; /* index in shared.frames, or UNUSED */
-	struct buf texts;	  /* "[1,2,3]" of every path written so far */
-	struct span *spans;	  /* by path: where in texts; nr_bytes 0: not there yet */
+	struct numbering frames; /* shared.frames, of labels */
+	struct path_nodes path;	 /* scratch: labels */
+	struct buf texts;	 /* "[1,2,3]" of every path written so far */
+	struct span *spans;	 /* by path: where in texts; nr_bytes 0: not there yet */
 };
 
 /* One element of samples[] and weights[]. */
@@ -71,36 +71,26 @@ static void write_frames(struct speedscope *out, struct json *json)
 {
 	const struct extract *extract = out->extract;
 	uint32_t nr_paths = stack_trie_nr(extract->paths);
-	uint32_t nr_frames = 0;
 
-	for (uint32_t path = 1; path < nr_paths; path++) {
-		uint32_t label = stack_trie_frame(extract->paths, (struct stack_id){path}).v;
-
-		if (out->frame_of_label[label] != UNUSED)
-			continue;
-		out->frame_of_label[label] = nr_frames++;
-		write_frame(json, extract, label);
-	}
+	for (uint32_t path = 1; path < nr_paths; path++)
+		numbering_of(&out->frames,
+			     stack_trie_frame(extract->paths, (struct stack_id){path}).v);
+	for (uint32_t i = 0; i < out->frames.nr; i++)
+		write_frame(json, extract, out->frames.ids[i]);
 }
 
 static void append_path(struct speedscope *out, struct stack_id path)
 {
-	const struct stack_trie *paths = out->extract->paths;
-	uint32_t depth = stack_trie_depth(paths, path);
-	uint32_t *frames = xcalloc(depth ? depth : 1, sizeof(*frames));
+	struct path_nodes *labels = &out->path;
 
-	for (uint32_t i = depth; i > 0; i--) {
-		frames[i - 1] = out->frame_of_label[stack_trie_frame(paths, path).v];
-		path = stack_trie_parent(paths, path);
-	}
+	path_nodes_of(labels, out->extract->paths, path);
 	buf_append_byte(&out->texts, '[');
-	for (uint32_t i = 0; i < depth; i++) {
+	for (uint32_t i = 0; i < labels->nr; i++) {
 		if (i)
 			buf_append_byte(&out->texts, ',');
-		buf_append_decimal(&out->texts, frames[i]);
+		buf_append_decimal(&out->texts, numbering_of(&out->frames, labels->nodes[i]));
 	}
 	buf_append_byte(&out->texts, ']');
-	free(frames);
 }
 
 /* Millions of samples share some thousands of paths: each is put into words once. */
@@ -247,14 +237,13 @@ static void write_document(struct speedscope *out)
 void write_speedscope(const struct extract *extract, struct sink *sink)
 {
 	uint32_t nr_paths = stack_trie_nr(extract->paths);
-	size_t nr_labels = extract->expansion->nr_labels;
 	struct speedscope out = {.extract = extract, .sink = sink};
 
-	out.frame_of_label = xcalloc(nr_labels, sizeof(*out.frame_of_label));
-	memset(out.frame_of_label, 0xff, nr_labels * sizeof(*out.frame_of_label));
+	numbering_init(&out.frames, extract->expansion->nr_labels);
 	out.spans = xcalloc(nr_paths, sizeof(*out.spans));
 	write_document(&out);
-	free(out.frame_of_label);
+	numbering_release(&out.frames);
 	free(out.spans);
+	path_nodes_release(&out.path);
 	buf_release(&out.texts);
 }
