@@ -68,8 +68,7 @@ static void append_color(struct buf *out, const struct flamegraph *graph, uint32
 {
 	const struct extract *extract = graph->extract;
 	const struct module *module = NULL;
-	uint64_t shade;
-	uint64_t hue = 0;
+	uint64_t shade, hue;
 
 	if (label < extract->expansion->nr_labels)
 		module = label_module(extract->expansion, label);
@@ -77,7 +76,7 @@ static void append_color(struct buf *out, const struct flamegraph *graph, uint32
 		buf_append_str(out, "hsl(0,0%,80%)");
 		return;
 	}
-	hue = scramble_u64(extract->expansion->labels[label].module.v) % 50;
+	hue = hash_name(module_short_name(module)) % 50;
 	shade = hash_name(extract_name(extract, label));
 	buf_printf(out, "hsl(%u,%u%%,%u%%)", (unsigned int)hue, 70 + (unsigned int)(shade % 20),
 		   60 + (unsigned int)(shade / 32 % 14));

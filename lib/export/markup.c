@@ -42,7 +42,8 @@ void markup_weight(struct buf *out, const struct extract *extract, uint64_t weig
 	double ns = (double)weight;
 
 	if (!extract_is_time(extract))
-		buf_printf(out, "%llu samples", (unsigned long long)weight);
+		buf_printf(out, "%llu sample%s", (unsigned long long)weight,
+			   weight == 1 ? "" : "s");
 	else if (weight >= NS_PER_SEC)
 		buf_printf(out, "%.3f s", ns / (double)NS_PER_SEC);
 	else if (weight >= NS_PER_MS)

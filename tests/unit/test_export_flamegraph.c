@@ -82,10 +82,48 @@ static void test_flamegraph__lanes_stand_on_one_root(void **state)
 		      "prog/worker (pid 100, tid 101), 3 samples, 75.00 % | 10.00 72 885.00 "
 		      "prog/worker (pid 100, tid 101)\n"
 		      "run, 3 samples, 75.00 % | 10.00 88 885.00 run\n"
-		      "prog (pid 100, tid 100), 1 samples, 25.00 % | 895.00 72 295.00 "
+		      "prog (pid 100, tid 100), 1 sample, 25.00 % | 895.00 72 295.00 "
 		      "prog (pid 100, tid 100)\n"
-		      "main, 1 samples, 25.00 % | 895.00 88 295.00 main\n");
+		      "main, 1 sample, 25.00 % | 895.00 88 295.00 main\n");
 	profile_free(profile);
+}
+
+/* The colour of the last frame of the picture; the caller frees it. */
+static char *last_color(const struct profile *profile)
+{
+	struct sink sink = export_made(EXPORT_FLAMEGRAPH, profile, NULL);
+	const char *svg = buf_str(&sink.pending);
+	const char *last = NULL;
+	char *color;
+
+	for (const char *at = svg; (at = strstr(at, " fill=\"hsl(")); at++)
+		last = at + strlen(" fill=\"");
+	assert_non_null(last);
+	color = strndup(last, strcspn(last, "\""));
+	sink_release(&sink);
+	return color;
+}
+
+/* Two recordings meet modules in another order: their pictures can be compared all the same. */
+static void test_flamegraph__colors_are_those_of_names(void **state)
+{
+	struct made first = made_begin(), second = made_begin();
+	struct profile *profile;
+	char *color, *other;
+
+	(void)state;
+	made_sample(&first, "libz!inflate", 1);
+	profile = made_end(&first);
+	color = last_color(profile);
+	profile_free(profile);
+	made_sample(&second, "main;libc!read", 2);
+	made_sample(&second, "libz!inflate", 1);
+	profile = made_end(&second);
+	other = last_color(profile);
+	profile_free(profile);
+	assert_string_equal(color, other);
+	free(color);
+	free(other);
 }
 
 static void test_flamegraph__what_cannot_be_seen_is_left_out(void **state)
@@ -129,6 +167,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_flamegraph__boxes_are_weights),
 		cmocka_unit_test(test_flamegraph__lanes_stand_on_one_root),
+		cmocka_unit_test(test_flamegraph__colors_are_those_of_names),
 		cmocka_unit_test(test_flamegraph__what_cannot_be_seen_is_left_out),
 		cmocka_unit_test(test_flamegraph__needs_no_other_file),
 	};
