@@ -121,12 +121,17 @@ static void print_how_it_ended(struct info *info)
 	fact(info, "ended");
 }
 
+static void append_comma(struct info *info)
+{
+	if (info->text.nr_bytes)
+		buf_append_str(&info->text, ", ");
+}
+
 static void append_part(struct info *info, struct str_id id)
 {
 	if (id.v == STR_EMPTY.v)
 		return;
-	if (info->text.nr_bytes)
-		buf_append_str(&info->text, ", ");
+	append_comma(info);
 	append_text(info, id);
 }
 
@@ -136,8 +141,10 @@ static void print_where(struct info *info)
 
 	append_part(info, meta->hostname);
 	append_part(info, meta->arch);
-	if (meta->nr_cpus)
-		buf_printf(&info->text, ", %u CPU%s", meta->nr_cpus, meta->nr_cpus > 1 ? "s" : "");
+	if (meta->nr_cpus) {
+		append_comma(info);
+		buf_printf(&info->text, "%u CPU%s", meta->nr_cpus, meta->nr_cpus > 1 ? "s" : "");
+	}
 	append_part(info, meta->cpu_model);
 	append_part(info, meta->kernel);
 	fact(info, "host");

@@ -135,11 +135,13 @@ static void test_info__an_empty_cut_profile(void **state)
 	(void)state;
 	profile->meta.attached = true;
 	profile->meta.complete = false;
+	profile->meta.nr_cpus = 2;
 	check_text(
 		profile,
 		"command     (running processes)\n"
 		"recorded    for 0 ns\n"
 		"ended       cut short: the end of the recording is not in the file\n"
+		"host        2 CPUs\n"
 		"sampling    0 Hz asked for\n"
 		"time        0 ns CPU, 0 ns waiting for a CPU, 0 ns blocked; 0 ns in all threads\n"
 		"samples     0\n"
