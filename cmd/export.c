@@ -25,7 +25,7 @@ struct export_args {
 /* In the order of their enums. */
 static const char *const thread_choices[] = {"auto", "merge", "split", NULL};
 static const char *const weight_choices[] = {"value", "samples", NULL};
-static const char *const name_choices[] = {"full", "short", NULL};
+static const char *const name_choices[] = {"auto", "full", "short", NULL};
 
 #define AT(member) offsetof(struct export_args, member)
 #define FORMAT_ROW(name_, kind, help_)                                                             \
@@ -72,7 +72,8 @@ static const struct option_row rows[] = {
 		   "split: each thread is a time line or root of its own; merge: all threads of "
 		   "processes of one name are one [what suits the format]"),
 	CHOICE_ROW(0, "names", "STYLE", names, name_choices,
-		   "full, or short: without template arguments and parameters [full]"),
+		   "full, or short: without template arguments and parameters [what suits the "
+		   "format]"),
 	{.type = OPTION_FLAG,
 	 .name = "no-inline",
 	 .offset = AT(no_inline),
@@ -193,7 +194,7 @@ static int write_profile(const struct export_args *args, enum export_kind kind,
 		.weights = (enum export_weights)args->weights,
 		.threads = (enum export_threads)args->threads,
 		.fold_inlines = args->no_inline,
-		.short_names = args->names == 1,
+		.names = (enum export_names)args->names,
 		.idle = args->idle,
 		.filter = filter,
 	};

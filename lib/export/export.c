@@ -7,7 +7,8 @@
 
 struct format_row {
 	struct export_format format;
-	enum export_threads threads; /* what suits it best */
+	enum export_threads threads; /* what suits it best, as the names do */
+	enum export_names names;
 	enum path_kind paths;
 	void (*write)(const struct extract *extract, struct sink *sink);
 };
@@ -16,34 +17,34 @@ struct format_row {
 static const struct format_row rows[EXPORT_KIND_COUNT] = {
 	[EXPORT_SPEEDSCOPE] = {
 		{"speedscope", ".speedscope.json", false},
-		EXPORT_THREADS_SPLIT, PATH_LABELS, write_speedscope},
+		EXPORT_THREADS_SPLIT, EXPORT_NAMES_FULL, PATH_LABELS, write_speedscope},
 	[EXPORT_FOLDED] = {
 		{"folded", ".folded", false},
-		EXPORT_THREADS_MERGE, PATH_LABELS, write_folded},
+		EXPORT_THREADS_MERGE, EXPORT_NAMES_FULL, PATH_LABELS, write_folded},
 	[EXPORT_PPROF] = {
 		{"pprof", ".pb.gz", true},
-		EXPORT_THREADS_SPLIT, PATH_FRAMES, write_pprof},
+		EXPORT_THREADS_SPLIT, EXPORT_NAMES_FULL, PATH_FRAMES, write_pprof},
 	[EXPORT_CHROME] = {
 		{"chrome", ".trace.json", false},
-		EXPORT_THREADS_SPLIT, PATH_LABELS, write_chrome},
+		EXPORT_THREADS_SPLIT, EXPORT_NAMES_FULL, PATH_LABELS, write_chrome},
 	[EXPORT_FIREFOX] = {
 		{"firefox", ".firefox.json", false},
-		EXPORT_THREADS_SPLIT, PATH_FRAMES, write_firefox},
+		EXPORT_THREADS_SPLIT, EXPORT_NAMES_FULL, PATH_FRAMES, write_firefox},
 	[EXPORT_CALLGRIND] = {
 		{"callgrind", ".callgrind", false},
-		EXPORT_THREADS_MERGE, PATH_PLACES, write_callgrind},
+		EXPORT_THREADS_MERGE, EXPORT_NAMES_FULL, PATH_PLACES, write_callgrind},
 	[EXPORT_PERF_SCRIPT] = {
 		{"perf-script", ".perf.txt", false},
-		EXPORT_THREADS_SPLIT, PATH_FRAMES, write_perf_script},
+		EXPORT_THREADS_SPLIT, EXPORT_NAMES_FULL, PATH_FRAMES, write_perf_script},
 	[EXPORT_JSON] = {
 		{"json", ".json", false},
-		EXPORT_THREADS_SPLIT, PATH_FRAMES, write_json},
+		EXPORT_THREADS_SPLIT, EXPORT_NAMES_FULL, PATH_FRAMES, write_json},
 	[EXPORT_FLAMEGRAPH] = {
 		{"flamegraph", ".svg", false},
-		EXPORT_THREADS_MERGE, PATH_LABELS, write_flamegraph},
+		EXPORT_THREADS_MERGE, EXPORT_NAMES_SHORT, PATH_LABELS, write_flamegraph},
 	[EXPORT_HTML] = {
 		{"html", ".html", false},
-		EXPORT_THREADS_MERGE, PATH_LABELS, write_html},
+		EXPORT_THREADS_MERGE, EXPORT_NAMES_SHORT, PATH_LABELS, write_html},
 };
 /* clang-format on */
 
@@ -64,6 +65,8 @@ int export_write(enum export_kind kind, const struct profile *profile,
 	assert(kind < EXPORT_KIND_COUNT);
 	if (chosen.threads == EXPORT_THREADS_DEFAULT)
 		chosen.threads = row->threads;
+	if (chosen.names == EXPORT_NAMES_DEFAULT)
+		chosen.names = row->names;
 	status = extract_new(profile, &chosen, row->paths, &extract, err);
 	if (status)
 		return status;

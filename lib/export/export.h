@@ -43,13 +43,20 @@ enum export_weights {
 	EXPORT_WEIGHTS_SAMPLES, /* how many observations had any of the metric: 1 a sample */
 };
 
+/* How functions are called. */
+enum export_names {
+	EXPORT_NAMES_DEFAULT, /* short in pictures for people, full in files for programs */
+	EXPORT_NAMES_FULL,
+	EXPORT_NAMES_SHORT, /* without template arguments and parameters */
+};
+
 struct export_options {
 	enum metric metric;
 	enum export_weights weights;
 	enum export_threads threads;
 	bool fold_inlines; /* inlined frames count as the function they are inlined into */
-	bool short_names;  /* without template arguments and parameters */
-	bool idle;	   /* speedscope: keep the time between samples as gaps */
+	enum export_names names;
+	bool idle;		     /* speedscope: keep the time between samples as gaps */
 	const struct filter *filter; /* borrowed */
 };
 

@@ -174,7 +174,8 @@ static void sort_lane(struct extract *extract, const struct lane *lane)
 static void make_names(struct extract *extract)
 {
 	const struct expansion *expansion = extract->expansion;
-	enum name_style style = extract->options->short_names ? NAME_SHORT : NAME_FULL;
+	enum name_style style =
+		extract->options->names == EXPORT_NAMES_SHORT ? NAME_SHORT : NAME_FULL;
 
 	extract->name_at = xcalloc(expansion->nr_labels, sizeof(*extract->name_at));
 	for (uint32_t i = 0; i < expansion->nr_labels; i++) {

@@ -64,7 +64,7 @@ int extract_new(const struct profile *profile, const struct export_options *opti
 		enum path_kind kind, struct extract **result, struct err *err);
 void extract_free(struct extract *extract);
 
-/* The full name of a label, raw. Borrowed. */
+/* The name of a label, as full as the options ask for, raw. Borrowed. */
 const char *extract_name(const struct extract *extract, uint32_t label);
 /* The file a label's function is defined in, or NULL; the line, 0 when unknown. */
 const char *extract_function_file(const struct extract *extract, uint32_t label);

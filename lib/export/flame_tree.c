@@ -172,3 +172,11 @@ void flame_append_name(struct buf *out, const struct extract *extract, uint32_t 
 	else
 		buf_append_str(out, extract_name(extract, label));
 }
+
+void flame_append_full_name(struct buf *out, const struct extract *extract, uint32_t label)
+{
+	if (label < extract->expansion->nr_labels)
+		label_append_name(out, extract->expansion, label, NAME_FULL);
+	else
+		flame_append_name(out, extract, label);
+}

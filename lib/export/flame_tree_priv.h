@@ -31,5 +31,7 @@ void flame_tree_release(struct flame_tree *tree);
 
 /* What a node is called; raw. */
 void flame_append_name(struct buf *out, const struct extract *extract, uint32_t label);
+/* The same, with all that short names leave out. */
+void flame_append_full_name(struct buf *out, const struct extract *extract, uint32_t label);
 
 #endif

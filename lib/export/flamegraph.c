@@ -104,8 +104,13 @@ static void append_cut_name(struct buf *out, const char *name, double box_px)
 static void append_title(struct flamegraph *out, const struct flame *node)
 {
 	uint64_t all = out->tree.nodes[0].total;
+	struct buf raw = {0}, name = {0};
 
-	escape_markup(&out->text, buf_str(&out->name));
+	flame_append_full_name(&raw, out->extract, node->label);
+	escape_terminal(&name, buf_str(&raw));
+	escape_markup(&out->text, buf_str(&name));
+	buf_release(&raw);
+	buf_release(&name);
 	buf_append_str(&out->text, ", ");
 	markup_weight(&out->text, out->extract, node->total);
 	buf_printf(&out->text, ", %.2f %%", 100.0 * (double)node->total / (double)all);

@@ -3,6 +3,8 @@
  * One page that needs nothing else: the call tree as columns of JSON, and page.js that
  * draws it. A content security policy keeps the page from loading or sending anything.
  */
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/escape.h"
 #include "base/json.h"
@@ -53,7 +55,7 @@ static void write_function(struct html *out, uint32_t label)
 {
 	const struct extract *extract = out->extract;
 	bool is_label = label < extract->expansion->nr_labels;
-	struct buf name = {0};
+	struct buf name = {0}, full = {0};
 	int64_t module = -1;
 
 	if (is_label && label_module(extract->expansion, label))
@@ -65,8 +67,12 @@ static void write_function(struct html *out, uint32_t label)
 	json_u64(&out->json, is_label ? extract_function_line(extract, label) : 0);
 	json_i64(&out->json, module);
 	json_u64(&out->json, !is_label);
+	flame_append_full_name(&full, extract, label);
+	if (strcmp(buf_str(&full), buf_str(&name)) != 0)
+		json_str(&out->json, buf_str(&full));
 	json_array_end(&out->json);
 	buf_release(&name);
+	buf_release(&full);
 }
 
 static void write_functions(struct html *out)

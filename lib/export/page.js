@@ -191,15 +191,32 @@
 		requestAnimationFrame(step);
 	}
 
+	// Weight of the stacks below root that have a match, each counted once.
+	function sumMatches() {
+		let sum = 0;
+		for (let i = root; i < end[root];) {
+			const found = matches[label[i]];
+			sum += found ? total[i] : 0;
+			i = found ? end[i] : i + 1;
+		}
+		return sum;
+	}
+
+	function describeMatches() {
+		const nr = matches.filter(Boolean).length, sum = sumMatches();
+		pathLine.textContent = nr + (nr === 1 ? " function matches: " : " functions match: ") +
+			amount(sum) + " (" + share(sum) + " %)";
+	}
+
 	function describe(node) {
-		if (node < 0) {
-			pathLine.textContent = "";
+		if (matches && node === root) {
+			describeMatches();
 			return;
 		}
 		const row = data.functions[label[node]];
 		const where = row[1] ? "  " + location(row) : "";
 		const module = row[3] >= 0 ? "  [" + data.modules[row[3]] + "]" : "";
-		pathLine.textContent = row[0] + "  " + amount(total[node]) + " (" + share(total[node]) +
+		pathLine.textContent = (row[5] || row[0]) + "  " + amount(total[node]) + " (" + share(total[node]) +
 			" %), self " + amount(self[node]) + where + module;
 	}
 
@@ -267,7 +284,7 @@
 			cell(row, "number", share(entry.self));
 			cell(row, "number", amount(entry.total));
 			cell(row, "number", share(entry.total));
-			cell(row, "name", info[0]);
+			cell(row, "name", info[0], info[5]);
 			cell(row, "where", baseName(location(info)), location(info));
 			cell(row, "where", info[3] >= 0 ? data.modules[info[3]] : "");
 			rows.appendChild(row);
@@ -285,8 +302,11 @@
 		} catch (error) {
 			search.setCustomValidity("not a regular expression");
 		}
-		matches = pattern && names.map(function (name) { return pattern.test(name); });
+		matches = pattern && data.functions.map(function (row) {
+			return pattern.test(row[5] || row[0]);
+		});
 		picked = -1;
+		describe(root);
 		showTable();
 		redraw();
 	}
@@ -294,6 +314,7 @@
 	function pick(id) {
 		picked = picked === id ? -1 : id;
 		matches = picked < 0 ? null : names.map(function (name, i) { return i === picked; });
+		describe(root);
 		for (const row of body.children)
 			row.className = Number(row.dataset.id) === picked ? "picked" : "";
 		redraw();

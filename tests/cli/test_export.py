@@ -402,7 +402,8 @@ class Pictures(Exported):
         for node in range(nr - 1, 0, -1):
             total[parents[node]] += total[node]
         for node, label in enumerate(data["label"]):
-            name, _, _, _, is_no_function = data["functions"][label]
+            short_name, _, _, _, is_no_function, *full = data["functions"][label]
+            (name,) = full or [short_name]
             above = parents[node]
             while above is not None and data["label"][above] != label:
                 above = parents[above]

@@ -47,6 +47,7 @@ static void assert_frames(const struct profile *profile, const struct export_opt
 
 static void test_flamegraph__boxes_are_weights(void **state)
 {
+	struct export_options full = {.names = EXPORT_NAMES_FULL};
 	struct made made = made_begin();
 	struct profile *profile;
 
@@ -56,13 +57,20 @@ static void test_flamegraph__boxes_are_weights(void **state)
 	made_sample(&made, "main", 20);
 	made_sample(&made, "other<&>", 5);
 	profile = made_end(&made);
-	assert_frames(profile, NULL,
+	assert_frames(profile, &full,
 		      "prog, 100 ms, 100.00 % | 10.00 56 1180.00 prog\n"
 		      "main, 95 ms, 95.00 % | 10.00 72 1121.00 main\n"
 		      "heavy, 50 ms, 50.00 % | 10.00 88 590.00 heavy\n"
 		      "leaf, 50 ms, 50.00 % | 10.00 104 590.00 leaf\n"
 		      "light, 25 ms, 25.00 % | 600.00 88 295.00 light\n"
 		      "other&lt;&amp;&gt;, 5 ms, 5.00 % | 1131.00 72 59.00 other..\n");
+	assert_frames(profile, NULL,
+		      "prog, 100 ms, 100.00 % | 10.00 56 1180.00 prog\n"
+		      "main, 95 ms, 95.00 % | 10.00 72 1121.00 main\n"
+		      "heavy, 50 ms, 50.00 % | 10.00 88 590.00 heavy\n"
+		      "leaf, 50 ms, 50.00 % | 10.00 104 590.00 leaf\n"
+		      "light, 25 ms, 25.00 % | 600.00 88 295.00 light\n"
+		      "other&lt;&amp;&gt;, 5 ms, 5.00 % | 1131.00 72 59.00 other\n");
 	profile_free(profile);
 }
 

@@ -74,6 +74,31 @@ static void test_html__several_threads_have_a_root(void **state)
 	profile_free(profile);
 }
 
+static void test_html__names_are_short_unless_asked(void **state)
+{
+	static const char rest[] = "],\"modules\":[\"prog\"],\"depth\":[0,1],\"label\":[0,1],"
+				   "\"self\":[0,1000000]}\n";
+	struct export_options full = {.names = EXPORT_NAMES_FULL};
+	struct made made = made_begin();
+	struct profile *profile;
+	char expected[400];
+
+	(void)state;
+	made_sample(&made, "std::vector<int>::push(int)", 1);
+	profile = made_end(&made);
+	snprintf(expected, sizeof(expected),
+		 "{\"metric\":\"cpu\",\"unit\":\"ns\",\"functions\":[[\"prog\",null,0,-1,1],"
+		 "[\"std::vector::push\",null,0,0,0,\"std::vector\\u003cint>::push(int)\"]%s",
+		 rest);
+	assert_data(profile, NULL, expected);
+	snprintf(expected, sizeof(expected),
+		 "{\"metric\":\"cpu\",\"unit\":\"ns\",\"functions\":[[\"prog\",null,0,-1,1],"
+		 "[\"std::vector\\u003cint>::push(int)\",null,0,0,0]%s",
+		 rest);
+	assert_data(profile, &full, expected);
+	profile_free(profile);
+}
+
 static void test_html__hostile_names_stay_text(void **state)
 {
 	struct made made = made_begin();
@@ -118,6 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_html__tree_in_drawing_order),
 		cmocka_unit_test(test_html__several_threads_have_a_root),
+		cmocka_unit_test(test_html__names_are_short_unless_asked),
 		cmocka_unit_test(test_html__hostile_names_stay_text),
 		cmocka_unit_test(test_html__loads_nothing),
 	};
