@@ -16,21 +16,24 @@
 /*
  * A walk through an outdated map need not leave it: a library may come to stand where another
  * stood, as it does when a program loads its plugins anew. So the map is read now and then for
- * no reason, taking a small part of one CPU's time however large it is.
+ * no reason, taking a small part of one CPU's time however large it is. Of its time: how long
+ * we waited for a CPU meanwhile, on a busy machine longer than all the rest, says nothing.
  */
 #define SHORTEST_WATCH_PAUSE_NS (50 * NS_PER_MS)
 #define WATCH_PAUSE_PER_READING 500
 
 static void watch_maps(struct worker_process *process)
 {
-	uint64_t now_ns = clock_monotonic_ns(), pause_ns;
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t cpu_ns, pause_ns;
 
 	if (process->final_maps || now_ns < process->watch_again_ns)
 		return;
+	cpu_ns = clock_thread_cpu_ns();
 	/* The first walk comes right after the map was read. */
 	if (process->watch_again_ns)
 		space_refresh(process->space, NULL);
-	pause_ns = (clock_monotonic_ns() - now_ns) * WATCH_PAUSE_PER_READING;
+	pause_ns = (clock_thread_cpu_ns() - cpu_ns) * WATCH_PAUSE_PER_READING;
 	if (pause_ns < SHORTEST_WATCH_PAUSE_NS)
 		pause_ns = SHORTEST_WATCH_PAUSE_NS;
 	process->watch_again_ns = now_ns + pause_ns;

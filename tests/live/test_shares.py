@@ -186,6 +186,6 @@ class Stacks(LiveCase):
         if not said["same_place"]:
             self.skipTest("the second library stands elsewhere")
         rows = recording.rows("--by", "module")
-        shares = {os.path.basename(row["module"]): row["self_pct"] for row in rows}
+        shares = {os.path.basename(row["module"] or ""): row["self_pct"] for row in rows}
         for plugin in plugins:
             self.assertAlmostEqual(shares.get(os.path.basename(plugin), 0), 50, delta=15)
