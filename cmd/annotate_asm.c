@@ -160,20 +160,15 @@ static int print_codes(const struct annotate_args *args, const struct codes *cod
 {
 	struct view view = view_options_resolve(&args->view);
 	struct pager pager;
-	struct sink sink;
-	int status;
 
 	pager_begin(&pager, !args->view.no_pager);
-	sink_init_fd(&sink, STDOUT_FILENO);
-	summary_print_heading(codes->weights, &view, &sink);
+	summary_print_heading(codes->weights, &view, &pager.sink);
 	for (size_t i = 0; i < codes->nr && i < limit; i++) {
-		sink_str(&sink, "\n");
-		print_code(args, codes, &codes->codes[i], &view, &sink);
+		sink_str(&pager.sink, "\n");
+		print_code(args, codes, &codes->codes[i], &view, &pager.sink);
 	}
-	summary_print_notes(codes->weights, &view, &sink);
-	status = flush_stdout(&sink);
-	pager_end(&pager);
-	return status;
+	summary_print_notes(codes->weights, &view, &pager.sink);
+	return pager_end(&pager);
 }
 
 /* Mark the labels with a line in a file whose path ends so. */

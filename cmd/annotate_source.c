@@ -247,20 +247,15 @@ static int print_text(const struct annotation *annotation)
 {
 	struct view view = view_options_resolve(&annotation->args->view);
 	struct pager pager;
-	struct sink sink;
-	int status;
 
 	pager_begin(&pager, !annotation->args->view.no_pager);
-	sink_init_fd(&sink, STDOUT_FILENO);
-	summary_print_heading(annotation->source->weights, &view, &sink);
+	summary_print_heading(annotation->source->weights, &view, &pager.sink);
 	for (size_t i = 0; i < annotation->nr_pages; i++) {
-		sink_str(&sink, "\n");
-		listing_print_text(&annotation->pages[i].listing, &view, &sink);
+		sink_str(&pager.sink, "\n");
+		listing_print_text(&annotation->pages[i].listing, &view, &pager.sink);
 	}
-	summary_print_notes(annotation->source->weights, &view, &sink);
-	status = flush_stdout(&sink);
-	pager_end(&pager);
-	return status;
+	summary_print_notes(annotation->source->weights, &view, &pager.sink);
+	return pager_end(&pager);
 }
 
 static int no_lines(const struct profile *profile)

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/sink.h"
 #include "calltree/diff.h"
 #include "calltree/weights.h"
 #include "cmd/command.h"
@@ -99,18 +98,13 @@ static int print_diff(const struct diff_args *args, const struct diff *diff)
 	const struct diff_limits limits = limits_of(args);
 	struct view view = view_options_resolve(&args->view);
 	struct pager pager;
-	struct sink sink;
-	int status;
 
 	pager_begin(&pager, !args->view.no_pager && !args->json);
-	sink_init_fd(&sink, STDOUT_FILENO);
 	if (args->json)
-		diff_print_json(diff, &limits, &sink);
+		diff_print_json(diff, &limits, &pager.sink);
 	else
-		diff_print_text(diff, &view, &limits, &sink);
-	status = flush_stdout(&sink);
-	pager_end(&pager);
-	return status;
+		diff_print_text(diff, &view, &limits, &pager.sink);
+	return pager_end(&pager);
 }
 
 static int compare(const struct diff_args *args, const struct weighed *before,

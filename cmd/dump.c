@@ -3,12 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/sink.h"
 #include "base/syscall_name.h"
 #include "calltree/expand.h"
 #include "cmd/command.h"
@@ -183,17 +181,14 @@ static int print(struct dumping *dumping)
 				  .threads = dumping->threads,
 				  .nr_threads = dumping->nr_threads};
 	struct pager pager;
-	struct sink sink;
 	int status;
 
 	pager_begin(&pager, !args->json && !args->view.no_pager);
-	sink_init_fd(&sink, STDOUT_FILENO);
 	if (args->json)
-		dump_print_json(&dump, &sink);
+		dump_print_json(&dump, &pager.sink);
 	else
-		dump_print_text(&dump, &view, &sink);
-	status = flush_stdout(&sink);
-	pager_end(&pager);
+		dump_print_text(&dump, &view, &pager.sink);
+	status = pager_end(&pager);
 	expansion_free(expansion);
 	return status;
 }

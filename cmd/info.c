@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stddef.h>
-#include <unistd.h>
 
 #include "base/err.h"
-#include "base/sink.h"
 #include "cmd/command.h"
 #include "cmd/pager.h"
 #include "cmd/profile_options.h"
@@ -45,17 +43,14 @@ static int print_info(const struct info_args *args, const struct profile *profil
 	struct view view = view_options_resolve(&args->view);
 	struct survey *survey = survey_new(profile);
 	struct pager pager;
-	struct sink sink;
 	int status;
 
 	pager_begin(&pager, !args->json && !args->view.no_pager);
-	sink_init_fd(&sink, STDOUT_FILENO);
 	if (args->json)
-		info_print_json(profile, survey, &sink);
+		info_print_json(profile, survey, &pager.sink);
 	else
-		info_print_text(profile, survey, &view, &sink);
-	status = flush_stdout(&sink);
-	pager_end(&pager);
+		info_print_text(profile, survey, &view, &pager.sink);
+	status = pager_end(&pager);
 	survey_free(survey);
 	return status;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/command.h"
 #include "cmd/search_path.h"
 
 /* The command, or NULL. An empty variable or "cat" says that none is wanted. */
@@ -25,6 +26,7 @@ void pager_begin(struct pager *pager, bool wanted)
 	const char *command = pager_command();
 
 	pager->pipe = NULL;
+	sink_init_fd(&pager->sink, STDOUT_FILENO);
 	if (!wanted || !command || !isatty(STDOUT_FILENO))
 		return;
 	setenv("LESS", "FRX", 0);
@@ -42,13 +44,16 @@ void pager_begin(struct pager *pager, bool wanted)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-void pager_end(struct pager *pager)
+int pager_end(struct pager *pager)
 {
+	int status = flush_stdout(&pager->sink);
+
 	if (!pager->pipe)
-		return;
+		return status;
 	fflush(stdout);
 	/* Both ends of ours must close before the pager sees the end of its input. */
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	pclose(pager->pipe);
 	pager->pipe = NULL;
+	return status;
 }

@@ -174,23 +174,18 @@ static int print_text(const struct report_args *args, const struct flat *flat,
 	struct view view = view_options_resolve(&args->view);
 	const struct weights *weights;
 	struct pager pager;
-	struct sink sink;
-	int status;
 
 	assert(flat || tree);
 	weights = flat ? flat->weights : tree->weights;
 	pager_begin(&pager, !args->view.no_pager);
-	sink_init_fd(&sink, STDOUT_FILENO);
-	summary_print_heading(weights, &view, &sink);
-	sink_str(&sink, "\n");
+	summary_print_heading(weights, &view, &pager.sink);
+	sink_str(&pager.sink, "\n");
 	if (flat)
-		flat_print_text(flat, &view, limit_of(args), &sink);
+		flat_print_text(flat, &view, limit_of(args), &pager.sink);
 	else
-		tree_print_text(tree, &view, &limits, &sink);
-	summary_print_notes(weights, &view, &sink);
-	status = flush_stdout(&sink);
-	pager_end(&pager);
-	return status;
+		tree_print_text(tree, &view, &limits, &pager.sink);
+	summary_print_notes(weights, &view, &pager.sink);
+	return pager_end(&pager);
 }
 
 static int print_flat(const struct report_args *args, const struct flat *flat)
