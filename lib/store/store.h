@@ -25,10 +25,11 @@ void store_writer_free(struct store_writer *writer);
  * updatable rows, and all of profile->samples, as one frame. The caller then
  * empties the samples (profile->nr_samples = 0). Call about once a second.
  */
-int store_writer_flush(struct store_writer *writer, struct profile *profile, struct err *err);
+int store_writer_flush(struct store_writer *writer, const struct profile *profile, struct err *err);
 
 /* A last flush, then symbols, counters, the final meta and the end mark. */
-int store_writer_finish(struct store_writer *writer, struct profile *profile, struct err *err);
+int store_writer_finish(struct store_writer *writer, const struct profile *profile,
+			struct err *err);
 
 uint64_t store_writer_nr_bytes(const struct store_writer *writer);
 

@@ -62,7 +62,21 @@ int writer_emit_if_full(struct store_writer *writer, enum record_type type, stru
 	return writer->columns.nr_rows < RECORD_ROWS_MAX ? 0 : writer_emit(writer, type, err);
 }
 
-int store_writer_flush(struct store_writer *writer, struct profile *profile, struct err *err)
+/* One frame, or more, of what the steps gather. */
+static int run_steps(struct store_writer *writer, const struct profile *profile,
+		     writer_step *const *steps, size_t nr_steps, struct err *err)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < nr_steps; i++)
+		status = steps[i](writer, profile, err);
+	if (status == 0)
+		status = frames_out_flush(&writer->frames, err);
+	writer->failed = status < 0;
+	return status;
+}
+
+int store_writer_flush(struct store_writer *writer, const struct profile *profile, struct err *err)
 {
 	/* Rows before the rows that refer to them. */
 	static writer_step *const steps[] = {
@@ -71,16 +85,10 @@ int store_writer_flush(struct store_writer *writer, struct profile *profile, str
 		writer_write_frames,   writer_write_stacks,    writer_write_samples,
 		writer_write_counters, writer_write_marks,
 	};
-	int status = 0;
 
 	if (writer->failed)
 		return err_set(err, ERR_INVALID, "writing the profile failed before");
-	for (size_t i = 0; status == 0 && i < ARRAY_SIZE(steps); i++)
-		status = steps[i](writer, profile, err);
-	if (status == 0)
-		status = frames_out_flush(&writer->frames, err);
-	writer->failed = status < 0;
-	return status;
+	return run_steps(writer, profile, steps, ARRAY_SIZE(steps), err);
 }
 
 static int write_end(struct store_writer *writer, const struct profile *profile, struct err *err)
@@ -102,7 +110,7 @@ static int write_end(struct store_writer *writer, const struct profile *profile,
 	return writer_emit(writer, RECORD_END, err);
 }
 
-int store_writer_finish(struct store_writer *writer, struct profile *profile, struct err *err)
+int store_writer_finish(struct store_writer *writer, const struct profile *profile, struct err *err)
 {
 	static writer_step *const steps[] = {
 		writer_write_meta_and_command,
@@ -113,11 +121,8 @@ int store_writer_finish(struct store_writer *writer, struct profile *profile, st
 	};
 	int status = store_writer_flush(writer, profile, err);
 
+	if (status < 0)
+		return status;
 	writer->wrote_meta = false; /* once more, with the duration */
-	for (size_t i = 0; status == 0 && i < ARRAY_SIZE(steps); i++)
-		status = steps[i](writer, profile, err);
-	if (status == 0)
-		status = frames_out_flush(&writer->frames, err);
-	writer->failed = status < 0;
-	return status;
+	return run_steps(writer, profile, steps, ARRAY_SIZE(steps), err);
 }
