@@ -390,8 +390,10 @@ static int check_and_run(const struct command *self, const struct top_args *args
 
 static int run_top(const struct command *self, int argc, char **argv)
 {
-	struct top_args args = {
-		.view = VIEW_OPTIONS_INIT, .interval_ns = NS_PER_SEC, .window_ns = 5 * NS_PER_SEC};
+	struct top_args args = {.limit = LIMIT_NOT_GIVEN,
+				.view = VIEW_OPTIONS_INIT,
+				.interval_ns = NS_PER_SEC,
+				.window_ns = 5 * NS_PER_SEC};
 	struct err err = ERR_INIT;
 	int first = 0, status;
 

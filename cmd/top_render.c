@@ -17,6 +17,7 @@
 #include "view/flat_text.h"
 #include "view/line.h"
 #include "view/number.h"
+#include "view/summary.h"
 
 /* In the order of enum dimension. */
 static const char *const dimension_words[] = {"function", "line",    "file",  "module",
@@ -31,15 +32,14 @@ static uint64_t window_of(const struct top_frame *frame)
 		       : frame->window_ns;
 }
 
-/* "4.97 s of cpu in the last 5.00 s, 2,480 samples: redis-server *:6379" */
+/* "4.97 s of CPU time in the last 5.00 s, 2,480 samples: redis-server *:6379" */
 static void append_heading(struct buf *line, const struct top_frame *frame,
 			   const struct weights *weights)
 {
 	struct buf title = {0};
 
 	append_weight(line, weights->metric, weights->total.weight);
-	if (weights->metric != METRIC_SAMPLES)
-		buf_printf(line, " of %s", metric_name(weights->metric));
+	buf_append_str(line, summary_metric_words(weights->metric));
 	buf_append_str(line, " in the last ");
 	append_weight(line, METRIC_WALL, window_of(frame));
 	if (weights->metric != METRIC_SAMPLES) {

@@ -176,27 +176,37 @@ static enum style command_cell(struct buf *out, const struct cells *cells,
 		.header = (text), .flexible = true, .cut = (how), .min_columns = (min),            \
 		.share = (weight)                                                                  \
 	}
+/* Columns that a narrow terminal does without: the rank says in which order. */
+#define SPARE_NUMBER(text, rank)                                                                   \
+	{                                                                                          \
+		.header = (text), .right = true, .drop = (rank)                                    \
+	}
+#define SPARE_NAME(text, how, min, weight, rank)                                                   \
+	{                                                                                          \
+		.header = (text), .flexible = true, .cut = (how), .min_columns = (min),            \
+		.share = (weight), .drop = (rank)                                                  \
+	}
 
 static const struct flat_column columns[] = {
 	{ALL, NUMBER("self"), self_cell},
 	{ALL, NUMBER("%"), self_percent_cell},
-	{ALL, NUMBER("\xc2\xb1"), interval_cell},
+	{ALL, SPARE_NUMBER("\xc2\xb1", 1), interval_cell},
 	{CODE, NUMBER("total"), total_cell},
 	{CODE, NUMBER("%"), total_percent_cell},
-	{NOT_CODE, NUMBER("samples"), samples_cell},
+	{NOT_CODE, SPARE_NUMBER("samples", 2), samples_cell},
 	{BIT(BY_THREAD), NUMBER("tid"), tid_cell},
 	{BIT(BY_PROCESS), NUMBER("pid"), pid_cell},
-	{FUNCTIONS, NAME("function", CUT_MIDDLE, 10, 5), name_cell},
-	{FUNCTIONS, NAME("location", CUT_START, 7, 3), location_cell},
-	{FUNCTIONS, NAME("module", CUT_END, 5, 2), module_cell},
+	{FUNCTIONS, NAME("function", CUT_MIDDLE, 16, 5), name_cell},
+	{FUNCTIONS, SPARE_NAME("location", CUT_START, 12, 3, 5), location_cell},
+	{FUNCTIONS, SPARE_NAME("module", CUT_END, 8, 2, 4), module_cell},
 	{BIT(BY_SOURCE_LINE), NAME("line", CUT_START, 12, 1), name_cell},
 	{BIT(BY_FILE), NAME("file", CUT_START, 12, 1), name_cell},
 	{BIT(BY_MODULE), NAME("module", CUT_START, 12, 1), name_cell},
 	{BIT(BY_THREAD), NAME("thread", CUT_END, 12, 1), name_cell},
-	{BIT(BY_THREAD), NUMBER("pid"), pid_cell},
-	{BIT(BY_THREAD), NAME("process", CUT_END, 12, 1), process_name_cell},
+	{BIT(BY_THREAD), SPARE_NUMBER("pid", 3), pid_cell},
+	{BIT(BY_THREAD), SPARE_NAME("process", CUT_END, 12, 1, 4), process_name_cell},
 	{BIT(BY_PROCESS), NAME("process", CUT_END, 12, 1), name_cell},
-	{BIT(BY_PROCESS), NAME("command", CUT_END, 12, 2), command_cell},
+	{BIT(BY_PROCESS), SPARE_NAME("command", CUT_END, 12, 2, 4), command_cell},
 	{BIT(BY_STATE), NAME("state", CUT_END, 12, 1), name_cell},
 	{BIT(BY_SYSCALL), NAME("system call", CUT_END, 12, 1), name_cell},
 };

@@ -25,7 +25,7 @@ static const struct profile *profile_of(const struct weights *weights)
 	return weights->selection->expansion->profile;
 }
 
-static const char *metric_words(enum metric metric)
+const char *summary_metric_words(enum metric metric)
 {
 	switch (metric) {
 	case METRIC_CPU:
@@ -55,7 +55,7 @@ static void append_amount(struct buf *out, const struct weights *weights)
 		append_weight(out, weights->metric, all.weight);
 		buf_append_str(out, ")");
 	}
-	buf_append_str(out, metric_words(weights->metric));
+	buf_append_str(out, summary_metric_words(weights->metric));
 }
 
 /* ": prog --fast", as much as is known. */

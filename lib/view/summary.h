@@ -2,6 +2,7 @@
 #ifndef PROFC_VIEW_SUMMARY_H
 #define PROFC_VIEW_SUMMARY_H
 
+#include "profile/profile.h"
 #include "view/style.h"
 
 struct sink;
@@ -16,5 +17,8 @@ void summary_print_heading(const struct weights *weights, const struct view *vie
  * no names, and why, each only where it is more than 1 % of the total.
  */
 void summary_print_notes(const struct weights *weights, const struct view *view, struct sink *sink);
+
+/* What follows an amount of a metric: " of CPU time", " blocked"; "" for counts. */
+const char *summary_metric_words(enum metric metric);
 
 #endif

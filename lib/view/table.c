@@ -2,6 +2,7 @@
 #include "view/table.h"
 
 #include <assert.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,17 +80,26 @@ static size_t gap_before(const struct table *table, size_t column)
 	return table->columns[column].right ? 1 : 2;
 }
 
+/* The width of a column that is left out. */
+#define DROPPED SIZE_MAX
+/* Of a name that is all there is room for. */
+#define LEAST_COLUMNS 6
+
 static size_t row_columns(const struct table *table, const size_t *widths)
 {
 	size_t sum = 0;
 
 	for (size_t i = 0; i < table->nr_columns; i++)
-		sum += gap_before(table, i) + widths[i];
+		if (widths[i] != DROPPED)
+			sum += gap_before(table, i) + widths[i];
 	return sum;
 }
 
-/* The flexible column that has most in proportion to its share, or NULL if all are at minimum. */
-static size_t *widest(const struct table *table, size_t *widths)
+/*
+ * The flexible column that has most in proportion to its share, or NULL if all are at their
+ * minimum, or at `at_most` if that is less.
+ */
+static size_t *widest(const struct table *table, size_t *widths, size_t at_most)
 {
 	size_t *found = NULL;
 	double most = 0;
@@ -97,7 +107,9 @@ static size_t *widest(const struct table *table, size_t *widths)
 	for (size_t i = 0; i < table->nr_columns; i++) {
 		const struct table_column *column = &table->columns[i];
 
-		if (!column->flexible || widths[i] <= column->min_columns)
+		size_t least = column->min_columns < at_most ? column->min_columns : at_most;
+
+		if (!column->flexible || widths[i] == DROPPED || widths[i] <= least)
 			continue;
 		if (!found || (double)widths[i] / column->share > most) {
 			found = &widths[i];
@@ -107,18 +119,50 @@ static size_t *widest(const struct table *table, size_t *widths)
 	return found;
 }
 
-/* Take columns from the flexible ones, one by one, until the row fits. */
-static void fit_widths(const struct table *table, size_t *widths, size_t columns)
+/* Take columns from the flexible ones, one by one, until the row fits. False if it cannot. */
+static bool shrink(const struct table *table, size_t *widths, size_t columns, size_t at_most)
 {
 	size_t need = row_columns(table, widths);
 
 	while (need > columns) {
-		size_t *width = widest(table, widths);
+		size_t *width = widest(table, widths, at_most);
 
 		if (!width)
-			return;
+			return false;
 		(*width)--;
 		need--;
+	}
+	return true;
+}
+
+static bool drop_column(const struct table *table, size_t *widths)
+{
+	size_t found = table->nr_columns;
+
+	for (size_t i = 0; i < table->nr_columns; i++)
+		if (widths[i] != DROPPED && table->columns[i].drop &&
+		    (found == table->nr_columns ||
+		     table->columns[i].drop > table->columns[found].drop))
+			found = i;
+	if (found == table->nr_columns)
+		return false;
+	widths[found] = DROPPED;
+	return true;
+}
+
+/* First names get shorter, then columns go, then what is left gets shorter still. */
+static void fit_widths(const struct table *table, const size_t *natural, size_t columns,
+		       size_t *widths)
+{
+	memcpy(widths, natural, table->nr_columns * sizeof(*widths));
+	while (!shrink(table, widths, columns, SIZE_MAX)) {
+		for (size_t i = 0; i < table->nr_columns; i++)
+			if (widths[i] != DROPPED)
+				widths[i] = natural[i];
+		if (drop_column(table, widths))
+			continue;
+		shrink(table, widths, columns, LEAST_COLUMNS);
+		return;
 	}
 }
 
@@ -145,6 +189,8 @@ static void print_header(const struct table *table, const struct view *view, con
 	struct buf line = {0};
 
 	for (size_t i = 0; i < table->nr_columns; i++) {
+		if (widths[i] == DROPPED)
+			continue;
 		line_append_spaces(&line, gap_before(table, i));
 		append_cell(&line, view, &table->columns[i], &cell, table->columns[i].header,
 			    widths[i]);
@@ -156,20 +202,23 @@ static void print_header(const struct table *table, const struct view *view, con
 static void print_table(const struct table *table, const struct view *view, bool with_header,
 			struct sink *sink)
 {
+	cleanup_free size_t *natural = xcalloc(table->nr_columns, sizeof(*natural));
 	cleanup_free size_t *widths = xcalloc(table->nr_columns, sizeof(*widths));
 	struct buf line = {0};
 
 	assert(table->nr_cells % table->nr_columns == 0);
-	natural_widths(table, widths);
-	fit_widths(table, widths, view->columns);
+	natural_widths(table, natural);
+	fit_widths(table, natural, view->columns, widths);
 	if (with_header)
 		print_header(table, view, widths, sink);
 	for (size_t i = 0; i < table->nr_cells; i++) {
 		size_t column = i % table->nr_columns;
 
-		line_append_spaces(&line, gap_before(table, column));
-		append_cell(&line, view, &table->columns[column], &table->cells[i],
-			    cell_text(table, &table->cells[i]), widths[column]);
+		if (widths[column] != DROPPED) {
+			line_append_spaces(&line, gap_before(table, column));
+			append_cell(&line, view, &table->columns[column], &table->cells[i],
+				    cell_text(table, &table->cells[i]), widths[column]);
+		}
 		if (column + 1 == table->nr_columns)
 			line_end(&line, sink);
 	}

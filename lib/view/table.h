@@ -14,14 +14,15 @@ struct sink;
 /*
  * A text table that fits a terminal: columns of numbers are as wide as their
  * widest number, columns of names share what is left, and names that do not fit
- * are cut.
+ * are cut; where too little is left, whole columns go.
  */
 struct table_column {
 	const char *header;
 	bool right;	    /* aligned, for numbers */
 	bool flexible;	    /* may be cut */
 	enum cut cut;	    /* of a flexible column */
-	size_t min_columns; /* of a flexible column: less is not worth showing */
+	size_t min_columns; /* of a flexible column: less is not worth showing beside others */
+	unsigned int drop;  /* left out where there is no room, the largest first; 0: never */
 	unsigned int share; /* of the room when it is short, against the other flexible ones */
 };
 

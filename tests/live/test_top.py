@@ -10,6 +10,7 @@ import select
 import signal
 import struct
 import subprocess
+import sys
 import termios
 import time
 
@@ -83,11 +84,21 @@ class Top(LiveCase):
             "top", "-p", target.pid, "--interval", "200ms", "--count", "3", "--width", "80"
         )
         tables = done.stdout.split("\n\n")
-        self.assertEqual(done.stdout.count(" of cpu in the last "), 3, done.stdout)
+        self.assertEqual(done.stdout.count(" of CPU time in the last "), 3, done.stdout)
         self.assertEqual(len(tables), 6)
         self.assertIn("progress_main", tables[-1])
         self.assertLessEqual(max(len(line) for line in done.stdout.splitlines()), 80)
         self.assertUntouched(target.pid)
+
+    def test_without_a_terminal_twenty_rows_are_shown(self):
+        work = "import re\nfor i in range(9999999): re.compile('(a|b)*c{3}[%d]+' % i)"
+        arguments = ("--by", "line", "--interval", "1s", "--count", "1")
+        done = profc("top", *arguments, "--", sys.executable, "-c", work)
+        rows = done.stdout.split("\n\n")[1].splitlines()
+        self.assertEqual(len(rows), 1 + 20 + 1, done.stdout)
+        self.assertRegex(rows[-1], r"^and [0-9,]+ more with ")
+        done = profc("top", *arguments, "-n", "0", "--", sys.executable, "-c", work)
+        self.assertGreater(len(done.stdout.splitlines()), 30)
 
     def test_keys(self):
         target = self.spinner()
@@ -98,7 +109,7 @@ class Top(LiveCase):
             screen.press("bbbb")
             self.assertIn("tid", screen.wait_for("by thread"))
             screen.press("bbbbm")
-            screen.wait_for(" of wall in the last ")
+            screen.wait_for(" of wall time in the last ")
             screen.press("/no_such_function\r")
             screen.wait_for("nothing of this, so far")
             screen.press("/(\r")

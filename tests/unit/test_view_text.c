@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/sink.h"
 #include "view/cut.h"
@@ -122,6 +123,43 @@ static void test_table__fits_the_width(void **state)
 			      "   7  evil\\x1b[31m\n");
 }
 
+static void test_table__columns_go_where_there_is_no_room(void **state)
+{
+	static const struct table_column spare[] = {
+		{.header = "ms", .right = true},
+		{.header = "%", .right = true, .drop = 1},
+		{.header = "name", .flexible = true, .min_columns = 8, .share = 1},
+		{.header = "file", .flexible = true, .min_columns = 6, .share = 1, .drop = 2},
+	};
+	static const struct {
+		size_t columns;
+		const char *expected;
+	} cases[] = {
+		{40, "ms  %  name        file\n12 34  a_name_too  a_file.c\n"},
+		{23, "ms  %  name      file\n12 34  a_name_…  a_fil…\n"},
+		{22, "ms  %  name\n12 34  a_name_too\n"},
+		{14, "ms  name\n12  a_name_too\n"},
+		{10, "ms  name\n12  a_nam…\n"},
+		{1, "ms  name\n12  a_nam…\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct view view = {.columns = cases[i].columns};
+		struct table *table = table_new(spare, ARRAY_SIZE(spare));
+		struct sink sink = SINK_MEMORY;
+
+		table_add(table, STYLE_PLAIN, "12");
+		table_add(table, STYLE_PLAIN, "34");
+		table_add(table, STYLE_PLAIN, "a_name_too");
+		table_add(table, STYLE_PLAIN, "a_file.c");
+		table_print(table, &view, &sink);
+		assert_string_equal(buf_str(&sink.pending), cases[i].expected);
+		sink_release(&sink);
+		table_free(table);
+	}
+}
+
 static void test_table__colours_are_a_choice(void **state)
 {
 	const struct view colour = {.columns = 80, .colour = true};
@@ -140,6 +178,7 @@ int main(void)
 		cmocka_unit_test(test_number__one_unit_for_a_column),
 		cmocka_unit_test(test_number__amounts_with_their_unit),
 		cmocka_unit_test(test_table__fits_the_width),
+		cmocka_unit_test(test_table__columns_go_where_there_is_no_room),
 		cmocka_unit_test(test_table__colours_are_a_choice),
 	};
 
