@@ -30,7 +30,8 @@ struct cfi_fde {
 	uint64_t code_align;
 	int64_t data_align;
 	uint64_t ra_column;
-	uint8_t pointer_encoding;
+	uint8_t pointer_encoding, lsda_encoding;
+	uint64_t lsda; /* the function's table of exception handlers; 0: it has none */
 	bool has_augmentation_data;
 	bool is_signal_frame;		    /* 'S' in the augmentation */
 	struct cursor initial_instructions; /* the CIE's */

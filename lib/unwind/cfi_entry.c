@@ -16,6 +16,7 @@
 #define PE_SDATA8  0x0c
 #define PE_PCREL   0x10
 #define PE_DATAREL 0x30
+#define PE_OMIT	   0xff
 
 #define LENGTH_64BIT UINT32_C(0xffffffff)
 
@@ -150,7 +151,7 @@ static void read_augmentation(const struct cfi_section *section, const char *let
 			cfi_pointer(section, at, cursor_byte(at) & 0x7f);
 			break;
 		case 'L':
-			cursor_byte(at);
+			fde->lsda_encoding = cursor_byte(at);
 			break;
 		case 'S':
 			fde->is_signal_frame = true;
@@ -201,6 +202,7 @@ static bool read_cie(const struct cfi_section *section, uint64_t offset, struct 
 	fde->data_align = cfi_sleb(at);
 	fde->ra_column = version == 1 ? cursor_byte(at) : cursor_uleb(at);
 	fde->pointer_encoding = PE_ABSPTR;
+	fde->lsda_encoding = PE_OMIT;
 	fde->is_signal_frame = false;
 	fde->has_augmentation_data = augmentation[0] == 'z';
 	if (fde->has_augmentation_data) {
@@ -217,6 +219,21 @@ static bool read_cie(const struct cfi_section *section, uint64_t offset, struct 
 	return !at->failed;
 }
 
+/* A pointer of 0 is none, whatever it would be relative to. */
+static void read_lsda(const struct cfi_section *section, struct cursor *at, struct cfi_fde *fde)
+{
+	uint64_t nr_bytes = cursor_uleb(at);
+	const uint8_t *data = cursor_bytes(at, nr_bytes);
+	struct cursor pointer = cursor_over(data ? data : at->at, data ? nr_bytes : 0);
+	struct cursor plain = pointer;
+
+	if (fde->lsda_encoding == PE_OMIT || !nr_bytes || !read_format(&plain, fde->lsda_encoding))
+		return;
+	fde->lsda = cfi_pointer(section, &pointer, fde->lsda_encoding);
+	if (pointer.failed)
+		fde->lsda = 0;
+}
+
 bool cfi_fde_at(const struct cfi_section *section, uint64_t offset, struct cfi_fde *fde)
 {
 	struct entry entry;
@@ -231,8 +248,9 @@ bool cfi_fde_at(const struct cfi_section *section, uint64_t offset, struct cfi_f
 	fde->end = fde->start + read_format(at, fde->pointer_encoding);
 	if (fde->end < fde->start)
 		return false;
+	fde->lsda = 0;
 	if (fde->has_augmentation_data)
-		cursor_bytes(at, cursor_uleb(at)); /* the LSDA */
+		read_lsda(section, at, fde);
 	fde->instructions = *at;
 	return !at->failed;
 }

@@ -437,6 +437,47 @@ static enum row_call call_before(const struct elf_image *image, uint64_t return_
 	return ROW_CALL_NONE;
 }
 
+/* The instruction at *at, as they follow each other; *at moves behind it. */
+static bool next_instruction(const struct elf_image *image, uint64_t *at, uint64_t end,
+			     struct code_instruction *instruction)
+{
+	uint8_t code[CODE_INSTRUCTION_MAX_BYTES];
+
+	if (*at >= end ||
+	    !code_decode(code, elf_image_read(image, *at, code, sizeof(code)), *at, instruction))
+		return false;
+	*at += instruction->nr_bytes;
+	return true;
+}
+
+static enum row_call next_call(const struct elf_image *image, uint64_t *at, uint64_t end,
+			       uint64_t *target)
+{
+	struct code_instruction instruction;
+
+	while (next_instruction(image, at, end, &instruction)) {
+		if (instruction.effect != CODE_EFFECT_CALL)
+			continue;
+		*target = instruction.target;
+		return instruction.target ? ROW_CALL_DIRECT : ROW_CALL_INDIRECT;
+	}
+	return ROW_CALL_NONE;
+}
+
+static bool jumps_into(const struct elf_image *image, uint64_t start, uint64_t end,
+		       uint64_t part_start, uint64_t part_end)
+{
+	struct code_instruction instruction;
+
+	while (next_instruction(image, &start, end, &instruction)) {
+		if ((instruction.effect == CODE_EFFECT_JUMP ||
+		     instruction.effect == CODE_EFFECT_BRANCH) &&
+		    instruction.target >= part_start && instruction.target < part_end)
+			return true;
+	}
+	return false;
+}
+
 const struct code_reader code_reader_x86_64 = {
 	.row = row_forward,
 	.row_from_entry = row_from_entry,
@@ -445,4 +486,6 @@ const struct code_reader code_reader_x86_64 = {
 	.switches_stack = switches_stack,
 	.switched_stack = switched_stack,
 	.call_before = call_before,
+	.next_call = next_call,
+	.jumps_into = jumps_into,
 };

@@ -22,6 +22,16 @@ static bool is_context(const struct walk *walk, const struct eh_layout *layout, 
 	       return_slot + 8 == *cfa;
 }
 
+static void add_target(const struct walk *walk, const struct eh_layout *layout, uint64_t at,
+		       uint64_t cfa, struct eh_notes *notes)
+{
+	struct eh_target target = {.cfa = cfa};
+
+	if (notes->nr_targets < EH_TARGETS_MAX && read_at(walk, at, layout->ra, &target.pc) &&
+	    read_at(walk, at, layout->fp, &target.fp_slot))
+		notes->targets[notes->nr_targets++] = target;
+}
+
 bool eh_context_find(const struct walk *walk, const struct eh_layout *layout,
 		     const struct eh_frame *frame, struct eh_notes *notes)
 {
@@ -39,7 +49,7 @@ bool eh_context_find(const struct walk *walk, const struct eh_layout *layout,
 		if (cfa == frame->cfa && function == frame->entry)
 			is_found |= read_at(walk, at, layout->ra, &notes->return_address);
 		else
-			read_at(walk, at, layout->fp, &notes->target_fp_slot);
+			add_target(walk, layout, at, cfa, notes);
 	}
 	return is_found;
 }

@@ -3,19 +3,28 @@
 #define PROFC_UNWIND_EH_CONTEXT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct eh_layout;
 struct walk;
 
+/*
+ * A frame that the exception may go to: the CFA of the frame that it called, where it goes
+ * on, and where its frame pointer stands, which will be, or is, what libgcc's frame has saved.
+ */
+struct eh_target {
+	uint64_t cfa, pc, fp_slot;
+};
+
+#define EH_TARGETS_MAX 4
+
 /* What libgcc notes in its own frame while it unwinds for an exception. */
 struct eh_notes {
 	uint64_t return_address; /* of the frame */
-	/*
-	 * Where the frame to go to has its frame pointer, which will be, or is, what
-	 * this frame has saved; 0: not known.
-	 */
-	uint64_t target_fp_slot;
+	/* One of them is true; others may be left from an earlier exception. */
+	struct eh_target targets[EH_TARGETS_MAX];
+	size_t nr_targets;
 };
 
 /* The frame of a function that unwinds for exceptions. */
@@ -25,8 +34,8 @@ struct eh_frame {
 };
 
 /*
- * Search the frame for its struct _Unwind_Context: the one of itself, and the one
- * that it wants to get to. False if it has not begun to unwind.
+ * Search the frame for its struct _Unwind_Context: the one of itself, and those of where
+ * it wants to get to. False if it has not begun to unwind.
  */
 bool eh_context_find(const struct walk *walk, const struct eh_layout *layout,
 		     const struct eh_frame *frame, struct eh_notes *notes);

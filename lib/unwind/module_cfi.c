@@ -63,6 +63,13 @@ static const struct cfi_section *find_fde(struct module_cfi *cfi, uint64_t looku
 	return &cfi->debug_frame;
 }
 
+bool module_cfi_fde(struct module_cfi *cfi, uint64_t address, struct cfi_fde *fde)
+{
+	bool is_bad;
+
+	return find_fde(cfi, address, fde, &is_bad) && !is_bad;
+}
+
 /* musl's and Go's signal trampolines have no CFI. */
 static bool is_trampoline(const struct module_cfi *cfi, const struct unwind_arch *arch, uint64_t pc)
 {

@@ -30,6 +30,9 @@ void module_cfi_release(struct module_cfi *cfi);
 struct row module_cfi_row(struct module_cfi *cfi, const struct unwind_arch *arch, uint64_t lookup,
 			  uint64_t pc);
 
+/* The FDE that covers `address`; false if none does, or if it is damaged. */
+bool module_cfi_fde(struct module_cfi *cfi, uint64_t address, struct cfi_fde *fde);
+
 /*
  * Where the function that holds `lookup` is entered: the start of its FDE, if
  * nothing is on the stack there but the return address. The parts that

@@ -46,6 +46,8 @@ enum row_ra {
 	 * its own notes have it (eh_context.h).
 	 */
 	ROW_RA_MAY_BE_REPLACED,
+	/* At CFA + ra_offset stands where the handler is; the frame is the handler's by now. */
+	ROW_RA_REPLACED,
 };
 
 struct row {
@@ -104,6 +106,12 @@ struct code_reader {
 	/* The call before a return address, and where a direct one goes. */
 	enum row_call (*call_before)(const struct elf_image *image, uint64_t return_address,
 				     uint64_t *target);
+	/* The next call in [*at, end); *at moves behind it. ROW_CALL_NONE: there is none. */
+	enum row_call (*next_call)(const struct elf_image *image, uint64_t *at, uint64_t end,
+				   uint64_t *target);
+	/* Does code in [start, end) jump or branch into [part_start, part_end)? */
+	bool (*jumps_into)(const struct elf_image *image, uint64_t start, uint64_t end,
+			   uint64_t part_start, uint64_t part_end);
 };
 
 extern const struct code_reader code_reader_x86_64;

@@ -14,6 +14,8 @@ struct row_walk {
 	struct libunwind_spaces *libunwind; /* may be NULL */
 	struct regs regs;
 	struct unwind_frame frame;
+	/* Of the frame that unwinds for an exception and is about to leave, if one is. */
+	struct eh_notes eh;
 	/* Brent's loop detection, over the steps that do not climb. */
 	uint64_t mark_pc, mark_sp;
 	uint32_t nr_since_mark, mark_every;
@@ -154,6 +156,17 @@ static bool leads_nowhere(const struct row_walk *rw, uint64_t ra)
 	       (rows_is_stack_base(&query) || rows_has_switched_stack(rw->rows, &query));
 }
 
+/* Is what this row's frame has saved the frame pointer of where the exception goes? */
+static bool has_replaced_fp(const struct row_walk *rw, const struct eh_target *target,
+			    const struct row *row, uint64_t cfa)
+{
+	uint64_t value;
+
+	return target->fp_slot && target->fp_slot != cfa + (uint64_t)(int64_t)row->fp_offset &&
+	       walk_read(rw->walk, target->fp_slot, &value) &&
+	       value == rw->regs.value[rw->arch->regs->fp];
+}
+
 /*
  * The frame of a function that unwinds for an exception: what it has saved may be
  * the handler's frame's by now. Its notes have the return address; the frame
@@ -168,18 +181,60 @@ static void undo_replacement(struct row_walk *rw, const struct row *row, uint64_
 		.entry = rw->frame.pc - (uint64_t)(int64_t)row->entry_distance,
 	};
 	struct eh_notes notes;
-	uint64_t target_fp;
 
 	/* While they are being made they hold where that was called from. */
 	if (!eh_context_find(rw->walk, rw->arch->eh, &frame, &notes) ||
 	    notes.return_address == rw->frame.pc)
 		return;
 	*ra = notes.return_address;
-	if (row->fp == ROW_FP_AT_CFA && notes.target_fp_slot &&
-	    notes.target_fp_slot != cfa + (uint64_t)(int64_t)row->fp_offset &&
-	    walk_read(rw->walk, notes.target_fp_slot, &target_fp) &&
-	    target_fp == rw->regs.value[fp])
-		rw->regs.known &= ~(UINT64_C(1) << fp);
+	rw->eh = notes;
+	for (size_t i = 0; i < notes.nr_targets; i++) {
+		if (row->fp == ROW_FP_AT_CFA && has_replaced_fp(rw, &notes.targets[i], row, cfa))
+			rw->regs.known &= ~(UINT64_C(1) << fp);
+	}
+}
+
+/*
+ * The frame pointer is lost, but not that of the frame that the exception goes to: what
+ * that one called has saved it. If this row's frame is the one, its CFA is known, too.
+ */
+static bool fp_by_target(struct row_walk *rw, const struct row *row, const struct eh_target *target)
+{
+	unsigned int fp = rw->arch->regs->fp;
+	uint64_t value = target->fp_slot - (uint64_t)(int64_t)row->fp_offset;
+	uint64_t cfa;
+
+	if (target->cfa <= rw->regs.value[rw->arch->regs->sp])
+		return false;
+	if (row->kind == ROW_STEP && row->fp == ROW_FP_AT_CFA) {
+		cfa = value;
+		value = cfa - (uint64_t)(int64_t)row->cfa_offset;
+	} else if (row->kind != ROW_STEP_DEREF || row->fp != ROW_FP_AT_FP ||
+		   !walk_read(rw->walk, value + (uint64_t)(int64_t)row->cfa_offset, &cfa)) {
+		return false;
+	}
+	if (cfa == target->cfa)
+		regs_set(&rw->regs, fp, value);
+	return cfa == target->cfa;
+}
+
+static bool fp_by_notes(struct row_walk *rw, const struct row *row)
+{
+	for (size_t i = 0; i < rw->eh.nr_targets; i++) {
+		if (fp_by_target(rw, row, &rw->eh.targets[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Is this where the exception lands, its address written over the return address? */
+static bool is_landing(const struct row_walk *rw, uint64_t cfa, uint64_t ra)
+{
+	for (size_t i = 0; i < rw->eh.nr_targets; i++) {
+		if (rw->eh.targets[i].cfa == cfa && rw->eh.targets[i].pc == ra)
+			return true;
+	}
+	return false;
 }
 
 static int32_t ra_offset_of(const struct row *row)
@@ -190,6 +245,7 @@ static int32_t ra_offset_of(const struct row *row)
 static enum step step_by_row(struct row_walk *rw, const struct row *row)
 {
 	const struct arch_regs *arch = rw->arch->regs;
+	const struct row_query query = query_of(rw);
 	uint64_t cfa = 0;
 	uint64_t ra = 0;
 	enum step step = STEP_END;
@@ -207,6 +263,8 @@ static enum step step_by_row(struct row_walk *rw, const struct row *row)
 	}
 	if (leads_nowhere(rw, ra))
 		return end(rw, STACK_END_ROOT);
+	if (row->ra == ROW_RA_REPLACED || is_landing(rw, cfa, ra))
+		rows_find_before_landing(rw->rows, &query, ra, &ra);
 	recover_fp(rw, row, cfa);
 	if (row->ra == ROW_RA_MAY_BE_REPLACED)
 		undo_replacement(rw, row, cfa, &ra);
@@ -305,6 +363,21 @@ static enum step step_without_row(struct row_walk *rw, enum stack_end why)
 	return step;
 }
 
+static enum step step_by_known_row(struct row_walk *rw, const struct row *row)
+{
+	const struct row_query query = query_of(rw);
+	struct row second;
+
+	if (!wants_unknown_fp(rw, row))
+		return step_by_row(rw, row);
+	second = rows_find_without_fp(rw->rows, &query);
+	if (second.kind != ROW_NO_CFI)
+		return step_by_row(rw, &second);
+	if (!fp_by_notes(rw, row))
+		return end(rw, STACK_END_UNKNOWN_REG);
+	return step_by_row(rw, row);
+}
+
 static enum step find_caller(struct row_walk *rw)
 {
 	const struct row_query query = query_of(rw);
@@ -317,11 +390,7 @@ static enum step find_caller(struct row_walk *rw)
 	case ROW_STEP:
 	case ROW_STEP_DEREF:
 	case ROW_STEP_PLT:
-		if (wants_unknown_fp(rw, &row))
-			row = rows_find_without_fp(rw->rows, &query);
-		if (row.kind == ROW_NO_CFI)
-			return end(rw, STACK_END_UNKNOWN_REG);
-		return step_by_row(rw, &row);
+		return step_by_known_row(rw, &row);
 	case ROW_SIGNAL:
 		return step_by_signal_frame(rw);
 	case ROW_ROOT:
@@ -384,7 +453,7 @@ void rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind,
 		return;
 	}
 	while (step != STEP_END) {
-		if (kind != UNWINDER_FP)
+		if (kind != UNWINDER_FP && !rw.eh.nr_targets)
 			hot_walk(rows_hot(rows), rw.arch, walk, &rw.regs, &rw.frame);
 		step = find_caller(&rw);
 		if (step == STEP_FALLBACK)

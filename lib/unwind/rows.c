@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "mapping/space.h"
 #include "unwind/code_walk.h"
+#include "unwind/eh_landing.h"
 #include "unwind/module_cfi.h"
 #include "unwind/row_cache.h"
 
@@ -94,6 +95,19 @@ static struct row row_of_vsyscall(const struct unwind_arch *arch)
 			    .ra_offset = -8};
 }
 
+/* The stack pointer and all registers are the handler's already. */
+static struct row row_of_handler(const struct row_query *query, const struct row *by_cfi)
+{
+	struct row row = *by_cfi;
+
+	if (row.kind != ROW_STEP || row.cfa_reg != query->arch->regs->sp || !query->frame->is_exact)
+		return row;
+	row.fp = ROW_FP_SAME;
+	row.ra = ROW_RA_REPLACED;
+	row.is_from_code = true;
+	return row;
+}
+
 /*
  * From where an exception's handler is certain to be entered next, libgcc writes
  * the handler's registers over those that it saved on its entry. What its frame
@@ -109,6 +123,8 @@ static struct row row_before_handler(const struct row_query *query, const struct
 	if (reader->may_return(code->image, pc, code->is_exact))
 		return *by_cfi;
 	row = reader->row_from_entry(code->image, entry, pc);
+	if (row.kind != ROW_STEP && reader->switched_stack(code->image, entry, pc))
+		return row_of_handler(query, by_cfi);
 	if (row.kind != ROW_STEP || row.cfa_reg != query->arch->regs->sp)
 		return *by_cfi;
 	row.ra = ROW_RA_MAY_BE_REPLACED;
@@ -279,6 +295,27 @@ struct row rows_find_in_jit(struct rows *rows, const struct row_query *query)
 	if (!known || row.kind == ROW_STEP)
 		row_cache_put(&rows->jit, key, row);
 	return row;
+}
+
+bool rows_find_before_landing(struct rows *rows, const struct row_query *query, uint64_t landing,
+			      uint64_t *return_address)
+{
+	struct space *space = query->walk->space;
+	const struct mapping *mapping = space_find(space, landing);
+	const struct mapping *callee = mapping_of(query);
+	struct elf_image *image = mapping ? space_image(space, mapping) : NULL;
+	struct eh_landing where = {.code = query->arch->code};
+
+	if (!image || !where.code)
+		return false;
+	where.cfi = cfi_of(rows, mapping->module, image);
+	where.pc = landing - mapping->bias;
+	if (callee && callee->module.v == mapping->module.v && callee->bias == mapping->bias)
+		where.callee_pc = query->frame->lookup.address;
+	if (!eh_landing_call(&where, return_address))
+		return false;
+	*return_address += mapping->bias;
+	return true;
 }
 
 bool rows_is_stack_base(const struct row_query *query)

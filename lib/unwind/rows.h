@@ -35,6 +35,14 @@ struct row rows_find_without_fp(struct rows *rows, const struct row_query *query
 struct row rows_find_in_jit(struct rows *rows, const struct row_query *query);
 
 /*
+ * The exception that came from the query's frame lands at `landing`, whose address stands
+ * where this frame has its return address: the one that stood there before, if the
+ * function's table and code tell. All addresses are the target's.
+ */
+bool rows_find_before_landing(struct rows *rows, const struct row_query *query, uint64_t landing,
+			      uint64_t *return_address);
+
+/*
  * Is this the outermost frame of a stack that its function switched to? Its
  * caller is on another one (Go's systemstack, coroutines), whatever its CFI says.
  */

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// C++ exceptions in flight: thrown through frames with and without clean-ups,
-// caught by type, rethrown, and thrown again from a handler.
+// C++ exceptions in flight: thrown through frames with and without clean-ups, with
+// alloca and realigned, caught by type, rethrown, and thrown again from a handler.
+// With the argument "dense" there is little else.
+#include <alloca.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <stdexcept>
@@ -50,6 +54,69 @@ __attribute__((noinline)) static void rethrower(int kind)
 	}
 }
 
+struct noted_cleanup {
+	unsigned long *counter;
+	const char *bytes;
+	__attribute__((noinline)) ~noted_cleanup()
+	{
+		++*counter;
+		sink += static_cast<unsigned long>(bytes[0]);
+	}
+};
+
+__attribute__((noinline)) static void with_alloca(int depth, int kind)
+{
+	unsigned long counter = 0;
+	char *bytes = static_cast<char *>(alloca(64 + 16 * static_cast<unsigned>(depth)));
+
+	memset(bytes, kind, 64);
+	noted_cleanup guard{&counter, bytes};
+	if (depth)
+		with_alloca(depth - 1, kind);
+	else
+		thrower(kind);
+	sink += counter;
+}
+
+__attribute__((noinline)) static void realigned(int depth, int kind)
+{
+	struct alignas(64) {
+		char bytes[128];
+	} wide;
+	unsigned long counter = 0;
+
+	memset(&wide, kind, sizeof(wide));
+	noted_cleanup guard{&counter, wide.bytes};
+	if (depth)
+		realigned(depth - 1, kind);
+	else
+		thrower(kind);
+	sink += counter;
+}
+
+__attribute__((noinline)) static void other(int kind)
+{
+	try {
+		realigned(1, kind);
+	} catch (int number) {
+		throw std::string(1, static_cast<char>('a' + number));
+	}
+}
+
+static void caught(void (*function)(int, int), int kind)
+{
+	try {
+		function(3, kind);
+		other(kind);
+	} catch (const std::exception &) {
+		sink++;
+	} catch (int number) {
+		sink += static_cast<unsigned long>(number);
+	} catch (const std::string &text) {
+		sink += text.size();
+	}
+}
+
 static void by_library()
 {
 	std::map<std::string, std::vector<int>> table;
@@ -69,8 +136,10 @@ static void by_library()
 	}
 }
 
-int main()
+int main(int argc, char **argv)
 {
+	bool is_dense = argc > 1 && !strcmp(argv[1], "dense");
+
 	for (int i = 0; i < 3; i++) {
 		try {
 			rethrower(i);
@@ -79,6 +148,10 @@ int main()
 		} catch (int number) {
 			sink += static_cast<unsigned long>(number);
 		}
+	}
+	for (int i = 0; is_dense && i < 6; i++) {
+		caught(with_alloca, i % 3);
+		caught(realigned, i % 3);
 	}
 	by_library();
 	std::printf("%lu\n", sink);

@@ -71,7 +71,7 @@ static void test_eh_context__knows_the_return_address(void **state)
 	put_context(&fixture, THIS_AT, CFA, CALLER, ENTRY);
 	assert_true(find(&fixture, &notes));
 	assert_int_equal(notes.return_address, CALLER);
-	assert_int_equal(notes.target_fp_slot, 0);
+	assert_int_equal(notes.nr_targets, 0);
 }
 
 static void test_eh_context__knows_whose_frame_pointer_comes(void **state)
@@ -84,7 +84,27 @@ static void test_eh_context__knows_whose_frame_pointer_comes(void **state)
 	put_context(&fixture, TARGET_AT, TARGET_CFA, LANDING, ENTRY + 0x10000);
 	assert_true(find(&fixture, &notes));
 	assert_int_equal(notes.return_address, CALLER);
-	assert_int_equal(notes.target_fp_slot, TARGET_CFA - 16);
+	assert_int_equal(notes.nr_targets, 1);
+	assert_int_equal(notes.targets[0].cfa, TARGET_CFA);
+	assert_int_equal(notes.targets[0].pc, LANDING);
+	assert_int_equal(notes.targets[0].fp_slot, TARGET_CFA - 16);
+}
+
+/* What was not overwritten since an earlier exception looks as true as what is. */
+static void test_eh_context__all_that_may_be_are_told(void **state)
+{
+	struct fixture fixture = {0};
+	struct eh_notes notes;
+
+	(void)state;
+	put_context(&fixture, THIS_AT, CFA, CALLER, ENTRY);
+	for (size_t i = 0; i <= EH_TARGETS_MAX; i++)
+		put_context(&fixture, THIS_AT + 30 * (i + 1), TARGET_CFA + 16 * i, LANDING + i,
+			    ENTRY + 0x10000);
+	assert_true(find(&fixture, &notes));
+	assert_int_equal(notes.nr_targets, EH_TARGETS_MAX);
+	assert_int_equal(notes.targets[1].cfa, TARGET_CFA + 16);
+	assert_int_equal(notes.targets[1].pc, LANDING + 1);
 }
 
 /* The caller's own landing pad: its context has the same CFA and another function. */
@@ -128,6 +148,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_eh_context__knows_the_return_address),
 		cmocka_unit_test(test_eh_context__knows_whose_frame_pointer_comes),
+		cmocka_unit_test(test_eh_context__all_that_may_be_are_told),
 		cmocka_unit_test(test_eh_context__landing_in_the_caller_is_not_the_return),
 		cmocka_unit_test(test_eh_context__nothing_is_found_before_it_is_made),
 		cmocka_unit_test(test_eh_context__frames_of_no_size_are_none),

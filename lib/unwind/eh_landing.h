@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_UNWIND_EH_LANDING_H
+#define PROFC_UNWIND_EH_LANDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unwind/module_cfi.h"
+
+/* A place where exceptions land. Addresses are the image's own. */
+struct eh_landing {
+	struct module_cfi *cfi;
+	const struct code_reader *code;
+	uint64_t pc;
+	/* Where the function stood that was called, and let the exception through; 0: elsewhere. */
+	uint64_t callee_pc;
+};
+
+/*
+ * The return address of the call whose exceptions land at landing->pc, if by the function's
+ * table and its code there is one only. Who lands has its address written over the
+ * return address.
+ */
+bool eh_landing_call(const struct eh_landing *landing, uint64_t *return_address);
+
+#endif

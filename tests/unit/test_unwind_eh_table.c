@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Tables of exception handlers, byte by byte, and the calls that they lead back to. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "unwind/eh_table.h"
+#include "unwind/row.h"
+
+#define FUNCTION UINT64_C(0x401000)
+#define TABLE	 UINT64_C(0x402000)
+
+static bool begin(struct eh_table *table, const void *bytes, size_t nr_bytes)
+{
+	const struct elf_bytes at = {.bytes = bytes, .nr_bytes = nr_bytes, .vaddr = TABLE};
+
+	return eh_table_begin(table, &at, FUNCTION);
+}
+
+#define BEGIN(table, text) begin(table, text, sizeof(text) - 1)
+
+/* What gcc writes: landing pads from the function's start, uleb128, two call sites. */
+#define GCC_TABLE "\xff\xff\x01\x09\x10\x05\x40\x00\x20\x85\x01\x00\x00"
+
+static void test_eh_table__call_sites_are_read(void **state)
+{
+	struct eh_table table;
+	struct eh_call_site site;
+
+	(void)state;
+	assert_true(BEGIN(&table, GCC_TABLE "types that follow"));
+	assert_true(eh_table_next(&table, &site));
+	assert_int_equal(site.start, FUNCTION + 0x10);
+	assert_int_equal(site.end, FUNCTION + 0x15);
+	assert_int_equal(site.landing, FUNCTION + 0x40);
+	assert_true(eh_table_next(&table, &site));
+	assert_int_equal(site.start, FUNCTION + 0x20);
+	assert_int_equal(site.end, FUNCTION + 0x20 + 0x85);
+	assert_int_equal(site.landing, 0);
+	assert_false(eh_table_next(&table, &site));
+}
+
+/* LLVM: udata4; a base of the landing pads of their own, relative to where it stands. */
+static void test_eh_table__landings_have_a_base_of_their_own(void **state)
+{
+	struct eh_table table;
+	struct eh_call_site site;
+
+	(void)state;
+	assert_true(BEGIN(&table, "\x1b\xff\x0f\x00\x00\xff\x03\x0d"
+				  "\x10\x00\x00\x00\x05\x00\x00\x00\x40\x00\x00\x00\x00"));
+	assert_true(eh_table_next(&table, &site));
+	assert_int_equal(site.landing, TABLE + 1 + 0xfff + 0x40);
+	assert_int_equal(site.end, FUNCTION + 0x15);
+	assert_false(eh_table_next(&table, &site));
+}
+
+static void test_eh_table__damage_ends_it(void **state)
+{
+	static const char bytes[] = GCC_TABLE;
+	struct eh_table table;
+	struct eh_call_site site;
+
+	(void)state;
+	for (size_t nr_bytes = 0; nr_bytes < sizeof(bytes) - 1; nr_bytes++) {
+		size_t nr = 0;
+
+		if (!begin(&table, bytes, nr_bytes))
+			continue;
+		while (eh_table_next(&table, &site))
+			nr++;
+		assert_in_range(nr, 0, 1);
+	}
+	assert_false(BEGIN(&table, "\x0f\x00\xff\x01\x00")); /* an encoding that is none */
+}
+
+/* call +0; nop; call *%rax; jmp +4; call +0 */
+static const uint8_t code[] = {0xe8, 0, 0, 0, 0, 0x90, 0xff, 0xd0, 0xeb, 4, 0xe8, 0, 0, 0, 0};
+
+static void test_code__calls_are_found_in_order(void **state)
+{
+	struct elf_image *image = elf_image_of_code(code, sizeof(code), FUNCTION);
+	const struct code_reader *reader = &code_reader_x86_64;
+	uint64_t at = FUNCTION;
+	uint64_t target = 0;
+
+	(void)state;
+	assert_int_equal(reader->next_call(image, &at, FUNCTION + 10, &target), ROW_CALL_DIRECT);
+	assert_int_equal(at, FUNCTION + 5);
+	assert_int_equal(target, FUNCTION + 5);
+	assert_int_equal(reader->next_call(image, &at, FUNCTION + 10, &target), ROW_CALL_INDIRECT);
+	assert_int_equal(at, FUNCTION + 8);
+	assert_int_equal(reader->next_call(image, &at, FUNCTION + 10, &target), ROW_CALL_NONE);
+	elf_image_free(image);
+}
+
+static void test_code__jumps_into_another_part_are_seen(void **state)
+{
+	struct elf_image *image = elf_image_of_code(code, sizeof(code), FUNCTION);
+	const struct code_reader *reader = &code_reader_x86_64;
+	uint64_t goal = FUNCTION + 14;
+
+	(void)state;
+	assert_true(reader->jumps_into(image, FUNCTION, FUNCTION + 15, goal, goal + 1));
+	assert_false(reader->jumps_into(image, FUNCTION, FUNCTION + 15, goal + 1, goal + 9));
+	assert_false(reader->jumps_into(image, FUNCTION, FUNCTION + 8, goal, goal + 1));
+	elf_image_free(image);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_eh_table__call_sites_are_read),
+		cmocka_unit_test(test_eh_table__landings_have_a_base_of_their_own),
+		cmocka_unit_test(test_eh_table__damage_ends_it),
+		cmocka_unit_test(test_code__calls_are_found_in_order),
+		cmocka_unit_test(test_code__jumps_into_another_part_are_seen),
+	};
+
+	return cmocka_run_group_tests_name("unwind eh table", tests, NULL, NULL);
+}
