@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/escape.h"
 #include "base/json.h"
 #include "base/sink.h"
 #include "base/syscall_name.h"
@@ -326,22 +327,23 @@ void flat_print_json(const struct flat *flat, size_t limit, struct sink *sink)
 	buf_release(&scratch);
 }
 
-/* RFC 4180: quoted where it holds a quote, a comma or a line break. */
+/* RFC 4180: quoted where it holds a quote or a comma. Line breaks are escaped: it may be a terminal
+ * that reads. */
 static void csv_text(struct buf *out, const char *text)
 {
+	struct buf plain = {0};
+	bool quoted;
+
 	if (!text)
 		return;
-	if (!text[strcspn(text, "\",\r\n")]) {
-		buf_append_str(out, text);
-		return;
-	}
-	buf_append_byte(out, '"');
-	for (; *text; text++) {
-		if (*text == '"')
-			buf_append_byte(out, '"');
-		buf_append_byte(out, (uint8_t)*text);
-	}
-	buf_append_byte(out, '"');
+	escape_terminal(&plain, text);
+	text = buf_str(&plain);
+	quoted = text[strcspn(text, "\",")] != '\0';
+	buf_append_str(out, quoted ? "\"" : "");
+	for (; *text; text++)
+		buf_append_str(out, *text == '"' ? "\"\"" : (const char[]){*text, '\0'});
+	buf_append_str(out, quoted ? "\"" : "");
+	buf_release(&plain);
 }
 
 static void csv_value(struct buf *out, const struct field_value *value)

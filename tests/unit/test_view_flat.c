@@ -134,6 +134,51 @@ static void test_view__csv_has_the_same_fields(void **state)
 	       "pid,tid,name,process,self_ns,total_ns,self_samples,total_samples,self_pct,"
 	       "total_pct,ci_pct\n"
 	       "100,100,prog,prog,1000000000,1000000000,96,96,100.0000,100.0000,1.7783\n");
+	/* Commas are quoted; what is not known is empty. */
+	expect(METRIC_CPU, BY_FUNCTION, FORM_CSV,
+	       "function,file,line,module,inlined,self_ns,total_ns,self_samples,total_samples,"
+	       "self_pct,total_pct,ci_pct\n"
+	       "square,/src/v.h,1,/bin/prog,true,600000000,600000000,60,60,60.0000,60.0000,9.1526\n"
+	       "\"std::map<int, std::vector<int> >::operator[](int const&)\","
+	       "/usr/include/bits/stl_map.h,1,/bin/prog,false,300000000,300000000,30,30,"
+	       "30.0000,30.0000,8.7699\n");
+}
+
+/* Lines stay lines, quotes are doubled, and nothing reaches a terminal as it was. */
+static void test_view__csv_of_hostile_names(void **state)
+{
+	const struct filter everything = {.from_ns = 0};
+	struct made made = made_begin();
+	struct profile *profile;
+	struct expansion *expansion;
+	struct selection *selection;
+	struct weights *weights;
+	struct sink sink = SINK_MEMORY;
+
+	(void)state;
+	made_thread(&made, 101, 101, "\033[2J\n\"a\", b\xff");
+	made_sample(&made, "", 1)->end = STACK_END_NOT_TAKEN;
+	profile = made_end(&made);
+	expansion = expansion_new(profile, false);
+	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
+	weights = weights_new(selection, METRIC_SAMPLES);
+	print(weights, BY_THREAD, FORM_CSV, &sink);
+	assert_string_equal(buf_str(&sink.pending),
+			    "pid,tid,name,process,self_samples,total_samples,self_pct,total_pct,"
+			    "ci_pct\n"
+			    "101,101,\"\\x1b[2J\\n\"\"a\"\", b\\xff\","
+			    "\"\\x1b[2J\\n\"\"a\"\", b\\xff\",1,1,100.0000,100.0000,39.6725\n");
+	buf_clear(&sink.pending);
+	print(weights, BY_FUNCTION, FORM_CSV, &sink);
+	assert_string_equal(buf_str(&sink.pending),
+			    "function,file,line,module,inlined,self_samples,total_samples,"
+			    "self_pct,total_pct,ci_pct\n"
+			    "[no stack],,,,false,1,1,100.0000,100.0000,39.6725\n");
+	sink_release(&sink);
+	weights_free(weights);
+	selection_free(selection);
+	expansion_free(expansion);
+	profile_free(profile);
 }
 
 int main(void)
@@ -142,6 +187,7 @@ int main(void)
 		cmocka_unit_test(test_view__first_screen_of_80_columns),
 		cmocka_unit_test(test_view__json_has_the_documented_members),
 		cmocka_unit_test(test_view__csv_has_the_same_fields),
+		cmocka_unit_test(test_view__csv_of_hostile_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
