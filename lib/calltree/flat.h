@@ -83,11 +83,10 @@ void flat_append_name(struct buf *out, const struct flat *flat, const struct fla
 void flat_append_location(struct buf *out, const struct flat *flat, const struct flat_row *row);
 
 /*
- * Sort by a comma list of keys, each a word of flat_sort_keys(), the most
- * important first. Amounts sort downwards, texts upwards; equal rows keep the
+ * Sort by a comma list of keys (self, total, samples, name, function, line, module),
+ * the most important first. Amounts sort downwards, texts upwards; equal rows keep the
  * standard order. ERR_INVALID names the unknown key.
  */
 int flat_sort(struct flat *flat, const char *keys, struct err *err);
-const char *const *flat_sort_keys(void); /* NULL-ended */
 
 #endif

@@ -125,11 +125,6 @@ static const compare_fn standard[] = {by_self, by_total, by_name, by_line, by_id
 
 _Static_assert(ARRAY_SIZE(key_names) == ARRAY_SIZE(key_compares) + 1, "one function for each key");
 
-const char *const *flat_sort_keys(void)
-{
-	return key_names;
-}
-
 /* Each function once: a second time it could not tell rows apart any more. */
 struct order {
 	const struct flat *flat;
