@@ -103,20 +103,24 @@ static void test_diff__shares_do_not_mind_the_length_of_a_look(void **state)
 static void test_diff__limit_is_exceeded_only_surely(void **state)
 {
 	struct side before = side_of(500, 500, 0), after = side_of(500, 500, 60);
-	struct side noisy = side_of(505, 490, 5);
+	struct side noisy = side_of(505, 490, 5), shifted = side_of(500, 440, 60);
 	struct diff *grown = diff_new(before.weights, after.weights, DIFF_AMOUNTS);
 	struct diff *same = diff_new(before.weights, noisy.weights, DIFF_AMOUNTS);
+	struct diff *moved = diff_new(before.weights, shifted.weights, DIFF_AMOUNTS);
 
 	(void)state;
 	assert_true(diff_exceeds(grown, 5)); /* the total by 6 % */
-	assert_true(diff_exceeds(grown, 4)); /* print by 6 ± 1.5 */
 	assert_false(diff_exceeds(grown, 7));
+	assert_true(diff_exceeds(moved, 4)); /* the total by nothing, print by 6 ± 1.5 */
+	assert_false(diff_exceeds(moved, 5));
 	assert_false(diff_exceeds(same, 0.2)); /* the total by nothing, the rest is noise */
 	diff_free(grown);
 	diff_free(same);
+	diff_free(moved);
 	side_release(&before);
 	side_release(&after);
 	side_release(&noisy);
+	side_release(&shifted);
 }
 
 int main(void)

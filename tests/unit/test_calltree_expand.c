@@ -129,6 +129,32 @@ static void test_expand__one_function_is_one_label(void **state)
 	profile_free(made.profile);
 }
 
+/* A clone and a copy of a template have their own linkage name, maybe a line of their own. */
+static void test_expand__copies_of_one_name_and_file_are_one_label(void **state)
+{
+	struct made made = made_begin();
+	struct expansion *expansion;
+	struct function *copy;
+
+	(void)state;
+	made_sample(&made, "main@a.c:5;max@v.h:3", 1);
+	made_sample(&made, "main@a.c:6;other@v.h:4", 1);
+	made_sample(&made, "main@a.c:6;elsewhere@w.h:4", 1);
+	made_end(&made);
+	assert_int_equal(made.profile->nr_functions, 4);
+	for (size_t i = 2; i < 4; i++) {
+		copy = &made.profile->functions[i];
+		copy->name = made.profile->functions[1].name;
+		copy->linkage_name = profile_intern(made.profile, "_Z3maxIlET_S0_S0_");
+		copy->line = 7;
+	}
+	expansion = expansion_new(made.profile, false);
+	/* main, max of v.h, max of w.h */
+	assert_int_equal(expansion->nr_labels, 2 + STACK_END_COUNT + 3);
+	expansion_free(expansion);
+	profile_free(made.profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -136,6 +162,7 @@ int main(void)
 		cmocka_unit_test(test_expand__folds_inlines_into_the_call_line),
 		cmocka_unit_test(test_expand__names_what_has_no_symbol),
 		cmocka_unit_test(test_expand__one_function_is_one_label),
+		cmocka_unit_test(test_expand__copies_of_one_name_and_file_are_one_label),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

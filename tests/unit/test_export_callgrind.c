@@ -109,6 +109,34 @@ static void test_callgrind__recursion_counts_once(void **state)
 	profile_free(profile);
 }
 
+/* Lines of an included file cost the function that includes it. */
+static void test_callgrind__lines_of_other_files_stay_with_the_function(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "f@a.c:1", 1);
+	made_sample(&made, "f@a.c:2", 2);
+	made_sample(&made, "f@a.c:3", 4);
+	profile = made_end(&made);
+	profile->locations[1].file = profile_intern(profile, "table.inc");
+	assert_export(EXPORT_CALLGRIND, profile, NULL,
+		      HEAD "event: cpu : time in ns\nevents: cpu\nsummary: 7000000\n"
+			   "\nob=(1) /bin/prog\nfl=(1) a.c\nfn=(1) f\n"
+			   "1 1000000\n"
+			   "fi=(2) table.inc\n2 2000000\n"
+			   "fe=(1)\n3 4000000\n"
+			   "\nob=(2) ?"
+			   "?"
+			   "?\nfl=(3) ?"
+			   "?"
+			   "?\nfn=(2) [prog]\n"
+			   "cob=(1)\ncfi=(1)\ncfn=(1)\ncalls=1 1\n0 7000000\n"
+			   "\ntotals: 7000000\n");
+	profile_free(profile);
+}
+
 static void test_callgrind__threads_are_parts(void **state)
 {
 	struct export_options split = {.threads = EXPORT_THREADS_SPLIT};
@@ -148,6 +176,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_callgrind__own_lines_and_calls),
 		cmocka_unit_test(test_callgrind__recursion_counts_once),
+		cmocka_unit_test(test_callgrind__lines_of_other_files_stay_with_the_function),
 		cmocka_unit_test(test_callgrind__threads_are_parts),
 	};
 
