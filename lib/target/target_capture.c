@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <elf.h>
+#include <errno.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "proc/range.h"
 #include "proc/read.h"
 #include "snapshot/snapshot.h"
 #include "target/memory.h"
@@ -71,22 +73,61 @@ static uint64_t copy_mapping(pid_t tid, uint64_t sp, size_t max_bytes, struct sn
 	return copied < max_bytes ? at : 0;
 }
 
+static bool ask_for_mapping(const struct tracee *tracee, uint64_t sp, struct proc_range *range)
+{
+	struct tracee_private *priv = tracee->priv;
+	cleanup_close int fd = proc_open_task_file(tracee->tgid, tracee->tid, "maps");
+
+	if (fd < 0)
+		return false;
+	if (proc_range_at(fd, sp, range))
+		return true;
+	priv->maps_are_slow = errno == ENOTTY;
+	return priv->maps_are_slow && !priv->hold && proc_range_in_text(fd, sp, range);
+}
+
+/* The mapping that a stack is in. */
+static bool find_mapping(const struct tracee *tracee, uint64_t sp, struct proc_range *range)
+{
+	struct tracee_private *priv = tracee->priv;
+	bool is_known = priv->mapping.start <= sp && sp < priv->mapping.end;
+
+	if (!is_known && !ask_for_mapping(tracee, sp, &priv->mapping))
+		return false;
+	*range = priv->mapping;
+	return true;
+}
+
+/* It may change while nobody looks: only in a hurry, or where asking takes long, is it kept. */
+static void forget_mapping(struct tracee_private *priv)
+{
+	if (!priv->maps_are_slow)
+		priv->mapping = (struct proc_range){0};
+}
+
 /*
  * The C libraries put a thread's own data, which the thread pointer points to, at the end of
- * its stack. What follows is no stack, but often mapped, hundreds of kilobytes of it.
+ * its stack. What follows is no stack, but often mapped, hundreds of kilobytes of it; or it is
+ * memory that the target itself fills when it is read (userfaultfd(2), files of FUSE): whoever
+ * reads it waits for a thread that may wait for us. So the copy never leaves the mapping.
  */
 static uint64_t copy_stack(const struct tracee *tracee, uint64_t sp, size_t max_bytes,
-			   struct snapshot *snapshot)
+			   struct snapshot *snapshot, struct proc_range *range)
 {
 	uint64_t thread_pointer = tracee->priv->thread_pointer;
 	uint64_t start = sp - machine_red_zone_bytes();
-	bool ends_there = thread_pointer > sp && thread_pointer - start <= max_bytes;
+	uint64_t limit = 0;
 	uint64_t end;
 
-	if (!ends_there)
+	*range = (struct proc_range){0};
+	if (thread_pointer > sp && thread_pointer - start <= max_bytes)
+		limit = thread_pointer;
+	else if (find_mapping(tracee, sp, range))
+		limit = range->end;
+	if (!limit || limit - start > max_bytes)
 		return copy_mapping(tracee->tid, sp, max_bytes, snapshot);
-	end = copy_mapping(tracee->tid, sp, thread_pointer - start, snapshot);
-	return end ? end : thread_pointer;
+	end = copy_mapping(tracee->tid, sp, limit - start, snapshot);
+	return end ? end : limit;
 }
 
 /* More of it is hardly ever needed, and it is copied on a mere chance. */
@@ -99,7 +140,11 @@ static void copy_other_stack(pid_t tid, const struct seen_stack *other, struct s
 
 	for (size_t i = 0; i < ARRAY_SIZE(margins); i++) {
 		uint64_t start = other->low > margins[i] ? other->low - margins[i] : other->low;
-		uint64_t nr = other->end - start;
+		uint64_t nr;
+
+		if (start < other->start)
+			start = other->start;
+		nr = other->end - start;
 
 		/* Where the margin is not mapped, nothing is read at all. */
 		if (copy_region(tid, start, nr < OTHER_STACK_BYTES ? nr : OTHER_STACK_BYTES,
@@ -108,20 +153,31 @@ static void copy_other_stack(pid_t tid, const struct seen_stack *other, struct s
 	}
 }
 
+/* Its end may be known better by now, with the thread pointer. */
+static bool is_same_stack(const struct seen_stack *stack, uint64_t sp, uint64_t end)
+{
+	return stack->low < end && sp < stack->end;
+}
+
 /* Note the stack in use; returns another one that this thread was seen on, or NULL. */
 static const struct seen_stack *remember_stack(struct tracee_private *priv, uint64_t sp,
-					       uint64_t end)
+					       uint64_t end, uint64_t start)
 {
 	struct seen_stack *stacks = priv->stacks;
 
-	if (end && stacks[0].end != end) {
+	if (end && !is_same_stack(&stacks[0], sp, end)) {
 		struct seen_stack former = stacks[0];
 
-		stacks[0] = stacks[1].end == end ? stacks[1] : (struct seen_stack){.end = end};
+		stacks[0] = stacks[1];
 		stacks[1] = former;
+		if (!is_same_stack(&stacks[0], sp, end))
+			stacks[0] = (struct seen_stack){0};
 	}
-	if (end)
+	if (end) {
+		stacks[0].end = end;
 		stacks[0].low = sp;
+		stacks[0].start = start ? start : stacks[0].start;
+	}
 	return stacks[1].end ? &stacks[1] : NULL;
 }
 
@@ -130,12 +186,13 @@ static bool copy_struck_stack(const struct tracee *tracee, size_t max_bytes,
 			      struct snapshot *snapshot)
 {
 	const struct stack_region *region = &snapshot->regions[0];
+	struct proc_range range;
 	uint64_t sp;
 
 	if (!snapshot->nr_regions || !machine_struck_sp(snapshot->bytes + region->offset,
 							region->nr_bytes, region->start, &sp))
 		return false;
-	return copy_stack(tracee, sp, max_bytes, snapshot) || snapshot->nr_regions > 1;
+	return copy_stack(tracee, sp, max_bytes, snapshot, &range) || snapshot->nr_regions > 1;
 }
 
 /*
@@ -145,13 +202,14 @@ static bool copy_struck_stack(const struct tracee *tracee, size_t max_bytes,
 static void copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot *snapshot)
 {
 	const struct seen_stack *other;
+	struct proc_range range;
 	uint64_t end;
 	uint64_t sp;
 
 	if (!regs_get(&snapshot->regs, arch_regs(snapshot->arch)->sp, &sp))
 		return;
-	end = copy_stack(tracee, sp, max_bytes, snapshot);
-	other = remember_stack(tracee->priv, sp, end);
+	end = copy_stack(tracee, sp, max_bytes, snapshot, &range);
+	other = remember_stack(tracee->priv, sp, end, range.start);
 	if (end && !other)
 		return;
 	if (!copy_struck_stack(tracee, max_bytes, snapshot) && other)
@@ -212,13 +270,14 @@ void target_rehearse(struct tracee *tracee, size_t max_stack_bytes, struct snaps
 	uint64_t sp = tracee->priv->stacks[0].low;
 	struct proc_schedstat clocks;
 	struct machine_regs regs;
+	struct proc_range range;
 
 	target_has_stopped(tracee);
 	target_get_regs(tracee->tid, &regs); /* refused while it runs */
 	target_clocks(tracee, &clocks);
 	begin_snapshot(tracee, snapshot);
 	if (sp)
-		copy_stack(tracee, sp, max_stack_bytes, snapshot);
+		copy_stack(tracee, sp, max_stack_bytes, snapshot, &range);
 }
 
 static enum thread_state state_of_letter(char letter)
@@ -279,6 +338,7 @@ enum target_look target_look(struct tracee *tracee, const struct proc_schedstat 
 	if (syscall.kind == PROC_SYSCALL_RUNNING)
 		return TARGET_LOOK_CHANGED;
 	set_where(snapshot, &syscall);
+	forget_mapping(tracee->priv);
 	copy_stacks(tracee, max_stack_bytes, snapshot);
 	/* Not one of the reads above proves anything alone; the count of wake-ups does. */
 	if (!target_clocks(tracee, &after))

@@ -187,6 +187,7 @@ static void executed(struct target *target, struct tracee *tracee, struct target
 	tracee->interrupting = false;
 	tracee->priv->broken_off = false;
 	tracee->priv->thread_pointer = 0;
+	tracee->priv->mapping = (struct proc_range){0};
 	tracee->priv->hold = HOLD_CONT;
 	ptrace(PTRACE_SETOPTIONS, tracee->tid, NULL, target_ptrace_options(target, true));
 	event->tracee = tracee;

@@ -2,6 +2,7 @@
 #ifndef PROFC_TARGET_TARGET_PRIV_H
 #define PROFC_TARGET_TARGET_PRIV_H
 
+#include "proc/range.h"
 #include "target/machine.h"
 #include "target/target.h"
 
@@ -19,14 +20,18 @@ enum hold {
  * leads from one into the other.
  */
 struct seen_stack {
-	uint64_t end; /* 0: none */
-	uint64_t low; /* the last stack pointer seen on it */
+	uint64_t start; /* of its mapping; 0: not known */
+	uint64_t end;	/* 0: none */
+	uint64_t low;	/* the last stack pointer seen on it */
 };
 
 #define SEEN_STACKS 2
 
 struct tracee_private {
 	struct seen_stack stacks[SEEN_STACKS]; /* the latest first */
+
+	struct proc_range mapping; /* of the last stack whose mapping was asked for */
+	bool maps_are_slow;	   /* this kernel finds a mapping in the text only */
 
 	uint64_t thread_pointer; /* as of the last stop; 0: not known */
 

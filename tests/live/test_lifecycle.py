@@ -45,6 +45,21 @@ class Threads(LiveCase):
         self.assertGreaterEqual(recording.function("leaderless_work")["total_pct"], 90)
 
 
+class FilledMemory(LiveCase):
+    def test_memory_beside_a_stack_is_left_alone(self):
+        """Reading it would be noticed, and wait for a thread that may wait for profc."""
+        program = build("userfault_beside_stack")
+        if subprocess.run([program, "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
+            self.skipTest("userfaultfd(2) is not to be had")
+        recording = record(self.directory, [program, "1000"], *FAST, timeout=30)
+        self.assertEqual(recording.said, [{"faults": 0}])
+        self.assertGreaterEqual(recording.function("compute_on")["total_pct"], 90)
+        with Running([program, "2500"]) as target:
+            target.wait_ready()
+            attach(self.directory, target.pid, *FAST, "-d", "1", timeout=30)
+            self.assertEqual(target.finish(), [{"faults": 0}])
+
+
 class ReusedIds(LiveCase):
     """Where ids are few, that of a thread may be another process' before it is seized."""
 

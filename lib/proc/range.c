@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "proc/range.h"
+
+#include <errno.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "proc/maps.h"
+
+/* struct procmap_query and PROCMAP_QUERY of linux/fs.h, which old headers lack. */
+struct map_query {
+	uint64_t size, flags, address;
+	uint64_t start, end; /* filled in, as all that follows */
+	uint64_t vma_flags, page_bytes, offset, inode;
+	uint32_t dev_major, dev_minor, nr_name_bytes, nr_build_id_bytes;
+	uint64_t name, build_id;
+};
+
+#define QUERY_MAP _IOWR('f', 17, struct map_query)
+
+bool proc_range_at(int maps_fd, uint64_t address, struct proc_range *range)
+{
+	struct map_query query = {.size = sizeof(query), .address = address};
+
+	if (ioctl(maps_fd, QUERY_MAP, &query) < 0)
+		return false;
+	*range = (struct proc_range){.start = query.start, .end = query.end};
+	return true;
+}
+
+#define TEXT_BYTES ((size_t)64 * 1024)
+
+/* The kernel hands out whole lines, a page of them at a time. */
+static void read_text(int fd, struct buf *text)
+{
+	uint8_t *room = buf_extend(text, TEXT_BYTES);
+	size_t nr = 0;
+	ssize_t got;
+
+	do {
+		got = pread(fd, room + nr, TEXT_BYTES - nr, (off_t)nr);
+		nr += got > 0 ? (size_t)got : 0;
+	} while (got > 0 && nr < TEXT_BYTES);
+	text->nr_bytes = nr;
+}
+
+bool proc_range_in_text(int maps_fd, uint64_t address, struct proc_range *range)
+{
+	struct buf text = {0};
+	struct proc_maps_iter maps;
+	struct proc_map map;
+	bool found = false;
+
+	read_text(maps_fd, &text);
+	maps = proc_maps_over(buf_str(&text), text.nr_bytes);
+	while (!found && proc_maps_next(&maps, &map) > 0) {
+		found = map.start <= address && address < map.end;
+		if (found)
+			*range = (struct proc_range){.start = map.start, .end = map.end};
+	}
+	buf_release(&text);
+	if (!found)
+		errno = ENOENT;
+	return found;
+}

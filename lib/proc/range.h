@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROC_RANGE_H
+#define PROFC_PROC_RANGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Where a mapping of a process begins and ends: [start, end). */
+struct proc_range {
+	uint64_t start, end;
+};
+
+/*
+ * The mapping that an address is in, by a descriptor on /proc/PID/maps. Takes a microsecond,
+ * however many mappings there are; false with errno ENOTTY before Linux 6.11, ENOENT if
+ * nothing is mapped there.
+ */
+bool proc_range_at(int maps_fd, uint64_t address, struct proc_range *range);
+/*
+ * The same for any kernel, from the text, of which no more than the first 64 KiB are read: that is
+ * some 700 mappings. Takes up to a third of a millisecond.
+ */
+bool proc_range_in_text(int maps_fd, uint64_t address, struct proc_range *range);
+
+#endif

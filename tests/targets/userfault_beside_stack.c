@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * userfault_beside_stack [MS]: threads whose stacks end where memory begins that is filled by
+ * userfaultfd(2), by nobody here: whoever reads it waits for ever. One thread sleeps, one
+ * computes. After MS milliseconds prints {"faults"}: how often somebody did.
+ */
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "self_measure.h"
+
+#define STACK_BYTES  (256u << 10)
+#define FILLED_BYTES (256u << 10)
+
+static NOINLINE void sleep_in_between(void)
+{
+	for (;;)
+		nanosleep(&(struct timespec){.tv_nsec = 2 * MS}, NULL);
+}
+
+static NOINLINE void compute_on(void)
+{
+	volatile uint64_t x = 1;
+
+	for (;;)
+		SPIN_STEP(x);
+}
+
+static void *sleeper_main(void *nothing)
+{
+	sleep_in_between();
+	return nothing;
+}
+
+static void *computer_main(void *nothing)
+{
+	compute_on();
+	return nothing;
+}
+
+/* Behind the stack, with nothing in between. */
+static void add_userfault_memory(int faults, char *start)
+{
+	struct uffdio_register range = {.range = {(uintptr_t)start, FILLED_BYTES},
+					.mode = UFFDIO_REGISTER_MODE_MISSING};
+
+	if (ioctl(faults, UFFDIO_REGISTER, &range))
+		exit(2);
+}
+
+static char *map_stack(int faults)
+{
+	char *stack = mmap(NULL, STACK_BYTES + FILLED_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (stack == MAP_FAILED)
+		exit(2);
+	add_userfault_memory(faults, stack + STACK_BYTES);
+	return stack;
+}
+
+static void start(int faults, void *(*entry)(void *))
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstack(&attributes, map_stack(faults), STACK_BYTES);
+	pthread_create(&thread, &attributes, entry, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t run_ms = number_argument(argc, argv, 1, 2000);
+	int faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	struct uffdio_api api = {.api = UFFD_API};
+	struct pollfd fault = {.fd = faults, .events = POLLIN};
+	struct uffd_msg message;
+	unsigned nr = 0;
+
+	if (faults < 0 || ioctl(faults, UFFDIO_API, &api)) {
+		perror("userfaultfd");
+		return 77;
+	}
+	start(faults, sleeper_main);
+	start(faults, computer_main);
+	say_ready();
+	while (poll(&fault, 1, (int)run_ms) > 0 && nr < 100)
+		nr += read(faults, &message, sizeof(message)) == sizeof(message);
+	printf("{\"faults\": %u}\n", nr);
+	fflush(stdout);
+	_exit(0); /* whoever waits is let go with the memory */
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "proc/range.h"
+
+#define PAGE 4096u
+
+/* Three pages, of which the middle one is a mapping of its own. */
+static uint8_t *map_three(void)
+{
+	uint8_t *pages = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(pages != MAP_FAILED);
+	assert_int_equal(mprotect(pages + PAGE, PAGE, PROT_READ | PROT_WRITE), 0);
+	return pages;
+}
+
+static void check(bool (*find)(int, uint64_t, struct proc_range *), int maps)
+{
+	uint64_t pages = (uintptr_t)map_three();
+	struct proc_range range = {0};
+
+	for (uint64_t at = pages + PAGE; at < pages + 2 * PAGE; at += PAGE - 1) {
+		assert_true(find(maps, at, &range));
+		assert_true(range.start == pages + PAGE && range.end == pages + 2 * PAGE);
+	}
+	assert_true(find(maps, pages, &range));
+	assert_true(range.end == pages + PAGE);
+	range = (struct proc_range){.start = 1};
+	assert_false(find(maps, 0, &range));
+	assert_int_equal(errno, ENOENT);
+	assert_true(range.start == 1);
+}
+
+static void test_proc_range__is_that_of_the_mapping(void **state)
+{
+	int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	struct proc_range range;
+
+	(void)state;
+	assert_true(maps >= 0);
+	check(proc_range_in_text, maps);
+	if (proc_range_at(maps, (uintptr_t)&range, &range))
+		check(proc_range_at, maps);
+	else
+		assert_int_equal(errno, ENOTTY);
+	close(maps);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_proc_range__is_that_of_the_mapping),
+	};
+
+	return cmocka_run_group_tests_name("proc/range", tests, NULL, NULL);
+}
