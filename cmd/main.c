@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/sink.h"
 #include "cmd/command.h"
+#include "cmd/foreign.h"
 #include "cmd/help.h"
 #include "cmd/mapped_files.h"
 #include "cmd/nearest.h"
@@ -79,7 +80,9 @@ static int unknown(const char *what, const char *name)
 	candidates[nr++] = "--version";
 	nearest = nearest_word(name, candidates, nr);
 	err_set(&err, ERR_INVALID, "unknown %s '%s'", what, name);
-	if (nearest)
+	if (foreign_word_hint(name))
+		err_hint(&err, "%s", foreign_word_hint(name));
+	else if (nearest)
 		err_hint(&err, "did you mean '%s'?", nearest);
 	else
 		err_hint(&err, "'profc --help' lists the commands");

@@ -43,7 +43,7 @@ const char *nearest_word(const char *word, const char *const *candidates, size_t
 {
 	const char *nearest = NULL;
 	size_t length = strlen(word);
-	size_t limit = 1 + length / 3;
+	size_t limit = length < 4 ? 1 : 1 + length / 3; /* of "foo", "top" is no slip */
 
 	if (!length || length > MAX_LENGTH)
 		return NULL;

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "cmd/foreign.h"
 #include "cmd/nearest.h"
 #include "cmd/options_priv.h"
 
@@ -81,8 +82,19 @@ static int unknown_long(const struct walk *walk, const struct option_match *matc
 	const char *nearest = nearest_option(walk->rows, match->spelling + 2);
 	int code = err_set(err, ERR_INVALID, "unknown option '%s'", match->spelling);
 
-	if (nearest)
+	if (foreign_word_hint(match->spelling))
+		err_hint(err, "%s", foreign_word_hint(match->spelling));
+	else if (nearest)
 		err_hint(err, "did you mean '--%s'?", nearest);
+	return code;
+}
+
+static int unknown_short(const struct option_match *match, struct err *err)
+{
+	int code = err_set(err, ERR_INVALID, "unknown option '%s'", match->spelling);
+
+	if (foreign_word_hint(match->spelling))
+		err_hint(err, "%s", foreign_word_hint(match->spelling));
 	return code;
 }
 
@@ -163,7 +175,7 @@ static int match_short(struct walk *walk, struct option_match *match, struct err
 	if (!match->row)
 		match->row = find_short(options_common, *letter);
 	if (!match->row)
-		return err_set(err, ERR_INVALID, "unknown option '%s'", match->spelling);
+		return unknown_short(match, err);
 	if (!takes_value(match->row)) {
 		walk->cluster = rest;
 		rest = NULL;

@@ -177,7 +177,8 @@ int perf_map_resolve(const struct perf_map_request *request, struct symbol_resul
 		if (errno == ENOENT)
 			return err_set(err, ERR_NOT_FOUND,
 				       "code made at run time, and no /tmp/perf-PID.map that names "
-				       "it (node: --perf-basic-prof, python3: -X perf)");
+				       "it (node: --perf-basic-prof, python3: -X perf, java: "
+				       "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit)");
 		return err_sys(err, "%s", path);
 	}
 	status = check(fd, path, request, &nr_bytes, err);

@@ -172,15 +172,18 @@ static void print_header(const struct columns *columns)
 	buf_release(&head);
 }
 
+#define SHORTEST_PATH 16
+
+/* The numbers are kept; of the path, what tells it from others. */
 static void print_file_heading(const struct columns *columns)
 {
 	const struct listing *listing = columns->listing;
 	const struct tally *total = &listing->source->weights->total;
 	enum metric metric = listing->source->weights->metric;
 	const struct source_file *file = listing->file;
-	struct buf text = {0}, line = {0};
+	struct buf text = {0}, line = {0}, path = {0}, shown = {0};
+	size_t room = columns->view->columns;
 
-	escape_terminal(&text, profile_str(profile_of(listing), file->file));
 	buf_append_str(&text, ": ");
 	append_weight(&text, metric, file->self.weight);
 	buf_append_str(&text, " self (");
@@ -190,9 +193,15 @@ static void print_file_heading(const struct columns *columns)
 	buf_append_str(&text, " total (");
 	append_percent(&text, tally_percent(&file->total, total));
 	buf_append_str(&text, " %)");
-	style_append(&line, columns->view, STYLE_HEADING, buf_str(&text));
+	escape_terminal(&path, profile_str(profile_of(listing), file->file));
+	room = room > text.nr_bytes + SHORTEST_PATH ? room - text.nr_bytes : SHORTEST_PATH;
+	append_cut(&shown, buf_str(&path), room, CUT_START);
+	buf_append_str(&shown, buf_str(&text));
+	style_append(&line, columns->view, STYLE_HEADING, buf_str(&shown));
 	line_end(&line, columns->sink);
 	buf_release(&line);
+	buf_release(&path);
+	buf_release(&shown);
 	buf_release(&text);
 }
 

@@ -93,6 +93,12 @@ class Annotate(MadeCase):
         hottest = max(self.self_of_lines().items(), key=lambda item: item[1])[0]
         self.assertRegex(done.stdout, rf"\n +[0-9.]+ +[0-9.]+ .* {hottest}  +line\({hottest}\);\n")
 
+    def test_heading_of_a_file_fits_the_width(self):
+        done = profc("annotate", "-i", self.data, "--width", "64", self.file)
+        (heading,) = [line for line in done.stdout.splitlines() if " total (" in line]
+        self.assertLessEqual(len(heading), 64)
+        self.assertIn(os.path.basename(self.file) + ": ", heading)
+
     def test_source_newer_than_the_recording(self):
         copy = self.file.replace("/usr/src", self.moved)
         for newer in (False, True):

@@ -57,6 +57,19 @@ class Slips(unittest.TestCase):
             ["export", "--fodled"], "unknown option '--fodled'", "did you mean '--folded'?"
         )
 
+    def test_words_of_other_profilers_are_known(self):
+        self.assertSuggests(
+            ["record", "-g", "ls"], "unknown option '-g'", "stacks are always taken; leave it out"
+        )
+        self.assertSuggests(
+            ["record", "--call-graph", "dwarf", "ls"],
+            "unknown option '--call-graph'",
+            "stacks are always taken; leave it out",
+        )
+        self.assertSuggests(
+            ["script"], "unknown command 'script'", "profc export --perf-script prints it"
+        )
+
     def test_nothing_near(self):
         self.assertSuggests(
             ["quicksort"], "unknown command 'quicksort'", "'profc --help' lists the commands"

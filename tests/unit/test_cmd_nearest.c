@@ -29,9 +29,12 @@ static void test_nearest__finds_slips(void **state)
 
 static void test_nearest__says_nothing_when_far(void **state)
 {
+	static const char *const top = "top";
+
 	(void)state;
 	assert_null(nearest(""));
 	assert_null(nearest("x"));
+	assert_null(nearest_word("foo", &top, 1)); /* two of three letters are no slips */
 	assert_null(nearest("quicksort"));
 	assert_null(nearest("a-very-long-word-that-is-longer-than-any-candidate-of-all"));
 }
