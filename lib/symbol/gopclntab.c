@@ -5,6 +5,9 @@
 #define MAGIC_GO_1_18 0xfffffff0
 #define MAGIC_GO_1_20 0xfffffff1
 
+/* No function is so large; but a damaged table may go on to its end, for each address. */
+#define MAX_RUN_BYTES (1 << 20)
+
 /* The fixed part of a function's record, in 4-byte fields behind its entry. */
 enum function_field {
 	FIELD_NAME,
@@ -98,10 +101,10 @@ static uint32_t field(const struct gopclntab *table, const struct row *row,
 	return dwarf_u32(&cursor);
 }
 
-/* Zigzag, as in protocol buffers. */
-static int32_t signed_of(uint64_t value)
+/* Zigzag, as in protocol buffers; a negative number in two's complement. */
+static uint32_t signed_of(uint64_t value)
 {
-	return (int32_t)((value >> 1) ^ (~(value & 1) + 1));
+	return (uint32_t)((value >> 1) ^ (~(value & 1) + 1));
 }
 
 /*
@@ -113,13 +116,15 @@ static int32_t value_at(const struct gopclntab *table, const struct row *row, ui
 {
 	struct dwarf_cursor cursor;
 	uint64_t pc = row->entry;
-	int32_t value = -1;
+	uint32_t value = UINT32_MAX;
 
 	*first = -1;
 	if (offset == 0)
 		return -1;
 	cursor = dwarf_cursor_at(table->bytes, table->pc_tables);
 	dwarf_skip(&cursor, offset);
+	if (dwarf_left(&cursor) > MAX_RUN_BYTES)
+		cursor.end = cursor.at + MAX_RUN_BYTES;
 	while (!cursor.failed) {
 		uint64_t change = dwarf_uleb(&cursor);
 
@@ -127,10 +132,10 @@ static int32_t value_at(const struct gopclntab *table, const struct row *row, ui
 			return -1;
 		value += signed_of(change);
 		if (pc == row->entry)
-			*first = value;
+			*first = (int32_t)value;
 		pc += dwarf_uleb(&cursor) * table->pc_quantum;
 		if (!cursor.failed && address < pc)
-			return value;
+			return (int32_t)value;
 	}
 	return -1;
 }

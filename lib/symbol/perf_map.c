@@ -37,16 +37,18 @@ static bool parse_line(const char *line, struct pc_range *range, const char **na
 	return true;
 }
 
+/* Only addresses that have no name yet. */
 static void name_range(const struct pc_range *range, const char *name, const uint64_t *addresses,
 		       size_t nr, struct result_builder *builder)
 {
-	size_t at = addresses_at_or_above(addresses, nr, range->low);
 	struct symbol_location location = {.name = NULL};
 
-	if (at == nr || addresses[at] >= range->high)
-		return;
-	location.name = name_pool_keep(&builder->pool, name);
-	for (; at < nr && addresses[at] < range->high; at++) {
+	for (size_t at = addresses_at_or_above(addresses, nr, range->low);
+	     at < nr && addresses[at] < range->high; at++) {
+		if (!result_builder_is_open(builder, at))
+			continue;
+		if (!location.name)
+			location.name = name_pool_keep(&builder->pool, name);
 		result_builder_begin(builder, at);
 		result_builder_add(builder, &location);
 	}
@@ -56,20 +58,21 @@ void perf_map_parse(const char *text, size_t nr_bytes, const uint64_t *addresses
 		    struct result_builder *builder)
 {
 	struct buf line = {.nr_bytes = 0};
-	const char *end = text + nr_bytes, *newline;
-
 	/* The last line may be half written. */
-	for (; text < end && (newline = memchr(text, '\n', (size_t)(end - text)));
-	     text = newline + 1) {
+	const char *end = nr_bytes ? memrchr(text, '\n', nr_bytes) : NULL;
+
+	/* From the last line on, so that however often they overlap each address is named once. */
+	while (end) {
+		const char *newline = end > text ? memrchr(text, '\n', (size_t)(end - text)) : NULL;
+		const char *start = newline ? newline + 1 : text;
 		struct pc_range range;
 		const char *name;
 
 		buf_clear(&line);
-		buf_append(&line, text, (size_t)(newline - text));
+		buf_append(&line, start, (size_t)(end - start));
 		if (parse_line(buf_str(&line), &range, &name))
 			name_range(&range, name, addresses, nr, builder);
-		if (newline + 1 == end)
-			break;
+		end = newline;
 	}
 	buf_release(&line);
 }
