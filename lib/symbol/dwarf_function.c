@@ -22,6 +22,14 @@ static void take_name(struct dwarf_unit *unit, uint64_t offset, const struct dwa
 	function->name_offset = offset;
 }
 
+/* An empty name is none. */
+static const char *name_text(const struct dwarf_unit *unit, const struct dwarf_value *value)
+{
+	const char *text = dwarf_value_text(unit, value);
+
+	return text && *text ? text : NULL;
+}
+
 static void take_value(struct dwarf_unit *unit, struct dwarf_function *function,
 		       struct next_entry *next, uint16_t attribute, const struct dwarf_value *value)
 {
@@ -29,7 +37,7 @@ static void take_value(struct dwarf_unit *unit, struct dwarf_function *function,
 	case DW_AT_linkage_name:
 	case DW_AT_MIPS_linkage_name:
 		if (!function->linkage_name)
-			function->linkage_name = dwarf_value_text(unit, value);
+			function->linkage_name = name_text(unit, value);
 		break;
 	case DW_AT_decl_file:
 		if (!function->decl_unit) {
@@ -95,5 +103,5 @@ void dwarf_read_function(struct dwarf_file *file, uint64_t offset, struct dwarf_
 			break;
 	}
 	if (name.form && !function->linkage_name)
-		function->name = dwarf_value_text(function->name_unit, &name);
+		function->name = name_text(function->name_unit, &name);
 }
