@@ -180,8 +180,10 @@ static void take_operator(struct shortener *s)
 /* What may stand between a parameter list and the end of a name, or a "::" after it. */
 static const char *skip_qualifiers(const char *p)
 {
-	static const char *const qualifiers[] = {" const",    " volatile", " &&", " &",
-						 " noexcept", "&&",	   "&"};
+	static const char *const qualifiers[] = {" const", " volatile", " &&", " &", " noexcept",
+						 "&&", "&",
+						 /* of D */
+						 " immutable", " inout", " shared"};
 	bool found;
 
 	do {

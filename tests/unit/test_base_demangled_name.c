@@ -141,6 +141,8 @@ static void test_demangled_name__go_d_and_jit(void **state)
 	CHECK({"main.(*T).Method", "main.(*T).Method"}, {"main.main.func1", "main.main.func1"},
 	      {"main.Map[go.shape.int]", "main.Map[go.shape.int]"},
 	      {"demo.map!(int).map(int[])", "demo.map.map"}, {"demo.main()", "demo.main"},
+	      {"demo.C.bar() immutable", "demo.C.bar"}, {"demo.C.f(int) inout const", "demo.C.f"},
+	      {"demo.R!(int[]).R.front() shared const.next()", "demo.R.R.front.next"},
 	      {"LazyCompile:*fib /tmp/x.js:1", "LazyCompile:*fib /tmp/x.js:1"},
 	      {"py::<module>:/tmp/x.py", "py::<module>:/tmp/x.py"},
 	      {"py::f.<locals>.g:/tmp/x.py", "py::f.<locals>.g:/tmp/x.py"});
