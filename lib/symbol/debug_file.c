@@ -83,6 +83,7 @@ struct proof {
 	const struct build_id *build_id; /* nr 0: not known */
 	bool has_crc;
 	uint32_t crc;
+	char **refused; /* NULL, or where the path of the first that fails it goes */
 };
 
 static int open_proven(const char *path, const struct proof *proof)
@@ -99,6 +100,8 @@ static int open_proven(const char *path, const struct proof *proof)
 	} else if (proof->has_crc && has_checksum(fd, proof->crc)) {
 		return fd;
 	}
+	if (proof->refused && !*proof->refused)
+		*proof->refused = xstrdup(path);
 	close(fd);
 	return -1;
 }
@@ -126,9 +129,9 @@ static void append_build_id_path(struct buf *path, const struct build_id *id)
 }
 
 static int find_by_build_id(const struct symbol_options *options, const struct build_id *id,
-			    char **found)
+			    char **found, char **refused)
 {
-	const struct proof proof = {.build_id = id};
+	const struct proof proof = {.build_id = id, .refused = refused};
 	char *root;
 	int fd = -1;
 
@@ -192,13 +195,13 @@ static char *directory_of(const char *path)
 }
 
 int debug_file_find(const struct symbol_options *options, Elf *elf, const char *path,
-		    const struct build_id *build_id, char **found)
+		    const struct build_id *build_id, char **found, char **refused)
 {
-	struct proof proof = {.build_id = build_id, .has_crc = true};
+	struct proof proof = {.build_id = build_id, .has_crc = true, .refused = refused};
 	cleanup_free char *directory = directory_of(path);
 	const char *link;
 	GElf_Word crc;
-	int fd = find_by_build_id(options, build_id, found);
+	int fd = find_by_build_id(options, build_id, found, refused);
 
 	if (fd >= 0 || !elf)
 		return fd;
@@ -272,5 +275,5 @@ int debug_file_find_supplement(const struct symbol_options *options,
 		fd = try_supplement(xasprintf("%s/%s", directory, link->name), &proof);
 	if (fd < 0)
 		fd = find_below_roots(options, link->name, &proof);
-	return fd >= 0 ? fd : find_by_build_id(options, &link->build_id, &found);
+	return fd >= 0 ? fd : find_by_build_id(options, &link->build_id, &found, NULL);
 }

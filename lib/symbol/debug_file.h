@@ -36,10 +36,11 @@ char *debug_file_root(const struct symbol_options *options, size_t index);
 /*
  * Find the debug file of `elf`, known as `path` to its process. `elf` may be
  * NULL: by build-id only. Returns a descriptor and *found, both the caller's,
- * or -1.
+ * or -1. *refused, NULL before, becomes the caller's path of the first file
+ * that was at such a place but is of another build, if any was.
  */
 int debug_file_find(const struct symbol_options *options, struct Elf *elf, const char *path,
-		    const struct build_id *build_id, char **found);
+		    const struct build_id *build_id, char **found, char **refused);
 
 /* The common file of dwz that a file refers to. The name is borrowed from that file. */
 struct supplement_link {

@@ -76,6 +76,9 @@ char *hint_for_object(const struct symbol_object *object, enum symbol_source sou
 	if (source == SYMBOL_SOURCE_GOPCLNTAB)
 		return xstrdup("no debug information: functions and lines are those of Go's own "
 			       "table, without inlined ones (build without -ldflags=-w)");
+	if (object->refused_debug_path)
+		return xasprintf("%s: %s does not match, it is of another build",
+				 what_there_is(source), object->refused_debug_path);
 	if (package)
 		return xasprintf("%s (Debian: install %s)", what_there_is(source), package);
 	if (object->build_id.nr && object->has_asked_servers)

@@ -125,7 +125,7 @@ static int fetch(struct symbol_object *object, const struct symbol_options *opti
 static void open_debug_file(struct symbol_object *object, const struct symbol_options *options)
 {
 	object->debug_fd = debug_file_find(options, object->elf, object->path, &object->build_id,
-					   &object->debug_path);
+					   &object->debug_path, &object->refused_debug_path);
 	if (object->debug_fd < 0)
 		object->debug_fd = fetch(object, options, &object->build_id, &object->debug_path);
 	if (object->debug_fd >= 0)
@@ -245,7 +245,8 @@ static int open_by_build_id(struct symbol_object *object, const struct symbol_op
 	id.nr = request->nr_build_id_bytes;
 	if (id.nr)
 		memcpy(id.bytes, request->build_id, id.nr);
-	fd = debug_file_find(options, NULL, request->path, &id, &object->debug_path);
+	fd = debug_file_find(options, NULL, request->path, &id, &object->debug_path,
+			     &object->refused_debug_path);
 	if (fd < 0)
 		fd = fetch(object, options, &id, &object->debug_path);
 	object->is_debug_file_only = fd >= 0;
@@ -320,5 +321,6 @@ void symbol_object_close(struct symbol_object *object)
 		close(object->supplement_fd);
 	free(object->missing_supplement);
 	free(object->debug_path);
+	free(object->refused_debug_path);
 	free(object->path);
 }

@@ -29,6 +29,7 @@ struct symbol_object {
 	Elf *debug; /* the separate debug file, or NULL; owned */
 	int debug_fd;
 	char *debug_path;
+	char *refused_debug_path; /* what stood in its place, of another build; or NULL */
 	Elf *supplement;
 	int supplement_fd;
 	char *missing_supplement; /* the name of one that was not found, or NULL */

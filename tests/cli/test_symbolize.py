@@ -7,6 +7,7 @@ import glob
 import http.server
 import json
 import os
+import re
 import resource
 import shutil
 import socket
@@ -332,6 +333,11 @@ class SeparateFiles(Case):
         answers = profc_says(self.elf, addresses, *options)
         self.assertEqual({levels[0][1] for levels in answers.values()}, {("??", 0)})
 
+    def assert_refusal_is_said(self):
+        self.assert_not_found()
+        said = profc("symbolize", "-e", self.elf, "0").stderr
+        self.assertIn(f"{self.debug} does not match", said)
+
     def test_by_build_id_below_a_debug_root(self):
         self.strip()
         self.place_by_build_id("debug")
@@ -366,7 +372,7 @@ class SeparateFiles(Case):
         self.strip(self.debug)
         other = build("symbol_traps", "-O1", "-g", "-Wl,--build-id")
         self.run_tool("objcopy", "--only-keep-debug", other, self.debug)
-        self.assert_not_found()
+        self.assert_refusal_is_said()
 
     def test_without_build_id_the_checksum_decides(self):
         self.whole = build("symbol_traps", "-O2", "-g", "-Wl,--build-id=none")
@@ -376,7 +382,7 @@ class SeparateFiles(Case):
         self.assert_found()
         with open(self.debug, "ab") as file:
             file.write(b"\0")
-        self.assert_not_found()
+        self.assert_refusal_is_said()
 
     def test_a_link_with_directories_is_refused(self):
         self.strip(self.debug)
@@ -598,6 +604,16 @@ class Recordings(Case):
         self.assertTrue(row["inlined"])
         self.assertTrue(row["file"].endswith("inlined_hot_line.c"))
         self.assertEqual(marked_line("inlined_hot_line", "hot line") - 3, row["line"])
+
+    def test_places_without_names_are_not_counted(self):
+        program = self.copy(build("inlined_hot_line"), "program")
+        self.run_tool("strip", program)
+        recording = self.record(program)
+        done = profc("symbolize", "-i", recording.path)
+        said = re.search(r"(\d+) of (\d+) places in the code have names", done.stderr)
+        rows = self.functions(recording.path)
+        self.assertTrue(any(name.startswith("[program+0x") for name in rows), rows)
+        self.assertLess(int(said[1]), int(said[2]))
 
     def test_output_goes_elsewhere(self):
         recording = self.record(build("inlined_hot_line"))
