@@ -112,12 +112,23 @@ static bool names_an_elf(int argc, char **argv)
 	return false;
 }
 
-static size_t nr_resolved(const struct profile *profile)
+/* A name of its own, not one made of where its function begins: [module+0xoffset]. */
+static bool has_name(const struct profile *profile, const struct frame_symbols *symbols)
+{
+	const struct location *outermost;
+
+	if (!symbols->nr)
+		return false;
+	outermost = &profile->locations[symbols->first + symbols->nr - 1];
+	return profile_str(profile, profile->functions[outermost->function.v].name)[0] != '[';
+}
+
+static size_t nr_named(const struct profile *profile)
 {
 	size_t nr = 0;
 
 	for (size_t i = 0; i < profile->nr_frame_symbols; i++)
-		nr += profile->frame_symbols[i].nr != 0;
+		nr += has_name(profile, &profile->frame_symbols[i]);
 	return nr;
 }
 
@@ -152,7 +163,7 @@ static int symbolize_profile(const struct symbolize_args *args)
 		print_err(&err);
 		status = EXIT_CANNOT;
 	} else {
-		print_note("%zu of %zu places in the code have names", nr_resolved(profile),
+		print_note("%zu of %zu places in the code have names", nr_named(profile),
 			   profile->nr_frames);
 	}
 	profile_free(profile);
