@@ -14,19 +14,22 @@
 #define LOOKS_AFTER  2
 
 struct spread {
+	struct sample *samples; /* borrowed */
+	size_t nr_samples;
+	uint64_t reach_ns;
 	size_t *next;  /* of the same thread, by index of the sample */
 	size_t *first; /* by thread */
 	size_t *chain; /* the looks of one thread that found it running */
-	uint64_t *cpu_ns;
+	size_t nr_chain;
+	uint64_t *cpu_ns; /* by place in the chain: what they get */
 };
 
-static void link_by_thread(struct spread *spread, const struct sample *samples, size_t nr_samples,
-			   size_t nr_threads)
+static void link_by_thread(struct spread *spread, size_t nr_threads)
 {
 	for (size_t i = 0; i < nr_threads; i++)
 		spread->first[i] = NONE;
-	for (size_t i = nr_samples; i-- > 0;) {
-		size_t thread = samples[i].thread.v;
+	for (size_t i = spread->nr_samples; i-- > 0;) {
+		size_t thread = spread->samples[i].thread.v;
 
 		spread->next[i] = spread->first[thread];
 		spread->first[thread] = i;
@@ -34,72 +37,74 @@ static void link_by_thread(struct spread *spread, const struct sample *samples, 
 }
 
 /* The looks of one thread that have CPU time: those that found it running. */
-static size_t collect(struct spread *spread, const struct sample *samples, size_t thread)
+static void collect(struct spread *spread, size_t thread)
 {
-	size_t nr = 0;
-
+	spread->nr_chain = 0;
 	for (size_t i = spread->first[thread]; i != NONE; i = spread->next[i]) {
-		if (samples[i].kind == SAMPLE_RUNNING && samples[i].cpu_ns)
-			spread->chain[nr++] = i;
+		if (spread->samples[i].kind == SAMPLE_RUNNING && spread->samples[i].cpu_ns)
+			spread->chain[spread->nr_chain++] = i;
 	}
-	return nr;
 }
 
-static uint64_t time_of(const struct spread *spread, const struct sample *samples, size_t at)
+static uint64_t time_of(const struct spread *spread, size_t at)
 {
-	return samples[spread->chain[at]].time_ns;
+	return spread->samples[spread->chain[at]].time_ns;
 }
 
-/* The gap that ended with look `at`: who shares it, from `*low` to `*high`. */
-static void find_sharers(const struct spread *spread, const struct sample *samples, size_t nr,
-			 size_t at, uint64_t reach_ns, size_t *low, size_t *high)
-{
-	uint64_t time_ns = time_of(spread, samples, at);
+/* The looks, from `low` to `high`, that share a gap. */
+struct sharers {
+	size_t low, high;
+};
 
-	*low = *high = at;
-	while (*low > 0 && at - *low < LOOKS_BEFORE &&
-	       time_ns - time_of(spread, samples, *low - 1) <= reach_ns)
-		--*low;
-	while (*high + 1 < nr && *high + 1 - at < LOOKS_AFTER &&
-	       time_of(spread, samples, *high + 1) - time_ns <= reach_ns)
-		++*high;
+/* Of the gap that ended with look `at`. */
+static struct sharers find_sharers(const struct spread *spread, size_t at)
+{
+	struct sharers found = {.low = at, .high = at};
+	uint64_t time_ns = time_of(spread, at);
+
+	while (found.low > 0 && at - found.low < LOOKS_BEFORE &&
+	       time_ns - time_of(spread, found.low - 1) <= spread->reach_ns)
+		found.low--;
+	while (found.high + 1 < spread->nr_chain && found.high + 1 - at < LOOKS_AFTER &&
+	       time_of(spread, found.high + 1) - time_ns <= spread->reach_ns)
+		found.high++;
+	return found;
 }
 
-static void share(struct spread *spread, struct sample *samples, size_t nr, uint64_t reach_ns)
+static void share(struct spread *spread)
 {
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < spread->nr_chain; i++)
 		spread->cpu_ns[i] = 0;
-	for (size_t i = 0; i < nr; i++) {
-		uint64_t cpu_ns = samples[spread->chain[i]].cpu_ns;
-		size_t low, high;
-		uint64_t part;
+	for (size_t i = 0; i < spread->nr_chain; i++) {
+		uint64_t cpu_ns = spread->samples[spread->chain[i]].cpu_ns;
+		struct sharers sharers = find_sharers(spread, i);
+		uint64_t nr = sharers.high - sharers.low + 1;
 
-		find_sharers(spread, samples, nr, i, reach_ns, &low, &high);
-		part = cpu_ns / (high - low + 1);
-		for (size_t j = low; j <= high; j++)
-			spread->cpu_ns[j] += part;
-		spread->cpu_ns[i] += cpu_ns - part * (high - low + 1);
+		for (size_t j = sharers.low; j <= sharers.high; j++)
+			spread->cpu_ns[j] += cpu_ns / nr;
+		spread->cpu_ns[i] += cpu_ns % nr;
 	}
-	for (size_t i = 0; i < nr; i++)
-		samples[spread->chain[i]].cpu_ns = spread->cpu_ns[i];
+	for (size_t i = 0; i < spread->nr_chain; i++)
+		spread->samples[spread->chain[i]].cpu_ns = spread->cpu_ns[i];
 }
 
 void spread_cpu_time(struct sample *samples, size_t nr_samples, size_t nr_threads,
 		     uint64_t reach_ns)
 {
 	struct spread spread = {
+		.samples = samples,
+		.nr_samples = nr_samples,
+		.reach_ns = reach_ns,
 		.next = xcalloc(nr_samples, sizeof(*spread.next)),
 		.first = xcalloc(nr_threads, sizeof(*spread.first)),
 		.chain = xcalloc(nr_samples, sizeof(*spread.chain)),
 		.cpu_ns = xcalloc(nr_samples, sizeof(*spread.cpu_ns)),
 	};
 
-	link_by_thread(&spread, samples, nr_samples, nr_threads);
+	link_by_thread(&spread, nr_threads);
 	for (size_t thread = 0; thread < nr_threads; thread++) {
-		size_t nr = collect(&spread, samples, thread);
-
-		if (nr > 1)
-			share(&spread, samples, nr, reach_ns);
+		collect(&spread, thread);
+		share(&spread);
 	}
 	free(spread.next);
 	free(spread.first);
