@@ -100,6 +100,40 @@ static void test_filter__time_range_cuts_samples(void **state)
 	profile_free(made.profile);
 }
 
+/* The observations that one sample stands for: of 9 over 90 ms, so many in a part of it. */
+static uint32_t nr_selected(const struct profile *profile, uint64_t from_ms, uint64_t to_ms)
+{
+	const struct filter filter = {.from_ns = from_ms * 1000000, .to_ns = to_ms * 1000000};
+	struct expansion *expansion = expansion_new(profile, false);
+	struct selection *selection;
+	struct selection_walk walk;
+	struct sample sample;
+	uint32_t nr = 0;
+
+	assert_int_equal(selection_new(expansion, &filter, &selection, NULL), 0);
+	selection_walk_init(&walk, selection);
+	while (selection_walk_next(&walk, &sample))
+		nr += sample.nr;
+	selection_walk_release(&walk);
+	selection_free(selection);
+	expansion_free(expansion);
+	return nr;
+}
+
+static void test_filter__time_range_cuts_observations(void **state)
+{
+	struct made made = made_begin();
+
+	(void)state;
+	made_sample(&made, "main", 90)->nr = 9;
+	made_end(&made);
+	assert_int_equal(nr_selected(made.profile, 0, 0), 9);
+	assert_int_equal(nr_selected(made.profile, 0, 45), 5);
+	assert_int_equal(nr_selected(made.profile, 89, 90), 1); /* it was seen there */
+	assert_int_equal(nr_selected(made.profile, 90, 91), 0);
+	profile_free(made.profile);
+}
+
 static void test_filter__says_what_is_wrong(void **state)
 {
 	struct profile *profile = four_samples();
@@ -123,6 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_filter__patterns_choose_samples),
 		cmocka_unit_test(test_filter__time_range_cuts_samples),
+		cmocka_unit_test(test_filter__time_range_cuts_observations),
 		cmocka_unit_test(test_filter__says_what_is_wrong),
 	};
 

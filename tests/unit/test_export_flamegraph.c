@@ -159,6 +159,7 @@ static void test_flamegraph__needs_no_other_file(void **state)
 
 	(void)state;
 	made_sample(&made, "main]]>", 1);
+	made_sample(&made, "\"'", 1);
 	profile = made_end(&made);
 	sink = export_made(EXPORT_FLAMEGRAPH, profile, NULL);
 	svg = buf_str(&sink.pending);
@@ -166,6 +167,7 @@ static void test_flamegraph__needs_no_other_file(void **state)
 	assert_null(memmem(script.bytes, script.nr_bytes, "]]>", 3));
 	assert_null(strstr(svg, "href"));
 	assert_null(strstr(svg, "main]]>"));
+	assert_non_null(strstr(svg, "<title>&quot;&#39;, 1 ms"));
 	sink_release(&sink);
 	profile_free(profile);
 }

@@ -176,12 +176,39 @@ static void test_pprof__time_of_threads(void **state)
 	profile_free(profile);
 }
 
+/* Readers take the first mapping for the main program, and frames left out are nowhere. */
+static void test_pprof__the_program_comes_first(void **state)
+{
+	struct export_options counts = {.metric = METRIC_SAMPLES, .threads = EXPORT_THREADS_MERGE};
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "libc.so!start;main;..9", 1);
+	made.profile->processes[0].exe = profile_intern(made.profile, "/bin/prog");
+	profile = made_end(&made);
+	assert_pprof(profile, &counts,
+		     "1{1=1 2=2 }\n10=1000000 11{1=3 2=4 }\n12=1000000 13=5 14=1 "
+		     "2{1[3 2 1] 2[1] 3{1=6 2=5 } }\n"
+		     "4{1=1 3=2 2=2 4{1=1 } }\n"
+		     "4{1=2 3=3 2=3 4{1=2 } }\n"
+		     "4{1=3 4{1=3 } }\n" /* no address, no mapping */
+		     "5{1=1 2=7 3=7 }\n5{1=2 2=8 3=8 }\n5{1=3 2=9 3=9 }\n"
+		     "3{1=3 3=4 5=10 7=1 8=1 9=1 10=1 }\n"
+		     "3{1=2 3=3 5=11 7=1 8=1 9=1 10=1 }\n"
+		     "6''\n6'samples'\n6'count'\n6'wall'\n6'nanoseconds'\n6'prog'\n"
+		     "6'process'\n6'start'\n6'main'\n6'[9 frames left out]'\n"
+		     "6'/bin/prog'\n6'/bin/libc.so'\n");
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_protobuf__wire_format),
 		cmocka_unit_test(test_pprof__merged_counts),
 		cmocka_unit_test(test_pprof__time_of_threads),
+		cmocka_unit_test(test_pprof__the_program_comes_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

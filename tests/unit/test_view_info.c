@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -149,6 +150,60 @@ static void test_info__an_empty_cut_profile(void **state)
 	profile_free(profile);
 }
 
+static void check_end(struct profile *profile, const char *expected)
+{
+	struct view view = {.columns = 80};
+	struct survey *survey = survey_new(profile);
+	struct sink sink = SINK_MEMORY;
+	const char *ended;
+
+	info_print_text(profile, survey, &view, &sink);
+	ended = strstr(buf_str(&sink.pending), "\nended       ");
+	assert_non_null(ended);
+	assert_memory_equal(ended + strlen("\nended       "), expected, strlen(expected));
+	sink_release(&sink);
+	survey_free(survey);
+}
+
+static void test_info__says_how_it_ended(void **state)
+{
+	struct profile *profile = made_up();
+
+	(void)state;
+	profile->meta.exit_status = 9; /* as of wait(2) */
+	check_end(profile, "the command was killed by signal 9\n");
+	profile->meta.exit_status = -1;
+	check_end(profile, "in order; how the command ended is not known\n");
+	profile->meta.attached = true;
+	check_end(profile, "detached in order\n");
+	profile->meta.complete = false;
+	check_end(profile, "cut short: the end of the recording is not in the file\n");
+	profile_free(profile);
+}
+
+static void test_info__json_of_marks_and_of_what_is_not_known(void **state)
+{
+	struct profile *profile = made_up();
+	struct profile_process child = {.pid = 7, .parent = 0, .start_ns = 5};
+	struct survey *survey = survey_new(profile);
+	struct sink sink = SINK_MEMORY;
+
+	(void)state;
+	profile->meta.exit_status = -1;
+	profile_add_process(profile, &child);
+	profile_add_mark(profile, 1500, "phase \"2\"");
+	info_print_json(profile, survey, &sink);
+	assert_non_null(strstr(buf_str(&sink.pending), "\"wait_status\":null,"));
+	assert_non_null(strstr(buf_str(&sink.pending),
+			       "{\"pid\":7,\"parent_pid\":1,\"name\":null,\"exe\":null,"
+			       "\"command\":null,\"start_ns\":5,\"end_ns\":0}"));
+	assert_non_null(strstr(buf_str(&sink.pending),
+			       "\"marks\":[{\"time_ns\":1500,\"text\":\"phase \\\"2\\\"\"}]"));
+	sink_release(&sink);
+	survey_free(survey);
+	profile_free(profile);
+}
+
 static void check_value(const char *name, uint64_t value, const char *expected)
 {
 	struct buf text = {0};
@@ -174,6 +229,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_info__tells_all_on_80_columns),
 		cmocka_unit_test(test_info__an_empty_cut_profile),
+		cmocka_unit_test(test_info__says_how_it_ended),
+		cmocka_unit_test(test_info__json_of_marks_and_of_what_is_not_known),
 		cmocka_unit_test(test_counter_words__units_follow_names),
 	};
 
