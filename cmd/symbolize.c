@@ -56,7 +56,7 @@ struct symbolize_args {
 		 .short_name = 'C',                                                                \
 		 .name = "demangle",                                                               \
 		 .offset = AT(elf.demangle),                                                       \
-		 .help = "print its name as in the source"},                                       \
+		 .help = "print its name as in the source; --demangle=STYLE: of one language"},    \
 		{.type = OPTION_FLAG,                                                              \
 		 .short_name = 's',                                                                \
 		 .name = "basenames",                                                              \
@@ -68,6 +68,22 @@ struct symbolize_args {
 		 .argument = "NAME",                                                               \
 		 .offset = AT(elf.section),                                                        \
 		 .help = "addresses count from the start of this section"},                        \
+		{.type = OPTION_STRING,                                                            \
+		 .short_name = 'b',                                                                \
+		 .name = "target",                                                                 \
+		 .argument = "FORMAT",                                                             \
+		 .offset = AT(elf.target),                                                         \
+		 .help = "the format of the file, which must be ELF's"},                           \
+		{.type = OPTION_FLAG,                                                              \
+		 .short_name = 'R',                                                                \
+		 .name = "recurse-limit",                                                          \
+		 .offset = AT(elf.recurse_limit),                                                  \
+		 .help = "for addr2line's sake: demangling always has a limit"},                   \
+		{.type = OPTION_FLAG,                                                              \
+		 .short_name = 'r',                                                                \
+		 .name = "no-recurse-limit",                                                       \
+		 .offset = AT(elf.no_recurse_limit),                                               \
+		 .help = "the same: taken and ignored"},                                           \
 	{                                                                                          \
 		.type = OPTION_FLAG, .short_name = 'p', .name = "pretty-print",                    \
 		.offset = AT(elf.pretty), .help = "print one line for each level"                  \
@@ -105,7 +121,7 @@ static bool names_an_elf(int argc, char **argv)
 		if (argv[i][1] == '-') {
 			if (strncmp(argv[i], "--exe", 5) == 0)
 				return true;
-		} else if (argv[i][1 + strspn(argv[i] + 1, "afiCsp")] == 'e') {
+		} else if (argv[i][1 + strspn(argv[i] + 1, "afiCsprR")] == 'e') {
 			return true;
 		}
 	}
@@ -170,33 +186,33 @@ static int symbolize_profile(const struct symbolize_args *args)
 	return status;
 }
 
-static int symbolize_addresses(const struct command *self, int argc, char **argv)
+static int symbolize_addresses(const struct command *self, const struct addr2line_words *words)
 {
 	struct symbolize_args args = {.symbols = SYMBOL_OPTION_VALUES_INIT};
 	struct symbol_options options;
 	struct err err = ERR_INIT;
 	int first_word, status;
 
-	if (options_parse(elf_rows, &args, argc, argv, false, &first_word, &err)) {
+	if (options_parse(elf_rows, &args, words->argc, words->argv, false, &first_word, &err)) {
 		status = usage_error(self, &err);
 	} else {
+		args.elf.style = words->style;
 		options = symbol_options_of(&args.symbols);
 		options.verbatim = true;
 		options.nr_threads = cpus_available();
-		status = symbolize_elf(&args.elf, &options, argv + first_word, argc - first_word);
+		status = symbolize_elf(&args.elf, &options, words->argv + first_word,
+				       words->argc - first_word);
 	}
 	options_release(elf_rows, &args);
 	return status;
 }
 
-static int run_symbolize(const struct command *self, int argc, char **argv)
+static int symbolize_recording(const struct command *self, int argc, char **argv)
 {
 	struct symbolize_args args = {.symbols = SYMBOL_OPTION_VALUES_INIT};
 	struct err err = ERR_INIT;
 	int first_word, status;
 
-	if (names_an_elf(argc, argv))
-		return symbolize_addresses(self, argc, argv);
 	if (options_parse(rows, &args, argc, argv, false, &first_word, &err) == 0 &&
 	    first_word < argc) {
 		err_set(&err, ERR_INVALID, "addresses need the file they are of");
@@ -204,6 +220,22 @@ static int run_symbolize(const struct command *self, int argc, char **argv)
 	}
 	status = err.code ? usage_error(self, &err) : symbolize_profile(&args);
 	options_release(rows, &args);
+	return status;
+}
+
+static int run_symbolize(const struct command *self, int argc, char **argv)
+{
+	struct addr2line_words words;
+	struct err err = ERR_INIT;
+	int status;
+
+	if (addr2line_words_init(&words, argc, argv, &err))
+		return usage_error(self, &err);
+	if (names_an_elf(words.argc, words.argv))
+		status = symbolize_addresses(self, &words);
+	else
+		status = symbolize_recording(self, argc, argv);
+	addr2line_words_release(&words);
 	return status;
 }
 
@@ -216,7 +248,8 @@ const struct command command_symbolize = {
 		"into, and the file is written anew.\n"
 		"\n"
 		"With -e, prints where addresses are, in the words of addr2line. Addresses that\n"
-		"are not given are read from standard input.\n"
+		"are not given are read from standard input; @FILE stands for the words in a "
+		"file.\n"
 		"\n"
 		"  profc symbolize\n"
 		"  profc symbolize -i profc.data --debug-dir ./debug --sysroot ./rootfs\n"

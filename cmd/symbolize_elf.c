@@ -92,13 +92,35 @@ static void print_place(struct session *session, const struct symbol_location *l
 		sink_printf(&session->out, "%u\n", location->line);
 }
 
+/* Is this a name that -C makes readable? Older Rust looks like C++ with a hash. */
+static bool is_of_style(const char *linkage_name, enum demangle_style style)
+{
+	switch (style) {
+	case DEMANGLE_STYLE_AUTO:
+		return true;
+	case DEMANGLE_STYLE_NONE:
+		return false;
+	case DEMANGLE_STYLE_GNU_V3:
+		return strncmp(linkage_name, "_Z", 2) == 0;
+	case DEMANGLE_STYLE_DLANG:
+		return strncmp(linkage_name, "_D", 2) == 0;
+	case DEMANGLE_STYLE_RUST:
+		return strncmp(linkage_name, "_R", 2) == 0 || strstr(linkage_name, "17h") != NULL;
+	case DEMANGLE_STYLE_GNAT:
+		break;
+	}
+	return linkage_name[0] != '_';
+}
+
 static void print_level(struct session *session, const struct symbol_location *location,
 			uint32_t discriminator)
 {
 	const char *name = location->name;
 
 	if (session->args->functions) {
-		if (!session->args->demangle && location->linkage_name)
+		if (location->linkage_name &&
+		    (!session->args->demangle ||
+		     !is_of_style(location->linkage_name, session->args->style)))
 			name = location->linkage_name;
 		sink_str(&session->out, name ? name : "??");
 		sink_str(&session->out, session->args->pretty ? " at " : "\n");
@@ -257,6 +279,12 @@ int symbolize_elf(const struct symbolize_elf_args *args, const struct symbol_opt
 	struct err err = ERR_INIT;
 	int status;
 
+	if (args->target && strcmp(args->target, "default") != 0 &&
+	    strncmp(args->target, "elf", 3) != 0) {
+		err_set(&err, ERR_INVALID, "no format %s: what is read here is ELF", args->target);
+		print_err(&err);
+		return EXIT_CANNOT;
+	}
 	if (symbol_file_open(options, &request, &session.file, &err) < 0) {
 		print_err(&err);
 		return EXIT_CANNOT;

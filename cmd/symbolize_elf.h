@@ -4,13 +4,19 @@
 
 #include <stdbool.h>
 
+#include "cmd/addr2line_words.h"
+
 struct symbol_options;
 
 /* How addr2line's letters want addresses printed. */
 struct symbolize_elf_args {
 	const char *exe;
 	const char *section; /* what addresses count from, or NULL: as they are loaded */
+	const char
+		*target; /* the format of the file, or NULL; all formats we read begin with elf */
 	bool addresses, functions, inlines, demangle, basenames, pretty;
+	bool recurse_limit, no_recurse_limit; /* taken and ignored: there is always a limit */
+	enum demangle_style style;
 };
 
 /*

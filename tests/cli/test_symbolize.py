@@ -775,6 +775,34 @@ class Letters(Case):
             with self.subTest(letters=letters):
                 self.assert_same_text(letters)
 
+    def test_letters_that_change_little(self):
+        for letters in (("-b", "elf64-x86-64", "-afe"), ("-r", "-afe"), ("-Rafie",), ("-arfe",)):
+            with self.subTest(letters=letters):
+                self.assert_same_text(*letters)
+
+    def test_styles_of_demangling(self):
+        self.elf = build("cpp_templates")
+        starts = [start for start, _, name in functions(self.elf) if name.startswith("_ZN6shapes")]
+        self.addresses = [hex(start) for start in starts]
+        self.assertTrue(self.addresses)
+        for style in ("", "=auto", "=none", "=gnu-v3", "=dlang"):
+            with self.subTest(style=style):
+                self.assert_same_text("--demangle" + style, "-afe")
+        done = profc("symbolize", "--demangle=nosuch", "-e", self.elf, "0", status=2)
+        self.assertIn("unknown demangling style nosuch", done.stderr)
+
+    def test_words_from_a_file(self):
+        path = self.path("words")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"-f -e '{self.elf}'\n {self.addresses[0]}\t\\{self.addresses[3]}\n")
+        self.elf = self.addresses[5]
+        self.assert_same_text("-a", "@" + path)
+        self.assert_same_text("-a", "@" + path, "@nosuch")
+
+    def test_a_format_that_is_not_elf(self):
+        done = profc("symbolize", "-b", "srec", "-e", self.elf, "0", status=1)
+        self.assertIn("no format srec", done.stderr)
+
     def test_addresses_from_standard_input(self):
         text = "\n".join(self.addresses)
         mine = symbolizers.run([PROFC, "symbolize", "-afie", self.elf], input=text)

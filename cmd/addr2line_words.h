@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_ADDR2LINE_WORDS_H
+#define PROFC_CMD_ADDR2LINE_WORDS_H
+
+struct err;
+
+/* Whose names -C makes readable: addr2line's styles. */
+enum demangle_style {
+	DEMANGLE_STYLE_AUTO,
+	DEMANGLE_STYLE_NONE,
+	DEMANGLE_STYLE_GNU_V3, /* C++ */
+	DEMANGLE_STYLE_GNAT,
+	DEMANGLE_STYLE_DLANG,
+	DEMANGLE_STYLE_RUST,
+};
+
+/*
+ * What of addr2line's command line our option tables cannot express: @FILE stands for
+ * the words in a file, and --demangle may have a value.
+ */
+struct addr2line_words {
+	int argc;
+	char **argv; /* NULL-ended; texts that came from files are owned, others borrowed */
+	char **owned;
+	int nr_owned;
+	enum demangle_style style;
+};
+
+/* Fails, with nothing to release, on a style that does not exist. */
+int addr2line_words_init(struct addr2line_words *words, int argc, char **argv, struct err *err);
+void addr2line_words_release(struct addr2line_words *words);
+
+#endif
