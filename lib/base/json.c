@@ -157,6 +157,20 @@ void json_key_bool(struct json *json, const char *key, bool value)
 	json_bool(json, value);
 }
 
+void json_key_known_str(struct json *json, const char *key, const char *text)
+{
+	json_key_str(json, key, text && *text ? text : NULL);
+}
+
+void json_key_known_u64(struct json *json, const char *key, uint64_t value)
+{
+	json_key(json, key);
+	if (value)
+		json_u64(json, value);
+	else
+		json_null(json);
+}
+
 void json_key_object_begin(struct json *json, const char *key)
 {
 	json_key(json, key);

@@ -37,6 +37,9 @@ void json_null(struct json *json);
 void json_key_str(struct json *json, const char *key, const char *text);
 void json_key_u64(struct json *json, const char *key, uint64_t value);
 void json_key_bool(struct json *json, const char *key, bool value);
+/* What is not known is null: a text that is NULL or empty, a number that is 0. */
+void json_key_known_str(struct json *json, const char *key, const char *text);
+void json_key_known_u64(struct json *json, const char *key, uint64_t value);
 void json_key_object_begin(struct json *json, const char *key);
 void json_key_array_begin(struct json *json, const char *key);
 

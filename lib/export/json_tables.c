@@ -22,16 +22,6 @@ struct tables {
 	struct numbering functions; /* of labels */
 };
 
-static void key_number_or_null(struct json *json, const char *key, uint32_t value,
-			       uint32_t null_value)
-{
-	json_key(json, key);
-	if (value == null_value)
-		json_null(json);
-	else
-		json_u64(json, value);
-}
-
 static void write_function(struct tables *out, uint32_t label)
 {
 	const struct extract *extract = out->extract;
@@ -44,7 +34,7 @@ static void write_function(struct tables *out, uint32_t label)
 	json_key_str(&out->json, "linkage_name",
 		     is_linked ? profile_str(extract->profile, function->linkage_name) : NULL);
 	json_key_str(&out->json, "file", extract_function_file(extract, label));
-	key_number_or_null(&out->json, "line", extract_function_line(extract, label), 0);
+	json_key_known_u64(&out->json, "line", extract_function_line(extract, label));
 	json_key_str(&out->json, "module", module ? module->path : NULL);
 	json_object_end(&out->json);
 }
@@ -69,8 +59,8 @@ static void write_frame(struct tables *out, const struct frame_row *row)
 
 	json_object_begin(&out->json);
 	json_key_u64(&out->json, "function", numbering_of(&out->functions, row->level->label));
-	json_key_str(&out->json, "file", file[0] ? file : NULL);
-	key_number_or_null(&out->json, "line", place->line, 0);
+	json_key_known_str(&out->json, "file", file);
+	json_key_known_u64(&out->json, "line", place->line);
 	json_key_bool(&out->json, "inlined", row->level->inlined);
 	write_address(out, row->node);
 	json_object_end(&out->json);
@@ -99,15 +89,6 @@ static void write_samples(struct tables *out, const struct lane *lane)
 	buf_release(&text);
 }
 
-static void key_id_or_null(struct json *json, const char *key, pid_t id)
-{
-	json_key(json, key);
-	if (id)
-		json_i64(json, id);
-	else
-		json_null(json);
-}
-
 static void write_thread(struct tables *out, const struct lane *lane)
 {
 	const struct profile *profile = out->extract->profile;
@@ -116,8 +97,8 @@ static void write_thread(struct tables *out, const struct lane *lane)
 	json_object_begin(&out->json);
 	json_key_str(&out->json, "process", profile_str(profile, lane->process_name));
 	json_key_str(&out->json, "name", merged ? NULL : profile_str(profile, lane->thread_name));
-	key_id_or_null(&out->json, "pid", lane->pid);
-	key_id_or_null(&out->json, "tid", lane->tid);
+	json_key_known_u64(&out->json, "pid", (uint64_t)lane->pid);
+	json_key_known_u64(&out->json, "tid", (uint64_t)lane->tid);
 	json_key_u64(&out->json, "weight", lane->weight);
 	json_key_array_begin(&out->json, "samples");
 	write_samples(out, lane);
@@ -143,6 +124,15 @@ static void write_head(struct tables *out)
 	json_key_u64(json, "weight", out->extract->weight);
 }
 
+static void write_prefix(struct json *json, uint32_t prefix)
+{
+	json_key(json, "prefix");
+	if (prefix == ROW_NONE)
+		json_null(json);
+	else
+		json_u64(json, prefix);
+}
+
 static void write_document(struct tables *out)
 {
 	struct json *json = &out->json;
@@ -161,7 +151,7 @@ static void write_document(struct tables *out)
 	for (size_t i = 0; i < out->rows.nr_stacks; i++) {
 		json_object_begin(json);
 		json_key_u64(json, "frame", out->rows.stacks[i].frame);
-		key_number_or_null(json, "prefix", out->rows.stacks[i].prefix, ROW_NONE);
+		write_prefix(json, out->rows.stacks[i].prefix);
 		json_object_end(json);
 	}
 	json_array_end(json);

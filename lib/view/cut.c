@@ -77,3 +77,10 @@ size_t append_cut(struct buf *out, const char *text, size_t columns, enum cut cu
 		buf_append_str(out, tail(text, columns - 1 - head_columns));
 	return text_columns(buf_str(out) + start);
 }
+
+const char *cut_directories(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}

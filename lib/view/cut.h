@@ -19,4 +19,7 @@ enum cut {
  */
 size_t append_cut(struct buf *out, const char *text, size_t columns, enum cut cut);
 
+/* What a path, or text that begins with one, is behind its directories. Borrowed of it. */
+const char *cut_directories(const char *path);
+
 #endif

@@ -5,11 +5,6 @@
 #include "stack/stack_end.h"
 #include "view/dump.h"
 
-static const char *text_or_null(const char *text)
-{
-	return *text ? text : NULL;
-}
-
 static void write_level(struct json *json, const struct expansion *expansion,
 			const struct level *level)
 {
@@ -20,12 +15,8 @@ static void write_level(struct json *json, const struct expansion *expansion,
 	label_append_name(&name, expansion, level->label, NAME_FULL);
 	json_object_begin(json);
 	json_key_str(json, "function", buf_str(&name));
-	json_key_str(json, "file", text_or_null(profile_str(expansion->profile, place->file)));
-	json_key(json, "line");
-	if (place->line)
-		json_u64(json, place->line);
-	else
-		json_null(json);
+	json_key_known_str(json, "file", profile_str(expansion->profile, place->file));
+	json_key_known_u64(json, "line", place->line);
 	json_key_str(json, "module", module ? module->path : NULL);
 	json_key_bool(json, "inlined", level->inlined);
 	json_object_end(json);
@@ -70,7 +61,7 @@ static void write_thread(struct json *json, const struct dump *dump,
 	json_key_str(json, "state", dump_state_word(thread->state));
 	json_key_str(json, "syscall", thread->syscall);
 	write_number_or_null(json, "fd", has_fd, thread->fd);
-	json_key_str(json, "object", has_fd ? text_or_null(thread->object) : NULL);
+	json_key_known_str(json, "object", has_fd ? thread->object : NULL);
 	write_number_or_null(json, "lock_owner", thread->owner > 0, thread->owner);
 	write_stack(json, dump, thread->sample);
 	json_object_end(json);
@@ -84,7 +75,7 @@ static void begin_process(struct json *json, const struct profile *profile, uint
 	json_key(json, "pid");
 	json_i64(json, process->pid);
 	json_key_str(json, "name", profile_str(profile, process->name));
-	json_key_str(json, "command", text_or_null(profile_str(profile, process->command)));
+	json_key_known_str(json, "command", profile_str(profile, process->command));
 	json_key_array_begin(json, "threads");
 }
 

@@ -83,17 +83,6 @@ static void print_thread(const struct dump *dump, const struct dump_thread *thre
 	buf_release(&shown);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *name = path;
-
-	for (; *path; path++) {
-		if (path[0] == '/' && path[1])
-			name = path + 1;
-	}
-	return name;
-}
-
 static void add_level(struct table *table, const struct dump *dump, const struct view *view,
 		      const struct level *level)
 {
@@ -110,7 +99,7 @@ static void add_level(struct table *table, const struct dump *dump, const struct
 	table_add(table, STYLE_PLAIN, buf_str(&text));
 	buf_clear(&text);
 	if (place->line)
-		buf_printf(&text, "%s:%u", base_name(profile_str(profile, place->file)),
+		buf_printf(&text, "%s:%u", cut_directories(profile_str(profile, place->file)),
 			   place->line);
 	table_add(table, STYLE_DIM, buf_str(&text));
 	table_add(table, STYLE_DIM,

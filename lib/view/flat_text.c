@@ -2,12 +2,12 @@
 #include "view/flat_text.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "calltree/flat.h"
 #include "calltree/weights.h"
+#include "view/cut.h"
 #include "view/line.h"
 #include "view/number.h"
 #include "view/table.h"
@@ -100,20 +100,13 @@ static enum style name_cell(struct buf *out, const struct cells *cells, const st
 	return buf_str(out)[start] == '[' ? STYLE_SPECIAL : STYLE_PLAIN;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static enum style location_cell(struct buf *out, const struct cells *cells,
 				const struct flat_row *row)
 {
 	struct buf location = {0};
 
 	flat_append_location(&location, cells->flat, row);
-	buf_append_str(out, base_name(buf_str(&location)));
+	buf_append_str(out, cut_directories(buf_str(&location)));
 	buf_release(&location);
 	return STYLE_DIM;
 }

@@ -9,17 +9,10 @@
 /* The version of the JSON form: raised when a member changes its meaning. */
 #define JSON_VERSION 1
 
-/* null for an empty text: what is not known is null, not "". */
-static void put_str(struct json *json, const char *key, const char *text)
-{
-	json_key(json, key);
-	json_str(json, text && *text ? text : NULL);
-}
-
 static void put_text(struct json *json, const struct profile *profile, const char *key,
 		     struct str_id id)
 {
-	put_str(json, key, profile_str(profile, id));
+	json_key_known_str(json, key, profile_str(profile, id));
 }
 
 static void put_share(struct json *json, const char *key, uint64_t part, uint64_t total)
@@ -86,10 +79,11 @@ static void put_ends(struct json *json, const struct profile *profile, const str
 		const struct survey_end *end = &survey->ends[i];
 
 		json_object_begin(json);
-		put_str(json, "reason", stack_end_name(end->end));
-		put_str(json, "module", module_table_get(profile->modules, end->module)->path);
+		json_key_known_str(json, "reason", stack_end_name(end->end));
+		json_key_known_str(json, "module",
+				   module_table_get(profile->modules, end->module)->path);
 		put_sum(json, &end->sum);
-		put_str(json, "remedy", stack_end_remedy(end->end));
+		json_key_known_str(json, "remedy", stack_end_remedy(end->end));
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -156,7 +150,7 @@ static void put_build_id(struct json *json, const struct module *module)
 
 	for (size_t i = 0; i < module->nr_build_id_bytes; i++)
 		buf_printf(&text, "%02x", module->build_id[i]);
-	put_str(json, "build_id", buf_str(&text));
+	json_key_known_str(json, "build_id", buf_str(&text));
 	buf_release(&text);
 }
 
@@ -166,7 +160,7 @@ static void put_module_symbols(struct json *json, const struct profile *profile,
 	const struct module_symbols *symbols =
 		id < profile->nr_module_symbols ? &profile->module_symbols[id] : &none;
 
-	put_str(json, "names_from", symbol_source_name(symbols->source));
+	json_key_known_str(json, "names_from", symbol_source_name(symbols->source));
 	put_text(json, profile, "debug_path", symbols->debug_path);
 	put_text(json, profile, "problem", symbols->problem);
 	json_key_bool(json, "mismatched", symbols->mismatched);
@@ -181,7 +175,7 @@ static void put_modules(struct json *json, const struct profile *profile,
 			module_table_get(profile->modules, (struct module_id){i});
 
 		json_object_begin(json);
-		put_str(json, "path", module->path);
+		json_key_known_str(json, "path", module->path);
 		json_key_bool(json, "deleted", module->deleted);
 		put_build_id(json, module);
 		put_module_symbols(json, profile, i);

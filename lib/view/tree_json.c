@@ -40,10 +40,8 @@ static void write_code(struct json *json, const struct tree *tree, uint32_t labe
 
 	label_append_name(&name, expansion, label, NAME_FULL);
 	json_key_str(json, "function", buf_str(&name));
-	json_key_str(json, "file",
-		     function && function->file.v != STR_EMPTY.v
-			     ? profile_str(expansion->profile, function->file)
-			     : NULL);
+	json_key_known_str(json, "file",
+			   function ? profile_str(expansion->profile, function->file) : NULL);
 	json_key_str(json, "module", module ? module->path : NULL);
 	buf_release(&name);
 }

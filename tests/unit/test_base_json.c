@@ -77,11 +77,30 @@ static void test_json__doubles_are_short_and_finite(void **state)
 	check_json(write_doubles, "[0,1.5,0.6667,100,-0.25,1000000000000000000,null,null]\n");
 }
 
+static void write_unknown(struct json *json)
+{
+	json_object_begin(json);
+	json_key_known_str(json, "a", NULL);
+	json_key_known_str(json, "b", "");
+	json_key_known_str(json, "c", "text");
+	json_key_known_u64(json, "d", 0);
+	json_key_known_u64(json, "e", UINT64_MAX);
+	json_object_end(json);
+}
+
+static void test_json__what_is_not_known_is_null(void **state)
+{
+	(void)state;
+	check_json(write_unknown, "{\"a\":null,\"b\":null,\"c\":\"text\",\"d\":null,"
+				  "\"e\":18446744073709551615}\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_json__commas_and_nesting),
 		cmocka_unit_test(test_json__doubles_are_short_and_finite),
+		cmocka_unit_test(test_json__what_is_not_known_is_null),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
