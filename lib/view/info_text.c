@@ -22,6 +22,7 @@
 #define ENDS_SHOWN     10
 #define MODULES_SHOWN  20
 #define BUILD_ID_SHORT 12
+#define NAMED_IN_HINT  4
 /* A script given with -c is not worth the whole first screen. */
 #define COMMAND_COLUMNS_MAX 280
 
@@ -377,21 +378,53 @@ static void add_module_row(struct info *info, struct table *table,
 	add_cell(info, table);
 }
 
-static void print_module_problems(struct info *info, const struct ranked_module *modules, size_t nr)
+static uint32_t problem_of(const struct info *info, const struct ranked_module *module)
 {
+	const struct module_symbols *symbols = symbols_of(info, module->id);
+
+	return symbols ? symbols->problem.v : STR_EMPTY.v;
+}
+
+/* One hint for all modules with one problem, the heaviest named. */
+static void print_problem(struct info *info, const struct ranked_module *modules, size_t nr)
+{
+	uint32_t problem = problem_of(info, &modules[0]);
+	size_t nr_named = 0, nr_with = 0;
+
 	for (size_t i = 0; i < nr; i++) {
-		const struct module_symbols *symbols = symbols_of(info, modules[i].id);
 		struct module_id id = {modules[i].id};
 
-		if (!symbols || symbols->problem.v == STR_EMPTY.v)
+		if (problem_of(info, &modules[i]) != problem || ++nr_with > NAMED_IN_HINT)
 			continue;
+		if (nr_named++)
+			buf_append_str(&info->text, ", ");
 		escape_terminal(&info->text,
 				module_short_name(module_table_get(info->profile->modules, id)));
-		buf_append_str(&info->text, ": ");
-		append_text(info, symbols->problem);
-		paragraph_print(info->view, "  hint: ", buf_str(&info->text), info->sink);
-		buf_clear(&info->text);
 	}
+	if (nr_with > nr_named)
+		buf_printf(&info->text, " and %zu more", nr_with - nr_named);
+	buf_append_str(&info->text, ": ");
+	append_text(info, (struct str_id){problem});
+	paragraph_print(info->view, "  hint: ", buf_str(&info->text), info->sink);
+	buf_clear(&info->text);
+}
+
+static bool is_first_with_its_problem(const struct info *info, const struct ranked_module *modules,
+				      size_t at)
+{
+	uint32_t problem = problem_of(info, &modules[at]);
+
+	for (size_t i = 0; i < at; i++)
+		if (problem_of(info, &modules[i]) == problem)
+			return false;
+	return problem != STR_EMPTY.v;
+}
+
+static void print_module_problems(struct info *info, const struct ranked_module *modules, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (is_first_with_its_problem(info, modules, i))
+			print_problem(info, &modules[i], nr - i);
 }
 
 static void print_modules(struct info *info)

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/sink.h"
 #include "profile/profile.h"
@@ -129,6 +130,47 @@ static void test_info__tells_all_on_80_columns(void **state)
 	profile_free(profile);
 }
 
+static void test_info__modules_with_one_problem_share_a_hint(void **state)
+{
+	static const char one[] = "  hint: lib0.so, lib1.so, lib2.so, lib3.so and 2 more: it is "
+				  "stripped\n",
+			  other[] = "  hint: lib6.so: it is gone\n";
+	struct profile *profile = profile_new();
+	struct profile_process process = {.pid = 1, .parent = PROCESS_NONE};
+	struct profile_thread thread = {.tid = 1};
+	struct view view = {.columns = 80};
+	struct sink sink = SINK_MEMORY;
+	struct survey *survey;
+	const char *hint;
+
+	(void)state;
+	profile_add_process(profile, &process);
+	profile_add_thread(profile, &thread);
+	for (uint64_t i = 0; i < 7; i++) {
+		cleanup_free char *path = xasprintf("/lib/lib%d.so", (int)i);
+		struct module module = {.kind = MODULE_KIND_FILE, .path = path, .fd = -1};
+		struct code_address address = {module_table_intern(profile->modules, &module), 8};
+		struct sample sample = {.cpu_ns = 1000 - i, .nr = 1};
+
+		sample.stack = stack_trie_intern(profile->stacks, STACK_EMPTY,
+						 profile_intern_frame(profile, address));
+		profile_add_sample(profile, &sample);
+	}
+	profile_reset_symbols(profile);
+	for (uint32_t i = 1; i <= 7; i++)
+		profile->module_symbols[i].problem =
+			profile_intern(profile, i <= 6 ? "it is stripped" : "it is gone");
+	survey = survey_new(profile);
+	info_print_text(profile, survey, &view, &sink);
+	hint = strstr(buf_str(&sink.pending), one);
+	assert_non_null(hint);
+	assert_non_null(strstr(hint, other));
+	assert_null(strstr(hint + strlen(one), "stripped"));
+	sink_release(&sink);
+	survey_free(survey);
+	profile_free(profile);
+}
+
 static void test_info__an_empty_cut_profile(void **state)
 {
 	struct profile *profile = profile_new();
@@ -228,6 +270,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_info__tells_all_on_80_columns),
+		cmocka_unit_test(test_info__modules_with_one_problem_share_a_hint),
 		cmocka_unit_test(test_info__an_empty_cut_profile),
 		cmocka_unit_test(test_info__says_how_it_ended),
 		cmocka_unit_test(test_info__json_of_marks_and_of_what_is_not_known),
