@@ -437,6 +437,38 @@ static enum row_call call_before(const struct elf_image *image, uint64_t return_
 	return ROW_CALL_NONE;
 }
 
+/* push %rbp; sub $…, %rsp: how HotSpot's compilers make a frame, without frame pointers. */
+static bool is_prologue(const uint8_t *code)
+{
+	return code[0] == 0x55 && code[1] == 0x48 && (code[2] == 0x83 || code[2] == 0x81) &&
+	       code[3] == 0xec;
+}
+
+#define PROLOGUE_BYTES 4
+
+static bool entry_before(const struct elf_image *image, uint64_t pc, uint64_t lowest,
+			 uint64_t *entry)
+{
+	uint8_t window[WINDOW_BYTES + PROLOGUE_BYTES];
+	uint64_t end = pc;
+
+	while (end > lowest) {
+		uint64_t start = end - lowest > WINDOW_BYTES ? end - WINDOW_BYTES : lowest;
+		size_t nr_bytes =
+			elf_image_read(image, start, window, end - start + PROLOGUE_BYTES - 1);
+
+		for (size_t at = nr_bytes < PROLOGUE_BYTES ? 0 : nr_bytes - PROLOGUE_BYTES + 1; at;
+		     at--) {
+			if (is_prologue(window + at - 1)) {
+				*entry = start + at - 1;
+				return true;
+			}
+		}
+		end = start;
+	}
+	return false;
+}
+
 /* The instruction at *at, as they follow each other; *at moves behind it. */
 static bool next_instruction(const struct elf_image *image, uint64_t *at, uint64_t end,
 			     struct code_instruction *instruction)
@@ -480,6 +512,7 @@ static bool jumps_into(const struct elf_image *image, uint64_t start, uint64_t e
 
 const struct code_reader code_reader_x86_64 = {
 	.row = row_forward,
+	.entry_before = entry_before,
 	.row_from_entry = row_from_entry,
 	.may_return = may_return,
 	.keeps_fp = keeps_fp,

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unwind/code_walk.h"
 
+#include <stdlib.h>
+
+#include "base/alloc.h"
 #include "elf/elf_image.h"
 #include "mapping/space.h"
 #include "unwind/unwind_priv.h"
@@ -123,8 +126,8 @@ bool code_walk_proves(const struct unwind_arch *arch, const struct walk *walk,
 	return prove(arch, walk, frame, row) == PROOF_CALL;
 }
 
-#define JIT_BYTES_BEFORE 256
-#define JIT_BYTES	 2048
+#define JIT_BYTES_BEFORE (16 * 1024)
+#define JIT_BYTES	 (32 * 1024)
 
 struct row code_walk_jit_row(const struct unwind_arch *arch, const struct walk *walk,
 			     const struct code_frame *frame)
@@ -134,14 +137,20 @@ struct row code_walk_jit_row(const struct unwind_arch *arch, const struct walk *
 				 ? frame->pc - JIT_BYTES_BEFORE
 				 : mapping->start;
 	uint64_t nr_bytes = mapping->end - start < JIT_BYTES ? mapping->end - start : JIT_BYTES;
-	uint8_t code[JIT_BYTES];
+	cleanup_free uint8_t *code = xmalloc(JIT_BYTES);
 	struct elf_image *image;
 	struct row row;
+	uint64_t entry;
 
 	if (!space_read_code(walk->space, start, code, nr_bytes))
 		return row_of_kind(ROW_NO_CFI);
 	image = elf_image_of_code(code, nr_bytes, start);
 	row = arch->code->row(image, frame->pc, frame->is_exact);
+	/* A method whose end was never reached may have none: it would go back to the interpreter.
+	 */
+	if (!code_walk_proves(arch, walk, frame, &row) &&
+	    arch->code->entry_before(image, frame->pc, start, &entry))
+		row = arch->code->row_from_entry(image, entry, frame->pc);
 	elf_image_free(image);
 	return code_walk_proves(arch, walk, frame, &row) ? row : row_of_kind(ROW_NO_CFI);
 }

@@ -93,6 +93,9 @@ struct code_reader {
 	 * returns, ROW_NO_CFI if nobody can tell.
 	 */
 	struct row (*row)(const struct elf_image *image, uint64_t pc, bool is_exact);
+	/* Where a function that may hold pc is entered, as just-in-time compilers begin them. */
+	bool (*entry_before)(const struct elf_image *image, uint64_t pc, uint64_t lowest,
+			     uint64_t *entry);
 	/* By what the function that is entered at `entry` does before it comes by pc. */
 	struct row (*row_from_entry)(const struct elf_image *image, uint64_t entry, uint64_t pc);
 	/* Will the frame pointer be at the return what it is here? */

@@ -16,6 +16,8 @@ struct row_walk {
 	struct unwind_frame frame;
 	/* Of the frame that unwinds for an exception and is about to leave, if one is. */
 	struct eh_notes eh;
+	/* Where the callee by frame pointer keeps what HotSpot's interpreter does; else 0. */
+	uint64_t sender_sp;
 	/* Brent's loop detection, over the steps that do not climb. */
 	uint64_t mark_pc, mark_sp;
 	uint32_t nr_since_mark, mark_every;
@@ -324,6 +326,8 @@ static enum step step_by_fp(struct row_walk *rw, enum stack_end without)
 		return end_at(rw, fp);
 	if (!walk_read(rw->walk, fp + 8, &ra))
 		return end_at(rw, fp + 8);
+	if (!walk_read(rw->walk, fp - 8, &rw->sender_sp))
+		rw->sender_sp = 0;
 	regs_set(&rw->regs, arch->fp, caller_fp);
 	rw->regs.known &= UINT64_C(1) << arch->sp | UINT64_C(1) << arch->fp;
 	rw->walk->nr_fp_frames++;
@@ -337,6 +341,33 @@ static enum step step_by_fp(struct row_walk *rw, enum stack_end without)
 static bool is_end_of_memory_or(enum stack_end end, enum stack_end why)
 {
 	return end == why || end == STACK_END_BAD_MEMORY;
+}
+
+/* What adapters push for one call. */
+#define ADAPTER_BYTES_MAX 2048
+
+/*
+ * HotSpot's interpreter is called from compiled code through an adapter, which moves the
+ * return address below the arguments that it pushes. The caller's true stack pointer is what
+ * the interpreter keeps just below its frame pointer; elsewhere no address of the stack
+ * that lies so stands there.
+ */
+static struct row find_in_jit(struct row_walk *rw)
+{
+	const struct row_query query = query_of(rw);
+	uint64_t *sp = &rw->regs.value[rw->arch->regs->sp];
+	uint64_t old_sp = *sp;
+	struct row row;
+
+	if (rw->frame.method == UNWIND_METHOD_FP && rw->sender_sp > old_sp &&
+	    rw->sender_sp - old_sp <= ADAPTER_BYTES_MAX && rw->sender_sp % sizeof(old_sp) == 0) {
+		*sp = rw->sender_sp;
+		row = rows_find_in_jit(rw->rows, &query);
+		if (row.kind == ROW_STEP)
+			return row;
+		*sp = old_sp;
+	}
+	return rows_find_in_jit(rw->rows, &query);
 }
 
 /*
@@ -353,7 +384,7 @@ static enum step step_without_row(struct row_walk *rw, enum stack_end why)
 
 	if (rw->kind == UNWINDER_CFI)
 		return end(rw, why);
-	row = rows_find_in_jit(rw->rows, &query);
+	row = find_in_jit(rw);
 	if (row.kind == ROW_STEP)
 		return step_by_row(rw, &row);
 	step = step_by_fp(rw, why);

@@ -23,6 +23,7 @@
 #define MADE_CODE	 UINT64_C(0x400000)
 #define MADE_CODE_BYTES	 UINT64_C(0x4000)
 #define MADE_JIT	 UINT64_C(0x7f0000000000)
+#define MADE_JIT_BYTES	 UINT64_C(0x10000)
 #define MADE_OTHER_STACK UINT64_C(0x600000)
 #define MADE_STACK	 UINT64_C(0x7ffe00000000)
 #define MADE_STACK_BYTES UINT64_C(0x10000000)
@@ -84,7 +85,7 @@ static inline void made_maps(struct buf *maps, const char *path)
 	buf_printf(maps, "%" PRIx64 "-%" PRIx64 " rw-p 00000000 00:00 0\n", MADE_OTHER_STACK,
 		   MADE_OTHER_STACK + 0x10000);
 	buf_printf(maps, "%" PRIx64 "-%" PRIx64 " rwxp 00000000 00:00 0\n", MADE_JIT,
-		   MADE_JIT + 0x10000);
+		   MADE_JIT + MADE_JIT_BYTES);
 	buf_printf(maps, "%" PRIx64 "-%" PRIx64 " rw-p 00000000 00:00 0 [stack]\n", MADE_STACK,
 		   MADE_STACK + MADE_STACK_BYTES);
 	buf_printf(maps, "%" PRIx64 "-%" PRIx64 " --xp 00000000 00:00 0 [vsyscall]\n",

@@ -449,7 +449,7 @@ static void test_walk__jit_code_without_frame_pointers_is_read(void **state)
 {
 	struct fixture fixture;
 	/* The made space is of this process, so that its code is to be found here. */
-	void *page = mmap((void *)(uintptr_t)MADE_JIT, 0x1000, PROT_READ | PROT_WRITE,
+	void *page = mmap((void *)(uintptr_t)MADE_JIT, MADE_JIT_BYTES, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
 	(void)state;
@@ -466,7 +466,39 @@ static void test_walk__jit_code_without_frame_pointers_is_read(void **state)
 	assert_int_equal(fixture.walk.frames[2].pc, MADE_JIT + TRAMPOLINE_RETURN);
 	assert_int_equal(fixture.walk.frames[2].method, UNWIND_METHOD_CODE);
 	tear_down(&fixture);
-	munmap(page, 0x1000);
+	munmap(page, MADE_JIT_BYTES);
+}
+
+/* push %rbp; sub $16,%rsp; call *%rax; jmp .: compiled by HotSpot, and never to return */
+#define METHOD	      "\x55\x48\x83\xec\x10\xff\xd0\xeb\xfe"
+#define METHOD_AT     0x100
+#define METHOD_RETURN (MADE_JIT + METHOD_AT + 7)
+
+/*
+ * HotSpot's interpreter keeps frame pointers, and below each the stack pointer that the
+ * caller had before the adapter between them pushed the arguments: two words here.
+ */
+static void test_walk__methods_that_never_return_are_read_from_their_entry(void **state)
+{
+	struct fixture fixture;
+	char *page = mmap((void *)(uintptr_t)MADE_JIT, MADE_JIT_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	(void)state;
+	assert_int_equal((uintptr_t)page, MADE_JIT);
+	memcpy(page + METHOD_AT, METHOD, sizeof(METHOD));
+	set_up(&fixture);
+	set_regs(&fixture, MADE_JIT + 0x20, TOP - 128, TOP - 112);
+	WORDS(TOP - 128, 0, TOP - 80, 0x55, METHOD_RETURN, 0x77, 0x77, /* the interpreter's */
+	      1, 2, 3, METHOD_RETURN, /* the method's, called there */
+	      1, 2, 3, 0x77);
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(MADE_JIT + 0x20, METHOD_RETURN, METHOD_RETURN);
+	assert_int_equal(fixture.walk.frames[1].method, UNWIND_METHOD_FP);
+	assert_int_equal(fixture.walk.frames[2].method, UNWIND_METHOD_CODE);
+	assert_int_equal(fixture.walk.end, STACK_END_NO_CFI);
+	tear_down(&fixture);
+	munmap(page, MADE_JIT_BYTES);
 }
 
 static void test_walk__wrong_frame_pointers_are_not_followed(void **state)
@@ -635,6 +667,7 @@ int main(void)
 		cmocka_unit_test(test_walk__vsyscall_has_pushed_nothing),
 		cmocka_unit_test(test_walk__jit_code_is_followed_by_frame_pointers),
 		cmocka_unit_test(test_walk__jit_code_without_frame_pointers_is_read),
+		cmocka_unit_test(test_walk__methods_that_never_return_are_read_from_their_entry),
 		cmocka_unit_test(test_walk__wrong_frame_pointers_are_not_followed),
 		cmocka_unit_test(test_walk__frame_pointer_chains_only_rise),
 		cmocka_unit_test(test_walk__outermost_frame_pointer_is_zero),
