@@ -47,6 +47,9 @@ bool machine_struck_sp(const uint8_t *bytes, size_t nr_bytes, uint64_t start, ui
 /* The system call that a stopped thread is about to leave; false where that cannot be known. */
 bool machine_syscall(const struct machine_regs *regs, struct proc_syscall *syscall);
 
+/* What that system call will return. */
+int64_t machine_syscall_result(const struct machine_regs *regs);
+
 /* How a system call that was broken off will look to the program. */
 enum machine_broken_call {
 	MACHINE_CALL_NONE,    /* not in a system call, or it completed */

@@ -53,6 +53,11 @@ bool machine_syscall(const struct machine_regs *regs, struct proc_syscall *sysca
 	return false;
 }
 
+int64_t machine_syscall_result(const struct machine_regs *regs)
+{
+	return (int64_t)regs->raw.regs[0];
+}
+
 enum machine_broken_call machine_broken_call(const struct machine_regs *regs)
 {
 	switch (-(int64_t)regs->raw.regs[0]) {

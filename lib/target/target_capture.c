@@ -259,8 +259,10 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 		snapshot->state = THREAD_STATE_SLEEPING;
 	else if (tracee->priv->hold == HOLD_REPAIR && !tracee->priv->broken_off)
 		tracee->priv->hold = HOLD_CONT; /* nothing to repair: no second look at it */
-	if (machine_syscall(&regs, &syscall))
+	if (machine_syscall(&regs, &syscall)) {
 		target_take_care(tracee, &syscall);
+		target_learn_result(tracee, &syscall, machine_syscall_result(&regs));
+	}
 	copy_stacks(tracee, max_stack_bytes, snapshot);
 	return true;
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "proc/read.h"
 #include "target/memory.h"
@@ -110,6 +113,8 @@ static uint64_t wanted_bytes(pid_t tid, const struct proc_syscall *syscall)
 	case SYS_sendto:
 		return syscall->args[2];
 	case SYS_writev:
+	case SYS_pwritev:
+	case SYS_pwritev2: /* to the present position of a pipe, too */
 		return iovec_bytes(tid, syscall->args[1], syscall->args[2]);
 	case SYS_sendmsg:
 		return message_bytes(tid, syscall->args[1]);
@@ -174,6 +179,93 @@ static uint64_t spoilt_cpu_ns(pid_t tid, const struct proc_syscall *syscall)
 	    is_pipe_or_socket(tid, syscall->args[0]))
 		return TRANSFER_CPU_NS;
 	return restarts_its_timeout(syscall) ? CALL_CPU_NS : 0;
+}
+
+#define PAGE_BYTES 4096
+
+/* Moved a part only, of what is long enough to be broken off. */
+static bool is_part(int64_t result, uint64_t wanted)
+{
+	return result > 0 && wanted > PAGE_BYTES && (uint64_t)result < wanted;
+}
+
+/* One that a thread waits for: what is not blocking moves parts at any time. */
+static bool is_blocking(pid_t tid, uint64_t fd)
+{
+	char name[32];
+	struct buf text = {0};
+	const char *flags;
+	bool blocks;
+
+	snprintf(name, sizeof(name), "fdinfo/%d", (int)fd);
+	flags = proc_read_process_file(tid, name, &text) ? strstr(buf_str(&text), "flags:") : NULL;
+	blocks = flags && !(strtoul(flags + strlen("flags:"), NULL, 8) & O_NONBLOCK);
+	buf_release(&text);
+	return blocks;
+}
+
+/* /dev/zero, /dev/urandom: they give all that is asked for. */
+static bool is_endless(pid_t tid, uint64_t fd)
+{
+	static const char *const devices[] = {"/dev/zero", "/dev/urandom", "/dev/random",
+					      "/dev/full"};
+	char name[32];
+	char target[64];
+
+	snprintf(name, sizeof(name), "fd/%d", (int)fd);
+	if (!proc_read_process_link(tid, name, target, sizeof(target)))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
+		if (strcmp(target, devices[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Who asks not to wait may get a part as well. */
+static bool waits_for_all(pid_t tid, const struct proc_syscall *syscall, uint64_t flags)
+{
+	return !(flags & MSG_DONTWAIT) && is_pipe_or_socket(tid, syscall->args[0]) &&
+	       is_blocking(tid, syscall->args[0]);
+}
+
+bool target_call_was_cut(pid_t tid, const struct proc_syscall *syscall, int64_t result)
+{
+	const uint64_t *args = syscall->args;
+
+	if (result <= 0)
+		return false;
+	switch (syscall->nr) {
+	case SYS_getrandom:
+		return is_part(result, args[1]);
+	case SYS_read:
+		return is_part(result, args[2]) && is_endless(tid, args[0]);
+	/* What ends with the file hardly ever ends with a page. */
+	case SYS_sendfile:
+		return is_part(result, args[3]) && result % PAGE_BYTES == 0;
+	case SYS_splice:
+	case SYS_copy_file_range:
+		return is_part(result, args[4]) && result % PAGE_BYTES == 0;
+	case SYS_write:
+	case SYS_writev:
+	case SYS_pwritev:
+	case SYS_pwritev2:
+		return is_part(result, wanted_bytes(tid, syscall)) &&
+		       waits_for_all(tid, syscall, 0);
+	case SYS_sendto:
+		return is_part(result, args[2]) && waits_for_all(tid, syscall, args[3]);
+	case SYS_sendmsg:
+		return is_part(result, wanted_bytes(tid, syscall)) &&
+		       waits_for_all(tid, syscall, args[2]);
+	case SYS_recvfrom:
+		return args[3] & MSG_WAITALL && is_part(result, args[2]) &&
+		       waits_for_all(tid, syscall, args[3]);
+	case SYS_recvmsg:
+		return args[2] & MSG_WAITALL && is_part(result, message_bytes(tid, args[1])) &&
+		       waits_for_all(tid, syscall, args[2]);
+	default:
+		return false;
+	}
 }
 
 /* A socket may have a timeout (SO_RCVTIMEO), which nobody but its owner can see. */

@@ -52,6 +52,7 @@ struct tracee_private {
 	bool hides_kernel_stack;  /* /proc/PID/stack is not for us */
 	bool makes_transfers;	  /* was met in a system call that a stop would cut short */
 	uint64_t transfer_cpu_ns; /* its CPU clock when it last was */
+	uint64_t spared_ns;	  /* so long it is left alone from then on; 0: no stop cut one */
 	uint64_t user_ticks, system_ticks;
 
 	struct tracee *hash_next;
@@ -94,7 +95,12 @@ bool target_has_stopped(const struct tracee *tracee);
 /* target_care.c: what a stop would do to a system call in progress. */
 struct target_care target_care_of(pid_t tid, const struct proc_syscall *syscall);
 
-/* target_spoil.c: keep what a stop would do to the call that a thread is in. */
+/* Does its result show that a stop broke off a transfer that would have come out whole? */
+bool target_call_was_cut(pid_t tid, const struct proc_syscall *syscall, int64_t result);
+
+/* target_spoil.c: learn from the call that a held thread is about to leave. */
+void target_learn_result(struct tracee *tracee, const struct proc_syscall *syscall, int64_t result);
+/* Keep what a stop would do to the call that a thread is in. */
 void target_take_care(struct tracee *tracee, const struct proc_syscall *syscall);
 /* Would a stop now cut short what an awake thread does, or make it wait once more? */
 bool target_stop_would_spoil(struct tracee *tracee);

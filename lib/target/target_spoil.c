@@ -68,11 +68,41 @@ bool target_makes_transfers(const struct tracee *tracee)
 	return tracee->priv->makes_transfers;
 }
 
+/*
+ * Without its kernel stack, a thread that runs in a transfer is not known from one that computes
+ * until a stop has cut one. It will make more: it is left alone for ever longer.
+ */
+#define FIRST_SPARED_NS	  NS_PER_SEC
+#define LONGEST_SPARED_NS (64 * NS_PER_SEC)
+
+static bool is_spared(struct tracee *tracee)
+{
+	const struct tracee_private *priv = tracee->priv;
+
+	return priv->spared_ns && cpu_ns_of(tracee) - priv->transfer_cpu_ns < priv->spared_ns;
+}
+
+void target_learn_result(struct tracee *tracee, const struct proc_syscall *syscall, int64_t result)
+{
+	struct tracee_private *priv = tracee->priv;
+
+	if (!priv->hides_kernel_stack || !target_call_was_cut(tracee->tid, syscall, result))
+		return;
+	met_in_transfer(tracee);
+	priv->spared_ns = priv->spared_ns ? priv->spared_ns * 2 : FIRST_SPARED_NS;
+	if (priv->spared_ns > LONGEST_SPARED_NS)
+		priv->spared_ns = LONGEST_SPARED_NS;
+}
+
 bool target_stop_would_spoil(struct tracee *tracee)
 {
 	struct tracee_private *priv = tracee->priv;
 
-	if (!priv->looked_awake || priv->hides_kernel_stack || makes_few_calls(priv))
+	if (!priv->looked_awake)
+		return false;
+	if (priv->hides_kernel_stack)
+		return is_spared(tracee);
+	if (makes_few_calls(priv))
 		return false;
 	switch (read_place(tracee)) {
 	case KERNEL_PLACE_UNKNOWN:

@@ -107,6 +107,11 @@ bool machine_syscall(const struct machine_regs *regs, struct proc_syscall *sysca
 	return true;
 }
 
+int64_t machine_syscall_result(const struct machine_regs *regs)
+{
+	return (int64_t)regs->raw.rax;
+}
+
 enum machine_broken_call machine_broken_call(const struct machine_regs *regs)
 {
 	if ((int64_t)regs->raw.orig_rax < 0)

@@ -16,6 +16,22 @@ FAST = ("-F", "1000", "--max-overhead", "0")
 MORE = ("blocking_waits", "blocking_transfers", "blocking_locks")
 
 
+class OrdinaryUser(LiveCase):
+    """Without real-time priority and kernel stacks, a thread's first cut transfer tells."""
+
+    def test_a_thread_is_left_alone_once_a_stop_has_cut_its_transfer(self):
+        user = self.ordinary_user()
+        program = self.public(build("long_transfers"))
+        os.chmod(self.directory, 0o777)
+        recording = record(self.directory, [program, "3000"], *FAST, cwd=self.directory, **user)
+        for case in recording.said:
+            self.assertGreater(case["calls"], 0, case)
+            self.assertEqual(case["failed"], 0, case)
+            # No thread has a second of CPU time, after which it would be tried again, twice.
+            self.assertLessEqual(case["shorts"], 2, case)
+        self.assertGreater(recording.report("-m", "samples")["samples"], 100)
+
+
 class Transfers(LiveCase):
     def setUp(self):
         super().setUp()
