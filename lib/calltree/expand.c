@@ -108,8 +108,13 @@ static struct level nameless_level(struct expander *expander, struct code_addres
 	case MODULE_KIND_FILE:
 	case MODULE_KIND_VDSO:
 	case MODULE_KIND_VSYSCALL:
-	case MODULE_KIND_JIT:
 		label.number = where.address;
+		break;
+	case MODULE_KIND_JIT:
+		/*
+		 * Where its functions begin is known to nobody: every address would be a row and a
+		 * box of its own, hundreds of them, and the time of all together shown nowhere.
+		 */
 		break;
 	}
 	return make_level(expander, &label, STR_EMPTY, 0);
@@ -255,12 +260,20 @@ const struct module *label_module(const struct expansion *expansion, uint32_t la
 	return module_table_get(expansion->profile->modules, row->module);
 }
 
-/* [libc.so.6+0x1234]; a module that is a pseudo name, as [vdso], loses its own brackets. */
+/*
+ * [libc.so.6+0x1234]; a module that is a pseudo name, as [vdso], loses its own brackets. Code
+ * made at run time is [jit].
+ */
 static void append_address(struct buf *out, const struct expansion *expansion, uint32_t label)
 {
-	const char *name = module_short_name(label_module(expansion, label));
+	const struct module *module = label_module(expansion, label);
+	const char *name = module_short_name(module);
 	size_t length = strlen(name);
 
+	if (module->kind == MODULE_KIND_JIT) {
+		buf_append_str(out, name);
+		return;
+	}
 	if (length >= 2 && name[0] == '[' && name[length - 1] == ']') {
 		name++;
 		length -= 2;

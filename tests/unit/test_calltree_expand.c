@@ -102,6 +102,39 @@ static void test_expand__names_what_has_no_symbol(void **state)
 	profile_free(made.profile);
 }
 
+static void test_expand__code_made_at_run_time_is_one_label(void **state)
+{
+	static char jit_path[] = "[jit]";
+	const struct module jit = {.kind = MODULE_KIND_JIT, .path = jit_path, .fd = -1};
+	struct made made = made_begin();
+	struct expansion *expansion;
+	struct module_id module;
+	struct buf name = {0};
+	uint32_t labels[2];
+
+	(void)state;
+	module = module_table_intern(made.profile->modules, &jit);
+	for (uint64_t i = 0; i < 2; i++) {
+		struct code_address where = {module, 0x7f0000001000 + 64 * i};
+		struct frame_id frame = profile_intern_frame(made.profile, where);
+		struct sample sample = {.cpu_ns = 1, .nr = 1, .end = STACK_END_ROOT};
+
+		sample.stack = stack_trie_intern(made.profile->stacks, STACK_EMPTY, frame);
+		profile_add_sample(made.profile, &sample);
+		labels[i] = frame.v;
+	}
+	expansion = expansion_new(made_end(&made), false);
+	for (size_t i = 0; i < 2; i++)
+		labels[i] = expansion->levels[expansion->frames[labels[i]].first].label;
+	assert_int_equal(labels[0], labels[1]);
+	assert_true(label_is_nameless(expansion, labels[0]));
+	label_append_name(&name, expansion, labels[0], NAME_SHORT);
+	assert_string_equal(buf_str(&name), "[jit]");
+	buf_release(&name);
+	expansion_free(expansion);
+	profile_free(made.profile);
+}
+
 static void test_expand__one_function_is_one_label(void **state)
 {
 	struct made made = made_begin();
@@ -161,6 +194,7 @@ int main(void)
 		cmocka_unit_test(test_expand__opens_inline_chains_outermost_first),
 		cmocka_unit_test(test_expand__folds_inlines_into_the_call_line),
 		cmocka_unit_test(test_expand__names_what_has_no_symbol),
+		cmocka_unit_test(test_expand__code_made_at_run_time_is_one_label),
 		cmocka_unit_test(test_expand__one_function_is_one_label),
 		cmocka_unit_test(test_expand__copies_of_one_name_and_file_are_one_label),
 	};
