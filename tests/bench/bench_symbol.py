@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Addresses to functions, lines and inline chains: profc beside other symbolizers.
 
-	tests/bench/bench_symbol.py [--elf FILE]... [--rounds N] [--addresses N] [--mib N]
+	tests/bench/bench_symbol.py [--elf FILE]... [--rounds N] [--addresses N] [--mib N] [--quick]
 
 Without --elf, and without files in $BENCH_ELF (separated by colons), programs in C++,
 C and Rust with N (C++, default 205) and 105 MiB of .debug_info are generated in the
@@ -17,7 +17,8 @@ recording with one sample at each of those addresses, and what it takes is looke
 it runs, together with that of the addr2line that it starts and does not wait for.
 
 Answers: each tool's on all addresses are compared with profc's, level by level, and
-counted by why they differ: see tests/lib/symbol_agreement.py.
+counted by why they differ: see tests/lib/symbol_agreement.py. Those of eu-addr2line take
+minutes; --quick leaves them out.
 """
 
 import argparse
@@ -248,14 +249,15 @@ def print_agreement(elf, answers):
             print(f"  {name} at {address:#x}: {got}, profc: {wanted}")
 
 
-def bench(elf, nr, rounds):
+def bench(elf, nr, rounds, answers_of_elfutils):
     addresses = pick_addresses(elf, nr)
     costs, answers = measure_whole(elf, addresses, rounds)
     estimated = set()
     if shutil.which("eu-addr2line"):
         costs["eu-addr2line"] = measure_elfutils(elf, addresses)
         estimated.add("eu-addr2line")
-        answers["eu-addr2line"] = elfutils_says(elf, addresses)
+        if answers_of_elfutils:
+            answers["eu-addr2line"] = elfutils_says(elf, addresses)
     perf = measure_perf(elf, addresses) if shutil.which("perf") else None
     if perf:
         costs["perf script"] = perf
@@ -277,14 +279,16 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--addresses", type=int, default=10000)
     parser.add_argument("--mib", type=int, default=205)
+    parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
+    rest = (arguments.addresses, arguments.rounds, not arguments.quick)
     files = arguments.elf or list(filter(None, os.environ.get("BENCH_ELF", "").split(":")))
     for elf in files:
-        bench(elf, arguments.addresses, arguments.rounds)
+        bench(elf, *rest)
     for language, mib in (("c++", arguments.mib), ("c", 105), ("rust", 105)) if not files else ():
         elf = symbol_inputs.generate(language, mib)
         if elf:
-            bench(elf, arguments.addresses, arguments.rounds)
+            bench(elf, *rest)
         else:
             print(f"no compiler for {language}: left out\n")
 
