@@ -9,6 +9,7 @@ tools take from the symbol table and others from the debug information.
 """
 
 import bisect
+import os
 import re
 
 import symbolizers
@@ -25,6 +26,7 @@ EQUAL = {
 }
 DIFFERENT = {
     "no answer": "the other tool knows nothing of the address",
+    "twin": "the same, with a file as another unit calls it that has a copy of the function",
     "label": "the other tool takes a label within the function for a function",
     "no chain": "the other tool knows the place, but not what it is inlined into",
     "outvoted": "a third tool says what profc says, and none what this one says",
@@ -68,7 +70,8 @@ def renaming(mine, other, names):
         return "alias"
     for plain, mangled in ((other, mine_base), (mine, other_base)):
         plain = base(plain).lstrip("~").partition("<")[0]
-        if mangled in names and f"{len(plain)}{plain}" in mangled:
+        spelt = "cl" if plain == "operator()" else f"{len(plain)}{plain}"
+        if mangled in names and spelt in mangled:
             return "local"
     return None
 
@@ -88,6 +91,10 @@ def knows_nothing(levels):
     return all(name == "??" and place == ("??", 0) for name, place in levels)
 
 
+def without_directories(levels):
+    return [(name, (os.path.basename(path), line)) for name, (path, line) in levels]
+
+
 def classify(address, mine, other, others, table):
     """One of EQUAL or DIFFERENT. `others` are the answers of further tools."""
     names = table.names_at(address)
@@ -96,6 +103,8 @@ def classify(address, mine, other, others, table):
         return found
     if knows_nothing(other):
         return "no answer"
+    if how_equal(without_directories(mine), without_directories(other), names):
+        return "twin"
     if other and other[-1][0] in table.labels and names:
         return "label"
     if len(other) == 1 and len(mine) > 1 and other[0][1] == mine[0][1]:
