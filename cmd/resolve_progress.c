@@ -29,10 +29,21 @@ static void report(void *context, size_t done, size_t nr, const char *module)
 	buf_release(&name);
 }
 
+static void report_question(void *context, const char *module)
+{
+	struct buf name = {.nr_bytes = 0};
+
+	(void)context;
+	escape_terminal(&name, module);
+	fprintf(stderr, "\r\033[Kprofc: names: asking DEBUGINFOD_URLS for %s", buf_str(&name));
+	fflush(stderr);
+	buf_release(&name);
+}
+
 void resolve_with_progress(struct profile *profile, const struct symbol_options *options,
 			   bool shown)
 {
-	const struct resolve_progress progress = {.report = report};
+	const struct resolve_progress progress = {.report = report, .asks = report_question};
 
 	shown = shown && isatty(STDERR_FILENO);
 	if (shown)

@@ -119,6 +119,8 @@ static int fetch(struct symbol_object *object, const struct symbol_options *opti
 	if (!patience.deadline_ns)
 		patience.deadline_ns =
 			clock_monotonic_ns() + options->debuginfod_timeout_ms * NS_PER_MS;
+	if (options->asks_server && clock_monotonic_ns() < patience.deadline_ns)
+		options->asks_server(options->asks_server_context, object->path);
 	return debuginfod_fetch(build_id, &patience, path);
 }
 

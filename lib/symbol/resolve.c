@@ -37,6 +37,7 @@ struct resolve_run {
 	pthread_cond_t changed;
 	size_t next, nr_done;
 	size_t last_done;
+	char *asked; /* the file a server was asked about, until that is told; or NULL */
 };
 
 /*
@@ -263,24 +264,44 @@ static void *work(void *argument)
 	return NULL;
 }
 
+/* For the thread that watches: the newest counts. */
+static void note_question(void *context, const char *path)
+{
+	struct resolve_run *run = context;
+	const char *slash = strrchr(path, '/');
+
+	pthread_mutex_lock(&run->lock);
+	free(run->asked);
+	run->asked = xstrdup(slash ? slash + 1 : path);
+	pthread_cond_signal(&run->changed);
+	pthread_mutex_unlock(&run->lock);
+}
+
 /* Tell how far the workers are, until all is done. */
 static void watch(struct resolve_run *run, const struct resolve_progress *progress)
 {
 	size_t told = 0;
 
-	pthread_mutex_lock(&run->lock);
 	while (told < run->nr_jobs) {
+		cleanup_free char *asked = NULL;
 		const struct module *module;
+		size_t done;
 
-		while (run->nr_done == told)
-			pthread_cond_wait(&run->changed, &run->lock);
-		told = run->nr_done;
-		module = module_table_get(run->profile->modules, run->jobs[run->last_done].module);
-		pthread_mutex_unlock(&run->lock);
-		progress->report(progress->context, told, run->nr_jobs, module_short_name(module));
 		pthread_mutex_lock(&run->lock);
+		while (run->nr_done == told && !run->asked)
+			pthread_cond_wait(&run->changed, &run->lock);
+		done = run->nr_done;
+		module = module_table_get(run->profile->modules, run->jobs[run->last_done].module);
+		asked = run->asked;
+		run->asked = NULL;
+		pthread_mutex_unlock(&run->lock);
+		if (done != told)
+			progress->report(progress->context, done, run->nr_jobs,
+					 module_short_name(module));
+		if (asked && progress->asks)
+			progress->asks(progress->context, asked);
+		told = done;
 	}
-	pthread_mutex_unlock(&run->lock);
 }
 
 static void run_workers(struct resolve_run *run, const struct resolve_progress *progress)
@@ -472,6 +493,8 @@ void resolve_profile(struct profile *profile, const struct symbol_options *optio
 
 	own_options.debuginfod_deadline_ns =
 		clock_monotonic_ns() + options->debuginfod_timeout_ms * NS_PER_MS;
+	own_options.asks_server = note_question;
+	own_options.asks_server_context = &run;
 	profile_reset_symbols(profile);
 	make_jobs(&run);
 	pthread_mutex_init(&run.lock, NULL);
@@ -484,6 +507,7 @@ void resolve_profile(struct profile *profile, const struct symbol_options *optio
 		free(run.jobs[i].frames);
 	}
 	free(run.jobs);
+	free(run.asked);
 	known_release(&known);
 	pthread_cond_destroy(&run.changed);
 	pthread_mutex_destroy(&run.lock);

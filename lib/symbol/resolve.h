@@ -10,6 +10,8 @@ struct profile;
 
 struct resolve_progress {
 	void (*report)(void *context, size_t modules_done, size_t nr_modules, const char *module);
+	/* A server is asked about a module, which may take as long as servers are waited for. */
+	void (*asks)(void *context, const char *module);
 	void *context;
 };
 

@@ -33,6 +33,12 @@ struct symbol_options {
 	/* Private, 0 from outside: when that time is over, on CLOCK_MONOTONIC. */
 	uint64_t debuginfod_deadline_ns;
 	/*
+	 * NULL, or told from whichever thread it is, before a server is asked about
+	 * the file known as `path`, which is borrowed for the call.
+	 */
+	void (*asks_server)(void *context, const char *path);
+	void *asks_server_context;
+	/*
 	 * NULL, or borrowed: once another thread sets it, no server is waited for any
 	 * longer and no further module of a profile is begun; those stay without names.
 	 */

@@ -23,6 +23,7 @@ from paths import PROFC
 from profc import profc, record
 from symbolizers import address_of, addresses_in, functions, profc_says
 from targets import build, marked_line, need, source_path
+from terminal import on_terminal
 
 
 def pythons():
@@ -582,6 +583,24 @@ class Debuginfod(Case):
         with socket.create_server(("127.0.0.1", 0)) as silent:
             url = f"http://127.0.0.1:{silent.getsockname()[1]}"
             self.assertEqual(self.names(url, "--debuginfod-timeout", "100ms"), "??")
+
+    def test_who_is_waited_for_is_said_on_a_terminal(self):
+        recording = record(self.directory, [self.elf, "200"], "--no-symbols")
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            environment = {
+                **os.environ,
+                "DEBUGINFOD_URLS": url,
+                "DEBUGINFOD_CACHE_PATH": self.path("cache"),
+            }
+            wait = ("--debuginfod-timeout", "200ms")
+            status, seen = on_terminal(
+                [PROFC, "symbolize", "-i", recording.path, *wait], env=environment
+            )
+        self.assertEqual(status, 0)
+        lines = re.split(r"\r\x1b\[K", seen)
+        self.assertIn("profc: names: asking DEBUGINFOD_URLS for program", lines)
+        self.assertRegex(lines[-1], r"\d+ of \d+ places in the code have names")
 
 
 class Recordings(Case):
