@@ -126,6 +126,41 @@ bool code_walk_proves(const struct unwind_arch *arch, const struct walk *walk,
 	return prove(arch, walk, frame, row) == PROOF_CALL;
 }
 
+/* Of such a host: LuaJIT's has 80 bytes, and what a trace spills. */
+#define HOST_WORDS_SEARCHED 128
+
+struct row code_walk_row_of_host(const struct unwind_arch *arch, const struct walk *walk,
+				 const struct code_frame *frame, uint64_t *target)
+{
+	struct row row = {.kind = ROW_STEP,
+			  .cfa_reg = (uint8_t)arch->regs->sp,
+			  .ra_offset = -8,
+			  .fp = ROW_FP_LOST,
+			  .is_from_code = true};
+	uint64_t sp;
+	uint64_t word;
+
+	if (!regs_get(frame->regs, arch->regs->sp, &sp))
+		return row_of_kind(ROW_NO_CFI);
+	for (int32_t at = 0; at < 8 * HOST_WORDS_SEARCHED; at += 8) {
+		const struct mapping *mapping;
+
+		if (!walk_read(walk, sp + (uint64_t)at, &word))
+			break;
+		mapping = space_find(walk->space, word);
+		if (!mapping || !mapping->executable)
+			continue;
+		*target = 0;
+		if (!space_image(walk->space, mapping))
+			break;
+		if (call_before(arch, walk, word, target) == ROW_CALL_NONE)
+			continue;
+		row.cfa_offset = at + 8;
+		return row;
+	}
+	return row_of_kind(ROW_NO_CFI);
+}
+
 #define JIT_BYTES_BEFORE (16 * 1024)
 #define JIT_BYTES	 (32 * 1024)
 

@@ -33,6 +33,15 @@ struct row code_walk_row_from_entry(const struct unwind_arch *arch, const struct
  */
 struct row code_walk_jit_row(const struct unwind_arch *arch, const struct walk *walk,
 			     const struct code_frame *frame);
+/*
+ * The nearest return address above the stack pointer, for code made at run time that makes no
+ * frame of its own and never returns, but works in that of whoever entered it (traces of
+ * LuaJIT, Guile's code): behind a call in a file's code, with nothing beneath it that leads
+ * into other code made at run time. *target is where a direct call went, else 0. The row does not
+ * know the frame pointer.
+ */
+struct row code_walk_row_of_host(const struct unwind_arch *arch, const struct walk *walk,
+				 const struct code_frame *frame, uint64_t *target);
 /* Does a row lead to a return address on the stack at hand, too? */
 bool code_walk_proves(const struct unwind_arch *arch, const struct walk *walk,
 		      const struct code_frame *frame, const struct row *row);

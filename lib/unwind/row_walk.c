@@ -388,6 +388,10 @@ static enum step step_without_row(struct row_walk *rw, enum stack_end why)
 	if (row.kind == ROW_STEP)
 		return step_by_row(rw, &row);
 	step = step_by_fp(rw, why);
+	if (step == STEP_END && rw->walk->out->end != STACK_END_ROOT)
+		row = rows_find_host(rw->rows, &query);
+	if (row.kind == ROW_STEP)
+		return step_by_row(rw, &row);
 	if (step == STEP_END && is_end_of_memory_or(rw->walk->out->end, why) &&
 	    rows_is_stack_base(&query))
 		return end(rw, STACK_END_ROOT);

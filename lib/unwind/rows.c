@@ -297,6 +297,43 @@ struct row rows_find_in_jit(struct rows *rows, const struct row_query *query)
 	return row;
 }
 
+/* What the function at `target` says of its frame, which may hold in the middle of it, too. */
+static struct row row_at_target(struct rows *rows, const struct row_query *query, uint64_t target)
+{
+	const struct mapping *mapping = space_find(query->walk->space, target);
+	struct elf_image *image = mapping ? space_image(query->walk->space, mapping) : NULL;
+
+	if (!image)
+		return row_of_kind(ROW_NO_CFI);
+	return module_cfi_row(cfi_of(rows, mapping->module, image), query->arch,
+			      target - mapping->bias, target - mapping->bias);
+}
+
+struct row rows_find_host(struct rows *rows, const struct row_query *query)
+{
+	const struct mapping *mapping = mapping_of(query);
+	struct code_frame code;
+	struct row row;
+	struct row host;
+	uint64_t target;
+
+	if (!mapping || !query->arch->code ||
+	    space_module(query->walk->space, mapping)->kind != MODULE_KIND_JIT)
+		return row_of_kind(ROW_NO_CFI);
+	code = code_frame_of(query, mapping, NULL);
+	row = code_walk_row_of_host(query->arch, query->walk, &code, &target);
+	if (row.kind != ROW_STEP || !target)
+		return row;
+	host = row_at_target(rows, query, target);
+	/* An interpreter by hand has the same frame everywhere, and says so even of its entry. */
+	if (host.kind == ROW_STEP && host.cfa_reg == row.cfa_reg && host.cfa_offset > 8 &&
+	    host.cfa_offset <= row.cfa_offset && host.fp == ROW_FP_AT_CFA) {
+		row.fp = ROW_FP_AT_CFA;
+		row.fp_offset = host.fp_offset;
+	}
+	return row;
+}
+
 bool rows_find_before_landing(struct rows *rows, const struct row_query *query, uint64_t landing,
 			      uint64_t *return_address)
 {

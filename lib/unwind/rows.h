@@ -35,6 +35,12 @@ struct row rows_find_without_fp(struct rows *rows, const struct row_query *query
 struct row rows_find_in_jit(struct rows *rows, const struct row_query *query);
 
 /*
+ * A row for a frame in code that was made at run time and works in the frame of whoever
+ * entered it, see code_walk_row_of_host(). Never cached: it is of this stack.
+ */
+struct row rows_find_host(struct rows *rows, const struct row_query *query);
+
+/*
  * The exception that came from the query's frame lands at `landing`, whose address stands
  * where this frame has its return address: the one that stood there before, if the
  * function's table and code tell. All addresses are the target's.

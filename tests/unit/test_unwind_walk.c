@@ -33,6 +33,9 @@ enum {
 	LOST_FP = 0x401a00,   /* CFA rsp+8, rbp undefined */
 };
 
+/* Behind the one call that is there, to SP16. */
+#define CALLED (ROOT + 0x30)
+
 #define TOP (MADE_STACK + MADE_STACK_BYTES)
 
 struct fixture {
@@ -69,10 +72,14 @@ static void set_up(struct fixture *fixture)
 	cie = cfi_add_cie(&eh_frame, "zRS", X86_ENTRY, sizeof(X86_ENTRY) - 1);
 	FUNCTION(HANDLER, "\x0f\x04\x77\xa0\x01\x06");
 	buf_append_u32(&eh_frame, 0);
+	memset(buf_extend(&code, CALLED - SP8 - 5), 0, CALLED - SP8 - 5);
+	buf_append_byte(&code, 0xe8);
+	buf_append_u32(&code, (uint32_t)(SP16 - CALLED));
 	made_space_set_up(&fixture->made, EM_X86_64, &eh_frame, &code);
 	snapshot_clear(&fixture->snapshot);
 	fixture->snapshot.arch = ARCH_X86_64;
 	buf_release(&eh_frame);
+	buf_release(&code);
 }
 
 static void tear_down(struct fixture *fixture)
@@ -501,6 +508,33 @@ static void test_walk__methods_that_never_return_are_read_from_their_entry(void 
 	munmap(page, MADE_JIT_BYTES);
 }
 
+/* A trace of LuaJIT: it runs in its interpreter's frame and goes from there to the next. */
+static void test_walk__code_in_anothers_frame_is_left_by_its_return(void **state)
+{
+	struct fixture fixture;
+	char *page = mmap((void *)(uintptr_t)MADE_JIT, MADE_JIT_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	(void)state;
+	assert_int_equal((uintptr_t)page, MADE_JIT);
+	memcpy(page, "\xeb\xfe", 2); /* jmp . */
+	set_up(&fixture);
+	set_regs(&fixture, MADE_JIT, TOP - 64, 1); /* no frame pointer */
+	WORDS(TOP - 64, 0x77, SP8 + 0x20 /* behind no call */, 0x77, CALLED);
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(MADE_JIT, CALLED);
+	assert_int_equal(fixture.walk.frames[1].method, UNWIND_METHOD_CODE);
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	snapshot_clear(&fixture.snapshot);
+	set_regs(&fixture, MADE_JIT, TOP - 64, 1);
+	WORDS(TOP - 64, 0x77, MADE_JIT + 0x20 /* may be what is returned to */, 0x77, CALLED);
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(MADE_JIT);
+	assert_int_equal(fixture.walk.end, STACK_END_NO_CFI);
+	tear_down(&fixture);
+	munmap(page, MADE_JIT_BYTES);
+}
+
 static void test_walk__wrong_frame_pointers_are_not_followed(void **state)
 {
 	static const uint64_t wrong[] = {
@@ -667,6 +701,7 @@ int main(void)
 		cmocka_unit_test(test_walk__vsyscall_has_pushed_nothing),
 		cmocka_unit_test(test_walk__jit_code_is_followed_by_frame_pointers),
 		cmocka_unit_test(test_walk__jit_code_without_frame_pointers_is_read),
+		cmocka_unit_test(test_walk__code_in_anothers_frame_is_left_by_its_return),
 		cmocka_unit_test(test_walk__methods_that_never_return_are_read_from_their_entry),
 		cmocka_unit_test(test_walk__wrong_frame_pointers_are_not_followed),
 		cmocka_unit_test(test_walk__frame_pointer_chains_only_rise),
