@@ -121,6 +121,19 @@ static const char *name_of_unnamed(uint16_t tag, const char *below)
 	return strcmp(below, "operator()") == 0 ? "{lambda}" : "{unnamed type}";
 }
 
+static bool is_type(uint16_t tag)
+{
+	switch (tag) {
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_enumeration_type:
+	case DW_TAG_interface_type:
+		return true;
+	}
+	return false;
+}
+
 static void append_level(struct dwarf_unit *unit, uint64_t offset, const char *below,
 			 struct buf *out)
 {
@@ -130,23 +143,15 @@ static void append_level(struct dwarf_unit *unit, uint64_t offset, const char *b
 
 	if (!abbrev)
 		return;
-	switch (abbrev->tag) {
-	case DW_TAG_subprogram:
+	if (abbrev->tag == DW_TAG_subprogram) {
 		append_function(unit->file, offset, out);
-		break;
-	case DW_TAG_namespace:
-	case DW_TAG_class_type:
-	case DW_TAG_structure_type:
-	case DW_TAG_union_type:
-	case DW_TAG_enumeration_type:
-	case DW_TAG_interface_type:
+	} else if (abbrev->tag == DW_TAG_namespace || is_type(abbrev->tag)) {
 		dwarf_read_function(unit->file, offset, &entry);
 		if (entry.name)
 			buf_append_str(out, entry.name);
 		else
 			buf_append_str(out, name_of_unnamed(abbrev->tag, below));
 		buf_append_str(out, "::");
-		break;
 	}
 }
 
@@ -163,4 +168,30 @@ void qualifier_append(struct qualifier *qualifier, const struct dwarf_function *
 			return;
 		append_level(unit, at, function->name, out);
 	}
+}
+
+void qualifier_place(struct qualifier *qualifier, struct dwarf_function *function)
+{
+	struct dwarf_unit *unit = function->name_unit;
+	uint64_t at = unit->first_entry, around = 0;
+	const struct abbrev *abbrev;
+	struct dwarf_function type;
+	struct dwarf_walk walk;
+
+	for (int level = 0; level < MAX_LEVELS; level++) {
+		at = child_around(children_of(qualifier, unit, at), function->name_offset);
+		if (at == 0 || at == function->name_offset)
+			break;
+		around = at;
+	}
+	if (!around)
+		return;
+	walk = dwarf_walk_at(unit, around);
+	abbrev = dwarf_walk_next(&walk);
+	if (!abbrev || !is_type(abbrev->tag))
+		return;
+	dwarf_read_function(unit->file, around, &type);
+	function->decl_unit = type.decl_unit;
+	function->decl_file = type.decl_file;
+	function->decl_line = type.decl_line;
 }

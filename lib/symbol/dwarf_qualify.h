@@ -30,4 +30,10 @@ void qualifier_release(struct qualifier *qualifier);
 void qualifier_append(struct qualifier *qualifier, const struct dwarf_function *function,
 		      struct buf *out);
 
+/*
+ * Give a function that says nowhere where it is declared the place of the type
+ * around it, if there is one: gcc says of a lambda only where its type is.
+ */
+void qualifier_place(struct qualifier *qualifier, struct dwarf_function *function);
+
 #endif

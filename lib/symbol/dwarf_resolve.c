@@ -182,6 +182,9 @@ static struct symbol_location describe(struct dwarf_resolver *resolver,
 	linkage_name = linkage_name_of(resolver, &function, work, scope);
 	if (!linkage_name && ada) /* GNAT puts there what others call the linkage name */
 		linkage_name = function.name;
+	if (!function.decl_unit && function.name && !resolver->builder->verbatim &&
+	    strcmp(function.name, "operator()") == 0)
+		qualifier_place(&resolver->qualifier, &function);
 	location.function_line = function.decl_line;
 	if (linkage_name) {
 		location.linkage_name = name_pool_keep(pool, linkage_name);

@@ -624,6 +624,24 @@ class Recordings(Case):
         self.assertTrue(row["file"].endswith("inlined_hot_line.c"))
         self.assertEqual(marked_line("inlined_hot_line", "hot line") - 3, row["line"])
 
+    def test_a_lambda_is_where_the_source_has_it(self):
+        source = self.path("lambda.cpp")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(
+                "volatile unsigned sink;\n"
+                "template <class F> __attribute__((noinline)) void many(F f)\n"
+                "{\n\tfor (unsigned i = 0; i < 100000000u; i++)\n\t\tf(i);\n}\n"
+                "int main(int argc, char **)\n{\n"
+                "\tmany([=](unsigned i) __attribute__((noinline)) { sink = i * argc; });\n}\n"
+            )
+        program = self.path("lambda")
+        self.run_tool("g++", "-O2", "-g", "-o", program, source)
+        recording = self.record(program)
+        profc("symbolize", "-i", recording.path)
+        rows = self.functions(recording.path)
+        found = [row for name, row in rows.items() if "operator()" in name]
+        self.assertEqual([(source, 9)], [(row["file"], row["line"]) for row in found], rows)
+
     def test_places_without_names_are_not_counted(self):
         program = self.copy(build("inlined_hot_line"), "program")
         self.run_tool("strip", program)
