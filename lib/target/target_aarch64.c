@@ -1,4 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "target/signal_frame.h"
+
+/*
+ * struct rt_sigframe (arch/arm64/kernel/signal.c): 128 bytes of siginfo, then the ucontext:
+ * flags, link, and the alternate stack's start, flags and size; aligned to 16, 176 bytes from
+ * its start, the sigcontext: the fault's address, x0 to x30, the stack pointer.
+ */
+#define UCONTEXT   128
+#define SIGCONTEXT (UCONTEXT + 176)
+
+const struct signal_frame_layout signal_frame_aarch64 = {.stack_start = UCONTEXT + 16,
+							 .stack_size = UCONTEXT + 32,
+							 .sp = SIGCONTEXT + 8 + 31 * 8,
+							 .nr_bytes = SIGCONTEXT + 8 + 32 * 8};
+
 #if defined(__aarch64__)
 
 #include "snapshot/snapshot.h"
@@ -39,11 +54,7 @@ uint64_t machine_thread_pointer(const struct machine_regs *regs)
 
 bool machine_struck_sp(const uint8_t *bytes, size_t nr_bytes, uint64_t start, uint64_t *sp)
 {
-	(void)bytes;
-	(void)nr_bytes;
-	(void)start;
-	(void)sp;
-	return false; /* stacks seen before are copied on the chance */
+	return signal_frame_find(&signal_frame_aarch64, bytes, nr_bytes, start, sp);
 }
 
 bool machine_syscall(const struct machine_regs *regs, struct proc_syscall *syscall)
@@ -99,6 +110,4 @@ bool machine_stands_restarted(const struct machine_regs *now, const struct machi
 	return false;
 }
 
-#else
-extern int target_aarch64_is_for_aarch64_only;
 #endif

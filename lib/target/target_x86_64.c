@@ -1,4 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "target/signal_frame.h"
+
+/*
+ * struct rt_sigframe (arch/x86/include/asm/sigframe.h): the return address to the restorer, then
+ * the ucontext: flags, link, and the alternate stack's start, flags and size; further on the
+ * registers. The ABI's alignment puts the address behind the first word at a multiple of 16.
+ */
+const struct signal_frame_layout signal_frame_x86_64 = {
+	.stack_start = 24, .stack_size = 40, .sp = 168, .nr_bytes = 176, .below_aligned = 8};
+
 #if defined(__x86_64__)
 
 #include <string.h>
@@ -44,51 +54,9 @@ uint64_t machine_thread_pointer(const struct machine_regs *regs)
 	return regs->raw.fs_base;
 }
 
-/*
- * struct rt_sigframe (arch/x86/include/asm/sigframe.h): the return address to the restorer, then
- * the ucontext: flags, link, and the alternate stack's start, flags and size; further on the
- * registers. The ABI's alignment puts the address behind the first word at a multiple of 16.
- */
-#define FRAME_STACK_START 24
-#define FRAME_STACK_SIZE  40
-#define FRAME_RSP	  168
-#define FRAME_BYTES	  176
-#define FRAME_ALIGNMENT	  16
-/* A handler's own frames are less than that in most cases; more is not searched. */
-#define FRAME_SEARCH_BYTES (32 * 1024)
-/* MINSIGSTKSZ, and more than anyone sets up. */
-#define SMALLEST_ALTERNATE 2048
-#define LARGEST_ALTERNATE  (UINT64_C(1) << 30)
-
-static uint64_t word_at(const uint8_t *bytes)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes, sizeof(word));
-	return word;
-}
-
-static bool is_signal_frame(const uint8_t *bytes, uint64_t address)
-{
-	uint64_t start = word_at(bytes + FRAME_STACK_START);
-	uint64_t size = word_at(bytes + FRAME_STACK_SIZE);
-
-	return address >= start && address - start < size && size >= SMALLEST_ALTERNATE &&
-	       size <= LARGEST_ALTERNATE;
-}
-
 bool machine_struck_sp(const uint8_t *bytes, size_t nr_bytes, uint64_t start, uint64_t *sp)
 {
-	size_t nr = nr_bytes < FRAME_SEARCH_BYTES ? nr_bytes : FRAME_SEARCH_BYTES;
-	size_t at = (size_t)(-(start + sizeof(uint64_t)) % FRAME_ALIGNMENT);
-
-	for (; at + FRAME_BYTES <= nr; at += FRAME_ALIGNMENT) {
-		if (is_signal_frame(bytes + at, start + at)) {
-			*sp = word_at(bytes + at + FRAME_RSP);
-			return true;
-		}
-	}
-	return false;
+	return signal_frame_find(&signal_frame_x86_64, bytes, nr_bytes, start, sp);
 }
 
 bool machine_syscall(const struct machine_regs *regs, struct proc_syscall *syscall)
@@ -177,6 +145,4 @@ bool machine_stands_restarted(const struct machine_regs *now, const struct machi
 	       same_but_for_the_call(&now->raw, &broken->raw);
 }
 
-#else
-extern int target_x86_64_is_for_x86_64_only;
 #endif

@@ -7,9 +7,7 @@
 
 #include <cmocka.h>
 
-#include "target/machine.h"
-
-#if defined(__x86_64__)
+#include "target/signal_frame.h"
 
 #define STACK_START 0x7f0000010000u
 #define STACK_BYTES 0x2000u
@@ -50,7 +48,8 @@ static void test_struck_sp__is_read_from_the_signal_frame(void **state)
 		struct copy copy = copy_with_frame(STACK_START + 0x1000 - below,
 						   STACK_START + 0x1a38, STACK_START);
 
-		assert_true(machine_struck_sp(copy.bytes, copy.nr, copy.start, &sp));
+		assert_true(signal_frame_find(&signal_frame_x86_64, copy.bytes, copy.nr, copy.start,
+					      &sp));
 		assert_true(sp == STRUCK_SP);
 	}
 }
@@ -62,9 +61,9 @@ static void test_struck_sp__believes_only_a_stack_that_contains_the_frame(void *
 	uint64_t sp = 1;
 
 	(void)state;
-	assert_false(machine_struck_sp(copy.bytes, copy.nr, copy.start, &sp));
+	assert_false(signal_frame_find(&signal_frame_x86_64, copy.bytes, copy.nr, copy.start, &sp));
 	copy = copy_with_frame(STACK_START + 0x1000, STACK_START + 0x1a38, STACK_START - 0x10000);
-	assert_false(machine_struck_sp(copy.bytes, copy.nr, copy.start, &sp));
+	assert_false(signal_frame_find(&signal_frame_x86_64, copy.bytes, copy.nr, copy.start, &sp));
 	assert_true(sp == 1);
 }
 
@@ -74,9 +73,11 @@ static void test_struck_sp__stays_within_the_copy(void **state)
 	uint64_t sp = 1;
 
 	(void)state;
-	assert_false(machine_struck_sp(copy.bytes, 0xa38 + 175, copy.start, &sp));
-	assert_true(machine_struck_sp(copy.bytes, 0xa38 + 176, copy.start, &sp));
-	assert_false(machine_struck_sp(copy.bytes, 0, copy.start, &sp));
+	assert_false(
+		signal_frame_find(&signal_frame_x86_64, copy.bytes, 0xa38 + 175, copy.start, &sp));
+	assert_true(
+		signal_frame_find(&signal_frame_x86_64, copy.bytes, 0xa38 + 176, copy.start, &sp));
+	assert_false(signal_frame_find(&signal_frame_x86_64, copy.bytes, 0, copy.start, &sp));
 }
 
 static void test_struck_sp__finds_nothing_where_there_is_no_signal(void **state)
@@ -85,9 +86,26 @@ static void test_struck_sp__finds_nothing_where_there_is_no_signal(void **state)
 	uint64_t sp = 1;
 
 	(void)state;
-	assert_false(machine_struck_sp(copy.bytes, copy.nr, copy.start, &sp));
+	assert_false(signal_frame_find(&signal_frame_x86_64, copy.bytes, copy.nr, copy.start, &sp));
 	memset(copy.bytes, 0xff, sizeof(copy.bytes));
-	assert_false(machine_struck_sp(copy.bytes, copy.nr, copy.start, &sp));
+	assert_false(signal_frame_find(&signal_frame_x86_64, copy.bytes, copy.nr, copy.start, &sp));
+}
+
+/* <asm/ucontext.h>, <asm/sigcontext.h> of arm64: offsets as its compiler tells them. */
+static void test_struck_sp__is_read_from_a_signal_frame_of_aarch64(void **state)
+{
+	struct copy copy = {.start = STACK_START + 0x808, .nr = STACK_BYTES - 0x808};
+	const uint64_t frame = STACK_START + 0x1000;
+	uint64_t sp = 0;
+
+	(void)state;
+	put(&copy, frame + 128 + 16, STACK_START); /* uc_stack.ss_sp */
+	put(&copy, frame + 128 + 32, STACK_BYTES); /* uc_stack.ss_size */
+	put(&copy, frame + 128 + 432, STRUCK_SP);  /* uc_mcontext.sp */
+	assert_true(signal_frame_find(&signal_frame_aarch64, copy.bytes, copy.nr, copy.start, &sp));
+	assert_true(sp == STRUCK_SP);
+	assert_false(signal_frame_find(&signal_frame_aarch64, copy.bytes,
+				       frame + 128 + 432 + 7 - copy.start, copy.start, &sp));
 }
 
 int main(void)
@@ -96,18 +114,9 @@ int main(void)
 		cmocka_unit_test(test_struck_sp__is_read_from_the_signal_frame),
 		cmocka_unit_test(test_struck_sp__believes_only_a_stack_that_contains_the_frame),
 		cmocka_unit_test(test_struck_sp__stays_within_the_copy),
+		cmocka_unit_test(test_struck_sp__is_read_from_a_signal_frame_of_aarch64),
 		cmocka_unit_test(test_struck_sp__finds_nothing_where_there_is_no_signal),
 	};
 
-	return cmocka_run_group_tests_name("target/machine", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("target/signal_frame", tests, NULL, NULL);
 }
-
-#else
-
-int main(void)
-{
-	print_message("1..0 # SKIP signal frames are read on x86-64 only\n");
-	return 0;
-}
-
-#endif
