@@ -25,3 +25,13 @@ uint64_t clock_thread_cpu_ns(void)
 {
 	return read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
+
+bool clock_process_cpu_ns(pid_t pid, uint64_t *ns)
+{
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) != 0)
+		return false;
+	*ns = read_ns(clock);
+	return *ns != 0; /* else it is gone by now */
+}

@@ -2,7 +2,9 @@
 #ifndef PROFC_BASE_CLOCK_H
 #define PROFC_BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define NS_PER_SEC UINT64_C(1000000000)
 #define NS_PER_MS  UINT64_C(1000000)
@@ -16,5 +18,11 @@ uint64_t clock_realtime_ns(void);
 
 /* CPU time of the calling thread: what profc itself costs. */
 uint64_t clock_thread_cpu_ns(void);
+
+/*
+ * CPU time of all threads of a process, those that have ended too (clock_getcpuclockid(3)); false
+ * if there is none.
+ */
+bool clock_process_cpu_ns(pid_t pid, uint64_t *ns);
 
 #endif

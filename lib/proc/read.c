@@ -102,6 +102,14 @@ bool proc_read_task_stat(pid_t tgid, pid_t tid, struct proc_stat *stat)
 	return got && proc_stat_parse(text, got, stat);
 }
 
+bool proc_read_stat(int fd, struct proc_stat *stat)
+{
+	char text[1024];
+	ssize_t got = pread(fd, text, sizeof(text), 0);
+
+	return got > 0 && proc_stat_parse(text, (size_t)got, stat);
+}
+
 bool proc_read_status(pid_t tid, struct proc_status *status)
 {
 	char text[8192];

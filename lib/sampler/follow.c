@@ -67,6 +67,9 @@ static struct sampled_process *begin_process(struct sampler *sampler, struct mes
 
 	process->serial = sampler->next_process_serial++;
 	process->pid = told->pid;
+	ARRAY_GROW(sampler->processes, sampler->nr_processes, sampler->cap_processes);
+	process->index = sampler->nr_processes;
+	sampler->processes[sampler->nr_processes++] = process;
 	told->serial = process->serial;
 	/* Without its text the worker reads the map itself, if it is still there to be read. */
 	if (!sampler_has_room(sampler, told->nr_maps_bytes)) {
@@ -145,6 +148,8 @@ static void end_process(struct sampler *sampler, struct sampled_process *process
 	message->body.process.serial = process->serial;
 	message->body.process.pid = process->pid;
 	sampler_tell(sampler, message);
+	sampler->processes[process->index] = sampler->processes[--sampler->nr_processes];
+	sampler->processes[process->index]->index = process->index;
 	free(process);
 }
 
@@ -155,6 +160,10 @@ static void end_thread(struct sampler *sampler, struct sampled_thread *thread,
 	struct message *message = message_new(MESSAGE_THREAD_END, now_ns);
 	struct message_thread *told = &message->body.thread;
 
+	if (clocks) {
+		look_sleeps_on(thread, clocks->pcount, now_ns);
+		hunt_saw_clock(thread, clocks->cpu_ns);
+	}
 	look_tell_sleep(sampler, thread);
 	told->serial = thread->serial;
 	told->process = thread->process->serial;

@@ -27,14 +27,19 @@ static void swap(struct sampler *sampler, size_t a, size_t b)
 static void make_active(struct sampler *sampler, struct sampled_thread *thread)
 {
 	thread->nr_quiet = 0;
-	if (thread->index >= sampler->nr_active)
-		swap(sampler, thread->index, sampler->nr_active++);
+	if (thread->index < sampler->nr_active)
+		return;
+	swap(sampler, thread->index, sampler->nr_active++);
+	target_watch_closely(sampler->target, thread->tracee);
 }
 
 static void make_idle(struct sampler *sampler, struct sampled_thread *thread)
 {
-	if (thread->index < sampler->nr_active)
-		swap(sampler, thread->index, --sampler->nr_active);
+	if (thread->index >= sampler->nr_active)
+		return;
+	swap(sampler, thread->index, --sampler->nr_active);
+	if (thread->tracee)
+		target_watch_loosely(sampler->target, thread->tracee);
 }
 
 /* A new thread is looked at first when its turn comes, which is soon. */
@@ -348,6 +353,7 @@ static void look_at(struct sampler *sampler, struct sampled_thread *thread, uint
 	}
 	if (!choose_thread(sampler, thread, now_ns) || !target_clocks(thread->tracee, &clocks))
 		return;
+	hunt_saw_clock(thread, clocks.cpu_ns);
 	if (!thread->was_seen || clocks.pcount != thread->pcount)
 		thread->awake_ns = thread->looked_ns; /* not asleep as now at the last look */
 	thread->looked_ns = now_ns;
@@ -387,27 +393,24 @@ static void look_at_active(struct sampler *sampler, size_t nr, uint64_t now_ns)
 	}
 }
 
-/* So many idle threads are looked at in each tick, or more if that takes no notable time. */
-#define IDLE_LOOKS   16
-#define IDLE_LOOK_NS NS_PER_US
-#define IDLE_SHARE   400 /* of the period: a quarter of a percent */
-#define UNSEEN_LOOKS 256
+/* So many idle threads are looked at in each tick: after milliseconds of rest each takes 4 us. */
+#define IDLE_LOOKS  4
+#define HASTY_LOOKS 256
 
 /*
  * Threads that sleep on are looked at in turn. Nothing is lost by looking late: the clocks say
- * how long it slept and ran, and that it did is found within a round.
+ * how long it slept and ran, and that it did is found within a round, or by the process' clock.
  */
 static void look_at_idle(struct sampler *sampler, uint64_t now_ns)
 {
 	size_t nr_idle = sampler->nr_threads - sampler->nr_active;
 	size_t nr = IDLE_LOOKS;
 
-	if (sampler->schedule.period_ns / IDLE_SHARE / IDLE_LOOK_NS > nr)
-		nr = sampler->schedule.period_ns / IDLE_SHARE / IDLE_LOOK_NS;
-	if (sampler->nr_unseen && nr < UNSEEN_LOOKS)
-		nr = UNSEEN_LOOKS;
+	if (sampler->nr_unseen || sampler->nr_hunted)
+		nr = HASTY_LOOKS;
 	if (nr > nr_idle)
 		nr = nr_idle;
+	sampler->nr_hunted -= nr < sampler->nr_hunted ? nr : sampler->nr_hunted;
 	for (; nr > 0; nr--) {
 		if (sampler->next_idle < sampler->nr_active ||
 		    sampler->next_idle >= sampler->nr_threads)

@@ -26,6 +26,14 @@ static struct message *sighting_of(struct sampled_thread *thread, uint64_t now_n
 	return message;
 }
 
+void look_sleeps_on(struct sampled_thread *thread, uint64_t pcount, uint64_t now_ns)
+{
+	if (!thread->was_seen || !thread->asleep || pcount != thread->pcount)
+		return;
+	thread->slept_until_ns = now_ns;
+	thread->nr_slept++;
+}
+
 void look_tell_sleep(struct sampler *sampler, struct sampled_thread *thread)
 {
 	if (thread->nr_slept)

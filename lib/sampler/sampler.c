@@ -165,6 +165,7 @@ static void free_sampler(struct sampler *sampler)
 	free(sampler->threads);
 	free(sampler->revisits);
 	free(sampler->awaited);
+	free(sampler->processes);
 	sem_destroy(&sampler->started);
 	pthread_mutex_destroy(&sampler->marks_lock);
 	free(sampler->marks);

@@ -31,6 +31,11 @@ struct sampled_process {
 	uint32_t serial;
 	pid_t pid;
 	size_t nr_threads;
+	size_t index; /* in sampler.processes */
+	/* hunt.c: its CPU time that looks have found, and its clock beyond that when all had been.
+	 */
+	uint64_t seen_cpu_ns, unseen_cpu_ns;
+	bool is_settled; /* the latter is known */
 };
 
 /* A thread, and what the last look at it found. */
@@ -75,6 +80,7 @@ struct sampled_thread {
 	uint32_t nr_slept;     /* looks that found it still asleep, since the last message */
 	uint32_t nr_quiet;     /* looks in a row that found it unchanged */
 	bool is_unseen;
+	uint64_t seen_cpu_ns;	 /* hunt.c: its CPU clock as last read */
 	uint64_t told_ns;	 /* when the last message about it was sent */
 	uint64_t held_ns;	 /* since the last sighting */
 	uint64_t window_cost_ns; /* of its stops, in the governor's window */
@@ -107,8 +113,12 @@ struct sampler {
 	struct sampled_thread **threads;
 	size_t nr_threads, cap_threads;
 	size_t nr_active;
-	size_t next_idle;		 /* where the round through the others goes on */
-	size_t nr_unseen;		 /* never looked at yet */
+	size_t next_idle;	/* where the round through the others goes on */
+	size_t nr_unseen;	/* never looked at yet */
+	size_t nr_hunted;	/* idle ones to be looked at soon: one of them runs */
+	uint64_t hunt_again_ns; /* when to ask whether one does */
+	struct sampled_process **processes;
+	size_t nr_processes, cap_processes;
 	struct sampled_thread **awaited; /* asked to stop */
 	size_t nr_awaited, cap_awaited;
 	uint64_t swept_ns, sweep_cost_ns; /* the last time everybody was asked for events */
@@ -176,6 +186,8 @@ void look_at_held(struct sampler *sampler, struct tracee *tracee);
 
 /* look_tell.c: what sampler->spare was filled with, and the sleep before it. */
 void look_tell_new(struct sampler *sampler, struct sampled_thread *thread, enum sighting_kind kind);
+/* Its count of times scheduled in shows that it has slept on, if it did when last looked at. */
+void look_sleeps_on(struct sampled_thread *thread, uint64_t pcount, uint64_t now_ns);
 /* Tell that a thread slept until its last look, if so. */
 void look_tell_sleep(struct sampler *sampler, struct sampled_thread *thread);
 
@@ -199,6 +211,11 @@ void look_add_thread(struct sampler *sampler, struct sampled_thread *thread);
 void look_remove_thread(struct sampler *sampler, struct sampled_thread *thread);
 /* How many threads that were asked to stop have not. */
 size_t look_nr_awaited(struct sampler *sampler);
+
+/* hunt.c: does a thread run that passes for idle? If so, all are looked at soon. */
+void hunt_now_and_then(struct sampler *sampler, uint64_t now_ns);
+/* A thread's CPU clock was read. */
+void hunt_saw_clock(struct sampled_thread *thread, uint64_t cpu_ns);
 
 #define COUNTERS_MAX 32
 

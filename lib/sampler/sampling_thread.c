@@ -124,6 +124,50 @@ static bool serve(struct sampler *sampler)
 }
 
 /*
+ * Wait for a SIGCHLD, if none is pending, and serve the thread that it names. Says which; 0 if
+ * none came.
+ */
+static pid_t take_child_signal(struct sampler *sampler, uint64_t timeout_ns)
+{
+	const struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / NS_PER_SEC),
+					 .tv_nsec = (long)(timeout_ns % NS_PER_SEC)};
+	siginfo_t info;
+	sigset_t child;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	if (sigtimedwait(&child, &info, &timeout) != SIGCHLD)
+		return 0;
+	if (target_nr_tracees(sampler->target) >= FEW_TRACEES)
+		serve_thread(sampler, info.si_pid);
+	return info.si_pid;
+}
+
+static bool was_asked_since(const struct sampler *sampler, pid_t tid, uint64_t since_ns)
+{
+	for (size_t i = 0; i < sampler->nr_active; i++) {
+		const struct tracee *tracee = sampler->threads[i]->tracee;
+
+		if (tracee->tid == tid)
+			return tracee->interrupted_ns >= since_ns;
+	}
+	return false;
+}
+
+/*
+ * A SIGCHLD stands for all that changed before it was taken. Those of the stops that are spun for
+ * are taken within a microsecond or two: if nobody else is named, nobody else is asked, which
+ * with a thousand threads takes longer than the stops.
+ */
+static void take_spun_signal(struct sampler *sampler, uint64_t tick_ns)
+{
+	pid_t tid = take_child_signal(sampler, 0);
+
+	if (tid && !was_asked_since(sampler, tid, tick_ns))
+		sampler->sweep_owed = true;
+}
+
+/*
  * With an idle CPU, spinning takes the stops tens of microseconds earlier than being woken
  * for them; with none it would take the CPU that a thread needs in order to stop.
  */
@@ -135,9 +179,14 @@ static void spin_for_stops(struct sampler *sampler, uint64_t now_ns)
 	    !spin_pays(&sampler->spin, now_ns))
 		return;
 	sampler->spinning = true;
-	while (look_nr_awaited(sampler) && clock_monotonic_ns() < until_ns)
+	while (look_nr_awaited(sampler) && clock_monotonic_ns() < until_ns) {
+		take_spun_signal(sampler, now_ns);
 		serve(sampler);
+	}
+	take_spun_signal(sampler, now_ns);
 	sampler->spinning = false;
+	if (target_nr_tracees(sampler->target) < FEW_TRACEES)
+		sweep(sampler);
 	if (look_nr_awaited(sampler))
 		spin_failed(&sampler->spin, until_ns);
 	else
@@ -149,25 +198,14 @@ static void sleep_until(struct sampler *sampler, uint64_t until_ns)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	uint64_t left_ns;
-	struct timespec timeout;
-	siginfo_t info;
-	sigset_t child;
 
 	if (sampler->sweep_owed && next_sweep_ns(sampler) < until_ns)
 		until_ns = next_sweep_ns(sampler);
 	left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
 	if (left_ns > LONGEST_SLEEP_NS)
 		left_ns = LONGEST_SLEEP_NS;
-	timeout.tv_sec = (time_t)(left_ns / NS_PER_SEC);
-	timeout.tv_nsec = (long)(left_ns % NS_PER_SEC);
-	sigemptyset(&child);
-	sigaddset(&child, SIGCHLD);
-	if (sigtimedwait(&child, &info, &timeout) != SIGCHLD)
-		return;
-	/* It names one thread, and stands for all that changed before it was taken. */
-	sampler->sweep_owed = true;
-	if (info.si_pid > 0 && target_nr_tracees(sampler->target) >= FEW_TRACEES)
-		serve_thread(sampler, info.si_pid);
+	if (take_child_signal(sampler, left_ns))
+		sampler->sweep_owed = true;
 }
 
 #define WATCH_NS (100 * NS_PER_MS)
@@ -241,6 +279,7 @@ static void tick(struct sampler *sampler, uint64_t now_ns)
 		spin_for_stops(sampler, now_ns);
 	govern(sampler, now_ns);
 	watch_now_and_then(sampler, now_ns);
+	hunt_now_and_then(sampler, now_ns);
 	counters_tell(sampler, now_ns);
 	schedule_advance(&sampler->schedule, now_ns);
 }

@@ -30,6 +30,8 @@ static void free_tracee(struct tracee *tracee)
 {
 	if (tracee->schedstat_fd >= 0)
 		close(tracee->schedstat_fd);
+	if (tracee->priv->stat_fd >= 0)
+		close(tracee->priv->stat_fd);
 	free(tracee->priv);
 	free(tracee);
 }
@@ -97,22 +99,35 @@ static void unlink_tracee(struct target *target, struct tracee *tracee)
 	*at = tracee->priv->hash_next;
 }
 
-static void open_clocks(struct target *target, struct tracee *tracee)
+/* -1 if there are too many already. */
+static int open_file(struct target *target, const struct tracee *tracee, const char *name)
 {
-	tracee->schedstat_fd = -1;
-	if (target->nr_open >= target->max_open)
-		return;
-	tracee->schedstat_fd = proc_open_task_file(tracee->tgid, tracee->tid, "schedstat");
-	target->nr_open += tracee->schedstat_fd >= 0;
+	int fd = -1;
+
+	if (target->nr_open < target->max_open)
+		fd = proc_open_task_file(tracee->tgid, tracee->tid, name);
+	target->nr_open += fd >= 0;
+	return fd;
 }
 
-static void close_clocks(struct target *target, struct tracee *tracee)
+static void close_file(struct target *target, int *fd)
 {
-	if (tracee->schedstat_fd < 0)
+	if (*fd < 0)
 		return;
-	close(tracee->schedstat_fd);
-	tracee->schedstat_fd = -1;
+	close(*fd);
+	*fd = -1;
 	target->nr_open--;
+}
+
+void target_watch_closely(struct target *target, struct tracee *tracee)
+{
+	if (tracee->priv->stat_fd < 0)
+		tracee->priv->stat_fd = open_file(target, tracee, "stat");
+}
+
+void target_watch_loosely(struct target *target, struct tracee *tracee)
+{
+	close_file(target, &tracee->priv->stat_fd);
 }
 
 struct tracee *target_add(struct target *target, pid_t tgid, pid_t tid)
@@ -123,7 +138,8 @@ struct tracee *target_add(struct target *target, pid_t tgid, pid_t tid)
 	tracee->priv = xcalloc(1, sizeof(*tracee->priv));
 	tracee->tgid = tgid;
 	tracee->tid = tid;
-	open_clocks(target, tracee);
+	tracee->schedstat_fd = open_file(target, tracee, "schedstat");
+	tracee->priv->stat_fd = -1;
 	link_tracee(target, tracee);
 	target->nr_tracees++;
 	return tracee;
@@ -134,9 +150,10 @@ void target_rename(struct target *target, struct tracee *tracee, pid_t tid)
 	unlink_tracee(target, tracee);
 	tracee->tid = tid;
 	link_tracee(target, tracee);
-	/* The old descriptor is bound to the id that is gone. */
-	close_clocks(target, tracee);
-	open_clocks(target, tracee);
+	/* The old descriptors are bound to the id that is gone. */
+	target_watch_loosely(target, tracee);
+	close_file(target, &tracee->schedstat_fd);
+	tracee->schedstat_fd = open_file(target, tracee, "schedstat");
 }
 
 void target_forget(struct target *target, struct tracee *tracee)
@@ -144,7 +161,8 @@ void target_forget(struct target *target, struct tracee *tracee)
 	if (!tracee->priv->is_unlinked)
 		unlink_tracee(target, tracee);
 	target->nr_tracees--;
-	close_clocks(target, tracee);
+	target_watch_loosely(target, tracee);
+	close_file(target, &tracee->schedstat_fd);
 	free_tracee(tracee);
 }
 

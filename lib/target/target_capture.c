@@ -317,6 +317,13 @@ static void set_where(struct snapshot *snapshot, const struct proc_syscall *sysc
 		snapshot->syscall_nr = (int32_t)syscall->nr;
 }
 
+static bool read_stat(const struct tracee *tracee, struct proc_stat *stat)
+{
+	if (tracee->priv->stat_fd < 0)
+		return proc_read_task_stat(tracee->tgid, tracee->tid, stat);
+	return proc_read_stat(tracee->priv->stat_fd, stat);
+}
+
 enum target_look target_look(struct tracee *tracee, const struct proc_schedstat *before,
 			     size_t max_stack_bytes, struct snapshot *snapshot)
 {
@@ -325,7 +332,7 @@ enum target_look target_look(struct tracee *tracee, const struct proc_schedstat 
 	struct proc_stat stat;
 
 	begin_snapshot(tracee, snapshot);
-	if (!proc_read_task_stat(tracee->tgid, tracee->tid, &stat))
+	if (!read_stat(tracee, &stat))
 		return TARGET_LOOK_GONE;
 	tracee->cpu = stat.cpu;
 	tracee->nr_faults = stat.nr_faults;

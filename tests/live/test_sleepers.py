@@ -122,6 +122,13 @@ class Bursts(LiveCase):
 
 
 class IdleThreads(LiveCase):
+    def test_one_of_thousands_that_begins_to_work_is_found(self):
+        """Four are looked at in a tick: a round takes ten seconds, and it works for one."""
+        recording = record(self.directory, [build("late_riser"), "4000", "1000"], "-F", "100")
+        (said,) = recording.said
+        found = recording.function("late_work")["total_ns"]
+        self.assertShareAtLeast(found, said["late_cpu_ns"], 0.75, "its time in its function")
+
     def test_a_thousand_sleepers_feel_nothing(self):
         with Running([build("threads_idle"), "1000", "2000"]) as target:
             target.wait_ready()

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "sampler/sampler_priv.h"
+
+/*
+ * Threads that sleep on are looked at rarely. That one of them has begun to work is told by the
+ * clock of its process, which knows of all of them in one reading: if it shows more time than the
+ * looks have found, the idle threads are gone through at once.
+ */
+
+/* The shortest pause between readings; and the part of a CPU that they may take. */
+#define PAUSE_NS    (50 * NS_PER_MS)
+#define PAUSE_SHARE 1000
+
+/* Gone through: about so long a thread, and so small a part of a CPU. */
+#define HUNTED_LOOK_NS (4 * NS_PER_US)
+#define HUNT_SHARE     100
+
+/* The clock of a running thread, as /proc shows it, may be a tick of 100 Hz old. */
+#define STALE_NS (10 * NS_PER_MS)
+
+/* How much may be out of sight for no other reason than when we looked. */
+static uint64_t allowance_ns(const struct sampler *sampler)
+{
+	return STALE_NS + sampler->nr_active * (STALE_NS + 2 * sampler->schedule.period_ns);
+}
+
+/* Is more of its time out of sight than was when the idle threads had last been gone through? */
+static bool hides_time(struct sampled_process *process, uint64_t allowance)
+{
+	uint64_t clock_ns, unseen_ns;
+
+	if (process->nr_threads < 2 || !clock_process_cpu_ns(process->pid, &clock_ns))
+		return false;
+	/* All that its threads had used before the first look, and those that were refused use. */
+	unseen_ns = clock_ns > process->seen_cpu_ns ? clock_ns - process->seen_cpu_ns : 0;
+	if (process->is_settled && unseen_ns > process->unseen_cpu_ns + allowance) {
+		process->is_settled = false;
+		return true;
+	}
+	if (!process->is_settled || unseen_ns < process->unseen_cpu_ns)
+		process->unseen_cpu_ns = unseen_ns;
+	process->is_settled = true;
+	return false;
+}
+
+void hunt_now_and_then(struct sampler *sampler, uint64_t now_ns)
+{
+	uint64_t allowance = allowance_ns(sampler);
+	size_t nr_idle = sampler->nr_threads - sampler->nr_active;
+	uint64_t began_ns, pause_ns;
+	bool hidden = false;
+
+	if (now_ns < sampler->hunt_again_ns || sampler->nr_hunted || sampler->nr_unseen)
+		return;
+	began_ns = clock_thread_cpu_ns();
+	for (size_t i = 0; i < sampler->nr_processes; i++)
+		hidden |= hides_time(sampler->processes[i], allowance);
+	pause_ns = (clock_thread_cpu_ns() - began_ns) * PAUSE_SHARE;
+	if (hidden) {
+		sampler->nr_hunted = nr_idle;
+		pause_ns += nr_idle * HUNTED_LOOK_NS * HUNT_SHARE;
+	}
+	sampler->hunt_again_ns = now_ns + (pause_ns > PAUSE_NS ? pause_ns : PAUSE_NS);
+}
+
+void hunt_saw_clock(struct sampled_thread *thread, uint64_t cpu_ns)
+{
+	thread->process->seen_cpu_ns += cpu_ns - thread->seen_cpu_ns;
+	thread->seen_cpu_ns = cpu_ns;
+}
