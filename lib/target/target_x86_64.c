@@ -11,7 +11,6 @@ const struct signal_frame_layout signal_frame_x86_64 = {
 
 #if defined(__x86_64__)
 
-#include <string.h>
 #include <sys/syscall.h>
 
 #include "proc/task.h"
