@@ -123,3 +123,49 @@ class Programs(RealProgram):
         self.assertEqual(mangled, [])
         hashes = [name for name in names if "17h" in name and name.endswith("E")]
         self.assertEqual(hashes, [])
+
+
+LUA = """
+local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end
+local t = {}
+for _ = 1, 4 do
+    fib(30)
+    for j = 1, 300000 do t[j] = math.sin(j) * j end
+    table.sort(t)
+end
+"""
+
+JAVA = """
+public class Calls {
+    static int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+    public static void main(String[] arguments) {
+        java.util.HashMap<String, Integer> map = new java.util.HashMap<>();
+        int sum = 0;
+        for (int i = 0; i < 60; i++) {
+            sum += fib(28);
+            for (int j = 0; j < 20000; j++)
+                map.merge("x" + j, 1, Integer::sum);
+        }
+        System.out.println(sum + map.size());
+    }
+}
+"""
+
+
+class CompiledAtRunTime(RealProgram):
+    """Code without unwind information that keeps no frame pointers, either."""
+
+    def write(self, name, text):
+        path = self.path(name)
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        return path
+
+    def test_luajit(self):
+        recording = self.check([need("luajit"), self.write("calls.lua", LUA)], complete=0.97)
+        self.assertGreaterEqual(self.total_of(recording, "main"), 95)
+
+    def test_java(self):
+        java, javac = need("java"), need("javac")
+        subprocess.run([javac, self.write("Calls.java", JAVA)], check=True)
+        self.check([java, "-XX:+UseSerialGC", "-cp", self.directory, "Calls"], complete=0.95)
