@@ -103,6 +103,12 @@ static int explain_tracer(const struct refusal *refusal, struct err *err)
 
 static int explain_user(const struct refusal *refusal, struct err *err)
 {
+	if (refusal->status.real_uid == refusal->our_uid) {
+		err_set(err, ERR_PERMISSION, "process %d runs set-user-id, as uid %u",
+			(int)refusal->pid, (unsigned int)refusal->status.effective_uid);
+		err_hint(err, "run profc as root or with CAP_SYS_PTRACE");
+		return ERR_PERMISSION;
+	}
 	err_set(err, ERR_PERMISSION, "process %d belongs to another user (uid %u)",
 		(int)refusal->pid, (unsigned int)refusal->status.real_uid);
 	err_hint(err, "run profc as that user, as root, or with CAP_SYS_PTRACE");

@@ -33,26 +33,19 @@ static bool is_known(const struct tracee_private *priv, const struct machine_reg
 				    machine_stands_restarted(regs, &priv->broken));
 }
 
-static void ask_for_restart(struct target *target, struct tracee *tracee)
-{
-	struct machine_regs regs = tracee->priv->broken;
-
-	target->stats.nr_repairs +=
-		machine_restart_call(&regs) && target_set_regs(tracee->tid, &regs);
-}
-
-/* Nobody but us broke it off: the program is not to notice. */
-static void repair(struct target *target, struct tracee *tracee, const struct machine_regs *regs)
+/* Nobody but us broke it off: the program is not to notice. Says whether it would have. */
+static bool repair(struct tracee *tracee, const struct machine_regs *regs)
 {
 	enum machine_broken_call call = machine_broken_call(regs);
+	struct machine_regs asked = *regs;
 
 	if (is_known(tracee->priv, regs))
-		return;
+		return false;
 	tracee->priv->broken_off = call != MACHINE_CALL_NONE;
 	tracee->priv->broken = *regs;
-	if (call == MACHINE_CALL_EINTR ||
-	    (call == MACHINE_CALL_BLOCK && must_not_go_on(tracee->tid)))
-		ask_for_restart(target, tracee);
+	return (call == MACHINE_CALL_EINTR ||
+		(call == MACHINE_CALL_BLOCK && must_not_go_on(tracee->tid))) &&
+	       machine_restart_call(&asked) && target_set_regs(tracee->tid, &asked);
 }
 
 void target_repair_interrupted(struct target *target, struct tracee *tracee)
@@ -60,7 +53,7 @@ void target_repair_interrupted(struct target *target, struct tracee *tracee)
 	struct machine_regs regs;
 
 	if (target_get_regs(tracee->tid, &regs))
-		repair(target, tracee, &regs);
+		target->stats.nr_repairs += repair(tracee, &regs);
 }
 
 /* The kernel would see a call that has not begun. Back into it: what follows is as ever. */
@@ -93,27 +86,49 @@ void target_repair_for_job_control(struct target *target, struct tracee *tracee)
 		keep_eintr(target, tracee, &regs);
 }
 
+static bool stops_process(pid_t tid, int signal)
+{
+	struct proc_status status;
+
+	return target_is_job_control_stop(signal) && proc_read_status(tid, &status) &&
+	       is_default(&status, signal);
+}
+
+static bool is_caught(pid_t tid, int signal)
+{
+	struct proc_status status;
+
+	return proc_read_status(tid, &status) && status.caught & signal_bit(signal);
+}
+
+/* A caught signal is to find it in the call; others leave it where it is. */
+static void signal_before_call(struct target *target, struct tracee *tracee,
+			       const struct machine_regs *regs, int signal)
+{
+	if (!is_caught(tracee->tid, signal))
+		return;
+	undo(target, tracee, regs);
+	tracee->priv->broken_off = false;
+}
+
+/*
+ * An ignored signal does not even wake an untraced thread; and should this one be caught, the
+ * call will fail all the same. So the repair comes before any question: profc's death until
+ * then leaves the call broken off.
+ */
 void target_repair_for_signal(struct target *target, struct tracee *tracee, int signal)
 {
+	struct tracee_private *priv = tracee->priv;
 	struct machine_regs regs;
-	struct proc_status status;
 
 	if (!target_get_regs(tracee->tid, &regs))
 		return;
-	if (!is_known(tracee->priv, &regs) && machine_broken_call(&regs) == MACHINE_CALL_NONE) {
-		tracee->priv->broken_off = false;
-		return;
-	}
-	if (!proc_read_status(tracee->tid, &status))
-		return;
-	if (status.caught & signal_bit(signal)) {
-		if (tracee->priv->broken_off)
-			undo(target, tracee, &regs);
-		tracee->priv->broken_off = false;
-	} else if (target_is_job_control_stop(signal) && is_default(&status, signal)) {
+	if (!is_known(priv, &regs) && machine_broken_call(&regs) == MACHINE_CALL_NONE)
+		priv->broken_off = false;
+	else if (stops_process(tracee->tid, signal))
 		keep_eintr(target, tracee, &regs);
-	} else {
-		/* An ignored signal does not even wake an untraced thread. */
-		repair(target, tracee, &regs);
-	}
+	else if (priv->broken_off && machine_stands_restarted(&regs, &priv->broken))
+		signal_before_call(target, tracee, &regs, signal);
+	else if (repair(tracee, &regs))
+		target->stats.nr_repairs += !is_caught(tracee->tid, signal);
 }

@@ -59,7 +59,12 @@ class Killed(LiveCase):
                 self.assertUntouched(target.pid)
             (said,) = target.finish(60)
         self.assertGreater(kills, 10)
-        self.check(said)
+        # The kernel tells a tracer of an ignored signal, and breaks the wait off for it, before
+        # the tracer can do anything: whoever dies between that stop and its first answer
+        # leaves an EINTR that nobody sent. None may be missing.
+        invented = said["eintr"] - said["sent"]
+        self.assertIn(invented, (0, 1), said)
+        self.check(said | {"eintr": said["eintr"] - invented})
 
     def test_no_signal_is_lost_where_the_target_aims_its_kills(self):
         """At the moments when profc deals with an ignored signal, and a caught one comes."""

@@ -98,6 +98,16 @@ static void test_refusal__of_another_user_is_not_blamed_on_yama(void **state)
 	assert_said(&refusal, "another user (uid 33)", "as that user");
 }
 
+static void test_refusal__of_a_program_that_runs_as_another_user(void **state)
+{
+	struct refusal refusal = ordinary();
+
+	(void)state;
+	refusal.status.effective_uid = 33;
+	refusal.is_dumpable = false;
+	assert_said(&refusal, "runs set-user-id, as uid 33", "as root");
+}
+
 static void test_refusal__of_what_forbids_it_itself(void **state)
 {
 	struct refusal refusal = ordinary();
@@ -143,6 +153,7 @@ int main(void)
 		cmocka_unit_test(test_refusal__says_what_yama_wants),
 		cmocka_unit_test(test_refusal__names_the_other_tracer_first),
 		cmocka_unit_test(test_refusal__of_another_user_is_not_blamed_on_yama),
+		cmocka_unit_test(test_refusal__of_a_program_that_runs_as_another_user),
 		cmocka_unit_test(test_refusal__of_what_forbids_it_itself),
 		cmocka_unit_test(test_refusal__of_what_is_no_running_process),
 	};
