@@ -15,6 +15,7 @@
 #include "mapping/space.h"
 #include "snapshot/snapshot.h"
 #include "unwind/cfi.h"
+#include "unwind/cfi_copy.h"
 
 /* Exported by libunwind since 1.1, declared in none of its headers; perf and others use it so. */
 #define search_unwind_table UNW_OBJ(dwarf_search_unwind_table)
@@ -31,10 +32,15 @@ struct cfi_range {
 	 */
 	struct buf table;
 	uint64_t table_at;
+	/* Its .debug_frame, made into an .eh_frame with a table; read when first asked for. */
+	bool has_copied;
+	struct buf copy, copy_table;
+	uint64_t copy_at, copy_table_at;
 };
 
 #define TABLES_AT	UINT64_C(0xffff000000000000)
 #define TABLE_MAX_BYTES (UINT64_C(1) << 32)
+#define COPY_ALIGNMENT	UINT64_C(4096)
 
 /*
  * Code that libunwind looked at. It does so at every pc, to recognise signal
@@ -100,7 +106,16 @@ static bool read_cfi(const struct known_space *known, uint64_t address, unw_word
 						.nr_bytes = range->table.nr_bytes,
 						.vaddr = range->table_at};
 
+		const struct elf_bytes copy = {.bytes = range->copy.bytes,
+					       .nr_bytes = range->copy.nr_bytes,
+					       .vaddr = range->copy_at};
+		const struct elf_bytes copy_table = {.bytes = range->copy_table.bytes,
+						     .nr_bytes = range->copy_table.nr_bytes,
+						     .vaddr = range->copy_table_at};
+
 		any |= overlay(&table, 0, address, word);
+		any |= overlay(&copy, 0, address, word);
+		any |= overlay(&copy_table, 0, address, word);
 		any |= overlay(&cfi->eh_frame_hdr, range->bias, address, word);
 		any |= overlay(&cfi->eh_frame, range->bias, address, word);
 	}
@@ -248,9 +263,44 @@ static void build_table(struct cfi_range *range)
 	elf_ranges_release(&index);
 }
 
+static uint64_t lowest_vaddr(const struct elf_image *image)
+{
+	uint64_t lowest = UINT64_MAX;
+
+	for (size_t i = 0; i < elf_image_nr_segments(image); i++) {
+		if (elf_image_segment(image, i)->vaddr < lowest)
+			lowest = elf_image_segment(image, i)->vaddr;
+	}
+	return lowest;
+}
+
+/*
+ * The values of the table have 4 bytes, so that the copy must be near the code: just below
+ * the module. What else may be mapped there is nothing that libunwind reads.
+ */
+static void copy_debug_frame(struct cfi_range *range)
+{
+	const struct cfi_section section = {.bytes = elf_image_cfi(range->image)->debug_frame,
+					    .is_debug_frame = true};
+	uint64_t nr_bytes;
+	uint64_t below;
+
+	if (range->has_copied || !section.bytes.bytes)
+		return;
+	range->has_copied = true;
+	nr_bytes = cfi_copy_max_bytes(&section);
+	below = range->bias + lowest_vaddr(range->image);
+	if (below < nr_bytes + COPY_ALIGNMENT)
+		return;
+	range->copy_at = (below - nr_bytes) & ~(COPY_ALIGNMENT - 1);
+	range->copy_table_at = range->table_at + TABLE_MAX_BYTES / 2;
+	cfi_copy_debug_frame(&section, range->bias, range->copy_at, &range->copy,
+			     &range->copy_table);
+}
+
 /* Borrowed until the next call. */
-static const struct cfi_range *know_range(struct known_space *known, struct elf_image *image,
-					  uint64_t bias)
+static struct cfi_range *know_range(struct known_space *known, struct elf_image *image,
+				    uint64_t bias)
 {
 	struct cfi_range *range;
 
@@ -273,8 +323,11 @@ static const struct cfi_range *know_range(struct known_space *known, struct elf_
 
 static void forget_ranges(struct known_space *known)
 {
-	for (size_t i = 0; i < known->nr_ranges; i++)
+	for (size_t i = 0; i < known->nr_ranges; i++) {
 		buf_release(&known->ranges[i].table);
+		buf_release(&known->ranges[i].copy);
+		buf_release(&known->ranges[i].copy_table);
+	}
 	known->nr_ranges = 0;
 }
 
@@ -306,6 +359,23 @@ static bool describe_table(const struct mapping *mapping, const struct cfi_range
 	return true;
 }
 
+static bool describe_copy(const struct mapping *mapping, struct cfi_range *range,
+			  unw_dyn_info_t *info)
+{
+	copy_debug_frame(range);
+	if (!range->copy_table.nr_bytes)
+		return false;
+	*info = (unw_dyn_info_t){
+		.start_ip = mapping->start,
+		.end_ip = mapping->end,
+		.format = UNW_INFO_FORMAT_REMOTE_TABLE,
+	};
+	info->u.rti.segbase = range->copy_at;
+	info->u.rti.table_data = range->copy_table_at;
+	info->u.rti.table_len = range->copy_table.nr_bytes / 8;
+	return true;
+}
+
 /* Exactly -UNW_ENOINFO on every failure: any other keeps libunwind from trying frame pointers. */
 static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *proc_info,
 			  int need_unwind_info, void *arg)
@@ -314,16 +384,16 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *p
 	const struct mapping *mapping = space_find(access->walk->space, ip);
 	struct elf_image *image =
 		mapping && mapping->executable ? space_image(access->walk->space, mapping) : NULL;
+	struct cfi_range *range = image ? know_range(access->known, image, mapping->bias) : NULL;
 	unw_dyn_info_t table;
 
-	access->has_info = false;
-	if (!image ||
-	    !describe_table(mapping, know_range(access->known, image, mapping->bias), &table))
-		return -UNW_ENOINFO;
-	if (search_unwind_table(as, ip, &table, proc_info, need_unwind_info, arg) < 0)
-		return -UNW_ENOINFO;
-	access->has_info = true;
-	return 0;
+	access->has_info =
+		range &&
+		((describe_table(mapping, range, &table) &&
+		  search_unwind_table(as, ip, &table, proc_info, need_unwind_info, arg) >= 0) ||
+		 (describe_copy(mapping, range, &table) &&
+		  search_unwind_table(as, ip, &table, proc_info, need_unwind_info, arg) >= 0));
+	return access->has_info ? 0 : -UNW_ENOINFO;
 }
 
 static struct known_space *known_new(const struct space *space, bool is_cached)

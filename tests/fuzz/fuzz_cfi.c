@@ -12,8 +12,10 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "elf/elf_ranges.h"
 #include "unwind/cfi.h"
+#include "unwind/cfi_copy.h"
 #include "unwind/eh_table.h"
 #include "unwind/row.h"
 
@@ -39,6 +41,26 @@ static void compile(const struct cfi_section *section, const struct cfi_fde *fde
 	}
 }
 
+static void check_copy(const struct cfi_section *section)
+{
+	struct buf copy = {0};
+	struct buf table = {0};
+
+	cfi_copy_debug_frame(section, 0, VADDR, &copy, &table);
+	assert(copy.nr_bytes <= cfi_copy_max_bytes(section));
+	for (size_t i = 0; i < table.nr_bytes / 8; i++) {
+		const struct cfi_section copied = {
+			.bytes = {.bytes = copy.bytes, .nr_bytes = copy.nr_bytes}};
+		struct cursor at = cursor_over(table.bytes + 8 * i, 8);
+		uint64_t start = VADDR + (uint64_t)(int64_t)(int32_t)cursor_u32(&at);
+		struct cfi_fde fde;
+
+		assert(cfi_fde_at(&copied, cursor_u32(&at), &fde) && fde.start == start);
+	}
+	buf_release(&copy);
+	buf_release(&table);
+}
+
 static void read_section(const struct elf_bytes *bytes, bool is_debug_frame)
 {
 	const struct cfi_section section = {
@@ -56,6 +78,7 @@ static void read_section(const struct elf_bytes *bytes, bool is_debug_frame)
 	}
 	cfi_index_build(&index, &section);
 	elf_ranges_release(&index);
+	check_copy(&section);
 }
 
 static void read_hdr(const struct elf_bytes *bytes)

@@ -41,6 +41,11 @@ class SingleStep(unittest.TestCase):
         program = build("frames_of_all_kinds", "-O2", "-static")
         self.check(program, "-s", "-u", "libunwind", "-l", "99.5")
 
+    def test_libunwind_alone_with_debug_frame_alone(self):
+        """It reads none itself."""
+        program = build("frames_of_all_kinds", "-O2", "-g", "-fno-asynchronous-unwind-tables")
+        self.check(program, "-s", "-u", "libunwind", "-l", "99.5")
+
     def test_static_pie(self):
         self.check_c("-O2", "-static-pie")
 

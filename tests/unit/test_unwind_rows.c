@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "tests/unit/cfi_bytes.h"
 #include "unwind/cfi.h"
+#include "unwind/cfi_copy.h"
 #include "unwind/row.h"
 
 #define START 0x1000
@@ -466,9 +467,42 @@ static void test_cfi__every_cut_is_harmless(void **state)
 	buf_release(&bytes);
 }
 
+/* What libunwind gets in place of a .debug_frame. */
+static void test_cfi_copy__says_the_same_elsewhere(void **state)
+{
+	static const char frame_pointer[] = WITH_FRAME_POINTER;
+	const uint64_t bias = 0x7f0000000000;
+	const uint64_t out_at = START + bias - 0x800;
+	struct buf bytes = {0};
+	struct buf copy = {0};
+	struct buf table = {0};
+	size_t cie = cfi_add_cie(&bytes, "zR", X86_ENTRY, sizeof(X86_ENTRY) - 1);
+	struct cfi_section section = {0};
+	struct cfi_section copied = {0};
+	struct cfi_fde fde;
+
+	(void)state;
+	cfi_add_fde(&bytes, cie, (struct cfi_range_bytes){START, 0x100}, frame_pointer,
+		    sizeof(frame_pointer) - 1);
+	section.bytes = (struct elf_bytes){.bytes = bytes.bytes, .nr_bytes = bytes.nr_bytes};
+	cfi_copy_debug_frame(&section, bias, out_at, &copy, &table);
+	assert_int_equal(table.nr_bytes, 8);
+	assert_in_range(copy.nr_bytes, 1, cfi_copy_max_bytes(&section));
+	assert_int_equal(((const uint32_t *)(const void *)table.bytes)[0], 0x800);
+	copied.bytes = (struct elf_bytes){.bytes = copy.bytes, .nr_bytes = copy.nr_bytes};
+	assert_true(cfi_fde_at(&copied, ((const uint32_t *)(const void *)table.bytes)[1], &fde));
+	assert_int_equal(fde.start, START + bias);
+	assert_int_equal(fde.end, START + bias + 0x100);
+	assert_step(row_compile(unwind_arch(ARCH_X86_64), &copied, &fde, fde.start + 8), RBP, 16);
+	buf_release(&bytes);
+	buf_release(&copy);
+	buf_release(&table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cfi_copy__says_the_same_elsewhere),
 		cmocka_unit_test(test_row__frame_pointer_is_followed),
 		cmocka_unit_test(test_row__cfi_of_where_the_code_goes_is_marked),
 		cmocka_unit_test(test_row__functions_that_leave_for_a_handler_are_marked),
