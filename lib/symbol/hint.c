@@ -15,10 +15,22 @@ struct package {
 };
 
 static const struct package packages[] = {
-	{"libc.so.6", "libc6-dbg"},	  {"libm.so.6", "libc6-dbg"},
-	{"libpthread.so.0", "libc6-dbg"}, {"ld-linux", "libc6-dbg"},
-	{"libdl.so.2", "libc6-dbg"},	  {"libstdc++.so.6", "libstdc++6-12-dbg"},
-	{"python3.11", "python3.11-dbg"}, {"libpython3.11", "python3.11-dbg"},
+	{"libc.so.6", "libc6-dbg"},
+	{"libm.so.6", "libc6-dbg"},
+	{"libpthread.so.0", "libc6-dbg"},
+	{"ld-linux", "libc6-dbg"},
+	{"libdl.so.2", "libc6-dbg"},
+	{"libstdc++.so.6", "libstdc++6-12-dbg"},
+	{"python3.11", "python3.11-dbg"},
+	{"libpython3.11", "python3.11-dbg"},
+	{"libjvm.so", "openjdk-17-dbg"},
+	{"libbfd-2.40", "libbinutils-dbg"},
+	{"libopcodes-2.40", "libbinutils-dbg"},
+	{"ceph-osd", "ceph-osd-dbg"},
+	{"ceph-mon", "ceph-mon-dbg"},
+	{"ceph-mds", "ceph-mds-dbg"},
+	{"librados.so.2", "librados2-dbg"},
+	{"librbd.so.1", "librbd1-dbg"},
 };
 
 static const char *package_of(const char *path)

@@ -385,6 +385,12 @@ class SeparateFiles(Case):
             file.write(b"\0")
         self.assert_refusal_is_said()
 
+    def test_the_package_with_debug_information_is_named(self):
+        self.run_tool("strip", self.elf)
+        library = self.copy(self.elf, "libjvm.so")
+        said = profc("symbolize", "-e", library, "0").stderr
+        self.assertIn("(Debian: install openjdk-17-dbg)", said)
+
     def test_a_link_with_directories_is_refused(self):
         self.strip(self.debug)
         os.mkdir(self.path("sub"))
