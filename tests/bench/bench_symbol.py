@@ -262,8 +262,8 @@ def bench(elf, nr, rounds, answers_of_elfutils):
     if perf:
         costs["perf script"] = perf
         estimated.add("perf script")
-    info = symbol_inputs.section_bytes(elf, ".debug_info") / 2**20
-    whole = symbol_inputs.section_bytes(elf, ".debug_") / 2**20
+    info = symbolizers.section_bytes(elf, ".debug_info") / 2**20
+    whole = symbolizers.section_bytes(elf, ".debug_") / 2**20
     print(
         f"{os.path.basename(elf)}: {info:.0f} MiB of .debug_info, {whole:.0f} of .debug_*, "
         f"{len(addresses)} addresses, medians of {rounds}"

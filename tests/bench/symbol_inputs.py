@@ -23,16 +23,6 @@ def run(*argv):
     subprocess.run(list(map(str, argv)), check=True)
 
 
-def section_bytes(elf, prefix):
-    """The sizes of all sections whose names begin so, as they are in the file."""
-    total = 0
-    for line in symbolizers.run(["readelf", "-SW", elf]).splitlines():
-        words = line.replace("[ ", "[").split()
-        if len(words) > 6 and words[1].startswith(prefix) and words[2] != "NOBITS":
-            total += int(words[5], 16)
-    return total
-
-
 def write_text(path, text):
     with open(path, "w", encoding="ascii") as file:
         file.write(text)
@@ -106,7 +96,7 @@ def copy_units(scratch, compile_unit, mib):
     compile_unit(scratch, one)
     # Without groups the linker cannot take the copies for duplicates of one another.
     run("ld", "-r", "--force-group-allocation", "-o", whole, one)
-    nr = (mib << 20) // section_bytes(one, ".debug_info") + 1
+    nr = (mib << 20) // symbolizers.section_bytes(one, ".debug_info") + 1
     names = [f"unit_run_{number}" for number in range(nr)]
     objects = [os.path.join(scratch, name + ".o") for name in names]
     section, value = place_of(whole, "unit_run")

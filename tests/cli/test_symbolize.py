@@ -114,6 +114,9 @@ class Agreement(Case):
         elf = self.compile("clang++", "symbol_traps.cpp", "-std=c++17")
         sections = symbolizers.run(["readelf", "-SW", elf])
         self.assertNotIn(".debug_aranges", sections)
+        abbreviations = symbolizers.run(["readelf", "--debug-dump=abbrev", elf])
+        self.assertIn("DW_AT_low_pc", abbreviations)
+        self.assertNotIn("DW_AT_sibling", abbreviations)
         self.assert_agrees_with_llvm(elf)
 
     def test_rust_agrees_with_llvm(self):
@@ -125,6 +128,32 @@ class Agreement(Case):
         together = profc_says(elf, addresses)
         for address in addresses:
             self.assertEqual(profc_says(elf, [address])[address], together[address])
+
+    def test_several_threads_say_what_one_says(self):
+        """Of a file that is large enough to be parted among them."""
+        need("taskset")
+        need("addr2line")
+        cpus = sorted(os.sched_getaffinity(0))
+        if len(cpus) < 2:
+            self.skipTest("there is one CPU")
+        source = self.path("large.c")
+        with open(source, "w", encoding="ascii") as file:
+            file.write("volatile int sink;\nenum large {\n")
+            file.writelines(f"NUMBER_{i},\n" for i in range(1200000))
+            file.write("};\nstatic inline int inner(int a)\n{\n\treturn sink + a;\n}\n")
+            for i in range(100):
+                file.write(f"int f{i}(int a)\n{{\n\tsink = a * {i};\n\treturn inner(a);\n}}\n")
+            file.write("int main(void)\n{\n\treturn sink + NUMBER_5;\n}\n")
+        elf = self.path("large")
+        self.run_tool("gcc", "-O2", "-g", "-fno-eliminate-unused-debug-types", "-o", elf, source)
+        self.assertGreater(symbolizers.section_bytes(elf, ".debug_info"), 8 << 20)
+        addresses = addresses_in(elf, 2000)
+        self.assertGreater(len(addresses), 2 * 256)
+        program = [PROFC, "symbolize", "-e", elf, "-afi"]
+        together = symbolizers.ask(program, addresses)
+        alone = symbolizers.ask(["taskset", "-c", str(cpus[0]), *program], addresses)
+        self.assertEqual(together, alone)
+        self.assertEqual(together, symbolizers.addr2line_says(elf, addresses))
 
     def test_every_linker_gives_the_same_names(self):
         reference = None

@@ -26,6 +26,16 @@ def run(argv, **options):
     return done.stdout
 
 
+def section_bytes(elf, prefix):
+    """The sizes of all sections whose names begin so, as they are in the file."""
+    total = 0
+    for line in run(["readelf", "-SW", elf]).splitlines():
+        words = line.replace("[ ", "[").split()
+        if len(words) > 6 and words[1].startswith(prefix) and words[2] != "NOBITS":
+            total += int(words[5], 16)
+    return total
+
+
 def functions(elf):
     """[(address, size, name)] of the functions in the symbol table."""
     found = []
