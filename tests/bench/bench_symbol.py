@@ -223,6 +223,13 @@ def print_costs(costs, estimated):
         )
 
 
+def print_kinds(kinds, found):
+    for kind, why in kinds.items():
+        counts = [comparison.counts[kind] for comparison in found.values()]
+        if any(counts):
+            print(f"    {kind:16}" + "".join(f"{n:17}" for n in counts) + f"   {why}")
+
+
 def print_agreement(elf, answers):
     mine = answers.pop("profc")
     answers.pop("profc, one CPU", None)
@@ -232,17 +239,12 @@ def print_agreement(elf, answers):
         further = [other for tool, other in answers.items() if tool != name]
         found[name] = symbol_agreement.Comparison(mine, theirs, further, table)
     print("  answers, of " + str(len(mine)) + "  " + "".join(f"{name:>17}" for name in found))
-    for kinds, total in (
-        (symbol_agreement.EQUAL, "equal"),
-        (symbol_agreement.DIFFERENT, None),
-    ):
-        for kind, why in kinds.items():
-            counts = [comparison.counts[kind] for comparison in found.values()]
-            if any(counts):
-                print(f"    {kind:16}" + "".join(f"{n:17}" for n in counts) + f"   {why}")
-        if total:
-            shares = [100 * comparison.share_equal() for comparison in found.values()]
-            print(f"    = {total:14}" + "".join(f"{share:15.2f} %" for share in shares))
+    print_kinds(symbol_agreement.EQUAL, found)
+    shares = [100 * comparison.share_equal() for comparison in found.values()]
+    print("    = equal         " + "".join(f"{share:15.2f} %" for share in shares))
+    print_kinds(symbol_agreement.DIFFERENT, found)
+    backed = "".join(f"{comparison.nr_backed:17}" for comparison in found.values())
+    print(f"    with profc      {backed}   of these differences: so many times a third tool is")
     for name, comparison in found.items():
         if "unexplained" in comparison.examples:
             address, wanted, got = comparison.examples["unexplained"]

@@ -123,11 +123,15 @@ class Comparison:
         self.counts = dict.fromkeys([*EQUAL, *DIFFERENT], 0)
         self.examples = {}
         self.nr = len(other)
+        self.nr_backed = 0  # of DIFFERENT: a third tool says what profc says
         for address, levels in other.items():
             wanted = mine.get(address, [])
             further = [third.get(address, []) for third in others]
             kind = classify(address, wanted, levels, further, table)
             self.counts[kind] += 1
+            if kind in DIFFERENT:
+                names = table.names_at(address)
+                self.nr_backed += any(how_equal(wanted, third, names) for third in further)
             self.examples.setdefault(kind, (address, wanted, levels))
 
     def share_equal(self):
