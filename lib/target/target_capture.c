@@ -120,10 +120,12 @@ static uint64_t copy_stack(const struct tracee *tracee, uint64_t sp, size_t max_
 	uint64_t end;
 
 	*range = (struct proc_range){0};
-	if (thread_pointer > sp && thread_pointer - start <= max_bytes)
-		limit = thread_pointer;
-	else if (find_mapping(tracee, sp, range))
+	if (find_mapping(tracee, sp, range))
 		limit = range->end;
+	/* But on another stack than its own, as after vfork(2), that is in another mapping. */
+	if (thread_pointer > sp && thread_pointer - start <= max_bytes &&
+	    (!limit || thread_pointer < limit))
+		limit = thread_pointer;
 	if (!limit || limit - start > max_bytes)
 		return copy_mapping(tracee->tid, sp, max_bytes, snapshot);
 	end = copy_mapping(tracee->tid, sp, limit - start, snapshot);
