@@ -8,6 +8,7 @@ A NAME selects the cases whose "Class.test" contains it.
 
 import importlib.util
 import os
+import signal
 import sys
 import unittest
 
@@ -70,6 +71,8 @@ def cases(suite):
 
 
 def main(path, *names):
+    # nohup(1) ignores it in all that it starts: the tests begin as from a terminal.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     out = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace")
     os.dup2(2, 1)  # what a test prints goes with the diagnostics, not into the TAP
     found = list(cases(unittest.defaultTestLoader.loadTestsFromModule(load(path))))
