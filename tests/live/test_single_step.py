@@ -89,7 +89,7 @@ class SingleStep(unittest.TestCase):
         self.check_exceptions("-O0")
 
     def test_exceptions_in_a_static_program(self):
-        self.check_exceptions("-O1", "-static")
+        self.check_exceptions("-O1", "-static-pie")
 
     def test_realigned_for_vectors(self):
         with open("/proc/cpuinfo", encoding="ascii") as cpus:
