@@ -160,10 +160,11 @@ static void end_thread(struct sampler *sampler, struct sampled_thread *thread,
 	struct message *message = message_new(MESSAGE_THREAD_END, now_ns);
 	struct message_thread *told = &message->body.thread;
 
-	if (clocks) {
-		look_sleeps_on(thread, clocks->pcount, now_ns);
+	if (clocks)
 		hunt_saw_clock(thread, clocks->cpu_ns);
-	}
+	/* Its last sleep may have gone on after a pause, which is nobody's time. */
+	if (clocks && sampler->counting)
+		look_sleeps_on(thread, clocks->pcount, now_ns);
 	look_tell_sleep(sampler, thread);
 	told->serial = thread->serial;
 	told->process = thread->process->serial;

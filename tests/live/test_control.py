@@ -3,6 +3,7 @@
 
 import os
 import subprocess
+import time
 import unittest
 
 from live import LiveCase
@@ -37,6 +38,23 @@ class Control(LiveCase):
         self.assertGreaterEqual(whole["total_ns"], part["total_ns"])
         self.assertLess(whole["total_ns"], 2700e6, "what was paused is recorded")
         self.assertGreater(Recording(snapshot).function("spin_leaf")["total_pct"], 50)
+
+    def test_sleep_after_a_pause_is_not_recorded(self):
+        fifo, path = self.path("control"), self.path("data")
+        command = [PROFC, "record", "-q", "--control", f"fifo:{fifo}", "-o", path]
+        started = time.monotonic()
+        with subprocess.Popen([*command, "--", "sleep", "30"]) as recorder:
+            self.eventually(lambda: os.path.exists(path) and os.path.exists(fifo), "the start")
+            time.sleep(0.5)
+            with open(fifo, "w", encoding="utf-8") as control:
+                control.write("pause\n")
+            counted = time.monotonic() - started
+            time.sleep(2)
+            with open(fifo, "w", encoding="utf-8") as control:
+                control.write("stop\n")
+        blocked = Recording(path).report("-m", "blocked")["total_ns"]
+        self.assertGreater(blocked, 300e6)
+        self.assertLess(blocked, 1e9 * (counted + 1), "what was paused is recorded")
 
     def test_recording_that_was_never_resumed_says_so(self):
         done = profc("record", "--paused", "-o", self.path("data"), build("spin_leaf"), "100", status=125)
