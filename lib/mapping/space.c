@@ -337,16 +337,29 @@ static int parse_entries(const char *text, size_t nr_bytes, struct entries *out,
 	return more ? err_set(err, ERR_CORRUPT, "not the text of a maps file") : 0;
 }
 
-int space_update(struct space *space, const char *maps_text, size_t nr_bytes, struct err *err)
+static uint64_t vdso_start(const struct entries *entries)
 {
-	struct entries fresh = {0};
+	for (size_t i = 0; i < entries->nr; i++) {
+		if (is_vdso(&entries->at[i]))
+			return entries->at[i].mapping.start;
+	}
+	return 0;
+}
+
+/* The kernel puts the vdso somewhere else at each exec, and nobody moves it. */
+static bool is_another_program(const struct entries *old, const struct entries *fresh)
+{
+	uint64_t before = vdso_start(old);
+	uint64_t now = vdso_start(fresh);
+
+	return before && now && before != now;
+}
+
+static void take_in(struct space *space, struct entries fresh)
+{
 	size_t nr_kept = 0;
 	size_t old = 0;
 
-	if (parse_entries(maps_text, nr_bytes, &fresh, err)) {
-		entries_release(&fresh);
-		return ERR_CORRUPT;
-	}
 	for (size_t i = 0; i < fresh.nr; i++) {
 		struct entry *entry = &fresh.at[i];
 
@@ -368,7 +381,20 @@ int space_update(struct space *space, const char *maps_text, size_t nr_bytes, st
 	entries_release(&space->entries);
 	space->entries = fresh;
 	index_code(space);
-	return 0;
+}
+
+int space_update(struct space *space, const char *maps_text, size_t nr_bytes, struct err *err)
+{
+	struct entries fresh = {0};
+	int status = parse_entries(maps_text, nr_bytes, &fresh, err);
+
+	if (status == 0 && is_another_program(&space->entries, &fresh))
+		status = err_set(err, ERR_GONE, "process %d has begun another program", space->pid);
+	if (status == 0)
+		take_in(space, fresh);
+	else
+		entries_release(&fresh);
+	return status;
 }
 
 struct live_thread {

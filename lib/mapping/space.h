@@ -44,10 +44,12 @@ pid_t space_pid(const struct space *space);
  * through the target (map_files, then root + path, with device and inode
  * compared) so that build-id and load bias are the mapped file's own. A file
  * that cannot be opened is still a module, with the reason kept for `profc
- * info`. Returns 0, or negative when the text is no maps text at all.
+ * info`. Returns 0; ERR_CORRUPT when the text is no maps text at all; ERR_GONE when it is that
+ * of another program, which the process has begun since (execve(2)).
  */
 int space_update(struct space *space, const char *maps_text, size_t nr_bytes, struct err *err);
-/* Read /proc/PID/maps (any live thread's id serves) and update. ERR_GONE when the process is. */
+/* Read /proc/PID/maps (any live thread's id serves) and update. ERR_GONE when the process, or its
+ * program, is. */
 int space_refresh(struct space *space, struct err *err);
 /* fork: a child starts with its parent's mappings. Caller owns the copy. */
 struct space *space_fork(const struct space *space, pid_t pid);

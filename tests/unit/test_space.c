@@ -231,6 +231,30 @@ static void test_space__gone_process_is_said(void **state)
 	module_table_free(modules);
 }
 
+static void test_space__map_of_another_program_is_refused(void **state)
+{
+	static const char before[] = "00400000-00402000 r-xp 00000000 08:01 10 /bin/first\n"
+				     "7ffe10000000-7ffe10002000 r-xp 00000000 00:00 0 [vdso]\n";
+	static const char later[] = "00400000-00402000 r-xp 00000000 08:01 10 /bin/first\n"
+				    "00600000-00601000 r-xp 00000000 08:01 12 /lib/late\n"
+				    "7ffe10000000-7ffe10002000 r-xp 00000000 00:00 0 [vdso]\n";
+	static const char executed[] = "00400000-00402000 r-xp 00000000 08:01 11 /bin/second\n"
+				       "7ffe20000000-7ffe20002000 r-xp 00000000 00:00 0 [vdso]\n";
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, NO_PROCESS);
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(space_update(space, before, strlen(before), NULL), 0);
+	assert_int_equal(space_update(space, later, strlen(later), NULL), 0);
+	assert_int_equal(space_update(space, executed, strlen(executed), &err), ERR_GONE);
+	assert_non_null(strstr(err.what, "another program"));
+	assert_string_equal(space_module(space, space_find(space, 0x400100))->path, "/bin/first");
+	assert_int_equal(space_generation(space), 2);
+	space_free(space);
+	module_table_free(modules);
+}
+
 static void test_space__own_code_is_found_with_its_image(void **state)
 {
 	struct module_table *modules = module_table_new();
@@ -467,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_space__deleted_files_keep_their_name),
 		cmocka_unit_test(test_space__fork_starts_with_the_parents_mappings),
 		cmocka_unit_test(test_space__gone_process_is_said),
+		cmocka_unit_test(test_space__map_of_another_program_is_refused),
 		cmocka_unit_test(test_space__own_code_is_found_with_its_image),
 		cmocka_unit_test(test_space__own_vdso_has_an_image),
 		cmocka_unit_test(test_space__lld_layout_gives_elf_addresses),
