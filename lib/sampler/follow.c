@@ -14,28 +14,6 @@
 /* Enough for nearly all stacks; walks that need more raise it. */
 #define FIRST_STACK_BYTES (256u * 1024)
 
-/* The text of a file of /proc as an owned string without the final newline, or NULL. */
-static char *process_text(pid_t pid, const char *name, size_t *nr_bytes)
-{
-	struct buf text = {0};
-	char *owned = NULL;
-
-	if (proc_read_process_file(pid, name, &text) && text.nr_bytes) {
-		owned = xstrndup(buf_str(&text), text.nr_bytes);
-		if (nr_bytes)
-			*nr_bytes = strlen(owned);
-	}
-	buf_release(&text);
-	return owned;
-}
-
-static char *process_comm(pid_t pid)
-{
-	char name[PROC_COMM_MAX_BYTES];
-
-	return proc_read_comm(pid, pid, name, sizeof(name)) ? xstrdup(name) : NULL;
-}
-
 static char *process_exe(pid_t pid)
 {
 	char path[4096];
@@ -67,6 +45,7 @@ static struct sampled_process *begin_process(struct sampler *sampler, struct mes
 
 	process->serial = sampler->next_process_serial++;
 	process->pid = told->pid;
+	process->start_ns = message->time_ns;
 	ARRAY_GROW(sampler->processes, sampler->nr_processes, sampler->cap_processes);
 	process->index = sampler->nr_processes;
 	sampler->processes[sampler->nr_processes++] = process;
@@ -91,8 +70,8 @@ static struct sampled_process *meet_process(struct sampler *sampler, pid_t pid, 
 
 	told->pid = pid;
 	told->parent = parent;
-	told->maps = process_text(pid, "maps", &told->nr_maps_bytes);
-	told->comm = process_comm(pid);
+	told->maps = young_maps(pid, &told->nr_maps_bytes);
+	told->comm = young_name(pid, pid);
 	told->exe = process_exe(pid);
 	told->command = process_command(pid);
 	return begin_process(sampler, message);
@@ -153,6 +132,17 @@ static void end_process(struct sampler *sampler, struct sampled_process *process
 	free(process);
 }
 
+/* What its stops cost it in the governor's window is not forgotten with it. */
+static void leave_cost(struct sampler *sampler, const struct sampled_thread *thread,
+		       const struct proc_schedstat *clocks, uint64_t now_ns)
+{
+	uint64_t window_ns = now_ns - sampler->window_start_ns;
+	uint64_t cpu_ns = clocks ? clocks->cpu_ns : 0;
+
+	sampler->ended_cost_ns += thread->window_cost_ns;
+	sampler->ended_cpu_ns += cpu_ns < window_ns ? cpu_ns : window_ns;
+}
+
 /* clocks may be NULL: the last ones were not to be had. */
 static void end_thread(struct sampler *sampler, struct sampled_thread *thread,
 		       const struct proc_schedstat *clocks, uint64_t now_ns)
@@ -166,6 +156,7 @@ static void end_thread(struct sampler *sampler, struct sampled_thread *thread,
 	if (clocks && sampler->counting)
 		look_sleeps_on(thread, clocks->pcount, now_ns);
 	look_tell_sleep(sampler, thread);
+	leave_cost(sampler, thread, clocks, now_ns);
 	told->serial = thread->serial;
 	told->process = thread->process->serial;
 	if (clocks && sampler->counting && (thread->is_chosen || !sampler->options.threads)) {
@@ -276,8 +267,9 @@ static void process_exiting(struct sampler *sampler, const struct target_event *
 	message->body.process.serial = thread->process->serial;
 	message->body.process.pid = thread->process->pid;
 	message->body.process.maps =
-		process_text(thread->process->pid, "maps", &message->body.process.nr_maps_bytes);
-	message->body.process.comm = process_comm(thread->process->pid);
+		young_maps(thread->process->pid, &message->body.process.nr_maps_bytes);
+	message->body.process.comm = young_name(thread->process->pid, thread->process->pid);
+	message->body.process.is_last = true;
 	message->nr_bytes += message->body.process.nr_maps_bytes;
 	sampler_tell(sampler, message);
 }

@@ -62,6 +62,7 @@ void look_remove_thread(struct sampler *sampler, struct sampled_thread *thread)
 		if (sampler->awaited[i] == thread)
 			sampler->awaited[i--] = sampler->awaited[--sampler->nr_awaited];
 	}
+	chase_remove_thread(sampler, thread);
 }
 
 size_t look_nr_awaited(struct sampler *sampler)
@@ -93,6 +94,7 @@ static void interrupt(struct sampler *sampler, struct sampled_thread *thread)
 		return;
 	ARRAY_GROW(sampler->awaited, sampler->nr_awaited, sampler->cap_awaited);
 	sampler->awaited[sampler->nr_awaited++] = thread;
+	thread->nr_put_off = 0;
 	thread->from_elsewhere = thread->tracee->cpu != sched_getcpu();
 }
 
@@ -278,10 +280,9 @@ static void ask_to_stop(struct sampler *sampler, struct sampled_thread *thread,
 	uint64_t pcount = clocks->pcount;
 
 	if (beside_is_better(thread) && placement_skids(&sampler->placement, thread->tracee->cpu)) {
-		sampler->counts.nr_elsewhere++;
+		chase_later(sampler, thread);
 		return;
 	}
-
 	/* Also after it was seen awake: who makes one long transfer makes more. */
 	if (clocks->cpu_ns - thread->slept_cpu_ns < care->spoilt_cpu_ns) {
 		sampler->counts.nr_spared++;
@@ -341,7 +342,7 @@ static bool went_back_to_sleep(struct sampled_thread *thread, uint64_t pcount)
 	return true;
 }
 
-static void look_at(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
+void look_at(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
 {
 	struct proc_schedstat clocks;
 

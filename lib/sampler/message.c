@@ -31,6 +31,7 @@ static void release_content(struct message *message)
 		if (message->body.sighting.snapshot)
 			snapshot_release(message->body.sighting.snapshot);
 		free(message->body.sighting.snapshot);
+		free(message->body.sighting.name);
 		break;
 	case MESSAGE_COUNTERS:
 		free(message->body.counters.rows);

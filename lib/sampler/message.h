@@ -18,7 +18,7 @@ struct snapshot;
  */
 enum message_kind {
 	MESSAGE_PROCESS,     /* a process, or its new life after exec, begins */
-	MESSAGE_MAPS,	     /* its memory map and name at its exit, read while it was held */
+	MESSAGE_MAPS,	     /* its memory map and name by now */
 	MESSAGE_PROCESS_END, /* its last thread is gone */
 	MESSAGE_THREAD,	     /* a thread begins to be counted, at `clocks` */
 	MESSAGE_THREAD_BASE, /* counting begins anew at `clocks`: what lies before is nobody's */
@@ -40,6 +40,7 @@ struct message_process {
 	uint32_t serial;
 	uint32_t parent; /* serial of the forking process, or of its own life before exec */
 	bool forked;	 /* begins with its parent's memory */
+	bool is_last;	 /* MAPS: read while it was held at its exit */
 	pid_t pid;
 	char *maps; /* owned text, or NULL: to be read by the worker */
 	size_t nr_maps_bytes;
@@ -69,6 +70,7 @@ struct message_sighting {
 	uint32_t nr_slept;
 	bool is_new; /* the fields below are of a new look */
 	enum sighting_kind kind;
+	char *name;	  /* that it has now; owned; NULL: not asked */
 	uint64_t held_ns; /* by profc since the last sighting */
 	struct account_clocks clocks;
 	struct snapshot *snapshot; /* owned; NULL when dropped */

@@ -164,6 +164,7 @@ static void free_sampler(struct sampler *sampler)
 	free(sampler->spare);
 	free(sampler->threads);
 	free(sampler->revisits);
+	free(sampler->chased);
 	free(sampler->awaited);
 	free(sampler->processes);
 	sem_destroy(&sampler->started);

@@ -31,7 +31,8 @@ struct sampled_process {
 	uint32_t serial;
 	pid_t pid;
 	size_t nr_threads;
-	size_t index; /* in sampler.processes */
+	size_t index;			  /* in sampler.processes */
+	uint64_t start_ns, maps_again_ns; /* young.c: when its map is read again */
 	/* hunt.c: its CPU time that looks have found, and its clock beyond that when all had been.
 	 */
 	uint64_t seen_cpu_ns, unseen_cpu_ns;
@@ -65,6 +66,7 @@ struct sampled_thread {
 	bool makes_waits;	 /* was stopped in a call that waits */
 	uint64_t nr_preempted;	 /* as last read */
 	bool from_elsewhere;	 /* asked to stop by a sampling thread on another CPU */
+	uint32_t nr_put_off;	 /* looks in a row that found it running on another CPU */
 	/*
 	 * Of its stops so asked for, how many were in system calls, the latest counting most.
 	 * While it is unknown or many, it is looked at from its own CPU: for so many looks yet,
@@ -79,6 +81,7 @@ struct sampled_thread {
 	uint64_t slept_cpu_ns; /* its CPU clock when last seen off the CPU */
 	uint32_t nr_slept;     /* looks that found it still asleep, since the last message */
 	uint32_t nr_quiet;     /* looks in a row that found it unchanged */
+	uint32_t nr_told;      /* new looks */
 	bool is_unseen;
 	uint64_t seen_cpu_ns;	 /* hunt.c: its CPU clock as last read */
 	uint64_t told_ns;	 /* when the last message about it was sent */
@@ -130,6 +133,7 @@ struct sampler {
 	bool spinning;
 	struct spin_choice spin;
 	uint64_t window_start_ns;
+	uint64_t ended_cost_ns, ended_cpu_ns; /* of the threads that ended in the window */
 	uint64_t tick_cpu_ns; /* CPU clock of the sampling thread when the last tick began */
 	struct idle_meter idle;
 	uint64_t watch_again_ns;   /* when to look whether CPUs are idle */
@@ -139,6 +143,10 @@ struct sampler {
 	struct snapshot *spare;		  /* the next one to be filled */
 	struct sampled_thread **revisits; /* to be looked at again within this tick */
 	size_t nr_revisits, cap_revisits;
+	struct sampled_thread **chased; /* to be looked at from their CPUs within this tick */
+	size_t nr_chased, cap_chased;
+	size_t nr_chases; /* in this tick */
+	bool chasing;
 
 	/* Shared. */
 	struct message_queue queue; /* sampling thread → worker */
@@ -179,7 +187,20 @@ void follow_count_from(struct sampler *sampler, struct sampled_thread *thread, u
  */
 bool choose_thread(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns);
 
+/*
+ * chase.c: threads that run where we are not, but are better looked at from their own CPU. Most
+ * will be met there at another tick. One that is new, or was put off before, may never be: each
+ * stop at a fork, exec or exit wakes a thread on the CPU that we have just left idle.
+ */
+void chase_begin_tick(struct sampler *sampler);
+/* It was not asked to stop: it runs on another CPU. */
+void chase_later(struct sampler *sampler, struct sampled_thread *thread);
+/* Go to where one of them runs and ask it to stop. False when none is left. */
+bool chase_next(struct sampler *sampler);
+void chase_remove_thread(struct sampler *sampler, const struct sampled_thread *thread);
+
 /* look.c: one look at the threads. */
+void look_at(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns);
 void look_at_all(struct sampler *sampler, uint64_t now_ns);
 /* A held thread: copy it, let it go, tell. */
 void look_at_held(struct sampler *sampler, struct tracee *tracee);
@@ -205,6 +226,18 @@ void beside_begin(struct sampled_thread *thread);
 void beside_count_stop(struct sampled_thread *thread, bool in_call);
 /* Its page faults by now, at that CPU time of its own. */
 void beside_count_faults(struct sampled_thread *thread, uint64_t cpu_ns);
+
+/*
+ * young.c: what changes quickly when a process or thread begins, and is gone when it ends: the
+ * worker, which runs when there is time, may come too late to read it.
+ */
+/* The text of its memory map, or a thread's name; owned, NULL when they are not to be had. */
+char *young_maps(pid_t pid, size_t *nr_bytes);
+char *young_name(pid_t pid, pid_t tid);
+/* A thread was looked at, and let go: read and tell its process' map if that is likely new. */
+void young_tell_maps(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns);
+/* Its name at the looks that ask for it, else NULL: threads name themselves when they begin. */
+char *young_name_at_look(struct sampled_thread *thread);
 
 /* look.c: the order of sampler.threads. */
 void look_add_thread(struct sampler *sampler, struct sampled_thread *thread);

@@ -219,13 +219,29 @@ static void watch_now_and_then(struct sampler *sampler, uint64_t now_ns)
 	sampler->watch_again_ns = now_ns + WATCH_NS;
 }
 
+/*
+ * Many short threads or processes, one after the other, count as one that goes on; as several,
+ * if they used more CPU time than one could have.
+ */
+static uint64_t cost_of_ended(struct sampler *sampler, uint64_t window_ns)
+{
+	uint64_t cost_ns = sampler->ended_cost_ns;
+
+	if (sampler->ended_cpu_ns > window_ns)
+		cost_ns = (uint64_t)((double)cost_ns * (double)window_ns /
+				     (double)sampler->ended_cpu_ns);
+	sampler->ended_cost_ns = sampler->ended_cpu_ns = 0;
+	return cost_ns;
+}
+
 static void govern(struct sampler *sampler, uint64_t now_ns)
 {
 	uint64_t window_ns = now_ns - sampler->window_start_ns;
-	uint64_t worst_ns = 0;
+	uint64_t worst_ns;
 
 	if (window_ns < GOVERNOR_WINDOW_NS)
 		return;
+	worst_ns = cost_of_ended(sampler, window_ns);
 	for (size_t i = 0; i < sampler->nr_threads; i++) {
 		struct sampled_thread *thread = sampler->threads[i];
 
@@ -244,7 +260,7 @@ static void move(struct sampler *sampler)
 	enum placement_kind kind;
 	int cpu;
 
-	if (!sampler->move_owed || look_nr_awaited(sampler))
+	if (!sampler->move_owed || look_nr_awaited(sampler) || chase_next(sampler))
 		return;
 	sampler->move_owed = false;
 	kind = placement_choose(&sampler->placement, sampler->idle.some_idle, &cpu);
@@ -272,6 +288,7 @@ static void tick(struct sampler *sampler, uint64_t now_ns)
 	if (late_ns > sampler->schedule.period_ns / 4)
 		sampler->counts.nr_late_ticks++;
 	placement_begin_tick(&sampler->placement);
+	chase_begin_tick(sampler);
 	sampler->move_owed = true;
 	sampler->tick_cpu_ns = clock_thread_cpu_ns();
 	look_at_all(sampler, now_ns);

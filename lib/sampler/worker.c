@@ -51,14 +51,6 @@ void worker_free(struct worker *worker)
 	free(worker);
 }
 
-/* Threads name themselves when they begin, often after we met them: at looks 1, 2, 4, 8 ... */
-static void read_early_name(struct worker *worker, struct worker_thread *thread)
-{
-	thread->nr_runs++;
-	if ((thread->nr_runs & (thread->nr_runs - 1)) == 0)
-		worker_read_thread_name(worker, thread);
-}
-
 /*
  * The look itself. False when its process is gone and its last memory map, which is on
  * its way, is needed first.
@@ -73,12 +65,10 @@ static bool handle_look(struct worker *worker, struct worker_thread *thread,
 		return true; /* the time stays owed to the next sighting */
 	if (!worker_walk(worker, process, thread, sighting->snapshot, &stack))
 		return false;
-	if (sighting->kind == SIGHTING_ASLEEP) {
+	if (sighting->kind == SIGHTING_ASLEEP)
 		worker_add_blocked(worker, thread, sighting, &stack);
-	} else {
+	else
 		worker_add_running(worker, thread, sighting, &stack);
-		read_early_name(worker, thread);
-	}
 	return true;
 }
 
@@ -90,6 +80,8 @@ static bool handle_sighting(struct worker *worker, struct message *message)
 	if (sighting->nr_slept)
 		worker_add_sleep(thread, sighting->slept_until_ns, sighting->nr_slept);
 	sighting->nr_slept = 0;
+	if (sighting->name)
+		worker_name_thread(worker, thread, sighting->name);
 	return !sighting->is_new || handle_look(worker, thread, sighting);
 }
 
@@ -207,7 +199,8 @@ static void handle_maps(struct worker *worker, const struct message *message)
 		rename_process(worker, told->serial, told->comm);
 	if (told->maps && process->space)
 		space_update(process->space, told->maps, told->nr_maps_bytes, NULL);
-	end_waiting(worker, process);
+	if (told->is_last)
+		end_waiting(worker, process);
 }
 
 static void handle_process_end(struct worker *worker, const struct message *message)

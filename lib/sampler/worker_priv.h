@@ -15,7 +15,7 @@ struct worker_process {
 	struct space *space; /* NULL once it has ended */
 	/*
 	 * Stacks in code that no known map shows, of a process that is gone: they, and what
-	 * came after them, wait for the map that was read at its exit.
+	 * came after them, wait for the map that was read at its exit, or the news of its exec.
 	 */
 	struct message **waiting;
 	size_t nr_waiting, cap_waiting;
@@ -38,7 +38,6 @@ struct worker_thread {
 	bool has_sleep;
 	bool ended;
 	bool ran_since_flush;
-	uint32_t nr_runs; /* looks that found it running */
 	struct sample sleep;
 	bool has_run; /* the last sample of it running, which may get the time up to its end */
 	struct sample run;
@@ -73,6 +72,7 @@ bool worker_walk(struct worker *worker, struct worker_process *process,
 		 struct worker_thread *thread, const struct snapshot *snapshot,
 		 struct worker_stack *stack);
 void worker_read_thread_name(struct worker *worker, struct worker_thread *thread);
+void worker_name_thread(struct worker *worker, struct worker_thread *thread, const char *name);
 
 /*
  * worker_samples.c: sightings into samples with weights. The last one of a thread is held back:

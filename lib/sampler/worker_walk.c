@@ -184,13 +184,20 @@ bool worker_walk(struct worker *worker, struct worker_process *process,
 
 void worker_read_thread_name(struct worker *worker, struct worker_thread *thread)
 {
-	struct worker_process *process = &worker->processes[thread->process];
-	struct profile *profile = worker->profile;
-	struct profile_thread *row = &profile->threads[thread->id.v];
+	const struct worker_process *process = &worker->processes[thread->process];
+	const struct profile_thread *row = &worker->profile->threads[thread->id.v];
 	char name[PROC_COMM_MAX_BYTES];
 
-	if (!proc_read_comm(process->pid, row->tid, name, sizeof(name)))
-		return;
+	if (proc_read_comm(process->pid, row->tid, name, sizeof(name)))
+		worker_name_thread(worker, thread, name);
+}
+
+void worker_name_thread(struct worker *worker, struct worker_thread *thread, const char *name)
+{
+	const struct worker_process *process = &worker->processes[thread->process];
+	struct profile *profile = worker->profile;
+	struct profile_thread *row = &profile->threads[thread->id.v];
+
 	row->name = profile_intern(profile, name);
 	if (row->tid == process->pid)
 		profile->processes[process->id.v].name = row->name;

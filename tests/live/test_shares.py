@@ -58,9 +58,9 @@ class Totals(LiveCase):
             self.assertRatio(row["self_ns"], worker["cpu_ns"], 0.03, worker["name"])
 
     def test_names_that_threads_take_are_met_at_once(self):
-        """Threads of some 50 ms and more, which name themselves as the first thing."""
+        """Threads of some 10 ms and more, which name themselves as the first thing."""
         for _ in range(5):
-            recording = record(self.directory, [build("threads_named"), "300"])
+            recording = record(self.directory, [build("threads_named"), "60"])
             names = {row["name"] for row in recording.rows("--by", "thread")}
             self.assertLessEqual({"worker-1", "worker-2", "worker-3"}, names)
 

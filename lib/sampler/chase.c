@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "sampler/sampler_priv.h"
+#include "target/target.h"
+
+/* Each takes 20 to 50 us. */
+#define CHASES_PER_TICK 4
+
+/* So many looks in a row may be put off: where we sleep is chosen at random among their CPUs. */
+static uint32_t patience(const struct sampled_thread *thread)
+{
+	return thread->was_seen ? 1 : 0;
+}
+
+void chase_begin_tick(struct sampler *sampler)
+{
+	sampler->counts.nr_elsewhere += sampler->nr_chased;
+	sampler->nr_chased = 0;
+	sampler->nr_chases = 0;
+}
+
+void chase_later(struct sampler *sampler, struct sampled_thread *thread)
+{
+	if (sampler->chasing || thread->nr_put_off++ < patience(thread)) {
+		sampler->counts.nr_elsewhere++;
+		return;
+	}
+	ARRAY_GROW(sampler->chased, sampler->nr_chased, sampler->cap_chased);
+	sampler->chased[sampler->nr_chased++] = thread;
+}
+
+void chase_remove_thread(struct sampler *sampler, const struct sampled_thread *thread)
+{
+	for (size_t i = 0; i < sampler->nr_chased; i++) {
+		if (sampler->chased[i] == thread)
+			sampler->chased[i--] = sampler->chased[--sampler->nr_chased];
+	}
+}
+
+bool chase_next(struct sampler *sampler)
+{
+	while (sampler->nr_chased && sampler->nr_chases < CHASES_PER_TICK) {
+		struct sampled_thread *thread = sampler->chased[--sampler->nr_chased];
+
+		sampler->nr_chases++;
+		placement_move(&sampler->placement, PLACEMENT_BESIDE, thread->tracee->cpu);
+		sampler->chasing = true;
+		look_at(sampler, thread, clock_monotonic_ns());
+		sampler->chasing = false;
+		if (look_nr_awaited(sampler))
+			return true;
+	}
+	return false;
+}

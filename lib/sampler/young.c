@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "proc/read.h"
+#include "sampler/sampler_priv.h"
+#include "target/target.h"
+
+char *young_maps(pid_t pid, size_t *nr_bytes)
+{
+	struct buf text = {0};
+	char *owned = NULL;
+
+	if (proc_read_process_file(pid, "maps", &text) && text.nr_bytes) {
+		owned = xstrndup(buf_str(&text), text.nr_bytes);
+		*nr_bytes = text.nr_bytes;
+	}
+	buf_release(&text);
+	return owned;
+}
+
+char *young_name(pid_t pid, pid_t tid)
+{
+	char name[PROC_COMM_MAX_BYTES];
+
+	return proc_read_comm(pid, tid, name, sizeof(name)) ? xstrdup(name) : NULL;
+}
+
+/*
+ * In its first milliseconds a program maps its libraries, and many are over then: by exec even,
+ * which leaves no moment at which the map could still be read. Later it changes ever more rarely.
+ */
+#define YOUNG_NS	       (64 * NS_PER_MS)
+#define AGE_PER_PAUSE	       2
+#define MAPS_PAUSE_PER_READING 20
+
+void young_tell_maps(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
+{
+	uint64_t age_ns = now_ns - process->start_ns;
+	uint64_t begin_ns;
+	struct message *message;
+
+	/* Those that are still held would be held the longer. */
+	if (age_ns > YOUNG_NS || now_ns < process->maps_again_ns || look_nr_awaited(sampler))
+		return;
+	begin_ns = clock_monotonic_ns();
+	message = message_new(MESSAGE_MAPS, now_ns);
+	message->body.process.serial = process->serial;
+	message->body.process.pid = process->pid;
+	message->body.process.maps = young_maps(process->pid, &message->body.process.nr_maps_bytes);
+	message->nr_bytes += message->body.process.nr_maps_bytes;
+	sampler_tell(sampler, message);
+	process->maps_again_ns = now_ns + age_ns / AGE_PER_PAUSE +
+				 (clock_monotonic_ns() - begin_ns) * MAPS_PAUSE_PER_READING;
+}
+
+char *young_name_at_look(struct sampled_thread *thread)
+{
+	thread->nr_told++;
+	if (thread->nr_told & (thread->nr_told - 1))
+		return NULL;
+	return young_name(thread->process->pid, thread->tracee->tid);
+}
