@@ -69,6 +69,7 @@ bool sampler_flush(struct sampler *sampler)
 	const struct timespec pause = {.tv_nsec = (long)FLUSH_PAUSE_NS};
 	uint32_t mine = atomic_fetch_add(&sampler->flushes_asked, 1) + 1;
 
+	sampler_wake_worker(sampler);
 	for (int i = 0; i < FLUSH_TRIES; i++) {
 		if ((int32_t)(atomic_load(&sampler->flushes_done) - mine) >= 0)
 			return true;

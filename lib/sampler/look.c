@@ -394,8 +394,13 @@ static void look_at_active(struct sampler *sampler, size_t nr, uint64_t now_ns)
 	}
 }
 
-/* So many idle threads are looked at in each tick: after milliseconds of rest each takes 4 us. */
+/*
+ * So many idle threads are looked at in each tick: after milliseconds of rest each takes 4 us. A
+ * crowd that no round gets through in time anyway is left to the clock of its process.
+ */
 #define IDLE_LOOKS  4
+#define CROWD	    128
+#define CROWD_LOOKS 2
 #define HASTY_LOOKS 256
 
 /*
@@ -405,7 +410,7 @@ static void look_at_active(struct sampler *sampler, size_t nr, uint64_t now_ns)
 static void look_at_idle(struct sampler *sampler, uint64_t now_ns)
 {
 	size_t nr_idle = sampler->nr_threads - sampler->nr_active;
-	size_t nr = IDLE_LOOKS;
+	size_t nr = nr_idle < CROWD ? IDLE_LOOKS : CROWD_LOOKS;
 
 	if (sampler->nr_unseen || sampler->nr_hunted)
 		nr = HASTY_LOOKS;

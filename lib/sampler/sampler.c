@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -20,16 +21,23 @@
 /* What may lie between the two threads: beyond it stacks are dropped. */
 #define QUEUE_MAX_BYTES ((size_t)32 * 1024 * 1024)
 
-/* The worker is never woken, which would cost the sampling thread: it looks by itself. */
-#define CALM_PAUSE_NS (20 * NS_PER_MS)
 /*
+ * The sampling thread never wakes the worker, which would cost it: the worker looks by itself.
  * Processes that have just begun may be over soon, and what is read of them has to be read
- * before; large copies wait for memory.
+ * before; large copies wait for memory. Where nothing begins any more there is no hurry: each
+ * waking of an idle CPU costs it some 50 us.
  */
-#define BUSY_PAUSE_NS	 (5 * NS_PER_MS)
-#define BUSY_AFTER_NS	 (100 * NS_PER_MS)
-#define BUSY_QUEUE_BYTES ((size_t)4 * 1024 * 1024)
-#define FLUSH_NS	 NS_PER_SEC
+struct pace {
+	size_t queue_bytes; /* at least so much was there */
+	uint64_t after_ns;  /* or for so long after something began: */
+	uint64_t pause_ns;
+};
+static const struct pace paces[] = {
+	{(size_t)4 * 1024 * 1024, 100 * NS_PER_MS, 5 * NS_PER_MS},
+	{(size_t)512 * 1024, NS_PER_SEC, 20 * NS_PER_MS},
+	{0, UINT64_MAX, 100 * NS_PER_MS},
+};
+#define FLUSH_NS NS_PER_SEC
 
 bool sampler_has_room(struct sampler *sampler, size_t nr_bytes)
 {
@@ -50,10 +58,21 @@ struct working {
 	struct sampler *sampler;
 	pthread_t thread;
 	_Atomic bool no_more; /* nothing will be put into the queue any more */
+	int wake_fd;	      /* eventfd: there is something that cannot wait */
 	struct err failure;
 	uint64_t cpu_ns;
-	uint64_t busy_until_ns;
+	uint64_t began_ns;  /* when a process or thread was last heard to begin */
+	size_t queue_bytes; /* found in the queue */
 };
+
+void sampler_wake_worker(struct sampler *sampler)
+{
+	uint64_t one = 1;
+
+	/* Should it ever fail: the worker wakes by itself. */
+	if (write(sampler->working->wake_fd, &one, sizeof(one)) < 0)
+		return;
+}
 
 static bool is_beginning(const struct message *message)
 {
@@ -63,16 +82,14 @@ static bool is_beginning(const struct message *message)
 static void drain(struct working *working)
 {
 	struct sampler *sampler = working->sampler;
-	size_t nr_bytes = atomic_load_explicit(&sampler->queue.nr_bytes, memory_order_relaxed);
-	bool is_busy = nr_bytes > BUSY_QUEUE_BYTES;
 	struct message *message;
 
+	working->queue_bytes = atomic_load_explicit(&sampler->queue.nr_bytes, memory_order_relaxed);
 	while ((message = message_queue_take(&sampler->queue))) {
-		is_busy |= is_beginning(message);
+		if (is_beginning(message))
+			working->began_ns = clock_monotonic_ns();
 		worker_handle(sampler->worker, message);
 	}
-	if (is_busy)
-		working->busy_until_ns = clock_monotonic_ns() + BUSY_AFTER_NS;
 	atomic_store_explicit(&sampler->nr_samples, worker_nr_samples(sampler->worker),
 			      memory_order_relaxed);
 }
@@ -96,10 +113,17 @@ static void flush(struct working *working)
 
 static void pause_working(const struct working *working, uint64_t now_ns)
 {
-	uint64_t pause_ns = now_ns < working->busy_until_ns ? BUSY_PAUSE_NS : CALM_PAUSE_NS;
-	const struct timespec pause = {.tv_nsec = (long)pause_ns};
+	struct pollfd wake = {.fd = working->wake_fd, .events = POLLIN};
+	const struct pace *pace = paces;
+	struct timespec pause = {0};
+	uint64_t count;
 
-	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	while (working->queue_bytes < pace->queue_bytes &&
+	       now_ns - working->began_ns > pace->after_ns)
+		pace++;
+	pause.tv_nsec = (long)pace->pause_ns;
+	if (ppoll(&wake, 1, &pause, NULL) == 1 && read(wake.fd, &count, sizeof(count)) < 0)
+		return;
 }
 
 static void *working_main(void *argument)
@@ -173,6 +197,8 @@ static void free_sampler(struct sampler *sampler)
 	if (sampler->done_fd >= 0)
 		close(sampler->done_fd);
 	idle_meter_close(&sampler->idle);
+	if (sampler->working && sampler->working->wake_fd >= 0)
+		close(sampler->working->wake_fd);
 	free(sampler->working);
 	free(sampler);
 }
@@ -183,6 +209,10 @@ static int start_threads(struct sampler *sampler, struct err *err)
 
 	sampler->working = working;
 	working->sampler = sampler;
+	working->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (working->wake_fd < 0)
+		return err_sys(err, "cannot make an eventfd");
+	working->began_ns = clock_monotonic_ns();
 	errno = pthread_create(&working->thread, NULL, working_main, working);
 	if (errno)
 		return err_sys(err, "cannot start a thread");
@@ -191,6 +221,7 @@ static int start_threads(struct sampler *sampler, struct err *err)
 		return 0;
 	err_sys(err, "cannot start a thread");
 	atomic_store_explicit(&working->no_more, true, memory_order_release);
+	sampler_wake_worker(sampler);
 	pthread_join(working->thread, NULL);
 	return ERR_SYS;
 }
@@ -201,6 +232,7 @@ static void join_threads(struct sampler *sampler)
 
 	pthread_join(sampler->sampling_thread, NULL);
 	atomic_store_explicit(&working->no_more, true, memory_order_release);
+	sampler_wake_worker(sampler);
 	pthread_join(working->thread, NULL);
 }
 

@@ -260,6 +260,9 @@ size_t counters_read(const struct sampler *sampler, struct message_counter *out)
 /* Tell the worker, so that a recording that is cut short has them too; ever more rarely. */
 void counters_tell(struct sampler *sampler, uint64_t now_ns);
 
+/* sampler.c: do not pause, something is asked for. Any thread's. */
+void sampler_wake_worker(struct sampler *sampler);
+
 /* control.c: the marks that have gathered, into the profile. The worker's. */
 void control_take_marks(struct sampler *sampler);
 

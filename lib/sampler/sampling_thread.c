@@ -55,7 +55,8 @@ static bool over(struct sampler *sampler, uint64_t now_ns)
 /* With fewer tracees than this, asking after all of them costs next to nothing. */
 #define FEW_TRACEES 64
 /* With more it takes the kernel longer and longer: at most this share of the time. */
-#define SWEEP_SHARE 200
+#define SWEEP_SHARE	 200
+#define IDLE_SWEEP_SHARE 2000
 
 /* Everything that one thread has to say; says whether there was anything. */
 static bool serve_thread(struct sampler *sampler, pid_t tid)
@@ -101,6 +102,14 @@ static bool sweep(struct sampler *sampler)
 		any = true;
 		follow_event(sampler, &event);
 	}
+}
+
+/* So long nobody is asked who has not sent a signal. */
+static uint64_t idle_sweep_pause_ns(const struct sampler *sampler)
+{
+	uint64_t pause_ns = sampler->sweep_cost_ns * IDLE_SWEEP_SHARE;
+
+	return pause_ns < LONGEST_SLEEP_NS ? pause_ns : LONGEST_SLEEP_NS;
 }
 
 static uint64_t next_sweep_ns(const struct sampler *sampler)
@@ -215,7 +224,9 @@ static void watch_now_and_then(struct sampler *sampler, uint64_t now_ns)
 	if (now_ns < sampler->watch_again_ns)
 		return;
 	idle_meter_update(&sampler->idle);
-	sampler->sweep_owed = true; /* should a SIGCHLD ever get lost */
+	/* Should a SIGCHLD ever get lost. */
+	if (now_ns - sampler->swept_ns >= idle_sweep_pause_ns(sampler))
+		sampler->sweep_owed = true;
 	sampler->watch_again_ns = now_ns + WATCH_NS;
 }
 
