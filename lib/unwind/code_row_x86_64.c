@@ -12,6 +12,8 @@
  * musl has no CFI at all, and neither have the start-up code of programs, the
  * PLTs that LLD writes, and much assembly.
  */
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/index_set.h"
 #include "elf/elf_image.h"
@@ -496,6 +498,31 @@ static enum row_call next_call(const struct elf_image *image, uint64_t *at, uint
 	return ROW_CALL_NONE;
 }
 
+static int64_t immediate(const uint8_t *at)
+{
+	int32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+static bool names_code(const uint8_t *at, size_t nr_bytes, uint64_t address, uint64_t *target)
+{
+	if (nr_bytes < 7)
+		return false;
+	if (at[0] == 0xe8) /* call rel32 */
+		*target = address + 5 + (uint64_t)immediate(at + 1);
+	else if ((at[0] & 0xfb) == 0x48 && at[1] == 0x8d && (at[2] & 0xc7) == 5) /* lea x(%rip) */
+		*target = address + 7 + (uint64_t)immediate(at + 3);
+	else if (at[0] == 0x48 && at[1] == 0xc7 && (at[2] & 0xf8) == 0xc0) /* mov $x,%r64 */
+		*target = (uint64_t)immediate(at + 3);
+	else if ((at[0] & 0xf8) == 0xb8) /* mov $x,%r32 */
+		*target = (uint32_t)immediate(at + 1);
+	else
+		return false;
+	return true;
+}
+
 static bool jumps_into(const struct elf_image *image, uint64_t start, uint64_t end,
 		       uint64_t part_start, uint64_t part_end)
 {
@@ -520,5 +547,6 @@ const struct code_reader code_reader_x86_64 = {
 	.switched_stack = switched_stack,
 	.call_before = call_before,
 	.next_call = next_call,
+	.names_code = names_code,
 	.jumps_into = jumps_into,
 };

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "elf/elf_image.h"
 #include "mapping/space.h"
+#include "unwind/code_entries.h"
 #include "unwind/unwind_priv.h"
 
 /* How far up the stack a return address is searched, and how far its function may reach. */
@@ -111,6 +112,33 @@ static struct row row_by_symbol(const struct unwind_arch *arch, const struct cod
 	return arch->code->row_from_entry(frame->image, entry, pc);
 }
 
+/* Of entries before pc: most are of other functions, which do not come by there. */
+#define ENTRIES_TRIED 8
+
+/*
+ * A function that never returns and was not called by its name (main() that ends by exit(), what
+ * musl jumps to before it) is entered where code somewhere names it.
+ */
+static struct row row_by_reference(const struct unwind_arch *arch, const struct walk *walk,
+				   const struct code_frame *frame)
+{
+	uint64_t pc = frame->pc - frame->mapping->bias;
+	uint64_t entry = pc;
+
+	for (int i = 0; i < ENTRIES_TRIED && frame->entries; i++) {
+		struct row row;
+
+		if (!code_entries_before(frame->entries, arch->code, frame->image, &entry) ||
+		    pc - entry > FUNCTION_BYTES_MAX)
+			break;
+		row = arch->code->row_from_entry(frame->image, entry, pc);
+		if (prove(arch, walk, frame, &row) == PROOF_CALL)
+			return row;
+		entry--;
+	}
+	return row_of_kind(ROW_NO_CFI);
+}
+
 struct row code_walk_row_from_entry(const struct unwind_arch *arch, const struct walk *walk,
 				    const struct code_frame *frame, uint64_t entry)
 {
@@ -124,6 +152,12 @@ bool code_walk_proves(const struct unwind_arch *arch, const struct walk *walk,
 		      const struct code_frame *frame, const struct row *row)
 {
 	return prove(arch, walk, frame, row) == PROOF_CALL;
+}
+
+bool code_walk_may_hold(const struct unwind_arch *arch, const struct walk *walk,
+			const struct code_frame *frame, const struct row *row)
+{
+	return prove(arch, walk, frame, row) != PROOF_NONE;
 }
 
 /* Of such a host: LuaJIT's has 80 bytes, and what a trace spills. */
@@ -207,10 +241,14 @@ struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk
 		return entered;
 	if (regs_get(frame->regs, arch_regs(walk->snapshot->arch)->sp, &sp))
 		searched = row_by_search(arch, walk, frame, sp);
+	if (searched.kind == ROW_NO_CFI)
+		searched = row_by_reference(arch, walk, frame);
 	if (searched.kind != ROW_NO_CFI)
 		return searched;
 	if (forward.kind == ROW_ROOT)
 		return forward;
+	entered.is_unproved = true;
+	forward.is_unproved = true;
 	if (prove(arch, walk, frame, &entered) == PROOF_ZERO)
 		return entered;
 	return prove(arch, walk, frame, &forward) == PROOF_ZERO ? forward : searched;

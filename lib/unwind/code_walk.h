@@ -4,6 +4,7 @@
 
 #include "unwind/row.h"
 
+struct code_entries;
 struct mapping;
 struct walk;
 
@@ -14,11 +15,12 @@ struct code_frame {
 	uint64_t pc;
 	bool is_exact;
 	const struct regs *regs;
+	struct code_entries *entries; /* of the image, or NULL: not to be searched */
 };
 
 /*
  * The row that the code gives, proved on the stack at hand: where it says the
- * return address is, there is one. ROW_NO_CFI if the code cannot be followed.
+ * return address is, there is one, or 0 (is_unproved). ROW_NO_CFI if the code cannot be followed.
  */
 struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk,
 			 const struct code_frame *frame);
@@ -45,6 +47,10 @@ struct row code_walk_row_of_host(const struct unwind_arch *arch, const struct wa
 /* Does a row lead to a return address on the stack at hand, too? */
 bool code_walk_proves(const struct unwind_arch *arch, const struct walk *walk,
 		      const struct code_frame *frame, const struct row *row);
+
+/* The same, or is there 0, as where a stack begins? Then nothing is proved, nor disproved. */
+bool code_walk_may_hold(const struct unwind_arch *arch, const struct walk *walk,
+			const struct code_frame *frame, const struct row *row);
 
 /*
  * Has the function that calls here left the stack it was entered on (Go's mcall and

@@ -70,9 +70,9 @@ static void grow(struct hot_rows *hot)
 /* The rows that a walk takes in its stride. */
 static bool is_plain(const struct arch_regs *arch, const struct row *row)
 {
-	return row->kind == ROW_STEP && row->ra == ROW_RA_AT_CFA && row->ra_offset == -8 &&
-	       !row->caller_is_exact && (row->cfa_reg == arch->sp || row->cfa_reg == arch->fp) &&
-	       row->fp != ROW_FP_AT_FP &&
+	return row->kind == ROW_STEP && !row->is_unproved && row->ra == ROW_RA_AT_CFA &&
+	       row->ra_offset == -8 && !row->caller_is_exact &&
+	       (row->cfa_reg == arch->sp || row->cfa_reg == arch->fp) && row->fp != ROW_FP_AT_FP &&
 	       (row->fp != ROW_FP_AT_CFA || row->fp_offset == (int16_t)row->fp_offset);
 }
 

@@ -23,6 +23,7 @@ void module_cfi_release(struct module_cfi *cfi)
 {
 	elf_ranges_release(&cfi->eh_index);
 	elf_ranges_release(&cfi->debug_index);
+	code_entries_release(&cfi->entries);
 }
 
 static bool find_indexed(const struct cfi_section *section, struct elf_ranges *index, bool *indexed,

@@ -3,6 +3,7 @@
 #define PROFC_UNWIND_MODULE_CFI_H
 
 #include "unwind/cfi.h"
+#include "unwind/code_entries.h"
 #include "unwind/row.h"
 
 struct elf_image;
@@ -17,6 +18,7 @@ struct module_cfi {
 	struct elf_bytes eh_frame_hdr; /* empty if it is of no use */
 	struct elf_ranges eh_index, debug_index;
 	bool eh_indexed, debug_indexed;
+	struct code_entries entries; /* for code that nothing covers */
 };
 
 void module_cfi_init(struct module_cfi *cfi, struct elf_image *image);

@@ -51,10 +51,14 @@ enum row_ra {
 };
 
 struct row {
-	int32_t cfa_offset;
+	union {
+		int32_t cfa_offset;
+		int32_t nr_tries; /* ROW_NO_CFI: how often it was searched */
+	};
 	union {
 		int32_t ra_offset;
 		int32_t entry_distance; /* ROW_RA_MAY_BE_REPLACED: from the function's entry */
+		uint32_t stamp;		/* ROW_NO_CFI: of the space that it was searched in */
 	};
 	union {
 		int32_t fp_offset;
@@ -75,6 +79,7 @@ struct row {
 	uint8_t is_of_target : 1; /* the CFI describes where longjmp() goes, not where it is */
 	uint8_t is_from_debug_frame : 1;
 	uint8_t caller_is_exact : 1; /* a signal struck there: it made no call */
+	uint8_t is_unproved : 1; /* from code, on a stack with 0 where it has the return address */
 };
 
 _Static_assert(sizeof(struct row) == 16, "two rows and their keys share a cache line");
@@ -112,6 +117,8 @@ struct code_reader {
 	/* The next call in [*at, end); *at moves behind it. ROW_CALL_NONE: there is none. */
 	enum row_call (*next_call)(const struct elf_image *image, uint64_t *at, uint64_t end,
 				   uint64_t *target);
+	/* Does an instruction that begins here call, or take the address of, code at *target? */
+	bool (*names_code)(const uint8_t *at, size_t nr_bytes, uint64_t address, uint64_t *target);
 	/* Does code in [start, end) jump or branch into [part_start, part_end)? */
 	bool (*jumps_into)(const struct elf_image *image, uint64_t start, uint64_t end,
 			   uint64_t part_start, uint64_t part_end);

@@ -189,10 +189,12 @@ static struct row compile_in(struct rows *rows, const struct row_query *query,
 			     const struct mapping *mapping, struct elf_image *image)
 {
 	const struct unwind_frame *frame = query->frame;
-	const struct code_frame code = code_frame_of(query, mapping, image);
-	struct row row = module_cfi_row(cfi_of(rows, frame->lookup.module, image), query->arch,
-					frame->lookup.address, frame->pc - mapping->bias);
+	struct module_cfi *cfi = cfi_of(rows, frame->lookup.module, image);
+	struct code_frame code = code_frame_of(query, mapping, image);
+	struct row row =
+		module_cfi_row(cfi, query->arch, frame->lookup.address, frame->pc - mapping->bias);
 
+	code.entries = &cfi->entries;
 	rows->nr_compiled++;
 	if (!query->arch->code || query->is_cfi_only)
 		return row;
@@ -225,6 +227,44 @@ static struct row compile(struct rows *rows, const struct row_query *query)
 	return row_of_kind(ROW_NO_CFI);
 }
 
+/*
+ * What code without CFI was found to be, or not to be, was proved on one stack, with what was
+ * known of the address space then: at the first look at a program its libraries may not have
+ * been mapped. So often it is searched again, and oftener in a space that has changed.
+ */
+#define TRIES_MAX	    4
+#define TRIES_ELSEWHERE_MAX 64
+
+static bool may_be_known_better(const struct row_query *query, const struct row *row)
+{
+	const struct mapping *mapping;
+	struct code_frame code;
+	uint32_t stamp = space_stamp(query->walk->space);
+
+	if (query->is_cfi_only || !query->arch->code)
+		return false;
+	if (row->kind == ROW_NO_CFI)
+		return row->nr_tries < (row->stamp == stamp ? TRIES_MAX : TRIES_ELSEWHERE_MAX);
+	mapping = row->is_unproved ? mapping_of(query) : NULL;
+	if (!mapping)
+		return false;
+	code = code_frame_of(query, mapping, NULL);
+	return !code_walk_may_hold(query->arch, query->walk, &code, row);
+}
+
+static struct row compile_again(struct rows *rows, const struct row_query *query,
+				const struct row *known)
+{
+	int32_t nr_tries = known && known->kind == ROW_NO_CFI ? known->nr_tries : 0;
+	struct row row = compile(rows, query);
+
+	if (row.kind == ROW_NO_CFI) {
+		row.nr_tries = nr_tries + 1;
+		row.stamp = space_stamp(query->walk->space);
+	}
+	return row;
+}
+
 struct row rows_find(struct rows *rows, const struct row_query *query)
 {
 	const struct unwind_frame *frame = query->frame;
@@ -232,11 +272,11 @@ struct row rows_find(struct rows *rows, const struct row_query *query)
 	const struct row *known = row_cache_find(&rows->cache, key);
 	struct row row;
 
-	if (known) {
+	if (known && !may_be_known_better(query, known)) {
 		row = *known;
 	} else {
-		row = compile(rows, query);
-		row_cache_add(&rows->cache, key, row);
+		row = compile_again(rows, query, known);
+		row_cache_put(&rows->cache, key, row);
 	}
 	if (frame->lookup.module.v != MODULE_UNKNOWN.v)
 		hot_rows_add(&rows->hot, query->arch->regs, space_stamp(query->walk->space), frame,

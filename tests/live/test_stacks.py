@@ -10,6 +10,8 @@ from paths import BUILD, TARGETS
 from profc import profc, record
 from targets import build, need
 
+NO_CFI = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fomit-frame-pointer")
+
 
 class Stacks(LiveCase):
     def assert_rooted(self, recording, least=0.99, roots=("_start", "clone3", "__clone")):
@@ -49,9 +51,27 @@ class Stacks(LiveCase):
             self.assertIn("main", frames)
 
     def test_program_without_cfi(self):
-        flags = ("-O2", "-g", "-fno-asynchronous-unwind-tables", "-fomit-frame-pointer")
+        flags = ("-O2", "-g", *NO_CFI)
         recording = record(self.directory, [build("four_functions", *flags), "800"])
         self.assert_rooted(recording)
+
+    def test_function_without_cfi_that_never_returns(self):
+        """Only the table that it was called through says where it is entered."""
+        for link in ((), ("-static",), ("-static-pie", "-s")):
+            with self.subTest(link=link):
+                flags = ("-O2", *NO_CFI, *link)
+                program = build("entered_by_table", *flags)
+                recording = record(self.directory, [program, "500"])
+                self.assertComplete(recording, 0.99)
+
+    def test_dynamic_musl_program(self):
+        """Its C library has no CFI, nor symbols for what calls main()."""
+        program = os.path.join(BUILD, "tests", "targets", "four_functions.musl_so")
+        source = os.path.join(TARGETS, "four_functions.c")
+        os.makedirs(os.path.dirname(program), exist_ok=True)
+        command = [need("musl-gcc"), "-O2", "-g", "-D_GNU_SOURCE", "-o", program, source]
+        subprocess.run(command, check=True)
+        self.assert_rooted(record(self.directory, [program, "600"]))
 
     def test_static_musl_program(self):
         """No CFI in the C library, and no frame pointers."""

@@ -13,6 +13,7 @@
 #include "elf/elf_image.h"
 #include "mapping/space.h"
 #include "tests/unit/tiny_elf.h"
+#include "unwind/code_entries.h"
 #include "unwind/code_walk.h"
 #include "unwind/code_x86_64.h"
 #include "unwind/row.h"
@@ -212,6 +213,29 @@ static void test_code__call_that_never_returns_is_no_way(void **state)
 	assert_int_equal(ROW(code, 0).kind, ROW_NO_CFI);
 }
 
+/* call +16; lea 32(%rip),%rdi; mov $0x1004,%rdi; mov $0x1005,%ecx; call out of the code */
+static void test_code__names_of_code_are_entries(void **state)
+{
+	static const char code[] = "\xe8\x10\0\0\0\x48\x8d\x3d\x20\0\0\0"
+				   "\x48\xc7\xc7\x04\x10\0\0\xb9\x05\x10\0\0\xe8\0\0\x10\0"
+				   "\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90"
+				   "\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90";
+	static const uint64_t expected[] = {CODE + 0x2c, CODE + 0x15, CODE + 5, CODE + 4};
+	struct elf_image *image = image_of(code, sizeof(code) - 1);
+	struct code_entries entries = {0};
+	uint64_t at = CODE + sizeof(code);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		assert_true(code_entries_before(&entries, &code_reader_x86_64, image, &at));
+		assert_int_equal(at, expected[i]);
+		at--;
+	}
+	assert_false(code_entries_before(&entries, &code_reader_x86_64, image, &at));
+	code_entries_release(&entries);
+	elf_image_free(image);
+}
+
 /* push %rbx; sub $32,%rsp; call; and nothing more: only the way from the entry leads here */
 static void test_code__entry_leads_where_no_return_does(void **state)
 {
@@ -380,6 +404,7 @@ int main(void)
 		cmocka_unit_test(test_code__endless_exit_is_the_root),
 		cmocka_unit_test(test_code__switch_of_stacks_is_seen),
 		cmocka_unit_test(test_code__call_that_never_returns_is_no_way),
+		cmocka_unit_test(test_code__names_of_code_are_entries),
 		cmocka_unit_test(test_code__entry_leads_where_no_return_does),
 		cmocka_unit_test(test_code__plt_entries),
 		cmocka_unit_test(test_code__calls_before_return_addresses),
