@@ -42,11 +42,12 @@ bool chase_next(struct sampler *sampler)
 {
 	while (sampler->nr_chased && sampler->nr_chases < CHASES_PER_TICK) {
 		struct sampled_thread *thread = sampler->chased[--sampler->nr_chased];
+		uint64_t now_ns = clock_monotonic_ns(); /* our coming makes it wait */
 
 		sampler->nr_chases++;
 		placement_move(&sampler->placement, PLACEMENT_BESIDE, thread->tracee->cpu);
 		sampler->chasing = true;
-		look_at(sampler, thread, clock_monotonic_ns());
+		look_at(sampler, thread, now_ns);
 		sampler->chasing = false;
 		if (look_nr_awaited(sampler))
 			return true;
