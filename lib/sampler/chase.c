@@ -7,10 +7,16 @@
 /* Each takes 20 to 50 us. */
 #define CHASES_PER_TICK 4
 
-/* So many looks in a row may be put off: where we sleep is chosen at random among their CPUs. */
+/*
+ * So many looks in a row may be put off: where we sleep is chosen at random among their CPUs.
+ * Of a thread that may be over soon, none.
+ */
+#define PATIENCE  3
+#define NEW_LOOKS 16
+
 static uint32_t patience(const struct sampled_thread *thread)
 {
-	return thread->was_seen ? 1 : 0;
+	return thread->nr_told < NEW_LOOKS ? 0 : PATIENCE;
 }
 
 void chase_begin_tick(struct sampler *sampler)
