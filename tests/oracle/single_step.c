@@ -53,6 +53,7 @@ enum instruction {
 	INSTRUCTION_OTHER,
 	INSTRUCTION_CALL,
 	INSTRUCTION_SYSCALL,
+	INSTRUCTION_RETURN, /* or a jump through a register or memory, by which some return */
 };
 
 struct known_code {
@@ -108,11 +109,14 @@ static enum instruction decode(const uint8_t *bytes, size_t nr_bytes)
 	while (at < nr_bytes && is_prefix(bytes[at]))
 		at++;
 	if (at + 1 >= nr_bytes)
-		return INSTRUCTION_OTHER;
+		return at < nr_bytes && bytes[at] == 0xc3 ? INSTRUCTION_RETURN : INSTRUCTION_OTHER;
 	if (bytes[at] == 0xe8 || (bytes[at] == 0xff && (bytes[at + 1] >> 3 & 7) == 2))
 		return INSTRUCTION_CALL;
 	if (bytes[at] == 0x0f && bytes[at + 1] == 0x05)
 		return INSTRUCTION_SYSCALL;
+	if (bytes[at] == 0xc3 || bytes[at] == 0xc2 ||
+	    (bytes[at] == 0xff && (bytes[at + 1] >> 3 & 7) == 4))
+		return INSTRUCTION_RETURN;
 	return INSTRUCTION_OTHER;
 }
 
@@ -136,16 +140,25 @@ static void push_call(struct oracle *oracle, struct call call)
 	oracle->calls[oracle->nr_calls++] = call;
 }
 
-/* Calls whose return address is below the stack pointer are over, however that came about. */
-static void pop_calls(struct oracle *oracle, uint64_t sp)
+/*
+ * Calls whose return address is below the stack pointer are over, however that came about. If
+ * it was not by a return, control is still in the callee of the outermost of them, and gets
+ * back by the next jump (__builtin_eh_return, longjmp).
+ */
+static void pop_calls(struct oracle *oracle, uint64_t sp, enum instruction done)
 {
-	while (oracle->nr_calls) {
-		const struct call *last = &oracle->calls[oracle->nr_calls - 1];
+	const struct call *last = NULL;
+	struct call over = {0};
 
+	for (; oracle->nr_calls; oracle->nr_calls--) {
+		last = &oracle->calls[oracle->nr_calls - 1];
 		if (last->is_signal || last->slot >= sp)
-			return;
-		oracle->nr_calls--;
+			break;
+		over = *last;
 	}
+	/* Is a return address on top of the stack, it is this call that will be returned from. */
+	if (over.slot && done != INSTRUCTION_RETURN && (!oracle->nr_calls || last->slot != sp))
+		push_call(oracle, over);
 }
 
 static void pop_signal(struct oracle *oracle)
@@ -179,7 +192,7 @@ static void follow(struct oracle *oracle, enum instruction done,
 	} else if (done == INSTRUCTION_SYSCALL && before->rax == 15 /* rt_sigreturn */) {
 		pop_signal(oracle);
 	} else {
-		pop_calls(oracle, after->rsp);
+		pop_calls(oracle, after->rsp, done);
 	}
 }
 
