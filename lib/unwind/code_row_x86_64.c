@@ -537,6 +537,22 @@ static bool jumps_into(const struct elf_image *image, uint64_t start, uint64_t e
 	return false;
 }
 
+static bool jumps_out(const struct elf_image *image, uint64_t start, uint64_t end)
+{
+	struct code_instruction instruction;
+	uint64_t at = start;
+
+	while (next_instruction(image, &at, end, &instruction)) {
+		if (instruction.effect == CODE_EFFECT_JUMP_GOT ||
+		    instruction.effect == CODE_EFFECT_STOP ||
+		    ((instruction.effect == CODE_EFFECT_JUMP ||
+		      instruction.effect == CODE_EFFECT_BRANCH) &&
+		     (instruction.target < start || instruction.target >= end)))
+			return true;
+	}
+	return at < end; /* what cannot be read may do anything */
+}
+
 const struct code_reader code_reader_x86_64 = {
 	.row = row_forward,
 	.entry_before = entry_before,
@@ -549,4 +565,5 @@ const struct code_reader code_reader_x86_64 = {
 	.next_call = next_call,
 	.names_code = names_code,
 	.jumps_into = jumps_into,
+	.jumps_out = jumps_out,
 };

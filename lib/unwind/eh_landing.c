@@ -25,16 +25,21 @@ static void add(struct calls *calls, uint64_t return_address)
 
 /*
  * A function of this module, neither the one that was called nor one that goes on in the part
- * of it that the compiler has split off (.cold) and the callee stood in.
+ * of it that the compiler has split off (.cold) and the callee stood in. Where that is in
+ * another module, one that does not go on elsewhere, as PLTs do.
  */
 static bool is_another_function(const struct eh_landing *landing, uint64_t target)
 {
 	struct cfi_fde called;
 	struct cfi_fde stood;
 
-	return landing->callee_pc && module_cfi_fde(landing->cfi, target, &called) &&
-	       called.start == target && module_cfi_fde(landing->cfi, landing->callee_pc, &stood) &&
-	       stood.start != target && called.end - called.start <= FUNCTION_BYTES_MAX &&
+	if ((!landing->callee_pc && !landing->callee_is_elsewhere) ||
+	    !module_cfi_fde(landing->cfi, target, &called) || called.start != target ||
+	    called.end - called.start > FUNCTION_BYTES_MAX)
+		return false;
+	if (landing->callee_is_elsewhere)
+		return !landing->code->jumps_out(landing->cfi->image, called.start, called.end);
+	return module_cfi_fde(landing->cfi, landing->callee_pc, &stood) && stood.start != target &&
 	       !landing->code->jumps_into(landing->cfi->image, called.start, called.end,
 					  stood.start, stood.end);
 }
@@ -57,7 +62,7 @@ static void search_site(const struct eh_landing *landing, const struct eh_call_s
 	}
 }
 
-bool eh_landing_call(const struct eh_landing *landing, uint64_t *return_address)
+enum eh_landing_calls eh_landing_call(const struct eh_landing *landing, uint64_t *return_address)
 {
 	cleanup_free uint8_t *bytes = NULL;
 	struct elf_bytes table_bytes;
@@ -68,7 +73,7 @@ bool eh_landing_call(const struct eh_landing *landing, uint64_t *return_address)
 	struct calls fitting = {0};
 
 	if (!module_cfi_fde(landing->cfi, landing->pc, &fde) || !fde.lsda)
-		return false;
+		return EH_LANDING_NONE;
 	bytes = xmalloc(TABLE_BYTES_MAX);
 	table_bytes = (struct elf_bytes){
 		.bytes = bytes,
@@ -76,14 +81,15 @@ bool eh_landing_call(const struct eh_landing *landing, uint64_t *return_address)
 		.vaddr = fde.lsda,
 	};
 	if (!eh_table_begin(&table, &table_bytes, fde.start))
-		return false;
+		return EH_LANDING_NONE;
 	while (eh_table_next(&table, &site)) {
 		if (site.landing == landing->pc)
 			search_site(landing, &site, &all, &fitting);
 	}
 	if (fitting.nr)
 		all = fitting;
-	if (all.nr == 1)
-		*return_address = all.return_address;
-	return all.nr == 1;
+	if (all.nr != 1)
+		return all.nr ? EH_LANDING_SEVERAL : EH_LANDING_NONE;
+	*return_address = all.return_address;
+	return EH_LANDING_ONE;
 }

@@ -72,6 +72,7 @@ static bool is_plain(const struct arch_regs *arch, const struct row *row)
 {
 	return row->kind == ROW_STEP && !row->is_unproved && row->ra == ROW_RA_AT_CFA &&
 	       row->ra_offset == -8 && !row->caller_is_exact &&
+	       !(row->saves_eh && row->is_from_code) &&
 	       (row->cfa_reg == arch->sp || row->cfa_reg == arch->fp) && row->fp != ROW_FP_AT_FP &&
 	       (row->fp != ROW_FP_AT_CFA || row->fp_offset == (int16_t)row->fp_offset);
 }

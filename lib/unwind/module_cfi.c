@@ -71,6 +71,18 @@ bool module_cfi_fde(struct module_cfi *cfi, uint64_t address, struct cfi_fde *fd
 	return find_fde(cfi, address, fde, &is_bad) && !is_bad;
 }
 
+bool module_cfi_gap(struct module_cfi *cfi, uint64_t address, uint64_t *start)
+{
+	struct cfi_fde before;
+	uint64_t offset;
+
+	if (!find_eh_frame(cfi, address, &offset) || !cfi_fde_at(&cfi->eh_frame, offset, &before) ||
+	    before.end > address)
+		return false;
+	*start = before.end;
+	return true;
+}
+
 /* musl's and Go's signal trampolines have no CFI. */
 static bool is_trampoline(const struct module_cfi *cfi, const struct unwind_arch *arch, uint64_t pc)
 {

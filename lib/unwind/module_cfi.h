@@ -32,6 +32,12 @@ void module_cfi_release(struct module_cfi *cfi);
 struct row module_cfi_row(struct module_cfi *cfi, const struct unwind_arch *arch, uint64_t lookup,
 			  uint64_t pc);
 
+/*
+ * Where code that no FDE covers may begin: the end of the last one that begins before
+ * `address`. False if that covers it, or nothing is before.
+ */
+bool module_cfi_gap(struct module_cfi *cfi, uint64_t address, uint64_t *start);
+
 /* The FDE that covers `address`; false if none does, or if it is damaged. */
 bool module_cfi_fde(struct module_cfi *cfi, uint64_t address, struct cfi_fde *fde);
 

@@ -122,6 +122,8 @@ struct code_reader {
 	/* Does code in [start, end) jump or branch into [part_start, part_end)? */
 	bool (*jumps_into)(const struct elf_image *image, uint64_t start, uint64_t end,
 			   uint64_t part_start, uint64_t part_end);
+	/* May it go on outside of [start, end), other than by a call or its return? */
+	bool (*jumps_out)(const struct elf_image *image, uint64_t start, uint64_t end);
 };
 
 extern const struct code_reader code_reader_x86_64;

@@ -168,6 +168,7 @@ struct row row_compile(const struct unwind_arch *arch, const struct cfi_section 
 						     [CFI_TRACKED_EH] = EH_COLUMN};
 	struct cfi_rules rules;
 	struct row row = {0};
+	bool saves_eh;
 
 	if (!cfi_rules_at(section, fde, columns, address, &rules) ||
 	    rules.cfa.kind == CFI_RULE_UNDEFINED)
@@ -185,14 +186,14 @@ struct row row_compile(const struct unwind_arch *arch, const struct cfi_section 
 			.kind = ROW_FALLBACK,
 			.is_of_target = rules.tracked[CFI_TRACKED_SP].kind == CFI_RULE_REGISTER,
 		};
+	saves_eh = rules.tracked[CFI_TRACKED_EH].kind == CFI_RULE_OFFSET;
 	if (!compile_cfa(arch, &rules.cfa, &row) ||
 	    !compile_fp(arch, &rules.tracked[CFI_TRACKED_FP], &row) ||
-	    !compile_ra(arch, &rules.tracked[CFI_TRACKED_RA], &row))
-		return row_of_kind(ROW_FALLBACK);
-	if (row.kind == ROW_STEP_PLT && row.fp != ROW_FP_SAME)
-		return row_of_kind(ROW_FALLBACK);
+	    !compile_ra(arch, &rules.tracked[CFI_TRACKED_RA], &row) ||
+	    (row.kind == ROW_STEP_PLT && row.fp != ROW_FP_SAME))
+		return (struct row){.kind = ROW_FALLBACK, .saves_eh = saves_eh};
 	row.caller_is_exact = fde->is_signal_frame;
-	row.saves_eh = rules.tracked[CFI_TRACKED_EH].kind == CFI_RULE_OFFSET;
+	row.saves_eh = saves_eh;
 	return row;
 }
 

@@ -16,6 +16,8 @@ struct row_walk {
 	struct unwind_frame frame;
 	/* Of the frame that unwinds for an exception and is about to leave, if one is. */
 	struct eh_notes eh;
+	/* The thread stands in code that enters handlers without such notes (LLVM's libunwind). */
+	bool is_leaving;
 	/* Where the callee by frame pointer keeps what HotSpot's interpreter does; else 0. */
 	uint64_t sender_sp;
 	/* Brent's loop detection, over the steps that do not climb. */
@@ -239,6 +241,23 @@ static bool is_landing(const struct row_walk *rw, uint64_t cfa, uint64_t ra)
 	return false;
 }
 
+/* The return address instead of the landing pad, if that is what stands there. */
+static enum eh_landing_calls undo_landing(struct row_walk *rw, const struct row *row, uint64_t cfa,
+					  uint64_t *ra)
+{
+	const struct row_query query = query_of(rw);
+	bool is_gone = row->ra == ROW_RA_REPLACED;
+	const struct rows_landing landing = {
+		.pc = *ra,
+		/* Below where the landing pad was written. */
+		.cfa = is_gone ? cfa + (uint64_t)(int64_t)row->ra_offset + sizeof(*ra) : cfa,
+		.is_gone = is_gone,
+		.is_doubtful = rw->is_leaving,
+	};
+
+	return rows_find_before_landing(rw->rows, &query, &landing, ra);
+}
+
 static int32_t ra_offset_of(const struct row *row)
 {
 	return row->ra == ROW_RA_MAY_BE_REPLACED ? -8 : row->ra_offset;
@@ -247,9 +266,11 @@ static int32_t ra_offset_of(const struct row *row)
 static enum step step_by_row(struct row_walk *rw, const struct row *row)
 {
 	const struct arch_regs *arch = rw->arch->regs;
-	const struct row_query query = query_of(rw);
 	uint64_t cfa = 0;
 	uint64_t ra = 0;
+	/* Where it is not known which one, the caller goes on there, and has made none before it.
+	 */
+	enum eh_landing_calls calls = EH_LANDING_NONE;
 	enum step step = STEP_END;
 
 	if (!cfa_of(rw, row, &cfa, &step))
@@ -265,14 +286,22 @@ static enum step step_by_row(struct row_walk *rw, const struct row *row)
 	}
 	if (leads_nowhere(rw, ra))
 		return end(rw, STACK_END_ROOT);
-	if (row->ra == ROW_RA_REPLACED || is_landing(rw, cfa, ra))
-		rows_find_before_landing(rw->rows, &query, ra, &ra);
+	if (rw->walk->nr_pushed == 1)
+		rw->is_leaving = row->saves_eh && row->is_from_code && row->ra == ROW_RA_AT_CFA;
+	if (row->ra == ROW_RA_REPLACED || rw->is_leaving || is_landing(rw, cfa, ra))
+		calls = undo_landing(rw, row, cfa, &ra);
 	recover_fp(rw, row, cfa);
+	/* LLVM's libunwind writes another register there, just below the landing pad. */
+	if (rw->is_leaving && calls != EH_LANDING_NONE) {
+		if (row->fp == ROW_FP_AT_CFA && row->fp_offset == -16)
+			rw->regs.known &= ~(UINT64_C(1) << arch->fp);
+		rw->is_leaving = false;
+	}
 	if (row->ra == ROW_RA_MAY_BE_REPLACED)
 		undo_replacement(rw, row, cfa, &ra);
 	rw->regs.known &= UINT64_C(1) << arch->sp | UINT64_C(1) << arch->fp;
 	return arrive(rw, ra, cfa, row->is_from_code ? UNWIND_METHOD_CODE : UNWIND_METHOD_CFI,
-		      row->caller_is_exact);
+		      row->caller_is_exact || calls == EH_LANDING_SEVERAL);
 }
 
 /* The kernel saved every register of what the signal struck. */
@@ -488,7 +517,7 @@ void rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind,
 		return;
 	}
 	while (step != STEP_END) {
-		if (kind != UNWINDER_FP && !rw.eh.nr_targets)
+		if (kind != UNWINDER_FP && !rw.eh.nr_targets && !rw.is_leaving)
 			hot_walk(rows_hot(rows), rw.arch, walk, &rw.regs, &rw.frame);
 		step = find_caller(&rw);
 		if (step == STEP_FALLBACK)

@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "mapping/space.h"
 #include "unwind/code_walk.h"
-#include "unwind/eh_landing.h"
 #include "unwind/module_cfi.h"
 #include "unwind/row_cache.h"
 
@@ -55,7 +54,7 @@ const struct hot_rows *rows_hot(const struct rows *rows)
 	return &rows->hot;
 }
 
-static struct module_cfi *cfi_of(struct rows *rows, struct module_id id, struct elf_image *image)
+struct module_cfi *rows_cfi(struct rows *rows, struct module_id id, struct elf_image *image)
 {
 	while (rows->nr_modules <= id.v) {
 		ARRAY_GROW(rows->modules, rows->nr_modules, rows->cap_modules);
@@ -100,7 +99,14 @@ static struct row row_of_handler(const struct row_query *query, const struct row
 {
 	struct row row = *by_cfi;
 
-	if (row.kind != ROW_STEP || row.cfa_reg != query->arch->regs->sp || !query->frame->is_exact)
+	if (!query->frame->is_exact)
+		return row;
+	/* Where the handler is has just been popped, into a register that is jumped through. */
+	if (row.kind == ROW_FALLBACK)
+		row = (struct row){.kind = ROW_STEP,
+				   .cfa_reg = (uint8_t)query->arch->regs->sp,
+				   .ra_offset = -(int32_t)sizeof(uint64_t)};
+	if (row.kind != ROW_STEP || row.cfa_reg != query->arch->regs->sp)
 		return row;
 	row.fp = ROW_FP_SAME;
 	row.ra = ROW_RA_REPLACED;
@@ -156,6 +162,25 @@ static bool is_on_another_stack(struct rows *rows, const struct row_query *query
 	       (rows_is_stack_base(query) || rows_has_switched_stack(rows, query));
 }
 
+/*
+ * Code that never returns, as what enters the handlers of exceptions in LLVM's libunwind,
+ * says nothing by its way on. Without a symbol it may be entered where the CFI before it ends.
+ */
+static struct row row_in_gap(struct rows *rows, const struct row_query *query,
+			     const struct code_frame *code)
+{
+	struct row row = code_walk_row(query->arch, query->walk, code);
+	uint64_t start;
+
+	if (row.kind != ROW_NO_CFI ||
+	    !module_cfi_gap(rows_cfi(rows, query->frame->lookup.module, code->image),
+			    query->frame->lookup.address, &start))
+		return row;
+	row = code_walk_row_from_entry(query->arch, query->walk, code, start);
+	row.saves_eh = row.kind == ROW_STEP;
+	return row;
+}
+
 /* Where CFI is missing, or known to be wrong, the code is asked. */
 static struct row amended(struct rows *rows, const struct row_query *query, struct row row,
 			  const struct code_frame *code)
@@ -163,13 +188,13 @@ static struct row amended(struct rows *rows, const struct row_query *query, stru
 	struct row by_code;
 	uint64_t entry;
 	bool has_entry = (row.saves_eh || row.is_of_target) &&
-			 module_cfi_entry(cfi_of(rows, query->frame->lookup.module, code->image),
+			 module_cfi_entry(rows_cfi(rows, query->frame->lookup.module, code->image),
 					  query->arch, query->frame->lookup.address, &entry);
 
 	if (row.kind == ROW_NO_CFI && code_walk_is_on_other_stack(query->arch, code))
 		return row_of_kind(ROW_ROOT);
 	if (row.kind == ROW_NO_CFI)
-		return code_walk_row(query->arch, query->walk, code);
+		return row_in_gap(rows, query, code);
 	if (is_on_another_stack(rows, query, &row))
 		return row_of_kind(ROW_ROOT);
 	if (row.saves_eh && has_entry && query->arch->eh)
@@ -189,7 +214,7 @@ static struct row compile_in(struct rows *rows, const struct row_query *query,
 			     const struct mapping *mapping, struct elf_image *image)
 {
 	const struct unwind_frame *frame = query->frame;
-	struct module_cfi *cfi = cfi_of(rows, frame->lookup.module, image);
+	struct module_cfi *cfi = rows_cfi(rows, frame->lookup.module, image);
 	struct code_frame code = code_frame_of(query, mapping, image);
 	struct row row =
 		module_cfi_row(cfi, query->arch, frame->lookup.address, frame->pc - mapping->bias);
@@ -293,7 +318,7 @@ static struct row compile_without_fp(struct rows *rows, const struct row_query *
 	uint64_t entry;
 
 	if (!image || !query->arch->code ||
-	    !module_cfi_entry(cfi_of(rows, query->frame->lookup.module, image), query->arch,
+	    !module_cfi_entry(rows_cfi(rows, query->frame->lookup.module, image), query->arch,
 			      query->frame->lookup.address, &entry))
 		return row_of_kind(ROW_NO_CFI);
 	code = code_frame_of(query, mapping, image);
@@ -345,7 +370,7 @@ static struct row row_at_target(struct rows *rows, const struct row_query *query
 
 	if (!image)
 		return row_of_kind(ROW_NO_CFI);
-	return module_cfi_row(cfi_of(rows, mapping->module, image), query->arch,
+	return module_cfi_row(rows_cfi(rows, mapping->module, image), query->arch,
 			      target - mapping->bias, target - mapping->bias);
 }
 
@@ -374,27 +399,6 @@ struct row rows_find_host(struct rows *rows, const struct row_query *query)
 	return row;
 }
 
-bool rows_find_before_landing(struct rows *rows, const struct row_query *query, uint64_t landing,
-			      uint64_t *return_address)
-{
-	struct space *space = query->walk->space;
-	const struct mapping *mapping = space_find(space, landing);
-	const struct mapping *callee = mapping_of(query);
-	struct elf_image *image = mapping ? space_image(space, mapping) : NULL;
-	struct eh_landing where = {.code = query->arch->code};
-
-	if (!image || !where.code)
-		return false;
-	where.cfi = cfi_of(rows, mapping->module, image);
-	where.pc = landing - mapping->bias;
-	if (callee && callee->module.v == mapping->module.v && callee->bias == mapping->bias)
-		where.callee_pc = query->frame->lookup.address;
-	if (!eh_landing_call(&where, return_address))
-		return false;
-	*return_address += mapping->bias;
-	return true;
-}
-
 bool rows_is_stack_base(const struct row_query *query)
 {
 	const struct mapping *mapping = mapping_of(query);
@@ -412,7 +416,7 @@ bool rows_has_switched_stack(struct rows *rows, const struct row_query *query)
 	uint64_t entry;
 
 	return image && query->arch->code &&
-	       module_cfi_entry(cfi_of(rows, query->frame->lookup.module, image), query->arch,
+	       module_cfi_entry(rows_cfi(rows, query->frame->lookup.module, image), query->arch,
 				query->frame->lookup.address, &entry) &&
 	       query->arch->code->switched_stack(image, entry, query->frame->pc - mapping->bias);
 }

@@ -2,6 +2,7 @@
 #ifndef PROFC_UNWIND_ROWS_H
 #define PROFC_UNWIND_ROWS_H
 
+#include "unwind/eh_landing.h"
 #include "unwind/hot_rows.h"
 #include "unwind/row.h"
 #include "unwind/unwind_priv.h"
@@ -17,6 +18,9 @@ struct row_query {
 
 /* The row of a frame, compiled if it is the first one there. It is a hot one from then on. */
 struct row rows_find(struct rows *rows, const struct row_query *query);
+
+/* The CFI of a module that `image` is of. Borrowed. */
+struct module_cfi *rows_cfi(struct rows *rows, struct module_id id, struct elf_image *image);
 
 /* Borrowed until the next rows_find(). */
 const struct hot_rows *rows_hot(const struct rows *rows);
@@ -40,13 +44,23 @@ struct row rows_find_in_jit(struct rows *rows, const struct row_query *query);
  */
 struct row rows_find_host(struct rows *rows, const struct row_query *query);
 
+/* An exception that lands: its landing pad is written over the return address of a call. */
+struct rows_landing {
+	uint64_t pc;  /* of the landing pad, in the target */
+	uint64_t cfa; /* of the frame that was called */
+	/* The query's frame is not that one: it is gone, but for what stands below the CFA. */
+	bool is_gone;
+	/* It may as well be a return address, if there is a call before it. */
+	bool is_doubtful;
+};
+
 /*
- * The exception that came from the query's frame lands at `landing`, whose address stands
- * where this frame has its return address: the one that stood there before, if the
- * function's table and code tell. All addresses are the target's.
+ * The return address that stood there before, if the function's table and code, and what was
+ * called, tell.
  */
-bool rows_find_before_landing(struct rows *rows, const struct row_query *query, uint64_t landing,
-			      uint64_t *return_address);
+enum eh_landing_calls rows_find_before_landing(struct rows *rows, const struct row_query *query,
+					       const struct rows_landing *landing,
+					       uint64_t *return_address);
 
 /*
  * Is this the outermost frame of a stack that its function switched to? Its

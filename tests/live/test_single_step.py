@@ -75,8 +75,6 @@ class SingleStep(unittest.TestCase):
         self.check(program)
 
     def check_exceptions(self, *flags):
-        """Where libgcc lands, its frame is the handler's already and the one that was called
-        is nowhere: one or two instructions in the 5,000 that an exception takes."""
         program = build("frames_of_exceptions", *flags)
         self.check(program, "-s")
         self.check(program, "-s", "-e", "13", arguments=["dense"])
@@ -90,6 +88,19 @@ class SingleStep(unittest.TestCase):
 
     def test_exceptions_in_a_static_program(self):
         self.check_exceptions("-O1", "-static-pie")
+
+    def check_throws(self, *flags, arguments=()):
+        """One landing in some thousand instructions, most of them in try blocks of several calls."""
+        program = build("frames_of_throws", "-g", *flags)
+        self.check(program, "-s", "-e", "3", arguments=("1", *arguments))
+
+    def test_little_but_exceptions_of_a_library(self):
+        flags = ("-O2", "-g", "-shared", "-fPIC")
+        plugin = build("throwing_plugin", *flags, called="throwing_plugin.so")
+        self.check_throws("-Os", arguments=(plugin,))
+
+    def test_little_but_exceptions_through_frame_pointers(self):
+        self.check_throws("-O0")
 
     def test_realigned_for_vectors(self):
         with open("/proc/cpuinfo", encoding="ascii") as cpus:

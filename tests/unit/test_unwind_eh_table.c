@@ -111,6 +111,22 @@ static void test_code__jumps_into_another_part_are_seen(void **state)
 	elf_image_free(image);
 }
 
+/* ret; jmp -3, to itself or the ret; call +0 */
+static const uint8_t inside[] = {0xc3, 0xeb, 0xfd, 0xe8, 0, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0, 0x06};
+
+static void test_code__ways_out_are_seen(void **state)
+{
+	struct elf_image *image = elf_image_of_code(inside, sizeof(inside), FUNCTION);
+	const struct code_reader *reader = &code_reader_x86_64;
+
+	(void)state;
+	assert_false(reader->jumps_out(image, FUNCTION, FUNCTION + 8));
+	assert_true(reader->jumps_out(image, FUNCTION + 1, FUNCTION + 8));   /* to the ret */
+	assert_true(reader->jumps_out(image, FUNCTION, FUNCTION + 14));	     /* as a PLT does */
+	assert_true(reader->jumps_out(image, FUNCTION + 14, FUNCTION + 15)); /* unreadable */
+	elf_image_free(image);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -119,6 +135,7 @@ int main(void)
 		cmocka_unit_test(test_eh_table__damage_ends_it),
 		cmocka_unit_test(test_code__calls_are_found_in_order),
 		cmocka_unit_test(test_code__jumps_into_another_part_are_seen),
+		cmocka_unit_test(test_code__ways_out_are_seen),
 	};
 
 	return cmocka_run_group_tests_name("unwind eh table", tests, NULL, NULL);

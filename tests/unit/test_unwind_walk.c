@@ -31,10 +31,14 @@ enum {
 	NO_CFI = 0x401800,    /* nothing */
 	EXPRESSED = 0x401900, /* CFA by an expression that no row can hold */
 	LOST_FP = 0x401a00,   /* CFA rsp+8, rbp undefined */
+	LEAVES = 0x401b00,    /* code without CFI that does not come back */
 };
 
 /* Behind the one call that is there, to SP16. */
 #define CALLED (ROOT + 0x30)
+
+/* nop, push %rbx, mov (%rdi),%rsp, pop %rcx, jmp *%rcx */
+static const uint8_t leaves[] = {0x90, 0x53, 0x48, 0x8b, 0x27, 0x59, 0xff, 0xe1};
 
 #define TOP (MADE_STACK + MADE_STACK_BYTES)
 
@@ -75,6 +79,8 @@ static void set_up(struct fixture *fixture)
 	memset(buf_extend(&code, CALLED - SP8 - 5), 0, CALLED - SP8 - 5);
 	buf_append_byte(&code, 0xe8);
 	buf_append_u32(&code, (uint32_t)(SP16 - CALLED));
+	memset(buf_extend(&code, LEAVES - CALLED), 0, LEAVES - CALLED);
+	buf_append(&code, leaves, sizeof(leaves));
 	made_space_set_up(&fixture->made, EM_X86_64, &eh_frame, &code);
 	snapshot_clear(&fixture->snapshot);
 	fixture->snapshot.arch = ARCH_X86_64;
@@ -535,6 +541,25 @@ static void test_walk__code_in_anothers_frame_is_left_by_its_return(void **state
 	munmap(page, MADE_JIT_BYTES);
 }
 
+/* Nothing says where it is entered but the end of the CFI before it. */
+static void test_walk__code_that_leaves_is_read_from_the_end_of_cfi(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	WORDS(TOP - 64, 0, CALLED, 0, 0);
+	set_regs(&fixture, LEAVES + 2, TOP - 64, 1);
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(LEAVES + 2, CALLED);
+	assert_int_equal(fixture.walk.frames[1].method, UNWIND_METHOD_CODE);
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	set_regs(&fixture, LEAVES + 5, TOP - 64, 1); /* on a stack that nobody knows */
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(LEAVES + 5);
+	tear_down(&fixture);
+}
+
 static void test_walk__wrong_frame_pointers_are_not_followed(void **state)
 {
 	static const uint64_t wrong[] = {
@@ -703,6 +728,7 @@ int main(void)
 		cmocka_unit_test(test_walk__jit_code_without_frame_pointers_is_read),
 		cmocka_unit_test(test_walk__code_in_anothers_frame_is_left_by_its_return),
 		cmocka_unit_test(test_walk__methods_that_never_return_are_read_from_their_entry),
+		cmocka_unit_test(test_walk__code_that_leaves_is_read_from_the_end_of_cfi),
 		cmocka_unit_test(test_walk__wrong_frame_pointers_are_not_followed),
 		cmocka_unit_test(test_walk__frame_pointer_chains_only_rise),
 		cmocka_unit_test(test_walk__outermost_frame_pointer_is_zero),
