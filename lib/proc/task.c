@@ -87,10 +87,11 @@ static bool scan_stat_numbers(struct scan *scan, struct proc_stat *stat)
 	return true;
 }
 
-#define STAT_CPU 39
+#define STAT_FIRST_SP 28
+#define STAT_CPU      39
 
 /* Behind the fields above; some of those in between are larger than a signed number. */
-static int scan_stat_cpu(struct scan *scan)
+static int scan_stat_rest(struct scan *scan, struct proc_stat *stat)
 {
 	uint64_t number = 0;
 
@@ -100,6 +101,8 @@ static int scan_stat_cpu(struct scan *scan)
 		if (!scan_char(scan, ' ') ||
 		    (!scan_decimal(scan, &number) && !scan_signed(scan, &negative)))
 			return -1;
+		if (field == STAT_FIRST_SP)
+			stat->first_sp = number;
 	}
 	return number < INT32_MAX ? (int)number : -1;
 }
@@ -117,7 +120,7 @@ bool proc_stat_parse(const char *text, size_t nr_bytes, struct proc_stat *stat)
 	found.state = *scan.at++;
 	if (!scan_stat_numbers(&scan, &found))
 		return false;
-	found.cpu = scan_stat_cpu(&scan);
+	found.cpu = scan_stat_rest(&scan, &found);
 	*stat = found;
 	return true;
 }

@@ -44,6 +44,7 @@ struct proc_stat {
 	uint64_t user_ticks, system_ticks; /* CPU time as the clock's ticks saw it, this thread's */
 	uint64_t nr_threads;
 	uint64_t start_ticks; /* since boot, in clock ticks: with the pid, who a process is */
+	uint64_t first_sp;    /* at the start of the program; 0: not told, or not to us */
 	int cpu;	      /* where it runs or ran last; -1 when the line is cut before */
 };
 

@@ -24,6 +24,9 @@ static bool is_signal_frame(const struct signal_frame_layout *layout, const uint
 	uint64_t start = word_at(bytes + layout->stack_start);
 	uint64_t size = word_at(bytes + layout->stack_size);
 
+	/* Nobody's stack pointer is odd, but that of words that were no signal frame may be. */
+	if (word_at(bytes + layout->sp) % sizeof(uint64_t))
+		return false;
 	return address >= start && address - start < size && size >= SMALLEST_ALTERNATE &&
 	       size <= LARGEST_ALTERNATE;
 }

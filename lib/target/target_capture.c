@@ -180,7 +180,29 @@ static const struct seen_stack *remember_stack(struct tracee_private *priv, uint
 		stacks[0].low = sp;
 		stacks[0].start = start ? start : stacks[0].start;
 	}
-	return stacks[1].end ? &stacks[1] : NULL;
+	if (stacks[1].end)
+		return &stacks[1];
+	return !end && stacks[0].end && !is_same_stack(&stacks[0], sp, sp + 1) ? &stacks[0] : NULL;
+}
+
+/* What begins a program has few frames. */
+#define FIRST_STACK_BYTES ((uint64_t)16 * 1024)
+
+/*
+ * A program may leave the stack that it began on before anybody looks (Lisp does): its outermost
+ * frames are there.
+ */
+static void know_first_stack(struct tracee *tracee, uint64_t first_sp)
+{
+	struct tracee_private *priv = tracee->priv;
+
+	if (tracee->tid != tracee->tgid || first_sp == priv->first_sp ||
+	    first_sp <= FIRST_STACK_BYTES)
+		return;
+	priv->first_sp = first_sp;
+	priv->stacks[0] = (struct seen_stack){
+		.start = first_sp - FIRST_STACK_BYTES, .end = first_sp, .low = first_sp};
+	priv->stacks[1] = (struct seen_stack){0};
 }
 
 /* What a signal struck, if it is known: a thread on an alternate stack came from another one. */
@@ -338,6 +360,7 @@ enum target_look target_look(struct tracee *tracee, const struct proc_schedstat 
 		return TARGET_LOOK_GONE;
 	tracee->cpu = stat.cpu;
 	tracee->nr_faults = stat.nr_faults;
+	know_first_stack(tracee, stat.first_sp);
 	tracee->priv->user_ticks = stat.user_ticks;
 	tracee->priv->system_ticks = stat.system_ticks;
 	snapshot->state = state_of_letter(stat.state);

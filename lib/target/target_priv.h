@@ -29,6 +29,7 @@ struct seen_stack {
 
 struct tracee_private {
 	struct seen_stack stacks[SEEN_STACKS]; /* the latest first */
+	uint64_t first_sp; /* of the program, in its main thread; 0: not known */
 
 	struct proc_range mapping; /* of the last stack whose mapping was asked for */
 	bool maps_are_slow;	   /* this kernel finds a mapping in the text only */

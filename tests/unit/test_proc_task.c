@@ -42,7 +42,7 @@ static void test_proc_stat__ends_the_name_at_the_last_parenthesis(void **state)
 {
 	static const char text[] =
 		"4711 (a) R 1 (b)) S 17 4711 4700 0 -1 4194304 9 0 0 0 1 2 0 0 20 0 3 0 8675309 "
-		"12345 67 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 3 0 0\n";
+		"12345 67 18446744073709551615 1 1 140737 0 0 0 0 0 0 0 0 0 17 3 0 0\n";
 	struct proc_stat got = {0};
 
 	(void)state;
@@ -54,6 +54,7 @@ static void test_proc_stat__ends_the_name_at_the_last_parenthesis(void **state)
 	assert_true(got.user_ticks == 1 && got.system_ticks == 2);
 	assert_true(got.nr_faults == 9);
 	assert_true(got.flags == 4194304 && got.nr_threads == 3 && got.start_ticks == 8675309);
+	assert_true(got.first_sp == 140737);
 	assert_int_equal(got.cpu, 3);
 }
 

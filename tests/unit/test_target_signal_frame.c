@@ -67,6 +67,16 @@ static void test_struck_sp__believes_only_a_stack_that_contains_the_frame(void *
 	assert_true(sp == 1);
 }
 
+static void test_struck_sp__is_aligned(void **state)
+{
+	struct copy copy = copy_with_frame(STACK_START + 0x1000, STACK_START + 0x1a38, STACK_START);
+	uint64_t sp = 1;
+
+	(void)state;
+	put(&copy, STACK_START + 0x1a38 + 168, STRUCK_SP + 3);
+	assert_false(signal_frame_find(&signal_frame_x86_64, copy.bytes, copy.nr, copy.start, &sp));
+}
+
 static void test_struck_sp__stays_within_the_copy(void **state)
 {
 	struct copy copy = copy_with_frame(STACK_START + 0x1000, STACK_START + 0x1a38, STACK_START);
@@ -113,6 +123,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_struck_sp__is_read_from_the_signal_frame),
 		cmocka_unit_test(test_struck_sp__believes_only_a_stack_that_contains_the_frame),
+		cmocka_unit_test(test_struck_sp__is_aligned),
 		cmocka_unit_test(test_struck_sp__stays_within_the_copy),
 		cmocka_unit_test(test_struck_sp__is_read_from_a_signal_frame_of_aarch64),
 		cmocka_unit_test(test_struck_sp__finds_nothing_where_there_is_no_signal),
