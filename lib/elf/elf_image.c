@@ -28,6 +28,7 @@ struct elf_image {
 	uint8_t *memory; /* owned copy of an image without a file */
 	size_t nr_memory_bytes;
 	enum elf_machine machine;
+	uint64_t entry;
 	struct elf_segment *segments;
 	size_t nr_segments, cap_segments;
 	uint8_t build_id[BUILD_ID_MAX];
@@ -134,6 +135,7 @@ static int read_headers(struct elf_image *image, struct err *err)
 	if (elf_kind(image->elf) != ELF_K_ELF || !gelf_getehdr(image->elf, &header))
 		return err_set(err, ERR_CORRUPT, "not an ELF file");
 	image->machine = machine_of(&header);
+	image->entry = header.e_entry;
 	if (elf_getphdrnum(image->elf, &nr) || nr > SEGMENTS_MAX)
 		return err_set(err, ERR_CORRUPT, "an ELF file with damaged program headers");
 	for (size_t i = 0; i < nr; i++) {
@@ -220,6 +222,11 @@ void elf_image_detach(struct elf_image *image)
 enum elf_machine elf_image_machine(const struct elf_image *image)
 {
 	return image->machine;
+}
+
+uint64_t elf_image_entry(const struct elf_image *image)
+{
+	return image->entry;
 }
 
 size_t elf_image_nr_segments(const struct elf_image *image)

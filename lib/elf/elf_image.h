@@ -62,6 +62,8 @@ void elf_image_free(struct elf_image *image);
 void elf_image_detach(struct elf_image *image);
 
 enum elf_machine elf_image_machine(const struct elf_image *image);
+/* Where a program, or an interpreter of programs, begins to run; 0 if it does not say. */
+uint64_t elf_image_entry(const struct elf_image *image);
 size_t elf_image_nr_segments(const struct elf_image *image);
 const struct elf_segment *elf_image_segment(const struct elf_image *image, size_t index);
 /* Borrowed; *nr_bytes is 0 and NULL returned when the file has none. */

@@ -160,6 +160,21 @@ bool code_walk_may_hold(const struct unwind_arch *arch, const struct walk *walk,
 	return prove(arch, walk, frame, row) != PROOF_NONE;
 }
 
+bool code_walk_contradicts(const struct walk *walk, const struct code_frame *frame,
+			   const struct row *row)
+{
+	const struct mapping *mapping;
+	uint64_t slot;
+	uint64_t word;
+
+	if (row->ra != ROW_RA_AT_CFA || !slot_of(frame, row, &slot))
+		return false;
+	if (!walk_read(walk, slot, &word))
+		return true;
+	mapping = space_find(walk->space, word - 1);
+	return word && !(mapping && mapping->executable);
+}
+
 /* Of such a host: LuaJIT's has 80 bytes, and what a trace spills. */
 #define HOST_WORDS_SEARCHED 128
 

@@ -48,7 +48,11 @@ struct row code_walk_row_of_host(const struct unwind_arch *arch, const struct wa
 bool code_walk_proves(const struct unwind_arch *arch, const struct walk *walk,
 		      const struct code_frame *frame, const struct row *row);
 
-/* The same, or is there 0, as where a stack begins? Then nothing is proved, nor disproved. */
+/* Does it seem to lead to none: to what is no code, or is not there? */
+bool code_walk_contradicts(const struct walk *walk, const struct code_frame *frame,
+			   const struct row *row);
+/* Does a row lead to a return address, or to 0, as where a stack begins? Then nothing is proved,
+ * nor disproved. */
 bool code_walk_may_hold(const struct unwind_arch *arch, const struct walk *walk,
 			const struct code_frame *frame, const struct row *row);
 

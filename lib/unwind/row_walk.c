@@ -5,6 +5,10 @@
 #include "unwind/hot_walk.h"
 #include "unwind/rows.h"
 
+/* Nothing is ever mapped below vm.mmap_min_addr, nor above what 57 bits hold. */
+#define SMALLEST_ADDRESS UINT64_C(4096)
+#define LARGEST_ADDRESS	 (UINT64_C(1) << 56)
+
 /* One walk: the frame whose caller is searched, and what was seen on the way. */
 struct row_walk {
 	struct rows *rows;
@@ -327,6 +331,13 @@ static enum step step_by_signal_frame(struct row_walk *rw)
 	return arrive(rw, struck.value[arch->pc], value, UNWIND_METHOD_CFI, true);
 }
 
+/* Neither 0 nor in what a process may have of the address space. */
+static bool is_no_address(const struct unwind_arch *arch, uint64_t ra)
+{
+	ra &= arch->code_mask;
+	return ra && (ra < SMALLEST_ADDRESS || ra > LARGEST_ADDRESS);
+}
+
 /*
  * Code without CFI that keeps frame pointers: a record of the caller's frame
  * pointer and the return address. It must be aligned, above the stack pointer
@@ -355,6 +366,8 @@ static enum step step_by_fp(struct row_walk *rw, enum stack_end without)
 		return end_at(rw, fp);
 	if (!walk_read(rw->walk, fp + 8, &ra))
 		return end_at(rw, fp + 8);
+	if (is_no_address(rw->arch, ra))
+		return end(rw, without);
 	if (!walk_read(rw->walk, fp - 8, &rw->sender_sp))
 		rw->sender_sp = 0;
 	regs_set(&rw->regs, arch->fp, caller_fp);
@@ -474,6 +487,15 @@ static enum step find_caller(struct row_walk *rw)
 	return end(rw, STACK_END_BAD_CFI);
 }
 
+/* libunwind does not come by there, as behind frames without CFI: the code may say enough. */
+static enum step step_in_place_of_libunwind(struct row_walk *rw)
+{
+	const struct row_query query = query_of(rw);
+	struct row row = rows_find_by_code(rw->rows, &query);
+
+	return row.kind == ROW_STEP ? step_by_row(rw, &row) : end(rw, STACK_END_UNKNOWN_REG);
+}
+
 /*
  * libunwind follows all registers from the leaf on. Only the one caller that
  * the row could not say is taken from it: code without CFI further on would lead
@@ -487,7 +509,7 @@ static enum step step_by_libunwind(struct row_walk *rw)
 
 	if (!rw->libunwind || !libunwind_caller(rw->libunwind, rw->walk, rw->walk->nr_pushed - 1,
 						rw->frame.pc, &caller))
-		return end(rw, STACK_END_UNKNOWN_REG);
+		return step_in_place_of_libunwind(rw);
 	rw->walk->nr_libunwind++;
 	sp = caller.value[arch->sp];
 	caller.value[arch->sp] = rw->regs.value[arch->sp]; /* arrive() compares with it */

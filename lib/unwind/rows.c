@@ -12,7 +12,7 @@
 struct rows {
 	struct hot_rows hot;
 	struct row_cache cache;
-	struct row_cache jit;
+	struct row_cache jit;	     /* proved on each stack again: JIT, and rows_find_by_code() */
 	struct row_cache without_fp; /* second ways, for frames whose frame pointer is not known */
 	struct module_cfi **modules; /* by module id; NULL where not asked for yet */
 	size_t nr_modules, cap_modules;
@@ -181,6 +181,29 @@ static struct row row_in_gap(struct rows *rows, const struct row_query *query,
 	return row;
 }
 
+/* Nobody has called the first instruction of a program, or of the loader before it. */
+static bool is_first_instruction(const struct code_frame *code)
+{
+	uint64_t entry = elf_image_entry(code->image);
+
+	return code->is_exact && entry && code->pc - code->mapping->bias == entry;
+}
+
+/*
+ * Some compilers describe the bodies of their functions alone (Mono). Where the thread stood, CFI
+ * may then lead to what is no code, and what the code does to a return address.
+ */
+static struct row row_in_place_of(const struct row_query *query, struct row by_cfi,
+				  const struct code_frame *code)
+{
+	struct row by_code;
+
+	if (!code->is_exact || !code_walk_contradicts(query->walk, code, &by_cfi))
+		return by_cfi;
+	by_code = code_walk_row(query->arch, query->walk, code);
+	return by_code.kind == ROW_STEP && !by_code.is_unproved ? by_code : by_cfi;
+}
+
 /* Where CFI is missing, or known to be wrong, the code is asked. */
 static struct row amended(struct rows *rows, const struct row_query *query, struct row row,
 			  const struct code_frame *code)
@@ -191,6 +214,8 @@ static struct row amended(struct rows *rows, const struct row_query *query, stru
 			 module_cfi_entry(rows_cfi(rows, query->frame->lookup.module, code->image),
 					  query->arch, query->frame->lookup.address, &entry);
 
+	if (row.kind == ROW_NO_CFI && is_first_instruction(code))
+		return row_of_kind(ROW_ROOT);
 	if (row.kind == ROW_NO_CFI && code_walk_is_on_other_stack(query->arch, code))
 		return row_of_kind(ROW_ROOT);
 	if (row.kind == ROW_NO_CFI)
@@ -207,7 +232,7 @@ static struct row amended(struct rows *rows, const struct row_query *query, stru
 		row.fp = ROW_FP_SAME;
 		row.is_from_code = true; /* libunwind has it by the CFI, and wrong */
 	}
-	return row;
+	return row_in_place_of(query, row, code);
 }
 
 static struct row compile_in(struct rows *rows, const struct row_query *query,
@@ -359,6 +384,27 @@ struct row rows_find_in_jit(struct rows *rows, const struct row_query *query)
 	/* One stack that cannot be proved says nothing about the next. */
 	if (!known || row.kind == ROW_STEP)
 		row_cache_put(&rows->jit, key, row);
+	return row;
+}
+
+struct row rows_find_by_code(struct rows *rows, const struct row_query *query)
+{
+	struct row_key key = row_key(query->frame->lookup, query->frame->is_exact);
+	const struct row *known = row_cache_find(&rows->jit, key);
+	const struct mapping *mapping = mapping_of(query);
+	struct elf_image *image = mapping ? space_image(query->walk->space, mapping) : NULL;
+	struct code_frame code;
+	struct row row;
+
+	if (!image || !query->arch->code || query->is_cfi_only)
+		return row_of_kind(ROW_NO_CFI);
+	code = code_frame_of(query, mapping, image);
+	if (known && code_walk_proves(query->arch, query->walk, &code, known))
+		return *known;
+	row = code_walk_row(query->arch, query->walk, &code);
+	if (row.kind != ROW_STEP || row.is_unproved)
+		return row_of_kind(ROW_NO_CFI);
+	row_cache_put(&rows->jit, key, row);
 	return row;
 }
 

@@ -39,6 +39,12 @@ struct row rows_find_without_fp(struct rows *rows, const struct row_query *query
 struct row rows_find_in_jit(struct rows *rows, const struct row_query *query);
 
 /*
+ * A row by the code, though there is CFI: it says more than a row can, and nobody could say
+ * the registers that it wants. Proved each time; ROW_NO_CFI if it cannot be.
+ */
+struct row rows_find_by_code(struct rows *rows, const struct row_query *query);
+
+/*
  * A row for a frame in code that was made at run time and works in the frame of whoever
  * entered it, see code_walk_row_of_host(). Never cached: it is of this stack.
  */

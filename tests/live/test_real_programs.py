@@ -151,6 +151,15 @@ public class Calls {
 }
 """
 
+LISP = """
+(defun fib (n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))
+(dotimes (i 3)
+  (print (fib 32))
+  (let ((h (make-hash-table :test 'equal)))
+    (dotimes (k 60000) (setf (gethash (format nil "k~d" (mod (* k 7919) 60000)) h) k))
+    (sort (loop for k being the hash-keys of h collect k) #'string<)))
+"""
+
 
 class CompiledAtRunTime(RealProgram):
     """Code without unwind information that keeps no frame pointers, either."""
@@ -164,6 +173,11 @@ class CompiledAtRunTime(RealProgram):
     def test_luajit(self):
         recording = self.check([need("luajit"), self.write("calls.lua", LUA)], complete=0.97)
         self.assertGreaterEqual(self.total_of(recording, "main"), 95)
+
+    def test_sbcl(self):
+        """Two stacks: Lisp's, and the one that the program began on."""
+        recording = self.check([need("sbcl"), "--script", self.write("fib.lisp", LISP)], 0.97)
+        self.assertGreaterEqual(self.total_of(recording, "__libc_start_main"), 85)
 
     def test_java(self):
         java, javac = need("java"), need("javac")

@@ -64,6 +64,13 @@ class Stacks(LiveCase):
                 recording = record(self.directory, [program, "500"])
                 self.assertComplete(recording, 0.99)
 
+    def test_program_that_leaves_its_first_stack(self):
+        recording = record(self.directory, [build("stack_of_its_own"), "500"])
+        self.assert_rooted(recording, 0.97)
+
+    def test_epilogues_that_cfi_leaves_out(self):
+        self.assert_rooted(record(self.directory, [build("body_cfi_only"), "400"]))
+
     def test_dynamic_musl_program(self):
         """Its C library has no CFI, nor symbols for what calls main()."""
         program = os.path.join(BUILD, "tests", "targets", "four_functions.musl_so")
