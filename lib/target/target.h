@@ -38,7 +38,8 @@ struct target_care {
 	 * out short. How much CPU time it may still take; 0: no such call.
 	 */
 	uint64_t spoilt_cpu_ns;
-	bool late_signal; /* a stop just after its time is up makes it wait once more */
+	bool fails_with_eintr; /* woken for a signal, it fails: the kernel does not restart it */
+	bool late_signal;      /* a stop just after its time is up makes it wait once more */
 };
 
 /* One seized thread. Plain to read; changed by this room only, but for `owner`. */

@@ -275,6 +275,30 @@ static bool may_have_timeout(long nr)
 	       nr == SYS_accept4 || nr == SYS_connect;
 }
 
+/* signal(7), "Interruption of system calls". */
+static const long unrestarted[] = {
+	SYS_epoll_pwait,  SYS_epoll_pwait2,  SYS_semop,		  SYS_semtimedop,
+	SYS_io_getevents, SYS_io_pgetevents, SYS_rt_sigtimedwait,
+#ifdef SYS_epoll_wait
+	SYS_epoll_wait,
+#endif
+};
+
+/* Woken for a signal, does it fail with EINTR, so that it can be repaired, not come out short? */
+static bool fails_with_eintr(pid_t tid, const struct proc_syscall *syscall)
+{
+	switch (syscall->nr) {
+	case SYS_io_uring_enter:
+		return !syscall->args[1]; /* having submitted, it tells how many that were */
+	case SYS_ppoll:
+	case SYS_pselect6:
+		return restarts_its_timeout(syscall);
+	default:
+		return is_among(syscall->nr, unrestarted, ARRAY_SIZE(unrestarted)) ||
+		       (may_have_timeout(syscall->nr) && !wanted_bytes(tid, syscall));
+	}
+}
+
 struct target_care target_care_of(pid_t tid, const struct proc_syscall *syscall)
 {
 	struct target_care care = {0};
@@ -284,6 +308,7 @@ struct target_care target_care_of(pid_t tid, const struct proc_syscall *syscall)
 	care.spoilt_cpu_ns = spoilt_cpu_ns(tid, syscall);
 	/* It asks for signals before it asks whether the socket's timeout is up. */
 	care.late_signal = syscall->nr == SYS_accept || syscall->nr == SYS_accept4;
+	care.fails_with_eintr = fails_with_eintr(tid, syscall);
 	care.only_at_first = may_have_timeout(syscall->nr);
 	care.stoppable_asleep = !care.spoilt_cpu_ns &&
 				(is_among(syscall->nr, restartable, ARRAY_SIZE(restartable)) ||

@@ -36,9 +36,10 @@ static void consume_stop(pid_t tid)
 	waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL | __WNOTHREAD);
 }
 
-static void let_go(struct tracee *tracee, int signal)
+static void let_go(struct target *target, struct tracee *tracee, int signal)
 {
 	tracee->priv->hold = HOLD_NONE;
+	target_before_letting_go(target, tracee);
 	if (ptrace(PTRACE_CONT, tracee->tid, NULL, (void *)(intptr_t)signal) == 0)
 		return;
 	/*
@@ -60,7 +61,7 @@ bool target_interrupt(struct target *target, struct tracee *tracee)
 {
 	if (tracee->interrupting || tracee->listening)
 		return true;
-	if (target_stop_would_spoil(tracee)) {
+	if (target_awaits_signal(tracee) || target_stop_would_spoil(tracee)) {
 		target->stats.nr_spared++;
 		return false;
 	}
@@ -79,10 +80,10 @@ void target_resume(struct target *target, struct tracee *tracee)
 		break;
 	case HOLD_REPAIR:
 		target_repair_interrupted(target, tracee);
-		let_go(tracee, 0);
+		let_go(target, tracee, 0);
 		break;
 	case HOLD_CONT:
-		let_go(tracee, 0);
+		let_go(target, tracee, 0);
 		interrupt_again(tracee);
 		break;
 	case HOLD_LISTEN:
@@ -102,10 +103,12 @@ static unsigned long event_message(pid_t tid)
 	return message;
 }
 
-static void drop_exit_stops(struct target *target, const struct tracee *tracee)
+/* A new thread has the options of the one that made it: that of a process, or another. */
+static void set_options(struct target *target, const struct tracee *tracee)
 {
-	if (tracee->tid != tracee->tgid)
-		ptrace(PTRACE_SETOPTIONS, tracee->tid, NULL, target_ptrace_options(target, false));
+	bool is_first = tracee->tid == tracee->tgid;
+
+	ptrace(PTRACE_SETOPTIONS, tracee->tid, NULL, target_ptrace_options(target, is_first));
 }
 
 /*
@@ -121,6 +124,7 @@ static struct tracee *meet(struct target *target, pid_t tid, struct target_event
 		return NULL;
 	tracee = target_add(target, status.tgid, tid);
 	tracee->priv->is_new = true;
+	tracee->priv->parent_tid = target_take_birth(target, tid);
 	event->parent_pid = status.ppid;
 	return tracee;
 }
@@ -130,7 +134,7 @@ static void born(struct target *target, struct tracee *tracee, struct target_eve
 {
 	tracee->priv->is_new = false;
 	tracee->priv->hold = HOLD_CONT;
-	drop_exit_stops(target, tracee);
+	set_options(target, tracee);
 	event->kind = tracee->tid == tracee->tgid ? TARGET_EVENT_PROCESS : TARGET_EVENT_THREAD;
 }
 
@@ -161,9 +165,9 @@ static void event_stop(struct target *target, struct tracee *tracee, int signal,
 static void signal_stop(struct target *target, struct tracee *tracee, int signal)
 {
 	tracee->listening = false;
-	target_repair_for_signal(target, tracee, signal);
 	target->stats.nr_signals++;
-	let_go(tracee, signal);
+	target_repair_for_signal(target, tracee, signal);
+	let_go(target, tracee, signal);
 	interrupt_again(tracee);
 }
 
@@ -207,9 +211,11 @@ static void ptrace_event(struct target *target, struct tracee *tracee, int statu
 	case PTRACE_EVENT_EXIT:
 		tracee->priv->hold = HOLD_CONT;
 		tracee->interrupting = false;
+		target_child_dies(target, tracee);
 		event->kind = TARGET_EVENT_EXITING;
 		return;
 	default: /* clone, fork, vfork: the child has a stop of its own */
+		target_note_birth(target, tracee, (pid_t)event_message(tracee->tid));
 		tracee->priv->hold = HOLD_CONT;
 		target_resume(target, tracee);
 		return;
@@ -226,6 +232,8 @@ static void reap(pid_t tid)
 static void exited(struct target *target, const siginfo_t *info, struct target_event *event)
 {
 	struct tracee *tracee = target_find(target, info->si_pid);
+	bool may_wake_others = false;
+	pid_t parent = 0;
 
 	if (tracee && tracee->priv->is_foreign) {
 		target_forget(target, tracee);
@@ -237,8 +245,11 @@ static void exited(struct target *target, const siginfo_t *info, struct target_e
 		event->has_final = target_clocks(tracee, &event->final);
 		tracee->interrupting = false;
 		tracee->priv->hold = HOLD_NONE;
+		may_wake_others = target_before_reaping(target, tracee, &parent);
 	}
 	reap(info->si_pid);
+	if (may_wake_others)
+		target_after_reaping(target, parent);
 }
 
 /* Seized under an id that was another's a moment before: it goes its way at its first stop. */

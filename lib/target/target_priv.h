@@ -49,6 +49,11 @@ struct tracee_private {
 	bool broken_off;
 	struct machine_regs broken;
 
+	/* target_bystander.c */
+	uint64_t bystander_of;	  /* the how-manieth signal it is not to be woken for; 0: none */
+	uint64_t spared_until_ns; /* not interrupted before: a child of its is about to be reaped */
+	pid_t parent_tid;	  /* of a process: the thread whose fork made it; 0: not known */
+
 	/* target_spoil.c */
 	bool looked_awake;	  /* the last target_look() found it running or runnable */
 	bool hides_kernel_stack;  /* /proc/PID/stack is not for us */
@@ -62,6 +67,14 @@ struct tracee_private {
 
 #define TRACEE_BUCKETS 4096
 
+/* A fork that was told of before the child was met, which comes to its stop about as soon. */
+struct birth {
+	pid_t child; /* 0: none */
+	pid_t parent_tid;
+};
+
+#define BIRTHS_MAX 64
+
 struct target {
 	struct target_options options;
 	struct tracee *buckets[TRACEE_BUCKETS]; /* by tid */
@@ -70,6 +83,12 @@ struct target {
 	size_t nr_open;
 	struct target_event *pending; /* to be told before anything else; a heap array */
 	size_t nr_pending, cap_pending, next_pending;
+
+	/* target_bystander.c */
+	pid_t last_bystander; /* whose call was repaired last; 0: none yet */
+	struct birth births[BIRTHS_MAX];
+	size_t next_birth;
+
 	pid_t command_pid;	/* 0: none spawned */
 	int command_errno_pipe; /* read end; -1: none */
 	struct target_stats stats;
@@ -106,6 +125,23 @@ void target_learn_result(struct tracee *tracee, const struct proc_syscall *sysca
 void target_take_care(struct tracee *tracee, const struct proc_syscall *syscall);
 /* Would a stop now cut short what an awake thread does, or make it wait once more? */
 bool target_stop_would_spoil(struct tracee *tracee);
+
+/*
+ * target_bystander.c: nobody is to be woken in vain for a signal that another thread takes.
+ * Before a held thread is let go; and before and, if that says so, after a process is reaped.
+ */
+void target_before_letting_go(struct target *target, struct tracee *tracee);
+bool target_before_reaping(const struct target *target, const struct tracee *child, pid_t *parent);
+void target_after_reaping(const struct target *target, pid_t parent);
+/*
+ * A process is about to end. The thread whose child it is should not be interrupted before it is
+ * reaped: it could not be the one that is woken for it.
+ */
+void target_child_dies(struct target *target, const struct tracee *child);
+bool target_awaits_signal(const struct tracee *tracee);
+/* A thread has told that it made a child; and whose child one is that is met now, or 0. */
+void target_note_birth(struct target *target, const struct tracee *parent, pid_t child);
+pid_t target_take_birth(struct target *target, pid_t child);
 
 /* Does this signal stop a process, if nothing is said about it? */
 bool target_is_job_control_stop(int signal);

@@ -52,8 +52,10 @@ void target_repair_interrupted(struct target *target, struct tracee *tracee)
 {
 	struct machine_regs regs;
 
-	if (target_get_regs(tracee->tid, &regs))
-		target->stats.nr_repairs += repair(tracee, &regs);
+	if (!target_get_regs(tracee->tid, &regs) || !repair(tracee, &regs))
+		return;
+	target->stats.nr_repairs++;
+	target->last_bystander = tracee->tid;
 }
 
 /* The kernel would see a call that has not begun. Back into it: what follows is as ever. */
@@ -129,6 +131,8 @@ void target_repair_for_signal(struct target *target, struct tracee *tracee, int 
 		keep_eintr(target, tracee, &regs);
 	else if (priv->broken_off && machine_stands_restarted(&regs, &priv->broken))
 		signal_before_call(target, tracee, &regs, signal);
-	else if (repair(tracee, &regs))
+	else if (repair(tracee, &regs)) {
 		target->stats.nr_repairs += !is_caught(tracee->tid, signal);
+		target->last_bystander = tracee->tid;
+	}
 }

@@ -62,6 +62,25 @@ class Storm(LiveCase):
         self.assertGreater(said["alarms"], 0.9 * elapsed / 0.005)
 
 
+class WokenInVain(LiveCase):
+    """SIGCHLD that nobody catches: the kernel tells traced threads of it, and not only one."""
+
+    def check(self, said):
+        self.assertGreater(said["children"], 200, said)
+        # It was one for each 20 children before anything was done about it, of strace it is
+        # one for each 3. What is left is a race between two CPUs.
+        self.assertLess(said["eintr"], 0.01 * said["children"], said)
+
+    def test_threads_beside_some_that_have_children(self):
+        for options in (FAST, ("-F", "100")):
+            with self.subTest(options=options):
+                recording = record(
+                    self.directory, [build("forks_beside_waits"), "2000"], *options
+                )
+                (said,) = recording.said
+                self.check(said)
+
+
 class JobControl(LiveCase):
     """SIGSTOP, SIGTSTP and SIGCONT, as a shell sees them through waitpid."""
 

@@ -82,12 +82,31 @@ static void test_call_was_cut__not_where_parts_are_usual(void **state)
 	close(zero);
 }
 
+static struct target_care care_of(long nr, uint64_t first, uint64_t third, uint64_t fourth)
+{
+	struct proc_syscall syscall = {
+		.kind = PROC_SYSCALL_INSIDE, .nr = nr, .args = {first, 0, third, fourth}};
+
+	return target_care_of(getpid(), &syscall);
+}
+
+static void test_care__knows_what_fails_when_woken_for_a_signal(void **state)
+{
+	(void)state;
+	assert_true(care_of(SYS_epoll_pwait, 0, 1, 100).fails_with_eintr);
+	assert_true(care_of(SYS_recvfrom, 0, 1, 0).fails_with_eintr);
+	assert_false(care_of(SYS_recvfrom, 0, 1, MSG_WAITALL).fails_with_eintr);
+	assert_false(care_of(SYS_futex, 0, 0, 0).fails_with_eintr);
+	assert_false(care_of(SYS_nanosleep, 0, 0, 0).fails_with_eintr);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_call_was_cut__that_moved_a_part),
 		cmocka_unit_test(test_call_was_cut__knows_vectors_by_their_sum),
 		cmocka_unit_test(test_call_was_cut__not_where_parts_are_usual),
+		cmocka_unit_test(test_care__knows_what_fails_when_woken_for_a_signal),
 	};
 
 	return cmocka_run_group_tests_name("target/care", tests, NULL, NULL);
