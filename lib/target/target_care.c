@@ -99,7 +99,7 @@ static uint64_t message_bytes(pid_t tid, uint64_t address)
 	return iovec_bytes(tid, (uint64_t)(uintptr_t)message.msg_iov, message.msg_iovlen);
 }
 
-/* MSG_WAITALL: however few they are, a stop makes them fewer. */
+/* MSG_WAITALL, several messages: however few they are, a stop makes them fewer. */
 static uint64_t whole_bytes(uint64_t bytes)
 {
 	return bytes > LONG_TRANSFER_BYTES ? bytes : LONG_TRANSFER_BYTES + 1;
@@ -127,6 +127,10 @@ static uint64_t wanted_bytes(pid_t tid, const struct proc_syscall *syscall)
 	case SYS_recvmsg:
 		return syscall->args[2] & MSG_WAITALL
 			       ? whole_bytes(message_bytes(tid, syscall->args[1]))
+			       : 0;
+	case SYS_recvmmsg:
+		return syscall->args[2] > 1 && !(syscall->args[3] & (MSG_WAITFORONE | MSG_DONTWAIT))
+			       ? whole_bytes(0)
 			       : 0;
 	default:
 		return 0;

@@ -90,6 +90,19 @@ static struct target_care care_of(long nr, uint64_t first, uint64_t third, uint6
 	return target_care_of(getpid(), &syscall);
 }
 
+static void test_care__several_messages_come_out_fewer(void **state)
+{
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+	assert_true(care_of(SYS_recvmmsg, (uint64_t)ends[0], 4, 0).spoilt_cpu_ns);
+	assert_false(care_of(SYS_recvmmsg, (uint64_t)ends[0], 1, 0).spoilt_cpu_ns);
+	assert_false(care_of(SYS_recvmmsg, (uint64_t)ends[0], 4, MSG_WAITFORONE).spoilt_cpu_ns);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 static void test_care__knows_what_fails_when_woken_for_a_signal(void **state)
 {
 	(void)state;
@@ -106,6 +119,7 @@ int main(void)
 		cmocka_unit_test(test_call_was_cut__that_moved_a_part),
 		cmocka_unit_test(test_call_was_cut__knows_vectors_by_their_sum),
 		cmocka_unit_test(test_call_was_cut__not_where_parts_are_usual),
+		cmocka_unit_test(test_care__several_messages_come_out_fewer),
 		cmocka_unit_test(test_care__knows_what_fails_when_woken_for_a_signal),
 	};
 
