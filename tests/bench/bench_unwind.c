@@ -8,9 +8,11 @@
  * Prints for each way the nanoseconds per stack (the median over all snapshots
  * of the fastest of several rounds with warm caches, the mean, and the first round's mean, with
  * cold caches), how many stacks reach the root, and why the others end; with -v
- * where each of those does. Only
+ * where each of those does. Each way's allocations in the last round are counted. eu-stack,
+ * which looks at a process and not at snapshots, is started for some of the stacks, with the
+ * process stopped meanwhile; the snapshots of those are among the others'. Only
  * the process itself is sampled, not its children. Exit status 1 when profc's
- * own stacks are fewer complete than 99.5 %.
+ * own stacks are fewer complete than 99.5 %, or when it allocates with warm caches.
  */
 #include <dirent.h>
 #include <elf.h>
@@ -18,7 +20,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,8 @@
 #include "base/err.h"
 #include "mapping/space.h"
 #include "snapshot/snapshot.h"
+#include "tests/bench/eu_stack.h"
+#include "tests/lib/count_allocations.h"
 #include "unwind/unwind.h"
 #include "unwind/unwind_priv.h"
 
@@ -44,6 +47,7 @@
 #define RED_ZONE	128
 #define ROUNDS		7
 #define FRAMES_SHOWN	16
+#define EU_STACKS	10
 
 struct bench {
 	pid_t pid;
@@ -57,6 +61,9 @@ struct bench {
 	bool is_verbose;
 	Dwfl *dwfl;
 	const struct snapshot *current; /* for the callbacks of libdwfl */
+	/* Of eu-stack: how long each look took, and how many were equal to profc's. */
+	double eu_ns[EU_STACKS];
+	size_t nr_eu, nr_eu_equal, nr_eu_frames;
 };
 
 /* One way of unwinding; returns the number of frames and notes why the walk ended. */
@@ -253,6 +260,81 @@ static void collect(struct bench *bench, size_t nr_wanted, unsigned int interval
 	unwinder_free(bench->unwinder);
 }
 
+/* Let go of all threads. */
+static void detach(struct bench *bench)
+{
+	char path[32];
+	DIR *tasks;
+	const struct dirent *entry;
+	int status;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", bench->pid);
+	tasks = opendir(path);
+	while (tasks && (entry = readdir(tasks))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid > 0 && !ptrace(PTRACE_INTERRUPT, tid, 0, 0) &&
+		    waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status))
+			ptrace(PTRACE_DETACH, tid, 0, status >> 16 ? 0 : WSTOPSIG(status));
+	}
+	if (tasks)
+		closedir(tasks);
+}
+
+static void wait_until_stopped(pid_t pid)
+{
+	while (is_running(pid, pid))
+		usleep(200);
+	usleep(200); /* its other threads */
+}
+
+static bool is_same_stack(const struct unwind_walk *walk, const struct eu_stack *stack)
+{
+	size_t i = 0;
+
+	while (i < walk->nr_frames && i < stack->nr && walk->frames[i].pc == stack->pcs[i])
+		i++;
+	return i == walk->nr_frames && i == stack->nr;
+}
+
+/* One stack of the stopped process: a snapshot by us, then eu-stack on the same. */
+static bool look_with_eu_stack(struct bench *bench, struct eu_stack *stack)
+{
+	size_t nr_before = bench->nr;
+	int status;
+
+	if (ptrace(PTRACE_SEIZE, bench->pid, 0, 0) || ptrace(PTRACE_INTERRUPT, bench->pid, 0, 0) ||
+	    waitpid(bench->pid, &status, __WALL) != bench->pid || !WIFSTOPPED(status))
+		return false;
+	take_snapshot(bench, bench->pid);
+	ptrace(PTRACE_DETACH, bench->pid, 0, 0);
+	return bench->nr > nr_before && eu_stack_ask(stack, bench->pid);
+}
+
+static void ask_eu_stack(struct bench *bench)
+{
+	struct eu_stack stack = {0};
+	bool goes_on = true;
+
+	bench->unwinder = unwinder_new(UNWINDER_AUTO, 0);
+	detach(bench);
+	while (goes_on && bench->nr_eu < EU_STACKS) {
+		kill(bench->pid, SIGSTOP);
+		wait_until_stopped(bench->pid);
+		goes_on = look_with_eu_stack(bench, &stack);
+		if (goes_on) {
+			bench->nr_eu_equal += is_same_stack(&bench->walk, &stack);
+			bench->nr_eu_frames += stack.nr;
+			bench->eu_ns[bench->nr_eu++] = stack.took_ns;
+		}
+		kill(bench->pid, SIGCONT);
+		usleep(5000);
+	}
+	eu_stack_release(&stack);
+	unwind_walk_release(&bench->walk);
+	unwinder_free(bench->unwinder);
+}
+
 /* Has the child become the command? */
 static bool has_own_file(pid_t pid)
 {
@@ -434,18 +516,17 @@ struct result {
 	double median_ns, mean_ns, first_ns;
 	uint64_t nr_frames;
 	uint64_t by_end[STACK_END_COUNT];
-	size_t warm_bytes; /* what the last round left allocated */
+	uint64_t nr_allocations; /* in the last round */
 };
 
 static struct result run(struct bench *bench, const struct way *way)
 {
 	uint64_t *best = xcalloc(bench->nr, sizeof(*best));
 	struct result result = {0};
-	size_t in_use = 0;
+	uint64_t nr_before = 0;
 
 	for (unsigned int round = 0; round < ROUNDS; round++) {
-		if (round == 1)
-			in_use = mallinfo2().uordblks;
+		nr_before = count_allocations();
 		for (size_t i = 0; i < bench->nr; i++) {
 			enum stack_end end = STACK_END_ROOT;
 			uint64_t start;
@@ -469,7 +550,7 @@ static struct result run(struct bench *bench, const struct way *way)
 			result.by_end[end]++;
 		}
 	}
-	result.warm_bytes = mallinfo2().uordblks - in_use;
+	result.nr_allocations = count_allocations() - nr_before;
 	for (size_t i = 0; i < bench->nr; i++)
 		result.mean_ns += (double)best[i] / (double)bench->nr;
 	qsort(best, bench->nr, sizeof(*best), by_value);
@@ -482,16 +563,39 @@ static double show(const struct bench *bench, const struct way *way, const struc
 {
 	double complete = 100.0 * (double)result->by_end[STACK_END_ROOT] / (double)bench->nr;
 
-	printf("%-20s %9.0f %9.0f %9.0f %7.1f %8.2f %%", way->name, result->median_ns,
+	printf("%-20s %9.0f %9.0f %9.0f %7.1f %8.2f %% %7" PRIu64, way->name, result->median_ns,
 	       result->mean_ns, result->first_ns, (double)result->nr_frames / (double)bench->nr,
-	       complete);
+	       complete, result->nr_allocations);
 	for (unsigned int end = 1; end < STACK_END_COUNT; end++) {
 		if (result->by_end[end])
 			printf("  %s: %" PRIu64, stack_end_name((enum stack_end)end),
 			       result->by_end[end]);
 	}
-	printf("%s\n", result->warm_bytes ? "  (grew)" : "");
+	printf("\n");
 	return complete;
+}
+
+static int by_double(const void *a, const void *b)
+{
+	double x = *(const double *)a;
+	double y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void show_eu_stack(struct bench *bench)
+{
+	double mean_ns = 0;
+
+	if (!bench->nr_eu)
+		return;
+	for (size_t i = 0; i < bench->nr_eu; i++)
+		mean_ns += bench->eu_ns[i] / (double)bench->nr_eu;
+	qsort(bench->eu_ns, bench->nr_eu, sizeof(bench->eu_ns[0]), by_double);
+	printf("%-20s %9.0f %9.0f %9s %7.1f  %zu of %zu stacks equal to profc's, a start each\n",
+	       "eu-stack -q", bench->eu_ns[bench->nr_eu / 2], mean_ns, "",
+	       (double)bench->nr_eu_frames / (double)bench->nr_eu, bench->nr_eu_equal,
+	       bench->nr_eu);
 }
 
 static void show_difference(size_t nr, const struct unwind_walk *ours,
@@ -571,24 +675,28 @@ static int compare_ways(struct bench *bench)
 		{.name = "libdwfl", .walk = walk_dwfl},
 	};
 	double complete = 0;
+	uint64_t nr_allocations = 0;
 
 	printf("%zu snapshots, %.0f bytes of stack on average\n", bench->nr,
 	       (double)bench->nr_bytes / (double)bench->nr);
-	printf("%-20s %9s %9s %9s %7s %10s\n", "ns per stack", "median", "mean", "first", "frames",
-	       "complete");
+	printf("%-20s %9s %9s %9s %7s %10s %7s\n", "ns per stack", "median", "mean", "first",
+	       "frames", "complete", "allocs");
 	for (size_t i = 0; i < ARRAY_SIZE(ways) - !bench->dwfl; i++) {
 		struct result result = run(bench, &ways[i]);
 		double share = show(bench, &ways[i], &result);
 
-		if (i == 0)
+		if (i == 0) {
 			complete = share;
+			nr_allocations = result.nr_allocations;
+		}
 	}
+	show_eu_stack(bench);
 	printf("equal to libunwind's: %.2f %%\n",
 	       100.0 * (double)nr_equal(bench) / (double)bench->nr);
 	unwinder_free(unwinder);
 	libunwind_spaces_free(cached);
 	libunwind_spaces_free(uncached);
-	return complete < 99.5;
+	return complete < 99.5 || nr_allocations;
 }
 
 int main(int argc, char **argv)
@@ -621,6 +729,7 @@ int main(int argc, char **argv)
 		usleep(spawned ? 20000 : 0);
 	if (bench.pid) {
 		collect(&bench, nr_wanted, interval_us);
+		ask_eu_stack(&bench);
 		drop_former_programs(&bench);
 		dwfl_attach(&bench);
 	}

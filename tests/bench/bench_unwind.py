@@ -15,19 +15,19 @@ COMPILED = os.path.join(ROOT, "tests", "targets", "cpp_templates.cpp")
 
 
 def works():
-    """What is unwound: a name, and a command that runs for some seconds."""
-    yield "depth 50", [build("recursion_deep"), "46", "20000"]
-    yield "python", [sys.executable, "-c", PYTHON_WORK]
+    """What is unwound: a name, snapshots (it must run on afterwards), and the command."""
+    yield "depth 50", 300, [build("recursion_deep"), "46", "20000"]
+    yield "python", 300, [sys.executable, "-c", PYTHON_WORK]
     if shutil.which("xz"):
-        yield "xz", ["sh", "-c", "exec xz -9 -c -T1 < /dev/urandom"]
+        yield "xz", 300, ["sh", "-c", "exec xz -9 -c -T1 < /dev/urandom"]
     if shutil.which("clang"):
-        yield "clang -O2", ["clang", "-O2", "-g", "-c", "-x", "c++", "-o", "/dev/null", COMPILED]
+        yield "clang -O2", 100, ["clang", "-O2", "-g", "-c", "-x", "c++", "-o", "/dev/null", COMPILED]
 
 
 def main():
-    for name, command in works():
+    for name, nr_snapshots, command in works():
         print(f"{name}:", flush=True)
-        subprocess.run([PROGRAM, "-n", "300", *command], check=True)
+        subprocess.run([PROGRAM, "-n", str(nr_snapshots), *command], check=True)
 
 
 if __name__ == "__main__":
