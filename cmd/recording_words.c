@@ -11,6 +11,7 @@
 #include "cmd/recording_priv.h"
 #include "cmd/search_path.h"
 #include "mapping/module.h"
+#include "proc/read.h"
 #include "profile/profile.h"
 #include "store/store.h"
 #include "view/number.h"
@@ -101,13 +102,39 @@ static bool never_looked(const struct recording *recording, struct err *err)
 	return err->code != 0;
 }
 
+/* The attached process that job control holds, or 0. */
+static pid_t stopped_process(const struct recording *recording)
+{
+	struct proc_stat stat;
+
+	for (size_t i = 0; i < recording->nr_pids; i++) {
+		pid_t pid = recording->pids[i];
+
+		if (proc_read_task_stat(pid, pid, &stat) && stat.state == 'T')
+			return pid;
+	}
+	return 0;
+}
+
+static bool was_stopped(const struct recording *recording, struct err *err)
+{
+	pid_t pid = stopped_process(recording);
+
+	if (!pid)
+		return false;
+	err_set(err, ERR_EMPTY, "no samples were taken: process %d is stopped by job control",
+		(int)pid);
+	err_hint(err, "kill -CONT %d lets it go on", (int)pid);
+	return true;
+}
+
 int recording_say_empty(const struct recording *recording)
 {
 	const struct sampler_result *result = &recording->result;
 	bool measurable = result->cpu_ns >= MEASURABLE_NS;
 	struct err err = ERR_INIT;
 
-	if (never_looked(recording, &err)) {
+	if (never_looked(recording, &err) || was_stopped(recording, &err)) {
 		print_err(&err);
 		return recording_failed_status(recording);
 	}
