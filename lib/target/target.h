@@ -188,8 +188,9 @@ struct target_stats {
 	uint64_t nr_interrupts; /* sent */
 	uint64_t nr_signals;	/* passed on */
 	uint64_t nr_spared;	/* not sent: they might have spoilt a system call */
-	uint64_t nr_repairs;	/* system calls re-executed */
-	uint64_t nr_undone;	/* repairs taken back for a genuine signal */
+	uint64_t
+		nr_repairs; /* broken-off system calls that the kernel was asked to take up again */
+	uint64_t nr_undone; /* repairs taken back for a genuine signal */
 };
 
 struct target_stats target_stats(const struct target *target);
