@@ -4,7 +4,10 @@
 #include "sampler/sampler_priv.h"
 #include "target/target.h"
 
-/* Each takes 20 to 50 us. */
+/*
+ * Each takes 20 to 50 us. Where more threads than that want it, most of them only wait for a CPU,
+ * and those on ours will do.
+ */
 #define CHASES_PER_TICK 4
 
 /*
@@ -46,7 +49,9 @@ void chase_remove_thread(struct sampler *sampler, const struct sampled_thread *t
 
 bool chase_next(struct sampler *sampler)
 {
-	while (sampler->nr_chased && sampler->nr_chases < CHASES_PER_TICK) {
+	if (sampler->nr_chased + sampler->nr_chases > CHASES_PER_TICK)
+		return false;
+	while (sampler->nr_chased) {
 		struct sampled_thread *thread = sampler->chased[--sampler->nr_chased];
 		uint64_t now_ns = clock_monotonic_ns(); /* our coming makes it wait */
 

@@ -40,6 +40,7 @@ struct worker_thread {
 	bool ran_since_flush;
 	struct sample sleep;
 	bool has_run; /* the last sample of it running, which may get the time up to its end */
+	bool was_preempted; /* that one is of a wait outside system calls: there it ran last */
 	struct sample run;
 };
 
@@ -90,7 +91,8 @@ void worker_add_sleep(struct worker_thread *thread, uint64_t until_ns, uint32_t 
 void worker_emit_gathered(struct worker *worker, struct worker_thread *thread);
 /*
  * A thread that ends before its next look was due has not been missed: what it ran since the
- * last one is what that look stands for, as if it had been later.
+ * last one is what that look stands for, as if it had been later. And what is owed to one that was
+ * last seen driven off its CPU, it ran up to there: no better look will come.
  */
 void worker_lengthen_last_run(struct worker *worker, struct worker_thread *thread,
 			      const struct account_clocks *end);

@@ -68,6 +68,8 @@ void worker_add_running(struct worker *worker, struct worker_thread *thread,
 	worker_emit_gathered(worker, thread);
 	thread->run = run;
 	thread->has_run = true;
+	thread->was_preempted = sighting->kind == SIGHTING_WAITING &&
+				sighting->snapshot->syscall_nr == SNAPSHOT_NO_SYSCALL;
 	thread->ran_since_flush = true;
 }
 
@@ -77,6 +79,7 @@ void worker_add_blocked(struct worker *worker, struct worker_thread *thread,
 	struct weights weights = account_blocked(&thread->account, &sighting->clocks);
 
 	worker_emit_gathered(worker, thread);
+	thread->was_preempted = false;
 	thread->sleep_stack = stack->id;
 	thread->sleep_end = (uint8_t)stack->end;
 	thread->sleep_syscall = (int16_t)sighting->snapshot->syscall_nr;
@@ -117,9 +120,12 @@ void worker_lengthen_last_run(struct worker *worker, struct worker_thread *threa
 	struct account account = thread->account;
 	struct weights rest = account_rest(&account, end);
 
-	/* A look that found it waiting (no CPU time) tells nothing about where it ran. */
-	if (!thread->has_run || !thread->run.cpu_ns ||
-	    rest.cpu_ns > worker->options.period_ns * 3 / 2)
+	if (!thread->has_run)
+		return;
+	/* A look that found it waiting tells nothing about where it ran, but if it was driven off.
+	 */
+	if (!thread->was_preempted &&
+	    (!thread->run.cpu_ns || rest.cpu_ns > worker->options.period_ns * 3 / 2))
 		return;
 	rest = account_running(&thread->account, end, 0);
 	thread->run.time_ns = end->time_ns;
