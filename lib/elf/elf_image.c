@@ -23,8 +23,10 @@
 #define PAGE_BYTES	  UINT64_C(4096)
 
 struct elf_image {
-	Elf *elf;	 /* NULL once the CFI is loaded */
-	int fd;		 /* borrowed; -1: none (any more) */
+	Elf *elf;		  /* NULL once the CFI is loaded */
+	int fd;			  /* borrowed; -1: none (any more) */
+	elf_image_reader *reader; /* of code without a file, or NULL */
+	const void *reader_context;
 	uint8_t *memory; /* owned copy of an image without a file */
 	size_t nr_memory_bytes;
 	enum elf_machine machine;
@@ -199,6 +201,17 @@ struct elf_image *elf_image_of_code(const void *bytes, size_t nr_bytes, uint64_t
 	return image;
 }
 
+struct elf_image *elf_image_of_reader(elf_image_reader *read, const void *context)
+{
+	struct elf_image *image = xcalloc(1, sizeof(*image));
+
+	image->fd = -1;
+	image->machine = ELF_MACHINE_OTHER;
+	image->reader = read;
+	image->reader_context = context;
+	return image;
+}
+
 void elf_image_free(struct elf_image *image)
 {
 	if (!image)
@@ -294,6 +307,8 @@ static size_t read_at(const struct elf_image *image, uint64_t offset, void *out,
 
 size_t elf_image_read(const struct elf_image *image, uint64_t vaddr, void *out, size_t nr_bytes)
 {
+	if (image->reader)
+		return image->reader(image->reader_context, vaddr, out, nr_bytes);
 	for (size_t i = 0; i < image->nr_segments; i++) {
 		const struct elf_segment *segment = &image->segments[i];
 		uint64_t skip = vaddr - segment->vaddr;

@@ -57,6 +57,13 @@ struct elf_image *elf_image_open_memory(const void *bytes, size_t nr_bytes, stru
  * image but them.
  */
 struct elf_image *elf_image_of_code(const void *bytes, size_t nr_bytes, uint64_t vaddr);
+/*
+ * Code without a file: read where and when it is wanted. `read` says how many of nr_bytes from
+ * an address on there are; it and its context are borrowed. There is nothing in the image but
+ * what it reads.
+ */
+typedef size_t elf_image_reader(const void *context, uint64_t address, void *out, size_t nr_bytes);
+struct elf_image *elf_image_of_reader(elf_image_reader *read, const void *context);
 void elf_image_free(struct elf_image *image);
 /* Load the CFI now; the descriptor is not used any more, and elf_image_read() finds nothing. */
 void elf_image_detach(struct elf_image *image);

@@ -175,65 +175,96 @@ bool code_walk_contradicts(const struct walk *walk, const struct code_frame *fra
 	return word && !(mapping && mapping->executable);
 }
 
-/* Of such a host: LuaJIT's has 80 bytes, and what a trace spills. */
-#define HOST_WORDS_SEARCHED 128
-
-struct row code_walk_row_of_host(const struct unwind_arch *arch, const struct walk *walk,
-				 const struct code_frame *frame, uint64_t *target)
+/* Methods of one compiler jump into each other, and to what leaves them all, far away. */
+static size_t read_jit(const void *context, uint64_t address, void *out, size_t nr_bytes)
 {
-	struct row row = {.kind = ROW_STEP,
-			  .cfa_reg = (uint8_t)arch->regs->sp,
-			  .ra_offset = -8,
-			  .fp = ROW_FP_LOST,
-			  .is_from_code = true};
-	uint64_t sp;
-	uint64_t word;
+	const struct walk *walk = context;
+	const struct mapping *mapping = space_find(walk->space, address);
 
-	if (!regs_get(frame->regs, arch->regs->sp, &sp))
-		return row_of_kind(ROW_NO_CFI);
-	for (int32_t at = 0; at < 8 * HOST_WORDS_SEARCHED; at += 8) {
-		const struct mapping *mapping;
-
-		if (!walk_read(walk, sp + (uint64_t)at, &word))
-			break;
-		mapping = space_find(walk->space, word);
-		if (!mapping || !mapping->executable)
-			continue;
-		*target = 0;
-		if (!space_image(walk->space, mapping))
-			break;
-		if (call_before(arch, walk, word, target) == ROW_CALL_NONE)
-			continue;
-		row.cfa_offset = at + 8;
-		return row;
-	}
-	return row_of_kind(ROW_NO_CFI);
+	if (!mapping || !mapping->executable ||
+	    space_module(walk->space, mapping)->kind != MODULE_KIND_JIT)
+		return 0;
+	if (nr_bytes > mapping->end - address)
+		nr_bytes = mapping->end - address;
+	return space_read_code(walk->space, address, out, nr_bytes) ? nr_bytes : 0;
 }
 
+static bool is_behind_call_in_jit(const struct unwind_arch *arch, const struct walk *walk,
+				  uint64_t address)
+{
+	struct elf_image *image = elf_image_of_reader(read_jit, walk);
+	uint64_t target;
+	enum row_call call = arch->code->call_before(image, address, &target);
+
+	elf_image_free(image);
+	return call != ROW_CALL_NONE;
+}
+
+/* Of such a host: LuaJIT's has 80 bytes, and what a trace spills; QEMU's more than 1,200. */
+#define HOST_WORDS_SEARCHED 512
+
+static bool is_host(const struct unwind_arch *arch, const struct walk *walk, uint64_t word,
+		    struct code_host *host)
+{
+	const struct mapping *mapping = space_find(walk->space, word);
+
+	host->target = 0;
+	if (!mapping || !mapping->executable)
+		return false;
+	if (space_image(walk->space, mapping))
+		return call_before(arch, walk, word, &host->target) != ROW_CALL_NONE;
+	/* Other code made at run time, if it is more than the address of some. */
+	if (is_behind_call_in_jit(arch, walk, word))
+		host->nr_searched = HOST_WORDS_SEARCHED;
+	return false;
+}
+
+bool code_walk_next_host(const struct unwind_arch *arch, const struct walk *walk,
+			 const struct code_frame *frame, struct code_host *host)
+{
+	uint64_t sp;
+
+	if (!regs_get(frame->regs, arch->regs->sp, &sp))
+		return false;
+	while (host->nr_searched < HOST_WORDS_SEARCHED) {
+		uint64_t offset = 8 * (uint64_t)host->nr_searched++;
+		uint64_t word;
+
+		if (!walk_read(walk, sp + offset, &word))
+			return false;
+		if (!is_host(arch, walk, word, host))
+			continue;
+		host->return_address = word;
+		host->cfa = sp + offset + 8;
+		host->row = (struct row){.kind = ROW_STEP,
+					 .cfa_reg = (uint8_t)arch->regs->sp,
+					 .cfa_offset = (int32_t)offset + 8,
+					 .ra_offset = -8,
+					 .fp = ROW_FP_LOST,
+					 .is_from_code = true};
+		return true;
+	}
+	return false;
+}
+
+/* How far before a frame its method may be entered. */
 #define JIT_BYTES_BEFORE (16 * 1024)
-#define JIT_BYTES	 (32 * 1024)
 
 struct row code_walk_jit_row(const struct unwind_arch *arch, const struct walk *walk,
 			     const struct code_frame *frame)
 {
 	const struct mapping *mapping = frame->mapping;
-	uint64_t start = frame->pc - mapping->start > JIT_BYTES_BEFORE
-				 ? frame->pc - JIT_BYTES_BEFORE
-				 : mapping->start;
-	uint64_t nr_bytes = mapping->end - start < JIT_BYTES ? mapping->end - start : JIT_BYTES;
-	cleanup_free uint8_t *code = xmalloc(JIT_BYTES);
-	struct elf_image *image;
-	struct row row;
+	uint64_t lowest = frame->pc - mapping->start > JIT_BYTES_BEFORE
+				  ? frame->pc - JIT_BYTES_BEFORE
+				  : mapping->start;
+	struct elf_image *image = elf_image_of_reader(read_jit, walk);
+	struct row row = arch->code->row(image, frame->pc, frame->is_exact);
 	uint64_t entry;
 
-	if (!space_read_code(walk->space, start, code, nr_bytes))
-		return row_of_kind(ROW_NO_CFI);
-	image = elf_image_of_code(code, nr_bytes, start);
-	row = arch->code->row(image, frame->pc, frame->is_exact);
 	/* A method whose end was never reached may have none: it would go back to the interpreter.
 	 */
 	if (!code_walk_proves(arch, walk, frame, &row) &&
-	    arch->code->entry_before(image, frame->pc, start, &entry))
+	    arch->code->entry_before(image, frame->pc, lowest, &entry))
 		row = arch->code->row_from_entry(image, entry, frame->pc);
 	elf_image_free(image);
 	return code_walk_proves(arch, walk, frame, &row) ? row : row_of_kind(ROW_NO_CFI);

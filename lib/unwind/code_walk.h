@@ -35,15 +35,24 @@ struct row code_walk_row_from_entry(const struct unwind_arch *arch, const struct
  */
 struct row code_walk_jit_row(const struct unwind_arch *arch, const struct walk *walk,
 			     const struct code_frame *frame);
+/* Where code made at run time, which makes no frame of its own, may have been entered. */
+struct code_host {
+	struct row row;		 /* does not know the frame pointer */
+	uint64_t return_address; /* of who entered it */
+	uint64_t cfa;
+	uint64_t target; /* of a direct call there, else 0 */
+	unsigned int nr_searched;
+};
+
 /*
- * The nearest return address above the stack pointer, for code made at run time that makes no
- * frame of its own and never returns, but works in that of whoever entered it (traces of
- * LuaJIT, Guile's code): behind a call in a file's code, with nothing beneath it that leads
- * into other code made at run time. *target is where a direct call went, else 0. The row does not
- * know the frame pointer.
+ * The next return address above the stack pointer, for code made at run time that never
+ * returns, but works in the frame of whoever entered it (traces of LuaJIT, Guile's code):
+ * behind a call in a file's code, with nothing beneath it that leads into other code made at run
+ * time. Old ones may stand there, too. *host begins as zero; false: there is no other.
  */
-struct row code_walk_row_of_host(const struct unwind_arch *arch, const struct walk *walk,
-				 const struct code_frame *frame, uint64_t *target);
+bool code_walk_next_host(const struct unwind_arch *arch, const struct walk *walk,
+			 const struct code_frame *frame, struct code_host *host);
+
 /* Does a row lead to a return address on the stack at hand, too? */
 bool code_walk_proves(const struct unwind_arch *arch, const struct walk *walk,
 		      const struct code_frame *frame, const struct row *row);

@@ -531,7 +531,7 @@ void rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind,
 	enum step step = STEP_CALLER;
 
 	regs_get(&rw.regs, rw.arch->regs->pc, &pc);
-	rw.frame = walk_frame(walk, pc, true, UNWIND_METHOD_LEAF);
+	rw.frame = walk_frame(walk, pc, !walk->is_trial, UNWIND_METHOD_LEAF);
 	if (!walk_push(walk, &rw.frame))
 		return;
 	if (!is_known(&rw.regs, rw.arch->regs->sp)) {

@@ -364,6 +364,9 @@ struct row rows_find_without_fp(struct rows *rows, const struct row_query *query
 	return row;
 }
 
+/* Such code changes, and more of it is made: a way that led nowhere may lead on later. */
+#define JIT_TRIES_MAX 16
+
 struct row rows_find_in_jit(struct rows *rows, const struct row_query *query)
 {
 	const struct unwind_frame *frame = query->frame;
@@ -377,12 +380,15 @@ struct row rows_find_in_jit(struct rows *rows, const struct row_query *query)
 	    space_module(query->walk->space, mapping)->kind != MODULE_KIND_JIT)
 		return row_of_kind(ROW_NO_CFI);
 	code = code_frame_of(query, mapping, NULL);
-	if (known &&
-	    (known->kind == ROW_NO_CFI || code_walk_proves(query->arch, query->walk, &code, known)))
+	if (known && known->kind == ROW_NO_CFI
+		    ? known->nr_tries >= JIT_TRIES_MAX
+		    : known && code_walk_proves(query->arch, query->walk, &code, known))
 		return *known;
 	row = code_walk_jit_row(query->arch, query->walk, &code);
+	if (row.kind == ROW_NO_CFI)
+		row.nr_tries = known && known->kind == ROW_NO_CFI ? known->nr_tries + 1 : 1;
 	/* One stack that cannot be proved says nothing about the next. */
-	if (!known || row.kind == ROW_STEP)
+	if (!known || known->kind == ROW_NO_CFI || row.kind == ROW_STEP)
 		row_cache_put(&rows->jit, key, row);
 	return row;
 }
@@ -420,29 +426,37 @@ static struct row row_at_target(struct rows *rows, const struct row_query *query
 			      target - mapping->bias, target - mapping->bias);
 }
 
+/* An interpreter by hand has the same frame everywhere, and says so even of its entry. */
+static void take_fp_of_host(struct rows *rows, const struct row_query *query, uint64_t target,
+			    struct row *row)
+{
+	struct row host = row_at_target(rows, query, target);
+
+	if (host.kind != ROW_STEP || host.cfa_reg != row->cfa_reg || host.cfa_offset <= 8 ||
+	    host.cfa_offset > row->cfa_offset || host.fp != ROW_FP_AT_CFA)
+		return;
+	row->fp = ROW_FP_AT_CFA;
+	row->fp_offset = host.fp_offset;
+}
+
 struct row rows_find_host(struct rows *rows, const struct row_query *query)
 {
 	const struct mapping *mapping = mapping_of(query);
+	struct code_host host = {0};
 	struct code_frame code;
-	struct row row;
-	struct row host;
-	uint64_t target;
 
-	if (!mapping || !query->arch->code ||
+	if (!mapping || !query->arch->code || query->walk->is_trial ||
 	    space_module(query->walk->space, mapping)->kind != MODULE_KIND_JIT)
 		return row_of_kind(ROW_NO_CFI);
 	code = code_frame_of(query, mapping, NULL);
-	row = code_walk_row_of_host(query->arch, query->walk, &code, &target);
-	if (row.kind != ROW_STEP || !target)
-		return row;
-	host = row_at_target(rows, query, target);
-	/* An interpreter by hand has the same frame everywhere, and says so even of its entry. */
-	if (host.kind == ROW_STEP && host.cfa_reg == row.cfa_reg && host.cfa_offset > 8 &&
-	    host.cfa_offset <= row.cfa_offset && host.fp == ROW_FP_AT_CFA) {
-		row.fp = ROW_FP_AT_CFA;
-		row.fp_offset = host.fp_offset;
+	while (code_walk_next_host(query->arch, query->walk, &code, &host)) {
+		if (!rows_lead_on(rows, query->walk, host.return_address, host.cfa))
+			continue;
+		if (host.target)
+			take_fp_of_host(rows, query, host.target, &host.row);
+		return host.row;
 	}
-	return row;
+	return row_of_kind(ROW_NO_CFI);
 }
 
 bool rows_is_stack_base(const struct row_query *query)

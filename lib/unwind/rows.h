@@ -69,6 +69,12 @@ enum eh_landing_calls rows_find_before_landing(struct rows *rows, const struct r
 					       uint64_t *return_address);
 
 /*
+ * Does a walk that begins behind a call, at pc with the stack pointer sp and no other register
+ * known, come to the root? By chance what stands on a stack leads it a step or two.
+ */
+bool rows_lead_on(struct rows *rows, const struct walk *walk, uint64_t pc, uint64_t sp);
+
+/*
  * Is this the outermost frame of a stack that its function switched to? Its
  * caller is on another one (Go's systemstack, coroutines), whatever its CFI says.
  */

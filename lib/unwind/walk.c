@@ -69,6 +69,7 @@ bool walk_push(struct walk *walk, const struct unwind_frame *frame)
 
 	if (!is_leaf && !frame->pc) {
 		walk_end(walk, STACK_END_ROOT, 0);
+		walk->ended_by_zero = true;
 		return false;
 	}
 	if (walk->nr_pushed == WALK_FRAMES_MAX) {

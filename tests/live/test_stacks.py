@@ -68,6 +68,14 @@ class Stacks(LiveCase):
         recording = record(self.directory, [build("stack_of_its_own"), "500"])
         self.assert_rooted(recording, 0.97)
 
+    def test_code_that_works_in_the_frame_of_another(self):
+        """Made at run time: the first return address on the stack need not be in use."""
+        recording = record(self.directory, [build("jit_in_frame"), "500"])
+        self.assert_rooted(recording, 0.97, roots=("enters_all_the_time",))
+        self.assertComplete(recording, 0.97)
+        old = sum(w for frames, w in recording.folded() if "has_returned_long_ago" in frames)
+        self.assertLess(old, 0.01 * sum(weight for _, weight in recording.folded()))
+
     def test_epilogues_that_cfi_leaves_out(self):
         self.assert_rooted(record(self.directory, [build("body_cfi_only"), "400"]))
 

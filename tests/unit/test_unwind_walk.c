@@ -533,7 +533,10 @@ static void test_walk__code_in_anothers_frame_is_left_by_its_return(void **state
 	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
 	snapshot_clear(&fixture.snapshot);
 	set_regs(&fixture, MADE_JIT, TOP - 64, 1);
-	WORDS(TOP - 64, 0x77, MADE_JIT + 0x20 /* may be what is returned to */, 0x77, CALLED);
+	WORDS(TOP - 64, 0x77, MADE_JIT + 0x20 /* behind no call */, 0x77, CALLED);
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(MADE_JIT, CALLED);
+	memcpy(page + 0x1e, "\xff\xd0", 2); /* call *%rax: now it may be what is returned to */
 	walk_as(&fixture, UNWINDER_AUTO);
 	ASSERT_FRAMES(MADE_JIT);
 	assert_int_equal(fixture.walk.end, STACK_END_NO_CFI);
