@@ -3,6 +3,7 @@
 
 #include "elf/elf_functions.h"
 #include "elf/elf_ranges.h"
+#include "elf/elf_unpack.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -15,12 +16,11 @@
 #include "base/err.h"
 
 /* Far above what any linker writes: librustc_driver has 6 MB of .eh_frame, node 3. */
-#define SEGMENTS_MAX	  512
-#define CFI_BYTES_MAX	  (UINT64_C(512) << 20)
-#define NOTE_BYTES_MAX	  (UINT64_C(1) << 20)
-#define BUILD_ID_MAX	  64
-#define DEFLATE_RATIO_MAX 1032 /* zlib's own limit: more is a lie about the size */
-#define PAGE_BYTES	  UINT64_C(4096)
+#define SEGMENTS_MAX   512
+#define CFI_BYTES_MAX  (UINT64_C(512) << 20)
+#define NOTE_BYTES_MAX (UINT64_C(1) << 20)
+#define BUILD_ID_MAX   64
+#define PAGE_BYTES     UINT64_C(4096)
 
 struct elf_image {
 	Elf *elf;		  /* NULL once the CFI is loaded */
@@ -420,56 +420,16 @@ static struct elf_bytes load_eh_frame(struct elf_image *image)
 	return (struct elf_bytes){0};
 }
 
-/* Is the size that a compressed section claims one that its bytes can unfold to? */
-static bool size_is_believable(uint64_t unpacked, uint64_t packed)
-{
-	return unpacked <= CFI_BYTES_MAX && unpacked / DEFLATE_RATIO_MAX <= packed;
-}
-
-static bool unpack_section(Elf_Scn *section, const GElf_Shdr *header)
-{
-	GElf_Chdr packed;
-
-	if (!(header->sh_flags & SHF_COMPRESSED))
-		return true;
-	return gelf_getchdr(section, &packed) &&
-	       size_is_believable(packed.ch_size, header->sh_size) &&
-	       elf_compress(section, 0, 0) >= 0;
-}
-
-/* The older GNU form: "ZLIB", the size in 8 bytes big endian, a zlib stream. */
-static bool unpack_gnu_section(Elf_Scn *section, const GElf_Shdr *header)
-{
-	Elf_Data *raw = elf_rawdata(section, NULL);
-	const uint8_t *bytes = raw ? raw->d_buf : NULL;
-	uint64_t unpacked = 0;
-
-	if (!bytes || raw->d_size < 12 || memcmp(bytes, "ZLIB", 4) != 0)
-		return false;
-	for (int i = 4; i < 12; i++)
-		unpacked = unpacked << 8 | bytes[i];
-	return size_is_believable(unpacked, header->sh_size) &&
-	       elf_compress_gnu(section, 0, 0) >= 0;
-}
-
 static struct elf_bytes load_debug_frame(struct elf_image *image)
 {
 	Elf_Scn *section;
 	GElf_Shdr header;
-	Elf_Data *data;
-	bool plain;
 
 	if (find_section(image->elf, ".debug_frame", &section, &header))
-		plain = unpack_section(section, &header);
-	else if (find_section(image->elf, ".zdebug_frame", &section, &header))
-		plain = unpack_gnu_section(section, &header);
-	else
-		plain = false;
-	data = plain ? elf_rawdata(section, NULL) : NULL;
-	if (!data || !data->d_buf || !data->d_size || data->d_size > CFI_BYTES_MAX)
-		return (struct elf_bytes){0};
-	return (struct elf_bytes){.bytes = xmemdup(data->d_buf, data->d_size),
-				  .nr_bytes = data->d_size};
+		return elf_unpack(image->elf, section, &header, CFI_BYTES_MAX);
+	if (find_section(image->elf, ".zdebug_frame", &section, &header))
+		return elf_unpack_gnu(section, &header, CFI_BYTES_MAX);
+	return (struct elf_bytes){0};
 }
 
 const struct elf_cfi *elf_image_cfi(struct elf_image *image)

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_ELF_ELF_UNPACK_H
+#define PROFC_ELF_ELF_UNPACK_H
+
+#include <gelf.h>
+#include <libelf.h>
+#include <stdint.h>
+
+#include "elf/elf_image.h"
+
+/*
+ * The bytes of a section that is not loaded, with what zlib or zstd compressed unpacked. Empty if
+ * they are damaged, more than max_bytes, or none; else the caller frees them.
+ */
+struct elf_bytes elf_unpack(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+			    uint64_t max_bytes);
+
+/* The same in the older GNU form, of sections called .zdebug_…. */
+struct elf_bytes elf_unpack_gnu(Elf_Scn *section, const GElf_Shdr *header, uint64_t max_bytes);
+
+#endif
