@@ -145,7 +145,8 @@ void target_forget(struct target *target, struct tracee *tracee);
 
 /*
  * Copy a held thread into `snapshot`: registers, clocks, and its stack from the stack
- * pointer upwards, at most max_stack_bytes. False if it is gone.
+ * pointer upwards, at most max_stack_bytes, or some MiB where its end is known. False
+ * if it is gone.
  */
 bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapshot *snapshot);
 /*

@@ -106,6 +106,32 @@ static void forget_mapping(struct tracee_private *priv)
 }
 
 /*
+ * So much of a stack is copied whole at the first look, if its end is known: all of it is in
+ * use, and who looks only once must not come short. 8 MiB is what most stacks are bounded by.
+ */
+#define WHOLE_STACK_BYTES ((size_t)8 << 20)
+
+/* On x86-64 the C libraries keep the thread pointer where it points to; Go does not. */
+static bool is_of_c_library(pid_t tid, uint64_t thread_pointer)
+{
+	uint64_t word;
+
+	return target_read_memory(tid, thread_pointer, &word, sizeof(word)) == sizeof(word) &&
+	       word == thread_pointer;
+}
+
+/* Is all from the stack pointer up to `limit` surely stack? */
+static bool is_whole_stack(const struct tracee *tracee, uint64_t sp, uint64_t limit,
+			   const struct proc_range *range)
+{
+	const struct tracee_private *priv = tracee->priv;
+
+	if (sp < priv->first_sp && priv->first_sp < range->end)
+		return true;
+	return limit == priv->thread_pointer && is_of_c_library(tracee->tid, limit);
+}
+
+/*
  * The C libraries put a thread's own data, which the thread pointer points to, at the end of
  * its stack. What follows is no stack, but often mapped, hundreds of kilobytes of it; or it is
  * memory that the target itself fills when it is read (userfaultfd(2), files of FUSE): whoever
@@ -123,9 +149,12 @@ static uint64_t copy_stack(const struct tracee *tracee, uint64_t sp, size_t max_
 	if (find_mapping(tracee, sp, range))
 		limit = range->end;
 	/* But on another stack than its own, as after vfork(2), that is in another mapping. */
-	if (thread_pointer > sp && thread_pointer - start <= max_bytes &&
+	if (thread_pointer > sp && thread_pointer - start <= WHOLE_STACK_BYTES &&
 	    (!limit || thread_pointer < limit))
 		limit = thread_pointer;
+	if (limit && limit - start > max_bytes && limit - start <= WHOLE_STACK_BYTES &&
+	    is_whole_stack(tracee, sp, limit, range))
+		max_bytes = WHOLE_STACK_BYTES;
 	if (!limit || limit - start > max_bytes)
 		return copy_mapping(tracee->tid, sp, max_bytes, snapshot);
 	end = copy_mapping(tracee->tid, sp, limit - start, snapshot);

@@ -42,6 +42,11 @@ class Stacks(LiveCase):
         recording = record(self.directory, [build("big_frames"), "1200"])
         self.assert_rooted(recording, 0.95)
 
+    def test_first_look_at_a_deep_stack(self):
+        """A thread's depth is not known before, and there may be no second look."""
+        recording = record(self.directory, [build("deep_threads"), "40"])
+        self.assertComplete(recording, 0.98)
+
     def test_handler_on_another_stack(self):
         recording = record(self.directory, [build("altstack_handler"), "1000"])
         self.assert_rooted(recording, 0.97)
