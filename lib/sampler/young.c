@@ -31,8 +31,8 @@ char *young_name(pid_t pid, pid_t tid)
  * which leaves no moment at which the map could still be read. Later it changes ever more rarely.
  */
 #define YOUNG_NS	       (64 * NS_PER_MS)
-#define AGE_PER_PAUSE	       2
-#define MAPS_PAUSE_PER_READING 20
+#define AGE_PER_PAUSE	       8
+#define MAPS_PAUSE_PER_READING 8
 
 void young_tell_maps(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
 {

@@ -95,7 +95,7 @@ class Exec(ChildCase):
 
     def test_short_programs_have_whole_stacks(self):
         """Their libraries were mapped after exec, and they are gone before we can ask."""
-        self.assertComplete(self.record_short_programs(), 0.8)
+        self.assertComplete(self.record_short_programs(), 0.95)
 
     def test_script_is_named_as_the_kernel_names_it(self):
         script = self.path("worker-script")
