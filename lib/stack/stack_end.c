@@ -34,11 +34,20 @@ const char *stack_end_name(enum stack_end end)
 	return "unknown reason";
 }
 
-const char *stack_end_remedy(enum stack_end end)
+static const char *remedy_without_cfi(bool is_made_at_run_time)
+{
+	if (is_made_at_run_time)
+		return "this code was made at run time: have its compiler keep frame pointers "
+		       "(java "
+		       "-XX:+PreserveFramePointer, erl +JPperf true, python3.12 -X perf)";
+	return "build it with -fasynchronous-unwind-tables or -fno-omit-frame-pointer";
+}
+
+const char *stack_end_remedy(enum stack_end end, bool is_made_at_run_time)
 {
 	switch (end) {
 	case STACK_END_NO_CFI:
-		return "build it with -fasynchronous-unwind-tables or -fno-omit-frame-pointer";
+		return remedy_without_cfi(is_made_at_run_time);
 	case STACK_END_NO_FILE:
 		return "record as a user who may read this file";
 	case STACK_END_BAD_CFI:
@@ -47,12 +56,24 @@ const char *stack_end_remedy(enum stack_end end)
 		return "profc takes the stacks of 64-bit programs only; the time is right";
 	case STACK_END_DEPTH_LIMIT:
 		return "raise record --max-depth; both ends of the stack are shown";
-	case STACK_END_ROOT:
 	case STACK_END_NO_MAPPING:
+		return "nothing is wrong where it is rare: programs that had just begun, or code "
+		       "that "
+		       "was gone; else its unwind information is wrong, try record --unwinder "
+		       "libunwind";
 	case STACK_END_BAD_MEMORY:
+		return "this stack went on in memory that was not copied: another stack, or beyond "
+		       "64 "
+		       "MiB; record at a higher --frequency, so that more is learned of its depth";
 	case STACK_END_UNKNOWN_REG:
+		return "threads that sleep are not stopped for a look, so some of their registers "
+		       "are "
+		       "not known; their time is right";
 	case STACK_END_LOOP:
+		return "its unwind information leads in a circle: try record --unwinder libunwind";
 	case STACK_END_NOT_TAKEN:
+		return "the thread was gone, or could not be stopped; its time is right";
+	case STACK_END_ROOT:
 	case STACK_END_COUNT:
 		break;
 	}

@@ -2,6 +2,8 @@
 #ifndef PROFC_STACK_STACK_END_H
 #define PROFC_STACK_STACK_END_H
 
+#include <stdbool.h>
+
 /*
  * Why the walk of a stack ended. The numbers are part of the file format
  * (man/profc-data.5): append only.
@@ -21,8 +23,12 @@ enum stack_end {
 	STACK_END_COUNT,
 };
 
-/* "root", "no CFI", … for tables; what the user can do about it, or NULL. */
+/* "root", "no CFI", … for tables. */
 const char *stack_end_name(enum stack_end end);
-const char *stack_end_remedy(enum stack_end end);
+/*
+ * What the user can do about it, or may think of it; NULL of the root. Of code made at run time
+ * other things can be said than of a file's.
+ */
+const char *stack_end_remedy(enum stack_end end, bool is_made_at_run_time);
 
 #endif

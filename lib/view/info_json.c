@@ -77,13 +77,14 @@ static void put_ends(struct json *json, const struct profile *profile, const str
 	json_array_begin(json);
 	for (size_t i = 0; i < survey->nr_ends; i++) {
 		const struct survey_end *end = &survey->ends[i];
+		const struct module *module = module_table_get(profile->modules, end->module);
+		bool is_made_at_run_time = module->kind == MODULE_KIND_JIT;
 
 		json_object_begin(json);
 		json_key_known_str(json, "reason", stack_end_name(end->end));
-		json_key_known_str(json, "module",
-				   module_table_get(profile->modules, end->module)->path);
+		json_key_known_str(json, "module", module->path);
 		put_sum(json, &end->sum);
-		json_key_known_str(json, "remedy", stack_end_remedy(end->end));
+		json_key_known_str(json, "remedy", stack_end_remedy(end->end, is_made_at_run_time));
 		json_object_end(json);
 	}
 	json_array_end(json);

@@ -254,19 +254,47 @@ static void add_count_cell(struct info *info, struct table *table, uint64_t coun
 	add_cell(info, table);
 }
 
-/* What to do about the reasons seen, each once. */
-static void print_remedies(struct info *info)
+static const char *remedy_of(const struct info *info, const struct survey_end *end)
 {
-	bool said[STACK_END_COUNT] = {false};
+	const struct module *module = module_table_get(info->profile->modules, end->module);
 
-	for (size_t i = 0; i < info->survey->nr_ends; i++) {
-		enum stack_end end = info->survey->ends[i].end;
-		const char *remedy = stack_end_remedy(end);
+	return stack_end_remedy(end->end, module->kind == MODULE_KIND_JIT);
+}
 
-		if (!remedy || said[end])
+/* Of either kind of time; what is less is no reason to do anything. */
+#define PERCENT_WORTH_A_HINT 0.5
+
+static bool is_worth_a_hint(const struct info *info, const struct survey_end *end)
+{
+	const struct survey_sum *total = &info->survey->total;
+
+	return percent(end->sum.cpu_ns, total->cpu_ns) >= PERCENT_WORTH_A_HINT ||
+	       percent(end->sum.blocked_ns, total->blocked_ns) >= PERCENT_WORTH_A_HINT;
+}
+
+static bool is_said_already(const struct info *info, size_t at)
+{
+	const char *remedy = remedy_of(info, &info->survey->ends[at]);
+
+	for (size_t i = 0; i < at; i++) {
+		const struct survey_end *end = &info->survey->ends[i];
+
+		if (is_worth_a_hint(info, end) && remedy_of(info, end) == remedy)
+			return true;
+	}
+	return false;
+}
+
+/* What to do about the reasons shown, each once. */
+static void print_remedies(struct info *info, size_t nr_shown)
+{
+	for (size_t i = 0; i < nr_shown; i++) {
+		const struct survey_end *end = &info->survey->ends[i];
+		const char *remedy = remedy_of(info, end);
+
+		if (!remedy || !is_worth_a_hint(info, end) || is_said_already(info, i))
 			continue;
-		said[end] = true;
-		buf_printf(&info->text, "%s: %s", stack_end_name(end), remedy);
+		buf_printf(&info->text, "%s: %s", stack_end_name(end->end), remedy);
 		paragraph_print(info->view, "  hint: ", buf_str(&info->text), info->sink);
 		buf_clear(&info->text);
 	}
@@ -283,6 +311,7 @@ static void print_ends(struct info *info)
 	};
 	const struct survey *survey = info->survey;
 	struct table *table;
+	size_t nr_shown = survey->nr_ends < ENDS_SHOWN ? survey->nr_ends : ENDS_SHOWN;
 
 	if (!survey->total.samples)
 		return;
@@ -291,7 +320,7 @@ static void print_ends(struct info *info)
 	if (!survey->nr_ends)
 		return;
 	table = table_new(columns, ARRAY_SIZE(columns));
-	for (size_t i = 0; i < survey->nr_ends && i < ENDS_SHOWN; i++) {
+	for (size_t i = 0; i < nr_shown; i++) {
 		const struct survey_end *end = &survey->ends[i];
 
 		add_percent_cell(info, table, end->sum.cpu_ns, survey->total.cpu_ns);
@@ -303,7 +332,7 @@ static void print_ends(struct info *info)
 	}
 	table_print(table, info->view, info->sink);
 	table_free(table);
-	print_remedies(info);
+	print_remedies(info, nr_shown);
 }
 
 struct ranked_module {

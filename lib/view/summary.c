@@ -153,7 +153,7 @@ static void note_truncated(const struct weights *weights, struct buf *note)
 		   weights->ended[most].weight < weights->truncated.weight ? ", most of it for"
 									   : ":",
 		   stack_end_name((enum stack_end)most));
-	remedy = stack_end_remedy((enum stack_end)most);
+	remedy = stack_end_remedy((enum stack_end)most, false);
 	if (remedy)
 		buf_printf(note, " (%s)", remedy);
 }

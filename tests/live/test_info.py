@@ -48,6 +48,20 @@ class RealRecording(unittest.TestCase):
         self.assertLess(info["counters"]["queue_bytes_max"], 1 << 20)
         self.assertGreaterEqual(info["stacks"]["complete_cpu_pct"], 98)
 
+    def test_what_helps_depends_on_whose_code_it_is(self):
+        recording = record(self.directory, [build("jit_in_frame"), "300", "elsewhere"])
+        (end,) = [
+            end
+            for end in json.loads(recording.info("--json"))["stacks"]["early_ends"]
+            if end["module"] == "[jit]"
+        ]
+        self.assertEqual(end["reason"], "no unwind information")
+        self.assertGreater(end["cpu_ns"], 200e6)
+        self.assertIn("made at run time", end["remedy"])
+        text = recording.info("--width", "200")
+        self.assertRegex(text, r"hint: no unwind information: .*PreserveFramePointer")
+        self.assertNotIn("-fasynchronous-unwind-tables", text)
+
 
 if __name__ == "__main__":
     unittest.main()

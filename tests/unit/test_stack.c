@@ -96,9 +96,11 @@ static void test_stack_end__every_reason_has_its_own_name(void **state)
 {
 	(void)state;
 	assert_string_equal(stack_end_name(STACK_END_ROOT), "root");
-	assert_null(stack_end_remedy(STACK_END_ROOT));
-	assert_non_null(stack_end_remedy(STACK_END_NO_CFI));
+	assert_null(stack_end_remedy(STACK_END_ROOT, false));
+	assert_string_not_equal(stack_end_remedy(STACK_END_NO_CFI, false),
+				stack_end_remedy(STACK_END_NO_CFI, true));
 	for (int i = 0; i < STACK_END_COUNT; i++) {
+		assert_true(i == STACK_END_ROOT || stack_end_remedy((enum stack_end)i, false));
 		for (int j = 0; j < i; j++)
 			assert_string_not_equal(stack_end_name((enum stack_end)i),
 						stack_end_name((enum stack_end)j));
