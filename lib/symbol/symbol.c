@@ -109,6 +109,23 @@ static const char *symbol_name_at(void *context, uint64_t address)
 }
 
 /*
+ * What glibc calls write() inside itself is __GI___libc_write, in its debug information too; who
+ * calls it says `write`, which is one of the symbols of the same place.
+ */
+static void name_as_callers_do(struct symbol_file *file, struct name_pool *pool, uint64_t address,
+			       struct symbol_location *location)
+{
+	const struct elf_symbol *symbol;
+
+	if (file->verbatim || strncmp(location->name, "__GI_", 5) != 0)
+		return;
+	read_tables(file);
+	symbol = elf_symbols_find(&file->symbols, address);
+	if (symbol)
+		location->name = name_pool_keep(pool, symbol->name);
+}
+
+/*
  * Symbol tables name what the debug information leaves open: assembler code mostly. They know
  * the function that the code is in, not what is inlined there.
  */
@@ -122,8 +139,11 @@ static void resolve_rest(struct symbol_file *file, struct result_builder *builde
 				  : NULL;
 		struct symbol_location location = {.name = NULL};
 
-		if ((outermost && outermost->name) ||
-		    !name_by_tables(file, &builder->pool, addresses[i], &location))
+		if (outermost && outermost->name) {
+			name_as_callers_do(file, &builder->pool, addresses[i], outermost);
+			continue;
+		}
+		if (!name_by_tables(file, &builder->pool, addresses[i], &location))
 			continue;
 		if (outermost) { /* the line was known */
 			outermost->name = location.name;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs without symbols: code has no name, but functions are still told apart."""
+"""What functions are called: as callers call them, and told apart where they have no names."""
 
 import re
 import shutil
@@ -12,10 +12,16 @@ from targets import build
 NAMELESS = re.compile(r"^\[four_functions\+0x[0-9a-f]+\]$")
 
 
-class Stripped(unittest.TestCase):
+class Names(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix="profc-test-")
         self.addCleanup(shutil.rmtree, self.directory)
+
+    def test_functions_go_by_the_name_that_callers_use(self):
+        recording = record(self.directory, [build("internal_alias"), "300"])
+        names = {row["function"] for row in recording.rows()}
+        self.assertIn("spin", names)
+        self.assertNotIn("__GI___libc_spin", names)
 
     def test_each_function_is_one_row(self):
         recording = record(self.directory, [build("four_functions", "-O2", "-s"), "400"])
