@@ -65,8 +65,10 @@ enum machine_broken_call machine_broken_call(const struct machine_regs *regs);
  * live to see it. False where the machine cannot.
  */
 bool machine_restart_call(struct machine_regs *regs);
-/* Make EINTR the result of a broken-off call for good, whatever comes next. */
-void machine_end_call(struct machine_regs *regs);
+/* Give a broken-off call its result for good, whatever comes next; negative: -errno. */
+void machine_end_call(struct machine_regs *regs, int result);
+/* Is it at the entry of the call that `broken` shows broken off? */
+bool machine_enters(const struct machine_regs *now, const struct machine_regs *broken);
 /* Is it held in the very call that `broken` shows broken off, now asked to take it up again? */
 bool machine_is_asked(const struct machine_regs *now, const struct machine_regs *broken);
 /* Is it back at the instruction of the call that `broken` shows broken off, about to call? */

@@ -218,7 +218,7 @@ bool target_clocks(struct tracee *tracee, struct proc_schedstat *clocks)
 
 uintptr_t target_ptrace_options(const struct target *target, bool first_thread)
 {
-	uintptr_t options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC;
+	uintptr_t options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD;
 
 	if (target->options.follow_children)
 		options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;

@@ -91,9 +91,17 @@ bool machine_restart_call(struct machine_regs *regs)
 	return false;
 }
 
-void machine_end_call(struct machine_regs *regs)
+void machine_end_call(struct machine_regs *regs, int result)
 {
 	(void)regs;
+	(void)result;
+}
+
+bool machine_enters(const struct machine_regs *now, const struct machine_regs *broken)
+{
+	(void)now;
+	(void)broken;
+	return false;
 }
 
 bool machine_is_asked(const struct machine_regs *now, const struct machine_regs *broken)

@@ -19,6 +19,8 @@
 #define PEEK_FLAGS (WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD)
 #define REAP_FLAGS (WEXITED | WSTOPPED | WNOHANG | __WALL | __WNOTHREAD)
 
+#define SYSCALL_STOP (SIGTRAP | 0x80) /* with PTRACE_O_TRACESYSGOOD */
+
 bool target_is_job_control_stop(int signal)
 {
 	return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
@@ -36,11 +38,17 @@ static void consume_stop(pid_t tid)
 	waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL | __WNOTHREAD);
 }
 
+static bool is_followed(const struct tracee *tracee)
+{
+	return tracee->priv->follow == FOLLOW_ENTRY || tracee->priv->follow == FOLLOW_EXIT;
+}
+
 static void let_go(struct target *target, struct tracee *tracee, int signal)
 {
 	tracee->priv->hold = HOLD_NONE;
 	target_before_letting_go(target, tracee);
-	if (ptrace(PTRACE_CONT, tracee->tid, NULL, (void *)(intptr_t)signal) == 0)
+	if (ptrace(is_followed(tracee) ? PTRACE_SYSCALL : PTRACE_CONT, tracee->tid, NULL,
+		   (void *)(intptr_t)signal) == 0)
 		return;
 	/*
 	 * Killed meanwhile, and its end will be reported. Never peek at the same stop twice; but
@@ -171,6 +179,15 @@ static void signal_stop(struct target *target, struct tracee *tracee, int signal
 	interrupt_again(tracee);
 }
 
+/* Only where a call is followed. Killed after it is consumed, we leave no signal behind. */
+static void syscall_stop(struct target *target, struct tracee *tracee)
+{
+	consume_stop(tracee->tid);
+	target_followed_stop(tracee);
+	let_go(target, tracee, 0);
+	interrupt_again(tracee);
+}
+
 static void executed(struct target *target, struct tracee *tracee, struct target_event *event)
 {
 	struct tracee *caller;
@@ -190,6 +207,7 @@ static void executed(struct target *target, struct tracee *tracee, struct target
 	target_rename(target, tracee, tracee->tgid);
 	tracee->interrupting = false;
 	tracee->priv->broken_off = false;
+	tracee->priv->follow = FOLLOW_NONE;
 	tracee->priv->thread_pointer = 0;
 	tracee->priv->mapping = (struct proc_range){0};
 	tracee->priv->hold = HOLD_CONT;
@@ -290,6 +308,8 @@ static void stopped(struct target *target, const siginfo_t *info, struct target_
 	event->tracee = tracee;
 	if (info->si_code == CLD_TRAPPED && info->si_status >> 8)
 		ptrace_event(target, tracee, info->si_status, event);
+	else if (info->si_code == CLD_TRAPPED && info->si_status == SYSCALL_STOP)
+		syscall_stop(target, tracee);
 	else
 		signal_stop(target, tracee, info->si_status & 0x7f);
 }

@@ -14,6 +14,14 @@ enum hold {
 	HOLD_LISTEN, /* PTRACE_LISTEN: job control has stopped it */
 };
 
+/* How far a call that was taken up again is followed: target_timeout.c. */
+enum follow {
+	FOLLOW_NONE,
+	FOLLOW_ENTRY,  /* up to its entry */
+	FOLLOW_EXIT,   /* up to its return */
+	FOLLOW_BROKEN, /* it was broken off again: a stop follows in which it is repaired */
+};
+
 /*
  * A stack that a thread was seen on, known by where its mapping ends. Most threads have one;
  * with signal handlers on a stack of their own, or coroutines, there are more, and a walk
@@ -48,6 +56,8 @@ struct tracee_private {
 	 */
 	bool broken_off;
 	struct machine_regs broken;
+	enum follow follow;	/* of that call */
+	uint64_t time_is_up_ns; /* when its timeout would have been over, if it is followed */
 
 	/* target_bystander.c */
 	uint64_t bystander_of;	  /* the how-manieth signal it is not to be woken for; 0: none */
@@ -142,6 +152,16 @@ bool target_awaits_signal(const struct tracee *tracee);
 /* A thread has told that it made a child; and whose child one is that is met now, or 0. */
 void target_note_birth(struct target *target, const struct tracee *parent, pid_t child);
 pid_t target_take_birth(struct target *target, pid_t child);
+
+/*
+ * target_timeout.c: the time that a call waits is not to grow for ever. A call was repaired, and
+ * nothing but a timeout or its object shall end it now: follow it.
+ */
+void target_follow_call(struct tracee *tracee, const struct machine_regs *regs);
+/* It is broken off again. Is its time up? Then `regs`, yet to be set, say so. */
+bool target_time_is_up(struct tracee *tracee, struct machine_regs *regs);
+/* It is held at a system call stop. */
+void target_followed_stop(struct tracee *tracee);
 
 /* Does this signal stop a process, if nothing is said about it? */
 bool target_is_job_control_stop(int signal);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
@@ -48,14 +49,33 @@ static bool repair(struct tracee *tracee, const struct machine_regs *regs)
 	       machine_restart_call(&asked) && target_set_regs(tracee->tid, &asked);
 }
 
+/* No handler is going to run: it either ends by itself or when its time is up. */
+static void follow(struct tracee *tracee, struct machine_regs *regs)
+{
+	if (target_time_is_up(tracee, regs)) {
+		tracee->priv->broken_off = false;
+		target_set_regs(tracee->tid, regs);
+	} else {
+		target_follow_call(tracee, regs);
+	}
+}
+
+static void repair_and_follow(struct target *target, struct tracee *tracee,
+			      struct machine_regs *regs)
+{
+	if (!repair(tracee, regs))
+		return;
+	target->stats.nr_repairs++;
+	target->last_bystander = tracee->tid;
+	follow(tracee, regs);
+}
+
 void target_repair_interrupted(struct target *target, struct tracee *tracee)
 {
 	struct machine_regs regs;
 
-	if (!target_get_regs(tracee->tid, &regs) || !repair(tracee, &regs))
-		return;
-	target->stats.nr_repairs++;
-	target->last_bystander = tracee->tid;
+	if (target_get_regs(tracee->tid, &regs))
+		repair_and_follow(target, tracee, &regs);
 }
 
 /* The kernel would see a call that has not begun. Back into it: what follows is as ever. */
@@ -76,7 +96,7 @@ static void keep_eintr(struct target *target, struct tracee *tracee,
 	tracee->priv->broken_off = false;
 	if (machine_broken_call(&ended) != MACHINE_CALL_EINTR)
 		return;
-	machine_end_call(&ended);
+	machine_end_call(&ended, -EINTR);
 	target->stats.nr_undone += target_set_regs(tracee->tid, &ended) && known;
 }
 
@@ -113,6 +133,16 @@ static void signal_before_call(struct target *target, struct tracee *tracee,
 	tracee->priv->broken_off = false;
 }
 
+static void repaired_for_signal(struct target *target, struct tracee *tracee,
+				struct machine_regs *regs, int signal)
+{
+	target->last_bystander = tracee->tid;
+	if (is_caught(tracee->tid, signal))
+		return;
+	target->stats.nr_repairs++;
+	follow(tracee, regs);
+}
+
 /*
  * An ignored signal does not even wake an untraced thread; and should this one be caught, the
  * call will fail all the same. So the repair comes before any question: profc's death until
@@ -131,8 +161,6 @@ void target_repair_for_signal(struct target *target, struct tracee *tracee, int 
 		keep_eintr(target, tracee, &regs);
 	else if (priv->broken_off && machine_stands_restarted(&regs, &priv->broken))
 		signal_before_call(target, tracee, &regs, signal);
-	else if (repair(tracee, &regs)) {
-		target->stats.nr_repairs += !is_caught(tracee->tid, signal);
-		target->last_bystander = tracee->tid;
-	}
+	else if (repair(tracee, &regs))
+		repaired_for_signal(target, tracee, &regs, signal);
 }

@@ -108,9 +108,9 @@ bool machine_restart_call(struct machine_regs *regs)
 	return true;
 }
 
-void machine_end_call(struct machine_regs *regs)
+void machine_end_call(struct machine_regs *regs, int result)
 {
-	regs->raw.rax = (unsigned long long)-EINTR_CODE;
+	regs->raw.rax = (unsigned long long)result;
 	regs->raw.orig_rax = (unsigned long long)-1; /* in no call: nothing to restart */
 }
 
@@ -122,6 +122,13 @@ static bool same_but_for_the_call(const struct user_regs_struct *a,
 	       a->r10 == b->r10 && a->r8 == b->r8 && a->r9 == b->r9 && a->rbx == b->rbx &&
 	       a->rbp == b->rbp && a->r12 == b->r12 && a->r13 == b->r13 && a->r14 == b->r14 &&
 	       a->r15 == b->r15;
+}
+
+/* As at the exit, the instruction pointer is behind the instruction. */
+bool machine_enters(const struct machine_regs *now, const struct machine_regs *broken)
+{
+	return now->raw.rip == broken->raw.rip && now->raw.orig_rax == broken->raw.orig_rax &&
+	       same_but_for_the_call(&now->raw, &broken->raw);
 }
 
 bool machine_is_asked(const struct machine_regs *now, const struct machine_regs *broken)

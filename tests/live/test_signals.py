@@ -81,6 +81,19 @@ class WokenInVain(LiveCase):
                 self.check(said)
 
 
+class Ignored(LiveCase):
+    """Signals that nobody catches, faster than any timeout: untraced, they wake nobody."""
+
+    def test_no_timeout_starves(self):
+        recording = record(self.directory, [build("ignored_signals"), "2000"], *FAST)
+        self.assertEqual(len(recording.said), 5)
+        for said in recording.said:
+            with self.subTest(wait=said["name"]):
+                self.assertEqual((said["eintr"], said["wrong"]), (0, 0), said)
+                # Of 50; it was 1.
+                self.assertGreater(said["waits"], 15, said)
+
+
 class JobControl(LiveCase):
     """SIGSTOP, SIGTSTP and SIGCONT, as a shell sees them through waitpid."""
 
