@@ -5,7 +5,7 @@ import os
 
 from live import LiveCase
 from profc import record
-from targets import build
+from targets import build, run
 
 
 class ChildCase(LiveCase):
@@ -54,6 +54,16 @@ class Children(ChildCase):
         recording = self.record_children("--no-children")
         names = {row["name"] for row in recording.rows("--by", "process")}
         self.assertEqual(names, {"children"})
+
+    def test_clones_that_are_neither_forks_nor_threads(self):
+        program = build("clones_of_all_kinds")
+        plain = run([program])
+        recording = record(self.directory, [program], "-F", "1000")
+        self.assertEqual([said["status"] for said in plain], [5, 5, 5, 3, 5])
+        self.assertEqual(recording.said, plain)
+        # All but the one that no tracer may see.
+        spun = recording.function("spin_and_exit")
+        self.assertRatio(spun["total_ns"], 300e6, 0.1, "CPU of the three that are seen")
 
     def test_shell_pipeline_keeps_its_output_and_status(self):
         script = f"{build('spin_leaf')} 100 | tr a-z A-Z; exit 5"

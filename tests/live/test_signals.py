@@ -272,3 +272,13 @@ class Seccomp(LiveCase):
             attach(self.directory, target.pid, *FAST, "-d", "1")
             (said,) = target.finish()
         self.assertGreater(said["naps"], 100)
+
+    def test_answers_of_others_stay(self):
+        """SECCOMP_RET_TRACE, which is not meant for us, and SECCOMP_RET_USER_NOTIF."""
+        recording = record(self.directory, [build("seccomp_answers"), "1500"], *FAST)
+        if "absent" in recording.said[0]:
+            self.skipTest(recording.said[0]["absent"])
+        for said in recording.said:
+            with self.subTest(answered_by=said["name"]):
+                self.assertGreater(said["calls"], 50, said)
+                self.assertEqual(said["wrong"], 0, said)
