@@ -138,6 +138,7 @@ struct tracee *target_add(struct target *target, pid_t tgid, pid_t tid)
 	tracee->priv = xcalloc(1, sizeof(*tracee->priv));
 	tracee->tgid = tgid;
 	tracee->tid = tid;
+	tracee->priv->target = target;
 	tracee->schedstat_fd = open_file(target, tracee, "schedstat");
 	tracee->priv->stat_fd = -1;
 	link_tracee(target, tracee);

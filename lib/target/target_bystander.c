@@ -93,7 +93,7 @@ void target_before_letting_go(struct target *target, struct tracee *tracee)
 	 * Unless it was stopped itself for another that would have taken this signal: else each
 	 * of two would stop the other for ever.
 	 */
-	if (tracee->priv->bystander_of != target->stats.nr_signals + 1 &&
+	if (target->any_unrestarted && tracee->priv->bystander_of != target->stats.nr_signals + 1 &&
 	    would_take_signal(tracee->tid))
 		stop_bystanders(target, tracee->tgid, tracee);
 }

@@ -36,6 +36,7 @@ struct seen_stack {
 #define SEEN_STACKS 2
 
 struct tracee_private {
+	struct target *target;		       /* that it is of */
 	struct seen_stack stacks[SEEN_STACKS]; /* the latest first */
 	uint64_t first_sp; /* of the program, in its main thread; 0: not known */
 
@@ -96,6 +97,7 @@ struct target {
 
 	/* target_bystander.c */
 	pid_t last_bystander; /* whose call was repaired last; 0: none yet */
+	bool any_unrestarted; /* somebody was met in a call that would fail with EINTR */
 	struct birth births[BIRTHS_MAX];
 	size_t next_birth;
 
