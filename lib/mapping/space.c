@@ -15,6 +15,7 @@
 #include "mapping/module_priv.h"
 #include "mapping/target_file.h"
 #include "proc/maps.h"
+#include "proc/range.h"
 #include "proc/read.h"
 
 /* vm.max_map_count is 65530 by default and rarely raised above a million. */
@@ -40,6 +41,7 @@ struct space {
 	pid_t reader; /* a live thread of it: /proc/PID is half dead once the leader exited */
 	uint32_t generation;
 	uint32_t stamp;
+	uint32_t nr_replaced;
 	int memory_fd; /* /proc/PID/mem once it was needed; -1: not yet; -2: it cannot be had */
 	struct entries entries; /* by address */
 	/* The executable ones alone, for space_locate(): starts and their index in entries. */
@@ -93,6 +95,11 @@ uint32_t space_generation(const struct space *space)
 uint32_t space_stamp(const struct space *space)
 {
 	return space->stamp;
+}
+
+uint32_t space_nr_replaced(const struct space *space)
+{
+	return space->nr_replaced;
 }
 
 size_t space_nr_mappings(const struct space *space)
@@ -355,6 +362,14 @@ static bool is_another_program(const struct entries *old, const struct entries *
 	return before && now && before != now;
 }
 
+/* Code that is only moved, or grows, as that of just-in-time compilers does, replaces none. */
+static bool replaces_code(const struct space *space, const struct mapping *fresh)
+{
+	const struct mapping *old = fresh->executable ? space_find(space, fresh->start) : NULL;
+
+	return old && old->executable && old->module.v != fresh->module.v;
+}
+
 static void take_in(struct space *space, struct entries fresh)
 {
 	size_t nr_kept = 0;
@@ -373,6 +388,7 @@ static void take_in(struct space *space, struct entries fresh)
 		}
 		entry->mapping.generation = space->generation + 1;
 		find_module(space, entry);
+		space->nr_replaced += replaces_code(space, &entry->mapping);
 	}
 	if (nr_kept != fresh.nr || nr_kept != space->entries.nr) {
 		space->generation++;
@@ -461,7 +477,7 @@ static const struct mapping *find_code(const struct space *space, uint64_t addre
 	return address < mapping->end ? mapping : NULL;
 }
 
-const struct mapping *space_find(const struct space *space, uint64_t address)
+static const struct entry *find_entry(const struct space *space, uint64_t address)
 {
 	const struct entry *at = space->entries.at;
 	size_t low = 0;
@@ -475,9 +491,24 @@ const struct mapping *space_find(const struct space *space, uint64_t address)
 		else if (address >= at[middle].mapping.end)
 			low = middle + 1;
 		else
-			return &at[middle].mapping;
+			return &at[middle];
 	}
 	return NULL;
+}
+
+const struct mapping *space_find(const struct space *space, uint64_t address)
+{
+	const struct entry *entry = find_entry(space, address);
+
+	return entry ? &entry->mapping : NULL;
+}
+
+bool space_agrees(const struct space *space, const struct proc_range *range)
+{
+	const struct entry *entry = find_entry(space, range->start);
+
+	return entry && entry->mapping.start == range->start && entry->mapping.end == range->end &&
+	       entry->mapping.file_offset == range->offset && entry->inode == range->inode;
 }
 
 struct code_address space_locate(const struct space *space, uint64_t address)

@@ -11,6 +11,7 @@
 
 struct elf_image;
 struct err;
+struct proc_range;
 
 /*
  * An address space: which module is where, in one process between two execs.
@@ -55,6 +56,8 @@ int space_refresh(struct space *space, struct err *err);
 struct space *space_fork(const struct space *space, pid_t pid);
 
 uint32_t space_generation(const struct space *space);
+/* How many mappings of code have come to stand where other code stood before. */
+uint32_t space_nr_replaced(const struct space *space);
 /*
  * A number for what the space says now, which changes with each generation and
  * which no other space of the module table has had: the key of caches.
@@ -62,6 +65,8 @@ uint32_t space_generation(const struct space *space);
 uint32_t space_stamp(const struct space *space);
 /* The mapping that holds address now, or NULL. Borrowed until the next update. */
 const struct mapping *space_find(const struct space *space, uint64_t address);
+/* Is what is mapped there, in the kernel's words, what the space says? */
+bool space_agrees(const struct space *space, const struct proc_range *range);
 size_t space_nr_mappings(const struct space *space);
 const struct mapping *space_mapping_at(const struct space *space, size_t index);
 

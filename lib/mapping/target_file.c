@@ -38,9 +38,19 @@ static bool is_the_mapped_file(int fd, const struct stat *stat, const struct tar
 	       (stat->st_dev == file->dev || !device_is_comparable(fd));
 }
 
-/* -1 with errno if it cannot be opened, is no regular file, or has to be the mapped one and is not.
+/*
+ * What is mapped at an address may have changed since the map was read. Only where numbers
+ * cannot tell is it believed to be the same.
  */
-static int open_checked(const char *path, const struct target_file *file_to_match,
+static bool may_be_the_mapped_file(int fd, const struct stat *stat, const struct target_file *file)
+{
+	return is_the_mapped_file(fd, stat, file) || !device_is_comparable(fd);
+}
+
+typedef bool is_right_file(int fd, const struct stat *stat, const struct target_file *file);
+
+/* -1 with errno if it cannot be opened, is no regular file, or not the right one. */
+static int open_checked(const char *path, is_right_file *is_right, const struct target_file *file,
 			uint64_t *file_bytes)
 {
 	int fd = open(path, OPEN_FLAGS);
@@ -48,8 +58,7 @@ static int open_checked(const char *path, const struct target_file *file_to_matc
 
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
-	    (!file_to_match || is_the_mapped_file(fd, &stat, file_to_match))) {
+	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && is_right(fd, &stat, file)) {
 		*file_bytes = (uint64_t)stat.st_size;
 		return fd;
 	}
@@ -66,17 +75,17 @@ int target_file_open(const struct target_file *file, uint64_t *file_bytes)
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, file->pid,
 		 file->start, file->end);
-	fd = open_checked(path, NULL, file_bytes);
+	fd = open_checked(path, may_be_the_mapped_file, file, file_bytes);
 	if (fd >= 0)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%d/exe", file->pid);
-	fd = open_checked(path, file, file_bytes);
+	fd = open_checked(path, is_the_mapped_file, file, file_bytes);
 	if (fd >= 0 || file->path[0] != '/')
 		return fd;
 	rooted = xasprintf("/proc/%d/root%s", file->pid, file->path);
-	fd = open_checked(rooted, file, file_bytes);
+	fd = open_checked(rooted, is_the_mapped_file, file, file_bytes);
 	/* The process may be gone already, and the file still where it was. */
-	return fd >= 0 ? fd : open_checked(file->path, file, file_bytes);
+	return fd >= 0 ? fd : open_checked(file->path, is_the_mapped_file, file, file_bytes);
 }
 
 bool target_memory_read(pid_t pid, uint64_t address, uint64_t nr_bytes, struct buf *out)

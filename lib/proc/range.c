@@ -25,7 +25,10 @@ bool proc_range_at(int maps_fd, uint64_t address, struct proc_range *range)
 
 	if (ioctl(maps_fd, QUERY_MAP, &query) < 0)
 		return false;
-	*range = (struct proc_range){.start = query.start, .end = query.end};
+	*range = (struct proc_range){.start = query.start,
+				     .end = query.end,
+				     .offset = query.offset,
+				     .inode = query.inode};
 	return true;
 }
 
@@ -57,7 +60,10 @@ bool proc_range_in_text(int maps_fd, uint64_t address, struct proc_range *range)
 	while (!found && proc_maps_next(&maps, &map) > 0) {
 		found = map.start <= address && address < map.end;
 		if (found)
-			*range = (struct proc_range){.start = map.start, .end = map.end};
+			*range = (struct proc_range){.start = map.start,
+						     .end = map.end,
+						     .offset = map.offset,
+						     .inode = map.inode};
 	}
 	buf_release(&text);
 	if (!found)

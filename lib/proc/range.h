@@ -5,9 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where a mapping of a process begins and ends: [start, end). */
+/* Where a mapping of a process begins and ends: [start, end); and what it shows. */
 struct proc_range {
 	uint64_t start, end;
+	uint64_t offset, inode; /* of the file; 0: of none */
 };
 
 /*

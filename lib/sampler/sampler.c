@@ -37,7 +37,9 @@ static const struct pace paces[] = {
 	{(size_t)512 * 1024, NS_PER_SEC, 20 * NS_PER_MS},
 	{0, UINT64_MAX, 100 * NS_PER_MS},
 };
-#define FLUSH_NS NS_PER_SEC
+/* Where libraries change places, a stack is worth nothing once its map has changed. */
+#define RESTLESS_PAUSE_NS NS_PER_MS
+#define FLUSH_NS	  NS_PER_SEC
 
 bool sampler_has_room(struct sampler *sampler, size_t nr_bytes)
 {
@@ -122,6 +124,8 @@ static void pause_working(const struct working *working, uint64_t now_ns)
 	       now_ns - working->began_ns > pace->after_ns)
 		pace++;
 	pause.tv_nsec = (long)pace->pause_ns;
+	if (now_ns < worker_restless_until_ns(working->sampler->worker))
+		pause.tv_nsec = (long)RESTLESS_PAUSE_NS;
 	if (ppoll(&wake, 1, &pause, NULL) == 1 && read(wake.fd, &count, sizeof(count)) < 0)
 		return;
 }

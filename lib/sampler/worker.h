@@ -38,6 +38,9 @@ int worker_flush(struct worker *worker, struct err *err);
 /* No message will follow: hand out what still waits for something. */
 void worker_end(struct worker *worker);
 
+/* Until then messages should not wait: address spaces change while they do. */
+uint64_t worker_restless_until_ns(const struct worker *worker);
+
 /* Observations put into the profile. */
 uint64_t worker_nr_samples(const struct worker *worker);
 /* All CPU time put into the profile, attributed or not. */

@@ -22,7 +22,9 @@ struct worker_process {
 	bool final_maps;	   /* no better map will come */
 	uint64_t refresh_again_ns; /* not before: reading the map anew did not help */
 	uint64_t refresh_pause_ns;
-	uint64_t watch_again_ns; /* not before: whether the map is still right */
+	uint64_t watch_again_ns;    /* not before: whether the map is still right */
+	uint64_t restless_until_ns; /* libraries have changed places */
+	uint32_t nr_replaced;	    /* of the space, as of the last time */
 };
 
 struct worker_thread {
@@ -45,6 +47,7 @@ struct worker_thread {
 };
 
 struct worker {
+	uint64_t restless_until_ns; /* of any process */
 	struct worker_options options;
 	struct profile *profile;
 	struct unwinder *unwinder;

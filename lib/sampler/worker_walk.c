@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <stdatomic.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "mapping/space.h"
+#include "proc/range.h"
 #include "proc/read.h"
 #include "sampler/worker_priv.h"
 #include "snapshot/snapshot.h"
@@ -22,6 +25,27 @@
 #define SHORTEST_WATCH_PAUSE_NS (50 * NS_PER_MS)
 #define WATCH_PAUSE_PER_READING 500
 
+/* Where that has happened it will again soon: then the kernel is asked at each walk. */
+#define RESTLESS_NS (2 * NS_PER_SEC)
+
+uint64_t worker_restless_until_ns(const struct worker *worker)
+{
+	return worker->restless_until_ns;
+}
+
+static bool is_restless(struct worker *worker, struct worker_process *process)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint32_t nr_replaced = space_nr_replaced(process->space);
+
+	if (nr_replaced != process->nr_replaced) {
+		process->restless_until_ns = now_ns + RESTLESS_NS;
+		worker->restless_until_ns = process->restless_until_ns;
+	}
+	process->nr_replaced = nr_replaced;
+	return now_ns < process->restless_until_ns;
+}
+
 static void watch_maps(struct worker_process *process)
 {
 	uint64_t now_ns = clock_monotonic_ns();
@@ -37,6 +61,32 @@ static void watch_maps(struct worker_process *process)
 	if (pause_ns < SHORTEST_WATCH_PAUSE_NS)
 		pause_ns = SHORTEST_WATCH_PAUSE_NS;
 	process->watch_again_ns = now_ns + pause_ns;
+}
+
+/* Of the innermost frames: those of libraries that stay hang above those that come and go. */
+#define MAPPINGS_ASKED_FOR 4
+
+static bool is_walk_outdated(const struct worker_process *process, const struct unwind_walk *walk)
+{
+	cleanup_close int fd = proc_open_task_file(process->pid, process->pid, "maps");
+	const struct mapping *last = NULL;
+	int nr_asked = 0;
+
+	for (size_t i = 0; fd >= 0 && i < walk->nr_frames && nr_asked < MAPPINGS_ASKED_FOR; i++) {
+		uint64_t pc = walk->frames[i].pc;
+		const struct mapping *mapping = space_find(process->space, pc);
+		struct proc_range range;
+
+		if (mapping == last)
+			continue;
+		last = mapping;
+		nr_asked++;
+		if (!proc_range_at(fd, pc, &range))
+			return errno == ENOENT;
+		if (!space_agrees(process->space, &range))
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -167,6 +217,9 @@ bool worker_walk(struct worker *worker, struct worker_process *process,
 
 	watch_maps(process);
 	unwinder_walk(worker->unwinder, process->space, snapshot, NULL, walk);
+	if (!process->final_maps && is_restless(worker, process) &&
+	    is_walk_outdated(process, walk) && space_refresh(process->space, NULL) == 0)
+		unwinder_walk(worker->unwinder, process->space, snapshot, NULL, walk);
 	if (walk->end == STACK_END_NO_MAPPING) {
 		if (refresh_maps(process, &is_gone))
 			unwinder_walk(worker->unwinder, process->space, snapshot, NULL, walk);

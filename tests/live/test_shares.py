@@ -175,6 +175,25 @@ class Stacks(LiveCase):
         inner = recording.function("plugin_inner")
         self.assertEqual(os.path.basename(inner["module"]), "dlopen_plugin.so")
 
+    def test_libraries_that_change_places_all_the_time(self):
+        """Each look has to be told with the library that was there, by its own names."""
+        flags = ("-O2", "-g", "-shared", "-fPIC")
+        first = build("dlopen_plugin", *flags, "-Dplugin_inner=in_first", called="first.so")
+        second = build(
+            "dlopen_plugin", *flags, "-Dplugin_inner=in_second", "-falign-functions=128",
+            called="second.so",
+        )
+        recording = record(self.directory, [build("dlopen_changes"), first, second, "100"])
+        if not recording.said[0]["same_place"]:
+            self.skipTest("the libraries stand side by side")
+        shares = {
+            (row["function"], os.path.basename(row["module"] or "")): row["self_pct"]
+            for row in recording.rows()
+        }
+        self.assertAlmostEqual(shares.get(("in_first", "first.so"), 0), 75, delta=8, msg=shares)
+        self.assertAlmostEqual(shares.get(("in_second", "second.so"), 0), 25, delta=8, msg=shares)
+        self.assertComplete(recording, 0.9)
+
     def test_library_in_the_place_of_another(self):
         flags = ("-O2", "-g", "-shared", "-fPIC")
         plugins = [
