@@ -91,9 +91,12 @@ static bool sweep(struct sampler *sampler)
 
 	for (;;) {
 		uint64_t before_ns = clock_monotonic_ns();
+		uint64_t nr_stops = target_stats(sampler->target).nr_stops;
 
 		target_next(sampler->target, &event);
-		if (event.kind == TARGET_EVENT_NONE) {
+		/* Stops that were dealt with inside are no cost of asking: ask once more. */
+		if (event.kind == TARGET_EVENT_NONE &&
+		    target_stats(sampler->target).nr_stops == nr_stops) {
 			sampler->swept_ns = clock_monotonic_ns();
 			sampler->sweep_cost_ns = sampler->swept_ns - before_ns;
 			sampler->sweep_owed = false;

@@ -51,9 +51,19 @@ static bool would_take_signal(pid_t tid)
 	       status.pending_process & ~status.blocked;
 }
 
+/* Stopped for this before, and not on a CPU since: it still is where signals are looked for. */
+static bool still_leaves(struct tracee *tracee)
+{
+	struct proc_schedstat clocks;
+
+	return tracee->priv->left_pcount && target_clocks(tracee, &clocks) &&
+	       clocks.pcount == tracee->priv->left_pcount;
+}
+
 static void stop_if_awake(const struct target *target, struct tracee *tracee)
 {
-	if (state_of(tracee) == 'R' && ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL) == 0)
+	if (state_of(tracee) == 'R' && !still_leaves(tracee) &&
+	    ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL) == 0)
 		tracee->priv->bystander_of = target->stats.nr_signals + 1;
 }
 
@@ -89,6 +99,10 @@ static void stop_bystanders(const struct target *target, pid_t tgid, const struc
 
 void target_before_letting_go(struct target *target, struct tracee *tracee)
 {
+	struct proc_schedstat clocks;
+
+	if (tracee->priv->bystander_of && target_clocks(tracee, &clocks))
+		tracee->priv->left_pcount = clocks.pcount;
 	/*
 	 * Unless it was stopped itself for another that would have taken this signal: else each
 	 * of two would stop the other for ever.

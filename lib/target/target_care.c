@@ -299,7 +299,8 @@ static bool fails_with_eintr(pid_t tid, const struct proc_syscall *syscall)
 		return restarts_its_timeout(syscall);
 	default:
 		return is_among(syscall->nr, unrestarted, ARRAY_SIZE(unrestarted)) ||
-		       (may_have_timeout(syscall->nr) && !wanted_bytes(tid, syscall));
+		       (may_have_timeout(syscall->nr) && syscall->nr != SYS_read &&
+			!wanted_bytes(tid, syscall));
 	}
 }
 

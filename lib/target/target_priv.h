@@ -62,6 +62,7 @@ struct tracee_private {
 
 	/* target_bystander.c */
 	uint64_t bystander_of;	  /* the how-manieth signal it is not to be woken for; 0: none */
+	uint64_t left_pcount;	  /* times scheduled in as it was last let go, once it was one */
 	uint64_t spared_until_ns; /* not interrupted before: a child of its is about to be reaped */
 	pid_t parent_tid;	  /* of a process: the thread whose fork made it; 0: not known */
 
