@@ -47,7 +47,8 @@ static bool slot_of(const struct code_frame *frame, const struct row *row, uint6
 {
 	uint64_t base;
 
-	if (row->kind != ROW_STEP || !regs_get(frame->regs, row->cfa_reg, &base))
+	if (row->kind != ROW_STEP || row->ra == ROW_RA_IN_REG ||
+	    !regs_get(frame->regs, row->cfa_reg, &base))
 		return false;
 	*slot = base + (uint64_t)(int64_t)row->cfa_offset + (uint64_t)(int64_t)row->ra_offset;
 	return true;
@@ -66,9 +67,12 @@ static enum proof prove(const struct unwind_arch *arch, const struct walk *walk,
 	uint64_t slot;
 	uint64_t word;
 	uint64_t target;
+	bool is_in_reg = row->kind == ROW_STEP && row->ra == ROW_RA_IN_REG;
 
-	if (!slot_of(frame, row, &slot) || !walk_read(walk, slot, &word))
+	if (is_in_reg ? !regs_get(frame->regs, arch->regs->ra, &word)
+		      : !slot_of(frame, row, &slot) || !walk_read(walk, slot, &word))
 		return PROOF_NONE;
+	word &= arch->code_mask;
 	if (!word)
 		return PROOF_ZERO;
 	return call_before(arch, walk, word, &target) == ROW_CALL_NONE ? PROOF_NONE : PROOF_CALL;
@@ -89,7 +93,7 @@ static struct row row_by_search(const struct unwind_arch *arch, const struct wal
 		uint64_t found;
 		struct row row;
 
-		if (call_before(arch, walk, word, &target) != ROW_CALL_DIRECT ||
+		if (call_before(arch, walk, word & arch->code_mask, &target) != ROW_CALL_DIRECT ||
 		    target > frame->pc || frame->pc - target > FUNCTION_BYTES_MAX ||
 		    target < frame->mapping->start)
 			continue;
@@ -323,6 +327,7 @@ bool code_walk_is_on_other_stack(const struct unwind_arch *arch, const struct co
 	uint64_t pc = frame->pc - frame->mapping->bias;
 	uint64_t entry;
 
-	return !frame->is_exact && entry_by_padding(frame->image, pc, &entry) &&
+	return !frame->is_exact && arch->code->switched_stack &&
+	       entry_by_padding(frame->image, pc, &entry) &&
 	       arch->code->switched_stack(frame->image, entry, pc);
 }

@@ -91,7 +91,12 @@ enum row_call {
 	ROW_CALL_INDIRECT,
 };
 
-/* Rows from code without CFI, of one machine. Addresses are the image's own. */
+/*
+ * Rows from code without CFI, of one machine. Addresses are the image's own. Without
+ * entry_before no code made at run time is read, without keeps_fp no CFI doubted, without
+ * switches_stack and switched_stack stacks are not switched, and without next_call (and what
+ * stands below it) no exception is followed to where it lands: NULL where nobody looked.
+ */
 struct code_reader {
 	/*
 	 * By what the code is going to do from pc on; ROW_ROOT if it surely never
@@ -127,6 +132,7 @@ struct code_reader {
 };
 
 extern const struct code_reader code_reader_x86_64;
+extern const struct code_reader code_reader_aarch64;
 
 /*
  * Where libgcc's struct _Unwind_Context (unwind-dw2.c) has the CFA and the return

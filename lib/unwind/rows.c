@@ -145,8 +145,8 @@ static struct row row_before_handler(const struct row_query *query, const struct
 static bool has_restored_fp(const struct row_query *query, const struct row *row,
 			    const struct code_frame *code)
 {
-	return code->is_exact && row->kind == ROW_STEP && row->fp == ROW_FP_AT_FP &&
-	       row->cfa_reg != query->arch->regs->fp &&
+	return query->arch->code->keeps_fp && code->is_exact && row->kind == ROW_STEP &&
+	       row->fp == ROW_FP_AT_FP && row->cfa_reg != query->arch->regs->fp &&
 	       query->arch->code->keeps_fp(code->image, code->pc - code->mapping->bias, true);
 }
 
@@ -160,6 +160,15 @@ static bool is_on_another_stack(struct rows *rows, const struct row_query *query
 	return row->is_from_debug_frame && row->kind == ROW_STEP && !query->frame->is_exact &&
 	       row->cfa_reg == query->arch->regs->sp &&
 	       (rows_is_stack_base(query) || rows_has_switched_stack(rows, query));
+}
+
+/*
+ * What a function saves is below its CFA. glibc's _dl_runtime_resolve for aarch64 leaves
+ * out what the PLT pushed before it, and has the return address there.
+ */
+static bool saves_above_cfa(const struct row *row)
+{
+	return row->kind == ROW_STEP && row->ra == ROW_RA_AT_CFA && row->ra_offset >= 0;
 }
 
 /*
@@ -177,7 +186,7 @@ static struct row row_in_gap(struct rows *rows, const struct row_query *query,
 			    query->frame->lookup.address, &start))
 		return row;
 	row = code_walk_row_from_entry(query->arch, query->walk, code, start);
-	row.saves_eh = row.kind == ROW_STEP;
+	row.saves_eh = row.kind == ROW_STEP && query->arch->eh;
 	return row;
 }
 
@@ -224,6 +233,10 @@ static struct row amended(struct rows *rows, const struct row_query *query, stru
 		return row_of_kind(ROW_ROOT);
 	if (row.saves_eh && has_entry && query->arch->eh)
 		return row_before_handler(query, &row, code, entry);
+	if (saves_above_cfa(&row)) {
+		by_code = code_walk_row(query->arch, query->walk, code);
+		return by_code.kind == ROW_STEP ? by_code : row;
+	}
 	if (row.is_of_target && has_entry) {
 		by_code = code_walk_row_from_entry(query->arch, query->walk, code, entry);
 		return by_code.kind == ROW_STEP ? by_code : row;
@@ -376,7 +389,7 @@ struct row rows_find_in_jit(struct rows *rows, const struct row_query *query)
 	struct code_frame code;
 	struct row row;
 
-	if (!mapping || !query->arch->code ||
+	if (!mapping || !query->arch->code || !query->arch->code->entry_before ||
 	    space_module(query->walk->space, mapping)->kind != MODULE_KIND_JIT)
 		return row_of_kind(ROW_NO_CFI);
 	code = code_frame_of(query, mapping, NULL);
@@ -445,7 +458,8 @@ struct row rows_find_host(struct rows *rows, const struct row_query *query)
 	struct code_host host = {0};
 	struct code_frame code;
 
-	if (!mapping || !query->arch->code || query->walk->is_trial ||
+	if (!mapping || !query->arch->code || !query->arch->code->entry_before ||
+	    query->walk->is_trial ||
 	    space_module(query->walk->space, mapping)->kind != MODULE_KIND_JIT)
 		return row_of_kind(ROW_NO_CFI);
 	code = code_frame_of(query, mapping, NULL);
@@ -464,7 +478,7 @@ bool rows_is_stack_base(const struct row_query *query)
 	const struct mapping *mapping = mapping_of(query);
 	struct elf_image *image = mapping ? space_image(query->walk->space, mapping) : NULL;
 
-	return image && query->arch->code &&
+	return image && query->arch->code && query->arch->code->switches_stack &&
 	       query->arch->code->switches_stack(image, query->frame->pc - mapping->bias,
 						 query->frame->is_exact);
 }
@@ -475,7 +489,7 @@ bool rows_has_switched_stack(struct rows *rows, const struct row_query *query)
 	struct elf_image *image = mapping ? space_image(query->walk->space, mapping) : NULL;
 	uint64_t entry;
 
-	return image && query->arch->code &&
+	return image && query->arch->code && query->arch->code->switched_stack &&
 	       module_cfi_entry(rows_cfi(rows, query->frame->lookup.module, image), query->arch,
 				query->frame->lookup.address, &entry) &&
 	       query->arch->code->switched_stack(image, entry, query->frame->pc - mapping->bias);

@@ -117,7 +117,8 @@ enum eh_landing_calls rows_find_before_landing(struct rows *rows, const struct r
 		find_place(rows, query->walk, query->frame->pc - !query->frame->is_exact, &callee);
 	uint64_t found = 0;
 
-	if (!query->arch->code || !find_place(rows, query->walk, landing->pc, &place) ||
+	if (!query->arch->code || !query->arch->code->next_call ||
+	    !find_place(rows, query->walk, landing->pc, &place) ||
 	    (landing->is_doubtful && has_call_before(query, &place)))
 		return EH_LANDING_NONE;
 	calls = find_call(query, &place, has_callee ? &callee : NULL, &found);

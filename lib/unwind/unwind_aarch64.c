@@ -39,4 +39,5 @@ const struct unwind_arch unwind_arch_aarch64 = {
 	.signal_offsets = signal_offsets,
 	.signal_rows_are_steps = false,
 	.is_sigreturn = is_sigreturn,
+	.code = &code_reader_aarch64,
 };

@@ -20,6 +20,8 @@ enum {
 	FRAMED = 0x401100,  /* stp x29, x30, [sp, #-32]! */
 	ROOT = 0x401200,    /* no caller */
 	HANDLER = 0x401300, /* the signal trampoline, without CFI */
+	PLT = 0x401308,	    /* without CFI, too */
+	RESOLVE = 0x401400, /* x30 saved at CFA+8 */
 };
 
 enum { X29 = 29, X30 = 30, SP = 31, PC = 32 };
@@ -28,6 +30,13 @@ enum { X29 = 29, X30 = 30, SP = 31, PC = 32 };
 #define PAC UINT64_C(0x2a3b000000000000) /* a signature in the bits above the address */
 
 static const uint8_t trampoline[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
+
+/* adrp x16, .; ldr x17, [x16, #8]; add x16, x16, #8; br x17 */
+static const uint8_t plt[] = {0x10, 0,	  0, 0x90, 0x11, 0x06, 0x40, 0xf9,
+			      0x10, 0x22, 0, 0x91, 0x20, 0x02, 0x1f, 0xd6};
+/* ldp x17, x30, [sp], #16; br x16 */
+static const uint8_t resolve[] = {0xf1, 0x7b, 0xc1, 0xa8, 0, 0x02, 0x1f, 0xd6};
+static const uint8_t blr_x8[] = {0, 0x01, 0x3f, 0xd6};
 
 struct fixture {
 	struct made_space made;
@@ -46,9 +55,14 @@ static void set_up(struct fixture *fixture)
 	cfi_add_fde(&eh_frame, cie, (struct cfi_range_bytes){FRAMED, 0x100},
 		    "\x2d\x0e\x20\x9d\x04\x9e\x03", 7);
 	cfi_add_fde(&eh_frame, cie, (struct cfi_range_bytes){ROOT, 0x100}, "\x07\x1e", 2);
+	cfi_add_fde(&eh_frame, cie, (struct cfi_range_bytes){RESOLVE, 0x100}, "\x11\x1e\x7f", 3);
 	buf_append_u32(&eh_frame, 0);
 	memset(buf_extend(&code, HANDLER - LEAF), 0, HANDLER - LEAF);
+	memcpy(code.bytes + FRAMED - LEAF + 0xc, blr_x8, sizeof(blr_x8));
 	buf_append(&code, trampoline, sizeof(trampoline));
+	buf_append(&code, plt, sizeof(plt));
+	memset(buf_extend(&code, RESOLVE - LEAF - code.nr_bytes), 0, RESOLVE - PLT - sizeof(plt));
+	buf_append(&code, resolve, sizeof(resolve));
 	made_space_set_up(&fixture->made, EM_AARCH64, &eh_frame, &code);
 	snapshot_clear(&fixture->snapshot);
 	fixture->snapshot.arch = ARCH_AARCH64;
@@ -151,6 +165,44 @@ static void test_aarch64__frame_records_are_followed(void **state)
 	tear_down(&fixture);
 }
 
+/* By the frame record alone whoever called through the PLT would be left out. */
+static void test_aarch64__code_without_a_record_is_read(void **state)
+{
+	struct fixture fixture;
+	const uint64_t words[] = {TOP - 16, PAC | (ROOT + 0x10), 0, 0};
+
+	(void)state;
+	for (uint64_t pc = PLT; pc < PLT + sizeof(plt); pc += 4) {
+		const uint64_t pcs[] = {pc, FRAMED + 0x10, ROOT + 0x10};
+
+		set_up(&fixture);
+		set_regs(&fixture, pc, TOP - 64, TOP - 64, PAC | (FRAMED + 0x10));
+		put_words(&fixture, TOP - 64, words, ARRAY_SIZE(words));
+		walk_saved(&fixture, UNWINDER_AUTO);
+		assert_frames(&fixture.walk, pcs, ARRAY_SIZE(pcs));
+		assert_int_equal(fixture.walk.frames[1].method, UNWIND_METHOD_CODE);
+		assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+		tear_down(&fixture);
+	}
+}
+
+/* As glibc describes _dl_runtime_resolve: without the 16 bytes that the PLT has pushed. */
+static void test_aarch64__lazy_binding_is_read(void **state)
+{
+	struct fixture fixture;
+	const uint64_t words[] = {0, FRAMED + 0x10, TOP - 16, ROOT + 0x10, 0, 0};
+	const uint64_t pcs[] = {RESOLVE, FRAMED + 0x10, ROOT + 0x10};
+
+	(void)state;
+	set_up(&fixture);
+	set_regs(&fixture, RESOLVE, TOP - 64, TOP - 48, 0);
+	put_words(&fixture, TOP - 64, words, ARRAY_SIZE(words));
+	walk_saved(&fixture, UNWINDER_AUTO);
+	assert_frames(&fixture.walk, pcs, ARRAY_SIZE(pcs));
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	tear_down(&fixture);
+}
+
 static void test_aarch64__signal_frame_is_the_kernels(void **state)
 {
 	struct fixture fixture;
@@ -195,6 +247,8 @@ int main(void)
 		cmocka_unit_test(test_aarch64__signatures_are_stripped),
 		cmocka_unit_test(test_aarch64__link_register_is_the_leafs_only),
 		cmocka_unit_test(test_aarch64__frame_records_are_followed),
+		cmocka_unit_test(test_aarch64__code_without_a_record_is_read),
+		cmocka_unit_test(test_aarch64__lazy_binding_is_read),
 		cmocka_unit_test(test_aarch64__signal_frame_is_the_kernels),
 		cmocka_unit_test(test_aarch64__libunwind_is_not_asked_elsewhere),
 	};

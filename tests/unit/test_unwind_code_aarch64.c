@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Rows from aarch64's instructions, on whatever machine this runs on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "elf/elf_image.h"
+#include "unwind/code_aarch64.h"
+#include "unwind/row.h"
+
+enum { FP = 29, SP = 31 };
+
+#define CODE UINT64_C(0x10000)
+
+/* As GNU as assembles them. */
+#define PACIASP	     0xd503233f
+#define AUTIASP	     0xd50323bf
+#define RET	     0xd65f03c0
+#define RETAA	     0xd65f0bff
+#define BR_X17	     0xd61f0220
+#define BR_X3	     0xd61f0060
+#define BLR_X8	     0xd63f0100
+#define BL_ON	     0x94000001 /* to the next instruction */
+#define B_BACK_1     0x17ffffff
+#define B_NE_ON_3    0x54000061
+#define CBZ_X0_ON_4  0xb4000080
+#define TBNZ_BACK_2  0x371fffc1
+#define PUSH_RECORD  0xa9be7bfd /* stp x29, x30, [sp, #-32]! */
+#define POP_RECORD   0xa8c27bfd /* ldp x29, x30, [sp], #32 */
+#define STORE_RECORD 0xa9017bfd /* stp x29, x30, [sp, #16] */
+#define LOAD_RECORD  0xa9417bfd /* ldp x29, x30, [sp, #16] */
+#define PUSH_X30     0xf81f0ffe /* str x30, [sp, #-16]! */
+#define POP_X30	     0xf84107fe /* ldr x30, [sp], #16 */
+#define SUB_SP_4096  0xd14007ff /* sub sp, sp, #1, lsl #12 */
+#define ADD_SP_4096  0x914007ff
+#define FP_IS_SP     0x910003fd
+#define FP_IS_SP_16  0x910043fd /* add x29, sp, #16 */
+#define SP_IS_FP     0x910003bf
+#define SP_IS_FP_16  0xd10043bf /* sub sp, x29, #16 */
+#define ALLOCA	     0xcb2063ff /* sub sp, sp, x0 */
+#define ALIGN	     0x927cec1f /* and sp, x0, #-16 */
+#define PUSH_D8_D9   0x6dbf27e8
+#define POP_Q0_Q1    0xacc107e0 /* 32 bytes */
+#define PUSH_Q0	     0x3c9f0fe0
+#define POP_D8	     0xfc4107e8
+#define BRK	     0xd4200020
+#define LR_IS_X9     0xaa0903fe
+#define CMP_SP	     0xeb2063ff /* cmp sp, x0: register 31 is not written */
+#define ADRP_X16     0x90000010
+#define LDR_X17	     0xf9400611
+#define ADD_X16	     0x91002210
+#define NOP	     0xd503201f
+#define PLT_PUSH     0xa9bf7bf0 /* stp x16, x30, [sp, #-16]! */
+
+static struct row row_of(const uint32_t *code, size_t nr, size_t at, bool is_exact)
+{
+	struct elf_image *image = elf_image_of_code(code, nr * sizeof(*code), CODE);
+	struct row row = code_reader_aarch64.row(image, CODE + 4 * at, is_exact);
+
+	elf_image_free(image);
+	return row;
+}
+
+static struct row row_entered(const uint32_t *code, size_t nr, size_t at)
+{
+	struct elf_image *image = elf_image_of_code(code, nr * sizeof(*code), CODE);
+	struct row row = code_reader_aarch64.row_from_entry(image, CODE, CODE + 4 * at);
+
+	elf_image_free(image);
+	return row;
+}
+
+#define ROW(at, is_exact)  row_of(code, ARRAY_SIZE(code), at, is_exact)
+#define ENTERED(at)	   row_entered(code, ARRAY_SIZE(code), at)
+#define ASSERT_NO_ROW(row) assert_int_equal((row).kind, ROW_NO_CFI)
+
+/* CFA = reg + cfa; the return address and x29 saved at the CFA and these, 0: not at all */
+static void assert_row(struct row row, unsigned int reg, int cfa, int ra, int fp)
+{
+	assert_int_equal(row.kind, ROW_STEP);
+	assert_true(row.is_from_code);
+	assert_int_equal(row.cfa_reg, reg);
+	assert_int_equal(row.cfa_offset, cfa);
+	assert_int_equal(row.ra, ra ? ROW_RA_AT_CFA : ROW_RA_IN_REG);
+	assert_int_equal(row.ra_offset, ra);
+	assert_int_equal(row.fp, fp ? ROW_FP_AT_CFA : ROW_FP_SAME);
+	assert_int_equal(row.fp_offset, fp);
+}
+
+static void test_code__plts_have_no_frame(void **state)
+{
+	static const uint32_t code[] = {ADRP_X16, LDR_X17, ADD_X16, BR_X17};
+
+	(void)state;
+	for (size_t at = 0; at < ARRAY_SIZE(code); at++)
+		assert_row(ROW(at, true), SP, 0, 0, 0);
+}
+
+/* Its push is for whom it goes to, who takes it off. */
+static void test_code__first_entry_of_a_plt_has_pushed(void **state)
+{
+	static const uint32_t code[] = {PLT_PUSH, ADRP_X16, LDR_X17, ADD_X16, BR_X17};
+
+	(void)state;
+	for (size_t at = 1; at < ARRAY_SIZE(code); at++)
+		assert_row(ROW(at, true), SP, 16, -8, 0);
+}
+
+static void test_code__every_place_of_a_function(void **state)
+{
+	static const uint32_t code[] = {PACIASP, PUSH_RECORD, FP_IS_SP, BL_ON,
+					NOP,	 POP_RECORD,  AUTIASP,	RET};
+
+	(void)state;
+	assert_row(ROW(0, true), SP, 0, 0, 0);
+	assert_row(ROW(1, true), SP, 0, 0, 0);
+	assert_row(ROW(2, true), SP, 32, -24, -32);
+	assert_row(ROW(4, false), SP, 32, -24, -32);
+	assert_row(ROW(5, true), SP, 32, -24, -32);
+	assert_row(ROW(6, true), SP, 0, 0, 0);
+	assert_row(ROW(7, true), SP, 0, 0, 0);
+	for (size_t at = 0; at < ARRAY_SIZE(code); at++) {
+		if (at < 2 || at > 5)
+			assert_row(ENTERED(at), SP, 0, 0, 0);
+		else
+			assert_row(ENTERED(at), SP, 32, -24, -32);
+	}
+}
+
+/* A caller's x30 is not what it was called with. */
+static void test_code__callers_link_register_is_lost(void **state)
+{
+	static const uint32_t code[] = {BLR_X8, RET};
+
+	(void)state;
+	ASSERT_NO_ROW(ROW(1, false));
+	ASSERT_NO_ROW(ROW(0, true));
+	ASSERT_NO_ROW(ENTERED(1));
+	assert_row(ROW(1, true), SP, 0, 0, 0);
+}
+
+static void test_code__large_frames_and_vectors(void **state)
+{
+	static const uint32_t code[] = {PUSH_D8_D9,  PUSH_Q0,	SUB_SP_4096, STORE_RECORD,
+					FP_IS_SP_16, CMP_SP,	BLR_X8,	     LOAD_RECORD,
+					ADD_SP_4096, POP_Q0_Q1, RETAA};
+
+	(void)state;
+	assert_row(ROW(0, true), SP, 0, 0, 0);
+	assert_row(ROW(1, true), SP, 16, 0, 0);
+	assert_row(ROW(3, true), SP, 4128, 0, 0);
+	assert_row(ROW(7, false), SP, 4128, -4104, -4112);
+	assert_row(ROW(9, true), SP, 32, 0, 0);
+	assert_row(ENTERED(7), SP, 4128, -4104, -4112);
+}
+
+static void test_code__allocated_stack_is_left_by_the_frame_pointer(void **state)
+{
+	static const uint32_t code[] = {PUSH_RECORD, FP_IS_SP,	 ALLOCA, BLR_X8,
+					SP_IS_FP,    POP_RECORD, RET};
+
+	(void)state;
+	assert_row(ROW(4, false), FP, 32, -24, -32);
+	assert_row(ENTERED(4), FP, 32, -24, -32);
+	assert_row(ROW(5, true), SP, 32, -24, -32);
+}
+
+static void test_code__realigned_stack_is_left_by_the_frame_pointer(void **state)
+{
+	static const uint32_t code[] = {PUSH_RECORD, FP_IS_SP_16, ALIGN, BLR_X8,
+					SP_IS_FP_16, POP_RECORD,  RET};
+
+	(void)state;
+	assert_row(ROW(4, false), FP, 16, -24, -32);
+	assert_row(ENTERED(4), FP, 16, -24, -32);
+}
+
+static void test_code__link_register_alone_is_saved(void **state)
+{
+	static const uint32_t code[] = {PUSH_X30, BLR_X8, POP_X30, RET};
+
+	(void)state;
+	assert_row(ROW(0, true), SP, 0, 0, 0);
+	assert_row(ROW(1, true), SP, 16, -16, 0);
+	assert_row(ROW(2, false), SP, 16, -16, 0);
+	assert_row(ENTERED(2), SP, 16, -16, 0);
+}
+
+static void test_code__branches_are_followed(void **state)
+{
+	static const uint32_t branch[] = {CBZ_X0_ON_4, BRK, BRK, BRK, POP_RECORD, RET};
+	static const uint32_t condition[] = {NOP, B_NE_ON_3, BRK, BRK, RET};
+	static const uint32_t circle[] = {NOP, B_BACK_1, NOP, TBNZ_BACK_2, BRK};
+
+	(void)state;
+	assert_row(row_of(branch, ARRAY_SIZE(branch), 0, true), SP, 32, -24, -32);
+	assert_row(row_of(condition, ARRAY_SIZE(condition), 0, true), SP, 0, 0, 0);
+	ASSERT_NO_ROW(row_of(circle, ARRAY_SIZE(circle), 2, true));
+}
+
+static void test_code__what_cannot_be_followed_has_no_row(void **state)
+{
+	static const uint32_t jump[] = {BR_X3};
+	static const uint32_t other_link[] = {LR_IS_X9, RET};
+	static const uint32_t other_stack[] = {ALLOCA, RET};
+	static const uint32_t deeper[] = {PUSH_RECORD, RET};
+	static const uint32_t end[] = {NOP, POP_D8};
+
+	(void)state;
+	ASSERT_NO_ROW(row_of(jump, 1, 0, true));
+	ASSERT_NO_ROW(row_of(other_link, 2, 0, true));
+	ASSERT_NO_ROW(row_of(other_stack, 2, 0, true));
+	ASSERT_NO_ROW(row_of(deeper, 2, 0, true));
+	ASSERT_NO_ROW(row_of(end, 2, 0, true));
+	ASSERT_NO_ROW(row_of(end, 2, 7, true));
+}
+
+static void test_code__calls_are_told(void **state)
+{
+	static const uint32_t code[] = {BL_ON, BLR_X8, RET};
+	struct elf_image *image = elf_image_of_code(code, sizeof(code), CODE);
+	const struct code_reader *reader = &code_reader_aarch64;
+	uint64_t target = 0;
+
+	(void)state;
+	assert_int_equal(reader->call_before(image, CODE + 4, &target), ROW_CALL_DIRECT);
+	assert_int_equal(target, CODE + 4);
+	assert_int_equal(reader->call_before(image, CODE + 8, &target), ROW_CALL_INDIRECT);
+	assert_int_equal(reader->call_before(image, CODE + 12, &target), ROW_CALL_NONE);
+	assert_int_equal(reader->call_before(image, CODE + 6, &target), ROW_CALL_NONE);
+	assert_int_equal(reader->call_before(image, CODE, &target), ROW_CALL_NONE);
+	elf_image_free(image);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_code__plts_have_no_frame),
+		cmocka_unit_test(test_code__first_entry_of_a_plt_has_pushed),
+		cmocka_unit_test(test_code__every_place_of_a_function),
+		cmocka_unit_test(test_code__callers_link_register_is_lost),
+		cmocka_unit_test(test_code__large_frames_and_vectors),
+		cmocka_unit_test(test_code__allocated_stack_is_left_by_the_frame_pointer),
+		cmocka_unit_test(test_code__realigned_stack_is_left_by_the_frame_pointer),
+		cmocka_unit_test(test_code__link_register_alone_is_saved),
+		cmocka_unit_test(test_code__branches_are_followed),
+		cmocka_unit_test(test_code__what_cannot_be_followed_has_no_row),
+		cmocka_unit_test(test_code__calls_are_told),
+	};
+
+	return cmocka_run_group_tests_name("unwind code aarch64", tests, NULL, NULL);
+}
