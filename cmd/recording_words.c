@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -102,16 +103,29 @@ static bool never_looked(const struct recording *recording, struct err *err)
 	return err->code != 0;
 }
 
+/* Let go by its tracer, a stopped process comes to its stop again, as soon as it gets a CPU. */
+#define SETTLING_TRIES 50
+#define SETTLING_NS    (5 * NS_PER_MS)
+
+static bool is_stopped(pid_t pid)
+{
+	const struct timespec pause = {.tv_nsec = SETTLING_NS};
+	struct proc_stat stat;
+
+	for (int i = 0; i < SETTLING_TRIES; i++) {
+		if (!proc_read_task_stat(pid, pid, &stat) || !strchr("Rt", stat.state))
+			break;
+		nanosleep(&pause, NULL);
+	}
+	return proc_read_task_stat(pid, pid, &stat) && stat.state == 'T';
+}
+
 /* The attached process that job control holds, or 0. */
 static pid_t stopped_process(const struct recording *recording)
 {
-	struct proc_stat stat;
-
 	for (size_t i = 0; i < recording->nr_pids; i++) {
-		pid_t pid = recording->pids[i];
-
-		if (proc_read_task_stat(pid, pid, &stat) && stat.state == 'T')
-			return pid;
+		if (is_stopped(recording->pids[i]))
+			return recording->pids[i];
 	}
 	return 0;
 }
