@@ -94,8 +94,12 @@ class BlockedTime(LiveCase):
         (said,) = recording.said
         waited = recording.function("wait_for_lock", "-m", "wall")
         held = recording.function("hold_the_lock", "-m", "wall")
-        self.assertRatio(waited["total_ns"], said["waited_ns"], 0.05, "waiting for the mutex")
-        self.assertRatio(held["total_ns"], said["held_ns"], 0.05, "holding the mutex")
+        # Who was woken and has no CPU yet may be seen where it goes on next; on an idle machine
+        # that is next to nothing.
+        runq = sum(row["self_ns"] for row in recording.rows("--by", "thread", "-m", "runq"))
+        for row, said_ns in ((waited, said["waited_ns"]), (held, said["held_ns"])):
+            self.assertLessEqual(row["total_ns"] - runq, 1.05 * said_ns, row["function"])
+            self.assertGreaterEqual(row["total_ns"] + runq, 0.95 * said_ns, row["function"])
 
     def test_stacks_of_sleepers_are_whole(self):
         """Also where the caller of the blocking call keeps a frame pointer."""
