@@ -215,6 +215,9 @@ static bool is_host(const struct unwind_arch *arch, const struct walk *walk, uin
 	host->target = 0;
 	if (!mapping || !mapping->executable)
 		return false;
+	if (host->wanted)
+		return call_before(arch, walk, word, &host->target) == ROW_CALL_DIRECT &&
+		       host->target == host->wanted;
 	if (space_image(walk->space, mapping))
 		return call_before(arch, walk, word, &host->target) != ROW_CALL_NONE;
 	/* Other code made at run time, if it is more than the address of some. */

@@ -35,8 +35,12 @@ struct row code_walk_row_from_entry(const struct unwind_arch *arch, const struct
  */
 struct row code_walk_jit_row(const struct unwind_arch *arch, const struct walk *walk,
 			     const struct code_frame *frame);
-/* Where code made at run time, which makes no frame of its own, may have been entered. */
+/*
+ * Where code made at run time, which makes no frame of its own, may have been entered; or a
+ * function whose frame is as deep as nobody can tell.
+ */
 struct code_host {
+	uint64_t wanted;	 /* the target that a direct call has to have; 0: any call */
 	struct row row;		 /* does not know the frame pointer */
 	uint64_t return_address; /* of who entered it */
 	uint64_t cfa;
@@ -48,7 +52,8 @@ struct code_host {
  * The next return address above the stack pointer, for code made at run time that never
  * returns, but works in the frame of whoever entered it (traces of LuaJIT, Guile's code):
  * behind a call in a file's code, with nothing beneath it that leads into other code made at run
- * time. Old ones may stand there, too. *host begins as zero; false: there is no other.
+ * time. Old ones may stand there, too. *host begins as zero but for `wanted`; false: there is no
+ * other.
  */
 bool code_walk_next_host(const struct unwind_arch *arch, const struct walk *walk,
 			 const struct code_frame *frame, struct code_host *host);

@@ -450,9 +450,12 @@ static enum step step_by_known_row(struct row_walk *rw, const struct row *row)
 	second = rows_find_without_fp(rw->rows, &query);
 	if (second.kind != ROW_NO_CFI)
 		return step_by_row(rw, &second);
-	if (!fp_by_notes(rw, row))
-		return end(rw, STACK_END_UNKNOWN_REG);
-	return step_by_row(rw, row);
+	if (fp_by_notes(rw, row))
+		return step_by_row(rw, row);
+	second = rows_find_by_call(rw->rows, &query, row);
+	if (second.kind != ROW_NO_CFI)
+		return step_by_row(rw, &second);
+	return end(rw, STACK_END_UNKNOWN_REG);
 }
 
 static enum step find_caller(struct row_walk *rw)
@@ -531,7 +534,7 @@ void rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind,
 	enum step step = STEP_CALLER;
 
 	regs_get(&rw.regs, rw.arch->regs->pc, &pc);
-	rw.frame = walk_frame(walk, pc, !walk->is_trial, UNWIND_METHOD_LEAF);
+	rw.frame = walk_frame(walk, pc, !walk->trial_depth, UNWIND_METHOD_LEAF);
 	if (!walk_push(walk, &rw.frame))
 		return;
 	if (!is_known(&rw.regs, rw.arch->regs->sp)) {

@@ -377,6 +377,37 @@ struct row rows_find_without_fp(struct rows *rows, const struct row_query *query
 	return row;
 }
 
+/* Of frames on one stack that need it; each is searched in the trials of those before it. */
+#define TRIAL_DEPTH_MAX 4
+
+struct row rows_find_by_call(struct rows *rows, const struct row_query *query,
+			     const struct row *by_cfi)
+{
+	const struct mapping *mapping = mapping_of(query);
+	struct elf_image *image = mapping ? space_image(query->walk->space, mapping) : NULL;
+	struct code_host host = {0};
+	struct code_frame code;
+
+	/* Where calls do not push the return address, frames are not found by it. */
+	if (!image || !query->arch->code || !query->arch->code->entry_before ||
+	    query->walk->trial_depth >= TRIAL_DEPTH_MAX ||
+	    !module_cfi_entry(rows_cfi(rows, query->frame->lookup.module, image), query->arch,
+			      query->frame->lookup.address, &host.wanted))
+		return row_of_kind(ROW_NO_CFI);
+	host.wanted += mapping->bias;
+	code = code_frame_of(query, mapping, image);
+	while (code_walk_next_host(query->arch, query->walk, &code, &host)) {
+		if (!rows_lead_on(rows, query->walk, host.return_address, host.cfa))
+			continue;
+		if (by_cfi->fp == ROW_FP_AT_CFA) {
+			host.row.fp = ROW_FP_AT_CFA;
+			host.row.fp_offset = by_cfi->fp_offset;
+		}
+		return host.row;
+	}
+	return row_of_kind(ROW_NO_CFI);
+}
+
 /* Such code changes, and more of it is made: a way that led nowhere may lead on later. */
 #define JIT_TRIES_MAX 16
 
@@ -459,7 +490,7 @@ struct row rows_find_host(struct rows *rows, const struct row_query *query)
 	struct code_frame code;
 
 	if (!mapping || !query->arch->code || !query->arch->code->entry_before ||
-	    query->walk->is_trial ||
+	    query->walk->trial_depth ||
 	    space_module(query->walk->space, mapping)->kind != MODULE_KIND_JIT)
 		return row_of_kind(ROW_NO_CFI);
 	code = code_frame_of(query, mapping, NULL);

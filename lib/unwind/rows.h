@@ -33,6 +33,14 @@ const struct hot_rows *rows_hot(const struct rows *rows);
 struct row rows_find_without_fp(struct rows *rows, const struct row_query *query);
 
 /*
+ * A row for the same, where the way from the entry cannot be followed (alloca): by the return
+ * address of a direct call to the frame's function that leads to the root. Never cached: it is of
+ * this stack. `by_cfi` is what the CFI says.
+ */
+struct row rows_find_by_call(struct rows *rows, const struct row_query *query,
+			     const struct row *by_cfi);
+
+/*
  * A row for a frame in code that was made at run time, by the code. It is proved
  * each time: other code may stand there by now. ROW_NO_CFI if it cannot be.
  */

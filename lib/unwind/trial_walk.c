@@ -17,7 +17,7 @@ bool rows_lead_on(struct rows *rows, const struct walk *walk, uint64_t pc, uint6
 		.snapshot = &begun,
 		.memory = walk->memory,
 		.out = &out,
-		.is_trial = true,
+		.trial_depth = walk->trial_depth + 1,
 	};
 	bool leads_on;
 

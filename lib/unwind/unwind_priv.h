@@ -17,7 +17,7 @@ struct walk {
 	size_t max_depth;		   /* 0: no limit */
 	size_t nr_pushed;		   /* frames found, the left out ones included */
 	size_t nr_fp_frames, nr_libunwind; /* found so */
-	bool is_trial;			   /* begins behind a call; see rows_lead_on() */
+	unsigned int trial_depth;	   /* above 0: begins behind a call; see rows_lead_on() */
 	bool ended_by_zero; /* at a return address of 0, not because the CFI says so */
 };
 

@@ -32,13 +32,24 @@ enum {
 	EXPRESSED = 0x401900, /* CFA by an expression that no row can hold */
 	LOST_FP = 0x401a00,   /* CFA rsp+8, rbp undefined */
 	LEAVES = 0x401b00,    /* code without CFI that does not come back */
+	ALLOCA = 0x401880,    /* as FRAMED, and the code makes its frame as large as rax says */
 };
 
 /* Behind the one call that is there, to SP16. */
 #define CALLED (ROOT + 0x30)
 
+/* Behind the one to ALLOCA. */
+#define CALLED_ALLOCA (ROOT + 0x40)
+
 /* nop, push %rbx, mov (%rdi),%rsp, pop %rcx, jmp *%rcx */
 static const uint8_t leaves[] = {0x90, 0x53, 0x48, 0x8b, 0x27, 0x59, 0xff, 0xe1};
+
+/* push %rbp, mov %rsp,%rbp, sub %rax,%rsp, syscall, jmp *%rcx */
+static const uint8_t alloca_code[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x29,
+				      0xc4, 0x0f, 0x05, 0xff, 0xe1};
+
+/* From behind the move on: CFA rbp+16, rbp saved at CFA-16. */
+#define ALLOCA_CFI "\x44\x0e\x10\x86\x02\x0d\x06"
 
 #define TOP (MADE_STACK + MADE_STACK_BYTES)
 
@@ -57,7 +68,17 @@ static void add_function(struct buf *eh_frame, size_t cie, uint64_t start, const
 #define FUNCTION(start, instructions)                                                              \
 	add_function(&eh_frame, cie, start, instructions, sizeof(instructions) - 1)
 
-static void set_up(struct fixture *fixture)
+/* A function that makes its frame as large as it likes, and a call to it. */
+static void put_alloca(struct buf *code)
+{
+	uint32_t distance = (uint32_t)(ALLOCA - CALLED_ALLOCA);
+
+	code->bytes[CALLED_ALLOCA - SP8 - 5] = 0xe8;
+	memcpy(code->bytes + CALLED_ALLOCA - SP8 - 4, &distance, sizeof(distance));
+	memcpy(code->bytes + ALLOCA - SP8, alloca_code, sizeof(alloca_code));
+}
+
+static void set_up_with(struct fixture *fixture, bool has_alloca)
 {
 	struct buf eh_frame = {0};
 	struct buf code = {0};
@@ -73,6 +94,9 @@ static void set_up(struct fixture *fixture)
 	FUNCTION(FROM_RBX, "\x0c\x03\x10");
 	FUNCTION(EXPRESSED, "\x0f\x03\x30\x31\x22");
 	FUNCTION(LOST_FP, "\x07\x06");
+	if (has_alloca)
+		cfi_add_fde(&eh_frame, cie, (struct cfi_range_bytes){ALLOCA, 0x80}, ALLOCA_CFI,
+			    sizeof(ALLOCA_CFI) - 1);
 	cie = cfi_add_cie(&eh_frame, "zRS", X86_ENTRY, sizeof(X86_ENTRY) - 1);
 	FUNCTION(HANDLER, "\x0f\x04\x77\xa0\x01\x06");
 	buf_append_u32(&eh_frame, 0);
@@ -81,6 +105,8 @@ static void set_up(struct fixture *fixture)
 	buf_append_u32(&code, (uint32_t)(SP16 - CALLED));
 	memset(buf_extend(&code, LEAVES - CALLED), 0, LEAVES - CALLED);
 	buf_append(&code, leaves, sizeof(leaves));
+	if (has_alloca)
+		put_alloca(&code);
 	made_space_set_up(&fixture->made, EM_X86_64, &eh_frame, &code);
 	snapshot_clear(&fixture->snapshot);
 	fixture->snapshot.arch = ARCH_X86_64;
@@ -115,6 +141,11 @@ static void put_words(struct fixture *fixture, uint64_t start, const uint64_t *w
 		const uint64_t words_[] = {__VA_ARGS__};                                           \
 		put_words(&fixture, start, words_, ARRAY_SIZE(words_));                            \
 	} while (0)
+
+static void set_up(struct fixture *fixture)
+{
+	set_up_with(fixture, false);
+}
 
 /* Twice: the second time everything has been seen before, and must be no different for it. */
 static void walk_as(struct fixture *fixture, enum unwinder_kind kind)
@@ -622,6 +653,31 @@ static void test_walk__outermost_frame_pointer_is_zero(void **state)
 	tear_down(&fixture);
 }
 
+/* A thread that sleeps was not stopped: its frame pointer is not known. */
+static void test_walk__frame_of_unknown_depth_is_found_by_its_call(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up_with(&fixture, true);
+	set_regs(&fixture, ALLOCA + 9, TOP - 96, 0);
+	fixture.snapshot.regs.known &= ~(UINT64_C(1) << 6);
+	/* between them an old return address, of a call to another function */
+	WORDS(TOP - 96, 0x77, CALLED, 0x77, NO_CFI + 0x10, 0x77, TOP - 8, CALLED_ALLOCA);
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(ALLOCA + 9, CALLED_ALLOCA);
+	assert_int_equal(fixture.walk.frames[1].method, UNWIND_METHOD_CODE);
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	snapshot_clear(&fixture.snapshot);
+	set_regs(&fixture, ALLOCA + 9, TOP - 96, 0);
+	fixture.snapshot.regs.known &= ~(UINT64_C(1) << 6);
+	WORDS(TOP - 96, 0x77, CALLED, 0x77, NO_CFI + 0x10, 0x77, TOP - 8, 0x77);
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(ALLOCA + 9);
+	assert_int_equal(fixture.walk.end, STACK_END_UNKNOWN_REG);
+	tear_down(&fixture);
+}
+
 static void test_walk__unknown_frame_pointer_is_not_followed(void **state)
 {
 	struct fixture fixture;
@@ -735,6 +791,7 @@ int main(void)
 		cmocka_unit_test(test_walk__wrong_frame_pointers_are_not_followed),
 		cmocka_unit_test(test_walk__frame_pointer_chains_only_rise),
 		cmocka_unit_test(test_walk__outermost_frame_pointer_is_zero),
+		cmocka_unit_test(test_walk__frame_of_unknown_depth_is_found_by_its_call),
 		cmocka_unit_test(test_walk__unknown_frame_pointer_is_not_followed),
 		cmocka_unit_test(test_walk__without_registers_only_the_time_is_known),
 		cmocka_unit_test(test_walk__code_of_another_machine_is_not_read),
