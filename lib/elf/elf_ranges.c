@@ -10,7 +10,9 @@ static int by_start(const void *a, const void *b)
 	const struct elf_range *x = a;
 	const struct elf_range *y = b;
 
-	return x->start < y->start ? -1 : x->start > y->start;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->end > y->end ? -1 : x->end < y->end;
 }
 
 void elf_ranges_add(struct elf_ranges *ranges, struct elf_range range)
@@ -23,7 +25,17 @@ void elf_ranges_sort(struct elf_ranges *ranges)
 {
 	if (ranges->nr)
 		qsort(ranges->at, ranges->nr, sizeof(*ranges->at), by_start);
+	for (size_t i = 0; i < ranges->nr; i++) {
+		struct elf_range *range = &ranges->at[i];
+
+		range->reach = range->end;
+		if (i && range[-1].reach > range->reach)
+			range->reach = range[-1].reach;
+	}
 }
+
+/* One range around very many others makes no long search of an address between them. */
+#define NESTED_MAX 1024
 
 bool elf_ranges_find(const struct elf_ranges *ranges, uint64_t address, uint64_t *value)
 {
@@ -38,10 +50,17 @@ bool elf_ranges_find(const struct elf_ranges *ranges, uint64_t address, uint64_t
 		else
 			high = middle;
 	}
-	if (!low || address >= ranges->at[low - 1].end)
-		return false;
-	*value = ranges->at[low - 1].value;
-	return true;
+	for (size_t tries = 0; low && tries < NESTED_MAX; low--, tries++) {
+		const struct elf_range *range = &ranges->at[low - 1];
+
+		if (address >= range->reach)
+			return false;
+		if (address < range->end) {
+			*value = range->value;
+			return true;
+		}
+	}
+	return false;
 }
 
 void elf_ranges_release(struct elf_ranges *ranges)

@@ -10,6 +10,7 @@
 struct elf_range {
 	uint64_t start, end; /* [start, end) */
 	uint64_t value;
+	uint64_t reach; /* the furthest end up to this one, once they are sorted */
 };
 
 /* Zero-initialised is ready. */
@@ -21,7 +22,10 @@ struct elf_ranges {
 void elf_ranges_add(struct elf_ranges *ranges, struct elf_range range);
 /* After the last was added, and before anything is searched. */
 void elf_ranges_sort(struct elf_ranges *ranges);
-/* The value of the last range that begins at or before the address, if that holds it. */
+/*
+ * The value of the range that holds the address; of several, the one that begins last, and of
+ * those the shortest.
+ */
 bool elf_ranges_find(const struct elf_ranges *ranges, uint64_t address, uint64_t *value);
 void elf_ranges_release(struct elf_ranges *ranges);
 
