@@ -14,6 +14,19 @@ void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_p
 	};
 }
 
+uint64_t governor_shortest_period(const struct governor *governor, uint64_t tick_ns,
+				  unsigned int nr_cpus)
+{
+	double period_ns;
+
+	if (!governor->max_ppm)
+		return 0;
+	period_ns = 1e6 * (double)tick_ns / nr_cpus / governor->max_ppm;
+	if (period_ns > (double)governor->max_period_ns)
+		return governor->max_period_ns;
+	return (uint64_t)period_ns;
+}
+
 uint64_t governor_update(struct governor *governor, uint64_t cost_ns, uint64_t window_ns)
 {
 	double share_ppm;

@@ -33,4 +33,12 @@ void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_p
  */
 uint64_t governor_update(struct governor *governor, uint64_t cost_ns, uint64_t window_ns);
 
+/*
+ * With a thousand threads that run, looking takes longer than all stops: at most the allowed share
+ * of nr_cpus if each tick takes tick_ns. Not smoothed: most ticks are alike, those that look at
+ * many new threads are not, and soon over.
+ */
+uint64_t governor_shortest_period(const struct governor *governor, uint64_t tick_ns,
+				  unsigned int nr_cpus);
+
 #endif

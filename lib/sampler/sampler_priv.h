@@ -133,6 +133,7 @@ struct sampler {
 	bool spinning;
 	struct spin_choice spin;
 	uint64_t window_start_ns;
+	uint64_t nr_window_ticks;
 	uint64_t ticks_cpu_ns;		      /* that ticks have used in the governor's window */
 	uint64_t ended_cost_ns, ended_cpu_ns; /* of the threads that ended in the window */
 	uint64_t tick_cpu_ns; /* CPU clock of the sampling thread when the last tick began */

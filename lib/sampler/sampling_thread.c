@@ -248,17 +248,18 @@ static uint64_t cost_of_ended(struct sampler *sampler, uint64_t window_ns)
 	return cost_ns;
 }
 
-/*
- * Where no CPU is idle, what ticks use themselves is time that threads of the target lose, too:
- * with a thousand of them running, looking takes longer than all stops.
- */
-static uint64_t cost_of_ticks(struct sampler *sampler)
+/* Where no CPU is idle, what ticks use themselves is time that threads of the target lose, too. */
+static uint64_t shortest_period_ns(struct sampler *sampler)
 {
 	uint64_t used_ns = sampler->ticks_cpu_ns;
+	uint64_t nr = sampler->nr_window_ticks;
 	int nr_cpus = CPU_COUNT(&sampler->placement.allowed);
 
-	sampler->ticks_cpu_ns = 0;
-	return sampler->idle.some_idle ? 0 : used_ns / (uint64_t)(nr_cpus > 0 ? nr_cpus : 1);
+	sampler->ticks_cpu_ns = sampler->nr_window_ticks = 0;
+	if (sampler->idle.some_idle || !nr)
+		return 0;
+	return governor_shortest_period(&sampler->governor, used_ns / nr,
+					nr_cpus > 0 ? (unsigned int)nr_cpus : 1);
 }
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
@@ -273,7 +274,7 @@ static void govern(struct sampler *sampler, uint64_t now_ns)
 
 	if (window_ns < GOVERNOR_WINDOW_NS)
 		return;
-	worst_ns = max_u64(cost_of_ended(sampler, window_ns), cost_of_ticks(sampler));
+	worst_ns = cost_of_ended(sampler, window_ns);
 	for (size_t i = 0; i < sampler->nr_threads; i++) {
 		struct sampled_thread *thread = sampler->threads[i];
 
@@ -281,7 +282,8 @@ static void govern(struct sampler *sampler, uint64_t now_ns)
 		thread->window_cost_ns = 0;
 	}
 	schedule_set_period(&sampler->schedule,
-			    governor_update(&sampler->governor, worst_ns, window_ns));
+			    max_u64(governor_update(&sampler->governor, worst_ns, window_ns),
+				    shortest_period_ns(sampler)));
 	sampler->window_start_ns = now_ns;
 }
 
@@ -330,6 +332,7 @@ static void tick(struct sampler *sampler, uint64_t now_ns)
 	hunt_now_and_then(sampler, now_ns);
 	counters_tell(sampler, now_ns);
 	schedule_advance(&sampler->schedule, now_ns);
+	sampler->nr_window_ticks++;
 	sampler->ticks_cpu_ns += clock_thread_cpu_ns() - sampler->tick_cpu_ns;
 }
 

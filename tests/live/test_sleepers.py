@@ -127,7 +127,7 @@ class Bursts(LiveCase):
 
 class IdleThreads(LiveCase):
     def test_one_of_thousands_that_begins_to_work_is_found(self):
-        """Four are looked at in a tick: a round takes ten seconds, and it works for one."""
+        """Two are looked at in a tick: a round takes twenty seconds, and it works for one."""
         recording = record(self.directory, [build("late_riser"), "4000", "1000"], "-F", "100")
         (said,) = recording.said
         found = recording.function("late_work")["total_ns"]

@@ -90,6 +90,20 @@ static void test_governor__lets_a_cheap_rate_be(void **state)
 	assert_int_equal(governor_update(&governor, 1000000, 250000000), PERIOD_NS);
 }
 
+static void test_governor__bounds_what_ticks_take(void **state)
+{
+	struct governor governor;
+
+	(void)state;
+	governor_init(&governor, PERIOD_NS, 20000);
+	/* 0.7 ms a tick on two CPUs: 2 % of both are used up every 17.5 ms. */
+	assert_int_equal(governor_shortest_period(&governor, 700000, 2), 17500000);
+	assert_int_equal(governor_shortest_period(&governor, UINT64_MAX, 1),
+			 governor.max_period_ns);
+	governor_init(&governor, PERIOD_NS, 0);
+	assert_int_equal(governor_shortest_period(&governor, 700000, 2), 0);
+}
+
 static void test_governor__cuts_a_rate_that_costs_too_much(void **state)
 {
 	struct governor governor;
@@ -147,6 +161,7 @@ int main(void)
 		cmocka_unit_test(test_schedule__ticks_that_nobody_took_are_counted_and_skipped),
 		cmocka_unit_test(test_schedule__a_new_period_counts_from_the_next_tick_on),
 		cmocka_unit_test(test_governor__lets_a_cheap_rate_be),
+		cmocka_unit_test(test_governor__bounds_what_ticks_take),
 		cmocka_unit_test(test_governor__cuts_a_rate_that_costs_too_much),
 		cmocka_unit_test(test_governor__raises_the_rate_in_steps_up_to_what_was_asked_for),
 		cmocka_unit_test(test_governor__zero_switches_it_off),
