@@ -68,8 +68,11 @@ static uint64_t copy_mapping(pid_t tid, uint64_t sp, size_t max_bytes, struct sn
 		chunk *= 4;
 	}
 	/* The red zone may reach below the mapping that the stack pointer is in. */
-	if (!copied && red_zone)
-		at = sp + copy_region(tid, sp, chunk < max_bytes ? chunk : max_bytes, snapshot);
+	if (!copied && at < sp && max_bytes > red_zone) {
+		size_t above = max_bytes - red_zone;
+
+		at = sp + copy_region(tid, sp, chunk < above ? chunk : above, snapshot);
+	}
 	return copied < max_bytes ? at : 0;
 }
 
@@ -148,6 +151,12 @@ static uint64_t copy_stack(const struct tracee *tracee, uint64_t sp, size_t max_
 	*range = (struct proc_range){0};
 	if (find_mapping(tracee, sp, range))
 		limit = range->end;
+	/* A stack that is empty ends where another mapping begins: a child's, at its birth. */
+	if (limit && range->start == sp) {
+		*range = (struct proc_range){0};
+		copy_mapping(tracee->tid, sp, machine_red_zone_bytes(), snapshot);
+		return 0;
+	}
 	/* But on another stack than its own, as after vfork(2), that is in another mapping. */
 	if (thread_pointer > sp && thread_pointer - start <= WHOLE_STACK_BYTES &&
 	    (!limit || thread_pointer < limit))

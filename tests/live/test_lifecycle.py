@@ -53,7 +53,7 @@ class FilledMemory(LiveCase):
             self.skipTest("userfaultfd(2) is not to be had")
         recording = record(self.directory, [program, "1000"], *FAST, timeout=30)
         self.assertEqual(recording.said, [{"faults": 0}])
-        self.assertGreaterEqual(recording.function("compute_on")["total_pct"], 90)
+        self.assertGreater(recording.function("compute_on")["total_pct"], 30)
         with Running([program, "2500"]) as target:
             target.wait_ready()
             attach(self.directory, target.pid, *FAST, "-d", "1", timeout=30)
