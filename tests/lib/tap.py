@@ -71,8 +71,11 @@ def cases(suite):
 
 
 def main(path, *names):
-    # nohup(1) ignores it in all that it starts: the tests begin as from a terminal.
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    # nohup(1) and shells without job control (cmd &) ignore them in all that they start: the
+    # tests begin as from a terminal.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for ignored in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(ignored, signal.SIG_DFL)
     out = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace")
     os.dup2(2, 1)  # what a test prints goes with the diagnostics, not into the TAP
     found = list(cases(unittest.defaultTestLoader.loadTestsFromModule(load(path))))
