@@ -92,6 +92,7 @@ static void drain(struct working *working)
 			working->began_ns = clock_monotonic_ns();
 		worker_handle(sampler->worker, message);
 	}
+	worker_watch_maps(sampler->worker);
 	atomic_store_explicit(&sampler->nr_samples, worker_nr_samples(sampler->worker),
 			      memory_order_relaxed);
 }

@@ -45,6 +45,7 @@ void worker_free(struct worker *worker)
 	for (size_t i = 0; i < worker->nr_threads; i++)
 		free(worker->threads[i].hints);
 	free(worker->processes);
+	free(worker->to_watch);
 	free(worker->threads);
 	unwind_walk_release(&worker->walk);
 	unwinder_free(worker->unwinder);

@@ -38,6 +38,11 @@ int worker_flush(struct worker *worker, struct err *err);
 /* No message will follow: hand out what still waits for something. */
 void worker_end(struct worker *worker);
 
+/*
+ * All messages that were there have been handled: read the maps of the processes they were about
+ * anew, where it is time to.
+ */
+void worker_watch_maps(struct worker *worker);
 /* Until then messages should not wait: address spaces change while they do. */
 uint64_t worker_restless_until_ns(const struct worker *worker);
 

@@ -23,6 +23,7 @@ struct worker_process {
 	uint64_t refresh_again_ns; /* not before: reading the map anew did not help */
 	uint64_t refresh_pause_ns;
 	uint64_t watch_again_ns;    /* not before: whether the map is still right */
+	bool is_to_watch;	    /* is in worker.to_watch */
 	uint64_t restless_until_ns; /* libraries have changed places */
 	uint32_t nr_replaced;	    /* of the space, as of the last time */
 };
@@ -55,6 +56,8 @@ struct worker {
 	size_t nr_processes, cap_processes;
 	struct worker_thread *threads; /* by serial */
 	size_t nr_threads, cap_threads;
+	uint32_t *to_watch; /* processes of which stacks were walked of late */
+	size_t nr_to_watch, cap_to_watch;
 	size_t first_live_thread; /* all before have ended */
 	struct unwind_walk walk;
 	uint64_t nr_samples, cpu_ns;

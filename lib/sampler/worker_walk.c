@@ -63,6 +63,28 @@ static void watch_maps(struct worker_process *process)
 	process->watch_again_ns = now_ns + pause_ns;
 }
 
+/* Not now: the stacks that wait behind this one are of the map that is known. */
+static void watch_later(struct worker *worker, struct worker_process *process)
+{
+	if (process->is_to_watch)
+		return;
+	process->is_to_watch = true;
+	ARRAY_GROW(worker->to_watch, worker->nr_to_watch, worker->cap_to_watch);
+	worker->to_watch[worker->nr_to_watch++] = (uint32_t)(process - worker->processes);
+}
+
+void worker_watch_maps(struct worker *worker)
+{
+	for (size_t i = 0; i < worker->nr_to_watch; i++) {
+		struct worker_process *process = &worker->processes[worker->to_watch[i]];
+
+		process->is_to_watch = false;
+		if (process->space)
+			watch_maps(process);
+	}
+	worker->nr_to_watch = 0;
+}
+
 /* Of the innermost frames: those of libraries that stay hang above those that come and go. */
 #define MAPPINGS_ASKED_FOR 4
 
@@ -215,7 +237,7 @@ bool worker_walk(struct worker *worker, struct worker_process *process,
 	struct unwind_walk *walk = &worker->walk;
 	bool is_gone = false;
 
-	watch_maps(process);
+	watch_later(worker, process);
 	unwinder_walk(worker->unwinder, process->space, snapshot, NULL, walk);
 	if (!process->final_maps && is_restless(worker, process) &&
 	    is_walk_outdated(process, walk) && space_refresh(process->space, NULL) == 0)
