@@ -153,7 +153,7 @@ public class Calls {
 
 LISP = """
 (defun fib (n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))
-(dotimes (i 3)
+(dotimes (i 15)
   (print (fib 32))
   (let ((h (make-hash-table :test 'equal)))
     (dotimes (k 60000) (setf (gethash (format nil "k~d" (mod (* k 7919) 60000)) h) k))
