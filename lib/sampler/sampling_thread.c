@@ -107,10 +107,26 @@ static bool sweep(struct sampler *sampler)
 	}
 }
 
+/*
+ * Threads stop for other reasons than our asking, of late: signals, children. One SIGCHLD may then
+ * stand for such a stop and for one of ours, of which it names one.
+ */
+static void note_other_stops(struct sampler *sampler, uint64_t now_ns)
+{
+	struct target_stats stats = target_stats(sampler->target);
+	uint64_t nr = stats.nr_stops - stats.nr_interrupts;
+
+	if (nr != sampler->nr_other_stops)
+		sampler->eventful_until_ns = now_ns + NS_PER_SEC;
+	sampler->nr_other_stops = nr;
+	sampler->eventful = now_ns < sampler->eventful_until_ns;
+}
+
 /* So long nobody is asked who has not sent a signal. */
 static uint64_t idle_sweep_pause_ns(const struct sampler *sampler)
 {
-	uint64_t pause_ns = sampler->sweep_cost_ns * IDLE_SWEEP_SHARE;
+	uint64_t pause_ns =
+		sampler->sweep_cost_ns * (sampler->eventful ? SWEEP_SHARE : IDLE_SWEEP_SHARE);
 
 	return pause_ns < LONGEST_SLEEP_NS ? pause_ns : LONGEST_SLEEP_NS;
 }
@@ -168,14 +184,15 @@ static bool was_asked_since(const struct sampler *sampler, pid_t tid, uint64_t s
 
 /*
  * A SIGCHLD stands for all that changed before it was taken. Those of the stops that are spun for
- * are taken within a microsecond or two: if nobody else is named, nobody else is asked, which
- * with a thousand threads takes longer than the stops.
+ * are taken within microseconds: if nobody else is named, nobody else is asked, which with a
+ * thousand threads takes longer than the stops. But where others stop, too, one may have gone
+ * under.
  */
 static void take_spun_signal(struct sampler *sampler, uint64_t tick_ns)
 {
 	pid_t tid = take_child_signal(sampler, 0);
 
-	if (tid && !was_asked_since(sampler, tid, tick_ns))
+	if (tid && (sampler->eventful || !was_asked_since(sampler, tid, tick_ns)))
 		sampler->sweep_owed = true;
 }
 
@@ -322,6 +339,7 @@ static void tick(struct sampler *sampler, uint64_t now_ns)
 		sampler->counts.nr_late_ticks++;
 	placement_begin_tick(&sampler->placement);
 	chase_begin_tick(sampler);
+	note_other_stops(sampler, now_ns);
 	sampler->move_owed = true;
 	sampler->tick_cpu_ns = clock_thread_cpu_ns();
 	look_at_all(sampler, now_ns);
