@@ -8,16 +8,14 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/index_set.h"
 #include "elf/elf_image.h"
 #include "unwind/code_aarch64.h"
 #include "unwind/row.h"
+#include "unwind/visited.h"
 
 enum { FP = 29, LR = 30, SP = 31 };
 
-#define INSTRUCTIONS_MAX 6000
-#define BRANCHES_MAX	 512
-#define VISITED_SLOTS	 8192 /* a power of two, above INSTRUCTIONS_MAX */
+#define BRANCHES_MAX 512
 
 /* What a register holds, seen from the registers with which a search began. */
 enum value_kind {
@@ -50,7 +48,7 @@ struct search {
 	bool is_found;
 	struct state branches[BRANCHES_MAX];
 	size_t nr_branches, nr_instructions;
-	uint64_t visited[VISITED_SLOTS];
+	struct visited visited;
 };
 
 static struct value *value_of(struct state *state, uint8_t reg)
@@ -156,18 +154,6 @@ static void apply(struct state *state, const struct a64_instruction *instruction
 	}
 }
 
-static bool was_visited(struct search *search, uint64_t pc)
-{
-	size_t i = hash_u64(pc) % VISITED_SLOTS;
-
-	while (search->visited[i] && search->visited[i] != pc)
-		i = (i + 1) % VISITED_SLOTS;
-	if (search->visited[i])
-		return true;
-	search->visited[i] = pc;
-	return false;
-}
-
 static bool fetch(const struct elf_image *image, uint64_t pc, struct a64_instruction *instruction)
 {
 	uint32_t word;
@@ -192,7 +178,8 @@ static void follow(struct search *search, struct state state)
 	struct a64_instruction instruction;
 
 	while (search->nr_instructions++ < INSTRUCTIONS_MAX) {
-		if (was_visited(search, state.pc) || !fetch(search->image, state.pc, &instruction))
+		if (visited_before(&search->visited, state.pc) ||
+		    !fetch(search->image, state.pc, &instruction))
 			return;
 		search->is_found = is_at_goal(search, &state, &instruction);
 		if (search->is_found) {

@@ -15,18 +15,15 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/index_set.h"
 #include "elf/elf_image.h"
 #include "unwind/code_x86_64.h"
 #include "unwind/row.h"
+#include "unwind/visited.h"
 
 enum { DWARF_RBP = 6, DWARF_RSP = 7 };
 
-/* printf's inner function in musl has 1,100 instructions. */
-#define INSTRUCTIONS_MAX 6000
-#define BRANCHES_MAX	 512
-#define VISITED_SLOTS	 8192 /* a power of two, above INSTRUCTIONS_MAX */
-#define WINDOW_BYTES	 512
+#define BRANCHES_MAX 512
+#define WINDOW_BYTES 512
 
 /* An address on the stack, seen from the registers with which a search began. */
 enum base {
@@ -64,7 +61,7 @@ struct search {
 	size_t window_bytes;
 	struct state branches[BRANCHES_MAX]; /* not followed yet */
 	size_t nr_branches;
-	uint64_t visited[VISITED_SLOTS]; /* open addressing by pc; 0 is free */
+	struct visited visited;
 	size_t nr_instructions;
 	bool is_open; /* some way went where it could not be followed */
 	struct state found;
@@ -168,18 +165,6 @@ static void apply(struct state *state, const struct code_instruction *instructio
 	}
 }
 
-static bool was_visited(struct search *search, uint64_t pc)
-{
-	size_t i = hash_u64(pc) % VISITED_SLOTS;
-
-	while (search->visited[i] && search->visited[i] != pc)
-		i = (i + 1) % VISITED_SLOTS;
-	if (search->visited[i])
-		return true;
-	search->visited[i] = pc;
-	return false;
-}
-
 static void keep_branch(struct search *search, const struct state *state, uint64_t target)
 {
 	if (search->nr_branches == BRANCHES_MAX) {
@@ -222,7 +207,7 @@ static bool follow(struct search *search, struct state state, bool after_call)
 			search->found = state;
 			return true;
 		}
-		if (was_visited(search, state.pc))
+		if (visited_before(&search->visited, state.pc))
 			return false;
 		search->is_open |= !fetch(search, state.pc, &instruction);
 		/* Nobody pads behind a call, unless it does not return and the function ends. */
