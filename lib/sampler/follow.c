@@ -50,13 +50,6 @@ static struct sampled_process *begin_process(struct sampler *sampler, struct mes
 	process->index = sampler->nr_processes;
 	sampler->processes[sampler->nr_processes++] = process;
 	told->serial = process->serial;
-	/* Without its text the worker reads the map itself, if it is still there to be read. */
-	if (!sampler_has_room(sampler, told->nr_maps_bytes)) {
-		free(told->maps);
-		told->maps = NULL;
-		told->nr_maps_bytes = 0;
-	}
-	message->nr_bytes += told->nr_maps_bytes;
 	sampler_tell(sampler, message);
 	return process;
 }
@@ -70,7 +63,7 @@ static struct sampled_process *meet_process(struct sampler *sampler, pid_t pid, 
 
 	told->pid = pid;
 	told->parent = parent;
-	told->maps = young_maps(pid, &told->nr_maps_bytes);
+	young_read_maps(sampler, message);
 	told->comm = young_name(pid, pid);
 	told->exe = process_exe(pid);
 	told->command = process_command(pid);
@@ -266,11 +259,9 @@ static void process_exiting(struct sampler *sampler, const struct target_event *
 	message = message_new(MESSAGE_MAPS, event->time_ns);
 	message->body.process.serial = thread->process->serial;
 	message->body.process.pid = thread->process->pid;
-	message->body.process.maps =
-		young_maps(thread->process->pid, &message->body.process.nr_maps_bytes);
+	young_read_maps(sampler, message);
 	message->body.process.comm = young_name(thread->process->pid, thread->process->pid);
 	message->body.process.is_last = true;
-	message->nr_bytes += message->body.process.nr_maps_bytes;
 	sampler_tell(sampler, message);
 }
 

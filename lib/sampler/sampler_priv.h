@@ -235,8 +235,12 @@ void beside_count_faults(struct sampled_thread *thread, uint64_t cpu_ns);
  * young.c: what changes quickly when a process or thread begins, and is gone when it ends: the
  * worker, which runs when there is time, may come too late to read it.
  */
-/* The text of its memory map, or a thread's name; owned, NULL when they are not to be had. */
-char *young_maps(pid_t pid, size_t *nr_bytes);
+/*
+ * The memory map of the process that a message is about, into it, if it can be read and the queue
+ * has room for it: else the worker reads it itself, if it is still there by then.
+ */
+void young_read_maps(struct sampler *sampler, struct message *message);
+/* A thread's name; owned, NULL when it is not to be had. */
 char *young_name(pid_t pid, pid_t tid);
 /* A thread was looked at, and let go: read and tell its process' map if that is likely new. */
 void young_tell_maps(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns);

@@ -6,17 +6,18 @@
 #include "sampler/sampler_priv.h"
 #include "target/target.h"
 
-char *young_maps(pid_t pid, size_t *nr_bytes)
+void young_read_maps(struct sampler *sampler, struct message *message)
 {
+	struct message_process *told = &message->body.process;
 	struct buf text = {0};
-	char *owned = NULL;
 
-	if (proc_read_process_file(pid, "maps", &text) && text.nr_bytes) {
-		owned = xstrndup(buf_str(&text), text.nr_bytes);
-		*nr_bytes = text.nr_bytes;
+	if (proc_read_process_file(told->pid, "maps", &text) && text.nr_bytes &&
+	    sampler_has_room(sampler, text.nr_bytes)) {
+		told->maps = xstrndup(buf_str(&text), text.nr_bytes);
+		told->nr_maps_bytes = text.nr_bytes;
+		message->nr_bytes += text.nr_bytes;
 	}
 	buf_release(&text);
-	return owned;
 }
 
 char *young_name(pid_t pid, pid_t tid)
@@ -47,8 +48,7 @@ void young_tell_maps(struct sampler *sampler, struct sampled_process *process, u
 	message = message_new(MESSAGE_MAPS, now_ns);
 	message->body.process.serial = process->serial;
 	message->body.process.pid = process->pid;
-	message->body.process.maps = young_maps(process->pid, &message->body.process.nr_maps_bytes);
-	message->nr_bytes += message->body.process.nr_maps_bytes;
+	young_read_maps(sampler, message);
 	sampler_tell(sampler, message);
 	process->maps_again_ns = now_ns + age_ns / AGE_PER_PAUSE +
 				 (clock_monotonic_ns() - begin_ns) * MAPS_PAUSE_PER_READING;
