@@ -52,18 +52,44 @@ void beside_count_stop(struct sampled_thread *thread, bool in_call)
 #define MANY_FAULTS_A_SECOND 2500
 /* The shortest time that says anything: clocks of running threads are some milliseconds old. */
 #define FAULTS_INTERVAL_NS (25 * NS_PER_MS)
-/* Programs touch new memory in phases: so many intervals without do not mean that it is over. */
-#define FAULTS_LAST 40
+/*
+ * Programs touch new memory in phases: so many intervals without do not mean that it is over. But
+ * what begins has faults that say nothing about the rest: once is not often.
+ */
+#define FIRST_FAULTS_LAST 4
+#define FAULTS_LAST	  40
+#define FAULTS_GROW	  4
+
+static void faults_are_many(struct sampled_thread *thread)
+{
+	uint32_t last = thread->faults_last * FAULTS_GROW;
+
+	if (last < FIRST_FAULTS_LAST)
+		last = FIRST_FAULTS_LAST;
+	thread->makes_faults = thread->faults_last = last < FAULTS_LAST ? last : FAULTS_LAST;
+}
+
+/* What it had before the first look, as a rule to load its program, is not judged. */
+static void begin_counting_faults(struct sampled_thread *thread, uint64_t cpu_ns)
+{
+	thread->counts_faults = true;
+	thread->faults_counted = thread->tracee->nr_faults;
+	thread->faults_cpu_ns = cpu_ns;
+}
 
 void beside_count_faults(struct sampled_thread *thread, uint64_t cpu_ns)
 {
 	uint64_t interval_ns = cpu_ns - thread->faults_cpu_ns;
 	uint64_t nr = thread->tracee->nr_faults - thread->faults_counted;
 
+	if (!thread->counts_faults) {
+		begin_counting_faults(thread, cpu_ns);
+		return;
+	}
 	if (interval_ns < FAULTS_INTERVAL_NS)
 		return;
 	if (nr > interval_ns / (NS_PER_SEC / MANY_FAULTS_A_SECOND))
-		thread->makes_faults = FAULTS_LAST;
+		faults_are_many(thread);
 	else if (thread->makes_faults)
 		thread->makes_faults--;
 	thread->faults_counted = thread->tracee->nr_faults;

@@ -76,7 +76,9 @@ struct sampled_thread {
 	uint32_t nr_beside, nr_beside_all, nr_beside_calls;
 	/* Page faults and CPU time when the former were last counted. */
 	uint64_t faults_counted, faults_cpu_ns;
+	bool counts_faults;
 	uint32_t makes_faults; /* they were many: for so many counts more it is taken for granted */
+	uint32_t faults_last;  /* how many those were the last time */
 	uint64_t slept_from_ns, slept_until_ns;
 	uint64_t slept_cpu_ns; /* its CPU clock when last seen off the CPU */
 	uint32_t nr_slept;     /* looks that found it still asleep, since the last message */

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "sampler/sampler_priv.h"
+#include "target/target.h"
+
+#define INTERVAL_NS (25 * NS_PER_MS)
+#define MANY	    1000
+#define FEW	    1
+
+/* A thread after the looks at a new one, which are from beside whatever it does. */
+struct watched {
+	struct tracee tracee;
+	struct sampled_thread thread;
+	uint64_t cpu_ns;
+};
+
+static void watch(struct watched *watched, uint64_t faults_before)
+{
+	*watched = (struct watched){.tracee = {.nr_faults = faults_before}};
+	watched->thread.tracee = &watched->tracee;
+	beside_count_faults(&watched->thread, watched->cpu_ns);
+}
+
+static void runs(struct watched *watched, uint64_t nr_faults)
+{
+	watched->cpu_ns += INTERVAL_NS;
+	watched->tracee.nr_faults += nr_faults;
+	beside_count_faults(&watched->thread, watched->cpu_ns);
+}
+
+/* For how many intervals without faults it is looked at from beside. */
+static uint32_t lasts(struct watched *watched)
+{
+	uint32_t nr = 0;
+
+	while (watched->thread.makes_faults && nr < 1000) {
+		runs(watched, FEW);
+		nr++;
+	}
+	return nr;
+}
+
+static void test_faults__before_the_first_look_say_nothing(void **state)
+{
+	struct watched watched;
+
+	(void)state;
+	watch(&watched, 100 * MANY);
+	runs(&watched, FEW);
+	assert_int_equal(watched.thread.makes_faults, 0);
+}
+
+static void test_faults__of_one_phase_count_for_a_little_while(void **state)
+{
+	struct watched watched;
+
+	(void)state;
+	watch(&watched, 0);
+	runs(&watched, MANY);
+	assert_int_equal(lasts(&watched), 4);
+}
+
+static void test_faults__in_phases_count_for_ever_longer(void **state)
+{
+	struct watched watched;
+
+	(void)state;
+	watch(&watched, 0);
+	runs(&watched, MANY);
+	lasts(&watched);
+	runs(&watched, MANY);
+	assert_int_equal(lasts(&watched), 16);
+	runs(&watched, MANY);
+	assert_int_equal(lasts(&watched), 40);
+	runs(&watched, MANY);
+	assert_int_equal(lasts(&watched), 40);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_faults__before_the_first_look_say_nothing),
+		cmocka_unit_test(test_faults__of_one_phase_count_for_a_little_while),
+		cmocka_unit_test(test_faults__in_phases_count_for_ever_longer),
+	};
+
+	return cmocka_run_group_tests_name("sampler/beside", tests, NULL, NULL);
+}
