@@ -91,6 +91,28 @@ struct sampled_thread {
 	uint64_t window_cost_ns; /* of its stops, in the governor's window */
 };
 
+/*
+ * alarm.c: the sampling thread sleeps until its target has something to say or a moment has come.
+ * A tick has several such sleeps, and to set and clear a timer for each takes a virtual machine
+ * longer than all else that a stop takes: so one is set, and left as it is.
+ */
+struct alarm {
+	timer_t timer;
+	bool is_open;
+	sigset_t signals; /* SIGCHLD and its own */
+	uint64_t at_ns;	  /* that it is set for; 0: it is not */
+	int cpu;	  /* on which it was set */
+};
+
+/* By the thread that is going to wait; never fails: at worst a timer is set for each wait. */
+void alarm_open(struct alarm *alarm);
+void alarm_close(struct alarm *alarm);
+/*
+ * Wait for a SIGCHLD until then, CLOCK_MONOTONIC, or a little less; 0 does not wait. Says which
+ * process it names; 0 if none came.
+ */
+pid_t alarm_wait(struct alarm *alarm, uint64_t until_ns);
+
 /* Counts that only the sampling thread changes. */
 struct sampling_counts {
 	uint64_t nr_ticks, nr_late_ticks, nr_unfinished_stops;
@@ -141,6 +163,7 @@ struct sampler {
 	uint64_t ticks_cpu_ns;		      /* that ticks have used in the governor's window */
 	uint64_t ended_cost_ns, ended_cpu_ns; /* of the threads that ended in the window */
 	uint64_t tick_cpu_ns; /* CPU clock of the sampling thread when the last tick began */
+	struct alarm alarm;
 	struct idle_meter idle;
 	uint64_t watch_again_ns;   /* when to look whether CPUs are idle */
 	uint64_t tell_counters_ns; /* when to tell what has been counted */

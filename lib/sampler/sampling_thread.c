@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -155,20 +154,13 @@ static bool serve(struct sampler *sampler)
  * Wait for a SIGCHLD, if none is pending, and serve the thread that it names. Says which; 0 if
  * none came.
  */
-static pid_t take_child_signal(struct sampler *sampler, uint64_t timeout_ns)
+static pid_t take_child_signal(struct sampler *sampler, uint64_t until_ns)
 {
-	const struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / NS_PER_SEC),
-					 .tv_nsec = (long)(timeout_ns % NS_PER_SEC)};
-	siginfo_t info;
-	sigset_t child;
+	pid_t tid = alarm_wait(&sampler->alarm, until_ns);
 
-	sigemptyset(&child);
-	sigaddset(&child, SIGCHLD);
-	if (sigtimedwait(&child, &info, &timeout) != SIGCHLD)
-		return 0;
-	if (target_nr_tracees(sampler->target) >= FEW_TRACEES)
-		serve_thread(sampler, info.si_pid);
-	return info.si_pid;
+	if (tid && target_nr_tracees(sampler->target) >= FEW_TRACEES)
+		serve_thread(sampler, tid);
+	return tid;
 }
 
 static bool was_asked_since(const struct sampler *sampler, pid_t tid, uint64_t since_ns)
@@ -225,15 +217,11 @@ static void spin_for_stops(struct sampler *sampler, uint64_t now_ns)
 /* Until something happens to the target, somebody asks, or the time has come. */
 static void sleep_until(struct sampler *sampler, uint64_t until_ns)
 {
-	uint64_t now_ns = clock_monotonic_ns();
-	uint64_t left_ns;
+	uint64_t longest_ns = clock_monotonic_ns() + LONGEST_SLEEP_NS;
 
 	if (sampler->sweep_owed && next_sweep_ns(sampler) < until_ns)
 		until_ns = next_sweep_ns(sampler);
-	left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
-	if (left_ns > LONGEST_SLEEP_NS)
-		left_ns = LONGEST_SLEEP_NS;
-	if (take_child_signal(sampler, left_ns))
+	if (take_child_signal(sampler, until_ns < longest_ns ? until_ns : longest_ns))
 		sampler->sweep_owed = true;
 }
 
@@ -410,6 +398,7 @@ static int start(struct sampler *sampler)
 {
 	int status;
 
+	alarm_open(&sampler->alarm);
 	sampler->counts.realtime = become_realtime();
 	placement_init(&sampler->placement, sampler->counts.realtime, sampler->start_ns);
 	sampler->counting = sampler->options.delay_ns == 0 && !sampler->options.paused;
@@ -439,6 +428,7 @@ void *sampling_thread_main(void *argument)
 		if (sampler->options.argv && !sampler->command_ran)
 			sem_post(&sampler->started);
 	}
+	alarm_close(&sampler->alarm);
 	sampler->counts.cpu_ns = clock_thread_cpu_ns();
 	if (write(sampler->done_fd, &one, sizeof(one)) != sizeof(one))
 		sampler->start_status = ERR_SYS; /* an eventfd of ours cannot fail to take a 1 */
