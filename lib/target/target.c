@@ -32,6 +32,8 @@ static void free_tracee(struct tracee *tracee)
 		close(tracee->schedstat_fd);
 	if (tracee->priv->stat_fd >= 0)
 		close(tracee->priv->stat_fd);
+	if (tracee->priv->maps_fd >= 0)
+		close(tracee->priv->maps_fd);
 	free(tracee->priv);
 	free(tracee);
 }
@@ -123,11 +125,14 @@ void target_watch_closely(struct target *target, struct tracee *tracee)
 {
 	if (tracee->priv->stat_fd < 0)
 		tracee->priv->stat_fd = open_file(target, tracee, "stat");
+	if (tracee->priv->maps_fd < 0)
+		tracee->priv->maps_fd = open_file(target, tracee, "maps");
 }
 
 void target_watch_loosely(struct target *target, struct tracee *tracee)
 {
 	close_file(target, &tracee->priv->stat_fd);
+	close_file(target, &tracee->priv->maps_fd);
 }
 
 struct tracee *target_add(struct target *target, pid_t tgid, pid_t tid)
@@ -140,7 +145,7 @@ struct tracee *target_add(struct target *target, pid_t tgid, pid_t tid)
 	tracee->tid = tid;
 	tracee->priv->target = target;
 	tracee->schedstat_fd = open_file(target, tracee, "schedstat");
-	tracee->priv->stat_fd = -1;
+	tracee->priv->stat_fd = tracee->priv->maps_fd = -1;
 	link_tracee(target, tracee);
 	target->nr_tracees++;
 	return tracee;

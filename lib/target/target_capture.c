@@ -79,8 +79,11 @@ static uint64_t copy_mapping(pid_t tid, uint64_t sp, size_t max_bytes, struct sn
 static bool ask_for_mapping(const struct tracee *tracee, uint64_t sp, struct proc_range *range)
 {
 	struct tracee_private *priv = tracee->priv;
-	cleanup_close int fd = proc_open_task_file(tracee->tgid, tracee->tid, "maps");
+	cleanup_close int fd = -1;
 
+	if (priv->maps_fd >= 0 && proc_range_at(priv->maps_fd, sp, range))
+		return true;
+	fd = proc_open_task_file(tracee->tgid, tracee->tid, "maps");
 	if (fd < 0)
 		return false;
 	if (proc_range_at(fd, sp, range))

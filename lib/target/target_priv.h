@@ -43,7 +43,7 @@ struct tracee_private {
 	struct proc_range mapping; /* of the last stack whose mapping was asked for */
 	bool maps_are_slow;	   /* this kernel finds a mapping in the text only */
 
-	int stat_fd;		 /* target_watch_closely(); -1: not open */
+	int stat_fd, maps_fd;	 /* target_watch_closely(); -1: not open */
 	uint64_t thread_pointer; /* as of the last stop; 0: not known */
 
 	enum hold hold;
