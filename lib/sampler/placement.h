@@ -27,6 +27,7 @@ enum placement_kind {
 struct placement {
 	enum placement_kind kind;
 	int cpu;	   /* that it is bound to; -1: none */
+	uint32_t nr_stays; /* ticks in a row that found it good enough */
 	bool realtime;	   /* else it would have to wait on a CPU of the target's */
 	cpu_set_t allowed; /* at the start */
 	uint64_t random;

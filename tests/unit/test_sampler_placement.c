@@ -144,6 +144,30 @@ static void test_placement__chooses_among_cpus_with_equal_chances(void **state)
 		assert_in_range(nr[i], 880, 1120); /* 1000 and more than four deviations */
 }
 
+/* The CPU it would stay on after `nr_stays` ticks there, on one of two that the target has. */
+static int next_cpu(int cpu, uint32_t nr_stays, bool makes_calls, int candidate)
+{
+	struct placement placement = placement_on(2, true);
+	int next;
+
+	placement.cpu = cpu;
+	placement.nr_stays = nr_stays;
+	placement_saw(&placement, 0, RUNS, makes_calls);
+	placement_saw(&placement, 1, RUNS, makes_calls);
+	placement.candidate = candidate;
+	assert_int_equal(placement_choose(&placement, false, &next), PLACEMENT_BESIDE);
+	return next;
+}
+
+static void test_placement__moves_rarely_among_threads_without_calls(void **state)
+{
+	(void)state;
+	assert_int_equal(next_cpu(0, 1, !CALLS, 1), 0);
+	assert_int_equal(next_cpu(1, 15, !CALLS, 0), 1);
+	assert_int_equal(next_cpu(0, 16, !CALLS, 1), 1);
+	assert_int_equal(next_cpu(0, 1, CALLS, 1), 1);
+}
+
 static void test_placement__ignores_unknown_cpus(void **state)
 {
 	struct placement placement = placement_on(2, true);
@@ -239,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_placement__keeps_off_the_cpus_of_sleepers),
 		cmocka_unit_test(test_placement__stays_when_nobody_was_seen),
 		cmocka_unit_test(test_placement__chooses_among_cpus_with_equal_chances),
+		cmocka_unit_test(test_placement__moves_rarely_among_threads_without_calls),
 		cmocka_unit_test(test_placement__ignores_unknown_cpus),
 		cmocka_unit_test(test_idle_meter__needs_more_than_half_a_cpu),
 		cmocka_unit_test(test_idle_meter__waits_for_a_long_enough_interval),
