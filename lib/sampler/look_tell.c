@@ -41,12 +41,13 @@ void look_tell_sleep(struct sampler *sampler, struct sampled_thread *thread)
 }
 
 /* A copy of no more than its content: the spare one keeps its large buffer, warm. */
-static struct snapshot *copy_snapshot(const struct snapshot *snapshot)
+static struct snapshot *copy_snapshot(struct sampler *sampler, const struct snapshot *snapshot)
 {
-	struct snapshot *copy = xmemdup(snapshot, sizeof(*snapshot));
+	struct snapshot *copy = snapshot_ring_take(&sampler->used_snapshots);
 
-	copy->bytes = xmemdup(snapshot->bytes, snapshot->nr_bytes);
-	copy->cap_bytes = snapshot->nr_bytes;
+	if (!copy)
+		copy = xcalloc(1, sizeof(*copy));
+	snapshot_copy(copy, snapshot);
 	return copy;
 }
 
@@ -63,7 +64,7 @@ void look_tell_new(struct sampler *sampler, struct sampled_thread *thread, enum 
 	sighting->clocks = clocks_of(snapshot);
 	sighting->held_ns = thread->held_ns;
 	if (sampler_has_room(sampler, snapshot->nr_bytes)) {
-		sighting->snapshot = copy_snapshot(snapshot);
+		sighting->snapshot = copy_snapshot(sampler, snapshot);
 		message->nr_bytes += sizeof(*snapshot) + snapshot->nr_bytes;
 	}
 	thread->held_ns = 0;

@@ -16,6 +16,13 @@ struct message *message_new(enum message_kind kind, uint64_t time_ns)
 	return message;
 }
 
+static void free_snapshot(struct snapshot *snapshot)
+{
+	if (snapshot)
+		snapshot_release(snapshot);
+	free(snapshot);
+}
+
 static void release_content(struct message *message)
 {
 	switch (message->kind) {
@@ -28,9 +35,7 @@ static void release_content(struct message *message)
 		free(message->body.process.command);
 		break;
 	case MESSAGE_SIGHTING:
-		if (message->body.sighting.snapshot)
-			snapshot_release(message->body.sighting.snapshot);
-		free(message->body.sighting.snapshot);
+		free_snapshot(message->body.sighting.snapshot);
 		free(message->body.sighting.name);
 		break;
 	case MESSAGE_COUNTERS:
@@ -42,6 +47,39 @@ static void release_content(struct message *message)
 	case MESSAGE_THREAD_END:
 		break;
 	}
+}
+
+void snapshot_ring_give(struct snapshot_ring *ring, struct snapshot *snapshot)
+{
+	size_t nr = atomic_load_explicit(&ring->nr_given, memory_order_relaxed);
+	size_t nr_taken = atomic_load_explicit(&ring->nr_taken, memory_order_acquire);
+
+	if (nr - nr_taken == SNAPSHOT_RING_SLOTS || snapshot->cap_bytes > SNAPSHOT_KEPT_BYTES) {
+		free_snapshot(snapshot);
+		return;
+	}
+	ring->slots[nr % SNAPSHOT_RING_SLOTS] = snapshot;
+	atomic_store_explicit(&ring->nr_given, nr + 1, memory_order_release);
+}
+
+struct snapshot *snapshot_ring_take(struct snapshot_ring *ring)
+{
+	size_t nr = atomic_load_explicit(&ring->nr_taken, memory_order_relaxed);
+	struct snapshot *snapshot;
+
+	if (nr == atomic_load_explicit(&ring->nr_given, memory_order_acquire))
+		return NULL;
+	snapshot = ring->slots[nr % SNAPSHOT_RING_SLOTS];
+	atomic_store_explicit(&ring->nr_taken, nr + 1, memory_order_release);
+	return snapshot;
+}
+
+void snapshot_ring_release(struct snapshot_ring *ring)
+{
+	struct snapshot *snapshot;
+
+	while ((snapshot = snapshot_ring_take(ring)))
+		free_snapshot(snapshot);
 }
 
 void message_free(struct message *message)

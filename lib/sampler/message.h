@@ -105,6 +105,26 @@ struct message *message_new(enum message_kind kind, uint64_t time_ns);
 /* With everything it owns. */
 void message_free(struct message *message);
 
+/*
+ * Snapshots on their way back from the one who is done with them to the one who fills the next:
+ * what is freed in one thread and allocated in another grows and shrinks the heap, and each page
+ * of it anew takes longer than copying a stack into it.
+ */
+#define SNAPSHOT_RING_SLOTS 256
+/* One with more room than that is not kept: 8 MiB in all. */
+#define SNAPSHOT_KEPT_BYTES ((size_t)32 * 1024)
+
+struct snapshot_ring {
+	struct snapshot *slots[SNAPSHOT_RING_SLOTS]; /* owned */
+	_Atomic size_t nr_given, nr_taken;
+};
+
+/* Takes it over; frees it if there is no place or its room is too large. */
+void snapshot_ring_give(struct snapshot_ring *ring, struct snapshot *snapshot);
+/* Now the caller's, its content undefined; NULL if there is none. */
+struct snapshot *snapshot_ring_take(struct snapshot_ring *ring);
+void snapshot_ring_release(struct snapshot_ring *ring);
+
 /* A queue between one thread that puts and one that takes; neither ever waits. */
 struct message_queue {
 	struct message *head; /* the taker's: the last message taken, kept as a stub */

@@ -187,6 +187,7 @@ static void free_sampler(struct sampler *sampler)
 {
 	worker_free(sampler->worker);
 	message_queue_release(&sampler->queue);
+	snapshot_ring_release(&sampler->used_snapshots);
 	target_free(sampler->target);
 	if (sampler->spare)
 		snapshot_release(sampler->spare);
@@ -251,7 +252,8 @@ struct sampler *sampler_start(const struct sampler_options *options, struct prof
 						.period_ns = sampler->governor.base_period_ns,
 						.unwinder = options->unwinder,
 						.max_depth = options->max_depth,
-						.check_unwinder = options->check_unwinder};
+						.check_unwinder = options->check_unwinder,
+						.used_snapshots = &sampler->used_snapshots};
 
 	sampler->worker = worker_new(&worker_options);
 	if (start_threads(sampler, err) < 0) {

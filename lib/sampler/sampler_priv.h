@@ -178,7 +178,8 @@ struct sampler {
 	bool chasing;
 
 	/* Shared. */
-	struct message_queue queue; /* sampling thread → worker */
+	struct message_queue queue;	     /* sampling thread → worker */
+	struct snapshot_ring used_snapshots; /* the other way */
 	struct worker *worker;
 	struct working *working; /* sampler.c: the thread that the worker runs in */
 	_Atomic bool stop_asked;

@@ -243,6 +243,16 @@ static void handle_counters(struct worker *worker, const struct message *message
 	worker_set_counters(worker);
 }
 
+static void reuse_snapshot(struct worker *worker, struct message *message)
+{
+	struct message_sighting *sighting = &message->body.sighting;
+
+	if (message->kind != MESSAGE_SIGHTING || !sighting->snapshot)
+		return;
+	snapshot_ring_give(worker->options.used_snapshots, sighting->snapshot);
+	sighting->snapshot = NULL;
+}
+
 /* Takes the message over. */
 static void handle(struct worker *worker, struct message *message)
 {
@@ -288,6 +298,7 @@ static void handle(struct worker *worker, struct message *message)
 		handle_counters(worker, message);
 		break;
 	}
+	reuse_snapshot(worker, message);
 	message_free(message);
 }
 

@@ -26,6 +26,7 @@ struct worker_options {
 	enum unwinder_kind unwinder;
 	size_t max_depth;
 	bool check_unwinder;
+	struct snapshot_ring *used_snapshots; /* borrowed: where it puts them */
 };
 
 struct worker *worker_new(const struct worker_options *options);

@@ -78,6 +78,19 @@ void snapshot_clear(struct snapshot *snapshot)
 	};
 }
 
+void snapshot_copy(struct snapshot *copy, const struct snapshot *snapshot)
+{
+	uint8_t *bytes = copy->bytes;
+	size_t cap_bytes = copy->cap_bytes;
+
+	ARRAY_RESERVE(bytes, snapshot->nr_bytes, cap_bytes);
+	*copy = *snapshot;
+	copy->bytes = bytes;
+	copy->cap_bytes = cap_bytes;
+	if (snapshot->nr_bytes)
+		memcpy(bytes, snapshot->bytes, snapshot->nr_bytes);
+}
+
 /* The last region, if a run starting at `start` would continue it. */
 static struct stack_region *region_to_extend(struct snapshot *snapshot, uint64_t start)
 {
