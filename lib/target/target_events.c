@@ -76,6 +76,7 @@ bool target_interrupt(struct target *target, struct tracee *tracee)
 	if (ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL) < 0)
 		return false;
 	tracee->interrupting = true;
+	tracee->priv->nr_interrupts++;
 	tracee->interrupted_ns = clock_monotonic_ns();
 	target->stats.nr_interrupts++;
 	return true;

@@ -41,13 +41,17 @@ static enum kernel_place read_place(struct tracee *tracee)
 	return kernel_stack_place(text, (size_t)got);
 }
 
+/* Each stop of ours is charged to the thread as system time: some 25 us of it. */
+#define STOPS_PER_TICK 400
+
 /* A thread that hardly ever is in the kernel makes no long transfers there. */
 static bool makes_few_calls(const struct tracee_private *priv)
 {
 	uint64_t all = priv->user_ticks + priv->system_ticks;
+	uint64_t ours = priv->nr_interrupts / STOPS_PER_TICK;
+	uint64_t its_own = priv->system_ticks > ours ? priv->system_ticks - ours : 0;
 
-	return !priv->makes_transfers && all >= YOUNG_TICKS &&
-	       priv->system_ticks * SYSTEM_TIME_SHARE < all;
+	return !priv->makes_transfers && all >= YOUNG_TICKS && its_own * SYSTEM_TIME_SHARE < all;
 }
 
 static uint64_t cpu_ns_of(struct tracee *tracee)
