@@ -78,6 +78,12 @@ void snapshot_clear(struct snapshot *snapshot)
 	};
 }
 
+void snapshot_drop_regions(struct snapshot *snapshot)
+{
+	snapshot->nr_regions = 0;
+	snapshot->nr_bytes = 0;
+}
+
 void snapshot_copy(struct snapshot *copy, const struct snapshot *snapshot)
 {
 	uint8_t *bytes = copy->bytes;

@@ -88,6 +88,8 @@ struct snapshot {
 void snapshot_release(struct snapshot *snapshot);
 /* Forget the content, keep the room for bytes. */
 void snapshot_clear(struct snapshot *snapshot);
+/* Forget all stack bytes, keep the rest. */
+void snapshot_drop_regions(struct snapshot *snapshot);
 /* Make one equal another, in the room that it has if that is large enough. */
 void snapshot_copy(struct snapshot *copy, const struct snapshot *snapshot);
 /*

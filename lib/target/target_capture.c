@@ -281,6 +281,51 @@ static void copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot
 		copy_other_stack(tracee->tid, other, snapshot);
 }
 
+/* Deeper stacks take longer to copy than the thread takes to get off its CPU. */
+#define AHEAD_BYTES	  ((uint64_t)16 * 1024)
+#define AHEAD_SLACK_BYTES 1024
+
+/*
+ * A thread that has just stopped on another CPU is still on its way off it, and its registers are
+ * not to be had for some microseconds. Its memory is: meanwhile the stack is copied from where it
+ * was the last time. Where that is, target_rehearse() has found out.
+ */
+static bool copy_ahead(const struct tracee *tracee, size_t max_bytes, struct snapshot *snapshot)
+{
+	const struct tracee_private *priv = tracee->priv;
+	const struct seen_stack *stack = &priv->stacks[0];
+	uint64_t start = stack->low - machine_red_zone_bytes() - AHEAD_SLACK_BYTES;
+
+	if (!priv->rehearsed || priv->stacks[1].end || stack->low < priv->mapping.start ||
+	    stack->low >= priv->mapping.end || stack->end > priv->mapping.end)
+		return false;
+	if (start < priv->mapping.start)
+		start = priv->mapping.start;
+	if (start >= stack->end || stack->end - start > AHEAD_BYTES ||
+	    stack->end - start > max_bytes)
+		return false;
+	return copy_region(tracee->tid, start, stack->end - start, snapshot) == stack->end - start;
+}
+
+/* Was what was copied ahead the stack that it turns out to stand on? Then as if copied now. */
+static bool use_ahead(struct tracee *tracee, struct snapshot *snapshot)
+{
+	struct seen_stack *stack = &tracee->priv->stacks[0];
+	struct stack_region *region = &snapshot->regions[0];
+	uint64_t below;
+	uint64_t sp;
+
+	if (!regs_get(&snapshot->regs, arch_regs(snapshot->arch)->sp, &sp) || sp >= stack->end ||
+	    sp < region->start + machine_red_zone_bytes())
+		return false;
+	below = sp - machine_red_zone_bytes() - region->start;
+	region->start += below;
+	region->offset += (uint32_t)below;
+	region->nr_bytes -= (uint32_t)below;
+	stack->low = sp;
+	return true;
+}
+
 static void set_clocks(struct snapshot *snapshot, const struct proc_schedstat *clocks)
 {
 	snapshot->cpu_ns = clocks->cpu_ns;
@@ -304,20 +349,25 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 	struct proc_syscall syscall;
 	struct machine_regs regs;
 	bool has_regs;
+	bool is_ahead;
 
 	begin_snapshot(tracee, snapshot);
+	is_ahead = copy_ahead(tracee, max_stack_bytes, snapshot);
+	tracee->priv->rehearsed = false;
 	/*
-	 * First, because it waits until the thread is off its CPU (ptrace_check_attach() in
-	 * kernel/ptrace.c): before, its clocks still show the last time they were updated, up to
-	 * milliseconds ago.
+	 * First of all that tells of the moment, because it waits until the thread is off its CPU
+	 * (ptrace_check_attach() in kernel/ptrace.c): before, its clocks still show the last time
+	 * they were updated, up to milliseconds ago.
 	 */
 	has_regs = target_get_regs(tracee->tid, &regs);
 	if (!target_clocks(tracee, &clocks))
 		return false;
 	set_clocks(snapshot, &clocks);
 	snapshot->state = THREAD_STATE_RUNNING;
-	if (!has_regs)
+	if (!has_regs) {
+		snapshot_drop_regions(snapshot);
 		return true; /* a 32-bit program: time is known, the stack is not */
+	}
 	machine_fill_snapshot(&regs, snapshot);
 	tracee->priv->thread_pointer = machine_thread_pointer(&regs);
 	if (machine_broken_call(&regs) != MACHINE_CALL_NONE)
@@ -328,6 +378,9 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 		target_take_care(tracee, &syscall);
 		target_learn_result(tracee, &syscall, machine_syscall_result(&regs));
 	}
+	if (is_ahead && use_ahead(tracee, snapshot))
+		return true;
+	snapshot_drop_regions(snapshot);
 	copy_stacks(tracee, max_stack_bytes, snapshot);
 	return true;
 }
@@ -345,6 +398,7 @@ void target_rehearse(struct tracee *tracee, size_t max_stack_bytes, struct snaps
 	begin_snapshot(tracee, snapshot);
 	if (sp)
 		copy_stack(tracee, sp, max_stack_bytes, snapshot, &range);
+	tracee->priv->rehearsed = true;
 }
 
 static enum thread_state state_of_letter(char letter)

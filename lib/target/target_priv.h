@@ -41,6 +41,7 @@ struct tracee_private {
 	uint64_t first_sp; /* of the program, in its main thread; 0: not known */
 
 	struct proc_range mapping; /* of the last stack whose mapping was asked for */
+	bool rehearsed;		   /* since then: it is known, its thread about to be stopped */
 	bool maps_are_slow;	   /* this kernel finds a mapping in the text only */
 
 	int stat_fd, maps_fd;	 /* target_watch_closely(); -1: not open */
@@ -73,6 +74,7 @@ struct tracee_private {
 	uint64_t transfer_cpu_ns; /* its CPU clock when it last was */
 	uint64_t spared_ns;	  /* so long it is left alone from then on; 0: no stop cut one */
 	uint64_t user_ticks, system_ticks;
+	uint64_t nr_interrupts; /* that we sent to it */
 
 	struct tracee *hash_next;
 };
