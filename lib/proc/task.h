@@ -48,6 +48,8 @@ struct proc_stat {
 	int cpu;	      /* where it runs or ran last; -1 when the line is cut before */
 };
 
+/* On its way out: PF_EXITING, PF_POSTCOREDUMP a bit before it, PF_SIGNALED before both. */
+#define PROC_FLAGS_ENDING     UINT64_C(0x0000040c)
 #define PROC_FLAG_USER_WORKER UINT64_C(0x00004000) /* an io_uring or vhost thread: no user code */
 #define PROC_FLAG_KTHREAD     UINT64_C(0x00200000)
 

@@ -192,6 +192,13 @@ bool target_take_pending(struct target *target, struct target_event *event)
 	return true;
 }
 
+bool target_take_pending_of(struct target *target, pid_t tid, struct target_event *event)
+{
+	return target->next_pending < target->nr_pending &&
+	       target->pending[target->next_pending].tracee->tid == tid &&
+	       target_take_pending(target, event);
+}
+
 static bool read_schedstat(const struct tracee *tracee, struct proc_schedstat *clocks)
 {
 	if (tracee->schedstat_fd < 0) {

@@ -101,6 +101,10 @@ void target_resume(struct target *target, struct tracee *tracee)
 		tracee->listening = true;
 		ptrace(PTRACE_LISTEN, tracee->tid, NULL, NULL);
 		break;
+	case HOLD_PART:
+		if (!target_part(target, tracee))
+			let_go(target, tracee, 0);
+		break;
 	}
 }
 
@@ -229,6 +233,10 @@ static void ptrace_event(struct target *target, struct tracee *tracee, int statu
 		return;
 	case PTRACE_EVENT_EXIT:
 		tracee->priv->hold = HOLD_CONT;
+		if (target_should_part(tracee)) {
+			tracee->priv->hold = HOLD_PART;
+			consume_stop(tracee->tid); /* it may wait for its threads */
+		}
 		tracee->interrupting = false;
 		target_child_dies(target, tracee);
 		event->kind = TARGET_EVENT_EXITING;
@@ -248,11 +256,20 @@ static void reap(pid_t tid)
 	waitid(P_PID, (id_t)tid, &info, REAP_FLAGS);
 }
 
+static pid_t process_of(const struct tracee *tracee, pid_t tid)
+{
+	struct proc_status status;
+
+	if (tracee)
+		return tracee->tgid;
+	return proc_read_status(tid, &status) ? status.tgid : 0;
+}
+
 static void exited(struct target *target, const siginfo_t *info, struct target_event *event)
 {
 	struct tracee *tracee = target_find(target, info->si_pid);
 	bool may_wake_others = false;
-	pid_t parent = 0;
+	pid_t parent = 0, tgid = process_of(tracee, info->si_pid);
 
 	if (tracee && tracee->priv->is_foreign) {
 		target_forget(target, tracee);
@@ -269,6 +286,8 @@ static void exited(struct target *target, const siginfo_t *info, struct target_e
 	reap(info->si_pid);
 	if (may_wake_others)
 		target_after_reaping(target, parent);
+	if (tgid != info->si_pid)
+		target_after_end_of(target, tgid);
 }
 
 /* Seized under an id that was another's a moment before: it goes its way at its first stop. */
@@ -355,6 +374,8 @@ void target_next(struct target *target, struct target_event *event)
 
 void target_next_of(struct target *target, pid_t tid, struct target_event *event)
 {
+	if (target_take_pending_of(target, tid, event))
+		return;
 	memset(event, 0, sizeof(*event));
 	while (event->kind == TARGET_EVENT_NONE && take(target, P_PID, tid, event))
 		continue;

@@ -12,6 +12,7 @@ enum hold {
 	HOLD_CONT,   /* PTRACE_CONT without a signal */
 	HOLD_REPAIR, /* the same, after repairing the system call we broke off */
 	HOLD_LISTEN, /* PTRACE_LISTEN: job control has stopped it */
+	HOLD_PART,   /* PTRACE_DETACH: it ends, and somebody watches: target_parting.c */
 };
 
 /* How far a call that was taken up again is followed: target_timeout.c. */
@@ -121,6 +122,8 @@ void target_rename(struct target *target, struct tracee *tracee, pid_t tid);
  */
 void target_add_pending(struct target *target, const struct target_event *event);
 bool target_take_pending(struct target *target, struct target_event *event);
+/* The same, if the next is of this thread. */
+bool target_take_pending_of(struct target *target, pid_t tid, struct target_event *event);
 
 /* The options of PTRACE_SETOPTIONS; exit stops are for first threads only. */
 uintptr_t target_ptrace_options(const struct target *target, bool first_thread);
@@ -157,6 +160,15 @@ bool target_awaits_signal(const struct tracee *tracee);
 /* A thread has told that it made a child; and whose child one is that is met now, or 0. */
 void target_note_birth(struct target *target, const struct tracee *parent, pid_t child);
 pid_t target_take_birth(struct target *target, pid_t child);
+
+/*
+ * target_parting.c. A process' first thread is held at its end: shall it end untraced?
+ * Then it is let go so, as soon as it is the last of its threads; target_after_end_of() says that
+ * another was reaped. False if it is gone already, and its end will be reported like any.
+ */
+bool target_should_part(const struct tracee *tracee);
+bool target_part(struct target *target, struct tracee *tracee);
+void target_after_end_of(struct target *target, pid_t tgid);
 
 /*
  * target_timeout.c: the time that a call waits is not to grow for ever. A call was repaired, and

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What parents see of their children, by every way the kernel has: as without profc."""
+
+import resource
+
+from live import LiveCase
+from profc import Recorder, record
+from targets import Running, build, parse_json_lines, run
+import procfs
+
+FAST = ("-F", "1000", "--max-overhead", "0")
+
+
+def with_core_dumps():
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+
+
+class ChildEnds(LiveCase):
+    ROUNDS = "150"
+
+    def argv(self):
+        return [build("children_of_all_ends"), self.ROUNDS]
+
+    def check(self, profiled):
+        plain = run(self.argv(), cwd=self.directory, preexec_fn=with_core_dumps)
+        self.assertEqual([one["name"] for one in profiled], [one["name"] for one in plain])
+        for before, after in zip(plain, profiled):
+            with self.subTest(way=after["name"]):
+                self.assertEqual(after["wrong"], before["wrong"], after)
+
+    def test_recorded(self):
+        for options in (FAST, ("-F", "100")):
+            recording = record(self.directory, self.argv(), *options, cwd=self.directory,
+                               preexec_fn=with_core_dumps)
+            self.check(recording.said)
+
+    def test_attached(self):
+        with Running([build("children_of_all_ends"), "0", self.ROUNDS], cwd=self.directory,
+                     preexec_fn=with_core_dumps) as target:
+            target.wait_ready()
+            with Recorder(self.directory, "attach", "-p", str(target.pid), *FAST) as recorder:
+                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                said, _ = target.process.communicate("go\n", timeout=60)
+                recorder.finish()
+        self.check(parse_json_lines(said))
