@@ -21,21 +21,22 @@
 
 void job_control_begin(struct job_control *control)
 {
-	sigemptyset(&control->signals);
-	sigaddset(&control->signals, SIGTSTP);
-	sigaddset(&control->signals, SIGTTIN);
-	sigaddset(&control->signals, SIGTTOU);
-	sigprocmask(SIG_BLOCK, &control->signals, NULL);
-	control->fd = signalfd(-1, &control->signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTSTP);
+	sigaddset(&signals, SIGTTIN);
+	sigaddset(&signals, SIGTTOU);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signal_pipe_open(&control->signals, &signals);
 }
 
 void job_control_end(struct job_control *control)
 {
-	if (control->fd < 0)
+	if (control->signals.fd < 0)
 		return;
-	close(control->fd);
-	control->fd = -1;
-	sigprocmask(SIG_UNBLOCK, &control->signals, NULL);
+	signal_pipe_close(&control->signals);
+	sigprocmask(SIG_UNBLOCK, &control->signals.signals, NULL);
 }
 
 static bool is_stopped(pid_t pid)
@@ -49,7 +50,7 @@ static void drain(const struct job_control *control)
 {
 	struct signalfd_siginfo info;
 
-	while (read(control->fd, &info, sizeof(info)) == sizeof(info))
+	while (read(control->signals.fd, &info, sizeof(info)) == sizeof(info))
 		continue;
 }
 
@@ -90,7 +91,7 @@ void job_control_read(struct job_control *control, pid_t command)
 {
 	struct signalfd_siginfo info;
 
-	if (read(control->fd, &info, sizeof(info)) != sizeof(info))
+	if (read(control->signals.fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	drain(control);
 	if (command)

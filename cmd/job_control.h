@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include "cmd/signal_pipe.h"
+
 /*
  * Ctrl-Z while profc traces others. Were profc to stop as any program does, whatever it
  * traces would stand still at its next signal, fork or exit, and a command that prepares
@@ -13,13 +15,12 @@
  * attached to, which are not part of the shell's job, profc does not stop at all.
  */
 struct job_control {
-	int fd; /* becomes readable when a stop is asked for; -1: none */
-	sigset_t signals;
+	struct signal_pipe signals; /* becomes readable when a stop is asked for */
 };
 
 #define JOB_CONTROL_NONE                                                                           \
 	{                                                                                          \
-		.fd = -1                                                                           \
+		.signals = SIGNAL_PIPE_NONE                                                        \
 	}
 
 /* Take over the signals of the terminal that stop; threads started from here on inherit that. */
@@ -27,8 +28,8 @@ void job_control_begin(struct job_control *control);
 /* Give them back: what is asked for in vain so far stops us now. */
 void job_control_end(struct job_control *control);
 /*
- * When fd is readable. Stops this process, and returns when it is continued, if the command
- * (0: there is none) stops too.
+ * When there is something to read. Stops this process, and returns when it is continued, if the
+ * command (0: there is none) stops too.
  */
 void job_control_read(struct job_control *control, pid_t command);
 

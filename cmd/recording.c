@@ -44,7 +44,7 @@ static void take_over_signals(struct recording *recording)
 	sigaddset(&ours, SIGPIPE);
 	sigaddset(&ours, SIGXFSZ);
 	sigprocmask(SIG_BLOCK, &ours, &recording->former_mask);
-	recording->signal_fd = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
+	signal_pipe_open(&recording->signals, &handled);
 	job_control_begin(&recording->job_control);
 }
 
@@ -81,7 +81,7 @@ static void resolve_at_end(const struct recording *recording)
 	if (recording->options->no_symbols)
 		return;
 	if (!resolve_until_signal(recording->profile, &options,
-				  is_ours && !recording->options->quiet, recording->signal_fd))
+				  is_ours && !recording->options->quiet, recording->signals.fd))
 		return;
 	print_warning("the search for names was ended: some may be missing");
 	if (recording->file.path)
@@ -136,7 +136,7 @@ static void read_signals(struct recording *recording)
 {
 	struct signalfd_siginfo info;
 
-	while (read(recording->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+	while (read(recording->signals.fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGUSR1)
 			toggle_pause(recording);
 		else if (info.ssi_signo == SIGUSR2)
@@ -211,10 +211,10 @@ static void stop_as_asked(struct recording *recording)
 static void wait_for_end(struct recording *recording)
 {
 	struct pollfd fds[] = {
-		{.fd = recording->signal_fd, .events = POLLIN},
+		{.fd = recording->signals.fd, .events = POLLIN},
 		{.fd = sampler_done_fd(recording->sampler), .events = POLLIN},
 		{.fd = recording->control.fd, .events = POLLIN},
-		{.fd = recording->job_control.fd, .events = POLLIN},
+		{.fd = recording->job_control.signals.fd, .events = POLLIN},
 	};
 
 	for (;;) {
@@ -305,7 +305,7 @@ static int command_status(struct recording *recording, int own_status)
 	if (recording->nr_asked > 1)
 		return 128 + recording->ending_signal;
 	if (!result->command_exited)
-		recording_child_wait(result->command_pid, recording->signal_fd,
+		recording_child_wait(result->command_pid, recording->signals.fd,
 				     &result->command_status);
 	return own_status == EXIT_DONE ? recording_child_exit_status(result->command_status)
 				       : own_status;
@@ -347,7 +347,7 @@ static int record(struct recording *recording)
 	struct err err = ERR_INIT;
 	int status;
 
-	recording->signal_fd = -1;
+	recording->signals = (struct signal_pipe)SIGNAL_PIPE_NONE;
 	recording->control = (struct control)CONTROL_NONE;
 	recording->job_control = (struct job_control)JOB_CONTROL_NONE;
 	recording->shows_progress =
@@ -363,8 +363,7 @@ static int record(struct recording *recording)
 	job_control_end(&recording->job_control);
 	store_writer_free(recording->writer);
 	profile_free(recording->profile);
-	if (recording->signal_fd >= 0)
-		close(recording->signal_fd);
+	signal_pipe_close(&recording->signals);
 	free(recording->pids);
 	return status;
 }

@@ -11,6 +11,7 @@
 #include "cmd/job_control.h"
 #include "cmd/recording_control.h"
 #include "cmd/recording_file.h"
+#include "cmd/signal_pipe.h"
 #include "sampler/sampler.h"
 
 struct profile;
@@ -25,7 +26,7 @@ struct recording {
 	size_t nr_pids;
 	regex_t threads; /* of --threads, if it was given */
 	sigset_t former_mask;
-	int signal_fd;
+	struct signal_pipe signals;
 	struct job_control job_control;
 	struct control control;
 	struct recording_file file;

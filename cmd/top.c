@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -19,6 +18,7 @@
 #include "cmd/record_options.h"
 #include "cmd/recording_child.h"
 #include "cmd/save_profile.h"
+#include "cmd/signal_pipe.h"
 #include "cmd/terminal.h"
 #include "cmd/top_render.h"
 #include "cmd/top_state.h"
@@ -101,7 +101,7 @@ struct top {
 	struct terminal terminal;
 	bool has_screen;
 	sigset_t former_mask;
-	int signal_fd;
+	struct signal_pipe signals;
 	bool ended; /* the target has */
 	uint64_t nr_shown;
 	uint64_t resolve_ns;  /* how long the last look-up of names took */
@@ -214,7 +214,7 @@ static void take_keys(struct top *top)
 static void wait_until(struct top *top, uint64_t until_ns)
 {
 	struct pollfd fds[] = {
-		{.fd = top->signal_fd, .events = POLLIN},
+		{.fd = top->signals.fd, .events = POLLIN},
 		{.fd = sampler_done_fd(live_sampler(top->live)), .events = POLLIN},
 		{.fd = top->has_screen ? top->terminal.fd : -1, .events = POLLIN},
 	};
@@ -264,7 +264,7 @@ static void take_over_signals(struct top *top)
 	sigaddset(&ours, SIGTERM);
 	sigaddset(&ours, SIGHUP);
 	sigprocmask(SIG_BLOCK, &ours, &top->former_mask);
-	top->signal_fd = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+	signal_pipe_open(&top->signals, &ours);
 }
 
 /* A command must not write over the screen, nor take its keys: what is a terminal is shut. */
@@ -361,8 +361,7 @@ static int run_top_of(struct top *top, const pid_t *pids, size_t nr_pids)
 	terminal_close(&top->terminal);
 	live_free(top->live);
 	profile_free(top->profile);
-	if (top->signal_fd >= 0)
-		close(top->signal_fd);
+	signal_pipe_close(&top->signals);
 	if (status == 0)
 		return EXIT_DONE;
 	print_err(&err);
@@ -372,6 +371,7 @@ static int run_top_of(struct top *top, const pid_t *pids, size_t nr_pids)
 static int check_and_run(const struct command *self, const struct top_args *args, char **argv)
 {
 	struct top top = {.args = args,
+			  .signals = SIGNAL_PIPE_NONE,
 			  .argv = argv,
 			  .state = {.by = (enum dimension)args->by,
 				    .metric = (enum metric)args->metric,

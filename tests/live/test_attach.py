@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import time
 
 import procfs
 from live import LiveCase
@@ -62,6 +63,19 @@ class Attach(LiveCase):
             self.assertGreaterEqual(recording.function("progress_main")["total_pct"], 80)
             (said,) = target.finish()
             self.assertGreater(said["rounds"], 0)
+
+    def test_only_the_sampling_thread_wakes_at_each_stop(self):
+        with Running([build("progressing"), self.path("counters")]) as target:
+            target.wait_ready()
+            options = ("-q", "-F", "1000", "-p", str(target.pid))
+            with Recorder(self.directory, "attach", *options) as recorder:
+                wake_ups = lambda: int(procfs.status(recorder.pid)["voluntary_ctxt_switches"])
+                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                time.sleep(0.5)
+                before = wake_ups()
+                time.sleep(1)
+                self.assertLess(wake_ups() - before, 50, "its main thread is woken by each stop")
+                recorder.interrupt(signal.SIGINT)
 
     def test_target_that_ends_meanwhile(self):
         with Running([build("sleeping"), "600"]) as target:

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_SIGNAL_PIPE_H
+#define PROFC_CMD_SIGNAL_PIPE_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+
+/*
+ * Signals that can be read, as from signalfd(2) and in its form. But who waits for one of those is
+ * woken by every signal that the process gets, wanted or not (signalfd_notify() in
+ * kernel/signal.c): while a target is stopped a thousand times a second that is as many SIGCHLD,
+ * and each wake-up takes a CPU from somebody. Here a thread waits in sigwaitinfo(2), which is
+ * woken for its own only.
+ */
+struct signal_pipe {
+	int fd; /* to read struct signalfd_siginfo from, without waiting; -1: none */
+	int write_fd;
+	pthread_t thread;
+	bool has_thread;
+	sigset_t signals;
+};
+
+#define SIGNAL_PIPE_NONE                                                                           \
+	{                                                                                          \
+		.fd = -1, .write_fd = -1                                                           \
+	}
+
+/*
+ * The signals have to be blocked in all threads. The struct must stay where it is until it is
+ * closed. Never fails: where no thread is to be had, it is a signalfd.
+ */
+void signal_pipe_open(struct signal_pipe *pipe, const sigset_t *signals);
+/* What has not been read pends again, as if it came now. */
+void signal_pipe_close(struct signal_pipe *pipe);
+
+#endif
