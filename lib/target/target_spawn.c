@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "target/refusal.h"
 #include "target/target_priv.h"
 
 /* The child's side, between fork and exec: only async-signal-safe calls. */
@@ -27,10 +28,18 @@ static _Noreturn void run_command(const struct target_command *command, int go_p
 	_exit(127);
 }
 
+static int refuse(pid_t pid, int reason, struct err *err)
+{
+	struct refusal refusal;
+
+	refusal_gather(pid, reason, &refusal);
+	return refusal_explain(&refusal, err);
+}
+
 static int seize_child(struct target *target, pid_t pid, int go_pipe, struct err *err)
 {
 	if (ptrace(PTRACE_SEIZE, pid, NULL, target_ptrace_options(target, true)) < 0)
-		return err_sys(err, "cannot trace the command");
+		return refuse(pid, errno, err);
 	target_add(target, pid, pid);
 	if (write(go_pipe, "", 1) != 1)
 		return err_sys(err, "cannot start the command");
