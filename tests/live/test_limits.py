@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""profc with bounds on what it may use, and beside others who trace or freeze."""
+
+import os
+import resource
+import subprocess
+
+import procfs
+from live import LiveCase
+from paths import PROFC
+from profc import Recorder, attach, profc, record
+from targets import Running, build, need
+
+FAST = ("-F", "1000", "--max-overhead", "0")
+RLIMIT_RTTIME = 15  # microseconds; not among the names of the module
+
+
+class Limits(LiveCase):
+    def limit_real_time(self):
+        resource.setrlimit(RLIMIT_RTTIME, (4000, 4000))
+
+    def test_real_time_limit_is_not_exceeded(self):
+        """The kernel kills who does, and attaching to thousands of threads takes long."""
+        if os.geteuid() != 0:
+            self.skipTest("only root may surely run at real-time priority")
+        with Running([build("threads_idle"), "3000", "20000"]) as target:
+            target.wait_ready()
+            recording = attach(
+                self.directory, target.pid, *FAST, "--no-symbols", "-d", "500ms",
+                preexec_fn=self.limit_real_time, status=None,
+            )
+            self.assertIn(recording.status, (0, 1), recording.stderr)
+            self.assertUntouched(target.pid)
+
+    def test_doctor_says_so(self):
+        done = profc("doctor", preexec_fn=self.limit_real_time, status=None)
+        self.assertIn("ulimit -R", done.stdout)
+
+    def test_few_descriptors(self):
+        recording = record(
+            self.directory, [build("spin_leaf"), "300"],
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20)),
+        )
+        self.assertGreater(recording.function("spin_leaf")["total_ns"], 250e6)
+
+    def test_no_capabilities_at_all(self):
+        path = self.path("plain.data")
+        subprocess.run(
+            [need("setpriv"), "--bounding-set", "-all", "--inh-caps", "-all", PROFC, "record",
+             "-q", "-o", path, "--", build("spin_leaf"), "300"],
+            check=True, stdout=subprocess.DEVNULL,
+        )
+        self.assertIn("spin_leaf", profc("report", "-i", path).stdout)
+
+
+class OtherTracers(LiveCase):
+    def test_command_that_is_traced_from_its_birth(self):
+        strace = need("strace")
+        done = subprocess.run(
+            [strace, "-f", "-o", "/dev/null", PROFC, "record", "-o", self.path("x"), "true"],
+            stderr=subprocess.PIPE, text=True, check=False, timeout=60,
+        )
+        self.assertEqual(done.returncode, 125, done.stderr)
+        self.assertIn("already traced by strace", done.stderr)
+        self.assertIn("hint:", done.stderr)
+
+    def test_debugger_as_command(self):
+        """Its children are its own where profc leaves them alone."""
+        script = ["-ex", "break spin_leaf", "-ex", "run", "-ex", "bt 1", "-ex", "kill"]
+        recording = record(
+            self.directory,
+            [need("gdb"), "-nx", "-batch", *script, "--args", build("spin_leaf"), "100"],
+            *FAST, "--no-children", "--no-symbols",
+        )
+        self.assertIn("#0  spin_leaf", recording.stdout)
+
+
+class Frozen(LiveCase):
+    """A process that a control group holds still: it can be looked at, and nothing hangs."""
+
+    def make_group(self):
+        for top in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
+            group = os.path.join(top, f"profc-test-{os.getpid()}")
+            try:
+                os.mkdir(group)
+            except OSError:
+                continue
+            if os.path.exists(os.path.join(group, "cgroup.freeze")):
+                self.addCleanup(os.rmdir, group)
+                return group
+            os.rmdir(group)
+        self.skipTest("no control group can be made and frozen here")
+        return None
+
+    def write(self, group, name, text):
+        with open(os.path.join(group, name), "w", encoding="ascii") as file:
+            file.write(text)
+
+    def is_frozen(self, group):
+        with open(os.path.join(group, "cgroup.events"), encoding="ascii") as file:
+            return "frozen 1" in file.read()
+
+    def freeze(self, group, frozen):
+        self.write(group, "cgroup.freeze", str(int(frozen)))
+        self.eventually(lambda: self.is_frozen(group) == frozen, "the change of the group")
+
+    def check_progress(self, pid):
+        before = procfs.cpu_ns(pid)
+        self.eventually(lambda: procfs.cpu_ns(pid) > before + 20e6, "progress")
+
+    def test_frozen_before_during_and_after(self):
+        group = self.make_group()
+        with Running([build("spin_leaf"), "60000"]) as target:
+            self.write(group, "cgroup.procs", str(target.pid))
+            self.check_progress(target.pid)
+            self.freeze(group, True)
+            recording = attach(self.directory, target.pid, *FAST, "-d", "300ms", timeout=30)
+            self.assertGreater(recording.report("-m", "wall")["total_ns"], 200e6)
+            self.assertIn("no samples with any time of metric cpu",
+                          profc("report", "-i", recording.path, status=1).stderr)
+            self.assertIn("spin_leaf", profc("dump", "-p", target.pid, timeout=30).stdout)
+            with Recorder(self.directory, "attach", "-p", target.pid, *FAST) as recorder:
+                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                self.freeze(group, False)
+                self.check_progress(target.pid)
+                self.freeze(group, True)
+                recording = recorder.interrupt(timeout=30)
+            self.assertGreater(recording.function("spin_leaf")["total_ns"], 10e6)
+            self.assertTrue(self.is_frozen(group))
+            self.assertEqual(procfs.tracer(target.pid), 0)
+            self.freeze(group, False)
+            self.check_progress(target.pid)
+            self.assertUntouched(target.pid)
+            target.process.kill()
+            target.process.wait()
