@@ -103,7 +103,7 @@ static bool sweep(struct sampler *sampler)
 	bool any = false;
 
 	for (;;) {
-		uint64_t before_ns = clock_monotonic_ns();
+		uint64_t before_ns = clock_thread_cpu_ns(); /* others may use our CPU */
 		uint64_t nr_stops = target_stats(sampler->target).nr_stops;
 
 		target_next(sampler->target, &event);
@@ -111,7 +111,7 @@ static bool sweep(struct sampler *sampler)
 		if (event.kind == TARGET_EVENT_NONE &&
 		    target_stats(sampler->target).nr_stops == nr_stops) {
 			sampler->swept_ns = clock_monotonic_ns();
-			sampler->sweep_cost_ns = sampler->swept_ns - before_ns;
+			sampler->sweep_cost_ns = clock_thread_cpu_ns() - before_ns;
 			sampler->sweep_owed = false;
 			return any;
 		}
