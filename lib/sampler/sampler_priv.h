@@ -150,6 +150,7 @@ struct sampler {
 	size_t nr_awaited, cap_awaited;
 	uint64_t swept_ns, sweep_cost_ns; /* the last time everybody was asked for events */
 	bool sweep_owed;
+	uint64_t sleepers_again_ns; /* when a sleeping thread needs something of us */
 	uint64_t nr_other_stops, eventful_until_ns; /* stops that were not asked for */
 	bool eventful;				    /* there have been some within a second */
 	uint32_t next_process_serial, next_thread_serial;

@@ -235,6 +235,8 @@ static void sleep_until(struct sampler *sampler, uint64_t until_ns)
 
 	if (sampler->sweep_owed && next_sweep_ns(sampler) < until_ns)
 		until_ns = next_sweep_ns(sampler);
+	if (sampler->sleepers_again_ns < until_ns)
+		until_ns = sampler->sleepers_again_ns;
 	if (take_child_signal(sampler, until_ns < longest_ns ? until_ns : longest_ns))
 		sampler->sweep_owed = true;
 }
@@ -388,6 +390,8 @@ static void run(struct sampler *sampler)
 		else if (counts && now_ns >= sampler->schedule.next_ns)
 			tick(sampler, now_ns);
 		move(sampler);
+		sampler->sleepers_again_ns =
+			target_end_overdue(sampler->target, clock_monotonic_ns());
 		if (sampler->counting)
 			sleep_until(sampler, sampler->schedule.next_ns);
 		else if (sampler_is_paused(sampler))
@@ -402,6 +406,7 @@ static void await_last_stops(struct sampler *sampler)
 {
 	uint64_t until_ns = clock_monotonic_ns() + LAST_STOPS_NS;
 
+	sampler->sleepers_again_ns = UINT64_MAX;
 	while (look_nr_awaited(sampler) && clock_monotonic_ns() < until_ns) {
 		if (!serve(sampler))
 			sleep_until(sampler, clock_monotonic_ns() + NS_PER_MS);

@@ -122,6 +122,12 @@ void target_next(struct target *target, struct target_event *event);
 void target_next_of(struct target *target, pid_t tid, struct target_event *event);
 
 /*
+ * Calls that were taken up again wait no longer than they would have: those whose time is up are
+ * asked to return. Says when the next one's will be (CLOCK_MONOTONIC; UINT64_MAX: none).
+ */
+uint64_t target_end_overdue(struct target *target, uint64_t now_ns);
+
+/*
  * Ask a thread to stop; INTERRUPTED follows, some time or never. False if it is gone, or
  * if it is known to be awake in a system call that a stop would spoil.
  * Meant for threads in state R; a sleeping one is woken, so `care` has to allow it.

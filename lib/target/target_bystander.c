@@ -62,9 +62,11 @@ static bool still_leaves(struct tracee *tracee)
 
 static void stop_if_awake(const struct target *target, struct tracee *tracee)
 {
-	if (state_of(tracee) == 'R' && !still_leaves(tracee) &&
-	    ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL) == 0)
-		tracee->priv->bystander_of = target->stats.nr_signals + 1;
+	if (state_of(tracee) != 'R' || still_leaves(tracee) ||
+	    ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL) != 0)
+		return;
+	target_asked_to_stop(tracee);
+	tracee->priv->bystander_of = target->stats.nr_signals + 1;
 }
 
 static bool may_be_woken(const struct tracee *tracee, pid_t tgid, const struct tracee *taker)

@@ -476,6 +476,8 @@ enum target_look target_look(struct tracee *tracee, const struct proc_schedstat 
 		return TARGET_LOOK_CHANGED;
 	set_clocks(snapshot, &after);
 	target_take_care(tracee, &syscall);
+	if (snapshot->state == THREAD_STATE_SLEEPING)
+		target_saw_asleep(tracee, &syscall, &after);
 	return TARGET_LOOK_TAKEN;
 }
 

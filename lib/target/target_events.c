@@ -46,6 +46,9 @@ static bool is_followed(const struct tracee *tracee)
 static void let_go(struct target *target, struct tracee *tracee, int signal)
 {
 	tracee->priv->hold = HOLD_NONE;
+	tracee->priv->asked_in_sleep = false;
+	if (tracee->priv->follow == FOLLOW_BROKEN)
+		tracee->priv->follow = FOLLOW_NONE; /* its repair was due at this stop, or never */
 	target_before_letting_go(target, tracee);
 	if (ptrace(is_followed(tracee) ? PTRACE_SYSCALL : PTRACE_CONT, tracee->tid, NULL,
 		   (void *)(intptr_t)signal) == 0)
@@ -78,6 +81,7 @@ bool target_interrupt(struct target *target, struct tracee *tracee)
 	tracee->interrupting = true;
 	tracee->priv->nr_interrupts++;
 	tracee->interrupted_ns = clock_monotonic_ns();
+	target_asked_to_stop(tracee);
 	target->stats.nr_interrupts++;
 	return true;
 }
@@ -98,6 +102,8 @@ void target_resume(struct target *target, struct tracee *tracee)
 	case HOLD_LISTEN:
 		target_repair_for_job_control(target, tracee);
 		tracee->priv->hold = HOLD_NONE;
+		tracee->priv->asked_in_sleep = false;
+		tracee->priv->follow = FOLLOW_NONE;
 		tracee->listening = true;
 		ptrace(PTRACE_LISTEN, tracee->tid, NULL, NULL);
 		break;
@@ -187,9 +193,12 @@ static void signal_stop(struct target *target, struct tracee *tracee, int signal
 /* Only where a call is followed. Killed after it is consumed, we leave no signal behind. */
 static void syscall_stop(struct target *target, struct tracee *tracee)
 {
+	enum follow follow = target_followed_stop(tracee);
+
 	consume_stop(tracee->tid);
-	target_followed_stop(tracee);
+	tracee->priv->follow = follow == FOLLOW_BROKEN ? FOLLOW_NONE : follow;
 	let_go(target, tracee, 0);
+	tracee->priv->follow = follow;
 	interrupt_again(tracee);
 }
 

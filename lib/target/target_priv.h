@@ -36,6 +36,13 @@ struct seen_stack {
 
 #define SEEN_STACKS 2
 
+/* The system call that a thread was last seen asleep in. */
+struct seen_sleep {
+	struct proc_syscall call;
+	uint64_t pcount, cpu_ns; /* its clocks */
+	uint64_t since_ns;	 /* when that was, first; 0: never */
+};
+
 struct tracee_private {
 	struct target *target;		       /* that it is of */
 	struct seen_stack stacks[SEEN_STACKS]; /* the latest first */
@@ -61,6 +68,8 @@ struct tracee_private {
 	struct machine_regs broken;
 	enum follow follow;	/* of that call */
 	uint64_t time_is_up_ns; /* when its timeout would have been over, if it is followed */
+	struct seen_sleep sleep;
+	bool asked_in_sleep; /* to stop, before it had run since it was seen in that */
 
 	/* target_bystander.c */
 	uint64_t bystander_of;	  /* the how-manieth signal it is not to be woken for; 0: none */
@@ -90,6 +99,9 @@ struct birth {
 
 #define BIRTHS_MAX 64
 
+/* Calls of more threads than these end when the kernel says so. */
+#define FOLLOWED_MAX 64
+
 struct target {
 	struct target_options options;
 	struct tracee *buckets[TRACEE_BUCKETS]; /* by tid */
@@ -104,6 +116,10 @@ struct target {
 	bool any_unrestarted; /* somebody was met in a call that would fail with EINTR */
 	struct birth births[BIRTHS_MAX];
 	size_t next_birth;
+
+	/* target_timeout.c */
+	pid_t followed[FOLLOWED_MAX];
+	size_t nr_followed;
 
 	pid_t command_pid;	/* 0: none spawned */
 	int command_errno_pipe; /* read end; -1: none */
@@ -171,14 +187,26 @@ bool target_part(struct target *target, struct tracee *tracee);
 void target_after_end_of(struct target *target, pid_t tgid);
 
 /*
- * target_timeout.c: the time that a call waits is not to grow for ever. A call was repaired, and
- * nothing but a timeout or its object shall end it now: follow it.
+ * target_timeout.c: the time that a call waits is not to grow. A call was repaired, and nothing
+ * but a timeout or its object shall end it now: follow it. If its time is up by now, `regs`, yet
+ * to be set, say so, and so does the result.
  */
-void target_follow_call(struct tracee *tracee, const struct machine_regs *regs);
-/* It is broken off again. Is its time up? Then `regs`, yet to be set, say so. */
-bool target_time_is_up(struct tracee *tracee, struct machine_regs *regs);
-/* It is held at a system call stop. */
-void target_followed_stop(struct tracee *tracee);
+bool target_follow_call(struct target *target, struct tracee *tracee, struct machine_regs *regs,
+			bool by_signal);
+/* Taken up again by the kernel itself, does it begin its timeout anew? */
+bool target_begins_anew(const struct machine_regs *regs);
+/* It is held at a system call stop: how far it is followed once it has been let go. */
+enum follow target_followed_stop(const struct tracee *tracee);
+/*
+ * target_sleep.c: when calls began. A thread was found off its CPU, in this call, at these clocks.
+ */
+void target_saw_asleep(struct tracee *tracee, const struct proc_syscall *syscall,
+		       const struct proc_schedstat *clocks);
+/* It has been asked to stop just now: that tells which call it will come out of. */
+void target_asked_to_stop(struct tracee *tracee);
+/* It comes out of this call, by our asking or by a signal: when had that begun, at the latest? */
+uint64_t target_call_began_ns(struct tracee *tracee, const struct proc_syscall *syscall,
+			      bool by_signal);
 
 /* Does this signal stop a process, if nothing is said about it? */
 bool target_is_job_control_stop(int signal);

@@ -50,24 +50,26 @@ static bool repair(struct tracee *tracee, const struct machine_regs *regs)
 }
 
 /* No handler is going to run: it either ends by itself or when its time is up. */
-static void follow(struct tracee *tracee, struct machine_regs *regs)
+static void follow(struct target *target, struct tracee *tracee, struct machine_regs *regs,
+		   bool by_signal)
 {
-	if (target_time_is_up(tracee, regs)) {
-		tracee->priv->broken_off = false;
-		target_set_regs(tracee->tid, regs);
-	} else {
-		target_follow_call(tracee, regs);
-	}
+	if (!target_follow_call(target, tracee, regs, by_signal))
+		return;
+	tracee->priv->broken_off = false;
+	target_set_regs(tracee->tid, regs);
 }
 
 static void repair_and_follow(struct target *target, struct tracee *tracee,
 			      struct machine_regs *regs)
 {
-	if (!repair(tracee, regs))
+	if (!repair(tracee, regs)) {
+		if (target_begins_anew(regs))
+			follow(target, tracee, regs, false);
 		return;
+	}
 	target->stats.nr_repairs++;
 	target->last_bystander = tracee->tid;
-	follow(tracee, regs);
+	follow(target, tracee, regs, false);
 }
 
 void target_repair_interrupted(struct target *target, struct tracee *tracee)
@@ -136,11 +138,14 @@ static void signal_before_call(struct target *target, struct tracee *tracee,
 static void repaired_for_signal(struct target *target, struct tracee *tracee,
 				struct machine_regs *regs, int signal)
 {
-	target->last_bystander = tracee->tid;
+	bool begins_anew = target_begins_anew(regs);
+
+	if (!begins_anew)
+		target->last_bystander = tracee->tid;
 	if (is_caught(tracee->tid, signal))
 		return;
-	target->stats.nr_repairs++;
-	follow(tracee, regs);
+	target->stats.nr_repairs += !begins_anew;
+	follow(target, tracee, regs, true);
 }
 
 /*
@@ -161,6 +166,6 @@ void target_repair_for_signal(struct target *target, struct tracee *tracee, int 
 		keep_eintr(target, tracee, &regs);
 	else if (priv->broken_off && machine_stands_restarted(&regs, &priv->broken))
 		signal_before_call(target, tracee, &regs, signal);
-	else if (repair(tracee, &regs))
+	else if (repair(tracee, &regs) || target_begins_anew(&regs))
 		repaired_for_signal(target, tracee, &regs, signal);
 }

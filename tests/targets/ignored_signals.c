@@ -7,6 +7,8 @@
  */
 #include <errno.h>
 #include <linux/aio_abi.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -14,7 +16,10 @@
 #include <sys/epoll.h>
 #include <sys/ipc.h>
 #include <sys/sem.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,6 +81,92 @@ static long in_io_getevents(int object)
 	return syscall(SYS_io_getevents, aio, 1, 1, &event, &timeout);
 }
 
+static long in_io_pgetevents(int object)
+{
+	struct io_event event;
+
+	(void)object;
+	return syscall(SYS_io_pgetevents, aio, 1, 1, &event, &timeout, NULL);
+}
+
+/* The timeout lies where the kernel cannot write what is left of it. */
+static long in_ppoll(int object)
+{
+	(void)object;
+	return syscall(SYS_ppoll, NULL, 0, &timeout, NULL, 0);
+}
+
+static long in_pselect(int object)
+{
+	(void)object;
+	return syscall(SYS_pselect6, 0, NULL, NULL, NULL, &timeout, NULL);
+}
+
+static long in_accept(int socket)
+{
+	return accept(socket, NULL, NULL);
+}
+
+static long in_recv(int socket)
+{
+	char byte;
+
+	return recv(socket, &byte, 1, 0);
+}
+
+static struct sockaddr_un full_listener = {.sun_family = AF_UNIX};
+
+static long in_connect(int object)
+{
+	const struct timeval length = {.tv_usec = TIMEOUT_MS * 1000};
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0), error;
+	long result;
+
+	(void)object;
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &length, sizeof(length));
+	result = connect(fd, (struct sockaddr *)&full_listener, sizeof(full_listener));
+	error = errno;
+	close(fd);
+	errno = error;
+	return result;
+}
+
+static int with_timeout(int fd)
+{
+	const struct timeval length = {.tv_usec = TIMEOUT_MS * 1000};
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &length, sizeof(length));
+	return fd;
+}
+
+static int silent_listener(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	listen(fd, 1);
+	return with_timeout(fd);
+}
+
+static int silent_peer(int type)
+{
+	int pair[2];
+
+	return socketpair(AF_UNIX, type, 0, pair) == 0 ? with_timeout(pair[0]) : -1;
+}
+
+/* One that has as many connections waiting as it lets wait. */
+static int listen_fully(void)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	snprintf(full_listener.sun_path + 1, sizeof(full_listener.sun_path) - 1, "profc-test-%d",
+		 (int)getpid());
+	bind(fd, (struct sockaddr *)&full_listener, sizeof(full_listener));
+	listen(fd, 0);
+	return connect(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&full_listener,
+		       sizeof(full_listener));
+}
+
 static void *wait_on(void *argument)
 {
 	struct waiter *waiter = argument;
@@ -118,6 +209,25 @@ int main(int argc, char **argv)
 		 .on_timeout = -EAGAIN,
 		 .object = semget(IPC_PRIVATE, 1, 0600)},
 		{.name = "io_getevents", .wait = in_io_getevents},
+		{.name = "io_pgetevents", .wait = in_io_pgetevents},
+		{.name = "ppoll", .wait = in_ppoll},
+		{.name = "pselect", .wait = in_pselect},
+		{.name = "accept",
+		 .wait = in_accept,
+		 .on_timeout = -EAGAIN,
+		 .object = silent_listener()},
+		{.name = "recv",
+		 .wait = in_recv,
+		 .on_timeout = -EAGAIN,
+		 .object = silent_peer(SOCK_STREAM)},
+		{.name = "recv of datagrams",
+		 .wait = in_recv,
+		 .on_timeout = -EAGAIN,
+		 .object = silent_peer(SOCK_DGRAM)},
+		{.name = "connect",
+		 .wait = in_connect,
+		 .on_timeout = -EAGAIN,
+		 .object = listen_fully()},
 	};
 	const size_t nr = sizeof(waiters) / sizeof(waiters[0]);
 	pthread_t threads[sizeof(waiters) / sizeof(waiters[0])];

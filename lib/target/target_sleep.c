@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <string.h>
+
+#include "base/clock.h"
+#include "target/target_priv.h"
+
+/*
+ * A system call that a stop has broken off is to last no longer than it would have. No file tells
+ * when it began; but threads are seen asleep, and they have not run since if they have not been
+ * scheduled in.
+ */
+
+static bool is_seen_call(const struct seen_sleep *seen, const struct proc_syscall *syscall)
+{
+	return seen->since_ns && seen->call.nr == syscall->nr && seen->call.sp == syscall->sp &&
+	       memcmp(seen->call.args, syscall->args, sizeof(syscall->args)) == 0;
+}
+
+void target_saw_asleep(struct tracee *tracee, const struct proc_syscall *syscall,
+		       const struct proc_schedstat *clocks)
+{
+	struct seen_sleep *seen = &tracee->priv->sleep;
+
+	if (syscall->kind != PROC_SYSCALL_INSIDE || tracee->priv->asked_in_sleep)
+		return;
+	if (seen->pcount != clocks->pcount || !is_seen_call(seen, syscall))
+		seen->since_ns = clock_monotonic_ns();
+	seen->call = *syscall;
+	seen->pcount = clocks->pcount;
+	seen->cpu_ns = clocks->cpu_ns;
+}
+
+/*
+ * Where the kernel does not count waits either, its count is of the times scheduled out, and says
+ * nothing of who runs.
+ */
+static uint64_t times_run(struct tracee *tracee)
+{
+	struct proc_schedstat clocks;
+
+	if (!target_clocks(tracee, &clocks) || !clocks.runq_ns)
+		return UINT64_MAX;
+	return clocks.pcount - tracee->priv->sleep.pcount;
+}
+
+void target_asked_to_stop(struct tracee *tracee)
+{
+	if (tracee->care.fails_with_eintr && times_run(tracee) == 0)
+		tracee->priv->asked_in_sleep = true;
+}
+
+/* More than a thread that was woken for a signal takes until it stops for it. */
+#define WAY_OUT_NS (50 * NS_PER_US)
+
+/* Woken by the signal, it has been scheduled in once; but it may be in its next call already. */
+static bool is_on_its_way_out(struct tracee *tracee)
+{
+	const struct seen_sleep *seen = &tracee->priv->sleep;
+	struct proc_schedstat clocks;
+
+	return target_clocks(tracee, &clocks) && clocks.pcount == seen->pcount + 1 &&
+	       clocks.cpu_ns - seen->cpu_ns < WAY_OUT_NS;
+}
+
+/* Who was asked to stop before it had run since it was seen asleep is in the very same call. */
+uint64_t target_call_began_ns(struct tracee *tracee, const struct proc_syscall *syscall,
+			      bool by_signal)
+{
+	const struct tracee_private *priv = tracee->priv;
+
+	if (is_seen_call(&priv->sleep, syscall) &&
+	    (priv->asked_in_sleep || (by_signal && is_on_its_way_out(tracee))))
+		return priv->sleep.since_ns;
+	return clock_monotonic_ns();
+}
