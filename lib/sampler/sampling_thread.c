@@ -288,6 +288,11 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static void govern(struct sampler *sampler, uint64_t now_ns)
 {
 	uint64_t window_ns = now_ns - sampler->window_start_ns;
@@ -372,6 +377,16 @@ static bool shall_count(const struct sampler *sampler, uint64_t now_ns)
 	       now_ns >= sampler->start_ns + sampler->options.delay_ns;
 }
 
+/* Where threads stop for other reasons than our asking, they also wake for them. */
+static void watch_sleepers(struct sampler *sampler, uint64_t now_ns)
+{
+	sampler->sleepers_again_ns = target_end_overdue(sampler->target, now_ns);
+	if (sampler->eventful)
+		sampler->sleepers_again_ns =
+			min_u64(sampler->sleepers_again_ns,
+				target_glance_at_sleepers(sampler->target, now_ns));
+}
+
 static void run(struct sampler *sampler)
 {
 	for (;;) {
@@ -390,8 +405,7 @@ static void run(struct sampler *sampler)
 		else if (counts && now_ns >= sampler->schedule.next_ns)
 			tick(sampler, now_ns);
 		move(sampler);
-		sampler->sleepers_again_ns =
-			target_end_overdue(sampler->target, clock_monotonic_ns());
+		watch_sleepers(sampler, clock_monotonic_ns());
 		if (sampler->counting)
 			sleep_until(sampler, sampler->schedule.next_ns);
 		else if (sampler_is_paused(sampler))

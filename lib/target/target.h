@@ -128,6 +128,12 @@ void target_next_of(struct target *target, pid_t tid, struct target_event *event
 uint64_t target_end_overdue(struct target *target, uint64_t now_ns);
 
 /*
+ * See what threads sleep in that a signal could wake, some hundred times a second; without a stop.
+ * Says when to come again (CLOCK_MONOTONIC; UINT64_MAX: nobody does).
+ */
+uint64_t target_glance_at_sleepers(struct target *target, uint64_t now_ns);
+
+/*
  * Ask a thread to stop; INTERRUPTED follows, some time or never. False if it is gone, or
  * if it is known to be awake in a system call that a stop would spoil.
  * Meant for threads in state R; a sleeping one is woken, so `care` has to allow it.

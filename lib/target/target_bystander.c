@@ -62,7 +62,7 @@ static bool still_leaves(struct tracee *tracee)
 
 static void stop_if_awake(const struct target *target, struct tracee *tracee)
 {
-	if (state_of(tracee) != 'R' || still_leaves(tracee) ||
+	if (state_of(tracee) != 'R' || still_leaves(tracee) || target_may_be_timing_out(tracee) ||
 	    ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL) != 0)
 		return;
 	target_asked_to_stop(tracee);

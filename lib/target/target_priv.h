@@ -102,6 +102,9 @@ struct birth {
 /* Calls of more threads than these end when the kernel says so. */
 #define FOLLOWED_MAX 64
 
+/* Of so many threads it is known when their calls began that fail if woken for a signal. */
+#define SLEEPERS_MAX 64
+
 struct target {
 	struct target_options options;
 	struct tracee *buckets[TRACEE_BUCKETS]; /* by tid */
@@ -120,6 +123,11 @@ struct target {
 	/* target_timeout.c */
 	pid_t followed[FOLLOWED_MAX];
 	size_t nr_followed;
+
+	/* target_sleep.c */
+	pid_t sleepers[SLEEPERS_MAX];
+	size_t nr_sleepers;
+	uint64_t glance_again_ns;
 
 	pid_t command_pid;	/* 0: none spawned */
 	int command_errno_pipe; /* read end; -1: none */
@@ -197,6 +205,9 @@ bool target_follow_call(struct target *target, struct tracee *tracee, struct mac
 bool target_begins_anew(const struct machine_regs *regs);
 /* It is held at a system call stop: how far it is followed once it has been let go. */
 enum follow target_followed_stop(const struct tracee *tracee);
+/* Is the time of the call about up that it was last seen asleep in, and asks that for signals? */
+bool target_is_timing_out(const struct tracee *tracee);
+
 /*
  * target_sleep.c: when calls began. A thread was found off its CPU, in this call, at these clocks.
  */
@@ -204,6 +215,8 @@ void target_saw_asleep(struct tracee *tracee, const struct proc_syscall *syscall
 		       const struct proc_schedstat *clocks);
 /* It has been asked to stop just now: that tells which call it will come out of. */
 void target_asked_to_stop(struct tracee *tracee);
+/* Awake, it may be leaving a call whose time is up; asked now to stop, it would wait once more. */
+bool target_may_be_timing_out(struct tracee *tracee);
 /* It comes out of this call, by our asking or by a signal: when had that begun, at the latest? */
 uint64_t target_call_began_ns(struct tracee *tracee, const struct proc_syscall *syscall,
 			      bool by_signal);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
+#include "proc/read.h"
 #include "target/target_priv.h"
 
 /*
@@ -16,6 +18,16 @@ static bool is_seen_call(const struct seen_sleep *seen, const struct proc_syscal
 	       memcmp(seen->call.args, syscall->args, sizeof(syscall->args)) == 0;
 }
 
+static void note_sleeper(struct target *target, pid_t tid)
+{
+	for (size_t i = 0; i < target->nr_sleepers; i++) {
+		if (target->sleepers[i] == tid)
+			return;
+	}
+	if (target->nr_sleepers < SLEEPERS_MAX)
+		target->sleepers[target->nr_sleepers++] = tid;
+}
+
 void target_saw_asleep(struct tracee *tracee, const struct proc_syscall *syscall,
 		       const struct proc_schedstat *clocks)
 {
@@ -28,6 +40,8 @@ void target_saw_asleep(struct tracee *tracee, const struct proc_syscall *syscall
 	seen->call = *syscall;
 	seen->pcount = clocks->pcount;
 	seen->cpu_ns = clocks->cpu_ns;
+	if (tracee->care.fails_with_eintr)
+		note_sleeper(tracee->priv->target, tracee->tid);
 }
 
 /*
@@ -47,6 +61,11 @@ void target_asked_to_stop(struct tracee *tracee)
 {
 	if (tracee->care.fails_with_eintr && times_run(tracee) == 0)
 		tracee->priv->asked_in_sleep = true;
+}
+
+bool target_may_be_timing_out(struct tracee *tracee)
+{
+	return times_run(tracee) == 1 && target_is_timing_out(tracee);
 }
 
 /* More than a thread that was woken for a signal takes until it stops for it. */
@@ -72,4 +91,53 @@ uint64_t target_call_began_ns(struct tracee *tracee, const struct proc_syscall *
 	    (priv->asked_in_sleep || (by_signal && is_on_its_way_out(tracee))))
 		return priv->sleep.since_ns;
 	return clock_monotonic_ns();
+}
+
+static bool read_call(const struct tracee *tracee, struct proc_syscall *syscall)
+{
+	cleanup_close int fd = proc_open_task_file(tracee->tgid, tracee->tid, "syscall");
+
+	return fd >= 0 && proc_read_syscall(fd, syscall) && syscall->kind == PROC_SYSCALL_INSIDE;
+}
+
+/* Sleeps of more are met by looks. */
+#define LONG_SLEEP_NS (200 * NS_PER_MS)
+
+/* Says whether it is worth another glance. */
+static bool glance_at(struct tracee *tracee, uint64_t now_ns)
+{
+	struct proc_schedstat before, after;
+	struct proc_syscall syscall;
+	struct proc_stat stat;
+
+	if (!target_clocks(tracee, &before))
+		return false;
+	if (before.pcount == tracee->priv->sleep.pcount)
+		return now_ns - tracee->priv->sleep.since_ns < LONG_SLEEP_NS;
+	if (tracee->interrupting || !proc_read_task_stat(tracee->tgid, tracee->tid, &stat) ||
+	    stat.state != 'S' || !read_call(tracee, &syscall))
+		return true;
+	if (target_clocks(tracee, &after) && after.pcount == before.pcount) {
+		target_take_care(tracee, &syscall);
+		target_saw_asleep(tracee, &syscall, &after);
+	}
+	return true;
+}
+
+#define GLANCE_PAUSE_NS (2 * NS_PER_MS)
+
+uint64_t target_glance_at_sleepers(struct target *target, uint64_t now_ns)
+{
+	if (!target->nr_sleepers)
+		return UINT64_MAX;
+	if (now_ns < target->glance_again_ns)
+		return target->glance_again_ns;
+	for (size_t i = 0; i < target->nr_sleepers; i++) {
+		struct tracee *tracee = target_find(target, target->sleepers[i]);
+
+		if (!tracee || !glance_at(tracee, now_ns))
+			target->sleepers[i--] = target->sleepers[--target->nr_sleepers];
+	}
+	target->glance_again_ns = now_ns + GLANCE_PAUSE_NS;
+	return target->glance_again_ns;
 }

@@ -60,6 +60,21 @@ static const struct timed_call timed_calls[] = {
 #endif
 };
 
+/* Before they ask whether their time is up; of sockets, some protocols do. */
+static const long asking_for_signals_first[] = {
+	SYS_io_getevents, SYS_io_pgetevents, SYS_ppoll,	  SYS_pselect6, SYS_accept,  SYS_accept4,
+	SYS_connect,	  SYS_recvfrom,	     SYS_recvmsg, SYS_sendto,	SYS_sendmsg,
+};
+
+static bool asks_for_signals_first(int64_t nr)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(asking_for_signals_first); i++) {
+		if (asking_for_signals_first[i] == nr)
+			return true;
+	}
+	return false;
+}
+
 static const struct timed_call *find_call(int64_t nr)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(timed_calls); i++) {
@@ -206,6 +221,24 @@ enum follow target_followed_stop(const struct tracee *tracee)
 	if (priv->follow == FOLLOW_EXIT && machine_broken_call(&regs) != MACHINE_CALL_NONE)
 		return broken_again(tracee);
 	return FOLLOW_NONE;
+}
+
+/*
+ * Seen asleep in it first, a call had begun so much earlier at most; and so much later than its
+ * time was up, whoever runs has left it.
+ */
+#define SEEN_LATE_NS (4 * NS_PER_MS)
+#define LEFT_LATE_NS (20 * NS_PER_MS)
+
+bool target_is_timing_out(const struct tracee *tracee)
+{
+	const struct seen_sleep *seen = &tracee->priv->sleep;
+	uint64_t now_ns = clock_monotonic_ns();
+	struct end_by_timeout end;
+
+	return asks_for_signals_first(seen->call.nr) && read_end(tracee, &seen->call, &end) &&
+	       now_ns + SEEN_LATE_NS >= seen->since_ns + end.timeout_ns &&
+	       now_ns < seen->since_ns + end.timeout_ns + LEFT_LATE_NS;
 }
 
 /* One that has not come to its call yet is asked after again so much later. */

@@ -94,6 +94,20 @@ class Ignored(LiveCase):
                 self.assertGreater(said["waits"], 15, said)
 
 
+class Timeouts(LiveCase):
+    """Stops just when a timeout is up, for the sake of signals that woke somebody in vain."""
+
+    def test_none_begins_anew_beside_threads_that_have_children(self):
+        recording = record(self.directory, [build("timeouts_beside_forks"), "2500"], *FAST)
+        (said,) = recording.said
+        self.assertGreater(said["children"], 200, said)
+        self.assertGreater(said["waits"], 200, said)
+        # Of a hundred it was one to thirteen.
+        self.assertLess(said["doubled"], 0.02 * said["waits"], said)
+        # They end by EINTR, as of late one in thousands, or not.
+        self.assertLessEqual(said["early"], said["wrong"], said)
+
+
 class JobControl(LiveCase):
     """SIGSTOP, SIGTSTP and SIGCONT, as a shell sees them through waitpid."""
 
