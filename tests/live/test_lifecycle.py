@@ -75,11 +75,30 @@ class ReusedIds(LiveCase):
             '[ $s -gt 1 ] && echo "{\\"failed\\": $s}"; done; wait'
         )
 
-    def test_nobody_else_is_traced(self):
+    def test_threads_under_used_ids_count_as_their_own(self):
+        """Each id comes round a dozen times within the recording."""
+        self.need_few_ids()
+        script = f"echo {self.FEW_IDS} > {self.PID_MAX}; exec {build('threads_churn')} 4000 300"
+        recording = record(
+            self.directory, [need("unshare"), "-pf", "--mount-proc", "sh", "-c", script], *FAST
+        )
+        (said,) = recording.said
+        self.assertEqual(said["threads"], 4000)
+        self.assertRatio(
+            recording.report("--process", "threads_churn")["total_ns"], said["cpu_ns"], 0.05,
+            "CPU of short threads",
+        )
+        threads = recording.rows("--by", "thread", "--process", "threads_churn")
+        self.assertGreater(len(threads), 2 * self.FEW_IDS)
+
+    def need_few_ids(self):
         if os.geteuid() != 0:
             self.skipTest("only root can make a namespace of ids")
         if [int(part) for part in re.findall(r"\d+", os.uname().release)[:2]] < [6, 14]:
             self.skipTest("before Linux 6.14 there is one limit of ids for all namespaces")
+
+    def test_nobody_else_is_traced(self):
+        self.need_few_ids()
         attaching = (
             f"{PROFC} attach -q --no-symbols --no-children -d 5ms -F 1000 --max-overhead 0 "
             f"-o {self.path('x.data')}"

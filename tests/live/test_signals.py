@@ -62,6 +62,16 @@ class Storm(LiveCase):
         self.assertGreater(said["alarms"], 0.9 * elapsed / 0.005)
 
 
+class AllWays(LiveCase):
+    def test_each_comes_once_and_as_it_was_sent(self):
+        for options in (FAST, ("-F", "100")):
+            recording = record(self.directory, [build("signals_of_all_ways"), "300"], *options)
+            self.assertGreater(len(recording.said), 10)
+            for said in recording.said:
+                with self.subTest(way=said["name"]):
+                    self.assertEqual(said["wrong"], 0, said)
+
+
 class WokenInVain(LiveCase):
     """SIGCHLD that nobody catches: the kernel tells traced threads of it, and not only one."""
 
