@@ -456,8 +456,8 @@ enum target_look target_look(struct tracee *tracee, const struct proc_schedstat 
 	tracee->cpu = stat.cpu;
 	tracee->nr_faults = stat.nr_faults;
 	know_first_stack(tracee, stat.first_sp);
-	tracee->priv->user_ticks = stat.user_ticks;
-	tracee->priv->system_ticks = stat.system_ticks;
+	tracee->priv->ticks.user = stat.user_ticks;
+	tracee->priv->ticks.system = stat.system_ticks;
 	snapshot->state = state_of_letter(stat.state);
 	tracee->priv->looked_awake = snapshot->state == THREAD_STATE_RUNNING;
 	if (snapshot->state == THREAD_STATE_RUNNING)

@@ -79,7 +79,7 @@ bool target_interrupt(struct target *target, struct tracee *tracee)
 	if (ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL) < 0)
 		return false;
 	tracee->interrupting = true;
-	tracee->priv->nr_interrupts++;
+	tracee->priv->ticks.nr_interrupts++;
 	tracee->interrupted_ns = clock_monotonic_ns();
 	target_asked_to_stop(tracee);
 	target->stats.nr_interrupts++;

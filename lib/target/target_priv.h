@@ -43,6 +43,12 @@ struct seen_sleep {
 	uint64_t since_ns;	 /* when that was, first; 0: never */
 };
 
+/* Where a thread has run, in ticks of the kernel's (proc_pid_stat(5), utime and stime). */
+struct run_ticks {
+	uint64_t user, system;
+	uint64_t nr_interrupts; /* that we sent to it meanwhile */
+};
+
 struct tracee_private {
 	struct target *target;		       /* that it is of */
 	struct seen_stack stacks[SEEN_STACKS]; /* the latest first */
@@ -83,8 +89,9 @@ struct tracee_private {
 	bool makes_transfers;	  /* was met in a system call that a stop would cut short */
 	uint64_t transfer_cpu_ns; /* its CPU clock when it last was */
 	uint64_t spared_ns;	  /* so long it is left alone from then on; 0: no stop cut one */
-	uint64_t user_ticks, system_ticks;
-	uint64_t nr_interrupts; /* that we sent to it */
+	struct run_ticks ticks;	  /* as of the last target_look() */
+	struct run_ticks late;	  /* as of some time ago, from when on it is judged: */
+	bool makes_few_calls;
 
 	struct tracee *hash_next;
 };

@@ -24,8 +24,12 @@
  */
 #define TRANSFER_PAUSE_NS (500 * NS_PER_MS)
 
-/* Up to here a thread's system time is not worth a look at its kernel stack. */
+/*
+ * A thread's system time is worth a look at its kernel stack from this share on, of what it ran
+ * in all or, once that is long enough, of late: a busy start says nothing about the hours after.
+ */
 #define YOUNG_TICKS	  10
+#define LATE_TICKS	  128
 #define SYSTEM_TIME_SHARE 64
 
 static enum kernel_place read_place(struct tracee *tracee)
@@ -44,14 +48,29 @@ static enum kernel_place read_place(struct tracee *tracee)
 /* Each stop of ours is charged to the thread as system time: some 25 us of it. */
 #define STOPS_PER_TICK 400
 
-/* A thread that hardly ever is in the kernel makes no long transfers there. */
-static bool makes_few_calls(const struct tracee_private *priv)
+static bool is_small(const struct run_ticks *ticks)
 {
-	uint64_t all = priv->user_ticks + priv->system_ticks;
-	uint64_t ours = priv->nr_interrupts / STOPS_PER_TICK;
-	uint64_t its_own = priv->system_ticks > ours ? priv->system_ticks - ours : 0;
+	uint64_t ours = ticks->nr_interrupts / STOPS_PER_TICK;
+	uint64_t its_own = ticks->system > ours ? ticks->system - ours : 0;
 
-	return !priv->makes_transfers && all >= YOUNG_TICKS && its_own * SYSTEM_TIME_SHARE < all;
+	return its_own * SYSTEM_TIME_SHARE < ticks->user + ticks->system;
+}
+
+/* A thread that hardly ever is in the kernel makes no long transfers there. */
+static bool makes_few_calls(struct tracee_private *priv)
+{
+	struct run_ticks late = {
+		.user = priv->ticks.user - priv->late.user,
+		.system = priv->ticks.system - priv->late.system,
+		.nr_interrupts = priv->ticks.nr_interrupts - priv->late.nr_interrupts,
+	};
+	uint64_t nr = late.user + late.system;
+
+	if (nr >= LATE_TICKS || (!priv->late.user && !priv->late.system && nr >= YOUNG_TICKS))
+		priv->makes_few_calls = is_small(&late);
+	if (nr >= LATE_TICKS)
+		priv->late = priv->ticks;
+	return priv->makes_few_calls && !priv->makes_transfers;
 }
 
 static uint64_t cpu_ns_of(struct tracee *tracee)
