@@ -69,7 +69,7 @@ static bool over(struct sampler *sampler, uint64_t now_ns)
 #define FEW_TRACEES 64
 /* With more it takes the kernel longer and longer: at most this share of the time. */
 #define SWEEP_SHARE	 200
-#define IDLE_SWEEP_SHARE 2000
+#define IDLE_SWEEP_SHARE 1000
 
 /* Everything that one thread has to say; says whether there was anything. */
 static bool serve_thread(struct sampler *sampler, pid_t tid)
@@ -189,17 +189,20 @@ static bool was_asked_since(const struct sampler *sampler, pid_t tid, uint64_t s
 }
 
 /*
- * A SIGCHLD stands for all that changed before it was taken. Those of the stops that are spun for
- * are taken within microseconds: if nobody else is named, nobody else is asked, which with a
+ * A SIGCHLD stands for all that changed before it was taken. Those of the stops that were asked
+ * for are taken within microseconds: if nobody else is named, nobody else is asked, which with a
  * thousand threads takes longer than the stops. But where others stop, too, one may have gone
  * under.
  */
+static void note_child_signal(struct sampler *sampler, pid_t tid, uint64_t asked_since_ns)
+{
+	if (tid && (sampler->eventful || !was_asked_since(sampler, tid, asked_since_ns)))
+		sampler->sweep_owed = true;
+}
+
 static void take_spun_signal(struct sampler *sampler, uint64_t tick_ns)
 {
-	pid_t tid = take_child_signal(sampler, 0);
-
-	if (tid && (sampler->eventful || !was_asked_since(sampler, tid, tick_ns)))
-		sampler->sweep_owed = true;
+	note_child_signal(sampler, take_child_signal(sampler, 0), tick_ns);
 }
 
 /*
@@ -228,17 +231,26 @@ static void spin_for_stops(struct sampler *sampler, uint64_t now_ns)
 		spin_succeeded(&sampler->spin);
 }
 
+/* Asked longer ago than that, a thread has most likely stopped for another reason. */
+#define ASKED_OF_LATE_NS (100 * NS_PER_MS)
+
 /* Until something happens to the target, somebody asks, or the time has come. */
 static void sleep_until(struct sampler *sampler, uint64_t until_ns)
 {
-	uint64_t longest_ns = clock_monotonic_ns() + LONGEST_SLEEP_NS;
+	uint64_t now_ns = clock_monotonic_ns();
+	pid_t tid;
 
 	if (sampler->sweep_owed && next_sweep_ns(sampler) < until_ns)
 		until_ns = next_sweep_ns(sampler);
 	if (sampler->sleepers_again_ns < until_ns)
 		until_ns = sampler->sleepers_again_ns;
-	if (take_child_signal(sampler, until_ns < longest_ns ? until_ns : longest_ns))
+	if (until_ns > now_ns + LONGEST_SLEEP_NS)
+		until_ns = now_ns + LONGEST_SLEEP_NS;
+	tid = take_child_signal(sampler, until_ns);
+	if (tid && target_nr_tracees(sampler->target) < FEW_TRACEES)
 		sampler->sweep_owed = true;
+	else
+		note_child_signal(sampler, tid, now_ns - ASKED_OF_LATE_NS);
 }
 
 #define WATCH_NS (100 * NS_PER_MS)
