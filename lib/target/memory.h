@@ -12,4 +12,10 @@
  */
 size_t target_read_memory(pid_t tid, uint64_t start, void *room, size_t nr_bytes);
 
+/*
+ * How many bytes from `start` on are in memory already, so that reading them makes no page fault:
+ * at most `nr_bytes`, and no more than 512 pages are looked at.
+ */
+size_t target_present_bytes(pid_t tid, uint64_t start, size_t nr_bytes);
+
 #endif

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <elf.h>
 #include <errno.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -30,15 +32,23 @@ bool target_set_regs(pid_t tid, const struct machine_regs *regs)
 	return ptrace(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &iov) == 0;
 }
 
-/* Copy memory into one more region of the snapshot; returns how many bytes there were. */
-static size_t copy_region(pid_t tid, uint64_t start, size_t nr_bytes, struct snapshot *snapshot)
+/*
+ * Copy memory into one more region of the snapshot; returns how many bytes there were. Where the
+ * target fills pages as they are touched, only those are read that are there: else we would wait
+ * for a thread that may wait for us.
+ */
+static size_t copy_region(const struct tracee *tracee, uint64_t start, size_t nr_bytes,
+			  struct snapshot *snapshot)
 {
-	uint8_t *room = snapshot_add_region(snapshot, start, nr_bytes);
+	uint8_t *room;
 	size_t got;
 
+	if (tracee->priv->fills_pages)
+		nr_bytes = target_present_bytes(tracee->tid, start, nr_bytes);
+	room = nr_bytes ? snapshot_add_region(snapshot, start, nr_bytes) : NULL;
 	if (!room)
 		return 0;
-	got = target_read_memory(tid, start, room, nr_bytes);
+	got = target_read_memory(tracee->tid, start, room, nr_bytes);
 	snapshot_trim_region(snapshot, nr_bytes - got);
 	return got;
 }
@@ -50,7 +60,8 @@ static size_t copy_region(pid_t tid, uint64_t start, size_t nr_bytes, struct sna
  * limit. The first chunk is all that most stacks need. Returns where the stack ends, or 0 if
  * that was not reached.
  */
-static uint64_t copy_mapping(pid_t tid, uint64_t sp, size_t max_bytes, struct snapshot *snapshot)
+static uint64_t copy_mapping(const struct tracee *tracee, uint64_t sp, size_t max_bytes,
+			     struct snapshot *snapshot)
 {
 	size_t red_zone = machine_red_zone_bytes();
 	uint64_t at = sp > red_zone ? sp - red_zone : sp;
@@ -59,7 +70,7 @@ static uint64_t copy_mapping(pid_t tid, uint64_t sp, size_t max_bytes, struct sn
 
 	while (copied < max_bytes) {
 		size_t wanted = chunk < max_bytes - copied ? chunk : max_bytes - copied;
-		size_t got = copy_region(tid, at, wanted, snapshot);
+		size_t got = copy_region(tracee, at, wanted, snapshot);
 
 		copied += got;
 		at += got;
@@ -71,7 +82,7 @@ static uint64_t copy_mapping(pid_t tid, uint64_t sp, size_t max_bytes, struct sn
 	if (!copied && at < sp && max_bytes > red_zone) {
 		size_t above = max_bytes - red_zone;
 
-		at = sp + copy_region(tid, sp, chunk < above ? chunk : above, snapshot);
+		at = sp + copy_region(tracee, sp, chunk < above ? chunk : above, snapshot);
 	}
 	return copied < max_bytes ? at : 0;
 }
@@ -157,7 +168,7 @@ static uint64_t copy_stack(const struct tracee *tracee, uint64_t sp, size_t max_
 	/* A stack that is empty ends where another mapping begins: a child's, at its birth. */
 	if (limit && range->start == sp) {
 		*range = (struct proc_range){0};
-		copy_mapping(tracee->tid, sp, machine_red_zone_bytes(), snapshot);
+		copy_mapping(tracee, sp, machine_red_zone_bytes(), snapshot);
 		return 0;
 	}
 	/* But on another stack than its own, as after vfork(2), that is in another mapping. */
@@ -168,8 +179,8 @@ static uint64_t copy_stack(const struct tracee *tracee, uint64_t sp, size_t max_
 	    is_whole_stack(tracee, sp, limit, range))
 		max_bytes = WHOLE_STACK_BYTES;
 	if (!limit || limit - start > max_bytes)
-		return copy_mapping(tracee->tid, sp, max_bytes, snapshot);
-	end = copy_mapping(tracee->tid, sp, limit - start, snapshot);
+		return copy_mapping(tracee, sp, max_bytes, snapshot);
+	end = copy_mapping(tracee, sp, limit - start, snapshot);
 	return end ? end : limit;
 }
 
@@ -177,7 +188,8 @@ static uint64_t copy_stack(const struct tracee *tracee, uint64_t sp, size_t max_
 #define OTHER_STACK_BYTES ((uint64_t)192 * 1024)
 
 /* The other stack may be in use from a little below the last stack pointer seen on it. */
-static void copy_other_stack(pid_t tid, const struct seen_stack *other, struct snapshot *snapshot)
+static void copy_other_stack(const struct tracee *tracee, const struct seen_stack *other,
+			     struct snapshot *snapshot)
 {
 	static const uint64_t margins[] = {64 * 1024, 16 * 1024, 4 * 1024, 0};
 
@@ -190,7 +202,7 @@ static void copy_other_stack(pid_t tid, const struct seen_stack *other, struct s
 		nr = other->end - start;
 
 		/* Where the margin is not mapped, nothing is read at all. */
-		if (copy_region(tid, start, nr < OTHER_STACK_BYTES ? nr : OTHER_STACK_BYTES,
+		if (copy_region(tracee, start, nr < OTHER_STACK_BYTES ? nr : OTHER_STACK_BYTES,
 				snapshot))
 			return;
 	}
@@ -278,7 +290,7 @@ static void copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot
 	if (end && !other)
 		return;
 	if (!copy_struck_stack(tracee, max_bytes, snapshot) && other)
-		copy_other_stack(tracee->tid, other, snapshot);
+		copy_other_stack(tracee, other, snapshot);
 }
 
 /* Deeper stacks take longer to copy than the thread takes to get off its CPU. */
@@ -304,7 +316,7 @@ static bool copy_ahead(const struct tracee *tracee, size_t max_bytes, struct sna
 	if (start >= stack->end || stack->end - start > AHEAD_BYTES ||
 	    stack->end - start > max_bytes)
 		return false;
-	return copy_region(tracee->tid, start, stack->end - start, snapshot) == stack->end - start;
+	return copy_region(tracee, start, stack->end - start, snapshot) == stack->end - start;
 }
 
 /* Was what was copied ahead the stack that it turns out to stand on? Then as if copied now. */
@@ -443,6 +455,16 @@ static bool read_stat(const struct tracee *tracee, struct proc_stat *stat)
 	return proc_read_stat(tracee->priv->stat_fd, stat);
 }
 
+/* It touched a page that another thread, or process, has to fill (userfaultfd(2)). */
+static bool waits_for_page(const struct tracee *tracee)
+{
+	static const char place[] = "handle_userfault";
+	cleanup_close int fd = proc_open_task_file(tracee->tgid, tracee->tid, "wchan");
+	char text[sizeof(place)] = "";
+
+	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && strcmp(text, place) == 0;
+}
+
 enum target_look target_look(struct tracee *tracee, const struct proc_schedstat *before,
 			     size_t max_stack_bytes, struct snapshot *snapshot)
 {
@@ -466,6 +488,8 @@ enum target_look target_look(struct tracee *tracee, const struct proc_schedstat 
 		return TARGET_LOOK_GONE;
 	if (syscall.kind == PROC_SYSCALL_RUNNING)
 		return TARGET_LOOK_CHANGED;
+	if (syscall.kind == PROC_SYSCALL_OUTSIDE && waits_for_page(tracee))
+		tracee->priv->fills_pages = true;
 	set_where(snapshot, &syscall);
 	forget_mapping(tracee->priv);
 	copy_stacks(tracee, max_stack_bytes, snapshot);

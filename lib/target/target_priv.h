@@ -59,6 +59,7 @@ struct tracee_private {
 	bool maps_are_slow;	   /* this kernel finds a mapping in the text only */
 
 	int stat_fd, maps_fd;	 /* target_watch_closely(); -1: not open */
+	bool fills_pages;	 /* was met waiting for a page that the target itself fills */
 	uint64_t thread_pointer; /* as of the last stop; 0: not known */
 
 	enum hold hold;

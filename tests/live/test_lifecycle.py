@@ -60,6 +60,22 @@ class FilledMemory(LiveCase):
             self.assertEqual(target.finish(), [{"faults": 0}])
 
 
+    def test_stack_that_the_target_fills_itself(self):
+        """Whoever reads what is not there waits for a thread that may wait for profc."""
+        program = build("userfault_stack")
+        if subprocess.run([program, "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
+            self.skipTest("userfaultfd(2) is not to be had")
+        for options in (FAST, ("-F", "100")):
+            (said,) = record(self.directory, [program, "1500"], *options, timeout=30).said
+            self.assertGreater(said["filled"], 50)
+            self.assertEqual(said["foreign"], 0)
+        with Running([program, "2500"]) as target:
+            target.wait_ready()
+            attach(self.directory, target.pid, *FAST, "-d", "1", timeout=30)
+            (said,) = target.finish()
+            self.assertEqual(said["foreign"], 0)
+
+
 class ReusedIds(LiveCase):
     """Where ids are few, that of a thread may be another process' before it is seized."""
 
