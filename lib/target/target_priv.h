@@ -110,7 +110,7 @@ struct birth {
 /* Calls of more threads than these end when the kernel says so. */
 #define FOLLOWED_MAX 64
 
-/* Of so many threads it is known when their calls began that fail if woken for a signal. */
+/* At so many threads glances are thrown. */
 #define SLEEPERS_MAX 64
 
 struct target {
@@ -213,6 +213,8 @@ bool target_follow_call(struct target *target, struct tracee *tracee, struct mac
 bool target_begins_anew(const struct machine_regs *regs);
 /* It is held at a system call stop: how far it is followed once it has been let go. */
 enum follow target_followed_stop(const struct tracee *tracee);
+/* Does a call ask for signals before it asks whether its time is up? Of sockets, some do. */
+bool target_asks_for_signals_first(int64_t nr);
 /* Is the time of the call about up that it was last seen asleep in, and asks that for signals? */
 bool target_is_timing_out(const struct tracee *tracee);
 

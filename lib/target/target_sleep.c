@@ -28,6 +28,13 @@ static void note_sleeper(struct target *target, pid_t tid)
 		target->sleepers[target->nr_sleepers++] = tid;
 }
 
+/* Of other calls a stop at the end of their time does no harm. */
+static bool is_worth_a_glance(const struct tracee *tracee)
+{
+	return tracee->care.fails_with_eintr &&
+	       target_asks_for_signals_first(tracee->priv->sleep.call.nr);
+}
+
 void target_saw_asleep(struct tracee *tracee, const struct proc_syscall *syscall,
 		       const struct proc_schedstat *clocks)
 {
@@ -40,7 +47,7 @@ void target_saw_asleep(struct tracee *tracee, const struct proc_syscall *syscall
 	seen->call = *syscall;
 	seen->pcount = clocks->pcount;
 	seen->cpu_ns = clocks->cpu_ns;
-	if (tracee->care.fails_with_eintr)
+	if (is_worth_a_glance(tracee))
 		note_sleeper(tracee->priv->target, tracee->tid);
 }
 
@@ -120,6 +127,7 @@ static bool glance_at(struct tracee *tracee, uint64_t now_ns)
 	if (target_clocks(tracee, &after) && after.pcount == before.pcount) {
 		target_take_care(tracee, &syscall);
 		target_saw_asleep(tracee, &syscall, &after);
+		return is_worth_a_glance(tracee);
 	}
 	return true;
 }

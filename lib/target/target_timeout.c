@@ -66,7 +66,7 @@ static const long asking_for_signals_first[] = {
 	SYS_connect,	  SYS_recvfrom,	     SYS_recvmsg, SYS_sendto,	SYS_sendmsg,
 };
 
-static bool asks_for_signals_first(int64_t nr)
+bool target_asks_for_signals_first(int64_t nr)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(asking_for_signals_first); i++) {
 		if (asking_for_signals_first[i] == nr)
@@ -236,7 +236,8 @@ bool target_is_timing_out(const struct tracee *tracee)
 	uint64_t now_ns = clock_monotonic_ns();
 	struct end_by_timeout end;
 
-	return asks_for_signals_first(seen->call.nr) && read_end(tracee, &seen->call, &end) &&
+	return target_asks_for_signals_first(seen->call.nr) &&
+	       read_end(tracee, &seen->call, &end) &&
 	       now_ns + SEEN_LATE_NS >= seen->since_ns + end.timeout_ns &&
 	       now_ns < seen->since_ns + end.timeout_ns + LEFT_LATE_NS;
 }
