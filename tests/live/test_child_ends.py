@@ -17,7 +17,7 @@ def with_core_dumps():
 
 
 class ChildEnds(LiveCase):
-    ROUNDS = "150"
+    ROUNDS = "60"
 
     def argv(self):
         return [build("children_of_all_ends"), self.ROUNDS]
