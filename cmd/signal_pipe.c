@@ -7,11 +7,11 @@
 
 #define STACK_BYTES ((size_t)64 * 1024)
 
-/* To this thread alone: that it is over. */
-static int last_signal(void)
-{
-	return SIGRTMAX;
-}
+/*
+ * To this thread alone: that it is over. No real-time signal, which may not be queued
+ * (RLIMIT_SIGPENDING); and one that, sent to the process, is ignored by the others.
+ */
+#define LAST_SIGNAL SIGURG
 
 static void *pass_on(void *argument)
 {
@@ -19,14 +19,14 @@ static void *pass_on(void *argument)
 	sigset_t signals = pipe->signals;
 	siginfo_t info;
 
-	sigaddset(&signals, last_signal());
+	sigaddset(&signals, LAST_SIGNAL);
 	for (;;) {
 		struct signalfd_siginfo out = {0};
 		int signal = sigwaitinfo(&signals, &info);
 
 		if (signal < 0)
 			continue; /* EINTR: we were stopped and continued */
-		if (signal == last_signal())
+		if (signal == LAST_SIGNAL)
 			return NULL;
 		out.ssi_signo = (uint32_t)signal;
 		out.ssi_code = info.si_code;
@@ -82,7 +82,7 @@ void signal_pipe_close(struct signal_pipe *pipe)
 	struct signalfd_siginfo info;
 
 	if (pipe->has_thread) {
-		pthread_kill(pipe->thread, last_signal());
+		pthread_kill(pipe->thread, LAST_SIGNAL);
 		pthread_join(pipe->thread, NULL);
 		while (read(pipe->fd, &info, sizeof(info)) == sizeof(info))
 			raise((int)info.ssi_signo);

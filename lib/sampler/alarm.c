@@ -79,5 +79,8 @@ pid_t alarm_wait(struct alarm *alarm, uint64_t until_ns)
 	}
 	if (signal == alarm_signal())
 		alarm->at_ns = 0;
-	return signal == SIGCHLD ? info.si_pid : 0;
+	if (signal != SIGCHLD)
+		return 0;
+	/* Where signals may not be queued, they have no more than a number. */
+	return info.si_code == SI_USER && !info.si_pid ? ALARM_NAMELESS : info.si_pid;
 }

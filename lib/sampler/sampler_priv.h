@@ -107,9 +107,12 @@ struct alarm {
 /* By the thread that is going to wait; never fails: at worst a timer is set for each wait. */
 void alarm_open(struct alarm *alarm);
 void alarm_close(struct alarm *alarm);
+/* A SIGCHLD came that names nobody. */
+#define ALARM_NAMELESS (-1)
+
 /*
  * Wait for a SIGCHLD until then, CLOCK_MONOTONIC, or a little less; 0 does not wait. Says which
- * process it names; 0 if none came.
+ * process or thread it names; 0 if none came.
  */
 pid_t alarm_wait(struct alarm *alarm, uint64_t until_ns);
 

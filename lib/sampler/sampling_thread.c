@@ -172,7 +172,7 @@ static pid_t take_child_signal(struct sampler *sampler, uint64_t until_ns)
 {
 	pid_t tid = alarm_wait(&sampler->alarm, until_ns);
 
-	if (tid && target_nr_tracees(sampler->target) >= FEW_TRACEES)
+	if (tid > 0 && target_nr_tracees(sampler->target) >= FEW_TRACEES)
 		serve_thread(sampler, tid);
 	return tid;
 }

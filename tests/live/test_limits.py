@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """profc with bounds on what it may use, and beside others who trace or freeze."""
 
+import json
 import os
 import resource
 import subprocess
@@ -42,6 +43,16 @@ class Limits(LiveCase):
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20)),
         )
         self.assertGreater(recording.function("spin_leaf")["total_ns"], 250e6)
+
+    def test_signals_may_not_be_queued(self):
+        """There is no timer then, and a SIGCHLD comes without saying of whom."""
+        recording = record(
+            self.directory, [build("spin_leaf"), "500"], *FAST, timeout=60,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_SIGPENDING, (0, 0)),
+        )
+        self.assertShare(recording.function("spin_leaf"), "total_pct", 100)
+        counters = json.loads(recording.info("--json"))["counters"]
+        self.assertGreater(counters["stops"], counters["ticks"] / 4)
 
     def test_no_capabilities_at_all(self):
         path = self.path("plain.data")
