@@ -149,16 +149,34 @@ static uint64_t next_sweep_ns(const struct sampler *sampler)
 	return sampler->swept_ns + sampler->sweep_cost_ns * SWEEP_SHARE;
 }
 
+static bool serve_postponed(struct sampler *sampler)
+{
+	uint64_t due_ns = target_next_reaping_ns(sampler->target);
+	struct target_event event;
+	bool any = false;
+
+	while (due_ns && clock_monotonic_ns() >= due_ns) {
+		target_next_postponed(sampler->target, &event);
+		due_ns = target_next_reaping_ns(sampler->target);
+		if (event.kind == TARGET_EVENT_NONE)
+			continue;
+		any = true;
+		sampler->sweep_owed = true;
+		follow_event(sampler, &event);
+	}
+	return any;
+}
+
 /* All that has happened, as it comes; says whether there was anything. */
 static bool serve(struct sampler *sampler)
 {
-	bool any;
+	bool any = serve_postponed(sampler);
 
 	if (sampler->spinning)
-		return serve_awaited(sampler);
+		return serve_awaited(sampler) || any;
 	if (target_nr_tracees(sampler->target) < FEW_TRACEES)
-		return sampler->sweep_owed && sweep(sampler);
-	any = serve_awaited(sampler);
+		return (sampler->sweep_owed && sweep(sampler)) || any;
+	any |= serve_awaited(sampler);
 	if (sampler->sweep_owed && clock_monotonic_ns() >= next_sweep_ns(sampler))
 		any |= sweep(sampler);
 	return any;
@@ -172,7 +190,8 @@ static pid_t take_child_signal(struct sampler *sampler, uint64_t until_ns)
 {
 	pid_t tid = alarm_wait(&sampler->alarm, until_ns);
 
-	if (tid > 0 && target_nr_tracees(sampler->target) >= FEW_TRACEES)
+	if (tid > 0 && (target_nr_tracees(sampler->target) >= FEW_TRACEES ||
+			target_next_reaping_ns(sampler->target)))
 		serve_thread(sampler, tid);
 	return tid;
 }
@@ -237,9 +256,12 @@ static void spin_for_stops(struct sampler *sampler, uint64_t now_ns)
 /* Until something happens to the target, somebody asks, or the time has come. */
 static void sleep_until(struct sampler *sampler, uint64_t until_ns)
 {
+	uint64_t reaping_ns = target_next_reaping_ns(sampler->target);
 	uint64_t now_ns = clock_monotonic_ns();
 	pid_t tid;
 
+	if (reaping_ns && reaping_ns < until_ns)
+		until_ns = reaping_ns;
 	if (sampler->sweep_owed && next_sweep_ns(sampler) < until_ns)
 		until_ns = next_sweep_ns(sampler);
 	if (sampler->sleepers_again_ns < until_ns)

@@ -129,10 +129,24 @@ void target_watch_closely(struct target *target, struct tracee *tracee)
 		tracee->priv->maps_fd = open_file(target, tracee, "maps");
 }
 
-void target_watch_loosely(struct target *target, struct tracee *tracee)
+static void close_files(struct target *target, struct tracee *tracee)
 {
 	close_file(target, &tracee->priv->stat_fd);
 	close_file(target, &tracee->priv->maps_fd);
+}
+
+void target_watch_loosely(struct target *target, struct tracee *tracee)
+{
+	/* Whether it is awake is asked at each death of a child. */
+	if (!tracee->priv->is_asker)
+		close_files(target, tracee);
+}
+
+bool target_read_stat(const struct tracee *tracee, struct proc_stat *stat)
+{
+	if (tracee->priv->stat_fd < 0)
+		return proc_read_task_stat(tracee->tgid, tracee->tid, stat);
+	return proc_read_stat(tracee->priv->stat_fd, stat);
 }
 
 struct tracee *target_add(struct target *target, pid_t tgid, pid_t tid)
@@ -157,7 +171,7 @@ void target_rename(struct target *target, struct tracee *tracee, pid_t tid)
 	tracee->tid = tid;
 	link_tracee(target, tracee);
 	/* The old descriptors are bound to the id that is gone. */
-	target_watch_loosely(target, tracee);
+	close_files(target, tracee);
 	close_file(target, &tracee->schedstat_fd);
 	tracee->schedstat_fd = open_file(target, tracee, "schedstat");
 }
@@ -166,8 +180,9 @@ void target_forget(struct target *target, struct tracee *tracee)
 {
 	if (!tracee->priv->is_unlinked)
 		unlink_tracee(target, tracee);
+	target_forget_asker(target, tracee);
 	target->nr_tracees--;
-	target_watch_loosely(target, tracee);
+	close_files(target, tracee);
 	close_file(target, &tracee->schedstat_fd);
 	free_tracee(tracee);
 }

@@ -39,6 +39,7 @@ struct target_care {
 	 */
 	uint64_t spoilt_cpu_ns;
 	bool fails_with_eintr; /* woken for a signal, it fails: the kernel does not restart it */
+	bool asks_for_signals; /* it fails so for a signal that another thread is woken for */
 	bool late_signal;      /* a stop just after its time is up makes it wait once more */
 };
 
@@ -120,6 +121,14 @@ struct target_event {
 void target_next(struct target *target, struct target_event *event);
 /* The same for one thread only, known or not: cheap with thousands of others. */
 void target_next_of(struct target *target, pid_t tid, struct target_event *event);
+/*
+ * Who has died is not always reaped at once: up to milliseconds after, when its parent can be
+ * told without disturbing others. While somebody waits for that, target_next() does not tell of
+ * others that have died, either. When (CLOCK_MONOTONIC) to ask for the events of those whose time
+ * has come, and then for those of all; 0: there is none.
+ */
+uint64_t target_next_reaping_ns(const struct target *target);
+void target_next_postponed(struct target *target, struct target_event *event);
 
 /*
  * Calls that were taken up again wait no longer than they would have: those whose time is up are

@@ -16,9 +16,14 @@
  * that is not traced would be told.
  *
  * But a thread that is asked to stop does so before it looks for signals (get_signal()), and its
- * call is repaired then. So as soon as a signal may have been sent, all those are asked to stop
- * that are awake and may be in such a call: the SIGCHLD of a traced child when we have reaped it,
- * which sends it, and others before a held thread is let go that would take them.
+ * call is repaired then. So before a held thread is let go that would take a signal, all those are
+ * asked to stop that are awake and may be in such a call; and after the reaping of a child that
+ * could not be put off until the right thread would be woken (target_reaping.c).
+ *
+ * Some calls ask for waiting signals themselves, since they change the mask of what is blocked:
+ * sigtimedwait(2) and others. They fail though nobody has woken them, if they begin or end while
+ * another is on its way to take the signal. Who makes such calls is asked to stop before a child
+ * is reaped, if it is awake.
  */
 
 /* How many are asked for their state at once: one is held meanwhile, or on its way. */
@@ -33,14 +38,12 @@ static bool signal_waits(pid_t tid)
 	return ptrace(PTRACE_PEEKSIGINFO, tid, &which, &info) > 0;
 }
 
-static char state_of(const struct tracee *tracee)
+/* Waiting for memory in state D, it is as good as awake. */
+static bool is_awake(const struct tracee *tracee)
 {
-	int fd = tracee->priv->stat_fd;
 	struct proc_stat stat;
-	bool known = fd < 0 ? proc_read_task_stat(tracee->tgid, tracee->tid, &stat)
-			    : proc_read_stat(fd, &stat);
 
-	return known ? stat.state : 'X';
+	return target_read_stat(tracee, &stat) && (stat.state == 'R' || stat.state == 'D');
 }
 
 static bool would_take_signal(pid_t tid)
@@ -60,13 +63,18 @@ static bool still_leaves(struct tracee *tracee)
 	       clocks.pcount == tracee->priv->left_pcount;
 }
 
-static void stop_if_awake(const struct target *target, struct tracee *tracee)
+static void stop(const struct target *target, struct tracee *tracee)
 {
-	if (state_of(tracee) != 'R' || still_leaves(tracee) || target_may_be_timing_out(tracee) ||
-	    ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL) != 0)
+	if (ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL) != 0)
 		return;
 	target_asked_to_stop(tracee);
 	tracee->priv->bystander_of = target->stats.nr_signals + 1;
+}
+
+static void stop_if_awake(const struct target *target, struct tracee *tracee)
+{
+	if (is_awake(tracee) && !still_leaves(tracee) && !target_may_be_timing_out(tracee))
+		stop(target, tracee);
 }
 
 static bool may_be_woken(const struct tracee *tracee, pid_t tgid, const struct tracee *taker)
@@ -114,63 +122,41 @@ void target_before_letting_go(struct target *target, struct tracee *tracee)
 		stop_bystanders(target, tracee->tgid, tracee);
 }
 
-bool target_before_reaping(const struct target *target, const struct tracee *child, pid_t *parent)
+void target_stop_bystanders(const struct target *target, pid_t tgid)
 {
-	struct tracee *thread = target_find(target, child->priv->parent_tid);
-	struct proc_stat stat;
-
-	if (thread)
-		thread->priv->spared_until_ns = 0;
-	/* Asleep, it is the one that is woken. */
-	if (child->tid != child->tgid || (thread && state_of(thread) == 'S') ||
-	    !proc_read_task_stat(child->tgid, child->tid, &stat))
-		return false;
-	*parent = stat.ppid;
-	return target_find(target, stat.ppid);
+	stop_bystanders(target, tgid, NULL);
 }
 
-void target_after_reaping(const struct target *target, pid_t parent)
+void target_stop_woken(const struct target *target, struct tracee *tracee)
 {
-	stop_bystanders(target, parent, NULL);
+	if (!target_may_be_timing_out(tracee))
+		stop(target, tracee);
 }
 
-/* From the stop at its end to the reaping; where that takes longer, the look is worth more. */
-#define DYING_NS (2 * NS_PER_MS)
-
-void target_child_dies(struct target *target, const struct tracee *child)
+void target_note_asker(struct target *target, struct tracee *tracee)
 {
-	struct tracee *parent = target_find(target, child->priv->parent_tid);
-	struct proc_stat stat;
-
-	if (parent && parent->tgid != child->tgid &&
-	    proc_read_task_stat(parent->tgid, parent->tid, &stat) && stat.nr_threads > 1)
-		parent->priv->spared_until_ns = clock_monotonic_ns() + DYING_NS;
+	if (tracee->priv->is_asker || target->nr_askers == ASKERS_MAX)
+		return;
+	tracee->priv->is_asker = true;
+	target->askers[target->nr_askers++] = tracee;
+	target_watch_closely(target, tracee);
 }
 
-bool target_awaits_signal(const struct tracee *tracee)
+void target_forget_asker(struct target *target, const struct tracee *tracee)
 {
-	return tracee->priv->spared_until_ns &&
-	       clock_monotonic_ns() < tracee->priv->spared_until_ns;
-}
-
-void target_note_birth(struct target *target, const struct tracee *parent, pid_t child)
-{
-	struct tracee *known = target_find(target, child);
-
-	if (known)
-		known->priv->parent_tid = parent->tid;
-	else
-		target->births[target->next_birth++ % BIRTHS_MAX] =
-			(struct birth){.child = child, .parent_tid = parent->tid};
-}
-
-pid_t target_take_birth(struct target *target, pid_t child)
-{
-	for (size_t i = 0; i < BIRTHS_MAX; i++) {
-		if (target->births[i].child == child) {
-			target->births[i].child = 0;
-			return target->births[i].parent_tid;
-		}
+	for (size_t i = 0; i < target->nr_askers; i++) {
+		if (target->askers[i] == tracee)
+			target->askers[i--] = target->askers[--target->nr_askers];
 	}
-	return 0;
+}
+
+/* Also one that was let go and has not run yet: its call is about to ask anew. */
+void target_stop_askers(const struct target *target, pid_t tgid, const struct tracee *taker)
+{
+	for (size_t i = 0; i < target->nr_askers; i++) {
+		struct tracee *asker = target->askers[i];
+
+		if (asker->tgid == tgid && asker != taker && !asker->listening && is_awake(asker))
+			stop(target, asker);
+	}
 }

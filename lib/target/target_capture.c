@@ -448,13 +448,6 @@ static void set_where(struct snapshot *snapshot, const struct proc_syscall *sysc
 		snapshot->syscall_nr = (int32_t)syscall->nr;
 }
 
-static bool read_stat(const struct tracee *tracee, struct proc_stat *stat)
-{
-	if (tracee->priv->stat_fd < 0)
-		return proc_read_task_stat(tracee->tgid, tracee->tid, stat);
-	return proc_read_stat(tracee->priv->stat_fd, stat);
-}
-
 /* It touched a page that another thread, or process, has to fill (userfaultfd(2)). */
 static bool waits_for_page(const struct tracee *tracee)
 {
@@ -473,7 +466,7 @@ enum target_look target_look(struct tracee *tracee, const struct proc_schedstat 
 	struct proc_stat stat;
 
 	begin_snapshot(tracee, snapshot);
-	if (!read_stat(tracee, &stat))
+	if (!target_read_stat(tracee, &stat))
 		return TARGET_LOOK_GONE;
 	tracee->cpu = stat.cpu;
 	tracee->nr_faults = stat.nr_faults;

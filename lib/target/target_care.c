@@ -304,6 +304,20 @@ static bool fails_with_eintr(pid_t tid, const struct proc_syscall *syscall)
 	}
 }
 
+/* Calls with a mask of their own for what is blocked look for signals when they set it. */
+static bool asks_for_signals(const struct proc_syscall *syscall)
+{
+	switch (syscall->nr) {
+	case SYS_rt_sigtimedwait:
+		return true;
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+		return syscall->args[4];
+	default:
+		return false;
+	}
+}
+
 struct target_care target_care_of(pid_t tid, const struct proc_syscall *syscall)
 {
 	struct target_care care = {0};
@@ -314,6 +328,7 @@ struct target_care target_care_of(pid_t tid, const struct proc_syscall *syscall)
 	/* It asks for signals before it asks whether the socket's timeout is up. */
 	care.late_signal = syscall->nr == SYS_accept || syscall->nr == SYS_accept4;
 	care.fails_with_eintr = fails_with_eintr(tid, syscall);
+	care.asks_for_signals = asks_for_signals(syscall);
 	care.only_at_first = may_have_timeout(syscall->nr);
 	care.stoppable_asleep = !care.spoilt_cpu_ns &&
 				(is_among(syscall->nr, restartable, ARRAY_SIZE(restartable)) ||

@@ -144,6 +144,7 @@ static struct tracee *meet(struct target *target, pid_t tid, struct target_event
 	tracee = target_add(target, status.tgid, tid);
 	tracee->priv->is_new = true;
 	tracee->priv->parent_tid = target_take_birth(target, tid);
+	tracee->priv->is_untold = !tracee->priv->parent_tid;
 	event->parent_pid = status.ppid;
 	return tracee;
 }
@@ -274,15 +275,18 @@ static pid_t process_of(const struct tracee *tracee, pid_t tid)
 	return proc_read_status(tid, &status) ? status.tgid : 0;
 }
 
-static void exited(struct target *target, const siginfo_t *info, struct target_event *event)
+/* Says whether it was reaped. */
+static bool exited(struct target *target, const siginfo_t *info, struct target_event *event)
 {
 	struct tracee *tracee = target_find(target, info->si_pid);
-	bool may_wake_others = false;
-	pid_t parent = 0, tgid = process_of(tracee, info->si_pid);
+	pid_t tgid = process_of(tracee, info->si_pid);
+	struct reaping reaping = {0};
 
 	if (tracee && tracee->priv->is_foreign) {
 		target_forget(target, tracee);
 	} else if (tracee) {
+		if (target_postpones_reaping(target, tracee, &reaping))
+			return false;
 		event->kind = TARGET_EVENT_GONE;
 		event->tracee = tracee;
 		event->wait_status = wait_status_of(info);
@@ -290,13 +294,13 @@ static void exited(struct target *target, const siginfo_t *info, struct target_e
 		event->has_final = target_clocks(tracee, &event->final);
 		tracee->interrupting = false;
 		tracee->priv->hold = HOLD_NONE;
-		may_wake_others = target_before_reaping(target, tracee, &parent);
 	}
+	target_before_reaping(target, &reaping);
 	reap(info->si_pid);
-	if (may_wake_others)
-		target_after_reaping(target, parent);
+	target_after_reaping(target, &reaping);
 	if (tgid != info->si_pid)
 		target_after_end_of(target, tgid);
+	return true;
 }
 
 /* Seized under an id that was another's a moment before: it goes its way at its first stop. */
@@ -343,32 +347,34 @@ static void stopped(struct target *target, const siginfo_t *info, struct target_
 		signal_stop(target, tracee, info->si_status & 0x7f);
 }
 
-static bool peek(idtype_t which, pid_t tid, siginfo_t *info)
+static bool peek(idtype_t which, pid_t tid, int flags, siginfo_t *info)
 {
 	info->si_pid = 0;
-	return waitid(which, (id_t)tid, info, PEEK_FLAGS) == 0 && info->si_pid;
+	return waitid(which, (id_t)tid, info, flags) == 0 && info->si_pid;
 }
 
 bool target_has_stopped(const struct tracee *tracee)
 {
 	siginfo_t info;
 
-	return peek(P_PID, tracee->tid, &info);
+	return peek(P_PID, tracee->tid, PEEK_FLAGS, &info);
 }
 
 /* Takes one status; false when there is none. */
 static bool take(struct target *target, idtype_t which, pid_t tid, struct target_event *event)
 {
+	/* The same zombie would be told of for ever. */
+	bool not_the_dead = which == P_ALL && target->nr_postponed;
 	siginfo_t info;
 
-	if (!peek(which, tid, &info))
+	if (!peek(which, tid, not_the_dead ? PEEK_FLAGS & ~WEXITED : PEEK_FLAGS, &info))
 		return false;
 	memset(event, 0, sizeof(*event));
 	event->time_ns = clock_monotonic_ns();
 	if (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)
 		stopped(target, &info, event);
-	else
-		exited(target, &info, event);
+	else if (!exited(target, &info, event))
+		return which == P_ALL;
 	return true;
 }
 
@@ -388,4 +394,21 @@ void target_next_of(struct target *target, pid_t tid, struct target_event *event
 	memset(event, 0, sizeof(*event));
 	while (event->kind == TARGET_EVENT_NONE && take(target, P_PID, tid, event))
 		continue;
+}
+
+void target_next_postponed(struct target *target, struct target_event *event)
+{
+	memset(event, 0, sizeof(*event));
+	for (size_t i = target->nr_postponed; event->kind == TARGET_EVENT_NONE && i-- > 0;) {
+		struct postponed postponed = target->postponed[i];
+
+		/* It may have stopped without our hearing of it, and if nobody knows it, it has. */
+		take(target, postponed.parent_tid ? P_PID : P_ALL, postponed.parent_tid, event);
+		if (event->kind == TARGET_EVENT_NONE)
+			take(target, P_PID, postponed.tid, event);
+		if (i > target->nr_postponed)
+			i = target->nr_postponed;
+	}
+	if (event->kind == TARGET_EVENT_NONE)
+		target_pause_reaping(target);
 }

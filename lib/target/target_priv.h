@@ -79,10 +79,14 @@ struct tracee_private {
 	bool asked_in_sleep; /* to stop, before it had run since it was seen in that */
 
 	/* target_bystander.c */
-	uint64_t bystander_of;	  /* the how-manieth signal it is not to be woken for; 0: none */
-	uint64_t left_pcount;	  /* times scheduled in as it was last let go, once it was one */
+	uint64_t bystander_of; /* the how-manieth signal it is not to be woken for; 0: none */
+	uint64_t left_pcount;  /* times scheduled in as it was last let go, once it was one */
+	bool is_asker;	       /* among target->askers */
+
+	/* target_reaping.c */
 	uint64_t spared_until_ns; /* not interrupted before: a child of its is about to be reaped */
 	pid_t parent_tid;	  /* of a process: the thread whose fork made it; 0: not known */
+	bool is_untold;		  /* that thread is yet to tell of the fork: it is in a stop */
 
 	/* target_spoil.c */
 	bool looked_awake;	  /* the last target_look() found it running or runnable */
@@ -113,6 +117,16 @@ struct birth {
 /* At so many threads glances are thrown. */
 #define SLEEPERS_MAX 64
 
+/* A child that has died and is not reaped yet, for its parent's sake. */
+struct postponed {
+	pid_t tid;
+	pid_t parent_tid; /* 0: it is yet to be heard of */
+	uint64_t dead_since_ns;
+};
+
+#define POSTPONED_MAX 16
+#define ASKERS_MAX    64
+
 struct target {
 	struct target_options options;
 	struct tracee *buckets[TRACEE_BUCKETS]; /* by tid */
@@ -125,6 +139,13 @@ struct target {
 	/* target_bystander.c */
 	pid_t last_bystander; /* whose call was repaired last; 0: none yet */
 	bool any_unrestarted; /* somebody was met in a call that would fail with EINTR */
+	struct tracee *askers[ASKERS_MAX]; /* who was met in a call that asks for signals */
+	size_t nr_askers;
+
+	/* target_reaping.c */
+	struct postponed postponed[POSTPONED_MAX];
+	size_t nr_postponed;
+	uint64_t next_reaping_ns;
 	struct birth births[BIRTHS_MAX];
 	size_t next_birth;
 
@@ -176,13 +197,40 @@ void target_take_care(struct tracee *tracee, const struct proc_syscall *syscall)
 /* Would a stop now cut short what an awake thread does, or make it wait once more? */
 bool target_stop_would_spoil(struct tracee *tracee);
 
+/* Through the file that is kept open, if it is. */
+bool target_read_stat(const struct tracee *tracee, struct proc_stat *stat);
+
 /*
  * target_bystander.c: nobody is to be woken in vain for a signal that another thread takes.
- * Before a held thread is let go; and before and, if that says so, after a process is reaped.
+ * Before a held thread is let go.
  */
 void target_before_letting_go(struct target *target, struct tracee *tracee);
-bool target_before_reaping(const struct target *target, const struct tracee *child, pid_t *parent);
-void target_after_reaping(const struct target *target, pid_t parent);
+/* Stop those of a process that are awake and may be in a call that fails with EINTR. */
+void target_stop_bystanders(const struct target *target, pid_t tgid);
+/* Stop one that has just been woken for a signal. */
+void target_stop_woken(const struct target *target, struct tracee *tracee);
+/* It was met in a call that asks for waiting signals itself; it goes. */
+void target_note_asker(struct target *target, struct tracee *tracee);
+void target_forget_asker(struct target *target, const struct tracee *tracee);
+/* Stop those of a process that are awake and make such calls, but for the one that is to be told.
+ */
+void target_stop_askers(const struct target *target, pid_t tgid, const struct tracee *taker);
+
+/*
+ * target_reaping.c: when to reap a child, which sends its parent a signal. If it is to wait it is
+ * asked for again, by target_next_postponed(). Otherwise `reaping` is for what has to be done
+ * right before and right after it.
+ */
+struct reaping {
+	struct tracee *parent; /* whose child it is; NULL: nobody can be woken in vain */
+	bool is_overdue;       /* and another may be woken in its stead */
+};
+
+bool target_postpones_reaping(struct target *target, struct tracee *child, struct reaping *reaping);
+/* None of them was to be reaped: they are asked for again after a pause. */
+void target_pause_reaping(struct target *target);
+void target_before_reaping(const struct target *target, const struct reaping *reaping);
+void target_after_reaping(const struct target *target, const struct reaping *reaping);
 /*
  * A process is about to end. The thread whose child it is should not be interrupted before it is
  * reaped: it could not be the one that is woken for it.

@@ -78,14 +78,15 @@ class WokenInVain(LiveCase):
     def check(self, said):
         self.assertGreater(said["children"], 200, said)
         # It was one for each 20 children before anything was done about it, of strace it is
-        # one for each 3. What is left is a race between two CPUs.
-        self.assertLess(said["eintr"], 0.01 * said["children"], said)
+        # one for each 3; one for each 1,000 before children were reaped at the right moment,
+        # and since then one for each 30,000.
+        self.assertLessEqual(said["eintr"], max(2, 0.0005 * said["children"]), said)
 
     def test_threads_beside_some_that_have_children(self):
         for options in (FAST, ("-F", "100")):
             with self.subTest(options=options):
                 recording = record(
-                    self.directory, [build("forks_beside_waits"), "2000"], *options
+                    self.directory, [build("forks_beside_waits"), "5000"], *options
                 )
                 (said,) = recording.said
                 self.check(said)

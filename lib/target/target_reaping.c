@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/clock.h"
+#include "proc/read.h"
+#include "target/target_priv.h"
+
+/*
+ * The SIGCHLD of a traced child is sent when we reap it (wait_task_zombie() in kernel/exit.c), and
+ * so we choose the moment. The kernel wakes the thread whose child it is, if it can: not if that
+ * is held, or is not on a CPU and was woken for something else. Then it wakes another, in vain if
+ * the signal is taken before that looks for it. So the zombie stays until the thread sleeps. Its
+ * parent is not kept waiting by that: it is the one that is not ready.
+ */
+#define LONGEST_NS (2 * NS_PER_MS)
+
+/* Who has waited for long may do so for a while: its parent is waiting for a CPU. */
+#define PAUSE_NS    (50 * NS_PER_US)
+#define PAUSE_SHARE 4
+
+/* Of a thread that is gone, the kernel gives the children to another of the process. */
+static struct tracee *parent_of(const struct target *target, const struct tracee *child)
+{
+	struct tracee *thread = target_find(target, child->priv->parent_tid);
+	struct proc_stat stat;
+
+	if (!proc_read_task_stat(child->tgid, child->tid, &stat))
+		return NULL;
+	return thread && thread->tgid == stat.ppid ? thread : target_find(target, stat.ppid);
+}
+
+static struct postponed *find_postponed(struct target *target, pid_t tid)
+{
+	for (size_t i = 0; i < target->nr_postponed; i++) {
+		if (target->postponed[i].tid == tid)
+			return &target->postponed[i];
+	}
+	return NULL;
+}
+
+static void forget_postponed(struct target *target, struct postponed *postponed)
+{
+	if (postponed)
+		*postponed = target->postponed[--target->nr_postponed];
+}
+
+/*
+ * Can it be woken for a signal? Held or asked to stop it cannot; awake, it may be on its way out of
+ * a stop; in state D it waits for memory, mostly, and would not take the signal soon. That it has
+ * been on a CPU since it was let go does not help: with this asked, EINTR was 3 times as frequent.
+ */
+static bool can_be_woken(const struct tracee *parent, char state)
+{
+	return !parent->interrupting && state != 't' && state != 'R' && state != 'D';
+}
+
+/* Says whether it is to wait, on. */
+static bool postpone(struct target *target, const struct tracee *child, const struct tracee *parent)
+{
+	struct postponed *postponed = find_postponed(target, child->tid);
+	pid_t parent_tid = child->priv->is_untold ? 0 : parent->tid;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (postponed) {
+		postponed->parent_tid = parent_tid;
+		return now_ns - postponed->dead_since_ns < LONGEST_NS;
+	}
+	if (target->nr_postponed == POSTPONED_MAX)
+		return false;
+	target->postponed[target->nr_postponed++] = (struct postponed){
+		.tid = child->tid, .parent_tid = parent_tid, .dead_since_ns = now_ns};
+	target->next_reaping_ns = now_ns + PAUSE_NS;
+	return true;
+}
+
+bool target_postpones_reaping(struct target *target, struct tracee *child, struct reaping *reaping)
+{
+	struct postponed *postponed = find_postponed(target, child->tid);
+	struct tracee *parent = child->tid == child->tgid ? parent_of(target, child) : NULL;
+	struct proc_stat stat;
+
+	*reaping = (struct reaping){0};
+	if (parent && target->any_unrestarted && target_read_stat(parent, &stat) &&
+	    stat.nr_threads > 1) {
+		bool can = !child->priv->is_untold && can_be_woken(parent, stat.state);
+
+		if (!can && postpone(target, child, parent))
+			return true;
+		*reaping = (struct reaping){.parent = parent, .is_overdue = !can};
+	}
+	forget_postponed(target, postponed);
+	if (parent)
+		parent->priv->spared_until_ns = 0;
+	return false;
+}
+
+void target_before_reaping(const struct target *target, const struct reaping *reaping)
+{
+	if (reaping->parent)
+		target_stop_askers(target, reaping->parent->tgid, reaping->parent);
+}
+
+void target_after_reaping(const struct target *target, const struct reaping *reaping)
+{
+	struct tracee *parent = reaping->parent;
+
+	if (!parent)
+		return;
+	/* Those that have woken up meanwhile. */
+	target_stop_askers(target, parent->tgid, parent);
+	/* It is awake now, and another may take the signal before it looks for it. */
+	if (parent->care.fails_with_eintr)
+		target_stop_woken(target, parent);
+	if (reaping->is_overdue)
+		target_stop_bystanders(target, parent->tgid);
+}
+
+uint64_t target_next_reaping_ns(const struct target *target)
+{
+	return target->nr_postponed ? target->next_reaping_ns : 0;
+}
+
+void target_pause_reaping(struct target *target)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t shortest_ns = LONGEST_NS;
+
+	for (size_t i = 0; i < target->nr_postponed; i++) {
+		uint64_t waited_ns = now_ns - target->postponed[i].dead_since_ns;
+
+		if (waited_ns < shortest_ns)
+			shortest_ns = waited_ns;
+	}
+	target->next_reaping_ns = now_ns + PAUSE_NS + shortest_ns / PAUSE_SHARE;
+}
+
+/* From the stop at its end to the reaping; where that takes longer, the look is worth more. */
+#define DYING_NS (2 * NS_PER_MS)
+
+void target_child_dies(struct target *target, const struct tracee *child)
+{
+	struct tracee *parent = target_find(target, child->priv->parent_tid);
+	struct proc_stat stat;
+
+	if (parent && parent->tgid != child->tgid &&
+	    proc_read_task_stat(parent->tgid, parent->tid, &stat) && stat.nr_threads > 1)
+		parent->priv->spared_until_ns = clock_monotonic_ns() + DYING_NS;
+}
+
+bool target_awaits_signal(const struct tracee *tracee)
+{
+	return tracee->priv->spared_until_ns &&
+	       clock_monotonic_ns() < tracee->priv->spared_until_ns;
+}
+
+void target_note_birth(struct target *target, const struct tracee *parent, pid_t child)
+{
+	struct tracee *known = target_find(target, child);
+
+	if (known) {
+		known->priv->parent_tid = parent->tid;
+		known->priv->is_untold = false;
+	} else {
+		target->births[target->next_birth++ % BIRTHS_MAX] =
+			(struct birth){.child = child, .parent_tid = parent->tid};
+	}
+}
+
+pid_t target_take_birth(struct target *target, pid_t child)
+{
+	for (size_t i = 0; i < BIRTHS_MAX; i++) {
+		if (target->births[i].child == child) {
+			target->births[i].child = 0;
+			return target->births[i].parent_tid;
+		}
+	}
+	return 0;
+}
