@@ -46,10 +46,14 @@ static bool is_stopped(pid_t pid)
 	return proc_read_task_stat(pid, pid, &stat) && (stat.state == 't' || stat.state == 'T');
 }
 
+/* What we have sent ourselves in vain, too, which only this thread can take. */
 static void drain(const struct job_control *control)
 {
+	const struct timespec no_time = {0};
 	struct signalfd_siginfo info;
 
+	while (sigtimedwait(&control->signals.signals, NULL, &no_time) > 0)
+		continue;
 	while (read(control->signals.fd, &info, sizeof(info)) == sizeof(info))
 		continue;
 }
