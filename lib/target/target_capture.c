@@ -294,8 +294,8 @@ static void copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot
 }
 
 /* Deeper stacks take longer to copy than the thread takes to get off its CPU. */
-#define AHEAD_BYTES	  ((uint64_t)16 * 1024)
-#define AHEAD_SLACK_BYTES 1024
+#define AHEAD_BYTES ((uint64_t)16 * 1024)
+#define PAGE_BYTES  4096 /* or a part of one */
 
 /*
  * A thread that has just stopped on another CPU is still on its way off it, and its registers are
@@ -306,7 +306,9 @@ static bool copy_ahead(const struct tracee *tracee, size_t max_bytes, struct sna
 {
 	const struct tracee_private *priv = tracee->priv;
 	const struct seen_stack *stack = &priv->stacks[0];
-	uint64_t start = stack->low - machine_red_zone_bytes() - AHEAD_SLACK_BYTES;
+	uint64_t used = stack->low - machine_red_zone_bytes();
+	/* From the page on that was in use then: who reads what was never touched makes it be. */
+	uint64_t start = used - used % PAGE_BYTES;
 
 	if (!priv->rehearsed || priv->stacks[1].end || stack->low < priv->mapping.start ||
 	    stack->low >= priv->mapping.end || stack->end > priv->mapping.end)
