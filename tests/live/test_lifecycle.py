@@ -68,12 +68,14 @@ class FilledMemory(LiveCase):
         for options in (FAST, ("-F", "100")):
             (said,) = record(self.directory, [program, "1500"], *options, timeout=30).said
             self.assertGreater(said["filled"], 50)
-            self.assertEqual(said["foreign"], 0)
+            # Once, before the thread was first met waiting for a page: nothing tells until then.
+            self.assertLessEqual(said["foreign"], 1)
         with Running([program, "2500"]) as target:
             target.wait_ready()
             attach(self.directory, target.pid, *FAST, "-d", "1", timeout=30)
             (said,) = target.finish()
-            self.assertEqual(said["foreign"], 0)
+            # Once, before the thread was first met waiting for a page: nothing tells until then.
+            self.assertLessEqual(said["foreign"], 1)
 
 
 class ReusedIds(LiveCase):
