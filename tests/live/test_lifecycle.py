@@ -68,14 +68,14 @@ class FilledMemory(LiveCase):
         for options in (FAST, ("-F", "100")):
             (said,) = record(self.directory, [program, "1500"], *options, timeout=30).said
             self.assertGreater(said["filled"], 50)
-            # Once, before the thread was first met waiting for a page: nothing tells until then.
-            self.assertLessEqual(said["foreign"], 1)
+            # A look without a stop may read a page that the thread gives back meanwhile.
+            self.assertLess(said["foreign"], 0.05 * said["filled"])
         with Running([program, "2500"]) as target:
             target.wait_ready()
             attach(self.directory, target.pid, *FAST, "-d", "1", timeout=30)
             (said,) = target.finish()
-            # Once, before the thread was first met waiting for a page: nothing tells until then.
-            self.assertLessEqual(said["foreign"], 1)
+            # A look without a stop may read a page that the thread gives back meanwhile.
+            self.assertLess(said["foreign"], 0.05 * said["filled"])
 
 
 class ReusedIds(LiveCase):
