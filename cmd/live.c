@@ -17,6 +17,7 @@
 #include "profile/spread.h"
 #include "sampler/sampler.h"
 #include "store/store.h"
+#include "target/child.h"
 
 struct live {
 	int fd; /* a file in memory */
@@ -27,7 +28,7 @@ struct live {
 	uint64_t ended_ns; /* when, on the recording's clock */
 	regex_t threads;   /* of --threads, if has_threads */
 	bool has_threads;
-	sigset_t former_mask;
+	struct child_signals former_signals;
 };
 
 static void release(struct live *live)
@@ -46,7 +47,8 @@ static int start(struct live *live, const struct live_request *request, struct e
 	const struct record_options *options = request->options;
 	struct sampler_options sampler_options = {
 		.argv = request->argv,
-		.command_mask = request->command_mask ? request->command_mask : &live->former_mask,
+		.command_signals =
+			request->command_signals ? request->command_signals : &live->former_signals,
 		.pids = request->pids,
 		.nr_pids = request->nr_pids,
 		.frequency_hz = (uint32_t)options->frequency_hz,
@@ -83,7 +85,7 @@ struct live *live_start(const struct live_request *request, struct err *err)
 	recording_meta_fill(live->profile, options, request->argv);
 	sigemptyset(&ours);
 	sigaddset(&ours, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &ours, &live->former_mask);
+	child_signals_take_over(&ours, &live->former_signals);
 	live->has_threads =
 		options->threads && record_options_threads(options, &live->threads, err) == 0;
 	if ((live->has_threads || !options->threads) && start(live, request, err) == 0)

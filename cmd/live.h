@@ -2,10 +2,10 @@
 #ifndef PROFC_CMD_LIVE_H
 #define PROFC_CMD_LIVE_H
 
-#include <signal.h>
 #include <stddef.h>
 #include <sys/types.h>
 
+struct child_signals;
 struct err;
 struct profile;
 struct record_options;
@@ -24,7 +24,7 @@ struct live_request {
 	char **argv; /* a command, NULL-ended; NULL: the processes */
 	const pid_t *pids;
 	size_t nr_pids;
-	const sigset_t *command_mask; /* what the command starts with; NULL: as it is now */
+	const struct child_signals *command_signals; /* of the command; NULL: as they are now */
 };
 
 /*

@@ -43,7 +43,7 @@ static void take_over_signals(struct recording *recording)
 	/* A full disk or a closed pipe is an error of write(2), not our end. */
 	sigaddset(&ours, SIGPIPE);
 	sigaddset(&ours, SIGXFSZ);
-	sigprocmask(SIG_BLOCK, &ours, &recording->former_mask);
+	child_signals_take_over(&ours, &recording->former_signals);
 	signal_pipe_open(&recording->signals, &handled);
 	job_control_begin(&recording->job_control);
 }
@@ -239,7 +239,7 @@ static int start_sampler(struct recording *recording, struct err *err)
 	const struct record_options *options = recording->options;
 	struct sampler_options sampler_options = {
 		.argv = recording->argv,
-		.command_mask = &recording->former_mask,
+		.command_signals = &recording->former_signals,
 		.pids = recording->pids,
 		.nr_pids = recording->nr_pids,
 		.frequency_hz = (uint32_t)options->frequency_hz,

@@ -13,6 +13,7 @@
 #include "cmd/recording_file.h"
 #include "cmd/signal_pipe.h"
 #include "sampler/sampler.h"
+#include "target/child.h"
 
 struct profile;
 struct record_options;
@@ -25,7 +26,7 @@ struct recording {
 	pid_t *pids; /* owned */
 	size_t nr_pids;
 	regex_t threads; /* of --threads, if it was given */
-	sigset_t former_mask;
+	struct child_signals former_signals;
 	struct signal_pipe signals;
 	struct job_control job_control;
 	struct control control;

@@ -27,6 +27,7 @@
 #include "profile/profile.h"
 #include "sampler/sampler.h"
 #include "symbol/resolve.h"
+#include "target/child.h"
 
 /* New names are looked up only so often that this share of the time goes into it. */
 #define RESOLVE_SHARE 10
@@ -100,7 +101,7 @@ struct top {
 	struct top_state state;
 	struct terminal terminal;
 	bool has_screen;
-	sigset_t former_mask;
+	struct child_signals former_signals;
 	struct signal_pipe signals;
 	bool ended; /* the target has */
 	uint64_t nr_shown;
@@ -263,7 +264,7 @@ static void take_over_signals(struct top *top)
 	sigaddset(&ours, SIGINT);
 	sigaddset(&ours, SIGTERM);
 	sigaddset(&ours, SIGHUP);
-	sigprocmask(SIG_BLOCK, &ours, &top->former_mask);
+	child_signals_take_over(&ours, &top->former_signals);
 	signal_pipe_open(&top->signals, &ours);
 }
 
@@ -299,7 +300,7 @@ static struct live *start(const struct top *top, const pid_t *pids, size_t nr_pi
 					     .argv = top->argv,
 					     .pids = pids,
 					     .nr_pids = nr_pids,
-					     .command_mask = &top->former_mask};
+					     .command_signals = &top->former_signals};
 	int kept[STDERR_FILENO + 1] = {-1, -1, -1};
 	struct live *live;
 

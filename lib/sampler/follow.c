@@ -333,7 +333,7 @@ int follow_start(struct sampler *sampler, struct err *err)
 
 	if (options->argv) {
 		struct target_command command = {.argv = options->argv,
-						 .signal_mask = options->command_mask};
+						 .signals = options->command_signals};
 
 		return target_spawn(sampler->target, &command, &sampler->result.command_pid, err);
 	}

@@ -12,6 +12,7 @@
 #include "proc/task.h"
 #include "unwind/unwind.h"
 
+struct child_signals;
 struct err;
 struct profile;
 struct store_writer;
@@ -26,9 +27,9 @@ struct store_writer;
 struct sampler;
 
 struct sampler_options {
-	char *const *argv;	      /* the command to run, NULL-ended; or NULL */
-	const sigset_t *command_mask; /* the signal mask it starts with */
-	const pid_t *pids;	      /* the processes to attach to */
+	char *const *argv;			     /* the command to run, NULL-ended; or NULL */
+	const struct child_signals *command_signals; /* how it meets signals */
+	const pid_t *pids;			     /* the processes to attach to */
 	size_t nr_pids;
 	uint32_t frequency_hz;
 	uint32_t max_overhead_ppm; /* 0: no governor */
@@ -46,7 +47,7 @@ struct sampler_options {
  * Start a recording into `profile`, written by `writer` as it goes (both borrowed, and
  * not to be touched before sampler_finish()). Returns once the target runs under the
  * profiler; NULL with the reason when that could not be brought about. SIGCHLD must be
- * blocked in the calling thread, and stay so.
+ * blocked in the calling thread and not be ignored, and stay so.
  */
 struct sampler *sampler_start(const struct sampler_options *options, struct profile *profile,
 			      struct store_writer *writer, struct err *err);

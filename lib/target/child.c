@@ -2,7 +2,19 @@
 #include "target/child.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <sys/wait.h>
+
+void child_signals_take_over(const sigset_t *ours, struct child_signals *former)
+{
+	struct sigaction of_children;
+
+	former->ignores_children =
+		sigaction(SIGCHLD, NULL, &of_children) == 0 && of_children.sa_handler == SIG_IGN;
+	if (former->ignores_children)
+		signal(SIGCHLD, SIG_DFL);
+	sigprocmask(SIG_BLOCK, ours, &former->mask);
+}
 
 int child_reap(pid_t pid, int *status)
 {

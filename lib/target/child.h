@@ -2,7 +2,21 @@
 #ifndef PROFC_TARGET_CHILD_H
 #define PROFC_TARGET_CHILD_H
 
+#include <signal.h>
+#include <stdbool.h>
 #include <sys/types.h>
+
+/* How a process meets signals, as far as exec(2) leaves it as it was. */
+struct child_signals {
+	sigset_t mask;
+	bool ignores_children; /* SIGCHLD is SIG_IGN; what else is ignored stays so by itself */
+};
+
+/*
+ * Block `ours` in the calling thread, and make sure that SIGCHLD comes: a tracer that ignores it,
+ * because its parent did, is not told of stops. `*former` is how it was, for a command.
+ */
+void child_signals_take_over(const sigset_t *ours, struct child_signals *former);
 
 /*
  * Wait for a command of target_spawn() that is no longer traced, and reap it. 0, with

@@ -10,6 +10,7 @@
 
 #include "proc/task.h"
 
+struct child_signals;
 struct err;
 struct snapshot;
 
@@ -66,10 +67,10 @@ struct target *target_new(const struct target_options *options);
 void target_free(struct target *target);
 size_t target_nr_tracees(const struct target *target);
 
-/* What is to be run. `signal_mask` is what the command shall start with. */
+/* What is to be run, and how it shall meet signals. */
 struct target_command {
 	char *const *argv; /* NULL-ended */
-	const sigset_t *signal_mask;
+	const struct child_signals *signals;
 };
 
 /*

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "target/child.h"
 #include "target/refusal.h"
 #include "target/target_priv.h"
 
@@ -18,7 +19,9 @@ static _Noreturn void run_command(const struct target_command *command, int go_p
 	ssize_t written;
 
 	/* Signals that profc was told to ignore stay ignored: the shell wanted it so. */
-	pthread_sigmask(SIG_SETMASK, command->signal_mask, NULL);
+	if (command->signals->ignores_children)
+		signal(SIGCHLD, SIG_IGN);
+	pthread_sigmask(SIG_SETMASK, &command->signals->mask, NULL);
 	if (read(go_pipe, &go, 1) != 1)
 		_exit(127); /* profc died, or could not seize us */
 	execvp(command->argv[0], command->argv);

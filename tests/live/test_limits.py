@@ -4,6 +4,7 @@
 import json
 import os
 import resource
+import signal
 import subprocess
 
 import procfs
@@ -53,6 +54,22 @@ class Limits(LiveCase):
         self.assertShare(recording.function("spin_leaf"), "total_pct", 100)
         counters = json.loads(recording.info("--json"))["counters"]
         self.assertGreater(counters["stops"], counters["ticks"] / 4)
+
+    def test_ignored_children(self):
+        """Who ignores SIGCHLD, as its parent did, is not told of stops; the command inherits it."""
+        ignore = lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        show = record(self.directory, ["grep", "SigIgn", "/proc/self/status"], preexec_fn=ignore)
+        self.assertTrue(int(show.stdout.split()[1], 16) >> (signal.SIGCHLD - 1) & 1, show.stdout)
+        program = [build("spin_leaf"), "500"]
+        recording = record(self.directory, program, *FAST, timeout=60, preexec_fn=ignore)
+        counters = json.loads(recording.info("--json"))["counters"]
+        self.assertGreater(counters["stops"], counters["ticks"] / 4)
+        with Running([build("spin_leaf"), "60000"]) as target:
+            self.assertIn("spin_leaf", profc("dump", "-p", target.pid, preexec_fn=ignore).stdout)
+            recording = attach(self.directory, target.pid, *FAST, "-d", "500ms", preexec_fn=ignore)
+            counters = json.loads(recording.info("--json"))["counters"]
+            self.assertGreater(counters["stops"], counters["ticks"] / 4)
+            self.assertUntouched(target.pid)
 
     def test_no_capabilities_at_all(self):
         path = self.path("plain.data")
