@@ -221,6 +221,7 @@ static void executed(struct target *target, struct tracee *tracee, struct target
 	}
 	target_rename(target, tracee, tracee->tgid);
 	tracee->interrupting = false;
+	tracee->priv->has_executed = true;
 	tracee->priv->broken_off = false;
 	tracee->priv->follow = FOLLOW_NONE;
 	tracee->priv->thread_pointer = 0;

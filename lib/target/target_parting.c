@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <sched.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -65,25 +67,80 @@ static bool others_die(const struct tracee *leader)
 	return dying.all;
 }
 
-/* Most parents do nothing but wait for their child: they need no look at their descriptors. */
-static bool only_waits(pid_t pid)
+/* Asked to return at once, it may be about to be told that the child lives. */
+static bool is_wait_for(const struct proc_syscall *call, pid_t child, bool by_anybody)
 {
-	cleanup_close int fd = proc_open_task_file(pid, pid, "syscall");
-	struct proc_syscall syscall;
+	if (call->nr == SYS_wait4)
+		return !(call->args[2] & WNOHANG) && (by_anybody || (pid_t)call->args[0] == child);
+	return call->nr == SYS_waitid && !(call->args[3] & WNOHANG) &&
+	       (by_anybody || (call->args[0] == P_PID && (pid_t)call->args[1] == child));
+}
+
+/* A child that runs in its parent's memory ends before that has returned from making it. */
+static bool is_vfork(const struct proc_syscall *call)
+{
+#ifdef SYS_vfork
+	if (call->nr == SYS_vfork)
+		return true;
+#endif
+	return call->nr == SYS_clone && (call->args[0] & CLONE_VFORK) &&
+	       !(call->args[0] & CLONE_PIDFD);
+}
+
+static bool is_only_thread(pid_t pid)
+{
 	struct proc_stat stat;
 
-	return fd >= 0 && proc_read_syscall(fd, &syscall) && syscall.kind == PROC_SYSCALL_INSIDE &&
-	       (syscall.nr == SYS_wait4 || syscall.nr == SYS_waitid) &&
-	       proc_read_task_stat(pid, pid, &stat) && stat.nr_threads == 1;
+	return proc_read_task_stat(pid, pid, &stat) && stat.nr_threads == 1;
+}
+
+/*
+ * Most parents do nothing but wait for their child: they need no look at their descriptors. Of
+ * several threads, that may be the one that made it: did another watch the pidfd of a child that
+ * this one is about to take, it would come too late untraced as well.
+ */
+static bool only_waits(const struct tracee *child, const struct tracee *maker, pid_t ppid)
+{
+	pid_t tid = maker ? maker->tid : ppid;
+	cleanup_close int fd = proc_open_task_file(ppid, tid, "syscall");
+	struct proc_syscall call;
+
+	if (fd < 0 || !proc_read_syscall(fd, &call) || call.kind != PROC_SYSCALL_INSIDE)
+		return false;
+	if (is_vfork(&call))
+		return maker && !child->priv->has_executed;
+	return is_wait_for(&call, child->tid, false) ||
+	       (is_wait_for(&call, child->tid, true) && is_only_thread(ppid));
+}
+
+/* To look through all descriptors takes up to a third of a millisecond. */
+#define WATCHES_ON_NS (100 * NS_PER_MS)
+
+/* Who watched its last child that way is taken to do so with the next, too, for a while. */
+static bool may_watch(const struct tracee *child, struct tracee *maker, pid_t ppid)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (maker && now_ns < maker->priv->watches_until_ns)
+		return true;
+	if (!proc_may_hold_pidfd(ppid, child->tid))
+		return false;
+	if (maker)
+		maker->priv->watches_until_ns = now_ns + WATCHES_ON_NS;
+	return true;
 }
 
 bool target_should_part(const struct tracee *tracee)
 {
+	struct tracee *maker = target_find(tracee->priv->target, tracee->priv->parent_tid);
 	struct proc_stat stat;
 
-	return tracee->tid == tracee->tgid &&
-	       proc_read_task_stat(tracee->tgid, tracee->tid, &stat) && stat.ppid != getpid() &&
-	       !only_waits(stat.ppid) && proc_may_hold_pidfd(stat.ppid, tracee->tgid) &&
+	if (tracee->tid != tracee->tgid || !proc_read_task_stat(tracee->tgid, tracee->tid, &stat) ||
+	    stat.ppid == getpid())
+		return false;
+	if (maker && maker->tgid != stat.ppid)
+		maker = NULL; /* it is gone, and another has its children */
+	return !only_waits(tracee, maker, stat.ppid) && may_watch(tracee, maker, stat.ppid) &&
 	       (stat.nr_threads == 1 || others_die(tracee));
 }
 

@@ -88,6 +88,10 @@ struct tracee_private {
 	pid_t parent_tid;	  /* of a process: the thread whose fork made it; 0: not known */
 	bool is_untold;		  /* that thread is yet to tell of the fork: it is in a stop */
 
+	/* target_parting.c */
+	uint64_t watches_until_ns; /* it watches its children by pidfds; 0: not known */
+	bool has_executed;	   /* since it was made */
+
 	/* target_spoil.c */
 	bool looked_awake;	  /* the last target_look() found it running or runnable */
 	bool hides_kernel_stack;  /* /proc/PID/stack is not for us */

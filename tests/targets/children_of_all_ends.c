@@ -11,6 +11,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -153,32 +156,114 @@ static pid_t start_after(int go, unsigned round)
 	return pid;
 }
 
-/* Rust's tokio is such a program: it panics if there is nothing to be waited for. */
+/* As Rust's tokio does, which panics if there is nothing to be waited for. */
+static bool is_taken_once_polled(int pidfd, siginfo_t *info)
+{
+	struct pollfd poll_it = {.fd = pidfd, .events = POLLIN};
+
+	info->si_pid = 0;
+	poll(&poll_it, 1, 20000);
+	if (waitid(P_PIDFD, (id_t)pidfd, info, WEXITED | WNOHANG) == 0 && info->si_pid)
+		return true;
+	waitid(P_PIDFD, (id_t)pidfd, info, WEXITED);
+	return false;
+}
+
 static long polled_pidfd_and_not_waited(unsigned round)
 {
 	siginfo_t info = {0};
-	struct pollfd poll_it = {.events = POLLIN};
 	long result = 0;
-	int go[2];
+	int go[2], pidfd;
 	pid_t pid;
 
 	if (pipe2(go, O_CLOEXEC))
 		return errno;
 	pid = start_after(go[0], round);
-	poll_it.fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (poll_it.fd < 0 || write(go[1], "", 1) != 1)
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0 || write(go[1], "", 1) != 1)
 		return errno;
-	poll(&poll_it, 1, 20000);
-	if (waitid(P_PIDFD, (id_t)poll_it.fd, &info, WEXITED | WNOHANG) || info.si_pid != pid)
+	if (!is_taken_once_polled(pidfd, &info))
 		result = 5000 + round % 3;
-	if (result)
-		waitid(P_PIDFD, (id_t)poll_it.fd, &info, WEXITED);
 	if (info.si_status != (int)(round & 127))
 		result = info.si_status;
-	close(poll_it.fd);
+	close(pidfd);
 	close(go[0]);
 	close(go[1]);
 	return result;
+}
+
+static void *wait_for_children(void *stop)
+{
+	while (!atomic_load((atomic_bool *)stop))
+		waitpid(start(0), NULL, 0);
+	return NULL;
+}
+
+/* One thread polls, and another waits for children of its own. */
+static long polled_pidfd_beside_waits(unsigned round)
+{
+	atomic_bool stop = false;
+	pthread_t waiter;
+	long result;
+
+	if (pthread_create(&waiter, NULL, wait_for_children, &stop))
+		return 16000;
+	result = polled_pidfd_and_not_waited(round);
+	atomic_store(&stop, true);
+	pthread_join(waiter, NULL);
+	return result;
+}
+
+static void *take_once_polled(void *argument)
+{
+	const int *pidfd = argument;
+	siginfo_t info;
+
+	return (void *)(intptr_t)!is_taken_once_polled(*pidfd, &info);
+}
+
+/* One that ends when a byte comes. */
+static pid_t spawn_reader(int go)
+{
+	char *argv[] = {(char *)(intptr_t) "head", (char *)(intptr_t) "-c1", NULL};
+	posix_spawn_file_actions_t actions;
+	pid_t pid = -1;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, go, STDIN_FILENO);
+	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	if (posix_spawnp(&pid, argv[0], &actions, NULL, argv, NULL))
+		pid = -1;
+	posix_spawn_file_actions_destroy(&actions);
+	return pid;
+}
+
+/* It ends while the thread that made it waits for another child to let go of its memory. */
+static long polled_pidfd_beside_vfork(unsigned round)
+{
+	void *missed = NULL;
+	pthread_t watcher;
+	int go[2], pidfd, status;
+	pid_t pid;
+
+	(void)round;
+	if (pipe2(go, O_CLOEXEC))
+		return errno;
+	pidfd = (int)syscall(SYS_pidfd_open, spawn_reader(go[0]), 0);
+	if (pidfd < 0 || pthread_create(&watcher, NULL, take_once_polled, &pidfd))
+		return 16000;
+	pid = vfork();
+	if (pid == 0) {
+		syscall(SYS_write, go[1], "", 1);
+		syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 3 * MS}, NULL);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	pthread_join(watcher, &missed);
+	close(pidfd);
+	close(go[0]);
+	close(go[1]);
+	return missed ? 17000 : 0;
 }
 
 static long not_waited_for_after_end_of_pipe(unsigned round)
@@ -417,6 +502,8 @@ static const struct one all[] = {
 	{"info_of_waitid", info_of_waitid},
 	{"polled_pidfd", polled_pidfd},
 	{"polled_pidfd_and_not_waited", polled_pidfd_and_not_waited},
+	{"polled_pidfd_beside_waits", polled_pidfd_beside_waits},
+	{"polled_pidfd_beside_vfork", polled_pidfd_beside_vfork},
 	{"not_waited_for_after_end_of_pipe", not_waited_for_after_end_of_pipe},
 	{"clone_children", clone_children},
 	{"stops_and_continues", stops_and_continues},
