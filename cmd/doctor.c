@@ -76,6 +76,8 @@ static void examine_permissions(void)
 	enum yama_scope scope = yama_scope_now();
 	char line[128];
 
+	if (refusal_of_proc(NULL) < 0)
+		return; /* they are read there, and what follows says so */
 	if (scope == YAMA_NOBODY) {
 		say(VERDICT_BAD,
 		    "Yama lets nobody attach to anything (kernel.yama.ptrace_scope is 3)",

@@ -37,6 +37,22 @@ enum yama_scope yama_scope_now(void)
 	return scope;
 }
 
+int refusal_of_proc(struct err *err)
+{
+	char self[32] = "";
+	ssize_t nr_bytes = readlink("/proc/self", self, sizeof(self) - 1);
+	struct scan scan = {.at = self, .end = self + (nr_bytes > 0 ? nr_bytes : 0)};
+	uint64_t pid;
+
+	if (scan_decimal(&scan, &pid) && pid == (uint64_t)getpid())
+		return 0;
+	err_set(err, ERR_UNSUPPORTED,
+		"there is no /proc here, or it is that of another PID namespace: what profc has to "
+		"know of a process stands there");
+	err_hint(err, "mount -t proc proc /proc, or unshare --mount-proc");
+	return ERR_UNSUPPORTED;
+}
+
 bool may_trace_all(void)
 {
 	struct proc_status status;

@@ -49,6 +49,12 @@ void refusal_gather(pid_t pid, int reason, struct refusal *refusal);
 /* The reason and a hint into err; returns its code, always negative. */
 int refusal_explain(const struct refusal *refusal, struct err *err);
 
+/*
+ * 0 if /proc shows processes under the ids that they have for us. Else nothing of what it says may
+ * be believed: a negative code with the reason and a hint.
+ */
+int refusal_of_proc(struct err *err);
+
 /* Do we have CAP_SYS_PTRACE? */
 bool may_trace_all(void);
 

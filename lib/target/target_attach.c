@@ -207,7 +207,7 @@ int target_attach(struct target *target, pid_t pid,
 	struct attach attach = {.target = target, .each = each, .context = context};
 	struct proc_status status;
 	const char *bits;
-	int result = 0;
+	int result = refusal_of_proc(err);
 
 	if (pid == getpid())
 		return err_set(err, ERR_INVALID, "process %d is profc itself", (int)pid);

@@ -55,8 +55,10 @@ int target_spawn(struct target *target, const struct target_command *command, pi
 	int go[2] = {-1, -1};
 	int result[2] = {-1, -1};
 	pid_t child;
-	int status;
+	int status = refusal_of_proc(err);
 
+	if (status < 0)
+		return status;
 	if (pipe2(go, O_CLOEXEC) < 0)
 		return err_sys(err, "cannot make a pipe");
 	if (pipe2(result, O_CLOEXEC) < 0) {

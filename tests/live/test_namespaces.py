@@ -6,6 +6,7 @@ import subprocess
 
 import procfs
 from live import LiveCase
+from paths import PROFC
 from profc import attach, record
 from targets import Running, build, need
 
@@ -78,6 +79,25 @@ class Namespaces(LiveCase):
             self.inner_pid(target)
             os.unlink(program)
             self.check(target)
+
+    def test_proc_that_shows_other_processes_or_none(self):
+        """Under the ids of this namespace it shows the wrong ones: nothing of it may be used."""
+        hide = ["-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+        for options in (["-pf"], hide):
+            for command in (
+                ["record", "-o", self.path("x"), build("spin_leaf"), "50"],
+                ["attach", "-p", "1", "-d", "50ms", "-o", self.path("x")],
+                ["dump", "-p", "1"],
+                ["doctor"],
+            ):
+                done = subprocess.run(
+                    [need("unshare"), *options, PROFC, *command],
+                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                )
+                self.assertIn("another PID namespace", done.stdout)
+                self.assertIn("mount -t proc", done.stdout)
+                self.assertEqual(done.returncode, 125 if command[0] == "record" else 1)
+                self.assertFalse(os.path.exists(self.path("x")))
 
     def test_recorded_command_makes_its_own(self):
         recording = record(
