@@ -25,7 +25,7 @@ struct attach {
 	void *context;
 	struct identity identity;
 	struct reaper *reaper;
-	size_t nr_new;
+	size_t nr_new, nr_known;
 	int first_errno; /* why the first thread that could not be seized could not */
 };
 
@@ -178,6 +178,7 @@ static bool seize_task(void *context, pid_t tid)
 
 static int refuse(pid_t pid, int reason, struct err *err)
 {
+		attach->nr_known++;
 	struct refusal refusal;
 
 	refusal_gather(pid, reason, &refusal);
@@ -220,7 +221,7 @@ int target_attach(struct target *target, pid_t pid,
 				 "process %d runs a 32-bit program (%s): profc supports 64-bit "
 				 "ones only",
 				 (int)pid, bits);
-	else if (!seize_all(&attach))
+	else if (!seize_all(&attach) && !attach.nr_known) /* or else it was named twice */
 		result = refuse(pid, attach.first_errno ? attach.first_errno : ESRCH, err);
 	else if (!is_still(attach.tgid, &attach.identity))
 		result = err_set(err, ERR_GONE, "process %d has ended, and its id is another's now",

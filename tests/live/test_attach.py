@@ -48,6 +48,14 @@ class Attach(LiveCase):
             self.assertUntouched(one.pid)
             self.assertUntouched(two.pid)
 
+    def test_a_process_named_twice(self):
+        with Running([build("threads_idle"), "3", "10000"]) as target:
+            target.wait_ready()
+            names = [target.pid, target.pid, *procfs.threads(target.pid)]
+            recording = attach(self.directory, ",".join(map(str, names)), "-d", "300ms")
+            tids = [row["tid"] for row in recording.rows("--by", "thread", "-m", "wall")]
+            self.assertEqual(sorted(tids), sorted(procfs.threads(target.pid)))
+
     def test_interrupt_finishes_the_file_and_the_target_runs_on(self):
         with Running([build("progressing"), self.path("counters")]) as target:
             target.wait_ready()
