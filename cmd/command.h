@@ -47,7 +47,10 @@ enum exit_status {
 	EXIT_NOT_FOUND = 127,
 };
 
-/* "profc: what" on stderr, and "hint: …" where err has one; everything escaped. */
+/* What to do about a failure: its own hint, or what helps where the system is short of something.
+ */
+const char *hint_of(const struct err *err);
+/* "profc: what" on stderr, and "hint: …" where there is one; everything escaped. */
 void print_err(const struct err *err);
 /* "profc: warning: …" / "profc: …" / "hint: …" on stderr, escaped. */
 void print_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -106,10 +106,12 @@ static bool examine_tracing(void)
 	char line[160];
 
 	if (target_probe_child(&probe, &err) < 0) {
+		const char *hint = hint_of(&err);
+
 		say(VERDICT_BAD, err.what,
-		    *err.hint ? err.hint
-			      : "a container may forbid ptrace(2): docker run "
-				"--cap-add=SYS_PTRACE, or a seccomp profile that allows it");
+		    *hint ? hint
+			  : "a container may forbid ptrace(2): docker run --cap-add=SYS_PTRACE, or "
+			    "a seccomp profile that allows it");
 		return false;
 	}
 	snprintf(line, sizeof(line),
@@ -187,7 +189,7 @@ static bool examine_process(pid_t pid)
 	char line[96];
 
 	if (target_probe_attach(pid, &nr_threads, &err) < 0) {
-		say(VERDICT_BAD, err.what, err.hint);
+		say(VERDICT_BAD, err.what, hint_of(&err));
 		return false;
 	}
 	snprintf(line, sizeof(line), "attached to process %d: %zu thread%s; let go again", (int)pid,

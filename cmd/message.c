@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/escape.h"
@@ -22,11 +23,31 @@ static void print_line(const char *prefix, const char *text)
 	buf_release(&line);
 }
 
+/* In the order of how likely they are. */
+static const struct {
+	int sys_errno;
+	const char *hint;
+} shortages[] = {
+	{EMFILE, "profc may have too few files open at once: raise it with ulimit -n 4096"},
+	{EAGAIN, "this user has as many processes as are allowed: see ulimit -u"},
+};
+
+const char *hint_of(const struct err *err)
+{
+	for (size_t i = 0; !err->hint[0] && i < ARRAY_SIZE(shortages); i++) {
+		if (err->sys_errno == shortages[i].sys_errno)
+			return shortages[i].hint;
+	}
+	return err->hint;
+}
+
 void print_err(const struct err *err)
 {
+	const char *hint = hint_of(err);
+
 	print_line("profc: ", err->what);
-	if (err->hint[0])
-		print_line("hint: ", err->hint);
+	if (*hint)
+		print_line("hint: ", hint);
 }
 
 static void print_formatted(const char *prefix, const char *format, va_list args)

@@ -29,6 +29,18 @@ struct attach {
 	int first_errno; /* why the first thread that could not be seized could not */
 };
 
+/* We have too few descriptors, which says nothing about the process. */
+static bool is_shortage(int reason)
+{
+	return reason == EMFILE || reason == ENFILE;
+}
+
+static void note_shortage(struct attach *attach)
+{
+	if (is_shortage(errno) && !attach->first_errno)
+		attach->first_errno = errno;
+}
+
 static bool identify(pid_t tgid, struct identity *identity)
 {
 	struct proc_stat stat;
@@ -36,8 +48,13 @@ static bool identify(pid_t tgid, struct identity *identity)
 	identity->pidfd = (int)syscall(SYS_pidfd_open, tgid, 0);
 	if (identity->pidfd < 0 && errno == ESRCH)
 		return false;
-	if (!proc_read_task_stat(tgid, tgid, &stat))
+	if (!proc_read_task_stat(tgid, tgid, &stat)) {
+		int reason = errno;
+
+		close(identity->pidfd);
+		errno = reason;
 		return false;
+	}
 	identity->start_ticks = stat.start_ticks;
 	return true;
 }
@@ -161,13 +178,16 @@ static bool seize_task(void *context, pid_t tid)
 	struct proc_stat stat;
 
 	if (known) {
+		attach->nr_known++;
 		if (tid == attach->tgid && is_untraced(tid) && seize(attach, tid))
 			executed_meanwhile(attach, known);
 		return true;
 	}
 	/* Gone since the list was read: by now the id may be another's. */
-	if (!proc_read_task_stat(attach->tgid, tid, &stat))
+	if (!proc_read_task_stat(attach->tgid, tid, &stat)) {
+		note_shortage(attach);
 		return true;
+	}
 	/* Workers of the kernel inside a process (io_uring) run no code of its own. */
 	if (stat.flags & PROC_FLAG_USER_WORKER || stat.state == 'Z' || stat.state == 'X')
 		return true;
@@ -178,9 +198,12 @@ static bool seize_task(void *context, pid_t tid)
 
 static int refuse(pid_t pid, int reason, struct err *err)
 {
-		attach->nr_known++;
 	struct refusal refusal;
 
+	if (is_shortage(reason)) {
+		errno = reason;
+		return err_sys(err, "cannot look at process %d", (int)pid);
+	}
 	refusal_gather(pid, reason, &refusal);
 	return refusal_explain(&refusal, err);
 }
@@ -193,8 +216,10 @@ static size_t seize_all(struct attach *attach)
 	attach->reaper = reaper_start();
 	do {
 		attach->nr_new = 0;
-		if (proc_for_each_task(attach->tgid, seize_task, attach) < 0)
+		if (proc_for_each_task(attach->tgid, seize_task, attach) < 0) {
+			note_shortage(attach);
 			break;
+		}
 		nr_seized += attach->nr_new;
 	} while (attach->nr_new);
 	reaper_end(attach->reaper);
@@ -210,10 +235,12 @@ int target_attach(struct target *target, pid_t pid,
 	const char *bits;
 	int result = refusal_of_proc(err);
 
+	if (result < 0)
+		return result;
 	if (pid == getpid())
 		return err_set(err, ERR_INVALID, "process %d is profc itself", (int)pid);
 	if (!proc_read_status(pid, &status) || !identify(status.tgid, &attach.identity))
-		return refuse(pid, ESRCH, err);
+		return refuse(pid, is_shortage(errno) ? errno : ESRCH, err);
 	attach.tgid = status.tgid;
 	bits = proc_program_process_32_bit(pid);
 	if (bits)

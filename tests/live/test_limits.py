@@ -45,6 +45,38 @@ class Limits(LiveCase):
         )
         self.assertGreater(recording.function("spin_leaf")["total_ns"], 250e6)
 
+    def test_too_few_descriptors_are_named(self):
+        """For some counts profc comes further than for others: each time it says what is short."""
+        arguments = (
+            ("record", "-o", self.path("x"), "--", "true"),
+            ("attach", "-p", os.getpid(), "-d", "100ms", "-o", self.path("x")),
+            ("doctor",),
+        )
+        for command in arguments:
+            for nr in range(5, 20):
+                done = profc(
+                    *command, status=None,
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (nr, nr)),
+                )
+                if done.returncode == 0:
+                    break
+                with self.subTest(command=command[0], descriptors=nr):
+                    self.assertIn("Too many open files", done.stdout + done.stderr)
+                    self.assertIn("ulimit -n", done.stdout + done.stderr)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_too_many_processes_are_named(self):
+        profiler = self.public(PROFC)
+        os.chmod(self.directory, 0o777)
+        limit = lambda: resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+        for command in (["record", "-o", self.path("x"), "--", "true"], ["doctor"]):
+            done = subprocess.run(
+                [profiler, *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                check=False, preexec_fn=limit, **self.ordinary_user(),
+            )
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("ulimit -u", done.stdout)
+
     def test_signals_may_not_be_queued(self):
         """There is no timer then, and a SIGCHLD comes without saying of whom."""
         recording = record(
