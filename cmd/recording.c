@@ -276,6 +276,8 @@ static int begin(struct recording *recording, struct err *err)
 	status = store_writer_new(recording->file.fd, &recording->writer, err);
 	if (status == 0)
 		status = start_sampler(recording, err);
+	else
+		err_prefix(err, "%s", recording_file_name(&recording->file));
 	if (status < 0)
 		recording_file_discard(&recording->file);
 	return status;
@@ -287,14 +289,15 @@ static int finish_file(struct recording *recording)
 	int status = store_writer_finish(recording->writer, recording->profile, &err);
 
 	recording_say_check(recording);
-	if (status == 0 && recording->result.nr_samples)
+	if (status < 0)
+		recording_say_unwritten(recording, &err);
+	else if (recording->result.nr_samples)
 		recording_say_done(recording);
-	if (recording_file_close(&recording->file, status ? NULL : &err) < 0)
+	if (recording_file_close(&recording->file, status < 0 ? NULL : &err) < 0 && status == 0) {
+		print_err(&err);
 		status = ERR_SYS;
-	if (status == 0)
-		return EXIT_DONE;
-	print_err(&err);
-	return recording_failed_status(recording);
+	}
+	return status == 0 ? EXIT_DONE : recording_failed_status(recording);
 }
 
 /* The command's own status, once it has one; profc's when it has failed. */
@@ -330,7 +333,7 @@ static int end(struct recording *recording)
 	if (result->command_exited)
 		recording->profile->meta.exit_status = result->command_status;
 	if (result->end == SAMPLER_END_WRITE_FAILED) {
-		print_err(&failure);
+		recording_say_unwritten(recording, &failure);
 		status = recording_failed_status(recording);
 		recording_file_close(&recording->file, NULL);
 	} else {

@@ -74,13 +74,17 @@ static void release(struct recording_file *file)
 	*file = (struct recording_file){.fd = -1};
 }
 
+const char *recording_file_name(const struct recording_file *file)
+{
+	return file->path ? file->path : "standard output";
+}
+
 int recording_file_close(struct recording_file *file, struct err *err)
 {
 	int status = 0;
 
 	if (close(file->fd) < 0)
-		status = err_sys(err, "cannot write %s",
-				 file->path ? file->path : "standard output");
+		status = err_sys(err, "cannot write %s", recording_file_name(file));
 	release(file);
 	return status;
 }

@@ -19,6 +19,8 @@ struct recording_file {
 };
 
 int recording_file_open(struct recording_file *file, const char *path, struct err *err);
+/* For messages. */
+const char *recording_file_name(const struct recording_file *file);
 /* Close and release. 0, or ERR_SYS when the last bytes could not be written. */
 int recording_file_close(struct recording_file *file, struct err *err);
 /* Nothing was recorded: everything is as it was before. */

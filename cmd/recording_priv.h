@@ -48,6 +48,8 @@ struct recording {
 int recording_failed_status(const struct recording *recording);
 /* What was recorded, in one line, and what to do with it. The writer has finished. */
 void recording_say_done(const struct recording *recording);
+/* It could not be written to its end. */
+void recording_say_unwritten(const struct recording *recording, struct err *err);
 int recording_say_empty(const struct recording *recording);
 int recording_say_exec_failed(const struct recording *recording);
 void recording_warn_of_lost_privileges(const struct sampler_result *result);

@@ -27,6 +27,21 @@ static const char *file_name(const struct recording *recording)
 	return recording->file.path ? recording->file.path : "to standard output";
 }
 
+void recording_say_unwritten(const struct recording *recording, struct err *err)
+{
+	const char *path = recording->file.path;
+	struct buf word = {0};
+
+	err_prefix(err, "%s", recording_file_name(&recording->file));
+	if (path && recording->result.nr_samples) {
+		append_shell_word(&word, path);
+		err_hint(err, "profc report -i %s shows what was recorded until then",
+			 buf_str(&word));
+	}
+	print_err(err);
+	buf_release(&word);
+}
+
 void recording_say_check(const struct recording *recording)
 {
 	const struct unwinder_check *check = &recording->result.unwinder_check;

@@ -4,6 +4,7 @@
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import time
@@ -12,7 +13,7 @@ import procfs
 from counters import Counters
 from live import LiveCase
 from paths import PROFC
-from profc import Recorder, profc
+from profc import Recorder, profc, record
 from targets import Running, build
 
 FAST = ("-F", "1000", "--max-overhead", "0")
@@ -152,4 +153,16 @@ class FullDisk(LiveCase):
             stderr=subprocess.PIPE, text=True, check=False,
         )
         self.assertEqual(done.returncode, 125, done.stderr)
-        self.assertIn("No space left", done.stderr)
+        self.assertIn("profc: standard output: cannot write the profile: No space left",
+                      done.stderr)
+
+    def test_what_there_was_room_for_can_be_read(self):
+        recording = record(
+            self.directory, [build("spin_leaf"), "1500"], *FAST, status=125,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000)),
+        )
+        self.assertIn(f"{recording.path}: cannot write the profile: File too large",
+                      recording.stderr)
+        self.assertIn(f"profc report -i {recording.path}", recording.stderr)
+        self.assertEqual(len(recording.said), 1, "the command did not run to its end")
+        self.assertGreater(recording.report()["total_ns"], 0)
