@@ -56,6 +56,11 @@ void print_err(const struct err *err);
 void print_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void print_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void print_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/*
+ * Is standard error a terminal, and are we in its foreground? From behind, what is written only to
+ * pass the time would go over what somebody types.
+ */
+bool may_show_progress(void);
 /* Wrong usage: the message, then where help is. Returns EXIT_USAGE. */
 int usage_error(const struct command *command, const struct err *err);
 /*

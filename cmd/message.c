@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -86,6 +87,14 @@ void print_hint(const char *format, ...)
 	va_start(args, format);
 	print_formatted("hint: ", format, args);
 	va_end(args);
+}
+
+bool may_show_progress(void)
+{
+	pid_t foreground = isatty(STDERR_FILENO) ? tcgetpgrp(STDERR_FILENO) : 0;
+
+	/* Of a terminal that does not control us it is not known. */
+	return foreground < 0 || foreground == getpgrp();
 }
 
 int usage_error(const struct command *command, const struct err *err)

@@ -188,7 +188,7 @@ static void show_progress(const struct recording *recording)
 {
 	struct sampler_progress progress = sampler_progress(recording->sampler);
 
-	if (!recording->shows_progress)
+	if (!recording->shows_progress || !may_show_progress())
 		return;
 	fprintf(stderr, "\rprofc: recording: %.1f s, %llu samples ",
 		(double)progress.elapsed_ns / (double)NS_PER_SEC,
@@ -198,7 +198,7 @@ static void show_progress(const struct recording *recording)
 
 static void clear_progress(const struct recording *recording)
 {
-	if (recording->shows_progress)
+	if (recording->shows_progress && may_show_progress())
 		fputs("\r\033[K", stderr);
 }
 
@@ -402,5 +402,6 @@ int recording_attach(const struct command *self, const struct record_options *op
 
 	if (record_options_pids(options, &recording.pids, &recording.nr_pids, &err) < 0)
 		return usage_error(self, &err);
+	recording_warn_of_waiting(&recording);
 	return check_and_record(self, &recording);
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -201,4 +202,31 @@ void recording_warn_of_lost_privileges(const struct sampler_result *result)
 		      "a process that an ordinary user traces",
 		      result->unprivileged);
 	print_hint("run profc as root");
+}
+
+static bool is_ancestor(pid_t pid)
+{
+	struct proc_status status;
+
+	for (pid_t at = getppid(); at > 0; at = status.ppid) {
+		if (at == pid)
+			return true;
+		if (!proc_read_status(at, &status))
+			break;
+	}
+	return false;
+}
+
+void recording_warn_of_waiting(const struct recording *recording)
+{
+	const struct record_options *options = recording->options;
+
+	if (options->duration_ns || options->control || options->quiet)
+		return;
+	for (size_t i = 0; i < recording->nr_pids; i++) {
+		if (is_ancestor(recording->pids[i]))
+			print_note("process %d started profc and may wait for it: Ctrl-C ends the "
+				   "recording, or --duration",
+				   (int)recording->pids[i]);
+	}
 }

@@ -45,7 +45,7 @@ void resolve_with_progress(struct profile *profile, const struct symbol_options 
 {
 	const struct resolve_progress progress = {.report = report, .asks = report_question};
 
-	shown = shown && isatty(STDERR_FILENO);
+	shown = shown && may_show_progress();
 	if (shown)
 		fputs("\r\033[Kprofc: looking up names", stderr);
 	resolve_profile(profile, options, shown ? &progress : NULL);

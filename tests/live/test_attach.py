@@ -2,6 +2,7 @@
 """`profc attach`: running processes, under load, that go on afterwards."""
 
 import os
+import pty
 import signal
 import socket
 import subprocess
@@ -115,6 +116,34 @@ class Attach(LiveCase):
                 self.assertRatio(blocked, 500e6, 0.2, "blocked time of a sleeper")
 
 
+class Terminal(LiveCase):
+    def seen(self, script):
+        """What a person sees of a shell's jobs on a terminal of its own."""
+        pid, ours = pty.fork()
+        if pid == 0:
+            os.execvp("sh", ["sh", "-c", f"set -m; {script}"])
+        seen = b""
+        while True:
+            try:
+                seen += os.read(ours, 65536)
+            except OSError:  # EIO: the last writer is gone
+                break
+        os.close(ours)
+        self.assertEqual(os.waitpid(pid, 0)[1], 0, seen)
+        return seen.decode()
+
+    def test_progress_is_shown_in_the_foreground_only(self):
+        """From behind it would be written over what somebody types."""
+        with Running(["sleep", "1000"]) as target:
+            attach_it = f"{PROFC} attach -p {target.pid} -d 1 -o {self.path('x.data')}"
+            self.assertIn("profc: recording: ", self.seen(attach_it))
+            behind = self.seen(f"{attach_it} & wait")
+            self.assertIn("wrote ", behind)
+            self.assertNotIn("\r\033", behind)
+            self.assertNotIn("recording: ", behind)
+            self.assertNotIn("names", behind)
+
+
 class Permitted(LiveCase):
     """What looks forbidden, and is not."""
 
@@ -125,6 +154,17 @@ class Permitted(LiveCase):
             ["sh", "-c", script], stdout=subprocess.PIPE, text=True, check=True, timeout=30
         )
         self.assertEqual(done.stdout, "status 0\n")
+
+    def test_own_ancestor_without_a_bound(self):
+        """It may wait for profc, which waits for it: that nothing happens is explained."""
+        script = f"timeout 1 {PROFC} attach -p $$ -o {self.path('x.data')}; echo status $?"
+        done = subprocess.run(
+            ["sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            check=True, timeout=30,
+        )
+        self.assertEqual(done.stdout, "status 124\n")
+        self.assertIn("started profc", done.stderr)
+        self.assertIn("--duration", done.stderr)
 
     def test_undumpable_process_for_root(self):
         self.ordinary_user()  # or a skip: we are not root
