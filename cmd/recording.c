@@ -326,6 +326,7 @@ static int end(struct recording *recording)
 	job_control_end(&recording->job_control);
 	clear_progress(recording);
 	recording_warn_of_lost_privileges(result);
+	recording_say_tracer(recording);
 	if (result->exec_errno) {
 		recording_file_discard(&recording->file);
 		return recording_say_exec_failed(recording);

@@ -55,6 +55,8 @@ int recording_say_exec_failed(const struct recording *recording);
 void recording_warn_of_lost_privileges(const struct sampler_result *result);
 /* A process that waits for profc, which waits for its end: that ends by being asked to only. */
 void recording_warn_of_waiting(const struct recording *recording);
+/* A debugger or the like was recorded, where it can have done nothing. */
+void recording_say_tracer(const struct recording *recording);
 /* Of --check-unwinder, for those who hunt errors in an unwinder. */
 void recording_say_check(const struct recording *recording);
 

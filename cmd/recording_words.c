@@ -4,9 +4,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/strtab.h"
 #include "cmd/command.h"
 #include "cmd/interpreter.h"
 #include "cmd/record_options.h"
@@ -229,4 +231,34 @@ void recording_warn_of_waiting(const struct recording *recording)
 				   "recording, or --duration",
 				   (int)recording->pids[i]);
 	}
+}
+
+/* Programs that trace what they start. What they say themselves when they may not is cryptic. */
+static const char *const tracers[] = {
+	"dlv", "gdb", "gdbserver", "lldb", "lldb-server", "ltrace", "proot", "rr", "strace",
+};
+
+static const char *tracer_among(const struct profile *profile)
+{
+	for (size_t process = 0; process < profile->nr_processes; process++) {
+		const char *name = strtab_get(profile->strings, profile->processes[process].name);
+
+		for (size_t i = 0; i < ARRAY_SIZE(tracers); i++) {
+			if (strcmp(name, tracers[i]) == 0)
+				return tracers[i];
+		}
+	}
+	return NULL;
+}
+
+void recording_say_tracer(const struct recording *recording)
+{
+	const char *name = tracer_among(recording->profile);
+
+	if (!name || recording->options->no_children || recording->options->quiet)
+		return;
+	print_note("%s was among what is recorded, and may not trace that: a process has one "
+		   "tracer",
+		   name);
+	print_hint("--no-children leaves to it what it starts");
 }

@@ -113,7 +113,12 @@ static int explain_tracer(const struct refusal *refusal, struct err *err)
 {
 	err_set(err, ERR_PERMISSION, "process %d is already traced by %s (pid %d)",
 		(int)refusal->pid, refusal->tracer_name, (int)refusal->tracer);
-	err_hint(err, "a process can have one tracer only; end or detach the other one first");
+	if (strcmp(refusal->tracer_name, "profc") == 0)
+		err_hint(err, "--no-children, given to that one, leaves what its command starts to "
+			      "other tracers: a process can have one only");
+	else
+		err_hint(err, "a process can have one tracer only; end or detach the other one "
+			      "first");
 	return ERR_PERMISSION;
 }
 

@@ -124,6 +124,16 @@ class OtherTracers(LiveCase):
         self.assertIn("already traced by strace", done.stderr)
         self.assertIn("hint:", done.stderr)
 
+    def test_tracer_among_what_is_recorded(self):
+        """A process has one tracer: the other says that it may not, and profc what helps."""
+        for tracer in ([need("strace"), "-o", "/dev/null", "true"],
+                       [PROFC, "record", "-o", self.path("x"), "true"]):
+            for status, option in ((None, "--children"), (0, "--no-children")):
+                recording = record(self.directory, tracer, option, status=status)
+                self.assertEqual("hint: --no-children" in recording.stderr, status is None,
+                                 recording.stderr)
+                self.assertEqual(recording.status == 0, status == 0)
+
     def test_debugger_as_command(self):
         """Its children are its own where profc leaves them alone."""
         script = ["-ex", "break spin_leaf", "-ex", "run", "-ex", "bt 1", "-ex", "kill"]
