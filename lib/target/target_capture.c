@@ -253,8 +253,10 @@ static void know_first_stack(struct tracee *tracee, uint64_t first_sp)
 	    first_sp <= FIRST_STACK_BYTES)
 		return;
 	priv->first_sp = first_sp;
-	priv->stacks[0] = (struct seen_stack){
-		.start = first_sp - FIRST_STACK_BYTES, .end = first_sp, .low = first_sp};
+	/* With the word that it points to, or who is met there would stand on another stack. */
+	priv->stacks[0] = (struct seen_stack){.start = first_sp - FIRST_STACK_BYTES,
+					      .end = first_sp + sizeof(uint64_t),
+					      .low = first_sp};
 	priv->stacks[1] = (struct seen_stack){0};
 }
 
