@@ -70,20 +70,20 @@ static void faults_are_many(struct sampled_thread *thread)
 }
 
 /* What it had before the first look, as a rule to load its program, is not judged. */
-static void begin_counting_faults(struct sampled_thread *thread, uint64_t cpu_ns)
+static void begin_counting_faults(struct sampled_thread *thread)
 {
 	thread->counts_faults = true;
 	thread->faults_counted = thread->tracee->nr_faults;
-	thread->faults_cpu_ns = cpu_ns;
+	thread->faults_cpu_ns = thread->tracee->faults_cpu_ns;
 }
 
-void beside_count_faults(struct sampled_thread *thread, uint64_t cpu_ns)
+void beside_count_faults(struct sampled_thread *thread)
 {
-	uint64_t interval_ns = cpu_ns - thread->faults_cpu_ns;
+	uint64_t interval_ns = thread->tracee->faults_cpu_ns - thread->faults_cpu_ns;
 	uint64_t nr = thread->tracee->nr_faults - thread->faults_counted;
 
 	if (!thread->counts_faults) {
-		begin_counting_faults(thread, cpu_ns);
+		begin_counting_faults(thread);
 		return;
 	}
 	if (interval_ns < FAULTS_INTERVAL_NS)
@@ -93,7 +93,7 @@ void beside_count_faults(struct sampled_thread *thread, uint64_t cpu_ns)
 	else if (thread->makes_faults)
 		thread->makes_faults--;
 	thread->faults_counted = thread->tracee->nr_faults;
-	thread->faults_cpu_ns = cpu_ns;
+	thread->faults_cpu_ns = thread->tracee->faults_cpu_ns;
 }
 
 bool beside_is_better(const struct sampled_thread *thread)

@@ -305,7 +305,7 @@ static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,
 
 	make_active(sampler, thread);
 	if (look == TARGET_LOOK_RUNNING)
-		beside_count_faults(thread, clocks->cpu_ns);
+		beside_count_faults(thread);
 	placement_saw(&sampler->placement, thread->tracee->cpu, look == TARGET_LOOK_RUNNING,
 		      beside_is_better(thread));
 	switch (look) {

@@ -258,8 +258,8 @@ void beside_begin(struct sampled_thread *thread);
  * in calls, and as often again as it began one before it learnt of the interrupt.
  */
 void beside_count_stop(struct sampled_thread *thread, bool in_call);
-/* Its page faults by now, at that CPU time of its own. */
-void beside_count_faults(struct sampled_thread *thread, uint64_t cpu_ns);
+/* Its page faults, as far as looks have seen them. */
+void beside_count_faults(struct sampled_thread *thread);
 
 /*
  * young.c: what changes quickly when a process or thread begins, and is gone when it ends: the

@@ -34,6 +34,8 @@ static void free_tracee(struct tracee *tracee)
 		close(tracee->priv->stat_fd);
 	if (tracee->priv->maps_fd >= 0)
 		close(tracee->priv->maps_fd);
+	if (tracee->priv->syscall_fd >= 0)
+		close(tracee->priv->syscall_fd);
 	free(tracee->priv);
 	free(tracee);
 }
@@ -127,12 +129,15 @@ void target_watch_closely(struct target *target, struct tracee *tracee)
 		tracee->priv->stat_fd = open_file(target, tracee, "stat");
 	if (tracee->priv->maps_fd < 0)
 		tracee->priv->maps_fd = open_file(target, tracee, "maps");
+	if (tracee->priv->syscall_fd < 0)
+		tracee->priv->syscall_fd = open_file(target, tracee, "syscall");
 }
 
 static void close_files(struct target *target, struct tracee *tracee)
 {
 	close_file(target, &tracee->priv->stat_fd);
 	close_file(target, &tracee->priv->maps_fd);
+	close_file(target, &tracee->priv->syscall_fd);
 }
 
 void target_watch_loosely(struct target *target, struct tracee *tracee)
@@ -159,7 +164,7 @@ struct tracee *target_add(struct target *target, pid_t tgid, pid_t tid)
 	tracee->tid = tid;
 	tracee->priv->target = target;
 	tracee->schedstat_fd = open_file(target, tracee, "schedstat");
-	tracee->priv->stat_fd = tracee->priv->maps_fd = -1;
+	tracee->priv->stat_fd = tracee->priv->maps_fd = tracee->priv->syscall_fd = -1;
 	link_tracee(target, tracee);
 	target->nr_tracees++;
 	return tracee;

@@ -53,8 +53,10 @@ struct tracee {
 	bool listening;		 /* stopped by job control, and left so */
 	uint64_t interrupted_ns; /* when the interrupt was sent */
 	struct target_care care; /* of the last target_look() that was TAKEN, or capture */
-	uint64_t nr_faults;	 /* page faults it has had, as of the last target_look() */
-	int cpu;		 /* where the last target_look() found it, -1: unknown */
+	/* What some of the last target_look() found: each that found it asleep, one of 8 others. */
+	uint64_t nr_faults;	/* page faults it has had, */
+	uint64_t faults_cpu_ns; /* by when its CPU clock showed this */
+	int cpu;		/* where it was, -1: unknown */
 	struct tracee_private *priv;
 };
 

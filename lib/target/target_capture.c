@@ -342,6 +342,13 @@ static bool use_ahead(struct tracee *tracee, struct snapshot *snapshot)
 	return true;
 }
 
+/* So many times in a row a thread is believed to run where it ran at the last look. */
+#define SHORT_LOOKS 7
+/* At low rates that is long. */
+#define SHORT_LOOKS_NS (25 * NS_PER_MS)
+/* A stop takes that long where the thread is not where it was expected to be. */
+#define LATE_STOP_NS (100 * NS_PER_US)
+
 static void set_clocks(struct snapshot *snapshot, const struct proc_schedstat *clocks)
 {
 	snapshot->cpu_ns = clocks->cpu_ns;
@@ -368,6 +375,8 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 	bool is_ahead;
 
 	begin_snapshot(tracee, snapshot);
+	if (snapshot->time_ns - tracee->interrupted_ns > LATE_STOP_NS)
+		tracee->priv->nr_short_looks = SHORT_LOOKS; /* it may have moved */
 	is_ahead = copy_ahead(tracee, max_stack_bytes, snapshot);
 	tracee->priv->rehearsed = false;
 	/*
@@ -437,8 +446,11 @@ static enum thread_state state_of_letter(char letter)
 
 static bool read_where(const struct tracee *tracee, struct proc_syscall *syscall)
 {
-	cleanup_close int fd = proc_open_task_file(tracee->tgid, tracee->tid, "syscall");
+	cleanup_close int fd = -1;
 
+	if (tracee->priv->syscall_fd >= 0)
+		return proc_read_syscall(tracee->priv->syscall_fd, syscall);
+	fd = proc_open_task_file(tracee->tgid, tracee->tid, "syscall");
 	return fd >= 0 && proc_read_syscall(fd, syscall);
 }
 
@@ -462,23 +474,56 @@ static bool waits_for_page(const struct tracee *tracee)
 	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && strcmp(text, place) == 0;
 }
 
+/*
+ * Does a thread that ran at the last look run now? That the kernel shows no place where it sleeps
+ * tells so in a fifth of the time that it takes to write its stat: 0.8 us against 3.8, cold 1.5
+ * against 6, for which all threads of the target stand still whose CPU we use.
+ */
+static bool still_runs(const struct tracee *tracee, uint64_t now_ns)
+{
+	const struct tracee_private *priv = tracee->priv;
+	struct proc_syscall syscall;
+
+	return priv->looked_awake && priv->syscall_fd >= 0 && priv->nr_short_looks < SHORT_LOOKS &&
+	       now_ns - priv->stat_read_ns < SHORT_LOOKS_NS &&
+	       proc_read_syscall(priv->syscall_fd, &syscall) &&
+	       syscall.kind == PROC_SYSCALL_RUNNING;
+}
+
+static bool read_state(struct tracee *tracee, const struct proc_schedstat *clocks,
+		       struct snapshot *snapshot)
+{
+	struct tracee_private *priv = tracee->priv;
+	struct proc_stat stat;
+
+	if (!target_read_stat(tracee, &stat))
+		return false;
+	tracee->cpu = stat.cpu;
+	tracee->nr_faults = stat.nr_faults;
+	tracee->faults_cpu_ns = clocks->cpu_ns;
+	know_first_stack(tracee, stat.first_sp);
+	priv->ticks.user = stat.user_ticks;
+	priv->ticks.system = stat.system_ticks;
+	priv->nr_short_looks = 0;
+	priv->stat_read_ns = snapshot->time_ns;
+	snapshot->state = state_of_letter(stat.state);
+	priv->looked_awake = snapshot->state == THREAD_STATE_RUNNING;
+	return true;
+}
+
 enum target_look target_look(struct tracee *tracee, const struct proc_schedstat *before,
 			     size_t max_stack_bytes, struct snapshot *snapshot)
 {
 	struct proc_schedstat after;
 	struct proc_syscall syscall;
-	struct proc_stat stat;
 
 	begin_snapshot(tracee, snapshot);
-	if (!target_read_stat(tracee, &stat))
+	if (still_runs(tracee, snapshot->time_ns)) {
+		tracee->priv->nr_short_looks++;
+		return TARGET_LOOK_RUNNING;
+	}
+	if (!read_state(tracee, before, snapshot))
 		return TARGET_LOOK_GONE;
-	tracee->cpu = stat.cpu;
-	tracee->nr_faults = stat.nr_faults;
-	know_first_stack(tracee, stat.first_sp);
-	tracee->priv->ticks.user = stat.user_ticks;
-	tracee->priv->ticks.system = stat.system_ticks;
-	snapshot->state = state_of_letter(stat.state);
-	tracee->priv->looked_awake = snapshot->state == THREAD_STATE_RUNNING;
 	if (snapshot->state == THREAD_STATE_RUNNING)
 		return TARGET_LOOK_RUNNING;
 	if (snapshot->state == THREAD_STATE_UNKNOWN || !read_where(tracee, &syscall))

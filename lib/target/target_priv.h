@@ -58,7 +58,7 @@ struct tracee_private {
 	bool rehearsed;		   /* since then: it is known, its thread about to be stopped */
 	bool maps_are_slow;	   /* this kernel finds a mapping in the text only */
 
-	int stat_fd, maps_fd;	 /* target_watch_closely(); -1: not open */
+	int stat_fd, maps_fd, syscall_fd; /* target_watch_closely(); -1: not open */
 	bool fills_pages;	 /* was met waiting for a page that the target itself fills */
 	uint64_t thread_pointer; /* as of the last stop; 0: not known */
 
@@ -91,6 +91,10 @@ struct tracee_private {
 	/* target_parting.c */
 	uint64_t watches_until_ns; /* it watches its children by pidfds; 0: not known */
 	bool has_executed;	   /* since it was made */
+
+	/* target_capture.c */
+	uint64_t stat_read_ns;	 /* when the last target_look() was that did */
+	uint32_t nr_short_looks; /* since then, which did not */
 
 	/* target_spoil.c */
 	bool looked_awake;	  /* the last target_look() found it running or runnable */

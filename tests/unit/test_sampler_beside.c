@@ -19,21 +19,20 @@
 struct watched {
 	struct tracee tracee;
 	struct sampled_thread thread;
-	uint64_t cpu_ns;
 };
 
 static void watch(struct watched *watched, uint64_t faults_before)
 {
 	*watched = (struct watched){.tracee = {.nr_faults = faults_before}};
 	watched->thread.tracee = &watched->tracee;
-	beside_count_faults(&watched->thread, watched->cpu_ns);
+	beside_count_faults(&watched->thread);
 }
 
 static void runs(struct watched *watched, uint64_t nr_faults)
 {
-	watched->cpu_ns += INTERVAL_NS;
+	watched->tracee.faults_cpu_ns += INTERVAL_NS;
 	watched->tracee.nr_faults += nr_faults;
-	beside_count_faults(&watched->thread, watched->cpu_ns);
+	beside_count_faults(&watched->thread);
 }
 
 /* For how many intervals without faults it is looked at from beside. */
