@@ -43,12 +43,12 @@ void alarm_close(struct alarm *alarm)
 }
 
 /* The timer is the CPU's on which it is set, and wakes a thread on another one late. */
-static void set(struct alarm *alarm, uint64_t at_ns)
+void alarm_set(struct alarm *alarm, uint64_t at_ns)
 {
 	struct itimerspec when = {.it_value = timespec_of(at_ns)};
 	int cpu = sched_getcpu();
 
-	if (alarm->at_ns && alarm->at_ns <= at_ns && alarm->cpu == cpu)
+	if (!alarm->is_open || (alarm->at_ns && alarm->at_ns <= at_ns && alarm->cpu == cpu))
 		return;
 	timer_settime(alarm->timer, TIMER_ABSTIME, &when, NULL);
 	alarm->at_ns = at_ns;
@@ -74,7 +74,7 @@ pid_t alarm_wait(struct alarm *alarm, uint64_t until_ns)
 	} else if (!alarm->is_open) {
 		signal = wait_without_timer(alarm, until_ns - now_ns, &info);
 	} else {
-		set(alarm, until_ns);
+		alarm_set(alarm, until_ns);
 		signal = sigwaitinfo(&alarm->signals, &info);
 	}
 	if (signal == alarm_signal())

@@ -62,6 +62,10 @@ void look_remove_thread(struct sampler *sampler, struct sampled_thread *thread)
 		if (sampler->awaited[i] == thread)
 			sampler->awaited[i--] = sampler->awaited[--sampler->nr_awaited];
 	}
+	for (size_t i = 0; i < sampler->nr_revisits; i++) {
+		if (sampler->revisits[i] == thread)
+			sampler->revisits[i--] = sampler->revisits[--sampler->nr_revisits];
+	}
 	chase_remove_thread(sampler, thread);
 }
 
@@ -386,11 +390,16 @@ static void look_again(struct sampler *sampler, uint64_t now_ns)
 }
 
 /* One more may be found idle: the one that takes its place has its turn in the next tick. */
-static void look_at_active(struct sampler *sampler, size_t nr, uint64_t now_ns)
+static void look_at_active(struct sampler *sampler, size_t nr, bool on_own_cpu, uint64_t now_ns)
 {
+	int cpu = sched_getcpu();
+
 	for (size_t i = nr; i-- > 0;) {
-		if (i < sampler->nr_active)
+		if (i < sampler->nr_active &&
+		    (sampler->threads[i]->tracee->cpu == cpu) == on_own_cpu) {
 			look_at(sampler, sampler->threads[i], now_ns);
+			serve_early(sampler);
+		}
 	}
 }
 
@@ -427,12 +436,16 @@ static void look_at_idle(struct sampler *sampler, uint64_t now_ns)
 	}
 }
 
-/* Those that run come last: who was asked to stop stands still until all have been looked at. */
+/*
+ * Those that run come last, of them those on our CPU: those on others have stopped meanwhile, while
+ * ours cannot before we sleep.
+ */
 void look_at_all(struct sampler *sampler, uint64_t now_ns)
 {
 	size_t nr_active = sampler->nr_active; /* not those that are found awake now */
 
 	look_at_idle(sampler, now_ns);
-	look_at_active(sampler, nr_active, now_ns);
+	look_at_active(sampler, nr_active, false, now_ns);
+	look_at_active(sampler, nr_active, true, now_ns);
 	look_again(sampler, now_ns);
 }

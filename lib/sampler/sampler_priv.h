@@ -107,6 +107,8 @@ struct alarm {
 /* By the thread that is going to wait; never fails: at worst a timer is set for each wait. */
 void alarm_open(struct alarm *alarm);
 void alarm_close(struct alarm *alarm);
+/* Ahead of the waits that will last until then: it takes as long as a stop. */
+void alarm_set(struct alarm *alarm, uint64_t at_ns);
 /* A SIGCHLD came that names nobody. */
 #define ALARM_NAMELESS (-1)
 
@@ -151,6 +153,7 @@ struct sampler {
 	size_t nr_processes, cap_processes;
 	struct sampled_thread **awaited; /* asked to stop */
 	size_t nr_awaited, cap_awaited;
+	size_t next_early, nr_early; /* of them: asked after in this tick already, and how many */
 	uint64_t swept_ns, sweep_cost_ns; /* the last time everybody was asked for events */
 	bool sweep_owed;
 	uint64_t sleepers_again_ns; /* when a sleeping thread needs something of us */
@@ -214,6 +217,29 @@ void follow_pause_counting(struct sampler *sampler, uint64_t now_ns);
 void follow_resume_counting(struct sampler *sampler, uint64_t now_ns);
 /* What a thread did before is nobody's time. */
 void follow_count_from(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns);
+
+/*
+ * serve.c: what the target has to say, as it comes: stops that were asked for, others, ends.
+ */
+#define LONGEST_SLEEP_NS (NS_PER_SEC / 2)
+/* All that has happened; says whether there was anything. Never waits. */
+bool serve_all(struct sampler *sampler);
+/* With an idle CPU: wait for the stops that were asked for without giving up our own. */
+void serve_spinning(struct sampler *sampler, uint64_t now_ns);
+/*
+ * Between the looks of a tick: have those stopped by now that were asked to first, and run on other
+ * CPUs? They would stand still until all others have been looked at, and ours has stopped.
+ */
+void serve_begin_tick(struct sampler *sampler);
+void serve_early(struct sampler *sampler);
+/* After the last look of the tick that began then. */
+void serve_rest_early(struct sampler *sampler, uint64_t tick_ns);
+/* Sleep until something happens to the target, somebody asks, or the time has come. */
+void serve_asleep(struct sampler *sampler, uint64_t until_ns);
+/* At each tick: did threads stop for other reasons than our asking? */
+void serve_note_others(struct sampler *sampler, uint64_t now_ns);
+/* Some times a second: should a SIGCHLD ever get lost. */
+void serve_watch(struct sampler *sampler, uint64_t now_ns);
 
 /*
  * choose.c: does the user want this thread? Its name is read until it fits; from then on it is

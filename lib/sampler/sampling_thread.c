@@ -11,12 +11,9 @@
 #include "sampler/sampler_priv.h"
 #include "target/target.h"
 
-/* How long a stop is spun for, while a CPU is idle anyway. */
-#define SPIN_NS		   (200 * NS_PER_US)
 #define GOVERNOR_WINDOW_NS (250 * NS_PER_MS)
 /* At the end: how long stops that were asked for are awaited before everybody is let go. */
-#define LAST_STOPS_NS	 (50 * NS_PER_MS)
-#define LONGEST_SLEEP_NS (NS_PER_SEC / 2)
+#define LAST_STOPS_NS (50 * NS_PER_MS)
 
 /*
  * Is there a bound on how long a real-time thread may run on? The kernel kills a process that
@@ -65,216 +62,6 @@ static bool over(struct sampler *sampler, uint64_t now_ns)
 	return true;
 }
 
-/* With fewer tracees than this, asking after all of them costs next to nothing. */
-#define FEW_TRACEES 64
-/* With more it takes the kernel longer and longer: at most this share of the time. */
-#define SWEEP_SHARE	 200
-#define IDLE_SWEEP_SHARE 1000
-
-/* Everything that one thread has to say; says whether there was anything. */
-static bool serve_thread(struct sampler *sampler, pid_t tid)
-{
-	struct target_event event;
-	bool any = false;
-
-	for (;;) {
-		target_next_of(sampler->target, tid, &event);
-		if (event.kind == TARGET_EVENT_NONE)
-			return any;
-		any = true;
-		follow_event(sampler, &event);
-	}
-}
-
-static bool serve_awaited(struct sampler *sampler)
-{
-	bool any = false;
-
-	for (size_t i = look_nr_awaited(sampler); i-- > 0;) {
-		if (i < sampler->nr_awaited)
-			any |= serve_thread(sampler, sampler->awaited[i]->tracee->tid);
-	}
-	return any;
-}
-
-static bool sweep(struct sampler *sampler)
-{
-	struct target_event event;
-	bool any = false;
-
-	for (;;) {
-		uint64_t before_ns = clock_thread_cpu_ns(); /* others may use our CPU */
-		uint64_t nr_stops = target_stats(sampler->target).nr_stops;
-
-		target_next(sampler->target, &event);
-		/* Stops that were dealt with inside are no cost of asking: ask once more. */
-		if (event.kind == TARGET_EVENT_NONE &&
-		    target_stats(sampler->target).nr_stops == nr_stops) {
-			sampler->swept_ns = clock_monotonic_ns();
-			sampler->sweep_cost_ns = clock_thread_cpu_ns() - before_ns;
-			sampler->sweep_owed = false;
-			return any;
-		}
-		any = true;
-		follow_event(sampler, &event);
-	}
-}
-
-/*
- * Threads stop for other reasons than our asking, of late: signals, children. One SIGCHLD may then
- * stand for such a stop and for one of ours, of which it names one.
- */
-static void note_other_stops(struct sampler *sampler, uint64_t now_ns)
-{
-	struct target_stats stats = target_stats(sampler->target);
-	uint64_t nr = stats.nr_stops - stats.nr_interrupts;
-
-	if (nr != sampler->nr_other_stops)
-		sampler->eventful_until_ns = now_ns + NS_PER_SEC;
-	sampler->nr_other_stops = nr;
-	sampler->eventful = now_ns < sampler->eventful_until_ns;
-}
-
-/* So long nobody is asked who has not sent a signal. */
-static uint64_t idle_sweep_pause_ns(const struct sampler *sampler)
-{
-	uint64_t pause_ns =
-		sampler->sweep_cost_ns * (sampler->eventful ? SWEEP_SHARE : IDLE_SWEEP_SHARE);
-
-	return pause_ns < LONGEST_SLEEP_NS ? pause_ns : LONGEST_SLEEP_NS;
-}
-
-static uint64_t next_sweep_ns(const struct sampler *sampler)
-{
-	return sampler->swept_ns + sampler->sweep_cost_ns * SWEEP_SHARE;
-}
-
-static bool serve_postponed(struct sampler *sampler)
-{
-	uint64_t due_ns = target_next_reaping_ns(sampler->target);
-	struct target_event event;
-	bool any = false;
-
-	while (due_ns && clock_monotonic_ns() >= due_ns) {
-		target_next_postponed(sampler->target, &event);
-		due_ns = target_next_reaping_ns(sampler->target);
-		if (event.kind == TARGET_EVENT_NONE)
-			continue;
-		any = true;
-		sampler->sweep_owed = true;
-		follow_event(sampler, &event);
-	}
-	return any;
-}
-
-/* All that has happened, as it comes; says whether there was anything. */
-static bool serve(struct sampler *sampler)
-{
-	bool any = serve_postponed(sampler);
-
-	if (sampler->spinning)
-		return serve_awaited(sampler) || any;
-	if (target_nr_tracees(sampler->target) < FEW_TRACEES)
-		return (sampler->sweep_owed && sweep(sampler)) || any;
-	any |= serve_awaited(sampler);
-	if (sampler->sweep_owed && clock_monotonic_ns() >= next_sweep_ns(sampler))
-		any |= sweep(sampler);
-	return any;
-}
-
-/*
- * Wait for a SIGCHLD, if none is pending, and serve the thread that it names. Says which; 0 if
- * none came.
- */
-static pid_t take_child_signal(struct sampler *sampler, uint64_t until_ns)
-{
-	pid_t tid = alarm_wait(&sampler->alarm, until_ns);
-
-	if (tid > 0 && (target_nr_tracees(sampler->target) >= FEW_TRACEES ||
-			target_next_reaping_ns(sampler->target)))
-		serve_thread(sampler, tid);
-	return tid;
-}
-
-static bool was_asked_since(const struct sampler *sampler, pid_t tid, uint64_t since_ns)
-{
-	for (size_t i = 0; i < sampler->nr_active; i++) {
-		const struct tracee *tracee = sampler->threads[i]->tracee;
-
-		if (tracee->tid == tid)
-			return tracee->interrupted_ns >= since_ns;
-	}
-	return false;
-}
-
-/*
- * A SIGCHLD stands for all that changed before it was taken. Those of the stops that were asked
- * for are taken within microseconds: if nobody else is named, nobody else is asked, which with a
- * thousand threads takes longer than the stops. But where others stop, too, one may have gone
- * under.
- */
-static void note_child_signal(struct sampler *sampler, pid_t tid, uint64_t asked_since_ns)
-{
-	if (tid && (sampler->eventful || !was_asked_since(sampler, tid, asked_since_ns)))
-		sampler->sweep_owed = true;
-}
-
-static void take_spun_signal(struct sampler *sampler, uint64_t tick_ns)
-{
-	note_child_signal(sampler, take_child_signal(sampler, 0), tick_ns);
-}
-
-/*
- * With an idle CPU, spinning takes the stops tens of microseconds earlier than being woken
- * for them; with none it would take the CPU that a thread needs in order to stop.
- */
-static void spin_for_stops(struct sampler *sampler, uint64_t now_ns)
-{
-	uint64_t until_ns = now_ns + SPIN_NS;
-
-	if (!sampler->idle.some_idle || !look_nr_awaited(sampler) ||
-	    !spin_pays(&sampler->spin, now_ns))
-		return;
-	sampler->spinning = true;
-	while (look_nr_awaited(sampler) && clock_monotonic_ns() < until_ns) {
-		take_spun_signal(sampler, now_ns);
-		serve(sampler);
-	}
-	take_spun_signal(sampler, now_ns);
-	sampler->spinning = false;
-	if (target_nr_tracees(sampler->target) < FEW_TRACEES)
-		sweep(sampler);
-	if (look_nr_awaited(sampler))
-		spin_failed(&sampler->spin, until_ns);
-	else
-		spin_succeeded(&sampler->spin);
-}
-
-/* Asked longer ago than that, a thread has most likely stopped for another reason. */
-#define ASKED_OF_LATE_NS (100 * NS_PER_MS)
-
-/* Until something happens to the target, somebody asks, or the time has come. */
-static void sleep_until(struct sampler *sampler, uint64_t until_ns)
-{
-	uint64_t reaping_ns = target_next_reaping_ns(sampler->target);
-	uint64_t now_ns = clock_monotonic_ns();
-	pid_t tid;
-
-	if (reaping_ns && reaping_ns < until_ns)
-		until_ns = reaping_ns;
-	if (sampler->sweep_owed && next_sweep_ns(sampler) < until_ns)
-		until_ns = next_sweep_ns(sampler);
-	if (sampler->sleepers_again_ns < until_ns)
-		until_ns = sampler->sleepers_again_ns;
-	if (until_ns > now_ns + LONGEST_SLEEP_NS)
-		until_ns = now_ns + LONGEST_SLEEP_NS;
-	tid = take_child_signal(sampler, until_ns);
-	if (tid && target_nr_tracees(sampler->target) < FEW_TRACEES)
-		sampler->sweep_owed = true;
-	else
-		note_child_signal(sampler, tid, now_ns - ASKED_OF_LATE_NS);
-}
-
 #define WATCH_NS (100 * NS_PER_MS)
 
 static void watch_now_and_then(struct sampler *sampler, uint64_t now_ns)
@@ -282,9 +69,7 @@ static void watch_now_and_then(struct sampler *sampler, uint64_t now_ns)
 	if (now_ns < sampler->watch_again_ns)
 		return;
 	idle_meter_update(&sampler->idle);
-	/* Should a SIGCHLD ever get lost. */
-	if (now_ns - sampler->swept_ns >= idle_sweep_pause_ns(sampler))
-		sampler->sweep_owed = true;
+	serve_watch(sampler, now_ns);
 	sampler->watch_again_ns = now_ns + WATCH_NS;
 }
 
@@ -382,17 +167,19 @@ static void tick(struct sampler *sampler, uint64_t now_ns)
 		sampler->counts.nr_late_ticks++;
 	placement_begin_tick(&sampler->placement);
 	chase_begin_tick(sampler);
-	note_other_stops(sampler, now_ns);
+	serve_begin_tick(sampler);
+	serve_note_others(sampler, now_ns);
 	sampler->move_owed = true;
 	sampler->tick_cpu_ns = clock_thread_cpu_ns();
 	look_at_all(sampler, now_ns);
-	if (!awaits_own_cpu(sampler))
-		spin_for_stops(sampler, now_ns);
+	if (sampler->idle.some_idle && !awaits_own_cpu(sampler))
+		serve_spinning(sampler, now_ns);
 	govern(sampler, now_ns);
 	watch_now_and_then(sampler, now_ns);
 	hunt_now_and_then(sampler, now_ns);
 	counters_tell(sampler, now_ns);
 	schedule_advance(&sampler->schedule, now_ns);
+	serve_rest_early(sampler, now_ns);
 	sampler->nr_window_ticks++;
 	sampler->ticks_cpu_ns += clock_thread_cpu_ns() - sampler->tick_cpu_ns;
 }
@@ -427,7 +214,7 @@ static void run(struct sampler *sampler)
 		uint64_t now_ns;
 		bool counts;
 
-		serve(sampler);
+		serve_all(sampler);
 		now_ns = clock_monotonic_ns();
 		if (over(sampler, now_ns))
 			return;
@@ -441,11 +228,11 @@ static void run(struct sampler *sampler)
 		move(sampler);
 		watch_sleepers(sampler, clock_monotonic_ns());
 		if (sampler->counting)
-			sleep_until(sampler, sampler->schedule.next_ns);
+			serve_asleep(sampler, sampler->schedule.next_ns);
 		else if (sampler_is_paused(sampler))
-			sleep_until(sampler, now_ns + LONGEST_SLEEP_NS);
+			serve_asleep(sampler, now_ns + LONGEST_SLEEP_NS);
 		else
-			sleep_until(sampler, sampler->start_ns + sampler->options.delay_ns);
+			serve_asleep(sampler, sampler->start_ns + sampler->options.delay_ns);
 	}
 }
 
@@ -456,8 +243,8 @@ static void await_last_stops(struct sampler *sampler)
 
 	sampler->sleepers_again_ns = UINT64_MAX;
 	while (look_nr_awaited(sampler) && clock_monotonic_ns() < until_ns) {
-		if (!serve(sampler))
-			sleep_until(sampler, clock_monotonic_ns() + NS_PER_MS);
+		if (!serve_all(sampler))
+			serve_asleep(sampler, clock_monotonic_ns() + NS_PER_MS);
 	}
 }
 

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/clock.h"
+#include "sampler/sampler_priv.h"
+#include "target/target.h"
+
+/* With fewer tracees than this, asking after all of them costs next to nothing. */
+#define FEW_TRACEES 64
+/* With more it takes the kernel longer and longer: at most this share of the time. */
+#define SWEEP_SHARE	 200
+#define IDLE_SWEEP_SHARE 1000
+
+/* Everything that one thread has to say; says whether there was anything. */
+static bool serve_thread(struct sampler *sampler, pid_t tid)
+{
+	struct target_event event;
+	bool any = false;
+
+	for (;;) {
+		target_next_of(sampler->target, tid, &event);
+		if (event.kind == TARGET_EVENT_NONE)
+			return any;
+		any = true;
+		follow_event(sampler, &event);
+	}
+}
+
+static bool serve_awaited(struct sampler *sampler)
+{
+	bool any = false;
+
+	for (size_t i = look_nr_awaited(sampler); i-- > 0;) {
+		if (i < sampler->nr_awaited)
+			any |= serve_thread(sampler, sampler->awaited[i]->tracee->tid);
+	}
+	return any;
+}
+
+static bool sweep(struct sampler *sampler)
+{
+	struct target_event event;
+	bool any = false;
+
+	for (;;) {
+		uint64_t before_ns = clock_thread_cpu_ns(); /* others may use our CPU */
+		uint64_t nr_stops = target_stats(sampler->target).nr_stops;
+
+		target_next(sampler->target, &event);
+		/* Stops that were dealt with inside are no cost of asking: ask once more. */
+		if (event.kind == TARGET_EVENT_NONE &&
+		    target_stats(sampler->target).nr_stops == nr_stops) {
+			sampler->swept_ns = clock_monotonic_ns();
+			sampler->sweep_cost_ns = clock_thread_cpu_ns() - before_ns;
+			sampler->sweep_owed = false;
+			return any;
+		}
+		any = true;
+		follow_event(sampler, &event);
+	}
+}
+
+/*
+ * Threads stop for other reasons than our asking, of late: signals, children. One SIGCHLD may then
+ * stand for such a stop and for one of ours, of which it names one.
+ */
+void serve_note_others(struct sampler *sampler, uint64_t now_ns)
+{
+	struct target_stats stats = target_stats(sampler->target);
+	uint64_t nr = stats.nr_stops - stats.nr_interrupts;
+
+	if (nr != sampler->nr_other_stops)
+		sampler->eventful_until_ns = now_ns + NS_PER_SEC;
+	sampler->nr_other_stops = nr;
+	sampler->eventful = now_ns < sampler->eventful_until_ns;
+}
+
+/* So long nobody is asked who has not sent a signal. */
+static uint64_t idle_sweep_pause_ns(const struct sampler *sampler)
+{
+	uint64_t pause_ns =
+		sampler->sweep_cost_ns * (sampler->eventful ? SWEEP_SHARE : IDLE_SWEEP_SHARE);
+
+	return pause_ns < LONGEST_SLEEP_NS ? pause_ns : LONGEST_SLEEP_NS;
+}
+
+/* Should a SIGCHLD ever get lost. */
+void serve_watch(struct sampler *sampler, uint64_t now_ns)
+{
+	if (now_ns - sampler->swept_ns >= idle_sweep_pause_ns(sampler))
+		sampler->sweep_owed = true;
+}
+
+static uint64_t next_sweep_ns(const struct sampler *sampler)
+{
+	return sampler->swept_ns + sampler->sweep_cost_ns * SWEEP_SHARE;
+}
+
+static bool serve_postponed(struct sampler *sampler)
+{
+	uint64_t due_ns = target_next_reaping_ns(sampler->target);
+	struct target_event event;
+	bool any = false;
+
+	while (due_ns && clock_monotonic_ns() >= due_ns) {
+		target_next_postponed(sampler->target, &event);
+		due_ns = target_next_reaping_ns(sampler->target);
+		if (event.kind == TARGET_EVENT_NONE)
+			continue;
+		any = true;
+		sampler->sweep_owed = true;
+		follow_event(sampler, &event);
+	}
+	return any;
+}
+
+/* All that has happened, as it comes; says whether there was anything. */
+bool serve_all(struct sampler *sampler)
+{
+	bool any = serve_postponed(sampler);
+
+	if (sampler->spinning)
+		return serve_awaited(sampler) || any;
+	if (target_nr_tracees(sampler->target) < FEW_TRACEES)
+		return (sampler->sweep_owed && sweep(sampler)) || any;
+	any |= serve_awaited(sampler);
+	if (sampler->sweep_owed && clock_monotonic_ns() >= next_sweep_ns(sampler))
+		any |= sweep(sampler);
+	return any;
+}
+
+/*
+ * Wait for a SIGCHLD, if none is pending, and serve the thread that it names. Says which; 0 if
+ * none came.
+ */
+static pid_t take_child_signal(struct sampler *sampler, uint64_t until_ns)
+{
+	pid_t tid = alarm_wait(&sampler->alarm, until_ns);
+
+	if (tid > 0 && (target_nr_tracees(sampler->target) >= FEW_TRACEES ||
+			target_next_reaping_ns(sampler->target)))
+		serve_thread(sampler, tid);
+	return tid;
+}
+
+static bool was_asked_since(const struct sampler *sampler, pid_t tid, uint64_t since_ns)
+{
+	for (size_t i = 0; i < sampler->nr_active; i++) {
+		const struct tracee *tracee = sampler->threads[i]->tracee;
+
+		if (tracee->tid == tid)
+			return tracee->interrupted_ns >= since_ns;
+	}
+	return false;
+}
+
+/*
+ * A SIGCHLD stands for all that changed before it was taken. Those of the stops that were asked
+ * for are taken within microseconds: if nobody else is named, nobody else is asked, which with a
+ * thousand threads takes longer than the stops. But where others stop, too, one may have gone
+ * under.
+ */
+static void note_child_signal(struct sampler *sampler, pid_t tid, uint64_t asked_since_ns)
+{
+	if (tid && (target_nr_tracees(sampler->target) < FEW_TRACEES || sampler->eventful ||
+		    !was_asked_since(sampler, tid, asked_since_ns)))
+		sampler->sweep_owed = true;
+}
+
+static void take_spun_signal(struct sampler *sampler, uint64_t tick_ns)
+{
+	note_child_signal(sampler, take_child_signal(sampler, 0), tick_ns);
+}
+
+/* From an interrupt to a running thread on another CPU to its stop; less than to its being let go.
+ */
+#define TAKES_TO_STOP_NS (8 * NS_PER_US)
+
+void serve_begin_tick(struct sampler *sampler)
+{
+	sampler->next_early = look_nr_awaited(sampler);
+	sampler->nr_early = 0;
+}
+
+/* Of more threads than there are CPUs, most only wait for one: to ask after them is in vain. */
+static struct tracee *next_early(const struct sampler *sampler)
+{
+	int nr_cpus = CPU_COUNT(&sampler->placement.allowed);
+
+	if (sampler->next_early >= sampler->nr_awaited || (int)sampler->nr_early >= nr_cpus)
+		return NULL;
+	return sampler->awaited[sampler->next_early]->tracee;
+}
+
+static void ask_early(struct sampler *sampler, const struct tracee *tracee)
+{
+	sampler->next_early++;
+	if (!tracee->interrupting || tracee->cpu == sched_getcpu())
+		return;
+	sampler->nr_early++;
+	serve_thread(sampler, tracee->tid);
+}
+
+void serve_early(struct sampler *sampler)
+{
+	struct tracee *tracee = next_early(sampler);
+
+	while (tracee && clock_monotonic_ns() - tracee->interrupted_ns >= TAKES_TO_STOP_NS) {
+		ask_early(sampler, tracee);
+		tracee = next_early(sampler);
+	}
+}
+
+void serve_rest_early(struct sampler *sampler, uint64_t tick_ns)
+{
+	struct tracee *tracee = next_early(sampler);
+
+	if (tracee)
+		alarm_set(&sampler->alarm, sampler->schedule.next_ns);
+	while (tracee) {
+		while (tracee->cpu != sched_getcpu() &&
+		       clock_monotonic_ns() - tracee->interrupted_ns < TAKES_TO_STOP_NS)
+			; /* less than two switches to sleep and back take */
+		ask_early(sampler, tracee);
+		tracee = next_early(sampler);
+	}
+	/* The first sleep shall not end for what is known. */
+	if (sampler->nr_early)
+		take_spun_signal(sampler, tick_ns);
+}
+
+/* How long a stop is spun for, while a CPU is idle anyway. */
+#define SPIN_NS (200 * NS_PER_US)
+
+/*
+ * With an idle CPU, spinning takes the stops tens of microseconds earlier than being woken
+ * for them; with none it would take the CPU that a thread needs in order to stop.
+ */
+void serve_spinning(struct sampler *sampler, uint64_t now_ns)
+{
+	uint64_t until_ns = now_ns + SPIN_NS;
+
+	if (!sampler->idle.some_idle || !look_nr_awaited(sampler) ||
+	    !spin_pays(&sampler->spin, now_ns))
+		return;
+	sampler->spinning = true;
+	while (look_nr_awaited(sampler) && clock_monotonic_ns() < until_ns) {
+		take_spun_signal(sampler, now_ns);
+		serve_all(sampler);
+	}
+	take_spun_signal(sampler, now_ns);
+	sampler->spinning = false;
+	if (target_nr_tracees(sampler->target) < FEW_TRACEES)
+		sweep(sampler);
+	if (look_nr_awaited(sampler))
+		spin_failed(&sampler->spin, until_ns);
+	else
+		spin_succeeded(&sampler->spin);
+}
+
+/* Asked longer ago than that, a thread has most likely stopped for another reason. */
+#define ASKED_OF_LATE_NS (100 * NS_PER_MS)
+
+/* Where a stop is about to come, the sweep goes with it: a timer of its own takes as long. */
+#define WITH_NEXT_STOP_NS (20 * NS_PER_MS)
+
+static uint64_t owed_sweep_ns(struct sampler *sampler, uint64_t now_ns)
+{
+	return look_nr_awaited(sampler) ? now_ns + WITH_NEXT_STOP_NS : next_sweep_ns(sampler);
+}
+
+void serve_asleep(struct sampler *sampler, uint64_t until_ns)
+{
+	uint64_t reaping_ns = target_next_reaping_ns(sampler->target);
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (reaping_ns && reaping_ns < until_ns)
+		until_ns = reaping_ns;
+	if (sampler->sweep_owed && owed_sweep_ns(sampler, now_ns) < until_ns)
+		until_ns = owed_sweep_ns(sampler, now_ns);
+	if (sampler->sleepers_again_ns < until_ns)
+		until_ns = sampler->sleepers_again_ns;
+	if (until_ns > now_ns + LONGEST_SLEEP_NS)
+		until_ns = now_ns + LONGEST_SLEEP_NS;
+	note_child_signal(sampler, take_child_signal(sampler, until_ns), now_ns - ASKED_OF_LATE_NS);
+}
