@@ -150,13 +150,65 @@ void target_forget_asker(struct target *target, const struct tracee *tracee)
 	}
 }
 
-/* Also one that was let go and has not run yet: its call is about to ask anew. */
-void target_stop_askers(const struct target *target, pid_t tgid, const struct tracee *taker)
+static bool may_ask(const struct tracee *asker, pid_t tgid, const struct tracee *taker)
+{
+	return asker->tgid == tgid && asker != taker && !asker->listening;
+}
+
+static bool has_run_since(struct tracee *asker)
+{
+	struct proc_schedstat clocks;
+
+	return target_clocks(asker, &clocks) && clocks.pcount != asker->priv->asker_pcount;
+}
+
+static void stop_new_askers(const struct target *target, bool (*has_woken)(struct tracee *))
 {
 	for (size_t i = 0; i < target->nr_askers; i++) {
 		struct tracee *asker = target->askers[i];
 
-		if (asker->tgid == tgid && asker != taker && !asker->listening && is_awake(asker))
-			stop(target, asker);
+		if (asker->priv->asker_pcount == ASKER_IS_ASKED || !has_woken(asker))
+			continue;
+		stop(target, asker);
+		asker->priv->asker_pcount = ASKER_IS_ASKED;
 	}
+}
+
+/*
+ * Also one that was let go and has not run yet: its call is about to ask anew. Of the others, note
+ * how often they have run.
+ */
+void target_stop_askers(const struct target *target, pid_t tgid, const struct tracee *taker)
+{
+	for (size_t i = 0; i < target->nr_askers; i++) {
+		struct tracee *asker = target->askers[i];
+		struct proc_schedstat clocks;
+
+		asker->priv->asker_pcount = ASKER_IS_ASKED;
+		if (!may_ask(asker, tgid, taker))
+			continue;
+		if (target_clocks(asker, &clocks))
+			asker->priv->asker_pcount = clocks.pcount;
+		if (!is_awake(asker))
+			continue;
+		stop(target, asker);
+		asker->priv->asker_pcount = ASKER_IS_ASKED;
+	}
+	stop_new_askers(target, has_run_since);
+}
+
+static bool wakes(struct tracee *asker)
+{
+	return is_awake(asker);
+}
+
+/*
+ * Those on a CPU come first: they have some ten microseconds. By their count, as who begins a call
+ * shows itself asleep for a moment before it is told of the signal.
+ */
+void target_stop_woken_askers(const struct target *target)
+{
+	stop_new_askers(target, has_run_since);
+	stop_new_askers(target, wakes);
+	stop_new_askers(target, has_run_since);
 }

@@ -397,6 +397,17 @@ void target_next_of(struct target *target, pid_t tid, struct target_event *event
 		continue;
 }
 
+/* While a zombie is kept, waiting for all tells of nobody that has died. */
+static void take_dying(struct target *target, struct target_event *event)
+{
+	for (size_t i = 0; i < DYING_MAX && event->kind == TARGET_EVENT_NONE; i++) {
+		if (target->dying[i] && !target_find(target, target->dying[i]))
+			target->dying[i] = 0;
+		if (target->dying[i])
+			take(target, P_PID, target->dying[i], event);
+	}
+}
+
 void target_next_postponed(struct target *target, struct target_event *event)
 {
 	memset(event, 0, sizeof(*event));
@@ -410,6 +421,7 @@ void target_next_postponed(struct target *target, struct target_event *event)
 		if (i > target->nr_postponed)
 			i = target->nr_postponed;
 	}
+	take_dying(target, event);
 	if (event->kind == TARGET_EVENT_NONE)
 		target_pause_reaping(target);
 }

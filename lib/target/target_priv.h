@@ -82,6 +82,7 @@ struct tracee_private {
 	uint64_t bystander_of; /* the how-manieth signal it is not to be woken for; 0: none */
 	uint64_t left_pcount;  /* times scheduled in as it was last let go, once it was one */
 	bool is_asker;	       /* among target->askers */
+	uint64_t asker_pcount; /* times scheduled in right before a reaping */
 
 	/* target_reaping.c */
 	uint64_t spared_until_ns; /* not interrupted before: a child of its is about to be reaped */
@@ -109,6 +110,8 @@ struct tracee_private {
 	struct tracee *hash_next;
 };
 
+#define ASKER_IS_ASKED UINT64_MAX /* to stop, or it is not concerned */
+
 #define TRACEE_BUCKETS 4096
 
 /* A fork that was told of before the child was met, which comes to its stop about as soon. */
@@ -130,10 +133,14 @@ struct postponed {
 	pid_t tid;
 	pid_t parent_tid; /* 0: it is yet to be heard of */
 	uint64_t dead_since_ns;
+	/* How often that one had left its CPU, and its clocks, when it was not ready last. */
+	uint64_t nr_left;
+	struct proc_schedstat clocks;
 };
 
-#define POSTPONED_MAX 16
+#define POSTPONED_MAX 64
 #define ASKERS_MAX    64
+#define DYING_MAX     64
 
 struct target {
 	struct target_options options;
@@ -154,6 +161,8 @@ struct target {
 	struct postponed postponed[POSTPONED_MAX];
 	size_t nr_postponed;
 	uint64_t next_reaping_ns;
+	pid_t dying[DYING_MAX]; /* first threads that were met at their end; 0: none */
+	size_t next_dying;
 	struct birth births[BIRTHS_MAX];
 	size_t next_birth;
 
@@ -220,9 +229,12 @@ void target_stop_woken(const struct target *target, struct tracee *tracee);
 /* It was met in a call that asks for waiting signals itself; it goes. */
 void target_note_asker(struct target *target, struct tracee *tracee);
 void target_forget_asker(struct target *target, const struct tracee *tracee);
-/* Stop those of a process that are awake and make such calls, but for the one that is to be told.
+/*
+ * A child is about to be reaped: stop those of a process that are awake and make such calls, but
+ * for the one that is to be told. And right after it, those that have woken up since.
  */
 void target_stop_askers(const struct target *target, pid_t tgid, const struct tracee *taker);
+void target_stop_woken_askers(const struct target *target);
 
 /*
  * target_reaping.c: when to reap a child, which sends its parent a signal. If it is to wait it is

@@ -12,6 +12,12 @@
  */
 #define LONGEST_NS (2 * NS_PER_MS)
 
+/*
+ * If it is held, or waits for a CPU, it cannot ask for its child either, and all are late: on a
+ * machine with too few CPUs that took 2 to 3 ms where EINTR was seen.
+ */
+#define LONGEST_OFF_CPU_NS (20 * NS_PER_MS)
+
 /* Who has waited for long may do so for a while: its parent is waiting for a CPU. */
 #define PAUSE_NS    (50 * NS_PER_US)
 #define PAUSE_SHARE 4
@@ -42,31 +48,67 @@ static void forget_postponed(struct target *target, struct postponed *postponed)
 		*postponed = target->postponed[--target->nr_postponed];
 }
 
-/*
- * Can it be woken for a signal? Held or asked to stop it cannot; awake, it may be on its way out of
- * a stop; in state D it waits for memory, mostly, and would not take the signal soon. That it has
- * been on a CPU since it was let go does not help: with this asked, EINTR was 3 times as frequent.
- */
-static bool can_be_woken(const struct tracee *parent, char state)
+static void note_run(struct tracee *parent, const struct proc_status *status,
+		     struct postponed *postponed)
 {
-	return !parent->interrupting && state != 't' && state != 'R' && state != 'D';
+	postponed->parent_tid = parent->tid;
+	postponed->nr_left = status->nr_yielded + status->nr_preempted;
+	if (!target_clocks(parent, &postponed->clocks))
+		postponed->clocks = (struct proc_schedstat){0};
 }
 
-/* Says whether it is to wait, on. */
-static bool postpone(struct target *target, const struct tracee *child, const struct tracee *parent)
+/*
+ * Runnable, is it on a CPU? If it has come to one since its child was found dead, or has used some,
+ * and has not left it.
+ */
+static bool is_on_cpu(struct tracee *parent, struct postponed *postponed)
+{
+	struct proc_schedstat clocks;
+	struct proc_status status;
+
+	if (!proc_read_status(parent->tid, &status))
+		return false;
+	if (postponed->nr_left != status.nr_yielded + status.nr_preempted) {
+		note_run(parent, &status, postponed);
+		return false;
+	}
+	return target_clocks(parent, &clocks) && clocks.runq_ns &&
+	       (clocks.pcount != postponed->clocks.pcount ||
+		clocks.cpu_ns != postponed->clocks.cpu_ns);
+}
+
+/*
+ * Can it be woken for a signal? Held or asked to stop it cannot; awake and off its CPU, it may be
+ * on its way out of a stop; in state D it waits for memory, mostly, and would not take the signal
+ * soon. That it has been on a CPU since it was let go does not help: with this asked, EINTR was 3
+ * times as frequent.
+ */
+static bool can_be_woken(struct tracee *parent, char state, struct postponed *postponed)
+{
+	if (parent->interrupting || state == 't' || state == 'D')
+		return false;
+	return state != 'R' || (postponed && is_on_cpu(parent, postponed));
+}
+
+/* Says whether it is to wait, on. `parent` is NULL until it is known who that is. */
+static bool postpone(struct target *target, const struct tracee *child, struct tracee *parent,
+		     char state)
 {
 	struct postponed *postponed = find_postponed(target, child->tid);
-	pid_t parent_tid = child->priv->is_untold ? 0 : parent->tid;
 	uint64_t now_ns = clock_monotonic_ns();
+	struct proc_status status;
 
 	if (postponed) {
-		postponed->parent_tid = parent_tid;
-		return now_ns - postponed->dead_since_ns < LONGEST_NS;
+		postponed->parent_tid = parent ? parent->tid : 0;
+		return now_ns - postponed->dead_since_ns <
+		       (state == 'D' ? LONGEST_NS : LONGEST_OFF_CPU_NS);
 	}
 	if (target->nr_postponed == POSTPONED_MAX)
 		return false;
-	target->postponed[target->nr_postponed++] = (struct postponed){
-		.tid = child->tid, .parent_tid = parent_tid, .dead_since_ns = now_ns};
+	postponed = &target->postponed[target->nr_postponed++];
+	*postponed = (struct postponed){.tid = child->tid, .dead_since_ns = now_ns};
+	if (parent && proc_read_status(parent->tid, &status))
+		note_run(parent, &status, postponed);
 	target->next_reaping_ns = now_ns + PAUSE_NS;
 	return true;
 }
@@ -80,9 +122,10 @@ bool target_postpones_reaping(struct target *target, struct tracee *child, struc
 	*reaping = (struct reaping){0};
 	if (parent && target->any_unrestarted && target_read_stat(parent, &stat) &&
 	    stat.nr_threads > 1) {
-		bool can = !child->priv->is_untold && can_be_woken(parent, stat.state);
+		bool is_known = !child->priv->is_untold;
+		bool can = is_known && can_be_woken(parent, stat.state, postponed);
 
-		if (!can && postpone(target, child, parent))
+		if (!can && postpone(target, child, is_known ? parent : NULL, stat.state))
 			return true;
 		*reaping = (struct reaping){.parent = parent, .is_overdue = !can};
 	}
@@ -104,8 +147,7 @@ void target_after_reaping(const struct target *target, const struct reaping *rea
 
 	if (!parent)
 		return;
-	/* Those that have woken up meanwhile. */
-	target_stop_askers(target, parent->tgid, parent);
+	target_stop_woken_askers(target);
 	/* It is awake now, and another may take the signal before it looks for it. */
 	if (parent->care.fails_with_eintr)
 		target_stop_woken(target, parent);
@@ -140,6 +182,7 @@ void target_child_dies(struct target *target, const struct tracee *child)
 	struct tracee *parent = target_find(target, child->priv->parent_tid);
 	struct proc_stat stat;
 
+	target->dying[target->next_dying++ % DYING_MAX] = child->tid;
 	if (parent && parent->tgid != child->tgid &&
 	    proc_read_task_stat(parent->tgid, parent->tid, &stat) && stat.nr_threads > 1)
 		parent->priv->spared_until_ns = clock_monotonic_ns() + DYING_NS;
