@@ -29,7 +29,7 @@ SCRIPTS = {
         set -o pipefail
         for i in $(seq 20); do yes | head -n 1; echo ${PIPESTATUS[*]} $?; done
         seq 100000 | sort -n | sed -n 5000p | cat; echo ${PIPESTATUS[*]}
-        { (trap "" PIPE; yes 2>/dev/null; echo $? >&3) | head -n 1; } 3>&1""",
+        (trap "" PIPE; yes 2>/dev/null; echo $? >n) | head -n 1; cat n""",
     "wait -n": """
         for i in 3 1 2; do (sleep 0.$((2 * i)); exit $i) & done
         for i in 1 2 3; do wait -n; echo $?; done; wait -n; echo $?""",
