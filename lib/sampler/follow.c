@@ -70,15 +70,18 @@ static struct sampled_process *meet_process(struct sampler *sampler, pid_t pid, 
 	return begin_process(sampler, message);
 }
 
-static struct sampled_process *fork_process(struct sampler *sampler, pid_t pid, uint32_t parent,
-					    uint64_t now_ns)
+static struct sampled_process *fork_process(struct sampler *sampler, pid_t pid,
+					    const struct sampled_process *parent, uint64_t now_ns)
 {
 	struct message *message = message_new(MESSAGE_PROCESS, now_ns);
+	struct sampled_process *process;
 
 	message->body.process.pid = pid;
-	message->body.process.parent = parent;
+	message->body.process.parent = parent->serial;
 	message->body.process.forked = true;
-	return begin_process(sampler, message);
+	process = begin_process(sampler, message);
+	young_inherit_maps(process, parent);
+	return process;
 }
 
 static void tell_thread(struct sampler *sampler, const struct sampled_thread *thread,
@@ -191,7 +194,7 @@ static void process_born(struct sampler *sampler, const struct target_event *eve
 	struct sampled_process *process;
 	pid_t pid = event->tracee->tgid;
 
-	process = parent ? fork_process(sampler, pid, parent->process->serial, event->time_ns)
+	process = parent ? fork_process(sampler, pid, parent->process, event->time_ns)
 			 : meet_process(sampler, pid, SERIAL_NONE, event->time_ns);
 	begin_thread(sampler, process, event->tracee, &clocks);
 }
@@ -245,24 +248,12 @@ static void process_executed(struct sampler *sampler, const struct target_event 
 	begin_thread(sampler, process, event->tracee, &clocks);
 }
 
-/*
- * While the memory is still there: its map, for the stacks that wait to be walked; and the
- * name, which a short-lived child may have changed since it was last read.
- */
 static void process_exiting(struct sampler *sampler, const struct target_event *event)
 {
 	struct sampled_thread *thread = event->tracee->owner;
-	struct message *message;
 
-	if (!thread)
-		return;
-	message = message_new(MESSAGE_MAPS, event->time_ns);
-	message->body.process.serial = thread->process->serial;
-	message->body.process.pid = thread->process->pid;
-	young_read_maps(sampler, message);
-	message->body.process.comm = young_name(thread->process->pid, thread->process->pid);
-	message->body.process.is_last = true;
-	sampler_tell(sampler, message);
+	if (thread)
+		young_tell_last_maps(sampler, thread->process, event->time_ns);
 }
 
 static void thread_gone(struct sampler *sampler, const struct target_event *event)

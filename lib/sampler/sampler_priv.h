@@ -33,6 +33,7 @@ struct sampled_process {
 	size_t nr_threads;
 	size_t index;			  /* in sampler.processes */
 	uint64_t start_ns, maps_again_ns; /* young.c: when its map is read again */
+	bool wants_maps;		  /* stacks were told since its map was */
 	/* hunt.c: its CPU time that looks have found, and its clock beyond that when all had been.
 	 */
 	uint64_t seen_cpu_ns, unseen_cpu_ns;
@@ -296,6 +297,15 @@ void beside_count_faults(struct sampled_thread *thread);
  * has room for it: else the worker reads it itself, if it is still there by then.
  */
 void young_read_maps(struct sampler *sampler, struct message *message);
+/* A child was forked, with the map that its parent has. */
+void young_inherit_maps(struct sampled_process *child, const struct sampled_process *parent);
+/*
+ * A process is held at its end, while the memory is still there: tell its map, for the stacks that
+ * wait to be walked, if there are any; and the name, which a short-lived child may have changed
+ * since it was last read.
+ */
+void young_tell_last_maps(struct sampler *sampler, const struct sampled_process *process,
+			  uint64_t now_ns);
 /* A thread's name; owned, NULL when it is not to be had. */
 char *young_name(pid_t pid, pid_t tid);
 /* A thread was looked at, and let go: read and tell its process' map if that is likely new. */

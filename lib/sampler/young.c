@@ -41,6 +41,7 @@ void young_tell_maps(struct sampler *sampler, struct sampled_process *process, u
 	uint64_t begin_ns;
 	struct message *message;
 
+	process->wants_maps = true;
 	/* Those that are still held would be held the longer. */
 	if (age_ns > YOUNG_NS || now_ns < process->maps_again_ns || look_nr_awaited(sampler))
 		return;
@@ -49,9 +50,34 @@ void young_tell_maps(struct sampler *sampler, struct sampled_process *process, u
 	message->body.process.serial = process->serial;
 	message->body.process.pid = process->pid;
 	young_read_maps(sampler, message);
+	process->wants_maps = !message->body.process.maps;
 	sampler_tell(sampler, message);
 	process->maps_again_ns = now_ns + age_ns / AGE_PER_PAUSE +
 				 (clock_monotonic_ns() - begin_ns) * MAPS_PAUSE_PER_READING;
+}
+
+/* A child that does nothing but what its parent made it for is over by then, or about to exec. */
+#define INHERITED_NS (4 * NS_PER_MS)
+
+void young_inherit_maps(struct sampled_process *child, const struct sampled_process *parent)
+{
+	if (child->start_ns - parent->start_ns > YOUNG_NS)
+		child->maps_again_ns = child->start_ns + INHERITED_NS;
+}
+
+void young_tell_last_maps(struct sampler *sampler, const struct sampled_process *process,
+			  uint64_t now_ns)
+{
+	struct message *message = message_new(MESSAGE_MAPS, now_ns);
+	struct message_process *told = &message->body.process;
+
+	told->serial = process->serial;
+	told->pid = process->pid;
+	if (process->wants_maps)
+		young_read_maps(sampler, message);
+	told->comm = young_name(process->pid, process->pid);
+	told->is_last = true;
+	sampler_tell(sampler, message);
 }
 
 char *young_name_at_look(struct sampled_thread *thread)
