@@ -30,7 +30,7 @@ static void make_active(struct sampler *sampler, struct sampled_thread *thread)
 	if (thread->index < sampler->nr_active)
 		return;
 	swap(sampler, thread->index, sampler->nr_active++);
-	target_watch_closely(sampler->target, thread->tracee);
+	target_watch_closely(thread->tracee);
 }
 
 static void make_idle(struct sampler *sampler, struct sampled_thread *thread)

@@ -30,12 +30,10 @@ static void free_tracee(struct tracee *tracee)
 {
 	if (tracee->schedstat_fd >= 0)
 		close(tracee->schedstat_fd);
-	if (tracee->priv->stat_fd >= 0)
-		close(tracee->priv->stat_fd);
-	if (tracee->priv->maps_fd >= 0)
-		close(tracee->priv->maps_fd);
-	if (tracee->priv->syscall_fd >= 0)
-		close(tracee->priv->syscall_fd);
+	for (int i = 0; i < KEPT_FILES; i++) {
+		if (tracee->priv->kept[i] >= 0)
+			close(tracee->priv->kept[i]);
+	}
 	free(tracee->priv);
 	free(tracee);
 }
@@ -103,6 +101,43 @@ static void unlink_tracee(struct target *target, struct tracee *tracee)
 	*at = tracee->priv->hash_next;
 }
 
+static bool tracee_list_has(const struct tracee_list *list, const struct tracee *tracee)
+{
+	for (size_t i = 0; i < list->nr; i++) {
+		if (list->at[i] == tracee)
+			return true;
+	}
+	return false;
+}
+
+bool tracee_list_add(struct tracee_list *list, struct tracee *tracee)
+{
+	if (list->nr == TRACEE_LIST_MAX || tracee_list_has(list, tracee))
+		return false;
+	list->at[list->nr++] = tracee;
+	return true;
+}
+
+void tracee_list_remove(struct tracee_list *list, const struct tracee *tracee)
+{
+	for (size_t i = 0; i < list->nr; i++) {
+		if (list->at[i] == tracee)
+			list->at[i--] = list->at[--list->nr];
+	}
+}
+
+/* It is gone, and its id may be another's. */
+static void leave(struct target *target, struct tracee *tracee)
+{
+	if (tracee->priv->is_unlinked)
+		return;
+	unlink_tracee(target, tracee);
+	tracee->priv->is_unlinked = true;
+	tracee_list_remove(&target->askers, tracee);
+	tracee_list_remove(&target->followed, tracee);
+	tracee_list_remove(&target->sleepers, tracee);
+}
+
 /* -1 if there are too many already. */
 static int open_file(struct target *target, const struct tracee *tracee, const char *name)
 {
@@ -123,35 +158,55 @@ static void close_file(struct target *target, int *fd)
 	target->nr_open--;
 }
 
-void target_watch_closely(struct target *target, struct tracee *tracee)
+static const char *const kept_names[KEPT_FILES] = {
+	[KEPT_STAT] = "stat", [KEPT_SYSCALL] = "syscall", [KEPT_MAPS] = "maps"};
+
+int target_kept_file(const struct tracee *tracee, enum kept_file file)
 {
-	if (tracee->priv->stat_fd < 0)
-		tracee->priv->stat_fd = open_file(target, tracee, "stat");
-	if (tracee->priv->maps_fd < 0)
-		tracee->priv->maps_fd = open_file(target, tracee, "maps");
-	if (tracee->priv->syscall_fd < 0)
-		tracee->priv->syscall_fd = open_file(target, tracee, "syscall");
+	struct tracee_private *priv = tracee->priv;
+
+	if (priv->kept[file] < 0 && priv->keeps_files)
+		priv->kept[file] = open_file(priv->target, tracee, kept_names[file]);
+	return priv->kept[file];
+}
+
+void target_watch_closely(struct tracee *tracee)
+{
+	tracee->priv->keeps_files = true;
 }
 
 static void close_files(struct target *target, struct tracee *tracee)
 {
-	close_file(target, &tracee->priv->stat_fd);
-	close_file(target, &tracee->priv->maps_fd);
-	close_file(target, &tracee->priv->syscall_fd);
+	tracee->priv->keeps_files = false;
+	for (int i = 0; i < KEPT_FILES; i++)
+		close_file(target, &tracee->priv->kept[i]);
 }
 
 void target_watch_loosely(struct target *target, struct tracee *tracee)
 {
-	/* Whether it is awake is asked at each death of a child. */
-	if (!tracee->priv->is_asker)
+	/* Whether it is awake is asked at each death of a child, or each some milliseconds. */
+	if (!tracee_list_has(&target->askers, tracee) &&
+	    !tracee_list_has(&target->sleepers, tracee))
 		close_files(target, tracee);
 }
 
 bool target_read_stat(const struct tracee *tracee, struct proc_stat *stat)
 {
-	if (tracee->priv->stat_fd < 0)
-		return proc_read_task_stat(tracee->tgid, tracee->tid, stat);
-	return proc_read_stat(tracee->priv->stat_fd, stat);
+	int fd = target_kept_file(tracee, KEPT_STAT);
+
+	return fd >= 0 ? proc_read_stat(fd, stat)
+		       : proc_read_task_stat(tracee->tgid, tracee->tid, stat);
+}
+
+bool target_read_syscall(const struct tracee *tracee, struct proc_syscall *syscall)
+{
+	int kept = target_kept_file(tracee, KEPT_SYSCALL);
+	cleanup_close int fd = -1;
+
+	if (kept >= 0)
+		return proc_read_syscall(kept, syscall);
+	fd = proc_open_task_file(tracee->tgid, tracee->tid, "syscall");
+	return fd >= 0 && proc_read_syscall(fd, syscall);
 }
 
 struct tracee *target_add(struct target *target, pid_t tgid, pid_t tid)
@@ -164,7 +219,8 @@ struct tracee *target_add(struct target *target, pid_t tgid, pid_t tid)
 	tracee->tid = tid;
 	tracee->priv->target = target;
 	tracee->schedstat_fd = open_file(target, tracee, "schedstat");
-	tracee->priv->stat_fd = tracee->priv->maps_fd = tracee->priv->syscall_fd = -1;
+	for (int i = 0; i < KEPT_FILES; i++)
+		tracee->priv->kept[i] = -1;
 	link_tracee(target, tracee);
 	target->nr_tracees++;
 	return tracee;
@@ -183,9 +239,7 @@ void target_rename(struct target *target, struct tracee *tracee, pid_t tid)
 
 void target_forget(struct target *target, struct tracee *tracee)
 {
-	if (!tracee->priv->is_unlinked)
-		unlink_tracee(target, tracee);
-	target_forget_asker(target, tracee);
+	leave(target, tracee);
 	target->nr_tracees--;
 	close_files(target, tracee);
 	close_file(target, &tracee->schedstat_fd);
@@ -196,10 +250,8 @@ void target_add_pending(struct target *target, const struct target_event *event)
 {
 	ARRAY_GROW(target->pending, target->nr_pending, target->cap_pending);
 	target->pending[target->nr_pending++] = *event;
-	if (event->kind == TARGET_EVENT_GONE && !event->tracee->priv->is_unlinked) {
-		unlink_tracee(target, event->tracee);
-		event->tracee->priv->is_unlinked = true;
-	}
+	if (event->kind == TARGET_EVENT_GONE)
+		leave(target, event->tracee);
 }
 
 bool target_take_pending(struct target *target, struct target_event *event)

@@ -155,7 +155,7 @@ bool target_interrupt(struct target *target, struct tracee *tracee);
  * It is going to be looked at often: keep open what is read of it each time, within the bound on
  * descriptors. And no longer, as at first.
  */
-void target_watch_closely(struct target *target, struct tracee *tracee);
+void target_watch_closely(struct tracee *tracee);
 void target_watch_loosely(struct target *target, struct tracee *tracee);
 /*
  * Was it met in a system call that a stop would have spoilt? When the next one comes is known

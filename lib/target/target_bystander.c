@@ -135,19 +135,8 @@ void target_stop_woken(const struct target *target, struct tracee *tracee)
 
 void target_note_asker(struct target *target, struct tracee *tracee)
 {
-	if (tracee->priv->is_asker || target->nr_askers == ASKERS_MAX)
-		return;
-	tracee->priv->is_asker = true;
-	target->askers[target->nr_askers++] = tracee;
-	target_watch_closely(target, tracee);
-}
-
-void target_forget_asker(struct target *target, const struct tracee *tracee)
-{
-	for (size_t i = 0; i < target->nr_askers; i++) {
-		if (target->askers[i] == tracee)
-			target->askers[i--] = target->askers[--target->nr_askers];
-	}
+	if (tracee_list_add(&target->askers, tracee))
+		target_watch_closely(tracee);
 }
 
 static bool may_ask(const struct tracee *asker, pid_t tgid, const struct tracee *taker)
@@ -164,8 +153,8 @@ static bool has_run_since(struct tracee *asker)
 
 static void stop_new_askers(const struct target *target, bool (*has_woken)(struct tracee *))
 {
-	for (size_t i = 0; i < target->nr_askers; i++) {
-		struct tracee *asker = target->askers[i];
+	for (size_t i = 0; i < target->askers.nr; i++) {
+		struct tracee *asker = target->askers.at[i];
 
 		if (asker->priv->asker_pcount == ASKER_IS_ASKED || !has_woken(asker))
 			continue;
@@ -180,8 +169,8 @@ static void stop_new_askers(const struct target *target, bool (*has_woken)(struc
  */
 void target_stop_askers(const struct target *target, pid_t tgid, const struct tracee *taker)
 {
-	for (size_t i = 0; i < target->nr_askers; i++) {
-		struct tracee *asker = target->askers[i];
+	for (size_t i = 0; i < target->askers.nr; i++) {
+		struct tracee *asker = target->askers.at[i];
 		struct proc_schedstat clocks;
 
 		asker->priv->asker_pcount = ASKER_IS_ASKED;

@@ -90,9 +90,10 @@ static uint64_t copy_mapping(const struct tracee *tracee, uint64_t sp, size_t ma
 static bool ask_for_mapping(const struct tracee *tracee, uint64_t sp, struct proc_range *range)
 {
 	struct tracee_private *priv = tracee->priv;
+	int kept = target_kept_file(tracee, KEPT_MAPS);
 	cleanup_close int fd = -1;
 
-	if (priv->maps_fd >= 0 && proc_range_at(priv->maps_fd, sp, range))
+	if (kept >= 0 && proc_range_at(kept, sp, range))
 		return true;
 	fd = proc_open_task_file(tracee->tgid, tracee->tid, "maps");
 	if (fd < 0)
@@ -444,16 +445,6 @@ static enum thread_state state_of_letter(char letter)
 	}
 }
 
-static bool read_where(const struct tracee *tracee, struct proc_syscall *syscall)
-{
-	cleanup_close int fd = -1;
-
-	if (tracee->priv->syscall_fd >= 0)
-		return proc_read_syscall(tracee->priv->syscall_fd, syscall);
-	fd = proc_open_task_file(tracee->tgid, tracee->tid, "syscall");
-	return fd >= 0 && proc_read_syscall(fd, syscall);
-}
-
 static void set_where(struct snapshot *snapshot, const struct proc_syscall *syscall)
 {
 	const struct arch_regs *arch = arch_regs(arch_native());
@@ -484,10 +475,10 @@ static bool still_runs(const struct tracee *tracee, uint64_t now_ns)
 	const struct tracee_private *priv = tracee->priv;
 	struct proc_syscall syscall;
 
-	return priv->looked_awake && priv->syscall_fd >= 0 && priv->nr_short_looks < SHORT_LOOKS &&
+	return priv->looked_awake && priv->nr_short_looks < SHORT_LOOKS &&
 	       now_ns - priv->stat_read_ns < SHORT_LOOKS_NS &&
-	       proc_read_syscall(priv->syscall_fd, &syscall) &&
-	       syscall.kind == PROC_SYSCALL_RUNNING;
+	       target_kept_file(tracee, KEPT_SYSCALL) >= 0 &&
+	       target_read_syscall(tracee, &syscall) && syscall.kind == PROC_SYSCALL_RUNNING;
 }
 
 static bool read_state(struct tracee *tracee, const struct proc_schedstat *clocks,
@@ -526,7 +517,7 @@ enum target_look target_look(struct tracee *tracee, const struct proc_schedstat 
 		return TARGET_LOOK_GONE;
 	if (snapshot->state == THREAD_STATE_RUNNING)
 		return TARGET_LOOK_RUNNING;
-	if (snapshot->state == THREAD_STATE_UNKNOWN || !read_where(tracee, &syscall))
+	if (snapshot->state == THREAD_STATE_UNKNOWN || !target_read_syscall(tracee, &syscall))
 		return TARGET_LOOK_GONE;
 	if (syscall.kind == PROC_SYSCALL_RUNNING)
 		return TARGET_LOOK_CHANGED;
@@ -551,7 +542,7 @@ bool target_sleeps_again(struct tracee *tracee, int32_t syscall_nr, uint64_t sp)
 {
 	struct proc_syscall syscall;
 
-	if (!read_where(tracee, &syscall) || syscall.kind != PROC_SYSCALL_INSIDE)
+	if (!target_read_syscall(tracee, &syscall) || syscall.kind != PROC_SYSCALL_INSIDE)
 		return false;
 	/* What the kernel goes on with by restart_syscall(2) is the same call under its number. */
 	return syscall.sp == sp && (syscall.nr == syscall_nr || syscall.nr == SYS_restart_syscall);

@@ -49,6 +49,14 @@ struct run_ticks {
 	uint64_t nr_interrupts; /* that we sent to it meanwhile */
 };
 
+/* What is read of a thread again and again: target_watch_closely(). */
+enum kept_file {
+	KEPT_STAT,
+	KEPT_SYSCALL,
+	KEPT_MAPS,
+	KEPT_FILES,
+};
+
 struct tracee_private {
 	struct target *target;		       /* that it is of */
 	struct seen_stack stacks[SEEN_STACKS]; /* the latest first */
@@ -58,7 +66,8 @@ struct tracee_private {
 	bool rehearsed;		   /* since then: it is known, its thread about to be stopped */
 	bool maps_are_slow;	   /* this kernel finds a mapping in the text only */
 
-	int stat_fd, maps_fd, syscall_fd; /* target_watch_closely(); -1: not open */
+	bool keeps_files;	 /* once each was opened */
+	int kept[KEPT_FILES];	 /* descriptors; -1: not open */
 	bool fills_pages;	 /* was met waiting for a page that the target itself fills */
 	uint64_t thread_pointer; /* as of the last stop; 0: not known */
 
@@ -81,7 +90,6 @@ struct tracee_private {
 	/* target_bystander.c */
 	uint64_t bystander_of; /* the how-manieth signal it is not to be woken for; 0: none */
 	uint64_t left_pcount;  /* times scheduled in as it was last let go, once it was one */
-	bool is_asker;	       /* among target->askers */
 	uint64_t asker_pcount; /* times scheduled in right before a reaping */
 
 	/* target_reaping.c */
@@ -122,11 +130,18 @@ struct birth {
 
 #define BIRTHS_MAX 64
 
-/* Calls of more threads than these end when the kernel says so. */
-#define FOLLOWED_MAX 64
+#define TRACEE_LIST_MAX 64
 
-/* At so many threads glances are thrown. */
-#define SLEEPERS_MAX 64
+/* Threads that something is the matter with; those that there is no room for go without. */
+struct tracee_list {
+	struct tracee *at[TRACEE_LIST_MAX];
+	size_t nr;
+};
+
+/* Says whether it is new to the list. */
+bool tracee_list_add(struct tracee_list *list, struct tracee *tracee);
+/* If it is there; the last of the list takes its place. */
+void tracee_list_remove(struct tracee_list *list, const struct tracee *tracee);
 
 /* A child that has died and is not reaped yet, for its parent's sake. */
 struct postponed {
@@ -139,7 +154,6 @@ struct postponed {
 };
 
 #define POSTPONED_MAX 64
-#define ASKERS_MAX    64
 #define DYING_MAX     64
 
 struct target {
@@ -152,10 +166,9 @@ struct target {
 	size_t nr_pending, cap_pending, next_pending;
 
 	/* target_bystander.c */
-	pid_t last_bystander; /* whose call was repaired last; 0: none yet */
-	bool any_unrestarted; /* somebody was met in a call that would fail with EINTR */
-	struct tracee *askers[ASKERS_MAX]; /* who was met in a call that asks for signals */
-	size_t nr_askers;
+	pid_t last_bystander;	   /* whose call was repaired last; 0: none yet */
+	bool any_unrestarted;	   /* somebody was met in a call that would fail with EINTR */
+	struct tracee_list askers; /* who was met in a call that asks for signals */
 
 	/* target_reaping.c */
 	struct postponed postponed[POSTPONED_MAX];
@@ -167,12 +180,10 @@ struct target {
 	size_t next_birth;
 
 	/* target_timeout.c */
-	pid_t followed[FOLLOWED_MAX];
-	size_t nr_followed;
+	struct tracee_list followed;
 
 	/* target_sleep.c */
-	pid_t sleepers[SLEEPERS_MAX];
-	size_t nr_sleepers;
+	struct tracee_list sleepers; /* at which glances are thrown */
 	uint64_t glance_again_ns;
 
 	pid_t command_pid;	/* 0: none spawned */
@@ -214,8 +225,11 @@ void target_take_care(struct tracee *tracee, const struct proc_syscall *syscall)
 /* Would a stop now cut short what an awake thread does, or make it wait once more? */
 bool target_stop_would_spoil(struct tracee *tracee);
 
-/* Through the file that is kept open, if it is. */
+/* The descriptor of one of the files that are kept open, or -1. */
+int target_kept_file(const struct tracee *tracee, enum kept_file file);
+/* Through it, if it is. */
 bool target_read_stat(const struct tracee *tracee, struct proc_stat *stat);
+bool target_read_syscall(const struct tracee *tracee, struct proc_syscall *syscall);
 
 /*
  * target_bystander.c: nobody is to be woken in vain for a signal that another thread takes.
@@ -226,9 +240,8 @@ void target_before_letting_go(struct target *target, struct tracee *tracee);
 void target_stop_bystanders(const struct target *target, pid_t tgid);
 /* Stop one that has just been woken for a signal. */
 void target_stop_woken(const struct target *target, struct tracee *tracee);
-/* It was met in a call that asks for waiting signals itself; it goes. */
+/* It was met in a call that asks for waiting signals itself. */
 void target_note_asker(struct target *target, struct tracee *tracee);
-void target_forget_asker(struct target *target, const struct tracee *tracee);
 /*
  * A child is about to be reaped: stop those of a process that are awake and make such calls, but
  * for the one that is to be told. And right after it, those that have woken up since.

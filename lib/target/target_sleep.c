@@ -18,16 +18,6 @@ static bool is_seen_call(const struct seen_sleep *seen, const struct proc_syscal
 	       memcmp(seen->call.args, syscall->args, sizeof(syscall->args)) == 0;
 }
 
-static void note_sleeper(struct target *target, pid_t tid)
-{
-	for (size_t i = 0; i < target->nr_sleepers; i++) {
-		if (target->sleepers[i] == tid)
-			return;
-	}
-	if (target->nr_sleepers < SLEEPERS_MAX)
-		target->sleepers[target->nr_sleepers++] = tid;
-}
-
 /* Of other calls a stop at the end of their time does no harm. */
 static bool is_worth_a_glance(const struct tracee *tracee)
 {
@@ -39,6 +29,7 @@ void target_saw_asleep(struct tracee *tracee, const struct proc_syscall *syscall
 		       const struct proc_schedstat *clocks)
 {
 	struct seen_sleep *seen = &tracee->priv->sleep;
+	struct target *target = tracee->priv->target;
 
 	if (syscall->kind != PROC_SYSCALL_INSIDE || tracee->priv->asked_in_sleep)
 		return;
@@ -47,8 +38,8 @@ void target_saw_asleep(struct tracee *tracee, const struct proc_syscall *syscall
 	seen->call = *syscall;
 	seen->pcount = clocks->pcount;
 	seen->cpu_ns = clocks->cpu_ns;
-	if (is_worth_a_glance(tracee))
-		note_sleeper(tracee->priv->target, tracee->tid);
+	if (is_worth_a_glance(tracee) && tracee_list_add(&target->sleepers, tracee))
+		target_watch_closely(tracee);
 }
 
 /*
@@ -100,13 +91,6 @@ uint64_t target_call_began_ns(struct tracee *tracee, const struct proc_syscall *
 	return clock_monotonic_ns();
 }
 
-static bool read_call(const struct tracee *tracee, struct proc_syscall *syscall)
-{
-	cleanup_close int fd = proc_open_task_file(tracee->tgid, tracee->tid, "syscall");
-
-	return fd >= 0 && proc_read_syscall(fd, syscall) && syscall->kind == PROC_SYSCALL_INSIDE;
-}
-
 /* Sleeps of more are met by looks. */
 #define LONG_SLEEP_NS (200 * NS_PER_MS)
 
@@ -121,8 +105,9 @@ static bool glance_at(struct tracee *tracee, uint64_t now_ns)
 		return false;
 	if (before.pcount == tracee->priv->sleep.pcount)
 		return now_ns - tracee->priv->sleep.since_ns < LONG_SLEEP_NS;
-	if (tracee->interrupting || !proc_read_task_stat(tracee->tgid, tracee->tid, &stat) ||
-	    stat.state != 'S' || !read_call(tracee, &syscall))
+	if (tracee->interrupting || !target_read_syscall(tracee, &syscall) ||
+	    syscall.kind != PROC_SYSCALL_INSIDE || !target_read_stat(tracee, &stat) ||
+	    stat.state != 'S')
 		return true;
 	if (target_clocks(tracee, &after) && after.pcount == before.pcount) {
 		target_take_care(tracee, &syscall);
@@ -136,15 +121,17 @@ static bool glance_at(struct tracee *tracee, uint64_t now_ns)
 
 uint64_t target_glance_at_sleepers(struct target *target, uint64_t now_ns)
 {
-	if (!target->nr_sleepers)
+	if (!target->sleepers.nr)
 		return UINT64_MAX;
 	if (now_ns < target->glance_again_ns)
 		return target->glance_again_ns;
-	for (size_t i = 0; i < target->nr_sleepers; i++) {
-		struct tracee *tracee = target_find(target, target->sleepers[i]);
+	for (size_t i = target->sleepers.nr; i-- > 0;) {
+		struct tracee *tracee = target->sleepers.at[i];
 
-		if (!tracee || !glance_at(tracee, now_ns))
-			target->sleepers[i--] = target->sleepers[--target->nr_sleepers];
+		if (glance_at(tracee, now_ns))
+			continue;
+		tracee_list_remove(&target->sleepers, tracee);
+		target_watch_loosely(target, tracee);
 	}
 	target->glance_again_ns = now_ns + GLANCE_PAUSE_NS;
 	return target->glance_again_ns;

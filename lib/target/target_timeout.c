@@ -166,16 +166,6 @@ bool target_begins_anew(const struct machine_regs *regs)
 	       machine_syscall(regs, &syscall) && syscall.nr == SYS_io_pgetevents;
 }
 
-static void note_followed(struct target *target, pid_t tid)
-{
-	for (size_t i = 0; i < target->nr_followed; i++) {
-		if (target->followed[i] == tid)
-			return;
-	}
-	if (target->nr_followed < FOLLOWED_MAX)
-		target->followed[target->nr_followed++] = tid;
-}
-
 bool target_follow_call(struct target *target, struct tracee *tracee, struct machine_regs *regs,
 			bool by_signal)
 {
@@ -195,7 +185,7 @@ bool target_follow_call(struct target *target, struct tracee *tracee, struct mac
 		return true;
 	}
 	priv->follow = FOLLOW_ENTRY;
-	note_followed(target, tracee->tid);
+	tracee_list_add(&target->followed, tracee);
 	return false;
 }
 
@@ -248,9 +238,9 @@ bool target_is_timing_out(const struct tracee *tracee)
 /* When it is to be ended; 0: nobody follows it any more. */
 static uint64_t end_of(struct tracee *tracee, uint64_t now_ns)
 {
-	const struct tracee_private *priv = tracee ? tracee->priv : NULL;
+	const struct tracee_private *priv = tracee->priv;
 
-	if (!priv || (priv->follow != FOLLOW_ENTRY && priv->follow != FOLLOW_EXIT))
+	if (priv->follow != FOLLOW_ENTRY && priv->follow != FOLLOW_EXIT)
 		return 0;
 	if (now_ns < priv->time_is_up_ns)
 		return priv->time_is_up_ns;
@@ -264,11 +254,11 @@ uint64_t target_end_overdue(struct target *target, uint64_t now_ns)
 {
 	uint64_t next_ns = UINT64_MAX;
 
-	for (size_t i = 0; i < target->nr_followed; i++) {
-		uint64_t end_ns = end_of(target_find(target, target->followed[i]), now_ns);
+	for (size_t i = target->followed.nr; i-- > 0;) {
+		uint64_t end_ns = end_of(target->followed.at[i], now_ns);
 
 		if (!end_ns)
-			target->followed[i--] = target->followed[--target->nr_followed];
+			tracee_list_remove(&target->followed, target->followed.at[i]);
 		else if (end_ns < next_ns)
 			next_ns = end_ns;
 	}
