@@ -72,6 +72,8 @@ bool target_interrupt(struct target *target, struct tracee *tracee)
 {
 	if (tracee->interrupting || tracee->listening)
 		return true;
+	if (tracee->priv->has_exited)
+		return false; /* the kernel would say yes, and a first thread may stay for hours */
 	if (target_awaits_signal(tracee) || target_stop_would_spoil(tracee)) {
 		target->stats.nr_spared++;
 		return false;
@@ -249,6 +251,7 @@ static void ptrace_event(struct target *target, struct tracee *tracee, int statu
 			consume_stop(tracee->tid); /* it may wait for its threads */
 		}
 		tracee->interrupting = false;
+		tracee->priv->has_exited = true;
 		target_child_dies(target, tracee);
 		event->kind = TARGET_EVENT_EXITING;
 		return;

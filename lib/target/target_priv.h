@@ -76,6 +76,7 @@ struct tracee_private {
 	bool is_unlinked;     /* its id is another's now; only its end is left to be told */
 	bool is_foreign;      /* of a process that is none of ours: to be let go */
 	bool wants_exit_stop; /* PTRACE_O_TRACEEXIT is to be set at its first stop */
+	bool has_exited;      /* it was in that stop, and comes to no other */
 	/*
 	 * The registers of a call that a stop has broken off, if it has not been seen since:
 	 * should a caught signal come before it is taken up again, the handler's EINTR is real.

@@ -36,6 +36,13 @@ class Threads(LiveCase):
         self.assertRatio(recording.report()["total_ns"], 500e6, 0.05, "CPU")
         self.assertGreaterEqual(recording.function("leaderless_work")["total_pct"], 75)
 
+    def test_leader_that_waits_for_a_cpu_while_it_ends(self):
+        """It cannot stop any more, and nothing is to wait for that."""
+        recording = record(
+            self.directory, [build("leader_ends_slowly"), "500"], "--no-children", status=7
+        )
+        self.assertGreaterEqual(recording.function("leaderless_work")["total_pct"], 75)
+
     def test_attach_to_a_process_without_its_leader(self):
         with Running([build("zombie_leader"), "1500"]) as target:
             target.wait_ready()
