@@ -60,7 +60,7 @@ bool chase_next(struct sampler *sampler)
 		sampler->chasing = true;
 		look_at(sampler, thread, now_ns);
 		sampler->chasing = false;
-		if (look_nr_awaited(sampler))
+		if (thread->tracee->interrupting)
 			return true;
 	}
 	return false;

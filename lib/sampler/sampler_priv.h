@@ -170,7 +170,8 @@ struct sampler {
 	uint64_t nr_window_ticks;
 	uint64_t ticks_cpu_ns;		      /* that ticks have used in the governor's window */
 	uint64_t ended_cost_ns, ended_cpu_ns; /* of the threads that ended in the window */
-	uint64_t tick_cpu_ns; /* CPU clock of the sampling thread when the last tick began */
+	uint64_t tick_ns;		      /* when the last tick began */
+	uint64_t tick_cpu_ns;		      /* CPU clock of the sampling thread then */
 	struct alarm alarm;
 	struct idle_meter idle;
 	uint64_t watch_again_ns;   /* when to look whether CPUs are idle */

@@ -132,13 +132,26 @@ static void govern(struct sampler *sampler, uint64_t now_ns)
 	sampler->window_start_ns = now_ns;
 }
 
+/*
+ * Some wait long for a CPU until they stop, or in a vfork(2): they are no reason to stay where we
+ * are for more than a tick.
+ */
+static bool awaits_anyone_of_this_tick(struct sampler *sampler)
+{
+	for (size_t i = look_nr_awaited(sampler); i-- > 0;) {
+		if (sampler->awaited[i]->tracee->interrupted_ns >= sampler->tick_ns)
+			return true;
+	}
+	return false;
+}
+
 /* Where to sleep until the next tick; nobody is held meanwhile. */
 static void move(struct sampler *sampler)
 {
 	enum placement_kind kind;
 	int cpu;
 
-	if (!sampler->move_owed || look_nr_awaited(sampler) || chase_next(sampler))
+	if (!sampler->move_owed || awaits_anyone_of_this_tick(sampler) || chase_next(sampler))
 		return;
 	sampler->move_owed = false;
 	kind = placement_choose(&sampler->placement, sampler->idle.some_idle, &cpu);
@@ -170,6 +183,7 @@ static void tick(struct sampler *sampler, uint64_t now_ns)
 	serve_begin_tick(sampler);
 	serve_note_others(sampler, now_ns);
 	sampler->move_owed = true;
+	sampler->tick_ns = now_ns;
 	sampler->tick_cpu_ns = clock_thread_cpu_ns();
 	look_at_all(sampler, now_ns);
 	if (sampler->idle.some_idle && !awaits_own_cpu(sampler))

@@ -43,6 +43,13 @@ class Threads(LiveCase):
         )
         self.assertGreaterEqual(recording.function("leaderless_work")["total_pct"], 75)
 
+    def test_thread_that_never_gets_a_cpu(self):
+        """It is long in stopping, and the others are looked at meanwhile."""
+        recording = record(self.directory, [build("starved_thread"), "500"], "--no-children")
+        (said,) = recording.said
+        found = recording.function("busy_with_calls")["total_ns"]
+        self.assertShareAtLeast(found, said["cpu_ns"], 0.75, "time of the thread that runs")
+
     def test_attach_to_a_process_without_its_leader(self):
         with Running([build("zombie_leader"), "1500"]) as target:
             target.wait_ready()

@@ -5,47 +5,13 @@
  * another CPU, if there is one.
  */
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
-#include <sys/prctl.h>
 
+#include "crowd.h"
 #include "self_measure.h"
-
-#define CROWD 6
 
 static uint64_t spend_ns;
 static sem_t is_crowded;
-
-/* The n-th CPU that we may use, or the last one. */
-static void go_to(unsigned n)
-{
-	cpu_set_t allowed, one;
-	size_t found = 0;
-
-	sched_getaffinity(getppid(), sizeof(allowed), &allowed);
-	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET(cpu, &allowed))
-			continue;
-		found = cpu;
-		if (n-- == 0)
-			break;
-	}
-	CPU_ZERO(&one);
-	CPU_SET(found, &one);
-	sched_setaffinity(0, sizeof(one), &one);
-}
-
-static void crowd(void)
-{
-	for (unsigned i = 0; i < CROWD; i++) {
-		if (fork() == 0) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			for (volatile uint64_t x = 0;; x++)
-				continue;
-		}
-	}
-}
 
 NOINLINE static uint64_t leaderless_work(uint64_t until_ns)
 {
@@ -60,7 +26,7 @@ NOINLINE static uint64_t leaderless_work(uint64_t until_ns)
 static void *survivor_main(void *unused)
 {
 	(void)unused;
-	crowd();
+	crowd(6);
 	go_to(1);
 	sem_post(&is_crowded);
 	leaderless_work(thread_cpu_ns() + spend_ns);
