@@ -11,7 +11,7 @@
 
 /* The shortest pause between readings; and the part of a CPU that they may take. */
 #define PAUSE_NS    (50 * NS_PER_MS)
-#define PAUSE_SHARE 1000
+#define PAUSE_SHARE 2000
 
 /* Gone through: about so long a thread, and so small a part of a CPU. */
 #define HUNTED_LOOK_NS (4 * NS_PER_US)

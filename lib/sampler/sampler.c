@@ -35,7 +35,8 @@ struct pace {
 static const struct pace paces[] = {
 	{(size_t)4 * 1024 * 1024, 100 * NS_PER_MS, 5 * NS_PER_MS},
 	{(size_t)512 * 1024, NS_PER_SEC, 20 * NS_PER_MS},
-	{0, UINT64_MAX, 100 * NS_PER_MS},
+	{(size_t)256 * 1024, 4 * NS_PER_SEC, 100 * NS_PER_MS},
+	{0, UINT64_MAX, 250 * NS_PER_MS},
 };
 /* Where libraries change places, a stack is worth nothing once its map has changed. */
 #define RESTLESS_PAUSE_NS NS_PER_MS

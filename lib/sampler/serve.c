@@ -7,7 +7,7 @@
 #define FEW_TRACEES 64
 /* With more it takes the kernel longer and longer: at most this share of the time. */
 #define SWEEP_SHARE	 200
-#define IDLE_SWEEP_SHARE 1000
+#define IDLE_SWEEP_SHARE 4000
 
 /* Everything that one thread has to say; says whether there was anything. */
 static bool serve_thread(struct sampler *sampler, pid_t tid)
