@@ -395,11 +395,14 @@ static void look_at_active(struct sampler *sampler, size_t nr, bool on_own_cpu, 
 	int cpu = sched_getcpu();
 
 	for (size_t i = nr; i-- > 0;) {
-		if (i < sampler->nr_active &&
-		    (sampler->threads[i]->tracee->cpu == cpu) == on_own_cpu) {
-			look_at(sampler, sampler->threads[i], now_ns);
-			serve_early(sampler);
-		}
+		struct sampled_thread *thread = i < sampler->nr_active ? sampler->threads[i] : NULL;
+
+		if (!thread || (thread->tracee->cpu == cpu) != on_own_cpu)
+			continue;
+		/* Else it was looked at elsewhere, and has come here since. */
+		if (thread->looked_ns != now_ns)
+			look_at(sampler, thread, now_ns);
+		serve_early(sampler);
 	}
 }
 
