@@ -41,6 +41,8 @@ struct seen_sleep {
 	struct proc_syscall call;
 	uint64_t pcount, cpu_ns; /* its clocks */
 	uint64_t since_ns;	 /* when that was, first; 0: never */
+	uint64_t nr_yielded;	 /* times it had left its CPU of its own, where it matters */
+	bool knows_yielded;
 };
 
 /* Where a thread has run, in ticks of the kernel's (proc_pid_stat(5), utime and stime). */

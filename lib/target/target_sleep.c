@@ -25,6 +25,24 @@ static bool is_worth_a_glance(const struct tracee *tracee)
 	       target_asks_for_signals_first(tracee->priv->sleep.call.nr);
 }
 
+static void note_yielded(const struct tracee *tracee, struct seen_sleep *seen)
+{
+	struct proc_status status;
+
+	seen->knows_yielded = proc_read_status(tracee->tid, &status);
+	seen->nr_yielded = seen->knows_yielded ? status.nr_yielded : 0;
+}
+
+/* Awake for the first time since: who has left its CPU of its own is in a call after that. */
+static bool is_yet_to_sleep_again(const struct tracee *tracee)
+{
+	const struct seen_sleep *seen = &tracee->priv->sleep;
+	struct proc_status status;
+
+	return !seen->knows_yielded || !proc_read_status(tracee->tid, &status) ||
+	       status.nr_yielded == seen->nr_yielded;
+}
+
 void target_saw_asleep(struct tracee *tracee, const struct proc_syscall *syscall,
 		       const struct proc_schedstat *clocks)
 {
@@ -33,13 +51,19 @@ void target_saw_asleep(struct tracee *tracee, const struct proc_syscall *syscall
 
 	if (syscall->kind != PROC_SYSCALL_INSIDE || tracee->priv->asked_in_sleep)
 		return;
-	if (seen->pcount != clocks->pcount || !is_seen_call(seen, syscall))
+	if (seen->pcount != clocks->pcount || !is_seen_call(seen, syscall)) {
 		seen->since_ns = clock_monotonic_ns();
+		seen->knows_yielded = false;
+	}
 	seen->call = *syscall;
 	seen->pcount = clocks->pcount;
 	seen->cpu_ns = clocks->cpu_ns;
-	if (is_worth_a_glance(tracee) && tracee_list_add(&target->sleepers, tracee))
+	if (!is_worth_a_glance(tracee))
+		return;
+	if (tracee_list_add(&target->sleepers, tracee))
 		target_watch_closely(tracee);
+	if (!seen->knows_yielded)
+		note_yielded(tracee, seen);
 }
 
 /*
@@ -63,7 +87,8 @@ void target_asked_to_stop(struct tracee *tracee)
 
 bool target_may_be_timing_out(struct tracee *tracee)
 {
-	return times_run(tracee) == 1 && target_is_timing_out(tracee);
+	return times_run(tracee) == 1 && target_is_timing_out(tracee) &&
+	       is_yet_to_sleep_again(tracee);
 }
 
 /* More than a thread that was woken for a signal takes until it stops for it. */
