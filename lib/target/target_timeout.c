@@ -199,6 +199,21 @@ static enum follow broken_again(const struct tracee *tracee)
 	return FOLLOW_BROKEN;
 }
 
+/*
+ * Taken up again, a connection that is not made when the time is up is said to be another call's
+ * (inet_stream_connect() in net/ipv4/af_inet.c).
+ */
+static void end_connect(const struct tracee *tracee, struct machine_regs *regs)
+{
+	struct proc_syscall syscall;
+
+	if (!machine_syscall(regs, &syscall) || syscall.nr != SYS_connect ||
+	    machine_syscall_result(regs) != -EALREADY)
+		return;
+	machine_end_call(regs, -EINPROGRESS);
+	target_set_regs(tracee->tid, regs);
+}
+
 enum follow target_followed_stop(const struct tracee *tracee)
 {
 	const struct tracee_private *priv = tracee->priv;
@@ -210,6 +225,8 @@ enum follow target_followed_stop(const struct tracee *tracee)
 		return FOLLOW_EXIT;
 	if (priv->follow == FOLLOW_EXIT && machine_broken_call(&regs) != MACHINE_CALL_NONE)
 		return broken_again(tracee);
+	if (priv->follow == FOLLOW_EXIT)
+		end_connect(tracee, &regs);
 	return FOLLOW_NONE;
 }
 
