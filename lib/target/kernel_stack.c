@@ -36,8 +36,9 @@ static const char *const transfers[] = {
 };
 
 static const char *const sockets_and_pipes[] = {
-	"pipe_write",	  "sock_write_iter", "__sys_sendto", "sys_sendmsg",  "sys_sendmmsg",
-	"sock_read_iter", "__sys_recvfrom",  "sys_recvmsg",  "sys_recvmmsg", "accept",
+	"pipe_write",	  "sock_write_iter", "__sys_sendto",   "sys_sendmsg",  "sys_sendmmsg",
+	"sock_read_iter", "__sys_recvfrom",  "sys_recvmsg",    "sys_recvmmsg", "accept",
+	"tty_read",	  "tty_write",	     "io_uring_enter",
 };
 
 /* Timeouts that would begin anew. */

@@ -13,6 +13,7 @@
 #include "proc/read.h"
 #include "target/memory.h"
 #include "target/target_priv.h"
+#include "target/terminal.h"
 
 /*
  * System calls by what a stop does to them, found with a thread in each of 75 blocking
@@ -109,6 +110,10 @@ static uint64_t whole_bytes(uint64_t bytes)
 static uint64_t wanted_bytes(pid_t tid, const struct proc_syscall *syscall)
 {
 	switch (syscall->nr) {
+	case SYS_read:
+		return syscall->args[2] > 1 && terminal_least_bytes(tid, (int)syscall->args[0]) > 1
+			       ? whole_bytes(syscall->args[2])
+			       : 0;
 	case SYS_write:
 	case SYS_sendto:
 		return syscall->args[2];
@@ -167,22 +172,33 @@ static bool restarts_its_timeout(const struct proc_syscall *syscall)
 #define CALL_CPU_NS	NS_PER_MS
 
 /* Transfers to and from files are not broken off by a stop. */
-static bool is_pipe_or_socket(pid_t tid, uint64_t fd)
+static bool is_stream(pid_t tid, uint64_t fd)
 {
 	char name[32];
 	char target[64];
 
 	snprintf(name, sizeof(name), "fd/%d", (int)fd);
-	return proc_read_process_link(tid, name, target, sizeof(target)) &&
-	       (strncmp(target, "pipe:", 5) == 0 || strncmp(target, "socket:", 7) == 0);
+	return (proc_read_process_link(tid, name, target, sizeof(target)) &&
+		(strncmp(target, "pipe:", 5) == 0 || strncmp(target, "socket:", 7) == 0)) ||
+	       terminal_is(tid, (int)fd);
+}
+
+/* Broken off after it has submitted, io_uring_enter(2) says so, though nothing has completed. */
+static bool submits_and_waits(const struct proc_syscall *syscall)
+{
+	return syscall->nr == SYS_io_uring_enter && syscall->args[1] && syscall->args[2];
 }
 
 static uint64_t spoilt_cpu_ns(pid_t tid, const struct proc_syscall *syscall)
 {
-	if (wanted_bytes(tid, syscall) > LONG_TRANSFER_BYTES &&
-	    is_pipe_or_socket(tid, syscall->args[0]))
+	uint64_t wanted = wanted_bytes(tid, syscall);
+
+	if (wanted > LONG_TRANSFER_BYTES && is_stream(tid, syscall->args[0]))
 		return TRANSFER_CPU_NS;
-	return restarts_its_timeout(syscall) ? CALL_CPU_NS : 0;
+	/* A terminal takes no more than its reader leaves room for. */
+	if (wanted > 1 && terminal_is(tid, (int)syscall->args[0]))
+		return CALL_CPU_NS;
+	return restarts_its_timeout(syscall) || submits_and_waits(syscall) ? CALL_CPU_NS : 0;
 }
 
 #define PAGE_BYTES 4096
@@ -229,7 +245,7 @@ static bool is_endless(pid_t tid, uint64_t fd)
 /* Who asks not to wait may get a part as well. */
 static bool waits_for_all(pid_t tid, const struct proc_syscall *syscall, uint64_t flags)
 {
-	return !(flags & MSG_DONTWAIT) && is_pipe_or_socket(tid, syscall->args[0]) &&
+	return !(flags & MSG_DONTWAIT) && is_stream(tid, syscall->args[0]) &&
 	       is_blocking(tid, syscall->args[0]);
 }
 

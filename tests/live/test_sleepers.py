@@ -19,7 +19,7 @@ class Idle(LiveCase):
 
 
 class BlockingCalls(LiveCase):
-    """A thread in each of 79 blocking calls, sampled at 1000 Hz."""
+    """A thread in each of 83 blocking calls, sampled at 1000 Hz."""
 
     def check(self, cases, plain):
         self.assertGreaterEqual(len([case for case in cases if not case["absent"]]), 70)

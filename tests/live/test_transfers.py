@@ -32,6 +32,22 @@ class OrdinaryUser(LiveCase):
         self.assertGreater(recording.report("-m", "samples")["samples"], 100)
 
 
+    def test_calls_that_wait_come_out_as_ever(self):
+        """But for the long transfers, which are what the test above is about."""
+        user = self.ordinary_user()
+        program = self.public(build("blocking_calls", more=MORE))
+        os.chmod(self.directory, 0o777)
+        for _ in range(2):
+            recording = record(
+                self.directory, [program, "4000"], *FAST, cwd=self.directory, **user
+            )
+            for case in recording.said:
+                with self.subTest(call=case["name"]):
+                    self.assertEqual((case["eintr"], case["wrong"]), (0, 0), case)
+                    if case["name"] in ("io_uring_timer", "read_terminal", "recv_waitall"):
+                        self.assertLessEqual(case["shorts"], 1, case)
+
+
 class Transfers(LiveCase):
     def setUp(self):
         super().setUp()

@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -108,6 +109,78 @@ static int prepare_pty(void)
 	if (fd < 0 || grantpt(fd) || unlockpt(fd))
 		return -1;
 	return open(ptsname(fd), O_RDWR | O_NOCTTY);
+}
+
+/* Raw, with reads that wait for so many bytes; `other_end` is what a helper gets. */
+static int raw_pty(cc_t least, int *other_end)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY), fd;
+	struct termios settings;
+
+	if (master < 0 || grantpt(master) || unlockpt(master))
+		return -1;
+	fd = open(ptsname(master), O_RDWR | O_NOCTTY);
+	tcgetattr(fd, &settings);
+	cfmakeraw(&settings);
+	settings.c_cc[VMIN] = least;
+	settings.c_cc[VTIME] = 0;
+	tcsetattr(fd, TCSANOW, &settings);
+	*other_end = master;
+	return fd;
+}
+
+#define TERMINAL_BYTES	     40
+#define TERMINAL_WRITE_BYTES (100 << 10)
+
+static void *type_on(void *master)
+{
+	for (;;) {
+		if (write((int)(intptr_t)master, "type", 4) < 0)
+			return NULL;
+		nap_us(300);
+	}
+}
+
+static void *show(void *master)
+{
+	char room[4096];
+
+	while (read((int)(intptr_t)master, room, sizeof(room)) > 0)
+		nap_us(100);
+	return NULL;
+}
+
+static int prepare_typed_pty(void)
+{
+	int master, fd = raw_pty(TERMINAL_BYTES, &master);
+
+	if (fd >= 0)
+		start_helper(type_on, master);
+	return fd;
+}
+
+static int prepare_shown_pty(void)
+{
+	int master, fd = raw_pty(1, &master);
+
+	if (fd >= 0)
+		start_helper(show, master);
+	return fd;
+}
+
+static long call_read_terminal(int fd)
+{
+	char bytes[TERMINAL_BYTES];
+
+	return read(fd, bytes, sizeof(bytes));
+}
+
+static long call_write_terminal(int fd)
+{
+	static char bytes[TERMINAL_WRITE_BYTES];
+
+	nap_us(5000);
+	return write(fd, bytes, sizeof(bytes));
 }
 
 static long call_read(int fd)
@@ -344,6 +417,23 @@ static long call_connect(int listening)
 		       size);
 }
 
+/* It goes on being made behind the call's back. */
+static long call_connect_timeout(int listening)
+{
+	struct sockaddr_storage address;
+	socklen_t size = sizeof(address);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	int result, error;
+
+	getsockname(listening, (struct sockaddr *)&address, &size);
+	limit_time(fd, SO_SNDTIMEO);
+	result = connect(fd, (struct sockaddr *)&address, size);
+	error = errno;
+	close(fd);
+	errno = error;
+	return result;
+}
+
 /* System V messages. */
 
 static int message_queues[2];
@@ -482,12 +572,16 @@ struct blocking_case blocking_transfers[] = {
 	NEVER(recvmmsg, prepare_udp, call_recvmmsg),
 	TIMED(send_tcp_timeout, prepare_timed_full_tcp, call_send_byte, -1, EAGAIN),
 	NEVER(connect_tcp, prepare_full_tcp_listener, call_connect),
+	TIMED(connect_tcp_timeout, prepare_full_tcp_listener, call_connect_timeout, -1,
+	      EINPROGRESS),
 	NEVER(connect_unix, prepare_full_unix_listener, call_connect),
 	NEVER(msgrcv, prepare_empty_messages, call_msgrcv),
 	NEVER(msgsnd, prepare_full_messages, call_msgsnd),
 	WHOLE(write_pipe_large, prepare_drained_pipe, call_write_large, MIB),
 	WHOLE(send_tcp_large, prepare_drained_tcp, call_send_large, 16 * MIB),
 	WHOLE(recv_waitall, prepare_dripping_tcp, call_recv_waitall, 100),
+	WHOLE(read_terminal, prepare_typed_pty, call_read_terminal, TERMINAL_BYTES),
+	WHOLE(write_terminal, prepare_shown_pty, call_write_terminal, TERMINAL_WRITE_BYTES),
 	WHOLE(pread_large, prepare_large_file, call_pread_large, 8 * MIB),
 };
 const unsigned nr_blocking_transfers = sizeof(blocking_transfers) / sizeof(blocking_transfers[0]);

@@ -525,6 +525,54 @@ static long call_uring_submit_and_wait(int pipe_reader)
 	return syscall(SYS_io_uring_enter, fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0);
 }
 
+/* The ring of one thread: what it submits, and how often something has completed. */
+static struct {
+	struct io_uring_sqe *sqes;
+	_Atomic uint32_t *submitted, *taken, *completed;
+	uint32_t *first;
+} timer_ring;
+
+static int prepare_timer_ring(void)
+{
+	struct io_uring_params params = {0};
+	int fd = (int)syscall(SYS_io_uring_setup, 1, &params);
+	size_t sq_bytes = params.sq_off.array + params.sq_entries * sizeof(uint32_t);
+	size_t cq_bytes = params.cq_off.cqes + params.cq_entries * sizeof(struct io_uring_cqe);
+	unsigned char *sq, *cq;
+
+	if (fd < 0)
+		return -1;
+	sq = mmap(NULL, sq_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQ_RING);
+	cq = mmap(NULL, cq_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_CQ_RING);
+	timer_ring.sqes = mmap(NULL, sizeof(*timer_ring.sqes), PROT_READ | PROT_WRITE, MAP_SHARED,
+			       fd, IORING_OFF_SQES);
+	if (sq == MAP_FAILED || cq == MAP_FAILED || (void *)timer_ring.sqes == MAP_FAILED)
+		return -1;
+	timer_ring.submitted = (_Atomic uint32_t *)(sq + params.sq_off.tail);
+	timer_ring.first = (uint32_t *)(sq + params.sq_off.array);
+	timer_ring.taken = (_Atomic uint32_t *)(cq + params.cq_off.head);
+	timer_ring.completed = (_Atomic uint32_t *)(cq + params.cq_off.tail);
+	return fd;
+}
+
+/* Submits a timer and waits for it in one call. Broken off, that returns before it is over. */
+static long call_uring_timer(int fd)
+{
+	static const struct __kernel_timespec length = {.tv_nsec = 3000000};
+	long submitted, completed;
+
+	timer_ring.sqes[0] = (struct io_uring_sqe){
+		.opcode = IORING_OP_TIMEOUT, .fd = -1, .addr = (uintptr_t)&length, .len = 1};
+	timer_ring.first[0] = 0;
+	atomic_fetch_add(timer_ring.submitted, 1);
+	submitted = syscall(SYS_io_uring_enter, fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+	completed = *timer_ring.completed - *timer_ring.taken;
+	while (*timer_ring.completed == *timer_ring.taken)
+		syscall(SYS_io_uring_enter, fd, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+	atomic_store(timer_ring.taken, *timer_ring.completed);
+	return submitted == 1 ? completed : submitted;
+}
+
 /* Both ends stay open and nothing is ever written. */
 static int prepare_silent_pipe(void)
 {
@@ -579,5 +627,6 @@ struct blocking_case blocking_waits[] = {
 	NEVER(io_uring_wait, prepare_uring, call_uring_wait),
 	TIMED(io_uring_wait_timeout, prepare_uring, call_uring_wait_timeout, -1, ETIME),
 	NEVER(io_uring_submit_and_wait, prepare_silent_pipe, call_uring_submit_and_wait),
+	WHOLE(io_uring_timer, prepare_timer_ring, call_uring_timer, 1),
 };
 const unsigned nr_blocking_waits = sizeof(blocking_waits) / sizeof(blocking_waits[0]);

@@ -75,11 +75,21 @@ static void test_kernel_stack__tells_waiting_from_working_in_a_pipe_or_socket(vo
 				  "[<0>] tcp_sendmsg+0x27/0x40\n[<0>] __sys_sendto+0x1d3/0x1e0\n"
 				  "[<0>] __x64_sys_sendto+0x20/0x30\n[<0>]" CALL_END),
 			 KERNEL_PLACE_WAITING);
+	assert_int_equal(
+		place_of("[<0>] wait_woken+0x89/0x90\n[<0>] n_tty_read+0x4bd/0x660\n"
+			 "[<0>] tty_read+0xf4/0x210\n[<0>] vfs_read+0x23a/0x360\n[<0>]" CALL_END),
+		KERNEL_PLACE_WAITING);
+	assert_int_equal(place_of("[<0>] io_cqring_wait+0x51c/0x6a0\n"
+				  "[<0>] __do_sys_io_uring_enter+0x543/0x9b0\n[<0>]" CALL_END),
+			 KERNEL_PLACE_WAITING);
 	/* Driven off its CPU, as a preemptible kernel does. */
 	assert_int_equal(place_of("[<0>] irqentry_exit+0x2d/0x50\n"
 				  "[<0>] asm_sysvec_apic_timer_interrupt+0x1a/0x20\n"
 				  "[<0>] tcp_sendmsg_locked+0x5a4/0x11a0\n"
 				  "[<0>] __sys_sendto+0x1d3/0x1e0\n[<0>]" CALL_END),
+			 KERNEL_PLACE_SOCKET);
+	assert_int_equal(place_of("[<0>] asm_sysvec_apic_timer_interrupt+0x1a/0x20\n"
+				  "[<0>] file_tty_write.isra.0+0x17a/0x2d0\n[<0>]" CALL_END),
 			 KERNEL_PLACE_SOCKET);
 }
 
