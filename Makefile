@@ -145,7 +145,7 @@ check:
 	@$(MAKE) --no-print-directory check-installed
 
 check-installed: programs
-	@$(RUN) $(if $(strip $(KNOBS)),,gates) unit fuzz cli live
+	@$(RUN) $(if $(strip $(KNOBS)),,gates) oracle unit fuzz cli live
 
 check-unit: $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS)
 	@$(RUN) unit fuzz

@@ -1,25 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stacks against the truth: programs run one instruction at a time, see tests/oracle."""
+"""Every instruction of programs in C, by all kinds of compilers, linkers and libraries."""
 
 import os
 import subprocess
-import unittest
 
 from paths import BUILD
+from stepped import LAZY, SteppedCase
 from targets import build, need
 
-ORACLE = os.path.join(BUILD, "tests", "oracle", "single_step")
-LAZY = "-Wl,-z,lazy"
 NO_CFI = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables")
 
 
-@unittest.skipUnless(os.uname().machine == "x86_64", "the oracle reads x86-64 instructions")
-class SingleStep(unittest.TestCase):
-    def check(self, program, *options, arguments=()):
-        command = [ORACLE, *options, program, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-
+class SingleStep(SteppedCase):
     def check_c(self, *flags):
         """Without the loader, whose 100,000 instructions flatter the share."""
         self.check(build("frames_of_all_kinds", *flags), "-s")
@@ -73,34 +65,6 @@ class SingleStep(unittest.TestCase):
         command = [compiler, "-O2", "-g", "-D_GNU_SOURCE", "-static", "-o", program, source]
         subprocess.run(command, check=True)
         self.check(program)
-
-    def check_exceptions(self, *flags):
-        program = build("frames_of_exceptions", *flags)
-        self.check(program, "-s")
-        self.check(program, "-s", "-e", "13", arguments=["dense"])
-
-    def test_exceptions(self):
-        self.check(build("frames_of_exceptions", "-O2", LAZY), "-e", "101")
-        self.check_exceptions("-O2", LAZY)
-
-    def test_exceptions_through_frame_pointers(self):
-        self.check_exceptions("-O0")
-
-    def test_exceptions_in_a_static_program(self):
-        self.check_exceptions("-O1", "-static-pie")
-
-    def check_throws(self, *flags, arguments=()):
-        """One landing in some thousand instructions, most of them in try blocks of several calls."""
-        program = build("frames_of_throws", "-g", *flags)
-        self.check(program, "-s", "-e", "3", arguments=("1", *arguments))
-
-    def test_little_but_exceptions_of_a_library(self):
-        flags = ("-O2", "-g", "-shared", "-fPIC")
-        plugin = build("throwing_plugin", *flags, called="throwing_plugin.so")
-        self.check_throws("-Os", arguments=(plugin,))
-
-    def test_little_but_exceptions_through_frame_pointers(self):
-        self.check_throws("-O0")
 
     def test_realigned_for_vectors(self):
         with open("/proc/cpuinfo", encoding="ascii") as cpus:
