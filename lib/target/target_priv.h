@@ -215,6 +215,25 @@ uintptr_t target_ptrace_options(const struct target *target, bool first_thread);
 /* target_events.c: is there a status of this thread to be taken? Takes nothing. */
 bool target_has_stopped(const struct tracee *tracee);
 
+/*
+ * target_stack.c: copying what a walk of a thread's stack may need into a snapshot.
+ * All, from the stack pointer of the snapshot on.
+ */
+void target_copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot *snapshot);
+/*
+ * The one stack that `sp` is on; *range is its mapping, all 0 if that is not known. Returns where
+ * it ends, or 0 if that was not reached.
+ */
+uint64_t target_copy_stack(const struct tracee *tracee, uint64_t sp, size_t max_bytes,
+			   struct snapshot *snapshot, struct proc_range *range);
+/* Copy it from where it was the last time; was that the stack that it turns out to stand on? */
+bool target_copy_ahead(const struct tracee *tracee, size_t max_bytes, struct snapshot *snapshot);
+bool target_use_ahead(struct tracee *tracee, struct snapshot *snapshot);
+/* What is known of its mapping may be outdated. */
+void target_forget_mapping(struct tracee_private *priv);
+/* Where the program began, which the kernel tells. */
+void target_know_first_stack(struct tracee *tracee, uint64_t first_sp);
+
 /* target_care.c: what a stop would do to a system call in progress. */
 struct target_care target_care_of(pid_t tid, const struct proc_syscall *syscall);
 
