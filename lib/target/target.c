@@ -159,7 +159,11 @@ static void close_file(struct target *target, int *fd)
 }
 
 static const char *const kept_names[KEPT_FILES] = {
-	[KEPT_STAT] = "stat", [KEPT_SYSCALL] = "syscall", [KEPT_MAPS] = "maps"};
+	[KEPT_STAT] = "stat",
+	[KEPT_SYSCALL] = "syscall",
+	[KEPT_MAPS] = "maps",
+	[KEPT_MEMORY] = "mem",
+};
 
 int target_kept_file(const struct tracee *tracee, enum kept_file file)
 {
@@ -170,6 +174,22 @@ int target_kept_file(const struct tracee *tracee, enum kept_file file)
 	return priv->kept[file];
 }
 
+int target_kept_memory(const struct tracee *tracee)
+{
+	struct target *target = tracee->priv->target;
+	struct tracee *first = target_find(target, tracee->tgid);
+	int *fd;
+
+	if (!first)
+		return -1;
+	fd = &first->priv->kept[KEPT_MEMORY];
+	if (*fd < 0 && tracee->priv->keeps_files && !first->priv->hides_memory) {
+		*fd = open_file(target, first, kept_names[KEPT_MEMORY]);
+		first->priv->hides_memory = *fd < 0;
+	}
+	return *fd;
+}
+
 void target_watch_closely(struct tracee *tracee)
 {
 	tracee->priv->keeps_files = true;
@@ -177,7 +197,7 @@ void target_watch_closely(struct tracee *tracee)
 
 static void close_files(struct target *target, struct tracee *tracee)
 {
-	tracee->priv->keeps_files = false;
+	tracee->priv->keeps_files = tracee->priv->hides_memory = false;
 	for (int i = 0; i < KEPT_FILES; i++)
 		close_file(target, &tracee->priv->kept[i]);
 }

@@ -56,6 +56,7 @@ enum kept_file {
 	KEPT_STAT,
 	KEPT_SYSCALL,
 	KEPT_MAPS,
+	KEPT_MEMORY, /* of the process: with its first thread only */
 	KEPT_FILES,
 };
 
@@ -70,6 +71,7 @@ struct tracee_private {
 
 	bool keeps_files;	 /* once each was opened */
 	int kept[KEPT_FILES];	 /* descriptors; -1: not open */
+	bool hides_memory;	 /* KEPT_MEMORY cannot be had */
 	bool fills_pages;	 /* was met waiting for a page that the target itself fills */
 	uint64_t thread_pointer; /* as of the last stop; 0: not known */
 
@@ -249,6 +251,8 @@ bool target_stop_would_spoil(struct tracee *tracee);
 
 /* The descriptor of one of the files that are kept open, or -1. */
 int target_kept_file(const struct tracee *tracee, enum kept_file file);
+/* KEPT_MEMORY of its process. */
+int target_kept_memory(const struct tracee *tracee);
 /* Through it, if it is. */
 bool target_read_stat(const struct tracee *tracee, struct proc_stat *stat);
 bool target_read_syscall(const struct tracee *tracee, struct proc_syscall *syscall);
