@@ -27,6 +27,13 @@ uint64_t governor_shortest_period(const struct governor *governor, uint64_t tick
 	return (uint64_t)period_ns;
 }
 
+uint64_t governor_tick_allowance(const struct governor *governor, unsigned int nr_cpus)
+{
+	if (!governor->max_ppm)
+		return UINT64_MAX;
+	return (uint64_t)(1e-6 * (double)governor->base_period_ns * nr_cpus * governor->max_ppm);
+}
+
 uint64_t governor_update(struct governor *governor, uint64_t cost_ns, uint64_t window_ns)
 {
 	double share_ppm;

@@ -27,6 +27,7 @@ static void swap(struct sampler *sampler, size_t a, size_t b)
 static void make_active(struct sampler *sampler, struct sampled_thread *thread)
 {
 	thread->nr_quiet = 0;
+	thread->quiet_since_ns = thread->looked_ns;
 	if (thread->index < sampler->nr_active)
 		return;
 	swap(sampler, thread->index, sampler->nr_active++);
@@ -252,8 +253,17 @@ static bool needs_stop_asleep(const struct sampled_thread *thread)
 	       (!care->only_at_first || thread->looked_ns - thread->awake_ns < FIRST_OF_SLEEP_NS);
 }
 
-/* After so many looks without change a thread is looked at more rarely. */
+/*
+ * After so many looks without change a thread is looked at more rarely. If the looks come late
+ * because there are too many to look at, after so long as they would have taken.
+ */
 #define QUIET_LOOKS 16
+
+static bool is_quiet(const struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
+{
+	return ++thread->nr_quiet >= QUIET_LOOKS ||
+	       now_ns - thread->quiet_since_ns >= QUIET_LOOKS * sampler->governor.base_period_ns;
+}
 
 /*
  * A sleeper is told about once a second, and the longer it sleeps the more rarely, so that a
@@ -264,7 +274,7 @@ static bool needs_stop_asleep(const struct sampled_thread *thread)
 /* Nothing has happened since the last look: its stack still holds. */
 static void still_the_same(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
 {
-	if (++thread->nr_quiet >= QUIET_LOOKS)
+	if (is_quiet(sampler, thread, now_ns))
 		make_idle(sampler, thread);
 	if (!thread->asleep)
 		return;
@@ -305,9 +315,12 @@ static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,
 			const struct proc_schedstat *clocks)
 {
 	struct snapshot *snapshot = spare_snapshot(sampler);
+	bool is_new = !thread->was_seen;
 	enum target_look look = target_look(thread->tracee, clocks, stack_limit(thread), snapshot);
 
 	make_active(sampler, thread);
+	if (is_new && look == TARGET_LOOK_TAKEN && round_is_crowded(sampler))
+		make_idle(sampler, thread); /* most of a crowd go on sleeping */
 	if (look == TARGET_LOOK_RUNNING)
 		beside_count_faults(thread);
 	placement_saw(&sampler->placement, thread->tracee->cpu, look == TARGET_LOOK_RUNNING,
@@ -407,39 +420,6 @@ static void look_at_active(struct sampler *sampler, size_t nr, bool on_own_cpu, 
 }
 
 /*
- * So many idle threads are looked at in each tick: after milliseconds of rest each takes 4 us. A
- * crowd that no round gets through in time anyway is left to the clock of its process.
- */
-#define IDLE_LOOKS  4
-#define CROWD	    128
-#define CROWD_LOOKS 2
-#define HASTY_LOOKS 256
-
-/*
- * Threads that sleep on are looked at in turn. Nothing is lost by looking late: the clocks say
- * how long it slept and ran, and that it did is found within a round, or by the process' clock.
- */
-static void look_at_idle(struct sampler *sampler, uint64_t now_ns)
-{
-	size_t nr_idle = sampler->nr_threads - sampler->nr_active;
-	size_t nr = nr_idle < CROWD ? IDLE_LOOKS : CROWD_LOOKS;
-
-	if (sampler->nr_unseen || sampler->nr_hunted)
-		nr = HASTY_LOOKS;
-	if (nr > nr_idle)
-		nr = nr_idle;
-	sampler->nr_hunted -= nr < sampler->nr_hunted ? nr : sampler->nr_hunted;
-	for (; nr > 0; nr--) {
-		if (sampler->next_idle < sampler->nr_active ||
-		    sampler->next_idle >= sampler->nr_threads)
-			sampler->next_idle = sampler->nr_active;
-		if (sampler->next_idle >= sampler->nr_threads)
-			return;
-		look_at(sampler, sampler->threads[sampler->next_idle++], now_ns);
-	}
-}
-
-/*
  * Those that run come last, of them those on our CPU: those on others have stopped meanwhile, while
  * ours cannot before we sleep.
  */
@@ -447,7 +427,7 @@ void look_at_all(struct sampler *sampler, uint64_t now_ns)
 {
 	size_t nr_active = sampler->nr_active; /* not those that are found awake now */
 
-	look_at_idle(sampler, now_ns);
+	round_go_on(sampler, now_ns);
 	look_at_active(sampler, nr_active, false, now_ns);
 	look_at_active(sampler, nr_active, true, now_ns);
 	look_again(sampler, now_ns);

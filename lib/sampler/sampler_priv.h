@@ -81,10 +81,11 @@ struct sampled_thread {
 	uint32_t makes_faults; /* they were many: for so many counts more it is taken for granted */
 	uint32_t faults_last;  /* how many those were the last time */
 	uint64_t slept_from_ns, slept_until_ns;
-	uint64_t slept_cpu_ns; /* its CPU clock when last seen off the CPU */
-	uint32_t nr_slept;     /* looks that found it still asleep, since the last message */
-	uint32_t nr_quiet;     /* looks in a row that found it unchanged */
-	uint32_t nr_told;      /* new looks */
+	uint64_t slept_cpu_ns;	 /* its CPU clock when last seen off the CPU */
+	uint32_t nr_slept;	 /* looks that found it still asleep, since the last message */
+	uint32_t nr_quiet;	 /* looks in a row that found it unchanged */
+	uint64_t quiet_since_ns; /* the look before those */
+	uint32_t nr_told;	 /* new looks */
 	bool is_unseen;
 	uint64_t seen_cpu_ns;	 /* hunt.c: its CPU clock as last read */
 	uint64_t told_ns;	 /* when the last message about it was sent */
@@ -146,10 +147,11 @@ struct sampler {
 	struct sampled_thread **threads;
 	size_t nr_threads, cap_threads;
 	size_t nr_active;
-	size_t next_idle;	/* where the round through the others goes on */
-	size_t nr_unseen;	/* never looked at yet */
-	size_t nr_hunted;	/* idle ones to be looked at soon: one of them runs */
-	uint64_t hunt_again_ns; /* when to ask whether one does */
+	size_t next_idle;		    /* where the round through the others goes on */
+	size_t nr_unseen;		    /* never looked at yet */
+	uint64_t haste_ns, haste_credit_ns; /* round.c: CPU time, of this tick and still allowed */
+	size_t nr_hunted;		    /* idle ones to be looked at soon: one of them runs */
+	uint64_t hunt_again_ns;		    /* when to ask whether one does */
 	struct sampled_process **processes;
 	size_t nr_processes, cap_processes;
 	struct sampled_thread **awaited; /* asked to stop */
@@ -168,6 +170,7 @@ struct sampler {
 	struct spin_choice spin;
 	uint64_t window_start_ns;
 	uint64_t nr_window_ticks;
+	unsigned int nr_cpus;		      /* that we, and so most likely the target, may use */
 	uint64_t ticks_cpu_ns;		      /* that ticks have used in the governor's window */
 	uint64_t ended_cost_ns, ended_cpu_ns; /* of the threads that ended in the window */
 	uint64_t tick_ns;		      /* when the last tick began */
@@ -319,6 +322,12 @@ void look_add_thread(struct sampler *sampler, struct sampled_thread *thread);
 void look_remove_thread(struct sampler *sampler, struct sampled_thread *thread);
 /* How many threads that were asked to stop have not. */
 size_t look_nr_awaited(struct sampler *sampler);
+
+/* round.c: the threads that sleep on, some in each tick. */
+void round_begin(struct sampler *sampler);
+void round_go_on(struct sampler *sampler, uint64_t now_ns);
+/* Are there so many threads that most of them are best left alone? */
+bool round_is_crowded(const struct sampler *sampler);
 
 /* hunt.c: does a thread run that passes for idle? If so, all are looked at soon. */
 void hunt_now_and_then(struct sampler *sampler, uint64_t now_ns);

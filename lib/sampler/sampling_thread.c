@@ -93,13 +93,10 @@ static uint64_t shortest_period_ns(struct sampler *sampler)
 {
 	uint64_t used_ns = sampler->ticks_cpu_ns;
 	uint64_t nr = sampler->nr_window_ticks;
-	int nr_cpus = CPU_COUNT(&sampler->placement.allowed);
-
 	sampler->ticks_cpu_ns = sampler->nr_window_ticks = 0;
 	if (sampler->idle.some_idle || !nr)
 		return 0;
-	return governor_shortest_period(&sampler->governor, used_ns / nr,
-					nr_cpus > 0 ? (unsigned int)nr_cpus : 1);
+	return governor_shortest_period(&sampler->governor, used_ns / nr, sampler->nr_cpus);
 }
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
@@ -195,7 +192,7 @@ static void tick(struct sampler *sampler, uint64_t now_ns)
 	schedule_advance(&sampler->schedule, now_ns);
 	serve_rest_early(sampler, now_ns);
 	sampler->nr_window_ticks++;
-	sampler->ticks_cpu_ns += clock_thread_cpu_ns() - sampler->tick_cpu_ns;
+	sampler->ticks_cpu_ns += clock_thread_cpu_ns() - sampler->tick_cpu_ns - sampler->haste_ns;
 }
 
 static void begin_counting(struct sampler *sampler, uint64_t now_ns)
@@ -269,6 +266,9 @@ static int start(struct sampler *sampler)
 	alarm_open(&sampler->alarm);
 	sampler->counts.realtime = become_realtime();
 	placement_init(&sampler->placement, sampler->counts.realtime, sampler->start_ns);
+	sampler->nr_cpus = (unsigned int)CPU_COUNT(&sampler->placement.allowed);
+	sampler->nr_cpus += !sampler->nr_cpus; /* they could not be asked for */
+	round_begin(sampler);
 	sampler->counting = sampler->options.delay_ns == 0 && !sampler->options.paused;
 	sampler->counting_since_ns = sampler->start_ns;
 	schedule_init(&sampler->schedule, sampler->start_ns, sampler->governor.period_ns,

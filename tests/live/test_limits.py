@@ -113,6 +113,24 @@ class Limits(LiveCase):
         self.assertIn("spin_leaf", profc("report", "-i", path).stdout)
 
 
+class NoCpuIdle(LiveCase):
+    def setUp(self):
+        super().setUp()
+        self.hogs = [
+            subprocess.Popen([build("spin_leaf"), "60000"], stdout=subprocess.DEVNULL)
+            for _ in os.sched_getaffinity(0)
+        ]
+        for hog in self.hogs:
+            self.addCleanup(hog.wait)
+            self.addCleanup(hog.kill)
+
+    def test_crowd_of_new_threads_leaves_the_rate_as_it_is(self):
+        """To look at thousands of sleepers takes long; those that run are looked at meanwhile."""
+        recording = record(self.directory, [build("late_riser"), "4000", "1000"], "-F", "100")
+        counters = json.loads(recording.info("--json"))["counters"]
+        self.assertGreater(counters["frequency_hz_effective"], 30_000)
+
+
 class OtherTracers(LiveCase):
     def test_command_that_is_traced_from_its_birth(self):
         strace = need("strace")

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/clock.h"
+#include "sampler/sampler_priv.h"
+
+/*
+ * Threads that sleep on are looked at in turn. Nothing is lost by looking late: the clocks say
+ * how long it slept and ran, and that it did is found within a round, or by the process' clock.
+ */
+
+/*
+ * So many idle threads are looked at in each tick: after milliseconds of rest each takes 4 us. A
+ * crowd that no round gets through in time anyway is left to the clock of its process.
+ */
+#define IDLE_LOOKS  4
+#define CROWD	    128
+#define CROWD_LOOKS 2
+
+bool round_is_crowded(const struct sampler *sampler)
+{
+	return sampler->nr_threads >= CROWD;
+}
+
+static void look_at_next(struct sampler *sampler, size_t nr, uint64_t now_ns)
+{
+	for (; nr > 0; nr--) {
+		if (sampler->next_idle < sampler->nr_active ||
+		    sampler->next_idle >= sampler->nr_threads)
+			sampler->next_idle = sampler->nr_active;
+		if (sampler->next_idle >= sampler->nr_threads)
+			return;
+		look_at(sampler, sampler->threads[sampler->next_idle++], now_ns);
+	}
+}
+
+/* Those of a tick at most, where some have never been looked at or one of them runs. */
+#define HASTY_LOOKS 256
+#define HASTY_STEP  4
+
+/*
+ * The first look at a thread takes 40 us. Where no CPU is idle, haste is paid for from what is
+ * allowed, saved up to so much CPU time, and takes half of one at most: a tick that takes long
+ * would else make those to come rarer, to the harm of the threads that run.
+ */
+#define MOST_CREDIT_NS (200 * NS_PER_MS)
+
+static void save_credit(struct sampler *sampler)
+{
+	uint64_t most_ns = MOST_CREDIT_NS;
+	uint64_t allowed_ns = governor_tick_allowance(&sampler->governor, sampler->nr_cpus) / 2;
+
+	if (sampler->haste_credit_ns + allowed_ns < most_ns)
+		most_ns = sampler->haste_credit_ns + allowed_ns;
+	sampler->haste_credit_ns = most_ns;
+}
+
+static bool may_hurry(const struct sampler *sampler, uint64_t used_ns)
+{
+	return sampler->idle.some_idle || (used_ns < sampler->governor.base_period_ns / 2 &&
+					   used_ns < sampler->haste_credit_ns);
+}
+
+static size_t min_size(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* `nr` have been looked at in this tick; returns how many then have. */
+static size_t hurry(struct sampler *sampler, size_t nr, size_t nr_idle, uint64_t now_ns)
+{
+	uint64_t began_ns = clock_thread_cpu_ns();
+	uint64_t used_ns = 0;
+
+	for (; nr < HASTY_LOOKS && nr < nr_idle && may_hurry(sampler, used_ns); nr += HASTY_STEP) {
+		look_at_next(sampler, min_size(HASTY_STEP, nr_idle - nr), now_ns);
+		used_ns = clock_thread_cpu_ns() - began_ns;
+	}
+	sampler->haste_ns = used_ns;
+	sampler->haste_credit_ns -=
+		used_ns < sampler->haste_credit_ns ? used_ns : sampler->haste_credit_ns;
+	return min_size(nr, nr_idle);
+}
+
+void round_begin(struct sampler *sampler)
+{
+	sampler->haste_credit_ns = MOST_CREDIT_NS;
+}
+
+void round_go_on(struct sampler *sampler, uint64_t now_ns)
+{
+	size_t nr_idle = sampler->nr_threads - sampler->nr_active;
+	size_t nr = min_size(nr_idle < CROWD ? IDLE_LOOKS : CROWD_LOOKS, nr_idle);
+
+	sampler->haste_ns = 0;
+	save_credit(sampler);
+	look_at_next(sampler, nr, now_ns);
+	if (sampler->nr_unseen || sampler->nr_hunted)
+		nr = hurry(sampler, nr, nr_idle, now_ns);
+	sampler->nr_hunted -= min_size(nr, sampler->nr_hunted);
+}
