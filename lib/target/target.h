@@ -128,7 +128,8 @@ void target_next_of(struct target *target, pid_t tid, struct target_event *event
  * Who has died is not always reaped at once: up to milliseconds after, when its parent can be
  * told without disturbing others. While somebody waits for that, target_next() does not tell of
  * others that have died, either. When (CLOCK_MONOTONIC) to ask for the events of those whose time
- * has come, and then for those of all; 0: there is none.
+ * has come, and then for those of all; 0: there is none. So it is with a thread that was met before
+ * its parent has told of it: the parent stands still until somebody asks.
  */
 uint64_t target_next_reaping_ns(const struct target *target);
 void target_next_postponed(struct target *target, struct target_event *event);

@@ -147,6 +147,8 @@ static struct tracee *meet(struct target *target, pid_t tid, struct target_event
 	tracee->priv->is_new = true;
 	tracee->priv->parent_tid = target_take_birth(target, tid);
 	tracee->priv->is_untold = !tracee->priv->parent_tid;
+	if (tracee->priv->is_untold)
+		target_met_untold(target, tracee);
 	event->parent_pid = status.ppid;
 	return tracee;
 }
@@ -414,6 +416,10 @@ static void take_dying(struct target *target, struct target_event *event)
 void target_next_postponed(struct target *target, struct target_event *event)
 {
 	memset(event, 0, sizeof(*event));
+	if (target_shall_ask_parents(target)) {
+		while (event->kind == TARGET_EVENT_NONE && take(target, P_ALL, 0, event))
+			continue;
+	}
 	for (size_t i = target->nr_postponed; event->kind == TARGET_EVENT_NONE && i-- > 0;) {
 		struct postponed postponed = target->postponed[i];
 

@@ -179,6 +179,8 @@ struct target {
 	struct postponed postponed[POSTPONED_MAX];
 	size_t nr_postponed;
 	uint64_t next_reaping_ns;
+	pid_t untold; /* met last of those whose parent is yet to tell of the fork; 0: none */
+	uint64_t untold_since_ns, ask_parents_ns;
 	pid_t dying[DYING_MAX]; /* first threads that were met at their end; 0: none */
 	size_t next_dying;
 	struct birth births[BIRTHS_MAX];
@@ -296,6 +298,12 @@ void target_after_reaping(const struct target *target, const struct reaping *rea
  */
 void target_child_dies(struct target *target, const struct tracee *child);
 bool target_awaits_signal(const struct tracee *tracee);
+/*
+ * One was met whose parent has not told of it: that is in a stop, of which the signal may have been
+ * lost in another one. Is it still to be heard of, and nobody has asked for a while?
+ */
+void target_met_untold(struct target *target, const struct tracee *child);
+bool target_shall_ask_parents(struct target *target);
 /* A thread has told that it made a child; and whose child one is that is met now, or 0. */
 void target_note_birth(struct target *target, const struct tracee *parent, pid_t child);
 pid_t target_take_birth(struct target *target, pid_t child);

@@ -157,7 +157,33 @@ void target_after_reaping(const struct target *target, const struct reaping *rea
 
 uint64_t target_next_reaping_ns(const struct target *target)
 {
-	return target->nr_postponed ? target->next_reaping_ns : 0;
+	uint64_t reaping_ns = target->nr_postponed ? target->next_reaping_ns : 0;
+
+	if (!target->untold || (reaping_ns && reaping_ns < target->ask_parents_ns))
+		return reaping_ns;
+	return target->ask_parents_ns;
+}
+
+void target_met_untold(struct target *target, const struct tracee *child)
+{
+	target->untold = child->tid;
+	target->untold_since_ns = target->ask_parents_ns = clock_monotonic_ns();
+}
+
+bool target_shall_ask_parents(struct target *target)
+{
+	struct tracee *child = target->untold ? target_find(target, target->untold) : NULL;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (!child || !child->priv->is_untold || now_ns - target->untold_since_ns > LONGEST_NS) {
+		target->untold = 0;
+		return false;
+	}
+	if (now_ns < target->ask_parents_ns)
+		return false;
+	target->ask_parents_ns =
+		now_ns + PAUSE_NS + (now_ns - target->untold_since_ns) / PAUSE_SHARE;
+	return true;
 }
 
 void target_pause_reaping(struct target *target)
