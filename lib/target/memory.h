@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* The smallest page that Linux has; all others are multiples of it. */
+#define MEMORY_PAGE_BYTES 4096
+
 /*
  * Copy memory of a thread that we may trace, stopped or not, from `start` on. Returns how many
  * bytes there were up to the first that is not mapped: 0 when there is nothing, or it is gone.

@@ -201,12 +201,10 @@ static uint64_t spoilt_cpu_ns(pid_t tid, const struct proc_syscall *syscall)
 	return restarts_its_timeout(syscall) || submits_and_waits(syscall) ? CALL_CPU_NS : 0;
 }
 
-#define PAGE_BYTES 4096
-
 /* Moved a part only, of what is long enough to be broken off. */
 static bool is_part(int64_t result, uint64_t wanted)
 {
-	return result > 0 && wanted > PAGE_BYTES && (uint64_t)result < wanted;
+	return result > 0 && wanted > MEMORY_PAGE_BYTES && (uint64_t)result < wanted;
 }
 
 /* One that a thread waits for: what is not blocking moves parts at any time. */
@@ -262,10 +260,10 @@ bool target_call_was_cut(pid_t tid, const struct proc_syscall *syscall, int64_t 
 		return is_part(result, args[2]) && is_endless(tid, args[0]);
 	/* What ends with the file hardly ever ends with a page. */
 	case SYS_sendfile:
-		return is_part(result, args[3]) && result % PAGE_BYTES == 0;
+		return is_part(result, args[3]) && result % MEMORY_PAGE_BYTES == 0;
 	case SYS_splice:
 	case SYS_copy_file_range:
-		return is_part(result, args[4]) && result % PAGE_BYTES == 0;
+		return is_part(result, args[4]) && result % MEMORY_PAGE_BYTES == 0;
 	case SYS_write:
 	case SYS_writev:
 	case SYS_pwritev:

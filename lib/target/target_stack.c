@@ -300,7 +300,6 @@ void target_copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot
 
 /* Deeper stacks take longer to copy than the thread takes to get off its CPU. */
 #define AHEAD_BYTES ((uint64_t)16 * 1024)
-#define PAGE_BYTES  4096 /* or a part of one */
 
 /*
  * A thread that has just stopped on another CPU is still on its way off it, and its registers are
@@ -313,7 +312,7 @@ bool target_copy_ahead(const struct tracee *tracee, size_t max_bytes, struct sna
 	const struct seen_stack *stack = &priv->stacks[0];
 	uint64_t used = stack->low - machine_red_zone_bytes();
 	/* From the page on that was in use then: who reads what was never touched makes it be. */
-	uint64_t start = used - used % PAGE_BYTES;
+	uint64_t start = used - used % MEMORY_PAGE_BYTES;
 
 	if (!priv->rehearsed || priv->stacks[1].end || stack->low < priv->mapping.start ||
 	    stack->low >= priv->mapping.end || stack->end > priv->mapping.end)
