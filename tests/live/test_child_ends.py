@@ -27,7 +27,8 @@ class ChildEnds(LiveCase):
         self.assertEqual([one["name"] for one in profiled], [one["name"] for one in plain])
         for before, after in zip(plain, profiled):
             with self.subTest(way=after["name"]):
-                self.assertEqual(after["wrong"], before["wrong"], after)
+                # On a busy machine some come late without profc, too.
+                self.assertLessEqual(after["wrong"], before["wrong"], after)
 
     def test_recorded(self):
         for options in (FAST, ("-F", "100")):
