@@ -316,8 +316,12 @@ static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,
 {
 	struct snapshot *snapshot = spare_snapshot(sampler);
 	bool is_new = !thread->was_seen;
-	enum target_look look = target_look(thread->tracee, clocks, stack_limit(thread), snapshot);
+	enum target_look look;
 
+	/* Who is driven off its CPU by our coming there goes on at another. */
+	if (beside_is_better(thread))
+		target_see_afresh(thread->tracee);
+	look = target_look(thread->tracee, clocks, stack_limit(thread), snapshot);
 	make_active(sampler, thread);
 	if (is_new && look == TARGET_LOOK_TAKEN && round_is_crowded(sampler))
 		make_idle(sampler, thread); /* most of a crowd go on sleeping */

@@ -197,6 +197,9 @@ enum target_look {
 enum target_look target_look(struct tracee *tracee, const struct proc_schedstat *before,
 			     size_t max_stack_bytes, struct snapshot *snapshot);
 
+/* The next target_look() says where a thread is, though it has run on since the last. */
+void target_see_afresh(struct tracee *tracee);
+
 /*
  * Does a thread that was stopped in a system call sleep in it again, without having done
  * anything else? Compares the place with the snapshot taken at the stop.

@@ -64,7 +64,7 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 
 	begin_snapshot(tracee, snapshot);
 	if (snapshot->time_ns - tracee->interrupted_ns > LATE_STOP_NS)
-		tracee->priv->nr_short_looks = SHORT_LOOKS; /* it may have moved */
+		target_see_afresh(tracee); /* it may have moved */
 	is_ahead = target_copy_ahead(tracee, max_stack_bytes, snapshot);
 	tracee->priv->rehearsed = false;
 	/*
@@ -187,6 +187,11 @@ static bool read_state(struct tracee *tracee, const struct proc_schedstat *clock
 	snapshot->state = state_of_letter(stat.state);
 	priv->looked_awake = snapshot->state == THREAD_STATE_RUNNING;
 	return true;
+}
+
+void target_see_afresh(struct tracee *tracee)
+{
+	tracee->priv->nr_short_looks = SHORT_LOOKS;
 }
 
 enum target_look target_look(struct tracee *tracee, const struct proc_schedstat *before,
