@@ -80,7 +80,7 @@ class Limits(LiveCase):
     def test_signals_may_not_be_queued(self):
         """There is no timer then, and a SIGCHLD comes without saying of whom."""
         recording = record(
-            self.directory, [build("spin_leaf"), "500"], *FAST, timeout=60,
+            self.directory, [build("spin_leaf"), "1500"], *FAST, timeout=60,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_SIGPENDING, (0, 0)),
         )
         self.assertShare(recording.function("spin_leaf"), "total_pct", 100)
