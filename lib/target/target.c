@@ -112,7 +112,8 @@ static bool tracee_list_has(const struct tracee_list *list, const struct tracee 
 
 bool tracee_list_add(struct tracee_list *list, struct tracee *tracee)
 {
-	if (list->nr == TRACEE_LIST_MAX || tracee_list_has(list, tracee))
+	if (list->nr == TRACEE_LIST_MAX || tracee->priv->is_unlinked ||
+	    tracee_list_has(list, tracee))
 		return false;
 	list->at[list->nr++] = tracee;
 	return true;
@@ -129,13 +130,12 @@ void tracee_list_remove(struct tracee_list *list, const struct tracee *tracee)
 /* It is gone, and its id may be another's. */
 static void leave(struct target *target, struct tracee *tracee)
 {
-	if (tracee->priv->is_unlinked)
-		return;
-	unlink_tracee(target, tracee);
-	tracee->priv->is_unlinked = true;
 	tracee_list_remove(&target->askers, tracee);
 	tracee_list_remove(&target->followed, tracee);
 	tracee_list_remove(&target->sleepers, tracee);
+	if (!tracee->priv->is_unlinked)
+		unlink_tracee(target, tracee);
+	tracee->priv->is_unlinked = true;
 }
 
 /* -1 if there are too many already. */
@@ -165,11 +165,20 @@ static const char *const kept_names[KEPT_FILES] = {
 	[KEPT_MEMORY] = "mem",
 };
 
+/* Whether a thread is awake is asked at each death of a child, or each some milliseconds. */
+static bool keeps_files(const struct tracee *tracee)
+{
+	const struct target *target = tracee->priv->target;
+
+	return tracee->priv->is_watched || tracee_list_has(&target->askers, tracee) ||
+	       tracee_list_has(&target->sleepers, tracee);
+}
+
 int target_kept_file(const struct tracee *tracee, enum kept_file file)
 {
 	struct tracee_private *priv = tracee->priv;
 
-	if (priv->kept[file] < 0 && priv->keeps_files)
+	if (priv->kept[file] < 0 && keeps_files(tracee))
 		priv->kept[file] = open_file(priv->target, tracee, kept_names[file]);
 	return priv->kept[file];
 }
@@ -183,7 +192,7 @@ int target_kept_memory(const struct tracee *tracee)
 	if (!first)
 		return -1;
 	fd = &first->priv->kept[KEPT_MEMORY];
-	if (*fd < 0 && tracee->priv->keeps_files && !first->priv->hides_memory) {
+	if (*fd < 0 && keeps_files(tracee) && !first->priv->hides_memory) {
 		*fd = open_file(target, first, kept_names[KEPT_MEMORY]);
 		first->priv->hides_memory = *fd < 0;
 	}
@@ -192,22 +201,26 @@ int target_kept_memory(const struct tracee *tracee)
 
 void target_watch_closely(struct tracee *tracee)
 {
-	tracee->priv->keeps_files = true;
+	tracee->priv->is_watched = true;
 }
 
 static void close_files(struct target *target, struct tracee *tracee)
 {
-	tracee->priv->keeps_files = tracee->priv->hides_memory = false;
+	tracee->priv->hides_memory = false;
 	for (int i = 0; i < KEPT_FILES; i++)
 		close_file(target, &tracee->priv->kept[i]);
 }
 
+void target_may_close_files(struct target *target, struct tracee *tracee)
+{
+	if (!keeps_files(tracee))
+		close_files(target, tracee);
+}
+
 void target_watch_loosely(struct target *target, struct tracee *tracee)
 {
-	/* Whether it is awake is asked at each death of a child, or each some milliseconds. */
-	if (!tracee_list_has(&target->askers, tracee) &&
-	    !tracee_list_has(&target->sleepers, tracee))
-		close_files(target, tracee);
+	tracee->priv->is_watched = false;
+	target_may_close_files(target, tracee);
 }
 
 bool target_read_stat(const struct tracee *tracee, struct proc_stat *stat)

@@ -135,8 +135,7 @@ void target_stop_woken(const struct target *target, struct tracee *tracee)
 
 void target_note_asker(struct target *target, struct tracee *tracee)
 {
-	if (tracee_list_add(&target->askers, tracee))
-		target_watch_closely(tracee);
+	tracee_list_add(&target->askers, tracee);
 }
 
 static bool may_ask(const struct tracee *asker, pid_t tgid, const struct tracee *taker)

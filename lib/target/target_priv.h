@@ -69,7 +69,7 @@ struct tracee_private {
 	bool rehearsed;		   /* since then: it is known, its thread about to be stopped */
 	bool maps_are_slow;	   /* this kernel finds a mapping in the text only */
 
-	bool keeps_files;	 /* once each was opened */
+	bool is_watched;	 /* closely */
 	int kept[KEPT_FILES];	 /* descriptors; -1: not open */
 	bool hides_memory;	 /* KEPT_MEMORY cannot be had */
 	bool fills_pages;	 /* was met waiting for a page that the target itself fills */
@@ -114,7 +114,8 @@ struct tracee_private {
 	bool looked_awake;	  /* the last target_look() found it running or runnable */
 	bool hides_kernel_stack;  /* /proc/PID/stack is not for us */
 	bool makes_transfers;	  /* was met in a system call that a stop would cut short */
-	uint64_t transfer_cpu_ns; /* its CPU clock when it last was */
+	bool makes_waits;	  /* of late, in one that a stop would end too early */
+	uint64_t transfer_cpu_ns; /* its CPU clock when it last was in either */
 	uint64_t spared_ns;	  /* so long it is left alone from then on; 0: no stop cut one */
 	struct run_ticks ticks;	  /* as of the last target_look() */
 	struct run_ticks late;	  /* as of some time ago, from when on it is judged: */
@@ -251,6 +252,8 @@ void target_take_care(struct tracee *tracee, const struct proc_syscall *syscall)
 /* Would a stop now cut short what an awake thread does, or make it wait once more? */
 bool target_stop_would_spoil(struct tracee *tracee);
 
+/* Once nobody needs them any more. */
+void target_may_close_files(struct target *target, struct tracee *tracee);
 /* The descriptor of one of the files that are kept open, or -1. */
 int target_kept_file(const struct tracee *tracee, enum kept_file file);
 /* KEPT_MEMORY of its process. */

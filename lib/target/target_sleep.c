@@ -60,8 +60,7 @@ void target_saw_asleep(struct tracee *tracee, const struct proc_syscall *syscall
 	seen->cpu_ns = clocks->cpu_ns;
 	if (!is_worth_a_glance(tracee))
 		return;
-	if (tracee_list_add(&target->sleepers, tracee))
-		target_watch_closely(tracee);
+	tracee_list_add(&target->sleepers, tracee);
 	if (!seen->knows_yielded)
 		note_yielded(tracee, seen);
 }
@@ -156,7 +155,7 @@ uint64_t target_glance_at_sleepers(struct target *target, uint64_t now_ns)
 		if (glance_at(tracee, now_ns))
 			continue;
 		tracee_list_remove(&target->sleepers, tracee);
-		target_watch_loosely(target, tracee);
+		target_may_close_files(target, tracee);
 	}
 	target->glance_again_ns = now_ns + GLANCE_PAUSE_NS;
 	return target->glance_again_ns;
