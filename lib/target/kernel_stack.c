@@ -36,10 +36,12 @@ static const char *const transfers[] = {
 };
 
 static const char *const sockets_and_pipes[] = {
-	"pipe_write",	  "sock_write_iter", "__sys_sendto",   "sys_sendmsg",  "sys_sendmmsg",
-	"sock_read_iter", "__sys_recvfrom",  "sys_recvmsg",    "sys_recvmmsg", "accept",
-	"tty_read",	  "tty_write",	     "io_uring_enter",
+	"pipe_write",	  "sock_write_iter", "__sys_sendto", "sys_sendmsg",  "sys_sendmmsg",
+	"sock_read_iter", "__sys_recvfrom",  "sys_recvmsg",  "sys_recvmmsg", "accept",
 };
+
+/* Some wait for what was asked for, some do not. */
+static const char *const short_waits[] = {"tty_read", "tty_write", "io_uring_enter"};
 
 /* Timeouts that would begin anew. */
 static const char *const timed_waits[] = {
@@ -77,6 +79,8 @@ enum kernel_place kernel_stack_place(const char *text, size_t nr_bytes)
 	worked = names_any(text, nr_bytes, TABLE(interrupts));
 	if (names_any(text, nr_bytes, TABLE(sockets_and_pipes)))
 		return worked ? KERNEL_PLACE_SOCKET : KERNEL_PLACE_WAITING;
+	if (names_any(text, nr_bytes, TABLE(short_waits)))
+		return worked ? KERNEL_PLACE_SHORT_WAIT : KERNEL_PLACE_WAITING;
 	if (!worked && names_any(text, nr_bytes, TABLE(timed_waits)))
 		return KERNEL_PLACE_WAITING;
 	return KERNEL_PLACE_CALL;

@@ -13,10 +13,10 @@
 #define LONGEST_NS (2 * NS_PER_MS)
 
 /*
- * If it is held, or waits for a CPU, it cannot ask for its child either, and all are late: on a
- * machine with too few CPUs that took 2 to 3 ms where EINTR was seen.
+ * If it is held, or waits for a CPU, it cannot ask for its child either: on a machine with too few
+ * CPUs that took 2 to 3 ms where EINTR was seen. Another thread of the parent may wait, though.
  */
-#define LONGEST_OFF_CPU_NS (20 * NS_PER_MS)
+#define LONGEST_OFF_CPU_NS (5 * NS_PER_MS)
 
 /* Who has waited for long may do so for a while: its parent is waiting for a CPU. */
 #define PAUSE_NS    (50 * NS_PER_US)

@@ -70,7 +70,7 @@ static bool makes_few_calls(struct tracee_private *priv)
 		priv->makes_few_calls = is_small(&late);
 	if (nr >= LATE_TICKS)
 		priv->late = priv->ticks;
-	return priv->makes_few_calls && !priv->makes_transfers;
+	return priv->makes_few_calls && !priv->makes_transfers && !priv->makes_waits;
 }
 
 static uint64_t cpu_ns_of(struct tracee *tracee)
@@ -86,9 +86,27 @@ static void met_in_transfer(struct tracee *tracee)
 	tracee->priv->transfer_cpu_ns = cpu_ns_of(tracee);
 }
 
+static void met_in_wait(struct tracee *tracee)
+{
+	tracee->priv->makes_waits = true;
+	tracee->priv->transfer_cpu_ns = cpu_ns_of(tracee);
+}
+
 bool target_makes_transfers(const struct tracee *tracee)
 {
-	return tracee->priv->makes_transfers;
+	return tracee->priv->makes_transfers || tracee->priv->makes_waits;
+}
+
+static bool was_met_of_late(struct tracee *tracee)
+{
+	return cpu_ns_of(tracee) - tracee->priv->transfer_cpu_ns < TRANSFER_PAUSE_NS;
+}
+
+/* One line for its terminal says little about what a program does with its time. */
+static void forget_waits(struct tracee *tracee)
+{
+	if (tracee->priv->makes_waits && !was_met_of_late(tracee))
+		tracee->priv->makes_waits = false;
 }
 
 /*
@@ -123,19 +141,21 @@ bool target_stop_would_spoil(struct tracee *tracee)
 
 	if (!priv->looked_awake)
 		return false;
+	forget_waits(tracee);
 	if (priv->hides_kernel_stack)
 		return is_spared(tracee);
 	if (makes_few_calls(priv))
 		return false;
 	switch (read_place(tracee)) {
 	case KERNEL_PLACE_UNKNOWN:
-		return priv->makes_transfers &&
-		       cpu_ns_of(tracee) - priv->transfer_cpu_ns < TRANSFER_PAUSE_NS;
+		return target_makes_transfers(tracee) && was_met_of_late(tracee);
 	case KERNEL_PLACE_USER:
 	case KERNEL_PLACE_CALL:
 		return false;
 	case KERNEL_PLACE_SOCKET:
 		return priv->makes_transfers;
+	case KERNEL_PLACE_SHORT_WAIT:
+		return priv->makes_waits;
 	case KERNEL_PLACE_WAITING:
 		return true;
 	case KERNEL_PLACE_TRANSFER:
@@ -153,7 +173,10 @@ void target_take_care(struct tracee *tracee, const struct proc_syscall *syscall)
 		target_note_asker(tracee->priv->target, tracee);
 	if (!tracee->care.spoilt_cpu_ns)
 		return;
-	met_in_transfer(tracee);
+	if (tracee->care.is_long_transfer)
+		met_in_transfer(tracee);
+	else
+		met_in_wait(tracee);
 	/* Where the kernel's stack tells, there is no need to spare it blindly. */
 	if (!tracee->priv->hides_kernel_stack)
 		tracee->care.spoilt_cpu_ns = 0;

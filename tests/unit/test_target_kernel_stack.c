@@ -90,7 +90,7 @@ static void test_kernel_stack__tells_waiting_from_working_in_a_pipe_or_socket(vo
 			 KERNEL_PLACE_SOCKET);
 	assert_int_equal(place_of("[<0>] asm_sysvec_apic_timer_interrupt+0x1a/0x20\n"
 				  "[<0>] file_tty_write.isra.0+0x17a/0x2d0\n[<0>]" CALL_END),
-			 KERNEL_PLACE_SOCKET);
+			 KERNEL_PLACE_SHORT_WAIT);
 }
 
 static void test_kernel_stack__knows_waits_whose_timeout_would_begin_anew(void **state)
