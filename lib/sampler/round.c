@@ -29,6 +29,7 @@ static void look_at_next(struct sampler *sampler, size_t nr, uint64_t now_ns)
 		if (sampler->next_idle >= sampler->nr_threads)
 			return;
 		look_at(sampler, sampler->threads[sampler->next_idle++], now_ns);
+		serve_early(sampler);
 	}
 }
 

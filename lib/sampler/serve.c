@@ -225,6 +225,10 @@ void serve_rest_early(struct sampler *sampler, uint64_t tick_ns)
 	/* The first sleep shall not end for what is known. */
 	if (sampler->nr_early)
 		take_spun_signal(sampler, tick_ns);
+	/* It may have stood for another stop as well. */
+	if (sampler->sweep_owed && sampler->eventful &&
+	    target_nr_tracees(sampler->target) < FEW_TRACEES)
+		sweep(sampler);
 }
 
 /* How long a stop is spun for, while a CPU is idle anyway. */
@@ -260,7 +264,7 @@ void serve_spinning(struct sampler *sampler, uint64_t now_ns)
 #define ASKED_OF_LATE_NS (100 * NS_PER_MS)
 
 /* Where a stop is about to come, the sweep goes with it: a timer of its own takes as long. */
-#define WITH_NEXT_STOP_NS (20 * NS_PER_MS)
+#define WITH_NEXT_STOP_NS (2 * NS_PER_MS)
 
 static uint64_t owed_sweep_ns(struct sampler *sampler, uint64_t now_ns)
 {
