@@ -91,8 +91,11 @@ void print_hint(const char *format, ...)
 
 bool may_show_progress(void)
 {
-	pid_t foreground = isatty(STDERR_FILENO) ? tcgetpgrp(STDERR_FILENO) : 0;
+	pid_t foreground;
 
+	if (!isatty(STDERR_FILENO))
+		return false;
+	foreground = tcgetpgrp(STDERR_FILENO);
 	/* Of a terminal that does not control us it is not known. */
 	return foreground < 0 || foreground == getpgrp();
 }
