@@ -114,9 +114,6 @@ static bool find_mapping(const struct tracee *tracee, uint64_t sp, struct proc_r
 	if (!is_known && !ask_for_mapping(tracee, sp, &priv->mapping))
 		return false;
 	*range = priv->mapping;
-	/* Its file system may be a process that is traced, too (fuse(4)). */
-	if (range->inode)
-		priv->fills_pages = true;
 	return true;
 }
 

@@ -74,15 +74,6 @@ class FilledMemory(LiveCase):
             self.assertEqual(target.finish(), [{"faults": 0}])
 
 
-    def test_stack_of_a_file_that_the_target_serves(self):
-        """Nor can who waits for a file system be killed before it answers."""
-        program = build("fuse_stack")
-        if subprocess.run([program, "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
-            self.skipTest("a file system of FUSE is not to be mounted")
-        client, server = record(self.directory, [program, "1500"], *FAST, timeout=30).said
-        self.assertGreater(client["calls"], 1)
-        self.assertGreater(server["reads"], 50)
-
     def test_stack_that_the_target_fills_itself(self):
         """Whoever reads what is not there waits for a thread that may wait for profc."""
         program = build("userfault_stack")
