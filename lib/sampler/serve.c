@@ -183,9 +183,7 @@ void serve_begin_tick(struct sampler *sampler)
 /* Of more threads than there are CPUs, most only wait for one: to ask after them is in vain. */
 static struct tracee *next_early(const struct sampler *sampler)
 {
-	int nr_cpus = CPU_COUNT(&sampler->placement.allowed);
-
-	if (sampler->next_early >= sampler->nr_awaited || (int)sampler->nr_early >= nr_cpus)
+	if (sampler->next_early >= sampler->nr_awaited || sampler->nr_early >= sampler->nr_cpus)
 		return NULL;
 	return sampler->awaited[sampler->next_early]->tracee;
 }

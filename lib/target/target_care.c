@@ -178,9 +178,9 @@ static bool is_stream(pid_t tid, uint64_t fd)
 	char target[64];
 
 	snprintf(name, sizeof(name), "fd/%d", (int)fd);
-	return (proc_read_process_link(tid, name, target, sizeof(target)) &&
-		(strncmp(target, "pipe:", 5) == 0 || strncmp(target, "socket:", 7) == 0)) ||
-	       terminal_is(tid, (int)fd);
+	return proc_read_process_link(tid, name, target, sizeof(target)) &&
+	       (strncmp(target, "pipe:", 5) == 0 || strncmp(target, "socket:", 7) == 0 ||
+		terminal_is_name(target));
 }
 
 /* Broken off after it has submitted, io_uring_enter(2) says so, though nothing has completed. */

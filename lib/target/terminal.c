@@ -10,6 +10,11 @@
 #include "base/alloc.h"
 #include "proc/read.h"
 
+bool terminal_is_name(const char *path)
+{
+	return strncmp(path, "/dev/pts/", 9) == 0 || strncmp(path, "/dev/tty", 8) == 0;
+}
+
 bool terminal_is(pid_t tid, int fd)
 {
 	char name[32];
@@ -17,7 +22,7 @@ bool terminal_is(pid_t tid, int fd)
 
 	snprintf(name, sizeof(name), "fd/%d", fd);
 	return proc_read_process_link(tid, name, target, sizeof(target)) &&
-	       (strncmp(target, "/dev/pts/", 9) == 0 || strncmp(target, "/dev/tty", 8) == 0);
+	       terminal_is_name(target);
 }
 
 static int copy_terminal(pid_t tid, int fd)

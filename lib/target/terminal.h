@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Is that, which a link in /proc/PID/fd shows, a terminal? */
+bool terminal_is_name(const char *path);
 /* Is a descriptor of a thread a terminal? By its name in /proc; without opening it. */
 bool terminal_is(pid_t tid, int fd);
 
