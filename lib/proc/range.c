@@ -28,7 +28,9 @@ bool proc_range_at(int maps_fd, uint64_t address, struct proc_range *range)
 	*range = (struct proc_range){.start = query.start,
 				     .end = query.end,
 				     .offset = query.offset,
-				     .inode = query.inode};
+				     .inode = query.inode,
+				     .dev_major = query.dev_major,
+				     .dev_minor = query.dev_minor};
 	return true;
 }
 
@@ -63,7 +65,9 @@ bool proc_range_in_text(int maps_fd, uint64_t address, struct proc_range *range)
 			*range = (struct proc_range){.start = map.start,
 						     .end = map.end,
 						     .offset = map.offset,
-						     .inode = map.inode};
+						     .inode = map.inode,
+						     .dev_major = map.dev_major,
+						     .dev_minor = map.dev_minor};
 	}
 	buf_release(&text);
 	if (!found)

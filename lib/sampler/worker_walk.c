@@ -230,6 +230,13 @@ static struct stack_id intern_walk(struct profile *profile, const struct unwind_
 	return stack;
 }
 
+/* What was not copied was left out for a reason. */
+static enum stack_end end_of(const struct unwind_walk *walk, const struct snapshot *snapshot)
+{
+	return walk->end == STACK_END_BAD_MEMORY && snapshot->is_withheld ? STACK_END_SERVED
+									  : walk->end;
+}
+
 bool worker_walk(struct worker *worker, struct worker_process *process,
 		 struct worker_thread *thread, const struct snapshot *snapshot,
 		 struct worker_stack *stack)
@@ -252,8 +259,8 @@ bool worker_walk(struct worker *worker, struct worker_process *process,
 	ask_for_more_stack(thread, snapshot, walk);
 	ask_for_registers(thread, walk);
 	stack->id = intern_walk(worker->profile, walk);
-	stack->end = walk->end;
-	worker->nr_stacks_by_end[walk->end]++;
+	stack->end = end_of(walk, snapshot);
+	worker->nr_stacks_by_end[stack->end]++;
 	return true;
 }
 

@@ -82,6 +82,7 @@ void snapshot_drop_regions(struct snapshot *snapshot)
 {
 	snapshot->nr_regions = 0;
 	snapshot->nr_bytes = 0;
+	snapshot->is_withheld = false;
 }
 
 void snapshot_copy(struct snapshot *copy, const struct snapshot *snapshot)

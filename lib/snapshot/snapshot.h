@@ -79,6 +79,7 @@ struct snapshot {
 	uint64_t cpu_ns, runq_ns; /* the kernel's totals at that moment (schedstat) */
 	uint64_t pcount;	  /* times scheduled in (schedstat, third field) */
 	struct regs regs;	  /* none known: of a 32-bit program, which has others */
+	bool is_withheld;	  /* the stack is in a file of others: nothing is read of it */
 	unsigned int nr_regions;
 	struct stack_region regions[SNAPSHOT_REGIONS_MAX]; /* the stack in use comes first */
 	uint8_t *bytes;					   /* owned; all regions back to back */

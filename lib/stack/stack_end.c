@@ -28,6 +28,8 @@ const char *stack_end_name(enum stack_end end)
 		return "no stack taken";
 	case STACK_END_FOREIGN:
 		return "32-bit program";
+	case STACK_END_SERVED:
+		return "stack in a served file";
 	case STACK_END_COUNT:
 		break;
 	}
@@ -71,6 +73,10 @@ const char *stack_end_remedy(enum stack_end end, bool is_made_at_run_time)
 		       "not known; their time is right";
 	case STACK_END_LOOP:
 		return "its unwind information leads in a circle: try record --unwinder libunwind";
+	case STACK_END_SERVED:
+		return "this stack is mapped from a file of FUSE or of another host: to read it "
+		       "could "
+		       "wait for one who waits for profc; its time is right";
 	case STACK_END_NOT_TAKEN:
 		return "the thread was gone, or could not be stopped; its time is right";
 	case STACK_END_ROOT:

@@ -20,6 +20,7 @@ enum stack_end {
 	STACK_END_LOOP = 8,	   /* the frames stopped climbing the stack */
 	STACK_END_NOT_TAKEN = 9,   /* no stack was taken: the thread could not be looked at */
 	STACK_END_FOREIGN = 10,	   /* code of a 32-bit program, or of another machine */
+	STACK_END_SERVED = 11, /* the stack is in a file whose pages a process, or host, brings */
 	STACK_END_COUNT,
 };
 

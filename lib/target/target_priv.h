@@ -3,6 +3,7 @@
 #define PROFC_TARGET_TARGET_PRIV_H
 
 #include "proc/range.h"
+#include "target/backing.h"
 #include "target/machine.h"
 #include "target/target.h"
 
@@ -194,6 +195,8 @@ struct target {
 	struct tracee_list sleepers; /* at which glances are thrown */
 	uint64_t glance_again_ns;
 
+	struct backings backings; /* of the files that stacks were in */
+
 	pid_t command_pid;	/* 0: none spawned */
 	int command_errno_pipe; /* read end; -1: none */
 	struct target_stats stats;
@@ -231,6 +234,8 @@ void target_copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot
  */
 uint64_t target_copy_stack(const struct tracee *tracee, uint64_t sp, size_t max_bytes,
 			   struct snapshot *snapshot, struct proc_range *range);
+/* May who reads the target's memory there wait for anybody? False also where nothing is mapped. */
+bool target_may_wait_at(const struct tracee *tracee, uint64_t address);
 /* Copy it from where it was the last time; was that the stack that it turns out to stand on? */
 bool target_copy_ahead(const struct tracee *tracee, size_t max_bytes, struct snapshot *snapshot);
 bool target_use_ahead(struct tracee *tracee, struct snapshot *snapshot);

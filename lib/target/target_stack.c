@@ -6,6 +6,7 @@
 #include "proc/range.h"
 #include "proc/read.h"
 #include "snapshot/snapshot.h"
+#include "target/backing.h"
 #include "target/memory.h"
 #include "target/target_priv.h"
 
@@ -57,15 +58,14 @@ static size_t copy_region(const struct tracee *tracee, uint64_t start, size_t nr
 #define FIRST_CHUNK_BYTES ((size_t)64 * 1024)
 
 /*
- * The stack from `sp` up to the end of its mapping, where the read comes out short, or to the
- * limit. The first chunk is all that most stacks need. Returns where the stack ends, or 0 if
+ * The stack of `sp`, from `at` up to the end of its mapping, where the read comes out short, or to
+ * the limit. The first chunk is all that most stacks need. Returns where the stack ends, or 0 if
  * that was not reached.
  */
-static uint64_t copy_mapping(const struct tracee *tracee, uint64_t sp, size_t max_bytes,
-			     struct snapshot *snapshot)
+static uint64_t copy_mapping(const struct tracee *tracee, uint64_t at, uint64_t sp,
+			     size_t max_bytes, struct snapshot *snapshot)
 {
-	size_t red_zone = machine_red_zone_bytes();
-	uint64_t at = sp > red_zone ? sp - red_zone : sp;
+	size_t red_zone = (size_t)(sp - at);
 	size_t chunk = FIRST_CHUNK_BYTES;
 	size_t copied = 0;
 
@@ -79,7 +79,7 @@ static uint64_t copy_mapping(const struct tracee *tracee, uint64_t sp, size_t ma
 			break;
 		chunk *= 4;
 	}
-	/* The red zone may reach below the mapping that the stack pointer is in. */
+	/* It may reach below the mapping that the stack pointer is in, where that is not known. */
 	if (!copied && at < sp && max_bytes > red_zone) {
 		size_t above = max_bytes - red_zone;
 
@@ -103,6 +103,23 @@ static bool ask_for_mapping(const struct tracee *tracee, uint64_t sp, struct pro
 		return true;
 	priv->maps_are_slow = errno == ENOTTY;
 	return priv->maps_are_slow && !priv->hold && proc_range_in_text(fd, sp, range);
+}
+
+static bool is_served(const struct tracee *tracee, const struct proc_range *range)
+{
+	return range->inode &&
+	       backing_is_served(&tracee->priv->target->backings, tracee->tid, range);
+}
+
+bool target_may_wait_at(const struct tracee *tracee, uint64_t address)
+{
+	const struct tracee_private *priv = tracee->priv;
+	struct proc_range range = priv->mapping;
+	bool is_known = range.start <= address && address < range.end;
+
+	if (!is_known && (priv->maps_are_slow || !ask_for_mapping(tracee, address, &range)))
+		return false;
+	return is_served(tracee, &range);
 }
 
 /* The mapping that a stack is in. */
@@ -139,6 +156,18 @@ static bool is_of_c_library(pid_t tid, uint64_t thread_pointer)
 	       word == thread_pointer;
 }
 
+/* With the red zone, where that is known to be of the same mapping or may be read anyhow. */
+static uint64_t first_byte(const struct tracee *tracee, uint64_t sp, const struct proc_range *range)
+{
+	uint64_t first = sp - machine_red_zone_bytes();
+
+	if (first > sp)
+		return sp;
+	if (range->start < sp && sp < range->end)
+		return first > range->start ? first : range->start;
+	return target_may_wait_at(tracee, first) ? sp : first;
+}
+
 /* Is all from the stack pointer up to `limit` surely stack? */
 static bool is_whole_stack(const struct tracee *tracee, uint64_t sp, uint64_t limit,
 			   const struct proc_range *range)
@@ -154,24 +183,29 @@ static bool is_whole_stack(const struct tracee *tracee, uint64_t sp, uint64_t li
  * The C libraries put a thread's own data, which the thread pointer points to, at the end of
  * its stack. What follows is no stack, but often mapped, hundreds of kilobytes of it; or it is
  * memory that the target itself fills when it is read (userfaultfd(2), files of FUSE): whoever
- * reads it waits for a thread that may wait for us. So the copy never leaves the mapping.
+ * reads it waits for a thread that may wait for us. So the copy never leaves the mapping, and of
+ * one that is served by somebody else there is none.
  */
 uint64_t target_copy_stack(const struct tracee *tracee, uint64_t sp, size_t max_bytes,
 			   struct snapshot *snapshot, struct proc_range *range)
 {
 	uint64_t thread_pointer = tracee->priv->thread_pointer;
-	uint64_t start = sp - machine_red_zone_bytes();
 	uint64_t limit = 0;
-	uint64_t end;
+	uint64_t start, end;
 
 	*range = (struct proc_range){0};
 	if (find_mapping(tracee, sp, range))
 		limit = range->end;
+	start = first_byte(tracee, sp, range);
 	/* A stack that is empty ends where another mapping begins: a child's, at its birth. */
 	if (limit && range->start == sp) {
 		*range = (struct proc_range){0};
-		copy_mapping(tracee, sp, machine_red_zone_bytes(), snapshot);
+		copy_mapping(tracee, start, sp, (size_t)(sp - start), snapshot);
 		return 0;
+	}
+	if (is_served(tracee, range)) {
+		snapshot->is_withheld = true;
+		return limit;
 	}
 	/* But on another stack than its own, as after vfork(2), that is in another mapping. */
 	if (thread_pointer > sp && thread_pointer - start <= WHOLE_STACK_BYTES &&
@@ -181,8 +215,8 @@ uint64_t target_copy_stack(const struct tracee *tracee, uint64_t sp, size_t max_
 	    is_whole_stack(tracee, sp, limit, range))
 		max_bytes = WHOLE_STACK_BYTES;
 	if (!limit || limit - start > max_bytes)
-		return copy_mapping(tracee, sp, max_bytes, snapshot);
-	end = copy_mapping(tracee, sp, limit - start, snapshot);
+		return copy_mapping(tracee, start, sp, max_bytes, snapshot);
+	end = copy_mapping(tracee, start, sp, limit - start, snapshot);
 	return end ? end : limit;
 }
 
@@ -195,6 +229,9 @@ static void copy_other_stack(const struct tracee *tracee, const struct seen_stac
 {
 	static const uint64_t margins[] = {64 * 1024, 16 * 1024, 4 * 1024, 0};
 
+	/* It was given back, perhaps, and something else is there now. */
+	if (target_may_wait_at(tracee, other->low))
+		return;
 	for (size_t i = 0; i < ARRAY_SIZE(margins); i++) {
 		uint64_t start = other->low > margins[i] ? other->low - margins[i] : other->low;
 		uint64_t nr;
@@ -315,7 +352,8 @@ bool target_copy_ahead(const struct tracee *tracee, size_t max_bytes, struct sna
 	uint64_t start = used - used % MEMORY_PAGE_BYTES;
 
 	if (!priv->rehearsed || priv->stacks[1].end || stack->low < priv->mapping.start ||
-	    stack->low >= priv->mapping.end || stack->end > priv->mapping.end)
+	    stack->low >= priv->mapping.end || stack->end > priv->mapping.end ||
+	    is_served(tracee, &priv->mapping))
 		return false;
 	if (start < priv->mapping.start)
 		start = priv->mapping.start;

@@ -10,6 +10,7 @@
 #include "mapping/module.h"
 #include "mapping/space.h"
 #include "proc/maps.h"
+#include "proc/mounts.h"
 #include "proc/task.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes);
@@ -27,6 +28,18 @@ static void read_maps(const char *text, size_t nr_bytes)
 		assert(path.nr_bytes <= map.nr_path_bytes);
 	}
 	buf_release(&path);
+}
+
+static void read_mounts(const char *text, size_t nr_bytes)
+{
+	struct proc_mounts_iter iter = proc_mounts_over(text, nr_bytes);
+	struct proc_mount mount;
+
+	while (proc_mounts_next(&iter, &mount)) {
+		assert(mount.options >= text && mount.type > mount.options);
+		assert(mount.type + mount.nr_type_bytes <= text + nr_bytes);
+		(void)proc_mount_has_option(&mount, "nosuid");
+	}
 }
 
 /* No process has the number 0, so that no file of this machine is opened by what the text says. */
@@ -71,6 +84,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)
 	if (bytes[0] == 'm') {
 		read_maps(text, nr_bytes - 1);
 		update_space(text, nr_bytes - 1);
+	} else if (bytes[0] == 'i') {
+		read_mounts(text, nr_bytes - 1);
 	} else {
 		read_task(text, nr_bytes - 1);
 	}

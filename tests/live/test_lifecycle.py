@@ -73,6 +73,23 @@ class FilledMemory(LiveCase):
             attach(self.directory, target.pid, *FAST, "-d", "1", timeout=30)
             self.assertEqual(target.finish(), [{"faults": 0}])
 
+    def test_stack_in_a_file_that_is_recorded_too(self):
+        """Nor can who waits for a file system be killed before it answers."""
+        program = build("fuse_stack")
+        if subprocess.run([program, "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
+            self.skipTest("a file system of FUSE is not to be mounted")
+        recording = record(self.directory, [program, "1500"], *FAST, timeout=60)
+        client, server = recording.said
+        self.assertGreater(client["calls"], 1)
+        self.assertGreater(server["reads"], 50)
+        self.assertIn("stack in a served file", recording.info())
+
+    def test_stacks_in_files_of_the_kernel_s_own(self):
+        program = build("stacks_in_files")
+        recording = record(self.directory, [program, self.directory, "200"], *FAST)
+        self.assertComplete(recording, 0.98)
+        for name in ("on_shared_memory", "on_memfd", "on_disk", "on_shm"):
+            self.assertRatio(recording.function(name)["total_ns"], 200e6, 0.1, name)
 
     def test_stack_that_the_target_fills_itself(self):
         """Whoever reads what is not there waits for a thread that may wait for profc."""

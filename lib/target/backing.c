@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "target/backing.h"
+
+#include <linux/mman.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "proc/mounts.h"
+#include "proc/read.h"
+
+/* Memory, disks, and what layers them. Of others it is not known whom they wait for. */
+static const char *const own_types[] = {
+	"tmpfs", "ramfs",    "hugetlbfs", "devtmpfs", "overlay", "ext2",  "ext3",
+	"ext4",	 "xfs",	     "btrfs",	  "bcachefs", "f2fs",	 "zfs",	  "erofs",
+	"jfs",	 "squashfs", "iso9660",	  "udf",      "vfat",	 "exfat", "ntfs3",
+};
+
+static bool is_own_type(const struct proc_mount *mount)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(own_types); i++) {
+		if (proc_mount_is_type(mount, own_types[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_same_device(const struct proc_range *a, const struct proc_range *b)
+{
+	return a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
+}
+
+static bool is_mapped_like(const struct proc_range *range, int maps, int flags)
+{
+	size_t nr_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	struct proc_range own = {0};
+	void *at = mmap(NULL, nr_bytes, PROT_NONE,
+			MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+
+	if (at == MAP_FAILED)
+		return false;
+	if (proc_range_at(maps, (uintptr_t)at, &own) ||
+	    proc_range_in_text(maps, (uintptr_t)at, &own))
+		nr_bytes = (size_t)(own.end - own.start); /* a huge page goes as a whole */
+	munmap(at, nr_bytes);
+	return own.inode && is_same_device(&own, range);
+}
+
+/* What is shared, or has huge pages, shows a file of the kernel's that is mounted nowhere. */
+static bool is_nameless_memory(const struct proc_range *range)
+{
+	static const int kinds[] = {0, MAP_HUGETLB, MAP_HUGETLB | MAP_HUGE_2MB,
+				    MAP_HUGETLB | MAP_HUGE_1GB};
+	cleanup_close int maps = proc_open_task_file(getpid(), gettid(), "maps");
+
+	for (size_t i = 0; maps >= 0 && i < ARRAY_SIZE(kinds); i++) {
+		if (is_mapped_like(range, maps, kinds[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Is it mounted there, and how? */
+static bool find_mount(pid_t tid, const struct proc_range *range, bool *is_own)
+{
+	struct buf text = {0};
+	struct proc_mounts_iter mounts;
+	struct proc_mount mount;
+	bool is_found = false;
+
+	if (proc_read_process_file(tid, "mountinfo", &text)) {
+		mounts = proc_mounts_over(buf_str(&text), text.nr_bytes);
+		while (!is_found && proc_mounts_next(&mounts, &mount))
+			is_found = mount.dev_major == range->dev_major &&
+				   mount.dev_minor == range->dev_minor;
+	}
+	if (is_found)
+		*is_own = is_own_type(&mount);
+	buf_release(&text);
+	return is_found;
+}
+
+static bool is_served(pid_t tid, const struct proc_range *range)
+{
+	bool is_own = false;
+
+	/* What lies below a container's files is to be seen from outside, if anywhere. */
+	if (find_mount(tid, range, &is_own) || find_mount(getpid(), range, &is_own))
+		return !is_own;
+	return !is_nameless_memory(range);
+}
+
+bool backing_is_served(struct backings *backings, pid_t tid, const struct proc_range *range)
+{
+	size_t row;
+
+	for (size_t i = 0; i < BACKINGS_KNOWN; i++) {
+		if (backings->known[i].inode == range->inode &&
+		    backings->known[i].dev_major == range->dev_major &&
+		    backings->known[i].dev_minor == range->dev_minor)
+			return backings->known[i].is_served;
+	}
+	row = backings->next++ % BACKINGS_KNOWN;
+	backings->known[row].inode = range->inode;
+	backings->known[row].dev_major = range->dev_major;
+	backings->known[row].dev_minor = range->dev_minor;
+	backings->known[row].is_served = is_served(tid, range);
+	return backings->known[row].is_served;
+}
