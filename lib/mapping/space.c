@@ -203,6 +203,12 @@ static bool is_vdso(const struct entry *entry)
 	return !strcmp(entry->path, "[vdso]");
 }
 
+/* It has the same place in each process, and no memory map that could be asked knows of it. */
+static bool is_vsyscall(const struct entry *entry)
+{
+	return !entry->inode && !strcmp(entry->path, "[vsyscall]");
+}
+
 static struct elf_image *describe(const struct space *space, const struct entry *entry,
 				  struct module *module)
 {
@@ -211,7 +217,7 @@ static struct elf_image *describe(const struct space *space, const struct entry 
 		module->kind = MODULE_KIND_VDSO;
 		return open_vdso(space, entry);
 	}
-	if (!strcmp(entry->path, "[vsyscall]")) {
+	if (is_vsyscall(entry)) {
 		module->kind = MODULE_KIND_VSYSCALL;
 		return NULL;
 	}
@@ -509,6 +515,23 @@ bool space_agrees(const struct space *space, const struct proc_range *range)
 
 	return entry && entry->mapping.start == range->start && entry->mapping.end == range->end &&
 	       entry->mapping.file_offset == range->offset && entry->inode == range->inode;
+}
+
+bool space_has_same_code(const struct space *space)
+{
+	cleanup_close int fd = proc_open_task_file(space->pid, space->reader, "maps");
+
+	for (size_t i = 0; fd >= 0 && i < space->nr_code; i++) {
+		const struct entry *entry = &space->entries.at[space->code_entries[i]];
+		struct proc_range range;
+
+		if (is_vsyscall(entry))
+			continue;
+		if (!proc_range_at(fd, entry->mapping.start, &range) ||
+		    !space_agrees(space, &range))
+			return false;
+	}
+	return fd >= 0;
 }
 
 struct code_address space_locate(const struct space *space, uint64_t address)

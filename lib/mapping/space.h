@@ -52,6 +52,12 @@ int space_update(struct space *space, const char *maps_text, size_t nr_bytes, st
 /* Read /proc/PID/maps (any live thread's id serves) and update. ERR_GONE when the process, or its
  * program, is. */
 int space_refresh(struct space *space, struct err *err);
+/*
+ * Is there still, in the kernel's words, each mapping of code that the space knows? Takes a
+ * microsecond for each, however many others there are, and does not see what is new: walks do, they
+ * leave the map. Also false when it is not to be had: before Linux 6.11, or the process is gone.
+ */
+bool space_has_same_code(const struct space *space);
 /* fork: a child starts with its parent's mappings. Caller owns the copy. */
 struct space *space_fork(const struct space *space, pid_t pid);
 

@@ -22,10 +22,11 @@ struct worker_process {
 	bool final_maps;	   /* no better map will come */
 	uint64_t refresh_again_ns; /* not before: reading the map anew did not help */
 	uint64_t refresh_pause_ns;
-	uint64_t watch_again_ns;    /* not before: whether the map is still right */
-	bool is_to_watch;	    /* is in worker.to_watch */
-	uint64_t restless_until_ns; /* libraries have changed places */
-	uint32_t nr_replaced;	    /* of the space, as of the last time */
+	uint64_t watch_again_ns;      /* not before: whether the map is still right */
+	uint64_t read_whole_again_ns; /* before, asking after its code will do */
+	bool is_to_watch;	      /* is in worker.to_watch */
+	uint64_t restless_until_ns;   /* libraries have changed places */
+	uint32_t nr_replaced;	      /* of the space, as of the last time */
 };
 
 struct worker_thread {

@@ -25,6 +25,13 @@
 #define SHORTEST_WATCH_PAUSE_NS (50 * NS_PER_MS)
 #define WATCH_PAUSE_PER_READING 500
 
+/*
+ * Of a thousand threads a map has two thousand lines, and reading it takes a millisecond. The
+ * kernel is asked after the code that is known instead, where it answers that; all is read the more
+ * rarely.
+ */
+#define WHOLE_PAUSE_PER_READING 5000
+
 /* Where that has happened it will again soon: then the kernel is asked at each walk. */
 #define RESTLESS_NS (2 * NS_PER_SEC)
 
@@ -46,6 +53,17 @@ static bool is_restless(struct worker *worker, struct worker_process *process)
 	return now_ns < process->restless_until_ns;
 }
 
+static void look_at_maps(struct worker_process *process, uint64_t now_ns)
+{
+	uint64_t cpu_ns = clock_thread_cpu_ns();
+
+	if (now_ns < process->read_whole_again_ns && space_has_same_code(process->space))
+		return;
+	space_refresh(process->space, NULL);
+	process->read_whole_again_ns =
+		now_ns + (clock_thread_cpu_ns() - cpu_ns) * WHOLE_PAUSE_PER_READING;
+}
+
 static void watch_maps(struct worker_process *process)
 {
 	uint64_t now_ns = clock_monotonic_ns();
@@ -56,7 +74,7 @@ static void watch_maps(struct worker_process *process)
 	cpu_ns = clock_thread_cpu_ns();
 	/* The first walk comes right after the map was read. */
 	if (process->watch_again_ns)
-		space_refresh(process->space, NULL);
+		look_at_maps(process, now_ns);
 	pause_ns = (clock_thread_cpu_ns() - cpu_ns) * WATCH_PAUSE_PER_READING;
 	if (pause_ns < SHORTEST_WATCH_PAUSE_NS)
 		pause_ns = SHORTEST_WATCH_PAUSE_NS;

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "elf/elf_image.h"
 #include "mapping/module_priv.h"
 #include "mapping/space.h"
+#include "proc/range.h"
 #include "tests/unit/tiny_elf.h"
 
 /* No process has this id (proc_sys_kernel(5): pid_max is at most 2^22): no file can be opened. */
@@ -415,6 +417,63 @@ static void test_space__rewritten_file_is_another_module(void **state)
 	module_table_free(modules);
 }
 
+/* Does this kernel tell of single mappings? */
+static bool knows_single_mappings(void)
+{
+	cleanup_close int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	struct proc_range range;
+
+	return proc_range_at(maps, (uintptr_t)&range, &range);
+}
+
+static uint8_t *map_pages(uint8_t *at, size_t nr, int protection)
+{
+	uint8_t *pages = mmap(at, nr * 4096, protection,
+			      MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0), -1, 0);
+
+	assert_true(pages != MAP_FAILED);
+	return pages;
+}
+
+static void test_space__code_is_the_same_until_other_code_takes_its_place(void **state)
+{
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, getpid());
+	uint8_t *code = map_pages(NULL, 4, PROT_READ | PROT_EXEC);
+	bool knows = knows_single_mappings();
+	uint8_t *data;
+
+	(void)state;
+	assert_int_equal(space_refresh(space, NULL), 0);
+	assert_int_equal(space_has_same_code(space), knows);
+	data = map_pages(NULL, 2, PROT_READ);
+	assert_int_equal(space_has_same_code(space), knows);
+	map_pages(code + 4096, 1, PROT_READ);
+	assert_false(space_has_same_code(space));
+	assert_int_equal(space_refresh(space, NULL), 0);
+	assert_int_equal(space_has_same_code(space), knows);
+	munmap(code, 4096);
+	assert_false(space_has_same_code(space));
+	munmap(code + 4096, 3 * 4096);
+	munmap(data, 2 * 4096);
+	space_free(space);
+	module_table_free(modules);
+}
+
+static void test_space__code_of_a_process_that_is_gone_is_unknown(void **state)
+{
+	struct module_table *modules = module_table_new();
+	struct space *gone = space_new(modules, NO_PROCESS);
+	char line[512];
+
+	(void)state;
+	own_line((uint64_t)(uintptr_t)map_pages, line, sizeof(line));
+	assert_int_equal(update(gone, line), 0);
+	assert_false(space_has_same_code(gone));
+	space_free(gone);
+	module_table_free(modules);
+}
+
 static void test_space__executable_file_that_is_no_elf_is_jit(void **state)
 {
 	struct module_table *modules = module_table_new();
@@ -498,6 +557,8 @@ int main(void)
 		cmocka_unit_test(test_space__known_file_needs_no_living_process),
 		cmocka_unit_test(test_space__plain_path_serves_when_the_process_is_gone),
 		cmocka_unit_test(test_space__rewritten_file_is_another_module),
+		cmocka_unit_test(test_space__code_is_the_same_until_other_code_takes_its_place),
+		cmocka_unit_test(test_space__code_of_a_process_that_is_gone_is_unknown),
 		cmocka_unit_test(test_space__executable_file_that_is_no_elf_is_jit),
 		cmocka_unit_test(test_module__equal_modules_have_one_id),
 		cmocka_unit_test(test_module__open_descriptors_are_bounded),
