@@ -253,7 +253,8 @@ static void await_last_stops(struct sampler *sampler)
 	uint64_t until_ns = clock_monotonic_ns() + LAST_STOPS_NS;
 
 	sampler->sleepers_again_ns = UINT64_MAX;
-	while (look_nr_awaited(sampler) && clock_monotonic_ns() < until_ns) {
+	while ((target_end_carrying(sampler->target) || look_nr_awaited(sampler)) &&
+	       clock_monotonic_ns() < until_ns) {
 		if (!serve_all(sampler))
 			serve_asleep(sampler, clock_monotonic_ns() + NS_PER_MS);
 	}

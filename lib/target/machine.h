@@ -50,6 +50,10 @@ bool machine_syscall(const struct machine_regs *regs, struct proc_syscall *sysca
 /* What that system call will return. */
 int64_t machine_syscall_result(const struct machine_regs *regs);
 
+/* Give it another result, or argument; it stays the call that it is. */
+void machine_set_result(struct machine_regs *regs, int64_t result);
+void machine_set_argument(struct machine_regs *regs, unsigned int which, uint64_t value);
+
 /* How a system call that was broken off will look to the program. */
 enum machine_broken_call {
 	MACHINE_CALL_NONE,    /* not in a system call, or it completed */

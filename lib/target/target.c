@@ -34,6 +34,7 @@ static void free_tracee(struct tracee *tracee)
 		if (tracee->priv->kept[i] >= 0)
 			close(tracee->priv->kept[i]);
 	}
+	target_forget_carried(tracee);
 	free(tracee->priv);
 	free(tracee);
 }
@@ -132,6 +133,7 @@ static void leave(struct target *target, struct tracee *tracee)
 {
 	tracee_list_remove(&target->askers, tracee);
 	tracee_list_remove(&target->followed, tracee);
+	tracee_list_remove(&target->carrying, tracee);
 	tracee_list_remove(&target->sleepers, tracee);
 	if (!tracee->priv->is_unlinked)
 		unlink_tracee(target, tracee);

@@ -142,6 +142,12 @@ void target_next_postponed(struct target *target, struct target_event *event);
 uint64_t target_end_overdue(struct target *target, uint64_t now_ns);
 
 /*
+ * Before the tracer thread ends, nobody may be left in a call that is carried on: from now on none
+ * is. Says whether there are any yet, whose stops are to be served; to be asked again then.
+ */
+bool target_end_carrying(struct target *target);
+
+/*
  * See what threads sleep in that a signal could wake, some hundred times a second; without a stop.
  * Says when to come again (CLOCK_MONOTONIC; UINT64_MAX: nobody does).
  */

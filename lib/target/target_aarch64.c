@@ -69,6 +69,20 @@ int64_t machine_syscall_result(const struct machine_regs *regs)
 	return (int64_t)regs->raw.regs[0];
 }
 
+/* Of no use without machine_syscall(). */
+void machine_set_result(struct machine_regs *regs, int64_t result)
+{
+	(void)regs;
+	(void)result;
+}
+
+void machine_set_argument(struct machine_regs *regs, unsigned int which, uint64_t value)
+{
+	(void)regs;
+	(void)which;
+	(void)value;
+}
+
 enum machine_broken_call machine_broken_call(const struct machine_regs *regs)
 {
 	switch (-(int64_t)regs->raw.regs[0]) {

@@ -85,7 +85,8 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 	tracee->priv->thread_pointer = machine_thread_pointer(&regs);
 	if (machine_broken_call(&regs) != MACHINE_CALL_NONE)
 		snapshot->state = THREAD_STATE_SLEEPING;
-	else if (tracee->priv->hold == HOLD_REPAIR && !tracee->priv->broken_off)
+	else if (tracee->priv->hold == HOLD_REPAIR && !tracee->priv->broken_off &&
+		 !target_may_be_cut(&regs))
 		tracee->priv->hold = HOLD_CONT; /* nothing to repair: no second look at it */
 	if (machine_syscall(&regs, &syscall)) {
 		target_take_care(tracee, &syscall);

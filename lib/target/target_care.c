@@ -172,7 +172,7 @@ static bool restarts_its_timeout(const struct proc_syscall *syscall)
 #define CALL_CPU_NS	NS_PER_MS
 
 /* Transfers to and from files are not broken off by a stop. */
-static bool is_stream(pid_t tid, uint64_t fd)
+bool target_is_stream(pid_t tid, uint64_t fd)
 {
 	char name[32];
 	char target[64];
@@ -193,7 +193,7 @@ static uint64_t spoilt_cpu_ns(pid_t tid, const struct proc_syscall *syscall)
 {
 	uint64_t wanted = wanted_bytes(tid, syscall);
 
-	if (wanted > LONG_TRANSFER_BYTES && is_stream(tid, syscall->args[0]))
+	if (wanted > LONG_TRANSFER_BYTES && target_is_stream(tid, syscall->args[0]))
 		return TRANSFER_CPU_NS;
 	/* A terminal takes no more than its reader leaves room for. */
 	if (wanted > 1 && terminal_is(tid, (int)syscall->args[0]))
@@ -223,7 +223,7 @@ static bool is_blocking(pid_t tid, uint64_t fd)
 }
 
 /* /dev/zero, /dev/urandom: they give all that is asked for. */
-static bool is_endless(pid_t tid, uint64_t fd)
+bool target_is_endless(pid_t tid, uint64_t fd)
 {
 	static const char *const devices[] = {"/dev/zero", "/dev/urandom", "/dev/random",
 					      "/dev/full"};
@@ -243,7 +243,7 @@ static bool is_endless(pid_t tid, uint64_t fd)
 /* Who asks not to wait may get a part as well. */
 static bool waits_for_all(pid_t tid, const struct proc_syscall *syscall, uint64_t flags)
 {
-	return !(flags & MSG_DONTWAIT) && is_stream(tid, syscall->args[0]) &&
+	return !(flags & MSG_DONTWAIT) && target_is_stream(tid, syscall->args[0]) &&
 	       is_blocking(tid, syscall->args[0]);
 }
 
@@ -257,7 +257,7 @@ bool target_call_was_cut(pid_t tid, const struct proc_syscall *syscall, int64_t 
 	case SYS_getrandom:
 		return is_part(result, args[1]);
 	case SYS_read:
-		return is_part(result, args[2]) && is_endless(tid, args[0]);
+		return is_part(result, args[2]) && target_is_endless(tid, args[0]);
 	/* What ends with the file hardly ever ends with a page. */
 	case SYS_sendfile:
 		return is_part(result, args[3]) && result % MEMORY_PAGE_BYTES == 0;

@@ -40,7 +40,8 @@ static void consume_stop(pid_t tid)
 
 static bool is_followed(const struct tracee *tracee)
 {
-	return tracee->priv->follow == FOLLOW_ENTRY || tracee->priv->follow == FOLLOW_EXIT;
+	return tracee->priv->carried || tracee->priv->follow == FOLLOW_ENTRY ||
+	       tracee->priv->follow == FOLLOW_EXIT;
 }
 
 static void let_go(struct target *target, struct tracee *tracee, int signal)
@@ -198,8 +199,12 @@ static void signal_stop(struct target *target, struct tracee *tracee, int signal
 /* Only where a call is followed. Killed after it is consumed, we leave no signal behind. */
 static void syscall_stop(struct target *target, struct tracee *tracee)
 {
-	enum follow follow = target_followed_stop(tracee);
+	enum follow follow = FOLLOW_NONE;
 
+	if (tracee->priv->carried)
+		target_carried_stop(tracee);
+	else
+		follow = target_followed_stop(tracee);
 	consume_stop(tracee->tid);
 	tracee->priv->follow = follow == FOLLOW_BROKEN ? FOLLOW_NONE : follow;
 	let_go(target, tracee, 0);
@@ -228,6 +233,7 @@ static void executed(struct target *target, struct tracee *tracee, struct target
 	tracee->priv->has_executed = true;
 	tracee->priv->broken_off = false;
 	tracee->priv->follow = FOLLOW_NONE;
+	target_forget_carried(tracee);
 	tracee->priv->thread_pointer = 0;
 	tracee->priv->mapping = (struct proc_range){0};
 	tracee->priv->hold = HOLD_CONT;

@@ -88,8 +88,9 @@ struct tracee_private {
 	 */
 	bool broken_off;
 	struct machine_regs broken;
-	enum follow follow;	/* of that call */
-	uint64_t time_is_up_ns; /* when its timeout would have been over, if it is followed */
+	enum follow follow;	 /* of that call */
+	struct carried *carried; /* target_carry.c; NULL: none, or let go of */
+	uint64_t time_is_up_ns;	 /* when its timeout would have been over, if it is followed */
 	struct seen_sleep sleep;
 	bool asked_in_sleep; /* to stop, before it had run since it was seen in that */
 
@@ -191,6 +192,11 @@ struct target {
 	/* target_timeout.c */
 	struct tracee_list followed;
 
+	/* target_carry.c */
+	struct tracee_list carrying;
+	bool carries_no_more;
+	uint64_t carries_until_ns;
+
 	/* target_sleep.c */
 	struct tracee_list sleepers; /* at which glances are thrown */
 	uint64_t glance_again_ns;
@@ -249,6 +255,10 @@ struct target_care target_care_of(pid_t tid, const struct proc_syscall *syscall)
 
 /* Does its result show that a stop broke off a transfer that would have come out whole? */
 bool target_call_was_cut(pid_t tid, const struct proc_syscall *syscall, int64_t result);
+
+/* Does a file give all that is asked for; do its transfers depend on somebody else? */
+bool target_is_endless(pid_t tid, uint64_t fd);
+bool target_is_stream(pid_t tid, uint64_t fd);
 
 /* target_spoil.c: learn from the call that a held thread is about to leave. */
 void target_learn_result(struct tracee *tracee, const struct proc_syscall *syscall, int64_t result);
@@ -353,6 +363,22 @@ bool target_may_be_timing_out(struct tracee *tracee);
 /* It comes out of this call, by our asking or by a signal: when had that begun, at the latest? */
 uint64_t target_call_began_ns(struct tracee *tracee, const struct proc_syscall *syscall,
 			      bool by_signal);
+
+/*
+ * target_carry.c: cut transfers are carried on. May a held thread leave one?
+ */
+bool target_may_be_cut(const struct machine_regs *regs);
+/*
+ * It is about to be let go: if a stop has cut its call, it makes another for the rest, up to whose
+ * return it is let go to system call stops (`carried` is set). Says whether it does.
+ */
+bool target_carry_on(struct target *target, struct tracee *tracee, const struct machine_regs *regs);
+/* It is held at one of these. */
+void target_carried_stop(struct tracee *tracee);
+/* Before that call: what it has done is all, as a handler runs now, or job control stops it. */
+void target_carry_no_further(struct tracee *tracee);
+/* It is gone. */
+void target_forget_carried(struct tracee *tracee);
 
 /* Does this signal stop a process, if nothing is said about it? */
 bool target_is_job_control_stop(int signal);

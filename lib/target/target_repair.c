@@ -65,6 +65,8 @@ static void repair_and_follow(struct target *target, struct tracee *tracee,
 	if (!repair(tracee, regs)) {
 		if (target_begins_anew(regs))
 			follow(target, tracee, regs, false);
+		else if (!tracee->priv->broken_off)
+			target_carry_on(target, tracee, regs);
 		return;
 	}
 	target->stats.nr_repairs++;
@@ -106,6 +108,7 @@ void target_repair_for_job_control(struct target *target, struct tracee *tracee)
 {
 	struct machine_regs regs;
 
+	target_carry_no_further(tracee);
 	if (target_get_regs(tracee->tid, &regs))
 		keep_eintr(target, tracee, &regs);
 }
@@ -148,6 +151,18 @@ static void repaired_for_signal(struct target *target, struct tracee *tracee,
 	follow(target, tracee, regs, true);
 }
 
+/* Who is in no call was met in between, or a transfer of its was cut as in a stop. */
+static void signal_after_call(struct target *target, struct tracee *tracee,
+			      const struct machine_regs *regs, int signal)
+{
+	struct proc_syscall syscall;
+
+	tracee->priv->broken_off = false;
+	if (machine_syscall(regs, &syscall) && machine_syscall_result(regs) > 0 &&
+	    !is_caught(tracee->tid, signal) && !stops_process(tracee->tid, signal))
+		target_carry_on(target, tracee, regs);
+}
+
 /*
  * An ignored signal does not even wake an untraced thread; and should this one be caught, the
  * call will fail all the same. So the repair comes before any question: profc's death until
@@ -158,10 +173,12 @@ void target_repair_for_signal(struct target *target, struct tracee *tracee, int 
 	struct tracee_private *priv = tracee->priv;
 	struct machine_regs regs;
 
+	if (priv->carried && (is_caught(tracee->tid, signal) || stops_process(tracee->tid, signal)))
+		target_carry_no_further(tracee);
 	if (!target_get_regs(tracee->tid, &regs))
 		return;
 	if (!is_known(priv, &regs) && machine_broken_call(&regs) == MACHINE_CALL_NONE)
-		priv->broken_off = false;
+		signal_after_call(target, tracee, &regs, signal);
 	else if (stops_process(tracee->tid, signal))
 		keep_eintr(target, tracee, &regs);
 	else if (priv->broken_off && machine_stands_restarted(&regs, &priv->broken))

@@ -79,6 +79,20 @@ int64_t machine_syscall_result(const struct machine_regs *regs)
 	return (int64_t)regs->raw.rax;
 }
 
+void machine_set_result(struct machine_regs *regs, int64_t result)
+{
+	regs->raw.rax = (unsigned long long)result;
+}
+
+void machine_set_argument(struct machine_regs *regs, unsigned int which, uint64_t value)
+{
+	struct user_regs_struct *raw = &regs->raw;
+	unsigned long long *const arguments[] = {&raw->rdi, &raw->rsi, &raw->rdx,
+						 &raw->r10, &raw->r8,  &raw->r9};
+
+	*arguments[which] = value;
+}
+
 enum machine_broken_call machine_broken_call(const struct machine_regs *regs)
 {
 	if ((int64_t)regs->raw.orig_rax < 0)

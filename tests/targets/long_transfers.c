@@ -138,6 +138,16 @@ static void make_file_and_tcp(struct transfer *self)
 	make_tcp(self);
 }
 
+static void make_files(struct transfer *self)
+{
+	FILE *from = tmpfile(), *to = tmpfile();
+
+	if (!from || !to || ftruncate(fileno(from), self->nr_bytes))
+		exit(2);
+	self->source_fd = fileno(from);
+	self->fd = fileno(to);
+}
+
 static long call_write(struct transfer *self)
 {
 	return write(self->fd, self->bytes, (size_t)self->nr_bytes);
@@ -176,6 +186,19 @@ static long call_sendfile(struct transfer *self)
 	off_t from = 0;
 
 	return sendfile(self->fd, self->source_fd, &from, (size_t)self->nr_bytes);
+}
+
+static long call_sendfile_to_file(struct transfer *self)
+{
+	lseek(self->fd, 0, SEEK_SET);
+	return call_sendfile(self);
+}
+
+static long call_copy_file_range(struct transfer *self)
+{
+	off_t from = 0, to = 0;
+
+	return copy_file_range(self->source_fd, &from, self->fd, &to, (size_t)self->nr_bytes, 0);
 }
 
 static void do_something_else(void)
@@ -222,6 +245,8 @@ int main(int argc, char **argv)
 		{"read_zero_mixed", open_zero, call_read, 16 * MIB, .mixes = true},
 		{"getrandom", NULL, call_getrandom, 4 * MIB},
 		{"sendfile", make_file_and_tcp, call_sendfile, 16 * MIB},
+		{"sendfile_file", make_files, call_sendfile_to_file, 8 * MIB, .mixes = true},
+		{"copy_file_range", make_files, call_copy_file_range, 8 * MIB, .mixes = true},
 	};
 	const unsigned nr = sizeof(transfers) / sizeof(transfers[0]);
 	uint64_t run_ms = number_argument(argc, argv, 1, 3000);

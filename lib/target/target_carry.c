@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "proc/read.h"
+#include "target/memory.h"
+#include "target/target_priv.h"
+#include "target/target_regs.h"
+
+/*
+ * A transfer that a stop has cut short is carried on: the thread makes the same call once more, for
+ * what is left, and is met at its return, where it gets the arguments it had and both results in
+ * one. Until then it has others than the program knows of; were profc killed in between, the call
+ * would say less than it has done. So this is for calls that do not sleep for long, and do no harm
+ * then: what fills memory with what is not to run out, copies between files, and io_uring_enter(2),
+ * whose submissions show in the ring. Not for streams, which would get bytes twice.
+ */
+
+struct carried {
+	struct machine_regs
+		regs; /* as the call shall leave them; its result: what is done so far */
+	uint64_t left;
+	bool is_inside; /* it has made the call for the rest */
+};
+
+#define NO_ADDRESS UINT32_MAX
+
+struct call_in_parts {
+	long nr;
+	unsigned int address; /* which argument says where the next part goes, if one does */
+	unsigned int size;    /* and which how much there is to do */
+	bool (*can_go_on)(const struct tracee *tracee, const struct proc_syscall *syscall);
+};
+
+static bool always(const struct tracee *tracee, const struct proc_syscall *syscall)
+{
+	(void)tracee;
+	(void)syscall;
+	return true;
+}
+
+static bool reads_endless(const struct tracee *tracee, const struct proc_syscall *syscall)
+{
+	return target_is_endless(tracee->tid, syscall->args[0]);
+}
+
+static bool sends_to_file(const struct tracee *tracee, const struct proc_syscall *syscall)
+{
+	return !target_is_stream(tracee->tid, syscall->args[0]);
+}
+
+/* What the kernel takes on at once, whatever is asked for (MAX_RW_COUNT). */
+#define MOST_BYTES UINT64_C(0x7ffff000)
+
+static const struct call_in_parts transfers[] = {
+	{SYS_getrandom, 0, 1, always},
+	{SYS_read, 1, 2, reads_endless},
+	{SYS_sendfile, NO_ADDRESS, 3, sends_to_file},
+	{SYS_copy_file_range, NO_ADDRESS, 4, always},
+};
+
+/* Arguments of io_uring_enter(2). */
+#define TO_SUBMIT    1
+#define MIN_COMPLETE 2
+#define FLAGS	     3
+
+#define ENTER_GETEVENTS	      1
+#define ENTER_REGISTERED_RING 16 /* the descriptor is none */
+
+static bool find_number(const char *text, const char *name, uint32_t *number)
+{
+	const char *at = strstr(text, name);
+
+	if (at)
+		*number = (uint32_t)strtoul(at + strlen(name), NULL, 10);
+	return at;
+}
+
+/* How many completions nobody has taken yet; false if that is not known. */
+static bool count_completions(pid_t tid, uint64_t fd, uint32_t *nr)
+{
+	struct buf text = {0};
+	uint32_t head, tail;
+	char name[32];
+	bool found;
+
+	snprintf(name, sizeof(name), "fdinfo/%d", (int)fd);
+	found = proc_read_process_file(tid, name, &text) &&
+		find_number(buf_str(&text), "\nCqHead:", &head) &&
+		find_number(buf_str(&text), "\nCqTail:", &tail);
+	buf_release(&text);
+	if (found)
+		*nr = tail - head;
+	return found;
+}
+
+/* It has submitted all, and came back before enough of it was complete. */
+static bool is_cut_wait(const struct tracee *tracee, const struct proc_syscall *syscall,
+			int64_t result)
+{
+	uint32_t nr;
+
+	return syscall->nr == SYS_io_uring_enter &&
+	       (uint32_t)syscall->args[TO_SUBMIT] == (uint64_t)result &&
+	       (uint32_t)syscall->args[MIN_COMPLETE] && syscall->args[FLAGS] & ENTER_GETEVENTS &&
+	       !(syscall->args[FLAGS] & ENTER_REGISTERED_RING) &&
+	       count_completions(tracee->tid, syscall->args[0], &nr) &&
+	       nr < (uint32_t)syscall->args[MIN_COMPLETE];
+}
+
+static const struct call_in_parts *find_cut_transfer(const struct tracee *tracee,
+						     const struct proc_syscall *syscall,
+						     int64_t result)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(transfers); i++) {
+		const struct call_in_parts *call = &transfers[i];
+
+		if (call->nr == syscall->nr)
+			return syscall->args[call->size] > MEMORY_PAGE_BYTES &&
+					       (uint64_t)result < syscall->args[call->size] &&
+					       (uint64_t)result < MOST_BYTES &&
+					       call->can_go_on(tracee, syscall)
+				       ? call
+				       : NULL;
+	}
+	return NULL;
+}
+
+bool target_may_be_cut(const struct machine_regs *regs)
+{
+	int64_t result = machine_syscall_result(regs);
+	struct proc_syscall syscall;
+
+	if (result <= 0 || !machine_syscall(regs, &syscall))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(transfers); i++) {
+		if (transfers[i].nr == syscall.nr)
+			return (uint64_t)result < syscall.args[transfers[i].size];
+	}
+	return syscall.nr == SYS_io_uring_enter;
+}
+
+static uint64_t rest_of(uint64_t wanted, int64_t done)
+{
+	return (wanted < MOST_BYTES ? wanted : MOST_BYTES) - (uint64_t)done;
+}
+
+/* The registers of a call for the rest; false if nothing was cut, or it cannot be. */
+static bool ask_for_rest(const struct tracee *tracee, struct machine_regs *regs, uint64_t *left)
+{
+	int64_t done = machine_syscall_result(regs);
+	const struct call_in_parts *call;
+	struct proc_syscall syscall;
+
+	if (done <= 0 || !machine_syscall(regs, &syscall))
+		return false;
+	call = find_cut_transfer(tracee, &syscall, done);
+	if (call) {
+		*left = rest_of(syscall.args[call->size], done);
+		machine_set_argument(regs, call->size, *left);
+		if (call->address != NO_ADDRESS)
+			machine_set_argument(regs, call->address,
+					     syscall.args[call->address] + (uint64_t)done);
+	} else if (is_cut_wait(tracee, &syscall, done)) {
+		machine_set_argument(regs, TO_SUBMIT, 0);
+	} else {
+		return false;
+	}
+	return machine_restart_call(regs);
+}
+
+bool target_carry_on(struct target *target, struct tracee *tracee, const struct machine_regs *regs)
+{
+	struct machine_regs rest = *regs;
+	uint64_t left = 0;
+
+	if (target->carries_no_more || tracee->priv->carried ||
+	    !ask_for_rest(tracee, &rest, &left) || !tracee_list_add(&target->carrying, tracee))
+		return false;
+	if (!target_set_regs(tracee->tid, &rest)) {
+		tracee_list_remove(&target->carrying, tracee);
+		return false;
+	}
+	tracee->priv->carried = xcalloc(1, sizeof(*tracee->priv->carried));
+	*tracee->priv->carried = (struct carried){.regs = *regs, .left = left};
+	target->stats.nr_repairs++;
+	return true;
+}
+
+static void end(struct tracee *tracee)
+{
+	tracee_list_remove(&tracee->priv->target->carrying, tracee);
+	free(tracee->priv->carried);
+	tracee->priv->carried = NULL;
+}
+
+void target_forget_carried(struct tracee *tracee)
+{
+	if (tracee->priv->carried)
+		end(tracee);
+}
+
+void target_carry_no_further(struct tracee *tracee)
+{
+	if (!tracee->priv->carried || tracee->priv->carried->is_inside)
+		return;
+	target_set_regs(tracee->tid, &tracee->priv->carried->regs);
+	end(tracee);
+}
+
+/* It came back early, again: where signals are looked for there is always one more stop now. */
+static void stop_before_it_returns(const struct tracee *tracee)
+{
+	ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL);
+}
+
+static void returned(struct tracee *tracee)
+{
+	struct machine_regs *regs = &tracee->priv->carried->regs;
+	struct machine_regs now;
+	int64_t more;
+
+	if (!target_get_regs(tracee->tid, &now))
+		return;
+	more = machine_syscall_result(&now);
+	/* A failure is the next call's: this one has moved something. */
+	if (more > 0)
+		machine_set_result(regs, machine_syscall_result(regs) + more);
+	target_set_regs(tracee->tid, regs);
+	if ((more > 0 && (uint64_t)more < tracee->priv->carried->left) ||
+	    machine_broken_call(&now) != MACHINE_CALL_NONE)
+		stop_before_it_returns(tracee);
+}
+
+void target_carried_stop(struct tracee *tracee)
+{
+	if (!tracee->priv->carried->is_inside) {
+		tracee->priv->carried->is_inside = true;
+		return;
+	}
+	returned(tracee);
+	end(tracee);
+}
+
+/* Most come to their end in that time; who waits for something else is asked to return. */
+#define LAST_CALLS_NS (10 * NS_PER_MS)
+
+bool target_end_carrying(struct target *target)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (!target->carries_no_more)
+		target->carries_until_ns = now_ns + LAST_CALLS_NS;
+	target->carries_no_more = true;
+	for (size_t i = 0; now_ns >= target->carries_until_ns && i < target->carrying.nr; i++)
+		stop_before_it_returns(target->carrying.at[i]);
+	return target->carrying.nr;
+}
