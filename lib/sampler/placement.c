@@ -73,13 +73,19 @@ static int cpu_away(const struct placement *placement)
  * To move takes some 17 us of two CPUs, and is needed for the sake of callers only. From time to
  * time all the same: where we are a thread loses several times what it does elsewhere.
  */
-#define TICKS_PER_MOVE 16
+#define TICKS_PER_MOVE 32
 
 static bool may_stay(const struct placement *placement)
 {
 	return !placement->any_caller && placement->cpu >= 0 &&
 	       CPU_ISSET((size_t)placement->cpu, &placement->seen) &&
 	       placement->nr_stays < TICKS_PER_MOVE;
+}
+
+bool placement_stays(const struct placement *placement)
+{
+	return placement->kind == PLACEMENT_BESIDE && may_stay(placement) &&
+	       placement->nr_stays + 1 < TICKS_PER_MOVE;
 }
 
 enum placement_kind placement_choose(const struct placement *placement, bool some_idle, int *cpu)

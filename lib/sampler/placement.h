@@ -44,6 +44,8 @@ void placement_init(struct placement *placement, bool realtime, uint64_t seed);
 void placement_begin_tick(struct placement *placement);
 /* A thread that was scheduled in since its last look was last on `cpu`. */
 void placement_saw(struct placement *placement, int cpu, bool runs, bool makes_calls);
+/* Is it known already that we stay after this tick and the next, if the same threads run? */
+bool placement_stays(const struct placement *placement);
 /*
  * What is best after this tick. `*cpu` is where to go to, or -1 to be bound to none; the present
  * place if there is nothing to choose from.

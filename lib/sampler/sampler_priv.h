@@ -96,21 +96,33 @@ struct sampled_thread {
 /*
  * alarm.c: the sampling thread sleeps until its target has something to say or a moment has come.
  * A tick has several such sleeps, and to set and clear a timer for each takes a virtual machine
- * longer than all else that a stop takes: so one is set, and left as it is.
+ * longer than all else that a stop takes: so one is set, and left as it is. What takes so long is
+ * to tell the hardware which is the first to come. The interrupt of one timer does that for the
+ * next anyway: another one behind it, set in good time, costs nothing.
  */
+#define ALARM_TIMERS 2
+
+struct alarm_timer {
+	timer_t id;
+	uint64_t at_ns; /* that it is set for; 0: it is not */
+	int cpu;	/* on which it was set */
+};
+
 struct alarm {
-	timer_t timer;
+	struct alarm_timer timers[ALARM_TIMERS];
 	bool is_open;
 	sigset_t signals; /* SIGCHLD and its own */
-	uint64_t at_ns;	  /* that it is set for; 0: it is not */
-	int cpu;	  /* on which it was set */
 };
 
 /* By the thread that is going to wait; never fails: at worst a timer is set for each wait. */
 void alarm_open(struct alarm *alarm);
 void alarm_close(struct alarm *alarm);
-/* Ahead of the waits that will last until then: it takes as long as a stop. */
+/*
+ * Ahead of the waits that will last until then: it takes as long as a stop, unless it had been set
+ * behind another one. An earlier one does as well; set_behind() is for a time after that of set().
+ */
 void alarm_set(struct alarm *alarm, uint64_t at_ns);
+void alarm_set_behind(struct alarm *alarm, uint64_t at_ns);
 /* A SIGCHLD came that names nobody. */
 #define ALARM_NAMELESS (-1)
 

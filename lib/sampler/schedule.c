@@ -15,27 +15,37 @@ static uint64_t next_random(struct schedule *schedule)
 	return x;
 }
 
+static uint64_t random_gap_ns(struct schedule *schedule)
+{
+	return (schedule->period_ns + 1) / 2 + next_random(schedule) % schedule->period_ns;
+}
+
 void schedule_init(struct schedule *schedule, uint64_t now_ns, uint64_t period_ns, uint64_t seed)
 {
 	assert(period_ns > 0);
 	*schedule = (struct schedule){.period_ns = period_ns, .random = seed ? seed : 1};
 	schedule->next_ns = now_ns + next_random(schedule) % period_ns;
+	schedule->after_next_ns = schedule->next_ns + random_gap_ns(schedule);
 }
 
 void schedule_advance(struct schedule *schedule, uint64_t now_ns)
 {
 	uint64_t period_ns = schedule->period_ns;
 
-	schedule->next_ns += (period_ns + 1) / 2 + next_random(schedule) % period_ns;
-	if (schedule->next_ns > now_ns)
-		return;
-	/* Taken so late that the next one is due too: leave out what is past. */
-	schedule->nr_missed += (now_ns - schedule->next_ns) / period_ns + 1;
-	schedule->next_ns = now_ns + 1 + next_random(schedule) % period_ns;
+	schedule->next_ns = schedule->after_next_ns;
+	if (schedule->next_ns <= now_ns) {
+		/* Taken so late that the next one is due too: leave out what is past. */
+		schedule->nr_missed += (now_ns - schedule->next_ns) / period_ns + 1;
+		schedule->next_ns = now_ns + 1 + next_random(schedule) % period_ns;
+	}
+	schedule->after_next_ns = schedule->next_ns + random_gap_ns(schedule);
 }
 
 void schedule_set_period(struct schedule *schedule, uint64_t period_ns)
 {
 	assert(period_ns > 0);
+	if (period_ns == schedule->period_ns)
+		return;
 	schedule->period_ns = period_ns;
+	schedule->after_next_ns = schedule->next_ns + random_gap_ns(schedule);
 }

@@ -14,8 +14,9 @@
 struct schedule {
 	uint64_t period_ns; /* the mean gap */
 	uint64_t next_ns;
-	uint64_t random;    /* state of the generator; never 0 */
-	uint64_t nr_missed; /* ticks that were due before the one before them was taken */
+	uint64_t after_next_ns; /* if that is taken in time, and the period stays */
+	uint64_t random;	/* state of the generator; never 0 */
+	uint64_t nr_missed;	/* ticks that were due before the one before them was taken */
 };
 
 void schedule_init(struct schedule *schedule, uint64_t now_ns, uint64_t period_ns, uint64_t seed);

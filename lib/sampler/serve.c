@@ -207,12 +207,22 @@ void serve_early(struct sampler *sampler)
 	}
 }
 
+/* Of a CPU that we leave before the tick after the next, that one's would wake us from afar. */
+static void set_alarms(struct sampler *sampler, bool others_stop_meanwhile)
+{
+	bool stays = placement_stays(&sampler->placement);
+
+	if (stays || others_stop_meanwhile)
+		alarm_set(&sampler->alarm, sampler->schedule.next_ns);
+	if (stays)
+		alarm_set_behind(&sampler->alarm, sampler->schedule.after_next_ns);
+}
+
 void serve_rest_early(struct sampler *sampler, uint64_t tick_ns)
 {
 	struct tracee *tracee = next_early(sampler);
 
-	if (tracee)
-		alarm_set(&sampler->alarm, sampler->schedule.next_ns);
+	set_alarms(sampler, tracee != NULL);
 	while (tracee) {
 		while (tracee->cpu != sched_getcpu() &&
 		       clock_monotonic_ns() - tracee->interrupted_ns < TAKES_TO_STOP_NS)

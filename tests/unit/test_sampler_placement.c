@@ -163,9 +163,29 @@ static void test_placement__moves_rarely_among_threads_without_calls(void **stat
 {
 	(void)state;
 	assert_int_equal(next_cpu(0, 1, !CALLS, 1), 0);
-	assert_int_equal(next_cpu(1, 15, !CALLS, 0), 1);
-	assert_int_equal(next_cpu(0, 16, !CALLS, 1), 1);
+	assert_int_equal(next_cpu(1, 31, !CALLS, 0), 1);
+	assert_int_equal(next_cpu(0, 32, !CALLS, 1), 1);
 	assert_int_equal(next_cpu(0, 1, CALLS, 1), 1);
+}
+
+static bool stays(uint32_t nr_stays, bool makes_calls)
+{
+	struct placement placement = placement_on(2, true);
+
+	placement.kind = PLACEMENT_BESIDE;
+	placement.cpu = 0;
+	placement.nr_stays = nr_stays;
+	placement_saw(&placement, 0, RUNS, makes_calls);
+	return placement_stays(&placement);
+}
+
+static void test_placement__knows_two_ticks_ahead_that_it_stays(void **state)
+{
+	(void)state;
+	assert_true(stays(1, !CALLS));
+	assert_true(stays(30, !CALLS));
+	assert_false(stays(31, !CALLS)); /* after this tick, but not after the next */
+	assert_false(stays(1, CALLS));
 }
 
 static void test_placement__ignores_unknown_cpus(void **state)
@@ -264,6 +284,7 @@ int main(void)
 		cmocka_unit_test(test_placement__stays_when_nobody_was_seen),
 		cmocka_unit_test(test_placement__chooses_among_cpus_with_equal_chances),
 		cmocka_unit_test(test_placement__moves_rarely_among_threads_without_calls),
+		cmocka_unit_test(test_placement__knows_two_ticks_ahead_that_it_stays),
 		cmocka_unit_test(test_placement__ignores_unknown_cpus),
 		cmocka_unit_test(test_idle_meter__needs_more_than_half_a_cpu),
 		cmocka_unit_test(test_idle_meter__waits_for_a_long_enough_interval),

@@ -21,8 +21,11 @@ static void test_schedule__gaps_are_half_to_one_and_a_half_periods(void **state)
 	schedule_init(&schedule, start_ns, PERIOD_NS, 42);
 	assert_in_range(schedule.next_ns, start_ns, start_ns + PERIOD_NS);
 	for (uint64_t i = 0; i < 1000; i++) {
+		uint64_t after_next_ns = schedule.after_next_ns;
+
 		last_ns = schedule.next_ns;
 		schedule_advance(&schedule, last_ns + 100);
+		assert_int_equal(schedule.next_ns, after_next_ns);
 		assert_in_range(schedule.next_ns - last_ns, PERIOD_NS / 2, PERIOD_NS * 3 / 2);
 	}
 	/* 1000 gaps of one period; the sum has a standard deviation of 9 periods. */
