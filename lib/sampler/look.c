@@ -93,14 +93,16 @@ static size_t stack_limit(const struct sampled_thread *thread)
 
 static void interrupt(struct sampler *sampler, struct sampled_thread *thread)
 {
+	thread->from_elsewhere = thread->tracee->cpu != sched_getcpu();
 	if (sampler->placement.kind == PLACEMENT_AWAY)
 		target_rehearse(thread->tracee, stack_limit(thread), spare_snapshot(sampler));
+	else if (thread->from_elsewhere)
+		target_is_elsewhere(thread->tracee);
 	if (!target_interrupt(sampler->target, thread->tracee))
 		return;
 	ARRAY_GROW(sampler->awaited, sampler->nr_awaited, sampler->cap_awaited);
 	sampler->awaited[sampler->nr_awaited++] = thread;
 	thread->nr_put_off = 0;
-	thread->from_elsewhere = thread->tracee->cpu != sched_getcpu();
 }
 
 /* How the next looks will know that it has gone back to the sleep we woke it from. */
@@ -206,10 +208,11 @@ static uint64_t waited_since_look(const struct sampled_thread *thread,
 static uint64_t not_our_wait(const struct sampler *sampler, enum sighting_kind kind,
 			     uint64_t waited_ns)
 {
-	uint64_t used_ns = clock_thread_cpu_ns() - sampler->tick_cpu_ns;
+	uint64_t used_ns;
 
-	if (kind != SIGHTING_RUNNING)
+	if (kind != SIGHTING_RUNNING || !waited_ns)
 		return waited_ns;
+	used_ns = clock_thread_cpu_ns() - sampler->tick_cpu_ns;
 	return waited_ns > used_ns ? waited_ns - used_ns : 0;
 }
 

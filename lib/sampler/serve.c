@@ -4,7 +4,8 @@
 #include "target/target.h"
 
 /* With fewer tracees than this, asking after all of them costs next to nothing. */
-#define FEW_TRACEES 64
+#define FEW_TRACEES	  64
+#define FEW_SWEEP_COST_NS NS_PER_US /* as much as to read the clock twice */
 /* With more it takes the kernel longer and longer: at most this share of the time. */
 #define SWEEP_SHARE	 200
 #define IDLE_SWEEP_SHARE 4000
@@ -35,13 +36,24 @@ static bool serve_awaited(struct sampler *sampler)
 	return any;
 }
 
+static bool has_few(const struct sampler *sampler)
+{
+	return target_nr_tracees(sampler->target) < FEW_TRACEES;
+}
+
+/* Others may use our CPU. */
+static uint64_t sweep_clock_ns(const struct sampler *sampler)
+{
+	return has_few(sampler) ? 0 : clock_thread_cpu_ns();
+}
+
 static bool sweep(struct sampler *sampler)
 {
 	struct target_event event;
 	bool any = false;
 
 	for (;;) {
-		uint64_t before_ns = clock_thread_cpu_ns(); /* others may use our CPU */
+		uint64_t before_ns = sweep_clock_ns(sampler);
 		uint64_t nr_stops = target_stats(sampler->target).nr_stops;
 
 		target_next(sampler->target, &event);
@@ -49,7 +61,8 @@ static bool sweep(struct sampler *sampler)
 		if (event.kind == TARGET_EVENT_NONE &&
 		    target_stats(sampler->target).nr_stops == nr_stops) {
 			sampler->swept_ns = clock_monotonic_ns();
-			sampler->sweep_cost_ns = clock_thread_cpu_ns() - before_ns;
+			sampler->sweep_cost_ns =
+				before_ns ? clock_thread_cpu_ns() - before_ns : FEW_SWEEP_COST_NS;
 			sampler->sweep_owed = false;
 			return any;
 		}
@@ -65,7 +78,8 @@ static bool sweep(struct sampler *sampler)
 void serve_note_others(struct sampler *sampler, uint64_t now_ns)
 {
 	struct target_stats stats = target_stats(sampler->target);
-	uint64_t nr = stats.nr_stops - stats.nr_interrupts;
+	/* Those that are still to come are none of others. */
+	uint64_t nr = stats.nr_stops + look_nr_awaited(sampler) - stats.nr_interrupts;
 
 	if (nr != sampler->nr_other_stops)
 		sampler->eventful_until_ns = now_ns + NS_PER_SEC;
@@ -119,7 +133,7 @@ bool serve_all(struct sampler *sampler)
 
 	if (sampler->spinning)
 		return serve_awaited(sampler) || any;
-	if (target_nr_tracees(sampler->target) < FEW_TRACEES)
+	if (has_few(sampler))
 		return (sampler->sweep_owed && sweep(sampler)) || any;
 	any |= serve_awaited(sampler);
 	if (sampler->sweep_owed && clock_monotonic_ns() >= next_sweep_ns(sampler))
@@ -135,8 +149,7 @@ static pid_t take_child_signal(struct sampler *sampler, uint64_t until_ns)
 {
 	pid_t tid = alarm_wait(&sampler->alarm, until_ns);
 
-	if (tid > 0 && (target_nr_tracees(sampler->target) >= FEW_TRACEES ||
-			target_next_reaping_ns(sampler->target)))
+	if (tid > 0 && (!has_few(sampler) || target_next_reaping_ns(sampler->target)))
 		serve_thread(sampler, tid);
 	return tid;
 }
@@ -160,7 +173,7 @@ static bool was_asked_since(const struct sampler *sampler, pid_t tid, uint64_t s
  */
 static void note_child_signal(struct sampler *sampler, pid_t tid, uint64_t asked_since_ns)
 {
-	if (tid && (target_nr_tracees(sampler->target) < FEW_TRACEES || sampler->eventful ||
+	if (tid && (has_few(sampler) || sampler->eventful ||
 		    !was_asked_since(sampler, tid, asked_since_ns)))
 		sampler->sweep_owed = true;
 }
@@ -170,9 +183,13 @@ static void take_spun_signal(struct sampler *sampler, uint64_t tick_ns)
 	note_child_signal(sampler, take_child_signal(sampler, 0), tick_ns);
 }
 
-/* From an interrupt to a running thread on another CPU to its stop; less than to its being let go.
+/*
+ * From an interrupt to a running thread on another CPU to its stop it takes at least so long, and
+ * hardly ever longer than so long. Who is let go at once finds its CPU still awake: that takes 1
+ * us, while one that has gone idle since has to be woken, which takes 8 us of us and more of it.
  */
-#define TAKES_TO_STOP_NS (8 * NS_PER_US)
+#define SOONEST_STOP_NS (3 * NS_PER_US)
+#define LATEST_STOP_NS	(9 * NS_PER_US)
 
 void serve_begin_tick(struct sampler *sampler)
 {
@@ -188,54 +205,58 @@ static struct tracee *next_early(const struct sampler *sampler)
 	return sampler->awaited[sampler->next_early]->tracee;
 }
 
-static void ask_early(struct sampler *sampler, const struct tracee *tracee)
+static bool stops_meanwhile(const struct tracee *tracee)
 {
-	sampler->next_early++;
-	if (!tracee->interrupting || tracee->cpu == sched_getcpu())
-		return;
-	sampler->nr_early++;
-	serve_thread(sampler, tracee->tid);
+	return tracee->interrupting && tracee->cpu != sched_getcpu();
 }
 
+/* Is that one done with? */
+static bool ask_early(struct sampler *sampler, struct tracee *tracee)
+{
+	uint64_t asked_ns = tracee->interrupted_ns;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (!stops_meanwhile(tracee))
+		return true;
+	if (now_ns - asked_ns < SOONEST_STOP_NS)
+		return false;
+	if (!serve_thread(sampler, tracee->tid))
+		return now_ns - asked_ns >= LATEST_STOP_NS;
+	sampler->nr_early++;
+	return true;
+}
+
+/* Those that have stopped by now. */
 void serve_early(struct sampler *sampler)
 {
 	struct tracee *tracee = next_early(sampler);
 
-	while (tracee && clock_monotonic_ns() - tracee->interrupted_ns >= TAKES_TO_STOP_NS) {
-		ask_early(sampler, tracee);
+	while (tracee && ask_early(sampler, tracee)) {
+		sampler->next_early++;
 		tracee = next_early(sampler);
 	}
 }
 
 /* Of a CPU that we leave before the tick after the next, that one's would wake us from afar. */
-static void set_alarms(struct sampler *sampler, bool others_stop_meanwhile)
+static void set_alarms(struct sampler *sampler)
 {
-	bool stays = placement_stays(&sampler->placement);
-
-	if (stays || others_stop_meanwhile)
-		alarm_set(&sampler->alarm, sampler->schedule.next_ns);
-	if (stays)
-		alarm_set_behind(&sampler->alarm, sampler->schedule.after_next_ns);
+	if (!placement_stays(&sampler->placement))
+		return;
+	alarm_set(&sampler->alarm, sampler->schedule.next_ns);
+	alarm_set_behind(&sampler->alarm, sampler->schedule.after_next_ns);
 }
 
 void serve_rest_early(struct sampler *sampler, uint64_t tick_ns)
 {
-	struct tracee *tracee = next_early(sampler);
-
-	set_alarms(sampler, tracee != NULL);
-	while (tracee) {
-		while (tracee->cpu != sched_getcpu() &&
-		       clock_monotonic_ns() - tracee->interrupted_ns < TAKES_TO_STOP_NS)
-			; /* less than two switches to sleep and back take */
-		ask_early(sampler, tracee);
-		tracee = next_early(sampler);
-	}
+	/* Less than two switches to sleep and back take. */
+	for (; next_early(sampler); serve_early(sampler))
+		;
+	set_alarms(sampler);
 	/* The first sleep shall not end for what is known. */
 	if (sampler->nr_early)
 		take_spun_signal(sampler, tick_ns);
 	/* It may have stood for another stop as well. */
-	if (sampler->sweep_owed && sampler->eventful &&
-	    target_nr_tracees(sampler->target) < FEW_TRACEES)
+	if (sampler->sweep_owed && sampler->eventful && has_few(sampler))
 		sweep(sampler);
 }
 
@@ -260,7 +281,7 @@ void serve_spinning(struct sampler *sampler, uint64_t now_ns)
 	}
 	take_spun_signal(sampler, now_ns);
 	sampler->spinning = false;
-	if (target_nr_tracees(sampler->target) < FEW_TRACEES)
+	if (has_few(sampler))
 		sweep(sampler);
 	if (look_nr_awaited(sampler))
 		spin_failed(&sampler->spin, until_ns);

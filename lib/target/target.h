@@ -188,6 +188,11 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
  * stopped 100 times a second: held for 52 us instead of 75.
  */
 void target_rehearse(struct tracee *tracee, size_t max_stack_bytes, struct snapshot *snapshot);
+/*
+ * It is going to be interrupted from another CPU than its own. Of what target_rehearse() does, no
+ * more than that the capture begins before its thread has left its CPU.
+ */
+void target_is_elsewhere(struct tracee *tracee);
 
 enum target_look {
 	TARGET_LOOK_TAKEN,   /* the snapshot is true: the thread slept all the while */

@@ -133,6 +133,7 @@ static void executed_meanwhile(struct attach *attach, struct tracee *leader)
 
 	target_rename(attach->target, leader, leader->tid); /* its clocks were the other's */
 	leader->priv->wants_exit_stop = true;
+	leader->priv->first_sp = 0;
 	event.has_final = target_clocks(leader, &event.final);
 	target_add_pending(attach->target, &event);
 	attach->nr_new++;

@@ -66,7 +66,7 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 	if (snapshot->time_ns - tracee->interrupted_ns > LATE_STOP_NS)
 		target_see_afresh(tracee); /* it may have moved */
 	is_ahead = target_copy_ahead(tracee, max_stack_bytes, snapshot);
-	tracee->priv->rehearsed = false;
+	tracee->priv->is_elsewhere = false;
 	/*
 	 * First of all that tells of the moment, because it waits until the thread is off its CPU
 	 * (ptrace_check_attach() in kernel/ptrace.c): before, its clocks still show the last time
@@ -112,7 +112,12 @@ void target_rehearse(struct tracee *tracee, size_t max_stack_bytes, struct snaps
 	begin_snapshot(tracee, snapshot);
 	if (sp)
 		target_copy_stack(tracee, sp, max_stack_bytes, snapshot, &range);
-	tracee->priv->rehearsed = true;
+	tracee->priv->is_elsewhere = true;
+}
+
+void target_is_elsewhere(struct tracee *tracee)
+{
+	tracee->priv->is_elsewhere = true;
 }
 
 static enum thread_state state_of_letter(char letter)

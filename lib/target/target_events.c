@@ -235,6 +235,7 @@ static void executed(struct target *target, struct tracee *tracee, struct target
 	tracee->priv->follow = FOLLOW_NONE;
 	target_forget_carried(tracee);
 	tracee->priv->thread_pointer = 0;
+	tracee->priv->first_sp = 0;
 	tracee->priv->mapping = (struct proc_range){0};
 	tracee->priv->hold = HOLD_CONT;
 	ptrace(PTRACE_SETOPTIONS, tracee->tid, NULL, target_ptrace_options(target, true));

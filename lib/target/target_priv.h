@@ -67,7 +67,7 @@ struct tracee_private {
 	uint64_t first_sp; /* of the program, in its main thread; 0: not known */
 
 	struct proc_range mapping; /* of the last stack whose mapping was asked for */
-	bool rehearsed;		   /* since then: it is known, its thread about to be stopped */
+	bool is_elsewhere;	   /* its thread is about to be stopped on another CPU */
 	bool maps_are_slow;	   /* this kernel finds a mapping in the text only */
 
 	bool is_watched;	 /* closely */

@@ -179,6 +179,14 @@ static bool is_whole_stack(const struct tracee *tracee, uint64_t sp, uint64_t li
 	return limit == priv->thread_pointer && is_of_c_library(tracee->tid, limit);
 }
 
+/* Above where a program began are its arguments, environment and what the kernel tells it. */
+static bool began_above(const struct tracee *tracee, uint64_t sp, uint64_t limit)
+{
+	uint64_t first_sp = tracee->priv->first_sp;
+
+	return sp < first_sp && first_sp + sizeof(uint64_t) < limit;
+}
+
 /*
  * The C libraries put a thread's own data, which the thread pointer points to, at the end of
  * its stack. What follows is no stack, but often mapped, hundreds of kilobytes of it; or it is
@@ -207,6 +215,8 @@ uint64_t target_copy_stack(const struct tracee *tracee, uint64_t sp, size_t max_
 		snapshot->is_withheld = true;
 		return limit;
 	}
+	if (began_above(tracee, sp, limit))
+		limit = tracee->priv->first_sp + sizeof(uint64_t);
 	/* But on another stack than its own, as after vfork(2), that is in another mapping. */
 	if (thread_pointer > sp && thread_pointer - start <= WHOLE_STACK_BYTES &&
 	    (!limit || thread_pointer < limit))
@@ -341,7 +351,7 @@ void target_copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot
 /*
  * A thread that has just stopped on another CPU is still on its way off it, and its registers are
  * not to be had for some microseconds. Its memory is: meanwhile the stack is copied from where it
- * was the last time. Where that is, target_rehearse() has found out.
+ * was the last time.
  */
 bool target_copy_ahead(const struct tracee *tracee, size_t max_bytes, struct snapshot *snapshot)
 {
@@ -351,7 +361,7 @@ bool target_copy_ahead(const struct tracee *tracee, size_t max_bytes, struct sna
 	/* From the page on that was in use then: who reads what was never touched makes it be. */
 	uint64_t start = used - used % MEMORY_PAGE_BYTES;
 
-	if (!priv->rehearsed || priv->stacks[1].end || stack->low < priv->mapping.start ||
+	if (!priv->is_elsewhere || priv->stacks[1].end || stack->low < priv->mapping.start ||
 	    stack->low >= priv->mapping.end || stack->end > priv->mapping.end ||
 	    is_served(tracee, &priv->mapping))
 		return false;
