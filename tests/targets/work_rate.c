@@ -20,7 +20,7 @@ struct worker {
 	pthread_t thread;
 	uint64_t end_ns, rounds, elapsed_ns, waited_ns;
 	uint32_t *gaps_ns;
-	unsigned nr_gaps;
+	unsigned nr_gaps, stack_kib;
 };
 
 /* About a microsecond a round. */
@@ -44,9 +44,8 @@ static uint64_t waited_for_cpu_ns(void)
 	return strtoull(second, NULL, 10);
 }
 
-static void *worker_main(void *arg)
+static void work(struct worker *self)
 {
-	struct worker *self = arg;
 	uint64_t start = monotonic_ns(), now = start, x = 1;
 
 	while (now < self->end_ns) {
@@ -60,6 +59,26 @@ static void *worker_main(void *arg)
 	}
 	self->elapsed_ns = now - start;
 	self->waited_ns = waited_for_cpu_ns();
+}
+
+/* A frame of a KiB, and one more below it for each that is left. */
+NOINLINE static void go_deeper(struct worker *self, unsigned nr_kib)
+{
+	volatile char frame[1024 - 64];
+
+	frame[0] = 1;
+	if (nr_kib)
+		go_deeper(self, nr_kib - 1);
+	else
+		work(self);
+	frame[1] = frame[0];
+}
+
+static void *worker_main(void *arg)
+{
+	struct worker *self = arg;
+
+	go_deeper(self, self->stack_kib);
 	return NULL;
 }
 
@@ -96,6 +115,7 @@ int main(int argc, char **argv)
 	say_ready();
 	for (unsigned i = 0; i < nr; i++) {
 		workers[i].end_ns = end_ns;
+		workers[i].stack_kib = (unsigned)number_argument(argc, argv, 3, 0);
 		workers[i].gaps_ns = malloc(MAX_GAPS * sizeof(uint32_t));
 		pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]);
 	}
