@@ -1,23 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "proc/privileges.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 
+#include "base/buf.h"
+#include "proc/mounts.h"
 #include "proc/read.h"
 
+/* Before Linux 5.8 the mount is not told, only its file system. */
+static bool is_mount_of(const struct proc_mount *mount, const struct statx *file)
+{
+	if (file->stx_mask & STATX_MNT_ID)
+		return mount->id == file->stx_mnt_id;
+	return mount->dev_major == file->stx_dev_major && mount->dev_minor == file->stx_dev_minor;
+}
+
+static bool honours_set_user_id(pid_t pid, const struct statx *file)
+{
+	struct buf text = {0};
+	struct proc_mounts_iter mounts;
+	struct proc_mount mount;
+	bool is_found = false;
+
+	if (proc_read_process_file(pid, "mountinfo", &text)) {
+		mounts = proc_mounts_over(buf_str(&text), text.nr_bytes);
+		while (!is_found && proc_mounts_next(&mounts, &mount))
+			is_found = is_mount_of(&mount, file);
+	}
+	is_found = is_found && !proc_mount_has_option(&mount, "nosuid");
+	buf_release(&text);
+	return is_found;
+}
+
+/*
+ * Its file system may be a process, FUSE, that waits for us in a stop: it is not to be asked.
+ * What the kernel knows of the file is from a moment ago, when it was executed.
+ */
 bool proc_lacks_set_user_id(pid_t pid)
 {
 	struct proc_status status;
-	struct statvfs mount;
-	struct stat file;
+	struct statx file;
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	if (stat(path, &file) < 0 || !(file.st_mode & S_ISUID) || !proc_read_status(pid, &status))
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_MODE | STATX_UID | STATX_MNT_ID,
+		  &file) < 0)
 		return false;
-	if (file.st_uid == status.effective_uid || status.no_new_privileges)
+	if (!(file.stx_mode & S_ISUID) || !proc_read_status(pid, &status) ||
+	    file.stx_uid == status.effective_uid || status.no_new_privileges)
 		return false;
-	return statvfs(path, &mount) == 0 && !(mount.f_flag & ST_NOSUID);
+	return honours_set_user_id(pid, &file);
 }

@@ -318,9 +318,32 @@ static void thread_attached(void *context, struct tracee *tracee)
 	begin_thread(sampler, process, tracee, &clocks);
 }
 
+static void serve_others(void *context)
+{
+	struct sampler *sampler = context;
+
+	sampler->sweep_owed = true;
+	serve_all(sampler);
+}
+
+static int attach_to_all(struct sampler *sampler, struct err *err)
+{
+	const struct sampler_options *options = &sampler->options;
+	const struct target_attacher attacher = {
+		.each = thread_attached, .serve = serve_others, .context = sampler};
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < options->nr_pids; i++)
+		status = target_check_program(options->pids[i], err);
+	for (size_t i = 0; status == 0 && i < options->nr_pids; i++)
+		status = target_attach(sampler->target, options->pids[i], &attacher, err);
+	return status;
+}
+
 int follow_start(struct sampler *sampler, struct err *err)
 {
 	const struct sampler_options *options = &sampler->options;
+	int status;
 
 	if (options->argv) {
 		struct target_command command = {.argv = options->argv,
@@ -328,15 +351,10 @@ int follow_start(struct sampler *sampler, struct err *err)
 
 		return target_spawn(sampler->target, &command, &sampler->result.command_pid, err);
 	}
-	for (size_t i = 0; i < options->nr_pids; i++) {
-		int status = target_attach(sampler->target, options->pids[i], thread_attached,
-					   sampler, err);
-
-		if (status < 0)
-			return status;
-	}
-	sem_post(&sampler->started);
-	return 0;
+	status = attach_to_all(sampler, err);
+	if (status == 0)
+		sem_post(&sampler->started);
+	return status;
 }
 
 /* Who is still there when the recording ends. */

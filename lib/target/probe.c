@@ -105,9 +105,12 @@ static void *probe_main(void *argument)
 {
 	struct probing *probing = argument;
 	const struct target_options options = {.follow_children = false};
+	const struct target_attacher attacher = {.each = count_thread, .context = probing};
 	struct target *target = target_new(&options);
 
-	probing->status = target_attach(target, probing->pid, count_thread, probing, &probing->err);
+	probing->status = target_check_program(probing->pid, &probing->err);
+	if (probing->status == 0)
+		probing->status = target_attach(target, probing->pid, &attacher, &probing->err);
 	if (probing->status == 0 && probing->probe)
 		probing->status = probe_seized(target, probing);
 	target_free(target);

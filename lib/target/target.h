@@ -87,11 +87,25 @@ int target_spawn(struct target *target, const struct target_command *command, pi
 int target_exec_errno(struct target *target);
 
 /*
- * Seize all threads of a running process; each is told by `each`. Fails with the true
- * reason (ERR_GONE, ERR_PERMISSION with who or what forbids it) and a hint.
+ * Is it a program that can be recorded? Fails with words if it is known not to be. Its file is
+ * opened for that, and whoever serves it (FUSE) must not be traced yet: ask for all processes
+ * before the first is attached to.
  */
-int target_attach(struct target *target, pid_t pid,
-		  void (*each)(void *context, struct tracee *tracee), void *context,
+int target_check_program(pid_t pid, struct err *err);
+
+struct target_attacher {
+	void (*each)(void *context,
+		     struct tracee *tracee); /* told of each thread that was seized */
+	/* Until the process can be seized others may have to go on: serve what they have to say. */
+	void (*serve)(void *context); /* NULL if this is the target's first process */
+	void *context;
+};
+
+/*
+ * Seize all threads of a running process. Fails with the true reason (ERR_GONE, ERR_PERMISSION
+ * with who or what forbids it) and a hint.
+ */
+int target_attach(struct target *target, pid_t pid, const struct target_attacher *by,
 		  struct err *err);
 
 enum target_event_kind {

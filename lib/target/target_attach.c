@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "proc/program.h"
@@ -21,8 +23,8 @@ struct identity {
 struct attach {
 	struct target *target;
 	pid_t tgid;
-	void (*each)(void *context, struct tracee *tracee);
-	void *context;
+	const struct target_attacher *by;
+	bool is_first; /* of the target's processes */
 	struct identity identity;
 	struct reaper *reaper;
 	size_t nr_new, nr_known;
@@ -116,7 +118,7 @@ static void add(struct attach *attach, pid_t tid)
 	tracee->priv->wants_exit_stop = tid == attach->tgid;
 	reaper_watch(attach->reaper, attach->tgid, tid);
 	attach->nr_new++;
-	attach->each(attach->context, tracee);
+	attach->by->each(attach->by->context, tracee);
 }
 
 /*
@@ -137,6 +139,46 @@ static void executed_meanwhile(struct attach *attach, struct tracee *leader)
 	event.has_final = target_clocks(leader, &event.final);
 	target_add_pending(attach->target, &event);
 	attach->nr_new++;
+}
+
+static bool note_exec(void *context, pid_t tid)
+{
+	bool *executes = context;
+	cleanup_close int fd = proc_open_task_file(tid, tid, "syscall");
+	struct proc_syscall syscall;
+
+	*executes = fd >= 0 && proc_read_syscall(fd, &syscall) &&
+		    syscall.kind == PROC_SYSCALL_INSIDE &&
+		    (syscall.nr == SYS_execve || syscall.nr == SYS_execveat);
+	return !*executes;
+}
+
+#define EXEC_PAUSE_NS (NS_PER_MS / 5)
+
+/*
+ * Who executes a program is seized when that is over; and where the program's file system is a
+ * process (FUSE) that is seized already, that may wait for us in a stop. So it is waited for
+ * before, while the others are served.
+ */
+static void await_exec(struct attach *attach, pid_t tid)
+{
+	const struct timespec pause = {.tv_nsec = (long)EXEC_PAUSE_NS};
+	bool executes = false;
+
+	if (attach->is_first || target_find(attach->target, tid))
+		return;
+	note_exec(&executes, tid);
+	while (executes) {
+		attach->by->serve(attach->by->context);
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+		note_exec(&executes, tid);
+	}
+}
+
+static bool await_exec_of_task(void *context, pid_t tid)
+{
+	await_exec(context, tid);
+	return true;
 }
 
 static bool is_untraced(pid_t tid)
@@ -175,9 +217,11 @@ static void settle(struct attach *attach, pid_t tid)
 static bool seize_task(void *context, pid_t tid)
 {
 	struct attach *attach = context;
-	struct tracee *known = target_find(attach->target, tid);
+	struct tracee *known;
 	struct proc_stat stat;
 
+	await_exec(attach, tid);
+	known = target_find(attach->target, tid);
 	if (known) {
 		attach->nr_known++;
 		if (tid == attach->tgid && is_untraced(tid) && seize(attach, tid))
@@ -217,6 +261,8 @@ static size_t seize_all(struct attach *attach)
 	attach->reaper = reaper_start();
 	do {
 		attach->nr_new = 0;
+		if (!attach->is_first) /* to seize any thread waits for all of them */
+			proc_for_each_task(attach->tgid, await_exec_of_task, attach);
 		if (proc_for_each_task(attach->tgid, seize_task, attach) < 0) {
 			note_shortage(attach);
 			break;
@@ -227,13 +273,23 @@ static size_t seize_all(struct attach *attach)
 	return nr_seized;
 }
 
-int target_attach(struct target *target, pid_t pid,
-		  void (*each)(void *context, struct tracee *tracee), void *context,
+int target_check_program(pid_t pid, struct err *err)
+{
+	int result = refusal_of_proc(err);
+	const char *bits = result < 0 ? NULL : proc_program_process_32_bit(pid);
+
+	if (!bits)
+		return result;
+	return err_set(err, ERR_UNSUPPORTED,
+		       "process %d runs a 32-bit program (%s): profc supports 64-bit ones only",
+		       (int)pid, bits);
+}
+
+int target_attach(struct target *target, pid_t pid, const struct target_attacher *by,
 		  struct err *err)
 {
-	struct attach attach = {.target = target, .each = each, .context = context};
+	struct attach attach = {.target = target, .by = by, .is_first = !target_nr_tracees(target)};
 	struct proc_status status;
-	const char *bits;
 	int result = refusal_of_proc(err);
 
 	if (result < 0)
@@ -243,13 +299,7 @@ int target_attach(struct target *target, pid_t pid,
 	if (!proc_read_status(pid, &status) || !identify(status.tgid, &attach.identity))
 		return refuse(pid, is_shortage(errno) ? errno : ESRCH, err);
 	attach.tgid = status.tgid;
-	bits = proc_program_process_32_bit(pid);
-	if (bits)
-		result = err_set(err, ERR_UNSUPPORTED,
-				 "process %d runs a 32-bit program (%s): profc supports 64-bit "
-				 "ones only",
-				 (int)pid, bits);
-	else if (!seize_all(&attach) && !attach.nr_known) /* or else it was named twice */
+	if (!seize_all(&attach) && !attach.nr_known) /* or else it was named twice */
 		result = refuse(pid, attach.first_errno ? attach.first_errno : ESRCH, err);
 	else if (!is_still(attach.tgid, &attach.identity))
 		result = err_set(err, ERR_GONE, "process %d has ended, and its id is another's now",

@@ -28,6 +28,12 @@ def state(pid, tid=None):
     return status(pid, tid).get("State", "gone").split()[0]
 
 
+def children(pid):
+    """Of its first thread."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(child) for child in file.read().split()]
+
+
 def tracer(pid):
     return int(status(pid).get("TracerPid", "0"))
 

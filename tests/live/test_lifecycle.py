@@ -84,6 +84,26 @@ class FilledMemory(LiveCase):
         self.assertGreater(server["reads"], 50)
         self.assertIn("stack in a served file", recording.info())
 
+    def test_program_in_a_file_system_that_is_recorded_too(self):
+        """As AppImages are."""
+        program = build("fuse_program")
+        if subprocess.run([program, "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
+            self.skipTest("a file system of FUSE is not to be mounted")
+        recording = record(self.directory, [program, "1500"], *FAST, timeout=60)
+        self.assertGreater(sum(said.get("execs", 0) for said in recording.said), 30)
+
+    def test_attach_to_a_server_and_who_executes_its_files(self):
+        """To attach waits for the exec, that for its server, and that for who attaches."""
+        program = build("fuse_program")
+        if subprocess.run([program, "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
+            self.skipTest("a file system of FUSE is not to be mounted")
+        with Running([program, "3000", "20", "1"]) as target:
+            target.wait_ready()
+            pids = [target.pid, *procfs.children(target.pid)]
+            attach(self.directory, ",".join(map(str, pids)), *FAST, "-d", "100ms", timeout=60)
+            said = target.finish()
+        self.assertEqual(["execs" in one for one in said], [True, False])
+
     def test_stacks_in_files_of_the_kernel_s_own(self):
         program = build("stacks_in_files")
         recording = record(self.directory, [program, self.directory, "200"], *FAST)

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -22,7 +23,7 @@
 
 /*
  * A file system of one file, FUSE_FILE, that this process serves by FUSE: each read in a new
- * thread, which takes a millisecond. Nothing is known of it for longer than it was asked for.
+ * thread, which takes its time. Nothing is known of it for longer than it was asked for.
  */
 
 #define FUSE_FILE  "file"
@@ -36,10 +37,11 @@ struct fuse_server {
 	const char *bytes; /* of the file */
 	size_t nr_bytes;
 	atomic_uint nr_reads;
+	unsigned read_ms; /* that a read takes */
 	pid_t rescuer;
 };
 
-static struct fuse_server fuse_server = {.directory = "/tmp/fuse_server.XXXXXX"};
+static struct fuse_server fuse_server = {.directory = "/tmp/fuse_server.XXXXXX", .read_ms = 1};
 
 static inline void fuse_reply(uint64_t unique, int error, const void *bytes, size_t nr_bytes)
 {
@@ -62,7 +64,7 @@ static inline void *fuse_read_main(void *arg)
 	size_t left = read.offset < fuse_server.nr_bytes ? fuse_server.nr_bytes - read.offset : 0;
 
 	free(arg);
-	usleep(1000);
+	usleep(fuse_server.read_ms * 1000);
 	fuse_reply(read.unique, 0, fuse_server.bytes + read.offset,
 		   left < read.size ? left : read.size);
 	fuse_server.nr_reads++;
@@ -152,6 +154,7 @@ static inline void fuse_rescue(uint64_t end_ns)
 	char path[80];
 	int fd;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* another connection may get the number */
 	snprintf(path, sizeof(path), "%s/%u/abort", fuse_server.directory, fuse_connection());
 	close(fuse_server.device);
 	while (monotonic_ns() < end_ns + RESCUE_SEC * 1000 * MS)
