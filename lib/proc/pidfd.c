@@ -60,6 +60,14 @@ static pid_t process_of(pid_t holder, const char *name)
 	return got > 0 ? proc_pidfd_parse(text, (size_t)got) : 0;
 }
 
+pid_t proc_pidfd_process(pid_t holder, int fd)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "%d", fd);
+	return process_of(holder, name);
+}
+
 bool proc_may_hold_pidfd(pid_t holder, pid_t pid)
 {
 	bool holds = false;

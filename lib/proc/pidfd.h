@@ -9,6 +9,9 @@
 /* The process that a pidfd is of, from the text of its /proc/PID/fdinfo/N; 0 if it is of none. */
 pid_t proc_pidfd_parse(const char *text, size_t nr_bytes);
 
+/* The process that descriptor `fd` of process `holder` is a pidfd of; 0 if it is none. */
+pid_t proc_pidfd_process(pid_t holder, int fd);
+
 /*
  * Has `holder` a pidfd of process `pid` open? Also true if it has more descriptors than could be
  * looked through in a fraction of a millisecond; false if they cannot be read.

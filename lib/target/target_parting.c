@@ -68,12 +68,14 @@ static bool others_die(const struct tracee *leader)
 }
 
 /* Asked to return at once, it may be about to be told that the child lives. */
-static bool is_wait_for(const struct proc_syscall *call, pid_t child, bool by_anybody)
+static bool is_wait_for(pid_t ppid, const struct proc_syscall *call, pid_t child, bool by_anybody)
 {
 	if (call->nr == SYS_wait4)
 		return !(call->args[2] & WNOHANG) && (by_anybody || (pid_t)call->args[0] == child);
-	return call->nr == SYS_waitid && !(call->args[3] & WNOHANG) &&
-	       (by_anybody || (call->args[0] == P_PID && (pid_t)call->args[1] == child));
+	if (call->nr != SYS_waitid || call->args[3] & WNOHANG)
+		return false;
+	return by_anybody || (call->args[0] == P_PID && (pid_t)call->args[1] == child) ||
+	       (call->args[0] == P_PIDFD && proc_pidfd_process(ppid, (int)call->args[1]) == child);
 }
 
 /* A child that runs in its parent's memory ends before that has returned from making it. */
@@ -109,25 +111,29 @@ static bool only_waits(const struct tracee *child, const struct tracee *maker, p
 		return false;
 	if (is_vfork(&call))
 		return maker && !child->priv->has_executed;
-	return is_wait_for(&call, child->tid, false) ||
-	       (is_wait_for(&call, child->tid, true) && is_only_thread(ppid));
+	return is_wait_for(ppid, &call, child->tid, false) ||
+	       (is_wait_for(ppid, &call, child->tid, true) && is_only_thread(ppid));
 }
 
 /* To look through all descriptors takes up to a third of a millisecond. */
 #define WATCHES_ON_NS (100 * NS_PER_MS)
 
-/* Who watched its last child that way is taken to do so with the next, too, for a while. */
+/*
+ * Who watched its last child that way is taken to do so with the next, too, for a while; and after
+ * that, once: it may not have come to opening the pidfd yet.
+ */
 static bool may_watch(const struct tracee *child, struct tracee *maker, pid_t ppid)
 {
 	uint64_t now_ns = clock_monotonic_ns();
+	bool holds, did_watch;
 
 	if (maker && now_ns < maker->priv->watches_until_ns)
 		return true;
-	if (!proc_may_hold_pidfd(ppid, child->tid))
-		return false;
+	holds = proc_may_hold_pidfd(ppid, child->tid);
+	did_watch = maker && maker->priv->watches_until_ns;
 	if (maker)
-		maker->priv->watches_until_ns = now_ns + WATCHES_ON_NS;
-	return true;
+		maker->priv->watches_until_ns = holds ? now_ns + WATCHES_ON_NS : 0;
+	return holds || did_watch;
 }
 
 bool target_should_part(const struct tracee *tracee)

@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -189,6 +190,52 @@ static long polled_pidfd_and_not_waited(unsigned round)
 	close(pidfd);
 	close(go[0]);
 	close(go[1]);
+	return result;
+}
+
+#define SLOW_TO_END_BYTES ((size_t)48 << 20)
+
+/* It says that it ends, and then has memory to give back for milliseconds. */
+static pid_t start_slow_to_end(int told)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		char *memory = mmap(NULL, SLOW_TO_END_BYTES, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+		if (memory == MAP_FAILED || write(told, "", 1) != 1)
+			_exit(99);
+		_exit(7);
+	}
+	return pid;
+}
+
+/* Now and then, the pidfd comes when its process is about to end. */
+static long pidfd_opened_late(unsigned round)
+{
+	const struct timespec long_after = {.tv_nsec = 120 * MS}, at_its_end = {.tv_nsec = MS};
+	siginfo_t info = {0};
+	int told[2], pidfd;
+	long result = 0;
+	char byte;
+	pid_t pid;
+
+	if (round % 4 != 3)
+		return polled_pidfd_and_not_waited(round);
+	nanosleep(&long_after, NULL);
+	if (pipe2(told, O_CLOEXEC))
+		return errno;
+	pid = start_slow_to_end(told[1]);
+	if (read(told[0], &byte, 1) != 1)
+		return errno;
+	nanosleep(&at_its_end, NULL);
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0 || !is_taken_once_polled(pidfd, &info) || info.si_status != 7)
+		result = 18000 + info.si_status;
+	close(pidfd);
+	close(told[0]);
+	close(told[1]);
 	return result;
 }
 
@@ -502,6 +549,7 @@ static const struct one all[] = {
 	{"info_of_waitid", info_of_waitid},
 	{"polled_pidfd", polled_pidfd},
 	{"polled_pidfd_and_not_waited", polled_pidfd_and_not_waited},
+	{"pidfd_opened_late", pidfd_opened_late},
 	{"polled_pidfd_beside_waits", polled_pidfd_beside_waits},
 	{"polled_pidfd_beside_vfork", polled_pidfd_beside_vfork},
 	{"not_waited_for_after_end_of_pipe", not_waited_for_after_end_of_pipe},

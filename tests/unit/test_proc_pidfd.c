@@ -36,6 +36,8 @@ static void test_proc_pidfd__is_found_among_descriptors(void **state)
 		skip(); /* before Linux 5.3 */
 	assert_true(proc_may_hold_pidfd(getpid(), getpid()));
 	assert_false(proc_may_hold_pidfd(getpid(), getppid()));
+	assert_int_equal(proc_pidfd_process(getpid(), pidfd), getpid());
+	assert_int_equal(proc_pidfd_process(getpid(), STDERR_FILENO), 0);
 	close(pidfd);
 	assert_false(proc_may_hold_pidfd(getpid(), getpid()));
 }
