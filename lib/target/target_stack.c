@@ -188,6 +188,21 @@ static bool began_above(const struct tracee *tracee, uint64_t sp, uint64_t limit
 }
 
 /*
+ * Where a program began lie the number of its arguments and pointers to them: so much a walk may
+ * take for a frame, where no CFI tells it to end. Above are kilobytes of texts.
+ */
+#define ARGUMENT_BYTES 256
+
+static uint64_t highest_end(const struct tracee *tracee, uint64_t sp,
+			    const struct proc_range *range)
+{
+	uint64_t first_sp = tracee->priv->first_sp;
+	bool is_below = sp < first_sp && first_sp + ARGUMENT_BYTES < range->end;
+
+	return is_below ? first_sp + ARGUMENT_BYTES : range->end;
+}
+
+/*
  * The C libraries put a thread's own data, which the thread pointer points to, at the end of
  * its stack. What follows is no stack, but often mapped, hundreds of kilobytes of it; or it is
  * memory that the target itself fills when it is read (userfaultfd(2), files of FUSE): whoever
@@ -203,7 +218,7 @@ uint64_t target_copy_stack(const struct tracee *tracee, uint64_t sp, size_t max_
 
 	*range = (struct proc_range){0};
 	if (find_mapping(tracee, sp, range))
-		limit = range->end;
+		limit = highest_end(tracee, sp, range);
 	start = first_byte(tracee, sp, range);
 	/* A stack that is empty ends where another mapping begins: a child's, at its birth. */
 	if (limit && range->start == sp) {
