@@ -196,10 +196,10 @@ void target_forget(struct target *target, struct tracee *tracee);
  */
 bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapshot *snapshot);
 /*
- * Go through the motions of a capture of a running thread, without stopping it, before it is
- * interrupted from another CPU: the code and data of ours and of the kernel's that the capture
- * will need are in this CPU's caches then. `snapshot` is for scribbling. Measured on a thread
- * stopped 100 times a second: held for 52 us instead of 75.
+ * Copy the stack of a running thread, without stopping it, before it is interrupted from another
+ * CPU: its bytes, and the code of ours and the kernel's that reads them, are in this CPU's caches
+ * then, and it is known what can be copied while it gets off its own. `snapshot` is for scribbling.
+ * Measured on a thread stopped 100 times a second: held for 13 us instead of 20.
  */
 void target_rehearse(struct tracee *tracee, size_t max_stack_bytes, struct snapshot *snapshot);
 /*

@@ -102,13 +102,8 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 void target_rehearse(struct tracee *tracee, size_t max_stack_bytes, struct snapshot *snapshot)
 {
 	uint64_t sp = tracee->priv->stacks[0].low;
-	struct proc_schedstat clocks;
-	struct machine_regs regs;
 	struct proc_range range;
 
-	target_has_stopped(tracee);
-	target_get_regs(tracee->tid, &regs); /* refused while it runs */
-	target_clocks(tracee, &clocks);
 	begin_snapshot(tracee, snapshot);
 	if (sp)
 		target_copy_stack(tracee, sp, max_stack_bytes, snapshot, &range);

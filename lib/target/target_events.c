@@ -366,13 +366,6 @@ static bool peek(idtype_t which, pid_t tid, int flags, siginfo_t *info)
 	return waitid(which, (id_t)tid, info, flags) == 0 && info->si_pid;
 }
 
-bool target_has_stopped(const struct tracee *tracee)
-{
-	siginfo_t info;
-
-	return peek(P_PID, tracee->tid, PEEK_FLAGS, &info);
-}
-
 /* Takes one status; false when there is none. */
 static bool take(struct target *target, idtype_t which, pid_t tid, struct target_event *event)
 {

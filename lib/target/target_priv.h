@@ -226,9 +226,6 @@ bool target_take_pending_of(struct target *target, pid_t tid, struct target_even
 /* The options of PTRACE_SETOPTIONS; exit stops are for first threads only. */
 uintptr_t target_ptrace_options(const struct target *target, bool first_thread);
 
-/* target_events.c: is there a status of this thread to be taken? Takes nothing. */
-bool target_has_stopped(const struct tracee *tracee);
-
 /*
  * target_stack.c: copying what a walk of a thread's stack may need into a snapshot.
  * All, from the stack pointer of the snapshot on.
