@@ -9,9 +9,14 @@
  * looks have found, the idle threads are gone through at once.
  */
 
-/* The shortest pause between readings; and the part of a CPU that they may take. */
-#define PAUSE_NS    (50 * NS_PER_MS)
-#define PAUSE_SHARE 2000
+/*
+ * Pauses between readings, which take 100 ns and more for each thread: this small a part of a CPU,
+ * as long as that leaves no thread undetected for long; else a larger one.
+ */
+#define SHORT_PAUSE_NS (50 * NS_PER_MS)
+#define LONG_PAUSE_NS  (150 * NS_PER_MS)
+#define SMALL_SHARE    2000
+#define LARGE_SHARE    400
 
 /* Gone through: about so long a thread, and so small a part of a CPU. */
 #define HUNTED_LOOK_NS (4 * NS_PER_US)
@@ -45,6 +50,20 @@ static bool hides_time(struct sampled_process *process, uint64_t allowance)
 	return false;
 }
 
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t pause_after(uint64_t reading_ns)
+{
+	uint64_t pause_ns = max_u64(reading_ns * SMALL_SHARE, SHORT_PAUSE_NS);
+
+	if (pause_ns <= LONG_PAUSE_NS)
+		return pause_ns;
+	return max_u64(reading_ns * LARGE_SHARE, LONG_PAUSE_NS);
+}
+
 void hunt_now_and_then(struct sampler *sampler, uint64_t now_ns)
 {
 	uint64_t allowance = allowance_ns(sampler);
@@ -57,12 +76,12 @@ void hunt_now_and_then(struct sampler *sampler, uint64_t now_ns)
 	began_ns = clock_thread_cpu_ns();
 	for (size_t i = 0; i < sampler->nr_processes; i++)
 		hidden |= hides_time(sampler->processes[i], allowance);
-	pause_ns = (clock_thread_cpu_ns() - began_ns) * PAUSE_SHARE;
+	pause_ns = pause_after(clock_thread_cpu_ns() - began_ns);
 	if (hidden) {
 		sampler->nr_hunted = nr_idle;
 		pause_ns += nr_idle * HUNTED_LOOK_NS * HUNT_SHARE;
 	}
-	sampler->hunt_again_ns = now_ns + (pause_ns > PAUSE_NS ? pause_ns : PAUSE_NS);
+	sampler->hunt_again_ns = now_ns + pause_ns;
 }
 
 void hunt_saw_clock(struct sampled_thread *thread, uint64_t cpu_ns)
