@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/escape.h"
@@ -24,21 +23,10 @@ static void print_line(const char *prefix, const char *text)
 	buf_release(&line);
 }
 
-/* In the order of how likely they are. */
-static const struct {
-	int sys_errno;
-	const char *hint;
-} shortages[] = {
-	{EMFILE, "profc may have too few files open at once: raise it with ulimit -n 4096"},
-	{EAGAIN, "this user has as many processes as are allowed: see ulimit -u"},
-};
-
 const char *hint_of(const struct err *err)
 {
-	for (size_t i = 0; !err->hint[0] && i < ARRAY_SIZE(shortages); i++) {
-		if (err->sys_errno == shortages[i].sys_errno)
-			return shortages[i].hint;
-	}
+	if (!err->hint[0] && err->sys_errno == EMFILE)
+		return "profc may have too few files open at once: raise it with ulimit -n 4096";
 	return err->hint;
 }
 

@@ -44,6 +44,17 @@ int err_sys(struct err *err, const char *format, ...)
 	return ERR_SYS;
 }
 
+int err_start(struct err *err, const char *what)
+{
+	int saved = errno;
+
+	err_sys(err, "%s", what);
+	if (saved == EAGAIN)
+		err_hint(err, "this user has as many processes as are allowed: see ulimit -u");
+	errno = saved;
+	return ERR_SYS;
+}
+
 void err_hint(struct err *err, const char *format, ...)
 {
 	va_list args;

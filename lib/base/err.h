@@ -49,6 +49,9 @@ int err_set(struct err *err, enum err_code code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 int err_sys(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same for a process or thread that could not be started, with a hint if there are too many. */
+int err_start(struct err *err, const char *what);
+
 /* Add the line that tells the user what to do next. No effect on NULL. */
 void err_hint(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -2,6 +2,7 @@
 #include "base/sink.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,14 @@ void sink_init_fd(struct sink *sink, int fd)
 	*sink = (struct sink){.fd = fd};
 }
 
+/* Another of those that share it may have made it non-blocking: its reader is only slow. */
+static void wait_for_room(int fd)
+{
+	struct pollfd wanted = {.fd = fd, .events = POLLOUT};
+
+	poll(&wanted, 1, -1);
+}
+
 int sink_flush(struct sink *sink)
 {
 	size_t done = 0;
@@ -26,6 +35,8 @@ int sink_flush(struct sink *sink)
 
 		if (n >= 0)
 			done += (size_t)n;
+		else if (errno == EAGAIN)
+			wait_for_room(sink->fd);
 		else if (errno != EINTR)
 			sink->sys_errno = errno;
 	}

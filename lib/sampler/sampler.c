@@ -222,11 +222,11 @@ static int start_threads(struct sampler *sampler, struct err *err)
 	working->began_ns = clock_monotonic_ns();
 	errno = pthread_create(&working->thread, NULL, working_main, working);
 	if (errno)
-		return err_sys(err, "cannot start a thread");
+		return err_start(err, "cannot start a thread");
 	errno = pthread_create(&sampler->sampling_thread, NULL, sampling_thread_main, sampler);
 	if (!errno)
 		return 0;
-	err_sys(err, "cannot start a thread");
+	err_start(err, "cannot start a thread");
 	atomic_store_explicit(&working->no_more, true, memory_order_release);
 	sampler_wake_worker(sampler);
 	pthread_join(working->thread, NULL);

@@ -123,7 +123,7 @@ static int run(struct probing *probing, struct err *err)
 
 	errno = pthread_create(&thread, NULL, probe_main, probing);
 	if (errno)
-		return err_sys(err, "cannot start a thread");
+		return err_start(err, "cannot start a thread");
 	pthread_join(thread, NULL);
 	if (probing->status < 0 && err)
 		*err = probing->err;
@@ -138,7 +138,7 @@ int target_probe_child(struct target_probe *probe, struct err *err)
 	*probe = (struct target_probe){0};
 	probing.pid = fork();
 	if (probing.pid < 0)
-		return err_sys(err, "cannot fork");
+		return err_start(err, "cannot fork");
 	if (probing.pid == 0) {
 		for (;;)
 			pause();

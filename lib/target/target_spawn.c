@@ -67,7 +67,7 @@ int target_spawn(struct target *target, const struct target_command *command, pi
 	}
 	child = fork();
 	if (child < 0) {
-		status = err_sys(err, "cannot fork");
+		status = err_start(err, "cannot fork");
 		close(result[0]);
 		goto out_result;
 	}

@@ -132,6 +132,19 @@ class CommandLine(Exported):
         self.assertGreater(os.stat(real).st_size, 0)
         self.assertEqual(os.stat(real).st_mode & 0o777, 0o640)
 
+    def test_a_reader_of_a_non_blocking_pipe_is_waited_for(self):
+        """Whoever shares the pipe may have made it so."""
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        command = [PROFC, "export", "-i", self.data, "--folded"]
+        with subprocess.Popen(command, stdout=writer) as exporting:
+            os.close(writer)
+            with open(reader, encoding="utf-8") as pipe:
+                text = pipe.read()
+        self.assertEqual(exporting.returncode, 0)
+        self.assertGreater(len(text), 100_000)
+        self.assertEqual(text, self.export("--folded").stdout)
+
     def test_full_disk_is_an_error(self):
         done = self.export("--folded", "-o", "/dev/full", status=1)
         self.assertIn("No space left", done.stderr)
