@@ -27,8 +27,8 @@ def run(argv, tool=None):
     return bench.run_beside(argv, tool).said[-1]
 
 
-def contenders(program, threads, frequency):
-    argv = [program, str(threads), str(RUN_MS)]
+def contenders(program, threads, frequency, stack_kib):
+    argv = [program, str(threads), str(RUN_MS), str(stack_kib)]
     options = ("-F", str(frequency), "--max-overhead", "0")
     return {
         "plain": lambda: run(argv),
@@ -82,8 +82,8 @@ def show_gaps(what, runs):
     bench.show(2, what, **figures)
 
 
-def compare(program, threads, frequency, note, rate=rate_on_cpu):
-    runs = bench.rounds(contenders(program, threads, frequency))
+def compare(program, threads, frequency, note, rate=rate_on_cpu, stack_kib=0):
+    runs = bench.rounds(contenders(program, threads, frequency, stack_kib))
     show_lost(f"work lost at {frequency} Hz, {note}", runs, rate)
     show_gaps(f"the same as time in gaps that came on top, {note}", runs)
     if frequency == 1000:
@@ -119,7 +119,9 @@ def main():
     program = build("work_rate")
     compare(program, 1, 100, "one busy thread, a CPU idle")
     compare(program, 1, 1000, "one busy thread, a CPU idle")
+    compare(program, 1, 1000, "the same, 16 KiB of stack", stack_kib=16)
     compare(program, bench.CPUS, 1000, "every CPU busy", rate_of_time)
+    compare(program, bench.CPUS, 1000, "the same, 16 KiB of stack", rate_of_time, stack_kib=16)
     compare_polling(program)
 
 

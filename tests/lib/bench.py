@@ -54,11 +54,14 @@ class Outcome:
 
 
 def run_beside(argv, tool=None):
-    """Run a target to its end with a tool beside it: a function from the pid to an argv."""
-    with tempfile.TemporaryFile("w+") as output:
+    """
+    Run a target to its end with a tool beside it: a function from the pid, and where a recording
+    may be written, to an argv. To write is part of what a tool costs, so none writes to /dev/null.
+    """
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryDirectory() as scratch:
         target = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=output)
         beside = subprocess.Popen(
-            tool(target.pid) if tool else ["true"],
+            tool(target.pid, os.path.join(scratch, "recording")) if tool else ["true"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -73,14 +76,14 @@ def run_beside(argv, tool=None):
 
 def profc_attach(*options):
     """The argv of profc beside a pid."""
-    fixed = ("-q", "-o", "/dev/null", "--no-symbols")
-    return lambda pid: [PROFC, "attach", "-p", str(pid), *fixed, *options]
+    fixed = ("-q", "--no-symbols", *options)
+    return lambda pid, path: [PROFC, "attach", "-p", str(pid), "-o", path, *fixed]
 
 
 def perf_record(frequency, graph):
     """The argv of perf record beside a pid, with a given kind of call graph."""
-    fixed = ("-q", "-e", "cpu-clock", "-o", "/dev/null", "--call-graph", graph)
-    return lambda pid: ["perf", "record", *fixed, "-F", str(frequency), "-p", str(pid)]
+    fixed = ("-q", "-e", "cpu-clock", "--call-graph", graph, "-F", str(frequency))
+    return lambda pid, path: ["perf", "record", "-p", str(pid), "-o", path, *fixed]
 
 
 def polling(*tool):
@@ -89,6 +92,6 @@ def polling(*tool):
         "import subprocess, sys\n"
         "while subprocess.run(sys.argv[1:], stdout=-3, stderr=-3).returncode == 0: pass\n"
     )
-    return lambda pid: [
+    return lambda pid, _: [
         sys.executable, "-c", loop, *(str(pid) if word == "PID" else word for word in tool)
     ]
