@@ -201,6 +201,14 @@ static uint64_t waited_since_look(const struct sampled_thread *thread,
 		       : 0;
 }
 
+/* Of our CPU, since the tick began. At real-time priority it is ours while we do not sleep. */
+static uint64_t used_since_tick_ns(const struct sampler *sampler)
+{
+	if (!sampler->placement.realtime)
+		return clock_thread_cpu_ns() - sampler->tick_cpu_ns;
+	return clock_monotonic_ns() - sampler->tick_ns - sampler->tick_slept_ns;
+}
+
 /*
  * A wait that had begun before the tick is none of our doing. One that began at it is, as far
  * as we have used the CPU ourselves; the rest others have, which is the scheduler's choice.
@@ -212,7 +220,7 @@ static uint64_t not_our_wait(const struct sampler *sampler, enum sighting_kind k
 
 	if (kind != SIGHTING_RUNNING || !waited_ns)
 		return waited_ns;
-	used_ns = clock_thread_cpu_ns() - sampler->tick_cpu_ns;
+	used_ns = used_since_tick_ns(sampler);
 	return waited_ns > used_ns ? waited_ns - used_ns : 0;
 }
 

@@ -181,12 +181,13 @@ struct sampler {
 	bool spinning;
 	struct spin_choice spin;
 	uint64_t window_start_ns;
-	uint64_t nr_window_ticks;
-	unsigned int nr_cpus;		      /* that we, and so most likely the target, may use */
-	uint64_t ticks_cpu_ns;		      /* that ticks have used in the governor's window */
-	uint64_t ended_cost_ns, ended_cpu_ns; /* of the threads that ended in the window */
-	uint64_t tick_ns;		      /* when the last tick began */
-	uint64_t tick_cpu_ns;		      /* CPU clock of the sampling thread then */
+	unsigned int nr_cpus; /* that we, and so most likely the target, may use */
+	uint64_t ticks_cpu_ns, nr_measured_ticks; /* of those measured in the governor's window */
+	uint64_t mean_tick_cpu_ns;		  /* of the last window that had any; 0: none had */
+	uint64_t ended_cost_ns, ended_cpu_ns;	  /* of the threads that ended in the window */
+	uint64_t tick_ns;			  /* when the last tick began */
+	uint64_t tick_cpu_ns;	/* CPU clock of the sampling thread then; 0: not read */
+	uint64_t tick_slept_ns; /* since then */
 	struct alarm alarm;
 	struct idle_meter idle;
 	uint64_t watch_again_ns;   /* when to look whether CPUs are idle */

@@ -91,12 +91,13 @@ static uint64_t cost_of_ended(struct sampler *sampler, uint64_t window_ns)
 /* Where no CPU is idle, what ticks use themselves is time that threads of the target lose, too. */
 static uint64_t shortest_period_ns(struct sampler *sampler)
 {
-	uint64_t used_ns = sampler->ticks_cpu_ns;
-	uint64_t nr = sampler->nr_window_ticks;
-	sampler->ticks_cpu_ns = sampler->nr_window_ticks = 0;
-	if (sampler->idle.some_idle || !nr)
+	if (sampler->nr_measured_ticks)
+		sampler->mean_tick_cpu_ns = sampler->ticks_cpu_ns / sampler->nr_measured_ticks;
+	sampler->ticks_cpu_ns = sampler->nr_measured_ticks = 0;
+	if (sampler->idle.some_idle)
 		return 0;
-	return governor_shortest_period(&sampler->governor, used_ns / nr, sampler->nr_cpus);
+	return governor_shortest_period(&sampler->governor, sampler->mean_tick_cpu_ns,
+					sampler->nr_cpus);
 }
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
@@ -167,6 +168,26 @@ static bool awaits_own_cpu(const struct sampler *sampler)
 	return false;
 }
 
+/* What ticks use is looked at in some of them: the clock that tells is a system call each time. */
+#define TICKS_PER_MEASURED 8
+
+static void begin_measuring(struct sampler *sampler)
+{
+	bool is_measured = sampler->counts.nr_ticks % TICKS_PER_MEASURED == 0;
+
+	sampler->tick_slept_ns = 0;
+	sampler->tick_cpu_ns =
+		is_measured || !sampler->placement.realtime ? clock_thread_cpu_ns() : 0;
+}
+
+static void end_measuring(struct sampler *sampler)
+{
+	if (!sampler->tick_cpu_ns)
+		return;
+	sampler->nr_measured_ticks++;
+	sampler->ticks_cpu_ns += clock_thread_cpu_ns() - sampler->tick_cpu_ns - sampler->haste_ns;
+}
+
 static void tick(struct sampler *sampler, uint64_t now_ns)
 {
 	uint64_t late_ns = now_ns - sampler->schedule.next_ns;
@@ -181,7 +202,7 @@ static void tick(struct sampler *sampler, uint64_t now_ns)
 	serve_note_others(sampler, now_ns);
 	sampler->move_owed = true;
 	sampler->tick_ns = now_ns;
-	sampler->tick_cpu_ns = clock_thread_cpu_ns();
+	begin_measuring(sampler);
 	look_at_all(sampler, now_ns);
 	if (sampler->idle.some_idle && !awaits_own_cpu(sampler))
 		serve_spinning(sampler, now_ns);
@@ -191,8 +212,7 @@ static void tick(struct sampler *sampler, uint64_t now_ns)
 	counters_tell(sampler, now_ns);
 	schedule_advance(&sampler->schedule, now_ns);
 	serve_rest_early(sampler, now_ns);
-	sampler->nr_window_ticks++;
-	sampler->ticks_cpu_ns += clock_thread_cpu_ns() - sampler->tick_cpu_ns - sampler->haste_ns;
+	end_measuring(sampler);
 }
 
 static void begin_counting(struct sampler *sampler, uint64_t now_ns)

@@ -304,6 +304,7 @@ void serve_asleep(struct sampler *sampler, uint64_t until_ns)
 {
 	uint64_t reaping_ns = target_next_reaping_ns(sampler->target);
 	uint64_t now_ns = clock_monotonic_ns();
+	pid_t tid;
 
 	if (reaping_ns && reaping_ns < until_ns)
 		until_ns = reaping_ns;
@@ -313,5 +314,7 @@ void serve_asleep(struct sampler *sampler, uint64_t until_ns)
 		until_ns = sampler->sleepers_again_ns;
 	if (until_ns > now_ns + LONGEST_SLEEP_NS)
 		until_ns = now_ns + LONGEST_SLEEP_NS;
-	note_child_signal(sampler, take_child_signal(sampler, until_ns), now_ns - ASKED_OF_LATE_NS);
+	tid = take_child_signal(sampler, until_ns);
+	sampler->tick_slept_ns += clock_monotonic_ns() - now_ns;
+	note_child_signal(sampler, tid, now_ns - ASKED_OF_LATE_NS);
 }

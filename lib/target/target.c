@@ -161,10 +161,8 @@ static void close_file(struct target *target, int *fd)
 }
 
 static const char *const kept_names[KEPT_FILES] = {
-	[KEPT_STAT] = "stat",
-	[KEPT_SYSCALL] = "syscall",
-	[KEPT_MAPS] = "maps",
-	[KEPT_MEMORY] = "mem",
+	[KEPT_STAT] = "stat",	[KEPT_SYSCALL] = "syscall", [KEPT_MAPS] = "maps",
+	[KEPT_STACK] = "stack", [KEPT_MEMORY] = "mem",
 };
 
 /* Whether a thread is awake is asked at each death of a child, or each some milliseconds. */
@@ -223,6 +221,18 @@ void target_watch_loosely(struct target *target, struct tracee *tracee)
 {
 	tracee->priv->is_watched = false;
 	target_may_close_files(target, tracee);
+}
+
+ssize_t target_read_file(const struct tracee *tracee, enum kept_file file, char *text,
+			 size_t size_bytes)
+{
+	int kept = target_kept_file(tracee, file);
+	cleanup_close int fd = -1;
+
+	if (kept >= 0)
+		return pread(kept, text, size_bytes, 0);
+	fd = proc_open_task_file(tracee->tgid, tracee->tid, kept_names[file]);
+	return fd < 0 ? -1 : read(fd, text, size_bytes);
 }
 
 bool target_read_stat(const struct tracee *tracee, struct proc_stat *stat)

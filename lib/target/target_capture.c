@@ -61,6 +61,7 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 	struct machine_regs regs;
 	bool has_regs;
 	bool is_ahead;
+	bool in_call;
 
 	begin_snapshot(tracee, snapshot);
 	if (snapshot->time_ns - tracee->interrupted_ns > LATE_STOP_NS)
@@ -88,7 +89,9 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 	else if (tracee->priv->hold == HOLD_REPAIR && !tracee->priv->broken_off &&
 		 !target_may_be_cut(&regs))
 		tracee->priv->hold = HOLD_CONT; /* nothing to repair: no second look at it */
-	if (machine_syscall(&regs, &syscall)) {
+	in_call = machine_syscall(&regs, &syscall);
+	target_note_stop(tracee, in_call);
+	if (in_call) {
 		target_take_care(tracee, &syscall);
 		target_learn_result(tracee, &syscall, machine_syscall_result(&regs));
 	}

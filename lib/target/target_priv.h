@@ -52,11 +52,18 @@ struct run_ticks {
 	uint64_t nr_interrupts; /* that we sent to it meanwhile */
 };
 
+/* target_spoil.c: where the latest stops met a thread. */
+struct judged_stops {
+	uint32_t nr, nr_in_calls;
+	bool few_in_calls; /* of those before */
+};
+
 /* What is read of a thread again and again: target_watch_closely(). */
 enum kept_file {
 	KEPT_STAT,
 	KEPT_SYSCALL,
 	KEPT_MAPS,
+	KEPT_STACK,  /* the kernel's */
 	KEPT_MEMORY, /* of the process: with its first thread only */
 	KEPT_FILES,
 };
@@ -122,6 +129,7 @@ struct tracee_private {
 	struct run_ticks ticks;	  /* as of the last target_look() */
 	struct run_ticks late;	  /* as of some time ago, from when on it is judged: */
 	bool makes_few_calls;
+	struct judged_stops stops;
 
 	struct tracee *hash_next;
 };
@@ -261,6 +269,8 @@ bool target_is_stream(pid_t tid, uint64_t fd);
 void target_learn_result(struct tracee *tracee, const struct proc_syscall *syscall, int64_t result);
 /* Keep what a stop would do to the call that a thread is in. */
 void target_take_care(struct tracee *tracee, const struct proc_syscall *syscall);
+/* Where a stop met it, for judging how much of its time it is in calls. */
+void target_note_stop(struct tracee *tracee, bool in_call);
 /* Would a stop now cut short what an awake thread does, or make it wait once more? */
 bool target_stop_would_spoil(struct tracee *tracee);
 
@@ -268,6 +278,9 @@ bool target_stop_would_spoil(struct tracee *tracee);
 void target_may_close_files(struct target *target, struct tracee *tracee);
 /* The descriptor of one of the files that are kept open, or -1. */
 int target_kept_file(const struct tracee *tracee, enum kept_file file);
+/* Like read(2) of one that is opened for it, if it is not kept open. */
+ssize_t target_read_file(const struct tracee *tracee, enum kept_file file, char *text,
+			 size_t size_bytes);
 /* KEPT_MEMORY of its process. */
 int target_kept_memory(const struct tracee *tracee);
 /* Through it, if it is. */

@@ -35,8 +35,7 @@
 static enum kernel_place read_place(struct tracee *tracee)
 {
 	char text[KERNEL_STACK_BYTES];
-	cleanup_close int fd = proc_open_task_file(tracee->tgid, tracee->tid, "stack");
-	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	ssize_t got = target_read_file(tracee, KEPT_STACK, text, sizeof(text));
 
 	if (got < 0) {
 		tracee->priv->hides_kernel_stack = errno == EPERM || errno == EACCES;
@@ -56,6 +55,25 @@ static bool is_small(const struct run_ticks *ticks)
 	return its_own * SYSTEM_TIME_SHARE < ticks->user + ticks->system;
 }
 
+/*
+ * At high rates the kernel's ticks of 4 ms tell its own time from that of our stops badly. The
+ * stops themselves do: so many show where the thread is, and one that was not made for what the
+ * thread was in counts like one that met it in a call.
+ */
+#define JUDGED_STOPS 256
+
+void target_note_stop(struct tracee *tracee, bool in_call)
+{
+	struct judged_stops *stops = &tracee->priv->stops;
+
+	stops->nr_in_calls += in_call;
+	if (++stops->nr < JUDGED_STOPS)
+		return;
+	*stops = (struct judged_stops){
+		.few_in_calls = stops->nr_in_calls * SYSTEM_TIME_SHARE < stops->nr,
+	};
+}
+
 /* A thread that hardly ever is in the kernel makes no long transfers there. */
 static bool makes_few_calls(struct tracee_private *priv)
 {
@@ -70,7 +88,8 @@ static bool makes_few_calls(struct tracee_private *priv)
 		priv->makes_few_calls = is_small(&late);
 	if (nr >= LATE_TICKS)
 		priv->late = priv->ticks;
-	return priv->makes_few_calls && !priv->makes_transfers && !priv->makes_waits;
+	return (priv->makes_few_calls || priv->stops.few_in_calls) && !priv->makes_transfers &&
+	       !priv->makes_waits;
 }
 
 static uint64_t cpu_ns_of(struct tracee *tracee)
@@ -135,17 +154,10 @@ void target_learn_result(struct tracee *tracee, const struct proc_syscall *sysca
 		priv->spared_ns = LONGEST_SPARED_NS;
 }
 
-bool target_stop_would_spoil(struct tracee *tracee)
+static bool is_in_what_would_spoil(struct tracee *tracee)
 {
-	struct tracee_private *priv = tracee->priv;
+	const struct tracee_private *priv = tracee->priv;
 
-	if (!priv->looked_awake)
-		return false;
-	forget_waits(tracee);
-	if (priv->hides_kernel_stack)
-		return is_spared(tracee);
-	if (makes_few_calls(priv))
-		return false;
 	switch (read_place(tracee)) {
 	case KERNEL_PLACE_UNKNOWN:
 		return target_makes_transfers(tracee) && was_met_of_late(tracee);
@@ -163,6 +175,24 @@ bool target_stop_would_spoil(struct tracee *tracee)
 		return true;
 	}
 	return false;
+}
+
+bool target_stop_would_spoil(struct tracee *tracee)
+{
+	struct tracee_private *priv = tracee->priv;
+	bool would;
+
+	if (!priv->looked_awake)
+		return false;
+	forget_waits(tracee);
+	if (priv->hides_kernel_stack)
+		return is_spared(tracee);
+	if (makes_few_calls(priv))
+		return false;
+	would = is_in_what_would_spoil(tracee);
+	if (would)
+		target_note_stop(tracee, true);
+	return would;
 }
 
 void target_take_care(struct tracee *tracee, const struct proc_syscall *syscall)
