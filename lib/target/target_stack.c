@@ -179,14 +179,6 @@ static bool is_whole_stack(const struct tracee *tracee, uint64_t sp, uint64_t li
 	return limit == priv->thread_pointer && is_of_c_library(tracee->tid, limit);
 }
 
-/* Above where a program began are its arguments, environment and what the kernel tells it. */
-static bool began_above(const struct tracee *tracee, uint64_t sp, uint64_t limit)
-{
-	uint64_t first_sp = tracee->priv->first_sp;
-
-	return sp < first_sp && first_sp + sizeof(uint64_t) < limit;
-}
-
 /*
  * Where a program began lie the number of its arguments and pointers to them: so much a walk may
  * take for a frame, where no CFI tells it to end. Above are kilobytes of texts.
@@ -230,8 +222,6 @@ uint64_t target_copy_stack(const struct tracee *tracee, uint64_t sp, size_t max_
 		snapshot->is_withheld = true;
 		return limit;
 	}
-	if (began_above(tracee, sp, limit))
-		limit = tracee->priv->first_sp + sizeof(uint64_t);
 	/* But on another stack than its own, as after vfork(2), that is in another mapping. */
 	if (thread_pointer > sp && thread_pointer - start <= WHOLE_STACK_BYTES &&
 	    (!limit || thread_pointer < limit))
