@@ -217,10 +217,20 @@ void target_may_close_files(struct target *target, struct tracee *tracee)
 		close_files(target, tracee);
 }
 
+/* It was opened with the first thread for its sake. Others who need it open it anew. */
+static void close_memory(struct target *target, const struct tracee *tracee)
+{
+	struct tracee *first = target_find(target, tracee->tgid);
+
+	if (first && !keeps_files(first))
+		close_file(target, &first->priv->kept[KEPT_MEMORY]);
+}
+
 void target_watch_loosely(struct target *target, struct tracee *tracee)
 {
 	tracee->priv->is_watched = false;
 	target_may_close_files(target, tracee);
+	close_memory(target, tracee);
 }
 
 ssize_t target_read_file(const struct tracee *tracee, enum kept_file file, char *text,

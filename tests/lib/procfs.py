@@ -34,6 +34,17 @@ def children(pid):
         return [int(child) for child in file.read().split()]
 
 
+def open_files(pid):
+    """Their paths."""
+    files = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            files.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
+        except FileNotFoundError:
+            continue
+    return files
+
+
 def tracer(pid):
     return int(status(pid).get("TracerPid", "0"))
 

@@ -77,6 +77,19 @@ class Limits(LiveCase):
             self.assertNotEqual(done.returncode, 0)
             self.assertIn("ulimit -u", done.stdout)
 
+    def test_files_of_who_rests_are_closed(self):
+        """Each process has one for the memory of all its threads."""
+        with Running([build("works_then_rests"), "400", "3000"]) as target:
+            target.wait_ready()
+            with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
+                task = f"/proc/{target.pid}/task"
+                worker = max(procfs.threads(target.pid))
+                opened = lambda name: f"{task}/{name}" in procfs.open_files(recorder.pid)
+                self.eventually(lambda: opened(f"{worker}/stat"), "opening")
+                self.eventually(lambda: not opened(f"{worker}/stat"), "closing")
+                self.assertFalse(opened(f"{target.pid}/mem"))
+                recorder.interrupt()
+
     def test_signals_may_not_be_queued(self):
         """There is no timer then, and a SIGCHLD comes without saying of whom."""
         recording = record(
