@@ -125,11 +125,17 @@ static bool only_waits(const struct tracee *child, const struct tracee *maker, p
 static bool may_watch(const struct tracee *child, struct tracee *maker, pid_t ppid)
 {
 	uint64_t now_ns = clock_monotonic_ns();
+	struct tracee *leader = target_find(child->priv->target, ppid);
 	bool holds, did_watch;
 
 	if (maker && now_ns < maker->priv->watches_until_ns)
 		return true;
+	/* It stands where it made the child, and is yet to be let go: the pidfd can but come. */
+	if (child->priv->is_untold && leader && leader->priv->process_watches)
+		return true;
 	holds = proc_may_hold_pidfd(ppid, child->tid);
+	if (leader)
+		leader->priv->process_watches |= holds;
 	did_watch = maker && maker->priv->watches_until_ns;
 	if (maker)
 		maker->priv->watches_until_ns = holds ? now_ns + WATCHES_ON_NS : 0;

@@ -113,6 +113,7 @@ struct tracee_private {
 
 	/* target_parting.c */
 	uint64_t watches_until_ns; /* it watches its children by pidfds; 0: not known */
+	bool process_watches;	   /* of a first thread: some thread has done so */
 	bool has_executed;	   /* since it was made */
 
 	/* target_capture.c */
