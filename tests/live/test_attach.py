@@ -190,8 +190,10 @@ class Permitted(LiveCase):
             )
         recording = Recording(path)
         self.assertComplete(recording, 0.95)
-        blocked = recording.function("sleep_in_nanosleep", "-m", "blocked")
-        self.assertGreater(blocked["total_ns"], 800e6)
+        # Who naps waits for a CPU after each, on a busy machine half of the time.
+        for name in ("sleep_in_poll", "sleep_in_condition", "sleep_in_read"):
+            blocked = recording.function(name, "-m", "blocked")
+            self.assertGreater(blocked["total_ns"], 800e6, name)
 
     def test_set_user_id_program_is_warned_of(self):
         """Traced by an ordinary user the kernel gives it no privileges; by root it does."""
