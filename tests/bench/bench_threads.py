@@ -4,7 +4,7 @@
 import bench
 from targets import build
 
-LONG_MS, SHORT_MS = 5000, 2000
+LONG_MS, SHORT_MS = 8000, 2000
 
 
 def tool_cpu_s(program, threads, run_ms, tool):
