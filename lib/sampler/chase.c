@@ -12,14 +12,15 @@
 
 /*
  * So many looks in a row may be put off: where we sleep is chosen at random among their CPUs.
- * Of a thread that may be over soon, none.
+ * Of a thread that may be over soon, or that slept until now, none: such a sight is rare, and
+ * where one is lost, its time stays with what it was met in before, or with nothing.
  */
 #define PATIENCE  3
 #define NEW_LOOKS 16
 
 static uint32_t patience(const struct sampled_thread *thread)
 {
-	return thread->nr_told < NEW_LOOKS ? 0 : PATIENCE;
+	return thread->asleep || thread->nr_told < NEW_LOOKS ? 0 : PATIENCE;
 }
 
 void chase_begin_tick(struct sampler *sampler)

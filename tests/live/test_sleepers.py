@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Threads that block: never woken, and their time charged where they block."""
 
+import json
+
 from live import LiveCase
 from profc import attach, profc, record
 from targets import Running, build, run
@@ -123,6 +125,14 @@ class Bursts(LiveCase):
             share = 100 * said["burst_ns"] / cpu
             self.assertWithin(row["total_pct"], share, 3, f"share of {said['function']}")
             self.assertRatio(row["total_ns"], said["burst_ns"], 0.1, said["function"])
+
+
+    def test_rare_bursts_are_not_put_off(self):
+        """Met in a burst on another CPU than ours, it is followed there at once."""
+        recording = record(self.directory, [build("bursts"), "4000"], "-F", "99")
+        counters = json.loads(recording.info("--json"))["counters"]
+        met = counters["interrupts"] + counters["elsewhere_looks"]
+        self.assertShareAtLeast(counters["interrupts"], met, 0.75, "stops of those met running")
 
 
 class IdleThreads(LiveCase):
