@@ -48,19 +48,29 @@ void chase_remove_thread(struct sampler *sampler, const struct sampled_thread *t
 	}
 }
 
+/* It takes CPU time like what a tick does, in one that is measured, too. */
+static void chase(struct sampler *sampler, struct sampled_thread *thread)
+{
+	uint64_t now_ns = clock_monotonic_ns(); /* our coming makes it wait */
+	uint64_t began_ns = sampler->tick_cpu_ns ? clock_thread_cpu_ns() : 0;
+
+	sampler->nr_chases++;
+	placement_move(&sampler->placement, PLACEMENT_BESIDE, thread->tracee->cpu);
+	sampler->chasing = true;
+	look_at(sampler, thread, now_ns);
+	sampler->chasing = false;
+	if (began_ns)
+		sampler->ticks_cpu_ns += clock_thread_cpu_ns() - began_ns;
+}
+
 bool chase_next(struct sampler *sampler)
 {
 	if (sampler->nr_chased + sampler->nr_chases > CHASES_PER_TICK)
 		return false;
 	while (sampler->nr_chased) {
 		struct sampled_thread *thread = sampler->chased[--sampler->nr_chased];
-		uint64_t now_ns = clock_monotonic_ns(); /* our coming makes it wait */
 
-		sampler->nr_chases++;
-		placement_move(&sampler->placement, PLACEMENT_BESIDE, thread->tracee->cpu);
-		sampler->chasing = true;
-		look_at(sampler, thread, now_ns);
-		sampler->chasing = false;
+		chase(sampler, thread);
 		if (thread->tracee->interrupting)
 			return true;
 	}

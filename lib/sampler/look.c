@@ -412,6 +412,7 @@ static void look_again(struct sampler *sampler, uint64_t now_ns)
 	if (!sampler->nr_revisits)
 		return;
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	sampler->tick_slept_ns += CALL_END_NS;
 	for (size_t i = 0; i < sampler->nr_revisits; i++)
 		look_at(sampler, sampler->revisits[i], now_ns);
 	sampler->nr_revisits = 0;

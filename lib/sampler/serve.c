@@ -147,8 +147,10 @@ bool serve_all(struct sampler *sampler)
  */
 static pid_t take_child_signal(struct sampler *sampler, uint64_t until_ns)
 {
+	uint64_t before_ns = clock_monotonic_ns();
 	pid_t tid = alarm_wait(&sampler->alarm, until_ns);
 
+	sampler->tick_slept_ns += clock_monotonic_ns() - before_ns;
 	if (tid > 0 && (!has_few(sampler) || target_next_reaping_ns(sampler->target)))
 		serve_thread(sampler, tid);
 	return tid;
@@ -304,7 +306,6 @@ void serve_asleep(struct sampler *sampler, uint64_t until_ns)
 {
 	uint64_t reaping_ns = target_next_reaping_ns(sampler->target);
 	uint64_t now_ns = clock_monotonic_ns();
-	pid_t tid;
 
 	if (reaping_ns && reaping_ns < until_ns)
 		until_ns = reaping_ns;
@@ -314,7 +315,5 @@ void serve_asleep(struct sampler *sampler, uint64_t until_ns)
 		until_ns = sampler->sleepers_again_ns;
 	if (until_ns > now_ns + LONGEST_SLEEP_NS)
 		until_ns = now_ns + LONGEST_SLEEP_NS;
-	tid = take_child_signal(sampler, until_ns);
-	sampler->tick_slept_ns += clock_monotonic_ns() - now_ns;
-	note_child_signal(sampler, tid, now_ns - ASKED_OF_LATE_NS);
+	note_child_signal(sampler, take_child_signal(sampler, until_ns), now_ns - ASKED_OF_LATE_NS);
 }
