@@ -84,7 +84,7 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 	}
 	machine_fill_snapshot(&regs, snapshot);
 	tracee->priv->thread_pointer = machine_thread_pointer(&regs);
-	if (machine_broken_call(&regs) != MACHINE_CALL_NONE)
+	if (machine_broken_call(&regs) != MACHINE_CALL_NONE && !target_is_to_carry_on(tracee))
 		snapshot->state = THREAD_STATE_SLEEPING;
 	else if (tracee->priv->hold == HOLD_REPAIR && !tracee->priv->broken_off &&
 		 !target_may_be_cut(&regs))

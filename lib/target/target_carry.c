@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "base/alloc.h"
@@ -17,14 +20,16 @@
  * A transfer that a stop has cut short is carried on: the thread makes the same call once more, for
  * what is left, and is met at its return, where it gets the arguments it had and both results in
  * one. Until then it has others than the program knows of; were profc killed in between, the call
- * would say less than it has done. So this is for calls that do not sleep for long, and do no harm
+ * would say less than it has done, and return with those. So this is for calls that do no harm
  * then: what fills memory with what is not to run out, copies between files, and io_uring_enter(2),
- * whose submissions show in the ring. Not for streams, which would get bytes twice.
+ * whose submissions show in the ring. Not for streams, which would get bytes twice, nor for a wait
+ * with a timeout, which would begin anew.
  */
 
 struct carried {
-	struct machine_regs
-		regs; /* as the call shall leave them; its result: what is done so far */
+	/* As the call shall leave them; its result: what is done so far. */
+	struct machine_regs regs;
+	struct machine_regs rest; /* with which it asks for the rest */
 	uint64_t left;
 	bool is_inside; /* it has made the call for the rest */
 };
@@ -38,11 +43,11 @@ struct call_in_parts {
 	bool (*can_go_on)(const struct tracee *tracee, const struct proc_syscall *syscall);
 };
 
-static bool always(const struct tracee *tracee, const struct proc_syscall *syscall)
+/* From where it may have to wait for more, parts are what it expects. */
+static bool is_not_of_blocking_pool(const struct tracee *tracee, const struct proc_syscall *syscall)
 {
 	(void)tracee;
-	(void)syscall;
-	return true;
+	return !(syscall->args[2] & GRND_RANDOM);
 }
 
 static bool reads_endless(const struct tracee *tracee, const struct proc_syscall *syscall)
@@ -50,19 +55,35 @@ static bool reads_endless(const struct tracee *tracee, const struct proc_syscall
 	return target_is_endless(tracee->tid, syscall->args[0]);
 }
 
+/* A named pipe has the name of a file. Asked of what is known already: nobody is to answer. */
+static bool is_file(const struct tracee *tracee, uint64_t fd)
+{
+	struct statx file;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)tracee->tid, (int)fd);
+	return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &file) == 0 &&
+	       S_ISREG(file.stx_mode);
+}
+
 static bool sends_to_file(const struct tracee *tracee, const struct proc_syscall *syscall)
 {
-	return !target_is_stream(tracee->tid, syscall->args[0]);
+	return is_file(tracee, syscall->args[0]);
+}
+
+static bool copies_to_file(const struct tracee *tracee, const struct proc_syscall *syscall)
+{
+	return is_file(tracee, syscall->args[2]);
 }
 
 /* What the kernel takes on at once, whatever is asked for (MAX_RW_COUNT). */
 #define MOST_BYTES UINT64_C(0x7ffff000)
 
 static const struct call_in_parts transfers[] = {
-	{SYS_getrandom, 0, 1, always},
+	{SYS_getrandom, 0, 1, is_not_of_blocking_pool},
 	{SYS_read, 1, 2, reads_endless},
 	{SYS_sendfile, NO_ADDRESS, 3, sends_to_file},
-	{SYS_copy_file_range, NO_ADDRESS, 4, always},
+	{SYS_copy_file_range, NO_ADDRESS, 4, copies_to_file},
 };
 
 /* Arguments of io_uring_enter(2). */
@@ -71,6 +92,7 @@ static const struct call_in_parts transfers[] = {
 #define FLAGS	     3
 
 #define ENTER_GETEVENTS	      1
+#define ENTER_EXT_ARG	      8	 /* the wait may have a timeout */
 #define ENTER_REGISTERED_RING 16 /* the descriptor is none */
 
 static bool find_number(const char *text, const char *name, uint32_t *number)
@@ -82,8 +104,11 @@ static bool find_number(const char *text, const char *name, uint32_t *number)
 	return at;
 }
 
+/* The kernel lists all that is under way: what it tells of more than that keeps a thread long. */
+#define DEAR_RING_BYTES 4096
+
 /* How many completions nobody has taken yet; false if that is not known. */
-static bool count_completions(pid_t tid, uint64_t fd, uint32_t *nr)
+static bool count_completions(const struct tracee *tracee, uint64_t fd, uint32_t *nr)
 {
 	struct buf text = {0};
 	uint32_t head, tail;
@@ -91,9 +116,10 @@ static bool count_completions(pid_t tid, uint64_t fd, uint32_t *nr)
 	bool found;
 
 	snprintf(name, sizeof(name), "fdinfo/%d", (int)fd);
-	found = proc_read_process_file(tid, name, &text) &&
+	found = proc_read_process_file(tracee->tid, name, &text) &&
 		find_number(buf_str(&text), "\nCqHead:", &head) &&
 		find_number(buf_str(&text), "\nCqTail:", &tail);
+	tracee->priv->has_dear_ring = text.nr_bytes > DEAR_RING_BYTES;
 	buf_release(&text);
 	if (found)
 		*nr = tail - head;
@@ -106,11 +132,11 @@ static bool is_cut_wait(const struct tracee *tracee, const struct proc_syscall *
 {
 	uint32_t nr;
 
-	return syscall->nr == SYS_io_uring_enter &&
+	return syscall->nr == SYS_io_uring_enter && !tracee->priv->has_dear_ring &&
 	       (uint32_t)syscall->args[TO_SUBMIT] == (uint64_t)result &&
 	       (uint32_t)syscall->args[MIN_COMPLETE] && syscall->args[FLAGS] & ENTER_GETEVENTS &&
-	       !(syscall->args[FLAGS] & ENTER_REGISTERED_RING) &&
-	       count_completions(tracee->tid, syscall->args[0], &nr) &&
+	       !(syscall->args[FLAGS] & (ENTER_REGISTERED_RING | ENTER_EXT_ARG)) &&
+	       count_completions(tracee, syscall->args[0], &nr) &&
 	       nr < (uint32_t)syscall->args[MIN_COMPLETE];
 }
 
@@ -141,7 +167,8 @@ bool target_may_be_cut(const struct machine_regs *regs)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(transfers); i++) {
 		if (transfers[i].nr == syscall.nr)
-			return (uint64_t)result < syscall.args[transfers[i].size];
+			return syscall.args[transfers[i].size] > MEMORY_PAGE_BYTES &&
+			       (uint64_t)result < syscall.args[transfers[i].size];
 	}
 	return syscall.nr == SYS_io_uring_enter;
 }
@@ -188,7 +215,7 @@ bool target_carry_on(struct target *target, struct tracee *tracee, const struct 
 		return false;
 	}
 	tracee->priv->carried = xcalloc(1, sizeof(*tracee->priv->carried));
-	*tracee->priv->carried = (struct carried){.regs = *regs, .left = left};
+	*tracee->priv->carried = (struct carried){.regs = *regs, .rest = rest, .left = left};
 	target->stats.nr_repairs++;
 	return true;
 }
@@ -238,14 +265,31 @@ static void returned(struct tracee *tracee)
 		stop_before_it_returns(tracee);
 }
 
+/* Else a handler got in between, and what it calls is none of ours. */
+static bool enters_for_rest(const struct tracee *tracee)
+{
+	struct machine_regs now;
+
+	return target_get_regs(tracee->tid, &now) &&
+	       machine_enters(&now, &tracee->priv->carried->rest);
+}
+
 void target_carried_stop(struct tracee *tracee)
 {
-	if (!tracee->priv->carried->is_inside) {
-		tracee->priv->carried->is_inside = true;
+	struct carried *carried = tracee->priv->carried;
+
+	if (!carried->is_inside && enters_for_rest(tracee)) {
+		carried->is_inside = true;
 		return;
 	}
-	returned(tracee);
+	if (carried->is_inside)
+		returned(tracee);
 	end(tracee);
+}
+
+bool target_is_to_carry_on(const struct tracee *tracee)
+{
+	return tracee->priv->carried && !tracee->priv->carried->is_inside;
 }
 
 /* Most come to their end in that time; who waits for something else is asked to return. */

@@ -97,6 +97,7 @@ struct tracee_private {
 	struct machine_regs broken;
 	enum follow follow;	 /* of that call */
 	struct carried *carried; /* target_carry.c; NULL: none, or let go of */
+	bool has_dear_ring;	 /* io_uring tells of so much that nobody shall wait for it */
 	uint64_t time_is_up_ns;	 /* when its timeout would have been over, if it is followed */
 	struct seen_sleep sleep;
 	bool asked_in_sleep; /* to stop, before it had run since it was seen in that */
@@ -379,6 +380,9 @@ uint64_t target_call_began_ns(struct tracee *tracee, const struct proc_syscall *
  * target_carry.c: cut transfers are carried on. May a held thread leave one?
  */
 bool target_may_be_cut(const struct machine_regs *regs);
+/* Has it yet to make its call for the rest? Then it is awake, though it stands in one broken off.
+ */
+bool target_is_to_carry_on(const struct tracee *tracee);
 /*
  * It is about to be let go: if a stop has cut its call, it makes another for the rest, up to whose
  * return it is let go to system call stops (`carried` is set). Says whether it does.

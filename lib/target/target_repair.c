@@ -78,6 +78,8 @@ void target_repair_interrupted(struct target *target, struct tracee *tracee)
 {
 	struct machine_regs regs;
 
+	if (target->carries_no_more)
+		target_carry_no_further(tracee); /* it may not come to it before the end */
 	if (target_get_regs(tracee->tid, &regs))
 		repair_and_follow(target, tracee, &regs);
 }
@@ -128,6 +130,14 @@ static bool is_caught(pid_t tid, int signal)
 	return proc_read_status(tid, &status) && status.caught & signal_bit(signal);
 }
 
+/* With other arguments than its own, a call is to be met by no handler. */
+static bool may_be_caught(pid_t tid, int signal)
+{
+	struct proc_status status;
+
+	return !proc_read_status(tid, &status) || status.caught & signal_bit(signal);
+}
+
 /* A caught signal is to find it in the call; others leave it where it is. */
 static void signal_before_call(struct target *target, struct tracee *tracee,
 			       const struct machine_regs *regs, int signal)
@@ -155,11 +165,9 @@ static void repaired_for_signal(struct target *target, struct tracee *tracee,
 static void signal_after_call(struct target *target, struct tracee *tracee,
 			      const struct machine_regs *regs, int signal)
 {
-	struct proc_syscall syscall;
-
 	tracee->priv->broken_off = false;
-	if (machine_syscall(regs, &syscall) && machine_syscall_result(regs) > 0 &&
-	    !is_caught(tracee->tid, signal) && !stops_process(tracee->tid, signal))
+	if (target_may_be_cut(regs) && !may_be_caught(tracee->tid, signal) &&
+	    !stops_process(tracee->tid, signal))
 		target_carry_on(target, tracee, regs);
 }
 
@@ -173,7 +181,8 @@ void target_repair_for_signal(struct target *target, struct tracee *tracee, int 
 	struct tracee_private *priv = tracee->priv;
 	struct machine_regs regs;
 
-	if (priv->carried && (is_caught(tracee->tid, signal) || stops_process(tracee->tid, signal)))
+	if (priv->carried &&
+	    (may_be_caught(tracee->tid, signal) || stops_process(tracee->tid, signal)))
 		target_carry_no_further(tracee);
 	if (!target_get_regs(tracee->tid, &regs))
 		return;

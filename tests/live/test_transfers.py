@@ -68,6 +68,11 @@ class OrdinaryUser(LiveCase):
 
 
 class Transfers(LiveCase):
+    def test_a_timeout_of_io_uring_comes_though_signals_break_the_wait_off(self):
+        recording = record(self.directory, [build("uring_timeouts"), "10"], *FAST)
+        (said,) = recording.said
+        self.assertEqual((said["waits"], said["submitted"]), (10, 10))
+
     def setUp(self):
         super().setUp()
         try:
