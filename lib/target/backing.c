@@ -32,31 +32,37 @@ static bool is_same_device(const struct proc_range *a, const struct proc_range *
 	return a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
 }
 
-static bool is_mapped_like(const struct proc_range *range, int maps, int flags)
+static bool is_mapped_like(const struct proc_range *range, int maps, size_t nr_bytes,
+			   unsigned flags)
 {
-	size_t nr_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	struct proc_range own = {0};
 	void *at = mmap(NULL, nr_bytes, PROT_NONE,
-			MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+			(int)(MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | flags), -1, 0);
+	bool is_known;
 
 	if (at == MAP_FAILED)
 		return false;
-	if (proc_range_at(maps, (uintptr_t)at, &own) ||
-	    proc_range_in_text(maps, (uintptr_t)at, &own))
-		nr_bytes = (size_t)(own.end - own.start); /* a huge page goes as a whole */
+	is_known = proc_range_at(maps, (uintptr_t)at, &own) ||
+		   proc_range_in_text(maps, (uintptr_t)at, &own);
 	munmap(at, nr_bytes);
-	return own.inode && is_same_device(&own, range);
+	return is_known && own.inode && is_same_device(&own, range);
 }
+
+/* Of all that x86-64 and AArch64 have, as powers of 2: each has a file system of its own. */
+static const unsigned huge_page_sizes[] = {16, 21, 25, 29, 30, 34};
 
 /* What is shared, or has huge pages, shows a file of the kernel's that is mounted nowhere. */
 static bool is_nameless_memory(const struct proc_range *range)
 {
-	static const int kinds[] = {0, MAP_HUGETLB, MAP_HUGETLB | MAP_HUGE_2MB,
-				    MAP_HUGETLB | MAP_HUGE_1GB};
 	cleanup_close int maps = proc_open_task_file(getpid(), gettid(), "maps");
 
-	for (size_t i = 0; maps >= 0 && i < ARRAY_SIZE(kinds); i++) {
-		if (is_mapped_like(range, maps, kinds[i]))
+	if (maps < 0)
+		return false;
+	if (is_mapped_like(range, maps, (size_t)sysconf(_SC_PAGESIZE), 0))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(huge_page_sizes); i++) {
+		if (is_mapped_like(range, maps, (size_t)1 << huge_page_sizes[i],
+				   MAP_HUGETLB | huge_page_sizes[i] << MAP_HUGE_SHIFT))
 			return true;
 	}
 	return false;
