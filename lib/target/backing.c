@@ -68,50 +68,67 @@ static bool is_nameless_memory(const struct proc_range *range)
 	return false;
 }
 
+enum mounting {
+	MOUNTED_NOWHERE, /* as far as it can be seen there */
+	MOUNTED_OWN,
+	MOUNTED_OTHER,
+	MOUNTS_UNREADABLE,
+};
+
 /* Is it mounted there, and how? */
-static bool find_mount(pid_t tid, const struct proc_range *range, bool *is_own)
+static enum mounting mounting_of(pid_t tid, const struct proc_range *range)
 {
+	enum mounting mounting = MOUNTED_NOWHERE;
 	struct buf text = {0};
 	struct proc_mounts_iter mounts;
 	struct proc_mount mount;
-	bool is_found = false;
 
-	if (proc_read_process_file(tid, "mountinfo", &text)) {
-		mounts = proc_mounts_over(buf_str(&text), text.nr_bytes);
-		while (!is_found && proc_mounts_next(&mounts, &mount))
-			is_found = mount.dev_major == range->dev_major &&
-				   mount.dev_minor == range->dev_minor;
+	if (!proc_read_process_file(tid, "mountinfo", &text)) {
+		buf_release(&text);
+		return MOUNTS_UNREADABLE;
 	}
-	if (is_found)
-		*is_own = is_own_type(&mount);
+	mounts = proc_mounts_over(buf_str(&text), text.nr_bytes);
+	while (mounting == MOUNTED_NOWHERE && proc_mounts_next(&mounts, &mount)) {
+		if (mount.dev_major == range->dev_major && mount.dev_minor == range->dev_minor)
+			mounting = is_own_type(&mount) ? MOUNTED_OWN : MOUNTED_OTHER;
+	}
 	buf_release(&text);
-	return is_found;
+	return mounting;
 }
 
-static bool is_served(pid_t tid, const struct proc_range *range)
+static bool is_mounted(enum mounting mounting)
 {
-	bool is_own = false;
+	return mounting == MOUNTED_OWN || mounting == MOUNTED_OTHER;
+}
 
+/* Says whether that is certain, and not just the best that is known. */
+static bool judge(pid_t tid, const struct proc_range *range, bool *is_served)
+{
+	enum mounting its = mounting_of(tid, range);
 	/* What lies below a container's files is to be seen from outside, if anywhere. */
-	if (find_mount(tid, range, &is_own) || find_mount(getpid(), range, &is_own))
-		return !is_own;
-	return !is_nameless_memory(range);
+	enum mounting mounting = is_mounted(its) ? its : mounting_of(getpid(), range);
+
+	*is_served = is_mounted(mounting) ? mounting == MOUNTED_OTHER : !is_nameless_memory(range);
+	return !*is_served || is_mounted(mounting) || its != MOUNTS_UNREADABLE;
 }
 
 bool backing_is_served(struct backings *backings, pid_t tid, const struct proc_range *range)
 {
-	size_t row;
+	bool is_served;
 
 	for (size_t i = 0; i < BACKINGS_KNOWN; i++) {
-		if (backings->known[i].inode == range->inode &&
+		if (backings->known[i].is_used &&
 		    backings->known[i].dev_major == range->dev_major &&
 		    backings->known[i].dev_minor == range->dev_minor)
 			return backings->known[i].is_served;
 	}
-	row = backings->next++ % BACKINGS_KNOWN;
-	backings->known[row].inode = range->inode;
-	backings->known[row].dev_major = range->dev_major;
-	backings->known[row].dev_minor = range->dev_minor;
-	backings->known[row].is_served = is_served(tid, range);
-	return backings->known[row].is_served;
+	if (judge(tid, range, &is_served)) {
+		size_t row = backings->next++ % BACKINGS_KNOWN;
+
+		backings->known[row].dev_major = range->dev_major;
+		backings->known[row].dev_minor = range->dev_minor;
+		backings->known[row].is_used = true;
+		backings->known[row].is_served = is_served;
+	}
+	return is_served;
 }

@@ -21,8 +21,8 @@
 /* What was asked before. Begins as all 0, and owns nothing. */
 struct backings {
 	struct {
-		uint64_t inode; /* 0: none */
-		uint32_t dev_major, dev_minor;
+		uint32_t dev_major, dev_minor; /* of the file system */
+		bool is_used;
 		bool is_served;
 	} known[BACKINGS_KNOWN];
 	size_t next;
@@ -30,7 +30,8 @@ struct backings {
 
 /*
  * May a read of this mapping, which shows a file, wait for anybody but the kernel and its disks?
- * Asks the table of mounts, once for each file of the last few; what is not found there may.
+ * Asks the table of mounts, once for each file system of the last few; what is not found there may,
+ * and what cannot be looked up, as the thread has just died, is asked for again.
  */
 bool backing_is_served(struct backings *backings, pid_t tid, const struct proc_range *range);
 
