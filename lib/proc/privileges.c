@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "proc/mounts.h"
@@ -17,7 +18,7 @@ static bool is_mount_of(const struct proc_mount *mount, const struct statx *file
 	return mount->dev_major == file->stx_dev_major && mount->dev_minor == file->stx_dev_minor;
 }
 
-static bool honours_set_user_id(pid_t pid, const struct statx *file)
+static bool find_mount(pid_t pid, const struct statx *file, bool *is_nosuid)
 {
 	struct buf text = {0};
 	struct proc_mounts_iter mounts;
@@ -29,9 +30,19 @@ static bool honours_set_user_id(pid_t pid, const struct statx *file)
 		while (!is_found && proc_mounts_next(&mounts, &mount))
 			is_found = is_mount_of(&mount, file);
 	}
-	is_found = is_found && !proc_mount_has_option(&mount, "nosuid");
+	if (is_found)
+		*is_nosuid = proc_mount_has_option(&mount, "nosuid");
 	buf_release(&text);
 	return is_found;
+}
+
+static bool honours_set_user_id(pid_t pid, const struct statx *file)
+{
+	bool is_nosuid = false;
+
+	/* After a chroot(2) it is not told of what it has come from. */
+	return (find_mount(pid, file, &is_nosuid) || find_mount(getpid(), file, &is_nosuid)) &&
+	       !is_nosuid;
 }
 
 /*
