@@ -234,6 +234,7 @@ static void executed(struct target *target, struct tracee *tracee, struct target
 	tracee->priv->broken_off = false;
 	tracee->priv->follow = FOLLOW_NONE;
 	target_forget_carried(tracee);
+	target_judge_anew(tracee);
 	tracee->priv->thread_pointer = 0;
 	tracee->priv->first_sp = 0;
 	tracee->priv->mapping = (struct proc_range){0};

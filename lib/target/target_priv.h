@@ -273,6 +273,8 @@ void target_learn_result(struct tracee *tracee, const struct proc_syscall *sysca
 void target_take_care(struct tracee *tracee, const struct proc_syscall *syscall);
 /* Where a stop met it, for judging how much of its time it is in calls. */
 void target_note_stop(struct tracee *tracee, bool in_call);
+/* It has executed a program: what the one before did says nothing of this one. */
+void target_judge_anew(struct tracee *tracee);
 /* Would a stop now cut short what an awake thread does, or make it wait once more? */
 bool target_stop_would_spoil(struct tracee *tracee);
 

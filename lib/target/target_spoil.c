@@ -74,6 +74,16 @@ void target_note_stop(struct tracee *tracee, bool in_call)
 	};
 }
 
+/* That it made transfers or waits is kept: to look once too often costs little. */
+void target_judge_anew(struct tracee *tracee)
+{
+	struct tracee_private *priv = tracee->priv;
+
+	priv->stops = (struct judged_stops){0};
+	priv->late = priv->ticks;
+	priv->makes_few_calls = false;
+}
+
 /* A thread that hardly ever is in the kernel makes no long transfers there. */
 static bool makes_few_calls(struct tracee_private *priv)
 {
