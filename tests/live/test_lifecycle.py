@@ -97,14 +97,14 @@ class FilledMemory(LiveCase):
         program = build("fuse_program")
         if subprocess.run([program, "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
             self.skipTest("a file system of FUSE is not to be mounted")
-        # Where the CPUs are busy those two hardly run: without one that does there is no sample.
+        # Where the CPUs are busy those two hardly run, and to attach takes most of a second.
         with (
-            Running([program, "3000", "20", "1"]) as target,
-            Running([build("spin_leaf"), "10000"]) as busy,
+            Running([program, "4000", "20", "1"]) as target,
+            Running([build("spin_leaf"), "60000"]) as busy,
         ):
             target.wait_ready()
             pids = [target.pid, *procfs.children(target.pid), busy.pid]
-            attach(self.directory, ",".join(map(str, pids)), *FAST, "-d", "1", timeout=60)
+            attach(self.directory, ",".join(map(str, pids)), *FAST, "-d", "2", timeout=60)
             said = target.finish()
         self.assertEqual(["execs" in one for one in said], [True, False])
 
