@@ -5,6 +5,7 @@
  * were served. Status 77 where it may not mount.
  */
 #include "fuse_server.h"
+#include "own_stack.h"
 
 #define STACK_BYTES (512u << 10)
 #define PAGE_BYTES  4096u
@@ -34,8 +35,6 @@ static void *toucher_main(void *stack)
 
 static void run_client(uint64_t end_ns)
 {
-	pthread_attr_t attributes;
-	pthread_t thread;
 	void *stack;
 
 	close(fuse_server.device);
@@ -43,9 +42,7 @@ static void run_client(uint64_t end_ns)
 	stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
 	if (stack == MAP_FAILED)
 		_exit(1);
-	pthread_attr_init(&attributes);
-	pthread_attr_setstack(&attributes, stack, STACK_BYTES);
-	pthread_create(&thread, &attributes, toucher_main, stack);
+	start_on_stack(stack, STACK_BYTES, toucher_main, stack);
 	while (monotonic_ns() < end_ns)
 		usleep(1000);
 	printf("{\"calls\": %u}\n", nr_calls);

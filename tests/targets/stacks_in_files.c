@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "own_stack.h"
 #include "self_measure.h"
 
 #define STACK_BYTES (256u << 10)
@@ -53,8 +54,6 @@ static int file_in(const char *directory)
 
 static pthread_t start(void *(*thread_main)(void *), int fd, int flags)
 {
-	pthread_attr_t attributes;
-	pthread_t thread;
 	void *stack;
 
 	if (fd >= 0 && ftruncate(fd, STACK_BYTES))
@@ -62,10 +61,7 @@ static pthread_t start(void *(*thread_main)(void *), int fd, int flags)
 	stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, flags, fd, 0);
 	if (stack == MAP_FAILED)
 		exit(1);
-	pthread_attr_init(&attributes);
-	pthread_attr_setstack(&attributes, stack, STACK_BYTES);
-	pthread_create(&thread, &attributes, thread_main, NULL);
-	return thread;
+	return start_on_stack(stack, STACK_BYTES, thread_main, NULL);
 }
 
 int main(int argc, char **argv)

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "own_stack.h"
 #include "self_measure.h"
 
 #define STACK_BYTES  (256u << 10)
@@ -99,12 +100,7 @@ static void fill_holes(int faults)
 
 static void start(int faults, void *(*entry)(void *), void *argument)
 {
-	pthread_attr_t attributes;
-	pthread_t thread;
-
-	pthread_attr_init(&attributes);
-	pthread_attr_setstack(&attributes, map_stack(faults), STACK_BYTES);
-	pthread_create(&thread, &attributes, entry, argument);
+	start_on_stack(map_stack(faults), STACK_BYTES, entry, argument);
 }
 
 int main(int argc, char **argv)

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "own_stack.h"
 #include "self_measure.h"
 
 #define STACK_BYTES (512u << 10)
@@ -39,16 +40,6 @@ static void *toucher_main(void *stack)
 		madvise(stack, STACK_BYTES / 2, MADV_DONTNEED);
 	}
 	return NULL;
-}
-
-static void start_on(void *stack)
-{
-	pthread_attr_t attributes;
-	pthread_t thread;
-
-	pthread_attr_init(&attributes);
-	pthread_attr_setstack(&attributes, stack, STACK_BYTES);
-	pthread_create(&thread, &attributes, toucher_main, stack);
 }
 
 static void fill(int faults, uint64_t address)
@@ -77,7 +68,7 @@ int main(int argc, char **argv)
 		perror("userfaultfd");
 		return 77;
 	}
-	start_on(stack);
+	start_on_stack(stack, STACK_BYTES, toucher_main, stack);
 	say_ready();
 	while (monotonic_ns() < end_ns) {
 		if (poll(&fault, 1, 10) <= 0 ||

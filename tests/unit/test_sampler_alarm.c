@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -83,6 +84,27 @@ static void test_alarm__wakes_on_whatever_cpu(void **state)
 	alarm_close(&alarm);
 }
 
+/* Each timer counts as a signal that is queued. */
+static void test_alarm__wakes_where_no_timer_may_be_had(void **state)
+{
+	struct rlimit before, none;
+	struct alarm alarm;
+	uint64_t at_ns;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_SIGPENDING, &before), 0);
+	none = (struct rlimit){.rlim_cur = 1, .rlim_max = before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &none), 0);
+	alarm_open(&alarm);
+	assert_false(alarm.is_open);
+	at_ns = clock_monotonic_ns() + GAP_NS;
+	alarm_set(&alarm, at_ns);
+	alarm_set_behind(&alarm, at_ns + GAP_NS);
+	wait_until(&alarm, at_ns);
+	alarm_close(&alarm);
+	assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &before), 0);
+}
+
 static void test_alarm__names_the_child(void **state)
 {
 	struct alarm alarm;
@@ -104,6 +126,7 @@ int main(void)
 		cmocka_unit_test(test_alarm__wakes_each_time_with_the_next_one_set_behind),
 		cmocka_unit_test(test_alarm__wakes_when_what_was_set_behind_has_changed),
 		cmocka_unit_test(test_alarm__wakes_on_whatever_cpu),
+		cmocka_unit_test(test_alarm__wakes_where_no_timer_may_be_had),
 		cmocka_unit_test(test_alarm__names_the_child),
 	};
 
