@@ -7,11 +7,10 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/clock.h"
-#include "proc/read.h"
 #include "target/memory.h"
 #include "target/target_priv.h"
 #include "target/target_regs.h"
@@ -104,26 +103,31 @@ static bool find_number(const char *text, const char *name, uint32_t *number)
 	return at;
 }
 
-/* The kernel lists all that is under way: what it tells of more than that keeps a thread long. */
-#define DEAR_RING_BYTES 4096
+/*
+ * The kernel lists all that is under way, and each file it was given: where that is more, it keeps
+ * a held thread long, and is not asked for again.
+ */
+#define RING_TEXT_BYTES 4096
 
 /* How many completions nobody has taken yet; false if that is not known. */
-static bool count_completions(const struct tracee *tracee, uint64_t fd, uint32_t *nr)
+static bool count_completions(const struct tracee *tracee, uint64_t ring, uint32_t *nr)
 {
-	struct buf text = {0};
+	char path[64], text[RING_TEXT_BYTES];
+	cleanup_close int fd = -1;
 	uint32_t head, tail;
-	char name[32];
-	bool found;
+	ssize_t got;
 
-	snprintf(name, sizeof(name), "fdinfo/%d", (int)fd);
-	found = proc_read_process_file(tracee->tid, name, &text) &&
-		find_number(buf_str(&text), "\nCqHead:", &head) &&
-		find_number(buf_str(&text), "\nCqTail:", &tail);
-	tracee->priv->has_dear_ring = text.nr_bytes > DEAR_RING_BYTES;
-	buf_release(&text);
-	if (found)
-		*nr = tail - head;
-	return found;
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)tracee->tid, (int)ring);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	tracee->priv->has_dear_ring = got == sizeof(text) - 1;
+	if (got <= 0 || tracee->priv->has_dear_ring)
+		return false;
+	text[got] = '\0';
+	if (!find_number(text, "\nCqHead:", &head) || !find_number(text, "\nCqTail:", &tail))
+		return false;
+	*nr = tail - head;
+	return true;
 }
 
 /* It has submitted all, and came back before enough of it was complete. */
