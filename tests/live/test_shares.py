@@ -119,7 +119,7 @@ class Stacks(LiveCase):
 
     def test_leaf_to_root(self):
         found, whole = self.shapes(
-            [build("spin_leaf"), "1500"], ["main", "spin_outer", "spin_middle", "spin_leaf"]
+            [build("spin_leaf"), "4000"], ["main", "spin_outer", "spin_middle", "spin_leaf"]
         )
         self.assertShareAtLeast(found, whole, 0.98, "main to spin_leaf")
 
