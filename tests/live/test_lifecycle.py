@@ -232,7 +232,8 @@ class Processes(LiveCase):
             self.skipTest(f"there is no io_uring: {outcomes[0]['absent']}")
         for said in outcomes:
             self.assertGreaterEqual(said["workers"], 2, said)
-            self.assertGreater(said["reads"], 30, said)
+            self.assertGreater(said["reads"], 0, said)
+            self.assertEqual(said["reads"], said["fed"], said)
             self.assertEqual(said["failed"], 0, said)
         for one in (recording, attached):
             self.assertGreaterEqual(one.function("work_beside_workers")["total_pct"], 80)

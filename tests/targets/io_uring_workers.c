@@ -2,9 +2,10 @@
 /*
  * io_uring_workers MS: an io_uring whose requests the kernel's own threads inside this process
  * serve: a poller of the queue (IORING_SETUP_SQPOLL) and workers that sleep in reads of a
- * silent pipe and do those of a fed one. For MS milliseconds the main thread computes and feeds
- * the pipe. Prints {"absent": why not} or {"workers": threads of the kernel's, "reads": done,
- * "failed": COUNT, "cpu_ns": of the main thread}.
+ * silent pipe and do those of a fed one. For MS milliseconds the main thread computes, feeds the
+ * pipe, and waits for the read, for seconds at most. Prints {"absent": why not} or {"workers":
+ * threads of the kernel's, "fed": COUNT, "reads": done, "failed": COUNT, "cpu_ns": of the main
+ * thread}.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -116,11 +117,25 @@ static unsigned count_workers(void)
 	return nr - 3; /* ".", "..", this thread */
 }
 
+#define PATIENCE_NS (10 * 1000 * MS)
+
+static int await_completion(struct ring *ring, struct io_uring_cqe *done)
+{
+	uint64_t until_ns = monotonic_ns() + PATIENCE_NS;
+
+	while (monotonic_ns() < until_ns) {
+		usleep(1000);
+		if (take(ring, done))
+			return 1;
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t end_ns = monotonic_ns() + number_argument(argc, argv, 1, 1500) * MS;
 	struct ring ring = {.params = {.flags = IORING_SETUP_SQPOLL, .sq_thread_idle = 10}};
-	unsigned reads = 0, failed = 0, workers = 0;
+	unsigned fed_bytes = 0, reads = 0, failed = 0, workers = 0;
 	struct io_uring_cqe done;
 	int silent[2], fed[2];
 	static char bytes[2]; /* the last read may complete after main() */
@@ -136,19 +151,19 @@ int main(int argc, char **argv)
 	submit_read(&ring, silent[0], &bytes[0], SILENT);
 	submit_read(&ring, fed[0], &bytes[1], FED);
 	say_ready();
-	while (monotonic_ns() < end_ns) {
+	while (monotonic_ns() < end_ns && reads == fed_bytes) {
 		work_beside_workers(2 * MS);
 		if (write(fed[1], "x", 1) != 1)
 			return 2;
-		usleep(1000);
+		fed_bytes++;
 		workers = count_workers() > workers ? count_workers() : workers;
-		while (take(&ring, &done)) {
+		if (await_completion(&ring, &done)) {
 			reads++;
 			failed += done.res != 1 || done.user_data != FED;
 			submit_read(&ring, fed[0], &bytes[1], FED);
 		}
 	}
-	printf("{\"workers\": %u, \"reads\": %u, \"failed\": %u, \"cpu_ns\": %llu}\n", workers,
-	       reads, failed, (unsigned long long)thread_cpu_ns());
+	printf("{\"workers\": %u, \"fed\": %u, \"reads\": %u, \"failed\": %u, \"cpu_ns\": %llu}\n",
+	       workers, fed_bytes, reads, failed, (unsigned long long)thread_cpu_ns());
 	return 0;
 }
