@@ -31,8 +31,8 @@ SCRIPTS = {
         seq 100000 | sort -n | sed -n 5000p | cat; echo ${PIPESTATUS[*]}
         (trap "" PIPE; yes 2>/dev/null; echo $? >n) | head -n 1; cat n""",
     "wait -n": """
-        for i in 3 1 2; do (sleep 0.$((2 * i)); exit $i) & done
-        for i in 1 2 3; do wait -n; echo $?; done; wait -n; echo $?""",
+        for i in 3 1 2; do mkfifo $i; (read -r x <$i; exit $i) & done
+        for i in 1 2 3; do echo >$i; wait -n; echo $?; done; wait -n; echo $?""",
     "time": """
         TIMEFORMAT=%U; time (i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); done) 2>/dev/null
         time sleep 0.05; times >/dev/null; echo $?""",
@@ -40,15 +40,18 @@ SCRIPTS = {
         nohup sh -c 'sleep 0.2; echo nohup' >n 2>/dev/null </dev/null &
         setsid -f sh -c 'sleep 0.2; ps -o sid= -p $$ | tr -d " " | grep -c "^$$\\$"' >s </dev/null
         (sh -c 'sleep 0.3; echo orphan' >o &)
-        wait; sleep 0.8; cat n s o""",
+        wait; until [ -s n ] && [ -s s ] && [ -s o ]; do sleep 0.05; done; cat n s o""",
     "traps": """
         trap 'echo usr1' USR1; trap 'echo term' TERM; trap 'echo exit' EXIT
         for i in $(seq 20); do kill -USR1 $$; done; kill -TERM $$
         (trap 'echo int; exit 7' INT; kill -INT $BASHPID; echo no); echo $?""",
     "a stopped member of a pipeline": """
         set -m
-        { seq 3; sleep 0.3; seq 4 6; } | { exec cat; } &
-        kill -STOP %1; sleep 0.1; jobs | sed 's/  */ /g' | cut -d' ' -f2; kill -CONT %1
+        mkfifo go
+        { seq 3; sleep 0.3; read -r x <go; seq 4 6; } | { exec tee out; } &
+        until [ "$(wc -l <out)" = 3 ]; do sleep 0.02; done 2>/dev/null
+        kill -STOP %1; until [[ $(jobs) == *Stopped* ]]; do sleep 0.02; done; echo stopped
+        kill -CONT %1; echo >go
         wait %1; echo $?
         sleep 30 & kill -STOP $!; sleep 0.1; kill -TERM $!; kill -CONT $!; sleep 0.3; wait $!; echo $?""",
     "timeouts": """
