@@ -318,12 +318,13 @@ static void thread_attached(void *context, struct tracee *tracee)
 	begin_thread(sampler, process, tracee, &clocks);
 }
 
-static void serve_others(void *context)
+static bool serve_others(void *context)
 {
 	struct sampler *sampler = context;
 
 	sampler->sweep_owed = true;
 	serve_all(sampler);
+	return true;
 }
 
 static int attach_to_all(struct sampler *sampler, struct err *err)

@@ -78,4 +78,10 @@ bool machine_is_asked(const struct machine_regs *now, const struct machine_regs 
 /* Is it back at the instruction of the call that `broken` shows broken off, about to call? */
 bool machine_stands_restarted(const struct machine_regs *now, const struct machine_regs *broken);
 
+/*
+ * In a signal handler, with its third argument: was it this call, with this first argument, that
+ * the thread is about to make, or to take up again? Then it fails with EINTR instead.
+ */
+void machine_step_over_call(void *ucontext, long nr, unsigned long first_argument);
+
 #endif

@@ -18,6 +18,7 @@
 struct probing {
 	pid_t pid;
 	struct target_probe *probe; /* NULL: attaching is all */
+	struct target *target;
 	struct tracee *first;
 	size_t nr_threads;
 	int status;
@@ -41,6 +42,22 @@ static void count_thread(void *context, struct tracee *tracee)
 
 	probing->nr_threads++;
 	probing->first = tracee;
+}
+
+/* Lets those go on that stop, and forgets who has ended. */
+static bool serve(void *context)
+{
+	struct probing *probing = context;
+	struct target_event event;
+
+	for (target_next(probing->target, &event); event.kind != TARGET_EVENT_NONE;
+	     target_next(probing->target, &event)) {
+		if (event.kind == TARGET_EVENT_GONE)
+			target_forget(probing->target, event.tracee);
+		else
+			target_resume(probing->target, event.tracee);
+	}
+	return true;
 }
 
 static bool look_asleep(struct tracee *tracee, struct snapshot *snapshot)
@@ -105,9 +122,11 @@ static void *probe_main(void *argument)
 {
 	struct probing *probing = argument;
 	const struct target_options options = {.follow_children = false};
-	const struct target_attacher attacher = {.each = count_thread, .context = probing};
+	const struct target_attacher attacher = {
+		.each = count_thread, .serve = serve, .context = probing};
 	struct target *target = target_new(&options);
 
+	probing->target = target;
 	probing->status = target_check_program(probing->pid, &probing->err);
 	if (probing->status == 0)
 		probing->status = target_attach(target, probing->pid, &attacher, &probing->err);

@@ -96,14 +96,18 @@ int target_check_program(pid_t pid, struct err *err);
 struct target_attacher {
 	void (*each)(void *context,
 		     struct tracee *tracee); /* told of each thread that was seized */
-	/* Until the process can be seized others may have to go on: serve what they have to say. */
-	void (*serve)(void *context); /* NULL if this is the target's first process */
+	/*
+	 * Until a thread can be seized others may have to go on: serve what they have to say.
+	 * False: it has been waited for long enough.
+	 */
+	bool (*serve)(void *context);
 	void *context;
 };
 
 /*
  * Seize all threads of a running process. Fails with the true reason (ERR_GONE, ERR_PERMISSION
- * with who or what forbids it) and a hint.
+ * with who or what forbids it) and a hint. One that executes a program is seized when that is over;
+ * if it shall not be waited for, that is no failure.
  */
 int target_attach(struct target *target, pid_t pid, const struct target_attacher *by,
 		  struct err *err);

@@ -16,6 +16,10 @@ const struct signal_frame_layout signal_frame_aarch64 = {.stack_start = UCONTEXT
 
 #if defined(__aarch64__)
 
+#include <errno.h>
+#include <string.h>
+#include <ucontext.h>
+
 #include "snapshot/snapshot.h"
 #include "target/machine.h"
 
@@ -130,6 +134,19 @@ bool machine_stands_restarted(const struct machine_regs *now, const struct machi
 	(void)now;
 	(void)broken;
 	return false;
+}
+
+/* When the handler begins, the registers stand before the instruction of a call to be restarted. */
+void machine_step_over_call(void *ucontext, long nr, unsigned long first_argument)
+{
+	static const uint8_t svc_0[] = {0x01, 0x00, 0x00, 0xd4};
+	mcontext_t *regs = &((ucontext_t *)ucontext)->uc_mcontext;
+
+	if ((long)regs->regs[8] != nr || regs->regs[0] != first_argument ||
+	    memcmp((const void *)regs->pc, svc_0, sizeof(svc_0)) != 0)
+		return;
+	regs->pc += sizeof(svc_0);
+	regs->regs[0] = (unsigned long long)-EINTR;
 }
 
 #endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,8 +9,8 @@
 #include "base/err.h"
 #include "proc/program.h"
 #include "proc/read.h"
-#include "target/reaper.h"
 #include "target/refusal.h"
+#include "target/seizer.h"
 #include "target/target_priv.h"
 
 /* Who the process is, beyond an id that may be given away any time. */
@@ -26,8 +25,9 @@ struct attach {
 	const struct target_attacher *by;
 	bool is_first; /* of the target's processes */
 	struct identity identity;
-	struct reaper *reaper;
+	struct seizer *seizer;
 	size_t nr_new, nr_known;
+	bool is_given_up;
 	int first_errno; /* why the first thread that could not be seized could not */
 };
 
@@ -72,43 +72,33 @@ static bool is_still(pid_t tgid, const struct identity *identity)
 	return !proc_read_task_stat(tgid, tgid, &stat) || stat.start_ticks == identity->start_ticks;
 }
 
-/* What the reaper took has ended, though nobody waited for it here. */
-static void tell_reaped(struct attach *attach)
+/* Those that are seized already go on; says whether we are to. */
+static bool serve(struct attach *attach)
 {
-	struct reaped reaped;
-
-	while (reaper_next(attach->reaper, &reaped)) {
-		struct target_event event = {
-			.kind = TARGET_EVENT_GONE,
-			.tracee = target_find(attach->target, reaped.tid),
-			.time_ns = clock_monotonic_ns(),
-			.wait_status = reaped.wait_status,
-			.final = reaped.final,
-			.has_final = reaped.has_final,
-		};
-
-		if (event.tracee)
-			target_add_pending(attach->target, &event);
-	}
+	attach->is_given_up = attach->is_given_up || !attach->by->serve(attach->by->context);
+	return !attach->is_given_up;
 }
 
-/*
- * Without the exit stop of first threads: in it one would wait for us, an exec for the
- * thread, and we, seizing another, for the exec. It is added at the first other stop.
- */
-static bool seize(struct attach *attach, pid_t tid)
-{
-	long result;
-	int reason;
+enum outcome {
+	SEIZED,
+	NOT_SEIZED, /* for good: it is gone, or none of ours to seize */
+	PUT_OFF,    /* it executes a program: others have to go on before */
+};
 
-	reaper_seize_begins(attach->reaper);
-	result = ptrace(PTRACE_SEIZE, tid, NULL, target_ptrace_options(attach->target, false));
-	reason = errno;
-	reaper_seize_ends(attach->reaper);
-	tell_reaped(attach);
-	if (result < 0 && !attach->first_errno)
+/*
+ * Without the exit stop of first threads: in it one would wait for us, and an exec for the thread.
+ * It is added at the first other stop.
+ */
+static enum outcome seize(struct attach *attach, pid_t tid)
+{
+	uintptr_t options = target_ptrace_options(attach->target, false);
+	int reason = seizer_seize(attach->seizer, tid, options);
+
+	if (reason == EINTR)
+		return PUT_OFF;
+	if (reason && !attach->first_errno)
 		attach->first_errno = reason;
-	return result == 0;
+	return reason ? NOT_SEIZED : SEIZED;
 }
 
 static void add(struct attach *attach, pid_t tid)
@@ -116,7 +106,6 @@ static void add(struct attach *attach, pid_t tid)
 	struct tracee *tracee = target_add(attach->target, attach->tgid, tid);
 
 	tracee->priv->wants_exit_stop = tid == attach->tgid;
-	reaper_watch(attach->reaper, attach->tgid, tid);
 	attach->nr_new++;
 	attach->by->each(attach->by->context, tracee);
 }
@@ -160,25 +149,24 @@ static bool note_exec(void *context, pid_t tid)
  * process (FUSE) that is seized already, that may wait for us in a stop. So it is waited for
  * before, while the others are served.
  */
-static void await_exec(struct attach *attach, pid_t tid)
+static bool await_exec(struct attach *attach, pid_t tid)
 {
 	const struct timespec pause = {.tv_nsec = (long)EXEC_PAUSE_NS};
 	bool executes = false;
 
 	if (attach->is_first || target_find(attach->target, tid))
-		return;
+		return true;
 	note_exec(&executes, tid);
-	while (executes) {
-		attach->by->serve(attach->by->context);
+	while (executes && serve(attach)) {
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 		note_exec(&executes, tid);
 	}
+	return !attach->is_given_up;
 }
 
 static bool await_exec_of_task(void *context, pid_t tid)
 {
-	await_exec(context, tid);
-	return true;
+	return await_exec(context, tid);
 }
 
 static bool is_untraced(pid_t tid)
@@ -213,32 +201,51 @@ static void settle(struct attach *attach, pid_t tid)
 		add(attach, attach->tgid);
 }
 
-/* One thread of the list; those that are gone or that clone events already brought are passed. */
-static bool seize_task(void *context, pid_t tid)
+/* The id of one that is known is its process' new first thread's, once another has executed. */
+static enum outcome seize_anew(struct attach *attach, struct tracee *known)
 {
-	struct attach *attach = context;
-	struct tracee *known;
-	struct proc_stat stat;
+	enum outcome outcome = NOT_SEIZED;
 
-	await_exec(attach, tid);
-	known = target_find(attach->target, tid);
-	if (known) {
-		attach->nr_known++;
-		if (tid == attach->tgid && is_untraced(tid) && seize(attach, tid))
-			executed_meanwhile(attach, known);
-		return true;
-	}
+	attach->nr_known++;
+	if (known->tid == attach->tgid && is_untraced(known->tid))
+		outcome = seize(attach, known->tid);
+	if (outcome == SEIZED)
+		executed_meanwhile(attach, known);
+	return outcome;
+}
+
+/* One thread of the list; those that are gone or that clone events already brought are passed. */
+static enum outcome try_to_seize(struct attach *attach, pid_t tid)
+{
+	struct tracee *known = target_find(attach->target, tid);
+	struct proc_stat stat;
+	enum outcome outcome;
+
+	if (known)
+		return seize_anew(attach, known);
 	/* Gone since the list was read: by now the id may be another's. */
 	if (!proc_read_task_stat(attach->tgid, tid, &stat)) {
 		note_shortage(attach);
-		return true;
+		return NOT_SEIZED;
 	}
 	/* Workers of the kernel inside a process (io_uring) run no code of its own. */
 	if (stat.flags & PROC_FLAG_USER_WORKER || stat.state == 'Z' || stat.state == 'X')
-		return true;
-	if (seize(attach, tid))
+		return NOT_SEIZED;
+	outcome = seize(attach, tid);
+	if (outcome == SEIZED)
 		settle(attach, tid);
-	return true;
+	return outcome;
+}
+
+static bool seize_task(void *context, pid_t tid)
+{
+	struct attach *attach = context;
+
+	if (!await_exec(attach, tid))
+		return false;
+	while (try_to_seize(attach, tid) == PUT_OFF && serve(attach))
+		continue;
+	return !attach->is_given_up;
 }
 
 static int refuse(pid_t pid, int reason, struct err *err)
@@ -258,7 +265,7 @@ static size_t seize_all(struct attach *attach)
 {
 	size_t nr_seized = 0;
 
-	attach->reaper = reaper_start();
+	attach->seizer = seizer_start();
 	do {
 		attach->nr_new = 0;
 		if (!attach->is_first) /* to seize any thread waits for all of them */
@@ -268,8 +275,8 @@ static size_t seize_all(struct attach *attach)
 			break;
 		}
 		nr_seized += attach->nr_new;
-	} while (attach->nr_new);
-	reaper_end(attach->reaper);
+	} while (attach->nr_new && !attach->is_given_up);
+	seizer_end(attach->seizer);
 	return nr_seized;
 }
 
@@ -299,7 +306,7 @@ int target_attach(struct target *target, pid_t pid, const struct target_attacher
 	if (!proc_read_status(pid, &status) || !identify(status.tgid, &attach.identity))
 		return refuse(pid, is_shortage(errno) ? errno : ESRCH, err);
 	attach.tgid = status.tgid;
-	if (!seize_all(&attach) && !attach.nr_known) /* or else it was named twice */
+	if (!seize_all(&attach) && !attach.nr_known && !attach.is_given_up) /* nor named twice */
 		result = refuse(pid, attach.first_errno ? attach.first_errno : ESRCH, err);
 	else if (!is_still(attach.tgid, &attach.identity))
 		result = err_set(err, ERR_GONE, "process %d has ended, and its id is another's now",

@@ -11,7 +11,10 @@ const struct signal_frame_layout signal_frame_x86_64 = {
 
 #if defined(__x86_64__)
 
+#include <errno.h>
+#include <string.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 
 #include "proc/task.h"
 #include "snapshot/snapshot.h"
@@ -163,6 +166,19 @@ bool machine_stands_restarted(const struct machine_regs *now, const struct machi
 
 	return is_outside && will_call && now->raw.rip == broken->raw.rip - SYSCALL_BYTES &&
 	       same_but_for_the_call(&now->raw, &broken->raw);
+}
+
+/* When the handler begins, the registers stand before the instruction of a call to be restarted. */
+void machine_step_over_call(void *ucontext, long nr, unsigned long first_argument)
+{
+	static const uint8_t syscall_code[SYSCALL_BYTES] = {0x0f, 0x05};
+	greg_t *regs = ((ucontext_t *)ucontext)->uc_mcontext.gregs;
+
+	if (regs[REG_RAX] != nr || (unsigned long)regs[REG_RDI] != first_argument ||
+	    memcmp((const void *)regs[REG_RIP], syscall_code, SYSCALL_BYTES) != 0)
+		return;
+	regs[REG_RIP] += SYSCALL_BYTES;
+	regs[REG_RAX] = -EINTR;
 }
 
 #endif
