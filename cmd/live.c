@@ -59,6 +59,7 @@ static int start(struct live *live, const struct live_request *request, struct e
 		.threads = live->has_threads ? &live->threads : NULL,
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.max_depth = options->max_depth,
+		.end_asked = request->end_asked,
 	};
 	int status;
 

@@ -252,6 +252,7 @@ static int start_sampler(struct recording *recording, struct err *err)
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.max_depth = options->max_depth,
 		.check_unwinder = options->check_unwinder,
+		.end_asked = &recording->signals.end_asked,
 	};
 
 	recording->sampler =

@@ -13,9 +13,14 @@
  */
 #define LAST_SIGNAL SIGURG
 
+static bool asks_for_end(int signal)
+{
+	return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
 static void *pass_on(void *argument)
 {
-	const struct signal_pipe *pipe = argument;
+	struct signal_pipe *pipe = argument;
 	sigset_t signals = pipe->signals;
 	siginfo_t info;
 
@@ -28,6 +33,8 @@ static void *pass_on(void *argument)
 			continue; /* EINTR: we were stopped and continued */
 		if (signal == LAST_SIGNAL)
 			return NULL;
+		if (asks_for_end(signal))
+			atomic_store_explicit(&pipe->end_asked, true, memory_order_relaxed);
 		out.ssi_signo = (uint32_t)signal;
 		out.ssi_code = info.si_code;
 		if (write(pipe->write_fd, &out, sizeof(out)) != sizeof(out))

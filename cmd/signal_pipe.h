@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /*
@@ -18,6 +19,8 @@ struct signal_pipe {
 	int write_fd;
 	pthread_t thread;
 	bool has_thread;
+	/* One that asks for our end has come, read or not; never set where there is no thread. */
+	atomic_bool end_asked;
 	sigset_t signals;
 };
 

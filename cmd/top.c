@@ -300,7 +300,8 @@ static struct live *start(const struct top *top, const pid_t *pids, size_t nr_pi
 					     .argv = top->argv,
 					     .pids = pids,
 					     .nr_pids = nr_pids,
-					     .command_signals = &top->former_signals};
+					     .command_signals = &top->former_signals,
+					     .end_asked = &top->signals.end_asked};
 	int kept[STDERR_FILENO + 1] = {-1, -1, -1};
 	struct live *live;
 

@@ -318,13 +318,20 @@ static void thread_attached(void *context, struct tracee *tracee)
 	begin_thread(sampler, process, tracee, &clocks);
 }
 
+static bool is_asked_to_end(const struct sampler *sampler)
+{
+	const atomic_bool *end_asked = sampler->options.end_asked;
+
+	return end_asked && atomic_load_explicit(end_asked, memory_order_relaxed);
+}
+
 static bool serve_others(void *context)
 {
 	struct sampler *sampler = context;
 
 	sampler->sweep_owed = true;
 	serve_all(sampler);
-	return true;
+	return !is_asked_to_end(sampler);
 }
 
 static int attach_to_all(struct sampler *sampler, struct err *err)
@@ -336,7 +343,7 @@ static int attach_to_all(struct sampler *sampler, struct err *err)
 
 	for (size_t i = 0; status == 0 && i < options->nr_pids; i++)
 		status = target_check_program(options->pids[i], err);
-	for (size_t i = 0; status == 0 && i < options->nr_pids; i++)
+	for (size_t i = 0; status == 0 && i < options->nr_pids && !is_asked_to_end(sampler); i++)
 		status = target_attach(sampler->target, options->pids[i], &attacher, err);
 	return status;
 }

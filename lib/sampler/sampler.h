@@ -4,6 +4,7 @@
 
 #include <regex.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,6 +42,11 @@ struct sampler_options {
 	enum unwinder_kind unwinder;
 	size_t max_depth;
 	bool check_unwinder; /* unwind twice and compare: unwinder_check_each() */
+	/*
+	 * Set once the user wants no more, from any thread: for as long as there is nobody yet to
+	 * call sampler_stop() for, when attaching waits. Borrowed; NULL: nothing sets it.
+	 */
+	const atomic_bool *end_asked;
 };
 
 /*

@@ -108,6 +108,29 @@ class FilledMemory(LiveCase):
             said = target.finish()
         self.assertEqual(["execs" in one for one in said], [True, False])
 
+    def test_who_waits_for_an_exec_can_be_told_to_end(self):
+        """One that takes half a minute."""
+        program = build("fuse_program")
+        if subprocess.run([program, "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
+            self.skipTest("a file system of FUSE is not to be mounted")
+        with Running([program, "60000", "30000", "1"]) as target:
+            target.wait_ready()
+            self.eventually(lambda: self.executing_children(target.pid), "an exec")
+            (client,) = self.executing_children(target.pid)
+            for pids, waits in (
+                ([client], lambda profc: "ptrace" in procfs.system_calls(profc)),
+                ([target.pid, client], lambda profc: procfs.tracer(target.pid)),
+            ):
+                with Recorder(self.directory, "attach", "-p", ",".join(map(str, pids))) as recorder:
+                    self.eventually(lambda: waits(recorder.pid), "attaching")
+                    self.assertIn(recorder.interrupt().status, (0, 1))
+                self.assertEqual(self.executing_children(target.pid), [client])
+            self.assertUntouched(target.pid)
+
+    @staticmethod
+    def executing_children(pid):
+        return [one for one in procfs.children(pid) if "execve" in procfs.system_calls(one)]
+
     def test_stacks_in_files_of_the_kernel_s_own(self):
         program = build("stacks_in_files")
         recording = record(self.directory, [program, self.directory, "200"], *FAST)

@@ -63,8 +63,12 @@ int main(int argc, char **argv)
 		return CANNOT;
 	fuse_server.read_ms = (unsigned)number_argument(argc, argv, 2, 1);
 	for (uint64_t i = 0; i < nr_clients; i++) {
-		if (fork() == 0)
+		if (fork() == 0) {
+			/* Or else who serves could end, and an exec wait for its answer for ever.
+			 */
+			close(fuse_server.device);
 			execute(0, end_ns);
+		}
 	}
 	say_ready();
 	for (uint64_t i = 0; i < nr_clients; i++)
