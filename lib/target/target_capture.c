@@ -219,6 +219,12 @@ enum target_look target_look(struct tracee *tracee, const struct proc_schedstat 
 		return TARGET_LOOK_CHANGED;
 	if (syscall.kind == PROC_SYSCALL_OUTSIDE && waits_for_page(tracee))
 		tracee->priv->fills_pages = true;
+	/* The call is true even of one who is awake again when its stack is read. */
+	tracee->priv->sleeps.nr_seen += syscall.kind == PROC_SYSCALL_INSIDE;
+	target_take_care(tracee, &syscall);
+	/* Which call it is holds even for one that is awake again when its stack is read. */
+	tracee->priv->sleeps.nr_seen += syscall.kind == PROC_SYSCALL_INSIDE;
+	target_take_care(tracee, &syscall);
 	set_where(snapshot, &syscall);
 	target_forget_mapping(tracee->priv);
 	target_copy_stacks(tracee, max_stack_bytes, snapshot);
@@ -228,7 +234,6 @@ enum target_look target_look(struct tracee *tracee, const struct proc_schedstat 
 	if (after.pcount != before->pcount)
 		return TARGET_LOOK_CHANGED;
 	set_clocks(snapshot, &after);
-	target_take_care(tracee, &syscall);
 	if (snapshot->state == THREAD_STATE_SLEEPING)
 		target_saw_asleep(tracee, &syscall, &after);
 	return TARGET_LOOK_TAKEN;

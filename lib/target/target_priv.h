@@ -58,6 +58,17 @@ struct judged_stops {
 	bool few_in_calls; /* of those before */
 };
 
+/* target_hidden.c: how a thread sleeps, as it was last asked about. */
+struct known_sleeps {
+	bool are_known;
+	uint64_t nr, cpu_ns;	  /* times it had gone to sleep of its own; its clock then */
+	uint32_t nr_seen;	  /* looks that found it asleep in a call */
+	uint32_t nr_waited_for;	  /* times it was not stopped, for fear that it is in a transfer */
+	uint64_t asked_cpu_ns;	  /* its clock when it was to be stopped last */
+	uint64_t pause_ns;	  /* so long it runs until then; 0: no stop has cut a transfer */
+	uint64_t nr_stops_to_cut; /* when one did last */
+};
+
 /* What is read of a thread again and again: target_watch_closely(). */
 enum kept_file {
 	KEPT_STAT,
@@ -127,11 +138,11 @@ struct tracee_private {
 	bool makes_transfers;	  /* was met in a system call that a stop would cut short */
 	bool makes_waits;	  /* of late, in one that a stop would end too early */
 	uint64_t transfer_cpu_ns; /* its CPU clock when it last was in either */
-	uint64_t spared_ns;	  /* so long it is left alone from then on; 0: no stop cut one */
 	struct run_ticks ticks;	  /* as of the last target_look() */
 	struct run_ticks late;	  /* as of some time ago, from when on it is judged: */
 	bool makes_few_calls;
 	struct judged_stops stops;
+	struct known_sleeps sleeps;
 
 	struct tracee *hash_next;
 };
@@ -267,8 +278,14 @@ bool target_call_was_cut(pid_t tid, const struct proc_syscall *syscall, int64_t 
 bool target_is_endless(pid_t tid, uint64_t fd);
 bool target_is_stream(pid_t tid, uint64_t fd);
 
-/* target_spoil.c: learn from the call that a held thread is about to leave. */
+/* target_hidden.c: learn from the call that a held thread is about to leave. */
 void target_learn_result(struct tracee *tracee, const struct proc_syscall *syscall, int64_t result);
+/* Of an awake thread whose kernel stack is hidden. Once for each time that it is to be stopped. */
+bool target_may_be_in_transfer(struct tracee *tracee);
+/* target_spoil.c: it was, in one that a stop would cut short, or has. */
+void target_met_in_transfer(struct tracee *tracee);
+/* 0: it is gone. */
+uint64_t target_cpu_ns(struct tracee *tracee);
 /* Keep what a stop would do to the call that a thread is in. */
 void target_take_care(struct tracee *tracee, const struct proc_syscall *syscall);
 /* Where a stop met it, for judging how much of its time it is in calls. */

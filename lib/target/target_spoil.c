@@ -82,6 +82,8 @@ void target_judge_anew(struct tracee *tracee)
 	priv->stops = (struct judged_stops){0};
 	priv->late = priv->ticks;
 	priv->makes_few_calls = false;
+	priv->sleeps.nr_seen = 0;
+	priv->sleeps.nr_waited_for = 0;
 }
 
 /* A thread that hardly ever is in the kernel makes no long transfers there. */
@@ -102,23 +104,23 @@ static bool makes_few_calls(struct tracee_private *priv)
 	       !priv->makes_waits;
 }
 
-static uint64_t cpu_ns_of(struct tracee *tracee)
+uint64_t target_cpu_ns(struct tracee *tracee)
 {
 	struct proc_schedstat clocks;
 
 	return target_clocks(tracee, &clocks) ? clocks.cpu_ns : 0;
 }
 
-static void met_in_transfer(struct tracee *tracee)
+void target_met_in_transfer(struct tracee *tracee)
 {
 	tracee->priv->makes_transfers = true;
-	tracee->priv->transfer_cpu_ns = cpu_ns_of(tracee);
+	tracee->priv->transfer_cpu_ns = target_cpu_ns(tracee);
 }
 
 static void met_in_wait(struct tracee *tracee)
 {
 	tracee->priv->makes_waits = true;
-	tracee->priv->transfer_cpu_ns = cpu_ns_of(tracee);
+	tracee->priv->transfer_cpu_ns = target_cpu_ns(tracee);
 }
 
 bool target_makes_transfers(const struct tracee *tracee)
@@ -128,7 +130,7 @@ bool target_makes_transfers(const struct tracee *tracee)
 
 static bool was_met_of_late(struct tracee *tracee)
 {
-	return cpu_ns_of(tracee) - tracee->priv->transfer_cpu_ns < TRANSFER_PAUSE_NS;
+	return target_cpu_ns(tracee) - tracee->priv->transfer_cpu_ns < TRANSFER_PAUSE_NS;
 }
 
 /* One line for its terminal says little about what a program does with its time. */
@@ -138,30 +140,11 @@ static void forget_waits(struct tracee *tracee)
 		tracee->priv->makes_waits = false;
 }
 
-/*
- * Without its kernel stack, a thread that runs in a transfer is not known from one that computes
- * until a stop has cut one. It will make more: it is left alone for ever longer.
- */
-#define FIRST_SPARED_NS	  NS_PER_SEC
-#define LONGEST_SPARED_NS (64 * NS_PER_SEC)
-
-static bool is_spared(struct tracee *tracee)
+static bool is_in_unknown(struct tracee *tracee)
 {
-	const struct tracee_private *priv = tracee->priv;
-
-	return priv->spared_ns && cpu_ns_of(tracee) - priv->transfer_cpu_ns < priv->spared_ns;
-}
-
-void target_learn_result(struct tracee *tracee, const struct proc_syscall *syscall, int64_t result)
-{
-	struct tracee_private *priv = tracee->priv;
-
-	if (!priv->hides_kernel_stack || !target_call_was_cut(tracee->tid, syscall, result))
-		return;
-	met_in_transfer(tracee);
-	priv->spared_ns = priv->spared_ns ? priv->spared_ns * 2 : FIRST_SPARED_NS;
-	if (priv->spared_ns > LONGEST_SPARED_NS)
-		priv->spared_ns = LONGEST_SPARED_NS;
+	if (tracee->priv->hides_kernel_stack)
+		return target_may_be_in_transfer(tracee);
+	return target_makes_transfers(tracee) && was_met_of_late(tracee);
 }
 
 static bool is_in_what_would_spoil(struct tracee *tracee)
@@ -170,7 +153,7 @@ static bool is_in_what_would_spoil(struct tracee *tracee)
 
 	switch (read_place(tracee)) {
 	case KERNEL_PLACE_UNKNOWN:
-		return target_makes_transfers(tracee) && was_met_of_late(tracee);
+		return is_in_unknown(tracee);
 	case KERNEL_PLACE_USER:
 	case KERNEL_PLACE_CALL:
 		return false;
@@ -181,7 +164,7 @@ static bool is_in_what_would_spoil(struct tracee *tracee)
 	case KERNEL_PLACE_WAITING:
 		return true;
 	case KERNEL_PLACE_TRANSFER:
-		met_in_transfer(tracee);
+		target_met_in_transfer(tracee);
 		return true;
 	}
 	return false;
@@ -196,7 +179,7 @@ bool target_stop_would_spoil(struct tracee *tracee)
 		return false;
 	forget_waits(tracee);
 	if (priv->hides_kernel_stack)
-		return is_spared(tracee);
+		return target_may_be_in_transfer(tracee);
 	if (makes_few_calls(priv))
 		return false;
 	would = is_in_what_would_spoil(tracee);
@@ -214,10 +197,10 @@ void target_take_care(struct tracee *tracee, const struct proc_syscall *syscall)
 	if (!tracee->care.spoilt_cpu_ns)
 		return;
 	if (tracee->care.is_long_transfer)
-		met_in_transfer(tracee);
+		target_met_in_transfer(tracee);
 	else
 		met_in_wait(tracee);
-	/* Where the kernel's stack tells, there is no need to spare it blindly. */
-	if (!tracee->priv->hides_kernel_stack)
+	/* Where more is known of it, there is no need to spare it blindly. */
+	if (!tracee->priv->hides_kernel_stack || tracee->care.is_long_transfer)
 		tracee->care.spoilt_cpu_ns = 0;
 }

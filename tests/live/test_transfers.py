@@ -27,9 +27,21 @@ CARRIED_ON = (
 
 
 class OrdinaryUser(LiveCase):
-    """Without real-time priority and kernel stacks, a thread's first cut transfer tells."""
+    """Without real-time priority and kernel stacks, how a thread sleeps tells."""
 
-    def test_a_thread_is_left_alone_once_a_stop_has_cut_its_transfer(self):
+    def test_who_computes_and_sends_in_turns_is_seen_computing(self):
+        """It was left alone for 50 ms after each look that found it sending: for ever."""
+        user = self.ordinary_user()
+        program = self.public(build("computes_and_sends"))
+        os.chmod(self.directory, 0o777)
+        recording = record(self.directory, [program, "3000"], *FAST, cwd=self.directory, **user)
+        (said,) = recording.said
+        compute = recording.function("compute")
+        self.assertShareAtLeast(compute["total_ns"], said["compute_ns"], 0.9, "seen computing")
+        # Of some hundreds; about one in two seconds had not slept yet when it was stopped.
+        self.assertLessEqual(said["shorts"], 6, said)
+
+    def test_a_thread_is_hardly_ever_stopped_in_its_transfers(self):
         user = self.ordinary_user()
         program = self.public(build("long_transfers"))
         os.chmod(self.directory, 0o777)
@@ -37,8 +49,10 @@ class OrdinaryUser(LiveCase):
         for case in recording.said:
             self.assertGreater(case["calls"], 0, case)
             self.assertEqual(case["failed"], 0, case)
-            # No thread has a second of CPU time, after which it would be tried again, twice.
+            # Each had one or two when the first one cut was what told.
             self.assertLessEqual(case["shorts"], 0 if case["name"] in CARRIED_ON else 2, case)
+        streams = [case for case in recording.said if case["name"] not in CARRIED_ON]
+        self.assertLessEqual(sum(case["shorts"] for case in streams), 3, streams)
         self.assertGreater(recording.report("-m", "samples")["samples"], 100)
 
     def test_what_is_carried_on_beside_signals_says_what_it_did(self):

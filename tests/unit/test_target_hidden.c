@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "target/target_priv.h"
+
+/* The thread that is asked about is our own. */
+struct fixture {
+	struct target *target;
+	struct tracee *tracee;
+	int pipe[2];
+};
+
+static int set_up(void **state)
+{
+	static struct fixture fixture;
+	const struct target_options options = {0};
+
+	fixture.target = target_new(&options);
+	fixture.tracee = target_add(fixture.target, getpid(), gettid());
+	fixture.tracee->priv->looked_awake = true;
+	fixture.tracee->priv->hides_kernel_stack = true;
+	*state = &fixture;
+	return pipe(fixture.pipe);
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	target_free(fixture->target);
+	close(fixture->pipe[0]);
+	close(fixture->pipe[1]);
+	return 0;
+}
+
+/* The clock of a thread that runs is as of the kernel's last tick: each 10 ms or oftener. */
+static void compute(void)
+{
+	uint64_t end_ns = clock_thread_cpu_ns() + 20 * NS_PER_MS;
+
+	while (clock_thread_cpu_ns() < end_ns)
+		continue;
+}
+
+static void nap(void)
+{
+	const struct timespec length = {.tv_nsec = NS_PER_MS};
+
+	nanosleep(&length, NULL);
+}
+
+static void test_target_hidden__who_was_in_a_transfer_is_stopped_once_it_has_run_on(void **state)
+{
+	struct fixture *fixture = *state;
+
+	target_met_in_transfer(fixture->tracee);
+	target_stop_would_spoil(fixture->tracee);
+	for (int i = 0; i < 3; i++) {
+		nap();
+		assert_true(target_stop_would_spoil(fixture->tracee));
+		compute();
+		assert_false(target_stop_would_spoil(fixture->tracee));
+	}
+}
+
+static void test_target_hidden__whose_calls_are_known_is_stopped_at_any_time(void **state)
+{
+	struct fixture *fixture = *state;
+
+	nap();
+	target_stop_would_spoil(fixture->tracee);
+	nap();
+	assert_true(target_stop_would_spoil(fixture->tracee));
+	fixture->tracee->priv->sleeps.nr_seen = 100;
+	nap();
+	assert_false(target_stop_would_spoil(fixture->tracee));
+	target_judge_anew(fixture->tracee); /* those were of another program */
+	nap();
+	assert_true(target_stop_would_spoil(fixture->tracee));
+}
+
+static void test_target_hidden__who_is_never_seen_asleep_is_stopped_in_the_end(void **state)
+{
+	struct fixture *fixture = *state;
+	int nr = 0;
+
+	for (; nr < 1000; nr++) {
+		nap();
+		if (!target_stop_would_spoil(fixture->tracee) && nr)
+			break;
+	}
+	assert_in_range(nr, 4, 100);
+}
+
+/* A stop has cut a write to a pipe. */
+static void cut(struct fixture *fixture)
+{
+	const struct proc_syscall call = {
+		.kind = PROC_SYSCALL_INSIDE,
+		.nr = SYS_write,
+		.args = {(uint64_t)fixture->pipe[1], 0, 1 << 20},
+	};
+
+	target_learn_result(fixture->tracee, &call, 1 << 16);
+}
+
+static void test_target_hidden__who_is_cut_again_soon_is_left_alone_for_longer(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tracee_private *priv = fixture->tracee->priv;
+	uint64_t first_ns;
+
+	cut(fixture);
+	first_ns = priv->sleeps.pause_ns;
+	assert_true(first_ns);
+	priv->ticks.nr_interrupts += 10;
+	cut(fixture);
+	assert_true(priv->sleeps.pause_ns > 2 * first_ns);
+	/* It has shown since that it does other things as well. */
+	priv->ticks.nr_interrupts += 1000;
+	cut(fixture);
+	assert_int_equal(priv->sleeps.pause_ns, first_ns);
+	for (int i = 0; i < 100; i++)
+		cut(fixture);
+	assert_in_range(priv->sleeps.pause_ns, 10 * NS_PER_SEC, 100 * NS_PER_SEC);
+	compute();
+	assert_true(target_stop_would_spoil(fixture->tracee));
+}
+
+static void test_target_hidden__a_transfer_that_came_out_whole_tells_nothing(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct proc_syscall call = {
+		.kind = PROC_SYSCALL_INSIDE,
+		.nr = SYS_write,
+		.args = {(uint64_t)fixture->pipe[1], 0, 1 << 20},
+	};
+
+	target_learn_result(fixture->tracee, &call, 1 << 20);
+	assert_false(fixture->tracee->priv->sleeps.pause_ns);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_target_hidden__##name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(who_was_in_a_transfer_is_stopped_once_it_has_run_on),
+		TEST(whose_calls_are_known_is_stopped_at_any_time),
+		TEST(who_is_never_seen_asleep_is_stopped_in_the_end),
+		TEST(who_is_cut_again_soon_is_left_alone_for_longer),
+		TEST(a_transfer_that_came_out_whole_tells_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
