@@ -64,8 +64,7 @@ int main(int argc, char **argv)
 	fuse_server.read_ms = (unsigned)number_argument(argc, argv, 2, 1);
 	for (uint64_t i = 0; i < nr_clients; i++) {
 		if (fork() == 0) {
-			/* Or else who serves could end, and an exec wait for its answer for ever.
-			 */
+			/* Or an exec could wait for ever for the answer of one that has ended. */
 			close(fuse_server.device);
 			execute(0, end_ns);
 		}
