@@ -221,7 +221,8 @@ class ControlC(LiveCase):
 
     def test_twice_ends_the_recording_alone(self):
         """A command that does not heed it is left running; the profile is whole."""
-        script = f"trap '' INT; echo $$; exec {build('spin_leaf')} 20000"
+        # Its end would be that of the output, too, which is read to the end.
+        script = f"trap '' INT; echo $$; exec {build('spin_leaf')} 60000 >/dev/null 2>&1"
         with Recorder(self.directory, "record", "--", "sh", "-c", script) as recorder:
             pid = int(recorder.process.stdout.readline())
             self.addCleanup(os.kill, pid, signal.SIGKILL)
