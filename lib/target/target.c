@@ -352,8 +352,14 @@ static bool read_other_clocks(const struct tracee *tracee, struct proc_schedstat
 
 bool target_clocks(struct tracee *tracee, struct proc_schedstat *clocks)
 {
-	return read_schedstat(tracee, clocks) &&
-	       (clocks->pcount || read_other_clocks(tracee, clocks));
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (!read_schedstat(tracee, clocks) ||
+	    (!clocks->pcount && !read_other_clocks(tracee, clocks)))
+		return false;
+	if (clocks->pcount == tracee->priv->sleep.pcount)
+		tracee->priv->sleep.last_ns = now_ns;
+	return true;
 }
 
 uintptr_t target_ptrace_options(const struct target *target, bool first_thread)

@@ -198,6 +198,12 @@ void target_see_afresh(struct tracee *tracee)
 	tracee->priv->nr_short_looks = SHORT_LOOKS;
 }
 
+static enum target_look runs(struct tracee *tracee, const struct snapshot *snapshot)
+{
+	tracee->priv->sleep.last_ns = snapshot->time_ns;
+	return TARGET_LOOK_RUNNING;
+}
+
 enum target_look target_look(struct tracee *tracee, const struct proc_schedstat *before,
 			     size_t max_stack_bytes, struct snapshot *snapshot)
 {
@@ -207,12 +213,12 @@ enum target_look target_look(struct tracee *tracee, const struct proc_schedstat 
 	begin_snapshot(tracee, snapshot);
 	if (still_runs(tracee, snapshot->time_ns)) {
 		tracee->priv->nr_short_looks++;
-		return TARGET_LOOK_RUNNING;
+		return runs(tracee, snapshot);
 	}
 	if (!read_state(tracee, before, snapshot))
 		return TARGET_LOOK_GONE;
 	if (snapshot->state == THREAD_STATE_RUNNING)
-		return TARGET_LOOK_RUNNING;
+		return runs(tracee, snapshot);
 	if (snapshot->state == THREAD_STATE_UNKNOWN || !target_read_syscall(tracee, &syscall))
 		return TARGET_LOOK_GONE;
 	if (syscall.kind == PROC_SYSCALL_RUNNING)

@@ -158,6 +158,7 @@ static struct tracee *meet(struct target *target, pid_t tid, struct target_event
 static void born(struct target *target, struct tracee *tracee, struct target_event *event)
 {
 	tracee->priv->is_new = false;
+	tracee->priv->sleep.last_ns = event->time_ns;
 	tracee->priv->hold = HOLD_CONT;
 	set_options(target, tracee);
 	event->kind = tracee->tid == tracee->tgid ? TARGET_EVENT_PROCESS : TARGET_EVENT_THREAD;

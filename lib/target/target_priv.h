@@ -42,6 +42,8 @@ struct seen_sleep {
 	struct proc_syscall call;
 	uint64_t pcount, cpu_ns; /* its clocks */
 	uint64_t since_ns;	 /* when that was, first; 0: never */
+	uint64_t not_before_ns;	 /* when it was not in that yet */
+	uint64_t last_ns;	 /* when it was last found in that still, or awake after it */
 	uint64_t nr_yielded;	 /* times it had left its CPU of its own, where it matters */
 	bool knows_yielded;
 };
@@ -391,9 +393,12 @@ void target_saw_asleep(struct tracee *tracee, const struct proc_syscall *syscall
 void target_asked_to_stop(struct tracee *tracee);
 /* Awake, it may be leaving a call whose time is up; asked now to stop, it would wait once more. */
 bool target_may_be_timing_out(struct tracee *tracee);
-/* It comes out of this call, by our asking or by a signal: when had that begun, at the latest? */
+/*
+ * It comes out of this call, by our asking or by a signal: when had that begun, at the latest? Now,
+ * where it cannot be told from a later one.
+ */
 uint64_t target_call_began_ns(struct tracee *tracee, const struct proc_syscall *syscall,
-			      bool by_signal);
+			      uint64_t timeout_ns, bool by_signal);
 
 /*
  * target_carry.c: cut transfers are carried on. May a held thread leave one?

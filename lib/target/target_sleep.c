@@ -52,6 +52,7 @@ void target_saw_asleep(struct tracee *tracee, const struct proc_syscall *syscall
 	if (syscall->kind != PROC_SYSCALL_INSIDE || tracee->priv->asked_in_sleep)
 		return;
 	if (seen->pcount != clocks->pcount || !is_seen_call(seen, syscall)) {
+		seen->not_before_ns = seen->last_ns;
 		seen->since_ns = clock_monotonic_ns();
 		seen->knows_yielded = false;
 	}
@@ -93,24 +94,35 @@ bool target_may_be_timing_out(struct tracee *tracee)
 /* More than a thread that was woken for a signal takes until it stops for it. */
 #define WAY_OUT_NS (50 * NS_PER_US)
 
-/* Woken by the signal, it has been scheduled in once; but it may be in its next call already. */
-static bool is_on_its_way_out(struct tracee *tracee)
+/* For who sleeps for no longer at a time, a signal that comes when it has just woken is common. */
+#define SHORT_SLEEP_NS (2 * NS_PER_MS)
+
+/*
+ * Was it woken by the signal? It has been scheduled in once; but so it has if its call was over and
+ * the signal met it in the next one before that slept. To believe that call older than it is would
+ * end it too early. So the time of the one that it was seen asleep in must not have been up,
+ * however long before that it had begun; and that something else has ended it just now is left out
+ * only where it had slept for long, compared with what the thread has run since.
+ */
+static bool is_on_its_way_out(struct tracee *tracee, uint64_t timeout_ns)
 {
 	const struct seen_sleep *seen = &tracee->priv->sleep;
+	uint64_t now_ns = clock_monotonic_ns();
 	struct proc_schedstat clocks;
 
-	return target_clocks(tracee, &clocks) && clocks.pcount == seen->pcount + 1 &&
-	       clocks.cpu_ns - seen->cpu_ns < WAY_OUT_NS;
+	return now_ns - seen->since_ns >= SHORT_SLEEP_NS &&
+	       now_ns < seen->not_before_ns + timeout_ns && target_clocks(tracee, &clocks) &&
+	       clocks.pcount == seen->pcount + 1 && clocks.cpu_ns - seen->cpu_ns < WAY_OUT_NS;
 }
 
 /* Who was asked to stop before it had run since it was seen asleep is in the very same call. */
 uint64_t target_call_began_ns(struct tracee *tracee, const struct proc_syscall *syscall,
-			      bool by_signal)
+			      uint64_t timeout_ns, bool by_signal)
 {
 	const struct tracee_private *priv = tracee->priv;
 
 	if (is_seen_call(&priv->sleep, syscall) &&
-	    (priv->asked_in_sleep || (by_signal && is_on_its_way_out(tracee))))
+	    (priv->asked_in_sleep || (by_signal && is_on_its_way_out(tracee, timeout_ns))))
 		return priv->sleep.since_ns;
 	return clock_monotonic_ns();
 }

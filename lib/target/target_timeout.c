@@ -179,7 +179,8 @@ bool target_follow_call(struct target *target, struct tracee *tracee, struct mac
 		return false;
 	if (!is_same)
 		priv->time_is_up_ns =
-			target_call_began_ns(tracee, &syscall, by_signal) + end.timeout_ns;
+			target_call_began_ns(tracee, &syscall, end.timeout_ns, by_signal) +
+			end.timeout_ns;
 	if (clock_monotonic_ns() >= priv->time_is_up_ns) {
 		machine_end_call(regs, end.result);
 		return true;

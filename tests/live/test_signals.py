@@ -123,6 +123,13 @@ class Timeouts(LiveCase):
         # They end by EINTR, as of late one in thousands, or not.
         self.assertLessEqual(said["early"], said["wrong"], said)
 
+    def test_none_ends_early_that_a_signal_meets_at_its_beginning(self):
+        """It was taken for the one before, at whose end the thread had been seen asleep."""
+        recording = record(self.directory, [build("signals_at_begin"), "4000"], *FAST)
+        (said,) = recording.said
+        self.assertGreater(said["waits"], 40, said)
+        self.assertEqual((said["early"], said["wrong"]), (0, 0), said)
+
 
 class JobControl(LiveCase):
     """SIGSTOP, SIGTSTP and SIGCONT, as a shell sees them through waitpid."""

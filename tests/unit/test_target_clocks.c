@@ -10,13 +10,14 @@
 
 #include <cmocka.h>
 
-#include "target/target.h"
+#include "target/target_priv.h"
 
 /* This thread, with a schedstat of our own words. */
 static bool clocks_with(const char *text, struct proc_schedstat *clocks)
 {
 	FILE *file = tmpfile();
-	struct tracee self = {.tid = getpid(), .tgid = getpid()};
+	struct tracee_private priv = {0};
+	struct tracee self = {.tid = getpid(), .tgid = getpid(), .priv = &priv};
 	bool got;
 
 	assert_non_null(file);
