@@ -267,8 +267,9 @@ class Duration(LiveCase):
         (said,) = recording.said
         self.assertGreaterEqual(said["cpu_ns"], 1500e6)
         report = recording.report()
-        self.assertRatio(report["duration_ns"], 500e6, 0.2, "duration of the recording")
-        self.assertLess(report["total_ns"], 700e6)
+        self.assertGreaterEqual(report["duration_ns"], 500e6)
+        self.assertLess(report["duration_ns"], 1500e6, "less than the command took, anyhow")
+        self.assertLessEqual(report["total_ns"], report["duration_ns"])
 
     def test_the_delay_is_no_part_of_the_rate(self):
         path = self.path("rate.data")
