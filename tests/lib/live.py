@@ -74,6 +74,11 @@ class LiveCase(unittest.TestCase):
                 self.fail(f"{what} did not come about in {patience} s")
             time.sleep(0.005)
 
+    def assertProgress(self, counters, what="a target that runs"):
+        """One that is short of CPU time gets on, too, some time."""
+        seen = counters.total()
+        self.eventually(lambda: counters.total() > seen, f"progress of {what}")
+
     def assertUntouched(self, pid):
         """The process runs on as if nothing had been: not traced, not stopped."""
         for tid in procfs.threads(pid):

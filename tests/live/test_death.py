@@ -123,7 +123,7 @@ class Killed(LiveCase):
                         recording = recorder.interrupt(number)
                     self.assertUntouched(target.pid)
                     self.assertGreater(recording.report()["total_ns"], 0)
-                    self.assertGreater(Counters(self.path(number.name)).speed(0.1), 0)
+                    self.assertProgress(Counters(self.path(number.name)))
 
 
 class TargetDies(LiveCase):

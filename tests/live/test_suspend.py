@@ -88,7 +88,7 @@ class Suspend(LiveCase):
                 said, _, _ = select.select([recorder.process.stderr], [], [], 20)
                 self.assertTrue(said, "nothing is said of the stop that does not come about")
                 self.assertNotEqual(procfs.state(recorder.pid), "T")
-                self.assertGreater(counters.speed(0.3), 0, "the target stands")
+                self.assertProgress(counters)
                 recording = recorder.interrupt()
             self.assertEqual(recording.status, 0, recording.stderr)
             self.assertIn("not stopped", recording.stderr)
