@@ -21,8 +21,8 @@
  * one. Until then it has others than the program knows of; were profc killed in between, the call
  * would say less than it has done, and return with those. So this is for calls that do no harm
  * then: what fills memory with what is not to run out, copies between files, and io_uring_enter(2),
- * whose submissions show in the ring. Not for streams, which would get bytes twice, nor for a wait
- * with a timeout, which would begin anew.
+ * whose submissions show in the ring. Not for streams, which would get bytes twice. A wait with a
+ * timeout is ended when that would have been over (target_end_overdue()).
  */
 
 struct carried {
@@ -30,7 +30,8 @@ struct carried {
 	struct machine_regs regs;
 	struct machine_regs rest; /* with which it asks for the rest */
 	uint64_t left;
-	bool is_inside; /* it has made the call for the rest */
+	uint64_t until_ns; /* it may last */
+	bool is_inside;	   /* it has made the call for the rest */
 };
 
 #define NO_ADDRESS UINT32_MAX
@@ -91,7 +92,6 @@ static const struct call_in_parts transfers[] = {
 #define FLAGS	     3
 
 #define ENTER_GETEVENTS	      1
-#define ENTER_EXT_ARG	      8	 /* the wait may have a timeout */
 #define ENTER_REGISTERED_RING 16 /* the descriptor is none */
 
 static bool find_number(const char *text, const char *name, uint32_t *number)
@@ -139,7 +139,7 @@ static bool is_cut_wait(const struct tracee *tracee, const struct proc_syscall *
 	return syscall->nr == SYS_io_uring_enter && !tracee->priv->has_dear_ring &&
 	       (uint32_t)syscall->args[TO_SUBMIT] == (uint64_t)result &&
 	       (uint32_t)syscall->args[MIN_COMPLETE] && syscall->args[FLAGS] & ENTER_GETEVENTS &&
-	       !(syscall->args[FLAGS] & (ENTER_REGISTERED_RING | ENTER_EXT_ARG)) &&
+	       !(syscall->args[FLAGS] & ENTER_REGISTERED_RING) &&
 	       count_completions(tracee, syscall->args[0], &nr) &&
 	       nr < (uint32_t)syscall->args[MIN_COMPLETE];
 }
@@ -182,44 +182,83 @@ static uint64_t rest_of(uint64_t wanted, int64_t done)
 	return (wanted < MOST_BYTES ? wanted : MOST_BYTES) - (uint64_t)done;
 }
 
-/* The registers of a call for the rest; false if nothing was cut, or it cannot be. */
-static bool ask_for_rest(const struct tracee *tracee, struct machine_regs *regs, uint64_t *left)
+/* Its time is up: to be known as over should it be met by a signal yet, before it is left. */
+static void end_wait(const struct tracee *tracee, struct machine_regs *regs)
 {
-	int64_t done = machine_syscall_result(regs);
+	machine_end_call(regs, (int)machine_syscall_result(regs));
+	target_set_regs(tracee->tid, regs);
+}
+
+/*
+ * A wait whose time is up looks like one that was cut. One that was cut has not been seen asleep
+ * until then, unless a signal came just at that time: then it is made longer rather than shorter.
+ */
+static bool has_time_left(struct tracee *tracee, const struct proc_syscall *syscall, bool by_signal,
+			  struct carried *carried)
+{
+	struct tracee_private *priv = tracee->priv;
+	uint64_t timeout_ns;
+
+	if (!target_ring_timeout(tracee, syscall, &timeout_ns))
+		return false;
+	if (!timeout_ns)
+		return true;
+	if (priv->follow == FOLLOW_BROKEN)
+		carried->until_ns = priv->time_is_up_ns;
+	else if (by_signal || !target_slept_until_timeout(tracee, syscall, timeout_ns))
+		carried->until_ns =
+			target_call_began_ns(tracee, syscall, timeout_ns, by_signal) + timeout_ns;
+	else
+		carried->until_ns = 0;
+	if (clock_monotonic_ns() < carried->until_ns)
+		return true;
+	end_wait(tracee, &carried->regs);
+	return false;
+}
+
+/* Fills in the registers of a call for the rest; false if nothing was cut, or it cannot be. */
+static bool ask_for_rest(struct tracee *tracee, struct carried *carried, bool by_signal)
+{
+	int64_t done = machine_syscall_result(&carried->rest);
 	const struct call_in_parts *call;
 	struct proc_syscall syscall;
 
-	if (done <= 0 || !machine_syscall(regs, &syscall))
+	if (done <= 0 || !machine_syscall(&carried->rest, &syscall))
 		return false;
 	call = find_cut_transfer(tracee, &syscall, done);
 	if (call) {
-		*left = rest_of(syscall.args[call->size], done);
-		machine_set_argument(regs, call->size, *left);
+		carried->left = rest_of(syscall.args[call->size], done);
+		machine_set_argument(&carried->rest, call->size, carried->left);
 		if (call->address != NO_ADDRESS)
-			machine_set_argument(regs, call->address,
+			machine_set_argument(&carried->rest, call->address,
 					     syscall.args[call->address] + (uint64_t)done);
-	} else if (is_cut_wait(tracee, &syscall, done)) {
-		machine_set_argument(regs, TO_SUBMIT, 0);
+	} else if (is_cut_wait(tracee, &syscall, done) &&
+		   has_time_left(tracee, &syscall, by_signal, carried)) {
+		machine_set_argument(&carried->rest, TO_SUBMIT, 0);
 	} else {
 		return false;
 	}
-	return machine_restart_call(regs);
+	return machine_restart_call(&carried->rest);
 }
 
-bool target_carry_on(struct target *target, struct tracee *tracee, const struct machine_regs *regs)
+bool target_carry_on(struct target *target, struct tracee *tracee, const struct machine_regs *regs,
+		     bool by_signal)
 {
-	struct machine_regs rest = *regs;
-	uint64_t left = 0;
+	struct carried carried = {.regs = *regs, .rest = *regs, .until_ns = UINT64_MAX};
 
 	if (target->carries_no_more || tracee->priv->carried ||
-	    !ask_for_rest(tracee, &rest, &left) || !tracee_list_add(&target->carrying, tracee))
+	    !ask_for_rest(tracee, &carried, by_signal) ||
+	    !tracee_list_add(&target->carrying, tracee))
 		return false;
-	if (!target_set_regs(tracee->tid, &rest)) {
+	if (!target_set_regs(tracee->tid, &carried.rest)) {
 		tracee_list_remove(&target->carrying, tracee);
 		return false;
 	}
 	tracee->priv->carried = xcalloc(1, sizeof(*tracee->priv->carried));
-	*tracee->priv->carried = (struct carried){.regs = *regs, .rest = rest, .left = left};
+	*tracee->priv->carried = carried;
+	tracee->priv->time_is_up_ns = carried.until_ns;
+	if (carried.until_ns != UINT64_MAX)
+		tracee_list_add(&target->followed, tracee);
 	target->stats.nr_repairs++;
 	return true;
 }
@@ -251,22 +290,24 @@ static void stop_before_it_returns(const struct tracee *tracee)
 	ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL);
 }
 
-static void returned(struct tracee *tracee)
+static enum follow returned(struct tracee *tracee)
 {
 	struct machine_regs *regs = &tracee->priv->carried->regs;
 	struct machine_regs now;
 	int64_t more;
 
 	if (!target_get_regs(tracee->tid, &now))
-		return;
+		return FOLLOW_NONE;
 	more = machine_syscall_result(&now);
 	/* A failure is the next call's: this one has moved something. */
 	if (more > 0)
 		machine_set_result(regs, machine_syscall_result(regs) + more);
 	target_set_regs(tracee->tid, regs);
-	if ((more > 0 && (uint64_t)more < tracee->priv->carried->left) ||
-	    machine_broken_call(&now) != MACHINE_CALL_NONE)
-		stop_before_it_returns(tracee);
+	if ((more <= 0 || (uint64_t)more >= tracee->priv->carried->left) &&
+	    machine_broken_call(&now) == MACHINE_CALL_NONE)
+		return FOLLOW_NONE;
+	stop_before_it_returns(tracee);
+	return FOLLOW_BROKEN;
 }
 
 /* Else a handler got in between, and what it calls is none of ours. */
@@ -278,22 +319,29 @@ static bool enters_for_rest(const struct tracee *tracee)
 	       machine_enters(&now, &tracee->priv->carried->rest);
 }
 
-void target_carried_stop(struct tracee *tracee)
+enum follow target_carried_stop(struct tracee *tracee)
 {
 	struct carried *carried = tracee->priv->carried;
+	enum follow follow = FOLLOW_NONE;
 
 	if (!carried->is_inside && enters_for_rest(tracee)) {
 		carried->is_inside = true;
-		return;
+		return FOLLOW_NONE;
 	}
 	if (carried->is_inside)
-		returned(tracee);
+		follow = returned(tracee);
 	end(tracee);
+	return follow;
 }
 
 bool target_is_to_carry_on(const struct tracee *tracee)
 {
 	return tracee->priv->carried && !tracee->priv->carried->is_inside;
+}
+
+bool target_carries_on_inside(const struct tracee *tracee)
+{
+	return tracee->priv->carried && tracee->priv->carried->is_inside;
 }
 
 /* Most come to their end in that time; who waits for something else is asked to return. */

@@ -203,7 +203,7 @@ static void syscall_stop(struct target *target, struct tracee *tracee)
 	enum follow follow = FOLLOW_NONE;
 
 	if (tracee->priv->carried)
-		target_carried_stop(tracee);
+		follow = target_carried_stop(tracee);
 	else
 		follow = target_followed_stop(tracee);
 	consume_stop(tracee->tid);

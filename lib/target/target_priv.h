@@ -379,6 +379,12 @@ bool target_follow_call(struct target *target, struct tracee *tracee, struct mac
 bool target_begins_anew(const struct machine_regs *regs);
 /* It is held at a system call stop: how far it is followed once it has been let go. */
 enum follow target_followed_stop(const struct tracee *tracee);
+/*
+ * How long may io_uring_enter(2) wait, counted from its beginning? 0: no such timeout. False if
+ * that is not known.
+ */
+bool target_ring_timeout(const struct tracee *tracee, const struct proc_syscall *syscall,
+			 uint64_t *timeout_ns);
 /* Does a call ask for signals before it asks whether its time is up? Of sockets, some do. */
 bool target_asks_for_signals_first(int64_t nr);
 /* Is the time of the call about up that it was last seen asleep in, and asks that for signals? */
@@ -399,6 +405,11 @@ bool target_may_be_timing_out(struct tracee *tracee);
  */
 uint64_t target_call_began_ns(struct tracee *tracee, const struct proc_syscall *syscall,
 			      uint64_t timeout_ns, bool by_signal);
+/* Is the time about up of the call that it was last seen asleep in, which has this timeout? */
+bool target_time_may_be_up(const struct seen_sleep *seen, uint64_t timeout_ns);
+/* It comes out of a call that may have ended by itself: was it seen asleep in it for so long? */
+bool target_slept_until_timeout(struct tracee *tracee, const struct proc_syscall *syscall,
+				uint64_t timeout_ns);
 
 /*
  * target_carry.c: cut transfers are carried on. May a held thread leave one?
@@ -407,13 +418,16 @@ bool target_may_be_cut(const struct machine_regs *regs);
 /* Has it yet to make its call for the rest? Then it is awake, though it stands in one broken off.
  */
 bool target_is_to_carry_on(const struct tracee *tracee);
+/* Is it in that call? */
+bool target_carries_on_inside(const struct tracee *tracee);
 /*
  * It is about to be let go: if a stop has cut its call, it makes another for the rest, up to whose
  * return it is let go to system call stops (`carried` is set). Says whether it does.
  */
-bool target_carry_on(struct target *target, struct tracee *tracee, const struct machine_regs *regs);
-/* It is held at one of these. */
-void target_carried_stop(struct tracee *tracee);
+bool target_carry_on(struct target *target, struct tracee *tracee, const struct machine_regs *regs,
+		     bool by_signal);
+/* It is held at one of these. FOLLOW_BROKEN if it came back early, and stops once more. */
+enum follow target_carried_stop(struct tracee *tracee);
 /* Before that call: what it has done is all, as a handler runs now, or job control stops it. */
 void target_carry_no_further(struct tracee *tracee);
 /* It is gone. */

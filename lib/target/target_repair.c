@@ -66,7 +66,7 @@ static void repair_and_follow(struct target *target, struct tracee *tracee,
 		if (target_begins_anew(regs))
 			follow(target, tracee, regs, false);
 		else if (!tracee->priv->broken_off)
-			target_carry_on(target, tracee, regs);
+			target_carry_on(target, tracee, regs, false);
 		return;
 	}
 	target->stats.nr_repairs++;
@@ -168,7 +168,7 @@ static void signal_after_call(struct target *target, struct tracee *tracee,
 	tracee->priv->broken_off = false;
 	if (target_may_be_cut(regs) && !may_be_caught(tracee->tid, signal) &&
 	    !stops_process(tracee->tid, signal))
-		target_carry_on(target, tracee, regs);
+		target_carry_on(target, tracee, regs, true);
 }
 
 /*

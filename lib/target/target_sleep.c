@@ -127,6 +127,23 @@ uint64_t target_call_began_ns(struct tracee *tracee, const struct proc_syscall *
 	return clock_monotonic_ns();
 }
 
+/* Seen asleep in it first, a call had begun so much earlier at most. */
+#define SEEN_LATE_NS (4 * NS_PER_MS)
+
+bool target_time_may_be_up(const struct seen_sleep *seen, uint64_t timeout_ns)
+{
+	return clock_monotonic_ns() + SEEN_LATE_NS >= seen->since_ns + timeout_ns;
+}
+
+bool target_slept_until_timeout(struct tracee *tracee, const struct proc_syscall *syscall,
+				uint64_t timeout_ns)
+{
+	const struct seen_sleep *seen = &tracee->priv->sleep;
+
+	return is_seen_call(seen, syscall) && times_run(tracee) == 1 &&
+	       target_time_may_be_up(seen, timeout_ns);
+}
+
 /* Sleeps of more are met by looks. */
 #define LONG_SLEEP_NS (200 * NS_PER_MS)
 

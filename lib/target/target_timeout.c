@@ -25,6 +25,7 @@ enum timeout_kind {
 	TIMEOUT_MS,
 	TIMEOUT_OF_RECEIVING, /* of a socket, which is the argument */
 	TIMEOUT_OF_SENDING,
+	TIMEOUT_OF_RING, /* behind flags, in an argument that points to more */
 };
 
 struct timed_call {
@@ -55,6 +56,7 @@ static const struct timed_call timed_calls[] = {
 	{SYS_sendmsg, 0, TIMEOUT_OF_SENDING, -EAGAIN},
 	{SYS_write, 0, TIMEOUT_OF_SENDING, -EAGAIN},
 	{SYS_writev, 0, TIMEOUT_OF_SENDING, -EAGAIN},
+	{SYS_io_uring_enter, 4, TIMEOUT_OF_RING, -ETIME},
 #ifdef SYS_epoll_wait
 	{SYS_epoll_wait, 3, TIMEOUT_MS, 0},
 #endif
@@ -105,6 +107,36 @@ static bool read_timespec(pid_t tid, uint64_t address, uint64_t *timeout_ns)
 	return true;
 }
 
+/* Flags of io_uring_enter(2), its fourth argument. */
+#define ENTER_EXT_ARG	  8
+#define ENTER_ABS_TIMER	  32
+#define ENTER_EXT_ARG_REG 64
+
+/* What its fifth points to then (struct io_uring_getevents_arg). */
+struct ring_wait {
+	uint64_t mask;
+	uint32_t mask_bytes, least_us;
+	uint64_t timeout;
+};
+
+bool target_ring_timeout(const struct tracee *tracee, const struct proc_syscall *syscall,
+			 uint64_t *timeout_ns)
+{
+	uint64_t flags = syscall->args[3];
+	struct ring_wait wait;
+
+	*timeout_ns = 0;
+	if (!(flags & ENTER_EXT_ARG))
+		return true;
+	if (flags & ENTER_EXT_ARG_REG || syscall->args[5] != sizeof(wait) ||
+	    target_read_memory(tracee->tid, syscall->args[4], &wait, sizeof(wait)) !=
+		    sizeof(wait) ||
+	    wait.least_us)
+		return false;
+	return !wait.timeout || flags & ENTER_ABS_TIMER ||
+	       (read_timespec(tracee->tid, wait.timeout, timeout_ns) && *timeout_ns);
+}
+
 /* A connection that is being made goes on behind the call's back; others have not begun. */
 static bool ends_connect(int domain, int *result)
 {
@@ -153,6 +185,8 @@ static bool read_end(const struct tracee *tracee, const struct proc_syscall *sys
 	case TIMEOUT_OF_RECEIVING:
 	case TIMEOUT_OF_SENDING:
 		return read_socket(tracee, call, argument, end);
+	case TIMEOUT_OF_RING:
+		return target_ring_timeout(tracee, syscall, &end->timeout_ns) && end->timeout_ns;
 	}
 	return false;
 }
@@ -231,23 +265,17 @@ enum follow target_followed_stop(const struct tracee *tracee)
 	return FOLLOW_NONE;
 }
 
-/*
- * Seen asleep in it first, a call had begun so much earlier at most; and so much later than its
- * time was up, whoever runs has left it.
- */
-#define SEEN_LATE_NS (4 * NS_PER_MS)
+/* So much later than the time of a call was up, whoever runs has left it. */
 #define LEFT_LATE_NS (20 * NS_PER_MS)
 
 bool target_is_timing_out(const struct tracee *tracee)
 {
 	const struct seen_sleep *seen = &tracee->priv->sleep;
-	uint64_t now_ns = clock_monotonic_ns();
 	struct end_by_timeout end;
 
 	return target_asks_for_signals_first(seen->call.nr) &&
-	       read_end(tracee, &seen->call, &end) &&
-	       now_ns + SEEN_LATE_NS >= seen->since_ns + end.timeout_ns &&
-	       now_ns < seen->since_ns + end.timeout_ns + LEFT_LATE_NS;
+	       read_end(tracee, &seen->call, &end) && target_time_may_be_up(seen, end.timeout_ns) &&
+	       clock_monotonic_ns() < seen->since_ns + end.timeout_ns + LEFT_LATE_NS;
 }
 
 /* One that has not come to its call yet is asked after again so much later. */
@@ -257,12 +285,13 @@ bool target_is_timing_out(const struct tracee *tracee)
 static uint64_t end_of(struct tracee *tracee, uint64_t now_ns)
 {
 	const struct tracee_private *priv = tracee->priv;
+	bool has_entered = priv->follow == FOLLOW_EXIT || target_carries_on_inside(tracee);
 
-	if (priv->follow != FOLLOW_ENTRY && priv->follow != FOLLOW_EXIT)
+	if (!has_entered && priv->follow != FOLLOW_ENTRY && !target_is_to_carry_on(tracee))
 		return 0;
 	if (now_ns < priv->time_is_up_ns)
 		return priv->time_is_up_ns;
-	if (priv->follow == FOLLOW_ENTRY)
+	if (!has_entered)
 		return now_ns + ENTRY_NS;
 	ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL);
 	return 0;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * uring_timeouts NR: NR times, io_uring_enter(2) is to submit a read that never completes and to
- * wait for it, at most 100 ms, while each 20 ms a signal comes that is ignored. Prints
- * {"waits", "submitted"}: the calls that came back, and those of them that submitted one.
+ * wait for it, at most 100 ms, and NR times only to wait, while each 20 ms a signal comes that is
+ * ignored. Prints {"waits", "submitted", "timed_out", "early", "doubled"}: the calls that came
+ * back, those that said that they submitted one, those that said that their time was up, and those
+ * that lasted less than their time, or twice as long.
  */
+#include <errno.h>
 #include <linux/io_uring.h>
 #include <linux/time_types.h>
 #include <pthread.h>
@@ -57,17 +60,22 @@ static int open_ring(struct ring *ring)
 	return 0;
 }
 
-static long submit_and_wait(struct ring *ring, unsigned i, int silent)
+static void submit(struct ring *ring, unsigned i, int silent)
 {
 	static char byte;
-	struct __kernel_timespec timeout = {.tv_nsec = TIMEOUT_NS};
-	struct io_uring_getevents_arg argument = {.ts = (uintptr_t)&timeout};
 
 	ring->sqes[i] = (struct io_uring_sqe){
 		.opcode = IORING_OP_READ, .fd = silent, .addr = (uintptr_t)&byte, .len = 1};
 	ring->array[i] = i;
 	__atomic_store_n(ring->tail, i + 1, __ATOMIC_RELEASE);
-	return syscall(SYS_io_uring_enter, ring->fd, 1, 1,
+}
+
+static long enter(const struct ring *ring, unsigned nr_submitted)
+{
+	struct __kernel_timespec timeout = {.tv_nsec = TIMEOUT_NS};
+	struct io_uring_getevents_arg argument = {.ts = (uintptr_t)&timeout};
+
+	return syscall(SYS_io_uring_enter, ring->fd, nr_submitted, 1,
 		       IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG, &argument, sizeof(argument));
 }
 
@@ -75,17 +83,30 @@ int main(int argc, char **argv)
 {
 	unsigned nr = (unsigned)number_argument(argc, argv, 1, 10);
 	pthread_t self = pthread_self(), other;
-	unsigned waits = 0, submitted = 0;
+	unsigned waits = 0, submitted = 0, timed_out = 0, early = 0, doubled = 0;
 	struct ring ring;
 	int silent[2];
 
 	if (nr > 64 || pipe(silent) != 0 || open_ring(&ring) != 0)
 		return 2;
 	pthread_create(&other, NULL, disturb, &self);
-	for (; waits < nr; waits++)
-		submitted += submit_and_wait(&ring, waits, silent[0]) == 1;
+	for (; waits < 2 * nr; waits++) {
+		uint64_t begun_ns = monotonic_ns(), lasted_ns;
+		long result;
+
+		if (waits < nr)
+			submit(&ring, waits, silent[0]);
+		result = enter(&ring, waits < nr);
+		lasted_ns = monotonic_ns() - begun_ns;
+		submitted += result == 1;
+		timed_out += result == -1 && errno == ETIME;
+		early += lasted_ns < TIMEOUT_NS;
+		doubled += lasted_ns >= 2 * TIMEOUT_NS;
+	}
 	atomic_store(&is_over, true);
 	pthread_join(other, NULL);
-	printf("{\"waits\": %u, \"submitted\": %u}\n", waits, submitted);
+	printf("{\"waits\": %u, \"submitted\": %u, \"timed_out\": %u, \"early\": %u, "
+	       "\"doubled\": %u}\n",
+	       waits, submitted, timed_out, early, doubled);
 	return 0;
 }
