@@ -224,29 +224,70 @@ static uint64_t not_our_wait(const struct sampler *sampler, enum sighting_kind k
 	return waited_ns > used_ns ? waited_ns - used_ns : 0;
 }
 
+/* It was held: when it was let go, and what it was met in. */
+struct held {
+	struct sampled_thread *thread;
+	struct snapshot *snapshot;
+	uint64_t asked_ns, waited_ns, let_go_ns;
+	enum sighting_kind kind;
+};
+
+static bool read_clocks(struct held *held)
+{
+	if (!target_capture_clocks(held->thread->tracee, held->snapshot))
+		return false;
+	held->waited_ns = waited_since_look(held->thread, held->snapshot);
+	held->kind = kind_of(held->thread, held->snapshot, held->waited_ns);
+	return true;
+}
+
+/*
+ * Who computes is let go before its clocks are read, which takes a twentieth of the time that it
+ * is held. Whether they count its being scheduled in anew does not show: for its next look it is
+ * enough that it has been, since this one.
+ */
+static bool read_clocks_of_free(struct held *held)
+{
+	bool is_there = read_clocks(held);
+
+	held->snapshot->pcount = held->thread->looked_pcount;
+	return is_there;
+}
+
+/* How long it was held, but for what it would have waited for a CPU anyway. */
+static uint64_t hold_ns(const struct sampler *sampler, const struct held *held)
+{
+	uint64_t length_ns = held->let_go_ns - held->asked_ns;
+	uint64_t waited_ns = held->waited_ns < length_ns ? held->waited_ns : length_ns;
+
+	return length_ns - not_our_wait(sampler, held->kind, waited_ns);
+}
+
 void look_at_held(struct sampler *sampler, struct tracee *tracee)
 {
-	struct sampled_thread *thread = tracee->owner;
-	struct snapshot *snapshot = spare_snapshot(sampler);
-	enum sighting_kind kind = SIGHTING_RUNNING;
-	uint64_t asked_ns = tracee->interrupted_ns;
-	uint64_t waited_ns = 0;
-	uint64_t hold_ns;
-	bool taken = false;
+	struct held held = {
+		.thread = tracee->owner,
+		.snapshot = spare_snapshot(sampler),
+		.asked_ns = tracee->interrupted_ns,
+	};
+	bool computes;
 
-	if (thread && sampler->counting)
-		taken = target_capture(tracee, stack_limit(thread), snapshot);
-	if (taken) {
-		waited_ns = waited_since_look(thread, snapshot);
-		kind = kind_of(thread, snapshot, waited_ns);
+	if (!held.thread || !sampler->counting) {
+		target_resume(sampler->target, tracee);
+		return;
+	}
+	target_capture(tracee, stack_limit(held.thread), held.snapshot);
+	computes = held.snapshot->syscall_nr == SNAPSHOT_NO_SYSCALL;
+	if (!computes && !read_clocks(&held)) {
+		target_resume(sampler->target, tracee);
+		return;
 	}
 	target_resume(sampler->target, tracee);
-	if (!taken)
+	held.let_go_ns = clock_monotonic_ns();
+	if (computes && !read_clocks_of_free(&held))
 		return;
-	hold_ns = clock_monotonic_ns() - asked_ns;
-	hold_ns -= not_our_wait(sampler, kind, waited_ns < hold_ns ? waited_ns : hold_ns);
-	count_cost(sampler, thread, hold_ns);
-	tell_held(sampler, thread, kind);
+	count_cost(sampler, held.thread, hold_ns(sampler, &held));
+	tell_held(sampler, held.thread, held.kind);
 }
 
 /*
@@ -391,6 +432,7 @@ void look_at(struct sampler *sampler, struct sampled_thread *thread, uint64_t no
 		thread->awake_ns = thread->looked_ns; /* not asleep as now at the last look */
 	thread->looked_ns = now_ns;
 	thread->looked_runq_ns = clocks.runq_ns;
+	thread->looked_pcount = clocks.pcount;
 	if (thread->was_seen &&
 	    (clocks.pcount == thread->pcount || went_back_to_sleep(thread, clocks.pcount)))
 		still_the_same(sampler, thread, now_ns);

@@ -64,6 +64,7 @@ struct sampled_thread {
 	uint64_t awake_ns;	 /* the last look at which its present sleep had not begun */
 	uint64_t looked_ns;	 /* the tick at which it was asked to stop */
 	uint64_t looked_runq_ns; /* its clock of waits then */
+	uint64_t looked_pcount;	 /* and the times it had been scheduled in */
 	bool makes_waits;	 /* was stopped in a call that waits */
 	uint64_t nr_preempted;	 /* as last read */
 	bool from_elsewhere;	 /* asked to stop by a sampling thread on another CPU */

@@ -194,11 +194,17 @@ void target_resume(struct target *target, struct tracee *tracee);
 void target_forget(struct target *target, struct tracee *tracee);
 
 /*
- * Copy a held thread into `snapshot`: registers, clocks, and its stack from the stack
- * pointer upwards, at most max_stack_bytes, or some MiB where its end is known. False
- * if it is gone.
+ * Copy a held thread into `snapshot`, all but its clocks: registers, and its stack from the stack
+ * pointer upwards, at most max_stack_bytes, or some MiB where its end is known.
  */
-bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapshot *snapshot);
+void target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapshot *snapshot);
+/*
+ * Its clocks after that, while it is held or when it has just been let go; false if it is gone. Not
+ * before, for the former waits until it is off its CPU (ptrace_check_attach() in kernel/ptrace.c):
+ * up to then they show the last time they were updated, up to milliseconds ago. Let go, it may
+ * count among the times that it was scheduled in the one that follows.
+ */
+bool target_capture_clocks(struct tracee *tracee, struct snapshot *snapshot);
 /*
  * Copy the stack of a running thread, without stopping it, before it is interrupted from another
  * CPU: its bytes, and the code of ours and the kernel's that reads them, are in this CPU's caches

@@ -54,12 +54,10 @@ static void begin_snapshot(const struct tracee *tracee, struct snapshot *snapsho
 	snapshot->time_ns = clock_monotonic_ns();
 }
 
-bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapshot *snapshot)
+void target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapshot *snapshot)
 {
-	struct proc_schedstat clocks;
 	struct proc_syscall syscall;
 	struct machine_regs regs;
-	bool has_regs;
 	bool is_ahead;
 	bool in_call;
 
@@ -68,19 +66,10 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 		target_see_afresh(tracee); /* it may have moved */
 	is_ahead = target_copy_ahead(tracee, max_stack_bytes, snapshot);
 	tracee->priv->is_elsewhere = false;
-	/*
-	 * First of all that tells of the moment, because it waits until the thread is off its CPU
-	 * (ptrace_check_attach() in kernel/ptrace.c): before, its clocks still show the last time
-	 * they were updated, up to milliseconds ago.
-	 */
-	has_regs = target_get_regs(tracee->tid, &regs);
-	if (!target_clocks(tracee, &clocks))
-		return false;
-	set_clocks(snapshot, &clocks);
 	snapshot->state = THREAD_STATE_RUNNING;
-	if (!has_regs) {
+	if (!target_get_regs(tracee->tid, &regs)) {
 		snapshot_drop_regions(snapshot);
-		return true; /* a 32-bit program: time is known, the stack is not */
+		return; /* a 32-bit program: time is known, the stack is not */
 	}
 	machine_fill_snapshot(&regs, snapshot);
 	tracee->priv->thread_pointer = machine_thread_pointer(&regs);
@@ -96,9 +85,18 @@ bool target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 		target_learn_result(tracee, &syscall, machine_syscall_result(&regs));
 	}
 	if (is_ahead && target_use_ahead(tracee, snapshot))
-		return true;
+		return;
 	snapshot_drop_regions(snapshot);
 	target_copy_stacks(tracee, max_stack_bytes, snapshot);
+}
+
+bool target_capture_clocks(struct tracee *tracee, struct snapshot *snapshot)
+{
+	struct proc_schedstat clocks;
+
+	if (!target_clocks(tracee, &clocks))
+		return false;
+	set_clocks(snapshot, &clocks);
 	return true;
 }
 
