@@ -354,6 +354,7 @@ static void stopped(struct target *target, const siginfo_t *info, struct target_
 	if (tracee->priv->wants_exit_stop)
 		add_exit_stop(target, tracee);
 	event->tracee = tracee;
+	tracee->priv->nr_stops++;
 	if (info->si_code == CLD_TRAPPED && info->si_status >> 8)
 		ptrace_event(target, tracee, info->si_status, event);
 	else if (info->si_code == CLD_TRAPPED && info->si_status == SYSCALL_STOP)

@@ -15,7 +15,7 @@
  */
 #define RUN_ON_NS	NS_PER_MS
 #define SEEN_ENOUGH	16
-#define WAITED_ENOUGH	32
+#define WAITED_ENOUGH	16
 #define SLEEPS_OF_START 2 /* its birth, an exec */
 
 /* Of processes that live for milliseconds each look counts, and they begin by computing. */
@@ -34,8 +34,8 @@ static bool has_run_on(struct tracee *tracee, uint64_t cpu_ns)
 
 	if (!proc_read_status(tracee->tid, &status))
 		return true; /* gone */
-	/* To stop for us is to sleep as well. */
-	nr = status.nr_yielded - tracee->priv->ticks.nr_interrupts;
+	/* To be stopped, by our asking or by a signal, is to sleep as well. */
+	nr = status.nr_yielded - tracee->priv->nr_stops;
 	if (nr == sleeps->nr)
 		return cpu_ns - sleeps->cpu_ns >= RUN_ON_NS;
 	sleeps->are_known = true;

@@ -97,6 +97,7 @@ struct tracee_private {
 	uint64_t thread_pointer; /* as of the last stop; 0: not known */
 
 	enum hold hold;
+	uint64_t nr_stops;    /* that it was met in */
 	bool is_new;	      /* its first stop has not come yet */
 	bool is_unlinked;     /* its id is another's now; only its end is left to be told */
 	bool is_foreign;      /* of a process that is none of ours: to be let go */

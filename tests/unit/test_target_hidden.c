@@ -72,6 +72,20 @@ static void test_target_hidden__who_was_in_a_transfer_is_stopped_once_it_has_run
 	}
 }
 
+static void test_target_hidden__a_stop_is_no_sleep(void **state)
+{
+	struct fixture *fixture = *state;
+
+	target_met_in_transfer(fixture->tracee);
+	target_stop_would_spoil(fixture->tracee);
+	nap();
+	assert_true(target_stop_would_spoil(fixture->tracee));
+	nap(); /* in place of one */
+	fixture->tracee->priv->nr_stops++;
+	compute();
+	assert_false(target_stop_would_spoil(fixture->tracee));
+}
+
 static void test_target_hidden__whose_calls_are_known_is_stopped_at_any_time(void **state)
 {
 	struct fixture *fixture = *state;
@@ -155,6 +169,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(who_was_in_a_transfer_is_stopped_once_it_has_run_on),
+		TEST(a_stop_is_no_sleep),
 		TEST(whose_calls_are_known_is_stopped_at_any_time),
 		TEST(who_is_never_seen_asleep_is_stopped_in_the_end),
 		TEST(who_is_cut_again_soon_is_left_alone_for_longer),
