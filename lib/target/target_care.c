@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
@@ -207,6 +208,37 @@ static bool is_part(int64_t result, uint64_t wanted)
 	return result > 0 && wanted > MEMORY_PAGE_BYTES && (uint64_t)result < wanted;
 }
 
+/* Where a descriptor reads and writes next, as the call has left it. */
+static bool read_position(pid_t tid, uint64_t fd, uint64_t *position)
+{
+	char name[32];
+	struct buf text = {0};
+	const char *at;
+
+	snprintf(name, sizeof(name), "fdinfo/%d", (int)fd);
+	at = proc_read_process_file(tid, name, &text) ? strstr(buf_str(&text), "pos:") : NULL;
+	if (at)
+		*position = strtoull(at + strlen("pos:"), NULL, 10);
+	buf_release(&text);
+	return at;
+}
+
+/* Is there no more in the file? Asked of what is known already: nobody is to answer. */
+static bool has_sent_all(pid_t tid, const struct proc_syscall *syscall)
+{
+	uint64_t fd = syscall->args[1], offset = syscall->args[2], position;
+	struct statx file;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)tid, (int)fd);
+	if (offset ? target_read_memory(tid, offset, &position, sizeof(position)) !=
+			     sizeof(position)
+		   : !read_position(tid, fd, &position))
+		return false;
+	return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_SIZE, &file) == 0 &&
+	       position >= file.stx_size;
+}
+
 /* One that a thread waits for: what is not blocking moves parts at any time. */
 static bool is_blocking(pid_t tid, uint64_t fd)
 {
@@ -258,9 +290,9 @@ bool target_call_was_cut(pid_t tid, const struct proc_syscall *syscall, int64_t 
 		return is_part(result, args[1]);
 	case SYS_read:
 		return is_part(result, args[2]) && target_is_endless(tid, args[0]);
-	/* What ends with the file hardly ever ends with a page. */
 	case SYS_sendfile:
-		return is_part(result, args[3]) && result % MEMORY_PAGE_BYTES == 0;
+		return is_part(result, args[3]) && !has_sent_all(tid, syscall);
+	/* What ends with the file hardly ever ends with a page. */
 	case SYS_splice:
 	case SYS_copy_file_range:
 		return is_part(result, args[4]) && result % MEMORY_PAGE_BYTES == 0;

@@ -78,8 +78,10 @@ static void make_pause_longer(struct tracee *tracee, bool by_far)
 
 	if (!is_soon)
 		sleeps->pause_ns = FIRST_PAUSE_NS;
-	if (is_soon || by_far)
+	if (is_soon)
 		sleeps->pause_ns *= LONGER;
+	else if (by_far)
+		sleeps->pause_ns *= LONGER * LONGER;
 	if (sleeps->pause_ns > LONGEST_PAUSE_NS)
 		sleeps->pause_ns = LONGEST_PAUSE_NS;
 	sleeps->nr_stops_to_cut = nr_stops;

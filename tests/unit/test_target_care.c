@@ -57,6 +57,32 @@ static void test_call_was_cut__knows_vectors_by_their_sum(void **state)
 	close(ends[1]);
 }
 
+static uint64_t size_of(int file)
+{
+	return (uint64_t)lseek(file, 0, SEEK_END);
+}
+
+static void test_call_was_cut__of_a_file_only_before_its_end(void **state)
+{
+	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	uint64_t end = size_of(file), sent = end, middle = end / 2;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	/* The call has left the position, or the offset that it was given, behind what it sent. */
+	assert_false(was_cut(SYS_sendfile, (uint64_t)ends[0], (uint64_t)file, 0, MIB, 65536));
+	lseek(file, (off_t)middle, SEEK_SET);
+	assert_true(was_cut(SYS_sendfile, (uint64_t)ends[0], (uint64_t)file, 0, MIB, 65537));
+	assert_false(was_cut(SYS_sendfile, (uint64_t)ends[0], (uint64_t)file, (uintptr_t)&sent, MIB,
+			     65536));
+	assert_true(was_cut(SYS_sendfile, (uint64_t)ends[0], (uint64_t)file, (uintptr_t)&middle,
+			    MIB, 65536));
+	close(file);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 static void test_call_was_cut__not_where_parts_are_usual(void **state)
 {
 	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -74,8 +100,6 @@ static void test_call_was_cut__not_where_parts_are_usual(void **state)
 	assert_false(was_cut(SYS_read, (uint64_t)file, 0, MIB, 0, 4096));
 	assert_true(was_cut(SYS_read, (uint64_t)zero, 0, MIB, 0, 4096));
 	/* The rest of a file. */
-	assert_true(was_cut(SYS_sendfile, (uint64_t)ends[0], (uint64_t)file, 0, MIB, 65536));
-	assert_false(was_cut(SYS_sendfile, (uint64_t)ends[0], (uint64_t)file, 0, MIB, 65537));
 	close(ends[0]);
 	close(ends[1]);
 	close(file);
@@ -118,6 +142,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_call_was_cut__that_moved_a_part),
 		cmocka_unit_test(test_call_was_cut__knows_vectors_by_their_sum),
+		cmocka_unit_test(test_call_was_cut__of_a_file_only_before_its_end),
 		cmocka_unit_test(test_call_was_cut__not_where_parts_are_usual),
 		cmocka_unit_test(test_care__several_messages_come_out_fewer),
 		cmocka_unit_test(test_care__knows_what_fails_when_woken_for_a_signal),
