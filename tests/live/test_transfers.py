@@ -52,7 +52,7 @@ class OrdinaryUser(LiveCase):
             # Each had one or two when the first one cut was what told.
             self.assertLessEqual(case["shorts"], 0 if case["name"] in CARRIED_ON else 2, case)
         streams = [case for case in recording.said if case["name"] not in CARRIED_ON]
-        self.assertLessEqual(sum(case["shorts"] for case in streams), 3, streams)
+        self.assertLessEqual(sum(case["shorts"] for case in streams), 6, streams)
         self.assertGreater(recording.report("-m", "samples")["samples"], 100)
 
     def test_what_is_carried_on_beside_signals_says_what_it_did(self):
