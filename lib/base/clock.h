@@ -16,6 +16,9 @@ uint64_t clock_monotonic_ns(void);
 /* CLOCK_REALTIME: for "recorded on" only. */
 uint64_t clock_realtime_ns(void);
 
+/* CLOCK_BOOTTIME: with the time in suspend; what the kernel dates processes by. */
+uint64_t clock_boot_ns(void);
+
 /* CPU time of the calling thread: what profc itself costs. */
 uint64_t clock_thread_cpu_ns(void);
 

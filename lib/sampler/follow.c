@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -84,8 +85,9 @@ static struct sampled_process *fork_process(struct sampler *sampler, pid_t pid,
 	return process;
 }
 
-static void tell_thread(struct sampler *sampler, const struct sampled_thread *thread,
-			enum message_kind kind, const struct account_clocks *clocks)
+static struct message *message_about(const struct sampler *sampler,
+				     const struct sampled_thread *thread, enum message_kind kind,
+				     const struct account_clocks *clocks)
 {
 	struct message *message = message_new(kind, clocks->time_ns);
 	struct message_thread *told = &message->body.thread;
@@ -96,12 +98,21 @@ static void tell_thread(struct sampler *sampler, const struct sampled_thread *th
 	told->hints = thread->hints;
 	told->clocks = *clocks;
 	told->has_clocks = sampler->counting;
-	sampler_tell(sampler, message);
+	return message;
 }
 
-static void begin_thread(struct sampler *sampler, struct sampled_process *process,
-			 struct tracee *tracee, const struct account_clocks *clocks)
+static void tell_thread(struct sampler *sampler, const struct sampled_thread *thread,
+			enum message_kind kind, const struct account_clocks *clocks)
 {
+	sampler_tell(sampler, message_about(sampler, thread, kind, clocks));
+}
+
+/* `name` is NULL if it is not known. */
+static struct sampled_thread *begin_named(struct sampler *sampler, struct sampled_process *process,
+					  struct tracee *tracee,
+					  const struct account_clocks *clocks, const char *name)
+{
+	struct message *message;
 	struct sampled_thread *thread = xcalloc(1, sizeof(*thread));
 
 	thread->serial = sampler->next_thread_serial++;
@@ -113,7 +124,20 @@ static void begin_thread(struct sampler *sampler, struct sampled_process *proces
 	tracee->owner = thread;
 	process->nr_threads++;
 	look_add_thread(sampler, thread);
-	tell_thread(sampler, thread, MESSAGE_THREAD, clocks);
+	message = message_about(sampler, thread, MESSAGE_THREAD, clocks);
+	/* The first thread is named as its process, which is told. */
+	if (name && tracee->tid != tracee->tgid) {
+		message->body.thread.name = xstrdup(name);
+		thread->name_is_new = true;
+	}
+	sampler_tell(sampler, message);
+	return thread;
+}
+
+static void begin_thread(struct sampler *sampler, struct sampled_process *process,
+			 struct tracee *tracee, const struct account_clocks *clocks)
+{
+	begin_named(sampler, process, tracee, clocks, NULL);
 }
 
 static void end_process(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
@@ -300,22 +324,42 @@ void follow_event(struct sampler *sampler, struct target_event *event)
 	target_resume(sampler->target, event->tracee);
 }
 
-static void thread_attached(void *context, struct tracee *tracee)
+/* How long a process has been there, if that is known. */
+static uint64_t age_ns(const struct target_met *met)
+{
+	uint64_t start_ns = met->start_ticks * (NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+	uint64_t now_ns = clock_boot_ns();
+
+	return met->name && now_ns > start_ns ? now_ns - start_ns : 0;
+}
+
+static struct sampled_process *meet_attached(struct sampler *sampler, const struct tracee *tracee,
+					     const struct target_met *met, uint64_t now_ns)
+{
+	struct sampled_process *process = meet_process(sampler, tracee->tgid, SERIAL_NONE, now_ns);
+	uint64_t age = age_ns(met);
+
+	process->start_ns -= age < now_ns ? age : now_ns;
+	return process;
+}
+
+static void thread_attached(void *context, struct tracee *tracee, const struct target_met *met)
 {
 	struct sampler *sampler = context;
 	struct sampled_thread *sibling = any_thread_of(sampler, tracee->tgid);
 	uint64_t now_ns = clock_monotonic_ns();
 	struct account_clocks clocks = {.time_ns = now_ns};
 	struct sampled_process *process;
-	struct proc_schedstat read;
+	struct sampled_thread *thread;
 
-	if (target_clocks(tracee, &read)) {
-		clocks.cpu_ns = read.cpu_ns;
-		clocks.runq_ns = read.runq_ns;
+	if (met->has_clocks) {
+		clocks.cpu_ns = met->clocks.cpu_ns;
+		clocks.runq_ns = met->clocks.runq_ns;
 	}
-	process = sibling ? sibling->process
-			  : meet_process(sampler, tracee->tgid, SERIAL_NONE, now_ns);
-	begin_thread(sampler, process, tracee, &clocks);
+	process = sibling ? sibling->process : meet_attached(sampler, tracee, met, now_ns);
+	thread = begin_named(sampler, process, tracee, &clocks, met->name);
+	thread->pcount = met->clocks.pcount;
+	look_at_met(sampler, thread, met);
 }
 
 static bool is_asked_to_end(const struct sampler *sampler)
@@ -329,8 +373,7 @@ static bool serve_others(void *context)
 {
 	struct sampler *sampler = context;
 
-	sampler->sweep_owed = true;
-	serve_all(sampler);
+	serve_between(sampler);
 	return !is_asked_to_end(sampler);
 }
 
@@ -413,6 +456,7 @@ void follow_count_from(struct sampler *sampler, struct sampled_thread *thread, u
 	struct account_clocks clocks = clocks_now(thread, now_ns);
 
 	thread->was_seen = false;
+	thread->name_is_new = false;
 	thread->nr_slept = 0;
 	tell_thread(sampler, thread, MESSAGE_THREAD_BASE, &clocks);
 }

@@ -363,6 +363,17 @@ static void ask_to_stop(struct sampler *sampler, struct sampled_thread *thread,
 	interrupt(sampler, thread);
 }
 
+static void tell_asleep(struct sampler *sampler, struct sampled_thread *thread)
+{
+	sampler->counts.nr_blocked_looks++;
+	thread->has_registers = false;
+	thread->returns_to_sleep = false;
+	if (needs_stop_asleep(thread))
+		interrupt(sampler, thread);
+	else
+		look_tell_new(sampler, thread, SIGHTING_ASLEEP);
+}
+
 static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,
 			const struct proc_schedstat *clocks)
 {
@@ -383,13 +394,7 @@ static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,
 		      beside_is_better(thread));
 	switch (look) {
 	case TARGET_LOOK_TAKEN:
-		sampler->counts.nr_blocked_looks++;
-		thread->has_registers = false;
-		thread->returns_to_sleep = false;
-		if (needs_stop_asleep(thread))
-			interrupt(sampler, thread);
-		else
-			look_tell_new(sampler, thread, SIGHTING_ASLEEP);
+		tell_asleep(sampler, thread);
 		break;
 	case TARGET_LOOK_RUNNING:
 		ask_to_stop(sampler, thread, clocks);
@@ -415,12 +420,37 @@ static bool went_back_to_sleep(struct sampled_thread *thread, uint64_t pcount)
 	return true;
 }
 
+static void is_seen(struct sampler *sampler, struct sampled_thread *thread)
+{
+	sampler->nr_unseen -= thread->is_unseen;
+	thread->is_unseen = false;
+}
+
+/* Of few threads each may be active, and is looked at often from the first look on. */
+static bool is_to_be_met(const struct sampler *sampler, const struct target_met *met)
+{
+	return met->is_asleep && sampler->counting && !sampler->options.threads &&
+	       round_is_crowd(met->nr_threads) && !sampler_is_behind(sampler);
+}
+
+void look_at_met(struct sampler *sampler, struct sampled_thread *thread,
+		 const struct target_met *met)
+{
+	if (!is_to_be_met(sampler, met) ||
+	    target_look(thread->tracee, &met->clocks, stack_limit(thread),
+			spare_snapshot(sampler)) != TARGET_LOOK_TAKEN)
+		return;
+	is_seen(sampler, thread);
+	hunt_saw_clock(thread, met->clocks.cpu_ns);
+	thread->looked_ns = clock_monotonic_ns();
+	tell_asleep(sampler, thread);
+}
+
 void look_at(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
 {
 	struct proc_schedstat clocks;
 
-	sampler->nr_unseen -= thread->is_unseen;
-	thread->is_unseen = false;
+	is_seen(sampler, thread);
 	if (thread->tracee->interrupting) {
 		sampler->counts.nr_unfinished_stops++;
 		return;

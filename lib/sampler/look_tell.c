@@ -58,7 +58,7 @@ void look_tell_new(struct sampler *sampler, struct sampled_thread *thread, enum 
 	struct message_sighting *sighting = &message->body.sighting;
 
 	young_tell_maps(sampler, thread->process, snapshot->time_ns);
-	sighting->name = young_name_at_look(thread);
+	sighting->name = young_name_at_look(thread, snapshot->pcount);
 	sighting->is_new = true;
 	sighting->kind = kind;
 	sighting->clocks = clocks_of(snapshot);

@@ -42,6 +42,8 @@ static void release_content(struct message *message)
 		free(message->body.counters.rows);
 		break;
 	case MESSAGE_THREAD:
+		free(message->body.thread.name);
+		break;
 	case MESSAGE_THREAD_BASE:
 	case MESSAGE_THREAD_REST:
 	case MESSAGE_THREAD_END:

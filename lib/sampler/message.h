@@ -52,6 +52,7 @@ struct message_thread {
 	uint32_t process;
 	pid_t tid;
 	struct thread_hints *hints;
+	char *name; /* THREAD: owned; NULL: to be read by the worker */
 	struct account_clocks clocks;
 	bool has_clocks; /* THREAD_END: false when not counted to the last */
 };

@@ -19,7 +19,12 @@
 
 bool round_is_crowded(const struct sampler *sampler)
 {
-	return sampler->nr_threads >= CROWD;
+	return round_is_crowd(sampler->nr_threads);
+}
+
+bool round_is_crowd(size_t nr_threads)
+{
+	return nr_threads >= CROWD;
 }
 
 static void look_at_next(struct sampler *sampler, size_t nr, uint64_t now_ns)

@@ -52,6 +52,12 @@ bool sampler_has_room(struct sampler *sampler, size_t nr_bytes)
 	return false;
 }
 
+bool sampler_is_behind(const struct sampler *sampler)
+{
+	return atomic_load_explicit(&sampler->queue.nr_bytes, memory_order_relaxed) >
+	       QUEUE_MAX_BYTES / 2;
+}
+
 void sampler_tell(struct sampler *sampler, struct message *message)
 {
 	message_queue_put(&sampler->queue, message);

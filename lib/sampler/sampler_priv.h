@@ -16,6 +16,7 @@
 
 struct target;
 struct target_event;
+struct target_met;
 struct tracee;
 struct worker;
 struct working;
@@ -87,6 +88,7 @@ struct sampled_thread {
 	uint32_t nr_quiet;	 /* looks in a row that found it unchanged */
 	uint64_t quiet_since_ns; /* the look before those */
 	uint32_t nr_told;	 /* new looks */
+	bool name_is_new;	 /* it was read when the thread was met, and not since */
 	bool is_unseen;
 	uint64_t seen_cpu_ns;	 /* hunt.c: its CPU clock as last read */
 	uint64_t told_ns;	 /* when the last message about it was sent */
@@ -243,6 +245,8 @@ void follow_count_from(struct sampler *sampler, struct sampled_thread *thread, u
 #define LONGEST_SLEEP_NS (NS_PER_SEC / 2)
 /* All that has happened; says whether there was anything. Never waits. */
 bool serve_all(struct sampler *sampler);
+/* While others are being seized, from time to time. */
+void serve_between(struct sampler *sampler);
 /* With an idle CPU: wait for the stops that were asked for without giving up our own. */
 void serve_spinning(struct sampler *sampler, uint64_t now_ns);
 /*
@@ -281,6 +285,13 @@ void chase_remove_thread(struct sampler *sampler, const struct sampled_thread *t
 /* look.c: one look at the threads. */
 void look_at(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns);
 void look_at_all(struct sampler *sampler, uint64_t now_ns);
+/*
+ * The first look at a thread of a crowd that is being attached to, if it sleeps: all that is read
+ * of it has just been in use, which makes that twice as quick as in a tick. Those that are not
+ * looked at here are in the ticks to come.
+ */
+void look_at_met(struct sampler *sampler, struct sampled_thread *thread,
+		 const struct target_met *met);
 /* A held thread: copy it, let it go, tell. */
 void look_at_held(struct sampler *sampler, struct tracee *tracee);
 
@@ -328,8 +339,12 @@ void young_tell_last_maps(struct sampler *sampler, const struct sampled_process 
 char *young_name(pid_t pid, pid_t tid);
 /* A thread was looked at, and let go: read and tell its process' map if that is likely new. */
 void young_tell_maps(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns);
-/* Its name at the looks that ask for it, else NULL: threads name themselves when they begin. */
-char *young_name_at_look(struct sampled_thread *thread);
+/*
+ * Its name at the looks that ask for it, else NULL: threads name themselves when they begin.
+ * `pcount` is the times it had been scheduled in then: who has not run since it was met has the
+ * same name.
+ */
+char *young_name_at_look(struct sampled_thread *thread, uint64_t pcount);
 
 /* look.c: the order of sampler.threads. */
 void look_add_thread(struct sampler *sampler, struct sampled_thread *thread);
@@ -342,6 +357,7 @@ void round_begin(struct sampler *sampler);
 void round_go_on(struct sampler *sampler, uint64_t now_ns);
 /* Are there so many threads that most of them are best left alone? */
 bool round_is_crowded(const struct sampler *sampler);
+bool round_is_crowd(size_t nr_threads);
 
 /* hunt.c: does a thread run that passes for idle? If so, all are looked at soon. */
 void hunt_now_and_then(struct sampler *sampler, uint64_t now_ns);
@@ -366,6 +382,8 @@ void control_take_marks(struct sampler *sampler);
 
 /* Whether the queue still takes so many bytes of a stack; counts it as dropped if not. */
 bool sampler_has_room(struct sampler *sampler, size_t nr_bytes);
+/* Does the worker not keep up with what it is told? */
+bool sampler_is_behind(const struct sampler *sampler);
 void sampler_tell(struct sampler *sampler, struct message *message);
 
 #endif

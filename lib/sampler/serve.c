@@ -156,6 +156,13 @@ static pid_t take_child_signal(struct sampler *sampler, uint64_t until_ns)
 	return tid;
 }
 
+void serve_between(struct sampler *sampler)
+{
+	take_child_signal(sampler, 0);
+	sampler->sweep_owed = true;
+	serve_all(sampler);
+}
+
 static bool was_asked_since(const struct sampler *sampler, pid_t tid, uint64_t since_ns)
 {
 	for (size_t i = 0; i < sampler->nr_active; i++) {

@@ -101,7 +101,9 @@ static void handle_thread(struct worker *worker, const struct message *message)
 	row.start_ns = worker_profile_time(worker, message->time_ns);
 	thread->id = profile_add_thread(worker->profile, &row);
 	/* The first thread is named as its process; by now it may have gone through exec. */
-	if (told->tid != process->pid)
+	if (told->name)
+		worker_name_thread(worker, thread, told->name);
+	else if (told->tid != process->pid)
 		worker_read_thread_name(worker, thread);
 }
 

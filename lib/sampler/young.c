@@ -80,10 +80,13 @@ void young_tell_last_maps(struct sampler *sampler, const struct sampled_process 
 	sampler_tell(sampler, message);
 }
 
-char *young_name_at_look(struct sampled_thread *thread)
+char *young_name_at_look(struct sampled_thread *thread, uint64_t pcount)
 {
+	bool is_new = thread->name_is_new && pcount == thread->pcount;
+
+	thread->name_is_new = false;
 	thread->nr_told++;
-	if (thread->nr_told & (thread->nr_told - 1))
+	if (is_new || thread->nr_told & (thread->nr_told - 1))
 		return NULL;
 	return young_name(thread->process->pid, thread->tracee->tid);
 }

@@ -36,9 +36,11 @@ static void pause_shortly(void)
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 
-static void count_thread(void *context, struct tracee *tracee)
+static void count_thread(void *context, struct tracee *tracee, const struct target_met *met)
 {
 	struct probing *probing = context;
+
+	(void)met;
 
 	probing->nr_threads++;
 	probing->first = tracee;

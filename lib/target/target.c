@@ -264,7 +264,7 @@ bool target_read_syscall(const struct tracee *tracee, struct proc_syscall *sysca
 	return fd >= 0 && proc_read_syscall(fd, syscall);
 }
 
-struct tracee *target_add(struct target *target, pid_t tgid, pid_t tid)
+static struct tracee *add(struct target *target, pid_t tgid, pid_t tid)
 {
 	struct tracee *tracee = xcalloc(1, sizeof(*tracee));
 
@@ -272,12 +272,33 @@ struct tracee *target_add(struct target *target, pid_t tgid, pid_t tid)
 	tracee->priv = xcalloc(1, sizeof(*tracee->priv));
 	tracee->tgid = tgid;
 	tracee->tid = tid;
+	tracee->schedstat_fd = -1;
 	tracee->priv->target = target;
-	tracee->schedstat_fd = open_file(target, tracee, "schedstat");
 	for (int i = 0; i < KEPT_FILES; i++)
 		tracee->priv->kept[i] = -1;
 	link_tracee(target, tracee);
 	target->nr_tracees++;
+	return tracee;
+}
+
+struct tracee *target_add(struct target *target, pid_t tgid, pid_t tid)
+{
+	struct tracee *tracee = add(target, tgid, tid);
+
+	tracee->schedstat_fd = open_file(target, tracee, "schedstat");
+	return tracee;
+}
+
+struct tracee *target_add_opened(struct target *target, pid_t tgid, pid_t tid, int schedstat_fd)
+{
+	struct tracee *tracee = add(target, tgid, tid);
+
+	if (schedstat_fd >= 0 && target->nr_open < target->max_open) {
+		tracee->schedstat_fd = schedstat_fd;
+		target->nr_open++;
+	} else if (schedstat_fd >= 0) {
+		close(schedstat_fd);
+	}
 	return tracee;
 }
 

@@ -93,12 +93,22 @@ int target_exec_errno(struct target *target);
  */
 int target_check_program(pid_t pid, struct err *err);
 
+/* What attaching has found out about a thread. */
+struct target_met {
+	struct proc_schedstat clocks; /* right after it was seized, */
+	bool has_clocks;	      /* if they were to be had */
+	const char *name;	      /* before that; NULL: not known, nor is what follows */
+	bool is_asleep;		      /* it was, and may be still: target_look() is quick then */
+	uint64_t nr_threads;	      /* that its process had */
+	uint64_t start_ticks;	      /* when it began (struct proc_stat) */
+};
+
 struct target_attacher {
-	void (*each)(void *context,
-		     struct tracee *tracee); /* told of each thread that was seized */
+	/* Told of each thread that was seized; *met is gone after the call. */
+	void (*each)(void *context, struct tracee *tracee, const struct target_met *met);
 	/*
-	 * Until a thread can be seized others may have to go on: serve what they have to say.
-	 * False: it has been waited for long enough.
+	 * Until a thread can be seized, or all can, others may have to go on: serve what they have
+	 * to say. False: it has been waited for long enough.
 	 */
 	bool (*serve)(void *context);
 	void *context;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 struct identity {
 	int pidfd; /* -1: before Linux 5.3 */
 	uint64_t start_ticks;
+	uint64_t nr_threads;
 };
 
 struct attach {
@@ -26,6 +28,7 @@ struct attach {
 	bool is_first; /* of the target's processes */
 	struct identity identity;
 	struct seizer *seizer;
+	uint64_t served_ns; /* when the others were served last */
 	size_t nr_new, nr_known;
 	bool is_given_up;
 	int first_errno; /* why the first thread that could not be seized could not */
@@ -58,6 +61,7 @@ static bool identify(pid_t tgid, struct identity *identity)
 		return false;
 	}
 	identity->start_ticks = stat.start_ticks;
+	identity->nr_threads = stat.nr_threads;
 	return true;
 }
 
@@ -76,7 +80,17 @@ static bool is_still(pid_t tgid, const struct identity *identity)
 static bool serve(struct attach *attach)
 {
 	attach->is_given_up = attach->is_given_up || !attach->by->serve(attach->by->context);
+	attach->served_ns = clock_monotonic_ns();
 	return !attach->is_given_up;
+}
+
+#define UNSERVED_NS (2 * NS_PER_MS)
+
+/* A crowd takes some hundred milliseconds; meanwhile some of it stop for signals, children, exec.
+ */
+static bool serve_at_times(struct attach *attach)
+{
+	return clock_monotonic_ns() - attach->served_ns < UNSERVED_NS || serve(attach);
 }
 
 enum outcome {
@@ -101,13 +115,51 @@ static enum outcome seize(struct attach *attach, pid_t tid)
 	return reason ? NOT_SEIZED : SEIZED;
 }
 
+static void tell(struct attach *attach, struct tracee *tracee, const struct target_met *met)
+{
+	tracee->priv->wants_exit_stop = tracee->tid == attach->tgid;
+	attach->nr_new++;
+	attach->by->each(attach->by->context, tracee, met);
+}
+
 static void add(struct attach *attach, pid_t tid)
 {
 	struct tracee *tracee = target_add(attach->target, attach->tgid, tid);
+	struct target_met met = {0};
 
-	tracee->priv->wants_exit_stop = tid == attach->tgid;
-	attach->nr_new++;
-	attach->by->each(attach->by->context, tracee);
+	met.has_clocks = target_clocks(tracee, &met.clocks);
+	tell(attach, tracee, &met);
+}
+
+/* A thread as it was before it was seized. */
+struct candidate {
+	pid_t tid;
+	struct proc_stat stat;
+	int schedstat_fd; /* -1: not to be had */
+};
+
+/*
+ * Seized: was it who was listed? A descriptor goes with the thread that it was opened for, not
+ * with its id: if it still tells the clocks, that thread is there, under that id. Most are added
+ * so, with no other file read of them: that is most of what it takes to attach to a thousand.
+ */
+static bool add_same(struct attach *attach, const struct candidate *candidate)
+{
+	struct target_met met = {.name = candidate->stat.comm,
+				 .nr_threads = candidate->stat.nr_threads,
+				 .start_ticks = candidate->stat.start_ticks};
+	struct tracee *tracee;
+
+	if (candidate->schedstat_fd < 0 ||
+	    !proc_read_schedstat(candidate->schedstat_fd, &met.clocks))
+		return false;
+	tracee = target_add_opened(attach->target, attach->tgid, candidate->tid,
+				   candidate->schedstat_fd);
+	met.has_clocks = met.clocks.pcount || target_clocks(tracee, &met.clocks);
+	if (met.has_clocks)
+		met.is_asleep = target_note_met(tracee, &candidate->stat, &met.clocks);
+	tell(attach, tracee, &met);
+	return true;
 }
 
 /*
@@ -122,6 +174,7 @@ static void executed_meanwhile(struct attach *attach, struct tracee *leader)
 		.time_ns = clock_monotonic_ns(),
 	};
 
+	target_end_attaching(attach->target);
 	target_rename(attach->target, leader, leader->tid); /* its clocks were the other's */
 	leader->priv->wants_exit_stop = true;
 	leader->priv->first_sp = 0;
@@ -214,34 +267,46 @@ static enum outcome seize_anew(struct attach *attach, struct tracee *known)
 	return outcome;
 }
 
+static enum outcome seize_candidate(struct attach *attach, struct candidate *candidate)
+{
+	enum outcome outcome;
+
+	candidate->schedstat_fd = proc_open_task_file(attach->tgid, candidate->tid, "schedstat");
+	outcome = seize(attach, candidate->tid);
+	if (outcome == SEIZED && add_same(attach, candidate))
+		return outcome;
+	if (outcome == SEIZED)
+		settle(attach, candidate->tid);
+	if (candidate->schedstat_fd >= 0)
+		close(candidate->schedstat_fd);
+	return outcome;
+}
+
 /* One thread of the list; those that are gone or that clone events already brought are passed. */
 static enum outcome try_to_seize(struct attach *attach, pid_t tid)
 {
 	struct tracee *known = target_find(attach->target, tid);
-	struct proc_stat stat;
-	enum outcome outcome;
+	struct candidate candidate = {.tid = tid};
+	const struct proc_stat *stat = &candidate.stat;
 
 	if (known)
 		return seize_anew(attach, known);
 	/* Gone since the list was read: by now the id may be another's. */
-	if (!proc_read_task_stat(attach->tgid, tid, &stat)) {
+	if (!proc_read_task_stat(attach->tgid, tid, &candidate.stat)) {
 		note_shortage(attach);
 		return NOT_SEIZED;
 	}
 	/* Workers of the kernel inside a process (io_uring) run no code of its own. */
-	if (stat.flags & PROC_FLAG_USER_WORKER || stat.state == 'Z' || stat.state == 'X')
+	if (stat->flags & PROC_FLAG_USER_WORKER || stat->state == 'Z' || stat->state == 'X')
 		return NOT_SEIZED;
-	outcome = seize(attach, tid);
-	if (outcome == SEIZED)
-		settle(attach, tid);
-	return outcome;
+	return seize_candidate(attach, &candidate);
 }
 
 static bool seize_task(void *context, pid_t tid)
 {
 	struct attach *attach = context;
 
-	if (!await_exec(attach, tid))
+	if (!serve_at_times(attach) || !await_exec(attach, tid))
 		return false;
 	while (try_to_seize(attach, tid) == PUT_OFF && serve(attach))
 		continue;
@@ -260,12 +325,32 @@ static int refuse(pid_t pid, int reason, struct err *err)
 	return refusal_explain(&refusal, err);
 }
 
+/*
+ * Descriptors for all threads to come, in one go: each time their table grows a thread waits for
+ * some 15 ms if it is not its process' only one, and those that it has seized wait for it.
+ */
+static void make_room_for_files(const struct target *target, uint64_t nr_threads)
+{
+	uint64_t nr = target->nr_open + nr_threads;
+	int fd = open("/", O_PATH | O_CLOEXEC);
+
+	if (nr > target->max_open)
+		nr = target->max_open;
+	if (fd < 0)
+		return;
+	close(fcntl(fd, F_DUPFD_CLOEXEC, (int)nr));
+	close(fd);
+}
+
 /* Until a pass finds nobody new: threads may start threads before they are seized. */
 static size_t seize_all(struct attach *attach)
 {
 	size_t nr_seized = 0;
 
+	make_room_for_files(attach->target, attach->identity.nr_threads);
+	attach->served_ns = clock_monotonic_ns();
 	attach->seizer = seizer_start();
+	target_begin_attaching(attach->target, attach->tgid);
 	do {
 		attach->nr_new = 0;
 		if (!attach->is_first) /* to seize any thread waits for all of them */
@@ -276,6 +361,7 @@ static size_t seize_all(struct attach *attach)
 		}
 		nr_seized += attach->nr_new;
 	} while (attach->nr_new && !attach->is_given_up);
+	target_end_attaching(attach->target);
 	seizer_end(attach->seizer);
 	return nr_seized;
 }

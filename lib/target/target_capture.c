@@ -170,6 +170,39 @@ static bool still_runs(const struct tracee *tracee, uint64_t now_ns)
 	       target_read_syscall(tracee, &syscall) && syscall.kind == PROC_SYSCALL_RUNNING;
 }
 
+static void note_stat(struct tracee *tracee, const struct proc_stat *stat,
+		      const struct proc_schedstat *clocks)
+{
+	tracee->cpu = stat->cpu;
+	tracee->nr_faults = stat->nr_faults;
+	tracee->faults_cpu_ns = clocks->cpu_ns;
+	tracee->priv->ticks.user = stat->user_ticks;
+	tracee->priv->ticks.system = stat->system_ticks;
+}
+
+/* Of a first thread the look has to learn where the program began. */
+bool target_note_met(struct tracee *tracee, const struct proc_stat *stat,
+		     const struct proc_schedstat *clocks)
+{
+	note_stat(tracee, stat, clocks);
+	tracee->priv->met_asleep =
+		(stat->state == 'S' || stat->state == 'D') && tracee->tid != tracee->tgid;
+	tracee->priv->met_pcount = clocks->pcount;
+	return tracee->priv->met_asleep;
+}
+
+/*
+ * Has it slept ever since attaching? It may have woken up between the readings of that, but what
+ * it sleeps in is read next, and tells.
+ */
+static bool sleeps_since_met(struct tracee *tracee, const struct proc_schedstat *clocks)
+{
+	bool sleeps = tracee->priv->met_asleep && tracee->priv->met_pcount == clocks->pcount;
+
+	tracee->priv->met_asleep = false;
+	return sleeps;
+}
+
 static bool read_state(struct tracee *tracee, const struct proc_schedstat *clocks,
 		       struct snapshot *snapshot)
 {
@@ -178,12 +211,8 @@ static bool read_state(struct tracee *tracee, const struct proc_schedstat *clock
 
 	if (!target_read_stat(tracee, &stat))
 		return false;
-	tracee->cpu = stat.cpu;
-	tracee->nr_faults = stat.nr_faults;
-	tracee->faults_cpu_ns = clocks->cpu_ns;
+	note_stat(tracee, &stat, clocks);
 	target_know_first_stack(tracee, stat.first_sp);
-	priv->ticks.user = stat.user_ticks;
-	priv->ticks.system = stat.system_ticks;
 	priv->nr_short_looks = 0;
 	priv->stat_read_ns = snapshot->time_ns;
 	snapshot->state = state_of_letter(stat.state);
@@ -213,7 +242,9 @@ enum target_look target_look(struct tracee *tracee, const struct proc_schedstat 
 		tracee->priv->nr_short_looks++;
 		return runs(tracee, snapshot);
 	}
-	if (!read_state(tracee, before, snapshot))
+	if (sleeps_since_met(tracee, before))
+		snapshot->state = THREAD_STATE_SLEEPING;
+	else if (!read_state(tracee, before, snapshot))
 		return TARGET_LOOK_GONE;
 	if (snapshot->state == THREAD_STATE_RUNNING)
 		return runs(tracee, snapshot);

@@ -229,6 +229,8 @@ static void executed(struct target *target, struct tracee *tracee, struct target
 		target_forget(target, tracee);
 		tracee = caller;
 	}
+	if (target->attaching == tracee->tgid)
+		target_end_attaching(target);
 	target_rename(target, tracee, tracee->tgid);
 	tracee->interrupting = false;
 	tracee->priv->has_executed = true;

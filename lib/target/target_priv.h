@@ -132,6 +132,8 @@ struct tracee_private {
 	bool has_executed;	   /* since it was made */
 
 	/* target_capture.c */
+	bool met_asleep;	 /* by attaching, which read its stat; never looked at since */
+	uint64_t met_pcount;	 /* times scheduled in, then */
 	uint64_t stat_read_ns;	 /* when the last target_look() was that did */
 	uint32_t nr_short_looks; /* since then, which did not */
 
@@ -227,6 +229,10 @@ struct target {
 
 	struct backings backings; /* of the files that stacks were in */
 
+	/* target_stack.c: while a process is attached to, a descriptor on its maps for all looks */
+	pid_t attaching;       /* 0: none is */
+	int attaching_maps_fd; /* -1: not open */
+
 	pid_t command_pid;	/* 0: none spawned */
 	int command_errno_pipe; /* read end; -1: none */
 	struct target_stats stats;
@@ -235,6 +241,8 @@ struct target {
 struct tracee *target_find(const struct target *target, pid_t tid);
 /* A tracee for a thread that is seized already. */
 struct tracee *target_add(struct target *target, pid_t tgid, pid_t tid);
+/* The same, with a descriptor on its schedstat or -1, which is taken over. */
+struct tracee *target_add_opened(struct target *target, pid_t tgid, pid_t tid, int schedstat_fd);
 /* The thread took over another id (exec by a non-leader). */
 void target_rename(struct target *target, struct tracee *tracee, pid_t tid);
 
@@ -261,11 +269,23 @@ void target_copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot
  */
 uint64_t target_copy_stack(const struct tracee *tracee, uint64_t sp, size_t max_bytes,
 			   struct snapshot *snapshot, struct proc_range *range);
+/*
+ * All threads of a process are about to be met, and then have been, or it executes a program: until
+ * then one descriptor tells where the stacks of all of them are.
+ */
+void target_begin_attaching(struct target *target, pid_t tgid);
+void target_end_attaching(struct target *target);
 /* May who reads the target's memory there wait for anybody? False also where nothing is mapped. */
 bool target_may_wait_at(const struct tracee *tracee, uint64_t address);
 /* Copy it from where it was the last time; was that the stack that it turns out to stand on? */
 bool target_copy_ahead(const struct tracee *tracee, size_t max_bytes, struct snapshot *snapshot);
 bool target_use_ahead(struct tracee *tracee, struct snapshot *snapshot);
+/*
+ * Attaching has read its stat, and then its clocks: if it slept, the first look need not read the
+ * former once more. Says whether that is so.
+ */
+bool target_note_met(struct tracee *tracee, const struct proc_stat *stat,
+		     const struct proc_schedstat *clocks);
 /* What is known of its mapping may be outdated. */
 void target_forget_mapping(struct tracee_private *priv);
 /* Where the program began, which the kernel tells. */

@@ -88,12 +88,39 @@ static uint64_t copy_mapping(const struct tracee *tracee, uint64_t at, uint64_t 
 	return copied < max_bytes ? at : 0;
 }
 
+/* Of a crowd that is attached to each thread is looked at, and not again for long. */
+static int maps_while_attaching(const struct tracee *tracee)
+{
+	struct target *target = tracee->priv->target;
+
+	if (target->attaching != tracee->tgid)
+		return -1;
+	if (target->attaching_maps_fd < 0)
+		target->attaching_maps_fd = proc_open_task_file(tracee->tgid, tracee->tid, "maps");
+	return target->attaching_maps_fd;
+}
+
+void target_begin_attaching(struct target *target, pid_t tgid)
+{
+	target->attaching = tgid;
+	target->attaching_maps_fd = -1;
+}
+
+void target_end_attaching(struct target *target)
+{
+	if (target->attaching && target->attaching_maps_fd >= 0)
+		close(target->attaching_maps_fd);
+	target->attaching = 0;
+}
+
 static bool ask_for_mapping(const struct tracee *tracee, uint64_t sp, struct proc_range *range)
 {
 	struct tracee_private *priv = tracee->priv;
 	int kept = target_kept_file(tracee, KEPT_MAPS);
 	cleanup_close int fd = -1;
 
+	if (kept < 0)
+		kept = maps_while_attaching(tracee);
 	if (kept >= 0 && proc_range_at(kept, sp, range))
 		return true;
 	fd = proc_open_task_file(tracee->tgid, tracee->tid, "maps");
