@@ -64,16 +64,20 @@ void snapshot_ring_give(struct snapshot_ring *ring, struct snapshot *snapshot)
 	atomic_store_explicit(&ring->nr_given, nr + 1, memory_order_release);
 }
 
-struct snapshot *snapshot_ring_take(struct snapshot_ring *ring)
+static void take_all(struct snapshot_ring *ring)
 {
 	size_t nr = atomic_load_explicit(&ring->nr_taken, memory_order_relaxed);
-	struct snapshot *snapshot;
+	size_t nr_given = atomic_load_explicit(&ring->nr_given, memory_order_acquire);
 
-	if (nr == atomic_load_explicit(&ring->nr_given, memory_order_acquire))
-		return NULL;
-	snapshot = ring->slots[nr % SNAPSHOT_RING_SLOTS];
-	atomic_store_explicit(&ring->nr_taken, nr + 1, memory_order_release);
-	return snapshot;
+	while (nr != nr_given && ring->nr_waiting < SNAPSHOT_RING_SLOTS)
+		ring->waiting[ring->nr_waiting++] = ring->slots[nr++ % SNAPSHOT_RING_SLOTS];
+	atomic_store_explicit(&ring->nr_taken, nr, memory_order_release);
+}
+
+struct snapshot *snapshot_ring_take(struct snapshot_ring *ring)
+{
+	take_all(ring);
+	return ring->nr_waiting ? ring->waiting[--ring->nr_waiting] : NULL;
 }
 
 void snapshot_ring_release(struct snapshot_ring *ring)

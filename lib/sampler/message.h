@@ -111,18 +111,24 @@ void message_free(struct message *message);
  * what is freed in one thread and allocated in another grows and shrinks the heap, and each page
  * of it anew takes longer than copying a stack into it.
  */
-#define SNAPSHOT_RING_SLOTS 256
-/* One with more room than that is not kept: 8 MiB in all. */
+#define SNAPSHOT_RING_SLOTS 128
+/* One with more room than that is not kept: 8 MiB in all, with those that wait to be used. */
 #define SNAPSHOT_KEPT_BYTES ((size_t)32 * 1024)
 
 struct snapshot_ring {
 	struct snapshot *slots[SNAPSHOT_RING_SLOTS]; /* owned */
 	_Atomic size_t nr_given, nr_taken;
+	struct snapshot *waiting[SNAPSHOT_RING_SLOTS]; /* owned; the taker's */
+	size_t nr_waiting;
 };
 
 /* Takes it over; frees it if there is no place or its room is too large. */
 void snapshot_ring_give(struct snapshot_ring *ring, struct snapshot *snapshot);
-/* Now the caller's, its content undefined; NULL if there is none. */
+/*
+ * The one that was given last, as its room is in the caches and large enough for what is copied
+ * now; in turn, all those that the first looks at a crowd have left would be gone through. Now the
+ * caller's, its content undefined; NULL if there is none.
+ */
 struct snapshot *snapshot_ring_take(struct snapshot_ring *ring);
 void snapshot_ring_release(struct snapshot_ring *ring);
 

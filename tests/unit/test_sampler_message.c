@@ -20,7 +20,7 @@ static struct snapshot *snapshot_of(size_t nr_bytes)
 	return snapshot;
 }
 
-static void test_ring__gives_back_in_order(void **state)
+static void test_ring__gives_back_the_latest(void **state)
 {
 	struct snapshot_ring ring = {0};
 	struct snapshot *first = snapshot_of(10);
@@ -32,7 +32,7 @@ static void test_ring__gives_back_in_order(void **state)
 	snapshot_ring_give(&ring, first);
 	snapshot_ring_give(&ring, second);
 	taken = snapshot_ring_take(&ring);
-	assert_ptr_equal(taken, first);
+	assert_ptr_equal(taken, second);
 	snapshot_ring_give(&ring, taken);
 	assert_ptr_equal(snapshot_ring_take(&ring), second);
 	assert_ptr_equal(snapshot_ring_take(&ring), first);
@@ -92,7 +92,7 @@ static void test_snapshot_copy__fits_into_used_ones(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ring__gives_back_in_order),
+		cmocka_unit_test(test_ring__gives_back_the_latest),
 		cmocka_unit_test(test_ring__keeps_no_more_than_it_has_slots),
 		cmocka_unit_test(test_ring__keeps_no_large_ones),
 		cmocka_unit_test(test_snapshot_copy__fits_into_used_ones),
