@@ -35,7 +35,7 @@ struct sampler_options {
 	uint32_t frequency_hz;
 	uint32_t max_overhead_ppm; /* 0: no governor */
 	uint64_t duration_ns;	   /* 0: until the target ends or sampler_stop() */
-	uint64_t delay_ns;	   /* after the start, before the first look */
+	uint64_t delay_ns;	   /* after all were attached to, before the first look */
 	bool paused;		   /* begins only with sampler_resume() */
 	bool follow_children;
 	const regex_t *threads; /* only threads whose name it is found in; NULL: all */

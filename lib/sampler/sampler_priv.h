@@ -156,6 +156,7 @@ struct sampler {
 	/* The sampling thread's own. */
 	pthread_t sampling_thread;
 	struct target *target;
+	uint64_t begun_ns; /* all were attached to: what the user's times count from */
 	struct schedule schedule;
 	struct governor governor;
 	/* Those that ran lately come first and are looked at in every tick. */

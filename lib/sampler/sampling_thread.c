@@ -55,7 +55,7 @@ static bool over(struct sampler *sampler, uint64_t now_ns)
 	else if (atomic_load_explicit(&sampler->stop_asked, memory_order_relaxed))
 		result->end = SAMPLER_END_ASKED;
 	else if (options->duration_ns &&
-		 now_ns - sampler->start_ns >= options->delay_ns + options->duration_ns)
+		 now_ns - sampler->begun_ns >= options->delay_ns + options->duration_ns)
 		result->end = SAMPLER_END_DURATION;
 	else
 		return false;
@@ -229,7 +229,7 @@ static void begin_counting(struct sampler *sampler, uint64_t now_ns)
 static bool shall_count(const struct sampler *sampler, uint64_t now_ns)
 {
 	return !sampler_is_paused(sampler) &&
-	       now_ns >= sampler->start_ns + sampler->options.delay_ns;
+	       now_ns >= sampler->begun_ns + sampler->options.delay_ns;
 }
 
 /* Where threads stop for other reasons than our asking, they also wake for them. */
@@ -266,7 +266,7 @@ static void run(struct sampler *sampler)
 		else if (sampler_is_paused(sampler))
 			serve_asleep(sampler, now_ns + LONGEST_SLEEP_NS);
 		else
-			serve_asleep(sampler, sampler->start_ns + sampler->options.delay_ns);
+			serve_asleep(sampler, sampler->begun_ns + sampler->options.delay_ns);
 	}
 }
 
@@ -300,6 +300,7 @@ static int start(struct sampler *sampler)
 	sampler->window_start_ns = sampler->start_ns;
 	sampler->sweep_owed = true; /* what happened before we began to listen */
 	status = follow_start(sampler, &sampler->start_err);
+	sampler->begun_ns = clock_monotonic_ns();
 	if (status < 0) {
 		sampler->start_status = status;
 		sem_post(&sampler->started);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`profc attach`: running processes, under load, that go on afterwards."""
 
+import json
 import os
 import pty
 import signal
@@ -56,6 +57,14 @@ class Attach(LiveCase):
             recording = attach(self.directory, ",".join(map(str, names)), "-d", "300ms")
             tids = [row["tid"] for row in recording.rows("--by", "thread", "-m", "wall")]
             self.assertEqual(sorted(tids), sorted(procfs.threads(target.pid)))
+
+    def test_the_duration_begins_when_all_are_attached_to(self):
+        with Running([build("threads_idle"), "3000", "10000"]) as target:
+            target.wait_ready()
+            recording = attach(self.directory, target.pid, "-d", "25ms")
+            counters = json.loads(recording.info("--json"))["counters"]
+            self.assertGreater(counters["ticks"], 0)
+            self.assertUntouched(target.pid)
 
     def test_interrupt_finishes_the_file_and_the_target_runs_on(self):
         with Running([build("progressing"), self.path("counters")]) as target:
