@@ -147,6 +147,7 @@ static void end_process(struct sampler *sampler, struct sampled_process *process
 	message->body.process.serial = process->serial;
 	message->body.process.pid = process->pid;
 	sampler_tell(sampler, message);
+	process_clock_release(&process->clock);
 	sampler->processes[process->index] = sampler->processes[--sampler->nr_processes];
 	sampler->processes[process->index]->index = process->index;
 	free(process);

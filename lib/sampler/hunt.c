@@ -10,7 +10,8 @@
  */
 
 /*
- * Pauses between readings, which take 100 ns and more for each thread: this small a part of a CPU,
+ * Pauses between readings, which take 100 ns and more for each thread of those whose clock is not
+ * kept: this small a part of a CPU,
  * as long as that leaves no thread undetected for long; else a larger one.
  */
 #define SHORT_PAUSE_NS (50 * NS_PER_MS)
@@ -31,19 +32,36 @@ static uint64_t allowance_ns(const struct sampler *sampler)
 	return STALE_NS + sampler->nr_active * (STALE_NS + 2 * sampler->schedule.period_ns);
 }
 
+/*
+ * Of a crowd the clock is read so often that it is caught between two looks that come late: what
+ * is out of sight only then is in sight at the next reading.
+ */
+static bool is_first_suspicion(struct sampled_process *process)
+{
+	bool is_first = process->clock.is_kept && !process->is_suspect;
+
+	process->is_suspect = is_first;
+	return is_first;
+}
+
 /* Is more of its time out of sight than was when the idle threads had last been gone through? */
 static bool hides_time(struct sampled_process *process, uint64_t allowance)
 {
 	uint64_t clock_ns, unseen_ns;
 
+	if (round_is_crowd(process->nr_threads))
+		process_clock_keep(&process->clock, process->pid);
 	if (process->nr_threads < 2 || !clock_process_cpu_ns(process->pid, &clock_ns))
 		return false;
 	/* All that its threads had used before the first look, and those that were refused use. */
 	unseen_ns = clock_ns > process->seen_cpu_ns ? clock_ns - process->seen_cpu_ns : 0;
 	if (process->is_settled && unseen_ns > process->unseen_cpu_ns + allowance) {
+		if (is_first_suspicion(process))
+			return false;
 		process->is_settled = false;
 		return true;
 	}
+	process->is_suspect = false;
 	if (!process->is_settled || unseen_ns < process->unseen_cpu_ns)
 		process->unseen_cpu_ns = unseen_ns;
 	process->is_settled = true;

@@ -15,7 +15,7 @@
 #define IDLE_LOOKS  4
 #define CROWD	    128
 #define CROWD_LOOKS 12
-#define CROWD_TICKS 6
+#define CROWD_TICKS 12
 
 bool round_is_crowded(const struct sampler *sampler)
 {

@@ -11,6 +11,7 @@
 #include "sampler/histogram.h"
 #include "sampler/message.h"
 #include "sampler/placement.h"
+#include "sampler/process_clock.h"
 #include "sampler/sampler.h"
 #include "sampler/schedule.h"
 
@@ -39,6 +40,8 @@ struct sampled_process {
 	 */
 	uint64_t seen_cpu_ns, unseen_cpu_ns;
 	bool is_settled; /* the latter is known */
+	bool is_suspect; /* at the last reading more was */
+	struct process_clock clock;
 };
 
 /* A thread, and what the last look at it found. */

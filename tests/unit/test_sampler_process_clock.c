@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "sampler/process_clock.h"
+
+#define WORK_NS (30 * NS_PER_MS)
+
+static uint64_t clock_of(pid_t pid)
+{
+	uint64_t ns = 0;
+
+	assert_true(clock_process_cpu_ns(pid, &ns));
+	return ns;
+}
+
+/* A process that works for so long each time it is written to, and then writes back. */
+struct working {
+	pid_t pid;
+	int ask, answer;
+};
+
+static void work(uint64_t ns)
+{
+	uint64_t end_ns = clock_thread_cpu_ns() + ns;
+
+	while (clock_thread_cpu_ns() < end_ns)
+		continue;
+}
+
+static struct working start_working(void)
+{
+	struct working working;
+	int ask[2], answer[2];
+	char byte;
+
+	assert_int_equal(pipe(ask), 0);
+	assert_int_equal(pipe(answer), 0);
+	working = (struct working){.pid = fork(), .ask = ask[1], .answer = answer[0]};
+	assert_true(working.pid >= 0);
+	if (working.pid == 0) {
+		close(ask[1]);
+		while (read(ask[0], &byte, 1) == 1) {
+			work(WORK_NS);
+			if (write(answer[1], &byte, 1) != 1)
+				break;
+		}
+		_exit(0);
+	}
+	close(ask[0]);
+	close(answer[1]);
+	return working;
+}
+
+static void have_it_work(const struct working *working)
+{
+	char byte = 0;
+
+	assert_int_equal(write(working->ask, &byte, 1), 1);
+	assert_int_equal(read(working->answer, &byte, 1), 1);
+}
+
+static void end(struct working *working)
+{
+	close(working->ask);
+	close(working->answer);
+	waitpid(working->pid, NULL, 0);
+}
+
+static void test_process_clock__goes_on_from_where_it_was(void **state)
+{
+	struct working working = start_working();
+	struct process_clock clock = {0};
+	uint64_t before_ns, kept_ns;
+
+	(void)state;
+	have_it_work(&working);
+	before_ns = clock_of(working.pid);
+	assert_true(before_ns >= WORK_NS);
+	process_clock_keep(&clock, working.pid);
+	assert_true(clock.is_kept);
+	kept_ns = clock_of(working.pid);
+	assert_true(kept_ns >= before_ns);
+	have_it_work(&working);
+	assert_true(clock_of(working.pid) >= kept_ns + WORK_NS);
+	kept_ns = clock_of(working.pid);
+	process_clock_release(&clock);
+	assert_false(clock.is_kept);
+	have_it_work(&working);
+	assert_true(clock_of(working.pid) >= kept_ns + WORK_NS);
+	end(&working);
+}
+
+static void test_process_clock__does_without_who_is_gone(void **state)
+{
+	struct working working = start_working();
+	struct process_clock clock = {0};
+
+	(void)state;
+	process_clock_keep(&clock, working.pid);
+	end(&working);
+	process_clock_release(&clock);
+	clock = (struct process_clock){0};
+	process_clock_keep(&clock, working.pid);
+	assert_false(clock.is_kept);
+	process_clock_release(&clock);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_process_clock__goes_on_from_where_it_was),
+		cmocka_unit_test(test_process_clock__does_without_who_is_gone),
+	};
+
+	return cmocka_run_group_tests_name("sampler/process_clock", tests, NULL, NULL);
+}
