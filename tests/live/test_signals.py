@@ -131,6 +131,14 @@ class Timeouts(LiveCase):
         self.assertGreater(said["waits"], 20, said)
         self.assertEqual((said["early"], said["wrong"]), (0, 0), said)
 
+    def test_none_ends_early_beside_children_that_are_watched(self):
+        """Detached at their end, they die when they like, and SIGCHLD comes when it likes."""
+        recording = record(self.directory, [build("waits_beside_pidfds"), "5000"], *FAST)
+        (said,) = recording.said
+        self.assertGreater(said["children"], 200, said)
+        self.assertGreater(said["waits"], 200, said)
+        self.assertEqual(said["early"], 0, said)
+
 
 class JobControl(LiveCase):
     """SIGSTOP, SIGTSTP and SIGCONT, as a shell sees them through waitpid."""
