@@ -313,9 +313,24 @@ void target_rename(struct target *target, struct tracee *tracee, pid_t tid)
 	tracee->schedstat_fd = open_file(target, tracee, "schedstat");
 }
 
+/* What is yet to be told of it: its end may be told before, by target_next_of(). */
+static void drop_pending(struct target *target, const struct tracee *tracee)
+{
+	size_t nr = target->next_pending;
+
+	for (size_t i = nr; i < target->nr_pending; i++) {
+		if (target->pending[i].tracee != tracee)
+			target->pending[nr++] = target->pending[i];
+	}
+	target->nr_pending = nr;
+	if (target->next_pending == target->nr_pending)
+		target->nr_pending = target->next_pending = 0;
+}
+
 void target_forget(struct target *target, struct tracee *tracee)
 {
 	leave(target, tracee);
+	drop_pending(target, tracee);
 	target->nr_tracees--;
 	close_files(target, tracee);
 	close_file(target, &tracee->schedstat_fd);
