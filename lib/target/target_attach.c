@@ -176,8 +176,11 @@ static void executed_meanwhile(struct attach *attach, struct tracee *leader)
 
 	target_end_attaching(attach->target);
 	target_rename(attach->target, leader, leader->tid); /* its clocks were the other's */
+	target_forget_program(leader);
+	leader->listening = false;
+	leader->priv->hold = HOLD_NONE;
+	leader->priv->has_exited = false;
 	leader->priv->wants_exit_stop = true;
-	leader->priv->first_sp = 0;
 	event.has_final = target_clocks(leader, &event.final);
 	target_add_pending(attach->target, &event);
 	attach->nr_new++;

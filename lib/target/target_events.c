@@ -213,6 +213,19 @@ static void syscall_stop(struct target *target, struct tracee *tracee)
 	interrupt_again(tracee);
 }
 
+void target_forget_program(struct tracee *tracee)
+{
+	tracee->interrupting = false;
+	tracee->priv->has_executed = true;
+	tracee->priv->broken_off = false;
+	tracee->priv->follow = FOLLOW_NONE;
+	target_forget_carried(tracee);
+	target_judge_anew(tracee);
+	tracee->priv->thread_pointer = 0;
+	tracee->priv->first_sp = 0;
+	tracee->priv->mapping = (struct proc_range){0};
+}
+
 static void executed(struct target *target, struct tracee *tracee, struct target_event *event)
 {
 	struct tracee *caller;
@@ -232,15 +245,7 @@ static void executed(struct target *target, struct tracee *tracee, struct target
 	if (target->attaching == tracee->tgid)
 		target_end_attaching(target);
 	target_rename(target, tracee, tracee->tgid);
-	tracee->interrupting = false;
-	tracee->priv->has_executed = true;
-	tracee->priv->broken_off = false;
-	tracee->priv->follow = FOLLOW_NONE;
-	target_forget_carried(tracee);
-	target_judge_anew(tracee);
-	tracee->priv->thread_pointer = 0;
-	tracee->priv->first_sp = 0;
-	tracee->priv->mapping = (struct proc_range){0};
+	target_forget_program(tracee);
 	tracee->priv->hold = HOLD_CONT;
 	ptrace(PTRACE_SETOPTIONS, tracee->tid, NULL, target_ptrace_options(target, true));
 	event->tracee = tracee;

@@ -254,6 +254,8 @@ void target_add_pending(struct target *target, const struct target_event *event)
 bool target_take_pending(struct target *target, struct target_event *event);
 /* The same, if the next is of this thread. */
 bool target_take_pending_of(struct target *target, pid_t tid, struct target_event *event);
+/* Its process has executed a program: what is known of it from the one before is not so now. */
+void target_forget_program(struct tracee *tracee);
 
 /* The options of PTRACE_SETOPTIONS; exit stops are for first threads only. */
 uintptr_t target_ptrace_options(const struct target *target, bool first_thread);
