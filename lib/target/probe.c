@@ -13,13 +13,12 @@
 #include "base/err.h"
 #include "proc/read.h"
 #include "snapshot/snapshot.h"
-#include "target/target.h"
+#include "target/target_priv.h"
 
 struct probing {
 	pid_t pid;
 	struct target_probe *probe; /* NULL: attaching is all */
 	struct target *target;
-	struct tracee *first;
 	size_t nr_threads;
 	int status;
 	struct err err;
@@ -36,14 +35,12 @@ static void pause_shortly(void)
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 
-static void count_thread(void *context, struct tracee *tracee, const struct target_met *met)
+/* They are counted when all have been met: some may end until then. */
+static void meet(void *context, struct tracee *tracee, const struct target_met *met)
 {
-	struct probing *probing = context;
-
+	(void)context;
+	(void)tracee;
 	(void)met;
-
-	probing->nr_threads++;
-	probing->first = tracee;
 }
 
 /* Lets those go on that stop, and forgets who has ended. */
@@ -74,12 +71,18 @@ static bool look_asleep(struct tracee *tracee, struct snapshot *snapshot)
 	return false;
 }
 
+static int child_has_ended(struct probing *probing)
+{
+	return err_set(&probing->err, ERR_GONE, "the child has ended: somebody killed it");
+}
+
 /* Stop it once and copy it. */
-static int stop_once(struct target *target, struct probing *probing, struct snapshot *snapshot)
+static int stop_once(struct target *target, struct probing *probing, struct tracee *child,
+		     struct snapshot *snapshot)
 {
 	struct target_event event;
 
-	if (!target_interrupt(target, probing->first))
+	if (!target_interrupt(target, child))
 		return err_set(&probing->err, ERR_GONE, "the child could not be interrupted");
 	for (int i = 0; i < STOP_TRIES; i++) {
 		target_next(target, &event);
@@ -91,6 +94,8 @@ static int stop_once(struct target *target, struct probing *probing, struct snap
 			probing->probe->stack_bytes = snapshot->nr_bytes;
 			return 0;
 		}
+		if (event.kind == TARGET_EVENT_GONE)
+			return child_has_ended(probing);
 		pause_shortly();
 	}
 	return err_set(&probing->err, ERR_UNSUPPORTED, "a stopped child was never reported");
@@ -107,25 +112,36 @@ static bool reads_kernel_stack(pid_t pid)
 
 static int probe_seized(struct target *target, struct probing *probing)
 {
+	struct tracee *child = target_find(target, probing->pid);
 	struct snapshot snapshot = {0};
 	struct proc_schedstat clocks;
 	int status;
 
-	probing->probe->reads_sleepers = look_asleep(probing->first, &snapshot);
+	if (!child)
+		return child_has_ended(probing);
+	probing->probe->reads_sleepers = look_asleep(child, &snapshot);
 	probing->probe->reads_kernel_stack = reads_kernel_stack(probing->pid);
 	probing->probe->has_pcount =
-		proc_read_schedstat(probing->first->schedstat_fd, &clocks) && clocks.pcount;
-	status = stop_once(target, probing, &snapshot);
+		proc_read_schedstat(child->schedstat_fd, &clocks) && clocks.pcount;
+	status = stop_once(target, probing, child, &snapshot);
 	snapshot_release(&snapshot);
 	return status;
+}
+
+static int count_seized(const struct target *target, struct probing *probing)
+{
+	probing->nr_threads = target_nr_tracees(target);
+	if (probing->nr_threads)
+		return 0;
+	return err_set(&probing->err, ERR_GONE, "process %d has ended meanwhile",
+		       (int)probing->pid);
 }
 
 static void *probe_main(void *argument)
 {
 	struct probing *probing = argument;
 	const struct target_options options = {.follow_children = false};
-	const struct target_attacher attacher = {
-		.each = count_thread, .serve = serve, .context = probing};
+	const struct target_attacher attacher = {.each = meet, .serve = serve, .context = probing};
 	struct target *target = target_new(&options);
 
 	probing->target = target;
@@ -134,6 +150,8 @@ static void *probe_main(void *argument)
 		probing->status = target_attach(target, probing->pid, &attacher, &probing->err);
 	if (probing->status == 0 && probing->probe)
 		probing->status = probe_seized(target, probing);
+	else if (probing->status == 0)
+		probing->status = count_seized(target, probing);
 	target_free(target);
 	return NULL; /* which lets everybody go */
 }
