@@ -16,7 +16,11 @@
 /* A seizure takes microseconds; one that lasts longer than this waits for somebody. */
 #define PATIENCE_NS (2 * NS_PER_MS)
 
-/* To one thread alone; sent to the process, it is ignored by all as ever. */
+/*
+ * To one thread alone. Sent to the process meanwhile, any thread that does not block it runs the
+ * handler, which steps over nothing unless that one seizes, and its poll(2) fails with EINTR; and
+ * one that waits for it (sigwaitinfo(2)) may get it. At other times all ignore it.
+ */
 #define SEIZER_SIGNAL SIGURG
 
 struct seizer {
