@@ -86,8 +86,7 @@ static bool serve(struct attach *attach)
 
 #define UNSERVED_NS (2 * NS_PER_MS)
 
-/* A crowd takes some hundred milliseconds; meanwhile some of it stop for signals, children, exec.
- */
+/* A crowd takes some 100 ms; meanwhile some of it stop for signals, children, exec. */
 static bool serve_at_times(struct attach *attach)
 {
 	return clock_monotonic_ns() - attach->served_ns < UNSERVED_NS || serve(attach);
