@@ -11,8 +11,8 @@
 
 /*
  * Pauses between readings, which take 100 ns and more for each thread of those whose clock is not
- * kept: this small a part of a CPU,
- * as long as that leaves no thread undetected for long; else a larger one.
+ * kept: this small a part of a CPU, as long as that leaves no thread undetected for long; else a
+ * larger one.
  */
 #define SHORT_PAUSE_NS (50 * NS_PER_MS)
 #define LONG_PAUSE_NS  (150 * NS_PER_MS)
