@@ -420,7 +420,7 @@ static bool went_back_to_sleep(struct sampled_thread *thread, uint64_t pcount)
 	return true;
 }
 
-static void is_seen(struct sampler *sampler, struct sampled_thread *thread)
+static void note_seen(struct sampler *sampler, struct sampled_thread *thread)
 {
 	sampler->nr_unseen -= thread->is_unseen;
 	thread->is_unseen = false;
@@ -440,7 +440,7 @@ void look_at_met(struct sampler *sampler, struct sampled_thread *thread,
 	    target_look(thread->tracee, &met->clocks, stack_limit(thread),
 			spare_snapshot(sampler)) != TARGET_LOOK_TAKEN)
 		return;
-	is_seen(sampler, thread);
+	note_seen(sampler, thread);
 	hunt_saw_clock(thread, met->clocks.cpu_ns);
 	thread->looked_ns = clock_monotonic_ns();
 	tell_asleep(sampler, thread);
@@ -450,7 +450,7 @@ void look_at(struct sampler *sampler, struct sampled_thread *thread, uint64_t no
 {
 	struct proc_schedstat clocks;
 
-	is_seen(sampler, thread);
+	note_seen(sampler, thread);
 	if (thread->tracee->interrupting) {
 		sampler->counts.nr_unfinished_stops++;
 		return;
