@@ -3,9 +3,14 @@
 #include "sampler/sampler_priv.h"
 #include "target/target.h"
 
-/* More stops of a hundred than two in calls: that much of its time may be seen in the wrong place.
+/*
+ * More stops of a hundred than one in calls: that much of its time may be seen in the wrong place.
+ * Fractions are of 2^20: the mean over the last stops has to tell one of hundreds from none.
  */
-#define MANY_CALLS_OF_4096 96
+#define WHOLE	   (UINT32_C(1) << 20)
+#define MANY_CALLS (WHOLE / 100)
+#define MEAN_STOPS 256
+
 /* Looks from its own CPU before it is tried from elsewhere: at first, and when that failed. */
 #define FIRST_BESIDE   64
 #define NEXT_BESIDE    1024
@@ -37,13 +42,14 @@ void beside_count_stop(struct sampled_thread *thread, bool in_call)
 	if (thread->nr_beside) {
 		thread->nr_beside_calls += in_call;
 		if (--thread->nr_beside == 0 &&
-		    (uint64_t)thread->nr_beside_calls * 4096 >
-			    (uint64_t)thread->nr_beside_all * MANY_CALLS_OF_4096)
+		    (uint64_t)thread->nr_beside_calls * WHOLE >
+			    (uint64_t)thread->nr_beside_all * MANY_CALLS)
 			calls_are_many(thread);
-		thread->calls_of_4096 = 0;
+		thread->in_calls = 0;
 	} else if (thread->from_elsewhere) {
-		thread->calls_of_4096 = (thread->calls_of_4096 * 255 + (in_call ? 4096 : 0)) / 256;
-		if (thread->calls_of_4096 > MANY_CALLS_OF_4096)
+		thread->in_calls -= thread->in_calls / MEAN_STOPS;
+		thread->in_calls += in_call ? WHOLE / MEAN_STOPS : 0;
+		if (thread->in_calls > MANY_CALLS)
 			calls_are_many(thread);
 	}
 }

@@ -78,7 +78,7 @@ struct sampled_thread {
 	 * While it is unknown or many, it is looked at from its own CPU: for so many looks yet,
 	 * of so many in all, of which so many were in system calls.
 	 */
-	uint32_t calls_of_4096;
+	uint32_t in_calls; /* of 2^20 */
 	uint32_t nr_beside, nr_beside_all, nr_beside_calls;
 	/* Page faults and CPU time when the former were last counted. */
 	uint64_t faults_counted, faults_cpu_ns;

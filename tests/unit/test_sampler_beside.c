@@ -83,11 +83,35 @@ static void test_faults__in_phases_count_for_ever_longer(void **state)
 	assert_int_equal(lasts(&watched), 40);
 }
 
+/* Of the first stops from elsewhere after which it is looked at from beside again; 0: never. */
+static uint32_t stops_until_beside(uint32_t one_of)
+{
+	struct sampled_thread thread = {.from_elsewhere = true};
+
+	for (uint32_t i = 1; i <= 20000; i++) {
+		beside_count_stop(&thread, i % one_of == 0);
+		if (thread.nr_beside)
+			return i;
+	}
+	return 0;
+}
+
+static void test_calls__that_stops_from_elsewhere_meet_too_often_are_found(void **state)
+{
+	(void)state;
+	/* A call each 0.4 ms is met in two of a hundred stops; it is one fiftieth of that long. */
+	assert_in_range(stops_until_beside(10), 10, 100);
+	assert_in_range(stops_until_beside(40), 40, 400);
+	assert_in_range(stops_until_beside(80), 80, 1000);
+	assert_int_equal(stops_until_beside(300), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_faults__before_the_first_look_say_nothing),
 		cmocka_unit_test(test_faults__of_one_phase_count_for_a_little_while),
+		cmocka_unit_test(test_calls__that_stops_from_elsewhere_meet_too_often_are_found),
 		cmocka_unit_test(test_faults__in_phases_count_for_ever_longer),
 	};
 
