@@ -80,10 +80,9 @@ void target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 		tracee->priv->hold = HOLD_CONT; /* nothing to repair: no second look at it */
 	in_call = machine_syscall(&regs, &syscall);
 	target_note_stop(tracee, in_call);
-	if (in_call) {
+	if (in_call)
 		target_take_care(tracee, &syscall);
-		target_learn_result(tracee, &syscall, machine_syscall_result(&regs));
-	}
+	target_learn_of_stop(tracee, in_call ? &syscall : NULL, machine_syscall_result(&regs));
 	if (is_ahead && target_use_ahead(tracee, snapshot))
 		return;
 	snapshot_drop_regions(snapshot);
@@ -254,9 +253,6 @@ enum target_look target_look(struct tracee *tracee, const struct proc_schedstat 
 		return TARGET_LOOK_CHANGED;
 	if (syscall.kind == PROC_SYSCALL_OUTSIDE && waits_for_page(tracee))
 		tracee->priv->fills_pages = true;
-	/* The call is true even of one who is awake again when its stack is read. */
-	tracee->priv->sleeps.nr_seen += syscall.kind == PROC_SYSCALL_INSIDE;
-	target_take_care(tracee, &syscall);
 	/* Which call it is holds even for one that is awake again when its stack is read. */
 	tracee->priv->sleeps.nr_seen += syscall.kind == PROC_SYSCALL_INSIDE;
 	target_take_care(tracee, &syscall);

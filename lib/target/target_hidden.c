@@ -9,13 +9,15 @@
  * Threads whose kernel stack is not for us (target_spoil.c): an ordinary user's, and those of most
  * containers. No file tells then whether one that runs is in a transfer, which a stop would cut
  * short, or computes. But who computes runs on, while a transfer sleeps each time that its peer is
- * slower. So until a thread has been seen asleep so often that its calls are known, and ever after
- * it was seen in a transfer, it is asked to stop only once it has run for a while and not slept.
- * Who goes on without being seen asleep is not waited for without end.
+ * slower. So until a thread has been seen asleep so often that its calls are known, and while it
+ * was seen in a transfer of late, it is asked to stop only once it has run for a while and not
+ * slept. Who goes on without being seen asleep, or computes in short bursts, is not waited for
+ * without end.
  */
 #define RUN_ON_NS	NS_PER_MS
-#define SEEN_ENOUGH	16
+#define SEEN_ENOUGH	8
 #define WAITED_ENOUGH	16
+#define REFUSED_ENOUGH	4
 #define SLEEPS_OF_START 2 /* its birth, an exec */
 
 /* Of processes that live for milliseconds each look counts, and they begin by computing. */
@@ -49,64 +51,113 @@ static bool has_run_on(struct tracee *tracee, uint64_t cpu_ns)
  * happens once in some hundred stops. So who makes transfers is stopped more rarely than others,
  * and once a stop has cut one, more rarely still; its time goes to the looks that are left. Whose
  * transfers hardly ever sleep, and are cut again by one of the next stops, is left alone for ever
- * longer.
+ * longer. All that ends when it has not been seen in one for a while.
  */
 #define PAUSE_NS	 (4 * NS_PER_MS)
 #define FIRST_PAUSE_NS	 (10 * NS_PER_MS)
 #define LONGEST_PAUSE_NS (60 * NS_PER_SEC)
 #define LONGER		 16
-#define SOON_STOPS	 16
+#define SOON_STOPS	 4
+#define SHORTER		 8
+#define LATELY_NS	 (250 * NS_PER_MS)
 
-static uint64_t pause_ns(const struct tracee *tracee)
+static uint64_t max_u64(uint64_t a, uint64_t b)
 {
-	uint64_t since_cut_ns = tracee->priv->sleeps.pause_ns;
-
-	return since_cut_ns || !tracee->priv->makes_transfers ? since_cut_ns : PAUSE_NS;
+	return a > b ? a : b;
 }
 
-/* Without sleeping: a stop cuts these wherever it meets them. */
-static bool asks_at_each_page(const struct proc_syscall *syscall)
+static void forget_old_transfers(struct tracee *tracee, uint64_t cpu_ns)
 {
-	return syscall->nr == SYS_sendfile || syscall->nr == SYS_splice;
+	struct tracee_private *priv = tracee->priv;
+
+	if (cpu_ns - priv->transfer_cpu_ns >= max_u64(priv->sleeps.pause_ns, LATELY_NS))
+		priv->makes_transfers = false;
 }
 
-static void make_pause_longer(struct tracee *tracee, bool by_far)
+static bool is_in_pause(const struct tracee *tracee, uint64_t cpu_ns)
 {
-	struct known_sleeps *sleeps = &tracee->priv->sleeps;
-	uint64_t nr_stops = tracee->priv->ticks.nr_interrupts;
-	bool is_soon = sleeps->pause_ns && nr_stops - sleeps->nr_stops_to_cut <= SOON_STOPS;
+	const struct known_sleeps *sleeps = &tracee->priv->sleeps;
 
-	if (!is_soon)
-		sleeps->pause_ns = FIRST_PAUSE_NS;
-	if (is_soon)
-		sleeps->pause_ns *= LONGER;
-	else if (by_far)
-		sleeps->pause_ns *= LONGER * LONGER;
-	if (sleeps->pause_ns > LONGEST_PAUSE_NS)
-		sleeps->pause_ns = LONGEST_PAUSE_NS;
-	sleeps->nr_stops_to_cut = nr_stops;
+	return tracee->priv->makes_transfers &&
+	       cpu_ns - sleeps->asked_cpu_ns < max_u64(sleeps->pause_ns, PAUSE_NS);
+}
+
+static bool is_wary(const struct tracee_private *priv)
+{
+	return priv->makes_transfers ||
+	       (priv->sleeps.nr_seen < SEEN_ENOUGH && priv->sleeps.nr_waited_for < WAITED_ENOUGH);
+}
+
+/* In the kernel's ticks; that many tell where it runs for the most part. */
+#define ENOUGH_TICKS 5
+
+/* While it is not stopped its time goes to where it was met before: not so for ever. */
+static bool has_waited_enough(const struct tracee_private *priv)
+{
+	uint64_t user = priv->ticks.user - priv->late.user;
+	uint64_t system = priv->ticks.system - priv->late.system;
+
+	return priv->sleeps.nr_refused >= REFUSED_ENOUGH && user >= ENOUGH_TICKS && user > system;
+}
+
+static bool is_to_be_refused(struct tracee *tracee, uint64_t cpu_ns)
+{
+	const struct tracee_private *priv = tracee->priv;
+
+	/* Asked each time: it goes by what has happened since the last. */
+	return (!has_run_on(tracee, cpu_ns) && !has_waited_enough(priv)) ||
+	       is_in_pause(tracee, cpu_ns);
 }
 
 bool target_may_be_in_transfer(struct tracee *tracee)
 {
 	struct known_sleeps *sleeps = &tracee->priv->sleeps;
-	bool is_known = sleeps->nr_seen >= SEEN_ENOUGH || sleeps->nr_waited_for >= WAITED_ENOUGH;
-	bool is_wary = tracee->priv->makes_transfers || !is_known;
 	uint64_t cpu_ns = target_cpu_ns(tracee);
 
-	if (is_wary &&
-	    (!has_run_on(tracee, cpu_ns) || cpu_ns - sleeps->asked_cpu_ns < pause_ns(tracee))) {
+	forget_old_transfers(tracee, cpu_ns);
+	if (is_wary(tracee->priv) && is_to_be_refused(tracee, cpu_ns)) {
 		sleeps->nr_waited_for++;
+		sleeps->nr_refused++;
 		return true;
 	}
+	sleeps->nr_refused = 0;
 	sleeps->asked_cpu_ns = cpu_ns;
 	return false;
 }
 
-void target_learn_result(struct tracee *tracee, const struct proc_syscall *syscall, int64_t result)
+static void make_pause_longer(struct known_sleeps *sleeps, uint64_t nr_stops, int64_t call)
 {
-	if (!tracee->priv->hides_kernel_stack || !target_call_was_cut(tracee->tid, syscall, result))
+	bool is_soon = sleeps->pause_ns && nr_stops - sleeps->nr_stops_to_cut <= SOON_STOPS;
+
+	sleeps->nr_stops_to_cut = nr_stops;
+	/* splice(2) moves no more than is there: what looks cut may not be. */
+	if (!is_soon || call == SYS_splice)
+		sleeps->pause_ns = FIRST_PAUSE_NS;
+	else
+		sleeps->pause_ns *= LONGER;
+	/* sendfile(2) looks for signals at each page: a stop cuts it wherever it meets it. */
+	if (call == SYS_sendfile)
+		sleeps->pause_ns *= LONGER * LONGER;
+	if (sleeps->pause_ns > LONGEST_PAUSE_NS)
+		sleeps->pause_ns = LONGEST_PAUSE_NS;
+}
+
+static void make_pause_shorter(struct known_sleeps *sleeps)
+{
+	if (sleeps->pause_ns > FIRST_PAUSE_NS)
+		sleeps->pause_ns -= sleeps->pause_ns / SHORTER;
+}
+
+void target_learn_of_stop(struct tracee *tracee, const struct proc_syscall *syscall, int64_t result)
+{
+	struct tracee_private *priv = tracee->priv;
+
+	if (!priv->hides_kernel_stack)
 		return;
+	if (!syscall || !target_call_was_cut(tracee->tid, syscall, result)) {
+		make_pause_shorter(&priv->sleeps);
+		return;
+	}
 	target_met_in_transfer(tracee);
-	make_pause_longer(tracee, asks_at_each_page(syscall));
+	make_pause_longer(&priv->sleeps, priv->ticks.nr_interrupts, syscall->nr);
 }

@@ -65,7 +65,8 @@ struct known_sleeps {
 	bool are_known;
 	uint64_t nr, cpu_ns;	  /* times it had gone to sleep of its own; its clock then */
 	uint32_t nr_seen;	  /* looks that found it asleep in a call */
-	uint32_t nr_waited_for;	  /* times it was not stopped, for fear that it is in a transfer */
+	uint32_t nr_waited_for;	  /* times it was not stopped while they were too few */
+	uint32_t nr_refused;	  /* times in a row that it was not stopped at all */
 	uint64_t asked_cpu_ns;	  /* its clock when it was to be stopped last */
 	uint64_t pause_ns;	  /* so long it runs until then; 0: no stop has cut a transfer */
 	uint64_t nr_stops_to_cut; /* when one did last */
@@ -303,8 +304,10 @@ bool target_call_was_cut(pid_t tid, const struct proc_syscall *syscall, int64_t 
 bool target_is_endless(pid_t tid, uint64_t fd);
 bool target_is_stream(pid_t tid, uint64_t fd);
 
-/* target_hidden.c: learn from the call that a held thread is about to leave. */
-void target_learn_result(struct tracee *tracee, const struct proc_syscall *syscall, int64_t result);
+/* target_hidden.c: learn from the call that a held thread is about to leave; NULL: it is in none.
+ */
+void target_learn_of_stop(struct tracee *tracee, const struct proc_syscall *syscall,
+			  int64_t result);
 /* Of an awake thread whose kernel stack is hidden. Once for each time that it is to be stopped. */
 bool target_may_be_in_transfer(struct tracee *tracee);
 /* target_spoil.c: it was, in one that a stop would cut short, or has. */

@@ -74,16 +74,21 @@ void target_note_stop(struct tracee *tracee, bool in_call)
 	};
 }
 
-/* That it made transfers or waits is kept: to look once too often costs little. */
 void target_judge_anew(struct tracee *tracee)
 {
 	struct tracee_private *priv = tracee->priv;
+	struct known_sleeps sleeps = {
+		.are_known = priv->sleeps.are_known,
+		.nr = priv->sleeps.nr,
+		.cpu_ns = priv->sleeps.cpu_ns,
+	};
 
 	priv->stops = (struct judged_stops){0};
 	priv->late = priv->ticks;
 	priv->makes_few_calls = false;
-	priv->sleeps.nr_seen = 0;
-	priv->sleeps.nr_waited_for = 0;
+	priv->makes_transfers = false;
+	priv->makes_waits = false;
+	priv->sleeps = sleeps;
 }
 
 /* A thread that hardly ever is in the kernel makes no long transfers there. */

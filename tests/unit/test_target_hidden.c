@@ -12,6 +12,8 @@
 #include "base/clock.h"
 #include "target/target_priv.h"
 
+#define MANY_TICKS 1000
+
 /* The thread that is asked about is our own. */
 struct fixture {
 	struct target *target;
@@ -43,12 +45,17 @@ static int tear_down(void **state)
 }
 
 /* The clock of a thread that runs is as of the kernel's last tick: each 10 ms or oftener. */
-static void compute(void)
+static void compute_for(uint64_t length_ns)
 {
-	uint64_t end_ns = clock_thread_cpu_ns() + 20 * NS_PER_MS;
+	uint64_t end_ns = clock_thread_cpu_ns() + length_ns;
 
 	while (clock_thread_cpu_ns() < end_ns)
 		continue;
+}
+
+static void compute(void)
+{
+	compute_for(20 * NS_PER_MS);
 }
 
 static void nap(void)
@@ -112,7 +119,7 @@ static void test_target_hidden__who_is_never_seen_asleep_is_stopped_in_the_end(v
 		if (!target_stop_would_spoil(fixture->tracee) && nr)
 			break;
 	}
-	assert_in_range(nr, 4, 100);
+	assert_in_range(nr, 3, 100);
 }
 
 /* A stop has cut a write to a pipe. */
@@ -124,7 +131,7 @@ static void cut(struct fixture *fixture)
 		.args = {(uint64_t)fixture->pipe[1], 0, 1 << 20},
 	};
 
-	target_learn_result(fixture->tracee, &call, 1 << 16);
+	target_learn_of_stop(fixture->tracee, &call, 1 << 16);
 }
 
 static void test_target_hidden__who_is_cut_again_soon_is_left_alone_for_longer(void **state)
@@ -136,7 +143,7 @@ static void test_target_hidden__who_is_cut_again_soon_is_left_alone_for_longer(v
 	cut(fixture);
 	first_ns = priv->sleeps.pause_ns;
 	assert_true(first_ns);
-	priv->ticks.nr_interrupts += 10;
+	priv->ticks.nr_interrupts += 3;
 	cut(fixture);
 	assert_true(priv->sleeps.pause_ns > 2 * first_ns);
 	/* It has shown since that it does other things as well. */
@@ -159,8 +166,78 @@ static void test_target_hidden__a_transfer_that_came_out_whole_tells_nothing(voi
 		.args = {(uint64_t)fixture->pipe[1], 0, 1 << 20},
 	};
 
-	target_learn_result(fixture->tracee, &call, 1 << 20);
+	target_learn_of_stop(fixture->tracee, &call, 1 << 20);
 	assert_false(fixture->tracee->priv->sleeps.pause_ns);
+}
+
+static void test_target_hidden__short_bursts_of_who_sends_are_stopped_at_times(void **state)
+{
+	struct fixture *fixture = *state;
+	int nr = 0;
+
+	fixture->tracee->priv->ticks.user = MANY_TICKS;
+	for (; nr < 1000; nr++) {
+		target_met_in_transfer(fixture->tracee);
+		compute_for(NS_PER_MS);
+		nap();
+		if (!target_stop_would_spoil(fixture->tracee) && nr)
+			break;
+	}
+	assert_in_range(nr, 3, 100);
+}
+
+static void test_target_hidden__but_not_of_who_is_in_the_kernel_mostly(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->tracee->priv->ticks.system = MANY_TICKS;
+	target_stop_would_spoil(fixture->tracee);
+	for (int i = 0; i < 100; i++) {
+		target_met_in_transfer(fixture->tracee);
+		nap();
+		assert_true(target_stop_would_spoil(fixture->tracee));
+	}
+}
+
+static void test_target_hidden__transfers_of_long_ago_are_forgotten(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tracee_private *priv = fixture->tracee->priv;
+
+	priv->sleeps.nr_seen = 100;
+	target_met_in_transfer(fixture->tracee);
+	target_stop_would_spoil(fixture->tracee);
+	nap();
+	assert_true(target_stop_would_spoil(fixture->tracee));
+	priv->transfer_cpu_ns -= 2 * NS_PER_SEC;
+	nap();
+	assert_false(target_stop_would_spoil(fixture->tracee));
+	/* A pause lasts for as long, but not into another program. */
+	for (int i = 0; i < 5; i++)
+		cut(fixture);
+	for (int i = 0; i < 5; i++)
+		compute();
+	assert_true(target_stop_would_spoil(fixture->tracee));
+	target_judge_anew(fixture->tracee);
+	compute();
+	assert_false(target_stop_would_spoil(fixture->tracee));
+}
+
+static void test_target_hidden__a_long_pause_gets_shorter_with_stops_that_cut_nothing(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tracee_private *priv = fixture->tracee->priv;
+	uint64_t first_ns, last_ns;
+
+	cut(fixture);
+	first_ns = priv->sleeps.pause_ns;
+	for (int i = 0; i < 3; i++)
+		cut(fixture);
+	do {
+		last_ns = priv->sleeps.pause_ns;
+		target_learn_of_stop(fixture->tracee, NULL, 0);
+	} while (priv->sleeps.pause_ns < last_ns);
+	assert_in_range(priv->sleeps.pause_ns, first_ns / 2, 2 * first_ns);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_target_hidden__##name, set_up, tear_down)
@@ -173,6 +250,10 @@ int main(void)
 		TEST(whose_calls_are_known_is_stopped_at_any_time),
 		TEST(who_is_never_seen_asleep_is_stopped_in_the_end),
 		TEST(who_is_cut_again_soon_is_left_alone_for_longer),
+		TEST(short_bursts_of_who_sends_are_stopped_at_times),
+		TEST(but_not_of_who_is_in_the_kernel_mostly),
+		TEST(transfers_of_long_ago_are_forgotten),
+		TEST(a_long_pause_gets_shorter_with_stops_that_cut_nothing),
 		TEST(a_transfer_that_came_out_whole_tells_nothing),
 	};
 
