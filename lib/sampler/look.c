@@ -242,10 +242,17 @@ static bool read_clocks(struct held *held)
 }
 
 /*
- * Who computes is let go before its clocks are read, which takes a twentieth of the time that it
- * is held. Whether they count its being scheduled in anew does not show: for its next look it is
- * enough that it has been, since this one.
+ * Where CPUs are idle, who computes is let go before its clocks are read, which takes a twentieth
+ * of the time that it is held: it goes on at once, and for its next look it is enough that it has
+ * been scheduled in since the one before. Elsewhere it may wait, and have been scheduled in for
+ * nothing but this stop: then it is not to be looked at again.
  */
+static bool is_let_go_first(const struct sampler *sampler, const struct held *held)
+{
+	return sampler->placement.kind == PLACEMENT_AWAY &&
+	       held->snapshot->syscall_nr == SNAPSHOT_NO_SYSCALL;
+}
+
 static bool read_clocks_of_free(struct held *held)
 {
 	bool is_there = read_clocks(held);
@@ -270,21 +277,21 @@ void look_at_held(struct sampler *sampler, struct tracee *tracee)
 		.snapshot = spare_snapshot(sampler),
 		.asked_ns = tracee->interrupted_ns,
 	};
-	bool computes;
+	bool is_let_go;
 
 	if (!held.thread || !sampler->counting) {
 		target_resume(sampler->target, tracee);
 		return;
 	}
 	target_capture(tracee, stack_limit(held.thread), held.snapshot);
-	computes = held.snapshot->syscall_nr == SNAPSHOT_NO_SYSCALL;
-	if (!computes && !read_clocks(&held)) {
+	is_let_go = is_let_go_first(sampler, &held);
+	if (!is_let_go && !read_clocks(&held)) {
 		target_resume(sampler->target, tracee);
 		return;
 	}
 	target_resume(sampler->target, tracee);
 	held.let_go_ns = clock_monotonic_ns();
-	if (computes && !read_clocks_of_free(&held))
+	if (is_let_go && !read_clocks_of_free(&held))
 		return;
 	count_cost(sampler, held.thread, hold_ns(sampler, &held));
 	tell_held(sampler, held.thread, held.kind);
