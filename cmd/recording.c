@@ -48,6 +48,14 @@ static void take_over_signals(struct recording *recording)
 	job_control_begin(&recording->job_control);
 }
 
+static void pass_on(struct recording *recording, int signal)
+{
+	if (recording->is_over)
+		recording->late_signal = signal;
+	else
+		recording_child_signal(sampler_command_pid(recording->sampler), signal);
+}
+
 /*
  * The user asks for the end. From the terminal the command has got the signal too and most
  * likely ends; from elsewhere it has not, and gets it now. Whoever asks twice means us.
@@ -59,8 +67,7 @@ static void asked_to_end(struct recording *recording, const struct signalfd_sigi
 	if (!recording->argv || recording->nr_asked > 1)
 		sampler_stop(recording->sampler);
 	else if (info->ssi_code != SI_KERNEL)
-		recording_child_signal(sampler_command_pid(recording->sampler),
-				       (int)info->ssi_signo);
+		pass_on(recording, (int)info->ssi_signo);
 }
 
 static struct symbol_options how_to_resolve(const struct recording *recording)
@@ -217,21 +224,25 @@ static void wait_for_end(struct recording *recording)
 		{.fd = recording->job_control.signals.fd, .events = POLLIN},
 	};
 
-	for (;;) {
+	while (!recording->is_over) {
 		int timeout = recording->shows_progress ? PROGRESS_MS : -1;
 
 		if (poll(fds, ARRAY_SIZE(fds), timeout) < 0 && errno != EINTR)
-			return;
+			break;
+		recording->is_over = fds[1].revents & POLLIN;
 		if (fds[0].revents & POLLIN)
 			read_signals(recording);
 		if (fds[2].revents & POLLIN)
 			read_control(recording);
 		if (fds[3].revents & POLLIN)
 			stop_as_asked(recording);
-		if (fds[1].revents & POLLIN)
-			return;
-		show_progress(recording);
+		if (!recording->is_over)
+			show_progress(recording);
 	}
+	recording->is_over = true;
+	/* Ctrl-C may have ended the command, and must not be taken for a second one later. */
+	signal_pipe_settle(&recording->signals);
+	read_signals(recording);
 }
 
 static int start_sampler(struct recording *recording, struct err *err)
@@ -324,6 +335,8 @@ static int end(struct recording *recording)
 	recording->ended_paused = sampler_is_paused(recording->sampler);
 	sampler_finish(recording->sampler, result, &failure);
 	recording->sampler = NULL;
+	if (recording->late_signal && !result->command_exited)
+		recording_child_signal(result->command_pid, recording->late_signal);
 	job_control_end(&recording->job_control);
 	clear_progress(recording);
 	recording_warn_of_lost_privileges(result);

@@ -3,6 +3,7 @@
 #define PROFC_CMD_SIGNAL_PIPE_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -21,6 +22,8 @@ struct signal_pipe {
 	bool has_thread;
 	/* One that asks for our end has come, read or not; never set where there is no thread. */
 	atomic_bool end_asked;
+	atomic_bool closing;
+	sem_t settled; /* only where there is a thread */
 	sigset_t signals;
 };
 
@@ -34,6 +37,12 @@ struct signal_pipe {
  * closed. Never fails: where no thread is to be had, it is a signalfd.
  */
 void signal_pipe_open(struct signal_pipe *pipe, const sigset_t *signals);
+/*
+ * Every signal that was sent before this call can be read after it. Without it, what follows from
+ * a signal may be seen before the signal: Ctrl-C ends a command, and profc's thread comes later.
+ * Waits for that thread, seconds at most. Not from two threads at a time.
+ */
+void signal_pipe_settle(struct signal_pipe *pipe);
 /* What has not been read pends again, as if it came now. */
 void signal_pipe_close(struct signal_pipe *pipe);
 

@@ -15,7 +15,7 @@ import procfs
 from live import LiveCase
 from paths import PROFC
 from profc import Recorder, profc, record
-from targets import build
+from targets import build, need
 
 
 class Statuses(LiveCase):
@@ -181,15 +181,21 @@ class ControlC(LiveCase):
             "a first part of the recording",
         )
 
-    def press(self, argv):
-        """Record in a terminal of its own, press Ctrl-C there, return the Recording."""
+    def press(self, argv, *options, before=lambda pid: None, after=lambda: None, env=None):
+        """
+        Record in a terminal of its own, press Ctrl-C there, return the Recording. before() gets
+        the pid of profc.
+        """
         ours, theirs = pty.openpty()
         with Recorder(
-            self.directory, "record", "--", *argv, stdin=theirs, start_new_session=True,
+            self.directory, "record", *options, "--", *argv, stdin=theirs,
+            start_new_session=True, env=env,
             preexec_fn=lambda: fcntl.ioctl(theirs, termios.TIOCSCTTY, 0),
         ) as recorder:
             self.wait_until_recording(recorder)
+            before(recorder.pid)
             os.write(ours, b"\x03")
+            after()
             recording = recorder.finish()
         os.close(ours)
         os.close(theirs)
@@ -234,31 +240,76 @@ class ControlC(LiveCase):
         self.assertGreater(recording.function("spin_leaf")["total_ns"], 0)
         self.assertUntouched(pid)
 
-    def test_ends_the_search_for_names(self):
-        """Of which some wait for a server that never answers; the profile is whole."""
+    def text_of(self, path):
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+
+    def long_search(self):
+        """A program, options and environment for names that wait for a server, and that."""
         try:
             ctypes.CDLL("libdebuginfod.so.1")
         except OSError:
             self.skipTest("libdebuginfod is not installed")
         program = self.path("bare")
         subprocess.run(["strip", "-o", program, build("spin_leaf")], check=True)
-        with socket.create_server(("127.0.0.1", 0)) as silent:
-            environment = {
-                **os.environ,
-                "DEBUGINFOD_URLS": f"http://127.0.0.1:{silent.getsockname()[1]}",
-                "DEBUGINFOD_CACHE_PATH": self.path("cache"),
-            }
-            with Recorder(
-                self.directory, "record", "--debuginfod-timeout", "10m", "--", program, "200",
-                env=environment,
-            ) as recorder:
-                silent.settimeout(60)
-                connection, _ = silent.accept()
-                recording = recorder.interrupt()
-                connection.close()
+        silent = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(silent.close)
+        silent.settimeout(60)
+        environment = {
+            **os.environ,
+            "DEBUGINFOD_URLS": f"http://127.0.0.1:{silent.getsockname()[1]}",
+            "DEBUGINFOD_CACHE_PATH": self.path("cache"),
+        }
+        return program, ("--debuginfod-timeout", "10m"), environment, silent
+
+    def test_ends_the_search_for_names(self):
+        """Of which some wait for a server that never answers; the profile is whole."""
+        program, options, environment, silent = self.long_search()
+        with Recorder(
+            self.directory, "record", *options, "--", program, "200", env=environment
+        ) as recorder:
+            connection, _ = silent.accept()
+            recording = recorder.interrupt()
+            connection.close()
         self.assertEqual(recording.status, 0)
         self.assertIn("the search for names was ended", recording.stderr)
         self.assertGreater(recording.report()["total_ns"], 150e6)
+
+    def test_that_has_ended_the_command_does_not_end_the_search(self):
+        """Even where the thread of profc that takes it is later than the end of the command."""
+        program, options, environment, silent = self.long_search()
+        log = self.path("strace")
+
+        def delay_signals(pid):
+            """Of the thread that takes SIGINT, the only one that does not block it."""
+            (tid,) = [
+                tid
+                for tid in procfs.threads(pid)
+                if not int(procfs.status(pid, tid)["SigBlk"], 16) & 1 << signal.SIGINT - 1
+            ]
+            tracer = subprocess.Popen(
+                [need("strace"), "-o", log, "-e", "trace=write", "-e",
+                 "inject=write:delay_enter=500000", "-p", str(tid)],
+                stderr=subprocess.DEVNULL,
+            )
+            self.addCleanup(tracer.wait)
+            self.addCleanup(tracer.kill)
+            self.eventually(
+                lambda: procfs.status(pid, tid).get("TracerPid") == str(tracer.pid), "strace"
+            )
+
+        def let_search_go_on():
+            with silent.accept()[0]:
+                self.eventually(lambda: "DELAYED" in self.text_of(log), "the signal")
+            silent.close()
+
+        recording = self.press(
+            [program, "20000"], *options, env=environment, before=delay_signals,
+            after=let_search_go_on,
+        )
+        self.assertEqual(recording.status, 128 + signal.SIGINT)
+        self.assertNotIn("the search for names was ended", recording.stderr)
+        self.assertGreater(recording.report()["total_ns"], 0)
 
 
 class Duration(LiveCase):
