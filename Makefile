@@ -78,7 +78,7 @@ LINK = $(CC) $(PROFC_CFLAGS) $(CFLAGS) $(PROFC_LDFLAGS) $(LDFLAGS)
 
 .PHONY: all programs install uninstall clean help demo bench format lint
 .PHONY: check check-installed check-unit check-live check-gates
-.PHONY: check-headers check-halves check-symbols check-tidy
+.PHONY: check-headers check-warnings check-halves check-symbols check-tidy
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/profc
@@ -177,6 +177,10 @@ check-headers:
 		$(CC) $(PROFC_CPPFLAGS) -std=gnu11 $(WARNINGS) -Werror -fsyntax-only -x c \
 			-include $$header $$header || status=1; \
 	done; exit $$status
+
+# Everything compiled, nothing linked, with WERROR=1: is a compiler content?
+check-warnings: $(patsubst %.c,$(BUILD)/%.o,$(LIB_SOURCES) $(CMD_SOURCES) \
+		$(wildcard tests/unit/*.c tests/fuzz/*.c tests/bench/*.c tests/oracle/*.c))
 
 # Whatever shows a profile links without the rooms that record one.
 check-halves: $(BUILD)/libcmd.a $(BUILD)/libreport.a

@@ -10,6 +10,8 @@ from paths import TARGETS
 from profc import profc, record
 from targets import Running, need
 
+IN_COMPANY = True
+
 
 @unittest.skipUnless(os.uname().machine == "x86_64", "the program is for i386")
 class ThirtyTwoBit(LiveCase):

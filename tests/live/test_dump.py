@@ -12,6 +12,7 @@ from paths import PROFC
 from profc import profc
 from targets import Running, build
 
+IN_COMPANY = True
 THREADS = ["waiting", "holder", "locked", "reader", "idle-1", "idle-2", "spinner"]
 
 

@@ -11,6 +11,7 @@ import unittest
 from frame_rows import compare
 from targets import build, need
 
+IN_COMPANY = True
 LIBRARIES = ("libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6", "libcrypto.so.3")
 DIRECTORIES = ("/lib/*-linux-gnu*", "/usr/lib/*-linux-gnu*", "/lib64", "/usr/aarch64-linux-gnu/lib")
 ONLY_DEBUG_FRAME = ("-O2", "-g", "-fno-asynchronous-unwind-tables", "-fno-exceptions")

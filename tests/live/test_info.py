@@ -9,6 +9,8 @@ import unittest
 from profc import record
 from targets import build
 
+IN_COMPANY = True
+
 
 class RealRecording(unittest.TestCase):
     @classmethod

@@ -9,6 +9,7 @@ import unittest
 from profc import record
 from targets import build
 
+IN_COMPANY = True
 NAMELESS = re.compile(r"^\[four_functions\+0x[0-9a-f]+\]$")
 
 

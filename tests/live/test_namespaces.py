@@ -10,6 +10,8 @@ from paths import PROFC
 from profc import attach, record
 from targets import Running, build, need
 
+IN_COMPANY = True
+
 
 class Namespaces(LiveCase):
     def setUp(self):

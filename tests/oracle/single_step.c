@@ -4,10 +4,11 @@
  * call stack by watching every call and every return, and holds what the
  * unwinder makes of the same moment against it.
  *
- *	single_step [-bs] [-u UNWINDER] [-e EVERY] [-n STEPS] [-l SHARE] CMD [ARG…]
+ *	single_step [-bis] [-u UNWINDER] [-e EVERY] [-n STEPS] [-l SHARE] CMD [ARG…]
  *
  * Looks at every EVERY-th instruction (7), at STEPS at most (all); with -s from
- * the program's entry on, without what the loader does before; with -b the frame
+ * the program's entry on, without what the loader does before, and with -i at that
+ * alone, where of the many calls of one function some are enough; with -b the frame
  * pointer is withheld, as of a thread that was not stopped. Prints how
  * many stacks were exact, frame by frame, and where the others were taken; the
  * status is 0 if their share is at least SHARE per cent (99.97). x86-64 only,
@@ -41,6 +42,7 @@
 #define COPY_BYTES   (UINT64_C(32) << 10)
 #define PLACES_SHOWN 12
 #define CODE_CACHED  65536
+#define CALLS_OFTEN  32
 
 /* A call that has not returned. */
 struct call {
@@ -82,6 +84,8 @@ struct oracle {
 	struct unwind_walk walk;
 	struct snapshot snapshot;
 	bool hides_fp;
+	uint64_t ends_before;		     /* with -i: the program's entry, else 0 */
+	unsigned int nr_called[CODE_CACHED]; /* by pc */
 	uint64_t nr_steps, nr_checked, nr_exact;
 	struct place *places;
 	size_t nr_places, cap_places;
@@ -292,15 +296,59 @@ static bool step(struct oracle *oracle, int *signal)
 	return true;
 }
 
-static void run(struct oracle *oracle, uint64_t every, uint64_t nr_steps_max)
+/* The first calls of a function, and later ever fewer. */
+static bool is_worth_stepping(struct oracle *oracle, uint64_t function)
+{
+	unsigned int nr = oracle->nr_called[hash_u64(function) % CODE_CACHED]++;
+
+	return nr < CALLS_OFTEN || (nr & (nr - 1)) == 0;
+}
+
+/* Runs on until an instruction is about to be executed; where it stops, that was. */
+static bool run_to(const struct oracle *oracle, uint64_t address, struct user_regs_struct *regs)
+{
+	void *at = (void *)(uintptr_t)address;
+	long code = ptrace(PTRACE_PEEKTEXT, oracle->pid, at, 0);
+	int status;
+
+	if (ptrace(PTRACE_POKETEXT, oracle->pid, at, (code & ~0xffL) | 0xcc) ||
+	    ptrace(PTRACE_CONT, oracle->pid, 0, 0) ||
+	    waitpid(oracle->pid, &status, 0) != oracle->pid || !WIFSTOPPED(status) ||
+	    WSTOPSIG(status) != SIGTRAP || ptrace(PTRACE_GETREGS, oracle->pid, 0, regs))
+		return false;
+	regs->rip = address;
+	return !ptrace(PTRACE_POKETEXT, oracle->pid, at, code) &&
+	       !ptrace(PTRACE_SETREGS, oracle->pid, 0, regs);
+}
+
+/* Lets the function that has just been entered run to its end, whatever it calls. */
+static bool run_to_return(struct oracle *oracle, struct user_regs_struct *regs)
+{
+	const struct call call = oracle->calls[oracle->nr_calls - 1];
+	int signal = 0;
+
+	/* Below its slot it is one that it has called in the same place. */
+	while (run_to(oracle, call.return_address, regs)) {
+		if (regs->rsp > call.slot) {
+			pop_calls(oracle, regs->rsp, INSTRUCTION_RETURN);
+			return true;
+		}
+		if (!step(oracle, &signal) || signal)
+			return false;
+	}
+	return false;
+}
+
+/* False if the program ended before it came to where to end. */
+static bool run(struct oracle *oracle, uint64_t every, uint64_t nr_steps_max)
 {
 	struct user_regs_struct regs;
 	struct user_regs_struct before;
 	int signal = 0;
 
 	if (ptrace(PTRACE_GETREGS, oracle->pid, 0, &regs))
-		return;
-	while (oracle->nr_steps < nr_steps_max) {
+		return false;
+	while (oracle->nr_steps < nr_steps_max && regs.rip != oracle->ends_before) {
 		enum instruction next = instruction_at(oracle, regs.rip);
 		int delivered = signal;
 
@@ -308,13 +356,17 @@ static void run(struct oracle *oracle, uint64_t every, uint64_t nr_steps_max)
 			check(oracle, &regs);
 		before = regs;
 		if (!step(oracle, &signal) || ptrace(PTRACE_GETREGS, oracle->pid, 0, &regs))
-			return;
+			return false;
 		oracle->nr_steps++;
 		if (delivered && !signal)
 			push_signal(oracle, &regs);
 		else if (!signal)
 			follow(oracle, next, &before, &regs);
+		if (oracle->ends_before && next == INSTRUCTION_CALL && !signal &&
+		    !is_worth_stepping(oracle, regs.rip) && !run_to_return(oracle, &regs))
+			return false;
 	}
+	return true;
 }
 
 /* On one CPU a step is a switch to the program and back; on two it waits for the other to wake. */
@@ -365,19 +417,10 @@ static uint64_t entry_of(const struct oracle *oracle)
 /* Let the loader run; nothing is on the stack when the entry is reached. */
 static bool run_to_entry(const struct oracle *oracle)
 {
-	void *entry = (void *)(uintptr_t)entry_of(oracle);
+	uint64_t entry = entry_of(oracle);
 	struct user_regs_struct regs;
-	long code = ptrace(PTRACE_PEEKTEXT, oracle->pid, entry, 0);
-	int status;
 
-	if (!entry || ptrace(PTRACE_POKETEXT, oracle->pid, entry, (code & ~0xffL) | 0xcc) ||
-	    ptrace(PTRACE_CONT, oracle->pid, 0, 0) ||
-	    waitpid(oracle->pid, &status, 0) != oracle->pid || !WIFSTOPPED(status) ||
-	    ptrace(PTRACE_GETREGS, oracle->pid, 0, &regs))
-		return false;
-	regs.rip = (uintptr_t)entry;
-	return !ptrace(PTRACE_POKETEXT, oracle->pid, entry, code) &&
-	       !ptrace(PTRACE_SETREGS, oracle->pid, 0, &regs);
+	return entry && run_to(oracle, entry, &regs);
 }
 
 static int more_often(const void *a, const void *b)
@@ -439,11 +482,15 @@ int main(int argc, char **argv)
 	double least = 99.97;
 	double share;
 	bool skip_loader = false;
+	bool loader_alone = false;
+	bool came_to_end;
 	int option;
 
-	while ((option = getopt(argc, argv, "+bsu:e:n:l:")) != -1) {
+	while ((option = getopt(argc, argv, "+bisu:e:n:l:")) != -1) {
 		if (option == 'b')
 			oracle->hides_fp = true;
+		else if (option == 'i')
+			loader_alone = true;
 		else if (option == 's')
 			skip_loader = true;
 		else if (option == 'e')
@@ -462,10 +509,12 @@ int main(int argc, char **argv)
 	oracle->unwinder = unwinder_new(kind, 0);
 	if (skip_loader && !run_to_entry(oracle))
 		return 2;
+	if (loader_alone && !(oracle->ends_before = entry_of(oracle)))
+		return 2;
 	space_refresh(oracle->space, NULL);
-	run(oracle, every, nr_steps);
+	came_to_end = run(oracle, every, nr_steps);
 	share = report(oracle);
 	kill(oracle->pid, SIGKILL);
 	oracle_free(oracle);
-	return share < least;
+	return share < least || (loader_alone && !came_to_end);
 }
