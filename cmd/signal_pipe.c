@@ -47,12 +47,15 @@ static bool pass_on_pending(struct signal_pipe *pipe)
 	return true;
 }
 
-/* Returns whether the thread is to go on. */
+/* Anybody may send that signal, too. Returns whether the thread is to go on. */
 static bool answer_call(struct signal_pipe *pipe)
 {
+	bool called = atomic_exchange(&pipe->called, false); /* what was sent before pends by now */
+
 	if (atomic_load(&pipe->closing) || !pass_on_pending(pipe))
 		return false;
-	sem_post(&pipe->settled);
+	if (called)
+		sem_post(&pipe->settled);
 	return true;
 }
 
@@ -128,6 +131,7 @@ void signal_pipe_settle(struct signal_pipe *pipe)
 		return;
 	clock_gettime(CLOCK_REALTIME, &deadline);
 	deadline.tv_sec += LONGEST_SETTLING_S;
+	atomic_store(&pipe->called, true);
 	pthread_kill(pipe->thread, CALL_SIGNAL);
 	while (sem_timedwait(&pipe->settled, &deadline) < 0 && errno == EINTR)
 		continue;

@@ -23,7 +23,8 @@ struct signal_pipe {
 	/* One that asks for our end has come, read or not; never set where there is no thread. */
 	atomic_bool end_asked;
 	atomic_bool closing;
-	sem_t settled; /* only where there is a thread */
+	atomic_bool called; /* signal_pipe_settle() waits for an answer */
+	sem_t settled;	    /* only where there is a thread */
 	sigset_t signals;
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -83,6 +84,29 @@ static void test_signal_pipe__settling_without_signals_shows_none(void **state)
 	assert_false(atomic_load(&pipe->end_asked));
 }
 
+/* Waits for it; what the thread did for those before is done by then. */
+static void pass_through(struct signal_pipe *pipe, int signal)
+{
+	struct pollfd readable = {.fd = pipe->fd, .events = POLLIN};
+	struct signalfd_siginfo info;
+
+	kill(getpid(), signal);
+	assert_int_equal(poll(&readable, 1, -1), 1);
+	assert_int_equal(read(pipe->fd, &info, sizeof(info)), sizeof(info));
+}
+
+static void test_signal_pipe__a_stray_call_settles_nothing(void **state)
+{
+	struct signal_pipe *pipe = *state;
+	int nr_settled;
+
+	pthread_kill(pipe->thread, SIGURG);
+	pass_through(pipe, SIGTERM); /* taken after that, maybe in answer to it */
+	pass_through(pipe, SIGTERM);
+	assert_int_equal(sem_getvalue(&pipe->settled, &nr_settled), 0);
+	assert_int_equal(nr_settled, 0);
+}
+
 static void test_signal_pipe__what_is_not_read_pends_again(void **state)
 {
 	struct signal_pipe *pipe = *state;
@@ -107,6 +131,8 @@ int main(void)
 			set_up_without_thread, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_signal_pipe__settling_without_signals_shows_none, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_signal_pipe__a_stray_call_settles_nothing,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_signal_pipe__what_is_not_read_pends_again,
 						set_up, tear_down),
 	};
