@@ -732,14 +732,19 @@ class Recordings(Case):
         with open(script, "w", encoding="ascii") as file:
             file.write(
                 "function fibonacci(n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }\n"
-                "const end = Date.now() + 1000; while (Date.now() < end) fibonacci(22);\n"
+                "while (process.cpuUsage().user < 1e6) fibonacci(22);\n"
             )
-        # node leaves a log behind where it runs.
-        recording = record(
-            self.directory, ["node", "--perf-basic-prof", script], cwd=self.directory
-        )
-        names = [name for name in self.functions(recording.path) if "fibonacci" in name]
-        self.assertTrue(names)
+        # When it compiles is for node to say: once in some rounds on a busy machine not at all.
+        for _ in range(3):
+            # node leaves a log behind where it runs.
+            recording = record(
+                self.directory, ["node", "--perf-basic-prof", script], cwd=self.directory
+            )
+            found = self.functions(recording.path)
+            names = [name for name in found if "fibonacci" in name]
+            if names:
+                break
+        self.assertTrue(names, sorted(found)[:40])
         self.assertIn("spin.js", names[0])
 
     def test_python_functions_are_named_by_the_map_of_x_perf(self):

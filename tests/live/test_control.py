@@ -10,6 +10,7 @@ from live import LiveCase
 from paths import PROFC
 from profc import Recording, profc
 from targets import build
+import procfs
 
 
 class Control(LiveCase):
@@ -43,7 +44,8 @@ class Control(LiveCase):
         fifo, path = self.path("control"), self.path("data")
         command = [PROFC, "record", "-q", "--control", f"fifo:{fifo}", "-o", path]
         started = time.monotonic()
-        with subprocess.Popen([*command, "--", "sleep", "30"]) as recorder:
+        # It sleeps until its input ends, and is let go before.
+        with subprocess.Popen([*command, "--", "cat"], stdin=subprocess.PIPE) as recorder:
             self.eventually(lambda: os.path.exists(path) and os.path.exists(fifo), "the start")
             time.sleep(0.5)
             with open(fifo, "w", encoding="utf-8") as control:
@@ -52,6 +54,10 @@ class Control(LiveCase):
             time.sleep(2)
             with open(fifo, "w", encoding="utf-8") as control:
                 control.write("stop\n")
+            for command in procfs.children(recorder.pid):
+                self.eventually(lambda: not procfs.tracer(command), "the end of the recording")
+            recorder.stdin.close()
+        self.assertEqual(recorder.returncode, 0)
         blocked = Recording(path).report("-m", "blocked")["total_ns"]
         self.assertGreater(blocked, 300e6)
         self.assertLess(blocked, 1e9 * (counted + 1), "what was paused is recorded")
