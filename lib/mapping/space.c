@@ -15,6 +15,7 @@
 #include "mapping/module_priv.h"
 #include "mapping/target_file.h"
 #include "proc/maps.h"
+#include "proc/program.h"
 #include "proc/range.h"
 #include "proc/read.h"
 
@@ -28,6 +29,7 @@ struct entry {
 	uint64_t dev, inode;
 	char *path; /* owned */
 	bool deleted;
+	bool is_kept; /* it is in the next map as well */
 };
 
 struct entries {
@@ -35,10 +37,14 @@ struct entries {
 	size_t nr, cap;
 };
 
+/* Libraries that change places are few. */
+#define FORMER_MAX 16
+
 struct space {
 	struct module_table *modules; /* borrowed */
 	pid_t pid;
-	pid_t reader; /* a live thread of it: /proc/PID is half dead once the leader exited */
+	uint64_t program; /* proc_program_id(); 0: not known */
+	pid_t reader;	  /* a live thread of it: /proc/PID is half dead once the leader exited */
 	uint32_t generation;
 	uint32_t stamp;
 	uint32_t nr_replaced;
@@ -48,6 +54,7 @@ struct space {
 	uint64_t *code_starts;
 	uint32_t *code_entries;
 	size_t nr_code, cap_code;
+	struct entries former; /* code of files that has gone, the latest last */
 };
 
 static void entries_release(struct entries *entries)
@@ -77,6 +84,7 @@ void space_free(struct space *space)
 	if (space->memory_fd >= 0)
 		close(space->memory_fd);
 	entries_release(&space->entries);
+	entries_release(&space->former);
 	free(space->code_starts);
 	free(space->code_entries);
 	free(space);
@@ -85,6 +93,11 @@ void space_free(struct space *space)
 pid_t space_pid(const struct space *space)
 {
 	return space->pid;
+}
+
+void space_is_of_program(struct space *space, uint64_t program)
+{
+	space->program = program;
 }
 
 uint32_t space_generation(const struct space *space)
@@ -376,6 +389,31 @@ static bool replaces_code(const struct space *space, const struct mapping *fresh
 	return old && old->executable && old->module.v != fresh->module.v;
 }
 
+static void remember(struct space *space, const struct entry *entry)
+{
+	struct entries *former = &space->former;
+
+	if (!entry->mapping.executable || !entry->inode)
+		return;
+	for (size_t i = 0; i < former->nr; i++) {
+		if (same_mapping(&former->at[i], entry))
+			return;
+	}
+	if (former->nr == FORMER_MAX) {
+		free(former->at[0].path);
+		memmove(former->at, former->at + 1, --former->nr * sizeof(*former->at));
+	}
+	ARRAY_GROW(former->at, former->nr, former->cap);
+	former->at[former->nr] = *entry;
+	former->at[former->nr++].path = xstrdup(entry->path);
+}
+
+static void note_change(struct space *space)
+{
+	space->generation++;
+	space->stamp = module_table_next_stamp(space->modules);
+}
+
 static void take_in(struct space *space, struct entries fresh)
 {
 	size_t nr_kept = 0;
@@ -389,6 +427,7 @@ static void take_in(struct space *space, struct entries fresh)
 			old++;
 		if (old < space->entries.nr && same_mapping(&space->entries.at[old], entry)) {
 			entry->mapping = space->entries.at[old].mapping;
+			space->entries.at[old].is_kept = true;
 			nr_kept++;
 			continue;
 		}
@@ -396,9 +435,11 @@ static void take_in(struct space *space, struct entries fresh)
 		find_module(space, entry);
 		space->nr_replaced += replaces_code(space, &entry->mapping);
 	}
-	if (nr_kept != fresh.nr || nr_kept != space->entries.nr) {
-		space->generation++;
-		space->stamp = module_table_next_stamp(space->modules);
+	if (nr_kept != fresh.nr || nr_kept != space->entries.nr)
+		note_change(space);
+	for (old = 0; old < space->entries.nr; old++) {
+		if (!space->entries.at[old].is_kept)
+			remember(space, &space->entries.at[old]);
 	}
 	entries_release(&space->entries);
 	space->entries = fresh;
@@ -445,7 +486,10 @@ int space_refresh(struct space *space, struct err *err)
 		live.tid = 0;
 		proc_for_each_task(space->pid, read_thread_maps, &live);
 	}
-	if (live.tid) {
+	/* What was read before that is of no later program. */
+	if (live.tid && space->program && proc_program_id(space->pid, live.tid) != space->program) {
+		status = err_set(err, ERR_GONE, "process %d has begun another program", space->pid);
+	} else if (live.tid) {
 		space->reader = live.tid;
 		status = space_update(space, (const char *)maps.bytes, maps.nr_bytes, err);
 	} else {
@@ -509,12 +553,73 @@ const struct mapping *space_find(const struct space *space, uint64_t address)
 	return entry ? &entry->mapping : NULL;
 }
 
+static bool is_of_range(const struct entry *entry, const struct proc_range *range)
+{
+	const struct mapping *mapping = &entry->mapping;
+
+	return mapping->start == range->start && mapping->end == range->end &&
+	       mapping->file_offset == range->offset && entry->inode == range->inode;
+}
+
 bool space_agrees(const struct space *space, const struct proc_range *range)
 {
 	const struct entry *entry = find_entry(space, range->start);
 
-	return entry && entry->mapping.start == range->start && entry->mapping.end == range->end &&
-	       entry->mapping.file_offset == range->offset && entry->inode == range->inode;
+	return entry && is_of_range(entry, range);
+}
+
+static const struct entry *find_former(const struct space *space, const struct proc_range *range)
+{
+	for (size_t i = 0; i < space->former.nr; i++) {
+		const struct entry *entry = &space->former.at[i];
+
+		if (is_of_range(entry, range) &&
+		    entry->dev == makedev(range->dev_major, range->dev_minor))
+			return entry;
+	}
+	return NULL;
+}
+
+/* Takes the path of `entry` over. What is in its way goes. */
+static void put_back(struct space *space, struct entry entry)
+{
+	struct entries *entries = &space->entries;
+	size_t first = 0;
+	size_t end;
+
+	while (first < entries->nr && entries->at[first].mapping.end <= entry.mapping.start)
+		first++;
+	for (end = first; end < entries->nr; end++) {
+		if (entries->at[end].mapping.start >= entry.mapping.end)
+			break;
+		remember(space, &entries->at[end]);
+		free(entries->at[end].path);
+	}
+	ARRAY_GROW(entries->at, entries->nr, entries->cap);
+	memmove(&entries->at[first + 1], &entries->at[end],
+		(entries->nr - end) * sizeof(*entries->at));
+	entries->nr = entries->nr - (end - first) + 1;
+	entries->at[first] = entry;
+}
+
+bool space_recall(struct space *space, const struct proc_range *range)
+{
+	const struct entry *former;
+	struct entry entry;
+
+	if (space_agrees(space, range))
+		return true;
+	former = find_former(space, range);
+	if (!former)
+		return false;
+	entry = *former;
+	entry.path = xstrdup(former->path);
+	note_change(space);
+	entry.mapping.generation = space->generation;
+	space->nr_replaced += replaces_code(space, &entry.mapping);
+	put_back(space, entry);
+	index_code(space);
+	return true;
 }
 
 bool space_has_same_code(const struct space *space)

@@ -39,6 +39,12 @@ struct mapping {
 struct space *space_new(struct module_table *modules, pid_t pid);
 void space_free(struct space *space);
 pid_t space_pid(const struct space *space);
+/*
+ * The program that the process was in when it began, proc_program_id(): space_refresh() takes no
+ * map of another. 0, which it is at first: not known; a map of another is then told by its vdso,
+ * which without random addresses is at the same place.
+ */
+void space_is_of_program(struct space *space, uint64_t program);
 
 /*
  * Take in the text of a maps file. New executable file mappings are opened
@@ -73,6 +79,12 @@ uint32_t space_stamp(const struct space *space);
 const struct mapping *space_find(const struct space *space, uint64_t address);
 /* Is what is mapped there, in the kernel's words, what the space says? */
 bool space_agrees(const struct space *space, const struct proc_range *range);
+/*
+ * Code stood there, in the kernel's words, at the moment that is asked about: the space is to say
+ * so, too. What is known of code that has gone is kept for that, of the latest. False, and nothing
+ * changes, if none like it has been met.
+ */
+bool space_recall(struct space *space, const struct proc_range *range);
 size_t space_nr_mappings(const struct space *space);
 const struct mapping *space_mapping_at(const struct space *space, size_t index);
 

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/index_set.h"
+#include "proc/read.h"
 
 /* As far as e_machine, which stands at the same place in both classes. */
 #define HEAD_BYTES (offsetof(Elf32_Ehdr, e_machine) + sizeof(Elf32_Half))
@@ -49,4 +51,24 @@ const char *proc_program_process_32_bit(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd >= 0 ? proc_program_file_32_bit(fd) : NULL;
+}
+
+/* The kernel's own is 50 pairs at most. */
+#define AUXV_MAX_BYTES 2048
+
+/* Where the program, its loader, the vdso and what the kernel put on its stack are. */
+uint64_t proc_program_id(pid_t tgid, pid_t tid)
+{
+	cleanup_close int fd = proc_open_task_file(tgid, tid, "auxv");
+	uint8_t auxv[AUXV_MAX_BYTES];
+	ssize_t got = fd < 0 ? -1 : read(fd, auxv, sizeof(auxv));
+
+	return got > 0 ? hash_bytes(auxv, (size_t)got) | 1 : 0;
+}
+
+/* execve(2) replaces the memory before it sets the name (begin_new_exec() in fs/exec.c). */
+bool proc_program_read_comm(uint64_t program, pid_t tgid, pid_t tid, char *out, size_t cap)
+{
+	return proc_read_comm(tgid, tid, out, cap) &&
+	       (!program || proc_program_id(tgid, tid) == program);
 }

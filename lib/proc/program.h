@@ -2,7 +2,9 @@
 #ifndef PROFC_PROC_PROGRAM_H
 #define PROFC_PROC_PROGRAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -14,5 +16,17 @@ const char *proc_program_32_bit(const void *bytes, size_t nr_bytes);
 const char *proc_program_file_32_bit(int fd);
 /* The same of a process; NULL also if that cannot be seen. */
 const char *proc_program_process_32_bit(pid_t pid);
+
+/*
+ * A number for the program that a thread is in: another after each execve(2), the same in what it
+ * forks. Only a program without random addresses that begins itself anew, with the same arguments
+ * and environment, has the same again. 0: not to be told, as of who has no memory any more.
+ */
+uint64_t proc_program_id(pid_t tgid, pid_t tid);
+/*
+ * The thread's name, as by proc_read_comm(), while it is in that program. False also when it is in
+ * another by now, whose name it may have been. Where the program is 0 it is not asked for.
+ */
+bool proc_program_read_comm(uint64_t program, pid_t tgid, pid_t tid, char *out, size_t cap);
 
 #endif

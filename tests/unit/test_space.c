@@ -7,10 +7,16 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -18,7 +24,9 @@
 #include "elf/elf_image.h"
 #include "mapping/module_priv.h"
 #include "mapping/space.h"
+#include "proc/program.h"
 #include "proc/range.h"
+#include "proc/read.h"
 #include "tests/unit/tiny_elf.h"
 
 /* No process has this id (proc_sys_kernel(5): pid_max is at most 2^22): no file can be opened. */
@@ -29,6 +37,10 @@
 #define HEAP	 "00800000-00900000 rw-p 00000000 00:00 0 [heap]\n"
 #define LIB_A	 "7f0000001000-7f0000003000 r-xp 00001000 08:01 80 /lib/a.so\n"
 #define LIB_B	 "7f0000001000-7f0000003000 r-xp 00001000 08:01 81 /lib/b.so\n"
+/* In two pieces. */
+#define LIB_B_TWICE                                                                                \
+	"7f0000001000-7f0000002000 r-xp 00001000 08:01 81 /lib/b.so\n"                             \
+	"7f0000002000-7f0000003000 r-xp 00008000 08:01 81 /lib/b.so\n"
 #define JIT	 "7f0000010000-7f0000020000 rwxp 00000000 00:00 0 \n"
 #define STACK	 "7ffffffde000-7ffffffff000 rw-p 00000000 00:00 0 [stack]\n"
 #define VDSO	 "7ffffffff000-800000000000 r-xp 00000000 00:00 0 [vdso]\n"
@@ -164,6 +176,72 @@ static void test_space__reused_addresses_are_another_module(void **state)
 	module_table_free(modules);
 }
 
+static void test_space__replaced_code_is_recalled(void **state)
+{
+	const struct proc_range a = {.start = 0x7f0000001000,
+				     .end = 0x7f0000003000,
+				     .offset = 0x1000,
+				     .inode = 80,
+				     .dev_major = 8,
+				     .dev_minor = 1};
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, NO_PROCESS);
+	struct proc_range other = a;
+	uint32_t stamp;
+
+	(void)state;
+	assert_int_equal(update(space, CAT_TEXT LIB_A STACK), 0);
+	assert_int_equal(update(space, CAT_TEXT LIB_B_TWICE STACK), 0);
+	stamp = space_stamp(space);
+	other.inode = 82;
+	assert_false(space_recall(space, &other));
+	assert_int_equal(space_stamp(space), stamp);
+	assert_string_equal(module_at(space, modules, 0x7f0000001234)->path, "/lib/b.so");
+	assert_true(space_recall(space, &a));
+	assert_int_not_equal(space_stamp(space), stamp);
+	assert_int_equal(space_nr_replaced(space), 3);
+	assert_string_equal(module_at(space, modules, 0x7f0000001234)->path, "/lib/a.so");
+	assert_string_equal(module_at(space, modules, 0x401234)->path, "/usr/bin/cat");
+	assert_true(space_find(space, 0x7ffffffdf000)->is_stack);
+	assert_int_equal(space_nr_mappings(space), 3);
+	stamp = space_stamp(space);
+	assert_true(space_recall(space, &a)); /* as it is */
+	assert_int_equal(space_stamp(space), stamp);
+	other = (struct proc_range){.start = 0x7f0000001000,
+				    .end = 0x7f0000002000,
+				    .offset = 0x1000,
+				    .inode = 81,
+				    .dev_major = 8,
+				    .dev_minor = 1};
+	assert_true(space_recall(space, &other));
+	assert_string_equal(module_at(space, modules, 0x7f0000001234)->path, "/lib/b.so");
+	assert_int_equal(space_locate(space, 0x7f0000002234).module.v, MODULE_UNKNOWN.v);
+	space_free(space);
+	module_table_free(modules);
+}
+
+static void test_space__of_replaced_code_the_latest_is_kept(void **state)
+{
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, NO_PROCESS);
+	struct proc_range range = {.start = 0x1000, .end = 0x2000, .dev_major = 8, .dev_minor = 1};
+	char text[128];
+
+	(void)state;
+	for (unsigned int inode = 1; inode <= 100; inode++) {
+		snprintf(text, sizeof(text), "1000-2000 r-xp 00000000 08:01 %u /lib/%u.so\n", inode,
+			 inode);
+		assert_int_equal(update(space, text), 0);
+	}
+	range.inode = 1;
+	assert_false(space_recall(space, &range));
+	range.inode = 99;
+	assert_true(space_recall(space, &range));
+	assert_string_equal(module_at(space, modules, 0x1000)->path, "/lib/99.so");
+	space_free(space);
+	module_table_free(modules);
+}
+
 static void test_space__text_that_is_no_maps_changes_nothing(void **state)
 {
 	static const char *const texts[] = {
@@ -253,6 +331,77 @@ static void test_space__map_of_another_program_is_refused(void **state)
 	assert_non_null(strstr(err.what, "another program"));
 	assert_string_equal(space_module(space, space_find(space, 0x400100))->path, "/bin/first");
 	assert_int_equal(space_generation(space), 2);
+	space_free(space);
+	module_table_free(modules);
+}
+
+static bool is_in_file(const struct space *space, const char *name)
+{
+	for (size_t i = 0; i < space_nr_mappings(space); i++) {
+		const struct module *module = space_module(space, space_mapping_at(space, i));
+
+		if (module->path && strstr(module->path, name))
+			return true;
+	}
+	return false;
+}
+
+/* Without random addresses, all of it stands where that of the program before stood. */
+static pid_t start_shell(int *shell)
+{
+	int ends[2];
+	char line;
+	pid_t pid;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	pid = fork();
+	if (!pid) {
+		dup2(ends[0], STDIN_FILENO);
+		dup2(ends[0], STDOUT_FILENO);
+		close(ends[0]);
+		close(ends[1]);
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* should the test fail */
+		personality(ADDR_NO_RANDOMIZE);
+		execl("/bin/sh", "sh", "-c", "echo; read line; exec sleep 1000", NULL);
+		_exit(1);
+	}
+	assert_true(pid > 0);
+	close(ends[0]);
+	assert_int_equal(read(ends[1], &line, 1), 1);
+	*shell = ends[1];
+	return pid;
+}
+
+static void await_program(pid_t pid, const char *name)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	char comm[PROC_COMM_MAX_BYTES] = "";
+
+	while (strcmp(comm, name) != 0) {
+		nanosleep(&pause, NULL);
+		assert_true(proc_read_comm(pid, pid, comm, sizeof(comm)));
+	}
+}
+
+static void test_space__map_of_another_program_at_the_same_place_is_refused(void **state)
+{
+	struct module_table *modules = module_table_new();
+	struct space *space;
+	int shell;
+	pid_t pid = start_shell(&shell);
+
+	(void)state;
+	space = space_new(modules, pid);
+	space_is_of_program(space, proc_program_id(pid, pid));
+	assert_int_equal(space_refresh(space, NULL), 0);
+	assert_false(is_in_file(space, "/sleep"));
+	assert_int_equal(write(shell, "\n", 1), 1);
+	await_program(pid, "sleep");
+	assert_int_equal(space_refresh(space, NULL), ERR_GONE);
+	assert_false(is_in_file(space, "/sleep"));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(shell);
 	space_free(space);
 	module_table_free(modules);
 }
@@ -546,11 +695,14 @@ int main(void)
 		cmocka_unit_test(test_space__run_time_code_is_read_from_the_process),
 		cmocka_unit_test(test_space__stamps_are_used_once),
 		cmocka_unit_test(test_space__reused_addresses_are_another_module),
+		cmocka_unit_test(test_space__replaced_code_is_recalled),
+		cmocka_unit_test(test_space__of_replaced_code_the_latest_is_kept),
 		cmocka_unit_test(test_space__text_that_is_no_maps_changes_nothing),
 		cmocka_unit_test(test_space__deleted_files_keep_their_name),
 		cmocka_unit_test(test_space__fork_starts_with_the_parents_mappings),
 		cmocka_unit_test(test_space__gone_process_is_said),
 		cmocka_unit_test(test_space__map_of_another_program_is_refused),
+		cmocka_unit_test(test_space__map_of_another_program_at_the_same_place_is_refused),
 		cmocka_unit_test(test_space__own_code_is_found_with_its_image),
 		cmocka_unit_test(test_space__own_vdso_has_an_image),
 		cmocka_unit_test(test_space__lld_layout_gives_elf_addresses),
