@@ -79,30 +79,16 @@ size_t look_nr_awaited(struct sampler *sampler)
 	return sampler->nr_awaited;
 }
 
-static struct snapshot *spare_snapshot(struct sampler *sampler)
+struct snapshot *look_spare_snapshot(struct sampler *sampler)
 {
 	if (!sampler->spare)
 		sampler->spare = xcalloc(1, sizeof(*sampler->spare));
 	return sampler->spare;
 }
 
-static size_t stack_limit(const struct sampled_thread *thread)
+size_t look_stack_limit(const struct sampled_thread *thread)
 {
 	return atomic_load_explicit(&thread->hints->max_stack_bytes, memory_order_relaxed);
-}
-
-static void interrupt(struct sampler *sampler, struct sampled_thread *thread)
-{
-	thread->from_elsewhere = thread->tracee->cpu != sched_getcpu();
-	if (sampler->placement.kind == PLACEMENT_AWAY)
-		target_rehearse(thread->tracee, stack_limit(thread), spare_snapshot(sampler));
-	else if (thread->from_elsewhere)
-		target_is_elsewhere(thread->tracee);
-	if (!target_interrupt(sampler->target, thread->tracee))
-		return;
-	ARRAY_GROW(sampler->awaited, sampler->nr_awaited, sampler->cap_awaited);
-	sampler->awaited[sampler->nr_awaited++] = thread;
-	thread->nr_put_off = 0;
 }
 
 /* How the next looks will know that it has gone back to the sleep we woke it from. */
@@ -158,7 +144,20 @@ static enum sighting_kind kind_of(struct sampled_thread *thread, const struct sn
 	return SIGHTING_RUNNING;
 }
 
-#define OUTLIER_HOLDS 10
+uint64_t look_window_cost(const struct sampler *sampler, const struct sampled_thread *thread)
+{
+	return thread->window_start_ns == sampler->window_start_ns ? thread->window_cost_ns : 0;
+}
+
+/* The worst is kept as it grows: to go through thousands for it takes as long as a tick does. */
+static void count_in_window(struct sampler *sampler, struct sampled_thread *thread,
+			    uint64_t cost_ns)
+{
+	thread->window_cost_ns = look_window_cost(sampler, thread) + cost_ns;
+	thread->window_start_ns = sampler->window_start_ns;
+	if (thread->window_cost_ns > sampler->worst_cost_ns)
+		sampler->worst_cost_ns = thread->window_cost_ns;
+}
 
 /*
  * What a stop costs: from asking to letting go, but for what the thread would have waited for
@@ -174,7 +173,7 @@ static void count_cost(struct sampler *sampler, struct sampled_thread *thread, u
 	sampler->counts.nr_spun += sampler->spinning;
 	sampler->counts.cost_ns += cost_ns;
 	thread->held_ns += hold_ns;
-	thread->window_cost_ns += cost_ns;
+	count_in_window(sampler, thread, cost_ns);
 }
 
 static void tell_held(struct sampler *sampler, struct sampled_thread *thread,
@@ -274,7 +273,7 @@ void look_at_held(struct sampler *sampler, struct tracee *tracee)
 {
 	struct held held = {
 		.thread = tracee->owner,
-		.snapshot = spare_snapshot(sampler),
+		.snapshot = look_spare_snapshot(sampler),
 		.asked_ns = tracee->interrupted_ns,
 	};
 	bool is_let_go;
@@ -283,7 +282,9 @@ void look_at_held(struct sampler *sampler, struct tracee *tracee)
 		target_resume(sampler->target, tracee);
 		return;
 	}
-	target_capture(tracee, stack_limit(held.thread), held.snapshot);
+	if (held.thread->displaced_ns)
+		held.asked_ns = held.thread->displaced_ns;
+	target_capture(tracee, look_stack_limit(held.thread), held.snapshot);
 	is_let_go = is_let_go_first(sampler, &held);
 	if (!is_let_go && !read_clocks(&held)) {
 		target_resume(sampler->target, tracee);
@@ -340,34 +341,9 @@ static void still_the_same(struct sampler *sampler, struct sampled_thread *threa
 	thread->slept_until_ns = now_ns;
 	thread->nr_slept++;
 	if (!thread->has_registers && needs_stop_asleep(thread))
-		interrupt(sampler, thread);
+		look_interrupt(sampler, thread);
 	else if (now_ns - thread->told_ns >= TELL_SLEEP_NS + (now_ns - thread->slept_from_ns) / 4)
 		look_tell_sleep(sampler, thread);
-}
-
-/* It runs. Where the call that it slept in last could be spoilt, make sure that it is over. */
-static void ask_to_stop(struct sampler *sampler, struct sampled_thread *thread,
-			const struct proc_schedstat *clocks)
-{
-	const struct target_care *care = &thread->tracee->care;
-	uint64_t pcount = clocks->pcount;
-
-	if (beside_is_better(thread) && placement_skids(&sampler->placement, thread->tracee->cpu)) {
-		chase_later(sampler, thread);
-		return;
-	}
-	/* Also after it was seen awake: who makes one long transfer makes more. */
-	if (clocks->cpu_ns - thread->slept_cpu_ns < care->spoilt_cpu_ns) {
-		sampler->counts.nr_spared++;
-		return;
-	}
-	if (thread->asleep && care->late_signal && thread->awake_pcount != pcount) {
-		thread->awake_pcount = pcount;
-		ARRAY_GROW(sampler->revisits, sampler->nr_revisits, sampler->cap_revisits);
-		sampler->revisits[sampler->nr_revisits++] = thread;
-		return;
-	}
-	interrupt(sampler, thread);
 }
 
 static void tell_asleep(struct sampler *sampler, struct sampled_thread *thread)
@@ -375,23 +351,24 @@ static void tell_asleep(struct sampler *sampler, struct sampled_thread *thread)
 	sampler->counts.nr_blocked_looks++;
 	thread->has_registers = false;
 	thread->returns_to_sleep = false;
-	if (needs_stop_asleep(thread))
-		interrupt(sampler, thread);
-	else
-		look_tell_new(sampler, thread, SIGHTING_ASLEEP);
+	if (needs_stop_asleep(thread)) {
+		look_interrupt(sampler, thread);
+		return;
+	}
+	look_tell_new(sampler, thread, SIGHTING_ASLEEP);
 }
 
 static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,
 			const struct proc_schedstat *clocks)
 {
-	struct snapshot *snapshot = spare_snapshot(sampler);
+	struct snapshot *snapshot = look_spare_snapshot(sampler);
 	bool is_new = !thread->was_seen;
 	enum target_look look;
 
 	/* Who is driven off its CPU by our coming there goes on at another. */
 	if (beside_is_better(thread))
 		target_see_afresh(thread->tracee);
-	look = target_look(thread->tracee, clocks, stack_limit(thread), snapshot);
+	look = target_look(thread->tracee, clocks, look_stack_limit(thread), snapshot);
 	make_active(sampler, thread);
 	if (is_new && look == TARGET_LOOK_TAKEN && round_is_crowded(sampler))
 		make_idle(sampler, thread); /* most of a crowd go on sleeping */
@@ -404,7 +381,7 @@ static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,
 		tell_asleep(sampler, thread);
 		break;
 	case TARGET_LOOK_RUNNING:
-		ask_to_stop(sampler, thread, clocks);
+		look_ask_to_stop(sampler, thread, clocks);
 		break;
 	case TARGET_LOOK_CHANGED:
 		/* It wakes and sleeps faster than it can be read: the next tick may do better. */
@@ -444,8 +421,8 @@ void look_at_met(struct sampler *sampler, struct sampled_thread *thread,
 		 const struct target_met *met)
 {
 	if (!is_to_be_met(sampler, met) ||
-	    target_look(thread->tracee, &met->clocks, stack_limit(thread),
-			spare_snapshot(sampler)) != TARGET_LOOK_TAKEN)
+	    target_look(thread->tracee, &met->clocks, look_stack_limit(thread),
+			look_spare_snapshot(sampler)) != TARGET_LOOK_TAKEN)
 		return;
 	note_seen(sampler, thread);
 	hunt_saw_clock(thread, met->clocks.cpu_ns);
@@ -462,6 +439,7 @@ void look_at(struct sampler *sampler, struct sampled_thread *thread, uint64_t no
 		sampler->counts.nr_unfinished_stops++;
 		return;
 	}
+	thread->displaced_ns = 0;
 	if (!choose_thread(sampler, thread, now_ns) || !target_clocks(thread->tracee, &clocks))
 		return;
 	hunt_saw_clock(thread, clocks.cpu_ns);
@@ -497,10 +475,16 @@ static void look_again(struct sampler *sampler, uint64_t now_ns)
 	sampler->nr_revisits = 0;
 }
 
+/* Where nobody runs who is to stop. */
+static int own_cpu(const struct sampler *sampler)
+{
+	return sampler->displacer.armed_for_ns ? sampler->displacer.cpu : sched_getcpu();
+}
+
 /* One more may be found idle: the one that takes its place has its turn in the next tick. */
 static void look_at_active(struct sampler *sampler, size_t nr, bool on_own_cpu, uint64_t now_ns)
 {
-	int cpu = sched_getcpu();
+	int cpu = own_cpu(sampler);
 
 	for (size_t i = nr; i-- > 0;) {
 		struct sampled_thread *thread = i < sampler->nr_active ? sampler->threads[i] : NULL;
@@ -514,6 +498,16 @@ static void look_at_active(struct sampler *sampler, size_t nr, bool on_own_cpu, 
 	}
 }
 
+/* Once there it sets its timer for the next tick; else it is told when this one ends. */
+static void let_displacer_go(struct sampler *sampler)
+{
+	if (displacer_is_there(&sampler->displacer) && sampler->placement.any_caller)
+		displacer_arm(&sampler->displacer, sampler->displacer.cpu,
+			      sampler->schedule.after_next_ns);
+	else
+		displacer_dismiss(&sampler->displacer);
+}
+
 /*
  * Those that run come last, of them those on our CPU: those on others have stopped meanwhile, while
  * ours cannot before we sleep.
@@ -525,5 +519,6 @@ void look_at_all(struct sampler *sampler, uint64_t now_ns)
 	round_go_on(sampler, now_ns);
 	look_at_active(sampler, nr_active, false, now_ns);
 	look_at_active(sampler, nr_active, true, now_ns);
+	let_displacer_go(sampler);
 	look_again(sampler, now_ns);
 }

@@ -21,6 +21,8 @@ void placement_begin_tick(struct placement *placement)
 	placement->any_caller = false;
 	placement->candidate = -1;
 	placement->nr_candidates = 0;
+	placement->caller = -1;
+	placement->nr_callers = 0;
 }
 
 static uint64_t next_random(struct placement *placement)
@@ -38,6 +40,8 @@ void placement_saw(struct placement *placement, int cpu, bool runs, bool makes_c
 	if (runs)
 		CPU_SET((size_t)cpu, &placement->running);
 	placement->any_caller |= runs && makes_calls;
+	if (runs && makes_calls && next_random(placement) % ++placement->nr_callers == 0)
+		placement->caller = cpu;
 	if (next_random(placement) % ++placement->nr_candidates == 0)
 		placement->candidate = cpu;
 }
@@ -93,7 +97,7 @@ enum placement_kind placement_choose(const struct placement *placement, bool som
 	*cpu = placement->cpu;
 	if (placement->candidate < 0)
 		return placement->kind;
-	if (some_idle && !placement->any_caller) {
+	if (some_idle && (!placement->any_caller || placement->can_displace)) {
 		*cpu = cpu_away(placement);
 		if (*cpu >= 0)
 			return PLACEMENT_AWAY;

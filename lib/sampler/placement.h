@@ -16,7 +16,9 @@
  * A thread on another CPU learns of an interrupt some 10 us later, and if it makes a system call
  * before, it stops at the end of that: its calls would be seen for the code around them. On its
  * own CPU the tick has driven it off at the very moment. It is the same with page faults. So the
- * cheap place is for threads that make few of either.
+ * cheap place is for threads that make few of either; for others a second thread comes to their CPU
+ * at the tick (displacer.h). Where no CPU is idle, or without that, the sampling thread itself is
+ * there.
  */
 enum placement_kind {
 	PLACEMENT_ANYWHERE, /* where the scheduler likes */
@@ -29,12 +31,15 @@ struct placement {
 	int cpu;	   /* that it is bound to; -1: none */
 	uint32_t nr_stays; /* ticks in a row that found it good enough */
 	bool realtime;	   /* else it would have to wait on a CPU of the target's */
+	bool can_displace; /* callers can be driven off their CPUs from afar */
 	cpu_set_t allowed; /* at the start */
 	uint64_t random;
 	/* What the present tick found. */
 	cpu_set_t running;	/* CPUs of the threads that ran */
 	cpu_set_t seen;		/* and of those that have run since the tick before */
 	bool any_caller;	/* one of which makes many system calls */
+	int caller;		/* a CPU of one of those, -1: none */
+	uint64_t nr_callers;	/* that it was chosen from at random */
 	int candidate;		/* a CPU that a thread of the target was seen on, -1: none */
 	uint64_t nr_candidates; /* that it was chosen from at random */
 };

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "base/err.h"
+#include "sampler/displacer.h"
 #include "sampler/governor.h"
 #include "sampler/histogram.h"
 #include "sampler/message.h"
@@ -72,13 +73,14 @@ struct sampled_thread {
 	bool makes_waits;	 /* was stopped in a call that waits */
 	uint64_t nr_preempted;	 /* as last read */
 	bool from_elsewhere;	 /* asked to stop by a sampling thread on another CPU */
+	uint64_t displaced_ns;	 /* driven off its CPU for that since then; 0: it was not */
 	uint32_t nr_put_off;	 /* looks in a row that found it running on another CPU */
 	/*
 	 * Of its stops so asked for, how many were in system calls, the latest counting most.
-	 * While it is unknown or many, it is looked at from its own CPU: for so many looks yet,
-	 * of so many in all, of which so many were in system calls.
+	 * While it is unknown, or more than it should be, it is looked at from its own CPU: for so
+	 * many looks yet, of so many in all, of which so many were in system calls.
 	 */
-	uint32_t in_calls; /* of 2^20 */
+	uint32_t in_calls, true_calls; /* of 2^20; the latter: as seen from its own CPU */
 	uint32_t nr_beside, nr_beside_all, nr_beside_calls;
 	/* Page faults and CPU time when the former were last counted. */
 	uint64_t faults_counted, faults_cpu_ns;
@@ -93,10 +95,11 @@ struct sampled_thread {
 	uint32_t nr_told;	 /* new looks */
 	bool name_is_new;	 /* it was read when the thread was met, and not since */
 	bool is_unseen;
-	uint64_t seen_cpu_ns;	 /* hunt.c: its CPU clock as last read */
-	uint64_t told_ns;	 /* when the last message about it was sent */
-	uint64_t held_ns;	 /* since the last sighting */
-	uint64_t window_cost_ns; /* of its stops, in the governor's window */
+	uint64_t seen_cpu_ns; /* hunt.c: its CPU clock as last read */
+	uint64_t told_ns;     /* when the last message about it was sent */
+	uint64_t held_ns;     /* since the last sighting */
+	/* Of its stops, in the governor's window that began then: look_window_cost(). */
+	uint64_t window_cost_ns, window_start_ns;
 };
 
 /*
@@ -187,7 +190,7 @@ struct sampler {
 	uint64_t counting_since_ns, counted_ns; /* the latter: in all, but for since then */
 	bool spinning;
 	struct spin_choice spin;
-	uint64_t window_start_ns;
+	uint64_t window_start_ns, worst_cost_ns; /* the latter: of the thread stopped most in it */
 	unsigned int nr_cpus; /* that we, and so most likely the target, may use */
 	uint64_t ticks_cpu_ns, nr_measured_ticks; /* of those measured in the governor's window */
 	uint64_t mean_tick_cpu_ns;		  /* of the last window that had any; 0: none had */
@@ -196,6 +199,7 @@ struct sampler {
 	uint64_t tick_cpu_ns;	/* CPU clock of the sampling thread then; 0: not read */
 	uint64_t tick_slept_ns; /* since then */
 	struct alarm alarm;
+	struct displacer displacer;
 	struct idle_meter idle;
 	uint64_t watch_again_ns;   /* when to look whether CPUs are idle */
 	uint64_t tell_counters_ns; /* when to tell what has been counted */
@@ -296,8 +300,20 @@ void look_at_all(struct sampler *sampler, uint64_t now_ns);
  */
 void look_at_met(struct sampler *sampler, struct sampled_thread *thread,
 		 const struct target_met *met);
+/* What the stops of a thread have cost it in the governor's present window. */
+uint64_t look_window_cost(const struct sampler *sampler, const struct sampled_thread *thread);
 /* A held thread: copy it, let it go, tell. */
 void look_at_held(struct sampler *sampler, struct tracee *tracee);
+
+/* The copy to be filled next; and how much of a stack is of use. */
+struct snapshot *look_spare_snapshot(struct sampler *sampler);
+size_t look_stack_limit(const struct sampled_thread *thread);
+
+/* look_ask.c: a thread that was just looked at is asked to stop. */
+void look_interrupt(struct sampler *sampler, struct sampled_thread *thread);
+/* It runs. Maybe it is asked later in this tick, or not at all. */
+void look_ask_to_stop(struct sampler *sampler, struct sampled_thread *thread,
+		      const struct proc_schedstat *clocks);
 
 /* look_tell.c: what sampler->spare was filled with, and the sleep before it. */
 void look_tell_new(struct sampler *sampler, struct sampled_thread *thread, enum sighting_kind kind);

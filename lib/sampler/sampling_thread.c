@@ -117,13 +117,8 @@ static void govern(struct sampler *sampler, uint64_t now_ns)
 
 	if (window_ns < GOVERNOR_WINDOW_NS)
 		return;
-	worst_ns = cost_of_ended(sampler, window_ns);
-	for (size_t i = 0; i < sampler->nr_threads; i++) {
-		struct sampled_thread *thread = sampler->threads[i];
-
-		worst_ns = max_u64(worst_ns, thread->window_cost_ns);
-		thread->window_cost_ns = 0;
-	}
+	worst_ns = max_u64(cost_of_ended(sampler, window_ns), sampler->worst_cost_ns);
+	sampler->worst_cost_ns = 0;
 	schedule_set_period(&sampler->schedule,
 			    max_u64(governor_update(&sampler->governor, worst_ns, window_ns),
 				    shortest_period_ns(sampler)));
@@ -143,6 +138,18 @@ static bool awaits_anyone_of_this_tick(struct sampler *sampler)
 	return false;
 }
 
+/* Who makes many calls is driven off its CPU at the next tick, if we look from afar. */
+static void arm_displacer(struct sampler *sampler)
+{
+	const struct placement *placement = &sampler->placement;
+
+	if (placement->kind == PLACEMENT_AWAY && placement->caller >= 0 &&
+	    placement->caller != placement->cpu)
+		displacer_arm(&sampler->displacer, placement->caller, sampler->schedule.next_ns);
+	else
+		displacer_dismiss(&sampler->displacer);
+}
+
 /* Where to sleep until the next tick; nobody is held meanwhile. */
 static void move(struct sampler *sampler)
 {
@@ -154,6 +161,7 @@ static void move(struct sampler *sampler)
 	sampler->move_owed = false;
 	kind = placement_choose(&sampler->placement, sampler->idle.some_idle, &cpu);
 	placement_move(&sampler->placement, kind, cpu);
+	arm_displacer(sampler);
 }
 
 /* Is anybody awaited who runs where we do, and cannot stop while we spin? */
@@ -290,6 +298,9 @@ static int start(struct sampler *sampler)
 	alarm_open(&sampler->alarm);
 	sampler->counts.realtime = become_realtime();
 	placement_init(&sampler->placement, sampler->counts.realtime, sampler->start_ns);
+	if (sampler->counts.realtime)
+		displacer_open(&sampler->displacer);
+	sampler->placement.can_displace = sampler->displacer.is_open;
 	sampler->nr_cpus = (unsigned int)CPU_COUNT(&sampler->placement.allowed);
 	sampler->nr_cpus += !sampler->nr_cpus; /* they could not be asked for */
 	round_begin(sampler);
@@ -322,7 +333,7 @@ void *sampling_thread_main(void *argument)
 			sem_post(&sampler->started);
 	}
 	alarm_close(&sampler->alarm);
-	sampler->counts.cpu_ns = clock_thread_cpu_ns();
+	sampler->counts.cpu_ns = clock_thread_cpu_ns() + displacer_close(&sampler->displacer);
 	if (write(sampler->done_fd, &one, sizeof(one)) != sizeof(one))
 		sampler->start_status = ERR_SYS; /* an eventfd of ours cannot fail to take a 1 */
 	return NULL; /* and so the kernel detaches everybody, without a stop */

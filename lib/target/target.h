@@ -243,6 +243,8 @@ enum target_look {
 enum target_look target_look(struct tracee *tracee, const struct proc_schedstat *before,
 			     size_t max_stack_bytes, struct snapshot *snapshot);
 
+/* Does one that ran, or waited for a CPU, when last looked at still do? Asks for nothing more. */
+bool target_still_runs(const struct tracee *tracee);
 /* The next target_look() says where a thread is, though it has run on since the last. */
 void target_see_afresh(struct tracee *tracee);
 

@@ -158,15 +158,18 @@ static bool waits_for_page(const struct tracee *tracee)
  * tells so in a fifth of the time that it takes to write its stat: 0.8 us against 3.8, cold 1.5
  * against 6, for which all threads of the target stand still whose CPU we use.
  */
-static bool still_runs(const struct tracee *tracee, uint64_t now_ns)
+bool target_still_runs(const struct tracee *tracee)
 {
-	const struct tracee_private *priv = tracee->priv;
 	struct proc_syscall syscall;
 
-	return priv->looked_awake && priv->nr_short_looks < SHORT_LOOKS &&
-	       now_ns - priv->stat_read_ns < SHORT_LOOKS_NS &&
-	       target_kept_file(tracee, KEPT_SYSCALL) >= 0 &&
+	return target_kept_file(tracee, KEPT_SYSCALL) >= 0 &&
 	       target_read_syscall(tracee, &syscall) && syscall.kind == PROC_SYSCALL_RUNNING;
+}
+
+static bool short_look_will_do(const struct tracee_private *priv, uint64_t now_ns)
+{
+	return priv->looked_awake && priv->nr_short_looks < SHORT_LOOKS &&
+	       now_ns - priv->stat_read_ns < SHORT_LOOKS_NS;
 }
 
 static void note_stat(struct tracee *tracee, const struct proc_stat *stat,
@@ -237,7 +240,7 @@ enum target_look target_look(struct tracee *tracee, const struct proc_schedstat 
 	struct proc_syscall syscall;
 
 	begin_snapshot(tracee, snapshot);
-	if (still_runs(tracee, snapshot->time_ns)) {
+	if (short_look_will_do(tracee->priv, snapshot->time_ns) && target_still_runs(tracee)) {
 		tracee->priv->nr_short_looks++;
 		return runs(tracee, snapshot);
 	}

@@ -64,6 +64,44 @@ static void test_placement__goes_beside_a_thread_that_makes_calls(void **state)
 	assert_int_equal(cpu, 2);
 }
 
+/* They are driven off their CPUs by another thread of ours. */
+static void test_placement__is_away_from_callers_that_can_be_displaced(void **state)
+{
+	struct placement placement = placement_on(4, true);
+	int cpu;
+
+	(void)state;
+	placement.can_displace = true;
+	placement.cpu = 2;
+	placement_saw(&placement, 2, RUNS, CALLS);
+	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_AWAY);
+	assert_int_equal(cpu, 0);
+	assert_int_equal(placement.caller, 2);
+	/* Where no CPU is idle it has to be one of theirs. */
+	assert_int_equal(placement_choose(&placement, false, &cpu), PLACEMENT_BESIDE);
+	assert_int_equal(cpu, 2);
+}
+
+static void test_placement__displaces_callers_with_equal_chances(void **state)
+{
+	struct placement placement = placement_on(4, true);
+	int nr[4] = {0};
+
+	(void)state;
+	for (int tick = 0; tick < 3000; tick++) {
+		placement_begin_tick(&placement);
+		assert_int_equal(placement.caller, -1);
+		placement_saw(&placement, 3, RUNS, !CALLS);
+		placement_saw(&placement, 3, !RUNS, CALLS);
+		for (int i = 0; i < 3; i++)
+			placement_saw(&placement, i, RUNS, CALLS);
+		nr[placement.caller]++;
+	}
+	assert_int_equal(nr[3], 0);
+	for (int i = 0; i < 3; i++)
+		assert_in_range(nr[i], 880, 1120); /* 1000 and more than four deviations */
+}
+
 static void test_placement__goes_beside_where_no_cpu_is_idle(void **state)
 {
 	struct placement placement = placement_on(2, true);
@@ -278,6 +316,8 @@ int main(void)
 		cmocka_unit_test(test_placement__leaves_the_cpu_to_a_thread_without_calls),
 		cmocka_unit_test(test_placement__stays_away_where_it_is),
 		cmocka_unit_test(test_placement__goes_beside_a_thread_that_makes_calls),
+		cmocka_unit_test(test_placement__is_away_from_callers_that_can_be_displaced),
+		cmocka_unit_test(test_placement__displaces_callers_with_equal_chances),
 		cmocka_unit_test(test_placement__goes_beside_where_no_cpu_is_idle),
 		cmocka_unit_test(test_placement__is_never_beside_without_realtime_priority),
 		cmocka_unit_test(test_placement__keeps_off_the_cpus_of_sleepers),

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <sched.h>
+
+#include "base/alloc.h"
+#include "sampler/sampler_priv.h"
+#include "snapshot/snapshot.h"
+#include "target/target.h"
+
+static void rehearse(struct sampler *sampler, struct sampled_thread *thread)
+{
+	if (sampler->placement.kind == PLACEMENT_AWAY)
+		target_rehearse(thread->tracee, look_stack_limit(thread),
+				look_spare_snapshot(sampler));
+	else if (thread->tracee->cpu != sched_getcpu())
+		target_is_elsewhere(thread->tracee);
+}
+
+void look_interrupt(struct sampler *sampler, struct sampled_thread *thread)
+{
+	thread->from_elsewhere = !thread->displaced_ns && thread->tracee->cpu != sched_getcpu();
+	if (!thread->displaced_ns)
+		rehearse(sampler, thread);
+	if (!target_interrupt(sampler->target, thread->tracee))
+		return;
+	ARRAY_GROW(sampler->awaited, sampler->nr_awaited, sampler->cap_awaited);
+	sampler->awaited[sampler->nr_awaited++] = thread;
+	thread->nr_put_off = 0;
+}
+
+/* Asked from here, would it stop in calls more often than it is in them? */
+static bool skids(const struct sampler *sampler, const struct sampled_thread *thread)
+{
+	return beside_is_better(thread) &&
+	       placement_skids(&sampler->placement, thread->tracee->cpu);
+}
+
+/*
+ * Driven off its CPU for this tick, and neither asleep now nor since it was looked at. Where it
+ * moved meanwhile, it is as if it were asked from here.
+ */
+static bool is_displaced(struct sampler *sampler, struct sampled_thread *thread, uint64_t pcount)
+{
+	struct proc_schedstat clocks;
+	int cpu = thread->tracee->cpu;
+	uint64_t tick_ns = sampler->schedule.next_ns;
+
+	if (sampler->chasing || !displacer_is_due(&sampler->displacer, cpu, tick_ns))
+		return false;
+	rehearse(sampler, thread); /* takes as long as all the rest */
+	thread->displaced_ns = displacer_await(&sampler->displacer, cpu, tick_ns);
+	return thread->displaced_ns && target_clocks(thread->tracee, &clocks) &&
+	       clocks.pcount == pcount && target_still_runs(thread->tracee);
+}
+
+/* Where the call that it slept in last could be spoilt, make sure that it is over. */
+void look_ask_to_stop(struct sampler *sampler, struct sampled_thread *thread,
+		      const struct proc_schedstat *clocks)
+{
+	const struct target_care *care = &thread->tracee->care;
+	uint64_t pcount = clocks->pcount;
+
+	if (skids(sampler, thread) && !is_displaced(sampler, thread, pcount)) {
+		thread->displaced_ns = 0;
+		chase_later(sampler, thread);
+		return;
+	}
+	/* Also after it was seen awake: who makes one long transfer makes more. */
+	if (clocks->cpu_ns - thread->slept_cpu_ns < care->spoilt_cpu_ns) {
+		sampler->counts.nr_spared++;
+		return;
+	}
+	if (thread->asleep && care->late_signal && thread->awake_pcount != pcount) {
+		thread->awake_pcount = pcount;
+		ARRAY_GROW(sampler->revisits, sampler->nr_revisits, sampler->cap_revisits);
+		sampler->revisits[sampler->nr_revisits++] = thread;
+		return;
+	}
+	look_interrupt(sampler, thread);
+}
