@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "proc/privileges.h"
+#include "proc/program.h"
 #include "proc/read.h"
 #include "sampler/sampler_priv.h"
 #include "target/target.h"
@@ -46,6 +47,7 @@ static struct sampled_process *begin_process(struct sampler *sampler, struct mes
 
 	process->serial = sampler->next_process_serial++;
 	process->pid = told->pid;
+	process->program = told->program;
 	process->start_ns = message->time_ns;
 	ARRAY_GROW(sampler->processes, sampler->nr_processes, sampler->cap_processes);
 	process->index = sampler->nr_processes;
@@ -65,7 +67,8 @@ static struct sampled_process *meet_process(struct sampler *sampler, pid_t pid, 
 	told->pid = pid;
 	told->parent = parent;
 	young_read_maps(sampler, message);
-	told->comm = young_name(pid, pid);
+	told->program = proc_program_id(pid, pid);
+	told->comm = young_name(told->program, pid, pid);
 	told->exe = process_exe(pid);
 	told->command = process_command(pid);
 	return begin_process(sampler, message);
@@ -80,6 +83,7 @@ static struct sampled_process *fork_process(struct sampler *sampler, pid_t pid,
 	message->body.process.pid = pid;
 	message->body.process.parent = parent->serial;
 	message->body.process.forked = true;
+	message->body.process.program = parent->program;
 	process = begin_process(sampler, message);
 	young_inherit_maps(process, parent);
 	return process;
@@ -148,6 +152,7 @@ static void end_process(struct sampler *sampler, struct sampled_process *process
 	message->body.process.pid = process->pid;
 	sampler_tell(sampler, message);
 	process_clock_release(&process->clock);
+	free(process->places);
 	sampler->processes[process->index] = sampler->processes[--sampler->nr_processes];
 	sampler->processes[process->index]->index = process->index;
 	free(process);

@@ -285,6 +285,7 @@ void look_at_held(struct sampler *sampler, struct tracee *tracee)
 	if (held.thread->displaced_ns)
 		held.asked_ns = held.thread->displaced_ns;
 	target_capture(tracee, look_stack_limit(held.thread), held.snapshot);
+	places_ask(sampler, held.thread, held.snapshot);
 	is_let_go = is_let_go_first(sampler, &held);
 	if (!is_let_go && !read_clocks(&held)) {
 		target_resume(sampler->target, tracee);
@@ -355,6 +356,7 @@ static void tell_asleep(struct sampler *sampler, struct sampled_thread *thread)
 		look_interrupt(sampler, thread);
 		return;
 	}
+	places_ask(sampler, thread, sampler->spare);
 	look_tell_new(sampler, thread, SIGHTING_ASLEEP);
 }
 

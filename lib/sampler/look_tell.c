@@ -63,6 +63,7 @@ void look_tell_new(struct sampler *sampler, struct sampled_thread *thread, enum 
 	sighting->kind = kind;
 	sighting->clocks = clocks_of(snapshot);
 	sighting->held_ns = thread->held_ns;
+	places_tell(sampler, message);
 	if (sampler_has_room(sampler, snapshot->nr_bytes)) {
 		sighting->snapshot = copy_snapshot(sampler, snapshot);
 		message->nr_bytes += sizeof(*snapshot) + snapshot->nr_bytes;

@@ -37,6 +37,7 @@ static void release_content(struct message *message)
 	case MESSAGE_SIGHTING:
 		free_snapshot(message->body.sighting.snapshot);
 		free(message->body.sighting.name);
+		free(message->body.sighting.places);
 		break;
 	case MESSAGE_COUNTERS:
 		free(message->body.counters.rows);

@@ -10,6 +10,7 @@
 
 #include "sampler/account.h"
 
+struct proc_range;
 struct snapshot;
 
 /*
@@ -42,7 +43,8 @@ struct message_process {
 	bool forked;	 /* begins with its parent's memory */
 	bool is_last;	 /* MAPS: read while it was held at its exit */
 	pid_t pid;
-	char *maps; /* owned text, or NULL: to be read by the worker */
+	uint64_t program; /* PROCESS: proc_program_id() */
+	char *maps;	  /* owned text, or NULL: to be read by the worker */
 	size_t nr_maps_bytes;
 	char *comm, *exe, *command; /* owned; NULL: as its parent's */
 };
@@ -75,6 +77,9 @@ struct message_sighting {
 	uint64_t held_ns; /* by profc since the last sighting */
 	struct account_clocks clocks;
 	struct snapshot *snapshot; /* owned; NULL when dropped */
+	/* What some code was part of at that moment, where it changes; owned. */
+	struct proc_range *places;
+	size_t nr_places;
 };
 
 struct message_counter {

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "base/err.h"
+#include "proc/range.h"
 #include "sampler/displacer.h"
 #include "sampler/governor.h"
 #include "sampler/histogram.h"
@@ -29,14 +30,31 @@ struct pending_mark {
 	char *text; /* owned */
 };
 
+/* places.c: a mapping of code that threads were seen in. */
+#define CODE_PLACES 4
+#define CODES_MET   8
+
+struct code_place {
+	struct proc_range range; /* as of the last time that the kernel was asked */
+	uint64_t address;	 /* in it */
+	uint64_t code;		 /* which file, at which place */
+	uint64_t met[CODES_MET]; /* those that have been there */
+	uint32_t nr_met;
+	uint64_t asked_ns, restless_until_ns;
+};
+
 /* A process between two execs, as the sampling thread knows it. */
 struct sampled_process {
 	uint32_t serial;
 	pid_t pid;
+	uint64_t program; /* proc_program_id(); 0: not known */
 	size_t nr_threads;
 	size_t index;			  /* in sampler.processes */
 	uint64_t start_ns, maps_again_ns; /* young.c: when its map is read again */
 	bool wants_maps;		  /* stacks were told since its map was */
+	struct code_place *places;	  /* owned; NULL: none asked about yet */
+	uint64_t place_met_ns;		  /* when a new one was asked about */
+	bool has_new_code;		  /* in the place of other code, and not told yet */
 	/* hunt.c: its CPU time that looks have found, and its clock beyond that when all had been.
 	 */
 	uint64_t seen_cpu_ns, unseen_cpu_ns;
@@ -204,8 +222,11 @@ struct sampler {
 	uint64_t watch_again_ns;   /* when to look whether CPUs are idle */
 	uint64_t tell_counters_ns; /* when to tell what has been counted */
 	struct placement placement;
-	bool move_owed;			  /* after each tick, once nobody is awaited */
-	struct snapshot *spare;		  /* the next one to be filled */
+	bool move_owed;				   /* after each tick, once nobody is awaited */
+	struct snapshot *spare;			   /* the next one to be filled */
+	struct proc_range places[CODE_PLACES + 1]; /* of the process of whom it was filled with */
+	size_t nr_places;
+	bool cannot_ask_places;		  /* this kernel does not tell */
 	struct sampled_thread **revisits; /* to be looked at again within this tick */
 	size_t nr_revisits, cap_revisits;
 	struct sampled_thread **chased; /* to be looked at from their CPUs within this tick */
@@ -355,8 +376,8 @@ void young_inherit_maps(struct sampled_process *child, const struct sampled_proc
  */
 void young_tell_last_maps(struct sampler *sampler, const struct sampled_process *process,
 			  uint64_t now_ns);
-/* A thread's name; owned, NULL when it is not to be had. */
-char *young_name(pid_t pid, pid_t tid);
+/* A thread's name in that program (proc_program_read_comm()); owned, NULL: not to be had. */
+char *young_name(uint64_t program, pid_t pid, pid_t tid);
 /* A thread was looked at, and let go: read and tell its process' map if that is likely new. */
 void young_tell_maps(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns);
 /*
@@ -365,6 +386,17 @@ void young_tell_maps(struct sampler *sampler, struct sampled_process *process, u
  * same name.
  */
 char *young_name_at_look(struct sampled_thread *thread, uint64_t pcount);
+
+/*
+ * places.c: which code is mapped where threads run. The worker walks a stack some time after it was
+ * taken, and by then another library may have come to stand where one stood: so the kernel is asked
+ * at the look, now and then, and at each look while that happens. Of what sampler->spare holds, of
+ * a thread that is held, or was asleep just now.
+ */
+void places_ask(struct sampler *sampler, const struct sampled_thread *thread,
+		const struct snapshot *snapshot);
+/* What was asked last, with that look. */
+void places_tell(struct sampler *sampler, struct message *message);
 
 /* look.c: the order of sampler.threads. */
 void look_add_thread(struct sampler *sampler, struct sampled_thread *thread);

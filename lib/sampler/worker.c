@@ -64,7 +64,7 @@ static bool handle_look(struct worker *worker, struct worker_thread *thread,
 
 	if (!sighting->snapshot)
 		return true; /* the time stays owed to the next sighting */
-	if (!worker_walk(worker, process, thread, sighting->snapshot, &stack))
+	if (!worker_walk(worker, process, thread, sighting, &stack))
 		return false;
 	if (sighting->kind == SIGHTING_ASLEEP)
 		worker_add_blocked(worker, thread, sighting, &stack);
@@ -149,12 +149,13 @@ static void handle_process(struct worker *worker, const struct message *message)
 	row.end_ns = 0;
 	ARRAY_GROW(worker->processes, worker->nr_processes, worker->cap_processes);
 	process = &worker->processes[worker->nr_processes++];
-	*process = (struct worker_process){.pid = told->pid};
+	*process = (struct worker_process){.pid = told->pid, .program = told->program};
 	process->id = profile_add_process(profile, &row);
 	if (told->forked && parent_serial != SERIAL_NONE && worker->processes[parent_serial].space)
 		process->space = space_fork(worker->processes[parent_serial].space, told->pid);
 	else
 		process->space = space_new(profile->modules, told->pid);
+	space_is_of_program(process->space, told->program);
 	if (told->maps)
 		space_update(process->space, told->maps, told->nr_maps_bytes, NULL);
 }

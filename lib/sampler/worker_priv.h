@@ -12,6 +12,7 @@ struct snapshot;
 struct worker_process {
 	struct process_id id;
 	pid_t pid;
+	uint64_t program;    /* proc_program_id(); 0: not known */
 	struct space *space; /* NULL once it has ended */
 	/*
 	 * Stacks in code that no known map shows, of a process that is gone: they, and what
@@ -73,11 +74,11 @@ struct worker_stack {
 };
 
 /*
- * worker_walk.c: walk a snapshot and intern its stack. False when that has to wait for
- * the last memory map of its process.
+ * worker_walk.c: walk the snapshot of a sighting and intern its stack. False when that has to wait
+ * for the last memory map of its process.
  */
 bool worker_walk(struct worker *worker, struct worker_process *process,
-		 struct worker_thread *thread, const struct snapshot *snapshot,
+		 struct worker_thread *thread, const struct message_sighting *sighting,
 		 struct worker_stack *stack);
 void worker_read_thread_name(struct worker *worker, struct worker_thread *thread);
 void worker_name_thread(struct worker *worker, struct worker_thread *thread, const char *name);

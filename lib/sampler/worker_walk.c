@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "mapping/space.h"
+#include "proc/program.h"
 #include "proc/range.h"
 #include "proc/read.h"
 #include "sampler/worker_priv.h"
@@ -106,7 +107,19 @@ void worker_watch_maps(struct worker *worker)
 /* Of the innermost frames: those of libraries that stay hang above those that come and go. */
 #define MAPPINGS_ASKED_FOR 4
 
-static bool is_walk_outdated(const struct worker_process *process, const struct unwind_walk *walk)
+static const struct proc_range *place_of(const struct message_sighting *sighting, uint64_t pc)
+{
+	for (size_t i = 0; i < sighting->nr_places; i++) {
+		if (sighting->places[i].start <= pc && pc < sighting->places[i].end)
+			return &sighting->places[i];
+	}
+	return NULL;
+}
+
+/* What the look has found there is better than what is there now. */
+static bool is_walk_outdated(const struct worker_process *process,
+			     const struct message_sighting *sighting,
+			     const struct unwind_walk *walk)
 {
 	cleanup_close int fd = proc_open_task_file(process->pid, process->pid, "maps");
 	const struct mapping *last = NULL;
@@ -117,7 +130,7 @@ static bool is_walk_outdated(const struct worker_process *process, const struct 
 		const struct mapping *mapping = space_find(process->space, pc);
 		struct proc_range range;
 
-		if (mapping == last)
+		if (mapping == last || place_of(sighting, pc))
 			continue;
 		last = mapping;
 		nr_asked++;
@@ -255,21 +268,62 @@ static enum stack_end end_of(const struct unwind_walk *walk, const struct snapsh
 									  : walk->end;
 }
 
+/* Does the map say of all places what the look has found there? */
+static bool settle_places(struct worker_process *process, const struct message_sighting *sighting)
+{
+	bool is_settled = true;
+
+	for (size_t i = 0; i < sighting->nr_places; i++)
+		is_settled &= space_recall(process->space, &sighting->places[i]);
+	return is_settled;
+}
+
+/* What is not known to have been there then is not named by what is there now. */
+static void cut_unsettled(const struct worker_process *process,
+			  const struct message_sighting *sighting, struct unwind_walk *walk)
+{
+	for (size_t i = 0; i < walk->nr_frames; i++) {
+		struct unwind_frame *frame = &walk->frames[i];
+		const struct proc_range *place = place_of(sighting, frame->pc);
+
+		if (!place || space_agrees(process->space, place))
+			continue;
+		frame->lookup =
+			(struct code_address){.module = MODULE_UNKNOWN, .address = frame->pc};
+		walk->nr_frames = i + 1;
+		walk->end = STACK_END_NO_MAPPING;
+		walk->end_pc = frame->pc;
+		if (walk->elided_at >= walk->nr_frames)
+			walk->nr_elided = 0;
+	}
+}
+
+static void walk_settled(struct worker *worker, struct worker_process *process,
+			 const struct message_sighting *sighting)
+{
+	bool is_settled = settle_places(process, sighting);
+
+	unwinder_walk(worker->unwinder, process->space, sighting->snapshot, NULL, &worker->walk);
+	if (!is_settled)
+		cut_unsettled(process, sighting, &worker->walk);
+}
+
 bool worker_walk(struct worker *worker, struct worker_process *process,
-		 struct worker_thread *thread, const struct snapshot *snapshot,
+		 struct worker_thread *thread, const struct message_sighting *sighting,
 		 struct worker_stack *stack)
 {
+	const struct snapshot *snapshot = sighting->snapshot;
 	struct unwind_walk *walk = &worker->walk;
 	bool is_gone = false;
 
 	watch_later(worker, process);
-	unwinder_walk(worker->unwinder, process->space, snapshot, NULL, walk);
+	walk_settled(worker, process, sighting);
 	if (!process->final_maps && is_restless(worker, process) &&
-	    is_walk_outdated(process, walk) && space_refresh(process->space, NULL) == 0)
-		unwinder_walk(worker->unwinder, process->space, snapshot, NULL, walk);
+	    is_walk_outdated(process, sighting, walk) && space_refresh(process->space, NULL) == 0)
+		walk_settled(worker, process, sighting);
 	if (walk->end == STACK_END_NO_MAPPING) {
 		if (refresh_maps(process, &is_gone))
-			unwinder_walk(worker->unwinder, process->space, snapshot, NULL, walk);
+			walk_settled(worker, process, sighting);
 		else if (is_gone && !process->final_maps)
 			return false;
 	}
@@ -288,7 +342,7 @@ void worker_read_thread_name(struct worker *worker, struct worker_thread *thread
 	const struct profile_thread *row = &worker->profile->threads[thread->id.v];
 	char name[PROC_COMM_MAX_BYTES];
 
-	if (proc_read_comm(process->pid, row->tid, name, sizeof(name)))
+	if (proc_program_read_comm(process->program, process->pid, row->tid, name, sizeof(name)))
 		worker_name_thread(worker, thread, name);
 }
 

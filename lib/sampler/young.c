@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdlib.h>
+
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "proc/program.h"
 #include "proc/read.h"
 #include "sampler/sampler_priv.h"
 #include "target/target.h"
@@ -20,11 +23,11 @@ void young_read_maps(struct sampler *sampler, struct message *message)
 	buf_release(&text);
 }
 
-char *young_name(pid_t pid, pid_t tid)
+char *young_name(uint64_t program, pid_t pid, pid_t tid)
 {
 	char name[PROC_COMM_MAX_BYTES];
 
-	return proc_read_comm(pid, tid, name, sizeof(name)) ? xstrdup(name) : NULL;
+	return proc_program_read_comm(program, pid, tid, name, sizeof(name)) ? xstrdup(name) : NULL;
 }
 
 /*
@@ -35,6 +38,20 @@ char *young_name(pid_t pid, pid_t tid)
 #define AGE_PER_PAUSE	       8
 #define MAPS_PAUSE_PER_READING 8
 
+/* It runs, and may have executed another program before its map was read. */
+static void drop_if_of_another(const struct sampled_process *process, struct message *message)
+{
+	struct message_process *told = &message->body.process;
+
+	if (!told->maps || !process->program ||
+	    proc_program_id(told->pid, told->pid) == process->program)
+		return;
+	free(told->maps);
+	told->maps = NULL;
+	message->nr_bytes -= told->nr_maps_bytes;
+	told->nr_maps_bytes = 0;
+}
+
 void young_tell_maps(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
 {
 	uint64_t age_ns = now_ns - process->start_ns;
@@ -43,13 +60,16 @@ void young_tell_maps(struct sampler *sampler, struct sampled_process *process, u
 
 	process->wants_maps = true;
 	/* Those that are still held would be held the longer. */
-	if (age_ns > YOUNG_NS || now_ns < process->maps_again_ns || look_nr_awaited(sampler))
+	if (!process->has_new_code &&
+	    (age_ns > YOUNG_NS || now_ns < process->maps_again_ns || look_nr_awaited(sampler)))
 		return;
+	process->has_new_code = false;
 	begin_ns = clock_monotonic_ns();
 	message = message_new(MESSAGE_MAPS, now_ns);
 	message->body.process.serial = process->serial;
 	message->body.process.pid = process->pid;
 	young_read_maps(sampler, message);
+	drop_if_of_another(process, message);
 	process->wants_maps = !message->body.process.maps;
 	sampler_tell(sampler, message);
 	process->maps_again_ns = now_ns + age_ns / AGE_PER_PAUSE +
@@ -75,7 +95,7 @@ void young_tell_last_maps(struct sampler *sampler, const struct sampled_process 
 	told->pid = process->pid;
 	if (process->wants_maps)
 		young_read_maps(sampler, message);
-	told->comm = young_name(process->pid, process->pid);
+	told->comm = young_name(0, process->pid, process->pid); /* held: it is in no other */
 	told->is_last = true;
 	sampler_tell(sampler, message);
 }
@@ -88,5 +108,5 @@ char *young_name_at_look(struct sampled_thread *thread, uint64_t pcount)
 	thread->nr_told++;
 	if (is_new || thread->nr_told & (thread->nr_told - 1))
 		return NULL;
-	return young_name(thread->process->pid, thread->tracee->tid);
+	return young_name(thread->process->program, thread->process->pid, thread->tracee->tid);
 }

@@ -12,6 +12,7 @@
 
 struct child_signals;
 struct err;
+struct proc_range;
 struct snapshot;
 
 /*
@@ -200,6 +201,11 @@ void target_watch_loosely(struct target *target, struct tracee *tracee);
 bool target_makes_transfers(const struct tracee *tracee);
 /* Let a held thread go on. Not for GONE. */
 void target_resume(struct target *target, struct tracee *tracee);
+/*
+ * What is mapped at an address of its memory, as by proc_range_at(), in a microsecond or three;
+ * false with errno.
+ */
+bool target_range_at(const struct tracee *tracee, uint64_t address, struct proc_range *range);
 /* Free a tracee after its GONE. */
 void target_forget(struct target *target, struct tracee *tracee);
 

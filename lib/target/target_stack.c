@@ -132,6 +132,17 @@ static bool ask_for_mapping(const struct tracee *tracee, uint64_t sp, struct pro
 	return priv->maps_are_slow && !priv->hold && proc_range_in_text(fd, sp, range);
 }
 
+bool target_range_at(const struct tracee *tracee, uint64_t address, struct proc_range *range)
+{
+	int kept = target_kept_file(tracee, KEPT_MAPS);
+	cleanup_close int fd = -1;
+
+	if (kept >= 0)
+		return proc_range_at(kept, address, range);
+	fd = proc_open_task_file(tracee->tgid, tracee->tid, "maps");
+	return fd >= 0 && proc_range_at(fd, address, range);
+}
+
 static bool is_served(const struct tracee *tracee, const struct proc_range *range)
 {
 	return range->inode &&

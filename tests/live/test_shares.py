@@ -2,6 +2,7 @@
 """CPU time: the shares and totals that programs measured of themselves."""
 
 import os
+import subprocess
 
 from live import LiveCase
 from profc import record
@@ -118,10 +119,17 @@ class Stacks(LiveCase):
         return found, whole
 
     def test_leaf_to_root(self):
-        found, whole = self.shapes(
-            [build("spin_leaf"), "4000"], ["main", "spin_outer", "spin_middle", "spin_leaf"]
-        )
-        self.assertShareAtLeast(found, whole, 0.98, "main to spin_leaf")
+        recording = record(self.directory, [build("spin_leaf"), "4000"])
+        whole = found = elsewhere = 0
+        for frames, weight in recording.folded():
+            whole += weight
+            if frames[-4:] == ["main", "spin_outer", "spin_middle", "spin_leaf"]:
+                found += weight
+            elif frames[1] == "_start" and "spin_leaf" not in frames[1:]:
+                elsewhere += weight  # in the loader, and reading the clock
+        self.assertShareAtLeast(found, whole - elsewhere, 0.98, "main to spin_leaf")
+        # On a busy machine a single look may stand for 100 ms.
+        self.assertShareAtLeast(found, whole, 0.9, "spin_leaf")
 
     def test_the_root_is_the_start_of_the_program(self):
         recording = record(self.directory, [build("spin_leaf"), "1500"])
@@ -175,24 +183,44 @@ class Stacks(LiveCase):
         inner = recording.function("plugin_inner")
         self.assertEqual(os.path.basename(inner["module"]), "dlopen_plugin.so")
 
-    def test_libraries_that_change_places_all_the_time(self):
-        """Each look has to be told with the library that was there, by its own names."""
+    def record_libraries_that_change_places(self, *options, before=(), **popen):
+        """15 ms in the first, 5 in the second, and so on."""
         flags = ("-O2", "-g", "-shared", "-fPIC")
         first = build("dlopen_plugin", *flags, "-Dplugin_inner=in_first", called="first.so")
         second = build(
             "dlopen_plugin", *flags, "-Dplugin_inner=in_second", "-falign-functions=128",
             called="second.so",
         )
-        recording = record(self.directory, [build("dlopen_changes"), first, second, "100"])
+        command = [*before, build("dlopen_changes"), first, second, "100"]
+        recording = record(self.directory, command, *options, **popen)
         if not recording.said[0]["same_place"]:
             self.skipTest("the libraries stand side by side")
+        self.assertComplete(recording, 0.9)
+        return recording
+
+    def test_libraries_that_change_places_all_the_time(self):
+        """Each look has to be told with the library that was there, by its own names."""
+        recording = self.record_libraries_that_change_places()
         shares = {
             (row["function"], os.path.basename(row["module"] or "")): row["self_pct"]
             for row in recording.rows()
         }
         self.assertAlmostEqual(shares.get(("in_first", "first.so"), 0), 75, delta=8, msg=shares)
         self.assertAlmostEqual(shares.get(("in_second", "second.so"), 0), 25, delta=8, msg=shares)
-        self.assertComplete(recording, 0.9)
+
+    def test_libraries_that_change_places_before_their_stacks_are_walked(self):
+        """What walks them is kept from the CPUs, while the program is not."""
+        for _ in os.sched_getaffinity(0):
+            hog = subprocess.Popen([build("spin_leaf"), "10000"], stdout=subprocess.DEVNULL)
+            self.addCleanup(hog.wait)
+            self.addCleanup(hog.kill)
+        recording = self.record_libraries_that_change_places(
+            "--no-symbols", before=("nice", "-n", "-19"), preexec_fn=lambda: os.nice(19)
+        )
+        rows = recording.rows("--by", "module")
+        shares = {os.path.basename(row["module"] or ""): row["self_pct"] for row in rows}
+        self.assertAlmostEqual(shares.get("first.so", 0), 75, delta=8, msg=shares)
+        self.assertAlmostEqual(shares.get("second.so", 0), 25, delta=8, msg=shares)
 
     def test_library_in_the_place_of_another(self):
         flags = ("-O2", "-g", "-shared", "-fPIC")

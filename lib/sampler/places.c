@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/index_set.h"
+#include "proc/range.h"
+#include "sampler/sampler_priv.h"
+#include "snapshot/snapshot.h"
+#include "target/target.h"
+
+/* A place is asked about that rarely, for the tenth of a thousandth of a CPU's time that it takes,
+ */
+#define CALM_PAUSE_NS (10 * NS_PER_MS)
+/* or at each look: where code has been replaced it will be again soon. */
+#define RESTLESS_NS (2 * NS_PER_SEC)
+
+static bool holds(const struct proc_range *range, uint64_t address)
+{
+	return range->start <= address && address < range->end;
+}
+
+static struct code_place *place_at(const struct sampled_process *process, uint64_t pc)
+{
+	for (size_t i = 0; i < CODE_PLACES; i++) {
+		if (holds(&process->places[i].range, pc))
+			return &process->places[i];
+	}
+	return NULL;
+}
+
+static struct code_place *overlapping(const struct sampled_process *process,
+				      const struct proc_range *range)
+{
+	for (size_t i = 0; i < CODE_PLACES; i++) {
+		struct code_place *place = &process->places[i];
+
+		if (place->range.start < range->end && range->start < place->range.end)
+			return place;
+	}
+	return NULL;
+}
+
+static struct code_place *longest_unasked(const struct sampled_process *process)
+{
+	struct code_place *place = &process->places[0];
+
+	for (size_t i = 1; i < CODE_PLACES; i++) {
+		if (process->places[i].asked_ns < place->asked_ns)
+			place = &process->places[i];
+	}
+	*place = (struct code_place){0};
+	return place;
+}
+
+/* The same for a part of a mapping as for all of it. */
+static uint64_t code_of(const struct proc_range *range)
+{
+	uint64_t hash = hash_mix(hash_u64(range->inode), range->start - range->offset);
+
+	return hash_mix(hash, (uint64_t)range->dev_major << 32 | range->dev_minor);
+}
+
+/* Says whether it had not been met there. */
+static bool is_new_code(struct code_place *place, uint64_t code)
+{
+	for (size_t i = 0; i < CODES_MET; i++) {
+		if (place->met[i] == code)
+			return false;
+	}
+	place->met[place->nr_met++ % CODES_MET] = code;
+	return true;
+}
+
+static void note_place(struct sampled_process *process, const struct proc_range *range,
+		       uint64_t address, uint64_t now_ns)
+{
+	struct code_place *place = overlapping(process, range);
+	bool is_known = place != NULL;
+	uint64_t code = code_of(range);
+
+	if (!place)
+		place = longest_unasked(process);
+	if (is_known && code != place->code)
+		place->restless_until_ns = now_ns + RESTLESS_NS;
+	/* As long as it is there: the worker may come too late for it. */
+	if (is_new_code(place, code) && is_known)
+		process->has_new_code = true;
+	place->code = code;
+	place->range = *range;
+	place->address = address;
+	place->asked_ns = now_ns;
+}
+
+static void ask(struct sampler *sampler, const struct sampled_thread *thread, uint64_t address,
+		uint64_t now_ns)
+{
+	struct proc_range *range = &sampler->places[sampler->nr_places];
+
+	if (!target_range_at(thread->tracee, address, range)) {
+		sampler->cannot_ask_places = errno == ENOTTY;
+		return;
+	}
+	/* Code that is made at run time grows, and is cut, and replaces nothing. */
+	if (!range->inode)
+		return;
+	note_place(thread->process, range, address, now_ns);
+	sampler->nr_places++;
+}
+
+static bool is_due(struct sampled_process *process, const struct code_place *place, uint64_t now_ns)
+{
+	uint64_t asked_ns = place ? place->asked_ns : process->place_met_ns;
+
+	if (place && now_ns < place->restless_until_ns)
+		return true;
+	if (now_ns - asked_ns < CALM_PAUSE_NS)
+		return false;
+	process->place_met_ns = now_ns;
+	return true;
+}
+
+void places_ask(struct sampler *sampler, const struct sampled_thread *thread,
+		const struct snapshot *snapshot)
+{
+	struct sampled_process *process = thread->process;
+	uint64_t now_ns = snapshot->time_ns;
+	const struct code_place *here;
+	uint64_t pc;
+
+	sampler->nr_places = 0;
+	if (sampler->cannot_ask_places ||
+	    !regs_get(&snapshot->regs, arch_regs(snapshot->arch)->pc, &pc))
+		return;
+	if (!process->places) {
+		if (snapshot->state != THREAD_STATE_RUNNING)
+			return; /* of many thousands that sleep, none has to be asked about */
+		process->places = xcalloc(CODE_PLACES, sizeof(*process->places));
+	}
+	here = place_at(process, pc);
+	for (size_t i = 0; i < CODE_PLACES; i++) {
+		const struct code_place *place = &process->places[i];
+
+		if (place != here && now_ns < place->restless_until_ns)
+			ask(sampler, thread, place->address, now_ns);
+	}
+	if (is_due(process, here, now_ns))
+		ask(sampler, thread, pc, now_ns);
+}
+
+void places_tell(struct sampler *sampler, struct message *message)
+{
+	struct message_sighting *sighting = &message->body.sighting;
+
+	if (!sampler->nr_places)
+		return;
+	sighting->nr_places = sampler->nr_places;
+	sighting->places = xcalloc(sampler->nr_places, sizeof(*sighting->places));
+	for (size_t i = 0; i < sampler->nr_places; i++)
+		sighting->places[i] = sampler->places[i];
+	message->nr_bytes += sampler->nr_places * sizeof(*sighting->places);
+	sampler->nr_places = 0;
+}
