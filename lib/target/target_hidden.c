@@ -51,15 +51,17 @@ static bool has_run_on(struct tracee *tracee, uint64_t cpu_ns)
  * happens once in some hundred stops. So who makes transfers is stopped more rarely than others,
  * and once a stop has cut one, more rarely still; its time goes to the looks that are left. Whose
  * transfers hardly ever sleep, and are cut again by one of the next stops, is left alone for ever
- * longer. All that ends when it has not been seen in one for a while.
+ * longer; but not who computes for the most part, of whom that few are cut by chance: its time
+ * would stay unknown. All that ends when it has not been seen in one for a while.
  */
-#define PAUSE_NS	 (4 * NS_PER_MS)
-#define FIRST_PAUSE_NS	 (10 * NS_PER_MS)
-#define LONGEST_PAUSE_NS (60 * NS_PER_SEC)
-#define LONGER		 16
-#define SOON_STOPS	 4
-#define SHORTER		 8
-#define LATELY_NS	 (250 * NS_PER_MS)
+#define PAUSE_NS		(4 * NS_PER_MS)
+#define FIRST_PAUSE_NS		(10 * NS_PER_MS)
+#define LONGEST_PAUSE_NS	(60 * NS_PER_SEC)
+#define LONGEST_OF_COMPUTING_NS (40 * NS_PER_MS)
+#define LONGER			16
+#define SOON_STOPS		4
+#define SHORTER			8
+#define LATELY_NS		(250 * NS_PER_MS)
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
 {
@@ -88,16 +90,26 @@ static bool is_wary(const struct tracee_private *priv)
 	       (priv->sleeps.nr_seen < SEEN_ENOUGH && priv->sleeps.nr_waited_for < WAITED_ENOUGH);
 }
 
-/* In the kernel's ticks; that many tell where it runs for the most part. */
+/* In the kernel's ticks; that many tell where it runs for the most part, those of late. */
 #define ENOUGH_TICKS 5
+#define LATE_TICKS   128
 
-/* While it is not stopped its time goes to where it was met before: not so for ever. */
-static bool has_waited_enough(const struct tracee_private *priv)
+static void note_where_it_runs(struct tracee_private *priv)
 {
 	uint64_t user = priv->ticks.user - priv->late.user;
 	uint64_t system = priv->ticks.system - priv->late.system;
 
-	return priv->sleeps.nr_refused >= REFUSED_ENOUGH && user >= ENOUGH_TICKS && user > system;
+	if (user + system < ENOUGH_TICKS)
+		return;
+	priv->sleeps.computes = user > system;
+	if (user + system >= LATE_TICKS)
+		priv->late = priv->ticks;
+}
+
+/* While it is not stopped its time goes to where it was met before: not so for ever. */
+static bool has_waited_enough(const struct tracee_private *priv)
+{
+	return priv->sleeps.nr_refused >= REFUSED_ENOUGH && priv->sleeps.computes;
 }
 
 static bool is_to_be_refused(struct tracee *tracee, uint64_t cpu_ns)
@@ -115,6 +127,7 @@ bool target_may_be_in_transfer(struct tracee *tracee)
 	uint64_t cpu_ns = target_cpu_ns(tracee);
 
 	forget_old_transfers(tracee, cpu_ns);
+	note_where_it_runs(tracee->priv);
 	if (is_wary(tracee->priv) && is_to_be_refused(tracee, cpu_ns)) {
 		sleeps->nr_waited_for++;
 		sleeps->nr_refused++;
@@ -128,6 +141,7 @@ bool target_may_be_in_transfer(struct tracee *tracee)
 static void make_pause_longer(struct known_sleeps *sleeps, uint64_t nr_stops, int64_t call)
 {
 	bool is_soon = sleeps->pause_ns && nr_stops - sleeps->nr_stops_to_cut <= SOON_STOPS;
+	uint64_t longest_ns = sleeps->computes ? LONGEST_OF_COMPUTING_NS : LONGEST_PAUSE_NS;
 
 	sleeps->nr_stops_to_cut = nr_stops;
 	/* splice(2) moves no more than is there: what looks cut may not be. */
@@ -136,10 +150,12 @@ static void make_pause_longer(struct known_sleeps *sleeps, uint64_t nr_stops, in
 	else
 		sleeps->pause_ns *= LONGER;
 	/* sendfile(2) looks for signals at each page: a stop cuts it wherever it meets it. */
-	if (call == SYS_sendfile)
+	if (call == SYS_sendfile) {
 		sleeps->pause_ns *= LONGER * LONGER;
-	if (sleeps->pause_ns > LONGEST_PAUSE_NS)
-		sleeps->pause_ns = LONGEST_PAUSE_NS;
+		longest_ns = LONGEST_PAUSE_NS;
+	}
+	if (sleeps->pause_ns > longest_ns)
+		sleeps->pause_ns = longest_ns;
 }
 
 static void make_pause_shorter(struct known_sleeps *sleeps)

@@ -67,6 +67,7 @@ struct known_sleeps {
 	uint32_t nr_seen;	  /* looks that found it asleep in a call */
 	uint32_t nr_waited_for;	  /* times it was not stopped while they were too few */
 	uint32_t nr_refused;	  /* times in a row that it was not stopped at all */
+	bool computes;		  /* of late it ran outside the kernel for the most part */
 	uint64_t asked_cpu_ns;	  /* its clock when it was to be stopped last */
 	uint64_t pause_ns;	  /* so long it runs until then; 0: no stop has cut a transfer */
 	uint64_t nr_stops_to_cut; /* when one did last */

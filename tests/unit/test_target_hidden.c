@@ -157,6 +157,24 @@ static void test_target_hidden__who_is_cut_again_soon_is_left_alone_for_longer(v
 	assert_true(target_stop_would_spoil(fixture->tracee));
 }
 
+static void test_target_hidden__who_computes_mostly_is_left_alone_for_no_longer(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tracee_private *priv = fixture->tracee->priv;
+
+	priv->ticks.user = MANY_TICKS;
+	target_stop_would_spoil(fixture->tracee);
+	for (int i = 0; i < 100; i++)
+		cut(fixture);
+	assert_in_range(priv->sleeps.pause_ns, 10 * NS_PER_MS, 100 * NS_PER_MS);
+	/* It sends for the most part now. */
+	priv->ticks.system = MANY_TICKS;
+	target_stop_would_spoil(fixture->tracee);
+	for (int i = 0; i < 100; i++)
+		cut(fixture);
+	assert_in_range(priv->sleeps.pause_ns, 10 * NS_PER_SEC, 100 * NS_PER_SEC);
+}
+
 static void test_target_hidden__a_transfer_that_came_out_whole_tells_nothing(void **state)
 {
 	struct fixture *fixture = *state;
@@ -250,6 +268,7 @@ int main(void)
 		TEST(whose_calls_are_known_is_stopped_at_any_time),
 		TEST(who_is_never_seen_asleep_is_stopped_in_the_end),
 		TEST(who_is_cut_again_soon_is_left_alone_for_longer),
+		TEST(who_computes_mostly_is_left_alone_for_no_longer),
 		TEST(short_bursts_of_who_sends_are_stopped_at_times),
 		TEST(but_not_of_who_is_in_the_kernel_mostly),
 		TEST(transfers_of_long_ago_are_forgotten),
