@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "mapping/space.h"
+#include "mapping/space_priv.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,51 +11,14 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "elf/elf_image.h"
 #include "mapping/module_priv.h"
-#include "mapping/target_file.h"
 #include "proc/maps.h"
 #include "proc/program.h"
 #include "proc/range.h"
 #include "proc/read.h"
 
 /* vm.max_map_count is 65530 by default and rarely raised above a million. */
-#define MAPPINGS_MAX   (UINT32_C(1) << 22)
-#define VDSO_BYTES_MAX (UINT64_C(1) << 20)
-
-/* A mapping and what identifies it from one maps text to the next. */
-struct entry {
-	struct mapping mapping;
-	uint64_t dev, inode;
-	char *path; /* owned */
-	bool deleted;
-	bool is_kept; /* it is in the next map as well */
-};
-
-struct entries {
-	struct entry *at;
-	size_t nr, cap;
-};
-
-/* Libraries that change places are few. */
-#define FORMER_MAX 16
-
-struct space {
-	struct module_table *modules; /* borrowed */
-	pid_t pid;
-	uint64_t program; /* proc_program_id(); 0: not known */
-	pid_t reader;	  /* a live thread of it: /proc/PID is half dead once the leader exited */
-	uint32_t generation;
-	uint32_t stamp;
-	uint32_t nr_replaced;
-	int memory_fd; /* /proc/PID/mem once it was needed; -1: not yet; -2: it cannot be had */
-	struct entries entries; /* by address */
-	/* The executable ones alone, for space_locate(): starts and their index in entries. */
-	uint64_t *code_starts;
-	uint32_t *code_entries;
-	size_t nr_code, cap_code;
-	struct entries former; /* code of files that has gone, the latest last */
-};
+#define MAPPINGS_MAX (UINT32_C(1) << 22)
 
 static void entries_release(struct entries *entries)
 {
@@ -125,7 +88,7 @@ const struct mapping *space_mapping_at(const struct space *space, size_t index)
 	return &space->entries.at[index].mapping;
 }
 
-static void index_code(struct space *space)
+void space_index_code(struct space *space)
 {
 	size_t nr = 0;
 
@@ -158,151 +121,11 @@ struct space *space_fork(const struct space *space, pid_t pid)
 	}
 	child->entries.nr = space->entries.nr;
 	child->generation = space->generation;
-	index_code(child);
+	space_index_code(child);
 	return child;
 }
 
-/* Open what a new executable mapping shows; false where it is no ELF file that can be read. */
-static struct elf_image *open_file(const struct space *space, const struct entry *entry,
-				   struct module *module)
-{
-	const struct target_file file = {.pid = space->reader,
-					 .start = entry->mapping.start,
-					 .end = entry->mapping.end,
-					 .dev = entry->dev,
-					 .inode = entry->inode,
-					 .path = entry->path};
-	struct elf_image *image;
-
-	module->fd = target_file_open(&file, &module->file_bytes);
-	if (module->fd < 0)
-		return NULL;
-	image = elf_image_open(module->fd, NULL);
-	if (image)
-		return image;
-	/* Readable and no ELF file: the code in it was made at run time. */
-	close(module->fd);
-	module->fd = -1;
-	module->kind = MODULE_KIND_JIT;
-	module->owner_pid = space->pid;
-	return NULL;
-}
-
-static struct elf_image *open_vdso(const struct space *space, const struct entry *entry)
-{
-	uint64_t nr_bytes = entry->mapping.end - entry->mapping.start;
-	struct elf_image *image = NULL;
-	struct buf bytes = {0};
-
-	if (nr_bytes <= VDSO_BYTES_MAX &&
-	    target_memory_read(space->reader, entry->mapping.start, nr_bytes, &bytes))
-		image = elf_image_open_memory(bytes.bytes, bytes.nr_bytes, NULL);
-	buf_release(&bytes);
-	return image;
-}
-
-static void take_build_id(struct module *module, const struct elf_image *image)
-{
-	const uint8_t *build_id = elf_image_build_id(image, &module->nr_build_id_bytes);
-
-	if (build_id && module->nr_build_id_bytes <= BUILD_ID_MAX_BYTES)
-		memcpy(module->build_id, build_id, module->nr_build_id_bytes);
-	else
-		module->nr_build_id_bytes = 0;
-}
-
-static bool is_vdso(const struct entry *entry)
-{
-	return !strcmp(entry->path, "[vdso]");
-}
-
-/* It has the same place in each process, and no memory map that could be asked knows of it. */
-static bool is_vsyscall(const struct entry *entry)
-{
-	return !entry->inode && !strcmp(entry->path, "[vsyscall]");
-}
-
-static struct elf_image *describe(const struct space *space, const struct entry *entry,
-				  struct module *module)
-{
-	*module = (struct module){.fd = -1, .path = entry->path};
-	if (is_vdso(entry)) {
-		module->kind = MODULE_KIND_VDSO;
-		return open_vdso(space, entry);
-	}
-	if (is_vsyscall(entry)) {
-		module->kind = MODULE_KIND_VSYSCALL;
-		return NULL;
-	}
-	if (!entry->inode) {
-		static char jit_name[] = "[jit]";
-
-		module->kind = MODULE_KIND_JIT;
-		module->owner_pid = space->pid;
-		module->path = jit_name;
-		return NULL;
-	}
-	module->kind = MODULE_KIND_FILE;
-	module->deleted = entry->deleted;
-	module->dev = entry->dev;
-	module->inode = entry->inode;
-	return open_file(space, entry, module);
-}
-
-static uint64_t bias_of(const struct mapping *mapping, const struct module *module,
-			const struct elf_image *image)
-{
-	uint64_t bias;
-
-	if (module->kind != MODULE_KIND_FILE && module->kind != MODULE_KIND_VDSO)
-		return 0;
-	if (image &&
-	    elf_image_bias(image, mapping->start, mapping->file_offset, mapping->executable, &bias))
-		return bias;
-	/* Without its headers an address in a file can only be given as the offset in it. */
-	return mapping->start - mapping->file_offset;
-}
-
-/*
- * A file that is known needs no way through the process, which may be gone
- * already: most programs are many short processes with the same libraries.
- */
-static bool find_known(struct space *space, struct entry *entry, bool must_be_unchanged)
-{
-	struct mapping *mapping = &entry->mapping;
-	const struct module wanted = {
-		.path = entry->path, .dev = entry->dev, .inode = entry->inode};
-	struct module_id known;
-
-	if (!entry->inode && !is_vdso(entry))
-		return false;
-	known = module_table_find_file(space->modules, &wanted, must_be_unchanged);
-	if (known.v == MODULE_UNKNOWN.v)
-		return false;
-	mapping->module = known;
-	mapping->bias = bias_of(mapping, module_table_get(space->modules, known),
-				module_table_image(space->modules, known));
-	return true;
-}
-
-static void find_module(struct space *space, struct entry *entry)
-{
-	struct mapping *mapping = &entry->mapping;
-	struct module module;
-	struct elf_image *image;
-
-	if (!mapping->executable || find_known(space, entry, true))
-		return;
-	image = describe(space, entry, &module);
-	if (!image && find_known(space, entry, false))
-		return;
-	if (image)
-		take_build_id(&module, image);
-	mapping->bias = bias_of(mapping, &module, image);
-	mapping->module = module_table_intern_image(space->modules, &module, image);
-}
-
-static bool same_mapping(const struct entry *a, const struct entry *b)
+bool space_same_mapping(const struct entry *a, const struct entry *b)
 {
 	const struct mapping *x = &a->mapping;
 	const struct mapping *y = &b->mapping;
@@ -366,7 +189,7 @@ static int parse_entries(const char *text, size_t nr_bytes, struct entries *out,
 static uint64_t vdso_start(const struct entries *entries)
 {
 	for (size_t i = 0; i < entries->nr; i++) {
-		if (is_vdso(&entries->at[i]))
+		if (space_is_vdso(&entries->at[i]))
 			return entries->at[i].mapping.start;
 	}
 	return 0;
@@ -382,33 +205,14 @@ static bool is_another_program(const struct entries *old, const struct entries *
 }
 
 /* Code that is only moved, or grows, as that of just-in-time compilers does, replaces none. */
-static bool replaces_code(const struct space *space, const struct mapping *fresh)
+bool space_replaces_code(const struct space *space, const struct mapping *fresh)
 {
 	const struct mapping *old = fresh->executable ? space_find(space, fresh->start) : NULL;
 
 	return old && old->executable && old->module.v != fresh->module.v;
 }
 
-static void remember(struct space *space, const struct entry *entry)
-{
-	struct entries *former = &space->former;
-
-	if (!entry->mapping.executable || !entry->inode)
-		return;
-	for (size_t i = 0; i < former->nr; i++) {
-		if (same_mapping(&former->at[i], entry))
-			return;
-	}
-	if (former->nr == FORMER_MAX) {
-		free(former->at[0].path);
-		memmove(former->at, former->at + 1, --former->nr * sizeof(*former->at));
-	}
-	ARRAY_GROW(former->at, former->nr, former->cap);
-	former->at[former->nr] = *entry;
-	former->at[former->nr++].path = xstrdup(entry->path);
-}
-
-static void note_change(struct space *space)
+void space_note_change(struct space *space)
 {
 	space->generation++;
 	space->stamp = module_table_next_stamp(space->modules);
@@ -425,25 +229,25 @@ static void take_in(struct space *space, struct entries fresh)
 		while (old < space->entries.nr &&
 		       space->entries.at[old].mapping.start < entry->mapping.start)
 			old++;
-		if (old < space->entries.nr && same_mapping(&space->entries.at[old], entry)) {
+		if (old < space->entries.nr && space_same_mapping(&space->entries.at[old], entry)) {
 			entry->mapping = space->entries.at[old].mapping;
 			space->entries.at[old].is_kept = true;
 			nr_kept++;
 			continue;
 		}
 		entry->mapping.generation = space->generation + 1;
-		find_module(space, entry);
-		space->nr_replaced += replaces_code(space, &entry->mapping);
+		space_find_module(space, entry);
+		space->nr_replaced += space_replaces_code(space, &entry->mapping);
 	}
 	if (nr_kept != fresh.nr || nr_kept != space->entries.nr)
-		note_change(space);
+		space_note_change(space);
 	for (old = 0; old < space->entries.nr; old++) {
 		if (!space->entries.at[old].is_kept)
-			remember(space, &space->entries.at[old]);
+			space_remember(space, &space->entries.at[old]);
 	}
 	entries_release(&space->entries);
 	space->entries = fresh;
-	index_code(space);
+	space_index_code(space);
 }
 
 int space_update(struct space *space, const char *maps_text, size_t nr_bytes, struct err *err)
@@ -553,7 +357,7 @@ const struct mapping *space_find(const struct space *space, uint64_t address)
 	return entry ? &entry->mapping : NULL;
 }
 
-static bool is_of_range(const struct entry *entry, const struct proc_range *range)
+bool space_is_of_range(const struct entry *entry, const struct proc_range *range)
 {
 	const struct mapping *mapping = &entry->mapping;
 
@@ -565,61 +369,7 @@ bool space_agrees(const struct space *space, const struct proc_range *range)
 {
 	const struct entry *entry = find_entry(space, range->start);
 
-	return entry && is_of_range(entry, range);
-}
-
-static const struct entry *find_former(const struct space *space, const struct proc_range *range)
-{
-	for (size_t i = 0; i < space->former.nr; i++) {
-		const struct entry *entry = &space->former.at[i];
-
-		if (is_of_range(entry, range) &&
-		    entry->dev == makedev(range->dev_major, range->dev_minor))
-			return entry;
-	}
-	return NULL;
-}
-
-/* Takes the path of `entry` over. What is in its way goes. */
-static void put_back(struct space *space, struct entry entry)
-{
-	struct entries *entries = &space->entries;
-	size_t first = 0;
-	size_t end;
-
-	while (first < entries->nr && entries->at[first].mapping.end <= entry.mapping.start)
-		first++;
-	for (end = first; end < entries->nr; end++) {
-		if (entries->at[end].mapping.start >= entry.mapping.end)
-			break;
-		remember(space, &entries->at[end]);
-		free(entries->at[end].path);
-	}
-	ARRAY_GROW(entries->at, entries->nr, entries->cap);
-	memmove(&entries->at[first + 1], &entries->at[end],
-		(entries->nr - end) * sizeof(*entries->at));
-	entries->nr = entries->nr - (end - first) + 1;
-	entries->at[first] = entry;
-}
-
-bool space_recall(struct space *space, const struct proc_range *range)
-{
-	const struct entry *former;
-	struct entry entry;
-
-	if (space_agrees(space, range))
-		return true;
-	former = find_former(space, range);
-	if (!former)
-		return false;
-	entry = *former;
-	entry.path = xstrdup(former->path);
-	note_change(space);
-	entry.mapping.generation = space->generation;
-	space->nr_replaced += replaces_code(space, &entry.mapping);
-	put_back(space, entry);
-	index_code(space);
-	return true;
+	return entry && space_is_of_range(entry, range);
 }
 
 bool space_has_same_code(const struct space *space)
@@ -630,7 +380,7 @@ bool space_has_same_code(const struct space *space)
 		const struct entry *entry = &space->entries.at[space->code_entries[i]];
 		struct proc_range range;
 
-		if (is_vsyscall(entry))
+		if (space_is_vsyscall(entry))
 			continue;
 		if (!proc_range_at(fd, entry->mapping.start, &range) ||
 		    !space_agrees(space, &range))

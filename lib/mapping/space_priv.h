@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_MAPPING_SPACE_PRIV_H
+#define PROFC_MAPPING_SPACE_PRIV_H
+
+#include "mapping/space.h"
+
+/* A mapping and what identifies it from one maps text to the next. */
+struct entry {
+	struct mapping mapping;
+	uint64_t dev, inode;
+	char *path; /* owned */
+	bool deleted;
+	bool is_kept; /* it is in the next map as well */
+};
+
+struct entries {
+	struct entry *at;
+	size_t nr, cap;
+};
+
+struct space {
+	struct module_table *modules; /* borrowed */
+	pid_t pid;
+	uint64_t program; /* proc_program_id(); 0: not known */
+	pid_t reader;	  /* a live thread of it: /proc/PID is half dead once the leader exited */
+	uint32_t generation;
+	uint32_t stamp;
+	uint32_t nr_replaced;
+	int memory_fd; /* /proc/PID/mem once it was needed; -1: not yet; -2: it cannot be had */
+	struct entries entries; /* by address */
+	/* The executable ones alone, for space_locate(): starts and their index in entries. */
+	uint64_t *code_starts;
+	uint32_t *code_entries;
+	size_t nr_code, cap_code;
+	struct entries former; /* code of files that has gone, the latest last */
+};
+
+/* Nothing of it has changed from one maps text to the next. */
+bool space_same_mapping(const struct entry *a, const struct entry *b);
+/* That is what the kernel has told of a range. */
+bool space_is_of_range(const struct entry *entry, const struct proc_range *range);
+/* Code of the kernel's own, which has no file. */
+bool space_is_vdso(const struct entry *entry);
+bool space_is_vsyscall(const struct entry *entry);
+
+/* space_module.c: which module a new entry shows, and where that lies; opens it. */
+void space_find_module(struct space *space, struct entry *entry);
+
+/* Does it show other code than what the space has there so far? */
+bool space_replaces_code(const struct space *space, const struct mapping *fresh);
+/* What was interned of its stacks no longer holds. */
+void space_note_change(struct space *space);
+/* After each change of its entries. */
+void space_index_code(struct space *space);
+
+/* space_former.c: keep what is known of an entry that is about to go. */
+void space_remember(struct space *space, const struct entry *entry);
+
+#endif
