@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "sampler/sampler_priv.h"
 
 /*
@@ -66,11 +67,6 @@ static bool hides_time(struct sampled_process *process, uint64_t allowance)
 		process->unseen_cpu_ns = unseen_ns;
 	process->is_settled = true;
 	return false;
-}
-
-static uint64_t max_u64(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
 }
 
 static uint64_t pause_after(uint64_t reading_ns)

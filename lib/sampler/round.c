@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "sampler/sampler_priv.h"
 
 /*
@@ -67,11 +68,6 @@ static bool may_hurry(const struct sampler *sampler, uint64_t used_ns)
 					   used_ns < sampler->haste_credit_ns);
 }
 
-static size_t min_size(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /* `nr` have been looked at in this tick; returns how many then have. */
 static size_t hurry(struct sampler *sampler, size_t nr, size_t nr_idle, uint64_t now_ns)
 {
@@ -79,13 +75,13 @@ static size_t hurry(struct sampler *sampler, size_t nr, size_t nr_idle, uint64_t
 	uint64_t used_ns = 0;
 
 	for (; nr < HASTY_LOOKS && nr < nr_idle && may_hurry(sampler, used_ns); nr += HASTY_STEP) {
-		look_at_next(sampler, min_size(HASTY_STEP, nr_idle - nr), now_ns);
+		look_at_next(sampler, min_u64(HASTY_STEP, nr_idle - nr), now_ns);
 		used_ns = clock_thread_cpu_ns() - began_ns;
 	}
 	sampler->haste_ns = used_ns;
 	sampler->haste_credit_ns -=
 		used_ns < sampler->haste_credit_ns ? used_ns : sampler->haste_credit_ns;
-	return min_size(nr, nr_idle);
+	return min_u64(nr, nr_idle);
 }
 
 void round_begin(struct sampler *sampler)
@@ -96,7 +92,7 @@ void round_begin(struct sampler *sampler)
 static size_t nr_looks(const struct sampler *sampler, size_t nr_idle)
 {
 	if (nr_idle < CROWD)
-		return min_size(IDLE_LOOKS, nr_idle);
+		return min_u64(IDLE_LOOKS, nr_idle);
 	return sampler->counts.nr_ticks % CROWD_TICKS ? 0 : CROWD_LOOKS;
 }
 
@@ -110,5 +106,5 @@ void round_go_on(struct sampler *sampler, uint64_t now_ns)
 	look_at_next(sampler, nr, now_ns);
 	if (sampler->nr_unseen || sampler->nr_hunted)
 		nr = hurry(sampler, nr, nr_idle, now_ns);
-	sampler->nr_hunted -= min_size(nr, sampler->nr_hunted);
+	sampler->nr_hunted -= min_u64(nr, sampler->nr_hunted);
 }

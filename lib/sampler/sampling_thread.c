@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "sampler/sampler_priv.h"
 #include "target/target.h"
 
@@ -98,16 +99,6 @@ static uint64_t shortest_period_ns(struct sampler *sampler)
 		return 0;
 	return governor_shortest_period(&sampler->governor, sampler->mean_tick_cpu_ns,
 					sampler->nr_cpus);
-}
-
-static uint64_t max_u64(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 static void govern(struct sampler *sampler, uint64_t now_ns)

@@ -2,6 +2,7 @@
 #include <sys/syscall.h>
 
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "proc/read.h"
 #include "target/target_priv.h"
 
@@ -62,11 +63,6 @@ static bool has_run_on(struct tracee *tracee, uint64_t cpu_ns)
 #define SOON_STOPS		4
 #define SHORTER			8
 #define LATELY_NS		(250 * NS_PER_MS)
-
-static uint64_t max_u64(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
 
 static void forget_old_transfers(struct tracee *tracee, uint64_t cpu_ns)
 {
