@@ -64,11 +64,19 @@ static bool has_run_on(struct tracee *tracee, uint64_t cpu_ns)
 #define SHORTER			8
 #define LATELY_NS		(250 * NS_PER_MS)
 
+/* Longer pauses of who computes now are from before that. */
+static uint64_t pause_ns(const struct known_sleeps *sleeps)
+{
+	return min_u64(sleeps->pause_ns, sleeps->computes && !sleeps->is_cut_anywhere
+						 ? LONGEST_OF_COMPUTING_NS
+						 : LONGEST_PAUSE_NS);
+}
+
 static void forget_old_transfers(struct tracee *tracee, uint64_t cpu_ns)
 {
 	struct tracee_private *priv = tracee->priv;
 
-	if (cpu_ns - priv->transfer_cpu_ns >= max_u64(priv->sleeps.pause_ns, LATELY_NS))
+	if (cpu_ns - priv->transfer_cpu_ns >= max_u64(pause_ns(&priv->sleeps), LATELY_NS))
 		priv->makes_transfers = false;
 }
 
@@ -77,7 +85,7 @@ static bool is_in_pause(const struct tracee *tracee, uint64_t cpu_ns)
 	const struct known_sleeps *sleeps = &tracee->priv->sleeps;
 
 	return tracee->priv->makes_transfers &&
-	       cpu_ns - sleeps->asked_cpu_ns < max_u64(sleeps->pause_ns, PAUSE_NS);
+	       cpu_ns - sleeps->asked_cpu_ns < max_u64(pause_ns(sleeps), PAUSE_NS);
 }
 
 static bool is_wary(const struct tracee_private *priv)
@@ -137,7 +145,6 @@ bool target_may_be_in_transfer(struct tracee *tracee)
 static void make_pause_longer(struct known_sleeps *sleeps, uint64_t nr_stops, int64_t call)
 {
 	bool is_soon = sleeps->pause_ns && nr_stops - sleeps->nr_stops_to_cut <= SOON_STOPS;
-	uint64_t longest_ns = sleeps->computes ? LONGEST_OF_COMPUTING_NS : LONGEST_PAUSE_NS;
 
 	sleeps->nr_stops_to_cut = nr_stops;
 	/* splice(2) moves no more than is there: what looks cut may not be. */
@@ -146,12 +153,10 @@ static void make_pause_longer(struct known_sleeps *sleeps, uint64_t nr_stops, in
 	else
 		sleeps->pause_ns *= LONGER;
 	/* sendfile(2) looks for signals at each page: a stop cuts it wherever it meets it. */
-	if (call == SYS_sendfile) {
+	sleeps->is_cut_anywhere = call == SYS_sendfile;
+	if (sleeps->is_cut_anywhere)
 		sleeps->pause_ns *= LONGER * LONGER;
-		longest_ns = LONGEST_PAUSE_NS;
-	}
-	if (sleeps->pause_ns > longest_ns)
-		sleeps->pause_ns = longest_ns;
+	sleeps->pause_ns = pause_ns(sleeps);
 }
 
 static void make_pause_shorter(struct known_sleeps *sleeps)

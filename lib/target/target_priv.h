@@ -70,6 +70,7 @@ struct known_sleeps {
 	bool computes;		  /* of late it ran outside the kernel for the most part */
 	uint64_t asked_cpu_ns;	  /* its clock when it was to be stopped last */
 	uint64_t pause_ns;	  /* so long it runs until then; 0: no stop has cut a transfer */
+	bool is_cut_anywhere;	  /* what was cut last, wherever a stop meets it */
 	uint64_t nr_stops_to_cut; /* when one did last */
 };
 

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -175,6 +176,45 @@ static void test_target_hidden__who_computes_mostly_is_left_alone_for_no_longer(
 	assert_in_range(priv->sleeps.pause_ns, 10 * NS_PER_SEC, 100 * NS_PER_SEC);
 }
 
+static void test_target_hidden__who_turns_to_computing_is_seen_soon(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tracee_private *priv = fixture->tracee->priv;
+
+	for (int i = 0; i < 100; i++)
+		cut(fixture);
+	target_stop_would_spoil(fixture->tracee);
+	compute();
+	assert_true(target_stop_would_spoil(fixture->tracee));
+	priv->ticks.user = MANY_TICKS;
+	for (int i = 0; i < 5; i++)
+		compute();
+	assert_false(target_stop_would_spoil(fixture->tracee));
+}
+
+static void test_target_hidden__but_not_who_sends_files(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tracee_private *priv = fixture->tracee->priv;
+	int file = memfd_create("sent", MFD_CLOEXEC);
+	const struct proc_syscall call = {
+		.kind = PROC_SYSCALL_INSIDE,
+		.nr = SYS_sendfile,
+		.args = {(uint64_t)fixture->pipe[1], (uint64_t)file, 0, 1 << 20},
+	};
+
+	assert_int_equal(ftruncate(file, 1 << 20), 0);
+	assert_int_equal(lseek(file, 1 << 16, SEEK_SET), 1 << 16);
+	priv->ticks.user = MANY_TICKS;
+	target_stop_would_spoil(fixture->tracee);
+	target_learn_of_stop(fixture->tracee, &call, 1 << 16);
+	close(file);
+	assert_true(priv->sleeps.pause_ns > NS_PER_SEC);
+	for (int i = 0; i < 5; i++)
+		compute();
+	assert_true(target_stop_would_spoil(fixture->tracee));
+}
+
 static void test_target_hidden__a_transfer_that_came_out_whole_tells_nothing(void **state)
 {
 	struct fixture *fixture = *state;
@@ -269,6 +309,8 @@ int main(void)
 		TEST(who_is_never_seen_asleep_is_stopped_in_the_end),
 		TEST(who_is_cut_again_soon_is_left_alone_for_longer),
 		TEST(who_computes_mostly_is_left_alone_for_no_longer),
+		TEST(who_turns_to_computing_is_seen_soon),
+		TEST(but_not_who_sends_files),
 		TEST(short_bursts_of_who_sends_are_stopped_at_times),
 		TEST(but_not_of_who_is_in_the_kernel_mostly),
 		TEST(transfers_of_long_ago_are_forgotten),
