@@ -27,6 +27,17 @@ static bool is_at_start(const struct tracee *tracee, uint64_t nr_slept)
 	return tracee->tid == tracee->tgid && nr_slept <= SLEEPS_OF_START;
 }
 
+/*
+ * Who has never slept is new, and computes, as a rule: many threads are over before they would have
+ * run on. But where transfers are made, new threads may make some, too.
+ */
+static bool has_run_on_so_far(const struct tracee *tracee, uint64_t nr_slept, uint64_t cpu_ns)
+{
+	if (!nr_slept)
+		return !tracee->priv->target->any_transfers || cpu_ns >= RUN_ON_NS;
+	return nr_slept * RUN_ON_NS < cpu_ns || is_at_start(tracee, nr_slept);
+}
+
 /* Since it was last found to have slept; when it is asked about first, in all its life. */
 static bool has_run_on(struct tracee *tracee, uint64_t cpu_ns)
 {
@@ -39,12 +50,12 @@ static bool has_run_on(struct tracee *tracee, uint64_t cpu_ns)
 		return true; /* gone */
 	/* To be stopped, by our asking or by a signal, is to sleep as well. */
 	nr = status.nr_yielded - tracee->priv->nr_stops;
-	if (nr == sleeps->nr)
+	if (nr == sleeps->nr && !is_first)
 		return cpu_ns - sleeps->cpu_ns >= RUN_ON_NS;
 	sleeps->are_known = true;
 	sleeps->nr = nr;
 	sleeps->cpu_ns = cpu_ns;
-	return is_first && (nr * RUN_ON_NS < cpu_ns || is_at_start(tracee, nr));
+	return is_first && has_run_on_so_far(tracee, nr, cpu_ns);
 }
 
 /*

@@ -204,6 +204,7 @@ struct target {
 
 	/* target_bystander.c */
 	pid_t last_bystander;	   /* whose call was repaired last; 0: none yet */
+	bool any_transfers;	   /* somebody was met in a long one (target_spoil.c) */
 	bool any_unrestarted;	   /* somebody was met in a call that would fail with EINTR */
 	struct tracee_list askers; /* who was met in a call that asks for signals */
 

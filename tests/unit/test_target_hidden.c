@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,6 +79,39 @@ static void test_target_hidden__who_was_in_a_transfer_is_stopped_once_it_has_run
 		compute();
 		assert_false(target_stop_would_spoil(fixture->tracee));
 	}
+}
+
+static void *ask_about_new_thread(void *context)
+{
+	struct target *target = context;
+	struct tracee *tracee = target_add(target, getpid(), gettid());
+	uint64_t end_ns = clock_thread_cpu_ns() + NS_PER_MS / 4;
+
+	tracee->priv->looked_awake = true;
+	tracee->priv->hides_kernel_stack = true;
+	while (clock_thread_cpu_ns() < end_ns)
+		continue;
+	return target_stop_would_spoil(tracee) ? tracee : NULL;
+}
+
+static bool new_thread_is_stopped(struct target *target)
+{
+	void *refused = NULL;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, ask_about_new_thread, target), 0);
+	pthread_join(thread, &refused);
+	return !refused;
+}
+
+/* Programs that begin a thread for each request have none that lives for longer. */
+static void test_target_hidden__new_threads_are_stopped_unless_transfers_are_made(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_true(new_thread_is_stopped(fixture->target));
+	target_met_in_transfer(fixture->tracee);
+	assert_false(new_thread_is_stopped(fixture->target));
 }
 
 static void test_target_hidden__a_stop_is_no_sleep(void **state)
@@ -304,6 +338,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(who_was_in_a_transfer_is_stopped_once_it_has_run_on),
+		TEST(new_threads_are_stopped_unless_transfers_are_made),
 		TEST(a_stop_is_no_sleep),
 		TEST(whose_calls_are_known_is_stopped_at_any_time),
 		TEST(who_is_never_seen_asleep_is_stopped_in_the_end),
