@@ -200,3 +200,15 @@ void target_stop_woken_askers(const struct target *target)
 	stop_new_askers(target, wakes);
 	stop_new_askers(target, has_run_since);
 }
+
+void target_stop_unfollowed_askers(const struct target *target, pid_t tgid)
+{
+	for (size_t i = 0; i < target->askers.nr; i++) {
+		struct tracee *asker = target->askers.at[i];
+
+		if (asker->tgid == tgid && !asker->listening && !asker->priv->is_followed_asker &&
+		    target_has_asker_budget(asker) && is_awake(asker) &&
+		    !target_may_be_timing_out(asker))
+			stop(target, asker);
+	}
+}

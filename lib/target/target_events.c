@@ -38,9 +38,11 @@ static void consume_stop(pid_t tid)
 	waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL | __WNOTHREAD);
 }
 
-static bool is_followed(const struct tracee *tracee)
+static bool is_followed(struct tracee *tracee)
 {
-	return tracee->priv->carried || tracee->priv->follow == FOLLOW_ENTRY ||
+	bool is_asker = target_follows_asker(tracee);
+
+	return is_asker || tracee->priv->carried || tracee->priv->follow == FOLLOW_ENTRY ||
 	       tracee->priv->follow == FOLLOW_EXIT;
 }
 
@@ -197,15 +199,27 @@ static void signal_stop(struct target *target, struct tracee *tracee, int signal
 	interrupt_again(tracee);
 }
 
-/* Only where a call is followed. Killed after it is consumed, we leave no signal behind. */
-static void syscall_stop(struct target *target, struct tracee *tracee)
+static enum follow met_at_call(struct tracee *tracee)
 {
 	enum follow follow = FOLLOW_NONE;
 
 	if (tracee->priv->carried)
-		follow = target_carried_stop(tracee);
-	else
-		follow = target_followed_stop(tracee);
+		return target_carried_stop(tracee);
+	if (tracee->priv->follow == FOLLOW_NONE) {
+		target_asker_stop(tracee);
+		return FOLLOW_NONE;
+	}
+	follow = target_followed_stop(tracee);
+	if (follow == FOLLOW_NONE)
+		tracee->priv->entered_ns = 0; /* that was another call, or it has returned */
+	return follow;
+}
+
+/* Only where a call is followed. Killed after it is consumed, we leave no signal behind. */
+static void syscall_stop(struct target *target, struct tracee *tracee)
+{
+	enum follow follow = met_at_call(tracee);
+
 	consume_stop(tracee->tid);
 	tracee->priv->follow = follow == FOLLOW_BROKEN ? FOLLOW_NONE : follow;
 	let_go(target, tracee, 0);
@@ -220,6 +234,8 @@ void target_forget_program(struct tracee *tracee)
 	tracee->priv->broken_off = false;
 	tracee->priv->follow = FOLLOW_NONE;
 	target_forget_carried(tracee);
+	tracee->priv->is_asker = false;
+	tracee->priv->entered_ns = 0;
 	target_judge_anew(tracee);
 	tracee->priv->thread_pointer = 0;
 	tracee->priv->first_sp = 0;

@@ -152,8 +152,11 @@ bool target_should_part(const struct tracee *tracee)
 		return false;
 	if (maker && maker->tgid != stat.ppid)
 		maker = NULL; /* it is gone, and another has its children */
-	return !only_waits(tracee, maker, stat.ppid) && may_watch(tracee, maker, stat.ppid) &&
-	       (stat.nr_threads == 1 || others_die(tracee));
+	if (only_waits(tracee, maker, stat.ppid) || !may_watch(tracee, maker, stat.ppid) ||
+	    (stat.nr_threads != 1 && !others_die(tracee)))
+		return false;
+	target_child_parts(tracee->priv->target, stat.ppid);
+	return true;
 }
 
 /* Until the last of the others is reaped nobody could wait for the process anyhow. */

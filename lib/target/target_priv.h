@@ -84,6 +84,12 @@ enum kept_file {
 	KEPT_FILES,
 };
 
+/* target_asker.c: system call stops in the time that began then. */
+struct asker_budget {
+	uint64_t since_ns;
+	unsigned int nr;
+};
+
 struct tracee_private {
 	struct target *target;		       /* that it is of */
 	struct seen_stack stacks[SEEN_STACKS]; /* the latest first */
@@ -124,6 +130,12 @@ struct tracee_private {
 	uint64_t left_pcount;  /* times scheduled in as it was last let go, once it was one */
 	uint64_t asker_pcount; /* times scheduled in right before a reaping */
 
+	/* target_asker.c */
+	bool is_asker;		    /* was met in a call that asks for signals */
+	bool is_followed_asker;	    /* let go to system call stops for that */
+	uint64_t entered_ns;	    /* its call, as such a stop has shown; 0: not known */
+	struct asker_budget budget; /* of its own */
+
 	/* target_reaping.c */
 	uint64_t spared_until_ns; /* not interrupted before: a child of its is about to be reaped */
 	pid_t parent_tid;	  /* of a process: the thread whose fork made it; 0: not known */
@@ -132,6 +144,7 @@ struct tracee_private {
 	/* target_parting.c */
 	uint64_t watches_until_ns; /* it watches its children by pidfds; 0: not known */
 	bool process_watches;	   /* of a first thread: some thread has done so */
+	uint64_t parted_ns;	   /* the same: when a child of it last parted; 0: never */
 	bool has_executed;	   /* since it was made */
 
 	/* target_capture.c */
@@ -207,6 +220,9 @@ struct target {
 	bool any_transfers;	   /* somebody was met in a long one (target_spoil.c) */
 	bool any_unrestarted;	   /* somebody was met in a call that would fail with EINTR */
 	struct tracee_list askers; /* who was met in a call that asks for signals */
+
+	/* target_asker.c */
+	struct asker_budget asker_budget; /* of all */
 
 	/* target_reaping.c */
 	struct postponed postponed[POSTPONED_MAX];
@@ -356,6 +372,19 @@ void target_note_asker(struct target *target, struct tracee *tracee);
  */
 void target_stop_askers(const struct target *target, pid_t tgid, const struct tracee *taker);
 void target_stop_woken_askers(const struct target *target);
+/* Those that are awake and are not followed yet (target_asker.c). */
+void target_stop_unfollowed_askers(const struct target *target, pid_t tgid);
+
+/*
+ * target_asker.c. It is about to be let go: is it to come to system call stops, since it might fail
+ * with EINTR in one that nothing else tells of? Then this is such a stop, and it is held in it.
+ */
+bool target_follows_asker(struct tracee *tracee);
+void target_asker_stop(struct tracee *tracee);
+/* Has it not come to too many of them already? */
+bool target_has_asker_budget(struct tracee *asker);
+/* A child of a process is about to part. */
+void target_child_parts(const struct target *target, pid_t tgid);
 
 /*
  * target_reaping.c: when to reap a child, which sends its parent a signal. If it is to wait it is

@@ -121,6 +121,8 @@ uint64_t target_call_began_ns(struct tracee *tracee, const struct proc_syscall *
 {
 	const struct tracee_private *priv = tracee->priv;
 
+	if (priv->entered_ns)
+		return priv->entered_ns;
 	if (is_seen_call(&priv->sleep, syscall) &&
 	    (priv->asked_in_sleep || (by_signal && is_on_its_way_out(tracee, timeout_ns))))
 		return priv->sleep.since_ns;
