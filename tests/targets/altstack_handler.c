@@ -42,12 +42,13 @@ int main(int argc, char **argv)
 	const struct sigaction action = {.sa_handler = on_timer,
 					 .sa_flags = SA_ONSTACK | SA_RESTART};
 	uint64_t until_ns = number_argument(argc, argv, 1, 600) * MS;
+	struct rounds rounds = rounds_until(CLOCK_PROCESS_CPUTIME_ID, until_ns);
 	uint64_t x = 1;
 
 	sigaltstack(&stack, NULL);
 	sigaction(SIGPROF, &action, NULL);
 	setitimer(ITIMER_PROF, &every, NULL);
-	while (process_cpu_ns() < until_ns)
+	while (rounds_go_on(&rounds))
 		x = interrupted_work(x);
 	setitimer(ITIMER_PROF, &(struct itimerval){0}, NULL); /* none strikes outside of main() */
 	printf("{\"handler_ns\": %llu, \"cpu_ns\": %llu, \"x\": %llu}\n",

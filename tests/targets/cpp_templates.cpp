@@ -51,6 +51,7 @@ int main(int argc, char **argv)
 {
 	std::uint64_t until_ns = number_argument(argc, argv, 1, 800) * MS;
 	std::vector<std::unique_ptr<shapes::Worker>> workers;
+	struct rounds rounds = rounds_until(CLOCK_PROCESS_CPUTIME_ID, until_ns);
 	std::uint64_t x = 0;
 
 	workers.push_back(std::make_unique<shapes::MixingWorker<std::uint64_t>>());
@@ -61,7 +62,7 @@ int main(int argc, char **argv)
 			sum += worker->work();
 		return sum;
 	};
-	while (process_cpu_ns() < until_ns)
+	while (rounds_go_on(&rounds))
 		x += round();
 	printf("{\"cpu_ns\": %llu, \"x\": %llu}\n", (unsigned long long)process_cpu_ns(),
 	       (unsigned long long)(x & 1));

@@ -31,9 +31,10 @@ NOINLINE uint64_t not_inlined(uint64_t x)
 int main(int argc, char **argv)
 {
 	uint64_t until_ns = number_argument(argc, argv, 1, 1500) * MS;
+	struct rounds rounds = rounds_until(CLOCK_PROCESS_CPUTIME_ID, until_ns);
 	uint64_t x = 1;
 
-	while (process_cpu_ns() < until_ns)
+	while (rounds_go_on(&rounds))
 		x = not_inlined(x);
 	printf("{\"cpu_ns\": %llu, \"x\": %llu}\n", (unsigned long long)process_cpu_ns(),
 	       (unsigned long long)(x & 1));

@@ -18,9 +18,10 @@ uint64_t libc_spin(uint64_t x, unsigned rounds)
 int main(int argc, char **argv)
 {
 	uint64_t until_ns = number_argument(argc, argv, 1, 300) * MS;
+	struct rounds rounds = rounds_until(CLOCK_PROCESS_CPUTIME_ID, until_ns);
 	uint64_t x = 1;
 
-	while (process_cpu_ns() < until_ns)
+	while (rounds_go_on(&rounds))
 		x = spin(x, 400000) + 1;
 	return x == 0;
 }

@@ -7,9 +7,10 @@
 
 NOINLINE uint64_t recursion_bottom(uint64_t until_ns)
 {
+	struct rounds rounds = rounds_until(CLOCK_PROCESS_CPUTIME_ID, until_ns);
 	uint64_t x = 1;
 
-	while (process_cpu_ns() < until_ns)
+	while (rounds_go_on(&rounds))
 		for (unsigned i = 0; i < 300000; i++)
 			SPIN_STEP(x);
 	return x;

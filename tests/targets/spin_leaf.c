@@ -19,9 +19,10 @@ NOINLINE uint64_t spin_middle(uint64_t x)
 
 NOINLINE uint64_t spin_outer(uint64_t until_ns)
 {
+	struct rounds rounds = rounds_until(CLOCK_PROCESS_CPUTIME_ID, until_ns);
 	uint64_t x = 1;
 
-	while (process_cpu_ns() < until_ns)
+	while (rounds_go_on(&rounds))
 		x = spin_middle(x) + 1;
 	return x;
 }
