@@ -80,47 +80,6 @@ static void say_report(const struct recording *recording)
 	buf_release(&word);
 }
 
-void recording_say_done(const struct recording *recording)
-{
-	const struct sampler_result *result = &recording->result;
-	struct buf text = {0};
-
-	if (recording->options->quiet)
-		return;
-	append_weight(&text, METRIC_CPU, result->cpu_ns);
-	buf_append_str(&text, " of CPU time in ");
-	append_weight(&text, METRIC_WALL, recording->profile->meta.duration_ns);
-	buf_append_str(&text, ", ");
-	append_weight(&text, METRIC_SAMPLES, result->nr_samples);
-	print_note("wrote %s: %s, %.1f kB", file_name(recording), buf_str(&text),
-		   (double)store_writer_nr_bytes(recording->writer) / 1000);
-	buf_release(&text);
-	if (recording->file.path)
-		say_report(recording);
-	else if (recording->argv)
-		print_hint("what the command itself prints goes there too and spoils the profile: "
-			   "send one of them elsewhere");
-}
-
-static bool ended_in_delay(const struct recording *recording)
-{
-	return recording->profile->meta.duration_ns < recording->options->delay_ns;
-}
-
-/* Nobody has looked: false if somebody has, and there was nothing to be seen. */
-static bool never_looked(const struct recording *recording, struct err *err)
-{
-	if (ended_in_delay(recording)) {
-		err_set(err, ERR_EMPTY,
-			"no samples were taken: it ended before the --delay was over");
-		err_hint(err, "give a shorter --delay");
-	} else if (recording->ended_paused) {
-		err_set(err, ERR_EMPTY, "no samples were taken: the recording was paused");
-		err_hint(err, "SIGUSR1 sent to profc resumes it, and so does --control");
-	}
-	return err->code != 0;
-}
-
 /* Let go by its tracer, a stopped process comes to its stop again, as soon as it gets a CPU. */
 #define SETTLING_TRIES 50
 #define SETTLING_NS    (5 * NS_PER_MS)
@@ -146,6 +105,59 @@ static pid_t stopped_process(const struct recording *recording)
 			return recording->pids[i];
 	}
 	return 0;
+}
+
+/* What is stopped has no CPU time, though it may have been seen blocked before. */
+static void say_stopped(const struct recording *recording)
+{
+	pid_t pid = recording->result.cpu_ns < MEASURABLE_NS ? stopped_process(recording) : 0;
+
+	if (!pid)
+		return;
+	print_note("process %d is stopped by job control", (int)pid);
+	print_hint("kill -CONT %d lets it go on", (int)pid);
+}
+
+void recording_say_done(const struct recording *recording)
+{
+	const struct sampler_result *result = &recording->result;
+	struct buf text = {0};
+
+	if (recording->options->quiet)
+		return;
+	append_weight(&text, METRIC_CPU, result->cpu_ns);
+	buf_append_str(&text, " of CPU time in ");
+	append_weight(&text, METRIC_WALL, recording->profile->meta.duration_ns);
+	buf_append_str(&text, ", ");
+	append_weight(&text, METRIC_SAMPLES, result->nr_samples);
+	print_note("wrote %s: %s, %.1f kB", file_name(recording), buf_str(&text),
+		   (double)store_writer_nr_bytes(recording->writer) / 1000);
+	buf_release(&text);
+	say_stopped(recording);
+	if (recording->file.path)
+		say_report(recording);
+	else if (recording->argv)
+		print_hint("what the command itself prints goes there too and spoils the profile: "
+			   "send one of them elsewhere");
+}
+
+static bool ended_in_delay(const struct recording *recording)
+{
+	return recording->profile->meta.duration_ns < recording->options->delay_ns;
+}
+
+/* Nobody has looked: false if somebody has, and there was nothing to be seen. */
+static bool never_looked(const struct recording *recording, struct err *err)
+{
+	if (ended_in_delay(recording)) {
+		err_set(err, ERR_EMPTY,
+			"no samples were taken: it ended before the --delay was over");
+		err_hint(err, "give a shorter --delay");
+	} else if (recording->ended_paused) {
+		err_set(err, ERR_EMPTY, "no samples were taken: the recording was paused");
+		err_hint(err, "SIGUSR1 sent to profc resumes it, and so does --control");
+	}
+	return err->code != 0;
 }
 
 static bool was_stopped(const struct recording *recording, struct err *err)

@@ -222,6 +222,17 @@ class JobControl(LiveCase):
             self.wait_status(target.pid, os.WCONTINUED)
             self.assertProgress(counters)
 
+    def test_attach_to_a_stopped_process_and_another(self):
+        """Nor does it go unsaid where there are samples: here of who sleeps."""
+        with self.start_job(self.path("counters")) as target, Running(["sleep", "1000"]) as other:
+            target.wait_ready()
+            os.kill(target.pid, signal.SIGSTOP)
+            self.wait_status(target.pid, os.WUNTRACED)
+            recording = attach(self.directory, f"{target.pid},{other.pid}", "-d", "300ms")
+            self.assertIn(f"process {target.pid} is stopped", recording.stderr)
+            self.assertIn(f"kill -CONT {target.pid}", recording.stderr)
+            os.kill(target.pid, signal.SIGCONT)
+
     def test_storm_of_stops_and_continuations(self):
         """Each cancels the other, in any order and as fast as they can be sent."""
         path = self.path("counters")
