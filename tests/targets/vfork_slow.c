@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vfork_slow [MS]: over and over a vfork whose child keeps its parent waiting
- * for 50 ms, unstoppable, while a second thread works in beside_vfork().
+ * vfork_slow [MS]: over and over, six times at least, a vfork whose child keeps
+ * its parent waiting for 50 ms, unstoppable, while a second thread works in
+ * beside_vfork().
  * Prints {"vforks", "cpu_ns"}.
  */
 #include <pthread.h>
@@ -32,7 +33,7 @@ int main(int argc, char **argv)
 	pthread_t beside;
 
 	pthread_create(&beside, NULL, beside_vfork, NULL);
-	while (monotonic_ns() < end_ns) {
+	while (monotonic_ns() < end_ns || vforks < 6) {
 		pid_t pid = vfork();
 		int status;
 
