@@ -23,7 +23,7 @@ class Idle(LiveCase):
 class BlockingCalls(LiveCase):
     """A thread in each of 83 blocking calls, sampled at 1000 Hz."""
 
-    def check(self, cases, plain):
+    def check(self, cases):
         self.assertGreaterEqual(len([case for case in cases if not case["absent"]]), 70)
         for case in cases:
             with self.subTest(call=case["name"]):
@@ -31,8 +31,20 @@ class BlockingCalls(LiveCase):
                     self.assertEqual(case[harm], 0, f"{harm} of {case}")
                 if case["expects"] != "never" and not case["absent"]:
                     self.assertGreater(case["calls"], 0)
-        # The longest of many waits: of all calls, one may meet the noise of the machine.
-        self.assertLessEqual(len(self.stretched(cases, plain)), 1, self.stretched(cases, plain))
+
+    def checkTimeouts(self, rounds):
+        """
+        rounds() gives the cases of a run without profc and of one with it. The longest of many
+        waits tells: one call of all, or all in one moment, may meet the noise of the machine.
+        """
+        stretched = []
+        for _ in range(3):
+            plain, cases = rounds()
+            self.check(cases)
+            stretched.append(self.stretched(cases, plain))
+            if len(stretched[-1]) <= 1:
+                return
+        self.fail(f"stretched three times: {stretched}")
 
     def stretched(self, cases, plain):
         """The timeouts that lasted half as long again as asked for, and as undisturbed."""
@@ -46,19 +58,25 @@ class BlockingCalls(LiveCase):
 
     def test_recorded_from_the_start(self):
         program = build("blocking_calls", more=MORE)
-        plain = run([program, "1500"])
-        recording = record(self.directory, [program, "3000"], *FAST)
-        self.check(recording.said, plain)
+        self.checkTimeouts(
+            lambda: (
+                run([program, "1500"]), record(self.directory, [program, "3000"], *FAST).said
+            )
+        )
 
     def test_attached_and_detached_midway(self):
         program = build("blocking_calls", more=MORE)
-        plain = run([program, "1500"])
-        with Running([program, "3500"]) as target:
-            target.wait_ready()
-            for _ in range(2):
-                attach(self.directory, target.pid, *FAST, "-d", "1")
-            self.assertUntouched(target.pid)
-            self.check(target.finish(), plain)
+
+        def attached():
+            plain = run([program, "1500"])
+            with Running([program, "3500"]) as target:
+                target.wait_ready()
+                for _ in range(2):
+                    attach(self.directory, target.pid, *FAST, "-d", "1")
+                self.assertUntouched(target.pid)
+                return plain, target.finish()
+
+        self.checkTimeouts(attached)
 
 
 class BlockedTime(LiveCase):
