@@ -48,6 +48,25 @@ class LiveCase(unittest.TestCase):
         tolerance = max(2, 1.5 * row["ci_pct"])
         self.assertWithin(row[column], expected, tolerance, f"{column} of {what or row}")
 
+    def known_ns(self, recording, *options):
+        """
+        The CPU time whose stacks are known: most of it, but where the CPUs are busy profc misses
+        many of its moments to look.
+        """
+        rows = recording.rows(*options)
+        whole = sum(row["self_ns"] for row in rows)
+        unknown = sum(row["self_ns"] for row in rows if row["function"] == "[unattributed]")
+        bound = 0.1 + recording.missed_share()
+        self.assertLessEqual(unknown, bound * whole, "time of unknown stacks")
+        return whole - unknown
+
+    def assertMostlyIn(self, recording, function, share, column="total_ns", options=()):
+        """At least so much of the time of known stacks, or what so few samples allow."""
+        row = recording.function(function, *options)
+        allowance = 1.5 * row["ci_pct"] / 100
+        known_ns = self.known_ns(recording, *options)
+        self.assertShareAtLeast(row[column], known_ns, share - allowance, function)
+
     def assertRatio(self, value, expected, tolerance, what):
         """value / expected is 1 within the tolerance."""
         self.assertGreater(expected, 0, what)

@@ -69,6 +69,11 @@ class Recording:
     def self_pct(self, name, *options):
         return sum(row["self_pct"] for row in self.rows(*options) if row["function"] == name)
 
+    def missed_share(self):
+        """Of the moments to look, those when profc did not get to it."""
+        counters = json.loads(self.info("--json"))["counters"]
+        return counters["missed_ticks"] / max(1, counters["ticks"] + counters["missed_ticks"])
+
     def annotate(self, what, *options):
         return json.loads(profc("annotate", "-i", self.path, "--json", *options, what).stdout)
 

@@ -43,7 +43,8 @@ class Limits(LiveCase):
             self.directory, [build("spin_leaf"), "300"],
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20)),
         )
-        self.assertGreater(recording.function("spin_leaf")["total_ns"], 250e6)
+        self.assertGreater(recording.report()["total_ns"], 250e6)
+        self.assertMostlyIn(recording, "spin_leaf", 0.9)
 
     def test_too_few_descriptors_are_named(self):
         """For some counts profc comes further than for others: each time it says what is short."""
@@ -96,7 +97,7 @@ class Limits(LiveCase):
             self.directory, [build("spin_leaf"), "1500"], *FAST, timeout=60,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_SIGPENDING, (0, 0)),
         )
-        self.assertShare(recording.function("spin_leaf"), "total_pct", 100)
+        self.assertMostlyIn(recording, "spin_leaf", 0.98)
         self.assertStopsAreHeardOf(recording)
 
     def assertStopsAreHeardOf(self, recording):

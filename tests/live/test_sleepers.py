@@ -102,8 +102,14 @@ class BlockedTime(LiveCase):
     def test_cpu_is_not_charged_to_the_call_slept_in(self):
         recording = record(self.directory, [build("sleeping"), "2000"])
         (said,) = [one for one in recording.said if one["function"] == "sleep_between_work"]
-        row = recording.function("work_between_sleeps")
-        self.assertRatio(row["total_ns"], said["cpu_ns"], 0.1, "CPU of the working function")
+        times = {row["function"]: row["total_ns"] for row in recording.rows()}
+        # Some of it may stand for no stack where the CPUs are busy.
+        unknown = recording.report()["total_ns"] - self.known_ns(recording)
+        found = times["work_between_sleeps"]
+        self.assertLessEqual(found, 1.1 * said["cpu_ns"])
+        self.assertGreaterEqual(found + unknown, 0.9 * said["cpu_ns"])
+        asleep = [name for name in times if "nanosleep" in name]
+        self.assertLess(sum(times[name] for name in asleep), 0.1 * said["cpu_ns"], asleep)
 
     def test_names_the_system_call(self):
         recording = record(self.directory, [build("sleeping"), "800"])
@@ -172,7 +178,7 @@ class IdleThreads(LiveCase):
             (said,) = target.finish()
         self.assertEqual(said["threads"], 1000)
         self.assertEqual(said["eintr"], 0)
-        self.assertGreaterEqual(recording.function("busy_work")["total_pct"], 90)
+        self.assertMostlyIn(recording, "busy_work", 0.9)
         idle = recording.function("idle_wait", "-m", "blocked")
         duration = recording.report()["duration_ns"]
         self.assertGreaterEqual(idle["total_ns"], 0.8 * 1000 * duration)
