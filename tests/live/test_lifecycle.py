@@ -71,7 +71,10 @@ class FilledMemory(LiveCase):
             self.skipTest("userfaultfd(2) is not to be had")
         recording = record(self.directory, [program, "1000"], *FAST, timeout=30)
         self.assertEqual(recording.said, [{"faults": 0}])
-        self.assertGreater(recording.function("compute_on")["total_pct"], 30)
+        # How much of all it is depends on who else gets a CPU.
+        threads = recording.rows("--by", "thread")
+        computer = max(threads, key=lambda row: row["self_ns"])["tid"]
+        self.assertMostlyIn(recording, "compute_on", 0.9, options=("--thread", str(computer)))
         with Running([program, "2500"]) as target:
             target.wait_ready()
             attach(self.directory, target.pid, *FAST, "-d", "1", timeout=30)
@@ -270,7 +273,7 @@ class Processes(LiveCase):
             self.assertEqual(said["reads"], said["fed"], said)
             self.assertEqual(said["failed"], 0, said)
         for one in (recording, attached):
-            self.assertGreaterEqual(one.function("work_beside_workers")["total_pct"], 80)
+            self.assertMostlyIn(one, "work_beside_workers", 0.8)
 
     def test_orphans_live_on_after_the_command(self):
         mark = self.path("mark")
