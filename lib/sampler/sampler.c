@@ -134,6 +134,8 @@ static void pause_working(const struct working *working, uint64_t now_ns)
 	pause.tv_nsec = (long)pace->pause_ns;
 	if (now_ns < worker_restless_until_ns(working->sampler->worker))
 		pause.tv_nsec = (long)RESTLESS_PAUSE_NS;
+	atomic_store_explicit(&working->sampler->worker_due_ns, now_ns + (uint64_t)pause.tv_nsec,
+			      memory_order_relaxed);
 	if (ppoll(&wake, 1, &pause, NULL) == 1 && read(wake.fd, &count, sizeof(count)) < 0)
 		return;
 }
@@ -178,6 +180,7 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	sampler->profile = profile;
 	sampler->writer = writer;
 	sampler->start_ns = clock_monotonic_ns();
+	atomic_init(&sampler->worker_due_ns, sampler->start_ns);
 	profile->meta.start_realtime_ns = clock_realtime_ns();
 	sampler->target = target_new(&target_options);
 	sampler->done_fd = eventfd(0, EFD_CLOEXEC);

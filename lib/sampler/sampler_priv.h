@@ -238,7 +238,8 @@ struct sampler {
 	struct message_queue queue;	     /* sampling thread → worker */
 	struct snapshot_ring used_snapshots; /* the other way */
 	struct worker *worker;
-	struct working *working; /* sampler.c: the thread that the worker runs in */
+	_Atomic uint64_t worker_due_ns; /* when it has, or had, to take from the queue again */
+	struct working *working;	/* sampler.c: the thread that the worker runs in */
 	_Atomic bool stop_asked;
 	_Atomic bool paused;
 	_Atomic uint32_t flushes_asked, flushes_done;

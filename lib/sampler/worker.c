@@ -162,19 +162,26 @@ static void handle_process(struct worker *worker, const struct message *message)
 
 static void handle(struct worker *worker, struct message *message);
 
-/* The last memory map is there, or will never be: deal with what has waited for it. */
-static void end_waiting(struct worker *worker, struct worker_process *process)
+/* In order; those that come to none of the code that is known by now wait once more. */
+static void handle_waiting(struct worker *worker, struct worker_process *process)
 {
 	struct message **waiting = process->waiting;
 	size_t nr = process->nr_waiting;
-	uint32_t serial = (uint32_t)(process - worker->processes);
 
-	process->final_maps = true;
 	process->waiting = NULL;
 	process->nr_waiting = process->cap_waiting = 0;
 	for (size_t i = 0; i < nr; i++)
 		handle(worker, waiting[i]);
 	free(waiting);
+}
+
+/* The last memory map is there, or will never be: deal with what has waited for it. */
+static void end_waiting(struct worker *worker, struct worker_process *process)
+{
+	uint32_t serial = (uint32_t)(process - worker->processes);
+
+	process->final_maps = true;
+	handle_waiting(worker, process);
 	assert(!worker->processes[serial].nr_waiting);
 }
 
@@ -205,6 +212,8 @@ static void handle_maps(struct worker *worker, const struct message *message)
 		space_update(process->space, told->maps, told->nr_maps_bytes, NULL);
 	if (told->is_last)
 		end_waiting(worker, process);
+	else if (told->maps)
+		handle_waiting(worker, process); /* the next map may show less again */
 }
 
 static void handle_process_end(struct worker *worker, const struct message *message)

@@ -32,11 +32,39 @@ char *young_name(uint64_t program, pid_t pid, pid_t tid)
 
 /*
  * In its first milliseconds a program maps its libraries, and many are over then: by exec even,
- * which leaves no moment at which the map could still be read. Later it changes ever more rarely.
+ * which leaves no moment at which the map could still be read. Later it changes ever more rarely,
+ * and the worker reads it now and then. But where that is late, with the tables of a large program
+ * to go through on a busy machine, code that was made at run time may be gone when it comes to it.
  */
 #define YOUNG_NS	       (64 * NS_PER_MS)
 #define AGE_PER_PAUSE	       8
 #define MAPS_PAUSE_PER_READING 8
+#define LATE_NS		       (20 * NS_PER_MS)
+#define LATE_PAUSE_NS	       (50 * NS_PER_MS)
+#define LATE_PAUSE_PER_READING 100
+
+static bool worker_is_late(struct sampler *sampler, uint64_t now_ns)
+{
+	return now_ns >
+	       LATE_NS + atomic_load_explicit(&sampler->worker_due_ns, memory_order_relaxed);
+}
+
+static bool is_likely_new(struct sampler *sampler, const struct sampled_process *process,
+			  uint64_t now_ns)
+{
+	if (process->has_new_code)
+		return true;
+	/* Those that are still held would be held the longer. */
+	if (now_ns < process->maps_again_ns || look_nr_awaited(sampler))
+		return false;
+	return now_ns - process->start_ns <= YOUNG_NS || worker_is_late(sampler, now_ns);
+}
+
+static uint64_t pause_after(uint64_t age_ns, uint64_t reading_ns)
+{
+	return age_ns <= YOUNG_NS ? age_ns / AGE_PER_PAUSE + reading_ns * MAPS_PAUSE_PER_READING
+				  : LATE_PAUSE_NS + reading_ns * LATE_PAUSE_PER_READING;
+}
 
 /* It runs, and may have executed another program before its map was read. */
 static void drop_if_of_another(const struct sampled_process *process, struct message *message)
@@ -54,14 +82,11 @@ static void drop_if_of_another(const struct sampled_process *process, struct mes
 
 void young_tell_maps(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
 {
-	uint64_t age_ns = now_ns - process->start_ns;
 	uint64_t begin_ns;
 	struct message *message;
 
 	process->wants_maps = true;
-	/* Those that are still held would be held the longer. */
-	if (!process->has_new_code &&
-	    (age_ns > YOUNG_NS || now_ns < process->maps_again_ns || look_nr_awaited(sampler)))
+	if (!is_likely_new(sampler, process, now_ns))
 		return;
 	process->has_new_code = false;
 	begin_ns = clock_monotonic_ns();
@@ -72,8 +97,8 @@ void young_tell_maps(struct sampler *sampler, struct sampled_process *process, u
 	drop_if_of_another(process, message);
 	process->wants_maps = !message->body.process.maps;
 	sampler_tell(sampler, message);
-	process->maps_again_ns = now_ns + age_ns / AGE_PER_PAUSE +
-				 (clock_monotonic_ns() - begin_ns) * MAPS_PAUSE_PER_READING;
+	process->maps_again_ns =
+		now_ns + pause_after(now_ns - process->start_ns, clock_monotonic_ns() - begin_ns);
 }
 
 /* A child that does nothing but what its parent made it for is over by then, or about to exec. */
