@@ -42,6 +42,9 @@ char *young_name(uint64_t program, pid_t pid, pid_t tid)
 #define LATE_NS		       (20 * NS_PER_MS)
 #define LATE_PAUSE_NS	       (50 * NS_PER_MS)
 #define LATE_PAUSE_PER_READING 100
+/* Of tens of thousands of mappings: nobody else has our CPU meanwhile. */
+#define DEAR_READING_NS (2 * NS_PER_MS)
+#define DEAR_PAUSE_NS	(10 * NS_PER_SEC)
 
 static bool worker_is_late(struct sampler *sampler, uint64_t now_ns)
 {
@@ -62,6 +65,8 @@ static bool is_likely_new(struct sampler *sampler, const struct sampled_process 
 
 static uint64_t pause_after(uint64_t age_ns, uint64_t reading_ns)
 {
+	if (reading_ns > DEAR_READING_NS)
+		return DEAR_PAUSE_NS;
 	return age_ns <= YOUNG_NS ? age_ns / AGE_PER_PAUSE + reading_ns * MAPS_PAUSE_PER_READING
 				  : LATE_PAUSE_NS + reading_ns * LATE_PAUSE_PER_READING;
 }
