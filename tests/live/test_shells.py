@@ -57,9 +57,9 @@ SCRIPTS = {
     "timeouts": """
         timeout 0.1 sleep 20; echo $?
         timeout -s INT 0.1 sleep 20; echo $?
-        timeout -k 0.1 0.1 sh -c 'trap "" TERM; while :; do sleep 0.05; done'; echo $?
+        timeout -k 0.1 20 sh -c 'trap "" TERM; kill $PPID; while :; do sleep 0.05; done'; echo $?
         timeout 20 sh -c 'exit 9'; echo $?
-        read -t 0.1 x < <(sleep 0.5); echo $?""",
+        mkfifo in; exec 3<>in; read -t 0.1 x <&3; echo $?""",
     "co-processes": """
         coproc cat; echo hello >&${COPROC[1]}; read -r x <&${COPROC[0]}; echo $x
         eval "exec ${COPROC[1]}>&-"; wait $COPROC_PID; echo $?
