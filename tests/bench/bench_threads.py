@@ -25,6 +25,7 @@ def main():
         runs = bench.rounds(
             {
                 "profc": lambda: steady_pct(program, threads, bench.profc_attach("-F", "100")),
+                "bare_stop": lambda: steady_pct(program, threads, bench.bare_stop(100, "far")),
                 "perf_dwarf": lambda: steady_pct(
                     program, threads, bench.perf_record(100, "dwarf,32768")
                 ),

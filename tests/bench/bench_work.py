@@ -3,7 +3,7 @@
 
 The target notes every gap in its own time. Of a profiled run the largest gaps
 are scheduling noise, as without profc; the pauses are the gaps that come on top,
-and their number is known: one a sample.
+and their number is known: one a sample. Beside them stands what a stop takes that does nothing.
 """
 
 import bench
@@ -30,9 +30,11 @@ def run(argv, tool=None):
 def contenders(program, threads, frequency, stack_kib):
     argv = [program, str(threads), str(RUN_MS), str(stack_kib)]
     options = ("-F", str(frequency), "--max-overhead", "0")
+    place = "far" if threads < bench.CPUS else "near"
     return {
         "plain": lambda: run(argv),
         "profc": lambda: run(argv, bench.profc_attach(*options)),
+        "bare_stop": lambda: run(argv, bench.bare_stop(frequency, place)),
         "perf_dwarf": lambda: run(argv, bench.perf_record(frequency, "dwarf,32768")),
         "perf_fp": lambda: run(argv, bench.perf_record(frequency, "fp")),
     }
@@ -92,7 +94,7 @@ def compare(program, threads, frequency, note, rate=rate_on_cpu, stack_kib=0):
             name: bench.median(
                 [pause_us(run, plain, samples) for run, plain in zip(runs[name], runs["plain"])]
             )
-            for name in ("profc", "perf_dwarf")
+            for name in ("profc", "bare_stop", "perf_dwarf")
         }
         bench.show(
             1, f"pause a sample as the target sees it, {note}",

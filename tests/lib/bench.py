@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-from paths import PROFC
+from paths import BUILD, PROFC
 from targets import parse_json_lines
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
@@ -84,6 +84,15 @@ def perf_record(frequency, graph):
     """The argv of perf record beside a pid, with a given kind of call graph."""
     fixed = ("-q", "-e", "cpu-clock", "--call-graph", graph, "-F", str(frequency))
     return lambda pid, path: ["perf", "record", "-p", str(pid), "-o", path, *fixed]
+
+
+def bare_stop(frequency, place):
+    """
+    The argv of what stops the busy threads of a pid from a "near" or a "far" CPU, and does nothing
+    else: how much the kernel itself takes, which no tool that stops threads can be below.
+    """
+    program = os.path.join(BUILD, "tests", "bench", "bare_stop")
+    return lambda pid, _: [program, str(pid), str(frequency), place]
 
 
 def polling(*tool):
