@@ -63,6 +63,8 @@ enum machine_broken_call {
 };
 
 enum machine_broken_call machine_broken_call(const struct machine_regs *regs);
+/* Can it be made to take one up again that it would see EINTR of? */
+bool machine_can_restart(void);
 /*
  * Make a held thread take its broken-off call up again, unless a handler runs first, which then
  * sees EINTR. The kernel decides between the two on the thread's way out, whether or not we

@@ -103,6 +103,11 @@ enum machine_broken_call machine_broken_call(const struct machine_regs *regs)
 }
 
 /* The kernel has decided before it shows the thread (do_signal() in arch/arm64/kernel/signal.c). */
+bool machine_can_restart(void)
+{
+	return false;
+}
+
 bool machine_restart_call(struct machine_regs *regs)
 {
 	(void)regs;

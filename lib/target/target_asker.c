@@ -63,7 +63,7 @@ bool target_follows_asker(struct tracee *tracee)
 	struct tracee_private *priv = tracee->priv;
 
 	priv->is_followed_asker =
-		priv->is_asker && (priv->entered_ns || (has_parting_children(tracee) &&
+		priv->is_asker && (priv->is_in_call || (has_parting_children(tracee) &&
 							target_has_asker_budget(tracee)));
 	return priv->is_followed_asker;
 }
@@ -75,18 +75,22 @@ void target_child_parts(const struct target *target, pid_t tgid)
 	if (!leader)
 		return;
 	leader->priv->parted_ns = clock_monotonic_ns();
-	target_stop_unfollowed_askers(target, tgid);
+	if (machine_can_restart())
+		target_stop_unfollowed_askers(target, tgid);
 }
 
+/* In one of those, or another that we may have broken off: not each that fails so would. */
 static bool fails_with_eintr(const struct tracee *tracee)
 {
 	struct machine_regs regs;
 	struct proc_syscall syscall;
+	struct target_care care;
 
-	return target_get_regs(tracee->tid, &regs) &&
-	       machine_broken_call(&regs) == MACHINE_CALL_EINTR &&
-	       machine_syscall(&regs, &syscall) &&
-	       target_care_of(tracee->tid, &syscall).asks_for_signals;
+	if (!target_get_regs(tracee->tid, &regs) ||
+	    machine_broken_call(&regs) != MACHINE_CALL_EINTR || !machine_syscall(&regs, &syscall))
+		return false;
+	care = target_care_of(tracee->tid, &syscall);
+	return care.asks_for_signals || care.fails_with_eintr;
 }
 
 static bool is_at_entry(pid_t tid)
@@ -103,8 +107,10 @@ void target_asker_stop(struct tracee *tracee)
 
 	priv->budget.nr++;
 	priv->target->asker_budget.nr++;
-	if (fails_with_eintr(tracee))
+	priv->is_in_call = is_at_entry(tracee->tid);
+	/* Known yet, when that call began, while it is repaired. */
+	if (!priv->is_in_call && fails_with_eintr(tracee))
 		ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL);
 	else
-		priv->entered_ns = is_at_entry(tracee->tid) ? clock_monotonic_ns() : 0;
+		priv->entered_ns = priv->is_in_call ? clock_monotonic_ns() : 0;
 }

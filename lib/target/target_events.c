@@ -210,8 +210,10 @@ static enum follow met_at_call(struct tracee *tracee)
 		return FOLLOW_NONE;
 	}
 	follow = target_followed_stop(tracee);
-	if (follow == FOLLOW_NONE)
-		tracee->priv->entered_ns = 0; /* that was another call, or it has returned */
+	if (follow == FOLLOW_NONE) {
+		tracee->priv->is_in_call = false; /* that was another call, or it has returned */
+		tracee->priv->entered_ns = 0;
+	}
 	return follow;
 }
 
@@ -235,6 +237,7 @@ void target_forget_program(struct tracee *tracee)
 	tracee->priv->follow = FOLLOW_NONE;
 	target_forget_carried(tracee);
 	tracee->priv->is_asker = false;
+	tracee->priv->is_in_call = false;
 	tracee->priv->entered_ns = 0;
 	target_judge_anew(tracee);
 	tracee->priv->thread_pointer = 0;

@@ -131,9 +131,10 @@ struct tracee_private {
 	uint64_t asker_pcount; /* times scheduled in right before a reaping */
 
 	/* target_asker.c */
-	bool is_asker;		    /* was met in a call that asks for signals */
-	bool is_followed_asker;	    /* let go to system call stops for that */
-	uint64_t entered_ns;	    /* its call, as such a stop has shown; 0: not known */
+	bool is_asker;		/* was met in a call that asks for signals */
+	bool is_followed_asker; /* let go to system call stops for that */
+	bool is_in_call;	/* such a stop has shown its entry, and none its exit yet */
+	uint64_t entered_ns;	/* when it began that call, or the one repaired now; 0: not known */
 	struct asker_budget budget; /* of its own */
 
 	/* target_reaping.c */

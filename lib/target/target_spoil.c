@@ -198,7 +198,7 @@ void target_take_care(struct tracee *tracee, const struct proc_syscall *syscall)
 {
 	tracee->care = target_care_of(tracee->tid, syscall);
 	tracee->priv->target->any_unrestarted |= tracee->care.fails_with_eintr;
-	tracee->priv->is_asker |= tracee->care.asks_for_signals;
+	tracee->priv->is_asker |= tracee->care.asks_for_signals && machine_can_restart();
 	if (tracee->care.asks_for_signals)
 		target_note_asker(tracee->priv->target, tracee);
 	if (!tracee->care.spoilt_cpu_ns)

@@ -119,6 +119,11 @@ enum machine_broken_call machine_broken_call(const struct machine_regs *regs)
  * the tracer has let go: with this value they go back to the call, or, if a handler runs
  * first, turn it into EINTR whatever flags the handler has.
  */
+bool machine_can_restart(void)
+{
+	return true;
+}
+
 bool machine_restart_call(struct machine_regs *regs)
 {
 	regs->raw.rax = (unsigned long long)-ERESTARTNOHAND;

@@ -146,6 +146,16 @@ class Timeouts(LiveCase):
         self.assertGreaterEqual(said["told"], said["signals"], said)
         self.assertLessEqual(said["told"], 1.002 * said["signals"] + 2, said)
 
+    def test_calls_that_ask_for_no_signals_are_repaired_where_others_are_followed(self):
+        """The stop at their entry had cleared the request to stop that they failed for."""
+        program = build("waits_beside_pidfds")
+        recording = record(self.directory, [program, "5000", "turns"], *FAST)
+        (said,) = recording.said
+        self.assertGreater(said["waits"], 200, said)
+        self.assertEqual(said["early"], 0, said)
+        # It was one of each fifty.
+        self.assertLessEqual(said["eintr"], max(1, 0.001 * said["waits"]), said)
+
 
 class JobControl(LiveCase):
     """SIGSTOP, SIGTSTP and SIGCONT, as a shell sees them through waitpid."""

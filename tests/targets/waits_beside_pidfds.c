@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * waits_beside_pidfds [MS]: threads that start children and wait for them by their pidfds, beside
- * threads in waits of 20 ms that ask for signals with a mask of their own. SIGCHLD is left as it
- * is. One more waits for ever, and is sent signals whose handler runs in that wait only, each when
- * the wait has failed for the one before. Prints {"children", "waits", "eintr", "early", "signals",
- * "handled", "told"}: of the waits, those that failed so, and those that ended by their timeout
- * before it was over; the signals, how often their handler ran, and how often the wait failed.
+ * waits_beside_pidfds [MS [turns]]: threads that start children and wait for them by their pidfds,
+ * beside threads in waits of 20 ms that ask for signals with a mask of their own. SIGCHLD is left
+ * as it is. With "turns" they do so in one of five waits, and in four ask for none. One more waits
+ * for ever, and is sent signals whose handler runs in that wait only, each when the wait has failed
+ * for the one before. Prints {"children", "waits", "eintr", "early", "signals", "handled", "told"}:
+ * of the waits, those that failed so, and those that ended by their timeout before it was over; the
+ * signals, how often their handler ran, and how often the wait failed.
  */
 #include <errno.h>
 #include <poll.h>
@@ -44,6 +45,15 @@ static int in_epoll_pwait(int epoll)
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGUSR2);
 	return epoll_pwait(epoll, &event, 1, TIMEOUT_MS, &mask);
+}
+
+/* Who is known to ask for signals is in other calls as well. */
+static int in_turns(int epoll)
+{
+	static _Thread_local unsigned nr;
+	struct epoll_event event;
+
+	return ++nr % 5 ? epoll_wait(epoll, &event, 1, TIMEOUT_MS) : in_epoll_pwait(epoll);
 }
 
 static void *wait_on(void *argument)
@@ -125,7 +135,8 @@ static void *send_signals(void *argument)
 
 int main(int argc, char **argv)
 {
-	static int (*waits_in[])(int) = {in_sigtimedwait, in_epoll_pwait};
+	static int (*waits_in[])(int) = {in_sigtimedwait, in_epoll_pwait, in_turns, in_turns};
+	size_t first = argc > 2 ? 2 : 0;
 	uint64_t length_ms = number_argument(argc, argv, 1, 2000);
 	pthread_t threads[10], waiting, sending;
 	sigset_t handled_in_wait;
@@ -136,7 +147,7 @@ int main(int argc, char **argv)
 	sigaddset(&handled_in_wait, SIGUSR1);
 	pthread_sigmask(SIG_BLOCK, &handled_in_wait, NULL);
 	for (size_t i = 0; i < 8; i++)
-		nr += pthread_create(&threads[nr], NULL, wait_on, &waits_in[i % 2]) == 0;
+		nr += pthread_create(&threads[nr], NULL, wait_on, &waits_in[first + i % 2]) == 0;
 	for (size_t i = 0; i < 2; i++)
 		nr += pthread_create(&threads[nr], NULL, fork_on, NULL) == 0;
 	pthread_create(&waiting, NULL, wait_for_signals, NULL);
