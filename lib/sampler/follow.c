@@ -153,6 +153,8 @@ static void end_process(struct sampler *sampler, struct sampled_process *process
 	sampler_tell(sampler, message);
 	process_clock_release(&process->clock);
 	free(process->places);
+	if (sampler->owes_maps_of == process)
+		sampler->owes_maps_of = NULL;
 	sampler->processes[process->index] = sampler->processes[--sampler->nr_processes];
 	sampler->processes[process->index]->index = process->index;
 	free(process);

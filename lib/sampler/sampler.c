@@ -58,6 +58,12 @@ bool sampler_is_behind(const struct sampler *sampler)
 	       QUEUE_MAX_BYTES / 2;
 }
 
+bool sampler_has_room_for_maps(const struct sampler *sampler)
+{
+	return atomic_load_explicit(&sampler->queue.nr_bytes, memory_order_relaxed) <
+	       QUEUE_MAX_BYTES / 8;
+}
+
 void sampler_tell(struct sampler *sampler, struct message *message)
 {
 	message_queue_put(&sampler->queue, message);

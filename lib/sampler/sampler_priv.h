@@ -238,6 +238,8 @@ struct sampler {
 	struct message_queue queue;	     /* sampling thread → worker */
 	struct snapshot_ring used_snapshots; /* the other way */
 	struct worker *worker;
+	struct sampled_process *owes_maps_of; /* to be told once nobody is awaited; or NULL */
+	uint64_t late_maps_again_ns;	/* young.c: while the worker is late, of all processes */
 	_Atomic uint64_t worker_due_ns; /* when it has, or had, to take from the queue again */
 	struct working *working;	/* sampler.c: the thread that the worker runs in */
 	_Atomic bool stop_asked;
@@ -381,6 +383,8 @@ void young_tell_last_maps(struct sampler *sampler, const struct sampled_process 
 char *young_name(uint64_t program, pid_t pid, pid_t tid);
 /* A thread was looked at, and let go: read and tell its process' map if that is likely new. */
 void young_tell_maps(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns);
+/* Where that would have kept threads that are asked to stop; the worker waits for it. */
+void young_tell_owed_maps(struct sampler *sampler);
 /*
  * Its name at the looks that ask for it, else NULL: threads name themselves when they begin.
  * `pcount` is the times it had been scheduled in then: who has not run since it was met has the
@@ -437,6 +441,8 @@ void control_take_marks(struct sampler *sampler);
 bool sampler_has_room(struct sampler *sampler, size_t nr_bytes);
 /* Does the worker not keep up with what it is told? */
 bool sampler_is_behind(const struct sampler *sampler);
+/* Can it be told maps beyond those that have to be, and none of the stacks is dropped for it? */
+bool sampler_has_room_for_maps(const struct sampler *sampler);
 void sampler_tell(struct sampler *sampler, struct message *message);
 
 #endif

@@ -258,6 +258,7 @@ static void run(struct sampler *sampler)
 			follow_pause_counting(sampler, now_ns);
 		else if (counts && now_ns >= sampler->schedule.next_ns)
 			tick(sampler, now_ns);
+		young_tell_owed_maps(sampler);
 		move(sampler);
 		watch_sleepers(sampler, clock_monotonic_ns());
 		if (sampler->counting)

@@ -236,8 +236,11 @@ static struct worker_process *process_of(struct worker *worker, const struct mes
 	return NULL;
 }
 
-/* What a process leaves behind between its death and the news of it is never that much. */
-#define WAITING_MAX 1000
+/*
+ * What a process leaves behind between its death and the news of it, or the next map that was read
+ * of it, is hardly ever that much, however late we are.
+ */
+#define WAITING_MAX 4096
 
 static void wait_for_maps(struct worker_process *process, struct message *message)
 {

@@ -57,10 +57,11 @@ static bool is_likely_new(struct sampler *sampler, const struct sampled_process 
 {
 	if (process->has_new_code)
 		return true;
-	/* Those that are still held would be held the longer. */
-	if (now_ns < process->maps_again_ns || look_nr_awaited(sampler))
+	if (now_ns < process->maps_again_ns)
 		return false;
-	return now_ns - process->start_ns <= YOUNG_NS || worker_is_late(sampler, now_ns);
+	return now_ns - process->start_ns <= YOUNG_NS ||
+	       (now_ns >= sampler->late_maps_again_ns && worker_is_late(sampler, now_ns) &&
+		sampler_has_room_for_maps(sampler));
 }
 
 static uint64_t pause_after(uint64_t age_ns, uint64_t reading_ns)
@@ -85,14 +86,11 @@ static void drop_if_of_another(const struct sampled_process *process, struct mes
 	told->nr_maps_bytes = 0;
 }
 
-void young_tell_maps(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
+static void tell_maps(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
 {
-	uint64_t begin_ns;
+	uint64_t begin_ns, pause_ns;
 	struct message *message;
 
-	process->wants_maps = true;
-	if (!is_likely_new(sampler, process, now_ns))
-		return;
 	process->has_new_code = false;
 	begin_ns = clock_monotonic_ns();
 	message = message_new(MESSAGE_MAPS, now_ns);
@@ -102,8 +100,33 @@ void young_tell_maps(struct sampler *sampler, struct sampled_process *process, u
 	drop_if_of_another(process, message);
 	process->wants_maps = !message->body.process.maps;
 	sampler_tell(sampler, message);
-	process->maps_again_ns =
-		now_ns + pause_after(now_ns - process->start_ns, clock_monotonic_ns() - begin_ns);
+	pause_ns = pause_after(now_ns - process->start_ns, clock_monotonic_ns() - begin_ns);
+	process->maps_again_ns = now_ns + pause_ns;
+	/* However many processes there are, they take as little of our time in all. */
+	if (now_ns - process->start_ns > YOUNG_NS)
+		sampler->late_maps_again_ns = now_ns + pause_ns - LATE_PAUSE_NS;
+}
+
+void young_tell_maps(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
+{
+	process->wants_maps = true;
+	if (!is_likely_new(sampler, process, now_ns))
+		return;
+	/* Those that are asked to stop would be held the longer. */
+	if (!process->has_new_code && look_nr_awaited(sampler))
+		sampler->owes_maps_of = process;
+	else
+		tell_maps(sampler, process, now_ns);
+}
+
+void young_tell_owed_maps(struct sampler *sampler)
+{
+	struct sampled_process *process = sampler->owes_maps_of;
+
+	if (!process || look_nr_awaited(sampler))
+		return;
+	sampler->owes_maps_of = NULL;
+	tell_maps(sampler, process, clock_monotonic_ns());
 }
 
 /* A child that does nothing but what its parent made it for is over by then, or about to exec. */
