@@ -51,42 +51,34 @@ static inline uint64_t monotonic_ns(void)
  *	while (rounds_go_on(&rounds))
  *		work();
  *
- * The clock is read some thirty times in all, whenever a quarter of what was left should be done.
- * With a reading each round, who waits for a CPU often does so in clock_gettime(): the kernel takes
- * the CPU away from who has used up its slice when it next does its accounts, and to read this
- * clock is to have it do them.
+ * One thread's CPU time passes no faster than time itself: so that clock is read only when as much
+ * time has passed as was left of it, some twenty times in all. With a reading each round, who waits
+ * for a CPU often does so in clock_gettime(): the kernel takes the CPU away from who has used up
+ *its slice when it next does its accounts, and to read this clock is to have it do them.
  */
 struct rounds {
 	clockid_t clock;
-	uint64_t until_ns, read_ns; /* by that clock; when it was read last */
-	uint64_t nr, left;	    /* from one reading to the next; of them to come */
+	uint64_t until_ns; /* by that clock */
+	uint64_t due_ns;   /* when it is read next, by CLOCK_MONOTONIC */
 };
 
 static inline struct rounds rounds_until(clockid_t clock, uint64_t until_ns)
 {
-	struct rounds rounds = {clock, until_ns, clock_ns(clock), 0, 0};
+	struct rounds rounds = {clock, until_ns, 0};
 
 	return rounds;
 }
 
 static inline int rounds_go_on(struct rounds *rounds)
 {
-	uint64_t now_ns;
-	double next;
+	uint64_t time_ns = monotonic_ns();
+	uint64_t used_ns;
 
-	if (rounds->left == 0) {
-		now_ns = clock_ns(rounds->clock);
-		if (now_ns >= rounds->until_ns)
-			return 0;
-		next = (double)(rounds->until_ns - now_ns) / 4 * (double)rounds->nr /
-		       (double)(now_ns - rounds->read_ns + 1);
-		if (next > 8 * (double)rounds->nr)
-			next = 8 * (double)rounds->nr;
-		rounds->left = rounds->nr = next > 1 ? (uint64_t)next : 1;
-		rounds->read_ns = now_ns;
-	}
-	rounds->left--;
-	return 1;
+	if (time_ns < rounds->due_ns)
+		return 1;
+	used_ns = clock_ns(rounds->clock);
+	rounds->due_ns = time_ns + rounds->until_ns - used_ns;
+	return used_ns < rounds->until_ns;
 }
 
 /* argv[i] as a number, or the default. */
