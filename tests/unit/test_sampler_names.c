@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,8 +20,8 @@
 #include "sampler/sampler_priv.h"
 #include "sampler/worker.h"
 #include "snapshot/snapshot.h"
-#include "store/store.h"
 #include "target/target.h"
+#include "tests/unit/made_worker.h"
 
 /*
  * A child that does as told, and what is known of it as of when it had not. The worker and the
@@ -32,11 +31,7 @@ struct fixture {
 	pid_t pid;
 	int to_child;
 	uint64_t program;
-	struct profile *profile;
-	struct store_writer *writer;
-	int file;
-	struct worker *worker;
-	struct snapshot_ring ring;
+	struct made_worker made;
 };
 
 static void obey(int from_parent)
@@ -95,39 +90,24 @@ static void tell_beginning(struct fixture *fixture)
 	message->body.process.parent = SERIAL_NONE;
 	message->body.process.program = fixture->program;
 	message->body.process.comm = xstrdup("before");
-	worker_handle(fixture->worker, message);
-	message = message_new(MESSAGE_THREAD, 1);
-	message->body.thread.tid = fixture->pid;
-	message->body.thread.hints = xcalloc(1, sizeof(*message->body.thread.hints));
-	worker_handle(fixture->worker, message);
+	worker_handle(fixture->made.worker, message);
+	made_worker_tell_thread(&fixture->made, fixture->pid);
 }
 
 /* Whose thread ran has its name read again. Of a snapshot without registers no walk begins. */
 static void tell_run(struct fixture *fixture)
 {
-	struct message *message = message_new(MESSAGE_SIGHTING, 2);
-	struct message_sighting *sighting = &message->body.sighting;
+	struct snapshot *empty = xcalloc(1, sizeof(*empty));
 
-	sighting->is_new = true;
-	sighting->kind = SIGHTING_RUNNING;
-	sighting->clocks = (struct account_clocks){.time_ns = 2, .cpu_ns = 1};
-	sighting->snapshot = xcalloc(1, sizeof(*sighting->snapshot));
-	sighting->snapshot->syscall_nr = SNAPSHOT_NO_SYSCALL;
-	worker_handle(fixture->worker, message);
+	worker_handle(fixture->made.worker, made_worker_sighting(empty));
 }
 
 static int set_up(void **state)
 {
 	struct fixture *fixture = xcalloc(1, sizeof(*fixture));
-	struct worker_options options = {.period_ns = 1000000, .used_snapshots = &fixture->ring};
 
 	start_child(fixture);
-	fixture->profile = profile_new();
-	fixture->file = memfd_create("profc.data", MFD_CLOEXEC);
-	assert_int_equal(store_writer_new(fixture->file, &fixture->writer, NULL), 0);
-	options.profile = fixture->profile;
-	options.writer = fixture->writer;
-	fixture->worker = worker_new(&options);
+	made_worker_set_up(&fixture->made);
 	tell_beginning(fixture);
 	tell_run(fixture);
 	*state = fixture;
@@ -141,19 +121,17 @@ static int tear_down(void **state)
 	kill(fixture->pid, SIGKILL);
 	waitpid(fixture->pid, NULL, 0);
 	close(fixture->to_child);
-	worker_free(fixture->worker);
-	snapshot_ring_release(&fixture->ring);
-	store_writer_free(fixture->writer);
-	close(fixture->file);
-	profile_free(fixture->profile);
+	made_worker_tear_down(&fixture->made);
 	free(fixture);
 	return 0;
 }
 
 static const char *name_after_flush(struct fixture *fixture)
 {
-	assert_int_equal(worker_flush(fixture->worker, NULL), 0);
-	return profile_str(fixture->profile, fixture->profile->processes[0].name);
+	const struct profile *profile = fixture->made.profile;
+
+	assert_int_equal(worker_flush(fixture->made.worker, NULL), 0);
+	return profile_str(profile, profile->processes[0].name);
 }
 
 static void test_names__worker_reads_that_of_a_process_anew(void **state)

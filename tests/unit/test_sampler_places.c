@@ -5,8 +5,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -17,7 +15,7 @@
 #include "sampler/worker.h"
 #include "snapshot/snapshot.h"
 #include "stack/stack.h"
-#include "store/store.h"
+#include "tests/unit/made_worker.h"
 
 /* No process has this id: its map is what the messages say. */
 #define NO_PROCESS 5000000
@@ -27,14 +25,6 @@
 #define JIT    "7f0000010000-7f0000020000 rwxp 00000000 00:00 0 \n"
 #define PC     UINT64_C(0x7f0000001234)
 #define IN_JIT UINT64_C(0x7f0000010234)
-
-struct fixture {
-	struct profile *profile;
-	struct store_writer *writer;
-	int file;
-	struct worker *worker;
-	struct snapshot_ring ring;
-};
 
 static struct message *of_map(enum message_kind kind, const char *maps)
 {
@@ -47,79 +37,62 @@ static struct message *of_map(enum message_kind kind, const char *maps)
 	return message;
 }
 
-static void tell_map(struct fixture *fixture, enum message_kind kind, const char *maps)
+static void tell_map(struct made_worker *made, enum message_kind kind, const char *maps)
 {
-	worker_handle(fixture->worker, of_map(kind, maps));
+	worker_handle(made->worker, of_map(kind, maps));
 }
 
-static void tell_last_map(struct fixture *fixture, const char *maps)
+static void tell_last_map(struct made_worker *made, const char *maps)
 {
 	struct message *message = of_map(MESSAGE_MAPS, maps);
 
 	message->body.process.is_last = true;
-	worker_handle(fixture->worker, message);
+	worker_handle(made->worker, message);
 }
 
 static int set_up(void **state)
 {
-	struct fixture *fixture = xcalloc(1, sizeof(*fixture));
-	struct worker_options options = {.period_ns = 1000000, .used_snapshots = &fixture->ring};
-	struct message *message = message_new(MESSAGE_THREAD, 1);
+	struct made_worker *made = xcalloc(1, sizeof(*made));
 
-	options.profile = fixture->profile = profile_new();
-	fixture->file = memfd_create("profc.data", MFD_CLOEXEC);
-	assert_int_equal(store_writer_new(fixture->file, &fixture->writer, NULL), 0);
-	options.writer = fixture->writer;
-	fixture->worker = worker_new(&options);
-	tell_map(fixture, MESSAGE_PROCESS, LIB_A);
-	message->body.thread.tid = NO_PROCESS;
-	message->body.thread.hints = xcalloc(1, sizeof(*message->body.thread.hints));
-	worker_handle(fixture->worker, message);
-	*state = fixture;
+	made_worker_set_up(made);
+	tell_map(made, MESSAGE_PROCESS, LIB_A);
+	made_worker_tell_thread(made, NO_PROCESS);
+	*state = made;
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	struct fixture *fixture = *state;
+	struct made_worker *made = *state;
 
-	worker_free(fixture->worker);
-	snapshot_ring_release(&fixture->ring);
-	store_writer_free(fixture->writer);
-	close(fixture->file);
-	profile_free(fixture->profile);
-	free(fixture);
+	made_worker_tear_down(made);
+	free(made);
 	return 0;
 }
 
-static void run_at(struct fixture *fixture, uint64_t pc, const struct proc_range *place)
+static void run_at(struct made_worker *made, uint64_t pc, const struct proc_range *place)
 {
-	struct message *message = message_new(MESSAGE_SIGHTING, 2);
-	struct message_sighting *sighting = &message->body.sighting;
 	struct snapshot *snapshot = xcalloc(1, sizeof(*snapshot));
+	struct message *message = made_worker_sighting(snapshot);
+	struct message_sighting *sighting = &message->body.sighting;
 
 	snapshot->arch = arch_native();
-	snapshot->syscall_nr = SNAPSHOT_NO_SYSCALL;
 	regs_set(&snapshot->regs, arch_regs(snapshot->arch)->pc, pc);
-	sighting->is_new = true;
-	sighting->kind = SIGHTING_RUNNING;
-	sighting->clocks = (struct account_clocks){.time_ns = 2, .cpu_ns = 1};
-	sighting->snapshot = snapshot;
 	if (place) {
 		sighting->nr_places = 1;
 		sighting->places = xcalloc(1, sizeof(*sighting->places));
 		*sighting->places = *place;
 	}
-	worker_handle(fixture->worker, message);
+	worker_handle(made->worker, message);
 }
 
-static const char *last_leaf(struct fixture *fixture)
+static const char *last_leaf(struct made_worker *made)
 {
-	const struct profile *profile = fixture->profile;
+	const struct profile *profile = made->profile;
 	struct stack_id stack;
 	struct code_address leaf;
 
-	worker_end(fixture->worker);
+	worker_end(made->worker);
 	assert_true(profile->nr_samples > 0);
 	stack = profile->samples[profile->nr_samples - 1].stack;
 	leaf = profile->frames[stack_trie_frame(profile->stacks, stack).v].where;
@@ -129,7 +102,7 @@ static const char *last_leaf(struct fixture *fixture)
 }
 
 /* It ran at PC, where the kernel told of that file; 0: it was not asked. Its leaf by the worker. */
-static const char *leaf_of_run(struct fixture *fixture, uint64_t inode)
+static const char *leaf_of_run(struct made_worker *made, uint64_t inode)
 {
 	const struct proc_range place = {
 		.start = 0x7f0000001000,
@@ -140,50 +113,51 @@ static const char *leaf_of_run(struct fixture *fixture, uint64_t inode)
 		.dev_minor = 1,
 	};
 
-	run_at(fixture, PC, inode ? &place : NULL);
-	return last_leaf(fixture);
+	run_at(made, PC, inode ? &place : NULL);
+	return last_leaf(made);
 }
 
 static void test_places__a_stack_has_the_code_that_was_there(void **state)
 {
-	struct fixture *fixture = *state;
+	struct made_worker *made = *state;
 
-	assert_string_equal(leaf_of_run(fixture, 80), "/lib/a.so");
-	tell_map(fixture, MESSAGE_MAPS, LIB_B);
-	assert_string_equal(leaf_of_run(fixture, 0), "/lib/b.so");
-	assert_string_equal(leaf_of_run(fixture, 80), "/lib/a.so");
-	assert_string_equal(leaf_of_run(fixture, 81), "/lib/b.so");
+	assert_string_equal(leaf_of_run(made, 80), "/lib/a.so");
+	tell_map(made, MESSAGE_MAPS, LIB_B);
+	assert_string_equal(leaf_of_run(made, 0), "/lib/b.so");
+	assert_string_equal(leaf_of_run(made, 80), "/lib/a.so");
+	assert_string_equal(leaf_of_run(made, 81), "/lib/b.so");
 }
 
 static void test_places__code_that_no_map_tells_of_has_no_name(void **state)
 {
-	struct fixture *fixture = *state;
+	struct made_worker *made = *state;
 
-	assert_string_equal(leaf_of_run(fixture, 82), "unknown");
-	assert_string_equal(leaf_of_run(fixture, 80), "/lib/a.so");
+	assert_string_equal(leaf_of_run(made, 82), "unknown");
+	assert_string_equal(leaf_of_run(made, 80), "/lib/a.so");
 }
 
-/* The worker came to it when the process was gone, and so was that code. */
+/*
+ * The worker came to what ran in the JIT's code when the process was gone, and so was that code.
+ * The maps that were read meanwhile.
+ */
+static void assert_named_by(struct made_worker *made, const char *const *maps)
+{
+	run_at(made, IN_JIT, NULL);
+	run_at(made, IN_JIT, NULL);
+	for (; *maps; maps++)
+		tell_map(made, MESSAGE_MAPS, *maps);
+	tell_last_map(made, LIB_A);
+	assert_string_equal(last_leaf(made), "[jit]");
+}
+
 static void test_places__what_waits_for_a_map_is_named_by_the_next(void **state)
 {
-	struct fixture *fixture = *state;
-
-	run_at(fixture, IN_JIT, NULL);
-	run_at(fixture, IN_JIT, NULL);
-	tell_map(fixture, MESSAGE_MAPS, LIB_A JIT);
-	tell_last_map(fixture, LIB_A);
-	assert_string_equal(last_leaf(fixture), "[jit]");
+	assert_named_by(*state, (const char *const[]){LIB_A JIT, NULL});
 }
 
 static void test_places__or_by_one_after_that(void **state)
 {
-	struct fixture *fixture = *state;
-
-	run_at(fixture, IN_JIT, NULL);
-	tell_map(fixture, MESSAGE_MAPS, LIB_A);
-	tell_map(fixture, MESSAGE_MAPS, LIB_A JIT);
-	tell_last_map(fixture, LIB_A);
-	assert_string_equal(last_leaf(fixture), "[jit]");
+	assert_named_by(*state, (const char *const[]){LIB_A, LIB_A JIT, NULL});
 }
 
 #define WITH_WORKER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
