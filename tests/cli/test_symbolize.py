@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """profc symbolize: addresses to functions and lines, against addr2line and llvm's."""
 
+import contextlib
 import ctypes
 import functools
 import glob
@@ -33,12 +34,19 @@ def pythons():
     yield from glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3"))
 
 
+def remove_map(pid):
+    """What a runtime leaves behind that has named its code for profilers."""
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(f"/tmp/perf-{pid}.map")
+
+
 def writes_perf_map(python):
     program = "import sys; sys.exit(not sys.is_stack_trampoline_active())"
-    done = subprocess.run(
-        [python, "-X", "perf", "-c", program], stderr=subprocess.DEVNULL, check=False
-    )
-    return done.returncode == 0
+    argv = [python, "-X", "perf", "-c", program]
+    with subprocess.Popen(argv, stderr=subprocess.DEVNULL) as process:
+        status = process.wait()
+    remove_map(process.pid)
+    return status == 0
 
 
 class Case(unittest.TestCase):
@@ -726,6 +734,16 @@ class Recordings(Case):
         profc("symbolize", "-i", recording.path)
         self.assertIn("inlined_inner", self.functions(recording.path))
 
+    def record_with_map(self, *argv):
+        """Record a runtime, and remove the map that it writes, even if that fails."""
+        to_tell = ["sh", "-c", 'echo $$ >pid && exec "$@"', "sh"]
+        self.addCleanup(self.remove_told_map)
+        return record(self.directory, [*to_tell, *argv], cwd=self.directory)
+
+    def remove_told_map(self):
+        with open(self.path("pid"), encoding="ascii") as file:
+            remove_map(int(file.read()))
+
     def test_jit_code_is_named_by_its_map(self):
         need("node")
         script = self.path("spin.js")
@@ -737,9 +755,7 @@ class Recordings(Case):
         # When it compiles is for node to say: once in some rounds on a busy machine not at all.
         for _ in range(3):
             # node leaves a log behind where it runs.
-            recording = record(
-                self.directory, ["node", "--perf-basic-prof", script], cwd=self.directory
-            )
+            recording = self.record_with_map("node", "--perf-basic-prof", script)
             found = self.functions(recording.path)
             names = [name for name in found if "fibonacci" in name]
             if names:
@@ -761,7 +777,7 @@ class Recordings(Case):
                 "while time.monotonic() < end:\n"
                 "    spin_here()\n"
             )
-        recording = record(self.directory, [python, "-X", "perf", script])
+        recording = self.record_with_map(python, "-X", "perf", script)
         names = [name for name in self.functions(recording.path) if "spin_here" in name]
         self.assertTrue(names)
         self.assertTrue(all(name.startswith("py::spin_here") for name in names), names)
