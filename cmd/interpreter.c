@@ -2,6 +2,7 @@
 #include "cmd/interpreter.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -98,7 +99,8 @@ int program_refuse_32_bit(const char *program, struct err *err)
 		       bits);
 }
 
-bool interpreter_is_missing(const char *program, struct buf *interpreter)
+/* Its path is appended to `interpreter`. */
+static bool interpreter_is_missing(const char *program, struct buf *interpreter)
 {
 	size_t before = interpreter->nr_bytes;
 	cleanup_close int fd = open_program(program);
@@ -106,4 +108,32 @@ bool interpreter_is_missing(const char *program, struct buf *interpreter)
 	if (fd >= 0)
 		append_interpreter(interpreter, fd);
 	return interpreter->nr_bytes > before && access(buf_str(interpreter) + before, F_OK) != 0;
+}
+
+static void hint_at_search(struct err *err, struct buf *closed)
+{
+	if (closed->nr_bytes)
+		err_hint(err,
+			 "it is not in any directory of PATH that may be searched: '%s' may not",
+			 buf_str(closed));
+	else
+		err_hint(err, "it is not in any directory of PATH");
+}
+
+int program_explain_failure(const char *program, int reason, struct err *err)
+{
+	struct buf path = {0};
+	bool is_nowhere = !strchr(program, '/') && search_path_lacks(program, &path);
+
+	errno = is_nowhere ? ENOENT : reason;
+	err_sys(err, "cannot run '%s'", program);
+	if (is_nowhere) {
+		hint_at_search(err, &path);
+	} else {
+		buf_clear(&path);
+		if (reason == ENOENT && interpreter_is_missing(program, &path))
+			err_hint(err, "it is there, but not its interpreter, '%s'", buf_str(&path));
+	}
+	buf_release(&path);
+	return is_nowhere || reason == ENOENT ? ERR_NOT_FOUND : ERR_SYS;
 }

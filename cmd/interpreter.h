@@ -2,18 +2,16 @@
 #ifndef PROFC_CMD_INTERPRETER_H
 #define PROFC_CMD_INTERPRETER_H
 
-#include <stdbool.h>
-
-struct buf;
 struct err;
 
 /*
- * The kernel says "No such file or directory" of a program that is there, too: when the
- * interpreter is not that a script names behind #!, or a binary as its dynamic loader.
- * True if `program`, a path or a name in $PATH, is such a one; the interpreter's path
- * is appended to `interpreter`.
+ * Say why `program`, a path or a name in $PATH, could not be executed, for which the kernel gave
+ * this errno. That may mislead: it says "No such file or directory" of a program that is there,
+ * too, when the interpreter is not that a script names behind #!, or a binary as its dynamic
+ * loader. And "Permission denied" of one that is nowhere, if a directory of $PATH may not be
+ * searched. Returns ERR_NOT_FOUND for what a shell would not have found either, else ERR_SYS.
  */
-bool interpreter_is_missing(const char *program, struct buf *interpreter);
+int program_explain_failure(const char *program, int reason, struct err *err);
 
 /*
  * 0, or ERR_UNSUPPORTED if `program`, a path or a name in $PATH, is a 32-bit one. One that

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -192,20 +191,12 @@ int recording_say_empty(const struct recording *recording)
 
 int recording_say_exec_failed(const struct recording *recording)
 {
-	int reason = recording->result.exec_errno;
-	const char *program = recording->argv[0];
-	struct buf interpreter = {0};
 	struct err err = ERR_INIT;
+	int status =
+		program_explain_failure(recording->argv[0], recording->result.exec_errno, &err);
 
-	errno = reason;
-	err_sys(&err, "cannot run '%s'", program);
-	if (reason == ENOENT && interpreter_is_missing(program, &interpreter))
-		err_hint(&err, "it is there, but not its interpreter, '%s'", buf_str(&interpreter));
-	else if (reason == ENOENT && !strchr(program, '/'))
-		err_hint(&err, "it is not in any directory of PATH");
-	buf_release(&interpreter);
 	print_err(&err);
-	return reason == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+	return status == ERR_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
 void recording_warn_of_lost_privileges(const struct sampler_result *result)

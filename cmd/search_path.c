@@ -1,32 +1,63 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cmd/search_path.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 
+/* As execvp(3) does it, which reads an empty PATH as the current directory. */
+static const char *search_path(void)
+{
+	const char *path = getenv("PATH");
+
+	return path ? path : "/bin:/usr/bin";
+}
+
+/* What `program` would be in the next of the directories, of which none is left at NULL. */
+static void next_candidate(const char **at, const char *program, struct buf *path)
+{
+	size_t length = strcspn(*at, ":");
+
+	buf_clear(path);
+	if (length) /* else the current directory */
+		buf_append(path, *at, length);
+	else
+		buf_append_byte(path, '.');
+	buf_append_byte(path, '/');
+	buf_append_str(path, program);
+	*at = (*at)[length] ? *at + length + 1 : NULL;
+}
+
 bool find_in_search_path(const char *program, struct buf *path)
 {
-	const char *at = getenv("PATH");
+	const char *at = search_path();
+
+	while (at) {
+		next_candidate(&at, program, path);
+		if (access(buf_str(path), X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool search_path_lacks(const char *program, struct buf *closed)
+{
+	const char *at = search_path();
+	struct buf path = {0};
 	bool found = false;
 
-	while (at && *at && !found) {
-		size_t length = strcspn(at, ":");
-
-		buf_clear(path);
-		if (length) /* else the current directory */
-			buf_append(path, at, length);
-		else
-			buf_append_byte(path, '.');
-		buf_append_byte(path, '/');
-		buf_append_str(path, program);
-		found = access(buf_str(path), X_OK) == 0;
-		at += length;
-		at += *at == ':';
+	buf_clear(closed);
+	while (at && !found) {
+		next_candidate(&at, program, &path);
+		found = access(buf_str(&path), F_OK) == 0;
+		if (!found && errno == EACCES && !closed->nr_bytes)
+			buf_append(closed, path.bytes, path.nr_bytes - strlen(program) - 1);
 	}
-	return found;
+	buf_release(&path);
+	return !found;
 }
 
 bool in_search_path(const char *program)

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/sink.h"
 #include "cmd/command.h"
+#include "cmd/interpreter.h"
 #include "cmd/live.h"
 #include "cmd/profile_options.h"
 #include "cmd/record_options.h"
@@ -322,10 +323,8 @@ static int finish(struct top *top, struct err *err)
 
 	result = live_stop(top->live);
 	terminal_close(&top->terminal);
-	if (result->exec_errno) {
-		errno = result->exec_errno;
-		return err_sys(err, "cannot run '%s'", top->argv[0]);
-	}
+	if (result->exec_errno)
+		return program_explain_failure(top->argv[0], result->exec_errno, err);
 	if (pid && !result->command_exited)
 		recording_child_signal(pid, SIGINT); /* as Ctrl-C would have done */
 	if (!result->nr_samples)

@@ -39,6 +39,33 @@ class Statuses(LiveCase):
         self.assertIn("no-such-command-here", done.stderr)
         self.assertFalse(os.path.exists(self.path("x")))
 
+    def record_by_path(self, *directories, status, **popen):
+        return profc(
+            "record", "-o", "/dev/null", "--", "no-such-command-here", status=status,
+            env={**os.environ, "PATH": ":".join(["/usr/bin", *directories])}, **popen,
+        )
+
+    def test_command_not_found_is_127_also_where_some_directories_cannot_be_searched(self):
+        user = self.ordinary_user()
+        os.chmod(self.directory, 0o755)
+        closed, plain = self.path("closed"), self.path("plain")
+        os.mkdir(closed, 0o700)
+        with open(plain, "w", encoding="utf-8"):
+            pass
+        done = self.record_by_path(closed, status=127, **user)
+        self.assertIn(f"'{closed}' may not\n", done.stderr)
+        self.assertNotIn("Permission denied", done.stderr)
+        done = self.record_by_path("/no-such-directory", plain, status=127, **user)
+        self.assertIn("not in any directory of PATH\n", done.stderr)
+
+    def test_command_found_but_not_executable_is_126(self):
+        user = self.ordinary_user()
+        os.chmod(self.directory, 0o755)
+        with open(self.path("no-such-command-here"), "w", encoding="utf-8") as file:
+            file.write("no program\n")
+        done = self.record_by_path(self.directory, status=126, **user)
+        self.assertIn("Permission denied", done.stderr)
+
     def test_missing_interpreter_is_named(self):
         script = self.path("script")
         for first_line in ("#!/no/such/interpreter", "#! /no/such/interpreter -x"):

@@ -175,6 +175,7 @@ class Top(LiveCase):
         profc("top", "-p", "1", "--", "true", status=2)
         done = profc("top", "--", "no-such-command-here", status=1)
         self.assertIn("cannot run 'no-such-command-here'", done.stderr)
+        self.assertIn("not in any directory of PATH", done.stderr)
         with subprocess.Popen(["true"]) as gone:
             gone.wait()
         done = profc("top", "-p", gone.pid, status=1)
