@@ -27,6 +27,41 @@ static bool is_at_start(const struct tracee *tracee, uint64_t nr_slept)
 	return tracee->tid == tracee->tgid && nr_slept <= SLEEPS_OF_START;
 }
 
+static struct tracee *first_thread(const struct tracee *tracee)
+{
+	return target_find(tracee->priv->target, tracee->tgid);
+}
+
+void target_note_transfer(const struct tracee *tracee)
+{
+	struct tracee *first = first_thread(tracee);
+
+	if (first)
+		first->priv->sleeps.process_sent_ns = clock_monotonic_ns();
+}
+
+/* So long are threads that a process begins expected to do as its others did. */
+#define SENT_LATELY_NS (10 * NS_PER_SEC)
+
+static bool process_has_sent_lately(const struct tracee *tracee)
+{
+	const struct tracee *first = tracee ? first_thread(tracee) : NULL;
+	uint64_t sent_ns = first ? first->priv->sleeps.process_sent_ns : 0;
+
+	return sent_ns && clock_monotonic_ns() - sent_ns < SENT_LATELY_NS;
+}
+
+static bool may_send_at_once(const struct tracee *tracee)
+{
+	const struct tracee *first = first_thread(tracee);
+
+	if (process_has_sent_lately(tracee))
+		return true;
+	/* A forked process does as its maker, up to its first exec. */
+	return first && first->priv->parent_tid && !first->priv->has_executed &&
+	       process_has_sent_lately(target_find(tracee->priv->target, first->priv->parent_tid));
+}
+
 /*
  * Who has never slept is new, and computes, as a rule: many threads are over before they would have
  * run on. But where transfers are made, new threads may make some, too.
@@ -34,7 +69,7 @@ static bool is_at_start(const struct tracee *tracee, uint64_t nr_slept)
 static bool has_run_on_so_far(const struct tracee *tracee, uint64_t nr_slept, uint64_t cpu_ns)
 {
 	if (!nr_slept)
-		return !tracee->priv->target->any_transfers || cpu_ns >= RUN_ON_NS;
+		return cpu_ns >= RUN_ON_NS || !may_send_at_once(tracee);
 	return nr_slept * RUN_ON_NS < cpu_ns || is_at_start(tracee, nr_slept);
 }
 

@@ -72,6 +72,8 @@ struct known_sleeps {
 	uint64_t pause_ns;	  /* so long it runs until then; 0: no stop has cut a transfer */
 	bool is_cut_anywhere;	  /* what was cut last, wherever a stop meets it */
 	uint64_t nr_stops_to_cut; /* when one did last */
+	/* Of a first thread: when one of its process was last met in a transfer; 0: never. */
+	uint64_t process_sent_ns;
 };
 
 /* What is read of a thread again and again: target_watch_closely(). */
@@ -218,7 +220,6 @@ struct target {
 
 	/* target_bystander.c */
 	pid_t last_bystander;	   /* whose call was repaired last; 0: none yet */
-	bool any_transfers;	   /* somebody was met in a long one (target_spoil.c) */
 	bool any_unrestarted;	   /* somebody was met in a call that would fail with EINTR */
 	struct tracee_list askers; /* who was met in a call that asks for signals */
 
@@ -330,6 +331,8 @@ void target_learn_of_stop(struct tracee *tracee, const struct proc_syscall *sysc
 			  int64_t result);
 /* Of an awake thread whose kernel stack is hidden. Once for each time that it is to be stopped. */
 bool target_may_be_in_transfer(struct tracee *tracee);
+/* A thread was met in a long one: others of its process may make some, too. */
+void target_note_transfer(const struct tracee *tracee);
 /* target_spoil.c: it was, in one that a stop would cut short, or has. */
 void target_met_in_transfer(struct tracee *tracee);
 /* 0: it is gone. */

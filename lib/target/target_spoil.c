@@ -119,7 +119,7 @@ uint64_t target_cpu_ns(struct tracee *tracee)
 void target_met_in_transfer(struct tracee *tracee)
 {
 	tracee->priv->makes_transfers = true;
-	tracee->priv->target->any_transfers = true;
+	target_note_transfer(tracee);
 	tracee->priv->transfer_cpu_ns = target_cpu_ns(tracee);
 }
 

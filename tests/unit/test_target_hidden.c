@@ -94,12 +94,12 @@ static void *ask_about_new_thread(void *context)
 	return target_stop_would_spoil(tracee) ? tracee : NULL;
 }
 
-static bool new_thread_is_stopped(struct target *target)
+static bool new_thread_is_stopped(struct fixture *fixture)
 {
 	void *refused = NULL;
 	pthread_t thread;
 
-	assert_int_equal(pthread_create(&thread, NULL, ask_about_new_thread, target), 0);
+	assert_int_equal(pthread_create(&thread, NULL, ask_about_new_thread, fixture->target), 0);
 	pthread_join(thread, &refused);
 	return !refused;
 }
@@ -109,9 +109,48 @@ static void test_target_hidden__new_threads_are_stopped_unless_transfers_are_mad
 {
 	struct fixture *fixture = *state;
 
-	assert_true(new_thread_is_stopped(fixture->target));
+	assert_true(new_thread_is_stopped(fixture));
 	target_met_in_transfer(fixture->tracee);
-	assert_false(new_thread_is_stopped(fixture->target));
+	assert_false(new_thread_is_stopped(fixture));
+	target_judge_anew(fixture->tracee); /* another program */
+	assert_true(new_thread_is_stopped(fixture));
+}
+
+static void test_target_hidden__new_threads_are_stopped_again_once_none_is_made(void **state)
+{
+	struct fixture *fixture = *state;
+
+	target_met_in_transfer(fixture->tracee);
+	fixture->tracee->priv->sleeps.process_sent_ns -= 20 * NS_PER_SEC;
+	assert_true(new_thread_is_stopped(fixture));
+	target_met_in_transfer(fixture->tracee);
+	assert_false(new_thread_is_stopped(fixture));
+}
+
+/* The process that has made ours. */
+static struct tracee *add_parent(struct fixture *fixture)
+{
+	struct tracee *parent = target_add(fixture->target, getppid(), getppid());
+
+	fixture->tracee->priv->parent_tid = parent->tid;
+	return parent;
+}
+
+static void test_target_hidden__new_threads_are_stopped_where_another_program_sends(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->tracee->priv->has_executed = true;
+	target_met_in_transfer(add_parent(fixture));
+	assert_true(new_thread_is_stopped(fixture));
+}
+
+static void test_target_hidden__but_not_where_another_process_of_the_program_does(void **state)
+{
+	struct fixture *fixture = *state;
+
+	target_met_in_transfer(add_parent(fixture));
+	assert_false(new_thread_is_stopped(fixture));
 }
 
 static void test_target_hidden__a_stop_is_no_sleep(void **state)
@@ -339,6 +378,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(who_was_in_a_transfer_is_stopped_once_it_has_run_on),
 		TEST(new_threads_are_stopped_unless_transfers_are_made),
+		TEST(new_threads_are_stopped_again_once_none_is_made),
+		TEST(new_threads_are_stopped_where_another_program_sends),
+		TEST(but_not_where_another_process_of_the_program_does),
 		TEST(a_stop_is_no_sleep),
 		TEST(whose_calls_are_known_is_stopped_at_any_time),
 		TEST(who_is_never_seen_asleep_is_stopped_in_the_end),
