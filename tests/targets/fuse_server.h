@@ -148,13 +148,22 @@ static inline unsigned fuse_connection(void)
 	return found;
 }
 
+static inline void fuse_tidy_up(int signal)
+{
+	(void)signal;
+	umount2(fuse_server.directory, MNT_DETACH);
+	_exit(rmdir(fuse_server.directory) != 0);
+}
+
 /* Whoever waits for an answer in vain cannot be killed: should all stand still, they get none. */
 static inline void fuse_rescue(uint64_t end_ns)
 {
 	char path[80];
 	int fd;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* another connection may get the number */
+	/* When the server ends, by a signal, too: another connection may get the number. */
+	signal(SIGTERM, fuse_tidy_up);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	snprintf(path, sizeof(path), "%s/%u/abort", fuse_server.directory, fuse_connection());
 	close(fuse_server.device);
 	while (monotonic_ns() < end_ns + RESCUE_SEC * 1000 * MS)
