@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ids_churn MS: for MS milliseconds one process starts and ends threads as fast as it can, and
- * another one, its child, children that live for a moment. With few ids to go round, each
- * soon has one that was another's. Says "ready"; the children find out whether somebody traces
- * them, and at the end the child prints {"children": COUNT, "traced": COUNT}.
+ * ids_churn COUNT: one process starts and ends threads as fast as it can, and another one, its
+ * child, COUNT children that live for a moment. With few ids to go round, each soon has one that
+ * was another's. Says "ready"; the children find out whether somebody traces them, and at the end
+ * the child prints {"children": COUNT, "traced": COUNT}.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -40,11 +40,11 @@ static int live_for_a_moment(void)
 	return traced || is_traced();
 }
 
-static void fork_until(uint64_t end_ns)
+static void make_children(unsigned nr)
 {
 	unsigned children = 0, traced = 0;
 
-	while (monotonic_ns() < end_ns) {
+	while (children < nr) {
 		pid_t pid = fork();
 		int status = 0;
 
@@ -64,12 +64,12 @@ static void *short_life(void *unused)
 	return unused;
 }
 
-static void churn_threads_until(uint64_t end_ns)
+static void churn_threads_beside(pid_t forker)
 {
 	pthread_t threads[THREADS_AT_ONCE];
 	bool started[THREADS_AT_ONCE];
 
-	while (monotonic_ns() < end_ns) {
+	while (waitpid(forker, NULL, WNOHANG) == 0) {
 		for (unsigned i = 0; i < THREADS_AT_ONCE; i++)
 			started[i] = pthread_create(&threads[i], NULL, short_life, NULL) == 0;
 		for (unsigned i = 0; i < THREADS_AT_ONCE; i++)
@@ -80,16 +80,15 @@ static void churn_threads_until(uint64_t end_ns)
 
 int main(int argc, char **argv)
 {
-	uint64_t end_ns = monotonic_ns() + number_argument(argc, argv, 1, 3000) * MS;
+	unsigned nr_children = (unsigned)number_argument(argc, argv, 1, 2000);
 	pid_t forker = fork();
 
 	if (forker == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		fork_until(end_ns);
+		make_children(nr_children);
 		return 0;
 	}
 	say_ready();
-	churn_threads_until(end_ns);
-	waitpid(forker, NULL, 0);
+	churn_threads_beside(forker);
 	return 0;
 }
