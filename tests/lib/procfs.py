@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The few facts of /proc that tests ask for. Threads may be gone at any time."""
 
+import contextlib
 import os
 
 
@@ -29,9 +30,13 @@ def state(pid, tid=None):
 
 
 def children(pid):
-    """Of its first thread."""
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        return [int(child) for child in file.read().split()]
+    """Of all its threads: profc's commands are not of the first."""
+    found = []
+    for tid in threads(pid):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            with open(f"/proc/{pid}/task/{tid}/children", encoding="ascii") as file:
+                found += map(int, file.read().split())
+    return found
 
 
 def open_files(pid):

@@ -54,8 +54,8 @@ class Control(LiveCase):
             time.sleep(2)
             with open(fifo, "w", encoding="utf-8") as control:
                 control.write("stop\n")
-            for command in procfs.children(recorder.pid):
-                self.eventually(lambda: not procfs.tracer(command), "the end of the recording")
+            (command,) = procfs.children(recorder.pid)
+            self.eventually(lambda: not procfs.tracer(command), "the end of the recording")
             recorder.stdin.close()
         self.assertEqual(recorder.returncode, 0)
         blocked = Recording(path).report("-m", "blocked")["total_ns"]
