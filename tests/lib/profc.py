@@ -7,6 +7,7 @@ import signal
 import subprocess
 import tempfile
 
+import procfs
 from paths import PROFC
 from targets import parse_json_lines
 
@@ -126,12 +127,27 @@ class Recorder:
     def __enter__(self):
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, _, failure, __):
+        if failure and hasattr(failure, "add_note"):
+            failure.add_note(self.account(failure))
         if self.process.poll() is None:
             self.process.kill()
         for stream in (self.process.stdout, self.process.stderr):
             stream.close()
         self.process.wait()
+
+    def account(self, failure):
+        """For a failure amid the recording: who was at what then, and what profc has said."""
+        if self.process.poll() is None:
+            pids = [self.pid, *procfs.children(self.pid)]
+            states = [f"{pid} {procfs.status(pid).get('Name')} {procfs.state(pid)}" for pid in pids]
+        else:
+            states = [f"profc has ended with {self.process.returncode}"]
+        said = getattr(failure, "stderr", None) or ""
+        if not self.process.stderr.closed:
+            os.set_blocking(self.process.stderr.fileno(), False)
+            said = said or self.process.stderr.buffer.read() or ""
+        return f"{', '.join(states)}; standard error: {said!r}"
 
     def interrupt(self, number=signal.SIGINT, timeout=60):
         """Send a signal, wait for the end, return the Recording."""
