@@ -65,7 +65,7 @@ const struct command command_record = {
 		"second: where it runs, where it sleeps, for how long. All of its children are "
 		"recorded too, under their own names. The profile is written as it goes; at the "
 		"end its symbols are resolved, and `profc report` shows it. The exit status is "
-		"CMD's own.\n\n"
+		"CMD's own, and a signal that ends CMD then ends profc, too.\n\n"
 		"Examples:\n"
 		"  profc record -- python3 script.py\n"
 		"  profc record -F 1000 -o build.profc -- make -j8\n"

@@ -312,18 +312,28 @@ static int finish_file(struct recording *recording)
 	return status == 0 ? EXIT_DONE : recording_failed_status(recording);
 }
 
+/* As a shell tells it that sees who died of a signal. */
+static int end_by(struct recording *recording, int signal)
+{
+	recording->dies_of = signal;
+	return 128 + signal;
+}
+
 /* The command's own status, once it has one; profc's when it has failed. */
 static int command_status(struct recording *recording, int own_status)
 {
 	struct sampler_result *result = &recording->result;
 
 	if (recording->nr_asked > 1)
-		return 128 + recording->ending_signal;
+		return end_by(recording, recording->ending_signal);
 	if (!result->command_exited)
 		recording_child_wait(result->command_pid, recording->signals.fd,
 				     &result->command_status);
-	return own_status == EXIT_DONE ? recording_child_exit_status(result->command_status)
-				       : own_status;
+	if (own_status != EXIT_DONE)
+		return own_status;
+	return WIFSIGNALED(result->command_status)
+		       ? end_by(recording, WTERMSIG(result->command_status))
+		       : WEXITSTATUS(result->command_status);
 }
 
 static int end(struct recording *recording)
@@ -406,8 +416,11 @@ static int check_and_record(const struct command *self, struct recording *record
 int recording_run(const struct command *self, const struct record_options *options, char **argv)
 {
 	struct recording recording = {.options = options, .argv = argv};
+	int status = check_and_record(self, &recording);
 
-	return check_and_record(self, &recording);
+	if (recording.dies_of)
+		recording_child_die_alike(recording.dies_of);
+	return status;
 }
 
 int recording_attach(const struct command *self, const struct record_options *options)

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -53,7 +54,14 @@ void recording_child_wait(pid_t pid, int signal_fd, int *status)
 	child_reap(pid, status);
 }
 
-int recording_child_exit_status(int wait_status)
+void recording_child_die_alike(int signal_nr)
 {
-	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+	sigset_t set;
+
+	prctl(PR_SET_DUMPABLE, 0); /* a core, if any, is the command's */
+	signal(signal_nr, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, signal_nr);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	kill(getpid(), signal_nr);
 }

@@ -13,7 +13,11 @@ void recording_child_signal(pid_t pid, int signal);
  * ends the waiting. *status is as of waitpid(2).
  */
 void recording_child_wait(pid_t pid, int signal_fd, int *status);
-/* What a shell would make of a wait status: 128+N for signal N. */
-int recording_child_exit_status(int wait_status);
+/*
+ * The command has died of a signal: so does profc, at its very end, without a core of its own. A
+ * shell that only learnt of a status would go on with its loop after Ctrl-C. Returns where the
+ * kernel keeps it alive, as the first process of a namespace.
+ */
+void recording_child_die_alike(int signal_nr);
 
 #endif

@@ -37,6 +37,7 @@ struct recording {
 	struct sampler_result result;
 	unsigned int nr_asked; /* how often the user asked for the end */
 	int ending_signal;     /* the signal that did, or 0 */
+	int dies_of;	       /* the signal that profc is to end by, or 0 */
 	int late_signal;       /* to pass on to a command that outlives its recording, or 0 */
 	bool is_over; /* the sampler is done: the command may be reaped, its pid another's */
 	bool shows_progress;

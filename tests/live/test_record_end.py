@@ -24,15 +24,31 @@ class Statuses(LiveCase):
             with self.subTest(status=status):
                 record(self.directory, [build("exit_status"), "exit", str(status)], status=status)
 
-    def test_death_by_signal_is_128_and_the_number(self):
+    def test_death_by_signal_is_of_that_signal(self):
+        """Once the recording is whole; to a shell it is 128 and the number."""
         for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT):
             with self.subTest(signal=number.name):
                 recording = record(
                     self.directory,
                     [build("exit_status"), "kill", str(int(number))],
-                    status=128 + number,
+                    status=-number,
                 )
                 self.assertGreater(recording.report()["total_ns"], 40e6)
+
+    def test_death_leaves_no_core_of_profc(self):
+        """Whatever the system does with cores: the kernel says that it made none."""
+        for number in (signal.SIGQUIT, signal.SIGSEGV):
+            with self.subTest(signal=number.name):
+                script = f"ulimit -c 0; exec {build('exit_status')} kill {int(number)}"
+                process = os.posix_spawn(
+                    "/bin/sh",
+                    ["sh", "-c", f"ulimit -c unlimited 2>/dev/null; cd {self.directory}; "
+                     f"exec {PROFC} record -q -o x -- sh -c '{script}'"],
+                    os.environ,
+                )
+                status = os.waitpid(process, 0)[1]
+                self.assertEqual(os.WTERMSIG(status), number)
+                self.assertFalse(os.WCOREDUMP(status))
 
     def test_command_not_found_is_127(self):
         done = profc("record", "-o", self.path("x"), "--", "no-such-command-here", status=127)
@@ -230,7 +246,7 @@ class ControlC(LiveCase):
 
     def test_of_the_terminal_ends_the_command_too(self):
         recording = self.press([build("spin_leaf"), "20000"])
-        self.assertEqual(recording.status, 128 + signal.SIGINT)
+        self.assertEqual(recording.status, -signal.SIGINT)
         self.assertMostlyIn(recording, "spin_leaf", 0.9, "self_ns")
 
     def test_is_left_to_a_command_that_handles_it(self):
@@ -248,7 +264,7 @@ class ControlC(LiveCase):
                 ) as recorder:
                     self.wait_until_recording(recorder)
                     recording = recorder.interrupt(number)
-                self.assertEqual(recording.status, 128 + number)
+                self.assertEqual(recording.status, -number)
                 self.assertMostlyIn(recording, "spin_leaf", 0.9, "self_ns")
 
 
@@ -263,7 +279,7 @@ class ControlC(LiveCase):
             recorder.process.send_signal(signal.SIGINT)
             self.eventually(lambda: not procfs.pending(recorder.pid), "the first signal")
             recording = recorder.interrupt()
-        self.assertEqual(recording.status, 128 + signal.SIGINT)
+        self.assertEqual(recording.status, -signal.SIGINT)
         self.assertGreater(recording.function("spin_leaf")["total_ns"], 0)
         self.assertUntouched(pid)
 
@@ -334,7 +350,7 @@ class ControlC(LiveCase):
             [program, "20000"], *options, env=environment, before=delay_signals,
             after=let_search_go_on,
         )
-        self.assertEqual(recording.status, 128 + signal.SIGINT)
+        self.assertEqual(recording.status, -signal.SIGINT)
         self.assertNotIn("the search for names was ended", recording.stderr)
         self.assertGreater(recording.report()["total_ns"], 0)
 

@@ -2,15 +2,13 @@
 """Shells, make and their jobs under profc: the same output, order and statuses as without it."""
 
 import os
-import pty
 import re
-import select
 import subprocess
-import time
 
 from live import LiveCase
 from paths import PROFC
 from targets import need
+from terminal import Terminal
 
 FAST = ("-F", "1000", "--max-overhead", "0")
 
@@ -112,40 +110,6 @@ class Shells(LiveCase):
                         for how in ("plain", "recorded")]
                 self.assertEqual(*made)
                 self.assertEqual(len(made[0]), 300 if goal == "all" else 0)
-
-
-class Terminal:
-    """A bash that believes somebody types."""
-
-    PROMPT = "<ready>"
-
-    def __init__(self, argv, directory):
-        self.process_id, self.end = pty.fork()
-        if self.process_id == 0:
-            os.environ.update(PS1=self.PROMPT, TERM="dumb", HISTFILE="/dev/null")
-            os.chdir(directory)
-            os.execvp(argv[0], argv)
-        self.text = ""
-
-    def read_until(self, wanted, patience=20):
-        deadline = time.monotonic() + patience
-        start = len(self.text)
-        while wanted not in self.text[start:]:
-            if not select.select([self.end], [], [], max(0, deadline - time.monotonic()))[0]:
-                raise AssertionError(f"{wanted!r} did not come: {self.text!r}")
-            try:
-                self.text += os.read(self.end, 65536).decode()
-            except OSError:  # EIO: the end of the last one who has it open
-                return
-
-    def type(self, text, wanted=PROMPT):
-        os.write(self.end, text.encode())
-        self.read_until(wanted)
-
-    def close(self):
-        self.type("exit 3\n", "nothing like this")
-        os.close(self.end)
-        return os.waitstatus_to_exitcode(os.waitpid(self.process_id, 0)[1])
 
 
 class JobControl(LiveCase):
