@@ -6,6 +6,7 @@ taken over by another CPU between that look and the stop can still be met: one i
 thousands of stops, so one short transfer in a whole run is let pass.
 """
 
+import json
 import os
 
 from live import LiveCase
@@ -38,8 +39,10 @@ class OrdinaryUser(LiveCase):
         (said,) = recording.said
         compute = recording.function("compute")
         self.assertShareAtLeast(compute["total_ns"], said["compute_ns"], 0.7, "seen computing")
-        # One or two a second had not slept yet when they were stopped.
-        self.assertLessEqual(said["shorts"], 0.04 * said["calls"], said)
+        # Of a hundred stops one meets it in a call that has not slept yet; at most two, and chance.
+        counters = json.loads(recording.info("--json"))["counters"]
+        expected = 0.02 * counters["stops"]
+        self.assertLessEqual(said["shorts"], expected + 3 * expected**0.5, (said, expected))
 
     def test_short_bursts_are_seen_of_who_has_sent_once(self):
         """They were not, ever after, and what ran longer was given their time."""
