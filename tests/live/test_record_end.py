@@ -218,11 +218,16 @@ class ControlC(LiveCase):
     """Ends the recording, never the profile, and treats the command as a shell would."""
 
     def wait_until_recording(self, recorder):
-        """Until the file has grown past its header: samples are in it."""
-        self.eventually(
-            lambda: os.path.exists(recorder.path) and os.path.getsize(recorder.path) > 200,
-            "a first part of the recording",
-        )
+        """Until a stack of the command is in the file: of a busy machine its start has none."""
+
+        def has_stack():
+            if not os.path.exists(recorder.path) or os.path.getsize(recorder.path) <= 200:
+                return False
+            done = profc("report", "-i", recorder.path, "--json", "-n", "0", status=None)
+            rows = json.loads(done.stdout)["rows"] if done.returncode == 0 else []
+            return any(os.path.basename(row["module"] or "") in ("spin_leaf", "bare") for row in rows)
+
+        self.eventually(has_stack, "a first part of the recording")
 
     def press(self, argv, *options, before=lambda pid: None, after=lambda: None, env=None):
         """
