@@ -233,6 +233,7 @@ void target_forget_program(struct tracee *tracee)
 {
 	tracee->interrupting = false;
 	tracee->priv->has_executed = true;
+	tracee->priv->watched_ns = 0;
 	tracee->priv->broken_off = false;
 	tracee->priv->follow = FOLLOW_NONE;
 	target_forget_carried(tracee);

@@ -67,15 +67,26 @@ static bool others_die(const struct tracee *leader)
 	return dying.all;
 }
 
-/* Asked to return at once, it may be about to be told that the child lives. */
-static bool is_wait_for(pid_t ppid, const struct proc_syscall *call, pid_t child, bool by_anybody)
+/* Who waits for others than a child may come to asking for that as soon as it has ended. */
+static bool takes(pid_t ppid, const struct proc_syscall *call, pid_t child)
 {
 	if (call->nr == SYS_wait4)
-		return !(call->args[2] & WNOHANG) && (by_anybody || (pid_t)call->args[0] == child);
-	if (call->nr != SYS_waitid || call->args[3] & WNOHANG)
-		return false;
-	return by_anybody || (call->args[0] == P_PID && (pid_t)call->args[1] == child) ||
+		return (pid_t)call->args[0] == child;
+	return (call->args[0] == P_PID && (pid_t)call->args[1] == child) ||
 	       (call->args[0] == P_PIDFD && proc_pidfd_process(ppid, (int)call->args[1]) == child);
+}
+
+static bool takes_any(const struct proc_syscall *call)
+{
+	return call->nr == SYS_wait4 ? (pid_t)call->args[0] <= 0
+				     : call->args[0] == P_ALL || call->args[0] == P_PGID;
+}
+
+/* Asked to return at once, it may be about to be told that the child lives. */
+static bool is_wait(const struct proc_syscall *call)
+{
+	return (call->nr == SYS_wait4 && !(call->args[2] & WNOHANG)) ||
+	       (call->nr == SYS_waitid && !(call->args[3] & WNOHANG));
 }
 
 /* A child that runs in its parent's memory ends before that has returned from making it. */
@@ -111,35 +122,32 @@ static bool only_waits(const struct tracee *child, const struct tracee *maker, p
 		return false;
 	if (is_vfork(&call))
 		return maker && !child->priv->has_executed;
-	return is_wait_for(ppid, &call, child->tid, false) ||
-	       (is_wait_for(ppid, &call, child->tid, true) && is_only_thread(ppid));
+	return is_wait(&call) &&
+	       (takes(ppid, &call, child->tid) || (takes_any(&call) && is_only_thread(ppid)));
 }
 
 /* To look through all descriptors takes up to a third of a millisecond. */
-#define WATCHES_ON_NS (100 * NS_PER_MS)
+#define LOOK_AGAIN_NS (NS_PER_SEC)
+#define WATCHES_ON_NS (10 * NS_PER_SEC)
 
 /*
- * Who watched its last child that way is taken to do so with the next, too, for a while; and after
- * that, once: it may not have come to opening the pidfd yet.
+ * A child may come to its end before its parent comes to opening the pidfd. So a process that has
+ * watched one is taken to watch all, for long after it was last seen to: those that it is known to
+ * wait for are none of them.
  */
-static bool may_watch(const struct tracee *child, struct tracee *maker, pid_t ppid)
+static bool may_watch(const struct tracee *child, pid_t ppid)
 {
-	uint64_t now_ns = clock_monotonic_ns();
 	struct tracee *leader = target_find(child->priv->target, ppid);
-	bool holds, did_watch;
+	uint64_t watched_ns = leader ? leader->priv->watched_ns : 0;
+	uint64_t now_ns = clock_monotonic_ns();
 
-	if (maker && now_ns < maker->priv->watches_until_ns)
+	if (watched_ns && now_ns - watched_ns < LOOK_AGAIN_NS)
 		return true;
-	/* It stands where it made the child, and is yet to be let go: the pidfd can but come. */
-	if (child->priv->is_untold && leader && leader->priv->process_watches)
-		return true;
-	holds = proc_may_hold_pidfd(ppid, child->tid);
+	if (!proc_may_hold_pidfd(ppid, child->tid))
+		return watched_ns && now_ns - watched_ns < WATCHES_ON_NS;
 	if (leader)
-		leader->priv->process_watches |= holds;
-	did_watch = maker && maker->priv->watches_until_ns;
-	if (maker)
-		maker->priv->watches_until_ns = holds ? now_ns + WATCHES_ON_NS : 0;
-	return holds || did_watch;
+		leader->priv->watched_ns = now_ns;
+	return true;
 }
 
 bool target_should_part(const struct tracee *tracee)
@@ -152,7 +160,7 @@ bool target_should_part(const struct tracee *tracee)
 		return false;
 	if (maker && maker->tgid != stat.ppid)
 		maker = NULL; /* it is gone, and another has its children */
-	if (only_waits(tracee, maker, stat.ppid) || !may_watch(tracee, maker, stat.ppid) ||
+	if (only_waits(tracee, maker, stat.ppid) || !may_watch(tracee, stat.ppid) ||
 	    (stat.nr_threads != 1 && !others_die(tracee)))
 		return false;
 	target_child_parts(tracee->priv->target, stat.ppid);

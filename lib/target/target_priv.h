@@ -145,10 +145,9 @@ struct tracee_private {
 	bool is_untold;		  /* that thread is yet to tell of the fork: it is in a stop */
 
 	/* target_parting.c */
-	uint64_t watches_until_ns; /* it watches its children by pidfds; 0: not known */
-	bool process_watches;	   /* of a first thread: some thread has done so */
-	uint64_t parted_ns;	   /* the same: when a child of it last parted; 0: never */
-	bool has_executed;	   /* since it was made */
+	uint64_t watched_ns; /* of a first thread: its process watched a child then; 0: never */
+	uint64_t parted_ns;  /* the same: when a child of it last parted; 0: never */
+	bool has_executed;   /* since it was made */
 
 	/* target_capture.c */
 	bool met_asleep;	 /* by attaching, which read its stat; never looked at since */

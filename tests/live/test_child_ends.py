@@ -45,3 +45,26 @@ class ChildEnds(LiveCase):
                 said, _ = target.process.communicate("go\n", timeout=60)
                 recorder.finish()
         self.check(parse_json_lines(said))
+
+
+class WatchedChildren(LiveCase):
+    """A child whose pidfd can be read is dead: who asks without waiting is told so."""
+
+    def watch(self, *arguments):
+        argv = [build("watched_children"), *arguments]
+        recording = record(self.directory, argv, *FAST)
+        for way in recording.said:
+            self.assertGreaterEqual(way["children"], 30, way)
+        return recording.said
+
+    def check(self, said, most):
+        for way in said:
+            with self.subTest(way=way["name"]):
+                self.assertLessEqual(way["missed"], most, way)
+
+    def test_dead_at_once(self):
+        # Beside another it was one of four; of eight threads' children, 5 to 54 of 4,000.
+        ways = ("at_once", "soon", "with_pidfd", "with_threads", "program", "among_others",
+                "beside_another")
+        self.check(self.watch("1500", "1", *ways), 1)
+        self.check(self.watch("3000", "8", *ways), 1)
