@@ -102,7 +102,7 @@ static void unlink_tracee(struct target *target, struct tracee *tracee)
 	*at = tracee->priv->hash_next;
 }
 
-static bool tracee_list_has(const struct tracee_list *list, const struct tracee *tracee)
+bool tracee_list_has(const struct tracee_list *list, const struct tracee *tracee)
 {
 	for (size_t i = 0; i < list->nr; i++) {
 		if (list->at[i] == tracee)
@@ -135,6 +135,7 @@ static void leave(struct target *target, struct tracee *tracee)
 	tracee_list_remove(&target->followed, tracee);
 	tracee_list_remove(&target->carrying, tracee);
 	tracee_list_remove(&target->sleepers, tracee);
+	tracee_list_remove(&target->unsure, tracee);
 	if (!tracee->priv->is_unlinked)
 		unlink_tracee(target, tracee);
 	tracee->priv->is_unlinked = true;

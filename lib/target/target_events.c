@@ -113,6 +113,7 @@ void target_resume(struct target *target, struct tracee *tracee)
 		ptrace(PTRACE_LISTEN, tracee->tid, NULL, NULL);
 		break;
 	case HOLD_PART:
+	case HOLD_UNSURE:
 		if (!target_part(target, tracee))
 			let_go(target, tracee, 0);
 		break;
@@ -148,6 +149,7 @@ static struct tracee *meet(struct target *target, pid_t tid, struct target_event
 		return NULL;
 	tracee = target_add(target, status.tgid, tid);
 	tracee->priv->is_new = true;
+	tracee->priv->met_ns = clock_monotonic_ns();
 	tracee->priv->parent_tid = target_take_birth(target, tid);
 	tracee->priv->is_untold = !tracee->priv->parent_tid;
 	if (tracee->priv->is_untold)
@@ -234,6 +236,7 @@ void target_forget_program(struct tracee *tracee)
 	tracee->interrupting = false;
 	tracee->priv->has_executed = true;
 	tracee->priv->watched_ns = 0;
+	tracee->priv->nr_vain_waits = 0;
 	tracee->priv->broken_off = false;
 	tracee->priv->follow = FOLLOW_NONE;
 	target_forget_carried(tracee);
@@ -283,11 +286,9 @@ static void ptrace_event(struct target *target, struct tracee *tracee, int statu
 		executed(target, tracee, event);
 		return;
 	case PTRACE_EVENT_EXIT:
-		tracee->priv->hold = HOLD_CONT;
-		if (target_should_part(tracee)) {
-			tracee->priv->hold = HOLD_PART;
-			consume_stop(tracee->tid); /* it may wait for its threads */
-		}
+		tracee->priv->hold = target_hold_at_end(tracee);
+		if (tracee->priv->hold != HOLD_CONT)
+			consume_stop(tracee->tid); /* it may be held for long */
 		tracee->interrupting = false;
 		tracee->priv->has_exited = true;
 		target_child_dies(target, tracee);
@@ -445,6 +446,9 @@ static void take_dying(struct target *target, struct target_event *event)
 
 void target_next_postponed(struct target *target, struct target_event *event)
 {
+	target_settle_unsure(target);
+	if (target_take_pending(target, event))
+		return;
 	memset(event, 0, sizeof(*event));
 	if (target_shall_ask_parents(target)) {
 		while (event->kind == TARGET_EVENT_NONE && take(target, P_ALL, 0, event))

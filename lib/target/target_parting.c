@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -21,7 +22,17 @@
  * So a child whose parent has a pidfd of it is detached in the stop at its end, and ends as if it
  * had never been traced. What CPU time it uses after that, to give back its memory, is lost to us,
  * which is why it is not done to all.
+ *
+ * A child that ends at once may do so before its parent has come to opening the pidfd. So all
+ * children of a process that was seen to watch one part, but for those it is known to wait for; and
+ * where nothing is known of it and it may be on its way, the child is held until that shows.
  */
+
+enum verdict {
+	VERDICT_KEEP, /* traced up to the end */
+	VERDICT_PART,
+	VERDICT_UNSURE, /* its parent may yet come to opening a pidfd */
+};
 
 struct dying {
 	const struct tracee *leader;
@@ -89,6 +100,15 @@ static bool is_wait(const struct proc_syscall *call)
 	       (call->nr == SYS_waitid && !(call->args[3] & WNOHANG));
 }
 
+static bool is_fork(int64_t nr)
+{
+#ifdef SYS_vfork
+	if (nr == SYS_vfork || nr == SYS_fork)
+		return true;
+#endif
+	return nr == SYS_clone || nr == SYS_clone3;
+}
+
 /* A child that runs in its parent's memory ends before that has returned from making it. */
 static bool is_vfork(const struct proc_syscall *call)
 {
@@ -107,63 +127,170 @@ static bool is_only_thread(pid_t pid)
 	return proc_read_task_stat(pid, pid, &stat) && stat.nr_threads == 1;
 }
 
+static void read_call(pid_t pid, const struct tracee *maker, struct proc_syscall *call)
+{
+	cleanup_close int fd = proc_open_task_file(pid, maker ? maker->tid : pid, "syscall");
+
+	if (fd < 0 || !proc_read_syscall(fd, call))
+		*call = (struct proc_syscall){.kind = PROC_SYSCALL_RUNNING};
+}
+
 /*
  * Most parents do nothing but wait for their child: they need no look at their descriptors. Of
  * several threads, that may be the one that made it: did another watch the pidfd of a child that
  * this one is about to take, it would come too late untraced as well.
  */
-static bool only_waits(const struct tracee *child, const struct tracee *maker, pid_t ppid)
+static bool only_waits(const struct tracee *child, const struct tracee *maker, pid_t ppid,
+		       const struct proc_syscall *call, bool for_any)
 {
-	pid_t tid = maker ? maker->tid : ppid;
-	cleanup_close int fd = proc_open_task_file(ppid, tid, "syscall");
-	struct proc_syscall call;
-
-	if (fd < 0 || !proc_read_syscall(fd, &call) || call.kind != PROC_SYSCALL_INSIDE)
+	if (call->kind != PROC_SYSCALL_INSIDE)
 		return false;
-	if (is_vfork(&call))
+	if (is_vfork(call))
 		return maker && !child->priv->has_executed;
-	return is_wait(&call) &&
-	       (takes(ppid, &call, child->tid) || (takes_any(&call) && is_only_thread(ppid)));
+	return is_wait(call) && (takes(ppid, call, child->tid) ||
+				 (for_any && takes_any(call) && is_only_thread(ppid)));
 }
 
 /* To look through all descriptors takes up to a third of a millisecond. */
-#define LOOK_AGAIN_NS (NS_PER_SEC)
+#define LOOK_AGAIN_NS NS_PER_SEC
+
+/* So long after it was last seen to watch a child, a process is taken to watch all. */
 #define WATCHES_ON_NS (10 * NS_PER_SEC)
 
-/*
- * A child may come to its end before its parent comes to opening the pidfd. So a process that has
- * watched one is taken to watch all, for long after it was last seen to: those that it is known to
- * wait for are none of them.
- */
-static bool may_watch(const struct tracee *child, pid_t ppid)
+static uint64_t watched_ago_ns(const struct tracee *leader)
 {
-	struct tracee *leader = target_find(child->priv->target, ppid);
-	uint64_t watched_ns = leader ? leader->priv->watched_ns : 0;
-	uint64_t now_ns = clock_monotonic_ns();
+	return leader && leader->priv->watched_ns ? clock_monotonic_ns() - leader->priv->watched_ns
+						  : UINT64_MAX;
+}
 
-	if (watched_ns && now_ns - watched_ns < LOOK_AGAIN_NS)
-		return true;
+static bool is_watched(const struct tracee *child, struct tracee *leader, pid_t ppid)
+{
 	if (!proc_may_hold_pidfd(ppid, child->tid))
-		return watched_ns && now_ns - watched_ns < WATCHES_ON_NS;
+		return false;
 	if (leader)
-		leader->priv->watched_ns = now_ns;
+		leader->priv->watched_ns = clock_monotonic_ns();
 	return true;
 }
 
-bool target_should_part(const struct tracee *tracee)
+/* A child that has lived for longer would be watched by now. */
+#define YOUNG_NS (20 * NS_PER_MS)
+
+/*
+ * Its parent is awake, and as a rule does not notice that it takes longer to end. But some go on
+ * computing, or ask for it again and again: after so many in a row no more is held for that long.
+ */
+#define LONGEST_UNSURE_NS (2 * NS_PER_MS)
+#define MAX_VAIN_WAITS	  8
+
+/* Between two looks at the parent: the longer, the longer the child is held already. */
+#define PAUSE_NS    (30 * NS_PER_US)
+#define PAUSE_SHARE 4
+
+/* So a futex that is a lock is waited for, by glibc and others: for a moment, as a rule. */
+#define LOCKED_AND_AWAITED 2
+
+static bool is_wait_for_lock(const struct proc_syscall *call)
 {
-	struct tracee *maker = target_find(tracee->priv->target, tracee->priv->parent_tid);
+	const uint64_t op = call->args[1] & FUTEX_CMD_MASK;
+
+	return call->nr == SYS_futex && (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) &&
+	       (uint32_t)call->args[2] == LOCKED_AND_AWAITED;
+}
+
+static bool is_held(const struct tracee *maker)
+{
+	struct proc_stat stat;
+
+	return target_read_stat(maker, &stat) && stat.state == 't';
+}
+
+/*
+ * Has it not slept since it made the child, but for a lock? Then it may yet come to opening the
+ * pidfd. It may not even have come back from making it.
+ */
+static bool is_on_its_way(const struct tracee *child, const struct tracee *maker,
+			  const struct proc_syscall *call)
+{
+	if (clock_monotonic_ns() - child->priv->met_ns >= YOUNG_NS)
+		return false;
+	if (child->priv->is_untold || !maker)
+		return child->priv->is_untold;
+	return call->kind != PROC_SYSCALL_INSIDE || is_fork(call->nr) || is_wait_for_lock(call) ||
+	       is_held(maker);
+}
+
+static enum verdict judge(struct tracee *child, pid_t ppid)
+{
+	struct tracee *leader = target_find(child->priv->target, ppid);
+	struct tracee *maker = target_find(child->priv->target, child->priv->parent_tid);
+	uint64_t ago_ns = watched_ago_ns(leader);
+	bool watches = ago_ns < WATCHES_ON_NS;
+	bool may_begin = !watches && (!leader || leader->priv->nr_vain_waits < MAX_VAIN_WAITS);
+	struct proc_syscall call;
+
+	if (maker && maker->tgid != ppid)
+		maker = NULL; /* it is gone, and another has its children */
+	read_call(ppid, maker, &call);
+	if (only_waits(child, maker, ppid, &call, !watches))
+		return VERDICT_KEEP;
+	if (ago_ns < LOOK_AGAIN_NS)
+		return VERDICT_PART;
+	if (may_begin && is_on_its_way(child, maker, &call))
+		return VERDICT_UNSURE;
+	return is_watched(child, leader, ppid) || watches ? VERDICT_PART : VERDICT_KEEP;
+}
+
+enum hold target_hold_at_end(struct tracee *tracee)
+{
+	enum verdict verdict = VERDICT_KEEP;
 	struct proc_stat stat;
 
 	if (tracee->tid != tracee->tgid || !proc_read_task_stat(tracee->tgid, tracee->tid, &stat) ||
 	    stat.ppid == getpid())
+		return HOLD_CONT;
+	verdict = judge(tracee, stat.ppid);
+	if (verdict == VERDICT_KEEP || (stat.nr_threads != 1 && !others_die(tracee)))
+		return HOLD_CONT;
+	if (verdict == VERDICT_PART)
+		target_child_parts(tracee->priv->target, stat.ppid);
+	tracee->priv->unsure_since_ns = clock_monotonic_ns();
+	return verdict == VERDICT_PART ? HOLD_PART : HOLD_UNSURE;
+}
+
+static bool is_unsure_yet(struct target *target, struct tracee *tracee)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (now_ns - tracee->priv->unsure_since_ns >= LONGEST_UNSURE_NS)
 		return false;
-	if (maker && maker->tgid != stat.ppid)
-		maker = NULL; /* it is gone, and another has its children */
-	if (only_waits(tracee, maker, stat.ppid) || !may_watch(tracee, stat.ppid) ||
-	    (stat.nr_threads != 1 && !others_die(tracee)))
-		return false;
-	target_child_parts(tracee->priv->target, stat.ppid);
+	if (tracee_list_has(&target->unsure, tracee))
+		return true;
+	target->settle_ns = now_ns + PAUSE_NS;
+	return tracee_list_add(&target->unsure, tracee);
+}
+
+static void note_wait(struct tracee *leader, bool in_vain)
+{
+	if (leader)
+		leader->priv->nr_vain_waits = in_vain ? leader->priv->nr_vain_waits + 1 : 0;
+}
+
+/* Says whether it is sure now. */
+static bool settle(struct target *target, struct tracee *tracee)
+{
+	enum verdict verdict = VERDICT_KEEP;
+	struct proc_stat stat;
+
+	if (proc_read_task_stat(tracee->tgid, tracee->tid, &stat)) {
+		verdict = judge(tracee, stat.ppid);
+		if (verdict == VERDICT_UNSURE && is_unsure_yet(target, tracee))
+			return false;
+		note_wait(target_find(target, stat.ppid), verdict == VERDICT_UNSURE);
+	}
+	tracee_list_remove(&target->unsure, tracee);
+	tracee->priv->hold = verdict == VERDICT_KEEP ? HOLD_CONT : HOLD_PART;
+	if (verdict != VERDICT_KEEP)
+		target_child_parts(target, stat.ppid);
 	return true;
 }
 
@@ -204,5 +331,29 @@ static bool detach(struct target *target, struct tracee *tracee)
 
 bool target_part(struct target *target, struct tracee *tracee)
 {
-	return !is_alone(tracee) || detach(target, tracee);
+	if (tracee->priv->hold == HOLD_UNSURE && !settle(target, tracee))
+		return true;
+	return tracee->priv->hold == HOLD_PART && (!is_alone(tracee) || detach(target, tracee));
+}
+
+uint64_t target_settle_ns(const struct target *target)
+{
+	return target->unsure.nr ? target->settle_ns : 0;
+}
+
+void target_settle_unsure(struct target *target)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t shortest_ns = LONGEST_UNSURE_NS;
+
+	if (now_ns < target->settle_ns)
+		return;
+	for (size_t i = target->unsure.nr; i-- > 0;) {
+		struct tracee *tracee = target->unsure.at[i];
+		uint64_t held_ns = now_ns - tracee->priv->unsure_since_ns;
+
+		shortest_ns = held_ns < shortest_ns ? held_ns : shortest_ns;
+		target_resume(target, tracee);
+	}
+	target->settle_ns = now_ns + PAUSE_NS + shortest_ns / PAUSE_SHARE;
 }

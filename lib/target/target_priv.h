@@ -14,6 +14,7 @@ enum hold {
 	HOLD_REPAIR, /* the same, after repairing the system call we broke off */
 	HOLD_LISTEN, /* PTRACE_LISTEN: job control has stopped it */
 	HOLD_PART,   /* PTRACE_DETACH: it ends, and somebody watches: target_parting.c */
+	HOLD_UNSURE, /* either that or PTRACE_CONT */
 };
 
 /* How far a call that was taken up again is followed: target_timeout.c. */
@@ -144,10 +145,14 @@ struct tracee_private {
 	pid_t parent_tid;	  /* of a process: the thread whose fork made it; 0: not known */
 	bool is_untold;		  /* that thread is yet to tell of the fork: it is in a stop */
 
-	/* target_parting.c */
-	uint64_t watched_ns; /* of a first thread: its process watched a child then; 0: never */
-	uint64_t parted_ns;  /* the same: when a child of it last parted; 0: never */
-	bool has_executed;   /* since it was made */
+	/* target_parting.c: of a first thread, what is known of its process: */
+	uint64_t watched_ns;	    /* when it was last seen to watch a child; 0: never */
+	uint64_t parted_ns;	    /* when a child of it last parted; 0: never */
+	unsigned int nr_vain_waits; /* for it to come to that, in a row */
+	/* and of one's own: */
+	uint64_t met_ns;	  /* when it was met, if it was born meanwhile */
+	uint64_t unsure_since_ns; /* its stop at the end */
+	bool has_executed;	  /* since it was made */
 
 	/* target_capture.c */
 	bool met_asleep;	 /* by attaching, which read its stat; never looked at since */
@@ -192,6 +197,7 @@ struct tracee_list {
 
 /* Says whether it is new to the list. */
 bool tracee_list_add(struct tracee_list *list, struct tracee *tracee);
+bool tracee_list_has(const struct tracee_list *list, const struct tracee *tracee);
 /* If it is there; the last of the list takes its place. */
 void tracee_list_remove(struct tracee_list *list, const struct tracee *tracee);
 
@@ -235,6 +241,10 @@ struct target {
 	size_t next_dying;
 	struct birth births[BIRTHS_MAX];
 	size_t next_birth;
+
+	/* target_parting.c */
+	struct tracee_list unsure; /* if somebody watches them; held at their end */
+	uint64_t settle_ns;	   /* when to ask again */
 
 	/* target_timeout.c */
 	struct tracee_list followed;
@@ -421,13 +431,17 @@ void target_note_birth(struct target *target, const struct tracee *parent, pid_t
 pid_t target_take_birth(struct target *target, pid_t child);
 
 /*
- * target_parting.c. A process' first thread is held at its end: shall it end untraced?
- * Then it is let go so, as soon as it is the last of its threads; target_after_end_of() says that
- * another was reaped. False if it is gone already, and its end will be reported like any.
+ * target_parting.c. A process' first thread is held at its end: how shall it be let go? With
+ * HOLD_PART it shall end untraced; it is let go so as soon as it is the last of its threads;
+ * target_after_end_of() says that another was reaped. Nobody may know yet whether it shall.
  */
-bool target_should_part(const struct tracee *tracee);
+enum hold target_hold_at_end(struct tracee *tracee);
+/* False if it is to be let go as any: it ends traced, or is gone already. */
 bool target_part(struct target *target, struct tracee *tracee);
 void target_after_end_of(struct target *target, pid_t tgid);
+/* When to ask again after those of whom it is not known (CLOCK_MONOTONIC; 0: there are none). */
+uint64_t target_settle_ns(const struct target *target);
+void target_settle_unsure(struct target *target);
 
 /*
  * target_timeout.c: the time that a call waits is not to grow. A call was repaired, and nothing

@@ -155,13 +155,18 @@ void target_after_reaping(const struct target *target, const struct reaping *rea
 		target_stop_bystanders(target, parent->tgid);
 }
 
+/* 0: never. */
+static uint64_t sooner_of(uint64_t one_ns, uint64_t other_ns)
+{
+	return !one_ns || (other_ns && other_ns < one_ns) ? other_ns : one_ns;
+}
+
 uint64_t target_next_reaping_ns(const struct target *target)
 {
 	uint64_t reaping_ns = target->nr_postponed ? target->next_reaping_ns : 0;
 
-	if (!target->untold || (reaping_ns && reaping_ns < target->ask_parents_ns))
-		return reaping_ns;
-	return target->ask_parents_ns;
+	reaping_ns = sooner_of(reaping_ns, target->untold ? target->ask_parents_ns : 0);
+	return sooner_of(reaping_ns, target_settle_ns(target));
 }
 
 void target_met_untold(struct target *target, const struct tracee *child)

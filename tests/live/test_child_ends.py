@@ -66,5 +66,14 @@ class WatchedChildren(LiveCase):
         # Beside another it was one of four; of eight threads' children, 5 to 54 of 4,000.
         ways = ("at_once", "soon", "with_pidfd", "with_threads", "program", "among_others",
                 "beside_another")
-        self.check(self.watch("1500", "1", *ways), 1)
+        self.check(self.watch("1500", "1", *ways, "after_any"), 1)
         self.check(self.watch("3000", "8", *ways), 1)
+
+    def test_the_first_is_dead(self):
+        """It ends before its parent has come to opening the pidfd, of which nothing is known."""
+        program = build("watched_children")
+        script = f"for i in $(seq 80); do {program} 8 8 at_once; done"
+        recording = record(self.directory, ["sh", "-c", script], *FAST)
+        self.assertEqual(len(recording.said), 80)
+        # It was 20 of them, and 40 as an ordinary user.
+        self.assertLessEqual(sum(one["missed"] > 0 for one in recording.said), 1)

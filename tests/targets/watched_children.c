@@ -128,6 +128,23 @@ static pid_t beside_another(int *pidfd)
 	return pid;
 }
 
+/* One was waited for, whichever it was: this is the other one. */
+static pid_t after_any(int *pidfd)
+{
+	int other_pidfd;
+	pid_t other = at_once(&other_pidfd);
+	pid_t pid = at_once(pidfd);
+	pid_t taken = waitpid(-1, NULL, 0);
+
+	if (taken == other) {
+		close(other_pidfd);
+		return pid;
+	}
+	close(*pidfd);
+	*pidfd = other_pidfd;
+	return taken == pid ? other : -1;
+}
+
 struct way {
 	const char *name;
 	pid_t (*start)(int *pidfd);
@@ -142,6 +159,7 @@ static const struct way ways[] = {
 	{"program", program, 1},
 	{"among_others", among_others, 10},
 	{"beside_another", beside_another, 1},
+	{"after_any", after_any, 1}, /* for one thread */
 };
 
 static const struct way *way;
