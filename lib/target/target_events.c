@@ -330,6 +330,7 @@ static bool exited(struct target *target, const siginfo_t *info, struct target_e
 	} else if (tracee) {
 		if (target_postpones_reaping(target, tracee, &reaping))
 			return false;
+		target_before_end_of(tracee);
 		event->kind = TARGET_EVENT_GONE;
 		event->tracee = tracee;
 		event->wait_status = wait_status_of(info);

@@ -157,6 +157,12 @@ static bool only_waits(const struct tracee *child, const struct tracee *maker, p
 /* So long after it was last seen to watch a child, a process is taken to watch all. */
 #define WATCHES_ON_NS (10 * NS_PER_SEC)
 
+/*
+ * Some open it only as the child is about to be dead, and it does not part. That they do is seen
+ * right before it is reaped; it costs this share of the time at most.
+ */
+#define LOOK_AT_DEAD_SHARE 50
+
 static uint64_t watched_ago_ns(const struct tracee *leader)
 {
 	return leader && leader->priv->watched_ns ? clock_monotonic_ns() - leader->priv->watched_ns
@@ -238,6 +244,23 @@ static enum verdict judge(struct tracee *child, pid_t ppid)
 	if (may_begin && is_on_its_way(child, maker, &call))
 		return VERDICT_UNSURE;
 	return is_watched(child, leader, ppid) || watches ? VERDICT_PART : VERDICT_KEEP;
+}
+
+void target_before_end_of(const struct tracee *child)
+{
+	uint64_t begun_ns = clock_monotonic_ns();
+	struct tracee *leader;
+	struct proc_stat stat;
+
+	if (child->tid != child->tgid || !proc_read_task_stat(child->tgid, child->tid, &stat))
+		return;
+	leader = target_find(child->priv->target, stat.ppid);
+	if (!leader || begun_ns < leader->priv->look_at_dead_ns ||
+	    watched_ago_ns(leader) < LOOK_AGAIN_NS)
+		return;
+	is_watched(child, leader, stat.ppid);
+	leader->priv->look_at_dead_ns =
+		begun_ns + (clock_monotonic_ns() - begun_ns) * LOOK_AT_DEAD_SHARE;
 }
 
 enum hold target_hold_at_end(struct tracee *tracee)

@@ -148,6 +148,7 @@ struct tracee_private {
 	/* target_parting.c: of a first thread, what is known of its process: */
 	uint64_t watched_ns;	    /* when it was last seen to watch a child; 0: never */
 	uint64_t parted_ns;	    /* when a child of it last parted; 0: never */
+	uint64_t look_at_dead_ns;   /* not before then */
 	unsigned int nr_vain_waits; /* for it to come to that, in a row */
 	/* and of one's own: */
 	uint64_t met_ns;	  /* when it was met, if it was born meanwhile */
@@ -438,6 +439,8 @@ pid_t target_take_birth(struct target *target, pid_t child);
 enum hold target_hold_at_end(struct tracee *tracee);
 /* False if it is to be let go as any: it ends traced, or is gone already. */
 bool target_part(struct target *target, struct tracee *tracee);
+/* It has died traced, and is about to be reaped. */
+void target_before_end_of(const struct tracee *child);
 void target_after_end_of(struct target *target, pid_t tgid);
 /* When to ask again after those of whom it is not known (CLOCK_MONOTONIC; 0: there are none). */
 uint64_t target_settle_ns(const struct target *target);

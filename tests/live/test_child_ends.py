@@ -77,3 +77,8 @@ class WatchedChildren(LiveCase):
         self.assertEqual(len(recording.said), 80)
         # It was 20 of them, and 40 as an ordinary user.
         self.assertLessEqual(sum(one["missed"] > 0 for one in recording.said), 1)
+
+    def test_all_but_the_first_whose_pidfd_is_opened_as_they_die(self):
+        # It was 40 to 900.
+        for threads in ("1", "8"):
+            self.check(self.watch("2000", threads, "after_end_of_pipe"), 8)

@@ -4,6 +4,7 @@
  * NR together in each way, waits until a pidfd of the child can be read, and then asks for the
  * child without waiting. Prints {"name", "children", "missed"} of each way: those that lived still.
  */
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -145,6 +146,23 @@ static pid_t after_any(int *pidfd)
 	return taken == pid ? other : -1;
 }
 
+/* It is opened when all but the last of the child is over. */
+static pid_t after_end_of_pipe(int *pidfd)
+{
+	int ends[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -1;
+	pid = start();
+	close(ends[1]);
+	if (read(ends[0], &byte, 1) == 0)
+		*pidfd = open_pidfd(pid);
+	close(ends[0]);
+	return pid;
+}
+
 struct way {
 	const char *name;
 	pid_t (*start)(int *pidfd);
@@ -160,6 +178,7 @@ static const struct way ways[] = {
 	{"among_others", among_others, 10},
 	{"beside_another", beside_another, 1},
 	{"after_any", after_any, 1}, /* for one thread */
+	{"after_end_of_pipe", after_end_of_pipe, 1},
 };
 
 static const struct way *way;
