@@ -2,17 +2,19 @@
 #ifndef PROFC_CMD_JOB_CONTROL_H
 #define PROFC_CMD_JOB_CONTROL_H
 
-#include <signal.h>
-#include <sys/types.h>
+#include <stdbool.h>
 
 #include "cmd/signal_pipe.h"
 
+struct sampler;
+
 /*
- * Ctrl-Z while profc traces others. Were profc to stop as any program does, whatever it
- * traces would stand still at its next signal, fork or exit, and a command that prepares
- * for its own stop, as editors do, would stop only once the shell has continued both: for
- * good. So the command stops first, and profc after it; and for processes that it has
- * attached to, which are not part of the shell's job, profc does not stop at all.
+ * profc stands for its command in the job of a shell, which knows of no other process. So it stops
+ * once the command has, by the same signal, whether that came from the terminal or from elsewhere;
+ * not before, or a command that prepares for its stop, as editors do, would stop only once the
+ * shell has continued both: whatever profc traces stands still at its next signal, fork or exit
+ * while profc is stopped. For processes that it has attached to, which are not part of the shell's
+ * job, profc does not stop at all.
  */
 struct job_control {
 	struct signal_pipe signals; /* becomes readable when a stop is asked for */
@@ -27,10 +29,12 @@ struct job_control {
 void job_control_begin(struct job_control *control);
 /* Give them back: what is asked for in vain so far stops us now. */
 void job_control_end(struct job_control *control);
+/* When there is something to read: stop signals of the terminal, which the command has got, too. */
+void job_control_read(const struct job_control *control, bool has_command);
 /*
- * When there is something to read. Stops this process, and returns when it is continued, if the
- * command (0: there is none) stops too.
+ * When sampler_command_stop_fd() is readable. If the command is stopped, and remains so, stops this
+ * process; returns when both are continued, whichever was.
  */
-void job_control_read(struct job_control *control, pid_t command);
+void job_control_follow(const struct job_control *control, struct sampler *sampler);
 
 #endif

@@ -212,7 +212,7 @@ static void clear_progress(const struct recording *recording)
 static void stop_as_asked(struct recording *recording)
 {
 	clear_progress(recording);
-	job_control_read(&recording->job_control, sampler_command_pid(recording->sampler));
+	job_control_read(&recording->job_control, recording->argv != NULL);
 }
 
 static void wait_for_end(struct recording *recording)
@@ -222,6 +222,7 @@ static void wait_for_end(struct recording *recording)
 		{.fd = sampler_done_fd(recording->sampler), .events = POLLIN},
 		{.fd = recording->control.fd, .events = POLLIN},
 		{.fd = recording->job_control.signals.fd, .events = POLLIN},
+		{.fd = sampler_command_stop_fd(recording->sampler), .events = POLLIN},
 	};
 
 	while (!recording->is_over) {
@@ -236,6 +237,8 @@ static void wait_for_end(struct recording *recording)
 			read_control(recording);
 		if (fds[3].revents & POLLIN)
 			stop_as_asked(recording);
+		if ((fds[4].revents & POLLIN) && !recording->is_over)
+			job_control_follow(&recording->job_control, recording->sampler);
 		if (!recording->is_over)
 			show_progress(recording);
 	}

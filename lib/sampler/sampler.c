@@ -179,7 +179,9 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 				   struct store_writer *writer)
 {
 	struct sampler *sampler = xcalloc(1, sizeof(*sampler));
-	struct target_options target_options = {.follow_children = options->follow_children};
+	struct target_options target_options = {.follow_children = options->follow_children,
+						.command_stops = control_command_stops,
+						.context = sampler};
 	uint64_t period_ns = NS_PER_SEC / options->frequency_hz;
 
 	sampler->options = *options;
@@ -190,6 +192,7 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	profile->meta.start_realtime_ns = clock_realtime_ns();
 	sampler->target = target_new(&target_options);
 	sampler->done_fd = eventfd(0, EFD_CLOEXEC);
+	sampler->command_stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	idle_meter_open(&sampler->idle);
 	governor_init(&sampler->governor, period_ns, options->max_overhead_ppm);
 	message_queue_init(&sampler->queue);
@@ -218,6 +221,8 @@ static void free_sampler(struct sampler *sampler)
 	free(sampler->marks);
 	if (sampler->done_fd >= 0)
 		close(sampler->done_fd);
+	if (sampler->command_stop_fd >= 0)
+		close(sampler->command_stop_fd);
 	idle_meter_close(&sampler->idle);
 	if (sampler->working && sampler->working->wake_fd >= 0)
 		close(sampler->working->wake_fd);

@@ -62,6 +62,26 @@ struct sampler *sampler_start(const struct sampler_options *options, struct prof
 int sampler_done_fd(const struct sampler *sampler);
 /* The command that was started; 0 in attach mode. */
 pid_t sampler_command_pid(const struct sampler *sampler);
+
+/* Job control has stopped the command. */
+struct command_stop {
+	int signal;  /* by this one; 0: it has not */
+	uint64_t nr; /* which stop of it this is */
+};
+
+/*
+ * As things are now; where the command has been continued, and profc has yet to hear of it, a
+ * SIGCONT still pends for it. Any thread.
+ */
+struct command_stop sampler_command_stop(const struct sampler *sampler);
+/* A descriptor that becomes readable, as an eventfd(2) does, at each stop. */
+int sampler_command_stop_fd(const struct sampler *sampler);
+/*
+ * The caller is about to stop this process as job control does: no more looks, and nobody held or
+ * asked to stop, once this has returned; and looks again, as if no time had passed in between.
+ */
+void sampler_stand_by(struct sampler *sampler);
+void sampler_go_on(struct sampler *sampler);
 /* Ask for the end. Any thread, any number of times. */
 void sampler_stop(struct sampler *sampler);
 

@@ -206,6 +206,7 @@ struct sampler {
 	struct sampling_counts counts;
 	bool counting;				/* false while paused or delayed */
 	uint64_t counting_since_ns, counted_ns; /* the latter: in all, but for since then */
+	bool stood_by;				/* when last asked whether to */
 	bool spinning;
 	struct spin_choice spin;
 	uint64_t window_start_ns, worst_cost_ns; /* the latter: of the thread stopped most in it */
@@ -244,6 +245,9 @@ struct sampler {
 	struct working *working;	/* sampler.c: the thread that the worker runs in */
 	_Atomic bool stop_asked;
 	_Atomic bool paused;
+	_Atomic bool stand_by_asked, stands_by;
+	_Atomic uint64_t command_stop; /* control.c: as a struct command_stop */
+	int command_stop_fd;
 	_Atomic uint32_t flushes_asked, flushes_done;
 	pthread_mutex_t marks_lock; /* never taken by the sampling thread */
 	struct pending_mark *marks;
@@ -434,6 +438,10 @@ void counters_tell(struct sampler *sampler, uint64_t now_ns);
 /* sampler.c: do not pause, something is asked for. Any thread's. */
 void sampler_wake_worker(struct sampler *sampler);
 
+/* control.c: for target_options.command_stops; the context is the struct sampler. */
+void control_command_stops(void *context, int signal);
+/* Are there to be no looks for now? The sampling thread's, each time it could begin one. */
+bool control_stands_by(struct sampler *sampler, uint64_t now_ns);
 /* control.c: the marks that have gathered, into the profile. The worker's. */
 void control_take_marks(struct sampler *sampler);
 

@@ -245,25 +245,26 @@ static void run(struct sampler *sampler)
 {
 	for (;;) {
 		uint64_t now_ns;
-		bool counts;
+		bool counts, stands_by;
 
 		serve_all(sampler);
 		now_ns = clock_monotonic_ns();
 		if (over(sampler, now_ns))
 			return;
 		counts = shall_count(sampler, now_ns);
+		stands_by = control_stands_by(sampler, now_ns);
 		if (counts && !sampler->counting)
 			begin_counting(sampler, now_ns);
 		else if (!counts && sampler->counting)
 			follow_pause_counting(sampler, now_ns);
-		else if (counts && now_ns >= sampler->schedule.next_ns)
+		else if (counts && !stands_by && now_ns >= sampler->schedule.next_ns)
 			tick(sampler, now_ns);
 		young_tell_owed_maps(sampler);
 		move(sampler);
 		watch_sleepers(sampler, clock_monotonic_ns());
-		if (sampler->counting)
+		if (sampler->counting && !stands_by)
 			serve_asleep(sampler, sampler->schedule.next_ns);
-		else if (sampler_is_paused(sampler))
+		else if (sampler_is_paused(sampler) || stands_by)
 			serve_asleep(sampler, now_ns + LONGEST_SLEEP_NS);
 		else
 			serve_asleep(sampler, sampler->begun_ns + sampler->options.delay_ns);

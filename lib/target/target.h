@@ -64,6 +64,12 @@ struct tracee {
 
 struct target_options {
 	bool follow_children; /* fork, vfork, and clone of another process */
+	/*
+	 * Job control stops the command of target_spawn() by this signal: its first thread, which
+	 * does not run on before the 0 that follows once it may. NULL: nobody wants to know.
+	 */
+	void (*command_stops)(void *context, int signal);
+	void *context;
 };
 
 struct target *target_new(const struct target_options *options);

@@ -275,9 +275,24 @@ static void executed(struct target *target, struct tracee *tracee, struct target
 	event->has_final = target_clocks(tracee, &event->final);
 }
 
+/* Once the command may run on: told before it can, so that nobody takes it for stopped then. */
+static void tell_command_stop(struct target *target, int status)
+{
+	bool stops = status >> 8 == PTRACE_EVENT_STOP && target_is_job_control_stop(status & 0xff);
+	int signal = stops ? status & 0xff : 0;
+
+	if (signal == target->command_stop)
+		return;
+	target->command_stop = signal;
+	if (target->options.command_stops)
+		target->options.command_stops(target->options.context, signal);
+}
+
 static void ptrace_event(struct target *target, struct tracee *tracee, int status,
 			 struct target_event *event)
 {
+	if (tracee->tid == target->command_pid)
+		tell_command_stop(target, status);
 	switch (status >> 8) {
 	case PTRACE_EVENT_STOP:
 		event_stop(target, tracee, status & 0xff, event);

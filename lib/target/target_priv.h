@@ -267,6 +267,7 @@ struct target {
 
 	pid_t command_pid;	/* 0: none spawned */
 	int command_errno_pipe; /* read end; -1: none */
+	int command_stop;	/* the signal by which job control has stopped it, or 0 */
 	struct target_stats stats;
 };
 

@@ -3,6 +3,7 @@
 
 import os
 import re
+import tempfile
 
 from live import LiveCase
 from paths import PROFC
@@ -17,8 +18,7 @@ class Jobs(LiveCase):
 
     def session(self, how, prefix, steps, user=None):
         """What the terminal shows; `steps` are (what is typed, what is waited for)."""
-        directory = self.path(how)
-        os.mkdir(directory)
+        directory = tempfile.mkdtemp(prefix=how, dir=self.directory)
         os.chmod(self.directory, 0o755)
         os.chmod(directory, 0o777)
         run = os.path.join(directory, "run")
@@ -30,7 +30,9 @@ class Jobs(LiveCase):
         for typed, wanted in (("stty -echo; ulimit -c 0\n", shell.PROMPT), *steps):
             shell.type(typed, wanted)
         self.assertEqual(shell.close(), 3)
-        return re.sub(r"\b\d{4,}\b", "N", shell.text).replace("\r", "")
+        text = re.sub(r"(\[\d\]) \d+", r"\1 N", shell.text).replace("\r", "")
+        # A stop in the background may be told of before it is asked for, too.
+        return re.sub(r"(\n[^\n]+)\1+", r"\1", re.sub(r"\n+", "\n", text))
 
     def assert_same(self, *steps):
         plain = self.session("plain", "", steps)
@@ -43,20 +45,20 @@ class Jobs(LiveCase):
         return plain
 
     READY = Terminal.PROMPT
-    LASTS = "./run sh -c 'sleep 0.3; echo $((40 + 2)); exec sleep 100'"
+    LASTS = "./run sh -c 'sleep 0.3; echo $((40 + 2))nd; exec sleep 100'"
 
 
 class Deaths(Jobs):
     def test_interrupt_ends_the_loop_of_a_shell(self):
         loop = f'bash -c "for i in 1 2 3; do {self.LASTS}; echo once; done; echo end"\n'
-        seen = self.assert_same((loop.replace("$", "\\$"), "42"), ("\x03", self.READY), ("echo $?\n", self.READY))
+        seen = self.assert_same((loop.replace("$", "\\$"), "42nd"), ("\x03", self.READY), ("echo $?\n", self.READY))
         self.assertNotIn("once", seen)
         self.assertIn("130", seen)
 
     def test_are_told_as_those_of_the_command(self):
         seen = self.assert_same(
-            (self.LASTS + "\n", "42"), ("\x03", self.READY), ("echo $?\n", self.READY),
-            (self.LASTS + "\n", "42"), ("\x1c", self.READY), ("echo $?\n", self.READY),
+            (self.LASTS + "\n", "42nd"), ("\x03", self.READY), ("echo $?\n", self.READY),
+            (self.LASTS + "\n", "42nd"), ("\x1c", self.READY), ("echo $?\n", self.READY),
             ("./run sh -c 'sleep 0.1; kill -TERM $$'; echo $?\n", self.READY),
             ("./run sh -c 'sleep 0.1; kill -SEGV $$'; echo $?\n", self.READY),
             ("./run sleep 100 &\n", self.READY),
@@ -64,3 +66,61 @@ class Deaths(Jobs):
         )
         for word in ("Quit", "Terminated", "Segmentation fault"):
             self.assertIn(word, seen)
+
+
+class Stops(Jobs):
+    """The command stops alone, while profc has got no signal at all."""
+
+    STOPS = "./run sh -c 'sleep 0.3; kill -{} $$; echo $((40 + 2))nd; exit 5'"
+
+    def test_by_itself(self):
+        for name in ("STOP", "TSTP", "TTIN", "TTOU"):
+            with self.subTest(signal=name):
+                seen = self.assert_same(
+                    (self.STOPS.format(name) + "\n", self.READY), ("echo $?\n", self.READY),
+                    ("jobs\n", self.READY), ("fg\n", self.READY), ("echo $?\n", self.READY),
+                )
+                self.assertIn("Stopped", seen)
+                self.assertLess(seen.index("Stopped"), seen.index("42nd"))
+
+    def test_goes_on_in_the_background(self):
+        self.assert_same(
+            (self.STOPS.format("STOP") + "\n", self.READY), ("bg\n", "42nd"),
+            ("wait %1; echo $?\n", self.READY),
+        )
+
+    def test_twice(self):
+        twice = "./run sh -c 'sleep 0.3; kill -STOP $$; kill -TSTP $$; echo $((40 + 2))nd'"
+        self.assert_same(
+            (twice + "\n", self.READY), ("fg\n", self.READY), ("jobs\n", self.READY),
+            ("fg\n", self.READY), ("echo $?\n", self.READY),
+        )
+
+    def test_from_outside(self):
+        """By who knows the command's id, or that of the job, which is profc's."""
+        lasts = "./run sh -c 'echo $$ >id; sleep 0.3; echo $((40 + 2))nd; exec sleep 100' &\n"
+        until = "; until [[ $(jobs) == *{}* ]]; do sleep 0.05; done; jobs\n"
+        sleeps = "until grep -q 'State:.S' /proc/$(cat id)/status; do sleep 0.05; done\n"
+        for continued in ("$(cat id)", "$!", "%1"):
+            with self.subTest(continued=continued):
+                self.assert_same(
+                    (lasts, "42nd"),
+                    ("kill -STOP $(cat id)" + until.format("Stopped"), self.READY),
+                    (f"kill -CONT {continued}" + until.format("Running"), self.READY),
+                    (sleeps, self.READY),
+                    ("kill %1; wait %1; echo $?\n", self.READY),
+                )
+
+    def test_a_recorded_shell_suspends_itself(self):
+        self.assert_same(
+            ("./run bash --norc --noprofile -i\n", self.READY), ("stty -echo\n", self.READY),
+            ("suspend\n", self.READY), ("jobs\n", self.READY), ("fg\n", "./run"),
+            ("echo $((40 + 2))nd\n", "42nd"), ("exit 7\n", self.READY), ("echo $?\n", self.READY),
+        )
+
+    def test_of_a_job_within_the_command_is_none_of_the_command(self):
+        self.assert_same(
+            ("./run bash --norc --noprofile -i\n", self.READY), ("stty -echo\n", self.READY),
+            ("sh -c 'kill -STOP $$; echo inner'\n", self.READY), ("jobs\n", self.READY),
+            ("fg\n", self.READY), ("exit 7\n", self.READY), ("echo $?\n", self.READY),
+        )

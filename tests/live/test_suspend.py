@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Ctrl-Z: profc and what it records stop and go on as one job, or not at all."""
 
+import json
 import os
 import select
 import signal
 import sys
+import time
 
 import procfs
 from counters import Counters
@@ -32,11 +34,13 @@ def own_group():
 
 
 class Suspend(LiveCase):
-    def start(self, handler):
+    def start(self, handler, *options):
         """profc record in a process group of its own, as a shell starts a job."""
         self.rounds = self.path("rounds")
         command = [sys.executable, "-c", PREPARES.format(handler=handler), self.rounds]
-        recorder = Recorder(self.directory, "record", *command, preexec_fn=own_group)
+        recorder = Recorder(
+            self.directory, "record", *options, "--", *command, preexec_fn=own_group
+        )
         self.eventually(self.nr_rounds, "the command's first rounds")
         return recorder
 
@@ -74,6 +78,83 @@ class Suspend(LiveCase):
             self.assertNotEqual(procfs.state(recorder.pid), "T")
             os.killpg(recorder.pid, signal.SIGTERM)
             recorder.finish()
+
+    def stop_alone(self, recorder):
+        (command,) = procfs.children(recorder.pid)
+        os.kill(command, signal.SIGSTOP)
+        self.stops(recorder)
+        return command
+
+    def finish(self, recorder):
+        os.killpg(recorder.pid, signal.SIGTERM)
+        return recorder.finish()
+
+    def test_time_of_a_stop_is_not_missed(self):
+        with self.start("signal.SIG_DFL", "-F", "1000", "--max-overhead", "0") as recorder:
+            self.stop_alone(recorder)
+            begun = time.monotonic()
+            time.sleep(2)
+            stopped_ms = 1000 * (time.monotonic() - begun)
+            os.killpg(recorder.pid, signal.SIGCONT)
+            self.goes_on()
+            recording = self.finish(recorder)
+        info = json.loads(recording.info("--json"))
+        others_ms = info["duration_ns"] / 1e6 - stopped_ms
+        self.assertLess(info["counters"]["missed_ticks"], others_ms + 0.5 * stopped_ms)
+
+    def test_job_goes_on_when_its_command_alone_is_continued(self):
+        with self.start("signal.SIG_DFL") as recorder:
+            for _ in range(3):
+                os.kill(self.stop_alone(recorder), signal.SIGCONT)
+                self.goes_on()
+                self.eventually(lambda: procfs.state(recorder.pid) != "T", "profc goes on")
+            self.finish(recorder)
+
+    def test_stopped_command_that_is_killed_ends_the_recording(self):
+        with self.start("signal.SIG_DFL") as recorder:
+            os.kill(self.stop_alone(recorder), signal.SIGKILL)
+            self.assertEqual(recorder.finish().status, -signal.SIGKILL)
+
+    def test_killed_while_it_stands_leaves_nobody(self):
+        with self.start("signal.SIG_DFL") as recorder:
+            self.stop_alone(recorder)
+            os.kill(recorder.pid, signal.SIGKILL)
+            recorder.finish()
+            self.eventually(lambda: self.group_is_gone(recorder.pid), "all have ended")
+
+    def group_is_gone(self, group):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        return False
+
+    def test_command_that_is_slowed_down_by_stops_is_recorded_on(self):
+        with self.start("signal.SIG_DFL") as recorder:
+            (command,) = procfs.children(recorder.pid)
+            for _ in range(200):
+                os.kill(command, signal.SIGSTOP)
+                time.sleep(0.001)
+                os.kill(command, signal.SIGCONT)
+                time.sleep(0.001)
+            self.goes_on()
+            self.eventually(lambda: procfs.state(recorder.pid) != "T", "profc goes on")
+            self.assertEqual(procfs.children(recorder.pid), [command])
+            self.finish(recorder)
+
+    def test_attached_processes_that_are_stopped_do_not_stop_profc(self):
+        with Running([build("progressing"), self.path("counters")]) as target:
+            target.wait_ready()
+            with Recorder(
+                self.directory, "attach", "-p", str(target.pid), preexec_fn=own_group
+            ) as recorder:
+                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                os.kill(target.pid, signal.SIGSTOP)
+                self.eventually(lambda: procfs.state(target.pid) in "tT", "the stop")
+                recording = recorder.interrupt()
+            self.assertEqual(recording.status, 0, recording.stderr)
+            self.eventually(lambda: procfs.state(target.pid) == "T", "left stopped")
+            os.kill(target.pid, signal.SIGCONT)
 
     def test_attached_processes_are_not_left_standing(self):
         path = self.path("counters")

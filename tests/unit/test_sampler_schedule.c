@@ -84,6 +84,20 @@ static void test_schedule__a_new_period_counts_from_the_next_tick_on(void **stat
 	assert_in_range(schedule.next_ns - first_ns, 5 * PERIOD_NS, 15 * PERIOD_NS);
 }
 
+static void test_schedule__time_that_was_skipped_has_no_missed_ticks(void **state)
+{
+	const uint64_t after_ns = 1000 * PERIOD_NS;
+	struct schedule schedule;
+
+	(void)state;
+	schedule_init(&schedule, 0, PERIOD_NS, 7);
+	schedule_skip(&schedule, after_ns);
+	assert_in_range(schedule.next_ns, after_ns, after_ns + PERIOD_NS);
+	schedule_advance(&schedule, schedule.next_ns);
+	assert_int_equal(schedule.nr_missed, 0);
+	assert_in_range(schedule.next_ns, after_ns + PERIOD_NS / 2, after_ns + 5 * PERIOD_NS / 2);
+}
+
 static void test_governor__lets_a_cheap_rate_be(void **state)
 {
 	struct governor governor;
@@ -165,6 +179,7 @@ int main(void)
 		cmocka_unit_test(test_schedule__does_not_alias_with_a_target_of_the_same_rhythm),
 		cmocka_unit_test(test_schedule__ticks_that_nobody_took_are_counted_and_skipped),
 		cmocka_unit_test(test_schedule__a_new_period_counts_from_the_next_tick_on),
+		cmocka_unit_test(test_schedule__time_that_was_skipped_has_no_missed_ticks),
 		cmocka_unit_test(test_governor__lets_a_cheap_rate_be),
 		cmocka_unit_test(test_governor__bounds_what_ticks_take),
 		cmocka_unit_test(test_governor__cuts_a_rate_that_costs_too_much),
