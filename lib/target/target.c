@@ -132,6 +132,7 @@ void tracee_list_remove(struct tracee_list *list, const struct tracee *tracee)
 static void leave(struct target *target, struct tracee *tracee)
 {
 	tracee_list_remove(&target->askers, tracee);
+	tracee_list_remove(&target->endangered, tracee);
 	tracee_list_remove(&target->followed, tracee);
 	tracee_list_remove(&target->carrying, tracee);
 	tracee_list_remove(&target->sleepers, tracee);

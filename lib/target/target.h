@@ -41,7 +41,8 @@ struct target_care {
 	 */
 	uint64_t spoilt_cpu_ns;
 	bool is_long_transfer; /* that is what it was spoilt in */
-	bool fails_with_eintr; /* woken for a signal, it fails: the kernel does not restart it */
+	/* Woken for a signal it fails, or the program dies of how the kernel restarts it. */
+	bool is_unrestarted;
 	bool asks_for_signals; /* it fails so for a signal that another thread is woken for */
 	bool late_signal;      /* a stop just after its time is up makes it wait once more */
 };

@@ -17,6 +17,9 @@
  * stops. At the exit of one that fails with EINTR the thread is asked to stop once more, where it
  * is repaired as ever: the kernel decides whether a handler runs. Who is not let go so yet is
  * stopped for that when it is found awake as a child parts; asleep, its call would begin anew.
+ *
+ * The same is done to those that a filter of system calls may kill for it (target_filter.c): before
+ * a child dies all of them are brought to such a stop, whatever they are in, and sleep on.
  */
 
 /* So long after the last of them parted. */
@@ -31,27 +34,66 @@
 #define STOPS_OF_ALL 160
 #define LEFT_NS	     NS_PER_SEC
 
-static bool has_parting_children(const struct tracee *asker)
-{
-	const struct tracee *leader = target_find(asker->priv->target, asker->tgid);
+/* Who may die has more: only of a call that it is followed in, the beginning is known. */
+#define STOPS_OF_ENDANGERED 100
 
+static bool has_parting_children(const struct tracee *leader)
+{
 	return leader && leader->priv->parted_ns &&
 	       clock_monotonic_ns() - leader->priv->parted_ns < FOLLOWED_NS;
 }
 
-static bool has_left(struct asker_budget *budget, unsigned int most, uint64_t pause_ns)
+static bool is_over(const struct asker_budget *budget, unsigned int most, uint64_t pause_ns)
 {
-	uint64_t now_ns = clock_monotonic_ns();
-
-	if (now_ns - budget->since_ns >= (budget->nr < most ? BUDGET_NS : pause_ns))
-		*budget = (struct asker_budget){.since_ns = now_ns};
-	return budget->nr < most;
+	return clock_monotonic_ns() - budget->since_ns >=
+	       (budget->nr < most ? BUDGET_NS : pause_ns);
 }
 
-bool target_has_asker_budget(struct tracee *asker)
+static bool has_left(const struct asker_budget *budget, unsigned int most, uint64_t pause_ns)
+{
+	return budget->nr < most || is_over(budget, most, pause_ns);
+}
+
+bool target_asker_has_budget(const struct tracee *asker)
 {
 	return has_left(&asker->priv->budget, STOPS_OF_ONE, LEFT_NS) &&
 	       has_left(&asker->priv->target->asker_budget, STOPS_OF_ALL, BUDGET_NS);
+}
+
+static bool makes_many_calls(const struct tracee *endangered)
+{
+	return !has_left(&endangered->priv->danger_budget, STOPS_OF_ENDANGERED, BUDGET_NS);
+}
+
+/* A child that was let part has not died yet, mostly for its memory; and others may follow. */
+#define ENDANGERED_NS (20 * NS_PER_MS)
+
+static bool is_endangered(const struct tracee *tracee, const struct tracee *leader)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (!tracee->priv->is_endangered || !leader)
+		return false;
+	return now_ns - leader->priv->parted_ns < ENDANGERED_NS ||
+	       (now_ns - leader->priv->endangered_ns < ENDANGERED_NS && !makes_many_calls(tracee));
+}
+
+static bool is_to_be_followed(const struct tracee *tracee)
+{
+	const struct tracee_private *priv = tracee->priv;
+	const struct tracee *leader = target_find(priv->target, tracee->tgid);
+
+	return priv->is_in_call || priv->follows_next_call ||
+	       (priv->is_asker && has_parting_children(leader) &&
+		target_asker_has_budget(tracee)) ||
+	       is_endangered(tracee, leader);
+}
+
+static void spend(struct asker_budget *budget, unsigned int most, uint64_t pause_ns)
+{
+	if (is_over(budget, most, pause_ns))
+		*budget = (struct asker_budget){.since_ns = clock_monotonic_ns()};
+	budget->nr++;
 }
 
 /*
@@ -62,10 +104,61 @@ bool target_follows_asker(struct tracee *tracee)
 {
 	struct tracee_private *priv = tracee->priv;
 
-	priv->is_followed_asker =
-		priv->is_asker && (priv->is_in_call || (has_parting_children(tracee) &&
-							target_has_asker_budget(tracee)));
+	priv->is_followed_asker = is_to_be_followed(tracee);
 	return priv->is_followed_asker;
+}
+
+void target_note_endangered(struct tracee *tracee)
+{
+	tracee->priv->is_endangered = true;
+	tracee->priv->target->any_unrestarted = true;
+	tracee_list_add(&tracee->priv->target->endangered, tracee);
+}
+
+void target_follow_maker(struct tracee *tracee)
+{
+	struct tracee *leader = target_find(tracee->priv->target, tracee->tgid);
+
+	target_note_endangered(tracee);
+	tracee->priv->follows_next_call = true;
+	if (leader)
+		leader->priv->endangered_ns = clock_monotonic_ns();
+}
+
+bool target_follow_endangered(const struct target *target, pid_t tgid)
+{
+	struct tracee *leader = target_find(target, tgid);
+	bool any = false;
+
+	if (leader)
+		leader->priv->endangered_ns = clock_monotonic_ns();
+	for (size_t i = 0; i < target->endangered.nr; i++) {
+		struct tracee *tracee = target->endangered.at[i];
+
+		if (tracee->tgid != tgid || tracee->listening || !target_is_in_danger(tracee))
+			continue;
+		tracee->priv->follows_next_call = true;
+		target_stop_to_repair(tracee);
+		any = true;
+	}
+	return any;
+}
+
+/* Until a child that parts has died they would have to be followed all the same. */
+static bool makes_any_many_calls(const struct target *target, pid_t tgid)
+{
+	for (size_t i = 0; i < target->endangered.nr; i++) {
+		if (target->endangered.at[i]->tgid == tgid &&
+		    makes_many_calls(target->endangered.at[i]))
+			return true;
+	}
+	return false;
+}
+
+bool target_child_may_part(const struct target *target, pid_t tgid)
+{
+	return !machine_can_restart() || (!target_follow_endangered(target, tgid) &&
+					  !makes_any_many_calls(target, tgid));
 }
 
 void target_child_parts(const struct target *target, pid_t tgid)
@@ -80,17 +173,31 @@ void target_child_parts(const struct target *target, pid_t tgid)
 }
 
 /* In one of those, or another that we may have broken off: not each that fails so would. */
-static bool fails_with_eintr(const struct tracee *tracee)
+static bool may_be_our_eintr(pid_t tid, const struct machine_regs *regs)
 {
-	struct machine_regs regs;
 	struct proc_syscall syscall;
 	struct target_care care;
 
-	if (!target_get_regs(tracee->tid, &regs) ||
-	    machine_broken_call(&regs) != MACHINE_CALL_EINTR || !machine_syscall(&regs, &syscall))
+	if (!machine_syscall(regs, &syscall))
 		return false;
-	care = target_care_of(tracee->tid, &syscall);
-	return care.asks_for_signals || care.fails_with_eintr;
+	care = target_care_of(tid, &syscall);
+	return care.asks_for_signals || care.is_unrestarted;
+}
+
+static bool is_to_be_repaired(struct tracee *tracee)
+{
+	struct machine_regs regs;
+
+	if (!target_get_regs(tracee->tid, &regs))
+		return false;
+	switch (machine_broken_call(&regs)) {
+	case MACHINE_CALL_EINTR:
+		return may_be_our_eintr(tracee->tid, &regs);
+	case MACHINE_CALL_BLOCK:
+		return target_is_filtered(tracee);
+	default:
+		return false;
+	}
 }
 
 static bool is_at_entry(pid_t tid)
@@ -105,11 +212,16 @@ void target_asker_stop(struct tracee *tracee)
 {
 	struct tracee_private *priv = tracee->priv;
 
-	priv->budget.nr++;
-	priv->target->asker_budget.nr++;
+	if (priv->is_asker) {
+		spend(&priv->budget, STOPS_OF_ONE, LEFT_NS);
+		spend(&priv->target->asker_budget, STOPS_OF_ALL, BUDGET_NS);
+	}
+	if (priv->is_endangered)
+		spend(&priv->danger_budget, STOPS_OF_ENDANGERED, BUDGET_NS);
 	priv->is_in_call = is_at_entry(tracee->tid);
+	priv->follows_next_call = false;
 	/* Known yet, when that call began, while it is repaired. */
-	if (!priv->is_in_call && fails_with_eintr(tracee))
+	if (!priv->is_in_call && is_to_be_repaired(tracee))
 		ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL);
 	else
 		priv->entered_ns = priv->is_in_call ? clock_monotonic_ns() : 0;

@@ -39,7 +39,7 @@ static bool signal_waits(pid_t tid)
 }
 
 /* Waiting for memory in state D, it is as good as awake. */
-static bool is_awake(const struct tracee *tracee)
+bool target_is_awake(const struct tracee *tracee)
 {
 	struct proc_stat stat;
 
@@ -71,16 +71,21 @@ static void stop(const struct target *target, struct tracee *tracee)
 	tracee->priv->bystander_of = target->stats.nr_signals + 1;
 }
 
+void target_stop_to_repair(struct tracee *tracee)
+{
+	stop(tracee->priv->target, tracee);
+}
+
 static void stop_if_awake(const struct target *target, struct tracee *tracee)
 {
-	if (is_awake(tracee) && !still_leaves(tracee) && !target_may_be_timing_out(tracee))
+	if (target_is_awake(tracee) && !still_leaves(tracee) && !target_may_be_timing_out(tracee))
 		stop(target, tracee);
 }
 
 static bool may_be_woken(const struct tracee *tracee, pid_t tgid, const struct tracee *taker)
 {
 	return tracee && tracee->tgid == tgid && tracee != taker && !tracee->listening &&
-	       tracee->care.fails_with_eintr;
+	       (tracee->care.is_unrestarted || tracee->priv->is_endangered);
 }
 
 /*
@@ -177,7 +182,7 @@ void target_stop_askers(const struct target *target, pid_t tgid, const struct tr
 			continue;
 		if (target_clocks(asker, &clocks))
 			asker->priv->asker_pcount = clocks.pcount;
-		if (!is_awake(asker))
+		if (!target_is_awake(asker))
 			continue;
 		stop(target, asker);
 		asker->priv->asker_pcount = ASKER_IS_ASKED;
@@ -187,7 +192,7 @@ void target_stop_askers(const struct target *target, pid_t tgid, const struct tr
 
 static bool wakes(struct tracee *asker)
 {
-	return is_awake(asker);
+	return target_is_awake(asker);
 }
 
 /*
@@ -207,7 +212,7 @@ void target_stop_unfollowed_askers(const struct target *target, pid_t tgid)
 		struct tracee *asker = target->askers.at[i];
 
 		if (asker->tgid == tgid && !asker->listening && !asker->priv->is_followed_asker &&
-		    target_has_asker_budget(asker) && is_awake(asker) &&
+		    target_asker_has_budget(asker) && target_is_awake(asker) &&
 		    !target_may_be_timing_out(asker))
 			stop(target, asker);
 	}

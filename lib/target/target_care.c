@@ -374,7 +374,7 @@ struct target_care target_care_of(pid_t tid, const struct proc_syscall *syscall)
 	care.is_long_transfer = care.spoilt_cpu_ns == TRANSFER_CPU_NS;
 	/* It asks for signals before it asks whether the socket's timeout is up. */
 	care.late_signal = syscall->nr == SYS_accept || syscall->nr == SYS_accept4;
-	care.fails_with_eintr = fails_with_eintr(tid, syscall);
+	care.is_unrestarted = fails_with_eintr(tid, syscall);
 	care.asks_for_signals = asks_for_signals(syscall);
 	care.only_at_first = may_have_timeout(syscall->nr);
 	care.stoppable_asleep = !care.spoilt_cpu_ns &&

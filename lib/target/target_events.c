@@ -197,6 +197,7 @@ static void signal_stop(struct target *target, struct tracee *tracee, int signal
 	tracee->listening = false;
 	target->stats.nr_signals++;
 	target_repair_for_signal(target, tracee, signal);
+	target_signal_endangers(target, tracee, signal);
 	let_go(target, tracee, signal);
 	interrupt_again(tracee);
 }
@@ -241,7 +242,10 @@ void target_forget_program(struct tracee *tracee)
 	tracee->priv->follow = FOLLOW_NONE;
 	target_forget_carried(tracee);
 	tracee->priv->is_asker = false;
+	tracee->priv->is_endangered = false;
+	tracee_list_remove(&tracee->priv->target->endangered, tracee);
 	tracee->priv->is_in_call = false;
+	tracee->priv->follows_next_call = false;
 	tracee->priv->entered_ns = 0;
 	target_judge_anew(tracee);
 	tracee->priv->thread_pointer = 0;
@@ -310,6 +314,8 @@ static void ptrace_event(struct target *target, struct tracee *tracee, int statu
 		event->kind = TARGET_EVENT_EXITING;
 		return;
 	default: /* clone, fork, vfork: the child has a stop of its own */
+		if (status >> 8 != PTRACE_EVENT_CLONE)
+			target_forks_in_danger(tracee);
 		target_note_birth(target, tracee, (pid_t)event_message(tracee->tid));
 		tracee->priv->hold = HOLD_CONT;
 		target_resume(target, tracee);

@@ -32,6 +32,7 @@ enum verdict {
 	VERDICT_KEEP, /* traced up to the end */
 	VERDICT_PART,
 	VERDICT_UNSURE, /* its parent may yet come to opening a pidfd */
+	VERDICT_DANGER, /* somebody may die of that, but can be followed (target_filter.c) */
 };
 
 struct dying {
@@ -225,7 +226,7 @@ static bool is_on_its_way(const struct tracee *child, const struct tracee *maker
 	       is_held(maker);
 }
 
-static enum verdict judge(struct tracee *child, pid_t ppid)
+static enum verdict judge_parent(struct tracee *child, pid_t ppid)
 {
 	struct tracee *leader = target_find(child->priv->target, ppid);
 	struct tracee *maker = target_find(child->priv->target, child->priv->parent_tid);
@@ -244,6 +245,19 @@ static enum verdict judge(struct tracee *child, pid_t ppid)
 	if (may_begin && is_on_its_way(child, maker, &call))
 		return VERDICT_UNSURE;
 	return is_watched(child, leader, ppid) || watches ? VERDICT_PART : VERDICT_KEEP;
+}
+
+/* Nobody but an only thread takes its signals. */
+static bool endangers(const struct tracee *child, pid_t ppid)
+{
+	return !is_only_thread(ppid) && !target_child_may_part(child->priv->target, ppid);
+}
+
+static enum verdict judge(struct tracee *child, pid_t ppid)
+{
+	enum verdict verdict = judge_parent(child, ppid);
+
+	return verdict == VERDICT_PART && endangers(child, ppid) ? VERDICT_DANGER : verdict;
 }
 
 void target_before_end_of(const struct tracee *child)
@@ -303,16 +317,20 @@ static bool settle(struct target *target, struct tracee *tracee)
 {
 	enum verdict verdict = VERDICT_KEEP;
 	struct proc_stat stat;
+	bool parts;
 
 	if (proc_read_task_stat(tracee->tgid, tracee->tid, &stat)) {
 		verdict = judge(tracee, stat.ppid);
-		if (verdict == VERDICT_UNSURE && is_unsure_yet(target, tracee))
+		if ((verdict == VERDICT_UNSURE || verdict == VERDICT_DANGER) &&
+		    is_unsure_yet(target, tracee))
 			return false;
 		note_wait(target_find(target, stat.ppid), verdict == VERDICT_UNSURE);
 	}
 	tracee_list_remove(&target->unsure, tracee);
-	tracee->priv->hold = verdict == VERDICT_KEEP ? HOLD_CONT : HOLD_PART;
-	if (verdict != VERDICT_KEEP)
+	parts = verdict == VERDICT_PART ||
+		(verdict == VERDICT_UNSURE && !endangers(tracee, stat.ppid));
+	tracee->priv->hold = parts ? HOLD_PART : HOLD_CONT;
+	if (parts)
 		target_child_parts(target, stat.ppid);
 	return true;
 }

@@ -133,12 +133,19 @@ struct tracee_private {
 	uint64_t left_pcount;  /* times scheduled in as it was last let go, once it was one */
 	uint64_t asker_pcount; /* times scheduled in right before a reaping */
 
+	/* target_filter.c */
+	bool is_filtered;	  /* has a seccomp filter */
+	uint64_t ask_filter_ns;	  /* not asked for that before */
+	uint64_t filter_pause_ns; /* and so much later then */
+
 	/* target_asker.c */
 	bool is_asker;		/* was met in a call that asks for signals */
+	bool is_endangered;	/* was met in one that it may die of (target_filter.c) */
 	bool is_followed_asker; /* let go to system call stops for that */
 	bool is_in_call;	/* such a stop has shown its entry, and none its exit yet */
+	bool follows_next_call; /* it is asked to stop to be followed */
 	uint64_t entered_ns;	/* when it began that call, or the one repaired now; 0: not known */
-	struct asker_budget budget; /* of its own */
+	struct asker_budget budget, danger_budget; /* of its own */
 
 	/* target_reaping.c */
 	uint64_t spared_until_ns; /* not interrupted before: a child of its is about to be reaped */
@@ -148,6 +155,7 @@ struct tracee_private {
 	/* target_parting.c: of a first thread, what is known of its process: */
 	uint64_t watched_ns;	    /* when it was last seen to watch a child; 0: never */
 	uint64_t parted_ns;	    /* when a child of it last parted; 0: never */
+	uint64_t endangered_ns;	    /* when one died that others were endangered by */
 	uint64_t look_at_dead_ns;   /* not before then */
 	unsigned int nr_vain_waits; /* for it to come to that, in a row */
 	/* and of one's own: */
@@ -226,11 +234,12 @@ struct target {
 
 	/* target_bystander.c */
 	pid_t last_bystander;	   /* whose call was repaired last; 0: none yet */
-	bool any_unrestarted;	   /* somebody was met in a call that would fail with EINTR */
+	bool any_unrestarted;	   /* somebody was met in such a call (struct target_care) */
 	struct tracee_list askers; /* who was met in a call that asks for signals */
 
 	/* target_asker.c */
 	struct asker_budget asker_budget; /* of all */
+	struct tracee_list endangered;
 
 	/* target_reaping.c */
 	struct postponed postponed[POSTPONED_MAX];
@@ -377,6 +386,10 @@ bool target_read_syscall(const struct tracee *tracee, struct proc_syscall *sysca
 void target_before_letting_go(struct target *target, struct tracee *tracee);
 /* Stop those of a process that are awake and may be in a call that fails with EINTR. */
 void target_stop_bystanders(const struct target *target, pid_t tgid);
+/* In state D, too. */
+bool target_is_awake(const struct tracee *tracee);
+/* It is asked to stop, which nobody is told of: its call is repaired then. */
+void target_stop_to_repair(struct tracee *tracee);
 /* Stop one that has just been woken for a signal. */
 void target_stop_woken(const struct target *target, struct tracee *tracee);
 /* It was met in a call that asks for waiting signals itself. */
@@ -397,9 +410,34 @@ void target_stop_unfollowed_askers(const struct target *target, pid_t tgid);
 bool target_follows_asker(struct tracee *tracee);
 void target_asker_stop(struct tracee *tracee);
 /* Has it not come to too many of them already? */
-bool target_has_asker_budget(struct tracee *asker);
+bool target_asker_has_budget(const struct tracee *asker);
+/* It was met in a call that it may die of if it is woken in vain. */
+void target_note_endangered(struct tracee *tracee);
+/* The same of one that is held where it has made a child. */
+void target_follow_maker(struct tracee *tracee);
+/*
+ * A child of a process is about to die: have all of those brought to where they are followed. Says
+ * whether any was not.
+ */
+bool target_follow_endangered(const struct target *target, pid_t tgid);
 /* A child of a process is about to part. */
 void target_child_parts(const struct target *target, pid_t tgid);
+/* May it, or is somebody endangered by that who is not followed yet? */
+bool target_child_may_part(const struct target *target, pid_t tgid);
+
+/* target_filter.c. Has a thread a filter of system calls? */
+bool target_is_filtered(struct tracee *tracee);
+/*
+ * It is in this call: would it die of it if it were woken in vain? If so it is kept in mind that it
+ * may. A filter of the last second may not be known yet.
+ */
+bool target_note_danger(struct tracee *tracee, const struct proc_syscall *syscall);
+/* It is held where it has made a child, for which it may come to such a call. */
+void target_forks_in_danger(struct tracee *tracee);
+/* A signal is about to be delivered, and the next like it might be taken by another. */
+void target_signal_endangers(const struct target *target, const struct tracee *taker, int signal);
+/* One of those that are: is it in such a call, or may come to one now, and is not followed? */
+bool target_is_in_danger(const struct tracee *tracee);
 
 /*
  * target_reaping.c: when to reap a child, which sends its parent a signal. If it is to wait it is

@@ -125,6 +125,9 @@ bool target_postpones_reaping(struct target *target, struct tracee *child, struc
 		bool is_known = !child->priv->is_untold;
 		bool can = is_known && can_be_woken(parent, stat.state, postponed);
 
+		/* Even if this thread takes the signal: another may be woken as well, or sooner. */
+		if (target_follow_endangered(target, parent->tgid))
+			can = false;
 		if (!can && postpone(target, child, is_known ? parent : NULL, stat.state))
 			return true;
 		*reaping = (struct reaping){.parent = parent, .is_overdue = !can};
@@ -149,7 +152,7 @@ void target_after_reaping(const struct target *target, const struct reaping *rea
 		return;
 	target_stop_woken_askers(target);
 	/* It is awake now, and another may take the signal before it looks for it. */
-	if (parent->care.fails_with_eintr)
+	if (parent->care.is_unrestarted || parent->priv->is_endangered)
 		target_stop_woken(target, parent);
 	if (reaping->is_overdue)
 		target_stop_bystanders(target, parent->tgid);

@@ -7,8 +7,6 @@
 #include "target/target_priv.h"
 #include "target/target_regs.h"
 
-#define SECCOMP_FILTER 2
-
 static uint64_t signal_bit(int signal)
 {
 	return UINT64_C(1) << (signal - 1);
@@ -17,14 +15,6 @@ static uint64_t signal_bit(int signal)
 static bool is_default(const struct proc_status *status, int signal)
 {
 	return !((status->caught | status->ignored) & signal_bit(signal));
-}
-
-/* An allow-list may lack restart_syscall(2): the program would die of SIGSYS. */
-static bool must_not_go_on(pid_t tid)
-{
-	struct proc_status status;
-
-	return proc_read_status(tid, &status) && status.seccomp == SECCOMP_FILTER;
 }
 
 /* Is it still in the call, or at the one, that was broken off at the stop before? */
@@ -45,7 +35,7 @@ static bool repair(struct tracee *tracee, const struct machine_regs *regs)
 	tracee->priv->broken_off = call != MACHINE_CALL_NONE;
 	tracee->priv->broken = *regs;
 	return (call == MACHINE_CALL_EINTR ||
-		(call == MACHINE_CALL_BLOCK && must_not_go_on(tracee->tid))) &&
+		(call == MACHINE_CALL_BLOCK && target_is_filtered(tracee))) &&
 	       machine_restart_call(&asked) && target_set_regs(tracee->tid, &asked);
 }
 
@@ -56,6 +46,8 @@ static void follow(struct target *target, struct tracee *tracee, struct machine_
 	if (!target_follow_call(target, tracee, regs, by_signal))
 		return;
 	tracee->priv->broken_off = false;
+	tracee->priv->is_in_call = false;
+	tracee->priv->entered_ns = 0;
 	target_set_regs(tracee->tid, regs);
 }
 

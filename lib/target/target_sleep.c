@@ -21,7 +21,7 @@ static bool is_seen_call(const struct seen_sleep *seen, const struct proc_syscal
 /* Of other calls a stop at the end of their time does no harm. */
 static bool is_worth_a_glance(const struct tracee *tracee)
 {
-	return tracee->care.fails_with_eintr &&
+	return tracee->care.is_unrestarted &&
 	       target_asks_for_signals_first(tracee->priv->sleep.call.nr);
 }
 
@@ -81,7 +81,7 @@ static uint64_t times_run(struct tracee *tracee)
 
 void target_asked_to_stop(struct tracee *tracee)
 {
-	if (tracee->care.fails_with_eintr && times_run(tracee) == 0)
+	if (tracee->care.is_unrestarted && times_run(tracee) == 0)
 		tracee->priv->asked_in_sleep = true;
 }
 

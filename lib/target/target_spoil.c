@@ -197,7 +197,9 @@ bool target_stop_would_spoil(struct tracee *tracee)
 void target_take_care(struct tracee *tracee, const struct proc_syscall *syscall)
 {
 	tracee->care = target_care_of(tracee->tid, syscall);
-	tracee->priv->target->any_unrestarted |= tracee->care.fails_with_eintr;
+	if (syscall->kind == PROC_SYSCALL_INSIDE && target_note_danger(tracee, syscall))
+		tracee->care.is_unrestarted = true;
+	tracee->priv->target->any_unrestarted |= tracee->care.is_unrestarted;
 	tracee->priv->is_asker |= tracee->care.asks_for_signals && machine_can_restart();
 	if (tracee->care.asks_for_signals)
 		target_note_asker(tracee->priv->target, tracee);

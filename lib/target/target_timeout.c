@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <linux/futex.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -57,8 +58,12 @@ static const struct timed_call timed_calls[] = {
 	{SYS_write, 0, TIMEOUT_OF_SENDING, -EAGAIN},
 	{SYS_writev, 0, TIMEOUT_OF_SENDING, -EAGAIN},
 	{SYS_io_uring_enter, 4, TIMEOUT_OF_RING, -ETIME},
+	{SYS_nanosleep, 0, TIMEOUT_TIMESPEC, 0},
+	{SYS_clock_nanosleep, 2, TIMEOUT_TIMESPEC, 0},
+	{SYS_futex, 3, TIMEOUT_TIMESPEC, -ETIMEDOUT},
 #ifdef SYS_epoll_wait
 	{SYS_epoll_wait, 3, TIMEOUT_MS, 0},
+	{SYS_poll, 2, TIMEOUT_MS, 0},
 #endif
 };
 
@@ -94,6 +99,9 @@ struct end_by_timeout {
 
 /* More is as good as for ever. */
 #define LONGEST_S ((uint64_t)1 << 30)
+
+/* The rest of a futex operation are flags. */
+#define FUTEX_COMMAND 0x7f
 
 static bool read_timespec(pid_t tid, uint64_t address, uint64_t *timeout_ns)
 {
@@ -158,11 +166,31 @@ static bool read_socket(const struct tracee *tracee, const struct timed_call *ca
 	return call->nr != SYS_connect || ends_connect(timeout.domain, &end->result);
 }
 
-/* The sets that a select has to leave empty would have to be written. */
-static bool has_sets(const struct proc_syscall *syscall)
+/* CPU clocks are not among them. */
+static bool is_wall_clock(uint64_t clock)
 {
-	return syscall->nr == SYS_pselect6 &&
-	       (syscall->args[1] || syscall->args[2] || syscall->args[3]);
+	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME ||
+	       clock == CLOCK_TAI;
+}
+
+/*
+ * Does its timeout begin anew, and does it do no more when that is over than to return? The sets
+ * that a select has to leave empty would have to be written.
+ */
+static bool can_end(const struct proc_syscall *syscall)
+{
+	const uint64_t *args = syscall->args;
+
+	switch (syscall->nr) {
+	case SYS_pselect6:
+		return !args[1] && !args[2] && !args[3];
+	case SYS_clock_nanosleep:
+		return is_wall_clock(args[0]) && !(args[1] & TIMER_ABSTIME);
+	case SYS_futex:
+		return (args[1] & FUTEX_COMMAND) == FUTEX_WAIT;
+	default:
+		return true;
+	}
 }
 
 /* False if the call has no timeout, or one that is not known. */
@@ -172,7 +200,7 @@ static bool read_end(const struct tracee *tracee, const struct proc_syscall *sys
 	const struct timed_call *call = find_call(syscall->nr);
 	uint64_t argument;
 
-	if (!call || has_sets(syscall))
+	if (!call || !can_end(syscall))
 		return false;
 	argument = syscall->args[call->timeout];
 	end->result = call->result;

@@ -349,6 +349,33 @@ class Seccomp(LiveCase):
             (said,) = target.finish()
         self.assertGreater(said["naps"], 100)
 
+    def crowd(self, *arguments):
+        recording = record(
+            self.directory, [build("seccomp_crowd"), "4000", *arguments], *FAST
+        )
+        self.assertEqual(recording.status, 0)
+        (said,) = recording.said
+        self.assertGreater(said["waits"], 200, said)
+        self.assertEqual(said["early"], 0, said)
+        return said
+
+    def test_filter_is_not_tripped_in_a_crowd_beside_children(self):
+        """Woken for a SIGCHLD that another takes, a thread comes to no stop of its own."""
+        said = self.crowd()
+        self.assertGreater(said["children"], 50, said)
+        self.assertLessEqual(said["failed"], max(1, 0.001 * said["waits"]), said)
+
+    def test_filter_is_not_tripped_in_a_crowd_beside_watched_children(self):
+        """It was within a tenth of a second, each time."""
+        said = self.crowd("watched")
+        self.assertGreater(said["children"], 50, said)
+        self.assertLessEqual(said["failed"], max(1, 0.001 * said["waits"]), said)
+
+    def test_waits_under_a_filter_end_under_signals_that_nobody_cares_for(self):
+        """Begun anew by each, they never did."""
+        said = self.crowd("signals")
+        self.assertEqual(said["failed"], 0, said)
+
     def test_answers_of_others_stay(self):
         """SECCOMP_RET_TRACE, which is not meant for us, and SECCOMP_RET_USER_NOTIF."""
         recording = record(self.directory, [build("seccomp_answers"), "1500"], *FAST)

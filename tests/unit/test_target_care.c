@@ -130,11 +130,11 @@ static void test_care__several_messages_come_out_fewer(void **state)
 static void test_care__knows_what_fails_when_woken_for_a_signal(void **state)
 {
 	(void)state;
-	assert_true(care_of(SYS_epoll_pwait, 0, 1, 100).fails_with_eintr);
-	assert_true(care_of(SYS_recvfrom, 0, 1, 0).fails_with_eintr);
-	assert_false(care_of(SYS_recvfrom, 0, 1, MSG_WAITALL).fails_with_eintr);
-	assert_false(care_of(SYS_futex, 0, 0, 0).fails_with_eintr);
-	assert_false(care_of(SYS_nanosleep, 0, 0, 0).fails_with_eintr);
+	assert_true(care_of(SYS_epoll_pwait, 0, 1, 100).is_unrestarted);
+	assert_true(care_of(SYS_recvfrom, 0, 1, 0).is_unrestarted);
+	assert_false(care_of(SYS_recvfrom, 0, 1, MSG_WAITALL).is_unrestarted);
+	assert_false(care_of(SYS_futex, 0, 0, 0).is_unrestarted);
+	assert_false(care_of(SYS_nanosleep, 0, 0, 0).is_unrestarted);
 }
 
 int main(void)

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * seccomp_crowd [MS [watched|signals]]: threads in waits of 3 ms that the kernel takes up again by
+ * restart_syscall, and, each seventh time, in one that asks for signals with a mask of its own,
+ * under a filter that kills who makes that call, beside threads that start children. SIGCHLD is
+ * left as it is. "watched": the children are waited for by their pidfds. "signals": instead of
+ * them, one child sends a signal each millisecond that nobody cares for. Prints {"waits",
+ * "children", "failed", "early"}: waits that failed, and those that ended too early.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "self_measure.h"
+
+#define WAIT_MS 3
+
+static atomic_ulong waits, children, failed, early;
+static atomic_bool ends;
+
+static int install_filter(void)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_restart_syscall, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = sizeof(rules) / sizeof(rules[0]), .filter = rules};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -1;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static bool in_nanosleep(void)
+{
+	const struct timespec nap = {.tv_nsec = WAIT_MS * MS};
+
+	return nanosleep(&nap, NULL) == 0;
+}
+
+static bool in_poll(void)
+{
+	return poll(NULL, 0, WAIT_MS) == 0;
+}
+
+static bool in_futex(void)
+{
+	const struct timespec nap = {.tv_nsec = WAIT_MS * MS};
+	int word = 0;
+
+	return syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &nap, NULL, 0) != 0 &&
+	       errno == ETIMEDOUT;
+}
+
+static bool in_epoll(int epoll)
+{
+	struct epoll_event event;
+	sigset_t none;
+
+	sigemptyset(&none);
+	return epoll_pwait(epoll, &event, 1, WAIT_MS, &none) == 0;
+}
+
+static void *wait_on(void *argument)
+{
+	bool (*wait)(void) = *(bool (**)(void))argument;
+	int epoll = epoll_create1(0);
+
+	for (unsigned nr = 1; !atomic_load(&ends); nr++) {
+		uint64_t begun_ns = monotonic_ns();
+		bool good = nr % 7 ? wait() : in_epoll(epoll);
+
+		atomic_fetch_add(&early, monotonic_ns() - begun_ns < WAIT_MS * MS);
+		atomic_fetch_add(&failed, !good);
+		atomic_fetch_add(&waits, 1);
+	}
+	return NULL;
+}
+
+static void wait_by_pidfd(pid_t pid)
+{
+	struct pollfd watched = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+
+	poll(&watched, 1, -1);
+	close(watched.fd);
+}
+
+static void *fork_on(void *argument)
+{
+	bool watched = *(bool *)argument;
+
+	while (!atomic_load(&ends)) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(0);
+		if (watched)
+			wait_by_pidfd(pid);
+		atomic_fetch_add(&children, waitpid(pid, NULL, 0) == pid);
+	}
+	return NULL;
+}
+
+static pid_t send_signals(void)
+{
+	pid_t parent = getpid();
+	pid_t pid = fork();
+
+	while (pid == 0) {
+		usleep(1000);
+		if (getppid() != parent || kill(parent, SIGURG))
+			_exit(0);
+	}
+	return pid;
+}
+
+static void say(void)
+{
+	printf("{\"waits\": %lu, \"children\": %lu, \"failed\": %lu, \"early\": %lu}\n",
+	       atomic_load(&waits), atomic_load(&children), atomic_load(&failed),
+	       atomic_load(&early));
+}
+
+int main(int argc, char **argv)
+{
+	static bool (*waits_in[])(void) = {in_nanosleep, in_poll, in_futex};
+	bool watched = argc > 2 && strcmp(argv[2], "watched") == 0;
+	bool signals = argc > 2 && strcmp(argv[2], "signals") == 0;
+	uint64_t length_ms = number_argument(argc, argv, 1, 2000);
+	pid_t sender = signals ? send_signals() : 0;
+	pthread_t threads[8];
+	size_t nr = 0;
+
+	say_ready();
+	if (install_filter())
+		return 2;
+	for (size_t i = 0; i < 6; i++)
+		nr += pthread_create(&threads[nr], NULL, wait_on, &waits_in[i % 3]) == 0;
+	for (size_t i = 0; !signals && i < 2; i++)
+		nr += pthread_create(&threads[nr], NULL, fork_on, &watched) == 0;
+	poll(NULL, 0, (int)length_ms);
+	if (sender)
+		kill(sender, SIGKILL);
+	atomic_store(&ends, true);
+	for (size_t i = 0; i < nr; i++)
+		pthread_join(threads[i], NULL);
+	say();
+	return 0;
+}
