@@ -146,6 +146,8 @@ struct tracee_private {
 	bool follows_next_call; /* it is asked to stop to be followed */
 	uint64_t entered_ns;	/* when it began that call, or the one repaired now; 0: not known */
 	struct asker_budget budget, danger_budget; /* of its own */
+	struct proc_schedstat asker_clocks;	   /* when this was last asked: */
+	bool waits_for_cpus;
 
 	/* target_reaping.c */
 	uint64_t spared_until_ns; /* not interrupted before: a child of its is about to be reaped */
@@ -155,6 +157,7 @@ struct tracee_private {
 	/* target_parting.c: of a first thread, what is known of its process: */
 	uint64_t watched_ns;	    /* when it was last seen to watch a child; 0: never */
 	uint64_t parted_ns;	    /* when a child of it last parted; 0: never */
+	uint64_t parting_gap_ns;    /* from one of these to the next, in the mean */
 	uint64_t endangered_ns;	    /* when one died that others were endangered by */
 	uint64_t look_at_dead_ns;   /* not before then */
 	unsigned int nr_vain_waits; /* for it to come to that, in a row */
@@ -410,7 +413,7 @@ void target_stop_unfollowed_askers(const struct target *target, pid_t tgid);
 bool target_follows_asker(struct tracee *tracee);
 void target_asker_stop(struct tracee *tracee);
 /* Has it not come to too many of them already? */
-bool target_asker_has_budget(const struct tracee *asker);
+bool target_asker_has_budget(struct tracee *asker);
 /* It was met in a call that it may die of if it is woken in vain. */
 void target_note_endangered(struct tracee *tracee);
 /* The same of one that is held where it has made a child. */

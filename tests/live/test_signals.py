@@ -156,6 +156,18 @@ class Timeouts(LiveCase):
         # It was one of each fifty.
         self.assertLessEqual(said["eintr"], max(1, 0.001 * said["waits"]), said)
 
+    def test_those_that_ask_for_signals_last_as_long_as_others_on_a_busy_machine(self):
+        """Followed, they waited for a CPU twice more: a fifth to a third of the waits were theirs."""
+        user = self.ordinary_user()
+        program = self.public(build("waits_beside_pidfds"))
+        os.chmod(self.directory, 0o777)
+        recording = record(
+            self.directory, [program, "5000", "busy"], *FAST, cwd=self.directory, **user
+        )
+        (said,) = recording.said
+        self.assertGreater(said["waits"], 100, said)
+        self.assertGreater(said["asking"], 0.42 * said["waits"], said)
+
 
 class JobControl(LiveCase):
     """SIGSTOP, SIGTSTP and SIGCONT, as a shell sees them through waitpid."""
