@@ -284,11 +284,8 @@ static void await_last_stops(struct sampler *sampler)
 	}
 }
 
-static int start(struct sampler *sampler)
+static void take_priority(struct sampler *sampler)
 {
-	int status;
-
-	alarm_open(&sampler->alarm);
 	sampler->counts.realtime = become_realtime();
 	placement_init(&sampler->placement, sampler->counts.realtime, sampler->start_ns);
 	if (sampler->counts.realtime)
@@ -296,6 +293,30 @@ static int start(struct sampler *sampler)
 	sampler->placement.can_displace = sampler->displacer.is_open;
 	sampler->nr_cpus = (unsigned int)CPU_COUNT(&sampler->placement.allowed);
 	sampler->nr_cpus += !sampler->nr_cpus; /* they could not be asked for */
+}
+
+/*
+ * Who executes a command does so first: it would inherit the priority's slack of timers, its own
+ * and that which it is set back to by prctl(2), and all its children from it.
+ */
+static int follow_and_take_priority(struct sampler *sampler)
+{
+	bool executes = sampler->options.argv;
+	int status;
+
+	if (!executes)
+		take_priority(sampler);
+	status = follow_start(sampler, &sampler->start_err);
+	if (executes)
+		take_priority(sampler);
+	return status;
+}
+
+static int start(struct sampler *sampler)
+{
+	int status;
+
+	alarm_open(&sampler->alarm);
 	round_begin(sampler);
 	sampler->counting = sampler->options.delay_ns == 0 && !sampler->options.paused;
 	sampler->counting_since_ns = sampler->start_ns;
@@ -303,7 +324,7 @@ static int start(struct sampler *sampler)
 		      sampler->start_ns ^ ((uint64_t)getpid() << 32));
 	sampler->window_start_ns = sampler->start_ns;
 	sampler->sweep_owed = true; /* what happened before we began to listen */
-	status = follow_start(sampler, &sampler->start_err);
+	status = follow_and_take_priority(sampler);
 	sampler->begun_ns = clock_monotonic_ns();
 	if (status < 0) {
 		sampler->start_status = status;

@@ -9,6 +9,7 @@ import pty
 import signal
 import socket
 import subprocess
+import sys
 import termios
 
 import procfs
@@ -163,6 +164,17 @@ class Streams(LiveCase):
             ["sh", "-c", script], stdout=subprocess.PIPE, text=True, check=True
         )
         done = profc("record", "-o", self.path("profc.data"), "--", "sh", "-c", script)
+        self.assertEqual(done.stdout, plain.stdout)
+
+    def test_slack_of_timers_is_the_callers(self):
+        """Its own, and that of which it may ask to have it back: they were profc's own."""
+        script = (
+            "import ctypes; libc = ctypes.CDLL(None); own = libc.prctl(30);"
+            "libc.prctl(29, 0); print(own, libc.prctl(30))"
+        )
+        command = [sys.executable, "-c", script]
+        plain = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        done = profc("record", "-o", self.path("profc.data"), "--", *command)
         self.assertEqual(done.stdout, plain.stdout)
 
 
