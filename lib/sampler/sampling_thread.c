@@ -13,8 +13,11 @@
 #include "target/target.h"
 
 #define GOVERNOR_WINDOW_NS (250 * NS_PER_MS)
-/* At the end: how long stops that were asked for are awaited before everybody is let go. */
-#define LAST_STOPS_NS (50 * NS_PER_MS)
+/*
+ * At the end: how long stops that were asked for are awaited before everybody is let go. Those of
+ * low priority on a busy machine wait for a CPU as long; their calls would fail with EINTR.
+ */
+#define LAST_STOPS_NS (2 * NS_PER_SEC)
 
 /*
  * Is there a bound on how long a real-time thread may run on? The kernel kills a process that
@@ -277,7 +280,7 @@ static void await_last_stops(struct sampler *sampler)
 	uint64_t until_ns = clock_monotonic_ns() + LAST_STOPS_NS;
 
 	sampler->sleepers_again_ns = UINT64_MAX;
-	while ((target_end_carrying(sampler->target) || look_nr_awaited(sampler)) &&
+	while ((target_end_carrying(sampler->target) || target_any_is_to_stop(sampler->target)) &&
 	       clock_monotonic_ns() < until_ns) {
 		if (!serve_all(sampler))
 			serve_asleep(sampler, clock_monotonic_ns() + NS_PER_MS);

@@ -182,6 +182,8 @@ uint64_t target_end_overdue(struct target *target, uint64_t now_ns);
  * is. Says whether there are any yet, whose stops are to be served; to be asked again then.
  */
 bool target_end_carrying(struct target *target);
+/* Nor on its way to a stop: its call would fail, and nobody would repair it. */
+bool target_any_is_to_stop(const struct target *target);
 
 /*
  * See what threads sleep in that a signal could wake, some hundred times a second; without a stop.

@@ -202,8 +202,8 @@ static bool makes_any_many_calls(const struct target *target, pid_t tgid)
 
 bool target_child_may_part(const struct target *target, pid_t tgid)
 {
-	return !machine_can_restart() || (!target_follow_endangered(target, tgid) &&
-					  !makes_any_many_calls(target, tgid));
+	return !machine_can_restart() ||
+	       (!target_follow_endangered(target, tgid) && !makes_any_many_calls(target, tgid));
 }
 
 void target_child_parts(const struct target *target, pid_t tgid)
@@ -269,7 +269,7 @@ void target_asker_stop(struct tracee *tracee)
 	priv->follows_next_call = false;
 	/* Known yet, when that call began, while it is repaired. */
 	if (!priv->is_in_call && is_to_be_repaired(tracee))
-		ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL);
+		target_ask_to_stop(tracee);
 	else
 		priv->entered_ns = priv->is_in_call ? clock_monotonic_ns() : 0;
 }

@@ -65,7 +65,7 @@ static bool still_leaves(struct tracee *tracee)
 
 static void stop(const struct target *target, struct tracee *tracee)
 {
-	if (ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL) != 0)
+	if (!target_ask_to_stop(tracee))
 		return;
 	target_asked_to_stop(tracee);
 	tracee->priv->bystander_of = target->stats.nr_signals + 1;

@@ -287,7 +287,7 @@ void target_carry_no_further(struct tracee *tracee)
 /* It came back early, again: where signals are looked for there is always one more stop now. */
 static void stop_before_it_returns(const struct tracee *tracee)
 {
-	ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL);
+	target_ask_to_stop(tracee);
 }
 
 static enum follow returned(struct tracee *tracee)

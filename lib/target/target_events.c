@@ -64,11 +64,41 @@ static void let_go(struct target *target, struct tracee *tracee, int signal)
 	ptrace(PTRACE_CONT, tracee->tid, NULL, NULL);
 }
 
+bool target_ask_to_stop(const struct tracee *tracee)
+{
+	if (ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL) < 0)
+		return false;
+	tracee->priv->is_to_stop = true;
+	return true;
+}
+
+/* In state D it cannot, as one that waits for its vfork; nor does it come out with EINTR then. */
+static bool is_on_its_way(const struct tracee *tracee)
+{
+	struct proc_stat stat;
+
+	return tracee->priv->is_to_stop && !tracee->priv->has_exited && !tracee->listening &&
+	       target_read_stat(tracee, &stat) && (stat.state == 'R' || stat.state == 'S');
+}
+
+bool target_any_is_to_stop(const struct target *target)
+{
+	for (size_t i = 0; i < TRACEE_BUCKETS; i++) {
+		const struct tracee *tracee = target->buckets[i];
+
+		for (; tracee; tracee = tracee->priv->hash_next) {
+			if (is_on_its_way(tracee))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* Whatever trap is taken first clears a pending interrupt: ask again. */
 static void interrupt_again(struct tracee *tracee)
 {
 	if (tracee->interrupting)
-		ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL);
+		target_ask_to_stop(tracee);
 }
 
 bool target_interrupt(struct target *target, struct tracee *tracee)
@@ -81,7 +111,7 @@ bool target_interrupt(struct target *target, struct tracee *tracee)
 		target->stats.nr_spared++;
 		return false;
 	}
-	if (ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL) < 0)
+	if (!target_ask_to_stop(tracee))
 		return false;
 	tracee->interrupting = true;
 	tracee->priv->ticks.nr_interrupts++;
@@ -405,6 +435,7 @@ static void stopped(struct target *target, const siginfo_t *info, struct target_
 		add_exit_stop(target, tracee);
 	event->tracee = tracee;
 	tracee->priv->nr_stops++;
+	tracee->priv->is_to_stop = false; /* any stop does, and has the kernel forget it */
 	if (info->si_code == CLD_TRAPPED && info->si_status >> 8)
 		ptrace_event(target, tracee, info->si_status, event);
 	else if (info->si_code == CLD_TRAPPED && info->si_status == SYSCALL_STOP)

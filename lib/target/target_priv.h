@@ -110,6 +110,7 @@ struct tracee_private {
 
 	enum hold hold;
 	uint64_t nr_stops;    /* that it was met in */
+	bool is_to_stop;      /* it was asked to, for whatever reason, and has not yet */
 	bool is_new;	      /* its first stop has not come yet */
 	bool is_unlinked;     /* its id is another's now; only its end is left to be told */
 	bool is_foreign;      /* of a process that is none of ours: to be let go */
@@ -301,6 +302,9 @@ bool target_take_pending(struct target *target, struct target_event *event);
 bool target_take_pending_of(struct target *target, pid_t tid, struct target_event *event);
 /* Its process has executed a program: what is known of it from the one before is not so now. */
 void target_forget_program(struct tracee *tracee);
+
+/* False if it is gone. */
+bool target_ask_to_stop(const struct tracee *tracee);
 
 /* The options of PTRACE_SETOPTIONS; exit stops are for first threads only. */
 uintptr_t target_ptrace_options(const struct target *target, bool first_thread);

@@ -258,7 +258,7 @@ bool target_follow_call(struct target *target, struct tracee *tracee, struct mac
  */
 static enum follow broken_again(const struct tracee *tracee)
 {
-	ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL);
+	target_ask_to_stop(tracee);
 	return FOLLOW_BROKEN;
 }
 
@@ -321,7 +321,7 @@ static uint64_t end_of(struct tracee *tracee, uint64_t now_ns)
 		return priv->time_is_up_ns;
 	if (!has_entered)
 		return now_ns + ENTRY_NS;
-	ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL);
+	target_ask_to_stop(tracee);
 	return 0;
 }
 
