@@ -13,9 +13,9 @@
 /* How much of the content is made room for at a time: a lying content size costs nothing. */
 #define CONTENT_STEP_BYTES ((size_t)1 << 20)
 
-int frames_in_init(struct frames_in *in, int fd, struct err *err)
+int frames_in_init(struct frames_in *in, int fd, uint64_t nr_bytes, struct err *err)
 {
-	*in = (struct frames_in){.fd = fd, .zstd = ZSTD_createDCtx()};
+	*in = (struct frames_in){.fd = fd, .nr_bytes_to_read = nr_bytes, .zstd = ZSTD_createDCtx()};
 	if (!in->zstd || ZSTD_isError(ZSTD_DCtx_setParameter(in->zstd, ZSTD_d_windowLogMax,
 							     FRAME_WINDOW_LOG_MAX))) {
 		frames_in_release(in);
@@ -33,6 +33,23 @@ void frames_in_release(struct frames_in *in)
 	*in = (struct frames_in){.fd = -1};
 }
 
+/* As read(2), behind what the chunk holds; 0 where the reader wants no more, too. */
+static ssize_t read_some(struct frames_in *in, size_t nr_bytes)
+{
+	ssize_t n;
+
+	if (nr_bytes > in->nr_bytes_to_read)
+		nr_bytes = (size_t)in->nr_bytes_to_read;
+	do
+		n = read(in->fd, in->chunk + in->nr_bytes, nr_bytes);
+	while (n < 0 && errno == EINTR);
+	if (n > 0) {
+		in->nr_bytes += (size_t)n;
+		in->nr_bytes_to_read -= (size_t)n;
+	}
+	return n;
+}
+
 /* Move what is left to the front and read until `want` bytes are there or the file is over. */
 static int fill(struct frames_in *in, size_t want, struct err *err)
 {
@@ -42,15 +59,12 @@ static int fill(struct frames_in *in, size_t want, struct err *err)
 	in->nr_bytes -= in->at;
 	in->at = 0;
 	while (in->nr_bytes < want) {
-		ssize_t n = read(in->fd, in->chunk + in->nr_bytes, CHUNK_BYTES - in->nr_bytes);
+		ssize_t n = read_some(in, CHUNK_BYTES - in->nr_bytes);
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n < 0)
 			return err_sys(err, "cannot read the profile");
 		if (n == 0)
 			return 0;
-		in->nr_bytes += (size_t)n;
 	}
 	return 0;
 }

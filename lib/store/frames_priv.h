@@ -44,9 +44,11 @@ struct frames_in {
 	uint64_t nr_bytes_used;	 /* of the file: the header and the frames accepted */
 	uint64_t nr_bytes_taken; /* of the file, decoded so far */
 	uint64_t nr_content_bytes;
+	uint64_t nr_bytes_to_read; /* of the file, and no more */
 };
 
-int frames_in_init(struct frames_in *in, int fd, struct err *err);
+/* Of the file no more than so many bytes are read: its end is there. */
+int frames_in_init(struct frames_in *in, int fd, uint64_t nr_bytes, struct err *err);
 void frames_in_release(struct frames_in *in);
 /* Check magic and version. */
 int frames_in_header(struct frames_in *in, struct err *err);

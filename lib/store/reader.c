@@ -94,11 +94,12 @@ static int finish(struct reader *reader, const struct err *why, struct store_sal
 	return 0;
 }
 
-int store_read(int fd, struct profile **profile, struct store_salvage *salvage, struct err *err)
+static int read_start(int fd, uint64_t nr_bytes, struct profile **profile,
+		      struct store_salvage *salvage, struct err *err)
 {
 	struct reader reader = {0};
 	struct err why = ERR_INIT;
-	int status = frames_in_init(&reader.frames, fd, err);
+	int status = frames_in_init(&reader.frames, fd, nr_bytes, err);
 
 	if (status < 0)
 		return status;
@@ -116,6 +117,11 @@ int store_read(int fd, struct profile **profile, struct store_salvage *salvage, 
 	else
 		*profile = reader.profile;
 	return status;
+}
+
+int store_read(int fd, struct profile **profile, struct store_salvage *salvage, struct err *err)
+{
+	return read_start(fd, UINT64_MAX, profile, salvage, err);
 }
 
 /* O_NONBLOCK: a FIFO that nobody writes to must not hang the caller; it reads as empty. */
@@ -154,8 +160,8 @@ static int make_blocking(int fd, struct err *err)
 	return 0;
 }
 
-int store_read_path(const char *path, struct profile **profile, struct store_salvage *salvage,
-		    struct err *err)
+static int read_path_start(const char *path, uint64_t nr_bytes, struct profile **profile,
+			   struct store_salvage *salvage, struct err *err)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 	int fd = is_stdin ? STDIN_FILENO : open_input(path, err);
@@ -164,10 +170,22 @@ int store_read_path(const char *path, struct profile **profile, struct store_sal
 	if (status == 0 && !is_stdin)
 		status = make_blocking(fd, err);
 	if (status == 0)
-		status = store_read(fd, profile, salvage, err);
+		status = read_start(fd, nr_bytes, profile, salvage, err);
 	if (fd >= 0 && !is_stdin)
 		close(fd);
 	if (status < 0)
 		err_prefix(err, "%s", is_stdin ? "standard input" : path);
 	return status;
+}
+
+int store_read_path(const char *path, struct profile **profile, struct store_salvage *salvage,
+		    struct err *err)
+{
+	return read_path_start(path, UINT64_MAX, profile, salvage, err);
+}
+
+int store_read_path_start(const char *path, uint64_t nr_bytes, struct profile **profile,
+			  struct err *err)
+{
+	return read_path_start(path, nr_bytes, profile, NULL, err);
 }

@@ -51,4 +51,11 @@ int store_read(int fd, struct profile **profile, struct store_salvage *salvage, 
 int store_read_path(const char *path, struct profile **profile, struct store_salvage *salvage,
 		    struct err *err);
 
+/*
+ * The same of the first nr_bytes of a file, which end with a flush: the profile as it was then,
+ * though more has been written since.
+ */
+int store_read_path_start(const char *path, uint64_t nr_bytes, struct profile **profile,
+			  struct err *err);
+
 #endif

@@ -359,6 +359,33 @@ static void test_store__write_failure_says_why(void **state)
 	profile_free(profile);
 }
 
+static void test_store__start_of_a_file_that_grows(void **state)
+{
+	struct profile *written = small_profile(), *profile = NULL;
+	struct store_writer *writer = NULL;
+	int fd = memory_file();
+	size_t nr_samples = written->nr_samples;
+	uint64_t nr_bytes;
+	char path[64];
+
+	(void)state;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
+	assert_int_equal(store_writer_flush(writer, written, NULL), 0);
+	nr_bytes = store_writer_nr_bytes(writer);
+	profile_add_mark(written, 1, "later");
+	assert_int_equal(store_writer_finish(writer, written, NULL), 0);
+	assert_int_equal(store_read_path_start(path, nr_bytes, &profile, NULL), 0);
+	assert_int_equal(profile->nr_samples, nr_samples);
+	assert_int_equal(profile->nr_marks, 0);
+	assert_int_equal(profile->nr_frame_symbols, 0);
+	assert_false(profile->meta.complete);
+	profile_free(profile);
+	profile_free(written);
+	store_writer_free(writer);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,6 +399,7 @@ int main(void)
 		cmocka_unit_test(test_store__long_commands_and_many_marks),
 		cmocka_unit_test(test_store__writes_nothing_that_readers_refuse),
 		cmocka_unit_test(test_store__write_failure_says_why),
+		cmocka_unit_test(test_store__start_of_a_file_that_grows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
