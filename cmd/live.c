@@ -103,11 +103,13 @@ struct sampler *live_sampler(struct live *live)
 int live_profile(struct live *live, struct profile **profile, struct err *err)
 {
 	uint64_t now_ns = live->ended_ns;
+	struct sampler_cut cut;
 	char path[64];
 	int status;
 
 	if (live->sampler) {
-		if (!sampler_flush(live->sampler))
+		sampler_cut(live->sampler, &cut);
+		if (!sampler_cut_wait(&cut))
 			return err_set(err, ERR_LIMIT,
 				       "the recording could not be written to memory");
 		now_ns = sampler_progress(live->sampler).elapsed_ns;

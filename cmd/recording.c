@@ -99,14 +99,18 @@ static void resolve_at_end(const struct recording *recording)
 static int take_snapshot(const struct recording *recording, const char *path, struct err *err)
 {
 	struct profile *profile = NULL;
+	struct sampler_cut cut;
+	uint64_t nr_bytes;
 	int status;
 
 	if (!recording->file.path)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "no snapshot of a recording that goes to standard output");
-	if (!sampler_flush(recording->sampler))
+	sampler_cut(recording->sampler, &cut);
+	nr_bytes = sampler_cut_wait(&cut);
+	if (!nr_bytes)
 		return err_set(err, ERR_LIMIT, "no snapshot: the recording could not be written");
-	status = store_read_path(recording->file.path, &profile, NULL, err);
+	status = store_read_path_start(recording->file.path, nr_bytes, &profile, err);
 	if (status < 0)
 		return status;
 	if (!recording->options->no_symbols) {

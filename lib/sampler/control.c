@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -102,42 +104,86 @@ bool control_stands_by(struct sampler *sampler, uint64_t now_ns)
 	return asked;
 }
 
+void control_init(struct sampler *sampler)
+{
+	pthread_mutex_init(&sampler->words_lock, NULL);
+	atomic_init(&sampler->cut_due_ns, NO_CUT_NS);
+}
+
+void control_release(struct sampler *sampler)
+{
+	pthread_mutex_destroy(&sampler->words_lock);
+	free(sampler->words);
+}
+
+/* The time is taken under the lock: words are in its order. */
+static void put_word(struct sampler *sampler, struct pending_word word)
+{
+	pthread_mutex_lock(&sampler->words_lock);
+	word.time_ns = clock_monotonic_ns();
+	ARRAY_GROW(sampler->words, sampler->nr_words, sampler->cap_words);
+	sampler->words[sampler->nr_words++] = word;
+	if (word.cut && atomic_load(&sampler->cut_due_ns) == NO_CUT_NS)
+		atomic_store(&sampler->cut_due_ns, word.time_ns);
+	pthread_mutex_unlock(&sampler->words_lock);
+}
+
 void sampler_mark(struct sampler *sampler, const char *text)
 {
-	struct pending_mark mark = {.time_ns = clock_monotonic_ns() - sampler->start_ns,
-				    .text = xstrdup(text)};
-
-	pthread_mutex_lock(&sampler->marks_lock);
-	ARRAY_GROW(sampler->marks, sampler->nr_marks, sampler->cap_marks);
-	sampler->marks[sampler->nr_marks++] = mark;
-	pthread_mutex_unlock(&sampler->marks_lock);
+	put_word(sampler, (struct pending_word){.mark = xstrdup(text)});
 }
 
-void control_take_marks(struct sampler *sampler)
+void sampler_cut(struct sampler *sampler, struct sampler_cut *cut)
 {
-	pthread_mutex_lock(&sampler->marks_lock);
-	for (size_t i = 0; i < sampler->nr_marks; i++) {
-		profile_add_mark(sampler->profile, sampler->marks[i].time_ns,
-				 sampler->marks[i].text);
-		free(sampler->marks[i].text);
-	}
-	sampler->nr_marks = 0;
-	pthread_mutex_unlock(&sampler->marks_lock);
-}
-
-#define FLUSH_TRIES    400
-#define FLUSH_PAUSE_NS (5 * NS_PER_MS)
-
-bool sampler_flush(struct sampler *sampler)
-{
-	const struct timespec pause = {.tv_nsec = (long)FLUSH_PAUSE_NS};
-	uint32_t mine = atomic_fetch_add(&sampler->flushes_asked, 1) + 1;
-
+	sem_init(&cut->made, 0, 0);
+	put_word(sampler, (struct pending_word){.cut = cut});
 	sampler_wake_worker(sampler);
-	for (int i = 0; i < FLUSH_TRIES; i++) {
-		if ((int32_t)(atomic_load(&sampler->flushes_done) - mine) >= 0)
-			return true;
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
+void control_cut_made(struct sampler_cut *cut, uint64_t nr_bytes)
+{
+	cut->nr_bytes = nr_bytes;
+	sem_post(&cut->made);
+}
+
+uint64_t sampler_cut_wait(struct sampler_cut *cut)
+{
+	while (sem_wait(&cut->made) < 0 && errno == EINTR)
+		continue;
+	sem_destroy(&cut->made);
+	return cut->nr_bytes;
+}
+
+/* The first words are done with. */
+static void drop_words(struct sampler *sampler, size_t nr)
+{
+	uint64_t due_ns = NO_CUT_NS;
+
+	sampler->nr_words -= nr;
+	memmove(sampler->words, sampler->words + nr, sampler->nr_words * sizeof(*sampler->words));
+	for (size_t i = sampler->nr_words; i-- > 0;) {
+		if (sampler->words[i].cut)
+			due_ns = sampler->words[i].time_ns;
 	}
-	return false;
+	atomic_store(&sampler->cut_due_ns, due_ns);
+}
+
+struct sampler_cut *control_take_words(struct sampler *sampler, uint64_t until_ns)
+{
+	struct sampler_cut *cut = NULL;
+	size_t nr = 0;
+
+	pthread_mutex_lock(&sampler->words_lock);
+	while (!cut && nr < sampler->nr_words && sampler->words[nr].time_ns <= until_ns) {
+		struct pending_word *word = &sampler->words[nr++];
+
+		cut = word->cut;
+		if (word->mark)
+			profile_add_mark(sampler->profile, word->time_ns - sampler->start_ns,
+					 word->mark);
+		free(word->mark);
+	}
+	drop_words(sampler, nr);
+	pthread_mutex_unlock(&sampler->words_lock);
+	return cut;
 }

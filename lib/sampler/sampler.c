@@ -16,6 +16,7 @@
 #include "sampler/sampler_priv.h"
 #include "sampler/worker.h"
 #include "snapshot/snapshot.h"
+#include "store/store.h"
 #include "target/target.h"
 
 /* What may lie between the two threads: beyond it stacks are dropped. */
@@ -94,6 +95,41 @@ static bool is_beginning(const struct message *message)
 	return message->kind == MESSAGE_PROCESS || message->kind == MESSAGE_THREAD;
 }
 
+static void write_out(struct working *working)
+{
+	struct sampler *sampler = working->sampler;
+
+	if (atomic_load_explicit(&sampler->write_failed, memory_order_relaxed)) {
+		sampler->profile->nr_samples = 0;
+		return;
+	}
+	if (worker_flush(sampler->worker, &working->failure) < 0) {
+		atomic_store_explicit(&sampler->write_failed, true, memory_order_relaxed);
+		sampler_stop(sampler);
+	}
+}
+
+/* All that the worker has; of what the user said, what was said until then. */
+static void flush(struct working *working, uint64_t until_ns)
+{
+	struct sampler *sampler = working->sampler;
+	struct sampler_cut *cut;
+
+	do {
+		cut = control_take_words(sampler, until_ns);
+		write_out(working);
+		if (cut)
+			control_cut_made(cut, sampler->write_failed
+						      ? 0
+						      : store_writer_nr_bytes(sampler->writer));
+	} while (cut);
+}
+
+static bool has_cut_before(const struct sampler *sampler, uint64_t time_ns)
+{
+	return atomic_load_explicit(&sampler->cut_due_ns, memory_order_relaxed) < time_ns;
+}
+
 static void drain(struct working *working)
 {
 	struct sampler *sampler = working->sampler;
@@ -103,28 +139,13 @@ static void drain(struct working *working)
 	while ((message = message_queue_take(&sampler->queue))) {
 		if (is_beginning(message))
 			working->began_ns = clock_monotonic_ns();
+		if (has_cut_before(sampler, message->time_ns))
+			flush(working, message->time_ns);
 		worker_handle(sampler->worker, message);
 	}
 	worker_watch_maps(sampler->worker);
 	atomic_store_explicit(&sampler->nr_samples, worker_nr_samples(sampler->worker),
 			      memory_order_relaxed);
-}
-
-static void flush(struct working *working)
-{
-	struct sampler *sampler = working->sampler;
-	bool failed = atomic_load_explicit(&sampler->write_failed, memory_order_relaxed);
-
-	control_take_marks(sampler);
-
-	if (failed) {
-		sampler->profile->nr_samples = 0;
-		return;
-	}
-	if (worker_flush(sampler->worker, &working->failure) < 0) {
-		atomic_store_explicit(&sampler->write_failed, true, memory_order_relaxed);
-		sampler_stop(sampler);
-	}
 }
 
 static void pause_working(const struct working *working, uint64_t now_ns)
@@ -154,7 +175,7 @@ static void *working_main(void *argument)
 	for (;;) {
 		/* Asked before draining: what was put before the end is then all taken. */
 		bool last = atomic_load_explicit(&working->no_more, memory_order_acquire);
-		uint32_t asked = atomic_load(&working->sampler->flushes_asked);
+		uint64_t drained_ns = clock_monotonic_ns();
 		uint64_t now_ns;
 
 		drain(working);
@@ -162,15 +183,16 @@ static void *working_main(void *argument)
 			break;
 		now_ns = clock_monotonic_ns();
 		if (now_ns - flushed_ns >= FLUSH_NS ||
-		    asked != atomic_load(&working->sampler->flushes_done)) {
-			flush(working);
+		    has_cut_before(working->sampler, drained_ns)) {
+			flush(working, drained_ns);
 			flushed_ns = now_ns;
-			atomic_store(&working->sampler->flushes_done, asked);
 		}
 		pause_working(working, now_ns);
 	}
+	if (has_cut_before(working->sampler, NO_CUT_NS))
+		flush(working, NO_CUT_NS);
 	worker_end(working->sampler->worker);
-	flush(working);
+	flush(working, NO_CUT_NS);
 	working->cpu_ns = clock_thread_cpu_ns();
 	return NULL;
 }
@@ -197,7 +219,7 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	governor_init(&sampler->governor, period_ns, options->max_overhead_ppm);
 	message_queue_init(&sampler->queue);
 	sem_init(&sampler->started, 0, 0);
-	pthread_mutex_init(&sampler->marks_lock, NULL);
+	control_init(sampler);
 	atomic_init(&sampler->paused, options->paused);
 	return sampler;
 }
@@ -217,8 +239,7 @@ static void free_sampler(struct sampler *sampler)
 	free(sampler->awaited);
 	free(sampler->processes);
 	sem_destroy(&sampler->started);
-	pthread_mutex_destroy(&sampler->marks_lock);
-	free(sampler->marks);
+	control_release(sampler);
 	if (sampler->done_fd >= 0)
 		close(sampler->done_fd);
 	if (sampler->command_stop_fd >= 0)

@@ -3,6 +3,7 @@
 #define PROFC_SAMPLER_SAMPLER_H
 
 #include <regex.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -94,8 +95,23 @@ void sampler_resume(struct sampler *sampler);
 bool sampler_is_paused(const struct sampler *sampler);
 /* A mark in time with the user's own words. Any thread. */
 void sampler_mark(struct sampler *sampler, const char *text);
-/* Write what there is so far, now. False if that did not come about within two seconds. */
-bool sampler_flush(struct sampler *sampler);
+
+/* A moment of a recording. */
+struct sampler_cut {
+	sem_t made;
+	uint64_t nr_bytes;
+};
+
+/*
+ * Have what was recorded up to now, and no more than that, written. Any thread; never waits. *cut
+ * must stay where it is until sampler_cut_wait(); it comes about by the end of sampler_finish().
+ */
+void sampler_cut(struct sampler *sampler, struct sampler_cut *cut);
+/*
+ * Wait for it; once. How many bytes of the recording's file hold what was recorded up to the cut;
+ * 0: they could not be written. The sampler may be gone by now.
+ */
+uint64_t sampler_cut_wait(struct sampler_cut *cut);
 
 struct sampler_progress {
 	uint64_t nr_samples;

@@ -24,10 +24,11 @@ struct tracee;
 struct worker;
 struct working;
 
-/* A mark on its way to the profile. */
-struct pending_mark {
-	uint64_t time_ns;
-	char *text; /* owned */
+/* control.c: what the user said, on its way to the worker: a mark, or a cut. */
+struct pending_word {
+	uint64_t time_ns;	 /* CLOCK_MONOTONIC */
+	char *mark;		 /* owned; or NULL */
+	struct sampler_cut *cut; /* borrowed; or NULL */
 };
 
 /* places.c: a mapping of code that threads were seen in. */
@@ -248,10 +249,10 @@ struct sampler {
 	_Atomic bool stand_by_asked, stands_by;
 	_Atomic uint64_t command_stop; /* control.c: as a struct command_stop */
 	int command_stop_fd;
-	_Atomic uint32_t flushes_asked, flushes_done;
-	pthread_mutex_t marks_lock; /* never taken by the sampling thread */
-	struct pending_mark *marks;
-	size_t nr_marks, cap_marks;
+	pthread_mutex_t words_lock; /* never taken by the sampling thread */
+	struct pending_word *words; /* in the order of their times */
+	size_t nr_words, cap_words;
+	_Atomic uint64_t cut_due_ns; /* the time of the first cut among them, or NO_CUT_NS */
 	_Atomic uint64_t nr_samples;
 	sem_t started; /* posted when the target runs, or could not be brought to */
 	int start_status;
@@ -442,8 +443,18 @@ void sampler_wake_worker(struct sampler *sampler);
 void control_command_stops(void *context, int signal);
 /* Are there to be no looks for now? The sampling thread's, each time it could begin one. */
 bool control_stands_by(struct sampler *sampler, uint64_t now_ns);
-/* control.c: the marks that have gathered, into the profile. The worker's. */
-void control_take_marks(struct sampler *sampler);
+/* Later than any word. */
+#define NO_CUT_NS UINT64_MAX
+
+void control_init(struct sampler *sampler);
+void control_release(struct sampler *sampler);
+/*
+ * control.c: words that were said until then, in order up to the first cut: marks go into the
+ * profile. Returns the cut, to be made now, before the next ones are taken; or NULL. The worker's.
+ */
+struct sampler_cut *control_take_words(struct sampler *sampler, uint64_t until_ns);
+/* By the worker: what was recorded before it has been written. nr_bytes as sampler_cut_wait(). */
+void control_cut_made(struct sampler_cut *cut, uint64_t nr_bytes);
 
 /* Whether the queue still takes so many bytes of a stack; counts it as dropped if not. */
 bool sampler_has_room(struct sampler *sampler, size_t nr_bytes);
