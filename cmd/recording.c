@@ -19,7 +19,6 @@
 #include "cmd/recording_meta.h"
 #include "cmd/recording_priv.h"
 #include "cmd/resolve_progress.h"
-#include "cmd/save_profile.h"
 #include "profile/profile.h"
 #include "store/store.h"
 
@@ -78,8 +77,11 @@ static struct symbol_options how_to_resolve(const struct recording *recording)
 	return symbol_options;
 }
 
-/* At the end. Whoever presses Ctrl-C during that wants the file now, with what names there are. */
-static void resolve_at_end(const struct recording *recording)
+/*
+ * At the end. Whoever presses Ctrl-C during that wants the file now, with what names there are; or
+ * has done so already.
+ */
+static void resolve_at_end(const struct recording *recording, bool was_ended)
 {
 	struct symbol_options options = how_to_resolve(recording);
 	/* The terminal is the command's for as long as that runs. */
@@ -87,7 +89,8 @@ static void resolve_at_end(const struct recording *recording)
 
 	if (recording->options->no_symbols)
 		return;
-	if (!resolve_until_signal(recording->profile, &options,
+	if (!was_ended &&
+	    !resolve_until_signal(recording->profile, &options,
 				  is_ours && !recording->options->quiet, recording->signals.fd))
 		return;
 	print_warning("the search for names was ended: some may be missing");
@@ -95,33 +98,13 @@ static void resolve_at_end(const struct recording *recording)
 		print_hint("profc symbolize looks for them again");
 }
 
-/* What there is so far, as a profile of its own: read back from the file. */
-static int take_snapshot(const struct recording *recording, const char *path, struct err *err)
+static int take_snapshot(struct recording *recording, const char *path, struct err *err)
 {
-	struct profile *profile = NULL;
-	struct sampler_cut cut;
-	uint64_t nr_bytes;
-	int status;
-
 	if (!recording->file.path)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "no snapshot of a recording that goes to standard output");
-	sampler_cut(recording->sampler, &cut);
-	nr_bytes = sampler_cut_wait(&cut);
-	if (!nr_bytes)
-		return err_set(err, ERR_LIMIT, "no snapshot: the recording could not be written");
-	status = store_read_path_start(recording->file.path, nr_bytes, &profile, err);
-	if (status < 0)
-		return status;
-	if (!recording->options->no_symbols) {
-		struct symbol_options options = how_to_resolve(recording);
-
-		resolve_with_progress(profile, &options, recording->shows_progress);
-	}
-	profile->meta.complete = true; /* as far as it goes */
-	status = save_profile(profile, path, err);
-	profile_free(profile);
-	return status;
+	snapshots_take(&recording->snapshots, recording->sampler, path);
+	return 0;
 }
 
 static void toggle_pause(struct recording *recording)
@@ -252,6 +235,14 @@ static void wait_for_end(struct recording *recording)
 	read_signals(recording);
 }
 
+static void prepare_snapshots(struct recording *recording)
+{
+	struct symbol_options symbols = how_to_resolve(recording);
+
+	snapshots_init(&recording->snapshots, recording->file.path,
+		       recording->options->no_symbols ? NULL : &symbols);
+}
+
 static int start_sampler(struct recording *recording, struct err *err)
 {
 	const struct record_options *options = recording->options;
@@ -299,6 +290,8 @@ static int begin(struct recording *recording, struct err *err)
 		err_prefix(err, "%s", recording_file_name(&recording->file));
 	if (status < 0)
 		recording_file_discard(&recording->file);
+	else
+		prepare_snapshots(recording);
 	return status;
 }
 
@@ -347,6 +340,7 @@ static int end(struct recording *recording)
 {
 	struct sampler_result *result = &recording->result;
 	struct err failure = ERR_INIT;
+	bool names_ended;
 	int status;
 
 	recording->ended_paused = sampler_is_paused(recording->sampler);
@@ -356,6 +350,7 @@ static int end(struct recording *recording)
 		recording_child_signal(result->command_pid, recording->late_signal);
 	job_control_end(&recording->job_control);
 	clear_progress(recording);
+	names_ended = snapshots_finish(&recording->snapshots, recording->signals.fd);
 	recording_warn_of_lost_privileges(result);
 	recording_say_tracer(recording);
 	if (result->exec_errno) {
@@ -369,7 +364,7 @@ static int end(struct recording *recording)
 		status = recording_failed_status(recording);
 		recording_file_close(&recording->file, NULL);
 	} else {
-		resolve_at_end(recording);
+		resolve_at_end(recording, names_ended);
 		status = finish_file(recording);
 		if (status == EXIT_DONE && !result->nr_samples)
 			status = recording_say_empty(recording);

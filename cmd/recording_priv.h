@@ -11,6 +11,7 @@
 #include "cmd/job_control.h"
 #include "cmd/recording_control.h"
 #include "cmd/recording_file.h"
+#include "cmd/recording_snapshots.h"
 #include "cmd/signal_pipe.h"
 #include "sampler/sampler.h"
 #include "target/child.h"
@@ -30,6 +31,7 @@ struct recording {
 	struct signal_pipe signals;
 	struct job_control job_control;
 	struct control control;
+	struct snapshots snapshots; /* from begin() to end() */
 	struct recording_file file;
 	struct profile *profile;
 	struct store_writer *writer;

@@ -3,12 +3,10 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -16,6 +14,7 @@
 #include "base/escape.h"
 #include "cmd/command.h"
 #include "cmd/mapped_files.h"
+#include "cmd/signal_pipe.h"
 #include "symbol/resolve.h"
 
 static void report(void *context, size_t done, size_t nr, const char *module)
@@ -63,16 +62,6 @@ struct listener {
 	atomic_bool ended;
 };
 
-static bool asks_for_end(int signal_fd)
-{
-	struct signalfd_siginfo info;
-	bool asks = false;
-
-	while (read(signal_fd, &info, sizeof(info)) == sizeof(info))
-		asks |= info.ssi_signo != SIGUSR1 && info.ssi_signo != SIGUSR2;
-	return asks;
-}
-
 static void *listen_for_end(void *argument)
 {
 	struct listener *listener = argument;
@@ -84,7 +73,7 @@ static void *listen_for_end(void *argument)
 	while (!atomic_load(&listener->ended)) {
 		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 || fds[1].revents)
 			break;
-		if (asks_for_end(listener->signal_fd))
+		if (signal_pipe_asks_for_end(listener->signal_fd))
 			atomic_store(&listener->ended, true);
 	}
 	return NULL;

@@ -137,6 +137,16 @@ void signal_pipe_settle(struct signal_pipe *pipe)
 		continue;
 }
 
+bool signal_pipe_asks_for_end(int fd)
+{
+	struct signalfd_siginfo info;
+	bool asks = false;
+
+	while (read(fd, &info, sizeof(info)) == sizeof(info))
+		asks |= asks_for_end((int)info.ssi_signo);
+	return asks;
+}
+
 void signal_pipe_close(struct signal_pipe *pipe)
 {
 	struct signalfd_siginfo info;

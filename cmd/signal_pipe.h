@@ -44,6 +44,8 @@ void signal_pipe_open(struct signal_pipe *pipe, const sigset_t *signals);
  * Waits for that thread, seconds at most. Not from two threads at a time.
  */
 void signal_pipe_settle(struct signal_pipe *pipe);
+/* Reads all that has come; whether some of it asks for our end. Of a signalfd, too. */
+bool signal_pipe_asks_for_end(int fd);
 /* What has not been read pends again, as if it came now. */
 void signal_pipe_close(struct signal_pipe *pipe);
 

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Steering a recording while it runs: --control, --paused."""
 
+import fcntl
+import json
 import os
+import signal
 import subprocess
+import sys
+import termios
 import time
 import unittest
 
 from live import LiveCase
 from paths import PROFC
-from profc import Recording, profc
+from profc import Recorder, Recording, profc
 from targets import build
 import procfs
 
@@ -39,6 +44,71 @@ class Control(LiveCase):
         self.assertGreaterEqual(whole["total_ns"], part["total_ns"])
         self.assertLess(whole["total_ns"], 2700e6, "what was paused is recorded")
         self.assertGreater(Recording(snapshot).function("spin_leaf")["total_pct"], 50)
+
+    def marks(self, path):
+        return [mark["text"] for mark in json.loads(Recording(path).info("--json"))["marks"]]
+
+    def pipe(self, name):
+        """A FIFO as a snapshot's file: it cannot be written before the test reads it."""
+        os.mkfifo(self.path(name))
+        return self.path(name)
+
+    def nr_unread(self, pipe):
+        return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+    def save(self, pipe):
+        """What comes out of the FIFO, as a file."""
+        with open(f"{pipe}.data", "wb") as file:
+            subprocess.run(["cat", pipe], stdout=file, check=True, timeout=60)
+        return file.name
+
+    def test_words_are_heeded_while_a_snapshot_is_written(self):
+        """Even if nobody reads it yet: profc waits. It holds what was recorded before its word."""
+        fifo, pipe = self.path("control"), self.pipe("pipe")
+        with Recorder(
+            self.directory, "record", "--paused", "--control", f"fifo:{fifo}", "--",
+            build("spin_leaf"), "30000",
+        ) as recorder:
+            self.eventually(lambda: os.path.exists(fifo) and procfs.children(recorder.pid), "a start")
+            (command,) = procfs.children(recorder.pid)
+            with open(fifo, "w", encoding="utf-8") as control:
+                control.write(f"mark before\nsnapshot {pipe}\nmark after\nresume\n")
+                control.flush()
+                self.eventually(lambda: os.path.getsize(recorder.path) > 2000, "what is recorded")
+                control.write("stop\n")
+            self.eventually(lambda: not procfs.tracer(command), "the end of the recording")
+            self.assertIsNone(recorder.process.poll())
+            part = self.save(pipe)
+            os.kill(command, signal.SIGTERM)
+            whole = recorder.finish()
+        self.assertEqual(whole.status, -signal.SIGTERM, whole.stderr)
+        self.assertEqual(self.marks(part), ["before"])
+        self.assertEqual(self.marks(whole.path), ["before", "after"])
+        self.assertGreater(whole.function("spin_leaf")["total_ns"], 0)
+        self.assertIn("no samples", profc("report", "-i", part, status=None).stderr)
+
+    def test_snapshots_are_written_in_their_order(self):
+        """Each of what was recorded up to its word; one that fails is said."""
+        fifo, pipe, second = self.path("control"), self.pipe("pipe"), self.path("second")
+        with Recorder(
+            self.directory, "record", "--control", f"fifo:{fifo}", "--", "cat",
+            stdin=subprocess.PIPE,
+        ) as recorder:
+            self.eventually(lambda: os.path.exists(fifo) and procfs.children(recorder.pid), "a start")
+            with open(fifo, "w", encoding="utf-8") as control:
+                control.write(
+                    f"mark 1\nsnapshot {pipe}\nmark 2\nsnapshot {self.path('none')}/x\n"
+                    f"snapshot {second}\nmark 3\n"
+                )
+                control.flush()
+                self.eventually(lambda: self.nr_unread(control) == 0, "the reading of words")
+            self.assertFalse(os.path.exists(second))
+            first = self.save(pipe)
+            whole = recorder.finish()
+        self.assertEqual(whole.status, 0, whole.stderr)
+        self.assertIn("cannot write", whole.stderr)
+        for path, marks in ((first, "1"), (second, "12"), (whole.path, "123")):
+            self.assertEqual(self.marks(path), list(marks))
 
     def test_sleep_after_a_pause_is_not_recorded(self):
         fifo, path = self.path("control"), self.path("data")

@@ -15,7 +15,7 @@ import termios
 import procfs
 from live import LiveCase
 from paths import PROFC
-from profc import Recorder, profc, record
+from profc import Recorder, Recording, profc, record
 from targets import build, need
 
 
@@ -334,6 +334,39 @@ class ControlC(LiveCase):
         self.assertEqual(recording.status, 0)
         self.assertIn("the search for names was ended", recording.stderr)
         self.assertGreater(recording.report()["total_ns"], 150e6)
+
+    def test_ends_the_search_for_names_of_a_snapshot(self):
+        """Which profc's end waits for; that of the profile is not begun then, and both are whole."""
+        program, options, environment, silent = self.long_search()
+        fifo, snapshot = self.path("fifo"), self.path("snapshot")
+        with Recorder(
+            self.directory, "record", "--control", f"fifo:{fifo}", *options, "--", program, "20000",
+            env=environment,
+        ) as recorder:
+            self.wait_until_recording(recorder)
+            (command,) = procfs.children(recorder.pid)
+            with open(fifo, "w", encoding="utf-8") as control:
+                control.write(f"snapshot {snapshot}\n")
+                control.flush()
+                connection, _ = silent.accept()
+                at_work = self.nr_eventfds(recorder.pid)
+                control.write("stop\n")
+            # From then on it is not the recording that is to end.
+            self.eventually(lambda: self.nr_eventfds(recorder.pid) < at_work, "its end")
+            recorder.process.send_signal(signal.SIGINT)
+            self.eventually(lambda: os.path.exists(snapshot), "the snapshot")
+            os.kill(command, signal.SIGTERM)
+            whole = recorder.finish()
+            connection.close()
+        self.assertEqual(whole.status, -signal.SIGTERM)
+        self.assertIn("the search for names was ended", whole.stderr)
+        part_ns = Recording(snapshot).report()["total_ns"]
+        self.assertGreater(part_ns, 0)
+        self.assertGreaterEqual(whole.report()["total_ns"], part_ns)
+
+    def nr_eventfds(self, pid):
+        """The sampler has some."""
+        return procfs.open_files(pid).count("anon_inode:[eventfd]")
 
     def test_that_has_ended_the_command_does_not_end_the_search(self):
         """Even where the thread of profc that takes it is later than the end of the command."""

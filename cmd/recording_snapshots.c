@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/recording_snapshots.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "cmd/command.h"
+#include "cmd/resolve_progress.h"
+#include "cmd/save_profile.h"
+#include "cmd/signal_pipe.h"
+#include "profile/profile.h"
+#include "sampler/sampler.h"
+#include "store/store.h"
+
+struct snapshot_request {
+	struct snapshot_request *next;
+	char *path; /* owned */
+	struct sampler_cut cut;
+};
+
+void snapshots_init(struct snapshots *snapshots, const char *recording_path,
+		    const struct symbol_options *symbols)
+{
+	*snapshots = (struct snapshots){
+		.recording_path = recording_path, .has_names = symbols != NULL, .over_fd = -1};
+	if (symbols)
+		snapshots->symbols = *symbols;
+	snapshots->symbols.ended = &snapshots->names_ended;
+	pthread_mutex_init(&snapshots->lock, NULL);
+	pthread_cond_init(&snapshots->changed, NULL);
+}
+
+/* Read back from the file, as far as it went then. */
+static int write_snapshot(struct snapshots *snapshots, struct snapshot_request *request,
+			  struct err *err)
+{
+	uint64_t nr_bytes = sampler_cut_wait(&request->cut);
+	struct profile *profile = NULL;
+	int status;
+
+	if (!nr_bytes)
+		return err_set(err, ERR_LIMIT, "no snapshot: the recording could not be written");
+	status = store_read_path_start(snapshots->recording_path, nr_bytes, &profile, err);
+	if (status < 0)
+		return status;
+	if (snapshots->has_names)
+		resolve_with_progress(profile, &snapshots->symbols, false);
+	profile->meta.complete = true; /* as far as it goes */
+	status = save_profile(profile, request->path, err);
+	profile_free(profile);
+	return status;
+}
+
+static void serve(struct snapshots *snapshots, struct snapshot_request *request)
+{
+	struct err err = ERR_INIT;
+
+	if (write_snapshot(snapshots, request, &err) < 0)
+		print_err(&err);
+	free(request->path);
+	free(request);
+}
+
+/* The next one, the caller's from now on; NULL: no more will come. */
+static struct snapshot_request *next_request(struct snapshots *snapshots)
+{
+	struct snapshot_request *request;
+
+	pthread_mutex_lock(&snapshots->lock);
+	while (!snapshots->first && !snapshots->no_more)
+		pthread_cond_wait(&snapshots->changed, &snapshots->lock);
+	request = snapshots->first;
+	if (request)
+		snapshots->first = request->next;
+	pthread_mutex_unlock(&snapshots->lock);
+	return request;
+}
+
+static void *serve_all(void *argument)
+{
+	struct snapshots *snapshots = argument;
+	struct snapshot_request *request;
+
+	while ((request = next_request(snapshots)))
+		serve(snapshots, request);
+	eventfd_write(snapshots->over_fd, 1);
+	return NULL;
+}
+
+static bool start_thread(struct snapshots *snapshots)
+{
+	snapshots->over_fd = eventfd(0, EFD_CLOEXEC);
+	if (snapshots->over_fd < 0)
+		return false;
+	if (pthread_create(&snapshots->thread, NULL, serve_all, snapshots) == 0)
+		return true;
+	close(snapshots->over_fd);
+	return false;
+}
+
+static void append(struct snapshots *snapshots, struct snapshot_request *request)
+{
+	struct snapshot_request **last = &snapshots->first;
+
+	pthread_mutex_lock(&snapshots->lock);
+	while (*last)
+		last = &(*last)->next;
+	*last = request;
+	pthread_cond_signal(&snapshots->changed);
+	pthread_mutex_unlock(&snapshots->lock);
+}
+
+void snapshots_take(struct snapshots *snapshots, struct sampler *sampler, const char *path)
+{
+	struct snapshot_request *request = xcalloc(1, sizeof(*request));
+
+	request->path = xstrdup(path);
+	sampler_cut(sampler, &request->cut);
+	if (!snapshots->has_thread)
+		snapshots->has_thread = start_thread(snapshots);
+	if (snapshots->has_thread)
+		append(snapshots, request);
+	else
+		serve(snapshots, request); /* later, then */
+}
+
+static void wait_until_over(struct snapshots *snapshots, int signal_fd)
+{
+	struct pollfd fds[] = {
+		{.fd = signal_fd, .events = POLLIN},
+		{.fd = snapshots->over_fd, .events = POLLIN},
+	};
+
+	while (!fds[1].revents) {
+		if (poll(fds, ARRAY_SIZE(fds), -1) > 0 && fds[0].revents &&
+		    signal_pipe_asks_for_end(signal_fd))
+			atomic_store(&snapshots->names_ended, true);
+	}
+}
+
+bool snapshots_finish(struct snapshots *snapshots, int signal_fd)
+{
+	if (snapshots->has_thread) {
+		pthread_mutex_lock(&snapshots->lock);
+		snapshots->no_more = true;
+		pthread_cond_signal(&snapshots->changed);
+		pthread_mutex_unlock(&snapshots->lock);
+		wait_until_over(snapshots, signal_fd);
+		pthread_join(snapshots->thread, NULL);
+		close(snapshots->over_fd);
+	}
+	pthread_cond_destroy(&snapshots->changed);
+	pthread_mutex_destroy(&snapshots->lock);
+	return atomic_load(&snapshots->names_ended);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_RECORDING_SNAPSHOTS_H
+#define PROFC_CMD_RECORDING_SNAPSHOTS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "symbol/symbol.h"
+
+struct sampler;
+struct snapshot_request;
+
+/*
+ * Snapshots of a recording: what there is at a moment, as a profile of its own. They are written
+ * one after the other by a thread beside the recording, as names take long to be found.
+ */
+struct snapshots {
+	const char *recording_path;    /* borrowed; where the recording is written */
+	bool has_names;		       /* shall be looked for */
+	struct symbol_options symbols; /* how */
+	atomic_bool names_ended;       /* no more of them shall be */
+	pthread_t thread;
+	bool has_thread;
+	int over_fd; /* readable once the thread is */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct snapshot_request *first; /* owned, with those behind it */
+	bool no_more;			/* will be asked for */
+};
+
+/* The options borrow as they do elsewhere; NULL: no names. */
+void snapshots_init(struct snapshots *snapshots, const char *recording_path,
+		    const struct symbol_options *symbols);
+/*
+ * Of this moment, into a file. Returns at once; should it come to nothing, that is said on standard
+ * error. To be called by one thread, as is the next.
+ */
+void snapshots_take(struct snapshots *snapshots, struct sampler *sampler, const char *path);
+/*
+ * All that were asked for are written when this returns; the sampler has finished before. A signal
+ * that can be read from `signal_fd` and asks for the end ends the search for names, here and for
+ * whatever is to follow: returns whether one did. Others are read without effect.
+ */
+bool snapshots_finish(struct snapshots *snapshots, int signal_fd);
+
+#endif
