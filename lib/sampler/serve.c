@@ -25,6 +25,23 @@ static bool serve_thread(struct sampler *sampler, pid_t tid)
 	}
 }
 
+/* So many at most for one signal: each was named by one, or is by one to come. */
+#define MOST_EXPECTED 64
+
+/* A signal may have been for one of these, too. */
+static bool serve_expected(struct sampler *sampler)
+{
+	struct target_event event;
+
+	for (int i = 0; i < MOST_EXPECTED; i++) {
+		target_next_expected(sampler->target, &event);
+		if (event.kind == TARGET_EVENT_NONE)
+			return i > 0;
+		follow_event(sampler, &event);
+	}
+	return true;
+}
+
 static bool serve_awaited(struct sampler *sampler)
 {
 	bool any = false;
@@ -47,8 +64,21 @@ static uint64_t sweep_clock_ns(const struct sampler *sampler)
 	return has_few(sampler) ? 0 : clock_thread_cpu_ns();
 }
 
+static void note_sweep(struct sampler *sampler, uint64_t before_ns)
+{
+	sampler->swept_ns = clock_monotonic_ns();
+	sampler->sweep_cost_ns = before_ns ? clock_thread_cpu_ns() - before_ns : FEW_SWEEP_COST_NS;
+}
+
+/*
+ * Where threads are born one after the other there is always one to be found, by going through all
+ * others, though it would have been served as soon without: that goes on later then.
+ */
+#define MOST_VAIN_SWEEPS 4
+
 static bool sweep(struct sampler *sampler)
 {
+	uint64_t nr_expected = target_stats(sampler->target).nr_expected;
 	struct target_event event;
 	bool any = false;
 
@@ -60,14 +90,19 @@ static bool sweep(struct sampler *sampler)
 		/* Stops that were dealt with inside are no cost of asking: ask once more. */
 		if (event.kind == TARGET_EVENT_NONE &&
 		    target_stats(sampler->target).nr_stops == nr_stops) {
-			sampler->swept_ns = clock_monotonic_ns();
-			sampler->sweep_cost_ns =
-				before_ns ? clock_thread_cpu_ns() - before_ns : FEW_SWEEP_COST_NS;
+			note_sweep(sampler, before_ns);
 			sampler->sweep_owed = false;
 			return any;
 		}
 		any = true;
 		follow_event(sampler, &event);
+		if (!before_ns)
+			continue;
+		serve_expected(sampler);
+		if (target_stats(sampler->target).nr_expected - nr_expected >= MOST_VAIN_SWEEPS) {
+			note_sweep(sampler, before_ns);
+			return true;
+		}
 	}
 }
 
@@ -153,6 +188,8 @@ static pid_t take_child_signal(struct sampler *sampler, uint64_t until_ns)
 	sampler->tick_slept_ns += clock_monotonic_ns() - before_ns;
 	if (tid > 0 && (!has_few(sampler) || target_next_reaping_ns(sampler->target)))
 		serve_thread(sampler, tid);
+	if (tid && !has_few(sampler))
+		serve_expected(sampler);
 	return tid;
 }
 

@@ -162,6 +162,11 @@ void target_next(struct target *target, struct target_event *event);
 /* The same for one thread only, known or not: cheap with thousands of others. */
 void target_next_of(struct target *target, pid_t tid, struct target_event *event);
 /*
+ * The same for those who make others, of late, and for who was born and not met yet: where a
+ * SIGCHLD was for two of them, it named one. As cheap.
+ */
+void target_next_expected(struct target *target, struct target_event *event);
+/*
  * Who has died is not always reaped at once: up to milliseconds after, when its parent can be
  * told without disturbing others. While somebody waits for that, target_next() does not tell of
  * others that have died, either. When (CLOCK_MONOTONIC) to ask for the events of those whose time
@@ -277,6 +282,7 @@ bool target_clocks(struct tracee *tracee, struct proc_schedstat *clocks);
 
 struct target_stats {
 	uint64_t nr_stops;	/* all, whatever the reason */
+	uint64_t nr_expected;	/* told by target_next(), while target_next_expected() would have */
 	uint64_t nr_interrupts; /* sent */
 	uint64_t nr_signals;	/* passed on */
 	uint64_t nr_spared;	/* not sent: they might have spoilt a system call */

@@ -167,24 +167,25 @@ static void set_options(struct target *target, const struct tracee *tracee)
 }
 
 /*
- * A thread that nobody has told about: born of a traced one, which may report the birth
+ * A thread that is not known yet: born of a traced one, which may report the birth
  * only later. Returns NULL if it is gone already or none of ours.
  */
 static struct tracee *meet(struct target *target, pid_t tid, struct target_event *event)
 {
+	struct birth birth = target_take_birth(target, tid);
 	struct proc_status status;
 	struct tracee *tracee;
 
 	if (!proc_read_status(tid, &status) || !status.tracer_pid)
 		return NULL;
 	tracee = target_add(target, status.tgid, tid);
+	event->parent_pid = status.ppid;
 	tracee->priv->is_new = true;
-	tracee->priv->met_ns = clock_monotonic_ns();
-	tracee->priv->parent_tid = target_take_birth(target, tid);
-	tracee->priv->is_untold = !tracee->priv->parent_tid;
+	tracee->priv->met_ns = event->time_ns;
+	tracee->priv->parent_tid = birth.parent_tid;
+	tracee->priv->is_untold = !birth.parent_tid;
 	if (tracee->priv->is_untold)
 		target_met_untold(target, tracee);
-	event->parent_pid = status.ppid;
 	return tracee;
 }
 
@@ -376,9 +377,11 @@ static bool exited(struct target *target, const siginfo_t *info, struct target_e
 	pid_t tgid = process_of(tracee, info->si_pid);
 	struct reaping reaping = {0};
 
-	if (tracee && tracee->priv->is_foreign) {
+	if (!tracee) {
+		target_take_birth(target, info->si_pid);
+	} else if (tracee->priv->is_foreign) {
 		target_forget(target, tracee);
-	} else if (tracee) {
+	} else {
 		if (target_postpones_reaping(target, tracee, &reaping))
 			return false;
 		target_before_end_of(tracee);
@@ -459,6 +462,7 @@ static bool take(struct target *target, idtype_t which, pid_t tid, struct target
 
 	if (!peek(which, tid, not_the_dead ? PEEK_FLAGS & ~WEXITED : PEEK_FLAGS, &info))
 		return false;
+	target->stats.nr_expected += which == P_ALL && target_is_expected(target, info.si_pid);
 	memset(event, 0, sizeof(*event));
 	event->time_ns = clock_monotonic_ns();
 	if (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)
@@ -468,13 +472,43 @@ static bool take(struct target *target, idtype_t which, pid_t tid, struct target
 	return true;
 }
 
+static void take_of(struct target *target, const pid_t *tids, size_t nr, struct target_event *event)
+{
+	for (size_t i = 0; i < nr && event->kind == TARGET_EVENT_NONE; i++)
+		take(target, P_PID, tids[i], event);
+}
+
+/* Who tells of a birth comes first: its child may have been born just now. */
+static void take_expected(struct target *target, struct target_event *event)
+{
+	pid_t parents[PARENTS_MAX];
+	pid_t children[UNMET_MAX];
+
+	take_of(target, parents, target_recent_parents(target, parents), event);
+	take_of(target, children, target_unmet_children(target, children), event);
+}
+
+/* To ask all takes long if they are many: only if there is nobody who is known. */
+static void take_any(struct target *target, struct target_event *event)
+{
+	while (event->kind == TARGET_EVENT_NONE && take(target, P_ALL, 0, event))
+		take_expected(target, event);
+}
+
 void target_next(struct target *target, struct target_event *event)
 {
 	if (target_take_pending(target, event))
 		return;
 	memset(event, 0, sizeof(*event));
-	while (event->kind == TARGET_EVENT_NONE && take(target, P_ALL, 0, event))
-		continue;
+	take_any(target, event);
+}
+
+void target_next_expected(struct target *target, struct target_event *event)
+{
+	if (target_take_pending(target, event))
+		return;
+	memset(event, 0, sizeof(*event));
+	take_expected(target, event);
 }
 
 void target_next_of(struct target *target, pid_t tid, struct target_event *event)
@@ -503,10 +537,9 @@ void target_next_postponed(struct target *target, struct target_event *event)
 	if (target_take_pending(target, event))
 		return;
 	memset(event, 0, sizeof(*event));
-	if (target_shall_ask_parents(target)) {
-		while (event->kind == TARGET_EVENT_NONE && take(target, P_ALL, 0, event))
-			continue;
-	}
+	take_expected(target, event);
+	if (event->kind == TARGET_EVENT_NONE && target_shall_ask_parents(target))
+		take_any(target, event);
 	for (size_t i = target->nr_postponed; event->kind == TARGET_EVENT_NONE && i-- > 0;) {
 		struct postponed postponed = target->postponed[i];
 

@@ -194,11 +194,20 @@ struct tracee_private {
 
 /* A fork that was told of before the child was met, which comes to its stop about as soon. */
 struct birth {
-	pid_t child; /* 0: none */
-	pid_t parent_tid;
+	pid_t child;
+	pid_t parent_tid, parent_tgid; /* 0: none is known */
 };
 
-#define BIRTHS_MAX 64
+#define BIRTHS_MAX 1024 /* on a busy machine hundreds may wait for a CPU to come to their stop */
+#define UNMET_MAX  16	/* asked after at once */
+
+/* Who told of one of late. */
+struct recent_parent {
+	pid_t tid; /* 0: none */
+	uint64_t told_ns;
+};
+
+#define PARENTS_MAX 8
 
 #define TRACEE_LIST_MAX 64
 
@@ -253,8 +262,11 @@ struct target {
 	uint64_t untold_since_ns, ask_parents_ns;
 	pid_t dying[DYING_MAX]; /* first threads that were met at their end; 0: none */
 	size_t next_dying;
+
+	/* target_births.c */
 	struct birth births[BIRTHS_MAX];
-	size_t next_birth;
+	size_t nr_births, next_birth, next_unmet;
+	struct recent_parent parents[PARENTS_MAX];
 
 	/* target_parting.c */
 	struct tracee_list unsure; /* if somebody watches them; held at their end */
@@ -473,9 +485,20 @@ bool target_awaits_signal(const struct tracee *tracee);
  */
 void target_met_untold(struct target *target, const struct tracee *child);
 bool target_shall_ask_parents(struct target *target);
-/* A thread has told that it made a child; and whose child one is that is met now, or 0. */
+
+/*
+ * target_births.c. A thread has told that it made a child; and what was told of one that is met
+ * now, or zeroes.
+ */
 void target_note_birth(struct target *target, const struct tracee *parent, pid_t child);
-pid_t target_take_birth(struct target *target, pid_t child);
+struct birth target_take_birth(struct target *target, pid_t child);
+/*
+ * Who may have stopped though no signal has named it; these return how many there are. Of many
+ * children, others the next time.
+ */
+size_t target_recent_parents(const struct target *target, pid_t tids[PARENTS_MAX]);
+size_t target_unmet_children(struct target *target, pid_t tids[UNMET_MAX]);
+bool target_is_expected(struct target *target, pid_t tid);
 
 /*
  * target_parting.c. A process' first thread is held at its end: how shall it be let go? With

@@ -227,27 +227,3 @@ bool target_awaits_signal(const struct tracee *tracee)
 	return tracee->priv->spared_until_ns &&
 	       clock_monotonic_ns() < tracee->priv->spared_until_ns;
 }
-
-void target_note_birth(struct target *target, const struct tracee *parent, pid_t child)
-{
-	struct tracee *known = target_find(target, child);
-
-	if (known) {
-		known->priv->parent_tid = parent->tid;
-		known->priv->is_untold = false;
-	} else {
-		target->births[target->next_birth++ % BIRTHS_MAX] =
-			(struct birth){.child = child, .parent_tid = parent->tid};
-	}
-}
-
-pid_t target_take_birth(struct target *target, pid_t child)
-{
-	for (size_t i = 0; i < BIRTHS_MAX; i++) {
-		if (target->births[i].child == child) {
-			target->births[i].child = 0;
-			return target->births[i].parent_tid;
-		}
-	}
-	return 0;
-}
