@@ -166,6 +166,27 @@ static void set_options(struct target *target, const struct tracee *tracee)
 	ptrace(PTRACE_SETOPTIONS, tracee->tid, NULL, target_ptrace_options(target, is_first));
 }
 
+/* If it is one of its parent's process: most are, and that costs no more than its clocks. */
+static struct tracee *add_sibling(struct target *target, pid_t tid, const struct birth *birth)
+{
+	int schedstat_fd = -1;
+
+	if (birth->parent_tid)
+		schedstat_fd = proc_open_task_file(birth->parent_tgid, tid, "schedstat");
+	return schedstat_fd < 0 ? NULL
+				: target_add_opened(target, birth->parent_tgid, tid, schedstat_fd);
+}
+
+static struct tracee *add_unknown(struct target *target, pid_t tid, struct target_event *event)
+{
+	struct proc_status status;
+
+	if (!proc_read_status(tid, &status) || !status.tracer_pid)
+		return NULL;
+	event->parent_pid = status.ppid;
+	return target_add(target, status.tgid, tid);
+}
+
 /*
  * A thread that is not known yet: born of a traced one, which may report the birth
  * only later. Returns NULL if it is gone already or none of ours.
@@ -173,13 +194,12 @@ static void set_options(struct target *target, const struct tracee *tracee)
 static struct tracee *meet(struct target *target, pid_t tid, struct target_event *event)
 {
 	struct birth birth = target_take_birth(target, tid);
-	struct proc_status status;
-	struct tracee *tracee;
+	struct tracee *tracee = add_sibling(target, tid, &birth);
 
-	if (!proc_read_status(tid, &status) || !status.tracer_pid)
+	if (!tracee)
+		tracee = add_unknown(target, tid, event);
+	if (!tracee)
 		return NULL;
-	tracee = target_add(target, status.tgid, tid);
-	event->parent_pid = status.ppid;
 	tracee->priv->is_new = true;
 	tracee->priv->met_ns = event->time_ns;
 	tracee->priv->parent_tid = birth.parent_tid;
