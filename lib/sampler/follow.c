@@ -201,32 +201,32 @@ static void end_thread(struct sampler *sampler, struct sampled_thread *thread,
 	free(thread);
 }
 
-static struct sampled_thread *any_thread_of(const struct sampler *sampler, pid_t pid)
+static struct sampled_process *process_of(const struct sampler *sampler, pid_t pid)
 {
-	for (size_t i = 0; i < sampler->nr_threads; i++) {
-		if (sampler->threads[i]->process->pid == pid)
-			return sampler->threads[i];
+	for (size_t i = sampler->nr_processes; i-- > 0;) {
+		if (sampler->processes[i]->pid == pid)
+			return sampler->processes[i];
 	}
 	return NULL;
 }
 
 static void thread_born(struct sampler *sampler, const struct target_event *event)
 {
-	struct sampled_thread *sibling = any_thread_of(sampler, event->tracee->tgid);
+	struct sampled_process *process = process_of(sampler, event->tracee->tgid);
 	struct account_clocks clocks = {.time_ns = event->time_ns};
 
-	if (sibling)
-		begin_thread(sampler, sibling->process, event->tracee, &clocks);
+	if (process)
+		begin_thread(sampler, process, event->tracee, &clocks);
 }
 
 static void process_born(struct sampler *sampler, const struct target_event *event)
 {
-	struct sampled_thread *parent = any_thread_of(sampler, event->parent_pid);
+	struct sampled_process *parent = process_of(sampler, event->parent_pid);
 	struct account_clocks clocks = {.time_ns = event->time_ns};
 	struct sampled_process *process;
 	pid_t pid = event->tracee->tgid;
 
-	process = parent ? fork_process(sampler, pid, parent->process, event->time_ns)
+	process = parent ? fork_process(sampler, pid, parent, event->time_ns)
 			 : meet_process(sampler, pid, SERIAL_NONE, event->time_ns);
 	begin_thread(sampler, process, event->tracee, &clocks);
 }
@@ -354,17 +354,17 @@ static struct sampled_process *meet_attached(struct sampler *sampler, const stru
 static void thread_attached(void *context, struct tracee *tracee, const struct target_met *met)
 {
 	struct sampler *sampler = context;
-	struct sampled_thread *sibling = any_thread_of(sampler, tracee->tgid);
+	struct sampled_process *process = process_of(sampler, tracee->tgid);
 	uint64_t now_ns = clock_monotonic_ns();
 	struct account_clocks clocks = {.time_ns = now_ns};
-	struct sampled_process *process;
 	struct sampled_thread *thread;
 
 	if (met->has_clocks) {
 		clocks.cpu_ns = met->clocks.cpu_ns;
 		clocks.runq_ns = met->clocks.runq_ns;
 	}
-	process = sibling ? sibling->process : meet_attached(sampler, tracee, met, now_ns);
+	if (!process)
+		process = meet_attached(sampler, tracee, met, now_ns);
 	thread = begin_named(sampler, process, tracee, &clocks, met->name);
 	thread->pcount = met->clocks.pcount;
 	look_at_met(sampler, thread, met);
