@@ -50,12 +50,26 @@ void look_add_thread(struct sampler *sampler, struct sampled_thread *thread)
 	place(sampler, thread, sampler->nr_threads++);
 	beside_begin(thread);
 	thread->is_unseen = true;
-	sampler->nr_unseen++;
+	ARRAY_GROW(sampler->unseen, sampler->nr_unseen, sampler->cap_unseen);
+	thread->unseen_index = sampler->nr_unseen;
+	sampler->unseen[sampler->nr_unseen++] = thread;
+}
+
+static void note_seen(struct sampler *sampler, struct sampled_thread *thread)
+{
+	struct sampled_thread *last;
+
+	if (!thread->is_unseen)
+		return;
+	last = sampler->unseen[--sampler->nr_unseen];
+	last->unseen_index = thread->unseen_index;
+	sampler->unseen[thread->unseen_index] = last;
+	thread->is_unseen = false;
 }
 
 void look_remove_thread(struct sampler *sampler, struct sampled_thread *thread)
 {
-	sampler->nr_unseen -= thread->is_unseen;
+	note_seen(sampler, thread);
 	make_idle(sampler, thread);
 	swap(sampler, thread->index, sampler->nr_threads - 1);
 	sampler->nr_threads--;
@@ -404,12 +418,6 @@ static bool went_back_to_sleep(struct sampled_thread *thread, uint64_t pcount)
 		return false;
 	thread->pcount = pcount;
 	return true;
-}
-
-static void note_seen(struct sampler *sampler, struct sampled_thread *thread)
-{
-	sampler->nr_unseen -= thread->is_unseen;
-	thread->is_unseen = false;
 }
 
 /* Of few threads each may be active, and is looked at often from the first look on. */

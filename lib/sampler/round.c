@@ -68,14 +68,28 @@ static bool may_hurry(const struct sampler *sampler, uint64_t used_ns)
 					   used_ns < sampler->haste_credit_ns);
 }
 
+static void look_at_unseen(struct sampler *sampler, size_t nr, uint64_t now_ns)
+{
+	for (; nr > 0 && sampler->nr_unseen; nr--) {
+		look_at(sampler, sampler->unseen[0], now_ns);
+		serve_early(sampler);
+	}
+}
+
 /* `nr` have been looked at in this tick; returns how many then have. */
 static size_t hurry(struct sampler *sampler, size_t nr, size_t nr_idle, uint64_t now_ns)
 {
+	bool hunts = sampler->nr_hunted > 0;
 	uint64_t began_ns = clock_thread_cpu_ns();
 	uint64_t used_ns = 0;
 
-	for (; nr < HASTY_LOOKS && nr < nr_idle && may_hurry(sampler, used_ns); nr += HASTY_STEP) {
-		look_at_next(sampler, min_u64(HASTY_STEP, nr_idle - nr), now_ns);
+	for (; nr < HASTY_LOOKS && nr < nr_idle && (hunts || sampler->nr_unseen) &&
+	       may_hurry(sampler, used_ns);
+	     nr += HASTY_STEP) {
+		if (hunts)
+			look_at_next(sampler, min_u64(HASTY_STEP, nr_idle - nr), now_ns);
+		else
+			look_at_unseen(sampler, HASTY_STEP, now_ns);
 		used_ns = clock_thread_cpu_ns() - began_ns;
 	}
 	sampler->haste_ns = used_ns;

@@ -236,6 +236,7 @@ static void free_sampler(struct sampler *sampler)
 	free(sampler->threads);
 	free(sampler->revisits);
 	free(sampler->chased);
+	free(sampler->unseen);
 	free(sampler->awaited);
 	free(sampler->processes);
 	sem_destroy(&sampler->started);

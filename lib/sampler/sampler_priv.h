@@ -114,6 +114,7 @@ struct sampled_thread {
 	uint32_t nr_told;	 /* new looks */
 	bool name_is_new;	 /* it was read when the thread was met, and not since */
 	bool is_unseen;
+	size_t unseen_index;  /* in sampler.unseen, if it is */
 	uint64_t seen_cpu_ns; /* hunt.c: its CPU clock as last read */
 	uint64_t told_ns;     /* when the last message about it was sent */
 	uint64_t held_ns;     /* since the last sighting */
@@ -188,8 +189,9 @@ struct sampler {
 	struct sampled_thread **threads;
 	size_t nr_threads, cap_threads;
 	size_t nr_active;
-	size_t next_idle;		    /* where the round through the others goes on */
-	size_t nr_unseen;		    /* never looked at yet */
+	size_t next_idle;		/* where the round through the others goes on */
+	struct sampled_thread **unseen; /* never looked at yet */
+	size_t nr_unseen, cap_unseen;
 	uint64_t haste_ns, haste_credit_ns; /* round.c: CPU time, of this tick and still allowed */
 	size_t nr_hunted;		    /* idle ones to be looked at soon: one of them runs */
 	uint64_t hunt_again_ns;		    /* when to ask whether one does */
