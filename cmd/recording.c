@@ -24,6 +24,9 @@
 
 #define PROGRESS_MS 200
 
+/* Others may outlive the command for a moment, as a shell's background jobs do. */
+#define LEFT_BEHIND_MS 1000
+
 /* Signals become readable events; SIGCHLD is for the sampler. All threads inherit the mask. */
 static void take_over_signals(struct recording *recording)
 {
@@ -55,6 +58,14 @@ static void pass_on(struct recording *recording, int signal)
 		recording_child_signal(sampler_command_pid(recording->sampler), signal);
 }
 
+/* What a command leaves behind is recorded on, and hears of no Ctrl-C if it is a daemon. */
+static bool is_command_gone(const struct recording *recording)
+{
+	struct pollfd ended = {.fd = sampler_command_end_fd(recording->sampler), .events = POLLIN};
+
+	return poll(&ended, 1, 0) > 0;
+}
+
 /*
  * The user asks for the end. From the terminal the command has got the signal too and most
  * likely ends; from elsewhere it has not, and gets it now. Whoever asks twice means us.
@@ -63,7 +74,7 @@ static void asked_to_end(struct recording *recording, const struct signalfd_sigi
 {
 	recording->nr_asked++;
 	recording->ending_signal = (int)info->ssi_signo;
-	if (!recording->argv || recording->nr_asked > 1)
+	if (!recording->argv || recording->nr_asked > 1 || is_command_gone(recording))
 		sampler_stop(recording->sampler);
 	else if (info->ssi_code != SI_KERNEL)
 		pass_on(recording, (int)info->ssi_signo);
@@ -202,6 +213,32 @@ static void stop_as_asked(struct recording *recording)
 	job_control_read(&recording->job_control, recording->argv != NULL);
 }
 
+/* A shell would be back by now. */
+static void tell_of_left_behind(struct recording *recording)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (!recording->command_ended_ns)
+		recording->command_ended_ns = now_ns;
+	if (recording->has_told_of_left_behind ||
+	    now_ns - recording->command_ended_ns < LEFT_BEHIND_MS * NS_PER_MS)
+		return;
+	recording->has_told_of_left_behind = true;
+	if (recording->options->quiet)
+		return;
+	clear_progress(recording);
+	print_note("the command has ended; what it left running is recorded on");
+	print_hint("Ctrl-C ends the recording");
+}
+
+static int poll_timeout_ms(const struct recording *recording)
+{
+	if (recording->shows_progress)
+		return PROGRESS_MS;
+	return recording->command_ended_ns && !recording->has_told_of_left_behind ? LEFT_BEHIND_MS
+										  : -1;
+}
+
 static void wait_for_end(struct recording *recording)
 {
 	struct pollfd fds[] = {
@@ -210,12 +247,11 @@ static void wait_for_end(struct recording *recording)
 		{.fd = recording->control.fd, .events = POLLIN},
 		{.fd = recording->job_control.signals.fd, .events = POLLIN},
 		{.fd = sampler_command_stop_fd(recording->sampler), .events = POLLIN},
+		{.fd = sampler_command_end_fd(recording->sampler), .events = POLLIN},
 	};
 
 	while (!recording->is_over) {
-		int timeout = recording->shows_progress ? PROGRESS_MS : -1;
-
-		if (poll(fds, ARRAY_SIZE(fds), timeout) < 0 && errno != EINTR)
+		if (poll(fds, ARRAY_SIZE(fds), poll_timeout_ms(recording)) < 0 && errno != EINTR)
 			break;
 		recording->is_over = fds[1].revents & POLLIN;
 		if (fds[0].revents & POLLIN)
@@ -226,6 +262,10 @@ static void wait_for_end(struct recording *recording)
 			stop_as_asked(recording);
 		if ((fds[4].revents & POLLIN) && !recording->is_over)
 			job_control_follow(&recording->job_control, recording->sampler);
+		if (fds[5].revents & POLLIN)
+			fds[5].fd = -1; /* it stays readable */
+		if (recording->argv && fds[5].fd < 0 && !recording->is_over)
+			tell_of_left_behind(recording);
 		if (!recording->is_over)
 			show_progress(recording);
 	}

@@ -288,6 +288,14 @@ static void process_exiting(struct sampler *sampler, const struct target_event *
 		young_tell_last_maps(sampler, thread->process, event->time_ns);
 }
 
+static void tell_of_command_s_end(const struct sampler *sampler)
+{
+	const uint64_t one = 1;
+
+	if (write(sampler->command_end_fd, &one, sizeof(one)) < 0)
+		return; /* an eventfd of ours takes a 1, unless it could not be made */
+}
+
 static void thread_gone(struct sampler *sampler, const struct target_event *event)
 {
 	struct sampled_thread *thread = event->tracee->owner;
@@ -296,6 +304,7 @@ static void thread_gone(struct sampler *sampler, const struct target_event *even
 	if (is_command) {
 		sampler->result.command_exited = true;
 		sampler->result.command_status = event->wait_status;
+		tell_of_command_s_end(sampler);
 		if (!sampler->command_ran)
 			sampler->result.exec_errno = target_exec_errno(sampler->target);
 	}

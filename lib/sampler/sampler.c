@@ -214,6 +214,7 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	profile->meta.start_realtime_ns = clock_realtime_ns();
 	sampler->target = target_new(&target_options);
 	sampler->done_fd = eventfd(0, EFD_CLOEXEC);
+	sampler->command_end_fd = options->argv ? eventfd(0, EFD_CLOEXEC) : -1;
 	sampler->command_stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	idle_meter_open(&sampler->idle);
 	governor_init(&sampler->governor, period_ns, options->max_overhead_ppm);
@@ -243,6 +244,8 @@ static void free_sampler(struct sampler *sampler)
 	control_release(sampler);
 	if (sampler->done_fd >= 0)
 		close(sampler->done_fd);
+	if (sampler->command_end_fd >= 0)
+		close(sampler->command_end_fd);
 	if (sampler->command_stop_fd >= 0)
 		close(sampler->command_stop_fd);
 	idle_meter_close(&sampler->idle);
@@ -318,6 +321,11 @@ struct sampler *sampler_start(const struct sampler_options *options, struct prof
 int sampler_done_fd(const struct sampler *sampler)
 {
 	return sampler->done_fd;
+}
+
+int sampler_command_end_fd(const struct sampler *sampler)
+{
+	return sampler->command_end_fd;
 }
 
 pid_t sampler_command_pid(const struct sampler *sampler)

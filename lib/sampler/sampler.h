@@ -63,6 +63,11 @@ struct sampler *sampler_start(const struct sampler_options *options, struct prof
 int sampler_done_fd(const struct sampler *sampler);
 /* The command that was started; 0 in attach mode. */
 pid_t sampler_command_pid(const struct sampler *sampler);
+/*
+ * A descriptor that becomes readable once the command is gone, and stays so: others that it has
+ * started may be recorded yet. Its id may be another's then. Not to be read; -1 in attach mode.
+ */
+int sampler_command_end_fd(const struct sampler *sampler);
 
 /* Job control has stopped the command. */
 struct command_stop {

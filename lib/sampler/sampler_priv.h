@@ -250,7 +250,7 @@ struct sampler {
 	_Atomic bool paused;
 	_Atomic bool stand_by_asked, stands_by;
 	_Atomic uint64_t command_stop; /* control.c: as a struct command_stop */
-	int command_stop_fd;
+	int command_stop_fd, command_end_fd;
 	pthread_mutex_t words_lock; /* never taken by the sampling thread */
 	struct pending_word *words; /* in the order of their times */
 	size_t nr_words, cap_words;

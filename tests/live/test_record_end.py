@@ -405,6 +405,21 @@ class ControlC(LiveCase):
         self.assertGreater(recording.report()["total_ns"], 0)
 
 
+class LeftBehind(LiveCase):
+    def test_what_the_command_left_running_is_recorded_until_one_signal(self):
+        """It waited without a word, and the first signal went to the command, which was gone."""
+        script = "(setsid sleep 60 >/dev/null 2>&1 & echo $!); exit 3"
+        with Recorder(self.directory, "record", "--", "sh", "-c", script) as recorder:
+            left = int(recorder.process.stdout.readline())
+            self.addCleanup(os.kill, left, signal.SIGKILL)
+            said = recorder.process.stderr.readline()
+            recording = recorder.interrupt()
+        self.assertIn("the command has ended", said)
+        self.assertEqual(recording.status, 3)
+        self.assertGreater(recording.report("-m", "wall")["total_ns"], 0)
+        os.kill(left, 0)
+
+
 class Duration(LiveCase):
     def test_ends_the_recording_but_not_the_command(self):
         recording = record(self.directory, [build("spin_leaf"), "1500"], "-d", "500ms")
