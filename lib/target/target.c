@@ -56,6 +56,7 @@ void target_free(struct target *target)
 			free_tracee(target->pending[i].tracee);
 	}
 	free(target->pending);
+	free(target->endangered);
 	if (target->command_errno_pipe >= 0)
 		close(target->command_errno_pipe);
 	free(target);
@@ -132,7 +133,7 @@ void tracee_list_remove(struct tracee_list *list, const struct tracee *tracee)
 static void leave(struct target *target, struct tracee *tracee)
 {
 	tracee_list_remove(&target->askers, tracee);
-	tracee_list_remove(&target->endangered, tracee);
+	target_forget_endangered(tracee);
 	tracee_list_remove(&target->followed, tracee);
 	tracee_list_remove(&target->carrying, tracee);
 	tracee_list_remove(&target->sleepers, tracee);

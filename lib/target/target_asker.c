@@ -155,9 +155,28 @@ bool target_follows_asker(struct tracee *tracee)
 
 void target_note_endangered(struct tracee *tracee)
 {
+	struct target *target = tracee->priv->target;
+
+	if (tracee->priv->is_endangered || tracee->priv->is_unlinked)
+		return;
+	ARRAY_GROW(target->endangered, target->nr_endangered, target->cap_endangered);
+	tracee->priv->endangered_at = target->nr_endangered;
+	target->endangered[target->nr_endangered++] = tracee;
 	tracee->priv->is_endangered = true;
-	tracee->priv->target->any_unrestarted = true;
-	tracee_list_add(&tracee->priv->target->endangered, tracee);
+	target->any_unrestarted = true;
+}
+
+void target_forget_endangered(struct tracee *tracee)
+{
+	struct target *target = tracee->priv->target;
+	struct tracee *last;
+
+	if (!tracee->priv->is_endangered)
+		return;
+	last = target->endangered[--target->nr_endangered];
+	target->endangered[tracee->priv->endangered_at] = last;
+	last->priv->endangered_at = tracee->priv->endangered_at;
+	tracee->priv->is_endangered = false;
 }
 
 void target_follow_maker(struct tracee *tracee)
@@ -177,8 +196,8 @@ bool target_follow_endangered(const struct target *target, pid_t tgid)
 
 	if (leader)
 		leader->priv->endangered_ns = clock_monotonic_ns();
-	for (size_t i = 0; i < target->endangered.nr; i++) {
-		struct tracee *tracee = target->endangered.at[i];
+	for (size_t i = 0; i < target->nr_endangered; i++) {
+		struct tracee *tracee = target->endangered[i];
 
 		if (tracee->tgid != tgid || tracee->listening || !target_is_in_danger(tracee))
 			continue;
@@ -192,9 +211,8 @@ bool target_follow_endangered(const struct target *target, pid_t tgid)
 /* Until a child that parts has died they would have to be followed all the same. */
 static bool makes_any_many_calls(const struct target *target, pid_t tgid)
 {
-	for (size_t i = 0; i < target->endangered.nr; i++) {
-		if (target->endangered.at[i]->tgid == tgid &&
-		    makes_many_calls(target->endangered.at[i]))
+	for (size_t i = 0; i < target->nr_endangered; i++) {
+		if (target->endangered[i]->tgid == tgid && makes_many_calls(target->endangered[i]))
 			return true;
 	}
 	return false;

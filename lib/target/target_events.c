@@ -293,8 +293,7 @@ void target_forget_program(struct tracee *tracee)
 	tracee->priv->follow = FOLLOW_NONE;
 	target_forget_carried(tracee);
 	tracee->priv->is_asker = false;
-	tracee->priv->is_endangered = false;
-	tracee_list_remove(&tracee->priv->target->endangered, tracee);
+	target_forget_endangered(tracee);
 	tracee->priv->is_in_call = false;
 	tracee->priv->follows_next_call = false;
 	tracee->priv->entered_ns = 0;

@@ -128,6 +128,6 @@ static bool is_only_ours(pid_t tid, int signal)
 
 void target_signal_endangers(const struct target *target, const struct tracee *taker, int signal)
 {
-	if (target->endangered.nr && is_only_ours(taker->tid, signal))
+	if (target->nr_endangered && is_only_ours(taker->tid, signal))
 		target_follow_endangered(target, taker->tgid);
 }

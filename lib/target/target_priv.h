@@ -142,6 +142,7 @@ struct tracee_private {
 	/* target_asker.c */
 	bool is_asker;		/* was met in a call that asks for signals */
 	bool is_endangered;	/* was met in one that it may die of (target_filter.c) */
+	size_t endangered_at;	/* its place among those */
 	bool is_followed_asker; /* let go to system call stops for that */
 	bool is_in_call;	/* such a stop has shown its entry, and none its exit yet */
 	bool follows_next_call; /* it is asked to stop to be followed */
@@ -252,7 +253,8 @@ struct target {
 
 	/* target_asker.c */
 	struct asker_budget asker_budget; /* of all */
-	struct tracee_list endangered;
+	struct tracee **endangered;	  /* all of them, in no order */
+	size_t nr_endangered, cap_endangered;
 
 	/* target_reaping.c */
 	struct postponed postponed[POSTPONED_MAX];
@@ -434,6 +436,8 @@ bool target_asker_has_budget(struct tracee *asker);
 void target_note_endangered(struct tracee *tracee);
 /* The same of one that is held where it has made a child. */
 void target_follow_maker(struct tracee *tracee);
+/* It is gone, or executes another program. */
+void target_forget_endangered(struct tracee *tracee);
 /*
  * A child of a process is about to die: have all of those brought to where they are followed. Says
  * whether any was not.

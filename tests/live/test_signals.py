@@ -383,6 +383,11 @@ class Seccomp(LiveCase):
         self.assertGreater(said["children"], 50, said)
         self.assertLessEqual(said["failed"], max(1, 0.001 * said["waits"]), said)
 
+    def test_filter_is_not_tripped_in_a_large_crowd(self):
+        """The 65th and all after it were not followed."""
+        said = self.crowd("waited-for", "100")
+        self.assertGreater(said["children"], 20, said)
+
     def test_waits_under_a_filter_end_under_signals_that_nobody_cares_for(self):
         """Begun anew by each, they never did."""
         said = self.crowd("signals")

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * seccomp_crowd [MS [watched|signals]]: threads in waits of 3 ms that the kernel takes up again by
+ * seccomp_crowd [MS [MODE [THREADS]]]: threads in waits of 3 ms that the kernel takes up again by
  * restart_syscall, and, each seventh time, in one that asks for signals with a mask of its own,
  * under a filter that kills who makes that call, beside threads that start children. SIGCHLD is
- * left as it is. "watched": the children are waited for by their pidfds. "signals": instead of
+ * left as it is. MODE "watched": the children are waited for by their pidfds. "signals": instead of
  * them, one child sends a signal each millisecond that nobody cares for. Prints {"waits",
  * "children", "failed", "early"}: waits that failed, and those that ended too early.
  */
@@ -26,7 +26,8 @@
 
 #include "self_measure.h"
 
-#define WAIT_MS 3
+#define WAIT_MS	    3
+#define THREADS_MAX 200
 
 static atomic_ulong waits, children, failed, early;
 static atomic_bool ends;
@@ -143,13 +144,14 @@ int main(int argc, char **argv)
 	bool signals = argc > 2 && strcmp(argv[2], "signals") == 0;
 	uint64_t length_ms = number_argument(argc, argv, 1, 2000);
 	pid_t sender = signals ? send_signals() : 0;
-	pthread_t threads[8];
+	uint64_t nr_waiting = number_argument(argc, argv, 3, 6);
+	pthread_t threads[THREADS_MAX + 2];
 	size_t nr = 0;
 
 	say_ready();
 	if (install_filter())
 		return 2;
-	for (size_t i = 0; i < 6; i++)
+	for (size_t i = 0; i < nr_waiting && i < THREADS_MAX; i++)
 		nr += pthread_create(&threads[nr], NULL, wait_on, &waits_in[i % 3]) == 0;
 	for (size_t i = 0; !signals && i < 2; i++)
 		nr += pthread_create(&threads[nr], NULL, fork_on, &watched) == 0;
