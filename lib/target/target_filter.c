@@ -97,14 +97,39 @@ static bool read_call(const struct tracee *tracee, struct proc_syscall *syscall)
 	return target_read_syscall(tracee, syscall) && syscall->kind == PROC_SYSCALL_INSIDE;
 }
 
-/* Waits for children are too short to be met by looks. */
+/* No look may have met the others yet. This takes so small a share of the time at most. */
+#define SEARCH_SHARE 50
+
+static void search(const struct target *target, struct tracee *leader)
+{
+	uint64_t begun_ns = clock_monotonic_ns();
+	struct proc_syscall syscall;
+
+	if (!leader || begun_ns < leader->priv->search_ns)
+		return;
+	for (size_t i = 0; i < TRACEE_BUCKETS; i++) {
+		struct tracee *tracee = target->buckets[i];
+
+		for (; tracee; tracee = tracee->priv->hash_next) {
+			if (tracee->tgid == leader->tid && read_call(tracee, &syscall))
+				target_note_danger(tracee, &syscall);
+		}
+	}
+	leader->priv->search_ns = clock_monotonic_ns();
+	leader->priv->search_ns += (leader->priv->search_ns - begun_ns) * SEARCH_SHARE;
+}
+
+/* Its own wait for the child may be too short ever to be met. */
 void target_forks_in_danger(struct tracee *tracee)
 {
+	const struct target *target = tracee->priv->target;
 	struct proc_stat stat;
 
-	if (machine_can_restart() && was_filtered(tracee) && target_read_stat(tracee, &stat) &&
-	    stat.nr_threads > 1)
-		target_follow_maker(tracee);
+	if (!machine_can_restart() || !was_filtered(tracee) || !target_read_stat(tracee, &stat) ||
+	    stat.nr_threads == 1)
+		return;
+	target_follow_maker(tracee);
+	search(target, target_find(target, tracee->tgid));
 }
 
 bool target_is_in_danger(const struct tracee *tracee)

@@ -138,6 +138,7 @@ struct tracee_private {
 	bool is_filtered;	  /* has a seccomp filter */
 	uint64_t ask_filter_ns;	  /* not asked for that before */
 	uint64_t filter_pause_ns; /* and so much later then */
+	uint64_t search_ns;	  /* of a first thread: not before, for who may die of it */
 
 	/* target_asker.c */
 	bool is_asker;		/* was met in a call that asks for signals */
