@@ -73,6 +73,7 @@ static void look_at_unseen(struct sampler *sampler, size_t nr, uint64_t now_ns)
 	for (; nr > 0 && sampler->nr_unseen; nr--) {
 		look_at(sampler, sampler->unseen[0], now_ns);
 		serve_early(sampler);
+		serve_amid_looks(sampler);
 	}
 }
 

@@ -294,6 +294,11 @@ void serve_spinning(struct sampler *sampler, uint64_t now_ns);
  */
 void serve_begin_tick(struct sampler *sampler);
 void serve_early(struct sampler *sampler);
+/*
+ * Of many: who has stopped for another reason, as to tell of a birth. First looks at new threads
+ * take long, and more are born meanwhile.
+ */
+void serve_amid_looks(struct sampler *sampler);
 /* After the last look of the tick that began then. */
 void serve_rest_early(struct sampler *sampler, uint64_t tick_ns);
 /* Sleep until something happens to the target, somebody asks, or the time has come. */

@@ -229,6 +229,16 @@ static void take_spun_signal(struct sampler *sampler, uint64_t tick_ns)
 	note_child_signal(sampler, take_child_signal(sampler, 0), tick_ns);
 }
 
+void serve_amid_looks(struct sampler *sampler)
+{
+	pid_t tid = has_few(sampler) ? 0 : take_child_signal(sampler, 0);
+
+	if (!tid)
+		return;
+	note_child_signal(sampler, tid, sampler->tick_ns);
+	serve_awaited(sampler);
+}
+
 /*
  * From an interrupt to a running thread on another CPU to its stop it takes at least so long, and
  * hardly ever longer than so long. Who is let go at once finds its CPU still awake: that takes 1
