@@ -259,7 +259,7 @@ static bool is_to_be_repaired(struct tracee *tracee)
 	case MACHINE_CALL_EINTR:
 		return may_be_our_eintr(tracee->tid, &regs);
 	case MACHINE_CALL_BLOCK:
-		return target_is_filtered(tracee);
+		return target_may_not_restart(tracee);
 	default:
 		return false;
 	}

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <linux/audit.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "proc/read.h"
+#include "target/filter_program.h"
 #include "target/target_priv.h"
 
 /*
  * Some waits that are woken for nothing the kernel takes up again by restart_syscall(2), with what
  * is left of their time. An allow-list of system calls may lack that one: the program would die of
- * SIGSYS. What a filter allows nobody may ask without CAP_SYS_ADMIN; so it is not relied upon in
- * any thread that has one.
+ * SIGSYS. Most allow it, as those of containers do. What a filter says may be asked with
+ * CAP_SYS_ADMIN, of a held thread (PTRACE_SECCOMP_GET_FILTER in ptrace(2)): where it is known to
+ * allow no restart all is done to have none. Where it is not known, what a stop has broken off is
+ * repaired, and who may be woken in vain is stopped; but nobody is followed for it.
  */
 
 #define SECCOMP_FILTER 2
@@ -34,7 +40,7 @@ static void ask(struct tracee *tracee)
 		proc_read_status(tracee->tid, &status) && status.seccomp == SECCOMP_FILTER;
 }
 
-bool target_is_filtered(struct tracee *tracee)
+static bool is_filtered(struct tracee *tracee)
 {
 	if (!tracee->priv->is_filtered)
 		ask(tracee);
@@ -55,6 +61,67 @@ static bool was_filtered(struct tracee *tracee)
 		priv->filter_pause_ns = ASK_AGAIN_LAST_NS;
 	priv->ask_filter_ns = now_ns + priv->filter_pause_ns;
 	return priv->is_filtered;
+}
+
+#if defined(__x86_64__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#else
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+static bool allows_restart(const struct sock_filter *code, size_t nr)
+{
+	const struct seccomp_data call = {.nr = SYS_restart_syscall, .arch = ARCHITECTURE};
+
+	return filter_program_allows(filter_program_run(code, nr, &call));
+}
+
+/* As many as a thread can have, of one instruction each (MAX_INSNS_PER_PATH). */
+#define FILTERS_MAX 32768
+
+static enum restart restart_of(pid_t tid)
+{
+	cleanup_free struct sock_filter *code = xcalloc(BPF_MAXINSNS, sizeof(*code));
+
+	for (unsigned long i = 0; i < FILTERS_MAX; i++) {
+		long nr = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, (void *)i, NULL);
+
+		if (nr < 0)
+			return i && errno == ENOENT ? RESTART_ALLOWED : RESTART_UNKNOWN;
+		if (nr > BPF_MAXINSNS ||
+		    ptrace(PTRACE_SECCOMP_GET_FILTER, tid, (void *)i, code) != nr)
+			return RESTART_UNKNOWN;
+		if (!allows_restart(code, (size_t)nr))
+			return RESTART_KILLS;
+	}
+	return RESTART_UNKNOWN;
+}
+
+/* All threads of a process are taken to have the same, and more as time passes. */
+static enum restart ask_held(const struct tracee *held)
+{
+	struct tracee *leader = target_find(held->priv->target, held->tgid);
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (!leader)
+		return RESTART_UNKNOWN;
+	if (leader->priv->restart != RESTART_KILLS && now_ns >= leader->priv->ask_restart_ns) {
+		leader->priv->restart = restart_of(held->tid);
+		leader->priv->ask_restart_ns = now_ns + ASK_AGAIN_LAST_NS;
+	}
+	return leader->priv->restart;
+}
+
+static enum restart known_restart(const struct tracee *tracee)
+{
+	const struct tracee *leader = target_find(tracee->priv->target, tracee->tgid);
+
+	return leader ? leader->priv->restart : RESTART_UNKNOWN;
+}
+
+bool target_may_not_restart(struct tracee *held)
+{
+	return is_filtered(held) && ask_held(held) != RESTART_ALLOWED;
 }
 
 /* Those that set a restart block in the kernel: kernel/time/, fs/select.c, kernel/futex/. */
@@ -81,14 +148,16 @@ static bool sets_restart_block(const struct proc_syscall *syscall)
 /* One that cannot be repaired is left alone altogether. */
 static bool may_die_of(struct tracee *tracee, const struct proc_syscall *syscall)
 {
-	return machine_can_restart() && sets_restart_block(syscall) && was_filtered(tracee);
+	return machine_can_restart() && sets_restart_block(syscall) && was_filtered(tracee) &&
+	       known_restart(tracee) != RESTART_ALLOWED;
 }
 
 bool target_note_danger(struct tracee *tracee, const struct proc_syscall *syscall)
 {
 	if (!may_die_of(tracee, syscall))
 		return false;
-	target_note_endangered(tracee);
+	if (known_restart(tracee) == RESTART_KILLS)
+		target_note_endangered(tracee);
 	return true;
 }
 
@@ -126,7 +195,7 @@ void target_forks_in_danger(struct tracee *tracee)
 	struct proc_stat stat;
 
 	if (!machine_can_restart() || !was_filtered(tracee) || !target_read_stat(tracee, &stat) ||
-	    stat.nr_threads == 1)
+	    stat.nr_threads == 1 || ask_held(tracee) != RESTART_KILLS)
 		return;
 	target_follow_maker(tracee);
 	search(target, target_find(target, tracee->tgid));
@@ -151,8 +220,11 @@ static bool is_only_ours(pid_t tid, int signal)
 	       proc_read_status(tid, &status) && !(status.caught >> (signal - 1) & 1);
 }
 
-void target_signal_endangers(const struct target *target, const struct tracee *taker, int signal)
+void target_signal_endangers(const struct target *target, struct tracee *taker, int signal)
 {
-	if (target->nr_endangered && is_only_ours(taker->tid, signal))
-		target_follow_endangered(target, taker->tgid);
+	if (!was_filtered(taker) || ask_held(taker) != RESTART_KILLS ||
+	    !is_only_ours(taker->tid, signal))
+		return;
+	search(target, target_find(target, taker->tgid));
+	target_follow_endangered(target, taker->tgid);
 }

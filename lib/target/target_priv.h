@@ -87,6 +87,13 @@ enum kept_file {
 	KEPT_FILES,
 };
 
+/* target_filter.c: does a filter of system calls allow restart_syscall(2)? */
+enum restart {
+	RESTART_UNKNOWN,
+	RESTART_ALLOWED,
+	RESTART_KILLS, /* or makes it fail */
+};
+
 /* target_asker.c: system call stops in the time that began then. */
 struct asker_budget {
 	uint64_t since_ns;
@@ -138,6 +145,8 @@ struct tracee_private {
 	bool is_filtered;	  /* has a seccomp filter */
 	uint64_t ask_filter_ns;	  /* not asked for that before */
 	uint64_t filter_pause_ns; /* and so much later then */
+	enum restart restart;	  /* of a first thread: of its process */
+	uint64_t ask_restart_ns;  /* the same: not asked for that before */
 	uint64_t search_ns;	  /* of a first thread: not before, for who may die of it */
 
 	/* target_asker.c */
@@ -449,8 +458,8 @@ void target_child_parts(const struct target *target, pid_t tgid);
 /* May it, or is somebody endangered by that who is not followed yet? */
 bool target_child_may_part(const struct target *target, pid_t tgid);
 
-/* target_filter.c. Has a thread a filter of system calls? */
-bool target_is_filtered(struct tracee *tracee);
+/* target_filter.c. A thread is held: has it a filter that may not allow restart_syscall(2)? */
+bool target_may_not_restart(struct tracee *held);
 /*
  * It is in this call: would it die of it if it were woken in vain? If so it is kept in mind that it
  * may. A filter of the last second may not be known yet.
@@ -459,7 +468,7 @@ bool target_note_danger(struct tracee *tracee, const struct proc_syscall *syscal
 /* It is held where it has made a child, for which it may come to such a call. */
 void target_forks_in_danger(struct tracee *tracee);
 /* A signal is about to be delivered, and the next like it might be taken by another. */
-void target_signal_endangers(const struct target *target, const struct tracee *taker, int signal);
+void target_signal_endangers(const struct target *target, struct tracee *taker, int signal);
 /* One of those that are: is it in such a call, or may come to one now, and is not followed? */
 bool target_is_in_danger(const struct tracee *tracee);
 

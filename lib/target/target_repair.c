@@ -35,7 +35,7 @@ static bool repair(struct tracee *tracee, const struct machine_regs *regs)
 	tracee->priv->broken_off = call != MACHINE_CALL_NONE;
 	tracee->priv->broken = *regs;
 	return (call == MACHINE_CALL_EINTR ||
-		(call == MACHINE_CALL_BLOCK && target_is_filtered(tracee))) &&
+		(call == MACHINE_CALL_BLOCK && target_may_not_restart(tracee))) &&
 	       machine_restart_call(&asked) && target_set_regs(tracee->tid, &asked);
 }
 

@@ -184,8 +184,11 @@ static bool can_end(const struct proc_syscall *syscall)
 	switch (syscall->nr) {
 	case SYS_pselect6:
 		return !args[1] && !args[2] && !args[3];
+	/* Broken off, it has written what is left over its timeout, which begins anew with that. */
+	case SYS_nanosleep:
+		return args[0] != args[1];
 	case SYS_clock_nanosleep:
-		return is_wall_clock(args[0]) && !(args[1] & TIMER_ABSTIME);
+		return is_wall_clock(args[0]) && !(args[1] & TIMER_ABSTIME) && args[2] != args[3];
 	case SYS_futex:
 		return (args[1] & FUTEX_COMMAND) == FUTEX_WAIT;
 	default:

@@ -49,9 +49,9 @@ static int install_filter(void)
 
 static bool in_nanosleep(void)
 {
-	const struct timespec nap = {.tv_nsec = WAIT_MS * MS};
+	struct timespec nap = {.tv_nsec = WAIT_MS * MS};
 
-	return nanosleep(&nap, NULL) == 0;
+	return nanosleep(&nap, &nap) == 0; /* as is done in loops: what is left becomes the time */
 }
 
 static bool in_poll(void)
