@@ -208,13 +208,16 @@ static void continue_command(const struct sampler *sampler, const struct command
 
 void job_control_follow(const struct job_control *control, struct sampler *sampler)
 {
-	struct command_stop stop = sampler_command_stop(sampler);
+	struct command_stop stop;
 	struct watcher watcher;
 	bool is_watched_over, was_continued;
 	uint64_t count;
 
-	if (read(sampler_command_stop_fd(sampler), &count, sizeof(count)) < 0 || !stop.signal ||
-	    !is_watched() || !stands(sampler, &stop))
+	/* Before the stop itself is: one that comes in between is told of once more. */
+	if (read(sampler_command_stop_fd(sampler), &count, sizeof(count)) < 0)
+		return;
+	stop = sampler_command_stop(sampler);
+	if (!stop.signal || !is_watched() || !stands(sampler, &stop))
 		return;
 	sampler_stand_by(sampler);
 	is_watched_over = start_watcher(&watcher, sampler_command_pid(sampler));

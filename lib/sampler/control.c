@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "profile/profile.h"
 #include "sampler/sampler_priv.h"
+#include "target/target.h"
 
 /* The sampling thread sleeps for SIGCHLD; this one is meant for it alone. */
 static void wake(struct sampler *sampler)
@@ -99,7 +100,8 @@ bool control_stands_by(struct sampler *sampler, uint64_t now_ns)
 	if (asked != sampler->stood_by)
 		schedule_skip(&sampler->schedule, now_ns);
 	sampler->stood_by = asked;
-	if (asked && !sampler->move_owed && !look_nr_awaited(sampler))
+	if (asked && !sampler->move_owed && !look_nr_awaited(sampler) &&
+	    !target_any_is_to_stop(sampler->target))
 		atomic_store(&sampler->stands_by, true);
 	return asked;
 }

@@ -84,8 +84,10 @@ class Stops(Jobs):
                 self.assertLess(seen.index("Stopped"), seen.index("42nd"))
 
     def test_goes_on_in_the_background(self):
+        # The prompt comes first: the job and the shell write at the same time otherwise.
+        late = self.STOPS.format("STOP").replace("; echo", "; sleep 0.5; echo", 1)
         self.assert_same(
-            (self.STOPS.format("STOP") + "\n", self.READY), ("bg\n", "42nd"),
+            (late + "\n", self.READY), ("bg\n", "42nd"),
             ("wait %1; echo $?\n", self.READY),
         )
 
