@@ -55,7 +55,7 @@ SCRIPTS = {
     "timeouts": """
         timeout 0.1 sleep 20; echo $?
         timeout -s INT 0.1 sleep 20; echo $?
-        timeout -k 0.1 20 sh -c 'trap "" TERM; kill $PPID; while :; do sleep 0.05; done'; echo $?
+        timeout -k 0.1 20 sh -c 'trap "" TERM; sleep 0.2; kill $PPID; while :; do sleep 0.05; done'; echo $?
         timeout 20 sh -c 'exit 9'; echo $?
         mkfifo in; exec 3<>in; read -t 0.1 x <&3; echo $?""",
     "co-processes": """
