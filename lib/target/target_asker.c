@@ -126,10 +126,14 @@ static bool is_endangered(const struct tracee *tracee, const struct tracee *lead
 static bool is_to_be_followed(struct tracee *tracee)
 {
 	const struct tracee_private *priv = tracee->priv;
-	const struct tracee *leader = target_find(priv->target, tracee->tgid);
+	const struct tracee *leader;
 
-	return priv->is_in_call || priv->follows_next_call ||
-	       (priv->is_asker && has_parting_children(leader) &&
+	if (priv->is_in_call || priv->follows_next_call)
+		return true;
+	if (!priv->is_asker && !priv->is_endangered)
+		return false; /* as most: each that is let go comes by here */
+	leader = target_find(priv->target, tracee->tgid);
+	return (priv->is_asker && has_parting_children(leader) &&
 		target_asker_has_budget(tracee)) ||
 	       is_endangered(tracee, leader);
 }

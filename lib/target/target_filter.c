@@ -24,9 +24,6 @@
 
 #define SECCOMP_FILTER 2
 
-/* The rest of a futex operation are flags. */
-#define FUTEX_COMMAND 0x7f
-
 /* Filters are never taken off, and mostly set up early. */
 #define ASK_AGAIN_FIRST_NS (10 * NS_PER_MS)
 #define ASK_AGAIN_LAST_NS  NS_PER_SEC
@@ -138,7 +135,7 @@ static bool sets_restart_block(const struct proc_syscall *syscall)
 	case SYS_clock_nanosleep:
 		return !(syscall->args[1] & TIMER_ABSTIME);
 	case SYS_futex:
-		command = syscall->args[1] & FUTEX_COMMAND;
+		command = syscall->args[1] & FUTEX_CMD_MASK;
 		return (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) && syscall->args[3];
 	default:
 		return false;

@@ -461,8 +461,8 @@ bool target_child_may_part(const struct target *target, pid_t tgid);
 /* target_filter.c. A thread is held: has it a filter that may not allow restart_syscall(2)? */
 bool target_may_not_restart(struct tracee *held);
 /*
- * It is in this call: would it die of it if it were woken in vain? If so it is kept in mind that it
- * may. A filter of the last second may not be known yet.
+ * It is in this call: may it die of it if it is woken in vain? Where its filter is known to kill
+ * for that it is kept in mind. A filter of the last second may not be known yet.
  */
 bool target_note_danger(struct tracee *tracee, const struct proc_syscall *syscall);
 /* It is held where it has made a child, for which it may come to such a call. */

@@ -100,9 +100,6 @@ struct end_by_timeout {
 /* More is as good as for ever. */
 #define LONGEST_S ((uint64_t)1 << 30)
 
-/* The rest of a futex operation are flags. */
-#define FUTEX_COMMAND 0x7f
-
 static bool read_timespec(pid_t tid, uint64_t address, uint64_t *timeout_ns)
 {
 	struct timespec timeout;
@@ -190,7 +187,7 @@ static bool can_end(const struct proc_syscall *syscall)
 	case SYS_clock_nanosleep:
 		return is_wall_clock(args[0]) && !(args[1] & TIMER_ABSTIME) && args[2] != args[3];
 	case SYS_futex:
-		return (args[1] & FUTEX_COMMAND) == FUTEX_WAIT;
+		return (args[1] & FUTEX_CMD_MASK) == FUTEX_WAIT;
 	default:
 		return true;
 	}
