@@ -111,9 +111,9 @@ static void resolve_at_end(const struct recording *recording, bool was_ended)
 
 static int take_snapshot(struct recording *recording, const char *path, struct err *err)
 {
-	if (!recording->file.path)
-		return err_set(err, ERR_UNSUPPORTED,
-			       "no snapshot of a recording that goes to standard output");
+	if (!recording->file.created)
+		return err_set(err, ERR_UNSUPPORTED, "no snapshot of a recording that goes to %s",
+			       recording_file_name(&recording->file));
 	snapshots_take(&recording->snapshots, recording->sampler, path);
 	return 0;
 }
@@ -390,7 +390,8 @@ static int end(struct recording *recording)
 		recording_child_signal(result->command_pid, recording->late_signal);
 	job_control_end(&recording->job_control);
 	clear_progress(recording);
-	names_ended = snapshots_finish(&recording->snapshots, recording->signals.fd);
+	names_ended = snapshots_finish(&recording->snapshots, recording->signals.fd,
+				       recording->options->quiet);
 	recording_warn_of_lost_privileges(result);
 	recording_say_tracer(recording);
 	if (result->exec_errno) {

@@ -4,9 +4,11 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "cmd/command.h"
 #include "cmd/resolve_progress.h"
@@ -15,6 +17,14 @@
 #include "profile/profile.h"
 #include "sampler/sampler.h"
 #include "store/store.h"
+
+/*
+ * A recording that is over waits so long for somebody to read on; whoever reads something has as
+ * long again.
+ */
+#define PATIENCE_NS (5 * NS_PER_SEC)
+#define TELL_NS	    NS_PER_SEC
+#define POLL_MS	    100
 
 struct snapshot_request {
 	struct snapshot_request *next;
@@ -29,9 +39,26 @@ void snapshots_init(struct snapshots *snapshots, const char *recording_path,
 		.recording_path = recording_path, .has_names = symbols != NULL, .over_fd = -1};
 	if (symbols)
 		snapshots->symbols = *symbols;
+	patience_init(&snapshots->patience);
 	snapshots->symbols.ended = &snapshots->names_ended;
 	pthread_mutex_init(&snapshots->lock, NULL);
 	pthread_cond_init(&snapshots->changed, NULL);
+}
+
+/* What may have no reader gets all at once, when it has one. */
+static int save(struct snapshots *snapshots, struct profile *profile, const char *path,
+		struct err *err)
+{
+	cleanup_close int fd = -1;
+	int status;
+
+	if (!patience_is_needed(path))
+		return save_profile(profile, path, err);
+	fd = memfd_create("profc", MFD_CLOEXEC);
+	if (fd < 0)
+		return err_sys(err, "cannot make a file in memory");
+	status = save_profile_fd(profile, fd, err);
+	return status < 0 ? status : patient_copy(&snapshots->patience, fd, path, err);
 }
 
 /* Read back from the file, as far as it went then. */
@@ -50,7 +77,7 @@ static int write_snapshot(struct snapshots *snapshots, struct snapshot_request *
 	if (snapshots->has_names)
 		resolve_with_progress(profile, &snapshots->symbols, false);
 	profile->meta.complete = true; /* as far as it goes */
-	status = save_profile(profile, request->path, err);
+	status = save(snapshots, profile, request->path, err);
 	profile_free(profile);
 	return status;
 }
@@ -122,37 +149,70 @@ void snapshots_take(struct snapshots *snapshots, struct sampler *sampler, const 
 	sampler_cut(sampler, &request->cut);
 	if (!snapshots->has_thread)
 		snapshots->has_thread = start_thread(snapshots);
-	if (snapshots->has_thread)
+	if (snapshots->has_thread) {
 		append(snapshots, request);
-	else
-		serve(snapshots, request); /* later, then */
+	} else { /* later, then, and without waiting */
+		patience_end(&snapshots->patience);
+		serve(snapshots, request);
+	}
 }
 
-static void wait_until_over(struct snapshots *snapshots, int signal_fd)
+/* At the end. Nobody reads, that is, where nothing was taken since then. */
+struct waiting {
+	uint64_t nr_bytes;
+	uint64_t since_ns;
+	bool is_told;
+};
+
+static void watch_readers(struct snapshots *snapshots, struct waiting *waiting)
 {
+	struct patience *patience = &snapshots->patience;
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t nr_bytes = atomic_load(&patience->nr_bytes);
+
+	if (nr_bytes != waiting->nr_bytes || !atomic_load(&patience->is_tried)) {
+		waiting->nr_bytes = nr_bytes;
+		waiting->since_ns = now_ns;
+	} else if (now_ns - waiting->since_ns > PATIENCE_NS) {
+		patience_end(patience);
+	} else if (now_ns - waiting->since_ns > TELL_NS && !waiting->is_told) {
+		waiting->is_told = true;
+		print_note("a snapshot waits for who reads it: Ctrl-C gives it up");
+	}
+}
+
+static void wait_until_over(struct snapshots *snapshots, int signal_fd, bool quiet)
+{
+	struct waiting waiting = {.since_ns = clock_monotonic_ns(), .is_told = quiet};
 	struct pollfd fds[] = {
 		{.fd = signal_fd, .events = POLLIN},
 		{.fd = snapshots->over_fd, .events = POLLIN},
 	};
 
 	while (!fds[1].revents) {
-		if (poll(fds, ARRAY_SIZE(fds), -1) > 0 && fds[0].revents &&
-		    signal_pipe_asks_for_end(signal_fd))
-			atomic_store(&snapshots->names_ended, true);
+		if (poll(fds, ARRAY_SIZE(fds), POLL_MS) > 0 && fds[0].revents &&
+		    signal_pipe_asks_for_end(signal_fd)) {
+			if (atomic_load(&snapshots->patience.is_tried))
+				patience_end(&snapshots->patience);
+			else
+				atomic_store(&snapshots->names_ended, true);
+		}
+		watch_readers(snapshots, &waiting);
 	}
 }
 
-bool snapshots_finish(struct snapshots *snapshots, int signal_fd)
+bool snapshots_finish(struct snapshots *snapshots, int signal_fd, bool quiet)
 {
 	if (snapshots->has_thread) {
 		pthread_mutex_lock(&snapshots->lock);
 		snapshots->no_more = true;
 		pthread_cond_signal(&snapshots->changed);
 		pthread_mutex_unlock(&snapshots->lock);
-		wait_until_over(snapshots, signal_fd);
+		wait_until_over(snapshots, signal_fd, quiet);
 		pthread_join(snapshots->thread, NULL);
 		close(snapshots->over_fd);
 	}
+	patience_release(&snapshots->patience);
 	pthread_cond_destroy(&snapshots->changed);
 	pthread_mutex_destroy(&snapshots->lock);
 	return atomic_load(&snapshots->names_ended);

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "cmd/patient_copy.h"
 #include "symbol/symbol.h"
 
 struct sampler;
@@ -20,6 +21,7 @@ struct snapshots {
 	bool has_names;		       /* shall be looked for */
 	struct symbol_options symbols; /* how */
 	atomic_bool names_ended;       /* no more of them shall be */
+	struct patience patience;      /* with who reads them, where they go to a FIFO */
 	pthread_t thread;
 	bool has_thread;
 	int over_fd; /* readable once the thread is */
@@ -38,10 +40,12 @@ void snapshots_init(struct snapshots *snapshots, const char *recording_path,
  */
 void snapshots_take(struct snapshots *snapshots, struct sampler *sampler, const char *path);
 /*
- * All that were asked for are written when this returns; the sampler has finished before. A signal
- * that can be read from `signal_fd` and asks for the end ends the search for names, here and for
- * whatever is to follow: returns whether one did. Others are read without effect.
+ * All that were asked for are written when this returns, but for those whose readers take nothing
+ * for some seconds; the sampler has finished before. A signal that can be read from `signal_fd` and
+ * asks for the end ends the waiting for readers, or else the search for names, here and for
+ * whatever is to follow: returns whether one did the latter. Others are read without effect. That
+ * it waits for a reader is said unless it is to be `quiet`.
  */
-bool snapshots_finish(struct snapshots *snapshots, int signal_fd);
+bool snapshots_finish(struct snapshots *snapshots, int signal_fd, bool quiet);
 
 #endif

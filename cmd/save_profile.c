@@ -8,7 +8,7 @@
 #include "cmd/output_file.h"
 #include "store/store.h"
 
-static int write_to(int fd, struct profile *profile, struct err *err)
+int save_profile_fd(struct profile *profile, int fd, struct err *err)
 {
 	struct store_writer *writer;
 	int status = store_writer_new(fd, &writer, err);
@@ -29,12 +29,12 @@ int save_profile(struct profile *profile, const char *path, struct err *err)
 		if (isatty(STDOUT_FILENO))
 			return err_set(err, ERR_INVALID,
 				       "a profile is no text: standard output is a terminal");
-		return write_to(STDOUT_FILENO, profile, err);
+		return save_profile_fd(profile, STDOUT_FILENO, err);
 	}
 	status = output_file_open(&file, path, err);
 	if (status < 0)
 		return status;
-	status = write_to(file.sink.fd, profile, err);
+	status = save_profile_fd(profile, file.sink.fd, err);
 	if (status < 0) {
 		output_file_discard(&file);
 		return status;

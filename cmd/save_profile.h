@@ -7,5 +7,7 @@ struct profile;
 
 /* Write a whole profile to path, which appears only when it is complete; "-" is standard output. */
 int save_profile(struct profile *profile, const char *path, struct err *err);
+/* Into an open file, at its end. */
+int save_profile_fd(struct profile *profile, int fd, struct err *err);
 
 #endif

@@ -110,6 +110,62 @@ class Control(LiveCase):
         for path, marks in ((first, "1"), (second, "12"), (whole.path, "123")):
             self.assertEqual(self.marks(path), list(marks))
 
+    def end_with_unread_snapshot(self, end, *command, nr_bytes=0):
+        """The recording, two snapshots of which go to a FIFO that nobody reads to its end."""
+        fifo, pipe = self.path("control"), self.path("pipe")
+        if not os.path.exists(pipe):
+            self.pipe("pipe")
+        with Recorder(
+            self.directory, "record", "--control", f"fifo:{fifo}", "--", *command,
+        ) as recorder:
+            self.eventually(lambda: os.path.exists(fifo) and procfs.children(recorder.pid), "a start")
+            self.eventually(lambda: os.path.getsize(recorder.path) >= nr_bytes, "what is recorded")
+            with open(fifo, "w", encoding="utf-8") as control:
+                control.write(f"mark before\nsnapshot {pipe}\nsnapshot {pipe}\n")
+                control.flush()
+                self.eventually(lambda: self.nr_unread(control) == 0, "the reading of words")
+                end(recorder, control)
+            return pipe, recorder.finish()
+
+    def assert_ended_without(self, pipe, whole, status, words):
+        self.assertEqual(whole.status, status, whole.stderr)
+        self.assertEqual(whole.stderr.count(words.format(pipe)), 2, whole.stderr)
+        self.assertEqual(self.marks(whole.path), ["before"])
+        self.assertGreater(whole.function("spin_leaf")["total_ns"], 0)
+
+    UNREAD = "no snapshot in {}: nobody reads it\n"
+
+    def test_snapshot_that_nobody_reads_does_not_outlive_the_command(self):
+        done = self.end_with_unread_snapshot(lambda *_: None, build("spin_leaf"), "500")
+        self.assert_ended_without(*done, 0, self.UNREAD)
+
+    def test_snapshot_that_nobody_reads_does_not_outlive_a_stop(self):
+        """Nor does it for a signal, which the command gets, too; by then profc waits already."""
+
+        def stop(recorder, control):
+            (command,) = procfs.children(recorder.pid)
+            self.eventually(lambda: os.path.getsize(recorder.path) > 2000, "what is recorded")
+            control.write("stop\n")
+            control.flush()
+            self.eventually(lambda: not procfs.tracer(command), "the end of the recording")
+            os.kill(command, signal.SIGTERM)
+            # It tells so before it asks for more patience than anybody has.
+            self.assertIn("Ctrl-C gives it up", recorder.process.stderr.readline())
+            recorder.process.send_signal(signal.SIGINT)
+
+        done = self.end_with_unread_snapshot(stop, build("spin_leaf"), "30000")
+        self.assert_ended_without(*done, -signal.SIGTERM, self.UNREAD)
+
+    def test_snapshot_that_is_not_read_to_its_end_is_given_up(self):
+        reader = os.open(self.pipe("pipe"), os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+        done = self.end_with_unread_snapshot(
+            lambda *_: self.eventually(lambda: self.nr_unread(reader) == 4096, "its beginning"),
+            build("spin_leaf"), "5000", nr_bytes=4096,
+        )
+        self.assert_ended_without(*done, 0, "the snapshot in {} is incomplete: nobody reads on\n")
+
     def test_sleep_after_a_pause_is_not_recorded(self):
         fifo, path = self.path("control"), self.path("data")
         command = [PROFC, "record", "-q", "--control", f"fifo:{fifo}", "-o", path]

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/patient_copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+
+/* Nothing tells that a FIFO has got a reader. */
+#define LOOK_AGAIN_MS 20
+#define BLOCK_BYTES   4096
+
+void patience_init(struct patience *patience)
+{
+	atomic_init(&patience->is_tried, false);
+	atomic_init(&patience->nr_bytes, 0);
+	patience->end_fd = eventfd(0, EFD_CLOEXEC);
+}
+
+void patience_release(struct patience *patience)
+{
+	if (patience->end_fd >= 0)
+		close(patience->end_fd);
+	patience->end_fd = -1;
+}
+
+void patience_end(struct patience *patience)
+{
+	eventfd_write(patience->end_fd, 1);
+}
+
+/* Standard output is opened anew: it is the command's, too, and waits as that wants it. */
+static const char *place_of(const char *path)
+{
+	return strcmp(path, "-") == 0 ? "/dev/stdout" : path;
+}
+
+bool patience_is_needed(const char *path)
+{
+	const char *place = place_of(path);
+	struct stat there;
+
+	if (stat(place, &there) < 0)
+		return false;
+	return S_ISFIFO(there.st_mode) || (place == path && S_ISCHR(there.st_mode));
+}
+
+/* For `fd`, or where that is -1 some time. Returns false when that is enough. */
+static bool wait_for(struct patience *patience, int fd)
+{
+	struct pollfd fds[] = {
+		{.fd = patience->end_fd, .events = POLLIN},
+		{.fd = fd, .events = POLLOUT},
+	};
+
+	if (patience->end_fd < 0)
+		return false;
+	while (poll(fds, ARRAY_SIZE(fds), fd < 0 ? LOOK_AGAIN_MS : -1) < 0 && errno == EINTR)
+		continue;
+	return !fds[0].revents;
+}
+
+static int open_patiently(struct patience *patience, const char *path, struct err *err)
+{
+	for (;;) {
+		int fd = open(place_of(path), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+
+		if (fd >= 0)
+			return fd;
+		if (errno != ENXIO || !patience_is_needed(path))
+			return err_sys(err, "cannot write %s", path);
+		if (!wait_for(patience, -1))
+			return err_set(err, ERR_LIMIT, "no snapshot in %s: nobody reads it", path);
+	}
+}
+
+static int write_patiently(struct patience *patience, int fd, const char *bytes, size_t nr_bytes,
+			   const char *path, struct err *err)
+{
+	while (nr_bytes > 0) {
+		ssize_t nr = write(fd, bytes, nr_bytes);
+
+		if (nr > 0) {
+			bytes += nr;
+			nr_bytes -= (size_t)nr;
+			atomic_fetch_add(&patience->nr_bytes, (uint64_t)nr);
+		} else if (nr < 0 && errno != EAGAIN && errno != EINTR) {
+			return err_sys(err, "cannot write %s", path);
+		} else if (!wait_for(patience, fd)) {
+			return err_set(err, ERR_LIMIT,
+				       "the snapshot in %s is incomplete: nobody reads on", path);
+		}
+	}
+	return 0;
+}
+
+static int copy(struct patience *patience, int from_fd, const char *path, struct err *err)
+{
+	cleanup_close int fd = open_patiently(patience, path, err);
+	char block[BLOCK_BYTES];
+	off_t at = 0;
+	ssize_t nr;
+
+	if (fd < 0)
+		return err->code;
+	while ((nr = pread(from_fd, block, sizeof(block), at)) > 0) {
+		int status = write_patiently(patience, fd, block, (size_t)nr, path, err);
+
+		if (status < 0)
+			return status;
+		at += nr;
+	}
+	return nr < 0 ? err_sys(err, "cannot read back what goes to %s", path) : 0;
+}
+
+int patient_copy(struct patience *patience, int from_fd, const char *path, struct err *err)
+{
+	int status;
+
+	atomic_store(&patience->is_tried, true);
+	status = copy(patience, from_fd, path, err);
+	atomic_store(&patience->is_tried, false);
+	return status;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_PATIENT_COPY_H
+#define PROFC_CMD_PATIENT_COPY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct err;
+
+/*
+ * How long one thread is to wait for whoever reads what it writes: until another says that it is
+ * enough. That one sees whether it waits, and whether anything is taken.
+ */
+struct patience {
+	int end_fd; /* an eventfd, readable once nobody is to wait any more; -1: there is none */
+	atomic_bool is_tried;
+	_Atomic uint64_t nr_bytes; /* taken so far, of all copies */
+};
+
+/* Without any, where the system has no descriptor for it. */
+void patience_init(struct patience *patience);
+void patience_release(struct patience *patience);
+/* Enough. Any thread. */
+void patience_end(struct patience *patience);
+
+/* A FIFO or a device, which may keep who writes it waiting; a file never does for long. */
+bool patience_is_needed(const char *path);
+/*
+ * Write the whole of an open file into what such a path names, for as long as there is patience.
+ * ERR_LIMIT when that has ended first.
+ */
+int patient_copy(struct patience *patience, int from_fd, const char *path, struct err *err);
+
+#endif
