@@ -440,6 +440,14 @@ void follow_end(struct sampler *sampler, uint64_t now_ns)
 	sampler->counting = false;
 }
 
+void follow_last_event(struct sampler *sampler, const struct target_event *event)
+{
+	if (event->kind == TARGET_EVENT_GONE)
+		thread_gone(sampler, event);
+	else
+		target_resume(sampler->target, event->tracee);
+}
+
 static struct account_clocks clocks_now(const struct sampled_thread *thread, uint64_t now_ns)
 {
 	struct account_clocks clocks = {.time_ns = now_ns};

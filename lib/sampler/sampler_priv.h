@@ -273,6 +273,8 @@ void *sampling_thread_main(void *argument);
 void follow_event(struct sampler *sampler, struct target_event *event);
 int follow_start(struct sampler *sampler, struct err *err);
 void follow_end(struct sampler *sampler, uint64_t now_ns);
+/* After that: what happens until everybody is let go. */
+void follow_last_event(struct sampler *sampler, const struct target_event *event);
 void follow_pause_counting(struct sampler *sampler, uint64_t now_ns);
 void follow_resume_counting(struct sampler *sampler, uint64_t now_ns);
 /* What a thread did before is nobody's time. */

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -287,6 +288,74 @@ static void await_last_stops(struct sampler *sampler)
 	}
 }
 
+/* Says whether there was any. */
+static bool serve_last(struct sampler *sampler)
+{
+	uint64_t nr_stops = target_stats(sampler->target).nr_stops;
+	uint64_t reaping_ns = target_next_reaping_ns(sampler->target);
+	bool is_due = reaping_ns && clock_monotonic_ns() >= reaping_ns;
+	struct target_event event;
+
+	if (is_due)
+		target_next_postponed(sampler->target, &event);
+	else
+		target_next(sampler->target, &event);
+	if (event.kind != TARGET_EVENT_NONE)
+		follow_last_event(sampler, &event);
+	return event.kind != TARGET_EVENT_NONE || is_due ||
+	       target_stats(sampler->target).nr_stops != nr_stops;
+}
+
+/* The C library would do it at the end of the thread, and take some 20 us for that. */
+#define LAST_STACK_BYTES 32768
+
+static void give_back_stack(void)
+{
+	uintptr_t end = (uintptr_t)__builtin_frame_address(0) - LAST_STACK_BYTES;
+	pthread_attr_t attributes;
+	size_t nr_bytes;
+	void *start;
+
+	if (pthread_getattr_np(pthread_self(), &attributes))
+		return;
+	end -= end % (uintptr_t)getpagesize();
+	if (pthread_attr_getstack(&attributes, &start, &nr_bytes) == 0 && end > (uintptr_t)start)
+		madvise(start, end - (uintptr_t)start, MADV_DONTNEED);
+	pthread_attr_destroy(&attributes);
+}
+
+/* There may be no end of signals. */
+#define LAST_SIGNALS_NS (100 * NS_PER_MS)
+#define LAST_PAUSE_NS	(50 * NS_PER_US)
+
+/*
+ * A signal that comes between the last look at who has stopped and the moment when the kernel lets
+ * everybody go may be felt. So nothing is left to be done in between: that takes 20 us now, and
+ * took 400.
+ */
+static void let_everybody_go(struct sampler *sampler)
+{
+	const struct timespec pause = {.tv_nsec = (long)LAST_PAUSE_NS};
+	uint64_t begun_ns = clock_monotonic_ns();
+
+	target_begin_ending(sampler->target);
+	give_back_stack();
+	for (;;) {
+		uint64_t lasted_ns = clock_monotonic_ns() - begun_ns;
+		bool is_stop_due =
+			lasted_ns < LAST_STOPS_NS && target_any_is_to_stop(sampler->target);
+		bool is_signal_due =
+			lasted_ns < LAST_SIGNALS_NS && target_any_has_signal(sampler->target);
+		bool any = serve_last(sampler);
+
+		if (any && lasted_ns < LAST_SIGNALS_NS)
+			continue;
+		if (!is_stop_due && !is_signal_due)
+			return;
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	}
+}
+
 static void take_priority(struct sampler *sampler)
 {
 	sampler->counts.realtime = become_realtime();
@@ -353,5 +422,6 @@ void *sampling_thread_main(void *argument)
 	sampler->counts.cpu_ns = clock_thread_cpu_ns() + displacer_close(&sampler->displacer);
 	if (write(sampler->done_fd, &one, sizeof(one)) != sizeof(one))
 		sampler->start_status = ERR_SYS; /* an eventfd of ours cannot fail to take a 1 */
+	let_everybody_go(sampler);
 	return NULL; /* and so the kernel detaches everybody, without a stop */
 }

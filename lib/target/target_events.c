@@ -72,28 +72,6 @@ bool target_ask_to_stop(const struct tracee *tracee)
 	return true;
 }
 
-/* In state D it cannot, as one that waits for its vfork; nor does it come out with EINTR then. */
-static bool is_on_its_way(const struct tracee *tracee)
-{
-	struct proc_stat stat;
-
-	return tracee->priv->is_to_stop && !tracee->priv->has_exited && !tracee->listening &&
-	       target_read_stat(tracee, &stat) && (stat.state == 'R' || stat.state == 'S');
-}
-
-bool target_any_is_to_stop(const struct target *target)
-{
-	for (size_t i = 0; i < TRACEE_BUCKETS; i++) {
-		const struct tracee *tracee = target->buckets[i];
-
-		for (; tracee; tracee = tracee->priv->hash_next) {
-			if (is_on_its_way(tracee))
-				return true;
-		}
-	}
-	return false;
-}
-
 /* Whatever trap is taken first clears a pending interrupt: ask again. */
 static void interrupt_again(struct tracee *tracee)
 {
@@ -355,6 +333,10 @@ static void ptrace_event(struct target *target, struct tracee *tracee, int statu
 		executed(target, tracee, event);
 		return;
 	case PTRACE_EVENT_EXIT:
+		if (target->is_ending) {
+			consume_stop(tracee->tid); /* up to the end: nobody is told of it before */
+			return;
+		}
 		tracee->priv->hold = target_hold_at_end(tracee);
 		if (tracee->priv->hold != HOLD_CONT)
 			consume_stop(tracee->tid); /* it may be held for long */

@@ -302,6 +302,8 @@ struct target {
 	pid_t attaching;       /* 0: none is */
 	int attaching_maps_fd; /* -1: not open */
 
+	bool is_ending; /* target_end.c: who dies now stays where it ends */
+
 	pid_t command_pid;	/* 0: none spawned */
 	int command_errno_pipe; /* read end; -1: none */
 	int command_stop;	/* the signal by which job control has stopped it, or 0 */

@@ -94,6 +94,22 @@ class WokenInVain(LiveCase):
                 self.check(said)
 
 
+class LetGo(LiveCase):
+    """A signal that nobody catches wakes a traced thread, which may be let go before its stop."""
+
+    ENDS = 60
+
+    def test_calls_of_threads_that_are_let_go_amid_signals(self):
+        with Running([build("waits_let_go")]) as target:
+            target.wait_ready()
+            for _ in range(self.ENDS):
+                attach(self.directory, target.pid, *FAST, "-d", "10ms", "--no-symbols")
+            (said,) = target.finish()
+        self.assertGreater(said["signals"], 10 * self.ENDS, said)
+        # One signal is not to come within the last 30 us. It was 35 of 60 ends.
+        self.assertLessEqual(said["eintr_let_go"], 0.2 * self.ENDS, said)
+
+
 class Ignored(LiveCase):
     """Signals that nobody catches, faster than any timeout: untraced, they wake nobody."""
 
