@@ -23,6 +23,9 @@
 #define POLL_NS (10 * NS_PER_MS)
 #define STANDS	3
 
+/* A command that is sent the same signal prepares for its stop meanwhile, or has stopped. */
+#define PASS_ON_TRIES 20
+
 /* How often the watcher looks whether the command was continued: ever more rarely. */
 #define WATCH_MS	 10
 #define LONGEST_WATCH_MS 200
@@ -57,19 +60,22 @@ void job_control_end(struct job_control *control)
 	mask(SIG_UNBLOCK, control);
 }
 
-static void drain(const struct job_control *control)
+/* Returns the last signal that came from kill(2), or 0. */
+static int drain(const struct job_control *control)
 {
 	struct signalfd_siginfo info;
+	int signal = 0;
 
-	while (read(control->signals.fd, &info, sizeof(info)) == sizeof(info))
-		continue;
+	while (read(control->signals.fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_code != SI_KERNEL)
+			signal = (int)info.ssi_signo;
+	}
+	return signal;
 }
 
-void job_control_read(const struct job_control *control, bool has_command)
+int job_control_read(const struct job_control *control)
 {
-	drain(control);
-	if (!has_command)
-		print_note("not stopped: what is recorded would stand still; Ctrl-C ends it");
+	return drain(control);
 }
 
 /*
@@ -93,24 +99,41 @@ static bool is_continued(pid_t command)
 	       (status.pending_process | status.pending_thread) & bit;
 }
 
+/* One that nobody traces has not run since, if that is the same stop. */
+static struct command_stop stop_of_child(pid_t pid)
+{
+	cleanup_close int schedstat_fd = proc_open_task_file(pid, pid, "schedstat");
+	struct proc_schedstat clocks = {.pcount = 0};
+
+	if (schedstat_fd >= 0)
+		(void)proc_read_schedstat(schedstat_fd, &clocks);
+	return (struct command_stop){.signal = child_stop_signal(pid), .nr = clocks.pcount};
+}
+
+static struct command_stop stop_of(const struct job_command *command)
+{
+	return command->sampler ? sampler_command_stop(command->sampler)
+				: stop_of_child(command->pid);
+}
+
 /* In this order: see sampler_command_stop(). */
-static bool is_in_stop(const struct sampler *sampler, const struct command_stop *stop)
+static bool is_in_stop(const struct job_command *command, const struct command_stop *stop)
 {
 	struct command_stop now;
 
-	if (is_continued(sampler_command_pid(sampler)))
+	if (is_continued(command->pid))
 		return false;
-	now = sampler_command_stop(sampler);
+	now = stop_of(command);
 	return now.signal && now.nr == stop->nr;
 }
 
-static bool stands(const struct sampler *sampler, const struct command_stop *stop)
+static bool stands(const struct job_command *command, const struct command_stop *stop)
 {
 	const struct timespec pause = {.tv_nsec = POLL_NS};
 
 	for (int i = 0; i < STANDS; i++) {
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-		if (!is_in_stop(sampler, stop))
+		if (!is_in_stop(command, stop))
 			return false;
 	}
 	return true;
@@ -199,33 +222,56 @@ static bool stop_by(int signal_nr)
 	return sigtimedwait(&set, NULL, &no_time) == SIGCONT;
 }
 
-/* Who continued profc alone, which is what the shell knows, meant the command. */
-static void continue_command(const struct sampler *sampler, const struct command_stop *stop)
+/* What was sent to the whole job has reached the command, or does so in a moment. */
+static bool has_got(const struct job_command *command, int signal)
 {
-	if (stands(sampler, stop))
-		kill(sampler_command_pid(sampler), SIGCONT);
+	uint64_t bit = UINT64_C(1) << (signal - 1);
+	struct proc_status status;
+
+	if (stop_of(command).signal || !proc_read_status(command->pid, &status))
+		return true;
+	return (status.pending_process | status.pending_thread) & bit;
 }
 
-void job_control_follow(const struct job_control *control, struct sampler *sampler)
+void job_control_pass_on(struct job_control *control, const struct job_command *command, int signal)
 {
-	struct command_stop stop;
+	const struct timespec pause = {.tv_nsec = POLL_NS};
+
+	control->is_asked = true;
+	for (int i = 0; i < PASS_ON_TRIES; i++) {
+		if (has_got(command, signal))
+			return;
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	}
+	kill(command->pid, signal);
+}
+
+/* Who continued profc alone, which is what the shell knows, meant the command. */
+static void continue_command(const struct job_command *command, const struct command_stop *stop)
+{
+	if (stands(command, stop))
+		kill(command->pid, SIGCONT);
+}
+
+void job_control_follow(struct job_control *control, const struct job_command *command)
+{
+	struct command_stop stop = stop_of(command);
+	bool is_asked = control->is_asked;
 	struct watcher watcher;
 	bool is_watched_over, was_continued;
-	uint64_t count;
 
-	/* Before the stop itself is: one that comes in between is told of once more. */
-	if (read(sampler_command_stop_fd(sampler), &count, sizeof(count)) < 0)
+	control->is_asked = false;
+	if (!stop.signal || !(is_asked || is_watched()) || !stands(command, &stop))
 		return;
-	stop = sampler_command_stop(sampler);
-	if (!stop.signal || !is_watched() || !stands(sampler, &stop))
-		return;
-	sampler_stand_by(sampler);
-	is_watched_over = start_watcher(&watcher, sampler_command_pid(sampler));
-	was_continued = is_in_stop(sampler, &stop) && stop_by(stop.signal);
+	if (command->sampler)
+		sampler_stand_by(command->sampler);
+	is_watched_over = start_watcher(&watcher, command->pid);
+	was_continued = is_in_stop(command, &stop) && stop_by(stop.signal);
 	if (is_watched_over)
 		end_watcher(&watcher);
 	drain(control);
-	sampler_go_on(sampler);
+	if (command->sampler)
+		sampler_go_on(command->sampler);
 	if (was_continued)
-		continue_command(sampler, &stop);
+		continue_command(command, &stop);
 }

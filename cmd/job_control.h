@@ -3,6 +3,7 @@
 #define PROFC_CMD_JOB_CONTROL_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "cmd/signal_pipe.h"
 
@@ -18,6 +19,13 @@ struct sampler;
  */
 struct job_control {
 	struct signal_pipe signals; /* becomes readable when a stop is asked for */
+	bool is_asked;		    /* for the next stop: by one who knows of profc, if no shell */
+};
+
+/* The command, as far as its stops go. */
+struct job_command {
+	pid_t pid;
+	struct sampler *sampler; /* that records it; NULL: it is traced no more */
 };
 
 #define JOB_CONTROL_NONE                                                                           \
@@ -29,12 +37,18 @@ struct job_control {
 void job_control_begin(struct job_control *control);
 /* Give them back: what is asked for in vain so far stops us now. */
 void job_control_end(struct job_control *control);
-/* When there is something to read: stop signals of the terminal, which the command has got, too. */
-void job_control_read(const struct job_control *control, bool has_command);
 /*
- * When sampler_command_stop_fd() is readable. If the command is stopped, and remains so, stops this
- * process; returns when both are continued, whichever was.
+ * When there is something to read. Stop signals of the terminal have reached the command, too; of
+ * others, which may have come to profc alone, the last one is returned; 0: there was none.
  */
-void job_control_follow(const struct job_control *control, struct sampler *sampler);
+int job_control_read(const struct job_control *control);
+/* Such a signal is for the command, unless that has got it itself. Waits for a moment. */
+void job_control_pass_on(struct job_control *control, const struct job_command *command,
+			 int signal);
+/*
+ * When the command may have stopped. If it has, and remains so, stops this process; returns when
+ * both are continued, whichever was.
+ */
+void job_control_follow(struct job_control *control, const struct job_command *command);
 
 #endif

@@ -207,10 +207,33 @@ static void clear_progress(const struct recording *recording)
 		fputs("\r\033[K", stderr);
 }
 
+static struct job_command command_of(const struct recording *recording)
+{
+	return (struct job_command){.pid = sampler_command_pid(recording->sampler),
+				    .sampler = recording->sampler};
+}
+
 static void stop_as_asked(struct recording *recording)
 {
-	clear_progress(recording);
-	job_control_read(&recording->job_control, recording->argv != NULL);
+	int signal = job_control_read(&recording->job_control);
+	struct job_command command = command_of(recording);
+
+	if (recording->argv && signal) {
+		job_control_pass_on(&recording->job_control, &command, signal);
+	} else if (!recording->argv && !recording->options->quiet) {
+		clear_progress(recording);
+		print_note("not stopped: what is recorded would stand still; Ctrl-C ends it");
+	}
+}
+
+static void stop_with_command(struct recording *recording)
+{
+	struct job_command command = command_of(recording);
+	uint64_t count;
+
+	/* Before the stop itself is: one that comes in between is told of once more. */
+	if (read(sampler_command_stop_fd(recording->sampler), &count, sizeof(count)) > 0)
+		job_control_follow(&recording->job_control, &command);
 }
 
 /* A shell would be back by now. */
@@ -261,7 +284,7 @@ static void wait_for_end(struct recording *recording)
 		if (fds[3].revents & POLLIN)
 			stop_as_asked(recording);
 		if ((fds[4].revents & POLLIN) && !recording->is_over)
-			job_control_follow(&recording->job_control, recording->sampler);
+			stop_with_command(recording);
 		if (fds[5].revents & POLLIN)
 			fds[5].fd = -1; /* it stays readable */
 		if (recording->argv && fds[5].fd < 0 && !recording->is_over)
@@ -368,7 +391,7 @@ static int command_status(struct recording *recording, int own_status)
 		return end_by(recording, recording->ending_signal);
 	if (!result->command_exited)
 		recording_child_wait(result->command_pid, recording->signals.fd,
-				     &result->command_status);
+				     &recording->job_control, &result->command_status);
 	if (own_status != EXIT_DONE)
 		return own_status;
 	return WIFSIGNALED(result->command_status)

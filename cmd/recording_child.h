@@ -8,11 +8,15 @@
 
 /* Pass on a signal that was sent to profc alone. */
 void recording_child_signal(pid_t pid, int signal);
+struct job_control;
+
 /*
  * Wait for a command that outlives its recording, passing signals on; the second one
- * ends the waiting. *status is as of waitpid(2).
+ * ends the waiting. Stops with it, as job_control.h says: nobody traces it any more, SIGCHLD is
+ * blocked, and job control, that was given back, is taken over for that time. *status is as of
+ * waitpid(2).
  */
-void recording_child_wait(pid_t pid, int signal_fd, int *status);
+void recording_child_wait(pid_t pid, int signal_fd, struct job_control *job_control, int *status);
 /*
  * The command has died of a signal: so does profc, at its very end, without a core of its own. A
  * shell that only learnt of a status would go on with its loop after Ctrl-C. Returns where the

@@ -25,3 +25,13 @@ int child_reap(pid_t pid, int *status)
 	} while (got < 0 && errno == EINTR);
 	return got == pid ? 0 : -1;
 }
+
+/* What is only looked at can be told once more. */
+int child_stop_signal(pid_t pid)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	if (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | WNOWAIT) < 0)
+		return 0;
+	return info.si_pid == pid ? info.si_status : 0;
+}

@@ -23,5 +23,7 @@ void child_signals_take_over(const sigset_t *ours, struct child_signals *former)
  * *status as of waitpid(2), or -1 with errno when there is no such child.
  */
 int child_reap(pid_t pid, int *status);
+/* The signal by which job control has stopped such a command, for as long as it stands; or 0. */
+int child_stop_signal(pid_t pid);
 
 #endif

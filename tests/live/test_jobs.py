@@ -10,11 +10,10 @@ from paths import PROFC
 from targets import need
 from terminal import Terminal
 
-QUICK = "record -q --no-symbols -F 1000 --max-overhead 0 -o profc.data --"
-
-
 class Jobs(LiveCase):
     """Each test types the same twice: with ./run recording its command, and plain."""
+
+    OPTIONS = ()
 
     def session(self, how, prefix, steps, user=None):
         """What the terminal shows; `steps` are (what is typed, what is waited for)."""
@@ -36,12 +35,12 @@ class Jobs(LiveCase):
 
     def assert_same(self, *steps):
         plain = self.session("plain", "", steps)
+        options = "-q --no-symbols -F 1000 --max-overhead 0 -o profc.data"
+        record = " ".join([PROFC, "record", options, *self.OPTIONS, "--"])
         recorded = {"root": None, "user": 65534} if os.geteuid() == 0 else {"user": None}
         for how, user in recorded.items():
             with self.subTest(recorded_as=how):
-                self.assertEqual(
-                    self.session(how, f"{PROFC} {QUICK}", steps, user), plain
-                )
+                self.assertEqual(self.session(how, record, steps, user), plain)
         return plain
 
     READY = Terminal.PROMPT
@@ -103,11 +102,14 @@ class Stops(Jobs):
         lasts = "./run sh -c 'echo $$ >id; sleep 0.3; echo $((40 + 2))nd; exec sleep 100' &\n"
         until = "; until [[ $(jobs) == *{}* ]]; do sleep 0.05; done; jobs\n"
         sleeps = "until grep -q 'State:.S' /proc/$(cat id)/status; do sleep 0.05; done\n"
-        for continued in ("$(cat id)", "$!", "%1"):
-            with self.subTest(continued=continued):
+        for stopped, continued in (
+            ("-STOP $(cat id)", "$(cat id)"), ("-STOP $(cat id)", "$!"), ("-STOP $(cat id)", "%1"),
+            ("-TSTP $!", "$!"), ("-TTIN $!", "%1"),
+        ):
+            with self.subTest(stopped=stopped, continued=continued):
                 self.assert_same(
                     (lasts, "42nd"),
-                    ("kill -STOP $(cat id)" + until.format("Stopped"), self.READY),
+                    (f"kill {stopped}" + until.format("Stopped"), self.READY),
                     (f"kill -CONT {continued}" + until.format("Running"), self.READY),
                     (sleeps, self.READY),
                     ("kill %1; wait %1; echo $?\n", self.READY),
@@ -126,3 +128,9 @@ class Stops(Jobs):
             ("sh -c 'kill -STOP $$; echo inner'\n", self.READY), ("jobs\n", self.READY),
             ("fg\n", self.READY), ("exit 7\n", self.READY), ("echo $?\n", self.READY),
         )
+
+
+class StopsAfterTheRecording(Stops):
+    """The same, while profc only waits for its command."""
+
+    OPTIONS = ("-d", "100ms")
