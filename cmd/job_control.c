@@ -67,7 +67,7 @@ static int drain(const struct job_control *control)
 	int signal = 0;
 
 	while (read(control->signals.fd, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_code != SI_KERNEL)
+		if (info.ssi_code != SI_KERNEL && info.ssi_pid != (uint32_t)getpid())
 			signal = (int)info.ssi_signo;
 	}
 	return signal;
@@ -202,13 +202,15 @@ static void end_watcher(const struct watcher *watcher)
  * Says whether we were continued: where no shell could do that, the kernel does not stop us. The
  * signal takes back a SIGCONT that came before it.
  */
-static bool stop_by(int signal_nr)
+static bool stop_by(const struct job_control *control, int signal_nr)
 {
 	const struct sigaction by_default = {.sa_handler = SIG_DFL};
 	const struct timespec no_time = {0};
 	struct sigaction former;
 	sigset_t set;
 
+	if (control->prepare)
+		control->prepare(control->context);
 	sigemptyset(&set);
 	sigaddset(&set, signal_nr);
 	sigaction(signal_nr, &by_default, &former); /* not that of SIGSTOP, which needs it not */
@@ -231,6 +233,12 @@ static bool has_got(const struct job_command *command, int signal)
 	if (stop_of(command).signal || !proc_read_status(command->pid, &status))
 		return true;
 	return (status.pending_process | status.pending_thread) & bit;
+}
+
+void job_control_stop(struct job_control *control, int signal)
+{
+	stop_by(control, signal);
+	drain(control);
 }
 
 void job_control_pass_on(struct job_control *control, const struct job_command *command, int signal)
@@ -266,7 +274,7 @@ void job_control_follow(struct job_control *control, const struct job_command *c
 	if (command->sampler)
 		sampler_stand_by(command->sampler);
 	is_watched_over = start_watcher(&watcher, command->pid);
-	was_continued = is_in_stop(command, &stop) && stop_by(stop.signal);
+	was_continued = is_in_stop(command, &stop) && stop_by(control, stop.signal);
 	if (is_watched_over)
 		end_watcher(&watcher);
 	drain(control);

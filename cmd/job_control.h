@@ -20,6 +20,8 @@ struct sampler;
 struct job_control {
 	struct signal_pipe signals; /* becomes readable when a stop is asked for */
 	bool is_asked;		    /* for the next stop: by one who knows of profc, if no shell */
+	void (*prepare)(void *);    /* just before a stop; may be NULL */
+	void *context;		    /* of that */
 };
 
 /* The command, as far as its stops go. */
@@ -37,9 +39,12 @@ struct job_command {
 void job_control_begin(struct job_control *control);
 /* Give them back: what is asked for in vain so far stops us now. */
 void job_control_end(struct job_control *control);
+/* Stop now, by a signal of job control; returns when continued, or at once where nobody could. */
+void job_control_stop(struct job_control *control, int signal);
 /*
  * When there is something to read. Stop signals of the terminal have reached the command, too; of
- * others, which may have come to profc alone, the last one is returned; 0: there was none.
+ * others, which may have come to profc alone, the last one is returned; 0: there was none. What
+ * profc has sent itself, and its process group, is as from the terminal.
  */
 int job_control_read(const struct job_control *control);
 /* Such a signal is for the command, unless that has got it itself. Waits for a moment. */

@@ -13,6 +13,7 @@
 #include "cmd/interpreter.h"
 #include "cmd/record_options.h"
 #include "cmd/recording_meta.h"
+#include "cmd/survivors.h"
 #include "profile/profile.h"
 #include "profile/spread.h"
 #include "sampler/sampler.h"
@@ -132,6 +133,11 @@ const struct sampler_result *live_stop(struct live *live)
 		live->sampler = NULL;
 	}
 	return &live->result;
+}
+
+void live_survivors(const struct live *live, struct survivors *survivors)
+{
+	survivors_init(survivors, live->profile);
 }
 
 void live_free(struct live *live)

@@ -12,6 +12,7 @@ struct profile;
 struct record_options;
 struct sampler;
 struct sampler_result;
+struct survivors;
 
 /*
  * A recording that goes to memory and is looked at while it is made. Its processes are
@@ -40,6 +41,8 @@ struct sampler *live_sampler(struct live *live);
 int live_profile(struct live *live, struct profile **profile, struct err *err);
 /* End it and let everybody go, if that has not been done. What came of it: borrowed. */
 const struct sampler_result *live_stop(struct live *live);
+/* Once stopped: who of them lives on. */
+void live_survivors(const struct live *live, struct survivors *survivors);
 void live_free(struct live *live); /* stops it, too */
 
 #endif

@@ -26,7 +26,9 @@ static bool asks_for_end(int signal)
 /* Returns false when nobody reads any more. */
 static bool pass_on_one(struct signal_pipe *pipe, int signal, const siginfo_t *info)
 {
-	struct signalfd_siginfo out = {.ssi_signo = (uint32_t)signal, .ssi_code = info->si_code};
+	struct signalfd_siginfo out = {.ssi_signo = (uint32_t)signal,
+				       .ssi_code = info->si_code,
+				       .ssi_pid = (uint32_t)info->si_pid};
 
 	if (asks_for_end(signal))
 		atomic_store_explicit(&pipe->end_asked, true, memory_order_relaxed);

@@ -33,10 +33,21 @@ static void send_text(struct terminal *terminal, const char *text, size_t nr_byt
 	}
 }
 
+static void enter(struct terminal *terminal)
+{
+	struct termios raw = terminal->former;
+
+	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG | IEXTEN);
+	raw.c_cc[VMIN] = 1;
+	raw.c_cc[VTIME] = 0;
+	tcsetattr(terminal->fd, TCSAFLUSH, &raw);
+	send_text(terminal, ENTER_SCREEN, strlen(ENTER_SCREEN));
+	terminal->is_entered = true;
+}
+
 int terminal_open(struct terminal *terminal, struct err *err)
 {
-	struct termios raw;
-
+	terminal->is_entered = false;
 	terminal->fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 	if (terminal->fd < 0 || tcgetattr(terminal->fd, &terminal->former) < 0) {
 		err_sys(err, "cannot use the terminal");
@@ -45,21 +56,48 @@ int terminal_open(struct terminal *terminal, struct err *err)
 		terminal->fd = -1;
 		return ERR_SYS;
 	}
-	raw = terminal->former;
-	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG | IEXTEN);
-	raw.c_cc[VMIN] = 1;
-	raw.c_cc[VTIME] = 0;
-	tcsetattr(terminal->fd, TCSAFLUSH, &raw);
-	send_text(terminal, ENTER_SCREEN, strlen(ENTER_SCREEN));
+	enter(terminal);
 	return 0;
+}
+
+void terminal_leave(struct terminal *terminal)
+{
+	if (!terminal->is_entered)
+		return;
+	send_text(terminal, LEAVE_SCREEN, strlen(LEAVE_SCREEN));
+	tcsetattr(terminal->fd, TCSAFLUSH, &terminal->former);
+	terminal->is_entered = false;
+}
+
+/* A shell takes it away from who was stopped unprepared, by SIGSTOP. */
+static bool was_taken_away(const struct termios *now)
+{
+	return now->c_lflag & ICANON;
+}
+
+bool terminal_hold(struct terminal *terminal, bool *is_new)
+{
+	pid_t foreground = tcgetpgrp(terminal->fd);
+	struct termios now;
+
+	*is_new = false;
+	if ((foreground >= 0 && foreground != getpgrp()) || tcgetattr(terminal->fd, &now) < 0) {
+		terminal->is_entered = false;
+		return false;
+	}
+	if (!terminal->is_entered || was_taken_away(&now)) {
+		terminal->former = now;
+		enter(terminal);
+		*is_new = true;
+	}
+	return true;
 }
 
 void terminal_close(struct terminal *terminal)
 {
 	if (terminal->fd < 0)
 		return;
-	send_text(terminal, LEAVE_SCREEN, strlen(LEAVE_SCREEN));
-	tcsetattr(terminal->fd, TCSAFLUSH, &terminal->former);
+	terminal_leave(terminal);
 	close(terminal->fd);
 	terminal->fd = -1;
 }

@@ -15,13 +15,21 @@ struct err;
  * every terminal of today knows).
  */
 struct terminal {
-	int fd; /* of its own; -1: closed */
+	int fd;		 /* of its own; -1: closed */
+	bool is_entered; /* the screen is there, and the keys are ours */
 	struct termios former;
 };
 
 /* Standard output must be a terminal. */
 int terminal_open(struct terminal *terminal, struct err *err);
 void terminal_close(struct terminal *terminal);
+/* Give it back for a while, as before a stop. */
+void terminal_leave(struct terminal *terminal);
+/*
+ * May it be used now? Not from the background, where others use it; back in the foreground it is
+ * taken again, and *is_new says that nothing is drawn yet. SIGTTOU has to be blocked.
+ */
+bool terminal_hold(struct terminal *terminal, bool *is_new);
 /* Lines of text from the top, the rest of each line and of the screen empty. */
 void terminal_draw(struct terminal *terminal, const struct buf *text);
 size_t terminal_rows(const struct terminal *terminal);

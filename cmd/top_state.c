@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define KEY_CTRL_C    '\003'
+#define KEY_CTRL_Z    '\032'
 #define KEY_BACKSPACE '\b'
 #define KEY_DELETE    '\177'
 #define KEY_ESCAPE    '\033'
@@ -11,6 +12,7 @@
 const char *top_state_help(void)
 {
 	return "q, Ctrl-C   quit\n"
+	       "Ctrl-Z      stop, and a command with it; the shell's fg goes on\n"
 	       "space, p    pause: the processes are left alone\n"
 	       "s           sort by self or by total\n"
 	       "b           rows by function, line, file, module, thread, process, state, system\n"
@@ -50,6 +52,10 @@ static void type(struct top_state *state, char key)
 
 void top_state_key(struct top_state *state, char key)
 {
+	if (key == KEY_CTRL_Z) {
+		state->stop = true;
+		return;
+	}
 	if (state->prompt != TOP_PROMPT_NONE) {
 		type(state, key);
 		return;

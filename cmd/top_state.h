@@ -24,6 +24,7 @@ struct top_state {
 	bool by_total; /* sorted so, else by self */
 	bool all_time; /* since the beginning, else the last seconds */
 	bool paused, help, quit;
+	bool stop;					     /* as job control does */
 	char function[TOP_INPUT_MAX], thread[TOP_INPUT_MAX]; /* filters; "" is none */
 	enum top_prompt prompt;
 	char input[TOP_INPUT_MAX]; /* typed so far */

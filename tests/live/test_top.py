@@ -14,10 +14,13 @@ import sys
 import termios
 import time
 
+import procfs
+from counters import Counters
 from live import LiveCase
 from paths import PROFC
 from profc import profc
-from targets import Running, build
+from targets import Running, build, need
+from terminal import Terminal
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -180,3 +183,130 @@ class Top(LiveCase):
             gone.wait()
         done = profc("top", "-p", gone.pid, status=1)
         self.assertIn(f"there is no process {gone.pid}", done.stderr)
+
+
+class Job(LiveCase):
+    """profc top as a job of a shell that somebody types to."""
+
+    READY = Terminal.PROMPT
+    TABLE = " of CPU time in the last "
+    FORMER_SCREEN = "\x1b[?1049l"
+
+    def setUp(self):
+        super().setUp()
+        self.shell = Terminal([need("bash"), "--norc", "--noprofile", "-i"], self.directory)
+        self.shell.read_until(self.READY)
+        self.addCleanup(self.hang_up)
+        self.modes = self.ask("stty -g")
+
+    def hang_up(self):
+        """A test has failed amid it."""
+        if self.shell:
+            os.kill(self.shell.process_id, signal.SIGHUP)
+
+    def leave(self):
+        self.shell.close()
+        self.shell = None
+
+    def ask(self, line):
+        """What a line prints, as a terminal in its usual mode shows it."""
+        before = len(self.shell.text)
+        self.shell.type(line + "\n", self.READY)
+        return self.shell.text[before:].replace("\r", "").removeprefix(line + "\n")
+
+    def press(self, key, wanted):
+        """What is seen after it, up to what is wanted."""
+        before = len(self.shell.text)
+        self.shell.type(key, wanted)
+        return self.shell.text[before:]
+
+    def top(self, *arguments):
+        self.press(f"{PROFC} top --interval 100ms {' '.join(map(str, arguments))}\n", self.TABLE)
+
+    def spinner(self):
+        path = self.path("counters")
+        target = Running([build("progressing"), path])
+        self.addCleanup(target.__exit__)
+        return target.wait_ready().pid, Counters(path)
+
+    def assert_stopped(self, seen):
+        """And the terminal is the shell's, as it was."""
+        self.assertIn(self.FORMER_SCREEN, seen)
+        self.assertIn("Stopped", seen.split(self.FORMER_SCREEN)[1])
+        self.assertEqual(self.ask("stty -g"), self.modes)
+
+    def end(self):
+        """By its key; the last table stays on the terminal."""
+        seen = self.press("q", self.READY)
+        self.assertIn(self.TABLE, seen.split(self.FORMER_SCREEN)[1])
+        self.assertEqual(self.ask("stty -g"), self.modes)
+        self.leave()
+
+    def test_stops_by_its_key_and_leaves_attached_processes_alone(self):
+        pid, counters = self.spinner()
+        self.top("-p", pid, "-o", "kept")
+        for _ in range(2):
+            self.assert_stopped(self.press("\x1a", self.READY))
+            self.assertUntouched(pid)
+            self.assertProgress(counters)
+            self.assertNotIn(self.READY, self.press("fg\n", self.TABLE))
+            self.eventually(lambda: procfs.tracer(pid), "attaching again")
+            self.press("s", "most")
+        self.end()
+        self.assertUntouched(pid)
+        info = json.loads(profc("info", "-i", self.path("kept"), "--json").stdout)
+        self.assertEqual([process["pid"] for process in info["processes"]], [pid] * 3)
+
+    def test_stops_by_a_signal_to_it_alone(self):
+        pid, counters = self.spinner()
+        self.top("-p", pid)
+        os.kill(*procfs.children(self.shell.process_id), signal.SIGTSTP)
+        self.shell.read_until(self.READY)
+        self.assertEqual(self.ask("stty -g"), self.modes)
+        self.assertUntouched(pid)
+        self.assertProgress(counters)
+        self.press("fg\n", self.TABLE)
+        self.end()
+
+    def test_draws_nothing_in_the_background(self):
+        pid, _ = self.spinner()
+        self.top("-p", pid)
+        self.assert_stopped(self.press("\x1a", self.READY))
+        self.ask("bg")
+        self.eventually(lambda: procfs.tracer(pid), "attaching again")
+        self.assertEqual(self.ask("sleep 1; echo $((40 + 2))nd"), "42nd\n" + self.READY)
+        self.assertEqual(self.ask("stty -g"), self.modes)
+        self.press("fg\n", self.TABLE)
+        self.end()
+
+    def test_ends_if_nobody_is_left_when_it_goes_on(self):
+        with Running([build("progressing"), self.path("counters")]) as target:
+            target.wait_ready()
+            self.top("-p", target.pid)
+            self.assert_stopped(self.press("\x1a", self.READY))
+        seen = self.press("fg\n", self.READY)
+        self.assertIn("progress_main", seen)
+        self.assertIn("0", self.ask("echo $?"))
+        self.leave()
+
+    def test_stops_with_its_command(self):
+        self.top("--", build("spin_leaf"), "60000")
+        for _ in range(2):
+            self.assert_stopped(self.press("\x1a", self.READY))
+            (profc_pid,) = procfs.children(self.shell.process_id)
+            (command,) = (
+                pid for pid in procfs.children(profc_pid)
+                if procfs.status(pid)["Name"] == "spin_leaf"
+            )
+            self.assertIn(procfs.state(command), "tT")
+            self.press("fg\n", self.TABLE)
+            self.eventually(lambda: procfs.state(command) not in "tT", "the command goes on")
+        self.end()
+
+    def test_stops_when_its_command_has(self):
+        script = f"'{build('spin_leaf')} 500; kill -STOP $$; {build('spin_leaf')} 60000'"
+        seen = self.press(f"{PROFC} top --interval 100ms -- sh -c {script}\n", self.READY)
+        self.assertIn(self.TABLE, seen)
+        self.assert_stopped(seen)
+        self.press("fg\n", self.TABLE)
+        self.end()
