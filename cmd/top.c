@@ -494,6 +494,24 @@ static void take_over_signals(struct top *top)
 	signal_pipe_open(&top->signals, &ours);
 }
 
+/* As Ctrl-C would have done, which the screen takes as a key: what the command has started, too. */
+static void interrupt_command(const struct top *top, pid_t command)
+{
+	struct survivors survivors;
+	size_t nr_pids;
+	pid_t *pids;
+
+	live_survivors(top->live, &survivors);
+	pids = survivors_pids(&survivors, &nr_pids);
+	for (size_t i = 0; i < nr_pids; i++) {
+		if (pids[i] != command && getpgid(pids[i]) == getpgrp())
+			kill(pids[i], SIGINT);
+	}
+	recording_child_signal(command, SIGINT);
+	free(pids);
+	survivors_release(&survivors);
+}
+
 /* The last picture, where it stays: all of it, nothing being typed. */
 static int finish(struct top *top, struct err *err)
 {
@@ -507,7 +525,7 @@ static int finish(struct top *top, struct err *err)
 	if (result->exec_errno)
 		return program_explain_failure(top->argv[0], result->exec_errno, err);
 	if (pid && !result->command_exited)
-		recording_child_signal(pid, SIGINT); /* as Ctrl-C would have done */
+		interrupt_command(top, pid);
 	if (!result->nr_samples && !top->former)
 		return err_set(err, ERR_EMPTY, "no samples were taken");
 	is_last = top->has_screen || top->ended || top->nr_shown == 0;

@@ -75,6 +75,14 @@ class Screen:
         os.close(self.theirs)
 
 
+def running(command):
+    """The ids of who was started by what ends so."""
+    done = subprocess.run(
+        ["pgrep", "-f", f"{command}$"], stdout=subprocess.PIPE, text=True, check=False
+    )
+    return done.stdout
+
+
 class Top(LiveCase):
     def spinner(self):
         target = Running([build("progressing"), self.path("counters")])
@@ -153,12 +161,7 @@ class Top(LiveCase):
             screen.wait_for("spin_leaf")
             screen.press("\x03")
             self.assertEqual(screen.finish(), 0)
-        self.eventually(lambda: not self.running("spin_leaf 60000"), "the command's end")
-
-    def running(self, command):
-        done = subprocess.run(["pgrep", "-f", f"{command}$"], stdout=subprocess.PIPE, text=True,
-                              check=False)
-        return done.stdout
+        self.eventually(lambda: not running("spin_leaf 60000"), "the command's end")
 
     def test_recording_is_kept_if_asked(self):
         path = self.path("kept.data")
@@ -290,7 +293,7 @@ class Job(LiveCase):
         self.leave()
 
     def test_stops_with_its_command(self):
-        self.top("--", build("spin_leaf"), "60000")
+        self.top("--", build("spin_leaf"), "50000")
         for _ in range(2):
             self.assert_stopped(self.press("\x1a", self.READY))
             (profc_pid,) = procfs.children(self.shell.process_id)
@@ -304,9 +307,15 @@ class Job(LiveCase):
         self.end()
 
     def test_stops_when_its_command_has(self):
-        script = f"'{build('spin_leaf')} 500; kill -STOP $$; {build('spin_leaf')} 60000'"
+        script = f"'{build('spin_leaf')} 500; kill -STOP $$; {build('spin_leaf')} 50000'"
         seen = self.press(f"{PROFC} top --interval 100ms -- sh -c {script}\n", self.READY)
         self.assertIn(self.TABLE, seen)
         self.assert_stopped(seen)
         self.press("fg\n", self.TABLE)
         self.end()
+
+    def test_quitting_ends_what_the_command_has_started(self):
+        """A shell that waits for a program heeds Ctrl-C only when that has ended."""
+        self.top("--", "sh", "-c", f"'{build('spin_leaf')} 70000; true'")
+        self.end()
+        self.eventually(lambda: not running("spin_leaf 70000"), "its end")
