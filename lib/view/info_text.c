@@ -21,6 +21,7 @@
 #define LABEL_FORMAT   "%-12s"
 #define ENDS_SHOWN     10
 #define MODULES_SHOWN  20
+#define MARKS_SHOWN    20
 #define BUILD_ID_SHORT 12
 #define NAMED_IN_HINT  4
 /* A script given with -c is not worth the whole first screen. */
@@ -491,6 +492,36 @@ static void print_modules(struct info *info)
 	print_module_problems(info, modules, nr_shown);
 }
 
+/* With their times as `report --time` takes them. */
+static void print_marks(struct info *info)
+{
+	static const struct table_column columns[] = {
+		{.header = "time", .right = true},
+		{.header = "mark", .flexible = true, .min_columns = 12, .share = 1},
+	};
+	const struct profile *profile = info->profile;
+	size_t nr_shown = profile->nr_marks < MARKS_SHOWN ? profile->nr_marks : MARKS_SHOWN;
+	struct table *table;
+
+	if (!nr_shown)
+		return;
+	heading(info, "Marks");
+	table = table_new(columns, ARRAY_SIZE(columns));
+	for (size_t i = 0; i < nr_shown; i++) {
+		const struct profile_mark *mark = &profile->marks[i];
+
+		buf_printf(&info->text, "%.3fs", (double)mark->time_ns / (double)NS_PER_SEC);
+		add_cell(info, table);
+		append_text(info, mark->text);
+		add_cell(info, table);
+	}
+	table_print(table, info->view, info->sink);
+	table_free(table);
+	if (profile->nr_marks > nr_shown)
+		sink_printf(info->sink, "... and %zu more; --json lists all\n",
+			    profile->nr_marks - nr_shown);
+}
+
 /* Counters that say what a fact or table above says already. */
 static bool is_told_above(const char *name)
 {
@@ -536,6 +567,7 @@ void info_print_text(const struct profile *profile, const struct survey *survey,
 	print_sizes(&info);
 	print_ends(&info);
 	print_modules(&info);
+	print_marks(&info);
 	for (int group = 0; group < COUNTER_GROUP_COUNT; group++)
 		print_counters(&info, (enum counter_group)group);
 	buf_release(&info.text);

@@ -246,6 +246,29 @@ static void test_info__json_of_marks_and_of_what_is_not_known(void **state)
 	profile_free(profile);
 }
 
+static void test_info__lists_the_first_marks(void **state)
+{
+	struct profile *profile = made_up();
+	struct survey *survey = survey_new(profile);
+	const struct view view = {.columns = 40};
+	struct sink sink = SINK_MEMORY;
+
+	(void)state;
+	profile_add_mark(profile, 1500 * UINT64_C(1000000), "warm\x1b[2J");
+	for (int i = 0; i < 20; i++)
+		profile_add_mark(profile, 12345 * UINT64_C(1000000),
+				 "a name that is far too long for forty columns");
+	info_print_text(profile, survey, &view, &sink);
+	assert_non_null(strstr(buf_str(&sink.pending), "\nMarks\n"
+						       "   time  mark\n"
+						       " 1.500s  warm\\x1b[2J\n"
+						       "12.345s  a name that is far too long fo…\n"));
+	assert_non_null(strstr(buf_str(&sink.pending), "... and 1 more; --json lists all\n"));
+	sink_release(&sink);
+	survey_free(survey);
+	profile_free(profile);
+}
+
 static void check_value(const char *name, uint64_t value, const char *expected)
 {
 	struct buf text = {0};
@@ -274,6 +297,7 @@ int main(void)
 		cmocka_unit_test(test_info__an_empty_cut_profile),
 		cmocka_unit_test(test_info__says_how_it_ended),
 		cmocka_unit_test(test_info__json_of_marks_and_of_what_is_not_known),
+		cmocka_unit_test(test_info__lists_the_first_marks),
 		cmocka_unit_test(test_counter_words__units_follow_names),
 	};
 
