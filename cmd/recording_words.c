@@ -17,6 +17,7 @@
 #include "proc/read.h"
 #include "profile/profile.h"
 #include "store/store.h"
+#include "view/counter_words.h"
 #include "view/number.h"
 
 int recording_failed_status(const struct recording *recording)
@@ -117,6 +118,23 @@ static void say_stopped(const struct recording *recording)
 	print_hint("kill -CONT %d lets it go on", (int)pid);
 }
 
+/* What was missed, and what was done to the target, as far as there is anything. */
+static void say_counters(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->nr_counters; i++) {
+		const char *name = profile_str(profile, profile->counters[i].name);
+		struct counter_words words = counter_words(name);
+		struct buf value = {0};
+
+		if (!profile->counters[i].value ||
+		    (words.group != COUNTER_LOSSES && words.group != COUNTER_PERTURBATION))
+			continue;
+		append_counter_value(&value, name, profile->counters[i].value);
+		print_note("%s %s", buf_str(&value), words.words);
+		buf_release(&value);
+	}
+}
+
 void recording_say_done(const struct recording *recording)
 {
 	const struct sampler_result *result = &recording->result;
@@ -132,6 +150,8 @@ void recording_say_done(const struct recording *recording)
 	print_note("wrote %s: %s, %.1f kB", file_name(recording), buf_str(&text),
 		   (double)store_writer_nr_bytes(recording->writer) / 1000);
 	buf_release(&text);
+	if (recording->options->verbose)
+		say_counters(recording->profile);
 	say_stopped(recording);
 	if (recording->file.path)
 		say_report(recording);
@@ -175,18 +195,21 @@ int recording_say_empty(const struct recording *recording)
 {
 	const struct sampler_result *result = &recording->result;
 	bool measurable = result->cpu_ns >= MEASURABLE_NS;
+	bool is_failure = measurable || !recording->argv;
 	struct err err = ERR_INIT;
 
 	if (never_looked(recording, &err) || was_stopped(recording, &err)) {
 		print_err(&err);
 		return recording_failed_status(recording);
 	}
+	if (!is_failure && recording->options->quiet)
+		return EXIT_DONE;
 	err_set(&err, ERR_EMPTY, "no samples were taken: %.3f ms of CPU time were used",
 		(double)result->cpu_ns / (double)NS_PER_MS);
 	err_hint(&err, measurable ? "raise --frequency, or record for longer"
 				  : "it ended before the first look; raise --frequency");
 	print_err(&err);
-	return measurable || !recording->argv ? recording_failed_status(recording) : EXIT_DONE;
+	return is_failure ? recording_failed_status(recording) : EXIT_DONE;
 }
 
 int recording_say_exec_failed(const struct recording *recording)

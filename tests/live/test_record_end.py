@@ -141,6 +141,24 @@ class Streams(LiveCase):
         )
         self.assertEqual(done.stderr, "")
 
+    def test_quiet_says_nothing_of_what_was_too_short_to_be_seen(self):
+        """Which is no failure; what is one is said."""
+        path = self.path("x.data")
+        result = profc("record", "-q", "-F", "1", "-o", path, "--", "true")
+        self.assertEqual(result.stderr, "")
+        result = profc(
+            "record", "-q", "-F", "1", "--delay", "60", "-o", path, "--", "true", status=125
+        )
+        self.assertIn("no samples were taken", result.stderr)
+
+    def test_verbose_says_what_was_done_to_the_command(self):
+        path = self.path("x.data")
+        command = ("-o", path, "--", build("spin_leaf"), "100")
+        brief = profc("record", *command).stderr.splitlines()
+        lines = profc("record", "-v", *command).stderr.splitlines()
+        self.assertGreater(len(lines), len(brief))
+        self.assertTrue([line for line in lines if "times that a thread was stopped" in line], lines)
+
     def test_environment_and_directory_are_the_callers(self):
         done = profc(
             "record", "-o", self.path("profc.data"), "--", "sh", "-c", 'pwd; echo "$MARK"',

@@ -259,10 +259,11 @@ static void test_info__lists_the_first_marks(void **state)
 		profile_add_mark(profile, 12345 * UINT64_C(1000000),
 				 "a name that is far too long for forty columns");
 	info_print_text(profile, survey, &view, &sink);
-	assert_non_null(strstr(buf_str(&sink.pending), "\nMarks\n"
-						       "   time  mark\n"
-						       " 1.500s  warm\\x1b[2J\n"
-						       "12.345s  a name that is far too long fo…\n"));
+	assert_non_null(strstr(buf_str(&sink.pending),
+			       "\nMarks\n"
+			       "   time  mark\n"
+			       " 1.500s  warm\\x1b[2J\n"
+			       "12.345s  a name that is far too long fo…\n"));
 	assert_non_null(strstr(buf_str(&sink.pending), "... and 1 more; --json lists all\n"));
 	sink_release(&sink);
 	survey_free(survey);
