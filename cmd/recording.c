@@ -279,7 +279,7 @@ static void wait_for_end(struct recording *recording)
 		recording->is_over = fds[1].revents & POLLIN;
 		if (fds[0].revents & POLLIN)
 			read_signals(recording);
-		if (fds[2].revents & POLLIN)
+		if (fds[2].revents & (POLLIN | POLLHUP))
 			read_control(recording);
 		if (fds[3].revents & POLLIN)
 			stop_as_asked(recording);

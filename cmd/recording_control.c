@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,7 +22,8 @@ static const struct {
 	{"mark", CONTROL_MARK, true},
 };
 
-/* Read and written by us, so that it has no end when a writer closes it. */
+#define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+
 static int open_fifo(struct control *control, struct err *err)
 {
 	struct stat found;
@@ -29,7 +31,7 @@ static int open_fifo(struct control *control, struct err *err)
 	control->created = mkfifo(control->path, 0600) == 0;
 	if (!control->created && errno != EEXIST)
 		return err_sys(err, "cannot make the FIFO %s", control->path);
-	control->fd = open(control->path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	control->fd = open(control->path, OPEN_FLAGS | O_NOFOLLOW);
 	if (control->fd < 0)
 		return err_sys(err, "cannot open %s", control->path);
 	if (fstat(control->fd, &found) < 0 || !S_ISFIFO(found.st_mode))
@@ -86,29 +88,57 @@ static int parse_line(char *line, enum control_word *word, const char **argument
 	return ERR_INVALID;
 }
 
+/*
+ * All writers have closed the FIFO, of which poll(2) would tell for ever; to one who opens it only
+ * now it is new. It is never without a reader meanwhile.
+ */
+static void open_anew(struct control *control)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", control->fd);
+	fd = open(path, OPEN_FLAGS);
+	if (fd >= 0) {
+		dup3(fd, control->fd, O_CLOEXEC);
+		close(fd);
+	}
+}
+
+static int end_line(struct control *control, enum control_word *word, const char **argument,
+		    struct err *err)
+{
+	bool overlong = control->overlong;
+
+	control->line[control->nr_bytes] = '\0';
+	control->nr_bytes = 0;
+	control->overlong = false;
+	if (overlong)
+		return err_set(err, ERR_INVALID, "control: a line is too long");
+	return *control->line ? parse_line(control->line, word, argument, err) : 0;
+}
+
 /* One byte at a time: a line is short, and what follows it stays in the FIFO. */
 int control_read(struct control *control, enum control_word *word, const char **argument,
 		 struct err *err)
 {
 	char byte;
+	ssize_t nr;
+	int status;
 
-	while (read(control->fd, &byte, 1) == 1) {
-		bool overlong = control->overlong;
-
-		if (byte != '\n') {
-			if (control->nr_bytes < sizeof(control->line) - 1)
-				control->line[control->nr_bytes++] = byte;
-			else
-				control->overlong = true;
-			continue;
+	while ((nr = read(control->fd, &byte, 1)) == 1) {
+		if (byte == '\n') {
+			status = end_line(control, word, argument, err);
+			if (status)
+				return status;
+		} else if (control->nr_bytes < sizeof(control->line) - 1) {
+			control->line[control->nr_bytes++] = byte;
+		} else {
+			control->overlong = true;
 		}
-		control->line[control->nr_bytes] = '\0';
-		control->nr_bytes = 0;
-		control->overlong = false;
-		if (overlong)
-			return err_set(err, ERR_INVALID, "control: a line is too long");
-		if (*control->line)
-			return parse_line(control->line, word, argument, err);
 	}
-	return 0;
+	if (nr < 0)
+		return 0;
+	open_anew(control);
+	return end_line(control, word, argument, err);
 }

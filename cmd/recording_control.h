@@ -38,7 +38,9 @@ int control_open(struct control *control, const char *where, struct err *err);
 void control_close(struct control *control);
 
 /*
- * The next whole line that has come. 1: *word and *argument (borrowed until the next call,
+ * The next whole line that has come; its end is the end of its last writer, too. To be called when
+ * `fd`, which stays the same, is readable or poll(2) tells of POLLHUP, until it returns 0. 1: *word
+ * and *argument (borrowed until the next call,
  * "" if there is none). 0: none yet. ERR_INVALID: a line that makes no sense; go on.
  */
 int control_read(struct control *control, enum control_word *word, const char **argument,

@@ -177,7 +177,7 @@ static void watch_readers(struct snapshots *snapshots, struct waiting *waiting)
 		patience_end(patience);
 	} else if (now_ns - waiting->since_ns > TELL_NS && !waiting->is_told) {
 		waiting->is_told = true;
-		print_note("a snapshot waits for who reads it: Ctrl-C gives it up");
+		print_note("a snapshot waits to be read: Ctrl-C gives it up");
 	}
 }
 

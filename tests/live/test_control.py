@@ -45,6 +45,23 @@ class Control(LiveCase):
         self.assertLess(whole["total_ns"], 2700e6, "what was paused is recorded")
         self.assertGreater(Recording(snapshot).function("spin_leaf")["total_pct"], 50)
 
+    def test_last_word_needs_no_newline(self):
+        """It waited for one that never came, or for another writer's."""
+        fifo = self.path("control")
+        with Recorder(
+            self.directory, "record", "--control", f"fifo:{fifo}", "--", "cat",
+            stdin=subprocess.PIPE,
+        ) as recorder:
+            self.eventually(lambda: os.path.exists(fifo) and procfs.children(recorder.pid), "a start")
+            (command,) = procfs.children(recorder.pid)
+            for words in ("mark here\n", "stop"):
+                with open(fifo, "w", encoding="utf-8") as control:
+                    control.write(words)
+            self.eventually(lambda: not procfs.tracer(command), "the end of the recording")
+            whole = recorder.finish()
+        self.assertEqual(whole.status, 0, whole.stderr)
+        self.assertEqual(self.marks(whole.path), ["here"])
+
     def marks(self, path):
         return [mark["text"] for mark in json.loads(Recording(path).info("--json"))["marks"]]
 

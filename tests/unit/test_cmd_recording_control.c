@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +18,7 @@
 
 struct fixture {
 	char directory[64];
+	int writer;
 	char where[128];
 	struct control control;
 };
@@ -28,6 +31,8 @@ static int set_up(void **state)
 	assert_non_null(mkdtemp(fixture->directory));
 	snprintf(fixture->where, sizeof(fixture->where), "fifo:%s/control", fixture->directory);
 	assert_int_equal(control_open(&fixture->control, fixture->where, NULL), 0);
+	fixture->writer = open(fixture->where + strlen("fifo:"), O_WRONLY);
+	assert_true(fixture->writer >= 0);
 	*state = fixture;
 	return 0;
 }
@@ -36,6 +41,8 @@ static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
+	if (fixture->writer >= 0)
+		close(fixture->writer);
 	control_close(&fixture->control);
 	/* Fails if control_close() has left the FIFO it made. */
 	assert_int_equal(rmdir(fixture->directory), 0);
@@ -43,10 +50,9 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* The FIFO is open for reading and writing. */
-static void say(const struct control *control, const char *text)
+static void say(const struct fixture *fixture, const char *text)
 {
-	assert_int_equal(write(control->fd, text, strlen(text)), strlen(text));
+	assert_int_equal(write(fixture->writer, text, strlen(text)), strlen(text));
 }
 
 static void expect(struct control *control, enum control_word word, const char *argument)
@@ -69,9 +75,10 @@ static int read_status(struct control *control)
 
 static void test_recording_control__obeys_lines_in_order(void **state)
 {
-	struct control *control = &((struct fixture *)*state)->control;
+	struct fixture *fixture = *state;
+	struct control *control = &fixture->control;
 
-	say(control, "pause\nmark two words\n\nresume\nsnapshot  /tmp/x y\nstop\n");
+	say(fixture, "pause\nmark two words\n\nresume\nsnapshot  /tmp/x y\nstop\n");
 	expect(control, CONTROL_PAUSE, "");
 	expect(control, CONTROL_MARK, "two words");
 	expect(control, CONTROL_RESUME, "");
@@ -82,26 +89,59 @@ static void test_recording_control__obeys_lines_in_order(void **state)
 
 static void test_recording_control__waits_for_the_end_of_a_line(void **state)
 {
-	struct control *control = &((struct fixture *)*state)->control;
+	struct fixture *fixture = *state;
+	struct control *control = &fixture->control;
 
-	say(control, "mark ha");
+	say(fixture, "mark ha");
 	assert_int_equal(read_status(control), 0);
-	say(control, "lf\n");
+	say(fixture, "lf\n");
 	expect(control, CONTROL_MARK, "half");
+}
+
+static short events(const struct control *control)
+{
+	struct pollfd fd = {.fd = control->fd, .events = POLLIN};
+
+	poll(&fd, 1, 0);
+	return fd.revents;
+}
+
+static void test_recording_control__a_line_ends_with_its_last_writer(void **state)
+{
+	struct fixture *fixture = *state;
+	struct control *control = &fixture->control;
+
+	say(fixture, "pause\nmark half");
+	close(fixture->writer);
+	expect(control, CONTROL_PAUSE, "");
+	expect(control, CONTROL_MARK, "half");
+	assert_int_equal(read_status(control), 0);
+	assert_int_equal(events(control), 0);
+	fixture->writer = open(fixture->where + strlen("fifo:"), O_WRONLY);
+	assert_int_equal(events(control), 0);
+	say(fixture, "stop");
+	assert_int_equal(read_status(control), 0);
+	close(fixture->writer);
+	fixture->writer = -1;
+	assert_int_equal(events(control), POLLHUP);
+	expect(control, CONTROL_STOP, "");
+	assert_int_equal(read_status(control), 0);
+	assert_int_equal(events(control), 0);
 }
 
 static void test_recording_control__refuses_nonsense_and_goes_on(void **state)
 {
-	struct control *control = &((struct fixture *)*state)->control;
+	struct fixture *fixture = *state;
+	struct control *control = &fixture->control;
 	char overlong[6000];
 
-	say(control, "halt\nmark\npause now\n");
+	say(fixture, "halt\nmark\npause now\n");
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(read_status(control), ERR_INVALID);
 	memset(overlong, 'x', sizeof(overlong));
 	overlong[sizeof(overlong) - 1] = '\0';
-	say(control, overlong);
-	say(control, "\nstop\n");
+	say(fixture, overlong);
+	say(fixture, "\nstop\n");
 	assert_int_equal(read_status(control), ERR_INVALID);
 	expect(control, CONTROL_STOP, "");
 }
@@ -121,6 +161,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_recording_control__obeys_lines_in_order,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_recording_control__a_line_ends_with_its_last_writer, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(test_recording_control__waits_for_the_end_of_a_line,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
