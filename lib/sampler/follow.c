@@ -171,6 +171,12 @@ static void leave_cost(struct sampler *sampler, const struct sampled_thread *thr
 	sampler->ended_cpu_ns += cpu_ns < window_ns ? cpu_ns : window_ns;
 }
 
+static struct account_clocks clocks_at(const struct proc_schedstat *read, uint64_t time_ns)
+{
+	return (struct account_clocks){
+		.time_ns = time_ns, .cpu_ns = read->cpu_ns, .runq_ns = read->runq_ns};
+}
+
 /* clocks may be NULL: the last ones were not to be had. */
 static void end_thread(struct sampler *sampler, struct sampled_thread *thread,
 		       const struct proc_schedstat *clocks, uint64_t now_ns)
@@ -182,15 +188,14 @@ static void end_thread(struct sampler *sampler, struct sampled_thread *thread,
 		hunt_saw_clock(thread, clocks->cpu_ns);
 	/* Its last sleep may have gone on after a pause, which is nobody's time. */
 	if (clocks && sampler->counting)
-		look_sleeps_on(thread, clocks->pcount, now_ns);
+		look_sleeps_on(sampler, thread, clocks, now_ns);
 	look_tell_sleep(sampler, thread);
 	leave_cost(sampler, thread, clocks, now_ns);
 	told->serial = thread->serial;
 	told->process = thread->process->serial;
 	if (clocks && sampler->counting && (thread->is_chosen || !sampler->options.threads)) {
 		told->has_clocks = true;
-		told->clocks = (struct account_clocks){
-			.time_ns = now_ns, .cpu_ns = clocks->cpu_ns, .runq_ns = clocks->runq_ns};
+		told->clocks = clocks_at(clocks, now_ns);
 	}
 	sampler_tell(sampler, message);
 	if (thread->tracee)
@@ -448,28 +453,20 @@ void follow_last_event(struct sampler *sampler, const struct target_event *event
 		target_resume(sampler->target, event->tracee);
 }
 
-static struct account_clocks clocks_now(const struct sampled_thread *thread, uint64_t now_ns)
-{
-	struct account_clocks clocks = {.time_ns = now_ns};
-	struct proc_schedstat read;
-
-	if (target_clocks(thread->tracee, &read)) {
-		clocks.cpu_ns = read.cpu_ns;
-		clocks.runq_ns = read.runq_ns;
-	}
-	return clocks;
-}
-
 /* What was not seen up to now is the rest. */
 void follow_pause_counting(struct sampler *sampler, uint64_t now_ns)
 {
 	for (size_t i = 0; i < sampler->nr_threads; i++) {
 		struct sampled_thread *thread = sampler->threads[i];
-		struct account_clocks clocks = clocks_now(thread, now_ns);
+		struct account_clocks clocks;
+		struct proc_schedstat read;
 
-		look_tell_sleep(sampler, thread);
-		if (clocks.cpu_ns)
+		if (target_clocks(thread->tracee, &read)) {
+			look_sleeps_on(sampler, thread, &read, now_ns);
+			look_tell_sleep(sampler, thread);
+			clocks = clocks_at(&read, now_ns);
 			tell_thread(sampler, thread, MESSAGE_THREAD_REST, &clocks);
+		}
 	}
 	sampler->counting = false;
 	sampler->counted_ns += now_ns - sampler->counting_since_ns;
@@ -478,8 +475,11 @@ void follow_pause_counting(struct sampler *sampler, uint64_t now_ns)
 /* What happened while nothing was counted belongs to nobody. */
 void follow_count_from(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
 {
-	struct account_clocks clocks = clocks_now(thread, now_ns);
+	struct proc_schedstat read = {0};
+	struct account_clocks clocks;
 
+	target_clocks(thread->tracee, &read);
+	clocks = clocks_at(&read, now_ns);
 	thread->was_seen = false;
 	thread->name_is_new = false;
 	thread->nr_slept = 0;

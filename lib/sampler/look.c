@@ -31,6 +31,7 @@ static void make_active(struct sampler *sampler, struct sampled_thread *thread)
 	if (thread->index < sampler->nr_active)
 		return;
 	swap(sampler, thread->index, sampler->nr_active++);
+	naps_remove(&sampler->naps, thread);
 	target_watch_closely(thread->tracee);
 }
 
@@ -71,6 +72,7 @@ void look_remove_thread(struct sampler *sampler, struct sampled_thread *thread)
 {
 	note_seen(sampler, thread);
 	make_idle(sampler, thread);
+	naps_remove(&sampler->naps, thread);
 	swap(sampler, thread->index, sampler->nr_threads - 1);
 	sampler->nr_threads--;
 	for (size_t i = 0; i < sampler->nr_awaited; i++) {
@@ -346,11 +348,26 @@ static bool is_quiet(const struct sampler *sampler, struct sampled_thread *threa
  */
 #define TELL_SLEEP_NS NS_PER_SEC
 
+/*
+ * Who was met in more sleeps than those that threads begin with will wake again. When that was is
+ * to be known to so small a part of the time that it has slept.
+ */
+#define FIRST_SLEEPS 2
+#define NAP_PART     8
+
+static void rest(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
+{
+	make_idle(sampler, thread);
+	if (thread->asleep && thread->nr_sleeps > FIRST_SLEEPS)
+		naps_put(&sampler->naps, thread,
+			 now_ns + (now_ns - thread->slept_from_ns) / NAP_PART);
+}
+
 /* Nothing has happened since the last look: its stack still holds. */
 static void still_the_same(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
 {
 	if (is_quiet(sampler, thread, now_ns))
-		make_idle(sampler, thread);
+		rest(sampler, thread, now_ns);
 	if (!thread->asleep)
 		return;
 	thread->slept_until_ns = now_ns;
@@ -394,9 +411,11 @@ static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,
 		      beside_is_better(thread));
 	switch (look) {
 	case TARGET_LOOK_TAKEN:
+		thread->nr_sleeps++;
 		tell_asleep(sampler, thread);
 		break;
 	case TARGET_LOOK_RUNNING:
+		look_sleeps_on(sampler, thread, clocks, thread->looked_ns);
 		look_ask_to_stop(sampler, thread, clocks);
 		break;
 	case TARGET_LOOK_CHANGED:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
 
@@ -26,12 +27,56 @@ static struct message *sighting_of(struct sampled_thread *thread, uint64_t now_n
 	return message;
 }
 
-void look_sleeps_on(struct sampled_thread *thread, uint64_t pcount, uint64_t now_ns)
+/*
+ * It was scheduled in so often since it was last seen asleep, in a time that was not the sleep of
+ * one: nobody saw when it woke. Of the times off its CPU in between, the first is that of the
+ * sleep it was seen in; in the mean they are as long as one another.
+ */
+static uint64_t woke_ns(const struct sampled_thread *thread, const struct proc_schedstat *clocks,
+			uint64_t nr_sleeps, uint64_t now_ns)
 {
-	if (!thread->was_seen || !thread->asleep || pcount != thread->pcount)
+	uint64_t since_ns = now_ns - thread->slept_until_ns;
+	uint64_t awake_ns =
+		clocks->cpu_ns - thread->slept_cpu_ns + (clocks->runq_ns - thread->slept_runq_ns);
+
+	return thread->slept_until_ns + (since_ns - min_u64(awake_ns, since_ns)) / nr_sleeps;
+}
+
+/* `is_asleep`: and another sleep has begun since. */
+static void slept_on(struct sampled_thread *thread, const struct proc_schedstat *clocks,
+		     bool is_asleep, uint64_t now_ns)
+{
+	uint64_t nr_wakes = clocks->pcount - thread->pcount;
+	uint64_t until_ns = now_ns;
+
+	if (!thread->was_seen || !thread->asleep || thread->sleep_is_over)
 		return;
-	thread->slept_until_ns = now_ns;
+	thread->sleep_is_over = nr_wakes > 0;
+	if (nr_wakes)
+		until_ns = woke_ns(thread, clocks, nr_wakes + is_asleep, now_ns);
+	if (until_ns <= thread->slept_until_ns)
+		return;
+	thread->slept_until_ns = until_ns;
 	thread->nr_slept++;
+}
+
+/* Looks that come so much later than one after the other have left open when it woke. */
+#define RARE_PERIODS 4
+
+static void sleep_ended(const struct sampler *sampler, struct sampled_thread *thread,
+			const struct proc_schedstat *clocks, bool is_asleep, uint64_t now_ns)
+{
+	uint64_t rare_ns = RARE_PERIODS * sampler->governor.base_period_ns;
+	bool is_known = clocks->pcount - thread->pcount <= 1 && !is_asleep;
+
+	if (is_known || now_ns - thread->slept_until_ns > rare_ns)
+		slept_on(thread, clocks, is_asleep, now_ns);
+}
+
+void look_sleeps_on(const struct sampler *sampler, struct sampled_thread *thread,
+		    const struct proc_schedstat *clocks, uint64_t now_ns)
+{
+	sleep_ended(sampler, thread, clocks, false, now_ns);
 }
 
 void look_tell_sleep(struct sampler *sampler, struct sampled_thread *thread)
@@ -54,9 +99,16 @@ static struct snapshot *copy_snapshot(struct sampler *sampler, const struct snap
 void look_tell_new(struct sampler *sampler, struct sampled_thread *thread, enum sighting_kind kind)
 {
 	const struct snapshot *snapshot = sampler->spare;
-	struct message *message = sighting_of(thread, snapshot->time_ns);
-	struct message_sighting *sighting = &message->body.sighting;
+	const struct proc_schedstat clocks = {.cpu_ns = snapshot->cpu_ns,
+					      .runq_ns = snapshot->runq_ns,
+					      .pcount = snapshot->pcount};
+	struct message_sighting *sighting;
+	struct message *message;
 
+	if (kind == SIGHTING_ASLEEP)
+		sleep_ended(sampler, thread, &clocks, true, snapshot->time_ns);
+	message = sighting_of(thread, snapshot->time_ns);
+	sighting = &message->body.sighting;
 	young_tell_maps(sampler, thread->process, snapshot->time_ns);
 	sighting->name = young_name_at_look(thread, snapshot->pcount);
 	sighting->is_new = true;
@@ -71,6 +123,7 @@ void look_tell_new(struct sampler *sampler, struct sampled_thread *thread, enum 
 	thread->held_ns = 0;
 	thread->was_seen = true;
 	thread->asleep = kind == SIGHTING_ASLEEP;
+	thread->sleep_is_over = false;
 	/*
 	 * Who sleeps may fall asleep again before an interrupt from elsewhere arrives, which then
 	 * breaks off what it sleeps in. From its own CPU that hardly ever happens.
@@ -80,5 +133,6 @@ void look_tell_new(struct sampler *sampler, struct sampled_thread *thread, enum 
 	thread->pcount = snapshot->pcount;
 	thread->slept_from_ns = thread->slept_until_ns = snapshot->time_ns;
 	thread->slept_cpu_ns = snapshot->cpu_ns;
+	thread->slept_runq_ns = snapshot->runq_ns;
 	sampler_tell(sampler, message);
 }

@@ -28,6 +28,46 @@ bool round_is_crowd(size_t nr_threads)
 	return nr_threads >= CROWD;
 }
 
+/*
+ * If many of those looked at have woken since their last turn, more are looked at: up to so many a
+ * second, each of which then takes 30 us; and fewer where that is taken from others.
+ */
+#define PACE_FLOOR 125
+#define PACE_MOST  2000
+#define PACE_BUSY  400
+
+static size_t per_tick(const struct sampler *sampler, uint64_t per_sec)
+{
+	return per_sec * sampler->schedule.period_ns / NS_PER_SEC;
+}
+
+/* Chosen anew after so many, which is twice as high or half, by the part of them that had woken. */
+#define PACE_LOOKS     32
+#define PACE_WOKEN     (PACE_LOOKS / 4)
+#define PACE_FEW_WOKEN (PACE_LOOKS / 8)
+
+static void choose_pace(struct round_pace *pace)
+{
+	if (pace->nr_woken >= PACE_WOKEN)
+		pace->per_sec = min_u64(max_u64(pace->per_sec * 2, PACE_FLOOR), PACE_MOST);
+	else if (pace->nr_woken < PACE_FEW_WOKEN)
+		pace->per_sec = pace->per_sec > PACE_FLOOR ? pace->per_sec / 2 : 0;
+	pace->nr_looks = 0;
+	pace->nr_woken = 0;
+}
+
+static void look_in_turn(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
+{
+	struct round_pace *pace = &sampler->pace;
+	uint64_t pcount = thread->looked_pcount;
+	bool was_seen = thread->was_seen;
+
+	look_at(sampler, thread, now_ns);
+	pace->nr_woken += was_seen && thread->looked_pcount != pcount;
+	if (++pace->nr_looks == PACE_LOOKS)
+		choose_pace(pace);
+}
+
 static void look_at_next(struct sampler *sampler, size_t nr, uint64_t now_ns)
 {
 	for (; nr > 0; nr--) {
@@ -36,7 +76,24 @@ static void look_at_next(struct sampler *sampler, size_t nr, uint64_t now_ns)
 			sampler->next_idle = sampler->nr_active;
 		if (sampler->next_idle >= sampler->nr_threads)
 			return;
-		look_at(sampler, sampler->threads[sampler->next_idle++], now_ns);
+		look_in_turn(sampler, sampler->threads[sampler->next_idle++], now_ns);
+		serve_early(sampler);
+	}
+}
+
+/* Of those that sleep but were seen to wake: so many a second at most, and one in each tick. */
+#define NAP_LOOKS 800
+
+static void look_at_naps(struct sampler *sampler, uint64_t now_ns)
+{
+	size_t most = 1 + per_tick(sampler, sampler->idle.some_idle ? NAP_LOOKS : PACE_BUSY);
+
+	for (; most > 0; most--) {
+		struct sampled_thread *thread = naps_take_due(&sampler->naps, now_ns);
+
+		if (!thread)
+			return;
+		look_at(sampler, thread, now_ns);
 		serve_early(sampler);
 	}
 }
@@ -99,6 +156,22 @@ static size_t hurry(struct sampler *sampler, size_t nr, size_t nr_idle, uint64_t
 	return min_u64(nr, nr_idle);
 }
 
+/* Beside those of nr_looks(). */
+static size_t nr_at_pace(struct sampler *sampler, size_t nr_idle)
+{
+	struct round_pace *pace = &sampler->pace;
+	size_t nr;
+
+	if (nr_idle < CROWD)
+		return 0;
+	if (!sampler->idle.some_idle)
+		pace->per_sec = min_u64(pace->per_sec, PACE_BUSY);
+	pace->due_ns += pace->per_sec * sampler->schedule.period_ns;
+	nr = pace->due_ns / NS_PER_SEC;
+	pace->due_ns %= NS_PER_SEC;
+	return min_u64(nr, nr_idle);
+}
+
 void round_begin(struct sampler *sampler)
 {
 	sampler->haste_credit_ns = MOST_CREDIT_NS;
@@ -118,7 +191,8 @@ void round_go_on(struct sampler *sampler, uint64_t now_ns)
 
 	sampler->haste_ns = 0;
 	save_credit(sampler);
-	look_at_next(sampler, nr, now_ns);
+	look_at_next(sampler, nr + nr_at_pace(sampler, nr_idle), now_ns);
+	look_at_naps(sampler, now_ns);
 	if (sampler->nr_unseen || sampler->nr_hunted)
 		nr = hurry(sampler, nr, nr_idle, now_ns);
 	sampler->nr_hunted -= min_u64(nr, sampler->nr_hunted);

@@ -238,6 +238,7 @@ static void free_sampler(struct sampler *sampler)
 	free(sampler->revisits);
 	free(sampler->chased);
 	free(sampler->unseen);
+	naps_release(&sampler->naps);
 	free(sampler->awaited);
 	free(sampler->processes);
 	sem_destroy(&sampler->started);

@@ -108,11 +108,17 @@ struct sampled_thread {
 	uint32_t faults_last;  /* how many those were the last time */
 	uint64_t slept_from_ns, slept_until_ns;
 	uint64_t slept_cpu_ns;	 /* its CPU clock when last seen off the CPU */
+	uint64_t slept_runq_ns;	 /* and that of its waits */
+	bool sleep_is_over;	 /* what it was last seen in, when is told with the next */
 	uint32_t nr_slept;	 /* looks that found it still asleep, since the last message */
 	uint32_t nr_quiet;	 /* looks in a row that found it unchanged */
 	uint64_t quiet_since_ns; /* the look before those */
 	uint32_t nr_told;	 /* new looks */
 	bool name_is_new;	 /* it was read when the thread was met, and not since */
+	uint32_t nr_sleeps;	 /* that looks have met it in */
+	bool naps;		 /* naps.c: it is in sampler.naps, at nap_index */
+	size_t nap_index;
+	uint64_t nap_due_ns;
 	bool is_unseen;
 	size_t unseen_index;  /* in sampler.unseen, if it is */
 	uint64_t seen_cpu_ns; /* hunt.c: its CPU clock as last read */
@@ -172,6 +178,31 @@ struct sampling_counts {
 	struct histogram lateness_ns, hold_ns;
 };
 
+/* round.c: how fast a crowd is gone through. */
+struct round_pace {
+	uint64_t per_sec;
+	uint64_t due_ns;	     /* a look for each second of it */
+	uint32_t nr_looks, nr_woken; /* since it was chosen */
+};
+
+/*
+ * naps.c: threads that sleep, but were seen to wake: in a crowd, where it takes seconds until each
+ * has had its turn, they are looked at again after a part of the time they have slept, so that it
+ * is known how long they did. In the order of their times.
+ */
+struct naps {
+	struct sampled_thread **heap;
+	size_t nr, cap;
+};
+
+/* Also where it is there already. */
+void naps_put(struct naps *naps, struct sampled_thread *thread, uint64_t due_ns);
+/* If it is there. */
+void naps_remove(struct naps *naps, struct sampled_thread *thread);
+/* The first whose time has come, no longer among them; or NULL. */
+struct sampled_thread *naps_take_due(struct naps *naps, uint64_t now_ns);
+void naps_release(struct naps *naps);
+
 struct sampler {
 	struct sampler_options options;
 	struct profile *profile;     /* borrowed; the worker's while it runs */
@@ -192,6 +223,8 @@ struct sampler {
 	size_t next_idle;		/* where the round through the others goes on */
 	struct sampled_thread **unseen; /* never looked at yet */
 	size_t nr_unseen, cap_unseen;
+	struct naps naps;
+	struct round_pace pace;
 	uint64_t haste_ns, haste_credit_ns; /* round.c: CPU time, of this tick and still allowed */
 	size_t nr_hunted;		    /* idle ones to be looked at soon: one of them runs */
 	uint64_t hunt_again_ns;		    /* when to ask whether one does */
@@ -355,8 +388,12 @@ void look_ask_to_stop(struct sampler *sampler, struct sampled_thread *thread,
 
 /* look_tell.c: what sampler->spare was filled with, and the sleep before it. */
 void look_tell_new(struct sampler *sampler, struct sampled_thread *thread, enum sighting_kind kind);
-/* Its count of times scheduled in shows that it has slept on, if it did when last looked at. */
-void look_sleeps_on(struct sampled_thread *thread, uint64_t pcount, uint64_t now_ns);
+/*
+ * It sleeps on, or runs, or is over: how long the sleep lasted that it was last seen in. Where it
+ * was scheduled in no more than once since then, all the time off its CPU is that of this one.
+ */
+void look_sleeps_on(const struct sampler *sampler, struct sampled_thread *thread,
+		    const struct proc_schedstat *clocks, uint64_t now_ns);
 /* Tell that a thread slept until its last look, if so. */
 void look_tell_sleep(struct sampler *sampler, struct sampled_thread *thread);
 

@@ -170,6 +170,20 @@ class IdleThreads(LiveCase):
         found = recording.function("late_work")["total_ns"]
         self.assertShareAtLeast(found, said["late_cpu_ns"], 0.75, "its time in its function")
 
+    def test_sleeps_are_known_to_the_end_among_many_threads(self):
+        """Each in its turn is looked at every few seconds, and nobody sees the last of it."""
+        program = build("crowd_sleeps")
+        recording = record(self.directory, [program, "400", "4000"], "-F", "100")
+        (said,) = recording.said
+        self.assertEqual(said["eintr"], 0)
+        for name, slept_ns, tolerance in (
+            ("idle_wait", said["threads"] * said["elapsed_ns"], 0.03),
+            ("long_sleep", said["long_ns"], 0.15),
+            ("short_sleep", said["short_ns"], 0.3),
+        ):
+            row = recording.function(name, "-m", "blocked")
+            self.assertRatio(row["total_ns"], slept_ns, tolerance, f"time blocked in {name}")
+
     def test_a_thousand_sleepers_feel_nothing(self):
         with Running([build("threads_idle"), "1000", "2000"]) as target:
             target.wait_ready()
