@@ -135,6 +135,18 @@ static void say_counters(const struct profile *profile)
 	}
 }
 
+/* The report cannot show that they were there. */
+static void say_refused(const struct profile *profile)
+{
+	uint64_t nr = profile_counter(profile, "refused_threads");
+
+	if (!nr)
+		return;
+	print_note("%llu new %s not recorded: too many open files", (unsigned long long)nr,
+		   nr == 1 ? "thread was" : "threads were");
+	print_hint("raise it with ulimit -n 4096");
+}
+
 void recording_say_done(const struct recording *recording)
 {
 	const struct sampler_result *result = &recording->result;
@@ -152,6 +164,7 @@ void recording_say_done(const struct recording *recording)
 	buf_release(&text);
 	if (recording->options->verbose)
 		say_counters(recording->profile);
+	say_refused(recording->profile);
 	say_stopped(recording);
 	if (recording->file.path)
 		say_report(recording);

@@ -44,7 +44,7 @@ size_t counters_read(const struct sampler *sampler, struct message_counter *out)
 		{"frequency_hz_effective", frequency_done(sampler)},
 		{"elsewhere_looks", counts->nr_elsewhere},
 		{"spared_stops", counts->nr_spared + stats.nr_spared},
-		{"refused_threads", counts->nr_refused_threads},
+		{"refused_threads", stats.nr_refused},
 		{"dropped_stacks", counts->nr_dropped_stacks},
 		{"queue_bytes_max", sampler->queue.max_bytes_seen},
 		{"sampling_cpu_ns", counts->cpu_ns},

@@ -181,7 +181,7 @@ void sampler_finish(struct sampler *sampler, struct sampler_result *result, stru
  *   repairs               interrupted system calls re-executed unnoticed
  *   repairs_undone        repairs taken back for a genuine signal
  *   frequency_hz_effective  looks a second, in thousandths
- *   refused_threads       threads that could not be seized
+ *   refused_threads       new threads let go, as no file of theirs could be opened
  *   dropped_stacks        sightings whose stack was dropped: the queue was full
  *   queue_bytes_max       its high-water mark
  *   sampling_cpu_ns       CPU time of the sampling thread; working_cpu_ns of the worker

@@ -172,7 +172,7 @@ struct sampling_counts {
 	uint64_t nr_ticks, nr_late_ticks, nr_unfinished_stops;
 	uint64_t nr_interrupted, nr_blocked_looks, nr_torn_looks, nr_waiting_looks;
 	uint64_t nr_elsewhere, nr_spun;
-	uint64_t nr_refused_threads, nr_dropped_stacks, nr_spared;
+	uint64_t nr_dropped_stacks, nr_spared;
 	uint64_t cost_ns, cpu_ns;
 	bool realtime;
 	struct histogram lateness_ns, hold_ns;

@@ -296,6 +296,7 @@ struct target_stats {
 	uint64_t
 		nr_repairs; /* broken-off system calls that the kernel was asked to take up again */
 	uint64_t nr_undone; /* repairs taken back for a genuine signal */
+	uint64_t nr_refused; /* new threads let go as nothing could be learnt of them */
 };
 
 struct target_stats target_stats(const struct target *target);

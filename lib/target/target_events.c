@@ -402,14 +402,19 @@ static bool exited(struct target *target, const siginfo_t *info, struct target_e
 	return true;
 }
 
-/* Seized under an id that was another's a moment before: it goes its way at its first stop. */
-static void detach_foreign(struct target *target, struct tracee *tracee, const siginfo_t *info)
+static bool detach_stopped(const siginfo_t *info)
 {
 	bool of_ptrace = info->si_code == CLD_TRAPPED && info->si_status >> 8;
 	int signal = of_ptrace ? 0 : info->si_status & 0x7f;
 
-	consume_stop(tracee->tid);
-	ptrace(PTRACE_DETACH, tracee->tid, NULL, (void *)(intptr_t)signal);
+	consume_stop(info->si_pid);
+	return ptrace(PTRACE_DETACH, info->si_pid, NULL, (void *)(intptr_t)signal) == 0;
+}
+
+/* Seized under an id that was another's a moment before: it goes its way at its first stop. */
+static void detach_foreign(struct target *target, struct tracee *tracee, const siginfo_t *info)
+{
+	detach_stopped(info);
 	target_forget(target, tracee);
 }
 
@@ -428,7 +433,8 @@ static void stopped(struct target *target, const siginfo_t *info, struct target_
 	if (!tracee)
 		tracee = meet(target, info->si_pid, event);
 	if (!tracee) {
-		reap(info->si_pid);
+		/* It is gone, or there is no descriptor left for its files: it shall not stand. */
+		target->stats.nr_refused += detach_stopped(info);
 		return;
 	}
 	if (tracee->priv->is_foreign) {

@@ -20,7 +20,7 @@ static const struct counter_words known[] = {
 	{"spared_stops", COUNTER_LOSSES, "stops not made because they might spoil a system call"},
 	{"dropped_stacks", COUNTER_LOSSES, "stacks dropped because unwinding fell behind"},
 	{"elsewhere_looks", COUNTER_LOSSES, "looks put off: many system calls, on another CPU"},
-	{"refused_threads", COUNTER_LOSSES, "threads that could not be attached to"},
+	{"refused_threads", COUNTER_LOSSES, "new threads that could not be followed"},
 	{"stops", COUNTER_PERTURBATION, "times that a thread was stopped"},
 	{"interrupts", COUNTER_PERTURBATION, "stops asked for, to take a stack"},
 	{"spun_stops", COUNTER_PERTURBATION, "of these, awaited without sleep, from an idle CPU"},

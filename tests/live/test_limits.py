@@ -46,6 +46,24 @@ class Limits(LiveCase):
         self.assertGreater(recording.report()["total_ns"], 250e6)
         self.assertMostlyIn(recording, "spin_leaf", 0.9)
 
+    def test_new_threads_without_descriptors_go_their_way(self):
+        """They are let go if no file of theirs can be opened, and counted."""
+        program = build("threads_churn")
+        few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20))
+        recording = record(self.directory, [program, "400", "300"], preexec_fn=few, timeout=30)
+        (said,) = recording.said
+        counters = json.loads(recording.info("--json"))["counters"]
+        self.assertEqual(said["threads"], 400)
+        self.assertGreater(counters["refused_threads"], 0)
+        self.assertIn("new threads were not recorded: too many open files", recording.stderr)
+        with Running([program, "4000", "300"]) as target:
+            recording = attach(
+                self.directory, target.pid, "-d", "300ms", preexec_fn=few, timeout=30
+            )
+            self.assertUntouched(target.pid)
+            (said,) = target.finish()
+        self.assertEqual(said["threads"], 4000)
+
     def test_too_few_descriptors_are_named(self):
         """For some counts profc comes further than for others: each time it says what is short."""
         arguments = (
