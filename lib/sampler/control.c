@@ -161,6 +161,8 @@ static void drop_words(struct sampler *sampler, size_t nr)
 {
 	uint64_t due_ns = NO_CUT_NS;
 
+	if (nr == 0) /* nor may there be an array yet */
+		return;
 	sampler->nr_words -= nr;
 	memmove(sampler->words, sampler->words + nr, sampler->nr_words * sizeof(*sampler->words));
 	for (size_t i = sampler->nr_words; i-- > 0;) {
