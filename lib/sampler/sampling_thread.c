@@ -344,13 +344,13 @@ static void let_everybody_go(struct sampler *sampler)
 		uint64_t lasted_ns = clock_monotonic_ns() - begun_ns;
 		bool is_stop_due =
 			lasted_ns < LAST_STOPS_NS && target_any_is_to_stop(sampler->target);
-		bool is_signal_due =
-			lasted_ns < LAST_SIGNALS_NS && target_any_has_signal(sampler->target);
+		bool any_will_stop =
+			lasted_ns < LAST_SIGNALS_NS && target_any_will_stop(sampler->target);
 		bool any = serve_last(sampler);
 
 		if (any && lasted_ns < LAST_SIGNALS_NS)
 			continue;
-		if (!is_stop_due && !is_signal_due)
+		if (!is_stop_due && !any_will_stop)
 			return;
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 	}

@@ -191,11 +191,11 @@ bool target_end_carrying(struct target *target);
 bool target_any_is_to_stop(const struct target *target);
 /*
  * Right before the tracer thread ends: who dies from now on is held up to then, and nobody is told
- * of it. Is anybody about to stop for a signal, or a child to be reaped, which sends one? The call
- * of who is let go on its way to a stop fails.
+ * of it. Is anybody about to stop for a signal or for a call that it comes to, or a child to be
+ * reaped, which sends a signal? The call of who is let go on its way to a stop fails.
  */
 void target_begin_ending(struct target *target);
-bool target_any_has_signal(const struct target *target);
+bool target_any_will_stop(const struct target *target);
 
 /*
  * See what threads sleep in that a signal could wake, some hundred times a second; without a stop.

@@ -7,6 +7,9 @@
  * of a signal that nobody catches, and has not been repaired in it, fails with EINTR: untraced, it
  * finds nothing to stop for. So does the parent of a child that we have not reaped: the kernel
  * lets the youngest go first, and sends the SIGCHLD to one that is traced yet.
+ *
+ * And whoever is let go in a stop is made to look for signals (ptrace_signal_wake_up()), even if
+ * that is at the entry of a call, which then fails like that: nobody is to be in such a stop.
  */
 
 void target_begin_ending(struct target *target)
@@ -40,18 +43,30 @@ bool target_any_is_to_stop(const struct target *target)
 	return false;
 }
 
-/* Woken for it, it may wait for a CPU before it stops. */
 static bool has_signal(const struct tracee *tracee)
 {
 	struct proc_status status;
-	struct proc_stat stat;
 
-	return !tracee->priv->has_exited && !tracee->listening && target_read_stat(tracee, &stat) &&
-	       stat.state == 'R' && proc_read_status(tracee->tid, &status) &&
+	return proc_read_status(tracee->tid, &status) &&
 	       ((status.pending_thread | status.pending_process) & ~status.blocked);
 }
 
-bool target_any_has_signal(const struct target *target)
+/* It is followed, or its call is. */
+static bool stops_at_next_call(const struct tracee *tracee)
+{
+	return tracee->priv->is_followed_asker || tracee->priv->follow == FOLLOW_ENTRY;
+}
+
+/* Woken for a signal, or otherwise awake and to stop soon, it may wait for a CPU before it does. */
+static bool will_stop(const struct tracee *tracee)
+{
+	struct proc_stat stat;
+
+	return !tracee->priv->has_exited && !tracee->listening && target_read_stat(tracee, &stat) &&
+	       stat.state == 'R' && (stops_at_next_call(tracee) || has_signal(tracee));
+}
+
+bool target_any_will_stop(const struct target *target)
 {
 	if (target->nr_postponed)
 		return true;
@@ -59,7 +74,7 @@ bool target_any_has_signal(const struct target *target)
 		const struct tracee *tracee = target->buckets[i];
 
 		for (; tracee; tracee = tracee->priv->hash_next) {
-			if (has_signal(tracee))
+			if (will_stop(tracee))
 				return true;
 		}
 	}
