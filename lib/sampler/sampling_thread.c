@@ -325,7 +325,7 @@ static void give_back_stack(void)
 }
 
 /* There may be no end of signals. */
-#define LAST_SIGNALS_NS (100 * NS_PER_MS)
+#define LAST_SIGNALS_NS (20 * NS_PER_MS)
 #define LAST_PAUSE_NS	(50 * NS_PER_US)
 
 /*
@@ -346,11 +346,13 @@ static void let_everybody_go(struct sampler *sampler)
 			lasted_ns < LAST_STOPS_NS && target_any_is_to_stop(sampler->target);
 		bool any_will_stop =
 			lasted_ns < LAST_SIGNALS_NS && target_any_will_stop(sampler->target);
+		bool is_danger = lasted_ns < LAST_SIGNALS_NS &&
+				 target_any_may_die_of_parted(sampler->target);
 		bool any = serve_last(sampler);
 
 		if (any && lasted_ns < LAST_SIGNALS_NS)
 			continue;
-		if (!is_stop_due && !any_will_stop)
+		if (!is_stop_due && !any_will_stop && !is_danger)
 			return;
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 	}

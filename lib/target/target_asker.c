@@ -113,6 +113,14 @@ static bool makes_many_calls(const struct tracee *endangered)
 /* A child that was let part has not died yet, mostly for its memory; and others may follow. */
 #define ENDANGERED_NS (20 * NS_PER_MS)
 
+bool target_may_die_of_parted(const struct tracee *tracee)
+{
+	const struct tracee *leader = target_find(tracee->priv->target, tracee->tgid);
+
+	return tracee->priv->is_endangered && leader &&
+	       clock_monotonic_ns() - leader->priv->parted_ns < ENDANGERED_NS;
+}
+
 static bool is_endangered(const struct tracee *tracee, const struct tracee *leader)
 {
 	uint64_t now_ns = clock_monotonic_ns();

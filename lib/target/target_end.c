@@ -80,3 +80,12 @@ bool target_any_will_stop(const struct target *target)
 	}
 	return false;
 }
+
+bool target_any_may_die_of_parted(const struct target *target)
+{
+	for (size_t i = 0; i < target->nr_endangered; i++) {
+		if (target_may_die_of_parted(target->endangered[i]))
+			return true;
+	}
+	return false;
+}

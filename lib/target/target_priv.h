@@ -455,6 +455,8 @@ void target_forget_endangered(struct tracee *tracee);
  * whether any was not.
  */
 bool target_follow_endangered(const struct target *target, pid_t tgid);
+/* Is it one whom a child endangers that parted of late, and may be dying? */
+bool target_may_die_of_parted(const struct tracee *tracee);
 /* A child of a process is about to part. */
 void target_child_parts(const struct target *target, pid_t tgid);
 /* May it, or is somebody endangered by that who is not followed yet? */
