@@ -71,10 +71,37 @@ static bool is_dumpable(pid_t pid, const struct proc_status *status)
 	return stat(path, &file) < 0 || file.st_uid == status->effective_uid;
 }
 
+static bool note_live_thread(void *context, pid_t tid)
+{
+	pid_t *live = context;
+	struct proc_status status;
+	struct proc_stat stat;
+
+	if (!proc_read_status(tid, &status) || !proc_read_task_stat(status.tgid, tid, &stat) ||
+	    stat.state == 'Z' || stat.state == 'X')
+		return true;
+	*live = tid;
+	return false;
+}
+
+/*
+ * The thread that tells of its process: `pid`, but a first thread that has ended before the others
+ * has no tracer, and no memory that would make it dumpable.
+ */
+static pid_t live_thread(pid_t pid, const struct proc_stat *stat)
+{
+	pid_t live = pid;
+
+	if (stat->state == 'Z')
+		proc_for_each_task(pid, note_live_thread, &live);
+	return live;
+}
+
 void refusal_gather(pid_t pid, int reason, struct refusal *refusal)
 {
 	struct proc_status ours = {0};
 	struct proc_status tracer;
+	pid_t witness;
 
 	*refusal = (struct refusal){.pid = pid, .reason = reason, .yama = yama_scope_now()};
 	refusal->exists = kill(pid, 0) == 0 || errno == EPERM;
@@ -86,7 +113,10 @@ void refusal_gather(pid_t pid, int reason, struct refusal *refusal)
 	if (!refusal->has_status)
 		return;
 	proc_read_task_stat(refusal->status.tgid, pid, &refusal->stat);
-	refusal->is_dumpable = is_dumpable(pid, &refusal->status);
+	witness = live_thread(pid, &refusal->stat);
+	if (witness != pid)
+		proc_read_status(witness, &refusal->status);
+	refusal->is_dumpable = is_dumpable(witness, &refusal->status);
 	if (!refusal->status.tracer_pid)
 		return;
 	/* The kernel names the thread that traces; users know processes. */

@@ -50,8 +50,8 @@ def open_files(pid):
     return files
 
 
-def tracer(pid):
-    return int(status(pid).get("TracerPid", "0"))
+def tracer(pid, tid=None):
+    return int(status(pid, tid).get("TracerPid", "0"))
 
 
 def cpu_ns(pid):

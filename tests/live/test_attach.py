@@ -318,6 +318,22 @@ class Refusals(LiveCase):
                 tracer.terminate()
                 tracer.wait()
 
+    def test_process_without_its_leader_that_another_profc_holds(self):
+        """Who traces its threads does not trace the first one."""
+        with Running([build("zombie_leader"), "60000"]) as target:
+            target.wait_ready()
+            self.eventually(lambda: procfs.state(target.pid) == "Z", "end of the leader")
+            with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
+                self.eventually(lambda: self.traced_threads(target.pid), "attaching")
+                reason = f"process {target.pid} is already traced by profc (pid {recorder.pid})"
+                self.refused(target.pid, reason, "hint:")
+                self.assertIn(reason, profc("doctor", "-p", target.pid, status=1).stdout)
+                recorder.interrupt()
+
+    @staticmethod
+    def traced_threads(pid):
+        return [tid for tid in procfs.threads(pid) if procfs.tracer(pid, tid)]
+
     def refused_to_nobody(self, pid, *words):
         done = subprocess.run(
             [self.public(PROFC), "attach", "-p", str(pid), "-o", "/dev/null"],
