@@ -30,6 +30,7 @@ struct attach {
 	struct seizer *seizer;
 	uint64_t served_ns; /* when the others were served last */
 	size_t nr_new, nr_known;
+	bool has_missed; /* some of those listed, in a way that may have been an exec's */
 	bool is_given_up;
 	int first_errno; /* why the first thread that could not be seized could not */
 };
@@ -92,6 +93,13 @@ static bool serve_at_times(struct attach *attach)
 	return clock_monotonic_ns() - attach->served_ns < UNSERVED_NS || serve(attach);
 }
 
+static bool is_untraced(pid_t tid)
+{
+	struct proc_status status;
+
+	return proc_read_status(tid, &status) && !status.tracer_pid;
+}
+
 enum outcome {
 	SEIZED,
 	NOT_SEIZED, /* for good: it is gone, or none of ours to seize */
@@ -111,6 +119,8 @@ static enum outcome seize(struct attach *attach, pid_t tid)
 		return PUT_OFF;
 	if (reason && !attach->first_errno)
 		attach->first_errno = reason;
+	if (reason == ESRCH || (reason == EPERM && is_untraced(tid)))
+		attach->has_missed = true;
 	return reason ? NOT_SEIZED : SEIZED;
 }
 
@@ -199,6 +209,13 @@ static bool note_exec(void *context, pid_t tid)
 
 #define EXEC_PAUSE_NS (NS_PER_MS / 5)
 
+static void pause_shortly(void)
+{
+	const struct timespec pause = {.tv_nsec = (long)EXEC_PAUSE_NS};
+
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
 /*
  * Who executes a program is seized when that is over; and where the program's file system is a
  * process (FUSE) that is seized already, that may wait for us in a stop. So it is waited for
@@ -206,14 +223,13 @@ static bool note_exec(void *context, pid_t tid)
  */
 static bool await_exec(struct attach *attach, pid_t tid)
 {
-	const struct timespec pause = {.tv_nsec = (long)EXEC_PAUSE_NS};
 	bool executes = false;
 
 	if (attach->is_first || target_find(attach->target, tid))
 		return true;
 	note_exec(&executes, tid);
 	while (executes && serve(attach)) {
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+		pause_shortly();
 		note_exec(&executes, tid);
 	}
 	return !attach->is_given_up;
@@ -222,13 +238,6 @@ static bool await_exec(struct attach *attach, pid_t tid)
 static bool await_exec_of_task(void *context, pid_t tid)
 {
 	return await_exec(context, tid);
-}
-
-static bool is_untraced(pid_t tid)
-{
-	struct proc_status status;
-
-	return proc_read_status(tid, &status) && !status.tracer_pid;
 }
 
 /*
@@ -296,6 +305,7 @@ static enum outcome try_to_seize(struct attach *attach, pid_t tid)
 	/* Gone since the list was read: by now the id may be another's. */
 	if (!proc_read_task_stat(attach->tgid, tid, &candidate.stat)) {
 		note_shortage(attach);
+		attach->has_missed = true;
 		return NOT_SEIZED;
 	}
 	/* Workers of the kernel inside a process (io_uring) run no code of its own. */
@@ -344,25 +354,58 @@ static void make_room_for_files(const struct target *target, uint64_t nr_threads
 	close(fd);
 }
 
+/* False: none of its files may be opened, so that passes are of no use. */
+static bool pass(struct attach *attach)
+{
+	attach->nr_new = 0;
+	attach->has_missed = false;
+	if (!attach->is_first) /* to seize any thread waits for all of them */
+		proc_for_each_task(attach->tgid, await_exec_of_task, attach);
+	if (proc_for_each_task(attach->tgid, seize_task, attach) >= 0)
+		return true;
+	note_shortage(attach);
+	return false;
+}
+
+/*
+ * An exec of another thread than the first ends all others, the first one too, and takes that one's
+ * id: who is seized meanwhile ends, who executes cannot be seized before, and who waited to seize
+ * the first one finds it dead (EPERM). All of that is over with the exec, and what it leaves is a
+ * first thread that nobody traces; or a dead one, if the next exec is going on already.
+ */
+static bool is_amid_exec(const struct attach *attach)
+{
+	struct proc_status status;
+	struct proc_stat stat;
+
+	if (is_shortage(attach->first_errno) || !proc_read_status(attach->tgid, &status) ||
+	    status.tracer_pid || !proc_read_task_stat(attach->tgid, attach->tgid, &stat))
+		return false;
+	return stat.state == 'Z' ? attach->has_missed : !(stat.flags & PROC_FLAG_KTHREAD);
+}
+
+/* One who must not be traced looks the same, but for ever; an exec is met once or twice. */
+#define MAX_EXECS_MET 50
+
 /* Until a pass finds nobody new: threads may start threads before they are seized. */
 static size_t seize_all(struct attach *attach)
 {
 	size_t nr_seized = 0;
+	int nr_execs_met = 0;
 
 	make_room_for_files(attach->target, attach->identity.nr_threads);
 	attach->served_ns = clock_monotonic_ns();
 	attach->seizer = seizer_start();
 	target_begin_attaching(attach->target, attach->tgid);
-	do {
-		attach->nr_new = 0;
-		if (!attach->is_first) /* to seize any thread waits for all of them */
-			proc_for_each_task(attach->tgid, await_exec_of_task, attach);
-		if (proc_for_each_task(attach->tgid, seize_task, attach) < 0) {
-			note_shortage(attach);
-			break;
-		}
+	while (pass(attach) && !attach->is_given_up) {
 		nr_seized += attach->nr_new;
-	} while (attach->nr_new && !attach->is_given_up);
+		if (attach->nr_new)
+			continue;
+		if (!is_amid_exec(attach) || nr_execs_met++ == MAX_EXECS_MET || !serve(attach))
+			break;
+		attach->first_errno = 0;
+		pause_shortly();
+	}
 	target_end_attaching(attach->target);
 	seizer_end(attach->seizer);
 	return nr_seized;

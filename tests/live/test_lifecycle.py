@@ -241,6 +241,15 @@ class Processes(LiveCase):
                 attaches += 1
                 self.assertIsNone(target.process.poll(), f"it ended after {attaches} attaches")
 
+    def test_attach_amid_execs_is_no_refusal(self):
+        """In the moment in which another takes the first thread's place that cannot be traced."""
+        few = build("exec_storm", "-O2", "-g", "-DNR_THREADS=6", "-DSPINS_EACH=2")
+        with Running([few, "90000"]) as target:
+            target.wait_ready()
+            for _ in range(40):
+                attach(self.directory, target.pid, "--no-symbols", "-d", "20ms", timeout=20)
+                self.assertIsNone(target.process.poll())
+
     @staticmethod
     def number_of_execs(pid):
         """As its last argument says; 0 while it executes, or before it has."""

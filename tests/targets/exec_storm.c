@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * exec_storm MS [UNTIL COUNT]: for MS milliseconds a process of a hundred threads, one of which
- * executes the program anew after a moment, over and over; mostly not the first thread. The
- * other two arguments are its own. Says "ready" once, at the end prints {"execs": COUNT}.
+ * exec_storm MS [UNTIL COUNT]: for MS milliseconds a process of a hundred threads, or NR_THREADS,
+ * one of which executes the program anew after a moment, over and over; mostly not the first
+ * thread. Every 32nd spins, or every SPINS_EACH. The other two arguments are its own. Says "ready" once, at the end prints {"execs": COUNT}.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,7 +11,12 @@
 
 #include "self_measure.h"
 
+#ifndef NR_THREADS
 #define NR_THREADS 100
+#endif
+#ifndef SPINS_EACH
+#define SPINS_EACH 32
+#endif
 
 static char *program;
 static uint64_t end_ns, nr_execs;
@@ -38,7 +43,7 @@ static void *bystander(void *argument)
 {
 	volatile uint64_t x = 1;
 
-	while ((intptr_t)argument % 32 == 1)
+	while ((intptr_t)argument % SPINS_EACH == 1)
 		SPIN_STEP(x);
 	pause();
 	return NULL;
