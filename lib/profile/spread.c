@@ -36,12 +36,14 @@ static void link_by_thread(struct spread *spread, size_t nr_threads)
 	}
 }
 
-/* The looks of one thread that have CPU time: those that found it running. */
+/* The looks of one thread that have CPU time: those that found it running, and none after it. */
 static void collect(struct spread *spread, size_t thread)
 {
 	spread->nr_chain = 0;
 	for (size_t i = spread->first[thread]; i != NONE; i = spread->next[i]) {
-		if (spread->samples[i].kind == SAMPLE_RUNNING && spread->samples[i].cpu_ns)
+		const struct sample *sample = &spread->samples[i];
+
+		if (sample->kind == SAMPLE_RUNNING && sample->cpu_ns && sample->nr)
 			spread->chain[spread->nr_chain++] = i;
 	}
 }
@@ -71,19 +73,29 @@ static struct sharers find_sharers(const struct spread *spread, size_t at)
 	return found;
 }
 
+/* To those before the gap and to those after it in equal parts, however many they are. */
+static void share_gap(struct spread *spread, size_t at)
+{
+	uint64_t cpu_ns = spread->samples[spread->chain[at]].cpu_ns;
+	struct sharers sharers = find_sharers(spread, at);
+	size_t nr_before = at - sharers.low, nr_after = sharers.high - at + 1;
+	uint64_t left_ns = cpu_ns;
+
+	for (size_t i = sharers.low; nr_before && i <= sharers.high; i++) {
+		uint64_t part_ns = cpu_ns / 2 / (i < at ? nr_before : nr_after);
+
+		spread->cpu_ns[i] += part_ns;
+		left_ns -= part_ns;
+	}
+	spread->cpu_ns[at] += left_ns; /* nobody looked before it: its own */
+}
+
 static void share(struct spread *spread)
 {
 	for (size_t i = 0; i < spread->nr_chain; i++)
 		spread->cpu_ns[i] = 0;
-	for (size_t i = 0; i < spread->nr_chain; i++) {
-		uint64_t cpu_ns = spread->samples[spread->chain[i]].cpu_ns;
-		struct sharers sharers = find_sharers(spread, i);
-		uint64_t nr = sharers.high - sharers.low + 1;
-
-		for (size_t j = sharers.low; j <= sharers.high; j++)
-			spread->cpu_ns[j] += cpu_ns / nr;
-		spread->cpu_ns[i] += cpu_ns % nr;
-	}
+	for (size_t i = 0; i < spread->nr_chain; i++)
+		share_gap(spread, i);
 	for (size_t i = 0; i < spread->nr_chain; i++)
 		spread->samples[spread->chain[i]].cpu_ns = spread->cpu_ns[i];
 }

@@ -14,6 +14,8 @@ struct sample;
  * error of shares. Shared by the two looks before and the two after, four functions that alternate
  * every 3.4 ms are 17 % closer to the truth at 500 Hz (as if a third more samples had been
  * taken), faster ones 6 %, slower ones 10 %; sharing among more looks makes slow ones worse.
+ * Either side has half of it, so that what threads of few looks do first is shown neither too small
+ * nor too large; before the first look it is that look's.
  * For views and exports, once; what is written back to a file stays as it was recorded.
  */
 void profile_spread_cpu_time(struct profile *profile);

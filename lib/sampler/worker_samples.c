@@ -114,6 +114,24 @@ void worker_hand_out_rest(struct worker *worker, struct worker_thread *thread,
 	emit(worker, thread, &sample);
 }
 
+/* No longer than what may come to lie between two looks. */
+#define TAIL_PERIODS 4
+
+/* What it ran after its last look, at the same place as far as is known: no look of its own. */
+static void add_tail(struct worker *worker, struct worker_thread *thread,
+		     const struct account_clocks *end)
+{
+	struct weights rest = account_running(&thread->account, end, 0);
+	struct sample tail = thread->run;
+
+	tail.time_ns = end->time_ns;
+	tail.cpu_ns = rest.cpu_ns;
+	tail.runq_ns = rest.runq_ns;
+	tail.nr = 0;
+	worker_emit_gathered(worker, thread);
+	emit(worker, thread, &tail);
+}
+
 void worker_lengthen_last_run(struct worker *worker, struct worker_thread *thread,
 			      const struct account_clocks *end)
 {
@@ -124,11 +142,13 @@ void worker_lengthen_last_run(struct worker *worker, struct worker_thread *threa
 		return;
 	/* A look that found it waiting tells nothing about where it ran, but if it was driven off.
 	 */
-	if (!thread->was_preempted &&
-	    (!thread->run.cpu_ns || rest.cpu_ns > worker->options.period_ns * 3 / 2))
-		return;
-	rest = account_running(&thread->account, end, 0);
-	thread->run.time_ns = end->time_ns;
-	thread->run.cpu_ns += rest.cpu_ns;
-	thread->run.runq_ns += rest.runq_ns;
+	if (thread->was_preempted) {
+		rest = account_running(&thread->account, end, 0);
+		thread->run.time_ns = end->time_ns;
+		thread->run.cpu_ns += rest.cpu_ns;
+		thread->run.runq_ns += rest.runq_ns;
+	} else if (thread->run.cpu_ns && rest.cpu_ns &&
+		   rest.cpu_ns <= worker->options.period_ns * TAIL_PERIODS) {
+		add_tail(worker, thread, end);
+	}
 }

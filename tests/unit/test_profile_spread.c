@@ -39,9 +39,9 @@ static void test_spread__leaves_even_gaps_alone_but_at_the_ends(void **state)
 		LOOK(0, 100, 120), LOOK(0, 200, 120), LOOK(0, 300, 120), LOOK(0, 400, 120),
 		LOOK(0, 500, 120), LOOK(0, 600, 120), LOOK(0, 700, 120), LOOK(0, 800, 120),
 	};
-	/* The first gap is shared by two looks, the second by three, the last by three, and it has
-	 * nothing of a next one. */
-	const uint64_t expected[] = {130, 160, 130, 120, 120, 130, 100, 70};
+	/* The first gap is the first look's, which has half of the second, too; nothing of a next
+	 * one comes to the last two. */
+	const uint64_t expected[] = {210, 90, 120, 120, 120, 120, 90, 90};
 
 	(void)state;
 	check(samples, ARRAY_SIZE(samples), 1, expected);
@@ -73,7 +73,7 @@ static void test_spread__does_not_reach_over_a_pause(void **state)
 		LOOK(0, 5000, 100),
 		LOOK(0, 5100, 200),
 	};
-	const uint64_t expected[] = {20, 20, 150, 150};
+	const uint64_t expected[] = {25, 15, 200, 100};
 
 	(void)state;
 	check(samples, ARRAY_SIZE(samples), 1, expected);
@@ -85,7 +85,7 @@ static void test_spread__keeps_threads_apart(void **state)
 		LOOK(0, 100, 10), LOOK(1, 110, 1000), LOOK(0, 200, 30),
 		LOOK(2, 210, 7),  LOOK(1, 220, 3000),
 	};
-	const uint64_t expected[] = {20, 2000, 20, 7, 2000};
+	const uint64_t expected[] = {25, 2500, 15, 7, 1500};
 
 	(void)state;
 	check(samples, ARRAY_SIZE(samples), 3, expected);
@@ -97,7 +97,7 @@ static void test_spread__gives_nothing_to_looks_that_found_it_not_running(void *
 		LOOK(0, 100, 10), LOOK(0, 150, 0),  LOOK(0, 200, 30),
 		LOOK(0, 250, 99), LOOK(0, 260, 55),
 	};
-	const uint64_t expected[] = {20, 0, 20, 99, 55};
+	const uint64_t expected[] = {25, 0, 15, 99, 55};
 
 	(void)state;
 	samples[1].runq_ns = 40; /* it waited for a CPU */
@@ -107,13 +107,23 @@ static void test_spread__gives_nothing_to_looks_that_found_it_not_running(void *
 	assert_int_equal(samples[1].runq_ns, 40);
 }
 
+static void test_spread__leaves_what_ran_after_the_last_look_where_it_is(void **state)
+{
+	struct sample samples[] = {LOOK(0, 100, 20), LOOK(0, 200, 40), LOOK(0, 240, 60)};
+	const uint64_t expected[] = {40, 20, 60};
+
+	(void)state;
+	samples[2].nr = 0;
+	check(samples, ARRAY_SIZE(samples), 1, expected);
+}
+
 static void test_spread__loses_no_nanosecond(void **state)
 {
 	struct sample samples[] = {LOOK(0, 100, 7), LOOK(0, 200, 8), LOOK(0, 300, 10)};
-	const uint64_t expected[] = {9, 10, 6};
+	const uint64_t expected[] = {13, 4, 8};
 
 	(void)state;
-	/* 7 = 4 + 3; 8 = 2 + 4 + 2; 10 = 3 + 3 + 4: the look that ended the gap has the rest. */
+	/* 7; 8 = 4 + 2 + 2; 10 = 2 + 2 + 6: the look that ended the gap has the rest. */
 	check(samples, ARRAY_SIZE(samples), 1, expected);
 }
 
@@ -133,6 +143,7 @@ int main(void)
 		cmocka_unit_test(test_spread__does_not_reach_over_a_pause),
 		cmocka_unit_test(test_spread__keeps_threads_apart),
 		cmocka_unit_test(test_spread__gives_nothing_to_looks_that_found_it_not_running),
+		cmocka_unit_test(test_spread__leaves_what_ran_after_the_last_look_where_it_is),
 		cmocka_unit_test(test_spread__loses_no_nanosecond),
 		cmocka_unit_test(test_spread__is_at_home_with_nothing),
 	};
