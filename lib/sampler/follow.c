@@ -188,7 +188,7 @@ static void end_thread(struct sampler *sampler, struct sampled_thread *thread,
 		hunt_saw_clock(thread, clocks->cpu_ns);
 	/* Its last sleep may have gone on after a pause, which is nobody's time. */
 	if (clocks && sampler->counting)
-		look_sleeps_on(sampler, thread, clocks, now_ns);
+		look_slept_until_end(sampler, thread, clocks, now_ns);
 	look_tell_sleep(sampler, thread);
 	leave_cost(sampler, thread, clocks, now_ns);
 	told->serial = thread->serial;
@@ -430,6 +430,21 @@ int follow_start(struct sampler *sampler, struct err *err)
 	return status;
 }
 
+/* Of thousands not all; who has to be served is, meanwhile. */
+#define LAST_LOOKS_NS  (100 * NS_PER_MS)
+#define LOOKS_UNSERVED 16
+
+void follow_look_last(struct sampler *sampler)
+{
+	uint64_t until_ns = clock_monotonic_ns() + LAST_LOOKS_NS;
+
+	for (size_t i = 0; i < sampler->nr_threads && clock_monotonic_ns() < until_ns; i++) {
+		look_last(sampler, sampler->threads[i]);
+		if (i % LOOKS_UNSERVED == 0)
+			serve_between(sampler);
+	}
+}
+
 /* Who is still there when the recording ends. */
 void follow_end(struct sampler *sampler, uint64_t now_ns)
 {
@@ -440,6 +455,8 @@ void follow_end(struct sampler *sampler, uint64_t now_ns)
 		struct proc_schedstat clocks;
 		bool has_clocks = target_clocks(thread->tracee, &clocks);
 
+		if (has_clocks && sampler->counting)
+			look_may_sleep_on(sampler, thread, &clocks, now_ns);
 		end_thread(sampler, thread, has_clocks ? &clocks : NULL, now_ns);
 	}
 	sampler->counting = false;
@@ -462,7 +479,7 @@ void follow_pause_counting(struct sampler *sampler, uint64_t now_ns)
 		struct proc_schedstat read;
 
 		if (target_clocks(thread->tracee, &read)) {
-			look_sleeps_on(sampler, thread, &read, now_ns);
+			look_may_sleep_on(sampler, thread, &read, now_ns);
 			look_tell_sleep(sampler, thread);
 			clocks = clocks_at(&read, now_ns);
 			tell_thread(sampler, thread, MESSAGE_THREAD_REST, &clocks);

@@ -415,7 +415,7 @@ static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,
 		tell_asleep(sampler, thread);
 		break;
 	case TARGET_LOOK_RUNNING:
-		look_sleeps_on(sampler, thread, clocks, thread->looked_ns);
+		look_slept_until_end(sampler, thread, clocks, thread->looked_ns);
 		look_ask_to_stop(sampler, thread, clocks);
 		break;
 	case TARGET_LOOK_CHANGED:

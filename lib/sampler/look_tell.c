@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/minmax.h"
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
+#include "target/target.h"
 
 static struct account_clocks clocks_of(const struct snapshot *snapshot)
 {
@@ -73,10 +75,39 @@ static void sleep_ended(const struct sampler *sampler, struct sampled_thread *th
 		slept_on(thread, clocks, is_asleep, now_ns);
 }
 
-void look_sleeps_on(const struct sampler *sampler, struct sampled_thread *thread,
-		    const struct proc_schedstat *clocks, uint64_t now_ns)
+void look_slept_until_end(const struct sampler *sampler, struct sampled_thread *thread,
+			  const struct proc_schedstat *clocks, uint64_t now_ns)
 {
 	sleep_ended(sampler, thread, clocks, false, now_ns);
+}
+
+void look_may_sleep_on(const struct sampler *sampler, struct sampled_thread *thread,
+		       const struct proc_schedstat *clocks, uint64_t now_ns)
+{
+	sleep_ended(sampler, thread, clocks, clocks->pcount != thread->pcount, now_ns);
+	thread->sleep_is_over = true;
+}
+
+void look_last(struct sampler *sampler, struct sampled_thread *thread)
+{
+	struct proc_schedstat clocks;
+
+	if (thread->tracee->listening || (sampler->options.threads && !thread->is_chosen) ||
+	    !target_clocks(thread->tracee, &clocks) ||
+	    (thread->was_seen && clocks.pcount == thread->pcount))
+		return;
+	switch (target_look(thread->tracee, &clocks, look_stack_limit(thread),
+			    look_spare_snapshot(sampler))) {
+	case TARGET_LOOK_TAKEN:
+		look_tell_new(sampler, thread, SIGHTING_ASLEEP);
+		break;
+	case TARGET_LOOK_RUNNING:
+		look_slept_until_end(sampler, thread, &clocks, clock_monotonic_ns());
+		break;
+	case TARGET_LOOK_CHANGED:
+	case TARGET_LOOK_GONE:
+		break;
+	}
 }
 
 void look_tell_sleep(struct sampler *sampler, struct sampled_thread *thread)

@@ -306,6 +306,9 @@ void *sampling_thread_main(void *argument);
 void follow_event(struct sampler *sampler, struct target_event *event);
 int follow_start(struct sampler *sampler, struct err *err);
 void follow_end(struct sampler *sampler, uint64_t now_ns);
+/* Counting is to end, or to pause: those that go on are looked at once more, as far as time allows.
+ */
+void follow_look_last(struct sampler *sampler);
 /* After that: what happens until everybody is let go. */
 void follow_last_event(struct sampler *sampler, const struct target_event *event);
 void follow_pause_counting(struct sampler *sampler, uint64_t now_ns);
@@ -389,11 +392,16 @@ void look_ask_to_stop(struct sampler *sampler, struct sampled_thread *thread,
 /* look_tell.c: what sampler->spare was filled with, and the sleep before it. */
 void look_tell_new(struct sampler *sampler, struct sampled_thread *thread, enum sighting_kind kind);
 /*
- * It sleeps on, or runs, or is over: how long the sleep lasted that it was last seen in. Where it
- * was scheduled in no more than once since then, all the time off its CPU is that of this one.
+ * It runs, or is over: how long the sleep lasted that it was last seen in. Where it was scheduled
+ * in no more than once since then, all the time off its CPU is that of this one.
  */
-void look_sleeps_on(const struct sampler *sampler, struct sampled_thread *thread,
-		    const struct proc_schedstat *clocks, uint64_t now_ns);
+void look_slept_until_end(const struct sampler *sampler, struct sampled_thread *thread,
+			  const struct proc_schedstat *clocks, uint64_t now_ns);
+/* The same of one that goes on, and may sleep elsewhere by now: the last that is said of it. */
+void look_may_sleep_on(const struct sampler *sampler, struct sampled_thread *thread,
+		       const struct proc_schedstat *clocks, uint64_t now_ns);
+/* Counting is to end: where is it now, if that can be seen without a stop? */
+void look_last(struct sampler *sampler, struct sampled_thread *thread);
 /* Tell that a thread slept until its last look, if so. */
 void look_tell_sleep(struct sampler *sampler, struct sampled_thread *thread);
 

@@ -229,6 +229,12 @@ static void begin_counting(struct sampler *sampler, uint64_t now_ns)
 		      now_ns ^ ((uint64_t)getpid() << 32));
 }
 
+static void pause_counting(struct sampler *sampler)
+{
+	follow_look_last(sampler);
+	follow_pause_counting(sampler, clock_monotonic_ns());
+}
+
 static bool shall_count(const struct sampler *sampler, uint64_t now_ns)
 {
 	return !sampler_is_paused(sampler) &&
@@ -260,7 +266,7 @@ static void run(struct sampler *sampler)
 		if (counts && !sampler->counting)
 			begin_counting(sampler, now_ns);
 		else if (!counts && sampler->counting)
-			follow_pause_counting(sampler, now_ns);
+			pause_counting(sampler);
 		else if (counts && !stands_by && now_ns >= sampler->schedule.next_ns)
 			tick(sampler, now_ns);
 		young_tell_owed_maps(sampler);
@@ -414,6 +420,8 @@ void *sampling_thread_main(void *argument)
 
 	if (start(sampler) == 0) {
 		run(sampler);
+		if (sampler->counting)
+			follow_look_last(sampler);
 		await_last_stops(sampler);
 		follow_end(sampler, clock_monotonic_ns());
 		/* A command that could not be executed has not been reported as started. */

@@ -184,6 +184,16 @@ class IdleThreads(LiveCase):
             row = recording.function(name, "-m", "blocked")
             self.assertRatio(row["total_ns"], slept_ns, tolerance, f"time blocked in {name}")
 
+    def test_sleeps_are_known_where_a_recording_of_many_threads_ends(self):
+        """They wake some times a second and sleep on in the same function when it ends."""
+        with Running([build("crowd_sleeps"), "300", "8000", "300"]) as target:
+            target.wait_ready()
+            recording = attach(self.directory, target.pid, "-F", "100", "-d", "1500ms")
+            self.assertUntouched(target.pid)
+        idle = recording.function("idle_wait", "-m", "blocked")
+        duration_ns = recording.report()["duration_ns"]
+        self.assertRatio(idle["total_ns"], 300 * duration_ns, 0.05, "time blocked in idle_wait")
+
     def test_a_thousand_sleepers_feel_nothing(self):
         with Running([build("threads_idle"), "1000", "2000"]) as target:
             target.wait_ready()

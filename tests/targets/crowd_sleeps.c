@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * crowd_sleeps NR MS: NR threads wait for the end in idle_wait() while one, after its first_sleep()s,
+ * crowd_sleeps NR MS [NAP_MS]: NR threads wait for the end in idle_wait() while one, after its first_sleep()s,
  * goes from long_sleep() to short_sleep() for MS milliseconds and works after each in busy_work().
+ * With NAP_MS those of the crowd wake that often.
  * Prints {"threads", "elapsed_ns", "long_ns", "short_ns", "eintr"}.
  */
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,11 +20,12 @@
 static atomic_uint eintr;
 static uint64_t long_ns, short_ns;
 
-NOINLINE static void *idle_wait(void *unused)
+NOINLINE static void *idle_wait(void *nap_ms)
 {
-	(void)unused;
-	while (poll(NULL, 0, -1) < 0 && errno == EINTR)
-		atomic_fetch_add(&eintr, 1);
+	for (;;) {
+		if (poll(NULL, 0, (int)(intptr_t)nap_ms) < 0)
+			atomic_fetch_add(&eintr, 1);
+	}
 	return NULL;
 }
 
@@ -86,12 +87,14 @@ int main(int argc, char **argv)
 	unsigned nr = (unsigned)number_argument(argc, argv, 1, 400), started = 0;
 	uint64_t began_ns = monotonic_ns();
 	uint64_t end_ns = began_ns + number_argument(argc, argv, 2, 2500) * MS;
+	intptr_t nap_ms = (intptr_t)number_argument(argc, argv, 3, 0);
 	pthread_attr_t attributes;
 	pthread_t thread;
 
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, 64 << 10);
-	while (started < nr && !pthread_create(&thread, &attributes, idle_wait, NULL))
+	while (started < nr && 
+	       !pthread_create(&thread, &attributes, idle_wait, (void *)(nap_ms ? nap_ms : -1)))
 		started++;
 	say_ready();
 	pthread_create(&thread, NULL, sleeper_main, &end_ns);
