@@ -224,7 +224,10 @@ static bool stop_by(const struct job_control *control, int signal_nr)
 	return sigtimedwait(&set, NULL, &no_time) == SIGCONT;
 }
 
-/* What was sent to the whole job has reached the command, or does so in a moment. */
+/*
+ * What was sent to the whole job has reached the command, or does so in a moment. One that catches
+ * the signal need not show that it did, and shall not have it twice.
+ */
 static bool has_got(const struct job_command *command, int signal)
 {
 	uint64_t bit = UINT64_C(1) << (signal - 1);
@@ -232,7 +235,7 @@ static bool has_got(const struct job_command *command, int signal)
 
 	if (stop_of(command).signal || !proc_read_status(command->pid, &status))
 		return true;
-	return (status.pending_process | status.pending_thread) & bit;
+	return (status.pending_process | status.pending_thread | status.caught) & bit;
 }
 
 void job_control_stop(struct job_control *control, int signal)

@@ -19,8 +19,11 @@
 void patience_init(struct patience *patience)
 {
 	atomic_init(&patience->is_tried, false);
+	atomic_init(&patience->is_over, false);
+	atomic_init(&patience->nr_copies, 0);
 	atomic_init(&patience->nr_bytes, 0);
-	patience->end_fd = eventfd(0, EFD_CLOEXEC);
+	patience->is_tired = false;
+	patience->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
 void patience_release(struct patience *patience)
@@ -31,6 +34,12 @@ void patience_release(struct patience *patience)
 }
 
 void patience_end(struct patience *patience)
+{
+	atomic_store(&patience->is_over, true);
+	eventfd_write(patience->end_fd, 1);
+}
+
+void patience_give_up(struct patience *patience)
 {
 	eventfd_write(patience->end_fd, 1);
 }
@@ -59,10 +68,11 @@ static bool wait_for(struct patience *patience, int fd)
 		{.fd = fd, .events = POLLOUT},
 	};
 
-	if (patience->end_fd < 0)
+	if (patience->end_fd < 0 || atomic_load(&patience->is_over))
 		return false;
 	while (poll(fds, ARRAY_SIZE(fds), fd < 0 ? LOOK_AGAIN_MS : -1) < 0 && errno == EINTR)
 		continue;
+	patience->is_tired |= fds[0].revents != 0;
 	return !fds[0].revents;
 }
 
@@ -75,7 +85,7 @@ static int open_patiently(struct patience *patience, const char *path, struct er
 			return fd;
 		if (errno != ENXIO || !patience_is_needed(path))
 			return err_sys(err, "cannot write %s", path);
-		if (!wait_for(patience, -1))
+		if (patience->is_tired || !wait_for(patience, -1))
 			return err_set(err, ERR_LIMIT, "no snapshot in %s: nobody reads it", path);
 	}
 }
@@ -121,8 +131,11 @@ static int copy(struct patience *patience, int from_fd, const char *path, struct
 
 int patient_copy(struct patience *patience, int from_fd, const char *path, struct err *err)
 {
+	eventfd_t of_the_last;
 	int status;
 
+	eventfd_read(patience->end_fd, &of_the_last);
+	atomic_fetch_add(&patience->nr_copies, 1);
 	atomic_store(&patience->is_tried, true);
 	status = copy(patience, from_fd, path, err);
 	atomic_store(&patience->is_tried, false);

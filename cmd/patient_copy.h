@@ -13,16 +13,21 @@ struct err;
  * enough. That one sees whether it waits, and whether anything is taken.
  */
 struct patience {
-	int end_fd; /* an eventfd, readable once nobody is to wait any more; -1: there is none */
-	atomic_bool is_tried;
-	_Atomic uint64_t nr_bytes; /* taken so far, of all copies */
+	int end_fd; /* an eventfd, readable once there is to be no more waiting; -1: there is none
+		     */
+	atomic_bool is_tried, is_over;
+	bool is_tired; /* one copy was given up: the next needs a reader from the start */
+	_Atomic uint64_t nr_copies; /* begun so far */
+	_Atomic uint64_t nr_bytes;  /* taken so far, of all copies */
 };
 
 /* Without any, where the system has no descriptor for it. */
 void patience_init(struct patience *patience);
 void patience_release(struct patience *patience);
-/* Enough. Any thread. */
+/* Enough, for all copies. Any thread. */
 void patience_end(struct patience *patience);
+/* Enough for the present copy; the next may have one who reads it. Any thread. */
+void patience_give_up(struct patience *patience);
 
 /* A FIFO or a device, which may keep who writes it waiting; a file never does for long. */
 bool patience_is_needed(const char *path);

@@ -159,7 +159,7 @@ void snapshots_take(struct snapshots *snapshots, struct sampler *sampler, const 
 
 /* At the end. Nobody reads, that is, where nothing was taken since then. */
 struct waiting {
-	uint64_t nr_bytes;
+	uint64_t nr_bytes, nr_copies;
 	uint64_t since_ns;
 	bool is_told;
 };
@@ -169,12 +169,15 @@ static void watch_readers(struct snapshots *snapshots, struct waiting *waiting)
 	struct patience *patience = &snapshots->patience;
 	uint64_t now_ns = clock_monotonic_ns();
 	uint64_t nr_bytes = atomic_load(&patience->nr_bytes);
+	uint64_t nr_copies = atomic_load(&patience->nr_copies);
 
-	if (nr_bytes != waiting->nr_bytes || !atomic_load(&patience->is_tried)) {
+	if (nr_bytes != waiting->nr_bytes || nr_copies != waiting->nr_copies ||
+	    !atomic_load(&patience->is_tried)) {
 		waiting->nr_bytes = nr_bytes;
+		waiting->nr_copies = nr_copies;
 		waiting->since_ns = now_ns;
 	} else if (now_ns - waiting->since_ns > PATIENCE_NS) {
-		patience_end(patience);
+		patience_give_up(patience);
 	} else if (now_ns - waiting->since_ns > TELL_NS && !waiting->is_told) {
 		waiting->is_told = true;
 		print_note("a snapshot waits to be read: Ctrl-C gives it up");

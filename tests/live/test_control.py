@@ -173,6 +173,27 @@ class Control(LiveCase):
         done = self.end_with_unread_snapshot(stop, build("spin_leaf"), "30000")
         self.assert_ended_without(*done, -signal.SIGTERM, self.UNREAD)
 
+    def test_snapshot_behind_one_that_nobody_reads_is_read_whole(self):
+        fifo, unread, pipe = self.path("control"), self.pipe("unread"), self.pipe("pipe")
+        with Recorder(
+            self.directory, "record", "--control", f"fifo:{fifo}", "--", build("spin_leaf"), "4000",
+        ) as recorder:
+            self.eventually(lambda: os.path.exists(fifo), "a start")
+            reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+            self.addCleanup(os.close, reader)
+            fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+            with open(fifo, "w", encoding="utf-8") as control:
+                self.eventually(lambda: os.path.getsize(recorder.path) > 5000, "what is recorded")
+                control.write(f"mark 1\nsnapshot {unread}\nsnapshot {pipe}\n")
+            self.eventually(lambda: self.nr_unread(reader) == 4096, "its beginning")
+            os.set_blocking(reader, True)
+            with open(self.path("copy"), "wb") as copy:
+                while block := os.read(reader, 4096):
+                    copy.write(block)
+                    time.sleep(0.01)
+            recorder.finish()
+        self.assertEqual(self.marks(self.path("copy")), ["1"])
+
     def test_snapshot_that_is_not_read_to_its_end_is_given_up(self):
         reader = os.open(self.pipe("pipe"), os.O_RDONLY | os.O_NONBLOCK)
         self.addCleanup(os.close, reader)
@@ -204,6 +225,22 @@ class Control(LiveCase):
         blocked = Recording(path).report("-m", "blocked")["total_ns"]
         self.assertGreater(blocked, 300e6)
         self.assertLess(blocked, 1e9 * (counted + 1), "what was paused is recorded")
+
+    def test_thread_that_is_not_wanted_is_not_counted_before_a_pause(self):
+        fifo = self.path("control")
+        with Recorder(
+            self.directory, "record", "--threads", "^threads_idle", "--control", f"fifo:{fifo}",
+            "--", "sh", "-c", "sleep 3",
+        ) as recorder:
+            self.eventually(lambda: os.path.exists(fifo), "the start")
+            time.sleep(0.5)
+            with open(fifo, "w", encoding="utf-8") as control:
+                control.write("pause\n")
+            time.sleep(0.5)
+            with open(fifo, "w", encoding="utf-8") as control:
+                control.write("stop\n")
+            whole = recorder.finish()
+        self.assertIn("no samples in", profc("report", "-i", whole.path, status=None).stderr)
 
     def test_recording_that_was_never_resumed_says_so(self):
         done = profc("record", "--paused", "-o", self.path("data"), build("spin_leaf"), "100", status=125)

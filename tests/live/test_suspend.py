@@ -79,6 +79,17 @@ class Suspend(LiveCase):
             os.killpg(recorder.pid, signal.SIGTERM)
             recorder.finish()
 
+    def test_command_that_does_not_stop_has_the_signal_once(self):
+        """It went to the whole job, and profc passes on what was meant for the command alone."""
+        handler = "lambda *_: open(sys.argv[1] + '.signals', 'ab').write(b'T')"
+        with self.start(handler) as recorder:
+            os.killpg(recorder.pid, signal.SIGTSTP)
+            self.eventually(lambda: os.path.exists(self.rounds + ".signals"), "the signal")
+            time.sleep(0.5)
+            self.goes_on()
+            self.finish(recorder)
+        self.assertEqual(os.path.getsize(self.rounds + ".signals"), 1)
+
     def stop_alone(self, recorder):
         (command,) = procfs.children(recorder.pid)
         os.kill(command, signal.SIGSTOP)
