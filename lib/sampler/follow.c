@@ -380,7 +380,7 @@ static void thread_attached(void *context, struct tracee *tracee, const struct t
 	if (!process)
 		process = meet_attached(sampler, tracee, met, now_ns);
 	thread = begin_named(sampler, process, tracee, &clocks, met->name);
-	thread->pcount = met->clocks.pcount;
+	thread->pcount = thread->looked_pcount = met->clocks.pcount;
 	look_at_met(sampler, thread, met);
 }
 
@@ -475,10 +475,11 @@ void follow_pause_counting(struct sampler *sampler, uint64_t now_ns)
 {
 	for (size_t i = 0; i < sampler->nr_threads; i++) {
 		struct sampled_thread *thread = sampler->threads[i];
+		bool is_counted = thread->is_chosen || !sampler->options.threads;
 		struct account_clocks clocks;
 		struct proc_schedstat read;
 
-		if (target_clocks(thread->tracee, &read)) {
+		if (is_counted && target_clocks(thread->tracee, &read)) {
 			look_may_sleep_on(sampler, thread, &read, now_ns);
 			look_tell_sleep(sampler, thread);
 			clocks = clocks_at(&read, now_ns);

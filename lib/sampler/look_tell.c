@@ -51,7 +51,8 @@ static void slept_on(struct sampled_thread *thread, const struct proc_schedstat 
 	uint64_t nr_wakes = clocks->pcount - thread->pcount;
 	uint64_t until_ns = now_ns;
 
-	if (!thread->was_seen || !thread->asleep || thread->sleep_is_over)
+	if (!thread->was_seen || !thread->asleep || thread->sleep_is_over ||
+	    now_ns <= thread->slept_until_ns)
 		return;
 	thread->sleep_is_over = nr_wakes > 0;
 	if (nr_wakes)

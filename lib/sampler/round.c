@@ -30,11 +30,11 @@ bool round_is_crowd(size_t nr_threads)
 
 /*
  * If many of those looked at have woken since their last turn, more are looked at: up to so many a
- * second, each of which then takes 30 us; and fewer where that is taken from others.
+ * second, each of which then takes 30 us. Not where that is taken from others: ticks would come
+ * rarer, to the harm of the threads that run.
  */
 #define PACE_FLOOR 125
 #define PACE_MOST  2000
-#define PACE_BUSY  400
 
 static size_t per_tick(const struct sampler *sampler, uint64_t per_sec)
 {
@@ -81,14 +81,20 @@ static void look_at_next(struct sampler *sampler, size_t nr, uint64_t now_ns)
 	}
 }
 
-/* Of those that sleep but were seen to wake: so many a second at most, and one in each tick. */
+/* Of those that sleep but were seen to wake: so many a second at most, and one in each tick,
+ * or in a few of the ticks where no CPU is idle. */
 #define NAP_LOOKS 800
+
+static size_t nr_naps(const struct sampler *sampler)
+{
+	if (!sampler->idle.some_idle)
+		return sampler->counts.nr_ticks % CROWD_TICKS == 0;
+	return 1 + per_tick(sampler, NAP_LOOKS);
+}
 
 static void look_at_naps(struct sampler *sampler, uint64_t now_ns)
 {
-	size_t most = 1 + per_tick(sampler, sampler->idle.some_idle ? NAP_LOOKS : PACE_BUSY);
-
-	for (; most > 0; most--) {
+	for (size_t most = nr_naps(sampler); most > 0; most--) {
 		struct sampled_thread *thread = naps_take_due(&sampler->naps, now_ns);
 
 		if (!thread)
@@ -162,10 +168,8 @@ static size_t nr_at_pace(struct sampler *sampler, size_t nr_idle)
 	struct round_pace *pace = &sampler->pace;
 	size_t nr;
 
-	if (nr_idle < CROWD)
+	if (nr_idle < CROWD || !sampler->idle.some_idle)
 		return 0;
-	if (!sampler->idle.some_idle)
-		pace->per_sec = min_u64(pace->per_sec, PACE_BUSY);
 	pace->due_ns += pace->per_sec * sampler->schedule.period_ns;
 	nr = pace->due_ns / NS_PER_SEC;
 	pace->due_ns %= NS_PER_SEC;
