@@ -224,21 +224,21 @@ class Recording:
         samples = [dict(sample) for sample in self.samples]
         chains = {}
         for sample in samples:
-            if sample["kind"] == 0 and sample["cpu"]:
+            if sample["kind"] == 0 and sample["cpu"] and sample["count"]:
                 chains.setdefault(sample["thread"], []).append(sample)
         for chain in chains.values():
             gaps = [sample["cpu"] for sample in chain]
             for sample in chain:
                 sample["cpu"] = 0
             for at, gap in enumerate(gaps):
-                near = [
-                    sample
-                    for sample in chain[max(0, at - 2) : at + 2]
-                    if abs(sample["time"] - chain[at]["time"]) <= reach
-                ]
-                for sample in near:
-                    sample["cpu"] += gap // len(near)
-                chain[at]["cpu"] += gap % len(near)
+                close = lambda sample: abs(sample["time"] - chain[at]["time"]) <= reach
+                before = [sample for sample in chain[max(0, at - 2) : at] if close(sample)]
+                after = [sample for sample in chain[at : at + 2] if close(sample)]
+                for side in (before, after) if before else ():
+                    for sample in side:
+                        sample["cpu"] += gap // 2 // len(side)
+                        chain[at]["cpu"] -= gap // 2 // len(side)
+                chain[at]["cpu"] += gap
         return samples
 
     def self_ns(self):

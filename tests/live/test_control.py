@@ -218,8 +218,10 @@ class Control(LiveCase):
             time.sleep(2)
             with open(fifo, "w", encoding="utf-8") as control:
                 control.write("stop\n")
-            (command,) = procfs.children(recorder.pid)
-            self.eventually(lambda: not procfs.tracer(command), "the end of the recording")
+            self.eventually(
+                lambda: [procfs.tracer(pid) for pid in procfs.children(recorder.pid)] == [0],
+                "the end of the recording",
+            )
             recorder.stdin.close()
         self.assertEqual(recorder.returncode, 0)
         blocked = Recording(path).report("-m", "blocked")["total_ns"]
