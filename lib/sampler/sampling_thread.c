@@ -43,17 +43,12 @@ static bool become_realtime(void)
 	return pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0;
 }
 
-static bool nothing_left(const struct sampler *sampler)
-{
-	return target_nr_tracees(sampler->target) == 0;
-}
-
 static bool over(struct sampler *sampler, uint64_t now_ns)
 {
 	const struct sampler_options *options = &sampler->options;
 	struct sampler_result *result = &sampler->result;
 
-	if (nothing_left(sampler))
+	if (!target_is_anybody_left(sampler->target))
 		result->end = SAMPLER_END_TARGET;
 	else if (atomic_load_explicit(&sampler->write_failed, memory_order_relaxed))
 		result->end = SAMPLER_END_WRITE_FAILED;

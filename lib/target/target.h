@@ -77,6 +77,8 @@ struct target *target_new(const struct target_options *options);
 /* Forgets everything and closes descriptors; detaches nobody (see above). */
 void target_free(struct target *target);
 size_t target_nr_tracees(const struct target *target);
+/* A tracee, or one that is going to be: born of one, and not met yet. By the thread that traces. */
+bool target_is_anybody_left(const struct target *target);
 
 /* What is to be run, and how it shall meet signals. */
 struct target_command {

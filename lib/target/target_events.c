@@ -460,6 +460,14 @@ static bool peek(idtype_t which, pid_t tid, int flags, siginfo_t *info)
 	return waitid(which, (id_t)tid, info, flags) == 0 && info->si_pid;
 }
 
+/* The kernel knows who has been born and not stopped yet, even if its maker is gone. */
+bool target_is_anybody_left(const struct target *target)
+{
+	siginfo_t info;
+
+	return target->nr_tracees || waitid(P_ALL, 0, &info, PEEK_FLAGS) == 0;
+}
+
 /* Takes one status; false when there is none. */
 static bool take(struct target *target, idtype_t which, pid_t tid, struct target_event *event)
 {
