@@ -176,15 +176,18 @@ class Control(LiveCase):
     def test_snapshot_behind_one_that_nobody_reads_is_read_whole(self):
         fifo, unread, pipe = self.path("control"), self.pipe("unread"), self.pipe("pipe")
         with Recorder(
-            self.directory, "record", "--control", f"fifo:{fifo}", "--", build("spin_leaf"), "4000",
+            self.directory, "record", "--control", f"fifo:{fifo}", "--", build("spin_leaf"), "60000",
         ) as recorder:
-            self.eventually(lambda: os.path.exists(fifo), "a start")
+            self.eventually(lambda: os.path.exists(fifo) and procfs.children(recorder.pid), "a start")
             reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
             self.addCleanup(os.close, reader)
             fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+            self.eventually(lambda: os.path.getsize(recorder.path) > 5000, "what is recorded")
             with open(fifo, "w", encoding="utf-8") as control:
-                self.eventually(lambda: os.path.getsize(recorder.path) > 5000, "what is recorded")
                 control.write(f"mark 1\nsnapshot {unread}\nsnapshot {pipe}\n")
+                control.flush()
+                self.eventually(lambda: self.nr_unread(control) == 0, "the reading of words")
+            os.kill(*procfs.children(recorder.pid), signal.SIGTERM)
             self.eventually(lambda: self.nr_unread(reader) == 4096, "its beginning")
             os.set_blocking(reader, True)
             with open(self.path("copy"), "wb") as copy:
