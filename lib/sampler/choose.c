@@ -16,9 +16,14 @@ static bool name_fits(const struct sampler *sampler, const struct sampled_thread
 	       regexec(sampler->options.threads, name, 0, NULL, 0) == 0;
 }
 
+bool choose_is_counted(const struct sampler *sampler, const struct sampled_thread *thread)
+{
+	return thread->is_chosen || !sampler->options.threads;
+}
+
 bool choose_thread(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
 {
-	if (!sampler->options.threads || thread->is_chosen)
+	if (choose_is_counted(sampler, thread))
 		return true;
 	if (now_ns < thread->name_again_ns)
 		return false;

@@ -193,7 +193,7 @@ static void end_thread(struct sampler *sampler, struct sampled_thread *thread,
 	leave_cost(sampler, thread, clocks, now_ns);
 	told->serial = thread->serial;
 	told->process = thread->process->serial;
-	if (clocks && sampler->counting && (thread->is_chosen || !sampler->options.threads)) {
+	if (clocks && sampler->counting && choose_is_counted(sampler, thread)) {
 		told->has_clocks = true;
 		told->clocks = clocks_at(clocks, now_ns);
 	}
@@ -475,11 +475,10 @@ void follow_pause_counting(struct sampler *sampler, uint64_t now_ns)
 {
 	for (size_t i = 0; i < sampler->nr_threads; i++) {
 		struct sampled_thread *thread = sampler->threads[i];
-		bool is_counted = thread->is_chosen || !sampler->options.threads;
 		struct account_clocks clocks;
 		struct proc_schedstat read;
 
-		if (is_counted && target_clocks(thread->tracee, &read)) {
+		if (choose_is_counted(sampler, thread) && target_clocks(thread->tracee, &read)) {
 			look_may_sleep_on(sampler, thread, &read, now_ns);
 			look_tell_sleep(sampler, thread);
 			clocks = clocks_at(&read, now_ns);

@@ -93,7 +93,7 @@ void look_last(struct sampler *sampler, struct sampled_thread *thread)
 {
 	struct proc_schedstat clocks;
 
-	if (thread->tracee->listening || (sampler->options.threads && !thread->is_chosen) ||
+	if (thread->tracee->listening || !choose_is_counted(sampler, thread) ||
 	    !target_clocks(thread->tracee, &clocks) ||
 	    (thread->was_seen && clocks.pcount == thread->pcount))
 		return;

@@ -351,6 +351,8 @@ void serve_watch(struct sampler *sampler, uint64_t now_ns);
  * counted, whatever it calls itself.
  */
 bool choose_thread(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns);
+/* Did they, as far as is known? Reads nothing. */
+bool choose_is_counted(const struct sampler *sampler, const struct sampled_thread *thread);
 
 /*
  * chase.c: threads that run where we are not, but are better looked at from their own CPU. Most

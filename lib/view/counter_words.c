@@ -10,7 +10,7 @@
 /* Names as lib/sampler/sampler.h has them; the order is that of the tables. */
 static const struct counter_words known[] = {
 	{"unattributed_cpu_ns", COUNTER_LOSSES, "CPU time in bursts too short to be seen"},
-	{"unattributed_blocked_ns", COUNTER_LOSSES, "blocked time of threads that were never seen"},
+	{"unattributed_blocked_ns", COUNTER_LOSSES, "blocked time in sleeps that were not seen"},
 	{"missed_ticks", COUNTER_LOSSES, "looks that did not take place"},
 	{"late_ticks", COUNTER_LOSSES, "looks late by over a quarter of a period"},
 	{"lateness_ns_median", COUNTER_LOSSES, "lateness of looks: median"},
