@@ -20,9 +20,14 @@
 #define SMALL_SHARE    2000
 #define LARGE_SHARE    400
 
-/* Gone through: about so long a thread, and so small a part of a CPU. */
+/*
+ * Gone through: about so long a thread, and so small a part of a CPU. So many times without delay:
+ * thousands of threads that were met before they first ran are found out of sight by what each of
+ * them used then, and whoever begins to work soon after was unseen for all the pause.
+ */
 #define HUNTED_LOOK_NS (4 * NS_PER_US)
 #define HUNT_SHARE     100
+#define HUNTS_AT_ONCE  4
 
 /* The clock of a running thread, as /proc shows it, may be a tick of 100 Hz old. */
 #define STALE_NS (10 * NS_PER_MS)
@@ -78,6 +83,20 @@ static uint64_t pause_after(uint64_t reading_ns)
 	return max_u64(reading_ns * LARGE_SHARE, LONG_PAUSE_NS);
 }
 
+/* Each is paid for by a pause, of which some are owed at most. */
+static void pay_for_hunt(struct sampler *sampler, size_t nr_idle, uint64_t now_ns)
+{
+	uint64_t price_ns = nr_idle * HUNTED_LOOK_NS * HUNT_SHARE;
+
+	sampler->hunts_paid_ns = max_u64(sampler->hunts_paid_ns, now_ns) + price_ns;
+	sampler->hunt_debt_ns = (HUNTS_AT_ONCE - 1) * price_ns;
+}
+
+static bool may_hunt(const struct sampler *sampler, uint64_t now_ns)
+{
+	return sampler->hunts_paid_ns <= now_ns + sampler->hunt_debt_ns;
+}
+
 void hunt_now_and_then(struct sampler *sampler, uint64_t now_ns)
 {
 	uint64_t allowance = allowance_ns(sampler);
@@ -85,7 +104,8 @@ void hunt_now_and_then(struct sampler *sampler, uint64_t now_ns)
 	uint64_t began_ns, pause_ns;
 	bool hidden = false;
 
-	if (now_ns < sampler->hunt_again_ns || sampler->nr_hunted || sampler->nr_unseen)
+	if (now_ns < sampler->hunt_again_ns || sampler->nr_hunted || sampler->nr_unseen ||
+	    !may_hunt(sampler, now_ns))
 		return;
 	began_ns = clock_thread_cpu_ns();
 	for (size_t i = 0; i < sampler->nr_processes; i++)
@@ -93,7 +113,7 @@ void hunt_now_and_then(struct sampler *sampler, uint64_t now_ns)
 	pause_ns = pause_after(clock_thread_cpu_ns() - began_ns);
 	if (hidden) {
 		sampler->nr_hunted = nr_idle;
-		pause_ns += nr_idle * HUNTED_LOOK_NS * HUNT_SHARE;
+		pay_for_hunt(sampler, nr_idle, now_ns);
 	}
 	sampler->hunt_again_ns = now_ns + pause_ns;
 }

@@ -228,6 +228,8 @@ struct sampler {
 	uint64_t haste_ns, haste_credit_ns; /* round.c: CPU time, of this tick and still allowed */
 	size_t nr_hunted;		    /* idle ones to be looked at soon: one of them runs */
 	uint64_t hunt_again_ns;		    /* when to ask whether one does */
+	uint64_t hunts_paid_ns;		    /* when the pauses of all hunts so far are over */
+	uint64_t hunt_debt_ns;		    /* so much earlier the next one may be */
 	struct sampled_process **processes;
 	size_t nr_processes, cap_processes;
 	struct sampled_thread **awaited; /* asked to stop */
