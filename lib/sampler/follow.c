@@ -166,8 +166,10 @@ static void leave_cost(struct sampler *sampler, const struct sampled_thread *thr
 {
 	uint64_t window_ns = now_ns - sampler->window_start_ns;
 	uint64_t cpu_ns = clocks ? clocks->cpu_ns : 0;
+	struct governor_cost cost = look_window_cost(sampler, thread);
 
-	sampler->ended_cost_ns += look_window_cost(sampler, thread);
+	sampler->ended_cost.cost_ns += cost.cost_ns;
+	sampler->ended_cost.nr_stops += cost.nr_stops;
 	sampler->ended_cpu_ns += cpu_ns < window_ns ? cpu_ns : window_ns;
 }
 

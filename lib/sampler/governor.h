@@ -26,12 +26,21 @@ struct governor {
 #define GOVERNOR_SPUN_WAKE_UP_NS UINT64_C(6000)
 
 void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_ppm);
+
+/* What a thread lost, by so many stops. */
+struct governor_cost {
+	uint64_t cost_ns, nr_stops;
+};
+
 /*
- * The thread that was stopped most lost cost_ns within the last window_ns: adapt the
- * period. Returns the new one. A rate that was too high is cut at once, a lower one
- * is raised by at most a quarter, so that it does not swing.
+ * The thread that was stopped most lost so much within the last window_ns: adapt the
+ * period. Returns the new one. A rate that was too high is cut at once, but by a few
+ * stops only so far: where thousands of threads begin, one may last a hundred times as
+ * long as those to come. A lower one is raised by at most a quarter in 250 ms, so that
+ * it does not swing.
  */
-uint64_t governor_update(struct governor *governor, uint64_t cost_ns, uint64_t window_ns);
+uint64_t governor_update(struct governor *governor, const struct governor_cost *cost,
+			 uint64_t window_ns);
 
 /*
  * With a thousand threads that run, looking takes longer than all stops: at most the allowed share

@@ -160,19 +160,26 @@ static enum sighting_kind kind_of(struct sampled_thread *thread, const struct sn
 	return SIGHTING_RUNNING;
 }
 
-uint64_t look_window_cost(const struct sampler *sampler, const struct sampled_thread *thread)
+struct governor_cost look_window_cost(const struct sampler *sampler,
+				      const struct sampled_thread *thread)
 {
-	return thread->window_start_ns == sampler->window_start_ns ? thread->window_cost_ns : 0;
+	if (thread->window_start_ns != sampler->window_start_ns)
+		return (struct governor_cost){0};
+	return thread->window_cost;
 }
 
 /* The worst is kept as it grows: to go through thousands for it takes as long as a tick does. */
 static void count_in_window(struct sampler *sampler, struct sampled_thread *thread,
 			    uint64_t cost_ns)
 {
-	thread->window_cost_ns = look_window_cost(sampler, thread) + cost_ns;
+	struct governor_cost cost = look_window_cost(sampler, thread);
+
+	cost.cost_ns += cost_ns;
+	cost.nr_stops++;
+	thread->window_cost = cost;
 	thread->window_start_ns = sampler->window_start_ns;
-	if (thread->window_cost_ns > sampler->worst_cost_ns)
-		sampler->worst_cost_ns = thread->window_cost_ns;
+	if (cost.cost_ns > sampler->worst_cost.cost_ns)
+		sampler->worst_cost = cost;
 }
 
 /*

@@ -125,7 +125,8 @@ struct sampled_thread {
 	uint64_t told_ns;     /* when the last message about it was sent */
 	uint64_t held_ns;     /* since the last sighting */
 	/* Of its stops, in the governor's window that began then: look_window_cost(). */
-	uint64_t window_cost_ns, window_start_ns;
+	struct governor_cost window_cost;
+	uint64_t window_start_ns;
 };
 
 /*
@@ -247,12 +248,14 @@ struct sampler {
 	bool stood_by;				/* when last asked whether to */
 	bool spinning;
 	struct spin_choice spin;
-	uint64_t window_start_ns, worst_cost_ns; /* the latter: of the thread stopped most in it */
-	unsigned int nr_cpus; /* that we, and so most likely the target, may use */
+	uint64_t window_start_ns;
+	struct governor_cost worst_cost; /* of the thread stopped most in it */
+	unsigned int nr_cpus;		 /* that we, and so most likely the target, may use */
 	uint64_t ticks_cpu_ns, nr_measured_ticks; /* of those measured in the governor's window */
 	uint64_t mean_tick_cpu_ns;		  /* of the last window that had any; 0: none had */
-	uint64_t ended_cost_ns, ended_cpu_ns;	  /* of the threads that ended in the window */
-	uint64_t tick_ns;			  /* when the last tick began */
+	struct governor_cost ended_cost;	  /* of the threads that ended in the window */
+	uint64_t ended_cpu_ns;
+	uint64_t tick_ns;	/* when the last tick began */
 	uint64_t tick_cpu_ns;	/* CPU clock of the sampling thread then; 0: not read */
 	uint64_t tick_slept_ns; /* since then */
 	struct alarm alarm;
@@ -379,7 +382,8 @@ void look_at_all(struct sampler *sampler, uint64_t now_ns);
 void look_at_met(struct sampler *sampler, struct sampled_thread *thread,
 		 const struct target_met *met);
 /* What the stops of a thread have cost it in the governor's present window. */
-uint64_t look_window_cost(const struct sampler *sampler, const struct sampled_thread *thread);
+struct governor_cost look_window_cost(const struct sampler *sampler,
+				      const struct sampled_thread *thread);
 /* A held thread: copy it, let it go, tell. */
 void look_at_held(struct sampler *sampler, struct tracee *tracee);
 

@@ -77,15 +77,25 @@ static void watch_now_and_then(struct sampler *sampler, uint64_t now_ns)
  * Many short threads or processes, one after the other, count as one that goes on; as several,
  * if they used more CPU time than one could have.
  */
-static uint64_t cost_of_ended(struct sampler *sampler, uint64_t window_ns)
+static struct governor_cost cost_of_ended(struct sampler *sampler, uint64_t window_ns)
 {
-	uint64_t cost_ns = sampler->ended_cost_ns;
+	struct governor_cost cost = sampler->ended_cost;
 
 	if (sampler->ended_cpu_ns > window_ns)
-		cost_ns = (uint64_t)((double)cost_ns * (double)window_ns /
-				     (double)sampler->ended_cpu_ns);
-	sampler->ended_cost_ns = sampler->ended_cpu_ns = 0;
-	return cost_ns;
+		cost.cost_ns = (uint64_t)((double)cost.cost_ns * (double)window_ns /
+					  (double)sampler->ended_cpu_ns);
+	sampler->ended_cost = (struct governor_cost){0};
+	sampler->ended_cpu_ns = 0;
+	return cost;
+}
+
+static struct governor_cost worst_cost(struct sampler *sampler, uint64_t window_ns)
+{
+	struct governor_cost ended = cost_of_ended(sampler, window_ns);
+	struct governor_cost worst = sampler->worst_cost;
+
+	sampler->worst_cost = (struct governor_cost){0};
+	return ended.cost_ns > worst.cost_ns ? ended : worst;
 }
 
 /* Where no CPU is idle, what ticks use themselves is time that threads of the target lose, too. */
@@ -103,14 +113,13 @@ static uint64_t shortest_period_ns(struct sampler *sampler)
 static void govern(struct sampler *sampler, uint64_t now_ns)
 {
 	uint64_t window_ns = now_ns - sampler->window_start_ns;
-	uint64_t worst_ns;
+	struct governor_cost worst;
 
 	if (window_ns < GOVERNOR_WINDOW_NS)
 		return;
-	worst_ns = max_u64(cost_of_ended(sampler, window_ns), sampler->worst_cost_ns);
-	sampler->worst_cost_ns = 0;
+	worst = worst_cost(sampler, window_ns);
 	schedule_set_period(&sampler->schedule,
-			    max_u64(governor_update(&sampler->governor, worst_ns, window_ns),
+			    max_u64(governor_update(&sampler->governor, &worst, window_ns),
 				    shortest_period_ns(sampler)));
 	sampler->window_start_ns = now_ns;
 }

@@ -98,13 +98,21 @@ static void test_schedule__time_that_was_skipped_has_no_missed_ticks(void **stat
 	assert_in_range(schedule.next_ns, after_ns + PERIOD_NS / 2, after_ns + 5 * PERIOD_NS / 2);
 }
 
+/* The cost of a hundred stops. */
+static uint64_t update(struct governor *governor, uint64_t cost_ns, uint64_t window_ns)
+{
+	const struct governor_cost cost = {.cost_ns = cost_ns, .nr_stops = 100};
+
+	return governor_update(governor, &cost, window_ns);
+}
+
 static void test_governor__lets_a_cheap_rate_be(void **state)
 {
 	struct governor governor;
 
 	(void)state;
 	governor_init(&governor, PERIOD_NS, 20000);
-	assert_int_equal(governor_update(&governor, 1000000, 250000000), PERIOD_NS);
+	assert_int_equal(update(&governor, 1000000, 250000000), PERIOD_NS);
 }
 
 static void test_governor__bounds_what_ticks_take(void **state)
@@ -130,9 +138,9 @@ static void test_governor__cuts_a_rate_that_costs_too_much(void **state)
 	(void)state;
 	governor_init(&governor, PERIOD_NS, 20000);
 	/* 10 ms of 250 are 4 %, twice what is allowed. */
-	assert_int_equal(governor_update(&governor, 10000000, 250000000), 2 * PERIOD_NS);
+	assert_int_equal(update(&governor, 10000000, 250000000), 2 * PERIOD_NS);
 	/* Half the stops, half the cost. */
-	assert_int_equal(governor_update(&governor, 5000000, 250000000), 2 * PERIOD_NS);
+	assert_int_equal(update(&governor, 5000000, 250000000), 2 * PERIOD_NS);
 }
 
 static void test_governor__raises_the_rate_in_steps_up_to_what_was_asked_for(void **state)
@@ -141,10 +149,39 @@ static void test_governor__raises_the_rate_in_steps_up_to_what_was_asked_for(voi
 
 	(void)state;
 	governor_init(&governor, PERIOD_NS, 20000);
-	governor_update(&governor, 10000000, 250000000);
-	assert_int_equal(governor_update(&governor, 0, 250000000), 16 * PERIOD_NS / 10);
+	update(&governor, 10000000, 250000000);
+	assert_int_equal(update(&governor, 0, 250000000), 16 * PERIOD_NS / 10);
 	for (int i = 0; i < 10; i++)
-		governor_update(&governor, 0, 250000000);
+		update(&governor, 0, 250000000);
+	assert_int_equal(governor.period_ns, PERIOD_NS);
+}
+
+static void test_governor__does_not_learn_all_from_a_few_stops(void **state)
+{
+	const struct governor_cost one = {.cost_ns = 60000000, .nr_stops = 1};
+	const struct governor_cost eight = {.cost_ns = 60000000, .nr_stops = 8};
+	struct governor governor;
+
+	(void)state;
+	governor_init(&governor, PERIOD_NS, 20000);
+	assert_int_equal(governor_update(&governor, &one, 250000000), 5 * PERIOD_NS / 4);
+	governor_init(&governor, PERIOD_NS, 20000);
+	assert_int_equal(governor_update(&governor, &eight, 250000000), 3 * PERIOD_NS);
+	governor_init(&governor, PERIOD_NS, 20000);
+	assert_int_equal(update(&governor, 60000000, 250000000), 12 * PERIOD_NS);
+}
+
+static void test_governor__raises_the_rate_by_the_time_that_passed(void **state)
+{
+	struct governor governor;
+
+	(void)state;
+	governor_init(&governor, PERIOD_NS, 20000);
+	update(&governor, 100000000, 250000000);
+	assert_int_equal(governor.period_ns, 20 * PERIOD_NS);
+	/* A window that lasts as long as three. */
+	assert_int_equal(update(&governor, 0, 750000000), 1024 * PERIOD_NS / 100);
+	update(&governor, 0, UINT64_MAX);
 	assert_int_equal(governor.period_ns, PERIOD_NS);
 }
 
@@ -154,7 +191,7 @@ static void test_governor__zero_switches_it_off(void **state)
 
 	(void)state;
 	governor_init(&governor, PERIOD_NS, 0);
-	assert_int_equal(governor_update(&governor, 250000000, 250000000), PERIOD_NS);
+	assert_int_equal(update(&governor, 250000000, 250000000), PERIOD_NS);
 }
 
 static void test_histogram__quantiles_are_within_a_step(void **state)
@@ -184,6 +221,8 @@ int main(void)
 		cmocka_unit_test(test_governor__bounds_what_ticks_take),
 		cmocka_unit_test(test_governor__cuts_a_rate_that_costs_too_much),
 		cmocka_unit_test(test_governor__raises_the_rate_in_steps_up_to_what_was_asked_for),
+		cmocka_unit_test(test_governor__does_not_learn_all_from_a_few_stops),
+		cmocka_unit_test(test_governor__raises_the_rate_by_the_time_that_passed),
 		cmocka_unit_test(test_governor__zero_switches_it_off),
 		cmocka_unit_test(test_histogram__quantiles_are_within_a_step),
 	};
