@@ -345,6 +345,7 @@ static int begin(struct recording *recording, struct err *err)
 		return status;
 	recording->profile = profile_new();
 	recording_meta_fill(recording->profile, options, recording->argv);
+	sampler_reserve_descriptors();
 	take_over_signals(recording);
 	status = store_writer_new(recording->file.fd, &recording->writer, err);
 	if (status == 0)

@@ -550,6 +550,7 @@ static int run_top_of(struct top *top, const pid_t *pids, size_t nr_pids)
 	struct err err = ERR_INIT;
 	int status;
 
+	sampler_reserve_descriptors();
 	take_over_signals(top);
 	top->job_control.prepare = leave_screen;
 	top->job_control.context = top;

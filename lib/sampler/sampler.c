@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -287,6 +288,27 @@ static void join_threads(struct sampler *sampler)
 	atomic_store_explicit(&working->no_more, true, memory_order_release);
 	sampler_wake_worker(sampler);
 	pthread_join(working->thread, NULL);
+}
+
+/*
+ * Whoever opens the descriptor for which the kernel's table of them is too small waits for 8-15 ms,
+ * until all CPUs have passed through the scheduler, where threads share it; and so do all that are
+ * stopped: seven times while 4000 threads are born.
+ */
+#define MOST_DESCRIPTORS 32768
+
+void sampler_reserve_descriptors(void)
+{
+	struct rlimit limit = {.rlim_cur = 0};
+	int last = MOST_DESCRIPTORS - 1;
+	int fd;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur <= MOST_DESCRIPTORS)
+		last = (int)limit.rlim_cur - 1;
+	fd = last >= 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, last) : -1;
+	if (fd >= 0)
+		close(fd);
 }
 
 struct sampler *sampler_start(const struct sampler_options *options, struct profile *profile,

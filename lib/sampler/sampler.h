@@ -51,6 +51,11 @@ struct sampler_options {
 };
 
 /*
+ * Before the program makes any thread: room for all the descriptors that a target of thousands of
+ * threads needs. Costs 8 bytes of the kernel's for each; without it such targets are disturbed.
+ */
+void sampler_reserve_descriptors(void);
+/*
  * Start a recording into `profile`, written by `writer` as it goes (both borrowed, and
  * not to be touched before sampler_finish()). Returns once the target runs under the
  * profiler; NULL with the reason when that could not be brought about. SIGCHLD must be

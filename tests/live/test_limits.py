@@ -109,6 +109,18 @@ class Limits(LiveCase):
                 self.eventually(lambda: not opened(f"{target.pid}/mem"), "closing the memory")
                 recorder.interrupt()
 
+    def test_descriptor_table_does_not_grow(self):
+        """While threads share it, whoever makes it grow waits, and the threads that are stopped."""
+        many = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (5000, 5000))
+        with Running([build("waiting")]) as target:
+            target.wait_ready()
+            with Recorder(
+                self.directory, "attach", "-p", str(target.pid), preexec_fn=many
+            ) as recorder:
+                self.eventually(lambda: len(procfs.threads(recorder.pid)) > 2, "threads")
+                self.assertGreaterEqual(int(procfs.status(recorder.pid)["FDSize"]), 5000)
+                recorder.interrupt()
+
     def test_signals_may_not_be_queued(self):
         """There is no timer then, and a SIGCHLD comes without saying of whom."""
         recording = record(
