@@ -149,54 +149,15 @@ static bool was_just_woken(struct sampled_thread *thread, const struct snapshot 
  * may have driven it off ourselves. One that began to wait before was not running.
  */
 static enum sighting_kind kind_of(struct sampled_thread *thread, const struct snapshot *snapshot,
-				  uint64_t waited_ns)
+				  uint64_t stopped_ns, uint64_t waited_ns)
 {
 	/* Asked while it slept, or fallen asleep before it could stop. */
 	if (snapshot->state != THREAD_STATE_RUNNING)
 		return SIGHTING_ASLEEP;
-	if (snapshot->time_ns - waited_ns + CLOCK_SLACK_NS < thread->looked_ns ||
+	if (stopped_ns - waited_ns + CLOCK_SLACK_NS < thread->looked_ns ||
 	    was_just_woken(thread, snapshot, waited_ns))
 		return SIGHTING_WAITING;
 	return SIGHTING_RUNNING;
-}
-
-struct governor_cost look_window_cost(const struct sampler *sampler,
-				      const struct sampled_thread *thread)
-{
-	if (thread->window_start_ns != sampler->window_start_ns)
-		return (struct governor_cost){0};
-	return thread->window_cost;
-}
-
-/* The worst is kept as it grows: to go through thousands for it takes as long as a tick does. */
-static void count_in_window(struct sampler *sampler, struct sampled_thread *thread,
-			    uint64_t cost_ns)
-{
-	struct governor_cost cost = look_window_cost(sampler, thread);
-
-	cost.cost_ns += cost_ns;
-	cost.nr_stops++;
-	thread->window_cost = cost;
-	thread->window_start_ns = sampler->window_start_ns;
-	if (cost.cost_ns > sampler->worst_cost.cost_ns)
-		sampler->worst_cost = cost;
-}
-
-/*
- * What a stop costs: from asking to letting go, but for what the thread would have waited for
- * a CPU anyway, and the wake-up.
- */
-static void count_cost(struct sampler *sampler, struct sampled_thread *thread, uint64_t hold_ns)
-{
-	uint64_t cost_ns =
-		hold_ns + (sampler->spinning ? GOVERNOR_SPUN_WAKE_UP_NS : GOVERNOR_WAKE_UP_NS);
-
-	histogram_add(&sampler->counts.hold_ns, hold_ns);
-	sampler->counts.nr_interrupted++;
-	sampler->counts.nr_spun += sampler->spinning;
-	sampler->counts.cost_ns += cost_ns;
-	thread->held_ns += hold_ns;
-	count_in_window(sampler, thread, cost_ns);
 }
 
 static void tell_held(struct sampler *sampler, struct sampled_thread *thread,
@@ -223,43 +184,13 @@ static uint64_t waited_since_look(const struct sampled_thread *thread,
 		       : 0;
 }
 
-/* Of our CPU, since the tick began. At real-time priority it is ours while we do not sleep. */
-static uint64_t used_since_tick_ns(const struct sampler *sampler)
-{
-	if (!sampler->placement.realtime)
-		return clock_thread_cpu_ns() - sampler->tick_cpu_ns;
-	return clock_monotonic_ns() - sampler->tick_ns - sampler->tick_slept_ns;
-}
-
-/*
- * A wait that had begun before the tick is none of our doing. One that began at it is, as far
- * as we have used the CPU ourselves; the rest others have, which is the scheduler's choice.
- */
-static uint64_t not_our_wait(const struct sampler *sampler, enum sighting_kind kind,
-			     uint64_t waited_ns)
-{
-	uint64_t used_ns;
-
-	if (kind != SIGHTING_RUNNING || !waited_ns)
-		return waited_ns;
-	used_ns = used_since_tick_ns(sampler);
-	return waited_ns > used_ns ? waited_ns - used_ns : 0;
-}
-
-/* It was held: when it was let go, and what it was met in. */
-struct held {
-	struct sampled_thread *thread;
-	struct snapshot *snapshot;
-	uint64_t asked_ns, waited_ns, let_go_ns;
-	enum sighting_kind kind;
-};
-
-static bool read_clocks(struct held *held)
+static bool read_clocks(const struct sampler *sampler, struct look_held *held)
 {
 	if (!target_capture_clocks(held->thread->tracee, held->snapshot))
 		return false;
 	held->waited_ns = waited_since_look(held->thread, held->snapshot);
-	held->kind = kind_of(held->thread, held->snapshot, held->waited_ns);
+	held->kind = kind_of(held->thread, held->snapshot, look_stopped_ns(sampler, held),
+			     held->waited_ns);
 	return true;
 }
 
@@ -269,32 +200,23 @@ static bool read_clocks(struct held *held)
  * been scheduled in since the one before. Elsewhere it may wait, and have been scheduled in for
  * nothing but this stop: then it is not to be looked at again.
  */
-static bool is_let_go_first(const struct sampler *sampler, const struct held *held)
+static bool is_let_go_first(const struct sampler *sampler, const struct look_held *held)
 {
 	return sampler->placement.kind == PLACEMENT_AWAY &&
 	       held->snapshot->syscall_nr == SNAPSHOT_NO_SYSCALL;
 }
 
-static bool read_clocks_of_free(struct held *held)
+static bool read_clocks_of_free(const struct sampler *sampler, struct look_held *held)
 {
-	bool is_there = read_clocks(held);
+	bool is_there = read_clocks(sampler, held);
 
 	held->snapshot->pcount = held->thread->looked_pcount;
 	return is_there;
 }
 
-/* How long it was held, but for what it would have waited for a CPU anyway. */
-static uint64_t hold_ns(const struct sampler *sampler, const struct held *held)
-{
-	uint64_t length_ns = held->let_go_ns - held->asked_ns;
-	uint64_t waited_ns = held->waited_ns < length_ns ? held->waited_ns : length_ns;
-
-	return length_ns - not_our_wait(sampler, held->kind, waited_ns);
-}
-
 void look_at_held(struct sampler *sampler, struct tracee *tracee)
 {
-	struct held held = {
+	struct look_held held = {
 		.thread = tracee->owner,
 		.snapshot = look_spare_snapshot(sampler),
 		.asked_ns = tracee->interrupted_ns,
@@ -310,15 +232,15 @@ void look_at_held(struct sampler *sampler, struct tracee *tracee)
 	target_capture(tracee, look_stack_limit(held.thread), held.snapshot);
 	places_ask(sampler, held.thread, held.snapshot);
 	is_let_go = is_let_go_first(sampler, &held);
-	if (!is_let_go && !read_clocks(&held)) {
+	if (!is_let_go && !read_clocks(sampler, &held)) {
 		target_resume(sampler->target, tracee);
 		return;
 	}
 	target_resume(sampler->target, tracee);
 	held.let_go_ns = clock_monotonic_ns();
-	if (is_let_go && !read_clocks_of_free(&held))
+	if (is_let_go && !read_clocks_of_free(sampler, &held))
 		return;
-	count_cost(sampler, held.thread, hold_ns(sampler, &held));
+	look_count_cost(sampler, &held);
 	tell_held(sampler, held.thread, held.kind);
 }
 

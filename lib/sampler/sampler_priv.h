@@ -235,6 +235,7 @@ struct sampler {
 	size_t nr_processes, cap_processes;
 	struct sampled_thread **awaited; /* asked to stop */
 	size_t nr_awaited, cap_awaited;
+	uint64_t heard_ns; /* whoever is awaited had not stopped by then, unless it was served */
 	size_t next_early, nr_early; /* of them: asked after in this tick already, and how many */
 	uint64_t swept_ns, sweep_cost_ns; /* the last time everybody was asked for events */
 	bool sweep_owed;
@@ -381,6 +382,18 @@ void look_at_all(struct sampler *sampler, uint64_t now_ns);
  */
 void look_at_met(struct sampler *sampler, struct sampled_thread *thread,
 		 const struct target_met *met);
+/* look_cost.c: a thread was held: when it was let go, and what it was met in. */
+struct look_held {
+	struct sampled_thread *thread;
+	struct snapshot *snapshot;
+	uint64_t asked_ns, waited_ns, let_go_ns;
+	enum sighting_kind kind;
+};
+
+/* When it stopped, or the time up to which it certainly had not. */
+uint64_t look_stopped_ns(const struct sampler *sampler, const struct look_held *held);
+/* What that has cost it. */
+void look_count_cost(struct sampler *sampler, const struct look_held *held);
 /* What the stops of a thread have cost it in the governor's present window. */
 struct governor_cost look_window_cost(const struct sampler *sampler,
 				      const struct sampled_thread *thread);

@@ -44,12 +44,14 @@ static bool serve_expected(struct sampler *sampler)
 
 static bool serve_awaited(struct sampler *sampler)
 {
+	uint64_t begun_ns = clock_monotonic_ns();
 	bool any = false;
 
 	for (size_t i = look_nr_awaited(sampler); i-- > 0;) {
 		if (i < sampler->nr_awaited)
 			any |= serve_thread(sampler, sampler->awaited[i]->tracee->tid);
 	}
+	sampler->heard_ns = begun_ns;
 	return any;
 }
 
@@ -176,6 +178,9 @@ bool serve_all(struct sampler *sampler)
 	return any;
 }
 
+/* In less there was one pending. */
+#define SHORTEST_SLEEP_NS (2 * NS_PER_US)
+
 /*
  * Wait for a SIGCHLD, if none is pending, and serve the thread that it names. Says which; 0 if
  * none came.
@@ -184,8 +189,11 @@ static pid_t take_child_signal(struct sampler *sampler, uint64_t until_ns)
 {
 	uint64_t before_ns = clock_monotonic_ns();
 	pid_t tid = alarm_wait(&sampler->alarm, until_ns);
+	uint64_t now_ns = clock_monotonic_ns();
 
-	sampler->tick_slept_ns += clock_monotonic_ns() - before_ns;
+	sampler->tick_slept_ns += now_ns - before_ns;
+	if (until_ns && now_ns - before_ns >= SHORTEST_SLEEP_NS)
+		sampler->heard_ns = now_ns;
 	if (tid > 0 && (!has_few(sampler) || target_next_reaping_ns(sampler->target)))
 		serve_thread(sampler, tid);
 	if (tid && !has_few(sampler))
