@@ -338,7 +338,8 @@ static int begin(struct recording *recording, struct err *err)
 	int status = recording->argv ? program_refuse_32_bit(recording->argv[0], err) : 0;
 
 	if (status == 0 && options->control)
-		status = control_open(&recording->control, options->control, err);
+		status =
+			control_open(&recording->control, control_path(options->control, err), err);
 	if (status == 0)
 		status = recording_file_open(&recording->file, options->output, err);
 	if (status < 0)
@@ -470,6 +471,10 @@ static int check_and_record(const struct command *self, struct recording *record
 	struct err err = ERR_INIT;
 	int status;
 
+	if (options->control && !control_path(options->control, &err)) {
+		free(recording->pids);
+		return usage_error(self, &err);
+	}
 	if (options->threads && record_options_threads(options, &recording->threads, &err) < 0) {
 		free(recording->pids);
 		return usage_error(self, &err);

@@ -39,17 +39,24 @@ static int open_fifo(struct control *control, struct err *err)
 	return 0;
 }
 
-int control_open(struct control *control, const char *where, struct err *err)
+const char *control_path(const char *where, struct err *err)
 {
 	static const char scheme[] = "fifo:";
+
+	if (strncmp(where, scheme, sizeof(scheme) - 1) == 0 && where[sizeof(scheme) - 1])
+		return where + sizeof(scheme) - 1;
+	err_set(err, ERR_INVALID, "--control wants fifo:PATH, not '%s'", where);
+	err_hint(err,
+		 "such as --control fifo:/tmp/profc.control, which is made if it is not there");
+	return NULL;
+}
+
+int control_open(struct control *control, const char *path, struct err *err)
+{
 	int status;
 
 	*control = (struct control)CONTROL_NONE;
-	if (strncmp(where, scheme, sizeof(scheme) - 1) != 0 || !where[sizeof(scheme) - 1]) {
-		err_set(err, ERR_INVALID, "--control '%s': it must be fifo:PATH", where);
-		return ERR_INVALID;
-	}
-	control->path = xstrdup(where + sizeof(scheme) - 1);
+	control->path = xstrdup(path);
 	status = open_fifo(control, err);
 	if (status < 0)
 		control_close(control);

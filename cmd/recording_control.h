@@ -33,8 +33,10 @@ enum control_word {
 		.fd = -1                                                                           \
 	}
 
-/* `where` is "fifo:PATH". ERR_INVALID when it is not, or PATH is something else. */
-int control_open(struct control *control, const char *where, struct err *err);
+/* The PATH of "fifo:PATH", borrowed; NULL when it is something else. */
+const char *control_path(const char *where, struct err *err);
+/* ERR_INVALID when there is something at `path` that is no FIFO. */
+int control_open(struct control *control, const char *path, struct err *err);
 void control_close(struct control *control);
 
 /*

@@ -45,6 +45,22 @@ class Control(LiveCase):
         self.assertLess(whole["total_ns"], 2700e6, "what was paused is recorded")
         self.assertGreater(Recording(snapshot).function("spin_leaf")["total_pct"], 50)
 
+    def test_where_that_is_no_fifo_is_wrong_usage(self):
+        """It was taken for a failure of profc: 125."""
+        for where in ("foo", "fifo:", "/tmp/fifo", ""):
+            for mode in (["record", "--", "true"], ["record", "-p", "1"], ["attach", "-p", "1"]):
+                done = profc(mode[0], "--control", where, *mode[1:], status=2)
+                self.assertEqual(
+                    done.stderr.splitlines()[0], f"profc: --control wants fifo:PATH, not '{where}'"
+                )
+
+    def test_path_that_is_no_fifo_cannot_be_used(self):
+        path = self.path("file")
+        with open(path, "w", encoding="utf-8"):
+            pass
+        done = profc("record", "--control", f"fifo:{path}", "--", "true", status=125)
+        self.assertIn("no FIFO", done.stderr)
+
     def test_last_word_needs_no_newline(self):
         """It waited for one that never came, or for another writer's."""
         fifo = self.path("control")

@@ -19,7 +19,7 @@
 struct fixture {
 	char directory[64];
 	int writer;
-	char where[128];
+	char path[128];
 	struct control control;
 };
 
@@ -29,9 +29,9 @@ static int set_up(void **state)
 
 	strcpy(fixture->directory, "/tmp/profc-control-XXXXXX");
 	assert_non_null(mkdtemp(fixture->directory));
-	snprintf(fixture->where, sizeof(fixture->where), "fifo:%s/control", fixture->directory);
-	assert_int_equal(control_open(&fixture->control, fixture->where, NULL), 0);
-	fixture->writer = open(fixture->where + strlen("fifo:"), O_WRONLY);
+	snprintf(fixture->path, sizeof(fixture->path), "%s/control", fixture->directory);
+	assert_int_equal(control_open(&fixture->control, fixture->path, NULL), 0);
+	fixture->writer = open(fixture->path, O_WRONLY);
 	assert_true(fixture->writer >= 0);
 	*state = fixture;
 	return 0;
@@ -117,7 +117,7 @@ static void test_recording_control__a_line_ends_with_its_last_writer(void **stat
 	expect(control, CONTROL_MARK, "half");
 	assert_int_equal(read_status(control), 0);
 	assert_int_equal(events(control), 0);
-	fixture->writer = open(fixture->where + strlen("fifo:"), O_WRONLY);
+	fixture->writer = open(fixture->path, O_WRONLY);
 	assert_int_equal(events(control), 0);
 	say(fixture, "stop");
 	assert_int_equal(read_status(control), 0);
@@ -151,9 +151,19 @@ static void test_recording_control__refuses_what_is_no_fifo(void **state)
 	struct control control;
 
 	(void)state;
-	assert_int_equal(control_open(&control, "fifo:/dev/null", NULL), ERR_INVALID);
-	assert_int_equal(control_open(&control, "fifo:", NULL), ERR_INVALID);
-	assert_int_equal(control_open(&control, "/tmp/x", NULL), ERR_INVALID);
+	assert_int_equal(control_open(&control, "/dev/null", NULL), ERR_INVALID);
+}
+
+static void test_recording_control__path_is_behind_its_scheme(void **state)
+{
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_string_equal(control_path("fifo:a:b", NULL), "a:b");
+	assert_null(control_path("fifo:", &err));
+	assert_null(control_path("fifo", &err));
+	assert_null(control_path("/tmp/x", &err));
+	assert_string_equal(err.what, "--control wants fifo:PATH, not '/tmp/x'");
 }
 
 int main(void)
@@ -169,6 +179,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_recording_control__refuses_nonsense_and_goes_on, set_up, tear_down),
 		cmocka_unit_test(test_recording_control__refuses_what_is_no_fifo),
+		cmocka_unit_test(test_recording_control__path_is_behind_its_scheme),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
