@@ -184,8 +184,10 @@ static void read_control(struct recording *recording)
 	while ((status = control_read(&recording->control, &word, &argument, &err)) != 0) {
 		if (status > 0)
 			status = obey(recording, word, argument, &err);
-		if (status < 0)
+		if (status < 0) {
 			print_err(&err);
+			recording->nr_control_refused++;
+		}
 	}
 }
 
@@ -411,6 +413,9 @@ static int end(struct recording *recording)
 	recording->ended_paused = sampler_is_paused(recording->sampler);
 	sampler_finish(recording->sampler, result, &failure);
 	recording->sampler = NULL;
+	if (recording->nr_control_refused)
+		profile_set_counter(recording->profile, "control_refused",
+				    recording->nr_control_refused);
 	if (recording->late_signal && !result->command_exited)
 		recording_child_signal(result->command_pid, recording->late_signal);
 	job_control_end(&recording->job_control);

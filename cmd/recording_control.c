@@ -22,6 +22,7 @@ static const struct {
 	{"mark", CONTROL_MARK, true},
 };
 
+#define BLANKS	   " \t"
 #define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_CLOEXEC)
 
 static int open_fifo(struct control *control, struct err *err)
@@ -73,26 +74,70 @@ void control_close(struct control *control)
 	*control = (struct control)CONTROL_NONE;
 }
 
-static int parse_line(char *line, enum control_word *word, const char **argument, struct err *err)
+/* The word that a text begins with, whatever follows it; ARRAY_SIZE(words) if none. */
+static size_t word_at(const char *text)
 {
-	size_t nr = strcspn(line, " \t");
-	char *rest = line + nr + strspn(line + nr, " \t");
+	size_t i = 0;
 
-	line[nr] = '\0';
+	while (i < ARRAY_SIZE(words) && strncmp(text, words[i].text, strlen(words[i].text)) != 0)
+		i++;
+	return i;
+}
+
+/*
+ * Is this what remains of the lines of several writers none of which has ended its own, such as
+ * "pausestop"? Only the last of them can have an argument.
+ */
+static bool is_glued(const char *text)
+{
+	do {
+		size_t i = word_at(text);
+
+		if (i == ARRAY_SIZE(words))
+			return false;
+		text += strlen(words[i].text);
+		if (words[i].has_argument)
+			return strspn(text, BLANKS) > 0 && text[strspn(text, BLANKS)];
+	} while (*text);
+	return true;
+}
+
+/* An unknown word, unless it is several; the rest of those is for the next call. */
+static int parse_glued(struct control *control, const char *line, enum control_word *word,
+		       const char **argument, struct err *err)
+{
+	if (is_glued(line)) {
+		size_t i = word_at(line);
+
+		*word = words[i].word;
+		*argument = "";
+		control->glued = line + strlen(words[i].text);
+		return 1;
+	}
+	err_set(err, ERR_INVALID, "control: unknown word '%.*s'", (int)strcspn(line, BLANKS), line);
+	err_hint(err, "it takes lines: pause, resume, snapshot FILE, stop, mark TEXT");
+	return ERR_INVALID;
+}
+
+static int parse_line(struct control *control, const char *line, enum control_word *word,
+		      const char **argument, struct err *err)
+{
+	size_t nr = strcspn(line, BLANKS);
+	const char *rest = line + nr + strspn(line + nr, BLANKS);
+
+	control->glued = NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		if (strcmp(line, words[i].text) != 0)
+		if (strlen(words[i].text) != nr || strncmp(line, words[i].text, nr) != 0)
 			continue;
 		if (words[i].has_argument != (*rest != '\0'))
-			return err_set(err, ERR_INVALID, "control: '%s' %s", line,
+			return err_set(err, ERR_INVALID, "control: '%s' %s", words[i].text,
 				       words[i].has_argument ? "needs an argument"
 							     : "takes no argument");
 		*word = words[i].word;
 		*argument = rest;
 		return 1;
 	}
-	err_set(err, ERR_INVALID, "control: unknown word '%s'", line);
-	err_hint(err, "it takes: pause, resume, snapshot FILE, stop, mark TEXT");
-	return ERR_INVALID;
+	return parse_glued(control, line, word, argument, err);
 }
 
 /*
@@ -122,7 +167,7 @@ static int end_line(struct control *control, enum control_word *word, const char
 	control->overlong = false;
 	if (overlong)
 		return err_set(err, ERR_INVALID, "control: a line is too long");
-	return *control->line ? parse_line(control->line, word, argument, err) : 0;
+	return *control->line ? parse_line(control, control->line, word, argument, err) : 0;
 }
 
 /* One byte at a time: a line is short, and what follows it stays in the FIFO. */
@@ -133,6 +178,8 @@ int control_read(struct control *control, enum control_word *word, const char **
 	ssize_t nr;
 	int status;
 
+	if (control->glued)
+		return parse_line(control, control->glued, word, argument, err);
 	while ((nr = read(control->fd, &byte, 1)) == 1) {
 		if (byte == '\n') {
 			status = end_line(control, word, argument, err);

@@ -17,7 +17,8 @@ struct control {
 	bool created; /* by us */
 	char line[4096];
 	size_t nr_bytes;
-	bool overlong; /* the rest of a line that is too long is skipped */
+	bool overlong;	   /* the rest of a line that is too long is skipped */
+	const char *glued; /* in `line`: further words of it; or NULL */
 };
 
 enum control_word {
@@ -40,7 +41,8 @@ int control_open(struct control *control, const char *path, struct err *err);
 void control_close(struct control *control);
 
 /*
- * The next whole line that has come; its end is the end of its last writer, too. To be called when
+ * The next whole line that has come; its end is the end of its last writer, too. Words without an
+ * argument, of writers that did not end their lines, may stand before it. To be called when
  * `fd`, which stays the same, is readable or poll(2) tells of POLLHUP, until it returns 0. 1: *word
  * and *argument (borrowed until the next call,
  * "" if there is none). 0: none yet. ERR_INVALID: a line that makes no sense; go on.

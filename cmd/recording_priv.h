@@ -37,9 +37,10 @@ struct recording {
 	struct store_writer *writer;
 	struct sampler *sampler;
 	struct sampler_result result;
-	unsigned int nr_asked;	   /* how often the user asked for the end */
-	int ending_signal;	   /* the signal that did, or 0 */
-	int dies_of;		   /* the signal that profc is to end by, or 0 */
+	unsigned int nr_control_refused; /* lines of --control that could not be obeyed */
+	unsigned int nr_asked;		 /* how often the user asked for the end */
+	int ending_signal;		 /* the signal that did, or 0 */
+	int dies_of;			 /* the signal that profc is to end by, or 0 */
 	int late_signal;	   /* to pass on to a command that outlives its recording, or 0 */
 	uint64_t command_ended_ns; /* by CLOCK_MONOTONIC; 0: it has not */
 	bool has_told_of_left_behind; /* that others are recorded on */

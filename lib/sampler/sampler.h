@@ -193,6 +193,8 @@ void sampler_finish(struct sampler *sampler, struct sampler_result *result, stru
  *   unattributed_cpu_ns   CPU time of no stack; also unattributed_blocked_ns
  *   stacks_NAME           stacks by why they ended: stacks_root, stacks_no_cfi, …
  *   realtime              1: the sampling thread ran at real-time priority
+ * and, set by cmd/recording.c if there were any:
+ *   control_refused       lines of --control that could not be obeyed
  */
 
 #endif

@@ -34,16 +34,23 @@ class Control(LiveCase):
                 control.write(f"snapshot {snapshot}\n")
                 control.flush()
                 self.eventually(lambda: os.path.exists(snapshot), "the snapshot")
-                control.write("pause\nnonsense\n")
+                control.write("pause\nnonsense\nmark\n")
             stderr = recorder.communicate(timeout=60)[1]
         self.assertEqual(recorder.returncode, 0, stderr)
         self.assertIn("unknown word 'nonsense'", stderr)
+        self.assertIn("'mark' needs an argument", stderr)
         self.assertFalse(os.path.exists(fifo), "the FIFO it made is left behind")
+        self.assertEqual(self.refused(path), 2)
         whole, part = Recording(path).report(), Recording(snapshot).report()
         self.assertGreater(part["total_ns"], 0)
         self.assertGreaterEqual(whole["total_ns"], part["total_ns"])
         self.assertLess(whole["total_ns"], 2700e6, "what was paused is recorded")
         self.assertGreater(Recording(snapshot).function("spin_leaf")["total_pct"], 50)
+
+    def refused(self, path):
+        """How many lines profc info says were not obeyed."""
+        counters = json.loads(Recording(path).info("--json"))["counters"]
+        return counters.get("control_refused", 0)
 
     def test_where_that_is_no_fifo_is_wrong_usage(self):
         """It was taken for a failure of profc: 125."""

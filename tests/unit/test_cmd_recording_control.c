@@ -166,6 +166,43 @@ static void test_recording_control__path_is_behind_its_scheme(void **state)
 	assert_string_equal(err.what, "--control wants fifo:PATH, not '/tmp/x'");
 }
 
+/* Of several writers none of which ends its line. */
+static void test_recording_control__words_without_an_end_are_told_apart(void **state)
+{
+	struct fixture *fixture = *state;
+	struct control *control = &fixture->control;
+
+	say(fixture, "pausestop\nresumepausemark two words\nstop");
+	expect(control, CONTROL_PAUSE, "");
+	expect(control, CONTROL_STOP, "");
+	expect(control, CONTROL_RESUME, "");
+	expect(control, CONTROL_PAUSE, "");
+	expect(control, CONTROL_MARK, "two words");
+	assert_int_equal(read_status(control), 0);
+	close(fixture->writer);
+	fixture->writer = -1;
+	expect(control, CONTROL_STOP, "");
+	assert_int_equal(read_status(control), 0);
+}
+
+/* None of their words is obeyed, and none of them twice. */
+static void test_recording_control__glued_nonsense_is_one_line(void **state)
+{
+	struct fixture *fixture = *state;
+	struct control *control = &fixture->control;
+	static const char *const lines[] = {"pausestop now\n", "stopmark\n",	"pausemark \n",
+					    "pausehalt\n",     "stopmarks x\n", "pausepaus\n"};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		say(fixture, lines[i]);
+		assert_int_equal(read_status(control), ERR_INVALID);
+		assert_int_equal(read_status(control), 0);
+	}
+	say(fixture, "mark astop\n");
+	expect(control, CONTROL_MARK, "astop");
+	assert_int_equal(read_status(control), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +217,11 @@ int main(void)
 			test_recording_control__refuses_nonsense_and_goes_on, set_up, tear_down),
 		cmocka_unit_test(test_recording_control__refuses_what_is_no_fifo),
 		cmocka_unit_test(test_recording_control__path_is_behind_its_scheme),
+		cmocka_unit_test_setup_teardown(
+			test_recording_control__words_without_an_end_are_told_apart, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(test_recording_control__glued_nonsense_is_one_line,
+						set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
