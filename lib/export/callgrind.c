@@ -246,6 +246,21 @@ static void write_costs(struct callgrind *out)
 	}
 }
 
+/* As descriptions, which callgrind_annotate(1) shows; the format knows no moments. */
+static void append_marks(struct callgrind *out)
+{
+	const struct extract *extract = out->extract;
+	struct buf text = {0};
+
+	for (size_t i = 0; i < extract->nr_marks; i++) {
+		buf_clear(&text);
+		extract_append_mark(&text, extract, &extract->marks[i]);
+		buf_append_str(&out->text, "\ndesc: ");
+		escape_terminal(&out->text, buf_str(&text));
+	}
+	buf_release(&text);
+}
+
 static void write_head(struct callgrind *out)
 {
 	struct buf title = {0};
@@ -256,6 +271,7 @@ static void write_head(struct callgrind *out)
 	buf_append_str(&out->text,
 		       "# callgrind format\nversion: 1\ncreator: profc " PROFC_VERSION "\ncmd: ");
 	escape_terminal(&out->text, buf_str(&title));
+	append_marks(out);
 	buf_printf(&out->text, "\npositions: line\nevent: %s : %s\nevents: %s\n", event,
 		   extract_is_time(out->extract) ? "time in ns" : "number of samples", event);
 	sink_write(out->sink, out->text.bytes, out->text.nr_bytes);

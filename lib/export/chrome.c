@@ -168,6 +168,28 @@ static void write_names(struct chrome *chrome)
 	}
 }
 
+/* Lines through all tracks; their ids must be somebody's, else readers make up a process. */
+static void write_marks(struct chrome *chrome)
+{
+	const struct extract *extract = chrome->extract;
+	struct buf *line = &chrome->line;
+	uint64_t pid, tid;
+
+	lane_ids(extract, 0, &pid, &tid);
+	for (size_t i = 0; i < extract->nr_marks; i++) {
+		const struct profile_mark *mark = &extract->marks[i];
+
+		buf_clear(line);
+		buf_append_str(line, ",\n{\"ph\":\"i\",\"s\":\"g\",\"ts\":");
+		append_us(line, mark->time_ns);
+		buf_printf(line, ",\"pid\":%lu,\"tid\":%lu,\"cat\":\"mark\",\"name\":\"",
+			   (unsigned long)pid, (unsigned long)tid);
+		escape_json(line, profile_str(extract->profile, mark->text));
+		buf_append_str(line, "\"}");
+		sink_write(chrome->sink, line->bytes, line->nr_bytes);
+	}
+}
+
 static void write_lanes(struct chrome *chrome)
 {
 	struct timeline timeline = {0};
@@ -199,6 +221,7 @@ void write_chrome(const struct extract *extract, struct sink *sink)
 	buf_append_str(&head, "\"},\"traceEvents\":[");
 	sink_write(sink, head.bytes, head.nr_bytes);
 	write_names(&chrome);
+	write_marks(&chrome);
 	write_lanes(&chrome);
 	sink_str(sink, "\n]}\n");
 	buf_release(&head);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/escape.h"
 #include "calltree/filter.h"
@@ -169,6 +170,36 @@ static void sort_lane(struct extract *extract, const struct lane *lane)
 	}
 }
 
+/* --- marks --- */
+
+static int mark_by_time(const void *left, const void *right)
+{
+	const struct profile_mark *a = left;
+	const struct profile_mark *b = right;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns > b->time_ns ? 1 : -1;
+	return (a->text.v > b->text.v) - (a->text.v < b->text.v);
+}
+
+/* They belong to no thread and no function: only the time range says which are left. */
+static void select_marks(struct extract *extract)
+{
+	const struct profile *profile = extract->profile;
+
+	extract->marks = xcalloc(profile->nr_marks, sizeof(*extract->marks));
+	for (size_t i = 0; i < profile->nr_marks; i++) {
+		const struct profile_mark *mark = &profile->marks[i];
+
+		if (mark->time_ns >= extract->selection->from_ns &&
+		    mark->time_ns <= extract->selection->to_ns)
+			extract->marks[extract->nr_marks++] = *mark;
+	}
+	/* Those of merged recordings follow each other. */
+	if (extract->nr_marks)
+		qsort(extract->marks, extract->nr_marks, sizeof(*extract->marks), mark_by_time);
+}
+
 /* --- the whole --- */
 
 static void make_names(struct extract *extract)
@@ -220,6 +251,7 @@ int extract_new(const struct profile *profile, const struct export_options *opti
 	for (size_t i = 0; i < extract->nr_lanes; i++)
 		sort_lane(extract, &extract->lanes[i]);
 	make_names(extract);
+	select_marks(extract);
 	if (!extract->nr_points) {
 		status = say_empty(extract, err);
 		goto fail;
@@ -240,6 +272,7 @@ void extract_free(struct extract *extract)
 	stack_trie_free(extract->paths);
 	free(extract->lanes);
 	free(extract->points);
+	free(extract->marks);
 	buf_release(&extract->names);
 	free(extract->name_at);
 	free(extract);
@@ -317,4 +350,13 @@ void extract_append_title_json(struct buf *out, const struct extract *extract)
 	extract_append_title(&title, extract);
 	escape_json(out, buf_str(&title));
 	buf_release(&title);
+}
+
+void extract_append_mark(struct buf *out, const struct extract *extract,
+			 const struct profile_mark *mark)
+{
+	buf_printf(out, "mark at %llu.%06llus: %s",
+		   (unsigned long long)(mark->time_ns / NS_PER_SEC),
+		   (unsigned long long)(mark->time_ns % NS_PER_SEC / 1000),
+		   profile_str(extract->profile, mark->text));
 }

@@ -55,7 +55,9 @@ struct extract {
 	size_t nr_lanes;
 	struct point *points; /* lane by lane */
 	size_t nr_points;
-	uint64_t weight;  /* sum over all lanes */
+	uint64_t weight;	    /* sum over all lanes */
+	struct profile_mark *marks; /* the user's in the time range, in time order */
+	size_t nr_marks;
 	struct buf names; /* of all labels, NUL-ended, back to back */
 	size_t *name_at;  /* by label */
 };
@@ -82,6 +84,10 @@ const char *extract_weight_name(const struct extract *extract);
 void extract_append_title(struct buf *out, const struct extract *extract);
 /* The same inside a JSON string. */
 void extract_append_title_json(struct buf *out, const struct extract *extract);
+
+/* "mark at 1.250000s: text": for formats without a place for it; raw. */
+void extract_append_mark(struct buf *out, const struct extract *extract,
+			 const struct profile_mark *mark);
 
 /* The writers, one file each. A failed write is left to the sink. */
 void write_speedscope(const struct extract *extract, struct sink *sink);

@@ -7,13 +7,17 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/minmax.h"
 #include "base/sink.h"
+#include "calltree/filter.h"
 #include "export/extract_priv.h"
 #include "export/firefox_priv.h"
 #include "mapping/module.h"
 
 #define FORMAT_VERSION 60
 #define GECKO_VERSION  27 /* meta.version: of no meaning here, but asked for */
+#define CATEGORY_OTHER 0  /* of meta.categories */
+#define PHASE_INSTANT  0  /* of markers */
 
 static void write_category(struct json *json, const char *name, const char *color)
 {
@@ -24,6 +28,56 @@ static void write_category(struct json *json, const char *name, const char *colo
 	json_str(json, "Other");
 	json_array_end(json);
 	json_object_end(json);
+}
+
+/*
+ * The range that is shown: all of the recording, or what the time filter leaves of it. Without it
+ * the viewer begins at the first sample, and hides the marks before.
+ */
+static void write_range(struct firefox *out)
+{
+	const struct extract *extract = out->extract;
+	uint64_t end_ns = min_u64(extract->selection->to_ns, extract->profile->meta.duration_ns);
+
+	for (size_t i = 0; i < extract->nr_points; i++)
+		end_ns = max_u64(end_ns, extract->points[i].end_ns);
+	json_key(&out->json, "profilingStartTime");
+	json_double(&out->json, (double)extract->selection->from_ns / 1e6, 6);
+	json_key(&out->json, "profilingEndTime");
+	json_double(&out->json, (double)end_ns / 1e6, 6);
+}
+
+/* How marks are shown: in the chart and the table by their text, in the overview as lines. */
+static void write_mark_schema(struct json *json)
+{
+	static const char text[] = "{marker.data.text}";
+
+	json_object_begin(json);
+	json_key_str(json, "name", FIREFOX_MARK);
+	json_key_str(json, "tooltipLabel", text);
+	json_key_str(json, "chartLabel", text);
+	json_key_str(json, "tableLabel", text);
+	json_key_array_begin(json, "display");
+	json_str(json, "marker-chart");
+	json_str(json, "marker-table");
+	json_str(json, "timeline-overview");
+	json_array_end(json);
+	json_key_array_begin(json, "fields");
+	json_object_begin(json);
+	json_key_str(json, "key", "text");
+	json_key_str(json, "label", "Text");
+	json_key_str(json, "format", "string");
+	json_object_end(json);
+	json_array_end(json);
+	json_object_end(json);
+}
+
+static void write_marker_schema(struct firefox *out)
+{
+	json_key_array_begin(&out->json, "markerSchema");
+	if (out->extract->nr_marks)
+		write_mark_schema(&out->json);
+	json_array_end(&out->json);
 }
 
 static void write_meta(struct firefox *out)
@@ -42,6 +96,7 @@ static void write_meta(struct firefox *out)
 	json_key_str(json, "importedFrom", "profc " PROFC_VERSION);
 	json_key_u64(json, "version", GECKO_VERSION);
 	json_key_u64(json, "preprocessedProfileVersion", FORMAT_VERSION);
+	write_range(out);
 	json_key_u64(json, "processType", 0);
 	json_key_u64(json, "stackwalk", 1);
 	json_key_u64(json, "debug", 0);
@@ -52,8 +107,7 @@ static void write_meta(struct firefox *out)
 	write_category(json, "Other", "grey");
 	write_category(json, "Native", "yellow");
 	json_array_end(json);
-	json_key_array_begin(json, "markerSchema");
-	json_array_end(json);
+	write_marker_schema(out);
 	json_key_object_begin(json, "sampleUnits");
 	json_key_str(json, "time", "ms");
 	json_key_str(json, "eventDelay", "ms");
@@ -166,15 +220,48 @@ static void write_samples(struct firefox *out, const struct lane *lane)
 	json_object_end(json);
 }
 
-static void write_markers(struct json *json)
+static void write_mark_data(struct json *json, const char *text)
 {
-	static const char *const columns[] = {"data",	 "name",  "startTime",
-					      "endTime", "phase", "category"};
+	json_object_begin(json);
+	json_key_str(json, "type", FIREFOX_MARK);
+	json_key_str(json, "text", text);
+	json_object_end(json);
+}
+
+static void write_mark_times(struct firefox *out)
+{
+	const struct extract *extract = out->extract;
+	struct buf text = {0};
+
+	json_key_array_begin(&out->json, "startTime");
+	for (size_t i = 0; i < extract->nr_marks; i++) {
+		if (i)
+			buf_append_byte(&text, ',');
+		append_ms(&text, extract->marks[i].time_ns);
+	}
+	sink_write(out->json.sink, text.bytes, text.nr_bytes);
+	json_array_end(&out->json);
+	buf_release(&text);
+}
+
+/* The viewer shows those of the threads that are selected, so each has them all. */
+static void write_markers(struct firefox *out)
+{
+	const struct extract *extract = out->extract;
+	struct json *json = &out->json;
+	size_t nr = extract->nr_marks;
 
 	json_key_object_begin(json, "markers");
-	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-		firefox_constant_column(json, columns[i], 0, 0);
-	json_key_u64(json, "length", 0);
+	json_key_array_begin(json, "data");
+	for (size_t i = 0; i < nr; i++)
+		write_mark_data(json, profile_str(extract->profile, extract->marks[i].text));
+	json_array_end(json);
+	firefox_constant_column(json, "name", nr, out->mark_name);
+	write_mark_times(out);
+	firefox_constant_column(json, "endTime", nr, FIREFOX_NULL);
+	firefox_constant_column(json, "phase", nr, PHASE_INSTANT);
+	firefox_constant_column(json, "category", nr, CATEGORY_OTHER);
+	json_key_u64(json, "length", nr);
 	json_object_end(json);
 }
 
@@ -211,9 +298,9 @@ static void write_thread(struct firefox *out, const struct lane *lane)
 	json_null(json);
 	json_key_array_begin(json, "pausedRanges");
 	json_array_end(json);
-	json_key_bool(json, "showMarkersInTimeline", false);
+	json_key_bool(json, "showMarkersInTimeline", out->extract->nr_marks > 0);
 	write_samples(out, lane);
-	write_markers(json);
+	write_markers(out);
 	json_object_end(json);
 }
 

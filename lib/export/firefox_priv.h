@@ -13,6 +13,9 @@ struct extract;
 struct module;
 struct strtab;
 
+/* The type of our only markers, and their name. */
+#define FIREFOX_MARK "mark"
+
 /*
  * The tables that all threads of a Firefox profile share, and what writes them. The
  * document around them is firefox.c's.
@@ -26,6 +29,7 @@ struct firefox {
 	struct numbering functions; /* of labels */
 	struct numbering libraries; /* of modules: libs[] and resourceTable alike */
 	struct numbering sources;   /* of str_ids of the profile */
+	uint32_t mark_name;	    /* of strings: what all marks are called */
 };
 
 /* Number everything that the paths of the extract need. */

@@ -14,6 +14,11 @@
 
 /* --- numbering --- */
 
+static uint32_t string(struct firefox *out, const char *text)
+{
+	return strtab_intern(out->strings, text).v;
+}
+
 static void note_function(struct firefox *out, uint32_t label)
 {
 	const struct function *function = label_function(out->extract->expansion, label);
@@ -36,6 +41,8 @@ void firefox_init(struct firefox *out, const struct extract *extract)
 	rows_init(&out->rows, extract);
 	for (size_t i = 0; i < out->rows.nr_frames; i++)
 		note_function(out, out->rows.frames[i].level->label);
+	if (extract->nr_marks)
+		out->mark_name = string(out, FIREFOX_MARK);
 }
 
 void firefox_release(struct firefox *out)
@@ -74,11 +81,6 @@ static void json_number_or_null(struct json *json, uint32_t value, uint32_t null
 		json_null(json);
 	else
 		json_u64(json, value);
-}
-
-static uint32_t string(struct firefox *out, const char *text)
-{
-	return strtab_intern(out->strings, text).v;
 }
 
 static void write_stack_table(struct firefox *out)

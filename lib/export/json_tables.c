@@ -124,6 +124,22 @@ static void write_head(struct tables *out)
 	json_key_u64(json, "weight", out->extract->weight);
 }
 
+static void write_marks(struct tables *out)
+{
+	const struct extract *extract = out->extract;
+
+	json_key_array_begin(&out->json, "marks");
+	for (size_t i = 0; i < extract->nr_marks; i++) {
+		const struct profile_mark *mark = &extract->marks[i];
+
+		json_object_begin(&out->json);
+		json_key_u64(&out->json, "time_ns", mark->time_ns);
+		json_key_str(&out->json, "text", profile_str(extract->profile, mark->text));
+		json_object_end(&out->json);
+	}
+	json_array_end(&out->json);
+}
+
 static void write_prefix(struct json *json, uint32_t prefix)
 {
 	json_key(json, "prefix");
@@ -139,6 +155,7 @@ static void write_document(struct tables *out)
 
 	json_object_begin(json);
 	write_head(out);
+	write_marks(out);
 	json_key_array_begin(json, "functions");
 	for (uint32_t i = 0; i < out->functions.nr; i++)
 		write_function(out, out->functions.ids[i]);

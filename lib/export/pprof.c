@@ -321,11 +321,31 @@ static void write_mappings(struct pprof *pprof)
 
 /* --- the whole --- */
 
+static void write_comment(struct pprof *pprof, struct buf *text)
+{
+	protobuf_uint(&pprof->out, PROFILE_COMMENT, string(pprof, buf_str(text)));
+}
+
+/* What `pprof -comments` prints. */
+static void write_comments(struct pprof *pprof)
+{
+	const struct extract *extract = pprof->extract;
+	struct buf text = {0};
+
+	extract_append_title(&text, extract);
+	write_comment(pprof, &text);
+	for (size_t i = 0; i < extract->nr_marks; i++) {
+		buf_clear(&text);
+		extract_append_mark(&text, extract, &extract->marks[i]);
+		write_comment(pprof, &text);
+	}
+	buf_release(&text);
+}
+
 static void write_head(struct pprof *pprof)
 {
 	const struct extract *extract = pprof->extract;
 	const struct profile_meta *meta = &extract->profile->meta;
-	struct buf title = {0};
 
 	write_value_type(pprof, PROFILE_SAMPLE_TYPE, "samples", "count");
 	if (extract_is_time(extract))
@@ -336,11 +356,9 @@ static void write_head(struct pprof *pprof)
 	write_value_type(pprof, PROFILE_PERIOD_TYPE, "wall", "nanoseconds");
 	if (meta->frequency_hz)
 		protobuf_uint(&pprof->out, PROFILE_PERIOD, NS_PER_SEC / meta->frequency_hz);
-	extract_append_title(&title, extract);
-	protobuf_uint(&pprof->out, PROFILE_COMMENT, string(pprof, buf_str(&title)));
+	write_comments(pprof);
 	protobuf_uint(&pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE,
 		      string(pprof, extract_weight_name(extract)));
-	buf_release(&title);
 }
 
 static void write_functions(struct pprof *pprof)

@@ -102,6 +102,36 @@ class Control(LiveCase):
             subprocess.run(["cat", pipe], stdout=file, check=True, timeout=60)
         return file.name
 
+    def test_exports_show_marks(self):
+        """Where their formats can; a time range leaves out those outside of it."""
+        fifo = self.path("control")
+        with Recorder(
+            self.directory, "record", "--control", f"fifo:{fifo}", "--", build("spin_leaf"), "500",
+        ) as recorder:
+            self.eventually(lambda: os.path.exists(fifo), "the start")
+            with open(fifo, "w", encoding="utf-8") as control:
+                control.write("mark a \"mark\"\n")
+            whole = recorder.finish()
+        (mark,) = json.loads(whole.info("--json"))["marks"]
+
+        def export(*options):
+            return profc("export", "-i", whole.path, *options).stdout
+
+        events = json.loads(export("--chrome"))["traceEvents"]
+        (event,) = [event for event in events if event["ph"] == "i"]
+        self.assertEqual((event["name"], event["s"]), (mark["text"], "g"))
+        self.assertAlmostEqual(event["ts"] * 1000, mark["time_ns"], delta=2000)
+        self.assertIn((event["pid"], event["tid"]), {(e["pid"], e["tid"]) for e in events if e["ph"] == "B"})
+        firefox = json.loads(export("--firefox"))
+        (name,) = {schema["name"] for schema in firefox["meta"]["markerSchema"]}
+        for thread in firefox["threads"]:
+            self.assertEqual(thread["markers"]["data"], [{"type": name, "text": mark["text"]}])
+            self.assertGreaterEqual(thread["markers"]["startTime"][0], firefox["meta"]["profilingStartTime"])
+        self.assertEqual(json.loads(export("--json"))["marks"], [mark])
+        self.assertRegex(export("--callgrind"), r"\ndesc: mark at [0-9.]+s: a \"mark\"\n")
+        late = json.loads(export("--json", "--time", f"{mark['time_ns'] + 1000000}ns.."))
+        self.assertEqual(late["marks"], [])
+
     def test_words_are_heeded_while_a_snapshot_is_written(self):
         """Even if nobody reads it yet: profc waits. It holds what was recorded before its word."""
         fifo, pipe = self.path("control"), self.pipe("pipe")

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -171,6 +172,24 @@ static void test_callgrind__threads_are_parts(void **state)
 	profile_free(profile);
 }
 
+static void test_callgrind__marks_are_descriptions(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+	struct sink sink;
+
+	(void)state;
+	made_sample(&made, "main@m.c:7", 1);
+	profile_add_mark(made.profile, 1250000999, "half\nway");
+	profile = made_end(&made);
+	sink = export_made(EXPORT_CALLGRIND, profile, NULL);
+	assert_non_null(
+		strstr(buf_str(&sink.pending),
+		       "cmd: prog\ndesc: mark at 1.250000s: half\\nway\npositions: line\n"));
+	sink_release(&sink);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +197,7 @@ int main(void)
 		cmocka_unit_test(test_callgrind__recursion_counts_once),
 		cmocka_unit_test(test_callgrind__lines_of_other_files_stay_with_the_function),
 		cmocka_unit_test(test_callgrind__threads_are_parts),
+		cmocka_unit_test(test_callgrind__marks_are_descriptions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

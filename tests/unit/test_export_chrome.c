@@ -20,6 +20,9 @@
 #define EVENT(kind, ts, pid, tid, name)                                                            \
 	",\n{\"ph\":\"" kind "\",\"ts\":" ts ",\"pid\":" pid ",\"tid\":" tid ",\"name\":\"" name   \
 	"\"}"
+#define MARK(ts, text)                                                                             \
+	",\n{\"ph\":\"i\",\"s\":\"g\",\"ts\":" ts                                                  \
+	",\"pid\":100,\"tid\":100,\"cat\":\"mark\",\"name\":\"" text "\"}"
 #define OPEN(ts, name)	EVENT("B", ts, "100", "100", name)
 #define CLOSE(ts, name) EVENT("E", ts, "100", "100", name)
 
@@ -104,6 +107,30 @@ static void test_chrome__merged_lanes_count_from_one(void **state)
 	profile_free(profile);
 }
 
+/* Instants across all threads; of two recordings in one their order is that of time. */
+static void test_chrome__marks_are_global_instants(void **state)
+{
+	struct filter second = {.from_ns = 1000000};
+	struct export_options later = {.filter = &second};
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "f", 2);
+	profile_add_mark(made.profile, 1500001, "it \"is\" \x1b");
+	profile_add_mark(made.profile, 500, "first");
+	profile = made_end(&made);
+	assert_export(EXPORT_CHROME, profile, NULL,
+		      HEAD NAMES("100", "prog", "100", "prog") MARK("0.500", "first")
+			      MARK("1500.001", "it \\\"is\\\" \\u001b") OPEN("0.000", "f")
+				      CLOSE("2000.000", "f") "\n]}\n");
+	assert_export(EXPORT_CHROME, profile, &later,
+		      HEAD NAMES("100", "prog", "100", "prog")
+			      MARK("1500.001", "it \\\"is\\\" \\u001b") OPEN("1000.000", "f")
+				      CLOSE("2000.000", "f") "\n]}\n");
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -111,6 +138,7 @@ int main(void)
 		cmocka_unit_test(test_chrome__rounded_moments_leave_no_gaps),
 		cmocka_unit_test(test_chrome__a_name_never_closes_and_opens_at_once),
 		cmocka_unit_test(test_chrome__merged_lanes_count_from_one),
+		cmocka_unit_test(test_chrome__marks_are_global_instants),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,12 +95,78 @@ static void test_firefox__counts_are_counts(void **state)
 	profile_free(profile);
 }
 
+/* In every thread, as the viewer shows those of the threads that are selected. */
+static void test_firefox__marks_are_markers_of_every_thread(void **state)
+{
+	static const char markers[] =
+		"\"markers\":{\"data\":[{\"type\":\"mark\",\"text\":\"begin\"},"
+		"{\"type\":\"mark\",\"text\":\"end \\\"1\\\"\"}],\"name\":[1,1],"
+		"\"startTime\":[0.000500,2.000000],\"endTime\":[null,null],\"phase\":[0,0],"
+		"\"category\":[0,0],\"length\":2}";
+	struct profile *profile = two_threads();
+	struct sink sink;
+	const char *first;
+
+	(void)state;
+	profile_add_mark(profile, 500, "begin");
+	profile_add_mark(profile, 2000000, "end \"1\"");
+	sink = export_made(EXPORT_FIREFOX, profile, NULL);
+	assert_has(&sink, "\"markerSchema\":[{\"name\":\"mark\",");
+	assert_has(&sink,
+		   "\"fields\":[{\"key\":\"text\",\"label\":\"Text\",\"format\":\"string\"}]");
+	assert_has(&sink, "\"stringArray\":[\"\",\"mark\",\"main\",");
+	assert_has(&sink, "\"showMarkersInTimeline\":true");
+	first = strstr(buf_str(&sink.pending), markers);
+	assert_non_null(first);
+	assert_non_null(strstr(first + 1, markers));
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+/* All of the recording, or what the filter leaves of it: a mark may come before any sample. */
+static void test_firefox__range_is_that_of_the_recording(void **state)
+{
+	struct filter part = {.from_ns = 1500000, .to_ns = 4000000};
+	struct export_options options = {.filter = &part};
+	struct profile *profile = two_threads();
+	struct sink whole, cut;
+
+	(void)state;
+	profile->meta.duration_ns = 12000000;
+	whole = export_made(EXPORT_FIREFOX, profile, NULL);
+	cut = export_made(EXPORT_FIREFOX, profile, &options);
+	assert_has(&whole, "\"profilingStartTime\":0,\"profilingEndTime\":12,");
+	assert_has(&cut, "\"profilingStartTime\":1.5,\"profilingEndTime\":4,");
+	sink_release(&whole);
+	sink_release(&cut);
+	profile->meta.duration_ns = 0; /* salvaged */
+	whole = export_made(EXPORT_FIREFOX, profile, NULL);
+	assert_has(&whole, "\"profilingStartTime\":0,\"profilingEndTime\":10,");
+	sink_release(&whole);
+	profile_free(profile);
+}
+
+static void test_firefox__without_marks_there_are_no_markers(void **state)
+{
+	struct profile *profile = two_threads();
+	struct sink sink = export_made(EXPORT_FIREFOX, profile, NULL);
+
+	(void)state;
+	assert_has(&sink, "\"markerSchema\":[]");
+	assert_has(&sink, "\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],");
+	sink_release(&sink);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_firefox__tables_are_shared),
 		cmocka_unit_test(test_firefox__samples_are_per_thread),
 		cmocka_unit_test(test_firefox__counts_are_counts),
+		cmocka_unit_test(test_firefox__marks_are_markers_of_every_thread),
+		cmocka_unit_test(test_firefox__range_is_that_of_the_recording),
+		cmocka_unit_test(test_firefox__without_marks_there_are_no_markers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,7 @@ static struct profile *two_threads(void)
 	made_sample(&made, "main@m.c:7;?", 2)->nr = 5;
 	made_thread(&made, 100, 101, "worker");
 	made_sample(&made, "", 4)->kind = SAMPLE_UNATTRIBUTED;
+	profile_add_mark(made.profile, 1500, "half \"way\"");
 	return made_end(&made);
 }
 
@@ -27,6 +28,8 @@ static struct profile *two_threads(void)
 	"\"command\":[\"./prog\",\"a \\\"b\\\"\"],\"start_realtime_ns\":0,"                        \
 	"\"duration_ns\":7000000,"
 
+#define MARKS "\"marks\":[{\"time_ns\":1500,\"text\":\"half \\\"way\\\"\"}],"
+
 static void test_json__tables(void **state)
 {
 	struct profile *profile = two_threads();
@@ -34,7 +37,7 @@ static void test_json__tables(void **state)
 	(void)state;
 	assert_export(EXPORT_JSON, profile, NULL,
 		      HEAD
-		      "\"metric\":\"cpu\",\"unit\":\"ns\",\"weight\":7000000,"
+		      "\"metric\":\"cpu\",\"unit\":\"ns\",\"weight\":7000000," MARKS
 		      "\"functions\":["
 		      "{\"name\":\"main\",\"linkage_name\":null,\"file\":\"m.c\",\"line\":1,"
 		      "\"module\":\"/bin/prog\"},"
@@ -78,7 +81,7 @@ static void test_json__merged_counts(void **state)
 	(void)state;
 	assert_export(EXPORT_JSON, profile, &options,
 		      HEAD
-		      "\"metric\":\"samples\",\"unit\":\"samples\",\"weight\":7,"
+		      "\"metric\":\"samples\",\"unit\":\"samples\",\"weight\":7," MARKS
 		      "\"functions\":["
 		      "{\"name\":\"main\",\"linkage_name\":null,\"file\":\"m.c\",\"line\":1,"
 		      "\"module\":\"/bin/prog\"},"

@@ -158,20 +158,21 @@ static void test_pprof__time_of_threads(void **state)
 	lost = made_sample(&made, "", 2);
 	lost->kind = SAMPLE_UNATTRIBUTED;
 	lost->nr = 0;
+	profile_add_mark(made.profile, 1500, "half");
 	profile = made_end(&made);
 	assert_pprof(profile, NULL,
 		     "1{1=1 2=2 }\n1{1=3 2=4 }\n" /* samples, count; cpu, nanoseconds */
-		     "10=3000000 11{1=5 2=4 }\n13=6 14=3 "
-		     "2{1[1] 2[1 1000000] 3{1=7 2=6 } 3{1=8 2=6 } 3{1=9 3=100 } "
-		     "3{1=10 3=100 } }\n"
-		     "2{1[2] 2[0 2000000] 3{1=7 2=6 } 3{1=8 2=6 } 3{1=9 3=100 } "
-		     "3{1=10 3=100 } }\n"
+		     "10=3000000 11{1=5 2=4 }\n13=6 13=7 14=3 " /* comments: command, mark */
+		     "2{1[1] 2[1 1000000] 3{1=8 2=6 } 3{1=9 2=6 } 3{1=10 3=100 } "
+		     "3{1=11 3=100 } }\n"
+		     "2{1[2] 2[0 2000000] 3{1=8 2=6 } 3{1=9 2=6 } 3{1=10 3=100 } "
+		     "3{1=11 3=100 } }\n"
 		     "4{1=1 3=2 2=2 4{1=1 } }\n"
 		     "4{1=2 4{1=2 } }\n" /* unattributed: no address, no mapping */
-		     "5{1=1 2=11 3=11 }\n5{1=2 2=12 3=12 }\n"
-		     "3{1=2 3=3 5=13 7=1 8=1 9=1 10=1 }\n"
+		     "5{1=1 2=12 3=12 }\n5{1=2 2=13 3=13 }\n"
+		     "3{1=2 3=3 5=14 7=1 8=1 9=1 10=1 }\n"
 		     "6''\n6'samples'\n6'count'\n6'cpu'\n6'nanoseconds'\n6'wall'\n6'prog'\n"
-		     "6'process'\n6'thread'\n6'pid'\n6'tid'\n6'f'\n"
+		     "6'mark at 0.000001s: half'\n6'process'\n6'thread'\n6'pid'\n6'tid'\n6'f'\n"
 		     "6'[unattributed]'\n6'/bin/prog'\n");
 	profile_free(profile);
 }
