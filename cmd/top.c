@@ -151,10 +151,8 @@ static void name(struct top *top, struct profile *profile)
 
 static void join_parts(struct top *top)
 {
-	const struct profile *parts[] = {top->former, top->profile};
-
 	profile_free(top->shown);
-	top->shown = top->former ? profile_merge(parts, ARRAY_SIZE(parts)) : NULL;
+	top->shown = top->former ? profile_join(top->former, top->profile) : NULL;
 }
 
 /* What is to be seen; NULL: nothing yet. */

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/minmax.h"
 #include "profile/profile.h"
 
 /* One of the profiles, and what its ids are in the result. */
@@ -18,7 +19,20 @@ struct source {
 	struct module_id *modules;
 	struct frame_id *frames;
 	struct stack_id *stacks;
-	uint32_t first_process, first_thread;
+	uint32_t *processes, *threads;
+};
+
+/* A process or thread of the result that may go on in the next part: its last row by its id. */
+struct known {
+	pid_t id;
+	uint32_t row;
+};
+
+#define JOINED UINT32_MAX /* a row: found already, a later thread of that id is another one */
+
+struct known_list {
+	struct known *rows; /* by id, then row */
+	size_t nr;
 };
 
 static void release_source(struct source *source)
@@ -27,6 +41,58 @@ static void release_source(struct source *source)
 	free(source->modules);
 	free(source->frames);
 	free(source->stacks);
+	free(source->processes);
+	free(source->threads);
+}
+
+static int by_id(const void *left, const void *right)
+{
+	const struct known *a = left;
+	const struct known *b = right;
+
+	if (a->id != b->id)
+		return a->id > b->id ? 1 : -1;
+	return (a->row > b->row) - (a->row < b->row);
+}
+
+/* NULL if there is none. */
+static struct known *last_of(const struct known_list *list, pid_t id)
+{
+	size_t low = 0, high = list->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (list->rows[middle].id <= id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && list->rows[low - 1].id == id ? &list->rows[low - 1] : NULL;
+}
+
+static struct known_list known_processes(const struct profile *profile)
+{
+	struct known_list list = {xcalloc(profile->nr_processes, sizeof(*list.rows)),
+				  profile->nr_processes};
+
+	for (uint32_t i = 0; i < list.nr; i++)
+		list.rows[i] = (struct known){profile->processes[i].pid, i};
+	if (list.nr)
+		qsort(list.rows, list.nr, sizeof(*list.rows), by_id);
+	return list;
+}
+
+static struct known_list known_threads(const struct profile *profile)
+{
+	struct known_list list = {xcalloc(profile->nr_threads, sizeof(*list.rows)),
+				  profile->nr_threads};
+
+	for (uint32_t i = 0; i < list.nr; i++)
+		list.rows[i] = (struct known){profile->threads[i].tid, i};
+	if (list.nr)
+		qsort(list.rows, list.nr, sizeof(*list.rows), by_id);
+	return list;
 }
 
 static void take_strings(struct profile *into, struct source *source)
@@ -39,7 +105,7 @@ static void take_strings(struct profile *into, struct source *source)
 			strtab_intern(into->strings, strtab_get(strings, (struct str_id){i}));
 }
 
-static void take_modules(struct profile *into, struct source *source, size_t ordinal)
+static void take_modules(struct profile *into, struct source *source, size_t jit_owner)
 {
 	const struct module_table *modules = source->profile->modules;
 
@@ -50,7 +116,7 @@ static void take_modules(struct profile *into, struct source *source, size_t ord
 		module.fd = -1;
 		/* Process ids mean nothing across recordings: JIT memory is each one's own. */
 		if (module.kind == MODULE_KIND_JIT)
-			module.dev = ordinal;
+			module.dev = jit_owner;
 		source->modules[i] = module_table_intern(into->modules, &module);
 	}
 }
@@ -84,33 +150,122 @@ static uint64_t shifted_end(const struct source *source, uint64_t end_ns)
 	return end_ns ? end_ns + source->offset_ns : 0;
 }
 
+static struct profile_process map_process(const struct source *source, size_t i)
+{
+	struct profile_process process = source->profile->processes[i];
+
+	if (process.parent != PROCESS_NONE)
+		process.parent = source->processes[process.parent];
+	process.name = source->strings[process.name.v];
+	process.exe = source->strings[process.exe.v];
+	process.command = source->strings[process.command.v];
+	process.start_ns += source->offset_ns;
+	process.end_ns = shifted_end(source, process.end_ns);
+	return process;
+}
+
+static struct profile_thread map_thread(const struct source *source, size_t i)
+{
+	struct profile_thread thread = source->profile->threads[i];
+
+	thread.process = source->processes[thread.process];
+	thread.name = source->strings[thread.name.v];
+	thread.start_ns += source->offset_ns;
+	thread.end_ns = shifted_end(source, thread.end_ns);
+	return thread;
+}
+
 static void take_threads(struct profile *into, struct source *source)
 {
 	const struct profile *from = source->profile;
 
-	source->first_process = (uint32_t)into->nr_processes;
-	source->first_thread = (uint32_t)into->nr_threads;
 	for (size_t i = 0; i < from->nr_processes; i++) {
-		struct profile_process process = from->processes[i];
+		struct profile_process process = map_process(source, i);
 
-		if (process.parent != PROCESS_NONE)
-			process.parent += source->first_process;
-		process.name = source->strings[process.name.v];
-		process.exe = source->strings[process.exe.v];
-		process.command = source->strings[process.command.v];
-		process.start_ns += source->offset_ns;
-		process.end_ns = shifted_end(source, process.end_ns);
-		profile_add_process(into, &process);
+		source->processes[i] = profile_add_process(into, &process).v;
 	}
 	for (size_t i = 0; i < from->nr_threads; i++) {
-		struct profile_thread thread = from->threads[i];
+		struct profile_thread thread = map_thread(source, i);
 
-		thread.process += source->first_process;
-		thread.name = source->strings[thread.name.v];
-		thread.start_ns += source->offset_ns;
-		thread.end_ns = shifted_end(source, thread.end_ns);
-		profile_add_thread(into, &thread);
+		source->threads[i] = profile_add_thread(into, &thread).v;
 	}
+}
+
+/* The recording's own end is that of all whom it let go. */
+static uint64_t last_end_ns(const struct profile *profile)
+{
+	uint64_t last_ns = 0;
+
+	for (size_t i = 0; i < profile->nr_processes; i++)
+		last_ns = max_u64(last_ns, profile->processes[i].end_ns);
+	return last_ns;
+}
+
+/*
+ * Is it one that was attached to, and let go before? If it has gone through an exec in between, it
+ * is another one.
+ */
+static bool goes_on(const struct profile_process *former, uint64_t end_ns,
+		    const struct profile_process *process)
+{
+	return process->parent == PROCESS_NONE && former->end_ns == end_ns &&
+	       former->exe.v == process->exe.v;
+}
+
+static void join_processes(struct profile *into, struct source *source)
+{
+	struct known_list known = known_processes(into);
+	uint64_t end_ns = last_end_ns(into);
+
+	for (size_t i = 0; i < source->profile->nr_processes; i++) {
+		struct profile_process process = map_process(source, i);
+		const struct known *former = last_of(&known, process.pid);
+
+		if (!former || !goes_on(&into->processes[former->row], end_ns, &process)) {
+			source->processes[i] = profile_add_process(into, &process).v;
+			continue;
+		}
+		source->processes[i] = former->row;
+		into->processes[former->row].name = process.name;
+		into->processes[former->row].command = process.command;
+		into->processes[former->row].end_ns = process.end_ns;
+	}
+	free(known.rows);
+}
+
+/* A sample covers all since the one before it, of which the time in between is not a part. */
+static void begin_anew(struct profile *into, uint32_t row, uint64_t time_ns)
+{
+	struct sample nothing = {.time_ns = time_ns,
+				 .thread = {row},
+				 .stack = STACK_EMPTY,
+				 .syscall_nr = -1,
+				 .kind = SAMPLE_UNATTRIBUTED,
+				 .end = STACK_END_ROOT};
+
+	profile_add_sample(into, &nothing);
+}
+
+static void join_threads(struct profile *into, struct source *source)
+{
+	struct known_list known = known_threads(into);
+
+	for (size_t i = 0; i < source->profile->nr_threads; i++) {
+		struct profile_thread thread = map_thread(source, i);
+		struct known *former = last_of(&known, thread.tid);
+
+		if (!former || former->row == JOINED ||
+		    into->threads[former->row].process != thread.process) {
+			source->threads[i] = profile_add_thread(into, &thread).v;
+			continue;
+		}
+		source->threads[i] = former->row;
+		into->threads[former->row].name = thread.name;
+		into->threads[former->row].end_ns = thread.end_ns;
+		begin_anew(into, former->row, thread.start_ns);
+		former->row = JOINED;
+	}
+	free(known.rows);
 }
 
 static void take_samples(struct profile *into, const struct source *source)
@@ -121,7 +276,7 @@ static void take_samples(struct profile *into, const struct source *source)
 		struct sample sample = from->samples[i];
 
 		sample.time_ns += source->offset_ns;
-		sample.thread.v += source->first_thread;
+		sample.thread.v = source->threads[sample.thread.v];
 		sample.stack = source->stacks[sample.stack.v];
 		profile_add_sample(into, &sample);
 	}
@@ -290,7 +445,7 @@ static uint64_t first_start_ns(const struct profile *const *profiles, size_t nr)
 	return first;
 }
 
-struct profile *profile_merge(const struct profile *const *profiles, size_t nr)
+static struct profile *merge(const struct profile *const *profiles, size_t nr, bool join)
 {
 	struct source *sources = xcalloc(nr, sizeof(*sources));
 	struct profile *into = profile_new();
@@ -304,9 +459,16 @@ struct profile *profile_merge(const struct profile *const *profiles, size_t nr)
 		source->profile = profiles[i];
 		source->offset_ns = start ? start - into->meta.start_realtime_ns : 0;
 		take_strings(into, source);
-		take_modules(into, source, i);
+		take_modules(into, source, join ? 0 : i);
 		take_stacks(into, source);
-		take_threads(into, source);
+		source->processes = xcalloc(profiles[i]->nr_processes, sizeof(uint32_t));
+		source->threads = xcalloc(profiles[i]->nr_threads, sizeof(uint32_t));
+		if (join && i > 0) {
+			join_processes(into, source);
+			join_threads(into, source);
+		} else {
+			take_threads(into, source);
+		}
 		take_samples(into, source);
 		take_counters(into, profiles[i]);
 		merge_meta(into, source, i == 0);
@@ -320,4 +482,16 @@ struct profile *profile_merge(const struct profile *const *profiles, size_t nr)
 	}
 	free(sources);
 	return into;
+}
+
+struct profile *profile_merge(const struct profile *const *profiles, size_t nr)
+{
+	return merge(profiles, nr, false);
+}
+
+struct profile *profile_join(const struct profile *former, const struct profile *latter)
+{
+	const struct profile *const parts[] = {former, latter};
+
+	return merge(parts, ARRAY_SIZE(parts), true);
 }

@@ -258,7 +258,9 @@ class Job(LiveCase):
         self.end()
         self.assertUntouched(pid)
         info = json.loads(profc("info", "-i", self.path("kept"), "--json").stdout)
-        self.assertEqual([process["pid"] for process in info["processes"]], [pid] * 3)
+        self.assertEqual([process["pid"] for process in info["processes"]], [pid])
+        threads = [thread["tid"] for thread in info["threads"]]
+        self.assertEqual(len(threads), len(set(threads)), "each in one row")
 
     def test_stops_by_a_signal_to_it_alone(self):
         pid, counters = self.spinner()

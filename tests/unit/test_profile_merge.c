@@ -171,6 +171,76 @@ static void test_merge__without_any_symbols_there_are_none(void **state)
 	profile_free(merged);
 }
 
+/* A recording of process 1, which was let go at its end, and one of the same for 5000 ns after 1 s.
+ */
+static struct profile *join_two(const char *exe)
+{
+	struct profile *former = recording("a", 100, 1, 30), *latter = recording("a", 101, 1, 12);
+	struct profile *joined;
+
+	former->processes[0].end_ns = former->threads[0].end_ns = 5000;
+	former->processes[0].exe = profile_intern(former, "/bin/prog");
+	latter->processes[0].exe = profile_intern(latter, exe);
+	latter->threads[0].start_ns = 3;
+	joined = profile_join(former, latter);
+	profile_free(former);
+	profile_free(latter);
+	return joined;
+}
+
+static void test_merge__joined_processes_go_on(void **state)
+{
+	const uint64_t second = UINT64_C(1000000000);
+	struct profile *joined = join_two("/bin/prog");
+
+	(void)state;
+	assert_int_equal(joined->nr_processes, 3); /* a child in each */
+	assert_int_equal(joined->processes[2].parent, 0);
+	assert_int_equal(joined->processes[0].start_ns, 1);
+	assert_int_equal(joined->processes[0].end_ns, 0); /* it lives on */
+	assert_int_equal(joined->nr_threads, 1);
+	assert_int_equal(joined->threads[0].end_ns, 0);
+	assert_int_equal(profile_total(joined, METRIC_CPU), 2 * (30 + 12));
+	/* What was in between has no weight. */
+	assert_int_equal(joined->nr_samples, 5);
+	assert_int_equal(joined->samples[2].time_ns, second + 3);
+	assert_int_equal(joined->samples[2].thread.v, 0);
+	assert_int_equal(joined->samples[2].nr, 0);
+	assert_int_equal(sample_weight(&joined->samples[2], METRIC_WALL), 0);
+	assert_int_equal(joined->samples[3].time_ns, second + 1000);
+	assert_int_equal(joined->samples[3].thread.v, 0);
+	/* And its JIT memory is one. */
+	assert_int_equal(joined->samples[1].stack.v, joined->samples[4].stack.v);
+	profile_free(joined);
+}
+
+static void test_merge__program_of_another_exec_is_another(void **state)
+{
+	struct profile *joined = join_two("/bin/other");
+
+	(void)state;
+	assert_int_equal(joined->nr_processes, 4);
+	assert_int_equal(joined->processes[0].end_ns, 5000);
+	assert_int_equal(joined->nr_threads, 2);
+	assert_int_equal(joined->threads[1].process, 2);
+	profile_free(joined);
+}
+
+static void test_merge__process_that_had_ended_does_not_go_on(void **state)
+{
+	struct profile *former = recording("a", 100, 1, 30), *latter = recording("a", 101, 1, 12);
+	struct profile *joined;
+
+	(void)state;
+	former->processes[0].end_ns = 1500; /* before its child */
+	joined = profile_join(former, latter);
+	assert_int_equal(joined->nr_processes, 4);
+	assert_int_equal(joined->nr_threads, 2);
+	profile_free(former);
+	profile_free(latter);
+	profile_free(joined);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +250,9 @@ int main(void)
 		cmocka_unit_test(test_merge__facts_and_counters),
 		cmocka_unit_test(test_merge__symbols_come_from_who_has_them),
 		cmocka_unit_test(test_merge__without_any_symbols_there_are_none),
+		cmocka_unit_test(test_merge__joined_processes_go_on),
+		cmocka_unit_test(test_merge__program_of_another_exec_is_another),
+		cmocka_unit_test(test_merge__process_that_had_ended_does_not_go_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
