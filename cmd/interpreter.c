@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -110,6 +111,22 @@ static bool interpreter_is_missing(const char *program, struct buf *interpreter)
 	return interpreter->nr_bytes > before && access(buf_str(interpreter) + before, F_OK) != 0;
 }
 
+int program_foresee_failure(const char *program)
+{
+	struct buf text = {0};
+	int reason = 0;
+
+	if (strchr(program, '/'))
+		reason = eaccess(program, X_OK) < 0 ? errno : 0;
+	else if (!find_in_search_path(program, &text))
+		reason = search_path_lacks(program, &text) ? ENOENT : EACCES;
+	buf_clear(&text);
+	if (!reason && interpreter_is_missing(program, &text))
+		reason = ENOENT;
+	buf_release(&text);
+	return reason;
+}
+
 static void hint_at_search(struct err *err, struct buf *closed)
 {
 	if (closed->nr_bytes)
@@ -118,6 +135,15 @@ static void hint_at_search(struct err *err, struct buf *closed)
 			 buf_str(closed));
 	else
 		err_hint(err, "it is not in any directory of PATH");
+}
+
+/* Even for root, who may do all else. */
+static bool is_not_executable(const char *program)
+{
+	struct stat status;
+
+	return stat(program, &status) == 0 && S_ISREG(status.st_mode) &&
+	       (status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0;
 }
 
 int program_explain_failure(const char *program, int reason, struct err *err)
@@ -133,6 +159,9 @@ int program_explain_failure(const char *program, int reason, struct err *err)
 		buf_clear(&path);
 		if (reason == ENOENT && interpreter_is_missing(program, &path))
 			err_hint(err, "it is there, but not its interpreter, '%s'", buf_str(&path));
+		else if (reason == EACCES && is_not_executable(program))
+			err_hint(err, "it is not executable; a script goes to its interpreter: "
+				      "profc record sh FILE");
 	}
 	buf_release(&path);
 	return is_nowhere || reason == ENOENT ? ERR_NOT_FOUND : ERR_SYS;

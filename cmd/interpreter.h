@@ -14,6 +14,12 @@ struct err;
 int program_explain_failure(const char *program, int reason, struct err *err);
 
 /*
+ * The errno by which `program`, a path or a name in $PATH, cannot be executed, as far as that can
+ * be told beforehand; else 0.
+ */
+int program_foresee_failure(const char *program);
+
+/*
  * 0, or ERR_UNSUPPORTED if `program`, a path or a name in $PATH, is a 32-bit one. One that
  * is not there, or no ELF file, is no matter of this.
  */

@@ -355,10 +355,12 @@ static int begin(struct recording *recording, struct err *err)
 		status = start_sampler(recording, err);
 	else
 		err_prefix(err, "%s", recording_file_name(&recording->file));
-	if (status < 0)
+	if (status < 0) {
 		recording_file_discard(&recording->file);
-	else
+	} else {
+		recording_file_settle(&recording->file);
 		prepare_snapshots(recording);
+	}
 	return status;
 }
 
@@ -453,7 +455,12 @@ static int record(struct recording *recording)
 	recording->job_control = (struct job_control)JOB_CONTROL_NONE;
 	recording->shows_progress =
 		!recording->options->quiet && !recording->argv && isatty(STDERR_FILENO);
-	if (begin(recording, &err) < 0) {
+	/* Before anything is done to the file of the former recording. */
+	if (recording->argv)
+		recording->result.exec_errno = program_foresee_failure(recording->argv[0]);
+	if (recording->result.exec_errno) {
+		status = recording_say_exec_failed(recording);
+	} else if (begin(recording, &err) < 0) {
 		print_err(&err);
 		status = recording_failed_status(recording);
 	} else {

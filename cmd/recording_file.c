@@ -24,13 +24,28 @@ static int open_stdout(struct recording_file *file, struct err *err)
 	return file->fd < 0 ? err_sys(err, "cannot write standard output") : 0;
 }
 
+/* What was set aside before is, too, should nothing come of this recording; if it cannot be, it
+ * goes. */
+static char *keep_older(const char *old_path)
+{
+	char *older_path = xasprintf("%s.%d", old_path, getpid());
+
+	if (rename(old_path, older_path) == 0)
+		return older_path;
+	free(older_path);
+	return NULL;
+}
+
 /* What has the name already gives it up, if it is a file. */
 static int set_aside(struct recording_file *file, struct err *err)
 {
 	char *old_path = xasprintf("%s.old", file->path);
 
+	file->older_path = keep_older(old_path);
 	if (rename(file->path, old_path) < 0) {
 		err_sys(err, "cannot rename %s to %s", file->path, old_path);
+		if (file->older_path)
+			rename(file->older_path, old_path);
 		free(old_path);
 		return ERR_SYS;
 	}
@@ -71,7 +86,16 @@ static void release(struct recording_file *file)
 {
 	free(file->path);
 	free(file->old_path);
+	free(file->older_path);
 	*file = (struct recording_file){.fd = -1};
+}
+
+void recording_file_settle(struct recording_file *file)
+{
+	if (file->older_path)
+		unlink(file->older_path);
+	free(file->older_path);
+	file->older_path = NULL;
 }
 
 const char *recording_file_name(const struct recording_file *file)
@@ -95,8 +119,10 @@ void recording_file_discard(struct recording_file *file)
 		close(file->fd);
 	if (file->created)
 		unlink(file->path);
-	/* Nothing can be done should this fail; the file is there as NAME.old. */
+	/* Nothing can be done should these fail; the files are there under the other names. */
 	if (file->old_path && rename(file->old_path, file->path) < 0)
+		errno = 0;
+	else if (file->older_path && rename(file->older_path, file->old_path) < 0)
 		errno = 0;
 	release(file);
 }

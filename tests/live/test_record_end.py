@@ -111,6 +111,7 @@ class Statuses(LiveCase):
             file.write("no program\n")
         done = profc("record", "-o", self.path("x"), "--", plain, status=126)
         self.assertIn("plain-file", done.stderr)
+        self.assertIn("hint: it is not executable", done.stderr)
 
     def test_unwritable_output_is_125(self):
         out = self.path("no-such-directory/profc.data")
@@ -209,6 +210,44 @@ class Files(LiveCase):
         ]
         self.assertRatio(totals[0], 100e6, 0.1, "the older recording")
         self.assertRatio(totals[1], 200e6, 0.1, "the newer recording")
+
+    NAMES = ("profc.data", "profc.data.old")
+
+    def make_recordings(self):
+        for name in self.NAMES:
+            with open(self.path(name), "w", encoding="utf-8") as file:
+                file.write(name)
+
+    def assert_recordings_stand(self, why):
+        for name in self.NAMES:
+            with open(self.path(name), encoding="utf-8") as file:
+                self.assertEqual(file.read(), name, why)
+        left = [name for name in os.listdir(self.directory) if name.startswith("profc.data.old.")]
+        self.assertEqual(left, [])
+
+    def test_process_that_cannot_be_attached_to_costs_no_recording(self):
+        self.make_recordings()
+        with subprocess.Popen(["true"]) as gone:
+            gone.wait()
+        profc("attach", "-p", gone.pid, status=1, cwd=self.directory)
+        self.assert_recordings_stand("attach")
+
+    def test_command_that_cannot_run_costs_no_recording(self):
+        """The older one was lost to a name that was mistyped."""
+        self.make_recordings()
+        script = self.path("no-program")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write("#!/no/such/interpreter\n")
+        for command, mode, status in (
+            ("no-such-command", 0o644, 127), ("./no-such-command", 0o644, 127),
+            ("./no-program", 0o644, 126), ("./no-program", 0o755, 127), ("no-program", 0o644, 126),
+        ):
+            os.chmod(script, mode)
+            profc(
+                "record", "--", command, status=status, cwd=self.directory,
+                env={**os.environ, "PATH": f"/usr/bin:{self.directory}"},
+            )
+            self.assert_recordings_stand(command)
 
     def test_report_reads_the_default_file(self):
         profc("record", "--", build("spin_leaf"), "200", cwd=self.directory)
