@@ -303,6 +303,7 @@ struct tree *tree_new_callers(const struct weights *weights, const bool *wanted)
 	struct planter planter;
 
 	planter_init(&planter, weights);
+	planter.tree->of_callers = true;
 	for (int end = 0; end < STACK_END_COUNT; end++) {
 		bool whole = end == STACK_END_ROOT || end == STACK_END_DEPTH_LIMIT;
 		const struct level *missing = whole ? NULL : &expansion->truncated[end];

@@ -27,6 +27,7 @@ struct tree {
 	const struct weights *weights; /* borrowed */
 	struct tree_node *nodes;       /* owned */
 	size_t nr, cap;
+	bool of_callers; /* it goes from the leaves up: see tree_new_callers() */
 };
 
 #define TREE_ROOT     0

@@ -134,7 +134,18 @@ static void note_branch(struct printer *printer, const struct pending *line)
 #define AMOUNT_COLUMNS	 8
 #define PERCENT_COLUMNS	 6
 #define INTERVAL_COLUMNS 5
-#define COST_COLUMNS	 (2 * (AMOUNT_COLUMNS + PERCENT_COLUMNS) + INTERVAL_COLUMNS)
+#define COST_COLUMNS	 (AMOUNT_COLUMNS + PERCENT_COLUMNS)
+
+/* Of callers the time in themselves is not looked for. */
+static bool has_self(const struct printer *printer)
+{
+	return !printer->tree->of_callers;
+}
+
+static size_t all_cost_columns(const struct printer *printer)
+{
+	return COST_COLUMNS + INTERVAL_COLUMNS + (has_self(printer) ? COST_COLUMNS : 0);
+}
 
 static void append_cost(struct buf *out, const struct printer *printer, const struct tally *tally)
 {
@@ -178,8 +189,9 @@ static void append_node_name(struct buf *out, const struct printer *printer, uin
 /* The part behind the numbers: branch art, at most half of the room, and the name. */
 static void append_path(struct buf *out, struct printer *printer, const struct pending *line)
 {
-	size_t room = printer->view->columns > COST_COLUMNS + 24
-			      ? printer->view->columns - COST_COLUMNS - 2
+	size_t used_by_cost = all_cost_columns(printer);
+	size_t room = printer->view->columns > used_by_cost + 24
+			      ? printer->view->columns - used_by_cost - 2
 			      : 22;
 	struct buf art = {0}, shown = {0}, name = {0};
 	size_t used;
@@ -210,7 +222,8 @@ static void print_line(struct printer *printer, const struct pending *line)
 		total = children_of(printer, line->node, line->depth).rest;
 	append_cost(&text, printer, &total);
 	append_interval(&text, printer, &total);
-	append_cost(&text, printer, line->nr_rest ? &none : &node->self);
+	if (has_self(printer))
+		append_cost(&text, printer, line->nr_rest ? &none : &node->self);
 	buf_append_str(&text, "  ");
 	append_path(&text, printer, line);
 	line_end(&text, printer->sink);
@@ -222,7 +235,7 @@ static void print_header(struct printer *printer)
 	static const char *const amounts[] = {"total", "self"};
 	struct buf line = {0}, head = {0};
 
-	for (size_t i = 0; i < ARRAY_SIZE(amounts); i++) {
+	for (size_t i = 0; i < (has_self(printer) ? 2 : 1); i++) {
 		buf_clear(&head);
 		buf_printf(&head, "%s%s%s", amounts[i], *printer->unit.name ? " " : "",
 			   printer->unit.name);

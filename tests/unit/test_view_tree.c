@@ -16,9 +16,28 @@
 #include "view/tree_json.h"
 #include "view/tree_text.h"
 
-/* The tree of a profile as text of 80 columns, or as JSON. */
-static void expect(const struct profile *profile, const struct tree_limits *limits, bool json,
-		   const char *expected)
+/* Of the functions whose name begins with an 'r'. */
+static struct tree *callers_of_r(const struct weights *weights)
+{
+	const struct expansion *expansion = weights->selection->expansion;
+	bool *wanted = calloc(expansion->nr_labels, sizeof(*wanted));
+	struct tree *tree;
+
+	for (uint32_t i = 0; i < expansion->nr_labels; i++) {
+		struct buf name = {0};
+
+		label_append_name(&name, expansion, i, NAME_SHORT);
+		wanted[i] = buf_str(&name)[0] == 'r';
+		buf_release(&name);
+	}
+	tree = tree_new_callers(weights, wanted);
+	free(wanted);
+	return tree;
+}
+
+/* A tree of a profile as text of 80 columns, or as JSON. */
+static void expect_of(struct tree *(*make)(const struct weights *), const struct profile *profile,
+		      const struct tree_limits *limits, bool json, const char *expected)
 {
 	const struct view view = {.columns = 80, .names = NAME_SHORT};
 	const struct filter everything = {.from_ns = 0};
@@ -30,7 +49,7 @@ static void expect(const struct profile *profile, const struct tree_limits *limi
 
 	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
 	weights = weights_new(selection, METRIC_SAMPLES);
-	tree = tree_new(weights);
+	tree = make(weights);
 	if (json)
 		tree_print_json(tree, limits, &sink);
 	else
@@ -41,6 +60,12 @@ static void expect(const struct profile *profile, const struct tree_limits *limi
 	weights_free(weights);
 	selection_free(selection);
 	expansion_free(expansion);
+}
+
+static void expect(const struct profile *profile, const struct tree_limits *limits, bool json,
+		   const char *expected)
+{
+	expect_of(tree_new, profile, limits, json, expected);
 }
 
 static void add(struct made *made, unsigned int nr, const char *stack)
@@ -97,6 +122,21 @@ static void test_view__tree_depth_is_limited(void **state)
 	       "     957  95.7  1.3                start\n"
 	       "     957  95.7  1.3                main\n"
 	       "     957  95.7  1.3                … 5 more\n");
+	profile_free(profile);
+}
+
+/* Nobody looks for what callers did themselves, and their own time is elsewhere. */
+static void test_view__tree_of_callers_has_no_self(void **state)
+{
+	struct profile *profile = branching();
+	const struct tree_limits limits = {.max_depth = 0};
+
+	(void)state;
+	expect_of(callers_of_r, profile, &limits, false,
+		  "   total     %    ±  function\n"
+		  "     150  15.0  2.2  read\n"
+		  "     150  15.0  2.2  main\n"
+		  "     150  15.0  2.2  start\n");
 	profile_free(profile);
 }
 
@@ -166,6 +206,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_view__tree_branches_only_where_time_divides),
 		cmocka_unit_test(test_view__tree_depth_is_limited),
+		cmocka_unit_test(test_view__tree_of_callers_has_no_self),
 		cmocka_unit_test(test_view__tree_json_lists_parents_first),
 		cmocka_unit_test(test_view__tree_never_exceeds_its_width),
 	};
