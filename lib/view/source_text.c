@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "view/source_text.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/escape.h"
 #include "base/json.h"
@@ -14,6 +16,9 @@
 
 /* Columns of a tab stop in source text. */
 #define TAB_COLUMNS 8
+
+/* Before the name of one; the arrow's bytes are two more than its columns. */
+#define INLINED "  \xe2\x86\xb3 inlined "
 
 /* Of the functions inlined at a line at most so many are named. */
 #define SITES_SHOWN 4
@@ -90,11 +95,17 @@ static void append_cost(struct buf *out, const struct columns *columns, const st
 	buf_release(&text);
 }
 
+/* Columns that are left behind the numbers and so many more; a few if there are none. */
+static size_t room_after(const struct columns *columns, size_t used)
+{
+	used += 2 * columns->amount + 14 + columns->number;
+	return columns->view->columns > used + 8 ? columns->view->columns - used : 8;
+}
+
 /* Source text with its tabs as spaces, so that the columns before it do not shift them. */
 static void append_source(struct buf *out, const struct columns *columns, const char *text)
 {
 	struct buf plain = {0}, escaped = {0};
-	size_t used = 2 * columns->amount + 14 + columns->number + 2;
 	size_t column = 0;
 
 	for (; *text; text++) {
@@ -108,8 +119,7 @@ static void append_source(struct buf *out, const struct columns *columns, const 
 		column += ((unsigned char)*text & 0xc0) != 0x80;
 	}
 	escape_terminal(&escaped, buf_str(&plain));
-	append_cut(out, buf_str(&escaped),
-		   columns->view->columns > used + 8 ? columns->view->columns - used : 8, CUT_END);
+	append_cut(out, buf_str(&escaped), room_after(columns, 2), CUT_END);
 	buf_release(&plain);
 	buf_release(&escaped);
 }
@@ -118,19 +128,21 @@ static void append_source(struct buf *out, const struct columns *columns, const 
 static void print_site(const struct columns *columns, const struct source_site *site)
 {
 	const struct expansion *expansion = columns->listing->source->weights->selection->expansion;
-	struct buf line = {0}, name = {0}, escaped = {0};
+	struct buf line = {0}, name = {0}, escaped = {0}, shown = {0};
 
 	append_cost(&line, columns, NULL);
 	append_cost(&line, columns, &site->total);
 	line_append_right(&line, columns->view, STYLE_PLAIN, columns->number, "");
 	label_append_name(&name, expansion, site->label, columns->view->names);
-	buf_append_str(&escaped, "  \xe2\x86\xb3 inlined ");
 	escape_terminal(&escaped, buf_str(&name));
-	style_append(&line, columns->view, STYLE_DIM, buf_str(&escaped));
+	buf_append_str(&shown, INLINED);
+	append_cut(&shown, buf_str(&escaped), room_after(columns, strlen(INLINED) - 2), CUT_MIDDLE);
+	style_append(&line, columns->view, STYLE_DIM, buf_str(&shown));
 	line_end(&line, columns->sink);
 	buf_release(&line);
 	buf_release(&name);
 	buf_release(&escaped);
+	buf_release(&shown);
 }
 
 static void print_line(const struct columns *columns, uint32_t number)

@@ -34,11 +34,13 @@ static void add(struct made *made, unsigned int nr, const char *stack)
 	made_sample(made, stack, 1)->nr = nr;
 }
 
-static struct profile *small_program(void)
+static struct profile *small_program(const char *inlined)
 {
 	struct made made = made_begin();
+	char stack[200];
 
-	add(&made, 80, "main@prog.c:10;work@prog.c:5+square@v.h:1");
+	snprintf(stack, sizeof(stack), "main@prog.c:10;work@prog.c:5+%s@v.h:1", inlined);
+	add(&made, 80, stack);
 	add(&made, 20, "main@prog.c:10;work@prog.c:5");
 	return made_end(&made);
 }
@@ -69,9 +71,10 @@ static void print(const struct listing *listing, bool as_json, struct sink *sink
 }
 
 /* `listing` tells what is asked for; the file is `name`. */
-static void expect(struct listing listing, const char *name, bool as_json, const char *expected)
+static void expect_with(const char *inlined, struct listing listing, const char *name, bool as_json,
+			const char *expected)
 {
-	struct profile *profile = small_program();
+	struct profile *profile = small_program(inlined);
 	const struct filter everything = {.from_ns = 0};
 	struct expansion *expansion = expansion_new(profile, false);
 	struct selection *selection;
@@ -92,6 +95,11 @@ static void expect(struct listing listing, const char *name, bool as_json, const
 	selection_free(selection);
 	expansion_free(expansion);
 	profile_free(profile);
+}
+
+static void expect(struct listing listing, const char *name, bool as_json, const char *expected)
+{
+	expect_with("square", listing, name, as_json, expected);
 }
 
 static const struct listing whole = {
@@ -116,6 +124,19 @@ static void test_view__source_with_costs(void **state)
 	       "                                  9  {\n"
 	       "                    100 100.0    10          return work(3);\n"
 	       "                                 11  }\n");
+}
+
+static void test_view__source_never_exceeds_its_width(void **state)
+{
+	struct listing line = whole;
+
+	(void)state;
+	line.first = line.last = 5;
+	expect_with("__gnu_cxx::__ops::_Iter_comp_iter::operator()", line, "prog.c", false,
+		    "prog.c: 20 samples self (20.0 %), 100 samples total (100.0 %)\n"
+		    "    self     %    total     %  line\n"
+		    "      20  20.0      100 100.0     5          return square(x); \\x1b[31m\n"
+		    "                     80  80.0        ↳ inlined __gnu_cx…iter::operator()\n");
 }
 
 static void test_view__source_of_one_function(void **state)
@@ -170,6 +191,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_view__source_with_costs),
+		cmocka_unit_test(test_view__source_never_exceeds_its_width),
 		cmocka_unit_test(test_view__source_of_one_function),
 		cmocka_unit_test(test_view__source_that_is_not_here),
 		cmocka_unit_test(test_view__source_shorter_than_its_lines),
