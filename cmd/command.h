@@ -78,5 +78,7 @@ int flush_stdout(struct sink *sink);
 int open_profile(const char *path, struct profile **profile);
 /* The same for who can make sense of a profile without samples: `info`, `merge`. */
 int open_profile_even_empty(const char *path, struct profile **profile);
+/* What messages call it. */
+const char *profile_path_or_default(const char *path);
 
 #endif

@@ -9,6 +9,11 @@
 
 #define DEFAULT_PATH "profc.data"
 
+const char *profile_path_or_default(const char *path)
+{
+	return path ? path : DEFAULT_PATH;
+}
+
 static int cannot_open(const char *path, struct err *err)
 {
 	if (err->sys_errno == ENOENT && !err->hint[0] && strcmp(path, DEFAULT_PATH) == 0)
@@ -35,8 +40,7 @@ int open_profile_even_empty(const char *path, struct profile **profile)
 	struct store_salvage salvage = {0};
 	struct err err = ERR_INIT;
 
-	if (!path)
-		path = DEFAULT_PATH;
+	path = profile_path_or_default(path);
 	if (store_read_path(path, profile, &salvage, &err) != 0)
 		return cannot_open(path, &err);
 	if (salvage.salvaged)
@@ -57,7 +61,7 @@ int open_profile(const char *path, struct profile **profile)
 		return EXIT_DONE;
 	}
 	profile_free(opened);
-	err_set(&err, ERR_EMPTY, "no samples in %s", path ? path : DEFAULT_PATH);
+	err_set(&err, ERR_EMPTY, "no samples in %s", profile_path_or_default(path));
 	err_hint(&err, "'profc info%s%s' shows how it was recorded", path ? " -i " : "",
 		 path ? path : "");
 	print_err(&err);

@@ -8,23 +8,36 @@
 #include "cmd/command.h"
 #include "profile/spread.h"
 
-/* There are samples, but none of this metric or none that pass the filter. */
-static int nothing_to_show(const struct weights *weights)
+static const char *words_of(enum metric metric)
+{
+	switch (metric) {
+	case METRIC_CPU:
+		return " with CPU time";
+	case METRIC_WALL:
+		return " with any time";
+	case METRIC_RUNQ:
+		return " that waited for a CPU";
+	case METRIC_BLOCKED:
+		return " that were blocked";
+	case METRIC_SAMPLES:
+		break;
+	}
+	return "";
+}
+
+/* There are samples, but none of this metric or none that pass the filters. */
+static int nothing_to_show(const struct weights *weights, const char *path)
 {
 	const struct profile *profile = weights->selection->expansion->profile;
-	bool is_count = weights->metric == METRIC_SAMPLES;
+	enum metric metric = weights->metric;
 	struct err err = ERR_INIT;
+	bool is_filtered = profile_total(profile, metric) > 0;
 
-	if (profile_total(profile, weights->metric) > 0) {
-		err_set(&err, ERR_EMPTY, "no samples%s%s: the filter leaves none",
-			is_count ? "" : " with any time of metric ",
-			is_count ? "" : metric_name(weights->metric));
-	} else {
-		err_set(&err, ERR_EMPTY, "no samples with any time of metric %s",
-			metric_name(weights->metric));
-		if (profile_total(profile, METRIC_WALL) > 0)
-			err_hint(&err, "'profc report --by state' shows how the time passed");
-	}
+	err_set(&err, ERR_EMPTY, "no samples%s in %s%s", words_of(metric),
+		profile_path_or_default(path), is_filtered ? " pass the filters" : "");
+	if (!is_filtered && profile_total(profile, METRIC_WALL) > 0)
+		err_hint(&err, "'profc report --by state%s%s' shows how the time passed",
+			 path ? " -i " : "", path ? path : "");
 	print_err(&err);
 	return EXIT_CANNOT;
 }
@@ -44,7 +57,9 @@ int weighed_open(struct weighed *weighed, const struct command *command,
 	if (selection_new(weighed->expansion, request->filter, &weighed->selection, &err))
 		return usage_error(command, &err);
 	weighed->weights = weights_new(weighed->selection, request->metric);
-	return weighed->weights->total.weight > 0 ? EXIT_DONE : nothing_to_show(weighed->weights);
+	return weighed->weights->total.weight > 0
+		       ? EXIT_DONE
+		       : nothing_to_show(weighed->weights, request->input);
 }
 
 void weighed_close(struct weighed *weighed)

@@ -15,6 +15,7 @@
 #include "view/line.h"
 #include "view/number.h"
 #include "view/paragraph.h"
+#include "view/summary.h"
 #include "view/table.h"
 
 /* The side that knows a row's function: the new one where it can. */
@@ -46,7 +47,7 @@ static void print_side(const struct weights *weights, const struct view *view, c
 	buf_printf(&text, "%s: ", name);
 	append_weight(&text, weights->metric, weights->total.weight);
 	if (weights->metric != METRIC_SAMPLES) {
-		buf_printf(&text, " of %s, ", metric_name(weights->metric));
+		buf_printf(&text, "%s, ", summary_metric_words(weights->metric));
 		append_weight(&text, METRIC_SAMPLES, weights->total.samples);
 	}
 	buf_append_str(&text, ": ");
