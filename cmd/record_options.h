@@ -48,7 +48,7 @@ extern const char *const record_unwinder_choices[];
 	 .argument = "PID", \
 	 .offset = at(pid_texts), \
 	 .commas = true, \
-	 .help = "attach to this process instead of running a command; repeat for more"}, \
+	 .help = "attach to this running process; for more 12,34, or repeat"}, \
 	{.type = OPTION_FLAG, \
 	 .name = "children", \
 	 .offset = at(no_children), \
