@@ -67,21 +67,23 @@ static double percent(uint64_t part, uint64_t total)
 	return total ? 100.0 * (double)part / (double)total : 0;
 }
 
+/* Of what was attached to the first is named: there may be many. */
 static void print_command(struct info *info)
 {
-	const struct profile_meta *meta = &info->profile->meta;
+	const struct profile *profile = info->profile;
+	struct buf title = {0}, command = {0};
 
-	struct buf command = {0};
-
-	for (size_t i = 0; i < meta->nr_command; i++) {
-		if (i)
-			buf_append_byte(&command, ' ');
-		escape_terminal(&command, profile_str(info->profile, meta->command[i]));
-	}
-	if (!meta->nr_command)
-		buf_append_str(&command, meta->attached ? "(running processes)" : "(not known)");
+	profile_append_title(&title, profile);
+	if (title.nr_bytes)
+		escape_terminal(&command, buf_str(&title));
+	else
+		buf_append_str(&command,
+			       profile->meta.attached ? "(running processes)" : "(not known)");
 	append_cut(&info->text, buf_str(&command), COMMAND_COLUMNS_MAX, CUT_END);
+	if (title.nr_bytes && profile->meta.attached)
+		buf_append_str(&info->text, " (attached to)");
 	fact(info, "command");
+	buf_release(&title);
 	buf_release(&command);
 }
 

@@ -192,6 +192,28 @@ static void test_info__an_empty_cut_profile(void **state)
 	profile_free(profile);
 }
 
+static void test_info__an_attached_process_is_named(void **state)
+{
+	struct profile *profile = profile_new();
+	struct profile_process process = {.pid = 7, .parent = PROCESS_NONE};
+	struct survey *survey;
+	struct view view = {.columns = 80};
+	struct sink sink = SINK_MEMORY;
+
+	(void)state;
+	process.command = profile_intern(profile, "server -d\033");
+	profile->meta.attached = true;
+	profile_add_process(profile, &process);
+	survey = survey_new(profile);
+	info_print_text(profile, survey, &view, &sink);
+	assert_ptr_equal(
+		strstr(buf_str(&sink.pending), "command     server -d\\x1b (attached to)\n"),
+		buf_str(&sink.pending));
+	sink_release(&sink);
+	survey_free(survey);
+	profile_free(profile);
+}
+
 static void check_end(struct profile *profile, const char *expected)
 {
 	struct view view = {.columns = 80};
@@ -296,6 +318,7 @@ int main(void)
 		cmocka_unit_test(test_info__tells_all_on_80_columns),
 		cmocka_unit_test(test_info__modules_with_one_problem_share_a_hint),
 		cmocka_unit_test(test_info__an_empty_cut_profile),
+		cmocka_unit_test(test_info__an_attached_process_is_named),
 		cmocka_unit_test(test_info__says_how_it_ended),
 		cmocka_unit_test(test_info__json_of_marks_and_of_what_is_not_known),
 		cmocka_unit_test(test_info__lists_the_first_marks),
