@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
@@ -13,12 +14,15 @@
 #include "calltree/filter.h"
 #include "calltree/find.h"
 #include "calltree/source.h"
+#include "calltree/tally.h"
 #include "calltree/weights.h"
 #include "cmd/annotate.h"
 #include "cmd/command.h"
 #include "cmd/pager.h"
 #include "cmd/source_file.h"
 #include "view/flat_fields.h"
+#include "view/line.h"
+#include "view/number.h"
 #include "view/source_text.h"
 #include "view/summary.h"
 
@@ -37,6 +41,7 @@ struct annotation {
 	const struct source *source;
 	struct page *pages;
 	size_t nr_pages, cap_pages;
+	bool is_choice; /* the pages are the hottest files, as none was named */
 };
 
 static const struct expansion *expansion_of(const struct annotation *annotation)
@@ -147,6 +152,7 @@ static int add_word(struct annotation *annotation, const char *word)
 
 static void add_hottest_files(struct annotation *annotation)
 {
+	annotation->is_choice = true;
 	for (size_t i = 0; i < annotation->source->nr_files; i++) {
 		const struct source_file *file = &annotation->source->files[i];
 
@@ -243,6 +249,25 @@ static int print_json(const struct annotation *annotation)
 	return flush_stdout(&sink);
 }
 
+/* The user's own file may be among them: its lines call those that are hot. */
+static void print_left_out(const struct annotation *annotation, const struct view *view,
+			   struct sink *sink)
+{
+	const struct source *source = annotation->source;
+	size_t nr = source->nr_files - annotation->nr_pages;
+	struct tally self = {0};
+	struct buf text = {0};
+
+	for (size_t i = annotation->nr_pages; i < source->nr_files; i++)
+		tally_add(&self, &source->files[i].self);
+	buf_printf(&text, "and %zu more file%s with ", nr, nr == 1 ? "" : "s");
+	append_percent(&text, tally_percent(&self, &source->weights->total));
+	buf_append_str(&text, " % of self ('profc report --by file' lists them)");
+	sink_str(sink, "\n");
+	line_print(sink, view, STYLE_DIM, buf_str(&text));
+	buf_release(&text);
+}
+
 static int print_text(const struct annotation *annotation)
 {
 	struct view view = view_options_resolve(&annotation->args->view);
@@ -254,6 +279,8 @@ static int print_text(const struct annotation *annotation)
 		sink_str(&pager.sink, "\n");
 		listing_print_text(&annotation->pages[i].listing, &view, &pager.sink);
 	}
+	if (annotation->is_choice && annotation->nr_pages < annotation->source->nr_files)
+		print_left_out(annotation, &view, &pager.sink);
 	summary_print_notes(annotation->source->weights, &view, &pager.sink);
 	return pager_end(&pager);
 }

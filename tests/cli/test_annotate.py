@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import unittest
 
 from made import MadeCase
@@ -78,6 +79,15 @@ class Annotate(MadeCase):
         pages = [first, *first["more_files"]]
         self.assertEqual([page["file"] for page in pages], [row["file"] for row in rows[:2]])
         self.assertNotIn("more_files", self.annotate("-n", "1"))
+
+    def test_without_a_name_says_how_many_files_there_are_besides(self):
+        def besides(*arguments):
+            text = profc("annotate", "-i", self.data, *arguments).stdout
+            return [int(nr) for nr in re.findall("^and ([0-9]+) more file", text, re.MULTILINE)]
+
+        (nr,) = besides("-n", "1")
+        self.assertEqual(besides("-n", "2"), [nr - 1])
+        self.assertEqual(besides(self.file), [])
 
     def test_without_a_name_programs_get_whole_files(self):
         first = self.annotate("-n", "1000", "--source-path", f"/usr/src={self.moved}")
