@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/err.h"
@@ -45,6 +47,8 @@ static int write_merged(const struct profile *const *profiles, size_t nr, const 
 	if (save_profile(merged, output, &err) < 0) {
 		print_err(&err);
 		status = EXIT_CANNOT;
+	} else if (isatty(STDERR_FILENO) && strcmp(output, "-") != 0) {
+		print_note("wrote %s", output);
 	}
 	profile_free(merged);
 	return status;
