@@ -329,6 +329,9 @@ void follow_event(struct sampler *sampler, struct target_event *event)
 	case TARGET_EVENT_INTERRUPTED:
 		look_at_held(sampler, event->tracee);
 		return;
+	case TARGET_EVENT_STOPPED:
+		look_at_stopped(sampler, event->tracee);
+		break;
 	case TARGET_EVENT_THREAD:
 		thread_born(sampler, event);
 		break;

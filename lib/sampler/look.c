@@ -244,6 +244,24 @@ void look_at_held(struct sampler *sampler, struct tracee *tracee)
 	tell_held(sampler, held.thread, held.kind);
 }
 
+void look_at_stopped(struct sampler *sampler, struct tracee *tracee)
+{
+	struct sampled_thread *thread = tracee->owner;
+	struct snapshot *snapshot = look_spare_snapshot(sampler);
+
+	if (!thread || !sampler->counting || !choose_is_counted(sampler, thread))
+		return;
+	target_capture(tracee, look_stack_limit(thread), snapshot);
+	/* Who slept is in that sleep, and goes on with it. */
+	if (snapshot->state != THREAD_STATE_RUNNING || !target_capture_clocks(tracee, snapshot))
+		return;
+	snapshot->state = THREAD_STATE_STOPPED;
+	places_ask(sampler, thread, snapshot);
+	thread->has_registers = true;
+	thread->returns_to_sleep = false;
+	look_tell_new(sampler, thread, SIGHTING_ASLEEP);
+}
+
 /*
  * Frames with a frame pointer above a sleeping call can only be found from registers that
  * no file of /proc shows. One stop for each sleep, and only where nothing is spoilt by it.

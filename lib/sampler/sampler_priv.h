@@ -399,6 +399,8 @@ struct governor_cost look_window_cost(const struct sampler *sampler,
 				      const struct sampled_thread *thread);
 /* A held thread: copy it, let it go, tell. */
 void look_at_held(struct sampler *sampler, struct tracee *tracee);
+/* One that job control stops: where it ran is where it stands. It stays held. */
+void look_at_stopped(struct sampler *sampler, struct tracee *tracee);
 
 /* The copy to be filled next; and how much of a stack is of use. */
 struct snapshot *look_spare_snapshot(struct sampler *sampler);

@@ -96,6 +96,8 @@ static int stop_once(struct target *target, struct probing *probing, struct trac
 		}
 		if (event.kind == TARGET_EVENT_GONE)
 			return child_has_ended(probing);
+		if (event.kind != TARGET_EVENT_NONE)
+			target_resume(target, event.tracee);
 		pause_shortly();
 	}
 	return err_set(&probing->err, ERR_UNSUPPORTED, "a stopped child was never reported");

@@ -135,6 +135,7 @@ int target_attach(struct target *target, pid_t pid, const struct target_attacher
 enum target_event_kind {
 	TARGET_EVENT_NONE,	  /* nothing to report now */
 	TARGET_EVENT_INTERRUPTED, /* held by our interrupt, at an instruction of its own */
+	TARGET_EVENT_STOPPED,	  /* held: job control stops it, as soon as it is resumed */
 	TARGET_EVENT_THREAD,	  /* held: a new thread of a known process, before its first step */
 	TARGET_EVENT_PROCESS,	  /* held: the first thread of a new process; parent_pid is set */
 	TARGET_EVENT_EXEC,	  /* held: the process begins anew; all other threads are gone */
@@ -156,9 +157,9 @@ struct target_event {
 
 /*
  * The next event, never waiting. Everything that needs no decision is dealt with
- * inside: signals are passed on, job control stops are entered, interrupted system
- * calls are repaired. SIGCHLD is sent to the process whenever there may be more;
- * keep it blocked in all threads and wait for it.
+ * inside: signals are passed on, interrupted system calls are repaired. SIGCHLD is
+ * sent to the process whenever there may be more; keep it blocked in all threads and
+ * wait for it.
  */
 void target_next(struct target *target, struct target_event *event);
 /* The same for one thread only, known or not: cheap with thousands of others. */

@@ -211,7 +211,7 @@ static void event_stop(struct target *target, struct tracee *tracee, int signal,
 	tracee->interrupting = false;
 	if (target_is_job_control_stop(signal)) {
 		tracee->priv->hold = HOLD_LISTEN;
-		target_resume(target, tracee);
+		event->kind = TARGET_EVENT_STOPPED;
 		return;
 	}
 	tracee->priv->hold = HOLD_REPAIR;

@@ -2,9 +2,13 @@
 """Threads that block: never woken, and their time charged where they block."""
 
 import json
+import os
+import signal
+import time
 
+import procfs
 from live import LiveCase
-from profc import attach, profc, record
+from profc import Recorder, attach, profc, record
 from targets import Running, build, run
 
 FAST = ("-F", "1000", "--max-overhead", "0")
@@ -110,6 +114,22 @@ class BlockedTime(LiveCase):
         self.assertGreaterEqual(found + unknown, 0.9 * said["cpu_ns"])
         asleep = [name for name in times if "nanosleep" in name]
         self.assertLess(sum(times[name] for name in asleep), 0.1 * said["cpu_ns"], asleep)
+
+    def test_of_a_stop_is_charged_to_where_the_thread_ran(self):
+        """Of one that computes, by job control: nothing else says where it stands."""
+        with Running([build("spin_leaf"), "500"]) as target:
+            with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
+                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                os.kill(target.pid, signal.SIGSTOP)
+                self.eventually(lambda: procfs.state(target.pid) in "tT", "the stop")
+                before_ns = time.monotonic_ns()
+                time.sleep(2)
+                stood_ns = time.monotonic_ns() - before_ns
+                os.kill(target.pid, signal.SIGCONT)
+                recording = recorder.finish()
+        blocked = recording.function("spin_leaf", "-m", "blocked")["total_ns"]
+        self.assertRatio(blocked, stood_ns, 0.05, "time that it stood")
+        self.assertMostlyIn(recording, "spin_leaf", 0.98)
 
     def test_names_the_system_call(self):
         recording = record(self.directory, [build("sleeping"), "800"])
