@@ -111,6 +111,15 @@ static bool interpreter_is_missing(const char *program, struct buf *interpreter)
 	return interpreter->nr_bytes > before && access(buf_str(interpreter) + before, F_OK) != 0;
 }
 
+static bool is_script(const char *program)
+{
+	cleanup_close int fd = open_program(program);
+	char head[2];
+
+	return fd >= 0 && pread(fd, head, sizeof(head), 0) == sizeof(head) &&
+	       memcmp(head, "#!", sizeof(head)) == 0;
+}
+
 int program_foresee_failure(const char *program)
 {
 	struct buf text = {0};
@@ -121,7 +130,8 @@ int program_foresee_failure(const char *program)
 	else if (!find_in_search_path(program, &text))
 		reason = search_path_lacks(program, &text) ? ENOENT : EACCES;
 	buf_clear(&text);
-	if (!reason && interpreter_is_missing(program, &text))
+	/* Not that of a binary, which may be for a machine that is emulated: binfmt_misc. */
+	if (!reason && is_script(program) && interpreter_is_missing(program, &text))
 		reason = ENOENT;
 	buf_release(&text);
 	return reason;

@@ -28,8 +28,12 @@ static int open_stdout(struct recording_file *file, struct err *err)
  * goes. */
 static char *keep_older(const char *old_path)
 {
-	char *older_path = xasprintf("%s.%d", old_path, getpid());
+	struct stat found;
+	char *older_path;
 
+	if (lstat(old_path, &found) < 0 || S_ISDIR(found.st_mode))
+		return NULL;
+	older_path = xasprintf("%s.%d", old_path, getpid());
 	if (rename(old_path, older_path) == 0)
 		return older_path;
 	free(older_path);

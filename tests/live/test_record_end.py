@@ -232,6 +232,15 @@ class Files(LiveCase):
         profc("attach", "-p", gone.pid, status=1, cwd=self.directory)
         self.assert_recordings_stand("attach")
 
+    def test_directory_in_the_place_of_the_older_one_stands(self):
+        """And is said: nothing can be set aside there."""
+        with open(self.path("profc.data"), "w", encoding="utf-8") as file:
+            file.write("profc.data")
+        os.mkdir(self.path("profc.data.old"))
+        done = profc("record", "--", "true", status=125, cwd=self.directory)
+        self.assertIn("cannot rename", done.stderr)
+        self.assertEqual(sorted(os.listdir(self.directory)), ["profc.data", "profc.data.old"])
+
     def test_command_that_cannot_run_costs_no_recording(self):
         """The older one was lost to a name that was mistyped."""
         self.make_recordings()
