@@ -57,7 +57,7 @@ static const struct option_row rows[] = {
 	FORMAT_ROW("html", EXPORT_HTML, "one page with a flame graph and a table, for any browser"),
 	{.type = OPTION_SECTION, .name = "Files"},
 	INPUT_OPTION_ROW(struct export_args, input),
-	{.type = OPTION_STRING,
+	{.type = OPTION_FILE,
 	 .short_name = 'o',
 	 .name = "output",
 	 .argument = "OUT",

@@ -16,7 +16,7 @@ struct merge_args {
 };
 
 static const struct option_row rows[] = {
-	{.type = OPTION_STRING,
+	{.type = OPTION_FILE,
 	 .short_name = 'o',
 	 .name = "output",
 	 .argument = "FILE",

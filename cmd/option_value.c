@@ -137,6 +137,12 @@ int option_store(const struct option_match *match, void *values, struct err *err
 	case OPTION_FLAG:
 		store_flag(match->row, field);
 		return 0;
+	case OPTION_FILE:
+		/* As "$OUT" is of a variable that is not set. */
+		if (!*match->value)
+			return err_set(err, ERR_INVALID, "%s '' is no file", match->spelling);
+		*(const char **)field = match->value;
+		return 0;
 	case OPTION_STRING:
 		*(const char **)field = match->value;
 		return 0;

@@ -19,6 +19,7 @@ struct err;
 enum option_type {
 	OPTION_FLAG,	 /* bool: true; with the row's `negated`, false */
 	OPTION_STRING,	 /* const char *, borrowed from argv */
+	OPTION_FILE,	 /* the same, and not empty */
 	OPTION_LIST,	 /* struct option_list: repeats append; commas split when `commas` is set */
 	OPTION_UINT,	 /* uint64_t between min and max */
 	OPTION_DOUBLE,	 /* double between min and max */

@@ -27,7 +27,7 @@ int profile_options_word(const char **input, int argc, char **argv, int first_wo
 
 // clang-format off
 #define INPUT_OPTION_ROW(values, member)                                                           \
-	{.type = OPTION_STRING, .short_name = 'i', .name = "input", .argument = "FILE",            \
+	{.type = OPTION_FILE, .short_name = 'i', .name = "input", .argument = "FILE",            \
 	 .offset = offsetof(values, member),                                                       \
 	 .help = "the profile; - is standard input [profc.data]"}
 

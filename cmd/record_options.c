@@ -32,7 +32,7 @@ const struct option_row record_option_rows[] = {
 	 .help = "unwind every stack by libunwind too, and say where they differ",
 	 .hidden = true},
 	{.type = OPTION_SECTION, .name = "Output"},
-	{.type = OPTION_STRING,
+	{.type = OPTION_FILE,
 	 .short_name = 'o',
 	 .name = "output",
 	 .argument = "FILE",

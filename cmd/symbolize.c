@@ -23,20 +23,20 @@ struct symbolize_args {
 /* The two uses share a command, and differ in what -i means: as in addr2line, or as elsewhere. */
 #define PROFILE_ROWS                                                                               \
 	{.type = OPTION_SECTION, .name = "Of a recording"},                                        \
-		{.type = OPTION_STRING,                                                            \
+		{.type = OPTION_FILE,                                                              \
 		 .short_name = 'i',                                                                \
 		 .name = "input",                                                                  \
 		 .argument = "FILE",                                                               \
 		 .offset = AT(input),                                                              \
 		 .help = "the profile [profc.data]"},                                              \
 	{                                                                                          \
-		.type = OPTION_STRING, .short_name = 'o', .name = "output", .argument = "FILE",    \
+		.type = OPTION_FILE, .short_name = 'o', .name = "output", .argument = "FILE",      \
 		.offset = AT(output), .help = "write here [the profile itself]"                    \
 	}
 
 #define ELF_ROWS                                                                                   \
 	{.type = OPTION_SECTION, .name = "Of addresses, as addr2line"},                            \
-		{.type = OPTION_STRING,                                                            \
+		{.type = OPTION_FILE,                                                              \
 		 .short_name = 'e',                                                                \
 		 .name = "exe",                                                                    \
 		 .argument = "ELF",                                                                \

@@ -89,7 +89,7 @@ static const struct option_row rows[] = {
 	 .help = "end after showing it N times"},
 	VIEW_OPTION_ROWS(struct top_args, view),
 	{.type = OPTION_SECTION, .name = "Output"},
-	{.type = OPTION_STRING,
+	{.type = OPTION_FILE,
 	 .short_name = 'o',
 	 .name = "output",
 	 .argument = "FILE",
