@@ -35,8 +35,12 @@
 #define STOPS_OF_ALL 160
 #define LEFT_NS	     NS_PER_SEC
 
-/* Who may die has more: only of a call that it is followed in, the beginning is known. */
+/*
+ * Who may die has more: only of a call that it is followed in, the beginning is known. Who was
+ * never met in such a call may be one that makes many others.
+ */
 #define STOPS_OF_ENDANGERED 100
+#define STOPS_OF_SUSPECT    40
 
 static bool has_parting_children(const struct tracee *leader)
 {
@@ -105,9 +109,18 @@ bool target_asker_has_budget(struct tracee *asker)
 	       has_left(&asker->priv->target->asker_budget, STOPS_OF_ALL, BUDGET_NS);
 }
 
+/* It was met in a call that it may die of. */
+static bool is_known_endangered(const struct tracee *tracee)
+{
+	return tracee->priv->is_endangered && !tracee->priv->is_suspected;
+}
+
 static bool makes_many_calls(const struct tracee *endangered)
 {
-	return !has_left(&endangered->priv->danger_budget, STOPS_OF_ENDANGERED, BUDGET_NS);
+	unsigned int most =
+		endangered->priv->is_suspected ? STOPS_OF_SUSPECT : STOPS_OF_ENDANGERED;
+
+	return !has_left(&endangered->priv->danger_budget, most, BUDGET_NS);
 }
 
 /* A child that was let part has not died yet, mostly for its memory; and others may follow. */
@@ -117,7 +130,7 @@ bool target_may_die_of_parted(const struct tracee *tracee)
 {
 	const struct tracee *leader = target_find(tracee->priv->target, tracee->tgid);
 
-	return tracee->priv->is_endangered && leader &&
+	return is_known_endangered(tracee) && leader &&
 	       clock_monotonic_ns() - leader->priv->parted_ns < ENDANGERED_NS;
 }
 
@@ -127,7 +140,7 @@ static bool is_endangered(const struct tracee *tracee, const struct tracee *lead
 
 	if (!tracee->priv->is_endangered || !leader)
 		return false;
-	return now_ns - leader->priv->parted_ns < ENDANGERED_NS ||
+	return (!tracee->priv->is_suspected && now_ns - leader->priv->parted_ns < ENDANGERED_NS) ||
 	       (now_ns - leader->priv->endangered_ns < ENDANGERED_NS && !makes_many_calls(tracee));
 }
 
@@ -165,17 +178,30 @@ bool target_follows_asker(struct tracee *tracee)
 	return priv->is_followed_asker;
 }
 
-void target_note_endangered(struct tracee *tracee)
+static void list_endangered(struct tracee *tracee)
 {
 	struct target *target = tracee->priv->target;
 
-	if (tracee->priv->is_endangered || tracee->priv->is_unlinked)
-		return;
 	ARRAY_GROW(target->endangered, target->nr_endangered, target->cap_endangered);
 	tracee->priv->endangered_at = target->nr_endangered;
 	target->endangered[target->nr_endangered++] = tracee;
 	tracee->priv->is_endangered = true;
 	target->any_unrestarted = true;
+}
+
+void target_note_endangered(struct tracee *tracee)
+{
+	tracee->priv->is_suspected = false;
+	if (!tracee->priv->is_endangered && !tracee->priv->is_unlinked)
+		list_endangered(tracee);
+}
+
+void target_note_suspect(struct tracee *tracee)
+{
+	if (tracee->priv->is_endangered || tracee->priv->is_unlinked)
+		return;
+	tracee->priv->is_suspected = true;
+	list_endangered(tracee);
 }
 
 void target_forget_endangered(struct tracee *tracee)
@@ -188,7 +214,7 @@ void target_forget_endangered(struct tracee *tracee)
 	last = target->endangered[--target->nr_endangered];
 	target->endangered[tracee->priv->endangered_at] = last;
 	last->priv->endangered_at = tracee->priv->endangered_at;
-	tracee->priv->is_endangered = false;
+	tracee->priv->is_endangered = tracee->priv->is_suspected = false;
 }
 
 void target_follow_maker(struct tracee *tracee)
@@ -201,7 +227,7 @@ void target_follow_maker(struct tracee *tracee)
 		leader->priv->endangered_ns = clock_monotonic_ns();
 }
 
-bool target_follow_endangered(const struct target *target, pid_t tgid)
+static bool follow_endangered(const struct target *target, pid_t tgid, bool suspects_too)
 {
 	struct tracee *leader = target_find(target, tgid);
 	bool any = false;
@@ -211,7 +237,9 @@ bool target_follow_endangered(const struct target *target, pid_t tgid)
 	for (size_t i = 0; i < target->nr_endangered; i++) {
 		struct tracee *tracee = target->endangered[i];
 
-		if (tracee->tgid != tgid || tracee->listening || !target_is_in_danger(tracee))
+		if (tracee->tgid != tgid || tracee->listening ||
+		    (tracee->priv->is_suspected && (!suspects_too || makes_many_calls(tracee))) ||
+		    !target_is_in_danger(tracee))
 			continue;
 		tracee->priv->follows_next_call = true;
 		target_stop_to_repair(tracee);
@@ -220,11 +248,23 @@ bool target_follow_endangered(const struct target *target, pid_t tgid)
 	return any;
 }
 
+bool target_follow_endangered(const struct target *target, pid_t tgid)
+{
+	return follow_endangered(target, tgid, false);
+}
+
+void target_follow_suspects(const struct target *target, pid_t tgid)
+{
+	follow_endangered(target, tgid, true);
+}
+
 /* Until a child that parts has died they would have to be followed all the same. */
 static bool makes_any_many_calls(const struct target *target, pid_t tgid)
 {
 	for (size_t i = 0; i < target->nr_endangered; i++) {
-		if (target->endangered[i]->tgid == tgid && makes_many_calls(target->endangered[i]))
+		const struct tracee *tracee = target->endangered[i];
+
+		if (tracee->tgid == tgid && is_known_endangered(tracee) && makes_many_calls(tracee))
 			return true;
 	}
 	return false;

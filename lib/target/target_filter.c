@@ -163,7 +163,11 @@ static bool read_call(const struct tracee *tracee, struct proc_syscall *syscall)
 	return target_read_syscall(tracee, syscall) && syscall->kind == PROC_SYSCALL_INSIDE;
 }
 
-/* No look may have met the others yet. This takes so small a share of the time at most. */
+/*
+ * No look may have met the others yet; and who is elsewhere now may be in such a call when the next
+ * signal comes: of 34 attaches amid 3,000 signals a second that killed the target, 31 did so by
+ * such a thread. This takes so small a share of the time at most.
+ */
 #define SEARCH_SHARE 50
 
 static void search(const struct target *target, struct tracee *leader)
@@ -177,8 +181,12 @@ static void search(const struct target *target, struct tracee *leader)
 		struct tracee *tracee = target->buckets[i];
 
 		for (; tracee; tracee = tracee->priv->hash_next) {
-			if (tracee->tgid == leader->tid && read_call(tracee, &syscall))
+			if (tracee->tgid != leader->tid)
+				continue;
+			if (read_call(tracee, &syscall))
 				target_note_danger(tracee, &syscall);
+			if (was_filtered(tracee))
+				target_note_suspect(tracee);
 		}
 	}
 	leader->priv->search_ns = clock_monotonic_ns();
@@ -223,5 +231,5 @@ void target_signal_endangers(const struct target *target, struct tracee *taker, 
 	    !is_only_ours(taker->tid, signal))
 		return;
 	search(target, target_find(target, taker->tgid));
-	target_follow_endangered(target, taker->tgid);
+	target_follow_suspects(target, taker->tgid);
 }

@@ -151,7 +151,8 @@ struct tracee_private {
 
 	/* target_asker.c */
 	bool is_asker;		/* was met in a call that asks for signals */
-	bool is_endangered;	/* was met in one that it may die of (target_filter.c) */
+	bool is_endangered;	/* was met in one that it may die of (target_filter.c), */
+	bool is_suspected;	/* or may come to such a call, which nobody has seen yet */
 	size_t endangered_at;	/* its place among those */
 	bool is_followed_asker; /* let go to system call stops for that */
 	bool is_in_call;	/* such a stop has shown its entry, and none its exit yet */
@@ -446,15 +447,18 @@ void target_asker_stop(struct tracee *tracee);
 bool target_asker_has_budget(struct tracee *asker);
 /* It was met in a call that it may die of if it is woken in vain. */
 void target_note_endangered(struct tracee *tracee);
+/* It may come to such a call. */
+void target_note_suspect(struct tracee *tracee);
 /* The same of one that is held where it has made a child. */
 void target_follow_maker(struct tracee *tracee);
 /* It is gone, or executes another program. */
 void target_forget_endangered(struct tracee *tracee);
 /*
- * A child of a process is about to die: have all of those brought to where they are followed. Says
- * whether any was not.
+ * A child of a process is about to die: have all of those brought to where they are followed that
+ * were met in such a call. Says whether any was not. And the same of all, for a signal.
  */
 bool target_follow_endangered(const struct target *target, pid_t tgid);
+void target_follow_suspects(const struct target *target, pid_t tgid);
 /* Is it one whom a child endangers that parted of late, and may be dying? */
 bool target_may_die_of_parted(const struct tracee *tracee);
 /* A child of a process is about to part. */

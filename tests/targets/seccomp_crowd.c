@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * seccomp_crowd [MS [MODE [THREADS]]]: threads in waits of 3 ms that the kernel takes up again by
+ * seccomp_crowd [MS [MODE [THREADS [US]]]]: threads in waits of 3 ms that the kernel takes up again by
  * restart_syscall, and, each seventh time, in one that asks for signals with a mask of its own,
  * under a filter that kills who makes that call, beside threads that start children. SIGCHLD is
  * left as it is. MODE "watched": the children are waited for by their pidfds. "signals": instead of
- * them, one child sends a signal each millisecond that nobody cares for. Prints {"waits",
+ * them, one child sends a signal each US microseconds (1000) that nobody cares for. Prints {"waits",
  * "children", "failed", "early"}: waits that failed, and those that ended too early.
  */
 #include <errno.h>
@@ -117,13 +117,13 @@ static void *fork_on(void *argument)
 	return NULL;
 }
 
-static pid_t send_signals(void)
+static pid_t send_signals(uint64_t pause_us)
 {
 	pid_t parent = getpid();
 	pid_t pid = fork();
 
 	while (pid == 0) {
-		usleep(1000);
+		usleep((useconds_t)pause_us);
 		if (getppid() != parent || kill(parent, SIGURG))
 			_exit(0);
 	}
@@ -143,10 +143,11 @@ int main(int argc, char **argv)
 	bool watched = argc > 2 && strcmp(argv[2], "watched") == 0;
 	bool signals = argc > 2 && strcmp(argv[2], "signals") == 0;
 	uint64_t length_ms = number_argument(argc, argv, 1, 2000);
-	pid_t sender = signals ? send_signals() : 0;
+	uint64_t pause_us = number_argument(argc, argv, 4, 1000);
 	uint64_t nr_waiting = number_argument(argc, argv, 3, 6);
 	pthread_t threads[THREADS_MAX + 2];
 	size_t nr = 0;
+	pid_t sender;
 
 	say_ready();
 	if (install_filter())
@@ -155,6 +156,8 @@ int main(int argc, char **argv)
 		nr += pthread_create(&threads[nr], NULL, wait_on, &waits_in[i % 3]) == 0;
 	for (size_t i = 0; !signals && i < 2; i++)
 		nr += pthread_create(&threads[nr], NULL, fork_on, &watched) == 0;
+	/* Not before: where threads are made all signals are blocked, and so not dropped. */
+	sender = signals ? send_signals(pause_us) : 0;
 	poll(NULL, 0, (int)length_ms);
 	if (sender)
 		kill(sender, SIGKILL);
