@@ -110,7 +110,7 @@ struct target_met {
 	const char *name;	      /* before that; NULL: not known, nor is what follows */
 	bool is_asleep;		      /* it was, and may be still: target_look() is quick then */
 	uint64_t nr_threads;	      /* that its process had */
-	uint64_t start_ticks;	      /* when it began (struct proc_stat) */
+	uint64_t start_ticks;	      /* when its process began (struct proc_stat) */
 };
 
 struct target_attacher {

@@ -30,6 +30,7 @@ struct attach {
 	struct seizer *seizer;
 	uint64_t served_ns; /* when the others were served last */
 	size_t nr_new, nr_known;
+	bool puts_off_leader; /* it is seized after all the others */
 	bool has_missed; /* some of those listed, in a way that may have been an exec's */
 	bool is_given_up;
 	int first_errno; /* why the first thread that could not be seized could not */
@@ -156,7 +157,7 @@ static bool add_same(struct attach *attach, const struct candidate *candidate)
 {
 	struct target_met met = {.name = candidate->stat.comm,
 				 .nr_threads = candidate->stat.nr_threads,
-				 .start_ticks = candidate->stat.start_ticks};
+				 .start_ticks = attach->identity.start_ticks};
 	struct tracee *tracee;
 
 	if (candidate->schedstat_fd < 0 ||
@@ -318,6 +319,8 @@ static bool seize_task(void *context, pid_t tid)
 {
 	struct attach *attach = context;
 
+	if (attach->puts_off_leader && tid == attach->tgid)
+		return true;
 	if (!serve_at_times(attach) || !await_exec(attach, tid))
 		return false;
 	while (try_to_seize(attach, tid) == PUT_OFF && serve(attach))
@@ -387,6 +390,19 @@ static bool is_amid_exec(const struct attach *attach)
 /* One who must not be traced looks the same, but for ever; an exec is met once or twice. */
 #define MAX_EXECS_MET 50
 
+/*
+ * A signal to a process that nobody cares for is dropped unless its first thread is traced (ptrace
+ * makes sig_ignored() in kernel/signal.c say no); then it wakes that one, or, if it is in a stop or
+ * on its way to one, another. Of who is not seized yet no stop would tell.
+ */
+static bool stops_putting_off(struct attach *attach)
+{
+	bool had_put_off = attach->puts_off_leader;
+
+	attach->puts_off_leader = false;
+	return had_put_off;
+}
+
 /* Until a pass finds nobody new: threads may start threads before they are seized. */
 static size_t seize_all(struct attach *attach)
 {
@@ -399,7 +415,7 @@ static size_t seize_all(struct attach *attach)
 	target_begin_attaching(attach->target, attach->tgid);
 	while (pass(attach) && !attach->is_given_up) {
 		nr_seized += attach->nr_new;
-		if (attach->nr_new)
+		if (attach->nr_new || stops_putting_off(attach))
 			continue;
 		if (!is_amid_exec(attach) || nr_execs_met++ == MAX_EXECS_MET || !serve(attach))
 			break;
@@ -437,6 +453,7 @@ int target_attach(struct target *target, pid_t pid, const struct target_attacher
 	if (!proc_read_status(pid, &status) || !identify(status.tgid, &attach.identity))
 		return refuse(pid, is_shortage(errno) ? errno : ESRCH, err);
 	attach.tgid = status.tgid;
+	attach.puts_off_leader = attach.identity.nr_threads > 1;
 	if (!seize_all(&attach) && !attach.nr_known && !attach.is_given_up) /* nor named twice */
 		result = refuse(pid, attach.first_errno ? attach.first_errno : ESRCH, err);
 	else if (!is_still(attach.tgid, &attach.identity))
