@@ -334,9 +334,17 @@ static void give_back_stack(void)
 	pthread_attr_destroy(&attributes);
 }
 
-/* There may be no end of signals. */
+/* There may be no end of signals. Where CPUs are scarce so long a time may be a single pause. */
 #define LAST_SIGNALS_NS (20 * NS_PER_MS)
+#define LAST_LOOKS	100
 #define LAST_PAUSE_NS	(50 * NS_PER_US)
+
+/* Would any be felt if all were let go now? */
+static bool awaits_signals(const struct sampler *sampler)
+{
+	return target_awaits_leaving(sampler->target) || target_any_will_stop(sampler->target) ||
+	       target_any_may_die_of_parted(sampler->target);
+}
 
 /*
  * A signal that comes between the last look at who has stopped and the moment when the kernel lets
@@ -350,19 +358,18 @@ static void let_everybody_go(struct sampler *sampler)
 
 	target_begin_ending(sampler->target);
 	give_back_stack();
-	for (;;) {
+	for (int nr_looks = 0;; nr_looks++) {
 		uint64_t lasted_ns = clock_monotonic_ns() - begun_ns;
-		bool is_stop_due =
-			lasted_ns < LAST_STOPS_NS && target_any_is_to_stop(sampler->target);
-		bool any_will_stop =
-			lasted_ns < LAST_SIGNALS_NS && target_any_will_stop(sampler->target);
-		bool is_danger = lasted_ns < LAST_SIGNALS_NS &&
-				 target_any_may_die_of_parted(sampler->target);
+		bool may_wait = lasted_ns < LAST_STOPS_NS;
+		bool is_over = lasted_ns >= LAST_SIGNALS_NS && nr_looks >= LAST_LOOKS;
+		bool is_stop_due = may_wait && target_any_is_to_stop(sampler->target);
+		bool awaits = may_wait && !is_over && awaits_signals(sampler);
 		bool any = serve_last(sampler);
 
-		if (any && lasted_ns < LAST_SIGNALS_NS)
+		/* Others may have been asked to stop for their sake. */
+		if (any && may_wait && (!is_over || target_any_is_to_stop(sampler->target)))
 			continue;
-		if (!is_stop_due && !any_will_stop && !is_danger)
+		if (!is_stop_due && !awaits)
 			return;
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 	}

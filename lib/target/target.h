@@ -199,6 +199,8 @@ bool target_any_is_to_stop(const struct target *target);
  */
 void target_begin_ending(struct target *target);
 bool target_any_will_stop(const struct target *target);
+/* Do signals come so often that it is better to wait for the next, after which none is felt? */
+bool target_awaits_leaving(const struct target *target);
 /* Is a child dying that was detached, whose signal may kill who is let go on its way to a stop? */
 bool target_any_may_die_of_parted(const struct target *target);
 

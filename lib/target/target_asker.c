@@ -117,8 +117,7 @@ static bool is_known_endangered(const struct tracee *tracee)
 
 static bool makes_many_calls(const struct tracee *endangered)
 {
-	unsigned int most =
-		endangered->priv->is_suspected ? STOPS_OF_SUSPECT : STOPS_OF_ENDANGERED;
+	unsigned int most = endangered->priv->is_suspected ? STOPS_OF_SUSPECT : STOPS_OF_ENDANGERED;
 
 	return !has_left(&endangered->priv->danger_budget, most, BUDGET_NS);
 }

@@ -31,7 +31,7 @@ struct attach {
 	uint64_t served_ns; /* when the others were served last */
 	size_t nr_new, nr_known;
 	bool puts_off_leader; /* it is seized after all the others */
-	bool has_missed; /* some of those listed, in a way that may have been an exec's */
+	bool has_missed;      /* some of those listed, in a way that may have been an exec's */
 	bool is_given_up;
 	int first_errno; /* why the first thread that could not be seized could not */
 };

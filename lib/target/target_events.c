@@ -46,15 +46,9 @@ static bool is_followed(struct tracee *tracee)
 	       tracee->priv->follow == FOLLOW_EXIT;
 }
 
-static void let_go(struct target *target, struct tracee *tracee, int signal)
+static void let_go_by(const struct tracee *tracee, int request, int signal)
 {
-	tracee->priv->hold = HOLD_NONE;
-	tracee->priv->asked_in_sleep = false;
-	if (tracee->priv->follow == FOLLOW_BROKEN)
-		tracee->priv->follow = FOLLOW_NONE; /* its repair was due at this stop, or never */
-	target_before_letting_go(target, tracee);
-	if (ptrace(is_followed(tracee) ? PTRACE_SYSCALL : PTRACE_CONT, tracee->tid, NULL,
-		   (void *)(intptr_t)signal) == 0)
+	if (ptrace(request, tracee->tid, NULL, (void *)(intptr_t)signal) == 0)
 		return;
 	/*
 	 * Killed meanwhile, and its end will be reported. Never peek at the same stop twice; but
@@ -62,6 +56,25 @@ static void let_go(struct target *target, struct tracee *tracee, int signal)
 	 */
 	consume_stop(tracee->tid);
 	ptrace(PTRACE_CONT, tracee->tid, NULL, NULL);
+}
+
+static void let_go(struct target *target, struct tracee *tracee, int signal)
+{
+	tracee->priv->hold = HOLD_NONE;
+	tracee->priv->asked_in_sleep = false;
+	if (tracee->priv->follow == FOLLOW_BROKEN)
+		tracee->priv->follow = FOLLOW_NONE; /* its repair was due at this stop, or never */
+	target_before_letting_go(target, tracee);
+	let_go_by(tracee, is_followed(tracee) ? PTRACE_SYSCALL : PTRACE_CONT, signal);
+}
+
+/* From its stop for a signal, for good (target_end.c). */
+static void let_leave(struct target *target, struct tracee *tracee, int signal)
+{
+	tracee->priv->hold = HOLD_NONE;
+	target_before_letting_go(target, tracee);
+	let_go_by(tracee, PTRACE_DETACH, signal);
+	target_note_left(target, tracee);
 }
 
 bool target_ask_to_stop(const struct tracee *tracee)
@@ -225,8 +238,13 @@ static void signal_stop(struct target *target, struct tracee *tracee, int signal
 {
 	tracee->listening = false;
 	target->stats.nr_signals++;
+	target_note_signal(target, tracee);
 	target_repair_for_signal(target, tracee, signal);
 	target_signal_endangers(target, tracee, signal);
+	if (!target_is_job_control_stop(signal) && target_may_leave(target, tracee)) {
+		let_leave(target, tracee, signal);
+		return;
+	}
 	let_go(target, tracee, signal);
 	interrupt_again(tracee);
 }

@@ -123,6 +123,7 @@ struct tracee_private {
 	bool is_foreign;      /* of a process that is none of ours: to be let go */
 	bool wants_exit_stop; /* PTRACE_O_TRACEEXIT is to be set at its first stop */
 	bool has_exited;      /* it was in that stop, and comes to no other */
+	bool has_left;	      /* it is traced no more, as the recording ends */
 	/*
 	 * The registers of a call that a stop has broken off, if it has not been seen since:
 	 * should a caught signal come before it is taken up again, the handler's EINTR is real.
@@ -304,6 +305,8 @@ struct target {
 	int attaching_maps_fd; /* -1: not open */
 
 	bool is_ending; /* target_end.c: who dies now stays where it ends */
+	/* When a first thread last stopped for one; 0: none has, or one has left since. */
+	uint64_t last_signal_ns;
 
 	pid_t command_pid;	/* 0: none spawned */
 	int command_errno_pipe; /* read end; -1: none */
@@ -507,6 +510,14 @@ bool target_awaits_signal(const struct tracee *tracee);
  */
 void target_met_untold(struct target *target, const struct tracee *child);
 bool target_shall_ask_parents(struct target *target);
+
+/*
+ * target_end.c. Somebody has stopped for a signal: shall it be traced no more from then on? And it
+ * is not.
+ */
+void target_note_signal(struct target *target, const struct tracee *taker);
+bool target_may_leave(const struct target *target, const struct tracee *taker);
+void target_note_left(struct target *target, struct tracee *taker);
 
 /*
  * target_births.c. A thread has told that it made a child; and what was told of one that is met

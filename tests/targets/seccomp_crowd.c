@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * seccomp_crowd [MS [MODE [THREADS [US]]]]: threads in waits of 3 ms that the kernel takes up again by
- * restart_syscall, and, each seventh time, in one that asks for signals with a mask of its own,
+ * seccomp_crowd [MS [MODE [THREADS [US]]]]: threads in waits of 3 ms that the kernel takes up again
+ * by restart_syscall, and, each seventh time, in one that asks for signals with a mask of its own,
  * under a filter that kills who makes that call, beside threads that start children. SIGCHLD is
  * left as it is. MODE "watched": the children are waited for by their pidfds. "signals": instead of
- * them, one child sends a signal each US microseconds (1000) that nobody cares for. Prints {"waits",
- * "children", "failed", "early"}: waits that failed, and those that ended too early.
+ * them, one child sends a signal each US microseconds (1000) that nobody cares for. Prints
+ * {"waits", "children", "failed", "early"}: waits that failed, and those that ended too early.
  */
 #include <errno.h>
 #include <linux/filter.h>
