@@ -133,14 +133,27 @@ static enum thread_state state_of_letter(char letter)
 	}
 }
 
+/* Where a system call has its arguments (syscall(2)), by DWARF number. */
+static const uint8_t argument_regs[][6] = {
+	[ARCH_X86_64] = {5, 4, 1, 10, 8, 9}, /* rdi, rsi, rdx, r10, r8, r9 */
+	[ARCH_AARCH64] = {0, 1, 2, 3, 4, 5},
+};
+
+/*
+ * The arguments are what those registers hold all through the call. vfork() of the GNU C library
+ * keeps in one of them where it returns to.
+ */
 static void set_where(struct snapshot *snapshot, const struct proc_syscall *syscall)
 {
 	const struct arch_regs *arch = arch_regs(arch_native());
 
 	regs_set(&snapshot->regs, arch->sp, syscall->sp);
 	regs_set(&snapshot->regs, arch->pc, syscall->pc);
-	if (syscall->kind == PROC_SYSCALL_INSIDE)
-		snapshot->syscall_nr = (int32_t)syscall->nr;
+	if (syscall->kind != PROC_SYSCALL_INSIDE)
+		return;
+	snapshot->syscall_nr = (int32_t)syscall->nr;
+	for (size_t i = 0; i < ARRAY_SIZE(syscall->args); i++)
+		regs_set(&snapshot->regs, argument_regs[arch_native()][i], syscall->args[i]);
 }
 
 /* It touched a page that another thread, or process, has to fill (userfaultfd(2)). */

@@ -227,6 +227,18 @@ class Processes(LiveCase):
         row = recording.function("beside_vfork")
         self.assertRatio(row["total_ns"], said["cpu_ns"], 0.1, "CPU beside the vforks")
 
+    def test_a_thread_that_waits_in_vfork_is_known_to_its_root(self):
+        """The GNU C library keeps where it returns to in the register of the first argument."""
+        recording = record(self.directory, [build("vfork_slow"), "1000"], *FAST)
+        (said,) = recording.said
+        waited = whole = 0
+        for frames, weight in recording.folded("-m", "blocked"):
+            if any("vfork" in name and name != "beside_vfork" for name in frames[1:]):
+                waited += weight
+                whole += weight if "main" in frames else 0
+        self.assertGreater(waited, 0.8 * said["vforks"] * 50e6, "time blocked in vfork()")
+        self.assertShareAtLeast(whole, waited, 0.95, "stacks to the function that calls it")
+
     def test_attach_while_threads_exec(self):
         """
         An exec waits for the threads that we trace, and to trace one more waits for the exec:
