@@ -70,8 +70,32 @@ static void count_stop_from_elsewhere(struct sampled_thread *thread, bool in_cal
 		calls_are_many(thread);
 }
 
+/* So many more stops in calls: the code between them is seen better from beside, if at all. */
+#define MANY_BURST_CALLS (WHOLE / 8)
+#define MEAN_BURST_STOPS 64
+/* From beside so many stops later that is tried again. */
+#define BURST_STOPS_BESIDE 512
+
+static void count_stop_at_once(struct sampled_thread *thread, bool in_call)
+{
+	thread->burst_calls -= thread->burst_calls / MEAN_BURST_STOPS;
+	thread->burst_calls += in_call ? WHOLE / MEAN_BURST_STOPS : 0;
+}
+
+bool beside_calls_in_bursts(const struct sampled_thread *thread)
+{
+	return thread->burst_calls > thread->true_calls + MANY_BURST_CALLS;
+}
+
 void beside_count_stop(struct sampled_thread *thread, bool in_call)
 {
+	if (thread->asked_at_once) {
+		count_stop_at_once(thread, in_call);
+		thread->asked_at_once = false;
+		return;
+	}
+	if (beside_calls_in_bursts(thread))
+		thread->burst_calls -= thread->burst_calls / BURST_STOPS_BESIDE;
 	if (thread->nr_beside)
 		count_stop_beside(thread, in_call);
 	else if (thread->from_elsewhere)

@@ -2,6 +2,7 @@
 #include <sched.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
 #include "target/target.h"
@@ -18,7 +19,9 @@ static void rehearse(struct sampler *sampler, struct sampled_thread *thread)
 void look_interrupt(struct sampler *sampler, struct sampled_thread *thread)
 {
 	thread->from_elsewhere = !thread->displaced_ns && thread->tracee->cpu != sched_getcpu();
-	if (!thread->displaced_ns)
+	if (thread->asked_at_once)
+		target_is_elsewhere(thread->tracee); /* each 10 us count */
+	else if (!thread->displaced_ns)
 		rehearse(sampler, thread);
 	if (!target_interrupt(sampler->target, thread->tracee))
 		return;
@@ -52,6 +55,19 @@ static bool is_displaced(struct sampler *sampler, struct sampled_thread *thread,
 	       clocks.pcount == pcount && target_still_runs(thread->tracee);
 }
 
+/*
+ * Of threads that sleep and work for so long in turns all parts of their bursts are to be seen
+ * equally often. To come to the CPU of one that was met takes 50 us and more, in which it has left
+ * the first part; and where we are when the next look is due, its last part.
+ */
+#define BURST_NS (10 * NS_PER_MS)
+
+static bool asks_at_once(const struct sampled_thread *thread, uint64_t cpu_ns)
+{
+	return thread->nr_sleeps && cpu_ns - thread->slept_cpu_ns < BURST_NS &&
+	       !beside_calls_in_bursts(thread);
+}
+
 /* Where the call that it slept in last could be spoilt, make sure that it is over. */
 void look_ask_to_stop(struct sampler *sampler, struct sampled_thread *thread,
 		      const struct proc_schedstat *clocks)
@@ -59,10 +75,14 @@ void look_ask_to_stop(struct sampler *sampler, struct sampled_thread *thread,
 	const struct target_care *care = &thread->tracee->care;
 	uint64_t pcount = clocks->pcount;
 
+	thread->asked_at_once = false;
 	if (skids(sampler, thread) && !is_displaced(sampler, thread, pcount)) {
 		thread->displaced_ns = 0;
-		chase_later(sampler, thread);
-		return;
+		thread->asked_at_once = asks_at_once(thread, clocks->cpu_ns);
+		if (!thread->asked_at_once) {
+			chase_later(sampler, thread);
+			return;
+		}
 	}
 	/* Also after it was seen awake: who makes one long transfer makes more. */
 	if (clocks->cpu_ns - thread->slept_cpu_ns < care->spoilt_cpu_ns) {

@@ -92,6 +92,7 @@ struct sampled_thread {
 	bool makes_waits;	 /* was stopped in a call that waits */
 	uint64_t nr_preempted;	 /* as last read */
 	bool from_elsewhere;	 /* asked to stop by a sampling thread on another CPU */
+	bool asked_at_once;	 /* there, though it would better be asked from its own */
 	uint64_t displaced_ns;	 /* driven off its CPU for that since then; 0: it was not */
 	uint32_t nr_put_off;	 /* looks in a row that found it running on another CPU */
 	/*
@@ -101,6 +102,7 @@ struct sampled_thread {
 	 */
 	uint32_t in_calls, true_calls; /* of 2^20; the latter: as seen from its own CPU */
 	uint32_t nr_beside, nr_beside_all, nr_beside_calls;
+	uint32_t burst_calls; /* of 2^20: of its stops that were asked for at once */
 	/* Page faults and CPU time when the former were last counted. */
 	uint64_t faults_counted, faults_cpu_ns;
 	bool counts_faults;
@@ -433,6 +435,8 @@ void look_tell_sleep(struct sampler *sampler, struct sampled_thread *thread);
  * begin a system call, or a page fault, before it learns of it, and then stops in that.
  */
 bool beside_is_better(const struct sampled_thread *thread);
+/* Asked from another CPU just after it slept, did it stop in calls far more often? */
+bool beside_calls_in_bursts(const struct sampled_thread *thread);
 /* From beside for the next looks, as for a thread of which nothing is known. */
 void beside_begin(struct sampled_thread *thread);
 /*

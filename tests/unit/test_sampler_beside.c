@@ -197,9 +197,37 @@ static void test_calls__of_a_few_looks_are_not_relied_upon(void **state)
 	assert_in_range(stops_until_beside(&thread, 2), 1, 50);
 }
 
+static void stops_at_once(struct sampled_thread *thread, int nr, int one_in_a_call_of)
+{
+	for (int i = 0; i < nr; i++) {
+		thread->asked_at_once = true;
+		beside_count_stop(thread, i % one_in_a_call_of == 0);
+	}
+}
+
+/* Bursts of many calls show them for the code between, and are tried again later. */
+static void test_calls__in_bursts_are_counted_by_themselves(void **state)
+{
+	struct tracee tracee = {0};
+	struct sampled_thread thread = {.tracee = &tracee};
+	int nr = 0;
+
+	(void)state;
+	beside_begin(&thread);
+	stops_at_once(&thread, 1000, 20);
+	assert_false(beside_calls_in_bursts(&thread));
+	stops_at_once(&thread, 1000, 2);
+	assert_true(beside_calls_in_bursts(&thread));
+	assert_true(beside_is_better(&thread));
+	for (; beside_calls_in_bursts(&thread) && nr < 10000; nr++)
+		beside_count_stop(&thread, false);
+	assert_in_range(nr, 256, 2048);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_calls__in_bursts_are_counted_by_themselves),
 		cmocka_unit_test(test_faults__before_the_first_look_say_nothing),
 		cmocka_unit_test(test_faults__of_one_phase_count_for_a_little_while),
 		cmocka_unit_test(test_faults__of_one_long_phase_count_no_longer),
