@@ -2,6 +2,7 @@
 #include "sampler/schedule.h"
 
 #include <assert.h>
+#include <math.h>
 
 /* xorshift64: plenty for spreading ticks, and the same sequence for the same seed. */
 static uint64_t next_random(struct schedule *schedule)
@@ -15,9 +16,26 @@ static uint64_t next_random(struct schedule *schedule)
 	return x;
 }
 
+/*
+ * Who looks at random moments that nothing of the past foretells sees what there is as often as it
+ * is there, even if the target changes its course by being looked at ("Poisson arrivals see time
+ * averages"): a thread that gets the CPU of one that was stopped begins its burst with a tick, and
+ * with gaps of half a period at least the first part of that would never be seen. So the gaps are
+ * exponential, but for a short one that a tick takes itself, and very long ones.
+ */
+#define LEAST_PART 8
+#define MOST_MEANS 6
+
 static uint64_t random_gap_ns(struct schedule *schedule)
 {
-	return (schedule->period_ns + 1) / 2 + next_random(schedule) % schedule->period_ns;
+	uint64_t least_ns = schedule->period_ns / LEAST_PART;
+	double mean_ns = (double)(schedule->period_ns - least_ns);
+	double uniform = (double)(next_random(schedule) >> 11) * 0x1p-53;
+	double gap_ns = -mean_ns * log1p(-uniform);
+
+	if (gap_ns > MOST_MEANS * mean_ns)
+		gap_ns = MOST_MEANS * mean_ns;
+	return least_ns + (uint64_t)gap_ns;
 }
 
 void schedule_init(struct schedule *schedule, uint64_t now_ns, uint64_t period_ns, uint64_t seed)
@@ -36,7 +54,7 @@ void schedule_advance(struct schedule *schedule, uint64_t now_ns)
 	if (schedule->next_ns <= now_ns) {
 		/* Taken so late that the next one is due too: leave out what is past. */
 		schedule->nr_missed += (now_ns - schedule->next_ns) / period_ns + 1;
-		schedule->next_ns = now_ns + 1 + next_random(schedule) % period_ns;
+		schedule->next_ns = now_ns + random_gap_ns(schedule);
 	}
 	schedule->after_next_ns = schedule->next_ns + random_gap_ns(schedule);
 }

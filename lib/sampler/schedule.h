@@ -5,11 +5,11 @@
 #include <stdint.h>
 
 /*
- * When to look. The gaps between ticks are random, between a half and one and a half
- * periods: a fixed rhythm would alias with the target's own, and so would one tick at a
- * random place of each period, because a sample stands for the time since the one before
- * it, which is longer the later in its period it falls. Deadlines follow from deadlines,
- * so that a late tick shifts no other.
+ * When to look. The gaps between ticks are random, and the next is not foretold by the last: an
+ * eighth of a period and an exponential rest, up to six periods. A fixed rhythm would alias with
+ * the target's own, and so would one tick at a random place of each period, because a sample
+ * stands for the time since the one before it, which is longer the later in its period it falls.
+ * Deadlines follow from deadlines, so that a late tick shifts no other.
  */
 struct schedule {
 	uint64_t period_ns; /* the mean gap */

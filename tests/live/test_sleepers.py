@@ -173,6 +173,18 @@ class Bursts(LiveCase):
             self.assertWithin(row["total_pct"], share, 3, f"share of {said['function']}")
             self.assertRatio(row["total_ns"], said["burst_ns"], 0.1, said["function"])
 
+    def test_all_parts_of_a_burst_are_seen_alike(self):
+        """Of threads that wake together and wait for each other's CPUs."""
+        for threads in (4, 8):
+            with self.subTest(threads=threads):
+                program = [build("burst_parts"), str(threads), "8000"]
+                recording = record(self.directory, program, *FAST)
+                cpu = sum(said["cpu_ns"] for said in recording.said)
+                rows = {said["function"]: recording.function(said["function"])["self_ns"]
+                        for said in recording.said}
+                for said in recording.said:
+                    found = 100 * rows[said["function"]] / sum(rows.values())
+                    self.assertWithin(found, 100 * said["cpu_ns"] / cpu, 4.5, said["function"])
 
     def test_rare_bursts_are_not_put_off(self):
         """Met in a burst on another CPU than ours, it is followed there at once."""
