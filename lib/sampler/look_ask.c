@@ -58,14 +58,17 @@ static bool is_displaced(struct sampler *sampler, struct sampled_thread *thread,
 /*
  * Of threads that sleep and work for so long in turns all parts of their bursts are to be seen
  * equally often. To come to the CPU of one that was met takes 50 us and more, in which it has left
- * the first part; and where we are when the next look is due, its last part.
+ * the first part; and where we are when the next look is due, its last part. But who may begin a
+ * long transfer before it learns that it is to stop would have it cut off.
  */
-#define BURST_NS (10 * NS_PER_MS)
+#define BURST_NS       (10 * NS_PER_MS)
+#define LOOKS_TO_LEARN 32
 
 static bool asks_at_once(const struct sampled_thread *thread, uint64_t cpu_ns)
 {
-	return thread->nr_sleeps && cpu_ns - thread->slept_cpu_ns < BURST_NS &&
-	       !beside_calls_in_bursts(thread);
+	return thread->nr_sleeps && thread->nr_told >= LOOKS_TO_LEARN &&
+	       cpu_ns - thread->slept_cpu_ns < BURST_NS && !beside_calls_in_bursts(thread) &&
+	       !target_makes_transfers(thread->tracee);
 }
 
 /* Where the call that it slept in last could be spoilt, make sure that it is over. */
