@@ -362,10 +362,15 @@ static void give_back_stack(void)
 	pthread_attr_destroy(&attributes);
 }
 
-/* There may be no end of signals. Where CPUs are scarce so long a time may be a single pause. */
+/*
+ * There may be no end of signals. Where CPUs are scarce so long a time may be a single pause; a
+ * look at thousands of threads takes as long, too.
+ */
 #define LAST_SIGNALS_NS (20 * NS_PER_MS)
-#define LAST_LOOKS	100
+#define LAST_LOOKS	4
 #define LAST_PAUSE_NS	(50 * NS_PER_US)
+/* Nor of those who are to stop: of threads that are born. */
+#define LAST_ASKED_NS (100 * NS_PER_MS)
 
 /* Would any be felt if all were let go now? */
 static bool awaits_signals(const struct sampler *sampler)
@@ -395,7 +400,8 @@ static void let_everybody_go(struct sampler *sampler)
 		bool any = serve_last(sampler);
 
 		/* Others may have been asked to stop for their sake. */
-		if (any && may_wait && (!is_over || target_any_is_to_stop(sampler->target)))
+		if (any && (!is_over ||
+			    (lasted_ns < LAST_ASKED_NS && target_any_is_to_stop(sampler->target))))
 			continue;
 		if (!is_stop_due && !awaits)
 			return;

@@ -315,12 +315,18 @@ static enum outcome try_to_seize(struct attach *attach, pid_t tid)
 	return seize_candidate(attach, &candidate);
 }
 
+static bool stops_putting_off(struct attach *attach);
+
 static bool seize_task(void *context, pid_t tid)
 {
 	struct attach *attach = context;
+	bool has_seen_all = attach->nr_new >= attach->identity.nr_threads;
 
 	if (attach->puts_off_leader && tid == attach->tgid)
 		return true;
+	/* More than there were: the list may grow as fast as it is read. */
+	if (has_seen_all && stops_putting_off(attach) && !seize_task(attach, attach->tgid))
+		return false;
 	if (!serve_at_times(attach) || !await_exec(attach, tid))
 		return false;
 	while (try_to_seize(attach, tid) == PUT_OFF && serve(attach))
@@ -393,7 +399,8 @@ static bool is_amid_exec(const struct attach *attach)
 /*
  * A signal to a process that nobody cares for is dropped unless its first thread is traced (ptrace
  * makes sig_ignored() in kernel/signal.c say no); then it wakes that one, or, if it is in a stop or
- * on its way to one, another. Of who is not seized yet no stop would tell.
+ * on its way to one, another. Of who is not seized yet no stop would tell. So it is left out in the
+ * first pass, and in no other: if it starts threads without end, it has to be seized to meet them.
  */
 static bool stops_putting_off(struct attach *attach)
 {
@@ -415,7 +422,7 @@ static size_t seize_all(struct attach *attach)
 	target_begin_attaching(attach->target, attach->tgid);
 	while (pass(attach) && !attach->is_given_up) {
 		nr_seized += attach->nr_new;
-		if (attach->nr_new || stops_putting_off(attach))
+		if (stops_putting_off(attach) || attach->nr_new)
 			continue;
 		if (!is_amid_exec(attach) || nr_execs_met++ == MAX_EXECS_MET || !serve(attach))
 			break;
