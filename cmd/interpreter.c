@@ -130,8 +130,12 @@ int program_foresee_failure(const char *program)
 	else if (!find_in_search_path(program, &text))
 		reason = search_path_lacks(program, &text) ? ENOENT : EACCES;
 	buf_clear(&text);
-	/* Not that of a binary, which may be for a machine that is emulated: binfmt_misc. */
-	if (!reason && is_script(program) && interpreter_is_missing(program, &text))
+	/*
+	 * Not that of a binary, which may be for a machine that is emulated: binfmt_misc. Nor of
+	 * a name that is searched for: execvp(3) goes on to the next directory then.
+	 */
+	if (!reason && strchr(program, '/') && is_script(program) &&
+	    interpreter_is_missing(program, &text))
 		reason = ENOENT;
 	buf_release(&text);
 	return reason;

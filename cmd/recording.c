@@ -358,7 +358,8 @@ static int begin(struct recording *recording, struct err *err)
 	if (status < 0) {
 		recording_file_discard(&recording->file);
 	} else {
-		recording_file_settle(&recording->file);
+		if (!recording->argv || sampler_has_executed(recording->sampler))
+			recording_file_settle(&recording->file);
 		prepare_snapshots(recording);
 	}
 	return status;

@@ -97,7 +97,7 @@ static bool is_glued(const char *text)
 		text += strlen(words[i].text);
 		if (words[i].has_argument)
 			return strspn(text, BLANKS) > 0 && text[strspn(text, BLANKS)];
-	} while (*text);
+	} while (text[strspn(text, BLANKS)]);
 	return true;
 }
 

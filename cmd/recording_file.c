@@ -50,6 +50,8 @@ static int set_aside(struct recording_file *file, struct err *err)
 		err_sys(err, "cannot rename %s to %s", file->path, old_path);
 		if (file->older_path)
 			rename(file->older_path, old_path);
+		free(file->older_path);
+		file->older_path = NULL;
 		free(old_path);
 		return ERR_SYS;
 	}
@@ -111,6 +113,7 @@ int recording_file_close(struct recording_file *file, struct err *err)
 {
 	int status = 0;
 
+	recording_file_settle(file);
 	if (close(file->fd) < 0)
 		status = err_sys(err, "cannot write %s", recording_file_name(file));
 	release(file);

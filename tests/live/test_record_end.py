@@ -232,6 +232,25 @@ class Files(LiveCase):
         profc("attach", "-p", gone.pid, status=1, cwd=self.directory)
         self.assert_recordings_stand("attach")
 
+    def test_command_that_only_the_kernel_refuses_costs_no_recording(self):
+        """A directory may be executed for all that is foreseen."""
+        self.make_recordings()
+        os.mkdir(self.path("directory"))
+        profc("record", "--", "./directory", status=126, cwd=self.directory)
+        self.assert_recordings_stand("record")
+
+    def test_name_whose_first_script_has_no_interpreter_is_searched_on(self):
+        """As execvp(3) does."""
+        for place, interpreter in (("first", "/nowhere/sh"), ("second", "/bin/sh")):
+            os.mkdir(self.path(place))
+            script = self.path(f"{place}/tool")
+            with open(script, "w", encoding="utf-8") as file:
+                file.write(f"#!{interpreter}\nexit 7\n")
+            os.chmod(script, 0o755)
+        path = f"{self.path('first')}:{self.path('second')}:{os.environ['PATH']}"
+        profc("record", "--", "tool", status=7, cwd=self.directory,
+              env={**os.environ, "PATH": path})
+
     def test_directory_in_the_place_of_the_older_one_stands(self):
         """And is said: nothing can be set aside there."""
         with open(self.path("profc.data"), "w", encoding="utf-8") as file:

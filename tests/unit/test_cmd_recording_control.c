@@ -172,7 +172,7 @@ static void test_recording_control__words_without_an_end_are_told_apart(void **s
 	struct fixture *fixture = *state;
 	struct control *control = &fixture->control;
 
-	say(fixture, "pausestop\nresumepausemark two words\nstop");
+	say(fixture, "pausestop\nresumepausemark two words\nresumestop ");
 	expect(control, CONTROL_PAUSE, "");
 	expect(control, CONTROL_STOP, "");
 	expect(control, CONTROL_RESUME, "");
@@ -181,6 +181,7 @@ static void test_recording_control__words_without_an_end_are_told_apart(void **s
 	assert_int_equal(read_status(control), 0);
 	close(fixture->writer);
 	fixture->writer = -1;
+	expect(control, CONTROL_RESUME, "");
 	expect(control, CONTROL_STOP, "");
 	assert_int_equal(read_status(control), 0);
 }
