@@ -315,7 +315,19 @@ static enum outcome try_to_seize(struct attach *attach, pid_t tid)
 	return seize_candidate(attach, &candidate);
 }
 
-static bool stops_putting_off(struct attach *attach);
+/*
+ * A signal to a process that nobody cares for is dropped unless its first thread is traced (ptrace
+ * makes sig_ignored() in kernel/signal.c say no); then it wakes that one, or, if it is in a stop or
+ * on its way to one, another. Of who is not seized yet no stop would tell. So it is left out in the
+ * first pass, and in no other: if it starts threads without end, it has to be seized to meet them.
+ */
+static bool stops_putting_off(struct attach *attach)
+{
+	bool had_put_off = attach->puts_off_leader;
+
+	attach->puts_off_leader = false;
+	return had_put_off;
+}
 
 static bool seize_task(void *context, pid_t tid)
 {
@@ -395,20 +407,6 @@ static bool is_amid_exec(const struct attach *attach)
 
 /* One who must not be traced looks the same, but for ever; an exec is met once or twice. */
 #define MAX_EXECS_MET 50
-
-/*
- * A signal to a process that nobody cares for is dropped unless its first thread is traced (ptrace
- * makes sig_ignored() in kernel/signal.c say no); then it wakes that one, or, if it is in a stop or
- * on its way to one, another. Of who is not seized yet no stop would tell. So it is left out in the
- * first pass, and in no other: if it starts threads without end, it has to be seized to meet them.
- */
-static bool stops_putting_off(struct attach *attach)
-{
-	bool had_put_off = attach->puts_off_leader;
-
-	attach->puts_off_leader = false;
-	return had_put_off;
-}
 
 /* Until a pass finds nobody new: threads may start threads before they are seized. */
 static size_t seize_all(struct attach *attach)
