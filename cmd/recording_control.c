@@ -160,12 +160,19 @@ static int end_line(struct control *control, enum control_word *word, const char
 		    struct err *err)
 {
 	bool overlong = control->overlong;
+	bool has_null = memchr(control->line, '\0', control->nr_bytes);
 
 	control->line[control->nr_bytes] = '\0';
 	control->nr_bytes = 0;
 	control->overlong = false;
 	if (overlong)
 		return err_set(err, ERR_INVALID, "control: a line is too long");
+	/* As a program writes that counts the end of its text. */
+	if (has_null) {
+		err_set(err, ERR_INVALID, "control: a line has a null byte in it");
+		err_hint(err, "lines end with a newline, and with nothing else");
+		return ERR_INVALID;
+	}
 	return *control->line ? parse_line(control, control->line, word, argument, err) : 0;
 }
 

@@ -146,6 +146,24 @@ static void test_recording_control__refuses_nonsense_and_goes_on(void **state)
 	expect(control, CONTROL_STOP, "");
 }
 
+/* What came before it was obeyed, and a mark cut there. */
+static void test_recording_control__a_null_byte_is_refused(void **state)
+{
+	static const char lines[] = "mark a\0b\npause\0\n\0\nmark c\n\0stop\n";
+	struct fixture *fixture = *state;
+	struct control *control = &fixture->control;
+
+	assert_int_equal(write(fixture->writer, lines, sizeof(lines)), sizeof(lines));
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(read_status(control), ERR_INVALID);
+	expect(control, CONTROL_MARK, "c");
+	assert_int_equal(read_status(control), ERR_INVALID);
+	assert_int_equal(read_status(control), 0);
+	/* The one after the last newline begins a line of its own. */
+	say(fixture, "stop\n");
+	assert_int_equal(read_status(control), ERR_INVALID);
+}
+
 static void test_recording_control__refuses_what_is_no_fifo(void **state)
 {
 	struct control control;
@@ -216,6 +234,8 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_recording_control__refuses_nonsense_and_goes_on, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_recording_control__a_null_byte_is_refused,
+						set_up, tear_down),
 		cmocka_unit_test(test_recording_control__refuses_what_is_no_fifo),
 		cmocka_unit_test(test_recording_control__path_is_behind_its_scheme),
 		cmocka_unit_test_setup_teardown(
