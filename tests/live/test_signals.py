@@ -292,10 +292,14 @@ class JobControl(LiveCase):
                     self.eventually(lambda: procfs.state(target.pid) not in "Tt", "going on")
                     self.assertProgress(counters, "a continued target")
                     os.kill(target.pid, signal.SIGSTOP)
-                    # Its state may also be that of a look at it, a moment before.
-                    self.eventually(lambda: counters.speed(0.05) == 0, "stopping")
+                    # Its state may be that of a look at it, and who waits for a CPU stands, too.
+                    self.eventually(
+                        lambda: counters.speed(0.05) == 0 and procfs.state(target.pid) in "Tt",
+                        "stopping",
+                    )
                     self.assertEqual(counters.speed(0.05), 0, "a stopped target runs")
-                    self.assertIn(procfs.state(target.pid), "Tt")
+                    # To be let go on to listen it leaves its stop for a moment.
+                    self.eventually(lambda: procfs.state(target.pid) in "Tt", "a lasting stop")
                 os.kill(target.pid, signal.SIGCONT)
                 recording = recorder.interrupt()
             self.assertEqual(recording.status, 0, recording.stderr)
