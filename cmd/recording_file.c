@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cmd/recording_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +27,43 @@ static int open_stdout(struct recording_file *file, struct err *err)
 	return file->fd < 0 ? err_sys(err, "cannot write standard output") : 0;
 }
 
+/* NAME.old.profc-PID: what was NAME.old, while nobody knows yet whether profc will record. */
+#define OLDER ".profc-"
+
+/* Of a profc that was killed meanwhile? */
+static bool is_forsaken(const char *name, const char *old_name)
+{
+	size_t nr = strlen(old_name);
+	char *end;
+	long pid;
+
+	if (strncmp(name, old_name, nr) != 0 || strncmp(name + nr, OLDER, strlen(OLDER)) != 0)
+		return false;
+	errno = 0;
+	pid = strtol(name + nr + strlen(OLDER), &end, 10);
+	return errno == 0 && pid > 0 && pid <= INT_MAX && *end == '\0' && kill((pid_t)pid, 0) < 0 &&
+	       errno == ESRCH;
+}
+
+static void remove_forsaken(const char *old_path)
+{
+	const char *slash = strrchr(old_path, '/');
+	const char *old_name = slash ? slash + 1 : old_path;
+	cleanup_free char *directory = xstrndup(old_path, (size_t)(old_name - old_path));
+	DIR *entries = opendir(slash ? directory : ".");
+	const struct dirent *entry;
+
+	if (!entries)
+		return;
+	while ((entry = readdir(entries))) {
+		/* Nothing can be done should it fail. */
+		if (is_forsaken(entry->d_name, old_name) &&
+		    unlinkat(dirfd(entries), entry->d_name, 0) < 0)
+			break;
+	}
+	closedir(entries);
+}
+
 /* What was set aside before is, too, should nothing come of this recording; if it cannot be, it
  * goes. */
 static char *keep_older(const char *old_path)
@@ -31,9 +71,10 @@ static char *keep_older(const char *old_path)
 	struct stat found;
 	char *older_path;
 
+	remove_forsaken(old_path);
 	if (lstat(old_path, &found) < 0 || S_ISDIR(found.st_mode))
 		return NULL;
-	older_path = xasprintf("%s.%d", old_path, getpid());
+	older_path = xasprintf("%s" OLDER "%d", old_path, getpid());
 	if (rename(old_path, older_path) == 0)
 		return older_path;
 	free(older_path);

@@ -225,6 +225,20 @@ class Files(LiveCase):
         left = [name for name in os.listdir(self.directory) if name.startswith("profc.data.old.")]
         self.assertEqual(left, [])
 
+    def test_what_a_profc_has_left_that_was_killed_is_cleared_away(self):
+        """What was to be put back, had its command not run; nothing of others."""
+        with subprocess.Popen(["true"]) as gone:
+            gone.wait()
+        kept = ["profc.data.old.2", f"profc.data.old.profc-{os.getpid()}", "profc.data.old.profc-x"]
+        for place in ("", "directory/"):
+            os.makedirs(self.path(place), exist_ok=True)
+            for name in (*kept, f"profc.data.old.profc-{gone.pid}", *self.NAMES):
+                with open(self.path(place + name), "w", encoding="utf-8"):
+                    pass
+            profc("record", "-o", f"{place}profc.data", "--", "true", cwd=self.directory)
+            left = [name for name in os.listdir(self.path(place)) if name.startswith("profc")]
+            self.assertEqual(sorted(left), sorted([*kept, *self.NAMES]))
+
     def test_process_that_cannot_be_attached_to_costs_no_recording(self):
         self.make_recordings()
         with subprocess.Popen(["true"]) as gone:
