@@ -228,13 +228,13 @@ static void write_mark_data(struct json *json, const char *text)
 	json_object_end(json);
 }
 
-static void write_mark_times(struct firefox *out)
+static void write_mark_times(struct firefox *out, size_t nr)
 {
 	const struct extract *extract = out->extract;
 	struct buf text = {0};
 
 	json_key_array_begin(&out->json, "startTime");
-	for (size_t i = 0; i < extract->nr_marks; i++) {
+	for (size_t i = 0; i < nr; i++) {
 		if (i)
 			buf_append_byte(&text, ',');
 		append_ms(&text, extract->marks[i].time_ns);
@@ -244,12 +244,11 @@ static void write_mark_times(struct firefox *out)
 	buf_release(&text);
 }
 
-/* The viewer shows those of the threads that are selected, so each has them all. */
-static void write_markers(struct firefox *out)
+/* The first `nr` marks. */
+static void write_markers(struct firefox *out, size_t nr)
 {
 	const struct extract *extract = out->extract;
 	struct json *json = &out->json;
-	size_t nr = extract->nr_marks;
 
 	json_key_object_begin(json, "markers");
 	json_key_array_begin(json, "data");
@@ -257,7 +256,7 @@ static void write_markers(struct firefox *out)
 		write_mark_data(json, profile_str(extract->profile, extract->marks[i].text));
 	json_array_end(json);
 	firefox_constant_column(json, "name", nr, out->mark_name);
-	write_mark_times(out);
+	write_mark_times(out, nr);
 	firefox_constant_column(json, "endTime", nr, FIREFOX_NULL);
 	firefox_constant_column(json, "phase", nr, PHASE_INSTANT);
 	firefox_constant_column(json, "category", nr, CATEGORY_OTHER);
@@ -284,7 +283,7 @@ static void write_ids(struct firefox *out, const struct lane *lane)
 	buf_release(&pid);
 }
 
-static void write_thread(struct firefox *out, const struct lane *lane)
+static void write_thread(struct firefox *out, const struct lane *lane, size_t nr_marks)
 {
 	struct json *json = &out->json;
 
@@ -298,14 +297,17 @@ static void write_thread(struct firefox *out, const struct lane *lane)
 	json_null(json);
 	json_key_array_begin(json, "pausedRanges");
 	json_array_end(json);
-	json_key_bool(json, "showMarkersInTimeline", out->extract->nr_marks > 0);
+	json_key_bool(json, "showMarkersInTimeline", nr_marks > 0);
 	write_samples(out, lane);
-	write_markers(out);
+	write_markers(out, nr_marks);
 	json_object_end(json);
 }
 
 static void write_document(struct firefox *out, struct sink *sink)
 {
+	const struct extract *extract = out->extract;
+	/* Marks are nobody's: they stand where they are seen, as the viewer hides idle threads. */
+	size_t marked = extract_heaviest_lane(extract);
 	struct json *json = &out->json;
 
 	json_init(json, sink);
@@ -314,8 +316,8 @@ static void write_document(struct firefox *out, struct sink *sink)
 	write_libraries(out);
 	firefox_write_shared(out);
 	json_key_array_begin(json, "threads");
-	for (size_t i = 0; i < out->extract->nr_lanes; i++)
-		write_thread(out, &out->extract->lanes[i]);
+	for (size_t i = 0; i < extract->nr_lanes; i++)
+		write_thread(out, &extract->lanes[i], i == marked ? extract->nr_marks : 0);
 	json_array_end(json);
 	json_object_end(json);
 	json_finish(json);
