@@ -7,35 +7,62 @@
 #include "base/alloc.h"
 #include "base/err.h"
 
-static int parse_bound(const char *text, size_t length, uint64_t *ns, struct err *err)
+#define MARK "mark:"
+
+/* A or B of A..B; what is open stays as the caller has set it. `mark` borrows the text. */
+static int parse_bound(const char *text, size_t length, uint64_t *ns, struct mark_name *mark,
+		       struct err *err)
 {
 	cleanup_free char *copy = xstrndup(text, length);
 
 	if (!length)
-		return 0; /* open: as the caller has set it */
-	return duration_parse(copy, ns, err);
+		return 0;
+	if (strncmp(copy, MARK, strlen(MARK)) != 0)
+		return duration_parse(copy, ns, err);
+	if (length == strlen(MARK))
+		return err_set(err, ERR_INVALID, "'%s' names no mark", copy);
+	*mark = (struct mark_name){.text = text + strlen(MARK), .nr_bytes = length - strlen(MARK)};
+	return 0;
+}
+
+static int parse_parts(const char *text, const char *dots, struct filter *filter, struct err *err)
+{
+	const char *end = dots + strlen("..");
+	int status =
+		parse_bound(text, (size_t)(dots - text), &filter->from_ns, &filter->from_mark, err);
+
+	return status ? status
+		      : parse_bound(end, strlen(end), &filter->to_ns, &filter->to_mark, err);
+}
+
+/* The two between A and B, or NULL: the text of a mark may have some of its own. */
+static const char *find_dots(const char *text)
+{
+	const char *first = strstr(text, "..");
+	struct filter filter;
+
+	for (const char *dots = first; dots; dots = strstr(dots + 1, "..")) {
+		if (parse_parts(text, dots, &filter, NULL) == 0)
+			return dots;
+	}
+	return first;
 }
 
 static int parse_range(const char *text, struct filter *filter, struct err *err)
 {
-	const char *dots = strstr(text, "..");
-	uint64_t from_ns = 0;
-	uint64_t to_ns = 0;
+	const char *dots = find_dots(text);
 	int status;
 
 	if (!dots || strcmp(text, "..") == 0)
 		return err_set(err, ERR_INVALID, "--time wants A..B, not '%s'", text);
-	status = parse_bound(text, (size_t)(dots - text), &from_ns, err);
-	if (!status)
-		status = parse_bound(dots + 2, strlen(dots + 2), &to_ns, err);
+	status = parse_parts(text, dots, filter, err);
 	if (status) {
 		err_prefix(err, "--time");
 		return status;
 	}
-	if (dots[2] && to_ns <= from_ns)
+	if (dots[2] && !filter->from_mark.nr_bytes && !filter->to_mark.nr_bytes &&
+	    filter->to_ns <= filter->from_ns)
 		return err_set(err, ERR_INVALID, "--time %s ends before it begins", text);
-	filter->from_ns = from_ns;
-	filter->to_ns = to_ns;
 	return 0;
 }
 

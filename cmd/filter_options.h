@@ -37,7 +37,8 @@ struct filter_options {
 	FILTER_OPTION_ROW(OPTION_LIST, "function", "REGEX", offsetof(values, member.functions),    \
 		"samples with this function anywhere in the stack"),                               \
 	FILTER_OPTION_ROW(OPTION_STRING, "time", "A..B", offsetof(values, member.time),            \
-		"from A to B after the start: 1s..2.5s, ..500ms, 10..")
+		"from A to B after the start: 1s..2.5s, ..500ms, 10..; or from mark to mark: "      \
+		"mark:TEXT..mark:TEXT")
 /* clang-format on */
 
 /*

@@ -42,6 +42,14 @@ static int nothing_to_show(const struct weights *weights, const char *path)
 	return EXIT_CANNOT;
 }
 
+static int cannot_select(const struct command *command, const struct err *err)
+{
+	if (err->code == ERR_INVALID)
+		return usage_error(command, err);
+	print_err(err);
+	return EXIT_CANNOT;
+}
+
 int weighed_open(struct weighed *weighed, const struct command *command,
 		 const struct weigh_request *request)
 {
@@ -54,8 +62,11 @@ int weighed_open(struct weighed *weighed, const struct command *command,
 		return status;
 	profile_spread_cpu_time(weighed->profile);
 	weighed->expansion = expansion_new(weighed->profile, request->fold_inlines);
-	if (selection_new(weighed->expansion, request->filter, &weighed->selection, &err))
-		return usage_error(command, &err);
+	status = selection_new(weighed->expansion, request->filter, &weighed->selection, &err);
+	if (status == ERR_NOT_FOUND)
+		err_prefix(&err, "%s", profile_path_or_default(request->input));
+	if (status)
+		return cannot_select(command, &err);
 	weighed->weights = weights_new(weighed->selection, request->metric);
 	return weighed->weights->total.weight > 0
 		       ? EXIT_DONE

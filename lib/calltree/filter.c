@@ -219,26 +219,80 @@ static void select_stacks(struct selection *selection, const struct compiled_fil
 		select_by_module(selection, &compiled->modules);
 }
 
+struct range {
+	uint64_t from_ns, to_ns; /* to_ns 0: to the end */
+};
+
+static bool is_called(const struct profile *profile, const struct profile_mark *mark,
+		      const struct mark_name *name)
+{
+	const char *text = profile_str(profile, mark->text);
+
+	return strlen(text) == name->nr_bytes && memcmp(text, name->text, name->nr_bytes) == 0;
+}
+
+/* The time of the first such mark at `from_ns` or later. */
+static int find_mark(const struct profile *profile, const struct mark_name *name, uint64_t from_ns,
+		     uint64_t *time_ns, struct err *err)
+{
+	const struct profile_mark *first = NULL;
+	bool is_anywhere = false;
+
+	for (size_t i = 0; i < profile->nr_marks; i++) {
+		const struct profile_mark *mark = &profile->marks[i];
+
+		if (!is_called(profile, mark, name))
+			continue;
+		is_anywhere = true;
+		if (mark->time_ns >= from_ns && (!first || mark->time_ns < first->time_ns))
+			first = mark;
+	}
+	if (first) {
+		*time_ns = first->time_ns;
+		return 0;
+	}
+	err_set(err, ERR_NOT_FOUND, "no mark '%.*s' in the recording%s", (int)name->nr_bytes,
+		name->text, is_anywhere ? " after the begin of the time range" : "");
+	err_hint(err, "'profc info' lists the marks of a recording");
+	return ERR_NOT_FOUND;
+}
+
+static int find_range(const struct profile *profile, const struct filter *filter,
+		      struct range *range, struct err *err)
+{
+	int status = 0;
+
+	*range = (struct range){.from_ns = filter->from_ns, .to_ns = filter->to_ns};
+	if (filter->from_mark.nr_bytes)
+		status = find_mark(profile, &filter->from_mark, 0, &range->from_ns, err);
+	if (status == 0 && filter->to_mark.nr_bytes)
+		status = find_mark(profile, &filter->to_mark, range->from_ns + 1, &range->to_ns,
+				   err);
+	if (status == 0 && range->to_ns != 0 && range->to_ns <= range->from_ns)
+		return err_set(err, ERR_INVALID, "the time range ends before it begins");
+	return status;
+}
+
 int selection_new(const struct expansion *expansion, const struct filter *filter,
 		  struct selection **selection, struct err *err)
 {
 	struct compiled_filter compiled = {0};
 	struct selection *out;
-	int status;
+	struct range range;
+	int status = find_range(expansion->profile, filter, &range, err);
 
-	if (filter->to_ns != 0 && filter->to_ns <= filter->from_ns)
-		return err_set(err, ERR_INVALID, "the time range ends before it begins");
-	status = compile_filter(&compiled, filter, err);
+	if (status == 0)
+		status = compile_filter(&compiled, filter, err);
 	if (status == 0) {
 		out = xcalloc(1, sizeof(*out));
 		out->expansion = expansion;
 		out->threads = select_threads(expansion->profile, &compiled);
 		select_stacks(out, &compiled);
-		out->from_ns = filter->from_ns;
-		out->to_ns = filter->to_ns ? filter->to_ns : UINT64_MAX;
+		out->from_ns = range.from_ns;
+		out->to_ns = range.to_ns ? range.to_ns : UINT64_MAX;
 		out->everything = filter->threads.nr == 0 && filter->processes.nr == 0 &&
 				  filter->modules.nr == 0 && filter->functions.nr == 0 &&
-				  filter->from_ns == 0 && filter->to_ns == 0;
+				  range.from_ns == 0 && range.to_ns == 0;
 		*selection = out;
 	}
 	compiled_filter_release(&compiled);

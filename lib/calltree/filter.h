@@ -22,12 +22,20 @@ struct pattern_list {
 	size_t nr;
 };
 
+/* The text of a mark of the recording; 0 bytes: none. */
+struct mark_name {
+	const char *text; /* borrowed */
+	size_t nr_bytes;
+};
+
 struct filter {
 	struct pattern_list threads;   /* tid, or name of the thread */
 	struct pattern_list processes; /* pid, or name or command of the process */
 	struct pattern_list modules;   /* path of the module the sample's own code is in */
 	struct pattern_list functions; /* name of a function anywhere in the stack */
 	uint64_t from_ns, to_ns;       /* of the recording's clock; to_ns 0: to the end */
+	/* In place of those: the first mark of that text, and the first of its text after that. */
+	struct mark_name from_mark, to_mark;
 };
 
 /* The filter applied to a profile: tables by id, so that asking is cheap. */
@@ -39,7 +47,10 @@ struct selection {
 	uint64_t from_ns, to_ns;
 };
 
-/* Fails with ERR_INVALID on a bad expression or an empty time range. */
+/*
+ * Fails with ERR_INVALID on a bad expression or an empty time range, with ERR_NOT_FOUND where there
+ * is no such mark.
+ */
 int selection_new(const struct expansion *expansion, const struct filter *filter,
 		  struct selection **selection, struct err *err);
 void selection_free(struct selection *selection);

@@ -132,6 +132,39 @@ class Control(LiveCase):
         late = json.loads(export("--json", "--time", f"{mark['time_ns'] + 1000000}ns.."))
         self.assertEqual(late["marks"], [])
 
+    def test_time_ranges_begin_and_end_at_marks(self):
+        """In all commands that take --time."""
+        fifo = self.path("control")
+        with Recorder(
+            self.directory, "record", "--control", f"fifo:{fifo}", "--", build("spin_leaf"), "1500",
+        ) as recorder:
+            self.eventually(lambda: os.path.exists(fifo), "the start")
+            for word in ("mark begin", "mark the end", "mark the end"):
+                time.sleep(0.15)
+                with open(fifo, "w", encoding="utf-8") as control:
+                    control.write(word + "\n")
+            whole = recorder.finish()
+        times = [f"{mark['time_ns']}ns" for mark in json.loads(whole.info("--json"))["marks"]]
+        between = ("--time", "mark:begin..mark:the end")
+        part = whole.report(*between)
+        self.assertGreater(part["total_ns"], 0)
+        self.assertEqual(part, whole.report("--time", f"{times[0]}..{times[1]}"))
+        self.assertEqual(
+            whole.report("--time", "mark:the end..mark:the end"),
+            whole.report("--time", f"{times[1]}..{times[2]}"),
+        )
+        for command in (["export", "--folded"], ["annotate", "spin_leaf"]):
+            done = profc(*command, "-i", whole.path, *between)
+            self.assertEqual(
+                done.stdout,
+                profc(*command, "-i", whole.path, "--time", f"{times[0]}..{times[1]}").stdout,
+            )
+        profc("diff", whole.path, whole.path, *between)
+        for command in (["report"], ["export", "--folded"], ["annotate"]):
+            done = profc(*command, "-i", whole.path, "--time", "mark:middle..", status=1)
+            self.assertIn("no mark 'middle' in the recording", done.stderr)
+            self.assertIn("profc info", done.stderr)
+
     def test_words_are_heeded_while_a_snapshot_is_written(self):
         """Even if nobody reads it yet: profc waits. It holds what was recorded before its word."""
         fifo, pipe = self.path("control"), self.pipe("pipe")

@@ -100,6 +100,65 @@ static void test_filter__time_range_cuts_samples(void **state)
 	profile_free(made.profile);
 }
 
+#define MARK(text_)                                                                                \
+	{                                                                                          \
+		.text = (text_), .nr_bytes = sizeof(text_) - 1                                     \
+	}
+
+static void test_filter__time_range_is_between_marks(void **state)
+{
+	const struct {
+		struct filter filter;
+		uint64_t expected_ms;
+	} cases[] = {
+		{{.from_mark = MARK("a"), .to_mark = MARK("b")}, 3},
+		{{.from_mark = MARK("b"), .to_mark = MARK("b")}, 10},
+		{{.to_mark = MARK("b")}, 5},
+		{{.from_mark = MARK("b")}, 15},
+		{{.from_ns = 6000000, .to_mark = MARK("b")}, 9},
+		{{.from_mark = MARK("a"), .to_ns = 12000000}, 10},
+	};
+	struct made made = made_begin();
+
+	(void)state;
+	made_sample(&made, "main", 20);
+	made_end(&made);
+	/* As of recordings that were merged: in no order of their times. */
+	profile_add_mark(made.profile, 15000000, "b");
+	profile_add_mark(made.profile, 2000000, "a");
+	profile_add_mark(made.profile, 5000000, "b");
+	profile_add_mark(made.profile, 1000000, "ab");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_int_equal(selected_ms(made.profile, &cases[i].filter), cases[i].expected_ms);
+	profile_free(made.profile);
+}
+
+static void expect_no_mark(const struct profile *profile, const struct filter *filter,
+			   const char *what)
+{
+	struct expansion *expansion = expansion_new(profile, false);
+	struct selection *selection = NULL;
+	struct err err = ERR_INIT;
+
+	assert_int_equal(selection_new(expansion, filter, &selection, &err), ERR_NOT_FOUND);
+	assert_string_equal(err.what, what);
+	expansion_free(expansion);
+}
+
+static void test_filter__marks_that_are_not_there_are_said(void **state)
+{
+	const struct filter nowhere = {.from_mark = MARK("c")};
+	const struct filter too_early = {.from_ns = 3000000, .to_mark = MARK("a")};
+	struct profile *profile = four_samples();
+
+	(void)state;
+	profile_add_mark(profile, 2000000, "a");
+	expect_no_mark(profile, &nowhere, "no mark 'c' in the recording");
+	expect_no_mark(profile, &too_early,
+		       "no mark 'a' in the recording after the begin of the time range");
+	profile_free(profile);
+}
+
 /* The observations that one sample stands for: of 9 over 90 ms, so many in a part of it. */
 static uint32_t nr_selected(const struct profile *profile, uint64_t from_ms, uint64_t to_ms)
 {
@@ -157,6 +216,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_filter__patterns_choose_samples),
 		cmocka_unit_test(test_filter__time_range_cuts_samples),
+		cmocka_unit_test(test_filter__time_range_is_between_marks),
+		cmocka_unit_test(test_filter__marks_that_are_not_there_are_said),
 		cmocka_unit_test(test_filter__time_range_cuts_observations),
 		cmocka_unit_test(test_filter__says_what_is_wrong),
 	};

@@ -43,9 +43,48 @@ static void test_filter_options__time_ranges(void **state)
 	}
 }
 
+static void expect_mark(const struct mark_name *mark, const char *text)
+{
+	assert_int_equal(mark->nr_bytes, strlen(text));
+	if (*text)
+		assert_memory_equal(mark->text, text, mark->nr_bytes);
+}
+
+/* The text of a mark may be anything, dots too. */
+static void test_filter_options__ranges_between_marks(void **state)
+{
+	static const struct {
+		const char *text, *from_mark, *to_mark;
+		uint64_t from_ns, to_ns;
+	} cases[] = {
+		{"mark:a..mark:b c", "a", "b c", 0, 0},
+		{"mark:a..", "a", "", 0, 0},
+		{"..mark:b", "", "b", 0, 0},
+		{"2s..mark:b", "", "b", 2 * NS_PER_SEC, 0},
+		{"mark:a..1ms", "a", "", 0, NS_PER_MS},
+		{"mark:a..b..mark:c..d", "a..b", "c..d", 0, 0},
+		{"mark:wait....", "wait..", "", 0, 0},
+		{"mark:mark:..mark:.", "mark:", ".", 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct filter_options options = {.time = cases[i].text};
+		struct filter filter;
+
+		assert_int_equal(filter_options_apply(&options, &filter, NULL), 0);
+		expect_mark(&filter.from_mark, cases[i].from_mark);
+		expect_mark(&filter.to_mark, cases[i].to_mark);
+		assert_int_equal(filter.from_ns, cases[i].from_ns);
+		assert_int_equal(filter.to_ns, cases[i].to_ns);
+	}
+}
+
 static void test_filter_options__bad_time_ranges(void **state)
 {
-	static const char *const cases[] = {"", "5", "..", "2..1", "1..1", "0..0", "x..2", "1..y"};
+	static const char *const cases[] = {"",	      "5",	 "..",	    "2..1",
+					    "1..1",   "0..0",	 "x..2",    "1..y",
+					    "mark:a", "mark:..", "..mark:", "a..mark:b"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -87,6 +126,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_filter_options__time_ranges),
+		cmocka_unit_test(test_filter_options__ranges_between_marks),
 		cmocka_unit_test(test_filter_options__bad_time_ranges),
 		cmocka_unit_test(test_filter_options__rows_fill_the_filter),
 	};
