@@ -14,6 +14,7 @@
 #include "cmd/record_options.h"
 #include "cmd/recording_meta.h"
 #include "cmd/survivors.h"
+#include "profile/extend_sleeps.h"
 #include "profile/profile.h"
 #include "profile/spread.h"
 #include "sampler/sampler.h"
@@ -26,8 +27,9 @@ struct live {
 	struct store_writer *writer;
 	struct sampler *sampler; /* NULL: it has ended */
 	struct sampler_result result;
-	uint64_t ended_ns; /* when, on the recording's clock */
-	regex_t threads;   /* of --threads, if has_threads */
+	uint64_t resumed_ns; /* when last, on the recording's clock; 0: it never paused */
+	uint64_t ended_ns;   /* when, by the same */
+	regex_t threads;     /* of --threads, if has_threads */
 	bool has_threads;
 	struct child_signals former_signals;
 };
@@ -120,9 +122,25 @@ int live_profile(struct live *live, struct profile **profile, struct err *err)
 	status = store_read_path(path, profile, NULL, err);
 	if (status == 0)
 		profile_spread_cpu_time(*profile);
+	if (status == 0 && live->sampler)
+		profile_extend_sleeps(*profile, live->resumed_ns, now_ns);
 	if (status == 0 && now_ns > (*profile)->meta.duration_ns)
 		(*profile)->meta.duration_ns = now_ns;
 	return status;
+}
+
+void live_pause(struct live *live)
+{
+	if (live->sampler)
+		sampler_pause(live->sampler);
+}
+
+void live_resume(struct live *live)
+{
+	if (!live->sampler)
+		return;
+	live->resumed_ns = sampler_progress(live->sampler).elapsed_ns;
+	sampler_resume(live->sampler);
 }
 
 const struct sampler_result *live_stop(struct live *live)

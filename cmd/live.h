@@ -35,9 +35,15 @@ struct live_request {
  * be so by now, as all threads inherit it. NULL with the reason.
  */
 struct live *live_start(const struct live_request *request, struct err *err);
-/* For pausing, and for the descriptor that tells of the end. Borrowed; NULL once stopped. */
+/* For its descriptors, as that which tells of the end. Borrowed; NULL once stopped. */
 struct sampler *live_sampler(struct live *live);
-/* What was recorded so far, without symbols, as a profile that the caller owns. */
+/* What happens in between is not recorded. */
+void live_pause(struct live *live);
+void live_resume(struct live *live);
+/*
+ * What was recorded so far, without symbols, as a profile that the caller owns. Who sleeps does so
+ * until now.
+ */
 int live_profile(struct live *live, struct profile **profile, struct err *err);
 /* End it and let everybody go, if that has not been done. What came of it: borrowed. */
 const struct sampler_result *live_stop(struct live *live);

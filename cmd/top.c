@@ -219,14 +219,12 @@ static void show(struct top *top)
 
 static void pause_if_asked(struct top *top, bool was_paused)
 {
-	struct sampler *sampler = live_sampler(top->live);
-
-	if (!sampler || was_paused == top->state.paused)
+	if (was_paused == top->state.paused)
 		return;
 	if (top->state.paused)
-		sampler_pause(sampler);
+		live_pause(top->live);
 	else
-		sampler_resume(sampler);
+		live_resume(top->live);
 }
 
 /* As the terminal does where it is asked itself: a command is of the same process group. */
@@ -422,7 +420,7 @@ static void go_on(struct top *top, const struct survivors *survivors)
 	top->live = live;
 	keep_part(top);
 	if (top->state.paused)
-		sampler_pause(live_sampler(live));
+		live_pause(live);
 }
 
 /*

@@ -111,6 +111,22 @@ class Top(LiveCase):
         done = profc("top", *arguments, "-n", "0", "--", sys.executable, "-c", work)
         self.assertGreater(len(done.stdout.splitlines()), 30)
 
+    def test_sleepers_are_shown_up_to_now(self):
+        """It was told of them after a second, and then ever more rarely."""
+        with Running(["sleep", "1000"]) as target:
+            self.eventually(lambda: procfs.state(target.pid) == "S", "sleeping")
+            for metric in ("wall", "blocked"):
+                done = profc(
+                    "top", "-p", target.pid, "-m", metric, "--window", "500ms",
+                    "--interval", "300ms", "--count", "8",
+                )
+                shown = re.findall(r"^([0-9.]+) (m?s) .*in the last ([0-9.]+) (m?s)", done.stdout, re.M)
+                self.assertEqual(len(shown), 8, done.stdout)
+                for time_shown, unit, window, window_unit in shown[2:]:
+                    share = float(time_shown) / float(window) * (1000 if unit > window_unit else 1)
+                    self.assertGreater(share, 0.9, done.stdout)
+                    self.assertLess(share, 1.01, done.stdout)
+
     def test_keys(self):
         target = self.spinner()
         with Screen("-p", target.pid) as screen:
