@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "cmd/command.h"
@@ -21,6 +22,7 @@
 #include "cmd/resolve_progress.h"
 #include "profile/profile.h"
 #include "store/store.h"
+#include "view/number.h"
 
 #define PROGRESS_MS 200
 
@@ -191,16 +193,37 @@ static void read_control(struct recording *recording)
 	}
 }
 
+/* ", 12 threads, 9 asleep" */
+static void append_threads(struct buf *text, const struct sampler_progress *progress)
+{
+	size_t nr = progress->nr_threads;
+
+	if (!nr)
+		return; /* nobody was heard of yet */
+	buf_printf(text, ", %zu thread%s", nr, nr == 1 ? "" : "s");
+	if (progress->nr_asleep >= nr)
+		buf_append_str(text, nr == 1 ? ", asleep" : ", all asleep");
+	else if (progress->nr_asleep)
+		buf_printf(text, ", %zu asleep", progress->nr_asleep);
+}
+
 static void show_progress(const struct recording *recording)
 {
 	struct sampler_progress progress = sampler_progress(recording->sampler);
+	struct buf text = {0};
 
 	if (!recording->shows_progress || !may_show_progress())
 		return;
-	fprintf(stderr, "\rprofc: recording: %.1f s, %llu samples ",
-		(double)progress.elapsed_ns / (double)NS_PER_SEC,
-		(unsigned long long)progress.nr_samples);
+	buf_printf(&text, "\rprofc: recording: %.1f s, ",
+		   (double)progress.elapsed_ns / (double)NS_PER_SEC);
+	append_weight(&text, METRIC_SAMPLES, progress.nr_samples);
+	if (sampler_is_paused(recording->sampler))
+		buf_append_str(&text, ", paused");
+	else
+		append_threads(&text, &progress);
+	fprintf(stderr, "%s \033[K", buf_str(&text));
 	fflush(stderr);
+	buf_release(&text);
 }
 
 static void clear_progress(const struct recording *recording)

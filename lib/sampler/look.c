@@ -319,6 +319,7 @@ static void still_the_same(struct sampler *sampler, struct sampled_thread *threa
 		return;
 	thread->slept_until_ns = now_ns;
 	thread->nr_slept++;
+	sampler->counts.nr_resting_looks++;
 	if (!thread->has_registers && needs_stop_asleep(thread))
 		look_interrupt(sampler, thread);
 	else if (now_ns - thread->told_ns >= TELL_SLEEP_NS + (now_ns - thread->slept_from_ns) / 4)

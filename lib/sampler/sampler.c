@@ -131,6 +131,16 @@ static bool has_cut_before(const struct sampler *sampler, uint64_t time_ns)
 	return atomic_load_explicit(&sampler->cut_due_ns, memory_order_relaxed) < time_ns;
 }
 
+static void tell_progress(struct sampler *sampler)
+{
+	const struct worker_progress *progress = worker_progress(sampler->worker);
+
+	atomic_store_explicit(&sampler->nr_sightings, progress->nr_sightings, memory_order_relaxed);
+	atomic_store_explicit(&sampler->nr_threads_there, progress->nr_threads,
+			      memory_order_relaxed);
+	atomic_store_explicit(&sampler->nr_asleep, progress->nr_asleep, memory_order_relaxed);
+}
+
 static void drain(struct working *working)
 {
 	struct sampler *sampler = working->sampler;
@@ -145,8 +155,7 @@ static void drain(struct working *working)
 		worker_handle(sampler->worker, message);
 	}
 	worker_watch_maps(sampler->worker);
-	atomic_store_explicit(&sampler->nr_samples, worker_nr_samples(sampler->worker),
-			      memory_order_relaxed);
+	tell_progress(sampler);
 }
 
 static void pause_working(const struct working *working, uint64_t now_ns)
@@ -364,7 +373,11 @@ bool sampler_has_executed(const struct sampler *sampler)
 struct sampler_progress sampler_progress(const struct sampler *sampler)
 {
 	return (struct sampler_progress){
-		.nr_samples = atomic_load_explicit(&sampler->nr_samples, memory_order_relaxed),
+		.nr_samples = atomic_load_explicit(&sampler->nr_sightings, memory_order_relaxed) +
+			      atomic_load_explicit(&sampler->nr_resting, memory_order_relaxed),
+		.nr_threads =
+			atomic_load_explicit(&sampler->nr_threads_there, memory_order_relaxed),
+		.nr_asleep = atomic_load_explicit(&sampler->nr_asleep, memory_order_relaxed),
 		.elapsed_ns = clock_monotonic_ns() - sampler->start_ns,
 	};
 }

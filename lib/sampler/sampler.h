@@ -126,7 +126,9 @@ void sampler_cut(struct sampler *sampler, struct sampler_cut *cut);
 uint64_t sampler_cut_wait(struct sampler_cut *cut);
 
 struct sampler_progress {
-	uint64_t nr_samples;
+	uint64_t nr_samples; /* about so many */
+	size_t nr_threads,
+		nr_asleep; /* that are there; of those, asleep when they were last seen */
 	uint64_t elapsed_ns;
 };
 

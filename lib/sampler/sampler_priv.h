@@ -174,6 +174,7 @@ pid_t alarm_wait(struct alarm *alarm, uint64_t until_ns);
 struct sampling_counts {
 	uint64_t nr_ticks, nr_late_ticks, nr_unfinished_stops;
 	uint64_t nr_interrupted, nr_blocked_looks, nr_torn_looks, nr_waiting_looks;
+	uint64_t nr_resting_looks; /* at who slept, and sleeps on */
 	uint64_t nr_elsewhere, nr_spun;
 	uint64_t nr_dropped_stacks, nr_spared;
 	uint64_t cost_ns, cpu_ns;
@@ -296,7 +297,8 @@ struct sampler {
 	struct pending_word *words; /* in the order of their times */
 	size_t nr_words, cap_words;
 	_Atomic uint64_t cut_due_ns; /* the time of the first cut among them, or NO_CUT_NS */
-	_Atomic uint64_t nr_samples;
+	_Atomic uint64_t nr_sightings, nr_resting; /* the latter: that found who slept asleep yet */
+	_Atomic size_t nr_threads_there, nr_asleep;
 	sem_t started; /* posted when the target runs, or could not be brought to */
 	int start_status;
 	struct err start_err;

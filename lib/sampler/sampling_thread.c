@@ -96,6 +96,8 @@ static void watch_now_and_then(struct sampler *sampler, uint64_t now_ns)
 {
 	if (now_ns < sampler->watch_again_ns)
 		return;
+	atomic_store_explicit(&sampler->nr_resting, sampler->counts.nr_resting_looks,
+			      memory_order_relaxed);
 	idle_meter_update(&sampler->idle);
 	serve_watch(sampler, now_ns);
 	sampler->watch_again_ns = now_ns + WATCH_NS;

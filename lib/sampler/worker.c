@@ -52,6 +52,13 @@ void worker_free(struct worker *worker)
 	free(worker);
 }
 
+static void note_asleep(struct worker *worker, struct worker_thread *thread, bool is_asleep)
+{
+	worker->progress.nr_asleep += is_asleep;
+	worker->progress.nr_asleep -= thread->is_asleep;
+	thread->is_asleep = is_asleep;
+}
+
 /*
  * The look itself. False when its process is gone and its last memory map, which is on
  * its way, is needed first.
@@ -70,6 +77,7 @@ static bool handle_look(struct worker *worker, struct worker_thread *thread,
 		worker_add_blocked(worker, thread, sighting, &stack);
 	else
 		worker_add_running(worker, thread, sighting, &stack);
+	worker->progress.nr_sightings++;
 	return true;
 }
 
@@ -83,6 +91,8 @@ static bool handle_sighting(struct worker *worker, struct message *message)
 	sighting->nr_slept = 0;
 	if (sighting->name)
 		worker_name_thread(worker, thread, sighting->name);
+	if (sighting->is_new)
+		note_asleep(worker, thread, sighting->kind == SIGHTING_ASLEEP);
 	return !sighting->is_new || handle_look(worker, thread, sighting);
 }
 
@@ -95,6 +105,7 @@ static void handle_thread(struct worker *worker, const struct message *message)
 
 	ARRAY_GROW(worker->threads, worker->nr_threads, worker->cap_threads);
 	thread = &worker->threads[worker->nr_threads++];
+	worker->progress.nr_threads++;
 	*thread = (struct worker_thread){.process = told->process, .hints = told->hints};
 	account_start(&thread->account, &told->clocks);
 	row.name = worker->profile->processes[process->id.v].name;
@@ -120,6 +131,8 @@ static void handle_thread_end(struct worker *worker, const struct message *messa
 	worker->profile->threads[thread->id.v].end_ns =
 		worker_profile_time(worker, message->time_ns);
 	thread->ended = true;
+	note_asleep(worker, thread, false);
+	worker->progress.nr_threads--;
 	free(thread->hints);
 	thread->hints = NULL;
 }
@@ -357,6 +370,11 @@ void worker_end(struct worker *worker)
 	}
 	for (size_t i = worker->first_live_thread; i < worker->nr_threads; i++)
 		worker_emit_gathered(worker, &worker->threads[i]);
+}
+
+const struct worker_progress *worker_progress(const struct worker *worker)
+{
+	return &worker->progress;
 }
 
 uint64_t worker_nr_samples(const struct worker *worker)

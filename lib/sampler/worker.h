@@ -47,6 +47,14 @@ void worker_watch_maps(struct worker *worker);
 /* Until then messages should not wait: address spaces change while they do. */
 uint64_t worker_restless_until_ns(const struct worker *worker);
 
+/* What was heard of so far. */
+struct worker_progress {
+	uint64_t nr_sightings;	      /* of those that went on sleeping only the first */
+	size_t nr_threads, nr_asleep; /* that are there; of those, seen asleep when last seen */
+};
+
+const struct worker_progress *worker_progress(const struct worker *worker);
+
 /* Observations put into the profile. */
 uint64_t worker_nr_samples(const struct worker *worker);
 /* All CPU time put into the profile, attributed or not. */

@@ -41,6 +41,7 @@ struct worker_thread {
 	int16_t sleep_syscall;
 	uint8_t sleep_end;
 	bool has_sleep;
+	bool is_asleep; /* when last seen */
 	bool ended;
 	bool ran_since_flush;
 	struct sample sleep;
@@ -62,6 +63,7 @@ struct worker {
 	size_t nr_to_watch, cap_to_watch;
 	size_t first_live_thread; /* all before have ended */
 	struct unwind_walk walk;
+	struct worker_progress progress;
 	uint64_t nr_samples, cpu_ns;
 	uint64_t unattributed_cpu_ns, unattributed_blocked_ns;
 	uint64_t nr_stacks_by_end[STACK_END_COUNT];

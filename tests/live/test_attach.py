@@ -3,6 +3,7 @@
 
 import os
 import pty
+import re
 import signal
 import socket
 import subprocess
@@ -153,6 +154,21 @@ class Terminal(LiveCase):
             self.assertNotIn("\r\033", behind)
             self.assertNotIn("recording: ", behind)
             self.assertNotIn("names", behind)
+
+
+    def test_progress_tells_of_sleepers(self):
+        """There were 0 samples for a second, 1 for the next one, and so on."""
+        with Running(["sleep", "1000"]) as target:
+            attach_it = f"{PROFC} attach -p {target.pid} -d 1500ms -o {self.path('x.data')}"
+            seen = re.findall(r"recording: \S+ s, ([0-9,]+) samples?, 1 thread, asleep ", self.seen(attach_it))
+            self.assertGreater(len(set(seen)), 2, seen)
+        fifo = self.path("control")
+        with Running(["sleep", "1000"]) as target:
+            paused = self.seen(
+                f"{PROFC} attach -p {target.pid} -d 1s --paused --control fifo:{fifo}"
+                f" -o {self.path('x.data')} || true"
+            )
+            self.assertIn(" s, 0 samples, paused", paused)
 
 
 class Permitted(LiveCase):
