@@ -11,7 +11,7 @@
 
 static int out_of_range(const struct option_match *match, struct err *err)
 {
-	return err_set(err, ERR_INVALID, "%s %s is not between %g and %g", match->spelling,
+	return err_set(err, ERR_INVALID, "%s %s is not between %.10g and %.10g", match->spelling,
 		       match->value, match->row->min, match->row->max);
 }
 
@@ -111,6 +111,9 @@ static void store_list(const struct option_match *match, struct option_list *lis
 		list_add(list, match->value);
 		return;
 	}
+	/* As "$PID" is of a variable that is not set: to be refused, not to be none. */
+	if (!at[strspn(at, ",")])
+		list_add(list, xstrdup(at));
 	while (*at) {
 		size_t length = strcspn(at, ",");
 

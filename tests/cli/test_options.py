@@ -40,5 +40,18 @@ class Values(LiveCase):
         done = profc("attach", status=2, cwd=self.directory)
         self.assertIn("-p", done.stderr)
 
+    def test_no_pid_at_all_is_refused(self):
+        """As "$PID" of a variable that is not set; `profc doctor` said that all was well."""
+        for command in ("attach", "record", "top", "dump", "doctor"):
+            for pid in ("", ","):
+                with self.subTest(command=command, pid=pid):
+                    done = profc(command, "-p", pid, status=2, cwd=self.directory)
+                    self.assertIn(f"'{pid}' is no process id", done.stderr)
+                    self.assertIn("pgrep", done.stderr)
+
+    def test_bounds_are_shown_as_they_are_typed(self):
+        done = profc("record", "--max-depth", "0", "--", "true", status=2, cwd=self.directory)
+        self.assertIn("between 1 and 10000000\n", done.stderr)
+
     def test_record_takes_a_command_or_a_pid_not_both(self):
         profc("record", "-p", os.getpid(), "--", "true", status=2, cwd=self.directory)
