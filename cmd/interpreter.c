@@ -160,6 +160,12 @@ static bool is_not_executable(const char *program)
 	       (status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0;
 }
 
+/* More likely one of a process than a program that was meant to be in PATH. */
+static bool is_number(const char *program)
+{
+	return *program && !program[strspn(program, "0123456789")];
+}
+
 int program_explain_failure(const char *program, int reason, struct err *err)
 {
 	struct buf path = {0};
@@ -167,7 +173,9 @@ int program_explain_failure(const char *program, int reason, struct err *err)
 
 	errno = is_nowhere ? ENOENT : reason;
 	err_sys(err, "cannot run '%s'", program);
-	if (is_nowhere) {
+	if (is_nowhere && is_number(program)) {
+		err_hint(err, "process %s is named with -p %s", program, program);
+	} else if (is_nowhere) {
 		hint_at_search(err, &path);
 	} else {
 		buf_clear(&path);

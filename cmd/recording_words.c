@@ -192,6 +192,50 @@ static bool never_looked(const struct recording *recording, struct err *err)
 	return err->code != 0;
 }
 
+/* The names that it was looked for in, the first few. */
+static void hint_at_names(const struct profile *profile, struct err *err)
+{
+	uint32_t names[5]; /* of profile.strings; one more than are shown */
+	struct buf text = {0};
+	size_t nr = 0;
+
+	for (size_t i = 0; i < profile->nr_threads && nr < ARRAY_SIZE(names); i++) {
+		size_t known = 0;
+
+		names[nr] = profile->threads[i].name.v;
+		while (names[known] != names[nr])
+			known++;
+		nr += known == nr;
+	}
+	for (size_t i = 0; i < nr; i++)
+		buf_printf(&text, "%s%s", i ? ", " : "",
+			   i + 1 == ARRAY_SIZE(names)
+				   ? "..."
+				   : profile_str(profile, (struct str_id){names[i]}));
+	if (nr)
+		err_hint(err, "there were threads called %s", buf_str(&text));
+	buf_release(&text);
+}
+
+/* --threads has left nobody. */
+static bool chose_nobody(const struct recording *recording, struct err *err)
+{
+	const struct profile *profile = recording->profile;
+
+	if (!recording->options->threads)
+		return false;
+	for (size_t i = 0; i < profile->nr_threads; i++) {
+		const char *name = profile_str(profile, profile->threads[i].name);
+
+		if (regexec(&recording->threads, name, 0, NULL, 0) == 0)
+			return false;
+	}
+	err_set(err, ERR_EMPTY, "no samples were taken: --threads '%s' is found in no name",
+		recording->options->threads);
+	hint_at_names(profile, err);
+	return true;
+}
+
 static bool was_stopped(const struct recording *recording, struct err *err)
 {
 	pid_t pid = stopped_process(recording);
@@ -211,7 +255,8 @@ int recording_say_empty(const struct recording *recording)
 	bool is_failure = measurable || !recording->argv;
 	struct err err = ERR_INIT;
 
-	if (never_looked(recording, &err) || was_stopped(recording, &err)) {
+	if (never_looked(recording, &err) || chose_nobody(recording, &err) ||
+	    was_stopped(recording, &err)) {
 		print_err(&err);
 		return recording_failed_status(recording);
 	}

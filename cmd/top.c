@@ -508,6 +508,14 @@ static void interrupt_command(const struct top *top, pid_t command)
 	survivors_release(&survivors);
 }
 
+static int say_empty(const struct top *top, struct err *err)
+{
+	err_set(err, ERR_EMPTY, "no samples were taken");
+	if (top->args->record.threads)
+		err_hint(err, "is '%s' of --threads in any name?", top->args->record.threads);
+	return ERR_EMPTY;
+}
+
 /* The last picture, where it stays: all of it, nothing being typed. */
 static int finish(struct top *top, struct err *err)
 {
@@ -523,7 +531,7 @@ static int finish(struct top *top, struct err *err)
 	if (pid && !result->command_exited)
 		interrupt_command(top, pid);
 	if (!result->nr_samples && !top->former)
-		return err_set(err, ERR_EMPTY, "no samples were taken");
+		return say_empty(top, err);
 	is_last = top->has_screen || top->ended || top->nr_shown == 0;
 	top->ended = true;
 	status = refresh(top, err);

@@ -197,6 +197,26 @@ class Streams(LiveCase):
         self.assertEqual(done.stdout, plain.stdout)
 
 
+class Empty(LiveCase):
+    def test_threads_that_nobody_is_called_are_said(self):
+        """It was said to have ended before the first look."""
+        options = ("--threads", "nosuch", "-o", self.path("profc.data"))
+        for arguments, status in (
+            (("record", *options, "--", "sleep", "0.1"), 125),
+            (("attach", *options, "-d", "100ms", "-p", os.getpid()), 1),
+        ):
+            done = profc(*arguments, status=status)
+            self.assertIn("--threads 'nosuch' is found in no name", done.stderr)
+            self.assertIn("hint: there were threads called ", done.stderr)
+        done = profc("top", *options[:2], "--", "sleep", "0.1", status=1)
+        self.assertIn("'nosuch' of --threads", done.stderr)
+
+    def test_process_id_in_the_place_of_a_command_is_explained(self):
+        for command, status in (("record", 127), ("top", 1)):
+            done = profc(command, "1234567", status=status, cwd=self.directory)
+            self.assertIn("hint: process 1234567 is named with -p 1234567", done.stderr)
+
+
 class Files(LiveCase):
     def test_default_file_and_its_rotation(self):
         for part in ("100", "200"):
