@@ -71,9 +71,18 @@ static bool become_realtime(void)
 	return pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0;
 }
 
-static bool over(struct sampler *sampler, uint64_t now_ns)
+/* When the time is up. */
+static uint64_t end_ns(const struct sampler *sampler)
 {
 	const struct sampler_options *options = &sampler->options;
+
+	if (!options->duration_ns)
+		return UINT64_MAX;
+	return sampler->begun_ns + options->delay_ns + options->duration_ns;
+}
+
+static bool over(struct sampler *sampler, uint64_t now_ns)
+{
 	struct sampler_result *result = &sampler->result;
 
 	if (!target_is_anybody_left(sampler->target))
@@ -82,8 +91,7 @@ static bool over(struct sampler *sampler, uint64_t now_ns)
 		result->end = SAMPLER_END_WRITE_FAILED;
 	else if (atomic_load_explicit(&sampler->stop_asked, memory_order_relaxed))
 		result->end = SAMPLER_END_ASKED;
-	else if (options->duration_ns &&
-		 now_ns - sampler->begun_ns >= options->delay_ns + options->duration_ns)
+	else if (now_ns >= end_ns(sampler))
 		result->end = SAMPLER_END_DURATION;
 	else
 		return false;
@@ -285,6 +293,17 @@ static void watch_sleepers(struct sampler *sampler, uint64_t now_ns)
 				target_glance_at_sleepers(sampler->target, now_ns));
 }
 
+static void sleep_until_next(struct sampler *sampler, uint64_t now_ns, bool stands_by)
+{
+	uint64_t until_ns = end_ns(sampler);
+
+	if (sampler->counting && !stands_by)
+		until_ns = min_u64(until_ns, sampler->schedule.next_ns);
+	else if (!sampler_is_paused(sampler) && !stands_by)
+		until_ns = min_u64(until_ns, sampler->begun_ns + sampler->options.delay_ns);
+	serve_asleep(sampler, min_u64(until_ns, now_ns + LONGEST_SLEEP_NS));
+}
+
 static void run(struct sampler *sampler)
 {
 	for (;;) {
@@ -306,12 +325,7 @@ static void run(struct sampler *sampler)
 		young_tell_owed_maps(sampler);
 		move(sampler);
 		watch_sleepers(sampler, clock_monotonic_ns());
-		if (sampler->counting && !stands_by)
-			serve_asleep(sampler, sampler->schedule.next_ns);
-		else if (sampler_is_paused(sampler) || stands_by)
-			serve_asleep(sampler, now_ns + LONGEST_SLEEP_NS);
-		else
-			serve_asleep(sampler, sampler->begun_ns + sampler->options.delay_ns);
+		sleep_until_next(sampler, now_ns, stands_by);
 	}
 }
 

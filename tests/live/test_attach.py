@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`profc attach`: running processes, under load, that go on afterwards."""
 
+import json
 import os
 import pty
 import re
@@ -126,6 +127,17 @@ class Attach(LiveCase):
             if recording.status == 0:
                 blocked = recording.report("-m", "blocked")["total_ns"]
                 self.assertRatio(blocked, 500e6, 0.2, "blocked time of a sleeper")
+
+
+    def test_duration_ends_before_the_next_look(self):
+        """It was waited for, half a second at most; and when paused, for that half second."""
+        for options in (("-F", "1"), ("--paused",)):
+            with Running(["sleep", "1000"]) as target:
+                lengths = []
+                for _ in range(5):
+                    recording = attach(self.directory, target.pid, "-d", "100ms", *options, status=None)
+                    lengths.append(json.loads(recording.info("--json"))["duration_ns"])
+                self.assertLess(sorted(lengths)[2], 300e6, options)
 
 
 class Terminal(LiveCase):
