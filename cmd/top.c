@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -16,6 +18,7 @@
 #include "cmd/interpreter.h"
 #include "cmd/job_control.h"
 #include "cmd/live.h"
+#include "cmd/output_file.h"
 #include "cmd/profile_options.h"
 #include "cmd/record_options.h"
 #include "cmd/recording_child.h"
@@ -549,11 +552,33 @@ static int finish(struct top *top, struct err *err)
 	return status;
 }
 
+/* Not only once all was recorded. A FIFO would wait for its reader. */
+static int check_output(const struct top *top, struct err *err)
+{
+	const char *path = top->args->record.output;
+	struct output_file file;
+	struct stat there;
+
+	if (!path || (stat(path, &there) == 0 && S_ISFIFO(there.st_mode)))
+		return 0;
+	if (strcmp(path, "-") == 0)
+		return err_set(err, ERR_INVALID,
+			       "standard output is for the tables: -o wants a file");
+	if (output_file_open(&file, path, err) < 0)
+		return err->code;
+	output_file_discard(&file);
+	return 0;
+}
+
 static int run_top_of(struct top *top, const pid_t *pids, size_t nr_pids)
 {
 	struct err err = ERR_INIT;
 	int status;
 
+	if (check_output(top, &err) < 0) {
+		print_err(&err);
+		return EXIT_CANNOT;
+	}
 	sampler_reserve_descriptors();
 	take_over_signals(top);
 	top->job_control.prepare = leave_screen;

@@ -103,6 +103,21 @@ static void print_table(struct sink *sink, const struct top_frame *frame,
 	flat_free(flat);
 }
 
+/* And what may be done about it. */
+static void print_nothing(struct sink *sink, const struct top_frame *frame)
+{
+	const struct top_state *state = frame->state;
+	bool has_other = profile_total(frame->profile, METRIC_WALL) > 0;
+
+	sink_str(sink, "nothing of this, so far\n");
+	if (frame->has_keys && (*state->function || *state->thread))
+		sink_str(sink, "/ and t ask again; nothing: all\n");
+	else if (has_other && frame->has_keys)
+		sink_str(sink, "m goes on to other metrics: wall shows those who sleep, too\n");
+	else if (has_other)
+		sink_str(sink, "-m wall shows those who sleep, too\n");
+}
+
 static void print_weighed(struct sink *sink, const struct top_frame *frame,
 			  const struct weights *weights)
 {
@@ -123,7 +138,7 @@ static void print_weighed(struct sink *sink, const struct top_frame *frame,
 	else if (weights->total.weight > 0)
 		print_table(sink, frame, weights);
 	else
-		sink_str(sink, "nothing of this, so far\n");
+		print_nothing(sink, frame);
 }
 
 static struct filter filter_of(const struct top_frame *frame, const char **function,

@@ -127,6 +127,37 @@ class Top(LiveCase):
                     self.assertGreater(share, 0.9, done.stdout)
                     self.assertLess(share, 1.01, done.stdout)
 
+    def test_what_shows_sleepers_is_said(self):
+        """CPU time, which is shown if nothing is asked for, is nothing of theirs."""
+        with Running(["sleep", "1000"]) as target:
+            self.eventually(lambda: procfs.state(target.pid) == "S", "sleeping")
+            done = profc("top", "-p", target.pid, "--interval", "100ms", "--count", "3")
+            self.assertIn("nothing of this, so far\n-m wall shows those who sleep", done.stdout)
+            with Screen("-p", target.pid) as screen:
+                screen.wait_for("m goes on to other metrics")
+                screen.press("m")
+                screen.wait_for("nanosleep")
+                screen.press("q")
+                self.assertEqual(screen.finish(), 0)
+
+    def test_output_that_cannot_be_written_is_said_at_the_beginning(self):
+        """It was found out at the end, and all of the recording lost."""
+        with Running(["sleep", "1000"]) as target:
+            for output, reason in (
+                (self.path("no/such"), "cannot write"), (self.directory, "cannot write"),
+                ("-", "standard output is for the tables"),
+            ):
+                done = profc("top", "-p", target.pid, "-o", output, status=1)
+                self.assertEqual(done.stdout, "")
+                self.assertIn(reason, done.stderr)
+            kept = self.path("kept")
+            with open(kept, "w", encoding="utf-8") as file:
+                file.write("as it was")
+            profc("top", "-o", kept, "--", "no-such-command-here", status=1)
+            with open(kept, encoding="utf-8") as file:
+                self.assertEqual(file.read(), "as it was")
+            self.assertEqual(os.listdir(self.directory), ["kept"])
+
     def test_keys(self):
         target = self.spinner()
         with Screen("-p", target.pid) as screen:
@@ -139,6 +170,7 @@ class Top(LiveCase):
             screen.wait_for(" of wall time in the last ")
             screen.press("/no_such_function\r")
             screen.wait_for("nothing of this, so far")
+            screen.wait_for("/ and t ask again")
             screen.press("/(\r")
             screen.wait_for("bad regular expression")
             screen.press("/\r")
