@@ -61,6 +61,11 @@ void print_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * pass the time would go over what somebody types.
  */
 bool may_show_progress(void);
+/*
+ * What goes on, in place of what was shown before, as much of it as fits the line; "" leaves the
+ * line empty. To be asked for only where it may be shown.
+ */
+void print_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Wrong usage: the message, then where help is. Returns EXIT_USAGE. */
 int usage_error(const struct command *command, const struct err *err);
 /*

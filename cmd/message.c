@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -10,6 +11,7 @@
 #include "base/escape.h"
 #include "base/sink.h"
 #include "cmd/command.h"
+#include "view/cut.h"
 
 /* One line on stderr in one write, so that lines of several processes do not mix. */
 static void print_line(const char *prefix, const char *text)
@@ -86,6 +88,36 @@ bool may_show_progress(void)
 	foreground = tcgetpgrp(STDERR_FILENO);
 	/* Of a terminal that does not control us it is not known. */
 	return foreground < 0 || foreground == getpgrp();
+}
+
+/* Of a terminal that does not tell. */
+#define USUAL_COLUMNS 80
+
+/* The cursor stays in the line: where it is full some go on to the next one. */
+static size_t columns_for_progress(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+		return USUAL_COLUMNS - 1;
+	return size.ws_col - 1u;
+}
+
+void print_progress(const char *format, ...)
+{
+	struct buf escaped = {0}, line = {0};
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	escape_terminal(&escaped, text);
+	buf_append_str(&line, "\r\033[K");
+	append_cut(&line, buf_str(&escaped), columns_for_progress(), CUT_END);
+	fwrite(line.bytes, 1, line.nr_bytes, stderr);
+	buf_release(&escaped);
+	buf_release(&line);
 }
 
 int usage_error(const struct command *command, const struct err *err)

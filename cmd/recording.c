@@ -214,22 +214,21 @@ static void show_progress(const struct recording *recording)
 
 	if (!recording->shows_progress || !may_show_progress())
 		return;
-	buf_printf(&text, "\rprofc: recording: %.1f s, ",
+	buf_printf(&text, "profc: recording: %.1f s, ",
 		   (double)progress.elapsed_ns / (double)NS_PER_SEC);
 	append_weight(&text, METRIC_SAMPLES, progress.nr_samples);
 	if (sampler_is_paused(recording->sampler))
 		buf_append_str(&text, ", paused");
 	else
 		append_threads(&text, &progress);
-	fprintf(stderr, "%s \033[K", buf_str(&text));
-	fflush(stderr);
+	print_progress("%s", buf_str(&text));
 	buf_release(&text);
 }
 
 static void clear_progress(const struct recording *recording)
 {
 	if (recording->shows_progress && may_show_progress())
-		fputs("\r\033[K", stderr);
+		print_progress("%s", "");
 }
 
 static struct job_command command_of(const struct recording *recording)

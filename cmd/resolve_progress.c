@@ -5,13 +5,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
-#include "base/escape.h"
 #include "cmd/command.h"
 #include "cmd/mapped_files.h"
 #include "cmd/signal_pipe.h"
@@ -19,24 +16,14 @@
 
 static void report(void *context, size_t done, size_t nr, const char *module)
 {
-	struct buf name = {.nr_bytes = 0};
-
 	(void)context;
-	escape_terminal(&name, module);
-	fprintf(stderr, "\r\033[Kprofc: names: %zu of %zu modules, %s", done, nr, buf_str(&name));
-	fflush(stderr);
-	buf_release(&name);
+	print_progress("profc: names: %zu of %zu modules, %s", done, nr, module);
 }
 
 static void report_question(void *context, const char *module)
 {
-	struct buf name = {.nr_bytes = 0};
-
 	(void)context;
-	escape_terminal(&name, module);
-	fprintf(stderr, "\r\033[Kprofc: names: asking DEBUGINFOD_URLS for %s", buf_str(&name));
-	fflush(stderr);
-	buf_release(&name);
+	print_progress("profc: names: asking DEBUGINFOD_URLS for %s", module);
 }
 
 void resolve_with_progress(struct profile *profile, const struct symbol_options *options,
@@ -46,10 +33,10 @@ void resolve_with_progress(struct profile *profile, const struct symbol_options 
 
 	shown = shown && may_show_progress();
 	if (shown)
-		fputs("\r\033[Kprofc: looking up names", stderr);
+		print_progress("profc: looking up names");
 	resolve_profile(profile, options, shown ? &progress : NULL);
 	if (shown)
-		fputs("\r\033[K", stderr);
+		print_progress("%s", "");
 	if (mapped_files_were_cut())
 		print_warning("a program file was cut short while it was read: names may be "
 			      "missing (profc symbolize looks again)");

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`profc attach`: running processes, under load, that go on afterwards."""
 
+import fcntl
 import json
 import os
 import pty
 import re
 import signal
 import socket
+import struct
 import subprocess
+import termios
 import time
 
 import procfs
@@ -141,10 +144,11 @@ class Attach(LiveCase):
 
 
 class Terminal(LiveCase):
-    def seen(self, script):
-        """What a person sees of a shell's jobs on a terminal of its own."""
+    def seen(self, script, columns=0):
+        """What a person sees of a shell's jobs on a terminal of its own; 0: its width is not known."""
         pid, ours = pty.fork()
         if pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
             os.execvp("sh", ["sh", "-c", f"set -m; {script}"])
         seen = b""
         while True:
@@ -172,7 +176,7 @@ class Terminal(LiveCase):
         """There were 0 samples for a second, 1 for the next one, and so on."""
         with Running(["sleep", "1000"]) as target:
             attach_it = f"{PROFC} attach -p {target.pid} -d 1500ms -o {self.path('x.data')}"
-            seen = re.findall(r"recording: \S+ s, ([0-9,]+) samples?, 1 thread, asleep ", self.seen(attach_it))
+            seen = re.findall(r"recording: \S+ s, ([0-9,]+) samples?, 1 thread, asleep\r", self.seen(attach_it))
             self.assertGreater(len(set(seen)), 2, seen)
         fifo = self.path("control")
         with Running(["sleep", "1000"]) as target:
@@ -181,6 +185,18 @@ class Terminal(LiveCase):
                 f" -o {self.path('x.data')} || true"
             )
             self.assertIn(" s, 0 samples, paused", paused)
+
+
+    def test_progress_stays_in_its_line(self):
+        """It would go on in the next one, each time."""
+        with Running(["sleep", "1000"]) as target:
+            attach_it = f"{PROFC} attach -q -p {target.pid} -d 1 -o {self.path('x.data')}"
+            for columns in (20, 40):
+                seen = self.seen(attach_it.replace("-q ", ""), columns).split("wrote ")[0]
+                shown = [line for line in re.split(r"\r\x1b\[K|\r\n", seen) if line]
+                self.assertTrue(any(line.startswith("profc: recording") for line in shown), seen)
+                self.assertLess(max(map(len, shown[:-1])), columns, shown)
+            self.assertEqual(self.seen(attach_it, 40), "")
 
 
 class Permitted(LiveCase):
