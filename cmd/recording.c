@@ -128,6 +128,19 @@ static void toggle_pause(struct recording *recording)
 		sampler_pause(recording->sampler);
 }
 
+static void clear_progress(const struct recording *recording)
+{
+	if (recording->shows_progress && may_show_progress())
+		print_progress("%s", "");
+}
+
+/* What was asked for in vain; the recording goes on. */
+static void say_refused(const struct recording *recording, const struct err *err)
+{
+	clear_progress(recording);
+	print_err(err);
+}
+
 /* SIGUSR2: FILE.snapshot beside the recording's FILE. */
 static void snapshot_by_signal(struct recording *recording)
 {
@@ -136,7 +149,7 @@ static void snapshot_by_signal(struct recording *recording)
 		"%s.snapshot", recording->file.path ? recording->file.path : "profc.data");
 
 	if (take_snapshot(recording, path, &err) < 0)
-		print_err(&err);
+		say_refused(recording, &err);
 }
 
 static void read_signals(struct recording *recording)
@@ -175,7 +188,6 @@ static int obey(struct recording *recording, enum control_word word, const char 
 	return 0;
 }
 
-/* What a line asks for in vain is said; the recording goes on. */
 static void read_control(struct recording *recording)
 {
 	enum control_word word;
@@ -187,7 +199,7 @@ static void read_control(struct recording *recording)
 		if (status > 0)
 			status = obey(recording, word, argument, &err);
 		if (status < 0) {
-			print_err(&err);
+			say_refused(recording, &err);
 			recording->nr_control_refused++;
 		}
 	}
@@ -223,12 +235,6 @@ static void show_progress(const struct recording *recording)
 		append_threads(&text, &progress);
 	print_progress("%s", buf_str(&text));
 	buf_release(&text);
-}
-
-static void clear_progress(const struct recording *recording)
-{
-	if (recording->shows_progress && may_show_progress())
-		print_progress("%s", "");
 }
 
 static struct job_command command_of(const struct recording *recording)
@@ -328,6 +334,7 @@ static void prepare_snapshots(struct recording *recording)
 
 	snapshots_init(&recording->snapshots, recording->file.path,
 		       recording->options->no_symbols ? NULL : &symbols);
+	recording->snapshots.clears_line = recording->shows_progress;
 }
 
 static int start_sampler(struct recording *recording, struct err *err)

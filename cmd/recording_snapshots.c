@@ -86,8 +86,11 @@ static void serve(struct snapshots *snapshots, struct snapshot_request *request)
 {
 	struct err err = ERR_INIT;
 
-	if (write_snapshot(snapshots, request, &err) < 0)
-		print_err(&err);
+	if (write_snapshot(snapshots, request, &err) >= 0)
+		return;
+	if (snapshots->clears_line && may_show_progress())
+		print_progress("%s", "");
+	print_err(&err);
 	free(request->path);
 	free(request);
 }

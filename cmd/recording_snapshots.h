@@ -20,6 +20,7 @@ struct snapshots {
 	const char *recording_path;    /* borrowed; where the recording is written */
 	bool has_names;		       /* shall be looked for */
 	struct symbol_options symbols; /* how */
+	bool clears_line;	       /* of progress, before a message */
 	atomic_bool names_ended;       /* no more of them shall be */
 	struct patience patience;      /* with who reads them, where they go to a FIFO */
 	pthread_t thread;

@@ -187,6 +187,18 @@ class Terminal(LiveCase):
             self.assertIn(" s, 0 samples, paused", paused)
 
 
+    def test_messages_have_lines_of_their_own_amid_progress(self):
+        """They were written behind it."""
+        fifo = self.path("control")
+        with Running(["sleep", "1000"]) as target:
+            seen = self.seen(
+                f"(sleep 0.7; echo nonsense >{fifo}; sleep 0.3; echo snapshot /no/such/file >{fifo})&"
+                f" {PROFC} attach -p {target.pid} -d 2 --control fifo:{fifo} -o {self.path('x.data')}; wait"
+            )
+        self.assertIn("profc: recording: ", seen)
+        for message in ("profc: control: unknown word", "profc: cannot write /no/such/file"):
+            self.assertRegex(seen, rf"(\r\x1b\[K|\n){message}")
+
     def test_progress_stays_in_its_line(self):
         """It would go on in the next one, each time."""
         with Running(["sleep", "1000"]) as target:
