@@ -15,8 +15,10 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/escape.h"
+#include "base/wrap.h"
 #include "cmd/command.h"
 #include "cmd/record_options.h"
+#include "cmd/view_options.h"
 #include "proc/read.h"
 #include "target/probe.h"
 #include "target/refusal.h"
@@ -44,19 +46,39 @@ enum verdict {
 
 static const char *const verdict_words[] = {"ok", "fair", "BAD"};
 
-/* One line, and below it what to do about it, if there is anything. */
+#define INDENT 6
+
+/* Programs get one line of each, however long. */
+static size_t line_columns(void)
+{
+	const struct view_options options = VIEW_OPTIONS_INIT;
+
+	return isatty(STDOUT_FILENO) ? view_options_resolve(&options).columns : SIZE_MAX;
+}
+
+static void append_wrapped(struct buf *text, const char *words)
+{
+	const struct wrap wrap = {.columns = line_columns(), .indent = INDENT};
+	struct buf escaped = {0};
+
+	escape_terminal(&escaped, words);
+	wrap_words(text, buf_str(&escaped), escaped.nr_bytes, &wrap);
+	buf_release(&escaped);
+}
+
+/* What it is, and below it what to do about it, if there is anything. */
 static void say(enum verdict verdict, const char *what, const char *hint)
 {
-	struct buf line = {0};
+	struct buf text = {0};
 
-	buf_printf(&line, "%-5s ", verdict_words[verdict]);
-	escape_terminal(&line, what);
+	buf_printf(&text, "%-*s", INDENT, verdict_words[verdict]);
+	append_wrapped(&text, what);
 	if (hint && *hint) {
-		buf_append_str(&line, "\n      ");
-		escape_terminal(&line, hint);
+		buf_printf(&text, "%*s", INDENT, "");
+		append_wrapped(&text, hint);
 	}
-	puts(buf_str(&line));
-	buf_release(&line);
+	fputs(buf_str(&text), stdout);
+	buf_release(&text);
 }
 
 static void examine_system(void)

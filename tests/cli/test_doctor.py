@@ -6,7 +6,9 @@ import subprocess
 import unittest
 
 from live import LiveCase
+from paths import PROFC
 from profc import profc
+from terminal import on_terminal
 
 
 class Doctor(LiveCase):
@@ -27,6 +29,18 @@ class Doctor(LiveCase):
         said = profc("doctor", "-p", os.getpid(), "-p", 2**22 + 1, status=1).stdout
         self.assertRegex(said, rf"(?m)^ok +attached to process {os.getpid()}")
         self.assertRegex(said, r"(?m)^BAD +there is no process 4194305")
+
+    def test_fits_the_terminal(self):
+        arguments = ["doctor", "-p", str(2**22 + 1)]
+        environment = {**os.environ, "COLUMNS": "44"}
+        status, seen = on_terminal([PROFC, *arguments], env=environment)
+        self.assertEqual(status, 1)
+        self.assertLessEqual(max(map(len, seen.splitlines())), 44, seen)
+        self.assertRegex(seen, r"\n      \S")
+        # What else is said of the two differs in its times only.
+        plain = profc(*arguments, status=1).stdout
+        lines, plain_lines = (text.replace("\n      ", " ").splitlines() for text in (seen, plain))
+        self.assertEqual(len(lines), len(plain_lines))
 
     def test_wrong_usage(self):
         profc("doctor", "-p", "sleep", status=2)
