@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sampler/account.h"
+#include "base/minmax.h"
 
 void account_start(struct account *account, const struct account_clocks *clocks)
 {
@@ -42,11 +43,28 @@ static uint64_t take_positive(int64_t *owed)
 	return all;
 }
 
-struct weights account_running(struct account *account, const struct account_clocks *clocks,
-			       uint64_t held_ns)
+/* No more than there is: some of what was held may have been stolen. */
+static void give_back_stolen(struct account *account, uint64_t stolen_ns)
+{
+	uint64_t owed_ns = account->owed_blocked_ns > 0 ? (uint64_t)account->owed_blocked_ns : 0;
+	uint64_t found_ns = min_u64(stolen_ns, owed_ns);
+
+	account->owed_blocked_ns -= (int64_t)found_ns;
+	account->owed_runq_ns += found_ns;
+}
+
+static void owe_awake(struct account *account, const struct account_clocks *clocks,
+		      const struct account_losses *losses)
 {
 	owe(account, clocks);
-	account->owed_blocked_ns -= (int64_t)held_ns;
+	account->owed_blocked_ns -= (int64_t)losses->held_ns;
+	give_back_stolen(account, losses->stolen_ns);
+}
+
+struct weights account_running(struct account *account, const struct account_clocks *clocks,
+			       const struct account_losses *losses)
+{
+	owe_awake(account, clocks, losses);
 	return (struct weights){
 		.cpu_ns = take(&account->owed_cpu_ns),
 		.runq_ns = take(&account->owed_runq_ns),
@@ -54,10 +72,9 @@ struct weights account_running(struct account *account, const struct account_clo
 }
 
 struct weights account_waiting(struct account *account, const struct account_clocks *clocks,
-			       uint64_t held_ns)
+			       const struct account_losses *losses)
 {
-	owe(account, clocks);
-	account->owed_blocked_ns -= (int64_t)held_ns;
+	owe_awake(account, clocks, losses);
 	return (struct weights){.runq_ns = take(&account->owed_runq_ns)};
 }
 

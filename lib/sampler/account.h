@@ -31,17 +31,24 @@ struct weights {
 
 void account_start(struct account *account, const struct account_clocks *clocks);
 /*
- * The thread was seen on a CPU: takes the CPU time and the waits for one. held_ns is
- * how long profc held it since the last sighting, which is nobody's time.
+ * Since the last sighting, and in neither clock: how long profc held the thread, which is nobody's
+ * time, and how long it had a CPU that the host of a virtual machine took away, which is a wait for
+ * one. The kernel leaves that out of CPU time (PARAVIRT_TIME_ACCOUNTING: update_rq_clock_task() of
+ * kernel/sched/core.c, likewise the time of interrupts), and it is no wait in a run queue.
  */
+struct account_losses {
+	uint64_t held_ns, stolen_ns;
+};
+
+/* The thread was seen on a CPU: takes the CPU time and the waits for one. */
 struct weights account_running(struct account *account, const struct account_clocks *clocks,
-			       uint64_t held_ns);
+			       const struct account_losses *losses);
 /*
  * Seen waiting for a CPU: takes the waits. Where it waits says nothing about where it ran:
  * a thread that was just woken waits at the call it slept in.
  */
 struct weights account_waiting(struct account *account, const struct account_clocks *clocks,
-			       uint64_t held_ns);
+			       const struct account_losses *losses);
 /* Seen asleep: takes the time off the CPU. */
 struct weights account_blocked(struct account *account, const struct account_clocks *clocks);
 /*

@@ -38,6 +38,7 @@ size_t counters_read(const struct sampler *sampler, struct message_counter *out)
 		{"blocked_looks", counts->nr_blocked_looks},
 		{"waiting_looks", counts->nr_waiting_looks},
 		{"torn_looks", counts->nr_torn_looks},
+		{"stolen_ns", counts->stolen_ns},
 		{"signals", stats.nr_signals},
 		{"repairs", stats.nr_repairs},
 		{"repairs_undone", stats.nr_undone},

@@ -424,6 +424,7 @@ void look_at(struct sampler *sampler, struct sampled_thread *thread, uint64_t no
 		thread->awake_ns = thread->looked_ns; /* not asleep as now at the last look */
 	thread->looked_ns = now_ns;
 	thread->looked_runq_ns = clocks.runq_ns;
+	thread->looked_cpu_ns = clocks.cpu_ns;
 	thread->looked_pcount = clocks.pcount;
 	if (thread->was_seen &&
 	    (clocks.pcount == thread->pcount || went_back_to_sleep(thread, clocks.pcount)))

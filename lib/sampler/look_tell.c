@@ -128,6 +128,50 @@ static struct snapshot *copy_snapshot(struct sampler *sampler, const struct snap
 	return copy;
 }
 
+/* Less is the grain of clocks that are read in turns; a host takes a CPU for longer. */
+#define STOLEN_GRAIN_NS (50 * NS_PER_US)
+
+/* Of the time since then in which a thread was either held or on its way from CPU to CPU. */
+static uint64_t missing_since(const struct account_clocks *then, const struct snapshot *now,
+			      uint64_t held_ns)
+{
+	uint64_t elapsed_ns = now->time_ns - then->time_ns;
+	uint64_t known_ns = now->cpu_ns - then->cpu_ns + (now->runq_ns - then->runq_ns) + held_ns;
+
+	return elapsed_ns > known_ns + STOLEN_GRAIN_NS ? elapsed_ns - known_ns : 0;
+}
+
+/*
+ * But for the stop that was its last sighting it has not left its CPU since, or else it has had one
+ * since it was asked to stop, as only that keeps it from stopping. In the latter case its clock of
+ * CPU time may then have been that of the kernel's last tick: if anything, more was stolen. What is
+ * stolen before a look while nobody looks is not found.
+ */
+static uint64_t stolen_ns(const struct sampled_thread *thread, const struct snapshot *snapshot)
+{
+	const struct account_clocks seen = {.time_ns = thread->slept_from_ns,
+					    .cpu_ns = thread->slept_cpu_ns,
+					    .runq_ns = thread->slept_runq_ns};
+	const struct account_clocks asked = {.time_ns = thread->looked_ns,
+					     .cpu_ns = thread->looked_cpu_ns,
+					     .runq_ns = thread->looked_runq_ns};
+	bool stayed =
+		thread->was_seen && !thread->asleep && thread->looked_pcount == thread->pcount + 1;
+
+	return missing_since(stayed ? &seen : &asked, snapshot, thread->held_ns);
+}
+
+static struct account_losses losses_of(struct sampler *sampler, const struct sampled_thread *thread,
+				       enum sighting_kind kind)
+{
+	struct account_losses losses = {.held_ns = thread->held_ns};
+
+	if (kind != SIGHTING_ASLEEP)
+		losses.stolen_ns = stolen_ns(thread, sampler->spare);
+	sampler->counts.stolen_ns += losses.stolen_ns;
+	return losses;
+}
+
 void look_tell_new(struct sampler *sampler, struct sampled_thread *thread, enum sighting_kind kind)
 {
 	const struct snapshot *snapshot = sampler->spare;
@@ -146,7 +190,7 @@ void look_tell_new(struct sampler *sampler, struct sampled_thread *thread, enum 
 	sighting->is_new = true;
 	sighting->kind = kind;
 	sighting->clocks = clocks_of(snapshot);
-	sighting->held_ns = thread->held_ns;
+	sighting->losses = losses_of(sampler, thread, kind);
 	places_tell(sampler, message);
 	if (sampler_has_room(sampler, snapshot->nr_bytes)) {
 		sighting->snapshot = copy_snapshot(sampler, snapshot);

@@ -73,9 +73,9 @@ struct message_sighting {
 	uint32_t nr_slept;
 	bool is_new; /* the fields below are of a new look */
 	enum sighting_kind kind;
-	char *name;	  /* that it has now; owned; NULL: not asked */
-	uint64_t held_ns; /* by profc since the last sighting */
+	char *name; /* that it has now; owned; NULL: not asked */
 	struct account_clocks clocks;
+	struct account_losses losses;
 	struct snapshot *snapshot; /* owned; NULL when dropped */
 	/* What some code was part of at that moment, where it changes; owned. */
 	struct proc_range *places;

@@ -186,6 +186,8 @@ void sampler_finish(struct sampler *sampler, struct sampler_result *result, stru
  *   spun_stops            stops of those asked for that were awaited spinning, from an idle CPU
  *   spared_stops          threads not stopped because that might spoil a system call
  *   waiting_looks         threads that waited for a CPU when they were asked to stop
+ *   stolen_ns             time that the host of a virtual machine took from threads that had a CPU:
+ *                         counted as waiting for one
  *   signals               signals passed on
  *   repairs               interrupted system calls re-executed unnoticed
  *   repairs_undone        repairs taken back for a genuine signal

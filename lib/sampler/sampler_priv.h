@@ -88,6 +88,7 @@ struct sampled_thread {
 	uint64_t awake_ns;	 /* the last look at which its present sleep had not begun */
 	uint64_t looked_ns;	 /* the tick at which it was asked to stop */
 	uint64_t looked_runq_ns; /* its clock of waits then */
+	uint64_t looked_cpu_ns;	 /* that of CPU time */
 	uint64_t looked_pcount;	 /* and the times it had been scheduled in */
 	bool makes_waits;	 /* was stopped in a call that waits */
 	uint64_t nr_preempted;	 /* as last read */
@@ -177,7 +178,7 @@ struct sampling_counts {
 	uint64_t nr_resting_looks; /* at who slept, and sleeps on */
 	uint64_t nr_elsewhere, nr_spun;
 	uint64_t nr_dropped_stacks, nr_spared;
-	uint64_t cost_ns, cpu_ns;
+	uint64_t cost_ns, cpu_ns, stolen_ns;
 	bool realtime;
 	struct histogram lateness_ns, hold_ns;
 };

@@ -54,8 +54,8 @@ void worker_add_running(struct worker *worker, struct worker_thread *thread,
 {
 	struct weights weights =
 		sighting->kind == SIGHTING_RUNNING
-			? account_running(&thread->account, &sighting->clocks, sighting->held_ns)
-			: account_waiting(&thread->account, &sighting->clocks, sighting->held_ns);
+			? account_running(&thread->account, &sighting->clocks, &sighting->losses)
+			: account_waiting(&thread->account, &sighting->clocks, &sighting->losses);
 	struct sample run = {.time_ns = sighting->clocks.time_ns,
 			     .cpu_ns = weights.cpu_ns,
 			     .runq_ns = weights.runq_ns,
@@ -114,6 +114,8 @@ void worker_hand_out_rest(struct worker *worker, struct worker_thread *thread,
 	emit(worker, thread, &sample);
 }
 
+static const struct account_losses no_losses;
+
 /* No longer than what may come to lie between two looks. */
 #define TAIL_PERIODS 4
 
@@ -121,7 +123,7 @@ void worker_hand_out_rest(struct worker *worker, struct worker_thread *thread,
 static void add_tail(struct worker *worker, struct worker_thread *thread,
 		     const struct account_clocks *end)
 {
-	struct weights rest = account_running(&thread->account, end, 0);
+	struct weights rest = account_running(&thread->account, end, &no_losses);
 	struct sample tail = thread->run;
 
 	tail.time_ns = end->time_ns;
@@ -143,7 +145,7 @@ void worker_lengthen_last_run(struct worker *worker, struct worker_thread *threa
 	/* A look that found it waiting tells nothing about where it ran, but if it was driven off.
 	 */
 	if (thread->was_preempted) {
-		rest = account_running(&thread->account, end, 0);
+		rest = account_running(&thread->account, end, &no_losses);
 		thread->run.time_ns = end->time_ns;
 		thread->run.cpu_ns += rest.cpu_ns;
 		thread->run.runq_ns += rest.runq_ns;

@@ -21,6 +21,7 @@ static const struct counter_words known[] = {
 	{"dropped_stacks", COUNTER_LOSSES, "stacks dropped because unwinding fell behind"},
 	{"elsewhere_looks", COUNTER_LOSSES, "looks put off: many system calls, on another CPU"},
 	{"refused_threads", COUNTER_LOSSES, "new threads that could not be followed"},
+	{"stolen_ns", COUNTER_LOSSES, "taken by the host of this machine, counted as waiting"},
 	{"control_refused", COUNTER_LOSSES, "lines of --control that could not be obeyed"},
 	{"stops", COUNTER_PERTURBATION, "times that a thread was stopped"},
 	{"interrupts", COUNTER_PERTURBATION, "stops asked for, to take a stack"},

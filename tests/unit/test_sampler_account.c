@@ -8,6 +8,8 @@
 
 #include "sampler/account.h"
 
+static const struct account_losses none;
+
 static struct account_clocks at(uint64_t time_ns, uint64_t cpu_ns, uint64_t runq_ns)
 {
 	return (struct account_clocks){.time_ns = time_ns, .cpu_ns = cpu_ns, .runq_ns = runq_ns};
@@ -29,8 +31,8 @@ static void test_account__running_takes_what_ran_since_the_last_sighting(void **
 
 	(void)state;
 	account_start(&account, &start);
-	check(account_running(&account, &first, 0), 90, 10, 0);
-	check(account_running(&account, &second, 0), 100, 0, 0);
+	check(account_running(&account, &first, &none), 90, 10, 0);
+	check(account_running(&account, &second, &none), 100, 0, 0);
 	check(account_rest(&account, &second), 0, 0, 0);
 }
 
@@ -44,7 +46,7 @@ static void test_account__carries_cpu_over_sleeping_sightings(void **state)
 	(void)state;
 	account_start(&account, &start);
 	check(account_blocked(&account, &asleep), 0, 0, 60);
-	check(account_running(&account, &running, 0), 90, 10, 0);
+	check(account_running(&account, &running, &none), 90, 10, 0);
 	/* The 40 ns off the CPU before it was seen running are still owed. */
 	check(account_rest(&account, &running), 0, 0, 40);
 }
@@ -60,7 +62,7 @@ static void test_account__proven_sleep_takes_no_time_beyond_the_proof(void **sta
 	account_start(&account, &start);
 	check(account_blocked(&account, &asleep), 0, 0, 0);
 	check(account_slept_until(&account, 810), 0, 0, 800);
-	check(account_running(&account, &running, 0), 100, 0, 0);
+	check(account_running(&account, &running, &none), 100, 0, 0);
 	check(account_rest(&account, &running), 0, 0, 100);
 }
 
@@ -69,10 +71,11 @@ static void test_account__time_held_is_nobodys(void **state)
 	struct account account;
 	struct account_clocks start = at(0, 0, 0);
 	struct account_clocks running = at(100, 80, 0);
+	struct account_losses held = {.held_ns = 20};
 
 	(void)state;
 	account_start(&account, &start);
-	check(account_running(&account, &running, 20), 80, 0, 0);
+	check(account_running(&account, &running, &held), 80, 0, 0);
 	check(account_rest(&account, &running), 0, 0, 0);
 }
 
@@ -100,8 +103,8 @@ static void test_account__clocks_that_step_back_hand_out_nothing_twice(void **st
 
 	(void)state;
 	account_start(&account, &start);
-	cpu_ns += account_running(&account, &ahead, 0).cpu_ns;
-	cpu_ns += account_running(&account, &behind, 0).cpu_ns;
+	cpu_ns += account_running(&account, &ahead, &none).cpu_ns;
+	cpu_ns += account_running(&account, &behind, &none).cpu_ns;
 	cpu_ns += account_rest(&account, &end).cpu_ns;
 	assert_int_equal(cpu_ns, 150);
 }
@@ -115,8 +118,37 @@ static void test_account__waiting_takes_no_cpu_time(void **state)
 
 	(void)state;
 	account_start(&account, &start);
-	check(account_waiting(&account, &waiting, 0), 0, 70, 0);
-	check(account_running(&account, &running, 0), 80, 0, 0);
+	check(account_waiting(&account, &waiting, &none), 0, 70, 0);
+	check(account_running(&account, &running, &none), 80, 0, 0);
+}
+
+static void test_account__stolen_time_is_a_wait_and_no_sleep(void **state)
+{
+	struct account account;
+	struct account_clocks start = at(0, 0, 0);
+	struct account_clocks running = at(1000, 300, 100);
+	struct account_clocks asleep = at(2000, 400, 100);
+	struct account_losses losses = {.stolen_ns = 600};
+
+	(void)state;
+	account_start(&account, &start);
+	check(account_running(&account, &running, &losses), 300, 700, 0);
+	check(account_blocked(&account, &asleep), 0, 0, 900);
+}
+
+static void test_account__no_more_is_stolen_than_there_was(void **state)
+{
+	struct account account;
+	struct account_clocks start = at(0, 0, 0);
+	struct account_clocks first = at(100, 60, 0);
+	struct account_clocks second = at(200, 130, 0);
+	struct account_losses losses = {.held_ns = 30, .stolen_ns = 50};
+
+	(void)state;
+	account_start(&account, &start);
+	check(account_running(&account, &first, &losses), 60, 10, 0);
+	check(account_waiting(&account, &second, &losses), 0, 0, 0);
+	check(account_rest(&account, &second), 70, 0, 0);
 }
 
 /* Whatever is seen in whatever order, all of the kernel's time is handed out, once. */
@@ -140,7 +172,7 @@ static void test_account__totals_are_the_kernels(void **state)
 		clocks.cpu_ns += cpu_ns;
 		clocks.runq_ns += runq_ns;
 		clocks.time_ns += cpu_ns + runq_ns + (random >> 24) % 50;
-		got = random & 1 ? account_running(&account, &clocks, 0)
+		got = random & 1 ? account_running(&account, &clocks, &none)
 				 : account_blocked(&account, &clocks);
 		sum.cpu_ns += got.cpu_ns;
 		sum.runq_ns += got.runq_ns;
@@ -168,6 +200,8 @@ int main(void)
 		cmocka_unit_test(test_account__what_was_never_seen_running_is_the_rest),
 		cmocka_unit_test(test_account__clocks_that_step_back_hand_out_nothing_twice),
 		cmocka_unit_test(test_account__waiting_takes_no_cpu_time),
+		cmocka_unit_test(test_account__stolen_time_is_a_wait_and_no_sleep),
+		cmocka_unit_test(test_account__no_more_is_stolen_than_there_was),
 		cmocka_unit_test(test_account__totals_are_the_kernels),
 	};
 
