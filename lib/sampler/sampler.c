@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "profile/profile.h"
 #include "sampler/sampler_priv.h"
 #include "sampler/worker.h"
@@ -42,7 +43,9 @@ static const struct pace paces[] = {
 };
 /* Where libraries change places, a stack is worth nothing once its map has changed. */
 #define RESTLESS_PAUSE_NS NS_PER_MS
-#define FLUSH_NS	  NS_PER_SEC
+/* Killed by then, a recording has what came before: less of its beginning is much of it. */
+#define FIRST_FLUSH_NS (10 * NS_PER_MS)
+#define FLUSH_NS       NS_PER_SEC
 
 bool sampler_has_room(struct sampler *sampler, size_t nr_bytes)
 {
@@ -181,6 +184,7 @@ static void *working_main(void *argument)
 {
 	struct working *working = argument;
 	uint64_t flushed_ns = clock_monotonic_ns();
+	uint64_t pause_ns = FIRST_FLUSH_NS;
 
 	for (;;) {
 		/* Asked before draining: what was put before the end is then all taken. */
@@ -192,10 +196,11 @@ static void *working_main(void *argument)
 		if (last)
 			break;
 		now_ns = clock_monotonic_ns();
-		if (now_ns - flushed_ns >= FLUSH_NS ||
+		if (now_ns - flushed_ns >= pause_ns ||
 		    has_cut_before(working->sampler, drained_ns)) {
 			flush(working, drained_ns);
 			flushed_ns = now_ns;
+			pause_ns = min_u64(2 * pause_ns, FLUSH_NS);
 		}
 		pause_working(working, now_ns);
 	}

@@ -17,6 +17,14 @@ from profc import Recorder, profc, record
 from targets import Running, build
 
 FAST = ("-F", "1000", "--max-overhead", "0")
+ZSTD_MAGIC = bytes.fromhex("28b52ffd")
+
+
+def nr_frames(path):
+    if not os.path.exists(path):
+        return 0
+    with open(path, "rb") as file:
+        return file.read().count(ZSTD_MAGIC)
 
 
 class Killed(LiveCase):
@@ -45,6 +53,18 @@ class Killed(LiveCase):
             (said,) = target.finish()
             self.assertGreater(said["rounds"], 0)
             self.assertLess(time.monotonic() - started, 60)
+
+    def test_recording_of_a_moment_is_readable(self):
+        """The first frame had a whole second, as all others."""
+        with Running([build("spin_leaf"), "60000"]) as target:
+            with Recorder(self.directory, "attach", "-p", str(target.pid), *FAST) as recorder:
+                self.eventually(lambda: nr_frames(recorder.path) >= 4, "frames")
+                recorder.process.kill()
+                recorder.process.wait()
+        done = profc("report", "-i", recorder.path, "--json", status=0)
+        report = json.loads(done.stdout)
+        self.assertIn("spin_leaf", report["rows"][0]["function"])
+        self.assertLess(report["total_ns"], 2.5e9, "of the CPU time in four frames")
 
     def test_no_signal_of_the_target_is_lost_with_it(self):
         moments = random.Random(7)
