@@ -364,6 +364,23 @@ static bool asks_for_signals(const struct proc_syscall *syscall)
 	}
 }
 
+bool target_has_own_mask(const struct proc_syscall *syscall)
+{
+	switch (syscall->nr) {
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+	case SYS_io_uring_enter:
+		return syscall->args[4];
+	case SYS_ppoll:
+		return syscall->args[3];
+	case SYS_pselect6:
+	case SYS_io_pgetevents:
+		return syscall->args[5];
+	default:
+		return false;
+	}
+}
+
 struct target_care target_care_of(pid_t tid, const struct proc_syscall *syscall)
 {
 	struct target_care care = {0};

@@ -130,6 +130,9 @@ struct tracee_private {
 	 */
 	bool broken_off;
 	struct machine_regs broken;
+	/* The call was ended because its time was up; until then it had a mask of its own. */
+	bool was_timed_out;
+	struct machine_regs timed_out;
 	enum follow follow;	 /* of that call */
 	struct carried *carried; /* target_carry.c; NULL: none, or let go of */
 	bool has_dear_ring;	 /* io_uring tells of so much that nobody shall wait for it */
@@ -374,6 +377,8 @@ void target_know_first_stack(struct tracee *tracee, uint64_t first_sp);
 
 /* target_care.c: what a stop would do to a system call in progress. */
 struct target_care target_care_of(pid_t tid, const struct proc_syscall *syscall);
+/* Was it given a mask of what is to be blocked, until it returns? */
+bool target_has_own_mask(const struct proc_syscall *syscall);
 
 /* Does its result show that a stop broke off a transfer that would have come out whole? */
 bool target_call_was_cut(pid_t tid, const struct proc_syscall *syscall, int64_t result);

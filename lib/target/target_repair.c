@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
@@ -15,6 +16,13 @@ static uint64_t signal_bit(int signal)
 static bool is_default(const struct proc_status *status, int signal)
 {
 	return !((status->caught | status->ignored) & signal_bit(signal));
+}
+
+static bool is_caught(pid_t tid, int signal)
+{
+	struct proc_status status;
+
+	return proc_read_status(tid, &status) && status.caught & signal_bit(signal);
 }
 
 /* Is it still in the call, or at the one, that was broken off at the stop before? */
@@ -43,11 +51,33 @@ static bool repair(struct tracee *tracee, const struct machine_regs *regs)
 static void follow(struct target *target, struct tracee *tracee, struct machine_regs *regs,
 		   bool by_signal)
 {
+	struct proc_syscall syscall;
+	bool has_own_mask = machine_syscall(regs, &syscall) && target_has_own_mask(&syscall);
+
 	if (!target_follow_call(target, tracee, regs, by_signal))
 		return;
 	tracee->priv->broken_off = false;
 	tracee->priv->is_in_call = false;
 	tracee->priv->entered_ns = 0;
+	tracee->priv->was_timed_out = has_own_mask;
+	tracee->priv->timed_out = *regs;
+	target_set_regs(tracee->tid, regs);
+}
+
+/*
+ * A call that has a mask of its own goes back to the thread's before it says that its time is up,
+ * and what that blocks waits. One that we have given its end has still its own: the handler that
+ * runs now was let in by the call, which fails for that.
+ */
+static void signal_after_timeout(struct tracee *tracee, struct machine_regs *regs, int signal)
+{
+	bool is_it = tracee->priv->was_timed_out &&
+		     memcmp(regs, &tracee->priv->timed_out, sizeof(*regs)) == 0;
+
+	tracee->priv->was_timed_out = false;
+	if (!is_it || !is_caught(tracee->tid, signal))
+		return;
+	machine_end_call(regs, -EINTR);
 	target_set_regs(tracee->tid, regs);
 }
 
@@ -115,13 +145,6 @@ static bool stops_process(pid_t tid, int signal)
 	       is_default(&status, signal);
 }
 
-static bool is_caught(pid_t tid, int signal)
-{
-	struct proc_status status;
-
-	return proc_read_status(tid, &status) && status.caught & signal_bit(signal);
-}
-
 /* With other arguments than its own, a call is to be met by no handler. */
 static bool may_be_caught(pid_t tid, int signal)
 {
@@ -178,6 +201,7 @@ void target_repair_for_signal(struct target *target, struct tracee *tracee, int 
 		target_carry_no_further(tracee);
 	if (!target_get_regs(tracee->tid, &regs))
 		return;
+	signal_after_timeout(tracee, &regs, signal);
 	if (!is_known(priv, &regs) && machine_broken_call(&regs) == MACHINE_CALL_NONE)
 		signal_after_call(target, tracee, &regs, signal);
 	else if (stops_process(tracee->tid, signal))

@@ -35,6 +35,12 @@ class Storm(LiveCase):
             (said,) = target.finish()
         self.check(said)
 
+    def test_every_signal_is_seen_once_where_waits_are_short(self):
+        """A wait that a look has broken off was given its end, and then the handler ran."""
+        recording = record(self.directory, [build("signal_storm"), "2000", "0", "1"], *FAST)
+        (said,) = recording.said
+        self.check(said)
+
     def test_one_ignored_signal_does_not_slow_the_target(self):
         """A stray stop that is taken for the wanted one would freeze the target."""
         path = self.path("counters")

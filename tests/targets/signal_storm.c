@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * signal_storm [COUNT [KILL]]: a child sends COUNT SIGUSR1, at random moments, one
+ * signal_storm [COUNT [KILL [MS]]]: a child sends COUNT SIGUSR1, at random moments, one
  * after the other was seen, to a thread that waits in epoll_pwait with the
  * signal let in only there. Every signal must run the handler once and end one
  * wait with EINTR: fewer EINTR than handlers are lost wake-ups, more are invented.
  * Ignored signals (SIGWINCH, SIGURG) come in between and must not be noticed.
  * With KILL, each KILLth SIGUSR1 follows within 60 us upon an ignored one, and within 60 us upon
  * it SIGKILL to whoever traces the target then.
+ * The wait has a timeout of MS; without it, or with 0, it has none.
  * Prints {"sent", "handlers", "eintr", "wakes_lost", "kills"}.
  */
 #include <errno.h>
@@ -98,16 +99,19 @@ static void send_signals(pid_t target, unsigned count, unsigned kill_each)
 }
 
 /* Until the sender ends and with it the other end of the pipe. */
-static void wait_for_signals(int sender_end)
+static void wait_for_signals(int sender_end, int timeout_ms)
 {
 	int epoll = epoll_create1(0);
 	struct epoll_event event = {.events = EPOLLIN};
 	sigset_t none;
+	int nr_ready = 0;
 
 	sigemptyset(&none);
 	epoll_ctl(epoll, EPOLL_CTL_ADD, sender_end, &event);
-	while (epoll_pwait(epoll, &event, 1, -1, &none) < 0 && errno == EINTR)
-		atomic_fetch_add(&shared->eintr, 1);
+	while (nr_ready == 0 || (nr_ready < 0 && errno == EINTR)) {
+		nr_ready = epoll_pwait(epoll, &event, 1, timeout_ms, &none);
+		atomic_fetch_add(&shared->eintr, nr_ready < 0);
+	}
 	close(epoll);
 }
 
@@ -115,6 +119,7 @@ int main(int argc, char **argv)
 {
 	unsigned count = (unsigned)number_argument(argc, argv, 1, 2000);
 	unsigned kill_each = (unsigned)number_argument(argc, argv, 2, 0);
+	unsigned timeout_ms = (unsigned)number_argument(argc, argv, 3, 0);
 	struct sigaction action = {.sa_handler = count_signal};
 	sigset_t blocked;
 	int alive[2];
@@ -136,7 +141,7 @@ int main(int argc, char **argv)
 		_exit(0);
 	}
 	close(alive[1]);
-	wait_for_signals(alive[0]);
+	wait_for_signals(alive[0], timeout_ms ? (int)timeout_ms : -1);
 	waitpid(sender, NULL, 0);
 	printf("{\"sent\": %u, \"handlers\": %u, \"eintr\": %u, \"wakes_lost\": %u, "
 	       "\"kills\": %u}\n",
