@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <assert.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/ptrace.h>
 
 #include "base/alloc.h"
@@ -226,7 +229,14 @@ void target_follow_maker(struct tracee *tracee)
 		leader->priv->endangered_ns = clock_monotonic_ns();
 }
 
-static bool follow_endangered(const struct target *target, pid_t tgid, bool suspects_too)
+static void follow_next_call(struct tracee *tracee)
+{
+	tracee->priv->follows_next_call = true;
+	target_stop_to_repair(tracee);
+}
+
+static bool follow_endangered(const struct target *target, pid_t tgid, int signal,
+			      bool suspects_too)
 {
 	struct tracee *leader = target_find(target, tgid);
 	bool any = false;
@@ -235,35 +245,37 @@ static bool follow_endangered(const struct target *target, pid_t tgid, bool susp
 		leader->priv->endangered_ns = clock_monotonic_ns();
 	for (size_t i = 0; i < target->nr_endangered; i++) {
 		struct tracee *tracee = target->endangered[i];
+		enum danger danger;
 
 		if (tracee->tgid != tgid || tracee->listening ||
-		    (tracee->priv->is_suspected && (!suspects_too || makes_many_calls(tracee))) ||
-		    !target_is_in_danger(tracee))
+		    (tracee->priv->is_suspected && (!suspects_too || makes_many_calls(tracee))))
 			continue;
-		tracee->priv->follows_next_call = true;
-		target_stop_to_repair(tracee);
-		any = true;
+		danger = target_danger_of(tracee, signal);
+		if (danger == DANGER_NOW)
+			follow_next_call(tracee);
+		any |= danger != DANGER_NONE;
 	}
 	return any;
 }
 
 bool target_follow_endangered(const struct target *target, pid_t tgid)
 {
-	return follow_endangered(target, tgid, false);
+	return follow_endangered(target, tgid, SIGCHLD, false);
 }
 
-void target_follow_suspects(const struct target *target, pid_t tgid)
+void target_follow_suspects(const struct target *target, pid_t tgid, int signal)
 {
-	follow_endangered(target, tgid, true);
+	follow_endangered(target, tgid, signal, true);
 }
 
 /* Until a child that parts has died they would have to be followed all the same. */
 static bool makes_any_many_calls(const struct target *target, pid_t tgid)
 {
 	for (size_t i = 0; i < target->nr_endangered; i++) {
-		const struct tracee *tracee = target->endangered[i];
+		struct tracee *tracee = target->endangered[i];
 
-		if (tracee->tgid == tgid && is_known_endangered(tracee) && makes_many_calls(tracee))
+		if (tracee->tgid == tgid && is_known_endangered(tracee) &&
+		    makes_many_calls(tracee) && !target_blocks(tracee->tid, SIGCHLD))
 			return true;
 	}
 	return false;
@@ -316,12 +328,31 @@ static bool is_to_be_repaired(struct tracee *tracee)
 	}
 }
 
-static bool is_at_entry(pid_t tid)
+/* Says whether it is at the entry of a call, and of which. */
+static bool read_entry(pid_t tid, struct proc_syscall *syscall)
 {
 	struct __ptrace_syscall_info info = {.op = PTRACE_SYSCALL_INFO_NONE};
 
 	ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info);
-	return info.op == PTRACE_SYSCALL_INFO_ENTRY;
+	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
+		return false;
+	*syscall = (struct proc_syscall){.kind = PROC_SYSCALL_INSIDE, .nr = (int64_t)info.entry.nr};
+	static_assert(sizeof(info.entry.args) == sizeof(syscall->args), "as many, of 64 bits each");
+	memcpy(syscall->args, info.entry.args, sizeof(syscall->args));
+	return true;
+}
+
+/*
+ * Let go from its entry it takes a moment until it runs, in which nothing tells that it is in a
+ * call: asked to stop then, it would begin a transfer and have it cut.
+ */
+static void note_entry(struct tracee *tracee)
+{
+	struct proc_syscall syscall;
+
+	tracee->priv->is_in_call = read_entry(tracee->tid, &syscall);
+	tracee->priv->entered_spoilt =
+		tracee->priv->is_in_call && target_care_of(tracee->tid, &syscall).spoilt_cpu_ns;
 }
 
 void target_asker_stop(struct tracee *tracee)
@@ -334,7 +365,7 @@ void target_asker_stop(struct tracee *tracee)
 	}
 	if (priv->is_endangered)
 		spend(&priv->danger_budget, STOPS_OF_ENDANGERED, BUDGET_NS);
-	priv->is_in_call = is_at_entry(tracee->tid);
+	note_entry(tracee);
 	priv->follows_next_call = false;
 	/* Known yet, when that call began, while it is repaired. */
 	if (!priv->is_in_call && is_to_be_repaired(tracee))

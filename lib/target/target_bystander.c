@@ -46,12 +46,22 @@ bool target_is_awake(const struct tracee *tracee)
 	return target_read_stat(tracee, &stat) && (stat.state == 'R' || stat.state == 'D');
 }
 
-static bool would_take_signal(pid_t tid)
+/* Which of the process' signals it would. */
+static uint64_t would_take(pid_t tid)
 {
 	struct proc_status status;
 
-	return signal_waits(tid) && proc_read_status(tid, &status) &&
-	       status.pending_process & ~status.blocked;
+	if (!signal_waits(tid) || !proc_read_status(tid, &status))
+		return 0;
+	return status.pending_process & ~status.blocked;
+}
+
+/* It is woken for none that it has blocked. */
+static bool blocks_all(pid_t tid, uint64_t signals)
+{
+	struct proc_status status;
+
+	return proc_read_status(tid, &status) && !(signals & ~status.blocked);
 }
 
 /* Stopped for this before, and not on a CPU since: it still is where signals are looked for. */
@@ -76,9 +86,16 @@ void target_stop_to_repair(struct tracee *tracee)
 	stop(tracee->priv->target, tracee);
 }
 
-static void stop_if_awake(const struct target *target, struct tracee *tracee)
+/* In a transfer nobody dies of being woken, and a stop would cut it. */
+static bool is_harmed_more(struct tracee *tracee)
 {
-	if (target_is_awake(tracee) && !still_leaves(tracee) && !target_may_be_timing_out(tracee))
+	return !tracee->care.is_unrestarted && target_is_in_what_would_spoil(tracee);
+}
+
+static void stop_if_awake(const struct target *target, struct tracee *tracee, uint64_t signals)
+{
+	if (target_is_awake(tracee) && !still_leaves(tracee) && !target_may_be_timing_out(tracee) &&
+	    !blocks_all(tracee->tid, signals) && !is_harmed_more(tracee))
 		stop(target, tracee);
 }
 
@@ -92,21 +109,22 @@ static bool may_be_woken(const struct tracee *tracee, pid_t tgid, const struct t
  * Whoever was woken is awake, and may be on its way already. The kernel begins its search with
  * the thread that it found the last time, and goes on in the order of their births.
  */
-static void stop_bystanders(const struct target *target, pid_t tgid, const struct tracee *taker)
+static void stop_bystanders(const struct target *target, pid_t tgid, const struct tracee *taker,
+			    uint64_t signals)
 {
 	struct tracee *last = target_find(target, target->last_bystander);
 	size_t first = (size_t)tgid % TRACEE_BUCKETS;
 	size_t nr = 0;
 
 	if (may_be_woken(last, tgid, taker))
-		stop_if_awake(target, last);
+		stop_if_awake(target, last, signals);
 	for (size_t i = 0; i < TRACEE_BUCKETS && nr < BYSTANDERS_MAX; i++) {
 		struct tracee *other = target->buckets[(first + i) % TRACEE_BUCKETS];
 
 		for (; other; other = other->priv->hash_next) {
 			if (!may_be_woken(other, tgid, taker) || other == last)
 				continue;
-			stop_if_awake(target, other);
+			stop_if_awake(target, other, signals);
 			nr++;
 		}
 	}
@@ -115,6 +133,7 @@ static void stop_bystanders(const struct target *target, pid_t tgid, const struc
 void target_before_letting_go(struct target *target, struct tracee *tracee)
 {
 	struct proc_schedstat clocks;
+	uint64_t signals;
 
 	if (tracee->priv->bystander_of && target_clocks(tracee, &clocks))
 		tracee->priv->left_pcount = clocks.pcount;
@@ -122,14 +141,16 @@ void target_before_letting_go(struct target *target, struct tracee *tracee)
 	 * Unless it was stopped itself for another that would have taken this signal: else each
 	 * of two would stop the other for ever.
 	 */
-	if (target->any_unrestarted && tracee->priv->bystander_of != target->stats.nr_signals + 1 &&
-	    would_take_signal(tracee->tid))
-		stop_bystanders(target, tracee->tgid, tracee);
+	if (!target->any_unrestarted || tracee->priv->bystander_of == target->stats.nr_signals + 1)
+		return;
+	signals = would_take(tracee->tid);
+	if (signals)
+		stop_bystanders(target, tracee->tgid, tracee, signals);
 }
 
 void target_stop_bystanders(const struct target *target, pid_t tgid)
 {
-	stop_bystanders(target, tgid, NULL);
+	stop_bystanders(target, tgid, NULL, UINT64_C(1) << (SIGCHLD - 1));
 }
 
 void target_stop_woken(const struct target *target, struct tracee *tracee)

@@ -206,13 +206,27 @@ void target_forks_in_danger(struct tracee *tracee)
 	search(target, target_find(target, tracee->tgid));
 }
 
-bool target_is_in_danger(const struct tracee *tracee)
+/* It is woken for none that it has blocked. */
+bool target_blocks(pid_t tid, int signal)
+{
+	struct proc_status status;
+
+	return proc_read_status(tid, &status) && status.blocked >> (signal - 1) & 1;
+}
+
+enum danger target_danger_of(struct tracee *tracee, int signal)
 {
 	struct proc_syscall syscall;
+	bool is_awake;
 
-	return !tracee->priv->is_followed_asker &&
-	       (target_is_awake(tracee) ||
-		(read_call(tracee, &syscall) && sets_restart_block(&syscall)));
+	if (tracee->priv->is_followed_asker)
+		return DANGER_NONE;
+	is_awake = target_is_awake(tracee);
+	if (!is_awake && (!read_call(tracee, &syscall) || !sets_restart_block(&syscall)))
+		return DANGER_NONE;
+	if (target_blocks(tracee->tid, signal))
+		return DANGER_NONE;
+	return is_awake && target_is_in_what_would_spoil(tracee) ? DANGER_AFTER_CALL : DANGER_NOW;
 }
 
 /* Sent to the process, and nobody catches it: untraced, no thread would have been woken. */
@@ -231,5 +245,5 @@ void target_signal_endangers(const struct target *target, struct tracee *taker, 
 	    !is_only_ours(taker->tid, signal))
 		return;
 	search(target, target_find(target, taker->tgid));
-	target_follow_suspects(target, taker->tgid);
+	target_follow_suspects(target, taker->tgid, signal);
 }

@@ -160,6 +160,7 @@ struct tracee_private {
 	size_t endangered_at;	/* its place among those */
 	bool is_followed_asker; /* let go to system call stops for that */
 	bool is_in_call;	/* such a stop has shown its entry, and none its exit yet */
+	bool entered_spoilt;	/* of that call: a stop would spoil it */
 	bool follows_next_call; /* it is asked to stop to be followed */
 	uint64_t entered_ns;	/* when it began that call, or the one repaired now; 0: not known */
 	struct asker_budget budget, danger_budget; /* of its own */
@@ -407,6 +408,8 @@ void target_note_stop(struct tracee *tracee, bool in_call);
 void target_judge_anew(struct tracee *tracee);
 /* Would a stop now cut short what an awake thread does, or make it wait once more? */
 bool target_stop_would_spoil(struct tracee *tracee);
+/* The same where it was not looked at just now; it counts as no stop that was not made. */
+bool target_is_in_what_would_spoil(struct tracee *tracee);
 
 /* Once nobody needs them any more. */
 void target_may_close_files(struct target *target, struct tracee *tracee);
@@ -466,7 +469,7 @@ void target_forget_endangered(struct tracee *tracee);
  * were met in such a call. Says whether any was not. And the same of all, for a signal.
  */
 bool target_follow_endangered(const struct target *target, pid_t tgid);
-void target_follow_suspects(const struct target *target, pid_t tgid);
+void target_follow_suspects(const struct target *target, pid_t tgid, int signal);
 /* Is it one whom a child endangers that parted of late, and may be dying? */
 bool target_may_die_of_parted(const struct tracee *tracee);
 /* A child of a process is about to part. */
@@ -486,7 +489,14 @@ void target_forks_in_danger(struct tracee *tracee);
 /* A signal is about to be delivered, and the next like it might be taken by another. */
 void target_signal_endangers(const struct target *target, struct tracee *taker, int signal);
 /* One of those that are: is it in such a call, or may come to one now, and is not followed? */
-bool target_is_in_danger(const struct tracee *tracee);
+enum danger {
+	DANGER_NONE,
+	DANGER_AFTER_CALL, /* not yet: it is in a call that a stop would spoil */
+	DANGER_NOW,
+};
+
+enum danger target_danger_of(struct tracee *tracee, int signal);
+bool target_blocks(pid_t tid, int signal);
 
 /*
  * target_reaping.c: when to reap a child, which sends its parent a signal. If it is to wait it is

@@ -153,10 +153,12 @@ static bool is_in_unknown(struct tracee *tracee)
 	return target_makes_transfers(tracee) && was_met_of_late(tracee);
 }
 
-static bool is_in_what_would_spoil(struct tracee *tracee)
+bool target_is_in_what_would_spoil(struct tracee *tracee)
 {
 	const struct tracee_private *priv = tracee->priv;
 
+	if (priv->is_in_call && priv->entered_spoilt)
+		return true;
 	switch (read_place(tracee)) {
 	case KERNEL_PLACE_UNKNOWN:
 		return is_in_unknown(tracee);
@@ -183,12 +185,14 @@ bool target_stop_would_spoil(struct tracee *tracee)
 
 	if (!priv->looked_awake)
 		return false;
+	if (priv->is_in_call && priv->entered_spoilt)
+		return true;
 	forget_waits(tracee);
 	if (priv->hides_kernel_stack)
 		return target_may_be_in_transfer(tracee);
 	if (makes_few_calls(priv))
 		return false;
-	would = is_in_what_would_spoil(tracee);
+	would = target_is_in_what_would_spoil(tracee);
 	if (would)
 		target_note_stop(tracee, true);
 	return would;

@@ -4,8 +4,10 @@
  * by restart_syscall, and, each seventh time, in one that asks for signals with a mask of its own,
  * under a filter that kills who makes that call, beside threads that start children. SIGCHLD is
  * left as it is. MODE "watched": the children are waited for by their pidfds. "signals": instead of
- * them, one child sends a signal each US microseconds (1000) that nobody cares for. Prints
- * {"waits", "children", "failed", "early"}: waits that failed, and those that ended too early.
+ * them, one child sends a signal each US microseconds (1000) that nobody cares for. "transfers":
+ * all signals are blocked, and other threads fill pipes that are emptied slowly. Prints
+ * {"waits", "children", "failed", "early", "transfers", "short"}: waits that failed, those that
+ * ended too early, and transfers that were cut short.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -29,7 +31,10 @@
 #define WAIT_MS	    3
 #define THREADS_MAX 200
 
-static atomic_ulong waits, children, failed, early;
+#define TRANSFER_BYTES ((size_t)1 << 20)
+#define WRITERS	       4
+
+static atomic_ulong waits, children, failed, early, transfers, cut;
 static atomic_bool ends;
 
 static int install_filter(void)
@@ -93,6 +98,37 @@ static void *wait_on(void *argument)
 	return NULL;
 }
 
+static void *empty_slowly(void *argument)
+{
+	static _Thread_local char bytes[32768];
+	int end = *(int *)argument;
+
+	while (read(end, bytes, sizeof(bytes)) > 0)
+		usleep(100);
+	return NULL;
+}
+
+static void *write_on(void *argument)
+{
+	static char bytes[TRANSFER_BYTES];
+	pthread_t reader;
+	int ends_of_pipe[2];
+
+	(void)argument;
+	if (pipe(ends_of_pipe) || pthread_create(&reader, NULL, empty_slowly, &ends_of_pipe[0]))
+		return NULL;
+	while (!atomic_load(&ends)) {
+		ssize_t done = write(ends_of_pipe[1], bytes, sizeof(bytes));
+
+		atomic_fetch_add(&cut, done != (ssize_t)sizeof(bytes));
+		atomic_fetch_add(&transfers, 1);
+		usleep(300);
+	}
+	close(ends_of_pipe[1]);
+	pthread_join(reader, NULL);
+	return NULL;
+}
+
 static void wait_by_pidfd(pid_t pid)
 {
 	struct pollfd watched = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
@@ -132,9 +168,10 @@ static pid_t send_signals(uint64_t pause_us)
 
 static void say(void)
 {
-	printf("{\"waits\": %lu, \"children\": %lu, \"failed\": %lu, \"early\": %lu}\n",
+	printf("{\"waits\": %lu, \"children\": %lu, \"failed\": %lu, \"early\": %lu, "
+	       "\"transfers\": %lu, \"short\": %lu}\n",
 	       atomic_load(&waits), atomic_load(&children), atomic_load(&failed),
-	       atomic_load(&early));
+	       atomic_load(&early), atomic_load(&transfers), atomic_load(&cut));
 }
 
 int main(int argc, char **argv)
@@ -142,16 +179,23 @@ int main(int argc, char **argv)
 	static bool (*waits_in[])(void) = {in_nanosleep, in_poll, in_futex};
 	bool watched = argc > 2 && strcmp(argv[2], "watched") == 0;
 	bool signals = argc > 2 && strcmp(argv[2], "signals") == 0;
+	bool writes = argc > 2 && strcmp(argv[2], "transfers") == 0;
 	uint64_t length_ms = number_argument(argc, argv, 1, 2000);
 	uint64_t pause_us = number_argument(argc, argv, 4, 1000);
 	uint64_t nr_waiting = number_argument(argc, argv, 3, 6);
-	pthread_t threads[THREADS_MAX + 2];
+	pthread_t threads[THREADS_MAX + 2 + WRITERS];
+	sigset_t all;
 	size_t nr = 0;
 	pid_t sender;
 
 	say_ready();
 	if (install_filter())
 		return 2;
+	sigfillset(&all);
+	if (writes)
+		sigprocmask(SIG_BLOCK, &all, NULL);
+	for (size_t i = 0; writes && i < WRITERS; i++)
+		nr += pthread_create(&threads[nr], NULL, write_on, NULL) == 0;
 	for (size_t i = 0; i < nr_waiting && i < THREADS_MAX; i++)
 		nr += pthread_create(&threads[nr], NULL, wait_on, &waits_in[i % 3]) == 0;
 	for (size_t i = 0; !signals && i < 2; i++)
