@@ -34,7 +34,7 @@ size_t counters_read(const struct sampler *sampler, struct message_counter *out)
 		{"unfinished_stops", counts->nr_unfinished_stops},
 		{"hold_ns_median", histogram_quantile(&counts->hold_ns, 0.5)},
 		{"hold_ns_p99", histogram_quantile(&counts->hold_ns, 0.99)},
-		{"held_ns_total", counts->hold_ns.sum},
+		{"held_ns_total", counts->hold_ns.sum + stats.unasked_ns},
 		{"blocked_looks", counts->nr_blocked_looks},
 		{"waiting_looks", counts->nr_waiting_looks},
 		{"torn_looks", counts->nr_torn_looks},

@@ -390,8 +390,11 @@ struct sampler_progress sampler_progress(const struct sampler *sampler)
 static uint64_t cost_ppm(const struct sampler *sampler)
 {
 	uint64_t cpu_ns = worker_cpu_ns(sampler->worker);
+	struct target_stats stats = target_stats(sampler->target);
+	uint64_t cost_ns =
+		sampler->counts.cost_ns + stats.unasked_ns + stats.nr_unasked * GOVERNOR_WAKE_UP_NS;
 
-	return cpu_ns ? (uint64_t)(1e6 * (double)sampler->counts.cost_ns / (double)cpu_ns) : 0;
+	return cpu_ns ? (uint64_t)(1e6 * (double)cost_ns / (double)cpu_ns) : 0;
 }
 
 static void set_counters(struct sampler *sampler)

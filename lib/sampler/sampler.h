@@ -177,8 +177,9 @@ void sampler_finish(struct sampler *sampler, struct sampler_result *result, stru
  *   unfinished_stops      threads still not stopped when the next look was due
  *   hold_ns_median        from asking a thread to stop to letting it go, without what it
  *                         waited for a CPU meanwhile; also _p99
- *   held_ns_total         the sum of those
- *   cost_ppm              what stops cost the threads that ran, of their CPU time
+ *   held_ns_total         the sum of those, and of the stops that no look asked for: of births,
+ *                         signals, and system calls that are followed
+ *   cost_ppm              what all stops cost the threads that ran, of their CPU time
  *   blocked_looks         sleeping threads read without a stop
  *   torn_looks            of those, how many were refused: it woke meanwhile
  *   elsewhere_looks       running threads not stopped because they make many system calls, and

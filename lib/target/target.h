@@ -296,6 +296,8 @@ bool target_clocks(struct tracee *tracee, struct proc_schedstat *clocks);
 
 struct target_stats {
 	uint64_t nr_stops;	/* all, whatever the reason */
+	uint64_t nr_unasked;	/* of them, neither asked for by target_interrupt() nor at an end */
+	uint64_t unasked_ns;	/* from our noticing those to having dealt with them */
 	uint64_t nr_expected;	/* told by target_next(), while target_next_expected() would have */
 	uint64_t nr_interrupts; /* sent */
 	uint64_t nr_signals;	/* passed on */

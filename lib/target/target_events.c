@@ -443,6 +443,15 @@ static void add_exit_stop(struct target *target, struct tracee *tracee)
 		tracee->priv->wants_exit_stop = false;
 }
 
+/* Nobody waits for who is about to end; and what a look has asked for is counted there. */
+static void count_unasked(struct target *target, const struct target_event *event)
+{
+	if (event->kind == TARGET_EVENT_INTERRUPTED || event->kind == TARGET_EVENT_EXITING)
+		return;
+	target->stats.nr_unasked++;
+	target->stats.unasked_ns += clock_monotonic_ns() - event->time_ns;
+}
+
 static void stopped(struct target *target, const siginfo_t *info, struct target_event *event)
 {
 	struct tracee *tracee = target_find(target, info->si_pid);
@@ -470,6 +479,7 @@ static void stopped(struct target *target, const siginfo_t *info, struct target_
 		syscall_stop(target, tracee);
 	else
 		signal_stop(target, tracee, info->si_status & 0x7f);
+	count_unasked(target, event);
 }
 
 static bool peek(idtype_t which, pid_t tid, int flags, siginfo_t *info)

@@ -51,6 +51,19 @@ class RealRecording(unittest.TestCase):
         self.assertLess(info["counters"]["queue_bytes_max"], 1 << 20)
         self.assertGreaterEqual(info["stacks"]["complete_cpu_pct"], 98)
 
+    def test_cost_is_that_of_all_stops(self):
+        """Births, children that end, signals: nobody asked for them, and they stop as well."""
+        script = "for i in {1..200}; do (:); done"
+        directory = tempfile.mkdtemp(dir=self.directory)  # the other recording is asked yet
+        recording = record(directory, ["bash", "-c", script])
+        info = json.loads(recording.info("--json"))
+        counters = info["counters"]
+        unasked = counters["stops"] - counters["interrupts"]
+        self.assertGreater(unasked, 600)
+        cost_ns = counters["cost_ppm"] * info["totals"]["cpu_ns"] / 1e6
+        self.assertGreater(cost_ns, unasked * 10e3)
+        self.assertGreater(counters["held_ns_total"], unasked * 1e3)
+
     def test_what_helps_depends_on_whose_code_it_is(self):
         recording = record(self.directory, [build("jit_in_frame"), "300", "elsewhere"])
         (end,) = [
