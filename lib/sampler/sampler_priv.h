@@ -242,8 +242,8 @@ struct sampler {
 	uint64_t heard_ns; /* whoever is awaited had not stopped by then, unless it was served */
 	size_t next_early, nr_early; /* of them: asked after in this tick already, and how many */
 	uint64_t swept_ns, sweep_cost_ns; /* the last time everybody was asked for events */
-	bool sweep_owed;
-	uint64_t sleepers_again_ns; /* when a sleeping thread needs something of us */
+	bool sweep_owed, sweep_goes_on;	  /* the latter: one has begun, and is not done yet */
+	uint64_t sleepers_again_ns;	  /* when a sleeping thread needs something of us */
 	uint64_t nr_other_stops, eventful_until_ns; /* stops that were not asked for */
 	bool eventful;				    /* there have been some within a second */
 	uint32_t next_process_serial, next_thread_serial;

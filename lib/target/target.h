@@ -164,6 +164,8 @@ struct target_event {
 void target_next(struct target *target, struct target_event *event);
 /* The same for one thread only, known or not: cheap with thousands of others. */
 void target_next_of(struct target *target, pid_t tid, struct target_event *event);
+/* The same for all who have stopped, and for none who has died: many do that at once, at times. */
+void target_next_stop(struct target *target, struct target_event *event);
 /*
  * The same for those who make others, of late, and for who was born and not met yet: where a
  * SIGCHLD was for two of them, it named one. As cheap.

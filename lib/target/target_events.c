@@ -497,13 +497,12 @@ bool target_is_anybody_left(const struct target *target)
 }
 
 /* Takes one status; false when there is none. */
-static bool take(struct target *target, idtype_t which, pid_t tid, struct target_event *event)
+static bool take_of_kind(struct target *target, idtype_t which, pid_t tid, int flags,
+			 struct target_event *event)
 {
-	/* The same zombie would be told of for ever. */
-	bool not_the_dead = which == P_ALL && target->nr_postponed;
 	siginfo_t info;
 
-	if (!peek(which, tid, not_the_dead ? PEEK_FLAGS & ~WEXITED : PEEK_FLAGS, &info))
+	if (!peek(which, tid, flags, &info))
 		return false;
 	target->stats.nr_expected += which == P_ALL && target_is_expected(target, info.si_pid);
 	memset(event, 0, sizeof(*event));
@@ -513,6 +512,15 @@ static bool take(struct target *target, idtype_t which, pid_t tid, struct target
 	else if (!exited(target, &info, event))
 		return which == P_ALL;
 	return true;
+}
+
+static bool take(struct target *target, idtype_t which, pid_t tid, struct target_event *event)
+{
+	/* The same zombie would be told of for ever. */
+	bool not_the_dead = which == P_ALL && target->nr_postponed;
+
+	return take_of_kind(target, which, tid, not_the_dead ? PEEK_FLAGS & ~WEXITED : PEEK_FLAGS,
+			    event);
 }
 
 static void take_of(struct target *target, const pid_t *tids, size_t nr, struct target_event *event)
@@ -544,6 +552,16 @@ void target_next(struct target *target, struct target_event *event)
 		return;
 	memset(event, 0, sizeof(*event));
 	take_any(target, event);
+}
+
+void target_next_stop(struct target *target, struct target_event *event)
+{
+	if (target_take_pending(target, event))
+		return;
+	memset(event, 0, sizeof(*event));
+	while (event->kind == TARGET_EVENT_NONE &&
+	       take_of_kind(target, P_ALL, 0, PEEK_FLAGS & ~WEXITED, event))
+		continue;
 }
 
 void target_next_expected(struct target *target, struct target_event *event)
