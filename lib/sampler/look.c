@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "proc/read.h"
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
@@ -459,16 +460,40 @@ static int own_cpu(const struct sampler *sampler)
 	return sampler->displacer.armed_for_ns ? sampler->displacer.cpu : sched_getcpu();
 }
 
+/*
+ * A stop takes us so long. Of hundreds that wake at once, as for a broadcast, each that is asked
+ * stops as soon as it comes to a CPU and stands until all before it have been served: no more are
+ * asked in a tick than half of it is enough for, others in the next.
+ */
+#define STOP_NS	      (40 * NS_PER_US)
+#define LEAST_ASKED   16
+#define ASKING_PASSES 2
+
+static uint64_t most_asked(const struct sampler *sampler)
+{
+	return max_u64(LEAST_ASKED, sampler->schedule.period_ns / 2 / ASKING_PASSES / STOP_NS);
+}
+
 /* One more may be found idle: the one that takes its place has its turn in the next tick. */
 static void look_at_active(struct sampler *sampler, size_t nr, bool on_own_cpu, uint64_t now_ns)
 {
+	uint64_t nr_asked_before = target_stats(sampler->target).nr_interrupts;
+	size_t *last = &sampler->last_asked[on_own_cpu]; /* where the asking goes on; mostly 0 */
+	size_t begin = *last;
 	int cpu = own_cpu(sampler);
 
-	for (size_t i = nr; i-- > 0;) {
+	*last = 0;
+	for (size_t left = nr; left-- > 0;) {
+		size_t i = (begin + left) % nr;
 		struct sampled_thread *thread = i < sampler->nr_active ? sampler->threads[i] : NULL;
 
 		if (!thread || (thread->tracee->cpu == cpu) != on_own_cpu)
 			continue;
+		if (target_stats(sampler->target).nr_interrupts - nr_asked_before >=
+		    most_asked(sampler)) {
+			*last = i + 1;
+			return;
+		}
 		/* Else it was looked at elsewhere, and has come here since. */
 		if (thread->looked_ns != now_ns)
 			look_at(sampler, thread, now_ns);

@@ -225,6 +225,7 @@ struct sampler {
 	struct sampled_thread **threads;
 	size_t nr_threads, cap_threads;
 	size_t nr_active;
+	size_t last_asked[2];		/* look_at_active(): where it goes on; by its on_own_cpu */
 	size_t next_idle;		/* where the round through the others goes on */
 	struct sampled_thread **unseen; /* never looked at yet */
 	size_t nr_unseen, cap_unseen;
