@@ -183,6 +183,20 @@ class NoCpuIdle(LiveCase):
                 return
         self.fail(f"rates among few and many: {rates}")
 
+    def test_crowd_that_has_woken_is_looked_at_once_more(self):
+        """Where each sleeps is known then, and so all the time before is accounted for."""
+        parts = []
+        # It was a fifth of the time and more; those that are awake at the end have theirs nowhere.
+        for _ in range(3):
+            with Running([build("crowd_sleeps"), "5000", "60000", "1000"]) as target:
+                target.wait_ready()
+                recording = attach(self.directory, target.pid, "-F", "100", "-d", "2")
+            totals = json.loads(recording.info("--json"))["totals"]
+            parts.append(totals["unattributed_blocked_ns"] / totals["blocked_ns"])
+            if parts[-1] < 0.1:
+                return
+        self.fail(f"unattributed of the time off the CPU: {parts}")
+
     def rate_beside(self, nr):
         """In mHz, of a recording of so many threads of which one works."""
         recording = record(self.directory, [build("late_riser"), str(nr), "1000"], "-F", "100")
