@@ -26,16 +26,28 @@ static uint64_t next_random(struct schedule *schedule)
 #define LEAST_PART 8
 #define MOST_MEANS 6
 
+static double random_exponential(struct schedule *schedule)
+{
+	double uniform = (double)(next_random(schedule) >> 11) * 0x1p-53;
+	double drawn = -log1p(-uniform);
+
+	return drawn < MOST_MEANS ? drawn : MOST_MEANS;
+}
+
+static void draw(struct schedule *schedule)
+{
+	while (schedule->nr_drawn < SCHEDULE_DRAWN)
+		schedule->drawn[schedule->nr_drawn++] = random_exponential(schedule);
+}
+
 static uint64_t random_gap_ns(struct schedule *schedule)
 {
 	uint64_t least_ns = schedule->period_ns / LEAST_PART;
 	double mean_ns = (double)(schedule->period_ns - least_ns);
-	double uniform = (double)(next_random(schedule) >> 11) * 0x1p-53;
-	double gap_ns = -mean_ns * log1p(-uniform);
 
-	if (gap_ns > MOST_MEANS * mean_ns)
-		gap_ns = MOST_MEANS * mean_ns;
-	return least_ns + (uint64_t)gap_ns;
+	if (!schedule->nr_drawn)
+		draw(schedule);
+	return least_ns + (uint64_t)(mean_ns * schedule->drawn[--schedule->nr_drawn]);
 }
 
 void schedule_init(struct schedule *schedule, uint64_t now_ns, uint64_t period_ns, uint64_t seed)

@@ -11,12 +11,17 @@
  * stands for the time since the one before it, which is longer the later in its period it falls.
  * Deadlines follow from deadlines, so that a late tick shifts no other.
  */
+#define SCHEDULE_DRAWN 16
+
 struct schedule {
 	uint64_t period_ns; /* the mean gap */
 	uint64_t next_ns;
 	uint64_t after_next_ns; /* if that is taken in time, and the period stays */
 	uint64_t random;	/* state of the generator; never 0 */
 	uint64_t nr_missed;	/* ticks that were due before the one before them was taken */
+	/* Random parts of gaps to come, of a mean of 1: many at a time, logarithms take long. */
+	double drawn[SCHEDULE_DRAWN];
+	uint32_t nr_drawn;
 };
 
 void schedule_init(struct schedule *schedule, uint64_t now_ns, uint64_t period_ns, uint64_t seed);
