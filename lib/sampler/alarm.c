@@ -98,13 +98,17 @@ static void set(struct alarm_timer *timer, int cpu, uint64_t at_ns)
 	timer->cpu = cpu;
 }
 
+static void set_before(struct alarm *alarm, struct alarm_timer *first, int cpu, uint64_t at_ns)
+{
+	if (alarm->is_open && (!first || first->at_ns > at_ns))
+		set(other_than(alarm, first), cpu, at_ns);
+}
+
 void alarm_set(struct alarm *alarm, uint64_t at_ns)
 {
 	int cpu = sched_getcpu();
-	struct alarm_timer *first = first_ahead(alarm, cpu);
 
-	if (alarm->is_open && (!first || first->at_ns > at_ns))
-		set(other_than(alarm, first), cpu, at_ns);
+	set_before(alarm, first_ahead(alarm, cpu), cpu, at_ns);
 }
 
 void alarm_set_behind(struct alarm *alarm, uint64_t at_ns)
@@ -131,20 +135,36 @@ static void note_expiry(struct alarm *alarm, const siginfo_t *info)
 		alarm->timers[info->si_value.sival_int].at_ns = 0;
 }
 
+/* Where each tick has a second sleep, for a stop, that one is ended by it. */
+#define MANY_UNDISTURBED 4
+
+static int wait_for_some_time(struct alarm *alarm, uint64_t until_ns, uint64_t now_ns,
+			      siginfo_t *info)
+{
+	int cpu = sched_getcpu();
+	struct alarm_timer *first = first_ahead(alarm, cpu);
+	int signal;
+
+	if (!alarm->is_open || (!first && alarm->nr_undisturbed >= MANY_UNDISTURBED)) {
+		signal = wait_without_timer(alarm, until_ns - now_ns, info);
+	} else {
+		set_before(alarm, first, cpu, until_ns);
+		signal = sigwaitinfo(&alarm->signals, info);
+	}
+	alarm->nr_undisturbed = signal == SIGCHLD ? 0 : alarm->nr_undisturbed + 1;
+	return signal;
+}
+
 pid_t alarm_wait(struct alarm *alarm, uint64_t until_ns)
 {
 	uint64_t now_ns = until_ns ? clock_monotonic_ns() : 0;
 	siginfo_t info;
 	int signal;
 
-	if (until_ns <= now_ns) {
+	if (until_ns <= now_ns)
 		signal = wait_without_timer(alarm, 0, &info);
-	} else if (!alarm->is_open) {
-		signal = wait_without_timer(alarm, until_ns - now_ns, &info);
-	} else {
-		alarm_set(alarm, until_ns);
-		signal = sigwaitinfo(&alarm->signals, &info);
-	}
+	else
+		signal = wait_for_some_time(alarm, until_ns, now_ns, &info);
 	if (signal == alarm_signal())
 		note_expiry(alarm, &info);
 	if (signal != SIGCHLD)

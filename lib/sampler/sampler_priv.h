@@ -138,6 +138,9 @@ struct sampled_thread {
  * longer than all else that a stop takes: so one is set, and left as it is. What takes so long is
  * to tell the hardware which is the first to come. The interrupt of one timer does that for the
  * next anyway: another one behind it, set in good time, costs nothing.
+ *
+ * Where stops are spun for, a tick has but one sleep, which nothing ends before its time: to wait
+ * with a timeout then takes less than to set a timer and to take its signal.
  */
 #define ALARM_TIMERS 2
 
@@ -150,7 +153,8 @@ struct alarm_timer {
 struct alarm {
 	struct alarm_timer timers[ALARM_TIMERS];
 	bool is_open;
-	sigset_t signals; /* SIGCHLD and its own */
+	uint32_t nr_undisturbed; /* waits in a row that lasted until their time */
+	sigset_t signals;	 /* SIGCHLD and its own */
 };
 
 /* By the thread that is going to wait; never fails: at worst a timer is set for each wait. */

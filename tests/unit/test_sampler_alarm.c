@@ -120,6 +120,36 @@ static void test_alarm__names_the_child(void **state)
 	alarm_close(&alarm);
 }
 
+/* One tick after the other, each slept for and nothing else. */
+static void sleep_for_ticks(struct alarm *alarm, int nr)
+{
+	for (int i = 0; i < nr; i++)
+		wait_until(alarm, clock_monotonic_ns() + GAP_NS);
+}
+
+static void test_alarm__sleeps_on_after_many_undisturbed_waits(void **state)
+{
+	struct alarm alarm;
+	uint64_t at_ns;
+	pid_t child;
+
+	(void)state;
+	alarm_open(&alarm);
+	sleep_for_ticks(&alarm, 20);
+	child = fork();
+	if (child == 0)
+		_exit(0);
+	assert_int_equal(alarm_wait(&alarm, clock_monotonic_ns() + TOO_LONG_S * NS_PER_SEC), child);
+	sleep_for_ticks(&alarm, 20);
+	/* One that is set ahead, as where stops are slept for, wakes as ever. */
+	at_ns = clock_monotonic_ns() + GAP_NS;
+	alarm_set(&alarm, at_ns);
+	alarm_set_behind(&alarm, at_ns + GAP_NS);
+	wait_until(&alarm, at_ns);
+	wait_until(&alarm, at_ns + GAP_NS);
+	alarm_close(&alarm);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -128,6 +158,7 @@ int main(void)
 		cmocka_unit_test(test_alarm__wakes_on_whatever_cpu),
 		cmocka_unit_test(test_alarm__wakes_where_no_timer_may_be_had),
 		cmocka_unit_test(test_alarm__names_the_child),
+		cmocka_unit_test(test_alarm__sleeps_on_after_many_undisturbed_waits),
 	};
 
 	alarm(TOO_LONG_S);
