@@ -54,8 +54,12 @@ static void follow(struct target *target, struct tracee *tracee, struct machine_
 	struct proc_syscall syscall;
 	bool has_own_mask = machine_syscall(regs, &syscall) && target_has_own_mask(&syscall);
 
-	if (!target_follow_call(target, tracee, regs, by_signal))
+	if (!target_follow_call(target, tracee, regs, by_signal)) {
+		/* Where nobody will see it return, the next one must not be taken for as old. */
+		if (tracee->priv->follow == FOLLOW_NONE && !tracee->priv->is_in_call)
+			tracee->priv->entered_ns = 0;
 		return;
+	}
 	tracee->priv->broken_off = false;
 	tracee->priv->is_in_call = false;
 	tracee->priv->entered_ns = 0;
