@@ -26,6 +26,11 @@
  * a child dies all of them are brought to such a stop, whatever they are in, and sleep on.
  */
 
+static uint64_t signal_bit(int signal)
+{
+	return UINT64_C(1) << (signal - 1);
+}
+
 /* So long after the last of them parted. */
 #define FOLLOWED_NS NS_PER_SEC
 
@@ -136,14 +141,21 @@ bool target_may_die_of_parted(const struct tracee *tracee)
 	       clock_monotonic_ns() - leader->priv->parted_ns < ENDANGERED_NS;
 }
 
+/*
+ * Each stop is also a moment at which profc must not be killed: whoever stands at the entry of a
+ * call then begins it with a signal pending (__ptrace_unlink() in kernel/ptrace.c). So nobody is
+ * followed for a signal that cannot wake him.
+ */
 static bool is_endangered(const struct tracee *tracee, const struct tracee *leader)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 
 	if (!tracee->priv->is_endangered || !leader)
 		return false;
-	return (!tracee->priv->is_suspected && now_ns - leader->priv->parted_ns < ENDANGERED_NS) ||
-	       (now_ns - leader->priv->endangered_ns < ENDANGERED_NS && !makes_many_calls(tracee));
+	if (!tracee->priv->is_suspected && now_ns - leader->priv->parted_ns < ENDANGERED_NS)
+		return !target_blocks(tracee->tid, signal_bit(SIGCHLD));
+	return now_ns - leader->priv->endangered_ns < ENDANGERED_NS && !makes_many_calls(tracee) &&
+	       !target_blocks(tracee->tid, leader->priv->endangering);
 }
 
 static bool is_to_be_followed(struct tracee *tracee)
@@ -219,14 +231,23 @@ void target_forget_endangered(struct tracee *tracee)
 	tracee->priv->is_endangered = tracee->priv->is_suspected = false;
 }
 
+static void note_danger(struct tracee *leader, int signal)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (!leader)
+		return;
+	if (now_ns - leader->priv->endangered_ns >= ENDANGERED_NS)
+		leader->priv->endangering = 0;
+	leader->priv->endangering |= signal_bit(signal);
+	leader->priv->endangered_ns = now_ns;
+}
+
 void target_follow_maker(struct tracee *tracee)
 {
-	struct tracee *leader = target_find(tracee->priv->target, tracee->tgid);
-
 	target_note_endangered(tracee);
 	tracee->priv->follows_next_call = true;
-	if (leader)
-		leader->priv->endangered_ns = clock_monotonic_ns();
+	note_danger(target_find(tracee->priv->target, tracee->tgid), SIGCHLD);
 }
 
 static void follow_next_call(struct tracee *tracee)
@@ -238,11 +259,9 @@ static void follow_next_call(struct tracee *tracee)
 static bool follow_endangered(const struct target *target, pid_t tgid, int signal,
 			      bool suspects_too)
 {
-	struct tracee *leader = target_find(target, tgid);
 	bool any = false;
 
-	if (leader)
-		leader->priv->endangered_ns = clock_monotonic_ns();
+	note_danger(target_find(target, tgid), signal);
 	for (size_t i = 0; i < target->nr_endangered; i++) {
 		struct tracee *tracee = target->endangered[i];
 		enum danger danger;
@@ -275,7 +294,7 @@ static bool makes_any_many_calls(const struct target *target, pid_t tgid)
 		struct tracee *tracee = target->endangered[i];
 
 		if (tracee->tgid == tgid && is_known_endangered(tracee) &&
-		    makes_many_calls(tracee) && !target_blocks(tracee->tid, SIGCHLD))
+		    makes_many_calls(tracee) && !target_blocks(tracee->tid, signal_bit(SIGCHLD)))
 			return true;
 	}
 	return false;

@@ -56,14 +56,6 @@ static uint64_t would_take(pid_t tid)
 	return status.pending_process & ~status.blocked;
 }
 
-/* It is woken for none that it has blocked. */
-static bool blocks_all(pid_t tid, uint64_t signals)
-{
-	struct proc_status status;
-
-	return proc_read_status(tid, &status) && !(signals & ~status.blocked);
-}
-
 /* Stopped for this before, and not on a CPU since: it still is where signals are looked for. */
 static bool still_leaves(struct tracee *tracee)
 {
@@ -95,7 +87,7 @@ static bool is_harmed_more(struct tracee *tracee)
 static void stop_if_awake(const struct target *target, struct tracee *tracee, uint64_t signals)
 {
 	if (target_is_awake(tracee) && !still_leaves(tracee) && !target_may_be_timing_out(tracee) &&
-	    !blocks_all(tracee->tid, signals) && !is_harmed_more(tracee))
+	    !target_blocks(tracee->tid, signals) && !is_harmed_more(tracee))
 		stop(target, tracee);
 }
 

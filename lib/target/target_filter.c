@@ -206,12 +206,11 @@ void target_forks_in_danger(struct tracee *tracee)
 	search(target, target_find(target, tracee->tgid));
 }
 
-/* It is woken for none that it has blocked. */
-bool target_blocks(pid_t tid, int signal)
+bool target_blocks(pid_t tid, uint64_t signals)
 {
 	struct proc_status status;
 
-	return proc_read_status(tid, &status) && status.blocked >> (signal - 1) & 1;
+	return proc_read_status(tid, &status) && !(signals & ~status.blocked);
 }
 
 enum danger target_danger_of(struct tracee *tracee, int signal)
@@ -224,7 +223,7 @@ enum danger target_danger_of(struct tracee *tracee, int signal)
 	is_awake = target_is_awake(tracee);
 	if (!is_awake && (!read_call(tracee, &syscall) || !sets_restart_block(&syscall)))
 		return DANGER_NONE;
-	if (target_blocks(tracee->tid, signal))
+	if (target_blocks(tracee->tid, UINT64_C(1) << (signal - 1)))
 		return DANGER_NONE;
 	return is_awake && target_is_in_what_would_spoil(tracee) ? DANGER_AFTER_CALL : DANGER_NOW;
 }

@@ -176,7 +176,8 @@ struct tracee_private {
 	uint64_t watched_ns;	    /* when it was last seen to watch a child; 0: never */
 	uint64_t parted_ns;	    /* when a child of it last parted; 0: never */
 	uint64_t parting_gap_ns;    /* from one of these to the next, in the mean */
-	uint64_t endangered_ns;	    /* when one died that others were endangered by */
+	uint64_t endangered_ns;	    /* when one died that others were endangered by, */
+	uint64_t endangering;	    /* or a signal came; those of that time, a bit each */
 	uint64_t look_at_dead_ns;   /* not before then */
 	unsigned int nr_vain_waits; /* for it to come to that, in a row */
 	/* and of one's own: */
@@ -496,7 +497,8 @@ enum danger {
 };
 
 enum danger target_danger_of(struct tracee *tracee, int signal);
-bool target_blocks(pid_t tid, int signal);
+/* All of these, a bit each: it is woken for none that it blocks. */
+bool target_blocks(pid_t tid, uint64_t signals);
 
 /*
  * target_reaping.c: when to reap a child, which sends its parent a signal. If it is to wait it is

@@ -402,6 +402,27 @@ class Seccomp(LiveCase):
         self.need_filters()
         self.assertLessEqual(self.deaths(100, "60000", "signals", "6", "300"), 8)
 
+    def test_filter_is_not_tripped_where_profc_is_killed(self):
+        """A fourth died of it, at the entry of a call that they were followed in for nothing."""
+        self.need_filters()
+        moments = random.Random(11)
+        deaths = kills = 0
+        while kills < 40:
+            with Running([build("seccomp_crowd"), "60000", "transfers"]) as target:
+                target.wait_ready()
+                while kills < 40 and target.process.poll() is None:
+                    with Recorder(
+                        self.directory, "attach", "-p", str(target.pid), *FAST
+                    ) as recorder:
+                        time.sleep(moments.uniform(0.02, 0.2))
+                        recorder.process.kill()
+                        recorder.process.wait()
+                    kills += 1
+                    time.sleep(0.02)
+                deaths += target.process.poll() is not None
+                target.process.kill()
+        self.assertLessEqual(deaths, 2)
+
     def deaths(self, ends, *arguments):
         """Of how many short recordings it dies."""
         deaths = 0
