@@ -189,6 +189,7 @@ static bool read_clocks(const struct sampler *sampler, struct look_held *held)
 {
 	if (!target_capture_clocks(held->thread->tracee, held->snapshot))
 		return false;
+	held->thread->stopped_pcount = held->snapshot->pcount;
 	held->waited_ns = waited_since_look(held->thread, held->snapshot);
 	held->kind = kind_of(held->thread, held->snapshot, look_stopped_ns(sampler, held),
 			     held->waited_ns);

@@ -131,23 +131,27 @@ static struct snapshot *copy_snapshot(struct sampler *sampler, const struct snap
 /* Less is the grain of clocks that are read in turns; a host takes a CPU for longer. */
 #define STOLEN_GRAIN_NS (50 * NS_PER_US)
 
-/* Of the time since then in which a thread was either held or on its way from CPU to CPU. */
-static uint64_t missing_since(const struct account_clocks *then, const struct snapshot *now,
-			      uint64_t held_ns)
+/* Of a time in which a thread was on a CPU, or waited for one, or was held. */
+static uint64_t missing_between(const struct account_clocks *from, const struct account_clocks *to,
+				uint64_t held_ns)
 {
-	uint64_t elapsed_ns = now->time_ns - then->time_ns;
-	uint64_t known_ns = now->cpu_ns - then->cpu_ns + (now->runq_ns - then->runq_ns) + held_ns;
+	uint64_t elapsed_ns = to->time_ns - from->time_ns;
+	uint64_t known_ns = to->cpu_ns - from->cpu_ns + (to->runq_ns - from->runq_ns) + held_ns;
 
-	return elapsed_ns > known_ns + STOLEN_GRAIN_NS ? elapsed_ns - known_ns : 0;
+	return to->time_ns > from->time_ns && elapsed_ns > known_ns + STOLEN_GRAIN_NS
+		       ? elapsed_ns - known_ns
+		       : 0;
 }
 
 /*
- * But for the stop that was its last sighting it has not left its CPU since, or else it has had one
- * since it was asked to stop, as only that keeps it from stopping. In the latter case its clock of
- * CPU time may then have been that of the kernel's last tick: if anything, more was stolen. What is
+ * But for the stop that was its last sighting it has not left its CPU until this look, or it has
+ * not between the look and the stop that this asked for. Where it has, it was driven off it, or
+ * has waited for memory, which is as good as asleep: nobody tells which. Its clock of CPU time may
+ * at the look have been that of the kernel's last tick: if anything, more was stolen. What is
  * stolen before a look while nobody looks is not found.
  */
-static uint64_t stolen_ns(const struct sampled_thread *thread, const struct snapshot *snapshot)
+static uint64_t stolen_ns(const struct sampled_thread *thread, const struct snapshot *snapshot,
+			  enum sighting_kind kind)
 {
 	const struct account_clocks seen = {.time_ns = thread->slept_from_ns,
 					    .cpu_ns = thread->slept_cpu_ns,
@@ -155,10 +159,20 @@ static uint64_t stolen_ns(const struct sampled_thread *thread, const struct snap
 	const struct account_clocks asked = {.time_ns = thread->looked_ns,
 					     .cpu_ns = thread->looked_cpu_ns,
 					     .runq_ns = thread->looked_runq_ns};
-	bool stayed =
-		thread->was_seen && !thread->asleep && thread->looked_pcount == thread->pcount + 1;
+	/* What it ran until now it had run by then, at most. */
+	const struct account_clocks looked = {.time_ns = thread->looked_ns,
+					      .cpu_ns = snapshot->cpu_ns,
+					      .runq_ns = thread->looked_runq_ns};
+	const struct account_clocks now = clocks_of(snapshot);
+	bool stayed_since = thread->stopped_pcount == thread->looked_pcount;
+	/* Who waited for a CPU at the look may have slept before, and not been scheduled in yet. */
+	bool stayed_until_look = thread->was_seen && !thread->asleep &&
+				 thread->looked_pcount == thread->pcount + 1 &&
+				 (stayed_since || kind == SIGHTING_RUNNING);
 
-	return missing_since(stayed ? &seen : &asked, snapshot, thread->held_ns);
+	if (!stayed_since)
+		return stayed_until_look ? missing_between(&seen, &looked, thread->held_ns) : 0;
+	return missing_between(stayed_until_look ? &seen : &asked, &now, thread->held_ns);
 }
 
 static struct account_losses losses_of(struct sampler *sampler, const struct sampled_thread *thread,
@@ -167,7 +181,7 @@ static struct account_losses losses_of(struct sampler *sampler, const struct sam
 	struct account_losses losses = {.held_ns = thread->held_ns};
 
 	if (kind != SIGHTING_ASLEEP)
-		losses.stolen_ns = stolen_ns(thread, sampler->spare);
+		losses.stolen_ns = stolen_ns(thread, sampler->spare, kind);
 	sampler->counts.stolen_ns += losses.stolen_ns;
 	return losses;
 }

@@ -89,7 +89,8 @@ struct sampled_thread {
 	uint64_t looked_ns;	 /* the tick at which it was asked to stop */
 	uint64_t looked_runq_ns; /* its clock of waits then */
 	uint64_t looked_cpu_ns;	 /* that of CPU time */
-	uint64_t looked_pcount;	 /* and the times it had been scheduled in */
+	uint64_t looked_pcount;	 /* and the times it had been scheduled in, */
+	uint64_t stopped_pcount; /* and when it had stopped for that, or gone on since */
 	bool makes_waits;	 /* was stopped in a call that waits */
 	uint64_t nr_preempted;	 /* as last read */
 	bool from_elsewhere;	 /* asked to stop by a sampling thread on another CPU */
