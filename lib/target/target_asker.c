@@ -153,9 +153,9 @@ static bool is_endangered(const struct tracee *tracee, const struct tracee *lead
 	if (!tracee->priv->is_endangered || !leader)
 		return false;
 	if (!tracee->priv->is_suspected && now_ns - leader->priv->parted_ns < ENDANGERED_NS)
-		return !target_blocks(tracee->tid, signal_bit(SIGCHLD));
+		return !target_blocks(tracee, signal_bit(SIGCHLD));
 	return now_ns - leader->priv->endangered_ns < ENDANGERED_NS && !makes_many_calls(tracee) &&
-	       !target_blocks(tracee->tid, leader->priv->endangering);
+	       !target_blocks(tracee, leader->priv->endangering);
 }
 
 static bool is_to_be_followed(struct tracee *tracee)
@@ -294,7 +294,7 @@ static bool makes_any_many_calls(const struct target *target, pid_t tgid)
 		struct tracee *tracee = target->endangered[i];
 
 		if (tracee->tgid == tgid && is_known_endangered(tracee) &&
-		    makes_many_calls(tracee) && !target_blocks(tracee->tid, signal_bit(SIGCHLD)))
+		    makes_many_calls(tracee) && !target_blocks(tracee, signal_bit(SIGCHLD)))
 			return true;
 	}
 	return false;

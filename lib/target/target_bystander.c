@@ -87,7 +87,7 @@ static bool is_harmed_more(struct tracee *tracee)
 static void stop_if_awake(const struct target *target, struct tracee *tracee, uint64_t signals)
 {
 	if (target_is_awake(tracee) && !still_leaves(tracee) && !target_may_be_timing_out(tracee) &&
-	    !target_blocks(tracee->tid, signals) && !is_harmed_more(tracee))
+	    !target_blocks(tracee, signals) && !is_harmed_more(tracee))
 		stop(target, tracee);
 }
 

@@ -149,12 +149,21 @@ static bool may_die_of(struct tracee *tracee, const struct proc_syscall *syscall
 	       known_restart(tracee) != RESTART_ALLOWED;
 }
 
+static uint64_t blocked_by(pid_t tid)
+{
+	struct proc_status status;
+
+	return proc_read_status(tid, &status) ? status.blocked : 0;
+}
+
 bool target_note_danger(struct tracee *tracee, const struct proc_syscall *syscall)
 {
 	if (!may_die_of(tracee, syscall))
 		return false;
-	if (known_restart(tracee) == RESTART_KILLS)
+	if (known_restart(tracee) == RESTART_KILLS) {
 		target_note_endangered(tracee);
+		tracee->priv->blocked_asleep = blocked_by(tracee->tid);
+	}
 	return true;
 }
 
@@ -206,26 +215,35 @@ void target_forks_in_danger(struct tracee *tracee)
 	search(target, target_find(target, tracee->tgid));
 }
 
-bool target_blocks(pid_t tid, uint64_t signals)
+static bool blocks_now(pid_t tid, uint64_t signals)
 {
-	struct proc_status status;
+	return !(signals & ~blocked_by(tid));
+}
 
-	return proc_read_status(tid, &status) && !(signals & ~status.blocked);
+/*
+ * Many block all signals for a moment, where they make a thread or take a lock, and are about to
+ * sleep without.
+ */
+bool target_blocks(const struct tracee *tracee, uint64_t signals)
+{
+	return !(signals & ~tracee->priv->blocked_asleep) && blocks_now(tracee->tid, signals);
 }
 
 enum danger target_danger_of(struct tracee *tracee, int signal)
 {
+	uint64_t bit = UINT64_C(1) << (signal - 1);
 	struct proc_syscall syscall;
-	bool is_awake;
 
 	if (tracee->priv->is_followed_asker)
 		return DANGER_NONE;
-	is_awake = target_is_awake(tracee);
-	if (!is_awake && (!read_call(tracee, &syscall) || !sets_restart_block(&syscall)))
+	if (!target_is_awake(tracee))
+		return read_call(tracee, &syscall) && sets_restart_block(&syscall) &&
+				       !blocks_now(tracee->tid, bit)
+			       ? DANGER_NOW
+			       : DANGER_NONE;
+	if (target_blocks(tracee, bit))
 		return DANGER_NONE;
-	if (target_blocks(tracee->tid, UINT64_C(1) << (signal - 1)))
-		return DANGER_NONE;
-	return is_awake && target_is_in_what_would_spoil(tracee) ? DANGER_AFTER_CALL : DANGER_NOW;
+	return target_is_in_what_would_spoil(tracee) ? DANGER_AFTER_CALL : DANGER_NOW;
 }
 
 /* Sent to the process, and nobody catches it: untraced, no thread would have been woken. */

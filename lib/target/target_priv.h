@@ -154,15 +154,16 @@ struct tracee_private {
 	uint64_t search_ns;	  /* of a first thread: not before, for who may die of it */
 
 	/* target_asker.c */
-	bool is_asker;		/* was met in a call that asks for signals */
-	bool is_endangered;	/* was met in one that it may die of (target_filter.c), */
-	bool is_suspected;	/* or may come to such a call, which nobody has seen yet */
-	size_t endangered_at;	/* its place among those */
-	bool is_followed_asker; /* let go to system call stops for that */
-	bool is_in_call;	/* such a stop has shown its entry, and none its exit yet */
-	bool entered_spoilt;	/* of that call: a stop would spoil it */
-	bool follows_next_call; /* it is asked to stop to be followed */
-	uint64_t entered_ns;	/* when it began that call, or the one repaired now; 0: not known */
+	bool is_asker;		 /* was met in a call that asks for signals */
+	bool is_endangered;	 /* was met in one that it may die of (target_filter.c), */
+	uint64_t blocked_asleep; /* the signals that it blocked there, a bit each */
+	bool is_suspected;	 /* or may come to such a call, which nobody has seen yet */
+	size_t endangered_at;	 /* its place among those */
+	bool is_followed_asker;	 /* let go to system call stops for that */
+	bool is_in_call;	 /* such a stop has shown its entry, and none its exit yet */
+	bool entered_spoilt;	 /* of that call: a stop would spoil it */
+	bool follows_next_call;	 /* it is asked to stop to be followed */
+	uint64_t entered_ns; /* when it began that call, or the one repaired now; 0: not known */
 	struct asker_budget budget, danger_budget; /* of its own */
 	struct proc_schedstat asker_clocks;	   /* when this was last asked: */
 	bool waits_for_cpus;
@@ -497,8 +498,8 @@ enum danger {
 };
 
 enum danger target_danger_of(struct tracee *tracee, int signal);
-/* All of these, a bit each: it is woken for none that it blocks. */
-bool target_blocks(pid_t tid, uint64_t signals);
+/* All of these, a bit each, now and when it was met asleep in such a call: none would wake it. */
+bool target_blocks(const struct tracee *tracee, uint64_t signals);
 
 /*
  * target_reaping.c: when to reap a child, which sends its parent a signal. If it is to wait it is

@@ -36,6 +36,7 @@
 
 static atomic_ulong waits, children, failed, early, transfers, cut;
 static atomic_bool ends;
+static bool all_blocked; /* and no call lets any in */
 
 static int install_filter(void)
 {
@@ -89,9 +90,9 @@ static void *wait_on(void *argument)
 
 	for (unsigned nr = 1; !atomic_load(&ends); nr++) {
 		uint64_t begun_ns = monotonic_ns();
-		bool good = nr % 7 ? wait() : in_epoll(epoll);
+		bool good = nr % 7 || all_blocked ? wait() : in_epoll(epoll);
 
-		atomic_fetch_add(&early, monotonic_ns() - begun_ns < WAIT_MS * MS);
+		atomic_fetch_add(&early, good && monotonic_ns() - begun_ns < WAIT_MS * MS);
 		atomic_fetch_add(&failed, !good);
 		atomic_fetch_add(&waits, 1);
 	}
@@ -179,7 +180,6 @@ int main(int argc, char **argv)
 	static bool (*waits_in[])(void) = {in_nanosleep, in_poll, in_futex};
 	bool watched = argc > 2 && strcmp(argv[2], "watched") == 0;
 	bool signals = argc > 2 && strcmp(argv[2], "signals") == 0;
-	bool writes = argc > 2 && strcmp(argv[2], "transfers") == 0;
 	uint64_t length_ms = number_argument(argc, argv, 1, 2000);
 	uint64_t pause_us = number_argument(argc, argv, 4, 1000);
 	uint64_t nr_waiting = number_argument(argc, argv, 3, 6);
@@ -192,9 +192,10 @@ int main(int argc, char **argv)
 	if (install_filter())
 		return 2;
 	sigfillset(&all);
-	if (writes)
+	all_blocked = argc > 2 && strcmp(argv[2], "transfers") == 0;
+	if (all_blocked)
 		sigprocmask(SIG_BLOCK, &all, NULL);
-	for (size_t i = 0; writes && i < WRITERS; i++)
+	for (size_t i = 0; all_blocked && i < WRITERS; i++)
 		nr += pthread_create(&threads[nr], NULL, write_on, NULL) == 0;
 	for (size_t i = 0; i < nr_waiting && i < THREADS_MAX; i++)
 		nr += pthread_create(&threads[nr], NULL, wait_on, &waits_in[i % 3]) == 0;
