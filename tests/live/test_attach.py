@@ -79,7 +79,7 @@ class Attach(LiveCase):
             with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
                 self.eventually(lambda: procfs.tracer(target.pid), "attaching")
                 self.eventually(
-                    lambda: os.path.exists(recorder.path) and os.path.getsize(recorder.path) > 500,
+                    lambda: os.path.exists(recorder.path) and os.path.getsize(recorder.path) > 4000,
                     "a first part of the recording",
                 )
                 recording = recorder.interrupt(signal.SIGINT)
