@@ -144,14 +144,12 @@ static uint64_t missing_between(const struct account_clocks *from, const struct 
 }
 
 /*
- * But for the stop that was its last sighting it has not left its CPU until this look, or it has
- * not between the look and the stop that this asked for. Where it has, it was driven off it, or
- * has waited for memory, which is as good as asleep: nobody tells which. Its clock of CPU time may
- * at the look have been that of the kernel's last tick: if anything, more was stolen. What is
- * stolen before a look while nobody looks is not found.
+ * It has not left its CPU between the look and the stop that this asked for, nor, but for the stop
+ * that was its last sighting, since that. Where it has, it was driven off it, or has slept: nobody
+ * tells which. Its clock of CPU time may at the look have been that of the kernel's last tick: if
+ * anything, more was stolen. What is stolen before a look while nobody looks is not found.
  */
-static uint64_t stolen_ns(const struct sampled_thread *thread, const struct snapshot *snapshot,
-			  enum sighting_kind kind)
+static uint64_t stolen_ns(const struct sampled_thread *thread, const struct snapshot *snapshot)
 {
 	const struct account_clocks seen = {.time_ns = thread->slept_from_ns,
 					    .cpu_ns = thread->slept_cpu_ns,
@@ -159,20 +157,13 @@ static uint64_t stolen_ns(const struct sampled_thread *thread, const struct snap
 	const struct account_clocks asked = {.time_ns = thread->looked_ns,
 					     .cpu_ns = thread->looked_cpu_ns,
 					     .runq_ns = thread->looked_runq_ns};
-	/* What it ran until now it had run by then, at most. */
-	const struct account_clocks looked = {.time_ns = thread->looked_ns,
-					      .cpu_ns = snapshot->cpu_ns,
-					      .runq_ns = thread->looked_runq_ns};
 	const struct account_clocks now = clocks_of(snapshot);
-	bool stayed_since = thread->stopped_pcount == thread->looked_pcount;
-	/* Who waited for a CPU at the look may have slept before, and not been scheduled in yet. */
-	bool stayed_until_look = thread->was_seen && !thread->asleep &&
-				 thread->looked_pcount == thread->pcount + 1 &&
-				 (stayed_since || kind == SIGHTING_RUNNING);
+	bool stayed =
+		thread->was_seen && !thread->asleep && thread->looked_pcount == thread->pcount + 1;
 
-	if (!stayed_since)
-		return stayed_until_look ? missing_between(&seen, &looked, thread->held_ns) : 0;
-	return missing_between(stayed_until_look ? &seen : &asked, &now, thread->held_ns);
+	if (thread->stopped_pcount != thread->looked_pcount)
+		return 0;
+	return missing_between(stayed ? &seen : &asked, &now, thread->held_ns);
 }
 
 static struct account_losses losses_of(struct sampler *sampler, const struct sampled_thread *thread,
@@ -181,7 +172,7 @@ static struct account_losses losses_of(struct sampler *sampler, const struct sam
 	struct account_losses losses = {.held_ns = thread->held_ns};
 
 	if (kind != SIGHTING_ASLEEP)
-		losses.stolen_ns = stolen_ns(thread, sampler->spare, kind);
+		losses.stolen_ns = stolen_ns(thread, sampler->spare);
 	sampler->counts.stolen_ns += losses.stolen_ns;
 	return losses;
 }
