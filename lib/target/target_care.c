@@ -135,6 +135,8 @@ static uint64_t wanted_bytes(pid_t tid, const struct proc_syscall *syscall)
 			       ? whole_bytes(message_bytes(tid, syscall->args[1]))
 			       : 0;
 	case SYS_sendmmsg:
+		if (syscall->args[3] & MSG_DONTWAIT)
+			return 0;
 		return syscall->args[2] > 1 ? whole_bytes(0) : message_bytes(tid, syscall->args[1]);
 	case SYS_recvmmsg:
 		return syscall->args[2] > 1 && !(syscall->args[3] & (MSG_WAITFORONE | MSG_DONTWAIT))

@@ -124,6 +124,7 @@ static void test_care__several_messages_come_out_fewer(void **state)
 	assert_false(care_of(SYS_recvmmsg, (uint64_t)ends[0], 1, 0).spoilt_cpu_ns);
 	assert_false(care_of(SYS_recvmmsg, (uint64_t)ends[0], 4, MSG_WAITFORONE).spoilt_cpu_ns);
 	assert_true(care_of(SYS_sendmmsg, (uint64_t)ends[0], 4, 0).spoilt_cpu_ns);
+	assert_false(care_of(SYS_sendmmsg, (uint64_t)ends[0], 4, MSG_DONTWAIT).spoilt_cpu_ns);
 	close(ends[0]);
 	close(ends[1]);
 }
