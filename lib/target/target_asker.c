@@ -229,6 +229,7 @@ void target_forget_endangered(struct tracee *tracee)
 	target->endangered[tracee->priv->endangered_at] = last;
 	last->priv->endangered_at = tracee->priv->endangered_at;
 	tracee->priv->is_endangered = tracee->priv->is_suspected = false;
+	tracee->priv->blocked_asleep = 0;
 }
 
 static void note_danger(struct tracee *leader, int signal)

@@ -156,13 +156,24 @@ static uint64_t blocked_by(pid_t tid)
 	return proc_read_status(tid, &status) ? status.blocked : 0;
 }
 
+/* In each such call that it was met in. */
+static void note_blocked(struct tracee *tracee)
+{
+	struct tracee_private *priv = tracee->priv;
+	uint64_t blocked = blocked_by(tracee->tid);
+
+	if (!priv->is_endangered || priv->is_suspected)
+		priv->blocked_asleep = UINT64_MAX;
+	priv->blocked_asleep &= blocked;
+}
+
 bool target_note_danger(struct tracee *tracee, const struct proc_syscall *syscall)
 {
 	if (!may_die_of(tracee, syscall))
 		return false;
 	if (known_restart(tracee) == RESTART_KILLS) {
+		note_blocked(tracee);
 		target_note_endangered(tracee);
-		tracee->priv->blocked_asleep = blocked_by(tracee->tid);
 	}
 	return true;
 }
@@ -215,35 +226,28 @@ void target_forks_in_danger(struct tracee *tracee)
 	search(target, target_find(target, tracee->tgid));
 }
 
-static bool blocks_now(pid_t tid, uint64_t signals)
-{
-	return !(signals & ~blocked_by(tid));
-}
-
 /*
  * Many block all signals for a moment, where they make a thread or take a lock, and are about to
  * sleep without.
  */
 bool target_blocks(const struct tracee *tracee, uint64_t signals)
 {
-	return !(signals & ~tracee->priv->blocked_asleep) && blocks_now(tracee->tid, signals);
+	return !(signals & ~tracee->priv->blocked_asleep) && !(signals & ~blocked_by(tracee->tid));
 }
 
 enum danger target_danger_of(struct tracee *tracee, int signal)
 {
-	uint64_t bit = UINT64_C(1) << (signal - 1);
 	struct proc_syscall syscall;
+	bool is_awake;
 
 	if (tracee->priv->is_followed_asker)
 		return DANGER_NONE;
-	if (!target_is_awake(tracee))
-		return read_call(tracee, &syscall) && sets_restart_block(&syscall) &&
-				       !blocks_now(tracee->tid, bit)
-			       ? DANGER_NOW
-			       : DANGER_NONE;
-	if (target_blocks(tracee, bit))
+	is_awake = target_is_awake(tracee);
+	if (!is_awake && (!read_call(tracee, &syscall) || !sets_restart_block(&syscall)))
 		return DANGER_NONE;
-	return target_is_in_what_would_spoil(tracee) ? DANGER_AFTER_CALL : DANGER_NOW;
+	if (target_blocks(tracee, UINT64_C(1) << (signal - 1)))
+		return DANGER_NONE;
+	return is_awake && target_is_in_what_would_spoil(tracee) ? DANGER_AFTER_CALL : DANGER_NOW;
 }
 
 /* Sent to the process, and nobody catches it: untraced, no thread would have been woken. */

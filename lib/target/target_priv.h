@@ -156,7 +156,7 @@ struct tracee_private {
 	/* target_asker.c */
 	bool is_asker;		 /* was met in a call that asks for signals */
 	bool is_endangered;	 /* was met in one that it may die of (target_filter.c), */
-	uint64_t blocked_asleep; /* the signals that it blocked there, a bit each */
+	uint64_t blocked_asleep; /* the signals that it always blocked there, a bit each */
 	bool is_suspected;	 /* or may come to such a call, which nobody has seen yet */
 	size_t endangered_at;	 /* its place among those */
 	bool is_followed_asker;	 /* let go to system call stops for that */
@@ -498,7 +498,7 @@ enum danger {
 };
 
 enum danger target_danger_of(struct tracee *tracee, int signal);
-/* All of these, a bit each, now and when it was met asleep in such a call: none would wake it. */
+/* All of these, a bit each, now and whenever it was met in such a call: none would wake it. */
 bool target_blocks(const struct tracee *tracee, uint64_t signals);
 
 /*

@@ -465,8 +465,8 @@ class Seccomp(LiveCase):
         """Each thread that was awake when a child died was stopped, in a write as well."""
         said = self.crowd("transfers")
         self.assertGreater(said["children"], 50, said)
-        self.assertGreater(said["transfers"], 200, said)
-        self.assertLessEqual(said["short"], 0.001 * said["transfers"], said)
+        self.assertGreater(said["transfers"], 60, said)
+        self.assertLessEqual(said["short"], max(1, 0.001 * said["transfers"]), said)
 
     def test_filter_is_not_tripped_in_a_large_crowd(self):
         """The 65th and all after it were not followed."""
