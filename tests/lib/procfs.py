@@ -89,3 +89,9 @@ def system_calls(pid):
 def pending(pid):
     """The signals that wait for a process, as the mask of /proc."""
     return int(status(pid)["ShdPnd"], 16)
+
+
+def stolen_ns():
+    """What the host of a virtual machine has taken from all its CPUs: proc_stat(5), "steal"."""
+    with open("/proc/stat", encoding="ascii") as file:
+        return int(file.readline().split()[8]) * 1e9 / os.sysconf("SC_CLK_TCK")

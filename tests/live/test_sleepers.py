@@ -85,7 +85,9 @@ class BlockingCalls(LiveCase):
 
 class BlockedTime(LiveCase):
     def test_is_charged_to_the_function_that_blocks(self):
+        stolen_ns = -procfs.stolen_ns()
         recording = record(self.directory, [build("sleeping"), "2000"])
+        stolen_ns += procfs.stolen_ns()
         rows = {row["function"]: row["total_ns"] for row in recording.rows("-m", "blocked")}
         waits, blocks = (
             {row["tid"]: row["self_ns"] for row in recording.rows("--by", "thread", "-m", metric)}
@@ -93,7 +95,9 @@ class BlockedTime(LiveCase):
         )
         for said in recording.said:
             blocked = rows[said["function"]]
-            self.assertLessEqual(blocked, 1.03 * said["blocked_ns"], said["function"])
+            # What the host takes in between is no CPU time, and where no look met it, as sleep.
+            most = 1.03 * said["blocked_ns"] + stolen_ns
+            self.assertLessEqual(blocked, most, said["function"])
             # The program's clock also counts the wait for a CPU after each wake-up, of which
             # the stack may be unknown: these threads run for microseconds.
             waited = waits.get(said["tid"], 0)
