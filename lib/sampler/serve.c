@@ -85,19 +85,20 @@ static void note_sweep(struct sampler *sampler, uint64_t before_ns)
  */
 #define SWEEP_TURN_NS NS_PER_MS
 
-/* Who has stopped comes before who has ended. */
-static bool sweep_stops(struct sampler *sampler)
+/* Who has stopped comes before who has ended; of signals there may be no end. */
+static bool sweep_stops(struct sampler *sampler, uint64_t until_ns)
 {
 	struct target_event event;
 	bool any = false;
 
-	for (;;) {
+	do {
 		target_next_stop(sampler->target, &event);
 		if (event.kind == TARGET_EVENT_NONE)
 			return any;
 		any = true;
 		follow_event(sampler, &event);
-	}
+	} while (clock_monotonic_ns() < until_ns);
+	return any;
 }
 
 static bool sweep(struct sampler *sampler)
@@ -105,7 +106,7 @@ static bool sweep(struct sampler *sampler)
 	uint64_t until_ns = clock_monotonic_ns() + SWEEP_TURN_NS;
 	uint64_t nr_expected = target_stats(sampler->target).nr_expected;
 	struct target_event event;
-	bool any = sampler->sweep_goes_on && sweep_stops(sampler);
+	bool any = sampler->sweep_goes_on && sweep_stops(sampler, until_ns);
 
 	sampler->sweep_goes_on = false;
 	for (;;) {
