@@ -131,7 +131,6 @@ class Attach(LiveCase):
                 blocked = recording.report("-m", "blocked")["total_ns"]
                 self.assertRatio(blocked, 500e6, 0.2, "blocked time of a sleeper")
 
-
     def test_duration_ends_before_the_next_look(self):
         """It was waited for, half a second at most; and when paused, for that half second."""
         for options in (("-F", "1"), ("--paused",)):
@@ -171,7 +170,6 @@ class Terminal(LiveCase):
             self.assertNotIn("recording: ", behind)
             self.assertNotIn("names", behind)
 
-
     def test_progress_tells_of_sleepers(self):
         """There were 0 samples for a second, 1 for the next one, and so on."""
         with Running(["sleep", "1000"]) as target:
@@ -185,7 +183,6 @@ class Terminal(LiveCase):
                 f" -o {self.path('x.data')} || true"
             )
             self.assertIn(" s, 0 samples, paused", paused)
-
 
     def test_messages_have_lines_of_their_own_amid_progress(self):
         """They were written behind it."""
