@@ -26,11 +26,6 @@
  * a child dies all of them are brought to such a stop, whatever they are in, and sleep on.
  */
 
-static uint64_t signal_bit(int signal)
-{
-	return UINT64_C(1) << (signal - 1);
-}
-
 /* So long after the last of them parted. */
 #define FOLLOWED_NS NS_PER_SEC
 
@@ -153,7 +148,7 @@ static bool is_endangered(const struct tracee *tracee, const struct tracee *lead
 	if (!tracee->priv->is_endangered || !leader)
 		return false;
 	if (!tracee->priv->is_suspected && now_ns - leader->priv->parted_ns < ENDANGERED_NS)
-		return !target_blocks(tracee, signal_bit(SIGCHLD));
+		return !target_blocks(tracee, target_signal_bit(SIGCHLD));
 	return now_ns - leader->priv->endangered_ns < ENDANGERED_NS && !makes_many_calls(tracee) &&
 	       !target_blocks(tracee, leader->priv->endangering);
 }
@@ -240,7 +235,7 @@ static void note_danger(struct tracee *leader, int signal)
 		return;
 	if (now_ns - leader->priv->endangered_ns >= ENDANGERED_NS)
 		leader->priv->endangering = 0;
-	leader->priv->endangering |= signal_bit(signal);
+	leader->priv->endangering |= target_signal_bit(signal);
 	leader->priv->endangered_ns = now_ns;
 }
 
@@ -295,7 +290,7 @@ static bool makes_any_many_calls(const struct target *target, pid_t tgid)
 		struct tracee *tracee = target->endangered[i];
 
 		if (tracee->tgid == tgid && is_known_endangered(tracee) &&
-		    makes_many_calls(tracee) && !target_blocks(tracee, signal_bit(SIGCHLD)))
+		    makes_many_calls(tracee) && !target_blocks(tracee, target_signal_bit(SIGCHLD)))
 			return true;
 	}
 	return false;

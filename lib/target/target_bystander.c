@@ -142,7 +142,7 @@ void target_before_letting_go(struct target *target, struct tracee *tracee)
 
 void target_stop_bystanders(const struct target *target, pid_t tgid)
 {
-	stop_bystanders(target, tgid, NULL, UINT64_C(1) << (SIGCHLD - 1));
+	stop_bystanders(target, tgid, NULL, target_signal_bit(SIGCHLD));
 }
 
 void target_stop_woken(const struct target *target, struct tracee *tracee)

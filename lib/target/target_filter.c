@@ -245,7 +245,7 @@ enum danger target_danger_of(struct tracee *tracee, int signal)
 	is_awake = target_is_awake(tracee);
 	if (!is_awake && (!read_call(tracee, &syscall) || !sets_restart_block(&syscall)))
 		return DANGER_NONE;
-	if (target_blocks(tracee, UINT64_C(1) << (signal - 1)))
+	if (target_blocks(tracee, target_signal_bit(signal)))
 		return DANGER_NONE;
 	return is_awake && target_is_in_what_would_spoil(tracee) ? DANGER_AFTER_CALL : DANGER_NOW;
 }

@@ -498,6 +498,12 @@ enum danger {
 };
 
 enum danger target_danger_of(struct tracee *tracee, int signal);
+/* As in the masks of /proc/PID/status. */
+static inline uint64_t target_signal_bit(int signal)
+{
+	return UINT64_C(1) << (signal - 1);
+}
+
 /* All of these, a bit each, now and whenever it was met in such a call: none would wake it. */
 bool target_blocks(const struct tracee *tracee, uint64_t signals);
 

@@ -8,21 +8,16 @@
 #include "target/target_priv.h"
 #include "target/target_regs.h"
 
-static uint64_t signal_bit(int signal)
-{
-	return UINT64_C(1) << (signal - 1);
-}
-
 static bool is_default(const struct proc_status *status, int signal)
 {
-	return !((status->caught | status->ignored) & signal_bit(signal));
+	return !((status->caught | status->ignored) & target_signal_bit(signal));
 }
 
 static bool is_caught(pid_t tid, int signal)
 {
 	struct proc_status status;
 
-	return proc_read_status(tid, &status) && status.caught & signal_bit(signal);
+	return proc_read_status(tid, &status) && status.caught & target_signal_bit(signal);
 }
 
 /* Is it still in the call, or at the one, that was broken off at the stop before? */
@@ -154,7 +149,7 @@ static bool may_be_caught(pid_t tid, int signal)
 {
 	struct proc_status status;
 
-	return !proc_read_status(tid, &status) || status.caught & signal_bit(signal);
+	return !proc_read_status(tid, &status) || status.caught & target_signal_bit(signal);
 }
 
 /* A caught signal is to find it in the call; others leave it where it is. */

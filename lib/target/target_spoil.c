@@ -153,11 +153,17 @@ static bool is_in_unknown(struct tracee *tracee)
 	return target_makes_transfers(tracee) && was_met_of_late(tracee);
 }
 
+/* It may not have run since it was let go from the entry of that call. */
+static bool has_entered_spoilt(const struct tracee_private *priv)
+{
+	return priv->is_in_call && priv->entered_spoilt;
+}
+
 bool target_is_in_what_would_spoil(struct tracee *tracee)
 {
 	const struct tracee_private *priv = tracee->priv;
 
-	if (priv->is_in_call && priv->entered_spoilt)
+	if (has_entered_spoilt(priv))
 		return true;
 	switch (read_place(tracee)) {
 	case KERNEL_PLACE_UNKNOWN:
@@ -185,7 +191,7 @@ bool target_stop_would_spoil(struct tracee *tracee)
 
 	if (!priv->looked_awake)
 		return false;
-	if (priv->is_in_call && priv->entered_spoilt)
+	if (has_entered_spoilt(priv))
 		return true;
 	forget_waits(tracee);
 	if (priv->hides_kernel_stack)
