@@ -24,14 +24,13 @@ static uint64_t next_random(struct schedule *schedule)
  * exponential, but for a short one that a tick takes itself, and very long ones.
  */
 #define LEAST_PART 8
-#define MOST_MEANS 6
 
 static double random_exponential(struct schedule *schedule)
 {
 	double uniform = (double)(next_random(schedule) >> 11) * 0x1p-53;
 	double drawn = -log1p(-uniform);
 
-	return drawn < MOST_MEANS ? drawn : MOST_MEANS;
+	return drawn < SCHEDULE_MOST_PERIODS ? drawn : SCHEDULE_MOST_PERIODS;
 }
 
 static void draw(struct schedule *schedule)

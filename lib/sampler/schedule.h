@@ -12,6 +12,8 @@
  * Deadlines follow from deadlines, so that a late tick shifts no other.
  */
 #define SCHEDULE_DRAWN 16
+/* No gap is longer than so many periods, if no tick of them is missed. */
+#define SCHEDULE_MOST_PERIODS 6
 
 struct schedule {
 	uint64_t period_ns; /* the mean gap */

@@ -45,7 +45,9 @@ struct worker_thread {
 	bool ended;
 	bool ran_since_flush;
 	struct sample sleep;
-	bool has_run; /* the last sample of it running, which may get the time up to its end */
+	/* What it was last seen running, which may get the time up to its end. */
+	bool has_run;	    /* and is not in the profile yet */
+	bool was_running;   /* and it has not been seen asleep since */
 	bool was_preempted; /* that one is of a wait outside system calls: there it ran last */
 	struct sample run;
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "sampler/schedule.h"
 #include "sampler/worker_priv.h"
 #include "snapshot/snapshot.h"
 
@@ -68,6 +69,7 @@ void worker_add_running(struct worker *worker, struct worker_thread *thread,
 	worker_emit_gathered(worker, thread);
 	thread->run = run;
 	thread->has_run = true;
+	thread->was_running = true;
 	thread->was_preempted = sighting->kind == SIGHTING_WAITING &&
 				sighting->snapshot->syscall_nr == SNAPSHOT_NO_SYSCALL;
 	thread->ran_since_flush = true;
@@ -79,6 +81,7 @@ void worker_add_blocked(struct worker *worker, struct worker_thread *thread,
 	struct weights weights = account_blocked(&thread->account, &sighting->clocks);
 
 	worker_emit_gathered(worker, thread);
+	thread->was_running = false;
 	thread->was_preempted = false;
 	thread->sleep_stack = stack->id;
 	thread->sleep_end = (uint8_t)stack->end;
@@ -116,9 +119,6 @@ void worker_hand_out_rest(struct worker *worker, struct worker_thread *thread,
 
 static const struct account_losses no_losses;
 
-/* No longer than what may come to lie between two looks. */
-#define TAIL_PERIODS 4
-
 /* What it ran after its last look, at the same place as far as is known: no look of its own. */
 static void add_tail(struct worker *worker, struct worker_thread *thread,
 		     const struct account_clocks *end)
@@ -140,17 +140,19 @@ void worker_lengthen_last_run(struct worker *worker, struct worker_thread *threa
 	struct account account = thread->account;
 	struct weights rest = account_rest(&account, end);
 
-	if (!thread->has_run)
+	if (!thread->was_running)
 		return;
 	/* A look that found it waiting tells nothing about where it ran, but if it was driven off.
 	 */
-	if (thread->was_preempted) {
+	if (thread->was_preempted && thread->has_run) {
 		rest = account_running(&thread->account, end, &no_losses);
 		thread->run.time_ns = end->time_ns;
 		thread->run.cpu_ns += rest.cpu_ns;
 		thread->run.runq_ns += rest.runq_ns;
-	} else if (thread->run.cpu_ns && rest.cpu_ns &&
-		   rest.cpu_ns <= worker->options.period_ns * TAIL_PERIODS) {
+	} else if (rest.cpu_ns &&
+		   (thread->was_preempted ||
+		    (thread->run.cpu_ns &&
+		     rest.cpu_ns <= worker->options.period_ns * SCHEDULE_MOST_PERIODS))) {
 		add_tail(worker, thread, end);
 	}
 }
