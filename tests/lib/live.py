@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The test case the live and command-line tests derive from."""
 
+import json
 import os
 import shutil
 import tempfile
@@ -9,6 +10,7 @@ import unittest
 
 import procfs
 from paths import PROFC
+from profc import profc
 
 
 class LiveCase(unittest.TestCase):
@@ -92,6 +94,25 @@ class LiveCase(unittest.TestCase):
             if time.monotonic() > deadline:
                 self.fail(f"{what} did not come about in {patience} s")
             time.sleep(0.005)
+
+    def wait_until_recorded(self, path, cpu_ns=300e6):
+        """
+        Until so much CPU time of known stacks can be read of a recording that goes on: its first
+        part is there after 10 ms, and has a look or two, of which no share says anything.
+        """
+        size = 0
+
+        def is_enough():
+            nonlocal size
+            before, size = size, os.path.getsize(path) if os.path.exists(path) else 0
+            if size == before:
+                return False
+            done = profc("report", "-i", path, "--json", status=None)
+            rows = json.loads(done.stdout)["rows"] if done.returncode == 0 else []
+            known = [row["self_ns"] for row in rows if row["function"] != "[unattributed]"]
+            return sum(known) >= cpu_ns
+
+        self.eventually(is_enough, f"a recording of {cpu_ns / 1e6:.0f} ms")
 
     def assertProgress(self, counters, what="a target that runs"):
         """One that is short of CPU time gets on, too, some time."""

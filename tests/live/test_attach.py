@@ -77,11 +77,7 @@ class Attach(LiveCase):
         with Running([build("progressing"), self.path("counters")]) as target:
             target.wait_ready()
             with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
-                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
-                self.eventually(
-                    lambda: os.path.exists(recorder.path) and os.path.getsize(recorder.path) > 4000,
-                    "a first part of the recording",
-                )
+                self.wait_until_recorded(recorder.path)
                 recording = recorder.interrupt(signal.SIGINT)
             self.assertEqual(recording.status, 0, recording.stderr)
             self.assertUntouched(target.pid)

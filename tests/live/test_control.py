@@ -30,7 +30,7 @@ class Control(LiveCase):
             with open(fifo, "w", encoding="utf-8") as control:
                 control.write("mark here\nresume\n")
                 control.flush()
-                self.eventually(lambda: os.path.getsize(path) > 2000, "a first part")
+                self.wait_until_recorded(path)
                 control.write(f"snapshot {snapshot}\n")
                 control.flush()
                 self.eventually(lambda: os.path.exists(snapshot), "the snapshot")
@@ -177,7 +177,7 @@ class Control(LiveCase):
             with open(fifo, "w", encoding="utf-8") as control:
                 control.write(f"mark before\nsnapshot {pipe}\nmark after\nresume\n")
                 control.flush()
-                self.eventually(lambda: os.path.getsize(recorder.path) > 2000, "what is recorded")
+                self.wait_until_recorded(recorder.path)
                 control.write("stop\n")
             self.eventually(lambda: not procfs.tracer(command), "the end of the recording")
             self.assertIsNone(recorder.process.poll())
@@ -247,7 +247,7 @@ class Control(LiveCase):
 
         def stop(recorder, control):
             (command,) = procfs.children(recorder.pid)
-            self.eventually(lambda: os.path.getsize(recorder.path) > 2000, "what is recorded")
+            self.wait_until_recorded(recorder.path)
             control.write("stop\n")
             control.flush()
             self.eventually(lambda: not procfs.tracer(command), "the end of the recording")

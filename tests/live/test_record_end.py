@@ -348,18 +348,6 @@ class Files(LiveCase):
 class ControlC(LiveCase):
     """Ends the recording, never the profile, and treats the command as a shell would."""
 
-    def wait_until_recording(self, recorder):
-        """Until a stack of the command is in the file: of a busy machine its start has none."""
-
-        def has_stack():
-            if not os.path.exists(recorder.path) or os.path.getsize(recorder.path) <= 200:
-                return False
-            done = profc("report", "-i", recorder.path, "--json", "-n", "0", status=None)
-            rows = json.loads(done.stdout)["rows"] if done.returncode == 0 else []
-            return any(os.path.basename(row["module"] or "") in ("spin_leaf", "bare") for row in rows)
-
-        self.eventually(has_stack, "a first part of the recording")
-
     def press(self, argv, *options, before=lambda pid: None, after=lambda: None, env=None):
         """
         Record in a terminal of its own, press Ctrl-C there, return the Recording. before() gets
@@ -371,7 +359,7 @@ class ControlC(LiveCase):
             start_new_session=True, env=env,
             preexec_fn=lambda: fcntl.ioctl(theirs, termios.TIOCSCTTY, 0),
         ) as recorder:
-            self.wait_until_recording(recorder)
+            self.wait_until_recorded(recorder.path)
             before(recorder.pid)
             os.write(ours, b"\x03")
             after()
@@ -398,11 +386,10 @@ class ControlC(LiveCase):
                 with Recorder(
                     self.directory, "record", "--", build("spin_leaf"), "20000"
                 ) as recorder:
-                    self.wait_until_recording(recorder)
+                    self.wait_until_recorded(recorder.path)
                     recording = recorder.interrupt(number)
                 self.assertEqual(recording.status, -number)
                 self.assertMostlyIn(recording, "spin_leaf", 0.9, "self_ns")
-
 
     def test_twice_ends_the_recording_alone(self):
         """A command that does not heed it is left running; the profile is whole."""
@@ -411,7 +398,7 @@ class ControlC(LiveCase):
         with Recorder(self.directory, "record", "--", "sh", "-c", script) as recorder:
             pid = int(recorder.process.stdout.readline())
             self.addCleanup(os.kill, pid, signal.SIGKILL)
-            self.wait_until_recording(recorder)
+            self.wait_until_recorded(recorder.path)
             recorder.process.send_signal(signal.SIGINT)
             self.eventually(lambda: not procfs.pending(recorder.pid), "the first signal")
             recording = recorder.interrupt()
@@ -462,7 +449,7 @@ class ControlC(LiveCase):
             self.directory, "record", "--control", f"fifo:{fifo}", *options, "--", program, "20000",
             env=environment,
         ) as recorder:
-            self.wait_until_recording(recorder)
+            self.wait_until_recorded(recorder.path)
             (command,) = procfs.children(recorder.pid)
             with open(fifo, "w", encoding="utf-8") as control:
                 control.write(f"snapshot {snapshot}\n")
