@@ -239,13 +239,6 @@ static void note_danger(struct tracee *leader, int signal)
 	leader->priv->endangered_ns = now_ns;
 }
 
-void target_follow_maker(struct tracee *tracee)
-{
-	target_note_endangered(tracee);
-	tracee->priv->follows_next_call = true;
-	note_danger(target_find(tracee->priv->target, tracee->tgid), SIGCHLD);
-}
-
 static void follow_next_call(struct tracee *tracee)
 {
 	tracee->priv->follows_next_call = true;
@@ -278,9 +271,27 @@ bool target_follow_endangered(const struct target *target, pid_t tgid)
 	return follow_endangered(target, tgid, SIGCHLD, false);
 }
 
+bool target_follow_parent(struct tracee *parent)
+{
+	if (!target_sleeps_in_danger(parent))
+		return false;
+	target_note_endangered(parent);
+	follow_next_call(parent);
+	return true;
+}
+
 void target_follow_suspects(const struct target *target, pid_t tgid, int signal)
 {
 	follow_endangered(target, tgid, signal, true);
+}
+
+bool target_any_endangered(const struct target *target, pid_t tgid)
+{
+	for (size_t i = 0; i < target->nr_endangered; i++) {
+		if (target->endangered[i]->tgid == tgid)
+			return true;
+	}
+	return false;
 }
 
 /* Until a child that parts has died they would have to be followed all the same. */

@@ -30,12 +30,17 @@
 #define BYSTANDERS_MAX 64
 
 /* In the queue of the process; a signal of the thread's own is nobody else's business. */
-static bool signal_waits(pid_t tid)
+static bool signal_waits(pid_t tid, siginfo_t *info)
 {
 	struct __ptrace_peeksiginfo_args which = {.flags = PTRACE_PEEKSIGINFO_SHARED, .nr = 1};
-	siginfo_t info;
 
-	return ptrace(PTRACE_PEEKSIGINFO, tid, &which, &info) > 0;
+	return ptrace(PTRACE_PEEKSIGINFO, tid, &which, info) > 0;
+}
+
+/* What the end of a child has sent for which one was woken whom that does no harm. */
+static uint64_t harmless(const struct target *target, const siginfo_t *info)
+{
+	return target_is_sender(target, info) ? target_signal_bit(SIGCHLD) : 0;
 }
 
 /* Waiting for memory in state D, it is as good as awake. */
@@ -47,13 +52,14 @@ bool target_is_awake(const struct tracee *tracee)
 }
 
 /* Which of the process' signals it would. */
-static uint64_t would_take(pid_t tid)
+static uint64_t would_take(const struct target *target, pid_t tid)
 {
 	struct proc_status status;
+	siginfo_t info;
 
-	if (!signal_waits(tid) || !proc_read_status(tid, &status))
+	if (!signal_waits(tid, &info) || !proc_read_status(tid, &status))
 		return 0;
-	return status.pending_process & ~status.blocked;
+	return status.pending_process & ~status.blocked & ~harmless(target, &info);
 }
 
 /* Stopped for this before, and not on a CPU since: it still is where signals are looked for. */
@@ -135,7 +141,7 @@ void target_before_letting_go(struct target *target, struct tracee *tracee)
 	 */
 	if (!target->any_unrestarted || tracee->priv->bystander_of == target->stats.nr_signals + 1)
 		return;
-	signals = would_take(tracee->tid);
+	signals = would_take(target, tracee->tid);
 	if (signals)
 		stop_bystanders(target, tracee->tgid, tracee, signals);
 }

@@ -25,16 +25,26 @@ void target_begin_ending(struct target *target)
 }
 
 /*
- * In state D it cannot, as one that waits for its vfork; nor does it come out with EINTR then. Who
- * has stopped meanwhile is still to be repaired.
+ * In state D it cannot, as one that waits for its vfork; nor does it come out with EINTR then. But
+ * where it is at the beginning of a wait and copies its time, for which the memory is locked where
+ * its process forks, it goes on to find that it was asked to stop.
  */
+static bool may_stop_in(const struct tracee *tracee, char state)
+{
+	struct proc_syscall syscall;
+
+	return state == 'R' || state == 'S' || state == 't' ||
+	       (state == 'D' && target_read_syscall(tracee, &syscall) &&
+		target_may_fail_in(tracee, &syscall));
+}
+
+/* Who has stopped meanwhile is still to be repaired. */
 static bool is_on_its_way(const struct tracee *tracee)
 {
 	struct proc_stat stat;
 
 	return tracee->priv->is_to_stop && !tracee->priv->has_exited && !tracee->listening &&
-	       target_read_stat(tracee, &stat) &&
-	       (stat.state == 'R' || stat.state == 'S' || stat.state == 't');
+	       target_read_stat(tracee, &stat) && may_stop_in(tracee, stat.state);
 }
 
 /* A handler that runs before a call is made again finds it in none: see target_repair.c. */

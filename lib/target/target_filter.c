@@ -213,7 +213,7 @@ static void search(const struct target *target, struct tracee *leader)
 	leader->priv->search_ns += (leader->priv->search_ns - begun_ns) * SEARCH_SHARE;
 }
 
-/* Its own wait for the child may be too short ever to be met. */
+/* Of the rest nothing is known yet: when the child dies, one of them may be woken for it. */
 void target_forks_in_danger(struct tracee *tracee)
 {
 	const struct target *target = tracee->priv->target;
@@ -222,7 +222,7 @@ void target_forks_in_danger(struct tracee *tracee)
 	if (!machine_can_restart() || !was_filtered(tracee) || !target_read_stat(tracee, &stat) ||
 	    stat.nr_threads == 1 || ask_held(tracee) != RESTART_KILLS)
 		return;
-	target_follow_maker(tracee);
+	target_note_suspect(tracee);
 	search(target, target_find(target, tracee->tgid));
 }
 
@@ -250,20 +250,44 @@ enum danger target_danger_of(struct tracee *tracee, int signal)
 	return is_awake && target_is_in_what_would_spoil(tracee) ? DANGER_AFTER_CALL : DANGER_NOW;
 }
 
-/* Sent to the process, and nobody catches it: untraced, no thread would have been woken. */
-static bool is_only_ours(pid_t tid, int signal)
+bool target_sleeps_in_danger(struct tracee *tracee)
+{
+	struct proc_syscall syscall;
+
+	return !tracee->priv->is_followed_asker && known_restart(tracee) == RESTART_KILLS &&
+	       read_call(tracee, &syscall) && sets_restart_block(&syscall);
+}
+
+bool target_may_fail_in(const struct tracee *tracee, const struct proc_syscall *syscall)
+{
+	return syscall->kind == PROC_SYSCALL_INSIDE &&
+	       ((sets_restart_block(syscall) && known_restart(tracee) == RESTART_KILLS) ||
+		target_care_of(tracee->tid, syscall).is_unrestarted);
+}
+
+bool target_blocks_now(const struct tracee *tracee, int signal)
+{
+	return blocked_by(tracee->tid) & target_signal_bit(signal);
+}
+
+/*
+ * Sent to the process, and nobody catches it: untraced, no thread would have been woken. That of a
+ * child for whose end all is done beforehand foretells no other (target_reaping.c).
+ */
+static bool is_only_ours(const struct target *target, pid_t tid, int signal)
 {
 	struct proc_status status;
 	siginfo_t info;
 
 	return ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code != SI_TKILL &&
-	       proc_read_status(tid, &status) && !(status.caught >> (signal - 1) & 1);
+	       !target_is_sender(target, &info) && proc_read_status(tid, &status) &&
+	       !(status.caught >> (signal - 1) & 1);
 }
 
 void target_signal_endangers(const struct target *target, struct tracee *taker, int signal)
 {
 	if (!was_filtered(taker) || ask_held(taker) != RESTART_KILLS ||
-	    !is_only_ours(taker->tid, signal))
+	    !is_only_ours(target, taker->tid, signal))
 		return;
 	search(target, target_find(target, taker->tgid));
 	target_follow_suspects(target, taker->tgid, signal);

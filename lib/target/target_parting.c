@@ -328,7 +328,7 @@ static bool settle(struct target *target, struct tracee *tracee)
 	}
 	tracee_list_remove(&target->unsure, tracee);
 	parts = verdict == VERDICT_PART ||
-		(verdict == VERDICT_UNSURE && !endangers(tracee, stat.ppid));
+		(verdict == VERDICT_UNSURE && !target_any_endangered(target, stat.ppid));
 	tracee->priv->hold = parts ? HOLD_PART : HOLD_CONT;
 	if (parts)
 		target_child_parts(target, stat.ppid);

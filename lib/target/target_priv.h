@@ -254,6 +254,7 @@ struct postponed {
 
 #define POSTPONED_MAX 64
 #define DYING_MAX     64
+#define SENDERS_MAX   64
 
 struct target {
 	struct target_options options;
@@ -282,6 +283,8 @@ struct target {
 	uint64_t untold_since_ns, ask_parents_ns;
 	pid_t dying[DYING_MAX]; /* first threads that were met at their end; 0: none */
 	size_t next_dying;
+	pid_t senders[SENDERS_MAX]; /* of a SIGCHLD for which only who made them could be woken */
+	size_t next_sender;
 
 	/* target_births.c */
 	struct birth births[BIRTHS_MAX];
@@ -462,8 +465,6 @@ bool target_asker_has_budget(struct tracee *asker);
 void target_note_endangered(struct tracee *tracee);
 /* It may come to such a call. */
 void target_note_suspect(struct tracee *tracee);
-/* The same of one that is held where it has made a child. */
-void target_follow_maker(struct tracee *tracee);
 /* It is gone, or executes another program. */
 void target_forget_endangered(struct tracee *tracee);
 /*
@@ -472,8 +473,12 @@ void target_forget_endangered(struct tracee *tracee);
  */
 bool target_follow_endangered(const struct target *target, pid_t tgid);
 void target_follow_suspects(const struct target *target, pid_t tgid, int signal);
+/* Likewise the one whose child it is, where nobody else will be woken for it. */
+bool target_follow_parent(struct tracee *parent);
 /* Is it one whom a child endangers that parted of late, and may be dying? */
 bool target_may_die_of_parted(const struct tracee *tracee);
+/* Of a process. */
+bool target_any_endangered(const struct target *target, pid_t tgid);
 /* A child of a process is about to part. */
 void target_child_parts(const struct target *target, pid_t tgid);
 /* May it, or is somebody endangered by that who is not followed yet? */
@@ -498,6 +503,12 @@ enum danger {
 };
 
 enum danger target_danger_of(struct tracee *tracee, int signal);
+/* Is it in such a call, of a filter that is known to kill, and not followed? */
+bool target_sleeps_in_danger(struct tracee *tracee);
+/* Does the target feel it if that call is broken off, and no stop comes of it? */
+bool target_may_fail_in(const struct tracee *tracee, const struct proc_syscall *syscall);
+/* Would the signal not wake it, as it is now? */
+bool target_blocks_now(const struct tracee *tracee, int signal);
 /* As in the masks of /proc/PID/status. */
 static inline uint64_t target_signal_bit(int signal)
 {
@@ -515,6 +526,7 @@ bool target_blocks(const struct tracee *tracee, uint64_t signals);
 struct reaping {
 	struct tracee *parent; /* whose child it is; NULL: nobody can be woken in vain */
 	bool is_overdue;       /* and another may be woken in its stead */
+	bool is_safe;	       /* it sleeps where being woken in vain does it no harm */
 };
 
 bool target_postpones_reaping(struct target *target, struct tracee *child, struct reaping *reaping);
@@ -528,6 +540,8 @@ void target_after_reaping(const struct target *target, const struct reaping *rea
  */
 void target_child_dies(struct target *target, const struct tracee *child);
 bool target_awaits_signal(const struct tracee *tracee);
+/* Is it of the end of a child that was reaped when only its maker could be woken, in no danger? */
+bool target_is_sender(const struct target *target, const siginfo_t *info);
 /*
  * One was met whose parent has not told of it: that is in a stop, of which the signal may have been
  * lost in another one. Is it still to be heard of, and nobody has asked for a while?

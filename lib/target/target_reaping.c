@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <signal.h>
+
 #include "base/clock.h"
 #include "proc/read.h"
 #include "target/target_priv.h"
@@ -9,6 +11,9 @@
  * is held, or is not on a CPU and was woken for something else. Then it wakes another, in vain if
  * the signal is taken before that looks for it. So the zombie stays until the thread sleeps. Its
  * parent is not kept waiting by that: it is the one that is not ready.
+ *
+ * Under a filter that kills who restarts its call (target_filter.c) that thread is the only one to
+ * be followed, and only in such a call; where it cannot be woken it may be anyone.
  */
 #define LONGEST_NS (2 * NS_PER_MS)
 
@@ -85,9 +90,30 @@ static bool is_on_cpu(struct tracee *parent, struct postponed *postponed)
  */
 static bool can_be_woken(struct tracee *parent, char state, struct postponed *postponed)
 {
-	if (parent->interrupting || state == 't' || state == 'D')
+	if (parent->interrupting || parent->priv->is_to_stop || state == 't' || state == 'D')
 		return false;
 	return state != 'R' || (postponed && is_on_cpu(parent, postponed));
+}
+
+/* Who waits for a CPU mostly gets one sooner than that. */
+#define SOON_WOKEN_NS (3 * NS_PER_MS)
+
+static bool waits_long(const struct postponed *postponed)
+{
+	return postponed && clock_monotonic_ns() - postponed->dead_since_ns > SOON_WOKEN_NS;
+}
+
+/* Is anyone whom the signal may wake, and who may die of it, not followed yet? */
+static bool is_anyone_in_danger(const struct target *target, struct tracee *parent, bool can,
+				const struct postponed *postponed)
+{
+	if (!target_blocks_now(parent, SIGCHLD)) {
+		if (can)
+			return target_follow_parent(parent);
+		if (!waits_long(postponed))
+			return false;
+	}
+	return target_follow_endangered(target, parent->tgid);
 }
 
 /* Says whether it is to wait, on. `parent` is NULL until it is known who that is. */
@@ -113,6 +139,11 @@ static bool postpone(struct target *target, const struct tracee *child, struct t
 	return true;
 }
 
+static void note_sender(struct target *target, const struct tracee *child)
+{
+	target->senders[target->next_sender++ % SENDERS_MAX] = child->tid;
+}
+
 bool target_postpones_reaping(struct target *target, struct tracee *child, struct reaping *reaping)
 {
 	struct postponed *postponed = find_postponed(target, child->tid);
@@ -125,16 +156,33 @@ bool target_postpones_reaping(struct target *target, struct tracee *child, struc
 		bool is_known = !child->priv->is_untold;
 		bool can = is_known && can_be_woken(parent, stat.state, postponed);
 
-		/* Even if this thread takes the signal: another may be woken as well, or sooner. */
-		if (target_follow_endangered(target, parent->tgid))
+		if (is_anyone_in_danger(target, parent, can, postponed))
 			can = false;
 		if (!can && postpone(target, child, is_known ? parent : NULL, stat.state))
 			return true;
-		*reaping = (struct reaping){.parent = parent, .is_overdue = !can};
+		*reaping = (struct reaping){
+			.parent = parent,
+			.is_overdue = !can,
+			.is_safe = can && stat.state == 'S' && !parent->care.is_unrestarted,
+		};
+		if (reaping->is_safe)
+			note_sender(target, child);
 	}
 	forget_postponed(target, postponed);
 	if (parent)
 		parent->priv->spared_until_ns = 0;
+	return false;
+}
+
+bool target_is_sender(const struct target *target, const siginfo_t *info)
+{
+	/* Not of one that stops. */
+	if (info->si_signo != SIGCHLD || info->si_code <= 0 || info->si_code > CLD_DUMPED)
+		return false;
+	for (size_t i = 0; i < SENDERS_MAX; i++) {
+		if (target->senders[i] == info->si_pid)
+			return true;
+	}
 	return false;
 }
 
@@ -152,7 +200,7 @@ void target_after_reaping(const struct target *target, const struct reaping *rea
 		return;
 	target_stop_woken_askers(target);
 	/* It is awake now, and another may take the signal before it looks for it. */
-	if (parent->care.is_unrestarted || parent->priv->is_endangered)
+	if (!reaping->is_safe && (parent->care.is_unrestarted || parent->priv->is_endangered))
 		target_stop_woken(target, parent);
 	if (reaping->is_overdue)
 		target_stop_bystanders(target, parent->tgid);

@@ -5,7 +5,8 @@
  * under a filter that kills who makes that call, beside threads that start children. SIGCHLD is
  * left as it is. MODE "watched": the children are waited for by their pidfds. "signals": instead of
  * them, one child sends a signal each US microseconds (1000) that nobody cares for. "transfers":
- * all signals are blocked, and other threads fill pipes that are emptied slowly. Prints
+ * all signals are blocked, and other threads fill pipes that are emptied slowly. "plain": nobody
+ * asks for signals. Prints
  * {"waits", "children", "failed", "early", "transfers", "short"}: waits that failed, those that
  * ended too early, and transfers that were cut short.
  */
@@ -37,6 +38,7 @@
 static atomic_ulong waits, children, failed, early, transfers, cut;
 static atomic_bool ends;
 static bool all_blocked; /* and no call lets any in */
+static bool nobody_asks;
 
 static int install_filter(void)
 {
@@ -90,7 +92,7 @@ static void *wait_on(void *argument)
 
 	for (unsigned nr = 1; !atomic_load(&ends); nr++) {
 		uint64_t begun_ns = monotonic_ns();
-		bool good = nr % 7 || all_blocked ? wait() : in_epoll(epoll);
+		bool good = nr % 7 || nobody_asks ? wait() : in_epoll(epoll);
 
 		atomic_fetch_add(&early, good && monotonic_ns() - begun_ns < WAIT_MS * MS);
 		atomic_fetch_add(&failed, !good);
@@ -193,6 +195,7 @@ int main(int argc, char **argv)
 		return 2;
 	sigfillset(&all);
 	all_blocked = argc > 2 && strcmp(argv[2], "transfers") == 0;
+	nobody_asks = all_blocked || (argc > 2 && strcmp(argv[2], "plain") == 0);
 	if (all_blocked)
 		sigprocmask(SIG_BLOCK, &all, NULL);
 	for (size_t i = 0; all_blocked && i < WRITERS; i++)
