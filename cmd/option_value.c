@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -97,6 +99,21 @@ static int store_choice(const struct option_match *match, int *out, struct err *
 	return code;
 }
 
+/* A name that is mistyped would cost nothing but what is looked for there. */
+static int check_directory(const struct option_match *match, struct err *err)
+{
+	struct stat found;
+
+	if (!match->row->directory)
+		return 0;
+	if (stat(match->value, &found) == 0) {
+		if (S_ISDIR(found.st_mode))
+			return 0;
+		errno = ENOTDIR;
+	}
+	return err_sys(err, "%s '%s'", match->spelling, match->value);
+}
+
 static void list_add(struct option_list *list, const char *value)
 {
 	ARRAY_GROW(list->values, list->nr, list->cap);
@@ -135,7 +152,10 @@ static void store_flag(const struct option_row *row, void *field)
 int option_store(const struct option_match *match, void *values, struct err *err)
 {
 	void *field = (char *)values + match->row->offset;
+	int code = check_directory(match, err);
 
+	if (code)
+		return code;
 	switch (match->row->type) {
 	case OPTION_FLAG:
 		store_flag(match->row, field);

@@ -44,7 +44,8 @@ struct option_row {
 	const char *const *choices; /* NULL-ended, for OPTION_CHOICE */
 	double min, max;	    /* of the stored value (durations: ns); both 0: any */
 	bool negated, commas, hidden;
-	int value; /* OPTION_FLAG with `as_choice`: store this int instead of a bool */
+	bool directory; /* of OPTION_STRING and OPTION_LIST: values are to name one that is there */
+	int value;	/* OPTION_FLAG with `as_choice`: store this int instead of a bool */
 	bool as_choice;
 };
 

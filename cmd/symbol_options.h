@@ -25,11 +25,13 @@ struct symbol_option_values {
 	{.type = OPTION_SECTION, .name = "Where debug information is looked for"},                 \
 		{.type = OPTION_LIST,                                                              \
 		 .name = "debug-dir",                                                              \
+		 .directory = true,                                                                \
 		 .argument = "DIR",                                                                \
 		 .offset = offsetof(args, member.debug_dirs),                                      \
 		 .help = "a root of separate debug files, before /usr/lib/debug; repeats"},        \
 		{.type = OPTION_STRING,                                                            \
 		 .name = "sysroot",                                                                \
+		 .directory = true,                                                                \
 		 .argument = "DIR",                                                                \
 		 .offset = offsetof(args, member.sysroot),                                         \
 		 .help = "where the files of the recorded system are"},                            \

@@ -49,6 +49,26 @@ class Values(LiveCase):
                     self.assertIn(f"'{pid}' is no process id", done.stderr)
                     self.assertIn("pgrep", done.stderr)
 
+    def test_directories_of_debug_information_are_to_be_there(self):
+        """Names were missing without a word where one was mistyped."""
+        file, ran = self.path("file"), self.path("ran")
+        with open(file, "w", encoding="utf-8"):
+            pass
+        for option in ("--debug-dir", "--sysroot"):
+            for where, reason in ((self.path("none"), "No such file"), (file, "Not a directory")):
+                for command in (
+                    ("record", option, where, "--", "touch", ran),
+                    ("attach", option, where, "-p", os.getpid()),
+                    ("top", option, where, "--", "touch", ran),
+                    ("dump", option, where, "-p", os.getpid()),
+                    ("symbolize", f"{option}={where}"),
+                    ("symbolize", "-e", "/bin/true", option, where, "0"),
+                ):
+                    with self.subTest(command=command):
+                        done = profc(*command, status=2, cwd=self.directory)
+                        self.assertIn(f"profc: {option} '{where}': {reason}", done.stderr)
+        self.assertEqual(os.listdir(self.directory), ["file"])
+
     def test_bounds_are_shown_as_they_are_typed(self):
         done = profc("record", "--max-depth", "0", "--", "true", status=2, cwd=self.directory)
         self.assertIn("between 1 and 10000000\n", done.stderr)
