@@ -123,15 +123,16 @@ static void say_counters(const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->nr_counters; i++) {
 		const char *name = profile_str(profile, profile->counters[i].name);
+		uint64_t value = profile->counters[i].value;
 		struct counter_words words = counter_words(name);
-		struct buf value = {0};
+		struct buf text = {0};
 
-		if (!profile->counters[i].value ||
+		if (!value ||
 		    (words.group != COUNTER_LOSSES && words.group != COUNTER_PERTURBATION))
 			continue;
-		append_counter_value(&value, name, profile->counters[i].value);
-		print_note("%s %s", buf_str(&value), words.words);
-		buf_release(&value);
+		append_counter_value(&text, name, value);
+		print_note("%s %s", buf_str(&text), counter_words_of(&words, value));
+		buf_release(&text);
 	}
 }
 

@@ -20,10 +20,13 @@ struct counter_words {
 	const char *name; /* as in the profile */
 	enum counter_group group;
 	const char *words; /* what it counts, for a reader who knows nothing of profc's inside */
+	const char *one;   /* behind the number 1; NULL: the same */
 };
 
 /* The words for a counter; for an unknown one, its name and COUNTER_OTHER. */
 struct counter_words counter_words(const char *name);
+/* Those to be written behind that value. */
+const char *counter_words_of(const struct counter_words *words, uint64_t value);
 const char *counter_group_heading(enum counter_group group);
 /* A value with its unit, which the name tells: _ns, _ppm, _bytes; else a count. */
 void append_counter_value(struct buf *out, const char *name, uint64_t value);

@@ -312,6 +312,23 @@ static void test_counter_words__units_follow_names(void **state)
 	check_value("fast_nsx", 7, "7");
 }
 
+static void check_words(const char *name, uint64_t value, const char *expected)
+{
+	struct counter_words words = counter_words(name);
+
+	assert_string_equal(counter_words_of(&words, value), expected);
+}
+
+static void test_counter_words__one_is_singular(void **state)
+{
+	(void)state;
+	check_words("missed_ticks", 1, "look that did not take place");
+	check_words("missed_ticks", 2, "looks that did not take place");
+	check_words("blocked_looks", 1, "sleeping thread read without a stop");
+	check_words("held_ns_total", 1, "all stops together");
+	check_words("of_another_version", 1, "of_another_version");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -323,6 +340,7 @@ int main(void)
 		cmocka_unit_test(test_info__json_of_marks_and_of_what_is_not_known),
 		cmocka_unit_test(test_info__lists_the_first_marks),
 		cmocka_unit_test(test_counter_words__units_follow_names),
+		cmocka_unit_test(test_counter_words__one_is_singular),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
