@@ -112,7 +112,7 @@ class LiveCase(unittest.TestCase):
             known = [row["self_ns"] for row in rows if row["function"] != "[unattributed]"]
             return sum(known) >= cpu_ns
 
-        self.eventually(is_enough, f"a recording of {cpu_ns / 1e6:.0f} ms")
+        self.eventually(is_enough, f"a recording of {cpu_ns / 1e6:.0f} ms", patience=60)
 
     def assertProgress(self, counters, what="a target that runs"):
         """One that is short of CPU time gets on, too, some time."""

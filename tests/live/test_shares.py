@@ -60,10 +60,17 @@ class Totals(LiveCase):
 
     def test_names_that_threads_take_are_met_at_once(self):
         """Threads of some 10 ms and more, which name themselves as the first thing."""
+        nr_looked_at = 0
         for _ in range(5):
             recording = record(self.directory, [build("threads_named"), "60"])
-            names = {row["name"] for row in recording.rows("--by", "thread")}
-            self.assertLessEqual({"worker-1", "worker-2", "worker-3"}, names)
+            rows = {row["tid"]: row for row in recording.rows("--by", "thread")}
+            for said in recording.said:
+                row = rows[said["tid"]]
+                # One look may come before the name; where CPUs are busy some come to no other.
+                if row["self_samples"] > 2:
+                    self.assertEqual(row["name"], said["name"])
+                    nr_looked_at += 1
+        self.assertGreater(nr_looked_at, 5, "threads that were looked at")
 
     def test_threads_option_records_only_those(self):
         recording = record(
