@@ -131,6 +131,7 @@ struct tracee_private {
 	bool broken_off;
 	struct machine_regs broken;
 	/* The call was ended because its time was up; until then it had a mask of its own. */
+	uint64_t repaired_pcount; /* times scheduled in when a signal had broken it off; 0: not */
 	bool was_timed_out;
 	struct machine_regs timed_out;
 	enum follow follow;	 /* of that call */
@@ -256,6 +257,11 @@ struct postponed {
 #define DYING_MAX     64
 #define SENDERS_MAX   64
 
+struct sender {
+	pid_t tid, parent_tid;
+	bool is_safe; /* only that thread could be woken, and it was in no danger */
+};
+
 struct target {
 	struct target_options options;
 	struct tracee *buckets[TRACEE_BUCKETS]; /* by tid */
@@ -283,7 +289,7 @@ struct target {
 	uint64_t untold_since_ns, ask_parents_ns;
 	pid_t dying[DYING_MAX]; /* first threads that were met at their end; 0: none */
 	size_t next_dying;
-	pid_t senders[SENDERS_MAX]; /* of a SIGCHLD for which only who made them could be woken */
+	struct sender senders[SENDERS_MAX]; /* of a SIGCHLD, as we reaped them */
 	size_t next_sender;
 
 	/* target_births.c */
@@ -542,6 +548,8 @@ void target_child_dies(struct target *target, const struct tracee *child);
 bool target_awaits_signal(const struct tracee *tracee);
 /* Is it of the end of a child that was reaped when only its maker could be woken, in no danger? */
 bool target_is_sender(const struct target *target, const siginfo_t *info);
+/* Of the end of a child that was reaped: the thread that had made it; otherwise 0. */
+pid_t target_parent_of_reaped(const struct target *target, const siginfo_t *info);
 /*
  * One was met whose parent has not told of it: that is in a stop, of which the signal may have been
  * lost in another one. Is it still to be heard of, and nobody has asked for a while?
@@ -624,10 +632,20 @@ bool target_may_be_timing_out(struct tracee *tracee);
 uint64_t target_call_began_ns(struct tracee *tracee, const struct proc_syscall *syscall,
 			      uint64_t timeout_ns, bool by_signal);
 /* Is the time about up of the call that it was last seen asleep in, which has this timeout? */
+/* Seen asleep in this call, has it run no longer since than it takes to leave that? */
+bool target_comes_out_of(const struct tracee *tracee, const struct proc_syscall *syscall,
+			 const struct proc_schedstat *clocks);
 bool target_time_may_be_up(const struct seen_sleep *seen, uint64_t timeout_ns);
 /* It comes out of a call that may have ended by itself: was it seen asleep in it for so long? */
 bool target_slept_until_timeout(struct tracee *tracee, const struct proc_syscall *syscall,
 				uint64_t timeout_ns);
+
+/*
+ * target_ignored.c: it is held in a call that a signal has broken off which nobody catches. Had
+ * that waited since before the call, until its mask let it in? And that it was repaired.
+ */
+bool target_waited_to_be_let_in(struct tracee *held, const struct machine_regs *regs, int signal);
+void target_note_repaired(struct tracee *held);
 
 /*
  * target_carry.c: cut transfers are carried on. May a held thread leave one?

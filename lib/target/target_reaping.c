@@ -139,9 +139,11 @@ static bool postpone(struct target *target, const struct tracee *child, struct t
 	return true;
 }
 
-static void note_sender(struct target *target, const struct tracee *child)
+static void note_sender(struct target *target, const struct tracee *child,
+			const struct tracee *parent, bool is_safe)
 {
-	target->senders[target->next_sender++ % SENDERS_MAX] = child->tid;
+	target->senders[target->next_sender++ % SENDERS_MAX] =
+		(struct sender){child->tid, parent->tid, is_safe};
 }
 
 bool target_postpones_reaping(struct target *target, struct tracee *child, struct reaping *reaping)
@@ -165,25 +167,39 @@ bool target_postpones_reaping(struct target *target, struct tracee *child, struc
 			.is_overdue = !can,
 			.is_safe = can && stat.state == 'S' && !parent->care.is_unrestarted,
 		};
-		if (reaping->is_safe)
-			note_sender(target, child);
 	}
 	forget_postponed(target, postponed);
-	if (parent)
+	if (parent) {
 		parent->priv->spared_until_ns = 0;
+		note_sender(target, child, parent, reaping->is_safe);
+	}
 	return false;
+}
+
+static const struct sender *sender_of(const struct target *target, const siginfo_t *info)
+{
+	/* Not of one that stops. */
+	if (info->si_signo != SIGCHLD || info->si_code <= 0 || info->si_code > CLD_DUMPED)
+		return NULL;
+	for (size_t i = 0; i < SENDERS_MAX; i++) {
+		if (target->senders[i].tid == info->si_pid)
+			return &target->senders[i];
+	}
+	return NULL;
 }
 
 bool target_is_sender(const struct target *target, const siginfo_t *info)
 {
-	/* Not of one that stops. */
-	if (info->si_signo != SIGCHLD || info->si_code <= 0 || info->si_code > CLD_DUMPED)
-		return false;
-	for (size_t i = 0; i < SENDERS_MAX; i++) {
-		if (target->senders[i] == info->si_pid)
-			return true;
-	}
-	return false;
+	const struct sender *sender = sender_of(target, info);
+
+	return sender && sender->is_safe;
+}
+
+pid_t target_parent_of_reaped(const struct target *target, const siginfo_t *info)
+{
+	const struct sender *sender = sender_of(target, info);
+
+	return sender ? sender->parent_tid : 0;
 }
 
 void target_before_reaping(const struct target *target, const struct reaping *reaping)

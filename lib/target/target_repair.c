@@ -172,6 +172,7 @@ static void repaired_for_signal(struct target *target, struct tracee *tracee,
 	if (is_caught(tracee->tid, signal))
 		return;
 	target->stats.nr_repairs += !begins_anew;
+	target_note_repaired(tracee);
 	follow(target, tracee, regs, true);
 }
 
@@ -183,6 +184,16 @@ static void signal_after_call(struct target *target, struct tracee *tracee,
 	if (target_may_be_cut(regs) && !may_be_caught(tracee->tid, signal) &&
 	    !stops_process(tracee->tid, signal))
 		target_carry_on(target, tracee, regs, true);
+}
+
+static bool is_real(const struct tracee_private *priv, struct tracee *tracee,
+		    const struct machine_regs *regs, int signal)
+{
+	const struct machine_regs *broken = is_known(priv, regs) ? &priv->broken : regs;
+
+	return machine_broken_call(broken) == MACHINE_CALL_EINTR &&
+	       !is_caught(tracee->tid, signal) &&
+	       target_waited_to_be_let_in(tracee, broken, signal);
 }
 
 /*
@@ -204,6 +215,8 @@ void target_repair_for_signal(struct target *target, struct tracee *tracee, int 
 	if (!is_known(priv, &regs) && machine_broken_call(&regs) == MACHINE_CALL_NONE)
 		signal_after_call(target, tracee, &regs, signal);
 	else if (stops_process(tracee->tid, signal))
+		keep_eintr(target, tracee, &regs);
+	else if (is_real(priv, tracee, &regs, signal))
 		keep_eintr(target, tracee, &regs);
 	else if (priv->broken_off && machine_stands_restarted(&regs, &priv->broken))
 		signal_before_call(target, tracee, &regs, signal);

@@ -94,6 +94,18 @@ bool target_may_be_timing_out(struct tracee *tracee)
 /* More than a thread that was woken for a signal takes until it stops for it. */
 #define WAY_OUT_NS (50 * NS_PER_US)
 
+/* On which it may lose its CPU to others, and stop. */
+#define WAY_OUT_RUNS 4
+
+bool target_comes_out_of(const struct tracee *tracee, const struct proc_syscall *syscall,
+			 const struct proc_schedstat *clocks)
+{
+	const struct seen_sleep *seen = &tracee->priv->sleep;
+
+	return is_seen_call(seen, syscall) && clocks->pcount - seen->pcount <= WAY_OUT_RUNS &&
+	       clocks->cpu_ns - seen->cpu_ns < WAY_OUT_NS;
+}
+
 /* For who sleeps for no longer at a time, a signal that comes when it has just woken is common. */
 #define SHORT_SLEEP_NS (2 * NS_PER_MS)
 

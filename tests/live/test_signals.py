@@ -129,6 +129,29 @@ class Ignored(LiveCase):
                 self.assertGreater(said["waits"], 15, said)
 
 
+class LetIn(LiveCase):
+    """A mask of its own lets a call end by a signal that nobody catches, if that has waited."""
+
+    def let_in(self, mode):
+        recording = record(self.directory, [build("let_in"), mode, "50"], *FAST)
+        (said,) = recording.said
+        self.assertEqual(said["waits"], 50)
+        return said["eintr"]
+
+    def test_what_waited_since_before_the_call_ends_it(self):
+        """Each wait went on to its end, which an endless one has not."""
+        self.assertGreaterEqual(self.let_in("before"), 45)
+
+    def test_a_child_that_was_waited_for_before_the_call_ends_it(self):
+        self.assertGreaterEqual(self.let_in("child"), 45)
+
+    def test_what_another_thread_blocks_ends_it(self):
+        self.assertGreaterEqual(self.let_in("other"), 45)
+
+    def test_what_was_sent_within_the_call_does_not(self):
+        self.assertLessEqual(self.let_in("within"), 10)
+
+
 class Timeouts(LiveCase):
     """Stops just when a timeout is up, for the sake of signals that woke somebody in vain."""
 

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * let_in [MODE [NR [MS]]]: SIGWINCH and SIGCHLD, which nobody catches, are blocked, and let in by
+ * waits in epoll_pwait for MS at most (1000). MODE "before": each wait is begun with SIGWINCH
+ * waiting, which ends it. "child": with the SIGCHLD of a child that was waited for. "within": the
+ * wait is of 20 ms, and SIGWINCH is sent in the middle of it, which drops it. "other": a second
+ * thread waits, and the SIGCHLD is one of the first thread's, which blocks it. Prints {"waits",
+ * "eintr"}.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "self_measure.h"
+
+#define WITHIN_MS 20
+
+static int epoll;
+static unsigned nr_eintr;
+static atomic_uint nr_begun, nr_ended;
+
+static void wait_for(int ms)
+{
+	struct epoll_event event;
+	sigset_t none;
+
+	sigemptyset(&none);
+	atomic_fetch_add(&nr_begun, 1);
+	nr_eintr += epoll_pwait(epoll, &event, 1, ms, &none) < 0 && errno == EINTR;
+	atomic_fetch_add(&nr_ended, 1);
+}
+
+static void end_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+}
+
+static void *send_within(void *argument)
+{
+	unsigned nr = *(unsigned *)argument;
+
+	for (unsigned i = 1; i <= nr; i++) {
+		while (atomic_load(&nr_begun) < i)
+			usleep(100);
+		usleep(WITHIN_MS * 1000 / 2);
+		kill(getpid(), SIGWINCH);
+	}
+	return NULL;
+}
+
+struct waits {
+	unsigned nr;
+	int ms;
+};
+
+static void *wait_on(void *argument)
+{
+	const struct waits *waits = argument;
+
+	for (unsigned i = 0; i < waits->nr; i++)
+		wait_for(waits->ms);
+	return NULL;
+}
+
+/* Each of them ends a wait: the next is for the next one. */
+static void end_children(const struct waits *waits)
+{
+	for (unsigned i = 1; i <= waits->nr; i++) {
+		while (atomic_load(&nr_begun) < i)
+			usleep(100);
+		usleep(3000);
+		end_child();
+		while (atomic_load(&nr_ended) < i)
+			usleep(100);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "before";
+	unsigned nr = (unsigned)number_argument(argc, argv, 2, 50);
+	struct waits waits = {nr, (int)number_argument(argc, argv, 3, 1000)};
+	pthread_t other;
+	sigset_t both;
+
+	sigemptyset(&both);
+	sigaddset(&both, SIGWINCH);
+	sigaddset(&both, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &both, NULL);
+	epoll = epoll_create1(0);
+	say_ready();
+	if (strcmp(mode, "within") == 0) {
+		waits.ms = WITHIN_MS;
+		pthread_create(&other, NULL, send_within, &nr);
+		wait_on(&waits);
+		pthread_join(other, NULL);
+	} else if (strcmp(mode, "other") == 0) {
+		pthread_create(&other, NULL, wait_on, &waits);
+		end_children(&waits);
+		pthread_join(other, NULL);
+	} else {
+		for (unsigned i = 0; i < nr; i++) {
+			if (strcmp(mode, "child") == 0)
+				end_child();
+			else
+				raise(SIGWINCH);
+			wait_for(waits.ms);
+		}
+	}
+	printf("{\"waits\": %u, \"eintr\": %u}\n", atomic_load(&nr_ended), nr_eintr);
+	return 0;
+}
