@@ -245,7 +245,8 @@ static void signal_stop(struct target *target, struct tracee *tracee, int signal
 		let_leave(target, tracee, signal);
 		return;
 	}
-	let_go(target, tracee, signal);
+	let_go(target, tracee,
+	       signal == SIGSTOP && target_is_unstoppable(tracee, signal) ? 0 : signal);
 	interrupt_again(tracee);
 }
 

@@ -12,6 +12,32 @@
  * it in by a mask of its own, be it of that thread or another: that EINTR is real.
  */
 
+/*
+ * The first process of a PID namespace is neither killed nor stopped from within it
+ * (SIGNAL_UNKILLABLE in kernel/signal.c): such a signal is dropped, but not of one that is traced.
+ * Any other that has no handler is dropped then after its stop, all the same; SIGSTOP is not.
+ */
+static bool is_first_of_namespace(const struct tracee *tracee)
+{
+	struct proc_status status;
+
+	return proc_read_status(tracee->tgid, &status) && status.ns_pid == 1;
+}
+
+/* Of a sender outside there is no id that the first process could see. */
+static bool is_from_within(pid_t held)
+{
+	siginfo_t info;
+
+	return ptrace(PTRACE_GETSIGINFO, held, NULL, &info) == 0 && info.si_code <= 0 &&
+	       info.si_pid;
+}
+
+bool target_is_unstoppable(const struct tracee *held, int signal)
+{
+	return is_first_of_namespace(held) && (signal != SIGSTOP || is_from_within(held->tid));
+}
+
 /* To whom: of a process, that is its first thread; of the end of a child, who has made it. */
 static pid_t addressee(const struct tracee *taker, const siginfo_t *info)
 {

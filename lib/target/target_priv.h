@@ -646,6 +646,8 @@ bool target_slept_until_timeout(struct tracee *tracee, const struct proc_syscall
  */
 bool target_waited_to_be_let_in(struct tracee *held, const struct machine_regs *regs, int signal);
 void target_note_repaired(struct tracee *held);
+/* It is about to be told of a signal that stops others: would an untraced one not be? */
+bool target_is_unstoppable(const struct tracee *held, int signal);
 
 /*
  * target_carry.c: cut transfers are carried on. May a held thread leave one?

@@ -136,12 +136,12 @@ void target_repair_for_job_control(struct target *target, struct tracee *tracee)
 		keep_eintr(target, tracee, &regs);
 }
 
-static bool stops_process(pid_t tid, int signal)
+static bool stops_process(const struct tracee *tracee, int signal)
 {
 	struct proc_status status;
 
-	return target_is_job_control_stop(signal) && proc_read_status(tid, &status) &&
-	       is_default(&status, signal);
+	return target_is_job_control_stop(signal) && proc_read_status(tracee->tid, &status) &&
+	       is_default(&status, signal) && !target_is_unstoppable(tracee, signal);
 }
 
 /* With other arguments than its own, a call is to be met by no handler. */
@@ -182,7 +182,7 @@ static void signal_after_call(struct target *target, struct tracee *tracee,
 {
 	tracee->priv->broken_off = false;
 	if (target_may_be_cut(regs) && !may_be_caught(tracee->tid, signal) &&
-	    !stops_process(tracee->tid, signal))
+	    !stops_process(tracee, signal))
 		target_carry_on(target, tracee, regs, true);
 }
 
@@ -207,14 +207,14 @@ void target_repair_for_signal(struct target *target, struct tracee *tracee, int 
 	struct machine_regs regs;
 
 	if (priv->carried &&
-	    (may_be_caught(tracee->tid, signal) || stops_process(tracee->tid, signal)))
+	    (may_be_caught(tracee->tid, signal) || stops_process(tracee, signal)))
 		target_carry_no_further(tracee);
 	if (!target_get_regs(tracee->tid, &regs))
 		return;
 	signal_after_timeout(tracee, &regs, signal);
 	if (!is_known(priv, &regs) && machine_broken_call(&regs) == MACHINE_CALL_NONE)
 		signal_after_call(target, tracee, &regs, signal);
-	else if (stops_process(tracee->tid, signal))
+	else if (stops_process(tracee, signal))
 		keep_eintr(target, tracee, &regs);
 	else if (is_real(priv, tracee, &regs, signal))
 		keep_eintr(target, tracee, &regs);

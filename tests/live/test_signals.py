@@ -11,7 +11,7 @@ import procfs
 from counters import Counters
 from live import LiveCase
 from profc import Recorder, attach, record
-from targets import Running, build
+from targets import Running, build, need
 
 FAST = ("-F", "1000", "--max-overhead", "0")
 CAP_SYS_ADMIN = 21
@@ -150,6 +150,48 @@ class LetIn(LiveCase):
 
     def test_what_was_sent_within_the_call_does_not(self):
         self.assertLessEqual(self.let_in("within"), 10)
+
+
+class FirstOfNamespace(LiveCase):
+    """Signals that stop others it is not told of, if they come from within."""
+
+    def said_by_first(self, number):
+        program = [build("first_of_namespace"), str(int(number))]
+        self.need_root()
+        recording = record(self.directory, [need("unshare"), "-pf", *program], *FAST)
+        (said,) = recording.said
+        self.assertTrue(said["first"])
+        return said
+
+    def need_root(self):
+        if os.geteuid():
+            self.skipTest("only root may make PID namespaces")
+
+    def child_of(self, pid):
+        self.eventually(lambda: procfs.children(pid), "a child")
+        return procfs.children(pid)[0]
+
+    def test_no_wait_of_it_ends_by_them(self):
+        for number in (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGSTOP):
+            with self.subTest(number.name):
+                said = self.said_by_first(number)
+                self.assertEqual(said["eintr"], 0, said)
+
+    def test_it_is_stopped_from_outside(self):
+        self.need_root()
+        program = [build("first_of_namespace"), str(int(signal.SIGURG)), "300"]
+        with Recorder(
+            self.directory, "record", "--", need("unshare"), "-pf", "--kill-child", *program
+        ) as recorder:
+            outer = self.child_of(recorder.process.pid)
+            first = self.child_of(outer)
+            self.child_of(first)
+            os.kill(first, signal.SIGSTOP)
+            self.eventually(lambda: procfs.state(first) in "tT", "that it stands")
+            os.kill(first, signal.SIGCONT)
+            self.eventually(lambda: procfs.state(first) not in "tT", "that it goes on")
+            os.kill(outer, signal.SIGTERM)
+            recorder.finish()
 
 
 class Timeouts(LiveCase):
