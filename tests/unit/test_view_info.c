@@ -307,6 +307,7 @@ static void test_counter_words__units_follow_names(void **state)
 	check_value("hold_ns_p99", 1500, "1.50 us");
 	check_value("held_ns_total", 2500000000, "2.50 s");
 	check_value("cost_ppm", 12345, "1.23 %");
+	check_value("cost_ppm", 3063400, "306.34 %");
 	check_value("queue_bytes_max", 121656, "121,656 bytes");
 	check_value("stops", 1000, "1,000");
 	check_value("fast_nsx", 7, "7");
@@ -319,13 +320,14 @@ static void check_words(const char *name, uint64_t value, const char *expected)
 	assert_string_equal(counter_words_of(&words, value), expected);
 }
 
-static void test_counter_words__one_is_singular(void **state)
+static void test_counter_words__fit_their_value(void **state)
 {
 	(void)state;
 	check_words("missed_ticks", 1, "look that did not take place");
 	check_words("missed_ticks", 2, "looks that did not take place");
 	check_words("blocked_looks", 1, "sleeping thread read without a stop");
 	check_words("held_ns_total", 1, "all stops together");
+	check_words("cost_ppm", 3063400, "time that all stops cost, against the CPU time");
 	check_words("of_another_version", 1, "of_another_version");
 }
 
@@ -340,7 +342,7 @@ int main(void)
 		cmocka_unit_test(test_info__json_of_marks_and_of_what_is_not_known),
 		cmocka_unit_test(test_info__lists_the_first_marks),
 		cmocka_unit_test(test_counter_words__units_follow_names),
-		cmocka_unit_test(test_counter_words__one_is_singular),
+		cmocka_unit_test(test_counter_words__fit_their_value),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
