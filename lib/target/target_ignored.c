@@ -70,8 +70,8 @@ static bool has_slept_in(struct tracee *held, const struct proc_syscall *syscall
 {
 	struct proc_schedstat clocks;
 
-	return target_clocks(held, &clocks) && (target_comes_out_of(held, syscall, &clocks) ||
-						is_repaired(held->priv, &clocks));
+	return target_clocks(held, &clocks) &&
+	       (target_comes_out_of(held, syscall, &clocks) || is_repaired(held->priv, &clocks));
 }
 
 static bool was_let_in(struct tracee *held, const struct proc_syscall *syscall, int signal)

@@ -206,8 +206,7 @@ void target_repair_for_signal(struct target *target, struct tracee *tracee, int 
 	struct tracee_private *priv = tracee->priv;
 	struct machine_regs regs;
 
-	if (priv->carried &&
-	    (may_be_caught(tracee->tid, signal) || stops_process(tracee, signal)))
+	if (priv->carried && (may_be_caught(tracee->tid, signal) || stops_process(tracee, signal)))
 		target_carry_no_further(tracee);
 	if (!target_get_regs(tracee->tid, &regs))
 		return;
