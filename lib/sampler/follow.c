@@ -123,6 +123,7 @@ static struct sampled_thread *begin_named(struct sampler *sampler, struct sample
 	thread->process = process;
 	thread->tracee = tracee;
 	thread->told_ns = clocks->time_ns;
+	thread->counted_cpu_ns = clocks->cpu_ns;
 	thread->hints = xcalloc(1, sizeof(*thread->hints));
 	atomic_init(&thread->hints->max_stack_bytes, FIRST_STACK_BYTES);
 	tracee->owner = thread;
@@ -505,6 +506,8 @@ void follow_count_from(struct sampler *sampler, struct sampled_thread *thread, u
 	thread->was_seen = false;
 	thread->name_is_new = false;
 	thread->nr_slept = 0;
+	thread->counted_cpu_ns = clocks.cpu_ns;
+	thread->surely_ran = false;
 	tell_thread(sampler, thread, MESSAGE_THREAD_BASE, &clocks);
 }
 

@@ -116,51 +116,6 @@ static void remember_sleep(struct sampled_thread *thread, const struct snapshot 
 	regs_get(&snapshot->regs, arch_regs(snapshot->arch)->sp, &thread->sleep_sp);
 }
 
-/* Between the moment of a tick and our noticing, and between a stop and our reading clocks. */
-#define CLOCK_SLACK_NS (30 * NS_PER_US)
-
-/* Shorter waits are those of a thread that nobody kept from its CPU. */
-#define NO_WAIT_NS (10 * NS_PER_US)
-
-/*
- * The timer of a tick also fires timers of the target that would have been due a little later
- * (timer slack), so that a tick finds more threads just woken than there should be. Whether
- * a thread that waits for its CPU in such a call was woken, or driven off its CPU by us, is
- * told by its count of preemptions. Asked while it is held: afterwards it may be preempted.
- * A thread that was never met in such a call is spared the reading, which takes as long as
- * all the rest of its stop.
- */
-static bool was_just_woken(struct sampled_thread *thread, const struct snapshot *snapshot,
-			   uint64_t waited_ns)
-{
-	struct proc_status status;
-	bool preempted;
-
-	thread->makes_waits |= target_is_wait(snapshot->syscall_nr);
-	if (!thread->makes_waits || waited_ns < NO_WAIT_NS ||
-	    !proc_read_status(snapshot->tid, &status))
-		return false;
-	preempted = status.nr_preempted != thread->nr_preempted;
-	thread->nr_preempted = status.nr_preempted;
-	return !preempted && target_is_wait(snapshot->syscall_nr);
-}
-
-/*
- * A thread that was on a CPU at the tick has begun to wait for one since then, if at all: we
- * may have driven it off ourselves. One that began to wait before was not running.
- */
-static enum sighting_kind kind_of(struct sampled_thread *thread, const struct snapshot *snapshot,
-				  uint64_t stopped_ns, uint64_t waited_ns)
-{
-	/* Asked while it slept, or fallen asleep before it could stop. */
-	if (snapshot->state != THREAD_STATE_RUNNING)
-		return SIGHTING_ASLEEP;
-	if (stopped_ns - waited_ns + CLOCK_SLACK_NS < thread->looked_ns ||
-	    was_just_woken(thread, snapshot, waited_ns))
-		return SIGHTING_WAITING;
-	return SIGHTING_RUNNING;
-}
-
 static void tell_held(struct sampler *sampler, struct sampled_thread *thread,
 		      enum sighting_kind kind)
 {
@@ -191,8 +146,7 @@ static bool read_clocks(const struct sampler *sampler, struct look_held *held)
 		return false;
 	held->thread->stopped_pcount = held->snapshot->pcount;
 	held->waited_ns = waited_since_look(held->thread, held->snapshot);
-	held->kind = kind_of(held->thread, held->snapshot, look_stopped_ns(sampler, held),
-			     held->waited_ns);
+	held->kind = look_kind(sampler, held);
 	return true;
 }
 
@@ -243,7 +197,7 @@ void look_at_held(struct sampler *sampler, struct tracee *tracee)
 	if (is_let_go && !read_clocks_of_free(sampler, &held))
 		return;
 	look_count_cost(sampler, &held);
-	tell_held(sampler, held.thread, held.kind);
+	tell_held(sampler, held.thread, look_kind_to_tell(sampler, &held));
 }
 
 void look_at_stopped(struct sampler *sampler, struct tracee *tracee)
@@ -312,9 +266,21 @@ static void rest(struct sampler *sampler, struct sampled_thread *thread, uint64_
 			 now_ns + (now_ns - thread->slept_from_ns) / NAP_PART);
 }
 
+/*
+ * Woken, a thread counts as scheduled in only once it has a CPU. Where it waits for one, that would
+ * pass for sleep, and be taken from the next one.
+ */
+static bool waits_for_cpu(const struct sampler *sampler, const struct sampled_thread *thread)
+{
+	return thread->asleep && !sampler->idle.some_idle && thread->index < sampler->nr_active &&
+	       target_still_runs(thread->tracee);
+}
+
 /* Nothing has happened since the last look: its stack still holds. */
 static void still_the_same(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
 {
+	if (waits_for_cpu(sampler, thread))
+		return;
 	if (is_quiet(sampler, thread, now_ns))
 		rest(sampler, thread, now_ns);
 	if (!thread->asleep)
@@ -359,13 +325,14 @@ static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,
 		beside_count_faults(thread);
 	placement_saw(&sampler->placement, thread->tracee->cpu, look == TARGET_LOOK_RUNNING,
 		      beside_is_better(thread));
+	thread->found_awake = look == TARGET_LOOK_RUNNING;
 	switch (look) {
 	case TARGET_LOOK_TAKEN:
 		thread->nr_sleeps++;
 		tell_asleep(sampler, thread);
 		break;
 	case TARGET_LOOK_RUNNING:
-		look_slept_until_end(sampler, thread, clocks, thread->looked_ns);
+		look_found_awake(sampler, thread, clocks, thread->looked_ns);
 		look_ask_to_stop(sampler, thread, clocks);
 		break;
 	case TARGET_LOOK_CHANGED:
@@ -425,6 +392,8 @@ void look_at(struct sampler *sampler, struct sampled_thread *thread, uint64_t no
 	if (!thread->was_seen || clocks.pcount != thread->pcount)
 		thread->awake_ns = thread->looked_ns; /* not asleep as now at the last look */
 	thread->looked_ns = now_ns;
+	thread->rested = thread->index >= sampler->nr_active;
+	thread->looked_late_ns = sampler->tick_late_ns;
 	thread->looked_runq_ns = clocks.runq_ns;
 	thread->looked_cpu_ns = clocks.cpu_ns;
 	thread->looked_pcount = clocks.pcount;

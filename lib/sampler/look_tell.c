@@ -63,23 +63,53 @@ static void slept_on(struct sampled_thread *thread, const struct proc_schedstat 
 	thread->nr_slept++;
 }
 
-/* Looks that come so much later than one after the other have left open when it woke. */
+/* Looks at who rests, so much later than one after the other, have left open when it woke. */
 #define RARE_PERIODS 4
+
+static bool is_rare(const struct sampler *sampler, const struct sampled_thread *thread,
+		    uint64_t now_ns)
+{
+	return thread->rested &&
+	       now_ns - thread->slept_until_ns > RARE_PERIODS * sampler->governor.base_period_ns;
+}
+
+/* All the time off its CPU since it was seen asleep is that of this sleep. */
+static bool woke_once_at_most(const struct sampled_thread *thread,
+			      const struct proc_schedstat *clocks, bool is_asleep)
+{
+	return clocks->pcount - thread->pcount <= 1 && !is_asleep;
+}
 
 static void sleep_ended(const struct sampler *sampler, struct sampled_thread *thread,
 			const struct proc_schedstat *clocks, bool is_asleep, uint64_t now_ns)
 {
-	uint64_t rare_ns = RARE_PERIODS * sampler->governor.base_period_ns;
-	bool is_known = clocks->pcount - thread->pcount <= 1 && !is_asleep;
-
-	if (is_known || now_ns - thread->slept_until_ns > rare_ns)
+	if (woke_once_at_most(thread, clocks, is_asleep) || is_rare(sampler, thread, now_ns))
 		slept_on(thread, clocks, is_asleep, now_ns);
+}
+
+/*
+ * Of sleeps that follow one another within some looks, what of one comes after its last look goes
+ * to the next, as what of that came after its own has gone to this one: in the mean as much. Not to
+ * be spoilt by what is known of some, those that are followed by much work: of two that alternate
+ * one had 8 % too much, where the other had 11 too little.
+ */
+void look_found_awake(const struct sampler *sampler, struct sampled_thread *thread,
+		      const struct proc_schedstat *clocks, uint64_t now_ns)
+{
+	if (!thread->was_seen || !thread->asleep)
+		return;
+	if (is_rare(sampler, thread, now_ns))
+		slept_on(thread, clocks, false, now_ns);
+	else if (woke_once_at_most(thread, clocks, false))
+		thread->woke_for_work = true;
 }
 
 void look_slept_until_end(const struct sampler *sampler, struct sampled_thread *thread,
 			  const struct proc_schedstat *clocks, uint64_t now_ns)
 {
 	sleep_ended(sampler, thread, clocks, false, now_ns);
+	if (thread->woke_for_work && !thread->nr_slept)
+		thread->nr_slept = 1; /* no other will have what is owed to it */
 }
 
 void look_may_sleep_on(const struct sampler *sampler, struct sampled_thread *thread,
@@ -205,6 +235,7 @@ void look_tell_new(struct sampler *sampler, struct sampled_thread *thread, enum 
 	thread->was_seen = true;
 	thread->asleep = kind == SIGHTING_ASLEEP;
 	thread->sleep_is_over = false;
+	thread->woke_for_work &= !thread->asleep;
 	/*
 	 * Who sleeps may fall asleep again before an interrupt from elsewhere arrives, which then
 	 * breaks off what it sleeps in. From its own CPU that hardly ever happens.

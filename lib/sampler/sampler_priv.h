@@ -87,16 +87,23 @@ struct sampled_thread {
 	uint64_t awake_pcount;	 /* the count when it was last found awake and spared */
 	uint64_t awake_ns;	 /* the last look at which its present sleep had not begun */
 	uint64_t looked_ns;	 /* the tick at which it was asked to stop */
+	uint64_t looked_late_ns; /* so long after its time that was taken */
+	bool rested;		 /* it was not active then */
+	bool found_awake;	 /* and by then was, or since */
 	uint64_t looked_runq_ns; /* its clock of waits then */
 	uint64_t looked_cpu_ns;	 /* that of CPU time */
 	uint64_t looked_pcount;	 /* and the times it had been scheduled in, */
 	uint64_t stopped_pcount; /* and when it had stopped for that, or gone on since */
-	bool makes_waits;	 /* was stopped in a call that waits */
-	uint64_t nr_preempted;	 /* as last read */
-	bool from_elsewhere;	 /* asked to stop by a sampling thread on another CPU */
-	bool asked_at_once;	 /* there, though it would better be asked from its own */
-	uint64_t displaced_ns;	 /* driven off its CPU for that since then; 0: it was not */
-	uint32_t nr_put_off;	 /* looks in a row that found it running on another CPU */
+	uint64_t counted_cpu_ns; /* its CPU clock from which on it is counted */
+	/* look_kind.c: it was met where it ran, without doubt, and the last time by that clock. */
+	bool surely_ran;
+	uint64_t sure_cpu_ns;
+	bool makes_waits;      /* was stopped in a call that waits */
+	uint64_t nr_preempted; /* as last read */
+	bool from_elsewhere;   /* asked to stop by a sampling thread on another CPU */
+	bool asked_at_once;    /* there, though it would better be asked from its own */
+	uint64_t displaced_ns; /* driven off its CPU for that since then; 0: it was not */
+	uint32_t nr_put_off;   /* looks in a row that found it running on another CPU */
 	/*
 	 * Of its stops so asked for, how many were in system calls, the latest counting most.
 	 * While it is unknown, or more than it should be, it is looked at from its own CPU: for so
@@ -114,6 +121,7 @@ struct sampled_thread {
 	uint64_t slept_cpu_ns;	 /* its CPU clock when last seen off the CPU */
 	uint64_t slept_runq_ns;	 /* and that of its waits */
 	bool sleep_is_over;	 /* what it was last seen in, when is told with the next */
+	bool woke_for_work;	 /* found awake within some looks after; no other sleep was seen */
 	uint32_t nr_slept;	 /* looks that found it still asleep, since the last message */
 	uint32_t nr_quiet;	 /* looks in a row that found it unchanged */
 	uint64_t quiet_since_ns; /* the look before those */
@@ -267,6 +275,7 @@ struct sampler {
 	struct governor_cost ended_cost;	  /* of the threads that ended in the window */
 	uint64_t ended_cpu_ns;
 	uint64_t tick_ns;	/* when the last tick began */
+	uint64_t tick_late_ns;	/* so long after its time */
 	uint64_t tick_cpu_ns;	/* CPU clock of the sampling thread then; 0: not read */
 	uint64_t tick_slept_ns; /* since then */
 	struct alarm alarm;
@@ -408,6 +417,13 @@ void look_count_cost(struct sampler *sampler, const struct look_held *held);
 /* What the stops of a thread have cost it in the governor's present window. */
 struct governor_cost look_window_cost(const struct sampler *sampler,
 				      const struct sampled_thread *thread);
+/*
+ * look_kind.c: what it was doing when it was looked at. Asked while it is held, or once when it has
+ * just been let go; its clocks have been read.
+ */
+enum sighting_kind look_kind(const struct sampler *sampler, const struct look_held *held);
+/* And as what that is told: once for each stop. */
+enum sighting_kind look_kind_to_tell(const struct sampler *sampler, const struct look_held *held);
 /* A held thread: copy it, let it go, tell. */
 void look_at_held(struct sampler *sampler, struct tracee *tracee);
 /* One that job control stops: where it ran is where it stands. It stays held. */
@@ -425,9 +441,12 @@ void look_ask_to_stop(struct sampler *sampler, struct sampled_thread *thread,
 
 /* look_tell.c: what sampler->spare was filled with, and the sleep before it. */
 void look_tell_new(struct sampler *sampler, struct sampled_thread *thread, enum sighting_kind kind);
+/* It runs, and what it was last seen in is over. */
+void look_found_awake(const struct sampler *sampler, struct sampled_thread *thread,
+		      const struct proc_schedstat *clocks, uint64_t now_ns);
 /*
- * It runs, or is over: how long the sleep lasted that it was last seen in. Where it was scheduled
- * in no more than once since then, all the time off its CPU is that of this one.
+ * It is over: how long the sleep lasted that it was last seen in. Where it was scheduled in no more
+ * than once since then, all the time off its CPU is that of this one.
  */
 void look_slept_until_end(const struct sampler *sampler, struct sampled_thread *thread,
 			  const struct proc_schedstat *clocks, uint64_t now_ns);

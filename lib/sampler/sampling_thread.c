@@ -250,6 +250,7 @@ static void tick(struct sampler *sampler, uint64_t now_ns)
 	serve_note_others(sampler, now_ns);
 	sampler->move_owed = true;
 	sampler->tick_ns = now_ns;
+	sampler->tick_late_ns = late_ns;
 	begin_measuring(sampler);
 	look_at_all(sampler, now_ns);
 	if (sampler->idle.some_idle && !awaits_own_cpu(sampler))

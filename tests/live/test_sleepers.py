@@ -198,6 +198,26 @@ class Bursts(LiveCase):
         self.assertShareAtLeast(counters["interrupts"], met, 0.75, "stops of those met running")
 
 
+class Contended(LiveCase):
+    def share_of_long_sleep(self):
+        """In percent, as found and as said."""
+        busy = [build("spin_leaf"), "60000"]
+        with Running(busy), Running(busy):
+            recording = record(self.directory, [build("sleeps_in_turn"), "6000"], *FAST)
+        said = {row["function"]: row["blocked_ns"] for row in recording.said}
+        found = {name: recording.function(name, "-m", "blocked")["total_ns"] for name in said}
+        return [100 * times["long_sleep"] / sum(times.values()) for times in (found, said)]
+
+    def test_sleeps_in_turn_keep_their_own_time(self):
+        """One is followed by more work than the other, and each by a wait for a CPU."""
+        shares = []
+        for _ in range(3):
+            shares.append(self.share_of_long_sleep())
+            if abs(shares[-1][0] - shares[-1][1]) <= 4:
+                return
+        self.fail(f"found, and true, three times: {shares}")
+
+
 class IdleThreads(LiveCase):
     def test_one_of_thousands_that_begins_to_work_is_found(self):
         """Two are looked at in a tick: a round takes twenty seconds, and it works for one."""
