@@ -10,7 +10,6 @@
 #include "blocking_calls.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,37 +30,25 @@ static void judge(struct blocking_case *self, long result, int error, uint64_t t
 		atomic_store(&self->longest_ns, took_ns);
 }
 
-/* How long this thread has waited for a CPU, as the kernel counts it. */
-static uint64_t waited_ns(int schedstat)
-{
-	unsigned long long ran = 0;
-	unsigned long long waited = 0;
-	char text[96];
-	ssize_t got = pread(schedstat, text, sizeof(text) - 1, 0);
-
-	text[got > 0 ? got : 0] = '\0';
-	sscanf(text, "%llu %llu", &ran, &waited);
-	return waited;
-}
-
 static void *case_main(void *arg)
 {
 	struct blocking_case *self = arg;
-	int schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	int schedstat = own_schedstat();
 
 	for (;;) {
-		uint64_t waited_before_ns = waited_ns(schedstat);
 		uint64_t before_ns = monotonic_ns();
-		uint64_t took_ns;
+		uint64_t waited_before_ns = waited_for_cpu_ns(schedstat);
+		uint64_t waited_ns, took_ns;
 		long result;
 		int error;
 
 		errno = 0;
 		result = self->call(self->fd);
 		error = errno;
-		took_ns = monotonic_ns() - before_ns;
 		/* On a busy machine a thread whose time is up waits for a CPU: nobody's doing. */
-		judge(self, result, error, took_ns - (waited_ns(schedstat) - waited_before_ns));
+		waited_ns = waited_for_cpu_ns(schedstat) - waited_before_ns;
+		took_ns = monotonic_ns() - before_ns;
+		judge(self, result, error, took_ns - waited_ns);
 		if (self->expects == EXPECT_NEVER)
 			usleep(1000); /* a call that fails at once must not become a busy loop */
 	}

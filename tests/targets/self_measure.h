@@ -2,10 +2,12 @@
 #ifndef PROFC_TESTS_SELF_MEASURE_H
 #define PROFC_TESTS_SELF_MEASURE_H
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 /*
  * What the targets share: each measures by the kernel's own clocks what a
@@ -36,6 +38,23 @@ static inline uint64_t thread_cpu_ns(void)
 static inline uint64_t process_cpu_ns(void)
 {
 	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/* Of the calling thread, for waited_for_cpu_ns(). */
+static inline int own_schedstat(void)
+{
+	return open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+}
+
+/* Its second number: how long the thread has been runnable, but not running. */
+static inline uint64_t waited_for_cpu_ns(int schedstat_fd)
+{
+	char text[96] = "", *second;
+
+	if (pread(schedstat_fd, text, sizeof(text) - 1, 0) < 0)
+		return 0;
+	strtoull(text, &second, 10);
+	return strtoull(second, NULL, 10);
 }
 
 static inline uint64_t monotonic_ns(void)

@@ -6,7 +6,6 @@
  * threads of the time that passed and of the waits for a CPU; the gaps sorted,
  * largest first.
  */
-#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -31,19 +30,6 @@ NOINLINE static uint64_t work_round(uint64_t x)
 	return x;
 }
 
-/* The second number of schedstat: time runnable, but not running. */
-static uint64_t waited_for_cpu_ns(void)
-{
-	char text[96] = "", *second;
-	int fd = open("/proc/thread-self/schedstat", O_RDONLY);
-
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
-		return 0;
-	close(fd);
-	strtoull(text, &second, 10);
-	return strtoull(second, NULL, 10);
-}
-
 static void work(struct worker *self)
 {
 	uint64_t start = monotonic_ns(), now = start, x = 1;
@@ -58,7 +44,7 @@ static void work(struct worker *self)
 			self->gaps_ns[self->nr_gaps++] = (uint32_t)(now - before);
 	}
 	self->elapsed_ns = now - start;
-	self->waited_ns = waited_for_cpu_ns();
+	self->waited_ns = waited_for_cpu_ns(own_schedstat());
 }
 
 /* A frame of a KiB, and one more below it for each that is left. */
