@@ -17,38 +17,42 @@
  * (target_bystander.c); that of a child that parted (target_parting.c) comes when it likes: of
  * 400 such calls beside 2,000 children a second one failed so.
  *
- * So while a process has such children, its threads that make such calls are let go to system call
- * stops. At the exit of one that fails with EINTR the thread is asked to stop once more, where it
- * is repaired as ever: the kernel decides whether a handler runs. Who is not let go so yet is
- * stopped for that when it is found awake as a child parts; asleep, its call would begin anew.
+ * So it is with every signal that nobody catches: untraced it would have been dropped. It waits for
+ * the thread that was woken for it, and who begins such a call in that time finds it.
+ *
+ * So while a process has such children or gets such signals, its threads that make such calls are
+ * let go to system call stops. At the exit of one that fails with EINTR the thread is asked to stop
+ * once more, where it is repaired as ever: the kernel decides whether a handler runs. Who is not
+ * let go so yet is stopped for that when it is found awake as a child parts or a signal comes;
+ * asleep, its call would begin anew.
  *
  * The same is done to those that a filter of system calls may kill for it (target_filter.c): before
  * a child dies all of them are brought to such a stop, whatever they are in, and sleep on.
  */
 
-/* So long after the last of them parted. */
+/* So long after the last of them parted or came. */
 #define FOLLOWED_NS NS_PER_SEC
 
 /*
- * Each stop takes 12 us of a CPU, ours and the thread's: 2 % of one in all. Who makes hundreds of
- * calls a second would need more, and is left alone then.
+ * Each stop takes 12 us of a CPU, ours and the thread's: 4 % of one in all. Who makes more than
+ * 1,200 calls a second would need more, and is left alone then.
  */
 #define BUDGET_NS    (100 * NS_PER_MS)
-#define STOPS_OF_ONE 40
-#define STOPS_OF_ALL 160
+#define STOPS_OF_ONE 240
+#define STOPS_OF_ALL 320
 #define LEFT_NS	     NS_PER_SEC
 
 /*
- * Who may die has more: only of a call that it is followed in, the beginning is known. Who was
- * never met in such a call may be one that makes many others.
+ * For who may die that is not all: only of a call that it is followed in, the beginning is known.
+ * Who was never met in such a call may be one that makes many others.
  */
 #define STOPS_OF_ENDANGERED 100
 #define STOPS_OF_SUSPECT    40
 
-static bool has_parting_children(const struct tracee *leader)
+static bool is_woken_in_vain(const struct tracee *leader)
 {
-	return leader && leader->priv->parted_ns &&
-	       clock_monotonic_ns() - leader->priv->parted_ns < FOLLOWED_NS;
+	return leader && leader->priv->vain_ns &&
+	       clock_monotonic_ns() - leader->priv->vain_ns < FOLLOWED_NS;
 }
 
 static bool is_over(const struct asker_budget *budget, unsigned int most, uint64_t pause_ns)
@@ -87,23 +91,23 @@ static bool waits_for_cpus(struct tracee *asker)
 	return priv->waits_for_cpus;
 }
 
-/* Beside so many that part in each second EINTR is no rarer than what is late. */
+/* Beside so many that part or come in each second EINTR is no rarer than what is late. */
 #define MANY_PART_NS (5 * NS_PER_MS)
 #define GAPS_SHARE   8
 
 static void note_gap(struct tracee *leader, uint64_t now_ns)
 {
-	uint64_t gap_ns = min_u64(now_ns - leader->priv->parted_ns, FOLLOWED_NS);
+	uint64_t gap_ns = min_u64(now_ns - leader->priv->vain_ns, FOLLOWED_NS);
 
-	leader->priv->parting_gap_ns +=
-		gap_ns / GAPS_SHARE - leader->priv->parting_gap_ns / GAPS_SHARE;
+	leader->priv->vain_gap_ns += gap_ns / GAPS_SHARE - leader->priv->vain_gap_ns / GAPS_SHARE;
+	leader->priv->vain_ns = now_ns;
 }
 
 static bool may_wait(struct tracee *asker)
 {
 	const struct tracee *leader = target_find(asker->priv->target, asker->tgid);
 
-	return (leader && leader->priv->parting_gap_ns < MANY_PART_NS) || !waits_for_cpus(asker);
+	return (leader && leader->priv->vain_gap_ns < MANY_PART_NS) || !waits_for_cpus(asker);
 }
 
 bool target_asker_has_budget(struct tracee *asker)
@@ -163,8 +167,7 @@ static bool is_to_be_followed(struct tracee *tracee)
 	if (!priv->is_asker && !priv->is_endangered)
 		return false; /* as most: each that is let go comes by here */
 	leader = target_find(priv->target, tracee->tgid);
-	return (priv->is_asker && has_parting_children(leader) &&
-		target_asker_has_budget(tracee)) ||
+	return (priv->is_asker && is_woken_in_vain(leader) && target_asker_has_budget(tracee)) ||
 	       is_endangered(tracee, leader);
 }
 
@@ -313,6 +316,13 @@ bool target_child_may_part(const struct target *target, pid_t tgid)
 	       (!target_follow_endangered(target, tgid) && !makes_any_many_calls(target, tgid));
 }
 
+static void follow_askers(struct tracee *leader, uint64_t now_ns)
+{
+	note_gap(leader, now_ns);
+	if (machine_can_restart())
+		target_stop_unfollowed_askers(leader->priv->target, leader->tgid);
+}
+
 void target_child_parts(const struct target *target, pid_t tgid)
 {
 	struct tracee *leader = target_find(target, tgid);
@@ -320,10 +330,16 @@ void target_child_parts(const struct target *target, pid_t tgid)
 
 	if (!leader)
 		return;
-	note_gap(leader, now_ns);
 	leader->priv->parted_ns = now_ns;
-	if (machine_can_restart())
-		target_stop_unfollowed_askers(target, tgid);
+	follow_askers(leader, now_ns);
+}
+
+void target_signal_to_nobody(const struct target *target, const struct tracee *taker, int signal)
+{
+	struct tracee *leader = target_find(target, taker->tgid);
+
+	if (leader && target->askers.nr && target_is_only_ours(taker->tid, signal))
+		follow_askers(leader, clock_monotonic_ns());
 }
 
 /* In one of those, or another that we may have broken off: not each that fails so would. */

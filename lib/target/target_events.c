@@ -241,6 +241,7 @@ static void signal_stop(struct target *target, struct tracee *tracee, int signal
 	target_note_signal(target, tracee);
 	target_repair_for_signal(target, tracee, signal);
 	target_signal_endangers(target, tracee, signal);
+	target_signal_to_nobody(target, tracee, signal);
 	if (!target_is_job_control_stop(signal) && target_may_leave(target, tracee)) {
 		let_leave(target, tracee, signal);
 		return;

@@ -270,24 +270,18 @@ bool target_blocks_now(const struct tracee *tracee, int signal)
 	return blocked_by(tracee->tid) & target_signal_bit(signal);
 }
 
-/*
- * Sent to the process, and nobody catches it: untraced, no thread would have been woken. That of a
- * child for whose end all is done beforehand foretells no other (target_reaping.c).
- */
-static bool is_only_ours(const struct target *target, pid_t tid, int signal)
+/* Of a child for whose end all is done beforehand (target_reaping.c): it foretells no other. */
+static bool is_of_known_end(const struct target *target, pid_t tid)
 {
-	struct proc_status status;
 	siginfo_t info;
 
-	return ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code != SI_TKILL &&
-	       !target_is_sender(target, &info) && proc_read_status(tid, &status) &&
-	       !(status.caught >> (signal - 1) & 1);
+	return ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && target_is_sender(target, &info);
 }
 
 void target_signal_endangers(const struct target *target, struct tracee *taker, int signal)
 {
 	if (!was_filtered(taker) || ask_held(taker) != RESTART_KILLS ||
-	    !is_only_ours(target, taker->tid, signal))
+	    !target_is_only_ours(taker->tid, signal) || is_of_known_end(target, taker->tid))
 		return;
 	search(target, target_find(target, taker->tgid));
 	target_follow_suspects(target, taker->tgid, signal);

@@ -164,7 +164,9 @@ struct tracee_private {
 	bool is_in_call;	 /* such a stop has shown its entry, and none its exit yet */
 	bool entered_spoilt;	 /* of that call: a stop would spoil it */
 	bool follows_next_call;	 /* it is asked to stop to be followed */
-	uint64_t entered_ns; /* when it began that call, or the one repaired now; 0: not known */
+	uint64_t entered_ns;  /* when it began that call, or the one repaired now; 0: not known */
+	uint64_t vain_ns;     /* of a first thread: when a signal came that nobody catches, */
+	uint64_t vain_gap_ns; /* and from one of these to the next, in the mean */
 	struct asker_budget budget, danger_budget; /* of its own */
 	struct proc_schedstat asker_clocks;	   /* when this was last asked: */
 	bool waits_for_cpus;
@@ -177,7 +179,6 @@ struct tracee_private {
 	/* target_parting.c: of a first thread, what is known of its process: */
 	uint64_t watched_ns;	    /* when it was last seen to watch a child; 0: never */
 	uint64_t parted_ns;	    /* when a child of it last parted; 0: never */
-	uint64_t parting_gap_ns;    /* from one of these to the next, in the mean */
 	uint64_t endangered_ns;	    /* when one died that others were endangered by, */
 	uint64_t endangering;	    /* or a signal came; those of that time, a bit each */
 	uint64_t look_at_dead_ns;   /* not before then */
@@ -465,6 +466,8 @@ void target_stop_unfollowed_askers(const struct target *target, pid_t tgid);
  */
 bool target_follows_asker(struct tracee *tracee);
 void target_asker_stop(struct tracee *tracee);
+/* A signal is about to be delivered: if nobody catches it, the next like it may do that. */
+void target_signal_to_nobody(const struct target *target, const struct tracee *taker, int signal);
 /* Has it not come to too many of them already? */
 bool target_asker_has_budget(struct tracee *asker);
 /* It was met in a call that it may die of if it is woken in vain. */
@@ -681,6 +684,8 @@ bool target_is_job_control_stop(int signal);
 void target_repair_interrupted(struct target *target, struct tracee *tracee);
 /* A thread is held before the delivery of `signal`: undo or make a repair accordingly. */
 void target_repair_for_signal(struct target *target, struct tracee *tracee, int signal);
+/* Sent to the process, and nobody catches it: untraced, no thread would have been woken. */
+bool target_is_only_ours(pid_t tid, int signal);
 /* A thread is held because job control stops it: an EINTR of that is not ours to hide. */
 void target_repair_for_job_control(struct target *target, struct tracee *tracee);
 

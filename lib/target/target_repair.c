@@ -20,6 +20,15 @@ static bool is_caught(pid_t tid, int signal)
 	return proc_read_status(tid, &status) && status.caught & target_signal_bit(signal);
 }
 
+bool target_is_only_ours(pid_t tid, int signal)
+{
+	struct proc_status status;
+	siginfo_t info;
+
+	return ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code != SI_TKILL &&
+	       proc_read_status(tid, &status) && !(status.caught & target_signal_bit(signal));
+}
+
 /* Is it still in the call, or at the one, that was broken off at the stop before? */
 static bool is_known(const struct tracee_private *priv, const struct machine_regs *regs)
 {

@@ -128,6 +128,14 @@ class Ignored(LiveCase):
                 # Of 50; it was 1.
                 self.assertGreater(said["waits"], 15, said)
 
+    def test_calls_that_ask_for_signals_find_none_of_them(self):
+        recording = record(self.directory, [build("asks_beside_signals"), "4000"], *FAST)
+        (said,) = recording.said
+        self.assertGreater(said["waits"], 300, said)
+        self.assertEqual(said["early"], 0, said)
+        # It was one to three of a hundred, before they were followed amid such signals.
+        self.assertLessEqual(said["eintr"], max(3, 0.006 * said["waits"]), said)
+
 
 class LetIn(LiveCase):
     """A mask of its own lets a call end by a signal that nobody catches, if that has waited."""
