@@ -82,8 +82,10 @@ static void signal_after_timeout(struct tracee *tracee, struct machine_regs *reg
 	bool is_it = tracee->priv->was_timed_out &&
 		     memcmp(regs, &tracee->priv->timed_out, sizeof(*regs)) == 0;
 
+	if (is_it && !is_caught(tracee->tid, signal))
+		return; /* another may follow it */
 	tracee->priv->was_timed_out = false;
-	if (!is_it || !is_caught(tracee->tid, signal))
+	if (!is_it)
 		return;
 	machine_end_call(regs, -EINTR);
 	target_set_regs(tracee->tid, regs);

@@ -41,6 +41,12 @@ class Storm(LiveCase):
         (said,) = recording.said
         self.check(said)
 
+    def test_every_signal_is_seen_once_that_follows_upon_an_ignored_one(self):
+        """Between the end that a wait was given and its handler there was a stop for the other."""
+        recording = record(self.directory, [build("signal_storm"), "4000", "0", "1", "1"], *FAST)
+        (said,) = recording.said
+        self.check(said)
+
     def test_one_ignored_signal_does_not_slow_the_target(self):
         """A stray stop that is taken for the wanted one would freeze the target."""
         path = self.path("counters")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * signal_storm [COUNT [KILL [MS]]]: a child sends COUNT SIGUSR1, at random moments, one
+ * signal_storm [COUNT [KILL [MS [UPON]]]]: a child sends COUNT SIGUSR1, at random moments, one
  * after the other was seen, to a thread that waits in epoll_pwait with the
  * signal let in only there. Every signal must run the handler once and end one
  * wait with EINTR: fewer EINTR than handlers are lost wake-ups, more are invented.
@@ -8,11 +8,13 @@
  * With KILL, each KILLth SIGUSR1 follows within 60 us upon an ignored one, and within 60 us upon
  * it SIGKILL to whoever traces the target then.
  * The wait has a timeout of MS; without it, or with 0, it has none.
+ * With UPON each SIGUSR1 follows within 60 us upon an ignored one.
  * Prints {"sent", "handlers", "eintr", "wakes_lost", "kills"}.
  */
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -71,17 +73,22 @@ static void spin_randomly(uint64_t longest_ns)
 		;
 }
 
-static void send_and_kill(pid_t target, pid_t tracer)
+static void send_upon_another(pid_t target)
 {
 	kill(target, SIGWINCH);
 	spin_randomly(60000);
 	kill(target, SIGUSR1);
+}
+
+static void send_and_kill(pid_t target, pid_t tracer)
+{
+	send_upon_another(target);
 	spin_randomly(60000);
 	kill(tracer, SIGKILL);
 	atomic_fetch_add(&shared->kills, 1);
 }
 
-static void send_signals(pid_t target, unsigned count, unsigned kill_each)
+static void send_signals(pid_t target, unsigned count, unsigned kill_each, bool upon_another)
 {
 	srandom(7);
 	for (unsigned i = 1; i <= count; i++) {
@@ -92,6 +99,8 @@ static void send_signals(pid_t target, unsigned count, unsigned kill_each)
 			kill(target, i % 2 ? SIGWINCH : SIGURG);
 		if (tracer)
 			send_and_kill(target, tracer);
+		else if (upon_another)
+			send_upon_another(target);
 		else
 			kill(target, SIGUSR1);
 		wait_until_seen(i);
@@ -120,6 +129,7 @@ int main(int argc, char **argv)
 	unsigned count = (unsigned)number_argument(argc, argv, 1, 2000);
 	unsigned kill_each = (unsigned)number_argument(argc, argv, 2, 0);
 	unsigned timeout_ms = (unsigned)number_argument(argc, argv, 3, 0);
+	bool upon_another = number_argument(argc, argv, 4, 0);
 	struct sigaction action = {.sa_handler = count_signal};
 	sigset_t blocked;
 	int alive[2];
@@ -137,7 +147,7 @@ int main(int argc, char **argv)
 	sender = fork();
 	if (sender == 0) {
 		close(alive[0]);
-		send_signals(getppid(), count, kill_each);
+		send_signals(getppid(), count, kill_each, upon_another);
 		_exit(0);
 	}
 	close(alive[1]);
