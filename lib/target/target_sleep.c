@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "proc/read.h"
 #include "target/target_priv.h"
 
@@ -31,16 +32,6 @@ static void note_yielded(const struct tracee *tracee, struct seen_sleep *seen)
 
 	seen->knows_yielded = proc_read_status(tracee->tid, &status);
 	seen->nr_yielded = seen->knows_yielded ? status.nr_yielded : 0;
-}
-
-/* Awake for the first time since: who has left its CPU of its own is in a call after that. */
-static bool is_yet_to_sleep_again(const struct tracee *tracee)
-{
-	const struct seen_sleep *seen = &tracee->priv->sleep;
-	struct proc_status status;
-
-	return !seen->knows_yielded || !proc_read_status(tracee->tid, &status) ||
-	       status.nr_yielded == seen->nr_yielded;
 }
 
 void target_saw_asleep(struct tracee *tracee, const struct proc_syscall *syscall,
@@ -85,10 +76,23 @@ void target_asked_to_stop(struct tracee *tracee)
 		tracee->priv->asked_in_sleep = true;
 }
 
+/*
+ * Awake, who has left its CPU of its own since is in a call after that. Not so who is still waiting
+ * for a CPU, or for another one.
+ */
+static bool is_yet_to_sleep_again(struct tracee *tracee)
+{
+	const struct seen_sleep *seen = &tracee->priv->sleep;
+	struct proc_status status;
+
+	if (seen->knows_yielded && proc_read_status(tracee->tid, &status))
+		return status.nr_yielded == seen->nr_yielded;
+	return times_run(tracee) <= 1;
+}
+
 bool target_may_be_timing_out(struct tracee *tracee)
 {
-	return times_run(tracee) == 1 && target_is_timing_out(tracee) &&
-	       is_yet_to_sleep_again(tracee);
+	return target_is_timing_out(tracee) && is_yet_to_sleep_again(tracee);
 }
 
 /* More than a thread that was woken for a signal takes until it stops for it. */
@@ -141,12 +145,18 @@ uint64_t target_call_began_ns(struct tracee *tracee, const struct proc_syscall *
 	return clock_monotonic_ns();
 }
 
-/* Seen asleep in it first, a call had begun so much earlier at most. */
-#define SEEN_LATE_NS (4 * NS_PER_MS)
+/*
+ * Seen asleep in it first, a call had begun some time before: so much as a rule, and where there
+ * are many threads, or profc was busy, so much at most.
+ */
+#define SEEN_LATE_NS   (4 * NS_PER_MS)
+#define SEEN_LATEST_NS (20 * NS_PER_MS)
 
 bool target_time_may_be_up(const struct seen_sleep *seen, uint64_t timeout_ns)
 {
-	return clock_monotonic_ns() + SEEN_LATE_NS >= seen->since_ns + timeout_ns;
+	uint64_t began_ns = max_u64(seen->not_before_ns, seen->since_ns - SEEN_LATEST_NS);
+
+	return clock_monotonic_ns() >= began_ns + timeout_ns;
 }
 
 bool target_slept_until_timeout(struct tracee *tracee, const struct proc_syscall *syscall,
@@ -155,7 +165,7 @@ bool target_slept_until_timeout(struct tracee *tracee, const struct proc_syscall
 	const struct seen_sleep *seen = &tracee->priv->sleep;
 
 	return is_seen_call(seen, syscall) && times_run(tracee) == 1 &&
-	       target_time_may_be_up(seen, timeout_ns);
+	       clock_monotonic_ns() + SEEN_LATE_NS >= seen->since_ns + timeout_ns;
 }
 
 /* Sleeps of more are met by looks. */
