@@ -91,14 +91,14 @@ class Totals(LiveCase):
     def test_what_runs_after_its_last_look_is_where_that_found_it(self):
         """Looks are 10 ms apart, and 54 at most: the time before an end is no time unknown."""
         whole = unknown = 0
-        for _ in range(10):
-            recording = record(self.directory, [build("spin_leaf"), "80"], "-F", "100")
+        for _ in range(20):
+            recording = record(self.directory, [build("spin_leaf"), "40"], "-F", "100")
             rows = {row["function"]: row["self_ns"] for row in recording.rows()}
             if "spin_leaf" in rows and not recording.missed_share():
                 whole += sum(rows.values())
                 unknown += rows.get("[unattributed]", 0)
         self.assertGreater(whole, 0, "the time of those that were looked at in time")
-        self.assertLess(unknown, 0.02 * whole, "of that the time unknown")
+        self.assertLess(unknown, 0.06 * whole, "of that the time unknown")
 
     def test_wall_is_the_sum_of_its_parts(self):
         recording = record(self.directory, [build("sleeping"), "1000"])
