@@ -112,7 +112,8 @@ static bool may_wait(struct tracee *asker)
 
 bool target_asker_has_budget(struct tracee *asker)
 {
-	return may_wait(asker) && has_left(&asker->priv->budget, STOPS_OF_ONE, LEFT_NS) &&
+	return (asker->priv->lets_in || may_wait(asker)) &&
+	       has_left(&asker->priv->budget, STOPS_OF_ONE, LEFT_NS) &&
 	       has_left(&asker->priv->target->asker_budget, STOPS_OF_ALL, BUDGET_NS);
 }
 
@@ -393,6 +394,8 @@ static void note_entry(struct tracee *tracee)
 	struct proc_syscall syscall;
 
 	tracee->priv->is_in_call = read_entry(tracee->tid, &syscall);
+	if (tracee->priv->is_in_call)
+		target_note_waiting(tracee, &syscall);
 	tracee->priv->entered_spoilt =
 		tracee->priv->is_in_call && target_care_of(tracee->tid, &syscall).spoilt_cpu_ns;
 }
@@ -410,8 +413,10 @@ void target_asker_stop(struct tracee *tracee)
 	note_entry(tracee);
 	priv->follows_next_call = false;
 	/* Known yet, when that call began, while it is repaired. */
-	if (!priv->is_in_call && is_to_be_repaired(tracee))
+	if (!priv->is_in_call && is_to_be_repaired(tracee)) {
 		target_ask_to_stop(tracee);
-	else
-		priv->entered_ns = priv->is_in_call ? clock_monotonic_ns() : 0;
+		return;
+	}
+	priv->entered_ns = priv->is_in_call ? clock_monotonic_ns() : 0;
+	priv->knows_waiting &= priv->is_in_call;
 }

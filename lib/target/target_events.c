@@ -264,6 +264,7 @@ static enum follow met_at_call(struct tracee *tracee)
 	follow = target_followed_stop(tracee);
 	if (follow == FOLLOW_NONE) {
 		tracee->priv->is_in_call = false; /* that was another call, or it has returned */
+		tracee->priv->knows_waiting = false;
 		tracee->priv->entered_ns = 0;
 	}
 	return follow;
@@ -293,6 +294,7 @@ void target_forget_program(struct tracee *tracee)
 	tracee->priv->is_asker = false;
 	target_forget_endangered(tracee);
 	tracee->priv->is_in_call = false;
+	tracee->priv->knows_waiting = false;
 	tracee->priv->follows_next_call = false;
 	tracee->priv->entered_ns = 0;
 	target_judge_anew(tracee);

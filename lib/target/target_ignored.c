@@ -4,6 +4,7 @@
 
 #include "proc/read.h"
 #include "target/target_priv.h"
+#include "target/target_regs.h"
 
 /*
  * A signal that nobody catches wakes no untraced thread, as it is dropped when it is sent
@@ -24,13 +25,15 @@ static bool is_first_of_namespace(const struct tracee *tracee)
 	return proc_read_status(tracee->tgid, &status) && status.ns_pid == 1;
 }
 
-/* Of a sender outside there is no id that the first process could see. */
+/* Of a sender outside there is no id that the first process could see; a timer is its own. */
 static bool is_from_within(pid_t held)
 {
 	siginfo_t info;
 
-	return ptrace(PTRACE_GETSIGINFO, held, NULL, &info) == 0 && info.si_code <= 0 &&
-	       info.si_pid;
+	if (ptrace(PTRACE_GETSIGINFO, held, NULL, &info) < 0 || info.si_code > 0)
+		return false;
+	return info.si_pid ||
+	       (info.si_code != SI_USER && info.si_code != SI_TKILL && info.si_code != SI_QUEUE);
 }
 
 bool target_is_unstoppable(const struct tracee *held, int signal)
@@ -65,13 +68,29 @@ static bool is_repaired(const struct tracee_private *priv, const struct proc_sch
 	       clocks->pcount - priv->repaired_pcount <= TIMES_RUN_IN_REPAIRED;
 }
 
-/* Was it in its call before the signal was sent to it? Then that was let in, and so dropped. */
-static bool has_slept_in(struct tracee *held, const struct proc_syscall *syscall)
+/*
+ * Was it in its call before the signal was sent to it? Then that was let in, and so dropped. Who
+ * gets such signals is mostly followed, and met at the entry of its calls. Of others it is known if
+ * they were seen asleep.
+ */
+static bool was_in_before(struct tracee *held, const struct proc_syscall *syscall, int signal)
 {
+	const struct tracee_private *priv = held->priv;
 	struct proc_schedstat clocks;
 
-	return target_clocks(held, &clocks) &&
-	       (target_comes_out_of(held, syscall, &clocks) || is_repaired(held->priv, &clocks));
+	if (priv->knows_waiting)
+		return !(priv->waiting & target_signal_bit(signal));
+	return priv->follow != FOLLOW_NONE ||
+	       (target_clocks(held, &clocks) &&
+		(target_comes_out_of(held, syscall, &clocks) || is_repaired(priv, &clocks)));
+}
+
+/* As the next like it are best told apart by what waits at the entry. */
+static void follow_from_now_on(struct tracee *held)
+{
+	held->priv->is_asker |= machine_can_restart();
+	held->priv->lets_in = true;
+	target_note_asker(held->priv->target, held);
 }
 
 static bool was_let_in(struct tracee *held, const struct proc_syscall *syscall, int signal)
@@ -83,18 +102,36 @@ static bool was_let_in(struct tracee *held, const struct proc_syscall *syscall, 
 	if (ptrace(PTRACE_GETSIGINFO, held->tid, NULL, &info) < 0)
 		return false;
 	to = addressee(held, &info);
-	if (to == held->tid)
-		return blocked_outside(held->tid) & target_signal_bit(signal) &&
-		       !has_slept_in(held, syscall);
-	return proc_read_status(to, &status) && status.blocked & target_signal_bit(signal);
+	if (to == held->tid && blocked_outside(held->tid) & target_signal_bit(signal)) {
+		follow_from_now_on(held);
+		return !was_in_before(held, syscall, signal);
+	}
+	return to != held->tid && proc_read_status(to, &status) &&
+	       status.blocked & target_signal_bit(signal);
 }
 
 bool target_waited_to_be_let_in(struct tracee *held, const struct machine_regs *regs, int signal)
 {
 	struct proc_syscall syscall;
 
-	return machine_syscall(regs, &syscall) && target_has_own_mask(&syscall) &&
-	       was_let_in(held, &syscall, signal);
+	if (!machine_syscall(regs, &syscall) || !target_has_own_mask(&syscall))
+		return false;
+	return was_let_in(held, &syscall, signal);
+}
+
+/* One that begins anew has its thread's mask for a moment, in which signals may come. */
+void target_note_waiting(struct tracee *held, const struct proc_syscall *syscall)
+{
+	struct tracee_private *priv = held->priv;
+	struct machine_regs regs;
+	struct proc_status status;
+
+	if (priv->broken_off && target_get_regs(held->tid, &regs) &&
+	    machine_enters(&regs, &priv->broken))
+		return;
+	priv->knows_waiting = target_has_own_mask(syscall) && proc_read_status(held->tid, &status);
+	if (priv->knows_waiting)
+		priv->waiting = status.pending_thread | status.pending_process;
 }
 
 void target_note_repaired(struct tracee *held)

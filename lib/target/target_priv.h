@@ -164,6 +164,9 @@ struct tracee_private {
 	bool is_in_call;	 /* such a stop has shown its entry, and none its exit yet */
 	bool entered_spoilt;	 /* of that call: a stop would spoil it */
 	bool follows_next_call;	 /* it is asked to stop to be followed */
+	bool lets_in;		 /* by a mask of its own, what it blocks and nobody catches */
+	bool knows_waiting;	 /* the signals that waited at the entry of its call are: */
+	uint64_t waiting;	 /* a bit each */
 	uint64_t entered_ns;  /* when it began that call, or the one repaired now; 0: not known */
 	uint64_t vain_ns;     /* of a first thread: when a signal came that nobody catches, */
 	uint64_t vain_gap_ns; /* and from one of these to the next, in the mean */
@@ -649,6 +652,8 @@ bool target_slept_until_timeout(struct tracee *tracee, const struct proc_syscall
  */
 bool target_waited_to_be_let_in(struct tracee *held, const struct machine_regs *regs, int signal);
 void target_note_repaired(struct tracee *held);
+/* It stands at the entry of that call: learn which signals wait now. */
+void target_note_waiting(struct tracee *held, const struct proc_syscall *syscall);
 /* It is about to be told of a signal that stops others: would an untraced one not be? */
 bool target_is_unstoppable(const struct tracee *held, int signal);
 

@@ -165,6 +165,10 @@ class LetIn(LiveCase):
     def test_what_was_sent_within_the_call_does_not(self):
         self.assertLessEqual(self.let_in("within"), 10)
 
+    def test_what_was_sent_as_soon_as_it_had_begun_does_not(self):
+        """Before a look has met it asleep: it is followed once it gets such signals."""
+        self.assertLessEqual(self.let_in("soon"), 12)
+
 
 class FirstOfNamespace(LiveCase):
     """Signals that stop others it is not told of, if they come from within."""

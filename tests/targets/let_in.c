@@ -3,9 +3,9 @@
  * let_in [MODE [NR [MS]]]: SIGWINCH and SIGCHLD, which nobody catches, are blocked, and let in by
  * waits in epoll_pwait for MS at most (1000). MODE "before": each wait is begun with SIGWINCH
  * waiting, which ends it. "child": with the SIGCHLD of a child that was waited for. "within": the
- * wait is of 20 ms, and SIGWINCH is sent in the middle of it, which drops it. "other": a second
- * thread waits, and the SIGCHLD is one of the first thread's, which blocks it. Prints {"waits",
- * "eintr"}.
+ * wait is of 20 ms, and SIGWINCH is sent in the middle of it, which drops it. "soon": the same, but
+ * after 1 ms. "other": a second thread waits, and the SIGCHLD is one of the first thread's, which
+ * blocks it. Prints {"waits", "eintr"}.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -45,14 +45,19 @@ static void end_child(void)
 	waitpid(pid, NULL, 0);
 }
 
+struct sender {
+	unsigned nr;
+	useconds_t after_us;
+};
+
 static void *send_within(void *argument)
 {
-	unsigned nr = *(unsigned *)argument;
+	const struct sender *sender = argument;
 
-	for (unsigned i = 1; i <= nr; i++) {
+	for (unsigned i = 1; i <= sender->nr; i++) {
 		while (atomic_load(&nr_begun) < i)
 			usleep(100);
-		usleep(WITHIN_MS * 1000 / 2);
+		usleep(sender->after_us);
 		kill(getpid(), SIGWINCH);
 	}
 	return NULL;
@@ -90,6 +95,7 @@ int main(int argc, char **argv)
 	const char *mode = argc > 1 ? argv[1] : "before";
 	unsigned nr = (unsigned)number_argument(argc, argv, 2, 50);
 	struct waits waits = {nr, (int)number_argument(argc, argv, 3, 1000)};
+	struct sender sender = {nr, WITHIN_MS * 1000 / 2};
 	pthread_t other;
 	sigset_t both;
 
@@ -99,9 +105,11 @@ int main(int argc, char **argv)
 	sigprocmask(SIG_BLOCK, &both, NULL);
 	epoll = epoll_create1(0);
 	say_ready();
-	if (strcmp(mode, "within") == 0) {
+	if (strcmp(mode, "soon") == 0)
+		sender.after_us = 1000;
+	if (strcmp(mode, "within") == 0 || strcmp(mode, "soon") == 0) {
 		waits.ms = WITHIN_MS;
-		pthread_create(&other, NULL, send_within, &nr);
+		pthread_create(&other, NULL, send_within, &sender);
 		wait_on(&waits);
 		pthread_join(other, NULL);
 	} else if (strcmp(mode, "other") == 0) {
