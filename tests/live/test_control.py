@@ -47,6 +47,27 @@ class Control(LiveCase):
         self.assertLess(whole["total_ns"], 2700e6, "what was paused is recorded")
         self.assertGreater(Recording(snapshot).function("spin_leaf")["total_pct"], 50)
 
+    def test_what_runs_unseen_after_a_pause_is_not_where_it_was_before(self):
+        """Two looks a second: mostly none comes in the 50 ms that it runs on."""
+        known = [self.known_after_pause() for _ in range(5)]
+        self.assertGreaterEqual(known.count(0), 2, known)
+
+    def known_after_pause(self):
+        """CPU time of known stacks of what is ended soon after the recording is resumed."""
+        fifo = self.path("control")
+        with Recorder(
+            self.directory, "record", "-F", "2", "--control", f"fifo:{fifo}", "--",
+            build("spin_leaf"), "20000",
+        ) as recorder:
+            self.wait_until_recorded(recorder.path)
+            with open(fifo, "w", encoding="utf-8") as control:
+                control.write("pause\nmark resumed\nresume\n")
+                control.flush()
+                time.sleep(0.05)
+                recording = recorder.interrupt(signal.SIGTERM)
+        rows = recording.rows("--time", "mark:resumed..")
+        return sum(row["self_ns"] for row in rows if row["function"] != "[unattributed]")
+
     def refused(self, path):
         """How many lines profc info says were not obeyed."""
         counters = json.loads(Recording(path).info("--json"))["counters"]
