@@ -139,11 +139,21 @@ static int explain_absence(const struct refusal *refusal, struct err *err)
 	return ERR_PERMISSION;
 }
 
+static bool is_of_other_user(const struct refusal *refusal)
+{
+	return refusal->status.real_uid != refusal->our_uid ||
+	       refusal->status.effective_uid != refusal->our_uid;
+}
+
 static int explain_tracer(const struct refusal *refusal, struct err *err)
 {
 	err_set(err, ERR_PERMISSION, "process %d is already traced by %s (pid %d)",
 		(int)refusal->pid, refusal->tracer_name, (int)refusal->tracer);
-	if (strcmp(refusal->tracer_name, "profc") == 0)
+	if (!refusal->may_trace_all && is_of_other_user(refusal))
+		err_hint(err, "it is not yours either: run profc as uid %u, as root, or with "
+			      "CAP_SYS_PTRACE, and end or detach the other one first",
+			 (unsigned int)refusal->status.real_uid);
+	else if (strcmp(refusal->tracer_name, "profc") == 0)
 		err_hint(err, "--no-children, given to that one, leaves what its command starts to "
 			      "other tracers: a process can have one only");
 	else
@@ -200,13 +210,10 @@ static void explain_yama(const struct refusal *refusal, struct err *err)
 
 static int explain_eperm(const struct refusal *refusal, struct err *err)
 {
-	const struct proc_status *status = &refusal->status;
-
 	if (refusal->tracer)
 		return explain_tracer(refusal, err);
 	if (!refusal->may_trace_all) {
-		if (status->real_uid != refusal->our_uid ||
-		    status->effective_uid != refusal->our_uid)
+		if (is_of_other_user(refusal))
 			return explain_user(refusal, err);
 		if (explain_process(refusal, err))
 			return ERR_PERMISSION;

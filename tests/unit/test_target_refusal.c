@@ -85,6 +85,11 @@ static void test_refusal__names_the_other_tracer_first(void **state)
 	refusal.tracer = 99;
 	strcpy(refusal.tracer_name, "gdb");
 	assert_said(&refusal, "already traced by gdb (pid 99)", "one tracer");
+	/* Without it the same user would be refused again. */
+	refusal.status.real_uid = refusal.status.effective_uid = 42;
+	assert_said(&refusal, "already traced by gdb (pid 99)", "as uid 42, as root");
+	refusal.may_trace_all = true;
+	assert_said(&refusal, "already traced by gdb (pid 99)", "one tracer");
 }
 
 static void test_refusal__of_another_user_is_not_blamed_on_yama(void **state)
