@@ -103,7 +103,8 @@ void worker_hand_out_rest(struct worker *worker, struct worker_thread *thread,
 	struct sample sample;
 
 	worker_emit_gathered(worker, thread);
-	thread->was_running = thread->was_preempted = false; /* when counted anew, it is elsewhere */
+	/* When counted anew, it is elsewhere. */
+	thread->was_running = thread->was_preempted = false;
 	rest = account_rest(&thread->account, clocks);
 	if (!rest.cpu_ns && !rest.runq_ns && !rest.blocked_ns)
 		return;

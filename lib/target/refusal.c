@@ -150,8 +150,9 @@ static int explain_tracer(const struct refusal *refusal, struct err *err)
 	err_set(err, ERR_PERMISSION, "process %d is already traced by %s (pid %d)",
 		(int)refusal->pid, refusal->tracer_name, (int)refusal->tracer);
 	if (!refusal->may_trace_all && is_of_other_user(refusal))
-		err_hint(err, "it is not yours either: run profc as uid %u, as root, or with "
-			      "CAP_SYS_PTRACE, and end or detach the other one first",
+		err_hint(err,
+			 "it is not yours either: run profc as uid %u, as root, or with "
+			 "CAP_SYS_PTRACE, and end or detach the other one first",
 			 (unsigned int)refusal->status.real_uid);
 	else if (strcmp(refusal->tracer_name, "profc") == 0)
 		err_hint(err, "--no-children, given to that one, leaves what its command starts to "
