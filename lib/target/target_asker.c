@@ -26,8 +26,10 @@
  * let go so yet is stopped for that when it is found awake as a child parts or a signal comes;
  * asleep, its call would begin anew.
  *
- * The same is done to those that a filter of system calls may kill for it (target_filter.c): before
- * a child dies all of them are brought to such a stop, whatever they are in, and sleep on.
+ * The same is done to those that a filter of system calls may kill for it (target_filter.c). Before
+ * a child is reaped whose maker can be woken that is the maker, if it sleeps in such a call
+ * (target_reaping.c); where it may be anyone, and before a child parts, all of them are brought to
+ * such a stop, whatever they are in, and sleep on.
  */
 
 /* So long after the last of them parted or came. */
