@@ -19,6 +19,7 @@
 #include "store/store.h"
 #include "view/counter_words.h"
 #include "view/number.h"
+#include "view/summary.h"
 
 int recording_failed_status(const struct recording *recording)
 {
@@ -148,6 +149,16 @@ static void say_refused(const struct profile *profile)
 	print_hint("raise it with ulimit -n 4096");
 }
 
+/* Of what comes next it says how far to trust it. */
+static void say_missed(const struct profile *profile)
+{
+	struct buf text = {0};
+
+	if (summary_append_missed(&text, profile))
+		print_note("%s", buf_str(&text));
+	buf_release(&text);
+}
+
 void recording_say_done(const struct recording *recording)
 {
 	const struct sampler_result *result = &recording->result;
@@ -165,6 +176,8 @@ void recording_say_done(const struct recording *recording)
 	buf_release(&text);
 	if (recording->options->verbose)
 		say_counters(recording->profile);
+	else
+		say_missed(recording->profile);
 	say_refused(recording->profile);
 	say_stopped(recording);
 	if (recording->file.path)

@@ -19,6 +19,7 @@
 #define WORTH_A_NOTE_PERCENT 1.0
 #define FEW_SAMPLES	     100
 #define IDLE_PERCENT	     5.0
+#define MANY_MISSED_PERCENT  30.0
 
 static const struct profile *profile_of(const struct weights *weights)
 {
@@ -240,6 +241,44 @@ static bool note_idle(const struct weights *weights, struct buf *note)
 	return true;
 }
 
+struct looks {
+	uint64_t nr_missed, nr_due;
+};
+
+static struct looks looks_of(const struct profile *profile)
+{
+	uint64_t nr_missed = profile_counter(profile, "missed_ticks");
+
+	return (struct looks){nr_missed, profile_counter(profile, "ticks") + nr_missed};
+}
+
+static bool has_missed_many(const struct profile *profile)
+{
+	struct looks looks = looks_of(profile);
+
+	return looks.nr_due &&
+	       100.0 * (double)looks.nr_missed / (double)looks.nr_due >= MANY_MISSED_PERCENT;
+}
+
+bool summary_append_missed(struct buf *out, const struct profile *profile)
+{
+	struct looks looks = looks_of(profile);
+
+	if (!has_missed_many(profile))
+		return false;
+	append_count(out, looks.nr_missed);
+	buf_append_str(out, " of ");
+	append_count(out, looks.nr_due);
+	buf_append_str(out, " looks did not take place: the CPUs were too busy");
+	return true;
+}
+
+static void note_missed(const struct weights *weights, struct buf *note)
+{
+	if (summary_append_missed(note, profile_of(weights)))
+		buf_append_str(note, ", so shares are less exact than -F promises");
+}
+
 static void note_few_samples(const struct weights *weights, struct buf *note)
 {
 	if (weights->total.samples >= FEW_SAMPLES || weights->total.weight == 0 ||
@@ -251,14 +290,16 @@ static void note_few_samples(const struct weights *weights, struct buf *note)
 	}
 	buf_append_str(note, weights->total.samples == 1 ? "there is only " : "there are only ");
 	append_weight(note, METRIC_SAMPLES, weights->total.samples);
-	buf_append_str(note, ": mind the \xc2\xb1 column, or record longer or with a higher -F");
+	buf_append_str(note, ": mind the \xc2\xb1 column, or record longer");
+	if (!has_missed_many(profile_of(weights)))
+		buf_append_str(note, " or with a higher -F");
 }
 
 void summary_print_notes(const struct weights *weights, const struct view *view, struct sink *sink)
 {
 	static void (*const notes[])(const struct weights *, struct buf *) = {
-		note_unattributed, note_no_stack, note_truncated,
-		note_elided,	   note_nameless, note_few_samples,
+		note_missed, note_unattributed, note_no_stack,	  note_truncated,
+		note_elided, note_nameless,	note_few_samples,
 	};
 	struct buf note = {0};
 	bool any = false;

@@ -61,10 +61,9 @@ static void print(const struct weights *weights, enum dimension dimension, enum 
 	flat_free(flat);
 }
 
-static void expect(enum metric metric, enum dimension dimension, enum form form,
-		   const char *expected)
+static void expect_of(struct profile *profile, enum metric metric, enum dimension dimension,
+		      enum form form, const char *expected)
 {
-	struct profile *profile = short_run();
 	struct expansion *expansion = expansion_new(profile, false);
 	const struct filter everything = {.from_ns = 0};
 	struct selection *selection;
@@ -80,6 +79,44 @@ static void expect(enum metric metric, enum dimension dimension, enum form form,
 	selection_free(selection);
 	expansion_free(expansion);
 	profile_free(profile);
+}
+
+static void expect(enum metric metric, enum dimension dimension, enum form form,
+		   const char *expected)
+{
+	expect_of(short_run(), metric, dimension, form, expected);
+}
+
+static struct profile *starved_run(uint64_t nr_missed)
+{
+	struct made made = made_begin();
+
+	for (int i = 0; i < 70; i++)
+		made_sample(&made, "main@/src/prog.c:5", 10);
+	profile_set_counter(made.profile, "ticks", 700);
+	profile_set_counter(made.profile, "missed_ticks", nr_missed);
+	return made_end(&made);
+}
+
+static void test_view__many_missed_looks_are_said_first(void **state)
+{
+	(void)state;
+	expect_of(
+		starved_run(1000), METRIC_CPU, BY_FUNCTION, FORM_TEXT,
+		"700 ms of CPU time, 70 samples in 700 ms: prog\n"
+		"self ms     %   ± total ms     %  function  location  module\n"
+		"  700.0 100.0 2.6    700.0 100.0  main      prog.c:1  prog\n"
+		"\n"
+		"note: 1,000 of 1,700 looks did not take place: the CPUs were too busy, so shares\n"
+		"      are less exact than -F promises\n"
+		"note: there are only 70 samples: mind the ± column, or record longer\n");
+	expect_of(starved_run(299), METRIC_CPU, BY_FUNCTION, FORM_TEXT,
+		  "700 ms of CPU time, 70 samples in 700 ms: prog\n"
+		  "self ms     %   ± total ms     %  function  location  module\n"
+		  "  700.0 100.0 2.6    700.0 100.0  main      prog.c:1  prog\n"
+		  "\n"
+		  "note: there are only 70 samples: mind the ± column, or record longer or with a\n"
+		  "      higher -F\n");
 }
 
 static void test_view__first_screen_of_80_columns(void **state)
@@ -185,6 +222,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_view__first_screen_of_80_columns),
+		cmocka_unit_test(test_view__many_missed_looks_are_said_first),
 		cmocka_unit_test(test_view__json_has_the_documented_members),
 		cmocka_unit_test(test_view__csv_has_the_same_fields),
 		cmocka_unit_test(test_view__csv_of_hostile_names),
