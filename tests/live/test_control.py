@@ -239,13 +239,13 @@ class Control(LiveCase):
         for path, marks in ((first, "1"), (second, "12"), (whole.path, "123")):
             self.assertEqual(self.marks(path), list(marks))
 
-    def end_with_unread_snapshot(self, end, *command, nr_bytes=0):
+    def end_with_unread_snapshot(self, end, *command, options=(), nr_bytes=0):
         """The recording, two snapshots of which go to a FIFO that nobody reads to its end."""
         fifo, pipe = self.path("control"), self.path("pipe")
         if not os.path.exists(pipe):
             self.pipe("pipe")
         with Recorder(
-            self.directory, "record", "--control", f"fifo:{fifo}", "--", *command,
+            self.directory, "record", *options, "--control", f"fifo:{fifo}", "--", *command,
         ) as recorder:
             self.eventually(lambda: os.path.exists(fifo) and procfs.children(recorder.pid), "a start")
             self.eventually(lambda: os.path.getsize(recorder.path) >= nr_bytes, "what is recorded")
@@ -315,7 +315,9 @@ class Control(LiveCase):
         fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
         done = self.end_with_unread_snapshot(
             lambda *_: self.eventually(lambda: self.nr_unread(reader) == 4096, "its beginning"),
-            build("spin_leaf"), "5000", nr_bytes=4096,
+            build("spin_leaf"), "6000",
+            # A snapshot is smaller than what was written in parts.
+            options=("-F", "1000", "--max-overhead", "0"), nr_bytes=6000,
         )
         self.assert_ended_without(*done, 0, "the snapshot in {} is incomplete: nobody reads on\n")
 

@@ -174,9 +174,9 @@ class FullDisk(LiveCase):
                       done.stderr)
 
     def test_what_there_was_room_for_can_be_read(self):
-        """A second is written at a time: 6,000 bytes with the first, 5,000 with each other."""
+        """A second is written at a time: 6,000 bytes with the first, 1,000 to 5,000 with each other."""
         recording = record(
-            self.directory, [build("spin_leaf"), "2500"], *FAST, status=125,
+            self.directory, [build("spin_leaf"), "6000"], *FAST, status=125,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8500, 8500)),
         )
         self.assertIn(f"{recording.path}: cannot write the profile: File too large",
