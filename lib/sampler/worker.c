@@ -46,6 +46,7 @@ void worker_free(struct worker *worker)
 		free(worker->threads[i].hints);
 	free(worker->processes);
 	free(worker->to_watch);
+	free(worker->touched);
 	free(worker->threads);
 	unwind_walk_release(&worker->walk);
 	unwinder_free(worker->unwinder);
@@ -81,11 +82,21 @@ static bool handle_look(struct worker *worker, struct worker_thread *thread,
 	return true;
 }
 
+static void touch(struct worker *worker, struct worker_thread *thread)
+{
+	if (thread->is_touched)
+		return;
+	thread->is_touched = true;
+	ARRAY_GROW(worker->touched, worker->nr_touched, worker->cap_touched);
+	worker->touched[worker->nr_touched++] = (uint32_t)(thread - worker->threads);
+}
+
 static bool handle_sighting(struct worker *worker, struct message *message)
 {
 	struct message_sighting *sighting = &message->body.sighting;
 	struct worker_thread *thread = &worker->threads[sighting->thread];
 
+	touch(worker, thread);
 	if (sighting->nr_slept)
 		worker_add_sleep(thread, sighting->slept_until_ns, sighting->nr_slept);
 	sighting->nr_slept = 0;
@@ -336,15 +347,13 @@ void worker_handle(struct worker *worker, struct message *message)
 }
 
 /* Names change as programs begin to work: read again those of threads that ran. */
-static void read_names(struct worker *worker)
+static void flush_thread(struct worker *worker, struct worker_thread *thread)
 {
-	for (size_t i = worker->first_live_thread; i < worker->nr_threads; i++) {
-		struct worker_thread *thread = &worker->threads[i];
-
-		if (!thread->ended && thread->ran_since_flush)
-			worker_read_thread_name(worker, thread);
-		thread->ran_since_flush = false;
-	}
+	if (!thread->ended && thread->ran_since_flush)
+		worker_read_thread_name(worker, thread);
+	worker_emit_gathered(worker, thread);
+	thread->ran_since_flush = false;
+	thread->is_touched = false;
 }
 
 int worker_flush(struct worker *worker, struct err *err)
@@ -354,9 +363,9 @@ int worker_flush(struct worker *worker, struct err *err)
 	while (worker->first_live_thread < worker->nr_threads &&
 	       worker->threads[worker->first_live_thread].ended)
 		worker->first_live_thread++;
-	read_names(worker);
-	for (size_t i = worker->first_live_thread; i < worker->nr_threads; i++)
-		worker_emit_gathered(worker, &worker->threads[i]);
+	for (size_t i = 0; i < worker->nr_touched; i++)
+		flush_thread(worker, &worker->threads[worker->touched[i]]);
+	worker->nr_touched = 0;
 	status = store_writer_flush(worker->options.writer, worker->profile, err);
 	worker->profile->nr_samples = 0;
 	return status;

@@ -44,6 +44,7 @@ struct worker_thread {
 	bool is_asleep; /* when last seen */
 	bool ended;
 	bool ran_since_flush;
+	bool is_touched; /* is in worker.touched */
 	struct sample sleep;
 	/* What it was last seen running, which may get the time up to its end. */
 	bool has_run;	    /* and is not in the profile yet */
@@ -63,6 +64,8 @@ struct worker {
 	size_t nr_threads, cap_threads;
 	uint32_t *to_watch; /* processes of which stacks were walked of late */
 	size_t nr_to_watch, cap_to_watch;
+	uint32_t *touched; /* threads that were seen since the last flush: of thousands a few */
+	size_t nr_touched, cap_touched;
 	size_t first_live_thread; /* all before have ended */
 	struct unwind_walk walk;
 	struct worker_progress progress;
