@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "sampler/sampler_priv.h"
 #include "target/target.h"
 
@@ -66,10 +67,17 @@ static uint64_t sweep_clock_ns(const struct sampler *sampler)
 	return has_few(sampler) ? 0 : clock_thread_cpu_ns();
 }
 
+/* Each that is gone through takes no more of it; whatever does is no cost of asking. */
+#define MOST_COST_OF_ONE_NS 500
+
 static void note_sweep(struct sampler *sampler, uint64_t before_ns)
 {
+	uint64_t most_ns = FEW_SWEEP_COST_NS +
+			   target_nr_tracees(sampler->target) * (uint64_t)MOST_COST_OF_ONE_NS;
+
 	sampler->swept_ns = clock_monotonic_ns();
-	sampler->sweep_cost_ns = before_ns ? clock_thread_cpu_ns() - before_ns : FEW_SWEEP_COST_NS;
+	sampler->sweep_cost_ns =
+		before_ns ? min_u64(clock_thread_cpu_ns() - before_ns, most_ns) : FEW_SWEEP_COST_NS;
 }
 
 /*
@@ -156,10 +164,9 @@ void serve_note_others(struct sampler *sampler, uint64_t now_ns)
 /* So long nobody is asked who has not sent a signal. */
 static uint64_t idle_sweep_pause_ns(const struct sampler *sampler)
 {
-	uint64_t pause_ns =
-		sampler->sweep_cost_ns * (sampler->eventful ? SWEEP_SHARE : IDLE_SWEEP_SHARE);
+	uint64_t share = sampler->eventful ? SWEEP_SHARE : IDLE_SWEEP_SHARE;
 
-	return pause_ns < LONGEST_SLEEP_NS ? pause_ns : LONGEST_SLEEP_NS;
+	return min_u64(sampler->sweep_cost_ns * share, LONGEST_SLEEP_NS);
 }
 
 /* Should a SIGCHLD ever get lost. */
@@ -169,11 +176,12 @@ void serve_watch(struct sampler *sampler, uint64_t now_ns)
 		sampler->sweep_owed = true;
 }
 
+/* Somebody stands until then. */
 static uint64_t next_sweep_ns(const struct sampler *sampler)
 {
 	if (sampler->sweep_goes_on)
 		return 0;
-	return sampler->swept_ns + sampler->sweep_cost_ns * SWEEP_SHARE;
+	return sampler->swept_ns + min_u64(sampler->sweep_cost_ns * SWEEP_SHARE, LONGEST_SLEEP_NS);
 }
 
 static bool serve_postponed(struct sampler *sampler)
