@@ -25,7 +25,7 @@
 #define QUEUE_MAX_BYTES ((size_t)32 * 1024 * 1024)
 
 /*
- * The sampling thread never wakes the worker, which would cost it: the worker looks by itself.
+ * The sampling thread hardly ever wakes the worker, which costs it: the worker looks by itself.
  * Processes that have just begun may be over soon, and what is read of them has to be read
  * before; large copies wait for memory. Where nothing begins any more there is no hurry: each
  * waking of an idle CPU costs it some 50 us.
@@ -69,11 +69,6 @@ bool sampler_has_room_for_maps(const struct sampler *sampler)
 	       QUEUE_MAX_BYTES / 8;
 }
 
-void sampler_tell(struct sampler *sampler, struct message *message)
-{
-	message_queue_put(&sampler->queue, message);
-}
-
 struct working {
 	struct sampler *sampler;
 	pthread_t thread;
@@ -92,6 +87,30 @@ void sampler_wake_worker(struct sampler *sampler)
 	/* Should it ever fail: the worker wakes by itself. */
 	if (write(sampler->working->wake_fd, &one, sizeof(one)) < 0)
 		return;
+}
+
+/* A burst, which fills the queue while the worker rests for long: it is called once. */
+#define BURST_BYTES  ((size_t)1024 * 1024)
+#define LONG_REST_NS (20 * NS_PER_MS)
+
+static void call_worker(struct sampler *sampler)
+{
+	size_t used = atomic_load_explicit(&sampler->queue.nr_bytes, memory_order_relaxed);
+
+	if (used < BURST_BYTES / 2)
+		sampler->has_called_worker = false;
+	if (used < BURST_BYTES || sampler->has_called_worker)
+		return;
+	sampler->has_called_worker = true;
+	if (atomic_load_explicit(&sampler->worker_due_ns, memory_order_relaxed) >
+	    clock_monotonic_ns() + LONG_REST_NS)
+		sampler_wake_worker(sampler);
+}
+
+void sampler_tell(struct sampler *sampler, struct message *message)
+{
+	message_queue_put(&sampler->queue, message);
+	call_worker(sampler);
 }
 
 static bool is_beginning(const struct message *message)

@@ -304,6 +304,7 @@ struct sampler {
 	uint64_t late_maps_again_ns;	/* young.c: while the worker is late, of all processes */
 	_Atomic uint64_t worker_due_ns; /* when it has, or had, to take from the queue again */
 	struct working *working;	/* sampler.c: the thread that the worker runs in */
+	bool has_called_worker;		/* as the queue filled, and it has not emptied since */
 	_Atomic bool stop_asked;
 	_Atomic bool paused;
 	_Atomic bool stand_by_asked, stands_by;
