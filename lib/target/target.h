@@ -253,9 +253,10 @@ void target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 bool target_capture_clocks(struct tracee *tracee, struct snapshot *snapshot);
 /*
  * Copy the stack of a running thread, without stopping it, before it is interrupted from another
- * CPU: its bytes, and the code of ours and the kernel's that reads them, are in this CPU's caches
- * then, and it is known what can be copied while it gets off its own. `snapshot` is for scribbling.
- * Measured on a thread stopped 100 times a second: held for 13 us instead of 20.
+ * CPU, or once that is on its way: its bytes, and the code of ours and the kernel's that reads
+ * them, are in this CPU's caches then, and it is known what can be copied while it gets off its
+ * own. `snapshot` is for scribbling. Measured on a thread stopped 100 times a second: held for 13
+ * us instead of 20.
  */
 void target_rehearse(struct tracee *tracee, size_t max_stack_bytes, struct snapshot *snapshot);
 /*
