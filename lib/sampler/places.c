@@ -121,6 +121,15 @@ static bool is_due(struct sampled_process *process, const struct code_place *pla
 	return true;
 }
 
+bool places_are_calm(const struct sampled_process *process, uint64_t now_ns)
+{
+	for (size_t i = 0; process->places && i < CODE_PLACES; i++) {
+		if (now_ns < process->places[i].restless_until_ns)
+			return false;
+	}
+	return true;
+}
+
 void places_ask(struct sampler *sampler, const struct sampled_thread *thread,
 		const struct snapshot *snapshot)
 {

@@ -511,10 +511,12 @@ char *young_name_at_look(struct sampled_thread *thread, uint64_t pcount);
  * places.c: which code is mapped where threads run. The worker walks a stack some time after it was
  * taken, and by then another library may have come to stand where one stood: so the kernel is asked
  * at the look, now and then, and at each look while that happens. Of what sampler->spare holds, of
- * a thread that is held, or was asleep just now.
+ * a thread that is held, or was until now, or was asleep just now.
  */
 void places_ask(struct sampler *sampler, const struct sampled_thread *thread,
 		const struct snapshot *snapshot);
+/* Has no code been replaced of late? */
+bool places_are_calm(const struct sampled_process *process, uint64_t now_ns);
 /* What was asked last, with that look. */
 void places_tell(struct sampler *sampler, struct message *message);
 
