@@ -32,8 +32,8 @@ bool target_set_regs(pid_t tid, const struct machine_regs *regs)
 
 /* So many times in a row a thread is believed to run where it ran at the last look. */
 #define SHORT_LOOKS 7
-/* At low rates that is long. */
-#define SHORT_LOOKS_NS (25 * NS_PER_MS)
+/* At lower rates than 100 Hz that is long. */
+#define SHORT_LOOKS_NS (80 * NS_PER_MS)
 /* A stop takes that long where the thread is not where it was expected to be. */
 #define LATE_STOP_NS (100 * NS_PER_US)
 
