@@ -75,14 +75,16 @@ static void follow(struct target *target, struct tracee *tracee, struct machine_
 /*
  * A call that has a mask of its own goes back to the thread's before it says that its time is up,
  * and what that blocks waits. One that we have given its end has still its own: the handler that
- * runs now was let in by the call, which fails for that.
+ * runs now was let in by the call, which fails for that. So it does for one that nobody catches,
+ * but not in vain: it would have waited, for the next such call, and is gone now.
  */
 static void signal_after_timeout(struct tracee *tracee, struct machine_regs *regs, int signal)
 {
 	bool is_it = tracee->priv->was_timed_out &&
 		     memcmp(regs, &tracee->priv->timed_out, sizeof(*regs)) == 0;
 
-	if (is_it && !is_caught(tracee->tid, signal))
+	if (is_it && !is_caught(tracee->tid, signal) &&
+	    !target_waited_to_be_let_in(tracee, &tracee->priv->broken, signal))
 		return; /* another may follow it */
 	tracee->priv->was_timed_out = false;
 	if (!is_it)

@@ -162,6 +162,15 @@ class LetIn(LiveCase):
     def test_what_another_thread_blocks_ends_it(self):
         self.assertGreaterEqual(self.let_in("other"), 45)
 
+    def test_children_that_end_when_its_time_is_up_end_the_call(self):
+        """The signal was taken in the stop in which the wait was given its end, and told nobody."""
+        program = [build("let_in"), "amid", "1000", "1"]
+        recording = record(self.directory, program, *FAST)
+        (said,) = recording.said
+        # It was 76 to 86 of a hundred. Two may end before the waiter has come to its next wait.
+        self.assertGreaterEqual(said["eintr"], 900, said)
+        self.assertLessEqual(said["eintr"], 1000, said)
+
     def test_what_was_sent_within_the_call_does_not(self):
         self.assertLessEqual(self.let_in("within"), 10)
 

@@ -5,7 +5,8 @@
  * waiting, which ends it. "child": with the SIGCHLD of a child that was waited for. "within": the
  * wait is of 20 ms, and SIGWINCH is sent in the middle of it, which drops it. "soon": the same, but
  * after 1 ms. "other": a second thread waits, and the SIGCHLD is one of the first thread's, which
- * blocks it. Prints {"waits", "eintr"}.
+ * blocks it. "amid": NR children end, one each 300 us or so, beside the second thread, which waits
+ * for as long. Prints {"waits", "eintr"}.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -90,6 +91,26 @@ static void end_children(const struct waits *waits)
 	}
 }
 
+static atomic_bool is_over;
+
+static void *wait_amid(void *argument)
+{
+	const struct waits *waits = argument;
+
+	while (!atomic_load(&is_over))
+		wait_for(waits->ms);
+	return NULL;
+}
+
+static void end_many_children(unsigned nr)
+{
+	while (nr--) {
+		end_child();
+		usleep(300);
+	}
+	atomic_store(&is_over, true);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "before";
@@ -111,6 +132,10 @@ int main(int argc, char **argv)
 		waits.ms = WITHIN_MS;
 		pthread_create(&other, NULL, send_within, &sender);
 		wait_on(&waits);
+		pthread_join(other, NULL);
+	} else if (strcmp(mode, "amid") == 0) {
+		pthread_create(&other, NULL, wait_amid, &waits);
+		end_many_children(nr);
 		pthread_join(other, NULL);
 	} else if (strcmp(mode, "other") == 0) {
 		pthread_create(&other, NULL, wait_on, &waits);
