@@ -298,6 +298,7 @@ void target_forget_program(struct tracee *tracee)
 	tracee->priv->follows_next_call = false;
 	tracee->priv->entered_ns = 0;
 	target_judge_anew(tracee);
+	known_timers_forget(&tracee->priv->target->timers, tracee->tgid);
 	tracee->priv->thread_pointer = 0;
 	tracee->priv->first_sp = 0;
 	tracee->priv->mapping = (struct proc_range){0};

@@ -2,7 +2,9 @@
 #include <signal.h>
 #include <sys/ptrace.h>
 
+#include "base/clock.h"
 #include "proc/read.h"
+#include "proc/timers.h"
 #include "target/target_priv.h"
 #include "target/target_regs.h"
 
@@ -41,12 +43,33 @@ bool target_is_unstoppable(const struct tracee *held, int signal)
 	return is_first_of_namespace(held) && (signal != SIGSTOP || is_from_within(held->tid));
 }
 
-/* To whom: of a process, that is its first thread; of the end of a child, who has made it. */
+/* A timer's, as with SIGEV_THREAD_ID. */
+static bool is_of_threads_timer(const struct tracee *taker, const siginfo_t *info)
+{
+	struct known_timers *timers = &taker->priv->target->timers;
+	uint64_t now_ns = clock_monotonic_ns();
+	const struct known_timer *known;
+	bool is_of_thread;
+
+	if (info->si_code != SI_TIMER || taker->tid == taker->tgid)
+		return false;
+	known = known_timers_find(timers, taker->tgid, info, now_ns);
+	if (known)
+		return known->is_of_thread;
+	is_of_thread = proc_read_timer_is_of_thread(taker->tgid, info->si_timerid);
+	known_timers_note(timers, taker->tgid, info, is_of_thread, now_ns);
+	return is_of_thread;
+}
+
+/*
+ * To whom: of a process, that is its first thread; of the end of a child, who has made it. Nobody
+ * but the thread itself takes what was sent to it.
+ */
 static pid_t addressee(const struct tracee *taker, const siginfo_t *info)
 {
 	pid_t parent = target_parent_of_reaped(taker->priv->target, info);
 
-	if (info->si_code == SI_TKILL)
+	if (info->si_code == SI_TKILL || is_of_threads_timer(taker, info))
 		return taker->tid;
 	return parent ? parent : taker->tgid;
 }

@@ -4,6 +4,7 @@
 
 #include "proc/range.h"
 #include "target/backing.h"
+#include "target/known_timers.h"
 #include "target/machine.h"
 #include "target/target.h"
 
@@ -295,6 +296,9 @@ struct target {
 	size_t next_dying;
 	struct sender senders[SENDERS_MAX]; /* of a SIGCHLD, as we reaped them */
 	size_t next_sender;
+
+	/* target_ignored.c */
+	struct known_timers timers;
 
 	/* target_births.c */
 	struct birth births[BIRTHS_MAX];

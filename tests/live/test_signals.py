@@ -171,6 +171,14 @@ class LetIn(LiveCase):
         self.assertGreaterEqual(said["eintr"], 900, said)
         self.assertLessEqual(said["eintr"], 1000, said)
 
+    def test_what_a_timer_has_sent_to_a_thread_that_blocks_it_ends_its_call(self):
+        """It was taken for one to the process, whose first thread does not block it."""
+        self.assertGreaterEqual(self.let_in("timer"), 45)
+
+    def test_what_a_timer_sends_to_a_thread_within_its_call_does_not(self):
+        """As if to the process, whose first thread does block it."""
+        self.assertLessEqual(self.let_in("timer_within"), 10)
+
     def test_what_was_sent_within_the_call_does_not(self):
         self.assertLessEqual(self.let_in("within"), 10)
 

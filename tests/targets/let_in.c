@@ -5,8 +5,10 @@
  * waiting, which ends it. "child": with the SIGCHLD of a child that was waited for. "within": the
  * wait is of 20 ms, and SIGWINCH is sent in the middle of it, which drops it. "soon": the same, but
  * after 1 ms. "other": a second thread waits, and the SIGCHLD is one of the first thread's, which
- * blocks it. "amid": NR children end, one each 300 us or so, beside the second thread, which waits
- * for as long. Prints {"waits", "eintr"}.
+ * blocks it. "timer": a second thread waits, and the SIGWINCH is that of a timer of its own, which
+ * has waited; the first thread does not block it. "timer_within": the same, but it comes in the
+ * middle of a wait of 20 ms, and the first thread does block it. "amid": NR children end, one each
+ * 300 us or so, beside the second thread, which waits for as long. Prints {"waits", "eintr"}.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,10 +17,16 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "self_measure.h"
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
 
 #define WITHIN_MS 20
 
@@ -111,6 +119,52 @@ static void end_many_children(unsigned nr)
 	atomic_store(&is_over, true);
 }
 
+static timer_t timer_of_this_thread(void)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGWINCH};
+	timer_t timer = NULL;
+
+	event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
+	timer_create(CLOCK_MONOTONIC, &event, &timer);
+	return timer;
+}
+
+static void wait_until_pending(int signal)
+{
+	sigset_t pending;
+
+	do {
+		sigpending(&pending);
+	} while (!sigismember(&pending, signal));
+}
+
+static void *wait_with_timer(void *argument)
+{
+	const struct waits *waits = argument;
+	const struct itimerspec at_once = {.it_value.tv_nsec = 1};
+	timer_t timer = timer_of_this_thread();
+
+	for (unsigned i = 0; i < waits->nr; i++) {
+		timer_settime(timer, 0, &at_once, NULL);
+		wait_until_pending(SIGWINCH);
+		wait_for(waits->ms);
+	}
+	return NULL;
+}
+
+static void *wait_with_timer_within(void *argument)
+{
+	const struct waits *waits = argument;
+	const struct itimerspec in_the_middle = {.it_value.tv_nsec = WITHIN_MS * 500000};
+	timer_t timer = timer_of_this_thread();
+
+	for (unsigned i = 0; i < waits->nr; i++) {
+		timer_settime(timer, 0, &in_the_middle, NULL);
+		wait_for(WITHIN_MS);
+	}
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "before";
@@ -136,6 +190,13 @@ int main(int argc, char **argv)
 	} else if (strcmp(mode, "amid") == 0) {
 		pthread_create(&other, NULL, wait_amid, &waits);
 		end_many_children(nr);
+		pthread_join(other, NULL);
+	} else if (strcmp(mode, "timer") == 0) {
+		pthread_create(&other, NULL, wait_with_timer, &waits);
+		pthread_sigmask(SIG_UNBLOCK, &both, NULL);
+		pthread_join(other, NULL);
+	} else if (strcmp(mode, "timer_within") == 0) {
+		pthread_create(&other, NULL, wait_with_timer_within, &waits);
 		pthread_join(other, NULL);
 	} else if (strcmp(mode, "other") == 0) {
 		pthread_create(&other, NULL, wait_on, &waits);
