@@ -38,9 +38,9 @@ static bool signal_waits(pid_t tid, siginfo_t *info)
 }
 
 /* What the end of a child has sent for which one was woken whom that does no harm. */
-static uint64_t harmless(const struct target *target, const siginfo_t *info)
+static uint64_t harmless(const struct target *target, pid_t tgid, const siginfo_t *info)
 {
-	return target_is_sender(target, info) ? target_signal_bit(SIGCHLD) : 0;
+	return target_is_sender(target, tgid, info) ? target_signal_bit(SIGCHLD) : 0;
 }
 
 /* Waiting for memory in state D, it is as good as awake. */
@@ -52,14 +52,14 @@ bool target_is_awake(const struct tracee *tracee)
 }
 
 /* Which of the process' signals it would. */
-static uint64_t would_take(const struct target *target, pid_t tid)
+static uint64_t would_take(const struct target *target, const struct tracee *tracee)
 {
 	struct proc_status status;
 	siginfo_t info;
 
-	if (!signal_waits(tid, &info) || !proc_read_status(tid, &status))
+	if (!signal_waits(tracee->tid, &info) || !proc_read_status(tracee->tid, &status))
 		return 0;
-	return status.pending_process & ~status.blocked & ~harmless(target, &info);
+	return status.pending_process & ~status.blocked & ~harmless(target, tracee->tgid, &info);
 }
 
 /* Stopped for this before, and not on a CPU since: it still is where signals are looked for. */
@@ -141,7 +141,7 @@ void target_before_letting_go(struct target *target, struct tracee *tracee)
 	 */
 	if (!target->any_unrestarted || tracee->priv->bystander_of == target->stats.nr_signals + 1)
 		return;
-	signals = would_take(target, tracee->tid);
+	signals = would_take(target, tracee);
 	if (signals)
 		stop_bystanders(target, tracee->tgid, tracee, signals);
 }

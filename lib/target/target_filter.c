@@ -271,17 +271,18 @@ bool target_blocks_now(const struct tracee *tracee, int signal)
 }
 
 /* Of a child for whose end all is done beforehand (target_reaping.c): it foretells no other. */
-static bool is_of_known_end(const struct target *target, pid_t tid)
+static bool is_of_known_end(const struct target *target, const struct tracee *taker)
 {
 	siginfo_t info;
 
-	return ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && target_is_sender(target, &info);
+	return ptrace(PTRACE_GETSIGINFO, taker->tid, NULL, &info) == 0 &&
+	       target_is_sender(target, taker->tgid, &info);
 }
 
 void target_signal_endangers(const struct target *target, struct tracee *taker, int signal)
 {
 	if (!was_filtered(taker) || ask_held(taker) != RESTART_KILLS ||
-	    !target_is_only_ours(taker->tid, signal) || is_of_known_end(target, taker->tid))
+	    !target_is_only_ours(taker->tid, signal) || is_of_known_end(target, taker))
 		return;
 	search(target, target_find(target, taker->tgid));
 	target_follow_suspects(target, taker->tgid, signal);

@@ -67,7 +67,7 @@ static bool is_of_threads_timer(const struct tracee *taker, const siginfo_t *inf
  */
 static pid_t addressee(const struct tracee *taker, const siginfo_t *info)
 {
-	pid_t parent = target_parent_of_reaped(taker->priv->target, info);
+	pid_t parent = target_parent_of_reaped(taker->priv->target, taker->tgid, info);
 
 	if (info->si_code == SI_TKILL || is_of_threads_timer(taker, info))
 		return taker->tid;

@@ -6,6 +6,7 @@
 #include "target/backing.h"
 #include "target/known_timers.h"
 #include "target/machine.h"
+#include "target/senders.h"
 #include "target/target.h"
 
 /* What a held thread waits for: how target_resume() has to let it go on. */
@@ -260,12 +261,6 @@ struct postponed {
 
 #define POSTPONED_MAX 64
 #define DYING_MAX     64
-#define SENDERS_MAX   64
-
-struct sender {
-	pid_t tid, parent_tid;
-	bool is_safe; /* only that thread could be woken, and it was in no danger */
-};
 
 struct target {
 	struct target_options options;
@@ -294,8 +289,7 @@ struct target {
 	uint64_t untold_since_ns, ask_parents_ns;
 	pid_t dying[DYING_MAX]; /* first threads that were met at their end; 0: none */
 	size_t next_dying;
-	struct sender senders[SENDERS_MAX]; /* of a SIGCHLD, as we reaped them */
-	size_t next_sender;
+	struct senders senders; /* of a SIGCHLD, as we reaped them */
 
 	/* target_ignored.c */
 	struct known_timers timers;
@@ -556,10 +550,13 @@ void target_after_reaping(const struct target *target, const struct reaping *rea
  */
 void target_child_dies(struct target *target, const struct tracee *child);
 bool target_awaits_signal(const struct tracee *tracee);
-/* Is it of the end of a child that was reaped when only its maker could be woken, in no danger? */
-bool target_is_sender(const struct target *target, const siginfo_t *info);
+/*
+ * A signal to process `tgid`: is it of the end of a child that was reaped when only its maker could
+ * be woken, in no danger?
+ */
+bool target_is_sender(const struct target *target, pid_t tgid, const siginfo_t *info);
 /* Of the end of a child that was reaped: the thread that had made it; otherwise 0. */
-pid_t target_parent_of_reaped(const struct target *target, const siginfo_t *info);
+pid_t target_parent_of_reaped(const struct target *target, pid_t tgid, const siginfo_t *info);
 /*
  * One was met whose parent has not told of it: that is in a stop, of which the signal may have been
  * lost in another one. Is it still to be heard of, and nobody has asked for a while?

@@ -142,8 +142,15 @@ static bool postpone(struct target *target, const struct tracee *child, struct t
 static void note_sender(struct target *target, const struct tracee *child,
 			const struct tracee *parent, bool is_safe)
 {
-	target->senders[target->next_sender++ % SENDERS_MAX] =
-		(struct sender){child->tid, parent->tid, is_safe};
+	const struct sender sender = {
+		.pid = child->tid,
+		.parent_tid = parent->tid,
+		.parent_tgid = parent->tgid,
+		.is_safe = is_safe,
+		.reaped_ns = clock_monotonic_ns(),
+	};
+
+	senders_note(&target->senders, &sender);
 }
 
 bool target_postpones_reaping(struct target *target, struct tracee *child, struct reaping *reaping)
@@ -176,28 +183,18 @@ bool target_postpones_reaping(struct target *target, struct tracee *child, struc
 	return false;
 }
 
-static const struct sender *sender_of(const struct target *target, const siginfo_t *info)
+bool target_is_sender(const struct target *target, pid_t tgid, const siginfo_t *info)
 {
-	/* Not of one that stops. */
-	if (info->si_signo != SIGCHLD || info->si_code <= 0 || info->si_code > CLD_DUMPED)
-		return NULL;
-	for (size_t i = 0; i < SENDERS_MAX; i++) {
-		if (target->senders[i].tid == info->si_pid)
-			return &target->senders[i];
-	}
-	return NULL;
-}
-
-bool target_is_sender(const struct target *target, const siginfo_t *info)
-{
-	const struct sender *sender = sender_of(target, info);
+	const struct sender *sender =
+		senders_find(&target->senders, tgid, info, clock_monotonic_ns());
 
 	return sender && sender->is_safe;
 }
 
-pid_t target_parent_of_reaped(const struct target *target, const siginfo_t *info)
+pid_t target_parent_of_reaped(const struct target *target, pid_t tgid, const siginfo_t *info)
 {
-	const struct sender *sender = sender_of(target, info);
+	const struct sender *sender =
+		senders_find(&target->senders, tgid, info, clock_monotonic_ns());
 
 	return sender ? sender->parent_tid : 0;
 }
