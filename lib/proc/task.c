@@ -209,16 +209,17 @@ static void status_uids(const char *text, size_t nr_bytes, struct proc_status *s
 }
 
 /* "NSpid:	outer	…	inner": the last one is the process' own. */
-static pid_t status_ns_pid(const char *text, size_t nr_bytes)
+static void status_ns_pids(const char *text, size_t nr_bytes, struct proc_status *status)
 {
 	struct scan value;
-	uint64_t number = 0;
+	uint64_t number;
 
 	if (!find_field(text, nr_bytes, "NSpid", &value))
-		return 0;
-	while (scan_decimal(&value, &number))
+		return;
+	while (status->nr_ns_pids < PROC_PID_NAMESPACES_MAX && scan_decimal(&value, &number)) {
+		status->ns_pid = status->ns_pids[status->nr_ns_pids++] = (pid_t)number;
 		scan_blanks(&value);
-	return (pid_t)number;
+	}
 }
 
 bool proc_status_parse(const char *text, size_t nr_bytes, struct proc_status *status)
@@ -232,7 +233,7 @@ bool proc_status_parse(const char *text, size_t nr_bytes, struct proc_status *st
 	found.ppid = (pid_t)status_decimal(text, nr_bytes, "PPid");
 	found.tracer_pid = (pid_t)status_decimal(text, nr_bytes, "TracerPid");
 	status_uids(text, nr_bytes, &found);
-	found.ns_pid = status_ns_pid(text, nr_bytes);
+	status_ns_pids(text, nr_bytes, &found);
 	found.pending_thread = status_hex(text, nr_bytes, "SigPnd");
 	found.pending_process = status_hex(text, nr_bytes, "ShdPnd");
 	found.blocked = status_hex(text, nr_bytes, "SigBlk");

@@ -70,10 +70,15 @@ struct proc_syscall {
 
 bool proc_syscall_parse(const char *text, size_t nr_bytes, struct proc_syscall *syscall);
 
+#define PROC_PID_NAMESPACES_MAX 33 /* MAX_PID_NS_LEVEL of the kernel's, and the first */
+
 struct proc_status {
 	pid_t tgid, ppid, tracer_pid;
 	uint32_t real_uid, effective_uid;
-	pid_t ns_pid; /* as the process itself sees its id */
+	/* Its id in each PID namespace that it has one in, from ours inwards. */
+	pid_t ns_pids[PROC_PID_NAMESPACES_MAX];
+	unsigned nr_ns_pids;
+	pid_t ns_pid; /* as the process itself sees its id: the last of these */
 	uint64_t pending_thread, pending_process, blocked, ignored, caught; /* signal sets */
 	uint64_t permitted_capabilities, effective_capabilities;
 	uint32_t seccomp;      /* 0 off, 1 strict, 2 filter */

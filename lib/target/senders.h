@@ -9,7 +9,9 @@
 #include <sys/types.h>
 
 /*
- * The children that were reaped of late, each of which has sent a SIGCHLD to its parent then.
+ * The children that were reaped of late, each of which has sent a SIGCHLD to its parent then. That
+ * names it as the parent sees it: by its id in the PID namespace of that, not by the one that it
+ * has here.
  */
 struct sender {
 	pid_t pid; /* as in si_pid */

@@ -310,6 +310,7 @@ void target_rename(struct target *target, struct tracee *tracee, pid_t tid)
 	unlink_tracee(target, tracee);
 	tracee->tid = tid;
 	link_tracee(target, tracee);
+	tracee->priv->nr_ns_pids = 0;
 	/* The old descriptors are bound to the id that is gone. */
 	close_files(target, tracee);
 	close_file(target, &tracee->schedstat_fd);

@@ -171,11 +171,14 @@ static struct tracee *add_sibling(struct target *target, pid_t tid, const struct
 static struct tracee *add_unknown(struct target *target, pid_t tid, struct target_event *event)
 {
 	struct proc_status status;
+	struct tracee *tracee;
 
 	if (!proc_read_status(tid, &status) || !status.tracer_pid)
 		return NULL;
 	event->parent_pid = status.ppid;
-	return target_add(target, status.tgid, tid);
+	tracee = target_add(target, status.tgid, tid);
+	target_note_namespaces(tracee, &status);
+	return tracee;
 }
 
 /*

@@ -180,6 +180,8 @@ struct tracee_private {
 	uint64_t spared_until_ns; /* not interrupted before: a child of its is about to be reaped */
 	pid_t parent_tid;	  /* of a process: the thread whose fork made it; 0: not known */
 	bool is_untold;		  /* that thread is yet to tell of the fork: it is in a stop */
+	unsigned nr_ns_pids;	  /* PID namespaces that it has an id in; 0: not known */
+	pid_t ns_pid;		  /* in the innermost of them */
 
 	/* target_parting.c: of a first thread, what is known of its process: */
 	uint64_t watched_ns;	    /* when it was last seen to watch a child; 0: never */
@@ -539,6 +541,8 @@ struct reaping {
 	bool is_safe;	       /* it sleeps where being woken in vain does it no harm */
 };
 
+/* Its ids in PID namespaces, which never change but where another becomes the first thread. */
+void target_note_namespaces(struct tracee *tracee, const struct proc_status *status);
 bool target_postpones_reaping(struct target *target, struct tracee *child, struct reaping *reaping);
 /* None of them was to be reaped: they are asked for again after a pause. */
 void target_pause_reaping(struct target *target);

@@ -139,11 +139,46 @@ static bool postpone(struct target *target, const struct tracee *child, struct t
 	return true;
 }
 
-static void note_sender(struct target *target, const struct tracee *child,
-			const struct tracee *parent, bool is_safe)
+void target_note_namespaces(struct tracee *tracee, const struct proc_status *status)
+{
+	tracee->priv->nr_ns_pids = status->nr_ns_pids;
+	tracee->priv->ns_pid = status->ns_pid;
+}
+
+/* Mostly known since its birth. */
+static unsigned nr_ns_pids(struct tracee *tracee)
+{
+	struct proc_status status;
+
+	if (!tracee->priv->nr_ns_pids && proc_read_status(tracee->tid, &status))
+		target_note_namespaces(tracee, &status);
+	return tracee->priv->nr_ns_pids;
+}
+
+/*
+ * The id of a zombie as its parent sees it, whose PID namespace is that of the child, or one around
+ * it. 0 if that is not known.
+ */
+static pid_t id_for_parent(struct tracee *child, struct tracee *parent)
+{
+	struct proc_status status;
+	unsigned nr;
+
+	if (nr_ns_pids(child) <= 1)
+		return child->tid;
+	nr = nr_ns_pids(parent);
+	if (nr == child->priv->nr_ns_pids)
+		return child->priv->ns_pid;
+	if (!nr || !proc_read_status(child->tid, &status) || nr > status.nr_ns_pids)
+		return 0;
+	return status.ns_pids[nr - 1];
+}
+
+static void note_sender(struct target *target, struct tracee *child, struct tracee *parent,
+			bool is_safe)
 {
 	const struct sender sender = {
-		.pid = child->tid,
+		.pid = id_for_parent(child, parent),
 		.parent_tid = parent->tid,
 		.parent_tgid = parent->tgid,
 		.is_safe = is_safe,

@@ -187,6 +187,52 @@ class LetIn(LiveCase):
         self.assertLessEqual(self.let_in("soon"), 12)
 
 
+class LetInChildren(LiveCase):
+    """Whose child has ended decides whether its end waits for a wait that lets it in, or is lost."""
+
+    def check(self, mode, said):
+        self.assertEqual(said["waits"], 50)
+        if mode == "of_other":
+            self.assertGreaterEqual(said["eintr"], 40, mode)
+        else:
+            self.assertLessEqual(said["eintr"], 10, mode)
+
+    def check_recorded(self, *before):
+        for mode in ("of_other", "of_own"):
+            with self.subTest(mode):
+                program = [*before, build("let_in_children"), mode]
+                recording = record(self.directory, program, *FAST)
+                (said,) = recording.said
+                self.check(mode, said)
+
+    def test_recorded(self):
+        self.check_recorded()
+
+    def in_namespaces(self, number):
+        """SIGCHLD names the child as its parent sees it, which was taken for somebody unknown."""
+        if os.geteuid():
+            self.skipTest("only root may make PID namespaces")
+        return number * [need("unshare"), "-pf", "--kill-child", "--mount-proc"]
+
+    def test_recorded_in_a_namespace(self):
+        self.check_recorded(*self.in_namespaces(1))
+
+    def test_recorded_in_a_namespace_within_another(self):
+        self.check_recorded(*self.in_namespaces(2))
+
+    def test_attached_in_a_namespace(self):
+        for mode in ("of_other", "of_own"):
+            program = [*self.in_namespaces(1), build("let_in_children"), mode]
+            with Running(program) as target:
+                target.wait_ready()
+                (pid,) = procfs.children(target.pid)
+                with Recorder(self.directory, "attach", "-p", str(pid), *FAST) as recorder:
+                    self.eventually(lambda: procfs.tracer(pid), "attaching")
+                    (said,) = target.finish()
+                    recorder.finish()
+            self.check(mode, said)
+
+
 class FirstOfNamespace(LiveCase):
     """Signals that stop others it is not told of, if they come from within."""
 

@@ -126,6 +126,7 @@ static void test_proc_status__reads_ids_and_signal_sets(void **state)
 	assert_int_equal(got.tgid, 100);
 	assert_int_equal(got.tracer_pid, 77);
 	assert_true(got.real_uid == 1000 && got.effective_uid == 1001);
+	assert_true(got.nr_ns_pids == 2 && got.ns_pids[0] == 101 && got.ns_pids[1] == 7);
 	assert_int_equal(got.ns_pid, 7);
 	assert_true(got.seccomp == 2 && got.nr_yielded == 9 && got.nr_preempted == 12);
 	assert_true(got.pending_thread == 1 && got.pending_process == 0x200);

@@ -58,6 +58,19 @@ static void test_target_senders__only_an_end_has_one(void **state)
 	assert_int_equal(parent_of(&senders, PARENT, other, AT_NS), 0);
 }
 
+static void test_target_senders__parents_in_namespaces_have_children_of_the_same_id(void **state)
+{
+	struct senders senders = {0};
+	siginfo_t info = of_child(CLD_EXITED, CHILD);
+
+	(void)state;
+	note(&senders, PARENT, THREAD, CHILD, AT_NS);
+	note(&senders, PARENT + 10, THREAD + 10, CHILD, AT_NS);
+	assert_int_equal(parent_of(&senders, PARENT, info, AT_NS), THREAD);
+	assert_int_equal(parent_of(&senders, PARENT + 10, info, AT_NS), THREAD + 10);
+	assert_int_equal(parent_of(&senders, PARENT + 20, info, AT_NS), 0);
+}
+
 static void test_target_senders__an_id_is_that_of_the_last_who_had_it(void **state)
 {
 	struct senders senders = {0};
@@ -89,6 +102,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_target_senders__only_an_end_has_one),
+		cmocka_unit_test(
+			test_target_senders__parents_in_namespaces_have_children_of_the_same_id),
 		cmocka_unit_test(test_target_senders__an_id_is_that_of_the_last_who_had_it),
 		cmocka_unit_test(test_target_senders__keeps_the_latest),
 	};
