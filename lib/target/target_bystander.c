@@ -236,3 +236,52 @@ void target_stop_unfollowed_askers(const struct target *target, pid_t tgid)
 			stop(target, asker);
 	}
 }
+
+/* So long it is left then, should it be in calls that are not followed, */
+#define ROUSED_NS NS_PER_SEC
+/* or until it is looked at again, where it was seen last in another call than it may be in now. */
+#define HAS_RUN_NS (20 * NS_PER_MS)
+/* So many are asked for their clocks at a time. */
+#define ROUSE_TRIES 16
+
+static bool may_be_roused(const struct tracee *tracee, const struct tracee *taker, uint64_t now_ns)
+{
+	return tracee->tgid == taker->tgid && tracee != taker && target_may_fail_in_vain(tracee) &&
+	       !tracee->listening && !tracee->priv->is_followed_asker &&
+	       !tracee->priv->is_endangered && now_ns >= tracee->priv->rouse_again_ns;
+}
+
+/* Not who may have gone on to a call that a stop would cut. */
+static bool rouse(const struct target *target, struct tracee *sleeper, uint64_t now_ns)
+{
+	bool sleeps = target_sleeps_as_seen(sleeper);
+
+	sleeper->priv->rouse_again_ns = now_ns + (sleeps ? ROUSED_NS : HAS_RUN_NS);
+	if (!sleeps || !target_asker_has_budget(sleeper) || target_may_be_timing_out(sleeper))
+		return false;
+	stop(target, sleeper);
+	return true;
+}
+
+/*
+ * Of many that stop at once, one SIGCHLD names one, and the others of a crowd would stand until all
+ * are asked: so they are stopped one at a time.
+ */
+void target_rouse_one(struct target *target, const struct tracee *taker)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	size_t first = target->next_roused, nr = 0;
+
+	for (size_t i = 0; i < TRACEE_BUCKETS && nr < ROUSE_TRIES; i++) {
+		struct tracee *other = target->buckets[(first + i) % TRACEE_BUCKETS];
+
+		target->next_roused = (first + i) % TRACEE_BUCKETS;
+		for (; other; other = other->priv->hash_next) {
+			if (!may_be_roused(other, taker, now_ns))
+				continue;
+			if (rouse(target, other, now_ns))
+				return;
+			nr++;
+		}
+	}
+}

@@ -172,6 +172,7 @@ struct tracee_private {
 	uint64_t entered_ns;  /* when it began that call, or the one repaired now; 0: not known */
 	uint64_t vain_ns;     /* of a first thread: when a signal came that nobody catches, */
 	uint64_t vain_gap_ns; /* and from one of these to the next, in the mean */
+	uint64_t rouse_again_ns; /* not stopped in its sleep before, to be followed */
 	struct asker_budget budget, danger_budget; /* of its own */
 	struct proc_schedstat asker_clocks;	   /* when this was last asked: */
 	bool waits_for_cpus;
@@ -295,6 +296,10 @@ struct target {
 
 	/* target_ignored.c */
 	struct known_timers timers;
+
+	/* target_bystander.c */
+	uint64_t rouse_again_ns; /* no other sleeper is stopped before, to be followed; */
+	size_t next_roused;	 /* in which bucket it is looked for */
 
 	/* target_births.c */
 	struct birth births[BIRTHS_MAX];
@@ -460,6 +465,10 @@ void target_note_asker(struct target *target, struct tracee *tracee);
  */
 void target_stop_askers(const struct target *target, pid_t tgid, const struct tracee *taker);
 void target_stop_woken_askers(const struct target *target);
+/* May a call of its fail with EINTR for a signal that another thread takes? (target_asker.c) */
+bool target_may_fail_in_vain(const struct tracee *tracee);
+/* Stop one of those who may, and are not followed yet: it sleeps in that call. */
+void target_rouse_one(struct target *target, const struct tracee *taker);
 /* Those that are awake and are not followed yet (target_asker.c). */
 void target_stop_unfollowed_askers(const struct target *target, pid_t tgid);
 
@@ -632,6 +641,8 @@ bool target_is_timing_out(const struct tracee *tracee);
  */
 void target_saw_asleep(struct tracee *tracee, const struct proc_syscall *syscall,
 		       const struct proc_schedstat *clocks);
+/* In the call that it was seen in, and has not run since. */
+bool target_sleeps_as_seen(struct tracee *tracee);
 /* It has been asked to stop just now: that tells which call it will come out of. */
 void target_asked_to_stop(struct tracee *tracee);
 /* Awake, it may be leaving a call whose time is up; asked now to stop, it would wait once more. */

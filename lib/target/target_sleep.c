@@ -70,9 +70,14 @@ static uint64_t times_run(struct tracee *tracee)
 	return clocks.pcount - tracee->priv->sleep.pcount;
 }
 
+bool target_sleeps_as_seen(struct tracee *tracee)
+{
+	return tracee->care.is_unrestarted && times_run(tracee) == 0;
+}
+
 void target_asked_to_stop(struct tracee *tracee)
 {
-	if (tracee->care.is_unrestarted && times_run(tracee) == 0)
+	if (target_sleeps_as_seen(tracee))
 		tracee->priv->asked_in_sleep = true;
 }
 

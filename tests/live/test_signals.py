@@ -143,6 +143,33 @@ class Ignored(LiveCase):
         self.assertLessEqual(said["eintr"], max(3, 0.006 * said["waits"]), said)
 
 
+    def test_sleepers_are_not_woken_in_vain(self):
+        """One that comes while the thread is stopped that is to take it wakes another."""
+        recording = record(self.directory, [build("sleeps_beside_signals"), "8000"], *FAST)
+        (said,) = recording.said
+        self.assertGreater(said["waits"], 100, said)
+        self.assertEqual(said["early"], 0, said)
+        # It was up to 3, before they were followed; who sleeps when the signals begin is not yet.
+        self.assertLessEqual(said["eintr"], 1, said)
+
+    def test_no_crowd_stands_for_it(self):
+        """They were stopped 64 at a time, and stood until all were asked: once, 17 minutes."""
+        stand = []
+        with Running([build("sleeps_beside_signals"), "7000", "2000", "500"]) as target:
+            target.wait_ready()
+            with Recorder(self.directory, "attach", "-p", str(target.pid), *FAST) as recorder:
+                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                time.sleep(0.5)  # until all are attached to
+                while len(stand) < 40:
+                    states = [procfs.state(tid) for tid in procfs.threads(target.pid)]
+                    stand.append(states.count("t"))
+                    time.sleep(0.02)
+                recorder.interrupt()
+            (said,) = target.finish()
+        self.assertLess(sum(stand) / len(stand), 15, stand)
+        self.assertEqual(said["early"], 0, said)
+
+
 class LetIn(LiveCase):
     """A mask of its own lets a call end by a signal that nobody catches, if that has waited."""
 
