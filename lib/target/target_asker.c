@@ -162,14 +162,15 @@ static bool is_endangered(const struct tracee *tracee, const struct tracee *lead
 
 /*
  * Woken for a signal that another thread takes: once for looking itself, once for being woken. Who
- * may die of a stop is not stopped for that.
+ * may die of a stop is not stopped for that, nor who makes long transfers: leaving a stop it finds
+ * what waits for its process, and its next call is cut (recalc_sigpending() in kernel/signal.c).
  */
 bool target_may_fail_in_vain(const struct tracee *tracee)
 {
 	const struct tracee_private *priv = tracee->priv;
 
-	return priv->is_asker ||
-	       (tracee->care.is_unrestarted && !priv->is_endangered && machine_can_restart());
+	return priv->is_asker || (tracee->care.is_unrestarted && !priv->is_endangered &&
+				  !priv->makes_transfers && machine_can_restart());
 }
 
 static bool is_to_be_followed(struct tracee *tracee)
@@ -431,13 +432,19 @@ static bool read_entry(pid_t tid, struct proc_syscall *syscall)
  */
 static void note_entry(struct tracee *tracee)
 {
+	struct tracee_private *priv = tracee->priv;
+	struct target_care care = {0};
 	struct proc_syscall syscall;
 
-	tracee->priv->is_in_call = read_entry(tracee->tid, &syscall);
-	if (tracee->priv->is_in_call)
+	priv->is_in_call = read_entry(tracee->tid, &syscall);
+	if (priv->is_in_call) {
 		target_note_waiting(tracee, &syscall);
-	tracee->priv->entered_spoilt =
-		tracee->priv->is_in_call && target_care_of(tracee->tid, &syscall).spoilt_cpu_ns;
+		care = target_care_of(tracee->tid, &syscall);
+	}
+	if (care.is_long_transfer)
+		target_met_in_transfer(tracee);
+	priv->entered_spoilt = care.spoilt_cpu_ns;
+	priv->entered_restarted = !care.is_unrestarted;
 }
 
 void target_asker_stop(struct tracee *tracee)

@@ -97,10 +97,17 @@ static void stop_if_awake(const struct target *target, struct tracee *tracee, ui
 		stop(target, tracee);
 }
 
+/* Of who is followed it is known which call it is in, of others in which it was. */
+static bool may_fail(const struct tracee *tracee)
+{
+	return tracee->care.is_unrestarted &&
+	       !(tracee->priv->is_in_call && tracee->priv->entered_restarted);
+}
+
 static bool may_be_woken(const struct tracee *tracee, pid_t tgid, const struct tracee *taker)
 {
 	return tracee && tracee->tgid == tgid && tracee != taker && !tracee->listening &&
-	       (tracee->care.is_unrestarted || tracee->priv->is_endangered);
+	       (may_fail(tracee) || tracee->priv->is_endangered);
 }
 
 /*

@@ -165,6 +165,7 @@ struct tracee_private {
 	bool is_followed_asker;	 /* let go to system call stops for that */
 	bool is_in_call;	 /* such a stop has shown its entry, and none its exit yet */
 	bool entered_spoilt;	 /* of that call: a stop would spoil it */
+	bool entered_restarted;	 /* of that call: it never fails with EINTR, if nobody catches */
 	bool follows_next_call;	 /* it is asked to stop to be followed */
 	bool lets_in;		 /* by a mask of its own, what it blocks and nobody catches */
 	bool knows_waiting;	 /* the signals that waited at the entry of its call are: */
