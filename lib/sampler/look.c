@@ -353,7 +353,12 @@ static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,
 		/* It wakes and sleeps faster than it can be read: the next tick may do better. */
 		sampler->counts.nr_torn_looks++;
 		break;
+	case TARGET_LOOK_HIDDEN:
+		break;
 	case TARGET_LOOK_GONE:
+		/* The dead tell nothing new. To ask thousands in each tick kept us from their ends.
+		 */
+		make_idle(sampler, thread);
 		break;
 	}
 }

@@ -136,6 +136,7 @@ void look_last(struct sampler *sampler, struct sampled_thread *thread)
 		look_slept_until_end(sampler, thread, &clocks, clock_monotonic_ns());
 		break;
 	case TARGET_LOOK_CHANGED:
+	case TARGET_LOOK_HIDDEN:
 	case TARGET_LOOK_GONE:
 		break;
 	}

@@ -269,7 +269,8 @@ enum target_look {
 	TARGET_LOOK_TAKEN,   /* the snapshot is true: the thread slept all the while */
 	TARGET_LOOK_RUNNING, /* it is running or runnable: nothing was taken */
 	TARGET_LOOK_CHANGED, /* it ran meanwhile: what was read is worthless */
-	TARGET_LOOK_GONE,
+	TARGET_LOOK_HIDDEN,  /* nor may we see where it sleeps: its process cannot be dumped */
+	TARGET_LOOK_GONE,    /* it is dead */
 };
 
 /*

@@ -263,8 +263,10 @@ enum target_look target_look(struct tracee *tracee, const struct proc_schedstat 
 		return TARGET_LOOK_GONE;
 	if (snapshot->state == THREAD_STATE_RUNNING)
 		return runs(tracee, snapshot);
-	if (snapshot->state == THREAD_STATE_UNKNOWN || !target_read_syscall(tracee, &syscall))
+	if (snapshot->state == THREAD_STATE_UNKNOWN)
 		return TARGET_LOOK_GONE;
+	if (!target_read_syscall(tracee, &syscall))
+		return TARGET_LOOK_HIDDEN;
 	if (syscall.kind == PROC_SYSCALL_RUNNING)
 		return TARGET_LOOK_CHANGED;
 	if (syscall.kind == PROC_SYSCALL_OUTSIDE && waits_for_page(tracee))
