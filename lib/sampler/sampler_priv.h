@@ -256,6 +256,8 @@ struct sampler {
 	uint64_t heard_ns; /* whoever is awaited had not stopped by then, unless it was served */
 	size_t next_early, nr_early; /* of them: asked after in this tick already, and how many */
 	uint64_t swept_ns, sweep_cost_ns; /* the last time everybody was asked for events */
+	uint64_t nr_swept, nr_found;	  /* of those: in that sweep, and in the present one */
+	uint64_t looks_ns;		  /* how long the last tick's looks took */
 	bool sweep_owed, sweep_goes_on;	  /* the latter: one has begun, and is not done yet */
 	uint64_t sleepers_again_ns;	  /* when a sleeping thread needs something of us */
 	uint64_t nr_other_stops, eventful_until_ns; /* stops that were not asked for */

@@ -253,6 +253,7 @@ static void tick(struct sampler *sampler, uint64_t now_ns)
 	sampler->tick_late_ns = late_ns;
 	begin_measuring(sampler);
 	look_at_all(sampler, now_ns);
+	sampler->looks_ns = clock_monotonic_ns() - now_ns;
 	if (sampler->idle.some_idle && !awaits_own_cpu(sampler))
 		serve_spinning(sampler, now_ns);
 	govern(sampler, now_ns);
