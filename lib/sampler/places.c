@@ -24,8 +24,8 @@ static bool holds(const struct proc_range *range, uint64_t address)
 static struct code_place *place_at(const struct sampled_process *process, uint64_t pc)
 {
 	for (size_t i = 0; i < CODE_PLACES; i++) {
-		if (holds(&process->places[i].range, pc))
-			return &process->places[i];
+		if (holds(&process->places->at[i].range, pc))
+			return &process->places->at[i];
 	}
 	return NULL;
 }
@@ -34,7 +34,7 @@ static struct code_place *overlapping(const struct sampled_process *process,
 				      const struct proc_range *range)
 {
 	for (size_t i = 0; i < CODE_PLACES; i++) {
-		struct code_place *place = &process->places[i];
+		struct code_place *place = &process->places->at[i];
 
 		if (place->range.start < range->end && range->start < place->range.end)
 			return place;
@@ -44,11 +44,11 @@ static struct code_place *overlapping(const struct sampled_process *process,
 
 static struct code_place *longest_unasked(const struct sampled_process *process)
 {
-	struct code_place *place = &process->places[0];
+	struct code_place *place = &process->places->at[0];
 
 	for (size_t i = 1; i < CODE_PLACES; i++) {
-		if (process->places[i].asked_ns < place->asked_ns)
-			place = &process->places[i];
+		if (process->places->at[i].asked_ns < place->asked_ns)
+			place = &process->places->at[i];
 	}
 	*place = (struct code_place){0};
 	return place;
@@ -62,31 +62,41 @@ static uint64_t code_of(const struct proc_range *range)
 	return hash_mix(hash, (uint64_t)range->dev_major << 32 | range->dev_minor);
 }
 
-/* Says whether it had not been met there. */
-static bool is_new_code(struct code_place *place, uint64_t code)
+static bool has_been_met(const struct code_places *places, uint64_t code)
 {
 	for (size_t i = 0; i < CODES_MET; i++) {
-		if (place->met[i] == code)
-			return false;
+		if (places->met[i] == code)
+			return true;
 	}
-	place->met[place->nr_met++ % CODES_MET] = code;
+	return false;
+}
+
+/* As long as it is there: the worker may come too late for it. False: it is to be tried again. */
+static bool have_map_read(struct sampler *sampler, struct sampled_process *process,
+			  bool is_replaced, uint64_t now_ns)
+{
+	if (is_replaced)
+		process->has_new_code = true;
+	else if (!sampler_call_for_code(sampler, now_ns))
+		return false;
+	process->has_more_code |= sampler->calls_for_code;
 	return true;
 }
 
-static void note_place(struct sampled_process *process, const struct proc_range *range,
-		       uint64_t address, uint64_t now_ns)
+static void note_place(struct sampler *sampler, struct sampled_process *process,
+		       const struct proc_range *range, uint64_t address, uint64_t now_ns)
 {
 	struct code_place *place = overlapping(process, range);
-	bool is_known = place != NULL;
+	struct code_places *places = process->places;
 	uint64_t code = code_of(range);
+	bool is_replaced = place && code != place->code;
 
 	if (!place)
 		place = longest_unasked(process);
-	if (is_known && code != place->code)
+	if (is_replaced)
 		place->restless_until_ns = now_ns + RESTLESS_NS;
-	/* As long as it is there: the worker may come too late for it. */
-	if (is_new_code(place, code) && is_known)
-		process->has_new_code = true;
+	if (!has_been_met(places, code) && have_map_read(sampler, process, is_replaced, now_ns))
+		places->met[places->nr_met++ % CODES_MET] = code;
 	place->code = code;
 	place->range = *range;
 	place->address = address;
@@ -105,7 +115,7 @@ static void ask(struct sampler *sampler, const struct sampled_thread *thread, ui
 	/* Code that is made at run time grows, and is cut, and replaces nothing. */
 	if (!range->inode)
 		return;
-	note_place(thread->process, range, address, now_ns);
+	note_place(sampler, thread->process, range, address, now_ns);
 	sampler->nr_places++;
 }
 
@@ -124,7 +134,7 @@ static bool is_due(struct sampled_process *process, const struct code_place *pla
 bool places_are_calm(const struct sampled_process *process, uint64_t now_ns)
 {
 	for (size_t i = 0; process->places && i < CODE_PLACES; i++) {
-		if (now_ns < process->places[i].restless_until_ns)
+		if (now_ns < process->places->at[i].restless_until_ns)
 			return false;
 	}
 	return true;
@@ -145,11 +155,11 @@ void places_ask(struct sampler *sampler, const struct sampled_thread *thread,
 	if (!process->places) {
 		if (snapshot->state != THREAD_STATE_RUNNING)
 			return; /* of many thousands that sleep, none has to be asked about */
-		process->places = xcalloc(CODE_PLACES, sizeof(*process->places));
+		process->places = xcalloc(1, sizeof(*process->places));
 	}
 	here = place_at(process, pc);
 	for (size_t i = 0; i < CODE_PLACES; i++) {
-		const struct code_place *place = &process->places[i];
+		const struct code_place *place = &process->places->at[i];
 
 		if (place != here && now_ns < place->restless_until_ns)
 			ask(sampler, thread, place->address, now_ns);

@@ -93,24 +93,63 @@ void sampler_wake_worker(struct sampler *sampler)
 #define BURST_BYTES  ((size_t)1024 * 1024)
 #define LONG_REST_NS (20 * NS_PER_MS)
 
-static void call_worker(struct sampler *sampler)
+static bool rests_for_long(const struct sampler *sampler, uint64_t now_ns)
+{
+	return atomic_load_explicit(&sampler->worker_due_ns, memory_order_relaxed) >
+	       now_ns + LONG_REST_NS;
+}
+
+/* Not who should have come by now: it is at work, and may rest before it has taken this look. */
+static bool comes_soon(const struct sampler *sampler, uint64_t now_ns)
+{
+	uint64_t due_ns = atomic_load_explicit(&sampler->worker_due_ns, memory_order_relaxed);
+
+	return due_ns > now_ns && due_ns <= now_ns + LONG_REST_NS;
+}
+
+/* A program that loads libraries all the time is no reason to. */
+#define CODE_CALL_PAUSE_NS (100 * NS_PER_MS)
+
+bool sampler_call_for_code(struct sampler *sampler, uint64_t now_ns)
+{
+	if (comes_soon(sampler, now_ns))
+		return true;
+	if (now_ns < sampler->code_call_again_ns)
+		return false;
+	sampler->code_call_again_ns = now_ns + CODE_CALL_PAUSE_NS;
+	sampler->calls_for_code = true;
+	return true;
+}
+
+static void call_for_code(struct sampler *sampler)
+{
+	sampler->calls_for_code = false;
+	/* Should it not come, for want of a CPU, it is late from now on. */
+	atomic_store_explicit(&sampler->worker_due_ns, clock_monotonic_ns(), memory_order_relaxed);
+	sampler_wake_worker(sampler);
+}
+
+static void call_worker(struct sampler *sampler, bool has_look)
 {
 	size_t used = atomic_load_explicit(&sampler->queue.nr_bytes, memory_order_relaxed);
 
+	if (sampler->calls_for_code && has_look)
+		call_for_code(sampler);
 	if (used < BURST_BYTES / 2)
 		sampler->has_called_worker = false;
 	if (used < BURST_BYTES || sampler->has_called_worker)
 		return;
 	sampler->has_called_worker = true;
-	if (atomic_load_explicit(&sampler->worker_due_ns, memory_order_relaxed) >
-	    clock_monotonic_ns() + LONG_REST_NS)
+	if (rests_for_long(sampler, clock_monotonic_ns()))
 		sampler_wake_worker(sampler);
 }
 
 void sampler_tell(struct sampler *sampler, struct message *message)
 {
+	bool is_look = message->kind == MESSAGE_SIGHTING; /* soon it is the queue's */
+
 	message_queue_put(&sampler->queue, message);
-	call_worker(sampler);
+	call_worker(sampler, is_look);
 }
 
 static bool is_beginning(const struct message *message)

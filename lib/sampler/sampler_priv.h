@@ -33,15 +33,19 @@ struct pending_word {
 
 /* places.c: a mapping of code that threads were seen in. */
 #define CODE_PLACES 4
-#define CODES_MET   8
+#define CODES_MET   128
 
 struct code_place {
 	struct proc_range range; /* as of the last time that the kernel was asked */
 	uint64_t address;	 /* in it */
 	uint64_t code;		 /* which file, at which place */
-	uint64_t met[CODES_MET]; /* those that have been there */
-	uint32_t nr_met;
 	uint64_t asked_ns, restless_until_ns;
+};
+
+struct code_places {
+	struct code_place at[CODE_PLACES];
+	uint64_t met[CODES_MET]; /* the code of which the worker was told in time, of late */
+	uint32_t nr_met;
 };
 
 /* A process between two execs, as the sampling thread knows it. */
@@ -53,9 +57,10 @@ struct sampled_process {
 	size_t index;			  /* in sampler.processes */
 	uint64_t start_ns, maps_again_ns; /* young.c: when its map is read again */
 	bool wants_maps;		  /* stacks were told since its map was */
-	struct code_place *places;	  /* owned; NULL: none asked about yet */
+	struct code_places *places;	  /* owned; NULL: none asked about yet */
 	uint64_t place_met_ns;		  /* when a new one was asked about */
 	bool has_new_code;		  /* in the place of other code, and not told yet */
+	bool has_more_code;		  /* for which the worker was called */
 	/* hunt.c: its CPU time that looks have found, and its clock beyond that when all had been.
 	 */
 	uint64_t seen_cpu_ns, unseen_cpu_ns;
@@ -307,6 +312,8 @@ struct sampler {
 	_Atomic uint64_t worker_due_ns; /* when it has, or had, to take from the queue again */
 	struct working *working;	/* sampler.c: the thread that the worker runs in */
 	bool has_called_worker;		/* as the queue filled, and it has not emptied since */
+	bool calls_for_code;		/* with the next message */
+	uint64_t code_call_again_ns;
 	_Atomic bool stop_asked;
 	_Atomic bool paused;
 	_Atomic bool stand_by_asked, stands_by;
@@ -577,5 +584,10 @@ bool sampler_is_behind(const struct sampler *sampler);
 /* Can it be told maps beyond those that have to be, and none of the stacks is dropped for it? */
 bool sampler_has_room_for_maps(const struct sampler *sampler);
 void sampler_tell(struct sampler *sampler, struct message *message);
+/*
+ * A look found code that none has before: by the end of a rest of the worker it may be gone. So
+ * the worker is called once it has been told of that look. False if it was for other code just now.
+ */
+bool sampler_call_for_code(struct sampler *sampler, uint64_t now_ns);
 
 #endif

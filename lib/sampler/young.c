@@ -60,7 +60,8 @@ static bool is_likely_new(struct sampler *sampler, const struct sampled_process 
 	if (now_ns < process->maps_again_ns)
 		return false;
 	return now_ns - process->start_ns <= YOUNG_NS ||
-	       (now_ns >= sampler->late_maps_again_ns && worker_is_late(sampler, now_ns) &&
+	       (now_ns >= sampler->late_maps_again_ns &&
+		(process->has_more_code || worker_is_late(sampler, now_ns)) &&
 		sampler_has_room_for_maps(sampler));
 }
 
@@ -91,7 +92,7 @@ static void tell_maps(struct sampler *sampler, struct sampled_process *process, 
 	uint64_t begin_ns, pause_ns;
 	struct message *message;
 
-	process->has_new_code = false;
+	process->has_new_code = process->has_more_code = false;
 	begin_ns = clock_monotonic_ns();
 	message = message_new(MESSAGE_MAPS, now_ns);
 	message->body.process.serial = process->serial;

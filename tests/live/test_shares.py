@@ -202,6 +202,17 @@ class Stacks(LiveCase):
         inner = recording.function("plugin_inner")
         self.assertEqual(os.path.basename(inner["module"]), "dlopen_plugin.so")
 
+    def test_library_loaded_late_and_soon_gone(self):
+        """Its stacks are walked when it is gone, if nothing has its map read before."""
+        plugin = build("dlopen_plugin", "-O2", "-g", "-shared", "-fPIC", called="dlopen_plugin.so")
+        recording = record(self.directory, [build("dlopen_apart"), plugin, "40", "12"])
+        if recording.said[0]["distinct"] < 12:
+            self.skipTest("the libraries stand in the place of one another")
+        self.assertShareAtLeast(
+            recording.function("plugin_work")["total_ns"], recording.said[0]["work_ns"], 0.6,
+            "in the library",
+        )
+
     def record_libraries_that_change_places(self, *options, before=(), **popen):
         """15 ms in the first, 5 in the second, and so on."""
         flags = ("-O2", "-g", "-shared", "-fPIC")
