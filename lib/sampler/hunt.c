@@ -11,10 +11,11 @@
  */
 
 /*
- * Pauses between readings, which take 100 ns and more for each thread of those whose clock is not
- * kept: this small a part of a CPU, as long as that leaves no thread undetected for long; else a
- * larger one.
+ * Pauses between readings, which take so long, and as long for each thread of those whose clock is
+ * not kept: this small a part of a CPU, as long as that leaves no thread undetected for long; else
+ * a larger one. To read our own clock before and after takes longer than most of them.
  */
+#define READING_NS     200
 #define SHORT_PAUSE_NS (50 * NS_PER_MS)
 #define LONG_PAUSE_NS  (150 * NS_PER_MS)
 #define SMALL_SHARE    2000
@@ -74,13 +75,20 @@ static bool hides_time(struct sampled_process *process, uint64_t allowance)
 	return false;
 }
 
-static uint64_t pause_after(uint64_t reading_ns)
+static uint64_t reading_ns(const struct sampled_process *process)
 {
-	uint64_t pause_ns = max_u64(reading_ns * SMALL_SHARE, SHORT_PAUSE_NS);
+	if (process->nr_threads < 2)
+		return 0; /* it is not read */
+	return process->clock.is_kept ? READING_NS : READING_NS * (1 + process->nr_threads);
+}
+
+static uint64_t pause_after(uint64_t readings_ns)
+{
+	uint64_t pause_ns = max_u64(readings_ns * SMALL_SHARE, SHORT_PAUSE_NS);
 
 	if (pause_ns <= LONG_PAUSE_NS)
 		return pause_ns;
-	return max_u64(reading_ns * LARGE_SHARE, LONG_PAUSE_NS);
+	return max_u64(readings_ns * LARGE_SHARE, LONG_PAUSE_NS);
 }
 
 /* Each is paid for by a pause, of which some are owed at most. */
@@ -101,21 +109,21 @@ void hunt_now_and_then(struct sampler *sampler, uint64_t now_ns)
 {
 	uint64_t allowance = allowance_ns(sampler);
 	size_t nr_idle = sampler->nr_threads - sampler->nr_active;
-	uint64_t began_ns, pause_ns;
+	uint64_t readings_ns = 0;
 	bool hidden = false;
 
 	if (now_ns < sampler->hunt_again_ns || sampler->nr_hunted || sampler->nr_unseen ||
 	    !may_hunt(sampler, now_ns))
 		return;
-	began_ns = clock_thread_cpu_ns();
-	for (size_t i = 0; i < sampler->nr_processes; i++)
+	for (size_t i = 0; i < sampler->nr_processes; i++) {
 		hidden |= hides_time(sampler->processes[i], allowance);
-	pause_ns = pause_after(clock_thread_cpu_ns() - began_ns);
+		readings_ns += reading_ns(sampler->processes[i]);
+	}
 	if (hidden) {
 		sampler->nr_hunted = nr_idle;
 		pay_for_hunt(sampler, nr_idle, now_ns);
 	}
-	sampler->hunt_again_ns = now_ns + pause_ns;
+	sampler->hunt_again_ns = now_ns + pause_after(readings_ns);
 }
 
 void hunt_saw_clock(struct sampled_thread *thread, uint64_t cpu_ns)
