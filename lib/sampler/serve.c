@@ -11,19 +11,26 @@
 #define SWEEP_SHARE	 200
 #define IDLE_SWEEP_SHARE 4000
 
+/* What one thread has to say next; says whether there was anything. */
+static bool serve_next_of(struct sampler *sampler, pid_t tid)
+{
+	struct target_event event;
+
+	target_next_of(sampler->target, tid, &event);
+	if (event.kind == TARGET_EVENT_NONE)
+		return false;
+	follow_event(sampler, &event);
+	return true;
+}
+
 /* Everything that one thread has to say; says whether there was anything. */
 static bool serve_thread(struct sampler *sampler, pid_t tid)
 {
-	struct target_event event;
 	bool any = false;
 
-	for (;;) {
-		target_next_of(sampler->target, tid, &event);
-		if (event.kind == TARGET_EVENT_NONE)
-			return any;
+	while (serve_next_of(sampler, tid))
 		any = true;
-		follow_event(sampler, &event);
-	}
+	return any;
 }
 
 /* So many at most for one signal: each was named by one, or is by one to come. */
@@ -339,7 +346,9 @@ static bool ask_early(struct sampler *sampler, struct tracee *tracee)
 		return true;
 	if (now_ns - asked_ns < SOONEST_STOP_NS)
 		return false;
-	if (!serve_thread(sampler, tracee->tid))
+	/* Of more than its stop the signal tells that is taken next; of several it names one. */
+	if (!(sampler->nr_awaited > 1 ? serve_thread(sampler, tracee->tid)
+				      : serve_next_of(sampler, tracee->tid)))
 		return now_ns - asked_ns >= LATEST_STOP_NS;
 	sampler->nr_early++;
 	return true;
