@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "let_in_wait.h"
 #include "self_measure.h"
 
 #ifndef sigev_notify_thread_id
@@ -29,21 +30,6 @@
 #endif
 
 #define WITHIN_MS 20
-
-static int epoll;
-static unsigned nr_eintr;
-static atomic_uint nr_begun, nr_ended;
-
-static void wait_for(int ms)
-{
-	struct epoll_event event;
-	sigset_t none;
-
-	sigemptyset(&none);
-	atomic_fetch_add(&nr_begun, 1);
-	nr_eintr += epoll_pwait(epoll, &event, 1, ms, &none) < 0 && errno == EINTR;
-	atomic_fetch_add(&nr_ended, 1);
-}
 
 static void end_child(void)
 {

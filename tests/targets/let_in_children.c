@@ -17,26 +17,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "let_in_wait.h"
 #include "self_measure.h"
 
 #define ENDLESS_MS 300 /* to a wait that is ended by a signal */
 #define SHORT_MS   20
 #define INTO_US	   (SHORT_MS * 1000 / 2)
 
-static int epoll;
-static unsigned nr_waits, nr_eintr;
-static atomic_uint nr_begun, nr_ended;
-
-static void wait_for(int ms)
-{
-	struct epoll_event event;
-	sigset_t none;
-
-	sigemptyset(&none);
-	atomic_fetch_add(&nr_begun, 1);
-	nr_eintr += epoll_pwait(epoll, &event, 1, ms, &none) < 0 && errno == EINTR;
-	atomic_fetch_add(&nr_ended, 1);
-}
+static unsigned nr_waits;
 
 static pid_t child_that_ends_after(useconds_t us)
 {
