@@ -437,7 +437,7 @@ int follow_start(struct sampler *sampler, struct err *err)
 }
 
 /* Of thousands not all; who has to be served is, meanwhile. */
-#define LAST_LOOKS_NS  (250 * NS_PER_MS)
+#define LAST_LOOKS_NS  (500 * NS_PER_MS)
 #define LOOKS_UNSERVED 16
 
 void follow_look_last(struct sampler *sampler)
