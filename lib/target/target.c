@@ -168,12 +168,16 @@ static const char *const kept_names[KEPT_FILES] = {
 	[KEPT_STACK] = "stack", [KEPT_MEMORY] = "mem",
 };
 
-/* Whether a thread is awake is asked at each death of a child, or each some milliseconds. */
+/*
+ * Whether a thread is awake is asked at each death of a child, or each some milliseconds; and at
+ * the end of all, again and again.
+ */
 static bool keeps_files(const struct tracee *tracee)
 {
 	const struct target *target = tracee->priv->target;
 
-	return tracee->priv->is_watched || tracee_list_has(&target->askers, tracee) ||
+	return tracee->priv->is_watched || target->is_ending ||
+	       tracee_list_has(&target->askers, tracee) ||
 	       tracee_list_has(&target->sleepers, tracee);
 }
 
