@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <signal.h>
+
 #include "base/clock.h"
 #include "proc/read.h"
 #include "target/target_priv.h"
@@ -17,6 +19,11 @@
  * all others, from a stop for one of them, in which it is repaired: it and they feel no more of
  * them. Of 525 ends amid 3,000 signals a second 52 were felt. If it was another that went, it would
  * be woken for them as ever, and no stop would tell.
+ *
+ * What pthread_kill(3) sends wakes one thread only: each that gets such signals often goes from a
+ * stop for one of its own. But not while other threads than the first still get those to their
+ * process, as where the first has ended or is in a vfork(2): they would go to who has left, too.
+ * Those of children go to who has made them.
  */
 
 void target_begin_ending(struct target *target)
@@ -56,10 +63,30 @@ static bool awaits_handler(const struct tracee *tracee)
 	       ((status.pending_thread | status.pending_process) & ~status.blocked & status.caught);
 }
 
-/* From the stop for a signal that it is in. */
-bool target_may_leave(const struct target *target, const struct tracee *taker)
+#define OFTEN_NS (5 * NS_PER_MS)
+
+static bool is_recent(uint64_t time_ns)
 {
-	return target->is_ending && taker->tid == taker->tgid && !taker->priv->carried &&
+	return time_ns && clock_monotonic_ns() - time_ns < OFTEN_NS;
+}
+
+static bool is_first(const struct tracee *tracee)
+{
+	return tracee->tid == tracee->tgid;
+}
+
+static bool may_leave_for_its_own(const struct target *target, const struct tracee *taker,
+				  int signal)
+{
+	return !is_recent(target->last_signal_ns) && !is_recent(target->last_shared_signal_ns) &&
+	       target_is_sent_to_thread(taker) && !target_is_caught(taker->tid, signal);
+}
+
+/* From the stop for a signal that it is in. */
+bool target_may_leave(const struct target *target, const struct tracee *taker, int signal)
+{
+	return target->is_ending && !taker->priv->carried &&
+	       (is_first(taker) || may_leave_for_its_own(target, taker, signal)) &&
 	       !awaits_handler(taker);
 }
 
@@ -67,20 +94,33 @@ void target_note_left(struct target *target, struct tracee *taker)
 {
 	taker->priv->has_left = true;
 	taker->priv->is_to_stop = taker->interrupting = false;
-	target->last_signal_ns = 0;
+	if (is_first(taker))
+		target->last_signal_ns = 0;
 }
 
-void target_note_signal(struct target *target, const struct tracee *taker)
+/* Of what is caught there is nothing to be felt; but until the end it is not worth asking. */
+static void note_own_signal(struct target *target, const struct tracee *taker, int signal)
 {
-	if (taker->tid == taker->tgid && !taker->priv->has_left)
-		target->last_signal_ns = clock_monotonic_ns();
+	if (!target->is_ending || !target_is_caught(taker->tid, signal))
+		target->last_own_signal_ns = clock_monotonic_ns();
 }
 
-#define OFTEN_NS (5 * NS_PER_MS)
+void target_note_signal(struct target *target, const struct tracee *taker, int signal)
+{
+	if (taker->priv->has_left)
+		return;
+	if (is_first(taker))
+		target->last_signal_ns = clock_monotonic_ns();
+	else if (target_is_sent_to_thread(taker))
+		note_own_signal(target, taker, signal);
+	else if (signal != SIGCHLD)
+		target->last_shared_signal_ns = clock_monotonic_ns();
+}
 
 bool target_awaits_leaving(const struct target *target)
 {
-	return target->last_signal_ns && clock_monotonic_ns() - target->last_signal_ns < OFTEN_NS;
+	return is_recent(target->last_signal_ns) ||
+	       (is_recent(target->last_own_signal_ns) && !is_recent(target->last_shared_signal_ns));
 }
 
 bool target_any_is_to_stop(const struct target *target)

@@ -241,11 +241,11 @@ static void signal_stop(struct target *target, struct tracee *tracee, int signal
 {
 	tracee->listening = false;
 	target->stats.nr_signals++;
-	target_note_signal(target, tracee);
+	target_note_signal(target, tracee, signal);
 	target_repair_for_signal(target, tracee, signal);
 	target_signal_endangers(target, tracee, signal);
 	target_signal_to_nobody(target, tracee, signal);
-	if (!target_is_job_control_stop(signal) && target_may_leave(target, tracee)) {
+	if (!target_is_job_control_stop(signal) && target_may_leave(target, tracee, signal)) {
 		let_leave(target, tracee, signal);
 		return;
 	}

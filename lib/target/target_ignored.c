@@ -61,6 +61,13 @@ static bool is_of_threads_timer(const struct tracee *taker, const siginfo_t *inf
 	return is_of_thread;
 }
 
+bool target_is_sent_to_thread(const struct tracee *held)
+{
+	siginfo_t info;
+
+	return ptrace(PTRACE_GETSIGINFO, held->tid, NULL, &info) == 0 && info.si_code == SI_TKILL;
+}
+
 /*
  * To whom: of a process, that is its first thread; of the end of a child, who has made it. Nobody
  * but the thread itself takes what was sent to it.

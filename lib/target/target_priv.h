@@ -332,6 +332,8 @@ struct target {
 	bool is_ending; /* target_end.c: who dies now stays where it ends */
 	/* When a first thread last stopped for one; 0: none has, or one has left since. */
 	uint64_t last_signal_ns;
+	/* When another thread last stopped for one that was sent to it alone, or to its process. */
+	uint64_t last_own_signal_ns, last_shared_signal_ns;
 
 	pid_t command_pid;	/* 0: none spawned */
 	int command_errno_pipe; /* read end; -1: none */
@@ -582,8 +584,8 @@ bool target_shall_ask_parents(struct target *target);
  * target_end.c. Somebody has stopped for a signal: shall it be traced no more from then on? And it
  * is not.
  */
-void target_note_signal(struct target *target, const struct tracee *taker);
-bool target_may_leave(const struct target *target, const struct tracee *taker);
+void target_note_signal(struct target *target, const struct tracee *taker, int signal);
+bool target_may_leave(const struct target *target, const struct tracee *taker, int signal);
 void target_note_left(struct target *target, struct tracee *taker);
 
 /*
@@ -669,6 +671,8 @@ bool target_slept_until_timeout(struct tracee *tracee, const struct proc_syscall
  */
 bool target_waited_to_be_let_in(struct tracee *held, const struct machine_regs *regs, int signal);
 void target_note_repaired(struct tracee *held);
+/* The signal that it has stopped for: was it sent to it by pthread_kill(3), say, or raise(3)? */
+bool target_is_sent_to_thread(const struct tracee *held);
 /* It stands at the entry of that call: learn which signals wait now. */
 void target_note_waiting(struct tracee *held, const struct proc_syscall *syscall);
 /* It is about to be told of a signal that stops others: would an untraced one not be? */
@@ -708,6 +712,8 @@ void target_repair_interrupted(struct target *target, struct tracee *tracee);
 void target_repair_for_signal(struct target *target, struct tracee *tracee, int signal);
 /* Sent to the process, and nobody catches it: untraced, no thread would have been woken. */
 bool target_is_only_ours(pid_t tid, int signal);
+/* Has it a handler? Not if that cannot be asked. */
+bool target_is_caught(pid_t tid, int signal);
 /* A thread is held because job control stops it: an EINTR of that is not ours to hide. */
 void target_repair_for_job_control(struct target *target, struct tracee *tracee);
 

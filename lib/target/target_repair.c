@@ -13,7 +13,7 @@ static bool is_default(const struct proc_status *status, int signal)
 	return !((status->caught | status->ignored) & target_signal_bit(signal));
 }
 
-static bool is_caught(pid_t tid, int signal)
+bool target_is_caught(pid_t tid, int signal)
 {
 	struct proc_status status;
 
@@ -83,7 +83,7 @@ static void signal_after_timeout(struct tracee *tracee, struct machine_regs *reg
 	bool is_it = tracee->priv->was_timed_out &&
 		     memcmp(regs, &tracee->priv->timed_out, sizeof(*regs)) == 0;
 
-	if (is_it && !is_caught(tracee->tid, signal) &&
+	if (is_it && !target_is_caught(tracee->tid, signal) &&
 	    !target_waited_to_be_let_in(tracee, &tracee->priv->broken, signal))
 		return; /* another may follow it */
 	tracee->priv->was_timed_out = false;
@@ -169,7 +169,7 @@ static bool may_be_caught(pid_t tid, int signal)
 static void signal_before_call(struct target *target, struct tracee *tracee,
 			       const struct machine_regs *regs, int signal)
 {
-	if (!is_caught(tracee->tid, signal))
+	if (!target_is_caught(tracee->tid, signal))
 		return;
 	undo(target, tracee, regs);
 	tracee->priv->broken_off = false;
@@ -182,7 +182,7 @@ static void repaired_for_signal(struct target *target, struct tracee *tracee,
 
 	if (!begins_anew)
 		target->last_bystander = tracee->tid;
-	if (is_caught(tracee->tid, signal))
+	if (target_is_caught(tracee->tid, signal))
 		return;
 	target->stats.nr_repairs += !begins_anew;
 	target_note_repaired(tracee);
@@ -205,7 +205,7 @@ static bool is_real(const struct tracee_private *priv, struct tracee *tracee,
 	const struct machine_regs *broken = is_known(priv, regs) ? &priv->broken : regs;
 
 	return machine_broken_call(broken) == MACHINE_CALL_EINTR &&
-	       !is_caught(tracee->tid, signal) &&
+	       !target_is_caught(tracee->tid, signal) &&
 	       target_waited_to_be_let_in(tracee, broken, signal);
 }
 

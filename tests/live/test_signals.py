@@ -118,8 +118,9 @@ class LetGo(LiveCase):
                 attach(self.directory, target.pid, *FAST, "-d", "10ms", "--no-symbols")
             (said,) = target.finish()
         self.assertGreater(said["signals"], 10 * self.ENDS, said)
-        # One signal is not to come within the last 30 us. It was 35 of 60 ends.
-        self.assertLessEqual(said["eintr_let_go"], 0.2 * self.ENDS, said)
+        # It was 35 of 60 ends; 5 to 28 while those that get signals of their own were let go as
+        # all are, some 100 us after the last look at them.
+        self.assertLessEqual(said["eintr_let_go"], 0.05 * self.ENDS, said)
 
 
 class Ignored(LiveCase):
