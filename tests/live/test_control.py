@@ -17,6 +17,8 @@ from profc import Recorder, Recording, profc
 from targets import build
 import procfs
 
+IN_COMPANY = True
+
 
 class Control(LiveCase):
     def test_only_the_region_between_resume_and_pause_is_recorded(self):

@@ -10,6 +10,9 @@ from paths import PROFC
 from targets import need
 from terminal import Terminal
 
+IN_COMPANY = True
+
+
 class Jobs(LiveCase):
     """Each test types the same twice: with ./run recording its command, and plain."""
 

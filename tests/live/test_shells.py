@@ -10,6 +10,8 @@ from paths import PROFC
 from targets import need
 from terminal import Terminal
 
+IN_COMPANY = True
+
 FAST = ("-F", "1000", "--max-overhead", "0")
 
 SCRIPTS = {

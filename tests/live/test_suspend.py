@@ -14,6 +14,8 @@ from live import LiveCase
 from profc import Recorder
 from targets import Running, build
 
+IN_COMPANY = True
+
 # Stops as editors do: once it has put the terminal right, by sending itself the signal again.
 PREPARES = """
 import os, signal, sys, time
