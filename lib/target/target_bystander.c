@@ -258,13 +258,16 @@ static bool may_be_roused(const struct tracee *tracee, const struct tracee *take
 	       !tracee->priv->is_endangered && now_ns >= tracee->priv->rouse_again_ns;
 }
 
-/* Not who may have gone on to a call that a stop would cut. */
+/*
+ * Not who may have gone on to a call that a stop would cut; nor one of whose call it is not known
+ * well when it began, as its time begins anew then.
+ */
 static bool rouse(const struct target *target, struct tracee *sleeper, uint64_t now_ns)
 {
-	bool sleeps = target_sleeps_as_seen(sleeper);
+	bool may_stop = target_sleeps_as_seen(sleeper) && !target_would_be_stretched(sleeper);
 
-	sleeper->priv->rouse_again_ns = now_ns + (sleeps ? ROUSED_NS : HAS_RUN_NS);
-	if (!sleeps || !target_asker_has_budget(sleeper) || target_may_be_timing_out(sleeper))
+	sleeper->priv->rouse_again_ns = now_ns + (may_stop ? ROUSED_NS : HAS_RUN_NS);
+	if (!may_stop || !target_asker_has_budget(sleeper) || target_may_be_timing_out(sleeper))
 		return false;
 	stop(target, sleeper);
 	return true;

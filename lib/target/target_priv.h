@@ -638,6 +638,8 @@ bool target_ring_timeout(const struct tracee *tracee, const struct proc_syscall 
 bool target_asks_for_signals_first(int64_t nr);
 /* Is the time of the call about up that it was last seen asleep in, and asks that for signals? */
 bool target_is_timing_out(const struct tracee *tracee);
+/* Stopped in that call, would it last markedly longer, as it was seen late? */
+bool target_would_be_stretched(const struct tracee *tracee);
 
 /*
  * target_sleep.c: when calls began. A thread was found off its CPU, in this call, at these clocks.

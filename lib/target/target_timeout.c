@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "target/memory.h"
 #include "target/socket_timeout.h"
 #include "target/target_priv.h"
@@ -304,6 +305,20 @@ bool target_is_timing_out(const struct tracee *tracee)
 	return target_asks_for_signals_first(seen->call.nr) &&
 	       read_end(tracee, &seen->call, &end) && target_time_may_be_up(seen, end.timeout_ns) &&
 	       clock_monotonic_ns() < seen->since_ns + end.timeout_ns + LEFT_LATE_NS;
+}
+
+/* No later than this, or this part of the timeout, it is noise. */
+#define STRETCHED_NS	(4 * NS_PER_MS)
+#define STRETCHED_SHARE 16
+
+bool target_would_be_stretched(const struct tracee *tracee)
+{
+	const struct seen_sleep *seen = &tracee->priv->sleep;
+	struct end_by_timeout end;
+
+	return read_end(tracee, &seen->call, &end) &&
+	       seen->since_ns - seen->not_before_ns >
+		       max_u64(STRETCHED_NS, end.timeout_ns / STRETCHED_SHARE);
 }
 
 /* One that has not come to its call yet is asked after again so much later. */
