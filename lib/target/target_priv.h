@@ -638,7 +638,7 @@ bool target_ring_timeout(const struct tracee *tracee, const struct proc_syscall 
 bool target_asks_for_signals_first(int64_t nr);
 /* Is the time of the call about up that it was last seen asleep in, and asks that for signals? */
 bool target_is_timing_out(const struct tracee *tracee);
-/* Stopped in that call, would it last markedly longer, as it was seen late? */
+/* Stopped in that call, would it last markedly longer: was it seen late, or can nobody end it? */
 bool target_would_be_stretched(const struct tracee *tracee);
 
 /*

@@ -316,6 +316,9 @@ bool target_would_be_stretched(const struct tracee *tracee)
 	const struct seen_sleep *seen = &tracee->priv->sleep;
 	struct end_by_timeout end;
 
+	/* Who waits in a select for descriptors begins anew whenever it is stopped. */
+	if (find_call(seen->call.nr) && !can_end(&seen->call))
+		return true;
 	return read_end(tracee, &seen->call, &end) &&
 	       seen->since_ns - seen->not_before_ns >
 		       max_u64(STRETCHED_NS, end.timeout_ns / STRETCHED_SHARE);
