@@ -153,6 +153,15 @@ class Ignored(LiveCase):
         # It was up to 3, before they were followed; who sleeps when the signals begin is not yet.
         self.assertLessEqual(said["eintr"], 1, said)
 
+    def test_sleeps_that_were_seen_late_last_no_longer(self):
+        """Stopped once, to be followed from then on, they would begin anew where they were seen."""
+        command = [build("sleeps_beside_signals"), "3000", "300", "300"]
+        (said,) = record(self.directory, command, *FAST).said
+        self.assertGreater(said["waits"], 2000, said)
+        self.assertEqual(said["early"], 0, said)
+        # It was 73 to 85.
+        self.assertLessEqual(said["late"], 10, said)
+
     def test_no_crowd_stands_for_it(self):
         """They were stopped 64 at a time, and stood until all were asked: once, 17 minutes."""
         stand = []

@@ -2,7 +2,7 @@
 /*
  * asks_beside_signals [MS]: threads in sigtimedwait(2), again and again, while a child sends their
  * process thousands of SIGWINCH a second, which nobody catches: untraced, nobody is told of them.
- * After MS prints {"waits", "eintr", "early"}.
+ * After MS prints {"waits", "eintr", "early", "late"}.
  */
 #include "waits_beside_signals.h"
 

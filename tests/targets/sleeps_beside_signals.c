@@ -2,7 +2,7 @@
 /*
  * sleeps_beside_signals [MS [THREADS [TIMEOUT_MS]]]: threads (4) that sleep in epoll_wait(2) of 30
  * ms, again and again, while a child sends their process a SIGWINCH each 0 to 2 ms, which nobody
- * catches: untraced, nobody is told of them. After MS prints {"waits", "eintr", "early"}.
+ * catches: untraced, nobody is told of them. After MS prints {"waits", "eintr", "early", "late"}.
  */
 #include <sys/epoll.h>
 
