@@ -445,12 +445,17 @@ struct sampler_progress sampler_progress(const struct sampler *sampler)
 	};
 }
 
-static uint64_t cost_ppm(const struct sampler *sampler)
+static uint64_t unasked_cost_ns(const struct sampler *sampler)
+{
+	struct target_stats stats = target_stats(sampler->target);
+
+	return stats.unasked_ns + stats.nr_unasked * GOVERNOR_WAKE_UP_NS;
+}
+
+/* Of the CPU time of all threads. */
+static uint64_t part_ppm(const struct sampler *sampler, uint64_t cost_ns)
 {
 	uint64_t cpu_ns = worker_cpu_ns(sampler->worker);
-	struct target_stats stats = target_stats(sampler->target);
-	uint64_t cost_ns =
-		sampler->counts.cost_ns + stats.unasked_ns + stats.nr_unasked * GOVERNOR_WAKE_UP_NS;
 
 	return cpu_ns ? (uint64_t)(1e6 * (double)cost_ns / (double)cpu_ns) : 0;
 }
@@ -462,7 +467,10 @@ static void set_counters(struct sampler *sampler)
 
 	for (size_t i = 0; i < nr; i++)
 		profile_set_counter(sampler->profile, rows[i].name, rows[i].value);
-	profile_set_counter(sampler->profile, "cost_ppm", cost_ppm(sampler));
+	profile_set_counter(sampler->profile, "cost_ppm",
+			    part_ppm(sampler, sampler->counts.cost_ns + unasked_cost_ns(sampler)));
+	profile_set_counter(sampler->profile, "unasked_cost_ppm",
+			    part_ppm(sampler, unasked_cost_ns(sampler)));
 	profile_set_counter(sampler->profile, "working_cpu_ns", sampler->working->cpu_ns);
 	worker_set_counters(sampler->worker);
 }

@@ -166,7 +166,7 @@ struct sampler_result {
 void sampler_finish(struct sampler *sampler, struct sampler_result *result, struct err *failure);
 
 /*
- * Counters of the profile, set at the end and, but for cost_ppm and working_cpu_ns, after
+ * Counters of the profile, set at the end and, but for those in ppm and working_cpu_ns, after
  * 1, 2, 4 ... seconds and then every minute:
  *   ticks                 moments at which the threads were looked at
  *   missed_ticks          periods that passed without a look
@@ -180,6 +180,8 @@ void sampler_finish(struct sampler *sampler, struct sampler_result *result, stru
  *   held_ns_total         the sum of those, and of the stops that no look asked for: of births,
  *                         signals, and system calls that are followed
  *   cost_ppm              what all stops cost the threads that ran, of their CPU time
+ *   unasked_cost_ppm      what those of them do that no look asked for, which --max-overhead
+ *                         does not bound
  *   blocked_looks         sleeping threads read without a stop
  *   torn_looks            of those, how many were refused: it woke meanwhile
  *   elsewhere_looks       running threads not stopped because they make many system calls, and

@@ -46,6 +46,8 @@ static const struct counter_words known[] = {
 	{"hold_ns_p99", COUNTER_PERTURBATION, "length of a stop: 99 % below", NULL},
 	{"held_ns_total", COUNTER_PERTURBATION, "all stops together", NULL},
 	{"cost_ppm", COUNTER_PERTURBATION, "time that all stops cost, against the CPU time", NULL},
+	{"unasked_cost_ppm", COUNTER_PERTURBATION, "of that, for births, children and signals",
+	 NULL},
 	{"blocked_looks", COUNTER_PERTURBATION, "sleeping threads read without a stop",
 	 "sleeping thread read without a stop"},
 	{"signals", COUNTER_PERTURBATION, "signals passed on to the target",

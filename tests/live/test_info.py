@@ -62,6 +62,9 @@ class RealRecording(unittest.TestCase):
         self.assertGreater(unasked, 600)
         cost_ns = counters["cost_ppm"] * info["totals"]["cpu_ns"] / 1e6
         self.assertGreater(cost_ns, unasked * 10e3)
+        unasked_ns = counters["unasked_cost_ppm"] * info["totals"]["cpu_ns"] / 1e6
+        self.assertGreater(unasked_ns, unasked * 10e3)
+        self.assertLessEqual(unasked_ns, cost_ns)
         self.assertGreater(counters["held_ns_total"], unasked * 1e3)
 
     def test_what_helps_depends_on_whose_code_it_is(self):

@@ -328,6 +328,7 @@ static void test_counter_words__fit_their_value(void **state)
 	check_words("blocked_looks", 1, "sleeping thread read without a stop");
 	check_words("held_ns_total", 1, "all stops together");
 	check_words("cost_ppm", 3063400, "time that all stops cost, against the CPU time");
+	check_words("unasked_cost_ppm", 1, "of that, for births, children and signals");
 	check_words("of_another_version", 1, "of_another_version");
 }
 
