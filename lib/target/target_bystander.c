@@ -73,9 +73,8 @@ static bool still_leaves(struct tracee *tracee)
 
 static void stop(const struct target *target, struct tracee *tracee)
 {
-	if (!target_ask_to_stop(tracee))
+	if (!target_ask_to_stop_as_seen(tracee))
 		return;
-	target_asked_to_stop(tracee);
 	tracee->priv->bystander_of = target->stats.nr_signals + 1;
 }
 

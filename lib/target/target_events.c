@@ -85,6 +85,16 @@ bool target_ask_to_stop(const struct tracee *tracee)
 	return true;
 }
 
+/* Looked at before: once it is asked, it may be on a CPU at once. */
+bool target_ask_to_stop_as_seen(struct tracee *tracee)
+{
+	bool sleeps = target_sleeps_as_seen(tracee);
+	bool is_asked = target_ask_to_stop(tracee);
+
+	tracee->priv->asked_in_sleep |= sleeps && is_asked;
+	return is_asked;
+}
+
 /* Whatever trap is taken first clears a pending interrupt: ask again. */
 static void interrupt_again(struct tracee *tracee)
 {
@@ -102,12 +112,11 @@ bool target_interrupt(struct target *target, struct tracee *tracee)
 		target->stats.nr_spared++;
 		return false;
 	}
-	if (!target_ask_to_stop(tracee))
+	if (!target_ask_to_stop_as_seen(tracee))
 		return false;
 	tracee->interrupting = true;
 	tracee->priv->ticks.nr_interrupts++;
 	tracee->interrupted_ns = clock_monotonic_ns();
-	target_asked_to_stop(tracee);
 	target->stats.nr_interrupts++;
 	return true;
 }

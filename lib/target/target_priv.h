@@ -362,6 +362,8 @@ void target_forget_program(struct tracee *tracee);
 
 /* False if it is gone. */
 bool target_ask_to_stop(const struct tracee *tracee);
+/* The same, and if it is asleep, note that it comes out of the call that it was seen asleep in. */
+bool target_ask_to_stop_as_seen(struct tracee *tracee);
 
 /* The options of PTRACE_SETOPTIONS; exit stops are for first threads only. */
 uintptr_t target_ptrace_options(const struct target *target, bool first_thread);

@@ -75,12 +75,6 @@ bool target_sleeps_as_seen(struct tracee *tracee)
 	return tracee->care.is_unrestarted && times_run(tracee) == 0;
 }
 
-void target_asked_to_stop(struct tracee *tracee)
-{
-	if (target_sleeps_as_seen(tracee))
-		tracee->priv->asked_in_sleep = true;
-}
-
 /*
  * Awake, who has left its CPU of its own since is in a call after that. Not so who is still waiting
  * for a CPU, or for another one.
