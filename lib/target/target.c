@@ -169,8 +169,8 @@ static const char *const kept_names[KEPT_FILES] = {
 };
 
 /*
- * Whether a thread is awake is asked at each death of a child, or each some milliseconds; and at
- * the end of all, again and again.
+ * Whether a thread is awake is asked at each death of a child, or each some milliseconds, or for
+ * each signal that may wake it in vain; and at the end of all, again and again.
  */
 static bool keeps_files(const struct tracee *tracee)
 {
@@ -178,7 +178,8 @@ static bool keeps_files(const struct tracee *tracee)
 
 	return tracee->priv->is_watched || target->is_ending ||
 	       tracee_list_has(&target->askers, tracee) ||
-	       tracee_list_has(&target->sleepers, tracee);
+	       tracee_list_has(&target->sleepers, tracee) ||
+	       (tracee->care.is_unrestarted && target_is_woken_in_vain(tracee));
 }
 
 int target_kept_file(const struct tracee *tracee, enum kept_file file)

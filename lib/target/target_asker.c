@@ -57,6 +57,11 @@ static bool is_woken_in_vain(const struct tracee *leader)
 	       clock_monotonic_ns() - leader->priv->vain_ns < FOLLOWED_NS;
 }
 
+bool target_is_woken_in_vain(const struct tracee *tracee)
+{
+	return is_woken_in_vain(target_find(tracee->priv->target, tracee->tgid));
+}
+
 static bool is_over(const struct asker_budget *budget, unsigned int most, uint64_t pause_ns)
 {
 	return clock_monotonic_ns() - budget->since_ns >=
@@ -461,6 +466,7 @@ void target_asker_stop(struct tracee *tracee)
 	priv->follows_next_call = false;
 	/* Known yet, when that call began, while it is repaired. */
 	if (!priv->is_in_call && is_to_be_repaired(tracee)) {
+		target_note_woken(tracee);
 		target_ask_to_stop(tracee);
 		return;
 	}

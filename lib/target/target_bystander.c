@@ -91,9 +91,11 @@ static bool is_harmed_more(struct tracee *tracee)
 
 static void stop_if_awake(const struct target *target, struct tracee *tracee, uint64_t signals)
 {
-	if (target_is_awake(tracee) && !still_leaves(tracee) && !target_may_be_timing_out(tracee) &&
-	    !target_blocks(tracee, signals) && !is_harmed_more(tracee))
-		stop(target, tracee);
+	if (!target_is_awake(tracee) || still_leaves(tracee) || target_may_be_timing_out(tracee) ||
+	    target_blocks(tracee, signals) || is_harmed_more(tracee))
+		return;
+	stop(target, tracee);
+	tracee->priv->was_found_awake = true;
 }
 
 /* Of who is followed it is known which call it is in, of others in which it was. */
@@ -109,6 +111,22 @@ static bool may_be_woken(const struct tracee *tracee, pid_t tgid, const struct t
 	       (may_fail(tracee) || tracee->priv->is_endangered);
 }
 
+void target_note_woken(struct tracee *tracee)
+{
+	struct tracee *first = target_find(tracee->priv->target, tracee->tgid);
+
+	if (first && first != tracee)
+		first->priv->last_bystander = tracee->tid;
+}
+
+/* Whom the kernel found the last time, as far as is known; of a first thread, itself. */
+static pid_t last_found(const struct target *target, pid_t tgid)
+{
+	const struct tracee *first = target_find(target, tgid);
+
+	return first && first->priv->last_bystander ? first->priv->last_bystander : tgid;
+}
+
 /*
  * Whoever was woken is awake, and may be on its way already. The kernel begins its search with
  * the thread that it found the last time, and goes on in the order of their births.
@@ -116,8 +134,8 @@ static bool may_be_woken(const struct tracee *tracee, pid_t tgid, const struct t
 static void stop_bystanders(const struct target *target, pid_t tgid, const struct tracee *taker,
 			    uint64_t signals)
 {
-	struct tracee *last = target_find(target, target->last_bystander);
-	size_t first = (size_t)tgid % TRACEE_BUCKETS;
+	struct tracee *last = target_find(target, last_found(target, tgid));
+	size_t first = (size_t)last_found(target, tgid) % TRACEE_BUCKETS;
 	size_t nr = 0;
 
 	if (may_be_woken(last, tgid, taker))

@@ -62,6 +62,7 @@ static void let_go(struct target *target, struct tracee *tracee, int signal)
 {
 	tracee->priv->hold = HOLD_NONE;
 	tracee->priv->asked_in_sleep = false;
+	tracee->priv->was_found_awake = false;
 	if (tracee->priv->follow == FOLLOW_BROKEN)
 		tracee->priv->follow = FOLLOW_NONE; /* its repair was due at this stop, or never */
 	target_before_letting_go(target, tracee);

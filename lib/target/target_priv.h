@@ -145,6 +145,8 @@ struct tracee_private {
 
 	/* target_bystander.c */
 	uint64_t bystander_of; /* the how-manieth signal it is not to be woken for; 0: none */
+	bool was_found_awake;  /* it was asked to stop for that */
+	pid_t last_bystander;  /* of a first thread: who of its process was, or took a signal */
 	uint64_t left_pcount;  /* times scheduled in as it was last let go, once it was one */
 	uint64_t asker_pcount; /* times scheduled in right before a reaping */
 
@@ -276,7 +278,6 @@ struct target {
 	size_t nr_pending, cap_pending, next_pending;
 
 	/* target_bystander.c */
-	pid_t last_bystander;	   /* whose call was repaired last; 0: none yet */
 	bool any_unrestarted;	   /* somebody was met in such a call (struct target_care) */
 	struct tracee_list askers; /* who was met in a call that asks for signals */
 
@@ -456,6 +457,8 @@ bool target_read_syscall(const struct tracee *tracee, struct proc_syscall *sysca
 void target_before_letting_go(struct target *target, struct tracee *tracee);
 /* Stop those of a process that are awake and may be in a call that fails with EINTR. */
 void target_stop_bystanders(const struct target *target, pid_t tgid);
+/* It was woken for a signal to its process: so will be whom the kernel finds from it on. */
+void target_note_woken(struct tracee *tracee);
 /* In state D, too. */
 bool target_is_awake(const struct tracee *tracee);
 /* It is asked to stop, which nobody is told of: its call is repaired then. */
@@ -472,6 +475,8 @@ void target_stop_askers(const struct target *target, pid_t tgid, const struct tr
 void target_stop_woken_askers(const struct target *target);
 /* May a call of its fail with EINTR for a signal that another thread takes? (target_asker.c) */
 bool target_may_fail_in_vain(const struct tracee *tracee);
+/* Has a signal come to its process of late that nobody catches? */
+bool target_is_woken_in_vain(const struct tracee *tracee);
 /* Stop one of those who may, and are not followed yet: it sleeps in that call. */
 void target_rouse_one(struct target *target, const struct tracee *taker);
 /* Those that are awake and are not followed yet (target_asker.c). */

@@ -104,7 +104,8 @@ static void repair_and_follow(struct target *target, struct tracee *tracee,
 		return;
 	}
 	target->stats.nr_repairs++;
-	target->last_bystander = tracee->tid;
+	if (tracee->priv->was_found_awake)
+		target_note_woken(tracee);
 	follow(target, tracee, regs, false);
 }
 
@@ -181,7 +182,7 @@ static void repaired_for_signal(struct target *target, struct tracee *tracee,
 	bool begins_anew = target_begins_anew(regs);
 
 	if (!begins_anew)
-		target->last_bystander = tracee->tid;
+		target_note_woken(tracee);
 	if (target_is_caught(tracee->tid, signal))
 		return;
 	target->stats.nr_repairs += !begins_anew;
