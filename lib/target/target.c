@@ -138,6 +138,7 @@ static void leave(struct target *target, struct tracee *tracee)
 	tracee_list_remove(&target->carrying, tracee);
 	tracee_list_remove(&target->sleepers, tracee);
 	tracee_list_remove(&target->unsure, tracee);
+	tracee_list_remove(&target->signalled, tracee);
 	if (!tracee->priv->is_unlinked)
 		unlink_tracee(target, tracee);
 	tracee->priv->is_unlinked = true;

@@ -78,8 +78,11 @@ static bool is_first(const struct tracee *tracee)
 static bool may_leave_for_its_own(const struct target *target, const struct tracee *taker,
 				  int signal)
 {
-	return !is_recent(target->last_signal_ns) && !is_recent(target->last_shared_signal_ns) &&
-	       target_is_sent_to_thread(taker) && !target_is_caught(taker->tid, signal);
+	const struct tracee *first = target_find(target, taker->tgid);
+
+	return !(first && is_recent(first->priv->signalled_ns)) &&
+	       !is_recent(target->last_shared_signal_ns) && target_is_sent_to_thread(taker) &&
+	       !target_is_caught(taker->tid, signal);
 }
 
 /* From the stop for a signal that it is in. */
@@ -94,8 +97,9 @@ void target_note_left(struct target *target, struct tracee *taker)
 {
 	taker->priv->has_left = true;
 	taker->priv->is_to_stop = taker->interrupting = false;
-	if (is_first(taker))
-		target->last_signal_ns = 0;
+	tracee_list_remove(&target->signalled, taker);
+	tracee_list_remove(&target->followed, taker);
+	taker->priv->signalled_ns = 0;
 }
 
 /* Of what is caught there is nothing to be felt; but until the end it is not worth asking. */
@@ -105,21 +109,51 @@ static void note_own_signal(struct target *target, const struct tracee *taker, i
 		target->last_own_signal_ns = clock_monotonic_ns();
 }
 
-void target_note_signal(struct target *target, const struct tracee *taker, int signal)
+static void drop_calm(struct tracee_list *signalled)
+{
+	for (size_t i = signalled->nr; i-- > 0;) {
+		if (!is_recent(signalled->at[i]->priv->signalled_ns))
+			tracee_list_remove(signalled, signalled->at[i]);
+	}
+}
+
+static void note_first(struct target *target, struct tracee *first)
+{
+	first->priv->signalled_ns = clock_monotonic_ns();
+	if (target->signalled.nr == TRACEE_LIST_MAX)
+		drop_calm(&target->signalled);
+	tracee_list_add(&target->signalled, first);
+}
+
+void target_note_signal(struct target *target, struct tracee *taker, int signal)
 {
 	if (taker->priv->has_left)
 		return;
 	if (is_first(taker))
-		target->last_signal_ns = clock_monotonic_ns();
+		note_first(target, taker);
 	else if (target_is_sent_to_thread(taker))
 		note_own_signal(target, taker, signal);
 	else if (signal != SIGCHLD)
 		target->last_shared_signal_ns = clock_monotonic_ns();
 }
 
+bool target_is_signalled(const struct tracee *tracee)
+{
+	return is_recent(tracee->priv->signalled_ns);
+}
+
+static bool any_first_is_to_leave(const struct target *target)
+{
+	for (size_t i = 0; i < target->signalled.nr; i++) {
+		if (target_is_signalled(target->signalled.at[i]))
+			return true;
+	}
+	return false;
+}
+
 bool target_awaits_leaving(const struct target *target)
 {
-	return is_recent(target->last_signal_ns) ||
+	return any_first_is_to_leave(target) ||
 	       (is_recent(target->last_own_signal_ns) && !is_recent(target->last_shared_signal_ns));
 }
 

@@ -199,6 +199,9 @@ struct tracee_private {
 	uint64_t unsure_since_ns; /* its stop at the end */
 	bool has_executed;	  /* since it was made */
 
+	/* target_end.c */
+	uint64_t signalled_ns; /* of a first thread: when it last stopped for a signal; 0: never */
+
 	/* target_capture.c */
 	bool met_asleep;	 /* by attaching, which read its stat; never looked at since */
 	uint64_t met_pcount;	 /* times scheduled in, then */
@@ -330,9 +333,8 @@ struct target {
 	pid_t attaching;       /* 0: none is */
 	int attaching_maps_fd; /* -1: not open */
 
-	bool is_ending; /* target_end.c: who dies now stays where it ends */
-	/* When a first thread last stopped for one; 0: none has, or one has left since. */
-	uint64_t last_signal_ns;
+	bool is_ending;		      /* target_end.c: who dies now stays where it ends */
+	struct tracee_list signalled; /* first threads that have stopped for one, not long ago */
 	/* When another thread last stopped for one that was sent to it alone, or to its process. */
 	uint64_t last_own_signal_ns, last_shared_signal_ns;
 
@@ -591,9 +593,11 @@ bool target_shall_ask_parents(struct target *target);
  * target_end.c. Somebody has stopped for a signal: shall it be traced no more from then on? And it
  * is not.
  */
-void target_note_signal(struct target *target, const struct tracee *taker, int signal);
+void target_note_signal(struct target *target, struct tracee *taker, int signal);
 bool target_may_leave(const struct target *target, const struct tracee *taker, int signal);
 void target_note_left(struct target *target, struct tracee *taker);
+/* Is it a first thread that often stops for signals, so that it is to leave at the end? */
+bool target_is_signalled(const struct tracee *tracee);
 
 /*
  * target_births.c. A thread has told that it made a child; and what was told of one that is met
