@@ -55,6 +55,7 @@ void target_free(struct target *target)
 		if (target->pending[i].kind == TARGET_EVENT_GONE)
 			free_tracee(target->pending[i].tracee);
 	}
+	cpu_clocks_end(target->cpu_clocks);
 	free(target->pending);
 	free(target->endangered);
 	if (target->command_errno_pipe >= 0)

@@ -281,8 +281,10 @@ static bool may_be_roused(const struct tracee *tracee, const struct tracee *take
  */
 static bool rouse(const struct target *target, struct tracee *sleeper, uint64_t now_ns)
 {
-	bool may_stop = target_sleeps_as_seen(sleeper) && !target_would_be_stretched(sleeper);
+	bool may_stop;
 
+	target_know_sleep(sleeper);
+	may_stop = target_sleeps_as_seen(sleeper) && !target_would_be_stretched(sleeper);
 	sleeper->priv->rouse_again_ns = now_ns + (may_stop ? ROUSED_NS : HAS_RUN_NS);
 	if (!may_stop || !target_asker_has_budget(sleeper) || target_may_be_timing_out(sleeper))
 		return false;

@@ -4,6 +4,7 @@
 
 #include "proc/range.h"
 #include "target/backing.h"
+#include "target/cpu_clocks.h"
 #include "target/known_timers.h"
 #include "target/machine.h"
 #include "target/senders.h"
@@ -44,11 +45,13 @@ struct seen_stack {
 struct seen_sleep {
 	struct proc_syscall call;
 	uint64_t pcount, cpu_ns; /* its clocks */
-	uint64_t since_ns;	 /* when that was, first; 0: never */
-	uint64_t not_before_ns;	 /* when it was not in that yet */
+	uint64_t since_ns;	 /* when that was, first, or it began; 0: never */
+	uint64_t not_before_ns;	 /* when it was not in that yet; 0: not known */
 	uint64_t last_ns;	 /* when it was last found in that still, or awake after it */
 	uint64_t nr_yielded;	 /* times it had left its CPU of its own, where it matters */
 	bool knows_yielded;
+	uint64_t left_cpu_ns; /* when it left its CPU, by the clock of that; 0: not known */
+	int left_cpu;
 };
 
 /* Where a thread has run, in ticks of the kernel's (proc_pid_stat(5), utime and stime). */
@@ -326,6 +329,8 @@ struct target {
 	/* target_sleep.c */
 	struct tracee_list sleepers; /* at which glances are thrown */
 	uint64_t glance_again_ns;
+	struct cpu_clocks *cpu_clocks; /* NULL: none wanted yet */
+	uint64_t left_read_ns;	       /* spent, of the time that passes, on reading of sleepers */
 
 	struct backings backings; /* of the files that stacks were in */
 
@@ -657,10 +662,10 @@ bool target_would_be_stretched(const struct tracee *tracee);
  */
 void target_saw_asleep(struct tracee *tracee, const struct proc_syscall *syscall,
 		       const struct proc_schedstat *clocks);
+/* It was seen late: learn when it began, if that can be known by now. */
+void target_know_sleep(struct tracee *tracee);
 /* In the call that it was seen in, and has not run since. */
 bool target_sleeps_as_seen(struct tracee *tracee);
-/* It has been asked to stop just now: that tells which call it will come out of. */
-void target_asked_to_stop(struct tracee *tracee);
 /* Awake, it may be leaving a call whose time is up; asked now to stop, it would wait once more. */
 bool target_may_be_timing_out(struct tracee *tracee);
 /*

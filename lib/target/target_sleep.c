@@ -10,7 +10,8 @@
 /*
  * A system call that a stop has broken off is to last no longer than it would have. No file tells
  * when it began; but threads are seen asleep, and they have not run since if they have not been
- * scheduled in.
+ * scheduled in. Who has long been asleep when it is seen first, as most are by attaching, has left
+ * its CPU when its call began, which many kernels tell by the CPU's own clock.
  */
 
 static bool is_seen_call(const struct seen_sleep *seen, const struct proc_syscall *syscall)
@@ -34,6 +35,89 @@ static void note_yielded(const struct tracee *tracee, struct seen_sleep *seen)
 	seen->nr_yielded = seen->knows_yielded ? status.nr_yielded : 0;
 }
 
+/* Reading that takes 10 to 15 us: so many at once, as by attaching, and so many a second. */
+#define LEFT_READ_MAX	   1024
+#define LEFT_READ_PAUSE_NS (NS_PER_SEC / 512)
+
+static bool may_read_left(struct target *target)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t all_ns = LEFT_READ_MAX * LEFT_READ_PAUSE_NS;
+
+	target->left_read_ns = max_u64(target->left_read_ns, now_ns - min_u64(all_ns, now_ns));
+	if (target->left_read_ns + LEFT_READ_PAUSE_NS > now_ns)
+		return false;
+	target->left_read_ns += LEFT_READ_PAUSE_NS;
+	return true;
+}
+
+/* Which CPU it has left, and when; it has slept ever since. */
+static bool read_left_cpu(struct tracee *tracee, struct seen_sleep *seen)
+{
+	struct proc_schedstat clocks;
+	struct proc_stat stat;
+
+	if (!target_read_stat(tracee, &stat) ||
+	    !proc_read_exec_start(tracee->tgid, tracee->tid, &seen->left_cpu_ns))
+		return false;
+	seen->left_cpu = stat.cpu;
+	if (!target_clocks(tracee, &clocks) || clocks.pcount != seen->pcount)
+		seen->left_cpu_ns = 0;
+	return seen->left_cpu_ns;
+}
+
+/* Whether it is asked matters only to who is woken in vain; nobody knows it of who is new. */
+static void read_left(struct tracee *tracee, struct seen_sleep *seen)
+{
+	struct target *target = tracee->priv->target;
+
+	if (!tracee->care.is_unrestarted || !target_would_be_stretched(tracee) ||
+	    (seen->not_before_ns && !target_is_woken_in_vain(tracee)) || !may_read_left(target) ||
+	    !read_left_cpu(tracee, seen))
+		return;
+	if (!target->cpu_clocks)
+		target->cpu_clocks = cpu_clocks_new();
+	cpu_clocks_want(target->cpu_clocks, seen->left_cpu);
+}
+
+/* It takes a moment to begin a call. */
+#define LEFT_EARLIER_NS (2 * NS_PER_MS)
+
+void target_know_sleep(struct tracee *tracee)
+{
+	struct seen_sleep *seen = &tracee->priv->sleep;
+	uint64_t earlier_ns;
+	struct cpu_time left;
+
+	if (!seen->left_cpu_ns || !cpu_clocks_time(tracee->priv->target->cpu_clocks, seen->left_cpu,
+						   seen->left_cpu_ns, seen->since_ns, &left))
+		return;
+	seen->left_cpu_ns = 0;
+	if (left.latest_ns >= seen->since_ns)
+		return;
+	seen->since_ns = max_u64(left.latest_ns, seen->not_before_ns);
+	earlier_ns = left.error_ns + LEFT_EARLIER_NS;
+	if (left.latest_ns > earlier_ns)
+		seen->not_before_ns = max_u64(seen->not_before_ns, left.latest_ns - earlier_ns);
+}
+
+static void note_seen(struct tracee *tracee, struct seen_sleep *seen,
+		      const struct proc_syscall *syscall, const struct proc_schedstat *clocks)
+{
+	bool is_new = seen->pcount != clocks->pcount || !is_seen_call(seen, syscall);
+
+	seen->call = *syscall;
+	seen->pcount = clocks->pcount;
+	seen->cpu_ns = clocks->cpu_ns;
+	if (!is_new)
+		return;
+	seen->not_before_ns = seen->last_ns;
+	seen->since_ns = clock_monotonic_ns();
+	seen->knows_yielded = false;
+	seen->left_cpu_ns = 0;
+	read_left(tracee, seen);
+}
+
 void target_saw_asleep(struct tracee *tracee, const struct proc_syscall *syscall,
 		       const struct proc_schedstat *clocks)
 {
@@ -42,14 +126,7 @@ void target_saw_asleep(struct tracee *tracee, const struct proc_syscall *syscall
 
 	if (syscall->kind != PROC_SYSCALL_INSIDE || tracee->priv->asked_in_sleep)
 		return;
-	if (seen->pcount != clocks->pcount || !is_seen_call(seen, syscall)) {
-		seen->not_before_ns = seen->last_ns;
-		seen->since_ns = clock_monotonic_ns();
-		seen->knows_yielded = false;
-	}
-	seen->call = *syscall;
-	seen->pcount = clocks->pcount;
-	seen->cpu_ns = clocks->cpu_ns;
+	note_seen(tracee, seen, syscall, clocks);
 	if (!is_worth_a_glance(tracee))
 		return;
 	tracee_list_add(&target->sleepers, tracee);
@@ -91,6 +168,7 @@ static bool is_yet_to_sleep_again(struct tracee *tracee)
 
 bool target_may_be_timing_out(struct tracee *tracee)
 {
+	target_know_sleep(tracee);
 	return target_is_timing_out(tracee) && is_yet_to_sleep_again(tracee);
 }
 
@@ -107,6 +185,17 @@ bool target_comes_out_of(const struct tracee *tracee, const struct proc_syscall 
 
 	return is_seen_call(seen, syscall) && clocks->pcount - seen->pcount <= WAY_OUT_RUNS &&
 	       clocks->cpu_ns - seen->cpu_ns < WAY_OUT_NS;
+}
+
+/* The first of all its stops finds caches cold, and takes three times as long. */
+#define COLD_WAY_OUT_NS (150 * NS_PER_US)
+
+static bool has_run_no_longer(const struct tracee *tracee, const struct proc_schedstat *clocks,
+			      uint64_t most_ns)
+{
+	const struct seen_sleep *seen = &tracee->priv->sleep;
+
+	return clocks->pcount - seen->pcount <= 1 && clocks->cpu_ns - seen->cpu_ns < most_ns;
 }
 
 /* For who sleeps for no longer at a time, a signal that comes when it has just woken is common. */
@@ -127,7 +216,21 @@ static bool is_on_its_way_out(struct tracee *tracee, uint64_t timeout_ns)
 
 	return now_ns - seen->since_ns >= SHORT_SLEEP_NS &&
 	       now_ns < seen->not_before_ns + timeout_ns && target_clocks(tracee, &clocks) &&
-	       clocks.pcount == seen->pcount + 1 && clocks.cpu_ns - seen->cpu_ns < WAY_OUT_NS;
+	       clocks.pcount == seen->pcount + 1 &&
+	       has_run_no_longer(tracee, &clocks,
+				 tracee->priv->nr_stops <= 1 ? COLD_WAY_OUT_NS : WAY_OUT_NS);
+}
+
+/*
+ * Asked to stop while it slept as seen; but profc may have lost its CPU before it asked, and the
+ * next call be the same. Who was woken for the stop alone has come to a CPU once.
+ */
+static bool comes_out_as_asked(struct tracee *tracee)
+{
+	struct proc_schedstat clocks;
+
+	return tracee->priv->asked_in_sleep && target_clocks(tracee, &clocks) &&
+	       has_run_no_longer(tracee, &clocks, COLD_WAY_OUT_NS);
 }
 
 /* Who was asked to stop before it had run since it was seen asleep is in the very same call. */
@@ -138,8 +241,9 @@ uint64_t target_call_began_ns(struct tracee *tracee, const struct proc_syscall *
 
 	if (priv->entered_ns)
 		return priv->entered_ns;
+	target_know_sleep(tracee);
 	if (is_seen_call(&priv->sleep, syscall) &&
-	    (priv->asked_in_sleep || (by_signal && is_on_its_way_out(tracee, timeout_ns))))
+	    (comes_out_as_asked(tracee) || (by_signal && is_on_its_way_out(tracee, timeout_ns))))
 		return priv->sleep.since_ns;
 	return clock_monotonic_ns();
 }
