@@ -477,12 +477,9 @@ static void set_counters(struct sampler *sampler)
 
 void sampler_finish(struct sampler *sampler, struct sampler_result *result, struct err *failure)
 {
-	uint64_t duration_ns;
-
 	sampler_stop(sampler);
 	join_threads(sampler);
-	duration_ns = clock_monotonic_ns() - sampler->start_ns;
-	sampler->profile->meta.duration_ns = duration_ns;
+	sampler->profile->meta.duration_ns = sampler->ended_ns - sampler->start_ns;
 	set_counters(sampler);
 	*result = sampler->result;
 	result->nr_samples = worker_nr_samples(sampler->worker);

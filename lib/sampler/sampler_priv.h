@@ -231,6 +231,7 @@ struct sampler {
 	struct profile *profile;     /* borrowed; the worker's while it runs */
 	struct store_writer *writer; /* likewise */
 	uint64_t start_ns;	     /* CLOCK_MONOTONIC: time 0 of the profile */
+	uint64_t ended_ns;	     /* when nothing is recorded any more */
 	int done_fd;
 
 	/* The sampling thread's own. */

@@ -337,8 +337,7 @@ static void await_last_stops(struct sampler *sampler)
 	uint64_t until_ns = clock_monotonic_ns() + LAST_STOPS_NS;
 
 	sampler->sleepers_again_ns = UINT64_MAX;
-	while ((target_end_carrying(sampler->target) || target_any_is_to_stop(sampler->target)) &&
-	       clock_monotonic_ns() < until_ns) {
+	while (target_any_is_to_stop(sampler->target) && clock_monotonic_ns() < until_ns) {
 		if (!serve_all(sampler))
 			serve_asleep(sampler, clock_monotonic_ns() + NS_PER_MS);
 	}
@@ -360,6 +359,43 @@ static bool serve_last(struct sampler *sampler)
 		follow_last_event(sampler, &event);
 	return event.kind != TARGET_EVENT_NONE || is_due ||
 	       target_stats(sampler->target).nr_stops != nr_stops;
+}
+
+/* The recording has ended: until then only what is to happen before all are let go. */
+static void serve_last_asleep(struct sampler *sampler, uint64_t until_ns)
+{
+	uint64_t reaping_ns = target_next_reaping_ns(sampler->target);
+
+	if (!serve_last(sampler))
+		alarm_wait(&sampler->alarm, reaping_ns ? min_u64(reaping_ns, until_ns) : until_ns);
+}
+
+/*
+ * Whoever is in a call that was taken up again would wait anew. Most such waits are for less than
+ * that; for longer ones nobody shall wait for the prompt.
+ */
+#define LAST_TIMEOUTS_NS (200 * NS_PER_MS)
+
+static void await_last_timeouts(struct sampler *sampler)
+{
+	uint64_t begun_ns = clock_monotonic_ns(), now_ns = begun_ns;
+	uint64_t until_ns = begun_ns + LAST_TIMEOUTS_NS;
+
+	while (now_ns < until_ns && target_awaits_timeouts(sampler->target, begun_ns, until_ns)) {
+		uint64_t next_ns = target_end_overdue(sampler->target, now_ns);
+
+		serve_last_asleep(sampler, min_u64(until_ns, next_ns));
+		now_ns = clock_monotonic_ns();
+	}
+}
+
+static void await_last_carried(struct sampler *sampler)
+{
+	uint64_t until_ns = clock_monotonic_ns() + LAST_STOPS_NS;
+
+	while ((target_end_carrying(sampler->target) || target_any_is_to_stop(sampler->target)) &&
+	       clock_monotonic_ns() < until_ns)
+		serve_last_asleep(sampler, clock_monotonic_ns() + NS_PER_MS);
 }
 
 /* The C library would do it at the end of the thread, and take some 20 us for that. */
@@ -488,15 +524,18 @@ void *sampling_thread_main(void *argument)
 		if (sampler->counting)
 			follow_look_last(sampler);
 		await_last_stops(sampler);
-		follow_end(sampler, clock_monotonic_ns());
+		sampler->ended_ns = clock_monotonic_ns();
+		follow_end(sampler, sampler->ended_ns);
 		/* A command that could not be executed has not been reported as started. */
 		if (sampler->options.argv && !sampler->command_ran)
 			sem_post(&sampler->started);
 	}
-	alarm_close(&sampler->alarm);
 	sampler->counts.cpu_ns = clock_thread_cpu_ns() + displacer_close(&sampler->displacer);
 	if (write(sampler->done_fd, &one, sizeof(one)) != sizeof(one))
 		sampler->start_status = ERR_SYS; /* an eventfd of ours cannot fail to take a 1 */
+	await_last_timeouts(sampler);
+	await_last_carried(sampler);
+	alarm_close(&sampler->alarm);
 	let_everybody_go(sampler);
 	return NULL; /* and so the kernel detaches everybody, without a stop */
 }

@@ -186,6 +186,11 @@ void target_next_postponed(struct target *target, struct target_event *event);
  * asked to return. Says when the next one's will be (CLOCK_MONOTONIC; UINT64_MAX: none).
  */
 uint64_t target_end_overdue(struct target *target, uint64_t now_ns);
+/*
+ * Before the tracer thread ends: is there one that was taken up again before `since_ns`, and whose
+ * time is up by `until_ns`? Left alone it would wait longer.
+ */
+bool target_awaits_timeouts(const struct target *target, uint64_t since_ns, uint64_t until_ns);
 
 /*
  * Before the tracer thread ends, nobody may be left in a call that is carried on: from now on none

@@ -142,7 +142,8 @@ struct tracee_private {
 	enum follow follow;	 /* of that call */
 	struct carried *carried; /* target_carry.c; NULL: none, or let go of */
 	bool has_dear_ring;	 /* io_uring tells of so much that nobody shall wait for it */
-	uint64_t time_is_up_ns;	 /* when its timeout would have been over, if it is followed */
+	uint64_t time_is_up_ns;	 /* when its timeout would have been over, if it is followed, */
+	uint64_t followed_ns;	 /* which it is since then */
 	struct seen_sleep sleep;
 	bool asked_in_sleep; /* to stop, before it had run since it was seen in that */
 

@@ -240,10 +240,12 @@ bool target_follow_call(struct target *target, struct tracee *tracee, struct mac
 	priv->follow = FOLLOW_NONE;
 	if (!machine_syscall(regs, &syscall) || !read_end(tracee, &syscall, &end))
 		return false;
-	if (!is_same)
+	if (!is_same) {
+		priv->followed_ns = clock_monotonic_ns();
 		priv->time_is_up_ns =
 			target_call_began_ns(tracee, &syscall, end.timeout_ns, by_signal) +
 			end.timeout_ns;
+	}
 	if (clock_monotonic_ns() >= priv->time_is_up_ns) {
 		machine_end_call(regs, end.result);
 		return true;
@@ -333,7 +335,7 @@ static uint64_t end_of(struct tracee *tracee, uint64_t now_ns)
 	const struct tracee_private *priv = tracee->priv;
 	bool has_entered = priv->follow == FOLLOW_EXIT || target_carries_on_inside(tracee);
 
-	if (!has_entered && priv->follow != FOLLOW_ENTRY && !target_is_to_carry_on(tracee))
+	if (priv->follow == FOLLOW_NONE && !priv->carried)
 		return 0;
 	if (now_ns < priv->time_is_up_ns)
 		return priv->time_is_up_ns;
@@ -356,4 +358,26 @@ uint64_t target_end_overdue(struct target *target, uint64_t now_ns)
 			next_ns = end_ns;
 	}
 	return next_ns;
+}
+
+/*
+ * Let go now, it would begin anew, and wait for all of its time. So would another soon where
+ * signals come often, until the first thread leaves (target_end.c): that is to do so from a young
+ * call.
+ */
+static bool is_awaited(const struct tracee *tracee, uint64_t since_ns, uint64_t until_ns)
+{
+	const struct tracee_private *priv = tracee->priv;
+
+	return priv->follow != FOLLOW_NONE && priv->time_is_up_ns <= until_ns &&
+	       (priv->followed_ns <= since_ns || target_is_signalled(tracee));
+}
+
+bool target_awaits_timeouts(const struct target *target, uint64_t since_ns, uint64_t until_ns)
+{
+	for (size_t i = 0; i < target->followed.nr; i++) {
+		if (is_awaited(target->followed.at[i], since_ns, until_ns))
+			return true;
+	}
+	return false;
 }

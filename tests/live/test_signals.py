@@ -155,12 +155,24 @@ class Ignored(LiveCase):
 
     def test_sleeps_that_were_seen_late_last_no_longer(self):
         """Stopped once, to be followed from then on, they would begin anew where they were seen."""
-        command = [build("sleeps_beside_signals"), "3000", "300", "300"]
+        command = [build("sleeps_beside_signals"), "3000", "300", "300", "2000"]
         (said,) = record(self.directory, command, *FAST).said
         self.assertGreater(said["waits"], 2000, said)
         self.assertEqual(said["early"], 0, said)
-        # It was 73 to 85.
+        # It was 73 to 97.
         self.assertLessEqual(said["late"], 10, said)
+
+    def test_sleeps_under_way_at_an_attach_last_no_longer(self):
+        """Nobody has seen them begin; the CPU's own clock tells. At the end they are awaited."""
+        with Running([build("sleeps_beside_signals"), "8000", "0", "150", "40000"]) as target:
+            target.wait_ready()
+            for _ in range(8):
+                time.sleep(0.17)
+                Recorder(self.directory, "attach", "-p", str(target.pid), "-d", "0.5").finish()
+            (said,) = target.finish()
+        self.assertEqual(said["eintr"] + said["early"], 0, said)
+        # It was 7 to 15: one by each attaching or end.
+        self.assertLessEqual(said["late"], 3, said)
 
     def test_no_crowd_stands_for_it(self):
         """They were stopped 64 at a time, and stood until all were asked: once, 17 minutes."""

@@ -5,7 +5,8 @@
 /*
  * Threads that wait again and again while a child sends their process SIGWINCHs, which nobody
  * catches: untraced, nobody is told of them. Waits that fail with EINTR are counted, those that end
- * too early, and those that last a quarter too long.
+ * too early, and those that last a quarter too long. With no threads the first one waits, which the
+ * signals are sent to.
  */
 
 #include <errno.h>
@@ -59,6 +60,14 @@ static void signal_on(pid_t to)
 	_exit(0);
 }
 
+static void *end_later(void *unused)
+{
+	(void)unused;
+	usleep((useconds_t)(plan.length_ms * 1000));
+	atomic_store(&ends, true);
+	return NULL;
+}
+
 /* Prints {"waits", "eintr", "early", "late"}; returns what main() is to. */
 static int wait_beside_signals(const struct waits_beside_signals *planned)
 {
@@ -77,8 +86,12 @@ static int wait_beside_signals(const struct waits_beside_signals *planned)
 		    pthread_create(&threads[i], &attributes, wait_on, NULL))
 			return 2;
 	say_ready();
-	usleep((useconds_t)(plan.length_ms * 1000));
-	atomic_store(&ends, true);
+	if (!plan.nr_threads && pthread_create(&threads[0], &attributes, end_later, NULL))
+		return 2;
+	if (plan.nr_threads)
+		end_later(NULL);
+	else
+		wait_on(NULL);
 	for (uint64_t i = 0; i < plan.nr_threads; i++)
 		pthread_join(threads[i], NULL);
 	kill(sender, SIGKILL);
