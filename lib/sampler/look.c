@@ -463,12 +463,29 @@ static uint64_t most_asked(const struct sampler *sampler)
 	return max_u64(LEAST_ASKED, sampler->schedule.period_ns / 2 / ASKING_PASSES / STOP_NS);
 }
 
+/*
+ * While we look, nobody runs on our CPU, and who has just woken there waits: not for longer than a
+ * part of what is between two ticks, a third for those on other CPUs and a sixth for those on ours.
+ * Others have their turn in the next tick. At 10,000 Hz that would be none.
+ */
+#define SHORTEST_LOOKS_NS NS_PER_MS
+#define LONGEST_LOOKS_NS  (4 * NS_PER_MS)
+
+static bool takes_long(const struct sampler *sampler, bool on_own_cpu, uint64_t began_ns)
+{
+	uint64_t pause_ns = max_u64(sampler->governor.base_period_ns, SHORTEST_LOOKS_NS);
+
+	pause_ns = min_u64(pause_ns, LONGEST_LOOKS_NS);
+	return clock_monotonic_ns() - began_ns >= pause_ns / (on_own_cpu ? 6 : 3);
+}
+
 /* One more may be found idle: the one that takes its place has its turn in the next tick. */
 static void look_at_active(struct sampler *sampler, size_t nr, bool on_own_cpu, uint64_t now_ns)
 {
 	uint64_t nr_asked_before = target_stats(sampler->target).nr_interrupts;
 	size_t *last = &sampler->last_asked[on_own_cpu]; /* where the asking goes on; mostly 0 */
 	size_t begin = *last;
+	uint64_t began_ns = clock_monotonic_ns();
 	int cpu = own_cpu(sampler);
 
 	*last = 0;
@@ -479,7 +496,8 @@ static void look_at_active(struct sampler *sampler, size_t nr, bool on_own_cpu, 
 		if (!thread || (thread->tracee->cpu == cpu) != on_own_cpu)
 			continue;
 		if (target_stats(sampler->target).nr_interrupts - nr_asked_before >=
-		    most_asked(sampler)) {
+			    most_asked(sampler) ||
+		    takes_long(sampler, on_own_cpu, began_ns)) {
 			*last = i + 1;
 			return;
 		}
