@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "proc/uptime.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "proc/scan.h"
@@ -39,4 +40,33 @@ bool proc_read_uptime(int fd, struct proc_uptime *uptime)
 	ssize_t got = pread(fd, text, sizeof(text), 0);
 
 	return got > 0 && proc_uptime_parse(text, (size_t)got, uptime);
+}
+
+#define IOWAIT_PLACE 5
+
+bool proc_iowait_parse(const char *text, size_t size, uint64_t *iowait_ticks)
+{
+	static const char name[] = "cpu ";
+	struct scan scan = {.at = text + strlen(name), .end = text + size};
+	uint64_t number = 0;
+
+	if (size < strlen(name) || memcmp(text, name, strlen(name)) != 0)
+		return false;
+	for (int place = 1; place <= IOWAIT_PLACE; place++) {
+		scan_blanks(&scan);
+		if (!scan_decimal(&scan, &number))
+			return false;
+	}
+	if (scan.at == scan.end)
+		return false; /* it may be cut */
+	*iowait_ticks = number;
+	return true;
+}
+
+bool proc_read_iowait(int fd, uint64_t *iowait_ticks)
+{
+	char text[256];
+	ssize_t got = pread(fd, text, sizeof(text), 0);
+
+	return got > 0 && proc_iowait_parse(text, (size_t)got, iowait_ticks);
 }

@@ -20,4 +20,13 @@ bool proc_uptime_parse(const char *text, size_t size, struct proc_uptime *uptime
 /* From a descriptor on /proc/uptime, that stays open. */
 bool proc_read_uptime(int fd, struct proc_uptime *uptime);
 
+/*
+ * How long, in clock ticks (sysconf(_SC_CLK_TCK)), CPUs were idle while somebody waited for a disk,
+ * which the other does not count: the fifth number of the first line of /proc/stat (proc_stat(5)).
+ * False, and nothing written, if the text does not begin so.
+ */
+bool proc_iowait_parse(const char *text, size_t size, uint64_t *iowait_ticks);
+/* From a descriptor on /proc/stat, that stays open. */
+bool proc_read_iowait(int fd, uint64_t *iowait_ticks);
+
 #endif

@@ -66,7 +66,9 @@ bool placement_skids(const struct placement *placement, int cpu);
  * in /proc/loadavg: kernels from 6.12 on count many that sleep (delayed dequeue).
  */
 struct idle_meter {
-	int fd; /* on /proc/uptime; -1: never known to be idle */
+	int fd;	     /* on /proc/uptime; -1: never known to be idle */
+	int stat_fd; /* on /proc/stat; -1: it takes too long to read that */
+	uint64_t ticks_per_sec;
 	struct proc_uptime last;
 	bool some_idle; /* more than half a CPU, of late */
 };

@@ -203,6 +203,27 @@ class NoCpuIdle(LiveCase):
         return json.loads(recording.info("--json"))["counters"]["frequency_hz_effective"]
 
 
+class BusyDisk(LiveCase):
+    @staticmethod
+    def iowait_ticks():
+        with open("/proc/stat", encoding="ascii") as file:
+            return int(file.readline().split()[5])
+
+    def test_cpus_that_wait_for_a_disk_are_idle(self):
+        """A tick took a hundred looks, which where no CPU is idle made them so much rarer."""
+        before = self.iowait_ticks()
+        recording = record(
+            self.directory, [build("naps_beside_disk"), "3000", self.path("written")], "-F", "500"
+        )
+        if self.iowait_ticks() - before < 100:
+            self.skipTest("writing takes no waiting for a disk here")
+        info = json.loads(recording.info("--json"))
+        # It was 32 to 37 Hz, and 2 to 6 % of the time off the CPU.
+        self.assertGreater(info["counters"]["frequency_hz_effective"], 100e3)
+        totals = info["totals"]
+        self.assertLess(totals["unattributed_blocked_ns"], 0.01 * totals["blocked_ns"])
+
+
 class OtherTracers(LiveCase):
     def test_command_that_is_traced_from_its_birth(self):
         strace = need("strace")

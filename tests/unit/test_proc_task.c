@@ -68,6 +68,20 @@ static void test_proc_uptime__reads_hundredths(void **state)
 	assert_true(got.uptime_cs == 169507);
 }
 
+static void test_proc_iowait__is_the_fifth_number(void **state)
+{
+	static const char text[] = "cpu  10 2 30 400 57 0 1 0 0 0\ncpu0 1 1 1 1 1\n";
+	uint64_t got = 7;
+
+	(void)state;
+	assert_true(proc_iowait_parse(text, strlen(text), &got));
+	assert_true(got == 57);
+	for (size_t nr = 0; nr <= strlen("cpu  10 2 30 400 57"); nr++)
+		assert_false(proc_iowait_parse(text, nr, &got));
+	assert_false(proc_iowait_parse("cpu0 1 2 3 4 5 6\n", 17, &got));
+	assert_true(got == 57);
+}
+
 static void test_proc_stat__ends_the_name_at_the_last_parenthesis(void **state)
 {
 	static const char text[] =
@@ -172,6 +186,7 @@ int main(void)
 		cmocka_unit_test(test_proc_schedstat__is_made_up_where_the_kernel_does_not_count),
 		cmocka_unit_test(test_proc_exec_start__is_in_milliseconds),
 		cmocka_unit_test(test_proc_uptime__reads_hundredths),
+		cmocka_unit_test(test_proc_iowait__is_the_fifth_number),
 		cmocka_unit_test(test_proc_stat__ends_the_name_at_the_last_parenthesis),
 		cmocka_unit_test(test_proc_stat__refuses_a_cut_line),
 		cmocka_unit_test(test_proc_syscall__tells_its_three_forms_apart),

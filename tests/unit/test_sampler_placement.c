@@ -248,7 +248,8 @@ static void judge(struct idle_meter *meter, uint64_t after_cs, uint64_t idle_cs)
 
 static void test_idle_meter__needs_more_than_half_a_cpu(void **state)
 {
-	struct idle_meter meter = {.fd = -1, .last = {.uptime_cs = 1000, .idle_cs = 500}};
+	struct idle_meter meter = {
+		.fd = -1, .stat_fd = -1, .last = {.uptime_cs = 1000, .idle_cs = 500}};
 
 	(void)state;
 	judge(&meter, 10, 5);
@@ -266,7 +267,8 @@ static void test_idle_meter__needs_more_than_half_a_cpu(void **state)
 /* Hundredths of a second say nothing about a few of them. */
 static void test_idle_meter__waits_for_a_long_enough_interval(void **state)
 {
-	struct idle_meter meter = {.fd = -1, .last = {.uptime_cs = 1000, .idle_cs = 500}};
+	struct idle_meter meter = {
+		.fd = -1, .stat_fd = -1, .last = {.uptime_cs = 1000, .idle_cs = 500}};
 
 	(void)state;
 	judge(&meter, 3, 3);
@@ -278,7 +280,8 @@ static void test_idle_meter__waits_for_a_long_enough_interval(void **state)
 
 static void test_idle_meter__survives_clocks_that_go_back(void **state)
 {
-	struct idle_meter meter = {.fd = -1, .last = {.uptime_cs = 1000, .idle_cs = 500}};
+	struct idle_meter meter = {
+		.fd = -1, .stat_fd = -1, .last = {.uptime_cs = 1000, .idle_cs = 500}};
 	struct proc_uptime now = {.uptime_cs = 1020, .idle_cs = 400};
 
 	(void)state;
