@@ -140,6 +140,7 @@ static void leave(struct target *target, struct tracee *tracee)
 	tracee_list_remove(&target->sleepers, tracee);
 	tracee_list_remove(&target->unsure, tracee);
 	tracee_list_remove(&target->signalled, tracee);
+	target_note_met_asleep(tracee);
 	if (!tracee->priv->is_unlinked)
 		unlink_tracee(target, tracee);
 	tracee->priv->is_unlinked = true;
@@ -288,6 +289,7 @@ static struct tracee *add(struct target *target, pid_t tgid, pid_t tid)
 		tracee->priv->kept[i] = -1;
 	link_tracee(target, tracee);
 	target->nr_tracees++;
+	target->nr_unmet++;
 	return tracee;
 }
 

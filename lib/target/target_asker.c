@@ -78,7 +78,7 @@ static bool has_left(const struct asker_budget *budget, unsigned int most, uint6
  * the beginning of each call that it is followed in and at the end: beside twenty busy threads
  * waits of 40 ms lasted twice as long. An EINTR is rarer.
  */
-#define LONG_RUNQ_NS (200 * NS_PER_US)
+#define LONG_RUNQ_NS NS_PER_MS
 #define TIMES_RUN    8
 
 static bool waits_for_cpus(struct tracee *asker)
@@ -382,7 +382,11 @@ void target_signal_to_nobody(const struct target *target, const struct tracee *t
 	struct tracee *leader = target_find(target, taker->tgid);
 	uint64_t now_ns;
 
-	if (!leader || !target->any_unrestarted || !target_is_only_ours(taker->tid, signal))
+	if (!leader || (!target->any_unrestarted && !target->nr_unmet) ||
+	    !target_is_only_ours(taker->tid, signal))
+		return;
+	target_meet_sleepers(target, taker->tgid);
+	if (!target->any_unrestarted)
 		return;
 	now_ns = clock_monotonic_ns();
 	follow_askers(leader, now_ns);

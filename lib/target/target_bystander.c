@@ -98,10 +98,33 @@ static void stop_if_awake(const struct target *target, struct tracee *tracee, ui
 	tracee->priv->was_found_awake = true;
 }
 
-/* Of who is followed it is known which call it is in, of others in which it was. */
+/* Who runs cannot be learnt about: it is tried so often. */
+#define MEETINGS_MAX 4
+
+static bool is_met(const struct tracee *tracee)
+{
+	return tracee->priv->nr_meetings == MEETINGS_MAX;
+}
+
+void target_note_met_asleep(struct tracee *tracee)
+{
+	tracee->priv->target->nr_unmet -= !is_met(tracee);
+	tracee->priv->nr_meetings = MEETINGS_MAX;
+}
+
+void target_note_met_awake(struct tracee *tracee)
+{
+	if (!is_met(tracee) && ++tracee->priv->nr_meetings == MEETINGS_MAX)
+		tracee->priv->target->nr_unmet--;
+}
+
+/*
+ * Of who is followed it is known which call it is in, of others in which it was. Who has just been
+ * born, or attached to, may be in any.
+ */
 static bool may_fail(const struct tracee *tracee)
 {
-	return tracee->care.is_unrestarted &&
+	return (tracee->care.is_unrestarted || !is_met(tracee)) &&
 	       !(tracee->priv->is_in_call && tracee->priv->entered_restarted);
 }
 
@@ -163,7 +186,8 @@ void target_before_letting_go(struct target *target, struct tracee *tracee)
 	 * Unless it was stopped itself for another that would have taken this signal: else each
 	 * of two would stop the other for ever.
 	 */
-	if (!target->any_unrestarted || tracee->priv->bystander_of == target->stats.nr_signals + 1)
+	if ((!target->any_unrestarted && target->nr_unmet < 2) ||
+	    tracee->priv->bystander_of == target->stats.nr_signals + 1)
 		return;
 	signals = would_take(target, tracee);
 	if (signals)
@@ -258,6 +282,36 @@ void target_stop_unfollowed_askers(const struct target *target, pid_t tgid)
 		    target_asker_has_budget(asker) && target_is_awake(asker) &&
 		    !target_may_be_timing_out(asker))
 			stop(target, asker);
+	}
+}
+
+static void meet(struct tracee *tracee)
+{
+	struct proc_syscall syscall;
+
+	if (target_read_syscall(tracee, &syscall) && syscall.kind == PROC_SYSCALL_INSIDE)
+		target_take_care(tracee, &syscall);
+	else
+		target_note_met_awake(tracee);
+}
+
+/*
+ * What a thread sleeps in is known once it has been looked at. The signals of a process do not wait
+ * for that: the first of them would wake somebody in vain.
+ */
+void target_meet_sleepers(const struct target *target, pid_t tgid)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < TRACEE_BUCKETS && target->nr_unmet && nr < BYSTANDERS_MAX; i++) {
+		struct tracee *other = target->buckets[((size_t)tgid + i) % TRACEE_BUCKETS];
+
+		for (; other; other = other->priv->hash_next) {
+			if (other->tgid != tgid || is_met(other) || other->priv->hold != HOLD_NONE)
+				continue;
+			meet(other);
+			nr++;
+		}
 	}
 }
 

@@ -78,6 +78,7 @@ void target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 	else if (tracee->priv->hold == HOLD_REPAIR && !tracee->priv->broken_off &&
 		 !target_may_be_cut(&regs))
 		tracee->priv->hold = HOLD_CONT; /* nothing to repair: no second look at it */
+	target_note_met_awake(tracee);
 	in_call = machine_syscall(&regs, &syscall);
 	target_note_stop(tracee, in_call);
 	if (in_call)

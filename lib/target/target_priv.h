@@ -149,6 +149,7 @@ struct tracee_private {
 
 	/* target_bystander.c */
 	uint64_t bystander_of; /* the how-manieth signal it is not to be woken for; 0: none */
+	unsigned nr_meetings;  /* tries to learn what it sleeps in, before it is looked at */
 	bool was_found_awake;  /* it was asked to stop for that */
 	pid_t last_bystander;  /* of a first thread: who of its process was, or took a signal */
 	uint64_t left_pcount;  /* times scheduled in as it was last let go, once it was one */
@@ -285,6 +286,7 @@ struct target {
 	size_t nr_pending, cap_pending, next_pending;
 
 	/* target_bystander.c */
+	size_t nr_unmet;	   /* of whom it is not known what they sleep in */
 	bool any_unrestarted;	   /* somebody was met in such a call (struct target_care) */
 	struct tracee_list askers; /* who was met in a call that asks for signals */
 
@@ -465,6 +467,10 @@ bool target_read_syscall(const struct tracee *tracee, struct proc_syscall *sysca
 void target_before_letting_go(struct target *target, struct tracee *tracee);
 /* Stop those of a process that are awake and may be in a call that fails with EINTR. */
 void target_stop_bystanders(const struct target *target, pid_t tgid);
+/* A thread was met asleep in a call. And learn it of those of a process that were not yet. */
+void target_note_met_asleep(struct tracee *tracee);
+void target_note_met_awake(struct tracee *tracee);
+void target_meet_sleepers(const struct target *target, pid_t tgid);
 /* It was woken for a signal to its process: so will be whom the kernel finds from it on. */
 void target_note_woken(struct tracee *tracee);
 /* In state D, too. */

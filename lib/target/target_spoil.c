@@ -207,6 +207,8 @@ bool target_stop_would_spoil(struct tracee *tracee)
 void target_take_care(struct tracee *tracee, const struct proc_syscall *syscall)
 {
 	tracee->care = target_care_of(tracee->tid, syscall);
+	if (syscall->kind == PROC_SYSCALL_INSIDE)
+		target_note_met_asleep(tracee);
 	if (syscall->kind == PROC_SYSCALL_INSIDE && target_note_danger(tracee, syscall))
 		tracee->care.is_unrestarted = true;
 	tracee->priv->target->any_unrestarted |= tracee->care.is_unrestarted;
