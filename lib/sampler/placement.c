@@ -139,11 +139,9 @@ bool placement_skids(const struct placement *placement, int cpu)
 /* The shortest interval that says anything, in hundredths of a second. */
 #define IDLE_INTERVAL_CS 8
 
-/* The kernel counts all interrupts for it, which may take milliseconds where there are many CPUs.
- */
+/* The kernel sums all interrupts up for it, which with very many CPUs may take milliseconds. */
 #define DEAR_READ_NS (200 * NS_PER_US)
-
-#define TIMES_READ 3 /* the host may have taken the CPU meanwhile */
+#define TIMES_READ   3 /* the host may have taken the CPU meanwhile */
 
 static bool is_dear(int fd)
 {

@@ -467,9 +467,10 @@ bool target_read_syscall(const struct tracee *tracee, struct proc_syscall *sysca
 void target_before_letting_go(struct target *target, struct tracee *tracee);
 /* Stop those of a process that are awake and may be in a call that fails with EINTR. */
 void target_stop_bystanders(const struct target *target, pid_t tgid);
-/* A thread was met asleep in a call. And learn it of those of a process that were not yet. */
+/* A thread was met asleep in a call: what it sleeps in is known. Or awake, which tells nothing. */
 void target_note_met_asleep(struct tracee *tracee);
 void target_note_met_awake(struct tracee *tracee);
+/* Learn what those of a process sleep in that nobody has met yet; none is stopped for it. */
 void target_meet_sleepers(const struct target *target, pid_t tgid);
 /* It was woken for a signal to its process: so will be whom the kernel finds from it on. */
 void target_note_woken(struct tracee *tracee);
@@ -681,10 +682,10 @@ bool target_may_be_timing_out(struct tracee *tracee);
  */
 uint64_t target_call_began_ns(struct tracee *tracee, const struct proc_syscall *syscall,
 			      uint64_t timeout_ns, bool by_signal);
-/* Is the time about up of the call that it was last seen asleep in, which has this timeout? */
 /* Seen asleep in this call, has it run no longer since than it takes to leave that? */
 bool target_comes_out_of(const struct tracee *tracee, const struct proc_syscall *syscall,
 			 const struct proc_schedstat *clocks);
+/* Is the time about up of the call that it was last seen asleep in, which has this timeout? */
 bool target_time_may_be_up(const struct seen_sleep *seen, uint64_t timeout_ns);
 /* It comes out of a call that may have ended by itself: was it seen asleep in it for so long? */
 bool target_slept_until_timeout(struct tracee *tracee, const struct proc_syscall *syscall,
