@@ -174,6 +174,15 @@ class Ignored(LiveCase):
         # It was 7 to 15: one by each attaching or end.
         self.assertLessEqual(said["late"], 3, said)
 
+    def test_none_ends_early_that_went_to_another_cpu(self):
+        """When it left its CPU is said by that one's clock; others are seconds ahead or behind."""
+        command = [build("receives_beside_signals"), "5000"]
+        (said,) = record(self.directory, command, "-F", "10").said
+        self.assertGreater(said["waits"], 20, said)
+        # With the CPU that it had been seen on before it was 1 or 2 in two of three recordings.
+        self.assertEqual(said["early"], 0, said)
+        self.assertLessEqual(said["eintr"], 1, said)
+
     def test_no_crowd_stands_for_it(self):
         """They were stopped 64 at a time, and stood until all were asked: once, 17 minutes."""
         stand = []
