@@ -79,6 +79,11 @@ bool machine_enters(const struct machine_regs *now, const struct machine_regs *b
 bool machine_is_asked(const struct machine_regs *now, const struct machine_regs *broken);
 /* Is it back at the instruction of the call that `broken` shows broken off, about to call? */
 bool machine_stands_restarted(const struct machine_regs *now, const struct machine_regs *broken);
+/*
+ * Has the kernel seen already that nobody wanted it broken off, and is it back before its
+ * instruction, about to call restart_syscall(2)? Then *regs becomes what it was before that.
+ */
+bool machine_takes_back_restart(struct machine_regs *regs);
 
 /*
  * In a signal handler, with its third argument: was it this call, with this first argument, that

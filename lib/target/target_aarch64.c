@@ -141,6 +141,12 @@ bool machine_stands_restarted(const struct machine_regs *now, const struct machi
 	return false;
 }
 
+bool machine_takes_back_restart(struct machine_regs *regs)
+{
+	(void)regs;
+	return false;
+}
+
 /* When the handler begins, the registers stand before the instruction of a call to be restarted. */
 void machine_step_over_call(void *ucontext, long nr, unsigned long first_argument)
 {

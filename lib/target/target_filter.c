@@ -142,6 +142,13 @@ static bool sets_restart_block(const struct proc_syscall *syscall)
 	}
 }
 
+bool target_is_taken_up_by_restart(const struct machine_regs *regs)
+{
+	struct proc_syscall syscall;
+
+	return machine_syscall(regs, &syscall) && sets_restart_block(&syscall);
+}
+
 /* One that cannot be repaired is left alone altogether. */
 static bool may_die_of(struct tracee *tracee, const struct proc_syscall *syscall)
 {

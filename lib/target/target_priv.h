@@ -532,6 +532,8 @@ bool target_child_may_part(const struct target *target, pid_t tgid);
 
 /* target_filter.c. A thread is held: has it a filter that may not allow restart_syscall(2)? */
 bool target_may_not_restart(struct tracee *held);
+/* Is that a call which the kernel takes up again by restart_syscall(2)? */
+bool target_is_taken_up_by_restart(const struct machine_regs *regs);
 /*
  * It is in this call: may it die of it if it is woken in vain? Where its filter is known to kill
  * for that it is kept in mind. A filter of the last second may not be known yet.

@@ -93,6 +93,23 @@ static void signal_after_timeout(struct tracee *tracee, struct machine_regs *reg
 	target_set_regs(tracee->tid, regs);
 }
 
+/*
+ * Woken in vain, a thread that no stop has kept from it turns to restart_syscall(2), and loses its
+ * CPU before it calls: of a crowd that waits for CPUs, most who died under a filter did it there.
+ */
+static bool get_regs(struct tracee *tracee, struct machine_regs *regs)
+{
+	struct machine_regs before;
+
+	if (!target_get_regs(tracee->tid, regs))
+		return false;
+	before = *regs;
+	if (!is_known(tracee->priv, regs) && machine_takes_back_restart(&before) &&
+	    target_is_taken_up_by_restart(&before) && target_may_not_restart(tracee))
+		*regs = before;
+	return true;
+}
+
 static void repair_and_follow(struct target *target, struct tracee *tracee,
 			      struct machine_regs *regs)
 {
@@ -115,7 +132,7 @@ void target_repair_interrupted(struct target *target, struct tracee *tracee)
 
 	if (target->carries_no_more)
 		target_carry_no_further(tracee); /* it may not come to it before the end */
-	if (target_get_regs(tracee->tid, &regs))
+	if (get_regs(tracee, &regs))
 		repair_and_follow(target, tracee, &regs);
 }
 
@@ -222,7 +239,7 @@ void target_repair_for_signal(struct target *target, struct tracee *tracee, int 
 
 	if (priv->carried && (may_be_caught(tracee->tid, signal) || stops_process(tracee, signal)))
 		target_carry_no_further(tracee);
-	if (!target_get_regs(tracee->tid, &regs))
+	if (!get_regs(tracee, &regs))
 		return;
 	signal_after_timeout(tracee, &regs, signal);
 	if (!is_known(priv, &regs) && machine_broken_call(&regs) == MACHINE_CALL_NONE)

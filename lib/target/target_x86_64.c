@@ -173,6 +173,17 @@ bool machine_stands_restarted(const struct machine_regs *now, const struct machi
 	       same_but_for_the_call(&now->raw, &broken->raw);
 }
 
+/* What is left of its number is that of the call. */
+bool machine_takes_back_restart(struct machine_regs *regs)
+{
+	if ((int64_t)regs->raw.orig_rax < 0 || regs->raw.rax != SYS_restart_syscall ||
+	    regs->raw.orig_rax == SYS_restart_syscall)
+		return false;
+	regs->raw.rip += SYSCALL_BYTES;
+	regs->raw.rax = (unsigned long long)-ERESTART_RESTARTBLOCK;
+	return true;
+}
+
 /* When the handler begins, the registers stand before the instruction of a call to be restarted. */
 void machine_step_over_call(void *ucontext, long nr, unsigned long first_argument)
 {
