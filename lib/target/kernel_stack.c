@@ -82,6 +82,6 @@ enum kernel_place kernel_stack_place(const char *text, size_t nr_bytes)
 	if (names_any(text, nr_bytes, TABLE(short_waits)))
 		return worked ? KERNEL_PLACE_SHORT_WAIT : KERNEL_PLACE_WAITING;
 	if (!worked && names_any(text, nr_bytes, TABLE(timed_waits)))
-		return KERNEL_PLACE_WAITING;
+		return KERNEL_PLACE_TIMED_WAIT;
 	return KERNEL_PLACE_CALL;
 }

@@ -254,7 +254,7 @@ enum danger target_danger_of(struct tracee *tracee, int signal)
 		return DANGER_NONE;
 	if (target_blocks(tracee, target_signal_bit(signal)))
 		return DANGER_NONE;
-	return is_awake && target_is_in_what_would_spoil(tracee) ? DANGER_AFTER_CALL : DANGER_NOW;
+	return is_awake && target_is_in_what_would_cut(tracee) ? DANGER_AFTER_CALL : DANGER_NOW;
 }
 
 bool target_sleeps_in_danger(struct tracee *tracee)
@@ -292,5 +292,5 @@ void target_signal_endangers(const struct target *target, struct tracee *taker, 
 	    !target_is_only_ours(taker->tid, signal) || is_of_known_end(target, taker))
 		return;
 	search(target, target_find(target, taker->tgid));
-	target_follow_suspects(target, taker->tgid, signal);
+	target_follow_signalled(target, taker->tgid, signal);
 }

@@ -193,12 +193,12 @@ struct tracee_private {
 	pid_t ns_pid;		  /* in the innermost of them */
 
 	/* target_parting.c: of a first thread, what is known of its process: */
-	uint64_t watched_ns;	    /* when it was last seen to watch a child; 0: never */
-	uint64_t parted_ns;	    /* when a child of it last parted; 0: never */
-	uint64_t endangered_ns;	    /* when one died that others were endangered by, */
-	uint64_t endangering;	    /* or a signal came; those of that time, a bit each */
-	uint64_t look_at_dead_ns;   /* not before then */
-	unsigned int nr_vain_waits; /* for it to come to that, in a row */
+	uint64_t watched_ns;	      /* when it was last seen to watch a child; 0: never */
+	uint64_t parted_ns;	      /* when a child of it last parted; 0: never */
+	uint64_t endangered_until_ns; /* since one died, or a signal came; */
+	uint64_t endangering;	      /* the signals of that time, a bit each */
+	uint64_t look_at_dead_ns;     /* not before then */
+	unsigned int nr_vain_waits;   /* for it to come to that, in a row */
 	/* and of one's own: */
 	uint64_t met_ns;	  /* when it was met, if it was born meanwhile */
 	uint64_t unsure_since_ns; /* its stop at the end */
@@ -446,6 +446,8 @@ void target_judge_anew(struct tracee *tracee);
 bool target_stop_would_spoil(struct tracee *tracee);
 /* The same where it was not looked at just now; it counts as no stop that was not made. */
 bool target_is_in_what_would_spoil(struct tracee *tracee);
+/* Leaving out a wait that it may begin anew. */
+bool target_is_in_what_would_cut(struct tracee *tracee);
 
 /* Once nobody needs them any more. */
 void target_may_close_files(struct target *target, struct tracee *tracee);
@@ -515,10 +517,12 @@ void target_note_suspect(struct tracee *tracee);
 void target_forget_endangered(struct tracee *tracee);
 /*
  * A child of a process is about to die: have all of those brought to where they are followed that
- * were met in such a call. Says whether any was not. And the same of all, for a signal.
+ * were met in such a call, or those too that may come to one. Says whether any was not yet.
  */
 bool target_follow_endangered(const struct target *target, pid_t tgid);
-void target_follow_suspects(const struct target *target, pid_t tgid, int signal);
+bool target_follow_suspects(const struct target *target, pid_t tgid);
+/* A signal has come that nobody catches: the same, for the next like it. */
+void target_follow_signalled(const struct target *target, pid_t tgid, int signal);
 /* Likewise the one whose child it is, where nobody else will be woken for it. */
 bool target_follow_parent(struct tracee *parent);
 /* Is it one whom a child endangers that parted of late, and may be dying? */

@@ -159,7 +159,8 @@ static bool has_entered_spoilt(const struct tracee_private *priv)
 	return priv->is_in_call && priv->entered_spoilt;
 }
 
-bool target_is_in_what_would_spoil(struct tracee *tracee)
+/* Of a wait no more than its timeout. */
+static bool is_in_what_would_spoil(struct tracee *tracee, bool spoils_timeout)
 {
 	const struct tracee_private *priv = tracee->priv;
 
@@ -177,11 +178,23 @@ bool target_is_in_what_would_spoil(struct tracee *tracee)
 		return priv->makes_waits;
 	case KERNEL_PLACE_WAITING:
 		return true;
+	case KERNEL_PLACE_TIMED_WAIT:
+		return spoils_timeout;
 	case KERNEL_PLACE_TRANSFER:
 		target_met_in_transfer(tracee);
 		return true;
 	}
 	return false;
+}
+
+bool target_is_in_what_would_spoil(struct tracee *tracee)
+{
+	return is_in_what_would_spoil(tracee, true);
+}
+
+bool target_is_in_what_would_cut(struct tracee *tracee)
+{
+	return is_in_what_would_spoil(tracee, false);
 }
 
 bool target_stop_would_spoil(struct tracee *tracee)

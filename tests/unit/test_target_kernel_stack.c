@@ -102,7 +102,11 @@ static void test_kernel_stack__knows_waits_whose_timeout_would_begin_anew(void *
 	(void)state;
 	assert_int_equal(place_of("[<0>] ep_poll+0x31a/0x370\n[<0>] do_epoll_wait+0xc6/0x100\n"
 				  "[<0>] __x64_sys_epoll_wait+0x6f/0x110\n[<0>]" CALL_END),
-			 KERNEL_PLACE_WAITING);
+			 KERNEL_PLACE_TIMED_WAIT);
+	assert_int_equal(place_of("[<0>] poll_schedule_timeout.constprop.0+0x31/0x80\n"
+				  "[<0>] do_sys_poll+0x483/0x5f0\n"
+				  "[<0>] __x64_sys_poll+0xc1/0x150\n[<0>]" CALL_END),
+			 KERNEL_PLACE_TIMED_WAIT);
 	assert_int_equal(place_of("[<0>] inet_csk_accept+0x27b/0x360\n[<0>] inet_accept+0x47/0x70\n"
 				  "[<0>] do_accept+0xf7/0x190\n[<0>]" CALL_END),
 			 KERNEL_PLACE_WAITING);
