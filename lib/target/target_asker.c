@@ -391,12 +391,23 @@ void target_child_parts(const struct target *target, pid_t tgid)
 	follow_askers(leader, now_ns);
 }
 
+/*
+ * Nobody is woken in vain then. But who lets signals in by a mask of its own is followed for what
+ * waits at the entry of its calls.
+ */
+static bool is_nobody_elses(const struct tracee *taker)
+{
+	struct proc_stat stat;
+
+	return !taker->priv->lets_in && target_read_stat(taker, &stat) && stat.nr_threads == 1;
+}
+
 void target_signal_to_nobody(const struct target *target, const struct tracee *taker, int signal)
 {
 	struct tracee *leader = target_find(target, taker->tgid);
 	uint64_t now_ns;
 
-	if (!leader || (!target->any_unrestarted && !target->nr_unmet) ||
+	if (!leader || (!target->any_unrestarted && !target->nr_unmet) || is_nobody_elses(taker) ||
 	    !target_is_only_ours(taker->tid, signal))
 		return;
 	target_meet_sleepers(target, taker->tgid);

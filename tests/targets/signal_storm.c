@@ -10,9 +10,11 @@
  * it SIGKILL to whoever traces the target then.
  * The wait has a timeout of MS; without it, or with 0, it has none.
  * With UPON each SIGUSR1 follows within 60 us upon an ignored one.
- * Prints {"sent", "handlers", "eintr", "wakes_lost", "kills"}.
+ * Prints {"sent", "handlers", "eintr", "wakes_lost", "kills", "invented"}, the last of them when
+ * each EINTR came that no handler explains (CLOCK_MONOTONIC, ns).
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -23,8 +25,12 @@
 
 #include "self_measure.h"
 
+#define INVENTED_MAX 4096
+
 struct shared {
 	atomic_uint sent, handlers, eintr, lost, kills;
+	uint64_t invented_ns[INVENTED_MAX];
+	unsigned nr_invented;
 };
 
 static struct shared *shared;
@@ -110,6 +116,16 @@ static void send_signals(pid_t target, unsigned count, unsigned kill_each, bool 
 	}
 }
 
+/* The handler of a caught signal has run when the wait ends. */
+static void note_eintr(void)
+{
+	unsigned nr = atomic_fetch_add(&shared->eintr, 1) + 1;
+
+	if (nr - shared->nr_invented > atomic_load(&shared->handlers) &&
+	    shared->nr_invented < INVENTED_MAX)
+		shared->invented_ns[shared->nr_invented++] = monotonic_ns();
+}
+
 /* Until the sender ends and with it the other end of the pipe. */
 static void wait_for_signals(int sender_end, int timeout_ms)
 {
@@ -122,9 +138,22 @@ static void wait_for_signals(int sender_end, int timeout_ms)
 	epoll_ctl(epoll, EPOLL_CTL_ADD, sender_end, &event);
 	while (nr_ready == 0 || (nr_ready < 0 && errno == EINTR)) {
 		nr_ready = epoll_pwait(epoll, &event, 1, timeout_ms, &none);
-		atomic_fetch_add(&shared->eintr, nr_ready < 0);
+		if (nr_ready < 0)
+			note_eintr();
 	}
 	close(epoll);
+}
+
+static void say(void)
+{
+	printf("{\"sent\": %u, \"handlers\": %u, \"eintr\": %u, \"wakes_lost\": %u, "
+	       "\"kills\": %u, \"invented\": [",
+	       atomic_load(&shared->sent), atomic_load(&shared->handlers),
+	       atomic_load(&shared->eintr), atomic_load(&shared->lost),
+	       atomic_load(&shared->kills));
+	for (unsigned i = 0; i < shared->nr_invented; i++)
+		printf("%s%" PRIu64, i ? ", " : "", shared->invented_ns[i]);
+	printf("]}\n");
 }
 
 int main(int argc, char **argv)
@@ -156,10 +185,6 @@ int main(int argc, char **argv)
 	close(alive[1]);
 	wait_for_signals(alive[0], timeout_ms ? (int)timeout_ms : -1);
 	waitpid(sender, NULL, 0);
-	printf("{\"sent\": %u, \"handlers\": %u, \"eintr\": %u, \"wakes_lost\": %u, "
-	       "\"kills\": %u}\n",
-	       atomic_load(&shared->sent), atomic_load(&shared->handlers),
-	       atomic_load(&shared->eintr), atomic_load(&shared->lost),
-	       atomic_load(&shared->kills));
+	say();
 	return 0;
 }
