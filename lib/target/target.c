@@ -173,13 +173,14 @@ static const char *const kept_names[KEPT_FILES] = {
 
 /*
  * Whether a thread is awake is asked at each death of a child, or each some milliseconds, or for
- * each signal that may wake it in vain; and at the end of all, again and again.
+ * each signal that may wake it in vain; and at the end of all, again and again. Of who ends, its
+ * own is asked for until it is reaped.
  */
 static bool keeps_files(const struct tracee *tracee)
 {
 	const struct target *target = tracee->priv->target;
 
-	return tracee->priv->is_watched || target->is_ending ||
+	return tracee->priv->is_watched || tracee->priv->has_exited || target->is_ending ||
 	       tracee_list_has(&target->askers, tracee) ||
 	       tracee_list_has(&target->sleepers, tracee) ||
 	       (tracee->care.is_unrestarted && target_is_woken_in_vain(tracee));

@@ -397,9 +397,7 @@ void target_child_parts(const struct target *target, pid_t tgid)
  */
 static bool is_nobody_elses(const struct tracee *taker)
 {
-	struct proc_stat stat;
-
-	return !taker->priv->lets_in && target_read_stat(taker, &stat) && stat.nr_threads == 1;
+	return !taker->priv->lets_in && target_is_only_thread(taker);
 }
 
 void target_signal_to_nobody(const struct target *target, const struct tracee *taker, int signal)

@@ -41,7 +41,8 @@ static struct birth *room(struct target *target)
 	return &target->births[target->next_birth++ % BIRTHS_MAX];
 }
 
-void target_note_birth(struct target *target, const struct tracee *parent, pid_t child)
+void target_note_birth(struct target *target, const struct tracee *parent, pid_t child,
+		       bool is_forked)
 {
 	struct tracee *known = target_find(target, child);
 
@@ -52,7 +53,11 @@ void target_note_birth(struct target *target, const struct tracee *parent, pid_t
 		known->priv->is_untold = false;
 	} else if (child) {
 		*room(target) = (struct birth){
-			.child = child, .parent_tid = parent->tid, .parent_tgid = parent->tgid};
+			.child = child,
+			.parent_tid = parent->tid,
+			.parent_tgid = parent->tgid,
+			.is_forked = is_forked,
+		};
 	}
 }
 

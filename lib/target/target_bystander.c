@@ -51,6 +51,13 @@ bool target_is_awake(const struct tracee *tracee)
 	return target_read_stat(tracee, &stat) && (stat.state == 'R' || stat.state == 'D');
 }
 
+bool target_is_only_thread(const struct tracee *tracee)
+{
+	struct proc_stat stat;
+
+	return target_read_stat(tracee, &stat) && stat.nr_threads == 1;
+}
+
 /* Which of the process' signals it would. */
 static uint64_t would_take(const struct target *target, const struct tracee *tracee)
 {

@@ -178,6 +178,16 @@ static struct tracee *add_sibling(struct target *target, pid_t tid, const struct
 				: target_add_opened(target, birth->parent_tgid, tid, schedstat_fd);
 }
 
+/* A clone(2) may share the thread group and yet be told of as a fork: that is known by now. */
+static struct tracee *add_forked(struct target *target, pid_t tid, const struct birth *birth,
+				 struct target_event *event)
+{
+	if (!birth->parent_tid || !birth->is_forked)
+		return NULL;
+	event->parent_pid = birth->parent_tgid;
+	return target_add(target, tid, tid);
+}
+
 static struct tracee *add_unknown(struct target *target, pid_t tid, struct target_event *event)
 {
 	struct proc_status status;
@@ -200,6 +210,8 @@ static struct tracee *meet(struct target *target, pid_t tid, struct target_event
 	struct birth birth = target_take_birth(target, tid);
 	struct tracee *tracee = add_sibling(target, tid, &birth);
 
+	if (!tracee)
+		tracee = add_forked(target, tid, &birth, event);
 	if (!tracee)
 		tracee = add_unknown(target, tid, event);
 	if (!tracee)
@@ -373,18 +385,19 @@ static void ptrace_event(struct target *target, struct tracee *tracee, int statu
 			consume_stop(tracee->tid); /* up to the end: nobody is told of it before */
 			return;
 		}
+		tracee->priv->has_exited = true;
 		tracee->priv->hold = target_hold_at_end(tracee);
 		if (tracee->priv->hold != HOLD_CONT)
 			consume_stop(tracee->tid); /* it may be held for long */
 		tracee->interrupting = false;
-		tracee->priv->has_exited = true;
 		target_child_dies(target, tracee);
 		event->kind = TARGET_EVENT_EXITING;
 		return;
 	default: /* clone, fork, vfork: the child has a stop of its own */
 		if (status >> 8 != PTRACE_EVENT_CLONE)
 			target_forks_in_danger(tracee);
-		target_note_birth(target, tracee, (pid_t)event_message(tracee->tid));
+		target_note_birth(target, tracee, (pid_t)event_message(tracee->tid),
+				  status >> 8 != PTRACE_EVENT_CLONE);
 		tracee->priv->hold = HOLD_CONT;
 		target_resume(target, tracee);
 		return;
@@ -514,18 +527,54 @@ bool target_is_anybody_left(const struct target *target)
 	return target->nr_tracees || waitid(P_ALL, 0, &info, PEEK_FLAGS) == 0;
 }
 
+static bool is_stop(const siginfo_t *info)
+{
+	return info->si_code == CLD_TRAPPED || info->si_code == CLD_STOPPED;
+}
+
+static bool take(struct target *target, idtype_t which, pid_t tid, struct target_event *event);
+
+static void take_of(struct target *target, const pid_t *tids, size_t nr, struct target_event *event)
+{
+	for (size_t i = 0; i < nr && event->kind == TARGET_EVENT_NONE; i++)
+		take(target, P_PID, tids[i], event);
+}
+
+static bool is_unknown(const struct target *target, const siginfo_t *info)
+{
+	return is_stop(info) && !target_find(target, info->si_pid);
+}
+
+/*
+ * Of a child that has stopped first, the parent mostly waits to tell, too. What it tells need not
+ * be asked for, and it goes on sooner.
+ */
+static bool take_of_parents(struct target *target, struct target_event *event)
+{
+	pid_t parents[PARENTS_MAX];
+
+	memset(event, 0, sizeof(*event));
+	take_of(target, parents, target_recent_parents(target, parents), event);
+	return event->kind != TARGET_EVENT_NONE;
+}
+
 /* Takes one status; false when there is none. */
 static bool take_of_kind(struct target *target, idtype_t which, pid_t tid, int flags,
 			 struct target_event *event)
 {
 	siginfo_t info;
+	bool is_expected;
 
 	if (!peek(which, tid, flags, &info))
 		return false;
-	target->stats.nr_expected += which == P_ALL && target_is_expected(target, info.si_pid);
+	is_expected = which == P_ALL && target_is_expected(target, info.si_pid);
+	if (which == P_ALL && !is_expected && is_unknown(target, &info) &&
+	    take_of_parents(target, event))
+		return true;
+	target->stats.nr_expected += is_expected;
 	memset(event, 0, sizeof(*event));
 	event->time_ns = clock_monotonic_ns();
-	if (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)
+	if (is_stop(&info))
 		stopped(target, &info, event);
 	else if (!exited(target, &info, event))
 		return which == P_ALL;
@@ -539,12 +588,6 @@ static bool take(struct target *target, idtype_t which, pid_t tid, struct target
 
 	return take_of_kind(target, which, tid, not_the_dead ? PEEK_FLAGS & ~WEXITED : PEEK_FLAGS,
 			    event);
-}
-
-static void take_of(struct target *target, const pid_t *tids, size_t nr, struct target_event *event)
-{
-	for (size_t i = 0; i < nr && event->kind == TARGET_EVENT_NONE; i++)
-		take(target, P_PID, tids[i], event);
 }
 
 /* Who tells of a birth comes first: its child may have been born just now. */

@@ -289,7 +289,8 @@ static bool is_of_known_end(const struct target *target, const struct tracee *ta
 void target_signal_endangers(const struct target *target, struct tracee *taker, int signal)
 {
 	if (!was_filtered(taker) || ask_held(taker) != RESTART_KILLS ||
-	    !target_is_only_ours(taker->tid, signal) || is_of_known_end(target, taker))
+	    target_is_only_thread(taker) || !target_is_only_ours(taker->tid, signal) ||
+	    is_of_known_end(target, taker))
 		return;
 	search(target, target_find(target, taker->tgid));
 	target_follow_signalled(target, taker->tgid, signal);

@@ -128,11 +128,17 @@ static bool is_only_thread(pid_t pid)
 	return proc_read_task_stat(pid, pid, &stat) && stat.nr_threads == 1;
 }
 
+/* Of a parent that is none of ours, its first thread. */
+static bool read_foreign_call(pid_t pid, struct proc_syscall *call)
+{
+	cleanup_close int fd = proc_open_task_file(pid, pid, "syscall");
+
+	return fd >= 0 && proc_read_syscall(fd, call);
+}
+
 static void read_call(pid_t pid, const struct tracee *maker, struct proc_syscall *call)
 {
-	cleanup_close int fd = proc_open_task_file(pid, maker ? maker->tid : pid, "syscall");
-
-	if (fd < 0 || !proc_read_syscall(fd, call))
+	if (!(maker ? target_read_syscall(maker, call) : read_foreign_call(pid, call)))
 		*call = (struct proc_syscall){.kind = PROC_SYSCALL_RUNNING};
 }
 
@@ -266,7 +272,7 @@ void target_before_end_of(const struct tracee *child)
 	struct tracee *leader;
 	struct proc_stat stat;
 
-	if (child->tid != child->tgid || !proc_read_task_stat(child->tgid, child->tid, &stat))
+	if (child->tid != child->tgid || !target_read_stat(child, &stat))
 		return;
 	leader = target_find(child->priv->target, stat.ppid);
 	if (!leader || begun_ns < leader->priv->look_at_dead_ns ||
@@ -282,7 +288,7 @@ enum hold target_hold_at_end(struct tracee *tracee)
 	enum verdict verdict = VERDICT_KEEP;
 	struct proc_stat stat;
 
-	if (tracee->tid != tracee->tgid || !proc_read_task_stat(tracee->tgid, tracee->tid, &stat) ||
+	if (tracee->tid != tracee->tgid || !target_read_stat(tracee, &stat) ||
 	    stat.ppid == getpid())
 		return HOLD_CONT;
 	verdict = judge(tracee, stat.ppid);
@@ -319,7 +325,7 @@ static bool settle(struct target *target, struct tracee *tracee)
 	struct proc_stat stat;
 	bool parts;
 
-	if (proc_read_task_stat(tracee->tgid, tracee->tid, &stat)) {
+	if (target_read_stat(tracee, &stat)) {
 		verdict = judge(tracee, stat.ppid);
 		if ((verdict == VERDICT_UNSURE || verdict == VERDICT_DANGER) &&
 		    is_unsure_yet(target, tracee))
@@ -340,7 +346,7 @@ static bool is_alone(const struct tracee *tracee)
 {
 	struct proc_stat stat;
 
-	return !proc_read_task_stat(tracee->tgid, tracee->tid, &stat) || stat.nr_threads == 1;
+	return !target_read_stat(tracee, &stat) || stat.nr_threads == 1;
 }
 
 void target_after_end_of(struct target *target, pid_t tgid)

@@ -236,6 +236,7 @@ struct tracee_private {
 struct birth {
 	pid_t child;
 	pid_t parent_tid, parent_tgid; /* 0: none is known */
+	bool is_forked;		       /* of fork(2) or vfork(2), or a clone(2) like them */
 };
 
 #define BIRTHS_MAX 1024 /* on a busy machine hundreds may wait for a CPU to come to their stop */
@@ -478,6 +479,8 @@ void target_meet_sleepers(const struct target *target, pid_t tgid);
 void target_note_woken(struct tracee *tracee);
 /* In state D, too. */
 bool target_is_awake(const struct tracee *tracee);
+/* Of its process. */
+bool target_is_only_thread(const struct tracee *tracee);
 /* It is asked to stop, which nobody is told of: its call is repaired then. */
 void target_stop_to_repair(struct tracee *tracee);
 /* Stop one that has just been woken for a signal. */
@@ -622,7 +625,8 @@ bool target_is_signalled(const struct tracee *tracee);
  * target_births.c. A thread has told that it made a child; and what was told of one that is met
  * now, or zeroes.
  */
-void target_note_birth(struct target *target, const struct tracee *parent, pid_t child);
+void target_note_birth(struct target *target, const struct tracee *parent, pid_t child,
+		       bool is_forked);
 struct birth target_take_birth(struct target *target, pid_t child);
 /*
  * Who may have stopped though no signal has named it; these return how many there are. Of many

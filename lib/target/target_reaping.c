@@ -39,7 +39,7 @@ static struct tracee *parent_of(const struct target *target, const struct tracee
 	struct tracee *thread = target_find(target, child->priv->parent_tid);
 	struct proc_stat stat;
 
-	if (!proc_read_task_stat(child->tgid, child->tid, &stat))
+	if (!target_read_stat(child, &stat))
 		return NULL;
 	return thread && thread->tgid == stat.ppid ? thread : target_find(target, stat.ppid);
 }
@@ -205,10 +205,10 @@ bool target_postpones_reaping(struct target *target, struct tracee *child, struc
 	struct postponed *postponed = find_postponed(target, child->tid);
 	struct tracee *parent = child->tid == child->tgid ? parent_of(target, child) : NULL;
 	struct proc_stat stat;
+	bool has_others = parent && target_read_stat(parent, &stat) && stat.nr_threads > 1;
 
 	*reaping = (struct reaping){0};
-	if (parent && target->any_unrestarted && target_read_stat(parent, &stat) &&
-	    stat.nr_threads > 1) {
+	if (has_others && target->any_unrestarted) {
 		bool is_known = !child->priv->is_untold;
 		bool can = is_known && can_be_woken(parent, stat.state, postponed);
 		bool endangers = is_anyone_in_danger(target, parent, can, postponed);
@@ -224,10 +224,10 @@ bool target_postpones_reaping(struct target *target, struct tracee *child, struc
 		};
 	}
 	forget_postponed(target, postponed);
-	if (parent) {
+	if (parent)
 		parent->priv->spared_until_ns = 0;
+	if (has_others)
 		note_sender(target, child, parent, reaping->is_safe);
-	}
 	return false;
 }
 
@@ -326,8 +326,8 @@ void target_child_dies(struct target *target, const struct tracee *child)
 	struct proc_stat stat;
 
 	target->dying[target->next_dying++ % DYING_MAX] = child->tid;
-	if (parent && parent->tgid != child->tgid &&
-	    proc_read_task_stat(parent->tgid, parent->tid, &stat) && stat.nr_threads > 1)
+	if (parent && parent->tgid != child->tgid && target_read_stat(parent, &stat) &&
+	    stat.nr_threads > 1)
 		parent->priv->spared_until_ns = clock_monotonic_ns() + DYING_NS;
 }
 

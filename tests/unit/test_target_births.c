@@ -36,7 +36,7 @@ static void test_target_births__child_is_expected_until_it_is_met(void **state)
 	struct birth birth;
 
 	(void)state;
-	target_note_birth(target, parent, NOBODY + 2);
+	target_note_birth(target, parent, NOBODY + 2, false);
 	assert_true(target_is_expected(target, NOBODY + 2));
 	assert_int_equal(target_unmet_children(target, tids), 1);
 	assert_int_equal(tids[0], NOBODY + 2);
@@ -58,7 +58,7 @@ static void test_target_births__of_many_children_all_have_their_turn(void **stat
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(had_turn); i++)
-		target_note_birth(target, parent, NOBODY + 1 + (pid_t)i);
+		target_note_birth(target, parent, NOBODY + 1 + (pid_t)i, false);
 	for (int i = 0; i < 3; i++) {
 		size_t nr = target_unmet_children(target, tids);
 
@@ -68,7 +68,7 @@ static void test_target_births__of_many_children_all_have_their_turn(void **stat
 	for (size_t i = 0; i < ARRAY_SIZE(had_turn); i++)
 		assert_true(had_turn[i]);
 	for (pid_t i = 0; i < 2 * BIRTHS_MAX; i++)
-		target_note_birth(target, parent, NOBODY + 100 + i);
+		target_note_birth(target, parent, NOBODY + 100 + i, false);
 	assert_true(target_is_expected(target, NOBODY + 99 + 2 * BIRTHS_MAX));
 	assert_false(target_is_expected(target, NOBODY + 100));
 	target_free(target);
@@ -82,7 +82,7 @@ static void test_target_births__child_that_was_met_is_not_expected(void **state)
 
 	(void)state;
 	child->priv->is_untold = true;
-	target_note_birth(target, parent, NOBODY + 1);
+	target_note_birth(target, parent, NOBODY + 1, false);
 	assert_false(child->priv->is_untold);
 	assert_int_equal(child->priv->parent_tid, NOBODY);
 	assert_false(target_is_expected(target, NOBODY + 1));
@@ -99,8 +99,8 @@ static void test_target_births__latest_parents_are_expected(void **state)
 	for (pid_t i = 0; i <= PARENTS_MAX; i++) {
 		const struct tracee *parent = target_add(target, NOBODY, NOBODY + i);
 
-		target_note_birth(target, parent, NOBODY + 100 + 2 * i);
-		target_note_birth(target, parent, NOBODY + 101 + 2 * i);
+		target_note_birth(target, parent, NOBODY + 100 + 2 * i, false);
+		target_note_birth(target, parent, NOBODY + 101 + 2 * i, false);
 	}
 	assert_int_equal(target_recent_parents(target, tids), PARENTS_MAX);
 	assert_false(target_is_expected(target, NOBODY));
