@@ -105,6 +105,8 @@ struct snapshot *look_spare_snapshot(struct sampler *sampler)
 
 size_t look_stack_limit(const struct sampled_thread *thread)
 {
+	target_know_root(thread->tracee,
+			 atomic_load_explicit(&thread->hints->root_sp, memory_order_relaxed));
 	return atomic_load_explicit(&thread->hints->max_stack_bytes, memory_order_relaxed);
 }
 

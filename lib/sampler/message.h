@@ -35,6 +35,7 @@ enum message_kind {
 struct thread_hints {
 	_Atomic uint32_t max_stack_bytes; /* how much of the stack its walks may need */
 	_Atomic bool needs_registers;	  /* without a stop, its sleeping stacks come out cut */
+	_Atomic uint64_t root_sp;	  /* where its walks end, whole; 0: not known */
 };
 
 struct message_process {

@@ -35,6 +35,9 @@ struct worker_thread {
 	uint32_t process;		  /* index of worker.processes */
 	struct thread_hints *hints;	  /* owned; NULL once it has ended */
 	uint32_t nr_walks, deepest_bytes; /* the latter: that any of them needed of a stack */
+	uint64_t root_sp;		  /* where the last whole walk ended, */
+	uint32_t nr_to_root;		  /* so many of them in a row */
+	bool has_other_roots;		  /* it cannot be told beforehand where one will */
 	struct account account;
 	/* The stack it sleeps in, if it was last seen asleep, and the sample that gathers. */
 	struct stack_id sleep_stack;

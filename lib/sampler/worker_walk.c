@@ -224,6 +224,48 @@ static void ask_for_less_stack(struct worker_thread *thread, const struct snapsh
 				      memory_order_relaxed);
 }
 
+/* So many whole walks that end at the same place tell where its stack begins. */
+#define ENOUGH_ROOTS 8
+
+static void forget_root(struct worker_thread *thread)
+{
+	thread->has_other_roots = true;
+	atomic_store_explicit(&thread->hints->root_sp, 0, memory_order_relaxed);
+}
+
+/* Does it go beyond what was taken for the end of the stack that it is on? */
+static bool passes_root(const struct snapshot *snapshot, const struct unwind_walk *walk,
+			uint64_t root_sp)
+{
+	uint64_t reached = walk->end == STACK_END_ROOT ? walk->end_sp : walk->wanted_address;
+
+	return snapshot->regions[0].start < root_sp && reached > root_sp;
+}
+
+/*
+ * Above the outermost frame of a thread are its own data, which may be hundreds of kilobytes: they
+ * are not copied once it is known where that is.
+ */
+static void note_root(struct worker_thread *thread, const struct snapshot *snapshot,
+		      const struct unwind_walk *walk)
+{
+	uint64_t known;
+
+	if (!thread->hints || !snapshot->nr_regions || thread->has_other_roots)
+		return;
+	known = atomic_load_explicit(&thread->hints->root_sp, memory_order_relaxed);
+	if (known && passes_root(snapshot, walk, known)) {
+		forget_root(thread);
+		return;
+	}
+	if (known || walk->end != STACK_END_ROOT || !walk->end_sp)
+		return;
+	thread->nr_to_root = walk->end_sp == thread->root_sp ? thread->nr_to_root + 1 : 1;
+	thread->root_sp = walk->end_sp;
+	if (thread->nr_to_root == ENOUGH_ROOTS)
+		atomic_store_explicit(&thread->hints->root_sp, walk->end_sp, memory_order_relaxed);
+}
+
 /* Sleepers are read without their saved registers; where frames need them, it takes a stop. */
 static void ask_for_registers(struct worker_thread *thread, const struct unwind_walk *walk)
 {
@@ -330,6 +372,7 @@ bool worker_walk(struct worker *worker, struct worker_process *process,
 	ask_for_less_stack(thread, snapshot, walk);
 	ask_for_more_stack(thread, snapshot, walk);
 	ask_for_registers(thread, walk);
+	note_root(thread, snapshot, walk);
 	stack->id = intern_walk(worker->profile, walk);
 	stack->end = end_of(walk, snapshot);
 	worker->nr_stacks_by_end[stack->end]++;

@@ -245,6 +245,12 @@ bool target_range_at(const struct tracee *tracee, uint64_t address, struct proc_
 void target_forget(struct target *target, struct tracee *tracee);
 
 /*
+ * Walks of its stack end, whole, where the stack pointer of the outermost frame is this; 0: that is
+ * not known. What is above is not copied with a stack pointer below.
+ */
+void target_know_root(struct tracee *tracee, uint64_t root_sp);
+
+/*
  * Copy a held thread into `snapshot`, all but its clocks: registers, and its stack from the stack
  * pointer upwards, at most max_stack_bytes, or some MiB where its end is known.
  */

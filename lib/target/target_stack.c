@@ -232,6 +232,21 @@ static uint64_t highest_end(const struct tracee *tracee, uint64_t sp,
 	return is_below ? first_sp + ARGUMENT_BYTES : range->end;
 }
 
+void target_know_root(struct tracee *tracee, uint64_t root_sp)
+{
+	tracee->priv->root_sp = root_sp;
+}
+
+/* Nor is what lies between the outermost frame of a thread and its thread pointer. */
+static uint64_t end_of_frames(const struct tracee *tracee, uint64_t sp, uint64_t limit)
+{
+	uint64_t root_sp = tracee->priv->root_sp;
+
+	return sp < root_sp && root_sp < limit && limit - root_sp > ARGUMENT_BYTES
+		       ? root_sp + ARGUMENT_BYTES
+		       : limit;
+}
+
 /*
  * The C libraries put a thread's own data, which the thread pointer points to, at the end of
  * its stack. What follows is no stack, but often mapped, hundreds of kilobytes of it; or it is
@@ -267,6 +282,7 @@ uint64_t target_copy_stack(const struct tracee *tracee, uint64_t sp, size_t max_
 	if (limit && limit - start > max_bytes && limit - start <= WHOLE_STACK_BYTES &&
 	    is_whole_stack(tracee, sp, limit, range))
 		max_bytes = WHOLE_STACK_BYTES;
+	limit = end_of_frames(tracee, sp, limit);
 	if (!limit || limit - start > max_bytes)
 		return copy_mapping(tracee, start, sp, max_bytes, snapshot);
 	end = copy_mapping(tracee, start, sp, limit - start, snapshot);

@@ -91,6 +91,28 @@ static void test_target_stack__other_stacks_of_the_first_thread_are_whole(void *
 	assert_int_equal(copied_up_to(fixture, PAGE), PAGES * PAGE);
 }
 
+/* A thread's own data, above its outermost frame, may be hundreds of kilobytes. */
+static void test_target_stack__what_is_above_the_outermost_frame_is_left_out(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t root = 2u * PAGE;
+
+	target_know_root(fixture->tracee, fixture->stack + root);
+	assert_in_range(copied_up_to(fixture, PAGE), root + 8, root + PAGE);
+	target_know_root(fixture->tracee, 0);
+	assert_int_equal(copied_up_to(fixture, PAGE), PAGES * PAGE);
+}
+
+static void test_target_stack__root_of_another_stack_bounds_none(void **state)
+{
+	struct fixture *fixture = *state;
+
+	target_know_root(fixture->tracee, fixture->stack + 2u * PAGE);
+	assert_int_equal(copied_up_to(fixture, 3u * PAGE), PAGES * PAGE);
+	target_know_root(fixture->tracee, fixture->stack + 100u * PAGE);
+	assert_int_equal(copied_up_to(fixture, PAGE), PAGES * PAGE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -102,6 +124,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_target_stack__other_stacks_of_the_first_thread_are_whole, set_up,
 			tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_target_stack__what_is_above_the_outermost_frame_is_left_out, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_target_stack__root_of_another_stack_bounds_none, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests_name("target/stack", tests, NULL, NULL);
