@@ -258,22 +258,36 @@ static bool is_blocking(pid_t tid, uint64_t fd)
 	return blocks;
 }
 
-/* /dev/zero, /dev/urandom: they give all that is asked for. */
-bool target_is_endless(pid_t tid, uint64_t fd)
+static bool is_among_devices(pid_t tid, uint64_t fd, const char *const *devices, size_t nr)
 {
-	static const char *const devices[] = {"/dev/zero", "/dev/urandom", "/dev/random",
-					      "/dev/full"};
 	char name[32];
 	char target[64];
 
 	snprintf(name, sizeof(name), "fd/%d", (int)fd);
 	if (!proc_read_process_link(tid, name, target, sizeof(target)))
 		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
+	for (size_t i = 0; i < nr; i++) {
 		if (strcmp(target, devices[i]) == 0)
 			return true;
 	}
 	return false;
+}
+
+/* They give all that is asked for. */
+bool target_is_endless(pid_t tid, uint64_t fd)
+{
+	static const char *const devices[] = {"/dev/zero", "/dev/urandom", "/dev/random",
+					      "/dev/full"};
+
+	return is_among_devices(tid, fd, devices, ARRAY_SIZE(devices));
+}
+
+/* They take all that is given, and keep nothing. */
+bool target_is_bottomless(pid_t tid, uint64_t fd)
+{
+	static const char *const devices[] = {"/dev/null", "/dev/zero"};
+
+	return is_among_devices(tid, fd, devices, ARRAY_SIZE(devices));
 }
 
 /* Who asks not to wait may get a part as well. */
@@ -293,6 +307,7 @@ bool target_call_was_cut(pid_t tid, const struct proc_syscall *syscall, int64_t 
 	case SYS_getrandom:
 		return is_part(result, args[1]);
 	case SYS_read:
+	case SYS_pread64:
 		return is_part(result, args[2]) && target_is_endless(tid, args[0]);
 	case SYS_sendfile:
 		return is_part(result, args[3]) && !has_sent_all(tid, syscall);

@@ -66,9 +66,10 @@ static bool is_file(const struct tracee *tracee, uint64_t fd)
 	       S_ISREG(file.stx_mode);
 }
 
-static bool sends_to_file(const struct tracee *tracee, const struct proc_syscall *syscall)
+static bool sends_to_no_stream(const struct tracee *tracee, const struct proc_syscall *syscall)
 {
-	return is_file(tracee, syscall->args[0]);
+	return is_file(tracee, syscall->args[0]) ||
+	       target_is_bottomless(tracee->tid, syscall->args[0]);
 }
 
 static bool copies_to_file(const struct tracee *tracee, const struct proc_syscall *syscall)
@@ -82,7 +83,8 @@ static bool copies_to_file(const struct tracee *tracee, const struct proc_syscal
 static const struct call_in_parts transfers[] = {
 	{SYS_getrandom, 0, 1, is_not_of_blocking_pool},
 	{SYS_read, 1, 2, reads_endless},
-	{SYS_sendfile, NO_ADDRESS, 3, sends_to_file},
+	{SYS_pread64, 1, 2, reads_endless},
+	{SYS_sendfile, NO_ADDRESS, 3, sends_to_no_stream},
 	{SYS_copy_file_range, NO_ADDRESS, 4, copies_to_file},
 };
 

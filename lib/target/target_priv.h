@@ -422,8 +422,9 @@ bool target_has_own_mask(const struct proc_syscall *syscall);
 /* Does its result show that a stop broke off a transfer that would have come out whole? */
 bool target_call_was_cut(pid_t tid, const struct proc_syscall *syscall, int64_t result);
 
-/* Does a file give all that is asked for; do its transfers depend on somebody else? */
+/* Does a file give all that is asked for, or take it; do its transfers depend on somebody else? */
 bool target_is_endless(pid_t tid, uint64_t fd);
+bool target_is_bottomless(pid_t tid, uint64_t fd);
 bool target_is_stream(pid_t tid, uint64_t fd);
 
 /* target_hidden.c: learn from the call that a held thread is about to leave; NULL: it is in none.

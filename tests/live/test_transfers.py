@@ -21,8 +21,10 @@ MORE = ("blocking_waits", "blocking_transfers", "blocking_locks")
 CARRIED_ON = (
     "read_zero",
     "read_zero_mixed",
+    "pread_zero_mixed",
     "getrandom",
     "sendfile_file",
+    "sendfile_null",
     "copy_file_range",
 )
 

@@ -138,6 +138,16 @@ static void make_file_and_tcp(struct transfer *self)
 	make_tcp(self);
 }
 
+static void make_file_and_null(struct transfer *self)
+{
+	FILE *file = tmpfile();
+
+	if (!file || ftruncate(fileno(file), self->nr_bytes))
+		exit(2);
+	self->source_fd = fileno(file);
+	self->fd = open("/dev/null", O_WRONLY);
+}
+
 static void make_files(struct transfer *self)
 {
 	FILE *from = tmpfile(), *to = tmpfile();
@@ -174,6 +184,11 @@ static long call_recv_waitall(struct transfer *self)
 static long call_read(struct transfer *self)
 {
 	return read(self->fd, self->bytes, (size_t)self->nr_bytes);
+}
+
+static long call_pread(struct transfer *self)
+{
+	return pread(self->fd, self->bytes, (size_t)self->nr_bytes, 0);
 }
 
 static long call_getrandom(struct transfer *self)
@@ -243,9 +258,11 @@ int main(int argc, char **argv)
 		{"recv_waitall", make_filled_tcp, call_recv_waitall, 4 * MIB},
 		{"read_zero", open_zero, call_read, 32 * MIB},
 		{"read_zero_mixed", open_zero, call_read, 16 * MIB, .mixes = true},
+		{"pread_zero_mixed", open_zero, call_pread, 16 * MIB, .mixes = true},
 		{"getrandom", NULL, call_getrandom, 4 * MIB},
 		{"sendfile", make_file_and_tcp, call_sendfile, 16 * MIB},
 		{"sendfile_file", make_files, call_sendfile_to_file, 8 * MIB, .mixes = true},
+		{"sendfile_null", make_file_and_null, call_sendfile, 16 * MIB, .mixes = true},
 		{"copy_file_range", make_files, call_copy_file_range, 8 * MIB, .mixes = true},
 	};
 	const unsigned nr = sizeof(transfers) / sizeof(transfers[0]);
