@@ -400,20 +400,21 @@ static bool is_nobody_elses(const struct tracee *taker)
 	return !taker->priv->lets_in && target_is_only_thread(taker);
 }
 
-void target_signal_to_nobody(const struct target *target, const struct tracee *taker, int signal)
+bool target_signal_to_nobody(const struct target *target, const struct tracee *taker, int signal)
 {
 	struct tracee *leader = target_find(target, taker->tgid);
 	uint64_t now_ns;
 
 	if (!leader || (!target->any_unrestarted && !target->nr_unmet) || is_nobody_elses(taker) ||
 	    !target_is_only_ours(taker->tid, signal))
-		return;
+		return false;
 	target_meet_sleepers(target, taker->tgid);
 	if (!target->any_unrestarted)
-		return;
+		return false;
 	now_ns = clock_monotonic_ns();
 	follow_askers(leader, now_ns);
 	rouse(leader, taker, now_ns);
+	return true;
 }
 
 /* In one of those, or another that we may have broken off: not each that fails so would. */

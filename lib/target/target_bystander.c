@@ -206,6 +206,13 @@ void target_stop_bystanders(const struct target *target, pid_t tgid)
 	stop_bystanders(target, tgid, NULL, target_signal_bit(SIGCHLD));
 }
 
+/* Who may die of being woken is brought to where he is followed before (target_filter.c). */
+void target_stop_woken_in_vain(const struct target *target, const struct tracee *taker, int signal)
+{
+	if (!target_any_endangered(target, taker->tgid))
+		stop_bystanders(target, taker->tgid, taker, target_signal_bit(signal));
+}
+
 void target_stop_woken(const struct target *target, struct tracee *tracee)
 {
 	if (!target_may_be_timing_out(tracee))

@@ -86,14 +86,22 @@ bool target_ask_to_stop(const struct tracee *tracee)
 	return true;
 }
 
-/* Looked at before: once it is asked, it may be on a CPU at once. */
+/*
+ * Looked at before: once it is asked, it may be on a CPU at once. And after that: it may have come
+ * to one in between, and be in its next call.
+ */
 bool target_ask_to_stop_as_seen(struct tracee *tracee)
 {
-	bool sleeps = target_sleeps_as_seen(tracee);
-	bool is_asked = target_ask_to_stop(tracee);
+	bool slept = target_sleeps_as_seen(tracee);
 
-	tracee->priv->asked_in_sleep |= sleeps && is_asked;
-	return is_asked;
+	if (!target_ask_to_stop(tracee))
+		return false;
+	if (slept && !tracee->priv->asked_in_sleep) {
+		tracee->priv->asked_in_sleep = true;
+		tracee->priv->asked_awake_ns =
+			target_sleeps_as_seen(tracee) ? 0 : clock_monotonic_ns();
+	}
+	return true;
 }
 
 /* Whatever trap is taken first clears a pending interrupt: ask again. */
@@ -261,12 +269,14 @@ static void event_stop(struct target *target, struct tracee *tracee, int signal,
 
 static void signal_stop(struct target *target, struct tracee *tracee, int signal)
 {
+	bool is_nobodys;
+
 	tracee->listening = false;
 	target->stats.nr_signals++;
 	target_note_signal(target, tracee, signal);
 	target_repair_for_signal(target, tracee, signal);
 	target_signal_endangers(target, tracee, signal);
-	target_signal_to_nobody(target, tracee, signal);
+	is_nobodys = target_signal_to_nobody(target, tracee, signal);
 	if (!target_is_job_control_stop(signal) && target_may_leave(target, tracee, signal)) {
 		let_leave(target, tracee, signal);
 		return;
@@ -274,6 +284,8 @@ static void signal_stop(struct target *target, struct tracee *tracee, int signal
 	let_go(target, tracee,
 	       signal == SIGSTOP && target_is_unstoppable(tracee, signal) ? 0 : signal);
 	interrupt_again(tracee);
+	if (is_nobodys)
+		target_stop_woken_in_vain(target, tracee, signal);
 }
 
 static enum follow met_at_call(struct tracee *tracee)

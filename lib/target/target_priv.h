@@ -146,7 +146,8 @@ struct tracee_private {
 	uint64_t time_is_up_ns;	 /* when its timeout would have been over, if it is followed, */
 	uint64_t followed_ns;	 /* which it is since then */
 	struct seen_sleep sleep;
-	bool asked_in_sleep; /* to stop, before it had run since it was seen in that */
+	bool asked_in_sleep;	 /* to stop, before it had run since it was seen in that */
+	uint64_t asked_awake_ns; /* but it had right after: when that was; 0: it had not */
 
 	/* target_bystander.c */
 	uint64_t bystander_of; /* the how-manieth signal it is not to be woken for; 0: none */
@@ -472,6 +473,11 @@ bool target_read_syscall(const struct tracee *tracee, struct proc_syscall *sysca
 void target_before_letting_go(struct target *target, struct tracee *tracee);
 /* Stop those of a process that are awake and may be in a call that fails with EINTR. */
 void target_stop_bystanders(const struct target *target, pid_t tgid);
+/*
+ * One was told of a signal that nobody catches, and goes on: those that the kernel may have woken
+ * for it, as that one blocked it or was held when it came, and who have not been on a CPU since.
+ */
+void target_stop_woken_in_vain(const struct target *target, const struct tracee *taker, int signal);
 /* A thread was met asleep in a call: what it sleeps in is known. Or awake, which tells nothing. */
 void target_note_met_asleep(struct tracee *tracee);
 void target_note_met_awake(struct tracee *tracee);
@@ -510,8 +516,11 @@ void target_stop_unfollowed_askers(const struct target *target, pid_t tgid);
  */
 bool target_follows_asker(struct tracee *tracee);
 void target_asker_stop(struct tracee *tracee);
-/* A signal is about to be delivered: if nobody catches it, the next like it may do that. */
-void target_signal_to_nobody(const struct target *target, const struct tracee *taker, int signal);
+/*
+ * A signal is about to be delivered: if nobody catches it, the next like it may do that. Says
+ * whether others may have been woken for this one.
+ */
+bool target_signal_to_nobody(const struct target *target, const struct tracee *taker, int signal);
 /* Has it not come to too many of them already? */
 bool target_asker_has_budget(struct tracee *asker);
 /* It was met in a call that it may die of if it is woken in vain. */

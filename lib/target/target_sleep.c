@@ -222,14 +222,18 @@ static bool is_on_its_way_out(struct tracee *tracee, uint64_t timeout_ns)
 }
 
 /*
- * Asked to stop while it slept as seen; but profc may have lost its CPU before it asked, and the
- * next call be the same. Who was woken for the stop alone has come to a CPU once.
+ * Asked to stop while it slept as seen. But if it had run right after that, and its time may have
+ * been up, it may have been asked in its next call, which may be the same. Who was woken for the
+ * stop alone has come to a CPU once.
  */
-static bool comes_out_as_asked(struct tracee *tracee)
+static bool comes_out_as_asked(struct tracee *tracee, uint64_t timeout_ns)
 {
+	const struct tracee_private *priv = tracee->priv;
 	struct proc_schedstat clocks;
 
-	return tracee->priv->asked_in_sleep && target_clocks(tracee, &clocks) &&
+	return priv->asked_in_sleep &&
+	       priv->asked_awake_ns < priv->sleep.not_before_ns + timeout_ns &&
+	       target_clocks(tracee, &clocks) &&
 	       has_run_no_longer(tracee, &clocks, COLD_WAY_OUT_NS);
 }
 
@@ -243,7 +247,8 @@ uint64_t target_call_began_ns(struct tracee *tracee, const struct proc_syscall *
 		return priv->entered_ns;
 	target_know_sleep(tracee);
 	if (is_seen_call(&priv->sleep, syscall) &&
-	    (comes_out_as_asked(tracee) || (by_signal && is_on_its_way_out(tracee, timeout_ns))))
+	    (comes_out_as_asked(tracee, timeout_ns) ||
+	     (by_signal && is_on_its_way_out(tracee, timeout_ns))))
 		return priv->sleep.since_ns;
 	return clock_monotonic_ns();
 }
