@@ -363,6 +363,18 @@ static int start_sampler(struct recording *recording, struct err *err)
 	return recording->sampler ? 0 : err->code;
 }
 
+/* Killed at any moment from now on, profc leaves a file that can be read. */
+static int begin_file(struct recording *recording, struct err *err)
+{
+	int status = store_writer_new(recording->file.fd, &recording->writer, err);
+
+	if (status == 0)
+		status = store_writer_flush(recording->writer, recording->profile, err);
+	if (status < 0)
+		err_prefix(err, "%s", recording_file_name(&recording->file));
+	return status;
+}
+
 static int begin(struct recording *recording, struct err *err)
 {
 	const struct record_options *options = recording->options;
@@ -379,11 +391,9 @@ static int begin(struct recording *recording, struct err *err)
 	recording_meta_fill(recording->profile, options, recording->argv);
 	sampler_reserve_descriptors();
 	take_over_signals(recording);
-	status = store_writer_new(recording->file.fd, &recording->writer, err);
+	status = begin_file(recording, err);
 	if (status == 0)
 		status = start_sampler(recording, err);
-	else
-		err_prefix(err, "%s", recording_file_name(&recording->file));
 	if (status < 0) {
 		recording_file_discard(&recording->file);
 	} else {

@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cmd/record_options.h"
 #include "profile/profile.h"
 #include "unwind/unwind.h"
@@ -52,6 +53,7 @@ void recording_meta_fill(struct profile *profile, const struct record_options *o
 	meta->max_overhead_ppm = (uint32_t)(options->max_overhead_percent * 10000);
 	meta->attached = !command;
 	meta->exit_status = -1;
+	meta->start_realtime_ns = clock_realtime_ns(); /* about: sampler_start() knows it */
 	for (; command && *command; command++)
 		profile_add_command_word(profile, *command);
 }

@@ -76,7 +76,7 @@ static int finish(struct reader *reader, const struct err *why, struct store_sal
 {
 	struct profile *profile = reader->profile;
 
-	if (!profile->nr_processes && !reader->ended) {
+	if (!profile->meta.start_realtime_ns && !profile->nr_processes && !reader->ended) {
 		if (err)
 			*err = *why;
 		return why->code;

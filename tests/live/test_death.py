@@ -22,6 +22,10 @@ SOON_NS = 5_000_000
 ZSTD_MAGIC = bytes.fromhex("28b52ffd")
 
 
+def nr_bytes(path):
+    return os.path.getsize(path) if os.path.exists(path) else 0
+
+
 def nr_frames(path):
     if not os.path.exists(path):
         return 0
@@ -67,6 +71,22 @@ class Killed(LiveCase):
         report = json.loads(done.stdout)
         self.assertIn("spin_leaf", report["rows"][0]["function"])
         self.assertLess(report["total_ns"], 2.5e9, "of the CPU time in four frames")
+
+    def test_recording_that_had_only_begun_is_readable(self):
+        """Up to the first look, and the 10 ms that the worker rests then, it held nothing."""
+        moments = random.Random(11)
+        for _ in range(12):
+            with Running([build("spin_leaf"), "60000"]) as target:
+                with Recorder(self.directory, "attach", "-p", str(target.pid), *FAST) as recorder:
+                    self.eventually(lambda path=recorder.path: nr_bytes(path), "a file")
+                    time.sleep(moments.uniform(0.001, 0.015))
+                    recorder.process.kill()
+                    recorder.process.wait()
+                self.eventually(lambda pid=target.pid: procfs.tracer(pid) == 0, "release")
+            done = profc("info", "-i", recorder.path, "--json", status=0)
+            info = json.loads(done.stdout)
+            self.assertGreater(info["start_realtime_ns"], 0, info)
+            self.assertIn("cut short", done.stderr)
 
     def kill(self, recorder, pid):
         """Returns when, and until when the target may feel it."""

@@ -73,6 +73,34 @@ static void test_store__salvages_whole_frames(void **state)
 	buf_release(&bytes);
 }
 
+/* profc was killed before its first look. */
+static void test_store__a_recording_that_had_only_begun_says_of_what(void **state)
+{
+	int fd = memory_file();
+	struct profile *written = profile_new(), *profile = NULL;
+	struct store_writer *writer = NULL;
+	struct store_salvage salvage = {0};
+	struct buf bytes;
+
+	(void)state;
+	written->meta.start_realtime_ns = 1764000000000000000;
+	profile_add_command_word(written, "./prog");
+	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
+	assert_int_equal(store_writer_flush(writer, written, NULL), 0);
+	bytes = file_bytes(fd);
+	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, &salvage, NULL), 0);
+	assert_true(salvage.salvaged);
+	assert_string_equal(salvage.why, "the recording was cut short");
+	assert_int_equal(profile->meta.start_realtime_ns, 1764000000000000000);
+	assert_string_equal(profile_str(profile, profile->meta.command[0]), "./prog");
+	assert_int_equal(profile->nr_samples, 0);
+	profile_free(profile);
+	profile_free(written);
+	store_writer_free(writer);
+	buf_release(&bytes);
+	close(fd);
+}
+
 static void test_store__every_bit_flipped(void **state)
 {
 	struct buf bytes = small_file();
@@ -380,6 +408,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_store__truncation_at_every_byte),
 		cmocka_unit_test(test_store__salvages_whole_frames),
+		cmocka_unit_test(test_store__a_recording_that_had_only_begun_says_of_what),
 		cmocka_unit_test(test_store__every_bit_flipped),
 		cmocka_unit_test(test_store__many_random_bits_flipped),
 		cmocka_unit_test(test_store__bytes_behind_the_end_are_told),
