@@ -54,6 +54,24 @@ static int write_merged(const struct profile *const *profiles, size_t nr, const 
 	return status;
 }
 
+static bool has_samples(struct profile *const *profiles, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (profiles[i]->nr_samples)
+			return true;
+	}
+	return false;
+}
+
+static int refuse_empty(void)
+{
+	struct err err = ERR_INIT;
+
+	err_set(&err, ERR_EMPTY, "no samples in any of these profiles");
+	print_err(&err);
+	return EXIT_CANNOT;
+}
+
 static int merge_files(const char *output, char **files, size_t nr)
 {
 	struct profile **profiles = xcalloc(nr, sizeof(struct profile *));
@@ -65,6 +83,8 @@ static int merge_files(const char *output, char **files, size_t nr)
 		if (status != EXIT_DONE)
 			break;
 	}
+	if (status == EXIT_DONE && !has_samples(profiles, nr))
+		status = refuse_empty();
 	if (status == EXIT_DONE)
 		status = write_merged((const struct profile *const *)profiles, nr, output);
 	while (nr_open > 0)

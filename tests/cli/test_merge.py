@@ -58,6 +58,18 @@ class Merge(unittest.TestCase):
                            check=True)
         self.assertEqual(self.functions(self.out), self.functions(self.one))
 
+    def test_nothing_but_empty_ones_is_no_success(self):
+        empty = os.path.join(self.directory, "empty.data")
+        # It never counts, as its delay is longer than the command runs.
+        subprocess.run([PROFC, "record", "-q", "--delay", "60", "-o", empty, "--", "true"],
+                       check=False, stderr=subprocess.DEVNULL)
+        self.assertTrue(os.path.exists(empty))
+        done = profc("merge", "-o", self.out, empty, empty, status=1)
+        self.assertIn("no samples in any of these profiles", done.stderr)
+        self.assertFalse(os.path.exists(self.out))
+        profc("merge", "-o", self.out, empty, self.one)
+        self.assertEqual(self.functions(self.out), self.functions(self.one))
+
     def test_slips(self):
         self.assertIn("which profiles?", profc("merge", "-o", self.out, status=2).stderr)
         self.assertIn("-o", profc("merge", self.one, status=2).stderr)
