@@ -206,11 +206,21 @@ void target_stop_bystanders(const struct target *target, pid_t tgid)
 	stop_bystanders(target, tgid, NULL, target_signal_bit(SIGCHLD));
 }
 
+/* In a crowd it takes up to 0.4 ms, for a signal that hardly ever has woken one of it in vain. */
+#define WOKEN_SHARE 50
+
 /* Who may die of being woken is brought to where he is followed before (target_filter.c). */
 void target_stop_woken_in_vain(const struct target *target, const struct tracee *taker, int signal)
 {
-	if (!target_any_endangered(target, taker->tgid))
-		stop_bystanders(target, taker->tgid, taker, target_signal_bit(signal));
+	struct tracee *leader = target_find(target, taker->tgid);
+	uint64_t begun_ns = clock_monotonic_ns();
+
+	if (!leader || begun_ns < leader->priv->ask_woken_ns ||
+	    target_any_endangered(target, taker->tgid))
+		return;
+	stop_bystanders(target, taker->tgid, taker, target_signal_bit(signal));
+	leader->priv->ask_woken_ns = clock_monotonic_ns();
+	leader->priv->ask_woken_ns += (leader->priv->ask_woken_ns - begun_ns) * WOKEN_SHARE;
 }
 
 void target_stop_woken(const struct target *target, struct tracee *tracee)

@@ -20,9 +20,10 @@
  * what is left, and is met at its return, where it gets the arguments it had and both results in
  * one. Until then it has others than the program knows of; were profc killed in between, the call
  * would say less than it has done, and return with those. So this is for calls that do no harm
- * then: what fills memory with what is not to run out, copies between files, and io_uring_enter(2),
- * whose submissions show in the ring. Not for streams, which would get bytes twice. A wait with a
- * timeout is ended when that would have been over (target_end_overdue()).
+ * then: what fills memory with what is not to run out, copies to files and to where nothing is
+ * kept, and io_uring_enter(2), whose submissions show in the ring. Not for streams, which would get
+ * bytes twice. A wait with a timeout is ended when that would have been over
+ * (target_end_overdue()).
  */
 
 struct carried {

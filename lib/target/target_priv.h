@@ -154,6 +154,7 @@ struct tracee_private {
 	unsigned nr_meetings;  /* tries to learn what it sleeps in, before it is looked at */
 	bool was_found_awake;  /* it was asked to stop for that */
 	pid_t last_bystander;  /* of a first thread: who of its process was, or took a signal */
+	uint64_t ask_woken_ns; /* likewise: not asked before who was woken in vain */
 	uint64_t left_pcount;  /* times scheduled in as it was last let go, once it was one */
 	uint64_t asker_pcount; /* times scheduled in right before a reaping */
 
@@ -474,8 +475,8 @@ void target_before_letting_go(struct target *target, struct tracee *tracee);
 /* Stop those of a process that are awake and may be in a call that fails with EINTR. */
 void target_stop_bystanders(const struct target *target, pid_t tgid);
 /*
- * One was told of a signal that nobody catches, and goes on: those that the kernel may have woken
- * for it, as that one blocked it or was held when it came, and who have not been on a CPU since.
+ * One was told of a signal that nobody catches, and goes on: those that are awake, whom the kernel
+ * may have woken for it, as that one blocked it or was held when it came. As far as time allows.
  */
 void target_stop_woken_in_vain(const struct target *target, const struct tracee *taker, int signal);
 /* A thread was met asleep in a call: what it sleeps in is known. Or awake, which tells nothing. */
