@@ -192,7 +192,7 @@ const struct level *expansion_root_level(const struct expansion *expansion,
 	if (sample->stack.v == STACK_EMPTY.v)
 		return &expansion->no_stack;
 	/* A stack beyond the depth limit keeps its root: only its middle is missing. */
-	if (sample->end == STACK_END_ROOT || sample->end == STACK_END_DEPTH_LIMIT)
+	if (stack_end_is_complete(sample->end))
 		return NULL;
 	return &expansion->truncated[sample->end];
 }
@@ -299,6 +299,14 @@ static void append_function(struct buf *out, const struct expansion *expansion, 
 	free(short_name);
 }
 
+/* What stands where the callers of a stack that is not complete would be. */
+static void append_missing_root(struct buf *out, enum stack_end end)
+{
+	bool is_class = end == STACK_END_OTHER_STACK || end == STACK_END_UNPROVED;
+
+	buf_printf(out, is_class ? "[%s]" : "[truncated: %s]", stack_end_name(end));
+}
+
 void label_append_name(struct buf *out, const struct expansion *expansion, uint32_t label,
 		       enum name_style style)
 {
@@ -324,7 +332,7 @@ void label_append_name(struct buf *out, const struct expansion *expansion, uint3
 		buf_append_str(out, "[no stack]");
 		break;
 	case LABEL_TRUNCATED:
-		buf_printf(out, "[truncated: %s]", stack_end_name((enum stack_end)(row->number)));
+		append_missing_root(out, (enum stack_end)row->number);
 		break;
 	}
 }

@@ -191,7 +191,7 @@ struct tree *tree_new(const struct weights *weights)
 
 		if (!weights->by_stack[end])
 			continue;
-		if (end != STACK_END_ROOT && end != STACK_END_DEPTH_LIMIT)
+		if (!stack_end_is_complete((enum stack_end)end))
 			top = child_of(&planter, TREE_ROOT, level->label, false);
 		plant_stacks(&planter, weights->by_stack[end], top);
 	}
@@ -305,7 +305,7 @@ struct tree *tree_new_callers(const struct weights *weights, const bool *wanted)
 	planter_init(&planter, weights);
 	planter.tree->of_callers = true;
 	for (int end = 0; end < STACK_END_COUNT; end++) {
-		bool whole = end == STACK_END_ROOT || end == STACK_END_DEPTH_LIMIT;
+		bool whole = stack_end_is_complete((enum stack_end)end);
 		const struct level *missing = whole ? NULL : &expansion->truncated[end];
 
 		if (!weights->by_stack[end])

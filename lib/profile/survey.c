@@ -87,8 +87,12 @@ struct survey *survey_new(const struct profile *profile)
 		}
 		add(&survey->modules[module_of(profile, sample->stack).v], sample);
 		add(&matrix[(size_t)sample->end * nr_modules + roots[sample->stack.v].v], sample);
-		if (sample->end == STACK_END_ROOT || sample->end == STACK_END_DEPTH_LIMIT)
+		if (stack_end_is_complete(sample->end))
 			add(&survey->complete, sample);
+		if (sample->end == STACK_END_OTHER_STACK)
+			add(&survey->other_stack, sample);
+		if (sample->end == STACK_END_UNPROVED || sample->end == STACK_END_NO_MAPPING)
+			add(&survey->unproved, sample);
 	}
 	collect_ends(survey, matrix, nr_modules);
 	return survey;

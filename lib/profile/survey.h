@@ -27,6 +27,8 @@ struct survey {
 	struct survey_sum total;	/* of all samples */
 	struct survey_sum unattributed; /* of SAMPLE_UNATTRIBUTED: no stack was ever seen */
 	struct survey_sum complete;	/* reached the root, --max-depth included */
+	struct survey_sum other_stack;	/* begins on a stack that the thread switched to */
+	struct survey_sum unproved;	/* the end is not proved, or is outside every mapping */
 	struct survey_end *ends;	/* owned; by CPU time, then blocked time, falling */
 	size_t nr_ends;
 	struct survey_sum *modules; /* owned; by module_id: of samples whose leaf is in it */

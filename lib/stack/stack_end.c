@@ -3,6 +3,11 @@
 
 #include <stddef.h>
 
+bool stack_end_is_complete(enum stack_end end)
+{
+	return end == STACK_END_ROOT || end == STACK_END_DEPTH_LIMIT;
+}
+
 const char *stack_end_name(enum stack_end end)
 {
 	switch (end) {
@@ -30,6 +35,10 @@ const char *stack_end_name(enum stack_end end)
 		return "32-bit program";
 	case STACK_END_SERVED:
 		return "stack in a served file";
+	case STACK_END_OTHER_STACK:
+		return "begins on another stack";
+	case STACK_END_UNPROVED:
+		return "end not proved";
 	case STACK_END_COUNT:
 		break;
 	}
@@ -79,6 +88,12 @@ const char *stack_end_remedy(enum stack_end end, bool is_made_at_run_time)
 		       "wait for one who waits for profc; its time is right";
 	case STACK_END_NOT_TAKEN:
 		return "the thread was gone, or could not be stopped; its time is right";
+	case STACK_END_OTHER_STACK:
+		return "a coroutine, a fiber or Go's scheduler: who switched to this stack is not "
+		       "on it";
+	case STACK_END_UNPROVED:
+		return "these stacks may be whole: the code there has no unwind information that "
+		       "says so";
 	case STACK_END_ROOT:
 	case STACK_END_COUNT:
 		break;

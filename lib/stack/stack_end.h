@@ -9,7 +9,7 @@
  * (man/profc-data.5): append only.
  */
 enum stack_end {
-	STACK_END_ROOT = 0,	   /* the outermost frame: the CFI says there is no caller */
+	STACK_END_ROOT = 0,	   /* the outermost frame of a thread, and that is proved */
 	STACK_END_NO_MAPPING = 1,  /* a pc outside every known mapping */
 	STACK_END_NO_CFI = 2,	   /* code without unwind information and no frame pointer */
 	STACK_END_NO_FILE = 3,	   /* the module's file could not be read */
@@ -21,9 +21,19 @@ enum stack_end {
 	STACK_END_NOT_TAKEN = 9,   /* no stack was taken: the thread could not be looked at */
 	STACK_END_FOREIGN = 10,	   /* code of a 32-bit program, or of another machine */
 	STACK_END_SERVED = 11, /* the stack is in a file whose pages a process, or host, brings */
+	/* The first frame on a stack that the thread switched to: a coroutine's, Go's system stack.
+	 */
+	STACK_END_OTHER_STACK = 12,
+	/* It looks like the outermost frame, but nothing proves that. */
+	STACK_END_UNPROVED = 13,
 	STACK_END_COUNT,
 };
 
+/*
+ * Does the stack reach a proved root? One cut to --max-depth does: only its middle is
+ * left out.
+ */
+bool stack_end_is_complete(enum stack_end end);
 /* "root", "no CFI", … for tables. */
 const char *stack_end_name(enum stack_end end);
 /*

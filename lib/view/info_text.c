@@ -222,6 +222,16 @@ static void append_complete(struct info *info, uint64_t complete, uint64_t total
 	buf_printf(&info->text, " %% of the %s time", what);
 }
 
+/* What may be whole, or is all that there is, but is not proved to reach the root. */
+static void append_class(struct info *info, uint64_t part, uint64_t total, const char *what)
+{
+	if (!part)
+		return;
+	buf_append_str(&info->text, "; ");
+	append_percent(&info->text, percent(part, total));
+	buf_printf(&info->text, " %% %s", what);
+}
+
 /* "99.8 % of the CPU time and 100 % of the blocked time with stacks reach the root" */
 static void print_completeness(struct info *info)
 {
@@ -233,7 +243,12 @@ static void print_completeness(struct info *info)
 	append_complete(info, survey->complete.blocked_ns, blocked_ns, "blocked");
 	if (!info->text.nr_bytes)
 		return;
-	buf_append_str(&info->text, " is in stacks complete to the root.");
+	buf_append_str(&info->text, " is in stacks complete to the root");
+	append_class(info, survey->other_stack.cpu_ns, cpu_ns,
+		     "is in stacks that begin where the "
+		     "thread switched to another stack");
+	append_class(info, survey->unproved.cpu_ns, cpu_ns, "in stacks whose end is not proved");
+	buf_append_str(&info->text, ".");
 	paragraph_print(info->view, "", buf_str(&info->text), info->sink);
 	buf_clear(&info->text);
 }

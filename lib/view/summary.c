@@ -146,7 +146,7 @@ static void note_truncated(const struct weights *weights, struct buf *note)
 	if (!worth_a_note(weights, &weights->truncated))
 		return;
 	for (int end = 0; end < STACK_END_COUNT; end++)
-		if (end != STACK_END_ROOT && end != STACK_END_DEPTH_LIMIT &&
+		if (!stack_end_is_complete((enum stack_end)end) &&
 		    weights->ended[end].weight > weights->ended[most].weight)
 			most = end;
 	append_share(note, weights, &weights->truncated);

@@ -79,6 +79,27 @@ static void test_survey__sums_modules_and_ends(void **state)
 	profile_free(profile);
 }
 
+/* What is not proved to reach the root is in no sum of complete stacks. */
+static void test_survey__what_is_not_proved_is_not_complete(void **state)
+{
+	struct profile *profile = two_modules();
+	struct survey *survey;
+
+	(void)state;
+	add_sample(profile, 1, STACK_END_ROOT, 100);
+	add_sample(profile, 2, STACK_END_OTHER_STACK, 30);
+	add_sample(profile, 2, STACK_END_UNPROVED, 7);
+	add_sample(profile, 3, STACK_END_NO_MAPPING, 2);
+	survey = survey_new(profile);
+	assert_int_equal(survey->total.cpu_ns, 139);
+	assert_int_equal(survey->complete.cpu_ns, 100);
+	assert_int_equal(survey->other_stack.cpu_ns, 30);
+	assert_int_equal(survey->unproved.cpu_ns, 9);
+	assert_int_equal(survey->nr_ends, 3);
+	survey_free(survey);
+	profile_free(profile);
+}
+
 static void test_survey__an_empty_profile_has_nothing(void **state)
 {
 	struct profile *profile = profile_new();
@@ -95,6 +116,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_survey__sums_modules_and_ends),
+		cmocka_unit_test(test_survey__what_is_not_proved_is_not_complete),
 		cmocka_unit_test(test_survey__an_empty_profile_has_nothing),
 	};
 
