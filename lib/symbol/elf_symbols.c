@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "symbol/minidebug.h"
 #include "symbol/object.h"
+#include "symbol/sizeless.h"
 
 #define RANK_NO_SIZE	    (UINT32_C(1) << 31)
 #define RANK_NO_TYPE	    (UINT32_C(1) << 30)
@@ -16,6 +17,9 @@
 #define RANK_PER_UNDERSCORE (UINT32_C(1) << 20)
 #define RANK_PER_LETTER	    (UINT32_C(1) << 1)
 #define RANK_WEAK	    UINT32_C(1)
+
+/* From its entry to behind the call of the thread's function, and the exit: musl's __clone. */
+#define THREAD_START_BYTES 64
 
 /*
  * Of the names of one place, show a sized one before a label, a function's
@@ -51,6 +55,9 @@ static bool is_no_function(const GElf_Sym *symbol, const char *name)
 	return !*name || name[0] == '$' || strncmp(name, ".L", 2) == 0;
 }
 
+/* No function that people write in assembly is longer. */
+#define SIZELESS_BYTES_MAX (32 * 1024)
+
 /* The end of the code section a symbol stands in; false when it stands in none. */
 static bool section_end(Elf *elf, GElf_Word index, const GElf_Sym *symbol, GElf_Addr value,
 			uint64_t *end)
@@ -65,6 +72,8 @@ static bool section_end(Elf *elf, GElf_Word index, const GElf_Sym *symbol, GElf_
 		return false;
 	/* `value` may be moved against st_value, and with it the section. */
 	*end = header.sh_addr + header.sh_size + (value - symbol->st_value);
+	if (!symbol->st_size && *end - value > SIZELESS_BYTES_MAX)
+		*end = value + SIZELESS_BYTES_MAX;
 	return true;
 }
 
@@ -116,6 +125,8 @@ static void add_symbol(struct elf_symbols *symbols, const struct symbol_object *
 	};
 	if (symbols->source == SYMBOL_SOURCE_NONE || symbols->source == SYMBOL_SOURCE_DYNSYM)
 		symbols->source = source_of(object, elf);
+	if (elf == object->elf)
+		symbols->bias = value - symbol.st_value;
 }
 
 /* By address, and of one address the name to show last. */
@@ -155,6 +166,59 @@ static void close_gaps(struct elf_symbols *symbols)
 	}
 }
 
+/* Those without a size, each once, as far as they reach. The caller frees them. */
+static struct sizeless_range *sizeless_ranges(const struct elf_symbols *symbols, size_t *nr)
+{
+	struct sizeless_range *ranges = xcalloc(symbols->nr + 1, sizeof(*ranges));
+
+	*nr = 0;
+	for (size_t i = 0; i < symbols->nr; i++) {
+		const struct elf_symbol *row = &symbols->rows[i];
+
+		if (!has_size(row) && (!*nr || ranges[*nr - 1].end <= row->start))
+			ranges[(*nr)++] =
+				(struct sizeless_range){.start = row->start, .end = row->end};
+	}
+	return ranges;
+}
+
+static void add_thread_start(struct elf_symbols *symbols, uint64_t start)
+{
+	ARRAY_GROW(symbols->rows, symbols->nr, symbols->cap);
+	symbols->rows[symbols->nr++] = (struct elf_symbol){.start = start,
+							   .end = start + THREAD_START_BYTES,
+							   .name = "__clone",
+							   .rank = RANK_NO_TYPE};
+}
+
+/* Where other functions begin behind symbols without a size, these end. */
+static void cut_sizeless(struct elf_symbols *symbols, const struct symbol_object *object)
+{
+	size_t nr, nr_rows = symbols->nr;
+	cleanup_free struct sizeless_range *ranges = sizeless_ranges(symbols, &nr);
+
+	sizeless_find_cuts(object->elf, symbols->bias, ranges, nr);
+	for (size_t i = 0; i < nr_rows; i++) {
+		for (size_t j = 0; j < nr && !has_size(&symbols->rows[i]); j++) {
+			const struct sizeless_range *range = &ranges[j];
+
+			if (range->cut && range->start == symbols->rows[i].start)
+				symbols->rows[i].end = range->cut;
+		}
+	}
+	for (size_t j = 0; j < nr; j++) {
+		if (ranges[j].clone)
+			add_thread_start(symbols, ranges[j].clone);
+	}
+}
+
+static void sort(struct elf_symbols *symbols)
+{
+	if (symbols->nr)
+		qsort(symbols->rows, symbols->nr, sizeof(*symbols->rows), compare_symbols);
+	close_gaps(symbols);
+}
+
 void elf_symbols_init(struct elf_symbols *symbols, const struct symbol_object *object)
 {
 	const char *file = NULL;
@@ -165,9 +229,9 @@ void elf_symbols_init(struct elf_symbols *symbols, const struct symbol_object *o
 	*symbols = (struct elf_symbols){.source = SYMBOL_SOURCE_NONE};
 	for (int i = 0; i < nr; i++)
 		add_symbol(symbols, object, i, &file);
-	if (symbols->nr)
-		qsort(symbols->rows, symbols->nr, sizeof(*symbols->rows), compare_symbols);
-	close_gaps(symbols);
+	sort(symbols);
+	cut_sizeless(symbols, object);
+	sort(symbols);
 }
 
 void elf_symbols_release(struct elf_symbols *symbols)

@@ -25,6 +25,7 @@ struct elf_symbol {
 struct elf_symbols {
 	struct elf_symbol *rows;
 	size_t nr, cap;
+	uint64_t bias; /* of these addresses against those in the file */
 	enum symbol_source source;
 };
 
@@ -34,7 +35,8 @@ void elf_symbols_release(struct elf_symbols *symbols);
 /*
  * The symbol that holds an address, or NULL. A symbol's size is honoured: what
  * lies behind its end has no name, not a neighbour's. One without a size
- * reaches to the next symbol or the end of its section.
+ * reaches to the next symbol, the next place that code calls, or the end of its section, 32
+ * KiB at most.
  */
 const struct elf_symbol *elf_symbols_find(const struct elf_symbols *symbols, uint64_t address);
 
