@@ -322,8 +322,10 @@ size_t elf_image_read(const struct elf_image *image, uint64_t vaddr, void *out, 
 	return 0;
 }
 
-bool elf_image_function_start(struct elf_image *image, uint64_t vaddr, uint64_t *start)
+bool elf_image_function(struct elf_image *image, uint64_t vaddr, uint64_t *start, uint64_t *end)
 {
+	const struct elf_range *function;
+
 	if (!image->functions_loaded) {
 		/* The handle of the headers may be closed by now, and keeps what it has read. */
 		Elf *elf = image->memory ? elf_memory((char *)image->memory, image->nr_memory_bytes)
@@ -334,7 +336,12 @@ bool elf_image_function_start(struct elf_image *image, uint64_t vaddr, uint64_t 
 		elf_end(elf);
 		image->functions_loaded = true;
 	}
-	return elf_ranges_find(&image->functions, vaddr, start);
+	function = elf_ranges_range(&image->functions, vaddr);
+	if (!function)
+		return false;
+	*start = function->start;
+	*end = function->end;
+	return true;
 }
 
 /* The first section with that name; false if there is none or no section headers. */

@@ -93,10 +93,10 @@ bool elf_image_bias(const struct elf_image *image, uint64_t start, uint64_t file
 size_t elf_image_read(const struct elf_image *image, uint64_t vaddr, void *out, size_t nr_bytes);
 
 /*
- * Where the function that holds vaddr begins, by the symbol table (or the
+ * Where the function that holds vaddr begins and ends, by the symbol table (or the
  * dynamic one); false if none covers it. Loaded on the first call.
  */
-bool elf_image_function_start(struct elf_image *image, uint64_t vaddr, uint64_t *start);
+bool elf_image_function(struct elf_image *image, uint64_t vaddr, uint64_t *start, uint64_t *end);
 
 /* Read on the first call, then kept. Never NULL; parts that are missing or damaged are empty. */
 const struct elf_cfi *elf_image_cfi(struct elf_image *image);

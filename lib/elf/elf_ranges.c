@@ -37,7 +37,7 @@ void elf_ranges_sort(struct elf_ranges *ranges)
 /* One range around very many others makes no long search of an address between them. */
 #define NESTED_MAX 1024
 
-bool elf_ranges_find(const struct elf_ranges *ranges, uint64_t address, uint64_t *value)
+const struct elf_range *elf_ranges_range(const struct elf_ranges *ranges, uint64_t address)
 {
 	size_t low = 0;
 	size_t high = ranges->nr;
@@ -54,13 +54,20 @@ bool elf_ranges_find(const struct elf_ranges *ranges, uint64_t address, uint64_t
 		const struct elf_range *range = &ranges->at[low - 1];
 
 		if (address >= range->reach)
-			return false;
-		if (address < range->end) {
-			*value = range->value;
-			return true;
-		}
+			return NULL;
+		if (address < range->end)
+			return range;
 	}
-	return false;
+	return NULL;
+}
+
+bool elf_ranges_find(const struct elf_ranges *ranges, uint64_t address, uint64_t *value)
+{
+	const struct elf_range *range = elf_ranges_range(ranges, address);
+
+	if (range)
+		*value = range->value;
+	return range;
 }
 
 void elf_ranges_release(struct elf_ranges *ranges)

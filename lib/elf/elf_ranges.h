@@ -23,9 +23,11 @@ void elf_ranges_add(struct elf_ranges *ranges, struct elf_range range);
 /* After the last was added, and before anything is searched. */
 void elf_ranges_sort(struct elf_ranges *ranges);
 /*
- * The value of the range that holds the address; of several, the one that begins last, and of
- * those the shortest.
+ * The range that holds the address; of several, the one that begins last, and of those the
+ * shortest. NULL if none does. Borrowed until the next addition.
  */
+const struct elf_range *elf_ranges_range(const struct elf_ranges *ranges, uint64_t address);
+/* Its value; false if there is none. */
 bool elf_ranges_find(const struct elf_ranges *ranges, uint64_t address, uint64_t *value);
 void elf_ranges_release(struct elf_ranges *ranges);
 

@@ -107,6 +107,8 @@ size_t look_stack_limit(const struct sampled_thread *thread)
 {
 	target_know_root(thread->tracee,
 			 atomic_load_explicit(&thread->hints->root_sp, memory_order_relaxed));
+	target_know_behind(thread->tracee,
+			   atomic_load_explicit(&thread->hints->behind_sp, memory_order_relaxed));
 	return atomic_load_explicit(&thread->hints->max_stack_bytes, memory_order_relaxed);
 }
 

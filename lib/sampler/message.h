@@ -36,6 +36,7 @@ struct thread_hints {
 	_Atomic uint32_t max_stack_bytes; /* how much of the stack its walks may need */
 	_Atomic bool needs_registers;	  /* without a stop, its sleeping stacks come out cut */
 	_Atomic uint64_t root_sp;	  /* where its walks end, whole; 0: not known */
+	_Atomic uint64_t behind_sp;	  /* where they would go on, on another stack; 0: nowhere */
 };
 
 struct message_process {

@@ -266,6 +266,14 @@ static void note_root(struct worker_thread *thread, const struct snapshot *snaps
 		atomic_store_explicit(&thread->hints->root_sp, walk->end_sp, memory_order_relaxed);
 }
 
+/* A stack that was switched to: who did so is on another one, which the next copy is to have. */
+static void ask_for_stack_behind(struct worker_thread *thread, const struct unwind_walk *walk)
+{
+	if (thread->hints && walk->end == STACK_END_OTHER_STACK && walk->wanted_address)
+		atomic_store_explicit(&thread->hints->behind_sp, walk->wanted_address,
+				      memory_order_relaxed);
+}
+
 /* Sleepers are read without their saved registers; where frames need them, it takes a stop. */
 static void ask_for_registers(struct worker_thread *thread, const struct unwind_walk *walk)
 {
@@ -363,7 +371,7 @@ bool worker_walk(struct worker *worker, struct worker_process *process,
 	if (!process->final_maps && is_restless(worker, process) &&
 	    is_walk_outdated(process, sighting, walk) && space_refresh(process->space, NULL) == 0)
 		walk_settled(worker, process, sighting);
-	if (walk->end == STACK_END_NO_MAPPING) {
+	if (walk->left_map) {
 		if (refresh_maps(process, &is_gone))
 			walk_settled(worker, process, sighting);
 		else if (is_gone && !process->final_maps)
@@ -372,6 +380,7 @@ bool worker_walk(struct worker *worker, struct worker_process *process,
 	ask_for_less_stack(thread, snapshot, walk);
 	ask_for_more_stack(thread, snapshot, walk);
 	ask_for_registers(thread, walk);
+	ask_for_stack_behind(thread, walk);
 	note_root(thread, snapshot, walk);
 	stack->id = intern_walk(worker->profile, walk);
 	stack->end = end_of(walk, snapshot);

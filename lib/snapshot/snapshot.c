@@ -157,3 +157,24 @@ bool snapshot_read(const struct snapshot *snapshot, uint64_t address, void *out,
 	}
 	return false;
 }
+
+/* Deeper chains are not followed: each link is a read while the thread is held. */
+#define FP_LINKS_MAX 128
+
+uint64_t snapshot_fp_beyond(const struct snapshot *snapshot)
+{
+	uint64_t fp;
+
+	if (!regs_get(&snapshot->regs, arch_regs(snapshot->arch)->fp, &fp))
+		return 0;
+	for (int i = 0; i < FP_LINKS_MAX && fp && fp % sizeof(fp) == 0; i++) {
+		uint64_t next;
+
+		if (!snapshot_read(snapshot, fp, &next, sizeof(next)))
+			return fp;
+		if (next == fp)
+			return 0;
+		fp = next;
+	}
+	return 0;
+}

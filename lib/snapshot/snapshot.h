@@ -79,6 +79,8 @@ struct snapshot {
 	uint64_t cpu_ns, runq_ns; /* the kernel's totals at that moment (schedstat) */
 	uint64_t pcount;	  /* times scheduled in (schedstat, third field) */
 	struct regs regs;	  /* none known: of a 32-bit program, which has others */
+	uint64_t first_sp;	  /* where the program began, on its main thread; 0: not known */
+	uint64_t thread_pointer;  /* of the C library; 0: not known */
 	bool is_withheld;	  /* the stack is in a file of others: nothing is read of it */
 	unsigned int nr_regions;
 	struct stack_region regions[SNAPSHOT_REGIONS_MAX]; /* the stack in use comes first */
@@ -101,6 +103,11 @@ void snapshot_copy(struct snapshot *copy, const struct snapshot *snapshot);
 uint8_t *snapshot_add_region(struct snapshot *snapshot, uint64_t start, size_t nr_bytes);
 /* Give back the tail of the last region that could not be read. */
 void snapshot_trim_region(struct snapshot *snapshot, size_t unread_bytes);
+/*
+ * Where the chain of frame pointers, from the thread's own on, leaves what was copied: on another
+ * stack, if it is a chain (Go keeps it across its switches of stacks). 0: nowhere.
+ */
+uint64_t snapshot_fp_beyond(const struct snapshot *snapshot);
 /* Copy nr_bytes at address; false if not wholly inside one region. */
 bool snapshot_read(const struct snapshot *snapshot, uint64_t address, void *out, size_t nr_bytes);
 

@@ -249,6 +249,11 @@ void target_forget(struct target *target, struct tracee *tracee);
  * not known. What is above is not copied with a stack pointer below.
  */
 void target_know_root(struct tracee *tracee, uint64_t root_sp);
+/*
+ * Walks of its stack go on at this address of another stack, where a function has switched stacks
+ * and will go back (Go's calls of C); 0: they do not. What is there is copied, too.
+ */
+void target_know_behind(struct tracee *tracee, uint64_t sp);
 
 /*
  * Copy a held thread into `snapshot`, all but its clocks: registers, and its stack from the stack

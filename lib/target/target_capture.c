@@ -52,6 +52,8 @@ static void begin_snapshot(const struct tracee *tracee, struct snapshot *snapsho
 	snapshot->tid = tracee->tid;
 	snapshot->syscall_nr = SNAPSHOT_NO_SYSCALL;
 	snapshot->time_ns = clock_monotonic_ns();
+	snapshot->first_sp = tracee->priv->first_sp;
+	snapshot->thread_pointer = tracee->priv->thread_pointer;
 }
 
 void target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapshot *snapshot)
@@ -73,6 +75,7 @@ void target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 	}
 	machine_fill_snapshot(&regs, snapshot);
 	tracee->priv->thread_pointer = machine_thread_pointer(&regs);
+	snapshot->thread_pointer = tracee->priv->thread_pointer;
 	if (machine_broken_call(&regs) != MACHINE_CALL_NONE && !target_is_to_carry_on(tracee))
 		snapshot->state = THREAD_STATE_SLEEPING;
 	else if (tracee->priv->hold == HOLD_REPAIR && !tracee->priv->broken_off &&
@@ -229,6 +232,7 @@ static bool read_state(struct tracee *tracee, const struct proc_schedstat *clock
 		return false;
 	note_stat(tracee, &stat, clocks);
 	target_know_first_stack(tracee, stat.first_sp);
+	snapshot->first_sp = priv->first_sp;
 	priv->nr_short_looks = 0;
 	priv->stat_read_ns = snapshot->time_ns;
 	snapshot->state = state_of_letter(stat.state);

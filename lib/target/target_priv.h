@@ -108,8 +108,9 @@ struct asker_budget {
 struct tracee_private {
 	struct target *target;		       /* that it is of */
 	struct seen_stack stacks[SEEN_STACKS]; /* the latest first */
-	uint64_t first_sp; /* of the program, in its main thread; 0: not known */
-	uint64_t root_sp;  /* of the outermost frame; 0: not known */
+	uint64_t first_sp;  /* of the program, in its main thread; 0: not known */
+	uint64_t root_sp;   /* of the outermost frame; 0: not known */
+	uint64_t behind_sp; /* on the stack that the one in use was switched to from; 0: none */
 
 	struct proc_range mapping; /* of the last stack whose mapping was asked for */
 	bool is_elsewhere;	   /* its thread is about to be stopped on another CPU */

@@ -237,6 +237,11 @@ void target_know_root(struct tracee *tracee, uint64_t root_sp)
 	tracee->priv->root_sp = root_sp;
 }
 
+void target_know_behind(struct tracee *tracee, uint64_t sp)
+{
+	tracee->priv->behind_sp = sp;
+}
+
 /* Nor is what lies between the outermost frame of a thread and its thread pointer. */
 static uint64_t end_of_frames(const struct tracee *tracee, uint64_t sp, uint64_t limit)
 {
@@ -383,6 +388,28 @@ static bool copy_struck_stack(const struct tracee *tracee, size_t max_bytes,
 	       snapshot->nr_regions > 1;
 }
 
+/* Below and above where the walk goes on behind a switch of stacks. */
+#define BEHIND_BYTES_BELOW ((uint64_t)2 * 1024)
+#define BEHIND_BYTES	   ((uint64_t)32 * 1024)
+
+static void copy_behind(const struct tracee *tracee, struct snapshot *snapshot)
+{
+	uint64_t sp = tracee->priv->behind_sp;
+	uint64_t beyond = sp ? snapshot_fp_beyond(snapshot) : 0;
+	struct proc_range range;
+	uint64_t start, end;
+	uint8_t byte;
+
+	if (beyond && ask_for_mapping(tracee, beyond, &range))
+		sp = beyond;
+	if (!sp || snapshot_read(snapshot, sp, &byte, sizeof(byte)) ||
+	    !ask_for_mapping(tracee, sp, &range) || is_served(tracee, &range))
+		return;
+	start = sp - range.start > BEHIND_BYTES_BELOW ? sp - BEHIND_BYTES_BELOW : range.start;
+	end = range.end - start > BEHIND_BYTES ? start + BEHIND_BYTES : range.end;
+	copy_region(tracee, start, end - start, snapshot);
+}
+
 /*
  * All that a walk may need, from the stack pointer of the snapshot on. Threads with one stack,
  * which ends where its mapping does, are most.
@@ -398,10 +425,9 @@ void target_copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot
 		return;
 	end = target_copy_stack(tracee, sp, max_bytes, snapshot, &range);
 	other = remember_stack(tracee->priv, sp, end, range.start);
-	if (end && !other)
-		return;
-	if (!copy_struck_stack(tracee, max_bytes, snapshot) && other)
+	if ((!end || other) && !copy_struck_stack(tracee, max_bytes, snapshot) && other)
 		copy_other_stack(tracee, other, snapshot);
+	copy_behind(tracee, snapshot);
 }
 
 /* Deeper stacks take longer to copy than the thread takes to get off its CPU. */
@@ -448,5 +474,6 @@ bool target_use_ahead(struct tracee *tracee, struct snapshot *snapshot)
 	region->offset += (uint32_t)below;
 	region->nr_bytes -= (uint32_t)below;
 	stack->low = sp;
+	copy_behind(tracee, snapshot);
 	return true;
 }

@@ -309,14 +309,14 @@ static bool is_inside_first_plt_entry(const struct elf_image *image, uint64_t pc
 	return false;
 }
 
-static struct row row_forward(const struct elf_image *image, uint64_t pc, bool is_exact)
+static struct row row_forward(const struct elf_image *image, const struct code_at *at)
 {
 	struct state found;
 
-	if (is_exact && is_inside_first_plt_entry(image, pc))
+	if (at->is_exact && is_inside_first_plt_entry(image, at->pc))
 		return row_by_return(&(struct state){
 			.sp = {VALUE_FROM_SP, PLT_PUSHED}, .lr = {VALUE_WORD, 8}, .fp = first_fp});
-	if (!search_ways(image, pc, 0, !is_exact, &found))
+	if (!search_ways(image, at->pc, 0, !at->is_exact, &found))
 		return row_of_kind(ROW_NO_CFI);
 	return row_by_return(&found);
 }
@@ -328,14 +328,16 @@ static bool is_kept(const struct state *at, int64_t slot)
 }
 
 /* At the entry the stack pointer was the CFA: what holds here leads back there. */
-static struct row row_from_entry(const struct elf_image *image, uint64_t entry, uint64_t pc)
+static struct row row_from_entry(const struct elf_image *image, uint64_t entry, uint64_t pc,
+				 bool by_sp)
 {
 	struct state at;
 	struct row row;
 
 	if (!search_ways(image, entry, pc, false, &at) ||
 	    (!(at.sp.kind == VALUE_FROM_SP && begin_row(&row, VALUE_FROM_SP, -at.sp.offset)) &&
-	     !(at.fp.kind == VALUE_FROM_SP && begin_row(&row, VALUE_FROM_FP, -at.fp.offset))))
+	     !(!by_sp && at.fp.kind == VALUE_FROM_SP &&
+	       begin_row(&row, VALUE_FROM_FP, -at.fp.offset))))
 		return row_of_kind(ROW_NO_CFI);
 	if (!(at.lr_is_stored && is_kept(&at, at.lr_slot) && put_ra(&row, at.lr_slot)) &&
 	    at.lr.kind != VALUE_LINK)

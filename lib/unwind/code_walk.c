@@ -13,10 +13,24 @@
 #define WORDS_SEARCHED	   512
 #define FUNCTION_BYTES_MAX (UINT64_C(1) << 18)
 
+static size_t read_jit(const void *context, uint64_t address, void *out, size_t nr_bytes);
+
 /*
- * What stands before an address of the target: a call? Only direct ones of `frame`'s
- * module have a target.
+ * What stands before an address in code made at run time. Some of it was never called: Java's
+ * interpreter pushes addresses to return to.
  */
+static enum row_call jit_call_before(const struct unwind_arch *arch, const struct walk *walk,
+				     uint64_t return_address)
+{
+	struct elf_image *image = elf_image_of_reader(read_jit, walk);
+	uint64_t target;
+	enum row_call call = arch->code->call_before(image, return_address, &target);
+
+	elf_image_free(image);
+	return call == ROW_CALL_NONE ? ROW_CALL_UNSURE : ROW_CALL_INDIRECT;
+}
+
+/* What stands before an address of the target: a call? Only direct ones have a target. */
 static enum row_call call_before(const struct unwind_arch *arch, const struct walk *walk,
 				 uint64_t return_address, uint64_t *target)
 {
@@ -28,12 +42,8 @@ static enum row_call call_before(const struct unwind_arch *arch, const struct wa
 	if (!mapping || !mapping->executable)
 		return ROW_CALL_NONE;
 	image = space_image(walk->space, mapping);
-	/*
-	 * Code made at run time: nobody can tell. Java's interpreter pushes return
-	 * addresses that no call made.
-	 */
 	if (!image)
-		return ROW_CALL_INDIRECT;
+		return jit_call_before(arch, walk, return_address);
 	if (elf_image_read(image, return_address - mapping->bias, code, sizeof(code)) &&
 	    arch->is_sigreturn(code, sizeof(code)))
 		return ROW_CALL_INDIRECT; /* made by the kernel */
@@ -58,24 +68,62 @@ static bool slot_of(const struct code_frame *frame, const struct row *row, uint6
 enum proof {
 	PROOF_NONE,
 	PROOF_ZERO, /* 0: the outermost frame's, or any word of memory not in use */
+	PROOF_CODE, /* an address of code made at run time, behind no call that can be seen */
 	PROOF_CALL, /* an address behind a call, or of a signal trampoline */
 };
+
+static bool find_return_address(const struct unwind_arch *arch, const struct walk *walk,
+				const struct code_frame *frame, const struct row *row,
+				uint64_t *return_address)
+{
+	uint64_t slot;
+
+	if (row->kind == ROW_STEP && row->ra == ROW_RA_IN_REG) {
+		if (!regs_get(frame->regs, arch->regs->ra, return_address))
+			return false;
+	} else if (!slot_of(frame, row, &slot) || !walk_read(walk, slot, return_address)) {
+		return false;
+	}
+	*return_address &= arch->code_mask;
+	return true;
+}
 
 static enum proof prove(const struct unwind_arch *arch, const struct walk *walk,
 			const struct code_frame *frame, const struct row *row)
 {
-	uint64_t slot;
 	uint64_t word;
 	uint64_t target;
-	bool is_in_reg = row->kind == ROW_STEP && row->ra == ROW_RA_IN_REG;
 
-	if (is_in_reg ? !regs_get(frame->regs, arch->regs->ra, &word)
-		      : !slot_of(frame, row, &slot) || !walk_read(walk, slot, &word))
+	if (!find_return_address(arch, walk, frame, row, &word))
 		return PROOF_NONE;
-	word &= arch->code_mask;
 	if (!word)
 		return PROOF_ZERO;
-	return call_before(arch, walk, word, &target) == ROW_CALL_NONE ? PROOF_NONE : PROOF_CALL;
+	switch (call_before(arch, walk, word, &target)) {
+	case ROW_CALL_NONE:
+		break;
+	case ROW_CALL_UNSURE:
+		return PROOF_CODE;
+	case ROW_CALL_DIRECT:
+	case ROW_CALL_INDIRECT:
+		return PROOF_CALL;
+	}
+	return PROOF_NONE;
+}
+
+bool code_walk_is_behind_call(const struct unwind_arch *arch, const struct walk *walk, uint64_t pc)
+{
+	uint64_t target;
+
+	return call_before(arch, walk, pc, &target) != ROW_CALL_NONE;
+}
+
+bool code_walk_calls(const struct unwind_arch *arch, const struct walk *walk,
+		     uint64_t return_address, uint64_t callee)
+{
+	uint64_t target;
+
+	return call_before(arch, walk, return_address, &target) == ROW_CALL_DIRECT &&
+	       target == callee;
 }
 
 /*
@@ -98,7 +146,7 @@ static struct row row_by_search(const struct unwind_arch *arch, const struct wal
 		    target < frame->mapping->start)
 			continue;
 		row = arch->code->row_from_entry(frame->image, target - frame->mapping->bias,
-						 frame->pc - frame->mapping->bias);
+						 frame->pc - frame->mapping->bias, false);
 		if (slot_of(frame, &row, &found) && found == slot)
 			return row;
 	}
@@ -109,11 +157,11 @@ static struct row row_by_search(const struct unwind_arch *arch, const struct wal
 static struct row row_by_symbol(const struct unwind_arch *arch, const struct code_frame *frame)
 {
 	uint64_t pc = frame->pc - frame->mapping->bias;
-	uint64_t entry;
+	uint64_t entry, end;
 
-	if (!elf_image_function_start(frame->image, pc - !frame->is_exact, &entry))
+	if (!elf_image_function(frame->image, pc - !frame->is_exact, &entry, &end))
 		return row_of_kind(ROW_NO_CFI);
-	return arch->code->row_from_entry(frame->image, entry, pc);
+	return arch->code->row_from_entry(frame->image, entry, pc, false);
 }
 
 /* Of entries before pc: most are of other functions, which do not come by there. */
@@ -135,7 +183,7 @@ static struct row row_by_reference(const struct unwind_arch *arch, const struct 
 		if (!code_entries_before(frame->entries, arch->code, frame->image, &entry) ||
 		    pc - entry > FUNCTION_BYTES_MAX)
 			break;
-		row = arch->code->row_from_entry(frame->image, entry, pc);
+		row = arch->code->row_from_entry(frame->image, entry, pc, false);
 		if (prove(arch, walk, frame, &row) == PROOF_CALL)
 			return row;
 		entry--;
@@ -144,10 +192,10 @@ static struct row row_by_reference(const struct unwind_arch *arch, const struct 
 }
 
 struct row code_walk_row_from_entry(const struct unwind_arch *arch, const struct walk *walk,
-				    const struct code_frame *frame, uint64_t entry)
+				    const struct code_frame *frame, uint64_t entry, bool by_sp)
 {
-	struct row row =
-		arch->code->row_from_entry(frame->image, entry, frame->pc - frame->mapping->bias);
+	struct row row = arch->code->row_from_entry(frame->image, entry,
+						    frame->pc - frame->mapping->bias, by_sp);
 
 	return prove(arch, walk, frame, &row) == PROOF_CALL ? row : row_of_kind(ROW_NO_CFI);
 }
@@ -156,6 +204,21 @@ bool code_walk_proves(const struct unwind_arch *arch, const struct walk *walk,
 		      const struct code_frame *frame, const struct row *row)
 {
 	return prove(arch, walk, frame, row) == PROOF_CALL;
+}
+
+/* The same, for code that may have been entered by what no call made. */
+static bool proves_in_jit(const struct unwind_arch *arch, const struct walk *walk,
+			  const struct code_frame *frame, const struct row *row)
+{
+	const struct mapping *mapping;
+	uint64_t word;
+
+	if (!find_return_address(arch, walk, frame, row, &word))
+		return false;
+	mapping = space_find(walk->space, word);
+	if (mapping && mapping->executable && !space_image(walk->space, mapping))
+		return true; /* nothing there is read for that */
+	return prove(arch, walk, frame, row) >= PROOF_CODE;
 }
 
 bool code_walk_may_hold(const struct unwind_arch *arch, const struct walk *walk,
@@ -265,23 +328,42 @@ struct row code_walk_jit_row(const struct unwind_arch *arch, const struct walk *
 				  ? frame->pc - JIT_BYTES_BEFORE
 				  : mapping->start;
 	struct elf_image *image = elf_image_of_reader(read_jit, walk);
-	struct row row = arch->code->row(image, frame->pc, frame->is_exact);
+	const struct code_at at = {.pc = frame->pc, .is_exact = frame->is_exact};
+	struct row row = arch->code->row(image, &at);
 	uint64_t entry;
 
 	/* A method whose end was never reached may have none: it would go back to the interpreter.
 	 */
-	if (!code_walk_proves(arch, walk, frame, &row) &&
+	if (!proves_in_jit(arch, walk, frame, &row) &&
 	    arch->code->entry_before(image, frame->pc, lowest, &entry))
-		row = arch->code->row_from_entry(image, entry, frame->pc);
+		row = arch->code->row_from_entry(image, entry, frame->pc, false);
 	elf_image_free(image);
-	return code_walk_proves(arch, walk, frame, &row) ? row : row_of_kind(ROW_NO_CFI);
+	return proves_in_jit(arch, walk, frame, &row) ? row : row_of_kind(ROW_NO_CFI);
+}
+
+bool code_walk_proves_jit_row(const struct unwind_arch *arch, const struct walk *walk,
+			      const struct code_frame *frame, const struct row *row)
+{
+	return proves_in_jit(arch, walk, frame, row);
+}
+
+struct code_at code_walk_at(const struct code_frame *frame)
+{
+	uint64_t pc = frame->pc - frame->mapping->bias;
+	struct code_at at = {.pc = pc, .is_exact = frame->is_exact};
+	uint64_t start;
+
+	if (!frame->image ||
+	    !elf_image_function(frame->image, pc - !frame->is_exact, &start, &at.function_end))
+		at.function_end = 0;
+	return at;
 }
 
 struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk,
 			 const struct code_frame *frame)
 {
-	struct row forward =
-		arch->code->row(frame->image, frame->pc - frame->mapping->bias, frame->is_exact);
+	const struct code_at at = code_walk_at(frame);
+	struct row forward = arch->code->row(frame->image, &at);
 	struct row entered;
 	struct row searched = row_of_kind(ROW_NO_CFI);
 	uint64_t sp;
@@ -298,7 +380,7 @@ struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk
 		searched = row_by_reference(arch, walk, frame);
 	if (searched.kind != ROW_NO_CFI)
 		return searched;
-	if (forward.kind == ROW_ROOT)
+	if (forward.kind == ROW_NEVER_RETURNS)
 		return forward;
 	entered.is_unproved = true;
 	forward.is_unproved = true;

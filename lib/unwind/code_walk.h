@@ -25,9 +25,9 @@ struct code_frame {
 struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk,
 			 const struct code_frame *frame);
 
-/* The same by the way from `entry`, an address of the image, and by nothing else. */
+/* The same by the way from `entry`, an address of the image; by_sp: without the frame pointer. */
 struct row code_walk_row_from_entry(const struct unwind_arch *arch, const struct walk *walk,
-				    const struct code_frame *frame, uint64_t entry);
+				    const struct code_frame *frame, uint64_t entry, bool by_sp);
 
 /*
  * The row of a frame in code that was made at run time, read from the process and
@@ -57,6 +57,19 @@ struct code_host {
  */
 bool code_walk_next_host(const struct unwind_arch *arch, const struct walk *walk,
 			 const struct code_frame *frame, struct code_host *host);
+
+/* A frame's place in the image's code, with the end of its function where a symbol says it. */
+struct code_at code_walk_at(const struct code_frame *frame);
+
+/* May pc, an address of the target, be a return address: is it behind a call? */
+bool code_walk_is_behind_call(const struct unwind_arch *arch, const struct walk *walk, uint64_t pc);
+/* Is it behind a direct call to `callee`, in a file's code? */
+bool code_walk_calls(const struct unwind_arch *arch, const struct walk *walk,
+		     uint64_t return_address, uint64_t callee);
+
+/* Does the row of a frame in code made at run time lead to code, on the stack at hand? */
+bool code_walk_proves_jit_row(const struct unwind_arch *arch, const struct walk *walk,
+			      const struct code_frame *frame, const struct row *row);
 
 /* Does a row lead to a return address on the stack at hand, too? */
 bool code_walk_proves(const struct unwind_arch *arch, const struct walk *walk,

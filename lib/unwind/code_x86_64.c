@@ -23,6 +23,7 @@ struct decoder {
 	uint8_t mod, reg, rm;
 	bool is_rip_relative, is_rsp_relative; /* the memory operand, and nothing else in it */
 	bool is_rbp_relative;
+	bool is_base_only; /* rm is the base, and there is no index */
 	int64_t displacement;
 };
 
@@ -112,6 +113,7 @@ static void modrm(struct decoder *decoder)
 								       : 0);
 	decoder->is_rsp_relative = base == RSP && !has_index;
 	decoder->is_rbp_relative = base == RBP && !has_index;
+	decoder->is_base_only = !has_index && base == decoder->rm;
 }
 
 static void set(struct code_instruction *out, enum code_effect effect)
@@ -122,10 +124,33 @@ static void set(struct code_instruction *out, enum code_effect effect)
 /* A general register is written with something that is not followed. */
 static void lose(struct code_instruction *out, uint8_t reg)
 {
+	out->written |= (uint16_t)(1 << reg);
 	if (reg == RSP)
-		set(out, CODE_EFFECT_LOSE_RSP);
+		set(out, CODE_EFFECT_MOVE_RSP);
 	else if (reg == RBP)
 		set(out, CODE_EFFECT_LOSE_RBP);
+}
+
+/* A register is written with a whole value from elsewhere: if it is rsp, of any stack. */
+static void load_into(struct code_instruction *out, uint8_t reg)
+{
+	lose(out, reg);
+	if (reg == RSP)
+		set(out, CODE_EFFECT_LOAD_RSP);
+}
+
+/* to = from + value, one of which is rsp. */
+static void copy(struct code_instruction *out, uint8_t to, uint8_t from, int64_t value)
+{
+	out->value = value;
+	if (to == RSP) {
+		out->reg = from;
+		set(out, CODE_EFFECT_RSP_FROM_REG);
+	} else {
+		lose(out, to);
+		out->reg = to;
+		set(out, CODE_EFFECT_COPY_RSP);
+	}
 }
 
 /* The same for byte operands, which without a REX prefix are ah, ch, dh, bh where these would be.
@@ -161,8 +186,14 @@ static void load(const struct decoder *decoder, struct code_instruction *out)
 	} else if (decoder->mod != 3 && decoder->reg == RBP && decoder->is_rsp_relative) {
 		out->value = decoder->displacement;
 		set(out, CODE_EFFECT_LOAD_RBP);
+	} else if (decoder->mod == 3 && (decoder->reg == RSP || decoder->rm == RSP)) {
+		copy(out, decoder->reg, decoder->rm, 0);
+		out->is_load = true;
+	} else if (decoder->is_rsp_relative || decoder->is_rbp_relative) {
+		lose(out, decoder->reg); /* what was saved on this stack */
+		out->restored = (uint16_t)(1 << decoder->reg);
 	} else {
-		lose(out, decoder->reg);
+		load_into(out, decoder->reg);
 	}
 }
 
@@ -178,8 +209,11 @@ static void store(const struct decoder *decoder, struct code_instruction *out)
 		set(out, CODE_EFFECT_RSP_FROM_RBP);
 	else if (decoder->rm == RBP && decoder->reg == RSP)
 		set(out, CODE_EFFECT_RBP_FROM_RSP);
+	else if (decoder->rm == RSP || decoder->reg == RSP)
+		copy(out, decoder->rm, decoder->reg, 0);
 	else
 		lose(out, decoder->rm);
+	out->is_load = out->effect == CODE_EFFECT_RSP_FROM_REG;
 }
 
 static void load_address(const struct decoder *decoder, struct code_instruction *out)
@@ -191,6 +225,8 @@ static void load_address(const struct decoder *decoder, struct code_instruction 
 		set(out, CODE_EFFECT_RSP_FROM_RBP);
 	else if (decoder->reg == RBP && decoder->is_rsp_relative)
 		set(out, CODE_EFFECT_RBP_FROM_RSP);
+	else if (decoder->is_rsp_relative || (decoder->reg == RSP && decoder->is_base_only))
+		copy(out, decoder->reg, decoder->is_rsp_relative ? RSP : decoder->rm, out->value);
 	else
 		lose(out, decoder->reg);
 }
@@ -358,9 +394,11 @@ static void decode_push_pop(const struct decoder *decoder, struct code_instructi
 	if (op < 0x58)
 		set(out, reg == RBP ? CODE_EFFECT_PUSH_RBP : CODE_EFFECT_PUSH);
 	else if (reg == RSP)
-		set(out, CODE_EFFECT_LOSE_RSP);
+		set(out, CODE_EFFECT_LOAD_RSP);
 	else
 		set(out, reg == RBP ? CODE_EFFECT_POP_RBP : CODE_EFFECT_POP);
+	if (op >= 0x58)
+		out->written |= (uint16_t)(1 << reg);
 }
 
 /* 80-8f */
@@ -380,6 +418,8 @@ static void decode_80(struct decoder *decoder, struct code_instruction *out, uin
 		lose_sized(decoder, out, decoder->reg, op == 0x86);
 		if (decoder->mod == 3)
 			lose_sized(decoder, out, decoder->rm, op == 0x86);
+		if (out->effect == CODE_EFFECT_MOVE_RSP)
+			set(out, CODE_EFFECT_LOAD_RSP);
 		return;
 	case 0x89:
 		store(decoder, out);
@@ -511,7 +551,7 @@ static void decode_90(struct decoder *decoder, struct code_instruction *out, uin
 
 	if (op >= 0xb8) {
 		immediate(decoder, decoder->rex & 8 ? 8 : operand_bytes(decoder));
-		lose(out, reg);
+		load_into(out, reg);
 	} else if (op >= 0xb0 || op == 0xa8) {
 		next(decoder);
 	} else if (op == 0xa9) {
@@ -523,7 +563,8 @@ static void decode_90(struct decoder *decoder, struct code_instruction *out, uin
 	} else if (op == 0x9d) {
 		set(out, CODE_EFFECT_POP);
 	} else if (op > 0x90 && op < 0x98) {
-		lose(out, reg);
+		load_into(out, reg); /* xchg with rax */
+		out->written |= 1;
 	} else if (op == 0x9a) {
 		decoder->failed = true;
 	}

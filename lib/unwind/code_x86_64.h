@@ -23,7 +23,10 @@ enum code_effect {
 	CODE_EFFECT_LEAVE,	  /* rsp = rbp, then pop rbp */
 	CODE_EFFECT_LOAD_RBP,	  /* rbp = [rsp + value] */
 	CODE_EFFECT_RBP_FROM_RSP, /* rbp = rsp + value */
-	CODE_EFFECT_LOSE_RSP,	  /* rsp = something that cannot be followed */
+	CODE_EFFECT_COPY_RSP,	  /* reg = rsp + value */
+	CODE_EFFECT_RSP_FROM_REG, /* rsp = reg + value, which a copy of rsp may be */
+	CODE_EFFECT_MOVE_RSP,	  /* rsp = something that cannot be followed on the same stack */
+	CODE_EFFECT_LOAD_RSP,	  /* rsp = something of which nobody knows which stack it is on */
 	CODE_EFFECT_LOSE_RBP,	  /* rbp = something else */
 	CODE_EFFECT_RETURN,
 	CODE_EFFECT_JUMP,     /* to `target` */
@@ -38,8 +41,12 @@ struct code_instruction {
 	enum code_effect effect;
 	size_t nr_bytes;
 	int64_t value;
-	uint64_t target; /* address */
-	bool is_padding; /* a no-op of several bytes */
+	uint64_t target;   /* address */
+	uint8_t reg;	   /* of COPY_RSP and RSP_FROM_REG, as instructions number them */
+	uint16_t written;  /* bit n: the general register n, of those that are no effect */
+	bool is_load;	   /* RSP_FROM_REG: by a move, not by address arithmetic */
+	uint16_t restored; /* bit n: the general register n, from memory of this stack */
+	bool is_padding;   /* a no-op of several bytes */
 };
 
 /* Decode the instruction at `address`; false if it is none that is known. */

@@ -76,7 +76,8 @@ static void walk_frames(struct walk *walk, unw_cursor_t *cursor, struct access *
 	bool is_exact = true;
 
 	for (;;) {
-		struct unwind_frame frame = walk_frame(walk, here.pc, is_exact, method);
+		bool is_called = !is_exact && !is_trampoline(access, arch, here.pc);
+		struct unwind_frame frame = walk_frame(walk, here.pc, !is_called, method);
 		struct position caller;
 		int step;
 

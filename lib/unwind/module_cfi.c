@@ -84,7 +84,8 @@ bool module_cfi_gap(struct module_cfi *cfi, uint64_t address, uint64_t *start)
 }
 
 /* musl's and Go's signal trampolines have no CFI. */
-static bool is_trampoline(const struct module_cfi *cfi, const struct unwind_arch *arch, uint64_t pc)
+bool module_cfi_is_trampoline(const struct module_cfi *cfi, const struct unwind_arch *arch,
+			      uint64_t pc)
 {
 	uint8_t code[CODE_BYTES];
 	size_t nr_bytes = elf_image_read(cfi->image, pc, code, sizeof(code));
@@ -106,7 +107,8 @@ struct row module_cfi_row(struct module_cfi *cfi, const struct unwind_arch *arch
 	 * Nobody called a trampoline, so pc - 1 may be in the function before it.
 	 * (The kernel's and glibc's begin with a nop for unwinders' sake.)
 	 */
-	if ((!section || pc >= fde.end) && is_trampoline(cfi, arch, pc))
+	if ((!section || pc >= fde.end || pc == fde.start) &&
+	    module_cfi_is_trampoline(cfi, arch, pc))
 		return row_of_kind(ROW_SIGNAL);
 	if (!section)
 		return row_of_kind(ROW_NO_CFI);

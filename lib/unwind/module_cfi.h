@@ -32,6 +32,10 @@ void module_cfi_release(struct module_cfi *cfi);
 struct row module_cfi_row(struct module_cfi *cfi, const struct unwind_arch *arch, uint64_t lookup,
 			  uint64_t pc);
 
+/* Does a signal handler return to `pc`? musl's and Go's trampolines have no CFI. */
+bool module_cfi_is_trampoline(const struct module_cfi *cfi, const struct unwind_arch *arch,
+			      uint64_t pc);
+
 /*
  * Where code that no FDE covers may begin: the end of the last one that begins before
  * `address`. False if that covers it, or nothing is before.

@@ -19,15 +19,17 @@
 enum row_kind {
 	ROW_EMPTY, /* of a free slot in the cache */
 	ROW_STEP,  /* CFA = register + offset; the return address is saved or in its register */
-	ROW_STEP_DEREF, /* CFA = the word at register + offset: realigned stacks */
-	ROW_STEP_PLT,	/* CFA = register + offset, and more behind the push in a PLT entry */
-	ROW_SIGNAL,	/* the kernel's signal frame: every register stands in it */
-	ROW_ROOT,	/* there is no caller */
-	ROW_FALLBACK,	/* more than a row can say: libunwind */
-	ROW_NO_CFI,	/* nothing covers the address */
-	ROW_BAD_CFI,	/* what covers it contradicts itself */
-	ROW_NO_FILE,	/* the module's file could not be read */
-	ROW_FOREIGN,	/* code of another machine, or of a 32-bit program */
+	ROW_STEP_DEREF,	   /* CFA = the word at register + offset: realigned stacks */
+	ROW_STEP_PLT,	   /* CFA = register + offset, and more behind the push in a PLT entry */
+	ROW_SIGNAL,	   /* the kernel's signal frame: every register stands in it */
+	ROW_ROOT,	   /* there is no caller: the CFI says so, or the program begins there */
+	ROW_NEVER_RETURNS, /* by its code; at the top of a thread's stack there is no caller */
+	ROW_OTHER_STACK,   /* the first frame on a stack that its code has switched to */
+	ROW_FALLBACK,	   /* more than a row can say: libunwind */
+	ROW_NO_CFI,	   /* nothing covers the address */
+	ROW_BAD_CFI,	   /* what covers it contradicts itself */
+	ROW_NO_FILE,	   /* the module's file could not be read */
+	ROW_FOREIGN,	   /* code of another machine, or of a 32-bit program */
 };
 
 enum row_fp {
@@ -89,6 +91,14 @@ enum row_call {
 	ROW_CALL_NONE, /* no call: it is no return address */
 	ROW_CALL_DIRECT,
 	ROW_CALL_INDIRECT,
+	ROW_CALL_UNSURE, /* code made at run time, with no call to be seen there */
+};
+
+/* Where in an image's code a frame stands. */
+struct code_at {
+	uint64_t pc;
+	uint64_t function_end; /* of the function that holds it; 0: not known */
+	bool is_exact;
 };
 
 /*
@@ -99,21 +109,29 @@ enum row_call {
  */
 struct code_reader {
 	/*
-	 * By what the code is going to do from pc on; ROW_ROOT if it surely never
-	 * returns, ROW_NO_CFI if nobody can tell.
+	 * By what the code is going to do from there on; ROW_NEVER_RETURNS if it surely does
+	 * not, ROW_NO_CFI if nobody can tell.
 	 */
-	struct row (*row)(const struct elf_image *image, uint64_t pc, bool is_exact);
+	struct row (*row)(const struct elf_image *image, const struct code_at *at);
 	/* Where a function that may hold pc is entered, as just-in-time compilers begin them. */
 	bool (*entry_before)(const struct elf_image *image, uint64_t pc, uint64_t lowest,
 			     uint64_t *entry);
-	/* By what the function that is entered at `entry` does before it comes by pc. */
-	struct row (*row_from_entry)(const struct elf_image *image, uint64_t entry, uint64_t pc);
+	/*
+	 * By what the function that is entered at `entry` does before it comes by pc;
+	 * by_sp: without the frame pointer.
+	 */
+	struct row (*row_from_entry)(const struct elf_image *image, uint64_t entry, uint64_t pc,
+				     bool by_sp);
+	/* Does the function that is entered at `entry` come by pc? */
+	bool (*comes_by)(const struct elf_image *image, uint64_t entry, uint64_t pc);
+	/* Is pc the return address that a run time puts at the bottom of its stacks? */
+	bool (*is_bottom)(const struct elf_image *image, uint64_t pc);
 	/* Will the frame pointer be at the return what it is here? */
-	bool (*keeps_fp)(const struct elf_image *image, uint64_t pc, bool is_exact);
+	bool (*keeps_fp)(const struct elf_image *image, const struct code_at *at);
 	/* Will the code return on another stack than the one it is on now? */
-	bool (*switches_stack)(const struct elf_image *image, uint64_t pc, bool is_exact);
+	bool (*switches_stack)(const struct elf_image *image, const struct code_at *at);
 	/* May the code return to its caller, rather than leave for somewhere else? */
-	bool (*may_return)(const struct elf_image *image, uint64_t pc, bool is_exact);
+	bool (*may_return)(const struct elf_image *image, const struct code_at *at);
 	/* Has it left the stack it was entered on? */
 	bool (*switched_stack)(const struct elf_image *image, uint64_t entry, uint64_t pc);
 	/* The call before a return address, and where a direct one goes. */

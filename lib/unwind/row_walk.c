@@ -3,6 +3,7 @@
 #include "mapping/space.h"
 #include "unwind/eh_context.h"
 #include "unwind/hot_walk.h"
+#include "unwind/root.h"
 #include "unwind/rows.h"
 
 /* Nothing is ever mapped below vm.mmap_min_addr, nor above what 57 bits hold. */
@@ -33,6 +34,7 @@ struct row_walk {
 enum step {
 	STEP_CALLER,   /* it is in row_walk.frame and pushed */
 	STEP_END,      /* the walk ended and says why */
+	STEP_WILD,     /* it is pushed, and is no code: who called it may be known */
 	STEP_FALLBACK, /* libunwind might know */
 };
 
@@ -82,6 +84,34 @@ static bool is_loop(struct row_walk *rw, uint64_t pc, uint64_t sp)
 	return false;
 }
 
+static struct row_query query_of(const struct row_walk *rw)
+{
+	return (struct row_query){.walk = rw->walk,
+				  .arch = rw->arch,
+				  .frame = &rw->frame,
+				  .regs = &rw->regs,
+				  .is_cfi_only = rw->kind == UNWINDER_CFI};
+}
+
+/* The outermost frame, if the stack pointer says so, too: nothing else is proof. */
+static enum step end_by_place(struct row_walk *rw)
+{
+	const struct row_query query = query_of(rw);
+
+	return end(rw, root_at(rw->rows, &query, rw->regs.value[rw->arch->regs->sp]));
+}
+
+/* A return address of 0, at the CFA sp. What code seems to do to its stack is no proof. */
+static enum step end_by_zero(struct row_walk *rw, uint64_t sp, enum unwind_method method)
+{
+	bool is_by_cfi = method == UNWIND_METHOD_CFI || method == UNWIND_METHOD_LIBUNWIND;
+
+	rw->regs.value[rw->arch->regs->sp] = sp;
+	rw->walk->ended_by_zero = true;
+	rw->frame.pc = 0;
+	return is_by_cfi ? end_by_place(rw) : end(rw, STACK_END_UNPROVED);
+}
+
 /* The caller is at pc with the stack pointer sp. */
 static enum step arrive(struct row_walk *rw, uint64_t pc, uint64_t sp, enum unwind_method method,
 			bool is_exact)
@@ -90,20 +120,16 @@ static enum step arrive(struct row_walk *rw, uint64_t pc, uint64_t sp, enum unwi
 	uint64_t old_sp = rw->regs.value[arch->sp];
 
 	pc &= rw->arch->code_mask;
+	if (!pc && !is_exact)
+		return end_by_zero(rw, sp, method);
 	if (sp <= old_sp && ((sp == old_sp && pc == rw->frame.pc) || is_loop(rw, pc, sp)))
 		return end(rw, STACK_END_LOOP);
 	rw->regs.value[arch->sp] = sp;
+	is_exact = is_exact || rows_begins_at(rw->rows, rw->walk, pc);
 	rw->frame = walk_frame(rw->walk, pc, is_exact, method);
-	return walk_push(rw->walk, &rw->frame) ? STEP_CALLER : STEP_END;
-}
-
-static struct row_query query_of(const struct row_walk *rw)
-{
-	return (struct row_query){.walk = rw->walk,
-				  .arch = rw->arch,
-				  .frame = &rw->frame,
-				  .regs = &rw->regs,
-				  .is_cfi_only = rw->kind == UNWINDER_CFI};
+	if (walk_push(rw->walk, &rw->frame))
+		return STEP_CALLER;
+	return is_exact ? STEP_WILD : STEP_END;
 }
 
 /* The CFA of an ordinary row. False: the walk has ended, or needs libunwind, as *step says. */
@@ -153,15 +179,42 @@ static bool wants_unknown_fp(const struct row_walk *rw, const struct row *row)
 	       rw->kind != UNWINDER_CFI;
 }
 
-/* A return address outside all code, where the stack was switched to. */
-static bool leads_nowhere(const struct row_walk *rw, uint64_t ra)
+/* Does the frame's code leave the stack that it is on, or has it come from another one? */
+static bool is_first_of_stack(const struct row_walk *rw)
 {
 	const struct row_query query = query_of(rw);
 
+	return rw->kind != UNWINDER_CFI &&
+	       (rows_is_stack_base(rw->rows, &query) || rows_has_switched_stack(rw->rows, &query));
+}
+
+/* A return address outside all code, where the stack was switched to. */
+static bool leads_nowhere(const struct row_walk *rw, uint64_t ra)
+{
 	ra &= rw->arch->code_mask;
 	return ra && space_locate(rw->walk->space, ra - 1).module.v == MODULE_UNKNOWN.v &&
-	       rw->kind != UNWINDER_CFI &&
-	       (rows_is_stack_base(&query) || rows_has_switched_stack(rw->rows, &query));
+	       is_first_of_stack(rw);
+}
+
+/*
+ * The first frame on a stack that its function switched to. Go keeps the frame pointer of who
+ * called it on the other stack: where that was copied, too, and the function will go back to it,
+ * the walk goes on there.
+ */
+static enum step step_over_switch(struct row_walk *rw)
+{
+	const struct row_query query = query_of(rw);
+	struct rows_behind behind = {0};
+	unsigned int sp = rw->arch->regs->sp;
+
+	if (!rows_is_stack_base(rw->rows, &query) ||
+	    !rows_find_behind_switch(rw->rows, &query, &behind)) {
+		walk_end(rw->walk, STACK_END_OTHER_STACK, rw->frame.pc);
+		rw->walk->out->wanted_address = behind.wanted_address;
+		return STEP_END;
+	}
+	rw->regs.known &= UINT64_C(1) << sp | UINT64_C(1) << rw->arch->regs->fp;
+	return arrive(rw, behind.pc, behind.sp, UNWIND_METHOD_CODE, false);
 }
 
 /* Is what this row's frame has saved the frame pointer of where the exception goes? */
@@ -285,11 +338,13 @@ static enum step step_by_row(struct row_walk *rw, const struct row *row)
 	} else {
 		uint64_t address = cfa + (uint64_t)(int64_t)ra_offset_of(row);
 
+		if (root_is_above(rw->walk, address))
+			return end(rw, STACK_END_ROOT);
 		if (!walk_read(rw->walk, address, &ra))
 			return end_at(rw, address);
 	}
 	if (leads_nowhere(rw, ra))
-		return end(rw, STACK_END_ROOT);
+		return step_over_switch(rw);
 	if (rw->walk->nr_pushed == 1)
 		rw->is_leaving = row->saves_eh && row->is_from_code && row->ra == ROW_RA_AT_CFA;
 	if (row->ra == ROW_RA_REPLACED || rw->is_leaving || is_landing(rw, cfa, ra))
@@ -338,51 +393,79 @@ static bool is_no_address(const struct unwind_arch *arch, uint64_t ra)
 	return ra && (ra < SMALLEST_ADDRESS || ra > LARGEST_ADDRESS);
 }
 
+/* What a frame pointer points to. */
+struct fp_record {
+	uint64_t fp, caller_fp, return_address;
+};
+
 /*
  * Code without CFI that keeps frame pointers: a record of the caller's frame
  * pointer and the return address. It must be aligned, above the stack pointer
- * and in the stack's memory, and lead to code; otherwise there is none, and
- * `without` is why the walk ends.
+ * and in the stack's memory, and lead behind a call; otherwise there is none, and
+ * the walk has ended: `without` says why.
  */
-static enum step step_by_fp(struct row_walk *rw, enum stack_end without)
+static bool find_fp_record(struct row_walk *rw, enum stack_end without, struct fp_record *record)
 {
 	const struct arch_regs *arch = rw->arch->regs;
+	const struct row_query query = query_of(rw);
 	const struct mapping *stack;
 	uint64_t fp;
-	uint64_t caller_fp;
-	uint64_t ra;
 
-	if (!regs_get(&rw->regs, arch->fp, &fp))
-		return end(rw, STACK_END_UNKNOWN_REG);
-	/* psABI 3.4.1: the outermost frame has a frame pointer of 0 */
-	if (!fp && rw->walk->nr_pushed > 1)
-		return end(rw, STACK_END_ROOT);
-	if (fp % sizeof(fp) || fp < rw->regs.value[arch->sp])
-		return end(rw, without);
+	end(rw, without);
+	if (!regs_get(&rw->regs, arch->fp, &fp)) {
+		end(rw, STACK_END_UNKNOWN_REG);
+		return false;
+	}
+	if (!fp || fp % sizeof(fp) || fp < rw->regs.value[arch->sp])
+		return false;
 	stack = space_find(rw->walk->space, rw->regs.value[arch->sp]);
 	if (stack && fp >= stack->end)
-		return end(rw, without);
-	if (!walk_read(rw->walk, fp, &caller_fp))
-		return end_at(rw, fp);
-	if (!walk_read(rw->walk, fp + 8, &ra))
-		return end_at(rw, fp + 8);
-	if (is_no_address(rw->arch, ra))
-		return end(rw, without);
-	if (!walk_read(rw->walk, fp - 8, &rw->sender_sp))
-		rw->sender_sp = 0;
-	regs_set(&rw->regs, arch->fp, caller_fp);
-	rw->regs.known &= UINT64_C(1) << arch->sp | UINT64_C(1) << arch->fp;
-	rw->walk->nr_fp_frames++;
-	return arrive(rw, ra, fp + 16, UNWIND_METHOD_FP, false);
+		return false;
+	record->fp = fp;
+	if (!walk_read(rw->walk, fp, &record->caller_fp)) {
+		end_at(rw, fp);
+		return false;
+	}
+	if (!walk_read(rw->walk, fp + 8, &record->return_address)) {
+		end_at(rw, fp + 8);
+		return false;
+	}
+	record->return_address &= rw->arch->code_mask;
+	if (is_no_address(rw->arch, record->return_address))
+		return false;
+	return !record->return_address ||
+	       rows_is_behind_call(rw->rows, &query, record->return_address) ||
+	       space_locate(rw->walk->space, record->return_address - 1).module.v ==
+		       MODULE_UNKNOWN.v;
 }
 
-/*
- * Go keeps the frame pointer when it switches stacks: where the goroutine's stack was
- * copied, too, the walk goes on there, and where it was not, this one is at its base.
- */
-static bool is_end_of_memory_or(enum stack_end end, enum stack_end why)
+static enum step take_fp_record(struct row_walk *rw, const struct fp_record *record)
 {
-	return end == why || end == STACK_END_BAD_MEMORY;
+	const struct arch_regs *arch = rw->arch->regs;
+
+	if (!walk_read(rw->walk, record->fp - 8, &rw->sender_sp))
+		rw->sender_sp = 0;
+	regs_set(&rw->regs, arch->fp, record->caller_fp);
+	rw->regs.known &= UINT64_C(1) << arch->sp | UINT64_C(1) << arch->fp;
+	rw->walk->nr_fp_frames++;
+	return arrive(rw, record->return_address, record->fp + 16, UNWIND_METHOD_FP, false);
+}
+
+/* psABI 3.4.1: the outermost frame has a frame pointer of 0. So has who uses it for a number. */
+static bool has_zero_fp(const struct row_walk *rw)
+{
+	uint64_t fp;
+
+	return rw->walk->nr_pushed > 1 && regs_get(&rw->regs, rw->arch->regs->fp, &fp) && !fp;
+}
+
+static enum step step_by_fp(struct row_walk *rw, enum stack_end without)
+{
+	struct fp_record record;
+
+	if (find_fp_record(rw, without, &record))
+		return take_fp_record(rw, &record);
+	return has_zero_fp(rw) ? end_by_place(rw) : STEP_END;
 }
 
 /* What adapters push for one call. */
@@ -416,28 +499,44 @@ static struct row find_in_jit(struct row_walk *rw)
  * Just-in-time compilers make code with frame pointers and without (Java, Python's
  * trampolines): where the code says how deep its frame is, nothing has to be supposed.
  * Else frame pointers come first: code that drops its caller's arguments, as node's
- * builtins do, moves the stack pointer in ways that look like a switch of stacks.
+ * builtins do, moves the stack pointer in ways that look like a switch of stacks. Only
+ * where no caller is to be found is it asked whether there is one.
  */
 static enum step step_without_row(struct row_walk *rw, enum stack_end why)
 {
 	const struct row_query query = query_of(rw);
+	struct fp_record record;
 	struct row row;
-	enum step step;
 
 	if (rw->kind == UNWINDER_CFI)
 		return end(rw, why);
 	row = find_in_jit(rw);
 	if (row.kind == ROW_STEP)
 		return step_by_row(rw, &row);
-	step = step_by_fp(rw, why);
-	if (step == STEP_END && rw->walk->out->end != STACK_END_ROOT)
-		row = rows_find_host(rw->rows, &query);
+	if (find_fp_record(rw, why, &record))
+		return take_fp_record(rw, &record);
+	row = rows_find_host(rw->rows, &query);
+	if (row.kind != ROW_STEP)
+		row = rows_find_by_entry(rw->rows, &query);
 	if (row.kind == ROW_STEP)
 		return step_by_row(rw, &row);
-	if (step == STEP_END && is_end_of_memory_or(rw->walk->out->end, why) &&
-	    rows_is_stack_base(&query))
-		return end(rw, STACK_END_ROOT);
-	return step;
+	if (is_first_of_stack(rw))
+		return step_over_switch(rw);
+	return has_zero_fp(rw) ? end_by_place(rw) : STEP_END;
+}
+
+/* Whoever called what is no code, by a null pointer or a wild one, has pushed where to return. */
+static enum step step_from_wild_call(struct row_walk *rw)
+{
+	const struct row_query query = query_of(rw);
+	uint64_t sp, ra;
+
+	if (rw->kind == UNWINDER_CFI || !regs_get(&rw->regs, rw->arch->regs->sp, &sp) ||
+	    rw->arch->regs->ra != rw->arch->regs->pc || !walk_read(rw->walk, sp, &ra) ||
+	    space_locate(rw->walk->space, ra - 1).module.v == MODULE_UNKNOWN.v ||
+	    !rows_is_behind_call(rw->rows, &query, ra))
+		return STEP_END;
+	return arrive(rw, ra, sp + sizeof(ra), UNWIND_METHOD_CODE, false);
 }
 
 static enum step step_by_known_row(struct row_walk *rw, const struct row *row)
@@ -458,6 +557,17 @@ static enum step step_by_known_row(struct row_walk *rw, const struct row *row)
 	return end(rw, STACK_END_UNKNOWN_REG);
 }
 
+/* Code that never returns begins a thread, at the top of its stack; else the code was misread. */
+static enum step step_of_endless(struct row_walk *rw)
+{
+	const struct row_query query = query_of(rw);
+	enum stack_end end_here = root_at(rw->rows, &query, rw->regs.value[rw->arch->regs->sp]);
+
+	if (end_here == STACK_END_ROOT)
+		return end(rw, STACK_END_ROOT);
+	return step_without_row(rw, end_here);
+}
+
 static enum step find_caller(struct row_walk *rw)
 {
 	const struct row_query query = query_of(rw);
@@ -475,6 +585,10 @@ static enum step find_caller(struct row_walk *rw)
 		return step_by_signal_frame(rw);
 	case ROW_ROOT:
 		return end(rw, STACK_END_ROOT);
+	case ROW_NEVER_RETURNS:
+		return step_of_endless(rw);
+	case ROW_OTHER_STACK:
+		return step_over_switch(rw);
 	case ROW_FALLBACK:
 		return STEP_FALLBACK;
 	case ROW_NO_CFI:
@@ -536,12 +650,16 @@ void rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind,
 	regs_get(&rw.regs, rw.arch->regs->pc, &pc);
 	rw.frame = walk_frame(walk, pc, !walk->trial_depth, UNWIND_METHOD_LEAF);
 	if (!walk_push(walk, &rw.frame))
-		return;
+		step = STEP_WILD;
 	if (!is_known(&rw.regs, rw.arch->regs->sp)) {
 		walk_end(walk, STACK_END_UNKNOWN_REG, pc);
 		return;
 	}
 	while (step != STEP_END) {
+		if (step == STEP_WILD) {
+			step = step_from_wild_call(&rw);
+			continue;
+		}
 		if (kind != UNWINDER_FP && !rw.eh.nr_targets && !rw.is_leaving)
 			hot_walk(rows_hot(rows), rw.arch, walk, &rw.regs, &rw.frame);
 		step = find_caller(&rw);

@@ -13,6 +13,7 @@ struct rows {
 	struct hot_rows hot;
 	struct row_cache cache;
 	struct row_cache jit;	     /* proved on each stack again: JIT, and rows_find_by_code() */
+	struct row_cache calls;	     /* what is known to be a return address, behind a call */
 	struct row_cache without_fp; /* second ways, for frames whose frame pointer is not known */
 	struct module_cfi **modules; /* by module id; NULL where not asked for yet */
 	size_t nr_modules, cap_modules;
@@ -40,6 +41,7 @@ void rows_free(struct rows *rows)
 	hot_rows_release(&rows->hot);
 	row_cache_release(&rows->cache);
 	row_cache_release(&rows->jit);
+	row_cache_release(&rows->calls);
 	row_cache_release(&rows->without_fp);
 	free(rows);
 }
@@ -67,7 +69,7 @@ struct module_cfi *rows_cfi(struct rows *rows, struct module_id id, struct elf_i
 	return rows->modules[id.v];
 }
 
-static const struct mapping *mapping_of(const struct row_query *query)
+const struct mapping *rows_mapping(const struct row_query *query)
 {
 	return space_find(query->walk->space, query->frame->pc - !query->frame->is_exact);
 }
@@ -123,12 +125,13 @@ static struct row row_before_handler(const struct row_query *query, const struct
 				     const struct code_frame *code, uint64_t entry)
 {
 	const struct code_reader *reader = query->arch->code;
-	uint64_t pc = code->pc - code->mapping->bias;
+	const struct code_at at = code_walk_at(code);
+	uint64_t pc = at.pc;
 	struct row row;
 
-	if (reader->may_return(code->image, pc, code->is_exact))
+	if (reader->may_return(code->image, &at))
 		return *by_cfi;
-	row = reader->row_from_entry(code->image, entry, pc);
+	row = reader->row_from_entry(code->image, entry, pc, true);
 	if (row.kind != ROW_STEP && reader->switched_stack(code->image, entry, pc))
 		return row_of_handler(query, by_cfi);
 	if (row.kind != ROW_STEP || row.cfa_reg != query->arch->regs->sp)
@@ -145,9 +148,13 @@ static struct row row_before_handler(const struct row_query *query, const struct
 static bool has_restored_fp(const struct row_query *query, const struct row *row,
 			    const struct code_frame *code)
 {
-	return query->arch->code->keeps_fp && code->is_exact && row->kind == ROW_STEP &&
-	       row->fp == ROW_FP_AT_FP && row->cfa_reg != query->arch->regs->fp &&
-	       query->arch->code->keeps_fp(code->image, code->pc - code->mapping->bias, true);
+	struct code_at at;
+
+	if (!query->arch->code->keeps_fp || !code->is_exact || row->kind != ROW_STEP ||
+	    row->fp != ROW_FP_AT_FP || row->cfa_reg == query->arch->regs->fp)
+		return false;
+	at = code_walk_at(code);
+	return query->arch->code->keeps_fp(code->image, &at);
 }
 
 /*
@@ -159,7 +166,7 @@ static bool is_on_another_stack(struct rows *rows, const struct row_query *query
 {
 	return row->is_from_debug_frame && row->kind == ROW_STEP && !query->frame->is_exact &&
 	       row->cfa_reg == query->arch->regs->sp &&
-	       (rows_is_stack_base(query) || rows_has_switched_stack(rows, query));
+	       (rows_is_stack_base(rows, query) || rows_has_switched_stack(rows, query));
 }
 
 /*
@@ -185,17 +192,41 @@ static struct row row_in_gap(struct rows *rows, const struct row_query *query,
 	    !module_cfi_gap(rows_cfi(rows, query->frame->lookup.module, code->image),
 			    query->frame->lookup.address, &start))
 		return row;
-	row = code_walk_row_from_entry(query->arch, query->walk, code, start);
+	row = code_walk_row_from_entry(query->arch, query->walk, code, start, false);
 	row.saves_eh = row.kind == ROW_STEP && query->arch->eh;
 	return row;
 }
 
-/* Nobody has called the first instruction of a program, or of the loader before it. */
-static bool is_first_instruction(const struct code_frame *code)
+/* So far behind its entry a function may be that neither CFI nor a symbol covers. */
+#define ENTRY_FUNCTION_BYTES 128
+
+/* Nobody has called the function in which a program begins to run, or the loader before it. */
+static bool is_in_entry_function(struct module_cfi *cfi, const struct row_query *query,
+				 const struct code_frame *code)
 {
 	uint64_t entry = elf_image_entry(code->image);
+	uint64_t pc = code->pc - code->mapping->bias;
+	uint64_t lookup = pc - !code->is_exact;
+	struct cfi_fde fde;
+	uint64_t start, end;
 
-	return code->is_exact && entry && code->pc - code->mapping->bias == entry;
+	if (!entry || lookup < entry)
+		return false;
+	if (lookup == entry)
+		return true;
+	if (module_cfi_fde(cfi, lookup, &fde))
+		return fde.start == entry;
+	if (elf_image_function(code->image, lookup, &start, &end))
+		return start == entry;
+	return pc - entry <= ENTRY_FUNCTION_BYTES && query->arch->code->comes_by &&
+	       query->arch->code->comes_by(code->image, entry, pc);
+}
+
+/* The return address that a run time puts below the first function of a stack of its own. */
+static bool is_bottom(const struct row_query *query, const struct code_frame *code)
+{
+	return !code->is_exact && query->arch->code->is_bottom &&
+	       query->arch->code->is_bottom(code->image, code->pc - code->mapping->bias);
 }
 
 /*
@@ -213,24 +244,48 @@ static struct row row_in_place_of(const struct row_query *query, struct row by_c
 	return by_code.kind == ROW_STEP && !by_code.is_unproved ? by_code : by_cfi;
 }
 
+/*
+ * Go's CFI says nothing of the frame pointer, which its functions save like any other's. What the
+ * code does on its way from the entry tells where.
+ */
+static void find_saved_fp(const struct row_query *query, const struct code_frame *code,
+			  uint64_t entry, struct row *row)
+{
+	struct row by_code = query->arch->code->row_from_entry(
+		code->image, entry, code->pc - code->mapping->bias, true);
+
+	if (by_code.kind != ROW_STEP || by_code.cfa_reg != row->cfa_reg ||
+	    by_code.cfa_offset != row->cfa_offset || by_code.fp != ROW_FP_AT_CFA)
+		return;
+	row->fp = ROW_FP_AT_CFA;
+	row->fp_offset = by_code.fp_offset;
+}
+
+static bool may_lack_fp(const struct row *row)
+{
+	return row->is_from_debug_frame && row->kind == ROW_STEP && row->fp == ROW_FP_SAME;
+}
+
 /* Where CFI is missing, or known to be wrong, the code is asked. */
 static struct row amended(struct rows *rows, const struct row_query *query, struct row row,
 			  const struct code_frame *code)
 {
+	struct module_cfi *cfi = rows_cfi(rows, query->frame->lookup.module, code->image);
 	struct row by_code;
 	uint64_t entry;
-	bool has_entry = (row.saves_eh || row.is_of_target) &&
-			 module_cfi_entry(rows_cfi(rows, query->frame->lookup.module, code->image),
-					  query->arch, query->frame->lookup.address, &entry);
+	bool has_entry = (row.saves_eh || row.is_of_target || may_lack_fp(&row)) &&
+			 module_cfi_entry(cfi, query->arch, query->frame->lookup.address, &entry);
 
-	if (row.kind == ROW_NO_CFI && is_first_instruction(code))
+	if ((row.kind == ROW_NO_CFI || row.is_from_debug_frame) && is_bottom(query, code))
 		return row_of_kind(ROW_ROOT);
-	if (row.kind == ROW_NO_CFI && code_walk_is_on_other_stack(query->arch, code))
+	if (row.kind == ROW_NO_CFI && is_in_entry_function(cfi, query, code))
 		return row_of_kind(ROW_ROOT);
 	if (row.kind == ROW_NO_CFI)
 		return row_in_gap(rows, query, code);
 	if (is_on_another_stack(rows, query, &row))
-		return row_of_kind(ROW_ROOT);
+		return row_of_kind(ROW_OTHER_STACK);
+	if (may_lack_fp(&row) && has_entry)
+		find_saved_fp(query, code, entry, &row);
 	if (row.saves_eh && has_entry && query->arch->eh)
 		return row_before_handler(query, &row, code, entry);
 	if (saves_above_cfa(&row)) {
@@ -238,7 +293,7 @@ static struct row amended(struct rows *rows, const struct row_query *query, stru
 		return by_code.kind == ROW_STEP ? by_code : row;
 	}
 	if (row.is_of_target && has_entry) {
-		by_code = code_walk_row_from_entry(query->arch, query->walk, code, entry);
+		by_code = code_walk_row_from_entry(query->arch, query->walk, code, entry, false);
 		return by_code.kind == ROW_STEP ? by_code : row;
 	}
 	if (has_restored_fp(query, &row, code)) {
@@ -267,7 +322,7 @@ static struct row compile_in(struct rows *rows, const struct row_query *query,
 static struct row compile(struct rows *rows, const struct row_query *query)
 {
 	struct space *space = query->walk->space;
-	const struct mapping *mapping = mapping_of(query);
+	const struct mapping *mapping = rows_mapping(query);
 	struct elf_image *image = mapping ? space_image(space, mapping) : NULL;
 
 	if (image && elf_image_machine(image) != query->arch->machine)
@@ -298,6 +353,13 @@ static struct row compile(struct rows *rows, const struct row_query *query)
 #define TRIES_MAX	    4
 #define TRIES_ELSEWHERE_MAX 64
 
+/* What the code says of one stack need not hold on the next: a loop may have pushed more. */
+static bool is_to_prove(const struct row *row)
+{
+	return row->is_from_code && row->kind == ROW_STEP && row->ra == ROW_RA_AT_CFA &&
+	       !row->saves_eh;
+}
+
 static bool may_be_known_better(const struct row_query *query, const struct row *row)
 {
 	const struct mapping *mapping;
@@ -308,11 +370,12 @@ static bool may_be_known_better(const struct row_query *query, const struct row 
 		return false;
 	if (row->kind == ROW_NO_CFI)
 		return row->nr_tries < (row->stamp == stamp ? TRIES_MAX : TRIES_ELSEWHERE_MAX);
-	mapping = row->is_unproved ? mapping_of(query) : NULL;
+	mapping = row->is_unproved || is_to_prove(row) ? rows_mapping(query) : NULL;
 	if (!mapping)
 		return false;
 	code = code_frame_of(query, mapping, NULL);
-	return !code_walk_may_hold(query->arch, query->walk, &code, row);
+	return row->is_unproved ? !code_walk_may_hold(query->arch, query->walk, &code, row)
+				: !code_walk_proves(query->arch, query->walk, &code, row);
 }
 
 static struct row compile_again(struct rows *rows, const struct row_query *query,
@@ -349,7 +412,7 @@ struct row rows_find(struct rows *rows, const struct row_query *query)
 
 static struct row compile_without_fp(struct rows *rows, const struct row_query *query)
 {
-	const struct mapping *mapping = mapping_of(query);
+	const struct mapping *mapping = rows_mapping(query);
 	struct elf_image *image = mapping ? space_image(query->walk->space, mapping) : NULL;
 	struct code_frame code;
 	struct row row;
@@ -360,7 +423,7 @@ static struct row compile_without_fp(struct rows *rows, const struct row_query *
 			      query->frame->lookup.address, &entry))
 		return row_of_kind(ROW_NO_CFI);
 	code = code_frame_of(query, mapping, image);
-	row = code_walk_row_from_entry(query->arch, query->walk, &code, entry);
+	row = code_walk_row_from_entry(query->arch, query->walk, &code, entry, true);
 	return row.cfa_reg == query->arch->regs->sp ? row : row_of_kind(ROW_NO_CFI);
 }
 
@@ -383,7 +446,7 @@ struct row rows_find_without_fp(struct rows *rows, const struct row_query *query
 struct row rows_find_by_call(struct rows *rows, const struct row_query *query,
 			     const struct row *by_cfi)
 {
-	const struct mapping *mapping = mapping_of(query);
+	const struct mapping *mapping = rows_mapping(query);
 	struct elf_image *image = mapping ? space_image(query->walk->space, mapping) : NULL;
 	struct code_host host = {0};
 	struct code_frame code;
@@ -415,7 +478,7 @@ struct row rows_find_in_jit(struct rows *rows, const struct row_query *query)
 {
 	const struct unwind_frame *frame = query->frame;
 	struct row_key key = row_key(frame->lookup, frame->is_exact);
-	const struct mapping *mapping = mapping_of(query);
+	const struct mapping *mapping = rows_mapping(query);
 	const struct row *known = row_cache_find(&rows->jit, key);
 	struct code_frame code;
 	struct row row;
@@ -426,7 +489,7 @@ struct row rows_find_in_jit(struct rows *rows, const struct row_query *query)
 	code = code_frame_of(query, mapping, NULL);
 	if (known && known->kind == ROW_NO_CFI
 		    ? known->nr_tries >= JIT_TRIES_MAX
-		    : known && code_walk_proves(query->arch, query->walk, &code, known))
+		    : known && code_walk_proves_jit_row(query->arch, query->walk, &code, known))
 		return *known;
 	row = code_walk_jit_row(query->arch, query->walk, &code);
 	if (row.kind == ROW_NO_CFI)
@@ -441,7 +504,7 @@ struct row rows_find_by_code(struct rows *rows, const struct row_query *query)
 {
 	struct row_key key = row_key(query->frame->lookup, query->frame->is_exact);
 	const struct row *known = row_cache_find(&rows->jit, key);
-	const struct mapping *mapping = mapping_of(query);
+	const struct mapping *mapping = rows_mapping(query);
 	struct elf_image *image = mapping ? space_image(query->walk->space, mapping) : NULL;
 	struct code_frame code;
 	struct row row;
@@ -485,7 +548,7 @@ static void take_fp_of_host(struct rows *rows, const struct row_query *query, ui
 
 struct row rows_find_host(struct rows *rows, const struct row_query *query)
 {
-	const struct mapping *mapping = mapping_of(query);
+	const struct mapping *mapping = rows_mapping(query);
 	struct code_host host = {0};
 	struct code_frame code;
 
@@ -504,24 +567,67 @@ struct row rows_find_host(struct rows *rows, const struct row_query *query)
 	return row_of_kind(ROW_NO_CFI);
 }
 
-bool rows_is_stack_base(const struct row_query *query)
+bool rows_is_behind_call(struct rows *rows, const struct row_query *query, uint64_t pc)
 {
-	const struct mapping *mapping = mapping_of(query);
-	struct elf_image *image = mapping ? space_image(query->walk->space, mapping) : NULL;
+	const struct mapping *mapping = space_find(query->walk->space, pc - 1);
+	struct row_key key = row_key(space_locate(query->walk->space, pc - 1), false);
 
-	return image && query->arch->code && query->arch->code->switches_stack &&
-	       query->arch->code->switches_stack(image, query->frame->pc - mapping->bias,
-						 query->frame->is_exact);
+	if (!mapping || !mapping->executable)
+		return false;
+	if (!query->arch->code || !space_image(query->walk->space, mapping) ||
+	    row_cache_find(&rows->calls, key))
+		return true;
+	if (!code_walk_is_behind_call(query->arch, query->walk, pc) &&
+	    !(query->arch->code->is_bottom &&
+	      query->arch->code->is_bottom(space_image(query->walk->space, mapping),
+					   pc - mapping->bias)))
+		return false;
+	row_cache_add(&rows->calls, key, row_of_kind(ROW_STEP));
+	return true;
 }
 
-bool rows_has_switched_stack(struct rows *rows, const struct row_query *query)
+bool rows_begins_at(struct rows *rows, const struct walk *walk, uint64_t pc)
 {
-	const struct mapping *mapping = mapping_of(query);
-	struct elf_image *image = mapping ? space_image(query->walk->space, mapping) : NULL;
-	uint64_t entry;
+	const struct unwind_arch *arch = unwind_arch(walk->snapshot->arch);
+	const struct mapping *mapping = space_find(walk->space, pc);
+	struct elf_image *image;
+	struct cfi_fde fde;
+	uint64_t start, end;
 
-	return image && query->arch->code && query->arch->code->switched_stack &&
-	       module_cfi_entry(rows_cfi(rows, query->frame->lookup.module, image), query->arch,
-				query->frame->lookup.address, &entry) &&
-	       query->arch->code->switched_stack(image, entry, query->frame->pc - mapping->bias);
+	if (!mapping || !mapping->executable || !arch->code ||
+	    row_cache_find(&rows->cache, row_key(space_locate(walk->space, pc - 1), false)))
+		return false;
+	image = space_image(walk->space, mapping);
+	if (!image)
+		return false;
+	if (module_cfi_is_trampoline(rows_cfi(rows, mapping->module, image), arch,
+				     pc - mapping->bias))
+		return true;
+	if (code_walk_is_behind_call(arch, walk, pc))
+		return false;
+	if (module_cfi_fde(rows_cfi(rows, mapping->module, image), pc - mapping->bias, &fde))
+		return fde.start == pc - mapping->bias;
+	return elf_image_function(image, pc - mapping->bias, &start, &end) &&
+	       start == pc - mapping->bias;
+}
+
+struct row rows_find_by_entry(struct rows *rows, const struct row_query *query)
+{
+	const struct mapping *mapping = rows_mapping(query);
+	struct elf_image *image = mapping ? space_image(query->walk->space, mapping) : NULL;
+	struct code_host host = {0};
+	struct code_frame code;
+	uint64_t end;
+
+	if (!image || !query->arch->code || !query->arch->code->entry_before ||
+	    query->walk->trial_depth >= TRIAL_DEPTH_MAX ||
+	    !elf_image_function(image, query->frame->lookup.address, &host.wanted, &end))
+		return row_of_kind(ROW_NO_CFI);
+	host.wanted += mapping->bias;
+	code = code_frame_of(query, mapping, image);
+	while (code_walk_next_host(query->arch, query->walk, &code, &host)) {
+		if (rows_lead_on(rows, query->walk, host.return_address, host.cfa))
+			return host.row;
+	}
+	return row_of_kind(ROW_NO_CFI);
 }

@@ -7,6 +7,8 @@
 #include "unwind/row.h"
 #include "unwind/unwind_priv.h"
 
+struct mapping;
+
 /* The frame whose caller is wanted, and where it stands. */
 struct row_query {
 	const struct walk *walk;
@@ -15,6 +17,9 @@ struct row_query {
 	const struct regs *regs;
 	bool is_cfi_only; /* do not read code that has none */
 };
+
+/* The mapping that a frame's code is in, or NULL. Borrowed until the next update of the space. */
+const struct mapping *rows_mapping(const struct row_query *query);
 
 /* The row of a frame, compiled if it is the first one there. It is a hot one from then on. */
 struct row rows_find(struct rows *rows, const struct row_query *query);
@@ -83,11 +88,41 @@ enum eh_landing_calls rows_find_before_landing(struct rows *rows, const struct r
 bool rows_lead_on(struct rows *rows, const struct walk *walk, uint64_t pc, uint64_t sp);
 
 /*
- * Is this the outermost frame of a stack that its function switched to? Its
- * caller is on another one (Go's systemstack, coroutines), whatever its CFI says.
+ * Does the code of this frame load another stack pointer on its way to the return (Go's
+ * systemstack and asmcgocall, coroutines)? Its caller is on another stack, whatever CFI says.
  */
-bool rows_is_stack_base(const struct row_query *query);
-/* The same for a function that came here from another stack (Go's morestack). */
+bool rows_is_stack_base(struct rows *rows, const struct row_query *query);
+/* The same for a function that came here from another stack (Go's mcall and morestack). */
 bool rows_has_switched_stack(struct rows *rows, const struct row_query *query);
+
+/* May `pc` be a return address? Behind a call, or in code made at run time, where none is asked. */
+bool rows_is_behind_call(struct rows *rows, const struct row_query *query, uint64_t pc);
+
+/*
+ * Is `pc`, found where return addresses are, the start of a function, which no call precedes: a
+ * signal handler's restorer, what makecontext(3) has coroutines return to? True only when it is
+ * met first; from then on its row is known.
+ */
+bool rows_begins_at(struct rows *rows, const struct walk *walk, uint64_t pc);
+
+/*
+ * A row for a frame in a file's code that nothing else describes: by the return address of a
+ * direct call to its function, known by its symbol, that leads to the root. Never cached.
+ */
+struct row rows_find_by_entry(struct rows *rows, const struct row_query *query);
+
+/* Where the caller stands of a function that has switched stacks. */
+struct rows_behind {
+	uint64_t pc, sp;
+	uint64_t wanted_address; /* not 0: of memory that was not copied */
+};
+
+/*
+ * Whoever called the frame's function from the stack that the frame pointer points to: there
+ * stands the return address of a direct call to it, as far below the frame pointer as the CFI
+ * of the call says. False if that memory was not copied, or there is none.
+ */
+bool rows_find_behind_switch(struct rows *rows, const struct row_query *query,
+			     struct rows_behind *behind);
 
 #endif

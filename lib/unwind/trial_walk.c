@@ -25,8 +25,8 @@ bool rows_lead_on(struct rows *rows, const struct walk *walk, uint64_t pc, uint6
 	regs_set(&begun.regs, arch->pc, pc);
 	regs_set(&begun.regs, arch->sp, sp);
 	rows_walk(rows, &trial, UNWINDER_AUTO, NULL);
-	leads_on = out.end == STACK_END_ROOT &&
-		   (!trial.ended_by_zero || out.nr_frames >= FRAMES_BEFORE_ZERO);
+	leads_on = out.end == STACK_END_ROOT ||
+		   (trial.ended_by_zero && out.nr_frames >= FRAMES_BEFORE_ZERO);
 	unwind_walk_release(&out);
 	return leads_on;
 }

@@ -92,6 +92,7 @@ static void begin(struct unwind_walk *out)
 	out->elided_at = 0;
 	out->nr_elided = 0;
 	out->end_sp = 0;
+	out->left_map = false;
 }
 
 /* libunwind knows CFI; beyond code without any it guesses. */

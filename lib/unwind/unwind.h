@@ -44,10 +44,12 @@ struct unwind_walk {
 	 */
 	size_t elided_at, nr_elided;
 	enum stack_end end;
-	uint64_t end_pc;	     /* where the walk could not go on; 0 at the root */
+	bool left_map;	 /* a frame, or the stack, is outside every mapping: the map may be old */
+	uint64_t end_pc; /* where the walk could not go on; 0 at the root */
 	struct module_id end_module; /* whose code that is */
-	uint64_t wanted_address;     /* BAD_MEMORY: the address that was missing, else 0 */
-	uint64_t end_sp;	     /* stack pointer of the last frame; 0: not known */
+	/* BAD_MEMORY, or OTHER_STACK that it might go on from: the address that was missing. */
+	uint64_t wanted_address;
+	uint64_t end_sp; /* stack pointer of the last frame; 0: not known */
 };
 
 void unwind_walk_release(struct unwind_walk *walk);

@@ -18,7 +18,7 @@ struct walk {
 	size_t nr_pushed;		   /* frames found, the left out ones included */
 	size_t nr_fp_frames, nr_libunwind; /* found so */
 	unsigned int trial_depth;	   /* above 0: begins behind a call; see rows_lead_on() */
-	bool ended_by_zero; /* at a return address of 0, not because the CFI says so */
+	bool ended_by_zero;		   /* at a return address of 0 */
 };
 
 /* Without any limit of the user's, a walk still ends somewhere. */
@@ -32,8 +32,8 @@ bool walk_read(const struct walk *walk, uint64_t address, uint64_t *value);
  * limit is reached the frames nearest to the leaf stay and those nearest to the
  * root follow each other in a ring. False, with the end noted, if the walk
  * cannot go on: the pc is 0, which is how stacks end where the CFI does not say
- * so, or in no executable mapping, or there are too many frames. Such a frame
- * is left out, unless it is the leaf.
+ * so, but proves nothing by itself, or in no executable mapping, or there are too many frames.
+ * Such a frame is left out, unless it is where the thread stood or a signal struck.
  */
 bool walk_push(struct walk *walk, const struct unwind_frame *frame);
 

@@ -67,19 +67,21 @@ bool walk_push(struct walk *walk, const struct unwind_frame *frame)
 	bool is_leaf = !walk->nr_pushed;
 	bool is_mapped = frame->lookup.module.v != MODULE_UNKNOWN.v;
 
-	if (!is_leaf && !frame->pc) {
-		walk_end(walk, STACK_END_ROOT, 0);
+	if (!is_leaf && !frame->pc && !frame->is_exact) {
+		walk_end(walk, STACK_END_UNPROVED, 0);
 		walk->ended_by_zero = true;
 		return false;
 	}
 	if (walk->nr_pushed == WALK_FRAMES_MAX) {
-		walk_end(walk, STACK_END_DEPTH_LIMIT, frame->pc);
+		walk_end(walk, STACK_END_UNPROVED, frame->pc);
 		return false;
 	}
-	if (is_mapped || is_leaf)
+	if (is_mapped || frame->is_exact)
 		keep(walk, frame);
-	if (!is_mapped)
+	if (!is_mapped) {
 		walk_end(walk, STACK_END_NO_MAPPING, frame->pc);
+		walk->out->left_map = true;
+	}
 	return is_mapped;
 }
 

@@ -59,6 +59,7 @@ static void set_up(struct fixture *fixture)
 	buf_append_u32(&eh_frame, 0);
 	memset(buf_extend(&code, HANDLER - LEAF), 0, HANDLER - LEAF);
 	memcpy(code.bytes + FRAMED - LEAF + 0xc, blr_x8, sizeof(blr_x8));
+	memcpy(code.bytes + ROOT - LEAF + 0xc, blr_x8, sizeof(blr_x8));
 	buf_append(&code, trampoline, sizeof(trampoline));
 	buf_append(&code, plt, sizeof(plt));
 	memset(buf_extend(&code, RESOLVE - LEAF - code.nr_bytes), 0, RESOLVE - PLT - sizeof(plt));

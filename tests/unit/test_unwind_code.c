@@ -47,7 +47,8 @@ static struct elf_image *image_of(const void *code, size_t nr_bytes)
 static struct row row_at(const void *code, size_t nr_bytes, uint64_t offset, bool is_exact)
 {
 	struct elf_image *image = image_of(code, nr_bytes);
-	struct row row = code_reader_x86_64.row(image, CODE + offset, is_exact);
+	struct row row = code_reader_x86_64.row(
+		image, &(struct code_at){.pc = CODE + offset, .is_exact = is_exact});
 
 	elf_image_free(image);
 	return row;
@@ -56,7 +57,16 @@ static struct row row_at(const void *code, size_t nr_bytes, uint64_t offset, boo
 static struct row row_from_entry(const void *code, size_t nr_bytes, uint64_t offset)
 {
 	struct elf_image *image = image_of(code, nr_bytes);
-	struct row row = code_reader_x86_64.row_from_entry(image, CODE, CODE + offset);
+	struct row row = code_reader_x86_64.row_from_entry(image, CODE, CODE + offset, false);
+
+	elf_image_free(image);
+	return row;
+}
+
+static struct row row_from_entry_by_sp(const void *code, size_t nr_bytes, uint64_t offset)
+{
+	struct elf_image *image = image_of(code, nr_bytes);
+	struct row row = code_reader_x86_64.row_from_entry(image, CODE, CODE + offset, true);
 
 	elf_image_free(image);
 	return row;
@@ -138,6 +148,9 @@ static void test_code__frame_pointer_moved_to_the_stack_is_found(void **state)
 	assert_int_equal(row.fp, ROW_FP_AT_CFA);
 	assert_int_equal(row.fp_offset, -16);
 	row = ROW_FROM_ENTRY(GO, 14);
+	assert_step(row, RBP, 16);
+	assert_int_equal(row.fp_offset, -16);
+	row = row_from_entry_by_sp(GO, sizeof(GO) - 1, 14);
 	assert_step(row, RSP, 24);
 	assert_int_equal(row.fp_offset, -16);
 }
@@ -160,7 +173,7 @@ static void test_code__other_ways_are_tried(void **state)
 static void test_code__loops_end(void **state)
 {
 	(void)state;
-	assert_int_equal(ROW("\x90\xeb\xfd", 0).kind, ROW_ROOT);
+	assert_int_equal(ROW("\x90\xeb\xfd", 0).kind, ROW_NEVER_RETURNS);
 	assert_step(ROW("\x90\x75\xfd\xc3", 0), RSP, 8);
 }
 
@@ -176,14 +189,14 @@ static void test_code__unknown_targets_end_the_way(void **state)
 }
 
 /* call *%r12; exit for ever: mov $60,%eax; syscall; jmp back. Nobody returns from here. */
-static void test_code__endless_exit_is_the_root(void **state)
+static void test_code__endless_exit_never_returns(void **state)
 {
 	static const char loop[] = "\x41\xff\xd4\xb8\x3c\0\0\0\x0f\x05\xeb\xf7";
 	static const char halt[] = "\x41\xff\xd4\xb8\x3c\0\0\0\x0f\x05\xf4";
 
 	(void)state;
-	assert_int_equal(ROW_OF_CALLER(loop, 3).kind, ROW_ROOT);
-	assert_int_equal(ROW_OF_CALLER(halt, 3).kind, ROW_ROOT);
+	assert_int_equal(ROW_OF_CALLER(loop, 3).kind, ROW_NEVER_RETURNS);
+	assert_int_equal(ROW_OF_CALLER(halt, 3).kind, ROW_NEVER_RETURNS);
 }
 
 /* Go's systemstack: call *%rdi; mov 56(%rax),%rsp; ret */
@@ -194,11 +207,11 @@ static void test_code__switch_of_stacks_is_seen(void **state)
 	struct elf_image *image = image_of(back, sizeof(back) - 1);
 
 	(void)state;
-	assert_true(code_reader_x86_64.switches_stack(image, CODE + 2, false));
+	assert_true(code_reader_x86_64.switches_stack(image, &(struct code_at){.pc = CODE + 2}));
 	assert_false(code_reader_x86_64.switched_stack(image, CODE, CODE + 2));
 	elf_image_free(image);
 	image = image_of(there, sizeof(there) - 1);
-	assert_false(code_reader_x86_64.switches_stack(image, CODE + 6, false));
+	assert_false(code_reader_x86_64.switches_stack(image, &(struct code_at){.pc = CODE + 6}));
 	assert_true(code_reader_x86_64.switched_stack(image, CODE, CODE + 6));
 	elf_image_free(image);
 }
@@ -324,11 +337,11 @@ static void test_code__lengths(void **state)
 	}
 }
 
-static bool asks(bool (*question)(const struct elf_image *, uint64_t, bool), const void *code,
-		 size_t nr_bytes, uint64_t offset)
+static bool asks(bool (*question)(const struct elf_image *, const struct code_at *),
+		 const void *code, size_t nr_bytes, uint64_t offset)
 {
 	struct elf_image *image = image_of(code, nr_bytes);
-	bool answer = question(image, CODE + offset, true);
+	bool answer = question(image, &(struct code_at){.pc = CODE + offset, .is_exact = true});
 
 	elf_image_free(image);
 	return answer;
@@ -358,6 +371,81 @@ static void test_code__leaving_for_a_handler_is_no_return(void **state)
 	assert_true(asks(code_reader_x86_64.may_return, EH_RETURN, nr_bytes, 0));
 	assert_true(asks(code_reader_x86_64.may_return, EH_RETURN, nr_bytes, 2));
 	assert_false(asks(code_reader_x86_64.may_return, EH_RETURN, nr_bytes, 3));
+}
+
+/*
+ * push %rbp; mov %rsp,%rbp; test: dec %ecx; js out; push %rax; jmp test; out: call .; leave; ret:
+ * V8's interpreter pushes its registers so. Nobody knows how many, but rbp does.
+ */
+static void test_code__loop_that_pushes_leaves_the_frame_pointer(void **state)
+{
+	static const char code[] =
+		"\x55\x48\x89\xe5\xff\xc9\x78\x03\x50\xeb\xf9\xe8\0\0\0\0\xc9\xc3";
+
+	(void)state;
+	assert_step(ROW_FROM_ENTRY(code, 16), RBP, 16);
+	assert_int_equal(row_from_entry_by_sp(code, sizeof(code) - 1, 16).kind, ROW_NO_CFI);
+}
+
+/* The same for what has no frame pointer: no depth is better than one of many. */
+static void test_code__loop_that_pushes_has_no_depth(void **state)
+{
+	static const char code[] = "\x90\xff\xc9\x78\x03\x50\xeb\xf9\xe8\0\0\0\0\xc3";
+
+	(void)state;
+	assert_int_equal(ROW_FROM_ENTRY(code, 13).kind, ROW_NO_CFI);
+}
+
+static bool switches(const char *code, size_t nr_bytes, uint64_t offset)
+{
+	struct elf_image *image = image_of(code, nr_bytes);
+	bool answer = code_reader_x86_64.switches_stack(
+		image, &(struct code_at){.pc = CODE + offset, .is_exact = true});
+
+	elf_image_free(image);
+	return answer;
+}
+
+#define SWITCHES_ON_THE_WAY(code) switches(code, sizeof(code) - 1, 0)
+
+/* Only a pointer from elsewhere is another stack: not room, alignment, or what was saved here. */
+static void test_code__only_a_load_is_another_stack(void **state)
+{
+	(void)state;
+	assert_true(SWITCHES_ON_THE_WAY("\x48\x8b\x62\x38\xc3"));      /* mov 56(%rdx),%rsp */
+	assert_true(SWITCHES_ON_THE_WAY("\x48\x89\xfc\xc3"));	       /* mov %rdi,%rsp */
+	assert_true(SWITCHES_ON_THE_WAY("\x48\x87\xe0\xc3"));	       /* xchg %rsp,%rax */
+	assert_false(SWITCHES_ON_THE_WAY("\x48\x83\xe4\xf0\xc3"));     /* and $-16,%rsp */
+	assert_false(SWITCHES_ON_THE_WAY("\x48\x29\xc4\xc3"));	       /* sub %rax,%rsp */
+	assert_false(SWITCHES_ON_THE_WAY("\x48\x01\xd4\xc3"));	       /* add %rdx,%rsp */
+	assert_false(SWITCHES_ON_THE_WAY("\x48\x8b\x64\x24\x40\xc3")); /* mov 64(%rsp),%rsp */
+	assert_false(SWITCHES_ON_THE_WAY("\x49\x8d\x62\xf8\xc3"));     /* lea -8(%r10),%rsp */
+	/* x86inc: mov %rsp,%rcx; and $-64,%rsp; mov %rcx,%rsp */
+	assert_false(SWITCHES_ON_THE_WAY("\x48\x89\xe1\x48\x83\xe4\xc0\x48\x89\xcc\xc3"));
+	/* Go's asmcgocall on its own stack: mov 40(%rsp),%rsi; mov %rsi,%rsp */
+	assert_false(SWITCHES_ON_THE_WAY("\x48\x8b\x74\x24\x28\x48\x89\xf4\xc3"));
+}
+
+/* A copy of the stack pointer brings it back, wherever it was aligned to. */
+static void test_code__copied_stack_pointer_comes_back(void **state)
+{
+	(void)state;
+	/* push %rbx; mov %rsp,%rcx; and $-64,%rsp; mov %rcx,%rsp; pop %rbx; ret */
+	assert_step(ROW("\x53\x48\x89\xe1\x48\x83\xe4\xc0\x48\x89\xcc\x5b\xc3", 1), RSP, 16);
+}
+
+/* call abort, then another function that switches stacks: mov %rsi,%rsp; ret */
+static void test_code__last_call_of_a_function_does_not_return(void **state)
+{
+	static const char code[] = "\xff\xd0\xe8\0\0\0\0\x48\x89\xf4\xc3";
+	struct elf_image *image = image_of(code, sizeof(code) - 1);
+	struct code_at at = {.pc = CODE + 2};
+
+	(void)state;
+	assert_true(code_reader_x86_64.switches_stack(image, &at));
+	at.function_end = CODE + 7;
+	assert_false(code_reader_x86_64.switches_stack(image, &at));
+	elf_image_free(image);
 }
 
 /* mov 0x38(%rbx),%rsp; call .; ret: Go's morestack. The same, but rsp is not loaded. */
@@ -401,7 +489,7 @@ int main(void)
 		cmocka_unit_test(test_code__other_ways_are_tried),
 		cmocka_unit_test(test_code__loops_end),
 		cmocka_unit_test(test_code__unknown_targets_end_the_way),
-		cmocka_unit_test(test_code__endless_exit_is_the_root),
+		cmocka_unit_test(test_code__endless_exit_never_returns),
 		cmocka_unit_test(test_code__switch_of_stacks_is_seen),
 		cmocka_unit_test(test_code__call_that_never_returns_is_no_way),
 		cmocka_unit_test(test_code__names_of_code_are_entries),
@@ -412,6 +500,11 @@ int main(void)
 		cmocka_unit_test(test_code__function_that_switched_stacks_is_known_without_cfi),
 		cmocka_unit_test(test_code__restored_frame_pointer_stays),
 		cmocka_unit_test(test_code__leaving_for_a_handler_is_no_return),
+		cmocka_unit_test(test_code__loop_that_pushes_leaves_the_frame_pointer),
+		cmocka_unit_test(test_code__loop_that_pushes_has_no_depth),
+		cmocka_unit_test(test_code__only_a_load_is_another_stack),
+		cmocka_unit_test(test_code__copied_stack_pointer_comes_back),
+		cmocka_unit_test(test_code__last_call_of_a_function_does_not_return),
 	};
 
 	return cmocka_run_group_tests_name("unwind code", tests, NULL, NULL);

@@ -59,7 +59,8 @@ enum { FP = 29, SP = 31 };
 static struct row row_of(const uint32_t *code, size_t nr, size_t at, bool is_exact)
 {
 	struct elf_image *image = elf_image_of_code(code, nr * sizeof(*code), CODE);
-	struct row row = code_reader_aarch64.row(image, CODE + 4 * at, is_exact);
+	struct row row = code_reader_aarch64.row(
+		image, &(struct code_at){.pc = CODE + 4 * at, .is_exact = is_exact});
 
 	elf_image_free(image);
 	return row;
@@ -68,7 +69,7 @@ static struct row row_of(const uint32_t *code, size_t nr, size_t at, bool is_exa
 static struct row row_entered(const uint32_t *code, size_t nr, size_t at)
 {
 	struct elf_image *image = elf_image_of_code(code, nr * sizeof(*code), CODE);
-	struct row row = code_reader_aarch64.row_from_entry(image, CODE, CODE + 4 * at);
+	struct row row = code_reader_aarch64.row_from_entry(image, CODE, CODE + 4 * at, false);
 
 	elf_image_free(image);
 	return row;

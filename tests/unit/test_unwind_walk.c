@@ -104,6 +104,8 @@ static void set_up_with(struct fixture *fixture, bool has_alloca)
 	buf_append_byte(&code, 0xe8);
 	buf_append_u32(&code, (uint32_t)(SP16 - CALLED));
 	memset(buf_extend(&code, LEAVES - CALLED), 0, LEAVES - CALLED);
+	memcpy(code.bytes + ROOT - SP8 + 0xe, "\xff\xd0", 2); /* call *%rax */
+	memcpy(code.bytes + SP16 - SP8 - 2, "\xff\xd0", 2);
 	buf_append(&code, leaves, sizeof(leaves));
 	if (has_alloca)
 		put_alloca(&code);
@@ -215,7 +217,7 @@ static void test_walk__call_at_the_end_belongs_to_the_caller(void **state)
 	tear_down(&fixture);
 }
 
-static void test_walk__zero_return_address_is_the_root(void **state)
+static void test_walk__zero_return_address_is_a_root_at_the_top(void **state)
 {
 	struct fixture fixture;
 
@@ -225,7 +227,56 @@ static void test_walk__zero_return_address_is_the_root(void **state)
 	WORDS(TOP - 64, SP8 + 0x10, 0);
 	walk_as(&fixture, UNWINDER_AUTO);
 	ASSERT_FRAMES(SP8, SP8 + 0x10);
+	assert_int_equal(fixture.walk.end, STACK_END_UNPROVED);
+	fixture.snapshot.tid = 2; /* no main thread */
+	fixture.snapshot.thread_pointer = TOP - 16;
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(SP8, SP8 + 0x10);
 	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	/* What stands above may be a caller's: then it is no top. */
+	WORDS(TOP - 40, ROOT + 0x10);
+	walk_as(&fixture, UNWINDER_AUTO);
+	assert_int_equal(fixture.walk.end, STACK_END_UNPROVED);
+	/* Its own stack is elsewhere: a coroutine's. */
+	fixture.snapshot.thread_pointer = MADE_JIT + 16;
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(SP8, SP8 + 0x10);
+	assert_int_equal(fixture.walk.end, STACK_END_OTHER_STACK);
+	tear_down(&fixture);
+}
+
+/* The word where a return address should be is the number of the program's arguments. */
+static void test_walk__program_begins_where_its_arguments_are(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	set_regs(&fixture, SP8, TOP - 64, 0);
+	WORDS(TOP - 64, SP8 + 0x10, 1);
+	fixture.snapshot.first_sp = TOP - 56;
+	walk_as(&fixture, UNWINDER_AUTO);
+	ASSERT_FRAMES(SP8, SP8 + 0x10);
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	tear_down(&fixture);
+}
+
+/* A call through a null pointer, or a wild one, has left its return address. */
+static void test_walk__call_to_nowhere_keeps_its_caller(void **state)
+{
+	static const uint64_t wild[] = {0, 0x77, 0xdead0000};
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture);
+	WORDS(TOP - 64, ROOT + 0x10);
+	for (size_t i = 0; i < ARRAY_SIZE(wild); i++) {
+		set_regs(&fixture, wild[i], TOP - 64, 0);
+		walk_as(&fixture, UNWINDER_AUTO);
+		ASSERT_FRAMES(wild[i], ROOT + 0x10);
+		assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+		assert_true(fixture.walk.left_map);
+	}
 	tear_down(&fixture);
 }
 
@@ -502,7 +553,7 @@ static void test_walk__jit_code_without_frame_pointers_is_read(void **state)
 	set_up(&fixture);
 	set_regs(&fixture, SP8, TOP - 64, 1); /* no frame pointer */
 	WORDS(TOP - 64, MADE_JIT + TRAMPOLINE_RETURN, 0x77, MADE_JIT + TRAMPOLINE_RETURN, 0x77,
-	      ROOT + 0x10);
+	      ROOT + 0x20);
 	walk_as(&fixture, UNWINDER_AUTO);
 	assert_in_range(fixture.walk.nr_frames, 3, 3); /* the last leads behind no call */
 	assert_int_equal(fixture.walk.end, STACK_END_NO_CFI);
@@ -649,6 +700,10 @@ static void test_walk__outermost_frame_pointer_is_zero(void **state)
 	WORDS(TOP - 64, 0, MADE_JIT + 0x10);
 	walk_as(&fixture, UNWINDER_FP);
 	ASSERT_FRAMES(MADE_JIT, MADE_JIT + 0x10);
+	assert_int_equal(fixture.walk.end, STACK_END_UNPROVED);
+	fixture.snapshot.tid = 2;
+	fixture.snapshot.thread_pointer = TOP - 16;
+	walk_as(&fixture, UNWINDER_FP);
 	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
 	tear_down(&fixture);
 }
@@ -768,7 +823,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_walk__goes_to_the_root),
 		cmocka_unit_test(test_walk__call_at_the_end_belongs_to_the_caller),
-		cmocka_unit_test(test_walk__zero_return_address_is_the_root),
+		cmocka_unit_test(test_walk__zero_return_address_is_a_root_at_the_top),
+		cmocka_unit_test(test_walk__program_begins_where_its_arguments_are),
+		cmocka_unit_test(test_walk__call_to_nowhere_keeps_its_caller),
 		cmocka_unit_test(test_walk__missing_memory_is_named),
 		cmocka_unit_test(test_walk__memory_beyond_the_copy_is_asked_for),
 		cmocka_unit_test(test_walk__return_to_nowhere_is_no_frame),
