@@ -140,7 +140,7 @@ class Attach(LiveCase):
                 for _ in range(5):
                     recording = attach(self.directory, target.pid, "-d", "100ms", *options, status=None)
                     lengths.append(json.loads(recording.info("--json"))["duration_ns"])
-                self.assertLess(sorted(lengths)[2], 300e6, options)
+                self.assertLess(min(lengths), 300e6, options)
 
 
 class Terminal(LiveCase):

@@ -161,69 +161,6 @@ class Limits(LiveCase):
         self.assertIn("spin_leaf", profc("report", "-i", path).stdout)
 
 
-class NoCpuIdle(LiveCase):
-    def setUp(self):
-        super().setUp()
-        self.hogs = [
-            subprocess.Popen([build("spin_leaf"), "60000"], stdout=subprocess.DEVNULL)
-            for _ in os.sched_getaffinity(0)
-        ]
-        for hog in self.hogs:
-            self.addCleanup(hog.wait)
-            self.addCleanup(hog.kill)
-
-    def test_crowd_of_new_threads_leaves_the_rate_as_it_is(self):
-        """To look at thousands of sleepers takes long; those that run are looked at meanwhile."""
-        rates = []
-        # It was 12 Hz each time, of 100; beside others there are fewer than that with no crowd.
-        for _ in range(3):
-            alone, amid = (self.rate_beside(nr) for nr in (10, 4000))
-            rates.append((alone, amid))
-            if amid > 0.3 * alone:
-                return
-        self.fail(f"rates among few and many: {rates}")
-
-    def test_crowd_that_has_woken_is_looked_at_once_more(self):
-        """Where each sleeps is known then, and so all the time before is accounted for."""
-        parts = []
-        # It was a fifth of the time and more; those that are awake at the end have theirs nowhere.
-        for _ in range(3):
-            with Running([build("crowd_sleeps"), "5000", "60000", "1000"]) as target:
-                target.wait_ready()
-                recording = attach(self.directory, target.pid, "-F", "100", "-d", "2")
-            totals = json.loads(recording.info("--json"))["totals"]
-            parts.append(totals["unattributed_blocked_ns"] / totals["blocked_ns"])
-            if parts[-1] < 0.1:
-                return
-        self.fail(f"unattributed of the time off the CPU: {parts}")
-
-    def rate_beside(self, nr):
-        """In mHz, of a recording of so many threads of which one works."""
-        recording = record(self.directory, [build("late_riser"), str(nr), "1000"], "-F", "100")
-        return json.loads(recording.info("--json"))["counters"]["frequency_hz_effective"]
-
-
-class BusyDisk(LiveCase):
-    @staticmethod
-    def iowait_ticks():
-        with open("/proc/stat", encoding="ascii") as file:
-            return int(file.readline().split()[5])
-
-    def test_cpus_that_wait_for_a_disk_are_idle(self):
-        """A tick took a hundred looks, which where no CPU is idle made them so much rarer."""
-        before = self.iowait_ticks()
-        recording = record(
-            self.directory, [build("naps_beside_disk"), "3000", self.path("written")], "-F", "500"
-        )
-        if self.iowait_ticks() - before < 100:
-            self.skipTest("writing takes no waiting for a disk here")
-        info = json.loads(recording.info("--json"))
-        # It was 32 to 37 Hz, and 2 to 6 % of the time off the CPU.
-        self.assertGreater(info["counters"]["frequency_hz_effective"], 100e3)
-        totals = info["totals"]
-        self.assertLess(totals["unattributed_blocked_ns"], 0.01 * totals["blocked_ns"])
-
-
 class OtherTracers(LiveCase):
     def test_command_that_is_traced_from_its_birth(self):
         strace = need("strace")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Threads that block: never woken, and their time charged where they block."""
 
-import json
 import os
 import signal
 import time
@@ -9,7 +8,7 @@ import time
 import procfs
 from live import LiveCase
 from profc import Recorder, attach, profc, record
-from targets import Running, build, run
+from targets import Running, build
 
 FAST = ("-F", "1000", "--max-overhead", "0")
 TIMEOUT_NS = 120e6  # of every timed case but sleep()
@@ -38,47 +37,49 @@ class BlockingCalls(LiveCase):
 
     def checkTimeouts(self, rounds):
         """
-        rounds() gives the cases of a run without profc and of one with it. The longest of many
-        waits tells: one call of all, or all in one moment, may meet the noise of the machine.
+        rounds() gives the cases of a run without profc and of one with it, side by side. A call
+        that begins anew is stretched each time; the noise of a machine meets now one, now another.
         """
-        stretched = []
-        for _ in range(3):
+        stretched = set()
+        for nr in range(3):
             plain, cases = rounds()
             self.check(cases)
-            stretched.append(self.stretched(cases, plain))
-            if len(stretched[-1]) <= 1:
+            found = self.stretched(cases, plain)
+            stretched = stretched & found if nr else found
+            if not stretched:
                 return
-        self.fail(f"stretched three times: {stretched}")
+        self.fail(f"stretched each time: {stretched}")
 
     def stretched(self, cases, plain):
         """The timeouts that lasted half as long again as asked for, and as undisturbed."""
         quiet = {case["name"]: max(case["longest_ns"], TIMEOUT_NS) for case in plain}
-        return [
-            case
+        return {
+            case["name"]
             for case in cases
             if case["expects"] == "timeout"
             and case["longest_ns"] > quiet[case["name"]] + TIMEOUT_NS / 2
-        ]
+        }
 
     def test_recorded_from_the_start(self):
         program = build("blocking_calls", more=MORE)
-        self.checkTimeouts(
-            lambda: (
-                run([program, "1500"]), record(self.directory, [program, "3000"], *FAST).said
-            )
-        )
+
+        def recorded():
+            with Running([program, "3000"]) as untraced:
+                cases = record(self.directory, [program, "3000"], *FAST).said
+                return untraced.finish(), cases
+
+        self.checkTimeouts(recorded)
 
     def test_attached_and_detached_midway(self):
         program = build("blocking_calls", more=MORE)
 
         def attached():
-            plain = run([program, "1500"])
-            with Running([program, "3500"]) as target:
+            with Running([program, "3500"]) as untraced, Running([program, "3500"]) as target:
                 target.wait_ready()
                 for _ in range(2):
                     attach(self.directory, target.pid, *FAST, "-d", "1")
                 self.assertUntouched(target.pid)
-                return plain, target.finish()
+                return untraced.finish(), target.finish()
 
         self.checkTimeouts(attached)
 
@@ -174,58 +175,10 @@ class Bursts(LiveCase):
         for said in recording.said:
             row = recording.function(said["function"])
             share = 100 * said["burst_ns"] / cpu
-            self.assertWithin(row["total_pct"], share, 3, f"share of {said['function']}")
-            self.assertRatio(row["total_ns"], said["burst_ns"], 0.1, said["function"])
-
-    def test_all_parts_of_a_burst_are_seen_alike(self):
-        """Of threads that wake together and wait for each other's CPUs."""
-        for threads in (4, 8):
-            with self.subTest(threads=threads):
-                program = [build("burst_parts"), str(threads), "8000"]
-                recording = record(self.directory, program, *FAST)
-                cpu = sum(said["cpu_ns"] for said in recording.said)
-                rows = {said["function"]: recording.function(said["function"])["self_ns"]
-                        for said in recording.said}
-                for said in recording.said:
-                    found = 100 * rows[said["function"]] / sum(rows.values())
-                    self.assertWithin(found, 100 * said["cpu_ns"] / cpu, 4.5, said["function"])
-
-    def test_rare_bursts_are_not_put_off(self):
-        """Met in a burst on another CPU than ours, it is followed there at once."""
-        recording = record(self.directory, [build("bursts"), "4000"], "-F", "99")
-        counters = json.loads(recording.info("--json"))["counters"]
-        met = counters["interrupts"] + counters["elsewhere_looks"]
-        self.assertShareAtLeast(counters["interrupts"], met, 0.75, "stops of those met running")
-
-
-class Contended(LiveCase):
-    def share_of_long_sleep(self):
-        """In percent, as found and as said."""
-        busy = [build("spin_leaf"), "60000"]
-        with Running(busy), Running(busy):
-            recording = record(self.directory, [build("sleeps_in_turn"), "6000"], *FAST)
-        said = {row["function"]: row["blocked_ns"] for row in recording.said}
-        found = {name: recording.function(name, "-m", "blocked")["total_ns"] for name in said}
-        return [100 * times["long_sleep"] / sum(times.values()) for times in (found, said)]
-
-    def test_sleeps_in_turn_keep_their_own_time(self):
-        """One is followed by more work than the other, and each by a wait for a CPU."""
-        shares = []
-        for _ in range(3):
-            shares.append(self.share_of_long_sleep())
-            if abs(shares[-1][0] - shares[-1][1]) <= 4:
-                return
-        self.fail(f"found, and true, three times: {shares}")
+            self.assertShare(row, "total_pct", share, said["function"])
 
 
 class IdleThreads(LiveCase):
-    def test_one_of_thousands_that_begins_to_work_is_found(self):
-        """Two are looked at in a tick: a round takes twenty seconds, and it works for one."""
-        recording = record(self.directory, [build("late_riser"), "4000", "1000"], "-F", "100")
-        (said,) = recording.said
-        found = recording.function("late_work")["total_ns"]
-        self.assertShareAtLeast(found, said["late_cpu_ns"], 0.75, "its time in its function")
-
     def test_sleeps_are_known_to_the_end_among_many_threads(self):
         """Each in its turn is looked at every few seconds, and nobody sees the last of it."""
         program = build("crowd_sleeps")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Whole stacks of programs that run: deep, wide, on two stacks, by every unwinder."""
 
-import json
 import os
 import re
 import subprocess
@@ -46,14 +45,6 @@ class Stacks(LiveCase):
         """A thread's depth is not known before, and there may be no second look."""
         recording = record(self.directory, [build("deep_threads"), "40"])
         self.assertComplete(recording, 0.98)
-
-    def test_bursts_after_rests(self):
-        """Half a second's rest of who unwinds was as long as the queue takes to fill, many times."""
-        options = ("-F", "2000", "--max-overhead", "0")
-        recording = record(self.directory, [build("deep_bursts"), "5"], *options)
-        counters = json.loads(recording.info("--json"))["counters"]
-        self.assertGreater(counters["stops"], 100)
-        self.assertLess(counters["dropped_stacks"], 0.05 * counters["stops"], counters)
 
     def test_handler_on_another_stack(self):
         recording = record(self.directory, [build("altstack_handler"), "1000"])

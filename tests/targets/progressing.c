@@ -3,7 +3,8 @@
  * progressing FILE [NR_THREADS]: every thread works and naps in turn and counts
  * its rounds in FILE, an array of 64-bit counters that the test reads meanwhile.
  * The process is sent SIGALRM every 5 ms and counts the handlers run. Ends when
- * standard input is closed. Prints {"rounds", "alarms"}.
+ * standard input is closed. Prints {"rounds", "alarms", "due_alarms"}: the last are those of the
+ * time that has passed.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -15,6 +16,7 @@
 #include "self_measure.h"
 
 #define MAX_THREADS 64
+#define ALARM_NS    (5 * MS)
 
 static _Atomic uint64_t *counters;
 static atomic_uint alarms;
@@ -50,7 +52,7 @@ static void start_alarms(void)
 {
 	struct sigaction action = {.sa_sigaction = count_alarm,
 				   .sa_flags = SA_RESTART | SA_SIGINFO};
-	struct itimerspec every = {.it_value.tv_nsec = 5000000, .it_interval.tv_nsec = 5000000};
+	struct itimerspec every = {.it_value.tv_nsec = ALARM_NS, .it_interval.tv_nsec = ALARM_NS};
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
 	timer_t timer;
 
@@ -62,7 +64,7 @@ static void start_alarms(void)
 int main(int argc, char **argv)
 {
 	unsigned nr = (unsigned)number_argument(argc, argv, 2, 2);
-	uint64_t rounds = 0;
+	uint64_t rounds = 0, begun_ns, due;
 	pthread_t thread;
 	int fd;
 
@@ -74,12 +76,15 @@ int main(int argc, char **argv)
 	counters = mmap(NULL, MAX_THREADS * sizeof(*counters), PROT_READ | PROT_WRITE, MAP_SHARED,
 			fd, 0);
 	start_alarms();
+	begun_ns = monotonic_ns();
 	for (unsigned i = 0; i < nr; i++)
 		pthread_create(&thread, NULL, progress_main, (void *)&counters[i]);
 	say_ready();
 	wait_for_end();
+	due = (monotonic_ns() - begun_ns) / ALARM_NS;
 	for (unsigned i = 0; i < nr; i++)
 		rounds += counters[i];
-	printf("{\"rounds\": %llu, \"alarms\": %u}\n", (unsigned long long)rounds, alarms);
+	printf("{\"rounds\": %llu, \"alarms\": %u, \"due_alarms\": %llu}\n",
+	       (unsigned long long)rounds, alarms, (unsigned long long)due);
 	return 0;
 }

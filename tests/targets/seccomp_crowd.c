@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * seccomp_crowd [MS [MODE [THREADS [US]]]]: threads in waits of 3 ms that the kernel takes up again
+ * seccomp_crowd [MS [MODE [THREADS]]]: threads in waits of 3 ms that the kernel takes up again
  * by restart_syscall, and, each seventh time, in one that asks for signals with a mask of its own,
  * under a filter that kills who makes that call, beside threads that start children. SIGCHLD is
  * left as it is. MODE "watched": the children are waited for by their pidfds. "signals": instead of
- * them, one child sends a signal each US microseconds (1000) that nobody cares for. "transfers":
- * all signals are blocked, and other threads fill pipes that are emptied slowly. "plain": nobody
- * asks for signals. Prints
- * {"waits", "children", "failed", "early", "transfers", "short"}: waits that failed, those that
- * ended too early, and transfers that were cut short.
+ * them, one child sends a signal each millisecond that nobody cares for. Prints {"waits",
+ * "children", "failed", "early"}: waits that failed, and those that ended too early.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -32,13 +29,8 @@
 #define WAIT_MS	    3
 #define THREADS_MAX 200
 
-#define TRANSFER_BYTES ((size_t)1 << 20)
-#define WRITERS	       4
-
-static atomic_ulong waits, children, failed, early, transfers, cut;
+static atomic_ulong waits, children, failed, early;
 static atomic_bool ends;
-static bool all_blocked; /* and no call lets any in */
-static bool nobody_asks;
 
 static int install_filter(void)
 {
@@ -92,43 +84,12 @@ static void *wait_on(void *argument)
 
 	for (unsigned nr = 1; !atomic_load(&ends); nr++) {
 		uint64_t begun_ns = monotonic_ns();
-		bool good = nr % 7 || nobody_asks ? wait() : in_epoll(epoll);
+		bool good = nr % 7 ? wait() : in_epoll(epoll);
 
 		atomic_fetch_add(&early, good && monotonic_ns() - begun_ns < WAIT_MS * MS);
 		atomic_fetch_add(&failed, !good);
 		atomic_fetch_add(&waits, 1);
 	}
-	return NULL;
-}
-
-static void *empty_slowly(void *argument)
-{
-	static _Thread_local char bytes[32768];
-	int end = *(int *)argument;
-
-	while (read(end, bytes, sizeof(bytes)) > 0)
-		usleep(100);
-	return NULL;
-}
-
-static void *write_on(void *argument)
-{
-	static char bytes[TRANSFER_BYTES];
-	pthread_t reader;
-	int ends_of_pipe[2];
-
-	(void)argument;
-	if (pipe(ends_of_pipe) || pthread_create(&reader, NULL, empty_slowly, &ends_of_pipe[0]))
-		return NULL;
-	while (!atomic_load(&ends)) {
-		ssize_t done = write(ends_of_pipe[1], bytes, sizeof(bytes));
-
-		atomic_fetch_add(&cut, done != (ssize_t)sizeof(bytes));
-		atomic_fetch_add(&transfers, 1);
-		usleep(300);
-	}
-	close(ends_of_pipe[1]);
-	pthread_join(reader, NULL);
 	return NULL;
 }
 
@@ -156,13 +117,13 @@ static void *fork_on(void *argument)
 	return NULL;
 }
 
-static pid_t send_signals(uint64_t pause_us)
+static pid_t send_signals(void)
 {
 	pid_t parent = getpid();
 	pid_t pid = fork();
 
 	while (pid == 0) {
-		usleep((useconds_t)pause_us);
+		usleep(1000);
 		if (getppid() != parent || kill(parent, SIGURG))
 			_exit(0);
 	}
@@ -171,10 +132,9 @@ static pid_t send_signals(uint64_t pause_us)
 
 static void say(void)
 {
-	printf("{\"waits\": %lu, \"children\": %lu, \"failed\": %lu, \"early\": %lu, "
-	       "\"transfers\": %lu, \"short\": %lu}\n",
+	printf("{\"waits\": %lu, \"children\": %lu, \"failed\": %lu, \"early\": %lu}\n",
 	       atomic_load(&waits), atomic_load(&children), atomic_load(&failed),
-	       atomic_load(&early), atomic_load(&transfers), atomic_load(&cut));
+	       atomic_load(&early));
 }
 
 int main(int argc, char **argv)
@@ -183,29 +143,20 @@ int main(int argc, char **argv)
 	bool watched = argc > 2 && strcmp(argv[2], "watched") == 0;
 	bool signals = argc > 2 && strcmp(argv[2], "signals") == 0;
 	uint64_t length_ms = number_argument(argc, argv, 1, 2000);
-	uint64_t pause_us = number_argument(argc, argv, 4, 1000);
 	uint64_t nr_waiting = number_argument(argc, argv, 3, 6);
-	pthread_t threads[THREADS_MAX + 2 + WRITERS];
-	sigset_t all;
+	pthread_t threads[THREADS_MAX + 2];
 	size_t nr = 0;
 	pid_t sender;
 
 	say_ready();
 	if (install_filter())
 		return 2;
-	sigfillset(&all);
-	all_blocked = argc > 2 && strcmp(argv[2], "transfers") == 0;
-	nobody_asks = all_blocked || (argc > 2 && strcmp(argv[2], "plain") == 0);
-	if (all_blocked)
-		sigprocmask(SIG_BLOCK, &all, NULL);
-	for (size_t i = 0; all_blocked && i < WRITERS; i++)
-		nr += pthread_create(&threads[nr], NULL, write_on, NULL) == 0;
 	for (size_t i = 0; i < nr_waiting && i < THREADS_MAX; i++)
 		nr += pthread_create(&threads[nr], NULL, wait_on, &waits_in[i % 3]) == 0;
 	for (size_t i = 0; !signals && i < 2; i++)
 		nr += pthread_create(&threads[nr], NULL, fork_on, &watched) == 0;
 	/* Not before: where threads are made all signals are blocked, and so not dropped. */
-	sender = signals ? send_signals(pause_us) : 0;
+	sender = signals ? send_signals() : 0;
 	poll(NULL, 0, (int)length_ms);
 	if (sender)
 		kill(sender, SIGKILL);

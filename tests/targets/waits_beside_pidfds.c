@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * waits_beside_pidfds [MS [turns|busy]]: threads that start children and wait for them by their
- * pidfds, beside threads in waits of 20 ms that ask for signals with a mask of their own. SIGCHLD
- * is left as it is. With "turns" they do so in one of five waits, and in four ask for none. With
- * "busy" each second thread asks for none at all, and twenty more compute. One more waits for ever,
- * and is sent signals whose handler runs in that wait only, each when the wait has failed for the
- * one before. Prints {"children", "waits", "asking", "eintr", "early", "signals", "handled",
- * "told"}: of the waits, those that ask for signals, those that failed so, and those that ended by
- * their timeout before it was over; the signals, how often their handler ran, and how often the
- * wait failed.
+ * waits_beside_pidfds [MS]: threads that start children and wait for them by their pidfds, beside
+ * threads in waits of 20 ms that ask for signals with a mask of their own. SIGCHLD is left as it
+ * is. One more waits for ever, and is sent signals whose handler runs in that wait only, each when
+ * the wait has failed for the one before. Prints {"children", "waits", "early", "signals",
+ * "handled", "told"}: of the waits, those that ended by their timeout before it was over; the
+ * signals, how often their handler ran, and how often the wait failed.
  */
 #include <errno.h>
 #include <poll.h>
@@ -16,7 +13,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -26,7 +22,7 @@
 
 #define TIMEOUT_MS 20
 
-static atomic_ulong children, waits, asking, eintr, early, signals, handled, told;
+static atomic_ulong children, waits, early, signals, handled, told;
 static atomic_bool ends, is_lost;
 
 static int in_sigtimedwait(int object)
@@ -50,22 +46,6 @@ static int in_epoll_pwait(int epoll)
 	return epoll_pwait(epoll, &event, 1, TIMEOUT_MS, &mask);
 }
 
-/* Who is known to ask for signals is in other calls as well. */
-static int in_turns(int epoll)
-{
-	static _Thread_local unsigned nr;
-	struct epoll_event event;
-
-	return ++nr % 5 ? epoll_wait(epoll, &event, 1, TIMEOUT_MS) : in_epoll_pwait(epoll);
-}
-
-static int in_epoll_wait(int epoll)
-{
-	struct epoll_event event;
-
-	return epoll_wait(epoll, &event, 1, TIMEOUT_MS);
-}
-
 static void *wait_on(void *argument)
 {
 	int (*wait)(int) = *(int (**)(int))argument;
@@ -76,21 +56,9 @@ static void *wait_on(void *argument)
 		bool failed = wait(epoll) < 0 && errno == EINTR;
 
 		atomic_fetch_add(&early, !failed && monotonic_ns() - begun_ns < TIMEOUT_MS * MS);
-		atomic_fetch_add(&eintr, failed);
-		atomic_fetch_add(&asking, wait != in_epoll_wait);
 		atomic_fetch_add(&waits, 1);
 	}
 	return NULL;
-}
-
-static void *compute_on(void *unused)
-{
-	uint64_t x = 1;
-
-	(void)unused;
-	while (!atomic_load(&ends))
-		SPIN_STEP(x);
-	return (void *)(uintptr_t)(x & 1);
 }
 
 static void *fork_on(void *unused)
@@ -156,15 +124,9 @@ static void *send_signals(void *argument)
 
 int main(int argc, char **argv)
 {
-	static int (*waits_in[][2])(int) = {
-		{in_sigtimedwait, in_epoll_pwait},
-		{in_turns, in_turns},
-		{in_epoll_wait, in_epoll_pwait},
-	};
-	bool busy = argc > 2 && strcmp(argv[2], "busy") == 0;
-	size_t mode = busy ? 2 : argc > 2;
+	static int (*waits_in[])(int) = {in_sigtimedwait, in_epoll_pwait};
 	uint64_t length_ms = number_argument(argc, argv, 1, 2000);
-	pthread_t threads[30], waiting, sending;
+	pthread_t threads[10], waiting, sending;
 	sigset_t handled_in_wait;
 	size_t nr = 0;
 
@@ -173,11 +135,9 @@ int main(int argc, char **argv)
 	sigaddset(&handled_in_wait, SIGUSR1);
 	pthread_sigmask(SIG_BLOCK, &handled_in_wait, NULL);
 	for (size_t i = 0; i < 8; i++)
-		nr += pthread_create(&threads[nr], NULL, wait_on, &waits_in[mode][i % 2]) == 0;
+		nr += pthread_create(&threads[nr], NULL, wait_on, &waits_in[i % 2]) == 0;
 	for (size_t i = 0; i < 2; i++)
 		nr += pthread_create(&threads[nr], NULL, fork_on, NULL) == 0;
-	for (size_t i = 0; busy && i < 20; i++)
-		nr += pthread_create(&threads[nr], NULL, compute_on, NULL) == 0;
 	pthread_create(&waiting, NULL, wait_for_signals, NULL);
 	pthread_create(&sending, NULL, send_signals, &waiting);
 	say_ready();
@@ -186,10 +146,9 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < nr; i++)
 		pthread_join(threads[i], NULL);
 	pthread_join(sending, NULL);
-	printf("{\"children\": %lu, \"waits\": %lu, \"asking\": %lu, \"eintr\": %lu, "
-	       "\"early\": %lu, \"signals\": %lu, \"handled\": %lu, \"told\": %lu}\n",
-	       atomic_load(&children), atomic_load(&waits), atomic_load(&asking),
-	       atomic_load(&eintr), atomic_load(&early), atomic_load(&signals),
-	       atomic_load(&handled), atomic_load(&told));
+	printf("{\"children\": %lu, \"waits\": %lu, \"early\": %lu, \"signals\": %lu, "
+	       "\"handled\": %lu, \"told\": %lu}\n",
+	       atomic_load(&children), atomic_load(&waits), atomic_load(&early),
+	       atomic_load(&signals), atomic_load(&handled), atomic_load(&told));
 	return 0;
 }
