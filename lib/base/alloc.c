@@ -5,13 +5,19 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* The one way out when memory is gone: no clean-up can be trusted to work without any. */
 static _Noreturn void out_of_memory(void)
 {
-	static const char text[] = "profc: out of memory\n";
-	ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
+	char text[128] = "profc: out of memory\n";
+	struct rlimit space;
+	ssize_t written;
 
+	if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+		snprintf(text, sizeof(text), "profc: out of memory: ulimit -v allows %llu kB\n",
+			 (unsigned long long)space.rlim_cur / 1024);
+	written = write(STDERR_FILENO, text, strlen(text));
 	(void)written;
 	_exit(125);
 }

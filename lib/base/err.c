@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 int err_set(struct err *err, enum err_code code, const char *format, ...)
 {
@@ -47,9 +48,14 @@ int err_sys(struct err *err, const char *format, ...)
 int err_start(struct err *err, const char *what)
 {
 	int saved = errno;
+	struct rlimit space;
 
 	err_sys(err, "%s", what);
-	if (saved == EAGAIN)
+	/* pthread_create(3) says the same of a stack that finds no room. */
+	if (saved == EAGAIN && getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+		err_hint(err, "memory is limited to %llu kB (ulimit -v), or see ulimit -u",
+			 (unsigned long long)space.rlim_cur / 1024);
+	else if (saved == EAGAIN)
 		err_hint(err, "this user has as many processes as are allowed: see ulimit -u");
 	errno = saved;
 	return ERR_SYS;
