@@ -25,6 +25,24 @@ static const struct {
 #define BLANKS	   " \t"
 #define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_CLOEXEC)
 
+/* Whoever may write to it steers profc, which may have more rights. What root shares it means to.
+ */
+static int refuse_foreign(const char *path, const struct stat *found, struct err *err)
+{
+	mode_t others = found->st_uid == 0 ? S_IWOTH : S_IWGRP | S_IWOTH;
+
+	if (found->st_uid != 0 && found->st_uid != geteuid())
+		return err_set(err, ERR_PERMISSION,
+			       "the FIFO %s is not obeyed: it belongs to another user (uid %u)",
+			       path, (unsigned int)found->st_uid);
+	if (!(found->st_mode & others))
+		return 0;
+	err_set(err, ERR_PERMISSION, "the FIFO %s is not obeyed: other users may write to it",
+		path);
+	err_hint(err, "chmod go-w takes that from them");
+	return ERR_PERMISSION;
+}
+
 static int open_fifo(struct control *control, struct err *err)
 {
 	struct stat found;
@@ -37,7 +55,7 @@ static int open_fifo(struct control *control, struct err *err)
 		return err_sys(err, "cannot open %s", control->path);
 	if (fstat(control->fd, &found) < 0 || !S_ISFIFO(found.st_mode))
 		return err_set(err, ERR_INVALID, "%s is there and no FIFO", control->path);
-	return 0;
+	return refuse_foreign(control->path, &found, err);
 }
 
 const char *control_path(const char *where, struct err *err)

@@ -36,7 +36,10 @@ enum control_word {
 
 /* The PATH of "fifo:PATH", borrowed; NULL when it is something else. */
 const char *control_path(const char *where, struct err *err);
-/* ERR_INVALID when there is something at `path` that is no FIFO. */
+/*
+ * ERR_INVALID when there is something at `path` that is no FIFO. ERR_PERMISSION: one that another
+ * user owns or may write to; root may own it, and let a group write to it.
+ */
 int control_open(struct control *control, const char *path, struct err *err);
 void control_close(struct control *control);
 
