@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "cmd/output_place.h"
 
 /* The mode a newly created file would have; umask() can only be read by setting it. */
 static mode_t default_mode(void)
@@ -60,11 +61,18 @@ int output_file_open(struct output_file *file, const char *path, struct err *err
 {
 	char *resolved = realpath(path, NULL);
 	struct stat there;
-	int status;
+	int status = output_place_check(path, err);
 
 	*file = (struct output_file){.sink = {.fd = -1}};
 	file->path = resolved ? resolved : xstrdup(path);
-	if (stat(file->path, &there) != 0)
+	file->is_new = stat(file->path, &there) != 0;
+	if (status == 0)
+		status = output_place_check(file->path, err);
+	if (status < 0) {
+		free(file->path);
+		return status;
+	}
+	if (file->is_new)
 		status = open_temporary(file, default_mode(), err);
 	else if (S_ISREG(there.st_mode))
 		status = open_temporary(file, there.st_mode & 07777, err);
@@ -72,6 +80,15 @@ int output_file_open(struct output_file *file, const char *path, struct err *err
 		status = open_in_place(file, err);
 	if (status)
 		free(file->path);
+	return status;
+}
+
+int output_file_open_keeping(struct output_file *file, const char *path, struct err *err)
+{
+	int status = output_file_open(file, path, err);
+
+	if (status == 0 && file->is_beside)
+		file->is_new = file->keeps_old = true;
 	return status;
 }
 
@@ -105,6 +122,16 @@ static int name_file(struct output_file *file)
 	}
 }
 
+/* A name that nothing has had is none that anything could lose. */
+static int keep_old(const struct output_file *file, struct err *err)
+{
+	cleanup_free char *old_path = xasprintf("%s.old", file->path);
+
+	if (rename(file->path, old_path) == 0 || errno == ENOENT)
+		return 0;
+	return err_sys(err, "cannot rename %s to %s", file->path, old_path);
+}
+
 static int put_in_place(struct output_file *file, struct err *err)
 {
 	int failure = sink_flush(&file->sink);
@@ -119,6 +146,9 @@ static int put_in_place(struct output_file *file, struct err *err)
 	file->sink.fd = -1;
 	if (failure)
 		return err_sys(err, "cannot write %s", file->path);
+	failure = file->keeps_old ? keep_old(file, err) : 0;
+	if (failure)
+		return failure;
 	if (file->temporary && rename(file->temporary, file->path) != 0)
 		return err_sys(err, "cannot rename %s to %s", file->temporary, file->path);
 	return 0;

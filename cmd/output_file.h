@@ -18,10 +18,18 @@ struct output_file {
 	struct sink sink;
 	char *path;	 /* where it goes, symbolic links resolved; owned */
 	bool is_beside;	 /* else it is written in place */
+	bool is_new;	 /* nothing had the name, or what had it keeps another */
+	bool keeps_old;	 /* what has the name at the end becomes NAME.old */
 	char *temporary; /* the name it has meanwhile, NULL: none; owned */
 };
 
+/*
+ * Nothing is written through a symbolic link, or over a file of another user, in a directory that
+ * others may write to; nor over a recording that is being written: output_place_check().
+ */
 int output_file_open(struct output_file *file, const char *path, struct err *err);
+/* The same; what has the name when it is finished is kept as NAME.old. */
+int output_file_open_keeping(struct output_file *file, const char *path, struct err *err);
 /* Flush, put in place and release; on failure the temporary file is gone. */
 int output_file_finish(struct output_file *file, struct err *err);
 /* Give up: nothing appears. */

@@ -61,7 +61,6 @@ void record_options_init(struct record_options *options)
 	*options = (struct record_options){
 		.frequency_hz = 500,
 		.max_overhead_percent = 2,
-		.output = "profc.data",
 		.max_depth = 65536,
 		.symbols = SYMBOL_OPTION_VALUES_INIT,
 	};

@@ -6,6 +6,7 @@
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -145,8 +146,9 @@ static void say_refused(const struct recording *recording, const struct err *err
 static void snapshot_by_signal(struct recording *recording)
 {
 	struct err err = ERR_INIT;
-	cleanup_free char *path = xasprintf(
-		"%s.snapshot", recording->file.path ? recording->file.path : "profc.data");
+	const char *output = recording->file.path;
+	cleanup_free char *path =
+		xasprintf("%s.snapshot", output ? output : RECORDING_FILE_DEFAULT);
 
 	if (take_snapshot(recording, path, &err) < 0)
 		say_refused(recording, &err);
@@ -387,6 +389,10 @@ static int begin(struct recording *recording, struct err *err)
 		status = recording_file_open(&recording->file, options->output, err);
 	if (status < 0)
 		return status;
+	if (!options->output &&
+	    strcmp(recording_file_name(&recording->file), RECORDING_FILE_DEFAULT) != 0)
+		print_warning("%s is being written by another profc: this recording goes to %s",
+			      RECORDING_FILE_DEFAULT, recording->file.path);
 	recording->profile = profile_new();
 	recording_meta_fill(recording->profile, options, recording->argv);
 	sampler_reserve_descriptors();
@@ -394,31 +400,46 @@ static int begin(struct recording *recording, struct err *err)
 	status = begin_file(recording, err);
 	if (status == 0)
 		status = start_sampler(recording, err);
-	if (status < 0) {
+	if (status < 0)
 		recording_file_discard(&recording->file);
-	} else {
-		if (!recording->argv || sampler_has_executed(recording->sampler))
-			recording_file_settle(&recording->file);
+	else
 		prepare_snapshots(recording);
-	}
 	return status;
+}
+
+/* One without samples leaves its name to what had it. */
+static int close_file(struct recording *recording, struct err *err)
+{
+	struct recording_file *file = &recording->file;
+
+	if (recording->result.nr_samples || !file->old_path)
+		return recording_file_close(file, err);
+	if (!recording->options->quiet)
+		print_note("%s is left as it was", file->path);
+	recording_file_discard(file);
+	return 0;
 }
 
 static int finish_file(struct recording *recording)
 {
 	struct err err = ERR_INIT;
-	int status = store_writer_finish(recording->writer, recording->profile, &err);
+	int failed_status = recording_failed_status(recording);
+	int status;
 
 	recording_say_check(recording);
-	if (status < 0)
+	if (store_writer_finish(recording->writer, recording->profile, &err) < 0) {
 		recording_say_unwritten(recording, &err);
+		close_file(recording, NULL);
+		return failed_status;
+	}
+	status = recording->result.nr_samples ? EXIT_DONE : recording_say_empty(recording);
+	if (recording_file_check(&recording->file, &err) < 0)
+		print_err(&err);
 	else if (recording->result.nr_samples)
 		recording_say_done(recording);
-	if (recording_file_close(&recording->file, status < 0 ? NULL : &err) < 0 && status == 0) {
+	if (close_file(recording, err.code ? NULL : &err) < 0)
 		print_err(&err);
-		status = ERR_SYS;
-	}
-	return status == 0 ? EXIT_DONE : recording_failed_status(recording);
+	return err.code ? failed_status : status;
 }
 
 /* As a shell tells it that sees who died of a signal. */
@@ -475,12 +496,10 @@ static int end(struct recording *recording)
 	if (result->end == SAMPLER_END_WRITE_FAILED) {
 		recording_say_unwritten(recording, &failure);
 		status = recording_failed_status(recording);
-		recording_file_close(&recording->file, NULL);
+		close_file(recording, NULL);
 	} else {
 		resolve_at_end(recording, names_ended);
 		status = finish_file(recording);
-		if (status == EXIT_DONE && !result->nr_samples)
-			status = recording_say_empty(recording);
 	}
 	return recording->argv ? command_status(recording, status) : status;
 }

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "cmd/command.h"
+#include "cmd/output_place.h"
 #include "cmd/resolve_progress.h"
 #include "cmd/save_profile.h"
 #include "cmd/signal_pipe.h"
@@ -53,7 +55,9 @@ static int save(struct snapshots *snapshots, struct profile *profile, const char
 	int status;
 
 	if (!patience_is_needed(path))
-		return save_profile(profile, path, err);
+		return save_profile_keeping(profile, path, err);
+	if (strcmp(path, "-") != 0 && output_place_check(path, err) < 0)
+		return err->code;
 	fd = memfd_create("profc", MFD_CLOEXEC);
 	if (fd < 0)
 		return err_sys(err, "cannot make a file in memory");
@@ -86,11 +90,11 @@ static void serve(struct snapshots *snapshots, struct snapshot_request *request)
 {
 	struct err err = ERR_INIT;
 
-	if (write_snapshot(snapshots, request, &err) >= 0)
-		return;
-	if (snapshots->clears_line && may_show_progress())
-		print_progress("%s", "");
-	print_err(&err);
+	if (write_snapshot(snapshots, request, &err) < 0) {
+		if (snapshots->clears_line && may_show_progress())
+			print_progress("%s", "");
+		print_err(&err);
+	}
 	free(request->path);
 	free(request);
 }

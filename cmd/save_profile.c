@@ -2,6 +2,7 @@
 #include "cmd/save_profile.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -20,24 +21,46 @@ int save_profile_fd(struct profile *profile, int fd, struct err *err)
 	return status;
 }
 
+/* Into the open file, which is finished or discarded. */
+static int save(struct profile *profile, struct output_file *file, struct err *err)
+{
+	int status = save_profile_fd(profile, file->sink.fd, err);
+
+	if (status < 0) {
+		output_file_discard(file);
+		return status;
+	}
+	if (file->is_beside && file->is_new)
+		(void)fchmod(file->sink.fd, 0600);
+	return output_file_finish(file, err);
+}
+
+static int save_to_stdout(struct profile *profile, struct err *err)
+{
+	if (isatty(STDOUT_FILENO))
+		return err_set(err, ERR_INVALID,
+			       "a profile is no text: standard output is a terminal");
+	return save_profile_fd(profile, STDOUT_FILENO, err);
+}
+
 int save_profile(struct profile *profile, const char *path, struct err *err)
 {
 	struct output_file file;
 	int status;
 
-	if (strcmp(path, "-") == 0) {
-		if (isatty(STDOUT_FILENO))
-			return err_set(err, ERR_INVALID,
-				       "a profile is no text: standard output is a terminal");
-		return save_profile_fd(profile, STDOUT_FILENO, err);
-	}
+	if (strcmp(path, "-") == 0)
+		return save_to_stdout(profile, err);
 	status = output_file_open(&file, path, err);
-	if (status < 0)
-		return status;
-	status = save_profile_fd(profile, file.sink.fd, err);
-	if (status < 0) {
-		output_file_discard(&file);
-		return status;
-	}
-	return output_file_finish(&file, err);
+	return status < 0 ? status : save(profile, &file, err);
+}
+
+int save_profile_keeping(struct profile *profile, const char *path, struct err *err)
+{
+	struct output_file file;
+	int status;
+
+	if (strcmp(path, "-") == 0)
+		return save_to_stdout(profile, err);
+	status = output_file_open_keeping(&file, path, err);
+	return status < 0 ? status : save(profile, &file, err);
 }

@@ -638,7 +638,6 @@ static int run_top(const struct command *self, int argc, char **argv)
 	int first = 0, status;
 
 	record_options_init(&args.record);
-	args.record.output = NULL;
 	if (options_parse(rows, &args, argc, argv, true, &first, &err) < 0) {
 		status = usage_error(self, &err);
 	} else if ((args.record.pid_texts.nr > 0) == (first < argc)) {

@@ -428,11 +428,6 @@ pid_t sampler_command_pid(const struct sampler *sampler)
 	return sampler->result.command_pid; /* written before sampler_start() returned */
 }
 
-bool sampler_has_executed(const struct sampler *sampler)
-{
-	return sampler->command_ran; /* likewise */
-}
-
 struct sampler_progress sampler_progress(const struct sampler *sampler)
 {
 	return (struct sampler_progress){

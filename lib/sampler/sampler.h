@@ -68,8 +68,6 @@ struct sampler *sampler_start(const struct sampler_options *options, struct prof
 int sampler_done_fd(const struct sampler *sampler);
 /* The command that was started; 0 in attach mode. */
 pid_t sampler_command_pid(const struct sampler *sampler);
-/* Could it be executed? False in attach mode. */
-bool sampler_has_executed(const struct sampler *sampler);
 /*
  * A descriptor that becomes readable once the command is gone, and stays so: others that it has
  * started may be recorded yet. Its id may be another's then. Not to be read; -1 in attach mode.

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/output_place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+
+/* Where no file has a byte: "profc". */
+#define LOCKED_BYTE 0x70726f6663
+
+static struct flock lock_of(short type)
+{
+	return (struct flock){
+		.l_type = type, .l_whence = SEEK_SET, .l_start = LOCKED_BYTE, .l_len = 1};
+}
+
+void output_place_occupy(int fd)
+{
+	struct flock lock = lock_of(F_WRLCK);
+
+	/* On file systems that have no locks there is none. */
+	if (fcntl(fd, F_OFD_SETLK, &lock) < 0)
+		errno = 0;
+}
+
+bool output_place_is_busy(const char *path)
+{
+	struct flock lock = lock_of(F_WRLCK);
+	cleanup_close int fd = -1;
+	struct stat found;
+
+	/* To open a FIFO would be noticed. */
+	if (stat(path, &found) < 0 || !S_ISREG(found.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+/* Such as /tmp. */
+static bool is_shared_directory(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	cleanup_free char *directory =
+		slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
+	struct stat found;
+
+	return stat(directory, &found) == 0 && found.st_mode & (S_ISVTX | S_IWOTH);
+}
+
+static int refuse(const char *path, const char *why, struct err *err)
+{
+	err_set(err, ERR_PERMISSION, "cannot write %s: %s, in a directory that others may write to",
+		path, why);
+	err_hint(err, "choose another name, or a directory of your own");
+	return ERR_PERMISSION;
+}
+
+int output_place_check(const char *path, struct err *err)
+{
+	struct stat found;
+
+	if (lstat(path, &found) < 0)
+		return 0;
+	if (is_shared_directory(path)) {
+		if (S_ISLNK(found.st_mode))
+			return refuse(path, "it is a symbolic link", err);
+		if (found.st_uid != geteuid())
+			return refuse(path, "it belongs to another user", err);
+	}
+	if (output_place_is_busy(path))
+		return err_set(err, ERR_LIMIT,
+			       "cannot write %s: a recording is being written to it", path);
+	return 0;
+}

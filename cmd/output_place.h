@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_OUTPUT_PLACE_H
+#define PROFC_CMD_OUTPUT_PLACE_H
+
+#include <stdbool.h>
+
+struct err;
+
+/* What output may not be written over, or through. */
+
+/*
+ * A recording is being written to the file, until all copies of `fd`, which is open for writing,
+ * are closed: a lock on one byte says so, which no other program asks for.
+ */
+void output_place_occupy(int fd);
+/* Is it? False also where that cannot be found out. */
+bool output_place_is_busy(const char *path);
+
+/*
+ * ERR_PERMISSION: others may write to the directory of `path`, and what has that name there is a
+ * symbolic link or belongs to somebody else. ERR_LIMIT: a recording is being written to it. 0: it
+ * may be written, or is not there.
+ */
+int output_place_check(const char *path, struct err *err);
+
+#endif
