@@ -134,7 +134,7 @@ $(BUILD)/tests/oracle/%: tests/oracle/%.c $(BUILD)/libprofc.a
 
 programs: $(BUILD)/profc $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(ORACLE_PROGRAMS)
 
-# Tests: one runner, tests/run; its last line is "N passed, N flaky, N failed, N skipped".
+# Tests: one runner, tests/run; its last line is "N passed, N failed, N skipped".
 
 IN_PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
 RUN = BUILD=$(BUILD) tests/run -j $(JOBS)
