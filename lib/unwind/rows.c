@@ -13,6 +13,7 @@ struct rows {
 	struct hot_rows hot;
 	struct row_cache cache;
 	struct row_cache jit;	     /* proved on each stack again: JIT, and rows_find_by_code() */
+	struct row_cache disproved;  /* how often another row was searched for a stack */
 	struct row_cache calls;	     /* what is known to be a return address, behind a call */
 	struct row_cache without_fp; /* second ways, for frames whose frame pointer is not known */
 	struct module_cfi **modules; /* by module id; NULL where not asked for yet */
@@ -42,6 +43,7 @@ void rows_free(struct rows *rows)
 	row_cache_release(&rows->cache);
 	row_cache_release(&rows->jit);
 	row_cache_release(&rows->calls);
+	row_cache_release(&rows->disproved);
 	row_cache_release(&rows->without_fp);
 	free(rows);
 }
@@ -370,12 +372,41 @@ static bool may_be_known_better(const struct row_query *query, const struct row 
 		return false;
 	if (row->kind == ROW_NO_CFI)
 		return row->nr_tries < (row->stamp == stamp ? TRIES_MAX : TRIES_ELSEWHERE_MAX);
-	mapping = row->is_unproved || is_to_prove(row) ? rows_mapping(query) : NULL;
+	mapping = row->is_unproved ? rows_mapping(query) : NULL;
 	if (!mapping)
 		return false;
 	code = code_frame_of(query, mapping, NULL);
-	return row->is_unproved ? !code_walk_may_hold(query->arch, query->walk, &code, row)
-				: !code_walk_proves(query->arch, query->walk, &code, row);
+	return !code_walk_may_hold(query->arch, query->walk, &code, row);
+}
+
+static bool is_disproved(const struct row_query *query, const struct row *row)
+{
+	const struct mapping *mapping = is_to_prove(row) && !row->is_unproved && query->arch->code
+						? rows_mapping(query)
+						: NULL;
+	struct code_frame code;
+
+	if (!mapping)
+		return false;
+	code = code_frame_of(query, mapping, NULL);
+	return !code_walk_proves(query->arch, query->walk, &code, row);
+}
+
+/* What is known does not hold on this stack. What is found instead may; else nothing is known. */
+static struct row find_another(struct rows *rows, const struct row_query *query, struct row_key key)
+{
+	const struct row *before = row_cache_find(&rows->disproved, key);
+	struct row count = row_of_kind(ROW_NO_CFI);
+	struct row row = count;
+
+	count.nr_tries = before ? before->nr_tries + 1 : 1;
+	if (count.nr_tries > TRIES_ELSEWHERE_MAX)
+		return row;
+	row_cache_put(&rows->disproved, key, count);
+	row = compile(rows, query);
+	if (row.kind == ROW_STEP)
+		row_cache_put(&rows->cache, key, row);
+	return row;
 }
 
 static struct row compile_again(struct rows *rows, const struct row_query *query,
@@ -398,7 +429,11 @@ struct row rows_find(struct rows *rows, const struct row_query *query)
 	const struct row *known = row_cache_find(&rows->cache, key);
 	struct row row;
 
-	if (known && !may_be_known_better(query, known)) {
+	if (known && is_disproved(query, known)) {
+		row = find_another(rows, query, key);
+		if (row.kind != ROW_STEP)
+			return row;
+	} else if (known && !may_be_known_better(query, known)) {
 		row = *known;
 	} else {
 		row = compile_again(rows, query, known);
