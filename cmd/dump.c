@@ -220,7 +220,6 @@ static int dump(struct dumping *dumping)
 		err_set(&err, ERR_GONE, "it ended before it could be looked at");
 		return fail(&err);
 	}
-	symbols.processes_are_local = true;
 	resolve_profile(dumping->profile, &symbols, NULL);
 	return print(dumping);
 }

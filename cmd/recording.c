@@ -87,7 +87,6 @@ static struct symbol_options how_to_resolve(const struct recording *recording)
 {
 	struct symbol_options symbol_options = symbol_options_of(&recording->options->symbols);
 
-	symbol_options.processes_are_local = true;
 	return symbol_options;
 }
 

@@ -131,7 +131,6 @@ static void resolve(struct top *top, struct profile *profile)
 	struct symbol_options options = symbol_options_of(&top->args->record.symbols);
 	uint64_t begin_ns = clock_monotonic_ns();
 
-	options.processes_are_local = true;
 	resolve_profile(profile, &options, NULL);
 	top->nr_resolved = profile->nr_frames;
 	top->resolved_ns = clock_monotonic_ns();
@@ -146,7 +145,8 @@ static void name(struct top *top, struct profile *profile)
 
 	if (known && known->nr_frames <= profile->nr_frames)
 		profile_adopt_symbols(profile, known);
-	if (known && known->nr_frame_symbols == profile->nr_frames && !top->ended)
+	if (known && known->nr_frame_symbols == profile->nr_frames &&
+	    known->nr_jit_names == profile->nr_jit_names && !top->ended)
 		return; /* nothing new */
 	if (top->ended || !known || clock_monotonic_ns() - top->resolved_ns >= pause_ns)
 		resolve(top, profile);

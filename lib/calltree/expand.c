@@ -96,7 +96,8 @@ static void append_level(struct expansion *out, struct level level)
 static struct level nameless_level(struct expander *expander, struct code_address where)
 {
 	const struct module_table *modules = expander->out->profile->modules;
-	struct label label = {.kind = LABEL_ADDRESS, .module = where.module};
+	struct label label = {.kind = LABEL_ADDRESS,
+			      .module = module_table_first(modules, where.module)};
 
 	switch (module_table_get(modules, where.module)->kind) {
 	case MODULE_KIND_UNKNOWN:
@@ -135,7 +136,7 @@ static void expand_frame(struct expander *expander, uint32_t frame, bool fold_in
 	for (uint32_t i = chain.nr; i-- > 0;) {
 		const struct location *location = &profile->locations[chain.first + i];
 		struct label label = {.kind = LABEL_FUNCTION,
-				      .module = where.module,
+				      .module = module_table_first(profile->modules, where.module),
 				      .function = location->function};
 		struct level level = make_level(expander, &label, location->file, location->line);
 

@@ -197,6 +197,42 @@ struct module_id module_table_intern(struct module_table *table, const struct mo
 	return module_table_intern_image(table, wanted, NULL);
 }
 
+struct module_id module_table_numbered(struct module_table *table, struct module_id id,
+				       uint32_t number)
+{
+	struct module wanted = *module_table_get(table, module_table_first(table, id));
+
+	assert(wanted.kind == MODULE_KIND_JIT);
+	wanted.fd = -1;
+	for (int i = 0; i < 4; i++)
+		wanted.build_id[i] = (uint8_t)(number >> 8 * i);
+	wanted.nr_build_id_bytes = 4;
+	return module_table_intern(table, &wanted);
+}
+
+struct module_id module_table_first(const struct module_table *table, struct module_id id)
+{
+	struct module wanted = *module_table_get(table, id);
+	uint32_t known;
+
+	if (wanted.kind != MODULE_KIND_JIT || !wanted.nr_build_id_bytes)
+		return id;
+	wanted.nr_build_id_bytes = 0;
+	known = index_set_find(&table->index, module_hash(&wanted), module_equal, table, &wanted);
+	return known == INDEX_NONE ? id : (struct module_id){known};
+}
+
+bool module_is_jitdump(const struct module *module)
+{
+	const char *name = module_short_name(module);
+	size_t nr_digits;
+
+	if (module->kind != MODULE_KIND_JIT || strncmp(name, "jit-", 4) != 0)
+		return false;
+	nr_digits = strspn(name + 4, "0123456789");
+	return nr_digits && !strcmp(name + 4 + nr_digits, ".dump");
+}
+
 const char *module_short_name(const struct module *module)
 {
 	const char *slash = strrchr(module->path, '/');

@@ -36,6 +36,7 @@ struct module {
 	char *path;	 /* as the target sees it, without " (deleted)"; pseudo ones in brackets */
 	bool deleted;	 /* the path no longer named this file when it was mapped */
 	uint64_t dev, inode, file_bytes;
+	/* JIT: 4 bytes, little endian, the number of module_table_numbered(). */
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	size_t nr_build_id_bytes; /* 0: none */
 	int fd; /* open on the file through the target's own eyes, owned by the table; -1: none */
@@ -60,6 +61,21 @@ const struct module *module_table_get(const struct module_table *table, struct m
  * table, and is closed if the module was known already.
  */
 struct module_id module_table_intern(struct module_table *table, const struct module *wanted);
+
+/*
+ * JIT memory in which code has come to stand where other code of the same module was: the same
+ * module but for a number from 1 on. And back: the one without, which is the module itself if it
+ * has no number or is none of JIT memory.
+ */
+struct module_id module_table_numbered(struct module_table *table, struct module_id id,
+				       uint32_t number);
+struct module_id module_table_first(const struct module_table *table, struct module_id id);
+
+/*
+ * A file jit-PID.dump: the process has mapped it for no other reason than that profilers find it.
+ * Of all modules of JIT memory only these have a descriptor.
+ */
+bool module_is_jitdump(const struct module *module);
 
 /* The last component of the path, or the whole of a pseudo name. Borrowed. */
 const char *module_short_name(const struct module *module);

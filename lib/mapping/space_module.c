@@ -29,10 +29,12 @@ static struct elf_image *open_file(const struct space *space, const struct entry
 	if (image)
 		return image;
 	/* Readable and no ELF file: the code in it was made at run time. */
-	close(module->fd);
-	module->fd = -1;
 	module->kind = MODULE_KIND_JIT;
 	module->owner_pid = space->pid;
+	if (!module_is_jitdump(module)) {
+		close(module->fd);
+		module->fd = -1;
+	}
 	return NULL;
 }
 

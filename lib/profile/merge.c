@@ -285,6 +285,29 @@ static void take_samples(struct profile *into, const struct source *source)
 				 profile_str(from, from->marks[i].text));
 }
 
+static void take_jit(struct profile *into, const struct source *source)
+{
+	const struct profile *from = source->profile;
+
+	for (size_t i = 0; i < from->nr_jit_names; i++) {
+		struct jit_name row = from->jit_names[i];
+
+		row.frame = source->frames[row.frame.v];
+		row.name = source->strings[row.name.v];
+		row.file = source->strings[row.file.v];
+		row.function_file = source->strings[row.function_file.v];
+		profile_add_jit_name(into, &row);
+	}
+	for (size_t i = 0; i < from->nr_jit_sources; i++) {
+		struct jit_source row = from->jit_sources[i];
+
+		row.module = source->modules[row.module.v];
+		row.path = source->strings[row.path.v];
+		row.problem = source->strings[row.problem.v];
+		profile_add_jit_source(into, &row);
+	}
+}
+
 /* Counters of which the sum would mean nothing. */
 static bool keeps_largest(const char *name)
 {
@@ -470,6 +493,7 @@ static struct profile *merge(const struct profile *const *profiles, size_t nr, b
 			take_threads(into, source);
 		}
 		take_samples(into, source);
+		take_jit(into, source);
 		take_counters(into, profiles[i]);
 		merge_meta(into, source, i == 0);
 	}

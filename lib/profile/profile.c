@@ -38,6 +38,8 @@ void profile_free(struct profile *profile)
 	free(profile->functions);
 	free(profile->locations);
 	free(profile->frame_symbols);
+	free(profile->jit_sources);
+	free(profile->jit_names);
 	free(profile->marks);
 	free(profile->counters);
 	free(profile->samples);
@@ -139,6 +141,39 @@ void profile_add_mark(struct profile *profile, uint64_t time_ns, const char *tex
 	ARRAY_GROW(profile->marks, profile->nr_marks, profile->cap_marks);
 	profile->marks[profile->nr_marks++] =
 		(struct profile_mark){.time_ns = time_ns, .text = profile_intern(profile, text)};
+}
+
+void profile_add_jit_name(struct profile *profile, const struct jit_name *row)
+{
+	assert(row->frame.v < profile->nr_frames);
+	ARRAY_GROW(profile->jit_names, profile->nr_jit_names, profile->cap_jit_names);
+	profile->jit_names[profile->nr_jit_names++] = *row;
+}
+
+void profile_add_jit_source(struct profile *profile, const struct jit_source *row)
+{
+	assert(row->module.v < module_table_nr(profile->modules));
+	ARRAY_GROW(profile->jit_sources, profile->nr_jit_sources, profile->cap_jit_sources);
+	profile->jit_sources[profile->nr_jit_sources++] = *row;
+}
+
+/* A trampoline that is written anew all the time is called by its last names together. */
+#define SAME_PLACE_MAX 256
+
+bool profile_add_jit_frame(struct profile *profile, struct code_address where,
+			   struct frame_id *frame)
+{
+	for (uint32_t number = 1; number < SAME_PLACE_MAX; number++) {
+		size_t nr_before = profile->nr_frames;
+		struct code_address other = {
+			.module = module_table_numbered(profile->modules, where.module, number),
+			.address = where.address};
+
+		*frame = profile_intern_frame(profile, other);
+		if (profile->nr_frames > nr_before)
+			return true;
+	}
+	return false;
 }
 
 /* Counters are a few dozen: a search by id needs no index. */

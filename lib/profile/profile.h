@@ -80,6 +80,28 @@ struct function {
 };
 
 /*
+ * What a program has said of the code that it made, heard while it ran: of a frame in JIT memory
+ * its function and line. Of several rows for one frame the last stands. Resolution makes symbols
+ * of them.
+ */
+struct jit_name {
+	struct frame_id frame;
+	struct str_id name;
+	struct str_id file; /* of the line; empty: unknown */
+	uint32_t line;	    /* 0: unknown */
+	struct str_id function_file;
+	uint32_t function_line; /* of its first code */
+};
+
+/* Where that of a module of JIT memory was heard. Of several rows the last stands. */
+struct jit_source {
+	struct module_id module;
+	enum symbol_source source; /* SYMBOL_SOURCE_NONE: the program says nothing */
+	struct str_id path;	   /* of the file, or empty */
+	struct str_id problem;	   /* why not more is known, for a user to read; or empty */
+};
+
+/*
  * One level of an inline chain: the function and the line inside it (the line of
  * the call for all but the innermost level). line 0: unknown. `file` is the
  * file of that line, which may differ from the function's own.
@@ -184,6 +206,10 @@ struct profile {
 	size_t nr_counters, cap_counters;
 	struct profile_mark *marks;
 	size_t nr_marks, cap_marks;
+	struct jit_name *jit_names;
+	size_t nr_jit_names, cap_jit_names;
+	struct jit_source *jit_sources;
+	size_t nr_jit_sources, cap_jit_sources;
 
 	/* Filled by resolution; nr_frame_symbols is 0 before, nr_frames after. */
 	struct frame_symbols *frame_symbols;
@@ -212,6 +238,15 @@ struct frame_id profile_intern_frame(struct profile *profile, struct code_addres
 struct function_id profile_intern_function(struct profile *profile, const struct function *row);
 void profile_add_sample(struct profile *profile, const struct sample *sample);
 void profile_add_mark(struct profile *profile, uint64_t time_ns, const char *text);
+void profile_add_jit_name(struct profile *profile, const struct jit_name *row);
+void profile_add_jit_source(struct profile *profile, const struct jit_source *row);
+/*
+ * A frame of its own for code in JIT memory that has come to stand where other code was seen
+ * before, of which `where` is the place: in a module that differs by its number alone
+ * (module_table_first()). False if that has happened there too often to tell apart.
+ */
+bool profile_add_jit_frame(struct profile *profile, struct code_address where,
+			   struct frame_id *frame);
 /* Set a counter; counters that exist are overwritten. */
 void profile_set_counter(struct profile *profile, const char *name, uint64_t value);
 uint64_t profile_counter(const struct profile *profile, const char *name); /* 0 when absent */

@@ -17,7 +17,9 @@ static struct module_id module_of(const struct profile *profile, struct stack_id
 {
 	if (stack.v == STACK_EMPTY.v)
 		return MODULE_UNKNOWN;
-	return profile->frames[stack_trie_frame(profile->stacks, stack).v].where.module;
+	return module_table_first(
+		profile->modules,
+		profile->frames[stack_trie_frame(profile->stacks, stack).v].where.module);
 }
 
 /* The module of each stack's outermost frame. Callers come first: one pass. */

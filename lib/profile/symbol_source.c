@@ -20,6 +20,8 @@ const char *symbol_source_name(enum symbol_source source)
 		return "Go line table";
 	case SYMBOL_SOURCE_PERF_MAP:
 		return "perf map";
+	case SYMBOL_SOURCE_JITDUMP:
+		return "jitdump";
 	case SYMBOL_SOURCE_COUNT:
 		break;
 	}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "jit/jit_names.h"
 #include "mapping/space.h"
 #include "profile/profile.h"
 #include "sampler/worker_priv.h"
@@ -19,6 +20,7 @@ struct worker *worker_new(const struct worker_options *options)
 	worker->profile = options->profile;
 	worker->unwinder = unwinder_new(options->unwinder, options->max_depth);
 	unwinder_check_each(worker->unwinder, options->check_unwinder);
+	worker->jit_names = jit_names_new(worker->profile);
 	return worker;
 }
 
@@ -50,6 +52,7 @@ void worker_free(struct worker *worker)
 	free(worker->threads);
 	unwind_walk_release(&worker->walk);
 	unwinder_free(worker->unwinder);
+	jit_names_free(worker->jit_names);
 	free(worker);
 }
 
@@ -180,6 +183,7 @@ static void handle_process(struct worker *worker, const struct message *message)
 	else
 		process->space = space_new(profile->modules, told->pid);
 	space_is_of_program(process->space, told->program);
+	jit_names_begin(worker->jit_names, told->pid);
 	if (told->maps)
 		space_update(process->space, told->maps, told->nr_maps_bytes, NULL);
 }
@@ -245,6 +249,7 @@ static void handle_process_end(struct worker *worker, const struct message *mess
 	struct worker_process *process = &worker->processes[message->body.process.serial];
 
 	end_waiting(worker, process);
+	jit_names_end(worker->jit_names, process->pid);
 	worker->profile->processes[process->id.v].end_ns =
 		worker_profile_time(worker, message->time_ns);
 	free_process(worker, process);
@@ -366,6 +371,7 @@ int worker_flush(struct worker *worker, struct err *err)
 	for (size_t i = 0; i < worker->nr_touched; i++)
 		flush_thread(worker, &worker->threads[worker->touched[i]]);
 	worker->nr_touched = 0;
+	jit_names_catch_up(worker->jit_names);
 	status = store_writer_flush(worker->options.writer, worker->profile, err);
 	worker->profile->nr_samples = 0;
 	return status;
@@ -379,6 +385,7 @@ void worker_end(struct worker *worker)
 	}
 	for (size_t i = worker->first_live_thread; i < worker->nr_threads; i++)
 		worker_emit_gathered(worker, &worker->threads[i]);
+	jit_names_end_all(worker->jit_names);
 }
 
 const struct worker_progress *worker_progress(const struct worker *worker)

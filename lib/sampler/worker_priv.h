@@ -7,6 +7,7 @@
 #include "sampler/worker.h"
 #include "stack/stack_end.h"
 
+struct jit_names;
 struct snapshot;
 
 struct worker_process {
@@ -61,6 +62,7 @@ struct worker {
 	struct worker_options options;
 	struct profile *profile;
 	struct unwinder *unwinder;
+	struct jit_names *jit_names;
 	struct worker_process *processes; /* by serial */
 	size_t nr_processes, cap_processes;
 	struct worker_thread *threads; /* by serial */

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "jit/jit_names.h"
 #include "mapping/space.h"
 #include "proc/program.h"
 #include "proc/range.h"
@@ -102,6 +103,7 @@ void worker_watch_maps(struct worker *worker)
 			watch_maps(process);
 	}
 	worker->nr_to_watch = 0;
+	jit_names_poll(worker->jit_names, clock_monotonic_ns());
 }
 
 /* Of the innermost frames: those of libraries that stay hang above those that come and go. */
@@ -281,32 +283,34 @@ static void ask_for_registers(struct worker_thread *thread, const struct unwind_
 		atomic_store_explicit(&thread->hints->needs_registers, true, memory_order_relaxed);
 }
 
-static struct stack_id push(struct profile *profile, struct stack_id stack,
-			    struct code_address where)
+static struct stack_id push(struct worker *worker, struct stack_id stack, struct code_address where)
 {
-	return stack_trie_intern(profile->stacks, stack, profile_intern_frame(profile, where));
+	struct frame_id frame = profile_intern_frame(worker->profile, where);
+
+	return stack_trie_intern(worker->profile->stacks, stack,
+				 jit_names_frame(worker->jit_names, frame));
 }
 
 /* A frame that says how many are left out. */
-static struct stack_id push_elided(struct profile *profile, struct stack_id stack, size_t nr)
+static struct stack_id push_elided(struct worker *worker, struct stack_id stack, size_t nr)
 {
 	char path[] = "[elided]";
 	struct module row = {.kind = MODULE_KIND_ELIDED, .path = path, .fd = -1};
-	struct code_address where = {.module = module_table_intern(profile->modules, &row),
+	struct code_address where = {.module = module_table_intern(worker->profile->modules, &row),
 				     .address = nr};
 
-	return push(profile, stack, where);
+	return push(worker, stack, where);
 }
 
 /* From the root to the leaf, as the trie grows. */
-static struct stack_id intern_walk(struct profile *profile, const struct unwind_walk *walk)
+static struct stack_id intern_walk(struct worker *worker, const struct unwind_walk *walk)
 {
 	struct stack_id stack = STACK_EMPTY;
 
 	for (size_t i = walk->nr_frames; i-- > 0;) {
 		if (walk->nr_elided && i + 1 == walk->elided_at)
-			stack = push_elided(profile, stack, walk->nr_elided);
-		stack = push(profile, stack, walk->frames[i].lookup);
+			stack = push_elided(worker, stack, walk->nr_elided);
+		stack = push(worker, stack, walk->frames[i].lookup);
 	}
 	return stack;
 }
@@ -382,7 +386,7 @@ bool worker_walk(struct worker *worker, struct worker_process *process,
 	ask_for_registers(thread, walk);
 	ask_for_stack_behind(thread, walk);
 	note_root(thread, snapshot, walk);
-	stack->id = intern_walk(worker->profile, walk);
+	stack->id = intern_walk(worker, walk);
 	stack->end = end_of(walk, snapshot);
 	worker->nr_stacks_by_end[stack->end]++;
 	return true;

@@ -48,6 +48,9 @@ enum record_type {
 	RECORD_LOCATIONS = 13,
 	RECORD_MODULE_SYMBOLS = 14,
 	RECORD_END = 15,
+	/* 16 to 19 are kept for allocations and counts. */
+	RECORD_JIT_NAMES = 20,
+	RECORD_JIT_SOURCES = 21,
 	RECORD_TYPE_COUNT,
 };
 
@@ -176,6 +179,24 @@ enum module_symbols_column {
 	MODULE_SYMBOLS_PROBLEM,
 	MODULE_SYMBOLS_MISMATCHED,
 	MODULE_SYMBOLS_COLUMNS,
+};
+
+enum jit_names_column {
+	JIT_NAMES_FRAME,
+	JIT_NAMES_NAME,
+	JIT_NAMES_FILE,
+	JIT_NAMES_LINE,
+	JIT_NAMES_FUNCTION_FILE,
+	JIT_NAMES_FUNCTION_LINE,
+	JIT_NAMES_COLUMNS,
+};
+
+enum jit_sources_column {
+	JIT_SOURCES_MODULE,
+	JIT_SOURCES_SOURCE,
+	JIT_SOURCES_PATH,
+	JIT_SOURCES_PROBLEM,
+	JIT_SOURCES_COLUMNS,
 };
 
 /* How many rows of each kind the file holds, for the reader to compare; and if it is complete. */

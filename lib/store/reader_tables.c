@@ -226,6 +226,41 @@ static bool read_mark(struct reader *reader, struct columns_in *in)
 	return true;
 }
 
+static bool read_jit_name(struct reader *reader, struct columns_in *in)
+{
+	struct profile *profile = reader->profile;
+	struct jit_name row = {
+		.frame = {read_index(in, JIT_NAMES_FRAME, profile->nr_frames)},
+		.name = read_text(reader, in, JIT_NAMES_NAME),
+		.file = read_text(reader, in, JIT_NAMES_FILE),
+		.line = read_u32(in, JIT_NAMES_LINE),
+		.function_file = read_text(reader, in, JIT_NAMES_FUNCTION_FILE),
+		.function_line = read_u32(in, JIT_NAMES_FUNCTION_LINE),
+	};
+
+	if (in->failed)
+		return false;
+	profile_add_jit_name(profile, &row);
+	return true;
+}
+
+static bool read_jit_source(struct reader *reader, struct columns_in *in)
+{
+	struct profile *profile = reader->profile;
+	struct jit_source row = {
+		.module = {read_index(in, JIT_SOURCES_MODULE, module_table_nr(profile->modules))},
+		.source = (enum symbol_source)columns_in_bounded(in, JIT_SOURCES_SOURCE,
+								 SYMBOL_SOURCE_COUNT - 1),
+		.path = read_text(reader, in, JIT_SOURCES_PATH),
+		.problem = read_text(reader, in, JIT_SOURCES_PROBLEM),
+	};
+
+	if (in->failed)
+		return false;
+	profile_add_jit_source(profile, &row);
+	return true;
+}
+
 static void begin_symbols(struct reader *reader)
 {
 	if (!reader->symbols_begun)
@@ -331,6 +366,8 @@ static const struct table tables[RECORD_TYPE_COUNT] = {
 	[RECORD_LOCATIONS] = {LOCATIONS_COLUMNS, read_location, 0},
 	[RECORD_MODULE_SYMBOLS] = {MODULE_SYMBOLS_COLUMNS, read_module_symbols, 0},
 	[RECORD_END] = {END_COLUMNS, read_end, 0},
+	[RECORD_JIT_NAMES] = {JIT_NAMES_COLUMNS, read_jit_name, 0},
+	[RECORD_JIT_SOURCES] = {JIT_SOURCES_COLUMNS, read_jit_source, 0},
 };
 
 /* A file of a few bytes must not ask for gigabytes of rows. */

@@ -1,6 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "store/writer_priv.h"
 
+int writer_write_jit_names(struct store_writer *writer, const struct profile *profile,
+			   struct err *err)
+{
+	struct columns_out *out = &writer->columns;
+	int status = 0;
+
+	columns_out_begin(out, JIT_NAMES_COLUMNS);
+	for (; status == 0 && writer->nr_jit_names < profile->nr_jit_names;
+	     writer->nr_jit_names++) {
+		const struct jit_name *row = &profile->jit_names[writer->nr_jit_names];
+
+		columns_out_uint(out, JIT_NAMES_FRAME, row->frame.v);
+		columns_out_uint(out, JIT_NAMES_NAME, row->name.v);
+		columns_out_uint(out, JIT_NAMES_FILE, row->file.v);
+		columns_out_uint(out, JIT_NAMES_LINE, row->line);
+		columns_out_uint(out, JIT_NAMES_FUNCTION_FILE, row->function_file.v);
+		columns_out_uint(out, JIT_NAMES_FUNCTION_LINE, row->function_line);
+		out->nr_rows++;
+		status = writer_emit_if_full(writer, RECORD_JIT_NAMES, err);
+	}
+	return status ? status : writer_emit(writer, RECORD_JIT_NAMES, err);
+}
+
+int writer_write_jit_sources(struct store_writer *writer, const struct profile *profile,
+			     struct err *err)
+{
+	struct columns_out *out = &writer->columns;
+	int status = 0;
+
+	columns_out_begin(out, JIT_SOURCES_COLUMNS);
+	for (; status == 0 && writer->nr_jit_sources < profile->nr_jit_sources;
+	     writer->nr_jit_sources++) {
+		const struct jit_source *row = &profile->jit_sources[writer->nr_jit_sources];
+
+		columns_out_uint(out, JIT_SOURCES_MODULE, row->module.v);
+		columns_out_uint(out, JIT_SOURCES_SOURCE, row->source);
+		columns_out_uint(out, JIT_SOURCES_PATH, row->path.v);
+		columns_out_uint(out, JIT_SOURCES_PROBLEM, row->problem.v);
+		out->nr_rows++;
+		status = writer_emit_if_full(writer, RECORD_JIT_SOURCES, err);
+	}
+	return status ? status : writer_emit(writer, RECORD_JIT_SOURCES, err);
+}
+
 int writer_write_functions(struct store_writer *writer, const struct profile *profile,
 			   struct err *err)
 {

@@ -12,7 +12,7 @@
 #include "base/cpus.h"
 #include "base/err.h"
 #include "profile/profile.h"
-#include "symbol/perf_map.h"
+#include "symbol/jit_symbols.h"
 #include "symbol/vdso.h"
 
 /* More workers would fight for memory bandwidth, not for processors. */
@@ -191,35 +191,6 @@ static void resolve_vdso(const struct resolve_run *run, struct module_job *job)
 		resolve_file(run, job, fd);
 }
 
-/* When the process began, in ns since the epoch, if that was during the recording; else 0. */
-static uint64_t started_realtime_ns(const struct profile *profile, pid_t pid)
-{
-	for (size_t i = 0; i < profile->nr_processes; i++) {
-		const struct profile_process *process = &profile->processes[i];
-
-		if (process->pid == pid && process->start_ns)
-			return profile->meta.start_realtime_ns + process->start_ns;
-	}
-	return 0;
-}
-
-static void resolve_jit(const struct resolve_run *run, struct module_job *job)
-{
-	const struct module *module = module_table_get(run->profile->modules, job->module);
-	const struct perf_map_request request = {
-		.pid = module->owner_pid,
-		.started_realtime_ns = started_realtime_ns(run->profile, module->owner_pid),
-		.addresses = job->addresses,
-		.nr_addresses = job->nr,
-	};
-
-	if (run->options->processes_are_local)
-		perf_map_resolve(&request, &job->result, &job->err);
-	else
-		err_set(&job->err, ERR_NOT_FOUND,
-			"code made at run time can be named only when the recording ends");
-}
-
 static void resolve_job(const struct resolve_run *run, struct module_job *job)
 {
 	const struct module *module = module_table_get(run->profile->modules, job->module);
@@ -236,7 +207,7 @@ static void resolve_job(const struct resolve_run *run, struct module_job *job)
 		resolve_vdso(run, job);
 		break;
 	case MODULE_KIND_JIT:
-		resolve_jit(run, job);
+		job->result = jit_symbols_resolve(run->profile, job->module, job->frames, job->nr);
 		break;
 	case MODULE_KIND_UNKNOWN:
 	case MODULE_KIND_VSYSCALL:

@@ -52,11 +52,6 @@ struct symbol_options {
 	bool verbatim;
 	/* How many threads one file may be read by; 0 is 1. */
 	unsigned int nr_threads;
-	/*
-	 * The processes of the recording are, or were a moment ago, of this
-	 * machine: what they left in /tmp about their JIT code is theirs.
-	 */
-	bool processes_are_local;
 };
 
 /* What is to be resolved. Borrowed. */

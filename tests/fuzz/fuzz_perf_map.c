@@ -5,24 +5,33 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "symbol/builder.h"
-#include "symbol/perf_map.h"
+#include "jit/jit_code.h"
+#include "jit/perf_map.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)
 {
 	static const uint64_t addresses[] = {0, 1, 0x10, 0x1008, 0x7fff, 0x7f001000, UINT64_MAX};
-	struct symbol_result *result;
-	struct result_builder builder;
+	uint32_t found[ARRAY_SIZE(addresses)] = {0};
+	struct jit_code code = {0};
+	size_t taken = perf_map_parse((const char *)bytes, nr_bytes, false, &code);
 
-	result_builder_init(&builder, ARRAY_SIZE(addresses));
-	perf_map_parse((const char *)bytes, nr_bytes, addresses, ARRAY_SIZE(addresses), &builder);
-	result = result_builder_finish(&builder);
+	assert(taken <= nr_bytes);
+	/* In two parts it says the same as at once, and a last line more. */
+	assert(perf_map_parse((const char *)bytes + taken, nr_bytes - taken, true, &code) ==
+	       nr_bytes - taken);
+	jit_code_find(&code, 0, addresses, found, ARRAY_SIZE(addresses));
 	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
-		assert(result->chains[i].nr <= 1);
-		assert(!result->chains[i].nr || *result->locations[result->chains[i].first].name);
+		const struct jit_range *range;
+
+		assert(found[i] <= code.nr);
+		if (!found[i])
+			continue;
+		range = &code.ranges[found[i] - 1];
+		assert(range->start <= addresses[i] && addresses[i] < range->end);
+		assert(*jit_code_name(&code, range));
 	}
-	symbol_result_free(result);
+	jit_code_release(&code);
 	return 0;
 }

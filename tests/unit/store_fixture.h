@@ -99,6 +99,24 @@ static inline struct profile *small_profile(void)
 	return profile;
 }
 
+/* What a program says of its code, though no other than what there is. */
+static inline void add_jit(struct profile *profile)
+{
+	struct jit_name name = {.frame = {1},
+				.name = profile_intern(profile, "js:work (a)"),
+				.file = profile_intern(profile, "a.js"),
+				.line = 7,
+				.function_line = 6};
+	struct jit_source source = {.module = {1},
+				    .source = SYMBOL_SOURCE_JITDUMP,
+				    .path = profile_intern(profile, "/tmp/jit-1.dump"),
+				    .problem = profile_intern(profile, "damaged")};
+
+	name.function_file = name.file;
+	profile_add_jit_name(profile, &name);
+	profile_add_jit_source(profile, &source);
+}
+
 static inline void add_symbols(struct profile *profile)
 {
 	struct function main_ = {.name = profile_intern(profile, "main"),
@@ -143,6 +161,7 @@ static inline int write_small_profile(struct profile *profile)
 	assert_int_equal(store_writer_flush(writer, profile, &err), 0);
 	profile->nr_samples = 0;
 	profile_add_mark(profile, 40000000, "warm");
+	add_jit(profile);
 	profile_set_counter(profile, "stops", 21);
 	profile->meta.duration_ns = 42000000;
 	profile->meta.exit_status = 0x300;

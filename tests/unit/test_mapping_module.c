@@ -91,12 +91,48 @@ static void test_module__short_name(void **state)
 	assert_string_equal(module_short_name(&pseudo), "[jit]");
 }
 
+static void test_module__jit_memory_has_numbers(void **state)
+{
+	struct module_table *table = module_table_new();
+	const struct module jit = {
+		.kind = MODULE_KIND_JIT, .path = jit_path, .owner_pid = 10, .fd = -1};
+	struct module_id first = module_table_intern(table, &jit);
+	struct module_id second = module_table_numbered(table, first, 1);
+
+	(void)state;
+	assert_int_not_equal(second.v, first.v);
+	assert_int_equal(module_table_numbered(table, second, 1).v, second.v);
+	assert_int_not_equal(module_table_numbered(table, second, 2).v, second.v);
+	assert_int_equal(module_table_first(table, second).v, first.v);
+	assert_int_equal(module_table_first(table, first).v, first.v);
+	assert_int_equal(module_table_first(table, MODULE_UNKNOWN).v, MODULE_UNKNOWN.v);
+	module_table_free(table);
+}
+
+static void test_module__jitdumps_are_known_by_their_name(void **state)
+{
+	static char good[] = "/x/jit-123.dump", no_number[] = "/x/jit-.dump",
+		    other[] = "/x/jit-12.dump.old";
+	struct module module = {.kind = MODULE_KIND_JIT, .path = good};
+
+	(void)state;
+	assert_true(module_is_jitdump(&module));
+	module.kind = MODULE_KIND_FILE;
+	assert_false(module_is_jitdump(&module));
+	module = (struct module){.kind = MODULE_KIND_JIT, .path = no_number};
+	assert_false(module_is_jitdump(&module));
+	module.path = other;
+	assert_false(module_is_jitdump(&module));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_module__zero_is_unknown),
 		cmocka_unit_test(test_module__equal_files_share_an_id),
 		cmocka_unit_test(test_module__jit_memory_belongs_to_one_process),
+		cmocka_unit_test(test_module__jit_memory_has_numbers),
+		cmocka_unit_test(test_module__jitdumps_are_known_by_their_name),
 		cmocka_unit_test(test_module__takes_the_descriptor_over),
 		cmocka_unit_test(test_module__short_name),
 	};

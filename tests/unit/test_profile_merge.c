@@ -104,6 +104,40 @@ static void test_merge__jit_code_stays_apart(void **state)
 	profile_free(merged);
 }
 
+/* A recording in which the code made at run time has this name. */
+static struct profile *with_jit_name(struct profile *profile, const char *text)
+{
+	const struct jit_name name = {.frame = {(uint32_t)profile->nr_frames - 1},
+				      .name = profile_intern(profile, text)};
+	const struct jit_source source = {.module = profile->frames[name.frame.v].where.module,
+					  .source = SYMBOL_SOURCE_PERF_MAP,
+					  .path = profile_intern(profile, "/tmp/perf-77.map")};
+
+	profile_add_jit_name(profile, &name);
+	profile_add_jit_source(profile, &source);
+	return profile;
+}
+
+static void test_merge__keeps_what_was_said_of_jit_code(void **state)
+{
+	struct profile *merged = merge_two(with_jit_name(recording("a", 100, 1, 30), "one"),
+					   with_jit_name(recording("b", 100, 1, 12), "two"));
+
+	(void)state;
+	assert_int_equal(merged->nr_jit_names, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct jit_name *name = &merged->jit_names[i];
+
+		assert_string_equal(profile_str(merged, name->name), i ? "two" : "one");
+		assert_int_equal(merged->frames[name->frame.v].where.module.v,
+				 merged->jit_sources[i].module.v);
+		assert_string_equal(profile_str(merged, merged->jit_sources[i].path),
+				    "/tmp/perf-77.map");
+	}
+	assert_int_not_equal(merged->jit_names[0].frame.v, merged->jit_names[1].frame.v);
+	profile_free(merged);
+}
+
 static void test_merge__keeps_places_in_time(void **state)
 {
 	const uint64_t ten_seconds = UINT64_C(10000000000);
@@ -246,6 +280,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_merge__equal_code_is_one_and_processes_are_two),
 		cmocka_unit_test(test_merge__jit_code_stays_apart),
+		cmocka_unit_test(test_merge__keeps_what_was_said_of_jit_code),
 		cmocka_unit_test(test_merge__keeps_places_in_time),
 		cmocka_unit_test(test_merge__facts_and_counters),
 		cmocka_unit_test(test_merge__symbols_come_from_who_has_them),

@@ -87,6 +87,33 @@ static void test_store__gives_back_symbols(void **state)
 	buf_release(&bytes);
 }
 
+static void test_store__gives_back_what_programs_said_of_their_code(void **state)
+{
+	struct buf bytes = small_file();
+	struct profile *profile = NULL;
+	const struct jit_name *name;
+	const struct jit_source *source;
+
+	(void)state;
+	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
+	assert_int_equal(profile->nr_jit_names, 1);
+	name = &profile->jit_names[0];
+	assert_int_equal(name->frame.v, 1);
+	assert_string_equal(profile_str(profile, name->name), "js:work (a)");
+	assert_string_equal(profile_str(profile, name->file), "a.js");
+	assert_int_equal(name->line, 7);
+	assert_string_equal(profile_str(profile, name->function_file), "a.js");
+	assert_int_equal(name->function_line, 6);
+	assert_int_equal(profile->nr_jit_sources, 1);
+	source = &profile->jit_sources[0];
+	assert_int_equal(source->module.v, 1);
+	assert_int_equal(source->source, SYMBOL_SOURCE_JITDUMP);
+	assert_string_equal(profile_str(profile, source->path), "/tmp/jit-1.dump");
+	assert_string_equal(profile_str(profile, source->problem), "damaged");
+	profile_free(profile);
+	buf_release(&bytes);
+}
+
 /* Weights that do not add up to the elapsed time, all kinds, times out of order, extremes. */
 static void test_store__keeps_any_sample_exactly(void **state)
 {
@@ -392,6 +419,7 @@ int main(void)
 		cmocka_unit_test(test_store__gives_back_what_was_written),
 		cmocka_unit_test(test_store__gives_back_samples),
 		cmocka_unit_test(test_store__gives_back_symbols),
+		cmocka_unit_test(test_store__gives_back_what_programs_said_of_their_code),
 		cmocka_unit_test(test_store__keeps_any_sample_exactly),
 		cmocka_unit_test(test_store__a_rewritten_salvage_stays_incomplete),
 		cmocka_unit_test(test_store__an_empty_recording_is_whole),

@@ -17,7 +17,7 @@
 #include "profile/profile.h"
 #include "symbol/resolve.h"
 
-static const struct symbol_options options = {.processes_are_local = true};
+static const struct symbol_options options;
 
 /* Volatile, so that there is code of the inlined function's own. */
 static volatile int sink;

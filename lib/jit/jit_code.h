@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_JIT_JIT_CODE_H
+#define PROFC_JIT_JIT_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+/*
+ * What a program has said of the code that it made: ranges of addresses and their
+ * names, in the order it was said. Where ranges overlap, the later one counts.
+ */
+
+/* From this byte of its range on, the code is of this line. */
+struct jit_line {
+	uint32_t offset, line;
+	uint64_t file_at; /* in the texts */
+};
+
+struct jit_range {
+	uint64_t start, end; /* [start, end) in the target */
+	uint64_t name_at;    /* in the texts */
+	uint32_t first_line, nr_lines;
+};
+
+/* Zero-initialised is empty. */
+struct jit_code {
+	struct jit_range *ranges; /* owned */
+	size_t nr, cap;
+	struct jit_line *lines; /* owned; those of a range ascend */
+	size_t nr_lines, cap_lines;
+	struct buf texts; /* each with its NUL */
+	bool is_full;	  /* something was left out, for want of room */
+};
+
+/* The most that is kept of one program: ten times what a large one says of its code. */
+#define JIT_CODE_MAX_BYTES ((size_t)64 << 20)
+
+void jit_code_release(struct jit_code *code);
+void jit_code_clear(struct jit_code *code);
+
+/*
+ * Add a range with a copy of its name. Empty ranges, those that wrap around and
+ * those without a name are none. NULL if there is none, or no room. Borrowed
+ * until the next one.
+ */
+struct jit_range *jit_code_add(struct jit_code *code, uint64_t start, uint64_t nr_bytes,
+			       const char *name, size_t nr_name_bytes);
+/*
+ * Add a line, for the range that will be added next. `file` may be NULL: that
+ * of the line before. False if there is no room.
+ */
+bool jit_code_add_line(struct jit_code *code, uint32_t offset, uint32_t line, const char *file,
+		       size_t nr_file_bytes);
+
+const char *jit_code_name(const struct jit_code *code, const struct jit_range *range);
+const char *jit_code_file(const struct jit_code *code, const struct jit_line *line);
+/* The line that an address of a range is of; NULL: not known. */
+const struct jit_line *jit_code_line(const struct jit_code *code, const struct jit_range *range,
+				     uint64_t address);
+
+/*
+ * Which range counts at each of nr ascending addresses: found[i] becomes one more
+ * than its index; of ranges before `first`, and where there is none, it stays.
+ */
+void jit_code_find(const struct jit_code *code, size_t first, const uint64_t *addresses,
+		   uint32_t *found, size_t nr);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_JIT_JIT_FILE_H
+#define PROFC_JIT_JIT_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+struct buf;
+struct err;
+
+/* A file that grows while it is read, or is written anew. */
+
+/* What it must be to be believed. */
+struct jit_file_rules {
+	const char *path; /* for messages; borrowed */
+	uid_t owner;	  /* this user's, or root's */
+	/* The program began then, in ns since the epoch: an older file is of another one. 0: not
+	 * known. */
+	uint64_t started_realtime_ns;
+};
+
+/* Larger ones are refused: node writes some 20 MB a day of work. */
+#define JIT_FILE_MAX_BYTES (UINT64_C(512) << 20)
+
+/* So much of what was read is compared to tell whether the file goes on. */
+#define JIT_FILE_MARK_BYTES 1024
+
+struct jit_file {
+	int fd;		 /* owned, or the caller's; -1: there is none */
+	uint64_t offset; /* all before it was taken */
+	uint64_t nr_bytes;
+	struct timespec written;
+	dev_t dev;
+	ino_t inode;
+	uint8_t head[JIT_FILE_MARK_BYTES], tail[JIT_FILE_MARK_BYTES];
+	size_t nr_head, nr_tail;
+};
+
+#define JIT_FILE_NONE                                                                              \
+	{                                                                                          \
+		.fd = -1                                                                           \
+	}
+
+/* Take a descriptor over. A failure with the reason when it is not to be believed; it is open. */
+int jit_file_begin(struct jit_file *file, int fd, const struct jit_file_rules *rules,
+		   struct err *err);
+void jit_file_close(struct jit_file *file);
+
+enum jit_change {
+	JIT_FILE_SAME,
+	JIT_FILE_GROWN,	    /* it goes on after `offset` */
+	JIT_FILE_REWRITTEN, /* begin anew; `offset` is 0 */
+};
+
+/* What has become of it since the last time. */
+int jit_file_look(struct jit_file *file, const struct jit_file_rules *rules,
+		  enum jit_change *change, struct err *err);
+/* Read up to nr_bytes from `offset` on; what is not taken will come once more. */
+int jit_file_read(struct jit_file *file, struct buf *out, size_t nr_bytes);
+void jit_file_take(struct jit_file *file, uint64_t nr_bytes);
+
+#endif

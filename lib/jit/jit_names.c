@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "jit/jit_names.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "jit/jit_reader.h"
+#include "profile/profile.h"
+
+#define SHORTEST_PAUSE_NS (100 * NS_PER_MS)
+#define LONGEST_PAUSE_NS  NS_PER_SEC
+/* Reading takes no more than this part of one CPU's time. */
+#define PAUSE_PER_READING 50
+
+/* A place in code of a process, and the frame that stands for it now. */
+struct jit_place {
+	uint64_t address;
+	struct frame_id first, now;
+	struct str_id name; /* of the latter; STR_EMPTY: not known yet */
+	bool has_line;
+};
+
+struct jit_process {
+	pid_t pid;
+	struct jit_reader reader;
+	struct jit_place *places; /* by address, but for those that are new, behind */
+	size_t nr_places, cap_places, nr_known;
+	struct module_id *modules; /* that its places are in */
+	size_t nr_modules, cap_modules;
+	struct jit_source source; /* as it was put into the profile last */
+	size_t nr_sources;	  /* of so many modules */
+	uint64_t poll_again_ns, pause_ns;
+};
+
+struct jit_names {
+	struct profile *profile;
+	struct jit_process *processes;
+	size_t nr_processes, cap_processes;
+	pid_t *former; /* processes that are over and whose places are in the profile */
+	size_t nr_former, cap_former;
+	size_t nr_frames;    /* so many of the profile were seen */
+	uint32_t nr_modules; /* the same */
+	/* By frame, what stands for it now; only once there is any, and up to the last such. */
+	struct frame_id *replaced;
+	size_t nr_replaced, cap_replaced;
+};
+
+struct jit_names *jit_names_new(struct profile *profile)
+{
+	struct jit_names *names = xcalloc(1, sizeof(*names));
+
+	names->profile = profile;
+	return names;
+}
+
+static void process_release(struct jit_process *process)
+{
+	jit_reader_release(&process->reader);
+	free(process->places);
+	free(process->modules);
+}
+
+void jit_names_free(struct jit_names *names)
+{
+	if (!names)
+		return;
+	for (size_t i = 0; i < names->nr_processes; i++)
+		process_release(&names->processes[i]);
+	free(names->processes);
+	free(names->former);
+	free(names->replaced);
+	free(names);
+}
+
+struct frame_id jit_names_frame(const struct jit_names *names, struct frame_id frame)
+{
+	return frame.v < names->nr_replaced ? names->replaced[frame.v] : frame;
+}
+
+static void replace(struct jit_names *names, struct jit_place *place, struct frame_id now)
+{
+	ARRAY_RESERVE(names->replaced, place->first.v + 1, names->cap_replaced);
+	for (; names->nr_replaced <= place->first.v; names->nr_replaced++)
+		names->replaced[names->nr_replaced] =
+			(struct frame_id){(uint32_t)names->nr_replaced};
+	names->replaced[place->first.v] = now;
+	place->now = now;
+	place->name = STR_EMPTY;
+	place->has_line = false;
+}
+
+/* --- which process has which places --- */
+
+static struct jit_process *find_process(struct jit_names *names, pid_t pid)
+{
+	for (size_t i = 0; i < names->nr_processes; i++) {
+		if (names->processes[i].pid == pid)
+			return &names->processes[i];
+	}
+	return NULL;
+}
+
+/* When its program began, in ns since the epoch, if that was during the recording; else 0. */
+static uint64_t started_realtime_ns(const struct profile *profile, pid_t pid)
+{
+	for (size_t i = profile->nr_processes; i-- > 0;) {
+		const struct profile_process *process = &profile->processes[i];
+
+		if (process->pid == pid)
+			return process->start_ns
+				       ? profile->meta.start_realtime_ns + process->start_ns
+				       : 0;
+	}
+	return 0;
+}
+
+/* Its jitdump is mapped, as if it were code: it is one of the modules. */
+static void look_for_dump(const struct jit_names *names, struct jit_process *process,
+			  uint32_t first_module)
+{
+	const struct module_table *modules = names->profile->modules;
+
+	for (uint32_t i = first_module; i < module_table_nr(modules); i++) {
+		const struct module *module = module_table_get(modules, (struct module_id){i});
+
+		if (module->owner_pid == process->pid && module_is_jitdump(module))
+			jit_reader_set_dump(&process->reader, module->path, module->fd);
+	}
+}
+
+static struct jit_process *get_process(struct jit_names *names, pid_t pid)
+{
+	struct jit_process *process = find_process(names, pid);
+
+	if (process)
+		return process;
+	ARRAY_GROW(names->processes, names->nr_processes, names->cap_processes);
+	process = &names->processes[names->nr_processes++];
+	*process = (struct jit_process){.pid = pid};
+	jit_reader_init(&process->reader, pid, started_realtime_ns(names->profile, pid));
+	look_for_dump(names, process, 0);
+	return process;
+}
+
+static void add_module(struct jit_process *process, struct module_id module)
+{
+	for (size_t i = 0; i < process->nr_modules; i++) {
+		if (process->modules[i].v == module.v)
+			return;
+	}
+	ARRAY_GROW(process->modules, process->nr_modules, process->cap_modules);
+	process->modules[process->nr_modules++] = module;
+}
+
+static struct jit_place *add_place(struct jit_process *process, struct code_address where,
+				   struct frame_id frame)
+{
+	struct jit_place *place;
+
+	add_module(process, where.module);
+	ARRAY_GROW(process->places, process->nr_places, process->cap_places);
+	place = &process->places[process->nr_places++];
+	*place = (struct jit_place){.address = where.address, .first = frame, .now = frame};
+	return place;
+}
+
+/* The owner of a frame in JIT memory that no other stands for yet; 0: it is none. */
+static pid_t owner_of(const struct jit_names *names, struct code_address where)
+{
+	const struct module *module = module_table_get(names->profile->modules, where.module);
+
+	/* The numbered ones were made here. */
+	return module->kind == MODULE_KIND_JIT && !module->nr_build_id_bytes ? module->owner_pid
+									     : 0;
+}
+
+static void take_new_frames(struct jit_names *names)
+{
+	const struct profile *profile = names->profile;
+
+	for (; names->nr_frames < profile->nr_frames; names->nr_frames++) {
+		struct code_address where = profile->frames[names->nr_frames].where;
+		pid_t owner = owner_of(names, where);
+
+		if (owner)
+			add_place(get_process(names, owner), where,
+				  (struct frame_id){(uint32_t)names->nr_frames});
+	}
+	for (size_t i = 0; i < names->nr_processes; i++)
+		look_for_dump(names, &names->processes[i], names->nr_modules);
+	names->nr_modules = module_table_nr(profile->modules);
+}
+
+/* --- names for places --- */
+
+static struct str_id intern(struct profile *profile, const char *text)
+{
+	return profile_intern(profile, text);
+}
+
+static void put_name(struct jit_names *names, const struct jit_place *place,
+		     const struct jit_code *code, const struct jit_range *range)
+{
+	const struct jit_line *line = jit_code_line(code, range, place->address);
+	const struct jit_line *first = &code->lines[range->first_line];
+	struct jit_name row = {.frame = place->now, .name = place->name};
+
+	if (line) {
+		row.file = intern(names->profile, jit_code_file(code, line));
+		row.line = line->line;
+		row.function_file = intern(names->profile, jit_code_file(code, first));
+		row.function_line = first->line;
+	}
+	profile_add_jit_name(names->profile, &row);
+}
+
+static void name_place(struct jit_names *names, struct jit_place *place,
+		       const struct jit_code *code, const struct jit_range *range)
+{
+	struct profile *profile = names->profile;
+	struct str_id name = intern(profile, jit_code_name(code, range));
+	struct code_address where = profile->frames[place->first.v].where;
+	struct frame_id now;
+
+	if (name.v == place->name.v && (place->has_line || !range->nr_lines))
+		return;
+	/* Samples that were taken before keep the name that it had then. */
+	if (name.v != place->name.v && place->name.v != STR_EMPTY.v) {
+		if (!profile_add_jit_frame(profile, where, &now))
+			return;
+		replace(names, place, now);
+	}
+	place->name = name;
+	place->has_line = range->nr_lines;
+	put_name(names, place, code, range);
+}
+
+/* Look the places from `from` to `to`, which are in order, up in what was told from `first` on. */
+static void look_up(struct jit_names *names, struct jit_process *process, size_t from, size_t to,
+		    size_t first)
+{
+	const struct jit_code *code = &jit_reader_told(&process->reader)->code;
+	struct jit_place *places = process->places + from;
+	size_t nr = to - from;
+	uint64_t *addresses;
+	uint32_t *found;
+
+	if (!nr || first >= code->nr)
+		return;
+	addresses = xcalloc(nr, sizeof(*addresses));
+	found = xcalloc(nr, sizeof(*found));
+	for (size_t i = 0; i < nr; i++)
+		addresses[i] = places[i].address;
+	jit_code_find(code, first, addresses, found, nr);
+	for (size_t i = 0; i < nr; i++) {
+		if (found[i])
+			name_place(names, &places[i], code, &code->ranges[found[i] - 1]);
+	}
+	free(addresses);
+	free(found);
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const struct jit_place *a = left;
+	const struct jit_place *b = right;
+
+	if (a->address != b->address)
+		return a->address > b->address ? 1 : -1;
+	return (a->first.v > b->first.v) - (a->first.v < b->first.v);
+}
+
+static void sort_places(struct jit_place *places, size_t nr)
+{
+	if (nr)
+		qsort(places, nr, sizeof(*places), by_address);
+}
+
+static void look_up_all(struct jit_names *names, struct jit_process *process)
+{
+	struct jit_told *told = jit_reader_told(&process->reader);
+	size_t nr_known = process->nr_known;
+
+	sort_places(process->places + nr_known, process->nr_places - nr_known);
+	look_up(names, process, 0, nr_known, told->nr_seen);
+	look_up(names, process, nr_known, process->nr_places, 0);
+	if (nr_known != process->nr_places)
+		sort_places(process->places, process->nr_places);
+	process->nr_known = process->nr_places;
+	told->nr_seen = told->code.nr;
+}
+
+/* --- reading --- */
+
+static void put_source(struct jit_names *names, struct jit_process *process)
+{
+	struct profile *profile = names->profile;
+	struct jit_reader *reader = &process->reader;
+	const char *path = jit_reader_told(reader)->path;
+	struct jit_source source = {.source = jit_reader_source(reader)};
+
+	source.path = path ? intern(profile, path) : STR_EMPTY;
+	source.problem = reader->problem ? intern(profile, reader->problem) : STR_EMPTY;
+	if (process->nr_sources == process->nr_modules && source.source == process->source.source &&
+	    source.path.v == process->source.path.v &&
+	    source.problem.v == process->source.problem.v)
+		return;
+	process->source = source;
+	process->nr_sources = process->nr_modules;
+	for (size_t i = 0; i < process->nr_modules; i++) {
+		source.module = process->modules[i];
+		profile_add_jit_source(profile, &source);
+	}
+}
+
+/* How long to leave it alone, after what reading it took. */
+static uint64_t pause_after(struct jit_process *process, uint64_t cpu_ns)
+{
+	bool is_found = process->reader.map.path || process->reader.dump.path;
+
+	process->pause_ns = is_found ? SHORTEST_PAUSE_NS
+				     : min_u64(max_u64(2 * process->pause_ns, SHORTEST_PAUSE_NS),
+					       LONGEST_PAUSE_NS);
+	return max_u64(process->pause_ns, cpu_ns * PAUSE_PER_READING);
+}
+
+static void read_process(struct jit_names *names, struct jit_process *process, bool is_last)
+{
+	uint64_t cpu_ns = clock_thread_cpu_ns();
+	bool has_more = jit_reader_read(&process->reader, is_last);
+
+	look_up_all(names, process);
+	put_source(names, process);
+	cpu_ns = clock_thread_cpu_ns() - cpu_ns;
+	process->poll_again_ns = clock_monotonic_ns();
+	if (!has_more)
+		process->poll_again_ns += pause_after(process, cpu_ns);
+}
+
+void jit_names_poll(struct jit_names *names, uint64_t now_ns)
+{
+	take_new_frames(names);
+	for (size_t i = 0; i < names->nr_processes; i++) {
+		if (now_ns >= names->processes[i].poll_again_ns)
+			read_process(names, &names->processes[i], false);
+	}
+}
+
+void jit_names_catch_up(struct jit_names *names)
+{
+	take_new_frames(names);
+	for (size_t i = 0; i < names->nr_processes; i++) {
+		struct jit_process *process = &names->processes[i];
+
+		if (process->nr_known != process->nr_places)
+			read_process(names, process, false);
+	}
+}
+
+/* --- beginnings and ends --- */
+
+/* Its places get frames of their own as soon as another program has the process. */
+static void leave_places(struct jit_names *names, pid_t pid)
+{
+	struct profile *profile = names->profile;
+	size_t nr_frames = profile->nr_frames; /* without those that are added */
+
+	for (size_t i = 0; i < nr_frames; i++) {
+		struct code_address where = profile->frames[i].where;
+		struct frame_id frame = {(uint32_t)i}, now;
+
+		if (owner_of(names, where) == pid && profile_add_jit_frame(profile, where, &now))
+			replace(names, add_place(get_process(names, pid), where, frame), now);
+	}
+}
+
+void jit_names_begin(struct jit_names *names, pid_t pid)
+{
+	jit_names_end(names, pid);
+	for (size_t i = 0; i < names->nr_former; i++) {
+		if (names->former[i] != pid)
+			continue;
+		names->former[i] = names->former[--names->nr_former];
+		leave_places(names, pid);
+		return;
+	}
+}
+
+static void end_process(struct jit_names *names, struct jit_process *process)
+{
+	pid_t pid = process->pid;
+
+	read_process(names, process, true);
+	process_release(process);
+	*process = names->processes[--names->nr_processes];
+	ARRAY_GROW(names->former, names->nr_former, names->cap_former);
+	names->former[names->nr_former++] = pid;
+}
+
+void jit_names_end(struct jit_names *names, pid_t pid)
+{
+	struct jit_process *process;
+
+	take_new_frames(names);
+	process = find_process(names, pid);
+	if (process)
+		end_process(names, process);
+}
+
+void jit_names_end_all(struct jit_names *names)
+{
+	take_new_frames(names);
+	while (names->nr_processes)
+		end_process(names, &names->processes[names->nr_processes - 1]);
+}

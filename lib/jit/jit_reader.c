@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "jit/jit_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "jit/perf_map.h"
+#include "proc/read.h"
+
+/* So much is read of a file at once, and before others have their turn. */
+#define WINDOW_BYTES ((size_t)256 << 10)
+#define TURN_BYTES   ((uint64_t)8 << 20)
+
+/* The number after a line's name: the nr-th, or the last. */
+static long status_number(const char *status, const char *name, int nr, long otherwise)
+{
+	const char *at = strstr(status, name);
+	char *end;
+
+	if (!at)
+		return otherwise;
+	at += strlen(name);
+	for (; nr != 0 && (*at == '\t' || *at == ' '); nr--, at = end) {
+		long value = strtol(at, &end, 10);
+
+		if (end == at)
+			break;
+		otherwise = value;
+	}
+	return otherwise;
+}
+
+/* Its user, and its number in its own namespace, which is the last one. */
+static void read_identity(struct jit_reader *reader)
+{
+	struct buf status = {0};
+
+	reader->own_pid = reader->pid;
+	reader->owner = geteuid();
+	if (proc_read_process_file(reader->pid, "status", &status)) {
+		const char *text = buf_str(&status);
+
+		reader->owner = (uid_t)status_number(text, "\nUid:", 2, (long)reader->owner);
+		reader->own_pid = (pid_t)status_number(text, "\nNSpid:", -1, reader->pid);
+	}
+	buf_release(&status);
+}
+
+static int open_tmp(pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/root/tmp", (int)pid);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+void jit_reader_init(struct jit_reader *reader, pid_t pid, uint64_t started_realtime_ns)
+{
+	*reader = (struct jit_reader){
+		.pid = pid,
+		.started_realtime_ns = started_realtime_ns,
+		.tmp_fd = open_tmp(pid),
+		.map = {.file = JIT_FILE_NONE},
+		.dump = {.file = JIT_FILE_NONE},
+	};
+	read_identity(reader);
+}
+
+void jit_reader_release(struct jit_reader *reader)
+{
+	if (reader->tmp_fd >= 0)
+		close(reader->tmp_fd);
+	jit_file_close(&reader->map.file);
+	jit_code_release(&reader->map.code);
+	jit_code_release(&reader->dump.code);
+	free(reader->map.path);
+	free(reader->dump.path);
+	free(reader->problem);
+	buf_release(&reader->bytes);
+}
+
+static void set_problem(struct jit_reader *reader, const struct err *err)
+{
+	free(reader->problem);
+	reader->problem = err ? xstrdup(err->what) : NULL;
+}
+
+static struct jit_file_rules rules_of(const struct jit_reader *reader, const struct jit_told *told)
+{
+	return (struct jit_file_rules){.path = told->path,
+				       .owner = reader->owner,
+				       .started_realtime_ns = reader->started_realtime_ns};
+}
+
+static void append_name(const struct jit_reader *reader, char *out, size_t cap)
+{
+	/* Of a process that is gone, its number is the one it had here. */
+	snprintf(out, cap, "perf-%d.map", reader->tmp_fd < 0 ? reader->pid : reader->own_pid);
+}
+
+/* Never through a link, never waiting for the other end of a FIFO. */
+static int open_map(const struct jit_reader *reader, const char *name)
+{
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+	cleanup_free char *here = NULL;
+
+	if (reader->tmp_fd >= 0)
+		return openat(reader->tmp_fd, name, flags);
+	here = xasprintf("/tmp/%s", name);
+	return open(here, flags);
+}
+
+/* Has another file taken its place? */
+static bool is_replaced(const struct jit_reader *reader, const char *name)
+{
+	const struct jit_file *file = &reader->map.file;
+	struct stat status;
+
+	return reader->tmp_fd >= 0 &&
+	       fstatat(reader->tmp_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       (status.st_dev != file->dev || status.st_ino != file->inode);
+}
+
+static void find_map(struct jit_reader *reader)
+{
+	struct jit_told *map = &reader->map;
+	struct err err = ERR_INIT;
+	struct jit_file_rules rules;
+	char name[32];
+	int fd;
+
+	append_name(reader, name, sizeof(name));
+	if (map->file.fd >= 0 && !is_replaced(reader, name))
+		return;
+	fd = open_map(reader, name);
+	if (fd < 0 && errno == ENOENT)
+		return;
+	if (!map->path)
+		map->path = xasprintf("/tmp/%s", name);
+	rules = rules_of(reader, map);
+	jit_file_close(&map->file);
+	if (fd < 0) {
+		err_sys(&err, "%s", map->path);
+	} else if (jit_file_begin(&map->file, fd, &rules, &err) < 0) {
+		jit_file_close(&map->file);
+	} else {
+		jit_code_clear(&map->code);
+		map->nr_seen = 0;
+		map->is_over = false;
+	}
+	set_problem(reader, err.code ? &err : NULL);
+}
+
+void jit_reader_set_dump(struct jit_reader *reader, const char *path, int fd)
+{
+	struct jit_told *dump = &reader->dump;
+	struct err err = ERR_INIT;
+	struct jit_file_rules rules;
+
+	if (dump->path)
+		return;
+	dump->path = xstrdup(path);
+	rules = rules_of(reader, dump);
+	if (fd < 0)
+		err_set(&err, ERR_NOT_FOUND, "%s could not be opened", path);
+	else
+		jit_file_begin(&dump->file, fd, &rules, &err);
+	dump->is_over = err.code;
+	if (err.code)
+		set_problem(reader, &err);
+}
+
+/* Take what the bytes read say; how many of them that took, or a failure. */
+static int take(struct jit_reader *reader, struct jit_told *told, bool is_last, uint64_t *nr_taken,
+		struct err *err)
+{
+	const struct buf *bytes = &reader->bytes;
+	uint64_t nr_left = told->file.nr_bytes - told->file.offset;
+
+	if (told == &reader->dump)
+		return jitdump_parse(&reader->dump_state, bytes->bytes, bytes->nr_bytes, nr_left,
+				     &told->code, nr_taken, err);
+	*nr_taken = perf_map_parse((const char *)bytes->bytes, bytes->nr_bytes,
+				   is_last && bytes->nr_bytes >= nr_left, &told->code);
+	return 0;
+}
+
+static int read_on(struct jit_reader *reader, struct jit_told *told, bool is_last, bool *has_more,
+		   struct err *err)
+{
+	struct jit_file *file = &told->file;
+	size_t window = WINDOW_BYTES;
+	uint64_t stop_at = file->offset + TURN_BYTES;
+	uint64_t nr_taken;
+	int status;
+
+	*has_more = false;
+	while (file->offset < file->nr_bytes && (is_last || file->offset < stop_at)) {
+		size_t nr_read;
+
+		if (jit_file_read(file, &reader->bytes, window) < 0)
+			return err_sys(err, "%s", told->path);
+		nr_read = reader->bytes.nr_bytes;
+		/* What was added since it was looked at has its turn the next time. */
+		if (nr_read > file->nr_bytes - file->offset)
+			reader->bytes.nr_bytes = (size_t)(file->nr_bytes - file->offset);
+		status = take(reader, told, is_last, &nr_taken, err);
+		if (status < 0)
+			return status;
+		if (nr_taken) {
+			jit_file_take(file, nr_taken);
+		} else if (nr_read < window) {
+			return 0; /* it ends in the midst of something */
+		} else if (window < JITDUMP_RECORD_MAX_BYTES) {
+			window = JITDUMP_RECORD_MAX_BYTES;
+		} else {
+			return err_set(err, ERR_CORRUPT, "%s has a line of over %zu MiB",
+				       told->path, JITDUMP_RECORD_MAX_BYTES >> 20);
+		}
+	}
+	*has_more = file->offset < file->nr_bytes;
+	return 0;
+}
+
+/* True when there is more to be read at once. */
+static bool read_told(struct jit_reader *reader, struct jit_told *told, bool is_last)
+{
+	struct jit_file_rules rules = rules_of(reader, told);
+	struct err err = ERR_INIT;
+	enum jit_change change = JIT_FILE_SAME;
+	bool has_more = false;
+	int status;
+
+	if (told->file.fd < 0 || told->is_over)
+		return false;
+	status = jit_file_look(&told->file, &rules, &change, &err);
+	if (status == 0 && change == JIT_FILE_REWRITTEN) {
+		jit_code_clear(&told->code);
+		told->nr_seen = 0;
+		reader->dump_state = (struct jitdump){0};
+	}
+	if (status == 0)
+		status = read_on(reader, told, is_last, &has_more, &err);
+	if (status == 0 && told->code.is_full)
+		err_set(&err, ERR_LIMIT, "%s names more code than profc remembers: %zu MiB",
+			told->path, JIT_CODE_MAX_BYTES >> 20);
+	if (err.code)
+		set_problem(reader, &err);
+	told->is_over = status < 0; /* what it has said before stays */
+	return has_more;
+}
+
+bool jit_reader_read(struct jit_reader *reader, bool is_last)
+{
+	bool has_more = read_told(reader, &reader->dump, is_last);
+
+	if (reader->dump.code.nr)
+		return has_more;
+	find_map(reader);
+	return read_told(reader, &reader->map, is_last) || has_more;
+}
+
+struct jit_told *jit_reader_told(struct jit_reader *reader)
+{
+	return reader->dump.code.nr ? &reader->dump : &reader->map;
+}
+
+enum symbol_source jit_reader_source(const struct jit_reader *reader)
+{
+	if (reader->dump.code.nr)
+		return SYMBOL_SOURCE_JITDUMP;
+	return reader->map.code.nr ? SYMBOL_SOURCE_PERF_MAP : SYMBOL_SOURCE_NONE;
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/jit_symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "profile/profile.h"
+#include "profile/runtime.h"
+#include "symbol/builder.h"
+
+/* The text, or NULL where there is none, which outlives the result's making. */
+static const char *text(struct name_pool *pool, const struct profile *profile, struct str_id id)
+{
+	return id.v == STR_EMPTY.v ? NULL : name_pool_keep(pool, profile_str(profile, id));
+}
+
+/* By frame, which row of jit_names stands for it, counted from 1. Caller frees. */
+static uint32_t *rows_by_frame(const struct profile *profile)
+{
+	uint32_t *rows = xcalloc(profile->nr_frames, sizeof(*rows));
+
+	for (size_t i = 0; i < profile->nr_jit_names; i++)
+		rows[profile->jit_names[i].frame.v] = (uint32_t)i + 1;
+	return rows;
+}
+
+static void add_location(struct result_builder *builder, const struct profile *profile,
+			 const struct jit_name *row)
+{
+	struct name_pool *pool = &builder->pool;
+	/* As the program says it: it is no linkage name, whatever it looks like. */
+	const struct symbol_location location = {
+		.name = text(pool, profile, row->name),
+		.file = text(pool, profile, row->file),
+		.line = row->line,
+		.function_file = text(pool, profile, row->function_file),
+		.function_line = row->function_line,
+	};
+
+	result_builder_add(builder, &location);
+}
+
+static const struct jit_source *source_of(const struct profile *profile, struct module_id module)
+{
+	struct module_id first = module_table_first(profile->modules, module);
+
+	for (size_t i = profile->nr_jit_sources; i-- > 0;) {
+		if (profile->jit_sources[i].module.v == first.v)
+			return &profile->jit_sources[i];
+	}
+	return NULL;
+}
+
+/* By the program that the process was in last. */
+static const struct runtime *runtime_of_process(const struct profile *profile, pid_t pid)
+{
+	for (size_t i = profile->nr_processes; i-- > 0;) {
+		if (profile->processes[i].pid == pid)
+			return runtime_of_file(profile_str(profile, profile->processes[i].exe));
+	}
+	return NULL;
+}
+
+/* Code in a file that profc can read and that is no ELF file, as Wine's libraries. */
+static bool is_foreign_file(const struct module *module)
+{
+	return module->path[0] == '/' && strncmp(module->path, "/memfd:", 7) != 0 &&
+	       strncmp(module->path, "/dev/", 5) != 0 && !module->deleted;
+}
+
+static char *hint_for_silence(const struct profile *profile, const struct module *module)
+{
+	const struct runtime *runtime = runtime_of_process(profile, module->owner_pid);
+
+	if (is_foreign_file(module))
+		return xstrdup("no ELF file, and nothing names the code in it");
+	if (runtime)
+		return xasprintf("code made at run time, and no /tmp/perf-PID.map or jitdump that "
+				 "names it (%s: %s)",
+				 runtime->name, runtime->advice);
+	return xstrdup("code made at run time, and no /tmp/perf-PID.map or jitdump that names it");
+}
+
+static char *hint(const struct profile *profile, const struct module *module,
+		  const struct jit_source *source, size_t nr_named, size_t nr)
+{
+	const char *path = source ? profile_str(profile, source->path) : "";
+
+	if (source && source->problem.v != STR_EMPTY.v)
+		return xstrdup(profile_str(profile, source->problem));
+	if (nr_named == nr)
+		return NULL;
+	if (nr_named)
+		return xasprintf("%s names %zu of its %zu places", path, nr_named, nr);
+	if (!source)
+		return xstrdup("code made at run time, of which the recording has no names: it was "
+			       "cut short, or made by an older profc");
+	if (*path)
+		return xasprintf("%s does not name this code", path);
+	return hint_for_silence(profile, module);
+}
+
+struct symbol_result *jit_symbols_resolve(const struct profile *profile, struct module_id module,
+					  const struct frame_id *frames, size_t nr)
+{
+	const struct jit_source *source = source_of(profile, module);
+	uint32_t *rows = rows_by_frame(profile);
+	struct result_builder builder;
+	size_t nr_named = 0;
+
+	result_builder_init(&builder, nr);
+	for (size_t i = 0; i < nr; i++) {
+		if (!rows[frames[i].v])
+			continue;
+		result_builder_begin(&builder, i);
+		add_location(&builder, profile, &profile->jit_names[rows[frames[i].v] - 1]);
+		nr_named++;
+	}
+	free(rows);
+	if (source) {
+		builder.result->source = source->source;
+		if (source->path.v != STR_EMPTY.v)
+			builder.result->debug_path = xstrdup(profile_str(profile, source->path));
+	}
+	builder.result->problem =
+		hint(profile, module_table_get(profile->modules, module), source, nr_named, nr);
+	return result_builder_finish(&builder);
+}

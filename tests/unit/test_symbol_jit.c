@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "profile/profile.h"
+#include "symbol/jit_symbols.h"
+#include "symbol/symbol.h"
+
+/* A process of node with two places in code that it made. */
+struct made {
+	struct profile *profile;
+	struct module_id module;
+	struct frame_id frames[2];
+};
+
+static struct made made_in(const char *path)
+{
+	struct made made = {.profile = profile_new()};
+	char *copy = xstrdup(path);
+	const struct module jit = {
+		.kind = MODULE_KIND_JIT, .path = copy, .owner_pid = 77, .fd = -1};
+	const struct profile_process process = {.pid = 77,
+						.parent = PROCESS_NONE,
+						.exe = profile_intern(made.profile, "/bin/node")};
+
+	made.module = module_table_intern(made.profile->modules, &jit);
+	profile_add_process(made.profile, &process);
+	for (uint64_t i = 0; i < 2; i++)
+		made.frames[i] = profile_intern_frame(
+			made.profile, (struct code_address){made.module, 0x1000 + i});
+	free(copy);
+	return made;
+}
+
+static void name(struct made *made, size_t i, const char *text)
+{
+	const struct jit_name row = {.frame = made->frames[i],
+				     .name = profile_intern(made->profile, text),
+				     .file = profile_intern(made->profile, "a.js"),
+				     .line = 7};
+
+	profile_add_jit_name(made->profile, &row);
+}
+
+static void source(struct made *made, const char *path, const char *problem)
+{
+	const struct jit_source row = {.module = made->module,
+				       .source =
+					       *path ? SYMBOL_SOURCE_PERF_MAP : SYMBOL_SOURCE_NONE,
+				       .path = profile_intern(made->profile, path),
+				       .problem = profile_intern(made->profile, problem)};
+
+	profile_add_jit_source(made->profile, &row);
+}
+
+static struct symbol_result *resolve(const struct made *made)
+{
+	return jit_symbols_resolve(made->profile, made->module, made->frames, 2);
+}
+
+/* All that is said when nothing is named, or not all. */
+static void assert_problem(struct made made, const char *part)
+{
+	struct symbol_result *result = resolve(&made);
+
+	assert_non_null(result->problem);
+	if (!strstr(result->problem, part))
+		fail_msg("\"%s\" is not in \"%s\"", part, result->problem);
+	symbol_result_free(result);
+	profile_free(made.profile);
+}
+
+static void test_jit_symbols__the_last_name_stands_as_it_is(void **state)
+{
+	struct made made = made_in("[jit]");
+	struct symbol_result *result;
+	const struct symbol_location *location;
+
+	(void)state;
+	name(&made, 0, "old");
+	name(&made, 0, "_ZN3fooEv");
+	name(&made, 1, "other");
+	source(&made, "/tmp/perf-77.map", "");
+	result = resolve(&made);
+	assert_int_equal(result->source, SYMBOL_SOURCE_PERF_MAP);
+	assert_string_equal(result->debug_path, "/tmp/perf-77.map");
+	assert_null(result->problem);
+	location = &result->locations[result->chains[0].first];
+	assert_string_equal(location->name, "_ZN3fooEv");
+	assert_null(location->linkage_name);
+	assert_string_equal(location->file, "a.js");
+	assert_int_equal(location->line, 7);
+	symbol_result_free(result);
+	profile_free(made.profile);
+}
+
+static void test_jit_symbols__hints_say_what_was_found(void **state)
+{
+	struct made silent = made_in("[jit]"), partly = made_in("[jit]"), other = made_in("[jit]"),
+		    refused = made_in("[jit]"), wine = made_in("/usr/lib/wine/ntdll.dll");
+
+	(void)state;
+	assert_problem(made_in("[jit]"), "older profc");
+	source(&silent, "", "");
+	assert_problem(silent, "Node.js: node --perf-basic-prof");
+	source(&partly, "/tmp/perf-77.map", "");
+	name(&partly, 1, "f");
+	assert_problem(partly, "/tmp/perf-77.map names 1 of its 2 places");
+	source(&other, "/tmp/perf-77.map", "");
+	assert_problem(other, "/tmp/perf-77.map does not name this code");
+	source(&refused, "/tmp/perf-77.map", "/tmp/perf-77.map belongs to another user");
+	assert_problem(refused, "belongs to another user");
+	source(&wine, "", "");
+	assert_problem(wine, "no ELF file");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_jit_symbols__the_last_name_stands_as_it_is),
+		cmocka_unit_test(test_jit_symbols__hints_say_what_was_found),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
