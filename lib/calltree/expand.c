@@ -288,10 +288,13 @@ static void append_function(struct buf *out, const struct expansion *expansion, 
 			    enum name_style style)
 {
 	const struct function *function = label_function(expansion, label);
+	const struct module *module =
+		module_table_get(expansion->profile->modules, expansion->labels[label].module);
 	const char *name = profile_str(expansion->profile, function->name);
 	char *short_name;
 
-	if (style == NAME_FULL) {
+	/* What a program calls the code that it made follows no rules of C++. */
+	if (style == NAME_FULL || module->kind == MODULE_KIND_JIT) {
 		buf_append_str(out, name);
 		return;
 	}

@@ -135,6 +135,41 @@ static void test_expand__code_made_at_run_time_is_one_label(void **state)
 	profile_free(made.profile);
 }
 
+/* Of one name, though other code has stood there in between; a name of nobody's grammar. */
+static void test_expand__names_of_such_code_are_left_as_they_are(void **state)
+{
+	static char jit_path[] = "[jit]";
+	const struct module jit = {.kind = MODULE_KIND_JIT, .path = jit_path, .fd = -1};
+	struct made made = made_begin();
+	struct code_address where = {.address = 0x7f0000001000};
+	struct expansion *expansion;
+	struct frame_id frames[2];
+	struct function function = {.line = 0};
+	struct location location = {.line = 0};
+	struct buf name = {0};
+
+	(void)state;
+	where.module = module_table_intern(made.profile->modules, &jit);
+	frames[0] = profile_intern_frame(made.profile, where);
+	assert_true(profile_add_jit_frame(made.profile, where, &frames[1]));
+	assert_int_not_equal(frames[0].v, frames[1].v);
+	made_end(&made);
+	function.name = profile_intern(made.profile, "RegExp:^a (b|c) <d>");
+	location.function = profile_intern_function(made.profile, &function);
+	profile_set_chain(made.profile, frames[0], &location, 1);
+	profile_set_chain(made.profile, frames[1], &location, 1);
+	expansion = expansion_new(made.profile, false);
+	assert_int_equal(expansion->levels[expansion->frames[frames[0].v].first].label,
+			 expansion->levels[expansion->frames[frames[1].v].first].label);
+	label_append_name(&name, expansion,
+			  expansion->levels[expansion->frames[frames[0].v].first].label,
+			  NAME_SHORT);
+	assert_string_equal(buf_str(&name), "RegExp:^a (b|c) <d>");
+	buf_release(&name);
+	expansion_free(expansion);
+	profile_free(made.profile);
+}
+
 static void test_expand__one_function_is_one_label(void **state)
 {
 	struct made made = made_begin();
@@ -195,6 +230,7 @@ int main(void)
 		cmocka_unit_test(test_expand__folds_inlines_into_the_call_line),
 		cmocka_unit_test(test_expand__names_what_has_no_symbol),
 		cmocka_unit_test(test_expand__code_made_at_run_time_is_one_label),
+		cmocka_unit_test(test_expand__names_of_such_code_are_left_as_they_are),
 		cmocka_unit_test(test_expand__one_function_is_one_label),
 		cmocka_unit_test(test_expand__copies_of_one_name_and_file_are_one_label),
 	};
