@@ -23,7 +23,7 @@ static const struct format_row rows[EXPORT_KIND_COUNT] = {
 		EXPORT_THREADS_MERGE, EXPORT_NAMES_FULL, PATH_LABELS, write_folded},
 	[EXPORT_PPROF] = {
 		{"pprof", ".pb.gz", true},
-		EXPORT_THREADS_SPLIT, EXPORT_NAMES_FULL, PATH_FRAMES, write_pprof},
+		EXPORT_THREADS_SPLIT, EXPORT_NAMES_SHORT, PATH_FRAMES, write_pprof},
 	[EXPORT_CHROME] = {
 		{"chrome", ".trace.json", false},
 		EXPORT_THREADS_SPLIT, EXPORT_NAMES_FULL, PATH_LABELS, write_chrome},

@@ -45,7 +45,7 @@ enum export_weights {
 
 /* How functions are called. */
 enum export_names {
-	EXPORT_NAMES_DEFAULT, /* short in pictures for people, full in files for programs */
+	EXPORT_NAMES_DEFAULT, /* short in pictures for people and where there is place for both */
 	EXPORT_NAMES_FULL,
 	EXPORT_NAMES_SHORT, /* without template arguments and parameters */
 };

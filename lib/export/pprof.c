@@ -190,16 +190,16 @@ static void append_line(struct pprof *pprof, const struct level *level)
 /* Where there is no code there is no mapping either. */
 static void append_address(struct pprof *pprof, const struct code_address *where)
 {
-	const struct module *module =
-		module_table_get(pprof->extract->profile->modules, where->module);
-	uint64_t *limit = &pprof->limit_of_module[where->module.v];
+	const struct module_table *modules = pprof->extract->profile->modules;
+	struct module_id id = module_table_first(modules, where->module);
+	uint64_t *limit = &pprof->limit_of_module[id.v];
 
 	protobuf_uint(&pprof->message, LOCATION_ADDRESS, where->address);
-	if (module->kind == MODULE_KIND_UNKNOWN)
+	if (module_table_get(modules, id)->kind == MODULE_KIND_UNKNOWN)
 		return;
 	if (where->address >= *limit)
 		*limit = where->address == UINT64_MAX ? UINT64_MAX : where->address + 1;
-	protobuf_uint(&pprof->message, LOCATION_MAPPING_ID, (uint64_t)where->module.v + 1);
+	protobuf_uint(&pprof->message, LOCATION_MAPPING_ID, (uint64_t)id.v + 1);
 }
 
 static void write_location(struct pprof *pprof, uint32_t node)
@@ -234,16 +234,26 @@ static void write_locations(struct pprof *pprof)
 	free(written);
 }
 
-static void write_function(struct pprof *pprof, uint32_t label)
+/* As the object file has it; where that is not known, nothing left out. */
+static uint64_t system_name_string(struct pprof *pprof, uint32_t label)
 {
 	const struct extract *extract = pprof->extract;
 	const struct function *function = label_function(extract->expansion, label);
+	struct str_id name;
+
+	if (!function)
+		return string(pprof, extract_name(extract, label));
+	name = function->linkage_name.v != STR_EMPTY.v ? function->linkage_name : function->name;
+	return string(pprof, profile_str(extract->profile, name));
+}
+
+static void write_function(struct pprof *pprof, uint32_t label)
+{
+	const struct extract *extract = pprof->extract;
 	const char *file = extract_function_file(extract, label);
 	uint64_t name = string(pprof, extract_name(extract, label));
-	uint64_t system_name = name;
+	uint64_t system_name = system_name_string(pprof, label);
 
-	if (function && function->linkage_name.v != STR_EMPTY.v)
-		system_name = string(pprof, profile_str(extract->profile, function->linkage_name));
 	protobuf_uint(&pprof->message, FUNCTION_ID, function_id(pprof, label));
 	protobuf_uint(&pprof->message, FUNCTION_NAME, name);
 	protobuf_uint(&pprof->message, FUNCTION_SYSTEM_NAME, system_name);

@@ -177,6 +177,30 @@ static void test_pprof__time_of_threads(void **state)
 	profile_free(profile);
 }
 
+/* The name is for people, and what is left out of it stands in the other. */
+static void test_pprof__names_and_system_names(void **state)
+{
+	struct export_options counts = {.metric = METRIC_SAMPLES, .threads = EXPORT_THREADS_MERGE};
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "max<int>(int, int)", 1);
+	made_sample(&made, "min<int>(int)", 1);
+	profile = made_end(&made);
+	profile->functions[0].linkage_name = profile_intern(profile, "_Z3maxIiET_S0_S0_");
+	assert_pprof(profile, &counts,
+		     "1{1=1 2=2 }\n10=2000000 11{1=3 2=4 }\n12=1000000 13=5 14=1 "
+		     "2{1[1] 2[1] 3{1=6 2=5 } }\n2{1[2] 2[1] 3{1=6 2=5 } }\n"
+		     "4{1=1 3=2 2=2 4{1=1 } }\n4{1=2 3=3 2=2 4{1=2 } }\n"
+		     "5{1=1 2=7 3=8 }\n5{1=2 2=9 3=10 }\n"
+		     "3{1=2 3=4 5=11 7=1 8=1 9=1 10=1 }\n"
+		     "6''\n6'samples'\n6'count'\n6'wall'\n6'nanoseconds'\n6'prog'\n"
+		     "6'process'\n6'max'\n6'_Z3maxIiET_S0_S0_'\n6'min'\n6'min<int>(int)'\n"
+		     "6'/bin/prog'\n");
+	profile_free(profile);
+}
+
 /* Readers take the first mapping for the main program, and frames left out are nowhere. */
 static void test_pprof__the_program_comes_first(void **state)
 {
@@ -209,6 +233,7 @@ int main(void)
 		cmocka_unit_test(test_protobuf__wire_format),
 		cmocka_unit_test(test_pprof__merged_counts),
 		cmocka_unit_test(test_pprof__time_of_threads),
+		cmocka_unit_test(test_pprof__names_and_system_names),
 		cmocka_unit_test(test_pprof__the_program_comes_first),
 	};
 
