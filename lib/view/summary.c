@@ -10,6 +10,7 @@
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/weights.h"
+#include "profile/runtime.h"
 #include "view/cut.h"
 #include "view/line.h"
 #include "view/number.h"
@@ -19,6 +20,7 @@
 #define WORTH_A_NOTE_PERCENT 1.0
 #define FEW_SAMPLES	     100
 #define IDLE_PERCENT	     5.0
+#define MOST_PERCENT	     50.0
 #define MANY_MISSED_PERCENT  30.0
 
 static const struct profile *profile_of(const struct weights *weights)
@@ -226,6 +228,121 @@ static void note_nameless(const struct weights *weights, struct buf *note)
 	append_problem(note, profile, most);
 }
 
+/* Did any program of the recording name the code that it made or interpreted? */
+static bool has_jit_names(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->nr_module_symbols; i++) {
+		enum symbol_source source = profile->module_symbols[i].source;
+
+		if (source == SYMBOL_SOURCE_PERF_MAP || source == SYMBOL_SOURCE_JITDUMP)
+			return true;
+	}
+	return profile->nr_jit_names;
+}
+
+/* By module, the runtime that it is of. The caller frees it. */
+static const struct runtime **runtimes_of_modules(const struct profile *profile)
+{
+	uint32_t nr = module_table_nr(profile->modules);
+	const struct runtime **runtimes = xcalloc(nr, sizeof(*runtimes));
+
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct module *module =
+			module_table_get(profile->modules, (struct module_id){i});
+
+		if (module->kind == MODULE_KIND_FILE)
+			runtimes[i] = runtime_of_file(module->path);
+	}
+	return runtimes;
+}
+
+/* By stack, the runtime that it is in, or that has called it. The caller frees it. */
+static const struct runtime **runtimes_of_stacks(const struct profile *profile)
+{
+	uint32_t nr = stack_trie_nr(profile->stacks);
+	const struct runtime **by_stack = xcalloc(nr, sizeof(*by_stack));
+	const struct runtime **by_module = runtimes_of_modules(profile);
+
+	/* Callers come first. */
+	for (uint32_t i = 1; i < nr; i++) {
+		struct stack_id id = {i};
+		struct frame_id frame = stack_trie_frame(profile->stacks, id);
+
+		by_stack[i] = by_module[profile->frames[frame.v].where.module.v];
+		if (!by_stack[i])
+			by_stack[i] = by_stack[stack_trie_parent(profile->stacks, id).v];
+	}
+	free(by_module);
+	return by_stack;
+}
+
+static bool is_in_jit(const struct profile *profile, struct stack_id stack)
+{
+	struct frame_id frame = stack_trie_frame(profile->stacks, stack);
+	struct module_id module = profile->frames[frame.v].where.module;
+
+	return module_table_get(profile->modules, module)->kind == MODULE_KIND_JIT;
+}
+
+/*
+ * The time of a runtime and of what it has called. Code that it has made does not count:
+ * note_nameless() tells of that.
+ */
+static struct tally time_of_runtime(const struct profile *profile, const struct tally *stacks,
+				    const struct runtime *const *by_stack,
+				    const struct runtime *runtime)
+{
+	struct tally tally = {0};
+
+	for (uint32_t i = 1; i < stack_trie_nr(profile->stacks); i++) {
+		if (by_stack[i] == runtime && !is_in_jit(profile, (struct stack_id){i}))
+			tally_add(&tally, &stacks[i]);
+	}
+	return tally;
+}
+
+/* The one that most of the time is of, or NULL. */
+static const struct runtime *main_runtime(const struct weights *weights, struct tally *most)
+{
+	const struct profile *profile = profile_of(weights);
+	const struct runtime **by_module = runtimes_of_modules(profile);
+	const struct runtime **by_stack = runtimes_of_stacks(profile);
+	struct tally *stacks = weights_sum_by_stack(weights);
+	const struct runtime *main = NULL;
+
+	for (uint32_t i = 0; i < module_table_nr(profile->modules); i++) {
+		struct tally tally;
+
+		if (!by_module[i])
+			continue;
+		tally = time_of_runtime(profile, stacks, by_stack, by_module[i]);
+		if (tally.weight > most->weight) {
+			*most = tally;
+			main = by_module[i];
+		}
+	}
+	free(by_module);
+	free(by_stack);
+	free(stacks);
+	return main;
+}
+
+/* Where most of the time is in an interpreter, its own functions are not what is asked for. */
+static void note_interpreter(const struct weights *weights, struct buf *note)
+{
+	struct tally tally = {0};
+	const struct runtime *runtime =
+		has_jit_names(profile_of(weights)) ? NULL : main_runtime(weights, &tally);
+
+	if (!runtime || tally_percent(&tally, &weights->total) < MOST_PERCENT)
+		return;
+	append_share(note, weights, &tally);
+	buf_printf(note,
+		   " of the time is in %s and what it calls; the functions of the program that it "
+		   "runs have names if it is started so: %s",
+		   runtime->name, runtime->advice);
+}
+
 /* Whoever asks where the time of a sleeper went most likely does not mean its CPU time. */
 static bool note_idle(const struct weights *weights, struct buf *note)
 {
@@ -299,7 +416,7 @@ void summary_print_notes(const struct weights *weights, const struct view *view,
 {
 	static void (*const notes[])(const struct weights *, struct buf *) = {
 		note_missed, note_unattributed, note_no_stack,	  note_truncated,
-		note_elided, note_nameless,	note_few_samples,
+		note_elided, note_nameless,	note_interpreter, note_few_samples,
 	};
 	struct buf note = {0};
 	bool any = false;
