@@ -5,38 +5,42 @@
 
 static const double z_95 = 1.959964;
 
-/* The part of a sample's weight that is an estimate rather than a fact. */
-static uint64_t estimated_weight(const struct sample *sample, enum metric metric,
-				 uint64_t period_ns)
+/* No share is surer than that: clocks, skid and the target's own doings differ from run to run. */
+static const double least_percent = 0.1;
+
+/* The part of a sample's weight that is a fact rather than an estimate. */
+static uint64_t known_weight(const struct sample *sample, enum metric metric, uint64_t period_ns)
 {
-	uint64_t certain = 0, once_ns = sample->nr * period_ns;
+	uint64_t once_ns = sample->nr * period_ns;
 
 	if ((metric == METRIC_BLOCKED || metric == METRIC_WALL) && period_ns != 0 &&
-	    sample->blocked_ns > once_ns)
-		certain = sample->blocked_ns - once_ns;
-	return sample_weight(sample, metric) - certain;
+	    sample->nr != 0 && sample->blocked_ns > once_ns)
+		return sample->blocked_ns - once_ns;
+	return 0;
 }
 
 void tally_add_sample(struct tally *tally, const struct sample *sample, enum metric metric,
 		      uint64_t period_ns)
 {
 	uint64_t weight = sample_weight(sample, metric);
-	double estimated;
+	uint64_t known = known_weight(sample, metric, period_ns);
+	double estimated = (double)(weight - known);
 
 	if (weight == 0)
 		return;
 	tally->weight += weight;
 	tally->samples += sample->nr;
-	if (sample->nr == 0)
-		return;
-	estimated = (double)estimated_weight(sample, metric, period_ns);
-	tally->square += estimated * estimated / sample->nr;
+	tally->known += known;
+	/* Time that no look could place is no guess of any function's. */
+	if (sample->kind != SAMPLE_UNATTRIBUTED)
+		tally->square += estimated * estimated / (sample->nr ? sample->nr : 1);
 }
 
 void tally_add(struct tally *tally, const struct tally *other)
 {
 	tally->weight += other->weight;
 	tally->samples += other->samples;
+	tally->known += other->known;
 	tally->square += other->square;
 }
 
@@ -47,19 +51,38 @@ double tally_percent(const struct tally *part, const struct tally *whole)
 	return 100.0 * (double)part->weight / (double)whole->weight;
 }
 
-double tally_interval(const struct tally *part, const struct tally *whole)
+/* The variance of the share, as the weights inside and outside tell it. */
+static double variance_by_weights(const struct tally *part, const struct tally *whole)
 {
-	double total = (double)whole->weight;
 	double share = tally_percent(part, whole) / 100, rest = 1 - share;
 	double outside = whole->square > part->square ? whole->square - part->square : 0;
-	double variance, per_sample;
+
+	return (rest * rest * part->square + share * share * outside) /
+	       ((double)whole->weight * (double)whole->weight);
+}
+
+/* One by the effective number of samples: never more of them than looks were taken. */
+static double one_by_samples(const struct tally *whole)
+{
+	double total = (double)whole->weight;
+	double estimated = (double)(whole->weight - whole->known) / total;
+
+	return fmax(whole->square / (total * total),
+		    estimated * estimated / (double)whole->samples);
+}
+
+double tally_interval(const struct tally *part, const struct tally *whole)
+{
+	double share = tally_percent(part, whole) / 100;
+	double once, variance, half;
 
 	if (whole->weight == 0 || whole->samples == 0)
 		return 100;
-	if (whole->square <= 0) /* all of it is known: nothing was estimated */
-		return 0;
-	variance = (rest * rest * part->square + share * share * outside) / (total * total);
-	per_sample = whole->square / (total * total); /* 1/n */
-	return 100 * z_95 * sqrt(variance + z_95 * z_95 * per_sample * per_sample / 4) /
-	       (1 + z_95 * z_95 * per_sample);
+	once = one_by_samples(whole);
+	variance = fmax(variance_by_weights(part, whole),
+			share * (1 - share) * whole->square /
+				((double)whole->weight * (double)whole->weight));
+	half = 100 * z_95 * sqrt(variance + z_95 * z_95 * once * once / 4) /
+	       (1 + z_95 * z_95 * once);
+	return fmax(half, least_percent);
 }

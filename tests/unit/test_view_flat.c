@@ -127,8 +127,8 @@ static void test_view__first_screen_of_80_columns(void **state)
 	       "self ms    %   ± total ms    %  function              location     module\n"
 	       "  600.0 60.0 9.2    600.0 60.0  square                v.h:1        prog\n"
 	       "  300.0 30.0 8.8    300.0 30.0  std::map::operator[]  stl_map.h:1  prog\n"
-	       "   60.0  6.0 4.8     60.0  6.0  [libz.so.1+0x8]\n"
-	       "   40.0  4.0 1.9     40.0  4.0  [unattributed]\n"
+	       "   60.0  6.0 4.9     60.0  6.0  [libz.so.1+0x8]\n"
+	       "   40.0  4.0 4.1     40.0  4.0  [unattributed]\n"
 	       "and 2 more with 0.0 % of self (-n 0 shows all)\n"
 	       "\n"
 	       "note: 4.0 % of the time was used in bursts too short to be seen, or after the\n"
@@ -153,7 +153,7 @@ static void test_view__json_has_the_documented_members(void **state)
 	       "\"module\":\"/bin/prog\",\"inlined\":true,"
 	       "\"self_ns\":600000000,\"total_ns\":600000000,"
 	       "\"self_samples\":60,\"total_samples\":60,"
-	       "\"self_pct\":60,\"total_pct\":60,\"ci_pct\":9.1526}]}\n");
+	       "\"self_pct\":60,\"total_pct\":60,\"ci_pct\":9.2482}]}\n");
 	/* Counts have no members in nanoseconds. */
 	expect(METRIC_SAMPLES, BY_LINE, FORM_JSON,
 	       "{\"version\":1,\"metric\":\"samples\",\"unit\":\"samples\","
@@ -170,15 +170,15 @@ static void test_view__csv_has_the_same_fields(void **state)
 	expect(METRIC_CPU, BY_THREAD, FORM_CSV,
 	       "pid,tid,name,process,self_ns,total_ns,self_samples,total_samples,self_pct,"
 	       "total_pct,ci_pct\n"
-	       "100,100,prog,prog,1000000000,1000000000,96,96,100.0000,100.0000,1.7783\n");
+	       "100,100,prog,prog,1000000000,1000000000,96,96,100.0000,100.0000,1.9238\n");
 	/* Commas are quoted; what is not known is empty. */
 	expect(METRIC_CPU, BY_FUNCTION, FORM_CSV,
 	       "function,file,line,module,inlined,self_ns,total_ns,self_samples,total_samples,"
 	       "self_pct,total_pct,ci_pct\n"
-	       "square,/src/v.h,1,/bin/prog,true,600000000,600000000,60,60,60.0000,60.0000,9.1526\n"
+	       "square,/src/v.h,1,/bin/prog,true,600000000,600000000,60,60,60.0000,60.0000,9.2482\n"
 	       "\"std::map<int, std::vector<int> >::operator[](int const&)\","
 	       "/usr/include/bits/stl_map.h,1,/bin/prog,false,300000000,300000000,30,30,"
-	       "30.0000,30.0000,8.7699\n");
+	       "30.0000,30.0000,8.7752\n");
 }
 
 /* Lines stay lines, quotes are doubled, and nothing reaches a terminal as it was. */
