@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/err.h"
 #include "calltree/diff.h"
 #include "calltree/weights.h"
@@ -28,6 +30,7 @@ struct diff_args {
 	uint64_t limit;
 	double fail_above; /* or NOT_GIVEN */
 	bool all, json, no_inline;
+	struct option_list renames;
 	struct filter_options filter;
 	struct view_options view;
 };
@@ -47,6 +50,12 @@ static const struct option_row rows[] = {
 	 .choices = compare_choices,
 	 .help = "amounts: time against time, for two runs of the same work; shares: percentages, "
 		 "for looks at something that runs on [amounts, shares if either was attached]"},
+	{.type = OPTION_LIST,
+	 .name = "map",
+	 .argument = "OLD=NEW",
+	 .offset = AT(renames),
+	 .help = "what was called OLD, a program, library, function or source file, is called NEW "
+		 "now (repeats)"},
 	{.type = OPTION_DOUBLE,
 	 .name = "fail-above",
 	 .argument = "PCT",
@@ -107,16 +116,47 @@ static int print_diff(const struct diff_args *args, const struct diff *diff)
 	return pager_end(&pager);
 }
 
-static int compare(const struct diff_args *args, const struct weighed *before,
-		   const struct weighed *after)
+static void warn_about_renames(const struct diff_rename *renames, size_t nr)
 {
-	struct diff *diff = diff_new(before->weights, after->weights, mode_of(args, before, after));
-	int status = print_diff(args, diff);
+	for (size_t i = 0; i < nr; i++)
+		if (!renames[i].used)
+			print_warning("--map: nothing is called '%s' in the old profile",
+				      renames[i].old_name);
+}
 
+static int compare(const struct diff_args *args, const struct weighed *before,
+		   const struct weighed *after, struct diff_rename *renames)
+{
+	struct diff *diff = diff_new(before->weights, after->weights, mode_of(args, before, after),
+				     renames, args->renames.nr);
+	int status;
+
+	warn_about_renames(renames, args->renames.nr);
+	status = print_diff(args, diff);
 	if (status == EXIT_DONE && args->fail_above >= 0 && diff_exceeds(diff, args->fail_above))
 		status = EXIT_EXCEEDED;
 	diff_free(diff);
 	return status;
+}
+
+/* OLD=NEW each, as was checked. The texts belong to the one block that the caller frees. */
+static struct diff_rename *split_renames(const struct option_list *list)
+{
+	size_t nr_bytes = list->nr * sizeof(struct diff_rename), at = nr_bytes;
+	struct diff_rename *renames;
+
+	for (size_t i = 0; i < list->nr; i++)
+		nr_bytes += strlen(list->values[i]) + 1;
+	renames = xcalloc(1, nr_bytes + 1);
+	for (size_t i = 0; i < list->nr; i++) {
+		char *text = strcpy((char *)renames + at, list->values[i]);
+		char *equals = strchr(text, '=');
+
+		at += strlen(text) + 1;
+		*equals = '\0';
+		renames[i] = (struct diff_rename){.old_name = text, .new_name = equals + 1};
+	}
+	return renames;
 }
 
 static int open_both(const struct command *self, const struct diff_args *args,
@@ -126,6 +166,7 @@ static int open_both(const struct command *self, const struct diff_args *args,
 					.filter = filter,
 					.metric = (enum metric)args->metric,
 					.fold_inlines = args->no_inline};
+	cleanup_free struct diff_rename *renames = split_renames(&args->renames);
 	struct weighed before, after = {0};
 	int status = weighed_open(&before, self, &request);
 
@@ -133,7 +174,7 @@ static int open_both(const struct command *self, const struct diff_args *args,
 	if (status == EXIT_DONE)
 		status = weighed_open(&after, self, &request);
 	if (status == EXIT_DONE)
-		status = compare(args, &before, &after);
+		status = compare(args, &before, &after, renames);
 	weighed_close(&after);
 	weighed_close(&before);
 	return status;
@@ -148,6 +189,18 @@ static int check_words(int nr_words, struct err *err)
 	return ERR_INVALID;
 }
 
+static int check_renames(const struct option_list *renames, struct err *err)
+{
+	for (size_t i = 0; i < renames->nr; i++) {
+		const char *equals = strchr(renames->values[i], '=');
+
+		if (!equals || equals == renames->values[i] || !equals[1])
+			return err_set(err, ERR_INVALID, "--map '%s' is not OLD=NEW",
+				       renames->values[i]);
+	}
+	return 0;
+}
+
 static int run_diff(const struct command *self, int argc, char **argv)
 {
 	struct diff_args args = {
@@ -157,7 +210,7 @@ static int run_diff(const struct command *self, int argc, char **argv)
 	int first_word, status;
 
 	if (options_parse(rows, &args, argc, argv, false, &first_word, &err) ||
-	    check_words(argc - first_word, &err) ||
+	    check_words(argc - first_word, &err) || check_renames(&args.renames, &err) ||
 	    filter_options_apply(&args.filter, &filter, &err))
 		status = usage_error(self, &err);
 	else
@@ -172,7 +225,8 @@ const struct command command_diff = {
 	.summary = "show what changed between two profiles",
 	.help = "Compares the functions' own time in two profiles, in percent of the old total,\n"
 		"with the half-width of the 95 % confidence interval of each change. Changes\n"
-		"within their interval are noise and left out.\n"
+		"within their interval are noise and left out. Builds of one program are matched\n"
+		"whatever their files are called.\n"
 		"\n"
 		"  profc diff profc.data.old profc.data\n"
 		"  profc diff --fail-above 5 main.data branch.data\n",

@@ -5,69 +5,29 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
-#include "base/strtab.h"
-#include "calltree/expand.h"
-#include "calltree/filter.h"
+#include "calltree/diff_priv.h"
 #include "calltree/flat.h"
 #include "calltree/weights.h"
 
-/* A comparison in the making: the rows by the text that identifies a function. */
-struct matcher {
-	struct diff *diff;
-	struct strtab *names;
-	uint32_t *row_of_name; /* by str_id, counted from 1; 0: none yet */
-	size_t nr_names, cap_names;
-};
-
-static struct diff_row *row_named(struct matcher *matcher, const char *name)
-{
-	struct diff *diff = matcher->diff;
-	struct str_id id = strtab_intern(matcher->names, name);
-
-	while (matcher->nr_names <= id.v) {
-		ARRAY_GROW(matcher->row_of_name, matcher->nr_names, matcher->cap_names);
-		matcher->row_of_name[matcher->nr_names++] = 0;
-	}
-	if (matcher->row_of_name[id.v] == 0) {
-		ARRAY_GROW(diff->rows, diff->nr, diff->cap);
-		diff->rows[diff->nr++] =
-			(struct diff_row){.old_label = DIFF_NO_LABEL, .new_label = DIFF_NO_LABEL};
-		matcher->row_of_name[id.v] = (uint32_t)diff->nr;
-	}
-	return &diff->rows[matcher->row_of_name[id.v] - 1];
-}
-
-/* Full name and module; a line break stands in neither by any compiler's doing. */
-static void append_identity(struct buf *out, const struct expansion *expansion, uint32_t label)
-{
-	const struct module *module = label_module(expansion, label);
-
-	label_append_name(out, expansion, label, NAME_FULL);
-	buf_append_byte(out, '\n');
-	if (module)
-		buf_append_str(out, module_short_name(module));
-}
-
-static void add_side(struct matcher *matcher, const struct weights *weights, bool is_new)
+/* Each function of a side in a row of its own. */
+static void add_side(struct diff *diff, const struct weights *weights, bool is_new)
 {
 	struct flat *flat = flat_new(weights, BY_FUNCTION);
-	struct buf identity = {0};
 
 	for (size_t i = 0; i < flat->nr; i++) {
 		const struct flat_row *from = &flat->rows[i];
-		struct diff_row *row;
+		struct diff_row row = {.old_label = DIFF_NO_LABEL, .new_label = DIFF_NO_LABEL};
 
-		buf_clear(&identity);
-		append_identity(&identity, flat_expansion(flat), from->label);
-		row = row_named(matcher, buf_str(&identity));
-		tally_add(is_new ? &row->new_self : &row->old_self, &from->self);
-		if (is_new)
-			row->new_label = from->label;
-		else
-			row->old_label = from->label;
+		if (is_new) {
+			row.new_label = from->label;
+			row.new_self = from->self;
+		} else {
+			row.old_label = from->label;
+			row.old_self = from->self;
+		}
+		ARRAY_GROW(diff->rows, diff->nr, diff->cap);
+		diff->rows[diff->nr++] = row;
 	}
-	buf_release(&identity);
 	flat_free(flat);
 }
 
@@ -107,22 +67,20 @@ static int surest_first(const void *a, const void *b)
 }
 
 struct diff *diff_new(const struct weights *old_weights, const struct weights *new_weights,
-		      enum diff_mode mode)
+		      enum diff_mode mode, struct diff_rename *renames, size_t nr_renames)
 {
 	struct diff *diff = xcalloc(1, sizeof(*diff));
-	struct matcher matcher = {.diff = diff, .names = strtab_new()};
 
 	diff->old_weights = old_weights;
 	diff->new_weights = new_weights;
 	diff->mode = mode;
-	add_side(&matcher, old_weights, false);
-	add_side(&matcher, new_weights, true);
+	add_side(diff, old_weights, false);
+	add_side(diff, new_weights, true);
+	diff_match_rows(diff, renames, nr_renames);
 	for (size_t i = 0; i < diff->nr; i++)
 		compare(diff, &diff->rows[i]);
 	if (diff->nr > 0)
 		qsort(diff->rows, diff->nr, sizeof(*diff->rows), surest_first);
-	strtab_free(matcher.names);
-	free(matcher.row_of_name);
 	return diff;
 }
 
@@ -139,6 +97,15 @@ double diff_total_change(const struct diff *diff)
 	double old_total = (double)diff->old_weights->total.weight;
 
 	return 100 * ((double)diff->new_weights->total.weight - old_total) / old_total;
+}
+
+bool diff_is_none(const struct diff *diff)
+{
+	for (size_t i = 0; i < diff->nr; i++)
+		if (diff->rows[i].old_self.weight != diff->rows[i].new_self.weight ||
+		    diff->rows[i].old_self.samples != diff->rows[i].new_self.samples)
+			return false;
+	return true;
 }
 
 bool diff_exceeds(const struct diff *diff, double percent)

@@ -17,9 +17,12 @@ enum diff_mode {
 };
 
 /*
- * A function in two profiles. It is the same function when its full name and the
- * last component of its module's path are: addresses, lines and directories change
- * from build to build.
+ * A function in two profiles. It is the same function when its full name and its module are,
+ * and of several of that name those whose source files agree best; and where its module is
+ * in one profile alone, when its full name and its source file are. Modules are the same
+ * whose file names are, or differ by a hash or a version only ("bench-4e5f6a7b"), and so are
+ * the programs that used most of the time, whatever they are called. Addresses, lines and
+ * directories change from build to build.
  */
 struct diff_row {
 	uint32_t old_label, new_label; /* of either expansion; DIFF_NO_LABEL: not there */
@@ -40,14 +43,22 @@ struct diff {
 	size_t nr, cap;
 };
 
+/* What has this name in the old profile, a module, function or source file, has that in the new. */
+struct diff_rename {
+	const char *old_name, *new_name; /* borrowed; modules and files by their last component */
+	bool used;			 /* set if anything has the old name */
+};
+
 struct diff *diff_new(const struct weights *old_weights, const struct weights *new_weights,
-		      enum diff_mode mode);
+		      enum diff_mode mode, struct diff_rename *renames, size_t nr_renames);
 void diff_free(struct diff *diff);
 
 /* Is the change larger than what the samples' chance explains? */
 bool diff_row_is_sure(const struct diff_row *row);
 /* By how many percent the total grew. Totals come from the kernel's clocks: no interval. */
 double diff_total_change(const struct diff *diff);
+/* Are all functions the same in both to the last nanosecond, as in a profile and its copy? */
+bool diff_is_none(const struct diff *diff);
 /*
  * Is there growth of more than `percent`: of a function, surely, or with
  * DIFF_AMOUNTS of the total?

@@ -31,19 +31,41 @@ static void write_side(struct json *json, const char *key, const struct weights 
 	json_object_end(json);
 }
 
-static void write_function(struct json *json, const struct diff *diff, const struct diff_row *row)
+static void write_label(struct json *json, const struct weights *weights, uint32_t label,
+			const char *function_key, const char *module_key)
 {
-	bool is_new = row->new_label != DIFF_NO_LABEL;
-	const struct weights *weights = is_new ? diff->new_weights : diff->old_weights;
 	const struct expansion *expansion = weights->selection->expansion;
-	uint32_t label = is_new ? row->new_label : row->old_label;
-	const struct module *module = label_module(expansion, label);
+	const struct module *module;
 	struct buf name = {0};
 
+	if (label == DIFF_NO_LABEL) {
+		json_key_str(json, function_key, NULL);
+		json_key_str(json, module_key, NULL);
+		return;
+	}
+	module = label_module(expansion, label);
 	label_append_name(&name, expansion, label, NAME_FULL);
-	json_key_str(json, "function", buf_str(&name));
-	json_key_str(json, "module", module ? module->path : NULL);
+	json_key_str(json, function_key, buf_str(&name));
+	json_key_str(json, module_key, module ? module->path : NULL);
 	buf_release(&name);
+}
+
+static const char *status_of(const struct diff_row *row)
+{
+	if (row->old_label == DIFF_NO_LABEL)
+		return "new";
+	return row->new_label == DIFF_NO_LABEL ? "gone" : "both";
+}
+
+/* What it is called, in the new profile if it is there; and what it was called in the old one. */
+static void write_function(struct json *json, const struct diff *diff, const struct diff_row *row)
+{
+	if (row->new_label != DIFF_NO_LABEL)
+		write_label(json, diff->new_weights, row->new_label, "function", "module");
+	else
+		write_label(json, diff->old_weights, row->old_label, "function", "module");
+	write_label(json, diff->old_weights, row->old_label, "old_function", "old_module");
+	json_key_str(json, "status", status_of(row));
 }
 
 static void write_row(struct json *json, const struct diff *diff, const struct diff_row *row)

@@ -83,13 +83,14 @@ static void print_total(const struct diff *diff, const struct view *view, struct
 	buf_release(&text);
 }
 
-#define NR_COLUMNS 6
+#define NR_COLUMNS 7
 
 static const struct table_column columns[NR_COLUMNS] = {
 	{.header = "change %", .right = true},
 	{.header = "\xc2\xb1", .right = true},
 	{.header = "old", .right = true},
 	{.header = "new", .right = true},
+	{.header = "", .drop = 1},
 	{.header = "function", .flexible = true, .cut = CUT_MIDDLE, .min_columns = 12, .share = 3},
 	{.header = "module", .flexible = true, .cut = CUT_END, .min_columns = 6, .share = 1},
 };
@@ -123,6 +124,16 @@ static void add_amount(struct table *table, const struct diff *diff, const struc
 	buf_release(&text);
 }
 
+/* Of code that has no partner on the other side. */
+static const char *lonely_word(const struct diff_row *row, const struct module *module)
+{
+	if (!module)
+		return "";
+	if (row->old_label == DIFF_NO_LABEL)
+		return "new";
+	return row->new_label == DIFF_NO_LABEL ? "gone" : "";
+}
+
 static void add_row(struct table *table, const struct diff *diff, const struct view *view,
 		    const struct unit *unit, const struct diff_row *row)
 {
@@ -134,6 +145,7 @@ static void add_row(struct table *table, const struct diff *diff, const struct v
 	add_number(table, STYLE_DIM, false, row->half);
 	add_amount(table, diff, &row->old_self, &diff->old_weights->total, unit);
 	add_amount(table, diff, &row->new_self, &diff->new_weights->total, unit);
+	table_add(table, STYLE_SPECIAL, lonely_word(row, module));
 	label_append_name(&name, known.expansion, known.label, view->names);
 	table_add(table, STYLE_PLAIN, buf_str(&name));
 	table_add(table, STYLE_DIM, module ? module_short_name(module) : "");
@@ -201,7 +213,7 @@ static void print_rows(const struct diff *diff, const struct view *view,
 	table = table_new(headed, NR_COLUMNS);
 	for (size_t i = 0; i < diff->nr; i++) {
 		if (!is_shown(&diff->rows[i], limits)) {
-			nr_unsure++;
+			nr_unsure += diff->rows[i].change != 0;
 		} else if (limits->rows && nr_shown == limits->rows) {
 			nr_more++;
 		} else {
@@ -220,7 +232,13 @@ void diff_print_text(const struct diff *diff, const struct view *view,
 {
 	print_side(diff->old_weights, view, "old", sink);
 	print_side(diff->new_weights, view, "new", sink);
-	print_total(diff, view, sink);
+	if (diff_is_none(diff)) {
+		line_print(sink, view, STYLE_HEADING, "no change");
+		if (!limits->unsure)
+			return;
+	} else {
+		print_total(diff, view, sink);
+	}
 	line_print(sink, view, STYLE_PLAIN, "");
 	print_rows(diff, view, limits, sink);
 }

@@ -9,6 +9,7 @@ import unittest
 
 from made import make_profile
 from profc import profc
+from targets import build
 
 
 class Diff(unittest.TestCase):
@@ -57,13 +58,23 @@ class Diff(unittest.TestCase):
         self.assertAlmostEqual(sum(row["change_pct"] for row in diff["rows"]), 0, places=1)
 
     def test_a_profile_does_not_differ_from_itself(self):
-        done = profc("diff", "--fail-above", "0", self.paths["old"], self.paths["old"])
-        self.assertNotIn("function ", done.stdout)
+        for mode in ("amounts", "shares"):
+            done = profc("diff", "--fail-above", "0", "--compare", mode, self.paths["old"],
+                         self.paths["old"])
+            self.assertEqual(done.stdout.splitlines()[2:], ["no change"])
+        self.assertNotIn("no change", self.diff().stdout)
 
     def test_fail_above(self):
         self.diff("--fail-above", "30", status=3)
         self.diff("--fail-above", "80")
         self.diff("--fail-above", "10", "--compare", "shares")
+
+    def test_maps(self):
+        done = self.diff("--map", "nothing_is_called_so=x")
+        self.assertIn("nothing is called 'nothing_is_called_so' in the old profile", done.stderr)
+        for wrong in ("a", "=b", "a="):
+            done = profc("diff", "--map", wrong, self.paths["old"], self.paths["new"], status=2)
+            self.assertIn(f"--map '{wrong}' is not OLD=NEW", done.stderr)
 
     def test_text_fits_the_width(self):
         for options in ([], ["--all", "-n", "50"], ["--compare", "shares"]):
@@ -81,3 +92,45 @@ class Diff(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
+
+
+class RenamedProgram(unittest.TestCase):
+    """One program under several names, as builds of two branches have, and cargo's bench-HASH."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.mkdtemp(prefix="profc-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.directory)
+
+    def record(self, called):
+        program = os.path.join(self.directory, called)
+        data = program + ".data"
+        if not os.path.exists(data):
+            shutil.copy(build("spin_leaf"), program)
+            profc("record", "-q", "-o", data, program, "300")
+        return data
+
+    def diff(self, old, new, *options, **rest):
+        return profc("diff", *options, self.record(old), self.record(new), **rest)
+
+    def test_its_function_is_one_row(self):
+        for old, new in (("bench-0a1b2c3d", "bench-4e5f6a7b"), ("prog-main", "prog-branch"),
+                         ("v1", "something_else")):
+            rows = json.loads(self.diff(old, new, "--json").stdout)["rows"]
+            (row,) = [row for row in rows if row["function"] == "spin_leaf"]
+            self.assertEqual(row["status"], "both")
+            self.assertEqual(os.path.basename(row["module"]), new)
+            self.assertEqual(os.path.basename(row["old_module"]), old)
+            self.assertLess(abs(row["change_pct"]), 50)
+            self.diff(old, new, "--compare", "shares", "--fail-above", "50")
+
+    def test_what_has_no_partner_is_new_or_gone(self):
+        text = self.diff("prog-main", "prog-branch", "--map", "spin_leaf=renamed").stdout
+        self.assertRegex(text, r"(?m)^ .* new +spin_leaf +prog-branch$")
+        self.assertRegex(text, r"(?m)^ .* gone +spin_leaf +prog-main$")
+        rows = json.loads(self.diff("prog-main", "prog-branch", "--json", "--map",
+                                    "spin_leaf=renamed").stdout)["rows"]
+        self.assertEqual({row["status"] for row in rows if row["function"] == "spin_leaf"},
+                         {"new", "gone"})
+        self.diff("prog-main", "prog-branch", "--map", "spin_leaf=renamed", "--fail-above", "50",
+                  status=3)

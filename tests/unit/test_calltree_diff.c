@@ -21,11 +21,21 @@ struct side {
 	struct weights *weights;
 };
 
-static struct side side_of(unsigned int parse, unsigned int eval, unsigned int print)
+static struct side end_side(struct made *made)
 {
 	const struct filter everything = {.from_ns = 0};
-	struct made made = made_begin();
 	struct side side;
+
+	side.profile = made_end(made);
+	side.expansion = expansion_new(side.profile, false);
+	assert_int_equal(selection_new(side.expansion, &everything, &side.selection, NULL), 0);
+	side.weights = weights_new(side.selection, METRIC_CPU);
+	return side;
+}
+
+static struct side side_of(unsigned int parse, unsigned int eval, unsigned int print)
+{
+	struct made made = made_begin();
 
 	for (unsigned int i = 0; i < parse; i++)
 		made_sample(&made, "main;parse@a.c:1", 1);
@@ -33,11 +43,18 @@ static struct side side_of(unsigned int parse, unsigned int eval, unsigned int p
 		made_sample(&made, "main;eval", 1);
 	for (unsigned int i = 0; i < print; i++)
 		made_sample(&made, "main;libio.so!print", 1);
-	side.profile = made_end(&made);
-	side.expansion = expansion_new(side.profile, false);
-	assert_int_equal(selection_new(side.expansion, &everything, &side.selection, NULL), 0);
-	side.weights = weights_new(side.selection, METRIC_CPU);
-	return side;
+	return end_side(&made);
+}
+
+/* A second in each of the stacks, executed from `exe`. */
+static struct side side_with(const char *exe, const char *const *stacks)
+{
+	struct made made = made_begin();
+
+	made.profile->processes[0].exe = profile_intern(made.profile, exe);
+	for (; *stacks; stacks++)
+		made_sample(&made, *stacks, 1000);
+	return end_side(&made);
 }
 
 static void side_release(struct side *side)
@@ -70,7 +87,7 @@ static void expect_rows(const struct diff *diff, const struct side *old_side,
 static void test_diff__amounts_in_percent_of_the_old_total(void **state)
 {
 	struct side before = side_of(500, 400, 100), after = side_of(510, 800, 0);
-	struct diff *diff = diff_new(before.weights, after.weights, DIFF_AMOUNTS);
+	struct diff *diff = diff_new(before.weights, after.weights, DIFF_AMOUNTS, NULL, 0);
 
 	(void)state;
 	expect_rows(diff, &before, &after,
@@ -87,7 +104,7 @@ static void test_diff__amounts_in_percent_of_the_old_total(void **state)
 static void test_diff__shares_do_not_mind_the_length_of_a_look(void **state)
 {
 	struct side before = side_of(500, 400, 100), after = side_of(1000, 800, 200);
-	struct diff *diff = diff_new(before.weights, after.weights, DIFF_SHARES);
+	struct diff *diff = diff_new(before.weights, after.weights, DIFF_SHARES, NULL, 0);
 
 	(void)state;
 	for (size_t i = 0; i < diff->nr; i++) {
@@ -104,9 +121,9 @@ static void test_diff__limit_is_exceeded_only_surely(void **state)
 {
 	struct side before = side_of(500, 500, 0), after = side_of(500, 500, 60);
 	struct side noisy = side_of(505, 490, 5), shifted = side_of(500, 440, 60);
-	struct diff *grown = diff_new(before.weights, after.weights, DIFF_AMOUNTS);
-	struct diff *same = diff_new(before.weights, noisy.weights, DIFF_AMOUNTS);
-	struct diff *moved = diff_new(before.weights, shifted.weights, DIFF_AMOUNTS);
+	struct diff *grown = diff_new(before.weights, after.weights, DIFF_AMOUNTS, NULL, 0);
+	struct diff *same = diff_new(before.weights, noisy.weights, DIFF_AMOUNTS, NULL, 0);
+	struct diff *moved = diff_new(before.weights, shifted.weights, DIFF_AMOUNTS, NULL, 0);
 
 	(void)state;
 	assert_true(diff_exceeds(grown, 5)); /* the total by 6 % */
@@ -123,12 +140,139 @@ static void test_diff__limit_is_exceeded_only_surely(void **state)
 	side_release(&shifted);
 }
 
+/* "old module!name = new module!name", "new: …" or "gone: …" a row, sorted. */
+static void append_row(struct buf *out, const struct diff_row *row, const struct side *before,
+		       const struct side *after)
+{
+	const struct side *sides[] = {before, after};
+	const uint32_t labels[] = {row->old_label, row->new_label};
+	bool both = row->old_label != DIFF_NO_LABEL && row->new_label != DIFF_NO_LABEL;
+
+	if (!both)
+		buf_append_str(out, row->old_label == DIFF_NO_LABEL ? "new: " : "gone: ");
+	for (size_t i = 0; i < 2; i++) {
+		if (labels[i] == DIFF_NO_LABEL)
+			continue;
+		buf_append_str(out, i && both ? " = " : "");
+		buf_append_str(out,
+			       module_short_name(label_module(sides[i]->expansion, labels[i])));
+		buf_append_str(out, "!");
+		label_append_name(out, sides[i]->expansion, labels[i], NAME_FULL);
+	}
+	buf_append_str(out, "\n");
+}
+
+static void expect_partners(const char *const *old_stacks, const char *const *new_stacks,
+			    struct diff_rename *renames, size_t nr_renames, const char *expected)
+{
+	struct side before = side_with("/bin/prog-main", old_stacks);
+	struct side after = side_with("/bin/prog-branch", new_stacks);
+	struct diff *diff =
+		diff_new(before.weights, after.weights, DIFF_SHARES, renames, nr_renames);
+	struct buf text = {0};
+
+	for (size_t i = 0; i < diff->nr; i++)
+		append_row(&text, &diff->rows[i], &before, &after);
+	assert_string_equal(buf_str(&text), expected);
+	buf_release(&text);
+	diff_free(diff);
+	side_release(&before);
+	side_release(&after);
+}
+
+static const char *const *stacks(const char *first, const char *second)
+{
+	static const char *texts[4][3];
+	static unsigned int next;
+	const char **mine = texts[next++ % 4];
+
+	mine[0] = first;
+	mine[1] = second;
+	mine[2] = NULL;
+	return mine;
+}
+
+static void test_diff__main_programs_are_one_whatever_their_names(void **state)
+{
+	(void)state;
+	expect_partners(stacks("prog-main!work@w.c:3", NULL),
+			stacks("prog-branch!work@w.c:9", NULL), NULL, 0,
+			"prog-main!work = prog-branch!work\n");
+	/* Their code without names too, by its address. */
+	expect_partners(stacks("prog-main!?", NULL), stacks("prog-branch!?", NULL), NULL, 0,
+			"prog-main![prog-main+0x3] = prog-branch![prog-branch+0x3]\n");
+	/* Programs that are no main ones are not: they may be anything. */
+	expect_partners(stacks("sort!work", NULL), stacks("grep!work", NULL), NULL, 0,
+			"new: grep!work\ngone: sort!work\n");
+}
+
+static void test_diff__hashes_and_versions_do_not_tell_modules_apart(void **state)
+{
+	(void)state;
+	expect_partners(stacks("bench-0a1b2c3d!f", "libz.so.1.2.13!g"),
+			stacks("bench-4e5f6a7b!f", "libz.so.1.3!g"), NULL, 0,
+			"bench-0a1b2c3d!f = bench-4e5f6a7b!f\n"
+			"libz.so.1.2.13!g = libz.so.1.3!g\n");
+	/* Where two could be meant, none is. */
+	expect_partners(stacks("x-0a1b2c3d!f", "x-4e5f6a7b!f"), stacks("x-99999999!f", NULL), NULL,
+			0, "new: x-99999999!f\ngone: x-0a1b2c3d!f\ngone: x-4e5f6a7b!f\n");
+	expect_partners(stacks("p!a::f::h0123456789abcdef", NULL),
+			stacks("p!a::f::hfedcba9876543210", NULL), NULL, 0,
+			"p!a::f::h0123456789abcdef = p!a::f::hfedcba9876543210\n");
+}
+
+static void test_diff__functions_of_one_name_go_by_their_source(void **state)
+{
+	(void)state;
+	expect_partners(stacks("p!f@/main/a/x.c:1", "p!f@/main/b/x.c:1"),
+			stacks("p!f@/branch/b/x.c:1", "p!f@/branch/a/x.c:1"), NULL, 0,
+			"p!f = p!f\np!f = p!f\n");
+	/* Moved to another file, and to another module that was not there. */
+	expect_partners(stacks("p!f@/src/x.c:1", NULL), stacks("p!f@/src/y.c:1", NULL), NULL, 0,
+			"p!f = p!f\n");
+	expect_partners(stacks("p!f@/src/x.c:1", "p!g"), stacks("libf.so!f@/src/x.c:1", "p!g"),
+			NULL, 0, "p!f = libf.so!f\np!g = p!g\n");
+	/* Two modules that are there in both each have their own. */
+	expect_partners(stacks("p!f@/src/x.c:1", "q!g"), stacks("q!f@/src/x.c:1", "p!g"), NULL, 0,
+			"new: q!f\nnew: p!g\ngone: p!f\ngone: q!g\n");
+}
+
+static void test_diff__names_can_be_mapped(void **state)
+{
+	struct diff_rename renames[] = {{"a", "b", false}, {"f", "g", false}, {"z", "y", false}};
+
+	(void)state;
+	expect_partners(stacks("a!f", NULL), stacks("b!g", NULL), renames, 3, "a!f = b!g\n");
+	assert_true(renames[0].used && renames[1].used && !renames[2].used);
+}
+
+static void test_diff__a_profile_and_its_copy_have_no_change(void **state)
+{
+	struct side before = side_of(5, 4, 1), same = side_of(5, 4, 1), other = side_of(5, 5, 1);
+	struct diff *none = diff_new(before.weights, same.weights, DIFF_AMOUNTS, NULL, 0);
+	struct diff *some = diff_new(before.weights, other.weights, DIFF_AMOUNTS, NULL, 0);
+
+	(void)state;
+	assert_true(diff_is_none(none));
+	assert_false(diff_is_none(some));
+	diff_free(none);
+	diff_free(some);
+	side_release(&before);
+	side_release(&same);
+	side_release(&other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_diff__amounts_in_percent_of_the_old_total),
 		cmocka_unit_test(test_diff__shares_do_not_mind_the_length_of_a_look),
 		cmocka_unit_test(test_diff__limit_is_exceeded_only_surely),
+		cmocka_unit_test(test_diff__main_programs_are_one_whatever_their_names),
+		cmocka_unit_test(test_diff__hashes_and_versions_do_not_tell_modules_apart),
+		cmocka_unit_test(test_diff__functions_of_one_name_go_by_their_source),
+		cmocka_unit_test(test_diff__names_can_be_mapped),
+		cmocka_unit_test(test_diff__a_profile_and_its_copy_have_no_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

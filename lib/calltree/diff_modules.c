@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "calltree/diff_priv.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/weights.h"
+
+/* Shorter ones may be words; git abbreviates to seven, cargo has sixteen. */
+#define HASH_MIN_DIGITS 7
+
+static const struct profile *profile_of(const struct diff_modules *modules)
+{
+	return modules->weights->selection->expansion->profile;
+}
+
+const char *diff_renamed(const char *name, struct diff_rename *renames, size_t nr_renames)
+{
+	for (size_t i = 0; i < nr_renames; i++) {
+		if (strcmp(renames[i].old_name, name) == 0) {
+			renames[i].used = true;
+			return renames[i].new_name;
+		}
+	}
+	return name;
+}
+
+static void name_modules(struct diff_modules *modules, struct strtab *names,
+			 struct diff_rename *renames, size_t nr_renames)
+{
+	const struct module_table *table = profile_of(modules)->modules;
+
+	modules->nr = module_table_nr(table);
+	modules->keys = xcalloc(modules->nr, sizeof(*modules->keys));
+	for (uint32_t i = 0; i < modules->nr; i++) {
+		const struct module *module = module_table_get(table, (struct module_id){i});
+		const char *name = module_short_name(module);
+
+		modules->keys[i] = strtab_intern(names, diff_renamed(name, renames, nr_renames));
+	}
+}
+
+void diff_modules_release(struct diff_modules *modules)
+{
+	free(modules->keys);
+	*modules = (struct diff_modules){0};
+}
+
+static bool has_key(const struct diff_modules *modules, struct str_id key)
+{
+	for (uint32_t i = 0; i < modules->nr; i++)
+		if (modules->keys[i].v == key.v)
+			return true;
+	return false;
+}
+
+/* "bench-4e5f6a7b" is 5, "python3.11" 6, "prog" 4: what is left without its hash and version. */
+static size_t stem_length(const char *name, size_t length)
+{
+	size_t hash = length, version = length;
+	bool digit = false;
+
+	while (hash > 0 && isxdigit((unsigned char)name[hash - 1]))
+		digit |= isdigit((unsigned char)name[--hash]) != 0;
+	if (digit && hash > 1 && length - hash >= HASH_MIN_DIGITS &&
+	    (name[hash - 1] == '-' || name[hash - 1] == '_' || name[hash - 1] == '.'))
+		return stem_length(name, hash - 1);
+	while (version > 0 && (isdigit((unsigned char)name[version - 1]) ||
+			       name[version - 1] == '.' || name[version - 1] == '-'))
+		version--;
+	return version ? version : length;
+}
+
+/* The stem of a file's name, with what comes after it but for versions: "libfoo.so". */
+static struct str_id stem_of(struct strtab *names, const char *name)
+{
+	const char *so = strstr(name, ".so");
+	bool is_library = so && (so[3] == '\0' || so[3] == '.');
+	struct buf stem = {0};
+	struct str_id id;
+
+	buf_append(&stem, name, stem_length(name, is_library ? (size_t)(so - name) : strlen(name)));
+	if (is_library)
+		buf_append_str(&stem, ".so");
+	id = strtab_intern(names, buf_str(&stem));
+	buf_release(&stem);
+	return id;
+}
+
+/* The one key without a partner that has this stem; STR_EMPTY: none, or several. */
+static struct str_id only_with_stem(const struct diff_modules *modules,
+				    const struct diff_modules *others, struct strtab *names,
+				    struct str_id stem)
+{
+	struct str_id found = STR_EMPTY;
+
+	for (uint32_t i = 1; i < modules->nr; i++) {
+		struct str_id key = modules->keys[i];
+
+		if (key.v == found.v || has_key(others, key) ||
+		    stem_of(names, strtab_get(names, key)).v != stem.v)
+			continue;
+		if (found.v != STR_EMPTY.v)
+			return STR_EMPTY;
+		found = key;
+	}
+	return found;
+}
+
+static void rename_key(struct diff_modules *modules, struct str_id from, struct str_id to)
+{
+	for (uint32_t i = 0; i < modules->nr; i++)
+		if (modules->keys[i].v == from.v)
+			modules->keys[i] = to;
+}
+
+static void match_stems(struct diff_modules *old_modules, const struct diff_modules *new_modules,
+			struct strtab *names)
+{
+	for (uint32_t i = 1; i < old_modules->nr; i++) {
+		struct str_id key = old_modules->keys[i], stem, partner;
+
+		if (has_key(new_modules, key))
+			continue;
+		stem = stem_of(names, strtab_get(names, key));
+		partner = only_with_stem(new_modules, old_modules, names, stem);
+		if (partner.v != STR_EMPTY.v &&
+		    only_with_stem(old_modules, new_modules, names, stem).v == key.v)
+			rename_key(old_modules, key, partner);
+	}
+}
+
+/* The file that a process executes. */
+static uint32_t module_of_process(const struct profile *profile, uint32_t process)
+{
+	static const char deleted[] = " (deleted)";
+	const char *exe = profile_str(profile, profile->processes[process].exe);
+	size_t length = strlen(exe), rest = sizeof(deleted) - 1;
+
+	if (length > rest && strcmp(exe + length - rest, deleted) == 0)
+		length -= rest;
+	for (uint32_t i = 1; i < module_table_nr(profile->modules); i++) {
+		const struct module *module =
+			module_table_get(profile->modules, (struct module_id){i});
+
+		if (module->kind == MODULE_KIND_FILE && strlen(module->path) == length &&
+		    memcmp(module->path, exe, length) == 0)
+			return i;
+	}
+	return 0;
+}
+
+static uint64_t *weigh_processes(const struct weights *weights)
+{
+	const struct profile *profile = weights->selection->expansion->profile;
+	uint64_t *by_process = xcalloc(profile->nr_processes, sizeof(*by_process));
+	struct selection_walk walk;
+	struct sample sample;
+
+	selection_walk_init(&walk, weights->selection);
+	while (selection_walk_next(&walk, &sample))
+		by_process[profile->threads[sample.thread.v].process] +=
+			sample_weight(&sample, weights->metric);
+	selection_walk_release(&walk);
+	return by_process;
+}
+
+static void find_main(struct diff_modules *modules)
+{
+	const struct profile *profile = profile_of(modules);
+	cleanup_free uint64_t *by_process = weigh_processes(modules->weights);
+	cleanup_free uint64_t *by_module = xcalloc(modules->nr, sizeof(*by_module));
+
+	for (uint32_t i = 0; i < profile->nr_processes; i++)
+		if (by_process[i])
+			by_module[module_of_process(profile, i)] += by_process[i];
+	modules->main = 0;
+	for (uint32_t i = 1; i < modules->nr; i++)
+		if (by_module[i] > (modules->main ? by_module[modules->main] : 0))
+			modules->main = i;
+}
+
+static void match_mains(struct diff_modules *old_modules, struct diff_modules *new_modules)
+{
+	struct str_id old_key, new_key;
+
+	find_main(old_modules);
+	find_main(new_modules);
+	if (!old_modules->main || !new_modules->main)
+		return;
+	old_key = old_modules->keys[old_modules->main];
+	new_key = new_modules->keys[new_modules->main];
+	if (!has_key(new_modules, old_key) && !has_key(old_modules, new_key))
+		rename_key(old_modules, old_key, new_key);
+}
+
+void diff_match_modules(struct diff_modules *old_modules, struct diff_modules *new_modules,
+			struct strtab *names, struct diff_rename *renames, size_t nr_renames)
+{
+	name_modules(old_modules, names, renames, nr_renames);
+	name_modules(new_modules, names, NULL, 0);
+	match_stems(old_modules, new_modules, names);
+	match_mains(old_modules, new_modules);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CALLTREE_DIFF_PRIV_H
+#define PROFC_CALLTREE_DIFF_PRIV_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strtab.h"
+#include "calltree/diff.h"
+
+/* The modules of one side: what each is called in the comparison. */
+struct diff_modules {
+	const struct weights *weights; /* borrowed */
+	struct str_id *keys;	       /* by module_id; owned */
+	uint32_t nr;
+	uint32_t main; /* of the program that used most of the time; 0: not known */
+};
+
+/*
+ * diff_modules.c: modules with equal keys are partners. Those with one file name are, as
+ * renamed; of the rest those whose names differ by a hash or a version alone; of the rest the
+ * main programs. `names` holds the keys.
+ */
+void diff_match_modules(struct diff_modules *old_modules, struct diff_modules *new_modules,
+			struct strtab *names, struct diff_rename *renames, size_t nr_renames);
+void diff_modules_release(struct diff_modules *modules);
+/* What an old name is called now; the name itself where no rename says so. */
+const char *diff_renamed(const char *name, struct diff_rename *renames, size_t nr_renames);
+
+/*
+ * diff_match.c: each row of `diff` is of one side; have those become one that are the same
+ * function.
+ */
+void diff_match_rows(struct diff *diff, struct diff_rename *renames, size_t nr_renames);
+
+#endif
