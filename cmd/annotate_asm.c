@@ -19,6 +19,7 @@
 #include "cmd/disassembly.h"
 #include "cmd/pager.h"
 #include "cmd/source_file.h"
+#include "symbol/symbol.h"
 #include "view/asm_text.h"
 #include "view/summary.h"
 
@@ -98,6 +99,8 @@ static void assemble(struct assembler *assembler)
 
 		switch (line->kind) {
 		case DISASSEMBLY_FUNCTION:
+			append_line(assembler,
+				    (struct asm_line){.is_source = true, .text = line->text});
 			break;
 		case DISASSEMBLY_POSITION:
 			append_source(assembler, line);
@@ -115,29 +118,87 @@ static bool is_recorded_file(const struct module *module)
 {
 	struct stat status;
 
-	return module->kind == MODULE_KIND_FILE && stat(module->path, &status) == 0 &&
-	       S_ISREG(status.st_mode) && (uint64_t)status.st_size == module->file_bytes;
+	return stat(module->path, &status) == 0 && S_ISREG(status.st_mode) &&
+	       (uint64_t)status.st_size == module->file_bytes;
 }
 
-static void disassemble_code(struct assembler *assembler, uint32_t label)
+/* Who knows where the functions of a module are; NULL with a note. */
+static struct symbol_file *open_module(const struct module *module)
 {
-	const struct profile *profile = assembler->expansion->profile;
-	const struct module *module = label_module(assembler->expansion, label);
-	const struct function *function = label_function(assembler->expansion, label);
-	const char *symbol = profile_str(profile, function->linkage_name);
+	const struct symbol_options options = {0};
+	const struct symbol_request request = {.path = module->path,
+					       .fd = -1,
+					       .build_id = module->build_id,
+					       .nr_build_id_bytes = module->nr_build_id_bytes};
+	struct symbol_file *file;
+	struct err err = ERR_INIT;
 
+	if (module->kind != MODULE_KIND_FILE) {
+		print_note("%s is no file: only addresses are shown", module->path);
+		return NULL;
+	}
 	if (!is_recorded_file(module)) {
 		print_note("%s is not here as it was recorded: only addresses are shown",
 			   module->path);
-		return;
+		return NULL;
 	}
-	if (!*symbol)
-		symbol = profile_str(profile, function->name);
-	if (disassemble(module->path, symbol, &assembler->disassembly))
-		assemble(assembler);
-	else
-		print_note("objdump gives no instructions of %s in %s: only addresses are shown",
-			   symbol, module->path);
+	if (symbol_file_open(&options, &request, &file, &err) < 0) {
+		print_note("%s: only addresses are shown", err.what);
+		return NULL;
+	}
+	if (symbol_file_mismatch(file)) {
+		print_note("%s: only addresses are shown", symbol_file_mismatch(file));
+		symbol_file_close(file);
+		return NULL;
+	}
+	return file;
+}
+
+/* Where nothing tells the function, so much from the sampled instruction on. */
+#define NAMELESS_BYTES 64
+
+/* Its parts one after the other: a function may be in several, as gcc's .cold ones. */
+static void disassemble_parts(struct assembler *assembler, const struct codes *codes,
+			      const struct code *code, struct symbol_file *file, const char *path)
+{
+	const struct code_cost *costs = codes->costs + code->first_cost;
+	uint64_t done = 0; /* everything below is disassembled */
+
+	for (uint32_t i = 0; i < code->nr_costs; i++) {
+		uint64_t start, end;
+
+		if (i > 0 && costs[i].address < done)
+			continue;
+		if (!symbol_file_find_function(file, costs[i].address, &start, &end)) {
+			start = costs[i].address;
+			end = start + NAMELESS_BYTES;
+		}
+		disassemble(path, start > done ? start : done, end, &assembler->disassembly);
+		done = end;
+	}
+}
+
+static void disassemble_code(struct assembler *assembler, const struct codes *codes,
+			     const struct code *code)
+{
+	const struct module *module = label_module(assembler->expansion, code->label);
+	struct symbol_file *file = open_module(module);
+
+	if (!file)
+		return;
+	if (can_disassemble()) {
+		disassemble_parts(assembler, codes, code, file, module->path);
+		disassembly_parse(&assembler->disassembly);
+		if (disassembly_has_instructions(&assembler->disassembly))
+			assemble(assembler);
+		else
+			print_note("objdump gives no instructions of %s there: only addresses are "
+				   "shown",
+				   module->path);
+	} else {
+		print_note("there is no objdump (of binutils): only addresses are shown");
+	}
+	symbol_file_close(file);
 }
 
 static void print_code(const struct annotate_args *args, const struct codes *codes,
@@ -147,7 +208,7 @@ static void print_code(const struct annotate_args *args, const struct codes *cod
 	struct asm_listing listing = {.codes = codes, .code = code, .context = CONTEXT_DEFAULT};
 
 	assembler_init(&assembler, args, codes->weights->selection->expansion);
-	disassemble_code(&assembler, code->label);
+	disassemble_code(&assembler, codes, code);
 	listing.lines = assembler.lines;
 	listing.nr_lines = assembler.nr;
 	if (args->context != CONTEXT_NOT_GIVEN)

@@ -2,6 +2,7 @@
 #include "cmd/disassembly.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,26 +102,28 @@ static void read_output(const char *command, struct buf *output)
 	pclose(pipe);
 }
 
-bool disassemble(const char *path, const char *symbol, struct disassembly *disassembly)
+bool can_disassemble(void)
 {
-	struct buf command = {0}, option = {0};
+	return in_search_path("objdump");
+}
 
-	*disassembly = (struct disassembly){0};
-	if (!in_search_path("objdump"))
-		return false;
+void disassemble(const char *path, uint64_t start, uint64_t end, struct disassembly *disassembly)
+{
+	struct buf command = {0};
+
 	buf_append_str(&command, "objdump --disassemble --line-numbers --no-show-raw-insn ");
-	buf_printf(&option, "--disassemble=%s", symbol);
-	append_shell_word(&command, buf_str(&option));
-	buf_append_str(&command, " -- ");
+	buf_printf(&command, "--start-address=0x%" PRIx64 " --stop-address=0x%" PRIx64 " -- ",
+		   start, end);
 	append_shell_word(&command, path);
 	buf_append_str(&command, " 2>/dev/null");
 	read_output(buf_str(&command), &disassembly->output);
 	buf_release(&command);
-	buf_release(&option);
-	disassembly_parse(disassembly);
+}
+
+bool disassembly_has_instructions(const struct disassembly *disassembly)
+{
 	for (size_t i = 0; i < disassembly->nr; i++)
 		if (disassembly->lines[i].kind == DISASSEMBLY_INSTRUCTION)
 			return true;
-	disassembly_release(disassembly);
 	return false;
 }

@@ -30,9 +30,13 @@ struct disassembly {
 };
 
 void disassembly_release(struct disassembly *disassembly);
-/* Run objdump on one symbol of an ELF file; false when that gives no instruction. */
-bool disassemble(const char *path, const char *symbol, struct disassembly *disassembly);
+/* Is there an objdump to run? */
+bool can_disassemble(void);
+/* Append objdump's output on the code [start, end) of an ELF file, at its own addresses. */
+void disassemble(const char *path, uint64_t start, uint64_t end, struct disassembly *disassembly);
 /* Take disassembly->output apart, in place. */
 void disassembly_parse(struct disassembly *disassembly);
+/* Has it any instruction? Once it has been taken apart. */
+bool disassembly_has_instructions(const struct disassembly *disassembly);
 
 #endif

@@ -38,6 +38,11 @@ static bool is_wanted(const struct expansion *expansion, struct frame_levels lev
 	return !wanted;
 }
 
+static bool is_code(const struct label *label)
+{
+	return label->kind == LABEL_FUNCTION || label->kind == LABEL_ADDRESS;
+}
+
 /* The labels whose code has a wanted function somewhere in it. The caller frees it. */
 static bool *choose_labels(const struct expansion *expansion, const struct tally *frames,
 			   const bool *wanted)
@@ -48,7 +53,7 @@ static bool *choose_labels(const struct expansion *expansion, const struct tally
 		struct frame_levels levels = expansion->frames[i];
 		uint32_t label = expansion->levels[levels.first].label;
 
-		if (frames[i].weight > 0 && expansion->labels[label].kind == LABEL_FUNCTION &&
+		if (frames[i].weight > 0 && is_code(&expansion->labels[label]) &&
 		    is_wanted(expansion, levels, wanted))
 			chosen[label] = true;
 	}
@@ -66,22 +71,37 @@ static int by_label_and_address(const void *a, const void *b)
 	return 0;
 }
 
+/* By module: the label that stands for all its addresses without one; the caller frees it. */
+static uint32_t *nameless_labels(const struct expansion *expansion)
+{
+	uint32_t nr = module_table_nr(expansion->profile->modules);
+	uint32_t *labels = xcalloc(nr, sizeof(*labels));
+
+	for (uint32_t i = (uint32_t)expansion->nr_labels; i-- > 0;)
+		if (expansion->labels[i].kind == LABEL_ADDRESS)
+			labels[expansion->labels[i].module.v] = i;
+	return labels;
+}
+
 /* All sampled addresses of the chosen functions, in the order of functions and addresses. */
 static struct spot *find_spots(const struct expansion *expansion, const struct tally *frames,
 			       const bool *chosen, size_t *nr)
 {
 	const struct profile *profile = expansion->profile;
 	struct spot *spots = xmalloc(profile->nr_frames * sizeof(*spots));
+	cleanup_free uint32_t *nameless = nameless_labels(expansion);
 
 	*nr = 0;
 	for (size_t i = 0; i < profile->nr_frames; i++) {
 		uint32_t label = expansion->levels[expansion->frames[i].first].label;
 
-		if (frames[i].weight > 0 && chosen[label])
-			spots[(*nr)++] =
-				(struct spot){.label = label,
-					      .cost = {.address = profile->frames[i].where.address,
-						       .self = frames[i]}};
+		if (frames[i].weight == 0 || !chosen[label])
+			continue;
+		if (expansion->labels[label].kind == LABEL_ADDRESS)
+			label = nameless[expansion->labels[label].module.v];
+		spots[(*nr)++] = (struct spot){
+			.label = label,
+			.cost = {.address = profile->frames[i].where.address, .self = frames[i]}};
 	}
 	qsort(spots, *nr, sizeof(*spots), by_label_and_address);
 	return spots;

@@ -16,7 +16,10 @@ struct code_cost {
 	struct tally self;
 };
 
-/* A function as it lies in memory, with all that was inlined into it. */
+/*
+ * A function as it lies in memory, with all that was inlined into it; or all code of a module of
+ * which no function is known, under the label of one of its addresses.
+ */
 struct code {
 	uint32_t label;
 	struct tally self;	       /* of all its addresses */

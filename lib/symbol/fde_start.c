@@ -128,7 +128,7 @@ static bool entry_range(const struct fde_index *index, uint64_t entry, uint64_t 
 	return nr_bytes != 0 && !cursor.failed;
 }
 
-bool fde_index_find(const struct fde_index *index, uint64_t address, uint64_t *start)
+bool fde_index_find(const struct fde_index *index, uint64_t address, uint64_t *start, uint64_t *end)
 {
 	uint64_t begin, entry, range;
 	uint32_t row;
@@ -142,5 +142,6 @@ bool fde_index_find(const struct fde_index *index, uint64_t address, uint64_t *s
 	if (!entry_range(index, entry, &range) || address - begin >= range)
 		return false;
 	*start = begin;
+	*end = begin + range;
 	return true;
 }

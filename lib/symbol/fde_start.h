@@ -16,7 +16,8 @@ struct fde_index {
 	uint64_t hdr_address, frames_address;
 };
 
-/* The beginning of the function that holds an address; false when no entry covers it. */
-bool fde_index_find(const struct fde_index *index, uint64_t address, uint64_t *start);
+/* The function [start, end) that holds an address; false when no entry covers it. */
+bool fde_index_find(const struct fde_index *index, uint64_t address, uint64_t *start,
+		    uint64_t *end);
 
 #endif

@@ -57,6 +57,7 @@ void gopclntab_init(struct gopclntab *table, struct dwarf_bytes bytes, uint64_t 
 /* A row of the function table: where the function begins and where its record is. */
 struct row {
 	uint64_t entry, record;
+	uint64_t next; /* where the code after it begins, once it is found */
 };
 
 static bool read_row(const struct gopclntab *table, uint64_t index, struct row *row)
@@ -67,6 +68,7 @@ static bool read_row(const struct gopclntab *table, uint64_t index, struct row *
 	dwarf_skip(&cursor, index * 2 * nr_bytes);
 	row->entry = table->text_start + dwarf_fixed(&cursor, nr_bytes);
 	row->record = table->functions + dwarf_fixed(&cursor, nr_bytes);
+	row->next = row->entry;
 	return !cursor.failed;
 }
 
@@ -88,7 +90,10 @@ static bool find_row(const struct gopclntab *table, uint64_t address, struct row
 		else
 			high = middle;
 	}
-	return low > 0 && read_row(table, low - 1, row);
+	if (low == 0 || !read_row(table, low, &end) || !read_row(table, low - 1, row))
+		return false;
+	row->next = end.entry;
+	return true;
 }
 
 static uint32_t field(const struct gopclntab *table, const struct row *row,
@@ -174,6 +179,8 @@ bool gopclntab_find(const struct gopclntab *table, uint64_t address, struct go_p
 		return false;
 	*place = (struct go_place){
 		.function = text_at(table, table->names, field(table, &row, FIELD_NAME)),
+		.start = row.entry,
+		.end = row.next,
 	};
 	if (!place->function || !*place->function)
 		return false;

@@ -25,6 +25,7 @@ struct go_place {
 	const char *function, *file; /* borrowed from the table; file may be NULL */
 	uint32_t line;		     /* 0 when unknown */
 	uint32_t function_line;	     /* where it starts; 0 when unknown */
+	uint64_t start, end;	     /* of the function's code */
 };
 
 /* `text_address` is that of .text, for programs whose table waits for the loader to be told. */

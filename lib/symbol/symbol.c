@@ -155,20 +155,26 @@ static void resolve_rest(struct symbol_file *file, struct result_builder *builde
 	}
 }
 
-/* Of what has no name at least where its function begins. */
-static uint64_t *find_starts(const struct symbol_object *object, const struct symbol_result *result,
-			     const uint64_t *addresses, size_t nr)
+static struct fde_index fde_index_of(const struct symbol_object *object)
 {
-	const struct fde_index index = {
+	return (struct fde_index){
 		.hdr = elf_section_bytes(object->elf, ".eh_frame_hdr"),
 		.frames = elf_section_bytes(object->elf, ".eh_frame"),
 		.hdr_address = elf_section_address(object->elf, ".eh_frame_hdr"),
 		.frames_address = elf_section_address(object->elf, ".eh_frame"),
 	};
+}
+
+/* Of what has no name at least where its function begins. */
+static uint64_t *find_starts(const struct symbol_object *object, const struct symbol_result *result,
+			     const uint64_t *addresses, size_t nr)
+{
+	const struct fde_index index = fde_index_of(object);
 	uint64_t *starts = xcalloc(nr, sizeof(*starts));
+	uint64_t end;
 
 	for (size_t i = 0; i < nr; i++)
-		if (result->chains[i].nr || !fde_index_find(&index, addresses[i], &starts[i]))
+		if (result->chains[i].nr || !fde_index_find(&index, addresses[i], &starts[i], &end))
 			starts[i] = SYMBOL_NO_START;
 	return starts;
 }
@@ -273,6 +279,46 @@ bool symbol_file_find_section(const struct symbol_file *file, const char *name, 
 		return false;
 	*address = elf_section_address(file->object.elf, name) - file->object.address_bias;
 	return true;
+}
+
+/* No larger than another's, which may begin at a label or be all that no symbol is in. */
+static void narrow(uint64_t *start, uint64_t *end, uint64_t other_start, uint64_t other_end)
+{
+	if (other_start > *start)
+		*start = other_start;
+	if (other_end < *end)
+		*end = other_end;
+}
+
+bool symbol_file_find_function(struct symbol_file *file, uint64_t address, uint64_t *start,
+			       uint64_t *end)
+{
+	uint64_t bias = file->object.address_bias, moved = address + bias;
+	uint64_t low = 0, high = UINT64_MAX, fde_start, fde_end;
+	const struct fde_index index = fde_index_of(&file->object);
+	const struct elf_symbol *symbol;
+	struct go_place place;
+
+	if (file->mismatch)
+		return false;
+	read_tables(file);
+	if (gopclntab_find(&file->go, moved, &place))
+		narrow(&low, &high, place.start, place.end);
+	symbol = elf_symbols_find(&file->symbols, moved);
+	if (symbol)
+		narrow(&low, &high, symbol->start, symbol->end);
+	if (!bias && fde_index_find(&index, moved, &fde_start, &fde_end))
+		narrow(&low, &high, fde_start, fde_end);
+	if (high == UINT64_MAX)
+		return false;
+	*start = low - bias;
+	*end = high - bias;
+	return true;
+}
+
+const char *symbol_file_mismatch(const struct symbol_file *file)
+{
+	return file->mismatch;
 }
 
 unsigned int symbol_file_address_bytes(const struct symbol_file *file)

@@ -126,6 +126,15 @@ struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64
  */
 bool symbol_file_find_symbol(struct symbol_file *file, const char *name, uint64_t *address);
 bool symbol_file_find_section(const struct symbol_file *file, const char *name, uint64_t *address);
+/*
+ * The code [start, end) of the function, or of the part of one, that holds an address: by the
+ * symbol tables, Go's or the unwind information, so that nameless ones are found too. False where
+ * none knows it, or where the file is not the one that was asked for.
+ */
+bool symbol_file_find_function(struct symbol_file *file, uint64_t address, uint64_t *start,
+			       uint64_t *end);
+/* Why nothing is known of the file, for a user to read: it is another one. Else NULL. Borrowed. */
+const char *symbol_file_mismatch(const struct symbol_file *file);
 /* How many bytes an address of the file has: 4 or 8. */
 unsigned int symbol_file_address_bytes(const struct symbol_file *file);
 void symbol_file_close(struct symbol_file *file);

@@ -40,7 +40,10 @@ static void print_heading(const struct printer *printer)
 	const struct expansion *expansion = weights->selection->expansion;
 	struct buf name = {0}, text = {0};
 
-	label_append_name(&name, expansion, code->label, printer->view->names);
+	if (expansion->labels[code->label].kind == LABEL_ADDRESS)
+		buf_append_str(&name, "code without names");
+	else
+		label_append_name(&name, expansion, code->label, printer->view->names);
 	buf_append_str(&name, " in ");
 	buf_append_str(&name, label_module(expansion, code->label)->path);
 	escape_terminal(&text, buf_str(&name));

@@ -4,10 +4,13 @@
 import json
 import os
 import re
+import subprocess
 import unittest
 
+from live import LiveCase
 from made import MadeCase
-from profc import profc
+from profc import profc, record
+from targets import build, need
 
 
 class Annotate(MadeCase):
@@ -140,3 +143,68 @@ class Annotate(MadeCase):
 
 if __name__ == "__main__":
     unittest.main()
+
+
+class Instructions(LiveCase):
+    """--asm finds code by its addresses, whatever its symbols are called, and without any."""
+
+    MADE = ("same_name", "(anonymous namespace)::unnamed", "main::{lambda}::operator()",
+            "with_cold_part")
+
+    def record(self, program):
+        need("objdump")
+        return record(self.directory, [program, "1200"])
+
+    def program(self, *flags):
+        return build("hidden_functions", *(flags or ("-O2", "-g")),
+                     more=["hidden_functions_more"])
+
+    def listings(self, recording):
+        """[(function, self in %, the sum over its instructions)] of every listing."""
+        text = self.profc("annotate", "-i", recording.path, "--asm", "-n", "20", "--context",
+                          "100000", "--module", "/").stdout
+        found = []
+        for listing in text.split("\n\n")[1:]:
+            heading = re.match(r"(.*) in /.*: [0-9.]+ \S+ self \(([0-9.]+) %\)\n", listing)
+            if not heading:
+                continue
+            costs = re.findall(r"(?m)^ *[0-9.]+ +([0-9.]+) +[0-9a-f]+  \S", listing)
+            found.append((heading[1], float(heading[2]), sum(map(float, costs))))
+        return found
+
+    def assert_shown(self, recording, functions):
+        listings = [one for one in self.listings(recording) if one[1] >= 1]
+        for function, share, shown in listings:
+            self.assertGreater(shown, 0.8 * share, function)
+        for function in functions:
+            self.assertIn(function, [name for name, _, _ in listings])
+        return listings
+
+    def profc(self, *arguments):
+        done = profc(*arguments)
+        self.assertNotIn("only addresses are shown", done.stderr)
+        return done
+
+    def test_static_unnamed_lambda_and_cold_code(self):
+        recording = self.record(self.program())
+        listings = self.assert_shown(recording, self.MADE)
+        self.assertEqual([name for name, _, _ in listings].count("same_name"), 2)
+        self.assertTrue([name for name, _, _ in listings if "memset" in name])
+
+    def test_parts_of_one_function(self):
+        program = self.program()
+        symbols = subprocess.run(["nm", program], capture_output=True, text=True, check=True)
+        if "with_cold_partjj.cold" not in symbols.stdout:
+            self.skipTest("this compiler puts no cold part apart")
+        recording = self.record(program)
+        text = self.profc("annotate", "-i", recording.path, "--asm", "with_cold_part").stdout
+        self.assertRegex(text, r"(?m)^ +<_Z14with_cold_partjj(\.cold)?>:$")
+        self.assertIn("with_cold_partjj.cold>:", text)
+        self.assertRegex(text, r"<_Z14with_cold_partjj>:")
+
+    def test_without_symbols(self):
+        stripped = os.path.join(self.directory, "stripped")
+        subprocess.run([need("strip"), "-o", stripped, self.program()], check=True)
+        listings = self.assert_shown(self.record(stripped), [])
+        self.assertGreaterEqual(len([one for one in listings if one[0].startswith("[stripped+")]),
+                                5)

@@ -117,21 +117,23 @@ static struct fde_index index_over(struct buf *hdr, uint32_t nr_rows)
 static void test_fde_start__of_addresses_inside_functions(void **state)
 {
 	static const struct {
-		uint64_t address, start; /* start 0: none */
+		uint64_t address, start, end; /* start 0: none */
 	} cases[] = {
-		{0x0fff, 0},	  {0x1000, 0x1000}, {0x103f, 0x1000}, {0x1040, 0},     {0x107f, 0},
-		{0x1080, 0x1080}, {0x108f, 0x1080}, {0x1090, 0},      {UINT64_MAX, 0},
+		{0x0fff, 0, 0},		  {0x1000, 0x1000, 0x1040}, {0x103f, 0x1000, 0x1040},
+		{0x1040, 0, 0},		  {0x107f, 0, 0},	    {0x1080, 0x1080, 0x1090},
+		{0x108f, 0x1080, 0x1090}, {0x1090, 0, 0},	    {UINT64_MAX, 0, 0},
 	};
 	struct buf hdr = {0};
 	struct fde_index index = index_over(&hdr, 2);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		uint64_t start = 0;
+		uint64_t start = 0, end = 0;
 
-		assert_int_equal(fde_index_find(&index, cases[i].address, &start),
+		assert_int_equal(fde_index_find(&index, cases[i].address, &start, &end),
 				 cases[i].start != 0);
 		assert_int_equal(start, cases[i].start);
+		assert_int_equal(end, cases[i].end);
 	}
 	buf_release(&hdr);
 }
@@ -141,24 +143,24 @@ static void test_fde_start__of_damaged_sections(void **state)
 {
 	struct buf hdr = {0}, lying = {0};
 	struct fde_index index = index_over(&hdr, 2), liar = index_over(&lying, 3);
-	uint64_t start;
+	uint64_t start, end;
 
 	(void)state;
-	assert_false(fde_index_find(&liar, 0x1000, &start));
+	assert_false(fde_index_find(&liar, 0x1000, &start, &end));
 	for (size_t nr = 0; nr < sizeof(frames); nr++) {
 		uint8_t *cut = malloc(nr ? nr : 1); /* of exactly this size, for valgrind */
 
 		memcpy(cut, frames, nr);
 		index.frames.at = cut;
 		index.frames.nr = nr;
-		assert_int_equal(fde_index_find(&index, 0x1085, &start), nr >= 0x34 + 16);
+		assert_int_equal(fde_index_find(&index, 0x1085, &start, &end), nr >= 0x34 + 16);
 		free(cut);
 	}
 	index.frames.at = NULL;
 	index.frames.nr = 0;
-	assert_false(fde_index_find(&index, 0x1000, &start));
+	assert_false(fde_index_find(&index, 0x1000, &start, &end));
 	index.hdr.nr = 11;
-	assert_false(fde_index_find(&index, 0x1000, &start));
+	assert_false(fde_index_find(&index, 0x1000, &start, &end));
 	buf_release(&hdr);
 	buf_release(&lying);
 }
