@@ -84,7 +84,10 @@ static int run_annotate(const struct command *self, int argc, char **argv)
 	    check_args(&args, &err) || filter_options_apply(&args.filter, &filter, &err))
 		status = usage_error(self, &err);
 	else
-		status = annotate(self, &args, &filter, argv + first_word);
+		status =
+			annotate(self, &args, &filter,
+				 argv + first_word +
+					 profile_options_take(&args.input, argc, argv, first_word));
 	options_release(rows, &args);
 	return status;
 }

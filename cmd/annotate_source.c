@@ -20,6 +20,7 @@
 #include "cmd/command.h"
 #include "cmd/pager.h"
 #include "cmd/source_file.h"
+#include "store/store.h"
 #include "view/flat_fields.h"
 #include "view/line.h"
 #include "view/number.h"
@@ -28,6 +29,8 @@
 
 #define CONTEXT_DEFAULT 3 /* of the hottest files, as in diffs */
 #define CONTEXT_ALL	UINT32_MAX
+/* As much of the time must lack lines before it is told. */
+#define WORTH_A_NOTE_PERCENT 5
 
 /* A file or part of one that is to be shown, with its text. */
 struct page {
@@ -41,7 +44,8 @@ struct annotation {
 	const struct source *source;
 	struct page *pages;
 	size_t nr_pages, cap_pages;
-	bool is_choice; /* the pages are the hottest files, as none was named */
+	bool is_choice;	  /* the pages are the hottest files, as none was named */
+	size_t next_file; /* of those: the first that was not considered any more */
 };
 
 static const struct expansion *expansion_of(const struct annotation *annotation)
@@ -79,13 +83,23 @@ static struct page *add_page(struct annotation *annotation, const struct source_
 	return page;
 }
 
-/* All files of the profile that the word names, by the end of their path. */
-static bool add_files(struct annotation *annotation, const char *word)
+/* Symbol tables tell the files of some functions, and not their lines. */
+static bool has_lines(const struct source_file *file)
+{
+	return file->nr_lines > 0;
+}
+
+/*
+ * All files of the profile that the word names, by the end of their path. *without_lines: there
+ * are some that cannot be shown.
+ */
+static bool add_files(struct annotation *annotation, const char *word, bool *without_lines)
 {
 	const struct profile *profile = expansion_of(annotation)->profile;
 	cleanup_free char *real = realpath(word, NULL);
 	bool any = false;
 
+	*without_lines = false;
 	for (size_t i = 0; i < annotation->source->nr_files; i++) {
 		const struct source_file *file = &annotation->source->files[i];
 		const char *recorded = profile_str(profile, file->file);
@@ -93,6 +107,10 @@ static bool add_files(struct annotation *annotation, const char *word)
 		if (!source_path_matches(recorded, word) &&
 		    !(real && source_path_matches(recorded, real)))
 			continue;
+		if (!has_lines(file)) {
+			*without_lines = true;
+			continue;
+		}
 		add_page(annotation, file, word);
 		any = true;
 	}
@@ -121,7 +139,7 @@ static int add_functions(struct annotation *annotation, const char *word, struct
 		const struct source_file *file = find_file(annotation->source, spans[i].file);
 		struct page *page;
 
-		if (!file)
+		if (!file || !has_lines(file))
 			continue;
 		page = add_page(annotation, file, NULL);
 		page->listing.first = spans[i].first;
@@ -135,14 +153,72 @@ static int add_functions(struct annotation *annotation, const char *word, struct
 	return err_set(err, ERR_NOT_FOUND, "the source lines of '%s' are not known", word);
 }
 
+/* The module of most of the time that has a stack and no line; module 0: there is none. */
+static struct module_id hottest_without_lines(const struct weights *weights)
+{
+	const struct expansion *expansion = weights->selection->expansion;
+	const struct profile *profile = expansion->profile;
+	cleanup_free struct tally *stacks = weights_sum_by_stack(weights);
+	cleanup_free uint64_t *modules =
+		xcalloc(module_table_nr(profile->modules), sizeof(*modules));
+	struct module_id most = MODULE_UNKNOWN;
+
+	for (uint32_t i = 1; i < stack_trie_nr(profile->stacks); i++) {
+		struct frame_id frame = stack_trie_frame(profile->stacks, (struct stack_id){i});
+		struct module_id id = profile->frames[frame.v].where.module;
+		struct frame_levels levels = expansion->frames[frame.v];
+		const struct level *leaf = &expansion->levels[levels.first + levels.nr - 1];
+
+		if (expansion->places[leaf->place].line != 0)
+			continue;
+		modules[id.v] += stacks[i].weight;
+		if (modules[id.v] > modules[most.v])
+			most = id;
+	}
+	return most;
+}
+
+static void hint_for_lines(struct err *err, const struct weights *weights)
+{
+	const struct profile *profile = weights->selection->expansion->profile;
+	struct module_id most = hottest_without_lines(weights);
+	const char *problem = "", *name;
+
+	if (most.v == MODULE_UNKNOWN.v) {
+		err_hint(err, "'profc report' says why no stack is known");
+		return;
+	}
+	name = module_short_name(module_table_get(profile->modules, most));
+	if (most.v < profile->nr_module_symbols)
+		problem = profile_str(profile, profile->module_symbols[most.v].problem);
+	if (*problem)
+		err_hint(err, "most of it is in %s: %s", name, problem);
+	else
+		err_hint(err,
+			 "most of it is in %s: build it with -g, or install its debug "
+			 "information",
+			 name);
+}
+
 static int add_word(struct annotation *annotation, const char *word)
 {
 	struct err err = ERR_INIT;
+	bool without_lines;
 
-	if (add_files(annotation, word) || add_functions(annotation, word, &err) == 0)
+	if (add_files(annotation, word, &without_lines) ||
+	    add_functions(annotation, word, &err) == 0)
 		return EXIT_DONE;
-	if (strchr(word, '.') || strchr(word, '/'))
+	if (store_is_profile(word)) {
+		err = (struct err)ERR_INIT;
+		err_set(&err, ERR_INVALID, "'%s' is a profile, and one is named already", word);
+		err_hint(&err, "one at a time: profc annotate -i %s", word);
+	} else if (without_lines) {
+		err = (struct err)ERR_INIT;
+		err_set(&err, ERR_NOT_FOUND, "the line numbers of '%s' are not known", word);
+		hint_for_lines(&err, annotation->source->weights);
+	} else if (strchr(word, '.') || strchr(word, '/')) {
 		err_set(&err, ERR_NOT_FOUND, "no samples in '%s'", word);
+	}
 	if (!err.hint[0])
 		err_hint(&err, "'profc report --by file' lists the files, 'profc report' the "
 			       "functions");
@@ -152,18 +228,24 @@ static int add_word(struct annotation *annotation, const char *word)
 
 static void add_hottest_files(struct annotation *annotation)
 {
+	size_t i;
+
 	annotation->is_choice = true;
-	for (size_t i = 0; i < annotation->source->nr_files; i++) {
+	for (i = 0; i < annotation->source->nr_files; i++) {
 		const struct source_file *file = &annotation->source->files[i];
+		struct page *page;
 
 		if (annotation->nr_pages >= annotation->args->limit)
 			break;
-		if (i > 0 && file->self.weight == 0)
+		if (annotation->nr_pages > 0 && file->self.weight == 0)
 			break;
-		add_page(annotation, file, NULL);
+		if (!has_lines(file))
+			continue;
+		page = add_page(annotation, file, NULL);
 		if (annotation->args->context == CONTEXT_NOT_GIVEN && !annotation->args->json)
-			annotation->pages[i].listing.context = CONTEXT_DEFAULT;
+			page->listing.context = CONTEXT_DEFAULT;
 	}
+	annotation->next_file = i;
 }
 
 /* The module that code of a file is in, or NULL: the first that was met. */
@@ -221,6 +303,24 @@ static void warn_about_sources(const struct annotation *annotation)
 	}
 }
 
+/* Of a choice: what could not be among the files, if it is much of the time. */
+static void warn_about_code_without_lines(const struct annotation *annotation)
+{
+	const struct source *source = annotation->source;
+	struct tally known = {0};
+	struct err err = ERR_INIT;
+	double percent;
+
+	for (size_t i = 0; i < source->nr_files; i++)
+		if (has_lines(&source->files[i]))
+			tally_add(&known, &source->files[i].self);
+	percent = 100 - tally_percent(&known, &source->weights->total);
+	if (!annotation->is_choice || percent < WORTH_A_NOTE_PERCENT)
+		return;
+	hint_for_lines(&err, source->weights);
+	print_note("%.1f %% of the time is in code without line numbers; %s", percent, err.hint);
+}
+
 /* The object is that of the first file, so that it always has the same members. */
 static void print_more_files(const struct annotation *annotation, struct json *json)
 {
@@ -254,12 +354,17 @@ static void print_left_out(const struct annotation *annotation, const struct vie
 			   struct sink *sink)
 {
 	const struct source *source = annotation->source;
-	size_t nr = source->nr_files - annotation->nr_pages;
+	size_t nr = 0;
 	struct tally self = {0};
 	struct buf text = {0};
 
-	for (size_t i = annotation->nr_pages; i < source->nr_files; i++)
-		tally_add(&self, &source->files[i].self);
+	for (size_t i = annotation->next_file; i < source->nr_files; i++) {
+		nr += has_lines(&source->files[i]);
+		if (has_lines(&source->files[i]))
+			tally_add(&self, &source->files[i].self);
+	}
+	if (nr == 0)
+		return;
 	buf_printf(&text, "and %zu more file%s with ", nr, nr == 1 ? "" : "s");
 	append_percent(&text, tally_percent(&self, &source->weights->total));
 	buf_append_str(&text, " % of self ('profc report --by file' lists them)");
@@ -279,22 +384,24 @@ static int print_text(const struct annotation *annotation)
 		sink_str(&pager.sink, "\n");
 		listing_print_text(&annotation->pages[i].listing, &view, &pager.sink);
 	}
-	if (annotation->is_choice && annotation->nr_pages < annotation->source->nr_files)
+	if (annotation->is_choice)
 		print_left_out(annotation, &view, &pager.sink);
 	summary_print_notes(annotation->source->weights, &view, &pager.sink);
 	return pager_end(&pager);
 }
 
-static int no_lines(const struct profile *profile)
+static int no_lines(const struct weights *weights)
 {
+	const struct profile *profile = weights->selection->expansion->profile;
 	struct err err = ERR_INIT;
 
 	err_set(&err, ERR_EMPTY, "no samples in code with line numbers");
-	if (profile->nr_frame_symbols == 0)
-		err_hint(&err, "it was recorded with --no-symbols: 'profc symbolize -i FILE' adds "
-			       "them");
+	if (profile_is_resolved(profile))
+		hint_for_lines(&err, weights);
 	else
-		err_hint(&err, "build the program with -g, or install its debug information");
+		err_hint(&err, "%s: 'profc symbolize -i FILE' adds them",
+			 profile->meta.complete ? "it was recorded with --no-symbols"
+						: "the recording was cut short");
 	print_err(&err);
 	return EXIT_CANNOT;
 }
@@ -306,7 +413,7 @@ static int print_pages(const struct annotate_args *args, const struct source *so
 	int status = EXIT_DONE, printed = EXIT_DONE;
 
 	if (source->nr_lines == 0)
-		return no_lines(source->weights->selection->expansion->profile);
+		return no_lines(source->weights);
 	for (; *words; words++)
 		if (add_word(&annotation, *words) != EXIT_DONE)
 			status = EXIT_CANNOT;
@@ -314,6 +421,7 @@ static int print_pages(const struct annotate_args *args, const struct source *so
 		add_hottest_files(&annotation);
 	if (annotation.nr_pages > 0) {
 		warn_about_sources(&annotation);
+		warn_about_code_without_lines(&annotation);
 		printed = args->json ? print_json(&annotation) : print_text(&annotation);
 	}
 	release_pages(&annotation);

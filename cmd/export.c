@@ -130,6 +130,7 @@ static int parse(struct export_args *args, int argc, char **argv, enum export_ki
 
 	if (status)
 		return status;
+	first_word += profile_options_take(&args->input, argc, argv, first_word);
 	if (first_word < argc) {
 		err_set(err, ERR_INVALID, "what is '%s'?", argv[first_word]);
 		err_hint(err, "a profile is named with -i FILE, the output with -o OUT");

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "calltree/flat.h"
 #include "profile/profile.h"
+#include "store/store.h"
 
 const char *const metric_choices[] = {
 	[METRIC_CPU] = "cpu",	      [METRIC_WALL] = "wall",	    [METRIC_RUNQ] = "runq",
@@ -17,6 +18,14 @@ const char *const dimension_choices[] = {
 	[BY_MODULE] = "module",	    [BY_THREAD] = "thread",   [BY_PROCESS] = "process",
 	[BY_STATE] = "state",	    [BY_SYSCALL] = "syscall", NULL,
 };
+
+int profile_options_take(const char **input, int argc, char **argv, int first_word)
+{
+	if (*input || first_word >= argc || !store_is_profile(argv[first_word]))
+		return 0;
+	*input = argv[first_word];
+	return 1;
+}
 
 int profile_options_word(const char **input, int argc, char **argv, int first_word, struct err *err)
 {

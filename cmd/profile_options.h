@@ -24,6 +24,11 @@ extern const char *const dimension_choices[];
  */
 int profile_options_word(const char **input, int argc, char **argv, int first_word,
 			 struct err *err);
+/*
+ * Of a command whose words mean something else: takes the first word for the profile if it is
+ * one and none was named. How many words that were.
+ */
+int profile_options_take(const char **input, int argc, char **argv, int first_word);
 
 // clang-format off
 #define INPUT_OPTION_ROW(values, member)                                                           \

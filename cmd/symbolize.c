@@ -5,6 +5,7 @@
 #include "base/cpus.h"
 #include "base/err.h"
 #include "cmd/command.h"
+#include "cmd/profile_options.h"
 #include "cmd/resolve_progress.h"
 #include "cmd/save_profile.h"
 #include "cmd/symbol_options.h"
@@ -213,8 +214,9 @@ static int symbolize_recording(const struct command *self, int argc, char **argv
 	struct err err = ERR_INIT;
 	int first_word, status;
 
-	if (options_parse(rows, &args, argc, argv, false, &first_word, &err) == 0 &&
-	    first_word < argc) {
+	if (options_parse(rows, &args, argc, argv, false, &first_word, &err) == 0)
+		first_word += profile_options_take(&args.input, argc, argv, first_word);
+	if (!err.code && first_word < argc) {
 		err_set(&err, ERR_INVALID, "addresses need the file they are of");
 		err_hint(&err, "profc symbolize -e FILE %s", argv[first_word]);
 	}

@@ -208,6 +208,11 @@ uint64_t profile_counter(const struct profile *profile, const char *name)
 	return 0;
 }
 
+bool profile_is_resolved(const struct profile *profile)
+{
+	return profile->nr_module_symbols > 0;
+}
+
 void profile_add_command_word(struct profile *profile, const char *word)
 {
 	struct profile_meta *meta = &profile->meta;

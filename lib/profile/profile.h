@@ -263,6 +263,8 @@ void profile_append_title(struct buf *out, const struct profile *profile);
  * and module_symbols for every module, zeroed.
  */
 void profile_reset_symbols(struct profile *profile);
+/* Have names been looked for, whether or not any was found? */
+bool profile_is_resolved(const struct profile *profile);
 /* Append a chain (innermost first) for a frame. */
 void profile_set_chain(struct profile *profile, struct frame_id frame, const struct location *chain,
 		       size_t nr);

@@ -184,6 +184,23 @@ int store_read_path(const char *path, struct profile **profile, struct store_sal
 	return read_path_start(path, UINT64_MAX, profile, salvage, err);
 }
 
+bool store_is_profile(const char *path)
+{
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat status;
+	uint8_t header[FORMAT_HEADER_BYTES];
+	struct cursor cursor = cursor_over(header, sizeof(header));
+
+	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
+	    pread(fd, header, sizeof(header), 0) != (ssize_t)sizeof(header))
+		return false;
+	if (cursor_u32(&cursor) != FORMAT_SKIPPABLE_MAGIC)
+		return false;
+	(void)cursor_u32(&cursor); /* the size of what follows */
+	return memcmp(cursor_bytes(&cursor, FORMAT_MAGIC_BYTES), FORMAT_MAGIC,
+		      FORMAT_MAGIC_BYTES) == 0;
+}
+
 int store_read_path_start(const char *path, uint64_t nr_bytes, struct profile **profile,
 			  struct err *err)
 {

@@ -51,9 +51,12 @@ int store_read(int fd, struct profile **profile, struct store_salvage *salvage, 
 int store_read_path(const char *path, struct profile **profile, struct store_salvage *salvage,
 		    struct err *err);
 
+/* Does a regular file begin as a profile does? False of all that cannot be read. */
+bool store_is_profile(const char *path);
+
 /*
- * The same of the first nr_bytes of a file, which end with a flush: the profile as it was then,
- * though more has been written since.
+ * The same as store_read_path() of the first nr_bytes of a file, which end with a flush: the
+ * profile as it was then, though more has been written since.
  */
 int store_read_path_start(const char *path, uint64_t nr_bytes, struct profile **profile,
 			  struct err *err);

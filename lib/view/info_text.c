@@ -502,7 +502,7 @@ static void print_modules(struct info *info)
 	table_free(table);
 	if (nr > nr_shown)
 		sink_printf(info->sink, "... and %zu more; --json lists all\n", nr - nr_shown);
-	if (!info->profile->nr_frame_symbols && info->profile->nr_frames)
+	if (!profile_is_resolved(info->profile) && info->profile->nr_frames)
 		paragraph_print(info->view, "  hint: ",
 				"there are no names in the file; 'profc symbolize' adds them",
 				info->sink);

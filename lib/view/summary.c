@@ -216,7 +216,7 @@ static void note_nameless(const struct weights *weights, struct buf *note)
 		return;
 	append_share(note, weights, &sum);
 	buf_append_str(note, " of the time is in code without names");
-	if (profile->nr_frame_symbols == 0) {
+	if (!profile_is_resolved(profile)) {
 		buf_append_str(note, profile->meta.complete ? ": it was recorded with --no-symbols"
 							    : ": the recording was cut short");
 		buf_append_str(note, "; 'profc symbolize' adds them");

@@ -132,6 +132,19 @@ class Annotate(MadeCase):
         done = profc("annotate", "-i", self.data, "--asm", "no_such_function", status=1)
         self.assertIn("'no_such_function'", done.stderr)
 
+    def test_a_word_that_is_a_profile_is_opened(self):
+        named = profc("annotate", "-i", self.data, "--json").stdout
+        self.assertEqual(profc("annotate", "--json", self.data).stdout, named)
+        page = json.loads(profc("annotate", "--json", self.data, self.file).stdout)
+        self.assertEqual(page["file"], self.file)
+        self.assertEqual(profc("annotate", self.data, "--asm", "-n", "1").stdout,
+                         profc("annotate", "-i", self.data, "--asm", "-n", "1").stdout)
+        done = profc("annotate", "-i", self.data, self.data, status=1)
+        self.assertIn("is a profile, and one is named already", done.stderr)
+        for command, options in (("report", []), ("info", []), ("export", ["--folded"])):
+            self.assertEqual(profc(command, *options, self.data).stdout,
+                             profc(command, *options, "-i", self.data).stdout)
+
     def test_wrong_usage(self):
         done = profc("annotate", "-i", self.data, "--source-path", "nonsense", status=2)
         self.assertIn("OLD=NEW", done.stderr)
@@ -201,6 +214,24 @@ class Instructions(LiveCase):
         self.assertRegex(text, r"(?m)^ +<_Z14with_cold_partjj(\.cold)?>:$")
         self.assertIn("with_cold_partjj.cold>:", text)
         self.assertRegex(text, r"<_Z14with_cold_partjj>:")
+
+    def test_without_lines_the_reason_is_the_true_one(self):
+        plain = self.program("-O2")
+        data = self.record(plain).path
+        # The libraries may have lines, which have called it.
+        done = profc("annotate", data, "--module", "hidden_functions", status=None)
+        self.assertNotIn("--no-symbols", done.stderr)
+        self.assertRegex(done.stderr, "most of it is in hidden_functions: .*-g")
+        # Its symbol table knows the file, and no line of it.
+        done = profc("annotate", data, "hidden_functions.cpp", status=1)
+        self.assertIn("the line numbers of 'hidden_functions.cpp' are not known", done.stderr)
+        unnamed = record(self.directory, [plain, "300"], "--no-symbols").path
+        done = profc("annotate", unnamed, status=1)
+        self.assertIn("recorded with --no-symbols", done.stderr)
+        # Its instructions are shown all the same.
+        done = profc("annotate", unnamed, "--asm", "--module", "hidden_functions")
+        self.assertRegex(done.stdout, r"code without names in /.*hidden_functions: ")
+        self.assertRegex(done.stdout, r"(?m)^ +[0-9.]+ +[0-9.]+ +[0-9a-f]+  imul ")
 
     def test_without_symbols(self):
         stripped = os.path.join(self.directory, "stripped")
