@@ -274,7 +274,9 @@ static int report(const struct command *self, const struct report_args *args,
 	const struct weigh_request request = {.input = args->input,
 					      .filter = filter,
 					      .metric = metric_of(args),
-					      .fold_inlines = args->no_inline};
+					      .fold_inlines = args->no_inline,
+					      .or_cpu = args->metric == NOT_GIVEN &&
+							dimension_of(args) == BY_SYSCALL};
 	struct weighed weighed;
 	int status = weighed_open(&weighed, self, &request);
 

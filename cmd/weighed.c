@@ -68,6 +68,10 @@ int weighed_open(struct weighed *weighed, const struct command *command,
 	if (status)
 		return cannot_select(command, &err);
 	weighed->weights = weights_new(weighed->selection, request->metric);
+	if (weighed->weights->total.weight == 0 && request->or_cpu) {
+		weights_free(weighed->weights);
+		weighed->weights = weights_new(weighed->selection, METRIC_CPU);
+	}
 	return weighed->weights->total.weight > 0
 		       ? EXIT_DONE
 		       : nothing_to_show(weighed->weights, request->input);

@@ -25,6 +25,7 @@ struct weigh_request {
 	const struct filter *filter;
 	enum metric metric;
 	bool fold_inlines;
+	bool or_cpu; /* METRIC_CPU in its place if there is nothing of the metric */
 };
 
 /*

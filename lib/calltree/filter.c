@@ -290,9 +290,10 @@ int selection_new(const struct expansion *expansion, const struct filter *filter
 		select_stacks(out, &compiled);
 		out->from_ns = range.from_ns;
 		out->to_ns = range.to_ns ? range.to_ns : UINT64_MAX;
-		out->everything = filter->threads.nr == 0 && filter->processes.nr == 0 &&
-				  filter->modules.nr == 0 && filter->functions.nr == 0 &&
-				  range.from_ns == 0 && range.to_ns == 0;
+		out->whole_lives = filter->modules.nr == 0 && filter->functions.nr == 0 &&
+				   range.from_ns == 0 && range.to_ns == 0;
+		out->everything =
+			out->whole_lives && filter->threads.nr == 0 && filter->processes.nr == 0;
 		*selection = out;
 	}
 	compiled_filter_release(&compiled);

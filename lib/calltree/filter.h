@@ -42,8 +42,9 @@ struct filter {
 struct selection {
 	const struct expansion *expansion; /* borrowed */
 	bool *threads;			   /* by thread_id */
-	bool *stacks;	 /* by stack_id; the empty stack stands for samples without one */
-	bool everything; /* no filter was given */
+	bool *stacks;	  /* by stack_id; the empty stack stands for samples without one */
+	bool everything;  /* no filter was given */
+	bool whole_lives; /* none but of threads and processes: what is left is there as a whole */
 	uint64_t from_ns, to_ns;
 };
 

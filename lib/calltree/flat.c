@@ -27,7 +27,7 @@ static void drop_weightless_rows(struct flat *flat)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < flat->nr; i++)
-		if (flat->rows[i].total.weight > 0)
+		if (flat->rows[i].total.weight > 0 || flat->rows[i].cpu.weight > 0)
 			flat->rows[kept++] = flat->rows[i];
 	flat->nr = kept;
 }
@@ -64,6 +64,21 @@ struct flat *flat_new(const struct weights *weights, enum dimension dimension)
 	drop_weightless_rows(flat);
 	flat_sort_standard(flat);
 	return flat;
+}
+
+bool flat_row_split(const struct flat *flat, const struct flat_row *row, struct cpu_split *split)
+{
+	const struct profile *profile = flat_expansion(flat)->profile;
+
+	if (!flat->weights->selection->whole_lives)
+		return false;
+	if (flat->dimension == BY_THREAD)
+		*split = profile->threads[row->thread].split;
+	else if (flat->dimension == BY_PROCESS)
+		*split = profile->processes[row->process].split;
+	else
+		return false;
+	return split->known;
 }
 
 void flat_free(struct flat *flat)

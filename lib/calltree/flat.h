@@ -23,7 +23,7 @@ enum dimension {
 	BY_THREAD,
 	BY_PROCESS,
 	BY_STATE,	/* how the time passed: running, waiting for a CPU, blocked */
-	BY_SYSCALL,	/* the system call it was blocked in */
+	BY_SYSCALL,	/* the system call it was blocked in, or that the kernel worked on */
 	BY_SOURCE_LINE, /* a (file, line), whichever functions stand there: annotated source */
 	BY_INLINE_SITE, /* a (function, file, line): what was inlined at a line; total only */
 };
@@ -41,6 +41,7 @@ const char *flat_state_name(enum flat_state state);
 #define FLAT_NONE UINT32_MAX
 
 #define FLAT_SYSCALL_UNATTRIBUTED (-2)
+#define FLAT_SYSCALL_NOT_KNOWN	  (-3) /* it ran; older recordings do not tell where */
 
 /*
  * One row. Of the identifying members those of the table's dimension are set;
@@ -57,15 +58,16 @@ struct flat_row {
 	uint32_t line;
 	uint32_t module, thread, process; /* ids */
 	uint32_t state;			  /* enum flat_state */
-	int32_t syscall_nr;		  /* -1: in none; FLAT_SYSCALL_UNATTRIBUTED: not known */
+	int32_t syscall_nr;		  /* -1: in none; or one of the above */
 	bool inlined;			  /* every copy of it that was seen had been inlined */
 	struct tally self, total;
+	struct tally cpu; /* BY_SYSCALL: whatever the metric */
 };
 
 struct flat {
 	const struct weights *weights; /* borrowed */
 	enum dimension dimension;
-	struct flat_row *rows; /* owned; only those with some weight */
+	struct flat_row *rows; /* owned; only those with some weight, or CPU time of their own */
 	size_t nr, cap;
 };
 
@@ -75,6 +77,12 @@ void flat_free(struct flat *flat);
 
 /* The expansion the rows' labels belong to. Borrowed. */
 const struct expansion *flat_expansion(const struct flat *flat);
+
+/*
+ * Where the CPU time of a thread's or a process' row went; false where that is not known, or not
+ * of what the filters left of it.
+ */
+bool flat_row_split(const struct flat *flat, const struct flat_row *row, struct cpu_split *split);
 
 /* Append the row's name: function, file:line, path, thread … Raw target text. */
 void flat_append_name(struct buf *out, const struct flat *flat, const struct flat_row *row,

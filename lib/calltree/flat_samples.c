@@ -23,22 +23,25 @@ static void append_numbered_rows(struct flat *flat, size_t nr)
 }
 
 /*
- * Rows of system calls are made when first met. Slot 0 of the index is for time that
- * has no place, slot 1 for samples in no call, slot n + 2 for number n.
+ * Rows of system calls are made when first met. The first slots of the index are for what is no
+ * number, number n has the n-th after them.
  */
-#define FIRST_SYSCALL_SLOT 2
+#define FIRST_SYSCALL_SLOT (-FLAT_SYSCALL_NOT_KNOWN)
 #define NR_SYSCALL_SLOTS   (INT16_MAX + 1 + FIRST_SYSCALL_SLOT)
 
-static int32_t syscall_of(const struct sample *sample)
+static int32_t syscall_of(const struct flat *flat, const struct sample *sample)
 {
 	if (sample->kind == SAMPLE_UNATTRIBUTED)
 		return FLAT_SYSCALL_UNATTRIBUTED;
+	if (sample->kind == SAMPLE_RUNNING && sample->syscall_nr < 0 &&
+	    !flat_expansion(flat)->profile->meta.knows_calls)
+		return FLAT_SYSCALL_NOT_KNOWN;
 	return sample->syscall_nr < 0 ? -1 : sample->syscall_nr;
 }
 
 static uint32_t syscall_row(struct flat *flat, uint32_t *row_of_slot, const struct sample *sample)
 {
-	int32_t syscall_nr = syscall_of(sample);
+	int32_t syscall_nr = syscall_of(flat, sample);
 	int32_t slot = syscall_nr + FIRST_SYSCALL_SLOT;
 
 	if (row_of_slot[slot] == FLAT_NONE) {
@@ -104,6 +107,8 @@ static void count(struct flat *flat, uint32_t *row_of_slot)
 		}
 		row = row_of_sample(flat, row_of_slot, &sample);
 		tally_add_sample(&flat->rows[row].self, &sample, weights->metric, period_ns);
+		if (flat->dimension == BY_SYSCALL)
+			tally_add_sample(&flat->rows[row].cpu, &sample, METRIC_CPU, period_ns);
 	}
 	selection_walk_release(&walk);
 }

@@ -31,6 +31,12 @@ static int by_total(const struct flat *flat, const struct flat_row *a, const str
 	return compare_u64(b->total.weight, a->total.weight);
 }
 
+static int by_cpu(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
+{
+	(void)flat;
+	return compare_u64(b->cpu.weight, a->cpu.weight);
+}
+
 static int by_samples(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
 {
 	(void)flat;
@@ -121,7 +127,7 @@ static const char *const key_names[] = {"self",	    "total", "samples", "name",
 static const compare_fn key_compares[] = {by_self,     by_total, by_samples, by_name,
 					  by_function, by_line,	 by_module};
 /* Behind the keys asked for. */
-static const compare_fn standard[] = {by_self, by_total, by_name, by_line, by_id};
+static const compare_fn standard[] = {by_self, by_total, by_cpu, by_name, by_line, by_id};
 
 _Static_assert(ARRAY_SIZE(key_names) == ARRAY_SIZE(key_compares) + 1, "one function for each key");
 

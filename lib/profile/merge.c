@@ -229,6 +229,7 @@ static void join_processes(struct profile *into, struct source *source)
 		into->processes[former->row].name = process.name;
 		into->processes[former->row].command = process.command;
 		into->processes[former->row].end_ns = process.end_ns;
+		cpu_split_add(&into->processes[former->row].split, &process.split);
 	}
 	free(known.rows);
 }
@@ -262,6 +263,7 @@ static void join_threads(struct profile *into, struct source *source)
 		source->threads[i] = former->row;
 		into->threads[former->row].name = thread.name;
 		into->threads[former->row].end_ns = thread.end_ns;
+		cpu_split_add(&into->threads[former->row].split, &thread.split);
 		begin_anew(into, former->row, thread.start_ns);
 		former->row = JOINED;
 	}
@@ -393,6 +395,7 @@ static void merge_meta(struct profile *into, const struct source *source, bool f
 	meta->exit_status =
 		first || meta->exit_status == from->exit_status ? from->exit_status : -1;
 	meta->attached |= from->attached;
+	meta->knows_calls = (first || meta->knows_calls) && from->knows_calls;
 	meta->complete = (first || meta->complete) && from->complete;
 	if (from->duration_ns + source->offset_ns > meta->duration_ns)
 		meta->duration_ns = from->duration_ns + source->offset_ns;

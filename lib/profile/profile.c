@@ -265,3 +265,18 @@ void profile_set_chain(struct profile *profile, struct frame_id frame, const str
 		profile->locations[profile->nr_locations++] = chain[i];
 	}
 }
+
+void cpu_split_add(struct cpu_split *a, const struct cpu_split *b)
+{
+	a->user_ns += b->user_ns;
+	a->system_ns += b->system_ns;
+	a->known |= b->known;
+}
+
+bool profile_cpu_split(const struct profile *profile, struct cpu_split *split)
+{
+	*split = (struct cpu_split){0};
+	for (size_t i = 0; i < profile->nr_processes; i++)
+		cpu_split_add(split, &profile->processes[i].split);
+	return split->known;
+}

@@ -50,6 +50,15 @@ bool metric_parse(const char *text, enum metric *metric);
 const char *metric_name(enum metric metric); /* "cpu", "wall", … */
 const char *metric_unit(enum metric metric); /* "ns", or "samples" */
 
+/*
+ * CPU time by where the kernel saw it, in the program or in the kernel, in whole ticks of its
+ * clock: what is missing to the exact CPU time is not told apart. Not known: all 0.
+ */
+struct cpu_split {
+	uint64_t user_ns, system_ns;
+	bool known;
+};
+
 /* One process between two execs: an exec ends one row and starts another with the same pid. */
 struct profile_process {
 	pid_t pid;
@@ -58,6 +67,7 @@ struct profile_process {
 	struct str_id exe;     /* path as the target sees it */
 	struct str_id command; /* arguments joined by spaces; may be empty */
 	uint64_t start_ns, end_ns; /* of the recording's clock; end 0 while it lives */
+	struct cpu_split split;	   /* of all its threads, those that no look has met included */
 };
 
 struct profile_thread {
@@ -65,6 +75,7 @@ struct profile_thread {
 	pid_t tid;
 	struct str_id name; /* comm of the thread; updated when it changes */
 	uint64_t start_ns, end_ns;
+	struct cpu_split split;
 };
 
 /* A distinct code address: where a frame stands, already moved into the call instruction. */
@@ -154,7 +165,7 @@ struct sample {
 	struct thread_id thread;
 	struct stack_id stack;
 	uint32_t nr;	    /* how many observations this stands for; 0 when unattributed */
-	int16_t syscall_nr; /* where it was blocked, or -1 */
+	int16_t syscall_nr; /* where it was blocked, or for whose sake it ran; or -1 */
 	uint8_t kind;	    /* enum sample_kind */
 	uint8_t end;	    /* enum stack_end */
 };
@@ -179,6 +190,7 @@ struct profile_meta {
 	uint64_t duration_ns;
 	uint32_t max_overhead_ppm;
 	bool attached;	     /* else spawned */
+	bool knows_calls;    /* samples of running threads tell their system calls, too */
 	bool complete;	     /* the recording ended in order; false once it was salvaged */
 	int32_t exit_status; /* wait status of the command; -1 unknown */
 };
@@ -268,6 +280,11 @@ bool profile_is_resolved(const struct profile *profile);
 /* Append a chain (innermost first) for a frame. */
 void profile_set_chain(struct profile *profile, struct frame_id frame, const struct location *chain,
 		       size_t nr);
+
+/* The sum over all processes of which it is known; false if it is of none. */
+bool profile_cpu_split(const struct profile *profile, struct cpu_split *split);
+/* Sum of both parts into a, which is known if either is. */
+void cpu_split_add(struct cpu_split *a, const struct cpu_split *b);
 
 /* Sum of a metric over all samples, the unattributed ones included. */
 uint64_t profile_total(const struct profile *profile, enum metric metric);

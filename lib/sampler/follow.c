@@ -53,6 +53,9 @@ static struct sampled_process *begin_process(struct sampler *sampler, struct mes
 	process->index = sampler->nr_processes;
 	sampler->processes[sampler->nr_processes++] = process;
 	told->serial = process->serial;
+	/* Where not all of its threads are counted, no total is that of those that are. */
+	process->split.rests = !sampler->counting;
+	process->split.lost = sampler->options.threads != NULL;
 	sampler_tell(sampler, message);
 	return process;
 }
@@ -123,9 +126,11 @@ static struct sampled_thread *begin_named(struct sampler *sampler, struct sample
 	thread->process = process;
 	thread->tracee = tracee;
 	thread->told_ns = clocks->time_ns;
+	thread->split_cpu_ns = clocks->cpu_ns;
 	thread->counted_cpu_ns = clocks->cpu_ns;
 	thread->hints = xcalloc(1, sizeof(*thread->hints));
 	atomic_init(&thread->hints->max_stack_bytes, FIRST_STACK_BYTES);
+	thread->split.rests = !sampler->counting;
 	tracee->owner = thread;
 	process->nr_threads++;
 	look_add_thread(sampler, thread);
@@ -145,10 +150,68 @@ static void begin_thread(struct sampler *sampler, struct sampled_process *proces
 	begin_named(sampler, process, tracee, clocks, NULL);
 }
 
+/* Where the time of all its threads went that falls into the recording; it may be gone. */
+static void rest_process_split(struct sampled_process *process)
+{
+	struct proc_cpu_split now;
+
+	if (!process->split.rests)
+		cpu_split_meter_rest(&process->split,
+				     proc_read_cpu_split(process->pid, 0, &now) ? &now : NULL);
+}
+
+static void begin_process_split(struct sampled_process *process)
+{
+	struct proc_cpu_split now;
+
+	cpu_split_meter_begin(&process->split,
+			      proc_read_cpu_split(process->pid, 0, &now) ? &now : NULL);
+}
+
+/*
+ * The same of one thread that is there. Of thousands most have slept: who has used no more than a
+ * tick since its clock showed `cpu_ns` is not asked.
+ */
+static bool read_thread_split(const struct sampled_thread *thread,
+			      const struct proc_schedstat *clocks, uint64_t cpu_ns,
+			      struct proc_cpu_split *now)
+{
+	const struct tracee *tracee = thread->tracee;
+
+	return clocks && clocks->cpu_ns >= cpu_ns + PROC_CPU_SPLIT_LEAST_NS &&
+	       proc_read_cpu_split(tracee->tgid, tracee->tid, now);
+}
+
+static void rest_thread_split(struct sampled_thread *thread, const struct proc_schedstat *clocks)
+{
+	struct proc_cpu_split now;
+
+	if (thread->split.rests)
+		return;
+	if (read_thread_split(thread, clocks, thread->split_cpu_ns, &now))
+		cpu_split_meter_rest(&thread->split, &now);
+	else
+		cpu_split_meter_rest(&thread->split, NULL);
+}
+
+static void begin_thread_split(struct sampled_thread *thread, const struct proc_schedstat *clocks)
+{
+	struct proc_cpu_split now = {0};
+
+	if (clocks->cpu_ns < PROC_CPU_SPLIT_LEAST_NS || read_thread_split(thread, clocks, 0, &now))
+		cpu_split_meter_begin(&thread->split, &now);
+	else
+		cpu_split_meter_begin(&thread->split, NULL);
+	thread->split_cpu_ns = clocks->cpu_ns;
+}
+
 static void end_process(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
 {
 	struct message *message = message_new(MESSAGE_PROCESS_END, now_ns);
 
+	rest_process_split(process);
+	message->body.process.has_split =
+		cpu_split_meter_sum(&process->split, &message->body.process.split);
 	message->body.process.serial = process->serial;
 	message->body.process.pid = process->pid;
 	sampler_tell(sampler, message);
@@ -200,6 +263,7 @@ static void end_thread(struct sampler *sampler, struct sampled_thread *thread,
 		told->has_clocks = true;
 		told->clocks = clocks_at(clocks, now_ns);
 	}
+	told->has_split = cpu_split_meter_sum(&thread->split, &told->split);
 	sampler_tell(sampler, message);
 	if (thread->tracee)
 		thread->tracee->owner = NULL;
@@ -248,6 +312,25 @@ static void note_privileges(struct sampler *sampler, pid_t pid)
 		proc_read_comm(pid, pid, result->unprivileged, sizeof(result->unprivileged));
 }
 
+/* Up to its end or its exec, of who had less than a tick nothing. */
+static void take_splits(struct sampled_thread *thread, const struct target_event *event)
+{
+	bool has_run = event->final.cpu_ns >= thread->split_cpu_ns + PROC_CPU_SPLIT_LEAST_NS;
+
+	cpu_split_meter_rest(&thread->split, event->has_split && has_run ? &event->split : NULL);
+	if (event->has_process_split)
+		cpu_split_meter_rest(&thread->process->split, &event->process_split);
+}
+
+/* From an exec on: who had less than a tick before begins at 0. */
+static void begin_splits(const struct target_event *event)
+{
+	struct sampled_thread *thread = event->tracee->owner;
+
+	thread->split.base = event->split;
+	thread->process->split.base = event->process_split;
+}
+
 /* The command that we started: its fork from profc is not its time. */
 static void command_began(struct sampler *sampler, const struct target_event *event)
 {
@@ -259,6 +342,7 @@ static void command_began(struct sampler *sampler, const struct target_event *ev
 	begin_thread(sampler,
 		     meet_process(sampler, event->tracee->tgid, SERIAL_NONE, event->time_ns),
 		     event->tracee, &clocks);
+	begin_splits(event);
 	sem_post(&sampler->started);
 }
 
@@ -284,8 +368,10 @@ static void process_executed(struct sampler *sampler, const struct target_event 
 		end_thread(sampler, leader, NULL, event->time_ns);
 	}
 	process = meet_process(sampler, event->tracee->tgid, former, event->time_ns);
+	take_splits(caller, event);
 	end_thread(sampler, caller, event->has_final ? &event->final : NULL, event->time_ns);
 	begin_thread(sampler, process, event->tracee, &clocks);
+	begin_splits(event);
 }
 
 static void process_exiting(struct sampler *sampler, const struct target_event *event)
@@ -316,9 +402,11 @@ static void thread_gone(struct sampler *sampler, const struct target_event *even
 		if (!sampler->command_ran)
 			sampler->result.exec_errno = target_exec_errno(sampler->target);
 	}
-	if (thread)
+	if (thread) {
+		take_splits(thread, event);
 		end_thread(sampler, thread, event->has_final ? &event->final : NULL,
 			   event->time_ns);
+	}
 	target_forget(sampler->target, event->tracee);
 }
 
@@ -368,6 +456,8 @@ static struct sampled_process *meet_attached(struct sampler *sampler, const stru
 	uint64_t age = age_ns(met);
 
 	process->start_ns -= age < now_ns ? age : now_ns;
+	begin_process_split(process);
+	process->split.rests = !sampler->counting;
 	return process;
 }
 
@@ -387,6 +477,8 @@ static void thread_attached(void *context, struct tracee *tracee, const struct t
 		process = meet_attached(sampler, tracee, met, now_ns);
 	thread = begin_named(sampler, process, tracee, &clocks, met->name);
 	thread->pcount = thread->looked_pcount = met->clocks.pcount;
+	thread->split.base = met->split;
+	thread->split.lost |= !met->name;
 	look_at_met(sampler, thread, met);
 }
 
@@ -463,6 +555,7 @@ void follow_end(struct sampler *sampler, uint64_t now_ns)
 
 		if (has_clocks && sampler->counting)
 			look_may_sleep_on(sampler, thread, &clocks, now_ns);
+		rest_thread_split(thread, has_clocks ? &clocks : NULL);
 		end_thread(sampler, thread, has_clocks ? &clocks : NULL, now_ns);
 	}
 	sampler->counting = false;
@@ -483,14 +576,18 @@ void follow_pause_counting(struct sampler *sampler, uint64_t now_ns)
 		struct sampled_thread *thread = sampler->threads[i];
 		struct account_clocks clocks;
 		struct proc_schedstat read;
+		bool has_read = target_clocks(thread->tracee, &read);
 
-		if (choose_is_counted(sampler, thread) && target_clocks(thread->tracee, &read)) {
+		if (choose_is_counted(sampler, thread) && has_read) {
 			look_may_sleep_on(sampler, thread, &read, now_ns);
 			look_tell_sleep(sampler, thread);
 			clocks = clocks_at(&read, now_ns);
 			tell_thread(sampler, thread, MESSAGE_THREAD_REST, &clocks);
 		}
+		rest_thread_split(thread, has_read ? &read : NULL);
 	}
+	for (size_t i = 0; i < sampler->nr_processes; i++)
+		rest_process_split(sampler->processes[i]);
 	sampler->counting = false;
 	sampler->counted_ns += now_ns - sampler->counting_since_ns;
 }
@@ -508,6 +605,7 @@ void follow_count_from(struct sampler *sampler, struct sampled_thread *thread, u
 	thread->nr_slept = 0;
 	thread->counted_cpu_ns = clocks.cpu_ns;
 	thread->surely_ran = false;
+	begin_thread_split(thread, &read);
 	tell_thread(sampler, thread, MESSAGE_THREAD_BASE, &clocks);
 }
 
@@ -515,6 +613,8 @@ void follow_resume_counting(struct sampler *sampler, uint64_t now_ns)
 {
 	sampler->counting = true;
 	sampler->counting_since_ns = now_ns;
+	for (size_t i = 0; i < sampler->nr_processes; i++)
+		begin_process_split(sampler->processes[i]);
 	for (size_t i = 0; i < sampler->nr_threads; i++)
 		follow_count_from(sampler, sampler->threads[i], now_ns);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "proc/cpu_split.h"
 #include "sampler/account.h"
 
 struct proc_range;
@@ -48,7 +49,9 @@ struct message_process {
 	uint64_t program; /* PROCESS: proc_program_id() */
 	char *maps;	  /* owned text, or NULL: to be read by the worker */
 	size_t nr_maps_bytes;
-	char *comm, *exe, *command; /* owned; NULL: as its parent's */
+	char *comm, *exe, *command;  /* owned; NULL: as its parent's */
+	struct proc_cpu_split split; /* END: where its CPU time went */
+	bool has_split;
 };
 
 struct message_thread {
@@ -58,7 +61,9 @@ struct message_thread {
 	struct thread_hints *hints;
 	char *name; /* THREAD: owned; NULL: to be read by the worker */
 	struct account_clocks clocks;
-	bool has_clocks; /* THREAD_END: false when not counted to the last */
+	bool has_clocks;	     /* THREAD_END: false when not counted to the last */
+	struct proc_cpu_split split; /* THREAD_END: where its CPU time went */
+	bool has_split;
 };
 
 /* In what a thread was seen. */

@@ -67,6 +67,7 @@ struct sampled_process {
 	bool is_settled; /* the latter is known */
 	bool is_suspect; /* at the last reading more was */
 	struct process_clock clock;
+	struct cpu_split_meter split;
 };
 
 /* A thread, and what the last look at it found. */
@@ -76,6 +77,8 @@ struct sampled_thread {
 	struct sampled_process *process;
 	struct tracee *tracee; /* NULL when gone */
 	struct thread_hints *hints;
+	struct cpu_split_meter split;
+	uint64_t split_cpu_ns;		       /* its clock where that began to count */
 	bool is_chosen;			       /* its name fits options.threads */
 	uint64_t name_again_ns, name_pause_ns; /* when its name is read again if it does not */
 	bool was_seen;			       /* off the CPU, at the count below */

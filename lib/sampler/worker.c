@@ -132,6 +132,14 @@ static void handle_thread(struct worker *worker, const struct message *message)
 		worker_read_thread_name(worker, thread);
 }
 
+static struct cpu_split split_of(bool is_known, const struct proc_cpu_split *split)
+{
+	if (!is_known)
+		return (struct cpu_split){0};
+	return (struct cpu_split){
+		.user_ns = split->user_ns, .system_ns = split->system_ns, .known = true};
+}
+
 static void handle_thread_end(struct worker *worker, const struct message *message)
 {
 	const struct message_thread *told = &message->body.thread;
@@ -144,6 +152,7 @@ static void handle_thread_end(struct worker *worker, const struct message *messa
 		worker_hand_out_rest(worker, thread, &told->clocks);
 	worker->profile->threads[thread->id.v].end_ns =
 		worker_profile_time(worker, message->time_ns);
+	worker->profile->threads[thread->id.v].split = split_of(told->has_split, &told->split);
 	thread->ended = true;
 	note_asleep(worker, thread, false);
 	worker->progress.nr_threads--;
@@ -174,6 +183,7 @@ static void handle_process(struct worker *worker, const struct message *message)
 		row.command = profile_intern(profile, told->command);
 	row.start_ns = worker_profile_time(worker, message->time_ns);
 	row.end_ns = 0;
+	row.split = (struct cpu_split){0};
 	ARRAY_GROW(worker->processes, worker->nr_processes, worker->cap_processes);
 	process = &worker->processes[worker->nr_processes++];
 	*process = (struct worker_process){.pid = told->pid, .program = told->program};
@@ -252,6 +262,8 @@ static void handle_process_end(struct worker *worker, const struct message *mess
 	jit_names_end(worker->jit_names, process->pid);
 	worker->profile->processes[process->id.v].end_ns =
 		worker_profile_time(worker, message->time_ns);
+	worker->profile->processes[process->id.v].split =
+		split_of(message->body.process.has_split, &message->body.process.split);
 	free_process(worker, process);
 }
 

@@ -62,7 +62,7 @@ void worker_add_running(struct worker *worker, struct worker_thread *thread,
 			     .runq_ns = weights.runq_ns,
 			     .stack = stack->id,
 			     .nr = 1,
-			     .syscall_nr = -1,
+			     .syscall_nr = (int16_t)sighting->snapshot->syscall_nr,
 			     .kind = SAMPLE_RUNNING,
 			     .end = (uint8_t)stack->end};
 

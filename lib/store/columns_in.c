@@ -68,37 +68,46 @@ static bool read_numbers(struct cursor column, uint64_t *numbers, uint64_t nr_ro
 	return !column.failed && cursor_left(&column) == 0;
 }
 
-/* The lengths of the first nr_columns columns; the cursor ends up where the columns begin. */
-static bool read_lengths(struct cursor *cursor, unsigned int nr_columns, uint64_t *lengths)
+/*
+ * The lengths of the first *nr_columns columns, or of those that there are, and no fewer than
+ * nr_needed; the cursor ends up where the columns begin.
+ */
+static bool read_lengths(struct cursor *cursor, unsigned int *nr_columns, unsigned int nr_needed,
+			 uint64_t *lengths)
 {
 	uint64_t nr_in_file = cursor_uleb(cursor);
 
-	if (cursor->failed || nr_in_file < nr_columns || nr_in_file > cursor_left(cursor))
+	if (cursor->failed || nr_in_file < nr_needed || nr_in_file > cursor_left(cursor))
 		return false;
+	if (nr_in_file < *nr_columns)
+		*nr_columns = (unsigned int)nr_in_file;
 	for (uint64_t i = 0; i < nr_in_file; i++) {
 		uint64_t length = cursor_uleb(cursor);
 
-		if (i < nr_columns)
+		if (i < *nr_columns)
 			lengths[i] = length;
 	}
 	return !cursor->failed;
 }
 
 bool columns_in_open(struct columns_in *in, const uint8_t *payload, size_t nr_bytes,
-		     unsigned int nr_columns, uint32_t texts)
+		     unsigned int nr_columns, unsigned int nr_needed, uint32_t texts)
 {
 	struct cursor cursor = cursor_over(payload, nr_bytes);
 	uint64_t lengths[COLUMNS_MAX] = {0};
+	unsigned int nr_there = nr_columns;
 
 	assert(nr_columns <= COLUMNS_MAX);
 	in->nr_rows = cursor_uleb(&cursor);
 	in->row = 0;
 	in->failed = false;
-	if (in->nr_rows > RECORD_ROWS_MAX || !read_lengths(&cursor, nr_columns, lengths))
+	if (in->nr_rows > RECORD_ROWS_MAX || !read_lengths(&cursor, &nr_there, nr_needed, lengths))
 		return false;
 	/* At least one: the sums below need an array even when there are no rows. */
 	ARRAY_RESERVE(in->numbers, in->nr_rows * nr_columns + 1, in->cap_numbers);
-	for (unsigned int i = 0; i < nr_columns; i++) {
+	for (uint64_t i = nr_there * in->nr_rows; i < nr_columns * in->nr_rows; i++)
+		in->numbers[i] = 0;
+	for (unsigned int i = 0; i < nr_there; i++) {
 		const uint8_t *bytes = cursor_bytes(&cursor, lengths[i]);
 
 		if (!bytes)

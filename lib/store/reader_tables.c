@@ -52,6 +52,7 @@ static bool read_meta(struct reader *reader, struct columns_in *in)
 	meta->max_overhead_ppm = read_u32(in, META_MAX_OVERHEAD);
 	meta->attached = columns_in_bounded(in, META_ATTACHED, 1);
 	meta->exit_status = (int32_t)columns_in_delta(in, META_EXIT_STATUS, 0);
+	meta->knows_calls = columns_in_bounded(in, META_KNOWS_CALLS, 1);
 	return true;
 }
 
@@ -104,6 +105,18 @@ static bool read_module(struct reader *reader, struct columns_in *in)
 	return id.v == nr;
 }
 
+/* Numbers of one more than the time; 0: not known. */
+static struct cpu_split read_split(struct columns_in *in, unsigned int user, unsigned int system)
+{
+	uint64_t user_ns = columns_in_bounded(in, user, TIME_MAX_NS);
+	uint64_t system_ns = columns_in_bounded(in, system, TIME_MAX_NS);
+
+	if (!user_ns || !system_ns)
+		return (struct cpu_split){0};
+	return (struct cpu_split){
+		.user_ns = user_ns - 1, .system_ns = system_ns - 1, .known = true};
+}
+
 static bool read_process(struct reader *reader, struct columns_in *in)
 {
 	struct profile *profile = reader->profile;
@@ -117,6 +130,7 @@ static bool read_process(struct reader *reader, struct columns_in *in)
 		.command = read_text(reader, in, PROCESSES_COMMAND),
 		.start_ns = read_time(in, PROCESSES_START),
 		.end_ns = read_time(in, PROCESSES_END),
+		.split = read_split(in, PROCESSES_USER, PROCESSES_SYSTEM),
 	};
 
 	if (in->failed)
@@ -138,6 +152,7 @@ static bool read_thread(struct reader *reader, struct columns_in *in)
 		.name = read_text(reader, in, THREADS_NAME),
 		.start_ns = read_time(in, THREADS_START),
 		.end_ns = read_time(in, THREADS_END),
+		.split = read_split(in, THREADS_USER, THREADS_SYSTEM),
 	};
 
 	if (in->failed)
@@ -346,28 +361,29 @@ static bool read_end(struct reader *reader, struct columns_in *in)
 struct table {
 	unsigned int nr_columns;
 	read_row *read;
-	uint32_t texts; /* a bit for each column of texts; the others hold numbers */
+	unsigned int nr_needed; /* 0: all of them */
+	uint32_t texts;		/* a bit for each column of texts; the others hold numbers */
 };
 
 static const struct table tables[RECORD_TYPE_COUNT] = {
-	[RECORD_META] = {META_COLUMNS, read_meta, 0},
-	[RECORD_COMMAND] = {COMMAND_COLUMNS, read_command_word, 0},
-	[RECORD_STRINGS] = {STRINGS_COLUMNS, read_string, 1U << STRINGS_BYTES},
-	[RECORD_MODULES] = {MODULES_COLUMNS, read_module,
+	[RECORD_META] = {META_COLUMNS, read_meta, META_OLD_COLUMNS, 0},
+	[RECORD_COMMAND] = {COMMAND_COLUMNS, read_command_word, 0, 0},
+	[RECORD_STRINGS] = {STRINGS_COLUMNS, read_string, 0, 1U << STRINGS_BYTES},
+	[RECORD_MODULES] = {MODULES_COLUMNS, read_module, 0,
 			    1U << MODULES_PATH | 1U << MODULES_BUILD_ID},
-	[RECORD_PROCESSES] = {PROCESSES_COLUMNS, read_process, 0},
-	[RECORD_THREADS] = {THREADS_COLUMNS, read_thread, 0},
-	[RECORD_FRAMES] = {FRAMES_COLUMNS, read_frame, 0},
-	[RECORD_STACKS] = {STACKS_COLUMNS, read_stack, 0},
-	[RECORD_SAMPLES] = {SAMPLES_COLUMNS, read_sample, 0},
-	[RECORD_COUNTERS] = {COUNTERS_COLUMNS, read_counter, 0},
-	[RECORD_MARKS] = {MARKS_COLUMNS, read_mark, 0},
-	[RECORD_FUNCTIONS] = {FUNCTIONS_COLUMNS, read_function, 0},
-	[RECORD_LOCATIONS] = {LOCATIONS_COLUMNS, read_location, 0},
-	[RECORD_MODULE_SYMBOLS] = {MODULE_SYMBOLS_COLUMNS, read_module_symbols, 0},
-	[RECORD_END] = {END_COLUMNS, read_end, 0},
-	[RECORD_JIT_NAMES] = {JIT_NAMES_COLUMNS, read_jit_name, 0},
-	[RECORD_JIT_SOURCES] = {JIT_SOURCES_COLUMNS, read_jit_source, 0},
+	[RECORD_PROCESSES] = {PROCESSES_COLUMNS, read_process, PROCESSES_OLD_COLUMNS, 0},
+	[RECORD_THREADS] = {THREADS_COLUMNS, read_thread, THREADS_OLD_COLUMNS, 0},
+	[RECORD_FRAMES] = {FRAMES_COLUMNS, read_frame, 0, 0},
+	[RECORD_STACKS] = {STACKS_COLUMNS, read_stack, 0, 0},
+	[RECORD_SAMPLES] = {SAMPLES_COLUMNS, read_sample, 0, 0},
+	[RECORD_COUNTERS] = {COUNTERS_COLUMNS, read_counter, 0, 0},
+	[RECORD_MARKS] = {MARKS_COLUMNS, read_mark, 0, 0},
+	[RECORD_FUNCTIONS] = {FUNCTIONS_COLUMNS, read_function, 0, 0},
+	[RECORD_LOCATIONS] = {LOCATIONS_COLUMNS, read_location, 0, 0},
+	[RECORD_MODULE_SYMBOLS] = {MODULE_SYMBOLS_COLUMNS, read_module_symbols, 0, 0},
+	[RECORD_END] = {END_COLUMNS, read_end, 0, 0},
+	[RECORD_JIT_NAMES] = {JIT_NAMES_COLUMNS, read_jit_name, 0, 0},
+	[RECORD_JIT_SOURCES] = {JIT_SOURCES_COLUMNS, read_jit_source, 0, 0},
 };
 
 /* A file of a few bytes must not ask for gigabytes of rows. */
@@ -384,7 +400,9 @@ bool reader_take_record(struct reader *reader, enum record_type type, const uint
 	const struct table *table = &tables[type];
 	struct columns_in *in = &reader->columns;
 
-	if (!columns_in_open(in, payload, nr_bytes, table->nr_columns, table->texts) ||
+	if (!columns_in_open(in, payload, nr_bytes, table->nr_columns,
+			     table->nr_needed ? table->nr_needed : table->nr_columns,
+			     table->texts) ||
 	    !rows_in_bounds(reader, in->nr_rows))
 		return false;
 	if (type == RECORD_COMMAND) /* the newest one stands for itself */

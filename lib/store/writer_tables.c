@@ -68,11 +68,23 @@ int writer_write_modules(struct store_writer *writer, const struct profile *prof
 	return status ? status : writer_emit(writer, RECORD_MODULES, err);
 }
 
+static bool split_changed(const struct cpu_split *a, const struct cpu_split *b)
+{
+	return a->known != b->known || a->user_ns != b->user_ns || a->system_ns != b->system_ns;
+}
+
+static void put_split(struct columns_out *out, unsigned int user, unsigned int system,
+		      const struct cpu_split *split)
+{
+	columns_out_uint(out, user, split->known ? split->user_ns + 1 : 0);
+	columns_out_uint(out, system, split->known ? split->system_ns + 1 : 0);
+}
+
 static bool process_changed(const struct profile_process *a, const struct profile_process *b)
 {
 	return a->pid != b->pid || a->parent != b->parent || a->name.v != b->name.v ||
 	       a->exe.v != b->exe.v || a->command.v != b->command.v || a->start_ns != b->start_ns ||
-	       a->end_ns != b->end_ns;
+	       a->end_ns != b->end_ns || split_changed(&a->split, &b->split);
 }
 
 static void put_process(struct columns_out *out, uint32_t row,
@@ -87,6 +99,7 @@ static void put_process(struct columns_out *out, uint32_t row,
 	columns_out_uint(out, PROCESSES_COMMAND, process->command.v);
 	columns_out_uint(out, PROCESSES_START, process->start_ns);
 	columns_out_uint(out, PROCESSES_END, process->end_ns);
+	put_split(out, PROCESSES_USER, PROCESSES_SYSTEM, &process->split);
 	out->nr_rows++;
 }
 
@@ -113,7 +126,8 @@ int writer_write_processes(struct store_writer *writer, const struct profile *pr
 static bool thread_changed(const struct profile_thread *a, const struct profile_thread *b)
 {
 	return a->process != b->process || a->tid != b->tid || a->name.v != b->name.v ||
-	       a->start_ns != b->start_ns || a->end_ns != b->end_ns;
+	       a->start_ns != b->start_ns || a->end_ns != b->end_ns ||
+	       split_changed(&a->split, &b->split);
 }
 
 static void put_thread(struct columns_out *out, uint32_t row, const struct profile_thread *thread)
@@ -124,6 +138,7 @@ static void put_thread(struct columns_out *out, uint32_t row, const struct profi
 	columns_out_uint(out, THREADS_NAME, thread->name.v);
 	columns_out_uint(out, THREADS_START, thread->start_ns);
 	columns_out_uint(out, THREADS_END, thread->end_ns);
+	put_split(out, THREADS_USER, THREADS_SYSTEM, &thread->split);
 	out->nr_rows++;
 }
 
@@ -305,6 +320,7 @@ static void put_meta(struct columns_out *out, const struct profile_meta *meta)
 	columns_out_uint(out, META_MAX_OVERHEAD, meta->max_overhead_ppm);
 	columns_out_uint(out, META_ATTACHED, meta->attached);
 	columns_out_delta(out, META_EXIT_STATUS, (uint64_t)meta->exit_status, 0);
+	columns_out_uint(out, META_KNOWS_CALLS, meta->knows_calls);
 	out->nr_rows++;
 }
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "proc/cpu_split.h"
 #include "proc/task.h"
 
 struct child_signals;
@@ -111,6 +112,7 @@ struct target_met {
 	bool is_asleep;		      /* it was, and may be still: target_look() is quick then */
 	uint64_t nr_threads;	      /* that its process had */
 	uint64_t start_ticks;	      /* when its process began (struct proc_stat) */
+	struct proc_cpu_split split;  /* where its CPU time went up to then */
 };
 
 struct target_attacher {
@@ -153,6 +155,9 @@ struct target_event {
 	int wait_status;	     /* GONE: as of waitpid(2) */
 	struct proc_schedstat final; /* GONE, EXEC: the thread's clocks then */
 	bool has_final;
+	/* GONE, EXEC: where its CPU time went, and, of a first thread, that of its process. */
+	struct proc_cpu_split split, process_split;
+	bool has_split, has_process_split;
 };
 
 /*

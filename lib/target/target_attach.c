@@ -156,6 +156,8 @@ struct candidate {
 static bool add_same(struct attach *attach, const struct candidate *candidate)
 {
 	struct target_met met = {.name = candidate->stat.comm,
+				 .split = proc_cpu_split_of_ticks(candidate->stat.user_ticks,
+								  candidate->stat.system_ticks),
 				 .nr_threads = candidate->stat.nr_threads,
 				 .start_ticks = attach->identity.start_ticks};
 	struct tracee *tracee;

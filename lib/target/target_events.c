@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -341,6 +342,27 @@ void target_forget_program(struct tracee *tracee)
 	tracee->priv->mapping = (struct proc_range){0};
 }
 
+static bool process_has_run(pid_t pid)
+{
+	struct timespec time;
+	clockid_t clock;
+
+	return clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &time) == 0 &&
+	       (uint64_t)time.tv_sec * NS_PER_SEC + (uint64_t)time.tv_nsec >=
+		       PROC_CPU_SPLIT_LEAST_NS;
+}
+
+/* Who had less than a tick is not asked, as there are many. */
+static void read_splits(const struct tracee *tracee, struct target_event *event)
+{
+	pid_t tid = tracee->tid, tgid = tracee->tgid;
+
+	event->has_split = event->has_final && event->final.cpu_ns >= PROC_CPU_SPLIT_LEAST_NS &&
+			   proc_read_cpu_split(tgid, tid, &event->split);
+	event->has_process_split = tid == tgid && process_has_run(tgid) &&
+				   proc_read_cpu_split(tgid, 0, &event->process_split);
+}
+
 static void executed(struct target *target, struct tracee *tracee, struct target_event *event)
 {
 	struct tracee *caller;
@@ -365,6 +387,7 @@ static void executed(struct target *target, struct tracee *tracee, struct target
 	ptrace(PTRACE_SETOPTIONS, tracee->tid, NULL, target_ptrace_options(target, true));
 	event->tracee = tracee;
 	event->has_final = target_clocks(tracee, &event->final);
+	read_splits(tracee, event);
 }
 
 /* Once the command may run on: told before it can, so that nobody takes it for stopped then. */
@@ -452,6 +475,7 @@ static bool exited(struct target *target, const siginfo_t *info, struct target_e
 		event->wait_status = wait_status_of(info);
 		/* The clocks of a zombie are final; after the reaping they are gone. */
 		event->has_final = target_clocks(tracee, &event->final);
+		read_splits(tracee, event);
 		tracee->interrupting = false;
 		tracee->priv->hold = HOLD_NONE;
 	}

@@ -220,6 +220,36 @@ static struct field_value get_interval(const struct flat *flat, const struct fla
 	return percent_value(tally_interval(&row->self, &flat->weights->total));
 }
 
+static struct field_value get_cpu(const struct flat *flat, const struct flat_row *row,
+				  struct buf *scratch)
+{
+	(void)flat;
+	(void)scratch;
+	return integer_value(row->cpu.weight);
+}
+
+static struct field_value get_user(const struct flat *flat, const struct flat_row *row,
+				   struct buf *scratch)
+{
+	struct cpu_split split;
+
+	(void)scratch;
+	if (!flat_row_split(flat, row, &split))
+		return (struct field_value){.type = FIELD_ABSENT};
+	return integer_value(split.user_ns);
+}
+
+static struct field_value get_system(const struct flat *flat, const struct flat_row *row,
+				     struct buf *scratch)
+{
+	struct cpu_split split;
+
+	(void)scratch;
+	if (!flat_row_split(flat, row, &split))
+		return (struct field_value){.type = FIELD_ABSENT};
+	return integer_value(split.system_ns);
+}
+
 static const struct flat_field fields[] = {
 	{"function", FUNCTIONS, false, get_name},
 	{"file", FUNCTIONS | BIT(BY_FILE) | BIT(BY_SOURCE_LINE), false, get_file},
@@ -239,6 +269,9 @@ static const struct flat_field fields[] = {
 	{"self_pct", ALL, false, get_self_percent},
 	{"total_pct", ALL, false, get_total_percent},
 	{"ci_pct", ALL, false, get_interval},
+	{"cpu_ns", BIT(BY_SYSCALL), true, get_cpu},
+	{"user_ns", BIT(BY_THREAD) | BIT(BY_PROCESS), true, get_user},
+	{"system_ns", BIT(BY_THREAD) | BIT(BY_PROCESS), true, get_system},
 };
 
 static bool has_field(const struct flat *flat, const struct flat_field *field)
@@ -268,6 +301,17 @@ static void json_value(struct json *json, const struct field_value *value)
 	}
 }
 
+/* Of the recording as a whole, where it is known. */
+static void write_split(struct json *json, const struct selection *selection)
+{
+	struct cpu_split split;
+
+	if (!selection->everything || !profile_cpu_split(selection->expansion->profile, &split))
+		return;
+	json_key_u64(json, "user_ns", split.user_ns);
+	json_key_u64(json, "system_ns", split.system_ns);
+}
+
 void json_begin_view(struct json *json, const struct weights *weights)
 {
 	const struct profile *profile = weights->selection->expansion->profile;
@@ -282,6 +326,7 @@ void json_begin_view(struct json *json, const struct weights *weights)
 	json_key_u64(json, "samples", weights->total.samples);
 	if (weights->metric != METRIC_SAMPLES) {
 		json_key_u64(json, "duration_ns", profile->meta.duration_ns);
+		write_split(json, weights->selection);
 	}
 	json_key_array_begin(json, "command");
 	for (size_t i = 0; i < profile->meta.nr_command; i++)

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/minmax.h"
 #include "calltree/flat.h"
 #include "calltree/weights.h"
 #include "view/cut.h"
@@ -16,7 +17,7 @@
 struct cells {
 	const struct flat *flat;
 	const struct view *view;
-	struct unit unit;
+	struct unit unit, cpu_unit;
 };
 
 /* A column that a table may have: uniform over dimensions, chosen by the bits of `dimensions`. */
@@ -160,6 +161,32 @@ static enum style command_cell(struct buf *out, const struct cells *cells,
 	return STYLE_DIM;
 }
 
+static enum style cpu_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
+{
+	append_in_unit(out, row->cpu.weight, &cells->cpu_unit);
+	return STYLE_PLAIN;
+}
+
+/* What is not known stays empty: it is not 0. */
+static enum style user_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
+{
+	struct cpu_split split;
+
+	if (flat_row_split(cells->flat, row, &split))
+		append_in_unit(out, split.user_ns, &cells->unit);
+	return STYLE_PLAIN;
+}
+
+static enum style system_cell(struct buf *out, const struct cells *cells,
+			      const struct flat_row *row)
+{
+	struct cpu_split split;
+
+	if (flat_row_split(cells->flat, row, &split))
+		append_in_unit(out, split.system_ns, &cells->unit);
+	return STYLE_PLAIN;
+}
+
 #define NUMBER(text)                                                                               \
 	{                                                                                          \
 		.header = (text), .right = true                                                    \
@@ -187,6 +214,9 @@ static const struct flat_column columns[] = {
 	{CODE, NUMBER("total"), total_cell},
 	{CODE, NUMBER("%"), total_percent_cell},
 	{NOT_CODE, SPARE_NUMBER("samples", 2), samples_cell},
+	{BIT(BY_SYSCALL), SPARE_NUMBER("cpu", 3), cpu_cell},
+	{BIT(BY_THREAD) | BIT(BY_PROCESS), SPARE_NUMBER("user", 1), user_cell},
+	{BIT(BY_THREAD) | BIT(BY_PROCESS), SPARE_NUMBER("system", 1), system_cell},
 	{BIT(BY_THREAD), NUMBER("tid"), tid_cell},
 	{BIT(BY_PROCESS), NUMBER("pid"), pid_cell},
 	{FUNCTIONS, NAME("function", CUT_MIDDLE, 16, 5), name_cell},
@@ -212,24 +242,58 @@ struct chosen {
 	size_t nr;
 };
 
+static bool is_split(const struct flat_column *column)
+{
+	return column->cell == user_cell || column->cell == system_cell;
+}
+
 static void choose_column(struct chosen *chosen, const struct flat_column *from, const char *unit)
 {
 	size_t i = chosen->nr++;
-	bool weight = from->cell == self_cell || from->cell == total_cell;
 
 	chosen->from[i] = from;
 	chosen->columns[i] = from->column;
 	snprintf(chosen->headers[i], sizeof(chosen->headers[i]), "%s%s%s", from->column.header,
-		 weight && *unit ? " " : "", weight ? unit : "");
+		 *unit ? " " : "", unit);
 	chosen->columns[i].header = chosen->headers[i];
+}
+
+static bool has_any_split(const struct flat *flat)
+{
+	struct cpu_split split;
+
+	for (size_t i = 0; i < flat->nr; i++)
+		if (flat->weights->metric != METRIC_SAMPLES &&
+		    flat_row_split(flat, &flat->rows[i], &split))
+			return true;
+	return false;
+}
+
+/* The unit of what a column's cells hold. */
+static const char *unit_of(const struct flat_column *column, const struct cells *cells)
+{
+	if (column->cell == cpu_cell)
+		return cells->cpu_unit.name;
+	if (column->cell == self_cell || column->cell == total_cell || is_split(column))
+		return cells->unit.name;
+	return "";
 }
 
 static void choose_columns(struct chosen *chosen, const struct cells *cells)
 {
+	const struct flat *flat = cells->flat;
+	bool has_splits = has_any_split(flat);
+
 	chosen->nr = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-		if (columns[i].dimensions & BIT(cells->flat->dimension))
-			choose_column(chosen, &columns[i], cells->unit.name);
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+		const struct flat_column *column = &columns[i];
+
+		if (!(column->dimensions & BIT(flat->dimension)) ||
+		    (is_split(column) && !has_splits) ||
+		    (column->cell == cpu_cell && flat->weights->metric == METRIC_CPU))
+			continue;
+		choose_column(chosen, column, unit_of(column, cells));
+	}
 }
 
 static void add_row(struct table *table, const struct chosen *chosen, const struct cells *cells,
@@ -271,14 +335,16 @@ void flat_print_text(const struct flat *flat, const struct view *view, size_t li
 {
 	struct cells cells = {.flat = flat, .view = view};
 	size_t shown = limit && limit < flat->nr ? limit : flat->nr;
-	uint64_t largest = 0;
+	uint64_t largest = 0, largest_cpu = 0;
 	struct chosen chosen;
 	struct table *table;
 
-	for (size_t i = 0; i < shown; i++)
-		if (flat->rows[i].total.weight > largest)
-			largest = flat->rows[i].total.weight;
+	for (size_t i = 0; i < shown; i++) {
+		largest = max_u64(largest, flat->rows[i].total.weight);
+		largest_cpu = max_u64(largest_cpu, flat->rows[i].cpu.weight);
+	}
 	cells.unit = unit_for(flat->weights->metric, largest);
+	cells.cpu_unit = unit_for(METRIC_CPU, largest_cpu);
 	choose_columns(&chosen, &cells);
 	table = table_new(chosen.columns, chosen.nr);
 	for (size_t i = 0; i < shown; i++)

@@ -32,6 +32,24 @@ static void put_sum(struct json *json, const struct survey_sum *sum)
 	json_key_u64(json, "blocked_ns", sum->blocked_ns);
 }
 
+/* NULL, not 0, where it is not known. */
+static void put_split(struct json *json, const struct profile *profile)
+{
+	struct cpu_split split;
+	bool is_known = profile_cpu_split(profile, &split);
+
+	json_key(json, "user_ns");
+	if (is_known)
+		json_u64(json, split.user_ns);
+	else
+		json_null(json);
+	json_key(json, "system_ns");
+	if (is_known)
+		json_u64(json, split.system_ns);
+	else
+		json_null(json);
+}
+
 static void put_meta(struct json *json, const struct profile *profile)
 {
 	const struct profile_meta *meta = &profile->meta;
@@ -47,6 +65,7 @@ static void put_meta(struct json *json, const struct profile *profile)
 		json_null(json);
 	else
 		json_i64(json, meta->exit_status);
+	put_split(json, profile);
 	json_key_u64(json, "start_realtime_ns", meta->start_realtime_ns);
 	json_key_u64(json, "duration_ns", meta->duration_ns);
 	put_text(json, profile, "profc_version", meta->version);

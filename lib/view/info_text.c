@@ -16,6 +16,7 @@
 #include "view/info.h"
 #include "view/number.h"
 #include "view/paragraph.h"
+#include "view/summary.h"
 #include "view/table.h"
 
 #define LABEL_FORMAT   "%-12s"
@@ -178,7 +179,14 @@ static void print_totals(struct info *info)
 	const struct survey_sum *total = &info->survey->total;
 
 	append_weight(&info->text, METRIC_CPU, total->cpu_ns);
-	buf_append_str(&info->text, " CPU, ");
+	buf_append_str(&info->text, " CPU");
+	if (total->cpu_ns) {
+		buf_append_str(&info->text, " (");
+		if (!summary_append_split(&info->text, info->profile))
+			buf_append_str(&info->text, "user and system not known");
+		buf_append_str(&info->text, ")");
+	}
+	buf_append_str(&info->text, ", ");
 	append_weight(&info->text, METRIC_RUNQ, total->runq_ns);
 	buf_append_str(&info->text, " waiting for a CPU, ");
 	append_weight(&info->text, METRIC_BLOCKED, total->blocked_ns);

@@ -2,6 +2,7 @@
 #include "view/summary.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -93,6 +94,29 @@ static void append_samples(struct buf *out, const struct weights *weights)
 		buf_append_str(out, " on a CPU");
 }
 
+/* The kernel tells it in ticks of 10 ms; so much less is no sign of anything unknown. */
+#define UNTOLD_PERCENT 5
+
+bool summary_append_split(struct buf *out, const struct profile *profile)
+{
+	uint64_t cpu_ns = profile_total(profile, METRIC_CPU), known_ns;
+	struct cpu_split split;
+
+	if (!profile_cpu_split(profile, &split))
+		return false;
+	known_ns = split.user_ns + split.system_ns;
+	append_weight(out, METRIC_CPU, split.user_ns);
+	buf_append_str(out, " user, ");
+	append_weight(out, METRIC_CPU, split.system_ns);
+	buf_append_str(out, " system");
+	if (cpu_ns > known_ns && 100 * (cpu_ns - known_ns) > UNTOLD_PERCENT * cpu_ns) {
+		buf_append_str(out, ", ");
+		append_weight(out, METRIC_CPU, cpu_ns - known_ns);
+		buf_append_str(out, " not known");
+	}
+	return true;
+}
+
 void summary_print_heading(const struct weights *weights, const struct view *view,
 			   struct sink *sink)
 {
@@ -100,6 +124,13 @@ void summary_print_heading(const struct weights *weights, const struct view *vie
 	struct buf text = {0}, shown = {0};
 
 	append_amount(&text, weights);
+	if (weights->metric == METRIC_CPU && weights->selection->everything) {
+		buf_append_str(&text, " (");
+		if (summary_append_split(&text, profile))
+			buf_append_str(&text, ")");
+		else
+			text.nr_bytes -= strlen(" (");
+	}
 	append_samples(&text, weights);
 	buf_append_str(&text, " in ");
 	append_weight(&text, METRIC_WALL, profile->meta.duration_ns);

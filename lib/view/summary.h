@@ -30,4 +30,10 @@ bool summary_append_missed(struct buf *out, const struct profile *profile);
 /* What follows an amount of a metric: " of CPU time", " blocked"; "" for counts. */
 const char *summary_metric_words(enum metric metric);
 
+/*
+ * Append "800 ms user, 300 ms system", where the CPU time of all processes went, and how much of
+ * it is not known. False, and nothing appended, where none is.
+ */
+bool summary_append_split(struct buf *out, const struct profile *profile);
+
 #endif

@@ -17,12 +17,12 @@ MASK = 2**64 - 1
 
 TABLES = {
     1: ("facts", "version hostname kernel cpu_model architecture unwinder cpus frequency start"
-        " duration max_overhead attached exit_status"),
+        " duration max_overhead attached exit_status knows_calls"),
     2: ("command", "word"),
     3: ("texts", "length text"),
     4: ("modules", "kind owner deleted device inode size path_length path build_id_length build_id"),
-    5: ("processes", "number pid parent name executable command start end"),
-    6: ("threads", "number process tid name start end"),
+    5: ("processes", "number pid parent name executable command start end user system"),
+    6: ("threads", "number process tid name start end user system"),
     7: ("frames", "module address"),
     8: ("stacks", "caller frame"),
     9: ("samples", "thread kind end count syscall runq minor major time stack"),

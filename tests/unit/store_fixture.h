@@ -92,6 +92,8 @@ static inline struct profile *small_profile(void)
 	profile_add_command_word(profile, "--fast");
 	profile->meta.hostname = profile_intern(profile, "vulcan");
 	profile->meta.frequency_hz = 500;
+	profile->meta.knows_calls = true;
+	process.split = (struct cpu_split){.user_ns = 0, .system_ns = 30000000, .known = true};
 	process.name = thread.name = profile_intern(profile, "prog");
 	process.exe = profile_intern(profile, "/usr/bin/prog");
 	profile_add_process(profile, &process);

@@ -212,9 +212,17 @@ static void test_flat__threads_states_and_system_calls(void **state)
 		     "8 8 2 running\n"
 		     "1 1 1 waiting for a CPU\n"
 		     "1 1 0 [unattributed]\n");
-	expect_table(profile, METRIC_BLOCKED, BY_SYSCALL, "90 90 1 read\n");
+	/* Those behind have CPU time; files of before tell nothing of where it was. */
+	expect_table(profile, METRIC_BLOCKED, BY_SYSCALL,
+		     "90 90 1 read\n"
+		     "0 0 0 [running, not told where]\n"
+		     "0 0 0 [unattributed]\n");
+	profile->meta.knows_calls = true;
+	profile->samples[1].syscall_nr = 1;
 	expect_table(profile, METRIC_CPU, BY_SYSCALL,
-		     "8 8 2 [no system call]\n1 1 0 [unattributed]\n");
+		     "5 5 1 write\n"
+		     "3 3 1 [no system call]\n"
+		     "1 1 0 [unattributed]\n");
 	expect_table(profile, METRIC_SAMPLES, BY_STATE, "2 2 2 running\n1 1 1 blocked\n");
 	profile_free(profile);
 }

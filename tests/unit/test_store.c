@@ -25,6 +25,11 @@ static void test_store__gives_back_what_was_written(void **state)
 	assert_int_equal(profile->processes[0].pid, 4711);
 	assert_int_equal(profile->processes[0].parent, PROCESS_NONE);
 	assert_int_equal(profile->processes[0].end_ns, 41000000);
+	assert_true(profile->meta.knows_calls);
+	assert_true(profile->processes[0].split.known);
+	assert_int_equal(profile->processes[0].split.user_ns, 0);
+	assert_int_equal(profile->processes[0].split.system_ns, 30000000);
+	assert_false(profile->threads[0].split.known);
 	assert_string_equal(profile_str(profile, profile->processes[0].name), "renamed");
 	assert_string_equal(profile_str(profile, profile->threads[0].name), "prog");
 	module = module_table_get(profile->modules, (struct module_id){1});

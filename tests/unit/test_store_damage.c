@@ -403,6 +403,53 @@ static void test_store__unknown_records_and_columns_are_left_out(void **state)
 	close(fd);
 }
 
+/* The thread 0 of before there was a split: its row has fewer columns, and one too few has none. */
+static int read_with_old_thread(unsigned int nr_columns, struct profile **profile)
+{
+	struct profile *written = small_profile();
+	struct store_salvage salvage = {0};
+	struct store_writer *writer = NULL;
+	struct columns_out columns = {0};
+	struct frames_out frames;
+	int fd = memory_file(), status;
+
+	written->threads[0].split = (struct cpu_split){.user_ns = 7, .system_ns = 8, .known = true};
+	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
+	assert_int_equal(store_writer_flush(writer, written, NULL), 0);
+	assert_int_equal(frames_out_init(&frames, fd, NULL), 0);
+	columns_out_begin(&columns, nr_columns);
+	for (unsigned int i = 0; i < nr_columns; i++)
+		columns_out_uint(&columns, i, i == THREADS_TID ? 4712 : 0);
+	columns.nr_rows = 1;
+	assert_int_equal(frames_out_record(&frames, RECORD_THREADS, &columns, NULL), 0);
+	assert_int_equal(frames_out_flush(&frames, NULL), 0);
+	assert_int_equal(store_writer_finish(writer, written, NULL), 0);
+	lseek(fd, 0, SEEK_SET);
+	status = store_read(fd, profile, &salvage, NULL);
+	assert_int_equal(salvage.salvaged, nr_columns < THREADS_OLD_COLUMNS);
+	profile_free(written);
+	columns_out_release(&columns);
+	frames_out_release(&frames);
+	store_writer_free(writer);
+	close(fd);
+	return status;
+}
+
+static void test_store__columns_that_old_files_lack_are_not_known(void **state)
+{
+	struct profile *profile = NULL;
+
+	(void)state;
+	assert_int_equal(read_with_old_thread(THREADS_OLD_COLUMNS, &profile), 0);
+	assert_int_equal(profile->threads[0].tid, 4712);
+	assert_false(profile->threads[0].split.known);
+	profile_free(profile);
+	assert_int_equal(read_with_old_thread(THREADS_OLD_COLUMNS - 1, &profile), 0);
+	assert_int_equal(profile->threads[0].tid, 4711);
+	assert_true(profile->threads[0].split.known);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +465,7 @@ int main(void)
 		cmocka_unit_test(test_store__frames_that_claim_or_hold_too_much),
 		cmocka_unit_test(test_store__references_and_numbers_out_of_bounds),
 		cmocka_unit_test(test_store__unknown_records_and_columns_are_left_out),
+		cmocka_unit_test(test_store__columns_that_old_files_lack_are_not_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,8 +169,8 @@ static void test_view__csv_has_the_same_fields(void **state)
 	(void)state;
 	expect(METRIC_CPU, BY_THREAD, FORM_CSV,
 	       "pid,tid,name,process,self_ns,total_ns,self_samples,total_samples,self_pct,"
-	       "total_pct,ci_pct\n"
-	       "100,100,prog,prog,1000000000,1000000000,96,96,100.0000,100.0000,1.9238\n");
+	       "total_pct,ci_pct,user_ns,system_ns\n"
+	       "100,100,prog,prog,1000000000,1000000000,96,96,100.0000,100.0000,1.9238,,\n");
 	/* Commas are quoted; what is not known is empty. */
 	expect(METRIC_CPU, BY_FUNCTION, FORM_CSV,
 	       "function,file,line,module,inlined,self_ns,total_ns,self_samples,total_samples,"

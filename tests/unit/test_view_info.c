@@ -94,6 +94,8 @@ static void test_info__tells_all_on_80_columns(void **state)
 	struct profile *profile = made_up();
 
 	(void)state;
+	profile->processes[0].split =
+		(struct cpu_split){.user_ns = 1200000000, .system_ns = 600000000, .known = true};
 	check_text(
 		profile,
 		"command     ./prog \\x1b]0;owned\n"
@@ -101,8 +103,8 @@ static void test_info__tells_all_on_80_columns(void **state)
 		"ended       the command exited with status 1\n"
 		"host        vulcan, x86_64, 8 CPUs, 6.1.0\n"
 		"sampling    500 Hz asked for, at most 2 % overhead, unwinder auto\n"
-		"time        2.00 s CPU, 0 ns waiting for a CPU, 400 ms blocked; 2.40 s in all\n"
-		"            threads\n"
+		"time        2.00 s CPU (1.20 s user, 600 ms system, 200 ms not known), 0 ns\n"
+		"            waiting for a CPU, 400 ms blocked; 2.40 s in all threads\n"
 		"samples     1,000\n"
 		"contents    1 process, 1 thread, 2 stacks of 2 addresses in 2 modules\n"
 		"\n"

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "proc/cpu_split.h"
+
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "proc/read.h"
+#include "proc/task.h"
+
+struct proc_cpu_split proc_cpu_split_of_ticks(uint64_t user_ticks, uint64_t system_ticks)
+{
+	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+
+	return (struct proc_cpu_split){.user_ns = user_ticks * tick_ns,
+				       .system_ns = system_ticks * tick_ns};
+}
+
+static bool read_process_stat(pid_t pid, struct proc_stat *stat)
+{
+	struct buf text = {0};
+	bool is_read = proc_read_process_file(pid, "stat", &text) &&
+		       proc_stat_parse((const char *)text.bytes, text.nr_bytes, stat);
+
+	buf_release(&text);
+	return is_read;
+}
+
+bool proc_read_cpu_split(pid_t tgid, pid_t tid, struct proc_cpu_split *split)
+{
+	struct proc_stat stat;
+
+	if (!(tid ? proc_read_task_stat(tgid, tid, &stat) : read_process_stat(tgid, &stat)))
+		return false;
+	*split = proc_cpu_split_of_ticks(stat.user_ticks, stat.system_ticks);
+	return true;
+}
+
+void cpu_split_meter_begin(struct cpu_split_meter *meter, const struct proc_cpu_split *now)
+{
+	meter->rests = false;
+	if (now)
+		meter->base = *now;
+	else
+		meter->lost = true;
+}
+
+/* The kernel's scaling may let one of them fall behind by a tick. */
+static uint64_t since(uint64_t now, uint64_t base)
+{
+	return now > base ? now - base : 0;
+}
+
+void cpu_split_meter_rest(struct cpu_split_meter *meter, const struct proc_cpu_split *now)
+{
+	if (meter->rests)
+		return;
+	meter->rests = true;
+	if (!now) {
+		meter->lost = true;
+		return;
+	}
+	meter->sum.user_ns += since(now->user_ns, meter->base.user_ns);
+	meter->sum.system_ns += since(now->system_ns, meter->base.system_ns);
+}
+
+bool cpu_split_meter_sum(const struct cpu_split_meter *meter, struct proc_cpu_split *sum)
+{
+	if (meter->lost || (meter->sum.user_ns == 0 && meter->sum.system_ns == 0))
+		return false;
+	*sum = meter->sum;
+	return true;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROC_CPU_SPLIT_H
+#define PROFC_PROC_CPU_SPLIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/clock.h"
+
+/*
+ * CPU time by where the kernel's ticks saw it: in the program or in the kernel (utime and stime of
+ * proc_pid_stat(5)). The kernel scales both so that they add up to the exact time, and tells them
+ * in whole ticks of a hundredth of a second.
+ */
+struct proc_cpu_split {
+	uint64_t user_ns, system_ns;
+};
+
+/* Who used less is likely to show none. */
+#define PROC_CPU_SPLIT_LEAST_NS (10 * NS_PER_MS)
+
+/*
+ * Of a thread, zombies included; with tid 0 of the whole process, its ended threads included.
+ * False when it is gone.
+ */
+bool proc_read_cpu_split(pid_t tgid, pid_t tid, struct proc_cpu_split *split);
+/* The same, from the counts of ticks of its stat. */
+struct proc_cpu_split proc_cpu_split_of_ticks(uint64_t user_ticks, uint64_t system_ticks);
+
+/*
+ * What of it falls into the parts of a life that count. Zero-initialised it counts, from 0 on. A
+ * reading that was not to be had makes the whole unknown.
+ */
+struct cpu_split_meter {
+	struct proc_cpu_split base, sum;
+	bool rests, lost;
+};
+
+/* Count from here; NULL: it could not be read. */
+void cpu_split_meter_begin(struct cpu_split_meter *meter, const struct proc_cpu_split *now);
+/* Counted up to here; no effect on one that rests already. */
+void cpu_split_meter_rest(struct cpu_split_meter *meter, const struct proc_cpu_split *now);
+/* The sum; false where it is not known, as it is of less than a tick. */
+bool cpu_split_meter_sum(const struct cpu_split_meter *meter, struct proc_cpu_split *sum);
+
+#endif

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where CPU time goes, in the program or in the kernel, and for which system call."""
+
+import json
+
+from live import LiveCase
+from profc import profc, record
+from targets import build
+
+IN_COMPANY = True
+TICK_NS = 10e6
+
+
+class KernelTime(LiveCase):
+    """Against what getrusage(2) tells the program of itself."""
+
+    def record(self, *options):
+        return record(self.directory, [build("two_kinds_of_work"), "500"], *options)
+
+    def assert_split(self, row, said, what):
+        """The kernel tells both in whole ticks, and scales them anew at each reading."""
+        for member in ("user_ns", "system_ns"):
+            self.assertWithin(row[member], said[member], 4 * TICK_NS, f"{member} of {what}")
+
+    def test_threads_processes_and_the_whole(self):
+        recording = self.record()
+        said = {one["name"]: one for one in recording.said}
+        whole = said.pop("two_kinds_of_wo")
+        threads = {row["name"]: row for row in recording.rows("--by", "thread")}
+        for name, one in said.items():
+            self.assert_split(threads[name], one, name)
+        (process,) = recording.rows("--by", "process")
+        self.assert_split(process, whole, "the process")
+        self.assert_split(recording.report(), whole, "the report")
+        self.assert_split(json.loads(recording.info("--json")), whole, "info")
+        text = profc("report", "-i", recording.path, "--by", "thread").stdout
+        self.assertRegex(text.splitlines()[0], r" of CPU time \([0-9.]+ m?s user, [0-9.]+ m?s system")
+        self.assertRegex(text, r"(?m)^self ms .* user ms +system ms +tid ")
+        self.assertRegex(recording.info(), r"(?m)^time +.* CPU \([0-9.]+ m?s user, [0-9.]+ m?s system\), ")
+
+    def test_what_is_cut_out_has_no_split(self):
+        recording = self.record()
+        for options in (["--time", "..100ms"], ["--function", "compute"]):
+            report = recording.report("--by", "thread", *options)
+            self.assertNotIn("user_ns", report)
+            self.assertEqual({row["user_ns"] for row in report["rows"]}, {None})
+
+    def test_system_call_has_its_cpu_time(self):
+        recording = self.record()
+        said = {one["name"]: one for one in recording.said}
+        for options in ([], ["-m", "cpu"], ["-m", "wall"]):
+            rows = {row["name"]: row for row in recording.rows("--by", "syscall", *options)}
+            system_ns = said["makes pages"]["system_ns"]
+            found_ns = rows["mmap"]["cpu_ns"] + rows["munmap"]["cpu_ns"]
+            self.assertGreater(found_ns, 0.6 * system_ns, options)
+            self.assertLess(found_ns, 1.3 * system_ns, options)
+            self.assertGreater(rows["[no system call]"]["cpu_ns"],
+                               0.6 * said["computes"]["user_ns"], options)
+        merged = self.path("merged.data")
+        profc("merge", "-o", merged, recording.path, recording.path)
+        text = profc("report", "-i", merged, "--by", "syscall", "-m", "cpu").stdout
+        self.assertIn("[no system call]", text)
+        self.assertNotIn("not told", text)
+        text = profc("report", "-i", recording.path, "--by", "syscall").stdout
+        self.assertRegex(text, r"(?m)^self .* cpu ms +system call$")

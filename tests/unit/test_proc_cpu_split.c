@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "proc/cpu_split.h"
+
+static void test_cpu_split__counts_the_parts_that_count(void **state)
+{
+	struct proc_cpu_split at_10 = {.user_ns = 10, .system_ns = 1};
+	struct proc_cpu_split at_30 = {.user_ns = 28, .system_ns = 4};
+	struct proc_cpu_split at_50 = {.user_ns = 29, .system_ns = 24}, sum = {0};
+	struct cpu_split_meter meter = {0};
+
+	(void)state;
+	cpu_split_meter_rest(&meter, &at_10);
+	cpu_split_meter_rest(&meter, &at_30); /* it rests already */
+	assert_true(cpu_split_meter_sum(&meter, &sum));
+	assert_int_equal(sum.user_ns, 10);
+	cpu_split_meter_begin(&meter, &at_30);
+	cpu_split_meter_rest(&meter, &at_50);
+	assert_true(cpu_split_meter_sum(&meter, &sum));
+	assert_int_equal(sum.user_ns, 10 + 1);
+	assert_int_equal(sum.system_ns, 1 + 20);
+}
+
+static void test_cpu_split__what_was_not_read_is_not_known(void **state)
+{
+	struct proc_cpu_split now = {.user_ns = 10, .system_ns = 1}, sum;
+	struct cpu_split_meter at_end = {0}, at_begin = {0}, less_than_a_tick = {0};
+
+	(void)state;
+	cpu_split_meter_rest(&at_end, NULL);
+	assert_false(cpu_split_meter_sum(&at_end, &sum));
+	cpu_split_meter_begin(&at_begin, NULL);
+	cpu_split_meter_rest(&at_begin, &now);
+	assert_false(cpu_split_meter_sum(&at_begin, &sum));
+	cpu_split_meter_rest(&less_than_a_tick, &(struct proc_cpu_split){0});
+	assert_false(cpu_split_meter_sum(&less_than_a_tick, &sum));
+}
+
+/* The kernel falls behind by a tick when it scales. */
+static void test_cpu_split__never_runs_backwards(void **state)
+{
+	struct proc_cpu_split before = {.user_ns = 20, .system_ns = 10};
+	struct proc_cpu_split after = {.user_ns = 50, .system_ns = 9}, sum;
+	struct cpu_split_meter meter = {0};
+
+	(void)state;
+	cpu_split_meter_begin(&meter, &before);
+	cpu_split_meter_rest(&meter, &after);
+	assert_true(cpu_split_meter_sum(&meter, &sum));
+	assert_int_equal(sum.user_ns, 30);
+	assert_int_equal(sum.system_ns, 0);
+}
+
+static void test_cpu_split__of_ourselves_is_what_getrusage_says(void **state)
+{
+	struct proc_cpu_split thread, process;
+	volatile unsigned long spun = 0;
+	struct rusage usage;
+	uint64_t user_ns, tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+
+	(void)state;
+	do {
+		for (int i = 0; i < 1000000; i++)
+			spun = spun + (unsigned long)i;
+		getrusage(RUSAGE_SELF, &usage);
+		user_ns = (uint64_t)usage.ru_utime.tv_sec * NS_PER_SEC +
+			  (uint64_t)usage.ru_utime.tv_usec * 1000;
+	} while (user_ns < 3 * tick_ns);
+	assert_true(proc_read_cpu_split(getpid(), getpid(), &thread));
+	assert_true(proc_read_cpu_split(getpid(), 0, &process));
+	assert_in_range(thread.user_ns, user_ns - tick_ns, user_ns + 3 * tick_ns);
+	assert_true(process.user_ns >= thread.user_ns);
+	assert_false(proc_read_cpu_split(INT32_MAX, 0, &process));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cpu_split__counts_the_parts_that_count),
+		cmocka_unit_test(test_cpu_split__what_was_not_read_is_not_known),
+		cmocka_unit_test(test_cpu_split__never_runs_backwards),
+		cmocka_unit_test(test_cpu_split__of_ourselves_is_what_getrusage_says),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
