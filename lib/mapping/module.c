@@ -8,14 +8,20 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/index_set.h"
 #include "elf/elf_image.h"
 #include "mapping/module_priv.h"
 
+/* Of files that are being worked on: a program with all its plugins, not a machine. */
+#define COPIES_BYTES_MAX (UINT64_C(64) << 20)
+
 struct module_entry {
 	struct module module;
 	struct elf_image *image;
-	struct timespec written; /* the file's time of modification when it was opened */
+	int source_fd;	      /* the file itself, where the module's own is a copy; or -1 */
+	uint64_t written_ns;  /* the file's time of modification when it was last opened */
+	uint64_t found_bytes; /* its size then */
 };
 
 struct module_table {
@@ -24,6 +30,7 @@ struct module_table {
 	struct index_set index;
 	struct index_set files; /* those with an image, by path, device and inode */
 	size_t nr_open;
+	uint64_t nr_copied_bytes;
 	uint32_t last_stamp;
 };
 
@@ -35,7 +42,18 @@ static uint64_t module_hash(const struct module *module)
 	hash = hash_mix(hash, module->dev);
 	hash = hash_mix(hash, module->inode);
 	hash = hash_mix(hash, module->file_bytes);
+	hash = hash_mix(hash, module->image_offset);
 	return hash_mix(hash, hash_bytes(module->build_id, module->nr_build_id_bytes));
+}
+
+/* A build-id says all; without one a file written later may be another. */
+static bool is_of_one_edition(const struct module *a, const struct module *b)
+{
+	if (a->nr_build_id_bytes != b->nr_build_id_bytes)
+		return false;
+	if (a->nr_build_id_bytes)
+		return !memcmp(a->build_id, b->build_id, a->nr_build_id_bytes);
+	return a->modified_ns == b->modified_ns && a->fingerprint == b->fingerprint;
 }
 
 static bool module_equal(const void *owner, uint32_t index, const void *key)
@@ -46,8 +64,8 @@ static bool module_equal(const void *owner, uint32_t index, const void *key)
 
 	return a->kind == b->kind && a->owner_pid == b->owner_pid && a->dev == b->dev &&
 	       a->inode == b->inode && a->file_bytes == b->file_bytes &&
-	       a->nr_build_id_bytes == b->nr_build_id_bytes &&
-	       !memcmp(a->build_id, b->build_id, a->nr_build_id_bytes) && !strcmp(a->path, b->path);
+	       a->image_offset == b->image_offset && is_of_one_edition(a, b) &&
+	       !strcmp(a->path, b->path);
 }
 
 struct module_table *module_table_new(void)
@@ -66,6 +84,16 @@ uint32_t module_table_next_stamp(struct module_table *table)
 	return ++table->last_stamp;
 }
 
+static void close_files(struct module_entry *entry)
+{
+	if (entry->module.fd >= 0)
+		close(entry->module.fd);
+	if (entry->source_fd >= 0)
+		close(entry->source_fd);
+	entry->module.fd = -1;
+	entry->source_fd = -1;
+}
+
 void module_table_free(struct module_table *table)
 {
 	if (!table)
@@ -74,8 +102,7 @@ void module_table_free(struct module_table *table)
 		struct module_entry *entry = table->entries[i];
 
 		elf_image_free(entry->image);
-		if (entry->module.fd >= 0)
-			close(entry->module.fd);
+		close_files(entry);
 		free(entry->module.path);
 		free(entry);
 	}
@@ -85,54 +112,98 @@ void module_table_free(struct module_table *table)
 	free(table);
 }
 
-static uint64_t file_hash(const struct module *module)
+static uint64_t file_hash(const char *path, uint64_t dev, uint64_t inode)
 {
-	return hash_mix(hash_mix(hash_bytes(module->path, strlen(module->path)), module->dev),
-			module->inode);
+	return hash_mix(hash_mix(hash_bytes(path, strlen(path)), dev), inode);
+}
+
+uint64_t module_modified_ns(const struct stat *stat)
+{
+	return (uint64_t)stat->st_mtim.tv_sec * NS_PER_SEC + (uint64_t)stat->st_mtim.tv_nsec;
+}
+
+static bool is_rewritten(const struct module_entry *entry, uint64_t *when_ns)
+{
+	int fd = entry->source_fd >= 0 ? entry->source_fd : entry->module.fd;
+	struct stat now;
+
+	if (fd < 0 || !entry->image || fstat(fd, &now) < 0 ||
+	    ((uint64_t)now.st_size == entry->found_bytes &&
+	     module_modified_ns(&now) == entry->written_ns))
+		return false;
+	/* Whoever wrote it may have set its time of modification, but not this one. */
+	*when_ns = (uint64_t)now.st_ctim.tv_sec * NS_PER_SEC + (uint64_t)now.st_ctim.tv_nsec;
+	return true;
+}
+
+bool module_table_is_rewritten(const struct module_table *table, struct module_id id,
+			       uint64_t *when_ns)
+{
+	assert(id.v < table->nr);
+	return is_rewritten(table->entries[id.v], when_ns);
+}
+
+bool module_table_is_outdated(const struct module_table *table, struct module_id id,
+			      uint64_t time_ns)
+{
+	uint64_t when_ns;
+
+	assert(id.v < table->nr);
+	return table->entries[id.v]->module.is_copy &&
+	       is_rewritten(table->entries[id.v], &when_ns) &&
+	       when_ns + clock_monotonic_ns() <= time_ns + clock_realtime_ns();
 }
 
 static bool file_equal(const void *owner, uint32_t index, const void *key)
 {
 	const struct module_table *table = owner;
-	const struct module *a = &table->entries[index]->module;
-	const struct module *b = key;
+	const struct module_entry *entry = table->entries[index];
+	const struct module_mapping *wanted = key;
+	const struct module *module = &entry->module;
+	uint64_t when_ns, bias;
 
-	return a->dev == b->dev && a->inode == b->inode && !strcmp(a->path, b->path);
+	if (module->dev != wanted->dev || module->inode != wanted->inode ||
+	    strcmp(module->path, wanted->path) != 0)
+		return false;
+	/* Of several images in one file it is the one that shows there. */
+	if (wanted->file_offset < module->image_offset ||
+	    !elf_image_bias(entry->image, wanted->start, wanted->file_offset - module->image_offset,
+			    true, &bias))
+		return false;
+	return !is_rewritten(entry, &when_ns);
 }
 
-/* Written to in place, a file keeps its inode: only its descriptor can tell. */
-static bool unchanged_file_equal(const void *owner, uint32_t index, const void *key)
+static bool open_file_equal(const void *owner, uint32_t index, const void *key)
 {
 	const struct module_table *table = owner;
-	const struct module_entry *entry = table->entries[index];
-	struct stat now;
 
-	return file_equal(owner, index, key) && entry->module.fd >= 0 &&
-	       fstat(entry->module.fd, &now) == 0 &&
-	       (uint64_t)now.st_size == entry->module.file_bytes &&
-	       now.st_mtim.tv_sec == entry->written.tv_sec &&
-	       now.st_mtim.tv_nsec == entry->written.tv_nsec;
+	return table->entries[index]->module.fd >= 0 && file_equal(owner, index, key);
 }
 
 struct module_id module_table_find_file(const struct module_table *table,
-					const struct module *wanted, bool must_be_unchanged)
+					const struct module_mapping *wanted, bool must_be_unchanged)
 {
-	uint32_t known = index_set_find(&table->files, file_hash(wanted),
-					must_be_unchanged ? unchanged_file_equal : file_equal,
-					table, wanted);
+	uint32_t known =
+		index_set_find(&table->files, file_hash(wanted->path, wanted->dev, wanted->inode),
+			       must_be_unchanged ? open_file_equal : file_equal, table, wanted);
 
 	return known == INDEX_NONE ? MODULE_UNKNOWN : (struct module_id){known};
 }
 
-static void remember_file(struct module_table *table, struct module_entry *entry, uint32_t index)
+static void remember_file(struct module_table *table, const struct module_entry *entry,
+			  uint32_t index)
 {
-	struct stat now;
+	const struct module *module = &entry->module;
 
-	if (!entry->image)
-		return;
-	if (entry->module.fd >= 0 && fstat(entry->module.fd, &now) == 0)
-		entry->written = now.st_mtim;
-	index_set_add(&table->files, file_hash(&entry->module), index);
+	if (entry->image)
+		index_set_add(&table->files, file_hash(module->path, module->dev, module->inode),
+			      index);
+}
+
+uint64_t module_table_copies_left(const struct module_table *table)
+{
+	return table->nr_copied_bytes < COPIES_BYTES_MAX ? COPIES_BYTES_MAX - table->nr_copied_bytes
+							 : 0;
 }
 
 uint32_t module_table_nr(const struct module_table *table)
@@ -154,20 +225,36 @@ struct elf_image *module_table_image(const struct module_table *table, struct mo
 
 static void keep_open_or_not(struct module_table *table, struct module_entry *entry)
 {
-	if (entry->module.fd < 0)
-		return;
-	if (table->nr_open < MODULE_TABLE_FDS_MAX) {
-		table->nr_open++;
+	size_t nr = (size_t)(entry->module.fd >= 0) + (size_t)(entry->source_fd >= 0);
+
+	if (table->nr_open + nr <= MODULE_TABLE_FDS_MAX) {
+		table->nr_open += nr;
+		if (entry->module.is_copy)
+			table->nr_copied_bytes += entry->module.file_bytes;
 		return;
 	}
 	if (entry->image)
 		elf_image_detach(entry->image);
-	close(entry->module.fd);
-	entry->module.fd = -1;
+	close_files(entry);
 }
 
-struct module_id module_table_intern_image(struct module_table *table, const struct module *wanted,
-					   struct elf_image *image)
+/* What was opened shows that the module is in the file again, as when the same was built anew. */
+static void take_file_again(struct module_entry *entry, const struct module *wanted,
+			    const struct module_files *files)
+{
+	if (files->image) {
+		entry->written_ns = wanted->modified_ns;
+		entry->found_bytes = wanted->file_bytes;
+	}
+	elf_image_free(files->image);
+	if (wanted->fd >= 0)
+		close(wanted->fd);
+	if (files->source_fd >= 0)
+		close(files->source_fd);
+}
+
+struct module_id module_table_intern_files(struct module_table *table, const struct module *wanted,
+					   const struct module_files *files)
 {
 	uint64_t hash = module_hash(wanted);
 	uint32_t known = index_set_find(&table->index, hash, module_equal, table, wanted);
@@ -175,15 +262,16 @@ struct module_id module_table_intern_image(struct module_table *table, const str
 
 	assert(wanted->nr_build_id_bytes <= BUILD_ID_MAX_BYTES);
 	if (known != INDEX_NONE) {
-		elf_image_free(image);
-		if (wanted->fd >= 0)
-			close(wanted->fd);
+		take_file_again(table->entries[known], wanted, files);
 		return (struct module_id){known};
 	}
 	entry = xcalloc(1, sizeof(*entry));
 	entry->module = *wanted;
 	entry->module.path = xstrdup(wanted->path);
-	entry->image = image;
+	entry->image = files->image;
+	entry->source_fd = files->source_fd;
+	entry->written_ns = wanted->modified_ns;
+	entry->found_bytes = wanted->file_bytes;
 	ARRAY_GROW(table->entries, table->nr, table->cap);
 	table->entries[table->nr] = entry;
 	remember_file(table, entry, (uint32_t)table->nr);
@@ -194,7 +282,9 @@ struct module_id module_table_intern_image(struct module_table *table, const str
 
 struct module_id module_table_intern(struct module_table *table, const struct module *wanted)
 {
-	return module_table_intern_image(table, wanted, NULL);
+	static const struct module_files none = {.source_fd = -1};
+
+	return module_table_intern_files(table, wanted, &none);
 }
 
 struct module_id module_table_numbered(struct module_table *table, struct module_id id,

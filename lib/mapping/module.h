@@ -35,11 +35,15 @@ struct module {
 	pid_t owner_pid; /* JIT: whose memory; else 0 */
 	char *path;	 /* as the target sees it, without " (deleted)"; pseudo ones in brackets */
 	bool deleted;	 /* the path no longer named this file when it was mapped */
+	bool is_copy;	 /* fd is on a copy of what was mapped, made then */
 	uint64_t dev, inode, file_bytes;
+	uint64_t modified_ns;  /* since the epoch, when it was mapped; 0: not recorded */
+	uint64_t image_offset; /* where in the file its ELF image begins: 0 but in archives */
 	/* JIT: 4 bytes, little endian, the number of module_table_numbered(). */
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	size_t nr_build_id_bytes; /* 0: none */
-	int fd; /* open on the file through the target's own eyes, owned by the table; -1: none */
+	uint64_t fingerprint; /* elf_edition_of(), of files without a build-id; 0: not recorded */
+	int fd; /* open on the image through the target's own eyes, owned by the table; -1: none */
 };
 
 /* A place in code, independent of where it was mapped: the key of everything symbolic. */
@@ -57,8 +61,8 @@ const struct module *module_table_get(const struct module_table *table, struct m
 
 /*
  * The id of the module equal to `wanted`: same kind, owner, path, device, inode,
- * size and build-id. A new one is copied in; `wanted->fd` then belongs to the
- * table, and is closed if the module was known already.
+ * size, place in the file and build-id; without one, same time and fingerprint. A new one is
+ * copied in; `wanted->fd` then belongs to the table, and is closed if the module was known already.
  */
 struct module_id module_table_intern(struct module_table *table, const struct module *wanted);
 
@@ -76,6 +80,14 @@ struct module_id module_table_first(const struct module_table *table, struct mod
  * Of all modules of JIT memory only these have a descriptor.
  */
 bool module_is_jitdump(const struct module *module);
+
+/*
+ * Had the file of a module been written to in place by that moment of CLOCK_MONOTONIC? Then its
+ * mappings showed other code. Asked of files that were young when they were mapped, those that have
+ * a copy; false for all others.
+ */
+bool module_table_is_outdated(const struct module_table *table, struct module_id id,
+			      uint64_t time_ns);
 
 /* The last component of the path, or the whole of a pseudo name. Borrowed. */
 const char *module_short_name(const struct module *module);

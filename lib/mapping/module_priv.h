@@ -5,6 +5,7 @@
 #include "mapping/module.h"
 
 struct elf_image;
+struct stat;
 
 /*
  * So many files stay open, for the symbols at the end of a recording; of those
@@ -12,19 +13,48 @@ struct elf_image;
  */
 #define MODULE_TABLE_FDS_MAX 256
 
+/* What was opened for a module. */
+struct module_files {
+	struct elf_image *image; /* NULL: unreadable */
+	int source_fd;		 /* on the file itself where `fd` is on a copy; else -1 */
+};
+
 /*
- * module_table_intern() for a module whose image is open already: the image
- * belongs to the table from then on, as `wanted->fd` does. NULL: unreadable.
+ * module_table_intern() for a module whose files are open already: they
+ * belong to the table from then on, as `wanted->fd` does.
  */
-struct module_id module_table_intern_image(struct module_table *table, const struct module *wanted,
-					   struct elf_image *image);
+struct module_id module_table_intern_files(struct module_table *table, const struct module *wanted,
+					   const struct module_files *files);
+
+/* What /proc/PID/maps says of a mapping of code. */
+struct module_mapping {
+	const char *path;
+	uint64_t dev, inode;
+	uint64_t start, file_offset;
+};
+
 /*
- * The module of a file that was opened before, by what /proc/PID/maps says of
- * it; MODULE_UNKNOWN if there is none. With `must_be_unchanged` only one whose
- * descriptor proves that nobody wrote to the file since; without, any will do.
+ * The module of a file that was opened before and shows in that mapping;
+ * MODULE_UNKNOWN if there is none. With `must_be_unchanged` only one whose
+ * descriptor proves that nobody wrote to the file since; without, none that was written to.
  */
 struct module_id module_table_find_file(const struct module_table *table,
-					const struct module *wanted, bool must_be_unchanged);
+					const struct module_mapping *wanted,
+					bool must_be_unchanged);
+
+/*
+ * Has the file been written to since it became this module? Written in place it keeps its inode,
+ * and shows in its mappings what it has become. *when_ns, on CLOCK_REALTIME, is when. False where
+ * no descriptor can tell.
+ */
+bool module_table_is_rewritten(const struct module_table *table, struct module_id id,
+			       uint64_t *when_ns);
+
+/* The time of modification, as a module has it. */
+uint64_t module_modified_ns(const struct stat *stat);
+
+/* How many bytes of copies may still be made for modules. */
+uint64_t module_table_copies_left(const struct module_table *table);
 
 /* Counts up: what no space of this table had for its stamp. */
 uint32_t module_table_next_stamp(struct module_table *table);

@@ -218,6 +218,14 @@ void space_note_change(struct space *space)
 	space->stamp = module_table_next_stamp(space->modules);
 }
 
+static bool is_rewritten(const struct space *space, const struct entry *entry)
+{
+	uint64_t when_ns;
+
+	return entry->inode &&
+	       module_table_is_rewritten(space->modules, entry->mapping.module, &when_ns);
+}
+
 static void take_in(struct space *space, struct entries fresh)
 {
 	size_t nr_kept = 0;
@@ -229,14 +237,15 @@ static void take_in(struct space *space, struct entries fresh)
 		while (old < space->entries.nr &&
 		       space->entries.at[old].mapping.start < entry->mapping.start)
 			old++;
-		if (old < space->entries.nr && space_same_mapping(&space->entries.at[old], entry)) {
+		if (old < space->entries.nr && space_same_mapping(&space->entries.at[old], entry) &&
+		    !is_rewritten(space, &space->entries.at[old])) {
 			entry->mapping = space->entries.at[old].mapping;
 			space->entries.at[old].is_kept = true;
 			nr_kept++;
 			continue;
 		}
 		entry->mapping.generation = space->generation + 1;
-		space_find_module(space, entry);
+		space_find_module(space, &fresh, i);
 		space->nr_replaced += space_replaces_code(space, &entry->mapping);
 	}
 	if (nr_kept != fresh.nr || nr_kept != space->entries.nr)
@@ -383,7 +392,7 @@ bool space_has_same_code(const struct space *space)
 		if (space_is_vsyscall(entry))
 			continue;
 		if (!proc_range_at(fd, entry->mapping.start, &range) ||
-		    !space_agrees(space, &range))
+		    !space_agrees(space, &range) || is_rewritten(space, entry))
 			return false;
 	}
 	return fd >= 0;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
+#include "elf/elf_cut.h"
+#include "elf/elf_edition.h"
 #include "elf/elf_image.h"
 #include "mapping/module_priv.h"
 #include "mapping/space_priv.h"
@@ -10,32 +14,138 @@
 
 #define VDSO_BYTES_MAX (UINT64_C(1) << 20)
 
-/* Open what a new executable mapping shows; false where it is no ELF file that can be read. */
-static struct elf_image *open_file(const struct space *space, const struct entry *entry,
-				   struct module *module)
-{
-	const struct target_file file = {.pid = space->reader,
-					 .start = entry->mapping.start,
-					 .end = entry->mapping.end,
-					 .dev = entry->dev,
-					 .inode = entry->inode,
-					 .path = entry->path};
-	struct elf_image *image;
+/* Files written that shortly ago are being worked on, and may be written again in place. */
+#define YOUNG_NS	 (24 * 3600 * NS_PER_SEC)
+#define COPIED_MAX_BYTES (UINT64_C(16) << 20)
 
-	module->fd = target_file_open(&file, &module->file_bytes);
+/* Of one image no more mappings are looked through for where it begins. */
+#define PIECES_MAX 64
+
+struct target_file space_file_of(const struct space *space, const struct entry *entry)
+{
+	return (struct target_file){.pid = space->reader,
+				    .start = entry->mapping.start,
+				    .end = entry->mapping.end,
+				    .dev = entry->dev,
+				    .inode = entry->inode,
+				    .path = entry->path};
+}
+
+static bool is_to_copy(const struct space *space, const struct module *module)
+{
+	return module->file_bytes <= COPIED_MAX_BYTES &&
+	       module->file_bytes <= module_table_copies_left(space->modules) &&
+	       module->modified_ns + YOUNG_NS > clock_realtime_ns();
+}
+
+/*
+ * What a plugin was before it was built anew and copied over itself is nowhere but in a copy. That
+ * is made of young files that are not large; it must not be of one that is being written.
+ */
+static void open_copy(const struct space *space, struct module *module, struct module_files *files)
+{
+	struct elf_image *image;
+	struct stat now;
+	int copy;
+
+	if (!is_to_copy(space, module))
+		return;
+	copy = elf_copy_of(module->fd, 0, module->file_bytes);
+	if (copy < 0)
+		return;
+	image = elf_image_open(copy, NULL);
+	if (!image || fstat(module->fd, &now) < 0 || (uint64_t)now.st_size != module->file_bytes ||
+	    module_modified_ns(&now) != module->modified_ns) {
+		elf_image_free(image);
+		close(copy);
+		return;
+	}
+	elf_image_free(files->image);
+	files->image = image;
+	files->source_fd = module->fd;
+	module->fd = copy;
+	module->is_copy = true;
+}
+
+static bool shows(const struct elf_image *image, uint64_t image_offset,
+		  const struct mapping *mapping, uint64_t *bias)
+{
+	return image && elf_image_bias(image, mapping->start, mapping->file_offset - image_offset,
+				       mapping->executable, bias);
+}
+
+/* An image that begins where `first` does, and lies in memory as its headers want. */
+static bool open_inside(const struct entry *entry, const struct entry *first, struct module *module,
+			struct module_files *files)
+{
+	uint64_t offset = first->mapping.file_offset;
+	uint64_t bias, first_bias;
+	struct elf_image *image;
+	int cut = elf_begins_at(module->fd, offset) ? elf_cut_out(module->fd, offset) : -1;
+
+	if (cut < 0)
+		return false;
+	image = elf_image_open(cut, NULL);
+	if (!shows(image, offset, &entry->mapping, &bias) ||
+	    !shows(image, offset, &first->mapping, &first_bias) || bias != first_bias) {
+		elf_image_free(image);
+		close(cut);
+		return false;
+	}
+	elf_image_free(files->image);
+	*files = (struct module_files){.image = image, .source_fd = module->fd};
+	module->fd = cut;
+	module->is_copy = true;
+	module->image_offset = offset;
+	return true;
+}
+
+/* A library may be mapped out of an archive: then it begins at one of the mappings before. */
+static bool find_inside(const struct entries *map, const struct entry *entry, struct module *module,
+			struct module_files *files)
+{
+	size_t at = (size_t)(entry - map->at);
+
+	for (size_t nr = 0; nr < PIECES_MAX && nr <= at; nr++) {
+		const struct entry *first = &map->at[at - nr];
+
+		if (first->inode == entry->inode && first->dev == entry->dev &&
+		    first->mapping.file_offset &&
+		    first->mapping.file_offset <= entry->mapping.file_offset &&
+		    open_inside(entry, first, module, files))
+			return true;
+	}
+	return false;
+}
+
+/* Open what a new executable mapping shows; no image where it is no ELF file that can be read. */
+static void open_file(const struct space *space, const struct entries *map,
+		      const struct entry *entry, struct module *module, struct module_files *files)
+{
+	const struct target_file file = space_file_of(space, entry);
+	struct stat found;
+	uint64_t bias;
+
+	module->fd = target_file_open(&file, &found);
 	if (module->fd < 0)
-		return NULL;
-	image = elf_image_open(module->fd, NULL);
-	if (image)
-		return image;
+		return;
+	module->file_bytes = (uint64_t)found.st_size;
+	module->modified_ns = module_modified_ns(&found);
+	files->image = elf_image_open(module->fd, NULL);
+	if (shows(files->image, 0, &entry->mapping, &bias))
+		open_copy(space, module, files);
+	else
+		find_inside(map, entry, module, files);
+	if (files->image)
+		return;
 	/* Readable and no ELF file: the code in it was made at run time. */
 	module->kind = MODULE_KIND_JIT;
 	module->owner_pid = space->pid;
+	module->modified_ns = 0; /* it is written to all the time */
 	if (!module_is_jitdump(module)) {
 		close(module->fd);
 		module->fd = -1;
 	}
-	return NULL;
 }
 
 static struct elf_image *open_vdso(const struct space *space, const struct entry *entry)
@@ -51,7 +161,7 @@ static struct elf_image *open_vdso(const struct space *space, const struct entry
 	return image;
 }
 
-static void take_build_id(struct module *module, const struct elf_image *image)
+static void take_edition(struct module *module, const struct elf_image *image)
 {
 	const uint8_t *build_id = elf_image_build_id(image, &module->nr_build_id_bytes);
 
@@ -59,6 +169,8 @@ static void take_build_id(struct module *module, const struct elf_image *image)
 		memcpy(module->build_id, build_id, module->nr_build_id_bytes);
 	else
 		module->nr_build_id_bytes = 0;
+	if (!module->nr_build_id_bytes && module->fd >= 0)
+		module->fingerprint = elf_edition_of(module->fd).fingerprint;
 }
 
 bool space_is_vdso(const struct entry *entry)
@@ -72,31 +184,31 @@ bool space_is_vsyscall(const struct entry *entry)
 	return !entry->inode && !strcmp(entry->path, "[vsyscall]");
 }
 
-static struct elf_image *describe(const struct space *space, const struct entry *entry,
-				  struct module *module)
+static void describe(const struct space *space, const struct entries *map,
+		     const struct entry *entry, struct module *module, struct module_files *files)
 {
+	static char jit_name[] = "[jit]";
+
 	*module = (struct module){.fd = -1, .path = entry->path};
+	*files = (struct module_files){.source_fd = -1};
 	if (space_is_vdso(entry)) {
 		module->kind = MODULE_KIND_VDSO;
-		return open_vdso(space, entry);
-	}
-	if (space_is_vsyscall(entry)) {
+		files->image = open_vdso(space, entry);
+	} else if (space_is_vsyscall(entry)) {
 		module->kind = MODULE_KIND_VSYSCALL;
-		return NULL;
-	}
-	if (!entry->inode) {
-		static char jit_name[] = "[jit]";
-
+	} else if (!entry->inode) {
 		module->kind = MODULE_KIND_JIT;
 		module->owner_pid = space->pid;
 		module->path = jit_name;
-		return NULL;
+	} else {
+		module->kind = MODULE_KIND_FILE;
+		module->deleted = entry->deleted;
+		module->dev = entry->dev;
+		module->inode = entry->inode;
+		open_file(space, map, entry, module, files);
 	}
-	module->kind = MODULE_KIND_FILE;
-	module->deleted = entry->deleted;
-	module->dev = entry->dev;
-	module->inode = entry->inode;
-	return open_file(space, entry, module);
+	if (files->image)
+		take_edition(module, files->image);
 }
 
 static uint64_t bias_of(const struct mapping *mapping, const struct module *module,
@@ -106,8 +218,7 @@ static uint64_t bias_of(const struct mapping *mapping, const struct module *modu
 
 	if (module->kind != MODULE_KIND_FILE && module->kind != MODULE_KIND_VDSO)
 		return 0;
-	if (image &&
-	    elf_image_bias(image, mapping->start, mapping->file_offset, mapping->executable, &bias))
+	if (shows(image, module->image_offset, mapping, &bias))
 		return bias;
 	/* Without its headers an address in a file can only be given as the offset in it. */
 	return mapping->start - mapping->file_offset;
@@ -117,11 +228,14 @@ static uint64_t bias_of(const struct mapping *mapping, const struct module *modu
  * A file that is known needs no way through the process, which may be gone
  * already: most programs are many short processes with the same libraries.
  */
-static bool find_known(struct space *space, struct entry *entry, bool must_be_unchanged)
+static bool find_known(struct space *space, const struct entry *entry, bool must_be_unchanged,
+		       struct mapping *mapping)
 {
-	struct mapping *mapping = &entry->mapping;
-	const struct module wanted = {
-		.path = entry->path, .dev = entry->dev, .inode = entry->inode};
+	const struct module_mapping wanted = {.path = entry->path,
+					      .dev = entry->dev,
+					      .inode = entry->inode,
+					      .start = mapping->start,
+					      .file_offset = mapping->file_offset};
 	struct module_id known;
 
 	if (!entry->inode && !space_is_vdso(entry))
@@ -135,19 +249,23 @@ static bool find_known(struct space *space, struct entry *entry, bool must_be_un
 	return true;
 }
 
-void space_find_module(struct space *space, struct entry *entry)
+static void take_module(struct space *space, const struct module *module,
+			const struct module_files *files, struct mapping *mapping)
 {
-	struct mapping *mapping = &entry->mapping;
-	struct module module;
-	struct elf_image *image;
+	mapping->bias = bias_of(mapping, module, files->image);
+	mapping->module = module_table_intern_files(space->modules, module, files);
+}
 
-	if (!mapping->executable || find_known(space, entry, true))
+void space_find_module(struct space *space, const struct entries *map, size_t index)
+{
+	struct entry *entry = &map->at[index];
+	struct module_files files;
+	struct module module;
+
+	if (!entry->mapping.executable || find_known(space, entry, true, &entry->mapping))
 		return;
-	image = describe(space, entry, &module);
-	if (!image && find_known(space, entry, false))
+	describe(space, map, entry, &module, &files);
+	if (!files.image && find_known(space, entry, false, &entry->mapping))
 		return;
-	if (image)
-		take_build_id(&module, image);
-	mapping->bias = bias_of(mapping, &module, image);
-	mapping->module = module_table_intern_image(space->modules, &module, image);
+	take_module(space, &module, &files, &entry->mapping);
 }

@@ -3,6 +3,7 @@
 #define PROFC_MAPPING_SPACE_PRIV_H
 
 #include "mapping/space.h"
+#include "mapping/target_file.h"
 
 /* A mapping and what identifies it from one maps text to the next. */
 struct entry {
@@ -43,8 +44,14 @@ bool space_is_of_range(const struct entry *entry, const struct proc_range *range
 bool space_is_vdso(const struct entry *entry);
 bool space_is_vsyscall(const struct entry *entry);
 
-/* space_module.c: which module a new entry shows, and where that lies; opens it. */
-void space_find_module(struct space *space, struct entry *entry);
+/* What is mapped there, in the words of target_file.h; the path is borrowed. */
+struct target_file space_file_of(const struct space *space, const struct entry *entry);
+
+/*
+ * space_module.c: which module a new entry of a map shows, and where that lies; opens it. The
+ * entries before it are settled.
+ */
+void space_find_module(struct space *space, const struct entries *map, size_t index);
 
 /* Does it show other code than what the space has there so far? */
 bool space_replaces_code(const struct space *space, const struct mapping *fresh);

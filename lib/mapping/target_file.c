@@ -51,7 +51,7 @@ typedef bool is_right_file(int fd, const struct stat *stat, const struct target_
 
 /* -1 with errno if it cannot be opened, is no regular file, or not the right one. */
 static int open_checked(const char *path, is_right_file *is_right, const struct target_file *file,
-			uint64_t *file_bytes)
+			struct stat *found)
 {
 	int fd = open(path, OPEN_FLAGS);
 	struct stat stat;
@@ -59,7 +59,7 @@ static int open_checked(const char *path, is_right_file *is_right, const struct 
 	if (fd < 0)
 		return -1;
 	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && is_right(fd, &stat, file)) {
-		*file_bytes = (uint64_t)stat.st_size;
+		*found = stat;
 		return fd;
 	}
 	close(fd);
@@ -67,7 +67,7 @@ static int open_checked(const char *path, is_right_file *is_right, const struct 
 	return -1;
 }
 
-int target_file_open(const struct target_file *file, uint64_t *file_bytes)
+int target_file_open(const struct target_file *file, struct stat *found)
 {
 	cleanup_free char *rooted = NULL;
 	char path[96];
@@ -75,17 +75,17 @@ int target_file_open(const struct target_file *file, uint64_t *file_bytes)
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, file->pid,
 		 file->start, file->end);
-	fd = open_checked(path, may_be_the_mapped_file, file, file_bytes);
+	fd = open_checked(path, may_be_the_mapped_file, file, found);
 	if (fd >= 0)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%d/exe", file->pid);
-	fd = open_checked(path, is_the_mapped_file, file, file_bytes);
+	fd = open_checked(path, is_the_mapped_file, file, found);
 	if (fd >= 0 || file->path[0] != '/')
 		return fd;
 	rooted = xasprintf("/proc/%d/root%s", file->pid, file->path);
-	fd = open_checked(rooted, is_the_mapped_file, file, file_bytes);
+	fd = open_checked(rooted, is_the_mapped_file, file, found);
 	/* The process may be gone already, and the file still where it was. */
-	return fd >= 0 ? fd : open_checked(file->path, is_the_mapped_file, file, file_bytes);
+	return fd >= 0 ? fd : open_checked(file->path, is_the_mapped_file, file, found);
 }
 
 bool target_memory_read(pid_t pid, uint64_t address, uint64_t nr_bytes, struct buf *out)

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 struct buf;
+struct stat;
 
 /* One mapped file as /proc/PID/maps names it. */
 struct target_file {
@@ -21,9 +22,9 @@ struct target_file {
  * /proc/PID/map_files (which needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE),
  * /proc/PID/exe, the path under /proc/PID/root or the path as it is here; the
  * latter three only if device and inode are the mapping's. Returns a descriptor the caller closes
- * and writes the file's size, or -1 with errno.
+ * and writes what fstat(2) says of the file, or -1 with errno.
  */
-int target_file_open(const struct target_file *file, uint64_t *file_bytes);
+int target_file_open(const struct target_file *file, struct stat *found);
 
 /* Append nr_bytes of the target's memory through /proc/PID/mem; false if not all can be read. */
 bool target_memory_read(pid_t pid, uint64_t address, uint64_t nr_bytes, struct buf *out);

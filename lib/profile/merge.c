@@ -114,6 +114,7 @@ static void take_modules(struct profile *into, struct source *source, size_t jit
 		struct module module = *module_table_get(modules, (struct module_id){i});
 
 		module.fd = -1;
+		module.is_copy = false;
 		/* Process ids mean nothing across recordings: JIT memory is each one's own. */
 		if (module.kind == MODULE_KIND_JIT)
 			module.dev = jit_owner;

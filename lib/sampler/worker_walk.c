@@ -144,6 +144,29 @@ static bool is_walk_outdated(const struct worker_process *process,
 	return false;
 }
 
+#define FILES_ASKED_FOR 4
+
+/* Has a plugin been written anew in place, and mapped again where it was? */
+static bool is_walk_of_old_file(const struct worker *worker, const struct snapshot *snapshot,
+				const struct unwind_walk *walk)
+{
+	const struct module_table *modules = worker->profile->modules;
+	uint32_t last = MODULE_UNKNOWN.v;
+	int nr_asked = 0;
+
+	for (size_t i = 0; i < walk->nr_frames && nr_asked < FILES_ASKED_FOR; i++) {
+		struct module_id module = walk->frames[i].lookup.module;
+
+		if (module.v == last)
+			continue;
+		last = module.v;
+		nr_asked++;
+		if (module_table_is_outdated(modules, module, snapshot->time_ns))
+			return true;
+	}
+	return false;
+}
+
 /*
  * The walk left the known map: read it anew, but ever more rarely while that does not help.
  * False when there is nothing new.
@@ -374,6 +397,9 @@ bool worker_walk(struct worker *worker, struct worker_process *process,
 	walk_settled(worker, process, sighting);
 	if (!process->final_maps && is_restless(worker, process) &&
 	    is_walk_outdated(process, sighting, walk) && space_refresh(process->space, NULL) == 0)
+		walk_settled(worker, process, sighting);
+	if (!process->final_maps && is_walk_of_old_file(worker, snapshot, walk) &&
+	    space_refresh(process->space, NULL) == 0)
 		walk_settled(worker, process, sighting);
 	if (walk->left_map) {
 		if (refresh_maps(process, &is_gone))

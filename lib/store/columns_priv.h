@@ -68,6 +68,7 @@ struct columns_in {
 };
 
 void columns_in_release(struct columns_in *in);
+
 /*
  * Take a record's payload apart. `texts` has a bit for each column of texts.
  * Fails unless it has at least nr_needed columns, whole and no longer than they should be. Those
@@ -76,6 +77,7 @@ void columns_in_release(struct columns_in *in);
  */
 bool columns_in_open(struct columns_in *in, const uint8_t *payload, size_t nr_bytes,
 		     unsigned int nr_columns, unsigned int nr_needed, uint32_t texts);
+
 static inline uint64_t columns_in_uint(const struct columns_in *in, unsigned int column)
 {
 	return in->numbers[column * in->nr_rows + in->row];

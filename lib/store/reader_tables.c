@@ -100,6 +100,9 @@ static bool read_module(struct reader *reader, struct columns_in *in)
 		return false;
 	memcpy(module.build_id, build_id, module.nr_build_id_bytes);
 	module.path = xstrndup((const char *)path, path_length);
+	module.modified_ns = columns_in_uint(in, MODULES_MODIFIED);
+	module.image_offset = columns_in_uint(in, MODULES_IMAGE_OFFSET);
+	module.fingerprint = columns_in_uint(in, MODULES_FINGERPRINT);
 	id = module_table_intern(reader->profile->modules, &module);
 	free(module.path);
 	return id.v == nr;
@@ -369,7 +372,7 @@ static const struct table tables[RECORD_TYPE_COUNT] = {
 	[RECORD_META] = {META_COLUMNS, read_meta, META_OLD_COLUMNS, 0},
 	[RECORD_COMMAND] = {COMMAND_COLUMNS, read_command_word, 0, 0},
 	[RECORD_STRINGS] = {STRINGS_COLUMNS, read_string, 0, 1U << STRINGS_BYTES},
-	[RECORD_MODULES] = {MODULES_COLUMNS, read_module, 0,
+	[RECORD_MODULES] = {MODULES_COLUMNS, read_module, MODULES_OLD_COLUMNS,
 			    1U << MODULES_PATH | 1U << MODULES_BUILD_ID},
 	[RECORD_PROCESSES] = {PROCESSES_COLUMNS, read_process, PROCESSES_OLD_COLUMNS, 0},
 	[RECORD_THREADS] = {THREADS_COLUMNS, read_thread, THREADS_OLD_COLUMNS, 0},

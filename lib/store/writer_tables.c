@@ -49,6 +49,9 @@ static void put_module(struct columns_out *out, const struct module *module)
 	columns_out_bytes(out, MODULES_PATH, module->path, length);
 	columns_out_uint(out, MODULES_BUILD_ID_LENGTH, module->nr_build_id_bytes);
 	columns_out_bytes(out, MODULES_BUILD_ID, module->build_id, module->nr_build_id_bytes);
+	columns_out_uint(out, MODULES_MODIFIED, module->modified_ns);
+	columns_out_uint(out, MODULES_IMAGE_OFFSET, module->image_offset);
+	columns_out_uint(out, MODULES_FINGERPRINT, module->fingerprint);
 	out->nr_rows++;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "elf/elf_cut.h"
+#include "mapping/module_file.h"
 #include "symbol/debuginfod.h"
 #include "symbol/symbol.h"
 
@@ -235,6 +238,33 @@ static int open_requested(const struct symbol_options *options,
 	return open_regular_file(path);
 }
 
+/*
+ * Of the open file, taken over, the image that was recorded: itself, or cut out of it. Says how it
+ * differs from what was recorded, if that shows before its build-id is read.
+ */
+static int image_of(const struct symbol_request *request, int fd, char **difference)
+{
+	const struct module *recorded = request->recorded;
+	int image = fd;
+
+	if (!recorded || (request->fd >= 0 && recorded->is_copy))
+		return fd;
+	if (recorded->image_offset && request->fd < 0) {
+		image = elf_cut_out(fd, recorded->image_offset);
+		if (image < 0) {
+			*difference = xasprintf(MODULE_REPLACED "no ELF file begins 0x%" PRIx64
+								" bytes into it",
+						recorded->image_offset);
+			return fd;
+		}
+	}
+	if (!recorded->nr_build_id_bytes)
+		*difference = module_file_difference(recorded, fd, image);
+	if (image != fd)
+		close(fd);
+	return image;
+}
+
 /* In place of a file that is not there: its debug file, which has the same addresses. */
 static int open_by_build_id(struct symbol_object *object, const struct symbol_options *options,
 			    const struct symbol_request *request)
@@ -279,11 +309,13 @@ int symbol_object_open(struct symbol_object *object, const struct symbol_options
 	};
 	elf_version(EV_CURRENT);
 	if (fd >= 0) {
+		fd = image_of(request, fd, &object->difference);
 		result = report_module(object, fd, err);
 		if (result < 0)
 			return result;
 		object->build_id = build_id_of(object->elf);
-		object->is_mismatched = !is_wanted(request, &object->build_id);
+		object->is_mismatched =
+			object->difference || !is_wanted(request, &object->build_id);
 	}
 	if (fd < 0 || object->is_mismatched) {
 		int debug_fd = open_by_build_id(object, options, request);
@@ -321,6 +353,7 @@ void symbol_object_close(struct symbol_object *object)
 		close(object->debug_fd);
 	if (object->supplement_fd >= 0)
 		close(object->supplement_fd);
+	free(object->difference);
 	free(object->missing_supplement);
 	free(object->debug_path);
 	free(object->refused_debug_path);

@@ -41,6 +41,7 @@ struct symbol_object {
 	uint64_t address_bias;
 	bool has_dwarf;
 	bool is_mismatched;	 /* the file is not the one that was asked for */
+	char *difference;	 /* how that is told where it is not by the build-id; or NULL */
 	bool is_debug_file_only; /* the file itself is not there, its debug file is */
 	bool has_asked_servers;	 /* of debuginfod, for any of the above */
 	struct dwarf_file dwarf, supplement_dwarf;

@@ -165,6 +165,7 @@ static void resolve_file(const struct resolve_run *run, struct module_job *job, 
 		.fd = fd,
 		.build_id = module->build_id,
 		.nr_build_id_bytes = module->nr_build_id_bytes,
+		.recorded = module->kind == MODULE_KIND_FILE ? module : NULL,
 		.addresses = job->addresses,
 		.nr_addresses = job->nr,
 	};

@@ -203,7 +203,9 @@ int symbol_file_open(const struct symbol_options *options, const struct symbol_r
 	opened->verbatim = options->verbatim;
 	opened->nr_threads = options->nr_threads;
 	if (opened->object.is_mismatched)
-		opened->mismatch = hint_for_mismatch(request, &opened->object.build_id);
+		opened->mismatch = opened->object.difference
+					   ? xstrdup(opened->object.difference)
+					   : hint_for_mismatch(request, &opened->object.build_id);
 	*file = opened;
 	return 0;
 }

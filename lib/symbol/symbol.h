@@ -11,6 +11,7 @@
 #include "profile/symbol_source.h"
 
 struct err;
+struct module;
 
 /*
  * Addresses of one ELF file (or one process' JIT memory) to functions, files,
@@ -60,6 +61,8 @@ struct symbol_request {
 	int fd;			 /* open on the very file that was mapped, or -1: open `path` */
 	const uint8_t *build_id; /* what the file must carry; nr 0: not known */
 	size_t nr_build_id_bytes;
+	/* NULL, or what was recorded of the file, by which it is known without a build-id. */
+	const struct module *recorded;
 	/*
 	 * Sorted ascending, distinct ELF virtual addresses, each inside the
 	 * instruction it stands for (return addresses already moved back).

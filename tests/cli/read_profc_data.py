@@ -20,7 +20,8 @@ TABLES = {
         " duration max_overhead attached exit_status knows_calls"),
     2: ("command", "word"),
     3: ("texts", "length text"),
-    4: ("modules", "kind owner deleted device inode size path_length path build_id_length build_id"),
+    4: ("modules", "kind owner deleted device inode size path_length path build_id_length build_id"
+        " modified image_offset fingerprint"),
     5: ("processes", "number pid parent name executable command start end user system"),
     6: ("threads", "number process tid name start end user system"),
     7: ("frames", "module address"),

@@ -712,6 +712,73 @@ class Recordings(Case):
         self.assertNotIn("inlined_inner", self.functions(recording.path))
         self.assertIn("rebuilt", profc("info", "-i", recording.path).stdout)
 
+    def assert_replaced(self, recording, name, why):
+        done = profc("symbolize", "-i", recording.path)
+        self.assertRegex(done.stderr, f"program: the file was rebuilt or replaced .*{why}")
+        self.assertNotIn(name, self.functions(recording.path))
+        self.assertRegex(profc("info", "-i", recording.path, "--width", "500").stdout, why)
+        self.assertIn("the file was rebuilt or replaced",
+                      profc("report", "-i", recording.path, "--width", "500").stdout)
+
+    def record_without_build_id(self):
+        whole = build("inlined_hot_line", "-O2", "-g", "-Wl,--build-id=none")
+        program = self.copy(whole, "program")
+        recording = self.record(program)
+        return program, recording
+
+    def test_a_program_without_build_id_of_another_size_is_noticed(self):
+        program, recording = self.record_without_build_id()
+        os.remove(program)
+        shutil.copy(build("spin_leaf", "-O2", "-g", "-Wl,--build-id=none"), program)
+        self.assert_replaced(recording, "inlined_inner", "bytes, recorded")
+
+    def test_a_program_without_build_id_written_at_another_time_is_noticed(self):
+        program, recording = self.record_without_build_id()
+        os.utime(program, (10**9, 10**9))
+        self.assert_replaced(recording, "inlined_inner", "written on 2001-09-09 .*, recorded 20")
+
+    def test_a_program_without_build_id_of_one_size_and_time_is_noticed(self):
+        program, recording = self.record_without_build_id()
+        before = os.stat(program)
+        with open(program, "rb") as file:
+            content = file.read()
+        with open(program, "wb") as file:
+            file.write(content.replace(b"inlined_inner", b"another_inner"))
+        os.utime(program, ns=(before.st_atime_ns, before.st_mtime_ns))
+        self.assert_replaced(recording, "another_inner", "headers, code or symbols")
+
+    def test_a_program_without_build_id_that_was_moved_is_the_same(self):
+        program, recording = self.record_without_build_id()
+        shutil.copy2(program, self.path("copy"))
+        os.replace(self.path("copy"), program)
+        profc("symbolize", "-i", recording.path)
+        self.assertIn("inlined_inner", self.functions(recording.path))
+
+    def test_a_go_program_that_was_rebuilt_is_noticed(self):
+        need("go")
+        program = self.path("program")
+        environment = {**os.environ, "GOCACHE": self.path("cache"), "GO111MODULE": "off"}
+
+        def rebuild(first, second):
+            with open(self.path("main.go"), "w", encoding="ascii") as source:
+                source.write(
+                    "package main\n"
+                    f"//go:noinline\nfunc {first}(n int) int {{ s := 1\n"
+                    "for i := 0; i < n; i++ { s = s*31 + i }; return s }\n"
+                    f"//go:noinline\nfunc {second}(n int) int {{ s := 1\n"
+                    "for i := 0; i < n; i++ { s = s*37 + i }; return s }\n"
+                    "func main() { if parse(300000000) == 1 { println(hash1(10)) } }\n"
+                )
+            subprocess.run(["go", "build", "-o", program, self.path("main.go")], check=True,
+                           env=environment)
+
+        rebuild("parse", "hash1")
+        recording = self.record(program)
+        profc("symbolize", "-i", recording.path, "-o", self.path("named.data"))
+        self.assertIn("main.parse", self.functions(self.path("named.data")))
+        rebuild("hash1", "parse")
+        self.assert_replaced(recording, "main.hash1", "another Go build id")
+
     def test_a_program_that_is_gone_resolves_by_its_debug_file(self):
         whole = build("inlined_hot_line", "-O2", "-g", "-Wl,--build-id")
         program = self.copy(whole, "program")

@@ -78,6 +78,9 @@ static inline struct profile *small_profile(void)
 			      .build_id = {0xde, 0xad, 0xbe, 0xef},
 			      .nr_build_id_bytes = 4,
 			      .deleted = true,
+			      .modified_ns = 1700000000123456789,
+			      .image_offset = 8192,
+			      .fingerprint = 0x123456789abcdef0,
 			      .fd = -1};
 	struct profile_process process = {.pid = 4711, .parent = PROCESS_NONE, .start_ns = 5};
 	struct profile_thread thread = {.tid = 4711, .start_ns = 5};

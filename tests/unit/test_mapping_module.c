@@ -49,6 +49,33 @@ static void test_module__equal_files_share_an_id(void **state)
 	module_table_free(table);
 }
 
+/* Without a build-id it is told by when it was written, and by what is in it. */
+static void test_module__files_without_build_id_are_told_apart(void **state)
+{
+	struct module_table *table = module_table_new();
+	struct module libc = {.kind = MODULE_KIND_FILE,
+			      .path = libc_path,
+			      .inode = 77,
+			      .file_bytes = 16384,
+			      .modified_ns = 5,
+			      .fingerprint = 99,
+			      .fd = -1};
+
+	(void)state;
+	assert_int_equal(module_table_intern(table, &libc).v, 1);
+	libc.modified_ns = 6;
+	assert_int_equal(module_table_intern(table, &libc).v, 2);
+	libc.fingerprint = 98;
+	assert_int_equal(module_table_intern(table, &libc).v, 3);
+	libc.image_offset = 4096;
+	assert_int_equal(module_table_intern(table, &libc).v, 4);
+	libc.nr_build_id_bytes = 2;
+	assert_int_equal(module_table_intern(table, &libc).v, 5);
+	libc.modified_ns = 7; /* built anew, the same */
+	assert_int_equal(module_table_intern(table, &libc).v, 5);
+	module_table_free(table);
+}
+
 static void test_module__jit_memory_belongs_to_one_process(void **state)
 {
 	struct module_table *table = module_table_new();
@@ -130,6 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_module__zero_is_unknown),
 		cmocka_unit_test(test_module__equal_files_share_an_id),
+		cmocka_unit_test(test_module__files_without_build_id_are_told_apart),
 		cmocka_unit_test(test_module__jit_memory_belongs_to_one_process),
 		cmocka_unit_test(test_module__jit_memory_has_numbers),
 		cmocka_unit_test(test_module__jitdumps_are_known_by_their_name),

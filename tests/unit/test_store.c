@@ -37,6 +37,9 @@ static void test_store__gives_back_what_was_written(void **state)
 	assert_int_equal(module->nr_build_id_bytes, 4);
 	assert_int_equal(module->build_id[3], 0xef);
 	assert_true(module->deleted);
+	assert_int_equal(module->modified_ns, 1700000000123456789);
+	assert_int_equal(module->image_offset, 8192);
+	assert_int_equal(module->fingerprint, 0x123456789abcdef0);
 	assert_int_equal(profile->nr_frames, 2);
 	assert_int_equal(profile->frames[1].where.address, 0x1020);
 	assert_int_equal(stack_trie_nr(profile->stacks), 3);

@@ -450,6 +450,47 @@ static void test_store__columns_that_old_files_lack_are_not_known(void **state)
 	profile_free(profile);
 }
 
+/* The first versions wrote fewer columns of modules than are read now. */
+static void test_store__modules_of_old_files_lack_the_later_columns(void **state)
+{
+	struct profile *written = small_profile();
+	struct store_writer *writer = NULL;
+	struct profile *profile = NULL;
+	struct columns_out columns = {0};
+	const struct module *module;
+	struct frames_out frames;
+	int fd = memory_file();
+
+	(void)state;
+	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
+	assert_int_equal(store_writer_flush(writer, written, NULL), 0);
+	assert_int_equal(frames_out_init(&frames, fd, NULL), 0);
+	columns_out_begin(&columns, MODULES_OLD_COLUMNS);
+	for (unsigned int column = 0; column < MODULES_OLD_COLUMNS; column++) {
+		if (column == MODULES_PATH)
+			columns_out_bytes(&columns, column, "/old", 4);
+		else if (column != MODULES_BUILD_ID)
+			columns_out_uint(&columns, column, column == MODULES_PATH_LENGTH ? 4 : 0);
+	}
+	columns.nr_rows = 1;
+	assert_int_equal(frames_out_record(&frames, RECORD_MODULES, &columns, NULL), 0);
+	assert_int_equal(frames_out_flush(&frames, NULL), 0);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(store_read(fd, &profile, NULL, NULL), 0);
+	assert_int_equal(module_table_nr(profile->modules), 3);
+	module = module_table_get(profile->modules, (struct module_id){2});
+	assert_string_equal(module->path, "/old");
+	assert_int_equal(module->modified_ns, 0);
+	assert_int_equal(module->image_offset, 0);
+	assert_int_equal(module->fingerprint, 0);
+	profile_free(profile);
+	profile_free(written);
+	columns_out_release(&columns);
+	frames_out_release(&frames);
+	store_writer_free(writer);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -466,6 +507,7 @@ int main(void)
 		cmocka_unit_test(test_store__references_and_numbers_out_of_bounds),
 		cmocka_unit_test(test_store__unknown_records_and_columns_are_left_out),
 		cmocka_unit_test(test_store__columns_that_old_files_lack_are_not_known),
+		cmocka_unit_test(test_store__modules_of_old_files_lack_the_later_columns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_ELF_ELF_EDITION_H
+#define PROFC_ELF_ELF_EDITION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * What tells the versions of an ELF file apart that has no build-id: the FNV-1a hash, 64 bits, of
+ * the build id of Go's linker where there is one, else of the first page of the file, the first of
+ * its code, and its last 64 KiB, which have the symbols.
+ */
+struct elf_edition {
+	uint64_t fingerprint;	/* 0: the file cannot be read */
+	bool is_of_go_build_id; /* equal ones are of one build, whatever size and time say */
+};
+
+/* `fd` is borrowed and open on an ELF file; its position is not used. */
+struct elf_edition elf_edition_of(int fd);
+
+#endif

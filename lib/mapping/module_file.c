@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "mapping/module_file.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "elf/elf_edition.h"
+#include "elf/elf_image.h"
+#include "mapping/module_priv.h"
+
+static void append_build_id(struct buf *text, const uint8_t *bytes, size_t nr)
+{
+	if (!nr)
+		buf_append_str(text, "none");
+	for (size_t i = 0; i < nr; i++)
+		buf_printf(text, "%02x", bytes[i]);
+}
+
+/* False, and said in `text`, if the image has another build-id. An unreadable one has none. */
+static bool has_same_build_id(const struct module *module, int image_fd, struct buf *text)
+{
+	struct elf_image *image = elf_image_open(image_fd, NULL);
+	size_t nr = 0;
+	const uint8_t *bytes = image ? elf_image_build_id(image, &nr) : NULL;
+	bool is_same =
+		nr == module->nr_build_id_bytes && (!nr || !memcmp(bytes, module->build_id, nr));
+
+	if (!is_same) {
+		buf_append_str(text, "build-id ");
+		append_build_id(text, bytes, nr);
+		buf_append_str(text, ", recorded ");
+		append_build_id(text, module->build_id, module->nr_build_id_bytes);
+	}
+	elf_image_free(image);
+	return is_same;
+}
+
+static void append_time(struct buf *text, uint64_t ns)
+{
+	time_t seconds = (time_t)(ns / NS_PER_SEC);
+	char date[32] = "";
+	struct tm utc;
+
+	if (gmtime_r(&seconds, &utc))
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &utc);
+	buf_printf(text, "%s.%03" PRIu64 " UTC", date, ns % NS_PER_SEC / NS_PER_MS);
+}
+
+/* Of what has no build-id. Nothing is appended where nothing differs. */
+static void append_difference(const struct module *module, int fd, int image_fd, struct buf *text)
+{
+	struct elf_edition edition = elf_edition_of(image_fd);
+	struct stat now;
+
+	if (module->fingerprint && edition.is_of_go_build_id) {
+		if (edition.fingerprint != module->fingerprint)
+			buf_append_str(text, "it has another Go build id");
+		return;
+	}
+	if (fstat(fd, &now) < 0)
+		return;
+	if (module->file_bytes && (uint64_t)now.st_size != module->file_bytes) {
+		buf_printf(text, "it has %ju bytes, recorded %" PRIu64, (uintmax_t)now.st_size,
+			   module->file_bytes);
+	} else if (module->modified_ns && module_modified_ns(&now) != module->modified_ns) {
+		buf_append_str(text, "it has no build-id, and was written on ");
+		append_time(text, module_modified_ns(&now));
+		buf_append_str(text, ", recorded ");
+		append_time(text, module->modified_ns);
+	} else if (module->fingerprint && edition.fingerprint != module->fingerprint) {
+		buf_append_str(text, "its headers, code or symbols are others");
+	}
+}
+
+char *module_file_difference(const struct module *module, int fd, int image_fd)
+{
+	struct buf text = {0};
+	char *difference = NULL;
+
+	buf_append_str(&text, MODULE_REPLACED);
+	/* Recordings of the first versions have neither of files that have no build-id. */
+	if (!module->nr_build_id_bytes && !module->fingerprint)
+		append_difference(module, fd, image_fd, &text);
+	else if (has_same_build_id(module, image_fd, &text) && !module->nr_build_id_bytes)
+		append_difference(module, fd, image_fd, &text);
+	if (text.nr_bytes > strlen(MODULE_REPLACED))
+		difference = xstrdup(buf_str(&text));
+	buf_release(&text);
+	return difference;
+}
