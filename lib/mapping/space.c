@@ -143,13 +143,40 @@ static bool is_named(const struct proc_map *map, const char *name)
 	       !memcmp(map->path, name, map->nr_path_bytes);
 }
 
-static struct entry entry_of(const struct proc_map *map, struct buf *scratch)
+/*
+ * The kernel writes " (deleted)" behind the name of a file that has it no longer, and a newline in
+ * one as \012. Names may have either of their own, which the file under that name tells.
+ */
+static void read_name(const struct space *space, const struct proc_map *map, struct buf *scratch,
+		      struct entry *entry)
 {
-	bool deleted;
+	static const char mark[] = " (deleted)";
+	struct target_file file;
 
 	buf_clear(scratch);
-	deleted = proc_map_path(map, scratch);
-	return (struct entry){
+	entry->deleted = proc_map_path(map, scratch);
+	entry->path = xstrdup(buf_str(scratch));
+	if (!map->inode || !map->executable ||
+	    (!entry->deleted && strlen(entry->path) == map->nr_path_bytes))
+		return;
+	file = space_file_of(space, entry);
+	if (entry->deleted)
+		buf_append_str(scratch, mark);
+	if (!target_file_is_at(&file, buf_str(scratch))) {
+		buf_clear(scratch);
+		buf_append(scratch, map->path, map->nr_path_bytes);
+		if (!target_file_is_at(&file, buf_str(scratch)))
+			return;
+	}
+	free(entry->path);
+	entry->path = xstrdup(buf_str(scratch));
+	entry->deleted = false;
+}
+
+static struct entry entry_of(const struct space *space, const struct proc_map *map,
+			     struct buf *scratch)
+{
+	struct entry entry = {
 		.mapping = {.start = map->start,
 			    .end = map->end,
 			    .file_offset = map->offset,
@@ -160,12 +187,14 @@ static struct entry entry_of(const struct proc_map *map, struct buf *scratch)
 			    .is_stack = is_named(map, "[stack]")},
 		.dev = makedev(map->dev_major, map->dev_minor),
 		.inode = map->inode,
-		.path = xstrdup(buf_str(scratch)),
-		.deleted = deleted,
 	};
+
+	read_name(space, map, scratch, &entry);
+	return entry;
 }
 
-static int parse_entries(const char *text, size_t nr_bytes, struct entries *out, struct err *err)
+static int parse_entries(const struct space *space, const char *text, size_t nr_bytes,
+			 struct entries *out, struct err *err)
 {
 	struct proc_maps_iter iter = proc_maps_over(text, nr_bytes);
 	struct buf scratch = {0};
@@ -180,7 +209,7 @@ static int parse_entries(const char *text, size_t nr_bytes, struct entries *out,
 		}
 		last_end = map.end;
 		ARRAY_GROW(out->at, out->nr, out->cap);
-		out->at[out->nr++] = entry_of(&map, &scratch);
+		out->at[out->nr++] = entry_of(space, &map, &scratch);
 	}
 	buf_release(&scratch);
 	return more ? err_set(err, ERR_CORRUPT, "not the text of a maps file") : 0;
@@ -262,7 +291,7 @@ static void take_in(struct space *space, struct entries fresh)
 int space_update(struct space *space, const char *maps_text, size_t nr_bytes, struct err *err)
 {
 	struct entries fresh = {0};
-	int status = parse_entries(maps_text, nr_bytes, &fresh, err);
+	int status = parse_entries(space, maps_text, nr_bytes, &fresh, err);
 
 	if (status == 0 && is_another_program(&space->entries, &fresh))
 		status = err_set(err, ERR_GONE, "process %d has begun another program", space->pid);

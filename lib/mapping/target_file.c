@@ -24,12 +24,17 @@
  * btrfs and overlayfs give stat() another device number than the one in
  * /proc/PID/maps, which is the superblock's or the lower file system's.
  */
+static bool is_of_comparable_device(const struct statfs *fs)
+{
+	return (unsigned long)fs->f_type != BTRFS_MAGIC &&
+	       (unsigned long)fs->f_type != OVERLAY_MAGIC;
+}
+
 static bool device_is_comparable(int fd)
 {
 	struct statfs fs;
 
-	return fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type != BTRFS_MAGIC &&
-	       (unsigned long)fs.f_type != OVERLAY_MAGIC;
+	return fstatfs(fd, &fs) == 0 && is_of_comparable_device(&fs);
 }
 
 static bool is_the_mapped_file(int fd, const struct stat *stat, const struct target_file *file)
@@ -86,6 +91,23 @@ int target_file_open(const struct target_file *file, struct stat *found)
 	fd = open_checked(rooted, is_the_mapped_file, file, found);
 	/* The process may be gone already, and the file still where it was. */
 	return fd >= 0 ? fd : open_checked(file->path, is_the_mapped_file, file, found);
+}
+
+static bool is_at(const struct target_file *file, const char *path)
+{
+	struct statfs fs;
+	struct stat found;
+
+	return stat(path, &found) == 0 && found.st_ino == file->inode &&
+	       (found.st_dev == file->dev ||
+		(statfs(path, &fs) == 0 && !is_of_comparable_device(&fs)));
+}
+
+bool target_file_is_at(const struct target_file *file, const char *path)
+{
+	cleanup_free char *rooted = xasprintf("/proc/%d/root%s", file->pid, path);
+
+	return is_at(file, rooted) || is_at(file, path);
 }
 
 bool target_memory_read(pid_t pid, uint64_t address, uint64_t nr_bytes, struct buf *out)

@@ -26,6 +26,9 @@ struct target_file {
  */
 int target_file_open(const struct target_file *file, struct stat *found);
 
+/* Is the mapped file at this path of the target, which need not be its own? Opens nothing. */
+bool target_file_is_at(const struct target_file *file, const char *path);
+
 /* Append nr_bytes of the target's memory through /proc/PID/mem; false if not all can be read. */
 bool target_memory_read(pid_t pid, uint64_t address, uint64_t nr_bytes, struct buf *out);
 

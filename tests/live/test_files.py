@@ -82,6 +82,15 @@ class Files(LiveCase):
         stacks = [stack for stack, _ in recording.folded() if stack[-1] == "archived_leaf"]
         self.assertTrue(all(stack[-2] == "archived_entry" and "main" in stack for stack in stacks))
 
+    def test_names_that_look_as_the_kernel_writes_others(self):
+        for name in ("r (deleted)", "a\\012b", "a\nb", "a\\040b", "both\\012 (deleted)"):
+            with self.subTest(name=name):
+                program = self.path(name)
+                shutil.copy(build("spin_leaf"), program)
+                row = record(self.directory, [program, "300"]).function("spin_leaf")
+                self.assertGreater(row["self_pct"], 80)
+                self.assertEqual(os.path.basename(row["module"]), name)
+
 
 if __name__ == "__main__":
     unittest.main()
