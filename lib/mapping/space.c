@@ -156,7 +156,8 @@ static void read_name(const struct space *space, const struct proc_map *map, str
 	buf_clear(scratch);
 	entry->deleted = proc_map_path(map, scratch);
 	entry->path = xstrdup(buf_str(scratch));
-	if (!map->inode || !map->executable ||
+	/* What memfd_create(2) made has no path; just-in-time compilers map thousands. */
+	if (!map->inode || !map->executable || !strncmp(entry->path, "/memfd:", 7) ||
 	    (!entry->deleted && strlen(entry->path) == map->nr_path_bytes))
 		return;
 	file = space_file_of(space, entry);
@@ -258,6 +259,7 @@ static bool is_rewritten(const struct space *space, const struct entry *entry)
 static void take_in(struct space *space, struct entries fresh)
 {
 	size_t nr_kept = 0;
+	size_t nr_doubtful = 0;
 	size_t old = 0;
 
 	for (size_t i = 0; i < fresh.nr; i++) {
@@ -269,14 +271,18 @@ static void take_in(struct space *space, struct entries fresh)
 		if (old < space->entries.nr && space_same_mapping(&space->entries.at[old], entry) &&
 		    !is_rewritten(space, &space->entries.at[old])) {
 			entry->mapping = space->entries.at[old].mapping;
+			entry->doubts = space->entries.at[old].doubts;
 			space->entries.at[old].is_kept = true;
-			nr_kept++;
+			nr_kept += !space_settle_doubt(space, &fresh, i);
+			nr_doubtful += entry->doubts != 0;
 			continue;
 		}
 		entry->mapping.generation = space->generation + 1;
 		space_find_module(space, &fresh, i);
 		space->nr_replaced += space_replaces_code(space, &entry->mapping);
+		nr_doubtful += entry->doubts != 0;
 	}
+	space->nr_doubtful = nr_doubtful;
 	if (nr_kept != fresh.nr || nr_kept != space->entries.nr)
 		space_note_change(space);
 	for (old = 0; old < space->entries.nr; old++) {
@@ -408,6 +414,13 @@ bool space_agrees(const struct space *space, const struct proc_range *range)
 	const struct entry *entry = find_entry(space, range->start);
 
 	return entry && space_is_of_range(entry, range);
+}
+
+bool space_is_doubtful(const struct space *space, uint64_t address)
+{
+	const struct entry *entry = space->nr_doubtful ? find_entry(space, address) : NULL;
+
+	return entry && entry->doubts;
 }
 
 bool space_has_same_code(const struct space *space)

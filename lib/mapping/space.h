@@ -64,6 +64,11 @@ int space_refresh(struct space *space, struct err *err);
  * leave the map. Also false when it is not to be had: before Linux 6.11, or the process is gone.
  */
 bool space_has_same_code(const struct space *space);
+/*
+ * Is what stands there perhaps a file's code that was still being copied when the space was last
+ * refreshed? Who runs in it is told more by the next refresh.
+ */
+bool space_is_doubtful(const struct space *space, uint64_t address);
 /* fork: a child starts with its parent's mappings. Caller owns the copy. */
 struct space *space_fork(const struct space *space, pid_t pid);
 

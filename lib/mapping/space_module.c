@@ -256,6 +256,23 @@ static void take_module(struct space *space, const struct module *module,
 	mapping->module = module_table_intern_files(space->modules, module, files);
 }
 
+bool space_find_image(struct space *space, const struct entries *map, size_t index,
+		      struct mapping *mapping)
+{
+	const struct entry *entry = &map->at[index];
+	struct module_files files;
+	struct module module;
+
+	if (find_known(space, entry, true, mapping))
+		return true;
+	describe(space, map, entry, &module, &files);
+	if (files.image)
+		take_module(space, &module, &files, mapping);
+	else if (module.fd >= 0)
+		close(module.fd);
+	return files.image != NULL;
+}
+
 void space_find_module(struct space *space, const struct entries *map, size_t index)
 {
 	struct entry *entry = &map->at[index];
@@ -265,7 +282,8 @@ void space_find_module(struct space *space, const struct entries *map, size_t in
 	if (!entry->mapping.executable || find_known(space, entry, true, &entry->mapping))
 		return;
 	describe(space, map, entry, &module, &files);
-	if (!files.image && find_known(space, entry, false, &entry->mapping))
+	if (!files.image && (space_find_copied(space, map, index) ||
+			     find_known(space, entry, false, &entry->mapping)))
 		return;
 	take_module(space, &module, &files, &entry->mapping);
 }

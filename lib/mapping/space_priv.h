@@ -12,6 +12,9 @@ struct entry {
 	char *path; /* owned */
 	bool deleted;
 	bool is_kept; /* it is in the next map as well */
+	/* May be text that was being copied when it was compared: so often it is looked at again.
+	 */
+	uint8_t doubts;
 };
 
 struct entries {
@@ -34,6 +37,7 @@ struct space {
 	uint32_t *code_entries;
 	size_t nr_code, cap_code;
 	struct entries former; /* code of files that has gone, the latest last */
+	size_t nr_doubtful;
 };
 
 /* Nothing of it has changed from one maps text to the next. */
@@ -52,6 +56,17 @@ struct target_file space_file_of(const struct space *space, const struct entry *
  * entries before it are settled.
  */
 void space_find_module(struct space *space, const struct entries *map, size_t index);
+/* The same for any mapping of a file, of which `mapping` is a copy; false if it has no image. */
+bool space_find_image(struct space *space, const struct entries *map, size_t index,
+		      struct mapping *mapping);
+
+/*
+ * space_copied.c: is the code without a file at map->at[index] a file's own, copied to where it
+ * stood? Then that is its module. Else, if a file's code has stood there, it is doubtful.
+ */
+bool space_find_copied(struct space *space, const struct entries *map, size_t index);
+/* Look at a doubtful one again: true if it is a copy now. */
+bool space_settle_doubt(struct space *space, const struct entries *map, size_t index);
 
 /* Does it show other code than what the space has there so far? */
 bool space_replaces_code(const struct space *space, const struct mapping *fresh);

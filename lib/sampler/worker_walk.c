@@ -167,6 +167,16 @@ static bool is_walk_of_old_file(const struct worker *worker, const struct snapsh
 	return false;
 }
 
+static bool is_walk_of_doubtful_code(const struct worker_process *process,
+				     const struct unwind_walk *walk)
+{
+	for (size_t i = 0; i < walk->nr_frames; i++) {
+		if (space_is_doubtful(process->space, walk->frames[i].pc))
+			return true;
+	}
+	return false;
+}
+
 /*
  * The walk left the known map: read it anew, but ever more rarely while that does not help.
  * False when there is nothing new.
@@ -398,7 +408,9 @@ bool worker_walk(struct worker *worker, struct worker_process *process,
 	if (!process->final_maps && is_restless(worker, process) &&
 	    is_walk_outdated(process, sighting, walk) && space_refresh(process->space, NULL) == 0)
 		walk_settled(worker, process, sighting);
-	if (!process->final_maps && is_walk_of_old_file(worker, snapshot, walk) &&
+	if (!process->final_maps &&
+	    (is_walk_of_old_file(worker, snapshot, walk) ||
+	     is_walk_of_doubtful_code(process, walk)) &&
 	    space_refresh(process->space, NULL) == 0)
 		walk_settled(worker, process, sighting);
 	if (walk->left_map) {

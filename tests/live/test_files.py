@@ -7,8 +7,8 @@ import subprocess
 import unittest
 
 from live import LiveCase
-from profc import profc, record
-from targets import build, need
+from profc import attach, profc, record
+from targets import Running, build, need
 
 PLUGIN_FLAGS = ("-O2", "-g", "-shared", "-fPIC")
 
@@ -81,6 +81,29 @@ class Files(LiveCase):
         self.assertTrue(row["file"].endswith("archived_library.c"), row)
         stacks = [stack for stack, _ in recording.folded() if stack[-1] == "archived_leaf"]
         self.assertTrue(all(stack[-2] == "archived_entry" and "main" in stack for stack in stacks))
+
+    def check_copied(self, recording):
+        row = recording.function("copied_leaf")
+        self.assertGreater(row["self_pct"], 80)
+        self.assertTrue(row["module"].endswith("copies_own_text"), row)
+        stacks = [stack for stack, _ in recording.folded() if stack[-1] == "copied_leaf"]
+        whole = [stack for stack in stacks if stack[-3:-1] == ["main", "copied_middle"]]
+        self.assertEqual(stacks, whole)
+
+    def test_text_copied_to_memory_without_a_file(self):
+        for how in ("all", "tail"):
+            with self.subTest(how=how):
+                self.check_copied(record(self.directory, [build("copies_own_text"), how]))
+
+    def test_text_that_was_copied_before_the_recording(self):
+        for how in ("wait-all", "wait-tail"):
+            with self.subTest(how=how), Running([build("copies_own_text"), how]) as running:
+                running.wait_ready()
+                self.check_copied(attach(self.directory, running.pid, "-d", "1"))
+
+    def test_copied_text_that_is_not_the_files_is_not_named_by_it(self):
+        recording = record(self.directory, [build("copies_own_text"), "patched"])
+        self.assertNotIn("copied_leaf", self.shares(recording))
 
     def test_names_that_look_as_the_kernel_writes_others(self):
         for name in ("r (deleted)", "a\\012b", "a\nb", "a\\040b", "both\\012 (deleted)"):
