@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,10 @@
 #include "cmd/command.h"
 #include "cmd/disassembly.h"
 #include "cmd/pager.h"
+#include "cmd/source_check.h"
 #include "cmd/source_file.h"
+#include "mapping/module.h"
+#include "mapping/module_file.h"
 #include "symbol/symbol.h"
 #include "view/asm_text.h"
 #include "view/summary.h"
@@ -29,6 +33,8 @@
 struct assembler {
 	const struct annotate_args *args;
 	const struct expansion *expansion;
+	const struct module *module;
+	struct strtab *checked; /* sources of which all has been said; borrowed */
 	struct disassembly disassembly;
 	struct strtab *texts;		/* of source lines */
 	struct source_file_text source; /* the file last read, for the many lines in a row */
@@ -52,6 +58,16 @@ static void assembler_release(struct assembler *assembler)
 	free(assembler->lines);
 }
 
+/* Lines of many files alternate. */
+static void check_source(struct assembler *assembler, const char *path)
+{
+	uint32_t nr = strtab_nr(assembler->checked);
+
+	if (strtab_intern(assembler->checked, path).v >= nr && assembler->source.path)
+		source_check(assembler->expansion->profile, assembler->module, path,
+			     &assembler->source, 0);
+}
+
 /* The text of a line of source, or NULL. */
 static const char *source_line(struct assembler *assembler, const char *path, uint32_t line)
 {
@@ -59,6 +75,7 @@ static const char *source_line(struct assembler *assembler, const char *path, ui
 		source_file_release(&assembler->source);
 		source_file_read(path, NULL, &assembler->args->source_paths, &assembler->source);
 		assembler->source_path = path;
+		check_source(assembler, path);
 	}
 	if (line == 0 || line > assembler->source.nr_lines)
 		return NULL;
@@ -116,10 +133,15 @@ static void assemble(struct assembler *assembler)
 /* Only the very file that was recorded has the instructions that ran. */
 static bool is_recorded_file(const struct module *module)
 {
+	cleanup_close int fd = open(module->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	cleanup_free char *difference = NULL;
 	struct stat status;
 
-	return stat(module->path, &status) == 0 && S_ISREG(status.st_mode) &&
-	       (uint64_t)status.st_size == module->file_bytes;
+	if (module->kind != MODULE_KIND_FILE || module->image_offset || fd < 0 ||
+	    fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
+		return false;
+	difference = module_file_difference(module, fd, fd);
+	return !difference;
 }
 
 /* Who knows where the functions of a module are; NULL with a note. */
@@ -129,7 +151,8 @@ static struct symbol_file *open_module(const struct module *module)
 	const struct symbol_request request = {.path = module->path,
 					       .fd = -1,
 					       .build_id = module->build_id,
-					       .nr_build_id_bytes = module->nr_build_id_bytes};
+					       .nr_build_id_bytes = module->nr_build_id_bytes,
+					       .recorded = module};
 	struct symbol_file *file;
 	struct err err = ERR_INIT;
 
@@ -184,6 +207,7 @@ static void disassemble_code(struct assembler *assembler, const struct codes *co
 	const struct module *module = label_module(assembler->expansion, code->label);
 	struct symbol_file *file = open_module(module);
 
+	assembler->module = module;
 	if (!file)
 		return;
 	if (can_disassemble()) {
@@ -202,12 +226,14 @@ static void disassemble_code(struct assembler *assembler, const struct codes *co
 }
 
 static void print_code(const struct annotate_args *args, const struct codes *codes,
-		       const struct code *code, const struct view *view, struct sink *sink)
+		       const struct code *code, const struct view *view, struct sink *sink,
+		       struct strtab *checked)
 {
 	struct assembler assembler;
 	struct asm_listing listing = {.codes = codes, .code = code, .context = CONTEXT_DEFAULT};
 
 	assembler_init(&assembler, args, codes->weights->selection->expansion);
+	assembler.checked = checked;
 	disassemble_code(&assembler, codes, code);
 	listing.lines = assembler.lines;
 	listing.nr_lines = assembler.nr;
@@ -220,14 +246,16 @@ static void print_code(const struct annotate_args *args, const struct codes *cod
 static int print_codes(const struct annotate_args *args, const struct codes *codes, size_t limit)
 {
 	struct view view = view_options_resolve(&args->view);
+	struct strtab *checked = strtab_new();
 	struct pager pager;
 
 	pager_begin(&pager, !args->view.no_pager);
 	summary_print_heading(codes->weights, &view, &pager.sink);
 	for (size_t i = 0; i < codes->nr && i < limit; i++) {
 		sink_str(&pager.sink, "\n");
-		print_code(args, codes, &codes->codes[i], &view, &pager.sink);
+		print_code(args, codes, &codes->codes[i], &view, &pager.sink, checked);
 	}
+	strtab_free(checked);
 	summary_print_notes(codes->weights, &view, &pager.sink);
 	return pager_end(&pager);
 }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/sink.h"
@@ -19,6 +16,7 @@
 #include "cmd/annotate.h"
 #include "cmd/command.h"
 #include "cmd/pager.h"
+#include "cmd/source_check.h"
 #include "cmd/source_file.h"
 #include "store/store.h"
 #include "view/flat_fields.h"
@@ -79,6 +77,7 @@ static struct page *add_page(struct annotation *annotation, const struct source_
 			     &annotation->args->source_paths, &page->text)) {
 		page->listing.lines = (const char *const *)page->text.lines;
 		page->listing.nr_lines = page->text.nr_lines;
+		page->listing.path = page->text.path;
 	}
 	return page;
 }
@@ -257,41 +256,21 @@ static const struct module *module_of_file(const struct expansion *expansion, st
 	return NULL;
 }
 
-/* When the program was built, if the file on this machine still is the one recorded; else 0. */
-static uint64_t built_ns(const struct module *module)
-{
-	struct stat status;
-
-	if (!module || module->kind != MODULE_KIND_FILE || stat(module->path, &status) < 0)
-		return 0;
-	if ((uint64_t)status.st_size != module->file_bytes || status.st_ino != module->inode)
-		return 0;
-	return (uint64_t)status.st_mtim.tv_sec * NS_PER_SEC + (uint64_t)status.st_mtim.tv_nsec;
-}
-
-static void warn_about_page(const struct annotation *annotation, const struct page *page)
+static void check_page(const struct annotation *annotation, const struct page *page)
 {
 	const struct expansion *expansion = expansion_of(annotation);
-	struct str_id file = page->listing.file->file;
-	const struct module *module = module_of_file(expansion, file);
-	uint64_t built = built_ns(module);
+	const struct source_file *file = page->listing.file;
+	uint32_t last_line =
+		file->nr_lines
+			? annotation->source->lines[file->first_line + file->nr_lines - 1].line
+			: 0;
 
-	if (!page->text.path) {
-		print_note("the source of %s is not here: only its line numbers are shown "
-			   "(--source-path OLD=NEW says where it went)",
-			   profile_str(expansion->profile, file));
-		return;
-	}
-	if (built && page->text.modified_ns > built)
-		print_warning("%s is newer than %s: lines may have moved", page->text.path,
-			      module->path);
-	else if (page->text.modified_ns > expansion->profile->meta.start_realtime_ns)
-		print_warning("%s was changed after the recording: lines may have moved",
-			      page->text.path);
+	source_check(expansion->profile, module_of_file(expansion, file->file),
+		     profile_str(expansion->profile, file->file), &page->text, last_line);
 }
 
-/* One warning for each file, however many of its functions are shown. */
-static void warn_about_sources(const struct annotation *annotation)
+/* Once for each file, however many of its functions are shown. */
+static void check_sources(const struct annotation *annotation)
 {
 	for (size_t i = 0; i < annotation->nr_pages; i++) {
 		size_t first = 0;
@@ -299,7 +278,7 @@ static void warn_about_sources(const struct annotation *annotation)
 		while (annotation->pages[first].listing.file != annotation->pages[i].listing.file)
 			first++;
 		if (first == i)
-			warn_about_page(annotation, &annotation->pages[i]);
+			check_page(annotation, &annotation->pages[i]);
 	}
 }
 
@@ -420,7 +399,7 @@ static int print_pages(const struct annotate_args *args, const struct source *so
 	if (annotation.nr_pages == 0 && status == EXIT_DONE)
 		add_hottest_files(&annotation);
 	if (annotation.nr_pages > 0) {
-		warn_about_sources(&annotation);
+		check_sources(&annotation);
 		warn_about_code_without_lines(&annotation);
 		printed = args->json ? print_json(&annotation) : print_text(&annotation);
 	}

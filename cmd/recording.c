@@ -87,6 +87,7 @@ static struct symbol_options how_to_resolve(const struct recording *recording)
 {
 	struct symbol_options symbol_options = symbol_options_of(&recording->options->symbols);
 
+	symbol_options.notes_sources = true;
 	return symbol_options;
 }
 

@@ -115,6 +115,7 @@ static bool try_read(const char *path, struct source_file_text *text)
 	*text = (struct source_file_text){
 		.bytes = bytes,
 		.path = xstrdup(path),
+		.nr_bytes = nr_bytes,
 		.modified_ns = (uint64_t)status.st_mtim.tv_sec * NS_PER_SEC +
 			       (uint64_t)status.st_mtim.tv_nsec,
 	};

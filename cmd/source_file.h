@@ -14,6 +14,7 @@ struct source_file_text {
 	char *bytes;  /* owned; line ends are NUL */
 	char **lines; /* owned array into bytes; lines[i] is line i + 1 */
 	size_t nr_lines, cap_lines;
+	uint64_t nr_bytes;    /* of the file */
 	uint64_t modified_ns; /* since the epoch */
 };
 

@@ -311,6 +311,18 @@ static void take_jit(struct profile *into, const struct source *source)
 	}
 }
 
+static void take_sources(struct profile *into, const struct source *source)
+{
+	const struct profile *from = source->profile;
+
+	for (size_t i = 0; i < from->nr_sources; i++) {
+		struct profile_source row = from->sources[i];
+
+		row.file = source->strings[row.file.v];
+		profile_add_source(into, &row);
+	}
+}
+
 /* Counters of which the sum would mean nothing. */
 static bool keeps_largest(const char *name)
 {
@@ -498,6 +510,7 @@ static struct profile *merge(const struct profile *const *profiles, size_t nr, b
 		}
 		take_samples(into, source);
 		take_jit(into, source);
+		take_sources(into, source);
 		take_counters(into, profiles[i]);
 		merge_meta(into, source, i == 0);
 	}

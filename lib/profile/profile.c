@@ -41,6 +41,7 @@ void profile_free(struct profile *profile)
 	free(profile->jit_sources);
 	free(profile->jit_names);
 	free(profile->marks);
+	free(profile->sources);
 	free(profile->counters);
 	free(profile->samples);
 	free(profile->frames);
@@ -134,6 +135,12 @@ void profile_add_sample(struct profile *profile, const struct sample *sample)
 	assert(sample->stack.v < stack_trie_nr(profile->stacks));
 	ARRAY_GROW(profile->samples, profile->nr_samples, profile->cap_samples);
 	profile->samples[profile->nr_samples++] = *sample;
+}
+
+void profile_add_source(struct profile *profile, const struct profile_source *row)
+{
+	ARRAY_GROW(profile->sources, profile->nr_sources, profile->cap_sources);
+	profile->sources[profile->nr_sources++] = *row;
 }
 
 void profile_add_mark(struct profile *profile, uint64_t time_ns, const char *text)

@@ -201,6 +201,12 @@ struct profile_mark {
 	struct str_id text;
 };
 
+/* A source file as it was here when its code was named, at the end of the recording. */
+struct profile_source {
+	struct str_id file;		/* the path, as locations have it */
+	uint64_t nr_bytes, modified_ns; /* the latter since the epoch */
+};
+
 struct profile {
 	struct profile_meta meta;
 	struct strtab *strings; /* owned, as everything here */
@@ -222,6 +228,8 @@ struct profile {
 	size_t nr_jit_names, cap_jit_names;
 	struct jit_source *jit_sources;
 	size_t nr_jit_sources, cap_jit_sources;
+	struct profile_source *sources; /* of merged recordings perhaps several of one file */
+	size_t nr_sources, cap_sources;
 
 	/* Filled by resolution; nr_frame_symbols is 0 before, nr_frames after. */
 	struct frame_symbols *frame_symbols;
@@ -259,6 +267,7 @@ void profile_add_jit_source(struct profile *profile, const struct jit_source *ro
  */
 bool profile_add_jit_frame(struct profile *profile, struct code_address where,
 			   struct frame_id *frame);
+void profile_add_source(struct profile *profile, const struct profile_source *row);
 /* Set a counter; counters that exist are overwritten. */
 void profile_set_counter(struct profile *profile, const char *name, uint64_t value);
 uint64_t profile_counter(const struct profile *profile, const char *name); /* 0 when absent */

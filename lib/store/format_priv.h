@@ -51,6 +51,7 @@ enum record_type {
 	/* 16 to 19 are kept for allocations and counts. */
 	RECORD_JIT_NAMES = 20,
 	RECORD_JIT_SOURCES = 21,
+	RECORD_SOURCES = 22,
 	RECORD_TYPE_COUNT,
 };
 
@@ -209,6 +210,13 @@ enum jit_sources_column {
 	JIT_SOURCES_PATH,
 	JIT_SOURCES_PROBLEM,
 	JIT_SOURCES_COLUMNS,
+};
+
+enum sources_column {
+	SOURCES_FILE,
+	SOURCES_BYTES,
+	SOURCES_MODIFIED,
+	SOURCES_COLUMNS,
 };
 
 /* How many rows of each kind the file holds, for the reader to compare; and if it is complete. */

@@ -344,6 +344,19 @@ static bool read_module_symbols(struct reader *reader, struct columns_in *in)
 	return true;
 }
 
+static bool read_source(struct reader *reader, struct columns_in *in)
+{
+	struct profile_source row = {
+		.file = read_text(reader, in, SOURCES_FILE),
+		.nr_bytes = columns_in_uint(in, SOURCES_BYTES),
+		.modified_ns = columns_in_uint(in, SOURCES_MODIFIED),
+	};
+
+	if (!in->failed)
+		profile_add_source(reader->profile, &row);
+	return !in->failed;
+}
+
 static bool read_end(struct reader *reader, struct columns_in *in)
 {
 	struct profile *profile = reader->profile;
@@ -387,6 +400,7 @@ static const struct table tables[RECORD_TYPE_COUNT] = {
 	[RECORD_END] = {END_COLUMNS, read_end, 0, 0},
 	[RECORD_JIT_NAMES] = {JIT_NAMES_COLUMNS, read_jit_name, 0, 0},
 	[RECORD_JIT_SOURCES] = {JIT_SOURCES_COLUMNS, read_jit_source, 0, 0},
+	[RECORD_SOURCES] = {SOURCES_COLUMNS, read_source, 0, 0},
 };
 
 /* A file of a few bytes must not ask for gigabytes of rows. */

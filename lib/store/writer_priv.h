@@ -37,7 +37,7 @@ writer_step writer_write_strings, writer_write_meta_and_command, writer_write_mo
 	writer_write_processes, writer_write_threads, writer_write_frames, writer_write_stacks,
 	writer_write_samples, writer_write_counters, writer_write_marks, writer_write_jit_names,
 	writer_write_jit_sources, writer_write_module_symbols, writer_write_functions,
-	writer_write_locations;
+	writer_write_locations, writer_write_sources;
 
 /* Not a table, but the first step: is there anything that readers would refuse? ERR_LIMIT. */
 writer_step writer_check_bounds;

@@ -117,3 +117,22 @@ int writer_write_module_symbols(struct store_writer *writer, const struct profil
 	}
 	return status ? status : writer_emit(writer, RECORD_MODULE_SYMBOLS, err);
 }
+
+int writer_write_sources(struct store_writer *writer, const struct profile *profile,
+			 struct err *err)
+{
+	struct columns_out *out = &writer->columns;
+	int status = 0;
+
+	columns_out_begin(out, SOURCES_COLUMNS);
+	for (size_t i = 0; status == 0 && i < profile->nr_sources; i++) {
+		const struct profile_source *row = &profile->sources[i];
+
+		columns_out_uint(out, SOURCES_FILE, row->file.v);
+		columns_out_uint(out, SOURCES_BYTES, row->nr_bytes);
+		columns_out_uint(out, SOURCES_MODIFIED, row->modified_ns);
+		out->nr_rows++;
+		status = writer_emit_if_full(writer, RECORD_SOURCES, err);
+	}
+	return status ? status : writer_emit(writer, RECORD_SOURCES, err);
+}

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "profile/profile.h"
 #include "symbol/jit_symbols.h"
+#include "symbol/source_note.h"
 #include "symbol/vdso.h"
 
 /* More workers would fight for memory bandwidth, not for processors. */
@@ -478,6 +479,8 @@ void resolve_profile(struct profile *profile, const struct symbol_options *optio
 		free(run.jobs[i].addresses);
 		free(run.jobs[i].frames);
 	}
+	if (options->notes_sources)
+		source_note_all(profile);
 	free(run.jobs);
 	free(run.asked);
 	known_release(&known);

@@ -51,6 +51,8 @@ struct symbol_options {
 	 * beginning stand in, and names get the scopes around them.
 	 */
 	bool verbatim;
+	/* The recording ends here and now: its source files are those that were compiled. */
+	bool notes_sources;
 	/* How many threads one file may be read by; 0 is 1. */
 	unsigned int nr_threads;
 };

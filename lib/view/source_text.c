@@ -298,6 +298,7 @@ void listing_write_json(const struct listing *listing, struct json *json)
 	uint64_t last = last_line(listing);
 
 	json_key_str(json, "file", profile_str(profile_of(listing), listing->file->file));
+	json_key_str(json, "read_from", listing->path ? listing->path : "");
 	json_key_array_begin(json, "lines");
 	for (uint64_t number = next_shown(listing, listing->first); number <= last;
 	     number = next_shown(listing, number + 1))

@@ -19,6 +19,7 @@ struct listing {
 	const struct source_file *file; /* borrowed, of source */
 	const char *const *lines;	/* text[i] is line i + 1, raw; NULL: no source is at hand */
 	size_t nr_lines;
+	const char *path;     /* where they were read, borrowed; NULL: nowhere */
 	uint32_t first, last; /* the lines asked for; 1 and UINT32_MAX: all */
 	/*
 	 * Of lines that cost nothing show only this many around those that do;
@@ -30,7 +31,7 @@ struct listing {
 /* Where the text is not at hand, the lines that cost something are listed without it. */
 void listing_print_text(const struct listing *listing, const struct view *view, struct sink *sink);
 
-/* The members "file" and "lines", into an open object. */
+/* The members "file", "read_from" and "lines", into an open object. */
 void listing_write_json(const struct listing *listing, struct json *json);
 
 #endif

@@ -34,6 +34,7 @@ TABLES = {
     14: ("module_symbols", "source debug_file problem mismatched"),
     15: ("end", "texts modules processes threads frames stacks samples functions locations"
         " complete"),
+    22: ("sources", "file size modified"),
 }
 BYTES = {("texts", "text"): "length", ("modules", "path"): "path_length",
          ("modules", "build_id"): "build_id_length"}

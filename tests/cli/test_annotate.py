@@ -4,13 +4,15 @@
 import json
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 import unittest
 
 from live import LiveCase
 from made import MadeCase
 from profc import profc, record
-from targets import build, need
+from targets import build, need, source_path
 
 
 class Annotate(MadeCase):
@@ -120,6 +122,26 @@ class Annotate(MadeCase):
                          self.file)
             self.assertEqual("lines may have moved" in done.stderr, newer, done.stderr)
 
+    def test_source_that_is_read_elsewhere_is_said_to_be(self):
+        copy = self.file.replace("/usr/src", self.moved)
+        done = profc("annotate", "-i", self.data, "--json", "--source-path",
+                     f"/usr/src={self.moved}", self.file)
+        self.assertIn(f"{self.file} is read from {copy}\n", done.stderr)
+        self.assertEqual(json.loads(done.stdout)["read_from"], copy)
+        self.assertEqual(self.annotate(self.file)["read_from"], "")
+
+    def test_source_that_is_too_short(self):
+        shorter = os.path.join(self.directory, "shorter")
+        copy = self.file.replace("/usr/src", shorter)
+        os.makedirs(os.path.dirname(copy))
+        with open(copy, "w", encoding="utf-8") as source:
+            source.write("line(1);\n")
+        os.utime(copy, (1, 1))
+        done = profc("annotate", "-i", self.data, "--source-path", f"/usr/src={shorter}",
+                     self.file)
+        last = max(row["line"] for row in self.lines if row["file"] == self.file)
+        self.assertIn(f"has 1 lines, but line {last} has samples", done.stderr)
+
     def test_a_pipe_in_place_of_the_source_is_not_read(self):
         os.mkfifo(os.path.join(self.directory, os.path.basename(self.file)))
         page = self.annotate(self.file, cwd=self.directory)
@@ -152,6 +174,61 @@ class Annotate(MadeCase):
         done = profc("annotate", "-i", self.data, "no_such_function", status=1)
         self.assertIn("'no_such_function'", done.stderr)
         self.assertIn("hint: ", done.stderr)
+
+
+class Recorded(unittest.TestCase):
+    """The source as it was when the recording ended."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.directory = scratch.name
+        self.source = os.path.join(self.directory, "spin_leaf.c")
+        shutil.copy(source_path("spin_leaf"), self.source)
+        os.utime(self.source, (10**9, 10**9))
+        program = os.path.join(self.directory, "program")
+        subprocess.run([need("gcc"), "-D_GNU_SOURCE", "-O2", "-g", "-I",
+                        os.path.dirname(source_path("spin_leaf")), "-o", program, self.source],
+                       check=True)
+        self.recording = record(self.directory, [program, "300"])
+
+    def said(self, *options):
+        return profc("annotate", "-i", self.recording.path, *options, "spin_leaf").stderr
+
+    def change(self, content, modified):
+        with open(self.source, "w", encoding="utf-8") as source:
+            source.write(content)
+        os.utime(self.source, (modified, modified))
+
+    def test_the_same_source_draws_no_warning(self):
+        self.assertEqual(self.said(), "")
+
+    def test_another_size_draws_a_warning(self):
+        with open(self.source, encoding="utf-8") as source:
+            self.change("/* */ " + source.read(), 10**9)
+        for options in ((), ("--asm",)):
+            self.assertRegex(self.said(*options), "spin_leaf.c has [0-9]+ bytes, and had [0-9]+")
+
+    def test_another_time_draws_a_warning(self):
+        os.utime(self.source, (10**9 - 5, 10**9 - 5))
+        for options in ((), ("--asm",)):
+            self.assertIn("written at another time", self.said(*options))
+
+    def test_what_was_merged_is_still_known(self):
+        merged = os.path.join(self.directory, "merged.data")
+        profc("merge", "-o", merged, self.recording.path, self.recording.path)
+        os.utime(self.source, (10**9 - 5, 10**9 - 5))
+        done = profc("annotate", "-i", merged, "spin_leaf")
+        self.assertIn("written at another time", done.stderr)
+
+    def test_instructions_of_another_program_are_not_shown(self):
+        program = os.path.join(self.directory, "program")
+        with open(program, "r+b") as file:
+            content = file.read()
+            at = content.index(b"GNU\0", content.index(b"\x14\0\0\0\3\0\0\0GNU\0")) + 4
+            file.seek(at)
+            file.write(bytes([content[at] ^ 1]))
+        self.assertIn("is not here as it was recorded", self.said("--asm"))
 
 
 if __name__ == "__main__":

@@ -138,6 +138,9 @@ static inline void add_symbols(struct profile *profile)
 	profile_set_chain(profile, (struct frame_id){0}, &chain[1], 1);
 	profile->module_symbols[1] = (struct module_symbols){
 		.source = SYMBOL_SOURCE_SYMTAB, .problem = profile_intern(profile, "stripped")};
+	profile_add_source(profile, &(struct profile_source){.file = main_.file,
+							     .nr_bytes = 1234,
+							     .modified_ns = 1700000000987654321});
 }
 
 /* Writes three flushes: ten samples, ten more with a renamed process, symbols and the end. */

@@ -168,7 +168,8 @@ static void test_view__source_that_is_not_here(void **state)
 	       "                                  …\n"
 	       "                    100 100.0    10\n");
 	expect(bare, "v.h", true,
-	       "{\"file\":\"v.h\",\"lines\":[{\"line\":1,\"samples\":80,\"total_samples\":80,"
+	       "{\"file\":\"v.h\",\"read_from\":\"\",\"lines\":[{\"line\":1,\"samples\":80,\"total_"
+	       "samples\":80,"
 	       "\"text\":\"\"}]}\n");
 }
 
@@ -179,8 +180,9 @@ static void test_view__source_shorter_than_its_lines(void **state)
 
 	(void)state;
 	cut.nr_lines = 2;
+	cut.path = "src/prog.c";
 	expect(cut, "prog.c", true,
-	       "{\"file\":\"prog.c\",\"lines\":["
+	       "{\"file\":\"prog.c\",\"read_from\":\"src/prog.c\",\"lines\":["
 	       "{\"line\":1,\"samples\":0,\"total_samples\":0,\"text\":\"#include \\\"v.h\\\"\"},"
 	       "{\"line\":2,\"samples\":0,\"total_samples\":0,\"text\":\"\"},"
 	       "{\"line\":5,\"samples\":20,\"total_samples\":100,\"text\":\"\"},"

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_SOURCE_CHECK_H
+#define PROFC_CMD_SOURCE_CHECK_H
+
+#include <stdint.h>
+
+struct module;
+struct profile;
+struct source_file_text;
+
+/*
+ * Say on standard error where the source that debug information calls `recorded` was read from, if
+ * that is elsewhere, or that it is nowhere; and warn if it cannot be, or may not be, what the code
+ * was compiled from: of another size or time than when the code was named, written after the
+ * program or the recording, or without the last line that has samples (0: not known). `module` has
+ * the code; NULL: not known.
+ */
+void source_check(const struct profile *profile, const struct module *module, const char *recorded,
+		  const struct source_file_text *text, uint32_t last_line);
+
+#endif

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/source_note.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/strtab.h"
+#include "profile/profile.h"
+
+static void note(struct profile *profile, struct str_id file, bool *is_noted)
+{
+	const char *path = profile_str(profile, file);
+	struct stat found;
+
+	if (is_noted[file.v] || *path != '/')
+		return;
+	is_noted[file.v] = true;
+	if (stat(path, &found) == 0 && S_ISREG(found.st_mode)) {
+		const struct profile_source row = {
+			.file = file,
+			.nr_bytes = (uint64_t)found.st_size,
+			.modified_ns = (uint64_t)found.st_mtim.tv_sec * NS_PER_SEC +
+				       (uint64_t)found.st_mtim.tv_nsec,
+		};
+
+		profile_add_source(profile, &row);
+	}
+}
+
+void source_note_all(struct profile *profile)
+{
+	bool *is_noted = xcalloc(strtab_nr(profile->strings), sizeof(*is_noted));
+
+	for (size_t i = 0; i < profile->nr_sources; i++)
+		is_noted[profile->sources[i].file.v] = true;
+	for (size_t i = 0; i < profile->nr_locations; i++)
+		note(profile, profile->locations[i].file, is_noted);
+	for (size_t i = 0; i < profile->nr_functions; i++)
+		note(profile, profile->functions[i].file, is_noted);
+	free(is_noted);
+}
