@@ -265,6 +265,30 @@ static int image_of(const struct symbol_request *request, int fd, char **differe
 	return image;
 }
 
+/* What `fd`, taken over, is open on, if it is what was asked for. */
+static int open_image(struct symbol_object *object, const struct symbol_request *request, int fd,
+		      struct err *err)
+{
+	int result = 0;
+
+	fd = image_of(request, fd, &object->difference);
+	if (object->difference) {
+		close(fd);
+	} else {
+		result = report_module(object, fd, err);
+		if (result == ERR_CORRUPT && request->recorded) {
+			object->difference = xstrdup(MODULE_REPLACED "it is no readable ELF file");
+			result = 0;
+		} else if (result < 0) {
+			return result;
+		}
+	}
+	if (object->elf)
+		object->build_id = build_id_of(object->elf);
+	object->is_mismatched = object->difference || !is_wanted(request, &object->build_id);
+	return result;
+}
+
 /* In place of a file that is not there: its debug file, which has the same addresses. */
 static int open_by_build_id(struct symbol_object *object, const struct symbol_options *options,
 			    const struct symbol_request *request)
@@ -309,13 +333,9 @@ int symbol_object_open(struct symbol_object *object, const struct symbol_options
 	};
 	elf_version(EV_CURRENT);
 	if (fd >= 0) {
-		fd = image_of(request, fd, &object->difference);
-		result = report_module(object, fd, err);
+		result = open_image(object, request, fd, err);
 		if (result < 0)
 			return result;
-		object->build_id = build_id_of(object->elf);
-		object->is_mismatched =
-			object->difference || !is_wanted(request, &object->build_id);
 	}
 	if (fd < 0 || object->is_mismatched) {
 		int debug_fd = open_by_build_id(object, options, request);

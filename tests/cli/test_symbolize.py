@@ -712,6 +712,13 @@ class Recordings(Case):
         self.assertNotIn("inlined_inner", self.functions(recording.path))
         self.assertIn("rebuilt", profc("info", "-i", recording.path).stdout)
 
+    def test_a_program_that_became_a_script_is_noticed(self):
+        program = self.copy(build("inlined_hot_line", "-O2", "-g", "-Wl,--build-id"), "program")
+        recording = self.record(program)
+        with open(program, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\n")
+        self.assert_replaced(recording, "inlined_inner", "no readable ELF file")
+
     def assert_replaced(self, recording, name, why):
         done = profc("symbolize", "-i", recording.path)
         self.assertRegex(done.stderr, f"program: the file was rebuilt or replaced .*{why}")

@@ -73,14 +73,23 @@ class Files(LiveCase):
                     if line.endswith(" archived_entry")]
         with open(library, "rb") as file, open(self.path("base.apk"), "wb") as archive:
             archive.write(b"PK\3\4".ljust(8192, b"\0") + file.read() + bytes(100))
-        recording = record(self.directory, [build("maps_from_archive"), self.path("base.apk"),
-                                            "8192", entry])
+        argv = [build("maps_from_archive"), self.path("base.apk"), "8192", entry]
+        recording = record(self.directory, argv)
         row = recording.function("archived_leaf")
         self.assertGreater(row["self_pct"], 80)
         self.assertTrue(row["module"].endswith("base.apk"), row)
         self.assertTrue(row["file"].endswith("archived_library.c"), row)
         stacks = [stack for stack, _ in recording.folded() if stack[-1] == "archived_leaf"]
         self.assertTrue(all(stack[-2] == "archived_entry" and "main" in stack for stack in stacks))
+        self.check_archive_written_anew(argv)
+
+    def check_archive_written_anew(self, argv):
+        recording = record(self.directory, argv, "--no-symbols")
+        with open(argv[1], "wb") as archive:
+            archive.write(b"PK\3\4".ljust(16384, b"\0"))
+        done = profc("symbolize", "-i", recording.path)
+        self.assertRegex(done.stderr, "base.apk: the file was rebuilt or replaced .*no ELF file begins")
+        self.assertFalse([name for name in self.shares(recording) if "archived" in name])
 
     def check_copied(self, recording):
         row = recording.function("copied_leaf")
