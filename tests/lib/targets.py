@@ -50,20 +50,21 @@ def need(program):
     return path
 
 
-def build(name, *flags, called=None, more=()):
+def build(name, *flags, called=None, more=(), libraries=()):
     """Build a target and return the path of the program.
 
     flags replace the defaults (-O2 -g). `called` is the file name of the
     program where it matters, as it does for the name a process gets; `more`
-    names further sources to compile in.
+    names further sources to compile in, `libraries` are flags that must come last.
     """
     source = source_path(name)
     sources = [source] + [source_path(one) for one in more]
     extension = os.path.splitext(source)[1]
     command = COMPILERS[extension] + list(flags or DEFAULT_FLAGS[extension])
     need(command[0])
+    libraries = list(libraries)
     called = called or os.path.splitext(os.path.basename(source))[0]
-    key = hashlib.sha256(repr(command).encode())
+    key = hashlib.sha256(repr(command + libraries).encode())
     for path in sources + sorted(
         os.path.join(TARGETS, header) for header in os.listdir(TARGETS) if header.endswith(".h")
     ):
@@ -76,7 +77,7 @@ def build(name, *flags, called=None, more=()):
         # A name of its own first: two tests may build the same target at once.
         with tempfile.TemporaryDirectory(dir=directory) as scratch:
             fresh = os.path.join(scratch, called)
-            subprocess.run(command + ["-o", fresh, *sources], check=True)
+            subprocess.run(command + ["-o", fresh, *sources, *libraries], check=True)
             os.replace(fresh, program)
     return program
 
