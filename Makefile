@@ -139,8 +139,15 @@ programs: $(BUILD)/profc $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(O
 IN_PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
 RUN = BUILD=$(BUILD) tests/run -j $(JOBS)
 
+# Programs of other languages whose stacks tests/oracle judges: none that is not there is
+# installed, the quick ones, or all.
+PROGRAMS ?=
+PROGRAM_GROUPS_quick := programs-quick
+PROGRAM_GROUPS_all := programs
+
 check:
-	@scripts/install-deps build check
+	$(if $(PROGRAMS),$(if $(PROGRAM_GROUPS_$(PROGRAMS)),,$(error PROGRAMS is quick or all)))
+	@scripts/install-deps build check $(PROGRAM_GROUPS_$(PROGRAMS))
 	@$(MAKE) $(IN_PARALLEL) --no-print-directory -s programs
 	@$(MAKE) --no-print-directory check-installed
 
@@ -227,6 +234,7 @@ help:
 	@echo "make               build $(BUILD)/profc"
 	@echo "make demo          install what is missing, build, profile a real program"
 	@echo "make check         install what is missing, then all gates and tests"
+	@echo "                   PROGRAMS=quick, or all: also those of many languages to profile"
 	@echo "make check-unit    unit tests and fuzz corpora (no ptrace)"
 	@echo "make check-live    tests that profile running programs"
 	@echo "make lint          the gates alone: layers, warnings, format, docs, linters"

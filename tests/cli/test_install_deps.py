@@ -59,9 +59,12 @@ class InstallDeps(LiveCase):
         for manager in MANAGERS:
             with self.subTest(manager=manager):
                 self.machine(manager)
-                said, asked = self.run_script("build", "demo", "check")
+                groups = ("build", "demo", "check", "programs-quick", "programs")
+                said, asked = self.run_script(*groups)
                 self.assertIn(f"install-deps: {manager}: installing gcc make", said)
                 self.assertIn(" gcc make ", asked[-1])
+                for package in ("ruby", "erlang", "guile"):
+                    self.assertIn(f" {package}", asked[-1])
                 os.unlink(self.path(manager))
 
     def test_saying_only_asks_for_nothing(self):
