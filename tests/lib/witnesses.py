@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The stacks of a process that does not go on, by profc and by others: {tid: [address, leaf first]}.
+
+Of an address the place within a page is told: it is the same wherever a file is mapped.
+"""
+
+import collections
+import json
+import os
+import re
+import subprocess
+
+from paths import BUILD
+from profc import attach, profc
+from targets import need
+
+PAGE_MASK = 0xFFF
+LIBUNWIND = os.path.join(BUILD, "tests", "oracle", "libunwind_stack")
+HEADER = re.compile(r"\S.*? \d+/(?P<tid>\d+) \[")
+FRAME = re.compile(r"\s+(?P<address>[0-9a-f]+) (?P<what>.*)")
+
+GDB_SCRIPT = """
+import gdb
+gdb.execute("set backtrace past-main on")
+for thread in gdb.selected_inferior().threads():
+    thread.switch()
+    print("thread", thread.ptid[1])
+    frame, is_exact = gdb.newest_frame(), True
+    while frame is not None:
+        if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
+            print("pc %x" % (frame.pc() - (not is_exact)))
+            is_exact = frame.type() == gdb.SIGTRAMP_FRAME
+        frame = frame.older()
+"""
+
+
+def of_lines(text):
+    stacks = collections.defaultdict(list)
+    tid = None
+    for line in text.splitlines():
+        word, _, value = line.partition(" ")
+        if word == "thread":
+            tid = int(value)
+        elif word == "pc":
+            stacks[tid].append(int(value, 16) & PAGE_MASK)
+    return dict(stacks)
+
+
+def by_libunwind(pid):
+    done = subprocess.run(
+        [LIBUNWIND, str(pid)], capture_output=True, text=True, check=True, timeout=60
+    )
+    return of_lines(done.stdout)
+
+
+def by_gdb(directory, pid):
+    script = os.path.join(directory, "frames.py")
+    with open(script, "w", encoding="ascii") as file:
+        file.write(GDB_SCRIPT)
+    command = [need("gdb"), "-nx", "-batch", "-p", str(pid), "-x", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    stacks = of_lines(done.stdout)
+    if not stacks:
+        raise AssertionError(f"gdb said nothing of stacks: {done.stdout}{done.stderr}")
+    return stacks
+
+
+def by_profc(directory, pid):
+    """Of each thread the one that it was in for the longest, or none if none could be taken."""
+    recording = attach(directory, pid, "-q", "-d", "150ms")
+    text = profc(
+        "export", "-i", recording.path, "--perf-script", "-m", "wall", "--no-inline"
+    ).stdout
+    weights = collections.defaultdict(collections.Counter)
+    for block in text.split("\n\n"):
+        header, *frames = block.strip("\n").splitlines() or [""]
+        found = HEADER.match(header)
+        if not found:
+            continue
+        weight = int(header.rstrip(":").split()[-2])
+        addresses = tuple(int(FRAME.match(frame)["address"], 16) & PAGE_MASK for frame in frames)
+        if addresses != (0,):  # [unattributed]
+            weights[int(found["tid"])][addresses] += weight
+    return {tid: list(seen.most_common(1)[0][0]) for tid, seen in weights.items()}
+
+
+def ends(pid):
+    """{tid: why profc's walk ended}, by its dump."""
+    threads = json.loads(profc("dump", "-p", pid, "--json").stdout)["processes"][0]["threads"]
+    return {thread["tid"]: thread["stack_end"] for thread in threads}
