@@ -104,11 +104,17 @@ class Account:
             for text, weight in sums.most_common(EXAMPLES)
         )
 
+    def unmarked(self):
+        """The others of which profc itself says nothing in the place of the outermost frame."""
+        return [stack for stack in self.others if not REMARK.fullmatch(stack[0][1])]
+
     def __str__(self):
         return (
             f"of {self.known / 1e9:.2f} s of CPU time (beside {self.unattributed_ns / 1e9:.2f} s"
             f" without a stack) {self.claimed:.2f} % are called complete, and"
-            f" {self.percent(self.rooted):.2f} % begin where threads do; the others:\n{self.examples(self.others)}"
+            f" {self.percent(self.rooted):.2f} % begin where threads do; the others:\n"
+            f"{self.examples(self.others)}\nof these without a remark:\n"
+            f"{self.examples(self.unmarked())}"
         )
 
 
