@@ -113,7 +113,7 @@ class Gdb(Beside):
 class Libunwind(Beside):
     """Of programs that compute, stopped at random moments; where it errs, gdb decides."""
 
-    NR_STOPS = 6
+    NR_STOPS = 4
 
     def check(self, argv):
         process = self.running(argv)
