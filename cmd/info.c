@@ -7,6 +7,7 @@
 #include "cmd/profile_options.h"
 #include "cmd/view_options.h"
 #include "profile/profile.h"
+#include "profile/spread.h"
 #include "profile/survey.h"
 #include "view/info.h"
 
@@ -38,13 +39,16 @@ static int parse(struct info_args *args, int argc, char **argv, struct err *err)
 	return profile_options_word(&args->input, argc, argv, first_word, err);
 }
 
-static int print_info(const struct info_args *args, const struct profile *profile)
+static int print_info(const struct info_args *args, struct profile *profile)
 {
 	struct view view = view_options_resolve(&args->view);
-	struct survey *survey = survey_new(profile);
+	struct survey *survey;
 	struct pager pager;
 	int status;
 
+	/* As the other views weigh their samples, or its shares would not be theirs. */
+	profile_spread_cpu_time(profile);
+	survey = survey_new(profile);
 	pager_begin(&pager, !args->json && !args->view.no_pager);
 	if (args->json)
 		info_print_json(profile, survey, &pager.sink);

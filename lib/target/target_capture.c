@@ -56,6 +56,18 @@ static void begin_snapshot(const struct tracee *tracee, struct snapshot *snapsho
 	snapshot->thread_pointer = tracee->priv->thread_pointer;
 }
 
+/* Where a program began is asked once, at the first stop of its main thread. */
+static void ask_for_first_stack(struct tracee *tracee, struct snapshot *snapshot)
+{
+	struct proc_stat stat;
+
+	if (tracee->tid != tracee->tgid || tracee->priv->first_sp ||
+	    !target_read_stat(tracee, &stat))
+		return;
+	target_know_first_stack(tracee, stat.first_sp);
+	snapshot->first_sp = tracee->priv->first_sp;
+}
+
 void target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapshot *snapshot)
 {
 	struct proc_syscall syscall;
@@ -76,6 +88,7 @@ void target_capture(struct tracee *tracee, size_t max_stack_bytes, struct snapsh
 	machine_fill_snapshot(&regs, snapshot);
 	tracee->priv->thread_pointer = machine_thread_pointer(&regs);
 	snapshot->thread_pointer = tracee->priv->thread_pointer;
+	ask_for_first_stack(tracee, snapshot);
 	if (machine_broken_call(&regs) != MACHINE_CALL_NONE && !target_is_to_carry_on(tracee))
 		snapshot->state = THREAD_STATE_SLEEPING;
 	else if (tracee->priv->hold == HOLD_REPAIR && !tracee->priv->broken_off &&

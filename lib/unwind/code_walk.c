@@ -206,6 +206,15 @@ bool code_walk_proves(const struct unwind_arch *arch, const struct walk *walk,
 	return prove(arch, walk, frame, row) == PROOF_CALL;
 }
 
+bool code_walk_disproves(const struct unwind_arch *arch, const struct walk *walk,
+			 const struct code_frame *frame, const struct row *row)
+{
+	uint64_t word;
+
+	return find_return_address(arch, walk, frame, row, &word) &&
+	       !code_walk_proves(arch, walk, frame, row);
+}
+
 /* The same, for code that may have been entered by what no call made. */
 static bool proves_in_jit(const struct unwind_arch *arch, const struct walk *walk,
 			  const struct code_frame *frame, const struct row *row)

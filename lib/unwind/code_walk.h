@@ -75,6 +75,10 @@ bool code_walk_proves_jit_row(const struct unwind_arch *arch, const struct walk 
 bool code_walk_proves(const struct unwind_arch *arch, const struct walk *walk,
 		      const struct code_frame *frame, const struct row *row);
 
+/* Does it lead to none, where that can be read? */
+bool code_walk_disproves(const struct unwind_arch *arch, const struct walk *walk,
+			 const struct code_frame *frame, const struct row *row);
+
 /* Does it seem to lead to none: to what is no code, or is not there? */
 bool code_walk_contradicts(const struct walk *walk, const struct code_frame *frame,
 			   const struct row *row);

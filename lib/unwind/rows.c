@@ -389,7 +389,7 @@ static bool is_disproved(const struct row_query *query, const struct row *row)
 	if (!mapping)
 		return false;
 	code = code_frame_of(query, mapping, NULL);
-	return !code_walk_proves(query->arch, query->walk, &code, row);
+	return code_walk_disproves(query->arch, query->walk, &code, row);
 }
 
 /* What is known does not hold on this stack. What is found instead may; else nothing is known. */
