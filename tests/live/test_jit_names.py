@@ -4,8 +4,10 @@
 import glob
 import json
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import time
 import unittest
 
@@ -102,10 +104,10 @@ class JitNames(LiveCase):
         self.assert_named(recording, "in_container")
 
     def public_program(self):
-        """Not in /tmp, where the container has another."""
-        directory = os.path.dirname(self.program)
-        self.assertFalse(directory.startswith("/tmp/"), directory)
-        return self.program
+        """A copy that is not in /tmp, where the container has another."""
+        directory = tempfile.mkdtemp(prefix="profc-test-", dir="/var/tmp")
+        self.addCleanup(shutil.rmtree, directory)
+        return shutil.copy(self.program, directory)
 
     def test_names_without_symbols_are_found_later(self):
         recording = self.record("removed", "one", "two", options=("--no-symbols",))
