@@ -17,6 +17,8 @@
 /* Files written that shortly ago are being worked on, and may be written again in place. */
 #define YOUNG_NS	 (24 * 3600 * NS_PER_SEC)
 #define COPIED_MAX_BYTES (UINT64_C(16) << 20)
+/* Where there are few descriptors, sampling needs them more: copies have the first quarter. */
+#define COPIES_PART_OF_FDS 4
 
 /* Of one image no more mappings are looked through for where it begins. */
 #define PIECES_MAX 64
@@ -51,6 +53,10 @@ static void open_copy(const struct space *space, struct module *module, struct m
 	if (!is_to_copy(space, module))
 		return;
 	copy = elf_copy_of(module->fd, 0, module->file_bytes);
+	if (copy >= 0 && copy >= sysconf(_SC_OPEN_MAX) / COPIES_PART_OF_FDS) {
+		close(copy);
+		copy = -1;
+	}
 	if (copy < 0)
 		return;
 	image = elf_image_open(copy, NULL);
