@@ -115,12 +115,10 @@ static void put_stacks(struct json *json, const struct profile *profile,
 	json_key_object_begin(json, "stacks");
 	json_key_u64(json, "distinct", stack_trie_nr(profile->stacks) - 1);
 	json_key_u64(json, "addresses", profile->nr_frames);
-	put_share(json, "complete_cpu_pct", survey->complete.cpu_ns,
-		  survey->total.cpu_ns - survey->unattributed.cpu_ns);
-	put_share(json, "other_stack_cpu_pct", survey->other_stack.cpu_ns,
-		  survey->total.cpu_ns - survey->unattributed.cpu_ns);
-	put_share(json, "unproved_cpu_pct", survey->unproved.cpu_ns,
-		  survey->total.cpu_ns - survey->unattributed.cpu_ns);
+	/* Of all CPU time: what has no stack is in no complete one. Short waits seldom have one. */
+	put_share(json, "complete_cpu_pct", survey->complete.cpu_ns, survey->total.cpu_ns);
+	put_share(json, "other_stack_cpu_pct", survey->other_stack.cpu_ns, survey->total.cpu_ns);
+	put_share(json, "unproved_cpu_pct", survey->unproved.cpu_ns, survey->total.cpu_ns);
 	put_share(json, "complete_blocked_pct", survey->complete.blocked_ns,
 		  survey->total.blocked_ns - survey->unattributed.blocked_ns);
 	json_key(json, "early_ends");

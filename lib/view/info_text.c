@@ -240,15 +240,15 @@ static void append_class(struct info *info, uint64_t part, uint64_t total, const
 	buf_printf(&info->text, " %% %s", what);
 }
 
-/* "99.8 % of the CPU time and 100 % of the blocked time with stacks reach the root" */
+/* "97.3 % of the CPU time and 100 % of the blocked time with stacks is in stacks complete …" */
 static void print_completeness(struct info *info)
 {
 	const struct survey *survey = info->survey;
-	uint64_t cpu_ns = survey->total.cpu_ns - survey->unattributed.cpu_ns;
+	uint64_t cpu_ns = survey->total.cpu_ns;
 	uint64_t blocked_ns = survey->total.blocked_ns - survey->unattributed.blocked_ns;
 
 	append_complete(info, survey->complete.cpu_ns, cpu_ns, "CPU");
-	append_complete(info, survey->complete.blocked_ns, blocked_ns, "blocked");
+	append_complete(info, survey->complete.blocked_ns, blocked_ns, "attributed blocked");
 	if (!info->text.nr_bytes)
 		return;
 	buf_append_str(&info->text, " is in stacks complete to the root");
@@ -256,6 +256,7 @@ static void print_completeness(struct info *info)
 		     "is in stacks that begin where the "
 		     "thread switched to another stack");
 	append_class(info, survey->unproved.cpu_ns, cpu_ns, "in stacks whose end is not proved");
+	append_class(info, survey->unattributed.cpu_ns, cpu_ns, "of the CPU time has no stack");
 	buf_append_str(&info->text, ".");
 	paragraph_print(info->view, "", buf_str(&info->text), info->sink);
 	buf_clear(&info->text);

@@ -40,6 +40,7 @@ class Info(MadeCase):
         self.assertEqual(sum(module["cpu_ns"] for module in info["modules"]),
                          info["totals"]["cpu_ns"] - info["totals"]["unattributed_cpu_ns"])
         early = sum(end["cpu_ns"] for end in info["stacks"]["early_ends"])
+        early += info["totals"]["unattributed_cpu_ns"]
         self.assertAlmostEqual(info["stacks"]["complete_cpu_pct"],
                                100 - 100 * early / info["totals"]["cpu_ns"], places=3)
 
