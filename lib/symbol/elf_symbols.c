@@ -182,6 +182,27 @@ static struct sizeless_range *sizeless_ranges(const struct elf_symbols *symbols,
 	return ranges;
 }
 
+/* glibc's has 38 bytes, older ones 47. */
+#define START_BYTES 48
+
+/* Where a stripped program begins nothing says so but its header. */
+static void add_start(struct elf_symbols *symbols, const struct symbol_object *object)
+{
+	GElf_Ehdr header;
+	uint64_t start;
+
+	if (!object->elf || !gelf_getehdr(object->elf, &header) || !header.e_entry)
+		return;
+	start = header.e_entry + symbols->bias;
+	if (elf_symbols_find(symbols, start))
+		return;
+	ARRAY_GROW(symbols->rows, symbols->nr, symbols->cap);
+	symbols->rows[symbols->nr++] = (struct elf_symbol){.start = start,
+							   .end = start + START_BYTES,
+							   .name = "_start",
+							   .rank = RANK_NO_SIZE | RANK_NO_TYPE};
+}
+
 static void add_thread_start(struct elf_symbols *symbols, uint64_t start)
 {
 	ARRAY_GROW(symbols->rows, symbols->nr, symbols->cap);
@@ -231,6 +252,7 @@ void elf_symbols_init(struct elf_symbols *symbols, const struct symbol_object *o
 		add_symbol(symbols, object, i, &file);
 	sort(symbols);
 	cut_sizeless(symbols, object);
+	add_start(symbols, object);
 	sort(symbols);
 }
 
