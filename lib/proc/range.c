@@ -17,6 +17,9 @@ struct map_query {
 	uint64_t name, build_id;
 };
 
+/* PROCMAP_QUERY_VMA_EXECUTABLE */
+#define EXECUTABLE 4
+
 #define QUERY_MAP _IOWR('f', 17, struct map_query)
 
 bool proc_range_at(int maps_fd, uint64_t address, struct proc_range *range)
@@ -30,7 +33,8 @@ bool proc_range_at(int maps_fd, uint64_t address, struct proc_range *range)
 				     .offset = query.offset,
 				     .inode = query.inode,
 				     .dev_major = query.dev_major,
-				     .dev_minor = query.dev_minor};
+				     .dev_minor = query.dev_minor,
+				     .executable = query.vma_flags & EXECUTABLE};
 	return true;
 }
 
@@ -67,7 +71,8 @@ bool proc_range_in_text(int maps_fd, uint64_t address, struct proc_range *range)
 						     .offset = map.offset,
 						     .inode = map.inode,
 						     .dev_major = map.dev_major,
-						     .dev_minor = map.dev_minor};
+						     .dev_minor = map.dev_minor,
+						     .executable = map.executable};
 	}
 	buf_release(&text);
 	if (!found)

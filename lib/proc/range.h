@@ -10,6 +10,7 @@ struct proc_range {
 	uint64_t start, end;
 	uint64_t offset, inode; /* of the file; 0: of none */
 	uint32_t dev_major, dev_minor;
+	bool executable;
 };
 
 /*

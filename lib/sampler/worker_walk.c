@@ -177,17 +177,31 @@ static bool is_walk_of_doubtful_code(const struct worker_process *process,
 	return false;
 }
 
+/* Just-in-time compilers map memory all the time: is there something where the walk left the map?
+ */
+static bool is_mapped_by_now(const struct worker_process *process, const struct unwind_walk *walk)
+{
+	cleanup_close int fd = walk->end == STACK_END_NO_MAPPING && walk->end_pc
+				       ? proc_open_task_file(process->pid, process->pid, "maps")
+				       : -1;
+	struct proc_range range;
+
+	return fd >= 0 && proc_range_at(fd, walk->end_pc, &range) && range.executable;
+}
+
 /*
  * The walk left the known map: read it anew, but ever more rarely while that does not help.
  * False when there is nothing new.
  */
-static bool refresh_maps(struct worker_process *process, bool *is_gone)
+static bool refresh_maps(struct worker_process *process, const struct unwind_walk *walk,
+			 bool *is_gone)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	uint32_t generation = space_generation(process->space);
 
 	*is_gone = false;
-	if (process->final_maps || now_ns < process->refresh_again_ns)
+	if (process->final_maps ||
+	    (now_ns < process->refresh_again_ns && !is_mapped_by_now(process, walk)))
 		return false;
 	if (space_refresh(process->space, NULL) < 0) {
 		*is_gone = true;
@@ -414,7 +428,7 @@ bool worker_walk(struct worker *worker, struct worker_process *process,
 	    space_refresh(process->space, NULL) == 0)
 		walk_settled(worker, process, sighting);
 	if (walk->left_map) {
-		if (refresh_maps(process, &is_gone))
+		if (refresh_maps(process, walk, &is_gone))
 			walk_settled(worker, process, sighting);
 		else if (is_gone && !process->final_maps)
 			return false;

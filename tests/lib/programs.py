@@ -233,8 +233,9 @@ COMPILED = [
     Program("cpp_exceptions", 99, target("cpp_exceptions")),
     Program("cpp_templates", 99, target("cpp_templates")),
     Program("rust", 99, lambda case: [build("rust_program.rs"), CPU_MS]),
+    # Which goroutine a system stack was left for is known from its second sample there on.
     Program(
-        "go", 99, go("go_garbage"),
+        "go", 90, go("go_garbage"),
         elsewhere=r"runtime\.(mstart\d?|clone|mcall|morestack)(\.abi0)?",
     ),
     Program(
