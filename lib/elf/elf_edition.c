@@ -9,8 +9,9 @@
 
 #include "base/alloc.h"
 
-#define PAGE_BYTES	 4096
-#define TAIL_BYTES	 ((size_t)64 << 10)
+#define PAGE_BYTES 4096
+/* Some milliseconds of work: symbols of a stripped program are anywhere in it. */
+#define HASHED_BYTES	 (UINT64_C(4) << 20)
 #define SEGMENTS_MAX	 512
 #define NOTE_BYTES_MAX	 (UINT64_C(1) << 20)
 #define GO_NOTE_BUILD_ID 4 /* ELF_NOTE_GOBUILDID_TAG of cmd/link */
@@ -32,6 +33,16 @@ static uint64_t fnv_of_file(uint64_t hash, int fd, uint64_t offset, size_t nr_by
 	ssize_t nr_read = offset <= INT64_MAX ? pread(fd, bytes, nr_bytes, (off_t)offset) : -1;
 
 	return fnv(hash, bytes, nr_read > 0 ? (size_t)nr_read : 0);
+}
+
+/* All of a file, or of a large one pages at equal distances, as many. */
+static uint64_t fnv_of_pages(uint64_t hash, int fd, uint64_t file_bytes)
+{
+	uint64_t step = (file_bytes / HASHED_BYTES + 1) * PAGE_BYTES;
+
+	for (uint64_t at = 0; at < file_bytes; at += step)
+		hash = fnv_of_file(hash, fd, at, PAGE_BYTES);
+	return hash;
 }
 
 static bool hash_go_note(Elf_Data *notes, uint64_t *hash)
@@ -91,9 +102,7 @@ static struct elf_edition edition_of(Elf *elf, int fd, uint64_t file_bytes)
 		edition.fingerprint =
 			fnv_of_file(edition.fingerprint, fd, header.p_offset, PAGE_BYTES);
 	}
-	edition.fingerprint =
-		fnv_of_file(edition.fingerprint, fd,
-			    file_bytes > TAIL_BYTES ? file_bytes - TAIL_BYTES : 0, TAIL_BYTES);
+	edition.fingerprint = fnv_of_pages(edition.fingerprint, fd, file_bytes);
 	return edition;
 }
 

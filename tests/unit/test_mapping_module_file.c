@@ -115,6 +115,22 @@ static void test_module_file__contents_tell_files_without_build_id_apart(void **
 	}
 }
 
+/* A stripped program's names are in the midst of it, far from its headers and its end. */
+static void test_module_file__all_of_a_file_is_its_contents(void **state)
+{
+	int fd = program_without_id();
+	struct module module;
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, 300000), 0);
+	module = module_of(fd);
+	module.file_bytes = 300000;
+	assert_same(&module, fd);
+	change(fd, 150000);
+	assert_differs(&module, fd, "headers, code or symbols");
+	close(fd);
+}
+
 static void test_module_file__size_and_time_count_without_build_id(void **state)
 {
 	int fd = program_without_id();
@@ -223,6 +239,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_module_file__contents_tell_files_without_build_id_apart),
+		cmocka_unit_test(test_module_file__all_of_a_file_is_its_contents),
 		cmocka_unit_test(test_module_file__size_and_time_count_without_build_id),
 		cmocka_unit_test(test_module_file__old_recordings_go_by_the_size),
 		cmocka_unit_test(test_module_file__a_build_id_decides_alone),
