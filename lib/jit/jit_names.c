@@ -29,6 +29,7 @@ struct jit_process {
 	struct jit_reader reader;
 	struct jit_place *places; /* by address, but for those that are new, behind */
 	size_t nr_places, cap_places, nr_known;
+	size_t nr_inherited; /* ranges of an ancestor's in which the known places were looked up */
 	struct module_id *modules; /* that its places are in */
 	size_t nr_modules, cap_modules;
 	struct jit_source source; /* as it was put into the profile last */
@@ -132,6 +133,22 @@ static void look_for_dump(const struct jit_names *names, struct jit_process *pro
 	}
 }
 
+/* The process that a forked one is a copy of; 0: none, or it has executed a program since. */
+static pid_t parent_of(const struct profile *profile, pid_t pid)
+{
+	for (size_t i = profile->nr_processes; i-- > 0;) {
+		const struct profile_process *process = &profile->processes[i];
+
+		if (process->pid != pid)
+			continue;
+		if (process->parent == PROCESS_NONE ||
+		    profile->processes[process->parent].pid == pid)
+			return 0;
+		return profile->processes[process->parent].pid;
+	}
+	return 0;
+}
+
 static struct jit_process *get_process(struct jit_names *names, pid_t pid)
 {
 	struct jit_process *process = find_process(names, pid);
@@ -178,6 +195,18 @@ static pid_t owner_of(const struct jit_names *names, struct code_address where)
 									     : 0;
 }
 
+/* Servers fork often, but not from a child of a child of a child. */
+#define ANCESTORS_MAX 4
+
+/* Those whose code a forked process may run: they may not have been seen in it themselves. */
+static void get_ancestors(struct jit_names *names, pid_t pid)
+{
+	if (find_process(names, pid))
+		return;
+	for (int i = 0; i < ANCESTORS_MAX && (pid = parent_of(names->profile, pid)); i++)
+		get_process(names, pid);
+}
+
 static void take_new_frames(struct jit_names *names)
 {
 	const struct profile *profile = names->profile;
@@ -186,9 +215,11 @@ static void take_new_frames(struct jit_names *names)
 		struct code_address where = profile->frames[names->nr_frames].where;
 		pid_t owner = owner_of(names, where);
 
-		if (owner)
-			add_place(get_process(names, owner), where,
-				  (struct frame_id){(uint32_t)names->nr_frames});
+		if (!owner)
+			continue;
+		get_ancestors(names, owner);
+		add_place(get_process(names, owner), where,
+			  (struct frame_id){(uint32_t)names->nr_frames});
 	}
 	for (size_t i = 0; i < names->nr_processes; i++)
 		look_for_dump(names, &names->processes[i], names->nr_modules);
@@ -239,11 +270,10 @@ static void name_place(struct jit_names *names, struct jit_place *place,
 	put_name(names, place, code, range);
 }
 
-/* Look the places from `from` to `to`, which are in order, up in what was told from `first` on. */
+/* Look the places from `from` to `to`, which are in order, up in `code`, from `first` on. */
 static void look_up(struct jit_names *names, struct jit_process *process, size_t from, size_t to,
-		    size_t first)
+		    const struct jit_code *code, size_t first)
 {
-	const struct jit_code *code = &jit_reader_told(&process->reader)->code;
 	struct jit_place *places = process->places + from;
 	size_t nr = to - from;
 	uint64_t *addresses;
@@ -280,18 +310,42 @@ static void sort_places(struct jit_place *places, size_t nr)
 		qsort(places, nr, sizeof(*places), by_address);
 }
 
+/* A forked child runs its parent's code, and does not say once more what that is called. */
+static const struct jit_code *inherited_code(struct jit_names *names,
+					     const struct jit_process *process)
+{
+	pid_t pid = process->pid;
+
+	for (int i = 0; i < ANCESTORS_MAX && (pid = parent_of(names->profile, pid)); i++) {
+		struct jit_process *ancestor = find_process(names, pid);
+
+		if (!ancestor)
+			continue;
+		if (!jit_reader_told(&ancestor->reader)->code.nr)
+			jit_reader_read(&ancestor->reader, false);
+		if (jit_reader_told(&ancestor->reader)->code.nr)
+			return &jit_reader_told(&ancestor->reader)->code;
+	}
+	return NULL;
+}
+
 static void look_up_all(struct jit_names *names, struct jit_process *process)
 {
 	struct jit_told *told = jit_reader_told(&process->reader);
+	const struct jit_code *inherited = told->code.nr ? NULL : inherited_code(names, process);
+	const struct jit_code *code = inherited ? inherited : &told->code;
+	size_t *nr_seen = inherited ? &process->nr_inherited : &told->nr_seen;
 	size_t nr_known = process->nr_known;
 
+	if (*nr_seen > code->nr)
+		*nr_seen = 0; /* written anew */
 	sort_places(process->places + nr_known, process->nr_places - nr_known);
-	look_up(names, process, 0, nr_known, told->nr_seen);
-	look_up(names, process, nr_known, process->nr_places, 0);
+	look_up(names, process, 0, nr_known, code, *nr_seen);
+	look_up(names, process, nr_known, process->nr_places, code, 0);
 	if (nr_known != process->nr_places)
 		sort_places(process->places, process->nr_places);
 	process->nr_known = process->nr_places;
-	told->nr_seen = told->code.nr;
+	*nr_seen = code->nr;
 }
 
 /* --- reading --- */
@@ -414,6 +468,9 @@ void jit_names_end(struct jit_names *names, pid_t pid)
 void jit_names_end_all(struct jit_names *names)
 {
 	take_new_frames(names);
+	/* Children go by what their parents have said, whichever ends first. */
+	for (size_t i = 0; i < names->nr_processes; i++)
+		read_process(names, &names->processes[i], true);
 	while (names->nr_processes)
 		end_process(names, &names->processes[names->nr_processes - 1]);
 }

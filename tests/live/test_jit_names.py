@@ -67,6 +67,14 @@ class JitNames(LiveCase):
         for name in ODD_NAMES:
             self.assertIn(name.replace(";", ":"), leaves)
 
+    def test_a_forked_child_runs_code_that_its_parent_has_named(self):
+        for _ in range(3):
+            recording = self.record("forked", "one", "two", cpu_ms=150)
+            names = {row["function"] for row in recording.rows() if row["module"] == "[jit]"}
+            self.assertEqual(names, {"one", "two"})
+            of_both = recording.rows("--by", "process")
+            self.assertEqual(len(of_both), 2, of_both)
+
     def test_a_map_that_its_program_removes(self):
         self.assert_named(self.record("removed", "one", "two"), "one", "two")
 

@@ -4,6 +4,7 @@
  *
  *   map        in /tmp/perf-PID.map, each NAME a function of its own, of the same CPU time
  *   removed    the same, and removes the map at its end
+ *   forked     the same, and forks at once: the child runs the same code
  *   unfinished the same, the last line without an end
  *   crlf       the same, with lines as of DOS
  *   appended   other code, of the next NAME, comes to stand at the same place, which a line tells
@@ -22,6 +23,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "self_measure.h"
 
@@ -189,6 +191,7 @@ int main(int argc, char **argv)
 	unsigned int cpu_ms = argc > 2 ? (unsigned int)atoi(argv[2]) : 200;
 	int nr = argc > 3 ? argc - 3 : 0;
 	bool is_one = changes(how);
+	pid_t child = -1;
 
 	memory = mmap(NULL, PLACES * PLACE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -199,12 +202,17 @@ int main(int argc, char **argv)
 		memcpy(place(i), loop, sizeof(loop) - 1);
 	__builtin___clear_cache(memory, memory + PLACES * PLACE_BYTES);
 	tell_all(how, is_one ? 1 : nr, argv + 3);
+	if (!strcmp(how, "forked"))
+		child = fork();
 	for (int i = 0; i < nr; i++) {
 		if (i && is_one)
 			tell_change(how, argv[3 + i]);
 		printf("{\"nr\": %d, \"cpu_ms\": %.1f, \"pid\": %d}\n", i,
 		       work(is_one ? 0 : i, cpu_ms), (int)getpid());
 	}
+	fflush(stdout);
+	if (child > 0)
+		waitpid(child, NULL, 0);
 	if (!strcmp(how, "removed"))
 		unlink(map_path);
 	return 0;
