@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import struct
 import sys
 import tempfile
 import time
@@ -198,10 +199,42 @@ class Interpreters(LiveCase):
                 "while (process.cpuUsage().user < 15e5)\n"
                 "  spin(100000);\n"
             )
-        recording = record(self.directory, [node, "--perf-prof", script], cwd=self.directory)
-        lines = {row["line"]: row["self_ns"] for row in recording.rows("--by", "line")
-                 if row["module"] == "[jit]" and "spin " in row["function"]}
-        self.assertGreater(lines.get(3, 0) + lines.get(4, 0), 0.7 * sum(lines.values()), lines)
+        for _ in range(8):
+            recording = record(self.directory, [node, "--perf-prof", script], cwd=self.directory)
+            (dump,) = glob.glob(self.path("jit-*.dump"))
+            sound = functions_with_lines(dump, script)
+            os.remove(dump)
+            rows = [row for row in recording.rows("--by", "line")
+                    if row["module"] == "[jit]" and row["function"] in sound]
+            whole = sum(row["self_ns"] for row in rows)
+            if whole > 200e6:
+                break
+        else:
+            self.skipTest("this node writes bytes of freed memory for the files of hot lines")
+        in_loop = sum(row["self_ns"] for row in rows if row["line"] in (3, 4))
+        self.assertGreater(in_loop, 0.7 * whole, rows)
+
+
+def functions_with_lines(path, script):
+    """Names in a jitdump whose table of lines is of that file alone: V8's are often damaged."""
+    with open(path, "rb") as file:
+        data = file.read()
+    sound, is_sound = set(), False
+    at = struct.unpack_from("<I", data, 8)[0]
+    while at + 16 <= len(data):
+        kind, size = struct.unpack_from("<II", data, at)
+        record = data[at:at + size]
+        if kind == 2: # debug info: code, number of rows, rows of (address, line, column, file)
+            (nr,) = struct.unpack_from("<Q", record, 24)
+            is_sound = nr > 0 and record.count(script.encode() + b"\0") == nr
+        elif kind == 0: # load
+            name = record[56:record.index(b"\0", 56)].decode(errors="replace")
+            sound.discard(name)
+            if is_sound:
+                sound.add(name)
+            is_sound = False
+        at += max(size, 16)
+    return sound
 
 
 if __name__ == "__main__":
