@@ -8,20 +8,6 @@
 #include "calltree/flat_priv.h"
 #include "calltree/weights.h"
 
-const struct flat_row flat_no_row = {.label = FLAT_NONE,
-				     .module = FLAT_NONE,
-				     .thread = FLAT_NONE,
-				     .process = FLAT_NONE,
-				     .state = FLAT_NONE,
-				     .syscall_nr = -1};
-
-uint32_t flat_append_row(struct flat *flat, const struct flat_row *row)
-{
-	ARRAY_GROW(flat->rows, flat->nr, flat->cap);
-	flat->rows[flat->nr] = *row;
-	return (uint32_t)flat->nr++;
-}
-
 static void drop_weightless_rows(struct flat *flat)
 {
 	size_t kept = 0;
@@ -87,9 +73,4 @@ void flat_free(struct flat *flat)
 		return;
 	free(flat->rows);
 	free(flat);
-}
-
-const struct expansion *flat_expansion(const struct flat *flat)
-{
-	return flat->weights->selection->expansion;
 }

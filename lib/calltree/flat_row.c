@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The rows of a flat table, for the files that fill it, and whose names they are. */
+#include "base/alloc.h"
+#include "calltree/filter.h"
+#include "calltree/flat_priv.h"
+#include "calltree/weights.h"
+
+const struct flat_row flat_no_row = {.label = FLAT_NONE,
+				     .module = FLAT_NONE,
+				     .thread = FLAT_NONE,
+				     .process = FLAT_NONE,
+				     .state = FLAT_NONE,
+				     .syscall_nr = -1};
+
+uint32_t flat_append_row(struct flat *flat, const struct flat_row *row)
+{
+	ARRAY_GROW(flat->rows, flat->nr, flat->cap);
+	flat->rows[flat->nr] = *row;
+	return (uint32_t)flat->nr++;
+}
+
+const struct expansion *flat_expansion(const struct flat *flat)
+{
+	return flat->weights->selection->expansion;
+}
