@@ -45,23 +45,6 @@ uint64_t store_writer_nr_bytes(const struct store_writer *writer)
 	return writer->frames.nr_bytes_written;
 }
 
-int writer_emit(struct store_writer *writer, enum record_type type, struct err *err)
-{
-	struct columns_out *columns = &writer->columns;
-	unsigned int nr_columns = columns->nr_columns;
-	int status = 0;
-
-	if (columns->nr_rows)
-		status = frames_out_record(&writer->frames, type, columns, err);
-	columns_out_begin(columns, nr_columns);
-	return status;
-}
-
-int writer_emit_if_full(struct store_writer *writer, enum record_type type, struct err *err)
-{
-	return writer->columns.nr_rows < RECORD_ROWS_MAX ? 0 : writer_emit(writer, type, err);
-}
-
 /* One frame, or more, of what the steps gather. */
 static int run_steps(struct store_writer *writer, const struct profile *profile,
 		     writer_step *const *steps, size_t nr_steps, struct err *err)

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Gathered columns become a record: what the writers of all tables end with. */
+#include "store/frames_priv.h"
+#include "store/writer_priv.h"
+
+int writer_emit(struct store_writer *writer, enum record_type type, struct err *err)
+{
+	struct columns_out *columns = &writer->columns;
+	unsigned int nr_columns = columns->nr_columns;
+	int status = 0;
+
+	if (columns->nr_rows)
+		status = frames_out_record(&writer->frames, type, columns, err);
+	columns_out_begin(columns, nr_columns);
+	return status;
+}
+
+int writer_emit_if_full(struct store_writer *writer, enum record_type type, struct err *err)
+{
+	return writer->columns.nr_rows < RECORD_ROWS_MAX ? 0 : writer_emit(writer, type, err);
+}
