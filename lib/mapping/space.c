@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "mapping/space_priv.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -14,7 +12,6 @@
 #include "mapping/module_priv.h"
 #include "proc/maps.h"
 #include "proc/program.h"
-#include "proc/range.h"
 #include "proc/read.h"
 
 /* vm.max_map_count is 65530 by default and rarely raised above a million. */
@@ -88,28 +85,6 @@ const struct mapping *space_mapping_at(const struct space *space, size_t index)
 	return &space->entries.at[index].mapping;
 }
 
-void space_index_code(struct space *space)
-{
-	size_t nr = 0;
-
-	for (size_t i = 0; i < space->entries.nr; i++)
-		nr += space->entries.at[i].mapping.executable;
-	if (nr > space->cap_code) {
-		space->cap_code = array_grown_cap(space->cap_code, nr);
-		space->code_starts =
-			xrealloc_array(space->code_starts, space->cap_code, sizeof(uint64_t));
-		space->code_entries =
-			xrealloc_array(space->code_entries, space->cap_code, sizeof(uint32_t));
-	}
-	space->nr_code = 0;
-	for (size_t i = 0; i < space->entries.nr; i++) {
-		if (!space->entries.at[i].mapping.executable)
-			continue;
-		space->code_starts[space->nr_code] = space->entries.at[i].mapping.start;
-		space->code_entries[space->nr_code++] = (uint32_t)i;
-	}
-}
-
 struct space *space_fork(const struct space *space, pid_t pid)
 {
 	struct space *child = space_new(space->modules, pid);
@@ -123,17 +98,6 @@ struct space *space_fork(const struct space *space, pid_t pid)
 	child->generation = space->generation;
 	space_index_code(child);
 	return child;
-}
-
-bool space_same_mapping(const struct entry *a, const struct entry *b)
-{
-	const struct mapping *x = &a->mapping;
-	const struct mapping *y = &b->mapping;
-
-	return x->start == y->start && x->end == y->end && x->file_offset == y->file_offset &&
-	       x->executable == y->executable && x->readable == y->readable &&
-	       x->writable == y->writable && a->dev == b->dev && a->inode == b->inode &&
-	       !strcmp(a->path, b->path);
 }
 
 /* Does the kernel's name for a mapping stand in brackets? Only those without a file have one. */
@@ -234,26 +198,13 @@ static bool is_another_program(const struct entries *old, const struct entries *
 	return before && now && before != now;
 }
 
-/* Code that is only moved, or grows, as that of just-in-time compilers does, replaces none. */
-bool space_replaces_code(const struct space *space, const struct mapping *fresh)
+static void find_module(struct space *space, const struct entries *map, size_t index)
 {
-	const struct mapping *old = fresh->executable ? space_find(space, fresh->start) : NULL;
+	struct entry *entry = &map->at[index];
 
-	return old && old->executable && old->module.v != fresh->module.v;
-}
-
-void space_note_change(struct space *space)
-{
-	space->generation++;
-	space->stamp = module_table_next_stamp(space->modules);
-}
-
-static bool is_rewritten(const struct space *space, const struct entry *entry)
-{
-	uint64_t when_ns;
-
-	return entry->inode &&
-	       module_table_is_rewritten(space->modules, entry->mapping.module, &when_ns);
+	if (entry->mapping.executable && !space_find_image(space, map, index, &entry->mapping) &&
+	    !space_find_copied(space, map, index))
+		space_find_without_image(space, map, index);
 }
 
 static void take_in(struct space *space, struct entries fresh)
@@ -269,7 +220,7 @@ static void take_in(struct space *space, struct entries fresh)
 		       space->entries.at[old].mapping.start < entry->mapping.start)
 			old++;
 		if (old < space->entries.nr && space_same_mapping(&space->entries.at[old], entry) &&
-		    !is_rewritten(space, &space->entries.at[old])) {
+		    !space_is_rewritten(space, &space->entries.at[old])) {
 			entry->mapping = space->entries.at[old].mapping;
 			entry->doubts = space->entries.at[old].doubts;
 			space->entries.at[old].is_kept = true;
@@ -278,7 +229,7 @@ static void take_in(struct space *space, struct entries fresh)
 			continue;
 		}
 		entry->mapping.generation = space->generation + 1;
-		space_find_module(space, &fresh, i);
+		find_module(space, &fresh, i);
 		space->nr_replaced += space_replaces_code(space, &entry->mapping);
 		nr_doubtful += entry->doubts != 0;
 	}
@@ -345,130 +296,4 @@ int space_refresh(struct space *space, struct err *err)
 	}
 	buf_release(&maps);
 	return status;
-}
-
-/* The last of nr sorted starts that is <= address, or nr. No branch depends on the data. */
-static size_t last_at_or_below(const uint64_t *starts, size_t nr, uint64_t address)
-{
-	const uint64_t *base = starts;
-	size_t left = nr;
-
-	if (!nr || address < starts[0])
-		return nr;
-	while (left > 1) {
-		size_t half = left / 2;
-
-		base += base[half] <= address ? half : 0;
-		left -= half;
-	}
-	return (size_t)(base - starts);
-}
-
-static const struct mapping *find_code(const struct space *space, uint64_t address)
-{
-	size_t at = last_at_or_below(space->code_starts, space->nr_code, address);
-	const struct mapping *mapping;
-
-	if (at == space->nr_code)
-		return NULL;
-	mapping = &space->entries.at[space->code_entries[at]].mapping;
-	return address < mapping->end ? mapping : NULL;
-}
-
-static const struct entry *find_entry(const struct space *space, uint64_t address)
-{
-	const struct entry *at = space->entries.at;
-	size_t low = 0;
-	size_t high = space->entries.nr;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (address < at[middle].mapping.start)
-			high = middle;
-		else if (address >= at[middle].mapping.end)
-			low = middle + 1;
-		else
-			return &at[middle];
-	}
-	return NULL;
-}
-
-const struct mapping *space_find(const struct space *space, uint64_t address)
-{
-	const struct entry *entry = find_entry(space, address);
-
-	return entry ? &entry->mapping : NULL;
-}
-
-bool space_is_of_range(const struct entry *entry, const struct proc_range *range)
-{
-	const struct mapping *mapping = &entry->mapping;
-
-	return mapping->start == range->start && mapping->end == range->end &&
-	       mapping->file_offset == range->offset && entry->inode == range->inode;
-}
-
-bool space_agrees(const struct space *space, const struct proc_range *range)
-{
-	const struct entry *entry = find_entry(space, range->start);
-
-	return entry && space_is_of_range(entry, range);
-}
-
-bool space_is_doubtful(const struct space *space, uint64_t address)
-{
-	const struct entry *entry = space->nr_doubtful ? find_entry(space, address) : NULL;
-
-	return entry && entry->doubts;
-}
-
-bool space_has_same_code(const struct space *space)
-{
-	cleanup_close int fd = proc_open_task_file(space->pid, space->reader, "maps");
-
-	for (size_t i = 0; fd >= 0 && i < space->nr_code; i++) {
-		const struct entry *entry = &space->entries.at[space->code_entries[i]];
-		struct proc_range range;
-
-		if (space_is_vsyscall(entry))
-			continue;
-		if (!proc_range_at(fd, entry->mapping.start, &range) ||
-		    !space_agrees(space, &range) || is_rewritten(space, entry))
-			return false;
-	}
-	return fd >= 0;
-}
-
-struct code_address space_locate(const struct space *space, uint64_t address)
-{
-	const struct mapping *mapping = find_code(space, address);
-
-	if (!mapping)
-		return (struct code_address){.module = MODULE_UNKNOWN, .address = address};
-	return (struct code_address){.module = mapping->module, .address = address - mapping->bias};
-}
-
-const struct module *space_module(const struct space *space, const struct mapping *mapping)
-{
-	return module_table_get(space->modules, mapping->module);
-}
-
-struct elf_image *space_image(struct space *space, const struct mapping *mapping)
-{
-	return module_table_image(space->modules, mapping->module);
-}
-
-bool space_read_code(struct space *space, uint64_t address, void *out, size_t nr_bytes)
-{
-	if (space->memory_fd == -1) {
-		char path[32];
-
-		snprintf(path, sizeof(path), "/proc/%d/mem", space->reader);
-		space->memory_fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (space->memory_fd < 0)
-			space->memory_fd = -2;
-	}
-	return space->memory_fd >= 0 && address <= INT64_MAX &&
-	       pread(space->memory_fd, out, nr_bytes, (off_t)address) == (ssize_t)nr_bytes;
 }

@@ -279,17 +279,14 @@ bool space_find_image(struct space *space, const struct entries *map, size_t ind
 	return files.image != NULL;
 }
 
-void space_find_module(struct space *space, const struct entries *map, size_t index)
+void space_find_without_image(struct space *space, const struct entries *map, size_t index)
 {
 	struct entry *entry = &map->at[index];
 	struct module_files files;
 	struct module module;
 
-	if (!entry->mapping.executable || find_known(space, entry, true, &entry->mapping))
+	if (find_known(space, entry, false, &entry->mapping))
 		return;
 	describe(space, map, entry, &module, &files);
-	if (!files.image && (space_find_copied(space, map, index) ||
-			     find_known(space, entry, false, &entry->mapping)))
-		return;
 	take_module(space, &module, &files, &entry->mapping);
 }

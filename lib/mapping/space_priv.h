@@ -52,13 +52,13 @@ bool space_is_vsyscall(const struct entry *entry);
 struct target_file space_file_of(const struct space *space, const struct entry *entry);
 
 /*
- * space_module.c: which module a new entry of a map shows, and where that lies; opens it. The
- * entries before it are settled.
+ * space_module.c: which module a mapping of map->at[index] shows, and where that lies; opens it.
+ * `mapping` is the entry's or a copy. The entries before it are settled. False if it has no image.
  */
-void space_find_module(struct space *space, const struct entries *map, size_t index);
-/* The same for any mapping of a file, of which `mapping` is a copy; false if it has no image. */
 bool space_find_image(struct space *space, const struct entries *map, size_t index,
 		      struct mapping *mapping);
+/* The same for an entry without one: made at run time, or no ELF file, or one that is gone. */
+void space_find_without_image(struct space *space, const struct entries *map, size_t index);
 
 /*
  * space_copied.c: is the code without a file at map->at[index] a file's own, copied to where it
@@ -68,6 +68,8 @@ bool space_find_copied(struct space *space, const struct entries *map, size_t in
 /* Look at a doubtful one again: true if it is a copy now. */
 bool space_settle_doubt(struct space *space, const struct entries *map, size_t index);
 
+/* The file has been written to since it was mapped. */
+bool space_is_rewritten(const struct space *space, const struct entry *entry);
 /* Does it show other code than what the space has there so far? */
 bool space_replaces_code(const struct space *space, const struct mapping *fresh);
 /* What was interned of its stacks no longer holds. */
