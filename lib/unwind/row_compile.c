@@ -196,14 +196,3 @@ struct row row_compile(const struct unwind_arch *arch, const struct cfi_section 
 	row.saves_eh = saves_eh;
 	return row;
 }
-
-const struct unwind_arch *unwind_arch(enum arch arch)
-{
-	switch (arch) {
-	case ARCH_X86_64:
-		return &unwind_arch_x86_64;
-	case ARCH_AARCH64:
-		break;
-	}
-	return &unwind_arch_aarch64;
-}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The walk by compiled rows, and by frame pointers where there are none. */
 #include "mapping/space.h"
+#include "snapshot/snapshot.h"
 #include "unwind/eh_context.h"
 #include "unwind/hot_walk.h"
 #include "unwind/root.h"
@@ -634,6 +635,33 @@ static enum step step_by_libunwind(struct row_walk *rw)
 	return arrive(rw, caller.value[arch->pc], sp, UNWIND_METHOD_LIBUNWIND, false);
 }
 
+/* A zero on the stack may be anything: behind so many frames that fit it is where it ends. */
+#define FRAMES_BEFORE_ZERO 4
+
+static bool leads_on(struct rows *rows, const struct walk *walk, uint64_t pc, uint64_t sp)
+{
+	const struct arch_regs *arch = arch_regs(walk->snapshot->arch);
+	struct snapshot begun = *walk->snapshot; /* its bytes stay those of the original */
+	struct unwind_walk out = {0};
+	struct walk trial = {
+		.space = walk->space,
+		.snapshot = &begun,
+		.memory = walk->memory,
+		.out = &out,
+		.trial_depth = walk->trial_depth + 1,
+	};
+	bool is_root;
+
+	begun.regs = (struct regs){0};
+	regs_set(&begun.regs, arch->pc, pc);
+	regs_set(&begun.regs, arch->sp, sp);
+	rows_walk(rows, &trial, UNWINDER_AUTO, NULL);
+	is_root = out.end == STACK_END_ROOT ||
+		  (trial.ended_by_zero && out.nr_frames >= FRAMES_BEFORE_ZERO);
+	unwind_walk_release(&out);
+	return is_root;
+}
+
 void rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind,
 	       struct libunwind_spaces *libunwind)
 {
@@ -647,6 +675,7 @@ void rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind,
 	uint64_t pc = 0;
 	enum step step = STEP_CALLER;
 
+	walk->leads_on = leads_on;
 	regs_get(&rw.regs, rw.arch->regs->pc, &pc);
 	rw.frame = walk_frame(walk, pc, !walk->trial_depth, UNWIND_METHOD_LEAF);
 	if (!walk_push(walk, &rw.frame))

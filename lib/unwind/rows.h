@@ -82,12 +82,6 @@ enum eh_landing_calls rows_find_before_landing(struct rows *rows, const struct r
 					       uint64_t *return_address);
 
 /*
- * Does a walk that begins behind a call, at pc with the stack pointer sp and no other register
- * known, come to the root? By chance what stands on a stack leads it a step or two.
- */
-bool rows_lead_on(struct rows *rows, const struct walk *walk, uint64_t pc, uint64_t sp);
-
-/*
  * Does the code of this frame load another stack pointer on its way to the return (Go's
  * systemstack and asmcgocall, coroutines)? Its caller is on another stack, whatever CFI says.
  */

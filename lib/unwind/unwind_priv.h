@@ -17,8 +17,14 @@ struct walk {
 	size_t max_depth;		   /* 0: no limit */
 	size_t nr_pushed;		   /* frames found, the left out ones included */
 	size_t nr_fp_frames, nr_libunwind; /* found so */
-	unsigned int trial_depth;	   /* above 0: begins behind a call; see rows_lead_on() */
+	unsigned int trial_depth;	   /* above 0: begins behind a call; see leads_on */
 	bool ended_by_zero;		   /* at a return address of 0 */
+	/*
+	 * Set by rows_walk(). Does a walk that begins behind a call, at pc with the stack pointer
+	 * sp and no other register known, come to the root? By chance what stands on a stack leads
+	 * it a step or two.
+	 */
+	bool (*leads_on)(struct rows *rows, const struct walk *walk, uint64_t pc, uint64_t sp);
 };
 
 /* Without any limit of the user's, a walk still ends somewhere. */

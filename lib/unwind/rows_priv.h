@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_UNWIND_ROWS_PRIV_H
+#define PROFC_UNWIND_ROWS_PRIV_H
+
+#include "unwind/hot_rows.h"
+#include "unwind/row_cache.h"
+#include "unwind/rows.h"
+
+/* What rows.c keeps and rows_find.c fills. */
+struct rows {
+	struct hot_rows hot;
+	struct row_cache cache;
+	struct row_cache jit;	     /* proved on each stack again: JIT, and rows_find_by_code() */
+	struct row_cache disproved;  /* how often another row was searched for a stack */
+	struct row_cache calls;	     /* what is known to be a return address, behind a call */
+	struct row_cache without_fp; /* second ways, for frames whose frame pointer is not known */
+	struct module_cfi **modules; /* by module id; NULL where not asked for yet */
+	size_t nr_modules, cap_modules;
+	uint64_t nr_compiled;
+};
+
+#endif
