@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "elf/elf_bytes.h"
+
 struct err;
 
 /*
@@ -28,13 +30,6 @@ struct elf_segment {
 	uint64_t file_offset, file_bytes;
 	uint64_t vaddr, memory_bytes;
 	bool executable;
-};
-
-/* A run of the image's bytes; empty when bytes is NULL. */
-struct elf_bytes {
-	const uint8_t *bytes;
-	size_t nr_bytes;
-	uint64_t vaddr; /* of the first one; 0 in sections that are not loaded */
 };
 
 /* Where the rules for unwinding stand (LSB core 5.0 ch. 10; DWARF 5 section 6.4). */

@@ -6,7 +6,7 @@
 #include <libelf.h>
 #include <stdint.h>
 
-#include "elf/elf_image.h"
+#include "elf/elf_bytes.h"
 
 /*
  * The bytes of a section that is not loaded, with what zlib or zstd compressed unpacked. Empty if

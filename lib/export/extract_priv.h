@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "calltree/expand.h"
-#include "export/export.h"
+#include "export/export_options.h"
 #include "export/paths_priv.h"
 #include "profile/profile.h"
 #include "stack/stack.h"

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_EXPORT_EXPORT_OPTIONS_H
+#define PROFC_EXPORT_EXPORT_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "profile/profile.h"
+
+struct filter;
+
+/* One time line of the output for each … */
+enum export_threads {
+	EXPORT_THREADS_DEFAULT, /* what suits the format best: see struct export_format */
+	EXPORT_THREADS_MERGE,	/* process name: all threads of all processes called so together */
+	EXPORT_THREADS_SPLIT,	/* thread */
+};
+
+/* What the weight of a sample is. */
+enum export_weights {
+	EXPORT_WEIGHTS_VALUE,	/* its share of the metric: exact, adds up to the report's totals */
+	EXPORT_WEIGHTS_SAMPLES, /* how many observations had any of the metric: 1 a sample */
+};
+
+/* How functions are called. */
+enum export_names {
+	EXPORT_NAMES_DEFAULT, /* short in pictures for people and where there is place for both */
+	EXPORT_NAMES_FULL,
+	EXPORT_NAMES_SHORT, /* without template arguments and parameters */
+};
+
+struct export_options {
+	enum metric metric;
+	enum export_weights weights;
+	enum export_threads threads;
+	bool fold_inlines; /* inlined frames count as the function they are inlined into */
+	enum export_names names;
+	bool idle;		     /* speedscope: keep the time between samples as gaps */
+	const struct filter *filter; /* borrowed */
+};
+
+#endif
