@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "symbol/name_pool.h"
-#include "symbol/symbol.h"
+#include "symbol/types.h"
 
 /* How many other results a result may take in: each brings a table of texts along. */
 #define RESULT_MAX_PARTS 16

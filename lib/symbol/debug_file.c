@@ -15,7 +15,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "symbol/elf_section.h"
-#include "symbol/symbol.h"
+#include "symbol/types.h"
 
 static const char standard_debug_dir[] = "/usr/lib/debug";
 

@@ -26,7 +26,7 @@ extern char *xstrdup(const char *text);
 #include <string.h>
 
 #include "base/buf.h"
-#include "symbol/symbol.h"
+#include "symbol/demangle.h"
 
 /* A demangler recurses over its input: beyond this no compiler's name is worth the risk. */
 #define MAX_LINKAGE_NAME_BYTES 65536

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "symbol/dwarf_line.h"
+#include "symbol/line_header.h"
 
 struct abbrev_slot {
 	uint64_t offset;

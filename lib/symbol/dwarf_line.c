@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <dwarf.h>
 
-#include "symbol/dwarf_line_priv.h"
+#include "symbol/dwarf_line.h"
 #include "symbol/dwarf_range.h"
+#include "symbol/line_header.h"
 
 /* The state machine of DWARF 5 section 6.2.2, and the addresses it runs against. */
 struct line_run {

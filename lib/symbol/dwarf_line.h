@@ -13,12 +13,10 @@
  * against the sorted addresses that are wanted, and no row is ever stored.
  */
 
-/* The file and directory tables before a line program, and where that starts. */
 struct line_header;
 
 /* Of a unit, read on first use and kept by it; NULL when it has none or it is damaged. */
 const struct line_header *dwarf_unit_lines(struct dwarf_unit *unit);
-void line_header_free(struct line_header *header);
 
 /*
  * The path of a file number as DW_AT_decl_file and the like give it, with its

@@ -4,7 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "symbol/dwarf_line_priv.h"
+#include "symbol/dwarf_line.h"
+#include "symbol/line_header.h"
 
 /* More kinds of columns than DW_LNCT_… has, vendors' included. */
 #define MAX_COLUMNS 16
@@ -169,15 +170,6 @@ const struct line_header *dwarf_unit_lines(struct dwarf_unit *unit)
 			unit->file->damaged = true;
 	}
 	return unit->lines->usable ? unit->lines : NULL;
-}
-
-void line_header_free(struct line_header *header)
-{
-	if (!header)
-		return;
-	free(header->directories.rows);
-	free(header->files.rows);
-	free(header);
 }
 
 /* "directory/name", or just the name where that is absolute or there is no directory. */

@@ -8,9 +8,9 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/demangled_name.h"
+#include "symbol/demangle.h"
 #include "symbol/dwarf_function.h"
 #include "symbol/dwarf_walk.h"
-#include "symbol/symbol.h"
 
 /* Deeper than any source nests, and a bound for files that lie. */
 #define MAX_LEVELS 256

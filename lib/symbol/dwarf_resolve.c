@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "symbol/builder.h"
+#include "symbol/demangle.h"
 #include "symbol/dwarf_function.h"
 #include "symbol/dwarf_line.h"
 #include "symbol/dwarf_qualify.h"

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "symbol/object.h"
-#include "symbol/symbol.h"
+#include "symbol/types.h"
 
 /* Debian's packages of debug information that stand in its main archive. */
 struct package {

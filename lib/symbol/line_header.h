@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_SYMBOL_DWARF_LINE_PRIV_H
-#define PROFC_SYMBOL_DWARF_LINE_PRIV_H
+#ifndef PROFC_SYMBOL_LINE_HEADER_H
+#define PROFC_SYMBOL_LINE_HEADER_H
 
-#include "symbol/dwarf_line.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct line_name {
 	const char *text; /* borrowed from the sections; may be NULL */
@@ -14,6 +16,7 @@ struct line_names {
 	size_t nr, cap;
 };
 
+/* The file and directory tables before a line program, and where that starts. */
 struct line_header {
 	bool usable;
 	uint16_t version;
@@ -29,5 +32,7 @@ struct line_header {
 	struct line_names directories; /* 0 is the unit's own directory, implied before version 5 */
 	struct line_names files;       /* before version 5 counted from 1: 0 is none */
 };
+
+void line_header_free(struct line_header *header);
 
 #endif

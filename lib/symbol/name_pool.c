@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "symbol/symbol.h"
+#include "symbol/demangle.h"
 
 void name_pool_init(struct name_pool *pool)
 {

@@ -15,7 +15,7 @@
 #include "elf/elf_cut.h"
 #include "mapping/module_file.h"
 #include "symbol/debuginfod.h"
-#include "symbol/symbol.h"
+#include "symbol/types.h"
 
 /* The object is reported by hand; libdwfl never looks for the file itself. */
 static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,

@@ -14,6 +14,7 @@
 #include "profile/profile.h"
 #include "symbol/jit_symbols.h"
 #include "symbol/source_note.h"
+#include "symbol/symbol.h"
 #include "symbol/vdso.h"
 
 /* More workers would fight for memory bandwidth, not for processors. */

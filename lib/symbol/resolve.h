@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "symbol/symbol.h"
+#include "symbol/types.h"
 
 struct profile;
 

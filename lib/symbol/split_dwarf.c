@@ -11,7 +11,7 @@
 #include "symbol/debug_file.h"
 #include "symbol/dwp.h"
 #include "symbol/elf_section.h"
-#include "symbol/symbol.h"
+#include "symbol/types.h"
 
 /* A skeleton and what was found for it. */
 struct split_unit {

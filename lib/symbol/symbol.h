@@ -2,16 +2,13 @@
 #ifndef PROFC_SYMBOL_SYMBOL_H
 #define PROFC_SYMBOL_SYMBOL_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
-#include "profile/symbol_source.h"
+#include "symbol/types.h"
 
 struct err;
-struct module;
 
 /*
  * Addresses of one ELF file (or one process' JIT memory) to functions, files,
@@ -20,98 +17,9 @@ struct module;
  * address. Knows nothing of profiles; resolve.h connects the two.
  */
 
-/* Where to look, beside the places gdb looks in. Borrowed strings. */
-struct symbol_options {
-	const char *const *debug_dirs; /* searched before /usr/lib/debug */
-	size_t nr_debug_dirs;
-	const char *sysroot; /* put before every path of a target, or NULL */
-	bool debuginfod;     /* ask the servers of DEBUGINFOD_URLS */
-	/*
-	 * For all questions of one resolution together, whether of one file or of
-	 * a profile: a server that does not answer holds it up once.
-	 */
-	unsigned int debuginfod_timeout_ms;
-	/* Private, 0 from outside: when that time is over, on CLOCK_MONOTONIC. */
-	uint64_t debuginfod_deadline_ns;
-	/*
-	 * NULL, or told from whichever thread it is, before a server is asked about
-	 * the file known as `path`, which is borrowed for the call.
-	 */
-	void (*asks_server)(void *context, const char *path);
-	void *asks_server_context;
-	/*
-	 * NULL, or borrowed: once another thread sets it, no server is waited for any
-	 * longer and no further module of a profile is begun; those stay without names.
-	 */
-	const atomic_bool *ended;
-	/*
-	 * As the tables say it, for comparison with other tools: line 0 for code
-	 * that belongs to no line, and bare names where there is no linkage name.
-	 * Otherwise the line before it in the same function, its call or its
-	 * beginning stand in, and names get the scopes around them.
-	 */
-	bool verbatim;
-	/* The recording ends here and now: its source files are those that were compiled. */
-	bool notes_sources;
-	/* How many threads one file may be read by; 0 is 1. */
-	unsigned int nr_threads;
-};
-
-/* What is to be resolved. Borrowed. */
-struct symbol_request {
-	const char *path;	 /* as the target saw it; for messages and debug-file search */
-	int fd;			 /* open on the very file that was mapped, or -1: open `path` */
-	const uint8_t *build_id; /* what the file must carry; nr 0: not known */
-	size_t nr_build_id_bytes;
-	/* NULL, or what was recorded of the file, by which it is known without a build-id. */
-	const struct module *recorded;
-	/*
-	 * Sorted ascending, distinct ELF virtual addresses, each inside the
-	 * instruction it stands for (return addresses already moved back).
-	 */
-	const uint64_t *addresses;
-	size_t nr_addresses;
-};
-
-/* One level of a chain. Texts belong to the result. */
-struct symbol_location {
-	/* Demangled, with template arguments and parameters; NULL when only the line is known. */
-	const char *name;
-	const char *linkage_name;  /* NULL when the same or unknown */
-	const char *file;	   /* of the line; NULL when unknown */
-	const char *function_file; /* of the definition; NULL when unknown */
-	uint32_t line;		   /* 0 when unknown */
-	uint32_t column;	   /* 0 when unknown */
-	uint32_t function_line;	   /* of the definition; 0 when unknown */
-	uint32_t discriminator;	   /* of the line table's row; 0 when none */
-};
-
-struct symbol_chain {
-	uint32_t first, nr; /* locations[first … first + nr - 1], innermost first; nr 0: nothing */
-};
-
-#define SYMBOL_NO_START UINT64_MAX
-
-struct symbol_result {
-	struct symbol_chain *chains; /* one for each requested address, in its order */
-	/*
-	 * Where the functions of addresses without a chain begin, by the unwind
-	 * information, or SYMBOL_NO_START. One for each address; NULL: not known.
-	 */
-	uint64_t *starts;
-	struct symbol_location *locations;
-	size_t nr_locations;
-	enum symbol_source source;
-	char *debug_path; /* the separate debug file used, or NULL */
-	char *problem;	  /* why it is not better, for a user to read; or NULL */
-	bool mismatched;  /* the file found is not the one that was mapped: nothing resolved */
-	void *arena;	  /* private: owns the texts */
-};
-
 /* May be called from several threads at once on different requests. */
 int symbol_resolve_file(const struct symbol_options *options, const struct symbol_request *request,
 			struct symbol_result **result, struct err *err);
-void symbol_result_free(struct symbol_result *result);
 
 /*
  * The same in steps, for who asks again and again: the file stays open and what
@@ -144,14 +52,4 @@ const char *symbol_file_mismatch(const struct symbol_file *file);
 unsigned int symbol_file_address_bytes(const struct symbol_file *file);
 void symbol_file_close(struct symbol_file *file);
 
-/*
- * Demangle a C++, Rust, D or Ada name; a copy of the input if it is none. Caller frees.
- * Short forms for tables: base/demangled_name.h.
- */
-char *symbol_demangle(const char *linkage_name);
-/*
- * The same for a name of a unit in Ada. GNAT's names ("pkg__proc" for pkg.proc) look
- * like any in C, so that only the language of their unit tells what they are.
- */
-char *symbol_demangle_ada(const char *name);
 #endif

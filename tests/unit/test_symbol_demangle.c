@@ -10,8 +10,8 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "symbol/demangle.h"
 #include "symbol/name_pool.h"
-#include "symbol/symbol.h"
 
 static void assert_demangled(const char *linkage_name, const char *wanted)
 {

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SYMBOL_DEMANGLE_H
+#define PROFC_SYMBOL_DEMANGLE_H
+
+/*
+ * Demangle a C++, Rust, D or Ada name; a copy of the input if it is none. Caller frees.
+ * Short forms for tables: base/demangled_name.h.
+ */
+char *symbol_demangle(const char *linkage_name);
+/*
+ * The same for a name of a unit in Ada. GNAT's names ("pkg__proc" for pkg.proc) look
+ * like any in C, so that only the language of their unit tells what they are.
+ */
+char *symbol_demangle_ada(const char *name);
+
+#endif
