@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "dwarf_bytes.h"
 #include "symbol/dwarf_line.h"
+#include "symbol/line_header.h"
 
 /* line_base -5, line_range 14, opcode_base 13: a special opcode is 18 + 14 * pc + line. */
 #define SPECIAL(pc, line) (uint8_t)(18 + 14 * (pc) + (line))
