@@ -188,8 +188,8 @@ static void hint_for_lines(struct err *err, const struct weights *weights)
 		return;
 	}
 	name = module_short_name(module_table_get(profile->modules, most));
-	if (most.v < profile->nr_module_symbols)
-		problem = profile_str(profile, profile->module_symbols[most.v].problem);
+	if (most.v < profile->symbols.nr_modules)
+		problem = profile_str(profile, profile->symbols.modules[most.v].problem);
 	if (*problem)
 		err_hint(err, "most of it is in %s: %s", name, problem);
 	else

@@ -136,24 +136,25 @@ static bool has_name(const struct profile *profile, const struct frame_symbols *
 
 	if (!symbols->nr)
 		return false;
-	outermost = &profile->locations[symbols->first + symbols->nr - 1];
-	return profile_str(profile, profile->functions[outermost->function.v].name)[0] != '[';
+	outermost = &profile->symbols.locations[symbols->first + symbols->nr - 1];
+	return profile_str(profile, profile->symbols.functions[outermost->function.v].name)[0] !=
+	       '[';
 }
 
 static size_t nr_named(const struct profile *profile)
 {
 	size_t nr = 0;
 
-	for (size_t i = 0; i < profile->nr_frame_symbols; i++)
-		nr += has_name(profile, &profile->frame_symbols[i]);
+	for (size_t i = 0; i < profile->symbols.nr_frames; i++)
+		nr += has_name(profile, &profile->symbols.frames[i]);
 	return nr;
 }
 
 /* A file that is not the recorded one names nothing, which should not go unnoticed. */
 static void warn_of_other_files(const struct profile *profile)
 {
-	for (size_t i = 0; i < profile->nr_module_symbols; i++) {
-		const struct module_symbols *row = &profile->module_symbols[i];
+	for (size_t i = 0; i < profile->symbols.nr_modules; i++) {
+		const struct module_symbols *row = &profile->symbols.modules[i];
 
 		if (row->mismatched)
 			print_warning(

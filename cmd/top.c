@@ -145,7 +145,7 @@ static void name(struct top *top, struct profile *profile)
 
 	if (known && known->nr_frames <= profile->nr_frames)
 		profile_adopt_symbols(profile, known);
-	if (known && known->nr_frame_symbols == profile->nr_frames &&
+	if (known && known->symbols.nr_frames == profile->nr_frames &&
 	    known->nr_jit_names == profile->nr_jit_names && !top->ended)
 		return; /* nothing new */
 	if (top->ended || !known || clock_monotonic_ns() - top->resolved_ns >= pause_ns)

@@ -21,7 +21,7 @@ static uint64_t label_hash(const struct profile *profile, const struct label *la
 	uint64_t hash = hash_mix(hash_u64(label->kind), label->module.v);
 
 	if (label->kind == LABEL_FUNCTION) {
-		const struct function *function = &profile->functions[label->function.v];
+		const struct function *function = &profile->symbols.functions[label->function.v];
 
 		hash = hash_mix(hash, function->name.v);
 		return hash_mix(hash, function->file.v);
@@ -40,8 +40,8 @@ static bool label_equal(const void *owner, uint32_t index, const void *key)
 		return false;
 	if (have->kind != LABEL_FUNCTION || have->function.v == want->function.v)
 		return true;
-	a = &expansion->profile->functions[have->function.v];
-	b = &expansion->profile->functions[want->function.v];
+	a = &expansion->profile->symbols.functions[have->function.v];
+	b = &expansion->profile->symbols.functions[want->function.v];
 	return a->name.v == b->name.v && a->file.v == b->file.v;
 }
 
@@ -129,12 +129,12 @@ static void expand_frame(struct expander *expander, uint32_t frame, bool fold_in
 	struct frame_symbols chain = {0};
 	uint32_t first = (uint32_t)out->nr_levels;
 
-	if (frame < profile->nr_frame_symbols)
-		chain = profile->frame_symbols[frame];
+	if (frame < profile->symbols.nr_frames)
+		chain = profile->symbols.frames[frame];
 	if (chain.nr == 0)
 		append_level(out, nameless_level(expander, where));
 	for (uint32_t i = chain.nr; i-- > 0;) {
-		const struct location *location = &profile->locations[chain.first + i];
+		const struct location *location = &profile->symbols.locations[chain.first + i];
 		struct label label = {.kind = LABEL_FUNCTION,
 				      .module = module_table_first(profile->modules, where.module),
 				      .function = location->function};
@@ -239,7 +239,8 @@ const struct function *label_function(const struct expansion *expansion, uint32_
 {
 	const struct label *row = &expansion->labels[label];
 
-	return row->kind == LABEL_FUNCTION ? &expansion->profile->functions[row->function.v] : NULL;
+	return row->kind == LABEL_FUNCTION ? &expansion->profile->symbols.functions[row->function.v]
+					   : NULL;
 }
 
 /* Resolution calls a function without a symbol by its first address, in brackets. */

@@ -43,7 +43,7 @@ enum label_kind {
 struct label {
 	enum label_kind kind;
 	struct module_id module;     /* FUNCTION, ADDRESS; else MODULE_UNKNOWN */
-	struct function_id function; /* FUNCTION: a row of profile.functions; else 0 */
+	struct function_id function; /* FUNCTION: a row of profile.symbols.functions; else 0 */
 	uint64_t number; /* ADDRESS: the address; ELIDED: frames; TRUNCATED: enum stack_end */
 };
 

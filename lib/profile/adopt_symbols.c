@@ -15,7 +15,7 @@ static struct str_id adopt_text(struct profile *into, const struct profile *from
 static struct location adopt_location(struct profile *into, const struct profile *from,
 				      const struct location *location)
 {
-	struct function function = from->functions[location->function.v];
+	struct function function = from->symbols.functions[location->function.v];
 
 	function.name = adopt_text(into, from, function.name);
 	function.linkage_name = adopt_text(into, from, function.linkage_name);
@@ -27,11 +27,12 @@ static struct location adopt_location(struct profile *into, const struct profile
 
 static void adopt_chain(struct profile *into, const struct profile *from, uint32_t frame)
 {
-	struct frame_symbols chain = from->frame_symbols[frame];
+	struct frame_symbols chain = from->symbols.frames[frame];
 	struct location *locations = xcalloc(chain.nr, sizeof(*locations));
 
 	for (uint32_t i = 0; i < chain.nr; i++)
-		locations[i] = adopt_location(into, from, &from->locations[chain.first + i]);
+		locations[i] =
+			adopt_location(into, from, &from->symbols.locations[chain.first + i]);
 	profile_set_chain(into, (struct frame_id){frame}, locations, chain.nr);
 	free(locations);
 }
@@ -40,15 +41,15 @@ void profile_adopt_symbols(struct profile *into, const struct profile *from)
 {
 	assert(from->nr_frames <= into->nr_frames);
 	profile_reset_symbols(into);
-	for (uint32_t i = 0; i < from->nr_frame_symbols; i++) {
-		if (from->frame_symbols[i].nr)
+	for (uint32_t i = 0; i < from->symbols.nr_frames; i++) {
+		if (from->symbols.frames[i].nr)
 			adopt_chain(into, from, i);
 	}
-	for (size_t i = 0; i < from->nr_module_symbols && i < into->nr_module_symbols; i++) {
-		struct module_symbols row = from->module_symbols[i];
+	for (size_t i = 0; i < from->symbols.nr_modules && i < into->symbols.nr_modules; i++) {
+		struct module_symbols row = from->symbols.modules[i];
 
 		row.debug_path = adopt_text(into, from, row.debug_path);
 		row.problem = adopt_text(into, from, row.problem);
-		into->module_symbols[i] = row;
+		into->symbols.modules[i] = row;
 	}
 }

@@ -417,7 +417,7 @@ static void merge_meta(struct profile *into, const struct source *source, bool f
 static struct location map_location(struct profile *into, const struct source *source,
 				    const struct location *location)
 {
-	struct function function = source->profile->functions[location->function.v];
+	struct function function = source->profile->symbols.functions[location->function.v];
 
 	function.name = source->strings[function.name.v];
 	function.linkage_name = source->strings[function.linkage_name.v];
@@ -429,16 +429,16 @@ static struct location map_location(struct profile *into, const struct source *s
 
 static void take_chain(struct profile *into, const struct source *source, size_t frame)
 {
-	struct frame_symbols chain = source->profile->frame_symbols[frame];
+	struct frame_symbols chain = source->profile->symbols.frames[frame];
 	struct frame_id to = source->frames[frame];
 	struct location *locations;
 
-	if (!chain.nr || into->frame_symbols[to.v].nr)
+	if (!chain.nr || into->symbols.frames[to.v].nr)
 		return;
 	locations = xcalloc(chain.nr, sizeof(*locations));
 	for (uint32_t i = 0; i < chain.nr; i++)
-		locations[i] =
-			map_location(into, source, &source->profile->locations[chain.first + i]);
+		locations[i] = map_location(into, source,
+					    &source->profile->symbols.locations[chain.first + i]);
 	profile_set_chain(into, to, locations, chain.nr);
 	free(locations);
 }
@@ -447,11 +447,11 @@ static void take_symbols(struct profile *into, const struct source *source)
 {
 	const struct profile *from = source->profile;
 
-	for (size_t i = 0; i < from->nr_frame_symbols; i++)
+	for (size_t i = 0; i < from->symbols.nr_frames; i++)
 		take_chain(into, source, i);
-	for (size_t i = 0; i < from->nr_module_symbols; i++) {
-		struct module_symbols row = from->module_symbols[i];
-		struct module_symbols *to = &into->module_symbols[source->modules[i].v];
+	for (size_t i = 0; i < from->symbols.nr_modules; i++) {
+		struct module_symbols row = from->symbols.modules[i];
+		struct module_symbols *to = &into->symbols.modules[source->modules[i].v];
 
 		if (to->source != SYMBOL_SOURCE_NONE || to->problem.v != STR_EMPTY.v)
 			continue;
@@ -464,7 +464,7 @@ static void take_symbols(struct profile *into, const struct source *source)
 static bool any_symbols(const struct profile *const *profiles, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
-		if (profiles[i]->nr_frame_symbols)
+		if (profiles[i]->symbols.nr_frames)
 			return true;
 	}
 	return false;
@@ -517,7 +517,7 @@ static struct profile *merge(const struct profile *const *profiles, size_t nr, b
 	if (any_symbols(profiles, nr))
 		profile_reset_symbols(into);
 	for (size_t i = 0; i < nr; i++) {
-		if (into->nr_frame_symbols)
+		if (into->symbols.nr_frames)
 			take_symbols(into, &sources[i]);
 		release_source(&sources[i]);
 	}

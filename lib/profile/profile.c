@@ -9,9 +9,11 @@
 #include "base/buf.h"
 #include "base/index_set.h"
 
-struct profile_indexes {
+struct profile_private {
 	struct index_set frames;
 	struct index_set functions;
+	size_t cap_processes, cap_threads, cap_frames, cap_samples, cap_counters, cap_marks;
+	size_t cap_jit_names, cap_jit_sources, cap_sources;
 };
 
 struct profile *profile_new(void)
@@ -21,7 +23,7 @@ struct profile *profile_new(void)
 	profile->strings = strtab_new();
 	profile->modules = module_table_new();
 	profile->stacks = stack_trie_new();
-	profile->indexes = xcalloc(1, sizeof(*profile->indexes));
+	profile->private = xcalloc(1, sizeof(*profile->private));
 	profile->meta.exit_status = -1;
 	profile->meta.complete = true;
 	return profile;
@@ -31,13 +33,13 @@ void profile_free(struct profile *profile)
 {
 	if (!profile)
 		return;
-	index_set_release(&profile->indexes->frames);
-	index_set_release(&profile->indexes->functions);
-	free(profile->indexes);
-	free(profile->module_symbols);
-	free(profile->functions);
-	free(profile->locations);
-	free(profile->frame_symbols);
+	index_set_release(&profile->private->frames);
+	index_set_release(&profile->private->functions);
+	free(profile->private);
+	free(profile->symbols.modules);
+	free(profile->symbols.functions);
+	free(profile->symbols.locations);
+	free(profile->symbols.frames);
 	free(profile->jit_sources);
 	free(profile->jit_names);
 	free(profile->marks);
@@ -67,7 +69,7 @@ struct str_id profile_intern(struct profile *profile, const char *text)
 struct process_id profile_add_process(struct profile *profile, const struct profile_process *row)
 {
 	assert(row->parent == PROCESS_NONE || row->parent < profile->nr_processes);
-	ARRAY_GROW(profile->processes, profile->nr_processes, profile->cap_processes);
+	ARRAY_GROW(profile->processes, profile->nr_processes, profile->private->cap_processes);
 	profile->processes[profile->nr_processes] = *row;
 	return (struct process_id){(uint32_t)profile->nr_processes++};
 }
@@ -75,7 +77,7 @@ struct process_id profile_add_process(struct profile *profile, const struct prof
 struct thread_id profile_add_thread(struct profile *profile, const struct profile_thread *row)
 {
 	assert(row->process < profile->nr_processes);
-	ARRAY_GROW(profile->threads, profile->nr_threads, profile->cap_threads);
+	ARRAY_GROW(profile->threads, profile->nr_threads, profile->private->cap_threads);
 	profile->threads[profile->nr_threads] = *row;
 	return (struct thread_id){(uint32_t)profile->nr_threads++};
 }
@@ -92,13 +94,13 @@ static bool same_frame(const void *owner, uint32_t index, const void *key)
 struct frame_id profile_intern_frame(struct profile *profile, struct code_address where)
 {
 	uint64_t hash = hash_mix(where.module.v, where.address);
-	struct index_set *set = &profile->indexes->frames;
+	struct index_set *set = &profile->private->frames;
 	uint32_t found = index_set_find(set, hash, same_frame, profile, &where);
 
 	if (found != INDEX_NONE)
 		return (struct frame_id){found};
 	assert(where.module.v < module_table_nr(profile->modules));
-	ARRAY_GROW(profile->frames, profile->nr_frames, profile->cap_frames);
+	ARRAY_GROW(profile->frames, profile->nr_frames, profile->private->cap_frames);
 	profile->frames[profile->nr_frames].where = where;
 	index_set_add(set, hash, (uint32_t)profile->nr_frames);
 	return (struct frame_id){(uint32_t)profile->nr_frames++};
@@ -108,7 +110,7 @@ static bool same_function(const void *owner, uint32_t index, const void *key)
 {
 	const struct profile *profile = owner;
 	const struct function *wanted = key;
-	const struct function *row = &profile->functions[index];
+	const struct function *row = &profile->symbols.functions[index];
 
 	return row->name.v == wanted->name.v && row->linkage_name.v == wanted->linkage_name.v &&
 	       row->file.v == wanted->file.v && row->line == wanted->line;
@@ -118,34 +120,35 @@ struct function_id profile_intern_function(struct profile *profile, const struct
 {
 	uint64_t hash = hash_mix((uint64_t)row->name.v << 32 | row->linkage_name.v,
 				 (uint64_t)row->file.v << 32 | row->line);
-	struct index_set *set = &profile->indexes->functions;
+	struct index_set *set = &profile->private->functions;
 	uint32_t found = index_set_find(set, hash, same_function, profile, row);
 
 	if (found != INDEX_NONE)
 		return (struct function_id){found};
-	ARRAY_GROW(profile->functions, profile->nr_functions, profile->cap_functions);
-	profile->functions[profile->nr_functions] = *row;
-	index_set_add(set, hash, (uint32_t)profile->nr_functions);
-	return (struct function_id){(uint32_t)profile->nr_functions++};
+	ARRAY_GROW(profile->symbols.functions, profile->symbols.nr_functions,
+		   profile->symbols.cap_functions);
+	profile->symbols.functions[profile->symbols.nr_functions] = *row;
+	index_set_add(set, hash, (uint32_t)profile->symbols.nr_functions);
+	return (struct function_id){(uint32_t)profile->symbols.nr_functions++};
 }
 
 void profile_add_sample(struct profile *profile, const struct sample *sample)
 {
 	assert(sample->thread.v < profile->nr_threads);
 	assert(sample->stack.v < stack_trie_nr(profile->stacks));
-	ARRAY_GROW(profile->samples, profile->nr_samples, profile->cap_samples);
+	ARRAY_GROW(profile->samples, profile->nr_samples, profile->private->cap_samples);
 	profile->samples[profile->nr_samples++] = *sample;
 }
 
 void profile_add_source(struct profile *profile, const struct profile_source *row)
 {
-	ARRAY_GROW(profile->sources, profile->nr_sources, profile->cap_sources);
+	ARRAY_GROW(profile->sources, profile->nr_sources, profile->private->cap_sources);
 	profile->sources[profile->nr_sources++] = *row;
 }
 
 void profile_add_mark(struct profile *profile, uint64_t time_ns, const char *text)
 {
-	ARRAY_GROW(profile->marks, profile->nr_marks, profile->cap_marks);
+	ARRAY_GROW(profile->marks, profile->nr_marks, profile->private->cap_marks);
 	profile->marks[profile->nr_marks++] =
 		(struct profile_mark){.time_ns = time_ns, .text = profile_intern(profile, text)};
 }
@@ -153,14 +156,15 @@ void profile_add_mark(struct profile *profile, uint64_t time_ns, const char *tex
 void profile_add_jit_name(struct profile *profile, const struct jit_name *row)
 {
 	assert(row->frame.v < profile->nr_frames);
-	ARRAY_GROW(profile->jit_names, profile->nr_jit_names, profile->cap_jit_names);
+	ARRAY_GROW(profile->jit_names, profile->nr_jit_names, profile->private->cap_jit_names);
 	profile->jit_names[profile->nr_jit_names++] = *row;
 }
 
 void profile_add_jit_source(struct profile *profile, const struct jit_source *row)
 {
 	assert(row->module.v < module_table_nr(profile->modules));
-	ARRAY_GROW(profile->jit_sources, profile->nr_jit_sources, profile->cap_jit_sources);
+	ARRAY_GROW(profile->jit_sources, profile->nr_jit_sources,
+		   profile->private->cap_jit_sources);
 	profile->jit_sources[profile->nr_jit_sources++] = *row;
 }
 
@@ -199,7 +203,7 @@ void profile_set_counter(struct profile *profile, const char *name, uint64_t val
 	struct profile_counter *counter = find_counter(profile, id);
 
 	if (!counter) {
-		ARRAY_GROW(profile->counters, profile->nr_counters, profile->cap_counters);
+		ARRAY_GROW(profile->counters, profile->nr_counters, profile->private->cap_counters);
 		counter = &profile->counters[profile->nr_counters++];
 		counter->name = id;
 	}
@@ -217,7 +221,7 @@ uint64_t profile_counter(const struct profile *profile, const char *name)
 
 bool profile_is_resolved(const struct profile *profile)
 {
-	return profile->nr_module_symbols > 0;
+	return profile->symbols.nr_modules > 0;
 }
 
 void profile_add_command_word(struct profile *profile, const char *word)
@@ -248,28 +252,29 @@ void profile_append_title(struct buf *out, const struct profile *profile)
 
 void profile_reset_symbols(struct profile *profile)
 {
-	index_set_release(&profile->indexes->functions);
-	profile->nr_functions = 0;
-	profile->nr_locations = 0;
-	free(profile->frame_symbols);
-	profile->frame_symbols = xcalloc(profile->nr_frames, sizeof(*profile->frame_symbols));
-	profile->nr_frame_symbols = profile->nr_frames;
-	free(profile->module_symbols);
-	profile->nr_module_symbols = module_table_nr(profile->modules);
-	profile->module_symbols =
-		xcalloc(profile->nr_module_symbols, sizeof(*profile->module_symbols));
+	index_set_release(&profile->private->functions);
+	profile->symbols.nr_functions = 0;
+	profile->symbols.nr_locations = 0;
+	free(profile->symbols.frames);
+	profile->symbols.frames = xcalloc(profile->nr_frames, sizeof(*profile->symbols.frames));
+	profile->symbols.nr_frames = profile->nr_frames;
+	free(profile->symbols.modules);
+	profile->symbols.nr_modules = module_table_nr(profile->modules);
+	profile->symbols.modules =
+		xcalloc(profile->symbols.nr_modules, sizeof(*profile->symbols.modules));
 }
 
 void profile_set_chain(struct profile *profile, struct frame_id frame, const struct location *chain,
 		       size_t nr)
 {
-	assert(frame.v < profile->nr_frame_symbols);
-	profile->frame_symbols[frame.v] = (struct frame_symbols){
-		.first = (uint32_t)profile->nr_locations, .nr = (uint32_t)nr};
-	ARRAY_RESERVE(profile->locations, profile->nr_locations + nr, profile->cap_locations);
+	assert(frame.v < profile->symbols.nr_frames);
+	profile->symbols.frames[frame.v] = (struct frame_symbols){
+		.first = (uint32_t)profile->symbols.nr_locations, .nr = (uint32_t)nr};
+	ARRAY_RESERVE(profile->symbols.locations, profile->symbols.nr_locations + nr,
+		      profile->symbols.cap_locations);
 	for (size_t i = 0; i < nr; i++) {
-		assert(chain[i].function.v < profile->nr_functions);
-		profile->locations[profile->nr_locations++] = chain[i];
+		assert(chain[i].function.v < profile->symbols.nr_functions);
+		profile->symbols.locations[profile->symbols.nr_locations++] = chain[i];
 	}
 }
 

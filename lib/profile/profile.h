@@ -207,41 +207,44 @@ struct profile_source {
 	uint64_t nr_bytes, modified_ns; /* the latter since the epoch */
 };
 
+/* What addresses are called. */
+struct profile_symbols {
+	struct frame_symbols *frames; /* of all frames, or of none before resolution */
+	size_t nr_frames;
+	struct location *locations;
+	size_t nr_locations, cap_locations;
+	struct function *functions; /* distinct */
+	size_t nr_functions, cap_functions;
+	struct module_symbols *modules; /* by module_id, or NULL before resolution */
+	size_t nr_modules;
+};
+
 struct profile {
 	struct profile_meta meta;
 	struct strtab *strings; /* owned, as everything here */
 	struct module_table *modules;
 	struct stack_trie *stacks;
 	struct profile_process *processes;
-	size_t nr_processes, cap_processes;
+	size_t nr_processes;
 	struct profile_thread *threads;
-	size_t nr_threads, cap_threads;
+	size_t nr_threads;
 	struct frame *frames; /* distinct; by frame_id */
-	size_t nr_frames, cap_frames;
+	size_t nr_frames;
 	struct sample *samples; /* in time order within each thread */
-	size_t nr_samples, cap_samples;
+	size_t nr_samples;
 	struct profile_counter *counters;
-	size_t nr_counters, cap_counters;
+	size_t nr_counters;
 	struct profile_mark *marks;
-	size_t nr_marks, cap_marks;
+	size_t nr_marks;
 	struct jit_name *jit_names;
-	size_t nr_jit_names, cap_jit_names;
+	size_t nr_jit_names;
 	struct jit_source *jit_sources;
-	size_t nr_jit_sources, cap_jit_sources;
+	size_t nr_jit_sources;
 	struct profile_source *sources; /* of merged recordings perhaps several of one file */
-	size_t nr_sources, cap_sources;
+	size_t nr_sources;
 
-	/* Filled by resolution; nr_frame_symbols is 0 before, nr_frames after. */
-	struct frame_symbols *frame_symbols;
-	size_t nr_frame_symbols;
-	struct location *locations;
-	size_t nr_locations, cap_locations;
-	struct function *functions; /* distinct */
-	size_t nr_functions, cap_functions;
-	struct module_symbols *module_symbols; /* by module_id, or NULL before resolution */
-	size_t nr_module_symbols;
-
-	struct profile_indexes *indexes; /* private: the hash sets behind the interners */
+	struct profile_symbols symbols;	 /* filled by resolution */
+	struct profile_private *private; /* hash sets behind the interners, room of the tables */
 };
 
 struct profile *profile_new(void);

@@ -289,7 +289,7 @@ static void begin_symbols(struct reader *reader)
 static bool read_function(struct reader *reader, struct columns_in *in)
 {
 	struct profile *profile = reader->profile;
-	size_t nr = profile->nr_functions;
+	size_t nr = profile->symbols.nr_functions;
 	struct function function = {
 		.name = read_text(reader, in, FUNCTIONS_NAME),
 		.linkage_name = read_text(reader, in, FUNCTIONS_LINKAGE_NAME),
@@ -308,22 +308,23 @@ static bool read_location(struct reader *reader, struct columns_in *in)
 	struct profile *profile = reader->profile;
 	uint64_t frame = columns_in_uint(in, LOCATIONS_FRAME);
 	struct location location = {
-		.function.v = read_index(in, LOCATIONS_FUNCTION, profile->nr_functions),
+		.function.v = read_index(in, LOCATIONS_FUNCTION, profile->symbols.nr_functions),
 		.file = read_text(reader, in, LOCATIONS_FILE),
 		.line = read_u32(in, LOCATIONS_LINE),
 	};
 	struct frame_symbols *chain;
 
 	if (in->failed || frame >= profile->nr_frames - reader->last_location_frame ||
-	    profile->nr_locations >= TABLE_ROWS_MAX)
+	    profile->symbols.nr_locations >= TABLE_ROWS_MAX)
 		return false;
 	begin_symbols(reader);
 	reader->last_location_frame += (uint32_t)frame;
-	chain = &profile->frame_symbols[reader->last_location_frame];
+	chain = &profile->symbols.frames[reader->last_location_frame];
 	if (!chain->nr++)
-		chain->first = (uint32_t)profile->nr_locations;
-	ARRAY_GROW(profile->locations, profile->nr_locations, profile->cap_locations);
-	profile->locations[profile->nr_locations++] = location;
+		chain->first = (uint32_t)profile->symbols.nr_locations;
+	ARRAY_GROW(profile->symbols.locations, profile->symbols.nr_locations,
+		   profile->symbols.cap_locations);
+	profile->symbols.locations[profile->symbols.nr_locations++] = location;
 	return true;
 }
 
@@ -338,9 +339,9 @@ static bool read_module_symbols(struct reader *reader, struct columns_in *in)
 	};
 
 	begin_symbols(reader);
-	if (in->failed || reader->nr_module_symbols >= reader->profile->nr_module_symbols)
+	if (in->failed || reader->nr_module_symbols >= reader->profile->symbols.nr_modules)
 		return false;
-	reader->profile->module_symbols[reader->nr_module_symbols++] = row;
+	reader->profile->symbols.modules[reader->nr_module_symbols++] = row;
 	return true;
 }
 
@@ -369,8 +370,8 @@ static bool read_end(struct reader *reader, struct columns_in *in)
 			columns_in_uint(in, END_FRAMES) == profile->nr_frames &&
 			columns_in_uint(in, END_STACKS) == stack_trie_nr(profile->stacks) &&
 			columns_in_uint(in, END_SAMPLES) == profile->nr_samples &&
-			columns_in_uint(in, END_FUNCTIONS) == profile->nr_functions &&
-			columns_in_uint(in, END_LOCATIONS) == profile->nr_locations;
+			columns_in_uint(in, END_FUNCTIONS) == profile->symbols.nr_functions &&
+			columns_in_uint(in, END_LOCATIONS) == profile->symbols.nr_locations;
 	return reader->ended;
 }
 

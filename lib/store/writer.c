@@ -87,7 +87,7 @@ static int write_end(struct store_writer *writer, const struct profile *profile,
 	columns_out_uint(out, END_FRAMES, writer->nr_frames);
 	columns_out_uint(out, END_STACKS, writer->nr_stacks);
 	columns_out_uint(out, END_SAMPLES, writer->nr_samples);
-	columns_out_uint(out, END_FUNCTIONS, profile->nr_functions);
+	columns_out_uint(out, END_FUNCTIONS, profile->symbols.nr_functions);
 	columns_out_uint(out, END_LOCATIONS, writer->nr_locations);
 	columns_out_uint(out, END_COMPLETE, profile->meta.complete);
 	out->nr_rows++;

@@ -52,8 +52,8 @@ int writer_write_functions(struct store_writer *writer, const struct profile *pr
 	int status = 0;
 
 	columns_out_begin(out, FUNCTIONS_COLUMNS);
-	for (size_t i = 0; status == 0 && i < profile->nr_functions; i++) {
-		const struct function *function = &profile->functions[i];
+	for (size_t i = 0; status == 0 && i < profile->symbols.nr_functions; i++) {
+		const struct function *function = &profile->symbols.functions[i];
 
 		columns_out_uint(out, FUNCTIONS_NAME, function->name.v);
 		columns_out_uint(out, FUNCTIONS_LINKAGE_NAME, function->linkage_name.v);
@@ -68,12 +68,12 @@ int writer_write_functions(struct store_writer *writer, const struct profile *pr
 static int write_chain(struct store_writer *writer, const struct profile *profile, uint32_t frame,
 		       struct err *err)
 {
-	struct frame_symbols chain = profile->frame_symbols[frame];
+	struct frame_symbols chain = profile->symbols.frames[frame];
 	struct columns_out *out = &writer->columns;
 	int status = 0;
 
 	for (uint32_t i = 0; status == 0 && i < chain.nr; i++) {
-		const struct location *location = &profile->locations[chain.first + i];
+		const struct location *location = &profile->symbols.locations[chain.first + i];
 
 		columns_out_uint(out, LOCATIONS_FRAME, frame - writer->last_location_frame);
 		columns_out_uint(out, LOCATIONS_FUNCTION, location->function.v);
@@ -93,7 +93,7 @@ int writer_write_locations(struct store_writer *writer, const struct profile *pr
 	int status = 0;
 
 	columns_out_begin(&writer->columns, LOCATIONS_COLUMNS);
-	for (uint32_t i = 0; status == 0 && i < profile->nr_frame_symbols; i++)
+	for (uint32_t i = 0; status == 0 && i < profile->symbols.nr_frames; i++)
 		status = write_chain(writer, profile, i, err);
 	return status ? status : writer_emit(writer, RECORD_LOCATIONS, err);
 }
@@ -105,8 +105,8 @@ int writer_write_module_symbols(struct store_writer *writer, const struct profil
 	int status = 0;
 
 	columns_out_begin(out, MODULE_SYMBOLS_COLUMNS);
-	for (size_t i = 0; status == 0 && i < profile->nr_module_symbols; i++) {
-		const struct module_symbols *row = &profile->module_symbols[i];
+	for (size_t i = 0; status == 0 && i < profile->symbols.nr_modules; i++) {
+		const struct module_symbols *row = &profile->symbols.modules[i];
 
 		columns_out_uint(out, MODULE_SYMBOLS_SOURCE, row->source);
 		columns_out_uint(out, MODULE_SYMBOLS_DEBUG_PATH, row->debug_path.v);

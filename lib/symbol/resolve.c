@@ -395,7 +395,7 @@ static void restore_job(struct profile *profile, const struct known_symbols *kno
 	struct location *chain = NULL;
 	size_t cap = 0;
 
-	profile->module_symbols[job->module.v] = known->modules[job->module.v];
+	profile->symbols.modules[job->module.v] = known->modules[job->module.v];
 	for (size_t i = 0; i < job->nr; i++) {
 		const struct frame_symbols *from = &known->frames[job->frames[i].v];
 
@@ -415,7 +415,7 @@ static void restore_job(struct profile *profile, const struct known_symbols *kno
 static void store_job(struct profile *profile, const struct known_symbols *known,
 		      const struct module_job *job)
 {
-	struct module_symbols *row = &profile->module_symbols[job->module.v];
+	struct module_symbols *row = &profile->symbols.modules[job->module.v];
 
 	if (job->module.v < known->nr_modules && nr_known(profile, known, job) > nr_resolved(job)) {
 		restore_job(profile, known, job);
@@ -437,16 +437,18 @@ static void store_job(struct profile *profile, const struct known_symbols *known
 static struct known_symbols keep_known(const struct profile *profile)
 {
 	return (struct known_symbols){
-		.frames = xmemdup(profile->frame_symbols,
-				  profile->nr_frame_symbols * sizeof(*profile->frame_symbols)),
-		.nr_frames = profile->nr_frame_symbols,
-		.locations = xmemdup(profile->locations,
-				     profile->nr_locations * sizeof(*profile->locations)),
-		.functions = xmemdup(profile->functions,
-				     profile->nr_functions * sizeof(*profile->functions)),
-		.modules = xmemdup(profile->module_symbols,
-				   profile->nr_module_symbols * sizeof(*profile->module_symbols)),
-		.nr_modules = profile->nr_module_symbols,
+		.frames = xmemdup(profile->symbols.frames,
+				  profile->symbols.nr_frames * sizeof(*profile->symbols.frames)),
+		.nr_frames = profile->symbols.nr_frames,
+		.locations = xmemdup(profile->symbols.locations,
+				     profile->symbols.nr_locations *
+					     sizeof(*profile->symbols.locations)),
+		.functions = xmemdup(profile->symbols.functions,
+				     profile->symbols.nr_functions *
+					     sizeof(*profile->symbols.functions)),
+		.modules = xmemdup(profile->symbols.modules,
+				   profile->symbols.nr_modules * sizeof(*profile->symbols.modules)),
+		.nr_modules = profile->symbols.nr_modules,
 	};
 }
 

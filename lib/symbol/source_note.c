@@ -36,9 +36,9 @@ void source_note_all(struct profile *profile)
 
 	for (size_t i = 0; i < profile->nr_sources; i++)
 		is_noted[profile->sources[i].file.v] = true;
-	for (size_t i = 0; i < profile->nr_locations; i++)
-		note(profile, profile->locations[i].file, is_noted);
-	for (size_t i = 0; i < profile->nr_functions; i++)
-		note(profile, profile->functions[i].file, is_noted);
+	for (size_t i = 0; i < profile->symbols.nr_locations; i++)
+		note(profile, profile->symbols.locations[i].file, is_noted);
+	for (size_t i = 0; i < profile->symbols.nr_functions; i++)
+		note(profile, profile->symbols.functions[i].file, is_noted);
 	free(is_noted);
 }

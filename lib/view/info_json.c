@@ -180,7 +180,7 @@ static void put_module_symbols(struct json *json, const struct profile *profile,
 {
 	static const struct module_symbols none = {.source = SYMBOL_SOURCE_NONE};
 	const struct module_symbols *symbols =
-		id < profile->nr_module_symbols ? &profile->module_symbols[id] : &none;
+		id < profile->symbols.nr_modules ? &profile->symbols.modules[id] : &none;
 
 	json_key_known_str(json, "names_from", symbol_source_name(symbols->source));
 	put_text(json, profile, "debug_path", symbols->debug_path);

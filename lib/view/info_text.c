@@ -406,7 +406,7 @@ static void add_build_id_cell(struct info *info, struct table *table, const stru
 
 static const struct module_symbols *symbols_of(const struct info *info, uint32_t id)
 {
-	return id < info->profile->nr_module_symbols ? &info->profile->module_symbols[id] : NULL;
+	return id < info->profile->symbols.nr_modules ? &info->profile->symbols.modules[id] : NULL;
 }
 
 static const char *names_of(const struct info *info, uint32_t id)

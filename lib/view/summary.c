@@ -223,8 +223,8 @@ static void append_problem(struct buf *note, const struct profile *profile, uint
 {
 	const char *problem = "";
 
-	if (module < profile->nr_module_symbols)
-		problem = profile_str(profile, profile->module_symbols[module].problem);
+	if (module < profile->symbols.nr_modules)
+		problem = profile_str(profile, profile->symbols.modules[module].problem);
 	if (*problem) {
 		buf_append_str(note, ": ");
 		escape_terminal(note, problem);
@@ -262,8 +262,8 @@ static void note_nameless(const struct weights *weights, struct buf *note)
 /* Did any program of the recording name the code that it made or interpreted? */
 static bool has_jit_names(const struct profile *profile)
 {
-	for (size_t i = 0; i < profile->nr_module_symbols; i++) {
-		enum symbol_source source = profile->module_symbols[i].source;
+	for (size_t i = 0; i < profile->symbols.nr_modules; i++) {
+		enum symbol_source source = profile->symbols.modules[i].source;
 
 		if (source == SYMBOL_SOURCE_PERF_MAP || source == SYMBOL_SOURCE_JITDUMP)
 			return true;

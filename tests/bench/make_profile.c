@@ -261,14 +261,15 @@ static void make_symbols(struct profile *profile)
 
 			chain[level] = (struct location){
 				.function = id,
-				.file = profile->functions[id.v].file,
-				.line = profile->functions[id.v].line + (uint32_t)address % 60,
+				.file = profile->symbols.functions[id.v].file,
+				.line = profile->symbols.functions[id.v].line +
+					(uint32_t)address % 60,
 			};
 		}
 		profile_set_chain(profile, (struct frame_id){i}, chain, nr_inlined + 1);
 	}
-	for (size_t i = 1; i < profile->nr_module_symbols; i++)
-		profile->module_symbols[i].source = SYMBOL_SOURCE_DWARF;
+	for (size_t i = 1; i < profile->symbols.nr_modules; i++)
+		profile->symbols.modules[i].source = SYMBOL_SOURCE_DWARF;
 }
 
 int main(int argc, char **argv)

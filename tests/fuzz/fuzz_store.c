@@ -62,11 +62,11 @@ static void check(const struct profile *profile)
 		assert(stack_trie_frame(profile->stacks, id).v < profile->nr_frames);
 		assert(stack_trie_parent(profile->stacks, id).v < i);
 	}
-	for (size_t i = 0; i < profile->nr_frame_symbols; i++)
-		assert(profile->frame_symbols[i].first + (uint64_t)profile->frame_symbols[i].nr <=
-		       profile->nr_locations);
-	for (size_t i = 0; i < profile->nr_locations; i++)
-		assert(profile->locations[i].function.v < profile->nr_functions);
+	for (size_t i = 0; i < profile->symbols.nr_frames; i++)
+		assert(profile->symbols.frames[i].first + (uint64_t)profile->symbols.frames[i].nr <=
+		       profile->symbols.nr_locations);
+	for (size_t i = 0; i < profile->symbols.nr_locations; i++)
+		assert(profile->symbols.locations[i].function.v < profile->symbols.nr_functions);
 }
 
 static void read_file(const struct buf *file)

@@ -209,10 +209,10 @@ static void test_expand__copies_of_one_name_and_file_are_one_label(void **state)
 	made_sample(&made, "main@a.c:6;other@v.h:4", 1);
 	made_sample(&made, "main@a.c:6;elsewhere@w.h:4", 1);
 	made_end(&made);
-	assert_int_equal(made.profile->nr_functions, 4);
+	assert_int_equal(made.profile->symbols.nr_functions, 4);
 	for (size_t i = 2; i < 4; i++) {
-		copy = &made.profile->functions[i];
-		copy->name = made.profile->functions[1].name;
+		copy = &made.profile->symbols.functions[i];
+		copy->name = made.profile->symbols.functions[1].name;
 		copy->linkage_name = profile_intern(made.profile, "_Z3maxIlET_S0_S0_");
 		copy->line = 7;
 	}

@@ -121,7 +121,7 @@ static void test_callgrind__lines_of_other_files_stay_with_the_function(void **s
 	made_sample(&made, "f@a.c:2", 2);
 	made_sample(&made, "f@a.c:3", 4);
 	profile = made_end(&made);
-	profile->locations[1].file = profile_intern(profile, "table.inc");
+	profile->symbols.locations[1].file = profile_intern(profile, "table.inc");
 	assert_export(EXPORT_CALLGRIND, profile, NULL,
 		      HEAD "event: cpu : time in ns\nevents: cpu\nsummary: 7000000\n"
 			   "\nob=(1) /bin/prog\nfl=(1) a.c\nfn=(1) f\n"

@@ -188,7 +188,7 @@ static void test_pprof__names_and_system_names(void **state)
 	made_sample(&made, "max<int>(int, int)", 1);
 	made_sample(&made, "min<int>(int)", 1);
 	profile = made_end(&made);
-	profile->functions[0].linkage_name = profile_intern(profile, "_Z3maxIiET_S0_S0_");
+	profile->symbols.functions[0].linkage_name = profile_intern(profile, "_Z3maxIiET_S0_S0_");
 	assert_pprof(profile, &counts,
 		     "1{1=1 2=2 }\n10=2000000 11{1=3 2=4 }\n12=1000000 13=5 14=1 "
 		     "2{1[1] 2[1] 3{1=6 2=5 } }\n2{1[2] 2[1] 3{1=6 2=5 } }\n"

@@ -45,7 +45,7 @@ static void test_profile__functions_are_distinct(void **state)
 	row.line = 11; /* another static run() of the same file */
 	assert_int_equal(profile_intern_function(profile, &row).v, 1);
 	profile_reset_symbols(profile);
-	assert_int_equal(profile->nr_functions, 0);
+	assert_int_equal(profile->symbols.nr_functions, 0);
 	assert_int_equal(profile_intern_function(profile, &row).v, 0);
 	profile_free(profile);
 }
@@ -94,14 +94,15 @@ static void test_profile__chains_belong_to_frames(void **state)
 
 	(void)state;
 	profile_reset_symbols(profile);
-	assert_int_equal(profile->nr_frame_symbols, 2);
+	assert_int_equal(profile->symbols.nr_frames, 2);
 	chain[0].function = profile_intern_function(profile, &inner);
 	chain[1].function = profile_intern_function(profile, &outer);
 	profile_set_chain(profile, named, chain, 2);
-	assert_int_equal(profile->frame_symbols[bare.v].nr, 0);
-	assert_int_equal(profile->frame_symbols[named.v].nr, 2);
-	assert_int_equal(profile->locations[profile->frame_symbols[named.v].first].line, 3);
-	assert_int_equal(profile->nr_module_symbols, 1); /* [unknown] */
+	assert_int_equal(profile->symbols.frames[bare.v].nr, 0);
+	assert_int_equal(profile->symbols.frames[named.v].nr, 2);
+	assert_int_equal(profile->symbols.locations[profile->symbols.frames[named.v].first].line,
+			 3);
+	assert_int_equal(profile->symbols.nr_modules, 1); /* [unknown] */
 	profile_free(profile);
 }
 

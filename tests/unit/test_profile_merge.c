@@ -61,7 +61,7 @@ static void name_main(struct profile *profile, const char *name)
 	profile_reset_symbols(profile);
 	location.function = profile_intern_function(profile, &function);
 	profile_set_chain(profile, (struct frame_id){0}, &location, 1);
-	profile->module_symbols[1].source = SYMBOL_SOURCE_DWARF;
+	profile->symbols.modules[1].source = SYMBOL_SOURCE_DWARF;
 }
 
 static struct profile *merge_two(struct profile *one, struct profile *two)
@@ -183,14 +183,16 @@ static void test_merge__symbols_come_from_who_has_them(void **state)
 	(void)state;
 	name_main(two, "main");
 	merged = merge_two(recording("a", 100, 1, 30), two);
-	assert_int_equal(merged->nr_frame_symbols, merged->nr_frames);
-	chain = merged->frame_symbols[0];
+	assert_int_equal(merged->symbols.nr_frames, merged->nr_frames);
+	chain = merged->symbols.frames[0];
 	assert_int_equal(chain.nr, 1);
 	assert_string_equal(
-		profile_str(merged,
-			    merged->functions[merged->locations[chain.first].function.v].name),
+		profile_str(
+			merged,
+			merged->symbols.functions[merged->symbols.locations[chain.first].function.v]
+				.name),
 		"main");
-	assert_int_equal(merged->module_symbols[1].source, SYMBOL_SOURCE_DWARF);
+	assert_int_equal(merged->symbols.modules[1].source, SYMBOL_SOURCE_DWARF);
 	profile_free(merged);
 }
 
@@ -199,8 +201,8 @@ static void test_merge__without_any_symbols_there_are_none(void **state)
 	struct profile *merged = merge_two(recording("a", 100, 1, 30), recording("a", 100, 1, 12));
 
 	(void)state;
-	assert_int_equal(merged->nr_frame_symbols, 0);
-	assert_null(merged->module_symbols);
+	assert_int_equal(merged->symbols.nr_frames, 0);
+	assert_null(merged->symbols.modules);
 	assert_string_equal(profile_str(merged, merged->meta.hostname), "a");
 	profile_free(merged);
 }

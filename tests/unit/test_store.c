@@ -78,19 +78,21 @@ static void test_store__gives_back_symbols(void **state)
 
 	(void)state;
 	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
-	assert_int_equal(profile->nr_frame_symbols, 2);
-	chain = profile->frame_symbols[1];
+	assert_int_equal(profile->symbols.nr_frames, 2);
+	chain = profile->symbols.frames[1];
 	assert_int_equal(chain.nr, 2);
-	location = &profile->locations[chain.first];
+	location = &profile->symbols.locations[chain.first];
 	assert_int_equal(location[0].line, 4);
-	assert_string_equal(profile_str(profile, profile->functions[location[0].function.v].name),
-			    "work");
-	assert_string_equal(profile_str(profile, profile->functions[location[1].function.v].name),
-			    "main");
+	assert_string_equal(
+		profile_str(profile, profile->symbols.functions[location[0].function.v].name),
+		"work");
+	assert_string_equal(
+		profile_str(profile, profile->symbols.functions[location[1].function.v].name),
+		"main");
 	assert_string_equal(profile_str(profile, location[1].file), "main.c");
-	assert_int_equal(profile->frame_symbols[0].nr, 1);
-	assert_int_equal(profile->module_symbols[1].source, SYMBOL_SOURCE_SYMTAB);
-	assert_string_equal(profile_str(profile, profile->module_symbols[1].problem), "stripped");
+	assert_int_equal(profile->symbols.frames[0].nr, 1);
+	assert_int_equal(profile->symbols.modules[1].source, SYMBOL_SOURCE_SYMTAB);
+	assert_string_equal(profile_str(profile, profile->symbols.modules[1].problem), "stripped");
 	assert_int_equal(profile->nr_sources, 1);
 	assert_string_equal(profile_str(profile, profile->sources[0].file), "main.c");
 	assert_int_equal(profile->sources[0].nr_bytes, 1234);
@@ -417,7 +419,7 @@ static void test_store__start_of_a_file_that_grows(void **state)
 	assert_int_equal(store_read_path_start(path, nr_bytes, &profile, NULL), 0);
 	assert_int_equal(profile->nr_samples, nr_samples);
 	assert_int_equal(profile->nr_marks, 0);
-	assert_int_equal(profile->nr_frame_symbols, 0);
+	assert_int_equal(profile->symbols.nr_frames, 0);
 	assert_false(profile->meta.complete);
 	profile_free(profile);
 	profile_free(written);

@@ -68,7 +68,7 @@ static void test_store__salvages_whole_frames(void **state)
 	assert_string_equal(salvage.why, "the file ends inside a frame");
 	assert_true(salvage.nr_bytes_lost > 0);
 	assert_int_equal(profile->nr_samples, 20);
-	assert_int_equal(profile->nr_frame_symbols, 0); /* they stood in the last frame */
+	assert_int_equal(profile->symbols.nr_frames, 0); /* they stood in the last frame */
 	profile_free(profile);
 	buf_release(&bytes);
 }

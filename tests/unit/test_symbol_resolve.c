@@ -68,10 +68,11 @@ static struct frame_id add_frame(struct profile *profile, struct module_id modul
 static const struct function *function_of(const struct profile *profile, struct frame_id frame,
 					  uint32_t level)
 {
-	const struct frame_symbols *row = &profile->frame_symbols[frame.v];
+	const struct frame_symbols *row = &profile->symbols.frames[frame.v];
 
 	assert_true(level < row->nr);
-	return &profile->functions[profile->locations[row->first + level].function.v];
+	return &profile->symbols
+			.functions[profile->symbols.locations[row->first + level].function.v];
 }
 
 static void assert_function(const struct profile *profile, struct frame_id frame, uint32_t level,
@@ -85,7 +86,7 @@ static struct frame_id find_inlined(const struct profile *profile, const struct 
 				    size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
-		if (profile->frame_symbols[frames[i].v].nr == 2)
+		if (profile->symbols.frames[frames[i].v].nr == 2)
 			return frames[i];
 	}
 	fail_msg("no instruction of the inlined function");
@@ -104,16 +105,16 @@ static void test_symbol_resolve__own_code_with_its_inline_chain(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
 		frames[i] = add_frame(profile, module, elf_address(outermost) + i);
 	resolve_profile(profile, &options, NULL);
-	assert_function(profile, frames[0], profile->frame_symbols[frames[0].v].nr - 1,
+	assert_function(profile, frames[0], profile->symbols.frames[frames[0].v].nr - 1,
 			"outermost");
 	inlined = find_inlined(profile, frames, ARRAY_SIZE(frames));
 	assert_function(profile, inlined, 0, "innermost");
 	assert_function(profile, inlined, 1, "outermost");
-	location = &profile->locations[profile->frame_symbols[inlined.v].first];
+	location = &profile->symbols.locations[profile->symbols.frames[inlined.v].first];
 	assert_non_null(strstr(profile_str(profile, location->file), "test_symbol_resolve.c"));
 	assert_true(location->line > 0);
 	assert_true(function_of(profile, inlined, 0)->line > 0);
-	assert_int_equal(profile->module_symbols[module.v].source, SYMBOL_SOURCE_DWARF);
+	assert_int_equal(profile->symbols.modules[module.v].source, SYMBOL_SOURCE_DWARF);
 	profile_free(profile);
 }
 
@@ -133,7 +134,7 @@ static void test_symbol_resolve__many_modules_in_parallel(void **state)
 	}
 	resolve_profile(profile, &options, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
-		assert_function(profile, frames[i], profile->frame_symbols[frames[i].v].nr - 1,
+		assert_function(profile, frames[i], profile->symbols.frames[frames[i].v].nr - 1,
 				"outermost");
 	profile_free(profile);
 }
@@ -153,10 +154,10 @@ static void test_symbol_resolve__rebuilt_file_keeps_no_names(void **state)
 	id = module_table_intern(profile->modules, &module);
 	frame = add_frame(profile, id, elf_address(outermost));
 	resolve_profile(profile, &options, NULL);
-	assert_int_equal(profile->frame_symbols[frame.v].nr, 0);
-	assert_true(profile->module_symbols[id.v].mismatched);
+	assert_int_equal(profile->symbols.frames[frame.v].nr, 0);
+	assert_true(profile->symbols.modules[id.v].mismatched);
 	assert_non_null(
-		strstr(profile_str(profile, profile->module_symbols[id.v].problem), "abababab"));
+		strstr(profile_str(profile, profile->symbols.modules[id.v].problem), "abababab"));
 	profile_free(profile);
 }
 
@@ -168,8 +169,8 @@ static void test_symbol_resolve__missing_file_is_said(void **state)
 	(void)state;
 	add_frame(profile, module, 0x1000);
 	resolve_profile(profile, &options, NULL);
-	assert_int_equal(profile->module_symbols[module.v].source, SYMBOL_SOURCE_NONE);
-	assert_non_null(strstr(profile_str(profile, profile->module_symbols[module.v].problem),
+	assert_int_equal(profile->symbols.modules[module.v].source, SYMBOL_SOURCE_NONE);
+	assert_non_null(strstr(profile_str(profile, profile->symbols.modules[module.v].problem),
 			       "No such file"));
 	profile_free(profile);
 }
@@ -186,11 +187,12 @@ static void test_symbol_resolve__better_names_are_kept(void **state)
 	profile_reset_symbols(profile);
 	chain.function = profile_intern_function(profile, &function);
 	profile_set_chain(profile, frame, &chain, 1);
-	profile->module_symbols[module.v].source = SYMBOL_SOURCE_DWARF;
+	profile->symbols.modules[module.v].source = SYMBOL_SOURCE_DWARF;
 	resolve_profile(profile, &options, NULL);
 	assert_function(profile, frame, 0, "known");
-	assert_int_equal(profile->locations[profile->frame_symbols[frame.v].first].line, 5);
-	assert_int_equal(profile->module_symbols[module.v].source, SYMBOL_SOURCE_DWARF);
+	assert_int_equal(profile->symbols.locations[profile->symbols.frames[frame.v].first].line,
+			 5);
+	assert_int_equal(profile->symbols.modules[module.v].source, SYMBOL_SOURCE_DWARF);
 	profile_free(profile);
 }
 
@@ -228,7 +230,7 @@ static void test_symbol_resolve__empty_profile(void **state)
 
 	(void)state;
 	resolve_profile(profile, &options, NULL);
-	assert_int_equal(profile->nr_frame_symbols, 0);
+	assert_int_equal(profile->symbols.nr_frames, 0);
 	profile_free(profile);
 }
 

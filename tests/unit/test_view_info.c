@@ -68,8 +68,8 @@ static struct profile *made_up(void)
 		profile_intern_frame(profile, (struct code_address){stripped_id, 0x2000}));
 	profile_add_sample(profile, &sample);
 	profile_reset_symbols(profile);
-	profile->module_symbols[1].source = SYMBOL_SOURCE_DWARF;
-	profile->module_symbols[2].problem = profile_intern(profile, "it is stripped");
+	profile->symbols.modules[1].source = SYMBOL_SOURCE_DWARF;
+	profile->symbols.modules[2].problem = profile_intern(profile, "it is stripped");
 	profile_set_counter(profile, "stops", 1000);
 	profile_set_counter(profile, "hold_ns_median", 21000);
 	profile_set_counter(profile, "stacks_root", 750);
@@ -160,7 +160,7 @@ static void test_info__modules_with_one_problem_share_a_hint(void **state)
 	}
 	profile_reset_symbols(profile);
 	for (uint32_t i = 1; i <= 7; i++)
-		profile->module_symbols[i].problem =
+		profile->symbols.modules[i].problem =
 			profile_intern(profile, i <= 6 ? "it is stripped" : "it is gone");
 	survey = survey_new(profile);
 	info_print_text(profile, survey, &view, &sink);
