@@ -33,10 +33,10 @@ void store_writer_free(struct store_writer *writer)
 	frames_out_release(&writer->frames);
 	columns_out_release(&writer->columns);
 	sample_coder_release(&writer->coder);
-	free(writer->processes);
-	free(writer->threads);
-	free(writer->counters);
-	free(writer->command);
+	free(writer->written.processes);
+	free(writer->written.threads);
+	free(writer->written.counters);
+	free(writer->written.command);
 	free(writer);
 }
 
@@ -82,8 +82,8 @@ static int write_end(struct store_writer *writer, const struct profile *profile,
 	columns_out_begin(out, END_COLUMNS);
 	columns_out_uint(out, END_STRINGS, writer->nr_strings);
 	columns_out_uint(out, END_MODULES, writer->nr_modules);
-	columns_out_uint(out, END_PROCESSES, writer->nr_processes);
-	columns_out_uint(out, END_THREADS, writer->nr_threads);
+	columns_out_uint(out, END_PROCESSES, writer->written.nr_processes);
+	columns_out_uint(out, END_THREADS, writer->written.nr_threads);
 	columns_out_uint(out, END_FRAMES, writer->nr_frames);
 	columns_out_uint(out, END_STACKS, writer->nr_stacks);
 	columns_out_uint(out, END_SAMPLES, writer->nr_samples);
@@ -104,6 +104,6 @@ int store_writer_finish(struct store_writer *writer, const struct profile *profi
 
 	if (status < 0)
 		return status;
-	writer->wrote_meta = false; /* once more, with the duration */
+	writer->written.wrote_meta = false; /* once more, with the duration */
 	return run_steps(writer, profile, steps, ARRAY_SIZE(steps), err);
 }

@@ -5,7 +5,21 @@
 #include "store/bounds_priv.h"
 #include "store/frames_priv.h"
 
-/* What the file holds so far: how much of each table, and the updatable rows as last written. */
+/* Copies of the rows that may change, as the file has them. Owned. */
+struct written_rows {
+	struct profile_process *processes;
+	size_t nr_processes, cap_processes;
+	struct profile_thread *threads;
+	size_t nr_threads, cap_threads;
+	struct profile_counter *counters;
+	size_t nr_counters, cap_counters;
+	struct str_id *command;
+	size_t nr_command;
+	struct profile_meta meta; /* without its command */
+	bool wrote_meta;
+};
+
+/* What the file holds so far: how much of each table. */
 struct store_writer {
 	struct frames_out frames;
 	struct columns_out columns; /* of the record that is being made */
@@ -16,16 +30,7 @@ struct store_writer {
 	uint64_t nr_samples, nr_locations;
 	uint64_t last_address;
 	uint32_t last_location_frame;
-	struct profile_process *processes; /* copies */
-	size_t nr_processes, cap_processes;
-	struct profile_thread *threads;
-	size_t nr_threads, cap_threads;
-	struct profile_counter *counters;
-	size_t nr_counters, cap_counters;
-	struct str_id *command;
-	size_t nr_command;
-	struct profile_meta meta; /* without its command */
-	bool wrote_meta;
+	struct written_rows written;
 	bool failed; /* once a write has failed, what follows could not be read */
 };
 

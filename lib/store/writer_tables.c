@@ -112,17 +112,19 @@ int writer_write_processes(struct store_writer *writer, const struct profile *pr
 	int status = 0;
 
 	columns_out_begin(&writer->columns, PROCESSES_COLUMNS);
-	ARRAY_RESERVE(writer->processes, profile->nr_processes, writer->cap_processes);
+	ARRAY_RESERVE(writer->written.processes, profile->nr_processes,
+		      writer->written.cap_processes);
 	for (size_t i = 0; status == 0 && i < profile->nr_processes; i++) {
 		const struct profile_process *process = &profile->processes[i];
 
-		if (i < writer->nr_processes && !process_changed(process, &writer->processes[i]))
+		if (i < writer->written.nr_processes &&
+		    !process_changed(process, &writer->written.processes[i]))
 			continue;
 		put_process(&writer->columns, (uint32_t)i, process);
-		writer->processes[i] = *process;
+		writer->written.processes[i] = *process;
 		status = writer_emit_if_full(writer, RECORD_PROCESSES, err);
 	}
-	writer->nr_processes = profile->nr_processes;
+	writer->written.nr_processes = profile->nr_processes;
 	return status ? status : writer_emit(writer, RECORD_PROCESSES, err);
 }
 
@@ -151,18 +153,19 @@ int writer_write_threads(struct store_writer *writer, const struct profile *prof
 	int status = 0;
 
 	columns_out_begin(&writer->columns, THREADS_COLUMNS);
-	ARRAY_RESERVE(writer->threads, profile->nr_threads, writer->cap_threads);
+	ARRAY_RESERVE(writer->written.threads, profile->nr_threads, writer->written.cap_threads);
 	for (size_t i = 0; status == 0 && i < profile->nr_threads; i++) {
 		const struct profile_thread *thread = &profile->threads[i];
 
-		if (i < writer->nr_threads && !thread_changed(thread, &writer->threads[i]))
+		if (i < writer->written.nr_threads &&
+		    !thread_changed(thread, &writer->written.threads[i]))
 			continue;
 		put_thread(&writer->columns, (uint32_t)i, thread);
-		writer->threads[i] = *thread;
+		writer->written.threads[i] = *thread;
 		status = writer_emit_if_full(writer, RECORD_THREADS, err);
 	}
-	writer->nr_threads = profile->nr_threads;
-	sample_coder_grow(&writer->coder, writer->nr_threads);
+	writer->written.nr_threads = profile->nr_threads;
+	sample_coder_grow(&writer->coder, writer->written.nr_threads);
 	return status ? status : writer_emit(writer, RECORD_THREADS, err);
 }
 
@@ -248,18 +251,19 @@ int writer_write_counters(struct store_writer *writer, const struct profile *pro
 	struct columns_out *out = &writer->columns;
 
 	columns_out_begin(out, COUNTERS_COLUMNS);
-	ARRAY_RESERVE(writer->counters, profile->nr_counters, writer->cap_counters);
+	ARRAY_RESERVE(writer->written.counters, profile->nr_counters, writer->written.cap_counters);
 	for (size_t i = 0; i < profile->nr_counters; i++) {
 		const struct profile_counter *counter = &profile->counters[i];
 
-		if (i < writer->nr_counters && writer->counters[i].value == counter->value)
+		if (i < writer->written.nr_counters &&
+		    writer->written.counters[i].value == counter->value)
 			continue;
 		columns_out_uint(out, COUNTERS_NAME, counter->name.v);
 		columns_out_uint(out, COUNTERS_VALUE, counter->value);
-		writer->counters[i] = *counter;
+		writer->written.counters[i] = *counter;
 		out->nr_rows++;
 	}
-	writer->nr_counters = profile->nr_counters;
+	writer->written.nr_counters = profile->nr_counters;
 	return writer_emit(writer, RECORD_COUNTERS, err);
 }
 
@@ -280,10 +284,10 @@ int writer_write_marks(struct store_writer *writer, const struct profile *profil
 
 static bool command_changed(const struct store_writer *writer, const struct profile_meta *meta)
 {
-	if (writer->nr_command != meta->nr_command)
+	if (writer->written.nr_command != meta->nr_command)
 		return true;
 	for (size_t i = 0; i < meta->nr_command; i++) {
-		if (writer->command[i].v != meta->command[i].v)
+		if (writer->written.command[i].v != meta->command[i].v)
 			return true;
 	}
 	return false;
@@ -297,9 +301,9 @@ static int write_command(struct store_writer *writer, const struct profile_meta 
 	if (!command_changed(writer, meta))
 		return 0;
 	columns_out_begin(out, COMMAND_COLUMNS);
-	free(writer->command);
-	writer->command = xmemdup(meta->command, meta->nr_command * sizeof(*meta->command));
-	writer->nr_command = meta->nr_command;
+	free(writer->written.command);
+	writer->written.command = xmemdup(meta->command, meta->nr_command * sizeof(*meta->command));
+	writer->written.nr_command = meta->nr_command;
 	/* One record is the whole command: of one that goes on, the beginning. */
 	for (size_t i = 0; i < meta->nr_command && out->nr_rows < RECORD_ROWS_MAX; i++) {
 		columns_out_uint(out, COMMAND_WORD, meta->command[i].v);
@@ -341,12 +345,12 @@ static bool meta_changed(const struct profile_meta *a, const struct profile_meta
 
 static int write_meta(struct store_writer *writer, const struct profile_meta *meta, struct err *err)
 {
-	if (writer->wrote_meta && !meta_changed(&writer->meta, meta))
+	if (writer->written.wrote_meta && !meta_changed(&writer->written.meta, meta))
 		return 0;
 	columns_out_begin(&writer->columns, META_COLUMNS);
 	put_meta(&writer->columns, meta);
-	writer->meta = *meta;
-	writer->wrote_meta = true;
+	writer->written.meta = *meta;
+	writer->written.wrote_meta = true;
 	return writer_emit(writer, RECORD_META, err);
 }
 
