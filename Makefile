@@ -78,7 +78,7 @@ LINK = $(CC) $(PROFC_CFLAGS) $(CFLAGS) $(PROFC_LDFLAGS) $(LDFLAGS)
 
 .PHONY: all programs install uninstall clean help demo bench format lint
 .PHONY: check check-installed check-unit check-live check-gates
-.PHONY: check-headers check-warnings check-halves check-symbols check-tidy
+.PHONY: check-headers check-warnings check-halves check-symbols check-circles check-tidy
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/profc
@@ -193,6 +193,11 @@ check-warnings: $(patsubst %.c,$(BUILD)/%.o,$(LIB_SOURCES) $(CMD_SOURCES) \
 check-halves: $(BUILD)/libcmd.a $(BUILD)/libreport.a
 	@scripts/report-half >$(BUILD)/report_half.c
 	@$(COMPILE) $(LDFLAGS) -o $(BUILD)/report_half $(BUILD)/report_half.c $(filter %.a,$^) $(REPORT_LIBS)
+
+# Files of a room that call or include each other in a circle.
+check-circles: $(LIB_OBJECTS) $(CMD_OBJECTS)
+	@scripts/check-circles calls $^
+	@scripts/check-circles includes $(LIB_SOURCES) $(CMD_SOURCES) $(HEADERS)
 
 check-symbols: $(LIB_OBJECTS)
 	@BUILD=$(BUILD) scripts/check-symbols $^
