@@ -35,7 +35,8 @@ MAN_PAGES := $(sort $(wildcard man/*.[15]))
 
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o)
 CMD_OBJECTS := $(filter-out $(BUILD)/cmd/main.o,$(CMD_SOURCES:%.c=$(BUILD)/%.o))
-UNIT_PROGRAMS := $(UNIT_SOURCES:%.c=$(BUILD)/%)
+# Without cmocka there are none, and tests/run skips them.
+UNIT_PROGRAMS := $(if $(shell $(PKG_CONFIG) --exists cmocka 2>/dev/null && echo yes),$(UNIT_SOURCES:%.c=$(BUILD)/%))
 BENCH_PROGRAMS := $(BENCH_SOURCES:%.c=$(BUILD)/%)
 ORACLE_PROGRAMS := $(ORACLE_SOURCES:%.c=$(BUILD)/%)
 FUZZ_PROGRAMS := $(FUZZ_SOURCES:%.c=$(BUILD)/%)
@@ -139,8 +140,8 @@ programs: $(BUILD)/profc $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(O
 IN_PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
 RUN = BUILD=$(BUILD) tests/run -j $(JOBS)
 
-# Programs of other languages whose stacks tests/oracle judges: none that is not there is
-# installed, the quick ones, or all.
+# What is installed besides: nothing, or linters, compilers, and of the programs of other
+# languages whose stacks tests/oracle judges the quick ones, or all. What is not there is skipped.
 PROGRAMS ?=
 PROGRAM_GROUPS_quick := programs-quick
 PROGRAM_GROUPS_all := programs
@@ -187,7 +188,8 @@ check-headers:
 
 # Everything compiled, nothing linked, with WERROR=1: is a compiler content?
 check-warnings: $(patsubst %.c,$(BUILD)/%.o,$(LIB_SOURCES) $(CMD_SOURCES) \
-		$(wildcard tests/unit/*.c tests/fuzz/*.c tests/bench/*.c tests/oracle/*.c))
+		$(if $(UNIT_PROGRAMS),$(wildcard tests/unit/*.c)) \
+		$(wildcard tests/fuzz/*.c tests/bench/*.c tests/oracle/*.c))
 
 # Whatever shows a profile links without the rooms that record one.
 check-halves: $(BUILD)/libcmd.a $(BUILD)/libreport.a
@@ -238,8 +240,8 @@ clean:
 help:
 	@echo "make               build $(BUILD)/profc"
 	@echo "make demo          install what is missing, build, profile a real program"
-	@echo "make check         install what is missing, then all gates and tests"
-	@echo "                   PROGRAMS=quick, or all: also those of many languages to profile"
+	@echo "make check         install a little that is missing, then all gates and tests"
+	@echo "                   PROGRAMS=quick, or all: also linters, and what tests profile"
 	@echo "make check-unit    unit tests and fuzz corpora (no ptrace)"
 	@echo "make check-live    tests that profile running programs"
 	@echo "make lint          the gates alone: layers, warnings, format, docs, linters"

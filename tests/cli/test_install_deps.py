@@ -9,7 +9,7 @@ from live import LiveCase
 from paths import ROOT
 
 SCRIPT = os.path.join(ROOT, "scripts", "install-deps")
-NEEDED = ("sh", "echo", "id", "grep", "cat")
+NEEDED = ("sh", "echo", "id", "grep", "cat", "chmod", "rm")
 MANAGERS = ("apt-get", "dnf", "pacman", "zypper", "apk")
 NOTHING_INSTALLED = {"apt-get": "dpkg-query", "dnf": "rpm", "zypper": "rpm"}
 
@@ -49,7 +49,8 @@ class InstallDeps(LiveCase):
         done = subprocess.run(
             [self.path("sh"), SCRIPT, *arguments], check=False, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env={"PATH": self.directory, "NOTES": notes, "REFUSED": refused},
+            env={"PATH": self.directory, "NOTES": notes, "REFUSED": refused,
+                 "POLICY_RC_D": self.path("policy-rc.d")},
         )
         self.assertEqual(done.returncode, status, done.stderr)
         with open(notes, encoding="utf-8") as file:
@@ -75,9 +76,9 @@ class InstallDeps(LiveCase):
 
     def test_what_only_tests_want_may_be_unknown(self):
         self.machine("zypper")
-        said, asked = self.run_script("build", "check", refused="redis")
+        said, asked = self.run_script("build", "programs-quick", refused="redis")
         self.assertIn("what needs it is left out: redis\n", said)
-        self.assertTrue([line for line in asked if line.endswith(" fish")])
+        self.assertTrue([line for line in asked if line.endswith(" mold")])
 
     def test_without_a_library_it_fails_and_names_it(self):
         self.machine("dnf")
@@ -87,10 +88,37 @@ class InstallDeps(LiveCase):
     def test_needs_root_or_sudo(self):
         self.machine("apt-get", user=1000)
         said, asked = self.run_script("build", status=1)
-        self.assertIn("needs root, and there is no sudo\nhint: as root: ", said)
+        self.assertIn("needs root, and sudo does not help\nhint: as root: ", said)
         self.assertEqual(asked, [])
-        self.program("sudo", '#!/bin/sh\necho "sudo $1" >>"$NOTES"\nexec "$@"\n')
-        self.assertIn("sudo apt-get", self.run_script("build")[1])
+        self.program("sudo", '#!/bin/sh\necho "sudo $*" >>"$NOTES"\n'
+                     '[ "$1" = -n ] && exit 0\nexec "$@"\n')
+        self.assertTrue(any("sudo env DEBIAN" in line for line in self.run_script("build")[1]))
+
+    def test_who_may_not_install_is_told_what_is_missing_and_goes_on(self):
+        self.machine("apt-get", user=1000)
+        self.program("sudo", '#!/bin/sh\necho "sudo $*" >>"$NOTES"\nexit 1\n')
+        said, asked = self.run_script("check")
+        self.assertIn("not installed, as that needs root; what needs it is skipped: g++ ", said)
+        self.assertEqual(asked, ["sudo -n true"])
+
+    def test_services_are_not_started_and_the_policy_is_taken_back(self):
+        self.machine("apt-get")
+        self.program("apt-get", MANAGER + '[ -e "$POLICY_RC_D" ] && echo policy >>"$NOTES"\n')
+        self.assertEqual(self.run_script("programs-quick")[1][-1], "policy")
+        self.assertFalse(os.path.exists(self.path("policy-rc.d")))
+        self.program("policy-rc.d", "#!/bin/sh\n")
+        self.run_script("programs-quick")
+        self.assertTrue(os.path.exists(self.path("policy-rc.d")))
+
+    def test_check_asks_for_few_packages_and_no_service(self):
+        for manager in MANAGERS:
+            with self.subTest(manager=manager):
+                self.machine(manager)
+                said, _ = self.run_script("-n", "check")
+                self.assertLessEqual(len(said.split("installing ")[1].split()), 30)
+                for package in ("clang", "redis", "rust", "golang"):
+                    self.assertNotIn(package, said)
+                os.unlink(self.path(manager))
 
     def test_wrong_usage(self):
         self.machine("apk")
