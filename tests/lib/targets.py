@@ -5,6 +5,7 @@ A program is built once per (sources, flags, compiler) and kept in the build
 directory, so that repeated runs cost nothing and `make clean` removes it.
 """
 
+import functools
 import hashlib
 import json
 import os
@@ -42,11 +43,23 @@ def marked_line(name, mark):
     return lines[0]
 
 
+@functools.lru_cache(maxsize=None)
+def why_no_namespaces(unshare):
+    """What unshare(1) says where it makes no namespaces: in a chroot, in many containers."""
+    done = subprocess.run(
+        [unshare, "-pf", "--mount-proc", "true"],
+        check=False, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )
+    return done.stderr.strip() or f"status {done.returncode}" if done.returncode else None
+
+
 def need(program):
-    """The path of a program, or a skip that names it."""
+    """The path of a program, or a skip that names it; of unshare also where it does not work."""
     path = shutil.which(program)
     if path is None:
         raise unittest.SkipTest(f"{program} is not installed")
+    if program == "unshare" and (reason := why_no_namespaces(path)):
+        raise unittest.SkipTest(f"no namespaces here: {reason}")
     return path
 
 
