@@ -138,7 +138,7 @@ programs: $(BUILD)/profc $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(O
 # Tests: one runner, tests/run; its last line is "N passed, N failed, N skipped".
 
 IN_PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
-RUN = BUILD=$(BUILD) tests/run -j $(JOBS)
+RUN = BUILD=$(BUILD) tests/run -j $(JOBS) $(if $(MAX_FLAKY),--max-flaky $(MAX_FLAKY))
 
 # What is installed besides: nothing, or linters, compilers, and of the programs of other
 # languages whose stacks tests/oracle judges the quick ones, or all. What is not there is skipped.
