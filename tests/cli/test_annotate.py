@@ -228,7 +228,12 @@ class Recorded(unittest.TestCase):
             at = content.index(b"GNU\0", content.index(b"\x14\0\0\0\3\0\0\0GNU\0")) + 4
             file.seek(at)
             file.write(bytes([content[at] ^ 1]))
-        self.assertIn("is not here as it was recorded", self.said("--asm"))
+        done = profc("annotate", "-i", self.recording.path, "--asm", "spin_leaf")
+        self.assertIn("is not here as it was recorded", done.stderr)
+        rows = done.stdout.partition(" address\n")[2].splitlines()
+        self.assertTrue(rows, done.stdout)
+        for row in rows:
+            self.assertRegex(row, r"^ *[0-9.]+ +[0-9.]+ +[0-9a-f]+$")
 
 
 if __name__ == "__main__":

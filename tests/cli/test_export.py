@@ -73,7 +73,9 @@ class CommandLine(Exported):
         self.assertIn("more than one", self.assertRefused("--folded", "--speedscope"))
 
     def test_words_are_not_taken_for_files(self):
-        self.assertIn("-o OUT", self.assertRefused("--folded", "out.folded"))
+        out = self.path("out.folded")
+        self.assertIn("-o OUT", self.assertRefused("--folded", out))
+        self.assertFalse(os.path.exists(out))
 
     def test_bad_filters_are_wrong_usage(self):
         self.assertRefused("--folded", "--thread", "(")

@@ -74,4 +74,7 @@ class Values(LiveCase):
         self.assertIn("between 1 and 10000000\n", done.stderr)
 
     def test_record_takes_a_command_or_a_pid_not_both(self):
-        profc("record", "-p", os.getpid(), "--", "true", status=2, cwd=self.directory)
+        done = profc("record", "-p", os.getpid(), "--", "touch", "ran", status=2,
+                     cwd=self.directory)
+        self.assertIn("-p and a command exclude each other", done.stderr)
+        self.assertEqual(os.listdir(self.directory), [])

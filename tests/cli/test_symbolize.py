@@ -611,16 +611,23 @@ class Debuginfod(Case):
         self.assertEqual(self.names(url, "--debuginfod-timeout", "60s"), "main")
 
     def test_a_server_that_has_nothing_is_not_asked_for_again(self):
+        asked = []
+
         class Empty(http.server.SimpleHTTPRequestHandler):
             def log_message(self, *_):
                 pass
 
             def do_GET(self):
+                asked.append(self.path)
                 self.send_error(404)
 
-        self.assertEqual(self.names(self.serve(Empty)), "??")
-        self.assertIn("nor have the servers of DEBUGINFOD_URLS", self.done.stderr)
-        self.assertNotIn("set DEBUGINFOD_URLS", self.done.stderr)
+        url = self.serve(Empty)
+        for _ in range(2):
+            self.assertEqual(self.names(url), "??")
+            self.assertIn("nor have the servers of DEBUGINFOD_URLS", self.done.stderr)
+            self.assertNotIn("set DEBUGINFOD_URLS", self.done.stderr)
+        self.assertTrue(asked)
+        self.assertEqual(len(asked), len(set(asked)), asked)
 
     def test_a_server_that_never_answers_is_given_up(self):
         with socket.create_server(("127.0.0.1", 0)) as silent:
