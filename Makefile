@@ -53,7 +53,7 @@ PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 REPORT_LIBS := $(shell $(PKG_CONFIG) --libs $(REPORT_PACKAGES) 2>/dev/null) -liberty -lm -lpthread
 LIBS := $(shell $(PKG_CONFIG) --libs $(RECORD_PACKAGES) 2>/dev/null) $(REPORT_LIBS)
 
-WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+COMMON_WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wundef -Wvla -Wformat=2 -Wpointer-arith -Wcast-qual \
 	-Wwrite-strings -Wconversion -Wno-sign-conversion -Wimplicit-fallthrough \
 	-Wnull-dereference -Wredundant-decls
@@ -61,7 +61,7 @@ GCC_WARNINGS := -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wjump-miss
 	-Walloc-zero -Wstack-usage=16384 -Wcast-align=strict
 CLANG_WARNINGS := -Wcomma -Wunreachable-code
 IS_CLANG := $(findstring clang,$(shell $(CC) --version 2>/dev/null))
-WARNINGS += $(if $(IS_CLANG),$(CLANG_WARNINGS),$(GCC_WARNINGS)) $(if $(WERROR),-Werror)
+WARNINGS := $(COMMON_WARNINGS) $(if $(IS_CLANG),$(CLANG_WARNINGS),$(GCC_WARNINGS)) $(if $(WERROR),-Werror)
 
 SANITIZE := $(if $(ASAN),-fsanitize=address) \
 	$(if $(UBSAN),-fsanitize=undefined -fno-sanitize-recover=undefined)
@@ -75,11 +75,13 @@ PROFC_CFLAGS := -std=gnu11 $(WARNINGS) -fno-common -fno-omit-frame-pointer \
 PROFC_LDFLAGS := $(SANITIZE) $(if $(COVERAGE),--coverage)
 
 COMPILE = $(CC) $(PROFC_CPPFLAGS) $(CPPFLAGS) $(PROFC_CFLAGS) $(CFLAGS) -MMD -MP
+# What the compiler says is shown, and kept beside its target for check-warnings.
+heard = $(1) 2>$@.warnings || { cat $@.warnings >&2; exit 1; }; cat $@.warnings >&2
 LINK = $(CC) $(PROFC_CFLAGS) $(CFLAGS) $(PROFC_LDFLAGS) $(LDFLAGS)
 
 .PHONY: all programs install uninstall clean help demo bench format lint
 .PHONY: check check-installed check-unit check-live check-gates
-.PHONY: check-headers check-warnings check-halves check-symbols check-circles check-tidy
+.PHONY: check-headers check-warnings check-warnings-clang check-halves check-symbols check-circles check-tidy
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/profc
@@ -95,7 +97,7 @@ endif
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(COMPILE) -c -o $@ $<
+	$(call heard,$(COMPILE) -c -o $@ $<)
 
 # What the compiler cannot know: the assembler includes these.
 $(BUILD)/lib/export/asset.o: $(wildcard lib/export/*.js lib/export/*.css)
@@ -118,20 +120,20 @@ $(BUILD)/profc: $(BUILD)/cmd/main.o $(BUILD)/libcmd.a $(BUILD)/libprofc.a
 
 $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libcmd.a $(BUILD)/libprofc.a
 	@mkdir -p $(@D)
-	$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $< $(filter %.a,$^) $(LIBS) -lcmocka
+	$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $< $(filter %.a,$^) $(LIBS) -lcmocka)
 
 # A fuzz target with the main() that replays its corpus.
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(BUILD)/libcmd.a $(BUILD)/libprofc.a
 	@mkdir -p $(@D)
-	$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS)
+	$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS))
 
 $(BUILD)/tests/bench/%: tests/bench/%.c $(BUILD)/libprofc.a
 	@mkdir -p $(@D)
-	$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS)
+	$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS))
 
 $(BUILD)/tests/oracle/%: tests/oracle/%.c $(BUILD)/libprofc.a
 	@mkdir -p $(@D)
-	$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS)
+	$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS))
 
 programs: $(BUILD)/profc $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(ORACLE_PROGRAMS)
 
@@ -186,10 +188,20 @@ check-headers:
 			-include $$header $$header || status=1; \
 	done; exit $$status
 
-# Everything compiled, nothing linked, with WERROR=1: is a compiler content?
-check-warnings: $(patsubst %.c,$(BUILD)/%.o,$(LIB_SOURCES) $(CMD_SOURCES) \
-		$(if $(UNIT_PROGRAMS),$(wildcard tests/unit/*.c)) \
-		$(wildcard tests/fuzz/*.c tests/bench/*.c tests/oracle/*.c))
+# Had the compiler anything to say about what is built?
+check-warnings: programs
+	@! cat $(wildcard $(addsuffix .warnings,$(LIB_OBJECTS) $(CMD_OBJECTS) $(BUILD)/cmd/main.o \
+		$(UNIT_PROGRAMS) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(ORACLE_PROGRAMS))) </dev/null | grep .
+
+# Has clang, of the tests? Of lib/ and cmd/ clang-tidy says it.
+check-warnings-clang: $(patsubst %.c,$(BUILD)/%.clang,$(if $(UNIT_PROGRAMS),$(UNIT_SOURCES)) \
+		$(FUZZ_SOURCES) tests/fuzz/replay.c $(BENCH_SOURCES) $(ORACLE_SOURCES))
+
+$(BUILD)/%.clang: %.c
+	@mkdir -p $(@D)
+	@clang $(PROFC_CPPFLAGS) -std=gnu11 $(COMMON_WARNINGS) $(CLANG_WARNINGS) -Werror -O1 \
+		-fsyntax-only -MMD -MP -MF $@.d -MT $@ $<
+	@touch $@
 
 # Whatever shows a profile links without the rooms that record one.
 check-halves: $(BUILD)/libcmd.a $(BUILD)/libreport.a
@@ -209,7 +221,7 @@ check-symbols: $(LIB_OBJECTS)
 TIDY_NODES ?= 20000
 $(BUILD)/%.tidy: %.c $(BUILD)/%.o .clang-tidy
 	@clang-tidy --quiet --warnings-as-errors='*' $< -- $(PROFC_CPPFLAGS) -std=gnu11 \
-		-Xclang -analyzer-config -Xclang max-nodes=$(TIDY_NODES) 2>$@.err || \
+		$(COMMON_WARNINGS) $(CLANG_WARNINGS) -Xclang -analyzer-config -Xclang max-nodes=$(TIDY_NODES) 2>$@.err || \
 		{ cat $@.err; exit 1; }
 	@touch $@
 
@@ -252,4 +264,5 @@ help:
 	@echo "knobs: DEBUG=1 ASAN=1 UBSAN=1 COVERAGE=1 WERROR=1, CC= CFLAGS= LDFLAGS="
 
 -include $(LIB_OBJECTS:.o=.d) $(CMD_OBJECTS:.o=.d) $(BUILD)/cmd/main.d
+-include $(wildcard $(BUILD)/tests/*/*.clang.d)
 -include $(UNIT_PROGRAMS:=.d) $(FUZZ_PROGRAMS:=.d) $(BENCH_PROGRAMS:=.d) $(ORACLE_PROGRAMS:=.d)
