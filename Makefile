@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # profc: build, test, install. `make help` lists the targets and knobs.
 
+# All paths below are relative to this directory: `make -f DIR/Makefile` from another
+# one goes there first.
+HERE := $(dir $(lastword $(MAKEFILE_LIST)))
+ifneq ($(HERE),./)
+.PHONY: $(or $(MAKECMDGOALS),all) from-there
+$(or $(MAKECMDGOALS),all): from-there
+	@:
+from-there:
+	@$(MAKE) --no-print-directory -C $(HERE) $(MAKECMDGOALS)
+else
+
 VERSION := 0.1.0
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -74,6 +85,12 @@ PROFC_CFLAGS := -std=gnu11 $(WARNINGS) -fno-common -fno-omit-frame-pointer \
 	-fstack-protector-strong $(SANITIZE) $(if $(COVERAGE),--coverage)
 PROFC_LDFLAGS := $(SANITIZE) $(if $(COVERAGE),--coverage)
 
+# One line a file, such as `CC  lib/base/buf.o`; V=1 shows the commands, -s nothing.
+V ?=
+IS_VERBOSE := $(filter-out 0,$(V))
+IS_SILENT := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
+say = $(if $(IS_VERBOSE),,@$(if $(IS_SILENT),,echo '  $(1)  $(@:$(BUILD)/%=%)';))
+
 COMPILE = $(CC) $(PROFC_CPPFLAGS) $(CPPFLAGS) $(PROFC_CFLAGS) $(CFLAGS) -MMD -MP
 # What the compiler says is shown, and kept beside its target for check-warnings.
 heard = $(1) 2>$@.warnings || { cat $@.warnings >&2; exit 1; }; cat $@.warnings >&2
@@ -97,43 +114,43 @@ endif
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(call heard,$(COMPILE) -c -o $@ $<)
+	$(call say,CC)$(call heard,$(COMPILE) -c -o $@ $<)
 
 # What the compiler cannot know: the assembler includes these.
 $(BUILD)/lib/export/asset.o: $(wildcard lib/export/*.js lib/export/*.css)
 
 $(BUILD)/libprofc.a: $(LIB_OBJECTS)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR)$(AR) rcs $@ $^
 
 # Everything of cmd/ but main(), so that unit tests can link it.
 $(BUILD)/libcmd.a: $(CMD_OBJECTS)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR)$(AR) rcs $@ $^
 
 $(BUILD)/libreport.a: $(REPORT_OBJECTS)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR)$(AR) rcs $@ $^
 
 $(BUILD)/profc: $(BUILD)/cmd/main.o $(BUILD)/libcmd.a $(BUILD)/libprofc.a
-	$(LINK) -o $@ $^ $(LIBS)
+	$(call say,LD)$(LINK) -o $@ $^ $(LIBS)
 
 $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libcmd.a $(BUILD)/libprofc.a
 	@mkdir -p $(@D)
-	$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $< $(filter %.a,$^) $(LIBS) -lcmocka)
+	$(call say,CC)$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $< $(filter %.a,$^) $(LIBS) -lcmocka)
 
 # A fuzz target with the main() that replays its corpus.
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(BUILD)/libcmd.a $(BUILD)/libprofc.a
 	@mkdir -p $(@D)
-	$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS))
+	$(call say,CC)$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS))
 
 $(BUILD)/tests/bench/%: tests/bench/%.c $(BUILD)/libprofc.a
 	@mkdir -p $(@D)
-	$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS))
+	$(call say,CC)$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS))
 
 $(BUILD)/tests/oracle/%: tests/oracle/%.c $(BUILD)/libprofc.a
 	@mkdir -p $(@D)
-	$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS))
+	$(call say,CC)$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS))
 
 programs: $(BUILD)/profc $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(ORACLE_PROGRAMS)
 
@@ -262,7 +279,10 @@ help:
 	@echo "make install       into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX); also uninstall"
 	@echo "make clean         remove build/"
 	@echo "knobs: DEBUG=1 ASAN=1 UBSAN=1 COVERAGE=1 WERROR=1, CC= CFLAGS= LDFLAGS="
+	@echo "       V=1 shows the commands of the build, make -s nothing but what is wrong"
 
 -include $(LIB_OBJECTS:.o=.d) $(CMD_OBJECTS:.o=.d) $(BUILD)/cmd/main.d
 -include $(wildcard $(BUILD)/tests/*/*.clang.d)
 -include $(UNIT_PROGRAMS:=.d) $(FUZZ_PROGRAMS:=.d) $(BENCH_PROGRAMS:=.d) $(ORACLE_PROGRAMS:=.d)
+
+endif

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""make install puts everything where a distribution looks for it, uninstall takes it away."""
+"""
+make install puts everything where a distribution looks for it, uninstall takes it away; the
+build says one line a file, and is the same from wherever it is started.
+"""
 
 import os
 import shutil
@@ -11,18 +14,30 @@ from paths import BUILD, ROOT
 from profc import profc
 
 
+def make(*arguments, cwd=ROOT):
+    """What make prints; knobs of the make that runs the tests are not for this one."""
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")
+    }
+    done = subprocess.run(
+        ["make", "--no-print-directory", *arguments],
+        cwd=cwd,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    return done.stdout
+
+
 class Install(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix="profc-test-")
         self.addCleanup(shutil.rmtree, self.directory)
 
-    def make(self, target):
-        subprocess.run(
-            ["make", "-s", target, f"DESTDIR={self.directory}", "PREFIX=/usr", f"BUILD={BUILD}"],
-            cwd=ROOT,
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
+    def make(self, target, *which, cwd=ROOT):
+        where = (f"DESTDIR={self.directory}", "PREFIX=/usr", f"BUILD={BUILD}")
+        make("-s", *which, target, *where, cwd=cwd)
 
     def installed(self):
         found = set()
@@ -51,6 +66,27 @@ class Install(unittest.TestCase):
 
         self.make("uninstall")
         self.assertEqual(self.installed(), set())
+
+    def test_it_does_not_matter_where_make_is_started(self):
+        self.make("install", "-f", os.path.join(ROOT, "Makefile"), cwd=self.directory)
+        self.assertIn("usr/bin/profc", self.installed())
+        self.make("uninstall", "-C", ROOT, cwd=self.directory)
+        self.assertEqual(self.installed(), set())
+
+
+class Build(unittest.TestCase):
+    def build(self, *flags):
+        with tempfile.TemporaryDirectory(prefix="profc-test-") as directory:
+            return make(*flags, f"BUILD={directory}", f"{directory}/lib/stack/stack_end.o")
+
+    def test_it_says_one_line_a_file(self):
+        self.assertEqual(self.build(), "  CC  lib/stack/stack_end.o\n")
+
+    def test_the_commands_are_shown_where_asked_for(self):
+        self.assertRegex(self.build("V=1"), r"\A\S.* -c -o \S*stack_end\.o lib/\S*stack_end\.c\n\Z")
+
+    def test_it_can_be_silent(self):
+        self.assertEqual(self.build("-s"), "")
 
 
 if __name__ == "__main__":
