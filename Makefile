@@ -116,6 +116,26 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(call heard,$(COMPILE) -c -o $@ $<)
 
+# What `profc --version -v` says. Who builds may not be let to ask git (root, in the tree of
+# another user), or there is none: then it is the commit that was built here before.
+COMMIT_BEFORE := $(shell cat $(BUILD)/commit 2>/dev/null)
+COMMIT := $(if $(wildcard .git),$(shell git --no-optional-locks describe --always --dirty 2>/dev/null))
+COMMIT := $(or $(COMMIT),$(COMMIT_BEFORE),unknown)
+SAID_FLAGS = $(FORTIFY) $(CPPFLAGS) $(filter-out -W%,$(PROFC_CFLAGS)) \
+	$(filter-out -W% -ffile-prefix-map=% -fdebug-prefix-map=% -fmacro-prefix-map=%,$(CFLAGS))
+c_string = '"$(subst ','\'',$(subst ",\",$(subst \,\\,$(strip $(1)))))"'
+
+ifneq ($(COMMIT),$(COMMIT_BEFORE))
+.PHONY: $(BUILD)/commit
+endif
+$(BUILD)/commit:
+	@mkdir -p $(@D)
+	@echo '$(COMMIT)' >$@
+
+$(BUILD)/cmd/version.o: $(BUILD)/commit
+$(BUILD)/cmd/version.o: PROFC_CPPFLAGS += -DPROFC_COMMIT='"$(COMMIT)"' \
+	-DPROFC_FLAGS=$(call c_string,$(SAID_FLAGS))
+
 # What the compiler cannot know: the assembler includes these.
 $(BUILD)/lib/export/asset.o: $(wildcard lib/export/*.js lib/export/*.css)
 

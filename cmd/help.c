@@ -11,7 +11,7 @@ void help_profc(const struct command *const *commands, struct buf *out)
 {
 	buf_append_str(out,
 		       "usage: profc COMMAND [OPTIONS] [ARGUMENT...]\n"
-		       "       profc --help | --version | help COMMAND\n"
+		       "       profc --help | --version [-v] | help COMMAND\n"
 		       "\n"
 		       "Where does the time of a program go? profc samples the stacks of any\n"
 		       "native Linux process you may trace, without changing or restarting it.\n"

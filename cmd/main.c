@@ -14,6 +14,7 @@
 #include "cmd/help.h"
 #include "cmd/mapped_files.h"
 #include "cmd/nearest.h"
+#include "cmd/version.h"
 
 /* In the order of `profc --help`. */
 /* clang-format off */
@@ -101,11 +102,21 @@ static int print_help(const struct command *command)
 	return print_text(&text);
 }
 
-static int print_version(void)
+static bool is_version(const char *word)
+{
+	return word && (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0);
+}
+
+static bool is_verbose(const char *word)
+{
+	return word && (strcmp(word, "--verbose") == 0 || strcmp(word, "-v") == 0);
+}
+
+static int print_version(bool verbose)
 {
 	struct buf text = {0};
 
-	buf_append_str(&text, "profc " PROFC_VERSION "\n");
+	version_text(verbose, &text);
 	return print_text(&text);
 }
 
@@ -153,6 +164,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 static int dispatch(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "--help";
+	const char *next = argc > 2 ? argv[2] : NULL;
 	const struct command *command = find_command(word);
 
 	if (command)
@@ -160,9 +172,9 @@ static int dispatch(int argc, char **argv)
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 		return print_help(NULL);
 	if (strcmp(word, "help") == 0)
-		return help_for(argc > 2 ? argv[2] : NULL);
-	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
-		return print_version();
+		return help_for(next);
+	if (is_version(word) || (is_verbose(word) && is_version(next)))
+		return print_version(is_verbose(word) || is_verbose(next));
 	if (strcmp(word, "--list-commands") == 0)
 		return list_commands();
 	return unknown(word[0] == '-' ? "option" : "command", word);

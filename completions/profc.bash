@@ -67,6 +67,10 @@ _profc() {
 		_profc_words "$word" "$("$profc" --list-commands 2>/dev/null)"
 		return
 	fi
+	if [[ $command == --version ]]; then
+		_profc_words "$word" -v
+		return
+	fi
 	if [[ $command == record || $command == top ]]; then
 		at=$(_profc_command_at)
 		if [[ -n $at ]] && declare -F _command_offset >/dev/null; then

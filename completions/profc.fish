@@ -19,11 +19,13 @@ end
 
 function __profc_at_option
     not __profc_needs_command
+    and not string match -q -- --version (__profc_command)
     and string match -q -- '-*' (commandline -ct)
 end
 
 complete -c profc -n __profc_needs_command -f -a '(profc --list-commands 2>/dev/null) help --help --version'
 complete -c profc -n '__fish_seen_subcommand_from help' -f -a '(profc --list-commands 2>/dev/null)'
+complete -c profc -n 'string match -q -- --version (__profc_command)' -f -a -v
 complete -c profc -n __profc_at_option -f -a '(__profc_options)'
 complete -c profc -n '__fish_seen_subcommand_from record attach top dump doctor' -s p -l pid -x -a '(__fish_complete_pids)'
 complete -c profc -n '__fish_seen_subcommand_from report annotate export diff top' -s m -l metric -x -a 'cpu wall runq blocked samples'

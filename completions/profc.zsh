@@ -26,6 +26,10 @@ _profc() {
 		compadd -a candidates
 		return
 	fi
+	if [[ $command == --version ]]; then
+		compadd -- -v
+		return
+	fi
 	if ((${words[(i)--]} < CURRENT)); then
 		shift ${words[(i)--]} words
 		((CURRENT = CURRENT - ${words[(i)--]}))

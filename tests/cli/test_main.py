@@ -2,6 +2,7 @@
 """The command line before any command runs: help, version, slips, standard output."""
 
 import os
+import re
 import subprocess
 import unittest
 
@@ -39,6 +40,20 @@ class Help(unittest.TestCase):
 
     def test_version_is_one_line(self):
         self.assertRegex(profc("--version").stdout, r"\Aprofc \d+\.\d+\.\d+\n\Z")
+
+    def test_version_says_on_demand_what_was_built(self):
+        text = profc("--version", "-v").stdout
+        version, *lines = text.splitlines()
+        said = dict(re.split(r": +", line, maxsplit=1) for line in lines)
+        self.assertEqual(version + "\n", profc("--version").stdout)
+        self.assertRegex(said["commit"], r"\A(unknown|\S*[0-9a-f]{7,}(-dirty)?|v\S+)\Z")
+        self.assertRegex(
+            said["libraries"], r"\Alibunwind [\d.]+, elfutils 0\.\d+.*, zstd [\d.]+.*, zlib [\d.]+"
+        )
+        self.assertRegex(said["compiler"], r"(gcc|Clang) \d+\.")
+        self.assertIn("-std=gnu11", said["flags"])
+        for words in (["-v", "--version"], ["-V", "-v"], ["--version", "--verbose"]):
+            self.assertEqual(profc(*words).stdout, text)
 
 
 class Slips(unittest.TestCase):
