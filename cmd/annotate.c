@@ -15,32 +15,32 @@
 #define AT(member) offsetof(struct annotate_args, member)
 
 static const struct option_row rows[] = {
-	{.type = OPTION_SECTION, .name = "What is shown"},
+	{.type = OPTION_SECTION, .name = "Output"},
 	INPUT_OPTION_ROW(struct annotate_args, input),
-	METRIC_OPTION_ROW(struct annotate_args, metric, METRIC_HELP " [cpu]"),
+	METRIC_OPTION_ROW(struct annotate_args, metric, METRIC_HELP " (default: cpu)"),
 	{.type = OPTION_UINT,
 	 .short_name = 'n',
 	 .name = "limit",
 	 .argument = "N",
 	 .offset = AT(limit),
-	 .help = "files, with --asm functions, to show when none is named [3]"},
+	 .help = "files, or functions with --asm, to show if none is named (default: 3)"},
 	{.type = OPTION_UINT,
 	 .name = "context",
 	 .argument = "N",
 	 .offset = AT(context),
 	 .max = 1000000,
-	 .help = "of lines without cost only N around the others [all; 3 when no file is named; 10 "
-		 "with --asm]"},
+	 .help = "of lines without samples, show only N around others (default: all; 3 if no file "
+		 "is named; 10 with --asm)"},
 	{.type = OPTION_LIST,
 	 .name = "source-path",
 	 .argument = "OLD=NEW",
 	 .offset = AT(source_paths),
-	 .help = "sources recorded below OLD are below NEW now (repeats)"},
+	 .help = "look for sources recorded under OLD under NEW; repeatable"},
 	{.type = OPTION_FLAG,
 	 .name = "asm",
 	 .offset = AT(instructions),
-	 .help = "the instructions of functions, between their source lines (needs objdump)"},
-	{.type = OPTION_FLAG, .name = "json", .offset = AT(json), .help = "for programs: JSON"},
+	 .help = "interleave instructions with source lines (needs objdump)"},
+	{.type = OPTION_FLAG, .name = "json", .offset = AT(json), .help = "JSON output"},
 	FILTER_OPTION_ROWS(struct annotate_args, filter),
 	VIEW_OPTION_ROWS(struct annotate_args, view),
 	OPTIONS_END,
@@ -64,7 +64,7 @@ static int annotate(const struct command *self, const struct annotate_args *args
 static int check_args(const struct annotate_args *args, struct err *err)
 {
 	if (args->json && args->instructions)
-		return err_set(err, ERR_INVALID, "--json and --asm exclude each other");
+		return err_set(err, ERR_INVALID, "--json cannot be combined with --asm");
 	for (size_t i = 0; i < args->source_paths.nr; i++)
 		if (!strchr(args->source_paths.values[i], '='))
 			return err_set(err, ERR_INVALID, "--source-path '%s' is not OLD=NEW",
@@ -95,12 +95,13 @@ static int run_annotate(const struct command *self, int argc, char **argv)
 const struct command command_annotate = {
 	.name = "annotate",
 	.synopsis = "[-i FILE] [OPTIONS] [SOURCE|FUNCTION]...",
-	.summary = "show source code with what each line cost",
-	.help = "Shows source files, or the functions named, with the time each line used: self\n"
-		"is time in the code of the line, total includes what it called. Inlined code is\n"
-		"charged to the line it was written on and shown below the line it was inlined\n"
-		"at. Files are found by the end of their path.\n"
+	.summary = "show source code with the cost of each line",
+	.help = "Shows source files, or the functions named, with the time spent in each line:\n"
+		"self is time in the code of the line, total includes what it called. Inlined\n"
+		"code is charged to the line it was written on and shown below the line it was\n"
+		"inlined at. Files are matched by the end of their path.\n"
 		"\n"
+		"Examples:\n"
 		"  profc annotate\n"
 		"  profc annotate parse.c\n"
 		"  profc annotate --source-path /build/prog=. read_token\n"

@@ -157,20 +157,21 @@ static struct symbol_file *open_module(const struct module *module)
 	struct err err = ERR_INIT;
 
 	if (module->kind != MODULE_KIND_FILE) {
-		print_note("%s is no file: only addresses are shown", module->path);
+		print_note("%s is not a file: showing addresses only", module->path);
 		return NULL;
 	}
 	if (!is_recorded_file(module)) {
-		print_note("%s is not here as it was recorded: only addresses are shown",
-			   module->path);
+		print_note(
+			"%s is missing or differs from the recorded file: showing addresses only",
+			module->path);
 		return NULL;
 	}
 	if (symbol_file_open(&options, &request, &file, &err) < 0) {
-		print_note("%s: only addresses are shown", err.what);
+		print_note("%s: showing addresses only", err.what);
 		return NULL;
 	}
 	if (symbol_file_mismatch(file)) {
-		print_note("%s: only addresses are shown", symbol_file_mismatch(file));
+		print_note("%s: showing addresses only", symbol_file_mismatch(file));
 		symbol_file_close(file);
 		return NULL;
 	}
@@ -216,11 +217,11 @@ static void disassemble_code(struct assembler *assembler, const struct codes *co
 		if (disassembly_has_instructions(&assembler->disassembly))
 			assemble(assembler);
 		else
-			print_note("objdump gives no instructions of %s there: only addresses are "
-				   "shown",
+			print_note("objdump prints no instructions of %s there: showing addresses "
+				   "only",
 				   module->path);
 	} else {
-		print_note("there is no objdump (of binutils): only addresses are shown");
+		print_note("objdump (of binutils) not found: showing addresses only");
 	}
 	symbol_file_close(file);
 }

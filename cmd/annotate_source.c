@@ -149,7 +149,7 @@ static int add_functions(struct annotation *annotation, const char *word, struct
 	free(wanted);
 	if (annotation->nr_pages > before)
 		return 0;
-	return err_set(err, ERR_NOT_FOUND, "the source lines of '%s' are not known", word);
+	return err_set(err, ERR_NOT_FOUND, "the source lines of '%s' are unknown", word);
 }
 
 /* The module of most of the time that has a stack and no line; module 0: there is none. */
@@ -184,7 +184,7 @@ static void hint_for_lines(struct err *err, const struct weights *weights)
 	const char *problem = "", *name;
 
 	if (most.v == MODULE_UNKNOWN.v) {
-		err_hint(err, "'profc report' says why no stack is known");
+		err_hint(err, "'profc report' says why there is no stack");
 		return;
 	}
 	name = module_short_name(module_table_get(profile->modules, most));
@@ -209,11 +209,11 @@ static int add_word(struct annotation *annotation, const char *word)
 		return EXIT_DONE;
 	if (store_is_profile(word)) {
 		err = (struct err)ERR_INIT;
-		err_set(&err, ERR_INVALID, "'%s' is a profile, and one is named already", word);
-		err_hint(&err, "one at a time: profc annotate -i %s", word);
+		err_set(&err, ERR_INVALID, "'%s' is a profile, but one is already given", word);
+		err_hint(&err, "give one profile: profc annotate -i %s", word);
 	} else if (without_lines) {
 		err = (struct err)ERR_INIT;
-		err_set(&err, ERR_NOT_FOUND, "the line numbers of '%s' are not known", word);
+		err_set(&err, ERR_NOT_FOUND, "the line numbers of '%s' are unknown", word);
 		hint_for_lines(&err, annotation->source->weights);
 	} else if (strchr(word, '.') || strchr(word, '/')) {
 		err_set(&err, ERR_NOT_FOUND, "no samples in '%s'", word);
@@ -297,7 +297,7 @@ static void warn_about_code_without_lines(const struct annotation *annotation)
 	if (!annotation->is_choice || percent < WORTH_A_NOTE_PERCENT)
 		return;
 	hint_for_lines(&err, source->weights);
-	print_note("%.1f %% of the time is in code without line numbers; %s", percent, err.hint);
+	print_note("%.1f%% of the time is in code without line numbers; %s", percent, err.hint);
 }
 
 /* The object is that of the first file, so that it always has the same members. */
@@ -346,7 +346,7 @@ static void print_left_out(const struct annotation *annotation, const struct vie
 		return;
 	buf_printf(&text, "and %zu more file%s with ", nr, nr == 1 ? "" : "s");
 	append_percent(&text, tally_percent(&self, &source->weights->total));
-	buf_append_str(&text, " % of self ('profc report --by file' lists them)");
+	buf_append_str(&text, "% of self ('profc report --by file' lists them)");
 	sink_str(sink, "\n");
 	line_print(sink, view, STYLE_DIM, buf_str(&text));
 	buf_release(&text);
@@ -379,8 +379,8 @@ static int no_lines(const struct weights *weights)
 		hint_for_lines(&err, weights);
 	else
 		err_hint(&err, "%s: 'profc symbolize -i FILE' adds them",
-			 profile->meta.complete ? "it was recorded with --no-symbols"
-						: "the recording was cut short");
+			 profile->meta.complete ? "recorded with --no-symbols"
+						: "the recording did not finish");
 	print_err(&err);
 	return EXIT_CANNOT;
 }

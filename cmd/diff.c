@@ -41,43 +41,43 @@ static const char *const compare_choices[] = {"auto", "amounts", "shares", NULL}
 #define AT(member) offsetof(struct diff_args, member)
 
 static const struct option_row rows[] = {
-	{.type = OPTION_SECTION, .name = "What is compared"},
-	METRIC_OPTION_ROW(struct diff_args, metric, METRIC_HELP " [cpu]"),
+	{.type = OPTION_SECTION, .name = "Comparison"},
+	METRIC_OPTION_ROW(struct diff_args, metric, METRIC_HELP " (default: cpu)"),
 	{.type = OPTION_CHOICE,
 	 .name = "compare",
 	 .argument = "WHAT",
 	 .offset = AT(compare),
 	 .choices = compare_choices,
-	 .help = "amounts: time against time, for two runs of the same work; shares: percentages, "
-		 "for looks at something that runs on [amounts, shares if either was attached]"},
+	 .help = "amounts: absolute times, for two runs of the same work; shares: percentages of "
+		 "the total, for samples of a long-running process (default: amounts; shares if "
+		 "either profile was attached)"},
 	{.type = OPTION_LIST,
 	 .name = "map",
 	 .argument = "OLD=NEW",
 	 .offset = AT(renames),
-	 .help = "what was called OLD, a program, library, function or source file, is called NEW "
-		 "now (repeats)"},
+	 .help = "the program, library, function or source file OLD is now named NEW; repeatable"},
 	{.type = OPTION_DOUBLE,
 	 .name = "fail-above",
 	 .argument = "PCT",
 	 .offset = AT(fail_above),
 	 .max = 1e6,
-	 .help = "exit 3 if the total, or surely a function, grew by more than PCT % of the old "
-		 "total"},
+	 .help = "exit with status 3 if the total grew by more than PCT%, or a function "
+		 "significantly by more than PCT% of the old total"},
 	{.type = OPTION_FLAG,
 	 .name = "all",
 	 .offset = AT(all),
-	 .help = "show changes that chance explains, too"},
+	 .help = "show changes within sampling noise, too"},
 	{.type = OPTION_UINT,
 	 .short_name = 'n',
 	 .name = "limit",
 	 .argument = "N",
 	 .offset = AT(limit),
-	 .help = "rows to show, 0 for all [20; all with --json]"},
+	 .help = "rows to show, 0 for all (default: 20; all with --json)"},
 	{.type = OPTION_FLAG,
 	 .name = "no-inline",
 	 .offset = AT(no_inline),
-	 .help = "count inlined functions as the function they are in"},
-	{.type = OPTION_FLAG, .name = "json", .offset = AT(json), .help = "for programs: JSON"},
+	 .help = "attribute inlined functions to the function they are in"},
+	{.type = OPTION_FLAG, .name = "json", .offset = AT(json), .help = "JSON output"},
 	FILTER_OPTION_ROWS(struct diff_args, filter),
 	VIEW_OPTION_ROWS(struct diff_args, view),
 	OPTIONS_END,
@@ -120,7 +120,7 @@ static void warn_about_renames(const struct diff_rename *renames, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
 		if (!renames[i].used)
-			print_warning("--map: nothing is called '%s' in the old profile",
+			print_warning("--map: nothing is named '%s' in the old profile",
 				      renames[i].old_name);
 }
 
@@ -184,7 +184,7 @@ static int check_words(int nr_words, struct err *err)
 {
 	if (nr_words == 2)
 		return 0;
-	err_set(err, ERR_INVALID, "two profiles are to be named, the old and the new one");
+	err_set(err, ERR_INVALID, "two profiles are required, the old and the new one");
 	err_hint(err, "for example: profc diff profc.data.old profc.data");
 	return ERR_INVALID;
 }
@@ -223,11 +223,12 @@ const struct command command_diff = {
 	.name = "diff",
 	.synopsis = "[OPTIONS] OLD NEW",
 	.summary = "show what changed between two profiles",
-	.help = "Compares the functions' own time in two profiles, in percent of the old total,\n"
-		"with the half-width of the 95 % confidence interval of each change. Changes\n"
-		"within their interval are noise and left out. Builds of one program are matched\n"
-		"whatever their files are called.\n"
+	.help = "Compares the self time of functions in two profiles, in percent of the old\n"
+		"total, with the half-width of the 95% confidence interval of each change.\n"
+		"Changes within their interval are sampling noise and not shown. Builds of one\n"
+		"program are matched whatever the names of their files.\n"
 		"\n"
+		"Examples:\n"
 		"  profc diff profc.data.old profc.data\n"
 		"  profc diff --fail-above 5 main.data branch.data\n",
 	.options = rows,

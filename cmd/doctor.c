@@ -34,7 +34,7 @@ static const struct option_row rows[] = {
 	 .argument = "PID",
 	 .offset = offsetof(struct doctor_args, pid_texts),
 	 .commas = true,
-	 .help = "also try to attach to this process, and let it go at once"},
+	 .help = "also attach to this process, and detach at once (repeatable)"},
 	OPTIONS_END,
 };
 
@@ -66,7 +66,7 @@ static void append_wrapped(struct buf *text, const char *words)
 	buf_release(&escaped);
 }
 
-/* What it is, and below it what to do about it, if there is anything. */
+/* A finding, and on the next line what to do about it, if anything. */
 static void say(enum verdict verdict, const char *what, const char *hint)
 {
 	struct buf text = {0};
@@ -99,24 +99,22 @@ static void examine_permissions(void)
 	char line[128];
 
 	if (refusal_of_proc(NULL) < 0)
-		return; /* they are read there, and what follows says so */
+		return; /* the next check reports it */
 	if (scope == YAMA_NOBODY) {
-		say(VERDICT_BAD,
-		    "Yama lets nobody attach to anything (kernel.yama.ptrace_scope is 3)",
-		    "it cannot be changed before the next boot");
+		say(VERDICT_BAD, "Yama forbids ptrace altogether (kernel.yama.ptrace_scope is 3)",
+		    "this cannot be changed without a reboot");
 	} else if (may_trace_all()) {
-		say(VERDICT_GOOD, "may attach to the processes of every user (CAP_SYS_PTRACE)",
-		    NULL);
+		say(VERDICT_GOOD, "may attach to processes of all users (CAP_SYS_PTRACE)", NULL);
 	} else if (scope <= YAMA_CLASSIC) {
-		say(VERDICT_GOOD, "may attach to processes of this user, not of others",
-		    "for others: run profc as that user, as root, or with CAP_SYS_PTRACE");
+		say(VERDICT_GOOD, "may attach to processes of this user only",
+		    "for other users: run profc as that user, as root, or with CAP_SYS_PTRACE");
 	} else {
 		snprintf(line, sizeof(line),
 			 "Yama lets profc attach to %s (kernel.yama.ptrace_scope is %d)",
-			 scope == YAMA_DESCENDANTS ? "its own children only" : "nobody",
+			 scope == YAMA_DESCENDANTS ? "its own descendants only" : "no process",
 			 (int)scope);
 		say(scope == YAMA_DESCENDANTS ? VERDICT_FAIR : VERDICT_BAD, line,
-		    "`profc record -- CMD` works at scope 1; for attaching run as root, or: "
+		    "`profc record -- CMD` works with scope 1; to attach, run as root, or: "
 		    "sysctl kernel.yama.ptrace_scope=0");
 	}
 }
@@ -137,25 +135,26 @@ static bool examine_tracing(void)
 		return false;
 	}
 	snprintf(line, sizeof(line),
-		 "stopped a child, copied %llu bytes of stack, let it go: %.0f us",
+		 "stopped a child, copied %llu bytes of its stack, resumed it: %.0f \xc2\xb5s",
 		 (unsigned long long)probe.stack_bytes, (double)probe.stop_ns / (double)NS_PER_US);
 	say(VERDICT_GOOD, line, NULL);
 	if (probe.reads_sleepers)
 		say(VERDICT_GOOD, "sleeping threads can be read without a stop", NULL);
 	else
-		say(VERDICT_FAIR, "sleeping threads cannot be read: their time has no stacks",
+		say(VERDICT_FAIR, "sleeping threads cannot be read: blocked time has no stacks",
 		    "/proc/PID/syscall or the process' memory is not available");
 	if (probe.reads_kernel_stack)
-		say(VERDICT_GOOD, "running threads are not stopped in the midst of a long transfer",
-		    NULL);
+		say(VERDICT_GOOD,
+		    "running threads are not stopped in the middle of a long transfer", NULL);
 	else
 		say(VERDICT_FAIR,
-		    "a stop may cut a long transfer to a pipe or socket of a running thread short",
-		    "who is in one is shown to root only (CAP_SYS_ADMIN, /proc/PID/stack)");
+		    "a stop may make a long transfer of a running thread, to a pipe or socket, "
+		    "short",
+		    "/proc/PID/stack, which shows such transfers, needs CAP_SYS_ADMIN");
 	if (!probe.has_pcount)
 		say(VERDICT_FAIR, "the kernel does not count context switches in schedstat",
-		    "it was built without CONFIG_SCHED_INFO: CPU time is known to a clock tick "
-		    "(10 ms), and not how long threads waited for a CPU");
+		    "it was built without CONFIG_SCHED_INFO: CPU time has the precision of a clock "
+		    "tick (10 ms), and the time spent waiting for a CPU is unknown");
 	return true;
 }
 
@@ -176,18 +175,19 @@ static void examine_priority(void)
 
 	if (getrlimit(RLIMIT_RTTIME, &longest) == 0 && longest.rlim_cur != RLIM_INFINITY) {
 		say(VERDICT_FAIR,
-		    "no real-time priority: bursts under a millisecond are seen too rarely",
-		    "how long it may run is limited here, on pain of death: ulimit -R unlimited");
+		    "no real-time priority: bursts under a millisecond are sampled too rarely",
+		    "its run time is limited, and exceeding the limit kills: ulimit -R unlimited");
 		return;
 	}
 	if (pthread_create(&thread, NULL, try_realtime, &allowed) == 0)
 		pthread_join(thread, NULL);
 	if (allowed)
-		say(VERDICT_GOOD, "real-time priority: short bursts are seen as they are", NULL);
+		say(VERDICT_GOOD, "real-time priority: short bursts are sampled without bias",
+		    NULL);
 	else
 		say(VERDICT_FAIR,
-		    "no real-time priority: bursts under a millisecond are seen too rarely",
-		    "run as root, with CAP_SYS_NICE, or with a limit: ulimit -r 1");
+		    "no real-time priority: bursts under a millisecond are sampled too rarely",
+		    "run as root, with CAP_SYS_NICE, or after: ulimit -r 1");
 }
 
 #define MANY_DESCRIPTORS 1024
@@ -201,7 +201,7 @@ static void examine_limits(void)
 		return;
 	snprintf(line, sizeof(line), "only %llu file descriptors",
 		 (unsigned long long)limit.rlim_cur);
-	say(VERDICT_FAIR, line, "raise it for targets of many threads: ulimit -n 4096");
+	say(VERDICT_FAIR, line, "raise the limit to profile many threads: ulimit -n 4096");
 }
 
 static bool examine_process(pid_t pid)
@@ -214,7 +214,7 @@ static bool examine_process(pid_t pid)
 		say(VERDICT_BAD, err.what, hint_of(&err));
 		return false;
 	}
-	snprintf(line, sizeof(line), "attached to process %d: %zu thread%s; let go again", (int)pid,
+	snprintf(line, sizeof(line), "attached to process %d: %zu thread%s; detached", (int)pid,
 		 nr_threads, nr_threads == 1 ? "" : "s");
 	say(VERDICT_GOOD, line, NULL);
 	return true;
@@ -233,7 +233,7 @@ static int run(const struct command *self, int argc, char **argv)
 	if (options_parse(rows, &args, argc, argv, false, &first, &err) < 0) {
 		status = usage_error(self, &err);
 	} else if (first < argc) {
-		err_set(&err, ERR_INVALID, "unexpected word '%s'", argv[first]);
+		err_set(&err, ERR_INVALID, "unexpected argument '%s'", argv[first]);
 		status = usage_error(self, &err);
 	} else {
 		pid_options.pid_texts = args.pid_texts;
@@ -260,11 +260,11 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command command_doctor = {
 	.name = "doctor",
 	.synopsis = "[-p PID]",
-	.summary = "say whether profiling can work here, and if not why",
-	.help = "Tries what a recording needs, on a child of its own and on the processes of -p, "
-		"which are let go at once. Each line is ok, fair (it works, but could be better) "
-		"or BAD, with what to do about it. The exit status is 1 if anything is BAD that "
-		"profiling needs.\n\n"
+	.summary = "check whether profiling works here, and if not why",
+	.help = "Tries what a recording needs on a child of its own and on the processes given "
+		"with -p. Each line is ok, fair (works, but could be better) or BAD, with what "
+		"to do about it. The exit status is 1 if anything that profiling needs is "
+		"BAD.\n\n"
 		"Examples:\n"
 		"  profc doctor\n"
 		"  profc doctor -p 1234",

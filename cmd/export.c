@@ -42,16 +42,16 @@ static const char *const name_choices[] = {"auto", "full", "short", NULL};
 static const struct option_row rows[] = {
 	{.type = OPTION_SECTION, .name = "Formats (exactly one)"},
 	FORMAT_ROW("speedscope", EXPORT_SPEEDSCOPE,
-		   "JSON for speedscope.app: a profile per thread, in time order"),
-	FORMAT_ROW("folded", EXPORT_FOLDED, "a line per stack, as flame graph scripts read it"),
-	FORMAT_ROW("pprof", EXPORT_PPROF, "gzipped protobuf for pprof and its kin"),
+		   "JSON for speedscope.app: one profile per thread, in time order"),
+	FORMAT_ROW("folded", EXPORT_FOLDED, "one line per stack, as read by flame graph scripts"),
+	FORMAT_ROW("pprof", EXPORT_PPROF, "gzipped protobuf for pprof and compatible tools"),
 	FORMAT_ROW("chrome", EXPORT_CHROME,
 		   "trace events for Perfetto and chrome://tracing; try -m wall"),
 	FORMAT_ROW("firefox", EXPORT_FIREFOX, "processed profile for profiler.firefox.com"),
 	FORMAT_ROW("callgrind", EXPORT_CALLGRIND,
 		   "call graph for KCachegrind and callgrind_annotate"),
 	FORMAT_ROW("perf-script", EXPORT_PERF_SCRIPT, "text as 'perf script' prints it"),
-	FORMAT_ROW("json", EXPORT_JSON, "every sample, in plain tables for programs"),
+	FORMAT_ROW("json", EXPORT_JSON, "every sample, in plain tables for scripts"),
 	FORMAT_ROW("flamegraph", EXPORT_FLAMEGRAPH,
 		   "one SVG file with zoom and search, for any browser"),
 	FORMAT_ROW("html", EXPORT_HTML, "one page with a flame graph and a table, for any browser"),
@@ -62,27 +62,27 @@ static const struct option_row rows[] = {
 	 .name = "output",
 	 .argument = "OUT",
 	 .offset = AT(output),
-	 .help = "where to write; - is standard output [-]"},
-	{.type = OPTION_SECTION, .name = "What is written"},
-	METRIC_OPTION_ROW(struct export_args, metric, METRIC_HELP " [cpu]"),
+	 .help = "write to OUT; - is standard output (default)"},
+	{.type = OPTION_SECTION, .name = "Output"},
+	METRIC_OPTION_ROW(struct export_args, metric, METRIC_HELP " (default: cpu)"),
 	CHOICE_ROW(0, "weights", "WHICH", weights, weight_choices,
-		   "the weight of a sample: value, its exact share of the metric in ns, or "
-		   "samples, how often it was seen with any [value]"),
+		   "weight of a sample: value, its share of the metric in ns, or samples, how many "
+		   "observations it stands for (default: value)"),
 	CHOICE_ROW(0, "threads", "HOW", threads, thread_choices,
-		   "split: each thread is a time line or root of its own; merge: all threads of "
-		   "processes of one name are one [what suits the format]"),
+		   "split: a time line or root per thread; merge: one for all threads of processes "
+		   "with the same name (default: depends on the format)"),
 	CHOICE_ROW(0, "names", "STYLE", names, name_choices,
-		   "full, or short: without template arguments and parameters [what suits the "
-		   "format]"),
+		   "full, or short: without template arguments and parameters (default: depends on "
+		   "the format)"),
 	{.type = OPTION_FLAG,
 	 .name = "no-inline",
 	 .offset = AT(no_inline),
-	 .help = "count inlined functions as the function they are in"},
+	 .help = "attribute inlined functions to the function they are in"},
 	{.type = OPTION_FLAG,
 	 .name = "idle",
 	 .offset = AT(idle),
 	 .help = "speedscope: show the time between samples as gaps, so that the time lines of "
-		 "threads line up"},
+		 "threads are aligned"},
 	FILTER_OPTION_ROWS(struct export_args, filter),
 	OPTIONS_END,
 };
@@ -100,8 +100,7 @@ static int choose_format(const struct export_args *args, enum export_kind *kind,
 	}
 	if (nr == 1)
 		return 0;
-	err_set(err, ERR_INVALID,
-		nr ? "more than one format was asked for" : "which format? None was asked for");
+	err_set(err, ERR_INVALID, nr ? "more than one format given" : "no format given");
 	err_hint(err, "for example: profc export --speedscope -o profile%s",
 		 export_format(EXPORT_SPEEDSCOPE)->extension);
 	return ERR_INVALID;
@@ -114,8 +113,8 @@ static bool to_stdout(const struct export_args *args)
 
 static int refuse_terminal(const struct export_format *format, struct err *err)
 {
-	err_set(err, ERR_INVALID, "--%s is compressed: it is not for a terminal", format->name);
-	err_hint(err, "name a file: profc export --%s -o profile%s", format->name,
+	err_set(err, ERR_INVALID, "--%s is compressed: not writing it to a terminal", format->name);
+	err_hint(err, "give a file: profc export --%s -o profile%s", format->name,
 		 format->extension);
 	return ERR_INVALID;
 }
@@ -132,8 +131,8 @@ static int parse(struct export_args *args, int argc, char **argv, enum export_ki
 		return status;
 	first_word += profile_options_take(&args->input, argc, argv, first_word);
 	if (first_word < argc) {
-		err_set(err, ERR_INVALID, "what is '%s'?", argv[first_word]);
-		err_hint(err, "a profile is named with -i FILE, the output with -o OUT");
+		err_set(err, ERR_INVALID, "unexpected argument '%s'", argv[first_word]);
+		err_hint(err, "use -i FILE for the profile, -o OUT for the output");
 		return ERR_INVALID;
 	}
 	status = choose_format(args, kind, err);
@@ -234,9 +233,10 @@ const struct command command_export = {
 	.synopsis = "[-i FILE] --FORMAT [-o OUT]",
 	.summary = "write a profile for another viewer",
 	.help = "Writes the samples of a profile in the format of another viewer. Their weights\n"
-		"add up to the totals of 'profc report'; time that no look at a thread could\n"
-		"place is in the sums as [unattributed].\n"
+		"add up to the totals of 'profc report'; time without a stack is included as\n"
+		"[unattributed].\n"
 		"\n"
+		"Examples:\n"
 		"  profc export --speedscope -o prog.speedscope.json\n"
 		"  profc export --folded | flamegraph.pl >prog.svg\n"
 		"  profc export --folded --metric blocked --thread '^worker'\n",

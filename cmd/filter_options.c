@@ -20,7 +20,7 @@ static int parse_bound(const char *text, size_t length, uint64_t *ns, struct mar
 	if (strncmp(copy, MARK, strlen(MARK)) != 0)
 		return duration_parse(copy, ns, err);
 	if (length == strlen(MARK))
-		return err_set(err, ERR_INVALID, "'%s' names no mark", copy);
+		return err_set(err, ERR_INVALID, "'%s' does not name a mark", copy);
 	*mark = (struct mark_name){.text = text + strlen(MARK), .nr_bytes = length - strlen(MARK)};
 	return 0;
 }
@@ -54,7 +54,7 @@ static int parse_range(const char *text, struct filter *filter, struct err *err)
 	int status;
 
 	if (!dots || strcmp(text, "..") == 0)
-		return err_set(err, ERR_INVALID, "--time wants A..B, not '%s'", text);
+		return err_set(err, ERR_INVALID, "--time needs A..B, not '%s'", text);
 	status = parse_parts(text, dots, filter, err);
 	if (status) {
 		err_prefix(err, "--time");
@@ -62,7 +62,7 @@ static int parse_range(const char *text, struct filter *filter, struct err *err)
 	}
 	if (dots[2] && !filter->from_mark.nr_bytes && !filter->to_mark.nr_bytes &&
 	    filter->to_ns <= filter->from_ns)
-		return err_set(err, ERR_INVALID, "--time %s ends before it begins", text);
+		return err_set(err, ERR_INVALID, "--time %s ends before it starts", text);
 	return 0;
 }
 

@@ -27,17 +27,17 @@ struct filter_options {
 
 /* clang-format off */
 #define FILTER_OPTION_ROWS(values, member)                                                         \
-	{.type = OPTION_SECTION, .name = "Which samples (repeat an option to allow more)"},        \
+	{.type = OPTION_SECTION, .name = "Filters (repeat an option to match more)"},        \
 	FILTER_OPTION_ROW(OPTION_LIST, "thread", "REGEX", offsetof(values, member.threads),        \
-		"threads of this name, or this tid"),                                              \
+		"threads whose name matches, or with this thread ID"),                                              \
 	FILTER_OPTION_ROW(OPTION_LIST, "process", "REGEX", offsetof(values, member.processes),     \
-		"processes of this name or command, or this pid"),                                 \
+		"processes whose name or command matches, or with this process ID"),                                 \
 	FILTER_OPTION_ROW(OPTION_LIST, "module", "REGEX", offsetof(values, member.modules),        \
-		"samples taken in code of this program or library"),                               \
+		"samples in code of a matching program or library"),                               \
 	FILTER_OPTION_ROW(OPTION_LIST, "function", "REGEX", offsetof(values, member.functions),    \
-		"samples with this function anywhere in the stack"),                               \
+		"samples with a matching function anywhere in the stack"),                               \
 	FILTER_OPTION_ROW(OPTION_STRING, "time", "A..B", offsetof(values, member.time),            \
-		"from A to B after the start: 1s..2.5s, ..500ms, 10..; or from mark to mark: "      \
+		"from A to B since the start: 1s..2.5s, ..500ms, 10..; or between marks: "      \
 		"mark:TEXT..mark:TEXT")
 /* clang-format on */
 

@@ -10,12 +10,13 @@ struct foreign {
 	const char *word, *hint;
 };
 
-#define STACKS	 "stacks are always taken; leave it out"
-#define METRICS	 "time is measured: report and others choose with -m cpu, wall, blocked or runq"
-#define RATE	 "-F HZ says how often to look"
-#define PIDS	 "processes are named with -p PID"
+#define STACKS "stacks are always recorded; omit this option"
+#define METRICS                                                                                    \
+	"profc measures time: choose the metric when viewing, with -m cpu, wall, blocked or runq"
+#define RATE	 "use -F HZ to set the sampling frequency"
+#define PIDS	 "use -p PID to select processes"
 #define FORMATS	 "'profc export --help' lists the formats"
-#define TEXT	 "it prints text in any case; --tree shows calls"
+#define TEXT	 "the output is always text; --tree shows the call tree"
 #define PICTURES "profc export --html -o FILE, or --flamegraph, for a browser"
 
 static const struct foreign words[] = {
@@ -28,7 +29,7 @@ static const struct foreign words[] = {
 	{"--all-cpus", PIDS},
 	{"-c", RATE},
 	{"--stdio", TEXT},
-	{"--tui", "'profc top' is the view with keys"},
+	{"--tui", "'profc top' is interactive"},
 	{"script", "profc export --perf-script prints it"},
 	{"stat", "profc info shows the totals of a recording"},
 	/* pprof */
@@ -42,7 +43,7 @@ static const struct foreign words[] = {
 	{"--rate", RATE},
 	{"--format", FORMATS},
 	{"--svg", "profc export --flamegraph writes an SVG file"},
-	{"--native", "that is the only kind; leave it out"},
+	{"--native", "native stacks are the only kind; omit this option"},
 	{"load", PICTURES},
 	{"view", PICTURES},
 	{"flamegraph", "profc export --flamegraph -o FILE"},

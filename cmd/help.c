@@ -22,8 +22,8 @@ void help_profc(const struct command *const *commands, struct buf *out)
 	buf_append_str(out, "\n"
 			    "First steps:\n"
 			    "  profc record ./program      record a profile into profc.data\n"
-			    "  profc report                where its time went, by function\n"
-			    "  profc annotate FUNCTION     the cost of each source line\n"
+			    "  profc report                show where its time went, by function\n"
+			    "  profc annotate FUNCTION     show the cost of each source line\n"
 			    "\n"
 			    "'profc COMMAND --help' lists the options; profc(1) is the manual.\n");
 }

@@ -24,7 +24,7 @@ static const struct option_row rows[] = {
 	{.type = OPTION_FLAG,
 	 .name = "json",
 	 .offset = AT(json),
-	 .help = "for programs: JSON, with every process, thread and module"},
+	 .help = "JSON output, with every process, thread and module"},
 	VIEW_PAGE_OPTION_ROWS(struct info_args, view),
 	OPTIONS_END,
 };
@@ -82,11 +82,13 @@ static int run_info(const struct command *self, int argc, char **argv)
 const struct command command_info = {
 	.name = "info",
 	.synopsis = "[-i FILE] [OPTIONS]",
-	.summary = "show how a profile was recorded, and how good it is",
+	.summary = "show how a profile was recorded, and its quality",
 	.help = "Shows the command, the host and the totals of a recording; how much of the time\n"
-		"is in stacks complete to the root and why the others are not; where the names of\n"
-		"each module came from; what was missed, and what was done to the target.\n"
+		"is in stacks complete to the root and why others are truncated; where the\n"
+		"symbols of each module came from; losses, perturbation of the target and\n"
+		"overhead of the profiler.\n"
 		"\n"
+		"Examples:\n"
 		"  profc info\n"
 		"  profc info -i before.data --json\n",
 	.options = rows,

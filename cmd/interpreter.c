@@ -96,8 +96,8 @@ int program_refuse_32_bit(const char *program, struct err *err)
 	if (!bits)
 		return 0;
 	return err_set(err, ERR_UNSUPPORTED,
-		       "'%s' is a 32-bit program (%s): profc supports 64-bit ones only", program,
-		       bits);
+		       "'%s' is a 32-bit program (%s): profc supports 64-bit programs only",
+		       program, bits);
 }
 
 /* Its path is appended to `interpreter`. */
@@ -144,11 +144,10 @@ int program_foresee_failure(const char *program)
 static void hint_at_search(struct err *err, struct buf *closed)
 {
 	if (closed->nr_bytes)
-		err_hint(err,
-			 "it is not in any directory of PATH that may be searched: '%s' may not",
+		err_hint(err, "not found in the directories of PATH; '%s' may not be searched",
 			 buf_str(closed));
 	else
-		err_hint(err, "it is not in any directory of PATH");
+		err_hint(err, "not found in any directory of PATH");
 }
 
 /* Even for root, who may do all else. */
@@ -174,16 +173,18 @@ int program_explain_failure(const char *program, int reason, struct err *err)
 	errno = is_nowhere ? ENOENT : reason;
 	err_sys(err, "cannot run '%s'", program);
 	if (is_nowhere && is_number(program)) {
-		err_hint(err, "process %s is named with -p %s", program, program);
+		err_hint(err, "to record process %s, use -p %s", program, program);
 	} else if (is_nowhere) {
 		hint_at_search(err, &path);
 	} else {
 		buf_clear(&path);
 		if (reason == ENOENT && interpreter_is_missing(program, &path))
-			err_hint(err, "it is there, but not its interpreter, '%s'", buf_str(&path));
+			err_hint(err, "the file exists, but its interpreter '%s' does not",
+				 buf_str(&path));
 		else if (reason == EACCES && is_not_executable(program))
-			err_hint(err, "it is not executable; a script goes to its interpreter: "
-				      "profc record sh FILE");
+			err_hint(err,
+				 "the file is not executable; run a script with its interpreter: "
+				 "profc record sh FILE");
 	}
 	buf_release(&path);
 	return is_nowhere || reason == ENOENT ? ERR_NOT_FOUND : ERR_SYS;

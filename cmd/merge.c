@@ -21,7 +21,7 @@ static const struct option_row rows[] = {
 	 .name = "output",
 	 .argument = "FILE",
 	 .offset = offsetof(struct merge_args, output),
-	 .help = "write here; - is standard output"},
+	 .help = "write to FILE; - is standard output"},
 	OPTIONS_END,
 };
 
@@ -32,9 +32,9 @@ static int parse(struct merge_args *args, int argc, char **argv, int *first_word
 	if (status)
 		return status;
 	if (*first_word == argc)
-		return err_set(err, ERR_INVALID, "which profiles?");
+		return err_set(err, ERR_INVALID, "no profiles given");
 	if (!args->output)
-		return err_set(err, ERR_INVALID, "-o says where to write, and is missing");
+		return err_set(err, ERR_INVALID, "-o FILE is required");
 	return 0;
 }
 
@@ -110,10 +110,11 @@ static int run_merge(const struct command *self, int argc, char **argv)
 const struct command command_merge = {
 	.name = "merge",
 	.synopsis = "-o OUT FILE...",
-	.summary = "make one profile of several",
-	.help = "Puts several profiles, which may be runs of one program or recordings of several\n"
-		"hosts, into one. Processes and threads stay apart; equal code becomes one.\n"
+	.summary = "merge several profiles into one",
+	.help = "Merges several profiles, of several runs or of several hosts, into one.\n"
+		"Processes and threads stay separate; identical code is counted as one.\n"
 		"\n"
+		"Examples:\n"
 		"  profc merge -o all.data run1.data run2.data run3.data\n",
 	.options = rows,
 	.run = run_merge,

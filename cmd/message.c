@@ -28,7 +28,7 @@ static void print_line(const char *prefix, const char *text)
 const char *hint_of(const struct err *err)
 {
 	if (!err->hint[0] && err->sys_errno == EMFILE)
-		return "profc may have too few files open at once: raise it with ulimit -n 4096";
+		return "the limit on open files is too low: raise it with ulimit -n 4096";
 	return err->hint;
 }
 

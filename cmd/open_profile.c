@@ -17,10 +17,11 @@ const char *profile_path_or_default(const char *path)
 static int cannot_open(const char *path, struct err *err)
 {
 	if (err->sys_errno == ENOENT && !err->hint[0] && strcmp(path, DEFAULT_PATH) == 0)
-		err_hint(err, "record one with 'profc record COMMAND', or name it with -i FILE");
+		err_hint(err,
+			 "record one with 'profc record COMMAND', or give its name with -i FILE");
 	if (err->code == ERR_CORRUPT && !err->hint[0] && strcmp(path, "-") == 0)
-		err_hint(err, "of 'profc record -o - COMMAND', has COMMAND printed to standard "
-			      "output too?");
+		err_hint(err, "with 'profc record -o - COMMAND', did COMMAND write to standard "
+			      "output, too?");
 	print_err(err);
 	return EXIT_CANNOT;
 }
@@ -28,10 +29,10 @@ static int cannot_open(const char *path, struct err *err)
 static void warn_salvaged(const char *path, const struct store_salvage *salvage)
 {
 	if (salvage->nr_bytes_lost == 0)
-		print_warning("%s is not whole: %s; what is there is shown", path, salvage->why);
+		print_warning("%s is incomplete: %s; showing what it contains", path, salvage->why);
 	else
-		print_warning("%s is not whole (%s): %llu bytes at its end cannot be read; what "
-			      "precedes them is shown",
+		print_warning("%s is incomplete (%s): the last %llu bytes are unreadable; showing "
+			      "what precedes them",
 			      path, salvage->why, (unsigned long long)salvage->nr_bytes_lost);
 }
 

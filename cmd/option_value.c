@@ -13,8 +13,9 @@
 
 static int out_of_range(const struct option_match *match, struct err *err)
 {
-	return err_set(err, ERR_INVALID, "%s %s is not between %.10g and %.10g", match->spelling,
-		       match->value, match->row->min, match->row->max);
+	return err_set(err, ERR_INVALID,
+		       "invalid value '%s' for %s: must be between %.10g and %.10g", match->value,
+		       match->spelling, match->row->min, match->row->max);
 }
 
 static bool in_range(const struct option_row *row, double value)
@@ -26,7 +27,8 @@ static bool in_range(const struct option_row *row, double value)
 
 static int not_a(const struct option_match *match, const char *what, struct err *err)
 {
-	return err_set(err, ERR_INVALID, "%s '%s' is not %s", match->spelling, match->value, what);
+	return err_set(err, ERR_INVALID, "invalid value '%s' for %s: not %s", match->value,
+		       match->spelling, what);
 }
 
 static int store_uint(const struct option_match *match, uint64_t *out, struct err *err)
@@ -67,8 +69,9 @@ static int store_duration(const struct option_match *match, uint64_t *out, struc
 		return code;
 	}
 	if (!in_range(match->row, (double)ns))
-		return err_set(err, ERR_INVALID, "%s %s is not between %g s and %g s",
-			       match->spelling, match->value, match->row->min / NS_PER_SEC,
+		return err_set(err, ERR_INVALID,
+			       "invalid value '%s' for %s: must be between %g s and %g s",
+			       match->value, match->spelling, match->row->min / NS_PER_SEC,
 			       match->row->max / NS_PER_SEC);
 	*out = ns;
 	return 0;
@@ -91,15 +94,15 @@ static int store_choice(const struct option_match *match, int *out, struct err *
 		buf_printf(&all, "%s%s", nr ? ", " : "", choices[nr]);
 	}
 	nearest = nearest_word(match->value, choices, nr);
-	code = err_set(err, ERR_INVALID, "%s '%s' is not one of %s", match->spelling, match->value,
-		       buf_str(&all));
+	code = err_set(err, ERR_INVALID, "invalid value '%s' for %s: must be one of %s",
+		       match->value, match->spelling, buf_str(&all));
 	if (nearest)
 		err_hint(err, "did you mean '%s'?", nearest);
 	buf_release(&all);
 	return code;
 }
 
-/* A name that is mistyped would cost nothing but what is looked for there. */
+/* A mistyped directory would otherwise go unnoticed: nothing would be found in it. */
 static int check_directory(const struct option_match *match, struct err *err)
 {
 	struct stat found;
@@ -163,7 +166,8 @@ int option_store(const struct option_match *match, void *values, struct err *err
 	case OPTION_FILE:
 		/* As "$OUT" is of a variable that is not set. */
 		if (!*match->value)
-			return err_set(err, ERR_INVALID, "%s '' is no file", match->spelling);
+			return err_set(err, ERR_INVALID, "%s '' is not a file name",
+				       match->spelling);
 		*(const char **)field = match->value;
 		return 0;
 	case OPTION_STRING:
@@ -206,11 +210,12 @@ int duration_parse(const char *text, uint64_t *ns, struct err *err)
 			continue;
 		value *= units[i].ns;
 		if (value >= 9e18) /* 285 years; keeps sums of two times within 64 bits */
-			return err_set(err, ERR_INVALID, "'%s' is too long a time", text);
+			return err_set(err, ERR_INVALID, "time '%s' is too long", text);
 		*ns = (uint64_t)(value + 0.5);
 		return 0;
 	}
-	err_set(err, ERR_INVALID, "'%s' is not a time", text);
-	err_hint(err, "a number and ns, us, ms, s, m or h, such as 10s or 500ms; without unit: s");
+	err_set(err, ERR_INVALID, "invalid time '%s'", text);
+	err_hint(err, "a time is a number with ns, us, ms, s, m or h, such as 500ms; without a "
+		      "unit, seconds");
 	return ERR_INVALID;
 }

@@ -11,8 +11,8 @@
 #include "cmd/options_priv.h"
 
 const struct option_row options_common[] = {
-	{.type = OPTION_FLAG, .short_name = 'h', .name = "help", .help = "Show this help."},
-	{.type = OPTION_FLAG, .name = "list-options", .help = "List the options.", .hidden = true},
+	{.type = OPTION_FLAG, .short_name = 'h', .name = "help", .help = "show this help"},
+	{.type = OPTION_FLAG, .name = "list-options", .help = "list the options", .hidden = true},
 	OPTIONS_END,
 };
 
@@ -294,7 +294,7 @@ enum options_ask options_asked(const struct option_row *rows, int argc, char **a
 			continue;
 		}
 		if (next_option(&walk, &match, NULL) != 0)
-			continue; /* options_parse() will say what is wrong, unless help is asked */
+			continue; /* options_parse() reports the error, unless help is requested */
 		if (match.row == &options_common[0])
 			return OPTIONS_ASK_HELP;
 		if (match.row == &options_common[1])

@@ -39,10 +39,15 @@ static void append_row(struct buf *out, const struct option_row *row)
 
 void options_help(const struct option_row *rows, struct buf *out)
 {
+	bool has_sections = false;
+
 	for (; rows->name; rows++) {
+		has_sections |= rows->type == OPTION_SECTION;
 		if (!rows->hidden)
 			append_row(out, rows);
 	}
+	if (has_sections)
+		buf_append_str(out, "\nOther:\n");
 	for (rows = options_common; rows->name; rows++) {
 		if (!rows->hidden)
 			append_row(out, rows);

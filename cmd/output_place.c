@@ -54,9 +54,9 @@ static bool is_shared_directory(const char *path)
 
 static int refuse(const char *path, const char *why, struct err *err)
 {
-	err_set(err, ERR_PERMISSION, "cannot write %s: %s, in a directory that others may write to",
-		path, why);
-	err_hint(err, "choose another name, or a directory of your own");
+	err_set(err, ERR_PERMISSION,
+		"cannot write %s: %s, in a directory that other users may write to", path, why);
+	err_hint(err, "choose another name, or a directory that only you can write to");
 	return ERR_PERMISSION;
 }
 
@@ -70,7 +70,7 @@ int output_place_check(const char *path, struct err *err)
 		if (S_ISLNK(found.st_mode))
 			return refuse(path, "it is a symbolic link", err);
 		if (found.st_uid != geteuid())
-			return refuse(path, "it belongs to another user", err);
+			return refuse(path, "it is owned by another user", err);
 	}
 	if (output_place_is_busy(path))
 		return err_set(err, ERR_LIMIT,

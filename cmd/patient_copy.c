@@ -86,7 +86,8 @@ static int open_patiently(struct patience *patience, const char *path, struct er
 		if (errno != ENXIO || !patience_is_needed(path))
 			return err_sys(err, "cannot write %s", path);
 		if (patience->is_tired || !wait_for(patience, -1))
-			return err_set(err, ERR_LIMIT, "no snapshot in %s: nobody reads it", path);
+			return err_set(err, ERR_LIMIT,
+				       "snapshot to %s not written: it has no reader", path);
 	}
 }
 
@@ -104,7 +105,8 @@ static int write_patiently(struct patience *patience, int fd, const char *bytes,
 			return err_sys(err, "cannot write %s", path);
 		} else if (!wait_for(patience, fd)) {
 			return err_set(err, ERR_LIMIT,
-				       "the snapshot in %s is incomplete: nobody reads on", path);
+				       "snapshot to %s is incomplete: its reader stopped reading",
+				       path);
 		}
 	}
 	return 0;
@@ -126,7 +128,7 @@ static int copy(struct patience *patience, int from_fd, const char *path, struct
 			return status;
 		at += nr;
 	}
-	return nr < 0 ? err_sys(err, "cannot read back what goes to %s", path) : 0;
+	return nr < 0 ? err_sys(err, "cannot read back the snapshot for %s", path) : 0;
 }
 
 int patient_copy(struct patience *patience, int from_fd, const char *path, struct err *err)

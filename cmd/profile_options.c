@@ -32,7 +32,8 @@ int profile_options_word(const char **input, int argc, char **argv, int first_wo
 	if (first_word < argc && !*input)
 		*input = argv[first_word++];
 	if (first_word < argc)
-		return err_set(err, ERR_INVALID, "one profile at a time: what is '%s'?",
+		return err_set(err, ERR_INVALID,
+			       "unexpected argument '%s': only one profile can be given",
 			       argv[first_word]);
 	return 0;
 }

@@ -34,7 +34,7 @@ int profile_options_take(const char **input, int argc, char **argv, int first_wo
 #define INPUT_OPTION_ROW(values, member)                                                           \
 	{.type = OPTION_FILE, .short_name = 'i', .name = "input", .argument = "FILE",            \
 	 .offset = offsetof(values, member),                                                       \
-	 .help = "the profile; - is standard input [profc.data]"}
+	 .help = "read this profile; - is standard input (default: profc.data)"}
 
 #define METRIC_OPTION_ROW(values, member, help_)                                                   \
 	{.type = OPTION_CHOICE, .short_name = 'm', .name = "metric", .argument = "METRIC",         \
@@ -43,8 +43,8 @@ int profile_options_take(const char **input, int argc, char **argv, int first_wo
 #define DIMENSION_OPTION_ROW(values, member)                                                       \
 	{.type = OPTION_CHOICE, .name = "by", .argument = "WHAT",                                  \
 	 .offset = offsetof(values, member), .choices = dimension_choices,                         \
-	 .help = "a row for each function, line, file, module, thread, process, state or syscall " \
-		 "[function]"}
+	 .help = "one row per function, line, file, module, thread, process, state or syscall " \
+		 "(default: function)"}
 // clang-format on
 
 #endif

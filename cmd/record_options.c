@@ -19,17 +19,17 @@ const struct option_row record_option_rows[] = {
 	{.type = OPTION_FLAG,
 	 .name = "paused",
 	 .offset = AT(paused),
-	 .help = "begin to record only when told so, by --control or SIGUSR1"},
+	 .help = "start paused; --control or SIGUSR1 resumes"},
 	{.type = OPTION_STRING,
 	 .name = "control",
 	 .argument = "fifo:PATH",
 	 .offset = AT(control),
-	 .help = "obey lines written to this FIFO: pause, resume, snapshot FILE, stop, mark TEXT"},
+	 .help = "read commands from this FIFO: pause, resume, snapshot FILE, stop, mark TEXT"},
 	RECORD_HOW_OPTION_ROWS(AT),
 	{.type = OPTION_FLAG,
 	 .name = "check-unwinder",
 	 .offset = AT(check_unwinder),
-	 .help = "unwind every stack by libunwind too, and say where they differ",
+	 .help = "unwind every stack with libunwind too, and report differences",
 	 .hidden = true},
 	{.type = OPTION_SECTION, .name = "Output"},
 	{.type = OPTION_FILE,
@@ -37,21 +37,21 @@ const struct option_row record_option_rows[] = {
 	 .name = "output",
 	 .argument = "FILE",
 	 .offset = AT(output),
-	 .help = "where the profile goes; - is standard output [profc.data]"},
+	 .help = "write the profile to FILE; - is standard output (default: profc.data)"},
 	{.type = OPTION_FLAG,
 	 .name = "no-symbols",
 	 .offset = AT(no_symbols),
-	 .help = "leave names to `profc symbolize`: the end of the recording comes sooner"},
+	 .help = "do not resolve symbols at the end; see `profc symbolize`"},
 	{.type = OPTION_FLAG,
 	 .short_name = 'q',
 	 .name = "quiet",
 	 .offset = AT(quiet),
-	 .help = "say nothing but errors and warnings"},
+	 .help = "print only errors and warnings"},
 	{.type = OPTION_FLAG,
 	 .short_name = 'v',
 	 .name = "verbose",
 	 .offset = AT(verbose),
-	 .help = "say at the end what was missed, and done to the target"},
+	 .help = "print losses, perturbation and overhead at the end"},
 	SYMBOL_OPTION_ROWS(struct record_options, symbols),
 	OPTIONS_END,
 };
@@ -74,8 +74,8 @@ static int parse_pid(const char *text, pid_t *pid, struct err *err)
 	errno = 0;
 	number = strtol(text, &end, 10);
 	if (errno || end == text || *end || number <= 0 || number > INT_MAX) {
-		err_set(err, ERR_INVALID, "'%s' is no process id", text);
-		err_hint(err, "find it with `pgrep -a NAME`");
+		err_set(err, ERR_INVALID, "invalid process ID '%s'", text);
+		err_hint(err, "`pgrep -a NAME` lists process IDs");
 		return ERR_INVALID;
 	}
 	*pid = (pid_t)number;
@@ -108,6 +108,6 @@ int record_options_threads(const struct record_options *options, regex_t *thread
 	if (status == 0)
 		return 0;
 	regerror(status, threads, why, sizeof(why));
-	return err_set(err, ERR_INVALID, "--threads: bad regular expression '%s': %s",
+	return err_set(err, ERR_INVALID, "--threads: invalid regular expression '%s': %s",
 		       options->threads, why);
 }

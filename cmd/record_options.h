@@ -41,42 +41,42 @@ extern const char *const record_unwinder_choices[];
  */
 /* clang-format off */
 #define RECORD_WHAT_OPTION_ROWS(at) \
-	{.type = OPTION_SECTION, .name = "What is recorded"}, \
+	{.type = OPTION_SECTION, .name = "Target"}, \
 	{.type = OPTION_LIST, \
 	 .short_name = 'p', \
 	 .name = "pid", \
 	 .argument = "PID", \
 	 .offset = at(pid_texts), \
 	 .commas = true, \
-	 .help = "attach to this running process; for more 12,34, or repeat"}, \
+	 .help = "attach to this running process; repeatable, or a comma-separated list"}, \
 	{.type = OPTION_FLAG, \
 	 .name = "children", \
 	 .offset = at(no_children), \
 	 .negated = true, \
-	 .help = "follow fork, vfork and exec [yes]"}, \
+	 .help = "follow fork, vfork and exec (default)"}, \
 	{.type = OPTION_FLAG, \
 	 .name = "no-children", \
 	 .offset = at(no_children), \
-	 .help = "record only the process itself"}, \
+	 .help = "do not follow them into other processes"}, \
 	{.type = OPTION_STRING, \
 	 .name = "threads", \
 	 .argument = "REGEX", \
 	 .offset = at(threads), \
-	 .help = "record only threads whose name this is found in"}, \
+	 .help = "record only threads whose name matches"}, \
 	{.type = OPTION_DURATION, \
 	 .short_name = 'd', \
 	 .name = "duration", \
 	 .argument = "TIME", \
 	 .offset = at(duration_ns), \
-	 .help = "end the recording after TIME: 10, 10s, 500ms, 2m [when the target ends]"}, \
+	 .help = "end the recording after TIME: 10, 10s, 500ms, 2m (default: when the target exits)"}, \
 	{.type = OPTION_DURATION, \
 	 .name = "delay", \
 	 .argument = "TIME", \
 	 .offset = at(delay_ns), \
-	 .help = "begin to record only after TIME"}
+	 .help = "start recording after TIME"}
 
 #define RECORD_HOW_OPTION_ROWS(at) \
-	{.type = OPTION_SECTION, .name = "How"}, \
+	{.type = OPTION_SECTION, .name = "Sampling"}, \
 	{.type = OPTION_UINT, \
 	 .short_name = 'F', \
 	 .name = "frequency", \
@@ -84,28 +84,28 @@ extern const char *const record_unwinder_choices[];
 	 .offset = at(frequency_hz), \
 	 .min = 1, \
 	 .max = 20000, \
-	 .help = "looks a second at each thread, at random moments [500]"}, \
+	 .help = "samples per second and thread, at random intervals (default: 500)"}, \
 	{.type = OPTION_DOUBLE, \
 	 .name = "max-overhead", \
 	 .argument = "PCT", \
 	 .offset = at(max_overhead_percent), \
 	 .min = 0, \
 	 .max = 100, \
-	 .help = "lower the frequency so that stops cost no thread more than this share of its " \
-		 "time; 0: never [2]"}, \
+	 .help = "lower the frequency so that stops cost no thread more than PCT% of its time; " \
+		 "0: never (default: 2)"}, \
 	{.type = OPTION_UINT, \
 	 .name = "max-depth", \
 	 .argument = "N", \
 	 .offset = at(max_depth), \
 	 .min = 1, \
 	 .max = 10000000, \
-	 .help = "keep at most N frames of a stack, of both ends [65536]"}, \
+	 .help = "keep at most N frames of a stack, from both ends (default: 65536)"}, \
 	{.type = OPTION_CHOICE, \
 	 .name = "unwinder", \
 	 .argument = "WHICH", \
 	 .offset = at(unwinder), \
 	 .choices = record_unwinder_choices, \
-	 .help = "auto, cfi, libunwind or fp (frame pointers) [auto]"}
+	 .help = "auto, cfi, libunwind or fp, which follows frame pointers (default: auto)"}
 /* clang-format on */
 
 /* The defaults. */

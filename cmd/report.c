@@ -44,74 +44,75 @@ struct report_args {
 #define AT(member) offsetof(struct report_args, member)
 
 static const struct option_row rows[] = {
-	{.type = OPTION_SECTION, .name = "What is shown"},
+	{.type = OPTION_SECTION, .name = "Output"},
 	INPUT_OPTION_ROW(struct report_args, input),
 	METRIC_OPTION_ROW(struct report_args, metric,
-			  METRIC_HELP " [cpu; wall by state, blocked by syscall]"),
+			  METRIC_HELP
+			  " (default: cpu; wall with --by state, blocked with --by syscall)"),
 	DIMENSION_OPTION_ROW(struct report_args, by),
 	{.type = OPTION_UINT,
 	 .short_name = 'n',
 	 .name = "limit",
 	 .argument = "N",
 	 .offset = AT(limit),
-	 .help = "rows to show, 0 for all [20; all with --json and --csv]"},
+	 .help = "rows to show, 0 for all (default: 20; all with --json and --csv)"},
 	{.type = OPTION_STRING,
 	 .name = "sort",
 	 .argument = "KEY[,KEY]",
 	 .offset = AT(sort),
-	 .help = "self, total, samples, name, function, line, module [self]"},
+	 .help = "self, total, samples, name, function, line or module (default: self)"},
 	{.type = OPTION_FLAG,
 	 .name = "tree",
 	 .offset = AT(tree),
-	 .help = "the tree of calls from the roots down"},
+	 .help = "call tree, from the roots down"},
 	{.type = OPTION_STRING,
 	 .name = "callers",
 	 .argument = "FUNC",
 	 .offset = AT(callers),
-	 .help = "the tree of who calls FUNC, a name or a regular expression"},
+	 .help = "tree of the callers of FUNC, a name or a regular expression"},
 	{.type = OPTION_STRING,
 	 .name = "callees",
 	 .argument = "FUNC",
 	 .offset = AT(callees),
-	 .help = "the tree of what FUNC calls, wherever it is called from"},
+	 .help = "tree of what FUNC calls, from all its callers"},
 	{.type = OPTION_UINT,
 	 .name = "max-depth",
 	 .argument = "N",
 	 .offset = AT(max_depth),
-	 .help = "trees: calls to show, one below the other [all]"},
+	 .help = "maximum depth of trees (default: unlimited)"},
 	{.type = OPTION_DOUBLE,
 	 .name = "min-percent",
 	 .argument = "PCT",
 	 .offset = AT(min_percent),
 	 .max = 100,
-	 .help = "trees: leave out what has less of the total [0.5; 0 with --json]"},
+	 .help = "in trees, omit nodes below this share of the total (default: 0.5; 0 with "
+		 "--json)"},
 	{.type = OPTION_FLAG,
 	 .name = "no-inline",
 	 .offset = AT(no_inline),
-	 .help = "count inlined functions as the function they are in"},
-	{.type = OPTION_FLAG, .name = "json", .offset = AT(json), .help = "for programs: JSON"},
+	 .help = "attribute inlined functions to the function they are in"},
+	{.type = OPTION_FLAG, .name = "json", .offset = AT(json), .help = "JSON output"},
 	{.type = OPTION_FLAG,
 	 .name = "csv",
 	 .offset = AT(csv),
-	 .help = "for spreadsheets: comma-separated values"},
+	 .help = "comma-separated values (RFC 4180)"},
 	FILTER_OPTION_ROWS(struct report_args, filter),
 	VIEW_OPTION_ROWS(struct report_args, view),
 	OPTIONS_END,
 };
 
-/* Options that cannot be had together. */
+/* Reject options that cannot be combined. */
 static int check_combination(const struct report_args *args, struct err *err)
 {
 	int nr_trees = args->tree + (args->callers != NULL) + (args->callees != NULL);
 
 	if (args->json && args->csv)
-		return err_set(err, ERR_INVALID, "--json and --csv exclude each other");
+		return err_set(err, ERR_INVALID, "--json cannot be combined with --csv");
 	if (nr_trees > 1)
 		return err_set(err, ERR_INVALID,
-			       "--tree, --callers and --callees exclude each "
-			       "other");
+			       "--tree, --callers and --callees cannot be combined");
 	if (nr_trees && (args->by != NOT_GIVEN || args->sort || args->csv))
-		return err_set(err, ERR_INVALID, "a tree has no --%s",
+		return err_set(err, ERR_INVALID, "--%s cannot be combined with a tree",
 			       args->csv    ? "csv"
 			       : args->sort ? "sort"
 					    : "by");
@@ -139,7 +140,7 @@ static enum dimension dimension_of(const struct report_args *args)
 	return args->by == NOT_GIVEN ? BY_FUNCTION : (enum dimension)args->by;
 }
 
-/* CPU time, but for tables that would have but one row of it. */
+/* CPU time, except for tables in which it would have a single row. */
 static enum metric metric_of(const struct report_args *args)
 {
 	if (args->metric != NOT_GIVEN)
@@ -166,7 +167,7 @@ static size_t limit_of(const struct report_args *args)
 	return args->json || args->csv ? 0 : LIMIT_DEFAULT;
 }
 
-/* Either a flat table or a tree, the other NULL, between what stands around each. */
+/* Print a table or a tree, the other being NULL, between its heading and notes. */
 static int print_text(const struct report_args *args, const struct flat *flat,
 		      const struct tree *tree)
 {
@@ -229,7 +230,7 @@ static int print_tree(const struct report_args *args, const struct tree *tree)
 	return flush_stdout(&sink);
 }
 
-/* A function that exists but has none of what passed the filter. */
+/* The function exists, but has no samples that pass the filter. */
 static int empty_tree(const char *function)
 {
 	struct err err = ERR_INIT;
@@ -311,10 +312,11 @@ const struct command command_report = {
 	.name = "report",
 	.synopsis = "[-i FILE] [OPTIONS]",
 	.summary = "show where the time went",
-	.help = "Shows the functions that used most time: the time in themselves (self), with\n"
-		"the half-width of its 95 % confidence interval in percentage points, and the\n"
-		"time with all they called (total).\n"
+	.help = "Shows the functions that used most time: time in the function itself (self),\n"
+		"with the half-width of its 95% confidence interval in percentage points, and\n"
+		"time including what it called (total).\n"
 		"\n"
+		"Examples:\n"
 		"  profc report\n"
 		"  profc report --by line --function '^parse'\n"
 		"  profc report --tree --min-percent 2\n"

@@ -17,13 +17,13 @@
 static void report(void *context, size_t done, size_t nr, const char *module)
 {
 	(void)context;
-	print_progress("profc: names: %zu of %zu modules, %s", done, nr, module);
+	print_progress("profc: symbols: %zu of %zu modules, %s", done, nr, module);
 }
 
 static void report_question(void *context, const char *module)
 {
 	(void)context;
-	print_progress("profc: names: asking DEBUGINFOD_URLS for %s", module);
+	print_progress("profc: symbols: querying DEBUGINFOD_URLS for %s", module);
 }
 
 void resolve_with_progress(struct profile *profile, const struct symbol_options *options,
@@ -33,13 +33,13 @@ void resolve_with_progress(struct profile *profile, const struct symbol_options 
 
 	shown = shown && may_show_progress();
 	if (shown)
-		print_progress("profc: looking up names");
+		print_progress("profc: resolving symbols");
 	resolve_profile(profile, options, shown ? &progress : NULL);
 	if (shown)
 		print_progress("%s", "");
 	if (mapped_files_were_cut())
-		print_warning("a program file was cut short while it was read: names may be "
-			      "missing (profc symbolize looks again)");
+		print_warning("a program file was truncated while it was read: symbols may be "
+			      "missing ('profc symbolize' tries again)");
 }
 
 /* Waits beside the search for whoever asks for its end. */

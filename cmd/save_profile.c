@@ -38,8 +38,7 @@ static int save(struct profile *profile, struct output_file *file, struct err *e
 static int save_to_stdout(struct profile *profile, struct err *err)
 {
 	if (isatty(STDOUT_FILENO))
-		return err_set(err, ERR_INVALID,
-			       "a profile is no text: standard output is a terminal");
+		return err_set(err, ERR_INVALID, "not writing a profile to a terminal");
 	return save_profile_fd(profile, STDOUT_FILENO, err);
 }
 

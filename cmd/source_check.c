@@ -38,14 +38,14 @@ static bool contradicts_recording(const struct profile *profile, const char *rec
 		if (strcmp(profile_str(profile, row->file), recorded) != 0)
 			continue;
 		if (row->nr_bytes != text->nr_bytes) {
-			print_warning("%s has %" PRIu64 " bytes, and had %" PRIu64
-				      " when it was recorded: lines may have moved",
+			print_warning("%s has %" PRIu64 " bytes, but had %" PRIu64
+				      " when recorded: lines may have moved",
 				      text->path, text->nr_bytes, row->nr_bytes);
 			return true;
 		}
 		if (row->modified_ns != text->modified_ns) {
-			print_warning("%s was written at another time than the source that was "
-				      "recorded: lines may have moved",
+			print_warning("%s has another modification time than the recorded source: "
+				      "lines may have moved",
 				      text->path);
 			return true;
 		}
@@ -59,13 +59,13 @@ void source_check(const struct profile *profile, const struct module *module, co
 	uint64_t built = built_ns(module);
 
 	if (!text->path) {
-		print_note("the source of %s is not here: only its line numbers are shown "
-			   "(--source-path OLD=NEW says where it went)",
+		print_note("source file %s not found: showing line numbers only "
+			   "(use --source-path OLD=NEW if it has moved)",
 			   recorded);
 		return;
 	}
 	if (strcmp(text->path, recorded) != 0)
-		print_note("%s is read from %s", recorded, text->path);
+		print_note("reading %s from %s", recorded, text->path);
 	if (last_line > text->nr_lines)
 		print_warning("%s has %zu lines, but line %u has samples: it is not the source "
 			      "that was compiled",

@@ -22,24 +22,24 @@ struct symbol_option_values {
 	}
 
 #define SYMBOL_OPTION_ROWS(args, member)                                                           \
-	{.type = OPTION_SECTION, .name = "Where debug information is looked for"},                 \
+	{.type = OPTION_SECTION, .name = "Debug information"},                                     \
 		{.type = OPTION_LIST,                                                              \
 		 .name = "debug-dir",                                                              \
 		 .directory = true,                                                                \
 		 .argument = "DIR",                                                                \
 		 .offset = offsetof(args, member.debug_dirs),                                      \
-		 .help = "a root of separate debug files, before /usr/lib/debug; repeats"},        \
+		 .help = "look for separate debug files here before /usr/lib/debug; repeatable"},  \
 		{.type = OPTION_STRING,                                                            \
 		 .name = "sysroot",                                                                \
 		 .directory = true,                                                                \
 		 .argument = "DIR",                                                                \
 		 .offset = offsetof(args, member.sysroot),                                         \
-		 .help = "where the files of the recorded system are"},                            \
+		 .help = "root of the file system of the recorded machine"},                       \
 	{                                                                                          \
 		.type = OPTION_DURATION, .name = "debuginfod-timeout", .argument = "TIME",         \
 		.offset = offsetof(args, member.debuginfod_timeout_ns),                            \
-		.help = "how long to wait for the servers of DEBUGINFOD_URLS in all, "             \
-			"0 to ask none [2s]"                                                       \
+		.help = "total time to wait for the servers of DEBUGINFOD_URLS; 0: do not "        \
+			"query them (default: 2s)"                                                 \
 	}
 
 /* Borrows from `values`. Servers are asked only if DEBUGINFOD_URLS is set. */

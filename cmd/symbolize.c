@@ -23,71 +23,71 @@ struct symbolize_args {
 
 /* The two uses share a command, and differ in what -i means: as in addr2line, or as elsewhere. */
 #define PROFILE_ROWS                                                                               \
-	{.type = OPTION_SECTION, .name = "Of a recording"},                                        \
+	{.type = OPTION_SECTION, .name = "Recordings"},                                            \
 		{.type = OPTION_FILE,                                                              \
 		 .short_name = 'i',                                                                \
 		 .name = "input",                                                                  \
 		 .argument = "FILE",                                                               \
 		 .offset = AT(input),                                                              \
-		 .help = "the profile [profc.data]"},                                              \
+		 .help = "read this profile (default: profc.data)"},                               \
 	{                                                                                          \
 		.type = OPTION_FILE, .short_name = 'o', .name = "output", .argument = "FILE",      \
-		.offset = AT(output), .help = "write here [the profile itself]"                    \
+		.offset = AT(output), .help = "write to FILE (default: the profile itself)"        \
 	}
 
 #define ELF_ROWS                                                                                   \
-	{.type = OPTION_SECTION, .name = "Of addresses, as addr2line"},                            \
+	{.type = OPTION_SECTION, .name = "Addresses, as in addr2line"},                            \
 		{.type = OPTION_FILE,                                                              \
 		 .short_name = 'e',                                                                \
 		 .name = "exe",                                                                    \
 		 .argument = "ELF",                                                                \
 		 .offset = AT(elf.exe),                                                            \
-		 .help = "the program or library the addresses are of"},                           \
+		 .help = "the program or library that contains the addresses"},                    \
 		{.type = OPTION_FLAG,                                                              \
 		 .short_name = 'a',                                                                \
 		 .name = "addresses",                                                              \
 		 .offset = AT(elf.addresses),                                                      \
-		 .help = "print the address before its answer"},                                   \
+		 .help = "print the address before each result"},                                  \
 		{.type = OPTION_FLAG,                                                              \
 		 .short_name = 'f',                                                                \
 		 .name = "functions",                                                              \
 		 .offset = AT(elf.functions),                                                      \
-		 .help = "print the function too"},                                                \
+		 .help = "print the function, too"},                                               \
 		{.type = OPTION_FLAG,                                                              \
 		 .short_name = 'C',                                                                \
 		 .name = "demangle",                                                               \
 		 .offset = AT(elf.demangle),                                                       \
-		 .help = "print its name as in the source; --demangle=STYLE: of one language"},    \
+		 .help = "demangle function names; --demangle=STYLE: for one language"},           \
 		{.type = OPTION_FLAG,                                                              \
 		 .short_name = 's',                                                                \
 		 .name = "basenames",                                                              \
 		 .offset = AT(elf.basenames),                                                      \
-		 .help = "print files without their directories"},                                 \
+		 .help = "print file names without directories"},                                  \
 		{.type = OPTION_STRING,                                                            \
 		 .short_name = 'j',                                                                \
 		 .name = "section",                                                                \
 		 .argument = "NAME",                                                               \
 		 .offset = AT(elf.section),                                                        \
-		 .help = "addresses count from the start of this section"},                        \
+		 .help = "addresses are relative to this section"},                                \
 		{.type = OPTION_STRING,                                                            \
 		 .short_name = 'b',                                                                \
 		 .name = "target",                                                                 \
 		 .argument = "FORMAT",                                                             \
 		 .offset = AT(elf.target),                                                         \
-		 .help = "the format of the file, which must be ELF's"},                           \
+		 .help = "object file format; must be ELF"},                                       \
 		{.type = OPTION_FLAG,                                                              \
 		 .short_name = 'R',                                                                \
 		 .name = "recurse-limit",                                                          \
 		 .offset = AT(elf.recurse_limit),                                                  \
-		 .help = "for addr2line's sake: demangling always has a limit"},                   \
+		 .help = "accepted for compatibility: demangling is always limited"},              \
 		{.type = OPTION_FLAG,                                                              \
 		 .short_name = 'r',                                                                \
 		 .name = "no-recurse-limit",                                                       \
 		 .offset = AT(elf.no_recurse_limit),                                               \
-		 .help = "the same: taken and ignored"},                                           \
+		 .help = "accepted for compatibility and ignored"},                                \
 	{                                                                                          \
 		.type = OPTION_FLAG, .short_name = 'p', .name = "pretty-print",                    \
-		.offset = AT(elf.pretty), .help = "print one line for each level"                  \
+		.offset = AT(elf.pretty), .help = "print one line per inlined function"            \
 	}
 
 /* Everything, for the help and for recordings. */
@@ -97,7 +97,7 @@ static const struct option_row rows[] = {
 	{.type = OPTION_FLAG,
 	 .name = "inlines",
 	 .offset = AT(elf.inlines),
-	 .help = "print what the function is inlined into; with -e also -i"},
+	 .help = "print the functions it is inlined into; -i with -e"},
 	SYMBOL_OPTION_ROWS(struct symbolize_args, symbols),
 	OPTIONS_END,
 };
@@ -108,7 +108,7 @@ static const struct option_row elf_rows[] = {
 	 .short_name = 'i',
 	 .name = "inlines",
 	 .offset = AT(elf.inlines),
-	 .help = "print what the function is inlined into"},
+	 .help = "print the functions it is inlined into"},
 	SYMBOL_OPTION_ROWS(struct symbolize_args, symbols),
 	OPTIONS_END,
 };
@@ -181,7 +181,7 @@ static int symbolize_profile(const struct symbolize_args *args)
 		print_err(&err);
 		status = EXIT_CANNOT;
 	} else {
-		print_note("%zu of %zu places in the code have names", nr_named(profile),
+		print_note("%zu of %zu addresses have symbols", nr_named(profile),
 			   profile->nr_frames);
 	}
 	profile_free(profile);
@@ -218,7 +218,7 @@ static int symbolize_recording(const struct command *self, int argc, char **argv
 	if (options_parse(rows, &args, argc, argv, false, &first_word, &err) == 0)
 		first_word += profile_options_take(&args.input, argc, argv, first_word);
 	if (!err.code && first_word < argc) {
-		err_set(&err, ERR_INVALID, "addresses need the file they are of");
+		err_set(&err, ERR_INVALID, "addresses need a file (-e)");
 		err_hint(&err, "profc symbolize -e FILE %s", argv[first_word]);
 	}
 	status = err.code ? usage_error(self, &err) : symbolize_profile(&args);
@@ -245,15 +245,15 @@ static int run_symbolize(const struct command *self, int argc, char **argv)
 const struct command command_symbolize = {
 	.name = "symbolize",
 	.synopsis = "[-i FILE] | -e ELF [-afiCsp] [-j NAME] [ADDRESS...]",
-	.summary = "name the code of a recording, or addresses",
-	.help = "Resolves a recording that was made with --no-symbols, or on another machine:\n"
-		"every place in the code gets its function, file, line and what it is inlined\n"
-		"into, and the file is written anew.\n"
+	.summary = "resolve the symbols of a profile, or of addresses",
+	.help = "Resolves the symbols of a profile that was recorded with --no-symbols, or on\n"
+		"another machine: every address gets its function, file, line and the functions\n"
+		"it is inlined into, and the file is rewritten.\n"
 		"\n"
-		"With -e, prints where addresses are, in the words of addr2line. Addresses that\n"
-		"are not given are read from standard input; @FILE stands for the words in a "
-		"file.\n"
+		"With -e, translates addresses as addr2line does. Without arguments it reads\n"
+		"addresses from standard input; @FILE is replaced by the arguments in FILE.\n"
 		"\n"
+		"Examples:\n"
 		"  profc symbolize\n"
 		"  profc symbolize -i profc.data --debug-dir ./debug --sysroot ./rootfs\n"
 		"  profc symbolize -e ./program -afi -C 0x1139\n",

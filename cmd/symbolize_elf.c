@@ -298,7 +298,7 @@ int symbolize_elf(const struct symbolize_elf_args *args, const struct symbol_opt
 	}
 	status = run_session(&session, words, nr);
 	if (mapped_files_were_cut())
-		print_warning("%s was cut short while it was read: answers may be missing",
+		print_warning("%s was truncated while it was read: results may be missing",
 			      args->exe);
 	symbol_file_close(session.file);
 	return status;

@@ -33,18 +33,18 @@ extern const char *const view_color_choices[], *const view_name_choices[];
 	VIEW_PAGE_OPTION_ROWS(values, member),                                                     \
 	{.type = OPTION_CHOICE, .name = "names", .argument = "STYLE",                              \
 	 .offset = offsetof(values, member.names), .choices = view_name_choices,                   \
-	 .help = "short: without template arguments and parameters, or full [short]"}
+	 .help = "short: without template arguments and parameters, or full (default: short)"}
 /* The same for views that show no functions. */
 #define VIEW_PAGE_OPTION_ROWS(values, member)                                                      \
-	{.type = OPTION_SECTION, .name = "How it is shown"},                                       \
+	{.type = OPTION_SECTION, .name = "Display"},                                       \
 	{.type = OPTION_CHOICE, .name = "color", .argument = "WHEN",                               \
 	 .offset = offsetof(values, member.color), .choices = view_color_choices,                  \
-	 .help = "auto, always or never; auto: on a terminal, unless NO_COLOR is set [auto]"},     \
+	 .help = "auto, always or never; auto: on a terminal, unless NO_COLOR is set (default: auto)"},     \
 	{.type = OPTION_UINT, .name = "width", .argument = "N",                                    \
 	 .offset = offsetof(values, member.width), .min = 40, .max = 10000,                        \
-	 .help = "columns to fill [those of the terminal, else 120]"},                             \
+	 .help = "width of the output in columns (default: that of the terminal, else 120)"},                             \
 	{.type = OPTION_FLAG, .name = "no-pager", .offset = offsetof(values, member.no_pager),     \
-	 .help = "write to the terminal directly"}
+	 .help = "do not use a pager"}
 /* clang-format on */
 
 /* What the options and standard output, a terminal or not, make of it. */

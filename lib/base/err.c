@@ -56,7 +56,7 @@ int err_start(struct err *err, const char *what)
 		err_hint(err, "memory is limited to %llu kB (ulimit -v), or see ulimit -u",
 			 (unsigned long long)space.rlim_cur / 1024);
 	else if (saved == EAGAIN)
-		err_hint(err, "this user has as many processes as are allowed: see ulimit -u");
+		err_hint(err, "this user has reached the limit on processes: see ulimit -u");
 	errno = saved;
 	return ERR_SYS;
 }

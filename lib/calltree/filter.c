@@ -56,7 +56,7 @@ static int compile_pattern(struct pattern *pattern, const char *text, bool ids, 
 	if (status == 0)
 		return 0;
 	regerror(status, &pattern->regex, why, sizeof(why));
-	return err_set(err, ERR_INVALID, "bad regular expression '%s': %s", text, why);
+	return err_set(err, ERR_INVALID, "invalid regular expression '%s': %s", text, why);
 }
 
 static int compile_patterns(struct patterns *out, const struct pattern_list *list, bool ids,
@@ -252,7 +252,7 @@ static int find_mark(const struct profile *profile, const struct mark_name *name
 		return 0;
 	}
 	err_set(err, ERR_NOT_FOUND, "no mark '%.*s' in the recording%s", (int)name->nr_bytes,
-		name->text, is_anywhere ? " after the begin of the time range" : "");
+		name->text, is_anywhere ? " after the start of the time range" : "");
 	err_hint(err, "'profc info' lists the marks of a recording");
 	return ERR_NOT_FOUND;
 }

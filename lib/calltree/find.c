@@ -48,8 +48,8 @@ static int mark_matching(const struct expansion *expansion, const char *name, bo
 	if (status) {
 		regerror(status, &regex, why, sizeof(why));
 		return err_set(err, ERR_INVALID,
-			       "no function is called '%s', and as a regular "
-			       "expression it is wrong: %s",
+			       "no function is called '%s', and it is not a "
+			       "valid regular expression: %s",
 			       name, why);
 	}
 	any = mark_labels(expansion, name, &regex, wanted);

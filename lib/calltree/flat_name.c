@@ -53,7 +53,7 @@ static void append_syscall(struct buf *out, const struct profile *profile, int32
 	if (nr == FLAT_SYSCALL_UNATTRIBUTED)
 		buf_append_str(out, flat_state_name(STATE_UNATTRIBUTED));
 	else if (nr == FLAT_SYSCALL_NOT_KNOWN)
-		buf_append_str(out, "[running, not told where]");
+		buf_append_str(out, "[running, system call unknown]");
 	else if (nr < 0)
 		buf_append_str(out, "[no system call]");
 	else if (name)

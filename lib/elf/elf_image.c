@@ -144,7 +144,7 @@ static int read_headers(struct elf_image *image, struct err *err)
 		GElf_Phdr program;
 
 		if (!gelf_getphdr(image->elf, (int)i, &program))
-			return err_set(err, ERR_CORRUPT, "an ELF file cut off in its headers");
+			return err_set(err, ERR_CORRUPT, "an ELF file truncated in its headers");
 		take_program_header(image, &program);
 	}
 	return 0;

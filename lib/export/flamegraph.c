@@ -113,7 +113,7 @@ static void append_title(struct flamegraph *out, const struct flame *node)
 	buf_release(&name);
 	buf_append_str(&out->text, ", ");
 	markup_weight(&out->text, out->extract, node->total);
-	buf_printf(&out->text, ", %.2f %%", 100.0 * (double)node->total / (double)all);
+	buf_printf(&out->text, ", %.2f%%", 100.0 * (double)node->total / (double)all);
 }
 
 static void write_frame(struct flamegraph *out, const struct flame *node, uint64_t start)

@@ -66,7 +66,7 @@
 			}
 		}
 		matched.textContent = pattern ?
-			"matched: " + (100 * sum / (width - 2 * margin)).toFixed(1) + " %" : "";
+			"matched: " + (100 * sum / (width - 2 * margin)).toFixed(1) + "%" : "";
 	}
 
 	for (const frame of frames) {

@@ -49,7 +49,7 @@ void markup_weight(struct buf *out, const struct extract *extract, uint64_t weig
 	else if (weight >= NS_PER_MS)
 		buf_printf(out, "%.3g ms", ns / (double)NS_PER_MS);
 	else if (weight >= NS_PER_US)
-		buf_printf(out, "%.3g us", ns / (double)NS_PER_US);
+		buf_printf(out, "%.3g \xc2\xb5s", ns / (double)NS_PER_US);
 	else
 		buf_printf(out, "%llu ns", (unsigned long long)weight);
 }

@@ -205,7 +205,7 @@
 	function describeMatches() {
 		const nr = matches.filter(Boolean).length, sum = sumMatches();
 		pathLine.textContent = nr + (nr === 1 ? " function matches: " : " functions match: ") +
-			amount(sum) + " (" + share(sum) + " %)";
+			amount(sum) + " (" + share(sum) + "%)";
 	}
 
 	function describe(node) {
@@ -217,7 +217,7 @@
 		const where = row[1] ? "  " + location(row) : "";
 		const module = row[3] >= 0 ? "  [" + data.modules[row[3]] + "]" : "";
 		pathLine.textContent = (row[5] || row[0]) + "  " + amount(total[node]) + " (" + share(total[node]) +
-			" %), self " + amount(self[node]) + where + module;
+			"%), self " + amount(self[node]) + where + module;
 	}
 
 	// --- the table ---

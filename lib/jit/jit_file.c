@@ -20,7 +20,7 @@ static int check(const struct stat *status, const struct jit_file_rules *rules, 
 		return err_set(err, ERR_INVALID, "%s is not a regular file", rules->path);
 	if (status->st_uid != 0 && status->st_uid != rules->owner)
 		return err_set(err, ERR_PERMISSION,
-			       "%s belongs to another user (%u) than the process (%u)", rules->path,
+			       "%s is owned by user %u, the process by user %u", rules->path,
 			       status->st_uid, rules->owner);
 	if ((uint64_t)status->st_size > JIT_FILE_MAX_BYTES)
 		return err_set(err, ERR_LIMIT, "%s is larger than 512 MiB", rules->path);

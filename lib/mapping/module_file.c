@@ -70,12 +70,12 @@ static void append_difference(const struct module *module, int fd, int image_fd,
 		buf_printf(text, "it has %ju bytes, recorded %" PRIu64, (uintmax_t)now.st_size,
 			   module->file_bytes);
 	} else if (module->modified_ns && module_modified_ns(&now) != module->modified_ns) {
-		buf_append_str(text, "it has no build-id, and was written on ");
+		buf_append_str(text, "it has no build-id, and was modified on ");
 		append_time(text, module_modified_ns(&now));
 		buf_append_str(text, ", recorded ");
 		append_time(text, module->modified_ns);
 	} else if (module->fingerprint && edition.fingerprint != module->fingerprint) {
-		buf_append_str(text, "its headers, code or symbols are others");
+		buf_append_str(text, "its headers, code or symbols differ");
 	}
 }
 

@@ -251,7 +251,7 @@ int space_update(struct space *space, const char *maps_text, size_t nr_bytes, st
 	int status = parse_entries(space, maps_text, nr_bytes, &fresh, err);
 
 	if (status == 0 && is_another_program(&space->entries, &fresh))
-		status = err_set(err, ERR_GONE, "process %d has begun another program", space->pid);
+		status = err_set(err, ERR_GONE, "process %d has called execve", space->pid);
 	if (status == 0)
 		take_in(space, fresh);
 	else
@@ -287,12 +287,12 @@ int space_refresh(struct space *space, struct err *err)
 	}
 	/* What was read before that is of no later program. */
 	if (live.tid && space->program && proc_program_id(space->pid, live.tid) != space->program) {
-		status = err_set(err, ERR_GONE, "process %d has begun another program", space->pid);
+		status = err_set(err, ERR_GONE, "process %d has called execve", space->pid);
 	} else if (live.tid) {
 		space->reader = live.tid;
 		status = space_update(space, (const char *)maps.bytes, maps.nr_bytes, err);
 	} else {
-		status = err_set(err, ERR_GONE, "process %d is gone", space->pid);
+		status = err_set(err, ERR_GONE, "process %d has exited", space->pid);
 	}
 	buf_release(&maps);
 	return status;

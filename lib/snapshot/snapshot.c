@@ -19,7 +19,7 @@ enum arch arch_native(void)
 #elif defined(__aarch64__)
 	return ARCH_AARCH64;
 #else
-#error "profc knows x86_64 and aarch64"
+#error "profc supports x86_64 and aarch64"
 #endif
 }
 

@@ -118,7 +118,7 @@ int snapshot_load(struct snapshot *snapshot, struct cursor *in, struct err *err)
 	good = cursor_u32(in) == MAGIC && load_arch(in, &snapshot->arch) &&
 	       load_numbers(snapshot, in) && load_regs(snapshot, in) && load_regions(snapshot, in);
 	if (in->failed)
-		return err_set(err, ERR_TRUNCATED, "a saved snapshot ends early");
+		return err_set(err, ERR_TRUNCATED, "a saved snapshot is truncated");
 	if (!good)
 		return err_set(err, ERR_CORRUPT, "not a saved snapshot");
 	return 0;

@@ -45,55 +45,50 @@ const char *stack_end_name(enum stack_end end)
 	return "unknown reason";
 }
 
-static const char *remedy_without_cfi(bool is_made_at_run_time)
+static const char *remedy_without_cfi(bool is_jit)
 {
-	if (is_made_at_run_time)
-		return "this code was made at run time: have its compiler keep frame pointers "
-		       "(java "
+	if (is_jit)
+		return "JIT-compiled code: have the runtime keep frame pointers (java "
 		       "-XX:+PreserveFramePointer, erl +JPperf true, python3.12 -X perf)";
 	return "build it with -fasynchronous-unwind-tables or -fno-omit-frame-pointer";
 }
 
-const char *stack_end_remedy(enum stack_end end, bool is_made_at_run_time)
+const char *stack_end_remedy(enum stack_end end, bool is_jit)
 {
 	switch (end) {
 	case STACK_END_NO_CFI:
-		return remedy_without_cfi(is_made_at_run_time);
+		return remedy_without_cfi(is_jit);
 	case STACK_END_NO_FILE:
 		return "record as a user who may read this file";
 	case STACK_END_BAD_CFI:
 		return "try record --unwinder libunwind";
 	case STACK_END_FOREIGN:
-		return "profc takes the stacks of 64-bit programs only; the time is right";
+		return "profc unwinds 64-bit programs only; the time is correct";
 	case STACK_END_DEPTH_LIMIT:
 		return "raise record --max-depth; both ends of the stack are shown";
 	case STACK_END_NO_MAPPING:
-		return "nothing is wrong where it is rare: programs that had just begun, or code "
-		       "that "
-		       "was gone; else its unwind information is wrong, try record --unwinder "
+		return "harmless if rare (a program that has just started, or code that was "
+		       "unmapped); else the unwind information is wrong: try record --unwinder "
 		       "libunwind";
 	case STACK_END_BAD_MEMORY:
-		return "this stack went on in memory that was not copied: another stack, or beyond "
-		       "64 "
-		       "MiB; record at a higher --frequency, so that more is learned of its depth";
+		return "the stack continues in memory that was not copied: on another stack, or "
+		       "beyond 64 MiB; with a higher --frequency profc learns its depth sooner";
 	case STACK_END_UNKNOWN_REG:
-		return "threads that sleep are not stopped for a look, so some of their registers "
-		       "are "
-		       "not known; their time is right";
+		return "sleeping threads are read without a stop, so some of their registers are "
+		       "unknown; their time is correct";
 	case STACK_END_LOOP:
-		return "its unwind information leads in a circle: try record --unwinder libunwind";
+		return "its unwind information loops: try record --unwinder libunwind";
 	case STACK_END_SERVED:
-		return "this stack is mapped from a file of FUSE or of another host: to read it "
-		       "could "
-		       "wait for one who waits for profc; its time is right";
+		return "the stack is mapped from a FUSE or network file: reading it could "
+		       "deadlock with the server of that file; the time is correct";
 	case STACK_END_NOT_TAKEN:
-		return "the thread was gone, or could not be stopped; its time is right";
+		return "the thread had exited, or could not be stopped; its time is correct";
 	case STACK_END_OTHER_STACK:
-		return "a coroutine, a fiber or Go's scheduler: who switched to this stack is not "
-		       "on it";
+		return "a coroutine, a fiber or Go's scheduler: the code that switched to this "
+		       "stack is not on it";
 	case STACK_END_UNPROVED:
-		return "these stacks may be whole: the code there has no unwind information that "
-		       "says so";
+		return "these stacks may be complete: no unwind information marks their last "
+		       "frame as outermost";
 	case STACK_END_ROOT:
 	case STACK_END_COUNT:
 		break;

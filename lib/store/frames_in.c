@@ -84,9 +84,9 @@ static int not_a_profile(const struct frames_in *in, struct err *err)
 {
 	if (in->nr_bytes == 0)
 		return err_set(err, ERR_EMPTY, "the file is empty");
-	err_set(err, ERR_CORRUPT, "not a profile of profc");
+	err_set(err, ERR_CORRUPT, "not a profc profile");
 	if (in->nr_bytes >= 8 && memcmp(in->chunk, "PERFILE2", 8) == 0)
-		err_hint(err, "it is a recording of perf: read it with perf report");
+		err_hint(err, "it is a perf recording: read it with perf report");
 	return ERR_CORRUPT;
 }
 
@@ -135,14 +135,14 @@ static int check_frame_head(struct frames_in *in, struct err *err)
 	uint32_t magic = cursor_u32(&cursor);
 
 	if (!cursor.failed && magic != FORMAT_ZSTD_FRAME_MAGIC)
-		return corrupt(in, err, "no frame begins here");
+		return corrupt(in, err, "no frame starts here");
 	/* A frame with this content size has a header of at most 18 bytes. */
 	if (content == ZSTD_CONTENTSIZE_ERROR && nr_bytes < 18)
 		return err_set(err, ERR_TRUNCATED, "the file ends inside a frame");
 	if (content == ZSTD_CONTENTSIZE_ERROR || content == ZSTD_CONTENTSIZE_UNKNOWN)
 		return corrupt(in, err, "bad frame header");
 	if (content > FRAME_CONTENT_MAX_BYTES)
-		return corrupt(in, err, "a frame claims more than it may hold");
+		return corrupt(in, err, "a frame claims more than the maximum size");
 	return 0;
 }
 
@@ -168,7 +168,7 @@ static int decode_some(struct frames_in *in, size_t *left, struct err *err)
 	if (ZSTD_isError(*left))
 		return corrupt(in, err, ZSTD_getErrorName(*left));
 	if (in->content.nr_bytes > FRAME_CONTENT_MAX_BYTES || is_bomb(in))
-		return corrupt(in, err, "a frame holds more than it may");
+		return corrupt(in, err, "a frame exceeds the maximum size");
 	return 0;
 }
 

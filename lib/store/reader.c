@@ -52,14 +52,14 @@ static void read_frames(struct reader *reader, struct err *why)
 		if (frames_in_next(&reader->frames, &end, why) < 0)
 			return;
 		if (end) {
-			err_set(why, ERR_TRUNCATED, "the recording was cut short");
+			err_set(why, ERR_TRUNCATED, "the recording did not finish");
 			return;
 		}
 		if (take_frame(reader, why) < 0)
 			return;
 	}
 	if (frames_in_next(&reader->frames, &end, why) < 0 || !end)
-		err_set(why, ERR_CORRUPT, "there are bytes behind the end of the profile");
+		err_set(why, ERR_CORRUPT, "there is data after the end of the profile");
 }
 
 /* The duration is written last; before that the samples tell it. */
@@ -139,7 +139,7 @@ static int open_input(const char *path, struct err *err)
 		return code;
 	}
 	if (fstat(fd, &status) < 0)
-		code = err_sys(err, "cannot look at the profile");
+		code = err_sys(err, "cannot stat the profile");
 	else if (S_ISDIR(status.st_mode))
 		err_set(err, ERR_INVALID, "is a directory, not a profile");
 	else if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))

@@ -71,7 +71,7 @@ int store_writer_flush(struct store_writer *writer, const struct profile *profil
 	};
 
 	if (writer->failed)
-		return err_set(err, ERR_INVALID, "writing the profile failed before");
+		return err_set(err, ERR_INVALID, "an earlier write of the profile failed");
 	return run_steps(writer, profile, steps, ARRAY_SIZE(steps), err);
 }
 

@@ -68,14 +68,14 @@ static const char *what_there_is(enum symbol_source source)
 static char *hint_for_dwarf(const struct symbol_object *object)
 {
 	if (object->dwarf.damaged)
-		return xstrdup("part of the debug information is damaged and was left out");
+		return xstrdup("part of the debug information is damaged and was ignored");
 	if (object->missing_supplement)
-		return xasprintf("part of the debug information is in a file of dwz that is "
-				 "missing: %s",
+		return xasprintf("part of the debug information is in a dwz file that is missing: "
+				 "%s",
 				 object->missing_supplement);
 	if (object->split.nr_missing)
-		return xasprintf("%zu .dwo files with the debug information of its parts "
-				 "are missing, and there is no %s.dwp",
+		return xasprintf("%zu .dwo files with debug information are missing, and there is "
+				 "no %s.dwp",
 				 object->split.nr_missing, object->path);
 	return NULL;
 }
@@ -87,17 +87,18 @@ char *hint_for_object(const struct symbol_object *object, enum symbol_source sou
 	if (object->has_dwarf)
 		return hint_for_dwarf(object);
 	if (source == SYMBOL_SOURCE_GOPCLNTAB)
-		return xstrdup("no debug information: functions and lines are those of Go's own "
-			       "table, without inlined ones (build without -ldflags=-w)");
+		return xstrdup("no debug information: functions and lines are from Go's line "
+			       "table, without inlined functions (build without -ldflags=-w)");
 	if (object->refused_debug_path)
-		return xasprintf("%s: %s does not match, it is of another build",
-				 what_there_is(source), object->refused_debug_path);
+		return xasprintf("%s: %s is from another build", what_there_is(source),
+				 object->refused_debug_path);
 	if (package)
 		return xasprintf("%s (Debian: install %s)", what_there_is(source), package);
 	if (object->build_id.nr && object->has_asked_servers)
-		return xasprintf("%s, nor have the servers of DEBUGINFOD_URLS any (build with -g, "
-				 "or install its debug package)",
-				 what_there_is(source));
+		return xasprintf(
+			"%s, and none on the servers of DEBUGINFOD_URLS (build with -g, or "
+			"install its debug package)",
+			what_there_is(source));
 	if (object->build_id.nr)
 		return xasprintf("%s (build with -g, install its debug package, or set "
 				 "DEBUGINFOD_URLS)",

@@ -74,12 +74,13 @@ static char *hint_for_silence(const struct profile *profile, const struct module
 	const struct runtime *runtime = runtime_of_process(profile, module->owner_pid);
 
 	if (is_foreign_file(module))
-		return xstrdup("no ELF file, and nothing names the code in it");
+		return xstrdup("not an ELF file, and nothing names the code in it");
 	if (runtime)
-		return xasprintf("code made at run time, and no /tmp/perf-PID.map or jitdump that "
-				 "names it (%s: %s)",
-				 runtime->name, runtime->advice);
-	return xstrdup("code made at run time, and no /tmp/perf-PID.map or jitdump that names it");
+		return xasprintf(
+			"JIT-compiled code, and no /tmp/perf-PID.map or jitdump that names "
+			"it (%s: %s)",
+			runtime->name, runtime->advice);
+	return xstrdup("JIT-compiled code, and no /tmp/perf-PID.map or jitdump that names it");
 }
 
 static char *hint(const struct profile *profile, const struct module *module,
@@ -92,10 +93,10 @@ static char *hint(const struct profile *profile, const struct module *module,
 	if (nr_named == nr)
 		return NULL;
 	if (nr_named)
-		return xasprintf("%s names %zu of its %zu places", path, nr_named, nr);
+		return xasprintf("%s names %zu of its %zu addresses", path, nr_named, nr);
 	if (!source)
-		return xstrdup("code made at run time, of which the recording has no names: it was "
-			       "cut short, or made by an older profc");
+		return xstrdup("JIT-compiled code, and no names for it in the recording: it is "
+			       "incomplete, or from an older profc");
 	if (*path)
 		return xasprintf("%s does not name this code", path);
 	return hint_for_silence(profile, module);

@@ -277,7 +277,8 @@ static int open_image(struct symbol_object *object, const struct symbol_request 
 	} else {
 		result = report_module(object, fd, err);
 		if (result == ERR_CORRUPT && request->recorded) {
-			object->difference = xstrdup(MODULE_REPLACED "it is no readable ELF file");
+			object->difference =
+				xstrdup(MODULE_REPLACED "it is not a readable ELF file");
 			result = 0;
 		} else if (result < 0) {
 			return result;

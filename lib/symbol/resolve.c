@@ -184,12 +184,12 @@ static void resolve_vdso(const struct resolve_run *run, struct module_job *job)
 	cleanup_close int fd = -1;
 
 	if (module->nr_build_id_bytes == 0) {
-		err_set(&job->err, ERR_NOT_FOUND, "the kernel gave it no build-id to know it by");
+		err_set(&job->err, ERR_NOT_FOUND, "the recorded [vdso] has no build-id");
 		return;
 	}
 	fd = vdso_open();
 	if (fd < 0)
-		err_set(&job->err, ERR_NOT_FOUND, "there is no [vdso] here to compare with");
+		err_set(&job->err, ERR_NOT_FOUND, "there is no [vdso] here to take symbols from");
 	else
 		resolve_file(run, job, fd);
 }
@@ -199,7 +199,7 @@ static void resolve_job(const struct resolve_run *run, struct module_job *job)
 	const struct module *module = module_table_get(run->profile->modules, job->module);
 
 	if (run->options->ended && atomic_load(run->options->ended)) {
-		err_set(&job->err, ERR_EMPTY, "the search for names was ended before");
+		err_set(&job->err, ERR_EMPTY, "the symbol lookup was ended before this module");
 		return;
 	}
 	switch (module->kind) {

@@ -41,7 +41,7 @@ static void print_heading(const struct printer *printer)
 	struct buf name = {0}, text = {0};
 
 	if (expansion->labels[code->label].kind == LABEL_ADDRESS)
-		buf_append_str(&name, "code without names");
+		buf_append_str(&name, "code without symbols");
 	else
 		label_append_name(&name, expansion, code->label, printer->view->names);
 	buf_append_str(&name, " in ");
@@ -51,7 +51,7 @@ static void print_heading(const struct printer *printer)
 	append_weight(&text, weights->metric, code->self.weight);
 	buf_append_str(&text, " self (");
 	append_percent(&text, tally_percent(&code->self, all(printer)));
-	buf_append_str(&text, " %)");
+	buf_append_str(&text, "%)");
 	line_print(printer->sink, printer->view, STYLE_HEADING, buf_str(&text));
 	buf_release(&name);
 	buf_release(&text);

@@ -9,56 +9,53 @@
 
 /* Names as lib/sampler/sampler.h has them; the order is that of the tables. */
 static const struct counter_words known[] = {
-	{"unattributed_cpu_ns", COUNTER_LOSSES, "CPU time in bursts too short to be seen", NULL},
-	{"unattributed_blocked_ns", COUNTER_LOSSES, "blocked time in sleeps that were not seen",
+	{"unattributed_cpu_ns", COUNTER_LOSSES, "CPU time in bursts too short to sample", NULL},
+	{"unattributed_blocked_ns", COUNTER_LOSSES, "blocked time in sleeps that were not sampled",
 	 NULL},
-	{"missed_ticks", COUNTER_LOSSES, "looks that did not take place",
-	 "look that did not take place"},
-	{"late_ticks", COUNTER_LOSSES, "looks late by over a quarter of a period",
-	 "look late by over a quarter of a period"},
-	{"lateness_ns_median", COUNTER_LOSSES, "lateness of looks: median", NULL},
-	{"lateness_ns_p99", COUNTER_LOSSES, "lateness of looks: 99 % below", NULL},
-	{"unfinished_stops", COUNTER_LOSSES, "threads not stopped when the next look was due",
-	 "thread not stopped when the next look was due"},
-	{"torn_looks", COUNTER_LOSSES, "sleepers that woke while their stack was read",
-	 "sleeper that woke while its stack was read"},
-	{"spared_stops", COUNTER_LOSSES, "stops not made because they might spoil a system call",
-	 "stop not made because it might spoil a system call"},
+	{"missed_ticks", COUNTER_LOSSES, "sampling ticks missed", "sampling tick missed"},
+	{"late_ticks", COUNTER_LOSSES, "sampling ticks late by over a quarter of a period",
+	 "sampling tick late by over a quarter of a period"},
+	{"lateness_ns_median", COUNTER_LOSSES, "lateness of ticks, median", NULL},
+	{"lateness_ns_p99", COUNTER_LOSSES, "lateness of ticks, 99th percentile", NULL},
+	{"unfinished_stops", COUNTER_LOSSES, "threads not stopped by the next tick",
+	 "thread not stopped by the next tick"},
+	{"torn_looks", COUNTER_LOSSES, "sleeping threads that woke during a peek",
+	 "sleeping thread that woke during a peek"},
+	{"spared_stops", COUNTER_LOSSES, "stops avoided that could have disturbed a system call",
+	 "stop avoided that could have disturbed a system call"},
 	{"dropped_stacks", COUNTER_LOSSES, "stacks dropped because unwinding fell behind",
 	 "stack dropped because unwinding fell behind"},
-	{"elsewhere_looks", COUNTER_LOSSES, "looks put off: many system calls, on another CPU",
-	 "look put off: many system calls, on another CPU"},
-	{"refused_threads", COUNTER_LOSSES, "new threads that could not be followed",
-	 "new thread that could not be followed"},
-	{"stolen_ns", COUNTER_LOSSES, "taken by the host of this machine, counted as waiting",
+	{"elsewhere_looks", COUNTER_LOSSES, "samples late: many system calls, on another CPU",
+	 "sample late: many system calls, on another CPU"},
+	{"refused_threads", COUNTER_LOSSES, "new threads that could not be traced",
+	 "new thread that could not be traced"},
+	{"stolen_ns", COUNTER_LOSSES, "stolen by the hypervisor, counted as waiting for a CPU",
 	 NULL},
 	{"control_refused", COUNTER_LOSSES, "lines of --control that could not be obeyed",
 	 "line of --control that could not be obeyed"},
-	{"stops", COUNTER_PERTURBATION, "times that a thread was stopped",
-	 "time that a thread was stopped"},
-	{"interrupts", COUNTER_PERTURBATION, "stops asked for, to take a stack",
-	 "stop asked for, to take a stack"},
-	{"spun_stops", COUNTER_PERTURBATION, "of these, awaited without sleep, from an idle CPU",
-	 NULL},
-	{"waiting_looks", COUNTER_PERTURBATION, "threads asked to stop while waiting for a CPU",
-	 "thread asked to stop while waiting for a CPU"},
-	{"hold_ns_median", COUNTER_PERTURBATION, "length of a stop: median", NULL},
-	{"hold_ns_p99", COUNTER_PERTURBATION, "length of a stop: 99 % below", NULL},
+	{"stops", COUNTER_PERTURBATION, "ptrace-stops of threads", "ptrace-stop of a thread"},
+	{"interrupts", COUNTER_PERTURBATION, "interrupts sent, to take a stack",
+	 "interrupt sent, to take a stack"},
+	{"spun_stops", COUNTER_PERTURBATION, "of these, spun for, from an idle CPU", NULL},
+	{"waiting_looks", COUNTER_PERTURBATION, "threads interrupted while waiting for a CPU",
+	 "thread interrupted while waiting for a CPU"},
+	{"hold_ns_median", COUNTER_PERTURBATION, "length of a stop, median", NULL},
+	{"hold_ns_p99", COUNTER_PERTURBATION, "length of a stop, 99th percentile", NULL},
 	{"held_ns_total", COUNTER_PERTURBATION, "all stops together", NULL},
-	{"cost_ppm", COUNTER_PERTURBATION, "time that all stops cost, against the CPU time", NULL},
-	{"unasked_cost_ppm", COUNTER_PERTURBATION, "of that, for births, children and signals",
+	{"cost_ppm", COUNTER_PERTURBATION, "cost of all stops, relative to CPU time", NULL},
+	{"unasked_cost_ppm", COUNTER_PERTURBATION, "of that, for lifecycle events and signals",
 	 NULL},
-	{"blocked_looks", COUNTER_PERTURBATION, "sleeping threads read without a stop",
-	 "sleeping thread read without a stop"},
+	{"blocked_looks", COUNTER_PERTURBATION, "peeks at sleeping threads, without a stop",
+	 "peek at a sleeping thread, without a stop"},
 	{"signals", COUNTER_PERTURBATION, "signals passed on to the target",
 	 "signal passed on to the target"},
-	{"repairs", COUNTER_PERTURBATION, "interrupted system calls put right unnoticed",
-	 "interrupted system call put right unnoticed"},
-	{"repairs_undone", COUNTER_PERTURBATION, "of these, taken back for a real signal", NULL},
-	{"ticks", COUNTER_COSTS, "looks at the threads", NULL},
+	{"repairs", COUNTER_PERTURBATION, "interrupted system calls restarted transparently",
+	 "interrupted system call restarted transparently"},
+	{"repairs_undone", COUNTER_PERTURBATION, "of these, undone for a real signal", NULL},
+	{"ticks", COUNTER_COSTS, "sampling ticks", NULL},
 	{"sampling_cpu_ns", COUNTER_COSTS, "CPU time for stopping and copying", NULL},
 	{"working_cpu_ns", COUNTER_COSTS, "CPU time for unwinding and writing", NULL},
-	{"queue_bytes_max", COUNTER_COSTS, "largest amount of copies waiting to be unwound", NULL},
+	{"queue_bytes_max", COUNTER_COSTS, "largest backlog of snapshots to unwind", NULL},
 	{"realtime", COUNTER_COSTS, "ran at real-time priority (1: yes)", NULL},
 };
 
@@ -80,11 +77,11 @@ const char *counter_group_heading(enum counter_group group)
 {
 	switch (group) {
 	case COUNTER_LOSSES:
-		return "What was missed";
+		return "Losses";
 	case COUNTER_PERTURBATION:
-		return "What was done to the target";
+		return "Target perturbation";
 	case COUNTER_COSTS:
-		return "What profc used";
+		return "Profiler overhead";
 	case COUNTER_OTHER:
 		return "Other counters";
 	case COUNTER_GROUP_COUNT:
@@ -109,10 +106,9 @@ void append_counter_value(struct buf *out, const char *name, uint64_t value)
 	if (has_part(name, "_ns")) {
 		append_weight(out, METRIC_WALL, value);
 	} else if (has_part(name, "_ppm")) {
-		buf_printf(out, "%.2f %%", (double)value / 10000);
+		buf_printf(out, "%.2f%%", (double)value / 10000);
 	} else if (has_part(name, "_bytes")) {
-		append_count(out, value);
-		buf_append_str(out, " bytes");
+		append_bytes(out, value);
 	} else {
 		append_count(out, value);
 	}

@@ -18,7 +18,7 @@
 #include "view/summary.h"
 #include "view/table.h"
 
-/* The side that knows a row's function: the new one where it can. */
+/* The profile that has a row's function: the new one if both have it. */
 struct known {
 	const struct expansion *expansion;
 	uint32_t label;
@@ -68,16 +68,16 @@ static void print_total(const struct diff *diff, const struct view *view, struct
 
 	if (diff->mode == DIFF_SHARES) {
 		line_print(sink, view, STYLE_HEADING,
-			   "shares of the time are compared, in percentage points");
+			   "comparing shares of the time, in percentage points");
 		return;
 	}
 	if (after == before) {
-		buf_append_str(&text, "total: the same");
+		buf_append_str(&text, "total: unchanged");
 	} else {
-		buf_append_str(&text, after < before ? "total: less by " : "total: more by ");
+		buf_append_str(&text, after < before ? "total: -" : "total: +");
 		append_weight(&text, diff->old_weights->metric,
 			      after < before ? before - after : after - before);
-		buf_printf(&text, ", %+.1f %%", diff_total_change(diff));
+		buf_printf(&text, " (%+.1f%%)", diff_total_change(diff));
 	}
 	line_print(sink, view, STYLE_HEADING, buf_str(&text));
 	buf_release(&text);
@@ -124,8 +124,8 @@ static void add_amount(struct table *table, const struct diff *diff, const struc
 	buf_release(&text);
 }
 
-/* Of code that has no partner on the other side. */
-static const char *lonely_word(const struct diff_row *row, const struct module *module)
+/* The word for code that is in one of the two profiles only. */
+static const char *presence_word(const struct diff_row *row, const struct module *module)
 {
 	if (!module)
 		return "";
@@ -145,7 +145,7 @@ static void add_row(struct table *table, const struct diff *diff, const struct v
 	add_number(table, STYLE_DIM, false, row->half);
 	add_amount(table, diff, &row->old_self, &diff->old_weights->total, unit);
 	add_amount(table, diff, &row->new_self, &diff->new_weights->total, unit);
-	table_add(table, STYLE_SPECIAL, lonely_word(row, module));
+	table_add(table, STYLE_SPECIAL, presence_word(row, module));
 	label_append_name(&name, known.expansion, known.label, view->names);
 	table_add(table, STYLE_PLAIN, buf_str(&name));
 	table_add(table, STYLE_DIM, module ? module_short_name(module) : "");
@@ -188,12 +188,15 @@ static void print_left_out(const struct view *view, size_t nr_more, size_t nr_un
 
 	if (nr_more > 0) {
 		append_count(&text, nr_more);
-		buf_append_str(&text, " more (-n 0 shows all). ");
+		buf_append_str(&text, nr_more == 1 ? " more row (-n 0 shows all)"
+						   : " more rows (-n 0 shows all)");
+		if (nr_unsure > 0)
+			buf_append_str(&text, "; ");
 	}
 	if (nr_unsure > 0) {
 		append_count(&text, nr_unsure);
-		buf_append_str(&text, " functions changed by no more than the chance of sampling "
-				      "explains (--all shows them).");
+		buf_append_str(&text, nr_unsure == 1 ? " function" : " functions");
+		buf_append_str(&text, " changed within sampling noise (--all shows them)");
 	}
 	if (text.nr_bytes > 0)
 		paragraph_print(view, "", buf_str(&text), sink);

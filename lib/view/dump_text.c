@@ -25,13 +25,13 @@ const char *dump_state_word(char state)
 	case 'D':
 		return "in uninterruptible sleep";
 	case 'T':
-	case 't': /* by job control too, as long as we trace it */
+	case 't': /* a traced thread that job control stopped is shown as t, too */
 		return "stopped";
 	case 'Z':
-		return "ended, not yet waited for";
+		return "zombie";
 	case 'X':
 	case '?':
-		return "gone";
+		return "exited";
 	default:
 		return "idle";
 	}
@@ -121,7 +121,7 @@ static void print_stack(const struct dump *dump, const struct dump_thread *threa
 	struct level_list list = {0};
 
 	if (!thread->sample) {
-		sink_str(sink, "    (no stack could be taken)\n");
+		sink_str(sink, "    (no stack)\n");
 		return;
 	}
 	table = table_new(columns, 4);

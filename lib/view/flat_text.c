@@ -325,7 +325,7 @@ static void print_left_out(const struct flat *flat, const struct view *view, siz
 	append_count(&text, flat->nr - shown);
 	buf_append_str(&text, " more with ");
 	append_percent(&text, tally_percent(&rest, &flat->weights->total));
-	buf_append_str(&text, " % of self (-n 0 shows all)");
+	buf_append_str(&text, "% of self (-n 0 shows all)");
 	line_print(sink, view, STYLE_DIM, buf_str(&text));
 	buf_release(&text);
 }

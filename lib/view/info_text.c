@@ -14,6 +14,7 @@
 #include "view/counter_words.h"
 #include "view/cut.h"
 #include "view/info.h"
+#include "view/line.h"
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/summary.h"
@@ -79,10 +80,10 @@ static void print_command(struct info *info)
 		escape_terminal(&command, buf_str(&title));
 	else
 		buf_append_str(&command,
-			       profile->meta.attached ? "(running processes)" : "(not known)");
+			       profile->meta.attached ? "(running processes)" : "(unknown)");
 	append_cut(&info->text, buf_str(&command), COMMAND_COLUMNS_MAX, CUT_END);
 	if (title.nr_bytes && profile->meta.attached)
-		buf_append_str(&info->text, " (attached to)");
+		buf_append_str(&info->text, " (attached)");
 	fact(info, "command");
 	buf_release(&title);
 	buf_release(&command);
@@ -113,12 +114,11 @@ static void print_how_it_ended(struct info *info)
 	int status = meta->exit_status;
 
 	if (!meta->complete)
-		buf_append_str(&info->text, "cut short: the end of the recording is not in the "
-					    "file");
+		buf_append_str(&info->text, "incomplete: the recording did not finish");
 	else if (meta->attached)
-		buf_append_str(&info->text, "detached in order");
+		buf_append_str(&info->text, "detached");
 	else if (status == -1)
-		buf_append_str(&info->text, "in order; how the command ended is not known");
+		buf_append_str(&info->text, "completed; exit status of the command unknown");
 	else if (WIFSIGNALED(status))
 		buf_printf(&info->text, "the command was killed by signal %d", WTERMSIG(status));
 	else
@@ -158,14 +158,14 @@ static void print_where(struct info *info)
 static void print_sampling(struct info *info)
 {
 	const struct profile_meta *meta = &info->profile->meta;
-	/* Thousandths of a look a second: lib/sampler/sampler.h. */
+	/* In thousandths of a hertz: lib/sampler/sampler.h. */
 	uint64_t effective = profile_counter(info->profile, "frequency_hz_effective");
 
-	buf_printf(&info->text, "%u Hz asked for", meta->frequency_hz);
+	buf_printf(&info->text, "%u Hz requested", meta->frequency_hz);
 	if (effective)
-		buf_printf(&info->text, ", %.0f Hz done", (double)effective / 1000);
+		buf_printf(&info->text, ", %.0f Hz achieved", (double)effective / 1000);
 	if (meta->max_overhead_ppm)
-		buf_printf(&info->text, ", at most %g %% overhead",
+		buf_printf(&info->text, ", at most %g%% overhead",
 			   (double)meta->max_overhead_ppm / 10000);
 	if (meta->unwinder.v != STR_EMPTY.v) {
 		buf_append_str(&info->text, ", unwinder ");
@@ -183,7 +183,7 @@ static void print_totals(struct info *info)
 	if (total->cpu_ns) {
 		buf_append_str(&info->text, " (");
 		if (!summary_append_split(&info->text, info->profile))
-			buf_append_str(&info->text, "user and system not known");
+			buf_append_str(&info->text, "user and system unknown");
 		buf_append_str(&info->text, ")");
 	}
 	buf_append_str(&info->text, ", ");
@@ -227,7 +227,7 @@ static void append_complete(struct info *info, uint64_t complete, uint64_t total
 	if (info->text.nr_bytes)
 		buf_append_str(&info->text, " and ");
 	append_percent(&info->text, percent(complete, total));
-	buf_printf(&info->text, " %% of the %s time", what);
+	buf_printf(&info->text, "%% of the %s time", what);
 }
 
 /* What may be whole, or is all that there is, but is not proved to reach the root. */
@@ -237,10 +237,10 @@ static void append_class(struct info *info, uint64_t part, uint64_t total, const
 		return;
 	buf_append_str(&info->text, "; ");
 	append_percent(&info->text, percent(part, total));
-	buf_printf(&info->text, " %% %s", what);
+	buf_printf(&info->text, "%% %s", what);
 }
 
-/* "97.3 % of the CPU time and 100 % of the blocked time with stacks is in stacks complete …" */
+/* "97.3% of the CPU time and 100.0% of the blocked time with stacks is in stacks complete …" */
 static void print_completeness(struct info *info)
 {
 	const struct survey *survey = info->survey;
@@ -253,9 +253,9 @@ static void print_completeness(struct info *info)
 		return;
 	buf_append_str(&info->text, " is in stacks complete to the root");
 	append_class(info, survey->other_stack.cpu_ns, cpu_ns,
-		     "is in stacks that begin where the "
+		     "in stacks that begin where the "
 		     "thread switched to another stack");
-	append_class(info, survey->unproved.cpu_ns, cpu_ns, "in stacks whose end is not proved");
+	append_class(info, survey->unproved.cpu_ns, cpu_ns, "in stacks whose root is not proved");
 	append_class(info, survey->unattributed.cpu_ns, cpu_ns, "of the CPU time has no stack");
 	buf_append_str(&info->text, ".");
 	paragraph_print(info->view, "", buf_str(&info->text), info->sink);
@@ -288,7 +288,7 @@ static const char *remedy_of(const struct info *info, const struct survey_end *e
 	return stack_end_remedy(end->end, module->kind == MODULE_KIND_JIT);
 }
 
-/* Of either kind of time; what is less is no reason to do anything. */
+/* Share of CPU or blocked time below which a reason gets no hint. */
 #define PERCENT_WORTH_A_HINT 0.5
 
 static bool is_worth_a_hint(const struct info *info, const struct survey_end *end)
@@ -299,7 +299,7 @@ static bool is_worth_a_hint(const struct info *info, const struct survey_end *en
 	       percent(end->sum.blocked_ns, total->blocked_ns) >= PERCENT_WORTH_A_HINT;
 }
 
-static bool is_said_already(const struct info *info, size_t at)
+static bool is_hinted_before(const struct info *info, size_t at)
 {
 	const char *remedy = remedy_of(info, &info->survey->ends[at]);
 
@@ -312,14 +312,14 @@ static bool is_said_already(const struct info *info, size_t at)
 	return false;
 }
 
-/* What to do about the reasons shown, each once. */
+/* What helps against the reasons shown, each hint once. */
 static void print_remedies(struct info *info, size_t nr_shown)
 {
 	for (size_t i = 0; i < nr_shown; i++) {
 		const struct survey_end *end = &info->survey->ends[i];
 		const char *remedy = remedy_of(info, end);
 
-		if (!remedy || !is_worth_a_hint(info, end) || is_said_already(info, i))
+		if (!remedy || !is_worth_a_hint(info, end) || is_hinted_before(info, i))
 			continue;
 		buf_printf(&info->text, "%s: %s", stack_end_name(end->end), remedy);
 		paragraph_print(info->view, "  hint: ", buf_str(&info->text), info->sink);
@@ -333,7 +333,7 @@ static void print_ends(struct info *info)
 		{.header = "cpu %", .right = true},
 		{.header = "blocked %", .right = true},
 		{.header = "samples", .right = true},
-		{.header = "why the stack ends early"},
+		{.header = "why truncated"},
 		{.header = "in", .flexible = true, .cut = CUT_START, .min_columns = 12, .share = 1},
 	};
 	const struct survey *survey = info->survey;
@@ -488,7 +488,7 @@ static void print_modules(struct info *info)
 	static const struct table_column columns[] = {
 		{.header = "samples", .right = true},
 		{.header = "cpu %", .right = true},
-		{.header = "names from"},
+		{.header = "symbols from"},
 		{.header = "build-id"},
 		{.header = "module",
 		 .flexible = true,
@@ -512,8 +512,8 @@ static void print_modules(struct info *info)
 	if (nr > nr_shown)
 		sink_printf(info->sink, "... and %zu more; --json lists all\n", nr - nr_shown);
 	if (!profile_is_resolved(info->profile) && info->profile->nr_frames)
-		paragraph_print(info->view, "  hint: ",
-				"there are no names in the file; 'profc symbolize' adds them",
+		paragraph_print(info->view,
+				"  hint: ", "the file has no symbols; 'profc symbolize' adds them",
 				info->sink);
 	print_module_problems(info, modules, nr_shown);
 }
@@ -548,8 +548,8 @@ static void print_marks(struct info *info)
 			    profile->nr_marks - nr_shown);
 }
 
-/* Counters that say what a fact or table above says already. */
-static bool is_told_above(const char *name)
+/* Counters whose value is in a fact or table above. */
+static bool is_shown_above(const char *name)
 {
 	static const char stacks[] = "stacks_", frequency[] = "frequency_hz_effective";
 
@@ -558,6 +558,7 @@ static bool is_told_above(const char *name)
 
 static void print_counters(struct info *info, enum counter_group group)
 {
+	struct buf line = {0};
 	bool any = false;
 
 	for (size_t i = 0; i < info->profile->nr_counters; i++) {
@@ -565,18 +566,20 @@ static void print_counters(struct info *info, enum counter_group group)
 		const char *name = profile_str(info->profile, counter->name);
 		struct counter_words words = counter_words(name);
 
-		if (words.group != group || is_told_above(name))
+		if (words.group != group || is_shown_above(name))
 			continue;
 		if (!any)
 			heading(info, counter_group_heading(group));
 		any = true;
 		append_counter_value(&info->text, name, counter->value);
-		sink_printf(info->sink, "%14s  ", buf_str(&info->text));
+		line_append_right(&line, info->view, STYLE_PLAIN, 14, buf_str(&info->text));
 		buf_clear(&info->text);
-		escape_terminal(&info->text, words.words);
-		sink_printf(info->sink, "%s\n", buf_str(&info->text));
+		buf_append_str(&line, "  ");
+		escape_terminal(&line, words.words);
+		line_end(&line, info->sink);
 		buf_clear(&info->text);
 	}
+	buf_release(&line);
 }
 
 void info_print_text(const struct profile *profile, const struct survey *survey,

@@ -8,6 +8,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 
+#define MICROSECONDS "\xc2\xb5s"
+
 struct unit unit_for(enum metric metric, uint64_t largest)
 {
 	static const struct unit count = {"", 1, 0};
@@ -15,11 +17,11 @@ struct unit unit_for(enum metric metric, uint64_t largest)
 		uint64_t from_ns;
 		struct unit unit;
 	} units[] = {
-		{100 * NS_PER_SEC, {"s", NS_PER_SEC, 1}}, {10 * NS_PER_SEC, {"s", NS_PER_SEC, 2}},
-		{NS_PER_SEC, {"ms", NS_PER_MS, 0}},	  {10 * NS_PER_MS, {"ms", NS_PER_MS, 1}},
-		{NS_PER_MS, {"us", NS_PER_US, 0}},
+		{100 * NS_PER_SEC, {"s", NS_PER_SEC, 1}},  {10 * NS_PER_SEC, {"s", NS_PER_SEC, 2}},
+		{NS_PER_SEC, {"ms", NS_PER_MS, 0}},	   {10 * NS_PER_MS, {"ms", NS_PER_MS, 1}},
+		{NS_PER_MS, {MICROSECONDS, NS_PER_US, 0}},
 	};
-	static const struct unit smallest = {"us", NS_PER_US, 1};
+	static const struct unit smallest = {MICROSECONDS, NS_PER_US, 1};
 
 	if (metric == METRIC_SAMPLES)
 		return count;
@@ -52,7 +54,7 @@ static void append_duration(struct buf *out, uint64_t ns)
 	static const struct {
 		const char *name;
 		uint64_t divisor;
-	} units[] = {{"s", NS_PER_SEC}, {"ms", NS_PER_MS}, {"us", NS_PER_US}, {"ns", 1}};
+	} units[] = {{"s", NS_PER_SEC}, {"ms", NS_PER_MS}, {MICROSECONDS, NS_PER_US}, {"ns", 1}};
 	size_t i = 0;
 	double value;
 
@@ -81,4 +83,21 @@ void append_percent(struct buf *out, double percent)
 		buf_append_str(out, "<0.1");
 	else
 		buf_printf(out, "%.1f", percent);
+}
+
+void append_bytes(struct buf *out, uint64_t nr_bytes)
+{
+	static const struct {
+		const char *name;
+		double divisor;
+	} units[] = {{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		if ((double)nr_bytes >= units[i].divisor) {
+			buf_printf(out, "%.1f %s", (double)nr_bytes / units[i].divisor,
+				   units[i].name);
+			return;
+		}
+	}
+	buf_printf(out, "%llu byte%s", (unsigned long long)nr_bytes, nr_bytes == 1 ? "" : "s");
 }

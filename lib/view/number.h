@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Numbers as people read them: times, counts, sizes and percentages, each in one style. */
 #ifndef PROFC_VIEW_NUMBER_H
 #define PROFC_VIEW_NUMBER_H
 
@@ -10,7 +11,7 @@ struct buf;
 
 /* The unit of a column: one for a whole table, so that its numbers compare at a glance. */
 struct unit {
-	const char *name; /* "s", "ms", "us", or "" for counts */
+	const char *name; /* "s", "ms", "µs", or "" for counts */
 	uint64_t divisor; /* ns in one of it; 1 for counts */
 	int decimals;
 };
@@ -24,6 +25,8 @@ void append_in_unit(struct buf *out, uint64_t value, const struct unit *unit);
 void append_weight(struct buf *out, enum metric metric, uint64_t weight);
 /* "1,204" */
 void append_count(struct buf *out, uint64_t count);
+/* "54.4 kB" (1 kB is 1000 bytes), "812 bytes". */
+void append_bytes(struct buf *out, uint64_t nr_bytes);
 /* "33.7"; what is there but rounds to nothing is "<0.1". */
 void append_percent(struct buf *out, double percent);
 

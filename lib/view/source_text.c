@@ -194,19 +194,20 @@ static void print_file_heading(const struct columns *columns)
 	enum metric metric = listing->source->weights->metric;
 	const struct source_file *file = listing->file;
 	struct buf text = {0}, line = {0}, path = {0}, shown = {0};
-	size_t room = columns->view->columns;
+	size_t room = columns->view->columns, nr_taken;
 
 	buf_append_str(&text, ": ");
 	append_weight(&text, metric, file->self.weight);
 	buf_append_str(&text, " self (");
 	append_percent(&text, tally_percent(&file->self, total));
-	buf_append_str(&text, " %), ");
+	buf_append_str(&text, "%), ");
 	append_weight(&text, metric, file->total.weight);
 	buf_append_str(&text, " total (");
 	append_percent(&text, tally_percent(&file->total, total));
-	buf_append_str(&text, " %)");
+	buf_append_str(&text, "%)");
 	escape_terminal(&path, profile_str(profile_of(listing), file->file));
-	room = room > text.nr_bytes + SHORTEST_PATH ? room - text.nr_bytes : SHORTEST_PATH;
+	nr_taken = text_columns(buf_str(&text));
+	room = room > nr_taken + SHORTEST_PATH ? room - nr_taken : SHORTEST_PATH;
 	append_cut(&shown, buf_str(&path), room, CUT_START);
 	buf_append_str(&shown, buf_str(&text));
 	style_append(&line, columns->view, STYLE_HEADING, buf_str(&shown));

@@ -46,7 +46,7 @@ const char *summary_metric_words(enum metric metric)
 	return "";
 }
 
-/* "1.20 s (48.2 % of 2.41 s)" when a filter is on. */
+/* "1.20 s (48.2% of 2.41 s)" when a filter is on. */
 static void append_amount(struct buf *out, const struct weights *weights)
 {
 	struct tally all = {.weight = profile_total(profile_of(weights), weights->metric)};
@@ -55,7 +55,7 @@ static void append_amount(struct buf *out, const struct weights *weights)
 	if (!weights->selection->everything) {
 		buf_append_str(out, " (");
 		append_percent(out, tally_percent(&weights->total, &all));
-		buf_append_str(out, " % of ");
+		buf_append_str(out, "% of ");
 		append_weight(out, weights->metric, all.weight);
 		buf_append_str(out, ")");
 	}
@@ -75,8 +75,8 @@ static void append_title(struct buf *out, const struct profile *profile)
 }
 
 /*
- * "235 of 324 samples": those with any time of the metric that pass the filter, of all. That
- * most recordings have samples without CPU time is said, since here they are missed first.
+ * "235 of 324 samples": those with any time of the metric that pass the filter, of all. Where
+ * some samples have no CPU time, the text says so.
  */
 static void append_samples(struct buf *out, const struct weights *weights)
 {
@@ -94,8 +94,8 @@ static void append_samples(struct buf *out, const struct weights *weights)
 		buf_append_str(out, " on a CPU");
 }
 
-/* The kernel tells it in ticks of 10 ms; so much less is no sign of anything unknown. */
-#define UNTOLD_PERCENT 5
+/* The split comes in clock ticks of 10 ms: a smaller difference is rounding. */
+#define UNKNOWN_PERCENT 5
 
 bool summary_append_split(struct buf *out, const struct profile *profile)
 {
@@ -109,10 +109,10 @@ bool summary_append_split(struct buf *out, const struct profile *profile)
 	buf_append_str(out, " user, ");
 	append_weight(out, METRIC_CPU, split.system_ns);
 	buf_append_str(out, " system");
-	if (cpu_ns > known_ns && 100 * (cpu_ns - known_ns) > UNTOLD_PERCENT * cpu_ns) {
+	if (cpu_ns > known_ns && 100 * (cpu_ns - known_ns) > UNKNOWN_PERCENT * cpu_ns) {
 		buf_append_str(out, ", ");
 		append_weight(out, METRIC_CPU, cpu_ns - known_ns);
-		buf_append_str(out, " not known");
+		buf_append_str(out, " unknown");
 	}
 	return true;
 }
@@ -149,7 +149,7 @@ static bool worth_a_note(const struct weights *weights, const struct tally *part
 static void append_share(struct buf *out, const struct weights *weights, const struct tally *part)
 {
 	append_percent(out, tally_percent(part, &weights->total));
-	buf_append_str(out, " %");
+	buf_append_byte(out, '%');
 }
 
 static void note_unattributed(const struct weights *weights, struct buf *note)
@@ -157,9 +157,10 @@ static void note_unattributed(const struct weights *weights, struct buf *note)
 	if (!worth_a_note(weights, &weights->unattributed))
 		return;
 	append_share(note, weights, &weights->unattributed);
-	buf_append_str(note, " of the time was used in bursts too short to be seen, or after the "
-			     "last look at a thread: no stack is known for it, it is counted as "
-			     "[unattributed]");
+	buf_append_str(note,
+		       " of the time was used in bursts too short to sample, or after the last "
+		       "sample of a thread: it has no stack and is counted as "
+		       "[unattributed]");
 }
 
 static void note_no_stack(const struct weights *weights, struct buf *note)
@@ -167,10 +168,10 @@ static void note_no_stack(const struct weights *weights, struct buf *note)
 	if (!worth_a_note(weights, &weights->no_stack))
 		return;
 	append_share(note, weights, &weights->no_stack);
-	buf_append_str(note, " of the time has no stack: the threads could not be looked at");
+	buf_append_str(note, " of the time has no stack: the threads could not be sampled");
 }
 
-/* The most frequent reason why stacks are cut short, and what helps against it. */
+/* The most frequent reason why stacks are truncated, and what helps against it. */
 static void note_truncated(const struct weights *weights, struct buf *note)
 {
 	int most = STACK_END_NO_MAPPING;
@@ -184,8 +185,7 @@ static void note_truncated(const struct weights *weights, struct buf *note)
 			most = end;
 	append_share(note, weights, &weights->truncated);
 	buf_printf(note, " of the time is in stacks that do not reach the root%s %s",
-		   weights->ended[most].weight < weights->truncated.weight ? ", most of it for"
-									   : ":",
+		   weights->ended[most].weight < weights->truncated.weight ? ", mostly:" : ":",
 		   stack_end_name((enum stack_end)most));
 	remedy = stack_end_remedy((enum stack_end)most, false);
 	if (remedy)
@@ -198,7 +198,7 @@ static void note_elided(const struct weights *weights, struct buf *note)
 		return;
 	append_share(note, weights, &weights->elided);
 	buf_append_str(note, " of the time is in stacks deeper than --max-depth: their middle is "
-			     "left out");
+			     "elided");
 }
 
 /* Self weight of code without a name, by module. The caller frees it. */
@@ -246,20 +246,20 @@ static void note_nameless(const struct weights *weights, struct buf *note)
 	if (!worth_a_note(weights, &sum))
 		return;
 	append_share(note, weights, &sum);
-	buf_append_str(note, " of the time is in code without names");
+	buf_append_str(note, " of the time is in code without symbols");
 	if (!profile_is_resolved(profile)) {
 		buf_append_str(note, profile->meta.complete ? ": it was recorded with --no-symbols"
-							    : ": the recording was cut short");
+							    : ": the recording did not finish");
 		buf_append_str(note, "; 'profc symbolize' adds them");
 		return;
 	}
-	buf_append_str(note, ", most of it in ");
+	buf_append_str(note, ", mostly in ");
 	escape_terminal(note, module_short_name(module_table_get(profile->modules,
 								 (struct module_id){most})));
 	append_problem(note, profile, most);
 }
 
-/* Did any program of the recording name the code that it made or interpreted? */
+/* Did any program of the recording name the code that it generated or interpreted? */
 static bool has_jit_names(const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->symbols.nr_modules; i++) {
@@ -317,7 +317,7 @@ static bool is_in_jit(const struct profile *profile, struct stack_id stack)
 
 /*
  * The time of a runtime and of what it has called. Code that it has made does not count:
- * note_nameless() tells of that.
+ * note_nameless() reports that.
  */
 static struct tally time_of_runtime(const struct profile *profile, const struct tally *stacks,
 				    const struct runtime *const *by_stack,
@@ -369,12 +369,12 @@ static void note_interpreter(const struct weights *weights, struct buf *note)
 		return;
 	append_share(note, weights, &tally);
 	buf_printf(note,
-		   " of the time is in %s and what it calls; the functions of the program that it "
-		   "runs have names if it is started so: %s",
+		   " of the time is in %s and what it calls; to see the functions of the "
+		   "program that it runs, start it as: %s",
 		   runtime->name, runtime->advice);
 }
 
-/* Whoever asks where the time of a sleeper went most likely does not mean its CPU time. */
+/* For a program that mostly sleeps, wall time is likely the metric that is wanted. */
 static bool note_idle(const struct weights *weights, struct buf *note)
 {
 	struct tally wall = {.weight = profile_total(profile_of(weights), METRIC_WALL)};
@@ -383,48 +383,48 @@ static bool note_idle(const struct weights *weights, struct buf *note)
 	if (weights->metric != METRIC_CPU || !weights->selection->everything ||
 	    percent >= IDLE_PERCENT)
 		return false;
-	buf_append_str(note, "the threads were on a CPU for only ");
+	buf_append_str(note, "the threads were on-CPU for only ");
 	append_percent(note, percent);
-	buf_append_str(note, " % of their time: -m wall shows where they waited");
+	buf_append_str(note, "% of their time: -m wall shows where they blocked");
 	return true;
 }
 
-struct looks {
+struct tick_counts {
 	uint64_t nr_missed, nr_due;
 };
 
-static struct looks looks_of(const struct profile *profile)
+static struct tick_counts tick_counts_of(const struct profile *profile)
 {
 	uint64_t nr_missed = profile_counter(profile, "missed_ticks");
 
-	return (struct looks){nr_missed, profile_counter(profile, "ticks") + nr_missed};
+	return (struct tick_counts){nr_missed, profile_counter(profile, "ticks") + nr_missed};
 }
 
 static bool has_missed_many(const struct profile *profile)
 {
-	struct looks looks = looks_of(profile);
+	struct tick_counts ticks = tick_counts_of(profile);
 
-	return looks.nr_due &&
-	       100.0 * (double)looks.nr_missed / (double)looks.nr_due >= MANY_MISSED_PERCENT;
+	return ticks.nr_due &&
+	       100.0 * (double)ticks.nr_missed / (double)ticks.nr_due >= MANY_MISSED_PERCENT;
 }
 
 bool summary_append_missed(struct buf *out, const struct profile *profile)
 {
-	struct looks looks = looks_of(profile);
+	struct tick_counts ticks = tick_counts_of(profile);
 
 	if (!has_missed_many(profile))
 		return false;
-	append_count(out, looks.nr_missed);
+	append_count(out, ticks.nr_missed);
 	buf_append_str(out, " of ");
-	append_count(out, looks.nr_due);
-	buf_append_str(out, " looks did not take place: the CPUs were too busy");
+	append_count(out, ticks.nr_due);
+	buf_append_str(out, " ticks were missed: the CPUs were too busy");
 	return true;
 }
 
 static void note_missed(const struct weights *weights, struct buf *note)
 {
 	if (summary_append_missed(note, profile_of(weights)))
-		buf_append_str(note, ", so shares are less exact than -F promises");
+		buf_append_str(note, "; shares are less precise than -F suggests");
 }
 
 static void note_few_samples(const struct weights *weights, struct buf *note)
@@ -438,7 +438,7 @@ static void note_few_samples(const struct weights *weights, struct buf *note)
 	}
 	buf_append_str(note, weights->total.samples == 1 ? "there is only " : "there are only ");
 	append_weight(note, METRIC_SAMPLES, weights->total.samples);
-	buf_append_str(note, ": mind the \xc2\xb1 column, or record longer");
+	buf_append_str(note, ": see the \xc2\xb1 column, or record longer");
 	if (!has_missed_many(profile_of(weights)))
 		buf_append_str(note, " or with a higher -F");
 }

@@ -126,7 +126,7 @@ class Annotate(MadeCase):
         copy = self.file.replace("/usr/src", self.moved)
         done = profc("annotate", "-i", self.data, "--json", "--source-path",
                      f"/usr/src={self.moved}", self.file)
-        self.assertIn(f"{self.file} is read from {copy}\n", done.stderr)
+        self.assertIn(f"reading {self.file} from {copy}\n", done.stderr)
         self.assertEqual(json.loads(done.stdout)["read_from"], copy)
         self.assertEqual(self.annotate(self.file)["read_from"], "")
 
@@ -149,7 +149,7 @@ class Annotate(MadeCase):
 
     def test_instructions_of_a_program_that_is_not_here(self):
         done = profc("annotate", "-i", self.data, "--asm", "-n", "1")
-        self.assertIn("is not here as it was recorded", done.stderr)
+        self.assertIn("is missing or differs from the recorded file", done.stderr)
         self.assertRegex(done.stdout, r"\n self m?s     %   address\n +[0-9.]+ +[0-9.]+ +[0-9a-f]+\n")
         done = profc("annotate", "-i", self.data, "--asm", "no_such_function", status=1)
         self.assertIn("'no_such_function'", done.stderr)
@@ -162,7 +162,7 @@ class Annotate(MadeCase):
         self.assertEqual(profc("annotate", self.data, "--asm", "-n", "1").stdout,
                          profc("annotate", "-i", self.data, "--asm", "-n", "1").stdout)
         done = profc("annotate", "-i", self.data, self.data, status=1)
-        self.assertIn("is a profile, and one is named already", done.stderr)
+        self.assertIn("is a profile, but one is already given", done.stderr)
         for command, options in (("report", []), ("info", []), ("export", ["--folded"])):
             self.assertEqual(profc(command, *options, self.data).stdout,
                              profc(command, *options, "-i", self.data).stdout)
@@ -207,19 +207,19 @@ class Recorded(unittest.TestCase):
         with open(self.source, encoding="utf-8") as source:
             self.change("/* */ " + source.read(), 10**9)
         for options in ((), ("--asm",)):
-            self.assertRegex(self.said(*options), "spin_leaf.c has [0-9]+ bytes, and had [0-9]+")
+            self.assertRegex(self.said(*options), "spin_leaf.c has [0-9]+ bytes, but had [0-9]+")
 
     def test_another_time_draws_a_warning(self):
         os.utime(self.source, (10**9 - 5, 10**9 - 5))
         for options in ((), ("--asm",)):
-            self.assertIn("written at another time", self.said(*options))
+            self.assertIn("has another modification time", self.said(*options))
 
     def test_what_was_merged_is_still_known(self):
         merged = os.path.join(self.directory, "merged.data")
         profc("merge", "-o", merged, self.recording.path, self.recording.path)
         os.utime(self.source, (10**9 - 5, 10**9 - 5))
         done = profc("annotate", "-i", merged, "spin_leaf")
-        self.assertIn("written at another time", done.stderr)
+        self.assertIn("has another modification time", done.stderr)
 
     def test_instructions_of_another_program_are_not_shown(self):
         program = os.path.join(self.directory, "program")
@@ -229,7 +229,7 @@ class Recorded(unittest.TestCase):
             file.seek(at)
             file.write(bytes([content[at] ^ 1]))
         done = profc("annotate", "-i", self.recording.path, "--asm", "spin_leaf")
-        self.assertIn("is not here as it was recorded", done.stderr)
+        self.assertIn("is missing or differs from the recorded file", done.stderr)
         rows = done.stdout.partition(" address\n")[2].splitlines()
         self.assertTrue(rows, done.stdout)
         for row in rows:
@@ -260,7 +260,7 @@ class Instructions(LiveCase):
                           "100000", "--module", "/").stdout
         found = []
         for listing in text.split("\n\n")[1:]:
-            heading = re.match(r"(.*) in /.*: [0-9.]+ \S+ self \(([0-9.]+) %\)\n", listing)
+            heading = re.match(r"(.*) in /.*: [0-9.]+ \S+ self \(([0-9.]+)%\)\n", listing)
             if not heading:
                 continue
             costs = re.findall(r"(?m)^ *[0-9.]+ +([0-9.]+) +[0-9a-f]+  \S", listing)
@@ -277,7 +277,7 @@ class Instructions(LiveCase):
 
     def profc(self, *arguments):
         done = profc(*arguments)
-        self.assertNotIn("only addresses are shown", done.stderr)
+        self.assertNotIn("showing addresses only", done.stderr)
         return done
 
     def test_static_unnamed_lambda_and_cold_code(self):
@@ -306,13 +306,13 @@ class Instructions(LiveCase):
         self.assertRegex(done.stderr, "most of it is in hidden_functions: .*-g")
         # Its symbol table knows the file, and no line of it.
         done = profc("annotate", data, "hidden_functions.cpp", status=1)
-        self.assertIn("the line numbers of 'hidden_functions.cpp' are not known", done.stderr)
+        self.assertIn("the line numbers of 'hidden_functions.cpp' are unknown", done.stderr)
         unnamed = record(self.directory, [plain, "300"], "--no-symbols").path
         done = profc("annotate", unnamed, status=1)
         self.assertIn("recorded with --no-symbols", done.stderr)
         # Its instructions are shown all the same.
         done = profc("annotate", unnamed, "--asm", "--module", "hidden_functions")
-        self.assertRegex(done.stdout, r"code without names in /.*hidden_functions: ")
+        self.assertRegex(done.stdout, r"code without symbols in /.*hidden_functions: ")
         self.assertRegex(done.stdout, r"(?m)^ +[0-9.]+ +[0-9.]+ +[0-9a-f]+  imul ")
 
     def test_without_symbols(self):

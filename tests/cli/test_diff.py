@@ -71,7 +71,7 @@ class Diff(unittest.TestCase):
 
     def test_maps(self):
         done = self.diff("--map", "nothing_is_called_so=x")
-        self.assertIn("nothing is called 'nothing_is_called_so' in the old profile", done.stderr)
+        self.assertIn("nothing is named 'nothing_is_called_so' in the old profile", done.stderr)
         for wrong in ("a", "=b", "a="):
             done = profc("diff", "--map", wrong, self.paths["old"], self.paths["new"], status=2)
             self.assertIn(f"--map '{wrong}' is not OLD=NEW", done.stderr)

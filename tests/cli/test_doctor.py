@@ -14,7 +14,7 @@ from terminal import on_terminal
 class Doctor(LiveCase):
     def test_everything_it_needs_is_tried(self):
         said = profc("doctor").stdout
-        self.assertRegex(said, r"(?m)^ok +stopped a child, copied \d+ bytes of stack")
+        self.assertRegex(said, r"(?m)^ok +stopped a child, copied \d+ bytes of its stack")
         self.assertRegex(said, r"(?m)^ok +sleeping threads can be read")
         self.assertNotIn("BAD", said)
 

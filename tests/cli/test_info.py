@@ -60,8 +60,8 @@ class Info(MadeCase):
         with open(self.data, "rb") as whole, open(path, "wb") as cut:
             cut.write(whole.read()[:-10])
         done = profc("info", "-i", path)
-        self.assertIn("ended       cut short", done.stdout)
-        self.assertIn("is not whole", done.stderr)
+        self.assertIn("ended       incomplete", done.stdout)
+        self.assertIn("is incomplete", done.stderr)
 
     def test_no_profile(self):
         done = profc("info", cwd=self.directory, status=1)

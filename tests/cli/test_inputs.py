@@ -49,7 +49,7 @@ class BadInput(LiveCase):
             file.write(b"what the command printed\n" * 100)
         with open(self.path("mixed"), "rb") as file:
             done = profc("report", "-i", "-", status=1, stdin=file)
-        self.assertIn("hint: of 'profc record -o - COMMAND'", done.stderr)
+        self.assertIn("hint: with 'profc record -o - COMMAND'", done.stderr)
 
     def test_zstd_file_of_something_else(self):
         with open(self.path("other.zst"), "wb") as file:

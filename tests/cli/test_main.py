@@ -74,12 +74,12 @@ class Slips(unittest.TestCase):
 
     def test_words_of_other_profilers_are_known(self):
         self.assertSuggests(
-            ["record", "-g", "ls"], "unknown option '-g'", "stacks are always taken; leave it out"
+            ["record", "-g", "ls"], "unknown option '-g'", "stacks are always recorded; omit this option"
         )
         self.assertSuggests(
             ["record", "--call-graph", "dwarf", "ls"],
             "unknown option '--call-graph'",
-            "stacks are always taken; leave it out",
+            "stacks are always recorded; omit this option",
         )
         self.assertSuggests(
             ["script"], "unknown command 'script'", "profc export --perf-script prints it"

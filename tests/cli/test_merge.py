@@ -71,7 +71,7 @@ class Merge(unittest.TestCase):
         self.assertEqual(self.functions(self.out), self.functions(self.one))
 
     def test_slips(self):
-        self.assertIn("which profiles?", profc("merge", "-o", self.out, status=2).stderr)
+        self.assertIn("no profiles given", profc("merge", "-o", self.out, status=2).stderr)
         self.assertIn("-o", profc("merge", self.one, status=2).stderr)
         done = profc("merge", "-o", self.out, self.one, "/nowhere/x.data", status=1)
         self.assertIn("/nowhere/x.data", done.stderr)

@@ -11,7 +11,7 @@ class Values(LiveCase):
     def test_bad_values_are_refused_by_name(self):
         ran = self.path("ran")
         for arguments, named in (
-            (("record", "-F", "0"), "-F 0"),
+            (("record", "-F", "0"), "for -F:"),
             (("record", "-F", "fast"), "fast"),
             (("record", "-d", "10parsecs"), "10parsecs"),
             (("record", "--delay", "soon"), "soon"),
@@ -46,7 +46,7 @@ class Values(LiveCase):
             for pid in ("", ","):
                 with self.subTest(command=command, pid=pid):
                     done = profc(command, "-p", pid, status=2, cwd=self.directory)
-                    self.assertIn(f"'{pid}' is no process id", done.stderr)
+                    self.assertIn(f"invalid process ID '{pid}'", done.stderr)
                     self.assertIn("pgrep", done.stderr)
 
     def test_directories_of_debug_information_are_to_be_there(self):

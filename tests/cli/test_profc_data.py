@@ -112,7 +112,7 @@ class LessThanWhole(Files):
     def test_a_cut_file_shows_what_it_holds(self):
         path = self.file("cut.data", self.content()[:-1000])
         done = profc("report", "-i", path, "--json")
-        self.assertIn("cut.data is not whole (the file ends inside a frame)", done.stderr)
+        self.assertIn("cut.data is incomplete (the file ends inside a frame)", done.stderr)
         whole = report(self.path)
         self.assertEqual(json.loads(done.stdout)["total_ns"], whole["total_ns"])
 
@@ -121,9 +121,9 @@ class LessThanWhole(Files):
         content = self.content()
         last = content.rfind(b"\x28\xb5\x2f\xfd")
         done = profc("report", "-i", self.file("killed.data", content[:last]))
-        self.assertIn("killed.data is not whole: the recording was cut short; what is there",
+        self.assertIn("killed.data is incomplete: the recording did not finish; showing what",
                       done.stderr)
-        self.assertIn("code without names: the recording was cut short; 'profc symbolize' adds",
+        self.assertIn("code without symbols: the recording did not finish; 'profc symbolize' adds",
                       " ".join(done.stdout.split()))
 
     def test_a_pipe_will_do(self):
@@ -134,10 +134,10 @@ class LessThanWhole(Files):
         newer = bytearray(self.content())
         newer[16] = 9
         self.check_refused(self.file("empty", b""), "the file is empty")
-        self.check_refused(self.file("text", b"Dear reader,\n" * 9), "not a profile of profc")
+        self.check_refused(self.file("text", b"Dear reader,\n" * 9), "not a profc profile")
         self.check_refused(self.file("newer", newer),
                            "format version 9 is newer than 1, the newest known")
-        self.check_refused(self.file("head", self.content()[:24]), "the recording was cut short")
+        self.check_refused(self.file("head", self.content()[:24]), "the recording did not finish")
         self.check_refused(self.directory, "is a directory, not a profile")
         self.check_refused("/dev/zero", "is neither a file nor a pipe")
 

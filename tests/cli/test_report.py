@@ -157,7 +157,7 @@ class Text(Made):
         self.assertRegex(lines[0], r"^[0-9.]+ m?s of CPU time, [0-9,]+ of 10,000 samples on a CPU in .*: madeup")
         self.assertRegex(lines[2], r"^self (ms|s) +% +± total (ms|s) +%  function +location +module$")
         self.assertEqual(len(lines[3:23]), 20)
-        self.assertRegex(lines[23], r"^and [0-9,]+ more with [0-9.]+ % of self \(-n 0 shows all\)$")
+        self.assertRegex(lines[23], r"^and [0-9,]+ more with [0-9.]+% of self \(-n 0 shows all\)$")
 
     def test_heading_tells_how_many_of_all_samples_count(self):
         all_samples = f"{self.report('--metric', 'samples')['samples']:,}"

@@ -374,7 +374,7 @@ class SeparateFiles(Case):
     def assert_refusal_is_said(self):
         self.assert_not_found()
         said = profc("symbolize", "-e", self.elf, "0").stderr
-        self.assertIn(f"{self.debug} does not match", said)
+        self.assertIn(f"{self.debug} is from another build", said)
 
     def test_by_build_id_below_a_debug_root(self):
         self.strip()
@@ -516,7 +516,7 @@ class SeparateFiles(Case):
         os.remove(self.with_common_file("/nonexistent/common.debug"))
         addresses = addresses_in(self.whole, 500)
         done = profc("symbolize", "-e", self.elf, "-fi", *map(hex, addresses))
-        self.assertIn("of dwz that is missing: /nonexistent/common.debug", done.stderr)
+        self.assertIn("dwz file that is missing: /nonexistent/common.debug", done.stderr)
         answers = profc_says(self.elf, addresses)
         for address, levels in profc_says(self.whole, addresses).items():
             self.assertEqual(len(answers[address]), len(levels))
@@ -624,7 +624,7 @@ class Debuginfod(Case):
         url = self.serve(Empty)
         for _ in range(2):
             self.assertEqual(self.names(url), "??")
-            self.assertIn("nor have the servers of DEBUGINFOD_URLS", self.done.stderr)
+            self.assertIn("none on the servers of DEBUGINFOD_URLS", self.done.stderr)
             self.assertNotIn("set DEBUGINFOD_URLS", self.done.stderr)
         self.assertTrue(asked)
         self.assertEqual(len(asked), len(set(asked)), asked)
@@ -649,8 +649,8 @@ class Debuginfod(Case):
             )
         self.assertEqual(status, 0)
         lines = re.split(r"\r\x1b\[K", seen)
-        self.assertIn("profc: names: asking DEBUGINFOD_URLS for program", lines)
-        self.assertRegex(lines[-1], r"\d+ of \d+ places in the code have names")
+        self.assertIn("profc: symbols: querying DEBUGINFOD_URLS for program", lines)
+        self.assertRegex(lines[-1], r"\d+ of \d+ addresses have symbols")
 
 
 class Recordings(Case):
@@ -668,7 +668,7 @@ class Recordings(Case):
         recording = self.record(program)
         self.assertNotIn("inlined_inner", self.functions(recording.path))
         done = profc("symbolize", "-i", recording.path)
-        self.assertRegex(done.stderr, r"\d+ of \d+ places in the code have names")
+        self.assertRegex(done.stderr, r"\d+ of \d+ addresses have symbols")
         row = self.functions(recording.path)["inlined_inner"]
         self.assertTrue(row["inlined"])
         self.assertTrue(row["file"].endswith("inlined_hot_line.c"))
@@ -697,7 +697,7 @@ class Recordings(Case):
         self.run_tool("strip", program)
         recording = self.record(program)
         done = profc("symbolize", "-i", recording.path)
-        said = re.search(r"(\d+) of (\d+) places in the code have names", done.stderr)
+        said = re.search(r"(\d+) of (\d+) addresses have symbols", done.stderr)
         rows = self.functions(recording.path)
         self.assertTrue(any(name.startswith("[program+0x") for name in rows), rows)
         self.assertLess(int(said[1]), int(said[2]))
@@ -724,7 +724,7 @@ class Recordings(Case):
         recording = self.record(program)
         with open(program, "w", encoding="ascii") as file:
             file.write("#!/bin/sh\n")
-        self.assert_replaced(recording, "inlined_inner", "no readable ELF file")
+        self.assert_replaced(recording, "inlined_inner", "not a readable ELF file")
 
     def assert_replaced(self, recording, name, why):
         done = profc("symbolize", "-i", recording.path)
@@ -749,7 +749,7 @@ class Recordings(Case):
     def test_a_program_without_build_id_written_at_another_time_is_noticed(self):
         program, recording = self.record_without_build_id()
         os.utime(program, (10**9, 10**9))
-        self.assert_replaced(recording, "inlined_inner", "written on 2001-09-09 .*, recorded 20")
+        self.assert_replaced(recording, "inlined_inner", "modified on 2001-09-09 .*, recorded 20")
 
     def test_a_program_without_build_id_of_one_size_and_time_is_noticed(self):
         program, recording = self.record_without_build_id()
@@ -1069,7 +1069,7 @@ class CutFiles(Case):
                 status, lines, messages = self.ask_after_cutting_to(size)
                 self.assertEqual(status, 0)
                 self.assertEqual(len(lines), 1000)
-                self.assertIn("was cut short while it was read", messages)
+                self.assertIn("was truncated while it was read", messages)
 
 
 class Refusals(Case):

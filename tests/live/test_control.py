@@ -264,7 +264,7 @@ class Control(LiveCase):
         self.assertEqual(self.marks(whole.path), ["before"])
         self.assertGreater(whole.function("spin_leaf")["total_ns"], 0)
 
-    UNREAD = "no snapshot in {}: nobody reads it\n"
+    UNREAD = "snapshot to {} not written: it has no reader\n"
 
     def test_snapshot_that_nobody_reads_does_not_outlive_the_command(self):
         done = self.end_with_unread_snapshot(lambda *_: None, build("spin_leaf"), "500")
@@ -321,7 +321,7 @@ class Control(LiveCase):
             # A snapshot is smaller than what was written in parts.
             options=("-F", "1000", "--max-overhead", "0"), nr_bytes=6000,
         )
-        self.assert_ended_without(*done, 0, "the snapshot in {} is incomplete: nobody reads on\n")
+        self.assert_ended_without(*done, 0, "snapshot to {} is incomplete: its reader stopped reading\n")
 
     def test_sleep_after_a_pause_is_not_recorded(self):
         fifo, path = self.path("control"), self.path("data")

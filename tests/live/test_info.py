@@ -22,7 +22,7 @@ class RealRecording(unittest.TestCase):
     def test_every_counter_has_words(self):
         """A counter that the sampler has and profc info does not know stands there by name."""
         text = self.recording.info()
-        self.assertIn("What was done to the target", text)
+        self.assertIn("Target perturbation", text)
         self.assertNotIn("Other counters", text)
 
     def test_totals_are_those_of_report(self):

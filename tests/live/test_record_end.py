@@ -73,7 +73,7 @@ class Statuses(LiveCase):
         self.assertIn(f"'{closed}' may not\n", done.stderr)
         self.assertNotIn("Permission denied", done.stderr)
         done = self.record_by_path("/no-such-directory", plain, status=127, **user)
-        self.assertIn("not in any directory of PATH\n", done.stderr)
+        self.assertIn("not found in any directory of PATH\n", done.stderr)
 
     def test_command_found_but_not_executable_is_126(self):
         user = self.ordinary_user()
@@ -158,7 +158,7 @@ class Streams(LiveCase):
         brief = profc("record", *command).stderr.splitlines()
         lines = profc("record", "-v", *command).stderr.splitlines()
         self.assertGreater(len(lines), len(brief))
-        self.assertTrue([line for line in lines if "times that a thread was stopped" in line], lines)
+        self.assertTrue([line for line in lines if "ptrace-stops of threads" in line], lines)
 
     def test_environment_and_directory_are_the_callers(self):
         done = profc(
@@ -214,7 +214,7 @@ class Empty(LiveCase):
     def test_process_id_in_the_place_of_a_command_is_explained(self):
         for command, status in (("record", 127), ("top", 1)):
             done = profc(command, "1234567", status=status, cwd=self.directory)
-            self.assertIn("hint: process 1234567 is named with -p 1234567", done.stderr)
+            self.assertIn("hint: to record process 1234567, use -p 1234567", done.stderr)
 
 
 class Files(LiveCase):

@@ -19,7 +19,7 @@ class Idle(LiveCase):
     def test_report_of_a_sleeper_leads_to_where_it_waits(self):
         recording = record(self.directory, ["sleep", "1"])
         said = profc("report", "-i", recording.path).stdout
-        self.assertRegex(said, r"note: the threads were on a CPU for only <?[0-4]\.[0-9] % of")
+        self.assertRegex(said, r"note: the threads were on-CPU for only <?[0-4]\.[0-9]% of")
         self.assertNotIn("higher -F", said)
 
 

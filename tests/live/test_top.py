@@ -172,7 +172,7 @@ class Top(LiveCase):
             screen.wait_for("nothing of this, so far")
             screen.wait_for("/ and t ask again")
             screen.press("/(\r")
-            screen.wait_for("bad regular expression")
+            screen.wait_for("invalid regular expression")
             screen.press("/\r")
             screen.wait_for("progress_main")
             screen.press("h")
@@ -229,7 +229,7 @@ class Top(LiveCase):
         profc("top", "-p", "1", "--", "true", status=2)
         done = profc("top", "--", "no-such-command-here", status=1)
         self.assertIn("cannot run 'no-such-command-here'", done.stderr)
-        self.assertIn("not in any directory of PATH", done.stderr)
+        self.assertIn("not found in any directory of PATH", done.stderr)
         with subprocess.Popen(["true"]) as gone:
             gone.wait()
         done = profc("top", "-p", gone.pid, status=1)

@@ -155,7 +155,7 @@ static void test_filter__marks_that_are_not_there_are_said(void **state)
 	profile_add_mark(profile, 2000000, "a");
 	expect_no_mark(profile, &nowhere, "no mark 'c' in the recording");
 	expect_no_mark(profile, &too_early,
-		       "no mark 'a' in the recording after the begin of the time range");
+		       "no mark 'a' in the recording after the start of the time range");
 	profile_free(profile);
 }
 

@@ -215,7 +215,7 @@ static void test_flat__threads_states_and_system_calls(void **state)
 	/* Those behind have CPU time; files of before tell nothing of where it was. */
 	expect_table(profile, METRIC_BLOCKED, BY_SYSCALL,
 		     "90 90 1 read\n"
-		     "0 0 0 [running, not told where]\n"
+		     "0 0 0 [running, system call unknown]\n"
 		     "0 0 0 [unattributed]\n");
 	profile->meta.knows_calls = true;
 	profile->samples[1].syscall_nr = 1;

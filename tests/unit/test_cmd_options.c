@@ -236,16 +236,19 @@ static void test_options__refuse_with_reason_and_hint(void **state)
 		{"x --f 1", "ambiguous option '--f'", "could be --frequency, --file"},
 		{"x --quiet=1", "option '--quiet' takes no value", ""},
 		{"x --output", "option '--output' needs a value (FILE)", ""},
-		{"x --output=", "--output '' is no file", ""},
+		{"x --output=", "--output '' is not a file name", ""},
 		{"x -F", "option '-F' needs a value (HZ)", ""},
-		{"x -F 0", "-F 0 is not between 1 and 10000", ""},
-		{"x -F -5", "-F '-5' is not a whole number", ""},
-		{"x -F 5x", "-F '5x' is not a whole number", ""},
-		{"x -F 99999999999999999999", "-F '99999999999999999999' is not a whole number",
+		{"x -F 0", "invalid value '0' for -F: must be between 1 and 10000", ""},
+		{"x -F -5", "invalid value '-5' for -F: not a whole number", ""},
+		{"x -F 5x", "invalid value '5x' for -F: not a whole number", ""},
+		{"x -F 99999999999999999999",
+		 "invalid value '99999999999999999999' for -F: not a whole number", ""},
+		{"x --max-overhead nan", "invalid value 'nan' for --max-overhead: not a number",
 		 ""},
-		{"x --max-overhead nan", "--max-overhead 'nan' is not a number", ""},
-		{"x --max-overhead 101", "--max-overhead 101 is not between 0 and 100", ""},
-		{"x --by modul", "--by 'modul' is not one of function, line, module",
+		{"x --max-overhead 101",
+		 "invalid value '101' for --max-overhead: must be between 0 and 100", ""},
+		{"x --by modul",
+		 "invalid value 'modul' for --by: must be one of function, line, module",
 		 "did you mean 'module'?"},
 	};
 
@@ -339,7 +342,8 @@ static void test_options__help_text(void **state)
 		"                           it costs too much. [500]\n"
 		"      --a-name-with-no-end SOMETHING\n"
 		"                           Long.\n"
-		"  -h, --help               Show this help.\n");
+		"\nOther:\n"
+		"  -h, --help               show this help\n");
 	buf_clear(&out);
 	options_list(few, &out);
 	assert_string_equal(buf_str(&out), "-F\n--frequency\n--a-name-with-no-end\n-h\n--help\n");

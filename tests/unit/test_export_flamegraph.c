@@ -58,19 +58,19 @@ static void test_flamegraph__boxes_are_weights(void **state)
 	made_sample(&made, "other<&>", 5);
 	profile = made_end(&made);
 	assert_frames(profile, &full,
-		      "prog, 100 ms, 100.00 % | 10.00 56 1180.00 prog\n"
-		      "main, 95 ms, 95.00 % | 10.00 72 1121.00 main\n"
-		      "heavy, 50 ms, 50.00 % | 10.00 88 590.00 heavy\n"
-		      "leaf, 50 ms, 50.00 % | 10.00 104 590.00 leaf\n"
-		      "light, 25 ms, 25.00 % | 600.00 88 295.00 light\n"
-		      "other&lt;&amp;&gt;, 5 ms, 5.00 % | 1131.00 72 59.00 other..\n");
+		      "prog, 100 ms, 100.00% | 10.00 56 1180.00 prog\n"
+		      "main, 95 ms, 95.00% | 10.00 72 1121.00 main\n"
+		      "heavy, 50 ms, 50.00% | 10.00 88 590.00 heavy\n"
+		      "leaf, 50 ms, 50.00% | 10.00 104 590.00 leaf\n"
+		      "light, 25 ms, 25.00% | 600.00 88 295.00 light\n"
+		      "other&lt;&amp;&gt;, 5 ms, 5.00% | 1131.00 72 59.00 other..\n");
 	assert_frames(profile, NULL,
-		      "prog, 100 ms, 100.00 % | 10.00 56 1180.00 prog\n"
-		      "main, 95 ms, 95.00 % | 10.00 72 1121.00 main\n"
-		      "heavy, 50 ms, 50.00 % | 10.00 88 590.00 heavy\n"
-		      "leaf, 50 ms, 50.00 % | 10.00 104 590.00 leaf\n"
-		      "light, 25 ms, 25.00 % | 600.00 88 295.00 light\n"
-		      "other&lt;&amp;&gt;, 5 ms, 5.00 % | 1131.00 72 59.00 other\n");
+		      "prog, 100 ms, 100.00% | 10.00 56 1180.00 prog\n"
+		      "main, 95 ms, 95.00% | 10.00 72 1121.00 main\n"
+		      "heavy, 50 ms, 50.00% | 10.00 88 590.00 heavy\n"
+		      "leaf, 50 ms, 50.00% | 10.00 104 590.00 leaf\n"
+		      "light, 25 ms, 25.00% | 600.00 88 295.00 light\n"
+		      "other&lt;&amp;&gt;, 5 ms, 5.00% | 1131.00 72 59.00 other\n");
 	profile_free(profile);
 }
 
@@ -86,13 +86,13 @@ static void test_flamegraph__lanes_stand_on_one_root(void **state)
 	made_sample(&made, "run", 1)->nr = 3;
 	profile = made_end(&made);
 	assert_frames(profile, &split,
-		      "all, 4 samples, 100.00 % | 10.00 56 1180.00 all\n"
-		      "prog/worker (pid 100, tid 101), 3 samples, 75.00 % | 10.00 72 885.00 "
+		      "all, 4 samples, 100.00% | 10.00 56 1180.00 all\n"
+		      "prog/worker (pid 100, tid 101), 3 samples, 75.00% | 10.00 72 885.00 "
 		      "prog/worker (pid 100, tid 101)\n"
-		      "run, 3 samples, 75.00 % | 10.00 88 885.00 run\n"
-		      "prog (pid 100, tid 100), 1 sample, 25.00 % | 895.00 72 295.00 "
+		      "run, 3 samples, 75.00% | 10.00 88 885.00 run\n"
+		      "prog (pid 100, tid 100), 1 sample, 25.00% | 895.00 72 295.00 "
 		      "prog (pid 100, tid 100)\n"
-		      "main, 1 sample, 25.00 % | 895.00 88 295.00 main\n");
+		      "main, 1 sample, 25.00% | 895.00 88 295.00 main\n");
 	profile_free(profile);
 }
 
@@ -144,8 +144,8 @@ static void test_flamegraph__what_cannot_be_seen_is_left_out(void **state)
 	made_sample(&made, "main;rare;deep;deeper", 1);
 	profile = made_end(&made);
 	assert_frames(profile, NULL,
-		      "prog, 10000.001 s, 100.00 % | 10.00 56 1180.00 prog\n"
-		      "main, 10000.001 s, 100.00 % | 10.00 72 1180.00 main\n");
+		      "prog, 10000.001 s, 100.00% | 10.00 56 1180.00 prog\n"
+		      "main, 10000.001 s, 100.00% | 10.00 72 1180.00 main\n");
 	profile_free(profile);
 }
 

@@ -271,7 +271,7 @@ static void test_jit_names__other_users_files_are_refused(void **state)
 	assert_int_equal(chown(made->path, 12345, 12345), 0);
 	sample(made);
 	poll(made);
-	assert_non_null(strstr(problem(made), "belongs to another user"));
+	assert_non_null(strstr(problem(made), "is owned by user"));
 	assert_int_equal(made->profile->nr_jit_names, 0);
 }
 

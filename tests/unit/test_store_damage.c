@@ -90,7 +90,7 @@ static void test_store__a_recording_that_had_only_begun_says_of_what(void **stat
 	bytes = file_bytes(fd);
 	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, &salvage, NULL), 0);
 	assert_true(salvage.salvaged);
-	assert_string_equal(salvage.why, "the recording was cut short");
+	assert_string_equal(salvage.why, "the recording did not finish");
 	assert_int_equal(profile->meta.start_realtime_ns, 1764000000000000000);
 	assert_string_equal(profile_str(profile, profile->meta.command[0]), "./prog");
 	assert_int_equal(profile->nr_samples, 0);
@@ -149,7 +149,7 @@ static void test_store__bytes_behind_the_end_are_told(void **state)
 	assert_true(profile->meta.complete);
 	assert_true(salvage.salvaged);
 	assert_int_equal(salvage.nr_bytes_lost, 4);
-	assert_string_equal(salvage.why, "there are bytes behind the end of the profile");
+	assert_string_equal(salvage.why, "there is data after the end of the profile");
 	profile_free(profile);
 	buf_release(&bytes);
 }

@@ -112,13 +112,13 @@ static void test_jit_symbols__hints_say_what_was_found(void **state)
 	assert_problem(silent, "Node.js: node --perf-basic-prof");
 	source(&partly, "/tmp/perf-77.map", "");
 	name(&partly, 1, "f");
-	assert_problem(partly, "/tmp/perf-77.map names 1 of its 2 places");
+	assert_problem(partly, "/tmp/perf-77.map names 1 of its 2 addresses");
 	source(&other, "/tmp/perf-77.map", "");
 	assert_problem(other, "/tmp/perf-77.map does not name this code");
 	source(&refused, "/tmp/perf-77.map", "/tmp/perf-77.map belongs to another user");
 	assert_problem(refused, "belongs to another user");
 	source(&wine, "", "");
-	assert_problem(wine, "no ELF file");
+	assert_problem(wine, "not an ELF file");
 }
 
 int main(void)

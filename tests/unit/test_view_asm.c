@@ -85,7 +85,7 @@ static void test_view__instructions_between_their_source(void **state)
 		const struct asm_listing listing = {.lines = lines, .nr_lines = 6, .context = 1};
 
 		snprintf(expected, sizeof(expected),
-			 "work in /bin/prog: 90 samples self (90.0 %%)\n"
+			 "work in /bin/prog: 90 samples self (90.0%%)\n"
 			 "    self     %%   address\n"
 			 "                          w.c:1  x++;\n"
 			 "      30  30.0%10lx  inc %%eax \\x1b[31m\n"
@@ -110,7 +110,7 @@ static void test_view__addresses_without_a_disassembly(void **state)
 
 	(void)state;
 	snprintf(expected, sizeof(expected),
-		 "work in /bin/prog: 90 samples self (90.0 %%)\n"
+		 "work in /bin/prog: 90 samples self (90.0%%)\n"
 		 "    self     %%   address\n"
 		 "      10  10.0%10lx\n"
 		 "      20  20.0%10lx\n"

@@ -75,7 +75,7 @@ static void test_dump__text_has_equal_stacks_once(void **state)
 		      "process 200: other\n"
 		      "\n"
 		      "thread 200 other: stopped\n"
-		      "    (no stack could be taken)\n");
+		      "    (no stack)\n");
 }
 
 static void test_dump__json_has_the_documented_members(void **state)

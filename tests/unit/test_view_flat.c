@@ -107,15 +107,15 @@ static void test_view__many_missed_looks_are_said_first(void **state)
 		"self ms     %   ± total ms     %  function  location  module\n"
 		"  700.0 100.0 2.6    700.0 100.0  main      prog.c:1  prog\n"
 		"\n"
-		"note: 1,000 of 1,700 looks did not take place: the CPUs were too busy, so shares\n"
-		"      are less exact than -F promises\n"
-		"note: there are only 70 samples: mind the ± column, or record longer\n");
+		"note: 1,000 of 1,700 ticks were missed: the CPUs were too busy; shares are less\n"
+		"      precise than -F suggests\n"
+		"note: there are only 70 samples: see the ± column, or record longer\n");
 	expect_of(starved_run(299), METRIC_CPU, BY_FUNCTION, FORM_TEXT,
 		  "700 ms of CPU time, 70 samples in 700 ms: prog\n"
 		  "self ms     %   ± total ms     %  function  location  module\n"
 		  "  700.0 100.0 2.6    700.0 100.0  main      prog.c:1  prog\n"
 		  "\n"
-		  "note: there are only 70 samples: mind the ± column, or record longer or with a\n"
+		  "note: there are only 70 samples: see the ± column, or record longer or with a\n"
 		  "      higher -F\n");
 }
 
@@ -129,16 +129,15 @@ static void test_view__first_screen_of_80_columns(void **state)
 	       "  300.0 30.0 8.8    300.0 30.0  std::map::operator[]  stl_map.h:1  prog\n"
 	       "   60.0  6.0 4.9     60.0  6.0  [libz.so.1+0x8]\n"
 	       "   40.0  4.0 4.1     40.0  4.0  [unattributed]\n"
-	       "and 2 more with 0.0 % of self (-n 0 shows all)\n"
+	       "and 2 more with 0.0% of self (-n 0 shows all)\n"
 	       "\n"
-	       "note: 4.0 % of the time was used in bursts too short to be seen, or after the\n"
-	       "      last look at a thread: no stack is known for it, it is counted as\n"
-	       "      [unattributed]\n"
-	       "note: 6.0 % of the time is in stacks that do not reach the root: no unwind\n"
+	       "note: 4.0% of the time was used in bursts too short to sample, or after the last\n"
+	       "      sample of a thread: it has no stack and is counted as [unattributed]\n"
+	       "note: 6.0% of the time is in stacks that do not reach the root: no unwind\n"
 	       "      information (build it with -fasynchronous-unwind-tables or\n"
 	       "      -fno-omit-frame-pointer)\n"
-	       "note: 6.0 % of the time is in code without names, most of it in libz.so.1\n"
-	       "note: there are only 96 samples: mind the ± column, or record longer or with a\n"
+	       "note: 6.0% of the time is in code without symbols, mostly in libz.so.1\n"
+	       "note: there are only 96 samples: see the ± column, or record longer or with a\n"
 	       "      higher -F\n");
 }
 

@@ -96,39 +96,38 @@ static void test_info__tells_all_on_80_columns(void **state)
 	(void)state;
 	profile->processes[0].split =
 		(struct cpu_split){.user_ns = 1200000000, .system_ns = 600000000, .known = true};
-	check_text(
-		profile,
-		"command     ./prog \\x1b]0;owned\n"
-		"recorded    2023-11-14 22:13:20 UTC, for 2.00 s, by profc 0.1.0\n"
-		"ended       the command exited with status 1\n"
-		"host        vulcan, x86_64, 8 CPUs, 6.1.0\n"
-		"sampling    500 Hz asked for, at most 2 % overhead, unwinder auto\n"
-		"time        2.00 s CPU (1.20 s user, 600 ms system, 200 ms not known), 0 ns\n"
-		"            waiting for a CPU, 400 ms blocked; 2.40 s in all threads\n"
-		"samples     1,000\n"
-		"contents    1 process, 1 thread, 2 stacks of 2 addresses in 2 modules\n"
-		"\n"
-		"Stacks\n"
-		"75.0 % of the CPU time and 100.0 % of the attributed blocked time is in stacks\n"
-		"complete to the root.\n"
-		"cpu % blocked % samples  why the stack ends early  in\n"
-		" 25.0       0.0     250  no unwind information     libhostile\\x1b[2J.so.1\n"
-		"  hint: no unwind information: build it with -fasynchronous-unwind-tables or\n"
-		"        -fno-omit-frame-pointer\n"
-		"\n"
-		"Modules\n"
-		"samples cpu %  names from  build-id      module\n"
-		"    750  75.0  DWARF       123456789abc  /opt/app/bin/prog\n"
-		"    250  25.0  none                      …p/lib/libhostile\\x1b[2J.so.1 "
-		"(deleted)\n"
-		"  hint: libhostile\\x1b[2J.so.1: it is stripped\n"
-		"\n"
-		"What was done to the target\n"
-		"         1,000  times that a thread was stopped\n"
-		"       21.0 us  length of a stop: median\n"
-		"\n"
-		"Other counters\n"
-		"             7  new_thing\n");
+	check_text(profile,
+		   "command     ./prog \\x1b]0;owned\n"
+		   "recorded    2023-11-14 22:13:20 UTC, for 2.00 s, by profc 0.1.0\n"
+		   "ended       the command exited with status 1\n"
+		   "host        vulcan, x86_64, 8 CPUs, 6.1.0\n"
+		   "sampling    500 Hz requested, at most 2% overhead, unwinder auto\n"
+		   "time        2.00 s CPU (1.20 s user, 600 ms system, 200 ms unknown), 0 ns\n"
+		   "            waiting for a CPU, 400 ms blocked; 2.40 s in all threads\n"
+		   "samples     1,000\n"
+		   "contents    1 process, 1 thread, 2 stacks of 2 addresses in 2 modules\n"
+		   "\n"
+		   "Stacks\n"
+		   "75.0% of the CPU time and 100.0% of the attributed blocked time is in stacks\n"
+		   "complete to the root.\n"
+		   "cpu % blocked % samples  why truncated          in\n"
+		   " 25.0       0.0     250  no unwind information  libhostile\\x1b[2J.so.1\n"
+		   "  hint: no unwind information: build it with -fasynchronous-unwind-tables or\n"
+		   "        -fno-omit-frame-pointer\n"
+		   "\n"
+		   "Modules\n"
+		   "samples cpu %  symbols from  build-id      module\n"
+		   "    750  75.0  DWARF         123456789abc  /opt/app/bin/prog\n"
+		   "    250  25.0  none                        …lib/libhostile\\x1b[2J.so.1 "
+		   "(deleted)\n"
+		   "  hint: libhostile\\x1b[2J.so.1: it is stripped\n"
+		   "\n"
+		   "Target perturbation\n"
+		   "         1,000  ptrace-stops of threads\n"
+		   "       21.0 µs  length of a stop, median\n"
+		   "\n"
+		   "Other counters\n"
+		   "             7  new_thing\n");
 	profile_free(profile);
 }
 
@@ -185,9 +184,9 @@ static void test_info__an_empty_cut_profile(void **state)
 		profile,
 		"command     (running processes)\n"
 		"recorded    for 0 ns\n"
-		"ended       cut short: the end of the recording is not in the file\n"
+		"ended       incomplete: the recording did not finish\n"
 		"host        2 CPUs\n"
-		"sampling    0 Hz asked for\n"
+		"sampling    0 Hz requested\n"
 		"time        0 ns CPU, 0 ns waiting for a CPU, 0 ns blocked; 0 ns in all threads\n"
 		"samples     0\n"
 		"contents    0 processes, 0 threads, 0 stacks of 0 addresses in 0 modules\n");
@@ -208,9 +207,8 @@ static void test_info__an_attached_process_is_named(void **state)
 	profile_add_process(profile, &process);
 	survey = survey_new(profile);
 	info_print_text(profile, survey, &view, &sink);
-	assert_ptr_equal(
-		strstr(buf_str(&sink.pending), "command     server -d\\x1b (attached to)\n"),
-		buf_str(&sink.pending));
+	assert_ptr_equal(strstr(buf_str(&sink.pending), "command     server -d\\x1b (attached)\n"),
+			 buf_str(&sink.pending));
 	sink_release(&sink);
 	survey_free(survey);
 	profile_free(profile);
@@ -239,11 +237,11 @@ static void test_info__says_how_it_ended(void **state)
 	profile->meta.exit_status = 9; /* as of wait(2) */
 	check_end(profile, "the command was killed by signal 9\n");
 	profile->meta.exit_status = -1;
-	check_end(profile, "in order; how the command ended is not known\n");
+	check_end(profile, "completed; exit status of the command unknown\n");
 	profile->meta.attached = true;
-	check_end(profile, "detached in order\n");
+	check_end(profile, "detached\n");
 	profile->meta.complete = false;
-	check_end(profile, "cut short: the end of the recording is not in the file\n");
+	check_end(profile, "incomplete: the recording did not finish\n");
 	profile_free(profile);
 }
 
@@ -306,11 +304,11 @@ static void check_value(const char *name, uint64_t value, const char *expected)
 static void test_counter_words__units_follow_names(void **state)
 {
 	(void)state;
-	check_value("hold_ns_p99", 1500, "1.50 us");
+	check_value("hold_ns_p99", 1500, "1.50 µs");
 	check_value("held_ns_total", 2500000000, "2.50 s");
-	check_value("cost_ppm", 12345, "1.23 %");
-	check_value("cost_ppm", 3063400, "306.34 %");
-	check_value("queue_bytes_max", 121656, "121,656 bytes");
+	check_value("cost_ppm", 12345, "1.23%");
+	check_value("cost_ppm", 3063400, "306.34%");
+	check_value("queue_bytes_max", 121656, "121.7 kB");
 	check_value("stops", 1000, "1,000");
 	check_value("fast_nsx", 7, "7");
 }
@@ -325,12 +323,12 @@ static void check_words(const char *name, uint64_t value, const char *expected)
 static void test_counter_words__fit_their_value(void **state)
 {
 	(void)state;
-	check_words("missed_ticks", 1, "look that did not take place");
-	check_words("missed_ticks", 2, "looks that did not take place");
-	check_words("blocked_looks", 1, "sleeping thread read without a stop");
+	check_words("missed_ticks", 1, "sampling tick missed");
+	check_words("missed_ticks", 2, "sampling ticks missed");
+	check_words("blocked_looks", 1, "peek at a sleeping thread, without a stop");
 	check_words("held_ns_total", 1, "all stops together");
-	check_words("cost_ppm", 3063400, "time that all stops cost, against the CPU time");
-	check_words("unasked_cost_ppm", 1, "of that, for births, children and signals");
+	check_words("cost_ppm", 3063400, "cost of all stops, relative to CPU time");
+	check_words("unasked_cost_ppm", 1, "of that, for lifecycle events and signals");
 	check_words("of_another_version", 1, "of_another_version");
 }
 

@@ -110,7 +110,7 @@ static void test_view__source_with_costs(void **state)
 	(void)state;
 	/* Tabs become spaces, control bytes are shown, inlined code stands below its call. */
 	expect(whole, "prog.c", false,
-	       "prog.c: 20 samples self (20.0 %), 100 samples total (100.0 %)\n"
+	       "prog.c: 20 samples self (20.0%), 100 samples total (100.0%)\n"
 	       "    self     %    total     %  line\n"
 	       "                                  1  #include \"v.h\"\n"
 	       "                                  2\n"
@@ -133,7 +133,7 @@ static void test_view__source_never_exceeds_its_width(void **state)
 	(void)state;
 	line.first = line.last = 5;
 	expect_with("__gnu_cxx::__ops::_Iter_comp_iter::operator()", line, "prog.c", false,
-		    "prog.c: 20 samples self (20.0 %), 100 samples total (100.0 %)\n"
+		    "prog.c: 20 samples self (20.0%), 100 samples total (100.0%)\n"
 		    "    self     %    total     %  line\n"
 		    "      20  20.0      100 100.0     5          return square(x); \\x1b[31m\n"
 		    "                     80  80.0        ↳ inlined __gnu_cx…iter::operator()\n");
@@ -148,7 +148,7 @@ static void test_view__source_of_one_function(void **state)
 	function.last = 11;
 	function.context = 1;
 	expect(function, "prog.c", false,
-	       "prog.c: 20 samples self (20.0 %), 100 samples total (100.0 %)\n"
+	       "prog.c: 20 samples self (20.0%), 100 samples total (100.0%)\n"
 	       "    self     %    total     %  line\n"
 	       "                                  9  {\n"
 	       "                    100 100.0    10          return work(3);\n"
@@ -161,7 +161,7 @@ static void test_view__source_that_is_not_here(void **state)
 
 	(void)state;
 	expect(bare, "prog.c", false,
-	       "prog.c: 20 samples self (20.0 %), 100 samples total (100.0 %)\n"
+	       "prog.c: 20 samples self (20.0%), 100 samples total (100.0%)\n"
 	       "    self     %    total     %  line\n"
 	       "      20  20.0      100 100.0     5\n"
 	       "                     80  80.0        ↳ inlined square\n"
