@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Translates the command line of addr2line: @FILE and --demangle[=STYLE]. */
 #include "cmd/addr2line_words.h"
 
 #include <ctype.h>

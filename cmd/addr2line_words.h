@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Translates the command line of addr2line: @FILE and --demangle[=STYLE]. */
 #ifndef PROFC_CMD_ADDR2LINE_WORDS_H
 #define PROFC_CMD_ADDR2LINE_WORDS_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* profc annotate: source code with the cost of each line. */
 #include "cmd/annotate.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* profc annotate --asm: instructions interleaved with source lines. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* profc annotate on source files and functions. */
 #include <stdlib.h>
 #include <string.h>
 

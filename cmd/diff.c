@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* profc diff: what changed between two profiles. */
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>

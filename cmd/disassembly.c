@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Runs objdump, and parses its output. */
 #include "cmd/disassembly.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Runs objdump, and parses its output. */
 #ifndef PROFC_CMD_DISASSEMBLY_H
 #define PROFC_CMD_DISASSEMBLY_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* profc doctor: checks whether profiling works on this machine. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* profc export: writes a profile for another viewer. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

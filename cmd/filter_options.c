@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Parses the options that filter samples. */
 #include "cmd/filter_options.h"
 
 #include <stdlib.h>

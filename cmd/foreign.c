@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Hints for commands and options of other profilers. */
 #include "cmd/foreign.h"
 
 #include <stddef.h>

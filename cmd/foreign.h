@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Hints for commands and options of other profilers. */
 #ifndef PROFC_CMD_FOREIGN_H
 #define PROFC_CMD_FOREIGN_H
 

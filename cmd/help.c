@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The texts of profc --help and profc COMMAND --help. */
 #include "cmd/help.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* profc info: how a profile was recorded, and its quality. */
 #include <stddef.h>
 
 #include "base/err.h"

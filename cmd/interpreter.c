@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Explains why a program cannot be executed. */
 #include "cmd/interpreter.h"
 
 #include <elf.h>

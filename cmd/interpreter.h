@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Explains why a program cannot be executed. */
 #ifndef PROFC_CMD_INTERPRETER_H
 #define PROFC_CMD_INTERPRETER_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Survives the truncation of files that are mapped while they are read. */
 #include "cmd/mapped_files.h"
 
 #include <signal.h>

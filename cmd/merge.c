@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* profc merge: merges several profiles into one. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Errors, warnings, notes and progress on standard error. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

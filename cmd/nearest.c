@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Finds the word that a misspelt one was meant to be. */
 #include "cmd/nearest.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Opens the profile of a view, and reports what is wrong with it. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Parses and stores the values of options. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

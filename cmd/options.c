@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Parses command lines by tables of options. */
 #include "cmd/options.h"
 
 #include <stdlib.h>

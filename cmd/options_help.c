@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Formats and lists tables of options. */
 #include <string.h>
 
 #include "base/escape.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of options.h share. */
 #ifndef PROFC_CMD_OPTIONS_PRIV_H
 #define PROFC_CMD_OPTIONS_PRIV_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Output files that appear under their name once they are complete. */
 #include "cmd/output_file.h"
 
 #include <errno.h>

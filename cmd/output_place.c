@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Checks what output would replace. */
 #include "cmd/output_place.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Checks what output would replace. */
 #ifndef PROFC_CMD_OUTPUT_PLACE_H
 #define PROFC_CMD_OUTPUT_PLACE_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Runs a pager for output to a terminal. */
 #include "cmd/pager.h"
 
 #include <signal.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Copies a snapshot to a file or FIFO that may block. */
 #include "cmd/patient_copy.h"
 
 #include <errno.h>

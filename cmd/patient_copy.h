@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copies a snapshot to a file or FIFO that may block. */
 #ifndef PROFC_CMD_PATIENT_COPY_H
 #define PROFC_CMD_PATIENT_COPY_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Takes the name of the profile from the command line. */
 #include "cmd/profile_options.h"
 
 #include <stddef.h>

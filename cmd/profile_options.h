@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The options that choose a profile and a metric. */
 #ifndef PROFC_CMD_PROFILE_OPTIONS_H
 #define PROFC_CMD_PROFILE_OPTIONS_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The options that commands which record share. */
 #include "cmd/record_options.h"
 
 #include <errno.h>

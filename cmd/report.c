@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* profc report: tables and trees of where the time went. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>

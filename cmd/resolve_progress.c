@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Resolves symbols with progress on the terminal, until done or interrupted. */
 #include "cmd/resolve_progress.h"
 
 #include <poll.h>

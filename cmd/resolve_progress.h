@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Resolves symbols with progress on the terminal. */
 #ifndef PROFC_CMD_RESOLVE_PROGRESS_H
 #define PROFC_CMD_RESOLVE_PROGRESS_H
 

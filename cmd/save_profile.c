@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Writes a whole profile to a file. */
 #include "cmd/save_profile.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Writes a whole profile to a file. */
 #ifndef PROFC_CMD_SAVE_PROFILE_H
 #define PROFC_CMD_SAVE_PROFILE_H
 

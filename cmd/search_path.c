@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Finds programs in $PATH, and quotes words for the shell. */
 #include "cmd/search_path.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Finds programs in $PATH, and quotes words for the shell. */
 #ifndef PROFC_CMD_SEARCH_PATH_H
 #define PROFC_CMD_SEARCH_PATH_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Warns if a source file may differ from the one that was compiled. */
 #include "cmd/source_check.h"
 
 #include <inttypes.h>

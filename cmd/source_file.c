@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Reads source files, and matches their paths. */
 #include "cmd/source_file.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads source files, and matches their paths. */
 #ifndef PROFC_CMD_SOURCE_FILE_H
 #define PROFC_CMD_SOURCE_FILE_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The options for finding debug information. */
 #include "cmd/symbol_options.h"
 
 #include <stdlib.h>

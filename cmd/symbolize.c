@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* profc symbolize: resolves the symbols of a profile, or of addresses. */
 #include <stddef.h>
 #include <string.h>
 

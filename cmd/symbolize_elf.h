@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* profc symbolize -e: translates addresses as addr2line does. */
 #ifndef PROFC_CMD_SYMBOLIZE_ELF_H
 #define PROFC_CMD_SYMBOLIZE_ELF_H
 

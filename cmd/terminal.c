@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The terminal as a screen: keys, size, and its restoration. */
 #include "cmd/terminal.h"
 
 #include <errno.h>

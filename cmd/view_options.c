@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Resolves the options for width, colour and names. */
 #include "cmd/view_options.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Opens a profile and sums its samples for a view. */
 #include "cmd/weighed.h"
 
 #include "base/err.h"

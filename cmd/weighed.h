@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A profile that is opened, filtered and summed for a view. */
 #ifndef PROFC_CMD_WEIGHED_H
 #define PROFC_CMD_WEIGHED_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Allocation that aborts when memory is out, and bounded allocation for sizes from outside. */
 #include "base/alloc.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Byte buffers that grow, and cursors that read bytes within bounds. */
 #include "base/buf.h"
 
 #include <assert.h>

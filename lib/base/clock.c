@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The clocks that profc reads: monotonic, wall-clock, since boot, and CPU time. */
 #include "base/clock.h"
 
 #include <time.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The clocks that profc reads, and the units of time. */
 #ifndef PROFC_BASE_CLOCK_H
 #define PROFC_BASE_CLOCK_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The number of CPUs available to this process. */
 #include "base/cpus.h"
 
 #include <sched.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The number of CPUs available to this process. */
 #ifndef PROFC_BASE_CPUS_H
 #define PROFC_BASE_CPUS_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Shortens demangled names for tables. */
 #include "base/demangled_name.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Errors as values: a code, a message and a hint. */
 #include "base/err.h"
 
 #include <errno.h>

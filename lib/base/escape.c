@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Escaping of untrusted text for terminals and for JSON, and its width in columns. */
 #include "base/escape.h"
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The hash set of indexes into an array of its user, and the hash functions for it. */
 #include "base/index_set.h"
 
 #include <assert.h>

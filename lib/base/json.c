@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The streaming JSON writer. */
 #include "base/json.h"
 
 #include <assert.h>

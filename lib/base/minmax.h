@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The smaller and the larger of two numbers. */
 #ifndef PROFC_BASE_MINMAX_H
 #define PROFC_BASE_MINMAX_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Buffered output to a file descriptor or to memory. */
 #include "base/sink.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The string interner. */
 #include "base/strtab.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Names of system calls by number, for x86_64 and aarch64. */
 #include "base/syscall_name.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names of system calls by number. */
 #ifndef PROFC_BASE_SYSCALL_NAME_H
 #define PROFC_BASE_SYSCALL_NAME_H
 

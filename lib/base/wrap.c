@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Wrapping of text into lines. */
 #include "base/wrap.h"
 
 #include <stdbool.h>

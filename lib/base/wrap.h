@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Wrapping of text into lines of a given width. */
 #ifndef PROFC_BASE_WRAP_H
 #define PROFC_BASE_WRAP_H
 

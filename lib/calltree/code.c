@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Samples by address and function, for annotated instructions. */
 #include "calltree/code.h"
 
 #include <stdlib.h>

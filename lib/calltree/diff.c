@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Compares the functions of two profiles. */
 #include "calltree/diff.h"
 
 #include <math.h>

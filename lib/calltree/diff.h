@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Compares the functions of two profiles. */
 #ifndef PROFC_CALLTREE_DIFF_H
 #define PROFC_CALLTREE_DIFF_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Matches the functions of two profiles. */
 #include "calltree/diff_priv.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Matches the modules of two profiles. */
 #include "calltree/diff_priv.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The steps of a comparison: matching modules, then functions. */
 #ifndef PROFC_CALLTREE_DIFF_PRIV_H
 #define PROFC_CALLTREE_DIFF_PRIV_H
 

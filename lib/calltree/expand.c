@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Expands the frames of a profile into named levels. */
 #include "calltree/expand.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Selects the samples that pass the filters of a view. */
 #include "calltree/filter.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Finds functions by name or regular expression. */
 #include "calltree/find.h"
 
 #include <regex.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Flat tables: one row per function, line, file, module, thread or the like. */
 #include "calltree/flat.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Flat tables by code: functions, lines, files and modules. */
 #include "calltree/flat_priv.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Names of the rows of flat tables. */
 #include "calltree/flat.h"
 
 #include "base/buf.h"

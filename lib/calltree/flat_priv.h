@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of this room share about flat tables. */
 #ifndef PROFC_CALLTREE_FLAT_PRIV_H
 #define PROFC_CALLTREE_FLAT_PRIV_H
 

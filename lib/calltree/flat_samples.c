@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Flat tables by sample: threads, processes, states and system calls. */
 #include "calltree/flat_priv.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Sorts flat tables by the keys of --sort. */
 #include "calltree/flat_priv.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Cost of source lines, with inlined code charged to the line it is written on. */
 #include "calltree/source.h"
 
 #include <stdlib.h>

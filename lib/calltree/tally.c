@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Sums of weights, and their confidence intervals. */
 #include "calltree/tally.h"
 
 #include <math.h>

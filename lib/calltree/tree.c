@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Builds call trees, callers and callees. */
 #include "calltree/tree.h"
 
 #include <stdlib.h>

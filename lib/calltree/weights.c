@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Sums the selected samples by stack. */
 #include "calltree/weights.h"
 
 #include <stdlib.h>

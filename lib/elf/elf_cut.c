@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* ELF images inside larger files, and private copies of files. */
 #include "elf/elf_cut.h"
 
 #include <elf.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The fingerprint of an ELF file without a build-id. */
 #include "elf/elf_edition.h"
 
 #include <gelf.h>

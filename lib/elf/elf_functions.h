@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The extents of the functions in the symbol table of a file. */
 #ifndef PROFC_ELF_ELF_FUNCTIONS_H
 #define PROFC_ELF_ELF_FUNCTIONS_H
 

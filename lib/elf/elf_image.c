@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Opens ELF files and reads their segments, build-id, sections and code. */
 #include "elf/elf_image.h"
 
 #include "elf/elf_functions.h"

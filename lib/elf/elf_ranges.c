@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Sorted ranges of addresses, each with a value, and their lookup. */
 #include "elf/elf_ranges.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Decompression of sections that zlib or zstd compressed. */
 #include "elf/elf_unpack.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Decompression of sections that zlib or zstd compressed. */
 #ifndef PROFC_ELF_ELF_UNPACK_H
 #define PROFC_ELF_ELF_UNPACK_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Embeds the scripts and style sheets of the HTML and SVG exports. */
 #include "export/asset_priv.h"
 
 #include <stdint.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The table of export formats. */
 #include "export/export.h"
 
 #include <assert.h>

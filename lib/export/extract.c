@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The samples of an export: lanes with points and paths. */
 #include "export/extract_priv.h"
 
 #include <assert.h>

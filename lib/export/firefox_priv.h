@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The shared tables of a Firefox profile. */
 #ifndef PROFC_EXPORT_FIREFOX_PRIV_H
 #define PROFC_EXPORT_FIREFOX_PRIV_H
 

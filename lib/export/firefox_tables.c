@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The shared tables of a Firefox profile: texts, functions, frames and stacks. */
 #include "export/firefox_priv.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The tree of functions that a flame graph draws. */
 #include "export/flame_tree_priv.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Writes a gzip file. */
 #define ZLIB_CONST /* so that zlib.h has const where input is */
 #include "export/gzip_priv.h"
 

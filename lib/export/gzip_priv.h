@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Writes a gzip file. */
 #ifndef PROFC_EXPORT_GZIP_PRIV_H
 #define PROFC_EXPORT_GZIP_PRIV_H
 

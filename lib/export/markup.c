@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Escapes text for XML and HTML. */
 #include "export/markup_priv.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Dense numbers for the ids that an export uses. */
 #include "export/numbering_priv.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Sums of the points of a lane by path. */
 #include "export/path_sums_priv.h"
 
 #include <stdlib.h>

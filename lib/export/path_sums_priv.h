@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sums of the points of a lane by path. */
 #ifndef PROFC_EXPORT_PATH_SUMS_PRIV_H
 #define PROFC_EXPORT_PATH_SUMS_PRIV_H
 

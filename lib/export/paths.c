@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The paths of an export, made from stacks. */
 #include "export/paths_priv.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Writes fields of protocol buffers. */
 #include "export/protobuf_priv.h"
 
 #include "base/buf.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The frames and stacks of an export as flat tables. */
 #include "export/rows_priv.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The points of a lane as consecutive stretches of time. */
 #include "export/timeline_priv.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The points of a lane as consecutive stretches of time. */
 #ifndef PROFC_EXPORT_TIMELINE_PRIV_H
 #define PROFC_EXPORT_TIMELINE_PRIV_H
 

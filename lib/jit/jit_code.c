@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Names of JIT-compiled code by address range, later ranges replacing earlier ones. */
 #include "jit/jit_code.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Reads a file that grows, or is rewritten, while it is read. */
 #include "jit/jit_file.h"
 
 #include <string.h>

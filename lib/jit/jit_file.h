@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads a file that grows, or is rewritten, while it is read. */
 #ifndef PROFC_JIT_JIT_FILE_H
 #define PROFC_JIT_JIT_FILE_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Reads the perf maps and jitdumps of recorded processes, and names their frames. */
 #include "jit/jit_names.h"
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Reads one perf map or jitdump, piece by piece. */
 #include "jit/jit_reader.h"
 
 #include <errno.h>

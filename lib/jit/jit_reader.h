@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads one perf map or jitdump, piece by piece. */
 #ifndef PROFC_JIT_JIT_READER_H
 #define PROFC_JIT_JIT_READER_H
 

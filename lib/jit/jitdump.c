@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Parser for jitdumps. */
 #include "jit/jitdump.h"
 
 #include <string.h>

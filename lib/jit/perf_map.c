@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Parser for perf maps. */
 #include "jit/perf_map.h"
 
 #include <stdint.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The table of modules of a recording. */
 #include "mapping/module.h"
 
 #include <assert.h>

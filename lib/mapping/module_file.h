@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tells whether a file is still the one that was recorded. */
 #ifndef PROFC_MAPPING_MODULE_FILE_H
 #define PROFC_MAPPING_MODULE_FILE_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of this room share about modules. */
 #ifndef PROFC_MAPPING_MODULE_PRIV_H
 #define PROFC_MAPPING_MODULE_PRIV_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Address spaces: updates from maps text, and lookup of addresses. */
 #include "mapping/space_priv.h"
 
 #include <stdlib.h>

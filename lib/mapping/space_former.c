@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Former mappings of an address space, for samples that were taken before a change. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>

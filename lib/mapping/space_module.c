@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Finds the module of a mapping. */
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

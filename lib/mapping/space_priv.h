@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of this room share about address spaces. */
 #ifndef PROFC_MAPPING_SPACE_PRIV_H
 #define PROFC_MAPPING_SPACE_PRIV_H
 

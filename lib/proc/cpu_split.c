@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* User and system CPU time of processes and threads, from the ticks of the kernel. */
 #include "proc/cpu_split.h"
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Parser for /proc/PID/mountinfo. */
 #include "proc/mounts.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Finds the process that a pidfd of another process refers to. */
 #include "proc/pidfd.h"
 
 #include <dirent.h>

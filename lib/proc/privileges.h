@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Detects set-user-ID programs that run without the privileges of that user. */
 #ifndef PROFC_PROC_PRIVILEGES_H
 #define PROFC_PROC_PRIVILEGES_H
 

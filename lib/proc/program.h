@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What program a process runs: its ELF class, its identity and its command line. */
 #ifndef PROFC_PROC_PROGRAM_H
 #define PROFC_PROC_PROGRAM_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The mapping at an address of a process. */
 #ifndef PROFC_PROC_RANGE_H
 #define PROFC_PROC_RANGE_H
 

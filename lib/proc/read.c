@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Bounded reading of files in /proc. */
 #include "proc/read.h"
 
 #include <dirent.h>

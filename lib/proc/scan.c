@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Scanning of numbers in text without a terminating NUL. */
 #include "proc/scan.h"
 
 static int digit_value(char c)

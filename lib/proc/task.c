@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Parsers for the files of a thread: schedstat, sched, stat, syscall and status. */
 #include "proc/task.h"
 
 #include <string.h>

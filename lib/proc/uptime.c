@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Parsers for the idle and I/O wait times of /proc/uptime and /proc/stat. */
 #include "proc/uptime.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* What a blocked thread waits for: system call, file, and the owner of a futex. */
 #include "proc/wait.h"
 
 #include <fcntl.h>

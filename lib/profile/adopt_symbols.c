@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Takes over symbols from an earlier state of the same recording. */
 #include "profile/adopt_symbols.h"
 
 #include <assert.h>

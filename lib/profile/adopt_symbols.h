@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Takes over symbols from an earlier state of the same recording. */
 #ifndef PROFC_PROFILE_ADOPT_SYMBOLS_H
 #define PROFC_PROFILE_ADOPT_SYMBOLS_H
 

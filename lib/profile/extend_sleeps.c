@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Extends the last sleep of each thread to the present, for live views. */
 #include "profile/extend_sleeps.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Extends the last sleep of each thread to the present, for live views. */
 #ifndef PROFC_PROFILE_EXTEND_SLEEPS_H
 #define PROFC_PROFILE_EXTEND_SLEEPS_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Merges profiles into one. */
 #include "profile/merge.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Metrics: their names, units and weights. */
 #include <string.h>
 
 #include "base/alloc.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The in-memory profile: its tables, and interning of texts and frames. */
 #include "profile/profile.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Language runtimes, and how to start them so that they name their code. */
 #include "profile/runtime.h"
 
 #include <stddef.h>

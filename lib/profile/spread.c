@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Distributes the CPU time between two samples among the samples around it. */
 #include "profile/spread.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Sums over a recording: stack quality and time by module. */
 #include "profile/survey.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Names of the sources of symbols. */
 #include "profile/symbol_source.h"
 
 const char *symbol_source_name(enum symbol_source source)

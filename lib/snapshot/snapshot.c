@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Snapshots of threads: registers and stack regions, and access to both. */
 #include "snapshot/snapshot.h"
 
 #include <assert.h>

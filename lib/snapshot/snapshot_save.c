@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Snapshots as bytes, for tests and for the corpus of the fuzzer. */
 #include "snapshot/snapshot_save.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The stack trie. */
 #include "stack/stack.h"
 
 #include <assert.h>

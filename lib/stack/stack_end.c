@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Names and remedies for the reasons why stacks end. */
 #include "stack/stack_end.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Decoder for the columns of a record. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

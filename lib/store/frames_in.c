@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Reads and decompresses the zstd frames of a profile. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Gathers records, and writes them as compressed zstd frames. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The zstd frames of a profile, written and read. */
 #ifndef PROFC_STORE_FRAMES_PRIV_H
 #define PROFC_STORE_FRAMES_PRIV_H
 

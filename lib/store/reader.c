@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Reads a profile from a file, as far as it is undamaged. */
 #include "store/store.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The state of a reader, and its decoding of records. */
 #ifndef PROFC_STORE_READER_PRIV_H
 #define PROFC_STORE_READER_PRIV_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Decodes each type of record into the tables of a profile. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Writes a profile as it grows. */
 #include "store/store.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The state of a writer, and its encoding of tables. */
 #ifndef PROFC_STORE_WRITER_PRIV_H
 #define PROFC_STORE_WRITER_PRIV_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Encodes symbols, and the names that programs gave to JIT-compiled code. */
 #include "store/writer_priv.h"
 
 int writer_write_jit_names(struct store_writer *writer, const struct profile *profile,

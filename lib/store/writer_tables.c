@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Encodes the tables of a profile as records. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Builds the symbol result of one module. */
 #include "symbol/builder.h"
 
 #include <assert.h>

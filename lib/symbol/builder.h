@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Builds the symbol result of one module. */
 #ifndef PROFC_SYMBOL_BUILDER_H
 #define PROFC_SYMBOL_BUILDER_H
 

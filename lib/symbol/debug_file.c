@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Finds separate debug files, as gdb does. */
 #include "symbol/debug_file.h"
 
 #include <elfutils/libdwelf.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Fetches debug information from debuginfod servers. */
 #include "symbol/debuginfod.h"
 
 #include <dlfcn.h>

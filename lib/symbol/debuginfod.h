@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Fetches debug information from debuginfod servers. */
 #ifndef PROFC_SYMBOL_DEBUGINFOD_H
 #define PROFC_SYMBOL_DEBUGINFOD_H
 

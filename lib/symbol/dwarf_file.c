@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The DWARF sections and units of one file. */
 #include "symbol/dwarf_file.h"
 
 #include <dwarf.h>

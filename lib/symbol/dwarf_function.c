@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Reads the attributes of a function entry, through its origin and specification. */
 #include "symbol/dwarf_function.h"
 
 #include <dwarf.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Runs line programs against the addresses wanted. */
 #include <dwarf.h>
 
 #include "symbol/dwarf_line.h"

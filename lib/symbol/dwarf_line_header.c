@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Parser for the headers of line tables, with their files and directories. */
 #include <dwarf.h>
 #include <stdlib.h>
 

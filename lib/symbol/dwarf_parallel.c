@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Resolves from DWARF in several threads. */
 #include "symbol/dwarf_parallel.h"
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Qualified names of functions that have no linkage name. */
 #include "symbol/dwarf_qualify.h"
 
 #include <dwarf.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Qualified names of functions that have no linkage name. */
 #ifndef PROFC_SYMBOL_DWARF_QUALIFY_H
 #define PROFC_SYMBOL_DWARF_QUALIFY_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Reads the address ranges of DWARF entries. */
 #include "symbol/dwarf_range.h"
 
 #include <dwarf.h>

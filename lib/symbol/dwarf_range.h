@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Address ranges, and those of DWARF entries. */
 #ifndef PROFC_SYMBOL_DWARF_RANGE_H
 #define PROFC_SYMBOL_DWARF_RANGE_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Resolves addresses to functions, lines and inline chains from DWARF. */
 #include "symbol/dwarf_resolve.h"
 
 #include <dwarf.h>

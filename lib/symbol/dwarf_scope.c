@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Finds the functions around addresses in one pass over a unit. */
 #include "symbol/dwarf_scope.h"
 
 #include <dwarf.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Reads attribute values of DWARF entries. */
 #include <dwarf.h>
 
 #include "symbol/dwarf_file.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Reads packages of split DWARF (.dwp). */
 #include "symbol/dwp.h"
 
 #include <libelf.h>

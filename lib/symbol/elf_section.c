@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The bytes of ELF sections, decompressed within bounds. */
 #include "symbol/elf_section.h"
 
 #include <gelf.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The bytes of ELF sections, decompressed within bounds. */
 #ifndef PROFC_SYMBOL_ELF_SECTION_H
 #define PROFC_SYMBOL_ELF_SECTION_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Function symbols of an ELF file by address. */
 #include "symbol/elf_symbols.h"
 
 #include <gelf.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Function starts in files without symbols, from .eh_frame_hdr. */
 #include "symbol/fde_start.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Reads the line table of Go programs. */
 #include "symbol/gopclntab.h"
 
 #define MAGIC_GO_1_16 0xfffffffa

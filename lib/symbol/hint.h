@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Hints to users on how to get better symbols for a module. */
 #ifndef PROFC_SYMBOL_HINT_H
 #define PROFC_SYMBOL_HINT_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Symbols of JIT-compiled code, from the names in the recording. */
 #include "symbol/jit_symbols.h"
 
 #include <stdlib.h>

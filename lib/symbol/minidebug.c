@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Rejects .gnu_debugdata that would unpack to too much. */
 #include "symbol/minidebug.h"
 
 #include <dlfcn.h>

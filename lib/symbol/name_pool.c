@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Interns the texts of a symbol result, and demangles each name once. */
 #include "symbol/name_pool.h"
 
 #include <stdlib.h>

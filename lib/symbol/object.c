@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Opens an ELF file with all its debug information. */
 #include "symbol/object.h"
 
 #include <errno.h>

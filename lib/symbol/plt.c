@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Names the stubs of procedure linkage tables. */
 #include "symbol/plt.h"
 
 #include <gelf.h>

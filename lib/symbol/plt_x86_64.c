@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Decoder for the PLT stubs of x86-64. */
 #include "symbol/plt.h"
 
 /*

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Resolves all modules of a profile, in parallel. */
 #include "symbol/resolve.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Resolves all modules of a profile. */
 #ifndef PROFC_SYMBOL_RESOLVE_H
 #define PROFC_SYMBOL_RESOLVE_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Records size and modification time of source files. */
 #include "symbol/source_note.h"
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Finds the .dwo units that belong to skeleton units. */
 #include "symbol/split_dwarf.h"
 
 #include <dwarf.h>

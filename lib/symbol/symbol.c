@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Resolves addresses of one file to functions, lines and inline chains. */
 #include "symbol/symbol.h"
 
 #include <gelf.h>

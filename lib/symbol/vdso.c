@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The [vdso] of this process as an ELF file. */
 #include "symbol/vdso.h"
 
 #include <link.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The [vdso] of this process as an ELF file. */
 #ifndef PROFC_SYMBOL_VDSO_H
 #define PROFC_SYMBOL_VDSO_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Converts .debug_frame sections into .eh_frame sections with a search table. */
 #ifndef PROFC_UNWIND_CFI_COPY_H
 #define PROFC_UNWIND_CFI_COPY_H
 

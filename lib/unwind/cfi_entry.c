@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Parser for CIEs and FDEs of .eh_frame and .debug_frame. */
 #include <string.h>
 
 #include "unwind/cfi.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Search tables over call frame information: .eh_frame_hdr, and an index of our own. */
 #include <string.h>
 
 #include "unwind/cfi.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Decoder for the A64 instructions that matter to unwinding. */
 #ifndef PROFC_UNWIND_CODE_AARCH64_H
 #define PROFC_UNWIND_CODE_AARCH64_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Function entries of an image, from its calls and its pointers into code. */
 #include "unwind/code_entries.h"
 
 #include <stdlib.h>

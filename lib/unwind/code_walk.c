@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Unwinding of frames without CFI by analysis of their code. */
 #include "unwind/code_walk.h"
 
 #include <stdlib.h>

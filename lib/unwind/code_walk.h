@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unwinding of frames without CFI by analysis of their code. */
 #ifndef PROFC_UNWIND_CODE_WALK_H
 #define PROFC_UNWIND_CODE_WALK_H
 

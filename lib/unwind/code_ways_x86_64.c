@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Follows the paths through x86-64 code, to find what they do to the stack. */
 #include "unwind/code_ways_x86_64.h"
 
 #include "base/alloc.h"

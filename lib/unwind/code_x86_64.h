@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Decoder for the x86-64 instructions that matter to unwinding. */
 #ifndef PROFC_UNWIND_CODE_X86_64_H
 #define PROFC_UNWIND_CODE_X86_64_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Finds the contexts that libgcc's unwinder keeps while it handles an exception. */
 #include "unwind/eh_context.h"
 
 #include "unwind/row.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Finds the call whose exceptions land at an address. */
 #include "unwind/eh_landing.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Finds the call whose exceptions land at an address. */
 #ifndef PROFC_UNWIND_EH_LANDING_H
 #define PROFC_UNWIND_EH_LANDING_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Parser for language-specific data areas (LSDA), the exception tables of functions. */
 #include "unwind/eh_table.h"
 
 #define PE_OMIT 0xff

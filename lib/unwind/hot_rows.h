@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The cache of rows by pc, for the frames that walks meet again and again. */
 #ifndef PROFC_UNWIND_HOT_ROWS_H
 #define PROFC_UNWIND_HOT_ROWS_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The fast part of a walk: consecutive frames whose rows are in the cache of hot rows. */
 #ifndef PROFC_UNWIND_HOT_WALK_H
 #define PROFC_UNWIND_HOT_WALK_H
 

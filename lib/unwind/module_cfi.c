@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The call frame information of one module, and its search. */
 #include "unwind/module_cfi.h"
 
 #include "elf/elf_image.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tells whether the last frame of a stack is the root of its thread. */
 #ifndef PROFC_UNWIND_ROOT_H
 #define PROFC_UNWIND_ROOT_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The hash table of compiled rows by code address. */
 #include "unwind/row_cache.h"
 
 #include <assert.h>

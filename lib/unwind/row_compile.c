@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Compiles the rules of call frame information into rows. */
 #include "unwind/row.h"
 
 /* DWARF 5 table 7.9: the operations that rows understand. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Finds the row for a frame: from a cache, from CFI, or from the code. */
 #ifndef PROFC_UNWIND_ROWS_H
 #define PROFC_UNWIND_ROWS_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The unwinder: chooses how to walk a stack, and keeps statistics. */
 #include "unwind/unwind.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The unwinder: from a snapshot to frames, and why the walk ended. */
 #ifndef PROFC_UNWIND_UNWIND_H
 #define PROFC_UNWIND_UNWIND_H
 

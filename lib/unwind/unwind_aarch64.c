@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Signal frames and registers of aarch64. */
 #include <string.h>
 
 #include "unwind/row.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The state of one walk, and what the walks of this room share. */
 #ifndef PROFC_UNWIND_UNWIND_PRIV_H
 #define PROFC_UNWIND_UNWIND_PRIV_H
 

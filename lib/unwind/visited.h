@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The set of addresses that a search through code has visited. */
 #ifndef PROFC_UNWIND_VISITED_H
 #define PROFC_UNWIND_VISITED_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The state of one walk: reading the stack, adding frames, and the depth limit. */
 #include <assert.h>
 #include <stdlib.h>
 

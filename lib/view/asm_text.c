@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Annotated instructions as text. */
 #include "view/asm_text.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Annotated instructions as text. */
 #ifndef PROFC_VIEW_ASM_TEXT_H
 #define PROFC_VIEW_ASM_TEXT_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Descriptions and units of the counters of a recording. */
 #include "view/counter_words.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Descriptions and units of the counters of a recording. */
 #ifndef PROFC_VIEW_COUNTER_WORDS_H
 #define PROFC_VIEW_COUNTER_WORDS_H
 

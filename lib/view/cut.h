@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Cuts text to a number of columns. */
 #ifndef PROFC_VIEW_CUT_H
 #define PROFC_VIEW_CUT_H
 

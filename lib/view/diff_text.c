@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* A comparison of profiles as text. */
 #include "view/diff_text.h"
 
 #include <stdio.h>

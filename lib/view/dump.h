@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The stacks of `profc dump` as text and as JSON. */
 #ifndef PROFC_VIEW_DUMP_H
 #define PROFC_VIEW_DUMP_H
 

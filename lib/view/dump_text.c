@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The stacks of `profc dump` as text. */
 #include <string.h>
 
 #include "base/buf.h"

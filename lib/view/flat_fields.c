@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Flat tables as JSON and CSV. */
 #include "view/flat_fields.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Flat tables as text. */
 #include "view/flat_text.h"
 
 #include <stdio.h>

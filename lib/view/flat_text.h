@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Flat tables as text. */
 #ifndef PROFC_VIEW_FLAT_TEXT_H
 #define PROFC_VIEW_FLAT_TEXT_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* `profc info` as JSON. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/sink.h"

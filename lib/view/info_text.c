@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* `profc info` as text. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

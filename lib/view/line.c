@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Lines of text with fields aligned to the right. */
 #include "view/line.h"
 
 #include "base/buf.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Formats times, counts, sizes and percentages. */
 #include "view/number.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Paragraphs that are wrapped to the width of a view. */
 #include "view/paragraph.h"
 
 #include <string.h>

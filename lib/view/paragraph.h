@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Paragraphs that are wrapped to the width of a view. */
 #ifndef PROFC_VIEW_PARAGRAPH_H
 #define PROFC_VIEW_PARAGRAPH_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Annotated source as text and as JSON. */
 #include "view/source_text.h"
 
 #include <string.h>

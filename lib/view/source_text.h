@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Annotated source as text and as JSON. */
 #ifndef PROFC_VIEW_SOURCE_TEXT_H
 #define PROFC_VIEW_SOURCE_TEXT_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Colours of text on a terminal. */
 #include "view/style.h"
 
 #include "base/buf.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The heading above a view, and the notes below it. */
 #ifndef PROFC_VIEW_SUMMARY_H
 #define PROFC_VIEW_SUMMARY_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Tables of text that fit a terminal. */
 #include "view/table.h"
 
 #include <assert.h>

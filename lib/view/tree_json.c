@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Call trees as JSON. */
 #include "view/tree_json.h"
 
 #include "base/alloc.h"

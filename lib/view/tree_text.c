@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Call trees as text. */
 #include "view/tree_text.h"
 
 #include <assert.h>
