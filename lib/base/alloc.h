@@ -23,8 +23,8 @@ void *xcalloc(size_t nr, size_t bytes) __attribute__((malloc, returns_nonnull, a
 void *xrealloc_array(void *old, size_t nr, size_t bytes)
 	__attribute__((returns_nonnull, alloc_size(2, 3)));
 /*
- * Nobody of ours calls it: libiberty's demanglers do, and would bring in its own
- * xmalloc() and the rest beside ours.
+ * For libiberty's demanglers only: without it they would link libiberty's own xmalloc() and the
+ * rest, next to ours.
  */
 void *xrealloc(void *old, size_t bytes) __attribute__((returns_nonnull, alloc_size(2)));
 char *xstrdup(const char *text) __attribute__((malloc, returns_nonnull));

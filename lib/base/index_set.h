@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * The hash table of profc: it finds the index of an element that lives in
- * somebody's array. The owner keeps the elements and says what equality means;
+ * The hash table of profc: it finds the index of an element in an array of its
+ * user. The user keeps the elements and defines equality;
  * the set holds (hash, index) pairs only, open addressing, at most 3/4 full.
  * Zero-initialised is empty. Nothing is ever removed but by release.
  */
@@ -20,7 +20,7 @@ struct index_set {
 
 #define INDEX_NONE UINT32_MAX
 
-/* Does the element at index equal the key? `owner` is whoever holds the elements. */
+/* Does the element at index equal the key? `owner` is the user's pointer to the elements. */
 typedef bool (*index_equal_fn)(const void *owner, uint32_t index, const void *key);
 
 void index_set_release(struct index_set *set);
@@ -31,13 +31,13 @@ uint32_t index_set_find(const struct index_set *set, uint64_t hash, index_equal_
 void index_set_add(struct index_set *set, uint64_t hash, uint32_t index);
 
 /*
- * Hashes for sets. They hold for this run of the program only: else whoever makes a file
- * could choose what it holds so that all of it meets in one slot.
+ * Hashes for sets. They differ from run to run, so that no file can be crafted whose elements
+ * all collide.
  */
 uint64_t hash_u64(uint64_t value);
 uint64_t hash_mix(uint64_t hash, uint64_t value);
 uint64_t hash_bytes(const void *bytes, size_t nr_bytes);
-/* The same for every run, for what must look alike in each (colours); not for sets. */
+/* The same in every run, for what must not change between runs (colours); not for sets. */
 uint64_t scramble_u64(uint64_t value);
 
 #endif

@@ -10,7 +10,7 @@
 /*
  * Where text and bytes of a view or an export go: a file descriptor, or memory
  * in tests. Writes are gathered; the first failure is remembered, everything
- * after it is dropped, and sink_close() tells. Not a FILE, so that lib/ has no
+ * after it is dropped, and sink_flush() returns it. Not a FILE, so that lib/ has no
  * way to reach a terminal of its own accord.
  */
 struct sink {

@@ -14,7 +14,7 @@ struct weights;
 /* What is compared. */
 enum diff_mode {
 	DIFF_AMOUNTS, /* time against time: two runs of the same work */
-	DIFF_SHARES,  /* percentage against percentage: looks at something that runs on */
+	DIFF_SHARES,  /* percentages of the total: samples of a long-running process */
 };
 
 /*
@@ -29,7 +29,7 @@ struct diff_row {
 	uint32_t old_label, new_label; /* of either expansion; DIFF_NO_LABEL: not there */
 	struct tally old_self, new_self;
 	/*
-	 * The change and half the width of its 95 % confidence interval: in percent of
+	 * The change and half the width of its 95% confidence interval: in percent of
 	 * the old total (DIFF_AMOUNTS) or in percentage points (DIFF_SHARES).
 	 */
 	double change, half;

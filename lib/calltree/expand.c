@@ -114,7 +114,7 @@ static struct level nameless_level(struct expander *expander, struct code_addres
 		break;
 	case MODULE_KIND_JIT:
 		/*
-		 * Where its functions begin is known to nobody: every address would be a row and a
+		 * The starts of its functions are unknown: every address would be a row and a
 		 * box of its own, hundreds of them, and the time of all together shown nowhere.
 		 */
 		break;

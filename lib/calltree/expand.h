@@ -29,7 +29,7 @@ enum label_kind {
 	LABEL_ADDRESS,	    /* code of no known function: [module+0xaddress] */
 	LABEL_UNKNOWN,	    /* a pc outside every known mapping: [unknown] */
 	LABEL_ELIDED,	    /* [N frames left out]: the middle of a stack beyond --max-depth */
-	LABEL_UNATTRIBUTED, /* time that no look at the thread can place: [unattributed] */
+	LABEL_UNATTRIBUTED, /* time without a known stack: [unattributed] */
 	LABEL_NO_STACK,	    /* the thread's stack could not be taken: [no stack] */
 	LABEL_TRUNCATED,    /* stands where the callers are missing: [truncated: no CFI] */
 };

@@ -42,7 +42,7 @@ const char *flat_state_name(enum flat_state state);
 #define FLAT_NONE UINT32_MAX
 
 #define FLAT_SYSCALL_UNATTRIBUTED (-2)
-#define FLAT_SYSCALL_NOT_KNOWN	  (-3) /* it ran; older recordings do not tell where */
+#define FLAT_SYSCALL_NOT_KNOWN	  (-3) /* it ran; older recordings do not have the system call */
 
 /*
  * One row. Of the identifying members those of the table's dimension are set;

@@ -132,7 +132,7 @@ static const compare_fn standard[] = {by_self, by_total, by_cpu, by_name, by_lin
 
 _Static_assert(ARRAY_SIZE(key_names) == ARRAY_SIZE(key_compares) + 1, "one function for each key");
 
-/* Each function once: a second time it could not tell rows apart any more. */
+/* Each key once: a second time it could not distinguish rows any more. */
 struct order {
 	const struct flat *flat;
 	compare_fn compares[ARRAY_SIZE(key_compares) + ARRAY_SIZE(standard)];

@@ -32,7 +32,7 @@ void tally_add_sample(struct tally *tally, const struct sample *sample, enum met
 	tally->weight += weight;
 	tally->samples += sample->nr;
 	tally->known += known;
-	/* Time that no look could place is no guess of any function's. */
+	/* Unattributed time is not an estimate of any function. */
 	if (sample->kind != SAMPLE_UNATTRIBUTED)
 		tally->square += estimated * estimated / (sample->nr ? sample->nr : 1);
 }
@@ -52,7 +52,7 @@ double tally_percent(const struct tally *part, const struct tally *whole)
 	return 100.0 * (double)part->weight / (double)whole->weight;
 }
 
-/* The variance of the share, as the weights inside and outside tell it. */
+/* The variance of the share, from the weights inside and outside. */
 static double variance_by_weights(const struct tally *part, const struct tally *whole)
 {
 	double share = tally_percent(part, whole) / 100, rest = 1 - share;
@@ -62,7 +62,7 @@ static double variance_by_weights(const struct tally *part, const struct tally *
 	       ((double)whole->weight * (double)whole->weight);
 }
 
-/* One by the effective number of samples: never more of them than looks were taken. */
+/* One by the effective number of samples: never more than the number of observations. */
 static double one_by_samples(const struct tally *whole)
 {
 	double total = (double)whole->weight;

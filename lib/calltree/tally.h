@@ -18,7 +18,7 @@ struct tally {
  * Add one sample. period_ns is the recording's sampling period: a thread that
  * stays blocked is known, not estimated, to be where it is (it was not scheduled
  * in meanwhile), so only one period of each blocked observation counts as
- * uncertain. 0: no period is known. What came after the last look at a thread has no
+ * uncertain. 0: no period is known. What came after the last sample of a thread has no
  * observation of its own, and counts as a guess like any other.
  */
 void tally_add_sample(struct tally *tally, const struct sample *sample, enum metric metric,
@@ -29,19 +29,19 @@ void tally_add(struct tally *tally, const struct tally *other);
 double tally_percent(const struct tally *part, const struct tally *whole);
 
 /*
- * Half the width of the 95 % confidence interval of that percentage, in
- * percentage points, for the samples as independent looks at the program.
+ * Half the width of the 95% confidence interval of that percentage, in
+ * percentage points, for samples as independent observations.
  *
  * With weights w, total T = sum of w, S the sum of w^2 over all samples and S_in over
  * those in the part, and p the share of the part, the variance is the larger of
  *	p (1 - p) S / T^2	and	((1 - p)^2 S_in + p^2 (S - S_in)) / T^2:
  * the binomial one, and that of a ratio, which knows whether heavy samples are in the part
  * or outside it. Wilson's correction with the effective number of samples n keeps it
- * honest near 0 and 100 %:
+ * honest near 0 and 100%:
  *	half = z * sqrt(V + z^2 / (4 n^2)) / (1 + z^2 / n), z = 1.96.
- * n is T^2 / S, and no more than the looks taken by the square of the share of T that is
- * not known: time that nobody saw is no evidence. At least 0.1; 100 when there is no
- * sample to judge by.
+ * n is T^2 / S, and no more than the number of observations times the square of the share of T that
+ *is not known: time without a stack is no evidence. At least 0.1; 100 when there is no sample to
+ *judge by.
  */
 double tally_interval(const struct tally *part, const struct tally *whole);
 

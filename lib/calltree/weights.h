@@ -9,16 +9,16 @@ struct selection;
 
 /*
  * The selected samples of a profile added up by stack, in one metric: one pass
- * over the samples, after which trees and tables only look at distinct stacks.
+ * over the samples, after which trees and tables work on distinct stacks only.
  */
 struct weights {
 	const struct selection *selection; /* borrowed */
 	enum metric metric;
 	struct tally total;		     /* of all selected samples */
-	struct tally unattributed;	     /* without a look at the thread */
-	struct tally no_stack;		     /* looked at, but no stack could be taken */
+	struct tally unattributed;	     /* without a stack of its time */
+	struct tally no_stack;		     /* sampled, but no stack could be taken */
 	struct tally truncated;		     /* has a stack that does not reach the root */
-	struct tally elided;		     /* has a stack whose middle was left out */
+	struct tally elided;		     /* has a stack whose middle is elided */
 	struct tally ended[STACK_END_COUNT]; /* those with a stack, by how its walk ended */
 	/* By how the walk ended, then by stack_id; NULL where no sample ended so. Owned. */
 	struct tally *by_stack[STACK_END_COUNT];

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * What tells the versions of an ELF file apart that has no build-id: the FNV-1a hash, 64 bits, of
- * the build id of Go's linker where there is one, else of the first page of the file, the first of
- * its code, and all of its pages, or of a large file some at equal distances.
+ * The fingerprint of an ELF file without a build-id, which distinguishes its versions: the FNV-1a
+ * hash, 64 bits, of the build id of Go's linker where there is one, else of the first page of the
+ * file, the first of its code, and all of its pages, or of a large file some at equal distances.
  */
 struct elf_edition {
 	uint64_t fingerprint;	/* 0: the file cannot be read */

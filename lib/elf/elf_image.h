@@ -13,7 +13,7 @@ struct err;
 /*
  * What mapping and unwind need of an ELF file: program headers, build-id and
  * call frame information. Files are read with pread and never mapped, so that
- * one that is truncated while we look gives an error and no SIGBUS; every size
+ * one that is truncated meanwhile gives an error and no SIGBUS; every size
  * it states is bounded before it is believed.
  */
 struct elf_image;

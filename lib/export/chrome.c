@@ -168,7 +168,7 @@ static void write_names(struct chrome *chrome)
 	}
 }
 
-/* Lines through all tracks; their ids must be somebody's, else readers make up a process. */
+/* Lines through all tracks; their ids must be those of a thread, else readers make up a process. */
 static void write_marks(struct chrome *chrome)
 {
 	const struct extract *extract = chrome->extract;

@@ -306,7 +306,8 @@ static void write_thread(struct firefox *out, const struct lane *lane, size_t nr
 static void write_document(struct firefox *out, struct sink *sink)
 {
 	const struct extract *extract = out->extract;
-	/* Marks are nobody's: they stand where they are seen, as the viewer hides idle threads. */
+	/* Marks belong to no thread: they are put where the viewer shows them, as it hides idle
+	 * threads. */
 	size_t marked = extract_heaviest_lane(extract);
 	struct json *json = &out->json;
 

@@ -123,7 +123,7 @@ static size_t first_at_or_above(const uint64_t *addresses, size_t nr, uint64_t w
 	return low;
 }
 
-/* The first address from i on that has no range yet; shortens the way for who comes next. */
+/* The first address from i on that has no range yet; shortens the search for the next caller. */
 static size_t next_open(size_t *next, size_t i)
 {
 	while (next[i] != i) {

@@ -8,9 +8,8 @@
 #include <sys/types.h>
 
 /*
- * Modules: the distinct pieces of code that were seen in any address space of a
- * recording. A file is one module however many processes map it. Ids are dense
- * and count up from 0; module 0 is always [unknown].
+ * Modules: the distinct pieces of code in any address space of a recording. A file is one module
+ * however many processes map it. Ids are dense and count up from 0; module 0 is always [unknown].
  */
 
 struct module_id {
@@ -25,14 +24,14 @@ enum module_kind {
 	MODULE_KIND_VDSO,     /* the kernel's shared object; addresses relative to its ELF image */
 	MODULE_KIND_VSYSCALL, /* the fixed legacy page; absolute */
 	MODULE_KIND_JIT,      /* anonymous executable memory of one process; absolute */
-	MODULE_KIND_ELIDED,   /* not code: its "address" is how many frames were left out there */
+	MODULE_KIND_ELIDED,   /* not code: its "address" is the number of elided frames */
 };
 
 #define BUILD_ID_MAX_BYTES 64
 
 struct module {
 	enum module_kind kind;
-	pid_t owner_pid; /* JIT: whose memory; else 0 */
+	pid_t owner_pid; /* JIT: the process whose memory it is; else 0 */
 	char *path;	 /* as the target sees it, without " (deleted)"; pseudo ones in brackets */
 	bool deleted;	 /* the path no longer named this file when it was mapped */
 	bool is_copy;	 /* fd is on a copy of what was mapped, made then */
@@ -43,10 +42,10 @@ struct module {
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	size_t nr_build_id_bytes; /* 0: none */
 	uint64_t fingerprint; /* elf_edition_of(), of files without a build-id; 0: not recorded */
-	int fd; /* open on the image through the target's own eyes, owned by the table; -1: none */
+	int fd; /* open on the image as the target sees it, owned by the table; -1: none */
 };
 
-/* A place in code, independent of where it was mapped: the key of everything symbolic. */
+/* An address in a module, independent of where it was mapped: the key of all symbols. */
 struct code_address {
 	struct module_id module;
 	uint64_t address; /* ELF virtual address; absolute in kinds without an image */
@@ -67,24 +66,23 @@ const struct module *module_table_get(const struct module_table *table, struct m
 struct module_id module_table_intern(struct module_table *table, const struct module *wanted);
 
 /*
- * JIT memory in which code has come to stand where other code of the same module was: the same
- * module but for a number from 1 on. And back: the one without, which is the module itself if it
- * has no number or is none of JIT memory.
+ * JIT memory in which code replaced other code of the same module: the same module with a number
+ * from 1 on. And back: the module without a number, which is the module itself if it has none.
  */
 struct module_id module_table_numbered(struct module_table *table, struct module_id id,
 				       uint32_t number);
 struct module_id module_table_first(const struct module_table *table, struct module_id id);
 
 /*
- * A file jit-PID.dump: the process has mapped it for no other reason than that profilers find it.
- * Of all modules of JIT memory only these have a descriptor.
+ * A file jit-PID.dump, which a process maps only so that profilers find it. Of all modules of JIT
+ * memory, only these have a descriptor.
  */
 bool module_is_jitdump(const struct module *module);
 
 /*
- * Had the file of a module been written to in place by that moment of CLOCK_MONOTONIC? Then its
- * mappings showed other code. Asked of files that were young when they were mapped, those that have
- * a copy; false for all others.
+ * Had the file of a module been overwritten in place by that time of CLOCK_MONOTONIC, so that its
+ * mappings showed other code? Known of files with a copy, which were recently modified when they
+ * were mapped; false for all others.
  */
 bool module_table_is_outdated(const struct module_table *table, struct module_id id,
 			      uint64_t time_ns);

@@ -9,8 +9,8 @@ struct elf_image;
 struct stat;
 
 /*
- * So many files stay open, for the symbols at the end of a recording; of those
- * beyond, what the unwinder needs is read at once and the file is closed.
+ * Number of files that stay open, for the symbols at the end of a recording; of further files,
+ * what the unwinder needs is read at once and the file is closed.
  */
 #define MODULE_TABLE_FDS_MAX 256
 
@@ -35,9 +35,9 @@ struct module_mapping {
 };
 
 /*
- * The module of a file that was opened before and shows in that mapping;
- * MODULE_UNKNOWN if there is none. With `must_be_unchanged` only one whose
- * descriptor proves that nobody wrote to the file since; without, none that was written to.
+ * The module of a file that was opened before and is in that mapping; MODULE_UNKNOWN
+ * if there is none. With `must_be_unchanged` only one whose descriptor proves that the file was
+ * not written to since; without, none that is known to have been written to.
  */
 struct module_id module_table_find_file(const struct module_table *table,
 					const struct module_mapping *wanted,
@@ -46,7 +46,7 @@ struct module_id module_table_find_file(const struct module_table *table,
 /*
  * Has the file been written to since it became this module? Written in place it keeps its inode,
  * and shows in its mappings what it has become. *when_ns, on CLOCK_REALTIME, is when. False where
- * no descriptor can tell.
+ * there is no descriptor to check it with.
  */
 bool module_table_is_rewritten(const struct module_table *table, struct module_id id,
 			       uint64_t *when_ns);
@@ -57,7 +57,7 @@ uint64_t module_modified_ns(const struct stat *stat);
 /* How many bytes of copies may still be made for modules. */
 uint64_t module_table_copies_left(const struct module_table *table);
 
-/* Counts up: what no space of this table had for its stamp. */
+/* A new stamp, which no space of this table has had. */
 uint32_t module_table_next_stamp(struct module_table *table);
 
 /* The image given with the module, or NULL. */

@@ -190,7 +190,7 @@ static uint64_t vdso_start(const struct entries *entries)
 	return 0;
 }
 
-/* The kernel puts the vdso somewhere else at each exec, and nobody moves it. */
+/* The kernel places the vdso anew at each exec, and programs do not move it. */
 static bool is_another_program(const struct entries *old, const struct entries *fresh)
 {
 	uint64_t before = vdso_start(old);

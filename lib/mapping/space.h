@@ -41,8 +41,8 @@ void space_free(struct space *space);
 pid_t space_pid(const struct space *space);
 /*
  * The program that the process was in when it began, proc_program_id(): space_refresh() takes no
- * map of another. 0, which it is at first: not known; a map of another is then told by its vdso,
- * which without random addresses is at the same place.
+ * map of another. Initially 0, unknown: the map of another program is then recognised by its vdso
+ * only, which without address space randomization stays at the same address.
  */
 void space_is_of_program(struct space *space, uint64_t program);
 
@@ -59,21 +59,21 @@ int space_update(struct space *space, const char *maps_text, size_t nr_bytes, st
  * program, is. */
 int space_refresh(struct space *space, struct err *err);
 /*
- * Is there still, in the kernel's words, each mapping of code that the space knows? Takes a
- * microsecond for each, however many others there are, and does not see what is new: walks do, they
- * leave the map. Also false when it is not to be had: before Linux 6.11, or the process is gone.
+ * Does the kernel still have each mapping of code that the space has? Takes a microsecond per
+ * mapping and does not detect new ones, which walks do when an address is outside all mappings.
+ * Also false if it cannot be checked: before Linux 6.11, or if the process is gone.
  */
 bool space_has_same_code(const struct space *space);
 /*
- * Is what stands there perhaps a file's code that was still being copied when the space was last
- * refreshed? Who runs in it is told more by the next refresh.
+ * Might the code there have been a file that was still being written when the space was last
+ * refreshed? The next refresh then checks it again.
  */
 bool space_is_doubtful(const struct space *space, uint64_t address);
 /* fork: a child starts with its parent's mappings. Caller owns the copy. */
 struct space *space_fork(const struct space *space, pid_t pid);
 
 uint32_t space_generation(const struct space *space);
-/* How many mappings of code have come to stand where other code stood before. */
+/* How many mappings of code have replaced other code at the same address. */
 uint32_t space_nr_replaced(const struct space *space);
 /*
  * A number for what the space says now, which changes with each generation and
@@ -82,12 +82,11 @@ uint32_t space_nr_replaced(const struct space *space);
 uint32_t space_stamp(const struct space *space);
 /* The mapping that holds address now, or NULL. Borrowed until the next update. */
 const struct mapping *space_find(const struct space *space, uint64_t address);
-/* Is what is mapped there, in the kernel's words, what the space says? */
+/* Does the space agree with what the kernel says of a range? */
 bool space_agrees(const struct space *space, const struct proc_range *range);
 /*
- * Code stood there, in the kernel's words, at the moment that is asked about: the space is to say
- * so, too. What is known of code that has gone is kept for that, of the latest. False, and nothing
- * changes, if none like it has been met.
+ * Make the space have the code that the kernel says was in `range` when a sample was taken. For
+ * that, the latest former mappings are kept. False, and nothing changes, if none of them matches.
  */
 bool space_recall(struct space *space, const struct proc_range *range);
 size_t space_nr_mappings(const struct space *space);
@@ -99,12 +98,12 @@ const struct mapping *space_mapping_at(const struct space *space, size_t index);
  */
 struct code_address space_locate(const struct space *space, uint64_t address);
 
-/* What is mapped there; [unknown] where it is not executable. Borrowed from the module table. */
+/* The module of a mapping; [unknown] if it is not executable. Borrowed from the module table. */
 const struct module *space_module(const struct space *space, const struct mapping *mapping);
 
 /*
- * Read code that was made at run time, as the process has it now; the process runs
- * on, and may have put other code there, or be gone. False if not all can be read.
+ * Read JIT-compiled code as the process has it now; the process keeps running, and may
+ * have replaced the code, or exited. False if not all can be read.
  */
 bool space_read_code(struct space *space, uint64_t address, void *out, size_t nr_bytes);
 

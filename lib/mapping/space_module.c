@@ -21,7 +21,7 @@
 /* Where there are few descriptors, sampling needs them more: copies have the first quarter. */
 #define COPIES_PART_OF_FDS 4
 
-/* Of one image no more mappings are looked through for where it begins. */
+/* At most this many mappings of an image are searched for its start. */
 #define PIECES_MAX 64
 
 struct target_file space_file_of(const struct space *space, const struct entry *entry)

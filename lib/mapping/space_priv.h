@@ -13,8 +13,7 @@ struct entry {
 	char *path; /* owned */
 	bool deleted;
 	bool is_kept; /* it is in the next map as well */
-	/* May be text that was being copied when it was compared: so often it is looked at again.
-	 */
+	/* How often it is still to be checked for text that was being written when it was read. */
 	uint8_t doubts;
 };
 
@@ -27,11 +26,12 @@ struct space {
 	struct module_table *modules; /* borrowed */
 	pid_t pid;
 	uint64_t program; /* proc_program_id(); 0: not known */
-	pid_t reader;	  /* a live thread of it: /proc/PID is half dead once the leader exited */
+	pid_t reader;	  /* a live thread of it: /proc/PID loses files once the thread-group leader
+			     exits */
 	uint32_t generation;
 	uint32_t stamp;
 	uint32_t nr_replaced;
-	int memory_fd; /* /proc/PID/mem once it was needed; -1: not yet; -2: it cannot be had */
+	int memory_fd;		/* /proc/PID/mem once it was needed; -1: not yet; -2: unavailable */
 	struct entries entries; /* by address */
 	/* The executable ones alone, for space_locate(): starts and their index in entries. */
 	uint64_t *code_starts;
@@ -43,7 +43,7 @@ struct space {
 
 /* Nothing of it has changed from one maps text to the next. */
 bool space_same_mapping(const struct entry *a, const struct entry *b);
-/* That is what the kernel has told of a range. */
+/* The entry has the range, file and offset that the kernel gave. */
 bool space_is_of_range(const struct entry *entry, const struct proc_range *range);
 /* Code of the kernel's own, which has no file. */
 bool space_is_vdso(const struct entry *entry);

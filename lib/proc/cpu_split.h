@@ -9,15 +9,14 @@
 #include "base/clock.h"
 
 /*
- * CPU time by where the kernel's ticks saw it: in the program or in the kernel (utime and stime of
- * proc_pid_stat(5)). The kernel scales both so that they add up to the exact time, and tells them
- * in whole ticks of a hundredth of a second.
+ * User and system CPU time (utime and stime of proc_pid_stat(5)), which the kernel accounts in
+ * clock ticks, scales so that their sum is the exact CPU time, and reports in whole ticks of 10 ms.
  */
 struct proc_cpu_split {
 	uint64_t user_ns, system_ns;
 };
 
-/* Who used less is likely to show none. */
+/* Threads that used less are likely to show none. */
 #define PROC_CPU_SPLIT_LEAST_NS (10 * NS_PER_MS)
 
 /*
@@ -29,8 +28,8 @@ bool proc_read_cpu_split(pid_t tgid, pid_t tid, struct proc_cpu_split *split);
 struct proc_cpu_split proc_cpu_split_of_ticks(uint64_t user_ticks, uint64_t system_ticks);
 
 /*
- * What of it falls into the parts of a life that count. Zero-initialised it counts, from 0 on. A
- * reading that was not to be had makes the whole unknown.
+ * The part of it that falls into counted stretches of a thread's life. Zero-initialised it counts
+ * from 0 on. A failed reading makes the sum unknown.
  */
 struct cpu_split_meter {
 	struct proc_cpu_split base, sum;

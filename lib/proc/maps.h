@@ -32,13 +32,13 @@ struct proc_maps_iter {
 };
 
 struct proc_maps_iter proc_maps_over(const char *text, size_t nr_bytes);
-/* 1: *map is the next line. 0: no more. ERR_CORRUPT: the next line is no maps line. */
+/* 1: *map is the next line. 0: no more. ERR_CORRUPT: the next line is not one of maps. */
 int proc_maps_next(struct proc_maps_iter *iter, struct proc_map *map);
 
 /*
  * Append the path of a map to `out` with the kernel's octal escapes undone (a
  * newline is written as \012) and without " (deleted)"; says whether that was
- * there. A name that really ends so cannot be told apart: compare the inode.
+ * there. A name that really ends so is ambiguous: compare the inode.
  */
 bool proc_map_path(const struct proc_map *map, struct buf *out);
 

@@ -14,8 +14,8 @@ pid_t proc_pidfd_parse(const char *text, size_t nr_bytes);
 pid_t proc_pidfd_process(pid_t holder, int fd);
 
 /*
- * Has `holder` a pidfd of process `pid` open? Also true if it has more descriptors than could be
- * looked through in a fraction of a millisecond; false if they cannot be read.
+ * Does `holder` have a pidfd of process `pid` open? Also true if it has more descriptors than can
+ * be checked in a fraction of a millisecond; false if they cannot be read.
  */
 bool proc_may_hold_pidfd(pid_t holder, pid_t pid);
 

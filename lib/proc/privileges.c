@@ -11,7 +11,7 @@
 #include "proc/mounts.h"
 #include "proc/read.h"
 
-/* Before Linux 5.8 the mount is not told, only its file system. */
+/* Before Linux 5.8 statx(2) gives the file system only, not the mount. */
 static bool is_mount_of(const struct proc_mount *mount, const struct statx *file)
 {
 	if (file->stx_mask & STATX_MNT_ID)
@@ -41,7 +41,7 @@ static bool honours_set_user_id(pid_t pid, const struct statx *file)
 {
 	bool is_nosuid = false;
 
-	/* After a chroot(2) it is not told of what it has come from. */
+	/* After a chroot(2) the path does not include the former root. */
 	return (find_mount(pid, file, &is_nosuid) || find_mount(getpid(), file, &is_nosuid)) &&
 	       !is_nosuid;
 }

@@ -7,9 +7,9 @@
 #include <sys/types.h>
 
 /*
- * Does the process run a set-user-id program without that user's privileges? So it is with
- * one that was executed while a tracer without CAP_SYS_PTRACE watched. False also where that
- * cannot be known, or where something else than a tracer forbids it.
+ * Does the process run a set-user-ID program without that user's privileges, because it was traced
+ * by a tracer without CAP_SYS_PTRACE at its execve(2)? False also if that is unknown, or if the
+ * privileges are missing for another reason.
  */
 bool proc_lacks_set_user_id(pid_t pid);
 

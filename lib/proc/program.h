@@ -19,14 +19,14 @@ const char *proc_program_file_32_bit(int fd);
 const char *proc_program_process_32_bit(pid_t pid);
 
 /*
- * A number for the program that a thread is in: another after each execve(2), the same in what it
- * forks. Only a program without random addresses that begins itself anew, with the same arguments
- * and environment, has the same again. 0: not to be told, as of who has no memory any more.
+ * A number for the program that a thread runs: it changes with each execve(2) and is inherited by
+ * fork(2). Only a program without address space randomization that executes itself again, with the
+ * same arguments and environment, keeps its number. 0: unknown, as for a process without memory.
  */
 uint64_t proc_program_id(pid_t tgid, pid_t tid);
 /*
- * The thread's name, as by proc_read_comm(), while it is in that program. False also when it is in
- * another by now, whose name it may have been. Where the program is 0 it is not asked for.
+ * The thread's name, as by proc_read_comm(), if the thread still runs that program. False also if
+ * it runs another by now, whose name this may be. A program of 0 is not checked.
  */
 bool proc_program_read_comm(uint64_t program, pid_t tgid, pid_t tid, char *out, size_t cap);
 

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 /*
- * The files of /proc/PID/task/TID that tell what a thread does, from their
+ * The files of /proc/PID/task/TID that show what a thread does, from their
  * text (proc_pid_stat(5) and its neighbours). Each parser returns false, with
  * the result untouched, when the text is not of its file.
  */
@@ -48,10 +48,11 @@ struct proc_stat {
 	pid_t pid, ppid;
 	uint64_t flags;			   /* PF_…, see the PROC_FLAG_ constants */
 	uint64_t nr_faults;		   /* page faults served without input */
-	uint64_t user_ticks, system_ticks; /* CPU time as the clock's ticks saw it, this thread's */
+	uint64_t user_ticks, system_ticks; /* CPU time of this thread in clock ticks */
 	uint64_t nr_threads;
-	uint64_t start_ticks; /* since boot, in clock ticks: with the pid, who a process is */
-	uint64_t first_sp;    /* at the start of the program; 0: not told, or not to us */
+	uint64_t start_ticks; /* since boot, in clock ticks; identifies a process together with its
+				 pid */
+	uint64_t first_sp;    /* at the start of the program; 0: unknown, or hidden from us */
 	int cpu;	      /* where it runs or ran last; -1 when the line is cut before */
 };
 

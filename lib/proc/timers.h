@@ -17,7 +17,7 @@
  */
 bool proc_timers_is_of_thread(const char *text, size_t nr_bytes, int id);
 
-/* In the file: it takes 3 us; where they are many, 40 at most, and only the latest are found. */
+/* In the file: takes 3 µs; with many timers at most 40 µs, and only the latest are found. */
 bool proc_read_timer_is_of_thread(pid_t pid, int id);
 
 #endif

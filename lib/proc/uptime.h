@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /*
- * /proc/uptime: how long the machine runs, and how long its CPUs were idle in all, both in
+ * /proc/uptime: how long the machine has been up, and how long its CPUs were idle in total, both in
  * hundredths of a second (proc_uptime(5)). The latter grows by 100 a second and idle CPU.
  */
 struct proc_uptime {
@@ -21,9 +21,9 @@ bool proc_uptime_parse(const char *text, size_t size, struct proc_uptime *uptime
 bool proc_read_uptime(int fd, struct proc_uptime *uptime);
 
 /*
- * How long, in clock ticks (sysconf(_SC_CLK_TCK)), CPUs were idle while somebody waited for a disk,
- * which the other does not count: the fifth number of the first line of /proc/stat (proc_stat(5)).
- * False, and nothing written, if the text does not begin so.
+ * How long, in clock ticks (sysconf(_SC_CLK_TCK)), CPUs were idle while a thread waited for I/O,
+ * which the idle time above does not include: the fifth number of the first line of /proc/stat
+ * (proc_stat(5)). False, and nothing written, if the text does not begin so.
  */
 bool proc_iowait_parse(const char *text, size_t size, uint64_t *iowait_ticks);
 /* From a descriptor on /proc/stat, that stays open. */

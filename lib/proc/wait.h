@@ -8,13 +8,13 @@
 
 #include "proc/task.h"
 
-/* What a thread waits for, as /proc tells it at one moment, without stopping it. */
+/* What a thread waits for, read from /proc at one moment, without stopping the thread. */
 struct proc_wait {
 	char state;		     /* as in proc_stat */
 	struct proc_syscall syscall; /* .kind RUNNING where that cannot be read */
 	int fd;			     /* the descriptor that the system call is about, or -1 */
 	char object[256];	     /* what that is: "/path", "pipe:[123]", …; or "" */
-	pid_t owner;		     /* who holds the lock it waits for; 0: no lock, or unknown */
+	pid_t owner;		     /* the thread that holds the lock; 0: no lock, or unknown */
 };
 
 /*

@@ -8,9 +8,9 @@
 struct profile;
 
 /*
- * For a view of a recording that still runs: who was last seen asleep, and that since then, sleeps
- * on until now; both on the recording's clock. That a sleep lasts is told in samples ever more
- * rarely, and when it is over; should it be, unseen yet, the samples to come say so.
+ * For a view of a recording that still runs: a thread that was last sampled asleep, and that since
+ * then, sleeps on until now; both on the recording's clock. That a sleep lasts is told in samples
+ * ever more rarely, and when it is over; should it be, unseen yet, the samples to come say so.
  */
 void profile_extend_sleeps(struct profile *profile, uint64_t since_ns, uint64_t now_ns);
 

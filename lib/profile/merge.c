@@ -193,7 +193,7 @@ static void take_threads(struct profile *into, struct source *source)
 	}
 }
 
-/* The recording's own end is that of all whom it let go. */
+/* Processes that were detached have the end of the recording for their end. */
 static uint64_t last_end_ns(const struct profile *profile)
 {
 	uint64_t last_ns = 0;
@@ -204,8 +204,8 @@ static uint64_t last_end_ns(const struct profile *profile)
 }
 
 /*
- * Is it one that was attached to, and let go before? If it has gone through an exec in between, it
- * is another one.
+ * Is it one that was attached to, and detached before? If it has gone through an exec in between,
+ * it is another one.
  */
 static bool goes_on(const struct profile_process *former, uint64_t end_ns,
 		    const struct profile_process *process)

@@ -20,9 +20,9 @@ struct profile;
 struct profile *profile_merge(const struct profile *const *profiles, size_t nr);
 
 /*
- * The same for two parts of one recording, the latter of which attached to processes that were let
- * go at the end of the former: those and their threads are one in the result. What they did in
- * between belongs to nobody.
+ * The same for two parts of one recording, the latter of which attached again to processes that
+ * were detached at the end of the former: those and their threads are one in the result. What they
+ * did in between is not attributed to any thread.
  */
 struct profile *profile_join(const struct profile *former, const struct profile *latter);
 

@@ -51,8 +51,8 @@ const char *metric_name(enum metric metric); /* "cpu", "wall", … */
 const char *metric_unit(enum metric metric); /* "ns", or "samples" */
 
 /*
- * CPU time by where the kernel saw it, in the program or in the kernel, in whole ticks of its
- * clock: what is missing to the exact CPU time is not told apart. Not known: all 0.
+ * User and system CPU time as the kernel accounts them, in whole clock ticks: their sum may be less
+ * than the exact CPU time. Unknown: all 0.
  */
 struct cpu_split {
 	uint64_t user_ns, system_ns;
@@ -67,7 +67,7 @@ struct profile_process {
 	struct str_id exe;     /* path as the target sees it */
 	struct str_id command; /* arguments joined by spaces; may be empty */
 	uint64_t start_ns, end_ns; /* of the recording's clock; end 0 while it lives */
-	struct cpu_split split;	   /* of all its threads, those that no look has met included */
+	struct cpu_split split;	   /* of all its threads, including those without samples */
 };
 
 struct profile_thread {
@@ -91,9 +91,8 @@ struct function {
 };
 
 /*
- * What a program has said of the code that it made, heard while it ran: of a frame in JIT memory
- * its function and line. Of several rows for one frame the last stands. Resolution makes symbols
- * of them.
+ * A name that a program gave to its JIT-compiled code during the recording: function and line of a
+ * frame. Of several rows for one frame, the last one is valid. Resolution makes symbols of them.
  */
 struct jit_name {
 	struct frame_id frame;
@@ -104,10 +103,10 @@ struct jit_name {
 	uint32_t function_line; /* of its first code */
 };
 
-/* Where that of a module of JIT memory was heard. Of several rows the last stands. */
+/* The source of such names for a module. Of several rows, the last one is valid. */
 struct jit_source {
 	struct module_id module;
-	enum symbol_source source; /* SYMBOL_SOURCE_NONE: the program says nothing */
+	enum symbol_source source; /* SYMBOL_SOURCE_NONE: the program gives no names */
 	struct str_id path;	   /* of the file, or empty */
 	struct str_id problem;	   /* why not more is known, for a user to read; or empty */
 };
@@ -142,9 +141,9 @@ struct module_symbols {
 
 /* How a sample came about. Numbers are part of the file format: append only. */
 enum sample_kind {
-	SAMPLE_RUNNING = 0,	 /* the thread was seen on a CPU or runnable */
-	SAMPLE_BLOCKED = 1,	 /* seen off the CPU */
-	SAMPLE_UNATTRIBUTED = 2, /* time that no look at the thread can place: stack is empty */
+	SAMPLE_RUNNING = 0,	 /* the thread was on a CPU or runnable */
+	SAMPLE_BLOCKED = 1,	 /* off the CPU */
+	SAMPLE_UNATTRIBUTED = 2, /* time without a known stack: stack is empty */
 	SAMPLE_KIND_COUNT,
 };
 
@@ -164,15 +163,15 @@ struct sample {
 	uint64_t cpu_ns, runq_ns, blocked_ns;
 	struct thread_id thread;
 	struct stack_id stack;
-	uint32_t nr;	    /* how many observations this stands for; 0 when unattributed */
-	int16_t syscall_nr; /* where it was blocked, or for whose sake it ran; or -1 */
+	uint32_t nr;	    /* number of observations it stands for; 0 when unattributed */
+	int16_t syscall_nr; /* where it blocked, or that the kernel executed; or -1 */
 	uint8_t kind;	    /* enum sample_kind */
 	uint8_t end;	    /* enum stack_end */
 };
 
 uint64_t sample_weight(const struct sample *sample, enum metric metric);
 
-/* What was lost or done to the target: counters by name, so that old readers show new ones. */
+/* Losses, perturbation and overhead: counters by name, so that old readers show new ones. */
 struct profile_counter {
 	struct str_id
 		name; /* "late_ticks", "stops", "hold_ns_median", …: see lib/sampler/sampler.h */
@@ -190,8 +189,8 @@ struct profile_meta {
 	uint64_t duration_ns;
 	uint32_t max_overhead_ppm;
 	bool attached;	     /* else spawned */
-	bool knows_calls;    /* samples of running threads tell their system calls, too */
-	bool complete;	     /* the recording ended in order; false once it was salvaged */
+	bool knows_calls;    /* samples of running threads have their system calls, too */
+	bool complete;	     /* the recording was finished; false if it was salvaged */
 	int32_t exit_status; /* wait status of the command; -1 unknown */
 };
 
@@ -201,7 +200,7 @@ struct profile_mark {
 	struct str_id text;
 };
 
-/* A source file as it was here when its code was named, at the end of the recording. */
+/* A source file as it was when symbols were resolved, at the end of the recording. */
 struct profile_source {
 	struct str_id file;		/* the path, as locations have it */
 	uint64_t nr_bytes, modified_ns; /* the latter since the epoch */
@@ -264,9 +263,9 @@ void profile_add_mark(struct profile *profile, uint64_t time_ns, const char *tex
 void profile_add_jit_name(struct profile *profile, const struct jit_name *row);
 void profile_add_jit_source(struct profile *profile, const struct jit_source *row);
 /*
- * A frame of its own for code in JIT memory that has come to stand where other code was seen
- * before, of which `where` is the place: in a module that differs by its number alone
- * (module_table_first()). False if that has happened there too often to tell apart.
+ * A new frame for JIT-compiled code that replaced other code at `where`, which was sampled before:
+ * in a module that differs in its number only (module_table_first()). False if code was replaced
+ * there too often.
  */
 bool profile_add_jit_frame(struct profile *profile, struct code_address where,
 			   struct frame_id *frame);
@@ -287,13 +286,13 @@ void profile_append_title(struct buf *out, const struct profile *profile);
  * and module_symbols for every module, zeroed.
  */
 void profile_reset_symbols(struct profile *profile);
-/* Have names been looked for, whether or not any was found? */
+/* Have symbols been resolved, whether or not any was found? */
 bool profile_is_resolved(const struct profile *profile);
 /* Append a chain (innermost first) for a frame. */
 void profile_set_chain(struct profile *profile, struct frame_id frame, const struct location *chain,
 		       size_t nr);
 
-/* The sum over all processes of which it is known; false if it is of none. */
+/* The sum over all processes for which it is known; false if there are none. */
 bool profile_cpu_split(const struct profile *profile, struct cpu_split *split);
 /* Sum of both parts into a, which is known if either is. */
 void cpu_split_add(struct cpu_split *a, const struct cpu_split *b);

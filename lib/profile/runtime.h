@@ -3,16 +3,16 @@
 #define PROFC_PROFILE_RUNTIME_H
 
 /*
- * Interpreters and virtual machines: what runs in them is nobody's function to a profiler unless
- * they are told to name it.
+ * Interpreters and virtual machines: the functions of the programs they run have no names for a
+ * profiler unless the runtime is started with an option that provides them.
  */
 struct runtime {
 	const char *file;   /* what the name of its program or library begins with */
-	const char *name;   /* what people call it */
+	const char *name;   /* its usual name */
 	const char *advice; /* how to start it so that it names its functions, and since when */
 };
 
-/* The one that a program or library is of, by its path; NULL: none that is known. */
+/* The runtime that a program or library belongs to, by its path; NULL: none that is known. */
 const struct runtime *runtime_of_file(const char *path);
 
 #endif

@@ -10,7 +10,7 @@
 
 #define NONE SIZE_MAX
 
-/* Looks before a gap and after it that share its time. */
+/* Samples before a gap and after it that share its time. */
 #define LOOKS_BEFORE 2
 #define LOOKS_AFTER  2
 
@@ -20,7 +20,7 @@ struct spread {
 	uint64_t reach_ns;
 	size_t *next;  /* of the same thread, by index of the sample */
 	size_t *first; /* by thread */
-	size_t *chain; /* the looks of one thread that found it running */
+	size_t *chain; /* the samples of one thread that found it running */
 	size_t nr_chain;
 	uint64_t *cpu_ns; /* by place in the chain: what they get */
 };
@@ -37,7 +37,7 @@ static void link_by_thread(struct spread *spread, size_t nr_threads)
 	}
 }
 
-/* The looks of one thread that have CPU time: those that found it running, and none after it. */
+/* The samples of one thread that have CPU time: those that found it running, and none after it. */
 static void collect(struct spread *spread, size_t thread)
 {
 	spread->nr_chain = 0;
@@ -54,12 +54,12 @@ static uint64_t time_of(const struct spread *spread, size_t at)
 	return spread->samples[spread->chain[at]].time_ns;
 }
 
-/* The looks, from `low` to `high`, that share a gap. */
+/* The samples, from `low` to `high`, that share a gap. */
 struct sharers {
 	size_t low, high;
 };
 
-/* Of the gap that ended with look `at`. */
+/* For the gap that sample `at` ended. */
 static struct sharers find_sharers(const struct spread *spread, size_t at)
 {
 	struct sharers found = {.low = at, .high = at};
@@ -88,7 +88,7 @@ static void share_gap(struct spread *spread, size_t at)
 		spread->cpu_ns[i] += part_ns;
 		left_ns -= part_ns;
 	}
-	spread->cpu_ns[at] += left_ns; /* nobody looked before it: its own */
+	spread->cpu_ns[at] += left_ns; /* no sample before it: its own */
 }
 
 static void share(struct spread *spread)

@@ -16,7 +16,7 @@ struct survey_sum {
 	uint64_t samples;
 };
 
-/* Stacks that end early (or were cut to --max-depth), by the module of their outermost frame. */
+/* Truncated stacks (or ones limited by --max-depth), by the module of their outermost frame. */
 struct survey_end {
 	enum stack_end end;
 	struct module_id module; /* MODULE_UNKNOWN for empty stacks */
@@ -25,7 +25,7 @@ struct survey_end {
 
 struct survey {
 	struct survey_sum total;	/* of all samples */
-	struct survey_sum unattributed; /* of SAMPLE_UNATTRIBUTED: no stack was ever seen */
+	struct survey_sum unattributed; /* of SAMPLE_UNATTRIBUTED: no stack is known */
 	struct survey_sum complete;	/* reached the root, --max-depth included */
 	struct survey_sum other_stack;	/* begins on a stack that the thread switched to */
 	struct survey_sum unproved;	/* the end is not proved, or is outside every mapping */

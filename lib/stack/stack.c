@@ -27,7 +27,7 @@ struct stack_trie *stack_trie_new(void)
 
 	ARRAY_GROW(trie->nodes, trie->nr_nodes, trie->cap_nodes);
 	trie->nodes[trie->nr_nodes++] = (struct node){.parent = STACK_EMPTY};
-	trie->nr_indexed = 1; /* the empty stack is nobody's child */
+	trie->nr_indexed = 1; /* the empty stack is no child of another */
 	return trie;
 }
 
@@ -54,7 +54,7 @@ static uint64_t hash_node(struct stack_id parent, struct frame_id frame)
 	return hash_u64((uint64_t)parent.v << 32 | frame.v);
 }
 
-/* Appended nodes are indexed when first needed: who only reads a profile never does. */
+/* Appended nodes are indexed on the first lookup, which readers of a profile never make. */
 static void index_nodes(struct stack_trie *trie)
 {
 	for (; trie->nr_indexed < trie->nr_nodes; trie->nr_indexed++) {

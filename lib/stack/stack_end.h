@@ -15,13 +15,14 @@ enum stack_end {
 	STACK_END_NO_FILE = 3,	   /* the module's file could not be read */
 	STACK_END_BAD_CFI = 4,	   /* unwind information that contradicts itself */
 	STACK_END_BAD_MEMORY = 5,  /* a saved register outside everything that was copied */
-	STACK_END_UNKNOWN_REG = 6, /* needs a register whose value could not be had */
-	STACK_END_DEPTH_LIMIT = 7, /* --max-depth: both ends are kept, the middle is left out */
+	STACK_END_UNKNOWN_REG = 6, /* needs a register whose value is unknown */
+	STACK_END_DEPTH_LIMIT = 7, /* --max-depth: both ends are kept, the middle is elided */
 	STACK_END_LOOP = 8,	   /* the frames stopped climbing the stack */
-	STACK_END_NOT_TAKEN = 9,   /* no stack was taken: the thread could not be looked at */
+	STACK_END_NOT_TAKEN = 9,   /* no stack was taken: the thread could not be sampled */
 	STACK_END_FOREIGN = 10,	   /* code of a 32-bit program, or of another machine */
-	STACK_END_SERVED = 11, /* the stack is in a file whose pages a process, or host, brings */
-	/* The first frame on a stack that the thread switched to: a coroutine's, Go's system stack.
+	STACK_END_SERVED =
+		11, /* the stack is mapped from a file served by a process or another host */
+	/* The first frame on a stack that the thread switched to: a coroutine, a system stack of Go
 	 */
 	STACK_END_OTHER_STACK = 12,
 	/* It looks like the outermost frame, but nothing proves that. */
@@ -30,16 +31,16 @@ enum stack_end {
 };
 
 /*
- * Does the stack reach a proved root? One cut to --max-depth does: only its middle is
- * left out.
+ * Does the stack reach a proved root? One limited by --max-depth does: only its middle is
+ * elided.
  */
 bool stack_end_is_complete(enum stack_end end);
 /* "root", "no CFI", … for tables. */
 const char *stack_end_name(enum stack_end end);
 /*
- * What the user can do about it, or may think of it; NULL of the root. Of code made at run time
- * other things can be said than of a file's.
+ * What the user can do about it, or what it means; NULL for the root. JIT-compiled code and files
+ * have different remedies.
  */
-const char *stack_end_remedy(enum stack_end end, bool is_made_at_run_time);
+const char *stack_end_remedy(enum stack_end end, bool is_jit);
 
 #endif

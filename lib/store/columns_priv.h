@@ -16,7 +16,7 @@
  * the lowest byte of each, then the next byte of each. What varies at random
  * (the low bits of a time) and what hardly varies thus stand apart, which is
  * what the compressor needs. A column where most numbers are the base is sparse:
- * a bitmap tells which differ.
+ * a bitmap says which differ.
  */
 struct column_out {
 	uint64_t *numbers; /* owned */

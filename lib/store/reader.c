@@ -63,7 +63,7 @@ static void read_frames(struct reader *reader, struct err *why)
 		err_set(why, ERR_CORRUPT, "there is data after the end of the profile");
 }
 
-/* The duration is written last; before that the samples tell it. */
+/* The duration is written last; in an incomplete file it is that of the last sample. */
 static void estimate_duration(struct profile *profile)
 {
 	for (size_t i = 0; i < profile->nr_samples; i++) {
@@ -125,7 +125,7 @@ int store_read(int fd, struct profile **profile, struct store_salvage *salvage, 
 	return read_start(fd, UINT64_MAX, profile, salvage, err);
 }
 
-/* O_NONBLOCK: a FIFO that nobody writes to must not hang the caller; it reads as empty. */
+/* O_NONBLOCK: a FIFO without a writer must not block the caller; it reads as empty. */
 static int open_input(const char *path, struct err *err)
 {
 	struct stat status;

@@ -33,9 +33,9 @@ int store_writer_finish(struct store_writer *writer, const struct profile *profi
 
 uint64_t store_writer_nr_bytes(const struct store_writer *writer);
 
-/* What a reader has to tell about a file that is less than whole. */
+/* What a reader reports about an incomplete file. */
 struct store_salvage {
-	bool salvaged;		/* the file was cut short or damaged; what precedes is there */
+	bool salvaged;		/* the file is truncated or damaged; what precedes that is read */
 	uint64_t nr_bytes_lost; /* from the first byte that could not be used */
 	char why[160];
 };

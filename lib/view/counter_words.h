@@ -10,9 +10,9 @@ struct buf;
 
 /* What a counter of a recording is about. */
 enum counter_group {
-	COUNTER_LOSSES,	      /* what was missed */
-	COUNTER_PERTURBATION, /* what was done to the target */
-	COUNTER_COSTS,	      /* what profc itself used */
+	COUNTER_LOSSES,	      /* losses */
+	COUNTER_PERTURBATION, /* perturbation of the target */
+	COUNTER_COSTS,	      /* overhead of profc itself */
 	COUNTER_OTHER,	      /* of a later version, or of no interest by itself */
 	COUNTER_GROUP_COUNT,
 };
@@ -20,16 +20,16 @@ enum counter_group {
 struct counter_words {
 	const char *name; /* as in the profile */
 	enum counter_group group;
-	const char *words; /* what it counts, for a reader who knows nothing of profc's inside */
+	const char *words; /* what it counts, for users */
 	const char *one;   /* behind the number 1; NULL: the same */
 };
 
 /* The words for a counter; for an unknown one, its name and COUNTER_OTHER. */
 struct counter_words counter_words(const char *name);
-/* Those to be written behind that value. */
+/* The words that follow that value. */
 const char *counter_words_of(const struct counter_words *words, uint64_t value);
 const char *counter_group_heading(enum counter_group group);
-/* A value with its unit, which the name tells: _ns, _ppm, _bytes; else a count. */
+/* A value with the unit in its name: _ns, _ppm, _bytes; else a count. */
 void append_counter_value(struct buf *out, const char *name, uint64_t value);
 
 #endif

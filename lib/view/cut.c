@@ -70,7 +70,7 @@ size_t append_cut(struct buf *out, const char *text, size_t columns, enum cut cu
 		return 0;
 	if (cut == CUT_END)
 		head_columns = columns - 1;
-	else if (cut == CUT_MIDDLE) /* scopes come first: the last part tells more */
+	else if (cut == CUT_MIDDLE) /* scopes come first: the last part matters more */
 		head_columns = (columns - 1) / 3;
 	buf_append(out, text, head_bytes(text, head_columns));
 	buf_append_str(out, ELLIPSIS);

@@ -7,11 +7,11 @@
 
 struct buf;
 
-/* What of a text goes first when it must be shorter. */
+/* Which part of a text is dropped first. */
 enum cut {
 	CUT_END,
-	CUT_MIDDLE, /* long names: both the scope and the last part tell something */
-	CUT_START,  /* paths: the end tells most */
+	CUT_MIDDLE, /* long names: both the scope and the last part matter */
+	CUT_START,  /* paths: the end matters most */
 };
 
 /*

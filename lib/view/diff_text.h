@@ -14,14 +14,14 @@ struct sink;
 /* How much of a comparison is shown. */
 struct diff_limits {
 	size_t rows; /* 0: all */
-	bool unsure; /* changes that the samples' chance explains, too */
+	bool unsure; /* changes within sampling noise, too */
 };
 
 /* Both sides in a line each, the change of the total, then a row for each function. */
 void diff_print_text(const struct diff *diff, const struct view *view,
 		     const struct diff_limits *limits, struct sink *sink);
 
-/* For programs: all that is known of each row, with "sure" to tell news from noise. */
+/* All rows as JSON; "sure" marks those whose change exceeds sampling noise. */
 void diff_print_json(const struct diff *diff, const struct diff_limits *limits, struct sink *sink);
 
 #endif

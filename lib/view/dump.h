@@ -16,8 +16,8 @@ struct view;
 /* One thread of a dump. All texts are borrowed, and raw: escaped here. */
 struct dump_thread {
 	uint32_t row;		     /* of profile.threads */
-	const struct sample *sample; /* where it was seen; NULL: it was not */
-	char state;		     /* as in /proc: R S D T Z …; '?' if it is gone */
+	const struct sample *sample; /* its sample; NULL: none was taken */
+	char state;		     /* as in /proc: R S D T Z …; '?' if it has exited */
 	/* Of threads that do not run: */
 	const char *syscall; /* that it sleeps in, or NULL */
 	uint64_t argument;   /* the first one */
@@ -33,7 +33,7 @@ struct dump {
 	size_t nr_threads;
 };
 
-/* For people: threads with the same stack are named above one copy of it. Leaf first. */
+/* Threads with the same stack are listed above one copy of it, leaf first. */
 void dump_print_text(const struct dump *dump, const struct view *view, struct sink *sink);
 void dump_print_json(const struct dump *dump, struct sink *sink);
 

@@ -10,7 +10,7 @@ struct sink;
 struct weights;
 
 /*
- * Flat tables for programs: the same fields as JSON and as CSV (RFC 4180, with a
+ * Flat tables for other programs: the same fields as JSON and as CSV (RFC 4180, with a
  * header line), full names and whole nanoseconds. Field names are stable:
  * profc-report(1).
  */

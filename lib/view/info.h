@@ -9,14 +9,13 @@ struct sink;
 struct survey;
 
 /*
- * How a recording was made and how good it is: `profc info`. Command, time and
- * totals first, then stack quality, modules with the source of their names, and
- * what was missed, done to the target and used.
+ * How a recording was made, and its quality: `profc info`. Command, time and totals first,
+ * then stack quality, modules with the source of their symbols, losses, perturbation and overhead.
  */
 void info_print_text(const struct profile *profile, const struct survey *survey,
 		     const struct view *view, struct sink *sink);
 
-/* The same for programs, with every process, thread, module and counter. */
+/* The same as JSON, with every process, thread, module and counter. */
 void info_print_json(const struct profile *profile, const struct survey *survey, struct sink *sink);
 
 #endif

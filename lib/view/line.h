@@ -12,7 +12,7 @@ struct sink;
 /* Lines of text put together in a buffer, piece by piece. Texts are already escaped. */
 
 void line_append_spaces(struct buf *line, size_t nr);
-/* Text in a field of `width` columns, to the right of it; longer text is not cut. */
+/* Text aligned to the right in a field of `width` columns; longer text is not cut. */
 void line_append_right(struct buf *line, const struct view *view, enum style style, size_t width,
 		       const char *text);
 /* Write the line without the spaces at its end, and empty the buffer. */

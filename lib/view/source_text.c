@@ -187,7 +187,7 @@ static void print_header(const struct columns *columns)
 
 #define SHORTEST_PATH 16
 
-/* The numbers are kept; of the path, what tells it from others. */
+/* The numbers are kept; of the path, its end. */
 static void print_file_heading(const struct columns *columns)
 {
 	const struct listing *listing = columns->listing;

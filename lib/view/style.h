@@ -21,9 +21,9 @@ enum style {
 	STYLE_HEADING,
 	STYLE_DIM,     /* what supports the answer: intervals, locations, branch art */
 	STYLE_HOT,     /* a large share */
-	STYLE_WARM,    /* a share worth a look */
+	STYLE_WARM,    /* a share worth attention */
 	STYLE_GOOD,    /* a change for the better */
-	STYLE_SPECIAL, /* names in brackets: not the target's own */
+	STYLE_SPECIAL, /* names in brackets, which are not from the target */
 };
 
 /* Append text in a style. Without colour, or for STYLE_PLAIN, the text alone. */

@@ -17,14 +17,14 @@ void summary_print_heading(const struct weights *weights, const struct view *vie
 			   struct sink *sink);
 
 /*
- * The notes below a view: whether many looks were missed, and what part of the time has no
- * stack, a broken stack or no names, and why, each only where it is more than 1 % of the total.
+ * The notes below a view: whether many ticks were missed, and what part of the time has no
+ * stack, a broken stack or no names, and why, each only where it is more than 1% of the total.
  */
 void summary_print_notes(const struct weights *weights, const struct view *view, struct sink *sink);
 
 /*
- * "1,420 of 1,500 looks did not take place: the CPUs were too busy", where that is so many that
- * the shares are by far less exact than the rate promises. False, and nothing appended, else.
+ * "1,420 of 1,500 ticks were missed: the CPUs were too busy", if so many were missed that shares
+ * are far less precise than the frequency suggests. Else false, and nothing is appended.
  */
 bool summary_append_missed(struct buf *out, const struct profile *profile);
 
@@ -32,8 +32,8 @@ bool summary_append_missed(struct buf *out, const struct profile *profile);
 const char *summary_metric_words(enum metric metric);
 
 /*
- * Append "800 ms user, 300 ms system", where the CPU time of all processes went, and how much of
- * it is not known. False, and nothing appended, where none is.
+ * Append "800 ms user, 300 ms system", the split of the CPU time of all processes, and how much of
+ * it is unknown. False, and nothing appended, if all of it is.
  */
 bool summary_append_split(struct buf *out, const struct profile *profile);
 

@@ -137,7 +137,7 @@ static void note_branch(struct printer *printer, const struct pending *line)
 #define INTERVAL_COLUMNS 5
 #define COST_COLUMNS	 (AMOUNT_COLUMNS + PERCENT_COLUMNS)
 
-/* Of callers the time in themselves is not looked for. */
+/* Callers have no column for self time. */
 static bool has_self(const struct printer *printer)
 {
 	return !printer->tree->of_callers;
