@@ -58,7 +58,7 @@ void print_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void print_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /*
  * Is standard error a terminal, and are we in its foreground? From behind, what is written only to
- * pass the time would go over what somebody types.
+ * pass the progress would overwrite what the user types.
  */
 bool may_show_progress(void);
 /*
@@ -81,7 +81,7 @@ int flush_stdout(struct sink *sink);
  * samples. Returns EXIT_DONE and *profile, or the status to exit with.
  */
 int open_profile(const char *path, struct profile **profile);
-/* The same for who can make sense of a profile without samples: `info`, `merge`. */
+/* The same for commands that accept a profile without samples: `info`, `merge`. */
 int open_profile_even_empty(const char *path, struct profile **profile);
 /* What messages call it. */
 const char *profile_path_or_default(const char *path);

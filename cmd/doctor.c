@@ -41,7 +41,7 @@ static const struct option_row rows[] = {
 
 enum verdict {
 	VERDICT_GOOD,
-	VERDICT_FAIR, /* it works, but not as well as it could */
+	VERDICT_FAIR, /* it works, but could be better */
 	VERDICT_BAD,  /* it does not work */
 };
 

@@ -47,7 +47,7 @@ static int print_info(const struct info_args *args, struct profile *profile)
 	struct pager pager;
 	int status;
 
-	/* As the other views weigh their samples, or its shares would not be theirs. */
+	/* Distribute CPU time as the other views do, so that shares agree. */
 	profile_spread_cpu_time(profile);
 	survey = survey_new(profile);
 	pager_begin(&pager, !args->json && !args->view.no_pager);

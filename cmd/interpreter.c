@@ -151,7 +151,7 @@ static void hint_at_search(struct err *err, struct buf *closed)
 		err_hint(err, "not found in any directory of PATH");
 }
 
-/* Even for root, who may do all else. */
+/* Also for root, which is exempt from other permissions. */
 static bool is_not_executable(const char *program)
 {
 	struct stat status;

@@ -15,14 +15,14 @@ struct err;
 int program_explain_failure(const char *program, int reason, struct err *err);
 
 /*
- * The errno by which `program`, a path or a name in $PATH, cannot be executed, as far as that can
- * be told beforehand; else 0.
+ * The errno with which executing `program`, a path or a name in $PATH, will fail, as far as that
+ * can be foreseen; else 0.
  */
 int program_foresee_failure(const char *program);
 
 /*
- * 0, or ERR_UNSUPPORTED if `program`, a path or a name in $PATH, is a 32-bit one. One that
- * is not there, or no ELF file, is no matter of this.
+ * 0, or ERR_UNSUPPORTED if `program`, a path or a name in $PATH, is a 32-bit one. Programs that
+ * do not exist, or are not ELF files, are not checked.
  */
 int program_refuse_32_bit(const char *program, struct err *err);
 

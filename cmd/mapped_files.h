@@ -5,10 +5,10 @@
 #include <stdbool.h>
 
 /*
- * Program files are mapped while they are read, by libelf among others. One that
- * is cut short meanwhile (a linker or cp writes it anew in place) would end the
- * process with SIGBUS at the next touch of a page that is gone. From this call on
- * such pages read as zeros, which every reader takes for damage.
+ * Program files are mapped while they are read, by libelf among others. If one is
+ * truncated meanwhile (overwritten in place by a linker or cp), the next access to a
+ * missing page would kill the process with SIGBUS. From this call on such pages read
+ * as zeros, which every reader takes for damage.
  */
 void mapped_files_guard(void);
 

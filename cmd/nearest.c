@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Longer words are no option or command of ours. */
+/* No option or command is longer. */
 #define MAX_LENGTH 48
 
 static size_t smaller(size_t a, size_t b)

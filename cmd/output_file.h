@@ -9,9 +9,9 @@
 struct err;
 
 /*
- * A file that appears under its name only when it is whole: written beside it,
- * without any name where the file system can do that, and renamed at the end, so that a
- * failed, interrupted or killed command leaves just what was there before. What is no regular file
+ * A file that appears under its name only once it is complete: it is written to a temporary file,
+ * without a name if the file system supports that, and renamed at the end, so that a failed,
+ * interrupted or killed command leaves what was there before. Anything but a regular file
  * (/dev/null, a FIFO) is written in place.
  */
 struct output_file {

@@ -11,7 +11,7 @@ struct err;
 
 /*
  * A recording is being written to the file, until all copies of `fd`, which is open for writing,
- * are closed: a lock on one byte says so, which no other program asks for.
+ * are closed: marked by a lock on one byte that no other program takes.
  */
 void output_place_occupy(int fd);
 /* Is it? False also where that cannot be found out. */
@@ -19,7 +19,7 @@ bool output_place_is_busy(const char *path);
 
 /*
  * ERR_PERMISSION: others may write to the directory of `path`, and what has that name there is a
- * symbolic link or belongs to somebody else. ERR_LIMIT: a recording is being written to it. 0: it
+ * symbolic link or belongs to another user. ERR_LIMIT: a recording is being written to it. 0: it
  * may be written, or is not there.
  */
 int output_place_check(const char *path, struct err *err);

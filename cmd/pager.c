@@ -40,7 +40,7 @@ void pager_begin(struct pager *pager, bool wanted)
 		pager->pipe = NULL;
 		return;
 	}
-	/* Ctrl-C is for the pager, and a reader who has seen enough is no failure. */
+	/* Ctrl-C is for the pager, and quitting it before the end of the output is no failure. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 }

@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "base/err.h"
 
-/* Nothing tells that a FIFO has got a reader. */
+/* There is no notification that a FIFO has got a reader. */
 #define LOOK_AGAIN_MS 20
 #define BLOCK_BYTES   4096
 

@@ -10,8 +10,8 @@
 struct err;
 
 /*
- * How long one thread is to wait for whoever reads what it writes: until another says that it is
- * enough. That one sees whether it waits, and whether anything is taken.
+ * How long a thread waits for the reader of what it writes: until another thread ends that, which
+ * sees whether the first one waits, and whether anything has been read.
  */
 struct patience {
 	int end_fd; /* an eventfd, readable once there is to be no more waiting; -1: there is none
@@ -22,19 +22,19 @@ struct patience {
 	_Atomic uint64_t nr_bytes;  /* taken so far, of all copies */
 };
 
-/* Without any, where the system has no descriptor for it. */
+/* Without patience if no eventfd can be had. */
 void patience_init(struct patience *patience);
 void patience_release(struct patience *patience);
-/* Enough, for all copies. Any thread. */
+/* End all waiting. Any thread. */
 void patience_end(struct patience *patience);
-/* Enough for the present copy; the next may have one who reads it. Any thread. */
+/* End the wait of the current copy only; the next may have a reader. Any thread. */
 void patience_give_up(struct patience *patience);
 
-/* A FIFO or a device, which may keep who writes it waiting; a file never does for long. */
+/* A FIFO or a device may block its writer; a file never does for long. */
 bool patience_is_needed(const char *path);
 /*
- * Write the whole of an open file into what such a path names, for as long as there is patience.
- * ERR_LIMIT when that has ended first.
+ * Copy an open file to such a path, for as long as there is patience. ERR_LIMIT if that ended
+ * first.
  */
 int patient_copy(struct patience *patience, int from_fd, const char *path, struct err *err);
 

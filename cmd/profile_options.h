@@ -20,14 +20,14 @@ extern const char *const dimension_choices[];
 #define METRIC_HELP "cpu, wall, runq, blocked or samples"
 
 /*
- * A command that shows one profile takes its name as a word too: `report FILE` is
- * `report -i FILE`. ERR_INVALID if more words than that are left.
+ * A command that shows one profile accepts its name as an argument, too: `report FILE` is
+ * `report -i FILE`. ERR_INVALID if further arguments are left.
  */
 int profile_options_word(const char **input, int argc, char **argv, int first_word,
 			 struct err *err);
 /*
- * Of a command whose words mean something else: takes the first word for the profile if it is
- * one and none was named. How many words that were.
+ * For commands with other arguments: takes the first one for the profile if it is one and none
+ * was given with -i. Returns the number of arguments taken.
  */
 int profile_options_take(const char **input, int argc, char **argv, int first_word);
 

@@ -36,7 +36,7 @@ extern const struct option_row record_option_rows[];
 extern const char *const record_unwinder_choices[];
 
 /*
- * The rows that others take over who record. `at` is a macro that makes the offset of a
+ * The rows that other commands which record share. `at` is a macro that makes the offset of a
  * member of struct record_options in their own options struct.
  */
 /* clang-format off */

@@ -29,7 +29,7 @@
 #define LIMIT_DEFAULT	20
 #define LIMIT_NOT_GIVEN UINT64_MAX
 #define NOT_GIVEN	(-1)
-/* Below this a node of a tree is for programs, not for eyes. */
+/* Smaller nodes of a tree are not worth showing as text. */
 #define MIN_PERCENT_DEFAULT 0.5
 
 struct report_args {

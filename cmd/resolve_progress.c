@@ -43,7 +43,7 @@ void resolve_with_progress(struct profile *profile, const struct symbol_options 
 			      "missing ('profc symbolize' tries again)");
 }
 
-/* Waits beside the search for whoever asks for its end. */
+/* Waits for a signal that ends the resolution. */
 struct listener {
 	int signal_fd;
 	int done_fd; /* readable when the search is over */

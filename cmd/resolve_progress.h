@@ -9,15 +9,15 @@ struct profile;
 struct symbol_options;
 
 /*
- * resolve_profile(), telling on standard error how far it is if that is `shown`
- * and a terminal; the line is gone afterwards.
+ * resolve_profile() with progress on standard error, if that is `shown` and a
+ * terminal; the line is cleared afterwards.
  */
 void resolve_with_progress(struct profile *profile, const struct symbol_options *options,
 			   bool shown);
 
 /*
- * The same, ended early by a signal that can be read from `signal_fd` and asks for the end:
- * what has no name by then stays without. Returns whether it was. SIGUSR1 and SIGUSR2 are read
+ * The same, ended early by a terminating signal that can be read from `signal_fd`: symbols not
+ * resolved by then are missing. Returns whether that happened. SIGUSR1 and SIGUSR2 are read
  * and without effect.
  */
 bool resolve_until_signal(struct profile *profile, const struct symbol_options *options, bool shown,

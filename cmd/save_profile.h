@@ -8,7 +8,7 @@ struct profile;
 
 /*
  * Write a whole profile to path, which appears only when it is complete; "-" is standard output. A
- * new file can be read by its owner only: it tells what others' processes may have done.
+ * new file can be read by its owner only: it may show what processes of other users did.
  */
 int save_profile(struct profile *profile, const char *path, struct err *err);
 /* The same; what has the name is kept as NAME.old. */

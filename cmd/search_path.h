@@ -9,11 +9,11 @@ struct buf;
 
 /* Is there a program of this name in $PATH? */
 bool in_search_path(const char *program);
-/* The same, leaving its path in `path`, whose content is lost in either case. */
+/* The same, storing its path in `path`, whose content is replaced in either case. */
 bool find_in_search_path(const char *program, struct buf *path);
 /*
- * Is there nothing at all of this name in $PATH, as far as its directories may be searched? The
- * first that may not is left in `closed`, whose content is lost; none: it is empty.
+ * Is there no file of this name in $PATH, as far as its directories may be searched? The first
+ * directory that may not is stored in `closed`, replacing its content; empty if there is none.
  */
 bool search_path_lacks(const char *program, struct buf *closed);
 /* Append a word so that a shell takes it as one, whatever bytes it has: quoted if need be. */

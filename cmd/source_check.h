@@ -10,11 +10,11 @@ struct profile;
 struct source_file_text;
 
 /*
- * Say on standard error where the source that debug information calls `recorded` was read from, if
- * that is elsewhere, or that it is nowhere; and warn if it cannot be, or may not be, what the code
- * was compiled from: of another size or time than when the code was named, written after the
- * program or the recording, or without the last line that has samples (0: not known). `module` has
- * the code; NULL: not known.
+ * Report on standard error where the source file that debug information calls `recorded` was read
+ * from, if that is another path, or that it was not found; and warn if it may not be what the code
+ * was compiled from: of another size or time than at the end of the recording, modified after the
+ * program or the recording, or without the last line that has samples (0: unknown). `module` has
+ * the code; NULL: unknown.
  */
 void source_check(const struct profile *profile, const struct module *module, const char *recorded,
 		  const struct source_file_text *text, uint32_t last_line);

@@ -22,8 +22,8 @@ struct source_file_text {
 /*
  * Find and read the source that debug information calls `recorded`: under what
  * `maps` (OLD=NEW) make of it, then at the path itself, at `named` (what the user
- * called it, or NULL), and below the current directory under ever shorter ends of
- * the path. false when it is nowhere. Only regular files of a sensible size.
+ * gave, or NULL), and below the current directory under ever shorter ends of the
+ * path. false if it is not found. Only regular files of a sensible size.
  */
 bool source_file_read(const char *recorded, const char *named, const struct option_list *maps,
 		      struct source_file_text *text);

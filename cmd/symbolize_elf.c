@@ -16,7 +16,7 @@
 #include "cmd/mapped_files.h"
 #include "symbol/symbol.h"
 
-/* One question, and where its answer stands. */
+/* One address, and where its result is. */
 struct question {
 	uint64_t address;
 	size_t index; /* among the sorted, distinct addresses */

@@ -26,7 +26,7 @@ static void send_text(struct terminal *terminal, const char *text, size_t nr_byt
 		ssize_t sent = write(terminal->fd, text, nr_bytes);
 
 		if (sent < 0 && errno != EINTR)
-			return; /* it is gone; so will be we */
+			return; /* it is gone, and so will be this process */
 		if (sent > 0) {
 			text += sent;
 			nr_bytes -= (size_t)sent;
@@ -70,7 +70,7 @@ void terminal_leave(struct terminal *terminal)
 	terminal->is_entered = false;
 }
 
-/* A shell takes it away from who was stopped unprepared, by SIGSTOP. */
+/* A shell takes the terminal back from a process stopped by SIGSTOP. */
 static bool was_taken_away(const struct termios *now)
 {
 	return now->c_lflag & ICANON;

@@ -16,7 +16,7 @@ struct err;
  */
 struct terminal {
 	int fd;		 /* of its own; -1: closed */
-	bool is_entered; /* the screen is there, and the keys are ours */
+	bool is_entered; /* on the alternate screen, in raw mode */
 	struct termios former;
 };
 
@@ -26,14 +26,14 @@ void terminal_close(struct terminal *terminal);
 /* Give it back for a while, as before a stop. */
 void terminal_leave(struct terminal *terminal);
 /*
- * May it be used now? Not from the background, where others use it; back in the foreground it is
- * taken again, and *is_new says that nothing is drawn yet. SIGTTOU has to be blocked.
+ * May it be used now? Not in the background; back in the foreground it is taken again, and *is_new
+ * is set if nothing is drawn yet. SIGTTOU has to be blocked.
  */
 bool terminal_hold(struct terminal *terminal, bool *is_new);
 /* Lines of text from the top, the rest of each line and of the screen empty. */
 void terminal_draw(struct terminal *terminal, const struct buf *text);
 size_t terminal_rows(const struct terminal *terminal);
-/* A key; 0: none waits. Of keys that send more than one byte all are taken, and none told. */
+/* A key; 0: none is pending. Keys that send several bytes are consumed and ignored. */
 char terminal_key(struct terminal *terminal);
 
 #endif

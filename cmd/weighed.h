@@ -13,7 +13,7 @@ struct filter;
 struct selection;
 struct weights;
 
-/* A profile opened, expanded, filtered and added up: what every view begins with. */
+/* A profile, expanded, filtered and summed: the input of every view. */
 struct weighed {
 	struct profile *profile;
 	struct expansion *expansion;

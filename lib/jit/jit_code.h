@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of JIT-compiled code by address range, later ranges replacing earlier ones. */
+/* Names that a program gave to its JIT-compiled code; later ranges replace earlier ones. */
 #ifndef PROFC_JIT_JIT_CODE_H
 #define PROFC_JIT_JIT_CODE_H
 
@@ -8,11 +8,6 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-
-/*
- * What a program has said of the code that it made: ranges of addresses and their
- * names, in the order it was said. Where ranges overlap, the later one counts.
- */
 
 /* From this byte of its range on, the code is of this line. */
 struct jit_line {
@@ -33,10 +28,10 @@ struct jit_code {
 	struct jit_line *lines; /* owned; those of a range ascend */
 	size_t nr_lines, cap_lines;
 	struct buf texts; /* each with its NUL */
-	bool is_full;	  /* something was left out, for want of room */
+	bool is_full;	  /* something was dropped because it is full */
 };
 
-/* The most that is kept of one program: ten times what a large one says of its code. */
+/* The most that is kept per program: ten times what a large one publishes. */
 #define JIT_CODE_MAX_BYTES ((size_t)64 << 20)
 
 void jit_code_release(struct jit_code *code);

@@ -76,8 +76,8 @@ static bool goes_on(const struct jit_file *file)
 	       memcmp(tail, file->tail, file->nr_tail) == 0;
 }
 
-int jit_file_look(struct jit_file *file, const struct jit_file_rules *rules,
-		  enum jit_change *change, struct err *err)
+int jit_file_check(struct jit_file *file, const struct jit_file_rules *rules,
+		   enum jit_change *change, struct err *err)
 {
 	struct stat status;
 	int code;

@@ -12,9 +12,7 @@
 struct buf;
 struct err;
 
-/* A file that grows while it is read, or is written anew. */
-
-/* What it must be to be believed. */
+/* What a file must be to be trusted. */
 struct jit_file_rules {
 	const char *path; /* for messages; borrowed */
 	uid_t owner;	  /* this user's, or root's */
@@ -26,7 +24,7 @@ struct jit_file_rules {
 /* Larger ones are refused: node writes some 20 MB a day of work. */
 #define JIT_FILE_MAX_BYTES (UINT64_C(512) << 20)
 
-/* So much of what was read is compared to tell whether the file goes on. */
+/* Bytes already read that are compared to detect whether the file was rewritten. */
 #define JIT_FILE_MARK_BYTES 1024
 
 struct jit_file {
@@ -45,7 +43,8 @@ struct jit_file {
 		.fd = -1                                                                           \
 	}
 
-/* Take a descriptor over. A failure with the reason when it is not to be believed; it is open. */
+/* Take a descriptor over. Fails with the reason if the file is not to be trusted; the descriptor
+ * stays open. */
 int jit_file_begin(struct jit_file *file, int fd, const struct jit_file_rules *rules,
 		   struct err *err);
 void jit_file_close(struct jit_file *file);
@@ -56,9 +55,9 @@ enum jit_change {
 	JIT_FILE_REWRITTEN, /* begin anew; `offset` is 0 */
 };
 
-/* What has become of it since the last time. */
-int jit_file_look(struct jit_file *file, const struct jit_file_rules *rules,
-		  enum jit_change *change, struct err *err);
+/* How the file has changed since the last time. */
+int jit_file_check(struct jit_file *file, const struct jit_file_rules *rules,
+		   enum jit_change *change, struct err *err);
 /* Read up to nr_bytes from `offset` on; what is not taken will come once more. */
 int jit_file_read(struct jit_file *file, struct buf *out, size_t nr_bytes);
 void jit_file_take(struct jit_file *file, uint64_t nr_bytes);

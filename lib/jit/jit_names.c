@@ -30,7 +30,7 @@ struct jit_process {
 	struct jit_reader reader;
 	struct jit_place *places; /* by address, but for those that are new, behind */
 	size_t nr_places, cap_places, nr_known;
-	size_t nr_inherited; /* ranges of an ancestor's in which the known places were looked up */
+	size_t nr_inherited; /* ranges of an ancestor in which the known addresses were looked up */
 	struct module_id *modules; /* that its places are in */
 	size_t nr_modules, cap_modules;
 	struct jit_source source; /* as it was put into the profile last */
@@ -42,7 +42,7 @@ struct jit_names {
 	struct profile *profile;
 	struct jit_process *processes;
 	size_t nr_processes, cap_processes;
-	pid_t *former; /* processes that are over and whose places are in the profile */
+	pid_t *former; /* processes that have ended and have frames in the profile */
 	size_t nr_former, cap_former;
 	size_t nr_frames;    /* so many of the profile were seen */
 	uint32_t nr_modules; /* the same */
@@ -199,7 +199,7 @@ static pid_t owner_of(const struct jit_names *names, struct code_address where)
 /* Servers fork often, but not from a child of a child of a child. */
 #define ANCESTORS_MAX 4
 
-/* Those whose code a forked process may run: they may not have been seen in it themselves. */
+/* Ancestors whose code a forked process may run, even if they were never sampled themselves. */
 static void get_ancestors(struct jit_names *names, pid_t pid)
 {
 	if (find_process(names, pid))
@@ -322,20 +322,20 @@ static const struct jit_code *inherited_code(struct jit_names *names,
 
 		if (!ancestor)
 			continue;
-		if (!jit_reader_told(&ancestor->reader)->code.nr)
+		if (!jit_reader_input(&ancestor->reader)->code.nr)
 			jit_reader_read(&ancestor->reader, false);
-		if (jit_reader_told(&ancestor->reader)->code.nr)
-			return &jit_reader_told(&ancestor->reader)->code;
+		if (jit_reader_input(&ancestor->reader)->code.nr)
+			return &jit_reader_input(&ancestor->reader)->code;
 	}
 	return NULL;
 }
 
 static void look_up_all(struct jit_names *names, struct jit_process *process)
 {
-	struct jit_told *told = jit_reader_told(&process->reader);
-	const struct jit_code *inherited = told->code.nr ? NULL : inherited_code(names, process);
-	const struct jit_code *code = inherited ? inherited : &told->code;
-	size_t *nr_seen = inherited ? &process->nr_inherited : &told->nr_seen;
+	struct jit_input *input = jit_reader_input(&process->reader);
+	const struct jit_code *inherited = input->code.nr ? NULL : inherited_code(names, process);
+	const struct jit_code *code = inherited ? inherited : &input->code;
+	size_t *nr_seen = inherited ? &process->nr_inherited : &input->nr_seen;
 	size_t nr_known = process->nr_known;
 
 	if (*nr_seen > code->nr)
@@ -355,7 +355,7 @@ static void put_source(struct jit_names *names, struct jit_process *process)
 {
 	struct profile *profile = names->profile;
 	struct jit_reader *reader = &process->reader;
-	const char *path = jit_reader_told(reader)->path;
+	const char *path = jit_reader_input(reader)->path;
 	struct jit_source source = {.source = jit_reader_source(reader)};
 
 	source.path = path ? intern(profile, path) : STR_EMPTY;

@@ -15,7 +15,7 @@
 #include "jit/perf_map.h"
 #include "proc/read.h"
 
-/* So much is read of a file at once, and before others have their turn. */
+/* How much is read of a file at once, before others are read. */
 #define WINDOW_BYTES ((size_t)256 << 10)
 #define TURN_BYTES   ((uint64_t)8 << 20)
 
@@ -93,9 +93,10 @@ static void set_problem(struct jit_reader *reader, const struct err *err)
 	reader->problem = err ? xstrdup(err->what) : NULL;
 }
 
-static struct jit_file_rules rules_of(const struct jit_reader *reader, const struct jit_told *told)
+static struct jit_file_rules rules_of(const struct jit_reader *reader,
+				      const struct jit_input *input)
 {
-	return (struct jit_file_rules){.path = told->path,
+	return (struct jit_file_rules){.path = input->path,
 				       .owner = reader->owner,
 				       .started_realtime_ns = reader->started_realtime_ns};
 }
@@ -131,7 +132,7 @@ static bool is_replaced(const struct jit_reader *reader, const char *name)
 
 static void find_map(struct jit_reader *reader)
 {
-	struct jit_told *map = &reader->map;
+	struct jit_input *map = &reader->map;
 	struct err err = ERR_INIT;
 	struct jit_file_rules rules;
 	char name[32];
@@ -161,7 +162,7 @@ static void find_map(struct jit_reader *reader)
 
 void jit_reader_set_dump(struct jit_reader *reader, const char *path, int fd)
 {
-	struct jit_told *dump = &reader->dump;
+	struct jit_input *dump = &reader->dump;
 	struct err err = ERR_INIT;
 	struct jit_file_rules rules;
 
@@ -179,24 +180,24 @@ void jit_reader_set_dump(struct jit_reader *reader, const char *path, int fd)
 }
 
 /* Take what the bytes read say; how many of them that took, or a failure. */
-static int take(struct jit_reader *reader, struct jit_told *told, bool is_last, uint64_t *nr_taken,
-		struct err *err)
+static int take(struct jit_reader *reader, struct jit_input *input, bool is_last,
+		uint64_t *nr_taken, struct err *err)
 {
 	const struct buf *bytes = &reader->bytes;
-	uint64_t nr_left = told->file.nr_bytes - told->file.offset;
+	uint64_t nr_left = input->file.nr_bytes - input->file.offset;
 
-	if (told == &reader->dump)
+	if (input == &reader->dump)
 		return jitdump_parse(&reader->dump_state, bytes->bytes, bytes->nr_bytes, nr_left,
-				     &told->code, nr_taken, err);
+				     &input->code, nr_taken, err);
 	*nr_taken = perf_map_parse((const char *)bytes->bytes, bytes->nr_bytes,
-				   is_last && bytes->nr_bytes >= nr_left, &told->code);
+				   is_last && bytes->nr_bytes >= nr_left, &input->code);
 	return 0;
 }
 
-static int read_on(struct jit_reader *reader, struct jit_told *told, bool is_last, bool *has_more,
+static int read_on(struct jit_reader *reader, struct jit_input *input, bool is_last, bool *has_more,
 		   struct err *err)
 {
-	struct jit_file *file = &told->file;
+	struct jit_file *file = &input->file;
 	size_t window = WINDOW_BYTES;
 	uint64_t stop_at = file->offset + TURN_BYTES;
 	uint64_t nr_taken;
@@ -207,12 +208,12 @@ static int read_on(struct jit_reader *reader, struct jit_told *told, bool is_las
 		size_t nr_read;
 
 		if (jit_file_read(file, &reader->bytes, window) < 0)
-			return err_sys(err, "%s", told->path);
+			return err_sys(err, "%s", input->path);
 		nr_read = reader->bytes.nr_bytes;
-		/* What was added since it was looked at has its turn the next time. */
+		/* What was added since the check is read the next time. */
 		if (nr_read > file->nr_bytes - file->offset)
 			reader->bytes.nr_bytes = (size_t)(file->nr_bytes - file->offset);
-		status = take(reader, told, is_last, &nr_taken, err);
+		status = take(reader, input, is_last, &nr_taken, err);
 		if (status < 0)
 			return status;
 		if (nr_taken) {
@@ -223,7 +224,7 @@ static int read_on(struct jit_reader *reader, struct jit_told *told, bool is_las
 			window = JITDUMP_RECORD_MAX_BYTES;
 		} else {
 			return err_set(err, ERR_CORRUPT, "%s has a line of over %zu MiB",
-				       told->path, JITDUMP_RECORD_MAX_BYTES >> 20);
+				       input->path, JITDUMP_RECORD_MAX_BYTES >> 20);
 		}
 	}
 	*has_more = file->offset < file->nr_bytes;
@@ -231,44 +232,44 @@ static int read_on(struct jit_reader *reader, struct jit_told *told, bool is_las
 }
 
 /* True when there is more to be read at once. */
-static bool read_told(struct jit_reader *reader, struct jit_told *told, bool is_last)
+static bool read_input(struct jit_reader *reader, struct jit_input *input, bool is_last)
 {
-	struct jit_file_rules rules = rules_of(reader, told);
+	struct jit_file_rules rules = rules_of(reader, input);
 	struct err err = ERR_INIT;
 	enum jit_change change = JIT_FILE_SAME;
 	bool has_more = false;
 	int status;
 
-	if (told->file.fd < 0 || told->is_over)
+	if (input->file.fd < 0 || input->is_over)
 		return false;
-	status = jit_file_look(&told->file, &rules, &change, &err);
+	status = jit_file_check(&input->file, &rules, &change, &err);
 	if (status == 0 && change == JIT_FILE_REWRITTEN) {
-		jit_code_clear(&told->code);
-		told->nr_seen = 0;
+		jit_code_clear(&input->code);
+		input->nr_seen = 0;
 		reader->dump_state = (struct jitdump){0};
 	}
 	if (status == 0)
-		status = read_on(reader, told, is_last, &has_more, &err);
-	if (status == 0 && told->code.is_full)
+		status = read_on(reader, input, is_last, &has_more, &err);
+	if (status == 0 && input->code.is_full)
 		err_set(&err, ERR_LIMIT, "%s names more code than profc remembers: %zu MiB",
-			told->path, JIT_CODE_MAX_BYTES >> 20);
+			input->path, JIT_CODE_MAX_BYTES >> 20);
 	if (err.code)
 		set_problem(reader, &err);
-	told->is_over = status < 0; /* what it has said before stays */
+	input->is_over = status < 0; /* what was read before stays */
 	return has_more;
 }
 
 bool jit_reader_read(struct jit_reader *reader, bool is_last)
 {
-	bool has_more = read_told(reader, &reader->dump, is_last);
+	bool has_more = read_input(reader, &reader->dump, is_last);
 
 	if (reader->dump.code.nr)
 		return has_more;
 	find_map(reader);
-	return read_told(reader, &reader->map, is_last) || has_more;
+	return read_input(reader, &reader->map, is_last) || has_more;
 }
 
-struct jit_told *jit_reader_told(struct jit_reader *reader)
+struct jit_input *jit_reader_input(struct jit_reader *reader)
 {
 	return reader->dump.code.nr ? &reader->dump : &reader->map;
 }

@@ -14,26 +14,26 @@
 #include "jit/jitdump.h"
 #include "profile/symbol_source.h"
 
-/* One file of a program about its code, and what it has said so far. */
-struct jit_told {
+/* A perf map or jitdump of a process, and the code read from it so far. */
+struct jit_input {
 	struct jit_file file;
 	struct jit_code code;
-	size_t nr_seen; /* ranges that the caller has dealt with: it sets that */
+	size_t nr_seen; /* ranges that the caller has processed; set by the caller */
 	char *path;	/* as the program sees it; owned; NULL: there is no such file */
 	bool is_over;	/* nothing more is read of it */
 };
 
 /*
- * Finds and reads what one process says of its code: /tmp/perf-PID.map, in its
- * own /tmp and by its own number, and the jitdump that it has mapped. A map must
+ * Finds and reads the names that one process publishes: /tmp/perf-PID.map, in its
+ * own /tmp and by its own pid, and the jitdump that it has mapped. A map must
  * be a regular file, no link, of the user of the process or root.
  */
 struct jit_reader {
-	pid_t pid, own_pid; /* as we see it; as it does itself */
+	pid_t pid, own_pid; /* in our PID namespace, and in its own */
 	uid_t owner;
 	uint64_t started_realtime_ns;
-	int tmp_fd; /* its /tmp, open as long as this: it may outlive the process so; or -1 */
-	struct jit_told map, dump;
+	int tmp_fd; /* its /tmp, kept open so that it outlives the process; or -1 */
+	struct jit_input map, dump;
 	struct jitdump dump_state;
 	struct buf bytes; /* scratch */
 	char *problem;	  /* why a file was not read to its end, or NULL; owned */
@@ -45,13 +45,13 @@ void jit_reader_release(struct jit_reader *reader);
 /* It has a jitdump: `fd`, borrowed, is open on it for as long as the reader is used. */
 void jit_reader_set_dump(struct jit_reader *reader, const char *path, int fd);
 /*
- * Read what is new, of a long file a part at a time: true when there is more to be read at once.
- * The last time all of it, and the last line though it has no end.
+ * Read what is new, a part of a long file at a time: true if there is more to be read at once. With
+ * is_last all of it, including an incomplete last line.
  */
 bool jit_reader_read(struct jit_reader *reader, bool is_last);
 
-/* What counts of what was found: the jitdump, which says more, or the map. */
-struct jit_told *jit_reader_told(struct jit_reader *reader);
+/* The input to use: the jitdump, which has more information, or the map. */
+struct jit_input *jit_reader_input(struct jit_reader *reader);
 enum symbol_source jit_reader_source(const struct jit_reader *reader);
 
 #endif

@@ -8,9 +8,9 @@
 struct profile;
 
 /*
- * For a view of a recording that still runs: a thread that was last sampled asleep, and that since
- * then, sleeps on until now; both on the recording's clock. That a sleep lasts is told in samples
- * ever more rarely, and when it is over; should it be, unseen yet, the samples to come say so.
+ * For a view of a running recording: threads that were last sampled asleep, since since_ns, are
+ * taken to sleep until now_ns, both on the clock of the recording. Long sleeps are sampled ever
+ * more rarely; if one has ended meanwhile, later samples correct this.
  */
 void profile_extend_sleeps(struct profile *profile, uint64_t since_ns, uint64_t now_ns);
 

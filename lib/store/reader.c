@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "store/reader_priv.h"
 
-/* Take in one record; types of later versions are left out. False when the frame is damaged. */
+/* Process one record; types of later versions are ignored. False if the frame is damaged. */
 static bool take_record(struct reader *reader, struct cursor *cursor)
 {
 	uint64_t type = cursor_uleb(cursor);

@@ -10,7 +10,7 @@
 #include "symbol/name_pool.h"
 #include "symbol/types.h"
 
-/* How many other results a result may take in: each brings a table of texts along. */
+/* How many other results a result may take in, each with a table of texts. */
 #define RESULT_MAX_PARTS 16
 
 /* What a result's locations point into. */
@@ -39,7 +39,7 @@ void result_builder_init(struct result_builder *builder, size_t nr_addresses);
 /* The finished result, owned by the caller. */
 struct symbol_result *result_builder_finish(struct result_builder *builder);
 
-/* Begin the chain of an address; what it had before is forgotten. */
+/* Begin the chain of an address; what it had before is dropped. */
 void result_builder_begin(struct result_builder *builder, size_t index);
 /* Append a level to the chain begun last, innermost first. Texts must be the pool's. */
 void result_builder_add(struct result_builder *builder, const struct symbol_location *location);

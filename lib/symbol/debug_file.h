@@ -13,8 +13,8 @@ struct Elf;
 /*
  * Where separate debug information is, searched as gdb does ("Separate Debug
  * Files" in its manual): by build-id below every debug root, then by
- * .gnu_debuglink beside the file, in .debug/ and below every debug root. What is
- * found must carry the same build-id, or else the checksum of the link.
+ * .gnu_debuglink beside the file, in .debug/ and below every debug root. A file
+ * found must have the same build-id, or else the checksum of the link.
  */
 struct build_id {
 	uint8_t bytes[BUILD_ID_MAX_BYTES];
@@ -37,7 +37,7 @@ char *debug_file_root(const struct symbol_options *options, size_t index);
  * Find the debug file of `elf`, known as `path` to its process. `elf` may be
  * NULL: by build-id only. Returns a descriptor and *found, both the caller's,
  * or -1. *refused, NULL before, becomes the caller's path of the first file
- * that was at such a place but is of another build, if any was.
+ * that was found but is of another build, if any.
  */
 int debug_file_find(const struct symbol_options *options, struct Elf *elf, const char *path,
 		    const struct build_id *build_id, char **found, char **refused);

@@ -8,7 +8,7 @@
 
 struct build_id;
 
-/* How long an answer is waited for. */
+/* How long to wait for an answer. */
 struct debuginfod_patience {
 	uint64_t deadline_ns;	  /* CLOCK_MONOTONIC */
 	const atomic_bool *ended; /* or until another thread sets this; NULL: none does */
@@ -17,8 +17,7 @@ struct debuginfod_patience {
 /*
  * Ask the debuginfod servers of the user for the debug file of a build-id.
  * Returns a descriptor of the file in the user's cache and *path, both the
- * caller's, or -1: not there, no such library, or the patience is at its end,
- * which is then soon noticed.
+ * caller's, or -1: not found, no debuginfod library, or no answer in time.
  */
 int debuginfod_fetch(const struct build_id *build_id, const struct debuginfod_patience *patience,
 		     char **path);

@@ -142,7 +142,7 @@ static void add_attribute(struct abbrev_table *table, struct abbrev *row,
 	add_step(table, row, attribute->step);
 }
 
-/* A name or form too large for its field becomes one that nobody knows. */
+/* A name or form too large for its field becomes an unknown one. */
 static uint16_t narrow(uint64_t value)
 {
 	return value > UINT16_MAX ? UINT16_MAX : (uint16_t)value;

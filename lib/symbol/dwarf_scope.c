@@ -76,7 +76,7 @@ struct entry {
 	struct dwarf_value origin, call_file, call_line, call_column;
 };
 
-/* Where the value of an attribute goes; NULL when nobody asks for it. */
+/* Where the value of an attribute goes; NULL when it is not wanted. */
 static inline struct dwarf_value *value_of(struct entry *entry, uint16_t attribute)
 {
 	switch (attribute) {

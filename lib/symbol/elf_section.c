@@ -15,7 +15,7 @@
 
 /*
  * Debug information shrinks to a half or a tenth, small tables perhaps to a
- * hundredth; a section that claims more is a trap for whoever allocates that.
+ * hundredth; a section that claims more is an attempt to exhaust memory.
  */
 #define MAX_INFLATION	    100
 #define SMALL_BYTES	    (UINT64_C(64) << 20)

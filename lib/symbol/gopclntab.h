@@ -28,7 +28,7 @@ struct go_place {
 	uint64_t start, end;	     /* of the function's code */
 };
 
-/* `text_address` is that of .text, for programs whose table waits for the loader to be told. */
+/* `text_address` is that of .text, for programs whose table gets it from the loader. */
 void gopclntab_init(struct gopclntab *table, struct dwarf_bytes bytes, uint64_t text_address);
 bool gopclntab_find(const struct gopclntab *table, uint64_t address, struct go_place *place);
 

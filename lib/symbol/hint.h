@@ -10,8 +10,8 @@ struct symbol_object;
 struct symbol_request;
 
 /*
- * Why the names of a module are not better, in words for its user, and what
- * would help where that is known. NULL when nothing is amiss. Caller frees.
+ * Why a module lacks symbols, as a message for the user, and what would help if
+ * that is known. NULL if nothing is missing. Caller frees.
  */
 char *hint_for_object(const struct symbol_object *object, enum symbol_source source);
 char *hint_for_mismatch(const struct symbol_request *request, const struct build_id *found);

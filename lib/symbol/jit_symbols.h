@@ -11,7 +11,7 @@ struct profile;
 struct symbol_result;
 
 /*
- * Names of code in JIT memory by what the recording has heard of it: of nr frames, which are all in
+ * Names of JIT-compiled code from those in the recording: of nr frames, which are all in
  * `module`. Never fails: what is missing, and why, is the result's problem. Caller owns it.
  */
 struct symbol_result *jit_symbols_resolve(const struct profile *profile, struct module_id module,

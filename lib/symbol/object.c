@@ -18,7 +18,7 @@
 #include "symbol/debuginfod.h"
 #include "symbol/types.h"
 
-/* The object is reported by hand; libdwfl never looks for the file itself. */
+/* The object is reported explicitly; libdwfl never searches for the file itself. */
 static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 		    char **file_name, Elf **elf)
 {

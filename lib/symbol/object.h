@@ -29,7 +29,7 @@ struct symbol_object {
 	Elf *debug; /* the separate debug file, or NULL; owned */
 	int debug_fd;
 	char *debug_path;
-	char *refused_debug_path; /* what stood in its place, of another build; or NULL */
+	char *refused_debug_path; /* a debug file found that is of another build; or NULL */
 	Elf *supplement;
 	int supplement_fd;
 	char *missing_supplement; /* the name of one that was not found, or NULL */
@@ -40,9 +40,9 @@ struct symbol_object {
 	 */
 	uint64_t address_bias;
 	bool has_dwarf;
-	bool is_mismatched;	 /* the file is not the one that was asked for */
-	char *difference;	 /* how that is told where it is not by the build-id; or NULL */
-	bool is_debug_file_only; /* the file itself is not there, its debug file is */
+	bool is_mismatched;	 /* the file is not the one requested */
+	char *difference;	 /* how it differs, if not in the build-id; or NULL */
+	bool is_debug_file_only; /* the file itself was not found, but its debug file */
 	bool has_asked_servers;	 /* of debuginfod, for any of the above */
 	struct dwarf_file dwarf, supplement_dwarf;
 	struct split_dwarf split;

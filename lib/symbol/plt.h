@@ -11,8 +11,8 @@
 struct symbol_object;
 
 /*
- * The stubs of a procedure linkage table have no symbols: what a stub jumps to
- * is told by the slot of the global offset table it reads and the relocation
+ * The stubs of a procedure linkage table have no symbols: the target of a stub
+ * follows from the slot of the global offset table it reads and the relocation
  * that fills that slot.
  */
 struct plt_slot {
@@ -33,7 +33,7 @@ struct plt {
 void plt_init(struct plt *plt, const struct symbol_object *object);
 void plt_release(struct plt *plt);
 
-/* The slot that the stub which holds an address jumps through; NULL: none is known. */
+/* The slot that the stub which holds an address jumps through; NULL: unknown. */
 const struct plt_slot *plt_find(const struct plt *plt, uint64_t address);
 
 /* What a stub's instructions say it reads. */

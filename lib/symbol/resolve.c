@@ -18,7 +18,7 @@
 #include "symbol/symbol.h"
 #include "symbol/vdso.h"
 
-/* More workers would fight for memory bandwidth, not for processors. */
+/* More threads would compete for memory bandwidth, not for processors. */
 #define MAX_WORKERS 16
 
 /* The frames of one module, and what became of them. */
@@ -40,7 +40,7 @@ struct resolve_run {
 	pthread_cond_t changed;
 	size_t next, nr_done;
 	size_t last_done;
-	char *asked; /* the file a server was asked about, until that is told; or NULL */
+	char *asked; /* the file a server was queried for, until that is reported; or NULL */
 };
 
 /*

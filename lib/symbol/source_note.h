@@ -6,7 +6,7 @@ struct profile;
 
 /*
  * Note size and time of each source file that the locations and functions of a profile name and
- * that is here, once for each: whoever shows its lines later can tell whether they are the same.
+ * that exists here, once for each: annotate checks later whether a source is still the same.
  */
 void source_note_all(struct profile *profile);
 

@@ -186,7 +186,7 @@ struct dwarf_unit *split_dwarf_unit(struct split_dwarf *split, struct dwarf_unit
 {
 	struct dwarf_file *file;
 
-	/* clang calls units skeletons that have nothing but inlined functions left to tell. */
+	/* clang calls units skeletons that have nothing but inlined functions left. */
 	if (!unit->dwo_name)
 		return unit;
 	file = find(split, unit)->file;

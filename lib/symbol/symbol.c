@@ -110,8 +110,8 @@ static const char *symbol_name_at(void *context, uint64_t address)
 }
 
 /*
- * What glibc calls write() inside itself is __GI___libc_write, in its debug information too; who
- * calls it says `write`, which is one of the symbols of the same place.
+ * What glibc calls write() inside itself is __GI___libc_write, in its debug information, too; code
+ * that calls it says `write`, which is one of the symbols of the same place.
  */
 static void name_as_callers_do(struct symbol_file *file, struct name_pool *pool, uint64_t address,
 			       struct symbol_location *location)

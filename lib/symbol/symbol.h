@@ -22,12 +22,12 @@ int symbol_resolve_file(const struct symbol_options *options, const struct symbo
 			struct symbol_result **result, struct err *err);
 
 /*
- * The same in steps, for who asks again and again: the file stays open and what
- * was read of it is kept. Not to be used from two threads at once.
+ * The same in steps, for repeated requests: the file stays open and what was read of
+ * it is kept. Not to be used from two threads at once.
  */
 struct symbol_file;
 
-/* Of the request only the file is of interest here; it is not kept, but the options are. */
+/* Only the file of the request is used; the request is not kept, but the options are. */
 int symbol_file_open(const struct symbol_options *options, const struct symbol_request *request,
 		     struct symbol_file **file, struct err *err);
 /* Resolve ascending, distinct addresses. Caller owns the result. */
@@ -41,12 +41,12 @@ bool symbol_file_find_symbol(struct symbol_file *file, const char *name, uint64_
 bool symbol_file_find_section(const struct symbol_file *file, const char *name, uint64_t *address);
 /*
  * The code [start, end) of the function, or of the part of one, that holds an address: by the
- * symbol tables, Go's or the unwind information, so that nameless ones are found too. False where
- * none knows it, or where the file is not the one that was asked for.
+ * symbol tables, Go's or the unwind information, so that functions without a name are found, too.
+ * False if none has it, or if the file is not the one requested.
  */
 bool symbol_file_find_function(struct symbol_file *file, uint64_t address, uint64_t *start,
 			       uint64_t *end);
-/* Why nothing is known of the file, for a user to read: it is another one. Else NULL. Borrowed. */
+/* If the file is not the one recorded, a message for the user that says so; else NULL. Borrowed. */
 const char *symbol_file_mismatch(const struct symbol_file *file);
 /* How many bytes an address of the file has: 4 or 8. */
 unsigned int symbol_file_address_bytes(const struct symbol_file *file);

@@ -4,8 +4,8 @@
 #define PROFC_SYMBOL_VDSO_H
 
 /*
- * The kernel maps the same shared object, [vdso], into every process: ours
- * serves for all recorded under the same kernel, which its build-id tells.
+ * The kernel maps the same shared object, [vdso], into every process: that of
+ * this one serves for all recorded under the same kernel, which the build-id proves.
  * Returns a descriptor of a copy, the caller's, or -1.
  */
 int vdso_open(void);

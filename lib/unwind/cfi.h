@@ -81,8 +81,8 @@ enum cfi_tracked {
 	CFI_TRACKED_FP,
 	CFI_TRACKED_RA,
 	/*
-	 * The first register that carries an exception to its handler. Nobody else
-	 * saves it: who does will leave its frame for another (__builtin_eh_return).
+	 * The first register that carries an exception to its handler. Only functions
+	 * that leave their frame for another save it (__builtin_eh_return).
 	 */
 	CFI_TRACKED_EH,
 	CFI_TRACKED_COUNT,
@@ -101,7 +101,7 @@ bool cfi_rules_at(const struct cfi_section *section, const struct cfi_fde *fde,
 		  const uint64_t columns[CFI_TRACKED_COUNT], uint64_t address,
 		  struct cfi_rules *rules);
 
-/* Numbers of the CFI's own, over a cursor. */
+/* A signed LEB128 number. */
 int64_t cfi_sleb(struct cursor *cursor);
 /*
  * A pointer in one of the encodings of LSB 10.5 (DW_EH_PE_*), as an ELF

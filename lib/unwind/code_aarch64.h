@@ -20,7 +20,7 @@ enum a64_effect {
 	A64_EFFECT_CALL,   /* of `target`; 0: through a register */
 	A64_EFFECT_LEAVE,  /* to another function, as PLTs do */
 	A64_EFFECT_HALT,   /* brk, udf: control goes nowhere */
-	A64_EFFECT_STOP,   /* control goes where nobody can tell */
+	A64_EFFECT_STOP,   /* control goes to an unknown place */
 };
 
 struct a64_instruction {

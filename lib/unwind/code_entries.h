@@ -12,8 +12,7 @@ struct elf_image;
 /*
  * Where an image's own code calls, or takes the address of code, and where its data points
  * into code: most of its functions begin at such a place, also where no symbol and no CFI says
- * so. Some places are none: bytes that look like a call are taken for one. Zero-initialised is
- * ready.
+ * so. Some are not entries: bytes may resemble a call. Zero-initialised is ready.
  */
 struct code_entries {
 	uint64_t *at; /* owned; sorted, each once */

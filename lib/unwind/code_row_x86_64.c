@@ -150,7 +150,7 @@ static bool keeps_fp(const struct elf_image *image, const struct code_at *at)
 }
 
 /*
- * Does the way to the return load another stack pointer, as whoever switches stacks does? Or does
+ * Does the way to the return load another stack pointer, as code that switches stacks does? Or does
  * none return, but one load another (makecontext(3)'s __start_context)?
  */
 static bool switches_stack(const struct elf_image *image, const struct code_at *at)

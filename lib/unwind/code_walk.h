@@ -9,7 +9,7 @@ struct code_entries;
 struct mapping;
 struct walk;
 
-/* A frame in code without CFI, for which the code itself is asked. */
+/* A frame in code without CFI, whose row comes from the code itself. */
 struct code_frame {
 	const struct mapping *mapping;
 	struct elf_image *image;
@@ -31,30 +31,29 @@ struct row code_walk_row_from_entry(const struct unwind_arch *arch, const struct
 				    const struct code_frame *frame, uint64_t entry, bool by_sp);
 
 /*
- * The row of a frame in code that was made at run time, read from the process and
- * proved as above; frame->image is not used.
+ * The row of a frame in JIT-compiled code, read from the process and proved as above;
+ * frame->image is not used.
  */
 struct row code_walk_jit_row(const struct unwind_arch *arch, const struct walk *walk,
 			     const struct code_frame *frame);
 /*
- * Where code made at run time, which makes no frame of its own, may have been entered; or a
- * function whose frame is as deep as nobody can tell.
+ * Where JIT-compiled code that has no frame of its own may have been entered; or a function whose
+ * frame size is unknown.
  */
 struct code_host {
 	uint64_t wanted;	 /* the target that a direct call has to have; 0: any call */
 	struct row row;		 /* does not know the frame pointer */
-	uint64_t return_address; /* of who entered it */
+	uint64_t return_address; /* of the call that entered it */
 	uint64_t cfa;
 	uint64_t target; /* of a direct call there, else 0 */
 	unsigned int nr_searched;
 };
 
 /*
- * The next return address above the stack pointer, for code made at run time that never
- * returns, but works in the frame of whoever entered it (traces of LuaJIT, Guile's code):
- * behind a call in a file's code, with nothing beneath it that leads into other code made at run
- * time. Old ones may stand there, too. *host begins as zero but for `wanted`; false: there is no
- * other.
+ * The next return address above the stack pointer, for JIT-compiled code that never returns but
+ * works in the frame of the code that entered it (traces of LuaJIT, Guile's code): behind a call
+ * in a file's code, with nothing below it that leads into other JIT-compiled code. It may be a
+ * stale one. *host is initially zero except for `wanted`; false: there is no other.
  */
 bool code_walk_next_host(const struct unwind_arch *arch, const struct walk *walk,
 			 const struct code_frame *frame, struct code_host *host);
@@ -68,7 +67,7 @@ bool code_walk_is_behind_call(const struct unwind_arch *arch, const struct walk 
 bool code_walk_calls(const struct unwind_arch *arch, const struct walk *walk,
 		     uint64_t return_address, uint64_t callee);
 
-/* Does the row of a frame in code made at run time lead to code, on the stack at hand? */
+/* Does the row of a frame in JIT-compiled code lead to code, on the stack at hand? */
 bool code_walk_proves_jit_row(const struct unwind_arch *arch, const struct walk *walk,
 			      const struct code_frame *frame, const struct row *row);
 
@@ -80,11 +79,11 @@ bool code_walk_proves(const struct unwind_arch *arch, const struct walk *walk,
 bool code_walk_disproves(const struct unwind_arch *arch, const struct walk *walk,
 			 const struct code_frame *frame, const struct row *row);
 
-/* Does it seem to lead to none: to what is no code, or is not there? */
+/* Does it seem to lead to none: to an address that is not code, or not mapped? */
 bool code_walk_contradicts(const struct walk *walk, const struct code_frame *frame,
 			   const struct row *row);
-/* Does a row lead to a return address, or to 0, as where a stack begins? Then nothing is proved,
- * nor disproved. */
+/* Does a row lead to a return address, or to 0 as at the start of a stack, so that it is neither
+ * proved nor disproved? */
 bool code_walk_may_hold(const struct unwind_arch *arch, const struct walk *walk,
 			const struct code_frame *frame, const struct row *row);
 

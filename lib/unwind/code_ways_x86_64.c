@@ -268,8 +268,8 @@ static bool is_new(struct search *search, struct way_state *state)
 		return true;
 	}
 	/*
-	 * To a return one way is enough. And a function is entered with nothing pushed: who jumps
-	 * there with more went on behind a call that never returns.
+	 * To a return one way is enough. And a function is entered with nothing pushed: code that
+	 * jumps there with more went on behind a call that never returns.
 	 */
 	return search->goal && state->pc != search->entry && differs(visit, state);
 }

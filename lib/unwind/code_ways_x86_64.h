@@ -16,7 +16,7 @@ struct elf_image;
 enum way_base {
 	BASE_RSP,
 	BASE_RBP,
-	BASE_NONE, /* nobody knows */
+	BASE_NONE, /* unknown */
 };
 
 struct way_place {
@@ -42,7 +42,7 @@ struct way_state {
 	uint8_t copy_reg;
 	bool has_copy;
 	uint16_t restored; /* registers that hold what was in memory of this stack */
-	bool is_switched;  /* rsp was loaded with what nobody knows: it may be on another stack */
+	bool is_switched;  /* rsp was loaded with an unknown value: it may be on another stack */
 };
 
 enum way_end {

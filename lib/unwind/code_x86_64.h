@@ -27,7 +27,7 @@ enum code_effect {
 	CODE_EFFECT_COPY_RSP,	  /* reg = rsp + value */
 	CODE_EFFECT_RSP_FROM_REG, /* rsp = reg + value, which a copy of rsp may be */
 	CODE_EFFECT_MOVE_RSP,	  /* rsp = something that cannot be followed on the same stack */
-	CODE_EFFECT_LOAD_RSP,	  /* rsp = something of which nobody knows which stack it is on */
+	CODE_EFFECT_LOAD_RSP,	  /* rsp = a value that may be on any stack */
 	CODE_EFFECT_LOSE_RBP,	  /* rbp = something else */
 	CODE_EFFECT_RETURN,
 	CODE_EFFECT_JUMP,     /* to `target` */
@@ -35,7 +35,7 @@ enum code_effect {
 	CODE_EFFECT_JUMP_GOT, /* through a word at rip + something: to another function */
 	CODE_EFFECT_CALL,
 	CODE_EFFECT_HALT, /* hlt, ud2: control goes nowhere */
-	CODE_EFFECT_STOP, /* control goes where nobody can tell */
+	CODE_EFFECT_STOP, /* control goes to an unknown place */
 };
 
 struct code_instruction {
@@ -44,7 +44,7 @@ struct code_instruction {
 	int64_t value;
 	uint64_t target;   /* address */
 	uint8_t reg;	   /* of COPY_RSP and RSP_FROM_REG, as instructions number them */
-	uint16_t written;  /* bit n: the general register n, of those that are no effect */
+	uint16_t written;  /* bit n: the general register n, of those without an effect */
 	bool is_load;	   /* RSP_FROM_REG: by a move, not by address arithmetic */
 	uint16_t restored; /* bit n: the general register n, from memory of this stack */
 	bool is_padding;   /* a no-op of several bytes */

@@ -13,22 +13,22 @@ struct eh_landing {
 	struct module_cfi *cfi;
 	const struct code_reader *code;
 	uint64_t pc;
-	/* Where the function stood that was called, and let the exception through; 0: unknown. */
+	/* The pc of the function that was called and propagated the exception; 0: unknown. */
 	uint64_t callee_pc;
 	bool callee_is_elsewhere; /* in another module: known by that alone */
 };
 
 /* How many calls there are whose exceptions land at a place. */
 enum eh_landing_calls {
-	EH_LANDING_NONE, /* it is no such place, as far as anybody can tell */
+	EH_LANDING_NONE, /* no call known */
 	EH_LANDING_ONE,
 	EH_LANDING_SEVERAL,
 };
 
 /*
- * The return address of the call whose exceptions land at landing->pc, if by the function's
- * table and its code there is one only. Who lands has its address written over the
- * return address.
+ * The return address of the call whose exceptions land at landing->pc, if the function's table and
+ * code have only one such call. The unwinder writes the address of the landing pad over the return
+ * address.
  */
 enum eh_landing_calls eh_landing_call(const struct eh_landing *landing, uint64_t *return_address);
 

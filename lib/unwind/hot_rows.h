@@ -12,11 +12,10 @@
 struct unwind_frame;
 
 /*
- * What walks need again and again: of a frame's pc, as it is in the target, the
- * place in code and the step to its caller, in one look at half a cache line.
- * That spares them the search for the mapping. The common kind of row is held in
- * full; of all others only that there is one. What is here may be dropped at any
- * time: row_cache has it, and the space.
+ * By pc in the target: the address in its module and the step to the caller, in half a
+ * cache line, which avoids the search for the mapping. The common kind of row is stored
+ * in full; of others, only that there is one. Entries may be dropped at any time: the row
+ * cache and the space have the same information.
  */
 enum hot_flags {
 	HOT_IS_STEP = 1, /* CFA = sp or fp + cfa_offset, the return address just below */

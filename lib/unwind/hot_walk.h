@@ -10,10 +10,9 @@ struct unwind_frame;
 struct walk;
 
 /*
- * Go on from *frame, which is pushed, for as long as everything is in plain sight:
- * both frames' rows are hot ones, the stack is in the snapshot's first region and
- * rises, and there is no limit in the way. Leaves *frame and *regs at the last
- * frame pushed; what comes there is not known yet.
+ * Continue from *frame, which is pushed, while both frames' rows are in the cache, the
+ * stack is in the snapshot's first region and rises, and no limit is reached. Leaves
+ * *frame and *regs at the last frame pushed, whose caller is not determined yet.
  */
 void hot_walk(const struct hot_rows *hot, const struct unwind_arch *arch, struct walk *walk,
 	      struct regs *regs, struct unwind_frame *frame);

@@ -43,7 +43,7 @@ struct cfi_range {
 #define COPY_ALIGNMENT	UINT64_C(4096)
 
 /*
- * Code that libunwind looked at. It does so at every pc, to recognise signal
+ * Code that libunwind has read. It does so at every pc, to recognise signal
  * trampolines by their bytes, and a read of the file each time would cost more
  * than the rest of the step.
  */
@@ -130,7 +130,7 @@ static bool segment_holds(const struct elf_segment *segment, uint64_t vaddr)
 
 /*
  * Entries of C++ and Rust refer to their personality routine by a pointer in
- * the module's data. libunwind insists on reading it, though nobody asks for
+ * the module's data. libunwind insists on reading it, though no caller needs
  * it here: its value in the file, before relocation, serves.
  */
 static bool read_module_data(const struct known_space *known, uint64_t address, unw_word_t *value)

@@ -21,15 +21,15 @@ struct access {
 
 /*
  * A cursor at the leaf of access->walk, valid for as long as `access` stays where it is. What
- * libunwind remembered of the space is forgotten if its mappings are not what they were. False
- * if libunwind does not take it.
+ * libunwind cached of the space is dropped if its mappings have changed. False if libunwind
+ * refuses.
  */
 bool access_begin(struct access *access, struct libunwind_spaces *spaces, unw_cursor_t *cursor);
 
 /*
- * The 8 bytes of code at an address; false where no code is mapped. Code made at run time reads
- * as 0: libunwind asks whether there is code at the pc before it trusts a frame pointer, and
- * takes an error for a jump to nowhere.
+ * The 8 bytes of code at an address; false where no code is mapped. JIT-compiled code reads as 0:
+ * libunwind checks for code at the pc before it trusts a frame pointer, and takes an error for a
+ * jump to an invalid address.
  */
 bool access_code(const struct access *access, uint64_t address, unw_word_t *value);
 

@@ -13,17 +13,17 @@ struct rows;
 struct walk;
 
 /*
- * What a stack is worth that ends at a frame with the stack pointer sp, where the frame itself does
- * not say that it is the outermost (its return address is 0, or it never returns).
+ * The kind of end of a stack whose last frame has the stack pointer sp, where the frame itself does
+ * not prove that it is outermost (its return address is 0, or it never returns).
  * STACK_END_ROOT: at the top of the thread's own stack, with no return address above it.
- * STACK_END_OTHER_STACK: on a stack that is
- * known not to be the thread's own. STACK_END_UNPROVED: neither can be told.
+ * STACK_END_OTHER_STACK: on a stack that is known not to be the thread's own.
+ * STACK_END_UNPROVED: neither is known.
  */
 enum stack_end root_at(struct rows *rows, const struct row_query *query, uint64_t sp);
 
 /*
- * Is `address`, where a return address should be, where the number of the program's arguments
- * is? The kernel put that there: nobody called this code (Go's rt0_go).
+ * Is `address`, where a return address should be, the address of argc? The kernel put that there,
+ * so that this code was not called (Go's rt0_go).
  */
 bool root_is_above(const struct walk *walk, uint64_t address);
 

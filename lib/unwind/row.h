@@ -91,7 +91,7 @@ enum row_call {
 	ROW_CALL_NONE, /* no call: it is no return address */
 	ROW_CALL_DIRECT,
 	ROW_CALL_INDIRECT,
-	ROW_CALL_UNSURE, /* code made at run time, with no call to be seen there */
+	ROW_CALL_UNSURE, /* JIT-compiled code, with no visible call before it */
 };
 
 /* Where in an image's code a frame stands. */
@@ -103,14 +103,14 @@ struct code_at {
 
 /*
  * Rows from code without CFI, of one machine. Addresses are the image's own. Without
- * entry_before no code made at run time is read, without keeps_fp no CFI doubted, without
+ * entry_before no JIT-compiled code is read, without keeps_fp CFI is trusted, without
  * switches_stack and switched_stack stacks are not switched, and without next_call (and what
- * stands below it) no exception is followed to where it lands: NULL where nobody looked.
+ * stands below it) no exception is followed to where it lands: NULL where that is not implemented.
  */
 struct code_reader {
 	/*
 	 * By what the code is going to do from there on; ROW_NEVER_RETURNS if it surely does
-	 * not, ROW_NO_CFI if nobody can tell.
+	 * not, ROW_NO_CFI if that is unknown.
 	 */
 	struct row (*row)(const struct elf_image *image, const struct code_at *at);
 	/* Where a function that may hold pc is entered, as just-in-time compilers begin them. */
@@ -175,7 +175,7 @@ struct unwind_arch {
 	bool signal_rows_are_steps; /* an 'S' entry with an ordinary CFA describes itself well */
 	/* Is this the code by which a signal handler returns to the kernel? */
 	bool (*is_sigreturn)(const uint8_t *at, size_t nr_bytes);
-	const struct eh_layout *eh; /* of libgcc's notes; NULL where nobody looked */
+	const struct eh_layout *eh; /* of libgcc's notes; NULL if unknown */
 	/* How code without CFI is read; NULL where nothing reads this machine's. */
 	const struct code_reader *code;
 };

@@ -11,7 +11,7 @@
 #define SMALLEST_ADDRESS UINT64_C(4096)
 #define LARGEST_ADDRESS	 (UINT64_C(1) << 56)
 
-/* One walk: the frame whose caller is searched, and what was seen on the way. */
+/* One walk: the frame whose caller is searched, and the state so far. */
 struct row_walk {
 	struct rows *rows;
 	struct walk *walk;
@@ -35,7 +35,7 @@ struct row_walk {
 enum step {
 	STEP_CALLER,   /* it is in row_walk.frame and pushed */
 	STEP_END,      /* the walk ended and says why */
-	STEP_WILD,     /* it is pushed, and is no code: who called it may be known */
+	STEP_WILD,     /* it is pushed, and is not code: its caller may be known */
 	STEP_FALLBACK, /* libunwind might know */
 };
 
@@ -171,7 +171,7 @@ static void recover_fp(struct row_walk *rw, const struct row *row, uint64_t cfa)
 }
 
 /*
- * The frame pointer is not known where a thread was looked at without stopping
+ * The frame pointer is unknown where a thread was read without stopping
  * it: then the code says how far the stack pointer moved since the entry.
  */
 static bool wants_unknown_fp(const struct row_walk *rw, const struct row *row)
@@ -198,9 +198,9 @@ static bool leads_nowhere(const struct row_walk *rw, uint64_t ra)
 }
 
 /*
- * The first frame on a stack that its function switched to. Go keeps the frame pointer of who
- * called it on the other stack: where that was copied, too, and the function will go back to it,
- * the walk goes on there.
+ * The first frame on a stack that its function switched to. Go keeps the frame pointer of the code
+ * that called it on the other stack: where that was copied, too, and the function will go back to
+ * it, the walk goes on there.
  */
 static enum step step_over_switch(struct row_walk *rw)
 {
@@ -452,7 +452,8 @@ static enum step take_fp_record(struct row_walk *rw, const struct fp_record *rec
 	return arrive(rw, record->return_address, record->fp + 16, UNWIND_METHOD_FP, false);
 }
 
-/* psABI 3.4.1: the outermost frame has a frame pointer of 0. So has who uses it for a number. */
+/* psABI 3.4.1: the outermost frame has a frame pointer of 0. So has code that uses it for a number.
+ */
 static bool has_zero_fp(const struct row_walk *rw)
 {
 	uint64_t fp;

@@ -47,20 +47,20 @@ struct row rows_find_by_call(struct rows *rows, const struct row_query *query,
 			     const struct row *by_cfi);
 
 /*
- * A row for a frame in code that was made at run time, by the code. It is proved
- * each time: other code may stand there by now. ROW_NO_CFI if it cannot be.
+ * A row for a frame in JIT-compiled code, by the code. It is proved each time, as
+ * other code may have replaced it. ROW_NO_CFI if it cannot be.
  */
 struct row rows_find_in_jit(struct rows *rows, const struct row_query *query);
 
 /*
- * A row by the code, though there is CFI: it says more than a row can, and nobody could say
- * the registers that it wants. Proved each time; ROW_NO_CFI if it cannot be.
+ * A row by the code, although there is CFI: that is too complex for a row, and needs registers
+ * that are unknown. Proved each time; ROW_NO_CFI if it cannot be.
  */
 struct row rows_find_by_code(struct rows *rows, const struct row_query *query);
 
 /*
- * A row for a frame in code that was made at run time and works in the frame of whoever
- * entered it, see code_walk_row_of_host(). Never cached: it is of this stack.
+ * A row for a frame in JIT-compiled code that works in the frame of the code that entered it, see
+ * code_walk_row_of_host(). Never cached: it is of this stack.
  */
 struct row rows_find_host(struct rows *rows, const struct row_query *query);
 
@@ -75,8 +75,8 @@ struct rows_landing {
 };
 
 /*
- * The return address that stood there before, if the function's table and code, and what was
- * called, tell.
+ * The return address that was there before, if it follows from the function's table and code and
+ * from what was called.
  */
 enum eh_landing_calls rows_find_before_landing(struct rows *rows, const struct row_query *query,
 					       const struct rows_landing *landing,
@@ -90,7 +90,7 @@ bool rows_is_stack_base(struct rows *rows, const struct row_query *query);
 /* The same for a function that came here from another stack (Go's mcall and morestack). */
 bool rows_has_switched_stack(struct rows *rows, const struct row_query *query);
 
-/* May `pc` be a return address? Behind a call, or in code made at run time, where none is asked. */
+/* May `pc` be a return address? Behind a call, or anywhere in JIT-compiled code. */
 bool rows_is_behind_call(struct rows *rows, const struct row_query *query, uint64_t pc);
 
 /*
@@ -113,8 +113,8 @@ struct rows_behind {
 };
 
 /*
- * Whoever called the frame's function from the stack that the frame pointer points to: there
- * stands the return address of a direct call to it, as far below the frame pointer as the CFI
+ * The caller of the frame's function on the stack that the frame pointer points to: there is the
+ * return address of a direct call to it, as far below the frame pointer as the CFI
  * of the call says. False if that memory was not copied, or there is none.
  */
 bool rows_find_behind_switch(struct rows *rows, const struct row_query *query,

@@ -4,7 +4,7 @@
 #include "unwind/rows.h"
 
 /*
- * What nobody overwrites below the stack pointer, not even a signal (psABI 3.2.2): as much as
+ * What is not overwritten below the stack pointer, not even by a signal (psABI 3.2.2): as much as
  * is known for certain of a frame that is gone.
  */
 #define RED_ZONE_BYTES 128

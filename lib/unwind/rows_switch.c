@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Functions that leave one stack for another, and who called them there. */
+/* Functions that leave one stack for another, and their callers there. */
 #include "elf/elf_image.h"
 #include "mapping/space.h"
 #include "unwind/code_walk.h"

@@ -16,7 +16,7 @@ struct space;
 
 /* How a frame's caller was found. */
 enum unwind_method {
-	UNWIND_METHOD_LEAF,	 /* the frame is where the thread stood: nothing was unwound */
+	UNWIND_METHOD_LEAF,	 /* the leaf: nothing was unwound */
 	UNWIND_METHOD_CFI,	 /* a compiled row of the module's own unwind information */
 	UNWIND_METHOD_LIBUNWIND, /* libunwind over the same snapshot */
 	UNWIND_METHOD_CODE,	 /* by what code without CFI does to its stack until it returns */
@@ -40,15 +40,15 @@ struct unwind_walk {
 	struct unwind_frame *frames; /* owned */
 	size_t nr_frames, cap_frames;
 	/*
-	 * With STACK_END_DEPTH_LIMIT: nr_elided frames are left out between
+	 * With STACK_END_DEPTH_LIMIT: nr_elided frames are elided between
 	 * frames[elided_at - 1] and frames[elided_at].
 	 */
 	size_t elided_at, nr_elided;
 	enum stack_end end;
 	bool left_map;	 /* a frame, or the stack, is outside every mapping: the map may be old */
 	uint64_t end_pc; /* where the walk could not go on; 0 at the root */
-	struct module_id end_module; /* whose code that is */
-	/* BAD_MEMORY, or OTHER_STACK that it might go on from: the address that was missing. */
+	struct module_id end_module; /* the module of that code */
+	/* BAD_MEMORY, or OTHER_STACK if the walk might go on: the address that was missing. */
 	uint64_t wanted_address;
 	uint64_t end_sp; /* stack pointer of the last frame; 0: not known */
 };
@@ -57,9 +57,9 @@ void unwind_walk_release(struct unwind_walk *walk);
 
 /*
  * Memory beyond the snapshot's copy: reads nr_bytes at address of the target
- * into out and says whether it could. Serves walks made while the thread is
- * held, to copy ever deeper; NULL when the thread runs on already. Bytes from
- * the target's stack are only ever true while it is held.
+ * into out and says whether it could. For walks during a
+ * ptrace-stop of the thread, to copy as deep as needed; NULL if the thread runs. Bytes
+ * of the target's stack are valid only during the stop.
  */
 struct unwind_memory {
 	bool (*read)(void *context, uint64_t address, void *out, size_t nr_bytes);
@@ -102,7 +102,7 @@ void unwinder_forget_space(struct unwinder *unwinder, const struct space *space)
 /*
  * The cross-check: every stack is unwound a second time, by libunwind alone, and
  * compared as far as both can know, that is up to the first frame that was not
- * found by CFI. Slow, and for hunting errors in either.
+ * found by CFI. Slow; for finding errors in either.
  */
 struct unwinder_check {
 	uint64_t nr_stacks, nr_different;
@@ -114,7 +114,7 @@ struct unwinder_check {
 };
 
 void unwinder_check_each(struct unwinder *unwinder, bool on);
-/* What came of it so far. Borrowed. */
+/* The result so far. Borrowed. */
 const struct unwinder_check *unwinder_check_result(const struct unwinder *unwinder);
 
 struct unwinder_stats {
