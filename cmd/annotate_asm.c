@@ -35,7 +35,7 @@ struct assembler {
 	const struct annotate_args *args;
 	const struct expansion *expansion;
 	const struct module *module;
-	struct strtab *checked; /* sources of which all has been said; borrowed */
+	struct strtab *checked; /* sources that were already checked; borrowed */
 	struct disassembly disassembly;
 	struct strtab *texts;		/* of source lines */
 	struct source_file_text source; /* the file last read, for the many lines in a row */
@@ -131,7 +131,7 @@ static void assemble(struct assembler *assembler)
 	}
 }
 
-/* Only the very file that was recorded has the instructions that ran. */
+/* Only the file that was recorded has the instructions that were executed. */
 static bool is_recorded_file(const struct module *module)
 {
 	cleanup_close int fd = open(module->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -145,7 +145,7 @@ static bool is_recorded_file(const struct module *module)
 	return !difference;
 }
 
-/* Who knows where the functions of a module are; NULL with a note. */
+/* The file whose symbols give the bounds of functions of a module; NULL with a note. */
 static struct symbol_file *open_module(const struct module *module)
 {
 	const struct symbol_options options = {0};
@@ -179,7 +179,7 @@ static struct symbol_file *open_module(const struct module *module)
 	return file;
 }
 
-/* Where nothing tells the function, so much from the sampled instruction on. */
+/* Bytes to show from the sampled instruction on if the function's bounds are unknown. */
 #define NAMELESS_BYTES 64
 
 /* Its parts one after the other: a function may be in several, as gcc's .cold ones. */

@@ -28,7 +28,7 @@
 
 #define CONTEXT_DEFAULT 3 /* of the hottest files, as in diffs */
 #define CONTEXT_ALL	UINT32_MAX
-/* As much of the time must lack lines before it is told. */
+/* The share of time without line numbers from which a note is printed. */
 #define WORTH_A_NOTE_PERCENT 5
 
 /* A file or part of one that is to be shown, with its text. */
@@ -83,7 +83,7 @@ static struct page *add_page(struct annotation *annotation, const struct source_
 	return page;
 }
 
-/* Symbol tables tell the files of some functions, and not their lines. */
+/* Symbol tables have the files of some functions, but not their lines. */
 static bool has_lines(const struct source_file *file)
 {
 	return file->nr_lines > 0;
@@ -283,7 +283,7 @@ static void check_sources(const struct annotation *annotation)
 	}
 }
 
-/* Of a choice: what could not be among the files, if it is much of the time. */
+/* If files were chosen by time: a note on time without line numbers, if it is much. */
 static void warn_about_code_without_lines(const struct annotation *annotation)
 {
 	const struct source *source = annotation->source;

@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "cmd/search_path.h"
 
-/* The largest function of a program is far below; a runaway objdump is not read to its end. */
+/* Far above the largest function: bounds what is read of objdump's output. */
 #define OUTPUT_MAX_BYTES (64u << 20)
 
 void disassembly_release(struct disassembly *disassembly)

@@ -145,7 +145,7 @@ static int parse(struct export_args *args, int argc, char **argv, enum export_ki
 	return filter_options_apply(&args->filter, filter, err);
 }
 
-/* A filter that is no expression is found out only when it meets the profile. */
+/* Invalid regular expressions of filters are detected when the profile is read. */
 static int fail(const struct err *err)
 {
 	if (err->code == ERR_INVALID)

@@ -15,7 +15,7 @@
 #include "cmd/search_path.h"
 #include "proc/program.h"
 
-/* As much of a program's beginning as the kernel looks at (BINPRM_BUF_SIZE), and more. */
+/* At least as much of a program's start as the kernel reads (BINPRM_BUF_SIZE). */
 #define HEAD_BYTES	    4096
 #define MAX_PROGRAM_HEADERS 64
 
@@ -83,7 +83,7 @@ static int open_program(const char *program)
 		buf_append_str(&path, program);
 	else
 		find_in_search_path(program, &path);
-	/* O_NONBLOCK: whatever has that name, it must not make us wait. */
+	/* O_NONBLOCK: a FIFO of that name must not block. */
 	fd = open(buf_str(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	buf_release(&path);
 	return fd;
@@ -132,8 +132,8 @@ int program_foresee_failure(const char *program)
 		reason = search_path_lacks(program, &text) ? ENOENT : EACCES;
 	buf_clear(&text);
 	/*
-	 * Not that of a binary, which may be for a machine that is emulated: binfmt_misc. Nor of
-	 * a name that is searched for: execvp(3) goes on to the next directory then.
+	 * Not for binaries, which may be for an emulated machine (binfmt_misc), nor for names
+	 * searched in PATH: execvp(3) then continues with the next directory.
 	 */
 	if (!reason && strchr(program, '/') && is_script(program) &&
 	    interpreter_is_missing(program, &text))
@@ -160,7 +160,7 @@ static bool is_not_executable(const char *program)
 	       (status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0;
 }
 
-/* More likely one of a process than a program that was meant to be in PATH. */
+/* A number is more likely a process id than a program in PATH. */
 static bool is_number(const char *program)
 {
 	return *program && !program[strspn(program, "0123456789")];

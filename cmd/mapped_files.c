@@ -11,9 +11,8 @@
 static volatile sig_atomic_t were_cut;
 
 /*
- * Put a page of zeros where the file has none any more; the instruction that
- * touched it is then tried again. BUS_ADRERR has no other cause here: what the
- * machine itself finds broken is BUS_MCEERR_AR, and is left to end the process.
+ * Map a page of zeros in place of the missing one; the faulting instruction is then restarted.
+ * BUS_ADRERR has no other cause here; hardware errors are BUS_MCEERR_AR and kill the process.
  */
 static void replace_page(int signal_number, siginfo_t *info, void *context)
 {
@@ -32,7 +31,7 @@ void mapped_files_guard(void)
 {
 	struct sigaction action = {.sa_flags = SA_SIGINFO}, present;
 
-	/* A command that is recorded inherits what is ignored, which a handler would undo. */
+	/* An ignored SIGBUS is inherited by a recorded command; a handler would reset that. */
 	if (sigaction(SIGBUS, NULL, &present) < 0 || present.sa_handler != SIG_DFL)
 		return;
 	action.sa_sigaction = replace_page;

@@ -87,11 +87,11 @@ bool may_show_progress(void)
 	if (!isatty(STDERR_FILENO))
 		return false;
 	foreground = tcgetpgrp(STDERR_FILENO);
-	/* Of a terminal that does not control us it is not known. */
+	/* Unknown for a terminal that is not the controlling one. */
 	return foreground < 0 || foreground == getpgrp();
 }
 
-/* Of a terminal that does not tell. */
+/* For a terminal without a known size. */
 #define USUAL_COLUMNS 80
 
 /* The cursor stays in the line: where it is full some go on to the next one. */

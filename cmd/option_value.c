@@ -132,7 +132,7 @@ static void store_list(const struct option_match *match, struct option_list *lis
 		list_add(list, match->value);
 		return;
 	}
-	/* As "$PID" is of a variable that is not set: to be refused, not to be none. */
+	/* Empty, as "$PID" of an unset variable: an error, not an empty list. */
 	if (!at[strspn(at, ",")])
 		list_add(list, xstrdup(at));
 	while (*at) {
@@ -165,7 +165,7 @@ int option_store(const struct option_match *match, void *values, struct err *err
 		store_flag(match->row, field);
 		return 0;
 	case OPTION_FILE:
-		/* As "$OUT" is of a variable that is not set. */
+		/* Empty, as "$OUT" of an unset variable. */
 		if (!*match->value)
 			return err_set(err, ERR_INVALID, "%s '' is not a file name",
 				       match->spelling);

@@ -228,7 +228,7 @@ static void move_words_to_end(int argc, char **argv, const bool *is_word)
 	free(words);
 }
 
-/* At a "--": it is passed over, and everything after it is words. */
+/* At a "--", which is skipped: everything after it is words. */
 static bool at_end_of_options(const struct walk *walk)
 {
 	return strcmp(walk->argv[walk->at], "--") == 0;

@@ -23,7 +23,7 @@ static mode_t default_mode(void)
 	return 0666 & ~mask;
 }
 
-/* A file without a name, which vanishes with us; then nothing has to be tidied up. -1: cannot. */
+/* A file without a name, which needs no clean-up if the process is killed; -1: unsupported. */
 static int open_nameless(const char *path)
 {
 	cleanup_free char *directory = xstrdup(path);
@@ -104,7 +104,7 @@ void output_file_discard(struct output_file *file)
 	free(file->path);
 }
 
-/* Give the nameless file a name beside the one it shall have: only rename(2) can replace. */
+/* Link the nameless file under a temporary name: only rename(2) can replace a file. */
 static int name_file(struct output_file *file)
 {
 	char self[64];
@@ -123,7 +123,7 @@ static int name_file(struct output_file *file)
 	}
 }
 
-/* A name that nothing has had is none that anything could lose. */
+/* A new name has no old file to keep. */
 static int keep_old(const struct output_file *file, struct err *err)
 {
 	cleanup_free char *old_path = xasprintf("%s.old", file->path);
@@ -143,7 +143,7 @@ static int put_in_place(struct output_file *file, struct err *err)
 	}
 	if (file->is_beside && !file->temporary && name_file(file) < 0)
 		return err_sys(err, "cannot write %s", file->path);
-	failure = close(file->sink.fd); /* network file systems tell of a full disk only now */
+	failure = close(file->sink.fd); /* network file systems report a full disk only on close */
 	file->sink.fd = -1;
 	if (failure)
 		return err_sys(err, "cannot write %s", file->path);

@@ -24,7 +24,7 @@ void output_place_occupy(int fd)
 {
 	struct flock lock = lock_of(F_WRLCK);
 
-	/* On file systems that have no locks there is none. */
+	/* File systems without locks have none. */
 	if (fcntl(fd, F_OFD_SETLK, &lock) < 0)
 		errno = 0;
 }
@@ -35,7 +35,7 @@ bool output_place_is_busy(const char *path)
 	cleanup_close int fd = -1;
 	struct stat found;
 
-	/* To open a FIFO would be noticed. */
+	/* Opening a FIFO would have side effects. */
 	if (stat(path, &found) < 0 || !S_ISREG(found.st_mode))
 		return false;
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);

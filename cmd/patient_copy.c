@@ -45,7 +45,7 @@ void patience_give_up(struct patience *patience)
 	eventfd_write(patience->end_fd, 1);
 }
 
-/* Standard output is opened anew: it is the command's, too, and waits as that wants it. */
+/* Standard output is reopened, as the command shares it and its O_NONBLOCK flag. */
 static const char *place_of(const char *path)
 {
 	return strcmp(path, "-") == 0 ? "/dev/stdout" : path;
@@ -61,7 +61,7 @@ bool patience_is_needed(const char *path)
 	return S_ISFIFO(there.st_mode) || (place == path && S_ISCHR(there.st_mode));
 }
 
-/* For `fd`, or where that is -1 some time. Returns false when that is enough. */
+/* Wait for `fd`, or for some time if it is -1. False once patience has ended. */
 static bool wait_for(struct patience *patience, int fd)
 {
 	struct pollfd fds[] = {

@@ -22,14 +22,17 @@ static uint64_t built_ns(const struct module *module)
 		return 0;
 	if (module->modified_ns)
 		return module->modified_ns;
-	/* Recordings of the first versions do not have it: then the file, if it is the same. */
+	/*
+	 * Recordings of the first versions do not have it: then that of the file, if it is the
+	 * same.
+	 */
 	if (stat(module->path, &status) < 0 || (uint64_t)status.st_size != module->file_bytes ||
 	    status.st_ino != module->inode)
 		return 0;
 	return (uint64_t)status.st_mtim.tv_sec * NS_PER_SEC + (uint64_t)status.st_mtim.tv_nsec;
 }
 
-/* Is it another file than when the code was named? Then that has been said. */
+/* Is it another file than at the end of the recording? Then a warning has been printed. */
 static bool contradicts_recording(const struct profile *profile, const char *recorded,
 				  const struct source_file_text *text)
 {

@@ -130,7 +130,7 @@ static bool names_an_elf(int argc, char **argv)
 	return false;
 }
 
-/* A name of its own, not one made of where its function begins: [module+0xoffset]. */
+/* A real name, not one made from the function's start: [module+0xoffset]. */
 static bool has_name(const struct profile *profile, const struct frame_symbols *symbols)
 {
 	const struct location *outermost;
@@ -151,7 +151,7 @@ static size_t nr_named(const struct profile *profile)
 	return nr;
 }
 
-/* A file that is not the recorded one names nothing, which should not go unnoticed. */
+/* A file that is not the recorded one gives no symbols, which deserves a warning. */
 static void warn_of_other_files(const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->symbols.nr_modules; i++) {

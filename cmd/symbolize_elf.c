@@ -62,7 +62,7 @@ static void add_question(struct session *session, const char *text)
 	text += strspn(text, " \t\n\v\f\r");
 	if (!is_number(text))
 		question.address = address_of_name(session, text);
-	else if (*text != '-') /* addr2line takes what is no number for 0 as well */
+	else if (*text != '-') /* addr2line treats invalid numbers as 0, too */
 		question.address = strtoull(text, NULL, 16);
 	question.address += session->section_start;
 	ARRAY_GROW(session->questions, session->nr, session->cap);
@@ -161,7 +161,7 @@ static int compare_addresses(const void *a, const void *b)
 	return (*left > *right) - (*left < *right);
 }
 
-/* The distinct addresses of all questions, ascending, and their index into each question. */
+/* The distinct addresses of all requests, ascending, and their index in each request. */
 static uint64_t *sort_questions(struct session *session, size_t *nr)
 {
 	uint64_t *addresses = xcalloc(session->nr, sizeof(*addresses));
@@ -205,7 +205,7 @@ static int answer(struct session *session)
 	return sink_flush(&session->out);
 }
 
-/* Questions of the whole lines in `input`, which are removed from it. */
+/* Requests from the complete lines in `input`, which are removed from it. */
 static void take_lines(struct session *session, struct buf *input)
 {
 	char *text = (char *)input->bytes, *newline;
@@ -229,8 +229,8 @@ static bool has_more(int fd)
 }
 
 /*
- * Programs talk to addr2line through pipes, a question at a time: what has been
- * asked is answered as soon as nothing more is there to read.
+ * Programs use addr2line through pipes, one address at a time: answer as soon as there is no more
+ * input to read.
  */
 static int answer_input(struct session *session)
 {

@@ -152,6 +152,6 @@ char terminal_key(struct terminal *terminal)
 		return 0;
 	if (bytes[0] != KEY_ESCAPE || !has_input(terminal))
 		return bytes[0];
-	/* An arrow or a function key: its bytes come together. */
+	/* An arrow or a function key: its bytes arrive together. */
 	return read(terminal->fd, bytes, sizeof(bytes)) > 0 ? 0 : KEY_ESCAPE;
 }

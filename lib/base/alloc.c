@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* The one way out when memory is gone: no clean-up can be trusted to work without any. */
+/* Out of memory: abort, as no clean-up can be trusted to work without memory. */
 static _Noreturn void out_of_memory(void)
 {
 	char text[128] = "profc: out of memory\n";

@@ -33,8 +33,8 @@ uint64_t clock_thread_cpu_ns(void)
 }
 
 /*
- * As CPUCLOCK_SCHED of a process is named (include/linux/posix-timers.h): clock_getcpuclockid(3)
- * would ask the kernel for its resolution, to see whether there is one, each time.
+ * The id of CPUCLOCK_SCHED of a process (include/linux/posix-timers.h), without the system call
+ * that clock_getcpuclockid(3) makes to check it.
  */
 static clockid_t clock_of_process(pid_t pid)
 {

@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 
-/* Functions that return pointers to functions nest; real ones hardly twice. */
+/* Functions that return pointers to functions nest; in practice hardly twice. */
 #define MAX_DECLARATOR_DEPTH 16
 
 struct shortener {
@@ -40,8 +40,8 @@ static char last_written(const struct shortener *s)
 }
 
 /*
- * The character behind the bracket that closes the one at `open`, or NULL.
- * Inside ( { [ angles count for nothing: they may be comparisons or arrows.
+ * The character after the bracket that closes the one at `open`, or NULL. Angle brackets inside ( {
+ * [ are ignored: they may be comparisons or arrows.
  */
 static const char *group_end(const char *open)
 {
@@ -306,7 +306,7 @@ static size_t length_without_hash(const char *name)
 	return length;
 }
 
-/* Words before a name that say what it is the name of, and are no return type. */
+/* Prefixes that describe a special symbol; they are not return types. */
 static size_t description_length(const char *name)
 {
 	static const char *const descriptions[] = {

@@ -37,7 +37,7 @@ static uint32_t decode_utf8(const uint8_t *text, size_t *nr_bytes)
 	return point;
 }
 
-/* Marks that reorder the text around them: they can make a name read as another one. */
+/* Bidi marks reorder the text around them and can make a name look like another one. */
 static bool is_bidi_control(uint32_t point)
 {
 	return (point >= 0x202a && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069) ||

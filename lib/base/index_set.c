@@ -77,7 +77,7 @@ uint64_t scramble_u64(uint64_t value)
 	return value ^ (value >> 31);
 }
 
-/* Differs from run to run where the kernel loads programs at a random place. */
+/* Differs from run to run with address space randomization. */
 static uint64_t key(void)
 {
 	static const char anchor = 0;

@@ -18,7 +18,7 @@ void sink_init_fd(struct sink *sink, int fd)
 	*sink = (struct sink){.fd = fd};
 }
 
-/* Another of those that share it may have made it non-blocking: its reader is only slow. */
+/* Another process that shares the descriptor may have made it non-blocking; wait for the reader. */
 static void wait_for_room(int fd)
 {
 	struct pollfd wanted = {.fd = fd, .events = POLLOUT};

@@ -114,8 +114,8 @@ static struct level nameless_level(struct expander *expander, struct code_addres
 		break;
 	case MODULE_KIND_JIT:
 		/*
-		 * The starts of its functions are unknown: every address would be a row and a
-		 * box of its own, hundreds of them, and the time of all together shown nowhere.
+		 * The starts of its functions are unknown: every address would be a row of its own,
+		 * hundreds of them, without a sum of their time.
 		 */
 		break;
 	}
@@ -264,8 +264,7 @@ const struct module *label_module(const struct expansion *expansion, uint32_t la
 }
 
 /*
- * [libc.so.6+0x1234]; a module that is a pseudo name, as [vdso], loses its own brackets. Code
- * made at run time is [jit].
+ * [libc.so.6+0x1234]; a pseudo name like [vdso] loses its own brackets. JIT-compiled code is [jit].
  */
 static void append_address(struct buf *out, const struct expansion *expansion, uint32_t label)
 {
@@ -295,7 +294,7 @@ static void append_function(struct buf *out, const struct expansion *expansion, 
 	const char *name = profile_str(expansion->profile, function->name);
 	char *short_name;
 
-	/* What a program calls the code that it made follows no rules of C++. */
+	/* Names that programs give to JIT-compiled code do not follow the rules of C++. */
 	if (style == NAME_FULL || module->kind == MODULE_KIND_JIT) {
 		buf_append_str(out, name);
 		return;
@@ -305,7 +304,7 @@ static void append_function(struct buf *out, const struct expansion *expansion, 
 	free(short_name);
 }
 
-/* What stands where the callers of a stack that is not complete would be. */
+/* The label in place of the missing callers of an incomplete stack. */
 static void append_missing_root(struct buf *out, enum stack_end end)
 {
 	bool is_class = end == STACK_END_OTHER_STACK || end == STACK_END_UNPROVED;

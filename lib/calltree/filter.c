@@ -357,7 +357,7 @@ static bool cut_sample(const struct selection *selection, uint64_t begin_ns, str
 	sample->cpu_ns = scale(sample->cpu_ns, part_ns, span_ns);
 	sample->runq_ns = scale(sample->runq_ns, part_ns, span_ns);
 	sample->blocked_ns = scale(sample->blocked_ns, part_ns, span_ns);
-	/* Rounded up: what is left was seen at least once. */
+	/* Rounded up: the remaining part counts as at least one observation. */
 	if (sample->nr > 1)
 		sample->nr = (uint32_t)scale(sample->nr - 1, part_ns, span_ns) + 1;
 	return true;

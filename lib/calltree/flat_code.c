@@ -51,7 +51,7 @@ static uint32_t intern_row(struct builder *builder, const struct flat_key *key)
 	row.file = key->file;
 	row.line = key->line;
 	row.module = key->module;
-	row.inlined = true; /* until a copy is met that is not */
+	row.inlined = true; /* until a copy that is not inlined is found */
 	found = flat_append_row(builder->flat, &row);
 	index_set_add(&builder->rows, hash, found);
 	return found;
@@ -114,7 +114,7 @@ static uint32_t row_of(struct builder *builder, const struct place *place)
 	return FLAT_NONE;
 }
 
-/* Who is inlined, and where: at the place of the level before it in the chain. */
+/* The inlined label, and where it is inlined: at the level before it in the chain. */
 static uint32_t row_of_inlined(struct builder *builder, size_t level)
 {
 	const struct expansion *expansion = builder->expansion;

@@ -106,7 +106,7 @@ static int by_name(const struct flat *flat, const struct flat_row *a, const stru
 	return by_function(flat, a, b);
 }
 
-/* The last resort, so that the order of a table never depends on the order of its making. */
+/* The final tie-breaker, so that the order of a table is deterministic. */
 static int by_id(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
 {
 	int order = by_module(flat, a, b);

@@ -6,7 +6,7 @@
 
 static const double z_95 = 1.959964;
 
-/* No share is surer than that: clocks, skid and the target's own doings differ from run to run. */
+/* The smallest interval: clocks, skid and the target's own variation remain. */
 static const double least_percent = 0.1;
 
 /* The part of a sample's weight that is a fact rather than an estimate. */

@@ -60,7 +60,7 @@ int elf_copy_of(int fd, uint64_t offset, uint64_t nr_bytes)
 
 static void reach(uint64_t *end, uint64_t offset, uint64_t nr_bytes)
 {
-	/* What lies further is damage, and the file ends before it. */
+	/* Anything further is damage: the file ends before it. */
 	if (offset <= CUT_BYTES_MAX && nr_bytes <= CUT_BYTES_MAX && *end < offset + nr_bytes)
 		*end = offset + nr_bytes;
 }

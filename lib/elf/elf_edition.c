@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 
 #define PAGE_BYTES 4096
-/* Some milliseconds of work: symbols of a stripped program are anywhere in it. */
+/* Bounds the time to some milliseconds; the pages are spread over the whole file. */
 #define HASHED_BYTES	 (UINT64_C(4) << 20)
 #define SEGMENTS_MAX	 512
 #define NOTE_BYTES_MAX	 (UINT64_C(1) << 20)
@@ -27,7 +27,7 @@ static uint64_t fnv(uint64_t hash, const uint8_t *bytes, size_t nr_bytes)
 	return hash;
 }
 
-/* What there is of nr_bytes from offset on. */
+/* The bytes from offset on, as many of nr_bytes as exist. */
 static uint64_t fnv_of_file(uint64_t hash, int fd, uint64_t offset, size_t nr_bytes)
 {
 	cleanup_free uint8_t *bytes = xmalloc(nr_bytes);
@@ -36,7 +36,7 @@ static uint64_t fnv_of_file(uint64_t hash, int fd, uint64_t offset, size_t nr_by
 	return fnv(hash, bytes, nr_read > 0 ? (size_t)nr_read : 0);
 }
 
-/* All of a file, or of a large one pages at equal distances, as many. */
+/* All pages of a file, or of a large one that many at equal distances. */
 static uint64_t fnv_of_pages(uint64_t hash, int fd, uint64_t file_bytes)
 {
 	uint64_t step = (file_bytes / HASHED_BYTES + 1) * PAGE_BYTES;

@@ -125,7 +125,7 @@ static void take_program_header(struct elf_image *image, const GElf_Phdr *header
 	case PT_NOTE:
 		take_notes(image, header);
 		break;
-	default: /* every other type is of no use here */
+	default: /* other types are not needed */
 		break;
 	}
 }
@@ -328,7 +328,7 @@ bool elf_image_function(struct elf_image *image, uint64_t vaddr, uint64_t *start
 	const struct elf_range *function;
 
 	if (!image->functions_loaded) {
-		/* The handle of the headers may be closed by now, and keeps what it has read. */
+		/* The libelf handle may be closed by now, but keeps what it has read. */
 		Elf *elf = image->memory ? elf_memory((char *)image->memory, image->nr_memory_bytes)
 			   : image->fd >= 0 ? elf_begin(image->fd, ELF_C_READ, NULL)
 					    : NULL;

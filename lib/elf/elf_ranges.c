@@ -35,7 +35,7 @@ void elf_ranges_sort(struct elf_ranges *ranges)
 	}
 }
 
-/* One range around very many others makes no long search of an address between them. */
+/* Bounds the search if one range contains very many others. */
 #define NESTED_MAX 1024
 
 const struct elf_range *elf_ranges_range(const struct elf_ranges *ranges, uint64_t address)

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 
-#define DEFLATE_RATIO_MAX 1032 /* zlib's own limit: more is a lie about the size */
+#define DEFLATE_RATIO_MAX 1032 /* the maximum ratio of zlib: a larger size is false */
 
 /* Not in the <elf.h> of systems whose libelf does not unpack it. */
 #ifndef ELFCOMPRESS_ZSTD
@@ -45,7 +45,7 @@ static struct elf_bytes unpack_zstd(Elf *elf, Elf_Scn *section, uint64_t unpacke
 	return (struct elf_bytes){.bytes = bytes, .nr_bytes = unpacked};
 }
 
-/* Is the size that a compressed section claims one that its bytes can unfold to? */
+/* Can a compressed section decompress to the size that it claims? */
 static bool size_is_believable(uint64_t unpacked, uint64_t packed, uint64_t max_bytes)
 {
 	return unpacked <= max_bytes && unpacked / DEFLATE_RATIO_MAX <= packed;

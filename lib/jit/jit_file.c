@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 
-/* File systems keep times coarsely. */
+/* File systems have coarse timestamps. */
 #define TIME_SLACK_NS (2 * NS_PER_SEC)
 
 static int check(const struct stat *status, const struct jit_file_rules *rules, struct err *err)
@@ -65,7 +65,7 @@ static uint64_t tail_start(const struct jit_file *file)
 	return file->offset > JIT_FILE_MARK_BYTES ? file->offset - JIT_FILE_MARK_BYTES : 0;
 }
 
-/* Does what was read stand there yet? */
+/* Is what was read still in the file? */
 static bool goes_on(const struct jit_file *file)
 {
 	uint8_t head[JIT_FILE_MARK_BYTES], tail[JIT_FILE_MARK_BYTES];

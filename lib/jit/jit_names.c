@@ -17,7 +17,7 @@
 /* Reading takes no more than this part of one CPU's time. */
 #define PAUSE_PER_READING 50
 
-/* A place in code of a process, and the frame that stands for it now. */
+/* An address in code of a process, and its current frame. */
 struct jit_place {
 	uint64_t address;
 	struct frame_id first, now;
@@ -46,7 +46,7 @@ struct jit_names {
 	size_t nr_former, cap_former;
 	size_t nr_frames;    /* so many of the profile were seen */
 	uint32_t nr_modules; /* the same */
-	/* By frame, what stands for it now; only once there is any, and up to the last such. */
+	/* By frame, its current frame; empty if there are none, and up to the last such. */
 	struct frame_id *replaced;
 	size_t nr_replaced, cap_replaced;
 };
@@ -95,7 +95,7 @@ static void replace(struct jit_names *names, struct jit_place *place, struct fra
 	place->has_line = false;
 }
 
-/* --- which process has which places --- */
+/* --- which process has which addresses --- */
 
 static struct jit_process *find_process(struct jit_names *names, pid_t pid)
 {
@@ -120,7 +120,7 @@ static uint64_t started_realtime_ns(const struct profile *profile, pid_t pid)
 	return 0;
 }
 
-/* Its jitdump is mapped, as if it were code: it is one of the modules. */
+/* Its jitdump is mapped as if it were code, so that it is one of the modules. */
 static void look_for_dump(const struct jit_names *names, struct jit_process *process,
 			  uint32_t first_module)
 {
@@ -134,7 +134,7 @@ static void look_for_dump(const struct jit_names *names, struct jit_process *pro
 	}
 }
 
-/* The process that a forked one is a copy of; 0: none, or it has executed a program since. */
+/* The process that a forked one is a copy of; 0: none, or it has called execve since. */
 static pid_t parent_of(const struct profile *profile, pid_t pid)
 {
 	for (size_t i = profile->nr_processes; i-- > 0;) {
@@ -186,7 +186,7 @@ static struct jit_place *add_place(struct jit_process *process, struct code_addr
 	return place;
 }
 
-/* The owner of a frame in JIT memory that no other stands for yet; 0: it is none. */
+/* The owner of a frame in JIT memory that has no current frame yet; 0: not such a frame. */
 static pid_t owner_of(const struct jit_names *names, struct code_address where)
 {
 	const struct module *module = module_table_get(names->profile->modules, where.module);
@@ -196,7 +196,7 @@ static pid_t owner_of(const struct jit_names *names, struct code_address where)
 									     : 0;
 }
 
-/* Servers fork often, but not from a child of a child of a child. */
+/* Maximum generations of forks to search for an ancestor. */
 #define ANCESTORS_MAX 4
 
 /* Ancestors whose code a forked process may run, even if they were never sampled themselves. */
@@ -260,7 +260,7 @@ static void name_place(struct jit_names *names, struct jit_place *place,
 
 	if (name.v == place->name.v && (place->has_line || !range->nr_lines))
 		return;
-	/* Samples that were taken before keep the name that it had then. */
+	/* Samples taken before keep the former name. */
 	if (name.v != place->name.v && place->name.v != STR_EMPTY.v) {
 		if (!profile_add_jit_frame(profile, where, &now))
 			return;
@@ -271,7 +271,7 @@ static void name_place(struct jit_names *names, struct jit_place *place,
 	put_name(names, place, code, range);
 }
 
-/* Look the places from `from` to `to`, which are in order, up in `code`, from `first` on. */
+/* Look up the sorted addresses from `from` to `to` in `code`, from range `first` on. */
 static void look_up(struct jit_names *names, struct jit_process *process, size_t from, size_t to,
 		    const struct jit_code *code, size_t first)
 {
@@ -311,7 +311,7 @@ static void sort_places(struct jit_place *places, size_t nr)
 		qsort(places, nr, sizeof(*places), by_address);
 }
 
-/* A forked child runs its parent's code, and does not say once more what that is called. */
+/* A forked child runs its parent's code without publishing its names again. */
 static const struct jit_code *inherited_code(struct jit_names *names,
 					     const struct jit_process *process)
 {
@@ -372,7 +372,7 @@ static void put_source(struct jit_names *names, struct jit_process *process)
 	}
 }
 
-/* How long to leave it alone, after what reading it took. */
+/* How long to wait before reading it again, by how long reading took. */
 static uint64_t pause_after(struct jit_process *process, uint64_t cpu_ns)
 {
 	bool is_found = process->reader.map.path || process->reader.dump.path;
@@ -418,7 +418,7 @@ void jit_names_catch_up(struct jit_names *names)
 
 /* --- beginnings and ends --- */
 
-/* Its places get frames of their own as soon as another program has the process. */
+/* Its addresses get new frames once the process runs another program. */
 static void leave_places(struct jit_names *names, pid_t pid)
 {
 	struct profile *profile = names->profile;
@@ -469,7 +469,7 @@ void jit_names_end(struct jit_names *names, pid_t pid)
 void jit_names_end_all(struct jit_names *names)
 {
 	take_new_frames(names);
-	/* Children go by what their parents have said, whichever ends first. */
+	/* Children use the names of their parents, whichever exits first. */
 	for (size_t i = 0; i < names->nr_processes; i++)
 		read_process(names, &names->processes[i], true);
 	while (names->nr_processes)

@@ -19,7 +19,7 @@
 #define WINDOW_BYTES ((size_t)256 << 10)
 #define TURN_BYTES   ((uint64_t)8 << 20)
 
-/* The number after a line's name: the nr-th, or the last. */
+/* The number after the name of a line: the nr-th, or the last. */
 static long status_number(const char *status, const char *name, int nr, long otherwise)
 {
 	const char *at = strstr(status, name);
@@ -38,7 +38,7 @@ static long status_number(const char *status, const char *name, int nr, long oth
 	return otherwise;
 }
 
-/* Its user, and its number in its own namespace, which is the last one. */
+/* Its user, and its pid in its own namespace, which is the last one. */
 static void read_identity(struct jit_reader *reader)
 {
 	struct buf status = {0};
@@ -103,7 +103,7 @@ static struct jit_file_rules rules_of(const struct jit_reader *reader,
 
 static void append_name(const struct jit_reader *reader, char *out, size_t cap)
 {
-	/* Of a process that is gone, its number is the one it had here. */
+	/* For a process that has exited, its pid is taken to be that in our namespace. */
 	snprintf(out, cap, "perf-%d.map", reader->tmp_fd < 0 ? reader->pid : reader->own_pid);
 }
 
@@ -119,7 +119,7 @@ static int open_map(const struct jit_reader *reader, const char *name)
 	return open(here, flags);
 }
 
-/* Has another file taken its place? */
+/* Is another file at its path now? */
 static bool is_replaced(const struct jit_reader *reader, const char *name)
 {
 	const struct jit_file *file = &reader->map.file;
@@ -179,7 +179,7 @@ void jit_reader_set_dump(struct jit_reader *reader, const char *path, int fd)
 		set_problem(reader, &err);
 }
 
-/* Take what the bytes read say; how many of them that took, or a failure. */
+/* Parse the bytes read; returns how many were used, or a failure. */
 static int take(struct jit_reader *reader, struct jit_input *input, bool is_last,
 		uint64_t *nr_taken, struct err *err)
 {
@@ -219,7 +219,7 @@ static int read_on(struct jit_reader *reader, struct jit_input *input, bool is_l
 		if (nr_taken) {
 			jit_file_take(file, nr_taken);
 		} else if (nr_read < window) {
-			return 0; /* it ends in the midst of something */
+			return 0; /* it ends in the middle of a record */
 		} else if (window < JITDUMP_RECORD_MAX_BYTES) {
 			window = JITDUMP_RECORD_MAX_BYTES;
 		} else {

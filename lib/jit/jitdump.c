@@ -26,7 +26,7 @@
  */
 #define V8_OFFSET 64
 
-/* Takes nothing while it is not whole. */
+/* Takes nothing while it is incomplete. */
 static int take_header(struct jitdump *dump, struct cursor cursor, uint64_t nr_left,
 		       uint64_t *nr_taken, struct err *err)
 {
@@ -143,7 +143,7 @@ static void take_lines(struct jitdump *dump, struct cursor record, struct jit_co
 	}
 }
 
-/* Are there as many bytes as it takes to read a record of this type and size? */
+/* Are there enough bytes to read a record of this type and size? */
 static bool is_readable(uint32_t type, uint32_t nr_bytes, const struct cursor *record)
 {
 	size_t left = cursor_left(record);
@@ -191,7 +191,7 @@ int jitdump_parse(struct jitdump *dump, const uint8_t *bytes, size_t nr_bytes, u
 
 		if (nr_record_bytes < PREFIX_BYTES)
 			return err_set(err, ERR_CORRUPT, "the jitdump is damaged");
-		/* It is being written, or there is more of it than was read. */
+		/* It is still being written, or has not been read completely. */
 		if (nr_record_bytes > nr_left - *nr_taken ||
 		    !is_readable(type, nr_record_bytes, &cursor))
 			break;

@@ -14,7 +14,7 @@
 #include "elf/elf_image.h"
 #include "mapping/module_priv.h"
 
-/* Of files that are being worked on: a program with all its plugins, not a machine. */
+/* Limit for copies of recently modified files: enough for a program with all its plugins. */
 #define COPIES_BYTES_MAX (UINT64_C(64) << 20)
 
 struct module_entry {
@@ -132,7 +132,7 @@ static bool is_rewritten(const struct module_entry *entry, uint64_t *when_ns)
 	    ((uint64_t)now.st_size == entry->found_bytes &&
 	     module_modified_ns(&now) == entry->written_ns))
 		return false;
-	/* Whoever wrote it may have set its time of modification, but not this one. */
+	/* The modification time can be set with utimensat(2), the change time cannot. */
 	*when_ns = (uint64_t)now.st_ctim.tv_sec * NS_PER_SEC + (uint64_t)now.st_ctim.tv_nsec;
 	return true;
 }
@@ -166,7 +166,7 @@ static bool file_equal(const void *owner, uint32_t index, const void *key)
 	if (module->dev != wanted->dev || module->inode != wanted->inode ||
 	    strcmp(module->path, wanted->path) != 0)
 		return false;
-	/* Of several images in one file it is the one that shows there. */
+	/* A file may contain several images: take the one that is mapped there. */
 	if (wanted->file_offset < module->image_offset ||
 	    !elf_image_bias(entry->image, wanted->start, wanted->file_offset - module->image_offset,
 			    true, &bias))
@@ -239,7 +239,7 @@ static void keep_open_or_not(struct module_table *table, struct module_entry *en
 	close_files(entry);
 }
 
-/* What was opened shows that the module is in the file again, as when the same was built anew. */
+/* The file opened now contains the module again, as after building the same program again. */
 static void take_file_again(struct module_entry *entry, const struct module *wanted,
 			    const struct module_files *files)
 {

@@ -24,7 +24,9 @@ static void append_build_id(struct buf *text, const uint8_t *bytes, size_t nr)
 		buf_printf(text, "%02x", bytes[i]);
 }
 
-/* False, and said in `text`, if the image has another build-id. An unreadable one has none. */
+/*
+ * False, with the reason in `text`, if the image has another build-id. An unreadable one has none.
+ */
 static bool has_same_build_id(const struct module *module, int image_fd, struct buf *text)
 {
 	struct elf_image *image = elf_image_open(image_fd, NULL);
@@ -54,7 +56,7 @@ static void append_time(struct buf *text, uint64_t ns)
 	buf_printf(text, "%s.%03" PRIu64 " UTC", date, ns % NS_PER_SEC / NS_PER_MS);
 }
 
-/* Of what has no build-id. Nothing is appended where nothing differs. */
+/* For files without a build-id. Appends nothing if nothing differs. */
 static void append_difference(const struct module *module, int fd, int image_fd, struct buf *text)
 {
 	struct elf_edition edition = elf_edition_of(image_fd);
@@ -86,7 +88,7 @@ char *module_file_difference(const struct module *module, int fd, int image_fd)
 	char *difference = NULL;
 
 	buf_append_str(&text, MODULE_REPLACED);
-	/* Recordings of the first versions have neither of files that have no build-id. */
+	/* Recordings of the first versions have neither for files without a build-id. */
 	if (!module->nr_build_id_bytes && !module->fingerprint)
 		append_difference(module, fd, image_fd, &text);
 	else if (has_same_build_id(module, image_fd, &text) && !module->nr_build_id_bytes)

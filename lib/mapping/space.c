@@ -109,8 +109,8 @@ static bool is_named(const struct proc_map *map, const char *name)
 }
 
 /*
- * The kernel writes " (deleted)" behind the name of a file that has it no longer, and a newline in
- * one as \012. Names may have either of their own, which the file under that name tells.
+ * The kernel appends " (deleted)" to the path of an unlinked file, and writes a newline as \012. A
+ * real name may contain either, which the file of that name decides.
  */
 static void read_name(const struct space *space, const struct proc_map *map, struct buf *scratch,
 		      struct entry *entry)
@@ -121,7 +121,7 @@ static void read_name(const struct space *space, const struct proc_map *map, str
 	buf_clear(scratch);
 	entry->deleted = proc_map_path(map, scratch);
 	entry->path = xstrdup(buf_str(scratch));
-	/* What memfd_create(2) made has no path; just-in-time compilers map thousands. */
+	/* Files of memfd_create(2) have no path; just-in-time compilers map thousands. */
 	if (!map->inode || !map->executable || !strncmp(entry->path, "/memfd:", 7) ||
 	    (!entry->deleted && strlen(entry->path) == map->nr_path_bytes))
 		return;
@@ -282,11 +282,14 @@ int space_refresh(struct space *space, struct err *err)
 	int status;
 
 	if (!proc_read_process_file(space->reader, "maps", &maps) || !maps.nr_bytes) {
-		/* After the leader's exit only the other threads still show the memory. */
+		/*
+		 * After the thread-group leader's exit only the other threads have /proc files of
+		 * the memory.
+		 */
 		live.tid = 0;
 		proc_for_each_task(space->pid, read_thread_maps, &live);
 	}
-	/* What was read before that is of no later program. */
+	/* What was read before the execve(2) is not of the new program. */
 	if (live.tid && space->program && proc_program_id(space->pid, live.tid) != space->program) {
 		status = err_set(err, ERR_GONE, "process %d has called execve", space->pid);
 	} else if (live.tid) {

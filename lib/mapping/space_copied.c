@@ -35,7 +35,7 @@ static bool same_page(struct space *space, const struct elf_image *image, uint64
 	       !memcmp(in_memory, in_file, nr);
 }
 
-/* All of its pages, or of a large text some thousands that lie evenly over it. */
+/* All of its pages, or of a large text some thousands at equal distances. */
 static bool holds_code_of(struct space *space, const struct mapping *mapping,
 			  const struct elf_image *image, uint64_t bias)
 {
@@ -78,7 +78,7 @@ static bool holds(const struct mapping *mapping, uint64_t address)
 	return mapping->executable && mapping->start <= address && address < mapping->end;
 }
 
-/* The file whose mapping ends where this one begins: of its text the head stays, or its data. */
+/* The file whose mapping, of the start of its text or of its data, ends where this one begins. */
 static bool find_beside(struct space *space, const struct entries *map, size_t index)
 {
 	struct entry *entry = &map->at[index];

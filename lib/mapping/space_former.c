@@ -8,7 +8,7 @@
 #include "mapping/space_priv.h"
 #include "proc/range.h"
 
-/* Libraries that change places are few. */
+/* Few libraries are replaced at the same address. */
 #define FORMER_MAX 16
 
 void space_remember(struct space *space, const struct entry *entry)
@@ -42,7 +42,7 @@ static const struct entry *find_former(const struct space *space, const struct p
 	return NULL;
 }
 
-/* Takes the path of `entry` over. What is in its way goes. */
+/* Takes over the path of `entry`, and replaces current entries that overlap. */
 static void put_back(struct space *space, struct entry entry)
 {
 	struct entries *entries = &space->entries;

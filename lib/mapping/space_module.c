@@ -15,10 +15,10 @@
 
 #define VDSO_BYTES_MAX (UINT64_C(1) << 20)
 
-/* Files written that shortly ago are being worked on, and may be written again in place. */
+/* Recently modified files may be overwritten in place during the recording. */
 #define YOUNG_NS	 (24 * 3600 * NS_PER_SEC)
 #define COPIED_MAX_BYTES (UINT64_C(16) << 20)
-/* Where there are few descriptors, sampling needs them more: copies have the first quarter. */
+/* Copies use at most a quarter of the file descriptors, which sampling needs more. */
 #define COPIES_PART_OF_FDS 4
 
 /* At most this many mappings of an image are searched for its start. */
@@ -42,8 +42,8 @@ static bool is_to_copy(const struct space *space, const struct module *module)
 }
 
 /*
- * What a plugin was before it was built anew and copied over itself is nowhere but in a copy. That
- * is made of young files that are not large; it must not be of one that is being written.
+ * A plugin that is rebuilt and overwritten in place survives only as a copy. Copies are made of
+ * recently modified files that are not large and not being written.
  */
 static void open_copy(const struct space *space, struct module *module, struct module_files *files)
 {
@@ -125,7 +125,7 @@ static bool find_inside(const struct entries *map, const struct entry *entry, st
 	return false;
 }
 
-/* Open what a new executable mapping shows; no image where it is no ELF file that can be read. */
+/* Open the file of a new executable mapping; no image if it is not a readable ELF file. */
 static void open_file(const struct space *space, const struct entries *map,
 		      const struct entry *entry, struct module *module, struct module_files *files)
 {
@@ -145,7 +145,7 @@ static void open_file(const struct space *space, const struct entries *map,
 		find_inside(map, entry, module, files);
 	if (files->image)
 		return;
-	/* Readable and no ELF file: the code in it was made at run time. */
+	/* Readable, but not an ELF file: JIT-compiled code. */
 	module->kind = MODULE_KIND_JIT;
 	module->owner_pid = space->pid;
 	module->modified_ns = 0; /* it is written to all the time */
@@ -185,7 +185,7 @@ bool space_is_vdso(const struct entry *entry)
 	return !strcmp(entry->path, "[vdso]");
 }
 
-/* It has the same place in each process, and no memory map that could be asked knows of it. */
+/* It has the same address in each process, and is in no memory map. */
 bool space_is_vsyscall(const struct entry *entry)
 {
 	return !entry->inode && !strcmp(entry->path, "[vsyscall]");
@@ -232,8 +232,8 @@ static uint64_t bias_of(const struct mapping *mapping, const struct module *modu
 }
 
 /*
- * A file that is known needs no way through the process, which may be gone
- * already: most programs are many short processes with the same libraries.
+ * A known file need not be opened through the process, which may have exited: many programs are
+ * short processes with the same libraries.
  */
 static bool find_known(struct space *space, const struct entry *entry, bool must_be_unchanged,
 		       struct mapping *mapping)

@@ -45,8 +45,8 @@ static bool is_the_mapped_file(int fd, const struct stat *stat, const struct tar
 }
 
 /*
- * What is mapped at an address may have changed since the map was read. Only where numbers
- * cannot tell is it believed to be the same.
+ * The mapping may have changed since the map was read. A file is trusted to be the right one only
+ * where device numbers cannot be compared.
  */
 static bool may_be_the_mapped_file(int fd, const struct stat *stat, const struct target_file *file)
 {
@@ -90,7 +90,7 @@ int target_file_open(const struct target_file *file, struct stat *found)
 		return fd;
 	rooted = xasprintf("/proc/%d/root%s", file->pid, file->path);
 	fd = open_checked(rooted, is_the_mapped_file, file, found);
-	/* The process may be gone already, and the file still where it was. */
+	/* The process may have exited, with the file still at its path. */
 	return fd >= 0 ? fd : open_checked(file->path, is_the_mapped_file, file, found);
 }
 

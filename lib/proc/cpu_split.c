@@ -46,7 +46,7 @@ void cpu_split_meter_begin(struct cpu_split_meter *meter, const struct proc_cpu_
 		meter->lost = true;
 }
 
-/* The kernel's scaling may let one of them fall behind by a tick. */
+/* Due to the kernel's scaling one of them may decrease by a tick. */
 static uint64_t since(uint64_t now, uint64_t base)
 {
 	return now > base ? now - base : 0;

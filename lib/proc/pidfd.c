@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "proc/scan.h"
 
-/* A descriptor takes a microsecond. */
+/* Bounds the time: each descriptor takes a microsecond. */
 #define MAX_DESCRIPTORS 256
 
 #define PID_FIELD	"Pid:"

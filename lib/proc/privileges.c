@@ -47,8 +47,8 @@ static bool honours_set_user_id(pid_t pid, const struct statx *file)
 }
 
 /*
- * Its file system may be a process, FUSE, that waits for us in a stop: it is not to be asked.
- * What the kernel knows of the file is from a moment ago, when it was executed.
+ * AT_STATX_DONT_SYNC: a FUSE server may be stopped by profc and must not be queried. The cached
+ * attributes are from the execve(2) just before.
  */
 bool proc_lacks_set_user_id(pid_t pid)
 {

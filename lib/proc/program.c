@@ -12,7 +12,7 @@
 #include "base/index_set.h"
 #include "proc/read.h"
 
-/* As far as e_machine, which stands at the same place in both classes. */
+/* The header up to e_machine, whose offset is the same in both classes. */
 #define HEAD_BYTES (offsetof(Elf32_Ehdr, e_machine) + sizeof(Elf32_Half))
 
 const char *proc_program_32_bit(const void *bytes, size_t nr_bytes)
@@ -31,7 +31,7 @@ const char *proc_program_32_bit(const void *bytes, size_t nr_bytes)
 		return "x32";
 	case EM_ARM:
 		return "arm";
-	default: /* machines that this one may emulate */
+	default: /* machines that the kernel may emulate */
 		return "32-bit";
 	}
 }
@@ -57,7 +57,7 @@ const char *proc_program_process_32_bit(pid_t pid)
 /* The kernel's own is 50 pairs at most. */
 #define AUXV_MAX_BYTES 2048
 
-/* Where the program, its loader, the vdso and what the kernel put on its stack are. */
+/* The addresses of the program, its loader, the vdso and the initial stack. */
 uint64_t proc_program_id(pid_t tgid, pid_t tid)
 {
 	cleanup_close int fd = proc_open_task_file(tgid, tid, "auxv");

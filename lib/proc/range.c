@@ -12,7 +12,7 @@
 /* struct procmap_query and PROCMAP_QUERY of linux/fs.h, which old headers lack. */
 struct map_query {
 	uint64_t size, flags, address;
-	uint64_t start, end; /* filled in, as all that follows */
+	uint64_t start, end; /* output, like all that follows */
 	uint64_t vma_flags, page_bytes, offset, inode;
 	uint32_t dev_major, dev_minor, nr_name_bytes, nr_build_id_bytes;
 	uint64_t name, build_id;
@@ -41,7 +41,7 @@ bool proc_range_at(int maps_fd, uint64_t address, struct proc_range *range)
 
 #define TEXT_BYTES ((size_t)64 * 1024)
 
-/* The kernel hands out whole lines, a page of them at a time. */
+/* The kernel returns whole lines, up to a page per read. */
 static void read_text(int fd, struct buf *text)
 {
 	uint8_t *room = buf_extend(text, TEXT_BYTES);

@@ -45,7 +45,7 @@ static bool scan_split_ns(struct scan *scan, uint64_t *time_ns)
 	return true;
 }
 
-/* A thread's name stands in the line before, which it may end, as it may hold anything. */
+/* The line before holds the thread's name, which may contain anything, a newline included. */
 bool proc_exec_start_parse(const char *text, size_t nr_bytes, uint64_t *exec_start_ns)
 {
 	static const char rule[] = "\n---", name[] = "\nse.exec_start";

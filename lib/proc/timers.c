@@ -21,7 +21,7 @@ static bool scan_text(struct scan *scan, const char *wanted)
 	return true;
 }
 
-/* Without its end; false if that is not there. */
+/* The next line without its newline; false if there is none. */
 static bool scan_line(struct scan *scan, struct scan *line)
 {
 	const char *end = memchr(scan->at, '\n', (size_t)(scan->end - scan->at));
@@ -63,7 +63,7 @@ bool proc_timers_is_of_thread(const char *text, size_t nr_bytes, int id)
 
 #define READ_MAX_BYTES 8192
 
-/* The kernel gives no more than a page at a time. */
+/* The kernel returns at most a page per read. */
 bool proc_read_timer_is_of_thread(pid_t pid, int id)
 {
 	char text[READ_MAX_BYTES];

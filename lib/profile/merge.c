@@ -29,7 +29,7 @@ struct known {
 	uint32_t row;
 };
 
-#define JOINED UINT32_MAX /* a row: found already, a later thread of that id is another one */
+#define JOINED UINT32_MAX /* a row already matched: a later thread with that id is another one */
 
 struct known_list {
 	struct known *rows; /* by id, then row */
@@ -116,7 +116,7 @@ static void take_modules(struct profile *into, struct source *source, size_t jit
 
 		module.fd = -1;
 		module.is_copy = false;
-		/* Process ids mean nothing across recordings: JIT memory is each one's own. */
+		/* Process ids are meaningless across recordings: JIT memory is kept separate. */
 		if (module.kind == MODULE_KIND_JIT)
 			module.dev = jit_owner;
 		source->modules[i] = module_table_intern(into->modules, &module);
@@ -146,7 +146,7 @@ static void take_stacks(struct profile *into, struct source *source)
 	}
 }
 
-/* 0 says "not yet" of an end, and stays. */
+/* An end of 0 means that it has not ended, and stays. */
 static uint64_t shifted_end(const struct source *source, uint64_t end_ns)
 {
 	return end_ns ? end_ns + source->offset_ns : 0;

@@ -169,7 +169,7 @@ void profile_add_jit_source(struct profile *profile, const struct jit_source *ro
 	profile->jit_sources[profile->nr_jit_sources++] = *row;
 }
 
-/* A trampoline that is written anew all the time is called by its last names together. */
+/* Limit of frames for one address: code rewritten beyond that shares the last one. */
 #define SAME_PLACE_MAX 256
 
 bool profile_add_jit_frame(struct profile *profile, struct code_address where,
@@ -246,7 +246,7 @@ void profile_append_title(struct buf *out, const struct profile *profile)
 		return;
 	command = profile_str(profile, profile->processes[0].command);
 	buf_append_str(out, *command ? command : profile_str(profile, profile->processes[0].name));
-	/* setproctitle() fills what was longer with spaces. */
+	/* setproctitle(3) pads shorter titles with spaces. */
 	while (out->nr_bytes > 0 && out->bytes[out->nr_bytes - 1] == ' ')
 		out->nr_bytes--;
 }

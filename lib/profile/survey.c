@@ -50,7 +50,7 @@ static int by_weight(const void *left, const void *right)
 	return a->samples < b->samples ? 1 : -(a->samples > b->samples);
 }
 
-/* From the matrix of reasons and modules, the cells that were seen. */
+/* The non-empty cells of the matrix of reasons and modules. */
 static void collect_ends(struct survey *survey, const struct survey_sum *matrix,
 			 uint32_t nr_modules)
 {

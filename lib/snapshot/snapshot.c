@@ -159,7 +159,7 @@ bool snapshot_read(const struct snapshot *snapshot, uint64_t address, void *out,
 	return false;
 }
 
-/* Deeper chains are not followed: each link is a read while the thread is held. */
+/* Deeper chains are not followed: each link is a read during the ptrace-stop. */
 #define FP_LINKS_MAX 128
 
 uint64_t snapshot_fp_beyond(const struct snapshot *snapshot)

@@ -11,7 +11,7 @@
 #include "store/frames_priv.h"
 
 #define CHUNK_BYTES ((size_t)128 * 1024)
-/* How much of the content is made room for at a time: a lying content size costs nothing. */
+/* Memory is allocated in steps of this size, so that a false content size costs nothing. */
 #define CONTENT_STEP_BYTES ((size_t)1 << 20)
 
 int frames_in_init(struct frames_in *in, int fd, uint64_t nr_bytes, struct err *err)
@@ -127,7 +127,7 @@ static int corrupt(const struct frames_in *in, struct err *err, const char *what
 		       (unsigned long long)in->nr_bytes_used, what);
 }
 
-/* Every frame says how much it holds, so that a limit is checked before anything is decoded. */
+/* Every frame has a content size, so that limits are checked before decoding. */
 static int check_frame_head(struct frames_in *in, struct err *err)
 {
 	size_t nr_bytes = in->nr_bytes - in->at;

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "store/reader_priv.h"
 
-/* Reads one row, and says whether it may stay. Numbers are bounded before they are used. */
+/* Reads one row; false if it is invalid. Numbers are checked before they are used. */
 typedef bool read_row(struct reader *reader, struct columns_in *in);
 
 static struct str_id read_text(struct reader *reader, struct columns_in *in, unsigned int column)
@@ -65,7 +65,7 @@ static bool read_command_word(struct reader *reader, struct columns_in *in)
 	return true;
 }
 
-/* Ids are dense: a text that was there before would put all later ones out of step. */
+/* Ids are dense: a duplicate text would shift all later ones. */
 static bool read_string(struct reader *reader, struct columns_in *in)
 {
 	struct strtab *strings = reader->profile->strings;
@@ -424,7 +424,7 @@ bool reader_take_record(struct reader *reader, enum record_type type, const uint
 			     table->texts) ||
 	    !rows_in_bounds(reader, in->nr_rows))
 		return false;
-	if (type == RECORD_COMMAND) /* the newest one stands for itself */
+	if (type == RECORD_COMMAND) /* the last one replaces earlier ones */
 		reader->profile->meta.nr_command = 0;
 	for (; in->row < in->nr_rows; in->row++) {
 		if (!table->read(reader, in) || in->failed)

@@ -113,7 +113,7 @@ static enum style location_cell(struct buf *out, const struct cells *cells,
 	return STYLE_DIM;
 }
 
-/* Code without a name already says its module where the name would be. */
+/* Code without a symbol already shows its module in place of the name. */
 static enum style module_cell(struct buf *out, const struct cells *cells,
 			      const struct flat_row *row)
 {
@@ -197,7 +197,7 @@ static enum style system_cell(struct buf *out, const struct cells *cells,
 		.header = (text), .flexible = true, .cut = (how), .min_columns = (min),            \
 		.share = (weight)                                                                  \
 	}
-/* Columns that a narrow terminal does without: the rank says in which order. */
+/* Columns that are dropped on a narrow terminal, in the order of their rank. */
 #define SPARE_NUMBER(text, rank)                                                                   \
 	{                                                                                          \
 		.header = (text), .right = true, .drop = (rank)                                    \

@@ -27,7 +27,7 @@
 #define MARKS_SHOWN    20
 #define BUILD_ID_SHORT 12
 #define NAMED_IN_HINT  4
-/* A script given with -c is not worth the whole first screen. */
+/* A long script given with -c must not fill the first screen. */
 #define COMMAND_COLUMNS_MAX 280
 
 struct info {
@@ -70,7 +70,7 @@ static double percent(uint64_t part, uint64_t total)
 	return total ? 100.0 * (double)part / (double)total : 0;
 }
 
-/* Of what was attached to the first is named: there may be many. */
+/* Of attached processes the first is named: there may be many. */
 static void print_command(struct info *info)
 {
 	const struct profile *profile = info->profile;
@@ -231,7 +231,7 @@ static void append_complete(struct info *info, uint64_t complete, uint64_t total
 	buf_printf(&info->text, "%% of the %s time", what);
 }
 
-/* What may be whole, or is all that there is, but is not proved to reach the root. */
+/* Stacks that may be complete but are not proved to reach the root. */
 static void append_class(struct info *info, uint64_t part, uint64_t total, const char *what)
 {
 	if (!part)
@@ -395,7 +395,7 @@ static struct ranked_module *rank_modules(const struct info *info, size_t *nr)
 	return modules;
 }
 
-/* Whole where there is room for all of it, else the start, which is what tools match by. */
+/* In full if there is room, else the start, which suffices for most tools. */
 static void add_build_id_cell(struct info *info, struct table *table, const struct module *module)
 {
 	size_t nr_digits = info->view->columns >= 120 ? SIZE_MAX : BUILD_ID_SHORT;

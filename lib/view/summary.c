@@ -18,7 +18,7 @@
 #include "view/number.h"
 #include "view/paragraph.h"
 
-/* Less than this share of the total is not worth a reader's time. */
+/* Notes are printed from this share of the total on. */
 #define WORTH_A_NOTE_PERCENT 1.0
 #define FEW_SAMPLES	     100
 #define IDLE_PERCENT	     5.0
@@ -359,7 +359,7 @@ static const struct runtime *main_runtime(const struct weights *weights, struct 
 	return main;
 }
 
-/* Where most of the time is in an interpreter, its own functions are not what is asked for. */
+/* If most of the time is in an interpreter, its own functions are not what the user looks for. */
 static void note_interpreter(const struct weights *weights, struct buf *note)
 {
 	struct tally tally = {0};

@@ -151,7 +151,7 @@ static bool drop_column(const struct table *table, size_t *widths)
 	return true;
 }
 
-/* First names get shorter, then columns go, then what is left gets shorter still. */
+/* First names are cut, then columns dropped, then the rest is cut further. */
 static void fit_widths(const struct table *table, const size_t *natural, size_t columns,
 		       size_t *widths)
 {
