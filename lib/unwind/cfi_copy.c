@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * libunwind reads nothing but .eh_frame. Each FDE gets a CIE of its own, in the plainest
- * encoding; that takes more room and no thought about which are equal.
+ * Converts .debug_frame into .eh_frame, the only section that libunwind reads. Each FDE gets a CIE
+ * of its own in the simplest encoding: larger, but without a search for equal ones.
  */
 #include "unwind/cfi_copy.h"
 

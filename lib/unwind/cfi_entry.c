@@ -66,7 +66,7 @@ static uint64_t read_format(struct cursor *cursor, uint8_t encoding)
 		return (uint64_t)(int64_t)(int16_t)cursor_u16(cursor);
 	case PE_SDATA4:
 		return (uint64_t)(int64_t)(int32_t)cursor_u32(cursor);
-	default: /* a byte of a file: anything may stand there */
+	default: /* a byte of a file: it may have any value */
 		cursor->failed = true;
 		return 0;
 	}
@@ -84,7 +84,7 @@ uint64_t cfi_pointer(const struct cfi_section *section, struct cursor *cursor, u
 		return here + value;
 	case PE_DATAREL:
 		return section->hdr_vaddr + value;
-	default: /* text- and function-relative, aligned, indirect: not in what linkers write */
+	default: /* text- and function-relative, aligned, indirect: not written by linkers */
 		cursor->failed = true;
 		return 0;
 	}
@@ -220,7 +220,7 @@ static bool read_cie(const struct cfi_section *section, uint64_t offset, struct 
 	return !at->failed;
 }
 
-/* A pointer of 0 is none, whatever it would be relative to. */
+/* A pointer of 0 is null, whatever its base. */
 static void read_lsda(const struct cfi_section *section, struct cursor *at, struct cfi_fde *fde)
 {
 	uint64_t nr_bytes = cursor_uleb(at);

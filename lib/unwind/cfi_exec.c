@@ -65,7 +65,7 @@ static void set_kind(struct machine *machine, uint64_t column, enum cfi_rule_kin
 	set_rule(machine, column, (struct cfi_rule){.kind = kind});
 }
 
-/* A factored offset; whatever a damaged file says, it wraps and does not trap. */
+/* A factored offset, which wraps rather than traps if the file is damaged. */
 static int64_t scaled(const struct machine *machine, uint64_t factored)
 {
 	return (int64_t)(factored * (uint64_t)machine->fde->data_align);

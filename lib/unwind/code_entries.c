@@ -9,7 +9,7 @@
 #include "elf/elf_image.h"
 #include "unwind/row.h"
 
-/* Of one segment; what lies beyond names no entries. */
+/* How much of a segment is searched. */
 #define BYTES_MAX    (UINT64_C(64) << 20)
 #define WINDOW_BYTES (64 * 1024)
 
@@ -51,7 +51,7 @@ static void add_named(struct code_entries *entries, const struct code_reader *re
 	}
 }
 
-/* Tables of functions, symbols' values, and what relocations add up to all stand in words. */
+/* Tables of functions, symbol values and relocation addends are all words. */
 static void add_words(struct code_entries *entries, const struct elf_image *image,
 		      const uint8_t *bytes, size_t nr_bytes)
 {
@@ -72,7 +72,7 @@ static void go_through(struct code_entries *entries, const struct code_reader *r
 	uint64_t first = segment->executable ? segment->vaddr : (segment->vaddr + 7) & ~UINT64_C(7);
 	cleanup_free uint8_t *window = xmalloc(WINDOW_BYTES);
 
-	/* An instruction that lies across two windows names nothing. */
+	/* An instruction across two windows is ignored. */
 	for (uint64_t done = 0; done < nr_bytes; done += WINDOW_BYTES) {
 		uint64_t address = first + done;
 		size_t wanted = nr_bytes - done < WINDOW_BYTES ? nr_bytes - done : WINDOW_BYTES;

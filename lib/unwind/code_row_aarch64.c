@@ -172,7 +172,7 @@ static bool is_at_goal(const struct search *search, const struct state *state,
 	return instruction->effect == A64_EFFECT_RETURN || instruction->effect == A64_EFFECT_LEAVE;
 }
 
-/* Follow one way to what is searched, or to its end. */
+/* Follow one way to the goal, or to its end. */
 static void follow(struct search *search, struct state state)
 {
 	struct a64_instruction instruction;
@@ -268,8 +268,8 @@ static void put_fp(struct row *row, int64_t from_cfa)
 }
 
 /*
- * Before the return the stack pointer is the CFA. What is loaded until then from below where
- * the stack pointer is now would have been stored on the way, and is told apart by that.
+ * Before the return the stack pointer is the CFA. A value loaded from below the current stack
+ * pointer would have been stored on the way, which is checked here.
  */
 static struct row row_by_return(const struct state *at)
 {

@@ -78,7 +78,7 @@ static struct row row_by_return(const struct way_state *at)
 	int64_t cfa_offset = at->rsp.offset;
 	struct row row;
 
-	/* found after the return was applied, which is no matter: it changes nothing */
+	/* found after the return was applied, which has no effect here */
 	if (!begin_row(&row, at->rsp.base, cfa_offset + 8))
 		return row_of_kind(ROW_NO_CFI);
 	row.fp =
@@ -96,7 +96,7 @@ static struct row row_by_entry(const struct way_state *at, bool by_sp)
 	bool from_rsp = at->rsp.base == BASE_RSP;
 	bool from_rbp = at->rbp_kind == RBP_IS_PLACE && at->rbp.base == BASE_RSP;
 
-	/* A frame pointer holds whatever was pushed since; where there is one, it is the better. */
+	/* A frame pointer is preferred: it is independent of what was pushed since. */
 	if (!(from_rbp && !by_sp && begin_row(&row, BASE_RBP, 8 - at->rbp.offset)) &&
 	    !(from_rsp && begin_row(&row, BASE_RSP, 8 - at->rsp.offset)))
 		return row_of_kind(ROW_NO_CFI);

@@ -17,8 +17,8 @@
 static size_t read_jit(const void *context, uint64_t address, void *out, size_t nr_bytes);
 
 /*
- * What stands before an address in code made at run time. Some of it was never called: Java's
- * interpreter pushes addresses to return to.
+ * The instruction before an address in JIT-compiled code, which may not be a call: Java's
+ * interpreter pushes return addresses.
  */
 static enum row_call jit_call_before(const struct unwind_arch *arch, const struct walk *walk,
 				     uint64_t return_address)
@@ -31,7 +31,7 @@ static enum row_call jit_call_before(const struct unwind_arch *arch, const struc
 	return call == ROW_CALL_NONE ? ROW_CALL_UNSURE : ROW_CALL_INDIRECT;
 }
 
-/* What stands before an address of the target: a call? Only direct ones have a target. */
+/* Is there a call before an address of the target? Only direct calls have a target. */
 static enum row_call call_before(const struct unwind_arch *arch, const struct walk *walk,
 				 uint64_t return_address, uint64_t *target)
 {
@@ -65,11 +65,11 @@ static bool slot_of(const struct code_frame *frame, const struct row *row, uint6
 	return true;
 }
 
-/* What stands where the row says that the return address is. */
+/* The kind of word at the place where the row has the return address. */
 enum proof {
 	PROOF_NONE,
 	PROOF_ZERO, /* 0: the outermost frame's, or any word of memory not in use */
-	PROOF_CODE, /* an address of code made at run time, behind no call that can be seen */
+	PROOF_CODE, /* an address in JIT-compiled code, without a visible call before it */
 	PROOF_CALL, /* an address behind a call, or of a signal trampoline */
 };
 
@@ -154,7 +154,7 @@ static struct row row_by_search(const struct unwind_arch *arch, const struct wal
 	return row_of_kind(ROW_NO_CFI);
 }
 
-/* The symbol table knows the entry; for a caller, of the call and not of what follows it. */
+/* The entry by the symbol table: for a caller, of the call and not of the instruction after it. */
 static struct row row_by_symbol(const struct unwind_arch *arch, const struct code_frame *frame)
 {
 	uint64_t pc = frame->pc - frame->mapping->bias;
@@ -169,8 +169,8 @@ static struct row row_by_symbol(const struct unwind_arch *arch, const struct cod
 #define ENTRIES_TRIED 8
 
 /*
- * A function that never returns and was not called by its name (main() that ends by exit(), what
- * musl jumps to before it) is entered where code somewhere names it.
+ * A function that never returns and was not called directly (main() that calls exit(), what musl
+ * jumps to before it) has its entry where code takes an address.
  */
 static struct row row_by_reference(const struct unwind_arch *arch, const struct walk *walk,
 				   const struct code_frame *frame)
@@ -216,7 +216,7 @@ bool code_walk_disproves(const struct unwind_arch *arch, const struct walk *walk
 	       !code_walk_proves(arch, walk, frame, row);
 }
 
-/* The same, for code that may have been entered by what no call made. */
+/* The same, for code that may have been entered without a call. */
 static bool proves_in_jit(const struct unwind_arch *arch, const struct walk *walk,
 			  const struct code_frame *frame, const struct row *row)
 {
@@ -227,7 +227,7 @@ static bool proves_in_jit(const struct unwind_arch *arch, const struct walk *wal
 		return false;
 	mapping = space_find(walk->space, word);
 	if (mapping && mapping->executable && !space_image(walk->space, mapping))
-		return true; /* nothing there is read for that */
+		return true; /* JIT-compiled code, which is not checked here */
 	return prove(arch, walk, frame, row) >= PROOF_CODE;
 }
 
@@ -252,7 +252,7 @@ bool code_walk_contradicts(const struct walk *walk, const struct code_frame *fra
 	return word && !(mapping && mapping->executable);
 }
 
-/* Methods of one compiler jump into each other, and to what leaves them all, far away. */
+/* Methods of one compiler jump into each other, and to shared exit code far away. */
 static size_t read_jit(const void *context, uint64_t address, void *out, size_t nr_bytes)
 {
 	const struct walk *walk = context;
@@ -277,7 +277,7 @@ static bool is_behind_call_in_jit(const struct unwind_arch *arch, const struct w
 	return call != ROW_CALL_NONE;
 }
 
-/* Of such a host: LuaJIT's has 80 bytes, and what a trace spills; QEMU's more than 1,200. */
+/* Frame size of such a host: LuaJIT's has 80 bytes plus spills of the trace, QEMU's over 1,200. */
 #define HOST_WORDS_SEARCHED 512
 
 static bool is_host(const struct unwind_arch *arch, const struct walk *walk, uint64_t word,
@@ -293,7 +293,7 @@ static bool is_host(const struct unwind_arch *arch, const struct walk *walk, uin
 		       host->target == host->wanted;
 	if (space_image(walk->space, mapping))
 		return call_before(arch, walk, word, &host->target) != ROW_CALL_NONE;
-	/* Other code made at run time, if it is more than the address of some. */
+	/* A return address in other JIT-compiled code ends the search. */
 	if (is_behind_call_in_jit(arch, walk, word))
 		host->nr_searched = HOST_WORDS_SEARCHED;
 	return false;
@@ -402,7 +402,7 @@ struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk
 /* int3, as Go's linker and LLD put between functions; such code is never run. */
 #define PADDING	       0xcc
 #define ENTRY_ALIGN    UINT64_C(16)
-#define SHORT_FUNCTION 512 /* those that switch stacks are */
+#define SHORT_FUNCTION 512 /* functions that switch stacks are shorter */
 
 /* The nearest aligned address behind padding, at or before pc. */
 static bool entry_by_padding(const struct elf_image *image, uint64_t pc, uint64_t *entry)

@@ -16,7 +16,7 @@ struct short_place {
 	uint8_t base; /* enum way_base */
 };
 
-/* How things stood when an instruction was come by. */
+/* The state when an instruction was reached. */
 struct visit {
 	uint64_t pc; /* 0: free */
 	struct short_place rsp, rbp;
@@ -40,13 +40,13 @@ struct search {
 	size_t nr_branches;
 	struct visits visited;
 	size_t nr_instructions;
-	bool is_open; /* some way went where it could not be followed */
+	bool is_open; /* some way could not be followed */
 	bool is_found;
 	bool has_switched; /* on some way, other than to the goal */
 	struct way_state found;
 };
 
-/* The place of an instruction, which is free (pc 0) if it was not come by. */
+/* The slot of an instruction, free (pc 0) if it was not reached. */
 static struct visit *visited_at(struct visits *visits, uint64_t pc)
 {
 	size_t i = hash_u64(pc) % VISITED_SLOTS;
@@ -92,7 +92,7 @@ static void save_rbp(struct way_state *state, struct way_place place)
 		state->saved_rbp = place;
 }
 
-/* The registers that a called function need not keep (psABI 3.2.1). */
+/* The caller-saved registers (psABI 3.2.1). */
 #define CALL_CLOBBERS 0x0fc7
 
 static void forget_copy(struct way_state *state, const struct code_instruction *instruction)
@@ -227,8 +227,8 @@ static bool is_same_short(struct short_place a, struct way_place b)
 }
 
 /*
- * An address met again: with the stack as it was there, or not (a loop that pushes). What
- * differs is known no more from there on. False: nothing does, or that was followed already.
+ * An address reached again, with the same stack or another one (a loop that pushes): what differs
+ * becomes unknown from there on. False if nothing differs, or if that was followed already.
  */
 static bool differs(struct visit *visit, struct way_state *state)
 {
@@ -293,7 +293,7 @@ static void take_goal(struct search *search, const struct way_state *state)
 	found->is_switched |= state->is_switched;
 }
 
-/* Nothing follows a call that ends a function, but the next function: it does not return. */
+/* A call at the end of a function does not return: the next function follows it. */
 static bool is_dead_end(const struct search *search, const struct way_state *state, bool after_call)
 {
 	return after_call && search->function_end && state->pc == search->function_end;
@@ -315,7 +315,7 @@ static void follow(struct search *search, struct way_state state, bool after_cal
 		if (is_dead_end(search, &state, after_call) || !is_new(search, &state))
 			return;
 		search->is_open |= !fetch(search, state.pc, &instruction);
-		/* Nobody pads behind a call, unless it does not return and the function ends. */
+		/* Padding follows a call only if that does not return and ends the function. */
 		search->is_open |= after_call && instruction.is_padding;
 		if (search->is_open)
 			return;

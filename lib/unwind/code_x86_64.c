@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * As much of a decoder as it takes to follow the stack pointer through code
- * that compilers and people write: the length of every instruction of 64-bit
- * mode (Intel SDM vol. 2, appendix A), and the meaning of those few that touch
- * rsp and rbp or decide where control goes.
+ * A partial decoder, enough to follow the stack pointer through code: the length of every
+ * instruction of 64-bit mode (Intel SDM vol. 2, appendix A), and the meaning of those that change
+ * rsp, rbp or the flow of control.
  */
 #include "unwind/code_x86_64.h"
 
@@ -131,7 +130,7 @@ static void lose(struct code_instruction *out, uint8_t reg)
 		set(out, CODE_EFFECT_LOSE_RBP);
 }
 
-/* A register is written with a whole value from elsewhere: if it is rsp, of any stack. */
+/* A register is written with a full value: rsp may then be on any stack. */
 static void load_into(struct code_instruction *out, uint8_t reg)
 {
 	lose(out, reg);

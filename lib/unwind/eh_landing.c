@@ -7,12 +7,12 @@
 #include "base/alloc.h"
 #include "unwind/eh_table.h"
 
-/* Of a function's table, of its code, and of what one entry of the table covers of that. */
+/* Bounds on a function's exception table, its code, and the code that one entry covers. */
 #define TABLE_BYTES_MAX	   (64 * 1024)
 #define FUNCTION_BYTES_MAX (16 * 1024)
 #define SITE_BYTES_MAX	   (16 * 1024)
 
-/* The calls found: of which it matters only whether there is one. */
+/* The calls found, as none, one or several. */
 struct calls {
 	uint64_t return_address; /* of the last one */
 	size_t nr;

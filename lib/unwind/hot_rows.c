@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "unwind/unwind.h"
 
-/* Of lines: 32 KiB at first, at most 2 MiB. Compilers have 10,000 pcs that count. */
+/* Number of lines: 32 KiB at first, at most 2 MiB. Compilers have 10,000 frequent pcs. */
 #define FIRST_BITS 9
 #define LAST_BITS  15
 
@@ -34,7 +34,7 @@ void hot_rows_release(struct hot_rows *hot)
 	*hot = (struct hot_rows){0};
 }
 
-/* Where a key is, or is to be: a free place, else that of what came before the last. */
+/* The slot of a key, or a free one, else the older of the line. */
 static struct hot_row *place_of(struct hot_rows *hot, uint64_t key)
 {
 	struct hot_row *line = hot_rows_line(hot, key);
@@ -68,7 +68,7 @@ static void grow(struct hot_rows *hot)
 	free(old);
 }
 
-/* The rows that a walk takes in its stride. */
+/* Rows that hot_walk() handles. */
 static bool is_plain(const struct arch_regs *arch, const struct row *row)
 {
 	return row->kind == ROW_STEP && !row->is_unproved && row->ra == ROW_RA_AT_CFA &&

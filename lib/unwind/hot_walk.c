@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The walk through frames that were all seen before: a few nanoseconds for each.
- * It decides nothing. Whatever is not as usual is left to row_walk.c as it was found.
+ * The walk through frames with cached rows, at a few nanoseconds per frame. Anything unusual is
+ * left to row_walk.c unchanged.
  */
 #include "unwind/hot_walk.h"
 

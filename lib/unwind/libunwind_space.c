@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * None of libunwind's own ways to memory and files is used: _UPT_find_proc_info wants
- * program headers at the offset of the mapping, which LLD's layouts do not give, and
- * reads the target word by word.
+ * Accessors for libunwind over a snapshot. Its own accessors are not used: _UPT_find_proc_info
+ * needs program headers at the offset of the mapping, which LLD's layouts lack, and reads the
+ * target word by word.
  */
 #include "unwind/libunwind_space.h"
 
@@ -54,12 +54,12 @@ struct code_word {
 
 #define CODE_WORDS 512
 
-/* What libunwind knows of one space. */
+/* What libunwind has cached of one space. */
 struct known_space {
 	const struct space *space; /* the key; never followed */
 	uint32_t generation;
 	unw_addr_space_t handle;
-	struct cfi_range *ranges; /* modules that libunwind was told of */
+	struct cfi_range *ranges; /* modules announced to libunwind */
 	size_t nr_ranges, cap_ranges;
 	struct code_word code[CODE_WORDS]; /* by address */
 };

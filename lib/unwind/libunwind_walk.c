@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Walks by libunwind, over what libunwind_space.c lets it see. */
+/* Walks by libunwind, with the accessors of libunwind_space.c. */
 #include "mapping/space.h"
 #include "snapshot/snapshot.h"
 #include "unwind/libunwind_space.h"

@@ -4,7 +4,7 @@
 
 #include "elf/elf_image.h"
 
-/* As much code as it takes to recognise it. */
+/* Bytes of code needed to recognise a trampoline. */
 #define CODE_BYTES 16
 
 void module_cfi_init(struct module_cfi *cfi, struct elf_image *image)
@@ -105,8 +105,8 @@ struct row module_cfi_row(struct module_cfi *cfi, const struct unwind_arch *arch
 	if (is_bad)
 		return row_of_kind(ROW_BAD_CFI);
 	/*
-	 * Nobody called a trampoline, so pc - 1 may be in the function before it.
-	 * (The kernel's and glibc's begin with a nop for unwinders' sake.)
+	 * A trampoline is not called, so that pc - 1 may be in the function before it. (The
+	 * kernel's and glibc's start with a nop for unwinders.)
 	 */
 	if ((!section || pc >= fde.end || pc == fde.start) &&
 	    module_cfi_is_trampoline(cfi, arch, pc))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where a thread's own stack has its top. The kernel tells where a program began
- * (proc_pid_stat(5), startstack). The stack of any other thread is below its thread pointer: C
- * libraries put the thread's own data at the end of the memory that its stack is in.
+ * Finds the top of a thread's own stack, to prove roots. That of the main thread is in
+ * proc_pid_stat(5) (startstack). The stack of any other thread ends below its thread pointer, as C
+ * libraries put thread-local data at the end of the memory of the stack.
  */
 #include "unwind/root.h"
 
@@ -10,12 +10,12 @@
 #include "snapshot/snapshot.h"
 #include "unwind/rows.h"
 
-/* Between a thread's outermost frame and its thread pointer stands its own data (TLS). */
+/* Thread-local data (TLS) is between a thread's outermost frame and its thread pointer. */
 #define THREAD_DATA_BYTES (UINT64_C(64) * 1024)
 /* What a program's first function pushes, and aligns. */
 #define FIRST_FRAME_BYTES UINT64_C(512)
 
-/* A frame that had a caller has its return address no further away, as good as always. */
+/* A frame with a caller nearly always has its return address within this distance. */
 #define WORDS_ABOVE 128
 
 /* Is the top of a stack at `top` (0: not known), no more than nr_bytes above sp? */

@@ -22,7 +22,7 @@ struct row_walk {
 	struct unwind_frame frame;
 	/* Of the frame that unwinds for an exception and is about to leave, if one is. */
 	struct eh_notes eh;
-	/* The thread stands in code that enters handlers without such notes (LLVM's libunwind). */
+	/* The thread is in code that enters handlers without such notes (LLVM's libunwind). */
 	bool is_leaving;
 	/* Where the callee by frame pointer keeps what HotSpot's interpreter does; else 0. */
 	uint64_t sender_sp;
@@ -31,7 +31,7 @@ struct row_walk {
 	uint32_t nr_since_mark, mark_every;
 };
 
-/* What became of the search for a caller. */
+/* The result of the search for a caller. */
 enum step {
 	STEP_CALLER,   /* it is in row_walk.frame and pushed */
 	STEP_END,      /* the walk ended and says why */
@@ -102,7 +102,7 @@ static enum step end_by_place(struct row_walk *rw)
 	return end(rw, root_at(rw->rows, &query, rw->regs.value[rw->arch->regs->sp]));
 }
 
-/* A return address of 0, at the CFA sp. What code seems to do to its stack is no proof. */
+/* A return address of 0, at the CFA sp. A row from code is no proof. */
 static enum step end_by_zero(struct row_walk *rw, uint64_t sp, enum unwind_method method)
 {
 	bool is_by_cfi = method == UNWIND_METHOD_CFI || method == UNWIND_METHOD_LIBUNWIND;
@@ -244,7 +244,7 @@ static void undo_replacement(struct row_walk *rw, const struct row *row, uint64_
 	};
 	struct eh_notes notes;
 
-	/* While they are being made they hold where that was called from. */
+	/* While the notes are being made, they hold the caller of the unwinder. */
 	if (!eh_context_find(rw->walk, rw->arch->eh, &frame, &notes) ||
 	    notes.return_address == rw->frame.pc)
 		return;
@@ -364,7 +364,7 @@ static enum step step_by_row(struct row_walk *rw, const struct row *row)
 		      row->caller_is_exact || calls == EH_LANDING_SEVERAL);
 }
 
-/* The kernel saved every register of what the signal struck. */
+/* The kernel saved all registers of the interrupted code. */
 static enum step step_by_signal_frame(struct row_walk *rw)
 {
 	const struct arch_regs *arch = rw->arch->regs;
@@ -387,7 +387,7 @@ static enum step step_by_signal_frame(struct row_walk *rw)
 	return arrive(rw, struck.value[arch->pc], value, UNWIND_METHOD_CFI, true);
 }
 
-/* Neither 0 nor in what a process may have of the address space. */
+/* Not 0, but outside the user part of the address space. */
 static bool is_no_address(const struct unwind_arch *arch, uint64_t ra)
 {
 	ra &= arch->code_mask;
@@ -527,7 +527,7 @@ static enum step step_without_row(struct row_walk *rw, enum stack_end why)
 	return has_zero_fp(rw) ? end_by_place(rw) : STEP_END;
 }
 
-/* Whoever called what is no code, by a null pointer or a wild one, has pushed where to return. */
+/* A call through a null or wild pointer has pushed its return address. */
 static enum step step_from_wild_call(struct row_walk *rw)
 {
 	const struct row_query query = query_of(rw);
@@ -606,7 +606,7 @@ static enum step find_caller(struct row_walk *rw)
 	return end(rw, STACK_END_BAD_CFI);
 }
 
-/* libunwind does not come by there, as behind frames without CFI: the code may say enough. */
+/* libunwind does not get there, as after frames without CFI: try the code. */
 static enum step step_in_place_of_libunwind(struct row_walk *rw)
 {
 	const struct row_query query = query_of(rw);
@@ -616,9 +616,8 @@ static enum step step_in_place_of_libunwind(struct row_walk *rw)
 }
 
 /*
- * libunwind follows all registers from the leaf on. Only the one caller that
- * the row could not say is taken from it: code without CFI further on would lead
- * it astray.
+ * libunwind follows all registers from the leaf on. Only this one caller is taken from it: code
+ * without CFI further on would mislead it.
  */
 static enum step step_by_libunwind(struct row_walk *rw)
 {

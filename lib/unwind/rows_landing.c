@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which call it was that an exception lands for. */
+/* Finds the call whose return address was overwritten by that of a landing pad. */
 #include "mapping/space.h"
 #include "unwind/rows.h"
 

@@ -96,7 +96,7 @@ static void begin(struct unwind_walk *out)
 	out->left_map = false;
 }
 
-/* libunwind knows CFI; beyond code without any it guesses. */
+/* libunwind is reliable with CFI; beyond code without CFI it guesses. */
 static size_t nr_comparable(const struct unwind_walk *walk)
 {
 	size_t nr = 0;
@@ -140,7 +140,7 @@ static void check_walk(struct unwinder *unwinder, const struct walk *walk)
 	check->libunwind = pc_of(other, i);
 }
 
-/* Time without a stack: the registers of a 32-bit program are others, and not taken. */
+/* No stack: the registers of a 32-bit program differ, and are not copied. */
 static void walk_foreign(struct walk *walk)
 {
 	const struct unwind_frame leaf = walk_frame(walk, 0, true, UNWIND_METHOD_LEAF);

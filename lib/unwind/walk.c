@@ -128,7 +128,7 @@ void walk_finish(struct walk *walk)
 	reverse(out->frames, head, head + ring);
 	out->elided_at = head;
 	out->nr_elided = walk->nr_pushed - walk->max_depth;
-	/* That the walk went on to its end is not lost: only a root is worth replacing. */
+	/* Only a root is replaced by the depth limit; other ends are kept. */
 	if (out->end == STACK_END_ROOT)
 		out->end = STACK_END_DEPTH_LIMIT;
 }
