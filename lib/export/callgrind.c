@@ -26,7 +26,7 @@
 
 #define NO_CALLEE UINT32_MAX
 
-/* A line of the file: what a place costs itself, or what a call from there costs. */
+/* A line of the file: the self cost of a place, or the cost of a call from there. */
 struct cost {
 	uint32_t place;	 /* of the expansion; from nr_places on: the process of a lane */
 	uint32_t callee; /* its label, or NO_CALLEE */
@@ -246,7 +246,7 @@ static void write_costs(struct callgrind *out)
 	}
 }
 
-/* As descriptions, which callgrind_annotate(1) shows; the format knows no moments. */
+/* As descriptions, which callgrind_annotate(1) shows; the format has no time line. */
 static void append_marks(struct callgrind *out)
 {
 	const struct extract *extract = out->extract;

@@ -8,7 +8,7 @@
 
 struct format_row {
 	struct export_format format;
-	enum export_threads threads; /* what suits it best, as the names do */
+	enum export_threads threads; /* the default, as for names */
 	enum export_names names;
 	enum path_kind paths;
 	void (*write)(const struct extract *extract, struct sink *sink);

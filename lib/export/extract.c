@@ -183,7 +183,7 @@ static int mark_by_time(const void *left, const void *right)
 	return (a->text.v > b->text.v) - (a->text.v < b->text.v);
 }
 
-/* They belong to no thread and no function: only the time range says which are left. */
+/* Marks belong to no thread or function: only the time range selects them. */
 static void select_marks(struct extract *extract)
 {
 	const struct profile *profile = extract->profile;

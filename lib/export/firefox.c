@@ -15,7 +15,7 @@
 #include "mapping/module.h"
 
 #define FORMAT_VERSION 60
-#define GECKO_VERSION  27 /* meta.version: of no meaning here, but asked for */
+#define GECKO_VERSION  27 /* meta.version: required, but without a meaning here */
 #define CATEGORY_OTHER 0  /* of meta.categories */
 #define PHASE_INSTANT  0  /* of markers */
 
@@ -189,7 +189,7 @@ static void append_cell(struct buf *text, const struct firefox *out, const struc
 	}
 }
 
-/* One of millions of rows: not through the JSON writer, value by value. */
+/* Written without the JSON writer, as there are millions of rows. */
 static void write_column(struct firefox *out, const struct lane *lane, const char *key,
 			 enum sample_column column)
 {

@@ -14,7 +14,7 @@ struct extract;
 struct module;
 struct strtab;
 
-/* The type of our only markers, and their name. */
+/* The type and name of the only markers. */
 #define FIREFOX_MARK "mark"
 
 /*

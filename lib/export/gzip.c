@@ -10,7 +10,7 @@
 
 #include "base/sink.h"
 
-#define LEVEL		 4	   /* profiles are repetitive: more costs time and gains little */
+#define LEVEL		 4	   /* profiles are repetitive: a higher level gains little */
 #define WINDOW_GZIP	 (15 + 16) /* the largest window; +16 asks for a gzip header */
 #define MEMORY_LEVEL	 8
 #define INPUT_STEP_BYTES ((size_t)1 << 30) /* zlib counts in unsigned int */

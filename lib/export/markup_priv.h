@@ -12,7 +12,7 @@ struct extract;
 void escape_markup(struct buf *out, const char *text);
 void escape_markup_n(struct buf *out, const char *text, size_t nr_bytes);
 
-/* A weight for people: "1.234 s", "56.7 ms", "890 µs", "12 ns", or "34 samples". */
+/* A weight with its unit: "1.234 s", "56.7 ms", "890 µs", "12 ns", or "34 samples". */
 void markup_weight(struct buf *out, const struct extract *extract, uint64_t weight);
 
 #endif

@@ -29,7 +29,7 @@ struct perf_script {
 	struct buf text;	 /* scratch */
 };
 
-/* Some readers take no blank here, and drop the frame: it becomes \x20. */
+/* Some readers drop a frame with a blank here: it becomes \x20. */
 static void append_module(struct buf *out, const struct module *module)
 {
 	struct buf path = {0};
@@ -101,7 +101,7 @@ static void write_head(struct perf_script *out, const struct entry *entry)
 	const struct extract *extract = out->extract;
 	const struct lane *lane = entry->lane;
 	bool merged = lane->process == PROCESS_NONE;
-	int number = (int)(lane - extract->lanes) + 1; /* several threads have no one id */
+	int number = (int)(lane - extract->lanes) + 1; /* several threads have no common id */
 	uint64_t us = entry->point->end_ns / 1000;
 
 	buf_clear(&out->text);

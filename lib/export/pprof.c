@@ -107,7 +107,7 @@ static void append_locations(struct pprof *pprof, struct stack_id path)
 	buf_clear(&pprof->inner);
 }
 
-/* None for an empty text, which readers would take for the number 0. */
+/* Omit empty texts, which readers would take for the number 0. */
 static void append_text_label(struct pprof *pprof, struct buf *labels, const char *key,
 			      const char *value)
 {
@@ -234,7 +234,7 @@ static void write_locations(struct pprof *pprof)
 	free(written);
 }
 
-/* As the object file has it; where that is not known, nothing left out. */
+/* As in the object file; if unknown, the full name. */
 static uint64_t system_name_string(struct pprof *pprof, uint32_t label)
 {
 	const struct extract *extract = pprof->extract;
@@ -284,7 +284,7 @@ static void write_mapping(struct pprof *pprof, uint32_t id)
 	protobuf_uint(&pprof->message, MAPPING_MEMORY_LIMIT, pprof->limit_of_module[id]);
 	protobuf_uint(&pprof->message, MAPPING_FILENAME, string(pprof, module->path));
 	protobuf_uint(&pprof->message, MAPPING_BUILD_ID, build_id_string(pprof, module));
-	/* Claim all of them: else readers try to resolve the addresses themselves. */
+	/* Set all of them, else readers try to resolve the addresses themselves. */
 	for (unsigned int field = MAPPING_HAS_FUNCTIONS; field <= MAPPING_HAS_INLINE_FRAMES;
 	     field++)
 		protobuf_uint(&pprof->message, field, 1);

@@ -93,7 +93,7 @@ static void append_path(struct speedscope *out, struct stack_id path)
 	buf_append_byte(&out->texts, ']');
 }
 
-/* Millions of samples share some thousands of paths: each is put into words once. */
+/* Millions of samples share some thousands of paths: each is formatted once. */
 static void write_path(struct speedscope *out, struct stack_id path)
 {
 	struct span *span = &out->spans[path.v];

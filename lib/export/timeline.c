@@ -35,7 +35,7 @@ void timeline_of_lane(struct timeline *timeline, const struct extract *extract,
 	for (size_t i = lane->first; i < lane->first + lane->nr; i++) {
 		const struct point *point = &extract->points[i];
 		struct run run = {.path = point->path, .start_ns = now_ns};
-		/* A gap that may be but the rounding of moments is none. */
+		/* A gap within the rounding of times is ignored. */
 		uint64_t least_gap_ns = timeline->nr_runs ? SAMPLE_TIME_GRAIN_NS : 1;
 
 		run.duration_ns = is_time ? point->weight : point->wall_ns;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Programs copy their own text to anonymous memory, for huge pages: node --use-largepages, Chrome,
- * HHVM, what links to iodlr. It stands where the file's text stood, and is the same.
+ * Recognises program text that was copied to anonymous memory at the same address, for huge pages:
+ * by node --use-largepages, Chrome, HHVM and users of iodlr.
  */
 #include <string.h>
 

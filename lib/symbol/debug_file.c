@@ -84,7 +84,7 @@ struct proof {
 	const struct build_id *build_id; /* nr 0: not known */
 	bool has_crc;
 	uint32_t crc;
-	char **refused; /* NULL, or where the path of the first that fails it goes */
+	char **refused; /* NULL, or receives the path of the first file that fails the check */
 };
 
 static int open_proven(const char *path, const struct proof *proof)
@@ -152,7 +152,7 @@ static int find_by_build_id(const struct symbol_options *options, const struct b
 	return fd;
 }
 
-/* A link is the name of a file, never a way to other directories. */
+/* A link must be a plain file name, without directories. */
 static bool is_plain_name(const char *name)
 {
 	return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
@@ -252,7 +252,7 @@ static int find_below_roots(const struct symbol_options *options, const char *na
 	return fd;
 }
 
-/* Relative names count from where the file really is, which .build-id/ has links to. */
+/* Relative names are relative to the real location of the file: .build-id/ contains links. */
 static char *real_directory_of(const char *path)
 {
 	cleanup_free char *real = realpath(path, NULL);

@@ -10,8 +10,8 @@
 #include "symbol/debug_file.h"
 
 /*
- * The library is loaded when it is needed: it brings curl and TLS with it, and
- * most users have set no server. Its interface as in elfutils' debuginfod.h.
+ * The library is loaded on demand, as it depends on curl and TLS and most users have no server. Its
+ * interface is that of elfutils' debuginfod.h.
  */
 typedef struct debuginfod_client *(*begin_fn)(void);
 typedef void (*end_fn)(struct debuginfod_client *);
@@ -58,8 +58,8 @@ static bool is_over(const struct debuginfod_patience *patience)
 }
 
 /*
- * Called by the library while it waits; anything but 0 makes it give up. All it
- * gets is the client, so it looks up again how to ask that for the patience.
+ * Called by the library while it waits; returning anything but 0 stops it. Its only argument is the
+ * client, through which the patience is looked up.
  */
 static int check_patience(struct debuginfod_client *client, long done, long whole)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Not with base/alloc.h: libiberty's header declares xstrdup() and its kin once more. */
+/*
+ * Demangles names of C++, Rust, D and Ada with libiberty, within bounds on time, stack and size.
+ * Does not include base/alloc.h, as libiberty's header declares xstrdup() and others again.
+ */
 #if __has_include(<libiberty/demangle.h>)
 #include <libiberty/demangle.h>
 #elif __has_include(<demangle.h>)
@@ -28,15 +31,14 @@ extern char *xstrdup(const char *text);
 #include "base/buf.h"
 #include "symbol/demangle.h"
 
-/* A demangler recurses over its input: beyond this no compiler's name is worth the risk. */
+/* Longest name that is demangled: demanglers recurse over their input. */
 #define MAX_LINKAGE_NAME_BYTES 65536
 /* The one for D knows no limit of its own, and takes some 200 bytes of stack for each of these. */
 #define MAX_D_NAME_BYTES 8192
 
 /*
- * Every scheme can refer back to what it named before, and so double in a few
- * letters what the reader sees: names of 250 letters that stand for gigabytes
- * are easily made. Nobody reads this much.
+ * Longest result: all schemes have back references, so that a name of 250 letters can expand to
+ * gigabytes.
  */
 #define MAX_DEMANGLED_BYTES (1 << 18)
 /* D's demangler cannot be stopped; two of these double the text. */
@@ -70,7 +72,7 @@ static void take_text(const char *text, size_t nr_bytes, void *opaque)
 {
 	struct demangled *out = opaque;
 
-	/* There is no other way to stop a demangler; those called back from here own no memory. */
+	/* The only way to stop a demangler; those that call back here own no memory. */
 	if (out->text.nr_bytes + nr_bytes > MAX_DEMANGLED_BYTES)
 		longjmp(out->too_long, 1);
 	buf_append(&out->text, text, nr_bytes);
@@ -79,7 +81,7 @@ static void take_text(const char *text, size_t nr_bytes, void *opaque)
 typedef int (*demangle_function)(const char *name, int options, demangle_callbackref take,
 				 void *opaque);
 
-/* What a demangler says of a name, or NULL when that is none of its own or too much. */
+/* The result of a demangler, or NULL if the name is not of its scheme or the result too long. */
 static char *demangle_with(demangle_function demangle, const char *name)
 {
 	struct demangled *out = calloc(1, sizeof(*out));
@@ -190,7 +192,7 @@ char *symbol_demangle_ada(const char *name)
 		result = ada_demangle(buf_str(&plain), DMGL_PARAMS | DMGL_ANSI);
 		buf_release(&plain);
 	}
-	if (result && *result != '<') /* so it marks what is none of GNAT's */
+	if (result && *result != '<') /* which is how it marks names that are not GNAT's */
 		return result;
 	free(result);
 	return symbol_demangle(name);

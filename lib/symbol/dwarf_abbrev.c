@@ -111,7 +111,7 @@ static bool is_fixed(const struct abbrev_table *table, const struct abbrev *row,
 	return row->nr_steps == 0 || (row->nr_steps == 1 && first->kind == SKIP_FIXED);
 }
 
-/* What can be known of an attribute, all before it being known. */
+/* What is known of an attribute, given those before it. */
 static void note_attribute(const struct abbrev_table *table, struct abbrev *row,
 			   const struct abbrev_attribute *attribute)
 {
@@ -192,7 +192,7 @@ struct abbrev_table *abbrev_table_new_until(struct dwarf_bytes section, uint64_t
 	struct abbrev_table *table = xcalloc(1, sizeof(*table));
 	struct dwarf_cursor cursor = dwarf_cursor_at(section, offset);
 
-	/* Never NULL: even entries without any are taken the address of. */
+	/* Never NULL, as the address is taken even if there are none. */
 	ARRAY_GROW(table->attributes, table->nr_attributes, table->cap_attributes);
 	ARRAY_GROW(table->steps, table->nr_steps, table->cap_steps);
 	while (read_row(table, &cursor, encoding) && table->rows[table->nr_rows - 1].code != code)
@@ -257,7 +257,9 @@ void abbrev_skip_value(struct skip_step step, struct dwarf_encoding encoding,
 		break;
 	case SKIP_INDIRECT:
 		step = abbrev_skip_step(dwarf_uleb(cursor), encoding);
-		/* An indirect form that names itself would have no end (section 7.5.3 forbids it).
+		/*
+		 * An indirect form that refers to itself would never end (section 7.5.3 forbids
+		 * it).
 		 */
 		if (step.kind == SKIP_INDIRECT)
 			dwarf_fail(cursor);

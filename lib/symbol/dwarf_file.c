@@ -142,9 +142,9 @@ struct dwarf_cursor dwarf_unit_cursor(const struct dwarf_unit *unit, uint64_t of
 	};
 }
 
-/* From there on pages of a mapping cost more than reading does. */
+/* Above this size page faults of a mapping cost more than reading. */
 #define MIN_READ_BYTES (1 << 16)
-/* A unit so large may well be hopped through, and its copy would not stay in any cache. */
+/* A unit this large is often read in part only, and a copy would not fit a cache. */
 #define MAX_READ_BYTES (32 << 20)
 
 static bool read_at(int fd, uint8_t *to, size_t nr, uint64_t offset)
@@ -328,7 +328,7 @@ static void read_root_by(struct dwarf_unit *unit, const struct abbrev_table *tab
 		unit->low_pc = 0;
 }
 
-/* Most units are asked for nothing else: their tables of abbreviations are not read whole. */
+/* Most units need nothing else: their abbreviation tables are not read completely. */
 static void read_root(struct dwarf_unit *unit)
 {
 	struct dwarf_file *file = unit->file;

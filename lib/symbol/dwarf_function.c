@@ -7,7 +7,7 @@
 /* Instance, abstract instance, definition, declaration: four, with room for partial units. */
 #define MAX_HOPS 8
 
-/* Where a definition says the rest of it is. */
+/* The attributes that refer to the rest of a definition. */
 struct next_entry {
 	struct dwarf_value origin, specification;
 };
@@ -59,7 +59,7 @@ static void take_value(struct dwarf_unit *unit, struct dwarf_function *function,
 	}
 }
 
-/* Read one entry; false when it leads nowhere further. */
+/* Read one entry; false if it refers to no further one. */
 static bool read_one(struct dwarf_file **file, uint64_t *offset, struct dwarf_function *function,
 		     struct dwarf_value *name)
 {

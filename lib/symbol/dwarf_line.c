@@ -21,7 +21,7 @@ struct line_run {
 	struct line_row last_with_line;
 	bool in_sequence, has_line;
 	size_t next; /* the first address not below last.address */
-	/* addresses[next], or the largest number: rows up to there decide nothing. */
+	/* addresses[next], or UINT64_MAX: rows up to there resolve nothing. */
 	uint64_t quiet_until;
 };
 
@@ -65,20 +65,19 @@ static void begin_sequence(struct line_run *run)
 	run->in_sequence = true;
 	run->has_line = false;
 	run->last =
-		(struct line_row){.line = 0}; /* that of the sequence before says nothing here */
+		(struct line_row){.line = 0}; /* the row of the previous sequence does not apply */
 	set_next(run, is_dropped(run, run->row.address)
 			      ? run->nr
 			      : addresses_at_or_above(run->addresses, run->nr, run->row.address));
 }
 
-/* The registers have become a row that begins a sequence, or one that decides something. */
+/* The registers are a row that begins a sequence, or one that resolves addresses. */
 static void emit_row(struct line_run *run)
 {
 	if (!run->in_sequence)
 		begin_sequence(run);
 	else if (run->row.address < run->last.address)
-		/* Rows shall not go back within a sequence; a compiler's slip is no reason to fail.
-		 */
+		/* Rows must ascend within a sequence; tolerate compilers that violate this. */
 		set_next(run, addresses_at_or_above(run->addresses, run->nr, run->row.address));
 	else
 		close_row(run, run->row.address);
@@ -114,7 +113,7 @@ static void extended_opcode(struct line_run *run, struct dwarf_cursor *cursor)
 	}
 }
 
-/* The opcodes that are rare enough not to stand in the loop; none of them makes a row. */
+/* The rare opcodes, kept out of the loop; none of them emits a row. */
 static void rare_opcode(struct line_run *run, uint8_t opcode, struct dwarf_cursor *cursor)
 {
 	switch (opcode) {
@@ -150,7 +149,7 @@ static bool run_program(struct line_run *run, struct dwarf_bytes program)
 
 	while (cursor.at < cursor.end) {
 		uint8_t opcode = *cursor.at++;
-		/* A header may say that it knows fewer opcodes: the others are special then. */
+		/* A header may define fewer standard opcodes: the others are special then. */
 		uint8_t known = opcode < header->opcode_base ? opcode : UINT8_MAX;
 
 		switch (known) {

@@ -54,7 +54,7 @@ static bool read_names_5(const struct dwarf_unit *unit, struct dwarf_cursor *cur
 	if (!read_format(cursor, unit->encoding, &format))
 		return false;
 	nr = dwarf_uleb(cursor);
-	/* An entry takes at least a byte, or a count would be free to lie. */
+	/* An entry takes at least a byte, which bounds the count. */
 	if (nr > dwarf_left(cursor) || (nr && !format.nr))
 		return false;
 	for (uint64_t i = 0; i < nr; i++) {

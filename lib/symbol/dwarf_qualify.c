@@ -13,7 +13,7 @@
 #include "symbol/dwarf_function.h"
 #include "symbol/dwarf_walk.h"
 
-/* Deeper than any source nests, and a bound for files that lie. */
+/* Deeper than any source nests; bounds damaged files. */
 #define MAX_LEVELS 256
 
 /* The offsets of the entries directly below one. */
@@ -94,7 +94,7 @@ static uint64_t child_around(const struct child_list *list, uint64_t offset)
 	return low ? list->offsets[low - 1] : 0;
 }
 
-/* A function's linkage name knows all that is around it: it replaces what `out` has. */
+/* A linkage name includes all enclosing scopes: it replaces what `out` has. */
 static void append_function(struct dwarf_file *file, uint64_t offset, struct buf *out)
 {
 	struct dwarf_function function;

@@ -90,7 +90,7 @@ static bool function_equal(const void *owner, uint32_t index, const void *key)
 	return row->file == wanted->file && row->offset == wanted->offset;
 }
 
-/* Since DWARF 6, and in use before it; elfutils' dwarf.h has them not yet. */
+/* Of DWARF 6, but in use already; elfutils' dwarf.h lacks them. */
 enum {
 	LANG_C_PLUS_PLUS_17 = 0x2a,
 	LANG_C_PLUS_PLUS_20 = 0x2b,
@@ -182,7 +182,7 @@ static struct symbol_location describe(struct dwarf_resolver *resolver,
 	dwarf_read_function(scope->function_file, scope->function_offset, &function);
 	ada = is_ada(function.name_unit ? function.name_unit->language : work->code->language);
 	linkage_name = linkage_name_of(resolver, &function, work, scope);
-	if (!linkage_name && ada) /* GNAT puts there what others call the linkage name */
+	if (!linkage_name && ada) /* GNAT puts the linkage name there */
 		linkage_name = function.name;
 	if (!function.decl_unit && function.name && !resolver->builder->verbatim &&
 	    strcmp(function.name, "operator()") == 0)
@@ -250,9 +250,8 @@ static struct place place_of_call(struct dwarf_resolver *resolver, struct dwarf_
 }
 
 /*
- * Compilers give code that belongs to no line in particular line 0. What a
- * reader can use is the line before it, as long as that is in the same
- * function; else the call of the function, or its beginning.
+ * Compilers give line 0 to code of no particular line. More useful is the line before it in the
+ * same function; else the call of the function, or its beginning.
  */
 static struct place innermost_place(struct dwarf_resolver *resolver, const struct unit_work *work,
 				    size_t at)
@@ -378,10 +377,7 @@ static bool may_hold_code(const struct dwarf_unit *unit)
 	return unit->root_tag == DW_TAG_compile_unit || unit->root_tag == DW_TAG_skeleton_unit;
 }
 
-/*
- * .debug_aranges is not asked: clang writes none, and what a unit says of
- * itself is always there.
- */
+/* .debug_aranges is not used: clang writes none, and the ranges in the unit always exist. */
 static bool resolve_by_unit_ranges(struct dwarf_resolver *resolver, struct dwarf_file *file,
 				   struct unit_work *work)
 {
@@ -402,7 +398,7 @@ static bool resolve_by_unit_ranges(struct dwarf_resolver *resolver, struct dwarf
 	return any_ranges;
 }
 
-/* Old and odd compilers say of no unit where its code is: then all of them must be read. */
+/* Some old compilers write no ranges for units: then all units must be read. */
 static void resolve_without_ranges(struct dwarf_resolver *resolver, struct dwarf_file *file,
 				   struct unit_work *work)
 {

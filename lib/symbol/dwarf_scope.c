@@ -12,11 +12,10 @@
 #define MAX_DEPTH 1024
 
 /*
- * What leads to code is entered at first: namespaces, and functions that hold a
- * wanted address. Addresses which that leaves open are worth another look, at
- * lambdas and local classes, whose code stands below types within functions,
- * often below functions without code of their own; and if that is not enough,
- * at everything.
+ * The first pass enters what usually contains code: namespaces, and functions that hold a wanted
+ * address. For addresses not found, a second pass also enters lambdas and local classes, whose code
+ * is below types within functions, often below functions without own code; a last one enters
+ * everything.
  */
 enum pass {
 	PASS_SPACES,
@@ -39,7 +38,7 @@ struct scope_walk {
 enum entry_kind {
 	ENTRY_OTHER,
 	ENTRY_SPACE, /* may hold functions */
-	ENTRY_TYPE,  /* may hold functions, and hardly ever does */
+	ENTRY_TYPE,  /* may hold functions, but rarely does */
 	ENTRY_FUNCTION,
 	ENTRY_INLINED,
 	ENTRY_BLOCK,
@@ -248,7 +247,7 @@ static void visit_function(struct scope_walk *walk, const struct abbrev *abbrev,
 	uint32_t scope;
 
 	if (!abbrev->has_pcs) {
-		/* Below a declaration are its parameters: local types stand in the definition. */
+		/* A declaration has only parameters below it: local types are in the definition. */
 		if (walk->pass == PASS_SPACES || abbrev->is_declaration) {
 			dwarf_walk_skip_entry(&walk->at, abbrev);
 		} else {

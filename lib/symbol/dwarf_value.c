@@ -160,5 +160,5 @@ bool dwarf_value_reference(const struct dwarf_unit *unit, const struct dwarf_val
 		*offset = value->number;
 		return true;
 	}
-	return false; /* type signatures among them: no function is named by one */
+	return false; /* type signatures included: no function is named by one */
 }

@@ -58,7 +58,9 @@ static bool read_tables(struct dwarf_bytes index, struct index_tables *tables)
 	struct dwarf_cursor cursor = dwarf_cursor_at(index, 0);
 	uint64_t table_bytes;
 
-	/* 2 in 4 bytes is GNU's; 5 has 2 bytes and 2 of padding, which read the same. */
+	/*
+	 * GNU's version 2 has 4 bytes; version 5 has 2 bytes and 2 of padding, which read the same.
+	 */
 	tables->version = dwarf_u32(&cursor);
 	tables->nr_columns = dwarf_u32(&cursor);
 	tables->nr_units = dwarf_u32(&cursor);

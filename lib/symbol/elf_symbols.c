@@ -19,15 +19,14 @@
 #define RANK_PER_LETTER	    (UINT32_C(1) << 1)
 #define RANK_WEAK	    UINT32_C(1)
 
-/* From its entry to behind the call of the thread's function, and the exit: musl's __clone. */
+/* Size of musl's __clone, from its entry to the exit after the thread's function. */
 #define THREAD_START_BYTES 64
 
 /*
- * Of the names of one place, show a sized one before a label, a function's
- * before any other, one that others may link with before a local one, and of
- * those what people call it: without underscores in front, and short. What libc
- * calls getrlimit is __getrlimit, __GI___getrlimit and getrlimit64 too, of which
- * only the odd ones are not weak.
+ * Of several symbols at one address, prefer one with a size to a label, a function to other types,
+ * a global one to a local one, and then the usual name: without leading underscores, and short.
+ * getrlimit of libc is also __getrlimit, __GI___getrlimit and getrlimit64, of which only the
+ * unusual ones are not weak.
  */
 static uint32_t rank_of(const GElf_Sym *symbol, const char *name)
 {
@@ -56,7 +55,7 @@ static bool is_no_function(const GElf_Sym *symbol, const char *name)
 	return !*name || name[0] == '$' || strncmp(name, ".L", 2) == 0;
 }
 
-/* No function that people write in assembly is longer. */
+/* Longer than any function written in assembly. */
 #define SIZELESS_BYTES_MAX (32 * 1024)
 
 /* The end of the code section a symbol stands in; false when it stands in none. */
@@ -94,8 +93,8 @@ static enum symbol_source source_of(const struct symbol_object *object, Elf *elf
 }
 
 /*
- * *file is the STT_FILE symbol met last: the local symbols behind it come from
- * there. Global ones stand after all of them and tell nothing.
+ * *file is the last STT_FILE symbol: the local symbols after it are from that file. Global ones
+ * come after all of them, without a file.
  */
 static void add_symbol(struct elf_symbols *symbols, const struct symbol_object *object, int index,
 		       const char **file)
@@ -186,7 +185,7 @@ static struct sizeless_range *sizeless_ranges(const struct elf_symbols *symbols,
 /* glibc's has 38 bytes, older ones 47. */
 #define START_BYTES 48
 
-/* Where a stripped program begins nothing says so but its header. */
+/* The entry point of a stripped program is only in its header. */
 static void add_start(struct elf_symbols *symbols, const struct symbol_object *object)
 {
 	GElf_Ehdr header;
@@ -213,7 +212,7 @@ static void add_thread_start(struct elf_symbols *symbols, uint64_t start)
 							   .rank = RANK_NO_TYPE};
 }
 
-/* Where other functions begin behind symbols without a size, these end. */
+/* Symbols without a size end where calls show that another function begins. */
 static void cut_sizeless(struct elf_symbols *symbols, const struct symbol_object *object)
 {
 	size_t nr, nr_rows = symbols->nr;

@@ -139,7 +139,7 @@ bool fde_index_find(const struct fde_index *index, uint64_t address, uint64_t *s
 	begin = index->hdr_address + (uint64_t)(int64_t)row_member(index, row, 0);
 	entry = index->hdr_address + (uint64_t)(int64_t)row_member(index, row, 1) -
 		index->frames_address;
-	/* The index says where functions begin; only the entry knows where this one ends. */
+	/* The index has the starts of functions; the end is in the entry. */
 	if (!entry_range(index, entry, &range) || address - begin >= range)
 		return false;
 	*start = begin;

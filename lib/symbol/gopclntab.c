@@ -6,7 +6,7 @@
 #define MAGIC_GO_1_18 0xfffffff0
 #define MAGIC_GO_1_20 0xfffffff1
 
-/* No function is so large; but a damaged table may go on to its end, for each address. */
+/* Larger than any function: bounds the search in a damaged table. */
 #define MAX_RUN_BYTES (1 << 20)
 
 /* The fixed part of a function's record, in 4-byte fields behind its entry. */

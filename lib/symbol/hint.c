@@ -9,7 +9,7 @@
 #include "symbol/object.h"
 #include "symbol/types.h"
 
-/* Debian's packages of debug information that stand in its main archive. */
+/* Packages of debug information in Debian's main archive. */
 struct package {
 	const char *file; /* beginning of the file's name */
 	const char *name;

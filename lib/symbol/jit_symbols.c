@@ -16,7 +16,7 @@ static const char *text(struct name_pool *pool, const struct profile *profile, s
 	return id.v == STR_EMPTY.v ? NULL : name_pool_keep(pool, profile_str(profile, id));
 }
 
-/* By frame, which row of jit_names stands for it, counted from 1. Caller frees. */
+/* By frame, its row of jit_names, counted from 1. Caller frees. */
 static uint32_t *rows_by_frame(const struct profile *profile)
 {
 	uint32_t *rows = xcalloc(profile->nr_frames, sizeof(*rows));
@@ -30,7 +30,7 @@ static void add_location(struct result_builder *builder, const struct profile *p
 			 const struct jit_name *row)
 {
 	struct name_pool *pool = &builder->pool;
-	/* As the program says it: it is no linkage name, whatever it looks like. */
+	/* As given by the program: not a linkage name, even if it resembles one. */
 	const struct symbol_location location = {
 		.name = text(pool, profile, row->name),
 		.file = text(pool, profile, row->file),
@@ -63,7 +63,7 @@ static const struct runtime *runtime_of_process(const struct profile *profile, p
 	return NULL;
 }
 
-/* Code in a file that profc can read and that is no ELF file, as Wine's libraries. */
+/* Code in a readable file that is not an ELF file, such as Wine's libraries. */
 static bool is_foreign_file(const struct module *module)
 {
 	return module->path[0] == '/' && strncmp(module->path, "/memfd:", 7) != 0 &&

@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "symbol/elf_section.h"
 
-/* The symbols of the largest programs take half of this. */
+/* Twice the size of the largest programs' symbols. */
 #define MAX_UNPACKED_BYTES ((size_t)64 << 20)
 
 /* lzma_stream_buffer_decode() of <lzma.h>, without its header: libdw brings the library along. */
@@ -24,7 +24,7 @@ static bool unpacks(decode_fn decode, struct dwarf_bytes packed)
 	uint64_t memory_limit = UINT64_C(256) << 20;
 	size_t in_at = 0, out_at = 0;
 	uint8_t *out = alloc_bounded(MAX_UNPACKED_BYTES, 1, MAX_UNPACKED_BYTES);
-	/* 0 is LZMA_OK; what is too large gives an error like any other. Nothing may follow. */
+	/* 0 is LZMA_OK; a too large result is an error. Nothing may follow. */
 	bool result = out &&
 		      decode(&memory_limit, 0, NULL, packed.at, &in_at, packed.nr, out, &out_at,
 			     MAX_UNPACKED_BYTES) == 0 &&

@@ -27,9 +27,8 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
 }
 
 /*
- * libdwfl asks for the debug file when the file itself has no symbols; ours is
- * found already, by rules libdwfl has not (checked links, more roots), and its
- * own search might wait for a server.
+ * libdwfl asks for the debug file if the file itself has no symbols. It has been found already, by
+ * stricter rules (checked links, more directories); libdwfl's own search might wait for a server.
  */
 static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 			  const char *file_name, const char *link, GElf_Word crc, char **found)
@@ -240,8 +239,8 @@ static int open_requested(const struct symbol_options *options,
 }
 
 /*
- * Of the open file, taken over, the image that was recorded: itself, or cut out of it. Says how it
- * differs from what was recorded, if that shows before its build-id is read.
+ * The recorded image in the open file, which is taken over: the file itself, or a part of it. Gives
+ * how it differs from the recording, if that shows before its build-id is read.
  */
 static int image_of(const struct symbol_request *request, int fd, char **difference)
 {
@@ -266,7 +265,7 @@ static int image_of(const struct symbol_request *request, int fd, char **differe
 	return image;
 }
 
-/* What `fd`, taken over, is open on, if it is what was asked for. */
+/* Take over `fd` if it is the file requested. */
 static int open_image(struct symbol_object *object, const struct symbol_request *request, int fd,
 		      struct err *err)
 {
@@ -291,7 +290,7 @@ static int open_image(struct symbol_object *object, const struct symbol_request 
 	return result;
 }
 
-/* In place of a file that is not there: its debug file, which has the same addresses. */
+/* For a missing file: its debug file, which has the same addresses. */
 static int open_by_build_id(struct symbol_object *object, const struct symbol_options *options,
 			    const struct symbol_request *request)
 {

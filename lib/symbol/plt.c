@@ -19,7 +19,7 @@ static void add_slot(struct plt *plt, const struct plt_slot *slot, bool is_jump)
 	}
 }
 
-/* STT_GNU_IFUNC: a function of the program says at its start which one the slot gets. */
+/* STT_GNU_IFUNC: a resolver function chooses at start-up what fills the slot. */
 static bool is_choice(Elf *elf, uint64_t info)
 {
 	GElf_Ehdr header;
@@ -44,7 +44,7 @@ static void add_relocations(struct plt *plt, Elf_Scn *section, const GElf_Shdr *
 
 	if (!data)
 		return;
-	/* A static program has nothing but choices between functions, and no symbols for that. */
+	/* A static program has only IRELATIVE relocations, without symbols. */
 	if (!symbol_data || !gelf_getshdr(symbols, &symbols_header))
 		symbol_data = NULL;
 	for (int i = 0; gelf_getrela(data, i, &relocation); i++) {
@@ -84,7 +84,10 @@ void plt_init(struct plt *plt, const struct symbol_object *object)
 	while ((section = elf_nextscn(object->elf, section))) {
 		const char *name;
 
-		/* What the loader does not see (ld --emit-relocs) may be huge and fills no slot. */
+		/*
+		 * Relocations not used by the loader (ld --emit-relocs) may be huge and fill no
+		 * slot.
+		 */
 		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA ||
 		    !(header.sh_flags & SHF_ALLOC))
 			continue;

@@ -21,7 +21,7 @@
 /* More threads would compete for memory bandwidth, not for processors. */
 #define MAX_WORKERS 16
 
-/* The frames of one module, and what became of them. */
+/* The frames of one module, and their result. */
 struct module_job {
 	struct module_id module;
 	uint64_t *addresses; /* ascending; frames intern places, so they are distinct */
@@ -44,8 +44,8 @@ struct resolve_run {
 };
 
 /*
- * What an earlier resolution found. It stays where a new one finds less: the
- * file was rebuilt, the JIT's process is gone, this is another machine.
+ * Symbols of an earlier resolution, kept if a new one finds fewer: the file was rebuilt, the JIT's
+ * process has exited, or this is another machine.
  */
 struct known_symbols {
 	struct frame_symbols *frames;
@@ -146,9 +146,8 @@ static size_t nr_threads(void)
 }
 
 /*
- * Modules are resolved side by side, but most often one of them, the program
- * itself, is nearly all of the work: each gets its share of the processors,
- * rounded up.
+ * Modules are resolved in parallel, but often one of them, the program itself, is most of the work:
+ * each gets its share of the processors, rounded up.
  */
 static unsigned int threads_for(const struct resolve_run *run, const struct module_job *job)
 {
@@ -239,7 +238,7 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* For the thread that watches: the newest counts. */
+/* For the thread that reports progress: the latest is shown. */
 static void note_question(void *context, const char *path)
 {
 	struct resolve_run *run = context;
@@ -252,7 +251,7 @@ static void note_question(void *context, const char *path)
 	pthread_mutex_unlock(&run->lock);
 }
 
-/* Tell how far the workers are, until all is done. */
+/* Report progress until all is done. */
 static void watch(struct resolve_run *run, const struct resolve_progress *progress)
 {
 	size_t told = 0;
@@ -289,7 +288,7 @@ static void run_workers(struct resolve_run *run, const struct resolve_progress *
 	while (nr < wanted && pthread_create(&workers[nr], NULL, work, run) == 0)
 		nr++;
 	if (nr == 0)
-		work(run); /* no thread to be had: do it here */
+		work(run); /* no thread can be started: do it here */
 	else if (progress)
 		watch(run, progress);
 	for (size_t i = 0; i < nr; i++)
@@ -318,8 +317,8 @@ static struct location location_of(struct profile *profile, const struct symbol_
 }
 
 /*
- * Code without a name, but known to be one function: it is called as its first
- * address would be, so that its samples stand together.
+ * Code without a symbol, but known to be one function: named by its first address, so that its
+ * samples are one row.
  */
 static void store_start(struct profile *profile, const struct module_job *job, size_t i)
 {
@@ -367,7 +366,7 @@ static size_t nr_resolved(const struct module_job *job)
 	return nr;
 }
 
-/* Had it a name of its own, not only one made of its address? */
+/* Did it have a real name, not one made from its address? */
 static bool is_known(const struct profile *profile, const struct known_symbols *known,
 		     struct frame_id frame)
 {

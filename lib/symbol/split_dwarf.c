@@ -68,7 +68,7 @@ static void set_default_bases(struct dwarf_unit *unit)
 		unit->rnglists_base = is_64_bit ? 20 : 12;
 }
 
-/* Take the sections for the rest of `skeleton` if they are that. */
+/* Take the sections for the rest of `skeleton` if they belong to it. */
 static struct dwarf_file *accept(struct dwarf_unit *skeleton,
 				 const struct dwarf_bytes sections[DWARF_SECTION_COUNT])
 {
@@ -111,7 +111,7 @@ static bool open_dwo_at(struct split_unit *found, struct dwarf_unit *skeleton, c
 	return false;
 }
 
-/* Where the compiler wrote it, and beside the program, for trees that were moved. */
+/* At the compiler's path, and next to the program, for trees that were moved. */
 static void open_dwo(struct split_dwarf *split, struct split_unit *found,
 		     struct dwarf_unit *skeleton)
 {

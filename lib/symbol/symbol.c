@@ -51,7 +51,7 @@ static void read_tables(struct symbol_file *file)
 	file->has_tables = true;
 }
 
-/* What the stub that holds an address calls, or NULL. */
+/* The function that the PLT stub at an address calls, or NULL. */
 static const char *name_of_stub(const struct symbol_file *file, uint64_t address)
 {
 	const struct plt_slot *slot = plt_find(&file->plt, address);
@@ -127,8 +127,8 @@ static void name_as_callers_do(struct symbol_file *file, struct name_pool *pool,
 }
 
 /*
- * Symbol tables name what the debug information leaves open: assembler code mostly. They know
- * the function that the code is in, not what is inlined there.
+ * Symbol tables name code without debug information, mostly assembly. They have the function of the
+ * code, not what is inlined there.
  */
 static void resolve_rest(struct symbol_file *file, struct result_builder *builder,
 			 const uint64_t *addresses, size_t nr)
@@ -166,7 +166,7 @@ static struct fde_index fde_index_of(const struct symbol_object *object)
 	};
 }
 
-/* Of what has no name at least where its function begins. */
+/* For addresses without a name, the start of their function. */
 static uint64_t *find_starts(const struct symbol_object *object, const struct symbol_result *result,
 			     const uint64_t *addresses, size_t nr)
 {
