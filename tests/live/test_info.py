@@ -77,7 +77,7 @@ class RealRecording(unittest.TestCase):
         ]
         self.assertEqual(end["reason"], "no unwind information")
         self.assertGreater(end["cpu_ns"], 200e6)
-        self.assertIn("made at run time", end["remedy"])
+        self.assertIn("JIT-compiled code", end["remedy"])
         text = recording.info("--width", "200")
         self.assertRegex(text, r"hint: no unwind information: .*PreserveFramePointer")
         self.assertNotIn("-fasynchronous-unwind-tables", text)

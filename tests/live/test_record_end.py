@@ -70,7 +70,7 @@ class Statuses(LiveCase):
         with open(plain, "w", encoding="utf-8"):
             pass
         done = self.record_by_path(closed, status=127, **user)
-        self.assertIn(f"'{closed}' may not\n", done.stderr)
+        self.assertIn(f"'{closed}' may not be searched\n", done.stderr)
         self.assertNotIn("Permission denied", done.stderr)
         done = self.record_by_path("/no-such-directory", plain, status=127, **user)
         self.assertIn("not found in any directory of PATH\n", done.stderr)
@@ -90,12 +90,12 @@ class Statuses(LiveCase):
                 file.write(f"{first_line}\necho hello\n")
             os.chmod(script, 0o755)
             done = profc("record", "-o", self.path("x"), "--", script, status=127)
-            self.assertIn("interpreter, '/no/such/interpreter'\n", done.stderr)
+            self.assertIn("its interpreter '/no/such/interpreter' does not\n", done.stderr)
         done = profc(
             "record", "-o", self.path("x"), "--", "script", status=127,
             env={**os.environ, "PATH": self.directory},
         )
-        self.assertIn("interpreter, '/no/such/interpreter'\n", done.stderr)
+        self.assertIn("its interpreter '/no/such/interpreter' does not\n", done.stderr)
 
     def test_missing_dynamic_loader_is_named(self):
         program = self.path("odd")
@@ -111,7 +111,7 @@ class Statuses(LiveCase):
             file.write("no program\n")
         done = profc("record", "-o", self.path("x"), "--", plain, status=126)
         self.assertIn("plain-file", done.stderr)
-        self.assertIn("hint: it is not executable", done.stderr)
+        self.assertIn("hint: the file is not executable", done.stderr)
 
     def test_unwritable_output_is_125(self):
         out = self.path("no-such-directory/profc.data")
