@@ -71,7 +71,7 @@ int output_place_check(const char *path, struct err *err)
 		if (S_ISLNK(found.st_mode))
 			return refuse(path, "it is a symbolic link", err);
 		if (found.st_uid != geteuid())
-			return refuse(path, "it is owned by another user", err);
+			return refuse(path, "it belongs to another user", err);
 	}
 	if (output_place_is_busy(path))
 		return err_set(err, ERR_LIMIT,

@@ -164,7 +164,7 @@ class JitNames(LiveCase):
         if os.geteuid() != 0:
             self.skipTest("only root can give a file away")
         said = profc("report", "-i", self.record("foreign", "one").path).stdout
-        self.assertIn("belongs to another user", " ".join(said.split()))
+        self.assertIn("is owned by user", " ".join(said.split()))
 
 
 def recording_modules(recording):
