@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_COLLECTOR_COLLECTOR_H
+#define PROFC_COLLECTOR_COLLECTOR_H
+
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/unwind.h"
+
+struct err;
+struct message;
+struct profile;
+struct snapshot;
+struct store_writer;
+
+/*
+ * The consuming half of a recording: a thread that takes messages from a bounded queue, walks the
+ * stacks in them, interns them in the profile, attributes the time of each thread to its samples,
+ * and has the file written, which is at most a second behind. The producing half, a sampler,
+ * publishes what it finds and never waits for it: when the queue is full, it drops stacks, and
+ * counts them; their time goes to other samples of the thread.
+ *
+ *   publish -> queue -> handle (maps, walk, account) -> samples -> flush
+ *
+ * Functions marked "producer" are called by one thread at a time, which may change under a lock of
+ * the caller's; the others by any thread.
+ */
+struct collector;
+
+enum collector_state {
+	COLLECTOR_RUNNING,
+	COLLECTOR_WRITE_FAILED,	   /* collector_finish() says why; messages are still taken */
+	COLLECTOR_SAMPLES_REACHED, /* max_samples; what is published yet still counts */
+	COLLECTOR_SIZE_REACHED,	   /* max_bytes; likewise */
+};
+
+struct collector_options {
+	struct profile *profile;     /* borrowed; not to be touched before collector_finish() */
+	struct store_writer *writer; /* likewise */
+	uint64_t start_ns;	     /* CLOCK_MONOTONIC: time 0 of the profile */
+	uint64_t period_ns;	     /* between two samples, as asked for */
+	enum unwinder_kind unwinder;
+	size_t max_depth;
+	bool check_unwinder;  /* unwinder_check_each() */
+	uint64_t max_samples; /* 0: any number */
+	uint64_t max_bytes;   /* of the file, before symbols; 0: any */
+	/*
+	 * Called, by the collector's thread, once collector_state() is no longer COLLECTOR_RUNNING,
+	 * which it leaves once: the recording should end. NULL: nothing is called.
+	 */
+	void (*wake)(void *context);
+	void *context;
+};
+
+/* NULL with the reason where there is no thread to be had. */
+struct collector *collector_start(const struct collector_options *options, struct err *err);
+enum collector_state collector_state(const struct collector *collector);
+
+/* What is in the queue never takes more than this, but for the small parts of messages. */
+#define COLLECTOR_QUEUE_MAX_BYTES ((size_t)32 * 1024 * 1024)
+
+/*
+ * Producer: the message is the collector's from now on. Never waits. Wakes the collector, which
+ * else looks after the queue by itself, only for a burst, or where collector_call_for_code() wants
+ * it to come after a sample.
+ */
+void collector_publish(struct collector *collector, struct message *message);
+/* Producer: a snapshot to fill for a MESSAGE_SAMPLE, its content undefined: a used one, or new. */
+struct snapshot *collector_take_snapshot(struct collector *collector);
+/*
+ * Producer: a sample found code that none has before: by the end of a rest of the collector it may
+ * be gone. So it is woken once it has been given that sample. False if that has just been done for
+ * other code.
+ */
+bool collector_call_for_code(struct collector *collector, uint64_t now_ns);
+
+/* What is in the queue. */
+size_t collector_queue_bytes(const struct collector *collector);
+/* Does it take so many bytes more? Where not, drop what is large in a message. */
+bool collector_has_room(const struct collector *collector, size_t nr_bytes);
+/* Is it more than half full: does the collector not keep up? */
+bool collector_is_behind(const struct collector *collector);
+/* When it takes, or should have taken, from the queue again: late where that is long ago. */
+uint64_t collector_due_ns(const struct collector *collector);
+
+/* A mark in time with the user's own words. Any thread. */
+void collector_mark(struct collector *collector, const char *text);
+
+/* A moment of a recording. */
+struct collector_cut {
+	sem_t made;
+	uint64_t nr_bytes;
+};
+
+/*
+ * Have what was published up to now, and no more than that, written. Any thread; never waits. *cut
+ * must stay where it is until collector_cut_wait(); it comes about by the end of
+ * collector_finish().
+ */
+void collector_cut(struct collector *collector, struct collector_cut *cut);
+/*
+ * Wait for it; once. How many bytes of the file hold what was recorded up to the cut; 0: they could
+ * not be written. The collector may be gone by now.
+ */
+uint64_t collector_cut_wait(struct collector_cut *cut);
+
+/* What has been handled so far. */
+struct collector_progress {
+	uint64_t nr_samples;	       /* of one sleep only the first */
+	size_t nr_threads, nr_blocked; /* that are there; of those, blocked when last sampled */
+};
+
+struct collector_progress collector_progress(const struct collector *collector);
+
+struct collector_result {
+	enum collector_state state;
+	uint64_t nr_samples;	/* observations put into the profile */
+	uint64_t cpu_ns;	/* all CPU time put into the profile, attributed or not */
+	uint64_t thread_cpu_ns; /* that the collector's thread has used */
+	struct unwinder_check unwinder_check; /* all 0 if not asked for */
+};
+
+/*
+ * Producer: no message follows. Empties the queue, hands out what has gathered, writes, ends the
+ * thread, and sets the counters that it knows: queue_bytes_max, working_cpu_ns,
+ * unattributed_cpu_ns, unattributed_blocked_ns and stacks_NAME. Profile and writer are the
+ * caller's again. `failure`, which may be NULL, says why where state is COLLECTOR_WRITE_FAILED.
+ */
+void collector_finish(struct collector *collector, struct collector_result *result,
+		      struct err *failure);
+/* Once finished. NULL is nothing. */
+void collector_free(struct collector *collector);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_COLLECTOR_MESSAGE_H
+#define PROFC_COLLECTOR_MESSAGE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/account.h"
+#include "proc/cpu_split.h"
+
+struct proc_range;
+struct snapshot;
+
+/*
+ * What a sampler publishes to the collector, in the order in which it happened. Processes and
+ * threads go by serial numbers, which are never used again, unlike their ids: 0, 1, 2, ... in the
+ * order of their MESSAGE_PROCESS, and likewise of their MESSAGE_THREAD.
+ *
+ * PROCESS  (MAPS | PROCESS_REST | threads of it)*  PROCESS_END
+ * THREAD   (SAMPLE | THREAD_REST | THREAD_BASE)*   THREAD_END
+ *
+ * A process ends after all of its threads; nothing about either follows its end, except that an
+ * ended process may still be named as a parent.
+ */
+enum message_kind {
+	MESSAGE_PROCESS,      /* a process, or its new life after exec, begins */
+	MESSAGE_MAPS,	      /* its memory map, its name, or both, as of now */
+	MESSAGE_PROCESS_REST, /* it has used CPU time that the clocks of no thread have covered */
+	MESSAGE_PROCESS_END,
+	MESSAGE_THREAD,	     /* a thread begins to be counted, at `clocks` */
+	MESSAGE_THREAD_BASE, /* counting begins anew at `clocks`: what lies before is left out */
+	MESSAGE_THREAD_REST, /* counting ends for now, at `clocks` */
+	MESSAGE_SAMPLE,	     /* a thread was sampled */
+	MESSAGE_THREAD_END,
+	MESSAGE_COUNTERS, /* counters of the profile, as of now */
+};
+
+#define SERIAL_NONE UINT32_MAX
+
+/*
+ * What the walks of a thread's stacks have shown, for the next capture to go by. Made by the
+ * sampler, which sets max_stack_bytes; given away with MESSAGE_THREAD and freed once its
+ * MESSAGE_THREAD_END is handled: not to be read after that has been published.
+ */
+struct thread_hints {
+	_Atomic uint32_t max_stack_bytes; /* how much of the stack its walks may need */
+	_Atomic bool needs_registers;	  /* peeked at, its stacks end at a register not known */
+	_Atomic uint64_t root_sp;	  /* where its walks end, whole; 0: not known */
+	_Atomic uint64_t behind_sp;	  /* where they would go on, on another stack; 0: nowhere */
+};
+
+struct message_process {
+	uint32_t serial;
+	uint32_t parent; /* serial of the forking process, or of its own life before exec */
+	bool forked;	 /* PROCESS: begins with its parent's memory map */
+	pid_t pid;
+	uint64_t program; /* PROCESS: proc_program_id(); 0: not known */
+	char *maps;	  /* PROCESS, MAPS: owned text; NULL: the collector reads it when needed */
+	size_t nr_maps_bytes;
+	char *comm, *exe, *command;  /* owned; NULL: as its parent's; MAPS: NULL: unchanged */
+	uint64_t cpu_ns;	     /* PROCESS_REST */
+	struct proc_cpu_split split; /* PROCESS_END: where its CPU time went */
+	bool has_split;
+};
+
+struct message_thread {
+	uint32_t serial;
+	uint32_t process; /* serial */
+	pid_t tid;
+	/*
+	 * THREAD: it was a thread of the process before its exec, and `clocks` are those up to
+	 * which it has been counted there.
+	 */
+	bool is_continued;
+	struct thread_hints *hints; /* THREAD */
+	char *name;		    /* THREAD: owned; NULL: the collector reads it */
+	struct account_clocks clocks;
+	/* THREAD_END: false where it vanished between two samples. Its time after the last is then
+	 * part of a MESSAGE_PROCESS_REST. */
+	bool has_clocks;
+	struct proc_cpu_split split; /* THREAD_END: where its CPU time went */
+	bool has_split;
+};
+
+/* The state in which a thread was sampled. */
+enum seen_state {
+	SEEN_RUNNING,  /* on a CPU */
+	SEEN_RUNNABLE, /* waiting for a CPU: what it ran before was elsewhere */
+	SEEN_BLOCKED,
+};
+
+struct message_sample {
+	uint32_t thread; /* serial */
+	/* Its last blocked stack was seen to hold until then, in nr_slept more samples; 0: not so.
+	 */
+	uint64_t slept_until_ns;
+	uint32_t nr_slept;
+	bool is_new; /* the fields below are of a new sample */
+	enum seen_state state;
+	char *name; /* that it has now; owned; NULL: not read */
+	struct account_clocks clocks;
+	struct account_losses losses;
+	struct snapshot *snapshot; /* owned, of collector_take_snapshot(); NULL when dropped */
+	/* What some code was part of at that moment, where it changes; owned. */
+	struct proc_range *places;
+	size_t nr_places;
+};
+
+struct message_counter {
+	const char *name; /* static */
+	uint64_t value;
+};
+
+struct message_counters {
+	struct message_counter *rows; /* owned */
+	size_t nr;
+};
+
+union message_body {
+	struct message_process process;	  /* PROCESS, MAPS, PROCESS_REST, PROCESS_END */
+	struct message_thread thread;	  /* THREAD, THREAD_BASE, THREAD_REST, THREAD_END */
+	struct message_sample sample;	  /* SAMPLE */
+	struct message_counters counters; /* COUNTERS */
+};
+
+struct message {
+	_Atomic(struct message *) next; /* the queue's, as is nr_bytes */
+	size_t nr_bytes;
+	enum message_kind kind;
+	uint64_t time_ns; /* CLOCK_MONOTONIC: when it happened */
+	union message_body body;
+};
+
+/* All 0 but for these. Given away with collector_publish(), or freed. */
+struct message *message_new(enum message_kind kind, uint64_t time_ns);
+/* With everything it owns; but not hints, which are the collector's once published. */
+void message_free(struct message *message);
+/* What it holds by now, as the queue counts it. */
+size_t message_bytes(const struct message *message);
+
+#endif
