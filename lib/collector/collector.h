@@ -69,12 +69,18 @@ enum collector_state collector_state(const struct collector *collector);
 void collector_publish(struct collector *collector, struct message *message);
 /* Producer: a snapshot to fill for a MESSAGE_SAMPLE, its content undefined: a used one, or new. */
 struct snapshot *collector_take_snapshot(struct collector *collector);
+
+enum collector_call {
+	COLLECTOR_COMES_SOON, /* by itself */
+	COLLECTOR_CALLED,     /* it will be woken by the next MESSAGE_SAMPLE */
+	COLLECTOR_LEFT_ALONE, /* it was woken for other code just now: ask again */
+};
+
 /*
- * Producer: a sample found code that none has before: by the end of a rest of the collector it may
- * be gone. So it is woken once it has been given that sample. False if that has just been done for
- * other code.
+ * Producer: a sample is about to be published that found code as none has before. By the end of a
+ * rest of the collector the code may be gone.
  */
-bool collector_call_for_code(struct collector *collector, uint64_t now_ns);
+enum collector_call collector_call_for_code(struct collector *collector, uint64_t now_ns);
 
 /* What is in the queue. */
 size_t collector_queue_bytes(const struct collector *collector);

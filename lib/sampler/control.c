@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/clock.h"
-#include "profile/profile.h"
+#include "collector/collector.h"
 #include "sampler/sampler_priv.h"
 #include "target/target.h"
 
@@ -106,88 +102,17 @@ bool control_stands_by(struct sampler *sampler, uint64_t now_ns)
 	return asked;
 }
 
-void control_init(struct sampler *sampler)
-{
-	pthread_mutex_init(&sampler->words_lock, NULL);
-	atomic_init(&sampler->cut_due_ns, NO_CUT_NS);
-}
-
-void control_release(struct sampler *sampler)
-{
-	pthread_mutex_destroy(&sampler->words_lock);
-	free(sampler->words);
-}
-
-/* The time is taken under the lock: words are in its order. */
-static void put_word(struct sampler *sampler, struct pending_word word)
-{
-	pthread_mutex_lock(&sampler->words_lock);
-	word.time_ns = clock_monotonic_ns();
-	ARRAY_GROW(sampler->words, sampler->nr_words, sampler->cap_words);
-	sampler->words[sampler->nr_words++] = word;
-	if (word.cut && atomic_load(&sampler->cut_due_ns) == NO_CUT_NS)
-		atomic_store(&sampler->cut_due_ns, word.time_ns);
-	pthread_mutex_unlock(&sampler->words_lock);
-}
-
 void sampler_mark(struct sampler *sampler, const char *text)
 {
-	put_word(sampler, (struct pending_word){.mark = xstrdup(text)});
+	collector_mark(sampler->collector, text);
 }
 
 void sampler_cut(struct sampler *sampler, struct sampler_cut *cut)
 {
-	sem_init(&cut->made, 0, 0);
-	put_word(sampler, (struct pending_word){.cut = cut});
-	sampler_wake_worker(sampler);
-}
-
-void control_cut_made(struct sampler_cut *cut, uint64_t nr_bytes)
-{
-	cut->nr_bytes = nr_bytes;
-	sem_post(&cut->made);
+	collector_cut(sampler->collector, &cut->cut);
 }
 
 uint64_t sampler_cut_wait(struct sampler_cut *cut)
 {
-	while (sem_wait(&cut->made) < 0 && errno == EINTR)
-		continue;
-	sem_destroy(&cut->made);
-	return cut->nr_bytes;
-}
-
-/* The first words are done with. */
-static void drop_words(struct sampler *sampler, size_t nr)
-{
-	uint64_t due_ns = NO_CUT_NS;
-
-	if (nr == 0) /* nor may there be an array yet */
-		return;
-	sampler->nr_words -= nr;
-	memmove(sampler->words, sampler->words + nr, sampler->nr_words * sizeof(*sampler->words));
-	for (size_t i = sampler->nr_words; i-- > 0;) {
-		if (sampler->words[i].cut)
-			due_ns = sampler->words[i].time_ns;
-	}
-	atomic_store(&sampler->cut_due_ns, due_ns);
-}
-
-struct sampler_cut *control_take_words(struct sampler *sampler, uint64_t until_ns)
-{
-	struct sampler_cut *cut = NULL;
-	size_t nr = 0;
-
-	pthread_mutex_lock(&sampler->words_lock);
-	while (!cut && nr < sampler->nr_words && sampler->words[nr].time_ns <= until_ns) {
-		struct pending_word *word = &sampler->words[nr++];
-
-		cut = word->cut;
-		if (word->mark)
-			profile_add_mark(sampler->profile, word->time_ns - sampler->start_ns,
-					 word->mark);
-		free(word->mark);
-	}
-	drop_words(sampler, nr);
-	pthread_mutex_unlock(&sampler->words_lock);
-	return cut;
+	return collector_cut_wait(&cut->cut);
 }

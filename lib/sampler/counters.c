@@ -47,7 +47,6 @@ size_t counters_read(const struct sampler *sampler, struct message_counter *out)
 		{"spared_stops", counts->nr_spared + stats.nr_spared},
 		{"refused_threads", stats.nr_refused},
 		{"dropped_stacks", counts->nr_dropped_stacks},
-		{"queue_bytes_max", sampler->queue.max_bytes_seen},
 		{"sampling_cpu_ns", counts->cpu_ns},
 		{"realtime", counts->realtime},
 	};

@@ -120,17 +120,16 @@ static void remember_sleep(struct sampled_thread *thread, const struct snapshot 
 	regs_get(&snapshot->regs, arch_regs(snapshot->arch)->sp, &thread->sleep_sp);
 }
 
-static void tell_held(struct sampler *sampler, struct sampled_thread *thread,
-		      enum sighting_kind kind)
+static void tell_held(struct sampler *sampler, struct sampled_thread *thread, enum seen_state kind)
 {
 	bool in_call = sampler->spare->syscall_nr != SNAPSHOT_NO_SYSCALL;
 
 	beside_count_stop(thread, in_call);
 	thread->has_registers = true;
 	thread->returns_to_sleep = false;
-	if (kind == SIGHTING_ASLEEP)
+	if (kind == SEEN_BLOCKED)
 		remember_sleep(thread, sampler->spare);
-	else if (kind == SIGHTING_WAITING)
+	else if (kind == SEEN_RUNNABLE)
 		sampler->counts.nr_waiting_looks++;
 	look_tell_new(sampler, thread, kind);
 }
@@ -233,7 +232,7 @@ void look_at_stopped(struct sampler *sampler, struct tracee *tracee)
 	places_ask(sampler, thread, snapshot);
 	thread->has_registers = true;
 	thread->returns_to_sleep = false;
-	look_tell_new(sampler, thread, SIGHTING_ASLEEP);
+	look_tell_new(sampler, thread, SEEN_BLOCKED);
 }
 
 /*
@@ -322,7 +321,7 @@ static void tell_asleep(struct sampler *sampler, struct sampled_thread *thread)
 		return;
 	}
 	places_ask(sampler, thread, sampler->spare);
-	look_tell_new(sampler, thread, SIGHTING_ASLEEP);
+	look_tell_new(sampler, thread, SEEN_BLOCKED);
 }
 
 static void look_afresh(struct sampler *sampler, struct sampled_thread *thread,

@@ -32,7 +32,7 @@ static uint64_t our_wait_ns(const struct sampler *sampler, const struct look_hel
 {
 	uint64_t length_ns = held->let_go_ns - held->asked_ns;
 
-	if (held->kind != SIGHTING_RUNNING || !held->waited_ns ||
+	if (held->kind != SEEN_RUNNING || !held->waited_ns ||
 	    held->thread->looked_ns != sampler->tick_ns)
 		return 0;
 	return min_u64(min_u64(held->waited_ns, length_ns), used_since_tick_ns(sampler));
@@ -48,7 +48,7 @@ static uint64_t stood_ns(const struct sampler *sampler, const struct look_held *
 	uint64_t most_ns = held->let_go_ns + WAKE_UP_NS - sampler->heard_ns;
 
 	/* How much of a wait was before it was asked is not known. */
-	if (held->kind == SIGHTING_RUNNING)
+	if (held->kind == SEEN_RUNNING)
 		length_ns -= min_u64(held->waited_ns, length_ns);
 	return min_u64(length_ns, most_ns);
 }
@@ -84,7 +84,7 @@ static uint64_t cost_ns(const struct sampler *sampler, const struct look_held *h
 {
 	uint64_t wake_up_ns = sampler->spinning ? GOVERNOR_SPUN_WAKE_UP_NS : GOVERNOR_WAKE_UP_NS;
 
-	return wake_up_ns + (held->kind == SIGHTING_WAITING ? 0 : hold_ns);
+	return wake_up_ns + (held->kind == SEEN_RUNNABLE ? 0 : hold_ns);
 }
 
 void look_count_cost(struct sampler *sampler, const struct look_held *held)

@@ -38,7 +38,7 @@ static bool was_just_woken(struct sampled_thread *thread, const struct snapshot 
  * A thread that was on a CPU at the tick has begun to wait for one since then, if at all: we
  * may have driven it off ourselves. One that began to wait before was not running.
  */
-enum sighting_kind look_kind(const struct sampler *sampler, const struct look_held *held)
+enum seen_state look_kind(const struct sampler *sampler, const struct look_held *held)
 {
 	const struct snapshot *snapshot = held->snapshot;
 	struct sampled_thread *thread = held->thread;
@@ -46,11 +46,11 @@ enum sighting_kind look_kind(const struct sampler *sampler, const struct look_he
 
 	/* Asked while it slept, or fallen asleep before it could stop. */
 	if (snapshot->state != THREAD_STATE_RUNNING)
-		return SIGHTING_ASLEEP;
+		return SEEN_BLOCKED;
 	if (stopped_ns - held->waited_ns + CLOCK_SLACK_NS < thread->looked_ns ||
 	    was_just_woken(thread, snapshot, held->waited_ns))
-		return SIGHTING_WAITING;
-	return SIGHTING_RUNNING;
+		return SEEN_RUNNABLE;
+	return SEEN_RUNNING;
 }
 
 /* A tick no later than that was not kept from a CPU; and a stop is noticed so soon as a rule. */
@@ -91,7 +91,7 @@ static bool may_carry(const struct sampled_thread *thread, uint64_t cpu_ns)
  * others. Nor is it known when one began to wait whose stop was noticed late. Where there are none
  * but those, they will do.
  */
-enum sighting_kind look_kind_to_tell(const struct sampler *sampler, const struct look_held *held)
+enum seen_state look_kind_to_tell(const struct sampler *sampler, const struct look_held *held)
 {
 	struct sampled_thread *thread = held->thread;
 	uint64_t cpu_ns = held->snapshot->cpu_ns;
@@ -100,13 +100,13 @@ enum sighting_kind look_kind_to_tell(const struct sampler *sampler, const struct
 	 * It fell asleep after it was looked at, or has just woken from a call that would return
 	 * for its time but for that: in such calls there would be more looks than in others.
 	 */
-	if (held->kind == SIGHTING_ASLEEP && thread->found_awake)
-		return SIGHTING_WAITING;
-	if (held->kind != SIGHTING_RUNNING || sampler->placement.realtime)
+	if (held->kind == SEEN_BLOCKED && thread->found_awake)
+		return SEEN_RUNNABLE;
+	if (held->kind != SEEN_RUNNING || sampler->placement.realtime)
 		return held->kind;
 	if (!ran_at_random_moment(held))
-		return may_carry(thread, cpu_ns) ? SIGHTING_WAITING : SIGHTING_RUNNING;
+		return may_carry(thread, cpu_ns) ? SEEN_RUNNABLE : SEEN_RUNNING;
 	thread->surely_ran = true;
 	thread->sure_cpu_ns = cpu_ns;
-	return SIGHTING_RUNNING;
+	return SEEN_RUNNING;
 }

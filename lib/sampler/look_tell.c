@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "sampler/sampler_priv.h"
@@ -16,8 +15,8 @@ static struct account_clocks clocks_of(const struct snapshot *snapshot)
 /* What is known of the sleep that ended, or still lasts. */
 static struct message *sighting_of(struct sampled_thread *thread, uint64_t now_ns)
 {
-	struct message *message = message_new(MESSAGE_SIGHTING, now_ns);
-	struct message_sighting *sighting = &message->body.sighting;
+	struct message *message = message_new(MESSAGE_SAMPLE, now_ns);
+	struct message_sample *sighting = &message->body.sample;
 
 	sighting->thread = thread->serial;
 	if (thread->nr_slept) {
@@ -130,7 +129,7 @@ void look_last(struct sampler *sampler, struct sampled_thread *thread)
 	switch (target_look(thread->tracee, &clocks, look_stack_limit(thread),
 			    look_spare_snapshot(sampler))) {
 	case TARGET_LOOK_TAKEN:
-		look_tell_new(sampler, thread, SIGHTING_ASLEEP);
+		look_tell_new(sampler, thread, SEEN_BLOCKED);
 		break;
 	case TARGET_LOOK_RUNNING:
 		look_slept_until_end(sampler, thread, &clocks, clock_monotonic_ns());
@@ -151,10 +150,8 @@ void look_tell_sleep(struct sampler *sampler, struct sampled_thread *thread)
 /* A copy of no more than its content: the spare one keeps its large buffer, warm. */
 static struct snapshot *copy_snapshot(struct sampler *sampler, const struct snapshot *snapshot)
 {
-	struct snapshot *copy = snapshot_ring_take(&sampler->used_snapshots);
+	struct snapshot *copy = collector_take_snapshot(sampler->collector);
 
-	if (!copy)
-		copy = xcalloc(1, sizeof(*copy));
 	snapshot_copy(copy, snapshot);
 	return copy;
 }
@@ -198,43 +195,41 @@ static uint64_t stolen_ns(const struct sampled_thread *thread, const struct snap
 }
 
 static struct account_losses losses_of(struct sampler *sampler, const struct sampled_thread *thread,
-				       enum sighting_kind kind)
+				       enum seen_state kind)
 {
 	struct account_losses losses = {.held_ns = thread->held_ns};
 
-	if (kind != SIGHTING_ASLEEP)
+	if (kind != SEEN_BLOCKED)
 		losses.stolen_ns = stolen_ns(thread, sampler->spare);
 	sampler->counts.stolen_ns += losses.stolen_ns;
 	return losses;
 }
 
-void look_tell_new(struct sampler *sampler, struct sampled_thread *thread, enum sighting_kind kind)
+void look_tell_new(struct sampler *sampler, struct sampled_thread *thread, enum seen_state kind)
 {
 	const struct snapshot *snapshot = sampler->spare;
 	const struct proc_schedstat clocks = {.cpu_ns = snapshot->cpu_ns,
 					      .runq_ns = snapshot->runq_ns,
 					      .pcount = snapshot->pcount};
-	struct message_sighting *sighting;
+	struct message_sample *sighting;
 	struct message *message;
 
-	if (kind == SIGHTING_ASLEEP)
+	if (kind == SEEN_BLOCKED)
 		sleep_ended(sampler, thread, &clocks, true, snapshot->time_ns);
 	message = sighting_of(thread, snapshot->time_ns);
-	sighting = &message->body.sighting;
+	sighting = &message->body.sample;
 	young_tell_maps(sampler, thread->process, snapshot->time_ns);
 	sighting->name = young_name_at_look(thread, snapshot->pcount);
 	sighting->is_new = true;
-	sighting->kind = kind;
+	sighting->state = kind;
 	sighting->clocks = clocks_of(snapshot);
 	sighting->losses = losses_of(sampler, thread, kind);
 	places_tell(sampler, message);
-	if (sampler_has_room(sampler, snapshot->nr_bytes)) {
+	if (sampler_has_room(sampler, snapshot->nr_bytes))
 		sighting->snapshot = copy_snapshot(sampler, snapshot);
-		message->nr_bytes += sizeof(*snapshot) + snapshot->nr_bytes;
-	}
 	thread->held_ns = 0;
 	thread->was_seen = true;
-	thread->asleep = kind == SIGHTING_ASLEEP;
+	thread->asleep = kind == SEEN_BLOCKED;
 	thread->sleep_is_over = false;
 	thread->woke_for_work &= !thread->asleep;
 	/*

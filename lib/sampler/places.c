@@ -75,12 +75,15 @@ static bool has_been_met(const struct code_places *places, uint64_t code)
 static bool have_map_read(struct sampler *sampler, struct sampled_process *process,
 			  bool is_replaced, uint64_t now_ns)
 {
-	if (is_replaced)
+	enum collector_call call;
+
+	if (is_replaced) {
 		process->has_new_code = true;
-	else if (!sampler_call_for_code(sampler, now_ns))
-		return false;
-	process->has_more_code |= sampler->calls_for_code;
-	return true;
+		return true;
+	}
+	call = collector_call_for_code(sampler->collector, now_ns);
+	process->has_more_code |= call == COLLECTOR_CALLED;
+	return call != COLLECTOR_LEFT_ALONE;
 }
 
 static void note_place(struct sampler *sampler, struct sampled_process *process,
@@ -170,7 +173,7 @@ void places_ask(struct sampler *sampler, const struct sampled_thread *thread,
 
 void places_tell(struct sampler *sampler, struct message *message)
 {
-	struct message_sighting *sighting = &message->body.sighting;
+	struct message_sample *sighting = &message->body.sample;
 
 	if (!sampler->nr_places)
 		return;
@@ -178,6 +181,5 @@ void places_tell(struct sampler *sampler, struct message *message)
 	sighting->places = xcalloc(sampler->nr_places, sizeof(*sighting->places));
 	for (size_t i = 0; i < sampler->nr_places; i++)
 		sighting->places[i] = sampler->places[i];
-	message->nr_bytes += sampler->nr_places * sizeof(*sighting->places);
 	sampler->nr_places = 0;
 }

@@ -3,7 +3,6 @@
 #define PROFC_SAMPLER_SAMPLER_H
 
 #include <regex.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -11,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/collector.h"
 #include "proc/task.h"
 #include "unwind/unwind.h"
 
@@ -108,8 +108,7 @@ void sampler_mark(struct sampler *sampler, const char *text);
 
 /* A moment of a recording. */
 struct sampler_cut {
-	sem_t made;
-	uint64_t nr_bytes;
+	struct collector_cut cut;
 };
 
 /*

@@ -7,11 +7,11 @@
 #include <stdatomic.h>
 
 #include "base/err.h"
+#include "collector/message.h"
 #include "proc/range.h"
 #include "sampler/displacer.h"
 #include "sampler/governor.h"
 #include "sampler/histogram.h"
-#include "sampler/message.h"
 #include "sampler/placement.h"
 #include "sampler/process_clock.h"
 #include "sampler/sampler.h"
@@ -21,15 +21,6 @@ struct target;
 struct target_event;
 struct target_met;
 struct tracee;
-struct worker;
-struct working;
-
-/* control.c: what the user said, on its way to the worker: a mark, or a cut. */
-struct pending_word {
-	uint64_t time_ns;	 /* CLOCK_MONOTONIC */
-	char *mark;		 /* owned; or NULL */
-	struct sampler_cut *cut; /* borrowed; or NULL */
-};
 
 /* places.c: a mapping of code that threads were seen in. */
 #define CODE_PLACES 4
@@ -308,31 +299,18 @@ struct sampler {
 	bool chasing;
 
 	/* Shared. */
-	struct message_queue queue;	     /* sampling thread → worker */
-	struct snapshot_ring used_snapshots; /* the other way */
-	struct worker *worker;
+	struct collector *collector;
 	struct sampled_process *owes_maps_of; /* to be told once nobody is awaited; or NULL */
-	uint64_t late_maps_again_ns;	/* young.c: while the worker is late, of all processes */
-	_Atomic uint64_t worker_due_ns; /* when it has, or had, to take from the queue again */
-	struct working *working;	/* sampler.c: the thread that the worker runs in */
-	bool has_called_worker;		/* as the queue filled, and it has not emptied since */
-	bool calls_for_code;		/* with the next message */
-	uint64_t code_call_again_ns;
+	uint64_t late_maps_again_ns; /* young.c: while the worker is late, of all processes */
 	_Atomic bool stop_asked;
 	_Atomic bool paused;
 	_Atomic bool stand_by_asked, stands_by;
 	_Atomic uint64_t command_stop; /* control.c: as a struct command_stop */
 	int command_stop_fd, command_end_fd;
-	pthread_mutex_t words_lock; /* never taken by the sampling thread */
-	struct pending_word *words; /* in the order of their times */
-	size_t nr_words, cap_words;
-	_Atomic uint64_t cut_due_ns; /* the time of the first cut among them, or NO_CUT_NS */
-	_Atomic uint64_t nr_sightings, nr_resting; /* the latter: that found who slept asleep yet */
-	_Atomic size_t nr_threads_there, nr_asleep;
-	sem_t started; /* posted when the target runs, or could not be brought to */
+	_Atomic uint64_t nr_resting; /* looks that found who slept asleep yet */
+	sem_t started;		     /* posted when the target runs, or could not be brought to */
 	int start_status;
 	struct err start_err;
-	_Atomic bool write_failed;
 
 	/* The outcome, written by the sampling thread before it ends. */
 	struct sampler_result result;
@@ -421,7 +399,7 @@ struct look_held {
 	struct sampled_thread *thread;
 	struct snapshot *snapshot;
 	uint64_t asked_ns, waited_ns, let_go_ns;
-	enum sighting_kind kind;
+	enum seen_state kind;
 };
 
 /* When it stopped, or the time up to which it certainly had not. */
@@ -435,9 +413,9 @@ struct governor_cost look_window_cost(const struct sampler *sampler,
  * look_kind.c: what it was doing when it was looked at. Asked while it is held, or once when it has
  * just been let go; its clocks have been read.
  */
-enum sighting_kind look_kind(const struct sampler *sampler, const struct look_held *held);
+enum seen_state look_kind(const struct sampler *sampler, const struct look_held *held);
 /* And as what that is told: once for each stop. */
-enum sighting_kind look_kind_to_tell(const struct sampler *sampler, const struct look_held *held);
+enum seen_state look_kind_to_tell(const struct sampler *sampler, const struct look_held *held);
 /* A held thread: copy it, let it go, tell. */
 void look_at_held(struct sampler *sampler, struct tracee *tracee);
 /* One that job control stops: where it ran is where it stands. It stays held. */
@@ -454,7 +432,7 @@ void look_ask_to_stop(struct sampler *sampler, struct sampled_thread *thread,
 		      const struct proc_schedstat *clocks);
 
 /* look_tell.c: what sampler->spare was filled with, and the sleep before it. */
-void look_tell_new(struct sampler *sampler, struct sampled_thread *thread, enum sighting_kind kind);
+void look_tell_new(struct sampler *sampler, struct sampled_thread *thread, enum seen_state kind);
 /* It runs, and what it was last seen in is over. */
 void look_found_awake(const struct sampler *sampler, struct sampled_thread *thread,
 		      const struct proc_schedstat *clocks, uint64_t now_ns);
@@ -561,26 +539,10 @@ size_t counters_read(const struct sampler *sampler, struct message_counter *out)
 /* Tell the worker, so that a recording that is cut short has them too; ever more rarely. */
 void counters_tell(struct sampler *sampler, uint64_t now_ns);
 
-/* sampler.c: do not pause, something is asked for. Any thread's. */
-void sampler_wake_worker(struct sampler *sampler);
-
 /* control.c: for target_options.command_stops; the context is the struct sampler. */
 void control_command_stops(void *context, int signal);
 /* Are there to be no looks for now? The sampling thread's, each time it could begin one. */
 bool control_stands_by(struct sampler *sampler, uint64_t now_ns);
-/* Later than any word. */
-#define NO_CUT_NS UINT64_MAX
-
-void control_init(struct sampler *sampler);
-void control_release(struct sampler *sampler);
-/*
- * control.c: words that were said until then, in order up to the first cut: marks go into the
- * profile. Returns the cut, to be made now, before the next ones are taken; or NULL. The worker's.
- */
-struct sampler_cut *control_take_words(struct sampler *sampler, uint64_t until_ns);
-/* By the worker: what was recorded before it has been written. nr_bytes as sampler_cut_wait(). */
-void control_cut_made(struct sampler_cut *cut, uint64_t nr_bytes);
-
 /* Whether the queue still takes so many bytes of a stack; counts it as dropped if not. */
 bool sampler_has_room(struct sampler *sampler, size_t nr_bytes);
 /* Does the worker not keep up with what it is told? */
@@ -588,10 +550,4 @@ bool sampler_is_behind(const struct sampler *sampler);
 /* Can it be told maps beyond those that have to be, and none of the stacks is dropped for it? */
 bool sampler_has_room_for_maps(const struct sampler *sampler);
 void sampler_tell(struct sampler *sampler, struct message *message);
-/*
- * A look found code that none has before: by the end of a rest of the worker it may be gone. So
- * the worker is called once it has been told of that look. False if it was for other code just now.
- */
-bool sampler_call_for_code(struct sampler *sampler, uint64_t now_ns);
-
 #endif

@@ -87,7 +87,7 @@ static bool over(struct sampler *sampler, uint64_t now_ns)
 
 	if (!target_is_anybody_left(sampler->target))
 		result->end = SAMPLER_END_TARGET;
-	else if (atomic_load_explicit(&sampler->write_failed, memory_order_relaxed))
+	else if (collector_state(sampler->collector) == COLLECTOR_WRITE_FAILED)
 		result->end = SAMPLER_END_WRITE_FAILED;
 	else if (atomic_load_explicit(&sampler->stop_asked, memory_order_relaxed))
 		result->end = SAMPLER_END_ASKED;

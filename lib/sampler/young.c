@@ -18,7 +18,6 @@ void young_read_maps(struct sampler *sampler, struct message *message)
 	    sampler_has_room(sampler, text.nr_bytes)) {
 		told->maps = xstrndup(buf_str(&text), text.nr_bytes);
 		told->nr_maps_bytes = text.nr_bytes;
-		message->nr_bytes += text.nr_bytes;
 	}
 	buf_release(&text);
 }
@@ -48,8 +47,7 @@ char *young_name(uint64_t program, pid_t pid, pid_t tid)
 
 static bool worker_is_late(struct sampler *sampler, uint64_t now_ns)
 {
-	return now_ns >
-	       LATE_NS + atomic_load_explicit(&sampler->worker_due_ns, memory_order_relaxed);
+	return now_ns > LATE_NS + collector_due_ns(sampler->collector);
 }
 
 static bool is_likely_new(struct sampler *sampler, const struct sampled_process *process,
@@ -83,7 +81,6 @@ static void drop_if_of_another(const struct sampled_process *process, struct mes
 		return;
 	free(told->maps);
 	told->maps = NULL;
-	message->nr_bytes -= told->nr_maps_bytes;
 	told->nr_maps_bytes = 0;
 }
 
@@ -150,7 +147,6 @@ void young_tell_last_maps(struct sampler *sampler, const struct sampled_process 
 	if (process->wants_maps)
 		young_read_maps(sampler, message);
 	told->comm = young_name(0, process->pid, process->pid); /* held: it is in no other */
-	told->is_last = true;
 	sampler_tell(sampler, message);
 }
 

@@ -16,22 +16,14 @@
 #include "base/alloc.h"
 #include "proc/program.h"
 #include "proc/read.h"
-#include "profile/profile.h"
 #include "sampler/sampler_priv.h"
-#include "sampler/worker.h"
-#include "snapshot/snapshot.h"
 #include "target/target.h"
-#include "tests/unit/made_worker.h"
 
-/*
- * A child that does as told, and what is known of it as of when it had not. The worker and the
- * sampling thread's reading of names are late on purpose.
- */
+/* A child that does as told, and what is known of it as of when it had not. */
 struct fixture {
 	pid_t pid;
 	int to_child;
 	uint64_t program;
-	struct made_worker made;
 };
 
 static void obey(int from_parent)
@@ -82,34 +74,11 @@ static void start_child(struct fixture *fixture)
 	fixture->program = proc_program_id(fixture->pid, fixture->pid);
 }
 
-static void tell_beginning(struct fixture *fixture)
-{
-	struct message *message = message_new(MESSAGE_PROCESS, 1);
-
-	message->body.process.pid = fixture->pid;
-	message->body.process.parent = SERIAL_NONE;
-	message->body.process.program = fixture->program;
-	message->body.process.comm = xstrdup("before");
-	worker_handle(fixture->made.worker, message);
-	made_worker_tell_thread(&fixture->made, fixture->pid);
-}
-
-/* Whose thread ran has its name read again. Of a snapshot without registers no walk begins. */
-static void tell_run(struct fixture *fixture)
-{
-	struct snapshot *empty = xcalloc(1, sizeof(*empty));
-
-	worker_handle(fixture->made.worker, made_worker_sighting(empty));
-}
-
 static int set_up(void **state)
 {
 	struct fixture *fixture = xcalloc(1, sizeof(*fixture));
 
 	start_child(fixture);
-	made_worker_set_up(&fixture->made);
-	tell_beginning(fixture);
-	tell_run(fixture);
 	*state = fixture;
 	return 0;
 }
@@ -121,33 +90,8 @@ static int tear_down(void **state)
 	kill(fixture->pid, SIGKILL);
 	waitpid(fixture->pid, NULL, 0);
 	close(fixture->to_child);
-	made_worker_tear_down(&fixture->made);
 	free(fixture);
 	return 0;
-}
-
-static const char *name_after_flush(struct fixture *fixture)
-{
-	const struct profile *profile = fixture->made.profile;
-
-	assert_int_equal(worker_flush(fixture->made.worker, NULL), 0);
-	return profile_str(profile, profile->processes[0].name);
-}
-
-static void test_names__worker_reads_that_of_a_process_anew(void **state)
-{
-	struct fixture *fixture = *state;
-
-	order(fixture, 'r', "renamed");
-	assert_string_equal(name_after_flush(fixture), "renamed");
-}
-
-static void test_names__worker_leaves_that_of_the_next_program(void **state)
-{
-	struct fixture *fixture = *state;
-
-	order(fixture, 'e', "sleep");
-	assert_string_equal(name_after_flush(fixture), "before");
 }
 
 static char *name_at_look(const struct fixture *fixture)
@@ -194,8 +138,6 @@ static void test_names__are_believed_where_no_program_can_be_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_CHILD(test_names__worker_reads_that_of_a_process_anew),
-		WITH_CHILD(test_names__worker_leaves_that_of_the_next_program),
 		WITH_CHILD(test_names__a_look_reads_that_of_a_process),
 		WITH_CHILD(test_names__a_look_leaves_that_of_the_next_program),
 		WITH_CHILD(test_names__are_believed_where_no_program_can_be_told),

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "sampler/account.h"
+#include "collector/account.h"
 
 static const struct account_losses none;
 
@@ -22,7 +22,7 @@ static void check(struct weights got, uint64_t cpu_ns, uint64_t runq_ns, uint64_
 	assert_int_equal(got.blocked_ns, blocked_ns);
 }
 
-static void test_account__running_takes_what_ran_since_the_last_sighting(void **state)
+static void test_account__running_takes_what_ran_since_the_last_sample(void **state)
 {
 	struct account account;
 	struct account_clocks start = at(1000, 50, 5);
@@ -36,7 +36,7 @@ static void test_account__running_takes_what_ran_since_the_last_sighting(void **
 	check(account_rest(&account, &second), 0, 0, 0);
 }
 
-static void test_account__carries_cpu_over_sleeping_sightings(void **state)
+static void test_account__carries_cpu_over_sleeping_samples(void **state)
 {
 	struct account account;
 	struct account_clocks start = at(0, 0, 0);
@@ -47,7 +47,7 @@ static void test_account__carries_cpu_over_sleeping_sightings(void **state)
 	account_start(&account, &start);
 	check(account_blocked(&account, &asleep), 0, 0, 60);
 	check(account_running(&account, &running, &none), 90, 10, 0);
-	/* The 40 ns off the CPU before it was seen running are still owed. */
+	/* The 40 ns off the CPU before it was seen running are unattributed yet. */
 	check(account_rest(&account, &running), 0, 0, 40);
 }
 
@@ -61,12 +61,12 @@ static void test_account__proven_sleep_takes_no_time_beyond_the_proof(void **sta
 	(void)state;
 	account_start(&account, &start);
 	check(account_blocked(&account, &asleep), 0, 0, 0);
-	check(account_slept_until(&account, 810), 0, 0, 800);
+	check(account_blocked_until(&account, 810), 0, 0, 800);
 	check(account_running(&account, &running, &none), 100, 0, 0);
 	check(account_rest(&account, &running), 0, 0, 100);
 }
 
-static void test_account__time_held_is_nobodys(void **state)
+static void test_account__time_held_is_in_no_sample(void **state)
 {
 	struct account account;
 	struct account_clocks start = at(0, 0, 0);
@@ -109,7 +109,7 @@ static void test_account__clocks_that_step_back_hand_out_nothing_twice(void **st
 	assert_int_equal(cpu_ns, 150);
 }
 
-static void test_account__waiting_takes_no_cpu_time(void **state)
+static void test_account__runnable_takes_no_cpu_time(void **state)
 {
 	struct account account;
 	struct account_clocks start = at(0, 0, 0);
@@ -118,7 +118,7 @@ static void test_account__waiting_takes_no_cpu_time(void **state)
 
 	(void)state;
 	account_start(&account, &start);
-	check(account_waiting(&account, &waiting, &none), 0, 70, 0);
+	check(account_runnable(&account, &waiting, &none), 0, 70, 0);
 	check(account_running(&account, &running, &none), 80, 0, 0);
 }
 
@@ -147,7 +147,7 @@ static void test_account__no_more_is_stolen_than_there_was(void **state)
 	(void)state;
 	account_start(&account, &start);
 	check(account_running(&account, &first, &losses), 60, 10, 0);
-	check(account_waiting(&account, &second, &losses), 0, 0, 0);
+	check(account_runnable(&account, &second, &losses), 0, 0, 0);
 	check(account_rest(&account, &second), 70, 0, 0);
 }
 
@@ -193,17 +193,17 @@ static void test_account__totals_are_the_kernels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_account__running_takes_what_ran_since_the_last_sighting),
-		cmocka_unit_test(test_account__carries_cpu_over_sleeping_sightings),
+		cmocka_unit_test(test_account__running_takes_what_ran_since_the_last_sample),
+		cmocka_unit_test(test_account__carries_cpu_over_sleeping_samples),
 		cmocka_unit_test(test_account__proven_sleep_takes_no_time_beyond_the_proof),
-		cmocka_unit_test(test_account__time_held_is_nobodys),
+		cmocka_unit_test(test_account__time_held_is_in_no_sample),
 		cmocka_unit_test(test_account__what_was_never_seen_running_is_the_rest),
 		cmocka_unit_test(test_account__clocks_that_step_back_hand_out_nothing_twice),
-		cmocka_unit_test(test_account__waiting_takes_no_cpu_time),
+		cmocka_unit_test(test_account__runnable_takes_no_cpu_time),
 		cmocka_unit_test(test_account__stolen_time_is_a_wait_and_no_sleep),
 		cmocka_unit_test(test_account__no_more_is_stolen_than_there_was),
 		cmocka_unit_test(test_account__totals_are_the_kernels),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests_name("collector account", tests, NULL, NULL);
 }

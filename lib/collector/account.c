@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The arithmetic of who gets a thread's time. */
+#include "collector/account.h"
+
+#include "base/minmax.h"
+
+void account_start(struct account *account, const struct account_clocks *clocks)
+{
+	*account = (struct account){.seen = *clocks};
+}
+
+/* A total that is read lower than before has not advanced. */
+static uint64_t advance(uint64_t *seen, uint64_t now)
+{
+	uint64_t difference = now > *seen ? now - *seen : 0;
+
+	*seen += difference;
+	return difference;
+}
+
+static void advance_clocks(struct account *account, const struct account_clocks *clocks)
+{
+	uint64_t wall = advance(&account->seen.time_ns, clocks->time_ns);
+	uint64_t cpu = advance(&account->seen.cpu_ns, clocks->cpu_ns);
+	uint64_t runq = advance(&account->seen.runq_ns, clocks->runq_ns);
+
+	account->unattributed_cpu_ns += cpu;
+	account->unattributed_runq_ns += runq;
+	account->unattributed_blocked_ns += (int64_t)wall - (int64_t)cpu - (int64_t)runq;
+}
+
+static uint64_t take(uint64_t *unattributed)
+{
+	uint64_t all = *unattributed;
+
+	*unattributed = 0;
+	return all;
+}
+
+static uint64_t take_positive(int64_t *unattributed)
+{
+	uint64_t all = *unattributed > 0 ? (uint64_t)*unattributed : 0;
+
+	*unattributed -= (int64_t)all;
+	return all;
+}
+
+/* From blocked time to waits; no more than there is, as some of what was held may be stolen. */
+static void give_back_stolen(struct account *account, uint64_t stolen_ns)
+{
+	int64_t blocked_ns = account->unattributed_blocked_ns;
+	uint64_t found_ns = blocked_ns > 0 ? min_u64(stolen_ns, (uint64_t)blocked_ns) : 0;
+
+	account->unattributed_blocked_ns -= (int64_t)found_ns;
+	account->unattributed_runq_ns += found_ns;
+}
+
+/* It was running or runnable: what it was held for, and what was stolen, is no sleep. */
+static void advance_off_sleep(struct account *account, const struct account_clocks *clocks,
+			      const struct account_losses *losses)
+{
+	advance_clocks(account, clocks);
+	account->unattributed_blocked_ns -= (int64_t)losses->held_ns;
+	give_back_stolen(account, losses->stolen_ns);
+}
+
+struct weights account_running(struct account *account, const struct account_clocks *clocks,
+			       const struct account_losses *losses)
+{
+	advance_off_sleep(account, clocks, losses);
+	return (struct weights){
+		.cpu_ns = take(&account->unattributed_cpu_ns),
+		.runq_ns = take(&account->unattributed_runq_ns),
+	};
+}
+
+struct weights account_runnable(struct account *account, const struct account_clocks *clocks,
+				const struct account_losses *losses)
+{
+	advance_off_sleep(account, clocks, losses);
+	return (struct weights){.runq_ns = take(&account->unattributed_runq_ns)};
+}
+
+struct weights account_blocked(struct account *account, const struct account_clocks *clocks)
+{
+	advance_clocks(account, clocks);
+	return (struct weights){.blocked_ns = take_positive(&account->unattributed_blocked_ns)};
+}
+
+struct weights account_blocked_until(struct account *account, uint64_t time_ns)
+{
+	struct account_clocks clocks = account->seen;
+
+	clocks.time_ns = time_ns;
+	return account_blocked(account, &clocks);
+}
+
+struct weights account_rest(struct account *account, const struct account_clocks *clocks)
+{
+	advance_clocks(account, clocks);
+	return (struct weights){
+		.cpu_ns = take(&account->unattributed_cpu_ns),
+		.runq_ns = take(&account->unattributed_runq_ns),
+		.blocked_ns = take_positive(&account->unattributed_blocked_ns),
+	};
+}

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The collector's thread: when it takes from the queue, when it writes, and what wakes it. */
+#include "collector/collector.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/minmax.h"
+#include "collector/consumer.h"
+#include "collector/message.h"
+#include "collector/moments.h"
+#include "collector/queue.h"
+#include "collector/snapshot_ring.h"
+#include "profile/profile.h"
+#include "snapshot/snapshot.h"
+#include "store/store.h"
+
+/*
+ * A producer hardly ever wakes the collector, which costs it: the collector looks by itself.
+ * Processes that have just begun may be over soon, and what is read of them has to be read
+ * before; large copies wait for memory. Where nothing begins any more there is no hurry: each
+ * waking of an idle CPU costs it some 50 us.
+ */
+struct pace {
+	size_t queue_bytes; /* at least so much was there */
+	uint64_t after_ns;  /* or for so long after something began: */
+	uint64_t pause_ns;
+};
+static const struct pace paces[] = {
+	{(size_t)4 * 1024 * 1024, 100 * NS_PER_MS, 5 * NS_PER_MS},
+	{(size_t)512 * 1024, NS_PER_SEC, 20 * NS_PER_MS},
+	{(size_t)256 * 1024, 4 * NS_PER_SEC, 100 * NS_PER_MS},
+	{0, UINT64_MAX, 250 * NS_PER_MS},
+};
+/* Where libraries change places, a stack is worth nothing once its map has changed. */
+#define RESTLESS_PAUSE_NS NS_PER_MS
+/* Killed by then, a recording has what came before: less of its beginning is much of it. */
+#define FIRST_FLUSH_NS (10 * NS_PER_MS)
+#define FLUSH_NS       NS_PER_SEC
+
+/* The producer's: when it wakes the collector. */
+struct calling {
+	bool is_full;	   /* woken as the queue filled, and it has not emptied since */
+	bool with_next;	   /* wake it after the next sample */
+	uint64_t again_ns; /* not before, for new code */
+};
+
+/* The collector's thread's own. */
+struct working {
+	struct err failure;
+	uint64_t cpu_ns;
+	uint64_t began_ns;  /* when a process or thread was last heard to begin */
+	size_t queue_bytes; /* found in the queue */
+};
+
+struct collector {
+	struct collector_options options;
+	pthread_t thread;
+	int wake_fd; /* eventfd: there is something that cannot wait */
+	struct calling calling;
+	struct working working;
+	struct consumer *consumer;
+	struct moments moments;
+	struct queue queue;	   /* producer to collector */
+	struct snapshot_ring used; /* the other way */
+	_Atomic bool is_finishing; /* nothing will be published any more */
+	_Atomic enum collector_state state;
+	_Atomic uint64_t due_ns;
+	_Atomic uint64_t nr_samples; /* of the progress, as are these */
+	_Atomic size_t nr_threads, nr_blocked;
+};
+
+static void wake(struct collector *collector)
+{
+	uint64_t one = 1;
+
+	/* Should it ever fail: the collector wakes by itself. */
+	if (write(collector->wake_fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+/* --- the producer's side --- */
+
+size_t collector_queue_bytes(const struct collector *collector)
+{
+	return queue_bytes(&collector->queue);
+}
+
+bool collector_has_room(const struct collector *collector, size_t nr_bytes)
+{
+	return queue_bytes(&collector->queue) + nr_bytes <= COLLECTOR_QUEUE_MAX_BYTES;
+}
+
+bool collector_is_behind(const struct collector *collector)
+{
+	return queue_bytes(&collector->queue) > COLLECTOR_QUEUE_MAX_BYTES / 2;
+}
+
+uint64_t collector_due_ns(const struct collector *collector)
+{
+	return atomic_load_explicit(&collector->due_ns, memory_order_relaxed);
+}
+
+struct snapshot *collector_take_snapshot(struct collector *collector)
+{
+	struct snapshot *used = snapshot_ring_take(&collector->used);
+
+	return used ? used : xcalloc(1, sizeof(*used));
+}
+
+/* A burst, which fills the queue while the collector rests for long: it is woken once. */
+#define BURST_BYTES  ((size_t)1024 * 1024)
+#define LONG_REST_NS (20 * NS_PER_MS)
+/* A program that loads libraries all the time is no reason to wake it at once. */
+#define CODE_CALL_PAUSE_NS (100 * NS_PER_MS)
+
+enum collector_call collector_call_for_code(struct collector *collector, uint64_t now_ns)
+{
+	uint64_t due_ns = collector_due_ns(collector);
+
+	/* Overdue it is at work, and may rest before it has taken this sample. */
+	if (due_ns > now_ns && due_ns <= now_ns + LONG_REST_NS)
+		return COLLECTOR_COMES_SOON;
+	if (now_ns < collector->calling.again_ns)
+		return COLLECTOR_LEFT_ALONE;
+	collector->calling.again_ns = now_ns + CODE_CALL_PAUSE_NS;
+	collector->calling.with_next = true;
+	return COLLECTOR_CALLED;
+}
+
+static void wake_for_code(struct collector *collector)
+{
+	collector->calling.with_next = false;
+	/* Should it not come, for want of a CPU, it is late from now on. */
+	atomic_store_explicit(&collector->due_ns, clock_monotonic_ns(), memory_order_relaxed);
+	wake(collector);
+}
+
+static void wake_for_burst(struct collector *collector)
+{
+	size_t used = queue_bytes(&collector->queue);
+
+	if (used < BURST_BYTES / 2)
+		collector->calling.is_full = false;
+	if (used < BURST_BYTES || collector->calling.is_full)
+		return;
+	collector->calling.is_full = true;
+	if (collector_due_ns(collector) > clock_monotonic_ns() + LONG_REST_NS)
+		wake(collector);
+}
+
+void collector_publish(struct collector *collector, struct message *message)
+{
+	bool is_sample = message->kind == MESSAGE_SAMPLE; /* soon it is the collector's */
+
+	queue_put(&collector->queue, message);
+	if (is_sample && collector->calling.with_next)
+		wake_for_code(collector);
+	wake_for_burst(collector);
+}
+
+/* --- any thread's side --- */
+
+enum collector_state collector_state(const struct collector *collector)
+{
+	return atomic_load_explicit(&collector->state, memory_order_acquire);
+}
+
+void collector_mark(struct collector *collector, const char *text)
+{
+	moments_add_mark(&collector->moments, text);
+}
+
+void collector_cut(struct collector *collector, struct collector_cut *cut)
+{
+	sem_init(&cut->made, 0, 0);
+	moments_add_cut(&collector->moments, cut);
+	wake(collector);
+}
+
+uint64_t collector_cut_wait(struct collector_cut *cut)
+{
+	while (sem_wait(&cut->made) < 0 && errno == EINTR)
+		continue;
+	sem_destroy(&cut->made);
+	return cut->nr_bytes;
+}
+
+struct collector_progress collector_progress(const struct collector *collector)
+{
+	return (struct collector_progress){
+		.nr_samples = atomic_load_explicit(&collector->nr_samples, memory_order_relaxed),
+		.nr_threads = atomic_load_explicit(&collector->nr_threads, memory_order_relaxed),
+		.nr_blocked = atomic_load_explicit(&collector->nr_blocked, memory_order_relaxed),
+	};
+}
+
+/* --- the collector's thread --- */
+
+/* The reason that it came to first stays, but that a failure to write is always told. */
+static void end_running(struct collector *collector, enum collector_state state)
+{
+	bool was_running = collector_state(collector) == COLLECTOR_RUNNING;
+
+	if (was_running || state == COLLECTOR_WRITE_FAILED)
+		atomic_store_explicit(&collector->state, state, memory_order_release);
+	if (was_running && collector->options.wake)
+		collector->options.wake(collector->options.context);
+}
+
+static void write_out(struct collector *collector)
+{
+	uint64_t max_bytes = collector->options.max_bytes;
+
+	if (collector_state(collector) == COLLECTOR_WRITE_FAILED)
+		collector->options.profile->nr_samples = 0;
+	else if (consumer_flush(collector->consumer, &collector->working.failure) < 0)
+		end_running(collector, COLLECTOR_WRITE_FAILED);
+	else if (max_bytes && store_writer_nr_bytes(collector->options.writer) >= max_bytes)
+		end_running(collector, COLLECTOR_SIZE_REACHED);
+}
+
+static void make_cut(struct collector *collector, struct collector_cut *cut)
+{
+	bool has_failed = collector_state(collector) == COLLECTOR_WRITE_FAILED;
+
+	cut->nr_bytes = has_failed ? 0 : store_writer_nr_bytes(collector->options.writer);
+	sem_post(&cut->made);
+}
+
+/* All that was handled; of what the user named, what was named until then. */
+static void flush(struct collector *collector, uint64_t until_ns)
+{
+	struct collector_cut *cut;
+
+	do {
+		cut = moments_take(&collector->moments, until_ns, collector->options.profile,
+				   collector->options.start_ns);
+		write_out(collector);
+		if (cut)
+			make_cut(collector, cut);
+	} while (cut);
+}
+
+static void note_progress(struct collector *collector)
+{
+	struct collector_progress progress = consumer_progress(collector->consumer);
+	uint64_t max_samples = collector->options.max_samples;
+
+	atomic_store_explicit(&collector->nr_samples, progress.nr_samples, memory_order_relaxed);
+	atomic_store_explicit(&collector->nr_threads, progress.nr_threads, memory_order_relaxed);
+	atomic_store_explicit(&collector->nr_blocked, progress.nr_blocked, memory_order_relaxed);
+	if (max_samples && consumer_nr_samples(collector->consumer) >= max_samples)
+		end_running(collector, COLLECTOR_SAMPLES_REACHED);
+}
+
+static void drain(struct collector *collector)
+{
+	struct message *message;
+
+	collector->working.queue_bytes = queue_bytes(&collector->queue);
+	while ((message = queue_take(&collector->queue))) {
+		if (message->kind == MESSAGE_PROCESS || message->kind == MESSAGE_THREAD)
+			collector->working.began_ns = clock_monotonic_ns();
+		if (moments_has_cut_before(&collector->moments, message->time_ns))
+			flush(collector, message->time_ns);
+		consumer_handle(collector->consumer, message);
+	}
+	consumer_watch_maps(collector->consumer);
+	note_progress(collector);
+}
+
+static uint64_t pause_after(const struct collector *collector, uint64_t now_ns)
+{
+	const struct working *working = &collector->working;
+	const struct pace *pace = paces;
+
+	if (now_ns < consumer_restless_until_ns(collector->consumer))
+		return RESTLESS_PAUSE_NS;
+	while (working->queue_bytes < pace->queue_bytes &&
+	       now_ns - working->began_ns > pace->after_ns)
+		pace++;
+	return pace->pause_ns;
+}
+
+static void rest(struct collector *collector, uint64_t now_ns)
+{
+	struct pollfd woken = {.fd = collector->wake_fd, .events = POLLIN};
+	struct timespec pause = {.tv_nsec = (long)pause_after(collector, now_ns)};
+	uint64_t count;
+
+	atomic_store_explicit(&collector->due_ns, now_ns + (uint64_t)pause.tv_nsec,
+			      memory_order_relaxed);
+	if (ppoll(&woken, 1, &pause, NULL) == 1 && read(woken.fd, &count, sizeof(count)) < 0)
+		return;
+}
+
+static void *collector_main(void *argument)
+{
+	struct collector *collector = argument;
+	uint64_t flushed_ns = clock_monotonic_ns();
+	uint64_t pause_ns = FIRST_FLUSH_NS;
+
+	for (;;) {
+		/* Asked before draining: what was put before the end is then all taken. */
+		bool is_last = atomic_load_explicit(&collector->is_finishing, memory_order_acquire);
+		uint64_t drained_ns = clock_monotonic_ns();
+		uint64_t now_ns;
+
+		drain(collector);
+		if (is_last)
+			break;
+		now_ns = clock_monotonic_ns();
+		if (now_ns - flushed_ns >= pause_ns ||
+		    moments_has_cut_before(&collector->moments, drained_ns)) {
+			flush(collector, drained_ns);
+			flushed_ns = now_ns;
+			pause_ns = min_u64(2 * pause_ns, FLUSH_NS);
+		}
+		rest(collector, now_ns);
+	}
+	consumer_end(collector->consumer);
+	flush(collector, UINT64_MAX);
+	collector->working.cpu_ns = clock_thread_cpu_ns();
+	return NULL;
+}
+
+/* --- its beginning and end --- */
+
+struct collector *collector_start(const struct collector_options *options, struct err *err)
+{
+	struct collector *collector = xcalloc(1, sizeof(*collector));
+
+	collector->options = *options;
+	collector->working.began_ns = clock_monotonic_ns();
+	atomic_init(&collector->due_ns, collector->working.began_ns);
+	queue_init(&collector->queue);
+	moments_init(&collector->moments);
+	collector->consumer = consumer_new(options, &collector->used);
+	collector->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (collector->wake_fd < 0) {
+		err_sys(err, "cannot make an eventfd");
+		collector_free(collector);
+		return NULL;
+	}
+	errno = pthread_create(&collector->thread, NULL, collector_main, collector);
+	if (errno) {
+		err_start(err, "cannot start a thread");
+		collector_free(collector);
+		return NULL;
+	}
+	return collector;
+}
+
+static void set_counters(const struct collector *collector)
+{
+	struct profile *profile = collector->options.profile;
+
+	consumer_set_counters(collector->consumer);
+	profile_set_counter(profile, "queue_bytes_max", queue_max_bytes(&collector->queue));
+	profile_set_counter(profile, "working_cpu_ns", collector->working.cpu_ns);
+}
+
+void collector_finish(struct collector *collector, struct collector_result *result,
+		      struct err *failure)
+{
+	atomic_store_explicit(&collector->is_finishing, true, memory_order_release);
+	wake(collector);
+	pthread_join(collector->thread, NULL);
+	set_counters(collector);
+	consumer_result(collector->consumer, result);
+	result->state = collector_state(collector);
+	result->thread_cpu_ns = collector->working.cpu_ns;
+	if (failure && result->state == COLLECTOR_WRITE_FAILED)
+		*failure = collector->working.failure;
+}
+
+void collector_free(struct collector *collector)
+{
+	if (!collector)
+		return;
+	consumer_free(collector->consumer);
+	queue_release(&collector->queue);
+	snapshot_ring_release(&collector->used);
+	moments_release(&collector->moments);
+	if (collector->wake_fd >= 0)
+		close(collector->wake_fd);
+	free(collector);
+}

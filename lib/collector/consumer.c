@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Messages into rows and samples: one function for each kind, and what is done once a second. */
+#include "collector/consumer.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "collector/maps.h"
+#include "collector/message.h"
+#include "collector/samples.h"
+#include "collector/serials.h"
+#include "collector/snapshot_ring.h"
+#include "collector/stack_hints.h"
+#include "collector/walk.h"
+#include "jit/jit_names.h"
+#include "mapping/space.h"
+#include "proc/program.h"
+#include "proc/read.h"
+#include "store/store.h"
+
+/* A process that has not ended. Its row in the profile has the number of its serial. */
+struct process {
+	uint32_t serial;
+	pid_t pid;
+	uint64_t program;  /* proc_program_id(); 0: not known */
+	bool is_succeeded; /* has executed another program: that one goes by the pid now */
+	struct space *space;
+	struct map_watch maps;
+	/* The thread-group leader, or before there is one whichever thread began last. */
+	uint32_t main_thread; /* serial; SERIAL_NONE: there was no thread yet */
+	struct thread_id main_row;
+	bool has_leader;
+};
+
+/* A thread that has not ended. */
+struct thread {
+	struct process *process;
+	pid_t tid;
+	struct thread_hints *hints; /* owned */
+	struct stack_needs needs;
+	struct thread_samples samples;
+	bool is_blocked; /* when last sampled */
+	bool ran_since_flush;
+	bool is_touched; /* is in consumer.touched */
+};
+
+struct serial_list {
+	uint32_t *at; /* owned */
+	size_t nr, cap;
+};
+
+struct consumer {
+	struct profile *profile; /* borrowed, as are the next two */
+	struct store_writer *writer;
+	struct snapshot_ring *used;
+	struct walker walker; /* its unwinder and jit_names are owned */
+	struct sample_sink sink;
+	struct serials processes, threads;
+	struct serial_list touched; /* threads sampled since the last flush: of thousands a few */
+	struct serial_list
+		unwatched;	    /* processes of which stacks were walked since the last watch */
+	uint64_t restless_until_ns; /* of any process */
+	struct collector_progress progress;
+};
+
+struct consumer *consumer_new(const struct collector_options *options, struct snapshot_ring *used)
+{
+	struct consumer *consumer = xcalloc(1, sizeof(*consumer));
+
+	assert(!options->profile->nr_processes);
+	consumer->profile = options->profile;
+	consumer->writer = options->writer;
+	consumer->used = used;
+	consumer->walker = (struct walker){
+		.profile = options->profile,
+		.unwinder = unwinder_new(options->unwinder, options->max_depth),
+		.jit_names = jit_names_new(options->profile),
+	};
+	unwinder_check_each(consumer->walker.unwinder, options->check_unwinder);
+	consumer->sink = (struct sample_sink){.profile = options->profile,
+					      .start_ns = options->start_ns,
+					      .period_ns = options->period_ns};
+	return consumer;
+}
+
+static void free_process(struct consumer *consumer, struct process *process)
+{
+	unwinder_forget_space(consumer->walker.unwinder, process->space);
+	space_free(process->space);
+	serials_remove(&consumer->processes, process->serial);
+	free(process);
+}
+
+static void free_thread(struct consumer *consumer, uint32_t serial)
+{
+	struct thread *thread = serials_get(&consumer->threads, serial);
+
+	serials_remove(&consumer->threads, serial);
+	free(thread->hints);
+	free(thread);
+}
+
+void consumer_free(struct consumer *consumer)
+{
+	if (!consumer)
+		return;
+	for (uint32_t i = 0; i < consumer->threads.nr_given; i++) {
+		if (serials_get(&consumer->threads, i))
+			free_thread(consumer, i);
+	}
+	for (uint32_t i = 0; i < consumer->processes.nr_given; i++) {
+		if (serials_get(&consumer->processes, i))
+			free_process(consumer, serials_get(&consumer->processes, i));
+	}
+	serials_release(&consumer->threads);
+	serials_release(&consumer->processes);
+	free(consumer->touched.at);
+	free(consumer->unwatched.at);
+	unwind_walk_release(&consumer->walker.walk);
+	unwinder_free(consumer->walker.unwinder);
+	jit_names_free(consumer->walker.jit_names);
+	free(consumer);
+}
+
+static void list_add(struct serial_list *list, uint32_t serial)
+{
+	ARRAY_GROW(list->at, list->nr, list->cap);
+	list->at[list->nr++] = serial;
+}
+
+/* A message is only ever about what has begun, and has not ended. */
+static struct process *process_of(const struct consumer *consumer, uint32_t serial)
+{
+	struct process *process = serials_get(&consumer->processes, serial);
+
+	assert(process);
+	return process;
+}
+
+static struct thread *thread_of(const struct consumer *consumer, uint32_t serial)
+{
+	struct thread *thread = serials_get(&consumer->threads, serial);
+
+	assert(thread);
+	return thread;
+}
+
+static uint64_t profile_time(const struct consumer *consumer, uint64_t time_ns)
+{
+	return samples_profile_time(&consumer->sink, time_ns);
+}
+
+static struct cpu_split split_of(bool is_known, const struct proc_cpu_split *split)
+{
+	if (!is_known)
+		return (struct cpu_split){0};
+	return (struct cpu_split){
+		.user_ns = split->user_ns, .system_ns = split->system_ns, .known = true};
+}
+
+/* --- names --- */
+
+/* The name of a process is that of its thread-group leader. */
+static void name_process(struct consumer *consumer, struct process *process, const char *name)
+{
+	struct profile *profile = consumer->profile;
+	struct str_id id = profile_intern(profile, name);
+
+	profile->processes[process->serial].name = id;
+	if (process->has_leader)
+		profile->threads[process->main_row.v].name = id;
+}
+
+static void name_thread(struct consumer *consumer, struct thread *thread, const char *name)
+{
+	struct profile *profile = consumer->profile;
+
+	if (thread->tid == thread->process->pid)
+		name_process(consumer, thread->process, name);
+	else
+		profile->threads[thread->samples.row.v].name = profile_intern(profile, name);
+}
+
+static void read_name(struct consumer *consumer, struct thread *thread)
+{
+	const struct process *process = thread->process;
+	char name[PROC_COMM_MAX_BYTES];
+
+	if (proc_program_read_comm(process->program, process->pid, thread->tid, name, sizeof(name)))
+		name_thread(consumer, thread, name);
+}
+
+/* --- processes --- */
+
+/* Of what its parent's row says, what it does not say itself. */
+static void add_process_row(struct consumer *consumer, const struct message *message)
+{
+	const struct message_process *said = &message->body.process;
+	struct profile *profile = consumer->profile;
+	struct profile_process row = {.parent = PROCESS_NONE};
+
+	if (said->parent != SERIAL_NONE) {
+		assert(said->parent < profile->nr_processes);
+		row = profile->processes[said->parent];
+		row.parent = said->parent;
+	}
+	row.pid = said->pid;
+	if (said->comm)
+		row.name = profile_intern(profile, said->comm);
+	if (said->exe)
+		row.exe = profile_intern(profile, said->exe);
+	if (said->command)
+		row.command = profile_intern(profile, said->command);
+	row.start_ns = profile_time(consumer, message->time_ns);
+	row.end_ns = 0;
+	row.split = (struct cpu_split){0};
+	profile_add_process(profile, &row);
+}
+
+static void handle_process(struct consumer *consumer, const struct message *message)
+{
+	const struct message_process *said = &message->body.process;
+	struct process *parent = serials_get(&consumer->processes, said->parent);
+	struct process *process = xcalloc(1, sizeof(*process));
+
+	process->serial = serials_add(&consumer->processes, process);
+	assert(process->serial == said->serial);
+	process->pid = said->pid;
+	process->program = said->program;
+	process->main_thread = SERIAL_NONE;
+	add_process_row(consumer, message);
+	if (said->forked && parent)
+		process->space = space_fork(parent->space, said->pid);
+	else
+		process->space = space_new(consumer->profile->modules, said->pid);
+	space_is_of_program(process->space, said->program);
+	if (said->maps)
+		space_update(process->space, said->maps, said->nr_maps_bytes, NULL);
+	jit_names_begin(consumer->walker.jit_names, said->pid);
+	if (parent && parent->pid == said->pid)
+		parent->is_succeeded = true;
+}
+
+static void handle_maps(struct consumer *consumer, const struct message *message)
+{
+	const struct message_process *said = &message->body.process;
+	struct process *process = process_of(consumer, said->serial);
+
+	if (said->comm)
+		name_process(consumer, process, said->comm);
+	if (said->maps)
+		space_update(process->space, said->maps, said->nr_maps_bytes, NULL);
+}
+
+/* A row is needed even of a process of which no thread was met. */
+static struct thread_id main_row(struct consumer *consumer, struct process *process)
+{
+	const struct profile_process *row = &consumer->profile->processes[process->serial];
+
+	if (process->main_thread == SERIAL_NONE && !process->has_leader) {
+		process->main_row = profile_add_thread(
+			consumer->profile, &(struct profile_thread){.process = process->serial,
+								    .tid = process->pid,
+								    .name = row->name,
+								    .start_ns = row->start_ns});
+		process->has_leader = true;
+	}
+	return process->main_row;
+}
+
+static void handle_process_rest(struct consumer *consumer, const struct message *message)
+{
+	const struct message_process *said = &message->body.process;
+	struct process *process = process_of(consumer, said->serial);
+	struct thread *thread = serials_get(&consumer->threads, process->main_thread);
+
+	if (thread) /* the samples of a thread are in order */
+		samples_emit_held(&consumer->sink, &thread->samples);
+	samples_add_unattributed(&consumer->sink, main_row(consumer, process), message->time_ns,
+				 &(struct weights){.cpu_ns = said->cpu_ns});
+}
+
+static void handle_process_end(struct consumer *consumer, const struct message *message)
+{
+	const struct message_process *said = &message->body.process;
+	struct process *process = process_of(consumer, said->serial);
+	struct profile_process *row = &consumer->profile->processes[said->serial];
+
+	if (!process->is_succeeded)
+		jit_names_end(consumer->walker.jit_names, process->pid);
+	row->end_ns = profile_time(consumer, message->time_ns);
+	row->split = split_of(said->has_split, &said->split);
+	free_process(consumer, process);
+}
+
+/* --- threads --- */
+
+static void note_blocked(struct consumer *consumer, struct thread *thread, bool is_blocked)
+{
+	consumer->progress.nr_blocked += is_blocked;
+	consumer->progress.nr_blocked -= thread->is_blocked;
+	thread->is_blocked = is_blocked;
+}
+
+static void add_thread_row(struct consumer *consumer, struct thread *thread, uint64_t time_ns)
+{
+	struct process *process = thread->process;
+	bool is_leader = thread->tid == process->pid;
+	struct profile_thread row = {
+		.process = process->serial,
+		.tid = thread->tid,
+		.name = consumer->profile->processes[process->serial].name,
+		.start_ns = profile_time(consumer, time_ns),
+	};
+
+	thread->samples.row = profile_add_thread(consumer->profile, &row);
+	if (is_leader || !process->has_leader) {
+		process->main_thread = consumer->threads.nr_given;
+		process->main_row = thread->samples.row;
+		process->has_leader = is_leader;
+	}
+}
+
+static void handle_thread(struct consumer *consumer, const struct message *message)
+{
+	const struct message_thread *said = &message->body.thread;
+	struct thread *thread = xcalloc(1, sizeof(*thread));
+
+	thread->process = process_of(consumer, said->process);
+	thread->tid = said->tid;
+	thread->hints = said->hints;
+	add_thread_row(consumer, thread, message->time_ns);
+	account_start(&thread->samples.account, &said->clocks);
+	if (serials_add(&consumer->threads, thread) != said->serial)
+		assert(!"threads begin in the order of their serials");
+	consumer->progress.nr_threads++;
+	/* The leader is named as its process; by now it may have gone through exec. */
+	if (said->name)
+		name_thread(consumer, thread, said->name);
+	else if (said->tid != thread->process->pid)
+		read_name(consumer, thread);
+}
+
+static void handle_thread_end(struct consumer *consumer, const struct message *message)
+{
+	const struct message_thread *said = &message->body.thread;
+	struct thread *thread = thread_of(consumer, said->serial);
+	struct profile_thread *row = &consumer->profile->threads[thread->samples.row.v];
+
+	if (said->has_clocks)
+		samples_end(&consumer->sink, &thread->samples, &said->clocks);
+	else
+		samples_emit_held(&consumer->sink, &thread->samples);
+	row->end_ns = profile_time(consumer, message->time_ns);
+	row->split = split_of(said->has_split, &said->split);
+	note_blocked(consumer, thread, false);
+	consumer->progress.nr_threads--;
+	free_thread(consumer, said->serial);
+}
+
+/* --- samples --- */
+
+static void touch(struct consumer *consumer, struct thread *thread, uint32_t serial)
+{
+	if (!thread->is_touched)
+		list_add(&consumer->touched, serial);
+	thread->is_touched = true;
+}
+
+/* Not now: the samples that wait behind this one are of the map that is known. */
+static void watch_later(struct consumer *consumer, struct process *process)
+{
+	if (!process->maps.is_queued)
+		list_add(&consumer->unwatched, process->serial);
+	process->maps.is_queued = true;
+}
+
+static void handle_stack(struct consumer *consumer, struct thread *thread,
+			 const struct message_sample *seen)
+{
+	struct process *process = thread->process;
+	struct walked_stack stack;
+
+	watch_later(consumer, process);
+	stack = walker_walk(&consumer->walker, process->space, &process->maps, seen);
+	if (process->maps.restless_until_ns > consumer->restless_until_ns)
+		consumer->restless_until_ns = process->maps.restless_until_ns;
+	stack_hints_update(thread->hints, &thread->needs, seen->snapshot, &consumer->walker.walk);
+	if (seen->state == SEEN_BLOCKED) {
+		samples_add_sleep(&consumer->sink, &thread->samples, seen, &stack);
+	} else {
+		samples_add_run(&consumer->sink, &thread->samples, seen, &stack);
+		thread->ran_since_flush = true;
+	}
+	consumer->progress.nr_samples++;
+}
+
+static void handle_sample(struct consumer *consumer, struct message *message)
+{
+	struct message_sample *seen = &message->body.sample;
+	struct thread *thread = thread_of(consumer, seen->thread);
+
+	touch(consumer, thread, seen->thread);
+	if (seen->nr_slept)
+		samples_lengthen_sleep(&consumer->sink, &thread->samples, seen->slept_until_ns,
+				       seen->nr_slept);
+	if (seen->name)
+		name_thread(consumer, thread, seen->name);
+	if (!seen->is_new)
+		return;
+	note_blocked(consumer, thread, seen->state == SEEN_BLOCKED);
+	if (seen->snapshot) {
+		handle_stack(consumer, thread, seen);
+		snapshot_ring_give(consumer->used, seen->snapshot);
+		seen->snapshot = NULL;
+	} else if (seen->state == SEEN_BLOCKED) {
+		samples_forget_sleep(&thread->samples);
+	}
+}
+
+static void handle_counters(struct consumer *consumer, const struct message *message)
+{
+	const struct message_counters *said = &message->body.counters;
+
+	for (size_t i = 0; i < said->nr; i++)
+		profile_set_counter(consumer->profile, said->rows[i].name, said->rows[i].value);
+	consumer_set_counters(consumer);
+}
+
+void consumer_handle(struct consumer *consumer, struct message *message)
+{
+	const struct message_thread *thread = &message->body.thread;
+
+	switch (message->kind) {
+	case MESSAGE_PROCESS:
+		handle_process(consumer, message);
+		break;
+	case MESSAGE_MAPS:
+		handle_maps(consumer, message);
+		break;
+	case MESSAGE_PROCESS_REST:
+		handle_process_rest(consumer, message);
+		break;
+	case MESSAGE_PROCESS_END:
+		handle_process_end(consumer, message);
+		break;
+	case MESSAGE_THREAD:
+		handle_thread(consumer, message);
+		break;
+	case MESSAGE_THREAD_BASE:
+		account_start(&thread_of(consumer, thread->serial)->samples.account,
+			      &thread->clocks);
+		break;
+	case MESSAGE_THREAD_REST:
+		samples_rest(&consumer->sink, &thread_of(consumer, thread->serial)->samples,
+			     &thread->clocks);
+		break;
+	case MESSAGE_SAMPLE:
+		handle_sample(consumer, message);
+		break;
+	case MESSAGE_THREAD_END:
+		handle_thread_end(consumer, message);
+		break;
+	case MESSAGE_COUNTERS:
+		handle_counters(consumer, message);
+		break;
+	}
+	message_free(message);
+}
+
+/* --- now and then --- */
+
+void consumer_watch_maps(struct consumer *consumer)
+{
+	for (size_t i = 0; i < consumer->unwatched.nr; i++) {
+		struct process *process =
+			serials_get(&consumer->processes, consumer->unwatched.at[i]);
+
+		if (!process) /* it has ended since */
+			continue;
+		process->maps.is_queued = false;
+		maps_watch(&process->maps, process->space);
+	}
+	consumer->unwatched.nr = 0;
+	jit_names_poll(consumer->walker.jit_names, clock_monotonic_ns());
+}
+
+uint64_t consumer_restless_until_ns(const struct consumer *consumer)
+{
+	return consumer->restless_until_ns;
+}
+
+/* Names change as programs begin to work: those of threads that ran are read again. */
+static void flush_thread(struct consumer *consumer, struct thread *thread)
+{
+	if (thread->ran_since_flush)
+		read_name(consumer, thread);
+	samples_emit_held(&consumer->sink, &thread->samples);
+	thread->ran_since_flush = false;
+	thread->is_touched = false;
+}
+
+/* What is held back is all of threads that were touched. */
+static void flush_threads(struct consumer *consumer)
+{
+	for (size_t i = 0; i < consumer->touched.nr; i++) {
+		struct thread *thread = serials_get(&consumer->threads, consumer->touched.at[i]);
+
+		if (thread)
+			flush_thread(consumer, thread);
+	}
+	consumer->touched.nr = 0;
+}
+
+int consumer_flush(struct consumer *consumer, struct err *err)
+{
+	int status;
+
+	flush_threads(consumer);
+	jit_names_catch_up(consumer->walker.jit_names);
+	status = store_writer_flush(consumer->writer, consumer->profile, err);
+	consumer->profile->nr_samples = 0;
+	return status;
+}
+
+void consumer_end(struct consumer *consumer)
+{
+	flush_threads(consumer);
+	jit_names_end_all(consumer->walker.jit_names);
+}
+
+/* --- what came of it --- */
+
+struct collector_progress consumer_progress(const struct consumer *consumer)
+{
+	return consumer->progress;
+}
+
+void consumer_result(const struct consumer *consumer, struct collector_result *result)
+{
+	result->nr_samples = consumer->sink.nr_samples;
+	result->cpu_ns = consumer->sink.cpu_ns;
+	result->unwinder_check = *unwinder_check_result(consumer->walker.unwinder);
+}
+
+uint64_t consumer_nr_samples(const struct consumer *consumer)
+{
+	return consumer->sink.nr_samples;
+}
+
+void consumer_set_counters(const struct consumer *consumer)
+{
+	struct profile *profile = consumer->profile;
+
+	profile_set_counter(profile, "unattributed_cpu_ns", consumer->sink.unattributed_cpu_ns);
+	profile_set_counter(profile, "unattributed_blocked_ns",
+			    consumer->sink.unattributed_blocked_ns);
+	for (int end = 0; end < STACK_END_COUNT; end++) {
+		char name[64];
+
+		if (!consumer->walker.nr_stacks_by_end[end])
+			continue;
+		snprintf(name, sizeof(name), "stacks_%s", stack_end_name((enum stack_end)end));
+		for (char *c = name; *c; c++) {
+			if (*c == ' ' || *c == '-')
+				*c = '_';
+			else if (*c >= 'A' && *c <= 'Z')
+				*c = (char)(*c - 'A' + 'a');
+		}
+		profile_set_counter(profile, name, consumer->walker.nr_stacks_by_end[end]);
+	}
+}

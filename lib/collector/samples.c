@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Weights for what was sampled; the last sample of each thread is held back. */
+#include "collector/samples.h"
+
+#include "collector/message.h"
+#include "collector/walk.h"
+#include "snapshot/snapshot.h"
+
+/* No gap between two samples of a running thread is longer than so many periods. */
+#define MOST_PERIODS 6
+
+uint64_t samples_profile_time(const struct sample_sink *sink, uint64_t time_ns)
+{
+	return time_ns > sink->start_ns ? time_ns - sink->start_ns : 0;
+}
+
+static void emit(struct sample_sink *sink, struct thread_id row, const struct sample *sample)
+{
+	struct sample out = *sample;
+
+	out.thread = row;
+	out.time_ns = samples_profile_time(sink, sample->time_ns) & ~(SAMPLE_TIME_GRAIN_NS - 1);
+	sink->cpu_ns += out.cpu_ns;
+	if (out.kind == SAMPLE_UNATTRIBUTED) {
+		sink->unattributed_cpu_ns += out.cpu_ns;
+		sink->unattributed_blocked_ns += out.blocked_ns;
+	}
+	profile_add_sample(sink->profile, &out);
+}
+
+void samples_emit_held(struct sample_sink *sink, struct thread_samples *thread)
+{
+	if (thread->sleep.is_held)
+		emit(sink, thread->row, &thread->sleep.sample);
+	if (thread->run.is_held)
+		emit(sink, thread->row, &thread->run.sample);
+	thread->sleep.is_held = false;
+	thread->run.is_held = false;
+}
+
+static struct sample sample_of(const struct message_sample *seen, const struct walked_stack *stack,
+			       enum sample_kind kind, const struct weights *weights)
+{
+	return (struct sample){.time_ns = seen->clocks.time_ns,
+			       .cpu_ns = weights->cpu_ns,
+			       .runq_ns = weights->runq_ns,
+			       .blocked_ns = weights->blocked_ns,
+			       .stack = stack->id,
+			       .nr = 1,
+			       .syscall_nr = (int16_t)seen->snapshot->syscall_nr,
+			       .kind = (uint8_t)kind,
+			       .end = (uint8_t)stack->end};
+}
+
+void samples_add_run(struct sample_sink *sink, struct thread_samples *thread,
+		     const struct message_sample *seen, const struct walked_stack *stack)
+{
+	bool is_runnable = seen->state == SEEN_RUNNABLE;
+	struct weights weights =
+		is_runnable ? account_runnable(&thread->account, &seen->clocks, &seen->losses)
+			    : account_running(&thread->account, &seen->clocks, &seen->losses);
+
+	samples_emit_held(sink, thread);
+	thread->run = (struct last_run){
+		.sample = sample_of(seen, stack, SAMPLE_RUNNING, &weights),
+		.is_held = true,
+		.is_latest = true,
+		.was_preempted = is_runnable && seen->snapshot->syscall_nr == SNAPSHOT_NO_SYSCALL};
+	sink->nr_samples++;
+}
+
+static void forget_run(struct thread_samples *thread)
+{
+	thread->run.is_latest = false;
+	thread->run.was_preempted = false;
+}
+
+void samples_add_sleep(struct sample_sink *sink, struct thread_samples *thread,
+		       const struct message_sample *seen, const struct walked_stack *stack)
+{
+	struct weights weights = account_blocked(&thread->account, &seen->clocks);
+
+	samples_emit_held(sink, thread);
+	forget_run(thread);
+	thread->sleep =
+		(struct last_sleep){.sample = sample_of(seen, stack, SAMPLE_BLOCKED, &weights),
+				    .is_held = true,
+				    .is_known = true};
+	sink->nr_samples++;
+}
+
+void samples_lengthen_sleep(struct sample_sink *sink, struct thread_samples *thread,
+			    uint64_t until_ns, uint32_t nr)
+{
+	struct sample *sleep = &thread->sleep.sample;
+
+	if (!thread->sleep.is_known)
+		return;
+	if (!thread->sleep.is_held) {
+		sleep->blocked_ns = 0;
+		sleep->nr = 0;
+		thread->sleep.is_held = true;
+	}
+	sleep->time_ns = until_ns;
+	sleep->blocked_ns += account_blocked_until(&thread->account, until_ns).blocked_ns;
+	sleep->nr += nr;
+	sink->nr_samples += nr;
+}
+
+void samples_forget_sleep(struct thread_samples *thread)
+{
+	forget_run(thread);
+	thread->sleep.is_known = false;
+}
+
+void samples_add_unattributed(struct sample_sink *sink, struct thread_id row, uint64_t time_ns,
+			      const struct weights *weights)
+{
+	struct sample sample = {.time_ns = time_ns,
+				.cpu_ns = weights->cpu_ns,
+				.runq_ns = weights->runq_ns,
+				.blocked_ns = weights->blocked_ns,
+				.stack = STACK_EMPTY,
+				.syscall_nr = SNAPSHOT_NO_SYSCALL,
+				.kind = SAMPLE_UNATTRIBUTED,
+				.end = STACK_END_NOT_TAKEN};
+
+	if (weights->cpu_ns || weights->runq_ns || weights->blocked_ns)
+		emit(sink, row, &sample);
+}
+
+void samples_rest(struct sample_sink *sink, struct thread_samples *thread,
+		  const struct account_clocks *clocks)
+{
+	struct weights rest;
+
+	samples_emit_held(sink, thread);
+	forget_run(thread); /* when counted anew, it is elsewhere */
+	rest = account_rest(&thread->account, clocks);
+	samples_add_unattributed(sink, thread->row, clocks->time_ns, &rest);
+}
+
+static const struct account_losses no_losses;
+
+/* The run that is held back lasted until then. */
+static void lengthen_run(struct thread_samples *thread, const struct account_clocks *end)
+{
+	struct weights rest = account_running(&thread->account, end, &no_losses);
+
+	thread->run.sample.time_ns = end->time_ns;
+	thread->run.sample.cpu_ns += rest.cpu_ns;
+	thread->run.sample.runq_ns += rest.runq_ns;
+}
+
+/* What it ran after its last sample, at the same place as far as is known: no observation. */
+static void add_tail(struct sample_sink *sink, struct thread_samples *thread,
+		     const struct account_clocks *end)
+{
+	samples_emit_held(sink, thread);
+	thread->run.sample.cpu_ns = thread->run.sample.runq_ns = 0;
+	thread->run.sample.nr = 0;
+	thread->run.is_held = true;
+	lengthen_run(thread, end);
+}
+
+void samples_end(struct sample_sink *sink, struct thread_samples *thread,
+		 const struct account_clocks *clocks)
+{
+	const struct last_run *run = &thread->run;
+	struct account account = thread->account;
+	uint64_t rest_cpu_ns = account_rest(&account, clocks).cpu_ns;
+	/* A sample that found it runnable tells where it ran only if it was preempted there. */
+	bool ran_on = run->sample.cpu_ns && rest_cpu_ns <= sink->period_ns * MOST_PERIODS;
+
+	if (run->is_latest && run->was_preempted && run->is_held)
+		lengthen_run(thread, clocks);
+	else if (run->is_latest && rest_cpu_ns && (run->was_preempted || ran_on))
+		add_tail(sink, thread, clocks);
+	samples_rest(sink, thread, clocks);
+}

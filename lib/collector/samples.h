@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_COLLECTOR_SAMPLES_H
+#define PROFC_COLLECTOR_SAMPLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collector/account.h"
+#include "profile/profile.h"
+
+struct message_sample;
+struct walked_stack;
+
+/*
+ * What was sampled becomes samples of the profile, with their weights. The last one of a thread is
+ * held back: the same sleep may be seen again, and a run may turn out to have been the last.
+ */
+
+/* Where the samples of all threads go. */
+struct sample_sink {
+	struct profile *profile; /* borrowed */
+	uint64_t start_ns;	 /* CLOCK_MONOTONIC: time 0 of the profile */
+	uint64_t period_ns;
+	uint64_t nr_samples; /* observations, those that are held back included */
+	uint64_t cpu_ns;     /* in the profile, attributed or not */
+	uint64_t unattributed_cpu_ns, unattributed_blocked_ns;
+};
+
+/* What it was last seen running, which may get the time up to its end. */
+struct last_run {
+	struct sample sample;
+	bool is_held;	    /* and not in the profile yet */
+	bool is_latest;	    /* it has not been seen blocked since */
+	bool was_preempted; /* seen runnable outside system calls: there it ran last */
+};
+
+/* The stack it was last seen blocked in, and the sample that gathers its repeats. */
+struct last_sleep {
+	struct sample sample;
+	bool is_held;
+	bool is_known; /* false before the first, and after one whose stack was dropped */
+};
+
+struct thread_samples {
+	struct thread_id row;
+	struct account account;
+	struct last_run run;
+	struct last_sleep sleep;
+};
+
+uint64_t samples_profile_time(const struct sample_sink *sink, uint64_t time_ns);
+
+/* It was sampled running or runnable. The sample has its snapshot. */
+void samples_add_run(struct sample_sink *sink, struct thread_samples *thread,
+		     const struct message_sample *seen, const struct walked_stack *stack);
+/* It was sampled blocked. The sample has its snapshot. */
+void samples_add_sleep(struct sample_sink *sink, struct thread_samples *thread,
+		       const struct message_sample *seen, const struct walked_stack *stack);
+/* Its last sleep went on until then, seen so often. Repeats gather in one sample. */
+void samples_lengthen_sleep(struct sample_sink *sink, struct thread_samples *thread,
+			    uint64_t until_ns, uint32_t nr);
+/* It was sampled blocked, and the stack dropped: what it sleeps in now is not known. */
+void samples_forget_sleep(struct thread_samples *thread);
+
+/* What is held back goes into the profile: it is over, or has to be written. */
+void samples_emit_held(struct sample_sink *sink, struct thread_samples *thread);
+/* Counting ends here: what no sample took is the unattributed rest. */
+void samples_rest(struct sample_sink *sink, struct thread_samples *thread,
+		  const struct account_clocks *clocks);
+/*
+ * The thread has ended at these clocks. One that ends before its next sample was due has not been
+ * missed: what it ran since the last one is what that one stands for, as if it had been later. And
+ * what is unattributed of one that was last seen preempted, it ran up to there.
+ */
+void samples_end(struct sample_sink *sink, struct thread_samples *thread,
+		 const struct account_clocks *clocks);
+/* CPU time of a thread, or of one of its siblings, that no sample and no clock of theirs covers. */
+void samples_add_unattributed(struct sample_sink *sink, struct thread_id row, uint64_t time_ns,
+			      const struct weights *weights);
+
+#endif

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Made-up messages, and the samples that are then in the file. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/index_set.h"
+#include "tests/unit/made_collector.h"
+
+#define MS UINT64_C(1000000)
+
+static int set_up(void **state)
+{
+	struct made_collector *made = xcalloc(1, sizeof(*made));
+
+	made_collector_start(made, NULL);
+	made_publish(made, made_process(made, MADE_PID));
+	made_publish(made, made_thread(made, MADE_PID));
+	*state = made;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	made_collector_free(*state);
+	free(*state);
+	return 0;
+}
+
+/* Of time it tells what is in the file, rounded down to milliseconds. */
+static void assert_sample(const struct made_collector *made, size_t index, enum sample_kind kind,
+			  uint32_t nr, uint64_t cpu_ms, uint64_t blocked_ms)
+{
+	const struct sample *sample;
+
+	assert_true(index < made->read->nr_samples);
+	sample = &made->read->samples[index];
+	assert_int_equal(sample->kind, kind);
+	assert_int_equal(sample->nr, nr);
+	assert_int_equal(sample->cpu_ns / MS, cpu_ms);
+	assert_int_equal(sample->blocked_ns / MS, blocked_ms);
+}
+
+static void sleep_on(struct made_collector *made, uint64_t until_ns, uint32_t nr)
+{
+	struct message *message = message_new(MESSAGE_SAMPLE, until_ns);
+
+	message->body.sample.slept_until_ns = until_ns;
+	message->body.sample.nr_slept = nr;
+	made_publish(made, message);
+}
+
+static void end(struct made_collector *made, const struct account_clocks *clocks)
+{
+	made_publish(made, made_thread_end(0, 0, 90 * MS, clocks));
+	made_publish(made, made_process_end(0, 90 * MS));
+	made_collector_finish(made);
+}
+
+static void test_collector__time_goes_to_stacks_of_its_kind(void **state)
+{
+	struct made_collector *made = *state;
+
+	made_publish(made, made_sample(0, SEEN_BLOCKED, 10 * MS, 2 * MS));
+	made_publish(made, made_sample(0, SEEN_RUNNING, 20 * MS, 12 * MS));
+	end(made, &(struct account_clocks){.time_ns = 20 * MS, .cpu_ns = 12 * MS});
+	assert_int_equal(made->read->nr_samples, 2);
+	assert_sample(made, 0, SAMPLE_BLOCKED, 1, 0, 8);
+	assert_sample(made, 1, SAMPLE_RUNNING, 1, 12, 0);
+	assert_int_equal(made->result.cpu_ns, 12 * MS);
+	assert_int_equal(made->result.nr_samples, 2);
+	assert_int_equal(made->result.state, COLLECTOR_RUNNING);
+}
+
+static void test_collector__repeats_of_a_sleep_are_one_sample(void **state)
+{
+	struct made_collector *made = *state;
+
+	made_publish(made, made_sample(0, SEEN_BLOCKED, 10 * MS, 0));
+	sleep_on(made, 30 * MS, 2);
+	sleep_on(made, 50 * MS, 3);
+	end(made, &(struct account_clocks){.time_ns = 50 * MS});
+	assert_int_equal(made->read->nr_samples, 1);
+	assert_sample(made, 0, SAMPLE_BLOCKED, 6, 0, 50);
+	assert_int_equal(made->result.nr_samples, 6);
+}
+
+/* What it sleeps in since is another stack, which nobody knows. */
+static void test_collector__a_dropped_sleep_gives_none_of_its_time_to_the_one_before(void **state)
+{
+	struct made_collector *made = *state;
+	struct message *dropped = made_sample(0, SEEN_BLOCKED, 20 * MS, 5 * MS);
+
+	free(dropped->body.sample.snapshot);
+	dropped->body.sample.snapshot = NULL;
+	made_publish(made, made_sample(0, SEEN_BLOCKED, 10 * MS, 0));
+	made_publish(made, dropped);
+	sleep_on(made, 50 * MS, 3);
+	end(made, &(struct account_clocks){.time_ns = 50 * MS, .cpu_ns = 5 * MS});
+	assert_int_equal(made->read->nr_samples, 2);
+	assert_sample(made, 0, SAMPLE_BLOCKED, 1, 0, 10);
+	assert_sample(made, 1, SAMPLE_UNATTRIBUTED, 0, 5, 35);
+}
+
+static void test_collector__what_ran_on_to_its_end_is_of_the_last_run(void **state)
+{
+	struct made_collector *made = *state;
+
+	made_publish(made, made_sample(0, SEEN_RUNNING, 10 * MS, 10 * MS));
+	end(made, &(struct account_clocks){.time_ns = 12 * MS, .cpu_ns = 12 * MS});
+	assert_int_equal(made->read->nr_samples, 2);
+	assert_sample(made, 0, SAMPLE_RUNNING, 1, 10, 0);
+	assert_sample(made, 1, SAMPLE_RUNNING, 0, 2, 0);
+}
+
+static void test_collector__what_ran_for_longer_was_missed(void **state)
+{
+	struct made_collector *made = *state;
+
+	made_publish(made, made_sample(0, SEEN_RUNNING, 10 * MS, 10 * MS));
+	end(made, &(struct account_clocks){.time_ns = 50 * MS, .cpu_ns = 50 * MS});
+	assert_int_equal(made->read->nr_samples, 2);
+	assert_sample(made, 1, SAMPLE_UNATTRIBUTED, 0, 40, 0);
+	assert_int_equal(profile_counter(made->profile, "unattributed_cpu_ns"), 40 * MS);
+}
+
+static void test_collector__of_a_vanished_thread_there_is_what_was_gathered(void **state)
+{
+	struct made_collector *made = *state;
+
+	made_publish(made, made_sample(0, SEEN_RUNNING, 10 * MS, 8 * MS));
+	end(made, NULL);
+	assert_int_equal(made->read->nr_samples, 1);
+	assert_sample(made, 0, SAMPLE_RUNNING, 1, 8, 0);
+	assert_int_equal(made->result.cpu_ns, 8 * MS);
+}
+
+static void publish_rest(struct made_collector *made, uint64_t time_ns, uint64_t cpu_ns)
+{
+	struct message *message = message_new(MESSAGE_PROCESS_REST, time_ns);
+
+	message->body.process.cpu_ns = cpu_ns;
+	made_publish(made, message);
+}
+
+static void test_collector__rest_of_a_process_is_its_leaders(void **state)
+{
+	struct made_collector *made = *state;
+
+	made_publish(made, made_thread(made, MADE_PID + 1));
+	made_publish(made, made_sample(0, SEEN_RUNNING, 10 * MS, 8 * MS));
+	made_publish(made, made_sample(1, SEEN_RUNNING, 10 * MS, 7 * MS));
+	publish_rest(made, 11 * MS, 30 * MS);
+	made_publish(made, made_thread_end(1, 0, 12 * MS, NULL));
+	end(made, NULL);
+	assert_int_equal(made->read->nr_samples, 3);
+	assert_sample(made, 0, SAMPLE_RUNNING, 1, 8, 0);
+	assert_sample(made, 1, SAMPLE_UNATTRIBUTED, 0, 30, 0);
+	assert_int_equal(made->read->samples[1].thread.v, 0);
+	assert_sample(made, 2, SAMPLE_RUNNING, 1, 7, 0);
+	assert_int_equal(made->result.cpu_ns, 45 * MS);
+	assert_int_equal(made->result.nr_samples, 2);
+}
+
+static void test_collector__also_once_that_has_ended(void **state)
+{
+	struct made_collector *made = *state;
+
+	made_publish(made, made_thread_end(0, 0, 10 * MS, NULL));
+	publish_rest(made, 11 * MS, 30 * MS);
+	made_publish(made, made_process_end(0, 12 * MS));
+	made_collector_finish(made);
+	assert_int_equal(made->read->nr_samples, 1);
+	assert_sample(made, 0, SAMPLE_UNATTRIBUTED, 0, 30, 0);
+	assert_int_equal(made->read->nr_threads, 1);
+}
+
+static void test_collector__also_where_no_thread_was_met(void **state)
+{
+	struct made_collector *made = *state;
+	struct message *rest = message_new(MESSAGE_PROCESS_REST, 11 * MS);
+
+	made_publish(made, made_process(made, MADE_PID + 7));
+	rest->body.process.serial = 1;
+	rest->body.process.cpu_ns = 5 * MS;
+	made_publish(made, rest);
+	made_publish(made, made_process_end(1, 12 * MS));
+	end(made, NULL);
+	assert_int_equal(made->read->nr_samples, 1);
+	assert_int_equal(made->read->samples[0].thread.v, 1);
+	assert_int_equal(made->read->threads[1].tid, MADE_PID + 7);
+	assert_int_equal(made->read->threads[1].process, 1);
+}
+
+/* What was known of it when it ended. */
+static void test_collector__an_ended_process_is_still_a_parent(void **state)
+{
+	struct made_collector *made = *state;
+	struct message *child;
+
+	made_publish(made, made_thread_end(0, 0, 10 * MS, NULL));
+	made_publish(made, made_process_end(0, 10 * MS));
+	child = made_process(made, MADE_PID + 1);
+	child->body.process.parent = 0;
+	child->body.process.forked = true;
+	made_publish(made, child);
+	made_collector_finish(made);
+	assert_int_equal(made->read->nr_processes, 2);
+	assert_int_equal(made->read->processes[1].parent, 0);
+	assert_int_equal(made->read->processes[1].pid, MADE_PID + 1);
+}
+
+static void test_collector__a_mark_and_a_cut_are_in_order(void **state)
+{
+	struct made_collector *made = *state;
+	struct profile *start = NULL;
+	struct collector_cut cut;
+	uint64_t nr_bytes;
+	char path[64];
+
+	made_publish(made, made_sample(0, SEEN_RUNNING, clock_monotonic_ns(), MS));
+	collector_mark(made->collector, "before");
+	collector_cut(made->collector, &cut);
+	nr_bytes = collector_cut_wait(&cut);
+	collector_mark(made->collector, "after");
+	made_publish(made, made_sample(0, SEEN_RUNNING, clock_monotonic_ns(), 2 * MS));
+	end(made, NULL);
+	assert_int_equal(made->read->nr_samples, 2);
+	assert_int_equal(made->read->nr_marks, 2);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", made->file);
+	assert_int_equal(store_read_path_start(path, nr_bytes, &start, NULL), 0);
+	assert_int_equal(start->nr_samples, 1);
+	assert_int_equal(start->nr_marks, 1);
+	assert_string_equal(profile_str(start, start->marks[0].text), "before");
+	profile_free(start);
+}
+
+static void test_collector__says_who_is_there(void **state)
+{
+	struct made_collector *made = *state;
+	struct collector_progress progress;
+
+	made_publish(made, made_thread(made, MADE_PID + 1));
+	made_publish(made, made_sample(0, SEEN_BLOCKED, 10 * MS, 0));
+	made_publish(made, made_sample(1, SEEN_RUNNING, 10 * MS, MS));
+	made_publish(made, made_thread_end(1, 0, 12 * MS, NULL));
+	made_cut(made);
+	made_cut(made); /* after which the progress of the first is told */
+	progress = collector_progress(made->collector);
+	assert_int_equal(progress.nr_samples, 2);
+	assert_int_equal(progress.nr_threads, 1);
+	assert_int_equal(progress.nr_blocked, 1);
+	end(made, NULL);
+}
+
+static void count(void *context)
+{
+	atomic_fetch_add((_Atomic int *)context, 1);
+}
+
+static void assert_ends_with(struct collector_options *options, enum collector_state state)
+{
+	struct made_collector made;
+	_Atomic int nr_wakes = 0;
+
+	options->wake = count;
+	options->context = &nr_wakes;
+	made_collector_start(&made, options);
+	made_publish(&made, made_process(&made, MADE_PID));
+	made_publish(&made, made_thread(&made, MADE_PID));
+	made_publish(&made, made_sample(0, SEEN_RUNNING, MS, MS));
+	made_cut(&made);
+	made_cut(&made);
+	assert_int_equal(collector_state(made.collector), COLLECTOR_RUNNING);
+	for (uint64_t i = 2; i < 1000; i++)
+		made_publish(&made,
+			     made_sample(0, SEEN_RUNNING, i * MS, i * MS - scramble_u64(i) % MS));
+	made_cut(&made);
+	made_cut(&made);
+	assert_int_equal(collector_state(made.collector), state);
+	assert_int_equal(nr_wakes, 1);
+	made_collector_finish(&made);
+	assert_int_equal(made.result.state, state);
+	assert_int_equal(nr_wakes, 1);
+	/* What was published is in it all the same. */
+	assert_int_equal(made.result.nr_samples, 999);
+	assert_int_equal(made.read->nr_samples, 999);
+	made_collector_free(&made);
+}
+
+static void test_collector__tells_when_there_are_enough_samples(void **state)
+{
+	(void)state;
+	assert_ends_with(&(struct collector_options){.max_samples = 500},
+			 COLLECTOR_SAMPLES_REACHED);
+}
+
+static void test_collector__tells_when_the_file_is_large_enough(void **state)
+{
+	(void)state;
+	assert_ends_with(&(struct collector_options){.max_bytes = 1500}, COLLECTOR_SIZE_REACHED);
+}
+
+static void test_collector__tells_when_it_cannot_write(void **state)
+{
+	struct collector_options options = {.wake = count};
+	struct made_collector made;
+	_Atomic int nr_wakes = 0;
+	struct collector_cut cut;
+
+	(void)state;
+	options.context = &nr_wakes;
+	made_collector_start(&made, &options);
+	assert_true(dup3(STDIN_FILENO, made.file, O_CLOEXEC) >= 0);
+	made_publish(&made, made_process(&made, MADE_PID));
+	collector_cut(made.collector, &cut);
+	assert_int_equal(collector_cut_wait(&cut), 0);
+	assert_int_equal(collector_state(made.collector), COLLECTOR_WRITE_FAILED);
+	assert_int_equal(nr_wakes, 1);
+	collector_finish(made.collector, &made.result, NULL);
+	assert_int_equal(made.result.state, COLLECTOR_WRITE_FAILED);
+	made_collector_free(&made);
+}
+
+static void test_collector__takes_no_more_than_fits(void **state)
+{
+	struct made_collector *made = *state;
+
+	assert_true(collector_has_room(made->collector, 1024));
+	assert_false(collector_has_room(made->collector, COLLECTOR_QUEUE_MAX_BYTES + 1));
+	assert_false(collector_is_behind(made->collector));
+	made_collector_finish(made);
+	assert_true(profile_counter(made->profile, "queue_bytes_max") > 0);
+}
+
+#define WITH_COLLECTOR(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_COLLECTOR(test_collector__time_goes_to_stacks_of_its_kind),
+		WITH_COLLECTOR(test_collector__repeats_of_a_sleep_are_one_sample),
+		WITH_COLLECTOR(
+			test_collector__a_dropped_sleep_gives_none_of_its_time_to_the_one_before),
+		WITH_COLLECTOR(test_collector__what_ran_on_to_its_end_is_of_the_last_run),
+		WITH_COLLECTOR(test_collector__what_ran_for_longer_was_missed),
+		WITH_COLLECTOR(test_collector__of_a_vanished_thread_there_is_what_was_gathered),
+		WITH_COLLECTOR(test_collector__rest_of_a_process_is_its_leaders),
+		WITH_COLLECTOR(test_collector__also_once_that_has_ended),
+		WITH_COLLECTOR(test_collector__also_where_no_thread_was_met),
+		WITH_COLLECTOR(test_collector__an_ended_process_is_still_a_parent),
+		WITH_COLLECTOR(test_collector__a_mark_and_a_cut_are_in_order),
+		WITH_COLLECTOR(test_collector__says_who_is_there),
+		cmocka_unit_test(test_collector__tells_when_there_are_enough_samples),
+		cmocka_unit_test(test_collector__tells_when_the_file_is_large_enough),
+		cmocka_unit_test(test_collector__tells_when_it_cannot_write),
+		WITH_COLLECTOR(test_collector__takes_no_more_than_fits),
+	};
+
+	return cmocka_run_group_tests_name("collector", tests, NULL, NULL);
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Names that change while a thread runs: which are read anew, and which are another program's. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "proc/program.h"
+#include "proc/read.h"
+#include "tests/unit/made_collector.h"
+
+/* A child that does as told, and what is known of it as of when it had not. */
+struct fixture {
+	pid_t pid;
+	int to_child;
+	uint64_t program;
+	struct made_collector made;
+};
+
+static void obey(int from_parent)
+{
+	char order = 0;
+
+	prctl(PR_SET_NAME, "before");
+	while (read(from_parent, &order, 1) == 1) {
+		if (order == 'r')
+			prctl(PR_SET_NAME, "renamed");
+		else
+			execlp("sleep", "sleep", "1000", NULL);
+	}
+	_exit(1);
+}
+
+static void await_name(const struct fixture *fixture, const char *wanted)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	char name[PROC_COMM_MAX_BYTES] = "";
+
+	while (strcmp(name, wanted) != 0) {
+		nanosleep(&pause, NULL);
+		assert_true(proc_read_comm(fixture->pid, fixture->pid, name, sizeof(name)));
+	}
+}
+
+static void order(const struct fixture *fixture, char what, const char *name)
+{
+	assert_int_equal(write(fixture->to_child, &what, 1), 1);
+	await_name(fixture, name);
+}
+
+static void start_child(struct fixture *fixture)
+{
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	fixture->pid = fork();
+	if (!fixture->pid) {
+		close(ends[1]);
+		obey(ends[0]);
+	}
+	assert_true(fixture->pid > 0);
+	close(ends[0]);
+	fixture->to_child = ends[1];
+	await_name(fixture, "before");
+	fixture->program = proc_program_id(fixture->pid, fixture->pid);
+}
+
+static void publish_beginning(struct fixture *fixture)
+{
+	struct message *message = made_process(&fixture->made, fixture->pid);
+
+	message->body.process.program = fixture->program;
+	message->body.process.comm = xstrdup("before");
+	made_publish(&fixture->made, message);
+	message = made_thread(&fixture->made, fixture->pid);
+	free(message->body.thread.name);
+	message->body.thread.name = NULL;
+	made_publish(&fixture->made, message);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = xcalloc(1, sizeof(*fixture));
+
+	start_child(fixture);
+	made_collector_start(&fixture->made, NULL);
+	publish_beginning(fixture);
+	made_cut(&fixture->made);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	kill(fixture->pid, SIGKILL);
+	waitpid(fixture->pid, NULL, 0);
+	close(fixture->to_child);
+	made_collector_free(&fixture->made);
+	free(fixture);
+	return 0;
+}
+
+/* The name of a thread that ran is read again when the file is written. */
+static void assert_name_once_it_ran(struct fixture *fixture, const char *name)
+{
+	struct made_collector *made = &fixture->made;
+
+	made_publish(made, made_sample(0, SEEN_RUNNING, 2, 1));
+	made_cut(made);
+	made_collector_finish(made);
+	assert_string_equal(profile_str(made->read, made->read->processes[0].name), name);
+	assert_string_equal(profile_str(made->read, made->read->threads[0].name), name);
+}
+
+static void test_names__that_of_a_process_is_read_anew(void **state)
+{
+	struct fixture *fixture = *state;
+
+	order(fixture, 'r', "renamed");
+	assert_name_once_it_ran(fixture, "renamed");
+}
+
+static void test_names__that_of_the_next_program_is_left(void **state)
+{
+	struct fixture *fixture = *state;
+
+	order(fixture, 'e', "sleep");
+	assert_name_once_it_ran(fixture, "before");
+}
+
+/* Its exec is not told of yet when the collector learns what its process is called. */
+static void test_names__the_leader_is_called_as_its_process(void **state)
+{
+	struct fixture *fixture = *state;
+	struct message *message = message_new(MESSAGE_MAPS, 3);
+
+	order(fixture, 'e', "sleep");
+	message->body.process.comm = xstrdup("told");
+	made_publish(&fixture->made, message);
+	assert_name_once_it_ran(fixture, "told");
+}
+
+#define WITH_CHILD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_CHILD(test_names__that_of_a_process_is_read_anew),
+		WITH_CHILD(test_names__that_of_the_next_program_is_left),
+		WITH_CHILD(test_names__the_leader_is_called_as_its_process),
+	};
+
+	return cmocka_run_group_tests_name("collector names", tests, NULL, NULL);
+}
