@@ -305,7 +305,8 @@ static void note_blocked(struct consumer *consumer, struct thread *thread, bool 
 	thread->is_blocked = is_blocked;
 }
 
-static void add_thread_row(struct consumer *consumer, struct thread *thread, uint64_t time_ns)
+static void add_thread_row(struct consumer *consumer, struct thread *thread, uint32_t serial,
+			   uint64_t time_ns)
 {
 	struct process *process = thread->process;
 	bool is_leader = thread->tid == process->pid;
@@ -318,7 +319,7 @@ static void add_thread_row(struct consumer *consumer, struct thread *thread, uin
 
 	thread->samples.row = profile_add_thread(consumer->profile, &row);
 	if (is_leader || !process->has_leader) {
-		process->main_thread = consumer->threads.nr_given;
+		process->main_thread = serial;
 		process->main_row = thread->samples.row;
 		process->has_leader = is_leader;
 	}
@@ -328,14 +329,14 @@ static void handle_thread(struct consumer *consumer, const struct message *messa
 {
 	const struct message_thread *said = &message->body.thread;
 	struct thread *thread = xcalloc(1, sizeof(*thread));
+	uint32_t serial = serials_add(&consumer->threads, thread);
 
+	assert(serial == said->serial);
 	thread->process = process_of(consumer, said->process);
 	thread->tid = said->tid;
 	thread->hints = said->hints;
-	add_thread_row(consumer, thread, message->time_ns);
+	add_thread_row(consumer, thread, serial, message->time_ns);
 	account_start(&thread->samples.account, &said->clocks);
-	if (serials_add(&consumer->threads, thread) != said->serial)
-		assert(!"threads begin in the order of their serials");
 	consumer->progress.nr_threads++;
 	/* The leader is named as its process; by now it may have gone through exec. */
 	if (said->name)

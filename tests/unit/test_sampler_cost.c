@@ -40,7 +40,7 @@ static struct stop *stop_at(uint64_t let_go_ns, uint64_t slept_ns)
 		.snapshot = &stop.snapshot,
 		.asked_ns = ASKED_NS,
 		.let_go_ns = let_go_ns,
-		.kind = SIGHTING_RUNNING,
+		.kind = SEEN_RUNNING,
 	};
 	return &stop;
 }
@@ -77,7 +77,7 @@ static void test_who_waits_for_a_cpu_loses_no_time_of_it(void **state)
 
 	(void)state;
 	stop->held.waited_ns = 200 * MS;
-	stop->held.kind = SIGHTING_WAITING;
+	stop->held.kind = SEEN_RUNNABLE;
 	stop->sampler.heard_ns = ASKED_NS + 79 * MS;
 	look_count_cost(&stop->sampler, &stop->held);
 	assert_in_range(stop->sampler.counts.hold_ns.sum, 1 * MS, 1 * MS + 30 * US);

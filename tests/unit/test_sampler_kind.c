@@ -44,12 +44,12 @@ static struct stop *stop_after(uint64_t waited_ns, uint64_t late_ns, uint64_t no
 		.thread = &stop.thread,
 		.snapshot = &stop.snapshot,
 		.waited_ns = waited_ns,
-		.kind = SIGHTING_RUNNING,
+		.kind = SEEN_RUNNING,
 	};
 	return &stop;
 }
 
-static enum sighting_kind told(struct stop *stop)
+static enum seen_state told(struct stop *stop)
 {
 	return look_kind_to_tell(&stop->sampler, &stop->held);
 }
@@ -61,7 +61,7 @@ static void test_who_stays_on_its_cpu_ran(void **state)
 	(void)state;
 	stop->thread.stopped_pcount = stop->thread.looked_pcount;
 	stop->thread.surely_ran = false;
-	assert_int_equal(told(stop), SIGHTING_RUNNING);
+	assert_int_equal(told(stop), SEEN_RUNNING);
 	assert_true(stop->thread.surely_ran);
 	assert_int_equal(stop->thread.sure_cpu_ns, CPU_NS + 4 * US);
 }
@@ -69,7 +69,7 @@ static void test_who_stays_on_its_cpu_ran(void **state)
 static void test_who_is_displaced_by_a_tick_in_time_ran(void **state)
 {
 	(void)state;
-	assert_int_equal(told(stop_after(60 * US, 15 * US, 70 * US)), SIGHTING_RUNNING);
+	assert_int_equal(told(stop_after(60 * US, 15 * US, 70 * US)), SEEN_RUNNING);
 }
 
 /* We came when it, or another, gave up the CPU. */
@@ -78,7 +78,7 @@ static void test_who_is_displaced_by_a_late_tick_may_have_run_elsewhere(void **s
 	struct stop *stop = stop_after(60 * US, 300 * US, 70 * US);
 
 	(void)state;
-	assert_int_equal(told(stop), SIGHTING_WAITING);
+	assert_int_equal(told(stop), SEEN_RUNNABLE);
 	assert_int_equal(stop->thread.sure_cpu_ns, CPU_NS);
 }
 
@@ -86,7 +86,7 @@ static void test_who_is_displaced_by_a_late_tick_may_have_run_elsewhere(void **s
 static void test_wait_before_a_stop_noticed_late_may_have_begun_before(void **state)
 {
 	(void)state;
-	assert_int_equal(told(stop_after(60 * US, 15 * US, 900 * US)), SIGHTING_WAITING);
+	assert_int_equal(told(stop_after(60 * US, 15 * US, 900 * US)), SEEN_RUNNABLE);
 }
 
 static void test_at_realtime_priority_nobody_keeps_us_waiting(void **state)
@@ -95,7 +95,7 @@ static void test_at_realtime_priority_nobody_keeps_us_waiting(void **state)
 
 	(void)state;
 	stop->sampler.placement.realtime = true;
-	assert_int_equal(told(stop), SIGHTING_RUNNING);
+	assert_int_equal(told(stop), SEEN_RUNNING);
 }
 
 static void test_where_nothing_is_sure_the_doubtful_will_do(void **state)
@@ -104,7 +104,7 @@ static void test_where_nothing_is_sure_the_doubtful_will_do(void **state)
 
 	(void)state;
 	stop->thread.surely_ran = false;
-	assert_int_equal(told(stop), SIGHTING_RUNNING);
+	assert_int_equal(told(stop), SEEN_RUNNING);
 	assert_false(stop->thread.surely_ran);
 }
 
@@ -115,12 +115,12 @@ static void test_no_more_than_an_eighth_waits_for_a_sure_look(void **state)
 
 	(void)state;
 	stop->thread.sure_cpu_ns = stop->snapshot.cpu_ns - CPU_NS / 8;
-	assert_int_equal(told(stop), SIGHTING_WAITING);
+	assert_int_equal(told(stop), SEEN_RUNNABLE);
 	stop->thread.sure_cpu_ns -= MS;
-	assert_int_equal(told(stop), SIGHTING_RUNNING);
+	assert_int_equal(told(stop), SEEN_RUNNING);
 	stop->thread.sure_cpu_ns += MS;
 	stop->thread.counted_cpu_ns = CPU_NS / 2;
-	assert_int_equal(told(stop), SIGHTING_RUNNING);
+	assert_int_equal(told(stop), SEEN_RUNNING);
 }
 
 static void test_who_was_awake_at_the_look_was_not_asleep(void **state)
@@ -128,11 +128,11 @@ static void test_who_was_awake_at_the_look_was_not_asleep(void **state)
 	struct stop *stop = stop_after(0, 0, 30 * US);
 
 	(void)state;
-	stop->held.kind = SIGHTING_ASLEEP;
+	stop->held.kind = SEEN_BLOCKED;
 	stop->sampler.placement.realtime = true;
-	assert_int_equal(told(stop), SIGHTING_WAITING);
+	assert_int_equal(told(stop), SEEN_RUNNABLE);
 	stop->thread.found_awake = false;
-	assert_int_equal(told(stop), SIGHTING_ASLEEP);
+	assert_int_equal(told(stop), SEEN_BLOCKED);
 }
 
 int main(void)
