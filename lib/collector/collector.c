@@ -213,7 +213,7 @@ static void end_running(struct collector *collector, enum collector_state state)
 
 	if (was_running || state == COLLECTOR_WRITE_FAILED)
 		atomic_store_explicit(&collector->state, state, memory_order_release);
-	if (was_running && collector->options.wake)
+	if (was_running && collector->options.wake && !collector->is_finishing)
 		collector->options.wake(collector->options.context);
 }
 

@@ -31,7 +31,7 @@ struct collector;
 
 enum collector_state {
 	COLLECTOR_RUNNING,
-	COLLECTOR_WRITE_FAILED,	   /* collector_finish() says why; messages are still taken */
+	COLLECTOR_WRITE_FAILED,	   /* collector_finish() says why; may follow one of the others */
 	COLLECTOR_SAMPLES_REACHED, /* max_samples; what is published yet still counts */
 	COLLECTOR_SIZE_REACHED,	   /* max_bytes; likewise */
 };
@@ -47,8 +47,9 @@ struct collector_options {
 	uint64_t max_samples; /* 0: any number */
 	uint64_t max_bytes;   /* of the file, before symbols; 0: any */
 	/*
-	 * Called, by the collector's thread, once collector_state() is no longer COLLECTOR_RUNNING,
-	 * which it leaves once: the recording should end. NULL: nothing is called.
+	 * Called by the collector's thread when collector_state() leaves COLLECTOR_RUNNING: the
+	 * recording should end. Once at most, and not where that shows only after
+	 * collector_finish() was called, though a call may then be on its way. NULL: not called.
 	 */
 	void (*wake)(void *context);
 	void *context;
