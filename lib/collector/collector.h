@@ -37,8 +37,9 @@ enum collector_state {
 };
 
 struct collector_options {
-	struct profile *profile;     /* borrowed; not to be touched before collector_finish() */
-	struct store_writer *writer; /* likewise */
+	/* Borrowed, and not to be touched before collector_finish(); without processes at first. */
+	struct profile *profile;
+	struct store_writer *writer; /* likewise borrowed */
 	uint64_t start_ns;	     /* CLOCK_MONOTONIC: time 0 of the profile */
 	uint64_t period_ns;	     /* between two samples, as asked for */
 	enum unwinder_kind unwinder;
