@@ -17,7 +17,7 @@ static int run_record(const struct command *self, int argc, char **argv)
 		goto out;
 	}
 	if (options.pid_texts.nr && first < argc) {
-		err_set(&err, ERR_INVALID, "-p and a command exclude each other");
+		err_set(&err, ERR_INVALID, "-p cannot be combined with a command");
 		status = usage_error(self, &err);
 	} else if (options.pid_texts.nr) {
 		status = recording_attach(self, &options);
@@ -61,7 +61,7 @@ const struct command command_record = {
 	.name = "record",
 	.synopsis = "[OPTIONS] [--] CMD [ARG...]",
 	.summary = "run a command under the profiler, write a profile",
-	.help = "Runs CMD and looks at each of its threads at random moments, FREQUENCY times a "
+	.help = "Runs CMD and samples each of its threads at random moments, FREQUENCY times a "
 		"second: where it runs, where it sleeps, for how long. All of its children are "
 		"recorded too, under their own names. The profile is written as it goes; at the "
 		"end its symbols are resolved, and `profc report` shows it. The exit status is "

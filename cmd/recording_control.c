@@ -64,7 +64,7 @@ const char *control_path(const char *where, struct err *err)
 
 	if (strncmp(where, scheme, sizeof(scheme) - 1) == 0 && where[sizeof(scheme) - 1])
 		return where + sizeof(scheme) - 1;
-	err_set(err, ERR_INVALID, "--control wants fifo:PATH, not '%s'", where);
+	err_set(err, ERR_INVALID, "--control needs fifo:PATH, not '%s'", where);
 	err_hint(err, "such as --control fifo:/tmp/control, which is made if it is not there");
 	return NULL;
 }

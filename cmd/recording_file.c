@@ -233,8 +233,7 @@ static int open_path(struct recording_file *file, bool is_default, struct err *e
 	if (stat(file->path, &found) == 0 && !S_ISREG(found.st_mode)) {
 		if (!is_default)
 			return open_in_place(file, err);
-		err_set(err, ERR_INVALID, "cannot write %s: what is there is no regular file",
-			file->path);
+		err_set(err, ERR_INVALID, "cannot write %s: it is not a regular file", file->path);
 		err_hint(err, "choose another name with -o FILE");
 		return ERR_INVALID;
 	}

@@ -61,14 +61,14 @@ static const struct option_row rows[] = {
 	RECORD_WHAT_OPTION_ROWS(RECORD_AT),
 	RECORD_HOW_OPTION_ROWS(RECORD_AT),
 	{.type = OPTION_SECTION, .name = "What is shown"},
-	METRIC_OPTION_ROW(struct top_args, metric, METRIC_HELP " [cpu]"),
+	METRIC_OPTION_ROW(struct top_args, metric, METRIC_HELP " (default: cpu)"),
 	DIMENSION_OPTION_ROW(struct top_args, by),
 	{.type = OPTION_UINT,
 	 .short_name = 'n',
 	 .name = "limit",
 	 .argument = "N",
 	 .offset = AT(limit),
-	 .help = "rows to show, 0 for all [what fits the screen; without one 20]"},
+	 .help = "rows to show, 0 for all (default: what fits the screen; without one 20)"},
 	{.type = OPTION_FLAG,
 	 .name = "total",
 	 .offset = AT(by_total),
@@ -77,14 +77,14 @@ static const struct option_row rows[] = {
 	 .name = "window",
 	 .argument = "TIME",
 	 .offset = AT(window_ns),
-	 .help = "show the last TIME; 0: all since the beginning [5s]"},
+	 .help = "show the last TIME; 0: all since the beginning (default: 5s)"},
 	{.type = OPTION_DURATION,
 	 .name = "interval",
 	 .argument = "TIME",
 	 .offset = AT(interval_ns),
 	 .min = 1e7,
 	 .max = 1e12,
-	 .help = "show it anew every TIME [1s]"},
+	 .help = "show it anew every TIME (default: 1s)"},
 	{.type = OPTION_UINT,
 	 .name = "count",
 	 .argument = "N",
@@ -642,7 +642,7 @@ static int run_top(const struct command *self, int argc, char **argv)
 		status = usage_error(self, &err);
 	} else if ((args.record.pid_texts.nr > 0) == (first < argc)) {
 		err_set(&err, ERR_INVALID,
-			first < argc ? "-p and a command exclude each other"
+			first < argc ? "-p cannot be combined with a command"
 				     : "which process? Neither -p PID nor a command was given");
 		status = usage_error(self, &err);
 	} else {

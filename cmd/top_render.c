@@ -113,9 +113,9 @@ static void print_nothing(struct sink *sink, const struct top_frame *frame)
 	if (frame->has_keys && (*state->function || *state->thread))
 		sink_str(sink, "/ and t ask again; nothing: all\n");
 	else if (has_other && frame->has_keys)
-		sink_str(sink, "m goes on to other metrics: wall shows those who sleep, too\n");
+		sink_str(sink, "m goes on to other metrics: wall shows sleeping threads, too\n");
 	else if (has_other)
-		sink_str(sink, "-m wall shows those who sleep, too\n");
+		sink_str(sink, "-m wall shows sleeping threads, too\n");
 }
 
 static void print_weighed(struct sink *sink, const struct top_frame *frame,

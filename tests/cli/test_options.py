@@ -76,5 +76,5 @@ class Values(LiveCase):
     def test_record_takes_a_command_or_a_pid_not_both(self):
         done = profc("record", "-p", os.getpid(), "--", "touch", "ran", status=2,
                      cwd=self.directory)
-        self.assertIn("-p and a command exclude each other", done.stderr)
+        self.assertIn("-p cannot be combined with a command", done.stderr)
         self.assertEqual(os.listdir(self.directory), [])

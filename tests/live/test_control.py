@@ -86,7 +86,7 @@ class Control(LiveCase):
             for mode in (["record", "--", "true"], ["record", "-p", "1"], ["attach", "-p", "1"]):
                 done = profc(mode[0], "--control", where, *mode[1:], status=2)
                 self.assertEqual(
-                    done.stderr.splitlines()[0], f"profc: --control wants fifo:PATH, not '{where}'"
+                    done.stderr.splitlines()[0], f"profc: --control needs fifo:PATH, not '{where}'"
                 )
 
     def test_path_that_is_no_fifo_cannot_be_used(self):

@@ -105,7 +105,7 @@ class Recordings(LiveCase):
         """Somebody else may read it; and if nobody does profc hung, without a word."""
         os.mkfifo(self.path("profc.data"))
         done = self.record(status=125, timeout=20)
-        self.assertIn("cannot write profc.data: what is there is no regular file", done.stderr)
+        self.assertIn("cannot write profc.data: it is not a regular file", done.stderr)
         self.assertIn("-o FILE", done.stderr)
 
     def test_profiles_are_their_owner_s_alone(self):

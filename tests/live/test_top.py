@@ -132,7 +132,7 @@ class Top(LiveCase):
         with Running(["sleep", "1000"]) as target:
             self.eventually(lambda: procfs.state(target.pid) == "S", "sleeping")
             done = profc("top", "-p", target.pid, "--interval", "100ms", "--count", "3")
-            self.assertIn("nothing of this, so far\n-m wall shows those who sleep", done.stdout)
+            self.assertIn("nothing of this, so far\n-m wall shows sleeping threads", done.stdout)
             with Screen("-p", target.pid) as screen:
                 screen.wait_for("m goes on to other metrics")
                 screen.press("m")

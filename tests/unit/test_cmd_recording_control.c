@@ -181,7 +181,7 @@ static void test_recording_control__path_is_behind_its_scheme(void **state)
 	assert_null(control_path("fifo:", &err));
 	assert_null(control_path("fifo", &err));
 	assert_null(control_path("/tmp/x", &err));
-	assert_string_equal(err.what, "--control wants fifo:PATH, not '/tmp/x'");
+	assert_string_equal(err.what, "--control needs fifo:PATH, not '/tmp/x'");
 }
 
 /* Of several writers none of which ends its line. */
