@@ -8,8 +8,8 @@
  */
 char *symbol_demangle(const char *linkage_name);
 /*
- * The same for a name of a unit in Ada. GNAT's names ("pkg__proc" for pkg.proc) look
- * like any in C, so that only the language of their unit tells what they are.
+ * The same for a name of a unit in Ada. GNAT's names ("pkg__proc" for pkg.proc) are valid
+ * in C, too, so that only the language of their unit distinguishes them.
  */
 char *symbol_demangle_ada(const char *name);
 

@@ -13,28 +13,28 @@ struct module;
 
 /* The plain values that symbol.h takes and gives, for the files below it too. */
 
-/* Where to look, beside the places gdb looks in. Borrowed strings. */
+/* Where symbols are looked for, besides where gdb does. Borrowed strings. */
 struct symbol_options {
 	const char *const *debug_dirs; /* searched before /usr/lib/debug */
 	size_t nr_debug_dirs;
 	const char *sysroot; /* put before every path of a target, or NULL */
-	bool debuginfod;     /* ask the servers of DEBUGINFOD_URLS */
+	bool debuginfod;     /* query the servers of DEBUGINFOD_URLS */
 	/*
-	 * For all questions of one resolution together, whether of one file or of
-	 * a profile: a server that does not answer holds it up once.
+	 * For all queries of one resolution together, of one file or of a profile: a
+	 * server that does not answer delays it once.
 	 */
 	unsigned int debuginfod_timeout_ms;
 	/* Private, 0 from outside: when that time is over, on CLOCK_MONOTONIC. */
 	uint64_t debuginfod_deadline_ns;
 	/*
-	 * NULL, or told from whichever thread it is, before a server is asked about
-	 * the file known as `path`, which is borrowed for the call.
+	 * NULL, or called, by any thread, before a server is queried for the file known
+	 * as `path`, which is borrowed for the call.
 	 */
 	void (*asks_server)(void *context, const char *path);
 	void *asks_server_context;
 	/*
-	 * NULL, or borrowed: once another thread sets it, no server is waited for any
-	 * longer and no further module of a profile is begun; those stay without names.
+	 * NULL, or borrowed: once another thread sets it, waiting for servers ends and no
+	 * further module of a profile is begun; those stay without symbols.
 	 */
 	const atomic_bool *ended;
 	/*
@@ -44,7 +44,7 @@ struct symbol_options {
 	 * beginning stand in, and names get the scopes around them.
 	 */
 	bool verbatim;
-	/* The recording ends here and now: its source files are those that were compiled. */
+	/* The recording ends now, so that its source files are those that were compiled. */
 	bool notes_sources;
 	/* How many threads one file may be read by; 0 is 1. */
 	unsigned int nr_threads;

@@ -635,7 +635,7 @@ static enum step step_by_libunwind(struct row_walk *rw)
 	return arrive(rw, caller.value[arch->pc], sp, UNWIND_METHOD_LIBUNWIND, false);
 }
 
-/* A zero on the stack may be anything: behind so many frames that fit it is where it ends. */
+/* A zero on the stack may be any data: after this many consistent frames it is the end. */
 #define FRAMES_BEFORE_ZERO 4
 
 static bool leads_on(struct rows *rows, const struct walk *walk, uint64_t pc, uint64_t sp)

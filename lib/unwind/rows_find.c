@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Finds the row for a frame: from a cache, from CFI, or from the code. */
 /* The row of a frame: a known one, or from CFI, or from the code where there is none. */
 #include "mapping/space.h"
 #include "unwind/code_walk.h"
@@ -17,8 +18,8 @@ static struct code_frame code_frame_of(const struct row_query *query, const stru
 }
 
 /*
- * On x86-64 the kernel emulates the code of the legacy vsyscall page: whoever
- * stands in it has pushed nothing but the return address.
+ * On x86-64 the kernel emulates the code of the legacy vsyscall page: a
+ * thread in it has pushed nothing but the return address.
  */
 static struct row row_of_vsyscall(const struct unwind_arch *arch)
 {
@@ -129,10 +130,10 @@ static struct row row_in_gap(struct rows *rows, const struct row_query *query,
 	return row;
 }
 
-/* So far behind its entry a function may be that neither CFI nor a symbol covers. */
+/* How far after its entry code may be that neither CFI nor a symbol covers. */
 #define ENTRY_FUNCTION_BYTES 128
 
-/* Nobody has called the function in which a program begins to run, or the loader before it. */
+/* The entry functions of a program and of the loader have no caller. */
 static bool is_in_entry_function(struct module_cfi *cfi, const struct row_query *query,
 				 const struct code_frame *code)
 {
@@ -198,7 +199,7 @@ static bool may_lack_fp(const struct row *row)
 	return row->is_from_debug_frame && row->kind == ROW_STEP && row->fp == ROW_FP_SAME;
 }
 
-/* Where CFI is missing, or known to be wrong, the code is asked. */
+/* If CFI is missing, or known to be wrong, the row comes from the code. */
 static struct row amended(struct rows *rows, const struct row_query *query, struct row row,
 			  const struct code_frame *code)
 {
@@ -279,13 +280,13 @@ static struct row compile(struct rows *rows, const struct row_query *query)
 
 /*
  * What code without CFI was found to be, or not to be, was proved on one stack, with what was
- * known of the address space then: at the first look at a program its libraries may not have
+ * known of the address space then: at the first sample of a program its libraries may not have
  * been mapped. So often it is searched again, and oftener in a space that has changed.
  */
 #define TRIES_MAX	    4
 #define TRIES_ELSEWHERE_MAX 64
 
-/* What the code says of one stack need not hold on the next: a loop may have pushed more. */
+/* A row from code may not hold on the next stack: a loop may have pushed more. */
 static bool is_to_prove(const struct row *row)
 {
 	return row->is_from_code && row->kind == ROW_STEP && row->ra == ROW_RA_AT_CFA &&
@@ -322,7 +323,7 @@ static bool is_disproved(const struct row_query *query, const struct row *row)
 	return code_walk_disproves(query->arch, query->walk, &code, row);
 }
 
-/* What is known does not hold on this stack. What is found instead may; else nothing is known. */
+/* The cached row does not hold on this stack; a new one may. */
 static struct row find_another(struct rows *rows, const struct row_query *query, struct row_key key)
 {
 	const struct row *before = row_cache_find(&rows->disproved, key);
@@ -416,7 +417,7 @@ struct row rows_find_by_call(struct rows *rows, const struct row_query *query,
 	struct code_host host = {0};
 	struct code_frame code;
 
-	/* Where calls do not push the return address, frames are not found by it. */
+	/* Works only on machines whose calls push the return address. */
 	if (!image || !query->arch->code || !query->arch->code->entry_before ||
 	    query->walk->trial_depth >= TRIAL_DEPTH_MAX ||
 	    !module_cfi_entry(rows_cfi(rows, query->frame->lookup.module, image), query->arch,
@@ -436,7 +437,7 @@ struct row rows_find_by_call(struct rows *rows, const struct row_query *query,
 	return row_of_kind(ROW_NO_CFI);
 }
 
-/* Such code changes, and more of it is made: a way that led nowhere may lead on later. */
+/* JIT-compiled code changes and grows: a search that failed may succeed later. */
 #define JIT_TRIES_MAX 16
 
 struct row rows_find_in_jit(struct rows *rows, const struct row_query *query)
@@ -459,7 +460,7 @@ struct row rows_find_in_jit(struct rows *rows, const struct row_query *query)
 	row = code_walk_jit_row(query->arch, query->walk, &code);
 	if (row.kind == ROW_NO_CFI)
 		row.nr_tries = known && known->kind == ROW_NO_CFI ? known->nr_tries + 1 : 1;
-	/* One stack that cannot be proved says nothing about the next. */
+	/* A failure on one stack does not imply one on the next. */
 	if (!known || known->kind == ROW_NO_CFI || row.kind == ROW_STEP)
 		row_cache_put(&rows->jit, key, row);
 	return row;
@@ -498,7 +499,7 @@ static struct row row_at_target(struct rows *rows, const struct row_query *query
 			      target - mapping->bias, target - mapping->bias);
 }
 
-/* An interpreter by hand has the same frame everywhere, and says so even of its entry. */
+/* A hand-written interpreter has the same frame everywhere, and says so even of its entry. */
 static void take_fp_of_host(struct rows *rows, const struct row_query *query, uint64_t target,
 			    struct row *row)
 {

@@ -10,11 +10,12 @@
 struct rows {
 	struct hot_rows hot;
 	struct row_cache cache;
-	struct row_cache jit;	     /* proved on each stack again: JIT, and rows_find_by_code() */
-	struct row_cache disproved;  /* how often another row was searched for a stack */
-	struct row_cache calls;	     /* what is known to be a return address, behind a call */
-	struct row_cache without_fp; /* second ways, for frames whose frame pointer is not known */
-	struct module_cfi **modules; /* by module id; NULL where not asked for yet */
+	struct row_cache jit;	    /* proved on each stack again: JIT, and rows_find_by_code() */
+	struct row_cache disproved; /* number of searches for another row on a stack */
+	struct row_cache calls;	    /* what is known to be a return address, behind a call */
+	struct row_cache
+		without_fp; /* alternative rows, for frames whose frame pointer is unknown */
+	struct module_cfi **modules; /* by module id; NULL if not needed yet */
 	size_t nr_modules, cap_modules;
 	uint64_t nr_compiled;
 };

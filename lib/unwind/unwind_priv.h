@@ -22,7 +22,7 @@ struct walk {
 	bool ended_by_zero;		   /* at a return address of 0 */
 	/*
 	 * Set by rows_walk(). Does a walk that begins behind a call, at pc with the stack pointer
-	 * sp and no other register known, come to the root? By chance what stands on a stack leads
+	 * sp and no other register known, come to the root? Random stack content may lead
 	 * it a step or two.
 	 */
 	bool (*leads_on)(struct rows *rows, const struct walk *walk, uint64_t pc, uint64_t sp);
