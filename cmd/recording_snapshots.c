@@ -16,7 +16,6 @@
 #include "cmd/resolve_progress.h"
 #include "cmd/save_profile.h"
 #include "cmd/signal_pipe.h"
-#include "collector/collector.h"
 #include "profile/profile.h"
 #include "sampler/sampler.h"
 #include "store/store.h"
@@ -32,7 +31,7 @@
 struct snapshot_request {
 	struct snapshot_request *next;
 	char *path; /* owned */
-	struct collector_cut cut;
+	struct sampler_cut cut;
 };
 
 void snapshots_init(struct snapshots *snapshots, const char *recording_path,
@@ -70,7 +69,7 @@ static int save(struct snapshots *snapshots, struct profile *profile, const char
 static int write_snapshot(struct snapshots *snapshots, struct snapshot_request *request,
 			  struct err *err)
 {
-	uint64_t nr_bytes = collector_cut_wait(&request->cut);
+	uint64_t nr_bytes = sampler_cut_wait(&request->cut);
 	struct profile *profile = NULL;
 	int status;
 

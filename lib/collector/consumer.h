@@ -4,9 +4,7 @@
 
 #include <stdint.h>
 
-#include "collector/terms.h"
-
-struct err;
+#include "collector/collector.h"
 
 struct message;
 struct snapshot_ring;
