@@ -7,13 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind/unwind.h"
+#include "collector/terms.h"
 
 struct err;
 struct message;
-struct profile;
 struct snapshot;
-struct store_writer;
 
 /*
  * The consuming half of a recording: a thread that takes messages from a bounded queue, walks the
@@ -28,33 +26,6 @@ struct store_writer;
  * the caller's; the others by any thread.
  */
 struct collector;
-
-enum collector_state {
-	COLLECTOR_RUNNING,
-	COLLECTOR_WRITE_FAILED,	   /* collector_finish() says why; may follow one of the others */
-	COLLECTOR_SAMPLES_REACHED, /* max_samples; what is published yet still counts */
-	COLLECTOR_SIZE_REACHED,	   /* max_bytes; likewise */
-};
-
-struct collector_options {
-	/* Borrowed, and not to be touched before collector_finish(); without processes at first. */
-	struct profile *profile;
-	struct store_writer *writer; /* likewise borrowed */
-	uint64_t start_ns;	     /* CLOCK_MONOTONIC: time 0 of the profile */
-	uint64_t period_ns;	     /* between two samples, as asked for */
-	enum unwinder_kind unwinder;
-	size_t max_depth;
-	bool check_unwinder;  /* unwinder_check_each() */
-	uint64_t max_samples; /* 0: any number */
-	uint64_t max_bytes;   /* of the file, before symbols; 0: any */
-	/*
-	 * Called by the collector's thread when collector_state() leaves COLLECTOR_RUNNING: the
-	 * recording should end. Once at most, and not where that shows only after
-	 * collector_finish() was called, though a call may then be on its way. NULL: not called.
-	 */
-	void (*wake)(void *context);
-	void *context;
-};
 
 /* NULL with the reason where there is no thread to be had. */
 struct collector *collector_start(const struct collector_options *options, struct err *err);
@@ -114,21 +85,7 @@ void collector_cut(struct collector *collector, struct collector_cut *cut);
  */
 uint64_t collector_cut_wait(struct collector_cut *cut);
 
-/* What has been handled so far. */
-struct collector_progress {
-	uint64_t nr_samples;	       /* of one sleep only the first */
-	size_t nr_threads, nr_blocked; /* that are there; of those, blocked when last sampled */
-};
-
 struct collector_progress collector_progress(const struct collector *collector);
-
-struct collector_result {
-	enum collector_state state;
-	uint64_t nr_samples;	/* observations put into the profile */
-	uint64_t cpu_ns;	/* all CPU time put into the profile, attributed or not */
-	uint64_t thread_cpu_ns; /* that the collector's thread has used */
-	struct unwinder_check unwinder_check; /* all 0 if not asked for */
-};
 
 /*
  * Producer: no message follows. Empties the queue, hands out what has gathered, writes, ends the

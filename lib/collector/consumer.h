@@ -4,7 +4,9 @@
 
 #include <stdint.h>
 
-#include "collector/collector.h"
+#include "collector/terms.h"
+
+struct err;
 
 struct message;
 struct snapshot_ring;

@@ -73,7 +73,7 @@ class CommandLine(Exported):
         self.assertIn("more than one", self.assertRefused("--folded", "--speedscope"))
 
     def test_words_are_not_taken_for_files(self):
-        out = self.path("out.folded")
+        out = self.path("word.folded")
         self.assertIn("-o OUT", self.assertRefused("--folded", out))
         self.assertFalse(os.path.exists(out))
 

@@ -316,11 +316,14 @@ static void test_collector__tells_when_it_cannot_write(void **state)
 	struct made_collector made;
 	_Atomic int nr_wakes = 0;
 	struct collector_cut cut;
+	int unwritable;
 
 	(void)state;
 	options.context = &nr_wakes;
 	made_collector_start(&made, &options);
-	assert_true(dup3(STDIN_FILENO, made.file, O_CLOEXEC) >= 0);
+	unwritable = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_true(dup3(unwritable, made.file, O_CLOEXEC) >= 0);
+	close(unwritable);
 	made_publish(&made, made_process(&made, MADE_PID));
 	collector_cut(made.collector, &cut);
 	assert_int_equal(collector_cut_wait(&cut), 0);
