@@ -12,7 +12,7 @@ from-there:
 	@$(MAKE) --no-print-directory -C $(HERE) $(MAKECMDGOALS)
 else
 
-VERSION := 0.2.0
+VERSION := 0.1.0
 PREFIX ?= /usr/local
 DESTDIR ?=
 CC ?= gcc
