@@ -21,8 +21,9 @@
 #include "cmd/record_options.h"
 #include "cmd/view_options.h"
 #include "proc/read.h"
-#include "target/probe.h"
-#include "target/refusal.h"
+#include "tracee/permission.h"
+#include "tracee/probe.h"
+#include "tracee/refusal.h"
 
 struct doctor_args {
 	struct option_list pid_texts;
@@ -122,11 +123,11 @@ static void examine_permissions(void)
 
 static bool examine_tracing(void)
 {
-	struct target_probe probe;
+	struct tracee_probe probe;
 	struct err err = ERR_INIT;
 	char line[160];
 
-	if (target_probe_child(&probe, &err) < 0) {
+	if (tracee_probe_child(&probe, &err) < 0) {
 		const char *hint = hint_of(&err);
 
 		say(VERDICT_BAD, err.what,
@@ -136,7 +137,7 @@ static bool examine_tracing(void)
 		return false;
 	}
 	snprintf(line, sizeof(line),
-		 "stopped a child, copied %llu bytes of its stack, resumed it: %.0f \xc2\xb5s",
+		 "visited a child, copied %llu bytes of its stack, detached it: %.0f \xc2\xb5s",
 		 (unsigned long long)probe.stack_bytes, (double)probe.stop_ns / (double)NS_PER_US);
 	say(VERDICT_GOOD, line, NULL);
 	if (probe.reads_sleepers)
@@ -208,15 +209,17 @@ static void examine_limits(void)
 static bool examine_process(pid_t pid)
 {
 	struct err err = ERR_INIT;
-	size_t nr_threads = 0;
+	struct proc_stat stat = {.nr_threads = 1};
 	char line[96];
+	pid_t tgid;
 
-	if (target_probe_attach(pid, &nr_threads, &err) < 0) {
+	if (permission_to_trace(pid, &tgid, &err) < 0) {
 		say(VERDICT_BAD, err.what, hint_of(&err));
 		return false;
 	}
-	snprintf(line, sizeof(line), "attached to process %d: %zu thread%s; detached", (int)pid,
-		 nr_threads, nr_threads == 1 ? "" : "s");
+	proc_read_task_stat(tgid, tgid, &stat);
+	snprintf(line, sizeof(line), "process %d may be traced: %llu thread%s", (int)pid,
+		 (unsigned long long)stat.nr_threads, stat.nr_threads == 1 ? "" : "s");
 	say(VERDICT_GOOD, line, NULL);
 	return true;
 }

@@ -13,13 +13,13 @@
 #include "cmd/interpreter.h"
 #include "cmd/record_options.h"
 #include "cmd/recording_meta.h"
-#include "cmd/survivors.h"
+#include "collector/collector.h"
 #include "profile/extend_sleeps.h"
 #include "profile/profile.h"
 #include "profile/spread.h"
 #include "sampler/sampler.h"
 #include "store/store.h"
-#include "target/child.h"
+#include "tracee/launch.h"
 
 struct live {
 	int fd; /* a file in memory */
@@ -32,10 +32,13 @@ struct live {
 	regex_t threads;     /* of --threads, if has_threads */
 	bool has_threads;
 	struct child_signals former_signals;
+	struct launch launch; /* pid 0: none */
+	int exec_errno;
 };
 
 static void release(struct live *live)
 {
+	launch_release(&live->launch);
 	store_writer_free(live->writer);
 	profile_free(live->profile);
 	if (live->fd >= 0)
@@ -45,15 +48,29 @@ static void release(struct live *live)
 	free(live);
 }
 
+static int run_command(void *context)
+{
+	struct live *live = context;
+
+	live->exec_errno = launch_run(&live->launch);
+	return live->exec_errno;
+}
+
+static int start_command(struct live *live, const struct live_request *request, struct err *err)
+{
+	return launch_start(
+		&live->launch, request->argv,
+		request->command_signals ? request->command_signals : &live->former_signals, err);
+}
+
 static int start(struct live *live, const struct live_request *request, struct err *err)
 {
 	const struct record_options *options = request->options;
 	struct sampler_options sampler_options = {
-		.argv = request->argv,
-		.command_signals =
-			request->command_signals ? request->command_signals : &live->former_signals,
-		.pids = request->pids,
-		.nr_pids = request->nr_pids,
+		.pids = request->argv ? &live->launch.pid : request->pids,
+		.nr_pids = request->argv ? 1 : request->nr_pids,
+		.run = request->argv ? run_command : NULL,
+		.run_context = live,
 		.frequency_hz = (uint32_t)options->frequency_hz,
 		.max_overhead_ppm = (uint32_t)(options->max_overhead_percent * 10000),
 		.duration_ns = options->duration_ns,
@@ -62,7 +79,6 @@ static int start(struct live *live, const struct live_request *request, struct e
 		.threads = live->has_threads ? &live->threads : NULL,
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.max_depth = options->max_depth,
-		.end_asked = request->end_asked,
 	};
 	int status;
 
@@ -74,8 +90,15 @@ static int start(struct live *live, const struct live_request *request, struct e
 	status = store_writer_new(live->fd, &live->writer, err);
 	if (status < 0)
 		return status;
+	status = request->argv ? start_command(live, request, err) : 0;
+	if (status < 0)
+		return status;
 	live->sampler = sampler_start(&sampler_options, live->profile, live->writer, err);
-	return live->sampler ? 0 : ERR_SYS;
+	if (live->sampler)
+		return 0;
+	if (live->exec_errno)
+		program_explain_failure(request->argv[0], live->exec_errno, err);
+	return ERR_SYS;
 }
 
 struct live *live_start(const struct live_request *request, struct err *err)
@@ -85,10 +108,10 @@ struct live *live_start(const struct live_request *request, struct err *err)
 	sigset_t ours;
 
 	live->fd = -1;
+	live->launch.go_fd = live->launch.errno_fd = -1;
 	live->profile = profile_new();
 	recording_meta_fill(live->profile, options, request->argv);
 	sigemptyset(&ours);
-	sigaddset(&ours, SIGCHLD);
 	child_signals_take_over(&ours, &live->former_signals);
 	live->has_threads =
 		options->threads && record_options_threads(options, &live->threads, err) == 0;
@@ -96,6 +119,11 @@ struct live *live_start(const struct live_request *request, struct err *err)
 		return live;
 	release(live);
 	return NULL;
+}
+
+pid_t live_command(const struct live *live)
+{
+	return live->launch.pid;
 }
 
 struct sampler *live_sampler(struct live *live)
@@ -106,13 +134,13 @@ struct sampler *live_sampler(struct live *live)
 int live_profile(struct live *live, struct profile **profile, struct err *err)
 {
 	uint64_t now_ns = live->ended_ns;
-	struct sampler_cut cut;
+	struct collector_cut cut;
 	char path[64];
 	int status;
 
 	if (live->sampler) {
 		sampler_cut(live->sampler, &cut);
-		if (!sampler_cut_wait(&cut))
+		if (!collector_cut_wait(&cut))
 			return err_set(err, ERR_LIMIT,
 				       "the recording could not be written to memory");
 		now_ns = sampler_progress(live->sampler).elapsed_ns;
@@ -151,11 +179,6 @@ const struct sampler_result *live_stop(struct live *live)
 		live->sampler = NULL;
 	}
 	return &live->result;
-}
-
-void live_survivors(const struct live *live, struct survivors *survivors)
-{
-	survivors_init(survivors, live->profile);
 }
 
 void live_free(struct live *live)

@@ -2,7 +2,6 @@
 #ifndef PROFC_CMD_LIVE_H
 #define PROFC_CMD_LIVE_H
 
-#include <stdatomic.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -12,7 +11,6 @@ struct profile;
 struct record_options;
 struct sampler;
 struct sampler_result;
-struct survivors;
 
 /*
  * A recording that goes to memory and is looked at while it is made. Its processes are
@@ -27,14 +25,15 @@ struct live_request {
 	const pid_t *pids;
 	size_t nr_pids;
 	const struct child_signals *command_signals; /* of the command; NULL: as they are now */
-	const atomic_bool *end_asked;		     /* see struct sampler_options */
 };
 
 /*
- * Begin. Blocks SIGCHLD in the calling thread; other signals that are to be blocked must
- * be so by now, as all threads inherit it. NULL with the reason.
+ * Begin. Signals that are to be blocked must be so by now, as all threads inherit it. NULL with the
+ * reason.
  */
 struct live *live_start(const struct live_request *request, struct err *err);
+/* The command; 0: none. It is the caller's to reap, once the recording was stopped. */
+pid_t live_command(const struct live *live);
 /* For its descriptors, as that which tells of the end. Borrowed; NULL once stopped. */
 struct sampler *live_sampler(struct live *live);
 /* What happens in between is not recorded. */
@@ -47,8 +46,6 @@ void live_resume(struct live *live);
 int live_profile(struct live *live, struct profile **profile, struct err *err);
 /* End it and let everybody go, if that has not been done. What came of it: borrowed. */
 const struct sampler_result *live_stop(struct live *live);
-/* Once stopped: who of them lives on. */
-void live_survivors(const struct live *live, struct survivors *survivors);
 void live_free(struct live *live); /* stops it, too */
 
 #endif

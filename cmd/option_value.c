@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Parses and stores the values of options. */
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -75,6 +76,21 @@ static int store_duration(const struct option_match *match, uint64_t *out, struc
 			       match->value, match->spelling, match->row->min / NS_PER_SEC,
 			       match->row->max / NS_PER_SEC);
 	*out = ns;
+	return 0;
+}
+
+static int store_size(const struct option_match *match, uint64_t *out, struct err *err)
+{
+	static const char units[] = "BKMG";
+	char *end;
+	double number = strtod(match->value, &end);
+	const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : units;
+
+	if (end == match->value || !unit || (*end && end[1]) || !(number > 0) || number > 1e18)
+		return err_set(err, ERR_INVALID,
+			       "invalid size '%s' of %s: 500K, 20M and 2G are valid", match->value,
+			       match->spelling);
+	*out = (uint64_t)(number * (double)(UINT64_C(1) << 10 * (unit - units)));
 	return 0;
 }
 
@@ -183,6 +199,8 @@ int option_store(const struct option_match *match, void *values, struct err *err
 		return store_double(match, field, err);
 	case OPTION_DURATION:
 		return store_duration(match, field, err);
+	case OPTION_SIZE:
+		return store_size(match, field, err);
 	case OPTION_CHOICE:
 		return store_choice(match, field, err);
 	case OPTION_SECTION:

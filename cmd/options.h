@@ -25,6 +25,7 @@ enum option_type {
 	OPTION_DOUBLE,	 /* double between min and max */
 	OPTION_DURATION, /* uint64_t ns: "10", "10s", "500ms", "2m"; ns us ms s m h; fractions too
 			  */
+	OPTION_SIZE,	 /* uint64_t bytes: "100", "64K", "10M", "2G", of 1024 */
 	OPTION_CHOICE,	 /* int: index into `choices` */
 	OPTION_SECTION,	 /* no option: a heading of --help */
 };

@@ -24,6 +24,7 @@ struct record_options {
 	bool no_children;
 	const char *threads; /* a regular expression, or NULL */
 	uint64_t max_depth;
+	uint64_t max_samples, max_size_bytes; /* 0: no bound */
 	bool check_unwinder;
 	int unwinder; /* index into the choices: enum unwinder_kind */
 	bool no_symbols;

@@ -21,6 +21,7 @@
 #include "cmd/recording_meta.h"
 #include "cmd/recording_priv.h"
 #include "cmd/resolve_progress.h"
+#include "cmd/suspend.h"
 #include "profile/profile.h"
 #include "store/store.h"
 #include "view/number.h"
@@ -30,7 +31,7 @@
 /* Others may outlive the command for a moment, as a shell's background jobs do. */
 #define LEFT_BEHIND_MS 1000
 
-/* Signals become readable events; SIGCHLD is for the sampler. All threads inherit the mask. */
+/* Signals become readable events. All threads inherit the mask. */
 static void take_over_signals(struct recording *recording)
 {
 	sigset_t ours;
@@ -43,14 +44,13 @@ static void take_over_signals(struct recording *recording)
 	sigaddset(&handled, SIGQUIT);
 	sigaddset(&handled, SIGUSR1);
 	sigaddset(&handled, SIGUSR2);
+	sigaddset(&handled, SIGTSTP);
 	ours = handled;
-	sigaddset(&ours, SIGCHLD);
 	/* A full disk or a closed pipe is an error of write(2), not our end. */
 	sigaddset(&ours, SIGPIPE);
 	sigaddset(&ours, SIGXFSZ);
 	child_signals_take_over(&ours, &recording->former_signals);
 	signal_pipe_open(&recording->signals, &handled);
-	job_control_begin(&recording->job_control);
 }
 
 static void pass_on(struct recording *recording, int signal)
@@ -58,15 +58,13 @@ static void pass_on(struct recording *recording, int signal)
 	if (recording->is_over)
 		recording->late_signal = signal;
 	else
-		recording_child_signal(sampler_command_pid(recording->sampler), signal);
+		kill(recording->command.launch.pid, signal);
 }
 
 /* What a command leaves behind is recorded on, and hears of no Ctrl-C if it is a daemon. */
 static bool is_command_gone(const struct recording *recording)
 {
-	struct pollfd ended = {.fd = sampler_command_end_fd(recording->sampler), .events = POLLIN};
-
-	return poll(&ended, 1, 0) > 0;
+	return recording_child_has_ended(recording->command.fd);
 }
 
 /*
@@ -99,7 +97,7 @@ static void resolve_at_end(const struct recording *recording, bool was_ended)
 {
 	struct symbol_options options = how_to_resolve(recording);
 	/* The terminal is the command's for as long as that runs. */
-	bool is_ours = !recording->argv || recording->result.command_exited;
+	bool is_ours = !recording->argv || recording->command.is_reaped;
 
 	if (recording->options->no_symbols)
 		return;
@@ -154,12 +152,21 @@ static void snapshot_by_signal(struct recording *recording)
 		say_refused(recording, &err);
 }
 
+static void stop(const struct recording *recording)
+{
+	clear_progress(recording);
+	if (!recording->is_over)
+		stop_by_job_control(recording->sampler);
+}
+
 static void read_signals(struct recording *recording)
 {
 	struct signalfd_siginfo info;
 
 	while (read(recording->signals.fd, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGUSR1)
+		if (info.ssi_signo == SIGTSTP)
+			stop(recording);
+		else if (info.ssi_signo == SIGUSR1)
 			toggle_pause(recording);
 		else if (info.ssi_signo == SIGUSR2)
 			snapshot_by_signal(recording);
@@ -215,10 +222,10 @@ static void append_threads(struct buf *text, const struct sampler_progress *prog
 	if (!nr)
 		return; /* nobody was heard of yet */
 	buf_printf(text, ", %zu thread%s", nr, nr == 1 ? "" : "s");
-	if (progress->nr_asleep >= nr)
+	if (progress->nr_blocked >= nr)
 		buf_append_str(text, nr == 1 ? ", asleep" : ", all asleep");
-	else if (progress->nr_asleep)
-		buf_printf(text, ", %zu asleep", progress->nr_asleep);
+	else if (progress->nr_blocked)
+		buf_printf(text, ", %zu asleep", progress->nr_blocked);
 }
 
 static void show_progress(const struct recording *recording)
@@ -237,35 +244,6 @@ static void show_progress(const struct recording *recording)
 		append_threads(&text, &progress);
 	print_progress("%s", buf_str(&text));
 	buf_release(&text);
-}
-
-static struct job_command command_of(const struct recording *recording)
-{
-	return (struct job_command){.pid = sampler_command_pid(recording->sampler),
-				    .sampler = recording->sampler};
-}
-
-static void stop_as_asked(struct recording *recording)
-{
-	int signal = job_control_read(&recording->job_control);
-	struct job_command command = command_of(recording);
-
-	if (recording->argv && signal) {
-		job_control_pass_on(&recording->job_control, &command, signal);
-	} else if (!recording->argv && !recording->options->quiet) {
-		clear_progress(recording);
-		print_note("not stopped: what is recorded would stand still; Ctrl-C ends it");
-	}
-}
-
-static void stop_with_command(struct recording *recording)
-{
-	struct job_command command = command_of(recording);
-	uint64_t count;
-
-	/* Before the stop itself is: one that comes in between is told of once more. */
-	if (read(sampler_command_stop_fd(recording->sampler), &count, sizeof(count)) > 0)
-		job_control_follow(&recording->job_control, &command);
 }
 
 /* A shell would be back by now. */
@@ -300,9 +278,7 @@ static void wait_for_end(struct recording *recording)
 		{.fd = recording->signals.fd, .events = POLLIN},
 		{.fd = sampler_done_fd(recording->sampler), .events = POLLIN},
 		{.fd = recording->control.fd, .events = POLLIN},
-		{.fd = recording->job_control.signals.fd, .events = POLLIN},
-		{.fd = sampler_command_stop_fd(recording->sampler), .events = POLLIN},
-		{.fd = sampler_command_end_fd(recording->sampler), .events = POLLIN},
+		{.fd = recording->command.fd, .events = POLLIN},
 	};
 
 	while (!recording->is_over) {
@@ -314,19 +290,14 @@ static void wait_for_end(struct recording *recording)
 		if (fds[2].revents & (POLLIN | POLLHUP))
 			read_control(recording);
 		if (fds[3].revents & POLLIN)
-			stop_as_asked(recording);
-		if ((fds[4].revents & POLLIN) && !recording->is_over)
-			stop_with_command(recording);
-		if (fds[5].revents & POLLIN)
-			fds[5].fd = -1; /* it stays readable */
-		if (recording->argv && fds[5].fd < 0 && !recording->is_over)
+			fds[3].fd = -1; /* it stays readable */
+		if (recording->argv && fds[3].fd < 0 && !recording->is_over)
 			tell_of_left_behind(recording);
 		if (!recording->is_over)
 			show_progress(recording);
 	}
 	recording->is_over = true;
 	/* Ctrl-C may have ended the command, and must not be taken for a second one later. */
-	signal_pipe_settle(&recording->signals);
 	read_signals(recording);
 }
 
@@ -339,14 +310,39 @@ static void prepare_snapshots(struct recording *recording)
 	recording->snapshots.clears_line = recording->shows_progress;
 }
 
+/* sampler_options.run: what came of its exec is kept. */
+static int run_command(void *context)
+{
+	struct recording *recording = context;
+
+	recording->result.exec_errno = launch_run(&recording->command.launch);
+	return recording->result.exec_errno;
+}
+
+static int start_command(struct recording *recording, struct err *err)
+{
+	int status = launch_start(&recording->command.launch, recording->argv,
+				  &recording->former_signals, err);
+
+	if (status == 0)
+		recording->command.fd = recording_child_open(recording->command.launch.pid);
+	return status;
+}
+
+static void reap_command(struct recording *recording)
+{
+	recording->command.is_reaped =
+		child_reap(recording->command.launch.pid, &recording->command.status) == 0;
+}
+
 static int start_sampler(struct recording *recording, struct err *err)
 {
 	const struct record_options *options = recording->options;
 	struct sampler_options sampler_options = {
-		.argv = recording->argv,
-		.command_signals = &recording->former_signals,
-		.pids = recording->pids,
-		.nr_pids = recording->nr_pids,
+		.pids = recording->argv ? &recording->command.launch.pid : recording->pids,
+		.nr_pids = recording->argv ? 1 : recording->nr_pids,
+		.run = recording->argv ? run_command : NULL,
+		.run_context = recording,
 		.frequency_hz = (uint32_t)options->frequency_hz,
 		.max_overhead_ppm = (uint32_t)(options->max_overhead_percent * 10000),
 		.duration_ns = options->duration_ns,
@@ -357,12 +353,24 @@ static int start_sampler(struct recording *recording, struct err *err)
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.max_depth = options->max_depth,
 		.check_unwinder = options->check_unwinder,
-		.end_asked = &recording->signals.end_asked,
+		.max_samples = options->max_samples,
+		.max_bytes = options->max_size_bytes,
 	};
 
+	if (recording->argv && start_command(recording, err) < 0)
+		return err->code;
 	recording->sampler =
 		sampler_start(&sampler_options, recording->profile, recording->writer, err);
-	return recording->sampler ? 0 : err->code;
+	if (recording->sampler)
+		return 0;
+	/* It has failed to execute its program, or waits to be let go and ends now. */
+	if (recording->argv) {
+		launch_release(&recording->command.launch);
+		if (!recording->result.exec_errno)
+			kill(recording->command.launch.pid, SIGKILL);
+		reap_command(recording);
+	}
+	return err->code;
 }
 
 /* Killed at any moment from now on, profc leaves a file that can be read. */
@@ -452,18 +460,16 @@ static int end_by(struct recording *recording, int signal)
 /* The command's own status, once it has one; profc's when it has failed. */
 static int command_status(struct recording *recording, int own_status)
 {
-	struct sampler_result *result = &recording->result;
-
 	if (recording->nr_asked > 1)
 		return end_by(recording, recording->ending_signal);
-	if (!result->command_exited)
-		recording_child_wait(result->command_pid, recording->signals.fd,
-				     &recording->job_control, &result->command_status);
+	if (!recording->command.is_reaped)
+		recording_child_wait(recording->command.launch.pid, recording->signals.fd,
+				     &recording->command.status);
 	if (own_status != EXIT_DONE)
 		return own_status;
-	return WIFSIGNALED(result->command_status)
-		       ? end_by(recording, WTERMSIG(result->command_status))
-		       : WEXITSTATUS(result->command_status);
+	return WIFSIGNALED(recording->command.status)
+		       ? end_by(recording, WTERMSIG(recording->command.status))
+		       : WEXITSTATUS(recording->command.status);
 }
 
 static int end(struct recording *recording)
@@ -479,20 +485,20 @@ static int end(struct recording *recording)
 	if (recording->nr_control_refused)
 		profile_set_counter(recording->profile, "control_refused",
 				    recording->nr_control_refused);
-	if (recording->late_signal && !result->command_exited)
-		recording_child_signal(result->command_pid, recording->late_signal);
-	job_control_end(&recording->job_control);
+	if (result->command_reaped) {
+		recording->command.is_reaped = true;
+		recording->command.status = result->command_status;
+	} else if (recording->argv && is_command_gone(recording)) {
+		reap_command(recording);
+	}
+	if (recording->late_signal && recording->argv && !recording->command.is_reaped)
+		kill(recording->command.launch.pid, recording->late_signal);
 	clear_progress(recording);
 	names_ended = snapshots_finish(&recording->snapshots, recording->signals.fd,
 				       recording->options->quiet);
-	recording_warn_of_lost_privileges(result);
-	recording_say_tracer(recording);
-	if (result->exec_errno) {
-		recording_file_discard(&recording->file);
-		return recording_say_exec_failed(recording);
-	}
-	if (result->command_exited)
-		recording->profile->meta.exit_status = result->command_status;
+	recording_say_refused(recording);
+	if (recording->command.is_reaped)
+		recording->profile->meta.exit_status = recording->command.status;
 	if (result->end == SAMPLER_END_WRITE_FAILED) {
 		recording_say_unwritten(recording, &failure);
 		status = recording_failed_status(recording);
@@ -511,7 +517,7 @@ static int record(struct recording *recording)
 
 	recording->signals = (struct signal_pipe)SIGNAL_PIPE_NONE;
 	recording->control = (struct control)CONTROL_NONE;
-	recording->job_control = (struct job_control)JOB_CONTROL_NONE;
+	recording->command.fd = -1;
 	recording->shows_progress =
 		!recording->options->quiet && !recording->argv && isatty(STDERR_FILENO);
 	/* Before anything is done to the file of the former recording. */
@@ -520,17 +526,20 @@ static int record(struct recording *recording)
 	if (recording->result.exec_errno) {
 		status = recording_say_exec_failed(recording);
 	} else if (begin(recording, &err) < 0) {
-		print_err(&err);
-		status = recording_failed_status(recording);
+		status = recording->result.exec_errno ? recording_say_exec_failed(recording)
+						      : recording_failed_status(recording);
+		if (!recording->result.exec_errno)
+			print_err(&err);
 	} else {
 		wait_for_end(recording);
 		status = end(recording);
 	}
 	control_close(&recording->control);
-	job_control_end(&recording->job_control);
 	store_writer_free(recording->writer);
 	profile_free(recording->profile);
 	signal_pipe_close(&recording->signals);
+	if (recording->command.fd >= 0)
+		close(recording->command.fd);
 	free(recording->pids);
 	return status;
 }

@@ -8,17 +8,24 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "cmd/job_control.h"
 #include "cmd/recording_control.h"
 #include "cmd/recording_file.h"
 #include "cmd/recording_snapshots.h"
 #include "cmd/signal_pipe.h"
 #include "sampler/sampler.h"
-#include "target/child.h"
+#include "tracee/launch.h"
 
 struct profile;
 struct record_options;
 struct store_writer;
+
+/* The command that is recorded, as a child of ours. */
+struct recorded_command {
+	struct launch launch;
+	int fd;	    /* readable once it has ended; -1: attached */
+	int status; /* as of waitpid(2), once it was reaped */
+	bool is_reaped;
+};
 
 /* One recording from its first to its last moment. */
 struct recording {
@@ -29,7 +36,7 @@ struct recording {
 	regex_t threads; /* of --threads, if it was given */
 	struct child_signals former_signals;
 	struct signal_pipe signals;
-	struct job_control job_control;
+	struct recorded_command command; /* of argv */
 	struct control control;
 	struct snapshots snapshots; /* from begin() to end() */
 	struct recording_file file;
@@ -60,11 +67,10 @@ void recording_say_done(const struct recording *recording);
 void recording_say_unwritten(const struct recording *recording, struct err *err);
 int recording_say_empty(const struct recording *recording);
 int recording_say_exec_failed(const struct recording *recording);
-void recording_warn_of_lost_privileges(const struct sampler_result *result);
+/* Processes that were peeked at only, as they may not be traced. */
+void recording_say_refused(const struct recording *recording);
 /* A process that waits for profc, which waits for its end: that ends by being asked to only. */
 void recording_warn_of_waiting(const struct recording *recording);
-/* A debugger or the like was recorded, where it can have done nothing. */
-void recording_say_tracer(const struct recording *recording);
 /* Of --check-unwinder, for those who hunt errors in an unwinder. */
 void recording_say_check(const struct recording *recording);
 

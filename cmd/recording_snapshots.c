@@ -16,6 +16,7 @@
 #include "cmd/resolve_progress.h"
 #include "cmd/save_profile.h"
 #include "cmd/signal_pipe.h"
+#include "collector/collector.h"
 #include "profile/profile.h"
 #include "sampler/sampler.h"
 #include "store/store.h"
@@ -31,7 +32,7 @@
 struct snapshot_request {
 	struct snapshot_request *next;
 	char *path; /* owned */
-	struct sampler_cut cut;
+	struct collector_cut cut;
 };
 
 void snapshots_init(struct snapshots *snapshots, const char *recording_path,
@@ -69,7 +70,7 @@ static int save(struct snapshots *snapshots, struct profile *profile, const char
 static int write_snapshot(struct snapshots *snapshots, struct snapshot_request *request,
 			  struct err *err)
 {
-	uint64_t nr_bytes = sampler_cut_wait(&request->cut);
+	uint64_t nr_bytes = collector_cut_wait(&request->cut);
 	struct profile *profile = NULL;
 	int status;
 

@@ -81,20 +81,10 @@ static void say_report(const struct recording *recording)
 	buf_release(&word);
 }
 
-/* Let go by its tracer, a stopped process comes to its stop again, as soon as it gets a CPU. */
-#define SETTLING_TRIES 50
-#define SETTLING_NS    (5 * NS_PER_MS)
-
 static bool is_stopped(pid_t pid)
 {
-	const struct timespec pause = {.tv_nsec = SETTLING_NS};
 	struct proc_stat stat;
 
-	for (int i = 0; i < SETTLING_TRIES; i++) {
-		if (!proc_read_task_stat(pid, pid, &stat) || !strchr("Rt", stat.state))
-			break;
-		nanosleep(&pause, NULL);
-	}
 	return proc_read_task_stat(pid, pid, &stat) && stat.state == 'T';
 }
 
@@ -137,18 +127,6 @@ static void say_counters(const struct profile *profile)
 	}
 }
 
-/* The report cannot show that they were there. */
-static void say_refused(const struct profile *profile)
-{
-	uint64_t nr = profile_counter(profile, "refused_threads");
-
-	if (!nr)
-		return;
-	print_note("%llu new %s not recorded: too many open files", (unsigned long long)nr,
-		   nr == 1 ? "thread was" : "threads were");
-	print_hint("raise it with ulimit -n 4096");
-}
-
 /* Of what comes next it says how far to trust it. */
 static void say_missed(const struct profile *profile)
 {
@@ -178,7 +156,6 @@ void recording_say_done(const struct recording *recording)
 		say_counters(recording->profile);
 	else
 		say_missed(recording->profile);
-	say_refused(recording->profile);
 	say_stopped(recording);
 	if (recording->file.path)
 		say_report(recording);
@@ -279,7 +256,7 @@ int recording_say_empty(const struct recording *recording)
 	err_set(&err, ERR_EMPTY, "no samples were taken: %.3f ms of CPU time were used",
 		(double)result->cpu_ns / (double)NS_PER_MS);
 	err_hint(&err, measurable ? "raise --frequency, or record for longer"
-				  : "it ended before the first look; raise --frequency");
+				  : "it ended before the first sample; raise --frequency");
 	print_err(&err);
 	return is_failure ? recording_failed_status(recording) : EXIT_DONE;
 }
@@ -294,14 +271,22 @@ int recording_say_exec_failed(const struct recording *recording)
 	return status == ERR_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
-void recording_warn_of_lost_privileges(const struct sampler_result *result)
+void recording_say_refused(const struct recording *recording)
 {
-	if (!result->unprivileged[0])
+	const struct sampler_refusal *refusal = &recording->result.refusal;
+
+	if (!refusal->nr || recording->options->quiet)
 		return;
-	print_warning("%s is set-user-id, but ran without its privileges: the kernel gives none to "
-		      "a process that an ordinary user traces",
-		      result->unprivileged);
-	print_hint("run profc as root");
+	if (refusal->tracer)
+		print_note("%s (pid %d) is traced by %s (pid %d): what it runs meanwhile has no "
+			   "stacks",
+			   refusal->name, (int)refusal->pid, refusal->tracer_name,
+			   (int)refusal->tracer);
+	else
+		print_note("%s (pid %d) may not be traced: what it runs has no stacks",
+			   refusal->name, (int)refusal->pid);
+	if (!refusal->tracer)
+		print_hint("it runs as another user or is not dumpable: run profc as root");
 }
 
 static bool is_ancestor(pid_t pid)
@@ -329,34 +314,4 @@ void recording_warn_of_waiting(const struct recording *recording)
 				   "recording, or --duration",
 				   (int)recording->pids[i]);
 	}
-}
-
-/* Programs that trace what they start. What they say themselves when they may not is cryptic. */
-static const char *const tracers[] = {
-	"dlv", "gdb", "gdbserver", "lldb", "lldb-server", "ltrace", "proot", "rr", "strace",
-};
-
-static const char *tracer_among(const struct profile *profile)
-{
-	for (size_t process = 0; process < profile->nr_processes; process++) {
-		const char *name = strtab_get(profile->strings, profile->processes[process].name);
-
-		for (size_t i = 0; i < ARRAY_SIZE(tracers); i++) {
-			if (strcmp(name, tracers[i]) == 0)
-				return tracers[i];
-		}
-	}
-	return NULL;
-}
-
-void recording_say_tracer(const struct recording *recording)
-{
-	const char *name = tracer_among(recording->profile);
-
-	if (!name || recording->options->no_children || recording->options->quiet)
-		return;
-	print_note("%s was among what is recorded, and may not trace that: a process has one "
-		   "tracer",
-		   name);
-	print_hint("--no-children leaves to it what it starts");
 }

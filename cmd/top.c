@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,7 +17,6 @@
 #include "base/sink.h"
 #include "cmd/command.h"
 #include "cmd/interpreter.h"
-#include "cmd/job_control.h"
 #include "cmd/live.h"
 #include "cmd/output_file.h"
 #include "cmd/profile_options.h"
@@ -24,7 +24,7 @@
 #include "cmd/recording_child.h"
 #include "cmd/save_profile.h"
 #include "cmd/signal_pipe.h"
-#include "cmd/survivors.h"
+#include "cmd/suspend.h"
 #include "cmd/terminal.h"
 #include "cmd/top_render.h"
 #include "cmd/top_state.h"
@@ -34,7 +34,7 @@
 #include "profile/profile.h"
 #include "sampler/sampler.h"
 #include "symbol/resolve.h"
-#include "target/child.h"
+#include "tracee/launch.h"
 
 /* New names are looked up only so often that this share of the time goes into it. */
 #define RESOLVE_SHARE 10
@@ -106,20 +106,14 @@ struct top {
 	const struct top_args *args;
 	char **argv; /* NULL: attached */
 	struct live *live;
-	struct profile *former;	 /* what was recorded before profc was stopped; NULL: nothing */
-	struct profile *profile; /* and since; NULL: nothing yet */
-	struct profile *shown;	 /* both; NULL without a former */
+	struct profile *profile; /* what was recorded so far; NULL: nothing yet */
 	struct top_state state;
 	struct terminal terminal;
 	bool has_screen;
 	bool is_hidden; /* the screen, by a shell that has the terminal */
 	struct child_signals former_signals;
 	struct signal_pipe signals;
-	struct job_control job_control;
-	struct record_options record; /* of what is still to be recorded */
-	bool ended;		      /* the target has */
-	bool is_to_stop;	      /* attached: as job control does */
-	pid_t *survivor_pids;	      /* owned; whom it was attached to after that */
+	bool ended; /* the processes have */
 	uint64_t nr_shown;
 	uint64_t resolve_ns;  /* how long the last look-up of names took */
 	uint64_t resolved_ns; /* and when it ended */
@@ -152,20 +146,6 @@ static void name(struct top *top, struct profile *profile)
 		resolve(top, profile);
 }
 
-static void join_parts(struct top *top)
-{
-	profile_free(top->shown);
-	top->shown = top->former ? profile_join(top->former, top->profile) : NULL;
-}
-
-/* What is to be seen; NULL: nothing yet. */
-static struct profile *shown_profile(const struct top *top)
-{
-	if (top->shown)
-		return top->shown;
-	return top->profile ? top->profile : top->former;
-}
-
 static int refresh(struct top *top, struct err *err)
 {
 	struct profile *profile;
@@ -176,7 +156,6 @@ static int refresh(struct top *top, struct err *err)
 	name(top, profile);
 	profile_free(top->profile);
 	top->profile = profile;
-	join_parts(top);
 	return 0;
 }
 
@@ -196,7 +175,7 @@ static void show(struct top *top)
 {
 	struct view view = view_options_resolve(&top->args->view);
 	const struct top_frame frame = {
-		.profile = shown_profile(top),
+		.profile = top->profile,
 		.state = &top->state,
 		.view = &view,
 		.limit = limit_of(top),
@@ -237,7 +216,7 @@ static void stop_by_key(struct top *top)
 	if (top->argv)
 		kill(0, SIGTSTP);
 	else
-		top->is_to_stop = true;
+		raise(SIGTSTP);
 }
 
 static void take_keys(struct top *top)
@@ -250,35 +229,8 @@ static void take_keys(struct top *top)
 	pause_if_asked(top, was_paused);
 	if (top->state.stop)
 		stop_by_key(top);
-	else if (shown_profile(top))
+	else if (top->profile)
 		show(top);
-}
-
-static struct job_command command_of(const struct top *top)
-{
-	struct sampler *sampler = live_sampler(top->live);
-
-	return (struct job_command){.pid = sampler_command_pid(sampler), .sampler = sampler};
-}
-
-static void stop_as_asked(struct top *top)
-{
-	struct job_command command = command_of(top);
-	int signal = job_control_read(&top->job_control);
-
-	if (!top->argv)
-		top->is_to_stop = true;
-	else if (signal)
-		job_control_pass_on(&top->job_control, &command, signal);
-}
-
-static void stop_with_command(struct top *top)
-{
-	struct job_command command = command_of(top);
-	uint64_t count;
-
-	if (read(sampler_command_stop_fd(command.sampler), &count, sizeof(count)) > 0)
-		job_control_follow(&top->job_control, &command);
 }
 
 /* In the background nothing is drawn, and no key taken; what comes back is drawn at once. */
@@ -289,8 +241,23 @@ static void look_for_screen(struct top *top)
 	if (!top->has_screen)
 		return;
 	top->is_hidden = !terminal_hold(&top->terminal, &is_new);
-	if (is_new && shown_profile(top))
+	if (is_new && top->profile)
 		show(top);
+}
+
+static void read_signals(struct top *top)
+{
+	struct signalfd_siginfo info;
+
+	while (read(top->signals.fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo != SIGTSTP) {
+			top->state.quit = true;
+			continue;
+		}
+		if (top->has_screen)
+			terminal_leave(&top->terminal);
+		stop_by_job_control(live_sampler(top->live));
+	}
 }
 
 static int poll_timeout_ms(const struct top *top, uint64_t left_ns)
@@ -308,11 +275,9 @@ static void wait_until(struct top *top, uint64_t until_ns)
 		{.fd = top->signals.fd, .events = POLLIN},
 		{.fd = sampler_done_fd(sampler), .events = POLLIN},
 		{.events = POLLIN},
-		{.fd = top->job_control.signals.fd, .events = POLLIN},
-		{.fd = top->argv ? sampler_command_stop_fd(sampler) : -1, .events = POLLIN},
 	};
 
-	while (!top->state.quit && !top->ended && !top->is_to_stop) {
+	while (!top->state.quit && !top->ended) {
 		uint64_t now_ns = clock_monotonic_ns();
 
 		if (now_ns >= until_ns)
@@ -322,16 +287,13 @@ static void wait_until(struct top *top, uint64_t until_ns)
 		if (poll(fds, ARRAY_SIZE(fds), poll_timeout_ms(top, until_ns - now_ns)) < 0 &&
 		    errno != EINTR)
 			return;
-		top->state.quit |= (fds[0].revents & POLLIN) != 0;
+		if (fds[0].revents & POLLIN)
+			read_signals(top);
 		top->ended = (fds[1].revents & POLLIN) != 0;
 		if (fds[2].revents & (POLLHUP | POLLERR))
 			top->state.quit = true;
 		else if (fds[2].revents & POLLIN)
 			take_keys(top);
-		if (fds[3].revents & POLLIN)
-			stop_as_asked(top);
-		if ((fds[4].revents & POLLIN) && !top->ended)
-			stop_with_command(top);
 	}
 }
 
@@ -363,12 +325,11 @@ static void reopen_terminal(const int *kept)
 
 static struct live *start(const struct top *top, const pid_t *pids, size_t nr_pids, struct err *err)
 {
-	const struct live_request request = {.options = &top->record,
+	const struct live_request request = {.options = &top->args->record,
 					     .argv = top->argv,
 					     .pids = pids,
 					     .nr_pids = nr_pids,
-					     .command_signals = &top->former_signals,
-					     .end_asked = &top->signals.end_asked};
+					     .command_signals = &top->former_signals};
 	int kept[STDERR_FILENO + 1] = {-1, -1, -1};
 	struct live *live;
 
@@ -379,85 +340,12 @@ static struct live *start(const struct top *top, const pid_t *pids, size_t nr_pi
 	return live;
 }
 
-/* What is left of the options once it was recorded for so long. */
-static void take_off(struct record_options *options, uint64_t recorded_ns)
-{
-	options->delay_ns = options->delay_ns > recorded_ns ? options->delay_ns - recorded_ns : 0;
-	if (options->duration_ns)
-		options->duration_ns =
-			options->duration_ns > recorded_ns ? options->duration_ns - recorded_ns : 1;
-}
-
-/* What was recorded until now is kept, with its names. */
-static void keep_part(struct top *top)
-{
-	if (top->profile->nr_frames > top->nr_resolved)
-		resolve(top, top->profile);
-	join_parts(top);
-	if (top->shown) {
-		profile_free(top->former);
-		profile_free(top->profile);
-		top->former = top->shown;
-	} else {
-		top->former = top->profile;
-	}
-	top->profile = top->shown = NULL;
-	top->nr_resolved = 0;
-}
-
-/* Processes that cannot be attached to any more have ended, or as good as that. */
-static void go_on(struct top *top, const struct survivors *survivors)
-{
-	size_t nr_pids;
-	pid_t *pids = survivors_pids(survivors, &nr_pids);
-	struct live *live = nr_pids > 0 ? start(top, pids, nr_pids, NULL) : NULL;
-
-	if (!live) {
-		free(pids);
-		top->ended = true;
-		return;
-	}
-	free(top->survivor_pids);
-	top->survivor_pids = pids;
-	live_free(top->live);
-	top->live = live;
-	keep_part(top);
-	if (top->state.paused)
-		live_pause(live);
-}
-
-/*
- * What profc is attached to must not wait for it while it is stopped, and is let go. A command
- * cannot be, for nothing else would tell of its stops; it stops, too.
- */
-static int stop_attached(struct top *top, struct err *err)
-{
-	struct survivors survivors;
-	int status;
-
-	top->is_to_stop = false;
-	live_stop(top->live);
-	live_survivors(top->live, &survivors);
-	status = refresh(top, err);
-	if (status == 0) {
-		take_off(&top->record, top->profile->meta.duration_ns);
-		job_control_stop(&top->job_control, SIGTSTP);
-		go_on(top, &survivors);
-	}
-	survivors_release(&survivors);
-	return status;
-}
-
 static int watch(struct top *top, struct err *err)
 {
 	int status = 0;
 
 	while (status == 0 && !top->state.quit && !top->ended) {
 		wait_until(top, clock_monotonic_ns() + top->args->interval_ns);
-		if (top->is_to_stop && !top->state.quit && !top->ended) {
-			status = stop_attached(top, err);
-			continue;
-		}
 		if (top->state.quit || top->ended || top->state.paused)
 			continue;
 		status = refresh(top, err);
@@ -472,14 +360,6 @@ static int watch(struct top *top, struct err *err)
 	return status;
 }
 
-static void leave_screen(void *context)
-{
-	struct top *top = context;
-
-	if (top->has_screen)
-		terminal_leave(&top->terminal);
-}
-
 /* Signals that end us, once; the terminal has to be put right before. */
 static void take_over_signals(struct top *top)
 {
@@ -489,6 +369,7 @@ static void take_over_signals(struct top *top)
 	sigaddset(&ours, SIGINT);
 	sigaddset(&ours, SIGTERM);
 	sigaddset(&ours, SIGHUP);
+	sigaddset(&ours, SIGTSTP);
 	child_signals_take_over(&ours, &top->former_signals);
 	signal_pipe_open(&top->signals, &ours);
 }
@@ -496,19 +377,10 @@ static void take_over_signals(struct top *top)
 /* As Ctrl-C would have done, which the screen takes as a key: what the command has started, too. */
 static void interrupt_command(const struct top *top, pid_t command)
 {
-	struct survivors survivors;
-	size_t nr_pids;
-	pid_t *pids;
-
-	live_survivors(top->live, &survivors);
-	pids = survivors_pids(&survivors, &nr_pids);
-	for (size_t i = 0; i < nr_pids; i++) {
-		if (pids[i] != command && getpgid(pids[i]) == getpgrp())
-			kill(pids[i], SIGINT);
-	}
-	recording_child_signal(command, SIGINT);
-	free(pids);
-	survivors_release(&survivors);
+	if (top->has_screen)
+		kill(0, SIGINT);
+	else
+		kill(command, SIGINT);
 }
 
 static int say_empty(const struct top *top, struct err *err)
@@ -524,16 +396,14 @@ static int finish(struct top *top, struct err *err)
 {
 	const struct sampler_result *result;
 	bool is_last;
-	pid_t pid = top->argv ? sampler_command_pid(live_sampler(top->live)) : 0;
+	pid_t pid = live_command(top->live);
 	int status;
 
 	result = live_stop(top->live);
-	terminal_close(&top->terminal);
-	if (result->exec_errno)
-		return program_explain_failure(top->argv[0], result->exec_errno, err);
-	if (pid && !result->command_exited)
+	if (pid && !top->ended)
 		interrupt_command(top, pid);
-	if (!result->nr_samples && !top->former)
+	terminal_close(&top->terminal);
+	if (!result->nr_samples)
 		return say_empty(top, err);
 	is_last = top->has_screen || top->ended || top->nr_shown == 0;
 	top->ended = true;
@@ -546,8 +416,8 @@ static int finish(struct top *top, struct err *err)
 		show(top);
 	}
 	if (status == 0 && top->args->record.output) {
-		shown_profile(top)->meta.complete = true;
-		status = save_profile(shown_profile(top), top->args->record.output, err);
+		top->profile->meta.complete = true;
+		status = save_profile(top->profile, top->args->record.output, err);
 	}
 	return status;
 }
@@ -581,24 +451,16 @@ static int run_top_of(struct top *top, const pid_t *pids, size_t nr_pids)
 	}
 	sampler_reserve_descriptors();
 	take_over_signals(top);
-	top->job_control.prepare = leave_screen;
-	top->job_control.context = top;
 	top->terminal.fd = -1;
 	top->has_screen = isatty(STDOUT_FILENO) && terminal_open(&top->terminal, &err) == 0;
-	/* Not before: started in the background, profc stops as it takes the terminal. */
-	job_control_begin(&top->job_control);
 	err = (struct err)ERR_INIT;
 	top->live = start(top, pids, nr_pids, &err);
 	status = top->live ? watch(top, &err) : err.code;
 	if (status == 0)
 		status = finish(top, &err);
 	terminal_close(&top->terminal);
-	job_control_end(&top->job_control);
 	live_free(top->live);
-	free(top->survivor_pids);
-	profile_free(top->former);
 	profile_free(top->profile);
-	profile_free(top->shown);
 	signal_pipe_close(&top->signals);
 	if (status == 0)
 		return EXIT_DONE;
@@ -609,9 +471,7 @@ static int run_top_of(struct top *top, const pid_t *pids, size_t nr_pids)
 static int check_and_run(const struct command *self, const struct top_args *args, char **argv)
 {
 	struct top top = {.args = args,
-			  .record = args->record,
 			  .signals = SIGNAL_PIPE_NONE,
-			  .job_control = JOB_CONTROL_NONE,
 			  .argv = argv,
 			  .state = {.by = (enum dimension)args->by,
 				    .metric = (enum metric)args->metric,

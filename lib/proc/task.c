@@ -88,6 +88,8 @@ static bool scan_comm(struct scan *scan, struct proc_stat *stat)
 #define STAT_FIRST_NUMBER 4
 #define STAT_PPID	  4
 #define STAT_FLAGS	  9
+#define STAT_PGRP	  5
+#define STAT_SESSION	  6
 #define STAT_MINFLT	  10
 #define STAT_UTIME	  14
 #define STAT_STIME	  15
@@ -103,6 +105,10 @@ static bool scan_stat_numbers(struct scan *scan, struct proc_stat *stat)
 			return false;
 		if (field == STAT_PPID)
 			stat->ppid = (pid_t)number;
+		else if (field == STAT_PGRP)
+			stat->pgrp = (pid_t)number;
+		else if (field == STAT_SESSION)
+			stat->session = (pid_t)number;
 		else if (field == STAT_FLAGS)
 			stat->flags = (uint64_t)number;
 		else if (field == STAT_MINFLT)
@@ -121,22 +127,27 @@ static bool scan_stat_numbers(struct scan *scan, struct proc_stat *stat)
 
 #define STAT_FIRST_SP 28
 #define STAT_CPU      39
+#define STAT_RT	      40
 
 /* Behind the fields above; some of those in between are larger than a signed number. */
-static int scan_stat_rest(struct scan *scan, struct proc_stat *stat)
+static void scan_stat_rest(struct scan *scan, struct proc_stat *stat)
 {
 	uint64_t number = 0;
 
-	for (int field = STAT_START + 1; field <= STAT_CPU; field++) {
+	stat->cpu = -1;
+	for (int field = STAT_START + 1; field <= STAT_RT; field++) {
 		int64_t negative;
 
 		if (!scan_char(scan, ' ') ||
 		    (!scan_decimal(scan, &number) && !scan_signed(scan, &negative)))
-			return -1;
+			return;
 		if (field == STAT_FIRST_SP)
 			stat->first_sp = number;
+		else if (field == STAT_CPU)
+			stat->cpu = number < INT32_MAX ? (int)number : -1;
+		else if (field == STAT_RT)
+			stat->rt_priority = number < 100 ? (int)number : 0;
 	}
-	return number < INT32_MAX ? (int)number : -1;
 }
 
 bool proc_stat_parse(const char *text, size_t nr_bytes, struct proc_stat *stat)
@@ -152,7 +163,7 @@ bool proc_stat_parse(const char *text, size_t nr_bytes, struct proc_stat *stat)
 	found.state = *scan.at++;
 	if (!scan_stat_numbers(&scan, &found))
 		return false;
-	found.cpu = scan_stat_rest(&scan, &found);
+	scan_stat_rest(&scan, &found);
 	*stat = found;
 	return true;
 }

@@ -46,6 +46,7 @@ struct proc_stat {
 	char comm[PROC_COMM_MAX_BYTES]; /* NUL-terminated; may hold anything, ')' included */
 	char state;			/* R S D T t Z X … */
 	pid_t pid, ppid;
+	pid_t pgrp, session;		   /* its process group's and its session's leaders */
 	uint64_t flags;			   /* PF_…, see the PROC_FLAG_ constants */
 	uint64_t nr_faults;		   /* page faults served without input */
 	uint64_t user_ticks, system_ticks; /* CPU time of this thread in clock ticks */
@@ -54,6 +55,7 @@ struct proc_stat {
 				 pid */
 	uint64_t first_sp;    /* at the start of the program; 0: unknown, or hidden from us */
 	int cpu;	      /* where it runs or ran last; -1 when the line is cut before */
+	int rt_priority;      /* of a real-time thread, 1 to 99; else 0 */
 };
 
 /* On its way out: PF_EXITING, PF_POSTCOREDUMP a bit before it, PF_SIGNALED before both. */

@@ -1,53 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* What the sampler has counted, as rows of the profile. */
 #include <assert.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "sampler/histogram.h"
+#include "base/minmax.h"
 #include "sampler/sampler_priv.h"
-#include "target/target.h"
 
-/* In thousandths. */
-static uint64_t frequency_done(const struct sampler *sampler)
+/* Ticks a second, in thousandths. */
+static uint64_t achieved_frequency(const struct sampler *sampler)
 {
-	uint64_t counted_ns = sampler->counted_ns;
+	const struct sampling_counts *counts = &sampler->counts;
+	uint64_t counted_ns = counts->counted_ns;
 
-	if (sampler->counting)
-		counted_ns += clock_monotonic_ns() - sampler->counting_since_ns;
-	return counted_ns ? (uint64_t)(1e12 * (double)sampler->counts.nr_ticks / (double)counted_ns)
-			  : 0;
+	if (sampler->session->counting)
+		counted_ns += clock_monotonic_ns() - counts->counting_since_ns;
+	return counted_ns ? (uint64_t)(1e12 * (double)counts->nr_ticks / (double)counted_ns) : 0;
+}
+
+static uint64_t visitors_cpu_ns(const struct sampler *sampler)
+{
+	uint64_t sum_ns = 0;
+
+	for (size_t i = 0; i < sampler->nr_visitors; i++)
+		sum_ns += atomic_load_explicit(&sampler->visitors[i]->cpu_ns, memory_order_relaxed);
+	return sum_ns;
 }
 
 size_t counters_read(const struct sampler *sampler, struct message_counter *out)
 {
 	const struct sampling_counts *counts = &sampler->counts;
-	struct target_stats stats = target_stats(sampler->target);
 	const struct message_counter rows[] = {
 		{"ticks", counts->nr_ticks},
 		{"missed_ticks", sampler->schedule.nr_missed},
 		{"late_ticks", counts->nr_late_ticks},
 		{"lateness_ns_median", histogram_quantile(&counts->lateness_ns, 0.5)},
 		{"lateness_ns_p99", histogram_quantile(&counts->lateness_ns, 0.99)},
-		{"stops", stats.nr_stops},
-		{"interrupts", stats.nr_interrupts},
+		{"stops", counts->nr_stops},
+		{"interrupts", counts->nr_begun},
 		{"spun_stops", counts->nr_spun},
-		{"unfinished_stops", counts->nr_unfinished_stops},
+		{"unfinished_stops", counts->nr_unfinished},
 		{"hold_ns_median", histogram_quantile(&counts->hold_ns, 0.5)},
 		{"hold_ns_p99", histogram_quantile(&counts->hold_ns, 0.99)},
-		{"held_ns_total", counts->hold_ns.sum + stats.unasked_ns},
-		{"blocked_looks", counts->nr_blocked_looks},
-		{"waiting_looks", counts->nr_waiting_looks},
-		{"torn_looks", counts->nr_torn_looks},
-		{"stolen_ns", counts->stolen_ns},
-		{"signals", stats.nr_signals},
-		{"repairs", stats.nr_repairs},
-		{"repairs_undone", stats.nr_undone},
-		{"frequency_hz_effective", frequency_done(sampler)},
-		{"elsewhere_looks", counts->nr_elsewhere},
-		{"spared_stops", counts->nr_spared + stats.nr_spared},
-		{"refused_threads", stats.nr_refused},
+		{"held_ns_total", counts->hold_ns.sum},
+		{"blocked_looks", counts->nr_peeks},
+		{"torn_looks", counts->nr_torn_peeks},
+		{"waiting_looks", counts->nr_runnable},
+		{"spared_stops", counts->nr_spared},
+		{"refused_stops", counts->nr_refused},
+		{"fixed_up_calls", counts->nr_fixed_up},
+		{"signals", counts->nr_signals},
+		{"frequency_hz_effective", achieved_frequency(sampler)},
 		{"dropped_stacks", counts->nr_dropped_stacks},
-		{"sampling_cpu_ns", counts->cpu_ns},
+		{"sampling_cpu_ns", visitors_cpu_ns(sampler)},
 		{"realtime", counts->realtime},
 	};
 
@@ -57,23 +62,21 @@ size_t counters_read(const struct sampler *sampler, struct message_counter *out)
 	return ARRAY_SIZE(rows);
 }
 
-#define FIRST_TELLING_NS   NS_PER_SEC
-#define LONGEST_TELLING_NS (60 * NS_PER_SEC)
+#define FIRST_PAUSE_NS	 NS_PER_SEC
+#define LONGEST_PAUSE_NS (60 * NS_PER_SEC)
 
-void counters_tell(struct sampler *sampler, uint64_t now_ns)
+/* So that a recording that is cut short has them too; ever more rarely. */
+void counters_publish(struct sampler *sampler, uint64_t now_ns)
 {
+	uint64_t pause_ns = now_ns - sampler->session->start_ns;
 	struct message_counter rows[COUNTERS_MAX];
 	struct message *message;
-	uint64_t pause_ns = now_ns - sampler->start_ns;
 
-	if (pause_ns < FIRST_TELLING_NS || now_ns < sampler->tell_counters_ns)
+	if (pause_ns < FIRST_PAUSE_NS || now_ns < sampler->session->counters_again_ns)
 		return;
-	if (pause_ns > LONGEST_TELLING_NS)
-		pause_ns = LONGEST_TELLING_NS;
-	sampler->tell_counters_ns = now_ns + pause_ns;
-	sampler->counts.cpu_ns = clock_thread_cpu_ns();
+	sampler->session->counters_again_ns = now_ns + min_u64(pause_ns, LONGEST_PAUSE_NS);
 	message = message_new(MESSAGE_COUNTERS, now_ns);
 	message->body.counters.nr = counters_read(sampler, rows);
 	message->body.counters.rows = xmemdup(rows, message->body.counters.nr * sizeof(rows[0]));
-	sampler_tell(sampler, message);
+	collector_publish(sampler->collector, message);
 }

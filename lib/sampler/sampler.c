@@ -1,128 +1,123 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Begin and end of a recording, and what other threads may ask of it. */
 #include "sampler/sampler.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/minmax.h"
 #include "profile/profile.h"
 #include "sampler/sampler_priv.h"
-#include "snapshot/snapshot.h"
-#include "target/target.h"
+#include "store/store.h"
+#include "tracee/launch.h"
 
-bool sampler_has_room(struct sampler *sampler, size_t nr_bytes)
+static void wake(const struct sampler *sampler)
 {
-	if (collector_has_room(sampler->collector, nr_bytes))
-		return true;
-	sampler->counts.nr_dropped_stacks++;
-	return false;
+	const uint64_t one = 1;
+
+	if (write(sampler->session->wake_fd, &one, sizeof(one)) < 0)
+		return; /* an eventfd of ours takes a 1 */
 }
 
-bool sampler_is_behind(const struct sampler *sampler)
+static void wake_by_collector(void *context)
 {
-	return collector_is_behind(sampler->collector);
+	wake(context);
 }
 
-bool sampler_has_room_for_maps(const struct sampler *sampler)
+static void watch_fd(const struct sampler *sampler, int fd)
 {
-	return collector_queue_bytes(sampler->collector) < COLLECTOR_QUEUE_MAX_BYTES / 8;
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+	epoll_ctl(sampler->session->epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
-void sampler_tell(struct sampler *sampler, struct message *message)
+static struct session *new_session(void)
 {
-	collector_publish(sampler->collector, message);
+	struct session *session = xcalloc(1, sizeof(*session));
+
+	session->start_ns = clock_monotonic_ns();
+	session->sees_kernel_stacks = tracee_may_see_kernel_stacks();
+	session->done_fd = eventfd(0, EFD_CLOEXEC);
+	session->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	return session;
 }
 
-static struct sampler *new_sampler(const struct sampler_options *options, struct profile *profile,
-				   struct store_writer *writer)
+static void init_placement(struct sampler *sampler)
+{
+	struct tick *tick = &sampler->tick;
+
+	placement_init(&sampler->placement, false, sampler->session->start_ns);
+	sampler->session->nr_cpus = (size_t)CPU_COUNT(&sampler->placement.allowed);
+	sampler->session->nr_cpus += !sampler->session->nr_cpus; /* they could not be asked for */
+	tick->nr_cpus = (size_t)sysconf(_SC_NPROCESSORS_CONF);
+	tick->by_cpu = xcalloc(tick->nr_cpus, sizeof(*tick->by_cpu));
+	idle_meter_open(&sampler->idle);
+}
+
+static struct sampler *new_sampler(const struct sampler_options *options, struct profile *profile)
 {
 	struct sampler *sampler = xcalloc(1, sizeof(*sampler));
-	struct target_options target_options = {.follow_children = options->follow_children,
-						.command_stops = control_command_stops,
-						.context = sampler};
 	uint64_t period_ns = NS_PER_SEC / options->frequency_hz;
+	pthread_condattr_t attributes;
+	struct roster_listener listener = book_listener(sampler);
 
 	sampler->options = *options;
 	sampler->profile = profile;
-	sampler->writer = writer;
-	sampler->start_ns = clock_monotonic_ns();
+	sampler->session = new_session();
 	profile->meta.start_realtime_ns = clock_realtime_ns();
-	sampler->target = target_new(&target_options);
-	sampler->done_fd = eventfd(0, EFD_CLOEXEC);
-	sampler->command_end_fd = options->argv ? eventfd(0, EFD_CLOEXEC) : -1;
-	sampler->command_stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	idle_meter_open(&sampler->idle);
+	watch_fd(sampler, sampler->session->wake_fd);
+	atomic_init(&sampler->session->paused, options->paused);
+	sampler->session->counting = !options->delay_ns && !options->paused;
+	sampler->session->was_cut = !sampler->session->counting;
+	pthread_mutex_init(&sampler->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&sampler->idle_cond, &attributes);
+	pthread_condattr_destroy(&attributes);
+	init_placement(sampler);
 	governor_init(&sampler->governor, period_ns, options->max_overhead_ppm);
-	sem_init(&sampler->started, 0, 0);
-	atomic_init(&sampler->paused, options->paused);
+	sampler->roster = roster_new(&listener, options->follow_children);
 	return sampler;
 }
 
 static void free_sampler(struct sampler *sampler)
 {
+	struct session *session = sampler->session;
+
+	roster_free(sampler->roster);
 	collector_free(sampler->collector);
-	target_free(sampler->target);
-	if (sampler->spare)
-		snapshot_release(sampler->spare);
-	free(sampler->spare);
-	free(sampler->threads);
-	free(sampler->revisits);
-	free(sampler->chased);
-	free(sampler->unseen);
-	naps_release(&sampler->naps);
-	free(sampler->awaited);
-	free(sampler->processes);
-	sem_destroy(&sampler->started);
-	if (sampler->done_fd >= 0)
-		close(sampler->done_fd);
-	if (sampler->command_end_fd >= 0)
-		close(sampler->command_end_fd);
-	if (sampler->command_stop_fd >= 0)
-		close(sampler->command_stop_fd);
+	due_queue_release(&sampler->active);
+	due_queue_release(&sampler->threads);
+	due_queue_release(&sampler->processes);
 	idle_meter_close(&sampler->idle);
+	free(sampler->tick.running);
+	free(sampler->tick.by_cpu);
+	free(sampler->tick.places);
+	for (size_t i = 0; i < sampler->nr_visitors; i++)
+		free(sampler->visitors[i]);
+	pthread_cond_destroy(&sampler->idle_cond);
+	pthread_mutex_destroy(&sampler->lock);
+	close(session->done_fd);
+	close(session->wake_fd);
+	close(session->epoll_fd);
+	free(session);
 	free(sampler);
-}
-
-static void stop_recording(void *context)
-{
-	sampler_stop(context);
-}
-
-static int start_threads(struct sampler *sampler, struct err *err)
-{
-	const struct collector_options options = {.profile = sampler->profile,
-						  .writer = sampler->writer,
-						  .start_ns = sampler->start_ns,
-						  .period_ns = sampler->governor.base_period_ns,
-						  .unwinder = sampler->options.unwinder,
-						  .max_depth = sampler->options.max_depth,
-						  .check_unwinder = sampler->options.check_unwinder,
-						  .wake = stop_recording,
-						  .context = sampler};
-	struct collector_result none;
-
-	sampler->collector = collector_start(&options, err);
-	if (!sampler->collector)
-		return ERR_SYS;
-	errno = pthread_create(&sampler->sampling_thread, NULL, sampling_thread_main, sampler);
-	if (!errno)
-		return 0;
-	err_start(err, "cannot start a thread");
-	collector_finish(sampler->collector, &none, NULL);
-	return ERR_SYS;
 }
 
 /*
  * Whoever opens the descriptor for which the kernel's table of them is too small waits for 8-15 ms,
- * until all CPUs have passed through the scheduler, where threads share it; and so do all that are
- * stopped: seven times while 4000 threads are born.
+ * until all CPUs have passed through the scheduler, where threads share it: seven times while 4000
+ * threads are found.
  */
 #define MOST_DESCRIPTORS 32768
 
@@ -140,43 +135,145 @@ void sampler_reserve_descriptors(void)
 		close(fd);
 }
 
+static int start_collector(struct sampler *sampler, struct store_writer *writer, struct err *err)
+{
+	const struct sampler_options *options = &sampler->options;
+	const struct collector_options collector_options = {
+		.profile = sampler->profile,
+		.writer = writer,
+		.start_ns = sampler->session->start_ns,
+		.period_ns = sampler->governor.base_period_ns,
+		.unwinder = options->unwinder,
+		.max_depth = options->max_depth,
+		.check_unwinder = options->check_unwinder,
+		.max_samples = options->max_samples,
+		.max_bytes = options->max_bytes,
+		.wake = wake_by_collector,
+		.context = sampler,
+	};
+
+	sampler->collector = collector_start(&collector_options, err);
+	return sampler->collector ? 0 : ERR_SYS;
+}
+
+static int add_roots(struct sampler *sampler, struct err *err)
+{
+	const struct sampler_options *options = &sampler->options;
+
+	for (size_t i = 0; i < options->nr_pids; i++) {
+		int status = roster_add_root(sampler->roster, options->pids[i],
+					     options->run != NULL, err);
+		int pidfd;
+
+		if (status < 0)
+			return status;
+		pidfd = (int)syscall(SYS_pidfd_open, options->pids[i], 0);
+		if (pidfd >= 0)
+			watch_fd(sampler, pidfd);
+	}
+	return 0;
+}
+
+static void begin(struct sampler *sampler)
+{
+	struct session *session = sampler->session;
+
+	session->begun_ns = clock_monotonic_ns();
+	session->window_start_ns = session->begun_ns;
+	sampler->counts.counting_since_ns = session->begun_ns;
+	schedule_init(&sampler->schedule, session->begun_ns, sampler->governor.period_ns,
+		      session->begun_ns ^ ((uint64_t)getpid() << 32));
+}
+
+static int start(struct sampler *sampler, struct store_writer *writer, struct err *err)
+{
+	int status = start_collector(sampler, writer, err);
+
+	if (status == 0 && sampler->options.run)
+		sampler->result.exec_errno = sampler->options.run(sampler->options.run_context);
+	if (status == 0 && sampler->result.exec_errno)
+		status = err_set(err, ERR_GONE, "the command could not be executed");
+	if (status == 0)
+		status = add_roots(sampler, err);
+	if (status < 0)
+		return status;
+	begin(sampler);
+	return visitors_start(sampler, err);
+}
+
 struct sampler *sampler_start(const struct sampler_options *options, struct profile *profile,
 			      struct store_writer *writer, struct err *err)
 {
-	struct sampler *sampler = new_sampler(options, profile, writer);
+	struct sampler *sampler = new_sampler(options, profile);
+	struct collector_result collected;
 
-	if (start_threads(sampler, err) < 0) {
-		free_sampler(sampler);
-		return NULL;
-	}
-	while (sem_wait(&sampler->started) < 0 && errno == EINTR)
-		continue;
-	if (sampler->start_status < 0) {
-		struct collector_result none;
-
-		pthread_join(sampler->sampling_thread, NULL);
-		collector_finish(sampler->collector, &none, NULL);
-		if (err)
-			*err = sampler->start_err;
-		free_sampler(sampler);
-		return NULL;
-	}
-	return sampler;
+	if (start(sampler, writer, err) == 0)
+		return sampler;
+	if (sampler->collector)
+		collector_finish(sampler->collector, &collected, NULL);
+	free_sampler(sampler);
+	return NULL;
 }
 
 int sampler_done_fd(const struct sampler *sampler)
 {
-	return sampler->done_fd;
+	return sampler->session->done_fd;
 }
 
-int sampler_command_end_fd(const struct sampler *sampler)
+void sampler_stop(struct sampler *sampler)
 {
-	return sampler->command_end_fd;
+	atomic_store_explicit(&sampler->session->stop_asked, true, memory_order_relaxed);
+	wake(sampler);
 }
 
-pid_t sampler_command_pid(const struct sampler *sampler)
+void sampler_pause(struct sampler *sampler)
 {
-	return sampler->result.command_pid; /* written before sampler_start() returned */
+	atomic_store_explicit(&sampler->session->paused, true, memory_order_relaxed);
+	wake(sampler);
+}
+
+void sampler_resume(struct sampler *sampler)
+{
+	atomic_store_explicit(&sampler->session->paused, false, memory_order_relaxed);
+	wake(sampler);
+}
+
+bool sampler_is_paused(const struct sampler *sampler)
+{
+	return atomic_load_explicit(&sampler->session->paused, memory_order_relaxed);
+}
+
+#define SETTLE_TRIES	100
+#define SETTLE_PAUSE_NS (2 * NS_PER_MS)
+
+static bool is_settled(struct sampler *sampler)
+{
+	bool is_settled;
+
+	pthread_mutex_lock(&sampler->lock);
+	is_settled = !sampler->session->counting || sampler->session->is_over;
+	for (size_t i = 0; i < sampler->nr_visitors; i++)
+		is_settled &= !atomic_load(&sampler->visitors[i]->busy_since_ns);
+	pthread_mutex_unlock(&sampler->lock);
+	return is_settled;
+}
+
+void sampler_settle(struct sampler *sampler)
+{
+	const struct timespec pause = {.tv_nsec = (long)SETTLE_PAUSE_NS};
+
+	for (int i = 0; i < SETTLE_TRIES && !is_settled(sampler); i++)
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
+void sampler_mark(struct sampler *sampler, const char *text)
+{
+	collector_mark(sampler->collector, text);
+}
+
+void sampler_cut(struct sampler *sampler, struct collector_cut *cut)
+{
+	collector_cut(sampler->collector, cut);
 }
 
 struct sampler_progress sampler_progress(const struct sampler *sampler)
@@ -184,55 +281,89 @@ struct sampler_progress sampler_progress(const struct sampler *sampler)
 	struct collector_progress progress = collector_progress(sampler->collector);
 
 	return (struct sampler_progress){
-		.nr_samples = progress.nr_samples +
-			      atomic_load_explicit(&sampler->nr_resting, memory_order_relaxed),
+		.nr_samples =
+			progress.nr_samples +
+			atomic_load_explicit(&sampler->session->nr_resting, memory_order_relaxed),
 		.nr_threads = progress.nr_threads,
-		.nr_asleep = progress.nr_blocked,
-		.elapsed_ns = clock_monotonic_ns() - sampler->start_ns,
+		.nr_blocked = progress.nr_blocked,
+		.elapsed_ns = clock_monotonic_ns() - sampler->session->start_ns,
 	};
 }
 
-static uint64_t unasked_cost_ns(const struct sampler *sampler)
+/*
+ * What the descendants of the command have used beyond what was found of them, which the kernel
+ * tells with the command's end: time of processes that lived less than a tick.
+ */
+static void publish_short_lived(struct sampler *sampler)
 {
-	struct target_stats stats = target_stats(sampler->target);
+	const struct session *session = sampler->session;
+	uint64_t now_ns = clock_monotonic_ns();
+	struct message *message;
+	uint64_t all_ns;
 
-	return stats.unasked_ns + stats.nr_unasked * GOVERNOR_WAKE_UP_NS;
+	if (!sampler->options.run || session->was_cut || sampler->options.threads ||
+	    !sampler->options.follow_children || !child_cpu_ns(sampler->options.pids[0], &all_ns) ||
+	    all_ns < session->ended_cpu_ns + NS_PER_MS)
+		return;
+	sampler->result.short_lived_cpu_ns = all_ns - session->ended_cpu_ns;
+	message = message_new(MESSAGE_PROCESS, session->start_ns);
+	message->body.process.serial = sampler->next_process++;
+	message->body.process.parent = SERIAL_NONE;
+	message->body.process.comm = xstrdup("[short-lived]");
+	message->body.process.exe = xstrdup("[short-lived]");
+	collector_publish(sampler->collector, message);
+	message = message_new(MESSAGE_THREAD, session->start_ns);
+	message->body.thread.serial = sampler->next_thread++;
+	message->body.thread.process = sampler->next_process - 1;
+	message->body.thread.hints = xcalloc(1, sizeof(struct thread_hints));
+	message->body.thread.name = xstrdup("[short-lived]");
+	message->body.thread.clocks.time_ns = session->start_ns;
+	collector_publish(sampler->collector, message);
+	message = message_new(MESSAGE_PROCESS_REST, now_ns);
+	message->body.process.serial = sampler->next_process - 1;
+	message->body.process.cpu_ns = sampler->result.short_lived_cpu_ns;
+	collector_publish(sampler->collector, message);
+	message = message_new(MESSAGE_THREAD_END, now_ns);
+	message->body.thread.serial = sampler->next_thread - 1;
+	message->body.thread.process = sampler->next_process - 1;
+	collector_publish(sampler->collector, message);
+	message = message_new(MESSAGE_PROCESS_END, now_ns);
+	message->body.process.serial = sampler->next_process - 1;
+	collector_publish(sampler->collector, message);
 }
 
-static uint64_t part_ppm(uint64_t cost_ns, uint64_t cpu_ns)
-{
-	return cpu_ns ? (uint64_t)(1e6 * (double)cost_ns / (double)cpu_ns) : 0;
-}
-
-/* Two of them are parts of the CPU time of all threads. */
 static void set_counters(struct sampler *sampler, uint64_t cpu_ns)
 {
 	struct message_counter rows[COUNTERS_MAX];
 	size_t nr = counters_read(sampler, rows);
-	uint64_t unasked_ns = unasked_cost_ns(sampler);
 
 	for (size_t i = 0; i < nr; i++)
 		profile_set_counter(sampler->profile, rows[i].name, rows[i].value);
-	profile_set_counter(sampler->profile, "cost_ppm",
-			    part_ppm(sampler->counts.cost_ns + unasked_ns, cpu_ns));
-	profile_set_counter(sampler->profile, "unasked_cost_ppm", part_ppm(unasked_ns, cpu_ns));
+	profile_set_counter(
+		sampler->profile, "cost_ppm",
+		cpu_ns ? (uint64_t)(1e6 * (double)sampler->counts.cost_ns / (double)cpu_ns) : 0);
+	if (sampler->result.short_lived_cpu_ns)
+		profile_set_counter(sampler->profile, "short_lived_cpu_ns",
+				    sampler->result.short_lived_cpu_ns);
 }
 
 void sampler_finish(struct sampler *sampler, struct sampler_result *result, struct err *failure)
 {
 	struct collector_result collected;
+	struct profile *profile = sampler->profile;
 
 	sampler_stop(sampler);
-	pthread_join(sampler->sampling_thread, NULL);
+	pool_join(sampler);
+	publish_short_lived(sampler);
 	collector_finish(sampler->collector, &collected, failure);
-	sampler->profile->meta.duration_ns = sampler->ended_ns - sampler->start_ns;
+	if (collected.state == COLLECTOR_WRITE_FAILED)
+		sampler->result.end = SAMPLER_END_WRITE_FAILED;
+	sampler->result.nr_samples = collected.nr_samples;
+	sampler->result.cpu_ns = collected.cpu_ns;
+	sampler->result.unwinder = sampler->options.unwinder;
+	sampler->result.unwinder_check = collected.unwinder_check;
+	profile->meta.duration_ns = sampler->session->ended_ns - sampler->session->start_ns;
 	set_counters(sampler, collected.cpu_ns);
 	*result = sampler->result;
-	result->nr_samples = collected.nr_samples;
-	result->cpu_ns = collected.cpu_ns;
-	result->unwinder = sampler->options.unwinder;
-	result->unwinder_check = collected.unwinder_check;
-	if (collected.state == COLLECTOR_WRITE_FAILED)
-		result->end = SAMPLER_END_WRITE_FAILED;
 	free_sampler(sampler);
 }

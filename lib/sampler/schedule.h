@@ -31,6 +31,8 @@ void schedule_init(struct schedule *schedule, uint64_t now_ns, uint64_t period_n
 void schedule_advance(struct schedule *schedule, uint64_t now_ns);
 /* There were no ticks for a while, and none were due. */
 void schedule_skip(struct schedule *schedule, uint64_t now_ns);
+/* A tick is due at once. */
+void schedule_now(struct schedule *schedule, uint64_t now_ns);
 /* From the next advance on. */
 void schedule_set_period(struct schedule *schedule, uint64_t period_ns);
 

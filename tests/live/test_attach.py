@@ -93,7 +93,7 @@ class Attach(LiveCase):
             options = ("-q", "-F", "1000", "-p", str(target.pid))
             with Recorder(self.directory, "attach", *options) as recorder:
                 wake_ups = lambda: int(procfs.status(recorder.pid)["voluntary_ctxt_switches"])
-                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                self.eventually(lambda: procfs.observer(target.pid), "attaching")
                 time.sleep(0.5)
                 before = wake_ups()
                 time.sleep(1)
@@ -112,7 +112,7 @@ class Attach(LiveCase):
         with Running(["sh", "-c", script]) as target:
             target.wait_ready()
             with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
-                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                self.eventually(lambda: procfs.observer(target.pid), "attaching")
                 target.process.stdin.write("go\n")
                 target.process.stdin.flush()
                 recording = recorder.finish()

@@ -47,7 +47,7 @@ class ChildEnds(LiveCase):
                      preexec_fn=with_core_dumps) as target:
             target.wait_ready()
             with Recorder(self.directory, "attach", "-p", str(target.pid), *FAST) as recorder:
-                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                self.eventually(lambda: procfs.observer(target.pid), "attaching")
                 with self.untraced() as plain:
                     said, _ = target.process.communicate("go\n", timeout=60)
                     recorder.finish()

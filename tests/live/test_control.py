@@ -108,7 +108,7 @@ class Control(LiveCase):
             for words in ("mark here\n", "stop"):
                 with open(fifo, "w", encoding="utf-8") as control:
                     control.write(words)
-            self.eventually(lambda: not procfs.tracer(command), "the end of the recording")
+            self.eventually(lambda: not procfs.observer(command), "the end of the recording")
             whole = recorder.finish()
         self.assertEqual(whole.status, 0, whole.stderr)
         self.assertEqual(self.marks(whole.path), ["here"])
@@ -207,7 +207,7 @@ class Control(LiveCase):
                 control.flush()
                 self.wait_until_recorded(recorder.path)
                 control.write("stop\n")
-            self.eventually(lambda: not procfs.tracer(command), "the end of the recording")
+            self.eventually(lambda: not procfs.observer(command), "the end of the recording")
             self.assertIsNone(recorder.process.poll())
             part = self.save(pipe)
             os.kill(command, signal.SIGTERM)
@@ -278,7 +278,7 @@ class Control(LiveCase):
             self.wait_until_recorded(recorder.path)
             control.write("stop\n")
             control.flush()
-            self.eventually(lambda: not procfs.tracer(command), "the end of the recording")
+            self.eventually(lambda: not procfs.observer(command), "the end of the recording")
             os.kill(command, signal.SIGTERM)
             # It tells so before it asks for more patience than anybody has.
             self.assertIn("Ctrl-C gives it up", recorder.process.stderr.readline())
@@ -338,7 +338,7 @@ class Control(LiveCase):
             with open(fifo, "w", encoding="utf-8") as control:
                 control.write("stop\n")
             self.eventually(
-                lambda: [procfs.tracer(pid) for pid in procfs.children(recorder.pid)] == [0],
+                lambda: [procfs.observer(pid) for pid in procfs.children(recorder.pid)] == [0],
                 "the end of the recording",
             )
             recorder.stdin.close()

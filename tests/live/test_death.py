@@ -51,7 +51,7 @@ class Killed(LiveCase):
                     recorder.process.wait()
                 before = counters.total()
                 self.eventually(lambda seen=before: counters.total() > seen + 10, "progress")
-                self.eventually(lambda: procfs.tracer(target.pid) == 0, "release")
+                self.eventually(lambda: procfs.observer(target.pid) == 0, "release")
                 self.assertUntouched(target.pid)
             (said,) = target.finish()
             self.assertGreater(said["rounds"], 0)
@@ -80,7 +80,7 @@ class Killed(LiveCase):
                     time.sleep(moments.uniform(0.001, 0.015))
                     recorder.process.kill()
                     recorder.process.wait()
-                self.eventually(lambda pid=target.pid: procfs.tracer(pid) == 0, "release")
+                self.eventually(lambda pid=target.pid: procfs.observer(pid) == 0, "release")
             done = profc("info", "-i", recorder.path, "--json", status=0)
             info = json.loads(done.stdout)
             self.assertGreater(info["start_realtime_ns"], 0, info)
@@ -97,7 +97,7 @@ class Killed(LiveCase):
                     recorder.process.kill()
                     recorder.process.wait()
                     deaths += 1
-                    self.eventually(lambda: procfs.tracer(target.pid) == 0, "release")
+                    self.eventually(lambda: procfs.observer(target.pid) == 0, "release")
                 self.assertUntouched(target.pid)
             (said,) = target.finish(60)
         self.assertGreater(deaths, 10)
@@ -128,7 +128,7 @@ class Killed(LiveCase):
         with Running([build("progressing"), self.path("counters")]) as target:
             target.wait_ready()
             with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
-                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                self.eventually(lambda: procfs.observer(target.pid), "attaching")
                 time.sleep(2.5)
                 recorder.process.kill()
                 recorder.process.wait()
@@ -172,7 +172,7 @@ class TargetDies(LiveCase):
             with Running([build("progressing"), path, "4"]) as target:
                 target.wait_ready()
                 with Recorder(self.directory, "attach", "-p", str(target.pid), *FAST) as recorder:
-                    self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                    self.eventually(lambda: procfs.observer(target.pid), "attaching")
                     time.sleep(moments.uniform(0, 0.1))
                     target.process.kill()
                     self.assertEqual(target.process.wait(timeout=20), -signal.SIGKILL)

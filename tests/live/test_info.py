@@ -52,21 +52,14 @@ class RealRecording(unittest.TestCase):
         cut_ns = sum(end["cpu_ns"] for end in info["stacks"]["early_ends"])
         self.assertLessEqual(cut_ns, 0.02 * info["totals"]["cpu_ns"])
 
-    def test_cost_is_that_of_all_stops(self):
-        """Births, children that end, signals: nobody asked for them, and they stop as well."""
+    def test_children_and_their_ends_stop_nothing(self):
+        """Births and ends are found by reading: each stop is one that takes a stack."""
         script = "for i in {1..200}; do (:); done"
         directory = tempfile.mkdtemp(dir=self.directory)  # the other recording is asked yet
-        recording = record(directory, ["bash", "-c", script])
-        info = json.loads(recording.info("--json"))
-        counters = info["counters"]
-        unasked = counters["stops"] - counters["interrupts"]
-        self.assertGreater(unasked, 600)
-        cost_ns = counters["cost_ppm"] * info["totals"]["cpu_ns"] / 1e6
-        self.assertGreater(cost_ns, unasked * 10e3)
-        unasked_ns = counters["unasked_cost_ppm"] * info["totals"]["cpu_ns"] / 1e6
-        self.assertGreater(unasked_ns, unasked * 10e3)
-        self.assertLessEqual(unasked_ns, cost_ns)
-        self.assertGreater(counters["held_ns_total"], unasked * 1e3)
+        counters = json.loads(record(directory, ["bash", "-c", script]).info("--json"))["counters"]
+        self.assertLessEqual(counters["stops"], counters["interrupts"])
+        self.assertLess(counters["stops"], 400)
+        self.assertGreater(counters["held_ns_total"], counters["stops"] * 1e3)
 
     def test_what_helps_depends_on_whose_code_it_is(self):
         recording = record(self.directory, [build("jit_in_frame"), "300", "elsewhere"])

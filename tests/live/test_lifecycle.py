@@ -308,7 +308,7 @@ class Processes(LiveCase):
         with Running([build("progressing"), self.path("counters")]) as target:
             target.wait_ready()
             with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
-                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                self.eventually(lambda: procfs.observer(target.pid), "attaching")
                 refused = attach(self.directory, target.pid, "-d", "100ms", status=1)
                 self.assertIn(str(recorder.pid), refused.stderr)
                 self.wait_until_recorded(recorder.path)

@@ -238,7 +238,7 @@ class Frozen(LiveCase):
                           profc("report", "-i", recording.path, status=1).stderr)
             self.assertIn("spin_leaf", profc("dump", "-p", target.pid, timeout=30).stdout)
             with Recorder(self.directory, "attach", "-p", target.pid, *FAST) as recorder:
-                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                self.eventually(lambda: procfs.observer(target.pid), "attaching")
                 self.freeze(group, False)
                 self.check_progress(target.pid)
                 self.freeze(group, True)

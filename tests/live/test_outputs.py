@@ -47,7 +47,7 @@ class Recordings(LiveCase):
         with Running(["sleep", "1000"]) as target:
             command = [PROFC, "attach", "--paused", "-p", str(target.pid)]
             with subprocess.Popen(command, cwd=self.directory) as killed:
-                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                self.eventually(lambda: procfs.observer(target.pid), "attaching")
                 killed.kill()
         self.assertNotEqual(os.stat(self.path("profc.data")).st_ino, kept)
         self.record()
@@ -117,7 +117,7 @@ class Recordings(LiveCase):
                     self.directory, "attach", "--control", f"fifo:{fifo}", "-p", target.pid,
                     preexec_fn=lambda: os.umask(umask),
                 ) as recorder:
-                    self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                    self.eventually(lambda: procfs.observer(target.pid), "attaching")
                     os.chmod(fifo, 0o600)
                     with open(fifo, "w", encoding="utf-8") as control:
                         control.write(f"snapshot {self.path('part')}\n")
@@ -171,7 +171,7 @@ class Shared(LiveCase):
             (command,) = procfs.children(recorder.pid)
             with open(self.path("control"), "w", encoding="utf-8") as control:
                 control.write(f"snapshot {path}\nstop\n")
-            self.eventually(lambda: not procfs.tracer(command), "the end of the recording")
+            self.eventually(lambda: not procfs.observer(command), "the end of the recording")
             os.kill(command, signal.SIGTERM)
             return recorder.finish().stderr
 

@@ -54,7 +54,7 @@ class Storm(LiveCase):
             target.wait_ready()
             counters = Counters(path)
             with Recorder(self.directory, "attach", "-p", str(target.pid), *FAST) as recorder:
-                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                self.eventually(lambda: procfs.observer(target.pid), "attaching")
                 before = counters.speed(0.5)
                 for _ in range(5):
                     os.kill(target.pid, signal.SIGWINCH)
@@ -207,7 +207,7 @@ class JobControl(LiveCase):
             target.wait_ready()
             counters = Counters(path)
             with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
-                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                self.eventually(lambda: procfs.observer(target.pid), "attaching")
                 for number in (signal.SIGSTOP, signal.SIGTSTP, signal.SIGSTOP):
                     self.check_stop_and_continue(target, counters, number)
                 recording = recorder.interrupt()
@@ -220,7 +220,7 @@ class JobControl(LiveCase):
             target.wait_ready()
             counters = Counters(path)
             with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
-                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                self.eventually(lambda: procfs.observer(target.pid), "attaching")
                 os.kill(target.pid, signal.SIGSTOP)
                 self.wait_status(target.pid, os.WUNTRACED)
                 recorder.interrupt()
@@ -266,7 +266,7 @@ class JobControl(LiveCase):
             target.wait_ready()
             counters = Counters(path)
             with Recorder(self.directory, "attach", "-p", str(target.pid), *FAST) as recorder:
-                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                self.eventually(lambda: procfs.observer(target.pid), "attaching")
                 for _ in range(1500):
                     os.kill(target.pid, moments.choice(
                         (signal.SIGSTOP, signal.SIGCONT, signal.SIGTSTP, signal.SIGWINCH)
@@ -324,7 +324,7 @@ class JobControl(LiveCase):
 
         def stop_under_profc(target):
             with Recorder(self.directory, "attach", "-p", str(target.pid), *FAST) as recorder:
-                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                self.eventually(lambda: procfs.observer(target.pid), "attaching")
                 self.stop_and_continue(target.pid)
                 recorder.interrupt()
 

@@ -124,7 +124,7 @@ class BlockedTime(LiveCase):
         """Of one that computes, by job control: nothing else says where it stands."""
         with Running([build("spin_leaf"), "500"]) as target:
             with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
-                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                self.eventually(lambda: procfs.observer(target.pid), "attaching")
                 os.kill(target.pid, signal.SIGSTOP)
                 self.eventually(lambda: procfs.state(target.pid) in "tT", "the stop")
                 before_ns = time.monotonic_ns()

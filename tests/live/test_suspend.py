@@ -161,7 +161,7 @@ class Suspend(LiveCase):
             with Recorder(
                 self.directory, "attach", "-p", str(target.pid), preexec_fn=own_group
             ) as recorder:
-                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                self.eventually(lambda: procfs.observer(target.pid), "attaching")
                 os.kill(target.pid, signal.SIGSTOP)
                 self.eventually(lambda: procfs.state(target.pid) in "tT", "the stop")
                 recording = recorder.interrupt()
@@ -177,7 +177,7 @@ class Suspend(LiveCase):
             with Recorder(
                 self.directory, "attach", "-p", str(target.pid), preexec_fn=own_group
             ) as recorder:
-                self.eventually(lambda: procfs.tracer(target.pid), "attaching")
+                self.eventually(lambda: procfs.observer(target.pid), "attaching")
                 os.killpg(recorder.pid, signal.SIGTSTP)
                 said, _, _ = select.select([recorder.process.stderr], [], [], 20)
                 self.assertTrue(said, "nothing is said of the stop that does not come about")

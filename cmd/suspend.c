@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Job control stops profc itself. */
+#include "cmd/suspend.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "sampler/sampler.h"
+
+void stop_by_job_control(struct sampler *sampler)
+{
+	bool was_paused = sampler_is_paused(sampler);
+	sigset_t set, former;
+
+	sampler_pause(sampler);
+	sampler_settle(sampler);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTSTP);
+	raise(SIGTSTP);
+	pthread_sigmask(SIG_UNBLOCK, &set, &former); /* here it stops */
+	pthread_sigmask(SIG_SETMASK, &former, NULL);
+	if (!was_paused)
+		sampler_resume(sampler);
+}

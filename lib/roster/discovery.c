@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Who was born: asked of the new ids one by one, or, where they are many, by a sweep. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "proc/read.h"
+#include "proc/scan.h"
+#include "roster/roster_priv.h"
+#include "tracee/permission.h"
+
+/* To ask so many ids takes about as long as a sweep of a small system. */
+#define ASKED_MAX 16
+
+/* A sweep takes no more than this part of the time. */
+#define SWEEP_PART 16
+
+/* Processes of others that are remembered; then all are asked once more. */
+#define OTHERS_MAX 65536
+
+/* "0.42 0.30 0.28 2/411 12345": the last id that was given away in our PID namespace; 0: unknown.
+ */
+static pid_t read_last_pid(const struct roster *roster)
+{
+	char text[128];
+	ssize_t got =
+		roster->loadavg_fd < 0 ? -1 : pread(roster->loadavg_fd, text, sizeof(text) - 1, 0);
+	const char *last;
+	struct scan scan;
+	uint64_t number;
+
+	if (got <= 0)
+		return 0;
+	text[got] = '\0';
+	last = strrchr(text, ' ');
+	scan = (struct scan){.at = last ? last + 1 : text, .end = text + got};
+	return scan_decimal(&scan, &number) ? (pid_t)number : 0;
+}
+
+static bool is_ancestor(const struct roster *roster, pid_t pid)
+{
+	for (size_t i = 0; i < roster->nr_ancestors; i++) {
+		if (roster->ancestors[i] == pid)
+			return true;
+	}
+	return pid == 1;
+}
+
+static bool was_ours(const struct roster *roster, pid_t pid)
+{
+	size_t nr = roster->nr_ended < ENDED_KEPT ? roster->nr_ended : ENDED_KEPT;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (roster->ended[i] == pid)
+			return true;
+	}
+	return pid_table_get(&roster->by_pid, pid) != NULL;
+}
+
+/*
+ * Whose parent ended before it was asked is a child of init's by now, or of another ancestor's
+ * that adopts orphans (PR_SET_CHILD_SUBREAPER). It is one of ours if its group or session is led,
+ * or was, by one of ours.
+ */
+static bool is_orphan_of_ours(const struct roster *roster, const struct proc_stat *stat)
+{
+	return is_ancestor(roster, stat->ppid) &&
+	       (was_ours(roster, stat->pgrp) || was_ours(roster, stat->session));
+}
+
+/* A process that is not known: is it a descendant? */
+static void ask_process(struct roster *roster, pid_t pid)
+{
+	struct roster_process *parent, *process;
+	struct proc_stat stat;
+
+	if (!roster->follow_children || !proc_read_task_stat(pid, pid, &stat) || stat.state == 'Z')
+		return;
+	parent = roster_find_process(roster, stat.ppid);
+	if (!parent && !is_orphan_of_ours(roster, &stat)) {
+		pid_table_set(&roster->others, pid, roster);
+		return;
+	}
+	process = roster_add_process(roster, &stat, parent, false);
+	roster_add_threads(roster, process, true);
+	if (!process->threads)
+		roster_end_process(roster, process);
+}
+
+/* A task that is not known: a thread of ours, or a process. */
+static void ask(struct roster *roster, pid_t id)
+{
+	struct roster_process *process;
+	struct proc_status status;
+
+	if (pid_table_get(&roster->by_tid, id) || !proc_read_status(id, &status))
+		return;
+	process = roster_find_process(roster, status.tgid);
+	if (process && status.tgid != id)
+		roster_add_thread(roster, process, id, true);
+	else if (!process && !pid_table_get(&roster->others, status.tgid))
+		ask_process(roster, status.tgid);
+}
+
+/* Its directory has two links, and one for each thread. */
+static bool has_other_number(const struct roster_process *process)
+{
+	struct stat stat_buffer;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)process->pid);
+	return stat(path, &stat_buffer) == 0 && stat_buffer.st_nlink != process->nr_threads + 2;
+}
+
+static void sweep_threads(struct roster *roster)
+{
+	for (size_t i = 0; i < roster->nr_processes; i++) {
+		if (!has_other_number(roster->processes[i]))
+			continue;
+		roster_recount(roster, roster->processes[i]);
+		roster_add_threads(roster, roster->processes[i], true);
+	}
+}
+
+static void sweep_processes(struct roster *roster)
+{
+	DIR *directory = opendir("/proc");
+	struct dirent *entry;
+
+	while (directory && (entry = readdir(directory))) {
+		struct scan scan = {.at = entry->d_name,
+				    .end = entry->d_name + strlen(entry->d_name)};
+		uint64_t number;
+
+		if (scan_decimal(&scan, &number) && scan.at == scan.end &&
+		    !roster_find_process(roster, (pid_t)number) &&
+		    !pid_table_get(&roster->others, (pid_t)number))
+			ask_process(roster, (pid_t)number);
+	}
+	if (directory)
+		closedir(directory);
+}
+
+static void sweep(struct roster *roster, uint64_t now_ns)
+{
+	uint64_t began_ns = clock_monotonic_ns();
+
+	if (now_ns < roster->sweep_again_ns)
+		return;
+	roster->is_sweep_due = false;
+	if (roster->others.nr > OTHERS_MAX)
+		pid_table_release(&roster->others);
+	sweep_threads(roster);
+	if (roster->follow_children)
+		sweep_processes(roster);
+	roster->sweep_again_ns = now_ns + SWEEP_PART * (clock_monotonic_ns() - began_ns);
+}
+
+void roster_poll(struct roster *roster, uint64_t now_ns)
+{
+	pid_t last = read_last_pid(roster);
+	pid_t first = roster->last_pid + 1;
+	bool has_wrapped = last < roster->last_pid;
+
+	if (last && last == roster->last_pid) {
+		if (roster->is_sweep_due)
+			sweep(roster, now_ns);
+		return;
+	}
+	roster->last_pid = last;
+	if (first == 1)
+		return; /* the first call: who is there is told by roster_add_root() */
+	/* Ids are given away anew: those of others may be ours by now. */
+	if (has_wrapped)
+		pid_table_release(&roster->others);
+	if (has_wrapped || !last || last - first >= ASKED_MAX || roster->is_sweep_due) {
+		roster->is_sweep_due = true;
+		sweep(roster, now_ns);
+		return;
+	}
+	for (pid_t id = first; id <= last; id++)
+		ask(roster, id);
+}
+
+static void note_ancestors(struct roster *roster, pid_t pid)
+{
+	struct proc_stat stat;
+
+	/* The first is its parent, whose other children are none of ours. */
+	if (!proc_read_task_stat(pid, pid, &stat))
+		return;
+	while (stat.ppid > 1 && roster->nr_ancestors < ANCESTORS_MAX &&
+	       proc_read_task_stat(stat.ppid, stat.ppid, &stat))
+		roster->ancestors[roster->nr_ancestors++] = stat.ppid;
+}
+
+int roster_add_root(struct roster *roster, pid_t pid, bool is_new, struct err *err)
+{
+	struct roster_process *process;
+	struct proc_stat stat;
+	pid_t tgid;
+	int status = permission_to_trace(pid, &tgid, err);
+
+	if (status < 0)
+		return status;
+	if (pid_table_get(&roster->by_pid, tgid))
+		return 0; /* named twice */
+	if (!proc_read_task_stat(tgid, tgid, &stat))
+		return err_set(err, ERR_GONE, "process %d has ended meanwhile", (int)pid);
+	if (!roster->nr_processes)
+		roster_poll(roster, 0); /* what is born from now on is told of */
+	note_ancestors(roster, tgid);
+	process = roster_add_process(roster, &stat, NULL, false);
+	roster_add_threads(roster, process, is_new);
+	return 0;
+}

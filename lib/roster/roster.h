@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_ROSTER_ROSTER_H
+#define PROFC_ROSTER_ROSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "tracee/tracee.h"
+
+struct err;
+struct proc_stat;
+
+/*
+ * Which processes and threads there are to be sampled: born, gone, or in another program since
+ * an exec. All of it is found by reading /proc at the ticks of a recording, and only where
+ * something has changed: the last id that /proc/loadavg tells moves with every task that is born
+ * in the PID namespace. No process is stopped or notified for it.
+ */
+struct roster;
+
+/* A process from its birth or an exec up to its end or its next exec. */
+struct roster_process {
+	pid_t pid;
+	uint64_t start_ticks;	  /* since boot: with the pid, which process it is */
+	uint64_t program;	  /* proc_program_id(); 0: not known */
+	uint64_t program_read_ns; /* when that was last asked */
+	uint64_t born_ns;	  /* when it was found */
+	void *owner;		  /* the sampler's own record */
+	struct roster_thread *threads;
+	size_t nr_threads;
+	size_t index; /* in the roster */
+};
+
+struct roster_thread {
+	struct tracee tracee;
+	struct roster_process *process;
+	void *owner;		    /* the sampler's own record */
+	struct roster_thread *next; /* of its process */
+};
+
+/*
+ * What the roster tells of, within the calls below that may find it. A thread that is gone is
+ * the listener's to free by roster_release_thread(), at once or when its visit is over.
+ */
+struct roster_listener {
+	/* `parent` is NULL for a root; with `is_exec` it is the process' own life before. */
+	void (*process_born)(void *context, struct roster_process *process,
+			     struct roster_process *parent, bool is_exec);
+	/* `is_new` if it was born during the recording, so that its clocks count from 0. */
+	void (*thread_born)(void *context, struct roster_thread *thread, bool is_new);
+	void (*thread_gone)(void *context, struct roster_thread *thread);
+	/* After its last thread. */
+	void (*process_gone)(void *context, struct roster_process *process);
+	void *context;
+};
+
+struct roster *roster_new(const struct roster_listener *listener, bool follow_children);
+/* Tells of nothing any more; threads that the listener has not released stay valid. */
+void roster_free(struct roster *roster);
+
+/*
+ * Begin with a process: all of its threads that are there. ERR_GONE or ERR_PERMISSION, with the
+ * reason and a hint, if it cannot be observed. `is_new`: born for this recording.
+ */
+int roster_add_root(struct roster *roster, pid_t pid, bool is_new, struct err *err);
+
+/* Who was born since the last call? */
+void roster_poll(struct roster *roster, uint64_t now_ns);
+/*
+ * A thread of it was just observed: is it in the program that it was in? Asked
+ * now and then, of young ones more often, and if `is_suspect`. After an exec, *thread is no more.
+ */
+bool roster_is_in_program(struct roster *roster, struct roster_process *process, bool is_suspect,
+			  uint64_t now_ns);
+/* Its clocks cannot be read any more, or its stat says that it is dead. */
+void roster_thread_gone(struct roster *roster, struct roster_thread *thread);
+/* Which of its threads are there, where some may have died unseen. */
+void roster_recount(struct roster *roster, struct roster_process *process);
+/* It is to be observed no more: all of its threads, and it, are told of as gone. */
+void roster_forget(struct roster *roster, struct roster_process *process);
+void roster_release_thread(struct roster_thread *thread);
+
+/* NULL if it is not known, or not any more. */
+struct roster_process *roster_find_process(const struct roster *roster, pid_t pid);
+size_t roster_nr_processes(const struct roster *roster);
+struct roster_process *roster_process_at(const struct roster *roster, size_t index);
+
+/*
+ * CPU time of all threads of a process that there are and were, exact; false once it is reaped, and
+ * *cpu_ns untouched.
+ */
+bool roster_process_cpu_ns(const struct roster_process *process, uint64_t *cpu_ns);
+
+#endif

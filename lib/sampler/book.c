@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The sampler's records of processes and threads, and where their time is counted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "proc/program.h"
+#include "proc/read.h"
+#include "sampler/sampler_priv.h"
+
+/* Enough for nearly all stacks; walks that need more raise it. */
+#define FIRST_STACK_BYTES (256u * 1024)
+
+static struct account_clocks account_clocks_at(const struct proc_schedstat *clocks,
+					       uint64_t time_ns)
+{
+	return (struct account_clocks){
+		.time_ns = time_ns, .cpu_ns = clocks->cpu_ns, .runq_ns = clocks->runq_ns};
+}
+
+static char *read_exe(pid_t pid)
+{
+	char path[4096];
+
+	return proc_read_process_link(pid, "exe", path, sizeof(path)) ? xstrdup(path) : NULL;
+}
+
+static char *read_comm(const struct roster_process *process)
+{
+	char name[PROC_COMM_MAX_BYTES];
+
+	return proc_program_read_comm(process->program, process->pid, process->pid, name,
+				      sizeof(name))
+		       ? xstrdup(name)
+		       : NULL;
+}
+
+/* The arguments, joined by spaces. */
+static char *read_command(pid_t pid)
+{
+	struct buf text = {0};
+	char *joined = NULL;
+
+	if (proc_read_process_file(pid, "cmdline", &text) && text.nr_bytes) {
+		for (size_t i = 0; i + 1 < text.nr_bytes; i++) {
+			if (!text.bytes[i])
+				text.bytes[i] = ' ';
+		}
+		joined = xstrndup(buf_str(&text), text.nr_bytes);
+	}
+	buf_release(&text);
+	return joined;
+}
+
+/* Was it born for the recording, or after that had begun, so that its clocks count from 0? */
+static bool is_born_in_recording(const struct sampler *sampler)
+{
+	return sampler->session->begun_ns != 0 || sampler->options.run;
+}
+
+/* Where the part of its CPU time begins that counts. */
+static void begin_cpu(const struct sampler *sampler, struct sampled_process *process,
+		      const struct process_cpu *former)
+{
+	struct process_cpu *cpu = &process->cpu;
+	struct proc_cpu_split split = {0};
+	pid_t pid = process->roster->pid;
+	bool has_split = true;
+
+	roster_process_cpu_ns(process->roster, &cpu->latest_ns);
+	/* An exec goes on where the former life was covered up to. */
+	if (former)
+		cpu->base_ns = former->base_ns + former->covered_ns + former->handed_out_ns;
+	else if (!is_born_in_recording(sampler))
+		cpu->base_ns = cpu->latest_ns;
+	if (cpu->base_ns)
+		has_split = proc_read_cpu_split(pid, 0, &split);
+	cpu->counts = sampler->session->counting;
+	/* Where not all of its threads are counted, no total is that of those that are. */
+	cpu->split.lost = sampler->options.threads != NULL;
+	cpu->split.rests = !cpu->counts;
+	if (cpu->counts)
+		cpu_split_meter_begin(&cpu->split, has_split ? &split : NULL);
+}
+
+static void process_born(void *context, struct roster_process *process,
+			 struct roster_process *parent, bool is_exec)
+{
+	struct sampler *sampler = context;
+	struct sampled_process *former = parent ? parent->owner : NULL;
+	uint64_t now_ns = clock_monotonic_ns();
+	struct message *message = message_new(MESSAGE_PROCESS, now_ns);
+	struct sampled_process *record = xcalloc(1, sizeof(*record));
+	struct message_process *about = &message->body.process;
+
+	record->serial = sampler->next_process++;
+	record->roster = process;
+	record->start_ns = record->quiet_since_ns = now_ns;
+	record->due.of = record;
+	process->owner = record;
+	about->serial = record->serial;
+	about->pid = process->pid;
+	about->program = process->program;
+	about->parent = former ? former->serial : SERIAL_NONE;
+	/* Between fork and exec it has all that its parent has. */
+	about->forked = former && !is_exec && process->program == parent->program;
+	if (!about->forked) {
+		maps_read(sampler, message, process->pid);
+		about->comm = read_comm(process);
+		about->exe = read_exe(process->pid);
+		about->command = read_command(process->pid);
+	}
+	begin_cpu(sampler, record, is_exec ? &former->cpu : NULL);
+	if (is_exec) {
+		former->cpu.is_continued = true;
+		former->cpu.counts = false;
+	}
+	collector_publish(sampler->collector, message);
+	due_queue_put(&sampler->processes, &record->due, now_ns);
+}
+
+static struct message *message_about(enum message_kind kind, const struct sampled_thread *thread,
+				     uint64_t now_ns)
+{
+	struct message *message = message_new(kind, now_ns);
+	struct message_thread *about = &message->body.thread;
+
+	about->serial = thread->serial;
+	about->process = thread->process->serial;
+	about->tid = thread->roster->tracee.tid;
+	about->hints = thread->hints;
+	about->clocks = account_clocks_at(&thread->clocks, now_ns);
+	about->has_clocks = true;
+	return message;
+}
+
+/* What of its clocks lies before the time that counts. */
+static struct proc_schedstat base_of(const struct sampler *sampler,
+				     const struct sampled_thread *thread, bool is_new,
+				     const struct proc_schedstat *now)
+{
+	const struct process_cpu *cpu = &thread->process->cpu;
+	struct proc_schedstat base = *now;
+
+	/* The time of an exec: what was not covered yet is the new program's. */
+	if (!is_new && is_born_in_recording(sampler))
+		base.cpu_ns -= min_u64(base.cpu_ns,
+				       cpu->latest_ns - min_u64(cpu->base_ns, cpu->latest_ns));
+	else if (is_new)
+		base.cpu_ns = base.runq_ns = 0;
+	return base;
+}
+
+/* Of who has used less than a tick nothing is to be read. */
+static bool read_split(const struct sampled_thread *thread, uint64_t since_cpu_ns,
+		       struct proc_cpu_split *split)
+{
+	const struct tracee *tracee = &thread->roster->tracee;
+
+	return thread->clocks.cpu_ns >= since_cpu_ns + PROC_CPU_SPLIT_LEAST_NS &&
+	       proc_read_cpu_split(tracee->tgid, tracee->tid, split);
+}
+
+static void begin_split(struct sampled_thread *thread)
+{
+	struct proc_cpu_split now = {0};
+	bool is_known =
+		thread->clocks.cpu_ns < PROC_CPU_SPLIT_LEAST_NS || read_split(thread, 0, &now);
+
+	cpu_split_meter_begin(&thread->split, is_known ? &now : NULL);
+	thread->split_cpu_ns = thread->clocks.cpu_ns;
+}
+
+static void rest_split(struct sampled_thread *thread)
+{
+	struct proc_cpu_split now;
+
+	if (!thread->split.rests)
+		cpu_split_meter_rest(&thread->split,
+				     read_split(thread, thread->split_cpu_ns, &now) ? &now : NULL);
+}
+
+static void thread_born(void *context, struct roster_thread *roster, bool is_new)
+{
+	struct sampler *sampler = context;
+	struct sampled_thread *thread = xcalloc(1, sizeof(*thread));
+	uint64_t now_ns = clock_monotonic_ns();
+	struct proc_schedstat now = {0};
+	struct message *message;
+
+	tracee_clocks(&roster->tracee, &now);
+	thread->serial = sampler->next_thread++;
+	thread->process = roster->process->owner;
+	thread->roster = roster;
+	thread->cpu = -1;
+	thread->is_chosen = !sampler->options.threads;
+	thread->published_ns = thread->read_ns = now_ns;
+	thread->hints = xcalloc(1, sizeof(*thread->hints));
+	atomic_init(&thread->hints->max_stack_bytes, FIRST_STACK_BYTES);
+	thread->due.of = thread;
+	roster->owner = thread;
+	thread->clocks = base_of(sampler, thread, is_new, &now);
+	thread->split.rests = !sampler->session->counting;
+	if (!thread->split.rests)
+		begin_split(thread);
+	message = message_about(MESSAGE_THREAD, thread, now_ns - (is_new ? now.cpu_ns : 0));
+	collector_publish(sampler->collector, message);
+	due_put(sampler, thread, false, now_ns);
+}
+
+void book_note_clocks(struct sampled_thread *thread, const struct proc_schedstat *clocks,
+		      uint64_t now_ns)
+{
+	if (clocks->cpu_ns > thread->clocks.cpu_ns)
+		thread->process->cpu.covered_ns += clocks->cpu_ns - thread->clocks.cpu_ns;
+	thread->clocks = *clocks;
+	thread->read_ns = now_ns;
+}
+
+bool book_read_clocks(struct sampler *sampler, struct sampled_thread *thread,
+		      struct proc_schedstat *clocks)
+{
+	if (tracee_clocks(&thread->roster->tracee, clocks))
+		return true;
+	roster_thread_gone(sampler->roster, thread->roster);
+	return false;
+}
+
+/* CPU time by the clock of the process that no thread's has covered, and that was not published. */
+static uint64_t uncovered_ns(struct sampled_process *process)
+{
+	struct process_cpu *cpu = &process->cpu;
+	uint64_t known_ns = cpu->base_ns + cpu->covered_ns + cpu->handed_out_ns;
+
+	roster_process_cpu_ns(process->roster, &cpu->latest_ns);
+	return cpu->latest_ns > known_ns ? cpu->latest_ns - known_ns : 0;
+}
+
+/* Less is what passes between two readings. */
+#define REST_LEAST_NS (50 * NS_PER_US)
+
+static void publish_rest(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
+{
+	uint64_t rest_ns = process->cpu.counts ? uncovered_ns(process) : 0;
+	struct message *message;
+
+	if (rest_ns < REST_LEAST_NS || sampler->options.threads)
+		return;
+	process->cpu.handed_out_ns += rest_ns;
+	message = message_new(MESSAGE_PROCESS_REST, now_ns);
+	message->body.process.serial = process->serial;
+	message->body.process.pid = process->roster->pid;
+	message->body.process.cpu_ns = rest_ns;
+	collector_publish(sampler->collector, message);
+}
+
+static void end_cpu(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
+{
+	struct process_cpu *cpu = &process->cpu;
+	struct proc_cpu_split now;
+
+	publish_rest(sampler, process, now_ns);
+	if (cpu->counts)
+		cpu_split_meter_rest(&cpu->split, proc_read_cpu_split(process->roster->pid, 0, &now)
+							  ? &now
+							  : NULL);
+	cpu->counts = false;
+}
+
+/* The last thread of a process: what its clock shows beyond is this thread's. */
+static void add_last_cpu(struct sampled_thread *thread)
+{
+	struct sampled_process *process = thread->process;
+	uint64_t rest_ns;
+
+	if (process->roster->threads || !process->cpu.counts || !thread->is_chosen)
+		return;
+	rest_ns = uncovered_ns(process);
+	thread->clocks.cpu_ns += rest_ns;
+	process->cpu.covered_ns += rest_ns;
+}
+
+void book_free_thread(struct sampled_thread *thread)
+{
+	roster_release_thread(thread->roster);
+	free(thread);
+}
+
+static void thread_gone(void *context, struct roster_thread *roster)
+{
+	struct sampler *sampler = context;
+	struct sampled_thread *thread = roster->owner;
+	uint64_t now_ns = clock_monotonic_ns();
+	struct proc_schedstat clocks;
+	struct message *message;
+	/* After an exec its clocks are the new program's. */
+	bool is_readable =
+		!thread->process->cpu.is_continued && tracee_clocks(&roster->tracee, &clocks);
+
+	if (is_readable)
+		book_note_clocks(thread, &clocks, now_ns);
+	add_last_cpu(thread);
+	if (is_readable && sampler->session->counting)
+		publish_may_sleep_on(sampler, thread, &clocks, now_ns);
+	publish_sleep(sampler, thread);
+	rest_split(thread);
+	message = message_about(MESSAGE_THREAD_END, thread, now_ns);
+	/* As last read: what it ran after that is part of the rest of its process. */
+	message->body.thread.has_clocks = sampler->session->counting && thread->is_chosen;
+	message->body.thread.clocks.time_ns = thread->read_ns;
+	message->body.thread.has_split =
+		cpu_split_meter_sum(&thread->split, &message->body.thread.split);
+	collector_publish(sampler->collector, message);
+	due_forget(sampler, thread);
+	thread->hints = NULL; /* the collector's */
+	if (thread->visitor)
+		thread->is_gone = true; /* it is freed when that visit is over */
+	else
+		book_free_thread(thread);
+}
+
+static void process_gone(void *context, struct roster_process *roster)
+{
+	struct sampler *sampler = context;
+	struct sampled_process *process = roster->owner;
+	uint64_t now_ns = clock_monotonic_ns();
+	struct message *message = message_new(MESSAGE_PROCESS_END, now_ns);
+
+	end_cpu(sampler, process, now_ns);
+	if (!process->cpu.is_continued)
+		sampler->session->ended_cpu_ns += max_u64(
+			process->cpu.latest_ns, process->cpu.base_ns + process->cpu.covered_ns);
+	message->body.process.serial = process->serial;
+	message->body.process.pid = roster->pid;
+	message->body.process.has_split =
+		cpu_split_meter_sum(&process->cpu.split, &message->body.process.split);
+	collector_publish(sampler->collector, message);
+	due_queue_remove(&sampler->processes, &process->due);
+	process_clock_release(&process->cpu.clock);
+	free(process->places);
+	free(process);
+}
+
+struct roster_listener book_listener(struct sampler *sampler)
+{
+	return (struct roster_listener){.process_born = process_born,
+					.thread_born = thread_born,
+					.thread_gone = thread_gone,
+					.process_gone = process_gone,
+					.context = sampler};
+}
+
+/* Threads name themselves when they begin to run: ask soon, then ever more rarely. */
+#define FIRST_NAME_PAUSE_NS   (NS_PER_MS / 2)
+#define LONGEST_NAME_PAUSE_NS NS_PER_SEC
+
+static bool name_fits(const struct sampler *sampler, const struct sampled_thread *thread)
+{
+	const struct tracee *tracee = &thread->roster->tracee;
+	char name[PROC_COMM_MAX_BYTES];
+
+	return proc_read_comm(tracee->tgid, tracee->tid, name, sizeof(name)) &&
+	       regexec(sampler->options.threads, name, 0, NULL, 0) == 0;
+}
+
+static void count_from(struct sampler *sampler, struct sampled_thread *thread,
+		       const struct proc_schedstat *clocks, uint64_t now_ns)
+{
+	thread->clocks = *clocks;
+	thread->sleep = (struct seen_sleep){0};
+	thread->cost.held_ns = 0;
+	collector_publish(sampler->collector, message_about(MESSAGE_THREAD_BASE, thread, now_ns));
+}
+
+bool book_is_chosen(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
+{
+	struct proc_schedstat clocks;
+
+	if (thread->is_chosen)
+		return true;
+	if (now_ns < thread->name_again_ns)
+		return false;
+	if (name_fits(sampler, thread) && tracee_clocks(&thread->roster->tracee, &clocks)) {
+		thread->is_chosen = true;
+		count_from(sampler, thread, &clocks, now_ns);
+		return true;
+	}
+	thread->name_pause_ns = thread->name_pause_ns
+					? min_u64(2 * thread->name_pause_ns, LONGEST_NAME_PAUSE_NS)
+					: FIRST_NAME_PAUSE_NS;
+	thread->name_again_ns = now_ns + thread->name_pause_ns;
+	return false;
+}
+
+static void begin_process(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
+{
+	struct process_cpu *cpu = &process->cpu;
+	struct roster_thread *roster;
+	struct proc_cpu_split split;
+	struct proc_schedstat clocks;
+
+	roster_process_cpu_ns(process->roster, &cpu->latest_ns);
+	cpu->base_ns = cpu->latest_ns;
+	cpu->covered_ns = cpu->handed_out_ns = cpu->known_rest_ns = 0;
+	cpu->counts = true;
+	cpu_split_meter_begin(&cpu->split,
+			      proc_read_cpu_split(process->roster->pid, 0, &split) ? &split : NULL);
+	for (roster = process->roster->threads; roster; roster = roster->next) {
+		struct sampled_thread *thread = roster->owner;
+
+		if (!tracee_clocks(&roster->tracee, &clocks))
+			continue;
+		count_from(sampler, thread, &clocks, now_ns);
+		begin_split(thread);
+		due_put(sampler, thread, false, now_ns);
+	}
+}
+
+void book_begin_counting(struct sampler *sampler, uint64_t now_ns)
+{
+	for (size_t i = 0; i < roster_nr_processes(sampler->roster); i++)
+		begin_process(sampler, roster_process_at(sampler->roster, i)->owner, now_ns);
+}
+
+static void end_thread(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
+{
+	struct proc_schedstat clocks;
+
+	if (!thread->is_chosen || !tracee_clocks(&thread->roster->tracee, &clocks))
+		return;
+	publish_may_sleep_on(sampler, thread, &clocks, now_ns);
+	publish_sleep(sampler, thread);
+	book_note_clocks(thread, &clocks, now_ns);
+	rest_split(thread);
+	collector_publish(sampler->collector, message_about(MESSAGE_THREAD_REST, thread, now_ns));
+}
+
+void book_end_counting(struct sampler *sampler, uint64_t now_ns)
+{
+	for (size_t i = 0; i < roster_nr_processes(sampler->roster); i++) {
+		struct roster_process *process = roster_process_at(sampler->roster, i);
+
+		for (struct roster_thread *thread = process->threads; thread; thread = thread->next)
+			end_thread(sampler, thread->owner, now_ns);
+		end_cpu(sampler, process->owner, now_ns);
+	}
+}
+
+bool book_is_dead(struct roster_thread *thread)
+{
+	struct proc_stat stat;
+
+	return !tracee_stat(&thread->tracee, &stat) || stat.state == 'Z' || stat.state == 'X';
+}
+
+/* One of its threads that is dead, or NULL. */
+static struct roster_thread *dead_thread(const struct roster_process *process)
+{
+	struct roster_thread *thread = process->threads;
+
+	while (thread && !book_is_dead(thread))
+		thread = thread->next;
+	return thread;
+}
+
+void book_keep(struct sampler *sampler, uint64_t now_ns)
+{
+	size_t i = 0;
+
+	roster_poll(sampler->roster, now_ns);
+	while (i < roster_nr_processes(sampler->roster)) {
+		struct roster_thread *dead = dead_thread(roster_process_at(sampler->roster, i));
+
+		if (dead)
+			roster_thread_gone(sampler->roster, dead); /* the process, too, perhaps */
+		else
+			i++;
+	}
+}
+
+/* They go on, but nothing is recorded of them any more. */
+void book_end(struct sampler *sampler, uint64_t now_ns)
+{
+	if (sampler->session->counting)
+		book_end_counting(sampler, now_ns);
+	sampler->session->counting = false;
+	while (roster_nr_processes(sampler->roster)) {
+		struct roster_process *process = roster_process_at(sampler->roster, 0);
+
+		roster_forget(sampler->roster, process);
+	}
+}

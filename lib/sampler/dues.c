@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* When threads are due. */
+#include "sampler/sampler_priv.h"
+
+static void remove_due(struct sampled_thread *thread)
+{
+	if (thread->queue)
+		due_queue_remove(thread->queue, &thread->due);
+}
+
+/* A visit may find that its process has executed another program, and others are gone, too. */
+void due_forget(struct sampler *sampler, struct sampled_thread *thread)
+{
+	remove_due(thread);
+	for (size_t i = 0; i < sampler->tick.nr_cpus; i++) {
+		if (sampler->tick.by_cpu[i] == thread)
+			sampler->tick.by_cpu[i] = NULL;
+	}
+}
+
+void due_put(struct sampler *sampler, struct sampled_thread *thread, bool is_active,
+	     uint64_t due_ns)
+{
+	remove_due(thread);
+	thread->queue = is_active ? &sampler->active : &sampler->threads;
+	due_queue_put(thread->queue, &thread->due, due_ns);
+}
+
+void due_at_once(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
+{
+	if (thread->due.place && thread->due.due_ns > now_ns)
+		due_put(sampler, thread, thread->queue == &sampler->active, now_ns);
+}

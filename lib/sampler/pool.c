@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The visitors that there are: two, more on demand, eight at most. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "sampler/sampler_priv.h"
+#include "snapshot/snapshot.h"
+
+/* A stop that has not come by then is asked for again. */
+#define ASK_AGAIN_NS (5 * NS_PER_MS)
+
+/* Ends a wait for a stop: nothing else is done in the handler. */
+static int poke_signal(void)
+{
+	return SIGRTMIN + 1;
+}
+
+static void on_poke(int signal_nr)
+{
+	(void)signal_nr;
+}
+
+/* Who waits for a stop that does not come is woken to ask again. */
+void pool_poke(struct sampler *sampler, uint64_t now_ns, bool is_end)
+{
+	for (size_t i = 0; i < sampler->nr_visitors; i++) {
+		struct visitor *visitor = sampler->visitors[i];
+		uint64_t since_ns = atomic_load(&visitor->busy_since_ns);
+
+		if (!since_ns || visitor == sampler->leader ||
+		    (!is_end && now_ns < max_u64(since_ns, visitor->poked_ns) + ASK_AGAIN_NS))
+			continue;
+		visitor->poked_ns = now_ns;
+		pthread_kill(visitor->thread, poke_signal());
+	}
+}
+
+/* Called with the lock held. */
+int pool_add(struct sampler *sampler)
+{
+	struct visitor *visitor;
+
+	if (sampler->nr_visitors == VISITORS_MAX)
+		return 0;
+	visitor = xcalloc(1, sizeof(*visitor));
+	visitor->sampler = sampler;
+	visitor->snapshot = xcalloc(1, sizeof(*visitor->snapshot));
+	if (pthread_create(&visitor->thread, NULL, sampler->visitor_main, visitor)) {
+		free(visitor->snapshot);
+		free(visitor);
+		return -1;
+	}
+	sampler->visitors[sampler->nr_visitors++] = visitor;
+	return 0;
+}
+
+bool pool_has_idle(const struct sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->nr_visitors; i++) {
+		if (sampler->visitors[i]->is_idle)
+			return true;
+	}
+	return false;
+}
+
+int pool_start(struct sampler *sampler, void *(*visitor_main)(void *), struct err *err)
+{
+	struct sigaction action = {.sa_handler = on_poke};
+	int status;
+
+	sigaction(poke_signal(), &action, NULL);
+	sampler->visitor_main = visitor_main;
+	pthread_mutex_lock(&sampler->lock);
+	status = pool_add(sampler);
+	if (status == 0)
+		pool_add(sampler);
+	pthread_mutex_unlock(&sampler->lock);
+	return status == 0 ? 0 : err_start(err, "cannot start a thread");
+}
+
+void pool_join(struct sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->nr_visitors; i++) {
+		struct visitor *visitor = sampler->visitors[i];
+
+		pthread_join(visitor->thread, NULL);
+		snapshot_release(visitor->snapshot);
+		free(visitor->snapshot);
+	}
+}
+
+/* Another one is to lead while this one waits. */
+void pool_hand_over(struct visitor *visitor)
+{
+	struct sampler *sampler = visitor->sampler;
+
+	pthread_mutex_lock(&sampler->lock);
+	if (sampler->leader == visitor) {
+		sampler->leader = NULL;
+		sampler->counts.nr_unfinished++;
+		if (!pool_has_idle(sampler))
+			pool_add(sampler);
+		pthread_cond_broadcast(&sampler->idle_cond);
+	}
+	pthread_mutex_unlock(&sampler->lock);
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What was sampled, as messages; and how long the sleep before it lasted. */
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "proc/program.h"
+#include "sampler/sampler_priv.h"
+#include "snapshot/snapshot.h"
+
+static struct account_clocks clocks_of(const struct snapshot *snapshot)
+{
+	return (struct account_clocks){.time_ns = snapshot->time_ns,
+				       .cpu_ns = snapshot->cpu_ns,
+				       .runq_ns = snapshot->runq_ns};
+}
+
+/* With what is known of the sleep that ended, or still lasts. */
+static struct message *message_about(struct sampled_thread *thread, uint64_t now_ns)
+{
+	struct message *message = message_new(MESSAGE_SAMPLE, now_ns);
+	struct message_sample *sample = &message->body.sample;
+
+	sample->thread = thread->serial;
+	if (thread->sleep.nr) {
+		sample->slept_until_ns = thread->sleep.until_ns;
+		sample->nr_slept = thread->sleep.nr;
+		thread->sleep.nr = 0;
+	}
+	thread->published_ns = now_ns;
+	return message;
+}
+
+void publish_sleep(struct sampler *sampler, struct sampled_thread *thread)
+{
+	if (thread->sleep.nr)
+		collector_publish(sampler->collector,
+				  message_about(thread, thread->sleep.until_ns));
+}
+
+/*
+ * It was scheduled in so often since it was last seen asleep: nothing shows when it woke first. Of
+ * the times off its CPU in between, the first is that of the sleep it was seen in; in the mean
+ * they are as long as one another.
+ */
+static uint64_t woke_ns(const struct seen_sleep *sleep, const struct proc_schedstat *clocks,
+			uint64_t nr_sleeps, uint64_t now_ns)
+{
+	uint64_t since_ns = now_ns - sleep->until_ns;
+	uint64_t awake_ns = clocks->cpu_ns - sleep->cpu_ns + (clocks->runq_ns - sleep->runq_ns);
+
+	return sleep->until_ns + (since_ns - min_u64(awake_ns, since_ns)) / nr_sleeps;
+}
+
+/* `is_asleep`: and another sleep has begun since. */
+static void slept_on(struct seen_sleep *sleep, const struct proc_schedstat *clocks, bool is_asleep,
+		     uint64_t now_ns)
+{
+	uint64_t nr_wakes = clocks->pcount - sleep->pcount;
+	uint64_t until_ns = now_ns;
+
+	if (!sleep->is_known || !sleep->is_asleep || sleep->is_over || now_ns <= sleep->until_ns)
+		return;
+	sleep->is_over = nr_wakes > 0;
+	if (nr_wakes)
+		until_ns = woke_ns(sleep, clocks, nr_wakes + is_asleep, now_ns);
+	if (until_ns <= sleep->until_ns)
+		return;
+	sleep->until_ns = until_ns;
+	sleep->nr++;
+}
+
+/* Sampled so much later than each tick, when it woke is not known from that. */
+#define RARE_PERIODS 4
+
+static bool is_rare(const struct sampler *sampler, const struct seen_sleep *sleep, uint64_t now_ns)
+{
+	return now_ns - sleep->until_ns > RARE_PERIODS * sampler->governor.base_period_ns;
+}
+
+/*
+ * Of sleeps that follow one another within some ticks, what of one comes after its last sample
+ * goes to the next, as what of that came after its own has gone to this one: in the mean as much.
+ */
+void publish_found_awake(struct sampler *sampler, struct sampled_thread *thread,
+			 const struct proc_schedstat *clocks, uint64_t now_ns)
+{
+	if (is_rare(sampler, &thread->sleep, now_ns))
+		slept_on(&thread->sleep, clocks, false, now_ns);
+}
+
+/* The last that is said of it: where it woke once at most, all the time off its CPU was that. */
+void publish_may_sleep_on(struct sampler *sampler, struct sampled_thread *thread,
+			  const struct proc_schedstat *clocks, uint64_t now_ns)
+{
+	struct seen_sleep *sleep = &thread->sleep;
+	bool is_asleep = clocks->pcount != sleep->pcount && !thread->was_running;
+
+	if ((clocks->pcount - sleep->pcount <= 1 && !is_asleep) || is_rare(sampler, sleep, now_ns))
+		slept_on(sleep, clocks, is_asleep, now_ns);
+	sleep->is_over = true;
+}
+
+/* Less is the grain of clocks that are read in turns; a host takes a CPU for longer. */
+#define STOLEN_GRAIN_NS (50 * NS_PER_US)
+
+/*
+ * Time that the host of a virtual machine took from it: it is in neither of its clocks, and it
+ * has not left its CPU since the stop that was its last sample.
+ */
+static uint64_t stolen_ns(const struct sampled_thread *thread, const struct snapshot *snapshot)
+{
+	const struct seen_sleep *sleep = &thread->sleep;
+	bool stayed =
+		sleep->is_known && !sleep->is_asleep && thread->clocks.pcount == sleep->pcount + 1;
+	uint64_t elapsed_ns = snapshot->time_ns - sleep->from_ns;
+	uint64_t known_ns = snapshot->cpu_ns - sleep->cpu_ns + snapshot->runq_ns - sleep->runq_ns +
+			    thread->cost.held_ns;
+
+	return stayed && elapsed_ns > known_ns + STOLEN_GRAIN_NS ? elapsed_ns - known_ns : 0;
+}
+
+static void note_sleep(struct sampled_thread *thread, const struct snapshot *snapshot,
+		       bool is_asleep)
+{
+	struct seen_sleep *sleep = &thread->sleep;
+
+	*sleep = (struct seen_sleep){.is_known = true,
+				     .is_asleep = is_asleep,
+				     .pcount = snapshot->pcount,
+				     .from_ns = snapshot->time_ns,
+				     .until_ns = snapshot->time_ns,
+				     .cpu_ns = snapshot->cpu_ns,
+				     .runq_ns = snapshot->runq_ns,
+				     .syscall_nr = snapshot->syscall_nr};
+	regs_get(&snapshot->regs, arch_regs(snapshot->arch)->sp, &sleep->sp);
+}
+
+/*
+ * Its name at every power of two of its samples; else NULL: threads and short-lived children name
+ * themselves when they begin.
+ */
+static char *name_now(struct sampled_thread *thread)
+{
+	const struct tracee *tracee = &thread->roster->tracee;
+	char name[PROC_COMM_MAX_BYTES];
+
+	thread->nr_samples++;
+	if (thread->nr_samples & (thread->nr_samples - 1) ||
+	    !proc_program_read_comm(thread->process->roster->program, tracee->tgid, tracee->tid,
+				    name, sizeof(name)))
+		return NULL;
+	return xstrdup(name);
+}
+
+/*
+ * A copy of no more than its content goes out: the one that is filled keeps its large room, warm in
+ * this CPU's caches.
+ */
+void publish_sample(struct sampler *sampler, struct sampled_thread *thread,
+		    const struct snapshot *snapshot, enum seen_state state)
+{
+	const struct proc_schedstat clocks = {.cpu_ns = snapshot->cpu_ns,
+					      .runq_ns = snapshot->runq_ns,
+					      .pcount = snapshot->pcount};
+	struct message_sample *sample;
+	struct message *message;
+
+	if (state == SEEN_BLOCKED && (clocks.pcount - thread->sleep.pcount <= 1 ||
+				      is_rare(sampler, &thread->sleep, snapshot->time_ns)))
+		slept_on(&thread->sleep, &clocks, true, snapshot->time_ns);
+	message = message_about(thread, snapshot->time_ns);
+	sample = &message->body.sample;
+	maps_publish_if_new(sampler, thread->process, snapshot->time_ns);
+	sample->is_new = true;
+	sample->name = name_now(thread);
+	sample->state = state;
+	sample->clocks = clocks_of(snapshot);
+	sample->losses.held_ns = thread->cost.held_ns;
+	if (state != SEEN_BLOCKED)
+		sample->losses.stolen_ns = stolen_ns(thread, snapshot);
+	places_publish(sampler, message);
+	if (collector_has_room(sampler->collector, snapshot->nr_bytes)) {
+		sample->snapshot = collector_take_snapshot(sampler->collector);
+		snapshot_copy(sample->snapshot, snapshot);
+	} else {
+		sampler->counts.nr_dropped_stacks++;
+	}
+	thread->cost.held_ns = 0;
+	note_sleep(thread, snapshot, state == SEEN_BLOCKED);
+	collector_publish(sampler->collector, message);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SAMPLER_RECORDS_H
+#define PROFC_SAMPLER_RECORDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proc/cpu_split.h"
+#include "proc/task.h"
+#include "sampler/due_queue.h"
+#include "sampler/governor.h"
+#include "sampler/process_clock.h"
+
+/* The sampler's own records of processes and threads. */
+
+struct roster_process;
+struct roster_thread;
+struct thread_hints;
+struct visitor;
+struct code_places;
+
+/* The CPU time of a process by its own clock, beside what the clocks of its threads showed. */
+struct process_cpu {
+	struct process_clock clock;
+	uint64_t base_ns;	 /* where counting began */
+	uint64_t latest_ns;	 /* as last read */
+	uint64_t covered_ns;	 /* since the base, by the clocks of threads */
+	uint64_t known_rest_ns;	 /* not covered, when all threads had just been asked */
+	uint64_t handed_out_ns;	 /* of that, published as the rest of the process */
+	uint64_t sweep_again_ns; /* when its threads may be gone through again */
+	struct cpu_split_meter split;
+	bool counts;	   /* between base and rest */
+	bool is_continued; /* by the same process after an exec */
+};
+
+/* When its memory map is read by us, before the collector comes to it. */
+struct maps_reading {
+	uint64_t again_ns;
+	bool has_new_code;  /* in the place of other code, and not published yet */
+	bool has_more_code; /* for which the collector was woken */
+};
+
+/* A process between two execs. */
+struct sampled_process {
+	uint32_t serial;
+	struct roster_process *roster;
+	uint64_t start_ns;
+	struct due due;		 /* its clock is read */
+	uint64_t quiet_since_ns; /* its clock has not moved since */
+	struct process_cpu cpu;
+	struct maps_reading maps;
+	struct code_places *places; /* owned; NULL: none was asked about yet */
+	uint64_t place_met_ns;	    /* when a new one was asked about */
+	uint64_t thread_pointer;    /* of its main thread, as last seen */
+	bool is_refused;	    /* may not be traced: its threads are peeked at only, */
+	uint64_t refused_until_ns;  /* up to then */
+};
+
+/* The sleep that a thread was last seen in. */
+struct seen_sleep {
+	bool is_known;	    /* it was seen off the CPU at the count below, */
+	bool is_asleep;	    /* and asleep; else a visit has stopped it while it ran */
+	bool is_over;	    /* what is known of it goes out with the next sample */
+	bool has_registers; /* a visit has shown all registers */
+	uint64_t pcount;    /* times scheduled in */
+	uint64_t from_ns, until_ns;
+	uint64_t cpu_ns, runq_ns; /* its clocks then */
+	uint32_t nr;		  /* times it was found to hold, since the last message */
+	int64_t syscall_nr;
+	uint64_t sp;
+	bool is_visited; /* a visit has woken it from there, to which it returns */
+};
+
+/* What its visits have cost it in the governor's present window. */
+struct visit_cost {
+	struct governor_cost window;
+	uint64_t window_start_ns;
+	uint64_t held_ns; /* since the last sample */
+};
+
+/* How often it was stopped in system calls. */
+struct call_habits {
+	uint32_t in_calls;     /* of 2^20, the latest stops counting most */
+	bool makes_calls;      /* often: it is better stopped from its own CPU */
+	bool waits;	       /* was stopped in a call that waits */
+	uint32_t nr_guarded;   /* visits yet for which it counts as one that makes transfers */
+	uint64_t nr_preempted; /* as last read */
+	uint64_t user_ticks;   /* when it was last taken to be in a transfer */
+};
+
+/* A thread, and what the last sample of it showed. */
+struct sampled_thread {
+	struct due due;
+	struct due_queue *queue; /* that it is in, or was last */
+	uint32_t serial;
+	struct sampled_process *process;
+	struct roster_thread *roster;
+	struct thread_hints *hints;	       /* the collector's */
+	struct visitor *visitor;	       /* that visits it now, or NULL */
+	bool is_gone;			       /* meanwhile: the visitor frees it */
+	bool is_chosen;			       /* its name fits options.threads, or all are */
+	uint64_t name_again_ns, name_pause_ns; /* when its name is read again if it does not */
+	struct proc_schedstat clocks;	       /* as last read, */
+	uint64_t read_ns;		       /* at that time */
+	int cpu;			       /* where it was; -1: not known */
+	bool was_running;		       /* when last sampled */
+	bool has_arrived;		       /* was scheduled in between the last two readings */
+	struct seen_sleep sleep;
+	struct visit_cost cost;
+	struct call_habits habits;
+	struct cpu_split_meter split;
+	uint64_t split_cpu_ns; /* its clock where that began to count */
+	uint64_t published_ns; /* when the last message about it went out */
+	uint32_t nr_samples;
+};
+
+#endif

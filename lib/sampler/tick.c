@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * One tick: threads that are due have their clocks read; those that have not run since sleep on,
+ * those that sleep anew are peeked at, and of those that run one on each CPU is visited.
+ */
+#include <sched.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "proc/read.h"
+#include "sampler/sampler_priv.h"
+#include "snapshot/snapshot.h"
+#include "syscall/traits.h"
+
+/* A thread that sleeps is asked after again when so small a part of its sleep has passed. */
+#define SLEEP_PART	 8
+#define LONGEST_DUE_NS	 NS_PER_SEC
+#define LONGEST_CLOCK_NS (50 * NS_PER_MS)
+
+/* Reading threads in a tick takes no more of it than a third, but at low rates no longer than that.
+ */
+#define TICK_PART	  3
+#define LONGEST_READS_NS  (2 * NS_PER_MS)
+#define SHORTEST_READS_NS (NS_PER_MS / 4)
+
+static uint64_t reads_end_ns(const struct sampler *sampler, uint64_t now_ns)
+{
+	uint64_t part_ns = sampler->schedule.period_ns / TICK_PART;
+
+	return now_ns + max_u64(min_u64(part_ns, LONGEST_READS_NS), SHORTEST_READS_NS);
+}
+
+/* In the next tick. */
+static void put_active(struct sampler *sampler, struct sampled_thread *thread)
+{
+	due_put(sampler, thread, true, sampler->tick.now_ns + 1);
+}
+
+static void add_running(struct tick *tick, struct sampled_thread *thread)
+{
+	ARRAY_GROW(tick->running, tick->nr_running, tick->cap_running);
+	tick->running[tick->nr_running++] = thread;
+}
+
+/* A sleeper is published about once a second, and the longer it sleeps the more rarely. */
+#define PUBLISH_SLEEP_NS NS_PER_SEC
+
+/* Woken, it counts as scheduled in only once it has a CPU: waiting for one would pass for sleep. */
+static bool waits_for_cpu(const struct sampler *sampler, struct sampled_thread *thread)
+{
+	struct proc_syscall syscall;
+
+	return !sampler->idle.some_idle && tracee_syscall(&thread->roster->tracee, &syscall) &&
+	       syscall.kind == PROC_SYSCALL_RUNNING;
+}
+
+/* Nothing has happened since it was sampled: its stack still holds. */
+static void still_the_same(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
+{
+	struct seen_sleep *sleep = &thread->sleep;
+
+	if (!sleep->is_asleep || waits_for_cpu(sampler, thread)) {
+		put_active(sampler, thread);
+		return;
+	}
+	sleep->until_ns = now_ns;
+	sleep->nr++;
+	sampler->counts.nr_resting++;
+	if (now_ns - thread->published_ns >= PUBLISH_SLEEP_NS + (now_ns - sleep->from_ns) / 4)
+		publish_sleep(sampler, thread);
+	if (now_ns - sleep->from_ns > NS_PER_SEC)
+		tracee_close_files(&thread->roster->tracee);
+	due_put(sampler, thread, false,
+		now_ns + 1 + min_u64((now_ns - sleep->from_ns) / SLEEP_PART, LONGEST_DUE_NS));
+}
+
+/* A visit has woken it, which counts, and it went back to the very same sleep. */
+static bool went_back_to_sleep(struct sampled_thread *thread, uint64_t pcount)
+{
+	struct seen_sleep *sleep = &thread->sleep;
+	struct proc_syscall syscall;
+
+	if (!sleep->is_visited || pcount != sleep->pcount + 1 ||
+	    !tracee_syscall(&thread->roster->tracee, &syscall) ||
+	    syscall.kind != PROC_SYSCALL_INSIDE || syscall.sp != sleep->sp)
+		return false;
+	sleep->pcount = pcount;
+	sleep->is_visited = false;
+	return true;
+}
+
+/*
+ * Frames with a frame pointer above a sleeping call can be found only from registers that no file
+ * of /proc shows: one visit for each sleep, only where nothing is changed by it.
+ */
+static bool needs_visit_asleep(const struct sampled_thread *thread,
+			       const struct proc_syscall *syscall)
+{
+	return atomic_load_explicit(&thread->hints->needs_registers, memory_order_relaxed) &&
+	       !thread->process->is_refused && syscall->kind == PROC_SYSCALL_INSIDE &&
+	       syscall_restarts_unseen(syscall->nr, syscall->args);
+}
+
+static void found_asleep(struct visitor *visitor, struct sampled_thread *thread,
+			 const struct proc_stat *stat, const struct proc_syscall *syscall)
+{
+	struct sampler *sampler = visitor->sampler;
+
+	sampler->counts.nr_peeks++;
+	thread->was_running = false;
+	visited_call(thread, syscall);
+	thread->habits.user_ticks = stat->user_ticks;
+	placement_saw(&sampler->placement, stat->cpu, false, false);
+	due_put(sampler, thread, false, sampler->tick.now_ns + 1);
+	if (needs_visit_asleep(thread, syscall)) {
+		visit_thread(visitor, thread, true);
+		return;
+	}
+	places_ask(sampler, thread, visitor->snapshot);
+	publish_sample(sampler, thread, visitor->snapshot, SEEN_BLOCKED);
+}
+
+/*
+ * In the midst of a transfer, which a stop would cut short? That is known of a thread that is off
+ * its CPU, as when we are there; else it is taken to be in one unless it has run code of its own.
+ */
+static bool is_spared(const struct sampler *sampler, struct sampled_thread *thread,
+		      const struct proc_stat *stat)
+{
+	struct call_habits *habits = &thread->habits;
+
+	if (!habits->nr_guarded)
+		return false;
+	if (sampler->session->sees_kernel_stacks)
+		return stat->cpu != sched_getcpu() ||
+		       tracee_is_in_transfer(&thread->roster->tracee);
+	if (stat->user_ticks == habits->user_ticks)
+		return true;
+	habits->user_ticks = stat->user_ticks;
+	return false;
+}
+
+static void found_running(struct sampler *sampler, struct sampled_thread *thread,
+			  const struct proc_schedstat *clocks, const struct proc_stat *stat)
+{
+	struct tick *tick = &sampler->tick;
+
+	thread->was_running = true;
+	placement_saw(&sampler->placement, stat->cpu, true,
+		      thread->habits.makes_calls || thread->habits.nr_guarded);
+	if (stat->rt_priority > sampler->session->top_priority)
+		sampler->session->top_priority = stat->rt_priority;
+	publish_found_awake(sampler, thread, clocks, tick->now_ns);
+	put_active(sampler, thread);
+	if (thread->process->is_refused && tick->now_ns < thread->process->refused_until_ns) {
+		sampler->counts.nr_refused++;
+		tick->nr_unseen++;
+	} else if (is_spared(sampler, thread, stat)) {
+		sampler->counts.nr_spared++;
+		tick->nr_unseen++;
+	} else {
+		add_running(tick, thread);
+	}
+}
+
+static void observe(struct visitor *visitor, struct sampled_thread *thread,
+		    const struct proc_schedstat *clocks)
+{
+	struct sampler *sampler = visitor->sampler;
+	struct proc_stat stat = {.cpu = -1};
+	struct proc_syscall syscall;
+	enum peek_outcome outcome =
+		tracee_peek(&thread->roster->tracee, clocks, visit_stack_limit(thread),
+			    visitor->snapshot, &stat, &syscall);
+
+	thread->cpu = stat.cpu;
+	switch (outcome) {
+	case PEEK_TAKEN:
+		if (roster_is_in_program(sampler->roster, thread->process->roster, false,
+					 sampler->tick.now_ns))
+			found_asleep(visitor, thread, &stat, &syscall);
+		break;
+	case PEEK_RUNNING:
+		found_running(sampler, thread, clocks, &stat);
+		break;
+	case PEEK_CHANGED:
+		/* It wakes and sleeps faster than it can be read: the next tick may do better. */
+		sampler->counts.nr_torn_peeks++;
+		put_active(sampler, thread);
+		break;
+	case PEEK_HIDDEN:
+		due_put(sampler, thread, false, sampler->tick.now_ns + LONGEST_CLOCK_NS);
+		break;
+	case PEEK_GONE:
+		roster_thread_gone(sampler->roster, thread->roster);
+		break;
+	}
+}
+
+/* The clock of a running thread may be as old as a tick of the kernel. */
+#define STALE_CLOCK_NS (20 * NS_PER_MS)
+
+/*
+ * A thread that executes a program takes its leader's id, and has clocks of its own: those of the
+ * leader seem to run backwards then, or faster than time.
+ */
+static bool are_of_another(const struct sampled_thread *thread, const struct proc_schedstat *clocks,
+			   uint64_t now_ns)
+{
+	uint64_t elapsed_ns = now_ns - min_u64(thread->read_ns, now_ns);
+
+	return clocks->cpu_ns < thread->clocks.cpu_ns || clocks->pcount < thread->clocks.pcount ||
+	       clocks->cpu_ns - thread->clocks.cpu_ns > elapsed_ns + STALE_CLOCK_NS;
+}
+
+/* It is out of the queue, and back in it afterwards unless it is gone. */
+static void sample_thread(struct visitor *visitor, struct sampled_thread *thread)
+{
+	struct sampler *sampler = visitor->sampler;
+	uint64_t now_ns = sampler->tick.now_ns;
+	struct proc_schedstat clocks;
+	uint64_t former_pcount = thread->clocks.pcount;
+
+	if (!thread->visitor && !thread->is_chosen && book_is_dead(thread->roster)) {
+		roster_thread_gone(sampler->roster, thread->roster);
+		return;
+	}
+	if (thread->visitor || !book_is_chosen(sampler, thread, now_ns)) {
+		due_put(sampler, thread, false, max_u64(now_ns + 1, thread->name_again_ns));
+		return;
+	}
+	if (!book_read_clocks(sampler, thread, &clocks))
+		return;
+	if (are_of_another(thread, &clocks, now_ns) &&
+	    !roster_is_in_program(sampler->roster, thread->process->roster, true, now_ns))
+		return;
+	thread->has_arrived = clocks.pcount != former_pcount;
+	book_note_clocks(thread, &clocks, now_ns);
+	if (thread->sleep.is_known &&
+	    (clocks.pcount == thread->sleep.pcount || went_back_to_sleep(thread, clocks.pcount)))
+		still_the_same(sampler, thread, now_ns);
+	else
+		observe(visitor, thread, &clocks);
+}
+
+/* Those that are due, first of all those that ran; the rest have their turn in the next tick. */
+static void sample_due(struct visitor *visitor, uint64_t until_ns)
+{
+	struct sampler *sampler = visitor->sampler;
+
+	for (unsigned int nr = 1; sampler->leader == visitor; nr++) {
+		struct sampled_thread *thread =
+			due_queue_take(&sampler->active, sampler->tick.now_ns);
+
+		if (!thread)
+			thread = due_queue_take(&sampler->threads, sampler->tick.now_ns);
+		if (!thread)
+			return;
+		sample_thread(visitor, thread);
+		if (nr % 8 == 0 && clock_monotonic_ns() > until_ns)
+			return;
+	}
+}
+
+/* Which of those on one CPU runs there now? The one that came to it last, as far as is known. */
+static bool is_better(const struct sampled_thread *thread, const struct sampled_thread *other)
+{
+	if (!other || thread->has_arrived != other->has_arrived)
+		return !other || thread->has_arrived;
+	return thread->sleep.cpu_ns < other->sleep.cpu_ns ? false
+							  : thread->read_ns >= other->read_ns;
+}
+
+static void choose_of_cpus(struct tick *tick)
+{
+	for (size_t i = 0; i < tick->nr_cpus; i++)
+		tick->by_cpu[i] = NULL;
+	for (size_t i = 0; i < tick->nr_running; i++) {
+		struct sampled_thread *thread = tick->running[i];
+
+		if (thread->cpu >= 0 && (size_t)thread->cpu < tick->nr_cpus &&
+		    is_better(thread, tick->by_cpu[thread->cpu]))
+			tick->by_cpu[thread->cpu] = thread;
+	}
+}
+
+/* Threads on our own CPU can stop only when we wait: they come last. */
+static void visit_running(struct visitor *visitor)
+{
+	struct sampler *sampler = visitor->sampler;
+	struct tick *tick = &sampler->tick;
+	int own_cpu = sched_getcpu();
+
+	choose_of_cpus(tick);
+	for (size_t i = 0; i < tick->nr_cpus && sampler->leader == visitor; i++) {
+		if (tick->by_cpu[i] && (int)i != own_cpu)
+			visit_thread(visitor, tick->by_cpu[i], false);
+	}
+	if (own_cpu >= 0 && (size_t)own_cpu < tick->nr_cpus && tick->by_cpu[own_cpu] &&
+	    sampler->leader == visitor)
+		visit_thread(visitor, tick->by_cpu[own_cpu], false);
+}
+
+/* Its threads are gone through at most for this part of the time. */
+#define SWEEP_PART 16
+/* What runs on between two readings, of each CPU. */
+#define READ_APART_NS (100 * NS_PER_US)
+/* The sum of so many threads takes long to read unless it is kept. */
+#define MANY_THREADS 64
+
+/* One that has run since it was seen asleep is due. */
+static void sweep_threads(struct sampler *sampler, struct sampled_process *process)
+{
+	uint64_t now_ns = sampler->tick.now_ns;
+	uint64_t began_ns = clock_monotonic_ns();
+	struct roster_thread *roster = process->roster->threads, *next;
+	struct proc_schedstat clocks;
+
+	for (; roster; roster = next) {
+		struct sampled_thread *thread = roster->owner;
+
+		next = roster->next;
+		if (thread->read_ns == now_ns || thread->visitor ||
+		    !tracee_clocks(&roster->tracee, &clocks) ||
+		    clocks.pcount == thread->sleep.pcount)
+			continue;
+		due_at_once(sampler, thread, now_ns);
+	}
+	process->cpu.sweep_again_ns = now_ns + SWEEP_PART * (clock_monotonic_ns() - began_ns);
+}
+
+static bool hides_time(const struct sampler *sampler, struct sampled_process *process)
+{
+	struct process_cpu *cpu = &process->cpu;
+	uint64_t known_ns = cpu->base_ns + cpu->covered_ns + cpu->handed_out_ns;
+	uint64_t hidden_ns = cpu->latest_ns > known_ns ? cpu->latest_ns - known_ns : 0;
+
+	if (sampler->tick.nr_unseen || hidden_ns < cpu->known_rest_ns)
+		cpu->known_rest_ns = hidden_ns;
+	return hidden_ns > cpu->known_rest_ns + sampler->session->nr_cpus * READ_APART_NS;
+}
+
+static void check_process(struct sampler *sampler, struct sampled_process *process)
+{
+	struct process_cpu *cpu = &process->cpu;
+	uint64_t now_ns = sampler->tick.now_ns;
+	uint64_t former_ns = cpu->latest_ns;
+
+	if (process->roster->nr_threads >= MANY_THREADS)
+		process_clock_keep(&cpu->clock, process->roster->pid);
+	roster_process_cpu_ns(process->roster, &cpu->latest_ns);
+	if (cpu->latest_ns == former_ns) {
+		due_queue_put(&sampler->processes, &process->due,
+			      now_ns + 1 +
+				      min_u64((now_ns - process->quiet_since_ns) / SLEEP_PART,
+					      LONGEST_CLOCK_NS));
+		return;
+	}
+	process->quiet_since_ns = now_ns;
+	due_queue_put(&sampler->processes, &process->due, now_ns + 1);
+	if (now_ns < cpu->sweep_again_ns || !hides_time(sampler, process))
+		return;
+	sweep_threads(sampler, process);
+	cpu->known_rest_ns =
+		cpu->latest_ns -
+		min_u64(cpu->latest_ns, cpu->base_ns + cpu->covered_ns + cpu->handed_out_ns);
+}
+
+/* Threads that run though they were taken for asleep are found by the clock of their process. */
+static void check_processes(struct sampler *sampler)
+{
+	struct sampled_process *process;
+
+	while ((process = due_queue_take(&sampler->processes, sampler->tick.now_ns)))
+		check_process(sampler, process);
+}
+
+#define GOVERNOR_WINDOW_NS (250 * NS_PER_MS)
+
+/* Where no CPU is idle, what ticks use themselves is time that the threads sampled lose, too. */
+static uint64_t shortest_period_ns(struct sampler *sampler)
+{
+	struct tick *tick = &sampler->tick;
+	uint64_t mean_ns = tick->nr_measured ? tick->sum_cpu_ns / tick->nr_measured : 0;
+
+	tick->sum_cpu_ns = tick->nr_measured = 0;
+	if (sampler->idle.some_idle)
+		return 0;
+	return governor_shortest_period(&sampler->governor, mean_ns,
+					(unsigned int)sampler->session->nr_cpus);
+}
+
+static void govern(struct sampler *sampler, uint64_t now_ns)
+{
+	uint64_t window_ns = now_ns - sampler->session->window_start_ns;
+
+	if (window_ns < GOVERNOR_WINDOW_NS)
+		return;
+	schedule_set_period(
+		&sampler->schedule,
+		max_u64(governor_update(&sampler->governor, &sampler->worst_cost, window_ns),
+			shortest_period_ns(sampler)));
+	sampler->worst_cost = (struct governor_cost){0};
+	sampler->session->window_start_ns = now_ns;
+}
+
+/* The clock that tells what a tick uses is a system call: it is asked in one of so many. */
+#define TICKS_PER_MEASURED 7
+
+static void begin_tick(struct sampler *sampler, uint64_t now_ns)
+{
+	struct tick *tick = &sampler->tick;
+	uint64_t late_ns = now_ns - min_u64(now_ns, sampler->schedule.next_ns);
+
+	sampler->counts.nr_ticks++;
+	histogram_add(&sampler->counts.lateness_ns, late_ns);
+	if (late_ns > sampler->schedule.period_ns / 4)
+		sampler->counts.nr_late_ticks++;
+	tick->now_ns = now_ns;
+	tick->nr_running = 0;
+	tick->nr_unseen = 0;
+	tick->cpu_ns = sampler->counts.nr_ticks % TICKS_PER_MEASURED ? 0 : clock_thread_cpu_ns();
+	placement_begin_tick(&sampler->placement);
+	roster_poll(sampler->roster, now_ns);
+}
+
+static void move(struct sampler *sampler, const struct visitor *visitor)
+{
+	enum placement_kind kind;
+	int cpu;
+
+	kind = placement_choose(&sampler->placement, sampler->idle.some_idle, &cpu);
+	/* On the CPU of a real-time thread that we are not above we would never run again. */
+	if (sampler->session->top_priority >= visitor->priority && sampler->session->top_priority) {
+		kind = PLACEMENT_ANYWHERE;
+		cpu = -1;
+	}
+	placement_move(&sampler->placement, kind, cpu);
+}
+
+void tick_run(struct visitor *visitor, uint64_t now_ns)
+{
+	struct sampler *sampler = visitor->sampler;
+	struct tick *tick = &sampler->tick;
+
+	begin_tick(sampler, now_ns);
+	sample_due(visitor, reads_end_ns(sampler, now_ns));
+	visit_running(visitor);
+	if (sampler->leader != visitor)
+		return;
+	check_processes(sampler);
+	govern(sampler, now_ns);
+	counters_publish(sampler, now_ns);
+	schedule_advance(&sampler->schedule, clock_monotonic_ns());
+	move(sampler, visitor);
+	if (tick->cpu_ns) {
+		tick->sum_cpu_ns += clock_thread_cpu_ns() - tick->cpu_ns;
+		tick->nr_measured++;
+	}
+}
+
+void tick_last(struct visitor *visitor)
+{
+	struct sampler *sampler = visitor->sampler;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	begin_tick(sampler, now_ns);
+	for (size_t i = 0; i < roster_nr_processes(sampler->roster); i++) {
+		struct roster_process *process = roster_process_at(sampler->roster, i);
+
+		for (struct roster_thread *thread = process->threads; thread; thread = thread->next)
+			due_at_once(sampler, thread->owner, now_ns);
+	}
+	sample_due(visitor, now_ns + LONGEST_DUE_NS / 4);
+	visit_running(visitor);
+}

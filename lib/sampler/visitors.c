@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The visitors. One leads: it sleeps until the next tick and samples the threads that are due. A
+ * thread that is long inside the kernel lets its visitor wait until it comes out; then another
+ * visitor leads on, and the one that waited finishes its visit and is idle afterwards. There are
+ * two, more on demand, so that no thread can hang the sampling of others.
+ */
+#include <errno.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "proc/read.h"
+#include "sampler/sampler_priv.h"
+#include "snapshot/snapshot.h"
+
+/* A visit that takes longer lets another visitor lead. */
+#define LATE_VISIT_NS (4 * NS_PER_MS)
+/* A tick that has not begun by then, likewise. */
+#define LATE_TICK_NS (10 * NS_PER_MS)
+/* How often an idle visitor asks whether that is so. */
+#define IDLE_PAUSE_NS (20 * NS_PER_MS)
+/* The loop never sleeps longer: bounds and the roster are asked after. */
+#define LONGEST_SLEEP_NS (100 * NS_PER_MS)
+
+/*
+ * Is there a bound on how long a real-time thread may run on? The kernel kills a process that
+ * exceeds it.
+ */
+static bool has_realtime_limit(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_RTTIME, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/*
+ * Of threads of normal priority, one that wakes and wants little is served before those that have
+ * long slices left (EEVDF, sched_setattr(2) since Linux 6.12; before, it has no effect).
+ */
+#define SLICE_NS (100 * NS_PER_US)
+
+static void ask_for_short_slices(void)
+{
+	struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t runtime_ns, deadline_ns, period_ns;
+	} attributes = {
+		.size = sizeof(attributes),
+		.policy = SCHED_OTHER,
+		.flags = SCHED_FLAG_RESET_ON_FORK,
+		.nice = getpriority(PRIO_PROCESS, 0),
+		.runtime_ns = SLICE_NS,
+	};
+
+	if (sched_getscheduler(0) == SCHED_OTHER)
+		syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+/*
+ * A thread of normal priority sees bursts on its own CPU only when they are over. It may be as
+ * root, by RLIMIT_RTPRIO, or where profc itself was started so (chrt).
+ */
+static bool become_realtime(int priority)
+{
+	struct sched_param param = {.sched_priority = priority};
+
+	/* Timers of a normal thread fire up to 50 us late. */
+	prctl(PR_SET_TIMERSLACK, 1);
+	if (has_realtime_limit())
+		return false;
+	if (pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0)
+		return true;
+	return sched_getscheduler(0) == SCHED_FIFO || sched_getscheduler(0) == SCHED_RR;
+}
+
+static uint64_t end_ns(const struct sampler *sampler)
+{
+	const struct sampler_options *options = &sampler->options;
+
+	if (!options->duration_ns)
+		return UINT64_MAX;
+	return sampler->session->begun_ns + options->delay_ns + options->duration_ns;
+}
+
+static bool is_over(struct sampler *sampler, uint64_t now_ns)
+{
+	struct sampler_result *result = &sampler->result;
+	enum collector_state state = collector_state(sampler->collector);
+
+	if (!roster_nr_processes(sampler->roster))
+		result->end = SAMPLER_END_TARGET;
+	else if (state == COLLECTOR_WRITE_FAILED)
+		result->end = SAMPLER_END_WRITE_FAILED;
+	else if (state == COLLECTOR_SAMPLES_REACHED)
+		result->end = SAMPLER_END_SAMPLES;
+	else if (state == COLLECTOR_SIZE_REACHED)
+		result->end = SAMPLER_END_SIZE;
+	else if (atomic_load_explicit(&sampler->session->stop_asked, memory_order_relaxed))
+		result->end = SAMPLER_END_ASKED;
+	else if (now_ns >= end_ns(sampler))
+		result->end = SAMPLER_END_DURATION;
+	else
+		return false;
+	return true;
+}
+
+static bool is_paused(const struct sampler *sampler)
+{
+	return atomic_load_explicit(&sampler->session->paused, memory_order_relaxed);
+}
+
+static bool shall_count(const struct sampler *sampler, uint64_t now_ns)
+{
+	return !is_paused(sampler) &&
+	       now_ns >= sampler->session->begun_ns + sampler->options.delay_ns;
+}
+
+static void begin_counting(struct sampler *sampler, uint64_t now_ns)
+{
+	struct session *session = sampler->session;
+
+	session->counting = true;
+	session->was_cut = true;
+	sampler->counts.counting_since_ns = now_ns;
+	session->window_start_ns = now_ns;
+	book_begin_counting(sampler, now_ns);
+	schedule_skip(&sampler->schedule, now_ns);
+}
+
+static void pause_counting(struct visitor *visitor)
+{
+	struct sampler *sampler = visitor->sampler;
+	struct session *session = sampler->session;
+	uint64_t now_ns;
+
+	tick_last(visitor);
+	now_ns = clock_monotonic_ns();
+	book_end_counting(sampler, now_ns);
+	session->counting = false;
+	session->was_cut = true;
+	sampler->counts.counted_ns += now_ns - sampler->counts.counting_since_ns;
+}
+
+/* A root has ended, or may have: what there is of its threads is due. */
+static void make_all_due(struct sampler *sampler)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	for (size_t i = 0; i < roster_nr_processes(sampler->roster); i++) {
+		struct roster_process *process = roster_process_at(sampler->roster, i);
+
+		for (struct roster_thread *thread = process->threads; thread; thread = thread->next)
+			due_at_once(sampler, thread->owner, now_ns);
+	}
+	schedule_now(&sampler->schedule, now_ns);
+}
+
+/* Its pidfd would stay readable. */
+static void root_ended(struct sampler *sampler, int pidfd)
+{
+	epoll_ctl(sampler->session->epoll_fd, EPOLL_CTL_DEL, pidfd, NULL);
+	close(pidfd);
+	make_all_due(sampler);
+}
+
+static void take_wakes(struct sampler *sampler)
+{
+	struct session *session = sampler->session;
+	struct epoll_event event;
+	uint64_t count;
+
+	while (epoll_wait(session->epoll_fd, &event, 1, 0) == 1) {
+		if (event.data.fd != session->wake_fd)
+			root_ended(sampler, event.data.fd);
+		else if (read(session->wake_fd, &count, sizeof(count)) < 0)
+			return;
+	}
+}
+
+/* Without the lock, until something is asked for, a root has ended, or the time has come. */
+static void sleep_until(struct sampler *sampler, uint64_t until_ns)
+{
+	struct pollfd fd = {.fd = sampler->session->epoll_fd, .events = POLLIN};
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t pause_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+	struct timespec pause = {.tv_sec = (time_t)(pause_ns / NS_PER_SEC),
+				 .tv_nsec = (long)(pause_ns % NS_PER_SEC)};
+	bool is_woken;
+
+	if (!pause_ns)
+		return;
+	pthread_mutex_unlock(&sampler->lock);
+	is_woken = ppoll(&fd, 1, &pause, NULL) == 1;
+	pthread_mutex_lock(&sampler->lock);
+	if (is_woken)
+		take_wakes(sampler);
+}
+
+static uint64_t next_ns(const struct sampler *sampler, uint64_t now_ns)
+{
+	const struct session *session = sampler->session;
+	uint64_t next_ns = min_u64(end_ns(sampler), now_ns + LONGEST_SLEEP_NS);
+
+	if (session->counting)
+		return min_u64(next_ns, sampler->schedule.next_ns);
+	if (is_paused(sampler))
+		return next_ns;
+	return min_u64(next_ns, session->begun_ns + sampler->options.delay_ns);
+}
+
+/* Where a visit reaped a thread late, its pidfd has been seen to tell nothing for long. */
+static void check_roots(struct sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->options.nr_pids; i++) {
+		struct roster_process *process =
+			roster_find_process(sampler->roster, sampler->options.pids[i]);
+		struct proc_stat stat;
+
+		if (process &&
+		    (!proc_read_task_stat(process->pid, process->pid, &stat) || stat.state == 'Z'))
+			make_all_due(sampler);
+	}
+}
+
+static void idle_now_and_then(struct sampler *sampler, uint64_t now_ns)
+{
+	struct session *session = sampler->session;
+
+	if (now_ns < session->idle_again_ns)
+		return;
+	atomic_store_explicit(&session->nr_resting, sampler->counts.nr_resting,
+			      memory_order_relaxed);
+	idle_meter_update(&sampler->idle);
+	check_roots(sampler);
+	pool_poke(sampler, now_ns, false);
+	session->idle_again_ns = now_ns + LONGEST_SLEEP_NS;
+}
+
+static void finish(struct visitor *visitor)
+{
+	struct sampler *sampler = visitor->sampler;
+	struct session *session = sampler->session;
+	const uint64_t one = 1;
+
+	if (session->counting)
+		tick_last(visitor);
+	if (sampler->leader != visitor)
+		return; /* another one leads by now, and comes here in its turn */
+	session->ended_ns = clock_monotonic_ns();
+	if (session->counting)
+		sampler->counts.counted_ns += session->ended_ns - sampler->counts.counting_since_ns;
+	book_end(sampler, session->ended_ns);
+	atomic_store(&session->is_over, true);
+	pool_poke(sampler, session->ended_ns, true);
+	pthread_cond_broadcast(&sampler->idle_cond);
+	if (write(session->done_fd, &one, sizeof(one)) < 0)
+		return; /* an eventfd of ours takes a 1 */
+}
+
+/*
+ * Real-time threads of the processes would keep us waiting until they sleep: go above them, where
+ * that is allowed. Else they are sampled from another CPU, if there is one.
+ */
+static void rise_above(struct visitor *visitor, int priority)
+{
+	int highest = sched_get_priority_max(SCHED_FIFO);
+
+	if (!visitor->priority || priority < visitor->priority)
+		return;
+	visitor->priority = priority < highest ? priority + 1 : highest;
+	become_realtime(visitor->priority);
+}
+
+static void lead(struct visitor *visitor)
+{
+	struct sampler *sampler = visitor->sampler;
+	struct session *session = sampler->session;
+
+	sampler->placement.cpu = -1; /* that of the former leader */
+	while (sampler->leader == visitor && !session->is_over) {
+		uint64_t now_ns = clock_monotonic_ns();
+		bool counts = shall_count(sampler, now_ns);
+
+		idle_now_and_then(sampler, now_ns);
+		if (is_over(sampler, now_ns)) {
+			finish(visitor);
+			continue;
+		}
+		if (counts && !session->counting)
+			begin_counting(sampler, now_ns);
+		else if (!counts && session->counting)
+			pause_counting(visitor);
+		else if (counts && now_ns >= sampler->schedule.next_ns)
+			tick_run(visitor, now_ns);
+		else if (!counts)
+			book_keep(sampler, now_ns);
+		if (sampler->leader != visitor)
+			return;
+		rise_above(visitor, session->top_priority);
+		atomic_store_explicit(&visitor->cpu_ns, clock_thread_cpu_ns(),
+				      memory_order_relaxed);
+		sleep_until(sampler, next_ns(sampler, clock_monotonic_ns()));
+	}
+}
+
+/*
+ * Does the leader wait for a thread that does not stop, or for the CPU that it is bound to, which a
+ * thread of higher real-time priority has?
+ */
+static bool is_leader_late(const struct sampler *sampler)
+{
+	uint64_t since_ns = atomic_load(&sampler->leader->busy_since_ns);
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (since_ns)
+		return now_ns - since_ns > LATE_VISIT_NS;
+	return sampler->session->counting && now_ns > sampler->schedule.next_ns + LATE_TICK_NS;
+}
+
+static void become_leader(struct visitor *visitor)
+{
+	struct sampler *sampler = visitor->sampler;
+
+	if (sampler->leader)
+		sampler->counts.nr_unfinished++;
+	sampler->leader = visitor;
+	if (!pool_has_idle(sampler))
+		pool_add(sampler);
+	lead(visitor);
+}
+
+static void wait_idle(struct visitor *visitor)
+{
+	struct sampler *sampler = visitor->sampler;
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += (long)IDLE_PAUSE_NS;
+	until.tv_sec += until.tv_nsec / (long)NS_PER_SEC;
+	until.tv_nsec %= (long)NS_PER_SEC;
+	visitor->is_idle = true;
+	pthread_cond_timedwait(&sampler->idle_cond, &sampler->lock, &until);
+	visitor->is_idle = false;
+}
+
+static void *visitor_main(void *argument)
+{
+	struct visitor *visitor = argument;
+	struct sampler *sampler = visitor->sampler;
+	bool is_realtime = become_realtime(1);
+
+	visitor->priority = is_realtime;
+	if (!is_realtime)
+		ask_for_short_slices();
+	pthread_mutex_lock(&sampler->lock);
+	sampler->counts.realtime = is_realtime;
+	sampler->placement.realtime = is_realtime;
+	while (!sampler->session->is_over) {
+		if (!sampler->leader || is_leader_late(sampler))
+			become_leader(visitor);
+		else
+			wait_idle(visitor);
+	}
+	pthread_mutex_unlock(&sampler->lock);
+	atomic_store(&visitor->cpu_ns, clock_thread_cpu_ns());
+	return NULL; /* and so the kernel detaches whatever it has still seized, without a stop */
+}
+
+int visitors_start(struct sampler *sampler, struct err *err)
+{
+	return pool_start(sampler, visitor_main, err);
+}

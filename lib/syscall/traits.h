@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SYSCALL_TRAITS_H
+#define PROFC_SYSCALL_TRAITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * What Linux calls are, as far as a stop could change what they return. Measured with a
+ * thread in each of 97 blocking calls: most are restarted by the kernel unseen, some return
+ * EINTR, which the fix-up of a visit undoes, and transfers return what they have moved so
+ * far, which nothing can undo. Tables of this machine's numbers; no ptrace, no /proc.
+ */
+
+/* May it sleep until something happens? Negative numbers are no calls. */
+bool syscall_waits(int64_t nr);
+
+/*
+ * Does it move bytes, and return early with those that were moved when it is interrupted? Asked
+ * with its arguments: short ones are over before that matters.
+ */
+bool syscall_transfers(int64_t nr, const uint64_t args[6]);
+
+/*
+ * Is a thread that sleeps in this call, with these arguments, restarted without a trace when it
+ * is stopped and resumed: no EINTR, no short transfer, the end of its timeout kept?
+ */
+bool syscall_restarts_unseen(int64_t nr, const uint64_t args[6]);
+
+/*
+ * Does this text of /proc/TID/stack (one "[<0>] function+0x.../0x..." a line, innermost first)
+ * show a thread in the midst of a transfer? The kernel shows it to CAP_SYS_ADMIN only, and only
+ * of threads that are on no CPU; an empty text shows nothing.
+ */
+bool kernel_stack_shows_transfer(const char *text, size_t nr_bytes);
+
+#endif

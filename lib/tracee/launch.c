@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A command that is started to be recorded. */
+#include "tracee/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+
+void child_signals_take_over(const sigset_t *ours, struct child_signals *former)
+{
+	struct sigaction of_children;
+
+	former->ignores_children =
+		sigaction(SIGCHLD, NULL, &of_children) == 0 && of_children.sa_handler == SIG_IGN;
+	if (former->ignores_children)
+		signal(SIGCHLD, SIG_DFL);
+	sigprocmask(SIG_BLOCK, ours, &former->mask);
+}
+
+/* The child's side, between fork and exec: only async-signal-safe calls. */
+static _Noreturn void run_program(char *const *argv, const struct child_signals *signals,
+				  int go_pipe, int errno_pipe)
+{
+	char go;
+	int failed;
+	ssize_t written;
+
+	/* Signals that profc was told to ignore stay ignored: the shell wanted it so. */
+	if (signals->ignores_children)
+		signal(SIGCHLD, SIG_IGN);
+	pthread_sigmask(SIG_SETMASK, &signals->mask, NULL);
+	if (read(go_pipe, &go, 1) != 1)
+		_exit(127); /* profc died, or does not want it */
+	execvp(argv[0], argv);
+	failed = errno;
+	written = write(errno_pipe, &failed, sizeof(failed));
+	(void)written;
+	_exit(127);
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+int launch_start(struct launch *launch, char *const *argv, const struct child_signals *signals,
+		 struct err *err)
+{
+	int go[2] = {-1, -1};
+	int result[2] = {-1, -1};
+	int status = 0;
+
+	*launch = (struct launch){.go_fd = -1, .errno_fd = -1};
+	if (pipe2(go, O_CLOEXEC) < 0 || pipe2(result, O_CLOEXEC) < 0) {
+		status = err_sys(err, "cannot make a pipe");
+	} else {
+		launch->pid = fork();
+		if (launch->pid == 0) {
+			close(go[1]); /* or profc's death would not end the wait */
+			run_program(argv, signals, go[0], result[1]);
+		}
+		if (launch->pid < 0)
+			status = err_start(err, "cannot fork");
+	}
+	close_fd(&go[0]);
+	close_fd(&result[1]);
+	launch->go_fd = go[1];
+	launch->errno_fd = result[0];
+	if (status < 0)
+		launch_release(launch);
+	return status;
+}
+
+/* The pipe is closed by a successful exec. */
+int launch_run(void *context)
+{
+	struct launch *launch = context;
+	int failed = 0;
+	ssize_t got;
+
+	if (write(launch->go_fd, "", 1) != 1)
+		return errno;
+	do {
+		got = read(launch->errno_fd, &failed, sizeof(failed));
+	} while (got < 0 && errno == EINTR);
+	launch_release(launch);
+	return got == sizeof(failed) ? failed : 0;
+}
+
+void launch_release(struct launch *launch)
+{
+	close_fd(&launch->go_fd);
+	close_fd(&launch->errno_fd);
+}
+
+static uint64_t ns_of(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * NS_PER_SEC + (uint64_t)time->tv_usec * NS_PER_US;
+}
+
+/* The C library's waitid() does not pass on what the kernel tells of resources. */
+bool child_cpu_ns(pid_t pid, uint64_t *cpu_ns)
+{
+	siginfo_t info = {.si_pid = 0};
+	struct rusage usage;
+
+	/* Reaped with a visit it counts among all that were. */
+	if (syscall(SYS_waitid, P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT, &usage) < 0)
+		getrusage(RUSAGE_CHILDREN, &usage);
+	else if (info.si_pid != pid)
+		return false;
+	*cpu_ns = ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime);
+	return true;
+}
+
+int child_reap(pid_t pid, int *status)
+{
+	pid_t got;
+
+	do {
+		got = waitpid(pid, status, 0);
+	} while (got < 0 && errno == EINTR);
+	return got == pid ? 0 : -1;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_TRACEE_LAUNCH_H
+#define PROFC_TRACEE_LAUNCH_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct err;
+
+/* How a process meets signals, as far as exec(2) leaves it as it was. */
+struct child_signals {
+	sigset_t mask;
+	bool ignores_children; /* SIGCHLD is SIG_IGN; what else is ignored stays so by itself */
+};
+
+/*
+ * Block `ours` in the calling thread, and make sure that children stay until they are reaped,
+ * whatever our parent had set. `*former` is how it was, for a command.
+ */
+void child_signals_take_over(const sigset_t *ours, struct child_signals *former);
+
+/* A command: an ordinary child of ours, held at a pipe until it is run. */
+struct launch {
+	pid_t pid;
+	int go_fd, errno_fd; /* -1: closed */
+};
+
+/*
+ * Fork it. Nothing is traced; it waits for launch_run(), and ends by itself if that never comes.
+ * argv is NULL-ended. 0, or a negative code with the reason.
+ */
+int launch_start(struct launch *launch, char *const *argv, const struct child_signals *signals,
+		 struct err *err);
+/* Let it execute its program (context: the launch); returns when that is over: 0, or the errno of the exec. */
+int launch_run(void *context);
+/* Close what is open. A command that was not run ends. */
+void launch_release(struct launch *launch);
+
+/*
+ * Once a child of ours has ended: the CPU time of it and of all of its
+ * descendants that were waited for by their parents. Any thread; false while it runs.
+ */
+bool child_cpu_ns(pid_t pid, uint64_t *cpu_ns);
+/* Wait for it and reap it. 0, with *status as of waitpid(2), or -1 with errno. */
+int child_reap(pid_t pid, int *status);
+
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A thread that sleeps, read without a stop. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "proc/read.h"
+#include "snapshot/snapshot.h"
+#include "tracee/tracee.h"
+#include "tracee/tracee_priv.h"
+
+static enum thread_state state_of_letter(char letter)
+{
+	switch (letter) {
+	case 'R':
+		return THREAD_STATE_RUNNING;
+	case 'S':
+	case 'I':
+		return THREAD_STATE_SLEEPING;
+	case 'D':
+		return THREAD_STATE_DISK;
+	case 'T':
+	case 't':
+		return THREAD_STATE_STOPPED;
+	default:
+		return THREAD_STATE_UNKNOWN;
+	}
+}
+
+/* Where a system call has its arguments (syscall(2)), by DWARF number. */
+static const uint8_t argument_regs[][6] = {
+	[ARCH_X86_64] = {5, 4, 1, 10, 8, 9}, /* rdi, rsi, rdx, r10, r8, r9 */
+	[ARCH_AARCH64] = {0, 1, 2, 3, 4, 5},
+};
+
+/*
+ * The arguments are what those registers hold all through the call. vfork() of the GNU C library
+ * keeps in one of them where it returns to.
+ */
+static void set_where(struct snapshot *snapshot, const struct proc_syscall *syscall)
+{
+	const struct arch_regs *arch = arch_regs(arch_native());
+
+	regs_set(&snapshot->regs, arch->sp, syscall->sp);
+	regs_set(&snapshot->regs, arch->pc, syscall->pc);
+	if (syscall->kind != PROC_SYSCALL_INSIDE)
+		return;
+	snapshot->syscall_nr = (int32_t)syscall->nr;
+	for (size_t i = 0; i < ARRAY_SIZE(syscall->args); i++)
+		regs_set(&snapshot->regs, argument_regs[arch_native()][i], syscall->args[i]);
+}
+
+/* It touched a page that another thread, or process, has to fill (userfaultfd(2)). */
+static bool waits_for_page(const struct tracee *tracee)
+{
+	static const char place[] = "handle_userfault";
+	cleanup_close int fd = proc_open_task_file(tracee->tgid, tracee->tid, "wchan");
+	char text[sizeof(place)] = "";
+
+	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && strcmp(text, place) == 0;
+}
+
+enum peek_outcome tracee_peek(struct tracee *tracee, const struct proc_schedstat *before,
+			      size_t max_stack_bytes, struct snapshot *snapshot,
+			      struct proc_stat *stat, struct proc_syscall *syscall)
+{
+	struct proc_schedstat after;
+
+	if (!tracee_stat(tracee, stat))
+		return PEEK_GONE;
+	tracee_learn_first_sp(tracee, stat->first_sp);
+	tracee_begin_snapshot(tracee, snapshot);
+	snapshot->state = state_of_letter(stat->state);
+	if (snapshot->state == THREAD_STATE_RUNNING)
+		return PEEK_RUNNING;
+	if (snapshot->state == THREAD_STATE_UNKNOWN)
+		return PEEK_GONE;
+	if (!tracee_syscall(tracee, syscall))
+		return PEEK_HIDDEN;
+	if (syscall->kind == PROC_SYSCALL_RUNNING)
+		return PEEK_CHANGED;
+	if (syscall->kind == PROC_SYSCALL_OUTSIDE && waits_for_page(tracee))
+		tracee->fills_pages = true;
+	set_where(snapshot, syscall);
+	tracee_forget_mapping(tracee);
+	tracee_copy_stacks(tracee, max_stack_bytes, snapshot);
+	/* No reading above proves anything alone; the count of wake-ups does. */
+	if (!tracee_clocks(tracee, &after))
+		return PEEK_GONE;
+	if (after.pcount != before->pcount)
+		return PEEK_CHANGED;
+	snapshot->cpu_ns = after.cpu_ns;
+	snapshot->runq_ns = after.runq_ns;
+	snapshot->pcount = after.pcount;
+	return PEEK_TAKEN;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Whether peeks and visits work here, for `profc doctor`. */
+#include "tracee/probe.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "proc/read.h"
+#include "snapshot/snapshot.h"
+#include "tracee/permission.h"
+#include "tracee/tracee.h"
+#include "tracee/visit.h"
+
+#define MAX_STACK_BYTES (256 * 1024)
+#define TRIES		2000
+#define TRY_PAUSE_NS	(NS_PER_MS / 2)
+
+static void pause_shortly(void)
+{
+	const struct timespec pause = {.tv_nsec = (long)TRY_PAUSE_NS};
+
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
+static bool peek(struct tracee *tracee, struct snapshot *snapshot)
+{
+	struct proc_schedstat clocks;
+	struct proc_syscall syscall;
+	struct proc_stat stat;
+
+	for (int i = 0; i < TRIES && tracee_clocks(tracee, &clocks); i++) {
+		if (tracee_peek(tracee, &clocks, MAX_STACK_BYTES, snapshot, &stat, &syscall) ==
+		    PEEK_TAKEN)
+			return true;
+		pause_shortly();
+	}
+	return false;
+}
+
+static bool reads_kernel_stack(pid_t pid)
+{
+	struct buf text = {0};
+	bool reads = proc_read_process_file(pid, "stack", &text) && text.nr_bytes;
+
+	buf_release(&text);
+	return reads;
+}
+
+static int visit_once(struct tracee *tracee, struct snapshot *snapshot, struct tracee_probe *probe,
+		      struct err *err)
+{
+	struct visit visit;
+	enum visit_outcome outcome = visit_begin(&visit, tracee->tgid, tracee->tid);
+
+	for (int i = 0; outcome == VISIT_PENDING && i < TRIES; i++) {
+		outcome = visit_poll(&visit);
+		if (outcome == VISIT_PENDING)
+			pause_shortly();
+	}
+	if (outcome == VISIT_GONE)
+		return err_set(err, ERR_GONE, "the child has ended: it was killed");
+	if (outcome != VISIT_STOPPED)
+		return err_set(err, ERR_UNSUPPORTED, "a child could not be stopped by ptrace(2)");
+	visit_capture(&visit, tracee, MAX_STACK_BYTES, snapshot);
+	visit_end(&visit);
+	probe->stop_ns = clock_monotonic_ns() - visit.interrupted_ns;
+	probe->stack_bytes = snapshot->nr_bytes;
+	return 0;
+}
+
+static int probe_pid(pid_t pid, struct tracee_probe *probe, struct err *err)
+{
+	struct tracee_host *host;
+	struct snapshot snapshot = {0};
+	struct proc_schedstat clocks;
+	struct tracee tracee;
+	pid_t tgid;
+	int status = permission_to_trace(pid, &tgid, err);
+
+	if (status < 0)
+		return status;
+	host = tracee_host_new();
+	tracee_open(&tracee, host, pid, pid);
+	probe->reads_sleepers = peek(&tracee, &snapshot);
+	probe->reads_kernel_stack = reads_kernel_stack(pid);
+	probe->has_pcount =
+		proc_read_schedstat(tracee.fds[TRACEE_SCHEDSTAT], &clocks) && clocks.pcount;
+	status = visit_once(&tracee, &snapshot, probe, err);
+	snapshot_release(&snapshot);
+	tracee_close(&tracee);
+	tracee_host_free(host);
+	return status;
+}
+
+int tracee_probe_child(struct tracee_probe *probe, struct err *err)
+{
+	pid_t pid = fork();
+	int status;
+
+	*probe = (struct tracee_probe){0};
+	if (pid < 0)
+		return err_start(err, "cannot fork");
+	if (pid == 0) {
+		for (;;)
+			pause();
+	}
+	status = probe_pid(pid, probe, err);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return status;
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which memory of a thread a walk of its stack may need, and its copy. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "proc/range.h"
+#include "proc/read.h"
+#include "snapshot/snapshot.h"
+#include "tracee/backing.h"
+#include "tracee/machine.h"
+#include "tracee/memory.h"
+#include "tracee/tracee_priv.h"
+
+/*
+ * To read so little through a file that is open already is quicker than process_vm_readv(2), by a
+ * fifth; what is more, it is not, as the file copies each page twice. Where the page is shared
+ * with a child since a fork(2) it takes a third of the time: the system call has the process own
+ * such pages first, by a copy of each, and have all its CPUs forget what they know of them.
+ */
+#define SMALL_COPY_BYTES ((size_t)8 * 1024)
+
+/*
+ * The file also gives what the process itself may not read: only what is surely in the mapping that
+ * is wanted is read from it. It has nothing of a program that was executed since.
+ */
+static size_t read_memory(struct tracee *tracee, uint64_t start, uint8_t *room, size_t nr_bytes)
+{
+	const struct proc_range *mapping = &tracee->stacks.mapping;
+	bool is_inside = !tracee->maps_are_slow && mapping->start <= start &&
+			 start + nr_bytes <= mapping->end;
+	int fd = is_inside && nr_bytes <= SMALL_COPY_BYTES ? tracee_kept_file(tracee, TRACEE_MEMORY)
+							   : -1;
+	ssize_t got = fd < 0 ? -1 : pread(fd, room, nr_bytes, (off_t)start);
+
+	return got > 0 ? (size_t)got : memory_read(tracee->tid, start, room, nr_bytes);
+}
+
+/*
+ * Copy memory into one more region of the snapshot; returns how many bytes there were. Where the
+ * target fills pages as they are touched, only those are read that are there: else we would wait
+ * for a thread that may wait for us.
+ */
+static size_t copy_region(struct tracee *tracee, uint64_t start, size_t nr_bytes,
+			  struct snapshot *snapshot)
+{
+	uint8_t *room;
+	size_t got;
+
+	if (tracee->fills_pages)
+		nr_bytes = memory_present_bytes(tracee->tid, start, nr_bytes);
+	room = nr_bytes ? snapshot_add_region(snapshot, start, nr_bytes) : NULL;
+	if (!room)
+		return 0;
+	got = read_memory(tracee, start, room, nr_bytes);
+	snapshot_trim_region(snapshot, nr_bytes - got);
+	return got;
+}
+
+#define FIRST_CHUNK_BYTES ((size_t)64 * 1024)
+
+/*
+ * The stack of `sp`, from `at` up to the end of its mapping, where the read comes out short, or to
+ * the limit. The first chunk is all that most stacks need. Returns where the stack ends, or 0 if
+ * that was not reached.
+ */
+static uint64_t copy_mapping(struct tracee *tracee, uint64_t at, uint64_t sp, size_t max_bytes,
+			     struct snapshot *snapshot)
+{
+	size_t red_zone = (size_t)(sp - at);
+	size_t chunk = FIRST_CHUNK_BYTES;
+	size_t copied = 0;
+
+	while (copied < max_bytes) {
+		size_t wanted = chunk < max_bytes - copied ? chunk : max_bytes - copied;
+		size_t got = copy_region(tracee, at, wanted, snapshot);
+
+		copied += got;
+		at += got;
+		if (got < wanted)
+			break;
+		chunk *= 4;
+	}
+	/* It may reach below the mapping that the stack pointer is in, where that is not known. */
+	if (!copied && at < sp && max_bytes > red_zone) {
+		size_t above = max_bytes - red_zone;
+
+		at = sp + copy_region(tracee, sp, chunk < above ? chunk : above, snapshot);
+	}
+	return copied < max_bytes ? at : 0;
+}
+
+static bool ask_for_mapping(struct tracee *tracee, uint64_t address, struct proc_range *range)
+{
+	cleanup_close int fd = -1;
+
+	if (tracee_range_at(tracee, address, range))
+		return true;
+	if (errno != ENOTTY)
+		return false;
+	tracee->maps_are_slow = true;
+	fd = proc_open_task_file(tracee->tgid, tracee->tid, "maps");
+	return fd >= 0 && proc_range_in_text(fd, address, range);
+}
+
+/* May reading it wait for another process? */
+static bool is_served(struct tracee *tracee, const struct proc_range *range)
+{
+	struct tracee_host *host = tracee->host;
+	bool is_served;
+
+	if (!range->inode)
+		return false;
+	pthread_mutex_lock(&host->backings_lock);
+	is_served = backing_is_served(&host->backings, tracee->tid, range);
+	pthread_mutex_unlock(&host->backings_lock);
+	return is_served;
+}
+
+static bool may_wait_at(struct tracee *tracee, uint64_t address)
+{
+	struct proc_range range = tracee->stacks.mapping;
+	bool is_known = range.start <= address && address < range.end;
+
+	if (!is_known && (tracee->maps_are_slow || !ask_for_mapping(tracee, address, &range)))
+		return false;
+	return is_served(tracee, &range);
+}
+
+/* The mapping that a stack is in. */
+static bool find_mapping(struct tracee *tracee, uint64_t sp, struct proc_range *range)
+{
+	struct proc_range *known = &tracee->stacks.mapping;
+	bool is_known = known->start <= sp && sp < known->end;
+
+	if (!is_known && !ask_for_mapping(tracee, sp, known))
+		return false;
+	*range = *known;
+	return true;
+}
+
+/* Where asking takes long it is kept. */
+void tracee_forget_mapping(struct tracee *tracee)
+{
+	if (!tracee->maps_are_slow)
+		tracee->stacks.mapping = (struct proc_range){0};
+}
+
+/*
+ * So much of a stack is copied whole at the first look, if its end is known: all of it is in
+ * use, and who looks only once must not come short. 8 MiB is what most stacks are bounded by.
+ */
+#define WHOLE_STACK_BYTES ((size_t)8 << 20)
+
+/* On x86-64 the C libraries keep the thread pointer where it points to; Go does not. */
+static bool is_of_c_library(pid_t tid, uint64_t thread_pointer)
+{
+	uint64_t word;
+
+	return memory_read(tid, thread_pointer, &word, sizeof(word)) == sizeof(word) &&
+	       word == thread_pointer;
+}
+
+/* With the red zone, where that is known to be of the same mapping or may be read anyhow. */
+static uint64_t first_byte(struct tracee *tracee, uint64_t sp, const struct proc_range *range)
+{
+	uint64_t first = sp - machine_red_zone_bytes();
+
+	if (first > sp)
+		return sp;
+	if (range->start < sp && sp < range->end)
+		return first > range->start ? first : range->start;
+	return may_wait_at(tracee, first) ? sp : first;
+}
+
+/* Is all from the stack pointer up to `limit` surely stack? */
+static bool is_whole_stack(struct tracee *tracee, uint64_t sp, uint64_t limit,
+			   const struct proc_range *range)
+{
+	const struct tracee_stacks *stacks = &tracee->stacks;
+
+	if (sp < stacks->first_sp && stacks->first_sp < range->end)
+		return true;
+	return limit == stacks->thread_pointer && is_of_c_library(tracee->tid, limit);
+}
+
+/*
+ * Where a program began lie the number of its arguments and pointers to them: so much a walk may
+ * take for a frame, where no CFI tells it to end. Above are kilobytes of texts.
+ */
+#define ARGUMENT_BYTES 256
+
+static uint64_t highest_end(struct tracee *tracee, uint64_t sp, const struct proc_range *range)
+{
+	uint64_t first_sp = tracee->stacks.first_sp;
+	bool is_below = sp < first_sp && first_sp + ARGUMENT_BYTES < range->end;
+
+	return is_below ? first_sp + ARGUMENT_BYTES : range->end;
+}
+
+/* Nor is what lies between the outermost frame of a thread and its thread pointer. */
+static uint64_t end_of_frames(struct tracee *tracee, uint64_t sp, uint64_t limit)
+{
+	uint64_t root_sp = tracee->stacks.root_sp;
+
+	return sp < root_sp && root_sp < limit && limit - root_sp > ARGUMENT_BYTES
+		       ? root_sp + ARGUMENT_BYTES
+		       : limit;
+}
+
+/*
+ * The C libraries put a thread's own data, which the thread pointer points to, at the end of
+ * its stack. What follows is no stack, but often mapped, hundreds of kilobytes of it; or it is
+ * memory that the target itself fills when it is read (userfaultfd(2), files of FUSE): whoever
+ * reads it waits for a thread that may wait for us. So the copy never leaves the mapping, and of
+ * one that is served by somebody else there is none.
+ */
+static uint64_t copy_stack(struct tracee *tracee, uint64_t sp, size_t max_bytes,
+			   struct snapshot *snapshot, struct proc_range *range)
+{
+	uint64_t thread_pointer = tracee->stacks.thread_pointer;
+	uint64_t limit = 0;
+	uint64_t start, end;
+
+	*range = (struct proc_range){0};
+	if (find_mapping(tracee, sp, range))
+		limit = highest_end(tracee, sp, range);
+	start = first_byte(tracee, sp, range);
+	/* A stack that is empty ends where another mapping begins: a child's, at its birth. */
+	if (limit && range->start == sp) {
+		*range = (struct proc_range){0};
+		copy_mapping(tracee, start, sp, (size_t)(sp - start), snapshot);
+		return 0;
+	}
+	if (is_served(tracee, range)) {
+		snapshot->is_withheld = true;
+		return limit;
+	}
+	/* But on another stack than its own, as after vfork(2), that is in another mapping. */
+	if (thread_pointer > sp && thread_pointer - start <= WHOLE_STACK_BYTES &&
+	    (!limit || thread_pointer < limit))
+		limit = thread_pointer;
+	if (limit && limit - start > max_bytes && limit - start <= WHOLE_STACK_BYTES &&
+	    is_whole_stack(tracee, sp, limit, range))
+		max_bytes = WHOLE_STACK_BYTES;
+	limit = end_of_frames(tracee, sp, limit);
+	if (!limit || limit - start > max_bytes)
+		return copy_mapping(tracee, start, sp, max_bytes, snapshot);
+	end = copy_mapping(tracee, start, sp, limit - start, snapshot);
+	return end ? end : limit;
+}
+
+/* More of it is hardly ever needed, and it is copied on a mere chance. */
+#define OTHER_STACK_BYTES ((uint64_t)192 * 1024)
+
+/* The other stack may be in use from a little below the last stack pointer seen on it. */
+static void copy_other_stack(struct tracee *tracee, const struct seen_stack *other,
+			     struct snapshot *snapshot)
+{
+	static const uint64_t margins[] = {64 * 1024, 16 * 1024, 4 * 1024, 0};
+
+	/* It was given back, perhaps, and something else is there now. */
+	if (may_wait_at(tracee, other->low))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(margins); i++) {
+		uint64_t start = other->low > margins[i] ? other->low - margins[i] : other->low;
+		uint64_t nr;
+
+		if (start < other->start)
+			start = other->start;
+		nr = other->end - start;
+
+		/* Where the margin is not mapped, nothing is read at all. */
+		if (copy_region(tracee, start, nr < OTHER_STACK_BYTES ? nr : OTHER_STACK_BYTES,
+				snapshot))
+			return;
+	}
+}
+
+/* Its end may be known better by now, with the thread pointer. */
+static bool is_same_stack(const struct seen_stack *stack, uint64_t sp, uint64_t end)
+{
+	return stack->low < end && sp < stack->end;
+}
+
+/* Note the stack in use; returns another one that this thread was seen on, or NULL. */
+static const struct seen_stack *remember_stack(struct tracee_stacks *known, uint64_t sp,
+					       uint64_t end, uint64_t start)
+{
+	struct seen_stack *stacks = known->seen;
+
+	if (end && !is_same_stack(&stacks[0], sp, end)) {
+		struct seen_stack former = stacks[0];
+
+		stacks[0] = stacks[1];
+		stacks[1] = former;
+		if (!is_same_stack(&stacks[0], sp, end))
+			stacks[0] = (struct seen_stack){0};
+	}
+	if (end) {
+		stacks[0].end = end;
+		stacks[0].low = sp;
+		stacks[0].start = start ? start : stacks[0].start;
+	}
+	if (stacks[1].end)
+		return &stacks[1];
+	return !end && stacks[0].end && !is_same_stack(&stacks[0], sp, sp + 1) ? &stacks[0] : NULL;
+}
+
+/* What begins a program has few frames. */
+#define FIRST_STACK_BYTES ((uint64_t)16 * 1024)
+
+/*
+ * A program may leave the stack that it began on before anybody looks (Lisp does): its outermost
+ * frames are there.
+ */
+void tracee_learn_first_sp(struct tracee *tracee, uint64_t first_sp)
+{
+	struct tracee_stacks *stacks = &tracee->stacks;
+
+	if (tracee->tid != tracee->tgid || first_sp == stacks->first_sp ||
+	    first_sp <= FIRST_STACK_BYTES)
+		return;
+	stacks->first_sp = first_sp;
+	/* With the word that it points to, or a thread there would seem to be on another stack. */
+	stacks->seen[0] = (struct seen_stack){.start = first_sp - FIRST_STACK_BYTES,
+					      .end = first_sp + sizeof(uint64_t),
+					      .low = first_sp};
+	stacks->seen[1] = (struct seen_stack){0};
+}
+
+/* What a signal struck, if it is known: a thread on an alternate stack came from another one. */
+static bool copy_struck_stack(struct tracee *tracee, size_t max_bytes, struct snapshot *snapshot)
+{
+	const struct stack_region *region = &snapshot->regions[0];
+	struct proc_range range;
+	uint64_t sp;
+
+	if (!snapshot->nr_regions || !machine_struck_sp(snapshot->bytes + region->offset,
+							region->nr_bytes, region->start, &sp))
+		return false;
+	return copy_stack(tracee, sp, max_bytes, snapshot, &range) || snapshot->nr_regions > 1;
+}
+
+/* Below and above where the walk goes on behind a switch of stacks. */
+#define BEHIND_BYTES_BELOW ((uint64_t)2 * 1024)
+#define BEHIND_BYTES	   ((uint64_t)32 * 1024)
+
+static void copy_behind(struct tracee *tracee, struct snapshot *snapshot)
+{
+	uint64_t sp = tracee->stacks.behind_sp;
+	uint64_t beyond = sp ? snapshot_fp_beyond(snapshot) : 0;
+	struct proc_range range;
+	uint64_t start, end;
+	uint8_t byte;
+
+	if (beyond && ask_for_mapping(tracee, beyond, &range))
+		sp = beyond;
+	if (!sp || snapshot_read(snapshot, sp, &byte, sizeof(byte)) ||
+	    !ask_for_mapping(tracee, sp, &range) || is_served(tracee, &range))
+		return;
+	start = sp - range.start > BEHIND_BYTES_BELOW ? sp - BEHIND_BYTES_BELOW : range.start;
+	end = range.end - start > BEHIND_BYTES ? start + BEHIND_BYTES : range.end;
+	copy_region(tracee, start, end - start, snapshot);
+}
+
+/*
+ * All that a walk may need, from the stack pointer of the snapshot on. Threads with one stack,
+ * which ends where its mapping does, are most.
+ */
+void tracee_copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot *snapshot)
+{
+	const struct seen_stack *other;
+	struct proc_range range;
+	uint64_t end;
+	uint64_t sp;
+
+	if (!regs_get(&snapshot->regs, arch_regs(snapshot->arch)->sp, &sp))
+		return;
+	end = copy_stack(tracee, sp, max_bytes, snapshot, &range);
+	other = remember_stack(&tracee->stacks, sp, end, range.start);
+	if ((!end || other) && !copy_struck_stack(tracee, max_bytes, snapshot) && other)
+		copy_other_stack(tracee, other, snapshot);
+	copy_behind(tracee, snapshot);
+}

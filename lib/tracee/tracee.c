@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The files of /proc that a thread is read from. */
+#include "tracee/tracee.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "proc/read.h"
+#include "snapshot/snapshot.h"
+#include "syscall/traits.h"
+#include "tracee/tracee_priv.h"
+
+static const char *const file_names[NR_TRACEE_FILES] = {
+	[TRACEE_SCHEDSTAT] = "schedstat", [TRACEE_STAT] = "stat", [TRACEE_SYSCALL] = "syscall",
+	[TRACEE_MEMORY] = "mem",	  [TRACEE_MAPS] = "maps",
+};
+
+/* Of a thousand threads a few run: a file kept open is read in a third of the time. */
+#define MOST_KEPT 1024
+
+/* Descriptors that are left to the rest of profc: its own files, symbols at the end. */
+#define LEFT_FREE 64
+
+static size_t most_descriptors(void)
+{
+	struct rlimit limit = {.rlim_cur = 256};
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	return limit.rlim_cur > 2 * LEFT_FREE ? (size_t)limit.rlim_cur - LEFT_FREE : LEFT_FREE;
+}
+
+struct tracee_host *tracee_host_new(void)
+{
+	struct tracee_host *host = xcalloc(1, sizeof(*host));
+
+	host->max_kept = most_descriptors();
+	pthread_mutex_init(&host->backings_lock, NULL);
+	return host;
+}
+
+void tracee_host_free(struct tracee_host *host)
+{
+	if (!host)
+		return;
+	pthread_mutex_destroy(&host->backings_lock);
+	free(host);
+}
+
+static bool may_keep(const struct tracee_host *host, enum tracee_file file)
+{
+	size_t nr = atomic_load_explicit(&host->nr_kept, memory_order_relaxed);
+
+	/* The clocks of all come first. */
+	return nr <
+	       (file == TRACEE_SCHEDSTAT ? host->max_kept : min_u64(MOST_KEPT, host->max_kept / 2));
+}
+
+int tracee_kept_file(struct tracee *tracee, enum tracee_file file)
+{
+	if (tracee->fds[file] >= 0 || !may_keep(tracee->host, file))
+		return tracee->fds[file];
+	tracee->fds[file] = proc_open_task_file(tracee->tgid, tracee->tid, file_names[file]);
+	if (tracee->fds[file] >= 0)
+		atomic_fetch_add_explicit(&tracee->host->nr_kept, 1, memory_order_relaxed);
+	return tracee->fds[file];
+}
+
+static void close_file(struct tracee *tracee, int file)
+{
+	if (tracee->fds[file] < 0)
+		return;
+	close(tracee->fds[file]);
+	tracee->fds[file] = -1;
+	atomic_fetch_sub_explicit(&tracee->host->nr_kept, 1, memory_order_relaxed);
+}
+
+void tracee_open(struct tracee *tracee, struct tracee_host *host, pid_t tgid, pid_t tid)
+{
+	*tracee = (struct tracee){.tgid = tgid, .tid = tid, .host = host};
+	for (int file = 0; file < NR_TRACEE_FILES; file++)
+		tracee->fds[file] = -1;
+	tracee_kept_file(tracee, TRACEE_SCHEDSTAT);
+}
+
+void tracee_close(struct tracee *tracee)
+{
+	tracee_close_files(tracee);
+	close_file(tracee, TRACEE_SCHEDSTAT);
+}
+
+void tracee_close_files(struct tracee *tracee)
+{
+	for (int file = TRACEE_SCHEDSTAT + 1; file < NR_TRACEE_FILES; file++)
+		close_file(tracee, file);
+}
+
+void tracee_forget_program(struct tracee *tracee)
+{
+	close_file(tracee, TRACEE_MEMORY);
+	close_file(tracee, TRACEE_MAPS);
+	tracee->stacks = (struct tracee_stacks){0};
+	tracee->fills_pages = false;
+}
+
+/* Where the kernel counts nothing (built without CONFIG_SCHED_INFO). */
+static bool clocks_from_others(struct tracee *tracee, struct proc_schedstat *clocks)
+{
+	struct proc_status status;
+	struct proc_stat stat;
+
+	if (!tracee_stat(tracee, &stat) || !proc_read_status(tracee->tid, &status))
+		return false;
+	*clocks = proc_schedstat_from(&stat, &status, NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+	return true;
+}
+
+/* A descriptor for one reading, if none is kept: to be closed then. */
+static int opened(struct tracee *tracee, enum tracee_file file, bool *is_kept)
+{
+	int fd = tracee_kept_file(tracee, file);
+
+	*is_kept = fd >= 0;
+	return *is_kept ? fd : proc_open_task_file(tracee->tgid, tracee->tid, file_names[file]);
+}
+
+bool tracee_clocks(struct tracee *tracee, struct proc_schedstat *clocks)
+{
+	bool is_kept;
+	int fd = opened(tracee, TRACEE_SCHEDSTAT, &is_kept);
+	bool is_read = fd >= 0 && proc_read_schedstat(fd, clocks);
+
+	if (fd >= 0 && !is_kept)
+		close(fd);
+	if (is_read && clocks->pcount == 0)
+		return clocks_from_others(tracee, clocks);
+	return is_read;
+}
+
+bool tracee_stat(struct tracee *tracee, struct proc_stat *stat)
+{
+	int fd = tracee_kept_file(tracee, TRACEE_STAT);
+
+	return fd >= 0 ? proc_read_stat(fd, stat)
+		       : proc_read_task_stat(tracee->tgid, tracee->tid, stat);
+}
+
+bool tracee_syscall(struct tracee *tracee, struct proc_syscall *syscall)
+{
+	bool is_kept;
+	int fd = opened(tracee, TRACEE_SYSCALL, &is_kept);
+	bool is_read = fd >= 0 && proc_read_syscall(fd, syscall);
+
+	if (fd >= 0 && !is_kept)
+		close(fd);
+	return is_read;
+}
+
+bool tracee_range_at(struct tracee *tracee, uint64_t address, struct proc_range *range)
+{
+	bool is_kept;
+	int fd = opened(tracee, TRACEE_MAPS, &is_kept);
+	bool is_found = fd >= 0 && proc_range_at(fd, address, range);
+	int reason = errno;
+
+	if (fd >= 0 && !is_kept)
+		close(fd);
+	errno = reason;
+	return is_found;
+}
+
+void tracee_begin_snapshot(const struct tracee *tracee, struct snapshot *snapshot)
+{
+	snapshot_clear(snapshot);
+	snapshot->arch = arch_native();
+	snapshot->tgid = tracee->tgid;
+	snapshot->tid = tracee->tid;
+	snapshot->syscall_nr = SNAPSHOT_NO_SYSCALL;
+	snapshot->time_ns = clock_monotonic_ns();
+	snapshot->first_sp = tracee->stacks.first_sp;
+	snapshot->thread_pointer = tracee->stacks.thread_pointer;
+}
+
+/* Lines of it are short, and more than these are never needed. */
+#define KERNEL_STACK_BYTES 4096
+
+bool tracee_may_see_kernel_stacks(void)
+{
+	cleanup_close int fd = open("/proc/self/stack", O_RDONLY | O_CLOEXEC);
+	char byte;
+
+	return fd >= 0 && read(fd, &byte, 1) >= 0;
+}
+
+bool tracee_is_in_transfer(const struct tracee *tracee)
+{
+	cleanup_close int fd = proc_open_task_file(tracee->tgid, tracee->tid, "stack");
+	char text[KERNEL_STACK_BYTES];
+	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text));
+
+	return got > 0 && kernel_stack_shows_transfer(text, (size_t)got);
+}

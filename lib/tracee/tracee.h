@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_TRACEE_TRACEE_H
+#define PROFC_TRACEE_TRACEE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "proc/range.h"
+#include "proc/task.h"
+
+struct snapshot;
+struct tracee_host;
+
+/*
+ * One thread of another process, observed in one of two ways. A peek reads a thread that
+ * sleeps from /proc, without a stop. A visit traces a thread for microseconds: PTRACE_SEIZE,
+ * PTRACE_INTERRUPT, wait, capture, fix up, PTRACE_DETACH (visit.h). Between visits nothing is
+ * traced, so that births, exits, signals and job control are none of our business.
+ */
+
+/* Files of /proc that are read of a thread, and may be kept open between two readings. */
+enum tracee_file {
+	TRACEE_SCHEDSTAT,
+	TRACEE_STAT,
+	TRACEE_SYSCALL,
+	TRACEE_MEMORY, /* of the program that was running when it was opened */
+	TRACEE_MAPS,   /* likewise */
+	NR_TRACEE_FILES,
+};
+
+/* A stack that a thread was seen on: from `low`, the last stack pointer, to `end`. */
+struct seen_stack {
+	uint64_t start, end, low;
+};
+
+/* What has been learned of a thread's stacks, so that a copy holds what a walk needs. */
+struct tracee_stacks {
+	uint64_t first_sp;	   /* where the program began, on its main thread; 0: not known */
+	uint64_t thread_pointer;   /* of the C library; 0: not known */
+	uint64_t root_sp;	   /* walks end whole at this stack pointer; 0: not known */
+	uint64_t behind_sp;	   /* walks go on here, on another stack; 0: they do not */
+	struct proc_range mapping; /* that the stack was in */
+	struct seen_stack seen[2]; /* the one in use comes first */
+};
+
+struct tracee {
+	pid_t tgid, tid;
+	struct tracee_host *host; /* borrowed */
+	int fds[NR_TRACEE_FILES]; /* -1: opened for each reading */
+	struct tracee_stacks stacks;
+	bool maps_are_slow; /* the kernel is older than 6.11: asking for one mapping reads the text
+			     */
+	bool fills_pages;   /* its process serves its own page faults (userfaultfd(2)) */
+};
+
+/* What all tracees share: how many files are kept open, and which file systems are served. */
+struct tracee_host *tracee_host_new(void);
+void tracee_host_free(struct tracee_host *host);
+
+/* Nothing is stopped. schedstat stays open if there is a descriptor for it. */
+void tracee_open(struct tracee *tracee, struct tracee_host *host, pid_t tgid, pid_t tid);
+void tracee_close(struct tracee *tracee);
+/* It has executed another program, or sleeps for long: close all files but schedstat. */
+void tracee_close_files(struct tracee *tracee);
+void tracee_forget_program(struct tracee *tracee);
+
+/*
+ * Its clocks: exact while it is off the CPU, else as old as the last tick of the kernel. False if
+ * it is gone. On kernels that count nothing in schedstat they come from stat and status.
+ */
+bool tracee_clocks(struct tracee *tracee, struct proc_schedstat *clocks);
+bool tracee_stat(struct tracee *tracee, struct proc_stat *stat);
+bool tracee_syscall(struct tracee *tracee, struct proc_syscall *syscall);
+
+/* The mapping at an address of its memory, as by proc_range_at(); false with errno. */
+bool tracee_range_at(struct tracee *tracee, uint64_t address, struct proc_range *range);
+
+enum peek_outcome {
+	PEEK_TAKEN,   /* the snapshot is true: the thread slept all the while */
+	PEEK_RUNNING, /* it is on a CPU or runnable: nothing was taken */
+	PEEK_CHANGED, /* it ran meanwhile: what was read is worthless */
+	PEEK_HIDDEN,  /* its process cannot be dumped: where it sleeps may not be read */
+	PEEK_GONE,    /* it is dead */
+};
+
+/*
+ * Copy a thread that sleeps, without stopping it: stack pointer, pc and system call from
+ * /proc, the stack from its memory, accepted only if it was not scheduled in meanwhile. The
+ * registers that no file shows stay unknown. `before` are its clocks, read just now; *stat is
+ * filled in unless the thread is gone. *syscall is that of PEEK_TAKEN.
+ */
+enum peek_outcome tracee_peek(struct tracee *tracee, const struct proc_schedstat *before,
+			      size_t max_stack_bytes, struct snapshot *snapshot,
+			      struct proc_stat *stat, struct proc_syscall *syscall);
+
+/* Does the kernel show us the kernel stacks of others (CAP_SYS_ADMIN)? */
+bool tracee_may_see_kernel_stacks(void);
+/*
+ * Is it in the midst of a transfer that a stop would cut short, as its kernel stack shows? Of a
+ * thread that is on a CPU that shows nothing.
+ */
+bool tracee_is_in_transfer(const struct tracee *tracee);
+
+#endif

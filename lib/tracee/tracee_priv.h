@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_TRACEE_TRACEE_PRIV_H
+#define PROFC_TRACEE_TRACEE_PRIV_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "tracee/backing.h"
+#include "tracee/tracee.h"
+
+struct tracee_host {
+	_Atomic size_t nr_kept; /* files kept open beyond schedstat */
+	size_t max_kept;
+	pthread_mutex_t backings_lock;
+	struct backings backings;
+};
+
+/* The descriptor on one of its files, kept open if there is room; else -1. */
+int tracee_kept_file(struct tracee *tracee, enum tracee_file file);
+
+/* tracee.c: all but registers and stacks, of a thread that was observed just now. */
+void tracee_begin_snapshot(const struct tracee *tracee, struct snapshot *snapshot);
+/* Where the program began, as its stat tells; of its main thread only. */
+void tracee_learn_first_sp(struct tracee *tracee, uint64_t first_sp);
+
+/* stack_copy.c: copy the stacks that a walk may need, from the snapshot's stack pointer on. */
+void tracee_copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot *snapshot);
+/* stack_copy.c: the mapping of the stack may change while nothing is observed. */
+void tracee_forget_mapping(struct tracee *tracee);
+
+#endif

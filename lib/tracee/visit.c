@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* One thread, traced for microseconds. */
+#include "tracee/visit.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "proc/read.h"
+#include "snapshot/snapshot.h"
+#include "tracee/machine.h"
+#include "tracee/tracee.h"
+#include "tracee/tracee_priv.h"
+
+/* The thread that we have seized is the only one that this thread of ours waits for. */
+#define WAIT_FLAGS (__WALL | __WNOTHREAD)
+
+enum visit_outcome visit_begin(struct visit *visit, pid_t tgid, pid_t tid)
+{
+	*visit = (struct visit){
+		.tid = tid, .tgid = tgid, .stopped_tid = tid, .syscall.kind = PROC_SYSCALL_OUTSIDE};
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
+		return errno == ESRCH ? VISIT_GONE : VISIT_REFUSED;
+	visit->interrupted_ns = clock_monotonic_ns();
+	visit_ask_again(visit);
+	return VISIT_PENDING;
+}
+
+/* After an exec by another thread of its process it is known by its leader's id. */
+void visit_ask_again(const struct visit *visit)
+{
+	if (ptrace(PTRACE_INTERRUPT, visit->tid, NULL, NULL) < 0)
+		ptrace(PTRACE_INTERRUPT, visit->tgid, NULL, NULL);
+}
+
+static void note_reaped(struct visit *visit, pid_t tid, int status)
+{
+	visit->stopped_tid = tid;
+	visit->is_reaped = true;
+	visit->status = status;
+}
+
+static enum visit_outcome wait_for(struct visit *visit, int flags)
+{
+	int status;
+	pid_t got = waitpid(-1, &status, WAIT_FLAGS | flags);
+
+	if (got == 0 || (got < 0 && errno == EINTR))
+		return VISIT_PENDING;
+	if (got > 0 && !WIFSTOPPED(status))
+		note_reaped(visit, got, status);
+	if (got < 0 || !WIFSTOPPED(status))
+		return VISIT_GONE;
+	visit->stopped_ns = clock_monotonic_ns();
+	visit->stopped_tid = got;
+	/* An event-stop is ours, or job control's, which detaching leaves as it is. */
+	visit->signal = status >> 16 ? 0 : WSTOPSIG(status);
+	return VISIT_STOPPED;
+}
+
+enum visit_outcome visit_poll(struct visit *visit)
+{
+	return wait_for(visit, WNOHANG);
+}
+
+enum visit_outcome visit_wait(struct visit *visit)
+{
+	return wait_for(visit, 0);
+}
+
+static bool get_regs(pid_t tid, struct machine_regs *regs)
+{
+	struct iovec iov = {.iov_base = &regs->raw, .iov_len = sizeof(regs->raw)};
+
+	return ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &iov) == 0 &&
+	       iov.iov_len == sizeof(regs->raw);
+}
+
+static void set_regs(pid_t tid, struct machine_regs *regs)
+{
+	struct iovec iov = {.iov_base = &regs->raw, .iov_len = sizeof(regs->raw)};
+
+	ptrace(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &iov);
+}
+
+/* A filter may lack restart_syscall(2), by which a call would go on: the program would die. */
+static bool is_filtered(pid_t tid)
+{
+	struct proc_status status;
+
+	return proc_read_status(tid, &status) && status.seccomp;
+}
+
+/*
+ * A call that our stop interrupted with EINTR is made to restart; a genuine signal that comes with
+ * it still gives EINTR, for the kernel decides after we have detached.
+ */
+static void fix_up(struct visit *visit, struct machine_regs *regs, enum machine_call call)
+{
+	if (call == MACHINE_CALL_EINTR)
+		visit->was_fixed_up = machine_restart_call(regs);
+	else if (call == MACHINE_CALL_RESTART_BLOCK && is_filtered(visit->stopped_tid))
+		visit->was_fixed_up = machine_rewind_call(regs);
+	if (visit->was_fixed_up)
+		set_regs(visit->stopped_tid, regs);
+}
+
+/* Where a program began is asked once, at the first stop of its main thread. */
+static void learn_first_sp(struct tracee *tracee)
+{
+	struct proc_stat stat;
+
+	if (tracee->tid == tracee->tgid && !tracee->stacks.first_sp && tracee_stat(tracee, &stat))
+		tracee_learn_first_sp(tracee, stat.first_sp);
+}
+
+bool visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_bytes,
+		   struct snapshot *snapshot)
+{
+	struct proc_schedstat clocks;
+	struct machine_regs regs;
+	enum machine_call call;
+
+	tracee_begin_snapshot(tracee, snapshot);
+	snapshot->time_ns = visit->stopped_ns;
+	snapshot->state = THREAD_STATE_RUNNING;
+	/* Of a 32-bit program the time is known, the stack is not. */
+	if (get_regs(visit->stopped_tid, &regs)) {
+		machine_fill_snapshot(&regs, snapshot);
+		tracee->stacks.thread_pointer = machine_thread_pointer(&regs);
+		learn_first_sp(tracee);
+		snapshot->thread_pointer = tracee->stacks.thread_pointer;
+		snapshot->first_sp = tracee->stacks.first_sp;
+		call = machine_call(&regs);
+		if (!machine_syscall(&regs, &visit->syscall))
+			visit->syscall.kind = PROC_SYSCALL_OUTSIDE;
+		if (call > MACHINE_CALL_COMPLETE)
+			snapshot->state = THREAD_STATE_SLEEPING;
+		tracee_copy_stacks(tracee, max_stack_bytes, snapshot);
+		fix_up(visit, &regs, call);
+	}
+	if (!tracee_clocks(tracee, &clocks))
+		return false;
+	snapshot->cpu_ns = clocks.cpu_ns;
+	snapshot->runq_ns = clocks.runq_ns;
+	snapshot->pcount = clocks.pcount;
+	return true;
+}
+
+void visit_end(struct visit *visit)
+{
+	int status;
+	pid_t got;
+
+	if (ptrace(PTRACE_DETACH, visit->stopped_tid, NULL, (void *)(long)visit->signal) == 0)
+		return;
+	/* Killed in its stop: until it is reaped an exec or an exit of its process waits for us. */
+	got = waitpid(-1, &status, WAIT_FLAGS);
+	if (got > 0 && WIFSTOPPED(status))
+		ptrace(PTRACE_DETACH, got, NULL, NULL);
+	else if (got > 0)
+		note_reaped(visit, got, status);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_TRACEE_VISIT_H
+#define PROFC_TRACEE_VISIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "proc/task.h"
+
+struct snapshot;
+struct tracee;
+
+/*
+ * A thread is traced for the microseconds of a visit only: seize, interrupt, wait, capture, fix
+ * up, detach. A visitor is the thread of ours that does it, for a tracer is a thread
+ * (ptrace(2)). PTRACE_SEIZE waits for a process that executes a program, and that waits until
+ * its other threads are dead and reaped by whoever traces them. Three rules keep that harmless:
+ * a visitor has at most one thread seized and waits for whatever stops or dies, under whichever
+ * id; where PTRACE_DETACH fails the thread was killed in its stop, and is reaped at once; a stop
+ * that does not come is asked for again, for an interrupt may be lost.
+ */
+struct visit {
+	pid_t tid, tgid;
+	pid_t stopped_tid;	     /* the id under which it stopped: its leader's after an exec */
+	int signal;		     /* to be passed on: it stopped for its delivery; or 0 */
+	uint64_t interrupted_ns;     /* CLOCK_MONOTONIC when the interrupt was sent */
+	uint64_t stopped_ns;	     /* and when its stop was seen */
+	struct proc_syscall syscall; /* that it stopped in; OUTSIDE: in none, as far as is known */
+	bool was_fixed_up;	     /* its system call was made to restart */
+	/*
+	 * GONE: it was reaped, with this status of waitpid(2). Of a child of ours nobody else can
+	 * do that any more: the kernel takes tracer and parent for one, as they are one process.
+	 */
+	bool is_reaped;
+	int status;
+};
+
+enum visit_outcome {
+	VISIT_PENDING, /* interrupted: its stop has not been seen yet */
+	VISIT_STOPPED, /* in a ptrace-stop: visit_capture(), then visit_end() must follow */
+	VISIT_GONE,    /* it is dead, and reaped if we traced it */
+	VISIT_REFUSED, /* another traces it, or the kernel does not allow it: errno tells */
+};
+
+/* Seize and interrupt. May block while the process executes a program. PENDING, GONE or REFUSED. */
+enum visit_outcome visit_begin(struct visit *visit, pid_t tgid, pid_t tid);
+/* Has it stopped? Never waits. */
+enum visit_outcome visit_poll(struct visit *visit);
+/* Wait for it. PENDING when a signal handler of ours has run: ask again by visit_ask_again(). */
+enum visit_outcome visit_wait(struct visit *visit);
+void visit_ask_again(const struct visit *visit);
+
+/*
+ * STOPPED: copy it into `snapshot`: registers, and its stack from the stack pointer upwards, at
+ * most max_stack_bytes, or some MiB where its end is known; and its clocks. False if it is gone.
+ */
+bool visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_bytes,
+		   struct snapshot *snapshot);
+/* STOPPED: undo what the stop did to its system call, and detach. */
+void visit_end(struct visit *visit);
+
+#endif

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "tracee/refusal.h"
+
+#define OUR_UID 1000
+
+/* A process of our own user that the kernel gives no visible reason to refuse. */
+static struct refusal ordinary(void)
+{
+	return (struct refusal){
+		.pid = 4711,
+		.reason = EPERM,
+		.exists = true,
+		.has_status = true,
+		.is_dumpable = true,
+		.our_uid = OUR_UID,
+		.yama = YAMA_ABSENT,
+		.status = {.tgid = 4711, .real_uid = OUR_UID, .effective_uid = OUR_UID},
+		.stat = {.comm = "server", .state = 'S', .nr_threads = 4},
+	};
+}
+
+static void assert_said(const struct refusal *refusal, const char *what, const char *hint)
+{
+	struct err err = ERR_INIT;
+
+	assert_true(refusal_explain(refusal, &err) < 0);
+	if (!strstr(err.what, what))
+		fail_msg("'%s' lacks '%s'", err.what, what);
+	if (!strstr(err.hint, hint))
+		fail_msg("'%s' lacks '%s'", err.hint, hint);
+}
+
+static void test_refusal__knows_the_scopes_of_yama(void **state)
+{
+	static const struct {
+		const char *text;
+		enum yama_scope scope;
+	} rows[] = {
+		{"0\n", YAMA_CLASSIC}, {"1\n", YAMA_DESCENDANTS}, {"2\n", YAMA_ADMIN},
+		{"3\n", YAMA_NOBODY},  {"17\n", YAMA_NOBODY},	  {"", YAMA_ABSENT},
+		{"x", YAMA_ABSENT},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_int_equal(yama_scope_parse(rows[i].text, strlen(rows[i].text)),
+				 rows[i].scope);
+}
+
+static void test_refusal__says_what_yama_wants(void **state)
+{
+	struct refusal refusal = ordinary();
+
+	(void)state;
+	refusal.yama = YAMA_DESCENDANTS;
+	assert_said(&refusal, "Yama", "profc record");
+	refusal.yama = YAMA_ADMIN;
+	assert_said(&refusal, "Yama", "CAP_SYS_PTRACE");
+	refusal.yama = YAMA_NOBODY;
+	assert_said(&refusal, "Yama", "next boot");
+	/* Not even root may at scope 3; at the others it is not Yama that forbids it. */
+	refusal.may_trace_all = true;
+	assert_said(&refusal, "Yama", "next boot");
+	refusal.yama = YAMA_ADMIN;
+	assert_said(&refusal, "the kernel does not allow", "security module");
+}
+
+static void test_refusal__names_the_other_tracer_first(void **state)
+{
+	struct refusal refusal = ordinary();
+
+	(void)state;
+	refusal.yama = YAMA_DESCENDANTS;
+	refusal.tracer = 99;
+	strcpy(refusal.tracer_name, "gdb");
+	assert_said(&refusal, "already traced by gdb (pid 99)", "one tracer");
+	/* Without it the same user would be refused again. */
+	refusal.status.real_uid = refusal.status.effective_uid = 42;
+	assert_said(&refusal, "already traced by gdb (pid 99)", "as uid 42, as root");
+	refusal.may_trace_all = true;
+	assert_said(&refusal, "already traced by gdb (pid 99)", "one tracer");
+}
+
+static void test_refusal__of_another_user_is_not_blamed_on_yama(void **state)
+{
+	struct refusal refusal = ordinary();
+
+	(void)state;
+	refusal.yama = YAMA_DESCENDANTS;
+	refusal.status.real_uid = refusal.status.effective_uid = 33;
+	refusal.is_dumpable = false;
+	assert_said(&refusal, "another user (uid 33)", "as that user");
+}
+
+static void test_refusal__of_a_program_that_runs_as_another_user(void **state)
+{
+	struct refusal refusal = ordinary();
+
+	(void)state;
+	refusal.status.effective_uid = 33;
+	refusal.is_dumpable = false;
+	assert_said(&refusal, "runs set-user-id, as uid 33", "as root");
+}
+
+static void test_refusal__of_what_forbids_it_itself(void **state)
+{
+	struct refusal refusal = ordinary();
+
+	(void)state;
+	refusal.is_dumpable = false;
+	assert_said(&refusal, "not dumpable", "PR_SET_DUMPABLE");
+	refusal.is_dumpable = true;
+	refusal.status.permitted_capabilities = UINT64_C(1) << 10;
+	assert_said(&refusal, "has capabilities", "CAP_SYS_PTRACE");
+	refusal.our_capabilities = UINT64_C(3) << 10;
+	assert_said(&refusal, "the kernel does not allow", "container");
+}
+
+static void test_refusal__of_what_is_no_running_process(void **state)
+{
+	struct refusal refusal = ordinary();
+
+	(void)state;
+	refusal.has_status = false;
+	assert_said(&refusal, "exists, but /proc does not show it", "hidepid");
+	refusal.exists = false;
+	assert_said(&refusal, "there is no process 4711", "");
+	refusal = ordinary();
+	refusal.stat.flags = PROC_FLAG_KTHREAD;
+	assert_said(&refusal, "thread of the kernel", "");
+	refusal = ordinary();
+	refusal.stat.state = 'Z';
+	assert_said(&refusal, "the kernel does not allow", ""); /* other threads live on */
+	refusal.stat.nr_threads = 1;
+	assert_said(&refusal, "process 4711 (server) has exited already", "");
+	refusal = ordinary();
+	refusal.reason = ESRCH;
+	assert_said(&refusal, "has ended meanwhile", "");
+	refusal.reason = EIO;
+	assert_said(&refusal, "cannot trace process 4711", "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_refusal__knows_the_scopes_of_yama),
+		cmocka_unit_test(test_refusal__says_what_yama_wants),
+		cmocka_unit_test(test_refusal__names_the_other_tracer_first),
+		cmocka_unit_test(test_refusal__of_another_user_is_not_blamed_on_yama),
+		cmocka_unit_test(test_refusal__of_a_program_that_runs_as_another_user),
+		cmocka_unit_test(test_refusal__of_what_forbids_it_itself),
+		cmocka_unit_test(test_refusal__of_what_is_no_running_process),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
