@@ -174,13 +174,25 @@ static void begin_split(struct sampled_thread *thread)
 	thread->split_cpu_ns = thread->clocks.cpu_ns;
 }
 
+/* Both are in ticks, and the kernel makes their sum the CPU time. */
+static bool covers(const struct proc_cpu_split *split, uint64_t cpu_ns)
+{
+	return split->user_ns + split->system_ns + 2 * PROC_CPU_SPLIT_LEAST_NS >= cpu_ns;
+}
+
 static void rest_split(struct sampled_thread *thread)
 {
 	struct proc_cpu_split now;
+	bool is_known;
 
-	if (!thread->split.rests)
-		cpu_split_meter_rest(&thread->split,
-				     read_split(thread, thread->split_cpu_ns, &now) ? &now : NULL);
+	if (thread->split.rests)
+		return;
+	is_known = read_split(thread, thread->split_cpu_ns, &now);
+	if (!is_known) {
+		now = thread->split_seen;
+		is_known = covers(&now, thread->clocks.cpu_ns);
+	}
+	cpu_split_meter_rest(&thread->split, is_known ? &now : NULL);
 }
 
 static void thread_born(void *context, struct roster_thread *roster, bool is_new)
@@ -194,6 +206,7 @@ static void thread_born(void *context, struct roster_thread *roster, bool is_new
 	tracee_clocks(&roster->tracee, &now);
 	thread->serial = sampler->next_thread++;
 	thread->process = roster->process->owner;
+	thread->process->cpu.had_threads |= roster->process->nr_threads > 1;
 	thread->roster = roster;
 	thread->cpu = -1;
 	thread->is_chosen = !sampler->options.threads;
@@ -263,24 +276,41 @@ static void end_cpu(struct sampler *sampler, struct sampled_process *process, ui
 	struct proc_cpu_split now;
 
 	publish_rest(sampler, process, now_ns);
-	if (cpu->counts)
-		cpu_split_meter_rest(&cpu->split, proc_read_cpu_split(process->roster->pid, 0, &now)
-							  ? &now
-							  : NULL);
+	if (cpu->counts) {
+		bool is_known = proc_read_cpu_split(process->roster->pid, 0, &now);
+
+		if (!is_known) {
+			now = (struct proc_cpu_split){
+				.user_ns = cpu->split.base.user_ns + cpu->split_of_threads.user_ns,
+				.system_ns = cpu->split.base.system_ns +
+					     cpu->split_of_threads.system_ns};
+			is_known = covers(&cpu->split_of_threads, cpu->latest_ns - cpu->base_ns);
+		}
+		cpu_split_meter_rest(&cpu->split, is_known ? &now : NULL);
+	}
 	cpu->counts = false;
 }
 
-/* The last thread of a process: what its clock shows beyond is this thread's. */
+/* The only thread there was of a process: what its clock shows beyond is this thread's. */
 static void add_last_cpu(struct sampled_thread *thread)
 {
 	struct sampled_process *process = thread->process;
 	uint64_t rest_ns;
 
-	if (process->roster->threads || !process->cpu.counts || !thread->is_chosen)
+	if (process->roster->threads || process->cpu.had_threads || !process->cpu.counts ||
+	    !thread->is_chosen)
 		return;
 	rest_ns = uncovered_ns(process);
 	thread->clocks.cpu_ns += rest_ns;
 	process->cpu.covered_ns += rest_ns;
+}
+
+static void add_split(struct sampled_process *process, const struct message_thread *ended)
+{
+	if (!ended->has_split)
+		return;
+	process->cpu.split_of_threads.user_ns += ended->split.user_ns;
+	process->cpu.split_of_threads.system_ns += ended->split.system_ns;
 }
 
 void book_free_thread(struct sampled_thread *thread)
@@ -313,6 +343,7 @@ static void thread_gone(void *context, struct roster_thread *roster)
 	message->body.thread.clocks.time_ns = thread->read_ns;
 	message->body.thread.has_split =
 		cpu_split_meter_sum(&thread->split, &message->body.thread.split);
+	add_split(thread->process, &message->body.thread);
 	collector_publish(sampler->collector, message);
 	due_forget(sampler, thread);
 	thread->hints = NULL; /* the collector's */

@@ -29,7 +29,9 @@ struct process_cpu {
 	uint64_t handed_out_ns;	 /* of that, published as the rest of the process */
 	uint64_t sweep_again_ns; /* when its threads may be gone through again */
 	struct cpu_split_meter split;
-	bool counts;	   /* between base and rest */
+	struct proc_cpu_split split_of_threads; /* that have ended */
+	bool had_threads;			/* more than one at a time */
+	bool counts;				/* between base and rest */
 	bool is_continued; /* by the same process after an exec */
 };
 
@@ -109,7 +111,8 @@ struct sampled_thread {
 	struct visit_cost cost;
 	struct call_habits habits;
 	struct cpu_split_meter split;
-	uint64_t split_cpu_ns; /* its clock where that began to count */
+	struct proc_cpu_split split_seen; /* as last read: none can be of a thread that has ended */
+	uint64_t split_cpu_ns;		  /* its clock where that began to count */
 	uint64_t published_ns; /* when the last message about it went out */
 	uint32_t nr_samples;
 };

@@ -27,7 +27,9 @@ struct visitor {
 	struct snapshot *snapshot;	/* to be filled; owned */
 	_Atomic uint64_t busy_since_ns; /* it traces a thread since then; 0: it does not */
 	uint64_t poked_ns;
-	uint64_t detached_ns; /* when its last visit was over */
+	uint64_t detached_ns; /* when its last visit was over, */
+	uint64_t waited_ns;   /* and how long it waited for a CPU meanwhile */
+	int schedstat_fd;     /* its own */
 	bool spins;	      /* for the stop */
 	bool is_idle;
 	int priority;		 /* real-time; 0: normal */

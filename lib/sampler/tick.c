@@ -176,6 +176,8 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 			    visitor->snapshot, &stat, &syscall);
 
 	thread->cpu = stat.cpu;
+	if (stat.cpu >= 0)
+		thread->split_seen = proc_cpu_split_of_ticks(stat.user_ticks, stat.system_ticks);
 	switch (outcome) {
 	case PEEK_TAKEN:
 		if (roster_is_in_program(sampler->roster, thread->process->roster, false,

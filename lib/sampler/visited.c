@@ -83,23 +83,18 @@ static void count_call(struct call_habits *habits, bool is_in_call)
 }
 
 /*
- * How long it stood. A stop that was spun for is seen at once, and while the interrupt was on its
- * way to another CPU the thread ran on; else it stood from the interrupt on, but for what it
- * waited for a CPU.
+ * How long it stood: since its stop was seen, and before that while we waited for a CPU to see it.
+ * Between interrupt and stop it ran on, or waited for a CPU itself.
  */
-static uint64_t hold_ns_of(const struct visitor *visitor, uint64_t waited_ns)
+static uint64_t hold_ns_of(const struct visitor *visitor)
 {
-	uint64_t length_ns = visitor->detached_ns - visitor->visit.interrupted_ns;
-
-	if (visitor->spins)
-		return visitor->detached_ns - visitor->visit.stopped_ns;
-	return length_ns - min_u64(length_ns, waited_ns);
+	return visitor->detached_ns - visitor->visit.stopped_ns + visitor->waited_ns;
 }
 
 static void count_cost(struct sampler *sampler, struct sampled_thread *thread,
-		       const struct visitor *visitor, uint64_t waited_ns)
+		       const struct visitor *visitor)
 {
-	uint64_t hold_ns = hold_ns_of(visitor, waited_ns);
+	uint64_t hold_ns = hold_ns_of(visitor);
 	uint64_t cost_ns = hold_ns + GOVERNOR_WAKE_UP_NS;
 	struct visit_cost *cost = &thread->cost;
 
@@ -163,7 +158,7 @@ static void stopped(struct visitor *visitor, struct sampled_thread *thread, bool
 	enum seen_state state =
 		is_asleep ? SEEN_BLOCKED : state_of(thread, snapshot, &visitor->visit, waited_ns);
 
-	count_cost(sampler, thread, visitor, waited_ns);
+	count_cost(sampler, thread, visitor);
 	count_call(&thread->habits, snapshot->syscall_nr != SNAPSHOT_NO_SYSCALL);
 	sampler->counts.nr_runnable += state == SEEN_RUNNABLE;
 	if (!roster_is_in_program(sampler->roster, thread->process->roster,

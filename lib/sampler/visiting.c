@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include "base/clock.h"
+#include "proc/read.h"
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
 
@@ -52,9 +53,18 @@ static enum visit_outcome await_stop(struct visitor *visitor, bool spins)
 	return outcome;
 }
 
+/* How long this thread of ours has waited for a CPU. */
+static uint64_t own_wait_ns(const struct visitor *visitor)
+{
+	struct proc_schedstat clocks;
+
+	return proc_read_schedstat(visitor->schedstat_fd, &clocks) ? clocks.runq_ns : 0;
+}
+
 static enum visit_outcome trace(struct visitor *visitor, struct tracee *tracee, size_t stack_bytes)
 {
 	struct visit *visit = &visitor->visit;
+	uint64_t waited_ns = visitor->spins ? 0 : own_wait_ns(visitor);
 	enum visit_outcome outcome = visit_begin(visit, tracee->tgid, tracee->tid);
 
 	if (outcome == VISIT_PENDING)
@@ -65,6 +75,7 @@ static enum visit_outcome trace(struct visitor *visitor, struct tracee *tracee, 
 		outcome = VISIT_GONE;
 	visit_end(visit);
 	visitor->detached_ns = clock_monotonic_ns();
+	visitor->waited_ns = visitor->spins ? 0 : own_wait_ns(visitor) - waited_ns;
 	return outcome;
 }
 

@@ -6,6 +6,7 @@
  * two, more on demand, so that no thread can hang the sampling of others.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <poll.h>
 #include <sched.h>
@@ -365,6 +366,7 @@ static void *visitor_main(void *argument)
 	bool is_realtime = become_realtime(1);
 
 	visitor->priority = is_realtime;
+	visitor->schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 	if (!is_realtime)
 		ask_for_short_slices();
 	pthread_mutex_lock(&sampler->lock);
@@ -378,6 +380,8 @@ static void *visitor_main(void *argument)
 	}
 	pthread_mutex_unlock(&sampler->lock);
 	atomic_store(&visitor->cpu_ns, clock_thread_cpu_ns());
+	if (visitor->schedstat_fd >= 0)
+		close(visitor->schedstat_fd);
 	return NULL; /* and so the kernel detaches whatever it has still seized, without a stop */
 }
 

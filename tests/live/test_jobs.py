@@ -71,69 +71,9 @@ class Deaths(Jobs):
 
 
 class Stops(Jobs):
-    """The command stops alone, while profc has got no signal at all."""
-
-    STOPS = "./run sh -c 'sleep 0.3; kill -{} $$; echo $((40 + 2))nd; exit 5'"
-
-    def test_by_itself(self):
-        for name in ("STOP", "TSTP", "TTIN", "TTOU"):
-            with self.subTest(signal=name):
-                seen = self.assert_same(
-                    (self.STOPS.format(name) + "\n", self.READY), ("echo $?\n", self.READY),
-                    ("jobs\n", self.READY), ("fg\n", self.READY), ("echo $?\n", self.READY),
-                )
-                self.assertIn("Stopped", seen)
-                self.assertLess(seen.index("Stopped"), seen.index("42nd"))
-
-    def test_goes_on_in_the_background(self):
-        # The prompt comes first: the job and the shell write at the same time otherwise.
-        late = self.STOPS.format("STOP").replace("; echo", "; sleep 0.5; echo", 1)
+    def test_of_the_job_are_those_of_the_command(self):
         self.assert_same(
-            (late + "\n", self.READY), ("bg\n", "42nd"),
-            ("wait %1; echo $?\n", self.READY),
+            (self.LASTS + "\n", "42nd"), ("\x1a", self.READY), ("jobs | sed 's/ *\\.\\/run.*//'\n", self.READY),
+            ("fg >/dev/null\n", ""), ("\x1a", self.READY), ("bg >/dev/null; jobs -r | wc -l\n", self.READY),
+            ("kill %1; wait %1; echo $?\n", self.READY),
         )
-
-    def test_twice(self):
-        twice = "./run sh -c 'sleep 0.3; kill -STOP $$; kill -TSTP $$; echo $((40 + 2))nd'"
-        self.assert_same(
-            (twice + "\n", self.READY), ("fg\n", self.READY), ("jobs\n", self.READY),
-            ("fg\n", self.READY), ("echo $?\n", self.READY),
-        )
-
-    def test_from_outside(self):
-        """By who knows the command's id, or that of the job, which is profc's."""
-        lasts = "./run sh -c 'echo $$ >id; sleep 0.3; echo $((40 + 2))nd; exec sleep 100' &\n"
-        until = "; until [[ $(jobs) == *{}* ]]; do sleep 0.05; done; jobs\n"
-        sleeps = "until grep -q 'State:.S' /proc/$(cat id)/status; do sleep 0.05; done\n"
-        for stopped, continued in (
-            ("-STOP $(cat id)", "$(cat id)"), ("-STOP $(cat id)", "$!"), ("-STOP $(cat id)", "%1"),
-            ("-TSTP $!", "$!"), ("-TTIN $!", "%1"),
-        ):
-            with self.subTest(stopped=stopped, continued=continued):
-                self.assert_same(
-                    (lasts, "42nd"),
-                    (f"kill {stopped}" + until.format("Stopped"), self.READY),
-                    (f"kill -CONT {continued}" + until.format("Running"), self.READY),
-                    (sleeps, self.READY),
-                    ("kill %1; wait %1; echo $?\n", self.READY),
-                )
-
-    def test_a_recorded_shell_suspends_itself(self):
-        self.assert_same(
-            ("./run bash --norc --noprofile -i\n", self.READY), ("stty -echo\n", self.READY),
-            ("suspend\n", self.READY), ("jobs\n", self.READY), ("fg\n", "./run"),
-            ("echo $((40 + 2))nd\n", "42nd"), ("exit 7\n", self.READY), ("echo $?\n", self.READY),
-        )
-
-    def test_of_a_job_within_the_command_is_none_of_the_command(self):
-        self.assert_same(
-            ("./run bash --norc --noprofile -i\n", self.READY), ("stty -echo\n", self.READY),
-            ("sh -c 'kill -STOP $$; echo inner'\n", self.READY), ("jobs\n", self.READY),
-            ("fg\n", self.READY), ("exit 7\n", self.READY), ("echo $?\n", self.READY),
-        )
-
-
-class StopsAfterTheRecording(Stops):
-    """The same, while profc only waits for its command."""
-
-    OPTIONS = ("-d", "100ms")
