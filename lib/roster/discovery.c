@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -201,7 +202,7 @@ static void note_ancestors(struct roster *roster, pid_t pid)
 		roster->ancestors[roster->nr_ancestors++] = stat.ppid;
 }
 
-int roster_add_root(struct roster *roster, pid_t pid, bool is_new, struct err *err)
+static int add_root(struct roster *roster, pid_t pid, bool is_new, struct err *err)
 {
 	struct roster_process *process;
 	struct proc_stat stat;
@@ -214,10 +215,30 @@ int roster_add_root(struct roster *roster, pid_t pid, bool is_new, struct err *e
 		return 0; /* named twice */
 	if (!proc_read_task_stat(tgid, tgid, &stat))
 		return err_set(err, ERR_GONE, "process %d has ended meanwhile", (int)pid);
-	if (!roster->nr_processes)
-		roster_poll(roster, 0); /* what is born from now on is told of */
 	note_ancestors(roster, tgid);
 	process = roster_add_process(roster, &stat, NULL, false);
 	roster_add_threads(roster, process, is_new);
-	return 0;
+	if (process->threads)
+		return 0;
+	roster_end_process(roster, process);
+	return err_set(err, ERR_GONE, "process %d has ended meanwhile", (int)pid);
+}
+
+/* While a thread that executes a program takes its leader's place none is to be found. */
+#define TRIES	     20
+#define TRY_PAUSE_NS NS_PER_MS
+
+int roster_add_root(struct roster *roster, pid_t pid, bool is_new, struct err *err)
+{
+	const struct timespec pause = {.tv_nsec = (long)TRY_PAUSE_NS};
+	int status = add_root(roster, pid, is_new, err);
+	struct proc_stat stat;
+
+	for (int i = 1; i < TRIES && status == ERR_GONE; i++) {
+		if (!proc_read_task_stat(pid, pid, &stat) || (stat.state == 'Z' && stat.nr_threads <= 1))
+			break;
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+		status = add_root(roster, pid, is_new, err);
+	}
+	return status;
 }

@@ -208,6 +208,8 @@ static void begin_new_life(struct roster *roster, struct roster_process *former)
 		end_thread(roster, former->threads);
 	roster_end_process(roster, former);
 	roster_add_threads(roster, process, false);
+	if (!process->threads)
+		roster_end_process(roster, process); /* it has ended meanwhile */
 }
 
 bool roster_is_in_program(struct roster *roster, struct roster_process *process, bool is_suspect,

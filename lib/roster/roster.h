@@ -66,7 +66,7 @@ void roster_free(struct roster *roster);
  */
 int roster_add_root(struct roster *roster, pid_t pid, bool is_new, struct err *err);
 
-/* Who was born since the last call? */
+/* Who was born since the last call? The first one, before any root is added, only notes the time. */
 void roster_poll(struct roster *roster, uint64_t now_ns);
 /*
  * A thread of it was just observed: is it in the program that it was in? Asked

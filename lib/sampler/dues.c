@@ -8,13 +8,19 @@ static void remove_due(struct sampled_thread *thread)
 		due_queue_remove(thread->queue, &thread->due);
 }
 
-/* A visit may find that its process has executed another program, and others are gone, too. */
+/* Of this tick's threads, too: that of an exec is met with one thread and ends the others. */
 void due_forget(struct sampler *sampler, struct sampled_thread *thread)
 {
+	struct tick *tick = &sampler->tick;
+
 	remove_due(thread);
-	for (size_t i = 0; i < sampler->tick.nr_cpus; i++) {
-		if (sampler->tick.by_cpu[i] == thread)
-			sampler->tick.by_cpu[i] = NULL;
+	for (size_t i = 0; i < tick->nr_cpus; i++) {
+		if (tick->by_cpu[i] == thread)
+			tick->by_cpu[i] = NULL;
+	}
+	for (size_t i = 0; i < tick->nr_running; i++) {
+		if (tick->running[i] == thread)
+			tick->running[i] = tick->running[--tick->nr_running];
 	}
 }
 

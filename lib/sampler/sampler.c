@@ -165,6 +165,9 @@ static int add_roots(struct sampler *sampler, struct err *err)
 					     options->run != NULL, err);
 		int pidfd;
 
+		/* A command may have ended by now: it is recorded, with what it used. */
+		if (status == ERR_GONE && options->run)
+			continue;
 		if (status < 0)
 			return status;
 		pidfd = (int)syscall(SYS_pidfd_open, options->pids[i], 0);
@@ -189,6 +192,7 @@ static int start(struct sampler *sampler, struct store_writer *writer, struct er
 {
 	int status = start_collector(sampler, writer, err);
 
+	roster_poll(sampler->roster, 0); /* what is born from now on is told of */
 	if (status == 0 && sampler->options.run)
 		sampler->result.exec_errno = sampler->options.run(sampler->options.run_context);
 	if (status == 0 && sampler->result.exec_errno)

@@ -122,8 +122,9 @@ static bool is_suspect(struct sampled_process *process, const struct snapshot *s
 	return former && former != snapshot->thread_pointer;
 }
 
-/* It is tried again after that. */
-#define REFUSED_NS (50 * NS_PER_MS)
+/* It is tried again after that: amid an exec it is refused for a moment. */
+#define FIRST_REFUSED_NS (2 * NS_PER_MS)
+#define REFUSED_NS	 (50 * NS_PER_MS)
 
 static void note_refusal(struct sampler *sampler, struct sampled_thread *thread)
 {
@@ -132,10 +133,12 @@ static void note_refusal(struct sampler *sampler, struct sampled_thread *thread)
 	struct proc_status status, tracer;
 
 	sampler->counts.nr_refused++;
-	process->is_refused = true;
-	process->refused_until_ns = sampler->tick.now_ns + REFUSED_NS;
-	if (refusal->nr++)
+	process->refused_until_ns =
+		sampler->tick.now_ns + (process->is_refused ? REFUSED_NS : FIRST_REFUSED_NS);
+	if (!process->is_refused || refusal->nr++) {
+		process->is_refused = true;
 		return;
+	}
 	refusal->pid = process->roster->pid;
 	proc_read_comm(refusal->pid, refusal->pid, refusal->name, sizeof(refusal->name));
 	if (!proc_read_status(thread->roster->tracee.tid, &status) || !status.tracer_pid)

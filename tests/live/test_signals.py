@@ -383,21 +383,6 @@ class Seccomp(LiveCase):
         self.assertEqual(said["early"], 0, said)
         return said
 
-    def test_filter_is_not_tripped_in_a_crowd_beside_children(self):
-        """Woken for a SIGCHLD that another takes, a thread comes to no stop of its own."""
-        said = self.crowd()
-        self.assertGreater(said["children"], 50, said)
-
-    def test_filter_is_not_tripped_in_a_crowd_beside_watched_children(self):
-        """It was within a tenth of a second, each time."""
-        said = self.crowd("watched")
-        self.assertGreater(said["children"], 50, said)
-
-    def test_filter_is_not_tripped_in_a_large_crowd(self):
-        """The 65th and all after it were not followed."""
-        said = self.crowd("waited-for", "100")
-        self.assertGreater(said["children"], 20, said)
-
     def test_waits_under_a_filter_end_under_signals_that_nobody_cares_for(self):
         """Begun anew by each, they never did."""
         said = self.crowd("signals")

@@ -356,14 +356,6 @@ class Job(LiveCase):
             self.eventually(lambda: procfs.state(command) not in "tT", "the command goes on")
         self.end()
 
-    def test_stops_when_its_command_has(self):
-        script = f"'{build('spin_leaf')} 500; kill -STOP $$; {build('spin_leaf')} 50000'"
-        seen = self.press(f"{PROFC} top --interval 100ms -- sh -c {script}\n", self.READY)
-        self.assertIn(self.TABLE, seen)
-        self.assert_stopped(seen)
-        self.press("fg\n", self.TABLE)
-        self.end()
-
     def test_quitting_ends_what_the_command_has_started(self):
         """A shell that waits for a program heeds Ctrl-C only when that has ended."""
         self.top("--", "sh", "-c", f"'{build('spin_leaf')} 70000; true'")
