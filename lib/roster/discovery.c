@@ -45,37 +45,6 @@ static pid_t read_last_pid(const struct roster *roster)
 	return scan_decimal(&scan, &number) ? (pid_t)number : 0;
 }
 
-static bool is_ancestor(const struct roster *roster, pid_t pid)
-{
-	for (size_t i = 0; i < roster->nr_ancestors; i++) {
-		if (roster->ancestors[i] == pid)
-			return true;
-	}
-	return pid == 1;
-}
-
-static bool was_ours(const struct roster *roster, pid_t pid)
-{
-	size_t nr = roster->nr_ended < ENDED_KEPT ? roster->nr_ended : ENDED_KEPT;
-
-	for (size_t i = 0; i < nr; i++) {
-		if (roster->ended[i] == pid)
-			return true;
-	}
-	return pid_table_get(&roster->by_pid, pid) != NULL;
-}
-
-/*
- * Whose parent ended before it was asked is a child of init's by now, or of another ancestor's
- * that adopts orphans (PR_SET_CHILD_SUBREAPER). It is one of ours if its group or session is led,
- * or was, by one of ours.
- */
-static bool is_orphan_of_ours(const struct roster *roster, const struct proc_stat *stat)
-{
-	return is_ancestor(roster, stat->ppid) &&
-	       (was_ours(roster, stat->pgrp) || was_ours(roster, stat->session));
-}
-
 /* A process that is not known: is it a descendant? */
 static void ask_process(struct roster *roster, pid_t pid)
 {
@@ -85,7 +54,8 @@ static void ask_process(struct roster *roster, pid_t pid)
 	if (!roster->follow_children || !proc_read_task_stat(pid, pid, &stat) || stat.state == 'Z')
 		return;
 	parent = roster_find_process(roster, stat.ppid);
-	if (!parent && !is_orphan_of_ours(roster, &stat)) {
+	/* Orphans of a command are ours (launch_start()), and we have no other children. */
+	if (!parent && stat.ppid != getpid()) {
 		pid_table_set(&roster->others, pid, roster);
 		return;
 	}
@@ -190,18 +160,6 @@ void roster_poll(struct roster *roster, uint64_t now_ns)
 		ask(roster, id);
 }
 
-static void note_ancestors(struct roster *roster, pid_t pid)
-{
-	struct proc_stat stat;
-
-	/* The first is its parent, whose other children are none of ours. */
-	if (!proc_read_task_stat(pid, pid, &stat))
-		return;
-	while (stat.ppid > 1 && roster->nr_ancestors < ANCESTORS_MAX &&
-	       proc_read_task_stat(stat.ppid, stat.ppid, &stat))
-		roster->ancestors[roster->nr_ancestors++] = stat.ppid;
-}
-
 static int add_root(struct roster *roster, pid_t pid, bool is_new, struct err *err)
 {
 	struct roster_process *process;
@@ -215,7 +173,6 @@ static int add_root(struct roster *roster, pid_t pid, bool is_new, struct err *e
 		return 0; /* named twice */
 	if (!proc_read_task_stat(tgid, tgid, &stat))
 		return err_set(err, ERR_GONE, "process %d has ended meanwhile", (int)pid);
-	note_ancestors(roster, tgid);
 	process = roster_add_process(roster, &stat, NULL, false);
 	roster_add_threads(roster, process, is_new);
 	if (process->threads)

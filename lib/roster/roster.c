@@ -132,7 +132,6 @@ void roster_end_process(struct roster *roster, struct roster_process *process)
 	last->index = process->index;
 	if (pid_table_get(&roster->by_pid, process->pid) == process)
 		pid_table_remove(&roster->by_pid, process->pid);
-	roster->ended[roster->nr_ended++ % ENDED_KEPT] = process->pid;
 	roster->listener.process_gone(roster->listener.context, process);
 	free(process);
 }

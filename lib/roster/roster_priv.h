@@ -5,12 +5,6 @@
 #include "roster/pid_table.h"
 #include "roster/roster.h"
 
-/* Ids of processes that ended lately: an orphan's group or session may still be named by one. */
-#define ENDED_KEPT 64
-
-/* Processes above a root, one of which becomes the parent of orphans. */
-#define ANCESTORS_MAX 64
-
 struct roster {
 	struct roster_listener listener;
 	bool follow_children;
@@ -24,10 +18,6 @@ struct roster {
 	pid_t last_pid;		 /* that was born, when last asked */
 	bool is_sweep_due;	 /* ids were born that nothing was asked of */
 	uint64_t sweep_again_ns; /* not before: sweeps are to take a small part of the time */
-	pid_t ended[ENDED_KEPT];
-	size_t nr_ended; /* in all */
-	pid_t ancestors[ANCESTORS_MAX];
-	size_t nr_ancestors;
 };
 
 /* roster.c */

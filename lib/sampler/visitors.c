@@ -25,6 +25,7 @@
 #include "proc/read.h"
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
+#include "tracee/launch.h"
 
 /* A visit that takes longer lets another visitor lead. */
 #define LATE_VISIT_NS (4 * NS_PER_MS)
@@ -103,6 +104,9 @@ static bool is_over(struct sampler *sampler, uint64_t now_ns)
 	struct sampler_result *result = &sampler->result;
 	enum collector_state state = collector_state(sampler->collector);
 
+	/* The last one may have left others behind since the last tick. */
+	if (!roster_nr_processes(sampler->roster))
+		roster_poll(sampler->roster, now_ns);
 	if (!roster_nr_processes(sampler->roster))
 		result->end = SAMPLER_END_TARGET;
 	else if (state == COLLECTOR_WRITE_FAILED)
@@ -248,6 +252,8 @@ static void idle_now_and_then(struct sampler *sampler, uint64_t now_ns)
 			      memory_order_relaxed);
 	idle_meter_update(&sampler->idle);
 	check_roots(sampler);
+	if (sampler->options.run)
+		launch_reap_orphans(sampler->options.pids[0]);
 	pool_poke(sampler, now_ns, false);
 	session->idle_again_ns = now_ns + LONGEST_SLEEP_NS;
 }

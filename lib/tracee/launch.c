@@ -5,13 +5,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "proc/read.h"
+#include "proc/scan.h"
 
 void child_signals_take_over(const sigset_t *ours, struct child_signals *former)
 {
@@ -60,6 +65,7 @@ int launch_start(struct launch *launch, char *const *argv, const struct child_si
 	int status = 0;
 
 	*launch = (struct launch){.go_fd = -1, .errno_fd = -1};
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (pipe2(go, O_CLOEXEC) < 0 || pipe2(result, O_CLOEXEC) < 0) {
 		status = err_sys(err, "cannot make a pipe");
 	} else {
@@ -120,6 +126,35 @@ bool child_cpu_ns(pid_t pid, uint64_t *cpu_ns)
 		return false;
 	*cpu_ns = ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime);
 	return true;
+}
+
+static bool is_zombie(pid_t pid)
+{
+	struct proc_stat stat;
+
+	return proc_read_task_stat(pid, pid, &stat) && stat.state == 'Z';
+}
+
+/* Asked of by the id, and only when dead: a wait for any would take stops from visitors. */
+void launch_reap_orphans(pid_t command)
+{
+	struct buf text = {0};
+	char path[48];
+	uint64_t number;
+	struct scan scan;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	if (!proc_read_file(path, &text))
+		return;
+	scan = (struct scan){.at = buf_str(&text), .end = buf_str(&text) + text.nr_bytes};
+	while (scan_decimal(&scan, &number)) {
+		pid_t pid = (pid_t)number;
+
+		if (pid != command && is_zombie(pid))
+			waitpid(pid, NULL, WNOHANG);
+		scan_blanks(&scan);
+	}
+	buf_release(&text);
 }
 
 int child_reap(pid_t pid, int *status)

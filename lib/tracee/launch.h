@@ -29,12 +29,16 @@ struct launch {
 
 /*
  * Fork it. Nothing is traced; it waits for launch_run(), and ends by itself if that never comes.
- * argv is NULL-ended. 0, or a negative code with the reason.
+ * argv is NULL-ended. Orphans among its descendants become children of ours, not of init, from
+ * then on (PR_SET_CHILD_SUBREAPER): so they are known, counted, and may be traced under Yama.
+ * 0, or a negative code with the reason.
  */
 int launch_start(struct launch *launch, char *const *argv, const struct child_signals *signals,
 		 struct err *err);
 /* Let it execute its program (context: the launch); returns when that is over: 0, or the errno of the exec. */
 int launch_run(void *context);
+/* Reap the orphans that have ended, as init would: now and then. Never waits. Any thread. */
+void launch_reap_orphans(pid_t command);
 /* Close what is open. A command that was not run ends. */
 void launch_release(struct launch *launch);
 
