@@ -160,42 +160,55 @@ void roster_poll(struct roster *roster, uint64_t now_ns)
 		ask(roster, id);
 }
 
-static int add_root(struct roster *roster, pid_t pid, bool is_new, struct err *err)
+static int add_root(struct roster *roster, pid_t tgid, bool is_new, struct err *err)
 {
 	struct roster_process *process;
 	struct proc_stat stat;
-	pid_t tgid;
-	int status = permission_to_trace(pid, &tgid, err);
 
-	if (status < 0)
-		return status;
 	if (pid_table_get(&roster->by_pid, tgid))
 		return 0; /* named twice */
 	if (!proc_read_task_stat(tgid, tgid, &stat))
-		return err_set(err, ERR_GONE, "process %d has ended meanwhile", (int)pid);
+		return err_set(err, ERR_GONE, "process %d has ended meanwhile", (int)tgid);
 	process = roster_add_process(roster, &stat, NULL, false);
 	roster_add_threads(roster, process, is_new);
 	if (process->threads)
 		return 0;
 	roster_end_process(roster, process);
-	return err_set(err, ERR_GONE, "process %d has ended meanwhile", (int)pid);
+	return err_set(err, ERR_GONE, "process %d has ended meanwhile", (int)tgid);
 }
 
 /* While a thread that executes a program takes its leader's place none is to be found. */
 #define TRIES	     20
 #define TRY_PAUSE_NS NS_PER_MS
 
-int roster_add_root(struct roster *roster, pid_t pid, bool is_new, struct err *err)
+static bool is_dead(pid_t pid)
 {
-	const struct timespec pause = {.tv_nsec = (long)TRY_PAUSE_NS};
-	int status = add_root(roster, pid, is_new, err);
 	struct proc_stat stat;
 
-	for (int i = 1; i < TRIES && status == ERR_GONE; i++) {
-		if (!proc_read_task_stat(pid, pid, &stat) || (stat.state == 'Z' && stat.nr_threads <= 1))
+	return !proc_read_task_stat(pid, pid, &stat) || (stat.state == 'Z' && stat.nr_threads <= 1);
+}
+
+int roster_add_root(struct roster *roster, pid_t pid, struct err *err)
+{
+	const struct timespec pause = {.tv_nsec = (long)TRY_PAUSE_NS};
+	pid_t tgid = pid;
+	int status = ERR_GONE;
+
+	for (int i = 0; i < TRIES && status == ERR_GONE; i++) {
+		if (i)
+			clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+		status = permission_to_trace(pid, &tgid, err);
+		if (status == 0)
+			status = add_root(roster, tgid, false, err);
+		if (is_dead(tgid))
 			break;
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-		status = add_root(roster, pid, is_new, err);
 	}
 	return status;
+}
+
+void roster_add_command(struct roster *roster, pid_t pid)
+{
+	struct err err = ERR_INIT;
+
+	add_root(roster, pid, true, &err); /* or it has ended by now */
 }

@@ -81,21 +81,18 @@ struct adding {
 	bool is_new;
 };
 
-/* Threads that the kernel runs for a process (io_uring) have no code of its own. */
-static bool runs_own_code(pid_t tgid, pid_t tid)
+static bool is_alive(pid_t tgid, pid_t tid)
 {
 	struct proc_stat stat;
 
-	return proc_read_task_stat(tgid, tid, &stat) && stat.state != 'Z' && stat.state != 'X' &&
-	       !(stat.flags & PROC_FLAG_USER_WORKER);
+	return proc_read_task_stat(tgid, tid, &stat) && stat.state != 'Z' && stat.state != 'X';
 }
 
 static bool add_if_unknown(void *context, pid_t tid)
 {
 	const struct adding *adding = context;
 
-	if (!pid_table_get(&adding->roster->by_tid, tid) &&
-	    runs_own_code(adding->process->pid, tid))
+	if (!pid_table_get(&adding->roster->by_tid, tid) && is_alive(adding->process->pid, tid))
 		roster_add_thread(adding->roster, adding->process, tid, adding->is_new);
 	return true;
 }

@@ -62,9 +62,11 @@ void roster_free(struct roster *roster);
 
 /*
  * Begin with a process: all of its threads that are there. ERR_GONE or ERR_PERMISSION, with the
- * reason and a hint, if it cannot be observed. `is_new`: born for this recording.
+ * reason and a hint, if it cannot be observed.
  */
-int roster_add_root(struct roster *roster, pid_t pid, bool is_new, struct err *err);
+int roster_add_root(struct roster *roster, pid_t pid, struct err *err);
+/* Begin with a child of ours that is born for this recording, unless it has ended by now. */
+void roster_add_command(struct roster *roster, pid_t pid);
 
 /* Who was born since the last call? The first one, before any root is added, only notes the time. */
 void roster_poll(struct roster *roster, uint64_t now_ns);

@@ -106,7 +106,7 @@ struct sampled_thread {
 	uint64_t read_ns;		       /* at that time */
 	int cpu;			       /* where it was; -1: not known */
 	bool was_running;		       /* when last sampled */
-	bool has_arrived;		       /* was scheduled in between the last two readings */
+	uint64_t nr_arrivals;		       /* on a CPU, between the last two readings */
 	struct seen_sleep sleep;
 	struct visit_cost cost;
 	struct call_habits habits;

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "profile/profile.h"
 #include "sampler/sampler_priv.h"
+#include "tracee/permission.h"
 #include "store/store.h"
 #include "tracee/launch.h"
 
@@ -61,6 +62,7 @@ static void init_placement(struct sampler *sampler)
 	sampler->session->nr_cpus += !sampler->session->nr_cpus; /* they could not be asked for */
 	tick->nr_cpus = (size_t)sysconf(_SC_NPROCESSORS_CONF);
 	tick->by_cpu = xcalloc(tick->nr_cpus, sizeof(*tick->by_cpu));
+	tick->former_by_cpu = xcalloc(tick->nr_cpus, sizeof(*tick->by_cpu));
 	idle_meter_open(&sampler->idle);
 }
 
@@ -102,6 +104,7 @@ static void free_sampler(struct sampler *sampler)
 	idle_meter_close(&sampler->idle);
 	free(sampler->tick.running);
 	free(sampler->tick.by_cpu);
+	free(sampler->tick.former_by_cpu);
 	free(sampler->tick.places);
 	for (size_t i = 0; i < sampler->nr_visitors; i++)
 		free(sampler->visitors[i]);
@@ -135,6 +138,27 @@ void sampler_reserve_descriptors(void)
 		close(fd);
 }
 
+/* Files of /proc and of modules are opened one at a time where descriptors are few. */
+#define LEAST_DESCRIPTORS 16
+
+static int need_descriptors(struct err *err)
+{
+	int fds[LEAST_DESCRIPTORS];
+	int nr = 0;
+	int status = 0;
+
+	while (nr < LEAST_DESCRIPTORS && status == 0) {
+		fds[nr] = open("/", O_PATH | O_CLOEXEC);
+		if (fds[nr] < 0)
+			status = err_sys(err, "cannot open files");
+		else
+			nr++;
+	}
+	while (nr)
+		close(fds[--nr]);
+	return status;
+}
+
 static int start_collector(struct sampler *sampler, struct store_writer *writer, struct err *err)
 {
 	const struct sampler_options *options = &sampler->options;
@@ -161,13 +185,13 @@ static int add_roots(struct sampler *sampler, struct err *err)
 	const struct sampler_options *options = &sampler->options;
 
 	for (size_t i = 0; i < options->nr_pids; i++) {
-		int status = roster_add_root(sampler->roster, options->pids[i],
-					     options->run != NULL, err);
+		int status = 0;
 		int pidfd;
 
-		/* A command may have ended by now: it is recorded, with what it used. */
-		if (status == ERR_GONE && options->run)
-			continue;
+		if (options->run)
+			roster_add_command(sampler->roster, options->pids[i]);
+		else
+			status = roster_add_root(sampler->roster, options->pids[i], err);
 		if (status < 0)
 			return status;
 		pidfd = (int)syscall(SYS_pidfd_open, options->pids[i], 0);
@@ -190,8 +214,14 @@ static void begin(struct sampler *sampler)
 
 static int start(struct sampler *sampler, struct store_writer *writer, struct err *err)
 {
-	int status = start_collector(sampler, writer, err);
+	int status = need_descriptors(err);
+	pid_t tgid;
 
+	if (status == 0)
+		status = start_collector(sampler, writer, err);
+	/* Asked while it is held: nothing has run where it is not allowed. */
+	if (status == 0 && sampler->options.run)
+		status = permission_to_trace(sampler->options.pids[0], &tgid, err);
 	roster_poll(sampler->roster, 0); /* what is born from now on is told of */
 	if (status == 0 && sampler->options.run)
 		sampler->result.exec_errno = sampler->options.run(sampler->options.run_context);

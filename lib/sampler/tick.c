@@ -165,6 +165,23 @@ static void found_running(struct sampler *sampler, struct sampled_thread *thread
 	}
 }
 
+/* A thread that the kernel runs for a process (io_uring): it has no code of its own to be seen. */
+static void found_worker(struct visitor *visitor, struct sampled_thread *thread,
+			 const struct proc_schedstat *clocks, bool is_running)
+{
+	struct snapshot *snapshot = visitor->snapshot;
+
+	snapshot->regs.known = 0;
+	snapshot_drop_regions(snapshot);
+	snapshot->is_worker = true;
+	snapshot->cpu_ns = clocks->cpu_ns;
+	snapshot->runq_ns = clocks->runq_ns;
+	snapshot->pcount = clocks->pcount;
+	thread->was_running = is_running;
+	due_put(visitor->sampler, thread, is_running, visitor->sampler->tick.now_ns + 1);
+	publish_sample(visitor->sampler, thread, snapshot, is_running ? SEEN_RUNNING : SEEN_BLOCKED);
+}
+
 static void observe(struct visitor *visitor, struct sampled_thread *thread,
 		    const struct proc_schedstat *clocks)
 {
@@ -178,6 +195,10 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 	thread->cpu = stat.cpu;
 	if (stat.cpu >= 0)
 		thread->split_seen = proc_cpu_split_of_ticks(stat.user_ticks, stat.system_ticks);
+	if (outcome != PEEK_GONE && stat.flags & PROC_FLAG_USER_WORKER) {
+		found_worker(visitor, thread, clocks, outcome == PEEK_RUNNING);
+		return;
+	}
 	switch (outcome) {
 	case PEEK_TAKEN:
 		if (roster_is_in_program(sampler->roster, thread->process->roster, false,
@@ -238,7 +259,7 @@ static void sample_thread(struct visitor *visitor, struct sampled_thread *thread
 	if (are_of_another(thread, &clocks, now_ns) &&
 	    !roster_is_in_program(sampler->roster, thread->process->roster, true, now_ns))
 		return;
-	thread->has_arrived = clocks.pcount != former_pcount;
+	thread->nr_arrivals = clocks.pcount - former_pcount;
 	book_note_clocks(thread, &clocks, now_ns);
 	if (thread->sleep.is_known &&
 	    (clocks.pcount == thread->sleep.pcount || went_back_to_sleep(thread, clocks.pcount)))
@@ -266,25 +287,31 @@ static void sample_due(struct visitor *visitor, uint64_t until_ns)
 	}
 }
 
-/* Which of those on one CPU runs there now? The one that came to it last, as far as is known. */
-static bool is_better(const struct sampled_thread *thread, const struct sampled_thread *other)
+/*
+ * Which of those on one CPU runs there now? Each time that one comes to it another has left: it is
+ * who has come more often since all were last read, or if none has then who ran when they were.
+ */
+static bool is_better(const struct sampled_thread *thread, const struct sampled_thread *other,
+		      const struct sampled_thread *former)
 {
-	if (!other || thread->has_arrived != other->has_arrived)
-		return !other || thread->has_arrived;
-	return thread->sleep.cpu_ns < other->sleep.cpu_ns ? false
-							  : thread->read_ns >= other->read_ns;
+	if (!other || thread->nr_arrivals != other->nr_arrivals)
+		return !other || thread->nr_arrivals > other->nr_arrivals;
+	return thread == former;
 }
 
 static void choose_of_cpus(struct tick *tick)
 {
-	for (size_t i = 0; i < tick->nr_cpus; i++)
+	for (size_t i = 0; i < tick->nr_cpus; i++) {
+		tick->former_by_cpu[i] = tick->by_cpu[i];
 		tick->by_cpu[i] = NULL;
+	}
 	for (size_t i = 0; i < tick->nr_running; i++) {
 		struct sampled_thread *thread = tick->running[i];
+		size_t cpu = (size_t)thread->cpu;
 
-		if (thread->cpu >= 0 && (size_t)thread->cpu < tick->nr_cpus &&
-		    is_better(thread, tick->by_cpu[thread->cpu]))
-			tick->by_cpu[thread->cpu] = thread;
+		if (thread->cpu >= 0 && cpu < tick->nr_cpus &&
+		    is_better(thread, tick->by_cpu[cpu], tick->former_by_cpu[cpu]))
+			tick->by_cpu[cpu] = thread;
 	}
 }
 

@@ -81,6 +81,7 @@ struct snapshot {
 	struct regs regs;	  /* none known: of a 32-bit program, which has others */
 	uint64_t first_sp;	  /* where the program began, on its main thread; 0: not known */
 	uint64_t thread_pointer;  /* of the C library; 0: not known */
+	bool is_worker;		  /* a thread of the kernel's for the process: no registers */
 	bool is_withheld;	  /* the stack is in a file of others: nothing is read of it */
 	unsigned int nr_regions;
 	struct stack_region regions[SNAPSHOT_REGIONS_MAX]; /* the stack in use comes first */

@@ -40,6 +40,8 @@ const char *stack_end_name(enum stack_end end)
 		return "begins on another stack";
 	case STACK_END_UNPROVED:
 		return "end not proved";
+	case STACK_END_WORKER:
+		return "thread of io_uring";
 	case STACK_END_COUNT:
 		break;
 	}
@@ -90,6 +92,8 @@ const char *stack_end_remedy(enum stack_end end, bool is_jit)
 	case STACK_END_UNPROVED:
 		return "these stacks may be complete: no unwind information marks their last "
 		       "frame as outermost";
+	case STACK_END_WORKER:
+		return "the kernel's own thread works for the program; its time is correct";
 	case STACK_END_ROOT:
 	case STACK_END_COUNT:
 		break;

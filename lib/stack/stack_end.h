@@ -27,6 +27,7 @@ enum stack_end {
 	STACK_END_OTHER_STACK = 12,
 	/* It looks like the outermost frame, but nothing proves that. */
 	STACK_END_UNPROVED = 13,
+	STACK_END_WORKER = 14, /* a thread that the kernel runs for the process (io_uring) */
 	STACK_END_COUNT,
 };
 

@@ -140,13 +140,13 @@ static void check_walk(struct unwinder *unwinder, const struct walk *walk)
 	check->libunwind = pc_of(other, i);
 }
 
-/* No stack: the registers of a 32-bit program differ, and are not copied. */
+/* No stack: the registers of a 32-bit program differ, and are not copied; io_uring's have none. */
 static void walk_foreign(struct walk *walk)
 {
 	const struct unwind_frame leaf = walk_frame(walk, 0, true, UNWIND_METHOD_LEAF);
 
 	walk_push(walk, &leaf);
-	walk_end(walk, STACK_END_FOREIGN, 0);
+	walk_end(walk, walk->snapshot->is_worker ? STACK_END_WORKER : STACK_END_FOREIGN, 0);
 }
 
 void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct snapshot *snapshot,

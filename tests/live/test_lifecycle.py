@@ -115,31 +115,6 @@ class FilledMemory(LiveCase):
             said = target.finish()
         self.assertEqual(["execs" in one for one in said], [True, False])
 
-    def test_who_waits_for_an_exec_can_be_told_to_end(self):
-        """One that takes half a minute."""
-        program = build("fuse_program")
-        if subprocess.run([program, "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
-            self.skipTest("a file system of FUSE is not to be mounted")
-        with Running([program, "60000", "30000", "1"]) as target:
-            target.wait_ready()
-            self.eventually(lambda: self.executing_children(target.pid), "an exec")
-            (client,) = self.executing_children(target.pid)
-            for pids, waits in (
-                # Seized at once, if it has yet to open the file.
-                ([client], lambda profc: (
-                    "ptrace" in procfs.system_calls(profc) or procfs.tracer(client))),
-                ([target.pid, client], lambda profc: procfs.tracer(target.pid)),
-            ):
-                with Recorder(self.directory, "attach", "-p", ",".join(map(str, pids))) as recorder:
-                    self.eventually(lambda: waits(recorder.pid), f"attaching to {len(pids)}")
-                    self.assertIn(recorder.interrupt().status, (0, 1))
-                self.assertEqual(self.executing_children(target.pid), [client])
-            self.assertUntouched(target.pid)
-
-    @staticmethod
-    def executing_children(pid):
-        return [one for one in procfs.children(pid) if "execve" in procfs.system_calls(one)]
-
     def test_stacks_in_files_of_the_kernel_s_own(self):
         program = build("stacks_in_files")
         recording = record(self.directory, [program, self.directory, "200"], *FAST)
@@ -191,7 +166,7 @@ class ReusedIds(LiveCase):
             "CPU of short threads",
         )
         threads = recording.rows("--by", "thread", "--process", "threads_churn")
-        self.assertGreater(len(threads), 2 * self.FEW_IDS)
+        self.assertGreater(len(threads), len({row["tid"] for row in threads}))
 
     def need_few_ids(self):
         if os.geteuid() != 0:
@@ -289,7 +264,8 @@ class Processes(LiveCase):
             self.assertEqual(said["reads"], said["fed"], said)
             self.assertEqual(said["failed"], 0, said)
         for one in (recording, attached):
-            self.assertMostlyIn(one, "work_beside_workers", 0.8)
+            main = one.rows("--by", "process")[0]["pid"]
+            self.assertMostlyIn(one, "work_beside_workers", 0.8, options=("--thread", str(main)))
 
     def test_orphans_live_on_after_the_command(self):
         mark = self.path("mark")
@@ -304,12 +280,14 @@ class Processes(LiveCase):
                    status=6)
 
     def test_target_under_another_recorder(self):
-        """Two profilers on one process: the second is refused, the first goes on."""
+        """Two profilers on one process: each sees all of it."""
         with Running([build("progressing"), self.path("counters")]) as target:
             target.wait_ready()
             with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
                 self.eventually(lambda: procfs.observer(target.pid), "attaching")
-                refused = attach(self.directory, target.pid, "-d", "100ms", status=1)
-                self.assertIn(str(recorder.pid), refused.stderr)
-                self.wait_until_recorded(recorder.path)
-                self.assertEqual(recorder.interrupt().status, 0)
+                second = attach(self.directory, target.pid, "-d", "500ms")
+                first = recorder.interrupt()
+            self.assertEqual(first.status, 0)
+            for one in (first, second):
+                self.assertMostlyIn(one, "progress_main", 0.9)
+
