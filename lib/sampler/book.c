@@ -335,6 +335,8 @@ static void thread_gone(void *context, struct roster_thread *roster)
 	add_last_cpu(thread);
 	if (is_readable && sampler->session->counting)
 		publish_may_sleep_on(sampler, thread, &clocks, now_ns);
+	else if (!is_readable && !thread->process->cpu.is_continued)
+		publish_slept_to_end(thread, now_ns);
 	publish_sleep(sampler, thread);
 	rest_split(thread);
 	message = message_about(MESSAGE_THREAD_END, thread, now_ns);

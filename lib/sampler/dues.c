@@ -8,12 +8,20 @@ static void remove_due(struct sampled_thread *thread)
 		due_queue_remove(thread->queue, &thread->due);
 }
 
+static void set_active(struct sampled_thread *thread, bool is_active)
+{
+	thread->process->nr_active += (size_t)is_active;
+	thread->process->nr_active -= (size_t)thread->is_active;
+	thread->is_active = is_active;
+}
+
 /* Of this tick's threads, too: that of an exec is met with one thread and ends the others. */
 void due_forget(struct sampler *sampler, struct sampled_thread *thread)
 {
 	struct tick *tick = &sampler->tick;
 
 	remove_due(thread);
+	set_active(thread, false);
 	for (size_t i = 0; i < tick->nr_cpus; i++) {
 		if (tick->by_cpu[i] == thread)
 			tick->by_cpu[i] = NULL;
@@ -28,6 +36,7 @@ void due_put(struct sampler *sampler, struct sampled_thread *thread, bool is_act
 	     uint64_t due_ns)
 {
 	remove_due(thread);
+	set_active(thread, is_active);
 	thread->queue = is_active ? &sampler->active : &sampler->threads;
 	due_queue_put(thread->queue, &thread->due, due_ns);
 }

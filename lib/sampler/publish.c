@@ -69,6 +69,29 @@ static void slept_on(struct seen_sleep *sleep, const struct proc_schedstat *cloc
 	sleep->nr++;
 }
 
+static void slept_until(struct seen_sleep *sleep, uint64_t until_ns)
+{
+	if (!sleep->is_known || !sleep->is_asleep || sleep->is_over || until_ns <= sleep->until_ns)
+		return;
+	sleep->until_ns = until_ns;
+	sleep->nr++;
+}
+
+/* While the clock of its process stood still, none of its threads woke. */
+void publish_slept_while_quiet(struct sampled_thread *thread)
+{
+	if (thread->process->quiet_since_ns <= thread->sleep.until_ns)
+		slept_until(&thread->sleep, thread->process->quiet_until_ns);
+}
+
+/* It has ended, and no clock of it is to be read: short runs are found by that of its process. */
+void publish_slept_to_end(struct sampled_thread *thread, uint64_t now_ns)
+{
+	slept_until(&thread->sleep, now_ns);
+	if (thread->sleep.until_ns == now_ns)
+		thread->read_ns = now_ns;
+}
+
 /* Sampled so much later than each tick, when it woke is not known from that. */
 #define RARE_PERIODS 4
 
@@ -165,8 +188,7 @@ void publish_sample(struct sampler *sampler, struct sampled_thread *thread,
 	struct message_sample *sample;
 	struct message *message;
 
-	if (state == SEEN_BLOCKED && (clocks.pcount - thread->sleep.pcount <= 1 ||
-				      is_rare(sampler, &thread->sleep, snapshot->time_ns)))
+	if (state == SEEN_BLOCKED && is_rare(sampler, &thread->sleep, snapshot->time_ns))
 		slept_on(&thread->sleep, &clocks, true, snapshot->time_ns);
 	message = message_about(thread, snapshot->time_ns);
 	sample = &message->body.sample;

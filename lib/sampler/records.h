@@ -48,7 +48,9 @@ struct sampled_process {
 	struct roster_process *roster;
 	uint64_t start_ns;
 	struct due due;		 /* its clock is read */
-	uint64_t quiet_since_ns; /* its clock has not moved since */
+	size_t nr_active;	 /* threads that ran when last sampled */
+	uint64_t quiet_since_ns; /* its clock has not moved since then, */
+	uint64_t quiet_until_ns; /* as seen at this time */
 	struct process_cpu cpu;
 	struct maps_reading maps;
 	struct code_places *places; /* owned; NULL: none was asked about yet */
@@ -99,6 +101,7 @@ struct sampled_thread {
 	struct roster_thread *roster;
 	struct thread_hints *hints;	       /* the collector's */
 	struct visitor *visitor;	       /* that visits it now, or NULL */
+	bool is_active;			       /* counted among its process' */
 	bool is_gone;			       /* meanwhile: the visitor frees it */
 	bool is_chosen;			       /* its name fits options.threads, or all are */
 	uint64_t name_again_ns, name_pause_ns; /* when its name is read again if it does not */

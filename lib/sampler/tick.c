@@ -260,6 +260,7 @@ static void sample_thread(struct visitor *visitor, struct sampled_thread *thread
 	    !roster_is_in_program(sampler->roster, thread->process->roster, true, now_ns))
 		return;
 	thread->nr_arrivals = clocks.pcount - former_pcount;
+	publish_slept_while_quiet(thread);
 	book_note_clocks(thread, &clocks, now_ns);
 	if (thread->sleep.is_known &&
 	    (clocks.pcount == thread->sleep.pcount || went_back_to_sleep(thread, clocks.pcount)))
@@ -334,8 +335,9 @@ static void visit_running(struct visitor *visitor)
 
 /* Its threads are gone through at most for this part of the time. */
 #define SWEEP_PART 16
-/* What runs on between two readings, of each CPU. */
+/* What a thread runs on between two readings, and less than what a wake-up takes. */
 #define READ_APART_NS (100 * NS_PER_US)
+#define WAKE_UP_NS    (15 * NS_PER_US)
 /* The sum of so many threads takes long to read unless it is kept. */
 #define MANY_THREADS 64
 
@@ -351,11 +353,12 @@ static void sweep_threads(struct sampler *sampler, struct sampled_process *proce
 		struct sampled_thread *thread = roster->owner;
 
 		next = roster->next;
-		if (thread->read_ns == now_ns || thread->visitor ||
-		    !tracee_clocks(&roster->tracee, &clocks) ||
-		    clocks.pcount == thread->sleep.pcount)
+		if (thread->read_ns == now_ns || thread->visitor)
 			continue;
-		due_at_once(sampler, thread, now_ns);
+		/* It cannot be read where it has ended. */
+		if (!tracee_clocks(&roster->tracee, &clocks) ||
+		    clocks.pcount != thread->sleep.pcount)
+			due_at_once(sampler, thread, now_ns);
 	}
 	process->cpu.sweep_again_ns = now_ns + SWEEP_PART * (clock_monotonic_ns() - began_ns);
 }
@@ -368,7 +371,9 @@ static bool hides_time(const struct sampler *sampler, struct sampled_process *pr
 
 	if (sampler->tick.nr_unseen || hidden_ns < cpu->known_rest_ns)
 		cpu->known_rest_ns = hidden_ns;
-	return hidden_ns > cpu->known_rest_ns + sampler->session->nr_cpus * READ_APART_NS;
+	return hidden_ns > cpu->known_rest_ns + WAKE_UP_NS +
+				   min_u64(process->nr_active, sampler->session->nr_cpus) *
+					   READ_APART_NS;
 }
 
 static void check_process(struct sampler *sampler, struct sampled_process *process)
@@ -381,6 +386,7 @@ static void check_process(struct sampler *sampler, struct sampled_process *proce
 		process_clock_keep(&cpu->clock, process->roster->pid);
 	roster_process_cpu_ns(process->roster, &cpu->latest_ns);
 	if (cpu->latest_ns == former_ns) {
+		process->quiet_until_ns = now_ns;
 		due_queue_put(&sampler->processes, &process->due,
 			      now_ns + 1 +
 				      min_u64((now_ns - process->quiet_since_ns) / SLEEP_PART,
