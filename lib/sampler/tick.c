@@ -107,14 +107,14 @@ static void found_asleep(struct visitor *visitor, struct sampled_thread *thread,
 			 const struct proc_stat *stat, const struct proc_syscall *syscall)
 {
 	struct sampler *sampler = visitor->sampler;
+	bool is_transfer = visited_call(sampler, thread, syscall);
 
 	sampler->counts.nr_peeks++;
 	thread->was_running = false;
-	visited_call(thread, syscall);
 	thread->habits.user_ticks = stat->user_ticks;
 	placement_saw(&sampler->placement, stat->cpu, false, false);
 	due_put(sampler, thread, false, sampler->tick.now_ns + 1);
-	if (needs_visit_asleep(thread, syscall)) {
+	if (!is_transfer && needs_visit_asleep(thread, syscall)) {
 		visit_thread(visitor, thread, true);
 		return;
 	}
@@ -133,9 +133,14 @@ static bool is_spared(const struct sampler *sampler, struct sampled_thread *thre
 
 	if (!habits->nr_guarded)
 		return false;
-	if (sampler->session->sees_kernel_stacks)
-		return stat->cpu != sched_getcpu() ||
-		       tracee_is_in_transfer(&thread->roster->tracee);
+	if (sampler->session->sees_kernel_stacks) {
+		if (stat->cpu != sched_getcpu())
+			return true;
+		if (!tracee_is_in_transfer(&thread->roster->tracee))
+			return false;
+		visited_transfer(sampler, thread);
+		return true;
+	}
 	if (stat->user_ticks == habits->user_ticks)
 		return true;
 	habits->user_ticks = stat->user_ticks;
@@ -154,7 +159,11 @@ static void found_running(struct sampler *sampler, struct sampled_thread *thread
 		sampler->session->top_priority = stat->rt_priority;
 	publish_found_awake(sampler, thread, clocks, tick->now_ns);
 	put_active(sampler, thread);
-	if (thread->process->is_refused && tick->now_ns < thread->process->refused_until_ns) {
+	/* A visit keeps one that ends from its parent, which a pidfd has told of it (pidfd_open(2)). */
+	if (stat->flags & PROC_FLAGS_ENDING) {
+		tick->nr_unseen++;
+	} else if (thread->process->is_refused &&
+		   tick->now_ns < thread->process->refused_until_ns) {
 		sampler->counts.nr_refused++;
 		tick->nr_unseen++;
 	} else if (is_spared(sampler, thread, stat)) {

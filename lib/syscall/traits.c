@@ -32,7 +32,7 @@ static const struct row rows[] = {
 	{SYS_pselect6, WAITS | RESTARTS, 0},
 	{SYS_accept, WAITS | RESTARTS, 0},
 	{SYS_accept4, WAITS | RESTARTS, 0},
-	{SYS_connect, WAITS | RESTARTS, 0},
+	{SYS_connect, WAITS, 0},
 	{SYS_flock, WAITS | RESTARTS, 0},
 	{SYS_fcntl, WAITS | RESTARTS, 0},
 	{SYS_openat, WAITS | RESTARTS, 0},
@@ -134,6 +134,11 @@ bool syscall_transfers(int64_t nr, const uint64_t args[6])
 {
 	return has_trait(nr, TRANSFERS) &&
 	       (bytes_of(nr, args) > SHORT_BYTES || waits_for_all(nr, args));
+}
+
+bool syscall_reads(int64_t nr)
+{
+	return has_trait(nr, TRANSFERS) && has_trait(nr, RESTARTS);
 }
 
 bool syscall_restarts_unseen(int64_t nr, const uint64_t args[6])

@@ -22,6 +22,8 @@ bool syscall_waits(int64_t nr);
  */
 bool syscall_transfers(int64_t nr, const uint64_t args[6]);
 
+/* Does it read from the descriptor that is its first argument? */
+bool syscall_reads(int64_t nr);
 /*
  * Is a thread that sleeps in this call, with these arguments, restarted without a trace when it
  * is stopped and resumed: no EINTR, no short transfer, the end of its timeout kept?

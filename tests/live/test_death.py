@@ -108,22 +108,6 @@ class Killed(LiveCase):
         self.assertLess(invented, deaths, said)
         self.check(said | {"eintr": said["eintr"] - invented})
 
-    def test_no_signal_is_lost_where_the_target_aims_its_kills(self):
-        """At the moments when profc deals with an ignored signal, and a caught one comes."""
-        with Running([build("signal_storm"), "4000", "10"]) as target:
-            target.wait_ready()
-            while target.process.poll() is None:
-                with Recorder(self.directory, "attach", "-p", str(target.pid), *FAST) as recorder:
-                    self.eventually(
-                        lambda ends=(recorder.process, target.process): any(
-                            end.poll() is not None for end in ends
-                        ),
-                        "a kill",
-                    )
-            (said,) = target.finish(60)
-        self.assertGreater(said["kills"], 100)
-        self.check(said)
-
     def test_recording_is_readable_up_to_the_last_second(self):
         with Running([build("progressing"), self.path("counters")]) as target:
             target.wait_ready()

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * signal_storm [COUNT [KILL [MS [UPON]]]]: a child sends COUNT SIGUSR1, at random moments, one
+ * signal_storm [COUNT [MS [UPON]]]: a child sends COUNT SIGUSR1, at random moments, one
  * after the other was seen, to a thread that waits in epoll_pwait with the
  * signal let in only there. Every signal must run the handler once and end one
  * wait with EINTR: fewer EINTR than handlers are lost wake-ups, more are invented. The first that
  * is not seen within 5 s is the last one sent: what follows would tell nothing of its own.
  * Ignored signals (SIGWINCH, SIGURG) come in between and must not be noticed.
- * With KILL, each KILLth SIGUSR1 follows within 60 us upon an ignored one, and within 60 us upon
- * it SIGKILL to whoever traces the target then.
  * The wait has a timeout of MS; without it, or with 0, it has none.
  * With UPON each SIGUSR1 follows within 60 us upon an ignored one.
- * Prints {"sent", "handlers", "eintr", "wakes_lost", "kills", "invented"}, the last of them when
+ * Prints {"sent", "handlers", "eintr", "wakes_lost", "invented"}, the last of them when
  * each EINTR came that no handler explains (CLOCK_MONOTONIC, ns).
  */
 #include <errno.h>
@@ -28,7 +26,7 @@
 #define INVENTED_MAX 4096
 
 struct shared {
-	atomic_uint sent, handlers, eintr, lost, kills;
+	atomic_uint sent, handlers, eintr, lost;
 	uint64_t invented_ns[INVENTED_MAX];
 	unsigned nr_invented;
 };
@@ -56,22 +54,6 @@ static bool wait_until_seen(unsigned nr)
 	return true;
 }
 
-static pid_t tracer_of(pid_t pid)
-{
-	char line[256];
-	int tracer = 0;
-	FILE *status;
-
-	snprintf(line, sizeof(line), "/proc/%d/status", (int)pid);
-	status = fopen(line, "r");
-	while (status && fgets(line, sizeof(line), status) &&
-	       sscanf(line, "TracerPid: %d", &tracer) != 1)
-		;
-	if (status)
-		fclose(status);
-	return tracer;
-}
-
 static void spin_randomly(uint64_t longest_ns)
 {
 	uint64_t until_ns = monotonic_ns() + (uint64_t)random() % longest_ns;
@@ -87,26 +69,14 @@ static void send_upon_another(pid_t target)
 	kill(target, SIGUSR1);
 }
 
-static void send_and_kill(pid_t target, pid_t tracer)
-{
-	send_upon_another(target);
-	spin_randomly(60000);
-	kill(tracer, SIGKILL);
-	atomic_fetch_add(&shared->kills, 1);
-}
-
-static void send_signals(pid_t target, unsigned count, unsigned kill_each, bool upon_another)
+static void send_signals(pid_t target, unsigned count, bool upon_another)
 {
 	srandom(7);
 	for (unsigned i = 1; i <= count; i++) {
-		pid_t tracer = kill_each && i % kill_each == 0 ? tracer_of(target) : 0;
-
 		usleep((useconds_t)(random() % 1500));
 		if (i % 5 == 0)
 			kill(target, i % 2 ? SIGWINCH : SIGURG);
-		if (tracer)
-			send_and_kill(target, tracer);
-		else if (upon_another)
+		if (upon_another)
 			send_upon_another(target);
 		else
 			kill(target, SIGUSR1);
@@ -147,10 +117,9 @@ static void wait_for_signals(int sender_end, int timeout_ms)
 static void say(void)
 {
 	printf("{\"sent\": %u, \"handlers\": %u, \"eintr\": %u, \"wakes_lost\": %u, "
-	       "\"kills\": %u, \"invented\": [",
+	       "\"invented\": [",
 	       atomic_load(&shared->sent), atomic_load(&shared->handlers),
-	       atomic_load(&shared->eintr), atomic_load(&shared->lost),
-	       atomic_load(&shared->kills));
+	       atomic_load(&shared->eintr), atomic_load(&shared->lost));
 	for (unsigned i = 0; i < shared->nr_invented; i++)
 		printf("%s%" PRIu64, i ? ", " : "", shared->invented_ns[i]);
 	printf("]}\n");
@@ -159,9 +128,8 @@ static void say(void)
 int main(int argc, char **argv)
 {
 	unsigned count = (unsigned)number_argument(argc, argv, 1, 2000);
-	unsigned kill_each = (unsigned)number_argument(argc, argv, 2, 0);
-	unsigned timeout_ms = (unsigned)number_argument(argc, argv, 3, 0);
-	bool upon_another = number_argument(argc, argv, 4, 0);
+	unsigned timeout_ms = (unsigned)number_argument(argc, argv, 2, 0);
+	bool upon_another = number_argument(argc, argv, 3, 0);
 	struct sigaction action = {.sa_handler = count_signal};
 	sigset_t blocked;
 	int alive[2];
@@ -179,7 +147,7 @@ int main(int argc, char **argv)
 	sender = fork();
 	if (sender == 0) {
 		close(alive[0]);
-		send_signals(getppid(), count, kill_each, upon_another);
+		send_signals(getppid(), count, upon_another);
 		_exit(0);
 	}
 	close(alive[1]);
