@@ -103,14 +103,6 @@ bool proc_read_task_stat(pid_t tgid, pid_t tid, struct proc_stat *stat)
 	return got && proc_stat_parse(text, got, stat);
 }
 
-bool proc_read_exec_start(pid_t tgid, pid_t tid, uint64_t *exec_start_ns)
-{
-	char text[512];
-	size_t got = read_short_task_file(tgid, tid, "sched", text, sizeof(text));
-
-	return got && proc_exec_start_parse(text, got, exec_start_ns);
-}
-
 bool proc_read_stat(int fd, struct proc_stat *stat)
 {
 	char text[1024];

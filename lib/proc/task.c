@@ -33,37 +33,6 @@ struct proc_schedstat proc_schedstat_from(const struct proc_stat *stat,
 	};
 }
 
-/* Milliseconds, and six more digits behind the point (SPLIT_NS() in kernel/sched/debug.c). */
-static bool scan_split_ns(struct scan *scan, uint64_t *time_ns)
-{
-	uint64_t whole, rest;
-
-	if (!scan_decimal(scan, &whole) || whole > UINT64_MAX / 1000000 - 1 ||
-	    !scan_char(scan, '.') || !scan_decimal(scan, &rest) || rest >= 1000000)
-		return false;
-	*time_ns = whole * 1000000 + rest;
-	return true;
-}
-
-/* The line before holds the thread's name, which may contain anything, a newline included. */
-bool proc_exec_start_parse(const char *text, size_t nr_bytes, uint64_t *exec_start_ns)
-{
-	static const char rule[] = "\n---", name[] = "\nse.exec_start";
-	const char *ruled = memmem(text, nr_bytes, rule, strlen(rule));
-	const char *at =
-		ruled ? memmem(ruled, nr_bytes - (size_t)(ruled - text), name, strlen(name)) : NULL;
-	struct scan scan;
-
-	if (!at)
-		return false;
-	scan = (struct scan){at + strlen(name), text + nr_bytes};
-	scan_blanks(&scan);
-	if (!scan_char(&scan, ':'))
-		return false;
-	scan_blanks(&scan);
-	return scan_split_ns(&scan, exec_start_ns);
-}
-
 /* A name may hold ") R 1": the last parenthesis of the line ends it, nothing else. */
 static bool scan_comm(struct scan *scan, struct proc_stat *stat)
 {

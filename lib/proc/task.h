@@ -33,13 +33,6 @@ struct proc_status;
 struct proc_schedstat proc_schedstat_from(const struct proc_stat *stat,
 					  const struct proc_status *status, uint64_t tick_ns);
 
-/*
- * sched: by the clock of the CPU where it runs or ran last (rq_clock_task() in
- * kernel/sched/sched.h), when a thread has left it; of one that runs, when it has come to it, or
- * the last tick.
- */
-bool proc_exec_start_parse(const char *text, size_t nr_bytes, uint64_t *exec_start_ns);
-
 #define PROC_COMM_MAX_BYTES 64 /* 15 for programs; kernel threads may show more */
 
 struct proc_stat {

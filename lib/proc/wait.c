@@ -12,7 +12,7 @@
 #include "base/syscall_name.h"
 #include "proc/read.h"
 
-bool proc_waits_for_fd(const char *syscall)
+static bool waits_for_fd(const char *syscall)
 {
 	static const char *const names[] = {
 		"accept",      "accept4",      "connect",	 "copy_file_range",
@@ -116,7 +116,7 @@ bool proc_read_wait(pid_t tgid, pid_t tid, const char *arch, struct proc_wait *w
 	if (wait->syscall.kind != PROC_SYSCALL_INSIDE || wait->syscall.nr > INT_MAX)
 		return true;
 	name = syscall_name(arch, (int)wait->syscall.nr);
-	if (name && proc_waits_for_fd(name))
+	if (name && waits_for_fd(name))
 		look_at_descriptor(tgid, wait);
 	else if (name && strcmp(name, "futex") == 0)
 		look_for_owner(tgid, tid, wait);

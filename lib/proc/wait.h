@@ -25,7 +25,4 @@ struct proc_wait {
  */
 bool proc_read_wait(pid_t tgid, pid_t tid, const char *arch, struct proc_wait *wait);
 
-/* Does this system call take a descriptor first, and wait for it? By its name. */
-bool proc_waits_for_fd(const char *syscall);
-
 #endif

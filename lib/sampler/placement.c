@@ -22,8 +22,6 @@ void placement_begin_tick(struct placement *placement)
 	placement->any_caller = false;
 	placement->candidate = -1;
 	placement->nr_candidates = 0;
-	placement->caller = -1;
-	placement->nr_callers = 0;
 }
 
 static uint64_t next_random(struct placement *placement)
@@ -41,8 +39,6 @@ void placement_saw(struct placement *placement, int cpu, bool runs, bool makes_c
 	if (runs)
 		CPU_SET((size_t)cpu, &placement->running);
 	placement->any_caller |= runs && makes_calls;
-	if (runs && makes_calls && next_random(placement) % ++placement->nr_callers == 0)
-		placement->caller = cpu;
 	if (next_random(placement) % ++placement->nr_candidates == 0)
 		placement->candidate = cpu;
 }
@@ -87,18 +83,12 @@ static bool may_stay(const struct placement *placement)
 	       placement->nr_stays < TICKS_PER_MOVE;
 }
 
-bool placement_stays(const struct placement *placement)
-{
-	return placement->kind == PLACEMENT_BESIDE && may_stay(placement) &&
-	       placement->nr_stays + 1 < TICKS_PER_MOVE;
-}
-
 enum placement_kind placement_choose(const struct placement *placement, bool some_idle, int *cpu)
 {
 	*cpu = placement->cpu;
 	if (placement->candidate < 0)
 		return placement->kind;
-	if (some_idle && (!placement->any_caller || placement->can_displace)) {
+	if (some_idle && !placement->any_caller) {
 		*cpu = cpu_away(placement);
 		if (*cpu >= 0)
 			return PLACEMENT_AWAY;
@@ -126,11 +116,6 @@ void placement_move(struct placement *placement, enum placement_kind kind, int c
 	}
 	if (sched_setaffinity(0, sizeof(cpus), &cpus) == 0)
 		placement->cpu = cpu;
-}
-
-bool placement_skids(const struct placement *placement, int cpu)
-{
-	return placement->realtime && placement->cpu != cpu;
 }
 
 /* Idle CPUs, in hundredths; two figures, so that it does not swing about one. */
@@ -219,25 +204,4 @@ void idle_meter_update(struct idle_meter *meter)
 
 	if (read_idle(meter, &now))
 		idle_meter_judge(meter, &now);
-}
-
-#define FIRST_PAUSE_NS	 (5 * NS_PER_MS)
-#define LONGEST_PAUSE_NS (500 * NS_PER_MS)
-
-bool spin_pays(const struct spin_choice *choice, uint64_t now_ns)
-{
-	return now_ns >= choice->again_ns;
-}
-
-void spin_succeeded(struct spin_choice *choice)
-{
-	choice->pause_ns = 0;
-}
-
-void spin_failed(struct spin_choice *choice, uint64_t now_ns)
-{
-	choice->pause_ns = choice->pause_ns ? choice->pause_ns * 2 : FIRST_PAUSE_NS;
-	if (choice->pause_ns > LONGEST_PAUSE_NS)
-		choice->pause_ns = LONGEST_PAUSE_NS;
-	choice->again_ns = now_ns + choice->pause_ns;
 }

@@ -9,16 +9,14 @@
 #include "proc/uptime.h"
 
 /*
- * On which CPU the sampling thread sleeps until its next look, and so what a stop costs and
- * what it sees. Work lost per stop, measured at 1000 a second: 26-33 us if it looks from an
+ * On which CPU the leading visitor sleeps until its next tick, and so what a stop costs and
+ * what it sees. Work lost per stop, measured at 1000 a second: 26-33 us if it comes from an
  * idle CPU and spins for the stop, 60-75 us from the target's own CPU.
  *
  * A thread on another CPU learns of an interrupt some 10 us later, and if it makes a system call
  * before, it stops at the end of that: its calls would be seen for the code around them. On its
  * own CPU the tick has driven it off at the very moment. It is the same with page faults. So the
- * cheap place is for threads that make few of either; for others a second thread comes to their CPU
- * at the tick (displacer.h). Where no CPU is idle, or without that, the sampling thread itself is
- * there.
+ * cheap place is for threads that make few of either, and only where a CPU is idle.
  */
 enum placement_kind {
 	PLACEMENT_ANYWHERE, /* where the scheduler likes */
@@ -31,15 +29,12 @@ struct placement {
 	int cpu;	   /* that it is bound to; -1: none */
 	uint32_t nr_stays; /* ticks in a row that found it good enough */
 	bool realtime;	   /* else it would have to wait on a CPU of the target's */
-	bool can_displace; /* callers can be driven off their CPUs from afar */
 	cpu_set_t allowed; /* at the start */
 	uint64_t random;
 	/* What the present tick found. */
 	cpu_set_t running;	/* CPUs of the threads that ran */
 	cpu_set_t seen;		/* and of those that have run since the tick before */
 	bool any_caller;	/* one of which makes many system calls */
-	int caller;		/* a CPU of one of those, -1: none */
-	uint64_t nr_callers;	/* that it was chosen from at random */
 	int candidate;		/* a CPU that a thread of the target was seen on, -1: none */
 	uint64_t nr_candidates; /* that it was chosen from at random */
 };
@@ -47,10 +42,8 @@ struct placement {
 /* `seed` for the choice among CPUs. */
 void placement_init(struct placement *placement, bool realtime, uint64_t seed);
 void placement_begin_tick(struct placement *placement);
-/* A thread that was scheduled in since its last look was last on `cpu`. */
+/* A thread that was scheduled in since its last sample was last on `cpu`. */
 void placement_saw(struct placement *placement, int cpu, bool runs, bool makes_calls);
-/* Is it known already that we stay after this tick and the next, if the same threads run? */
-bool placement_stays(const struct placement *placement);
 /*
  * What is best after this tick. `*cpu` is where to go to, or -1 to be bound to none; the present
  * place if there is nothing to choose from.
@@ -58,8 +51,6 @@ bool placement_stays(const struct placement *placement);
 enum placement_kind placement_choose(const struct placement *placement, bool some_idle, int *cpu);
 /* Go there: the calling thread is bound by sched_setaffinity(2). */
 void placement_move(struct placement *placement, enum placement_kind kind, int cpu);
-/* Would a thread there that makes many calls be stopped in them more often than it is in them? */
-bool placement_skids(const struct placement *placement, int cpu);
 
 /*
  * Whether CPUs are idle, from the time they were in all. Not from the number of runnable threads
@@ -75,22 +66,9 @@ struct idle_meter {
 
 void idle_meter_open(struct idle_meter *meter);
 void idle_meter_close(struct idle_meter *meter);
-/* Look again, from time to time: answers get exact at intervals of a tenth of a second. */
+/* Read again, from time to time: answers get exact at intervals of a tenth of a second. */
 void idle_meter_update(struct idle_meter *meter);
 /* The part of idle_meter_update() that does not read. */
 void idle_meter_judge(struct idle_meter *meter, const struct proc_uptime *now);
-
-/*
- * Whether to spin for stops instead of sleeping: where it was in vain, sleeping is preferred for
- * a while, that doubles each time.
- */
-struct spin_choice {
-	uint64_t again_ns; /* not before */
-	uint64_t pause_ns;
-};
-
-bool spin_pays(const struct spin_choice *choice, uint64_t now_ns);
-void spin_succeeded(struct spin_choice *choice);
-void spin_failed(struct spin_choice *choice, uint64_t now_ns);
 
 #endif

@@ -83,7 +83,6 @@ struct sampler {
 	struct governor_cost worst_cost;
 	struct placement placement;
 	struct idle_meter idle;
-	struct spin_choice spin;
 	struct tick tick;
 	struct sampling_counts counts;
 	struct sampler_result result;

@@ -97,8 +97,7 @@ void visit_thread(struct visitor *visitor, struct sampled_thread *thread, bool i
 	uint64_t now_ns = clock_monotonic_ns();
 
 	sampler->counts.nr_begun++;
-	visitor->spins = sampler->idle.some_idle && thread->cpu != sched_getcpu() &&
-			 spin_pays(&sampler->spin, now_ns);
+	visitor->spins = sampler->idle.some_idle && thread->cpu != sched_getcpu();
 	thread->visitor = visitor;
 	atomic_store(&visitor->busy_since_ns, now_ns);
 	pthread_mutex_unlock(&sampler->lock);

@@ -23,36 +23,6 @@ static void test_proc_schedstat__reads_three_numbers(void **state)
 	assert_true(got.pcount == 89);
 }
 
-static void check_exec_start(const char *text, bool is_there, uint64_t expected_ns)
-{
-	uint64_t got_ns = 7;
-
-	assert_true(proc_exec_start_parse(text, strlen(text), &got_ns) == is_there);
-	assert_true(got_ns == (is_there ? expected_ns : 7));
-}
-
-static void test_proc_exec_start__is_in_milliseconds(void **state)
-{
-	static const char text[] = "sleep (6517, #threads: 1)\n"
-				   "-----------------------------------------------\n"
-				   "se.exec_start                :        740824.122481\n"
-				   "se.vruntime                  :         28632.561433\n";
-	size_t needed = (size_t)(strstr(text, "\nse.vruntime") - text);
-
-	(void)state;
-	check_exec_start(text, true, 740824122481);
-	check_exec_start("a\nse.exec_start : 1.000001\n", false, 0); /* that is its name */
-	check_exec_start("a\n---\nse.exec_start : 0.000001\n", true, 1);
-	check_exec_start("a\n---\nse.exec_start : 1.1000000\n", false, 0);
-	check_exec_start("a\n---\nse.exec_start : 18446744073709.000000\n", false, 0);
-	check_exec_start("a\n---\nse.exec_start 1.000000\n", false, 0);
-	for (size_t nr = 0; nr < needed - 6; nr++) {
-		uint64_t got_ns;
-
-		assert_false(proc_exec_start_parse(text, nr, &got_ns));
-	}
-}
-
 static void test_proc_uptime__reads_hundredths(void **state)
 {
 	static const char text[] = "1695.07 3301.90\n";
@@ -184,7 +154,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_proc_schedstat__reads_three_numbers),
 		cmocka_unit_test(test_proc_schedstat__is_made_up_where_the_kernel_does_not_count),
-		cmocka_unit_test(test_proc_exec_start__is_in_milliseconds),
 		cmocka_unit_test(test_proc_uptime__reads_hundredths),
 		cmocka_unit_test(test_proc_iowait__is_the_fifth_number),
 		cmocka_unit_test(test_proc_stat__ends_the_name_at_the_last_parenthesis),

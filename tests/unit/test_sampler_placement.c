@@ -64,44 +64,6 @@ static void test_placement__goes_beside_a_thread_that_makes_calls(void **state)
 	assert_int_equal(cpu, 2);
 }
 
-/* They are driven off their CPUs by another thread of ours. */
-static void test_placement__is_away_from_callers_that_can_be_displaced(void **state)
-{
-	struct placement placement = placement_on(4, true);
-	int cpu;
-
-	(void)state;
-	placement.can_displace = true;
-	placement.cpu = 2;
-	placement_saw(&placement, 2, RUNS, CALLS);
-	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_AWAY);
-	assert_int_equal(cpu, 0);
-	assert_int_equal(placement.caller, 2);
-	/* Where no CPU is idle it has to be one of theirs. */
-	assert_int_equal(placement_choose(&placement, false, &cpu), PLACEMENT_BESIDE);
-	assert_int_equal(cpu, 2);
-}
-
-static void test_placement__displaces_callers_with_equal_chances(void **state)
-{
-	struct placement placement = placement_on(4, true);
-	int nr[4] = {0};
-
-	(void)state;
-	for (int tick = 0; tick < 3000; tick++) {
-		placement_begin_tick(&placement);
-		assert_int_equal(placement.caller, -1);
-		placement_saw(&placement, 3, RUNS, !CALLS);
-		placement_saw(&placement, 3, !RUNS, CALLS);
-		for (int i = 0; i < 3; i++)
-			placement_saw(&placement, i, RUNS, CALLS);
-		nr[placement.caller]++;
-	}
-	assert_int_equal(nr[3], 0);
-	for (int i = 0; i < 3; i++)
-		assert_in_range(nr[i], 880, 1120); /* 1000 and more than four deviations */
-}
-
 static void test_placement__goes_beside_where_no_cpu_is_idle(void **state)
 {
 	struct placement placement = placement_on(2, true);
@@ -206,26 +168,6 @@ static void test_placement__moves_rarely_among_threads_without_calls(void **stat
 	assert_int_equal(next_cpu(0, 1, CALLS, 1), 1);
 }
 
-static bool stays(uint32_t nr_stays, bool makes_calls)
-{
-	struct placement placement = placement_on(2, true);
-
-	placement.kind = PLACEMENT_BESIDE;
-	placement.cpu = 0;
-	placement.nr_stays = nr_stays;
-	placement_saw(&placement, 0, RUNS, makes_calls);
-	return placement_stays(&placement);
-}
-
-static void test_placement__knows_two_ticks_ahead_that_it_stays(void **state)
-{
-	(void)state;
-	assert_true(stays(1, !CALLS));
-	assert_true(stays(30, !CALLS));
-	assert_false(stays(31, !CALLS)); /* after this tick, but not after the next */
-	assert_false(stays(1, CALLS));
-}
-
 static void test_placement__ignores_unknown_cpus(void **state)
 {
 	struct placement placement = placement_on(2, true);
@@ -293,46 +235,22 @@ static void test_idle_meter__survives_clocks_that_go_back(void **state)
 	assert_int_equal(meter.last.uptime_cs, 1020);
 }
 
-static void test_spin__pauses_longer_each_time_it_was_in_vain(void **state)
-{
-	struct spin_choice choice = {0};
-
-	(void)state;
-	assert_true(spin_pays(&choice, 1));
-	spin_failed(&choice, 100 * NS_PER_MS);
-	assert_false(spin_pays(&choice, 104 * NS_PER_MS));
-	assert_true(spin_pays(&choice, 105 * NS_PER_MS));
-	spin_failed(&choice, 200 * NS_PER_MS);
-	assert_false(spin_pays(&choice, 209 * NS_PER_MS));
-	assert_true(spin_pays(&choice, 210 * NS_PER_MS));
-	for (int i = 0; i < 20; i++)
-		spin_failed(&choice, 300 * NS_PER_MS);
-	assert_true(spin_pays(&choice, 800 * NS_PER_MS));
-	spin_succeeded(&choice);
-	spin_failed(&choice, 900 * NS_PER_MS);
-	assert_true(spin_pays(&choice, 905 * NS_PER_MS));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_placement__leaves_the_cpu_to_a_thread_without_calls),
 		cmocka_unit_test(test_placement__stays_away_where_it_is),
 		cmocka_unit_test(test_placement__goes_beside_a_thread_that_makes_calls),
-		cmocka_unit_test(test_placement__is_away_from_callers_that_can_be_displaced),
-		cmocka_unit_test(test_placement__displaces_callers_with_equal_chances),
 		cmocka_unit_test(test_placement__goes_beside_where_no_cpu_is_idle),
 		cmocka_unit_test(test_placement__is_never_beside_without_realtime_priority),
 		cmocka_unit_test(test_placement__keeps_off_the_cpus_of_sleepers),
 		cmocka_unit_test(test_placement__stays_when_nobody_was_seen),
 		cmocka_unit_test(test_placement__chooses_among_cpus_with_equal_chances),
 		cmocka_unit_test(test_placement__moves_rarely_among_threads_without_calls),
-		cmocka_unit_test(test_placement__knows_two_ticks_ahead_that_it_stays),
 		cmocka_unit_test(test_placement__ignores_unknown_cpus),
 		cmocka_unit_test(test_idle_meter__needs_more_than_half_a_cpu),
 		cmocka_unit_test(test_idle_meter__waits_for_a_long_enough_interval),
 		cmocka_unit_test(test_idle_meter__survives_clocks_that_go_back),
-		cmocka_unit_test(test_spin__pauses_longer_each_time_it_was_in_vain),
 	};
 
 	return cmocka_run_group_tests_name("sampler/placement", tests, NULL, NULL);
