@@ -281,10 +281,10 @@ static void end_cpu(struct sampler *sampler, struct sampled_process *process, ui
 		bool is_known = proc_read_cpu_split(process->roster->pid, 0, &now);
 
 		if (!is_known) {
-			now = (struct proc_cpu_split){
-				.user_ns = cpu->split.base.user_ns + cpu->split_of_threads.user_ns,
-				.system_ns = cpu->split.base.system_ns +
-					     cpu->split_of_threads.system_ns};
+			now = (struct proc_cpu_split){.user_ns = cpu->split.base.user_ns +
+								 cpu->split_of_threads.user_ns,
+						      .system_ns = cpu->split.base.system_ns +
+								   cpu->split_of_threads.system_ns};
 			is_known = covers(&cpu->split_of_threads, cpu->latest_ns - cpu->base_ns);
 		}
 		cpu_split_meter_rest(&cpu->split, is_known ? &now : NULL);

@@ -32,7 +32,7 @@ struct process_cpu {
 	struct proc_cpu_split split_of_threads; /* that have ended */
 	bool had_threads;			/* more than one at a time */
 	bool counts;				/* between base and rest */
-	bool is_continued; /* by the same process after an exec */
+	bool is_continued;			/* by the same process after an exec */
 };
 
 /* When its memory map is read by us, before the collector comes to it. */
@@ -117,7 +117,7 @@ struct sampled_thread {
 	struct cpu_split_meter split;
 	struct proc_cpu_split split_seen; /* as last read: none can be of a thread that has ended */
 	uint64_t split_cpu_ns;		  /* its clock where that began to count */
-	uint64_t published_ns; /* when the last message about it went out */
+	uint64_t published_ns;		  /* when the last message about it went out */
 	uint32_t nr_samples;
 };
 

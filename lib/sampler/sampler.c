@@ -17,9 +17,9 @@
 #include "base/clock.h"
 #include "profile/profile.h"
 #include "sampler/sampler_priv.h"
-#include "tracee/permission.h"
 #include "store/store.h"
 #include "tracee/launch.h"
+#include "tracee/permission.h"
 
 static void wake(const struct sampler *sampler)
 {

@@ -53,7 +53,7 @@ struct tick {
 	uint64_t now_ns, late_ns;
 	struct sampled_thread **running; /* found on a CPU or runnable; owned */
 	size_t nr_running, cap_running;
-	struct sampled_thread **by_cpu; /* which of them to visit, of each CPU; owned */
+	struct sampled_thread **by_cpu;	       /* which of them to visit, of each CPU; owned */
 	struct sampled_thread **former_by_cpu; /* the same of the tick before, as yet; owned */
 	size_t nr_cpus;
 	uint64_t nr_unseen;	   /* of them, those that no visit has shown the clocks of */

@@ -159,7 +159,8 @@ static void found_running(struct sampler *sampler, struct sampled_thread *thread
 		sampler->session->top_priority = stat->rt_priority;
 	publish_found_awake(sampler, thread, clocks, tick->now_ns);
 	put_active(sampler, thread);
-	/* A visit keeps one that ends from its parent, which a pidfd has told of it (pidfd_open(2)). */
+	/* A visit keeps one that ends from its parent, which a pidfd has told of it
+	 * (pidfd_open(2)). */
 	if (stat->flags & PROC_FLAGS_ENDING) {
 		tick->nr_unseen++;
 	} else if (thread->process->is_refused &&
@@ -188,7 +189,8 @@ static void found_worker(struct visitor *visitor, struct sampled_thread *thread,
 	snapshot->pcount = clocks->pcount;
 	thread->was_running = is_running;
 	due_put(visitor->sampler, thread, is_running, visitor->sampler->tick.now_ns + 1);
-	publish_sample(visitor->sampler, thread, snapshot, is_running ? SEEN_RUNNING : SEEN_BLOCKED);
+	publish_sample(visitor->sampler, thread, snapshot,
+		       is_running ? SEEN_RUNNING : SEEN_BLOCKED);
 }
 
 static void observe(struct visitor *visitor, struct sampled_thread *thread,
@@ -380,9 +382,9 @@ static bool hides_time(const struct sampler *sampler, struct sampled_process *pr
 
 	if (sampler->tick.nr_unseen || hidden_ns < cpu->known_rest_ns)
 		cpu->known_rest_ns = hidden_ns;
-	return hidden_ns > cpu->known_rest_ns + WAKE_UP_NS +
-				   min_u64(process->nr_active, sampler->session->nr_cpus) *
-					   READ_APART_NS;
+	return hidden_ns >
+	       cpu->known_rest_ns + WAKE_UP_NS +
+		       min_u64(process->nr_active, sampler->session->nr_cpus) * READ_APART_NS;
 }
 
 static void check_process(struct sampler *sampler, struct sampled_process *process)

@@ -44,8 +44,7 @@ static bool reads_device(const struct sampled_thread *thread, const struct proc_
 	if (!syscall_reads(syscall->nr))
 		return false;
 	snprintf(name, sizeof(name), "fd/%d", (int)syscall->args[0]);
-	return proc_read_process_link(thread->process->roster->pid, name, target,
-				      sizeof(target)) &&
+	return proc_read_process_link(thread->process->roster->pid, name, target, sizeof(target)) &&
 	       strcmp(target, devices) == 0;
 }
 
@@ -53,9 +52,9 @@ bool visited_call(const struct sampler *sampler, struct sampled_thread *thread,
 		  const struct proc_syscall *syscall)
 {
 	struct call_habits *habits = &thread->habits;
-	bool is_transfer = syscall->kind == PROC_SYSCALL_INSIDE &&
-			   (syscall_transfers(syscall->nr, syscall->args) ||
-			    reads_device(thread, syscall));
+	bool is_transfer =
+		syscall->kind == PROC_SYSCALL_INSIDE &&
+		(syscall_transfers(syscall->nr, syscall->args) || reads_device(thread, syscall));
 
 	if (is_transfer)
 		visited_transfer(sampler, thread);

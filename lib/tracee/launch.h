@@ -35,7 +35,8 @@ struct launch {
  */
 int launch_start(struct launch *launch, char *const *argv, const struct child_signals *signals,
 		 struct err *err);
-/* Let it execute its program (context: the launch); returns when that is over: 0, or the errno of the exec. */
+/* Let it execute its program (context: the launch); returns when that is over: 0, or the errno of
+ * the exec. */
 int launch_run(void *context);
 /* Reap the orphans that have ended, as init would: now and then. Never waits. Any thread. */
 void launch_reap_orphans(pid_t command);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The stacks of `profc dump` as JSON. */
+#include <stdio.h>
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/json.h"
 #include "calltree/expand.h"
@@ -48,6 +51,15 @@ static void write_number_or_null(struct json *json, const char *key, bool is_kno
 		json_null(json);
 }
 
+static void write_futex(struct json *json, const struct dump_thread *thread)
+{
+	char address[2 + 16 + 1];
+	bool is_futex = thread->syscall && strcmp(thread->syscall, "futex") == 0;
+
+	snprintf(address, sizeof(address), "%#llx", (unsigned long long)thread->argument);
+	json_key_known_str(json, "futex", is_futex ? address : NULL);
+}
+
 static void write_thread(struct json *json, const struct dump *dump,
 			 const struct dump_thread *thread)
 {
@@ -63,6 +75,7 @@ static void write_thread(struct json *json, const struct dump *dump,
 	json_key_str(json, "syscall", thread->syscall);
 	write_number_or_null(json, "fd", has_fd, thread->fd);
 	json_key_known_str(json, "object", has_fd ? thread->object : NULL);
+	write_futex(json, thread);
 	write_number_or_null(json, "lock_owner", thread->owner > 0, thread->owner);
 	write_stack(json, dump, thread->sample);
 	json_object_end(json);

@@ -73,7 +73,12 @@ class Dump(LiveCase):
         self.assertEqual(threads["locked"]["syscall"], "futex")
         self.assertEqual(threads["locked"]["lock_owner"], threads["holder"]["tid"])
         self.assertIsNone(threads["idle-1"]["lock_owner"])
+        self.assertEqual(threads["idle-1"]["futex"], threads["idle-2"]["futex"])
+        self.assertNotEqual(threads["locked"]["futex"], threads["idle-1"]["futex"])
+        self.assertIsNone(threads["reader"]["futex"])
+        self.assertEqual(next(iter(threads)), "waiting", "the main thread is first")
         text = profc("dump", "-p", self.target.pid).stdout
+        self.assertIn(f"in futex({threads['locked']['futex']})", text)
         self.assertIn(f", held by thread {threads['holder']['tid']} holder\n", text)
 
     def test_the_process_does_not_notice(self):
