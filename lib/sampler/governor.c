@@ -27,13 +27,6 @@ uint64_t governor_shortest_period(const struct governor *governor, uint64_t tick
 	return (uint64_t)period_ns;
 }
 
-uint64_t governor_tick_allowance(const struct governor *governor, unsigned int nr_cpus)
-{
-	if (!governor->max_ppm)
-		return UINT64_MAX;
-	return (uint64_t)(1e-6 * (double)governor->base_period_ns * nr_cpus * governor->max_ppm);
-}
-
 /* A step up is as long as the windows are while the period is shorter than they. */
 #define STEP_NS	   UINT64_C(250000000)
 #define STEP_SHARE 0.8

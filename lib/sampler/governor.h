@@ -47,7 +47,5 @@ uint64_t governor_update(struct governor *governor, const struct governor_cost *
  */
 uint64_t governor_shortest_period(const struct governor *governor, uint64_t tick_ns,
 				  unsigned int nr_cpus);
-/* The other way round: how long a tick may take if all of them are to be as the user asked. */
-uint64_t governor_tick_allowance(const struct governor *governor, unsigned int nr_cpus);
 
 #endif

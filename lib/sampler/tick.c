@@ -423,7 +423,16 @@ static void check_processes(struct sampler *sampler)
 		check_process(sampler, process);
 }
 
-#define GOVERNOR_WINDOW_NS (250 * NS_PER_MS)
+#define GOVERNOR_WINDOW_NS  (250 * NS_PER_MS)
+#define GOVERNOR_WINDOW_MIN (16 * NS_PER_MS)
+
+/* A recording begins at the full rate: what that costs is to be known soon. */
+static uint64_t governor_window_ns(const struct sampler *sampler, uint64_t now_ns)
+{
+	uint64_t so_far_ns = (now_ns - sampler->session->begun_ns) / 2;
+
+	return min_u64(GOVERNOR_WINDOW_NS, max_u64(GOVERNOR_WINDOW_MIN, so_far_ns));
+}
 
 /* Where no CPU is idle, what ticks use themselves is time that the threads sampled lose, too. */
 static uint64_t shortest_period_ns(struct sampler *sampler)
@@ -442,7 +451,7 @@ static void govern(struct sampler *sampler, uint64_t now_ns)
 {
 	uint64_t window_ns = now_ns - sampler->session->window_start_ns;
 
-	if (window_ns < GOVERNOR_WINDOW_NS)
+	if (window_ns < governor_window_ns(sampler, now_ns))
 		return;
 	schedule_set_period(
 		&sampler->schedule,

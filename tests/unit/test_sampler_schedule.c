@@ -158,12 +158,10 @@ static void test_governor__bounds_what_ticks_take(void **state)
 	governor_init(&governor, PERIOD_NS, 20000);
 	/* 0.7 ms a tick on two CPUs: 2 % of both are used up every 17.5 ms. */
 	assert_int_equal(governor_shortest_period(&governor, 700000, 2), 17500000);
-	assert_int_equal(governor_tick_allowance(&governor, 2), 2 * governor.base_period_ns / 50);
 	assert_int_equal(governor_shortest_period(&governor, UINT64_MAX, 1),
 			 governor.max_period_ns);
 	governor_init(&governor, PERIOD_NS, 0);
 	assert_int_equal(governor_shortest_period(&governor, 700000, 2), 0);
-	assert_int_equal(governor_tick_allowance(&governor, 2), UINT64_MAX);
 }
 
 static void test_governor__cuts_a_rate_that_costs_too_much(void **state)

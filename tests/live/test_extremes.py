@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Many processes, many threads, deep stacks, urgent threads, and recordings with a bound."""
+
+import json
+import os
+import subprocess
+
+import procfs
+from live import LiveCase
+from profc import Recorder, attach, record
+from targets import Running, build
+
+FAST = ("-F", "1000", "--max-overhead", "0")
+
+
+class Storms(LiveCase):
+    def test_cost_of_a_process_stays_the_same(self):
+        """A shell that has started thousands of programs costs as much as one that has just begun."""
+        script = "i=0; while [ $i -lt 4000 ]; do /bin/true; i=$((i+1)); echo $i; done"
+        with subprocess.Popen(["sh", "-c", "read go; " + script], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as shell:
+            with Recorder(self.directory, "attach", "-q", "--no-symbols", "-p", str(shell.pid)) as recorder:
+                self.eventually(lambda: procfs.observer(shell.pid), "attaching")
+                shell.stdin.write("go\n")
+                shell.stdin.flush()
+                used = [0]
+                for _ in range(4):
+                    for _ in range(1000):
+                        shell.stdout.readline()
+                    used.append(procfs.cpu_ns(recorder.pid))
+                shell.stdin.close()
+                shell.wait()
+                recorder.finish()
+        first, *_, last = (after - before for before, after in zip(used[1:], used[2:]))
+        self.assertLess(last, 2.5 * first, used)
+
+    def test_programs_of_many_threads_executed_over_and_over(self):
+        """Each exec waits for the deaths of threads of which one may be traced at that moment."""
+        few = build("exec_storm", "-O2", "-g", "-DNR_THREADS=6", "-DSPINS_EACH=2")
+        recording = record(self.directory, [few, "3000"], *FAST, "--no-symbols", timeout=60)
+        self.assertGreater(recording.said[-1]["execs"], 100)
+
+    def test_ten_thousand_threads(self):
+        recording = record(self.directory, [build("threads_idle"), "10000", "2000"], timeout=100)
+        (said,) = recording.said
+        self.assertEqual((said["threads"], said["eintr"]), (10000, 0))
+        self.assertRatio(recording.report()["total_ns"], said["cpu_ns"], 0.15, "CPU time")
+        idle = recording.function("idle_wait", "-m", "blocked")
+        self.assertGreater(idle["total_pct"], 95)
+
+
+class Depth(LiveCase):
+    def test_deep_recursion_costs_what_is_allowed(self):
+        recording = record(self.directory, [build("recursion_deep"), "20000", "3000"])
+        counters = json.loads(recording.info("--json"))["counters"]
+        self.assertEqual(counters["dropped_stacks"], 0)
+        (said,) = recording.said
+        # Without the wakings, which the governor guesses.
+        self.assertLess(counters["held_ns_total"], 0.02 * said["cpu_ns"])
+        self.assertGreater(recording.function("main")["total_pct"], 99)
+
+
+class Urgent(LiveCase):
+    def check(self, recording, said):
+        self.assertRatio(recording.report()["total_ns"], said["cpu_ns"], 0.02, "CPU time")
+        self.assertMostlyIn(recording, "urgent_work", 0.95)
+
+    def test_threads_of_realtime_priority_are_seen(self):
+        program = build("realtime")
+        if subprocess.run([program, "1", "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
+            self.skipTest("no real-time priority is to be had")
+        for arguments in (["1"], ["50"], ["99"], ["50", "600", "rr"]):
+            with self.subTest(arguments=arguments):
+                recording = record(self.directory, [program, *arguments])
+                self.check(recording, recording.said[0])
+
+    def test_attached_to(self):
+        program = build("realtime")
+        if subprocess.run([program, "1", "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
+            self.skipTest("no real-time priority is to be had")
+        with Running([program, "50", "3000"]) as target:
+            recording = attach(self.directory, target.pid, "-d", "1")
+        self.assertMostlyIn(recording, "urgent_work", 0.95)
+
+
+class Bounds(LiveCase):
+    def test_samples(self):
+        recording = record(self.directory, [build("spin_leaf"), "1000"], "--max-samples", "100")
+        self.assertIn("spin_leaf", recording.stdout, "the command ran on")
+        samples = json.loads(recording.info("--json"))["totals"]["samples"]
+        self.assertGreaterEqual(samples, 100)
+        self.assertLess(samples, 120)
+        self.assertMostlyIn(recording, "spin_leaf", 0.9)
+
+    def test_bytes(self):
+        bound = 20 * 1024
+        with Running([build("blocking_calls", more=("blocking_waits", "blocking_transfers", "blocking_locks")), "60000"]) as target:
+            recording = attach(
+                self.directory, target.pid, *FAST, "--no-symbols", "--max-size", "20K", timeout=60
+            )
+            self.assertUntouched(target.pid)
+        size = os.path.getsize(recording.path)
+        self.assertGreater(size, bound / 2)
+        self.assertLess(size, 3 * bound)
+        self.assertGreater(recording.report("-m", "wall")["total_ns"], 0)
