@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sampler/governor.h"
 
-/* Below one look a second a recording tells nothing. */
+/* Below one tick a second a recording tells nothing. */
 #define LONGEST_PERIOD_NS UINT64_C(1000000000)
 
 void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_ppm)

@@ -41,8 +41,8 @@ uint64_t governor_update(struct governor *governor, const struct governor_cost *
 			 uint64_t window_ns);
 
 /*
- * With a thousand threads that run, looking takes longer than all stops: at most the allowed share
- * of nr_cpus if each tick takes tick_ns. Not smoothed: most ticks are alike, those that look at
+ * With a thousand threads that run, reading takes longer than all stops: at most the allowed share
+ * of nr_cpus if each tick takes tick_ns. Not smoothed: most ticks are alike, those that find
  * many new threads are not, and soon over.
  */
 uint64_t governor_shortest_period(const struct governor *governor, uint64_t tick_ns,

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -34,13 +33,6 @@ static void wake_by_collector(void *context)
 	wake(context);
 }
 
-static void watch_fd(const struct sampler *sampler, int fd)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
-
-	epoll_ctl(sampler->session->epoll_fd, EPOLL_CTL_ADD, fd, &event);
-}
-
 static struct session *new_session(void)
 {
 	struct session *session = xcalloc(1, sizeof(*session));
@@ -49,7 +41,6 @@ static struct session *new_session(void)
 	session->sees_kernel_stacks = tracee_may_see_kernel_stacks();
 	session->done_fd = eventfd(0, EFD_CLOEXEC);
 	session->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	return session;
 }
 
@@ -77,7 +68,6 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	sampler->profile = profile;
 	sampler->session = new_session();
 	profile->meta.start_realtime_ns = clock_realtime_ns();
-	watch_fd(sampler, sampler->session->wake_fd);
 	atomic_init(&sampler->session->paused, options->paused);
 	sampler->session->counting = !options->delay_ns && !options->paused;
 	sampler->session->was_cut = !sampler->session->counting;
@@ -112,7 +102,6 @@ static void free_sampler(struct sampler *sampler)
 	pthread_mutex_destroy(&sampler->lock);
 	close(session->done_fd);
 	close(session->wake_fd);
-	close(session->epoll_fd);
 	free(session);
 	free(sampler);
 }
@@ -183,22 +172,13 @@ static int start_collector(struct sampler *sampler, struct store_writer *writer,
 static int add_roots(struct sampler *sampler, struct err *err)
 {
 	const struct sampler_options *options = &sampler->options;
+	int status = 0;
 
-	for (size_t i = 0; i < options->nr_pids; i++) {
-		int status = 0;
-		int pidfd;
-
-		if (options->run)
-			roster_add_command(sampler->roster, options->pids[i]);
-		else
-			status = roster_add_root(sampler->roster, options->pids[i], err);
-		if (status < 0)
-			return status;
-		pidfd = (int)syscall(SYS_pidfd_open, options->pids[i], 0);
-		if (pidfd >= 0)
-			watch_fd(sampler, pidfd);
-	}
-	return 0;
+	if (options->run)
+		roster_add_command(sampler->roster, options->pids[0]);
+	for (size_t i = 0; i < options->nr_pids && !options->run && status == 0; i++)
+		status = roster_add_root(sampler->roster, options->pids[i], err);
+	return status;
 }
 
 static void begin(struct sampler *sampler)

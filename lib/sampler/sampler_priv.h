@@ -99,8 +99,7 @@ struct session {
 	bool counting;
 	bool was_cut; /* not counted from its beginning to its end */
 	_Atomic bool is_over;
-	int done_fd, wake_fd;
-	int epoll_fd; /* of the latter, and of the pidfds of roots */
+	int done_fd, wake_fd; /* eventfd(2) */
 	size_t nr_cpus;
 	int top_priority; /* real-time, of the threads sampled */
 	bool sees_kernel_stacks;

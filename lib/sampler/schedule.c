@@ -17,8 +17,8 @@ static uint64_t next_random(struct schedule *schedule)
 }
 
 /*
- * Who looks at random moments that nothing of the past foretells sees what there is as often as it
- * is there, even if the target changes its course by being looked at ("Poisson arrivals see time
+ * At random moments that nothing of the past foretells one sees what there is as often as it
+ * is there, even if the target changes its course by being sampled ("Poisson arrivals see time
  * averages"): a thread that gets the CPU of one that was stopped begins its burst with a tick, and
  * with gaps of half a period at least the first part of that would never be seen. So the gaps are
  * exponential, but for a short one that a tick takes itself, and very long ones.
@@ -74,12 +74,6 @@ void schedule_skip(struct schedule *schedule, uint64_t now_ns)
 {
 	schedule->next_ns = now_ns + next_random(schedule) % schedule->period_ns;
 	schedule->after_next_ns = schedule->next_ns + random_gap_ns(schedule);
-}
-
-void schedule_now(struct schedule *schedule, uint64_t now_ns)
-{
-	if (schedule->next_ns > now_ns)
-		schedule->next_ns = now_ns;
 }
 
 void schedule_set_period(struct schedule *schedule, uint64_t period_ns)

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * When to look. The gaps between ticks are random, and the next is not foretold by the last: an
+ * When to sample. The gaps between ticks are random, and the next is not foretold by the last: an
  * eighth of a period and an exponential rest, up to six periods. A fixed rhythm would alias with
  * the target's own, and so would one tick at a random place of each period, because a sample
  * stands for the time since the one before it, which is longer the later in its period it falls.
@@ -31,8 +31,6 @@ void schedule_init(struct schedule *schedule, uint64_t now_ns, uint64_t period_n
 void schedule_advance(struct schedule *schedule, uint64_t now_ns);
 /* There were no ticks for a while, and none were due. */
 void schedule_skip(struct schedule *schedule, uint64_t now_ns);
-/* A tick is due at once. */
-void schedule_now(struct schedule *schedule, uint64_t now_ns);
 /* From the next advance on. */
 void schedule_set_period(struct schedule *schedule, uint64_t period_ns);
 

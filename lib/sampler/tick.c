@@ -15,9 +15,12 @@
 #include "syscall/traits.h"
 
 /* A thread that sleeps is asked after again when so small a part of its sleep has passed. */
-#define SLEEP_PART	 8
-#define LONGEST_DUE_NS	 NS_PER_SEC
-#define LONGEST_CLOCK_NS (50 * NS_PER_MS)
+#define SLEEP_PART	  8
+#define LONGEST_DUE_NS	  NS_PER_SEC
+#define SHORTEST_CLOCK_NS (20 * NS_PER_MS)
+#define CLOCK_EACH_NS	  (100 * NS_PER_US)
+/* A thread whose system call cannot be read. */
+#define HIDDEN_NS (50 * NS_PER_MS)
 
 /* Reading threads in a tick takes no more of it than a third, but at low rates no longer than that.
  */
@@ -225,7 +228,7 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 		put_active(sampler, thread);
 		break;
 	case PEEK_HIDDEN:
-		due_put(sampler, thread, false, sampler->tick.now_ns + LONGEST_CLOCK_NS);
+		due_put(sampler, thread, false, sampler->tick.now_ns + HIDDEN_NS);
 		break;
 	case PEEK_GONE:
 		roster_thread_gone(sampler->roster, thread->roster);
@@ -387,26 +390,33 @@ static bool hides_time(const struct sampler *sampler, struct sampled_process *pr
 		       min_u64(process->nr_active, sampler->session->nr_cpus) * READ_APART_NS;
 }
 
+/* Reading clocks of processes that do nothing takes less than a hundredth of a CPU. */
+static uint64_t clock_pause_ns(const struct sampler *sampler, uint64_t quiet_ns)
+{
+	return min_u64(quiet_ns / SLEEP_PART,
+		       SHORTEST_CLOCK_NS + sampler->processes.nr * CLOCK_EACH_NS);
+}
+
 static void check_process(struct sampler *sampler, struct sampled_process *process)
 {
 	struct process_cpu *cpu = &process->cpu;
 	uint64_t now_ns = sampler->tick.now_ns;
 	uint64_t former_ns = cpu->latest_ns;
+	bool is_gone;
 
 	if (process->roster->nr_threads >= MANY_THREADS)
 		process_clock_keep(&cpu->clock, process->roster->pid);
-	roster_process_cpu_ns(process->roster, &cpu->latest_ns);
-	if (cpu->latest_ns == former_ns) {
+	is_gone = !roster_process_cpu_ns(process->roster, &cpu->latest_ns);
+	if (cpu->latest_ns == former_ns && !is_gone) {
 		process->quiet_until_ns = now_ns;
 		due_queue_put(&sampler->processes, &process->due,
 			      now_ns + 1 +
-				      min_u64((now_ns - process->quiet_since_ns) / SLEEP_PART,
-					      LONGEST_CLOCK_NS));
+				      clock_pause_ns(sampler, now_ns - process->quiet_since_ns));
 		return;
 	}
 	process->quiet_since_ns = now_ns;
 	due_queue_put(&sampler->processes, &process->due, now_ns + 1);
-	if (now_ns < cpu->sweep_again_ns || !hides_time(sampler, process))
+	if (!is_gone && (now_ns < cpu->sweep_again_ns || !hides_time(sampler, process)))
 		return;
 	sweep_threads(sampler, process);
 	cpu->known_rest_ns =

@@ -12,7 +12,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -161,50 +160,15 @@ static void pause_counting(struct visitor *visitor)
 	sampler->counts.counted_ns += now_ns - sampler->counts.counting_since_ns;
 }
 
-/* A root has ended, or may have: what there is of its threads is due. */
-static void make_all_due(struct sampler *sampler)
-{
-	uint64_t now_ns = clock_monotonic_ns();
-
-	for (size_t i = 0; i < roster_nr_processes(sampler->roster); i++) {
-		struct roster_process *process = roster_process_at(sampler->roster, i);
-
-		for (struct roster_thread *thread = process->threads; thread; thread = thread->next)
-			due_at_once(sampler, thread->owner, now_ns);
-	}
-	schedule_now(&sampler->schedule, now_ns);
-}
-
-/* Its pidfd would stay readable. */
-static void root_ended(struct sampler *sampler, int pidfd)
-{
-	epoll_ctl(sampler->session->epoll_fd, EPOLL_CTL_DEL, pidfd, NULL);
-	close(pidfd);
-	make_all_due(sampler);
-}
-
-static void take_wakes(struct sampler *sampler)
-{
-	struct session *session = sampler->session;
-	struct epoll_event event;
-	uint64_t count;
-
-	while (epoll_wait(session->epoll_fd, &event, 1, 0) == 1) {
-		if (event.data.fd != session->wake_fd)
-			root_ended(sampler, event.data.fd);
-		else if (read(session->wake_fd, &count, sizeof(count)) < 0)
-			return;
-	}
-}
-
-/* Without the lock, until something is asked for, a root has ended, or the time has come. */
+/* Without the lock, until something is asked for or the time has come. */
 static void sleep_until(struct sampler *sampler, uint64_t until_ns)
 {
-	struct pollfd fd = {.fd = sampler->session->epoll_fd, .events = POLLIN};
+	struct pollfd fd = {.fd = sampler->session->wake_fd, .events = POLLIN};
 	uint64_t now_ns = clock_monotonic_ns();
 	uint64_t pause_ns = until_ns > now_ns ? until_ns - now_ns : 0;
 	struct timespec pause = {.tv_sec = (time_t)(pause_ns / NS_PER_SEC),
 				 .tv_nsec = (long)(pause_ns % NS_PER_SEC)};
+	uint64_t count;
 	bool is_woken;
 
 	if (!pause_ns)
@@ -212,8 +176,8 @@ static void sleep_until(struct sampler *sampler, uint64_t until_ns)
 	pthread_mutex_unlock(&sampler->lock);
 	is_woken = ppoll(&fd, 1, &pause, NULL) == 1;
 	pthread_mutex_lock(&sampler->lock);
-	if (is_woken)
-		take_wakes(sampler);
+	if (is_woken && read(fd.fd, &count, sizeof(count)) < 0)
+		return; /* another one was quicker */
 }
 
 static uint64_t next_ns(const struct sampler *sampler, uint64_t now_ns)
@@ -228,20 +192,6 @@ static uint64_t next_ns(const struct sampler *sampler, uint64_t now_ns)
 	return min_u64(next_ns, session->begun_ns + sampler->options.delay_ns);
 }
 
-/* Where a visit reaped a thread late, its pidfd has been seen to tell nothing for long. */
-static void check_roots(struct sampler *sampler)
-{
-	for (size_t i = 0; i < sampler->options.nr_pids; i++) {
-		struct roster_process *process =
-			roster_find_process(sampler->roster, sampler->options.pids[i]);
-		struct proc_stat stat;
-
-		if (process &&
-		    (!proc_read_task_stat(process->pid, process->pid, &stat) || stat.state == 'Z'))
-			make_all_due(sampler);
-	}
-}
-
 static void idle_now_and_then(struct sampler *sampler, uint64_t now_ns)
 {
 	struct session *session = sampler->session;
@@ -251,7 +201,6 @@ static void idle_now_and_then(struct sampler *sampler, uint64_t now_ns)
 	atomic_store_explicit(&session->nr_resting, sampler->counts.nr_resting,
 			      memory_order_relaxed);
 	idle_meter_update(&sampler->idle);
-	check_roots(sampler);
 	if (sampler->options.run)
 		launch_reap_orphans(sampler->options.pids[0]);
 	pool_poke(sampler, now_ns, false);
