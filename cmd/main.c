@@ -8,12 +8,12 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/nearest.h"
 #include "base/sink.h"
 #include "cmd/command.h"
 #include "cmd/foreign.h"
 #include "cmd/help.h"
 #include "cmd/mapped_files.h"
-#include "cmd/nearest.h"
 #include "cmd/version.h"
 
 /* In the order of `profc --help`. */

@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "cmd/nearest.h"
+#include "base/nearest.h"
 #include "cmd/options_priv.h"
 
 static int out_of_range(const struct option_match *match, struct err *err)

@@ -7,8 +7,8 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "base/nearest.h"
 #include "cmd/foreign.h"
-#include "cmd/nearest.h"
 #include "cmd/options_priv.h"
 
 const struct option_row options_common[] = {

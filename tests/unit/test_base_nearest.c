@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "cmd/nearest.h"
+#include "base/nearest.h"
 
 static const char *const commands[] = {"record", "attach", "report", "annotate", "export", "info"};
 
@@ -56,5 +56,5 @@ int main(void)
 		cmocka_unit_test(test_nearest__prefers_fewer_slips),
 	};
 
-	return cmocka_run_group_tests_name("cmd/nearest", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("base/nearest", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Finds the word that a misspelt one was meant to be. */
-#include "cmd/nearest.h"
+#include "base/nearest.h"
 
 #include <string.h>
 

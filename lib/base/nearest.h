@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_CMD_NEAREST_H
-#define PROFC_CMD_NEAREST_H
+#ifndef PROFC_BASE_NEAREST_H
+#define PROFC_BASE_NEAREST_H
 
 #include <stddef.h>
 
