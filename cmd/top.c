@@ -26,8 +26,6 @@
 #include "cmd/signal_pipe.h"
 #include "cmd/suspend.h"
 #include "cmd/terminal.h"
-#include "cmd/top_render.h"
-#include "cmd/top_state.h"
 #include "cmd/view_options.h"
 #include "profile/adopt_symbols.h"
 #include "profile/merge.h"
@@ -35,6 +33,8 @@
 #include "sampler/sampler.h"
 #include "symbol/resolve.h"
 #include "tracee/launch.h"
+#include "view/top_render.h"
+#include "view/top_state.h"
 
 /* New names are looked up only so often that this share of the time goes into it. */
 #define RESOLVE_SHARE 10

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/top_state.h"
+#include "view/top_state.h"
 
 static void type(struct top_state *state, const char *keys)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cmd/top_render.h"
+#include "view/top_render.h"
 
 #include <string.h>
 
@@ -11,13 +11,13 @@
 #include "calltree/filter.h"
 #include "calltree/flat.h"
 #include "calltree/weights.h"
-#include "cmd/top_state.h"
 #include "profile/profile.h"
 #include "view/cut.h"
 #include "view/flat_text.h"
 #include "view/line.h"
 #include "view/number.h"
 #include "view/summary.h"
+#include "view/top_state.h"
 
 /* In the order of enum dimension. */
 static const char *const dimension_words[] = {"function", "line",    "file",  "module",

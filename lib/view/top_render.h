@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_CMD_TOP_RENDER_H
-#define PROFC_CMD_TOP_RENDER_H
+#ifndef PROFC_VIEW_TOP_RENDER_H
+#define PROFC_VIEW_TOP_RENDER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cmd/top_state.h"
+#include "view/top_state.h"
 
 #include <string.h>
 
