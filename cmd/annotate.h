@@ -8,6 +8,8 @@
 #include "cmd/filter_options.h"
 #include "cmd/view_options.h"
 
+struct source_check;
+struct source_file_text;
 struct weights;
 
 /* What the command line of annotate says; shared by its two kinds of listing. */
@@ -32,5 +34,11 @@ int annotate_source(const struct annotate_args *args, const struct weights *weig
 /* The same for the instructions of functions. */
 int annotate_instructions(const struct annotate_args *args, const struct weights *weights,
 			  char *const *words);
+
+/* Find and read a source file, with --source-path, as source_file_read() does. */
+void annotate_read_source(const struct annotate_args *args, const char *recorded, const char *named,
+			  struct source_file_text *text);
+/* Say on standard error what source_check() finds. */
+void annotate_say_doubts(const struct source_check *check);
 
 #endif

@@ -20,12 +20,12 @@
 #include "cmd/command.h"
 #include "cmd/disassembly.h"
 #include "cmd/pager.h"
-#include "cmd/source_check.h"
-#include "cmd/source_file.h"
 #include "mapping/module.h"
 #include "mapping/module_file.h"
 #include "symbol/symbol.h"
 #include "view/asm_text.h"
+#include "view/source_check.h"
+#include "view/source_file.h"
 #include "view/summary.h"
 
 #define CONTEXT_DEFAULT 10
@@ -62,11 +62,14 @@ static void assembler_release(struct assembler *assembler)
 /* Lines of many files alternate. */
 static void check_source(struct assembler *assembler, const char *path)
 {
+	const struct source_check check = {.profile = assembler->expansion->profile,
+					   .module = assembler->module,
+					   .recorded = path,
+					   .text = &assembler->source};
 	uint32_t nr = strtab_nr(assembler->checked);
 
 	if (strtab_intern(assembler->checked, path).v >= nr && assembler->source.path)
-		source_check(assembler->expansion->profile, assembler->module, path,
-			     &assembler->source, 0);
+		annotate_say_doubts(&check);
 }
 
 /* The text of a line of source, or NULL. */
@@ -74,7 +77,7 @@ static const char *source_line(struct assembler *assembler, const char *path, ui
 {
 	if (!assembler->source_path || strcmp(assembler->source_path, path) != 0) {
 		source_file_release(&assembler->source);
-		source_file_read(path, NULL, &assembler->args->source_paths, &assembler->source);
+		annotate_read_source(assembler->args, path, NULL, &assembler->source);
 		assembler->source_path = path;
 		check_source(assembler, path);
 	}
@@ -262,40 +265,6 @@ static int print_codes(const struct annotate_args *args, const struct codes *cod
 	return pager_end(&pager);
 }
 
-/* Mark the labels with a line in a file whose path ends so. */
-static bool mark_file(const struct expansion *expansion, const char *word, bool *wanted)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < expansion->nr_places; i++) {
-		const struct place *place = &expansion->places[i];
-
-		if (place->line == 0 ||
-		    !source_path_matches(profile_str(expansion->profile, place->file), word))
-			continue;
-		wanted[place->label] = true;
-		any = true;
-	}
-	return any;
-}
-
-static int mark_word(const struct expansion *expansion, const char *word, bool *wanted,
-		     struct err *err)
-{
-	bool *meant;
-	int status;
-
-	if (mark_file(expansion, word, wanted))
-		return 0;
-	status = find_labels(expansion, word, &meant, err);
-	if (status)
-		return status;
-	for (size_t i = 0; i < expansion->nr_labels; i++)
-		wanted[i] = wanted[i] || meant[i];
-	free(meant);
-	return 0;
-}
-
 /* The labels that any of the words means; NULL with a message when one means none. */
 static bool *find_words(const struct expansion *expansion, char *const *words)
 {
@@ -303,7 +272,7 @@ static bool *find_words(const struct expansion *expansion, char *const *words)
 	struct err err = ERR_INIT;
 
 	for (; *words; words++) {
-		if (mark_word(expansion, *words, wanted, &err)) {
+		if (find_labels_or_file(expansion, *words, wanted, &err)) {
 			print_err(&err);
 			free(wanted);
 			return NULL;

@@ -12,17 +12,18 @@
 #include "calltree/filter.h"
 #include "calltree/find.h"
 #include "calltree/source.h"
+#include "calltree/source_path.h"
 #include "calltree/tally.h"
 #include "calltree/weights.h"
 #include "cmd/annotate.h"
 #include "cmd/command.h"
 #include "cmd/pager.h"
-#include "cmd/source_check.h"
-#include "cmd/source_file.h"
 #include "store/store.h"
 #include "view/flat_fields.h"
 #include "view/line.h"
 #include "view/number.h"
+#include "view/source_check.h"
+#include "view/source_file.h"
 #include "view/source_text.h"
 #include "view/summary.h"
 
@@ -74,8 +75,9 @@ static struct page *add_page(struct annotation *annotation, const struct source_
 					  .context = CONTEXT_ALL}};
 	if (annotation->args->context != CONTEXT_NOT_GIVEN)
 		page->listing.context = (uint32_t)annotation->args->context;
-	if (source_file_read(profile_str(profile, file->file), named,
-			     &annotation->args->source_paths, &page->text)) {
+	annotate_read_source(annotation->args, profile_str(profile, file->file), named,
+			     &page->text);
+	if (page->text.path) {
 		page->listing.lines = (const char *const *)page->text.lines;
 		page->listing.nr_lines = page->text.nr_lines;
 		page->listing.path = page->text.path;
@@ -153,35 +155,10 @@ static int add_functions(struct annotation *annotation, const char *word, struct
 	return err_set(err, ERR_NOT_FOUND, "the source lines of '%s' are unknown", word);
 }
 
-/* The module of most of the time that has a stack and no line; module 0: there is none. */
-static struct module_id hottest_without_lines(const struct weights *weights)
-{
-	const struct expansion *expansion = weights->selection->expansion;
-	const struct profile *profile = expansion->profile;
-	cleanup_free struct tally *stacks = weights_sum_by_stack(weights);
-	cleanup_free uint64_t *modules =
-		xcalloc(module_table_nr(profile->modules), sizeof(*modules));
-	struct module_id most = MODULE_UNKNOWN;
-
-	for (uint32_t i = 1; i < stack_trie_nr(profile->stacks); i++) {
-		struct frame_id frame = stack_trie_frame(profile->stacks, (struct stack_id){i});
-		struct module_id id = profile->frames[frame.v].where.module;
-		struct frame_levels levels = expansion->frames[frame.v];
-		const struct level *leaf = &expansion->levels[levels.first + levels.nr - 1];
-
-		if (expansion->places[leaf->place].line != 0)
-			continue;
-		modules[id.v] += stacks[i].weight;
-		if (modules[id.v] > modules[most.v])
-			most = id;
-	}
-	return most;
-}
-
 static void hint_for_lines(struct err *err, const struct weights *weights)
 {
 	const struct profile *profile = weights->selection->expansion->profile;
-	struct module_id most = hottest_without_lines(weights);
+	struct module_id most = source_hottest_without_lines(weights);
 	const char *problem = "", *name;
 
 	if (most.v == MODULE_UNKNOWN.v) {
@@ -261,13 +238,15 @@ static void check_page(const struct annotation *annotation, const struct page *p
 {
 	const struct expansion *expansion = expansion_of(annotation);
 	const struct source_file *file = page->listing.file;
-	uint32_t last_line =
-		file->nr_lines
-			? annotation->source->lines[file->first_line + file->nr_lines - 1].line
-			: 0;
+	struct source_check check = {.profile = expansion->profile,
+				     .module = module_of_file(expansion, file->file),
+				     .recorded = profile_str(expansion->profile, file->file),
+				     .text = &page->text};
 
-	source_check(expansion->profile, module_of_file(expansion, file->file),
-		     profile_str(expansion->profile, file->file), &page->text, last_line);
+	if (file->nr_lines)
+		check.last_line =
+			annotation->source->lines[file->first_line + file->nr_lines - 1].line;
+	annotate_say_doubts(&check);
 }
 
 /* Once for each file, however many of its functions are shown. */

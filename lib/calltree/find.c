@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Finds functions by name or regular expression. */
+/* Finds functions by name, regular expression or file. */
 #include "calltree/find.h"
 
 #include <regex.h>
@@ -10,6 +10,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "calltree/expand.h"
+#include "calltree/source_path.h"
+#include "profile/profile.h"
 
 /* Exactly this name, or with a regex one that matches it. */
 static bool is_meant(const char *label_name, const char *name, const regex_t *regex)
@@ -72,5 +74,39 @@ int find_labels(const struct expansion *expansion, const char *name, bool **want
 		return status;
 	}
 	*wanted = marks;
+	return 0;
+}
+
+/* Mark the labels with a line in a file whose path ends so. */
+static bool mark_file(const struct expansion *expansion, const char *word, bool *wanted)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < expansion->nr_places; i++) {
+		const struct place *place = &expansion->places[i];
+
+		if (place->line == 0 ||
+		    !source_path_matches(profile_str(expansion->profile, place->file), word))
+			continue;
+		wanted[place->label] = true;
+		any = true;
+	}
+	return any;
+}
+
+int find_labels_or_file(const struct expansion *expansion, const char *word, bool *wanted,
+			struct err *err)
+{
+	bool *meant;
+	int status;
+
+	if (mark_file(expansion, word, wanted))
+		return 0;
+	status = find_labels(expansion, word, &meant, err);
+	if (status)
+		return status;
+	for (size_t i = 0; i < expansion->nr_labels; i++)
+		wanted[i] = wanted[i] || meant[i];
+	free(meant);
 	return 0;
 }

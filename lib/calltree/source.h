@@ -8,6 +8,7 @@
 
 #include "base/strtab.h"
 #include "calltree/tally.h"
+#include "mapping/module.h"
 
 struct weights;
 
@@ -65,5 +66,8 @@ struct source_span {
  */
 size_t source_find_spans(const struct source *source, const bool *wanted,
 			 struct source_span **spans);
+
+/* The module of most of the time that has a stack and no line; module 0: there is none. */
+struct module_id source_hottest_without_lines(const struct weights *weights);
 
 #endif

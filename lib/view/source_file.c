@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reads source files, and matches their paths. */
-#include "cmd/source_file.h"
+/* Finds and reads source files. */
+#include "view/source_file.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,55 +14,6 @@
 
 /* Generated sources are large, but not as large as this. */
 #define SOURCE_MAX_BYTES (256u << 20)
-
-/* Without "." and empty components; ".." takes the one before it away where there is one. */
-static void normalize(struct buf *out, const char *path)
-{
-	if (*path == '/')
-		buf_append_byte(out, '/');
-	while (*path) {
-		size_t length = strcspn(path, "/");
-		size_t start = out->nr_bytes;
-
-		while (start > 0 && out->bytes[start - 1] == '/')
-			start--;
-		while (start > 0 && out->bytes[start - 1] != '/')
-			start--;
-		if (length == 2 && memcmp(path, "..", 2) == 0 && start < out->nr_bytes) {
-			out->nr_bytes = start;
-		} else if (length > 0 && !(length == 1 && *path == '.')) {
-			buf_append(out, path, length);
-			buf_append_byte(out, '/');
-		}
-		path += length;
-		path += *path == '/';
-	}
-	if (out->nr_bytes > 1)
-		out->nr_bytes--;
-}
-
-static bool ends_with_path(const char *path, const char *end)
-{
-	size_t nr_path = strlen(path), nr_end = strlen(end);
-
-	if (nr_end == 0 || nr_end > nr_path || strcmp(path + nr_path - nr_end, end) != 0)
-		return false;
-	return nr_end == nr_path || end[0] == '/' || path[nr_path - nr_end - 1] == '/';
-}
-
-bool source_path_matches(const char *recorded, const char *named)
-{
-	struct buf left = {0}, right = {0};
-	bool matches;
-
-	normalize(&left, recorded);
-	normalize(&right, named);
-	matches = ends_with_path(buf_str(&left), buf_str(&right)) ||
-		  ends_with_path(buf_str(&right), buf_str(&left));
-	buf_release(&left);
-	buf_release(&right);
-	return matches;
-}
 
 static bool read_all(int fd, char *bytes, size_t nr_bytes)
 {
@@ -140,11 +91,11 @@ static bool try_mapped(const char *recorded, const char *map, struct source_file
 	return found;
 }
 
-bool source_file_read(const char *recorded, const char *named, const struct option_list *maps,
+bool source_file_read(const char *recorded, const char *named, const struct source_maps *maps,
 		      struct source_file_text *text)
 {
 	for (size_t i = 0; i < maps->nr; i++)
-		if (try_mapped(recorded, maps->values[i], text))
+		if (try_mapped(recorded, maps->texts[i], text))
 			return true;
 	if (try_read(recorded, text))
 		return true;

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads source files, and matches their paths. */
-#ifndef PROFC_CMD_SOURCE_FILE_H
-#define PROFC_CMD_SOURCE_FILE_H
+/* Finds and reads source files. */
+#ifndef PROFC_VIEW_SOURCE_FILE_H
+#define PROFC_VIEW_SOURCE_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmd/options.h"
+/* Texts "OLD=NEW", borrowed: a path that begins with OLD begins with NEW instead. */
+struct source_maps {
+	const char *const *texts;
+	size_t nr;
+};
 
 /* The text of a source file, in lines. */
 struct source_file_text {
@@ -21,16 +25,13 @@ struct source_file_text {
 
 /*
  * Find and read the source that debug information calls `recorded`: under what
- * `maps` (OLD=NEW) make of it, then at the path itself, at `named` (what the user
+ * `maps` make of it, then at the path itself, at `named` (what the user
  * gave, or NULL), and below the current directory under ever shorter ends of the
  * path. false if it is not found. Only regular files of a sensible size.
  */
-bool source_file_read(const char *recorded, const char *named, const struct option_list *maps,
+bool source_file_read(const char *recorded, const char *named, const struct source_maps *maps,
 		      struct source_file_text *text);
 void source_file_release(struct source_file_text *text);
-
-/* Is one path the other, or its end from a '/' on, after removal of "." and ".."? */
-bool source_path_matches(const char *recorded, const char *named);
 
 /* The end of the function that begins in line `first` and whose last known line is `last`. */
 uint32_t source_function_end(const struct source_file_text *text, uint32_t first, uint32_t last);

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Tells whether a source file may differ from the one that was compiled. */
+#include "view/source_check.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "mapping/module.h"
+#include "profile/profile.h"
+#include "view/source_file.h"
+
+/* When the program was built; 0 if that is not known. */
+static uint64_t built_ns(const struct module *module)
+{
+	struct stat status;
+
+	if (!module || module->kind != MODULE_KIND_FILE)
+		return 0;
+	if (module->modified_ns)
+		return module->modified_ns;
+	/*
+	 * Recordings of the first versions do not have it: then that of the file, if it is the
+	 * same.
+	 */
+	if (stat(module->path, &status) < 0 || (uint64_t)status.st_size != module->file_bytes ||
+	    status.st_ino != module->inode)
+		return 0;
+	return (uint64_t)status.st_mtim.tv_sec * NS_PER_SEC + (uint64_t)status.st_mtim.tv_nsec;
+}
+
+/* Is it another file than at the end of the recording? Then that is the warning. */
+static bool contradicts_recording(const struct source_check *check, struct buf *warning)
+{
+	const struct profile *profile = check->profile;
+	const struct source_file_text *text = check->text;
+
+	for (size_t i = 0; i < profile->nr_sources; i++) {
+		const struct profile_source *row = &profile->sources[i];
+
+		if (strcmp(profile_str(profile, row->file), check->recorded) != 0)
+			continue;
+		if (row->nr_bytes != text->nr_bytes) {
+			buf_printf(warning,
+				   "%s has %" PRIu64 " bytes, but had %" PRIu64
+				   " when recorded: lines may have moved",
+				   text->path, text->nr_bytes, row->nr_bytes);
+			return true;
+		}
+		if (row->modified_ns != text->modified_ns) {
+			buf_printf(warning,
+				   "%s has another modification time than the recorded source: "
+				   "lines may have moved",
+				   text->path);
+			return true;
+		}
+	}
+	return false;
+}
+
+void source_check(const struct source_check *check, struct buf *note, struct buf *warning)
+{
+	const struct source_file_text *text = check->text;
+	uint64_t built = built_ns(check->module);
+
+	if (!text->path) {
+		buf_printf(note,
+			   "source file %s not found: showing line numbers only "
+			   "(use --source-path OLD=NEW if it has moved)",
+			   check->recorded);
+		return;
+	}
+	if (strcmp(text->path, check->recorded) != 0)
+		buf_printf(note, "reading %s from %s", check->recorded, text->path);
+	if (check->last_line > text->nr_lines)
+		buf_printf(warning,
+			   "%s has %zu lines, but line %u has samples: it is not the source "
+			   "that was compiled",
+			   text->path, text->nr_lines, check->last_line);
+	else if (contradicts_recording(check, warning))
+		return;
+	else if (built && text->modified_ns > built)
+		buf_printf(warning, "%s is newer than %s: lines may have moved", text->path,
+			   check->module->path);
+	else if (text->modified_ns > check->profile->meta.start_realtime_ns)
+		buf_printf(warning, "%s was changed after the recording: lines may have moved",
+			   text->path);
+}
