@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* profc annotate --asm: instructions interleaved with source lines. */
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,12 +17,14 @@
 #include "calltree/weights.h"
 #include "cmd/annotate.h"
 #include "cmd/command.h"
-#include "cmd/disassembly.h"
+#include "cmd/objdump.h"
 #include "cmd/pager.h"
 #include "mapping/module.h"
 #include "mapping/module_file.h"
 #include "symbol/symbol.h"
+#include "view/asm_lines.h"
 #include "view/asm_text.h"
+#include "view/disassembly.h"
 #include "view/source_check.h"
 #include "view/source_file.h"
 #include "view/summary.h"
@@ -37,26 +38,16 @@ struct assembler {
 	const struct module *module;
 	struct strtab *checked; /* sources that were already checked; borrowed */
 	struct disassembly disassembly;
-	struct strtab *texts;		/* of source lines */
+	struct asm_lines lines;
 	struct source_file_text source; /* the file last read, for the many lines in a row */
 	const char *source_path;	/* what the disassembly calls it, or NULL */
-	struct asm_line *lines;
-	size_t nr, cap;
 };
-
-static void assembler_init(struct assembler *assembler, const struct annotate_args *args,
-			   const struct expansion *expansion)
-{
-	*assembler =
-		(struct assembler){.args = args, .expansion = expansion, .texts = strtab_new()};
-}
 
 static void assembler_release(struct assembler *assembler)
 {
+	asm_lines_release(&assembler->lines);
 	disassembly_release(&assembler->disassembly);
 	source_file_release(&assembler->source);
-	strtab_free(assembler->texts);
-	free(assembler->lines);
 }
 
 /* Lines of many files alternate. */
@@ -72,9 +63,11 @@ static void check_source(struct assembler *assembler, const char *path)
 		annotate_say_doubts(&check);
 }
 
-/* The text of a line of source, or NULL. */
-static const char *source_line(struct assembler *assembler, const char *path, uint32_t line)
+/* For asm_lines_append(). */
+static const char *source_line(void *context, const char *path, uint32_t line)
 {
+	struct assembler *assembler = context;
+
 	if (!assembler->source_path || strcmp(assembler->source_path, path) != 0) {
 		source_file_release(&assembler->source);
 		annotate_read_source(assembler->args, path, NULL, &assembler->source);
@@ -84,54 +77,6 @@ static const char *source_line(struct assembler *assembler, const char *path, ui
 	if (line == 0 || line > assembler->source.nr_lines)
 		return NULL;
 	return assembler->source.lines[line - 1];
-}
-
-static void append_line(struct assembler *assembler, struct asm_line line)
-{
-	ARRAY_GROW(assembler->lines, assembler->nr, assembler->cap);
-	assembler->lines[assembler->nr++] = line;
-}
-
-/* "prog.c:12  while (rounds--)" */
-static void append_source(struct assembler *assembler, const struct disassembly_line *position)
-{
-	const char *text = source_line(assembler, position->text, position->line);
-	const char *slash = strrchr(position->text, '/');
-	struct buf line = {0};
-	struct str_id id;
-
-	buf_printf(&line, "%s:%u", slash ? slash + 1 : position->text, position->line);
-	if (text) {
-		buf_append_str(&line, "  ");
-		buf_append_str(&line, text + strspn(text, " \t"));
-	}
-	id = strtab_intern(assembler->texts, buf_str(&line));
-	append_line(assembler,
-		    (struct asm_line){.is_source = true, .text = strtab_get(assembler->texts, id)});
-	buf_release(&line);
-}
-
-static void assemble(struct assembler *assembler)
-{
-	const struct disassembly *disassembly = &assembler->disassembly;
-
-	for (size_t i = 0; i < disassembly->nr; i++) {
-		const struct disassembly_line *line = &disassembly->lines[i];
-
-		switch (line->kind) {
-		case DISASSEMBLY_FUNCTION:
-			append_line(assembler,
-				    (struct asm_line){.is_source = true, .text = line->text});
-			break;
-		case DISASSEMBLY_POSITION:
-			append_source(assembler, line);
-			break;
-		case DISASSEMBLY_INSTRUCTION:
-			append_line(assembler, (struct asm_line){.address = line->address,
-								 .text = line->text});
-			break;
-		}
-	}
 }
 
 /* Only the file that was recorded has the instructions that were executed. */
@@ -201,7 +146,7 @@ static void disassemble_parts(struct assembler *assembler, const struct codes *c
 			start = costs[i].address;
 			end = start + NAMELESS_BYTES;
 		}
-		disassemble(path, start > done ? start : done, end, &assembler->disassembly);
+		objdump_run(path, start > done ? start : done, end, &assembler->disassembly.output);
 		done = end;
 	}
 }
@@ -215,11 +160,12 @@ static void disassemble_code(struct assembler *assembler, const struct codes *co
 	assembler->module = module;
 	if (!file)
 		return;
-	if (can_disassemble()) {
+	if (objdump_exists()) {
 		disassemble_parts(assembler, codes, code, file, module->path);
 		disassembly_parse(&assembler->disassembly);
 		if (disassembly_has_instructions(&assembler->disassembly))
-			assemble(assembler);
+			asm_lines_append(&assembler->lines, &assembler->disassembly, source_line,
+					 assembler);
 		else
 			print_note("objdump prints no instructions of %s there: showing addresses "
 				   "only",
@@ -234,14 +180,14 @@ static void print_code(const struct annotate_args *args, const struct codes *cod
 		       const struct code *code, const struct view *view, struct sink *sink,
 		       struct strtab *checked)
 {
-	struct assembler assembler;
+	struct assembler assembler = {.args = args,
+				      .expansion = codes->weights->selection->expansion,
+				      .checked = checked};
 	struct asm_listing listing = {.codes = codes, .code = code, .context = CONTEXT_DEFAULT};
 
-	assembler_init(&assembler, args, codes->weights->selection->expansion);
-	assembler.checked = checked;
 	disassemble_code(&assembler, codes, code);
-	listing.lines = assembler.lines;
-	listing.nr_lines = assembler.nr;
+	listing.lines = assembler.lines.lines;
+	listing.nr_lines = assembler.lines.nr;
 	if (args->context != CONTEXT_NOT_GIVEN)
 		listing.context = args->context;
 	asm_print_text(&listing, view, sink);

@@ -10,9 +10,9 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
-#include "cmd/interpreter.h"
 #include "cmd/record_options.h"
 #include "cmd/recording_meta.h"
+#include "cmd/search_path.h"
 #include "collector/collector.h"
 #include "profile/extend_sleeps.h"
 #include "profile/profile.h"

@@ -7,9 +7,9 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/escape.h"
 #include "base/strtab.h"
 #include "cmd/command.h"
-#include "cmd/interpreter.h"
 #include "cmd/record_options.h"
 #include "cmd/recording_priv.h"
 #include "cmd/search_path.h"
@@ -38,7 +38,7 @@ void recording_say_unwritten(const struct recording *recording, struct err *err)
 
 	err_prefix(err, "%s", recording_file_name(&recording->file));
 	if (path && recording->result.nr_samples) {
-		append_shell_word(&word, path);
+		escape_shell(&word, path);
 		err_hint(err, "profc report -i %s shows what was recorded until then",
 			 buf_str(&word));
 	}
@@ -73,7 +73,7 @@ static void say_report(const struct recording *recording)
 	const char *metric = recording->result.cpu_ns < MEASURABLE_NS ? " -m wall" : "";
 	struct buf word = {0};
 
-	append_shell_word(&word, recording->file.path);
+	escape_shell(&word, recording->file.path);
 	if (strcmp(recording->file.path, "profc.data") == 0)
 		print_hint("profc report%s", metric);
 	else

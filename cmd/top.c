@@ -16,7 +16,6 @@
 #include "base/err.h"
 #include "base/sink.h"
 #include "cmd/command.h"
-#include "cmd/interpreter.h"
 #include "cmd/live.h"
 #include "cmd/output_file.h"
 #include "cmd/profile_options.h"

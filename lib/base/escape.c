@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Escaping of untrusted text for terminals and for JSON, and its width in columns. */
+/* Escaping of untrusted text for terminals, JSON and shells, and its width in columns. */
 #include "base/escape.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #define INVALID UINT32_MAX
 
@@ -127,4 +128,22 @@ void escape_json(struct buf *out, const char *text)
 			buf_append(out, at, nr_bytes);
 		at += nr_bytes;
 	}
+}
+
+void escape_shell(struct buf *out, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_./-+,:@%=";
+
+	if (*word && !word[strspn(word, plain)]) {
+		buf_append_str(out, word);
+		return;
+	}
+	buf_append_byte(out, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			buf_append_str(out, "'\\'");
+		buf_append_byte(out, (uint8_t)*word);
+	}
+	buf_append_byte(out, '\'');
 }

@@ -98,12 +98,36 @@ static void test_text_columns__wide_and_combining(void **state)
 	assert_int_equal(text_columns("\xe2\x80\xa6"), 1);     /* an ellipsis */
 }
 
+static void test_escape_shell__nothing_gets_out_of_the_quotes(void **state)
+{
+	struct buf command = {0};
+
+	(void)state;
+	escape_shell(&command, "it's $(here); `x`");
+	assert_string_equal(buf_str(&command), "'it'\\''s $(here); `x`'");
+	buf_release(&command);
+}
+
+static void test_escape_shell__plain_words_stay_plain(void **state)
+{
+	struct buf command = {0};
+
+	(void)state;
+	escape_shell(&command, "/tmp/a-b_c.data");
+	buf_append_byte(&command, ' ');
+	escape_shell(&command, "");
+	assert_string_equal(buf_str(&command), "/tmp/a-b_c.data ''");
+	buf_release(&command);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_escape__hostile_texts),
 		cmocka_unit_test(test_escape__no_control_byte_survives),
 		cmocka_unit_test(test_text_columns__wide_and_combining),
+		cmocka_unit_test(test_escape_shell__nothing_gets_out_of_the_quotes),
+		cmocka_unit_test(test_escape_shell__plain_words_stay_plain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,8 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/disassembly.h"
-#include "cmd/search_path.h"
+#include "view/disassembly.h"
 
 static const char output[] = "\n"
 			     "/bin/prog:     file format elf64-x86-64\n"
@@ -60,35 +59,11 @@ static void test_disassembly__of_nothing_is_empty(void **state)
 	disassembly_release(&disassembly);
 }
 
-static void test_shell_word__nothing_gets_out_of_the_quotes(void **state)
-{
-	struct buf command = {0};
-
-	(void)state;
-	append_shell_word(&command, "it's $(here); `x`");
-	assert_string_equal(buf_str(&command), "'it'\\''s $(here); `x`'");
-	buf_release(&command);
-}
-
-static void test_shell_word__plain_words_stay_plain(void **state)
-{
-	struct buf command = {0};
-
-	(void)state;
-	append_shell_word(&command, "/tmp/a-b_c.data");
-	buf_append_byte(&command, ' ');
-	append_shell_word(&command, "");
-	assert_string_equal(buf_str(&command), "/tmp/a-b_c.data ''");
-	buf_release(&command);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_disassembly__is_taken_apart),
 		cmocka_unit_test(test_disassembly__of_nothing_is_empty),
-		cmocka_unit_test(test_shell_word__nothing_gets_out_of_the_quotes),
-		cmocka_unit_test(test_shell_word__plain_words_stay_plain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

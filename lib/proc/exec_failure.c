@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Explains why a program cannot be executed. */
-#include "cmd/interpreter.h"
+#include "proc/exec_failure.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "cmd/search_path.h"
 #include "proc/program.h"
+#include "proc/search_path.h"
 
 /* At least as much of a program's start as the kernel reads (BINPRM_BUF_SIZE). */
 #define HEAD_BYTES	    4096
@@ -74,7 +74,7 @@ static void append_interpreter(struct buf *out, int fd)
 		append_loader(out, fd, &head.elf);
 }
 
-static int open_program(const char *program)
+static int open_program(const char *directories, const char *program)
 {
 	struct buf path = {0};
 	int fd;
@@ -82,16 +82,16 @@ static int open_program(const char *program)
 	if (strchr(program, '/'))
 		buf_append_str(&path, program);
 	else
-		find_in_search_path(program, &path);
+		search_path_find(directories, program, &path);
 	/* O_NONBLOCK: a FIFO of that name must not block. */
 	fd = open(buf_str(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	buf_release(&path);
 	return fd;
 }
 
-int program_refuse_32_bit(const char *program, struct err *err)
+int exec_refuse_32_bit(const char *directories, const char *program, struct err *err)
 {
-	cleanup_close int fd = open_program(program);
+	cleanup_close int fd = open_program(directories, program);
 	const char *bits = fd >= 0 ? proc_program_file_32_bit(fd) : NULL;
 
 	if (!bits)
@@ -102,41 +102,42 @@ int program_refuse_32_bit(const char *program, struct err *err)
 }
 
 /* Its path is appended to `interpreter`. */
-static bool interpreter_is_missing(const char *program, struct buf *interpreter)
+static bool interpreter_is_missing(const char *directories, const char *program,
+				   struct buf *interpreter)
 {
 	size_t before = interpreter->nr_bytes;
-	cleanup_close int fd = open_program(program);
+	cleanup_close int fd = open_program(directories, program);
 
 	if (fd >= 0)
 		append_interpreter(interpreter, fd);
 	return interpreter->nr_bytes > before && access(buf_str(interpreter) + before, F_OK) != 0;
 }
 
-static bool is_script(const char *program)
+static bool is_script(const char *directories, const char *program)
 {
-	cleanup_close int fd = open_program(program);
+	cleanup_close int fd = open_program(directories, program);
 	char head[2];
 
 	return fd >= 0 && pread(fd, head, sizeof(head), 0) == sizeof(head) &&
 	       memcmp(head, "#!", sizeof(head)) == 0;
 }
 
-int program_foresee_failure(const char *program)
+int exec_failure_foresee(const char *directories, const char *program)
 {
 	struct buf text = {0};
 	int reason = 0;
 
 	if (strchr(program, '/'))
 		reason = eaccess(program, X_OK) < 0 ? errno : 0;
-	else if (!find_in_search_path(program, &text))
-		reason = search_path_lacks(program, &text) ? ENOENT : EACCES;
+	else if (!search_path_find(directories, program, &text))
+		reason = search_path_lacks(directories, program, &text) ? ENOENT : EACCES;
 	buf_clear(&text);
 	/*
 	 * Not for binaries, which may be for an emulated machine (binfmt_misc), nor for names
 	 * searched in PATH: execvp(3) then continues with the next directory.
 	 */
-	if (!reason && strchr(program, '/') && is_script(program) &&
-	    interpreter_is_missing(program, &text))
+	if (!reason && strchr(program, '/') && is_script(directories, program) &&
+	    interpreter_is_missing(directories, program, &text))
 		reason = ENOENT;
 	buf_release(&text);
 	return reason;
@@ -166,10 +167,10 @@ static bool is_number(const char *program)
 	return *program && !program[strspn(program, "0123456789")];
 }
 
-int program_explain_failure(const char *program, int reason, struct err *err)
+int exec_failure_explain(const char *directories, const char *program, int reason, struct err *err)
 {
 	struct buf path = {0};
-	bool is_nowhere = !strchr(program, '/') && search_path_lacks(program, &path);
+	bool is_nowhere = !strchr(program, '/') && search_path_lacks(directories, program, &path);
 
 	errno = is_nowhere ? ENOENT : reason;
 	err_sys(err, "cannot run '%s'", program);
@@ -179,7 +180,7 @@ int program_explain_failure(const char *program, int reason, struct err *err)
 		hint_at_search(err, &path);
 	} else {
 		buf_clear(&path);
-		if (reason == ENOENT && interpreter_is_missing(program, &path))
+		if (reason == ENOENT && interpreter_is_missing(directories, program, &path))
 			err_hint(err, "the file exists, but its interpreter '%s' does not",
 				 buf_str(&path));
 		else if (reason == EACCES && is_not_executable(program))

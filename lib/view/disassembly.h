@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs objdump, and parses its output. */
-#ifndef PROFC_CMD_DISASSEMBLY_H
-#define PROFC_CMD_DISASSEMBLY_H
+/* Parses what objdump prints. */
+#ifndef PROFC_VIEW_DISASSEMBLY_H
+#define PROFC_VIEW_DISASSEMBLY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,16 +25,12 @@ struct disassembly_line {
 
 /* Machine code as text, by objdump. Zero-initialised is empty. */
 struct disassembly {
-	struct buf output; /* the lines point into it */
+	struct buf output; /* that of objdump; the lines point into it */
 	struct disassembly_line *lines;
 	size_t nr, cap;
 };
 
 void disassembly_release(struct disassembly *disassembly);
-/* Is there an objdump to run? */
-bool can_disassemble(void);
-/* Append objdump's output on the code [start, end) of an ELF file, at its own addresses. */
-void disassemble(const char *path, uint64_t start, uint64_t end, struct disassembly *disassembly);
 /* Take disassembly->output apart, in place. */
 void disassembly_parse(struct disassembly *disassembly);
 /* Has it any instruction? Once it has been taken apart. */

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Runs objdump, and parses its output. */
-#include "cmd/disassembly.h"
+/* Parses what objdump prints. */
+#include "view/disassembly.h"
 
 #include <ctype.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "cmd/search_path.h"
-
-/* Far above the largest function: bounds what is read of objdump's output. */
-#define OUTPUT_MAX_BYTES (64u << 20)
 
 void disassembly_release(struct disassembly *disassembly)
 {
@@ -87,38 +81,6 @@ void disassembly_parse(struct disassembly *disassembly)
 		ARRAY_GROW(disassembly->lines, disassembly->nr, disassembly->cap);
 		disassembly->lines[disassembly->nr++] = line;
 	}
-}
-
-static void read_output(const char *command, struct buf *output)
-{
-	FILE *pipe = popen(command, "re");
-	uint8_t bytes[8192];
-	size_t nr;
-
-	if (!pipe)
-		return;
-	while (output->nr_bytes < OUTPUT_MAX_BYTES &&
-	       (nr = fread(bytes, 1, sizeof(bytes), pipe)) > 0)
-		buf_append(output, bytes, nr);
-	pclose(pipe);
-}
-
-bool can_disassemble(void)
-{
-	return in_search_path("objdump");
-}
-
-void disassemble(const char *path, uint64_t start, uint64_t end, struct disassembly *disassembly)
-{
-	struct buf command = {0};
-
-	buf_append_str(&command, "objdump --disassemble --line-numbers --no-show-raw-insn ");
-	buf_printf(&command, "--start-address=0x%" PRIx64 " --stop-address=0x%" PRIx64 " -- ",
-		   start, end);
-	append_shell_word(&command, path);
-	buf_append_str(&command, " 2>/dev/null");
-	read_output(buf_str(&command), &disassembly->output);
-	buf_release(&command);
 }
 
 bool disassembly_has_instructions(const struct disassembly *disassembly)

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Explains why a program cannot be executed. */
+#ifndef PROFC_PROC_EXEC_FAILURE_H
+#define PROFC_PROC_EXEC_FAILURE_H
+
+struct err;
+
+/*
+ * A program is a path, or a name that is searched for in the directories of a PATH, as
+ * search_path_find() does.
+ */
+
+/*
+ * Say why `program` could not be executed, for which the kernel gave this errno. That may mislead:
+ * it says "No such file or directory" of a program that is there, too, when the interpreter is not
+ * that a script names behind #!, or a binary as its dynamic loader. And "Permission denied" of one
+ * that is nowhere, if a directory may not be searched. Returns ERR_NOT_FOUND for what a shell would
+ * not have found either, else ERR_SYS.
+ */
+int exec_failure_explain(const char *directories, const char *program, int reason, struct err *err);
+
+/* The errno with which executing it will fail, as far as that can be foreseen; else 0. */
+int exec_failure_foresee(const char *directories, const char *program);
+
+/*
+ * 0, or ERR_UNSUPPORTED if it is a 32-bit one. Programs that do not exist, or are not ELF files,
+ * are not checked.
+ */
+int exec_refuse_32_bit(const char *directories, const char *program, struct err *err);
+
+#endif
