@@ -3,17 +3,9 @@
 #ifndef PROFC_CMD_ADDR2LINE_WORDS_H
 #define PROFC_CMD_ADDR2LINE_WORDS_H
 
-struct err;
+#include "symbol/addr2line.h"
 
-/* Whose names -C makes readable: addr2line's styles. */
-enum demangle_style {
-	DEMANGLE_STYLE_AUTO,
-	DEMANGLE_STYLE_NONE,
-	DEMANGLE_STYLE_GNU_V3, /* C++ */
-	DEMANGLE_STYLE_GNAT,
-	DEMANGLE_STYLE_DLANG,
-	DEMANGLE_STYLE_RUST,
-};
+struct err;
 
 /*
  * What of addr2line's command line our option tables cannot express: @FILE stands for

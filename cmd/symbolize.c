@@ -5,6 +5,7 @@
 
 #include "base/cpus.h"
 #include "base/err.h"
+#include "cmd/addr2line_words.h"
 #include "cmd/command.h"
 #include "cmd/profile_options.h"
 #include "cmd/resolve_progress.h"
@@ -47,22 +48,22 @@ struct symbolize_args {
 		{.type = OPTION_FLAG,                                                              \
 		 .short_name = 'a',                                                                \
 		 .name = "addresses",                                                              \
-		 .offset = AT(elf.addresses),                                                      \
+		 .offset = AT(elf.format.addresses),                                               \
 		 .help = "print the address before each result"},                                  \
 		{.type = OPTION_FLAG,                                                              \
 		 .short_name = 'f',                                                                \
 		 .name = "functions",                                                              \
-		 .offset = AT(elf.functions),                                                      \
+		 .offset = AT(elf.format.functions),                                               \
 		 .help = "print the function, too"},                                               \
 		{.type = OPTION_FLAG,                                                              \
 		 .short_name = 'C',                                                                \
 		 .name = "demangle",                                                               \
-		 .offset = AT(elf.demangle),                                                       \
+		 .offset = AT(elf.format.demangle),                                                \
 		 .help = "demangle function names; --demangle=STYLE: for one language"},           \
 		{.type = OPTION_FLAG,                                                              \
 		 .short_name = 's',                                                                \
 		 .name = "basenames",                                                              \
-		 .offset = AT(elf.basenames),                                                      \
+		 .offset = AT(elf.format.basenames),                                               \
 		 .help = "print file names without directories"},                                  \
 		{.type = OPTION_STRING,                                                            \
 		 .short_name = 'j',                                                                \
@@ -88,7 +89,7 @@ struct symbolize_args {
 		 .help = "accepted for compatibility and ignored"},                                \
 	{                                                                                          \
 		.type = OPTION_FLAG, .short_name = 'p', .name = "pretty-print",                    \
-		.offset = AT(elf.pretty), .help = "print one line per inlined function"            \
+		.offset = AT(elf.format.pretty), .help = "print one line per inlined function"     \
 	}
 
 /* Everything, for the help and for recordings. */
@@ -97,7 +98,7 @@ static const struct option_row rows[] = {
 	ELF_ROWS,
 	{.type = OPTION_FLAG,
 	 .name = "inlines",
-	 .offset = AT(elf.inlines),
+	 .offset = AT(elf.format.inlines),
 	 .help = "print the functions it is inlined into; -i with -e"},
 	SYMBOL_OPTION_ROWS(struct symbolize_args, symbols),
 	OPTIONS_END,
@@ -108,7 +109,7 @@ static const struct option_row elf_rows[] = {
 	{.type = OPTION_FLAG,
 	 .short_name = 'i',
 	 .name = "inlines",
-	 .offset = AT(elf.inlines),
+	 .offset = AT(elf.format.inlines),
 	 .help = "print the functions it is inlined into"},
 	SYMBOL_OPTION_ROWS(struct symbolize_args, symbols),
 	OPTIONS_END,
@@ -199,7 +200,7 @@ static int symbolize_addresses(const struct command *self, const struct addr2lin
 	if (options_parse(elf_rows, &args, words->argc, words->argv, false, &first_word, &err)) {
 		status = usage_error(self, &err);
 	} else {
-		args.elf.style = words->style;
+		args.elf.format.style = words->style;
 		options = symbol_options_of(&args.symbols);
 		options.verbatim = true;
 		options.nr_threads = cpus_available();

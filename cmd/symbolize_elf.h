@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* profc symbolize -e: translates addresses as addr2line does. */
+/* profc symbolize -e: answers as addr2line does. */
 #ifndef PROFC_CMD_SYMBOLIZE_ELF_H
 #define PROFC_CMD_SYMBOLIZE_ELF_H
 
 #include <stdbool.h>
 
-#include "cmd/addr2line_words.h"
+#include "symbol/addr2line.h"
 
 struct symbol_options;
 
-/* How addr2line's letters want addresses printed. */
+/* What addr2line's letters ask for. */
 struct symbolize_elf_args {
 	const char *exe;
 	const char *section; /* what addresses count from, or NULL: as they are loaded */
 	const char
 		*target; /* the format of the file, or NULL; all formats we read begin with elf */
-	bool addresses, functions, inlines, demangle, basenames, pretty;
 	bool recurse_limit, no_recurse_limit; /* taken and ignored: there is always a limit */
-	enum demangle_style style;
+	struct addr2line_format format;
 };
 
 /*

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Translates addresses of an ELF file as addr2line does. */
+#ifndef PROFC_SYMBOL_ADDR2LINE_H
+#define PROFC_SYMBOL_ADDR2LINE_H
+
+#include <stdbool.h>
+
+struct err;
+struct sink;
+struct symbol_options;
+
+/* Whose names `demangle` makes readable: addr2line's styles. */
+enum demangle_style {
+	DEMANGLE_STYLE_AUTO,
+	DEMANGLE_STYLE_NONE,
+	DEMANGLE_STYLE_GNU_V3, /* C++ */
+	DEMANGLE_STYLE_GNAT,
+	DEMANGLE_STYLE_DLANG,
+	DEMANGLE_STYLE_RUST,
+};
+
+/* How addr2line's letters want addresses printed. */
+struct addr2line_format {
+	bool addresses, functions, inlines, demangle, basenames, pretty;
+	enum demangle_style style;
+};
+
+struct addr2line;
+
+/*
+ * Open the file `exe`. `section` is what addresses count from, NULL: as they are loaded.
+ * ERR_NOT_FOUND if there is no such section; else fails as symbol_file_open() does. The options and
+ * the format are borrowed until the end.
+ */
+int addr2line_open(const char *exe, const char *section, const struct symbol_options *options,
+		   const struct addr2line_format *format, struct addr2line **opened,
+		   struct err *err);
+void addr2line_close(struct addr2line *addr2line);
+
+/*
+ * Ask for an address in hexadecimal, or for "FUNCTION" or "FUNCTION+OFFSET". What is neither
+ * stands for the address 0, as in addr2line.
+ */
+void addr2line_ask(struct addr2line *addr2line, const char *text);
+/* Is there anything to be answered? */
+bool addr2line_was_asked(const struct addr2line *addr2line);
+/*
+ * Find what was asked for since the last answers. Returns what is wrong with the file, borrowed
+ * until they are printed, or NULL.
+ */
+const char *addr2line_resolve(struct addr2line *addr2line);
+/* Print the answers, in the order asked. To be called after addr2line_resolve(). */
+void addr2line_print(struct addr2line *addr2line, struct sink *out);
+
+#endif
