@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/output_file.h"
 #include "base/sink.h"
 #include "cmd/command.h"
 #include "cmd/filter_options.h"
-#include "cmd/output_file.h"
 #include "cmd/profile_options.h"
 #include "export/export.h"
 #include "profile/profile.h"

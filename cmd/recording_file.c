@@ -17,7 +17,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "cmd/output_place.h"
+#include "base/output_place.h"
 #include "profile/profile.h"
 #include "store/store.h"
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "cmd/output_file.h"
+#include "base/output_file.h"
 #include "store/store.h"
 
 int save_profile_fd(struct profile *profile, int fd, struct err *err)

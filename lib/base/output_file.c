@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Output files that appear under their name once they are complete. */
-#include "cmd/output_file.h"
+#include "base/output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
-#include "cmd/output_place.h"
+#include "base/output_place.h"
 
 /* The mode a newly created file would have; umask() can only be read by setting it. */
 static mode_t default_mode(void)

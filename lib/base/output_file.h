@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_CMD_OUTPUT_FILE_H
-#define PROFC_CMD_OUTPUT_FILE_H
+#ifndef PROFC_BASE_OUTPUT_FILE_H
+#define PROFC_BASE_OUTPUT_FILE_H
 
 #include <stdbool.h>
 
@@ -25,7 +25,8 @@ struct output_file {
 
 /*
  * Nothing is written through a symbolic link, or over a file of another user, in a directory that
- * others may write to; nor over a recording that is being written: output_place_check().
+ * others may write to; nor over a recording that is being written: output_place_check(). Sets the
+ * umask for a moment, as that is the only way to read it.
  */
 int output_file_open(struct output_file *file, const char *path, struct err *err);
 /* The same; what has the name when it is finished is kept as NAME.old. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks what output would replace. */
-#ifndef PROFC_CMD_OUTPUT_PLACE_H
-#define PROFC_CMD_OUTPUT_PLACE_H
+#ifndef PROFC_BASE_OUTPUT_PLACE_H
+#define PROFC_BASE_OUTPUT_PLACE_H
 
 #include <stdbool.h>
 

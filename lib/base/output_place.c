@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Checks what output would replace. */
-#include "cmd/output_place.h"
+#include "base/output_place.h"
 
 #include <errno.h>
 #include <fcntl.h>
