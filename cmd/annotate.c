@@ -41,7 +41,7 @@ static const struct option_row rows[] = {
 	 .name = "asm",
 	 .offset = AT(instructions),
 	 .help = "interleave instructions with source lines (needs objdump)"},
-	{.type = OPTION_FLAG, .name = "json", .offset = AT(json), .help = "JSON output"},
+	JSON_OPTION_ROW(struct annotate_args, json),
 	FILTER_OPTION_ROWS(struct annotate_args, filter),
 	VIEW_OPTION_ROWS(struct annotate_args, view),
 	OPTIONS_END,

@@ -232,8 +232,7 @@ static int no_instructions(void)
 	struct err err = ERR_INIT;
 
 	err_set(&err, ERR_EMPTY, "no samples in the functions' own instructions");
-	print_err(&err);
-	return EXIT_CANNOT;
+	return fail_with(&err);
 }
 
 int annotate_instructions(const struct annotate_args *args, const struct weights *weights,

@@ -199,8 +199,7 @@ static int add_word(struct annotation *annotation, const char *word)
 	if (!err.hint[0])
 		err_hint(&err, "'profc report --by file' lists the files, 'profc report' the "
 			       "functions");
-	print_err(&err);
-	return EXIT_CANNOT;
+	return fail_with(&err);
 }
 
 static void add_hottest_files(struct annotation *annotation)
@@ -361,8 +360,7 @@ static int no_lines(const struct weights *weights)
 		err_hint(&err, "%s: 'profc symbolize -i FILE' adds them",
 			 profile->meta.complete ? "recorded with --no-symbols"
 						: "the recording did not finish");
-	print_err(&err);
-	return EXIT_CANNOT;
+	return fail_with(&err);
 }
 
 static int print_pages(const struct annotate_args *args, const struct source *source,

@@ -68,6 +68,13 @@ bool may_show_progress(void);
 void print_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Wrong usage: the message, then where help is. Returns EXIT_USAGE. */
 int usage_error(const struct command *command, const struct err *err);
+/* Whatever else went wrong: the message. Returns EXIT_CANNOT. */
+int fail_with(const struct err *err);
+/*
+ * The first for ERR_INVALID, else the second: a regular expression of a filter is only known to be
+ * invalid once the profile is read.
+ */
+int fail_or_usage_error(const struct command *command, const struct err *err);
 /*
  * Flush a sink over standard output and release it. EXIT_DONE, or EXIT_CANNOT
  * with the message "cannot write standard output: ..."; silent on EPIPE: a

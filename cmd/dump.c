@@ -48,7 +48,7 @@ static const struct option_row rows[] = {
 	 .offset = AT(no_inline),
 	 .help = "leave out inlined functions"},
 	{.type = OPTION_SECTION, .name = "Output"},
-	{.type = OPTION_FLAG, .name = "json", .offset = AT(json), .help = "JSON output"},
+	JSON_OPTION_ROW(struct dump_args, json),
 	VIEW_OPTION_ROWS(struct dump_args, view),
 	SYMBOL_OPTION_ROWS(struct dump_args, record.symbols),
 	OPTIONS_END,
@@ -194,12 +194,6 @@ static int print(struct dumping *dumping)
 	return status;
 }
 
-static int fail(const struct err *err)
-{
-	print_err(err);
-	return EXIT_CANNOT;
-}
-
 static int dump(struct dumping *dumping)
 {
 	struct symbol_options symbols = symbol_options_of(&dumping->args->record.symbols);
@@ -211,15 +205,15 @@ static int dump(struct dumping *dumping)
 	int status;
 
 	if (!live)
-		return fail(&err);
+		return fail_with(&err);
 	status = take(dumping, live, &err);
 	live_free(live);
 	if (status < 0)
-		return fail(&err);
+		return fail_with(&err);
 	dumping->nr_threads = drop_ended(dumping);
 	if (!dumping->nr_threads) {
 		err_set(&err, ERR_GONE, "it ended before it could be looked at");
-		return fail(&err);
+		return fail_with(&err);
 	}
 	resolve_profile(dumping->profile, &symbols, NULL);
 	return print(dumping);
@@ -250,18 +244,11 @@ static int run_dump(const struct command *self, int argc, char **argv)
 	record_options_init(&args.record);
 	args.record.frequency_hz = LOOKS_HZ;
 	args.record.no_children = true;
-	if (options_parse(rows, &args, argc, argv, false, &first, &err) < 0) {
+	if (options_parse(rows, &args, argc, argv, false, &first, &err) < 0 ||
+	    record_options_check_words(&args.record, argv + first, &err) < 0)
 		status = usage_error(self, &err);
-	} else if (first < argc) {
-		err_set(&err, ERR_INVALID, "unexpected word '%s'", argv[first]);
-		err_hint(&err, "processes are named with -p PID");
-		status = usage_error(self, &err);
-	} else if (!args.record.pid_texts.nr) {
-		err_set(&err, ERR_INVALID, "which process? No -p PID was given");
-		status = usage_error(self, &err);
-	} else {
+	else
 		status = check_and_dump(self, &args);
-	}
 	options_release(rows, &args);
 	return status;
 }

@@ -75,10 +75,7 @@ static const struct option_row rows[] = {
 	CHOICE_ROW(0, "names", "STYLE", names, name_choices,
 		   "full, or short: without template arguments and parameters (default: depends on "
 		   "the format)"),
-	{.type = OPTION_FLAG,
-	 .name = "no-inline",
-	 .offset = AT(no_inline),
-	 .help = "attribute inlined functions to the function they are in"},
+	NO_INLINE_OPTION_ROW(struct export_args, no_inline),
 	{.type = OPTION_FLAG,
 	 .name = "idle",
 	 .offset = AT(idle),
@@ -145,15 +142,6 @@ static int parse(struct export_args *args, int argc, char **argv, enum export_ki
 	return filter_options_apply(&args->filter, filter, err);
 }
 
-/* Invalid regular expressions of filters are detected when the profile is read. */
-static int fail(const struct err *err)
-{
-	if (err->code == ERR_INVALID)
-		return usage_error(&command_export, err);
-	print_err(err);
-	return EXIT_CANNOT;
-}
-
 static int write_stdout(enum export_kind kind, const struct profile *profile,
 			const struct export_options *options)
 {
@@ -163,7 +151,7 @@ static int write_stdout(enum export_kind kind, const struct profile *profile,
 	sink_init_fd(&sink, STDOUT_FILENO);
 	if (export_write(kind, profile, options, &sink, &err)) {
 		sink_release(&sink);
-		return fail(&err);
+		return fail_or_usage_error(&command_export, &err);
 	}
 	return flush_stdout(&sink);
 }
@@ -175,13 +163,13 @@ static int write_file(enum export_kind kind, const struct profile *profile,
 	struct output_file file;
 
 	if (output_file_open(&file, path, &err))
-		return fail(&err);
+		return fail_or_usage_error(&command_export, &err);
 	if (export_write(kind, profile, options, &file.sink, &err)) {
 		output_file_discard(&file);
-		return fail(&err);
+		return fail_or_usage_error(&command_export, &err);
 	}
 	if (output_file_finish(&file, &err))
-		return fail(&err);
+		return fail_or_usage_error(&command_export, &err);
 	if (isatty(STDERR_FILENO))
 		print_note("wrote %s", path);
 	return EXIT_DONE;

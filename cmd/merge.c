@@ -69,8 +69,7 @@ static int refuse_empty(void)
 	struct err err = ERR_INIT;
 
 	err_set(&err, ERR_EMPTY, "no samples in any of these profiles");
-	print_err(&err);
-	return EXIT_CANNOT;
+	return fail_with(&err);
 }
 
 static int merge_files(const char *output, char **files, size_t nr)

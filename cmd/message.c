@@ -131,6 +131,17 @@ int usage_error(const struct command *command, const struct err *err)
 	return EXIT_USAGE;
 }
 
+int fail_with(const struct err *err)
+{
+	print_err(err);
+	return EXIT_CANNOT;
+}
+
+int fail_or_usage_error(const struct command *command, const struct err *err)
+{
+	return err->code == ERR_INVALID ? usage_error(command, err) : fail_with(err);
+}
+
 int flush_stdout(struct sink *sink)
 {
 	struct err err = ERR_INIT;
@@ -143,6 +154,5 @@ int flush_stdout(struct sink *sink)
 		return EXIT_CANNOT;
 	errno = failure;
 	err_sys(&err, "cannot write standard output");
-	print_err(&err);
-	return EXIT_CANNOT;
+	return fail_with(&err);
 }

@@ -23,8 +23,7 @@ static int cannot_open(const char *path, struct err *err)
 	if (err->code == ERR_CORRUPT && !err->hint[0] && strcmp(path, "-") == 0)
 		err_hint(err, "with 'profc record -o - COMMAND', did COMMAND write to standard "
 			      "output, too?");
-	print_err(err);
-	return EXIT_CANNOT;
+	return fail_with(err);
 }
 
 static void warn_salvaged(const char *path, const struct store_salvage *salvage)
@@ -66,6 +65,5 @@ int open_profile(const char *path, struct profile **profile)
 	err_set(&err, ERR_EMPTY, "no samples in %s", profile_path_or_default(path));
 	err_hint(&err, "'profc info%s%s' shows how it was recorded", path ? " -i " : "",
 		 path ? path : "");
-	print_err(&err);
-	return EXIT_CANNOT;
+	return fail_with(&err);
 }

@@ -46,6 +46,10 @@ int profile_options_take(const char **input, int argc, char **argv, int first_wo
 	 .offset = offsetof(values, member), .choices = dimension_choices,                         \
 	 .help = "one row per function, line, file, module, thread, process, state or syscall " \
 		 "(default: function)"}
+
+#define NO_INLINE_OPTION_ROW(values, member)                                                       \
+	{.type = OPTION_FLAG, .name = "no-inline", .offset = offsetof(values, member),             \
+	 .help = "attribute inlined functions to the function they are in"}
 // clang-format on
 
 #endif

@@ -41,18 +41,11 @@ static int run_attach(const struct command *self, int argc, char **argv)
 	int status;
 
 	record_options_init(&options);
-	if (options_parse(self->options, &options, argc, argv, false, &first, &err) < 0) {
+	if (options_parse(self->options, &options, argc, argv, false, &first, &err) < 0 ||
+	    record_options_check_words(&options, argv + first, &err) < 0)
 		status = usage_error(self, &err);
-	} else if (first < argc) {
-		err_set(&err, ERR_INVALID, "unexpected word '%s'", argv[first]);
-		err_hint(&err, "processes are named with -p PID");
-		status = usage_error(self, &err);
-	} else if (!options.pid_texts.nr) {
-		err_set(&err, ERR_INVALID, "which process? No -p PID was given");
-		status = usage_error(self, &err);
-	} else {
+	else
 		status = recording_attach(self, &options);
-	}
 	options_release(self->options, &options);
 	return status;
 }

@@ -80,6 +80,19 @@ void record_options_init(struct record_options *options)
 	};
 }
 
+int record_options_check_words(const struct record_options *options, char *const *words,
+			       struct err *err)
+{
+	if (*words) {
+		err_set(err, ERR_INVALID, "unexpected word '%s'", *words);
+		err_hint(err, "processes are named with -p PID");
+		return ERR_INVALID;
+	}
+	if (!options->pid_texts.nr)
+		return err_set(err, ERR_INVALID, "which process? No -p PID was given");
+	return 0;
+}
+
 static int parse_pid(const char *text, pid_t *pid, struct err *err)
 {
 	char *end;

@@ -111,6 +111,12 @@ extern const char *const record_unwinder_choices[];
 
 /* The defaults. */
 void record_options_init(struct record_options *options);
+/*
+ * For commands whose arguments are processes: ERR_INVALID if -p names none, or if there is a word,
+ * NULL-ended, besides.
+ */
+int record_options_check_words(const struct record_options *options, char *const *words,
+			       struct err *err);
 /* The -p texts as numbers. The caller frees *pids. */
 int record_options_pids(const struct record_options *options, pid_t **pids, size_t *nr,
 			struct err *err);

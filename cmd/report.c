@@ -88,11 +88,8 @@ static const struct option_row rows[] = {
 	 .max = 100,
 	 .help = "in trees, omit nodes below this share of the total (default: 0.5; 0 with "
 		 "--json)"},
-	{.type = OPTION_FLAG,
-	 .name = "no-inline",
-	 .offset = AT(no_inline),
-	 .help = "attribute inlined functions to the function they are in"},
-	{.type = OPTION_FLAG, .name = "json", .offset = AT(json), .help = "JSON output"},
+	NO_INLINE_OPTION_ROW(struct report_args, no_inline),
+	JSON_OPTION_ROW(struct report_args, json),
 	{.type = OPTION_FLAG,
 	 .name = "csv",
 	 .offset = AT(csv),
@@ -237,8 +234,7 @@ static int empty_tree(const char *function)
 	struct err err = ERR_INIT;
 
 	err_set(&err, ERR_EMPTY, "no samples in '%s'", function);
-	print_err(&err);
-	return EXIT_CANNOT;
+	return fail_with(&err);
 }
 
 static int report_tree(const struct report_args *args, const struct weights *weights)
@@ -252,8 +248,7 @@ static int report_tree(const struct report_args *args, const struct weights *wei
 	if (function && find_labels(weights->selection->expansion, function, &wanted, &err)) {
 		if (!err.hint[0])
 			err_hint(&err, "'profc report -n 0' lists the functions");
-		print_err(&err);
-		return EXIT_CANNOT;
+		return fail_with(&err);
 	}
 	if (args->callers)
 		tree = tree_new_callers(weights, wanted);

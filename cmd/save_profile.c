@@ -43,24 +43,25 @@ static int save_to_stdout(struct profile *profile, struct err *err)
 	return save_profile_fd(profile, STDOUT_FILENO, err);
 }
 
-int save_profile(struct profile *profile, const char *path, struct err *err)
+static int save_to(struct profile *profile, const char *path,
+		   int (*open_file)(struct output_file *file, const char *path, struct err *err),
+		   struct err *err)
 {
 	struct output_file file;
 	int status;
 
 	if (strcmp(path, "-") == 0)
 		return save_to_stdout(profile, err);
-	status = output_file_open(&file, path, err);
+	status = open_file(&file, path, err);
 	return status < 0 ? status : save(profile, &file, err);
+}
+
+int save_profile(struct profile *profile, const char *path, struct err *err)
+{
+	return save_to(profile, path, output_file_open, err);
 }
 
 int save_profile_keeping(struct profile *profile, const char *path, struct err *err)
 {
-	struct output_file file;
-	int status;
-
-	if (strcmp(path, "-") == 0)
-		return save_to_stdout(profile, err);
-	status = output_file_open_keeping(&file, path, err);
-	return status < 0 ? status : save(profile, &file, err);
+	return save_to(profile, path, output_file_open_keeping, err);
 }

@@ -108,14 +108,11 @@ int symbolize_elf(const struct symbolize_elf_args *args, const struct symbol_opt
 	if (args->target && strcmp(args->target, "default") != 0 &&
 	    strncmp(args->target, "elf", 3) != 0) {
 		err_set(&err, ERR_INVALID, "no format %s: what is read here is ELF", args->target);
-		print_err(&err);
-		return EXIT_CANNOT;
+		return fail_with(&err);
 	}
 	if (addr2line_open(args->exe, args->section, options, &args->format, &session.addr2line,
-			   &err) < 0) {
-		print_err(&err);
-		return EXIT_CANNOT;
-	}
+			   &err) < 0)
+		return fail_with(&err);
 	status = run_session(&session, words, nr);
 	if (mapped_files_were_cut())
 		print_warning("%s was truncated while it was read: results may be missing",

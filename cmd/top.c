@@ -444,10 +444,8 @@ static int run_top_of(struct top *top, const pid_t *pids, size_t nr_pids)
 	struct err err = ERR_INIT;
 	int status;
 
-	if (check_output(top, &err) < 0) {
-		print_err(&err);
-		return EXIT_CANNOT;
-	}
+	if (check_output(top, &err) < 0)
+		return fail_with(&err);
 	sampler_reserve_descriptors();
 	take_over_signals(top);
 	top->terminal.fd = -1;
@@ -461,10 +459,7 @@ static int run_top_of(struct top *top, const pid_t *pids, size_t nr_pids)
 	live_free(top->live);
 	profile_free(top->profile);
 	signal_pipe_close(&top->signals);
-	if (status == 0)
-		return EXIT_DONE;
-	print_err(&err);
-	return EXIT_CANNOT;
+	return status == 0 ? EXIT_DONE : fail_with(&err);
 }
 
 static int check_and_run(const struct command *self, const struct top_args *args, char **argv)

@@ -45,6 +45,10 @@ extern const char *const view_color_choices[], *const view_name_choices[];
 	 .help = "width of the output in columns (default: that of the terminal, else 120)"},                             \
 	{.type = OPTION_FLAG, .name = "no-pager", .offset = offsetof(values, member.no_pager),     \
 	 .help = "do not use a pager"}
+
+#define JSON_OPTION_ROW(values, member)                                                            \
+	{.type = OPTION_FLAG, .name = "json", .offset = offsetof(values, member),                  \
+	 .help = "JSON output"}
 /* clang-format on */
 
 /* What the options and standard output, a terminal or not, make of it. */

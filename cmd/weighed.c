@@ -39,16 +39,7 @@ static int nothing_to_show(const struct weights *weights, const char *path)
 	if (!is_filtered && profile_total(profile, METRIC_WALL) > 0)
 		err_hint(&err, "'profc report --by state%s%s' shows how the time passed",
 			 path ? " -i " : "", path ? path : "");
-	print_err(&err);
-	return EXIT_CANNOT;
-}
-
-static int cannot_select(const struct command *command, const struct err *err)
-{
-	if (err->code == ERR_INVALID)
-		return usage_error(command, err);
-	print_err(err);
-	return EXIT_CANNOT;
+	return fail_with(&err);
 }
 
 int weighed_open(struct weighed *weighed, const struct command *command,
@@ -67,7 +58,7 @@ int weighed_open(struct weighed *weighed, const struct command *command,
 	if (status == ERR_NOT_FOUND)
 		err_prefix(&err, "%s", profile_path_or_default(request->input));
 	if (status)
-		return cannot_select(command, &err);
+		return fail_or_usage_error(command, &err);
 	weighed->weights = weights_new(weighed->selection, request->metric);
 	if (weighed->weights->total.weight == 0 && request->or_cpu) {
 		weights_free(weighed->weights);
