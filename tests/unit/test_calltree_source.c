@@ -6,11 +6,14 @@
 
 #include <cmocka.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/find.h"
 #include "calltree/source.h"
+#include "calltree/source_path.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
 
@@ -145,12 +148,75 @@ static void test_source__none_without_line_numbers(void **state)
 	bench_end(&bench);
 }
 
+static void test_source__most_time_without_lines_has_a_module(void **state)
+{
+	struct bench bench;
+	struct module_id most;
+
+	(void)state;
+	bench_begin(&bench);
+	most = source_hottest_without_lines(bench.weights);
+	assert_string_equal(module_short_name(module_table_get(bench.profile->modules, most)),
+			    "libz");
+	bench_end(&bench);
+}
+
+static void test_source_path__ends_match_whole_components(void **state)
+{
+	(void)state;
+	assert_true(source_path_matches("/src/prog/main.c", "main.c"));
+	assert_true(source_path_matches("/src/prog/main.c", "./prog/main.c"));
+	assert_true(source_path_matches("/src/lib/../prog/main.c", "/src/prog/main.c"));
+	assert_true(source_path_matches("main.c", "/home/me/main.c"));
+	assert_false(source_path_matches("/src/prog/main.c", "ain.c"));
+	assert_false(source_path_matches("/src/prog/main.c", "lib/main.c"));
+}
+
+static bool *labels_of(const struct bench *bench, const char *word)
+{
+	bool *wanted = xcalloc(bench->expansion->nr_labels, sizeof(*wanted));
+
+	assert_int_equal(find_labels_or_file(bench->expansion, word, wanted, NULL), 0);
+	return wanted;
+}
+
+static void assert_labels(const struct bench *bench, const char *word, const char *names)
+{
+	cleanup_free bool *wanted = labels_of(bench, word);
+	struct buf found = {0};
+
+	for (uint32_t i = 0; i < bench->expansion->nr_labels; i++) {
+		if (!wanted[i])
+			continue;
+		label_append_name(&found, bench->expansion, i, NAME_FULL);
+		buf_append_byte(&found, ' ');
+	}
+	assert_string_equal(buf_str(&found), names);
+	buf_release(&found);
+}
+
+static void test_find__a_word_means_a_file_or_a_function(void **state)
+{
+	struct bench bench;
+	bool none;
+
+	(void)state;
+	bench_begin(&bench);
+	assert_labels(&bench, "v.h", "square mul ");
+	assert_labels(&bench, "fib", "fib ");
+	assert_int_equal(find_labels_or_file(bench.expansion, "w.h", &none, NULL), ERR_NOT_FOUND);
+	bench_end(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_source__cost_of_each_line),
 		cmocka_unit_test(test_source__spans_of_functions),
 		cmocka_unit_test(test_source__none_without_line_numbers),
+		cmocka_unit_test(test_source__most_time_without_lines_has_a_module),
+		cmocka_unit_test(test_source_path__ends_match_whole_components),
+		cmocka_unit_test(test_find__a_word_means_a_file_or_a_function),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

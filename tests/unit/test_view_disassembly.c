@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "view/asm_lines.h"
+#include "view/asm_text.h"
 #include "view/disassembly.h"
 
 static const char output[] = "\n"
@@ -59,11 +61,44 @@ static void test_disassembly__of_nothing_is_empty(void **state)
 	disassembly_release(&disassembly);
 }
 
+/* Only one file is at hand. */
+static const char *line_of_prog(void *context, const char *path, uint32_t line)
+{
+	(void)context;
+	return strcmp(path, "/src/prog.c") == 0 && line == 23 ? "\twhile (rounds--)" : NULL;
+}
+
+static void test_asm_lines__have_the_source_before_the_instructions(void **state)
+{
+	static const char *const expected[] = {
+		"<work>:",
+		"prog.c:12",
+		"movabs $0x9e3779b97f4a7c15,%r8",
+		"prog.c:23  while (rounds--)",
+		"jne    1200 <work>",
+	};
+	struct disassembly disassembly = {0};
+	struct asm_lines lines = {0};
+
+	(void)state;
+	buf_append_str(&disassembly.output, output);
+	disassembly_parse(&disassembly);
+	asm_lines_append(&lines, &disassembly, line_of_prog, NULL);
+	assert_int_equal(lines.nr, 5);
+	for (size_t i = 0; i < lines.nr; i++) {
+		assert_string_equal(lines.lines[i].text, expected[i]);
+		assert_int_equal(lines.lines[i].is_source, !lines.lines[i].address);
+	}
+	asm_lines_release(&lines);
+	disassembly_release(&disassembly);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_disassembly__is_taken_apart),
 		cmocka_unit_test(test_disassembly__of_nothing_is_empty),
+		cmocka_unit_test(test_asm_lines__have_the_source_before_the_instructions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
