@@ -215,7 +215,7 @@ static void thread_born(void *context, struct roster_thread *roster, bool is_new
 	atomic_init(&thread->hints->max_stack_bytes, FIRST_STACK_BYTES);
 	thread->due.of = thread;
 	roster->owner = thread;
-	visited_new_thread(sampler, thread);
+	guard_new_thread(sampler, thread);
 	thread->clocks = base_of(sampler, thread, is_new, &now);
 	thread->split.rests = !sampler->session->counting;
 	if (!thread->split.rests)

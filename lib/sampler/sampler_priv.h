@@ -134,12 +134,13 @@ size_t visit_stack_limit(struct sampled_thread *thread);
 /* visited.c */
 void visited_thread(struct visitor *visitor, struct sampled_thread *thread,
 		    enum visit_outcome outcome, bool is_asleep);
-/* It was in this call when it was last observed: in one that a stop cuts short? */
-bool visited_call(const struct sampler *sampler, struct sampled_thread *thread,
-		  const struct proc_syscall *syscall);
+
+/* guard.c: it was in this call when it was last observed: in one that a stop cuts short? */
+bool guard_call(const struct sampler *sampler, struct sampled_thread *thread,
+		const struct proc_syscall *syscall);
 /* It is in a long transfer. */
-void visited_transfer(const struct sampler *sampler, struct sampled_thread *thread);
-void visited_new_thread(const struct sampler *sampler, struct sampled_thread *thread);
+void guard_transfer(const struct sampler *sampler, struct sampled_thread *thread);
+void guard_new_thread(const struct sampler *sampler, struct sampled_thread *thread);
 
 /* dues.c: a thread is due then; with `is_active` before all that are not. */
 void due_put(struct sampler *sampler, struct sampled_thread *thread, bool is_active,

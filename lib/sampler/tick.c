@@ -110,7 +110,7 @@ static void found_asleep(struct visitor *visitor, struct sampled_thread *thread,
 			 const struct proc_stat *stat, const struct proc_syscall *syscall)
 {
 	struct sampler *sampler = visitor->sampler;
-	bool is_transfer = visited_call(sampler, thread, syscall);
+	bool is_transfer = guard_call(sampler, thread, syscall);
 
 	sampler->counts.nr_peeks++;
 	thread->was_running = false;
@@ -141,7 +141,7 @@ static bool is_spared(const struct sampler *sampler, struct sampled_thread *thre
 			return true;
 		if (!tracee_is_in_transfer(&thread->roster->tracee))
 			return false;
-		visited_transfer(sampler, thread);
+		guard_transfer(sampler, thread);
 		return true;
 	}
 	if (stat->user_ticks == habits->user_ticks)
