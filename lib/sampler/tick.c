@@ -87,23 +87,31 @@ static bool went_back_to_sleep(struct sampled_thread *thread, uint64_t pcount)
 
 	if (!sleep->is_visited || pcount != sleep->pcount + 1 ||
 	    !tracee_syscall(&thread->roster->tracee, &syscall) ||
-	    syscall.kind != PROC_SYSCALL_INSIDE || syscall.sp != sleep->sp)
+	    syscall.kind == PROC_SYSCALL_RUNNING || syscall.sp != sleep->sp)
 		return false;
 	sleep->pcount = pcount;
 	sleep->is_visited = false;
 	return true;
 }
 
+static bool needs_registers(const struct sampled_thread *thread)
+{
+	return atomic_load_explicit(&thread->hints->needs_registers, memory_order_relaxed);
+}
+
 /*
  * Frames with a frame pointer above a sleeping call can be found only from registers that no file
- * of /proc shows: one visit for each sleep, only where nothing is changed by it.
+ * of /proc shows: one visit for each sleep, only where nothing is changed by it. Nothing is of one
+ * that job control has stopped.
  */
 static bool needs_visit_asleep(const struct sampled_thread *thread,
-			       const struct proc_syscall *syscall)
+			       const struct snapshot *snapshot, const struct proc_syscall *syscall)
 {
-	return atomic_load_explicit(&thread->hints->needs_registers, memory_order_relaxed) &&
-	       !thread->process->is_refused && syscall->kind == PROC_SYSCALL_INSIDE &&
-	       syscall_restarts_unseen(syscall->nr, syscall->args);
+	if (thread->process->is_refused)
+		return false;
+	if (snapshot->state == THREAD_STATE_STOPPED || syscall->kind != PROC_SYSCALL_INSIDE)
+		return snapshot->state == THREAD_STATE_STOPPED;
+	return needs_registers(thread) && syscall_restarts_unseen(syscall->nr, syscall->args);
 }
 
 static void found_asleep(struct visitor *visitor, struct sampled_thread *thread,
@@ -117,12 +125,13 @@ static void found_asleep(struct visitor *visitor, struct sampled_thread *thread,
 	thread->habits.user_ticks = stat->user_ticks;
 	placement_saw(&sampler->placement, stat->cpu, false, false);
 	due_put(sampler, thread, false, sampler->tick.now_ns + 1);
-	if (!is_transfer && needs_visit_asleep(thread, syscall)) {
+	if (!is_transfer && needs_visit_asleep(thread, visitor->snapshot, syscall)) {
 		visit_thread(visitor, thread, true);
 		return;
 	}
 	places_ask(sampler, thread, visitor->snapshot);
 	publish_sample(sampler, thread, visitor->snapshot, SEEN_BLOCKED);
+	thread->sleep.has_registers = needs_registers(thread); /* as far as they are to be had */
 }
 
 /*
@@ -252,6 +261,12 @@ static bool are_of_another(const struct sampled_thread *thread, const struct pro
 	       clocks->cpu_ns - thread->clocks.cpu_ns > elapsed_ns + STALE_CLOCK_NS;
 }
 
+/* The walk of its sample has shown, since it was taken, that they are needed. */
+static bool lacks_registers(const struct sampled_thread *thread)
+{
+	return thread->sleep.is_asleep && !thread->sleep.has_registers && needs_registers(thread);
+}
+
 /* It is out of the queue, and back in it afterwards unless it is gone. */
 static void sample_thread(struct visitor *visitor, struct sampled_thread *thread)
 {
@@ -276,7 +291,7 @@ static void sample_thread(struct visitor *visitor, struct sampled_thread *thread
 	thread->nr_arrivals = clocks.pcount - former_pcount;
 	publish_slept_while_quiet(thread);
 	book_note_clocks(thread, &clocks, now_ns);
-	if (thread->sleep.is_known &&
+	if (thread->sleep.is_known && !lacks_registers(thread) &&
 	    (clocks.pcount == thread->sleep.pcount || went_back_to_sleep(thread, clocks.pcount)))
 		still_the_same(sampler, thread, now_ns);
 	else

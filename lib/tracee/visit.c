@@ -58,6 +58,7 @@ static enum visit_outcome wait_for(struct visit *visit, int flags)
 	visit->stopped_tid = got;
 	/* An event-stop is ours, or job control's, which detaching leaves as it is. */
 	visit->signal = status >> 16 ? 0 : WSTOPSIG(status);
+	visit->is_group_stop = status >> 16 && WSTOPSIG(status) != SIGTRAP;
 	return VISIT_STOPPED;
 }
 
@@ -100,6 +101,8 @@ static bool is_filtered(pid_t tid)
  */
 static void fix_up(struct visit *visit, struct machine_regs *regs, enum machine_call call)
 {
+	if (visit->is_group_stop)
+		return; /* which has interrupted it before us */
 	if (call == MACHINE_CALL_EINTR)
 		visit->was_fixed_up = machine_restart_call(regs);
 	else if (call == MACHINE_CALL_RESTART_BLOCK && is_filtered(visit->stopped_tid))

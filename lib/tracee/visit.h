@@ -28,6 +28,7 @@ struct visit {
 	uint64_t interrupted_ns;     /* CLOCK_MONOTONIC when the interrupt was sent */
 	uint64_t stopped_ns;	     /* and when its stop was seen */
 	struct proc_syscall syscall; /* that it stopped in; OUTSIDE: in none, as far as is known */
+	bool is_group_stop;	     /* job control has stopped it already */
 	bool was_fixed_up;	     /* its system call was made to restart */
 	/*
 	 * GONE: it was reaped, with this status of waitpid(2). Of a child of ours nobody else can
