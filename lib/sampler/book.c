@@ -98,7 +98,7 @@ static void process_born(void *context, struct roster_process *process,
 
 	record->serial = sampler->next_process++;
 	record->roster = process;
-	record->start_ns = record->quiet_since_ns = now_ns;
+	record->start_ns = record->read_ns = now_ns;
 	record->due.of = record;
 	process->owner = record;
 	about->serial = record->serial;

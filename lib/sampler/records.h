@@ -49,8 +49,10 @@ struct sampled_process {
 	uint64_t start_ns;
 	struct due due;		 /* its clock is read */
 	size_t nr_active;	 /* threads that ran when last sampled */
-	uint64_t quiet_since_ns; /* its clock has not moved since then, */
-	uint64_t quiet_until_ns; /* as seen at this time */
+	bool is_quiet;		 /* its clock did not move when last read */
+	uint64_t read_ns;	 /* that time */
+	uint64_t quiet_since_ns; /* when it stood still, of late, */
+	uint64_t quiet_until_ns; /* up to then at least */
 	struct process_cpu cpu;
 	struct maps_reading maps;
 	struct code_places *places; /* owned; NULL: none was asked about yet */

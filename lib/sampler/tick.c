@@ -104,8 +104,8 @@ static bool needs_registers(const struct sampled_thread *thread)
  * of /proc shows: one visit for each sleep, only where nothing is changed by it. Nothing is of one
  * that job control has stopped.
  */
-static bool needs_visit_asleep(const struct sampled_thread *thread,
-			       const struct snapshot *snapshot, const struct proc_syscall *syscall)
+static bool needs_visit_asleep(const struct sampled_thread *thread, const struct snapshot *snapshot,
+			       const struct proc_syscall *syscall)
 {
 	if (thread->process->is_refused)
 		return false;
@@ -423,13 +423,17 @@ static void check_process(struct sampler *sampler, struct sampled_process *proce
 		process_clock_keep(&cpu->clock, process->roster->pid);
 	is_gone = !roster_process_cpu_ns(process->roster, &cpu->latest_ns);
 	if (cpu->latest_ns == former_ns && !is_gone) {
-		process->quiet_until_ns = now_ns;
+		if (!process->is_quiet)
+			process->quiet_since_ns = process->read_ns;
+		process->is_quiet = true;
+		process->quiet_until_ns = process->read_ns = now_ns;
 		due_queue_put(&sampler->processes, &process->due,
 			      now_ns + 1 +
 				      clock_pause_ns(sampler, now_ns - process->quiet_since_ns));
 		return;
 	}
-	process->quiet_since_ns = now_ns;
+	process->is_quiet = false;
+	process->read_ns = now_ns;
 	due_queue_put(&sampler->processes, &process->due, now_ns + 1);
 	if (!is_gone && (now_ns < cpu->sweep_again_ns || !hides_time(sampler, process)))
 		return;
