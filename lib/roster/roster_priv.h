@@ -2,7 +2,7 @@
 #ifndef PROFC_ROSTER_ROSTER_PRIV_H
 #define PROFC_ROSTER_ROSTER_PRIV_H
 
-#include "roster/pid_table.h"
+#include "base/pid_table.h"
 #include "roster/roster.h"
 
 struct roster {

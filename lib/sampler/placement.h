@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proc/uptime.h"
-
 /*
  * On which CPU the leading visitor sleeps until its next tick, and so what a stop costs and
  * what it sees. Work lost per stop, measured at 1000 a second: 26-33 us if it comes from an
@@ -51,24 +49,5 @@ void placement_saw(struct placement *placement, int cpu, bool runs, bool makes_c
 enum placement_kind placement_choose(const struct placement *placement, bool some_idle, int *cpu);
 /* Go there: the calling thread is bound by sched_setaffinity(2). */
 void placement_move(struct placement *placement, enum placement_kind kind, int cpu);
-
-/*
- * Whether CPUs are idle, from the time they were in all. Not from the number of runnable threads
- * in /proc/loadavg: kernels from 6.12 on count many that sleep (delayed dequeue).
- */
-struct idle_meter {
-	int fd;	     /* on /proc/uptime; -1: never known to be idle */
-	int stat_fd; /* on /proc/stat; -1: it takes too long to read that */
-	uint64_t ticks_per_sec;
-	struct proc_uptime last;
-	bool some_idle; /* more than half a CPU, of late */
-};
-
-void idle_meter_open(struct idle_meter *meter);
-void idle_meter_close(struct idle_meter *meter);
-/* Read again, from time to time: answers get exact at intervals of a tenth of a second. */
-void idle_meter_update(struct idle_meter *meter);
-/* The part of idle_meter_update() that does not read. */
-void idle_meter_judge(struct idle_meter *meter, const struct proc_uptime *now);
 
 #endif

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/due_queue.h"
 #include "proc/cpu_split.h"
 #include "proc/task.h"
-#include "sampler/due_queue.h"
 #include "sampler/governor.h"
 #include "sampler/process_clock.h"
 

@@ -5,14 +5,15 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/due_queue.h"
 #include "base/err.h"
+#include "base/histogram.h"
 #include "collector/collector.h"
 #include "collector/message.h"
+#include "proc/idle.h"
 #include "proc/range.h"
 #include "roster/roster.h"
-#include "sampler/due_queue.h"
 #include "sampler/governor.h"
-#include "sampler/histogram.h"
 #include "sampler/placement.h"
 #include "sampler/records.h"
 #include "sampler/sampler.h"

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
+#include "base/histogram.h"
 #include "sampler/governor.h"
-#include "sampler/histogram.h"
 #include "sampler/schedule.h"
 
 #define PERIOD_NS UINT64_C(2000000)

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "roster/pid_table.h"
+#include "base/pid_table.h"
 
 #define NR 5000
 
@@ -38,5 +38,5 @@ int main(void)
 		cmocka_unit_test(test_pid_table__keeps_what_was_set_until_it_is_removed),
 	};
 
-	return cmocka_run_group_tests_name("roster/pid_table", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("base/pid_table", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_ROSTER_PID_TABLE_H
-#define PROFC_ROSTER_PID_TABLE_H
+#ifndef PROFC_BASE_PID_TABLE_H
+#define PROFC_BASE_PID_TABLE_H
 
 #include <stddef.h>
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_SAMPLER_HISTOGRAM_H
-#define PROFC_SAMPLER_HISTOGRAM_H
+#ifndef PROFC_BASE_HISTOGRAM_H
+#define PROFC_BASE_HISTOGRAM_H
 
 #include <stdint.h>
 

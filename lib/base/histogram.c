@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "sampler/histogram.h"
+#include "base/histogram.h"
 
 #include <stddef.h>
 

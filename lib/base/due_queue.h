@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_SAMPLER_DUE_QUEUE_H
-#define PROFC_SAMPLER_DUE_QUEUE_H
+#ifndef PROFC_BASE_DUE_QUEUE_H
+#define PROFC_BASE_DUE_QUEUE_H
 
 #include <stdbool.h>
 #include <stddef.h>

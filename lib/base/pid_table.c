@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Open addressing with linear probing; removal moves later rows of the same run up. */
-#include "roster/pid_table.h"
+#include "base/pid_table.h"
 
 #include <stdbool.h>
 #include <stdint.h>

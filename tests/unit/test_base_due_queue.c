@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "sampler/due_queue.h"
+#include "base/due_queue.h"
 
 #define NR 100
 
@@ -59,5 +59,5 @@ int main(void)
 		cmocka_unit_test(test_due_queue__gives_nothing_before_its_time),
 	};
 
-	return cmocka_run_group_tests_name("sampler/due_queue", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("base/due_queue", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A binary heap. */
-#include "sampler/due_queue.h"
+#include "base/due_queue.h"
 
 #include <stdlib.h>
 
