@@ -11,7 +11,6 @@
 #include "collector/maps.h"
 #include "collector/message.h"
 #include "collector/samples.h"
-#include "collector/serials.h"
 #include "collector/snapshot_ring.h"
 #include "collector/stack_hints.h"
 #include "collector/walk.h"
@@ -52,17 +51,22 @@ struct serial_list {
 	size_t nr, cap;
 };
 
+/* Objects by serial; NULL: has ended. That is little beside their rows in the profile. */
+struct table {
+	void **at; /* owned */
+	size_t nr, cap;
+};
+
 struct consumer {
 	struct profile *profile; /* borrowed, as are the next two */
 	struct store_writer *writer;
 	struct snapshot_ring *used;
 	struct walker walker; /* its unwinder and jit_names are owned */
 	struct sample_sink sink;
-	struct serials processes, threads;
-	struct serial_list touched; /* threads sampled since the last flush: of thousands a few */
-	struct serial_list
-		unwatched;	    /* processes of which stacks were walked since the last watch */
-	uint64_t restless_until_ns; /* of any process */
+	struct table processes, threads;
+	struct serial_list touched;   /* threads sampled since the last flush: of thousands a few */
+	struct serial_list unwatched; /* processes with stacks walked since the last watch */
+	uint64_t restless_until_ns;   /* of any process */
 	struct collector_progress progress;
 };
 
@@ -86,37 +90,61 @@ struct consumer *consumer_new(const struct collector_options *options, struct sn
 	return consumer;
 }
 
-static void free_process(struct consumer *consumer, struct process *process)
+static void table_add(struct table *table, uint32_t serial, void *object)
 {
-	unwinder_forget_space(consumer->walker.unwinder, process->space);
-	space_free(process->space);
-	serials_remove(&consumer->processes, process->serial);
-	free(process);
+	assert(table->nr == serial);
+	ARRAY_GROW(table->at, table->nr, table->cap);
+	table->at[table->nr++] = object;
 }
 
-static void free_thread(struct consumer *consumer, uint32_t serial)
+/* NULL: it has ended, or there is none. */
+static void *table_find(const struct table *table, uint32_t serial)
 {
-	struct thread *thread = serials_get(&consumer->threads, serial);
+	return serial < table->nr ? table->at[serial] : NULL;
+}
 
-	serials_remove(&consumer->threads, serial);
+/* A message is only ever about what has begun, and has not ended. */
+static void *table_get(const struct table *table, uint32_t serial)
+{
+	void *object = table_find(table, serial);
+
+	assert(object);
+	return object;
+}
+
+static void end_process(struct consumer *consumer, uint32_t serial)
+{
+	struct process *process = table_find(&consumer->processes, serial);
+
+	if (!process)
+		return;
+	unwinder_forget_space(consumer->walker.unwinder, process->space);
+	space_free(process->space);
+	free(process);
+	consumer->processes.at[serial] = NULL;
+}
+
+static void end_thread(struct consumer *consumer, uint32_t serial)
+{
+	struct thread *thread = table_find(&consumer->threads, serial);
+
+	if (!thread)
+		return;
 	free(thread->hints);
 	free(thread);
+	consumer->threads.at[serial] = NULL;
 }
 
 void consumer_free(struct consumer *consumer)
 {
 	if (!consumer)
 		return;
-	for (uint32_t i = 0; i < consumer->threads.nr_given; i++) {
-		if (serials_get(&consumer->threads, i))
-			free_thread(consumer, i);
-	}
-	for (uint32_t i = 0; i < consumer->processes.nr_given; i++) {
-		if (serials_get(&consumer->processes, i))
-			free_process(consumer, serials_get(&consumer->processes, i));
-	}
-	serials_release(&consumer->threads);
-	serials_release(&consumer->processes);
+	for (uint32_t i = 0; i < consumer->threads.nr; i++)
+		end_thread(consumer, i);
+	for (uint32_t i = 0; i < consumer->processes.nr; i++)
+		end_process(consumer, i);
+	free(consumer->threads.at);
+	free(consumer->processes.at);
 	free(consumer->touched.at);
 	free(consumer->unwatched.at);
 	unwind_walk_release(&consumer->walker.walk);
@@ -129,23 +157,6 @@ static void list_add(struct serial_list *list, uint32_t serial)
 {
 	ARRAY_GROW(list->at, list->nr, list->cap);
 	list->at[list->nr++] = serial;
-}
-
-/* A message is only ever about what has begun, and has not ended. */
-static struct process *process_of(const struct consumer *consumer, uint32_t serial)
-{
-	struct process *process = serials_get(&consumer->processes, serial);
-
-	assert(process);
-	return process;
-}
-
-static struct thread *thread_of(const struct consumer *consumer, uint32_t serial)
-{
-	struct thread *thread = serials_get(&consumer->threads, serial);
-
-	assert(thread);
-	return thread;
 }
 
 static uint64_t profile_time(const struct consumer *consumer, uint64_t time_ns)
@@ -223,11 +234,11 @@ static void add_process_row(struct consumer *consumer, const struct message *mes
 static void handle_process(struct consumer *consumer, const struct message *message)
 {
 	const struct message_process *said = &message->body.process;
-	struct process *parent = serials_get(&consumer->processes, said->parent);
+	struct process *parent = table_find(&consumer->processes, said->parent);
 	struct process *process = xcalloc(1, sizeof(*process));
 
-	process->serial = serials_add(&consumer->processes, process);
-	assert(process->serial == said->serial);
+	table_add(&consumer->processes, said->serial, process);
+	process->serial = said->serial;
 	process->pid = said->pid;
 	process->program = said->program;
 	process->main_thread = SERIAL_NONE;
@@ -247,7 +258,7 @@ static void handle_process(struct consumer *consumer, const struct message *mess
 static void handle_maps(struct consumer *consumer, const struct message *message)
 {
 	const struct message_process *said = &message->body.process;
-	struct process *process = process_of(consumer, said->serial);
+	struct process *process = table_get(&consumer->processes, said->serial);
 
 	if (said->comm)
 		name_process(consumer, process, said->comm);
@@ -274,8 +285,8 @@ static struct thread_id main_row(struct consumer *consumer, struct process *proc
 static void handle_process_rest(struct consumer *consumer, const struct message *message)
 {
 	const struct message_process *said = &message->body.process;
-	struct process *process = process_of(consumer, said->serial);
-	struct thread *thread = serials_get(&consumer->threads, process->main_thread);
+	struct process *process = table_get(&consumer->processes, said->serial);
+	struct thread *thread = table_find(&consumer->threads, process->main_thread);
 
 	if (thread) /* the samples of a thread are in order */
 		samples_emit_held(&consumer->sink, &thread->samples);
@@ -286,14 +297,14 @@ static void handle_process_rest(struct consumer *consumer, const struct message 
 static void handle_process_end(struct consumer *consumer, const struct message *message)
 {
 	const struct message_process *said = &message->body.process;
-	struct process *process = process_of(consumer, said->serial);
+	struct process *process = table_get(&consumer->processes, said->serial);
 	struct profile_process *row = &consumer->profile->processes[said->serial];
 
 	if (!process->is_succeeded)
 		jit_names_end(consumer->walker.jit_names, process->pid);
 	row->end_ns = profile_time(consumer, message->time_ns);
 	row->split = split_of(said->has_split, &said->split);
-	free_process(consumer, process);
+	end_process(consumer, said->serial);
 }
 
 /* --- threads --- */
@@ -329,13 +340,12 @@ static void handle_thread(struct consumer *consumer, const struct message *messa
 {
 	const struct message_thread *said = &message->body.thread;
 	struct thread *thread = xcalloc(1, sizeof(*thread));
-	uint32_t serial = serials_add(&consumer->threads, thread);
 
-	assert(serial == said->serial);
-	thread->process = process_of(consumer, said->process);
+	table_add(&consumer->threads, said->serial, thread);
+	thread->process = table_get(&consumer->processes, said->process);
 	thread->tid = said->tid;
 	thread->hints = said->hints;
-	add_thread_row(consumer, thread, serial, message->time_ns);
+	add_thread_row(consumer, thread, said->serial, message->time_ns);
 	account_start(&thread->samples.account, &said->clocks);
 	consumer->progress.nr_threads++;
 	/* The leader is named as its process; by now it may have gone through exec. */
@@ -345,10 +355,21 @@ static void handle_thread(struct consumer *consumer, const struct message *messa
 		read_name(consumer, thread);
 }
 
+static void handle_thread_clocks(struct consumer *consumer, const struct message *message)
+{
+	const struct message_thread *said = &message->body.thread;
+	struct thread *thread = table_get(&consumer->threads, said->serial);
+
+	if (message->kind == MESSAGE_THREAD_BASE)
+		account_start(&thread->samples.account, &said->clocks);
+	else
+		samples_rest(&consumer->sink, &thread->samples, &said->clocks);
+}
+
 static void handle_thread_end(struct consumer *consumer, const struct message *message)
 {
 	const struct message_thread *said = &message->body.thread;
-	struct thread *thread = thread_of(consumer, said->serial);
+	struct thread *thread = table_get(&consumer->threads, said->serial);
 	struct profile_thread *row = &consumer->profile->threads[thread->samples.row.v];
 
 	if (said->has_clocks)
@@ -359,7 +380,7 @@ static void handle_thread_end(struct consumer *consumer, const struct message *m
 	row->split = split_of(said->has_split, &said->split);
 	note_blocked(consumer, thread, false);
 	consumer->progress.nr_threads--;
-	free_thread(consumer, said->serial);
+	end_thread(consumer, said->serial);
 }
 
 /* --- samples --- */
@@ -402,7 +423,7 @@ static void handle_stack(struct consumer *consumer, struct thread *thread,
 static void handle_sample(struct consumer *consumer, struct message *message)
 {
 	struct message_sample *seen = &message->body.sample;
-	struct thread *thread = thread_of(consumer, seen->thread);
+	struct thread *thread = table_get(&consumer->threads, seen->thread);
 
 	touch(consumer, thread, seen->thread);
 	if (seen->nr_slept)
@@ -433,8 +454,6 @@ static void handle_counters(struct consumer *consumer, const struct message *mes
 
 void consumer_handle(struct consumer *consumer, struct message *message)
 {
-	const struct message_thread *thread = &message->body.thread;
-
 	switch (message->kind) {
 	case MESSAGE_PROCESS:
 		handle_process(consumer, message);
@@ -452,12 +471,8 @@ void consumer_handle(struct consumer *consumer, struct message *message)
 		handle_thread(consumer, message);
 		break;
 	case MESSAGE_THREAD_BASE:
-		account_start(&thread_of(consumer, thread->serial)->samples.account,
-			      &thread->clocks);
-		break;
 	case MESSAGE_THREAD_REST:
-		samples_rest(&consumer->sink, &thread_of(consumer, thread->serial)->samples,
-			     &thread->clocks);
+		handle_thread_clocks(consumer, message);
 		break;
 	case MESSAGE_SAMPLE:
 		handle_sample(consumer, message);
@@ -478,7 +493,7 @@ void consumer_watch_maps(struct consumer *consumer)
 {
 	for (size_t i = 0; i < consumer->unwatched.nr; i++) {
 		struct process *process =
-			serials_get(&consumer->processes, consumer->unwatched.at[i]);
+			table_find(&consumer->processes, consumer->unwatched.at[i]);
 
 		if (!process) /* it has ended since */
 			continue;
@@ -508,7 +523,7 @@ static void flush_thread(struct consumer *consumer, struct thread *thread)
 static void flush_threads(struct consumer *consumer)
 {
 	for (size_t i = 0; i < consumer->touched.nr; i++) {
-		struct thread *thread = serials_get(&consumer->threads, consumer->touched.at[i]);
+		struct thread *thread = table_find(&consumer->threads, consumer->touched.at[i]);
 
 		if (thread)
 			flush_thread(consumer, thread);
