@@ -17,9 +17,7 @@
 #include "base/minmax.h"
 #include "collector/consumer.h"
 #include "collector/message.h"
-#include "collector/moments.h"
 #include "collector/queue.h"
-#include "collector/snapshot_ring.h"
 #include "profile/profile.h"
 #include "snapshot/snapshot.h"
 #include "store/store.h"
@@ -62,6 +60,21 @@ struct working {
 	size_t queue_bytes; /* found in the queue */
 };
 
+/* What the user names, on its way to the collector's thread. */
+struct moment {
+	struct moment *next;
+	uint64_t time_ns;	   /* CLOCK_MONOTONIC */
+	char *mark;		   /* owned; or NULL */
+	struct collector_cut *cut; /* borrowed; or NULL */
+};
+
+struct moments {
+	pthread_mutex_t lock;	     /* never taken by a producer of messages */
+	struct moment *first;	     /* owned; in the order of their times */
+	struct moment **end;	     /* where the next one is linked */
+	_Atomic uint64_t cut_due_ns; /* the time of the first cut among them, or UINT64_MAX */
+};
+
 struct collector {
 	struct collector_options options;
 	pthread_t thread;
@@ -89,11 +102,6 @@ static void wake(struct collector *collector)
 }
 
 /* --- the producer's side --- */
-
-size_t collector_queue_bytes(const struct collector *collector)
-{
-	return queue_bytes(&collector->queue);
-}
 
 bool collector_has_room(const struct collector *collector, size_t nr_bytes)
 {
@@ -175,15 +183,31 @@ enum collector_state collector_state(const struct collector *collector)
 	return atomic_load_explicit(&collector->state, memory_order_acquire);
 }
 
+/* The time is taken under the lock: moments are in its order. */
+static void add_moment(struct moments *moments, char *mark, struct collector_cut *cut)
+{
+	struct moment *moment = xcalloc(1, sizeof(*moment));
+
+	moment->mark = mark;
+	moment->cut = cut;
+	pthread_mutex_lock(&moments->lock);
+	moment->time_ns = clock_monotonic_ns();
+	*moments->end = moment;
+	moments->end = &moment->next;
+	if (cut && atomic_load(&moments->cut_due_ns) == UINT64_MAX)
+		atomic_store(&moments->cut_due_ns, moment->time_ns);
+	pthread_mutex_unlock(&moments->lock);
+}
+
 void collector_mark(struct collector *collector, const char *text)
 {
-	moments_add_mark(&collector->moments, text);
+	add_moment(&collector->moments, xstrdup(text), NULL);
 }
 
 void collector_cut(struct collector *collector, struct collector_cut *cut)
 {
 	sem_init(&cut->made, 0, 0);
-	moments_add_cut(&collector->moments, cut);
+	add_moment(&collector->moments, NULL, cut);
 	wake(collector);
 }
 
@@ -237,14 +261,50 @@ static void make_cut(struct collector *collector, struct collector_cut *cut)
 	sem_post(&cut->made);
 }
 
+static bool has_cut_before(const struct collector *collector, uint64_t time_ns)
+{
+	return atomic_load_explicit(&collector->moments.cut_due_ns, memory_order_relaxed) < time_ns;
+}
+
+/*
+ * The moments up to then, in order, as far as the first cut: marks go into the profile. Returns the
+ * cut, to be made now, before the next ones are taken; or NULL.
+ */
+static struct collector_cut *take_moments(struct collector *collector, uint64_t until_ns)
+{
+	struct moments *moments = &collector->moments;
+	struct collector_cut *cut = NULL;
+	uint64_t due_ns = UINT64_MAX;
+	struct moment *first;
+
+	pthread_mutex_lock(&moments->lock);
+	while (!cut && (first = moments->first) && first->time_ns <= until_ns) {
+		cut = first->cut;
+		if (first->mark)
+			profile_add_mark(collector->options.profile,
+					 first->time_ns - collector->options.start_ns, first->mark);
+		moments->first = first->next;
+		if (!first->next)
+			moments->end = &moments->first;
+		free(first->mark);
+		free(first);
+	}
+	for (first = moments->first; first && due_ns == UINT64_MAX; first = first->next) {
+		if (first->cut)
+			due_ns = first->time_ns;
+	}
+	atomic_store(&moments->cut_due_ns, due_ns);
+	pthread_mutex_unlock(&moments->lock);
+	return cut;
+}
+
 /* All that was handled; of what the user named, what was named until then. */
 static void flush(struct collector *collector, uint64_t until_ns)
 {
 	struct collector_cut *cut;
 
 	do {
-		cut = moments_take(&collector->moments, until_ns, collector->options.profile,
-				   collector->options.start_ns);
+		cut = take_moments(collector, until_ns);
 		write_out(collector);
 		if (cut)
 			make_cut(collector, cut);
@@ -271,7 +331,7 @@ static void drain(struct collector *collector)
 	while ((message = queue_take(&collector->queue))) {
 		if (message->kind == MESSAGE_PROCESS || message->kind == MESSAGE_THREAD)
 			collector->working.began_ns = clock_monotonic_ns();
-		if (moments_has_cut_before(&collector->moments, message->time_ns))
+		if (has_cut_before(collector, message->time_ns))
 			flush(collector, message->time_ns);
 		consumer_handle(collector->consumer, message);
 	}
@@ -320,8 +380,7 @@ static void *collector_main(void *argument)
 		if (is_last)
 			break;
 		now_ns = clock_monotonic_ns();
-		if (now_ns - flushed_ns >= pause_ns ||
-		    moments_has_cut_before(&collector->moments, drained_ns)) {
+		if (now_ns - flushed_ns >= pause_ns || has_cut_before(collector, drained_ns)) {
 			flush(collector, drained_ns);
 			flushed_ns = now_ns;
 			pause_ns = min_u64(2 * pause_ns, FLUSH_NS);
@@ -344,7 +403,9 @@ struct collector *collector_start(const struct collector_options *options, struc
 	collector->working.began_ns = clock_monotonic_ns();
 	atomic_init(&collector->due_ns, collector->working.began_ns);
 	queue_init(&collector->queue);
-	moments_init(&collector->moments);
+	pthread_mutex_init(&collector->moments.lock, NULL);
+	collector->moments.end = &collector->moments.first;
+	atomic_init(&collector->moments.cut_due_ns, UINT64_MAX);
 	collector->consumer = consumer_new(options, &collector->used);
 	collector->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (collector->wake_fd < 0) {
@@ -391,7 +452,12 @@ void collector_free(struct collector *collector)
 	consumer_free(collector->consumer);
 	queue_release(&collector->queue);
 	snapshot_ring_release(&collector->used);
-	moments_release(&collector->moments);
+	for (struct moment *moment; (moment = collector->moments.first);) {
+		collector->moments.first = moment->next;
+		free(moment->mark);
+		free(moment);
+	}
+	pthread_mutex_destroy(&collector->moments.lock);
 	if (collector->wake_fd >= 0)
 		close(collector->wake_fd);
 	free(collector);

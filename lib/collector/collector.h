@@ -55,8 +55,6 @@ enum collector_call {
  */
 enum collector_call collector_call_for_code(struct collector *collector, uint64_t now_ns);
 
-/* What is in the queue. */
-size_t collector_queue_bytes(const struct collector *collector);
 /* Does it take so many bytes more? Where not, drop what is large in a message. */
 bool collector_has_room(const struct collector *collector, size_t nr_bytes);
 /* Is it more than half full: does the collector not keep up? */

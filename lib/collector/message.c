@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Messages: made, measured, and freed with what they own. */
+/* Messages: made, and freed with what they own. */
 #include "collector/message.h"
 
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "proc/range.h"
 #include "snapshot/snapshot.h"
 
 struct message *message_new(enum message_kind kind, uint64_t time_ns)
@@ -59,20 +58,4 @@ void message_free(struct message *message)
 		break;
 	}
 	free(message);
-}
-
-size_t message_bytes(const struct message *message)
-{
-	size_t nr_bytes = sizeof(*message);
-
-	if (message->kind == MESSAGE_PROCESS || message->kind == MESSAGE_MAPS)
-		nr_bytes += message->body.process.nr_maps_bytes;
-	if (message->kind == MESSAGE_SAMPLE) {
-		const struct message_sample *sample = &message->body.sample;
-
-		nr_bytes += sample->nr_places * sizeof(*sample->places);
-		if (sample->snapshot)
-			nr_bytes += sizeof(*sample->snapshot) + sample->snapshot->nr_bytes;
-	}
-	return nr_bytes;
 }

@@ -138,7 +138,5 @@ struct message {
 struct message *message_new(enum message_kind kind, uint64_t time_ns);
 /* With everything it owns; but not hints, which are the collector's once published. */
 void message_free(struct message *message);
-/* What it holds by now, as the queue counts it. */
-size_t message_bytes(const struct message *message);
 
 #endif

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * A linked list with one stub in front: the taker owns the stub and everything before the
- * last link that was published with release order, the putter owns the tail's link.
- */
+/* What goes from the producer to the collector, and back. */
 #include "collector/queue.h"
 
 #include <stdlib.h>
 
 #include "collector/message.h"
+#include "proc/range.h"
+#include "snapshot/snapshot.h"
+
+/*
+ * A linked list with one stub in front: the taker owns the stub and everything before the
+ * last link that was published with release order, the putter owns the tail's link.
+ */
 
 void queue_init(struct queue *queue)
 {
@@ -26,11 +30,28 @@ void queue_release(struct queue *queue)
 	*queue = (struct queue){0};
 }
 
+/* What it holds by now. */
+static size_t bytes_of(const struct message *message)
+{
+	size_t nr_bytes = sizeof(*message);
+
+	if (message->kind == MESSAGE_PROCESS || message->kind == MESSAGE_MAPS)
+		nr_bytes += message->body.process.nr_maps_bytes;
+	if (message->kind == MESSAGE_SAMPLE) {
+		const struct message_sample *sample = &message->body.sample;
+
+		nr_bytes += sample->nr_places * sizeof(*sample->places);
+		if (sample->snapshot)
+			nr_bytes += sizeof(*sample->snapshot) + sample->snapshot->nr_bytes;
+	}
+	return nr_bytes;
+}
+
 void queue_put(struct queue *queue, struct message *message)
 {
 	size_t now;
 
-	message->nr_bytes = message_bytes(message);
+	message->nr_bytes = bytes_of(message);
 	now = message->nr_bytes +
 	      atomic_fetch_add_explicit(&queue->nr_bytes, message->nr_bytes, memory_order_relaxed);
 	if (now > queue_max_bytes(queue))
@@ -65,4 +86,49 @@ size_t queue_bytes(const struct queue *queue)
 size_t queue_max_bytes(const struct queue *queue)
 {
 	return atomic_load_explicit(&queue->max_bytes, memory_order_relaxed);
+}
+
+/* --- the way back: a ring, which the taker empties into a stack of its own --- */
+
+static void free_snapshot(struct snapshot *snapshot)
+{
+	snapshot_release(snapshot);
+	free(snapshot);
+}
+
+void snapshot_ring_give(struct snapshot_ring *ring, struct snapshot *snapshot)
+{
+	size_t nr = atomic_load_explicit(&ring->nr_given, memory_order_relaxed);
+	size_t nr_taken = atomic_load_explicit(&ring->nr_taken, memory_order_acquire);
+
+	if (nr - nr_taken == SNAPSHOT_RING_SLOTS || snapshot->cap_bytes > SNAPSHOT_KEPT_BYTES) {
+		free_snapshot(snapshot);
+		return;
+	}
+	ring->slots[nr % SNAPSHOT_RING_SLOTS] = snapshot;
+	atomic_store_explicit(&ring->nr_given, nr + 1, memory_order_release);
+}
+
+static void take_all(struct snapshot_ring *ring)
+{
+	size_t nr = atomic_load_explicit(&ring->nr_taken, memory_order_relaxed);
+	size_t nr_given = atomic_load_explicit(&ring->nr_given, memory_order_acquire);
+
+	while (nr != nr_given && ring->nr_unused < SNAPSHOT_RING_SLOTS)
+		ring->unused[ring->nr_unused++] = ring->slots[nr++ % SNAPSHOT_RING_SLOTS];
+	atomic_store_explicit(&ring->nr_taken, nr, memory_order_release);
+}
+
+struct snapshot *snapshot_ring_take(struct snapshot_ring *ring)
+{
+	take_all(ring);
+	return ring->nr_unused ? ring->unused[--ring->nr_unused] : NULL;
+}
+
+void snapshot_ring_release(struct snapshot_ring *ring)
+{
+	struct snapshot *snapshot;
+
+	while ((snapshot = snapshot_ring_take(ring)))
+		free_snapshot(snapshot);
 }

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "collector/snapshot_ring.h"
+#include "collector/queue.h"
 #include "snapshot/snapshot.h"
 
 static struct snapshot *snapshot_of(size_t nr_bytes)
@@ -98,5 +98,5 @@ int main(void)
 		cmocka_unit_test(test_snapshot_copy__fits_into_used_ones),
 	};
 
-	return cmocka_run_group_tests_name("collector snapshot ring", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("collector queue", tests, NULL, NULL);
 }
