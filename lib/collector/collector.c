@@ -56,8 +56,9 @@ struct calling {
 struct working {
 	struct err failure;
 	uint64_t cpu_ns;
-	uint64_t began_ns;  /* when a process or thread was last heard to begin */
-	size_t queue_bytes; /* found in the queue */
+	uint64_t began_ns;	    /* when a process or thread was last heard to begin */
+	uint64_t restless_until_ns; /* as consumer_watch_maps() says */
+	size_t queue_bytes;	    /* found in the queue */
 };
 
 /* What the user names, on its way to the collector's thread. */
@@ -69,7 +70,6 @@ struct moment {
 };
 
 struct moments {
-	pthread_mutex_t lock;	     /* never taken by a producer of messages */
 	struct moment *first;	     /* owned; in the order of their times */
 	struct moment **end;	     /* where the next one is linked */
 	_Atomic uint64_t cut_due_ns; /* the time of the first cut among them, or UINT64_MAX */
@@ -82,14 +82,14 @@ struct collector {
 	struct calling calling;
 	struct working working;
 	struct consumer *consumer;
+	pthread_mutex_t lock; /* never taken by a producer of messages; of the next two */
 	struct moments moments;
+	struct collector_progress progress;
 	struct queue queue;	   /* producer to collector */
 	struct snapshot_ring used; /* the other way */
 	_Atomic bool is_finishing; /* nothing will be published any more */
 	_Atomic enum collector_state state;
 	_Atomic uint64_t due_ns;
-	_Atomic uint64_t nr_samples; /* of the progress, as are these */
-	_Atomic size_t nr_threads, nr_blocked;
 };
 
 static void wake(struct collector *collector)
@@ -184,30 +184,31 @@ enum collector_state collector_state(const struct collector *collector)
 }
 
 /* The time is taken under the lock: moments are in its order. */
-static void add_moment(struct moments *moments, char *mark, struct collector_cut *cut)
+static void add_moment(struct collector *collector, char *mark, struct collector_cut *cut)
 {
+	struct moments *moments = &collector->moments;
 	struct moment *moment = xcalloc(1, sizeof(*moment));
 
 	moment->mark = mark;
 	moment->cut = cut;
-	pthread_mutex_lock(&moments->lock);
+	pthread_mutex_lock(&collector->lock);
 	moment->time_ns = clock_monotonic_ns();
 	*moments->end = moment;
 	moments->end = &moment->next;
 	if (cut && atomic_load(&moments->cut_due_ns) == UINT64_MAX)
 		atomic_store(&moments->cut_due_ns, moment->time_ns);
-	pthread_mutex_unlock(&moments->lock);
+	pthread_mutex_unlock(&collector->lock);
 }
 
 void collector_mark(struct collector *collector, const char *text)
 {
-	add_moment(&collector->moments, xstrdup(text), NULL);
+	add_moment(collector, xstrdup(text), NULL);
 }
 
 void collector_cut(struct collector *collector, struct collector_cut *cut)
 {
 	sem_init(&cut->made, 0, 0);
-	add_moment(&collector->moments, NULL, cut);
+	add_moment(collector, NULL, cut);
 	wake(collector);
 }
 
@@ -219,13 +220,14 @@ uint64_t collector_cut_wait(struct collector_cut *cut)
 	return cut->nr_bytes;
 }
 
-struct collector_progress collector_progress(const struct collector *collector)
+struct collector_progress collector_progress(struct collector *collector)
 {
-	return (struct collector_progress){
-		.nr_samples = atomic_load_explicit(&collector->nr_samples, memory_order_relaxed),
-		.nr_threads = atomic_load_explicit(&collector->nr_threads, memory_order_relaxed),
-		.nr_blocked = atomic_load_explicit(&collector->nr_blocked, memory_order_relaxed),
-	};
+	struct collector_progress progress;
+
+	pthread_mutex_lock(&collector->lock);
+	progress = collector->progress;
+	pthread_mutex_unlock(&collector->lock);
+	return progress;
 }
 
 /* --- the collector's thread --- */
@@ -277,7 +279,7 @@ static struct collector_cut *take_moments(struct collector *collector, uint64_t 
 	uint64_t due_ns = UINT64_MAX;
 	struct moment *first;
 
-	pthread_mutex_lock(&moments->lock);
+	pthread_mutex_lock(&collector->lock);
 	while (!cut && (first = moments->first) && first->time_ns <= until_ns) {
 		cut = first->cut;
 		if (first->mark)
@@ -294,7 +296,7 @@ static struct collector_cut *take_moments(struct collector *collector, uint64_t 
 			due_ns = first->time_ns;
 	}
 	atomic_store(&moments->cut_due_ns, due_ns);
-	pthread_mutex_unlock(&moments->lock);
+	pthread_mutex_unlock(&collector->lock);
 	return cut;
 }
 
@@ -316,10 +318,10 @@ static void note_progress(struct collector *collector)
 	struct collector_progress progress = consumer_progress(collector->consumer);
 	uint64_t max_samples = collector->options.max_samples;
 
-	atomic_store_explicit(&collector->nr_samples, progress.nr_samples, memory_order_relaxed);
-	atomic_store_explicit(&collector->nr_threads, progress.nr_threads, memory_order_relaxed);
-	atomic_store_explicit(&collector->nr_blocked, progress.nr_blocked, memory_order_relaxed);
-	if (max_samples && consumer_nr_samples(collector->consumer) >= max_samples)
+	pthread_mutex_lock(&collector->lock);
+	collector->progress = progress;
+	pthread_mutex_unlock(&collector->lock);
+	if (max_samples && progress.nr_observed >= max_samples)
 		end_running(collector, COLLECTOR_SAMPLES_REACHED);
 }
 
@@ -335,7 +337,7 @@ static void drain(struct collector *collector)
 			flush(collector, message->time_ns);
 		consumer_handle(collector->consumer, message);
 	}
-	consumer_watch_maps(collector->consumer);
+	collector->working.restless_until_ns = consumer_watch_maps(collector->consumer);
 	note_progress(collector);
 }
 
@@ -344,7 +346,7 @@ static uint64_t pause_after(const struct collector *collector, uint64_t now_ns)
 	const struct working *working = &collector->working;
 	const struct pace *pace = paces;
 
-	if (now_ns < consumer_restless_until_ns(collector->consumer))
+	if (now_ns < working->restless_until_ns)
 		return RESTLESS_PAUSE_NS;
 	while (working->queue_bytes < pace->queue_bytes &&
 	       now_ns - working->began_ns > pace->after_ns)
@@ -403,7 +405,7 @@ struct collector *collector_start(const struct collector_options *options, struc
 	collector->working.began_ns = clock_monotonic_ns();
 	atomic_init(&collector->due_ns, collector->working.began_ns);
 	queue_init(&collector->queue);
-	pthread_mutex_init(&collector->moments.lock, NULL);
+	pthread_mutex_init(&collector->lock, NULL);
 	collector->moments.end = &collector->moments.first;
 	atomic_init(&collector->moments.cut_due_ns, UINT64_MAX);
 	collector->consumer = consumer_new(options, &collector->used);
@@ -422,22 +424,16 @@ struct collector *collector_start(const struct collector_options *options, struc
 	return collector;
 }
 
-static void set_counters(const struct collector *collector)
-{
-	struct profile *profile = collector->options.profile;
-
-	consumer_set_counters(collector->consumer);
-	profile_set_counter(profile, "queue_bytes_max", queue_max_bytes(&collector->queue));
-	profile_set_counter(profile, "working_cpu_ns", collector->working.cpu_ns);
-}
-
 void collector_finish(struct collector *collector, struct collector_result *result,
 		      struct err *failure)
 {
+	struct profile *profile = collector->options.profile;
+
 	atomic_store_explicit(&collector->is_finishing, true, memory_order_release);
 	wake(collector);
 	pthread_join(collector->thread, NULL);
-	set_counters(collector);
+	profile_set_counter(profile, "queue_bytes_max", queue_max_bytes(&collector->queue));
+	profile_set_counter(profile, "working_cpu_ns", collector->working.cpu_ns);
 	consumer_result(collector->consumer, result);
 	result->state = collector_state(collector);
 	result->thread_cpu_ns = collector->working.cpu_ns;
@@ -457,7 +453,7 @@ void collector_free(struct collector *collector)
 		free(moment->mark);
 		free(moment);
 	}
-	pthread_mutex_destroy(&collector->moments.lock);
+	pthread_mutex_destroy(&collector->lock);
 	if (collector->wake_fd >= 0)
 		close(collector->wake_fd);
 	free(collector);

@@ -83,7 +83,7 @@ void collector_cut(struct collector *collector, struct collector_cut *cut);
  */
 uint64_t collector_cut_wait(struct collector_cut *cut);
 
-struct collector_progress collector_progress(const struct collector *collector);
+struct collector_progress collector_progress(struct collector *collector);
 
 /*
  * Producer: no message follows. Empties the queue, hands out what has gathered, writes, ends the

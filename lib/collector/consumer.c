@@ -8,7 +8,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "collector/maps.h"
 #include "collector/message.h"
 #include "collector/queue.h"
 #include "collector/samples.h"
@@ -443,13 +442,36 @@ static void handle_sample(struct consumer *consumer, struct message *message)
 	}
 }
 
+static void set_counters(const struct consumer *consumer)
+{
+	struct profile *profile = consumer->profile;
+
+	profile_set_counter(profile, "unattributed_cpu_ns", consumer->sink.unattributed_cpu_ns);
+	profile_set_counter(profile, "unattributed_blocked_ns",
+			    consumer->sink.unattributed_blocked_ns);
+	for (int end = 0; end < STACK_END_COUNT; end++) {
+		char name[64];
+
+		if (!consumer->walker.nr_stacks_by_end[end])
+			continue;
+		snprintf(name, sizeof(name), "stacks_%s", stack_end_name((enum stack_end)end));
+		for (char *c = name; *c; c++) {
+			if (*c == ' ' || *c == '-')
+				*c = '_';
+			else if (*c >= 'A' && *c <= 'Z')
+				*c = (char)(*c - 'A' + 'a');
+		}
+		profile_set_counter(profile, name, consumer->walker.nr_stacks_by_end[end]);
+	}
+}
+
 static void handle_counters(struct consumer *consumer, const struct message *message)
 {
 	const struct message_counters *said = &message->body.counters;
 
 	for (size_t i = 0; i < said->nr; i++)
 		profile_set_counter(consumer->profile, said->rows[i].name, said->rows[i].value);
-	consumer_set_counters(consumer);
+	set_counters(consumer);
 }
 
 void consumer_handle(struct consumer *consumer, struct message *message)
@@ -489,7 +511,7 @@ void consumer_handle(struct consumer *consumer, struct message *message)
 
 /* --- now and then --- */
 
-void consumer_watch_maps(struct consumer *consumer)
+uint64_t consumer_watch_maps(struct consumer *consumer)
 {
 	for (size_t i = 0; i < consumer->unwatched.nr; i++) {
 		struct process *process =
@@ -502,10 +524,6 @@ void consumer_watch_maps(struct consumer *consumer)
 	}
 	consumer->unwatched.nr = 0;
 	jit_names_poll(consumer->walker.jit_names, clock_monotonic_ns());
-}
-
-uint64_t consumer_restless_until_ns(const struct consumer *consumer)
-{
 	return consumer->restless_until_ns;
 }
 
@@ -546,13 +564,17 @@ void consumer_end(struct consumer *consumer)
 {
 	flush_threads(consumer);
 	jit_names_end_all(consumer->walker.jit_names);
+	set_counters(consumer);
 }
 
 /* --- what came of it --- */
 
 struct collector_progress consumer_progress(const struct consumer *consumer)
 {
-	return consumer->progress;
+	struct collector_progress progress = consumer->progress;
+
+	progress.nr_observed = consumer->sink.nr_samples;
+	return progress;
 }
 
 void consumer_result(const struct consumer *consumer, struct collector_result *result)
@@ -560,32 +582,4 @@ void consumer_result(const struct consumer *consumer, struct collector_result *r
 	result->nr_samples = consumer->sink.nr_samples;
 	result->cpu_ns = consumer->sink.cpu_ns;
 	result->unwinder_check = *unwinder_check_result(consumer->walker.unwinder);
-}
-
-uint64_t consumer_nr_samples(const struct consumer *consumer)
-{
-	return consumer->sink.nr_samples;
-}
-
-void consumer_set_counters(const struct consumer *consumer)
-{
-	struct profile *profile = consumer->profile;
-
-	profile_set_counter(profile, "unattributed_cpu_ns", consumer->sink.unattributed_cpu_ns);
-	profile_set_counter(profile, "unattributed_blocked_ns",
-			    consumer->sink.unattributed_blocked_ns);
-	for (int end = 0; end < STACK_END_COUNT; end++) {
-		char name[64];
-
-		if (!consumer->walker.nr_stacks_by_end[end])
-			continue;
-		snprintf(name, sizeof(name), "stacks_%s", stack_end_name((enum stack_end)end));
-		for (char *c = name; *c; c++) {
-			if (*c == ' ' || *c == '-')
-				*c = '_';
-			else if (*c >= 'A' && *c <= 'Z')
-				*c = (char)(*c - 'A' + 'a');
-		}
-		profile_set_counter(profile, name, consumer->walker.nr_stacks_by_end[end]);
-	}
 }

@@ -26,22 +26,20 @@ void consumer_free(struct consumer *consumer);
 void consumer_handle(struct consumer *consumer, struct message *message);
 /*
  * All messages that were there have been handled: read the maps of the processes that they were
- * about anew, where it is time to.
+ * about anew, where it is time to. Until when messages should not wait: address spaces change while
+ * they do.
  */
-void consumer_watch_maps(struct consumer *consumer);
-/* Until then messages should not wait: address spaces change while they do. */
-uint64_t consumer_restless_until_ns(const struct consumer *consumer);
+uint64_t consumer_watch_maps(struct consumer *consumer);
 /* Write what has gathered. Negative when the file could not be written. */
 int consumer_flush(struct consumer *consumer, struct err *err);
-/* No message will follow: what is left to be read is read, and what is held back handed out. */
+/*
+ * No message will follow: what is left to be read is read, what is held back handed out, and its
+ * counters set in the profile.
+ */
 void consumer_end(struct consumer *consumer);
 
 struct collector_progress consumer_progress(const struct consumer *consumer);
 /* All of the result but for what is the thread's. */
 void consumer_result(const struct consumer *consumer, struct collector_result *result);
-/* Observations so far. */
-uint64_t consumer_nr_samples(const struct consumer *consumer);
-/* Its counters, into the profile. */
-void consumer_set_counters(const struct consumer *consumer);
 
 #endif

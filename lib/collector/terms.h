@@ -43,6 +43,7 @@ struct collector_options {
 /* What has been handled so far. */
 struct collector_progress {
 	uint64_t nr_samples;	       /* of one sleep only the first */
+	uint64_t nr_observed;	       /* of one sleep all */
 	size_t nr_threads, nr_blocked; /* that are there; of those, blocked when last sampled */
 };
 

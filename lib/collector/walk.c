@@ -1,14 +1,220 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From a snapshot to a stack of the profile. */
+/* From a snapshot to a stack of the profile; whether the map is old, by what walks find. */
 #include "collector/walk.h"
 
-#include "collector/maps.h"
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/minmax.h"
 #include "collector/message.h"
 #include "jit/jit_names.h"
 #include "mapping/space.h"
 #include "proc/range.h"
+#include "proc/read.h"
 #include "profile/profile.h"
 #include "snapshot/snapshot.h"
+
+/* --- maps --- */
+
+/* False when there is nothing to be read; for ever once the process is gone. */
+static bool refresh(struct map_watch *watch, struct space *space)
+{
+	int status = space_refresh(space, NULL);
+
+	watch->is_gone |= status == ERR_GONE;
+	return status == 0;
+}
+
+static int open_maps(const struct space *space)
+{
+	return proc_open_task_file(space_pid(space), space_pid(space), "maps");
+}
+
+/* What the kernel said at the sample of the code at pc, or NULL. */
+static const struct proc_range *place_at(const struct message_sample *sample, uint64_t pc)
+{
+	for (size_t i = 0; i < sample->nr_places; i++) {
+		if (sample->places[i].start <= pc && pc < sample->places[i].end)
+			return &sample->places[i];
+	}
+	return NULL;
+}
+
+/* Where code has been replaced it will be again soon: then the kernel is asked at each walk. */
+#define RESTLESS_NS (2 * NS_PER_SEC)
+
+static bool is_restless(struct map_watch *watch, const struct space *space)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint32_t nr_replaced = space_nr_replaced(space);
+
+	if (nr_replaced != watch->nr_replaced)
+		watch->restless_until_ns = now_ns + RESTLESS_NS;
+	watch->nr_replaced = nr_replaced;
+	return now_ns < watch->restless_until_ns;
+}
+
+/* Of the innermost frames: those of libraries that stay hang above those that come and go. */
+#define MAPPINGS_ASKED_FOR 4
+
+/* Where the sample has a place, that is better than what is there now. */
+static bool is_outdated(const struct space *space, const struct message_sample *sample,
+			const struct unwind_walk *walk)
+{
+	cleanup_close int fd = open_maps(space);
+	const struct mapping *last = NULL;
+	int nr_asked = 0;
+
+	for (size_t i = 0; fd >= 0 && i < walk->nr_frames && nr_asked < MAPPINGS_ASKED_FOR; i++) {
+		uint64_t pc = walk->frames[i].pc;
+		const struct mapping *mapping = space_find(space, pc);
+		struct proc_range range;
+
+		if (mapping == last || place_at(sample, pc))
+			continue;
+		last = mapping;
+		nr_asked++;
+		if (!proc_range_at(fd, pc, &range))
+			return errno == ENOENT;
+		if (!space_agrees(space, &range))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * After a walk: was it wrong because the map is old? True where the map has been read anew, and
+ * the walk is to be made again. Here as libraries change places, and other code has come to stand
+ * where it went.
+ */
+static bool renew_if_replaced(struct map_watch *watch, struct space *space,
+			      const struct message_sample *sample, const struct unwind_walk *walk)
+{
+	return !watch->is_gone && is_restless(watch, space) && is_outdated(space, sample, walk) &&
+	       refresh(watch, space);
+}
+
+#define FILES_ASKED_FOR 4
+
+/* Has a plugin been written anew in place, and mapped again where it was? */
+static bool is_of_old_file(const struct module_table *modules, const struct message_sample *sample,
+			   const struct unwind_walk *walk)
+{
+	uint32_t last = MODULE_UNKNOWN.v;
+	int nr_asked = 0;
+
+	for (size_t i = 0; i < walk->nr_frames && nr_asked < FILES_ASKED_FOR; i++) {
+		struct module_id module = walk->frames[i].lookup.module;
+
+		if (module.v == last)
+			continue;
+		last = module.v;
+		nr_asked++;
+		if (module_table_is_outdated(modules, module, sample->snapshot->time_ns))
+			return true;
+	}
+	return false;
+}
+
+static bool is_of_doubtful_code(const struct space *space, const struct unwind_walk *walk)
+{
+	for (size_t i = 0; i < walk->nr_frames; i++) {
+		if (space_is_doubtful(space, walk->frames[i].pc))
+			return true;
+	}
+	return false;
+}
+
+/* It went through a file that was written anew in place, or was still being copied. */
+static bool renew_if_doubtful(struct map_watch *watch, struct space *space,
+			      const struct message_sample *sample, const struct unwind_walk *walk,
+			      const struct module_table *modules)
+{
+	return !watch->is_gone &&
+	       (is_of_old_file(modules, sample, walk) || is_of_doubtful_code(space, walk)) &&
+	       refresh(watch, space);
+}
+
+/* Just-in-time compilers map memory all the time: is there code where the walk left the map? */
+static bool is_mapped_by_now(const struct space *space, const struct unwind_walk *walk)
+{
+	cleanup_close int fd =
+		walk->end == STACK_END_NO_MAPPING && walk->end_pc ? open_maps(space) : -1;
+	struct proc_range range;
+
+	return fd >= 0 && proc_range_at(fd, walk->end_pc, &range) && range.executable;
+}
+
+#define SHORTEST_REFRESH_PAUSE_NS (10 * NS_PER_MS)
+#define LONGEST_REFRESH_PAUSE_NS  NS_PER_SEC
+
+/* It left the map. At once where there is code, else ever more rarely while that does not help. */
+static bool renew_if_left(struct map_watch *watch, struct space *space,
+			  const struct unwind_walk *walk)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint32_t generation = space_generation(space);
+
+	if (watch->is_gone || (now_ns < watch->refresh_again_ns && !is_mapped_by_now(space, walk)))
+		return false;
+	if (refresh(watch, space) && space_generation(space) != generation) {
+		watch->refresh_pause_ns = 0;
+		return true;
+	}
+	watch->refresh_pause_ns = watch->refresh_pause_ns ? min_u64(watch->refresh_pause_ns * 2,
+								    LONGEST_REFRESH_PAUSE_NS)
+							  : SHORTEST_REFRESH_PAUSE_NS;
+	watch->refresh_again_ns = now_ns + watch->refresh_pause_ns;
+	return false;
+}
+
+/*
+ * A walk through an outdated map need not leave it: a library may come to stand where another
+ * stood, as it does when a program loads its plugins anew. So the map is read now and then for
+ * no reason, taking a small part of one CPU's time however large it is. Of its CPU time: how long
+ * that was waited for, on a busy machine longer than all the rest, says nothing.
+ */
+#define SHORTEST_WATCH_PAUSE_NS (50 * NS_PER_MS)
+#define WATCH_PAUSE_PER_READING 500
+
+/*
+ * Of a thousand threads a map has two thousand lines, and reading it takes a millisecond. The
+ * kernel is asked after the code that is known instead, where it answers that; all is read the more
+ * rarely.
+ */
+#define WHOLE_PAUSE_PER_READING 5000
+
+static void check_map(struct map_watch *watch, struct space *space, uint64_t now_ns)
+{
+	uint64_t cpu_ns = clock_thread_cpu_ns();
+
+	if (now_ns < watch->read_whole_again_ns && space_has_same_code(space))
+		return;
+	refresh(watch, space);
+	watch->read_whole_again_ns =
+		now_ns + (clock_thread_cpu_ns() - cpu_ns) * WHOLE_PAUSE_PER_READING;
+}
+
+void maps_watch(struct map_watch *watch, struct space *space)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t cpu_ns, pause_ns;
+
+	if (watch->is_gone || now_ns < watch->watch_again_ns)
+		return;
+	cpu_ns = clock_thread_cpu_ns();
+	/* The first walk comes right after the map was read. */
+	if (watch->watch_again_ns)
+		check_map(watch, space, now_ns);
+	pause_ns = (clock_thread_cpu_ns() - cpu_ns) * WATCH_PAUSE_PER_READING;
+	if (pause_ns < SHORTEST_WATCH_PAUSE_NS)
+		pause_ns = SHORTEST_WATCH_PAUSE_NS;
+	watch->watch_again_ns = now_ns + pause_ns;
+}
+
+/* --- walks --- */
 
 /* Does the map say of all places what the kernel said at the sample? */
 static bool settle_places(struct space *space, const struct message_sample *sample)
@@ -26,7 +232,7 @@ static void cut_unsettled(const struct space *space, const struct message_sample
 {
 	for (size_t i = 0; i < walk->nr_frames; i++) {
 		struct unwind_frame *frame = &walk->frames[i];
-		const struct proc_range *place = maps_place_at(sample, frame->pc);
+		const struct proc_range *place = place_at(sample, frame->pc);
 
 		if (!place || space_agrees(space, place))
 			continue;
@@ -90,11 +296,11 @@ struct walked_stack walker_walk(struct walker *walker, struct space *space, stru
 	struct walked_stack stack;
 
 	walk_settled(walker, space, sample);
-	if (maps_renew_if_replaced(watch, space, sample, walk))
+	if (renew_if_replaced(watch, space, sample, walk))
 		walk_settled(walker, space, sample);
-	if (maps_renew_if_doubtful(watch, space, sample, walk, walker->profile->modules))
+	if (renew_if_doubtful(watch, space, sample, walk, walker->profile->modules))
 		walk_settled(walker, space, sample);
-	if (walk->left_map && maps_renew_if_left(watch, space, walk))
+	if (walk->left_map && renew_if_left(watch, space, walk))
 		walk_settled(walker, space, sample);
 	stack.id = intern(walker);
 	stack.end = walk->end;

@@ -2,15 +2,37 @@
 #ifndef PROFC_COLLECTOR_WALK_H
 #define PROFC_COLLECTOR_WALK_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "stack/stack.h"
 #include "stack/stack_end.h"
 #include "unwind/unwind.h"
 
 struct jit_names;
-struct map_watch;
 struct message_sample;
 struct profile;
 struct space;
+
+/*
+ * When the memory map of a process is read anew. A sample is walked some time after it was taken,
+ * and the map may have changed before or since. Reading it takes up to milliseconds: so it is done
+ * where a walk shows it to be old, and for no reason now and then. All times are CLOCK_MONOTONIC;
+ * zero-initialised is that of a process whose map has just been read.
+ */
+struct map_watch {
+	uint64_t refresh_again_ns; /* not before: the last time it did not help a walk */
+	uint64_t refresh_pause_ns;
+	uint64_t watch_again_ns;      /* not before: whether the map is still right */
+	uint64_t read_whole_again_ns; /* before, asking after its code will do */
+	uint64_t restless_until_ns;   /* libraries have changed places */
+	uint32_t nr_replaced;	      /* space_nr_replaced(), as of the last walk */
+	bool is_gone;		      /* the process, or its program, is: there is no map to read */
+	bool is_queued;		      /* for the caller: maps_watch() is due */
+};
+
+/* When nothing waits to be walked: read it anew if it is time to. */
+void maps_watch(struct map_watch *watch, struct space *space);
 
 /* Snapshots become interned stacks. */
 struct walker {
