@@ -22,7 +22,7 @@ static void ask_for_more_stack(struct thread_hints *hints, const struct snapshot
 	uint32_t limit;
 	uint32_t grown;
 
-	if (walk->end != STACK_END_BAD_MEMORY || !snapshot->nr_regions)
+	if (walk->end != STACK_END_BAD_MEMORY)
 		return;
 	limit = atomic_load_explicit(&hints->max_stack_bytes, memory_order_relaxed);
 	/* A copy that ended before the limit had all there was. */
@@ -50,8 +50,7 @@ static void ask_for_less_stack(struct thread_hints *hints, struct stack_needs *n
 	const struct stack_region *region = &snapshot->regions[0];
 	uint64_t wanted;
 
-	if (!snapshot->nr_regions || walk->end_sp < region->start ||
-	    walk->end_sp - region->start > region->nr_bytes)
+	if (walk->end_sp < region->start || walk->end_sp - region->start > region->nr_bytes)
 		return;
 	if (walk->end_sp - region->start > needs->deepest_bytes)
 		needs->deepest_bytes = (uint32_t)(walk->end_sp - region->start);
@@ -67,12 +66,6 @@ static void ask_for_less_stack(struct thread_hints *hints, struct stack_needs *n
 
 /* So many whole walks that end at the same place tell where its stack begins. */
 #define ENOUGH_ROOTS 8
-
-static void forget_root(struct thread_hints *hints, struct stack_needs *needs)
-{
-	needs->has_other_roots = true;
-	atomic_store_explicit(&hints->root_sp, 0, memory_order_relaxed);
-}
 
 /* Does it go beyond what was taken for the end of the stack that it is on? */
 static bool passes_root(const struct snapshot *snapshot, const struct unwind_walk *walk,
@@ -92,11 +85,12 @@ static void note_root(struct thread_hints *hints, struct stack_needs *needs,
 {
 	uint64_t known;
 
-	if (!snapshot->nr_regions || needs->has_other_roots)
+	if (needs->has_other_roots)
 		return;
 	known = atomic_load_explicit(&hints->root_sp, memory_order_relaxed);
 	if (known && passes_root(snapshot, walk, known)) {
-		forget_root(hints, needs);
+		needs->has_other_roots = true;
+		atomic_store_explicit(&hints->root_sp, 0, memory_order_relaxed);
 		return;
 	}
 	if (known || walk->end != STACK_END_ROOT || !walk->end_sp)
@@ -107,27 +101,20 @@ static void note_root(struct thread_hints *hints, struct stack_needs *needs,
 		atomic_store_explicit(&hints->root_sp, walk->end_sp, memory_order_relaxed);
 }
 
-/* A stack that was switched to: its caller is on another one, which the next copy is to have. */
-static void ask_for_stack_behind(struct thread_hints *hints, const struct unwind_walk *walk)
-{
-	if (walk->end == STACK_END_OTHER_STACK && walk->wanted_address)
-		atomic_store_explicit(&hints->behind_sp, walk->wanted_address,
-				      memory_order_relaxed);
-}
-
-/* Peeks tell no saved registers; where frames need them, it takes a stop. */
-static void ask_for_registers(struct thread_hints *hints, const struct unwind_walk *walk)
-{
-	if (walk->end == STACK_END_UNKNOWN_REG)
-		atomic_store_explicit(&hints->needs_registers, true, memory_order_relaxed);
-}
-
 void stack_hints_update(struct thread_hints *hints, struct stack_needs *needs,
 			const struct snapshot *snapshot, const struct unwind_walk *walk)
 {
+	/* Peeks tell no saved registers; where frames need them, it takes a stop. */
+	if (walk->end == STACK_END_UNKNOWN_REG)
+		atomic_store_explicit(&hints->needs_registers, true, memory_order_relaxed);
+	/* A stack that was switched to: its caller is on another one, which the next copy is to
+	 * have. */
+	if (walk->end == STACK_END_OTHER_STACK && walk->wanted_address)
+		atomic_store_explicit(&hints->behind_sp, walk->wanted_address,
+				      memory_order_relaxed);
+	if (!snapshot->nr_regions)
+		return;
 	ask_for_less_stack(hints, needs, snapshot, walk);
 	ask_for_more_stack(hints, snapshot, walk);
-	ask_for_registers(hints, walk);
-	ask_for_stack_behind(hints, walk);
 	note_root(hints, needs, snapshot, walk);
 }
