@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "proc/read.h"
@@ -40,15 +39,6 @@ static bool peek(struct tracee *tracee, struct snapshot *snapshot)
 		pause_shortly();
 	}
 	return false;
-}
-
-static bool reads_kernel_stack(pid_t pid)
-{
-	struct buf text = {0};
-	bool reads = proc_read_process_file(pid, "stack", &text) && text.nr_bytes;
-
-	buf_release(&text);
-	return reads;
 }
 
 static int visit_once(struct tracee *tracee, struct snapshot *snapshot, struct tracee_probe *probe,
@@ -87,7 +77,7 @@ static int probe_pid(pid_t pid, struct tracee_probe *probe, struct err *err)
 	host = tracee_host_new();
 	tracee_open(&tracee, host, pid, pid);
 	probe->reads_sleepers = peek(&tracee, &snapshot);
-	probe->reads_kernel_stack = reads_kernel_stack(pid);
+	probe->reads_kernel_stack = tracee_may_see_kernel_stacks();
 	probe->has_pcount =
 		proc_read_schedstat(tracee.fds[TRACEE_SCHEDSTAT], &clocks) && clocks.pcount;
 	status = visit_once(&tracee, &snapshot, probe, err);

@@ -7,9 +7,7 @@
 #include "proc/range.h"
 #include "proc/read.h"
 #include "snapshot/snapshot.h"
-#include "tracee/backing.h"
 #include "tracee/machine.h"
-#include "tracee/memory.h"
 #include "tracee/tracee_priv.h"
 
 /*
@@ -33,7 +31,7 @@ static size_t read_memory(struct tracee *tracee, uint64_t start, uint8_t *room, 
 							   : -1;
 	ssize_t got = fd < 0 ? -1 : pread(fd, room, nr_bytes, (off_t)start);
 
-	return got > 0 ? (size_t)got : memory_read(tracee->tid, start, room, nr_bytes);
+	return got > 0 ? (size_t)got : tracee_read_memory(tracee->tid, start, room, nr_bytes);
 }
 
 /*
@@ -48,7 +46,7 @@ static size_t copy_region(struct tracee *tracee, uint64_t start, size_t nr_bytes
 	size_t got;
 
 	if (tracee->fills_pages)
-		nr_bytes = memory_present_bytes(tracee->tid, start, nr_bytes);
+		nr_bytes = tracee_present_bytes(tracee->tid, start, nr_bytes);
 	room = nr_bytes ? snapshot_add_region(snapshot, start, nr_bytes) : NULL;
 	if (!room)
 		return 0;
@@ -57,37 +55,22 @@ static size_t copy_region(struct tracee *tracee, uint64_t start, size_t nr_bytes
 	return got;
 }
 
-#define FIRST_CHUNK_BYTES ((size_t)64 * 1024)
-
 /*
  * The stack of `sp`, from `at` up to the end of its mapping, where the read comes out short, or to
- * the limit. The first chunk is all that most stacks need. Returns where the stack ends, or 0 if
- * that was not reached.
+ * the limit. Returns where the stack ends, or 0 if that was not reached.
  */
 static uint64_t copy_mapping(struct tracee *tracee, uint64_t at, uint64_t sp, size_t max_bytes,
 			     struct snapshot *snapshot)
 {
-	size_t red_zone = (size_t)(sp - at);
-	size_t chunk = FIRST_CHUNK_BYTES;
-	size_t copied = 0;
+	size_t copied = copy_region(tracee, at, max_bytes, snapshot);
 
-	while (copied < max_bytes) {
-		size_t wanted = chunk < max_bytes - copied ? chunk : max_bytes - copied;
-		size_t got = copy_region(tracee, at, wanted, snapshot);
-
-		copied += got;
-		at += got;
-		if (got < wanted)
-			break;
-		chunk *= 4;
-	}
 	/* It may reach below the mapping that the stack pointer is in, where that is not known. */
-	if (!copied && at < sp && max_bytes > red_zone) {
-		size_t above = max_bytes - red_zone;
-
-		at = sp + copy_region(tracee, sp, chunk < above ? chunk : above, snapshot);
+	if (!copied && at < sp && max_bytes > sp - at) {
+		max_bytes -= sp - at;
+		at = sp;
+		copied = copy_region(tracee, at, max_bytes, snapshot);
 	}
-	return copied < max_bytes ? at : 0;
+	return copied < max_bytes ? at + copied : 0;
 }
 
 static bool ask_for_mapping(struct tracee *tracee, uint64_t address, struct proc_range *range)
@@ -112,7 +95,7 @@ static bool is_served(struct tracee *tracee, const struct proc_range *range)
 	if (!range->inode)
 		return false;
 	pthread_mutex_lock(&host->backings_lock);
-	is_served = backing_is_served(&host->backings, tracee->tid, range);
+	is_served = tracee_is_served(&host->backings, tracee->tid, range);
 	pthread_mutex_unlock(&host->backings_lock);
 	return is_served;
 }
@@ -157,14 +140,14 @@ static bool is_of_c_library(pid_t tid, uint64_t thread_pointer)
 {
 	uint64_t word;
 
-	return memory_read(tid, thread_pointer, &word, sizeof(word)) == sizeof(word) &&
+	return tracee_read_memory(tid, thread_pointer, &word, sizeof(word)) == sizeof(word) &&
 	       word == thread_pointer;
 }
 
 /* With the red zone, where that is known to be of the same mapping or may be read anyhow. */
 static uint64_t first_byte(struct tracee *tracee, uint64_t sp, const struct proc_range *range)
 {
-	uint64_t first = sp - machine_red_zone_bytes();
+	uint64_t first = sp - MACHINE_RED_ZONE_BYTES;
 
 	if (first > sp)
 		return sp;
@@ -336,8 +319,9 @@ static bool copy_struck_stack(struct tracee *tracee, size_t max_bytes, struct sn
 	struct proc_range range;
 	uint64_t sp;
 
-	if (!snapshot->nr_regions || !machine_struck_sp(snapshot->bytes + region->offset,
-							region->nr_bytes, region->start, &sp))
+	if (!snapshot->nr_regions ||
+	    !tracee_struck_sp(snapshot->arch, snapshot->bytes + region->offset, region->nr_bytes,
+			      region->start, &sp))
 		return false;
 	return copy_stack(tracee, sp, max_bytes, snapshot, &range) || snapshot->nr_regions > 1;
 }

@@ -100,14 +100,6 @@ void tracee_close_files(struct tracee *tracee)
 		close_file(tracee, file);
 }
 
-void tracee_forget_program(struct tracee *tracee)
-{
-	close_file(tracee, TRACEE_MEMORY);
-	close_file(tracee, TRACEE_MAPS);
-	tracee->stacks = (struct tracee_stacks){0};
-	tracee->fills_pages = false;
-}
-
 /* Where the kernel counts nothing (built without CONFIG_SCHED_INFO). */
 static bool clocks_from_others(struct tracee *tracee, struct proc_schedstat *clocks)
 {
@@ -120,58 +112,49 @@ static bool clocks_from_others(struct tracee *tracee, struct proc_schedstat *clo
 	return true;
 }
 
-/* A descriptor for one reading, if none is kept: to be closed then. */
-static int opened(struct tracee *tracee, enum tracee_file file, bool *is_kept)
+/* A descriptor for one reading: *own, which is to be closed then, if none is kept. */
+static int opened(struct tracee *tracee, enum tracee_file file, int *own)
 {
 	int fd = tracee_kept_file(tracee, file);
 
-	*is_kept = fd >= 0;
-	return *is_kept ? fd : proc_open_task_file(tracee->tgid, tracee->tid, file_names[file]);
+	if (fd < 0)
+		fd = *own = proc_open_task_file(tracee->tgid, tracee->tid, file_names[file]);
+	return fd;
 }
 
 bool tracee_clocks(struct tracee *tracee, struct proc_schedstat *clocks)
 {
-	bool is_kept;
-	int fd = opened(tracee, TRACEE_SCHEDSTAT, &is_kept);
-	bool is_read = fd >= 0 && proc_read_schedstat(fd, clocks);
+	cleanup_close int own = -1;
+	int fd = opened(tracee, TRACEE_SCHEDSTAT, &own);
 
-	if (fd >= 0 && !is_kept)
-		close(fd);
-	if (is_read && clocks->pcount == 0)
-		return clocks_from_others(tracee, clocks);
-	return is_read;
+	if (fd < 0 || !proc_read_schedstat(fd, clocks))
+		return false;
+	return clocks->pcount || clocks_from_others(tracee, clocks);
 }
 
 bool tracee_stat(struct tracee *tracee, struct proc_stat *stat)
 {
-	int fd = tracee_kept_file(tracee, TRACEE_STAT);
+	cleanup_close int own = -1;
+	int fd = opened(tracee, TRACEE_STAT, &own);
 
-	return fd >= 0 ? proc_read_stat(fd, stat)
-		       : proc_read_task_stat(tracee->tgid, tracee->tid, stat);
+	return fd >= 0 && proc_read_stat(fd, stat);
 }
 
 bool tracee_syscall(struct tracee *tracee, struct proc_syscall *syscall)
 {
-	bool is_kept;
-	int fd = opened(tracee, TRACEE_SYSCALL, &is_kept);
-	bool is_read = fd >= 0 && proc_read_syscall(fd, syscall);
+	cleanup_close int own = -1;
+	int fd = opened(tracee, TRACEE_SYSCALL, &own);
 
-	if (fd >= 0 && !is_kept)
-		close(fd);
-	return is_read;
+	return fd >= 0 && proc_read_syscall(fd, syscall);
 }
 
+/* Nor does close() of a file of /proc change errno. */
 bool tracee_range_at(struct tracee *tracee, uint64_t address, struct proc_range *range)
 {
-	bool is_kept;
-	int fd = opened(tracee, TRACEE_MAPS, &is_kept);
-	bool is_found = fd >= 0 && proc_range_at(fd, address, range);
-	int reason = errno;
+	cleanup_close int own = -1;
+	int fd = opened(tracee, TRACEE_MAPS, &own);
 
-	if (fd >= 0 && !is_kept)
-		close(fd);
-	errno = reason;
-	return is_found;
+	return fd >= 0 && proc_range_at(fd, address, range);
 }
 
 void tracee_begin_snapshot(const struct tracee *tracee, struct snapshot *snapshot)

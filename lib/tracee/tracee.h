@@ -62,9 +62,8 @@ void tracee_host_free(struct tracee_host *host);
 /* Nothing is stopped. schedstat stays open if there is a descriptor for it. */
 void tracee_open(struct tracee *tracee, struct tracee_host *host, pid_t tgid, pid_t tid);
 void tracee_close(struct tracee *tracee);
-/* It has executed another program, or sleeps for long: close all files but schedstat. */
+/* It sleeps for long: close all files but schedstat. */
 void tracee_close_files(struct tracee *tracee);
-void tracee_forget_program(struct tracee *tracee);
 
 /*
  * Its clocks: exact while it is off the CPU, else as old as the last tick of the kernel. False if

