@@ -23,7 +23,6 @@
 #include "proc/read.h"
 #include "tracee/permission.h"
 #include "tracee/probe.h"
-#include "tracee/refusal.h"
 
 struct doctor_args {
 	struct option_list pid_texts;

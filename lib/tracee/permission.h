@@ -2,9 +2,49 @@
 #ifndef PROFC_TRACEE_PERMISSION_H
 #define PROFC_TRACEE_PERMISSION_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
+#include "proc/task.h"
+
 struct err;
+
+/*
+ * Why the kernel does not let one process be traced: it answers EPERM to nearly everything,
+ * so the reason is put together from what /proc tells. Nothing here is stopped.
+ */
+
+/* kernel.yama.ptrace_scope (Documentation/admin-guide/LSM/Yama.rst) */
+enum yama_scope {
+	YAMA_ABSENT = -1,
+	YAMA_CLASSIC = 0,
+	YAMA_DESCENDANTS = 1, /* and those who asked for it by PR_SET_PTRACER */
+	YAMA_ADMIN = 2,	      /* CAP_SYS_PTRACE only */
+	YAMA_NOBODY = 3,      /* and that cannot be changed back */
+};
+
+enum yama_scope yama_scope_now(void);
+
+/* All that the reason is found from. */
+struct refusal {
+	pid_t pid;
+	int reason;	    /* errno of PTRACE_SEIZE */
+	bool exists;	    /* kill(2) finds it */
+	bool has_status;    /* /proc/PID/status can be read */
+	bool is_dumpable;   /* /proc/PID belongs to the process' own user */
+	bool may_trace_all; /* we have CAP_SYS_PTRACE */
+	uint32_t our_uid;   /* effective */
+	enum yama_scope yama;
+	struct proc_status status; /* of the process */
+	struct proc_stat stat;	   /* zero where it cannot be read */
+	uint64_t our_capabilities; /* permitted */
+	pid_t tracer;		   /* process that traces it, 0: nobody */
+	char tracer_name[PROC_COMM_MAX_BYTES];
+};
+
+/* The reason and a hint into err; returns its code, always negative. */
+int refusal_explain(const struct refusal *refusal, struct err *err);
 
 /*
  * May we trace a process, named by the id of any of its threads? Asked by doing it: a thread of
@@ -13,5 +53,14 @@ struct err;
  * a hint. Another process that traces it for a moment, as profc itself does, is waited for.
  */
 int permission_to_trace(pid_t pid, pid_t *tgid, struct err *err);
+
+/*
+ * 0 if /proc shows processes under the ids that they have for us. Else nothing of what it says may
+ * be believed: a negative code with the reason and a hint.
+ */
+int refusal_of_proc(struct err *err);
+
+/* Do we have CAP_SYS_PTRACE? */
+bool may_trace_all(void);
 
 #endif

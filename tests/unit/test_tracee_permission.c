@@ -8,9 +8,8 @@
 
 #include <cmocka.h>
 
-#include "base/alloc.h"
 #include "base/err.h"
-#include "tracee/refusal.h"
+#include "tracee/permission.h"
 
 #define OUR_UID 1000
 
@@ -39,23 +38,6 @@ static void assert_said(const struct refusal *refusal, const char *what, const c
 		fail_msg("'%s' lacks '%s'", err.what, what);
 	if (!strstr(err.hint, hint))
 		fail_msg("'%s' lacks '%s'", err.hint, hint);
-}
-
-static void test_refusal__knows_the_scopes_of_yama(void **state)
-{
-	static const struct {
-		const char *text;
-		enum yama_scope scope;
-	} rows[] = {
-		{"0\n", YAMA_CLASSIC}, {"1\n", YAMA_DESCENDANTS}, {"2\n", YAMA_ADMIN},
-		{"3\n", YAMA_NOBODY},  {"17\n", YAMA_NOBODY},	  {"", YAMA_ABSENT},
-		{"x", YAMA_ABSENT},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		assert_int_equal(yama_scope_parse(rows[i].text, strlen(rows[i].text)),
-				 rows[i].scope);
 }
 
 static void test_refusal__says_what_yama_wants(void **state)
@@ -154,7 +136,6 @@ static void test_refusal__of_what_is_no_running_process(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refusal__knows_the_scopes_of_yama),
 		cmocka_unit_test(test_refusal__says_what_yama_wants),
 		cmocka_unit_test(test_refusal__names_the_other_tracer_first),
 		cmocka_unit_test(test_refusal__of_another_user_is_not_blamed_on_yama),
