@@ -24,6 +24,12 @@ struct snapshot;
 #error "profc has no ptrace support for this machine"
 #endif
 
+/* How the kernel breaks calls off (include/linux/errno.h); a tracer sees it where the result is. */
+#define ERESTARTSYS	      512
+#define ERESTARTNOINTR	      513
+#define ERESTARTNOHAND	      514
+#define ERESTART_RESTARTBLOCK 516
+
 /*
  * Put all registers, as PTRACE_GETREGSET hands them over, into the snapshot, with the system call
  * that a stopped thread is in and where it keeps its own data (its TCB), if that is among them.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which memory of a thread a walk of its stack may need, and its copy. */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -9,6 +12,35 @@
 #include "snapshot/snapshot.h"
 #include "tracee/machine.h"
 #include "tracee/tracee_priv.h"
+
+/* Slower, and read at the same condition; but seccomp filters of containers let it pass. */
+static size_t read_file(pid_t tid, uint64_t start, void *room, size_t nr_bytes)
+{
+	char path[32];
+	cleanup_close int fd = -1;
+	ssize_t got;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? -1 : pread(fd, room, nr_bytes, (off_t)start);
+	return got > 0 ? (size_t)got : 0;
+}
+
+/*
+ * Stopped or not. Returns how many bytes there were up to the first that is not mapped: 0 when
+ * there is nothing, or it is gone.
+ */
+static size_t read_any(pid_t tid, uint64_t start, void *room, size_t nr_bytes)
+{
+	struct iovec local = {.iov_base = room, .iov_len = nr_bytes};
+	/* An address of the target, which is no pointer of ours. */
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)start, .iov_len = nr_bytes};
+	ssize_t got = process_vm_readv(tid, &local, 1, &remote, 1, 0);
+
+	if (got >= 0)
+		return (size_t)got;
+	return errno == EPERM || errno == ENOSYS ? read_file(tid, start, room, nr_bytes) : 0;
+}
 
 /*
  * To read so little through a file that is open already is quicker than process_vm_readv(2), by a
@@ -31,7 +63,35 @@ static size_t read_memory(struct tracee *tracee, uint64_t start, uint8_t *room, 
 							   : -1;
 	ssize_t got = fd < 0 ? -1 : pread(fd, room, nr_bytes, (off_t)start);
 
-	return got > 0 ? (size_t)got : tracee_read_memory(tracee->tid, start, room, nr_bytes);
+	return got > 0 ? (size_t)got : read_any(tracee->tid, start, room, nr_bytes);
+}
+
+#define PAGES_AT_ONCE	  512
+#define PAGE_IS_SOMEWHERE (UINT64_C(3) << 62) /* in memory, or swapped out */
+
+/*
+ * How many bytes from `start` on are in memory already, so that reading them makes no page fault:
+ * at most `nr_bytes`.
+ */
+static size_t present_bytes(pid_t tid, uint64_t start, size_t nr_bytes)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t first = start / page;
+	uint64_t entries[PAGES_AT_ONCE];
+	cleanup_close int fd = -1;
+	size_t nr, present = 0;
+	char path[32];
+	ssize_t got;
+
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? -1 : pread(fd, entries, sizeof(entries), (off_t)(first * sizeof(*entries)));
+	nr = got > 0 ? (size_t)got / sizeof(*entries) : 0;
+	while (present < nr && entries[present] & PAGE_IS_SOMEWHERE)
+		present++;
+	if (!present || start + nr_bytes <= (first + present) * page)
+		return present ? nr_bytes : 0;
+	return (size_t)((first + present) * page - start);
 }
 
 /*
@@ -46,7 +106,7 @@ static size_t copy_region(struct tracee *tracee, uint64_t start, size_t nr_bytes
 	size_t got;
 
 	if (tracee->fills_pages)
-		nr_bytes = tracee_present_bytes(tracee->tid, start, nr_bytes);
+		nr_bytes = present_bytes(tracee->tid, start, nr_bytes);
 	room = nr_bytes ? snapshot_add_region(snapshot, start, nr_bytes) : NULL;
 	if (!room)
 		return 0;
@@ -100,26 +160,28 @@ static bool is_served(struct tracee *tracee, const struct proc_range *range)
 	return is_served;
 }
 
-static bool may_wait_at(struct tracee *tracee, uint64_t address)
+static bool is_known(const struct tracee *tracee, uint64_t address)
 {
-	struct proc_range range = tracee->stacks.mapping;
-	bool is_known = range.start <= address && address < range.end;
+	const struct proc_range *known = &tracee->stacks.mapping;
 
-	if (!is_known && (tracee->maps_are_slow || !ask_for_mapping(tracee, address, &range)))
-		return false;
-	return is_served(tracee, &range);
+	return known->start <= address && address < known->end;
 }
 
-/* The mapping that a stack is in. */
-static bool find_mapping(struct tracee *tracee, uint64_t sp, struct proc_range *range)
+/* The mapping that an address is in: the one that is known, or asked for. */
+static bool find_mapping(struct tracee *tracee, uint64_t address, struct proc_range *range)
 {
-	struct proc_range *known = &tracee->stacks.mapping;
-	bool is_known = known->start <= sp && sp < known->end;
-
-	if (!is_known && !ask_for_mapping(tracee, sp, known))
-		return false;
-	*range = *known;
+	if (!is_known(tracee, address))
+		return ask_for_mapping(tracee, address, range);
+	*range = tracee->stacks.mapping;
 	return true;
+}
+
+static bool may_wait_at(struct tracee *tracee, uint64_t address)
+{
+	struct proc_range range;
+
+	return (!tracee->maps_are_slow || is_known(tracee, address)) &&
+	       find_mapping(tracee, address, &range) && is_served(tracee, &range);
 }
 
 /* Where asking takes long it is kept. */
@@ -140,7 +202,7 @@ static bool is_of_c_library(pid_t tid, uint64_t thread_pointer)
 {
 	uint64_t word;
 
-	return tracee_read_memory(tid, thread_pointer, &word, sizeof(word)) == sizeof(word) &&
+	return read_any(tid, thread_pointer, &word, sizeof(word)) == sizeof(word) &&
 	       word == thread_pointer;
 }
 
@@ -206,8 +268,10 @@ static uint64_t copy_stack(struct tracee *tracee, uint64_t sp, size_t max_bytes,
 	uint64_t start, end;
 
 	*range = (struct proc_range){0};
-	if (find_mapping(tracee, sp, range))
+	if (find_mapping(tracee, sp, range)) {
+		tracee->stacks.mapping = *range;
 		limit = highest_end(tracee, sp, range);
+	}
 	start = first_byte(tracee, sp, range);
 	/* A stack that is empty ends where another mapping begins: a child's, at its birth. */
 	if (limit && range->start == sp) {
@@ -312,20 +376,6 @@ void tracee_learn_first_sp(struct tracee *tracee, uint64_t first_sp)
 	stacks->seen[1] = (struct seen_stack){0};
 }
 
-/* What a signal struck, if it is known: a thread on an alternate stack came from another one. */
-static bool copy_struck_stack(struct tracee *tracee, size_t max_bytes, struct snapshot *snapshot)
-{
-	const struct stack_region *region = &snapshot->regions[0];
-	struct proc_range range;
-	uint64_t sp;
-
-	if (!snapshot->nr_regions ||
-	    !tracee_struck_sp(snapshot->arch, snapshot->bytes + region->offset, region->nr_bytes,
-			      region->start, &sp))
-		return false;
-	return copy_stack(tracee, sp, max_bytes, snapshot, &range) || snapshot->nr_regions > 1;
-}
-
 /* Below and above where the walk goes on behind a switch of stacks. */
 #define BEHIND_BYTES_BELOW ((uint64_t)2 * 1024)
 #define BEHIND_BYTES	   ((uint64_t)32 * 1024)
@@ -363,7 +413,7 @@ void tracee_copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot
 		return;
 	end = copy_stack(tracee, sp, max_bytes, snapshot, &range);
 	other = remember_stack(&tracee->stacks, sp, end, range.start);
-	if ((!end || other) && !copy_struck_stack(tracee, max_bytes, snapshot) && other)
+	if (other)
 		copy_other_stack(tracee, other, snapshot);
 	copy_behind(tracee, snapshot);
 }

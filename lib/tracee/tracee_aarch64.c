@@ -5,12 +5,6 @@
 
 #include "snapshot/snapshot.h"
 
-/* Restart codes of the kernel (include/linux/errno.h); a tracer sees them in x0. */
-#define ERESTARTSYS	      512
-#define ERESTARTNOINTR	      513
-#define ERESTARTNOHAND	      514
-#define ERESTART_RESTARTBLOCK 516
-
 #define DWARF_SP 31
 #define DWARF_PC 32
 

@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "snapshot/snapshot.h"
 #include "tracee/tracee.h"
 
 /*
@@ -44,30 +43,11 @@ void tracee_begin_snapshot(const struct tracee *tracee, struct snapshot *snapsho
 void tracee_learn_first_sp(struct tracee *tracee, uint64_t first_sp);
 
 /*
- * memory.c: copy memory of a thread that we may trace, stopped or not, from `start` on. Returns how
- * many bytes there were up to the first that is not mapped: 0 when there is nothing, or it is gone.
- */
-size_t tracee_read_memory(pid_t tid, uint64_t start, void *room, size_t nr_bytes);
-/*
- * memory.c: how many bytes from `start` on are in memory already, so that reading them makes no
- * page fault: at most `nr_bytes`, and no more than 512 pages are looked at.
- */
-size_t tracee_present_bytes(pid_t tid, uint64_t start, size_t nr_bytes);
-/*
- * memory.c: may a read of this mapping, which shows a file, wait for anybody but the kernel and its
- * disks? Asks the table of mounts, once for each file system of the last few; what is not found
+ * backing.c: may a read of this mapping, which shows a file, wait for anybody but the kernel and
+ * its disks? Asks the table of mounts, once for each file system of the last few; what is not found
  * there may, and is asked for again.
  */
 bool tracee_is_served(struct backings *backings, pid_t tid, const struct proc_range *range);
-
-/*
- * signal_frame.c: where the innermost signal handler of a thread that runs on an alternate stack
- * struck: the stack pointer that the kernel keeps in the signal frame, if the copied bytes of the
- * stack, `nr_bytes` from `start`, show that frame; by what it says of the alternate stack itself
- * (uc_stack), which has to contain it.
- */
-bool tracee_struck_sp(enum arch arch, const uint8_t *bytes, size_t nr_bytes, uint64_t start,
-		      uint64_t *sp);
 
 /* stack_copy.c: copy the stacks that a walk may need, from the snapshot's stack pointer on. */
 void tracee_copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot *snapshot);

@@ -6,12 +6,7 @@
 #include "proc/task.h"
 #include "snapshot/snapshot.h"
 
-/* Restart codes of the kernel (include/linux/errno.h); a tracer sees them in rax. */
-#define ERESTARTSYS	      512
-#define ERESTARTNOINTR	      513
-#define ERESTARTNOHAND	      514
-#define ERESTART_RESTARTBLOCK 516
-#define EINTR_CODE	      4
+#define EINTR_CODE 4
 
 /* `syscall`, `int $0x80` and `sysenter` are all two bytes long. */
 #define SYSCALL_BYTES 2

@@ -43,7 +43,7 @@ static size_t nr_known(const struct backings *backings)
 	return nr;
 }
 
-static void test_memory__many_files_of_one_file_system_are_asked_for_once(void **state)
+static void test_backing__many_files_of_one_file_system_are_asked_for_once(void **state)
 {
 	struct backings backings = {0};
 	struct proc_range anonymous = range_of(-1, MAP_SHARED | MAP_ANONYMOUS);
@@ -66,7 +66,7 @@ static void test_memory__many_files_of_one_file_system_are_asked_for_once(void *
 	assert_int_equal(backings.next, 1);
 }
 
-static void test_memory__huge_pages_are_the_kernel_s_own(void **state)
+static void test_backing__huge_pages_are_the_kernel_s_own(void **state)
 {
 	struct backings backings = {0};
 	int flags = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_HUGETLB | MAP_HUGE_2MB;
@@ -82,7 +82,7 @@ static void test_memory__huge_pages_are_the_kernel_s_own(void **state)
 }
 
 /* What the thread that died could not tell, the next one may. */
-static void test_memory__a_thread_that_died_says_nothing_of_the_others(void **state)
+static void test_backing__a_thread_that_died_says_nothing_of_the_others(void **state)
 {
 	struct backings backings = {0};
 	struct proc_range unknown = {.inode = 1, .dev_major = 0xfff, .dev_minor = 0xfffff};
@@ -101,7 +101,7 @@ static void test_memory__a_thread_that_died_says_nothing_of_the_others(void **st
 }
 
 /* Device 0:0 is no row that is not used. */
-static void test_memory__nothing_is_known_to_begin_with(void **state)
+static void test_backing__nothing_is_known_to_begin_with(void **state)
 {
 	struct backings backings = {0};
 	struct proc_range unknown = {.inode = 1};
@@ -113,10 +113,10 @@ static void test_memory__nothing_is_known_to_begin_with(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_memory__many_files_of_one_file_system_are_asked_for_once),
-		cmocka_unit_test(test_memory__huge_pages_are_the_kernel_s_own),
-		cmocka_unit_test(test_memory__a_thread_that_died_says_nothing_of_the_others),
-		cmocka_unit_test(test_memory__nothing_is_known_to_begin_with),
+		cmocka_unit_test(test_backing__many_files_of_one_file_system_are_asked_for_once),
+		cmocka_unit_test(test_backing__huge_pages_are_the_kernel_s_own),
+		cmocka_unit_test(test_backing__a_thread_that_died_says_nothing_of_the_others),
+		cmocka_unit_test(test_backing__nothing_is_known_to_begin_with),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
