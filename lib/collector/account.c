@@ -45,23 +45,18 @@ static uint64_t take_positive(int64_t *unattributed)
 	return all;
 }
 
-/* From blocked time to waits; no more than there is, as some of what was held may be stolen. */
-static void give_back_stolen(struct account *account, uint64_t stolen_ns)
-{
-	int64_t blocked_ns = account->unattributed_blocked_ns;
-	uint64_t found_ns = blocked_ns > 0 ? min_u64(stolen_ns, (uint64_t)blocked_ns) : 0;
-
-	account->unattributed_blocked_ns -= (int64_t)found_ns;
-	account->unattributed_runq_ns += found_ns;
-}
-
 /* It was running or runnable: what it was held for, and what was stolen, is no sleep. */
 static void advance_off_sleep(struct account *account, const struct account_clocks *clocks,
 			      const struct account_losses *losses)
 {
+	int64_t blocked_ns, stolen_ns;
+
 	advance_clocks(account, clocks);
-	account->unattributed_blocked_ns -= (int64_t)losses->held_ns;
-	give_back_stolen(account, losses->stolen_ns);
+	blocked_ns = account->unattributed_blocked_ns - (int64_t)losses->held_ns;
+	/* To waits; no more than there is, as some of what was held may be stolen. */
+	stolen_ns = blocked_ns > 0 ? (int64_t)min_u64(losses->stolen_ns, (uint64_t)blocked_ns) : 0;
+	account->unattributed_blocked_ns = blocked_ns - stolen_ns;
+	account->unattributed_runq_ns += (uint64_t)stolen_ns;
 }
 
 struct weights account_running(struct account *account, const struct account_clocks *clocks,

@@ -45,13 +45,6 @@ static const struct pace paces[] = {
 #define FIRST_FLUSH_NS (10 * NS_PER_MS)
 #define FLUSH_NS       NS_PER_SEC
 
-/* The producer's: when it wakes the collector. */
-struct calling {
-	bool is_full;	   /* woken as the queue filled, and it has not emptied since */
-	bool with_next;	   /* wake it after the next sample */
-	uint64_t again_ns; /* not before, for new code */
-};
-
 /* The collector's thread's own. */
 struct working {
 	struct err failure;
@@ -78,8 +71,9 @@ struct moments {
 struct collector {
 	struct collector_options options;
 	pthread_t thread;
-	int wake_fd; /* eventfd: there is something that cannot wait */
-	struct calling calling;
+	int wake_fd;		/* eventfd: there is something that cannot wait */
+	bool calls_with_next;	/* the producer's: the next sample wakes it */
+	uint64_t call_again_ns; /* likewise: not before, for new code */
 	struct working working;
 	struct consumer *consumer;
 	pthread_mutex_t lock; /* never taken by a producer of messages; of the next two */
@@ -125,7 +119,7 @@ struct snapshot *collector_take_snapshot(struct collector *collector)
 	return used ? used : xcalloc(1, sizeof(*used));
 }
 
-/* A burst, which fills the queue while the collector rests for long: it is woken once. */
+/* A burst, which fills the queue while the collector rests for long: it is woken. */
 #define BURST_BYTES  ((size_t)1024 * 1024)
 #define LONG_REST_NS (20 * NS_PER_MS)
 /* A program that loads libraries all the time is no reason to wake it at once. */
@@ -138,42 +132,30 @@ enum collector_call collector_call_for_code(struct collector *collector, uint64_
 	/* Overdue it is at work, and may rest before it has taken this sample. */
 	if (due_ns > now_ns && due_ns <= now_ns + LONG_REST_NS)
 		return COLLECTOR_COMES_SOON;
-	if (now_ns < collector->calling.again_ns)
+	if (now_ns < collector->call_again_ns)
 		return COLLECTOR_LEFT_ALONE;
-	collector->calling.again_ns = now_ns + CODE_CALL_PAUSE_NS;
-	collector->calling.with_next = true;
+	collector->call_again_ns = now_ns + CODE_CALL_PAUSE_NS;
+	collector->calls_with_next = true;
 	return COLLECTOR_CALLED;
 }
 
-static void wake_for_code(struct collector *collector)
+static bool is_burst(const struct collector *collector)
 {
-	collector->calling.with_next = false;
-	/* Should it not come, for want of a CPU, it is late from now on. */
-	atomic_store_explicit(&collector->due_ns, clock_monotonic_ns(), memory_order_relaxed);
-	wake(collector);
-}
-
-static void wake_for_burst(struct collector *collector)
-{
-	size_t used = queue_bytes(&collector->queue);
-
-	if (used < BURST_BYTES / 2)
-		collector->calling.is_full = false;
-	if (used < BURST_BYTES || collector->calling.is_full)
-		return;
-	collector->calling.is_full = true;
-	if (collector_due_ns(collector) > clock_monotonic_ns() + LONG_REST_NS)
-		wake(collector);
+	return queue_bytes(&collector->queue) >= BURST_BYTES &&
+	       collector_due_ns(collector) > clock_monotonic_ns() + LONG_REST_NS;
 }
 
 void collector_publish(struct collector *collector, struct message *message)
 {
-	bool is_sample = message->kind == MESSAGE_SAMPLE; /* soon it is the collector's */
+	bool is_called = message->kind == MESSAGE_SAMPLE && collector->calls_with_next;
 
 	queue_put(&collector->queue, message);
-	if (is_sample && collector->calling.with_next)
-		wake_for_code(collector);
-	wake_for_burst(collector);
+	if (!is_called && !is_burst(collector))
+		return;
+	collector->calls_with_next &= !is_called;
+	/* Should it not come, for want of a CPU, it is late from now on; and not woken again. */
+	atomic_store_explicit(&collector->due_ns, clock_monotonic_ns(), memory_order_relaxed);
+	wake(collector);
 }
 
 /* --- any thread's side --- */

@@ -70,11 +70,6 @@ struct message_thread {
 	uint32_t serial;
 	uint32_t process; /* serial */
 	pid_t tid;
-	/*
-	 * THREAD: it was a thread of the process before its exec, and `clocks` are those up to
-	 * which it has been counted there.
-	 */
-	bool is_continued;
 	struct thread_hints *hints; /* THREAD */
 	char *name;		    /* THREAD: owned; NULL: the collector reads it */
 	struct account_clocks clocks;

@@ -69,19 +69,13 @@ void samples_add_run(struct sample_sink *sink, struct thread_samples *thread,
 	sink->nr_samples++;
 }
 
-static void forget_run(struct thread_samples *thread)
-{
-	thread->run.is_latest = false;
-	thread->run.was_preempted = false;
-}
-
 void samples_add_sleep(struct sample_sink *sink, struct thread_samples *thread,
 		       const struct message_sample *seen, const struct walked_stack *stack)
 {
 	struct weights weights = account_blocked(&thread->account, &seen->clocks);
 
 	samples_emit_held(sink, thread);
-	forget_run(thread);
+	thread->run.is_latest = false;
 	thread->sleep =
 		(struct last_sleep){.sample = sample_of(seen, stack, SAMPLE_BLOCKED, &weights),
 				    .is_held = true,
@@ -109,7 +103,7 @@ void samples_lengthen_sleep(struct sample_sink *sink, struct thread_samples *thr
 
 void samples_forget_sleep(struct thread_samples *thread)
 {
-	forget_run(thread);
+	thread->run.is_latest = false;
 	thread->sleep.is_known = false;
 }
 
@@ -135,17 +129,15 @@ void samples_rest(struct sample_sink *sink, struct thread_samples *thread,
 	struct weights rest;
 
 	samples_emit_held(sink, thread);
-	forget_run(thread); /* when counted anew, it is elsewhere */
+	thread->run.is_latest = false; /* when counted anew, it is elsewhere */
 	rest = account_rest(&thread->account, clocks);
 	samples_add_unattributed(sink, thread->row, clocks->time_ns, &rest);
 }
 
-static const struct account_losses no_losses;
-
 /* The run that is held back lasted until then. */
 static void lengthen_run(struct thread_samples *thread, const struct account_clocks *end)
 {
-	struct weights rest = account_running(&thread->account, end, &no_losses);
+	struct weights rest = account_running(&thread->account, end, &(struct account_losses){0});
 
 	thread->run.sample.time_ns = end->time_ns;
 	thread->run.sample.cpu_ns += rest.cpu_ns;
