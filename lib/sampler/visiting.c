@@ -25,7 +25,7 @@ static enum visit_outcome await_spinning(struct visit *visit)
 	enum visit_outcome outcome;
 
 	do {
-		outcome = visit_poll(visit);
+		outcome = visit_wait(visit, false);
 	} while (outcome == VISIT_PENDING &&
 		 clock_monotonic_ns() - visit->interrupted_ns < SPIN_NS);
 	return outcome;
@@ -43,7 +43,7 @@ static enum visit_outcome await_stop(struct visitor *visitor, bool spins)
 			pool_hand_over(visitor);
 	}
 	while (outcome == VISIT_PENDING) {
-		outcome = visit_wait(visit);
+		outcome = visit_wait(visit, true);
 		if (outcome != VISIT_PENDING)
 			break;
 		if (atomic_load(&visitor->sampler->session->is_over))

@@ -33,11 +33,10 @@ struct snapshot;
 /*
  * Put all registers, as PTRACE_GETREGSET hands them over, into the snapshot, with the system call
  * that a stopped thread is in and where it keeps its own data (its TCB), if that is among them.
+ * *syscall, with its arguments, stays as it is where they cannot be known.
  */
-void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot *snapshot);
-
-/* The system call that a stopped thread is about to leave; false where that cannot be known. */
-bool machine_syscall(const struct user_regs_struct *regs, struct proc_syscall *syscall);
+void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot *snapshot,
+			   struct proc_syscall *syscall);
 
 /* How the system call that a stopped thread is in will look to the program. */
 enum machine_call {

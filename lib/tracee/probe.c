@@ -48,7 +48,7 @@ static int visit_once(struct tracee *tracee, struct snapshot *snapshot, struct t
 	enum visit_outcome outcome = visit_begin(&visit, tracee->tgid, tracee->tid);
 
 	for (int i = 0; outcome == VISIT_PENDING && i < TRIES; i++) {
-		outcome = visit_poll(&visit);
+		outcome = visit_wait(&visit, false);
 		if (outcome == VISIT_PENDING)
 			pause_shortly();
 	}

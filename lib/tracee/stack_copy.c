@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "proc/range.h"
 #include "proc/read.h"
 #include "snapshot/snapshot.h"
@@ -300,28 +301,22 @@ static uint64_t copy_stack(struct tracee *tracee, uint64_t sp, size_t max_bytes,
 /* More of it is hardly ever needed, and it is copied on a mere chance. */
 #define OTHER_STACK_BYTES ((uint64_t)192 * 1024)
 
-/* The other stack may be in use from a little below the last stack pointer seen on it. */
+/* It may be in use from a little below the last stack pointer seen on it. */
+#define OTHER_STACK_BELOW ((uint64_t)64 * 1024)
+
 static void copy_other_stack(struct tracee *tracee, const struct seen_stack *other,
 			     struct snapshot *snapshot)
 {
-	static const uint64_t margins[] = {64 * 1024, 16 * 1024, 4 * 1024, 0};
+	uint64_t below = min_u64(OTHER_STACK_BELOW, other->low - other->start);
+	uint64_t above = other->end - other->low;
 
 	/* It was given back, perhaps, and something else is there now. */
 	if (may_wait_at(tracee, other->low))
 		return;
-	for (size_t i = 0; i < ARRAY_SIZE(margins); i++) {
-		uint64_t start = other->low > margins[i] ? other->low - margins[i] : other->low;
-		uint64_t nr;
-
-		if (start < other->start)
-			start = other->start;
-		nr = other->end - start;
-
-		/* Where the margin is not mapped, nothing is read at all. */
-		if (copy_region(tracee, start, nr < OTHER_STACK_BYTES ? nr : OTHER_STACK_BYTES,
-				snapshot))
-			return;
-	}
+	/* Where what is below is not mapped, nothing is read at all. */
+	if (!copy_region(tracee, other->low - below, min_u64(below + above, OTHER_STACK_BYTES),
+			 snapshot))
+		copy_region(tracee, other->low, min_u64(above, OTHER_STACK_BYTES), snapshot);
 }
 
 /* Its end may be known better by now, with the thread pointer. */

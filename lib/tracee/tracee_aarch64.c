@@ -8,24 +8,21 @@
 #define DWARF_SP 31
 #define DWARF_PC 32
 
-/* The thread pointer, tpidr_el0, is in a register set of its own. */
-void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot *snapshot)
+/*
+ * The thread pointer, tpidr_el0, is in a register set of its own. Of a call x8 stays what it was
+ * long after it, and x0 is the result by now.
+ */
+void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot *snapshot,
+			   struct proc_syscall *syscall)
 {
+	(void)syscall;
 	for (unsigned int i = 0; i < 31; i++)
 		regs_set(&snapshot->regs, i, regs->regs[i]);
 	regs_set(&snapshot->regs, DWARF_SP, regs->sp);
 	regs_set(&snapshot->regs, DWARF_PC, regs->pc);
-	/* x8 keeps the number after the call too: only a broken-off call proves to be in one. */
-	snapshot->syscall_nr = machine_call(regs) == MACHINE_CALL_NONE ? SNAPSHOT_NO_SYSCALL
-								       : (int32_t)regs->regs[8];
-}
-
-/* x8 stays what it was long after a call, and x0 is the result by now. */
-bool machine_syscall(const struct user_regs_struct *regs, struct proc_syscall *syscall)
-{
-	(void)regs;
-	(void)syscall;
-	return false;
+	/* Only a broken-off call proves to be in one. */
+	if (machine_call(regs) != MACHINE_CALL_NONE)
+		snapshot->syscall_nr = (int32_t)regs->regs[8];
 }
 
 enum machine_call machine_call(const struct user_regs_struct *regs)

@@ -12,7 +12,8 @@
 #define SYSCALL_BYTES 2
 
 /* The order is that of the psABI's DWARF numbers, fig. 3.36. */
-void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot *snapshot)
+void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot *snapshot,
+			   struct proc_syscall *syscall)
 {
 	const uint64_t values[] = {
 		regs->rax, regs->rdx, regs->rcx, regs->rbx, regs->rsi, regs->rdi,
@@ -22,15 +23,10 @@ void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot 
 
 	for (unsigned int i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		regs_set(&snapshot->regs, i, values[i]);
-	snapshot->syscall_nr =
-		(int64_t)regs->orig_rax >= 0 ? (int32_t)regs->orig_rax : SNAPSHOT_NO_SYSCALL;
 	snapshot->thread_pointer = regs->fs_base;
-}
-
-bool machine_syscall(const struct user_regs_struct *regs, struct proc_syscall *syscall)
-{
 	if ((int64_t)regs->orig_rax < 0)
-		return false;
+		return;
+	snapshot->syscall_nr = (int32_t)regs->orig_rax;
 	*syscall = (struct proc_syscall){
 		.kind = PROC_SYSCALL_INSIDE,
 		.nr = (int64_t)regs->orig_rax,
@@ -38,7 +34,6 @@ bool machine_syscall(const struct user_regs_struct *regs, struct proc_syscall *s
 		.sp = regs->rsp,
 		.pc = regs->rip,
 	};
-	return true;
 }
 
 enum machine_call machine_call(const struct user_regs_struct *regs)

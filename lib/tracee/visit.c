@@ -43,10 +43,10 @@ static void note_reaped(struct visit *visit, pid_t tid, int status)
 	visit->status = status;
 }
 
-static enum visit_outcome wait_for(struct visit *visit, int flags)
+enum visit_outcome visit_wait(struct visit *visit, bool may_block)
 {
 	int status;
-	pid_t got = waitpid(-1, &status, WAIT_FLAGS | flags);
+	pid_t got = waitpid(-1, &status, WAIT_FLAGS | (may_block ? 0 : WNOHANG));
 
 	if (got == 0 || (got < 0 && errno == EINTR))
 		return VISIT_PENDING;
@@ -60,16 +60,6 @@ static enum visit_outcome wait_for(struct visit *visit, int flags)
 	visit->signal = status >> 16 ? 0 : WSTOPSIG(status);
 	visit->is_group_stop = status >> 16 && WSTOPSIG(status) != SIGTRAP;
 	return VISIT_STOPPED;
-}
-
-enum visit_outcome visit_poll(struct visit *visit)
-{
-	return wait_for(visit, WNOHANG);
-}
-
-enum visit_outcome visit_wait(struct visit *visit)
-{
-	return wait_for(visit, 0);
 }
 
 static bool get_regs(pid_t tid, struct user_regs_struct *regs)
@@ -131,13 +121,11 @@ bool visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_
 	snapshot->state = THREAD_STATE_RUNNING;
 	/* Of a 32-bit program the time is known, the stack is not. */
 	if (get_regs(visit->stopped_tid, &regs)) {
-		machine_fill_snapshot(&regs, snapshot);
+		machine_fill_snapshot(&regs, snapshot, &visit->syscall);
 		tracee->stacks.thread_pointer = snapshot->thread_pointer;
 		learn_first_sp(tracee);
 		snapshot->first_sp = tracee->stacks.first_sp;
 		call = machine_call(&regs);
-		if (!machine_syscall(&regs, &visit->syscall))
-			visit->syscall.kind = PROC_SYSCALL_OUTSIDE;
 		if (call > MACHINE_CALL_COMPLETE)
 			snapshot->state = THREAD_STATE_SLEEPING;
 		tracee_copy_stacks(tracee, max_stack_bytes, snapshot);

@@ -47,10 +47,11 @@ enum visit_outcome {
 
 /* Seize and interrupt. May block while the process executes a program. PENDING, GONE or REFUSED. */
 enum visit_outcome visit_begin(struct visit *visit, pid_t tgid, pid_t tid);
-/* Has it stopped? Never waits. */
-enum visit_outcome visit_poll(struct visit *visit);
-/* Wait for it. PENDING when a signal handler of ours has run: ask again by visit_ask_again(). */
-enum visit_outcome visit_wait(struct visit *visit);
+/*
+ * Has it stopped? Where it may block, PENDING is told when a signal handler of ours has run: ask
+ * again by visit_ask_again().
+ */
+enum visit_outcome visit_wait(struct visit *visit, bool may_block);
 void visit_ask_again(const struct visit *visit);
 
 /*
