@@ -108,7 +108,7 @@ struct live *live_start(const struct live_request *request, struct err *err)
 	sigset_t ours;
 
 	live->fd = -1;
-	live->launch.go_fd = live->launch.errno_fd = -1;
+	live->launch.fd = -1;
 	live->profile = profile_new();
 	recording_meta_fill(live->profile, options, request->argv);
 	sigemptyset(&ours);

@@ -109,7 +109,7 @@ bool collector_is_behind(const struct collector *collector)
 
 uint64_t collector_due_ns(const struct collector *collector)
 {
-	return atomic_load_explicit(&collector->due_ns, memory_order_relaxed);
+	return collector->due_ns;
 }
 
 struct snapshot *collector_take_snapshot(struct collector *collector)
@@ -154,7 +154,7 @@ void collector_publish(struct collector *collector, struct message *message)
 		return;
 	collector->calls_with_next &= !is_called;
 	/* Should it not come, for want of a CPU, it is late from now on; and not woken again. */
-	atomic_store_explicit(&collector->due_ns, clock_monotonic_ns(), memory_order_relaxed);
+	collector->due_ns = clock_monotonic_ns();
 	wake(collector);
 }
 
@@ -162,7 +162,7 @@ void collector_publish(struct collector *collector, struct message *message)
 
 enum collector_state collector_state(const struct collector *collector)
 {
-	return atomic_load_explicit(&collector->state, memory_order_acquire);
+	return collector->state;
 }
 
 /* The time is taken under the lock: moments are in its order. */
@@ -177,8 +177,8 @@ static void add_moment(struct collector *collector, char *mark, struct collector
 	moment->time_ns = clock_monotonic_ns();
 	*moments->end = moment;
 	moments->end = &moment->next;
-	if (cut && atomic_load(&moments->cut_due_ns) == UINT64_MAX)
-		atomic_store(&moments->cut_due_ns, moment->time_ns);
+	if (cut && moments->cut_due_ns == UINT64_MAX)
+		moments->cut_due_ns = moment->time_ns;
 	pthread_mutex_unlock(&collector->lock);
 }
 
@@ -220,7 +220,7 @@ static void end_running(struct collector *collector, enum collector_state state)
 	bool was_running = collector_state(collector) == COLLECTOR_RUNNING;
 
 	if (was_running || state == COLLECTOR_WRITE_FAILED)
-		atomic_store_explicit(&collector->state, state, memory_order_release);
+		collector->state = state;
 	if (was_running && collector->options.wake && !collector->is_finishing)
 		collector->options.wake(collector->options.context);
 }
@@ -247,7 +247,7 @@ static void make_cut(struct collector *collector, struct collector_cut *cut)
 
 static bool has_cut_before(const struct collector *collector, uint64_t time_ns)
 {
-	return atomic_load_explicit(&collector->moments.cut_due_ns, memory_order_relaxed) < time_ns;
+	return collector->moments.cut_due_ns < time_ns;
 }
 
 /*
@@ -277,7 +277,7 @@ static struct collector_cut *take_moments(struct collector *collector, uint64_t 
 		if (first->cut)
 			due_ns = first->time_ns;
 	}
-	atomic_store(&moments->cut_due_ns, due_ns);
+	moments->cut_due_ns = due_ns;
 	pthread_mutex_unlock(&collector->lock);
 	return cut;
 }
@@ -342,8 +342,7 @@ static void rest(struct collector *collector, uint64_t now_ns)
 	struct timespec pause = {.tv_nsec = (long)pause_after(collector, now_ns)};
 	uint64_t count;
 
-	atomic_store_explicit(&collector->due_ns, now_ns + (uint64_t)pause.tv_nsec,
-			      memory_order_relaxed);
+	collector->due_ns = now_ns + (uint64_t)pause.tv_nsec;
 	if (ppoll(&woken, 1, &pause, NULL) == 1 && read(woken.fd, &count, sizeof(count)) < 0)
 		return;
 }
@@ -356,7 +355,7 @@ static void *collector_main(void *argument)
 
 	for (;;) {
 		/* Asked before draining: what was put before the end is then all taken. */
-		bool is_last = atomic_load_explicit(&collector->is_finishing, memory_order_acquire);
+		bool is_last = collector->is_finishing;
 		uint64_t drained_ns = clock_monotonic_ns();
 		uint64_t now_ns;
 
@@ -385,25 +384,23 @@ struct collector *collector_start(const struct collector_options *options, struc
 
 	collector->options = *options;
 	collector->working.began_ns = clock_monotonic_ns();
-	atomic_init(&collector->due_ns, collector->working.began_ns);
+	collector->due_ns = collector->working.began_ns;
 	queue_init(&collector->queue);
 	pthread_mutex_init(&collector->lock, NULL);
 	collector->moments.end = &collector->moments.first;
-	atomic_init(&collector->moments.cut_due_ns, UINT64_MAX);
+	collector->moments.cut_due_ns = UINT64_MAX;
 	collector->consumer = consumer_new(options, &collector->used);
 	collector->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (collector->wake_fd < 0) {
 		err_sys(err, "cannot make an eventfd");
-		collector_free(collector);
-		return NULL;
-	}
-	errno = pthread_create(&collector->thread, NULL, collector_main, collector);
-	if (errno) {
+	} else {
+		errno = pthread_create(&collector->thread, NULL, collector_main, collector);
+		if (!errno)
+			return collector;
 		err_start(err, "cannot start a thread");
-		collector_free(collector);
-		return NULL;
 	}
-	return collector;
+	collector_free(collector);
+	return NULL;
 }
 
 void collector_finish(struct collector *collector, struct collector_result *result,
@@ -411,7 +408,7 @@ void collector_finish(struct collector *collector, struct collector_result *resu
 {
 	struct profile *profile = collector->options.profile;
 
-	atomic_store_explicit(&collector->is_finishing, true, memory_order_release);
+	collector->is_finishing = true;
 	wake(collector);
 	pthread_join(collector->thread, NULL);
 	profile_set_counter(profile, "queue_bytes_max", queue_max_bytes(&collector->queue));

@@ -7,10 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/terms.h"
+#include "collector/consumer.h"
 
-struct err;
-struct message;
 struct snapshot;
 
 /*

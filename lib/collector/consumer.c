@@ -11,7 +11,6 @@
 #include "collector/message.h"
 #include "collector/queue.h"
 #include "collector/samples.h"
-#include "collector/stack_hints.h"
 #include "collector/walk.h"
 #include "jit/jit_names.h"
 #include "mapping/space.h"

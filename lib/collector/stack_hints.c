@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* How much of a stack the next capture needs, by what the walks of the last ones wanted. */
-#include "collector/stack_hints.h"
-
-#include <stdatomic.h>
-
+#include "base/minmax.h"
 #include "collector/message.h"
+#include "collector/walk.h"
 #include "snapshot/snapshot.h"
-#include "unwind/unwind.h"
 
 /* However deep a recursion is, more than this is never copied. */
 #define LARGEST_STACK_BYTES (64u * 1024 * 1024)
@@ -24,14 +21,14 @@ static void ask_for_more_stack(struct thread_hints *hints, const struct snapshot
 
 	if (walk->end != STACK_END_BAD_MEMORY)
 		return;
-	limit = atomic_load_explicit(&hints->max_stack_bytes, memory_order_relaxed);
+	limit = hints->max_stack_bytes;
 	/* A copy that ended before the limit had all there was. */
 	if (region->nr_bytes < limit || walk->wanted_address < region->start + limit)
 		return;
 	grown = limit > LARGEST_STACK_BYTES / 8 ? LARGEST_STACK_BYTES : limit * 8;
 	if (walk->wanted_address - region->start >= grown)
 		return;
-	atomic_store_explicit(&hints->max_stack_bytes, grown, memory_order_relaxed);
+	hints->max_stack_bytes = grown;
 }
 
 /* So many walks tell how deep a thread's stacks are, give or take a factor. */
@@ -56,12 +53,9 @@ static void ask_for_less_stack(struct thread_hints *hints, struct stack_needs *n
 		needs->deepest_bytes = (uint32_t)(walk->end_sp - region->start);
 	if (needs->nr_walks < ENOUGH_WALKS && ++needs->nr_walks < ENOUGH_WALKS)
 		return;
-	wanted = (uint64_t)needs->deepest_bytes * DEPTH_FACTOR;
-	if (wanted < SMALLEST_STACK_BYTES)
-		wanted = SMALLEST_STACK_BYTES;
-	if (wanted < atomic_load_explicit(&hints->max_stack_bytes, memory_order_relaxed))
-		atomic_store_explicit(&hints->max_stack_bytes, (uint32_t)wanted,
-				      memory_order_relaxed);
+	wanted = max_u64((uint64_t)needs->deepest_bytes * DEPTH_FACTOR, SMALLEST_STACK_BYTES);
+	if (wanted < hints->max_stack_bytes)
+		hints->max_stack_bytes = (uint32_t)wanted;
 }
 
 /* So many whole walks that end at the same place tell where its stack begins. */
@@ -87,10 +81,10 @@ static void note_root(struct thread_hints *hints, struct stack_needs *needs,
 
 	if (needs->has_other_roots)
 		return;
-	known = atomic_load_explicit(&hints->root_sp, memory_order_relaxed);
+	known = hints->root_sp;
 	if (known && passes_root(snapshot, walk, known)) {
 		needs->has_other_roots = true;
-		atomic_store_explicit(&hints->root_sp, 0, memory_order_relaxed);
+		hints->root_sp = 0;
 		return;
 	}
 	if (known || walk->end != STACK_END_ROOT || !walk->end_sp)
@@ -98,7 +92,7 @@ static void note_root(struct thread_hints *hints, struct stack_needs *needs,
 	needs->nr_to_root = walk->end_sp == needs->root_sp ? needs->nr_to_root + 1 : 1;
 	needs->root_sp = walk->end_sp;
 	if (needs->nr_to_root == ENOUGH_ROOTS)
-		atomic_store_explicit(&hints->root_sp, walk->end_sp, memory_order_relaxed);
+		hints->root_sp = walk->end_sp;
 }
 
 void stack_hints_update(struct thread_hints *hints, struct stack_needs *needs,
@@ -106,12 +100,11 @@ void stack_hints_update(struct thread_hints *hints, struct stack_needs *needs,
 {
 	/* Peeks tell no saved registers; where frames need them, it takes a stop. */
 	if (walk->end == STACK_END_UNKNOWN_REG)
-		atomic_store_explicit(&hints->needs_registers, true, memory_order_relaxed);
+		hints->needs_registers = true;
 	/* A stack that was switched to: its caller is on another one, which the next copy is to
 	 * have. */
 	if (walk->end == STACK_END_OTHER_STACK && walk->wanted_address)
-		atomic_store_explicit(&hints->behind_sp, walk->wanted_address,
-				      memory_order_relaxed);
+		hints->behind_sp = walk->wanted_address;
 	if (!snapshot->nr_regions)
 		return;
 	ask_for_less_stack(hints, needs, snapshot, walk);

@@ -12,7 +12,9 @@
 struct jit_names;
 struct message_sample;
 struct profile;
+struct snapshot;
 struct space;
+struct thread_hints;
 
 /*
  * When the memory map of a process is read anew. A sample is walked some time after it was taken,
@@ -56,5 +58,17 @@ struct walked_stack {
  */
 struct walked_stack walker_walk(struct walker *walker, struct space *space, struct map_watch *watch,
 				const struct message_sample *sample);
+
+/* What the walks of a thread's stacks have needed; zero-initialised before the first. */
+struct stack_needs {
+	uint32_t nr_walks, deepest_bytes; /* the latter: that any of them needed of a stack */
+	uint64_t root_sp;		  /* where the last whole walk ended, */
+	uint32_t nr_to_root;		  /* so many of them in a row */
+	bool has_other_roots;		  /* it cannot be told beforehand where one will */
+};
+
+/* A snapshot was walked: what the next capture of this thread is to go by. */
+void stack_hints_update(struct thread_hints *hints, struct stack_needs *needs,
+			const struct snapshot *snapshot, const struct unwind_walk *walk);
 
 #endif

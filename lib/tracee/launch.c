@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +32,7 @@ void child_signals_take_over(const sigset_t *ours, struct child_signals *former)
 
 /* The child's side, between fork and exec: only async-signal-safe calls. */
 static _Noreturn void run_program(char *const *argv, const struct child_signals *signals,
-				  int go_pipe, int errno_pipe)
+				  int parent)
 {
 	char go;
 	int failed;
@@ -41,62 +42,48 @@ static _Noreturn void run_program(char *const *argv, const struct child_signals 
 	if (signals->ignores_children)
 		signal(SIGCHLD, SIG_IGN);
 	pthread_sigmask(SIG_SETMASK, &signals->mask, NULL);
-	if (read(go_pipe, &go, 1) != 1)
+	if (read(parent, &go, 1) != 1)
 		_exit(127); /* profc died, or does not want it */
 	execvp(argv[0], argv);
 	failed = errno;
-	written = write(errno_pipe, &failed, sizeof(failed));
+	written = write(parent, &failed, sizeof(failed));
 	(void)written;
 	_exit(127);
-}
-
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
 }
 
 int launch_start(struct launch *launch, char *const *argv, const struct child_signals *signals,
 		 struct err *err)
 {
-	int go[2] = {-1, -1};
-	int result[2] = {-1, -1};
-	int status = 0;
+	int ends[2];
 
-	*launch = (struct launch){.go_fd = -1, .errno_fd = -1};
+	*launch = (struct launch){.fd = -1};
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	if (pipe2(go, O_CLOEXEC) < 0 || pipe2(result, O_CLOEXEC) < 0) {
-		status = err_sys(err, "cannot make a pipe");
-	} else {
-		launch->pid = fork();
-		if (launch->pid == 0) {
-			close(go[1]); /* or profc's death would not end the wait */
-			run_program(argv, signals, go[0], result[1]);
-		}
-		if (launch->pid < 0)
-			status = err_start(err, "cannot fork");
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return err_sys(err, "cannot make a pair of sockets");
+	launch->fd = ends[0];
+	launch->pid = fork();
+	if (launch->pid == 0) {
+		close(ends[0]); /* or profc's death would not end the wait */
+		run_program(argv, signals, ends[1]);
 	}
-	close_fd(&go[0]);
-	close_fd(&result[1]);
-	launch->go_fd = go[1];
-	launch->errno_fd = result[0];
-	if (status < 0)
-		launch_release(launch);
-	return status;
+	close(ends[1]);
+	if (launch->pid > 0)
+		return 0;
+	launch_release(launch);
+	return err_start(err, "cannot fork");
 }
 
-/* The pipe is closed by a successful exec. */
+/* The child's end is closed by a successful exec. */
 int launch_run(void *context)
 {
 	struct launch *launch = context;
 	int failed = 0;
 	ssize_t got;
 
-	if (write(launch->go_fd, "", 1) != 1)
+	if (write(launch->fd, "", 1) != 1)
 		return errno;
 	do {
-		got = read(launch->errno_fd, &failed, sizeof(failed));
+		got = read(launch->fd, &failed, sizeof(failed));
 	} while (got < 0 && errno == EINTR);
 	launch_release(launch);
 	return got == sizeof(failed) ? failed : 0;
@@ -104,8 +91,9 @@ int launch_run(void *context)
 
 void launch_release(struct launch *launch)
 {
-	close_fd(&launch->go_fd);
-	close_fd(&launch->errno_fd);
+	if (launch->fd >= 0)
+		close(launch->fd);
+	launch->fd = -1;
 }
 
 static uint64_t ns_of(const struct timeval *time)

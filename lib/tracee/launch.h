@@ -21,10 +21,10 @@ struct child_signals {
  */
 void child_signals_take_over(const sigset_t *ours, struct child_signals *former);
 
-/* A command: an ordinary child of ours, held at a pipe until it is run. */
+/* A command: an ordinary child of ours, held at a socket until it is run. */
 struct launch {
 	pid_t pid;
-	int go_fd, errno_fd; /* -1: closed */
+	int fd; /* its other end; -1: closed */
 };
 
 /*
