@@ -2,6 +2,8 @@
 /* The arithmetic of who gets a thread's time. */
 #include "collector/account.h"
 
+#include <stddef.h>
+
 #include "base/minmax.h"
 
 void account_start(struct account *account, const struct account_clocks *clocks)
@@ -46,48 +48,41 @@ static uint64_t take_positive(int64_t *unattributed)
 }
 
 /* It was running or runnable: what it was held for, and what was stolen, is no sleep. */
-static void advance_off_sleep(struct account *account, const struct account_clocks *clocks,
-			      const struct account_losses *losses)
+static void leave_out(struct account *account, const struct account_losses *losses)
 {
-	int64_t blocked_ns, stolen_ns;
-
-	advance_clocks(account, clocks);
-	blocked_ns = account->unattributed_blocked_ns - (int64_t)losses->held_ns;
+	int64_t blocked_ns = account->unattributed_blocked_ns - (int64_t)losses->held_ns;
 	/* To waits; no more than there is, as some of what was held may be stolen. */
-	stolen_ns = blocked_ns > 0 ? (int64_t)min_u64(losses->stolen_ns, (uint64_t)blocked_ns) : 0;
+	int64_t stolen_ns =
+		blocked_ns > 0 ? (int64_t)min_u64(losses->stolen_ns, (uint64_t)blocked_ns) : 0;
+
 	account->unattributed_blocked_ns = blocked_ns - stolen_ns;
 	account->unattributed_runq_ns += (uint64_t)stolen_ns;
 }
 
-struct weights account_running(struct account *account, const struct account_clocks *clocks,
-			       const struct account_losses *losses)
+struct weights account_seen(struct account *account, enum seen_state state,
+			    const struct account_clocks *clocks,
+			    const struct account_losses *losses)
 {
-	advance_off_sleep(account, clocks, losses);
-	return (struct weights){
-		.cpu_ns = take(&account->unattributed_cpu_ns),
-		.runq_ns = take(&account->unattributed_runq_ns),
-	};
-}
+	struct weights weights = {0};
 
-struct weights account_runnable(struct account *account, const struct account_clocks *clocks,
-				const struct account_losses *losses)
-{
-	advance_off_sleep(account, clocks, losses);
-	return (struct weights){.runq_ns = take(&account->unattributed_runq_ns)};
-}
-
-struct weights account_blocked(struct account *account, const struct account_clocks *clocks)
-{
 	advance_clocks(account, clocks);
-	return (struct weights){.blocked_ns = take_positive(&account->unattributed_blocked_ns)};
+	if (state == SEEN_BLOCKED) {
+		weights.blocked_ns = take_positive(&account->unattributed_blocked_ns);
+		return weights;
+	}
+	leave_out(account, losses);
+	weights.runq_ns = take(&account->unattributed_runq_ns);
+	if (state == SEEN_RUNNING)
+		weights.cpu_ns = take(&account->unattributed_cpu_ns);
+	return weights;
 }
 
-struct weights account_blocked_until(struct account *account, uint64_t time_ns)
+uint64_t account_blocked_until(struct account *account, uint64_t time_ns)
 {
 	struct account_clocks clocks = account->seen;
 
 	clocks.time_ns = time_ns;
-	return account_blocked(account, &clocks);
+	return account_seen(account, SEEN_BLOCKED, &clocks, NULL).blocked_ns;
 }
 
 struct weights account_rest(struct account *account, const struct account_clocks *clocks)

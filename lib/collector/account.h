@@ -24,6 +24,13 @@ struct account {
 	int64_t unattributed_blocked_ns;
 };
 
+/* The state in which a thread was sampled. */
+enum seen_state {
+	SEEN_RUNNING,  /* on a CPU */
+	SEEN_RUNNABLE, /* waiting for a CPU: what it ran before was elsewhere */
+	SEEN_BLOCKED,
+};
+
 struct weights {
 	uint64_t cpu_ns, runq_ns, blocked_ns;
 };
@@ -41,22 +48,19 @@ struct account_losses {
 
 /* The time before `clocks` belongs to no sample. */
 void account_start(struct account *account, const struct account_clocks *clocks);
-/* The thread was seen on a CPU: takes the CPU time and the waits for one. */
-struct weights account_running(struct account *account, const struct account_clocks *clocks,
-			       const struct account_losses *losses);
 /*
- * Seen runnable: takes the waits for a CPU. Where it waits says nothing about where it ran: a
- * thread that was just woken waits at the call it slept in.
+ * The thread was sampled in that state. On a CPU it takes the CPU time and the waits for one.
+ * Runnable, the waits for a CPU: where it waits says nothing about where it ran, as a thread that
+ * was just woken waits at the call it slept in. Blocked, the time off the CPU, whatever was lost.
  */
-struct weights account_runnable(struct account *account, const struct account_clocks *clocks,
-				const struct account_losses *losses);
-/* Seen blocked: takes the time off the CPU. */
-struct weights account_blocked(struct account *account, const struct account_clocks *clocks);
+struct weights account_seen(struct account *account, enum seen_state state,
+			    const struct account_clocks *clocks,
+			    const struct account_losses *losses);
 /*
- * It was blocked until time_ns, as the unchanged count of wake-ups proves: takes the time
- * off the CPU up to then and leaves the rest for the next sample.
+ * It was blocked until time_ns, as the unchanged count of wake-ups proves. Returns the blocked time
+ * up to then, and leaves the rest for the next sample.
  */
-struct weights account_blocked_until(struct account *account, uint64_t time_ns);
+uint64_t account_blocked_until(struct account *account, uint64_t time_ns);
 /* Everything that is unattributed at the end. */
 struct weights account_rest(struct account *account, const struct account_clocks *clocks);
 

@@ -409,12 +409,8 @@ static void handle_stack(struct consumer *consumer, struct thread *thread,
 	if (process->maps.restless_until_ns > consumer->restless_until_ns)
 		consumer->restless_until_ns = process->maps.restless_until_ns;
 	stack_hints_update(thread->hints, &thread->needs, seen->snapshot, &consumer->walker.walk);
-	if (seen->state == SEEN_BLOCKED) {
-		samples_add_sleep(&consumer->sink, &thread->samples, seen, &stack);
-	} else {
-		samples_add_run(&consumer->sink, &thread->samples, seen, &stack);
-		thread->ran_since_flush = true;
-	}
+	samples_add(&consumer->sink, &thread->samples, seen, &stack);
+	thread->ran_since_flush |= seen->state != SEEN_BLOCKED;
 	consumer->progress.nr_samples++;
 }
 

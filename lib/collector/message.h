@@ -80,13 +80,6 @@ struct message_thread {
 	bool has_split;
 };
 
-/* The state in which a thread was sampled. */
-enum seen_state {
-	SEEN_RUNNING,  /* on a CPU */
-	SEEN_RUNNABLE, /* waiting for a CPU: what it ran before was elsewhere */
-	SEEN_BLOCKED,
-};
-
 struct message_sample {
 	uint32_t thread; /* serial */
 	/* Its last blocked stack was seen to hold until then, in nr_slept more samples; 0: not so.

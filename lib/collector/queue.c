@@ -1,12 +1,63 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What goes from the producer to the collector, and back. */
+/* Messages, the queue in which they go to the collector, and how snapshots come back. */
 #include "collector/queue.h"
 
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "collector/message.h"
 #include "proc/range.h"
 #include "snapshot/snapshot.h"
+
+struct message *message_new(enum message_kind kind, uint64_t time_ns)
+{
+	struct message *message = xcalloc(1, sizeof(*message));
+
+	message->kind = kind;
+	message->time_ns = time_ns;
+	return message;
+}
+
+static void free_snapshot(struct snapshot *snapshot)
+{
+	if (snapshot)
+		snapshot_release(snapshot);
+	free(snapshot);
+}
+
+void message_free(struct message *message)
+{
+	if (!message)
+		return;
+	switch (message->kind) {
+	case MESSAGE_PROCESS:
+	case MESSAGE_MAPS:
+	case MESSAGE_PROCESS_REST:
+	case MESSAGE_PROCESS_END:
+		free(message->body.process.maps);
+		free(message->body.process.comm);
+		free(message->body.process.exe);
+		free(message->body.process.command);
+		break;
+	case MESSAGE_SAMPLE:
+		free_snapshot(message->body.sample.snapshot);
+		free(message->body.sample.name);
+		free(message->body.sample.places);
+		break;
+	case MESSAGE_COUNTERS:
+		free(message->body.counters.rows);
+		break;
+	case MESSAGE_THREAD:
+	case MESSAGE_THREAD_BASE:
+	case MESSAGE_THREAD_REST:
+	case MESSAGE_THREAD_END:
+		free(message->body.thread.name);
+		break;
+	}
+	free(message);
+}
+
+/* --- the queue --- */
 
 /*
  * A linked list with one stub in front: the taker owns the stub and everything before the
@@ -89,12 +140,6 @@ size_t queue_max_bytes(const struct queue *queue)
 }
 
 /* --- the way back: a ring, which the taker empties into a stack of its own --- */
-
-static void free_snapshot(struct snapshot *snapshot)
-{
-	snapshot_release(snapshot);
-	free(snapshot);
-}
 
 void snapshot_ring_give(struct snapshot_ring *ring, struct snapshot *snapshot)
 {

@@ -38,49 +38,36 @@ void samples_emit_held(struct sample_sink *sink, struct thread_samples *thread)
 	thread->run.is_held = false;
 }
 
-static struct sample sample_of(const struct message_sample *seen, const struct walked_stack *stack,
-			       enum sample_kind kind, const struct weights *weights)
+void samples_add(struct sample_sink *sink, struct thread_samples *thread,
+		 const struct message_sample *seen, const struct walked_stack *stack)
 {
-	return (struct sample){.time_ns = seen->clocks.time_ns,
-			       .cpu_ns = weights->cpu_ns,
-			       .runq_ns = weights->runq_ns,
-			       .blocked_ns = weights->blocked_ns,
-			       .stack = stack->id,
-			       .nr = 1,
-			       .syscall_nr = (int16_t)seen->snapshot->syscall_nr,
-			       .kind = (uint8_t)kind,
-			       .end = (uint8_t)stack->end};
-}
-
-void samples_add_run(struct sample_sink *sink, struct thread_samples *thread,
-		     const struct message_sample *seen, const struct walked_stack *stack)
-{
-	bool is_runnable = seen->state == SEEN_RUNNABLE;
+	bool is_blocked = seen->state == SEEN_BLOCKED;
+	int32_t syscall_nr = seen->snapshot->syscall_nr;
 	struct weights weights =
-		is_runnable ? account_runnable(&thread->account, &seen->clocks, &seen->losses)
-			    : account_running(&thread->account, &seen->clocks, &seen->losses);
+		account_seen(&thread->account, seen->state, &seen->clocks, &seen->losses);
+	struct sample sample = {.time_ns = seen->clocks.time_ns,
+				.cpu_ns = weights.cpu_ns,
+				.runq_ns = weights.runq_ns,
+				.blocked_ns = weights.blocked_ns,
+				.stack = stack->id,
+				.nr = 1,
+				.syscall_nr = (int16_t)syscall_nr,
+				.kind = is_blocked ? SAMPLE_BLOCKED : SAMPLE_RUNNING,
+				.end = (uint8_t)stack->end};
 
 	samples_emit_held(sink, thread);
-	thread->run = (struct last_run){
-		.sample = sample_of(seen, stack, SAMPLE_RUNNING, &weights),
-		.is_held = true,
-		.is_latest = true,
-		.was_preempted = is_runnable && seen->snapshot->syscall_nr == SNAPSHOT_NO_SYSCALL};
 	sink->nr_samples++;
-}
-
-void samples_add_sleep(struct sample_sink *sink, struct thread_samples *thread,
-		       const struct message_sample *seen, const struct walked_stack *stack)
-{
-	struct weights weights = account_blocked(&thread->account, &seen->clocks);
-
-	samples_emit_held(sink, thread);
-	thread->run.is_latest = false;
-	thread->sleep =
-		(struct last_sleep){.sample = sample_of(seen, stack, SAMPLE_BLOCKED, &weights),
-				    .is_held = true,
-				    .is_known = true};
-	sink->nr_samples++;
+	if (is_blocked) {
+		thread->run.is_latest = false;
+		thread->sleep =
+			(struct last_sleep){.sample = sample, .is_held = true, .is_known = true};
+		return;
+	}
+	thread->run = (struct last_run){.sample = sample,
+					.is_held = true,
+					.is_latest = true,
+					.was_preempted = seen->state == SEEN_RUNNABLE &&
+							 syscall_nr == SNAPSHOT_NO_SYSCALL};
 }
 
 void samples_lengthen_sleep(struct sample_sink *sink, struct thread_samples *thread,
@@ -96,7 +83,7 @@ void samples_lengthen_sleep(struct sample_sink *sink, struct thread_samples *thr
 		thread->sleep.is_held = true;
 	}
 	sleep->time_ns = until_ns;
-	sleep->blocked_ns += account_blocked_until(&thread->account, until_ns).blocked_ns;
+	sleep->blocked_ns += account_blocked_until(&thread->account, until_ns);
 	sleep->nr += nr;
 	sink->nr_samples += nr;
 }
@@ -137,7 +124,8 @@ void samples_rest(struct sample_sink *sink, struct thread_samples *thread,
 /* The run that is held back lasted until then. */
 static void lengthen_run(struct thread_samples *thread, const struct account_clocks *end)
 {
-	struct weights rest = account_running(&thread->account, end, &(struct account_losses){0});
+	struct weights rest =
+		account_seen(&thread->account, SEEN_RUNNING, end, &(struct account_losses){0});
 
 	thread->run.sample.time_ns = end->time_ns;
 	thread->run.sample.cpu_ns += rest.cpu_ns;

@@ -50,12 +50,9 @@ struct thread_samples {
 
 uint64_t samples_profile_time(const struct sample_sink *sink, uint64_t time_ns);
 
-/* It was sampled running or runnable. The sample has its snapshot. */
-void samples_add_run(struct sample_sink *sink, struct thread_samples *thread,
-		     const struct message_sample *seen, const struct walked_stack *stack);
-/* It was sampled blocked. The sample has its snapshot. */
-void samples_add_sleep(struct sample_sink *sink, struct thread_samples *thread,
-		       const struct message_sample *seen, const struct walked_stack *stack);
+/* It was sampled. The sample has its snapshot. */
+void samples_add(struct sample_sink *sink, struct thread_samples *thread,
+		 const struct message_sample *seen, const struct walked_stack *stack);
 /* Its last sleep went on until then, seen so often. Repeats gather in one sample. */
 void samples_lengthen_sleep(struct sample_sink *sink, struct thread_samples *thread,
 			    uint64_t until_ns, uint32_t nr);

@@ -31,8 +31,8 @@ static void test_account__running_takes_what_ran_since_the_last_sample(void **st
 
 	(void)state;
 	account_start(&account, &start);
-	check(account_running(&account, &first, &none), 90, 10, 0);
-	check(account_running(&account, &second, &none), 100, 0, 0);
+	check(account_seen(&account, SEEN_RUNNING, &first, &none), 90, 10, 0);
+	check(account_seen(&account, SEEN_RUNNING, &second, &none), 100, 0, 0);
 	check(account_rest(&account, &second), 0, 0, 0);
 }
 
@@ -45,8 +45,8 @@ static void test_account__carries_cpu_over_sleeping_samples(void **state)
 
 	(void)state;
 	account_start(&account, &start);
-	check(account_blocked(&account, &asleep), 0, 0, 60);
-	check(account_running(&account, &running, &none), 90, 10, 0);
+	check(account_seen(&account, SEEN_BLOCKED, &asleep, &none), 0, 0, 60);
+	check(account_seen(&account, SEEN_RUNNING, &running, &none), 90, 10, 0);
 	/* The 40 ns off the CPU before it was seen running are unattributed yet. */
 	check(account_rest(&account, &running), 0, 0, 40);
 }
@@ -60,9 +60,9 @@ static void test_account__proven_sleep_takes_no_time_beyond_the_proof(void **sta
 
 	(void)state;
 	account_start(&account, &start);
-	check(account_blocked(&account, &asleep), 0, 0, 0);
-	check(account_blocked_until(&account, 810), 0, 0, 800);
-	check(account_running(&account, &running, &none), 100, 0, 0);
+	check(account_seen(&account, SEEN_BLOCKED, &asleep, &none), 0, 0, 0);
+	assert_int_equal(account_blocked_until(&account, 810), 800);
+	check(account_seen(&account, SEEN_RUNNING, &running, &none), 100, 0, 0);
 	check(account_rest(&account, &running), 0, 0, 100);
 }
 
@@ -75,7 +75,7 @@ static void test_account__time_held_is_in_no_sample(void **state)
 
 	(void)state;
 	account_start(&account, &start);
-	check(account_running(&account, &running, &held), 80, 0, 0);
+	check(account_seen(&account, SEEN_RUNNING, &running, &held), 80, 0, 0);
 	check(account_rest(&account, &running), 0, 0, 0);
 }
 
@@ -88,7 +88,7 @@ static void test_account__what_was_never_seen_running_is_the_rest(void **state)
 
 	(void)state;
 	account_start(&account, &start);
-	check(account_blocked(&account, &asleep), 0, 0, 99);
+	check(account_seen(&account, SEEN_BLOCKED, &asleep, &none), 0, 0, 99);
 	check(account_rest(&account, &end), 3, 1, 97);
 }
 
@@ -103,8 +103,8 @@ static void test_account__clocks_that_step_back_hand_out_nothing_twice(void **st
 
 	(void)state;
 	account_start(&account, &start);
-	cpu_ns += account_running(&account, &ahead, &none).cpu_ns;
-	cpu_ns += account_running(&account, &behind, &none).cpu_ns;
+	cpu_ns += account_seen(&account, SEEN_RUNNING, &ahead, &none).cpu_ns;
+	cpu_ns += account_seen(&account, SEEN_RUNNING, &behind, &none).cpu_ns;
 	cpu_ns += account_rest(&account, &end).cpu_ns;
 	assert_int_equal(cpu_ns, 150);
 }
@@ -118,8 +118,8 @@ static void test_account__runnable_takes_no_cpu_time(void **state)
 
 	(void)state;
 	account_start(&account, &start);
-	check(account_runnable(&account, &waiting, &none), 0, 70, 0);
-	check(account_running(&account, &running, &none), 80, 0, 0);
+	check(account_seen(&account, SEEN_RUNNABLE, &waiting, &none), 0, 70, 0);
+	check(account_seen(&account, SEEN_RUNNING, &running, &none), 80, 0, 0);
 }
 
 static void test_account__stolen_time_is_a_wait_and_no_sleep(void **state)
@@ -132,8 +132,8 @@ static void test_account__stolen_time_is_a_wait_and_no_sleep(void **state)
 
 	(void)state;
 	account_start(&account, &start);
-	check(account_running(&account, &running, &losses), 300, 700, 0);
-	check(account_blocked(&account, &asleep), 0, 0, 900);
+	check(account_seen(&account, SEEN_RUNNING, &running, &losses), 300, 700, 0);
+	check(account_seen(&account, SEEN_BLOCKED, &asleep, &none), 0, 0, 900);
 }
 
 static void test_account__no_more_is_stolen_than_there_was(void **state)
@@ -146,8 +146,8 @@ static void test_account__no_more_is_stolen_than_there_was(void **state)
 
 	(void)state;
 	account_start(&account, &start);
-	check(account_running(&account, &first, &losses), 60, 10, 0);
-	check(account_runnable(&account, &second, &losses), 0, 0, 0);
+	check(account_seen(&account, SEEN_RUNNING, &first, &losses), 60, 10, 0);
+	check(account_seen(&account, SEEN_RUNNABLE, &second, &losses), 0, 0, 0);
 	check(account_rest(&account, &second), 70, 0, 0);
 }
 
@@ -172,8 +172,8 @@ static void test_account__totals_are_the_kernels(void **state)
 		clocks.cpu_ns += cpu_ns;
 		clocks.runq_ns += runq_ns;
 		clocks.time_ns += cpu_ns + runq_ns + (random >> 24) % 50;
-		got = random & 1 ? account_running(&account, &clocks, &none)
-				 : account_blocked(&account, &clocks);
+		got = random & 1 ? account_seen(&account, SEEN_RUNNING, &clocks, &none)
+				 : account_seen(&account, SEEN_BLOCKED, &clocks, &none);
 		sum.cpu_ns += got.cpu_ns;
 		sum.runq_ns += got.runq_ns;
 		sum.blocked_ns += got.blocked_ns;
