@@ -48,7 +48,6 @@ static const struct pace paces[] = {
 /* The collector's thread's own. */
 struct working {
 	struct err failure;
-	uint64_t cpu_ns;
 	uint64_t began_ns;	    /* when a process or thread was last heard to begin */
 	uint64_t restless_until_ns; /* as consumer_watch_maps() says */
 	size_t queue_bytes;	    /* found in the queue */
@@ -75,6 +74,7 @@ struct collector {
 	bool calls_with_next;	/* the producer's: the next sample wakes it */
 	uint64_t call_again_ns; /* likewise: not before, for new code */
 	struct working working;
+	struct collector_result result; /* likewise, at its end */
 	struct consumer *consumer;
 	pthread_mutex_t lock; /* never taken by a producer of messages; of the next two */
 	struct moments moments;
@@ -217,7 +217,7 @@ struct collector_progress collector_progress(struct collector *collector)
 /* The reason that it came to first stays, but that a failure to write is always told. */
 static void end_running(struct collector *collector, enum collector_state state)
 {
-	bool was_running = collector_state(collector) == COLLECTOR_RUNNING;
+	bool was_running = collector->state == COLLECTOR_RUNNING;
 
 	if (was_running || state == COLLECTOR_WRITE_FAILED)
 		collector->state = state;
@@ -229,20 +229,12 @@ static void write_out(struct collector *collector)
 {
 	uint64_t max_bytes = collector->options.max_bytes;
 
-	if (collector_state(collector) == COLLECTOR_WRITE_FAILED)
+	if (collector->state == COLLECTOR_WRITE_FAILED)
 		collector->options.profile->nr_samples = 0;
 	else if (consumer_flush(collector->consumer, &collector->working.failure) < 0)
 		end_running(collector, COLLECTOR_WRITE_FAILED);
 	else if (max_bytes && store_writer_nr_bytes(collector->options.writer) >= max_bytes)
 		end_running(collector, COLLECTOR_SIZE_REACHED);
-}
-
-static void make_cut(struct collector *collector, struct collector_cut *cut)
-{
-	bool has_failed = collector_state(collector) == COLLECTOR_WRITE_FAILED;
-
-	cut->nr_bytes = has_failed ? 0 : store_writer_nr_bytes(collector->options.writer);
-	sem_post(&cut->made);
 }
 
 static bool has_cut_before(const struct collector *collector, uint64_t time_ns)
@@ -287,12 +279,16 @@ static void flush(struct collector *collector, uint64_t until_ns)
 {
 	struct collector_cut *cut;
 
-	do {
+	for (;;) {
 		cut = take_moments(collector, until_ns);
 		write_out(collector);
-		if (cut)
-			make_cut(collector, cut);
-	} while (cut);
+		if (!cut)
+			break;
+		cut->nr_bytes = collector->state == COLLECTOR_WRITE_FAILED
+					? 0
+					: store_writer_nr_bytes(collector->options.writer);
+		sem_post(&cut->made);
+	}
 }
 
 static void note_progress(struct collector *collector)
@@ -370,9 +366,9 @@ static void *collector_main(void *argument)
 		}
 		rest(collector, now_ns);
 	}
-	consumer_end(collector->consumer);
+	consumer_end(collector->consumer, &collector->result);
 	flush(collector, UINT64_MAX);
-	collector->working.cpu_ns = clock_thread_cpu_ns();
+	collector->result.thread_cpu_ns = clock_thread_cpu_ns();
 	return NULL;
 }
 
@@ -412,10 +408,9 @@ void collector_finish(struct collector *collector, struct collector_result *resu
 	wake(collector);
 	pthread_join(collector->thread, NULL);
 	profile_set_counter(profile, "queue_bytes_max", queue_max_bytes(&collector->queue));
-	profile_set_counter(profile, "working_cpu_ns", collector->working.cpu_ns);
-	consumer_result(collector->consumer, result);
-	result->state = collector_state(collector);
-	result->thread_cpu_ns = collector->working.cpu_ns;
+	profile_set_counter(profile, "working_cpu_ns", collector->result.thread_cpu_ns);
+	*result = collector->result;
+	result->state = collector->state;
 	if (failure && result->state == COLLECTOR_WRITE_FAILED)
 		*failure = collector->working.failure;
 }

@@ -3,6 +3,7 @@
 #include "collector/consumer.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -157,11 +158,6 @@ static void list_add(struct serial_list *list, uint32_t serial)
 	list->at[list->nr++] = serial;
 }
 
-static uint64_t profile_time(const struct consumer *consumer, uint64_t time_ns)
-{
-	return samples_profile_time(&consumer->sink, time_ns);
-}
-
 static struct cpu_split split_of(bool is_known, const struct proc_cpu_split *split)
 {
 	if (!is_known)
@@ -223,7 +219,7 @@ static void add_process_row(struct consumer *consumer, const struct message *mes
 		row.exe = profile_intern(profile, said->exe);
 	if (said->command)
 		row.command = profile_intern(profile, said->command);
-	row.start_ns = profile_time(consumer, message->time_ns);
+	row.start_ns = samples_profile_time(&consumer->sink, message->time_ns);
 	row.end_ns = 0;
 	row.split = (struct cpu_split){0};
 	profile_add_process(profile, &row);
@@ -300,7 +296,7 @@ static void handle_process_end(struct consumer *consumer, const struct message *
 
 	if (!process->is_succeeded)
 		jit_names_end(consumer->walker.jit_names, process->pid);
-	row->end_ns = profile_time(consumer, message->time_ns);
+	row->end_ns = samples_profile_time(&consumer->sink, message->time_ns);
 	row->split = split_of(said->has_split, &said->split);
 	end_process(consumer, said->serial);
 }
@@ -323,7 +319,7 @@ static void add_thread_row(struct consumer *consumer, struct thread *thread, uin
 		.process = process->serial,
 		.tid = thread->tid,
 		.name = consumer->profile->processes[process->serial].name,
-		.start_ns = profile_time(consumer, time_ns),
+		.start_ns = samples_profile_time(&consumer->sink, time_ns),
 	};
 
 	thread->samples.row = profile_add_thread(consumer->profile, &row);
@@ -374,7 +370,7 @@ static void handle_thread_end(struct consumer *consumer, const struct message *m
 		samples_end(&consumer->sink, &thread->samples, &said->clocks);
 	else
 		samples_emit_held(&consumer->sink, &thread->samples);
-	row->end_ns = profile_time(consumer, message->time_ns);
+	row->end_ns = samples_profile_time(&consumer->sink, message->time_ns);
 	row->split = split_of(said->has_split, &said->split);
 	note_blocked(consumer, thread, false);
 	consumer->progress.nr_threads--;
@@ -383,28 +379,16 @@ static void handle_thread_end(struct consumer *consumer, const struct message *m
 
 /* --- samples --- */
 
-static void touch(struct consumer *consumer, struct thread *thread, uint32_t serial)
-{
-	if (!thread->is_touched)
-		list_add(&consumer->touched, serial);
-	thread->is_touched = true;
-}
-
-/* Not now: the samples that wait behind this one are of the map that is known. */
-static void watch_later(struct consumer *consumer, struct process *process)
-{
-	if (!process->maps.is_queued)
-		list_add(&consumer->unwatched, process->serial);
-	process->maps.is_queued = true;
-}
-
 static void handle_stack(struct consumer *consumer, struct thread *thread,
 			 const struct message_sample *seen)
 {
 	struct process *process = thread->process;
 	struct walked_stack stack;
 
-	watch_later(consumer, process);
+	/* Not now: the samples that wait behind this one are of the map that is known. */
+	if (!process->maps.is_queued)
+		list_add(&consumer->unwatched, process->serial);
+	process->maps.is_queued = true;
 	stack = walker_walk(&consumer->walker, process->space, &process->maps, seen);
 	if (process->maps.restless_until_ns > consumer->restless_until_ns)
 		consumer->restless_until_ns = process->maps.restless_until_ns;
@@ -419,7 +403,9 @@ static void handle_sample(struct consumer *consumer, struct message *message)
 	struct message_sample *seen = &message->body.sample;
 	struct thread *thread = table_get(&consumer->threads, seen->thread);
 
-	touch(consumer, thread, seen->thread);
+	if (!thread->is_touched)
+		list_add(&consumer->touched, seen->thread);
+	thread->is_touched = true;
 	if (seen->nr_slept)
 		samples_lengthen_sleep(&consumer->sink, &thread->samples, seen->slept_until_ns,
 				       seen->nr_slept);
@@ -450,12 +436,8 @@ static void set_counters(const struct consumer *consumer)
 		if (!consumer->walker.nr_stacks_by_end[end])
 			continue;
 		snprintf(name, sizeof(name), "stacks_%s", stack_end_name((enum stack_end)end));
-		for (char *c = name; *c; c++) {
-			if (*c == ' ' || *c == '-')
-				*c = '_';
-			else if (*c >= 'A' && *c <= 'Z')
-				*c = (char)(*c - 'A' + 'a');
-		}
+		for (char *c = name; *c; c++)
+			*c = *c == ' ' || *c == '-' ? '_' : (char)tolower((unsigned char)*c);
 		profile_set_counter(profile, name, consumer->walker.nr_stacks_by_end[end]);
 	}
 }
@@ -522,24 +504,20 @@ uint64_t consumer_watch_maps(struct consumer *consumer)
 	return consumer->restless_until_ns;
 }
 
-/* Names change as programs begin to work: those of threads that ran are read again. */
-static void flush_thread(struct consumer *consumer, struct thread *thread)
-{
-	if (thread->ran_since_flush)
-		read_name(consumer, thread);
-	samples_emit_held(&consumer->sink, &thread->samples);
-	thread->ran_since_flush = false;
-	thread->is_touched = false;
-}
-
 /* What is held back is all of threads that were touched. */
 static void flush_threads(struct consumer *consumer)
 {
 	for (size_t i = 0; i < consumer->touched.nr; i++) {
 		struct thread *thread = table_find(&consumer->threads, consumer->touched.at[i]);
 
-		if (thread)
-			flush_thread(consumer, thread);
+		if (!thread) /* it has ended since */
+			continue;
+		/* Names change as programs begin to work. */
+		if (thread->ran_since_flush)
+			read_name(consumer, thread);
+		samples_emit_held(&consumer->sink, &thread->samples);
+		thread->ran_since_flush = false;
+		thread->is_touched = false;
 	}
 	consumer->touched.nr = 0;
 }
@@ -555,14 +533,15 @@ int consumer_flush(struct consumer *consumer, struct err *err)
 	return status;
 }
 
-void consumer_end(struct consumer *consumer)
+void consumer_end(struct consumer *consumer, struct collector_result *result)
 {
 	flush_threads(consumer);
 	jit_names_end_all(consumer->walker.jit_names);
 	set_counters(consumer);
+	result->nr_samples = consumer->sink.nr_samples;
+	result->cpu_ns = consumer->sink.cpu_ns;
+	result->unwinder_check = *unwinder_check_result(consumer->walker.unwinder);
 }
-
-/* --- what came of it --- */
 
 struct collector_progress consumer_progress(const struct consumer *consumer)
 {
@@ -570,11 +549,4 @@ struct collector_progress consumer_progress(const struct consumer *consumer)
 
 	progress.nr_observed = consumer->sink.nr_samples;
 	return progress;
-}
-
-void consumer_result(const struct consumer *consumer, struct collector_result *result)
-{
-	result->nr_samples = consumer->sink.nr_samples;
-	result->cpu_ns = consumer->sink.cpu_ns;
-	result->unwinder_check = *unwinder_check_result(consumer->walker.unwinder);
 }

@@ -81,12 +81,10 @@ uint64_t consumer_watch_maps(struct consumer *consumer);
 int consumer_flush(struct consumer *consumer, struct err *err);
 /*
  * No message will follow: what is left to be read is read, what is held back handed out, and its
- * counters set in the profile.
+ * counters set in the profile. All of the result but for what is the thread's.
  */
-void consumer_end(struct consumer *consumer);
+void consumer_end(struct consumer *consumer, struct collector_result *result);
 
 struct collector_progress consumer_progress(const struct consumer *consumer);
-/* All of the result but for what is the thread's. */
-void consumer_result(const struct consumer *consumer, struct collector_result *result);
 
 #endif

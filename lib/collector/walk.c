@@ -186,32 +186,25 @@ static bool renew_if_left(struct map_watch *watch, struct space *space,
  */
 #define WHOLE_PAUSE_PER_READING 5000
 
-static void check_map(struct map_watch *watch, struct space *space, uint64_t now_ns)
-{
-	uint64_t cpu_ns = clock_thread_cpu_ns();
-
-	if (now_ns < watch->read_whole_again_ns && space_has_same_code(space))
-		return;
-	refresh(watch, space);
-	watch->read_whole_again_ns =
-		now_ns + (clock_thread_cpu_ns() - cpu_ns) * WHOLE_PAUSE_PER_READING;
-}
-
 void maps_watch(struct map_watch *watch, struct space *space)
 {
 	uint64_t now_ns = clock_monotonic_ns();
-	uint64_t cpu_ns, pause_ns;
+	uint64_t began_ns, cpu_ns;
+	bool reads_whole;
 
 	if (watch->is_gone || now_ns < watch->watch_again_ns)
 		return;
-	cpu_ns = clock_thread_cpu_ns();
+	began_ns = clock_thread_cpu_ns();
 	/* The first walk comes right after the map was read. */
-	if (watch->watch_again_ns)
-		check_map(watch, space, now_ns);
-	pause_ns = (clock_thread_cpu_ns() - cpu_ns) * WATCH_PAUSE_PER_READING;
-	if (pause_ns < SHORTEST_WATCH_PAUSE_NS)
-		pause_ns = SHORTEST_WATCH_PAUSE_NS;
-	watch->watch_again_ns = now_ns + pause_ns;
+	reads_whole = watch->watch_again_ns &&
+		      (now_ns >= watch->read_whole_again_ns || !space_has_same_code(space));
+	if (reads_whole)
+		refresh(watch, space);
+	cpu_ns = clock_thread_cpu_ns() - began_ns;
+	if (reads_whole)
+		watch->read_whole_again_ns = now_ns + cpu_ns * WHOLE_PAUSE_PER_READING;
+	watch->watch_again_ns =
+		now_ns + max_u64(cpu_ns * WATCH_PAUSE_PER_READING, SHORTEST_WATCH_PAUSE_NS);
 }
 
 /* --- walks --- */

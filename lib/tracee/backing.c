@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/minmax.h"
 #include "proc/mounts.h"
 #include "proc/read.h"
 #include "tracee/tracee_priv.h"
@@ -44,7 +45,8 @@ static bool is_mapped_like(const struct proc_range *range, int maps, size_t nr_b
 }
 
 /* Of all that x86-64 and AArch64 have, as powers of 2: each has a file system of its own. */
-static const unsigned huge_page_sizes[] = {16, 21, 25, 29, 30, 34};
+#define SMALLEST_HUGE_PAGE 16
+#define LARGEST_HUGE_PAGE  34
 
 /* What is shared, or has huge pages, shows a file of the kernel's that is mounted nowhere. */
 static bool is_nameless_memory(const struct proc_range *range)
@@ -55,9 +57,9 @@ static bool is_nameless_memory(const struct proc_range *range)
 		return false;
 	if (is_mapped_like(range, maps, (size_t)sysconf(_SC_PAGESIZE), 0))
 		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(huge_page_sizes); i++) {
-		if (is_mapped_like(range, maps, (size_t)1 << huge_page_sizes[i],
-				   MAP_HUGETLB | huge_page_sizes[i] << MAP_HUGE_SHIFT))
+	for (unsigned int size = SMALLEST_HUGE_PAGE; size <= LARGEST_HUGE_PAGE; size++) {
+		if (is_mapped_like(range, maps, (size_t)1 << size,
+				   MAP_HUGETLB | size << MAP_HUGE_SHIFT))
 			return true;
 	}
 	return false;
@@ -85,20 +87,18 @@ static bool is_mounted(pid_t tid, const struct proc_range *range, bool *is_serve
 
 bool tracee_is_served(struct backings *backings, pid_t tid, const struct proc_range *range)
 {
-	struct backing found = {
-		.dev_major = range->dev_major, .dev_minor = range->dev_minor, .is_used = true};
+	struct backing found = {.dev_major = range->dev_major, .dev_minor = range->dev_minor};
 
-	for (size_t i = 0; i < BACKINGS_KNOWN; i++) {
+	for (size_t i = 0; i < min_u64(backings->nr_found, BACKINGS_KNOWN); i++) {
 		const struct backing *known = &backings->known[i];
 
-		if (known->is_used && known->dev_major == range->dev_major &&
-		    known->dev_minor == range->dev_minor)
+		if (known->dev_major == range->dev_major && known->dev_minor == range->dev_minor)
 			return known->is_served;
 	}
 	/* What lies below a container's files is to be seen from outside, if anywhere. */
 	if (!is_mounted(tid, range, &found.is_served) &&
 	    !is_mounted(getpid(), range, &found.is_served) && !is_nameless_memory(range))
 		return true; /* as far as is known now: a thread that has died tells of no mounts */
-	backings->known[backings->next++ % BACKINGS_KNOWN] = found;
+	backings->known[backings->nr_found++ % BACKINGS_KNOWN] = found;
 	return found.is_served;
 }

@@ -116,19 +116,13 @@ bool child_cpu_ns(pid_t pid, uint64_t *cpu_ns)
 	return true;
 }
 
-static bool is_zombie(pid_t pid)
-{
-	struct proc_stat stat;
-
-	return proc_read_task_stat(pid, pid, &stat) && stat.state == 'Z';
-}
-
 /* Asked of by the id, and only when dead: a wait for any would take stops from visitors. */
 void launch_reap_orphans(pid_t command)
 {
 	struct buf text = {0};
 	char path[48];
 	uint64_t number;
+	struct proc_stat stat;
 	struct scan scan;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
@@ -138,7 +132,7 @@ void launch_reap_orphans(pid_t command)
 	while (scan_decimal(&scan, &number)) {
 		pid_t pid = (pid_t)number;
 
-		if (pid != command && is_zombie(pid))
+		if (pid != command && proc_read_task_stat(pid, pid, &stat) && stat.state == 'Z')
 			waitpid(pid, NULL, WNOHANG);
 		scan_blanks(&scan);
 	}

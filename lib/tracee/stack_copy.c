@@ -198,15 +198,6 @@ void tracee_forget_mapping(struct tracee *tracee)
  */
 #define WHOLE_STACK_BYTES ((size_t)8 << 20)
 
-/* On x86-64 the C libraries keep the thread pointer where it points to; Go does not. */
-static bool is_of_c_library(pid_t tid, uint64_t thread_pointer)
-{
-	uint64_t word;
-
-	return read_any(tid, thread_pointer, &word, sizeof(word)) == sizeof(word) &&
-	       word == thread_pointer;
-}
-
 /* With the red zone, where that is known to be of the same mapping or may be read anyhow. */
 static uint64_t first_byte(struct tracee *tracee, uint64_t sp, const struct proc_range *range)
 {
@@ -219,15 +210,20 @@ static uint64_t first_byte(struct tracee *tracee, uint64_t sp, const struct proc
 	return may_wait_at(tracee, first) ? sp : first;
 }
 
-/* Is all from the stack pointer up to `limit` surely stack? */
+/*
+ * Is all from the stack pointer up to `limit` surely stack? On x86-64 the C libraries keep the
+ * thread pointer where it points to; Go does not.
+ */
 static bool is_whole_stack(struct tracee *tracee, uint64_t sp, uint64_t limit,
 			   const struct proc_range *range)
 {
 	const struct tracee_stacks *stacks = &tracee->stacks;
+	uint64_t word;
 
 	if (sp < stacks->first_sp && stacks->first_sp < range->end)
 		return true;
-	return limit == stacks->thread_pointer && is_of_c_library(tracee->tid, limit);
+	return limit == stacks->thread_pointer &&
+	       read_any(tracee->tid, limit, &word, sizeof(word)) == sizeof(word) && word == limit;
 }
 
 /*
@@ -334,16 +330,12 @@ static const struct seen_stack *remember_stack(struct tracee_stacks *known, uint
 	if (end && !is_same_stack(&stacks[0], sp, end)) {
 		struct seen_stack former = stacks[0];
 
-		stacks[0] = stacks[1];
+		stacks[0] = is_same_stack(&stacks[1], sp, end) ? stacks[1] : (struct seen_stack){0};
 		stacks[1] = former;
-		if (!is_same_stack(&stacks[0], sp, end))
-			stacks[0] = (struct seen_stack){0};
 	}
-	if (end) {
-		stacks[0].end = end;
-		stacks[0].low = sp;
-		stacks[0].start = start ? start : stacks[0].start;
-	}
+	if (end)
+		stacks[0] = (struct seen_stack){
+			.start = start ? start : stacks[0].start, .end = end, .low = sp};
 	if (stacks[1].end)
 		return &stacks[1];
 	return !end && stacks[0].end && !is_same_stack(&stacks[0], sp, sp + 1) ? &stacks[0] : NULL;

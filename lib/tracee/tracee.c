@@ -27,19 +27,14 @@ static const char *const file_names[NR_TRACEE_FILES] = {
 /* Descriptors that are left to the rest of profc: its own files, symbols at the end. */
 #define LEFT_FREE 64
 
-static size_t most_descriptors(void)
-{
-	struct rlimit limit = {.rlim_cur = 256};
-
-	getrlimit(RLIMIT_NOFILE, &limit);
-	return limit.rlim_cur > 2 * LEFT_FREE ? (size_t)limit.rlim_cur - LEFT_FREE : LEFT_FREE;
-}
-
 struct tracee_host *tracee_host_new(void)
 {
 	struct tracee_host *host = xcalloc(1, sizeof(*host));
+	struct rlimit limit = {.rlim_cur = 256};
 
-	host->max_kept = most_descriptors();
+	getrlimit(RLIMIT_NOFILE, &limit);
+	host->max_kept =
+		limit.rlim_cur > 2 * LEFT_FREE ? (size_t)limit.rlim_cur - LEFT_FREE : LEFT_FREE;
 	pthread_mutex_init(&host->backings_lock, NULL);
 	return host;
 }

@@ -15,7 +15,6 @@
  */
 struct backing {
 	uint32_t dev_major, dev_minor; /* of the file system */
-	bool is_used;
 	bool is_served;
 };
 
@@ -24,7 +23,7 @@ struct backing {
 /* What was asked before. Begins as all 0, and owns nothing. */
 struct backings {
 	struct backing known[BACKINGS_KNOWN];
-	size_t next;
+	size_t nr_found; /* of which the last are known */
 };
 
 struct tracee_host {

@@ -34,15 +34,6 @@ static struct proc_range range_of(int fd, int flags)
 	return range;
 }
 
-static size_t nr_known(const struct backings *backings)
-{
-	size_t nr = 0;
-
-	for (size_t i = 0; i < BACKINGS_KNOWN; i++)
-		nr += backings->known[i].is_used;
-	return nr;
-}
-
 static void test_backing__many_files_of_one_file_system_are_asked_for_once(void **state)
 {
 	struct backings backings = {0};
@@ -51,7 +42,7 @@ static void test_backing__many_files_of_one_file_system_are_asked_for_once(void 
 
 	(void)state;
 	assert_false(tracee_is_served(&backings, getpid(), &anonymous));
-	nr_after_first = backings.next;
+	nr_after_first = backings.nr_found;
 	for (size_t i = 0; i < 3 * BACKINGS_KNOWN; i++) {
 		int fd = memfd_create("stack", MFD_CLOEXEC);
 		struct proc_range range;
@@ -63,7 +54,7 @@ static void test_backing__many_files_of_one_file_system_are_asked_for_once(void 
 		close(fd);
 	}
 	assert_int_equal(nr_after_first, 1);
-	assert_int_equal(backings.next, 1);
+	assert_int_equal(backings.nr_found, 1);
 }
 
 static void test_backing__huge_pages_are_the_kernel_s_own(void **state)
@@ -94,10 +85,10 @@ static void test_backing__a_thread_that_died_says_nothing_of_the_others(void **s
 		_exit(0);
 	assert_int_equal(waitpid(dead, NULL, 0), dead);
 	assert_true(tracee_is_served(&backings, dead, &unknown));
-	assert_int_equal(nr_known(&backings), 0);
+	assert_int_equal(backings.nr_found, 0);
 	/* Of what is known without it, it does not matter. */
 	assert_false(tracee_is_served(&backings, dead, &anonymous));
-	assert_int_equal(nr_known(&backings), 1);
+	assert_int_equal(backings.nr_found, 1);
 }
 
 /* Device 0:0 is no row that is not used. */
