@@ -9,23 +9,8 @@
 #include "tracee/tracee.h"
 #include "tracee/tracee_priv.h"
 
-static enum thread_state state_of_letter(char letter)
-{
-	switch (letter) {
-	case 'R':
-		return THREAD_STATE_RUNNING;
-	case 'S':
-	case 'I':
-		return THREAD_STATE_SLEEPING;
-	case 'D':
-		return THREAD_STATE_DISK;
-	case 'T':
-	case 't':
-		return THREAD_STATE_STOPPED;
-	default:
-		return THREAD_STATE_UNKNOWN;
-	}
-}
+/* Of a thread that is alive and off the CPU; proc_pid_stat(5). */
+static const char asleep[] = "SIDTt";
 
 /* Where a system call has its arguments (syscall(2)), by DWARF number. */
 static const uint8_t argument_regs[][6] = {
@@ -70,11 +55,12 @@ enum peek_outcome tracee_peek(struct tracee *tracee, const struct proc_schedstat
 		return PEEK_GONE;
 	tracee_learn_first_sp(tracee, stat->first_sp);
 	tracee_begin_snapshot(tracee, snapshot);
-	snapshot->state = state_of_letter(stat->state);
-	if (snapshot->state == THREAD_STATE_RUNNING)
+	snapshot->state = THREAD_STATE_RUNNING;
+	if (stat->state == 'R')
 		return PEEK_RUNNING;
-	if (snapshot->state == THREAD_STATE_UNKNOWN)
+	if (!strchr(asleep, stat->state))
 		return PEEK_GONE;
+	snapshot->state = THREAD_STATE_SLEEPING;
 	if (!tracee_syscall(tracee, syscall))
 		return PEEK_HIDDEN;
 	if (syscall->kind == PROC_SYSCALL_RUNNING)

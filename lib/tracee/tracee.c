@@ -47,22 +47,18 @@ void tracee_host_free(struct tracee_host *host)
 	free(host);
 }
 
-static bool may_keep(const struct tracee_host *host, enum tracee_file file)
-{
-	size_t nr = atomic_load_explicit(&host->nr_kept, memory_order_relaxed);
-
-	/* The clocks of all come first. */
-	return nr <
-	       (file == TRACEE_SCHEDSTAT ? host->max_kept : min_u64(MOST_KEPT, host->max_kept / 2));
-}
-
 int tracee_kept_file(struct tracee *tracee, enum tracee_file file)
 {
-	if (tracee->fds[file] >= 0 || !may_keep(tracee->host, file))
+	struct tracee_host *host = tracee->host;
+	/* The clocks of all come first. */
+	size_t max =
+		file == TRACEE_SCHEDSTAT ? host->max_kept : min_u64(MOST_KEPT, host->max_kept / 2);
+
+	if (tracee->fds[file] >= 0 || host->nr_kept >= max)
 		return tracee->fds[file];
 	tracee->fds[file] = proc_open_task_file(tracee->tgid, tracee->tid, file_names[file]);
 	if (tracee->fds[file] >= 0)
-		atomic_fetch_add_explicit(&tracee->host->nr_kept, 1, memory_order_relaxed);
+		host->nr_kept++;
 	return tracee->fds[file];
 }
 
@@ -72,7 +68,7 @@ static void close_file(struct tracee *tracee, int file)
 		return;
 	close(tracee->fds[file]);
 	tracee->fds[file] = -1;
-	atomic_fetch_sub_explicit(&tracee->host->nr_kept, 1, memory_order_relaxed);
+	tracee->host->nr_kept--;
 }
 
 void tracee_open(struct tracee *tracee, struct tracee_host *host, pid_t tgid, pid_t tid)
