@@ -22,7 +22,6 @@
 #include "cmd/view_options.h"
 #include "proc/read.h"
 #include "tracee/permission.h"
-#include "tracee/probe.h"
 
 struct doctor_args {
 	struct option_list pid_texts;

@@ -2,8 +2,6 @@
 /* The arithmetic of who gets a thread's time. */
 #include "collector/account.h"
 
-#include <stddef.h>
-
 #include "base/minmax.h"
 
 void account_start(struct account *account, const struct account_clocks *clocks)
@@ -82,7 +80,7 @@ uint64_t account_blocked_until(struct account *account, uint64_t time_ns)
 	struct account_clocks clocks = account->seen;
 
 	clocks.time_ns = time_ns;
-	return account_seen(account, SEEN_BLOCKED, &clocks, NULL).blocked_ns;
+	return account_seen(account, SEEN_BLOCKED, &clocks, &(struct account_losses){0}).blocked_ns;
 }
 
 struct weights account_rest(struct account *account, const struct account_clocks *clocks)

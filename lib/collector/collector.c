@@ -45,14 +45,6 @@ static const struct pace paces[] = {
 #define FIRST_FLUSH_NS (10 * NS_PER_MS)
 #define FLUSH_NS       NS_PER_SEC
 
-/* The collector's thread's own. */
-struct working {
-	struct err failure;
-	uint64_t began_ns;	    /* when a process or thread was last heard to begin */
-	uint64_t restless_until_ns; /* as consumer_watch_maps() says */
-	size_t queue_bytes;	    /* found in the queue */
-};
-
 /* What the user names, on its way to the collector's thread. */
 struct moment {
 	struct moment *next;
@@ -70,11 +62,14 @@ struct moments {
 struct collector {
 	struct collector_options options;
 	pthread_t thread;
-	int wake_fd;		/* eventfd: there is something that cannot wait */
-	bool calls_with_next;	/* the producer's: the next sample wakes it */
-	uint64_t call_again_ns; /* likewise: not before, for new code */
-	struct working working;
-	struct collector_result result; /* likewise, at its end */
+	int wake_fd;			/* eventfd: there is something that cannot wait */
+	bool calls_with_next;		/* the producer's: the next sample wakes it */
+	uint64_t call_again_ns;		/* likewise: not before, for new code */
+	struct err failure;		/* the collector's thread's own, as are these: */
+	uint64_t began_ns;		/* when a process or thread was last heard to begin */
+	uint64_t restless_until_ns;	/* as consumer_watch_maps() says */
+	size_t queue_bytes;		/* found in the queue */
+	struct collector_result result; /* at its end */
 	struct consumer *consumer;
 	pthread_mutex_t lock; /* never taken by a producer of messages; of the next two */
 	struct moments moments;
@@ -231,7 +226,7 @@ static void write_out(struct collector *collector)
 
 	if (collector->state == COLLECTOR_WRITE_FAILED)
 		collector->options.profile->nr_samples = 0;
-	else if (consumer_flush(collector->consumer, &collector->working.failure) < 0)
+	else if (consumer_flush(collector->consumer, &collector->failure) < 0)
 		end_running(collector, COLLECTOR_WRITE_FAILED);
 	else if (max_bytes && store_writer_nr_bytes(collector->options.writer) >= max_bytes)
 		end_running(collector, COLLECTOR_SIZE_REACHED);
@@ -307,27 +302,26 @@ static void drain(struct collector *collector)
 {
 	struct message *message;
 
-	collector->working.queue_bytes = queue_bytes(&collector->queue);
+	collector->queue_bytes = queue_bytes(&collector->queue);
 	while ((message = queue_take(&collector->queue))) {
 		if (message->kind == MESSAGE_PROCESS || message->kind == MESSAGE_THREAD)
-			collector->working.began_ns = clock_monotonic_ns();
+			collector->began_ns = clock_monotonic_ns();
 		if (has_cut_before(collector, message->time_ns))
 			flush(collector, message->time_ns);
 		consumer_handle(collector->consumer, message);
 	}
-	collector->working.restless_until_ns = consumer_watch_maps(collector->consumer);
+	collector->restless_until_ns = consumer_watch_maps(collector->consumer);
 	note_progress(collector);
 }
 
 static uint64_t pause_after(const struct collector *collector, uint64_t now_ns)
 {
-	const struct working *working = &collector->working;
 	const struct pace *pace = paces;
 
-	if (now_ns < working->restless_until_ns)
+	if (now_ns < collector->restless_until_ns)
 		return RESTLESS_PAUSE_NS;
-	while (working->queue_bytes < pace->queue_bytes &&
-	       now_ns - working->began_ns > pace->after_ns)
+	while (collector->queue_bytes < pace->queue_bytes &&
+	       now_ns - collector->began_ns > pace->after_ns)
 		pace++;
 	return pace->pause_ns;
 }
@@ -379,8 +373,8 @@ struct collector *collector_start(const struct collector_options *options, struc
 	struct collector *collector = xcalloc(1, sizeof(*collector));
 
 	collector->options = *options;
-	collector->working.began_ns = clock_monotonic_ns();
-	collector->due_ns = collector->working.began_ns;
+	collector->began_ns = clock_monotonic_ns();
+	collector->due_ns = collector->began_ns;
 	queue_init(&collector->queue);
 	pthread_mutex_init(&collector->lock, NULL);
 	collector->moments.end = &collector->moments.first;
@@ -412,7 +406,7 @@ void collector_finish(struct collector *collector, struct collector_result *resu
 	*result = collector->result;
 	result->state = collector->state;
 	if (failure && result->state == COLLECTOR_WRITE_FAILED)
-		*failure = collector->working.failure;
+		*failure = collector->failure;
 }
 
 void collector_free(struct collector *collector)

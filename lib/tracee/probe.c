@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Whether peeks and visits work here, for `profc doctor`. */
-#include "tracee/probe.h"
-
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
