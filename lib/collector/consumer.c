@@ -383,7 +383,7 @@ static void handle_stack(struct consumer *consumer, struct thread *thread,
 			 const struct message_sample *seen)
 {
 	struct process *process = thread->process;
-	struct walked_stack stack;
+	struct stack_id stack;
 
 	/* Not now: the samples that wait behind this one are of the map that is known. */
 	if (!process->maps.is_queued)
@@ -393,7 +393,7 @@ static void handle_stack(struct consumer *consumer, struct thread *thread,
 	if (process->maps.restless_until_ns > consumer->restless_until_ns)
 		consumer->restless_until_ns = process->maps.restless_until_ns;
 	stack_hints_update(thread->hints, &thread->needs, seen->snapshot, &consumer->walker.walk);
-	samples_add(&consumer->sink, &thread->samples, seen, &stack);
+	samples_add(&consumer->sink, &thread->samples, seen, stack, consumer->walker.walk.end);
 	thread->ran_since_flush |= seen->state != SEEN_BLOCKED;
 	consumer->progress.nr_samples++;
 }

@@ -3,7 +3,6 @@
 #include "collector/samples.h"
 
 #include "collector/message.h"
-#include "collector/walk.h"
 #include "snapshot/snapshot.h"
 
 /* No gap between two samples of a running thread is longer than so many periods. */
@@ -39,7 +38,7 @@ void samples_emit_held(struct sample_sink *sink, struct thread_samples *thread)
 }
 
 void samples_add(struct sample_sink *sink, struct thread_samples *thread,
-		 const struct message_sample *seen, const struct walked_stack *stack)
+		 const struct message_sample *seen, struct stack_id stack, enum stack_end end)
 {
 	bool is_blocked = seen->state == SEEN_BLOCKED;
 	int32_t syscall_nr = seen->snapshot->syscall_nr;
@@ -49,11 +48,11 @@ void samples_add(struct sample_sink *sink, struct thread_samples *thread,
 				.cpu_ns = weights.cpu_ns,
 				.runq_ns = weights.runq_ns,
 				.blocked_ns = weights.blocked_ns,
-				.stack = stack->id,
+				.stack = stack,
 				.nr = 1,
 				.syscall_nr = (int16_t)syscall_nr,
 				.kind = is_blocked ? SAMPLE_BLOCKED : SAMPLE_RUNNING,
-				.end = (uint8_t)stack->end};
+				.end = (uint8_t)end};
 
 	samples_emit_held(sink, thread);
 	sink->nr_samples++;

@@ -7,9 +7,9 @@
 
 #include "collector/account.h"
 #include "profile/profile.h"
+#include "stack/stack_end.h"
 
 struct message_sample;
-struct walked_stack;
 
 /*
  * What was sampled becomes samples of the profile, with their weights. The last one of a thread is
@@ -52,7 +52,7 @@ uint64_t samples_profile_time(const struct sample_sink *sink, uint64_t time_ns);
 
 /* It was sampled. The sample has its snapshot. */
 void samples_add(struct sample_sink *sink, struct thread_samples *thread,
-		 const struct message_sample *seen, const struct walked_stack *stack);
+		 const struct message_sample *seen, struct stack_id stack, enum stack_end end);
 /* Its last sleep went on until then, seen so often. Repeats gather in one sample. */
 void samples_lengthen_sleep(struct sample_sink *sink, struct thread_samples *thread,
 			    uint64_t until_ns, uint32_t nr);

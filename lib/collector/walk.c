@@ -282,11 +282,10 @@ static struct stack_id intern(struct walker *walker)
 	return stack;
 }
 
-struct walked_stack walker_walk(struct walker *walker, struct space *space, struct map_watch *watch,
-				const struct message_sample *sample)
+struct stack_id walker_walk(struct walker *walker, struct space *space, struct map_watch *watch,
+			    const struct message_sample *sample)
 {
-	const struct unwind_walk *walk = &walker->walk;
-	struct walked_stack stack;
+	struct unwind_walk *walk = &walker->walk;
 
 	walk_settled(walker, space, sample);
 	if (renew_if_replaced(watch, space, sample, walk))
@@ -295,11 +294,9 @@ struct walked_stack walker_walk(struct walker *walker, struct space *space, stru
 		walk_settled(walker, space, sample);
 	if (walk->left_map && renew_if_left(watch, space, walk))
 		walk_settled(walker, space, sample);
-	stack.id = intern(walker);
-	stack.end = walk->end;
 	/* What was not copied was left out for a reason. */
 	if (walk->end == STACK_END_BAD_MEMORY && sample->snapshot->is_withheld)
-		stack.end = STACK_END_SERVED;
-	walker->nr_stacks_by_end[stack.end]++;
-	return stack;
+		walk->end = STACK_END_SERVED;
+	walker->nr_stacks_by_end[walk->end]++;
+	return intern(walker);
 }

@@ -45,19 +45,13 @@ struct walker {
 	uint64_t nr_stacks_by_end[STACK_END_COUNT];
 };
 
-/* An interned stack and why its walk ended. */
-struct walked_stack {
-	struct stack_id id;
-	enum stack_end end;
-};
-
 /*
  * Walk the snapshot of a sample through the address space of its process, whose map is read anew
- * where the walk shows it to be old; and intern the stack. What the walk found stays in
- * walker.walk.
+ * where the walk shows it to be old; and intern the stack. What the walk found, and why
+ * it ended, stays in walker.walk.
  */
-struct walked_stack walker_walk(struct walker *walker, struct space *space, struct map_watch *watch,
-				const struct message_sample *sample);
+struct stack_id walker_walk(struct walker *walker, struct space *space, struct map_watch *watch,
+			    const struct message_sample *sample);
 
 /* What the walks of a thread's stacks have needed; zero-initialised before the first. */
 struct stack_needs {
