@@ -104,13 +104,13 @@ static bool needs_registers(const struct sampled_thread *thread)
  * of /proc shows: one visit for each sleep, only where nothing is changed by it. Nothing is of one
  * that job control has stopped.
  */
-static bool needs_visit_asleep(const struct sampled_thread *thread, const struct snapshot *snapshot,
+static bool needs_visit_asleep(const struct sampled_thread *thread, const struct proc_stat *stat,
 			       const struct proc_syscall *syscall)
 {
 	if (thread->process->is_refused)
 		return false;
-	if (snapshot->state == THREAD_STATE_STOPPED || syscall->kind != PROC_SYSCALL_INSIDE)
-		return snapshot->state == THREAD_STATE_STOPPED;
+	if (stat->state == 'T' || syscall->kind != PROC_SYSCALL_INSIDE)
+		return stat->state == 'T';
 	return needs_registers(thread) && syscall_restarts_unseen(syscall->nr, syscall->args);
 }
 
@@ -125,7 +125,7 @@ static void found_asleep(struct visitor *visitor, struct sampled_thread *thread,
 	thread->habits.user_ticks = stat->user_ticks;
 	placement_saw(&sampler->placement, stat->cpu, false, false);
 	due_put(sampler, thread, false, sampler->tick.now_ns + 1);
-	if (!is_transfer && needs_visit_asleep(thread, visitor->snapshot, syscall)) {
+	if (!is_transfer && needs_visit_asleep(thread, stat, syscall)) {
 		visit_thread(visitor, thread, true);
 		return;
 	}
