@@ -8,6 +8,14 @@
 
 #include "proc/idle.h"
 
+static void judge(struct idle_meter *meter, uint64_t after_cs, uint64_t idle_cs)
+{
+	struct proc_uptime now = {.uptime_cs = meter->last.uptime_cs + after_cs,
+				  .idle_cs = meter->last.idle_cs + idle_cs};
+
+	idle_meter_judge(meter, &now);
+}
+
 static void test_idle_meter__needs_more_than_half_a_cpu(void **state)
 {
 	struct idle_meter meter = {

@@ -180,14 +180,6 @@ static void test_placement__ignores_unknown_cpus(void **state)
 	assert_int_equal(cpu, -1);
 }
 
-static void judge(struct idle_meter *meter, uint64_t after_cs, uint64_t idle_cs)
-{
-	struct proc_uptime now = {.uptime_cs = meter->last.uptime_cs + after_cs,
-				  .idle_cs = meter->last.idle_cs + idle_cs};
-
-	idle_meter_judge(meter, &now);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
