@@ -231,7 +231,10 @@ class Processes(LiveCase):
         with Running([few, "90000"]) as target:
             target.wait_ready()
             for _ in range(40):
-                attach(self.directory, target.pid, "--no-symbols", "-d", "20ms", timeout=20)
+                done = attach(self.directory, target.pid, "--no-symbols", "-d", "20ms",
+                              status=None, timeout=20)
+                if done.status:
+                    self.assertIn("no samples were taken", done.stderr)
                 self.assertIsNone(target.process.poll())
 
     @staticmethod
@@ -288,6 +291,7 @@ class Processes(LiveCase):
                 second = attach(self.directory, target.pid, "-d", "500ms")
                 first = recorder.interrupt()
             self.assertEqual(first.status, 0)
+            # Where one of them is amid a visit the other goes without.
             for one in (first, second):
-                self.assertMostlyIn(one, "progress_main", 0.9)
+                self.assertMostlyIn(one, "progress_main", 0.7)
 
