@@ -18,6 +18,7 @@
 #include "base/escape.h"
 #include "base/wrap.h"
 #include "cmd/command.h"
+#include "cmd/doctor_probe.h"
 #include "cmd/record_options.h"
 #include "cmd/view_options.h"
 #include "proc/read.h"
@@ -121,11 +122,11 @@ static void examine_permissions(void)
 
 static bool examine_tracing(void)
 {
-	struct tracee_probe probe;
+	struct doctor_probe probe;
 	struct err err = ERR_INIT;
 	char line[160];
 
-	if (tracee_probe_child(&probe, &err) < 0) {
+	if (doctor_probe_child(&probe, &err) < 0) {
 		const char *hint = hint_of(&err);
 
 		say(VERDICT_BAD, err.what,

@@ -18,7 +18,7 @@ static uint64_t achieved_frequency(const struct sampler *sampler)
 	return counted_ns ? (uint64_t)(1e12 * (double)counts->nr_ticks / (double)counted_ns) : 0;
 }
 
-static uint64_t visitors_cpu_ns(const struct sampler *sampler)
+uint64_t counters_cpu_ns(const struct sampler *sampler)
 {
 	uint64_t sum_ns = 0;
 
@@ -52,7 +52,7 @@ size_t counters_read(const struct sampler *sampler, struct message_counter *out)
 		{"signals", counts->nr_signals},
 		{"frequency_hz_effective", achieved_frequency(sampler)},
 		{"dropped_stacks", counts->nr_dropped_stacks},
-		{"sampling_cpu_ns", visitors_cpu_ns(sampler)},
+		{"sampling_cpu_ns", counters_cpu_ns(sampler)},
 		{"realtime", counts->realtime},
 	};
 

@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 #include "base/due_queue.h"
+#include "base/process_clock.h"
 #include "proc/cpu_split.h"
 #include "proc/task.h"
 #include "sampler/governor.h"
-#include "sampler/process_clock.h"
 
 /* The sampler's own records of processes and threads. */
 

@@ -127,37 +127,8 @@ void sampler_finish(struct sampler *sampler, struct sampler_result *result, stru
 void sampler_reserve_descriptors(void);
 
 /*
- * Counters of the profile, set at the end and, but for those in ppm and working_cpu_ns, after
- * 1, 2, 4 ... seconds and then every minute:
- *   ticks                 moments at which threads were due
- *   missed_ticks          periods that passed without a tick
- *   late_ticks            ticks more than a quarter of a period after their moment
- *   lateness_ns_median    how late ticks began; also _p99
- *   stops                 visits: threads that were stopped
- *   interrupts            visits begun
- *   spun_stops            stops of those that were awaited spinning, from an idle CPU
- *   unfinished_stops      stops that took so long that another visitor went on meanwhile
- *   hold_ns_median        from interrupting a thread to detaching it, without what it waited for
- *                         a CPU meanwhile; also _p99
- *   held_ns_total         the sum of those
- *   cost_ppm              what all stops cost the threads that ran, of their CPU time
- *   blocked_looks         sleeping threads peeked at
- *   torn_looks            of those, how many were refused: it woke meanwhile
- *   waiting_looks         threads that waited for a CPU when they stopped
- *   spared_stops          threads not stopped because that might cut a transfer short
- *   refused_stops         threads not stopped because another traces them, or we may not
- *   fixed_up_calls        interrupted system calls that were made to restart
- *   signals               signals whose delivery a visit met, and passed on
- *   frequency_hz_effective  ticks a second, in thousandths
- *   dropped_stacks        samples whose stack was dropped: the queue was full
- *   queue_bytes_max       its high-water mark
- *   sampling_cpu_ns       CPU time of the visitors; working_cpu_ns of the collector
- *   short_lived_cpu_ns    CPU time of descendants that ended before they were found
- *   unattributed_cpu_ns   CPU time of no stack; also unattributed_blocked_ns
- *   stacks_NAME           stacks by why they ended: stacks_root, stacks_no_cfi, …
- *   realtime              1: the sampling thread ran at real-time priority
- * and, set by cmd/recording.c if there were any:
- *   control_refused       lines of --control that could not be obeyed
+ * Counters of the profile are set at the end and, but for those in ppm and working_cpu_ns, after
+ * 1, 2, 4 ... seconds and then every minute. view/counter_words.c says what each of them means.
  */
 
 #endif

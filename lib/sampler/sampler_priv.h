@@ -60,8 +60,6 @@ struct tick {
 	uint64_t nr_unseen;	   /* of them, those that no visit has shown the clocks of */
 	struct proc_range *places; /* of the sample in progress; owned */
 	size_t nr_places;
-	uint64_t cpu_ns; /* of the leader, when it began; 0: not measured */
-	uint64_t sum_cpu_ns, nr_measured;
 };
 
 struct sampler {
@@ -95,7 +93,8 @@ struct session {
 	uint64_t start_ns; /* time 0 of the profile */
 	uint64_t begun_ns; /* all processes were found: what the user's times count from */
 	uint64_t ended_ns;
-	uint64_t window_start_ns; /* the governor's */
+	uint64_t window_start_ns;	      /* the governor's, */
+	uint64_t window_cpu_ns, window_ticks; /* and what there was of these then */
 	uint64_t idle_again_ns, counters_again_ns;
 	bool counting;
 	bool was_cut; /* not counted from its beginning to its end */
@@ -131,10 +130,6 @@ void tick_last(struct visitor *visitor);
 void visit_thread(struct visitor *visitor, struct sampled_thread *thread, bool is_asleep);
 /* How much of its stack is of use; also tells its tracee what walks have shown. */
 size_t visit_stack_limit(struct sampled_thread *thread);
-
-/* visited.c */
-void visited_thread(struct visitor *visitor, struct sampled_thread *thread,
-		    enum visit_outcome outcome, bool is_asleep);
 
 /* guard.c: it was in this call when it was last observed: in one that a stop cuts short? */
 bool guard_call(const struct sampler *sampler, struct sampled_thread *thread,
@@ -188,6 +183,8 @@ void places_publish(struct sampler *sampler, struct message *message);
 #define COUNTERS_MAX 32
 
 /* counters.c */
+uint64_t counters_cpu_ns(
+	const struct sampler *sampler); /* of all visitors, up to their last tick */
 size_t counters_read(const struct sampler *sampler, struct message_counter *out);
 void counters_publish(struct sampler *sampler, uint64_t now_ns);
 

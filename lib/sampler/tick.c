@@ -466,14 +466,17 @@ static uint64_t governor_window_ns(const struct sampler *sampler, uint64_t now_n
 /* Where no CPU is idle, what ticks use themselves is time that the threads sampled lose, too. */
 static uint64_t shortest_period_ns(struct sampler *sampler)
 {
-	struct tick *tick = &sampler->tick;
-	uint64_t mean_ns = tick->nr_measured ? tick->sum_cpu_ns / tick->nr_measured : 0;
+	struct session *session = sampler->session;
+	uint64_t cpu_ns = counters_cpu_ns(sampler), nr_ticks = sampler->counts.nr_ticks;
+	uint64_t mean_ns =
+		(cpu_ns - session->window_cpu_ns) / max_u64(nr_ticks - session->window_ticks, 1);
 
-	tick->sum_cpu_ns = tick->nr_measured = 0;
+	session->window_cpu_ns = cpu_ns;
+	session->window_ticks = nr_ticks;
 	if (sampler->idle.some_idle)
 		return 0;
 	return governor_shortest_period(&sampler->governor, mean_ns,
-					(unsigned int)sampler->session->nr_cpus);
+					(unsigned int)session->nr_cpus);
 }
 
 static void govern(struct sampler *sampler, uint64_t now_ns)
@@ -490,9 +493,6 @@ static void govern(struct sampler *sampler, uint64_t now_ns)
 	sampler->session->window_start_ns = now_ns;
 }
 
-/* The clock that tells what a tick uses is a system call: it is asked in one of so many. */
-#define TICKS_PER_MEASURED 7
-
 static void begin_tick(struct sampler *sampler, uint64_t now_ns)
 {
 	struct tick *tick = &sampler->tick;
@@ -505,7 +505,6 @@ static void begin_tick(struct sampler *sampler, uint64_t now_ns)
 	tick->now_ns = now_ns;
 	tick->nr_running = 0;
 	tick->nr_unseen = 0;
-	tick->cpu_ns = sampler->counts.nr_ticks % TICKS_PER_MEASURED ? 0 : clock_thread_cpu_ns();
 	placement_begin_tick(&sampler->placement);
 	roster_poll(sampler->roster, now_ns);
 }
@@ -527,7 +526,6 @@ static void move(struct sampler *sampler, const struct visitor *visitor)
 void tick_run(struct visitor *visitor, uint64_t now_ns)
 {
 	struct sampler *sampler = visitor->sampler;
-	struct tick *tick = &sampler->tick;
 
 	begin_tick(sampler, now_ns);
 	sample_due(visitor, reads_end_ns(sampler, now_ns));
@@ -539,10 +537,6 @@ void tick_run(struct visitor *visitor, uint64_t now_ns)
 	counters_publish(sampler, now_ns);
 	schedule_advance(&sampler->schedule, clock_monotonic_ns());
 	move(sampler, visitor);
-	if (tick->cpu_ns) {
-		tick->sum_cpu_ns += clock_thread_cpu_ns() - tick->cpu_ns;
-		tick->nr_measured++;
-	}
 }
 
 void tick_last(struct visitor *visitor)

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* One visit: the lock is given back while a thread is traced, so that others can lead on. */
+/*
+ * One visit: what is done with the lock given back, so that others can lead on while a thread is
+ * traced; then what it has shown, and what it has cost.
+ */
 #include <sched.h>
 
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "proc/read.h"
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
+#include "syscall/traits.h"
 
 /* So long a stop is awaited spinning, from an idle CPU. */
 #define SPIN_NS (200 * NS_PER_US)
@@ -77,6 +82,190 @@ static enum visit_outcome trace(struct visitor *visitor, struct tracee *tracee, 
 	visitor->detached_ns = clock_monotonic_ns();
 	visitor->waited_ns = visitor->spins ? 0 : own_wait_ns(visitor) - waited_ns;
 	return outcome;
+}
+
+/* Between the moment of a tick and our noticing, and between a stop and our reading clocks. */
+#define CLOCK_SLACK_NS (30 * NS_PER_US)
+/* Shorter waits are those of a thread that nothing kept from its CPU. */
+#define NO_WAIT_NS (10 * NS_PER_US)
+
+/*
+ * The timer of a tick also fires timers that would have been due a little later (timer slack), so
+ * that a tick finds more threads just woken than there should be. Whether a thread that waits for
+ * its CPU in such a call was woken, or driven off its CPU by us, its count of preemptions tells.
+ */
+static bool was_just_woken(struct sampled_thread *thread, const struct snapshot *snapshot,
+			   uint64_t waited_ns)
+{
+	struct call_habits *habits = &thread->habits;
+	struct proc_status status;
+	bool is_preempted;
+
+	habits->waits |= syscall_waits(snapshot->syscall_nr);
+	if (!habits->waits || waited_ns < NO_WAIT_NS || !proc_read_status(snapshot->tid, &status))
+		return false;
+	is_preempted = status.nr_preempted != habits->nr_preempted;
+	habits->nr_preempted = status.nr_preempted;
+	return !is_preempted && syscall_waits(snapshot->syscall_nr);
+}
+
+/*
+ * One that had begun to wait for a CPU before the tick was not running; where it stands in its own
+ * code all the same, it was driven off its CPU there, at a moment that has nothing to do with what
+ * it does. One that fell asleep after it was found running was not met where it ran.
+ */
+static enum seen_state state_of(struct sampled_thread *thread, const struct snapshot *snapshot,
+				const struct visit *visit, uint64_t waited_ns)
+{
+	if (snapshot->state != THREAD_STATE_RUNNING)
+		return SEEN_RUNNABLE;
+	if (snapshot->syscall_nr == SNAPSHOT_NO_SYSCALL)
+		return SEEN_RUNNING;
+	if (visit->stopped_ns - waited_ns + CLOCK_SLACK_NS < thread->read_ns ||
+	    was_just_woken(thread, snapshot, waited_ns))
+		return SEEN_RUNNABLE;
+	return SEEN_RUNNING;
+}
+
+/* Of 2^20; each stop counts for a sixteenth. */
+#define ALL_CALLS	 (UINT32_C(1) << 20)
+#define CALLS_PER_STOP	 16
+#define MAKES_CALLS_FROM (ALL_CALLS / 12)
+#define MAKES_CALLS_TO	 (ALL_CALLS / 32)
+
+/* Interrupted from another CPU it may begin a call, and then stops in that, before it learns of it.
+ */
+static void count_call(struct call_habits *habits, bool is_in_call)
+{
+	uint32_t all = is_in_call ? ALL_CALLS : 0;
+
+	habits->in_calls += all / CALLS_PER_STOP - habits->in_calls / CALLS_PER_STOP;
+	if (habits->in_calls > MAKES_CALLS_FROM)
+		habits->makes_calls = true;
+	else if (habits->in_calls < MAKES_CALLS_TO)
+		habits->makes_calls = false;
+}
+
+/*
+ * How long it stood: since its stop was seen, and before that while we waited for a CPU to see it.
+ * Between interrupt and stop it ran on, or waited for a CPU itself.
+ */
+static uint64_t hold_ns_of(const struct visitor *visitor)
+{
+	return visitor->detached_ns - visitor->visit.stopped_ns + visitor->waited_ns;
+}
+
+static void count_cost(struct sampler *sampler, struct sampled_thread *thread,
+		       const struct visitor *visitor)
+{
+	uint64_t hold_ns = hold_ns_of(visitor);
+	uint64_t cost_ns = hold_ns + GOVERNOR_WAKE_UP_NS;
+	struct visit_cost *cost = &thread->cost;
+
+	histogram_add(&sampler->counts.hold_ns, hold_ns);
+	sampler->counts.cost_ns += cost_ns;
+	cost->held_ns += hold_ns;
+	if (cost->window_start_ns != sampler->session->window_start_ns) {
+		cost->window_start_ns = sampler->session->window_start_ns;
+		cost->window = (struct governor_cost){0};
+	}
+	cost->window.cost_ns += cost_ns;
+	cost->window.nr_stops++;
+	if (cost->window.cost_ns > sampler->worst_cost.cost_ns)
+		sampler->worst_cost = cost->window;
+}
+
+/* After an exec its main thread's data is elsewhere. */
+static bool is_suspect(struct sampled_process *process, const struct snapshot *snapshot)
+{
+	uint64_t former = process->thread_pointer;
+
+	if (snapshot->tid != snapshot->tgid)
+		return false;
+	process->thread_pointer = snapshot->thread_pointer;
+	return former && former != snapshot->thread_pointer;
+}
+
+/* It is tried again after that: amid an exec it is refused for a moment. */
+#define FIRST_REFUSED_NS (2 * NS_PER_MS)
+#define REFUSED_NS	 (50 * NS_PER_MS)
+
+static void note_refusal(struct sampler *sampler, struct sampled_thread *thread)
+{
+	struct sampler_refusal *refusal = &sampler->result.refusal;
+	struct sampled_process *process = thread->process;
+	struct proc_status status, tracer;
+
+	sampler->counts.nr_refused++;
+	process->refused_until_ns =
+		sampler->tick.now_ns + (process->is_refused ? REFUSED_NS : FIRST_REFUSED_NS);
+	if (!process->is_refused || refusal->nr++) {
+		process->is_refused = true;
+		return;
+	}
+	refusal->pid = process->roster->pid;
+	proc_read_comm(refusal->pid, refusal->pid, refusal->name, sizeof(refusal->name));
+	if (!proc_read_status(thread->roster->tracee.tid, &status) || !status.tracer_pid)
+		return;
+	/* The kernel names the thread that traces; users know processes. */
+	refusal->tracer =
+		proc_read_status(status.tracer_pid, &tracer) ? tracer.tgid : status.tracer_pid;
+	proc_read_comm(refusal->tracer, refusal->tracer, refusal->tracer_name,
+		       sizeof(refusal->tracer_name));
+}
+
+static void stopped(struct visitor *visitor, struct sampled_thread *thread, bool is_asleep)
+{
+	struct sampler *sampler = visitor->sampler;
+	const struct snapshot *snapshot = visitor->snapshot;
+	const struct proc_schedstat clocks = {.cpu_ns = snapshot->cpu_ns,
+					      .runq_ns = snapshot->runq_ns,
+					      .pcount = snapshot->pcount};
+	uint64_t waited_ns = snapshot->runq_ns - min_u64(snapshot->runq_ns, thread->clocks.runq_ns);
+	enum seen_state state =
+		is_asleep ? SEEN_BLOCKED : state_of(thread, snapshot, &visitor->visit, waited_ns);
+
+	count_cost(sampler, thread, visitor);
+	count_call(&thread->habits, snapshot->syscall_nr != SNAPSHOT_NO_SYSCALL);
+	sampler->counts.nr_runnable += state == SEEN_RUNNABLE;
+	if (!roster_is_in_program(sampler->roster, thread->process->roster,
+				  is_suspect(thread->process, snapshot), snapshot->time_ns))
+		return;
+	if (!is_asleep)
+		guard_call(sampler, thread, &visitor->visit.syscall);
+	book_note_clocks(thread, &clocks, thread->read_ns);
+	places_ask(sampler, thread, snapshot);
+	publish_sample(sampler, thread, snapshot, state);
+	thread->sleep.is_visited = is_asleep;
+	thread->sleep.has_registers = true;
+}
+
+static void visited_thread(struct visitor *visitor, struct sampled_thread *thread,
+			   enum visit_outcome outcome, bool is_asleep)
+{
+	struct sampler *sampler = visitor->sampler;
+
+	switch (outcome) {
+	case VISIT_STOPPED:
+		sampler->counts.nr_stops++;
+		sampler->counts.nr_spun += visitor->spins;
+		sampler->counts.nr_fixed_up += visitor->visit.was_fixed_up;
+		sampler->counts.nr_signals += visitor->visit.signal != 0;
+		thread->process->is_refused = false;
+		if (sampler->session->counting)
+			stopped(visitor, thread, is_asleep);
+		break;
+	case VISIT_REFUSED:
+		sampler->tick.nr_unseen++;
+		note_refusal(sampler, thread);
+		break;
+	case VISIT_GONE:
+		sampler->tick.nr_unseen++;
+		due_at_once(sampler, thread, sampler->tick.now_ns);
+		break;
+	case VISIT_PENDING:
+		break;
+	}
 }
 
 static void note_reaped(struct sampler *sampler, const struct visit *visit)

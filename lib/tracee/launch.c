@@ -105,15 +105,16 @@ static uint64_t ns_of(const struct timeval *time)
 bool child_cpu_ns(pid_t pid, uint64_t *cpu_ns)
 {
 	siginfo_t info = {.si_pid = 0};
-	struct rusage usage;
+	struct rusage usage = {0}, reaped;
 
-	/* Reaped with a visit it counts among all that were. */
+	/* Orphans count among those that were reaped, as it does itself if that was with a visit.
+	 */
+	getrusage(RUSAGE_CHILDREN, &reaped);
+	*cpu_ns = ns_of(&reaped.ru_utime) + ns_of(&reaped.ru_stime);
 	if (syscall(SYS_waitid, P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT, &usage) < 0)
-		getrusage(RUSAGE_CHILDREN, &usage);
-	else if (info.si_pid != pid)
-		return false;
-	*cpu_ns = ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime);
-	return true;
+		return true;
+	*cpu_ns += ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime);
+	return info.si_pid == pid;
 }
 
 /* Asked of by the id, and only when dead: a wait for any would take stops from visitors. */

@@ -63,16 +63,4 @@ int refusal_of_proc(struct err *err);
 /* Do we have CAP_SYS_PTRACE? */
 bool may_trace_all(void);
 
-/* Does it work here? The real thing is done to a child of ours. */
-struct tracee_probe {
-	bool has_pcount;	 /* the kernel counts how often a thread was scheduled in */
-	bool reads_kernel_stack; /* /proc/PID/stack tells which thread is in a transfer */
-	bool reads_sleepers;	 /* /proc/PID/syscall and memory can be read without a stop */
-	uint64_t stop_ns;	 /* how long a visit took, from interrupting to detaching */
-	uint64_t stack_bytes;
-};
-
-/* Start a child, peek at it asleep, visit it, end it. 0, or the reason why that fails. */
-int tracee_probe_child(struct tracee_probe *probe, struct err *err);
-
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_SAMPLER_PROCESS_CLOCK_H
-#define PROFC_SAMPLER_PROCESS_CLOCK_H
+#ifndef PROFC_BASE_PROCESS_CLOCK_H
+#define PROFC_BASE_PROCESS_CLOCK_H
 
 #include <stdbool.h>
 #include <sys/types.h>

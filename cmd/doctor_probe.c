@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Whether peeks and visits work here, for `profc doctor`. */
+#include "cmd/doctor_probe.h"
+
 #include <signal.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "base/err.h"
 #include "proc/read.h"
 #include "snapshot/snapshot.h"
+#include "tracee/launch.h"
 #include "tracee/permission.h"
 #include "tracee/tracee.h"
 #include "tracee/visit.h"
@@ -39,7 +41,7 @@ static bool peek(struct tracee *tracee, struct snapshot *snapshot)
 	return false;
 }
 
-static int visit_once(struct tracee *tracee, struct snapshot *snapshot, struct tracee_probe *probe,
+static int visit_once(struct tracee *tracee, struct snapshot *snapshot, struct doctor_probe *probe,
 		      struct err *err)
 {
 	struct visit visit;
@@ -61,7 +63,7 @@ static int visit_once(struct tracee *tracee, struct snapshot *snapshot, struct t
 	return 0;
 }
 
-static int probe_pid(pid_t pid, struct tracee_probe *probe, struct err *err)
+static int probe_pid(pid_t pid, struct doctor_probe *probe, struct err *err)
 {
 	struct tracee_host *host;
 	struct snapshot snapshot = {0};
@@ -85,12 +87,12 @@ static int probe_pid(pid_t pid, struct tracee_probe *probe, struct err *err)
 	return status;
 }
 
-int tracee_probe_child(struct tracee_probe *probe, struct err *err)
+int doctor_probe_child(struct doctor_probe *probe, struct err *err)
 {
 	pid_t pid = fork();
-	int status;
+	int status, ended;
 
-	*probe = (struct tracee_probe){0};
+	*probe = (struct doctor_probe){0};
 	if (pid < 0)
 		return err_start(err, "cannot fork");
 	if (pid == 0) {
@@ -99,6 +101,6 @@ int tracee_probe_child(struct tracee_probe *probe, struct err *err)
 	}
 	status = probe_pid(pid, probe, err);
 	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	child_reap(pid, &ended);
 	return status;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "sampler/process_clock.h"
+#include "base/process_clock.h"
 
 #include <signal.h>
 #include <stdint.h>

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "sampler/process_clock.h"
+#include "base/process_clock.h"
 
 #define WORK_NS (30 * NS_PER_MS)
 
@@ -121,5 +121,5 @@ int main(void)
 		cmocka_unit_test(test_process_clock__does_without_who_is_gone),
 	};
 
-	return cmocka_run_group_tests_name("sampler/process_clock", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("base/process_clock", tests, NULL, NULL);
 }

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_DOCTOR_PROBE_H
+#define PROFC_CMD_DOCTOR_PROBE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct err;
+
+/* Does it work here? The real thing is done to a child of ours. */
+struct doctor_probe {
+	bool has_pcount;	 /* the kernel counts how often a thread was scheduled in */
+	bool reads_kernel_stack; /* /proc/PID/stack tells which thread is in a transfer */
+	bool reads_sleepers;	 /* /proc/PID/syscall and memory can be read without a stop */
+	uint64_t stop_ns;	 /* how long a visit took, from interrupting to detaching */
+	uint64_t stack_bytes;
+};
+
+/* Start a child, peek at it asleep, visit it, end it. 0, or the reason why that fails. */
+int doctor_probe_child(struct doctor_probe *probe, struct err *err);
+
+#endif
