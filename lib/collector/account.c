@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The arithmetic of who gets a thread's time. */
+/* The arithmetic of which sample gets a thread's time. */
 #include "collector/account.h"
 
 #include "base/minmax.h"

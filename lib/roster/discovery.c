@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who was born: asked of the new ids one by one, or, where they are many, by a sweep. */
+/* What was born: asked of the new ids one by one, or, where they are many, by a sweep. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -147,7 +147,7 @@ void roster_poll(struct roster *roster, uint64_t now_ns)
 	}
 	roster->last_pid = last;
 	if (first == 1)
-		return; /* the first call: who is there is told by roster_add_root() */
+		return; /* the first call: what is there is told by roster_add_root() */
 	/* Ids are given away anew: those of others may be ours by now. */
 	if (has_wrapped)
 		pid_table_release(&roster->others);

@@ -68,7 +68,7 @@ int roster_add_root(struct roster *roster, pid_t pid, struct err *err);
 /* Begin with a child of ours that is born for this recording, unless it has ended by now. */
 void roster_add_command(struct roster *roster, pid_t pid);
 
-/* Who was born since the last call? The first one, before any root is added, only notes the time.
+/* What was born since the last call? The first one, before any root is added, only notes the time.
  */
 void roster_poll(struct roster *roster, uint64_t now_ns);
 /*

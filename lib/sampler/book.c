@@ -154,7 +154,7 @@ static struct proc_schedstat base_of(const struct sampler *sampler,
 	return base;
 }
 
-/* Of who has used less than a tick nothing is to be read. */
+/* Of a thread that has used less than a tick nothing is to be read. */
 static bool read_split(const struct sampled_thread *thread, uint64_t since_cpu_ns,
 		       struct proc_cpu_split *split)
 {

@@ -7,7 +7,7 @@
 /*
  * What the stops cost, and how often they may be made. The cost of a stop is the
  * time the thread was held and what it loses after it: being woken on a CPU whose
- * caches were used by somebody else. The period is lengthened until the thread that
+ * caches were used by others. The period is lengthened until the thread that
  * suffers most loses no more than the allowed share of its time.
  */
 struct governor {

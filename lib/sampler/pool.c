@@ -24,7 +24,7 @@ static void on_poke(int signal_nr)
 	(void)signal_nr;
 }
 
-/* Who waits for a stop that does not come is woken to ask again. */
+/* A visitor that waits for a stop that does not come is woken to ask again. */
 void pool_poke(struct sampler *sampler, uint64_t now_ns, bool is_end)
 {
 	for (size_t i = 0; i < sampler->nr_visitors; i++) {

@@ -107,7 +107,7 @@ static void free_sampler(struct sampler *sampler)
 }
 
 /*
- * Whoever opens the descriptor for which the kernel's table of them is too small waits for 8-15 ms,
+ * To open a descriptor for which the kernel's table of them is too small takes 8-15 ms,
  * until all CPUs have passed through the scheduler, where threads share it: seven times while 4000
  * threads are found.
  */

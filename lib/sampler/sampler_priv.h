@@ -39,7 +39,7 @@ struct visitor {
 
 #define VISITORS_MAX 8
 
-/* Counts that only the leader, or who holds the lock, changes. */
+/* Counts that only the leader, or a holder of the lock, changes. */
 struct sampling_counts {
 	uint64_t nr_ticks, nr_late_ticks, nr_unfinished;
 	uint64_t nr_begun, nr_stops, nr_spun, nr_spared, nr_refused, nr_fixed_up, nr_signals;
@@ -116,7 +116,7 @@ int pool_start(struct sampler *sampler, void *(*visitor_main)(void *), struct er
 void pool_join(struct sampler *sampler);
 int pool_add(struct sampler *sampler);
 bool pool_has_idle(const struct sampler *sampler);
-/* Who waits for a stop that does not come is woken to ask again; all, if it is_end. */
+/* Visitors that wait for a stop that does not come are woken to ask again; all, if it is_end. */
 void pool_poke(struct sampler *sampler, uint64_t now_ns, bool is_end);
 /* Another one is to lead while this one waits. */
 void pool_hand_over(struct visitor *visitor);
@@ -151,7 +151,7 @@ struct roster_listener book_listener(struct sampler *sampler);
 void book_begin_counting(struct sampler *sampler, uint64_t now_ns);
 void book_end_counting(struct sampler *sampler, uint64_t now_ns);
 bool book_is_dead(struct roster_thread *thread);
-/* While nothing is counted: who was born, and who is gone? */
+/* While nothing is counted: what was born, and what is gone? */
 void book_keep(struct sampler *sampler, uint64_t now_ns);
 void book_end(struct sampler *sampler, uint64_t now_ns);
 bool book_read_clocks(struct sampler *sampler, struct sampled_thread *thread,

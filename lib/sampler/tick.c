@@ -319,7 +319,7 @@ static void sample_due(struct visitor *visitor, uint64_t until_ns)
 
 /*
  * Which of those on one CPU runs there now? Each time that one comes to it another has left: it is
- * who has come more often since all were last read, or if none has then who ran when they were.
+ * the one that has come more often since all were last read, or if none has that which ran then.
  */
 static bool is_better(const struct sampled_thread *thread, const struct sampled_thread *other,
 		      const struct sampled_thread *former)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Whom a read of memory that shows a file may wait for. */
+/* Which process, if any, a read of memory that shows a file may wait for. */
 #include <linux/mman.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "proc/read.h"
 #include "tracee/tracee_priv.h"
 
-/* Memory, disks, and what layers them. Of others it is not known whom they wait for. */
+/* Memory, disks, and what layers them. Of others it is not known. */
 static const char *const own_types[] = {
 	"tmpfs", "ramfs",    "hugetlbfs", "devtmpfs", "overlay", "ext2",  "ext3",
 	"ext4",	 "xfs",	     "btrfs",	  "bcachefs", "f2fs",	 "zfs",	  "erofs",

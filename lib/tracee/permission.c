@@ -174,7 +174,7 @@ static const char *explain_yama(const struct refusal *refusal, struct err *err)
 {
 	err_set(err, ERR_PERMISSION, "Yama does not let profc trace process %d", (int)refusal->pid);
 	if (refusal->yama == YAMA_NOBODY)
-		return "kernel.yama.ptrace_scope is 3: nobody may attach to anything until the "
+		return "kernel.yama.ptrace_scope is 3: no process may attach to anything until the "
 		       "next "
 		       "boot";
 	if (refusal->yama == YAMA_ADMIN)

@@ -19,7 +19,7 @@ struct err;
 enum yama_scope {
 	YAMA_ABSENT = -1,
 	YAMA_CLASSIC = 0,
-	YAMA_DESCENDANTS = 1, /* and those who asked for it by PR_SET_PTRACER */
+	YAMA_DESCENDANTS = 1, /* and those that asked for it by PR_SET_PTRACER */
 	YAMA_ADMIN = 2,	      /* CAP_SYS_PTRACE only */
 	YAMA_NOBODY = 3,      /* and that cannot be changed back */
 };
@@ -39,7 +39,7 @@ struct refusal {
 	struct proc_status status; /* of the process */
 	struct proc_stat stat;	   /* zero where it cannot be read */
 	uint64_t our_capabilities; /* permitted */
-	pid_t tracer;		   /* process that traces it, 0: nobody */
+	pid_t tracer;		   /* process that traces it, 0: none */
 	char tracer_name[PROC_COMM_MAX_BYTES];
 };
 

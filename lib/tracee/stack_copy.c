@@ -193,8 +193,8 @@ void tracee_forget_mapping(struct tracee *tracee)
 }
 
 /*
- * So much of a stack is copied whole at the first look, if its end is known: all of it is in
- * use, and who looks only once must not come short. 8 MiB is what most stacks are bounded by.
+ * So much of a stack is copied whole at the first sample, if its end is known: all of it is in
+ * use, and a single sample must not come short. 8 MiB is what most stacks are bounded by.
  */
 #define WHOLE_STACK_BYTES ((size_t)8 << 20)
 
@@ -255,7 +255,7 @@ static uint64_t end_of_frames(struct tracee *tracee, uint64_t sp, uint64_t limit
  * its stack. What follows is no stack, but often mapped, hundreds of kilobytes of it; or it is
  * memory that the target itself fills when it is read (userfaultfd(2), files of FUSE): whoever
  * reads it waits for a thread that may wait for us. So the copy never leaves the mapping, and of
- * one that is served by somebody else there is none.
+ * one that is served by another process there is none.
  */
 static uint64_t copy_stack(struct tracee *tracee, uint64_t sp, size_t max_bytes,
 			   struct snapshot *snapshot, struct proc_range *range)
@@ -345,7 +345,7 @@ static const struct seen_stack *remember_stack(struct tracee_stacks *known, uint
 #define FIRST_STACK_BYTES ((uint64_t)16 * 1024)
 
 /*
- * A program may leave the stack that it began on before anybody looks (Lisp does): its outermost
+ * A program may leave the stack that it began on before it is sampled (Lisp does): its outermost
  * frames are there.
  */
 void tracee_learn_first_sp(struct tracee *tracee, uint64_t first_sp)

@@ -8,7 +8,7 @@
 #include "tracee/tracee.h"
 
 /*
- * Memory that shows a file may have pages that are not there until somebody brings them. Where
+ * Memory that shows a file may have pages that are not there until they are brought. Where
  * that is a process, FUSE, it may be one that waits for us in a stop: who touched such a page then
  * could not even be killed. No read of another's memory passes over what is missing, and what is
  * there may be gone before it is read. So whose file it is has to be known.
