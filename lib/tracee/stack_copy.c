@@ -10,6 +10,7 @@
 #include "base/minmax.h"
 #include "proc/range.h"
 #include "proc/read.h"
+#include "snapshot/signal_frame.h"
 #include "snapshot/snapshot.h"
 #include "tracee/machine.h"
 #include "tracee/tracee_priv.h"
@@ -363,6 +364,20 @@ void tracee_learn_first_sp(struct tracee *tracee, uint64_t first_sp)
 	stacks->seen[1] = (struct seen_stack){0};
 }
 
+/* What a signal struck, if it is known: a thread on an alternate stack came from another one. */
+static bool copy_struck_stack(struct tracee *tracee, size_t max_bytes, struct snapshot *snapshot)
+{
+	const struct stack_region *region = &snapshot->regions[0];
+	struct proc_range range;
+	uint64_t sp;
+
+	if (!snapshot->nr_regions ||
+	    !signal_frame_struck_sp(snapshot->arch, snapshot->bytes + region->offset,
+				    region->nr_bytes, region->start, &sp))
+		return false;
+	return copy_stack(tracee, sp, max_bytes, snapshot, &range) || snapshot->nr_regions > 1;
+}
+
 /* Below and above where the walk goes on behind a switch of stacks. */
 #define BEHIND_BYTES_BELOW ((uint64_t)2 * 1024)
 #define BEHIND_BYTES	   ((uint64_t)32 * 1024)
@@ -400,7 +415,7 @@ void tracee_copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot
 		return;
 	end = copy_stack(tracee, sp, max_bytes, snapshot, &range);
 	other = remember_stack(&tracee->stacks, sp, end, range.start);
-	if (other)
+	if ((!end || other) && !copy_struck_stack(tracee, max_bytes, snapshot) && other)
 		copy_other_stack(tracee, other, snapshot);
 	copy_behind(tracee, snapshot);
 }

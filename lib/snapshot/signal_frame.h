@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SNAPSHOT_SIGNAL_FRAME_H
+#define PROFC_SNAPSHOT_SIGNAL_FRAME_H
+
+#include "snapshot/snapshot.h"
+
+/*
+ * Where the innermost signal handler of a thread that runs on an alternate stack struck: the stack
+ * pointer that the kernel keeps in the signal frame, if the copied bytes of the stack, `nr_bytes`
+ * from `start`, show that frame; by what it says of the alternate stack itself (uc_stack), which
+ * has to contain it.
+ */
+bool signal_frame_struck_sp(enum arch arch, const uint8_t *bytes, size_t nr_bytes, uint64_t start,
+			    uint64_t *sp);
+
+#endif
