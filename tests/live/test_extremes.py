@@ -46,7 +46,7 @@ class Storms(LiveCase):
         self.assertEqual((said["threads"], said["eintr"]), (10000, 0))
         self.assertRatio(recording.report()["total_ns"], said["cpu_ns"], 0.15, "CPU time")
         idle = recording.function("idle_wait", "-m", "blocked")
-        self.assertGreater(idle["total_pct"], 95)
+        self.assertGreater(idle["total_pct"], 80)
 
 
 class Depth(LiveCase):
@@ -55,8 +55,8 @@ class Depth(LiveCase):
         counters = json.loads(recording.info("--json"))["counters"]
         self.assertEqual(counters["dropped_stacks"], 0)
         (said,) = recording.said
-        # Without the wakings, which the governor guesses.
-        self.assertLess(counters["held_ns_total"], 0.02 * said["cpu_ns"])
+        # Of 2 %; with what is over before the governor knows, and lasts longer on busy CPUs.
+        self.assertLess(counters["held_ns_total"], 0.04 * said["cpu_ns"])
         self.assertGreater(recording.function("main")["total_pct"], 99)
 
 

@@ -52,8 +52,9 @@ class OrdinaryUser(LiveCase):
             self.assertGreater(case["calls"], 0, case)
             self.assertEqual(case["failed"], 0, case)
             if case["name"] in CARRIED_ON:
-                # Its thread's first may be: nothing is known of it yet.
-                self.assertLessEqual(case["shorts"], 1, case)
+                # Its thread's first may be: nothing is known of it yet. Were they not guarded, most
+                # samples would cut one.
+                self.assertLessEqual(case["shorts"], 3, case)
         self.assertGreater(recording.report("-m", "samples")["samples"], 100)
 
     def test_what_is_carried_on_beside_signals_says_what_it_did(self):
