@@ -107,6 +107,7 @@ static void process_born(void *context, struct roster_process *process,
 	about->parent = former ? former->serial : SERIAL_NONE;
 	/* Between fork and exec it has all that its parent has. */
 	about->forked = former && !is_exec && process->program == parent->program;
+	record->is_forked = about->forked;
 	if (!about->forked) {
 		maps_read(sampler, message, process->pid);
 		about->comm = read_comm(process);

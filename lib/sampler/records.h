@@ -58,6 +58,7 @@ struct sampled_process {
 	struct code_places *places; /* owned; NULL: none was asked about yet */
 	uint64_t place_met_ns;	    /* when a new one was asked about */
 	uint64_t thread_pointer;    /* of its main thread, as last seen */
+	bool is_forked;		    /* born in its parent's program */
 	bool makes_transfers;	    /* one of its threads was seen in a long one */
 	bool is_refused;	    /* may not be traced: its threads are peeked at only, */
 	uint64_t refused_until_ns;  /* up to then */

@@ -39,6 +39,7 @@ static struct session *new_session(void)
 
 	session->start_ns = clock_monotonic_ns();
 	session->sees_kernel_stacks = tracee_may_see_kernel_stacks();
+	session->traces_all = may_trace_all();
 	session->done_fd = eventfd(0, EFD_CLOEXEC);
 	session->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return session;

@@ -101,9 +101,9 @@ struct session {
 	_Atomic bool is_over;
 	int done_fd, wake_fd; /* eventfd(2) */
 	size_t nr_cpus;
-	int top_priority; /* real-time, of the threads sampled */
-	bool sees_kernel_stacks;
-	uint64_t ended_cpu_ns; /* of processes that have ended */
+	int top_priority;		     /* real-time, of the threads sampled */
+	bool sees_kernel_stacks, traces_all; /* CAP_SYS_ADMIN, CAP_SYS_PTRACE */
+	uint64_t ended_cpu_ns;		     /* of processes that have ended */
 	_Atomic bool stop_asked, paused;
 	_Atomic uint64_t nr_resting;
 };

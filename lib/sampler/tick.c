@@ -159,6 +159,18 @@ static bool is_spared(const struct sampler *sampler, struct sampled_thread *thre
 	return false;
 }
 
+/*
+ * What runs set-user-id is not given its privileges if a tracer without CAP_SYS_PTRACE has it at
+ * its exec (execve(2)), which mostly follows a fork.
+ */
+#define EXECUTES_SOON_NS (5 * NS_PER_MS)
+
+static bool may_execute_soon(const struct sampler *sampler, const struct sampled_process *process)
+{
+	return process->is_forked && !sampler->session->traces_all &&
+	       sampler->tick.now_ns - process->start_ns < EXECUTES_SOON_NS;
+}
+
 static void found_running(struct sampler *sampler, struct sampled_thread *thread,
 			  const struct proc_schedstat *clocks, const struct proc_stat *stat)
 {
@@ -171,9 +183,8 @@ static void found_running(struct sampler *sampler, struct sampled_thread *thread
 		sampler->session->top_priority = stat->rt_priority;
 	publish_found_awake(sampler, thread, clocks, tick->now_ns);
 	put_active(sampler, thread);
-	/* A visit keeps one that ends from its parent, which a pidfd has told of it
-	 * (pidfd_open(2)). */
-	if (stat->flags & PROC_FLAGS_ENDING) {
+	/* A visit keeps one that ends from its parent, which its pidfd has told of it. */
+	if (stat->flags & PROC_FLAGS_ENDING || may_execute_soon(sampler, thread->process)) {
 		tick->nr_unseen++;
 	} else if (thread->process->is_refused &&
 		   tick->now_ns < thread->process->refused_until_ns) {

@@ -16,7 +16,7 @@ FAST = ("-F", "1000", "--max-overhead", "0")
 class Storms(LiveCase):
     def test_cost_of_a_process_stays_the_same(self):
         """A shell that has started thousands of programs costs as much as one that has just begun."""
-        script = "i=0; while [ $i -lt 4000 ]; do /bin/true; i=$((i+1)); echo $i; done"
+        script = "i=0; while [ $i -lt 4500 ]; do /bin/true; i=$((i+1)); echo $i; done"
         with subprocess.Popen(["sh", "-c", "read go; " + script], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True) as shell:
             with Recorder(self.directory, "attach", "-q", "--no-symbols", "-p", str(shell.pid)) as recorder:
@@ -29,6 +29,7 @@ class Storms(LiveCase):
                         shell.stdout.readline()
                     used.append(procfs.cpu_ns(recorder.pid))
                 shell.stdin.close()
+                shell.stdout.read()
                 shell.wait()
                 recorder.finish()
         first, *_, last = (after - before for before, after in zip(used[1:], used[2:]))
