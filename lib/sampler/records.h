@@ -53,6 +53,7 @@ struct sampled_process {
 	uint64_t read_ns;	 /* that time */
 	uint64_t quiet_since_ns; /* when it stood still, of late, */
 	uint64_t quiet_until_ns; /* up to then at least */
+	uint64_t unseen_ns;	 /* the last tick that has not shown the clocks of one that ran */
 	struct process_cpu cpu;
 	struct maps_reading maps;
 	struct code_places *places; /* owned; NULL: none was asked about yet */

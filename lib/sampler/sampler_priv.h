@@ -51,13 +51,12 @@ struct sampling_counts {
 
 /* A tick in progress. */
 struct tick {
-	uint64_t now_ns, late_ns;
+	uint64_t now_ns;
 	struct sampled_thread **running; /* found on a CPU or runnable; owned */
 	size_t nr_running, cap_running;
 	struct sampled_thread **by_cpu;	       /* which of them to visit, of each CPU; owned */
 	struct sampled_thread **former_by_cpu; /* the same of the tick before, as yet; owned */
 	size_t nr_cpus;
-	uint64_t nr_unseen;	   /* of them, those that no visit has shown the clocks of */
 	struct proc_range *places; /* of the sample in progress; owned */
 	size_t nr_places;
 };

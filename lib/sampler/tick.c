@@ -171,6 +171,24 @@ static bool may_execute_soon(const struct sampler *sampler, const struct sampled
 	       sampler->tick.now_ns - process->start_ns < EXECUTES_SOON_NS;
 }
 
+/* A visit keeps one that ends from its parent, which its pidfd has told of it. */
+static bool may_be_visited(struct sampler *sampler, struct sampled_thread *thread,
+			   const struct proc_stat *stat)
+{
+	const struct sampled_process *process = thread->process;
+	bool is_refused = process->is_refused && sampler->tick.now_ns < process->refused_until_ns;
+
+	if (stat->flags & PROC_FLAGS_ENDING || may_execute_soon(sampler, process))
+		return false;
+	if (is_refused)
+		sampler->counts.nr_refused++;
+	else if (!is_spared(sampler, thread, stat))
+		return true;
+	else
+		sampler->counts.nr_spared++;
+	return false;
+}
+
 static void found_running(struct sampler *sampler, struct sampled_thread *thread,
 			  const struct proc_schedstat *clocks, const struct proc_stat *stat)
 {
@@ -183,19 +201,10 @@ static void found_running(struct sampler *sampler, struct sampled_thread *thread
 		sampler->session->top_priority = stat->rt_priority;
 	publish_found_awake(sampler, thread, clocks, tick->now_ns);
 	put_active(sampler, thread);
-	/* A visit keeps one that ends from its parent, which its pidfd has told of it. */
-	if (stat->flags & PROC_FLAGS_ENDING || may_execute_soon(sampler, thread->process)) {
-		tick->nr_unseen++;
-	} else if (thread->process->is_refused &&
-		   tick->now_ns < thread->process->refused_until_ns) {
-		sampler->counts.nr_refused++;
-		tick->nr_unseen++;
-	} else if (is_spared(sampler, thread, stat)) {
-		sampler->counts.nr_spared++;
-		tick->nr_unseen++;
-	} else {
+	if (may_be_visited(sampler, thread, stat))
 		add_running(tick, thread);
-	}
+	else
+		thread->process->unseen_ns = tick->now_ns;
 }
 
 /* A thread that the kernel runs for a process (io_uring): it has no code of its own to be seen. */
@@ -409,7 +418,7 @@ static bool hides_time(const struct sampler *sampler, struct sampled_process *pr
 	uint64_t known_ns = cpu->base_ns + cpu->covered_ns + cpu->handed_out_ns;
 	uint64_t hidden_ns = cpu->latest_ns > known_ns ? cpu->latest_ns - known_ns : 0;
 
-	if (sampler->tick.nr_unseen || hidden_ns < cpu->known_rest_ns)
+	if (process->unseen_ns == sampler->tick.now_ns || hidden_ns < cpu->known_rest_ns)
 		cpu->known_rest_ns = hidden_ns;
 	return hidden_ns >
 	       cpu->known_rest_ns + WAKE_UP_NS +
@@ -515,7 +524,6 @@ static void begin_tick(struct sampler *sampler, uint64_t now_ns)
 		sampler->counts.nr_late_ticks++;
 	tick->now_ns = now_ns;
 	tick->nr_running = 0;
-	tick->nr_unseen = 0;
 	placement_begin_tick(&sampler->placement);
 	roster_poll(sampler->roster, now_ns);
 }

@@ -256,11 +256,11 @@ static void visited_thread(struct visitor *visitor, struct sampled_thread *threa
 			stopped(visitor, thread, is_asleep);
 		break;
 	case VISIT_REFUSED:
-		sampler->tick.nr_unseen++;
+		thread->process->unseen_ns = sampler->tick.now_ns;
 		note_refusal(sampler, thread);
 		break;
 	case VISIT_GONE:
-		sampler->tick.nr_unseen++;
+		thread->process->unseen_ns = sampler->tick.now_ns;
 		due_at_once(sampler, thread, sampler->tick.now_ns);
 		break;
 	case VISIT_PENDING:

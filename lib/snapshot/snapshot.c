@@ -45,23 +45,6 @@ void regs_set(struct regs *regs, unsigned int reg, uint64_t value)
 	regs->known |= UINT64_C(1) << reg;
 }
 
-const char *thread_state_name(enum thread_state state)
-{
-	switch (state) {
-	case THREAD_STATE_RUNNING:
-		return "running";
-	case THREAD_STATE_SLEEPING:
-		return "sleeping";
-	case THREAD_STATE_DISK:
-		return "disk sleep";
-	case THREAD_STATE_STOPPED:
-		return "stopped";
-	case THREAD_STATE_UNKNOWN:
-		break;
-	}
-	return "unknown";
-}
-
 void snapshot_release(struct snapshot *snapshot)
 {
 	free(snapshot->bytes);

@@ -58,8 +58,6 @@ enum thread_state {
 	THREAD_STATE_UNKNOWN,
 };
 
-const char *thread_state_name(enum thread_state state); /* "running", "sleeping", … */
-
 /* A run of target memory; its bytes stand at snapshot.bytes + offset. */
 struct stack_region {
 	uint64_t start;
