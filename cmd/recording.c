@@ -155,7 +155,9 @@ static void snapshot_by_signal(struct recording *recording)
 static void stop(const struct recording *recording)
 {
 	clear_progress(recording);
-	if (!recording->is_over)
+	if (recording->is_over)
+		stop_this_process();
+	else
 		stop_by_job_control(recording->sampler);
 }
 

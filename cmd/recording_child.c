@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "cmd/suspend.h"
 #include "tracee/launch.h"
 
 int recording_child_open(pid_t pid)
@@ -32,14 +33,19 @@ static unsigned int pass_on_signals(pid_t pid, int signal_fd)
 	unsigned int nr = 0;
 
 	while (read(signal_fd, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGTSTP)
+		if (info.ssi_signo == SIGTSTP) {
+			stop_this_process();
 			continue;
+		}
 		nr++;
 		if (info.ssi_code != SI_KERNEL)
 			kill(pid, (int)info.ssi_signo);
 	}
 	return nr;
 }
+
+/* How often orphans are reaped, as while it is recorded. */
+#define REAP_MS 100
 
 void recording_child_wait(pid_t pid, int signal_fd, int *status)
 {
@@ -51,8 +57,9 @@ void recording_child_wait(pid_t pid, int signal_fd, int *status)
 	unsigned int nr_signals = 0;
 
 	while (pidfd >= 0 && !(fds[1].revents & POLLIN)) {
-		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+		if (poll(fds, ARRAY_SIZE(fds), REAP_MS) < 0 && errno != EINTR)
 			break;
+		launch_reap_orphans(pid);
 		nr_signals += pass_on_signals(pid, signal_fd);
 		if (nr_signals > 1) {
 			*status = SIGINT;

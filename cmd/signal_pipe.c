@@ -5,6 +5,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "cmd/suspend.h"
+
 static bool asks_for_end(int signal)
 {
 	return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
@@ -20,8 +22,11 @@ bool signal_pipe_asks_for_end(int fd)
 	struct signalfd_siginfo info;
 	bool asks = false;
 
-	while (read(fd, &info, sizeof(info)) == sizeof(info))
+	while (read(fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGTSTP)
+			stop_this_process();
 		asks |= asks_for_end((int)info.ssi_signo);
+	}
 	return asks;
 }
 

@@ -7,18 +7,24 @@
 
 #include "sampler/sampler.h"
 
-void stop_by_job_control(struct sampler *sampler)
+void stop_this_process(void)
 {
-	bool was_paused = sampler_is_paused(sampler);
 	sigset_t set, former;
 
-	sampler_pause(sampler);
-	sampler_settle(sampler);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTSTP);
 	raise(SIGTSTP);
 	pthread_sigmask(SIG_UNBLOCK, &set, &former); /* here it stops */
 	pthread_sigmask(SIG_SETMASK, &former, NULL);
+}
+
+void stop_by_job_control(struct sampler *sampler)
+{
+	bool was_paused = sampler_is_paused(sampler);
+
+	sampler_pause(sampler);
+	sampler_settle(sampler);
+	stop_this_process();
 	if (!was_paused)
 		sampler_resume(sampler);
 }

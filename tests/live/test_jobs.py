@@ -72,7 +72,7 @@ class Deaths(Jobs):
 
 class Stops(Jobs):
     # A shell's trap would wait for its sleep to end.
-    TELLS = "$|=1; $SIG{CONT} = sub { print 40 + 3, qq(\\n) }; print 40 + 2, qq(\\n); sleep(1) for 1 .. 100"
+    TELLS = "$|=1; select undef, undef, undef, 0.4; $SIG{CONT} = sub { print 40 + 3, qq(\\n) }; print 40 + 2, qq(\\n); sleep(1) for 1 .. 100"
 
     def test_of_the_job_are_those_of_the_command(self):
         seen = self.assert_same(
@@ -81,3 +81,9 @@ class Stops(Jobs):
             ("kill -KILL %1; sleep 0.5\n", self.READY), ("jobs\n", self.READY),
         )
         self.assertIn("Stopped", seen)
+
+
+class StopsAfterTheRecording(Stops):
+    """While profc waits for its command only."""
+
+    OPTIONS = ("-d", "100ms")

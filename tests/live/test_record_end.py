@@ -504,6 +504,19 @@ class LeftBehind(LiveCase):
 
 
 class Duration(LiveCase):
+    def test_orphans_are_reaped_before_and_after(self):
+        """A script that waits for the end of one by its id would wait for ever."""
+        script = (
+            "for i in 1 2; do (setsid sleep $1 >/dev/null & echo $! >pid); "
+            "while kill -0 $(cat pid) 2>/dev/null; do sleep 0.05; done; done; echo gone"
+        )
+        for duration in ("10", "100ms"):
+            recording = record(
+                self.directory, ["sh", "-c", script, "sh", "0.4"], "-d", duration,
+                cwd=self.directory, timeout=20,
+            )
+            self.assertEqual(recording.stdout, "gone\n")
+
     def test_ends_the_recording_but_not_the_command(self):
         recording = record(self.directory, [build("spin_leaf"), "1500"], "-d", "500ms")
         (said,) = recording.said
