@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "cmd/suspend.h"
+#include "cmd/signal_pipe.h"
 #include "tracee/launch.h"
 
 int recording_child_open(pid_t pid)

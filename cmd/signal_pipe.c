@@ -2,10 +2,10 @@
 /* Signals that profc gets while it records. */
 #include "cmd/signal_pipe.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
-
-#include "cmd/suspend.h"
 
 static bool asks_for_end(int signal)
 {
@@ -15,6 +15,17 @@ static bool asks_for_end(int signal)
 void signal_pipe_open(struct signal_pipe *pipe, const sigset_t *signals)
 {
 	pipe->fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void stop_this_process(void)
+{
+	sigset_t set, former;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTSTP);
+	raise(SIGTSTP);
+	pthread_sigmask(SIG_UNBLOCK, &set, &former); /* here it stops */
+	pthread_sigmask(SIG_SETMASK, &former, NULL);
 }
 
 bool signal_pipe_asks_for_end(int fd)

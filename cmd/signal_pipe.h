@@ -17,7 +17,9 @@ struct signal_pipe {
 
 /* The signals have to be blocked in all threads. Never fails: at worst they are not heard of. */
 void signal_pipe_open(struct signal_pipe *pipe, const sigset_t *signals);
-/* Reads all that has come; whether some of it asks for our end. */
+/* Job control stops us: SIGTSTP was read, and is blocked. Returns when we are continued. */
+void stop_this_process(void);
+/* Reads all that has come, and stops for SIGTSTP; whether some of it asks for our end. */
 bool signal_pipe_asks_for_end(int fd);
 /* What has not been read is still pending. */
 void signal_pipe_close(struct signal_pipe *pipe);

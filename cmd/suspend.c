@@ -2,21 +2,8 @@
 /* Job control stops profc itself. */
 #include "cmd/suspend.h"
 
-#include <pthread.h>
-#include <signal.h>
-
+#include "cmd/signal_pipe.h"
 #include "sampler/sampler.h"
-
-void stop_this_process(void)
-{
-	sigset_t set, former;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTSTP);
-	raise(SIGTSTP);
-	pthread_sigmask(SIG_UNBLOCK, &set, &former); /* here it stops */
-	pthread_sigmask(SIG_SETMASK, &former, NULL);
-}
 
 void stop_by_job_control(struct sampler *sampler)
 {

@@ -10,7 +10,4 @@ struct sampler;
  * meanwhile is not recorded.
  */
 void stop_by_job_control(struct sampler *sampler);
-/* The same where nothing is recorded; SIGTSTP is blocked and was taken. Returns when continued. */
-void stop_this_process(void);
-
 #endif
