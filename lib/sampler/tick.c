@@ -513,6 +513,22 @@ static void govern(struct sampler *sampler, uint64_t now_ns)
 	sampler->session->window_start_ns = now_ns;
 }
 
+/*
+ * Real-time threads of the processes would keep us waiting until they sleep, from the moment on at
+ * which a visit lets one go: go above them, where that is allowed. Else they are sampled from
+ * another CPU, if there is one.
+ */
+static void rise_above(struct visitor *visitor, int priority)
+{
+	int highest = sched_get_priority_max(SCHED_FIFO);
+	struct sched_param param = {.sched_priority = priority < highest ? priority + 1 : highest};
+
+	if (!visitor->priority || param.sched_priority <= visitor->priority)
+		return;
+	visitor->priority = param.sched_priority;
+	pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
+}
+
 static void begin_tick(struct sampler *sampler, uint64_t now_ns)
 {
 	struct tick *tick = &sampler->tick;
@@ -548,6 +564,7 @@ void tick_run(struct visitor *visitor, uint64_t now_ns)
 
 	begin_tick(sampler, now_ns);
 	sample_due(visitor, reads_end_ns(sampler, now_ns));
+	rise_above(visitor, sampler->session->top_priority);
 	visit_running(visitor);
 	if (sampler->leader != visitor)
 		return;

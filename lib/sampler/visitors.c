@@ -228,20 +228,6 @@ static void finish(struct visitor *visitor)
 		return; /* an eventfd of ours takes a 1 */
 }
 
-/*
- * Real-time threads of the processes would keep us waiting until they sleep: go above them, where
- * that is allowed. Else they are sampled from another CPU, if there is one.
- */
-static void rise_above(struct visitor *visitor, int priority)
-{
-	int highest = sched_get_priority_max(SCHED_FIFO);
-
-	if (!visitor->priority || priority < visitor->priority)
-		return;
-	visitor->priority = priority < highest ? priority + 1 : highest;
-	become_realtime(visitor->priority);
-}
-
 static void lead(struct visitor *visitor)
 {
 	struct sampler *sampler = visitor->sampler;
@@ -267,7 +253,6 @@ static void lead(struct visitor *visitor)
 			book_keep(sampler, now_ns);
 		if (sampler->leader != visitor)
 			return;
-		rise_above(visitor, session->top_priority);
 		atomic_store_explicit(&visitor->cpu_ns, clock_thread_cpu_ns(),
 				      memory_order_relaxed);
 		sleep_until(sampler, next_ns(sampler, clock_monotonic_ns()));
