@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "code/code_aarch64.h"
 #include "elf/elf_image.h"
-#include "unwind/code_aarch64.h"
 #include "unwind/row.h"
 #include "unwind/visited.h"
 

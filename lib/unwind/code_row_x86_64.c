@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "code/code_x86_64.h"
 #include "elf/elf_image.h"
 #include "unwind/code_ways_x86_64.h"
-#include "unwind/code_x86_64.h"
 #include "unwind/row.h"
 
 enum { DWARF_RBP = 6, DWARF_RSP = 7 };

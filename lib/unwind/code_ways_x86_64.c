@@ -3,8 +3,8 @@
 #include "unwind/code_ways_x86_64.h"
 
 #include "base/alloc.h"
+#include "code/code_x86_64.h"
 #include "elf/elf_image.h"
-#include "unwind/code_x86_64.h"
 #include "unwind/visited.h"
 
 #define BRANCHES_MAX 512

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "code/code_aarch64.h"
 #include "elf/elf_image.h"
-#include "unwind/code_aarch64.h"
 #include "unwind/row.h"
 
 enum { FP = 29, SP = 31 };

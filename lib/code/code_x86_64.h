@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Decoder for the x86-64 instructions that matter to unwinding. */
-#ifndef PROFC_UNWIND_CODE_X86_64_H
-#define PROFC_UNWIND_CODE_X86_64_H
+/* Decoder of x86-64 instructions, for unwinding and for probes. */
+#ifndef PROFC_CODE_CODE_X86_64_H
+#define PROFC_CODE_CODE_X86_64_H
 
 #include <stdbool.h>
 #include <stddef.h>

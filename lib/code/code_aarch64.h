@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Decoder for the A64 instructions that matter to unwinding. */
-#ifndef PROFC_UNWIND_CODE_AARCH64_H
-#define PROFC_UNWIND_CODE_AARCH64_H
+/* Decoder of A64 instructions, for unwinding. */
+#ifndef PROFC_CODE_CODE_AARCH64_H
+#define PROFC_CODE_CODE_AARCH64_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
  * instruction of 64-bit mode (Intel SDM vol. 2, appendix A), and the meaning of those that change
  * rsp, rbp or the flow of control.
  */
-#include "unwind/code_x86_64.h"
+#include "code/code_x86_64.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Decoder for the A64 instructions that matter to unwinding. */
-#include "unwind/code_aarch64.h"
+#include "code/code_aarch64.h"
 
 enum { X16 = 16, X17 = 17, X29 = 29, X30 = 30, SP = 31 };
 

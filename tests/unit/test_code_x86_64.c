@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "code/code_x86_64.h"
 #include "elf/elf_image.h"
 #include "mapping/space.h"
 #include "tests/unit/tiny_elf.h"
 #include "unwind/code_entries.h"
 #include "unwind/code_walk.h"
-#include "unwind/code_x86_64.h"
 #include "unwind/row.h"
 
 enum { RBP = 6, RSP = 7 };
