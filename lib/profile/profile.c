@@ -45,6 +45,8 @@ void profile_free(struct profile *profile)
 	free(profile->jit_names);
 	free(profile->marks);
 	free(profile->sources);
+	free(profile->probes.counts);
+	free(profile->probes.refusals);
 	free(profile->counters);
 	free(profile->samples);
 	free(profile->frames);

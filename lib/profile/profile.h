@@ -9,6 +9,7 @@
 
 #include "base/strtab.h"
 #include "mapping/module.h"
+#include "profile/probes.h"
 #include "profile/symbol_source.h"
 #include "stack/stack.h"
 #include "stack/stack_end.h"
@@ -241,6 +242,7 @@ struct profile {
 	size_t nr_jit_sources;
 	struct profile_source *sources; /* of merged recordings perhaps several of one file */
 	size_t nr_sources;
+	struct profile_probes probes;
 
 	struct profile_symbols symbols;	 /* filled by resolution */
 	struct profile_private *private; /* hash sets behind the interners, room of the tables */

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROFILE_PROBES_H
+#define PROFC_PROFILE_PROBES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strtab.h"
+#include "stack/stack.h"
+
+struct profile;
+
+/*
+ * What probes counted: exact numbers beside the samples. A place is counted from from_ns to
+ * to_ns, by all threads of its process and by the children that it forked and that did not
+ * execute another program. Counts are not divided by thread.
+ */
+
+/* Where a probe stands. Numbers are part of the file format: append only. */
+enum count_kind {
+	COUNT_ENTRY = 0, /* at a function's first instruction: each call of it, however made */
+	COUNT_CALL = 1,	 /* at a call instruction: this caller's calls of one callee */
+	COUNT_KIND_COUNT,
+};
+
+/* Bits of profile_count.flags; part of the file format. */
+enum count_flag {
+	COUNT_FROM_START = 1, /* from the first instruction of the program on: nothing was missed */
+};
+
+#define COUNT_FLAGS_ALL COUNT_FROM_START
+
+#define COUNT_NO_CALLEE ((struct frame_id){UINT32_MAX})
+
+/* Calls and to_ns are updated in place while a recording runs. */
+struct profile_count {
+	uint32_t process; /* row of profile.processes */
+	/* ENTRY: the function's first instruction. CALL: in the call, as samples have it. */
+	struct frame_id where;
+	struct frame_id callee; /* CALL: the callee's first instruction, or COUNT_NO_CALLEE */
+	uint8_t kind;		/* enum count_kind */
+	uint8_t flags;		/* of enum count_flag */
+	uint64_t calls;
+	uint64_t from_ns, to_ns; /* since the recording began */
+};
+
+/* A function or call that was asked for and is not counted. */
+struct profile_refusal {
+	uint32_t process;	/* row of profile.processes */
+	struct str_id function; /* its name, or a place in it */
+	struct str_id module;	/* path, or empty */
+	struct str_id reason;	/* for a user to read */
+};
+
+struct profile_probes {
+	struct profile_count *counts; /* owned, as refusals */
+	size_t nr_counts, cap_counts;
+	struct profile_refusal *refusals;
+	size_t nr_refusals, cap_refusals;
+};
+
+/* Returns the row's index, by which it is updated. */
+uint32_t profile_add_count(struct profile *profile, const struct profile_count *row);
+void profile_add_refusal(struct profile *profile, const struct profile_refusal *row);
+/* Were calls counted, or was it asked for? */
+bool profile_has_counts(const struct profile *profile);
+
+#endif
