@@ -24,6 +24,7 @@ struct decoder {
 	bool is_rbp_relative;
 	bool is_base_only; /* rm is the base, and there is no index */
 	int64_t displacement;
+	uint8_t disp_at; /* where one relative to rip is */
 };
 
 static uint8_t next(struct decoder *decoder)
@@ -100,6 +101,7 @@ static void modrm(struct decoder *decoder)
 	}
 	if (decoder->mod == 0 && (byte & 7) == RBP) {
 		decoder->is_rip_relative = true;
+		decoder->disp_at = (uint8_t)decoder->at;
 		decoder->displacement = immediate(decoder, 4);
 		return;
 	}
@@ -163,7 +165,7 @@ static void lose_sized(const struct decoder *decoder, struct code_instruction *o
 
 static unsigned int operand_bytes(const struct decoder *decoder)
 {
-	return decoder->has_operand_size ? 2 : 4;
+	return decoder->has_operand_size && !(decoder->rex & 8) ? 2 : 4;
 }
 
 static void relative(struct decoder *decoder, struct code_instruction *out, unsigned int nr_bytes,
@@ -400,9 +402,25 @@ static void decode_push_pop(const struct decoder *decoder, struct code_instructi
 		out->written |= (uint16_t)(1 << reg);
 }
 
+/* XOP of AMD, 8f: as VEX with two bytes, and maps of its own. */
+static void decode_xop(struct decoder *decoder)
+{
+	uint8_t map = next(decoder) & 0x1f;
+
+	next(decoder);
+	next(decoder);
+	modrm(decoder);
+	immediate(decoder, map == 8 ? 1 : map == 10 ? 4 : 0);
+}
+
 /* 80-8f */
 static void decode_80(struct decoder *decoder, struct code_instruction *out, uint8_t op)
 {
+	/* Where pop has a ModRM byte with 0 for its reg field, XOP has the number of a map. */
+	if (op == 0x8f && (peek(decoder) & 0x1f) >= 8) {
+		decode_xop(decoder);
+		return;
+	}
 	modrm(decoder);
 	switch (op) {
 	case 0x80:
@@ -465,6 +483,11 @@ static void decode_c0(struct decoder *decoder, struct code_instruction *out, uin
 		next(decoder);
 		return;
 	case 0xc7:
+		if (peek(decoder) == 0xf8) { /* xbegin: where an abort goes on */
+			next(decoder);
+			relative(decoder, out, operand_bytes(decoder), CODE_EFFECT_BRANCH);
+			return;
+		}
 		modrm(decoder);
 		immediate(decoder, operand_bytes(decoder));
 		if (decoder->mod == 3)
@@ -605,7 +628,11 @@ bool code_decode(const uint8_t *bytes, size_t nr_bytes, uint64_t address,
 
 	*instruction = (struct code_instruction){.effect = CODE_EFFECT_NONE};
 	prefixes(&decoder);
+	instruction->opcode_at = (uint8_t)decoder.at;
 	decode_opcode(&decoder, instruction);
 	instruction->nr_bytes = decoder.at;
+	instruction->disp_at = decoder.disp_at;
+	if (decoder.disp_at)
+		instruction->operand = address + decoder.at + (uint64_t)decoder.displacement;
 	return !decoder.failed;
 }

@@ -42,12 +42,17 @@ struct code_instruction {
 	enum code_effect effect;
 	size_t nr_bytes;
 	int64_t value;
-	uint64_t target;   /* address */
+	uint64_t target;   /* address; 0 for a CALL that is not direct */
 	uint8_t reg;	   /* of COPY_RSP and RSP_FROM_REG, as instructions number them */
 	uint16_t written;  /* bit n: the general register n, of those without an effect */
 	bool is_load;	   /* RSP_FROM_REG: by a move, not by address arithmetic */
 	uint16_t restored; /* bit n: the general register n, from memory of this stack */
 	bool is_padding;   /* a no-op of several bytes */
+	uint8_t opcode_at; /* offset of the first byte behind the prefixes */
+	/* Offset of the 32-bit displacement of an operand that is relative to rip; 0: there is
+	 * none. */
+	uint8_t disp_at;
+	uint64_t operand; /* with disp_at: the operand's address, for a CALL that of a word */
 };
 
 /* Decode the instruction at `address`; false if it is none that is known. */

@@ -321,6 +321,13 @@ static void test_code__lengths(void **state)
 		{"\xf0\x48\x0f\xb1\x0a", 5},		/* lock cmpxchg */
 		{"\x0f\x05", 2},			/* syscall */
 		{"\x9b", 1},				/* fwait */
+		{"\x8f\xc0", 2},			/* pop %rax */
+		{"\x8f\x45\x08", 3},			/* pop 8(%rbp) */
+		{"\x8f\xe8\x78\xa2\xc1\x10", 6},	/* vpcmov */
+		{"\x8f\xe9\x78\xe1\x01", 5},		/* vphsubbw */
+		{"\x8f\xea\x78\x10\xc1\4\3\2\1", 9},	/* bextr */
+		{"\x66\x48\x81\xc0\1\2\3\4", 8},	/* add: REX.W is stronger than 66 */
+		{"\xc7\xf8\1\2\3\4", 6},		/* xbegin */
 	};
 
 	(void)state;
@@ -334,6 +341,48 @@ static void test_code__lengths(void **state)
 			assert_false(code_decode((const uint8_t *)cases[i].bytes, cut, 0,
 						 &instruction) &&
 				     instruction.nr_bytes > cut);
+	}
+}
+
+/* What moving an instruction to another place needs to know. */
+static void test_code__operands_relative_to_rip(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t nr_bytes;
+		uint8_t opcode_at, disp_at;
+		uint64_t operand, target;
+		enum code_effect effect;
+	} cases[] = {
+		/* mov, cmpb $, movl $: an immediate may stand behind the displacement */
+		{"\x48\x8b\x05\x10\0\0\0", 7, 1, 3, 0x1017, 0, CODE_EFFECT_NONE},
+		{"\x80\x3d\xf0\xff\xff\xff\1", 7, 0, 2, 0xff7, 0, CODE_EFFECT_NONE},
+		{"\xc7\x05\x10\0\0\0\1\2\3\4", 10, 0, 2, 0x101a, 0, CODE_EFFECT_NONE},
+		{"\xc5\xfa\x10\x05\x10\0\0\0", 8, 0, 4, 0x1018, 0, CODE_EFFECT_NONE}, /* vmovss */
+		{"\x62\xf1\x7c\x48\x28\x05\1\0\0\0", 10, 0, 6, 0x100b, 0, CODE_EFFECT_NONE},
+		{"\x8f\xe8\x78\xa2\x05\1\0\0\0\x10", 10, 0, 5, 0x100b, 0, CODE_EFFECT_NONE},
+		{"\xff\x15\x10\0\0\0", 6, 0, 2, 0x1016, 0, CODE_EFFECT_CALL},
+		{"\xff\x25\x10\0\0\0", 6, 0, 2, 0x1016, 0, CODE_EFFECT_JUMP_GOT},
+		/* calls that are direct, and through a register or a fixed address */
+		{"\xe8\x10\0\0\0", 5, 0, 0, 0, 0x1015, CODE_EFFECT_CALL},
+		{"\x67\xe8\x10\0\0\0", 6, 1, 0, 0, 0x1016, CODE_EFFECT_CALL},
+		{"\x66\x66\x48\xe8\x10\0\0\0", 8, 3, 0, 0, 0x1018, CODE_EFFECT_CALL},
+		{"\x41\xff\xd3", 3, 1, 0, 0, 0, CODE_EFFECT_CALL},
+		{"\xff\x14\x25\x10\0\0\0", 7, 0, 0, 0, 0, CODE_EFFECT_CALL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct code_instruction found;
+
+		assert_true(code_decode((const uint8_t *)cases[i].bytes, cases[i].nr_bytes, 0x1000,
+					&found));
+		assert_int_equal(found.nr_bytes, cases[i].nr_bytes);
+		assert_int_equal(found.opcode_at, cases[i].opcode_at);
+		assert_int_equal(found.disp_at, cases[i].disp_at);
+		assert_int_equal(found.operand, cases[i].operand);
+		assert_int_equal(found.target, cases[i].target);
+		assert_int_equal(found.effect, cases[i].effect);
 	}
 }
 
@@ -497,6 +546,7 @@ int main(void)
 		cmocka_unit_test(test_code__plt_entries),
 		cmocka_unit_test(test_code__calls_before_return_addresses),
 		cmocka_unit_test(test_code__lengths),
+		cmocka_unit_test(test_code__operands_relative_to_rip),
 		cmocka_unit_test(test_code__function_that_switched_stacks_is_known_without_cfi),
 		cmocka_unit_test(test_code__restored_frame_pointer_stays),
 		cmocka_unit_test(test_code__leaving_for_a_handler_is_no_return),
