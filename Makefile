@@ -168,6 +168,10 @@ $(BUILD)/tests/bench/%: tests/bench/%.c $(BUILD)/libprofc.a
 	@mkdir -p $(@D)
 	$(call say,CC)$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS))
 
+# Another decoder of instructions, where there is one.
+ZYDIS_LIBS = $(shell echo '\#include <Zydis/Disassembler.h>' | $(CC) -E - >/dev/null 2>&1 && echo -lZydis)
+$(BUILD)/tests/oracle/patches: LIBS += $(ZYDIS_LIBS)
+
 $(BUILD)/tests/oracle/%: tests/oracle/%.c $(BUILD)/libprofc.a
 	@mkdir -p $(@D)
 	$(call say,CC)$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS))

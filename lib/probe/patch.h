@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The bytes of a probe: what to write over the first instructions of a function, or over a call,
+ * so that each pass adds one to a counter and nothing else than the flags changes. Nothing here
+ * touches a process.
+ */
+#ifndef PROFC_PROBE_PATCH_H
+#define PROFC_PROBE_PATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct branches;
+
+/* Code of ours that will stand at `address` in the process, a multiple of 16; it grows. */
+struct code_area {
+	uint64_t address;
+	uint8_t *bytes; /* borrowed */
+	size_t nr_bytes, cap_bytes;
+};
+
+enum patch_outcome {
+	PATCH_OK,
+	PATCH_TOO_SHORT,
+	PATCH_JUMPED_INTO,
+	PATCH_LOOPS_TO_ENTRY,
+	PATCH_UNKNOWN_CODE,
+	PATCH_INDIRECT_JUMP,
+	PATCH_INDIRECT_CALL,
+	PATCH_NO_FIXED_FORM, /* an instruction that does something else in another place */
+	PATCH_OUT_OF_REACH,
+	PATCH_NO_ROOM, /* the area is full */
+	PATCH_DIFFERS_FROM_FILE,
+	PATCH_UNSUPPORTED,
+	PATCH_OUTCOME_COUNT,
+};
+
+/* Why there is no probe, in words for a user, to stand behind "NAME: ". */
+const char *patch_outcome_text(enum patch_outcome outcome);
+
+enum patch_kind {
+	PATCH_ENTRY,
+	PATCH_CALL,	     /* a direct call */
+	PATCH_CALL_GOT,	     /* a call through a word at a fixed place, as the GOT has them */
+	PATCH_CALL_INDIRECT, /* any other: patch_call() refuses it */
+};
+
+/* At most: four bytes of short instructions and one of 15, the longest there is. */
+#define PATCH_MAX_BYTES 19
+#define PATCH_MAX_STEPS 12
+
+/* An instruction of a thunk, and where the program would stand when it is the next. */
+struct patch_step {
+	uint8_t offset;	       /* in the thunk */
+	uint8_t window_offset; /* from patch.address on, if is_callee is false */
+	bool is_callee;	       /* at the first instruction of what is called */
+};
+
+/* What to write where; the thunk is in the area. A plain value. */
+struct patch {
+	enum patch_kind kind;
+	uint64_t address; /* of the first byte that changes */
+	uint8_t nr_bytes;
+	uint8_t old[PATCH_MAX_BYTES];
+	uint8_t new[PATCH_MAX_BYTES];
+	uint64_t thunk; /* address */
+	uint16_t nr_thunk_bytes;
+	/* Of the call that is patched, or that is the last instruction of the window. */
+	enum patch_callee {
+		PATCH_CALLEE_NONE,
+		PATCH_CALLEE_DIRECT,  /* `callee` */
+		PATCH_CALLEE_IN_WORD, /* its address is in the word at `callee` */
+		PATCH_CALLEE_UNKNOWN, /* in a register, or where one points */
+	} callee_kind;
+	uint64_t callee;
+	bool ends_with_syscall; /* which the kernel may start again */
+	uint8_t nr_steps;
+	struct patch_step steps[PATCH_MAX_STEPS]; /* by offset */
+};
+
+struct patch_function {
+	uint64_t address;
+	uint64_t nr_bytes; /* 0: not known */
+	/* From `address` on, the function and what follows: at least 32 where they are mapped. */
+	const uint8_t *bytes;
+	size_t nr_readable;
+};
+
+/*
+ * A probe at a function's entry, behind an endbr64: a jump over the first whole instructions of
+ * five bytes or more, into a thunk that counts, does what they did, and jumps back. Padding
+ * behind the function may be used. Branches are those of the whole module, sorted. The counter,
+ * eight bytes, is within 2 GiB of the area. Unless the outcome is PATCH_OK nothing is written.
+ */
+enum patch_outcome patch_entry(struct patch *patch, const struct patch_function *function,
+			       const struct branches *branches, struct code_area *area,
+			       uint64_t counter);
+
+/*
+ * A probe at the call that stands at `address`: what a call to a fixed place leads to becomes a
+ * thunk that counts and jumps on. `bytes` are the instruction and what follows, as far as it
+ * can be read. Unless the outcome is PATCH_OK nothing is written.
+ */
+enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8_t *bytes,
+			      size_t nr_readable, struct code_area *area, uint64_t counter);
+
+/*
+ * The calls in some code, in order; jumps to other functions are none. To begin, fill in the first
+ * three and leave the others zero.
+ */
+struct patch_calls {
+	uint64_t address;
+	const uint8_t *bytes; /* borrowed */
+	size_t nr_bytes;
+	size_t at; /* what was looked at */
+	/*
+	 * Something was met that is no instruction: code and data are mixed, and what looks like a
+	 * call from there on is one only if its callee is known for a function, or a PLT's entry.
+	 */
+	bool has_unknown;
+};
+
+struct patch_call_site {
+	uint64_t address;
+	uint8_t nr_bytes; /* the return address is behind them */
+	enum patch_kind kind;
+	uint64_t callee; /* CALL: its address. CALL_GOT: that of the word. Otherwise 0 */
+	const uint8_t *bytes;
+};
+
+/* False: there are no more. */
+bool patch_calls_next(struct patch_calls *calls, struct patch_call_site *site);
+
+enum patch_place {
+	PATCH_ELSEWHERE = 0, /* not in this thunk */
+	/* *original is the instruction, and all registers and the stack are as there. */
+	PATCH_AT,
+	/* The same, but the instruction's address is in the word at *original. */
+	PATCH_AT_WORD,
+	/*
+	 * Not so: the call at *original has pushed its return address already, and where it leads
+	 * is in a register or where one points. It is for samples; who takes the thunk away must
+	 * let the thread go on by one instruction before.
+	 */
+	PATCH_AT_CALL,
+};
+
+/*
+ * Where the program stands when a thread's pc is in the thunk, for samples and for going on there
+ * once the old bytes are back. Before the counter was raised it is where the thread came from.
+ */
+enum patch_place patch_original_pc(const struct patch *patch, uint64_t pc, uint64_t *original);
+
+/*
+ * Where a thread, or what a signal interrupted, must go on whose pc is within bytes that change. It
+ * needs not if it is at their first one, as then the new code does what is right: false, too.
+ * True for the byte behind them where the kernel may go back by a system call.
+ */
+bool patch_moved_pc(const struct patch *patch, uint64_t pc, uint64_t *moved);
+
+#endif

@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Callers keep values in any register that they know a function to leave alone, and code in
+ * assembly may keep some below its stack pointer: so a thunk changes nothing but the flags, and
+ * writes below the stack pointer only where the call that it stands for does.
+ */
+#include "probe/patch.h"
+
+#if defined(__x86_64__)
+
+#include <assert.h>
+#include <string.h>
+
+#include "code/code_x86_64.h"
+#include "probe/branches.h"
+
+#define JUMP_BYTES	5  /* e9 and a displacement */
+#define THUNK_ALIGNMENT 16 /* a power of two */
+#define INT3		0xcc
+
+/* The counter, four jumps that grow by four bytes, and a call of 15 bytes in its long form. */
+#define THUNK_MAX_BYTES 96
+
+/* A thunk that is being made. */
+struct maker {
+	struct patch patch; /* so far */
+	uint8_t bytes[THUNK_MAX_BYTES];
+	size_t nr_bytes;
+	bool is_out_of_reach; /* something is */
+};
+
+/* An instruction where it stands. */
+struct original {
+	struct code_instruction code;
+	const uint8_t *bytes;
+	uint64_t address;
+};
+
+static bool read_original(struct original *original, uint64_t address, const uint8_t *bytes,
+			  size_t nr_bytes)
+{
+	original->bytes = bytes;
+	original->address = address;
+	return code_decode(bytes, nr_bytes, address, &original->code);
+}
+
+static bool has_prefix(const struct original *original, uint8_t prefix)
+{
+	return memchr(original->bytes, prefix, original->code.opcode_at) != NULL;
+}
+
+/* The four bits of a REX prefix; 0 without one. */
+static uint8_t rex(const struct original *original)
+{
+	size_t at = original->code.opcode_at;
+
+	return at && (original->bytes[at - 1] & 0xf0) == 0x40 ? original->bytes[at - 1] & 0xf : 0;
+}
+
+static uint8_t opcode(const struct original *original)
+{
+	return original->bytes[original->code.opcode_at];
+}
+
+/* The reg field of ModRM, where the opcode has one byte. */
+static uint8_t operation(const struct original *original)
+{
+	return original->bytes[original->code.opcode_at + 1] >> 3 & 7;
+}
+
+/*
+ * Is it a jump or call with a 16-bit operand, of which processors disagree (Intel SDM vol. 2,
+ * CALL), or one whose operand is relative to the low half of rip? REX.W is stronger than 66: so
+ * calls of __tls_get_addr() are padded.
+ */
+static bool is_odd(const struct original *original)
+{
+	enum code_effect effect = original->code.effect;
+	bool leads = effect == CODE_EFFECT_JUMP || effect == CODE_EFFECT_BRANCH ||
+		     effect == CODE_EFFECT_JUMP_GOT || effect == CODE_EFFECT_CALL ||
+		     effect == CODE_EFFECT_STOP;
+
+	return (leads && has_prefix(original, 0x66) && !(rex(original) & 8)) ||
+	       (original->code.disp_at && has_prefix(original, 0x67));
+}
+
+static void put(struct maker *maker, const void *bytes, size_t nr_bytes)
+{
+	assert(nr_bytes <= sizeof(maker->bytes) - maker->nr_bytes);
+	memcpy(maker->bytes + maker->nr_bytes, bytes, nr_bytes);
+	maker->nr_bytes += nr_bytes;
+}
+
+/* The displacement from the instruction that ends at `end` to `target`. */
+static int32_t displacement(struct maker *maker, uint64_t target, uint64_t end)
+{
+	int64_t distance = (int64_t)(target - end);
+
+	if (distance != (int32_t)distance)
+		maker->is_out_of_reach = true;
+	return (int32_t)distance;
+}
+
+/* The last four bytes of an instruction. */
+static void put_displacement(struct maker *maker, uint64_t target)
+{
+	uint64_t end = maker->patch.thunk + maker->nr_bytes + sizeof(int32_t);
+	int32_t distance = displacement(maker, target, end);
+
+	put(maker, &distance, sizeof(distance));
+}
+
+static void put_jump(struct maker *maker, uint64_t target)
+{
+	put(maker, "\xe9", 1);
+	put_displacement(maker, target);
+}
+
+/* The next instruction of the thunk stands for this place in the program. */
+static void add_step(struct maker *maker, uint64_t address, bool is_callee)
+{
+	assert(maker->patch.nr_steps < PATCH_MAX_STEPS);
+	maker->patch.steps[maker->patch.nr_steps++] = (struct patch_step){
+		.offset = (uint8_t)maker->nr_bytes,
+		.window_offset = (uint8_t)(address - maker->patch.address),
+		.is_callee = is_callee,
+	};
+}
+
+static void begin(struct maker *maker, enum patch_kind kind, uint64_t address,
+		  const struct code_area *area)
+{
+	uint64_t end = area->address + area->nr_bytes;
+
+	maker->patch.kind = kind;
+	maker->patch.address = address;
+	maker->patch.thunk = (end + THUNK_ALIGNMENT - 1) & -(uint64_t)THUNK_ALIGNMENT;
+}
+
+static void put_count(struct maker *maker, uint64_t counter)
+{
+	put(maker, "\xf0\x48\xff\x05", 4); /* lock incq counter(%rip) */
+	put_displacement(maker, counter);
+}
+
+/* The thunk into the area, and the patch to the caller. */
+static enum patch_outcome finish(struct maker *maker, struct code_area *area, struct patch *patch)
+{
+	size_t start = maker->patch.thunk - area->address;
+
+	if (maker->is_out_of_reach)
+		return PATCH_OUT_OF_REACH;
+	if (start > area->cap_bytes || maker->nr_bytes > area->cap_bytes - start)
+		return PATCH_NO_ROOM;
+	memset(area->bytes + area->nr_bytes, INT3, start - area->nr_bytes);
+	memcpy(area->bytes + start, maker->bytes, maker->nr_bytes);
+	area->nr_bytes = start + maker->nr_bytes;
+	maker->patch.nr_thunk_bytes = (uint16_t)maker->nr_bytes;
+	*patch = maker->patch;
+	return PATCH_OK;
+}
+
+/* As it is, but what is relative to rip. */
+static void put_copy(struct maker *maker, const struct original *original)
+{
+	const struct code_instruction *code = &original->code;
+	size_t start = maker->nr_bytes;
+
+	put(maker, original->bytes, code->nr_bytes);
+	if (code->disp_at) {
+		uint64_t end = maker->patch.thunk + maker->nr_bytes;
+		int32_t distance = displacement(maker, code->operand, end);
+
+		memcpy(maker->bytes + start + code->disp_at, &distance, sizeof(distance));
+	}
+}
+
+/* Prefixes go: they hint at the way of a branch, or are of MPX, which is gone. */
+static enum patch_outcome put_branch(struct maker *maker, const struct original *original)
+{
+	uint8_t op = opcode(original);
+	uint8_t condition;
+
+	if (op >= 0x70 && op <= 0x7f)
+		condition = op & 0xf;
+	else if (op == 0x0f)
+		condition = original->bytes[original->code.opcode_at + 1] & 0xf;
+	else /* loop, jrcxz, xbegin */
+		return PATCH_NO_FIXED_FORM;
+	put(maker, (const uint8_t[]){0x0f, (uint8_t)(0x80 | condition)}, 2);
+	put_displacement(maker, original->code.target);
+	return PATCH_OK;
+}
+
+/* Does the operand of a call change with the stack pointer? */
+static bool uses_rsp(const struct original *original)
+{
+	const uint8_t *modrm = original->bytes + original->code.opcode_at + 1;
+
+	if ((modrm[0] & 7) != 4 || (rex(original) & 1)) /* with REX.B r12, not rsp */
+		return false;
+	return modrm[0] >> 6 == 3 || (modrm[1] & 7) == 4;
+}
+
+/* The jump that a call makes when it has pushed its return address. */
+static void put_call_target(struct maker *maker, const struct original *original)
+{
+	size_t modrm = maker->nr_bytes + original->code.opcode_at + 1;
+
+	if (original->code.target) {
+		maker->patch.callee_kind = PATCH_CALLEE_DIRECT;
+		maker->patch.callee = original->code.target;
+		put_jump(maker, original->code.target);
+		return;
+	}
+	if (original->code.disp_at) {
+		maker->patch.callee_kind = PATCH_CALLEE_IN_WORD;
+		maker->patch.callee = original->code.operand;
+	} else {
+		maker->patch.callee_kind = PATCH_CALLEE_UNKNOWN;
+	}
+	put_copy(maker, original);
+	maker->bytes[modrm] ^= (2 ^ 4) << 3; /* ff /2 is a call, ff /4 a jump */
+}
+
+/*
+ * Whoever unwinds the stack, an exception or the program itself, must find the return address that
+ * stands there without a probe. It is written before the stack pointer moves, where a call would
+ * write it: until the jump the thread is as before the call, and at it as behind it.
+ */
+static enum patch_outcome put_call(struct maker *maker, const struct original *original)
+{
+	uint64_t address = original->address;
+	uint64_t behind = address + original->code.nr_bytes;
+
+	if (!original->code.target && (operation(original) != 2 || uses_rsp(original)))
+		return PATCH_NO_FIXED_FORM;
+	put(maker, "\xc7\x44\x24\xf8", 4); /* movl $low,-8(%rsp) */
+	put(maker, &behind, 4);
+	add_step(maker, address, false);
+	put(maker, "\xc7\x44\x24\xfc", 4); /* movl $high,-4(%rsp) */
+	put(maker, (const uint8_t *)&behind + 4, 4);
+	add_step(maker, address, false);
+	put(maker, "\x48\x8d\x64\x24\xf8", 5); /* lea -8(%rsp),%rsp */
+	add_step(maker, address, true);
+	put_call_target(maker, original);
+	return PATCH_OK;
+}
+
+/* What does the same as the instruction in the thunk. */
+static enum patch_outcome displace(struct maker *maker, const struct original *original)
+{
+	enum code_effect effect = original->code.effect;
+
+	if (is_odd(original))
+		return PATCH_NO_FIXED_FORM;
+	/* Far jumps and int3; and of hlt and ud2 a signal's handler may look at where they are. */
+	if (effect == CODE_EFFECT_HALT ||
+	    (effect == CODE_EFFECT_STOP && (opcode(original) != 0xff || operation(original) != 4)))
+		return PATCH_NO_FIXED_FORM;
+	add_step(maker, original->address, false);
+	if (effect == CODE_EFFECT_BRANCH)
+		return put_branch(maker, original);
+	if (effect == CODE_EFFECT_CALL)
+		return put_call(maker, original);
+	if (effect == CODE_EFFECT_JUMP)
+		put_jump(maker, original->code.target);
+	else
+		put_copy(maker, original);
+	return PATCH_OK;
+}
+
+static bool ends_the_way(const struct original *original)
+{
+	enum code_effect effect = original->code.effect;
+
+	return effect == CODE_EFFECT_JUMP || effect == CODE_EFFECT_JUMP_GOT ||
+	       effect == CODE_EFFECT_RETURN || effect == CODE_EFFECT_STOP;
+}
+
+static bool is_padding(const struct original *original)
+{
+	return original->code.is_padding || opcode(original) == INT3 ||
+	       (opcode(original) == 0x90 && !(rex(original) & 1)); /* with REX.B it is xchg */
+}
+
+/* Where an instruction that is displaced leads: not into the bytes that change. */
+static enum patch_outcome judge_target(const struct patch_function *function,
+				       const struct patch *patch, uint64_t target)
+{
+	if (target == function->address || target == patch->address)
+		return PATCH_LOOPS_TO_ENTRY;
+	if (target > patch->address && target < patch->address + patch->nr_bytes)
+		return PATCH_JUMPED_INTO;
+	return PATCH_OK;
+}
+
+/* What is being made of a function's first instructions. */
+struct window {
+	const struct patch_function *function;
+	size_t start;	/* offset in the function */
+	bool is_closed; /* no way leads behind the last instruction but a return to it */
+	uint64_t targets[JUMP_BYTES];
+	size_t nr_targets;
+	struct original last;
+};
+
+static enum patch_outcome read_next(const struct window *window, const struct patch *patch,
+				    struct original *next)
+{
+	const struct patch_function *function = window->function;
+	size_t at = window->start + patch->nr_bytes;
+
+	return at < function->nr_readable &&
+			       read_original(next, function->address + at, function->bytes + at,
+					     function->nr_readable - at)
+		       ? PATCH_OK
+		       : PATCH_UNKNOWN_CODE;
+}
+
+/* One more instruction of the function. */
+static enum patch_outcome take_instruction(struct window *window, struct maker *maker)
+{
+	struct original *next = &window->last;
+	const struct patch_function *function = window->function;
+	struct patch *patch = &maker->patch;
+	enum patch_outcome outcome;
+
+	if (function->nr_bytes && window->start + patch->nr_bytes >= function->nr_bytes)
+		return PATCH_TOO_SHORT; /* its end leads into what follows */
+	outcome = read_next(window, patch, next);
+	if (!outcome)
+		outcome = displace(maker, next);
+	if (outcome)
+		return outcome;
+	patch->nr_bytes = (uint8_t)(patch->nr_bytes + next->code.nr_bytes);
+	if (next->code.effect == CODE_EFFECT_CALL) {
+		window->is_closed = true; /* what it calls returns behind it */
+		return patch->nr_bytes < JUMP_BYTES ? PATCH_JUMPED_INTO : PATCH_OK;
+	}
+	if (next->code.target)
+		window->targets[window->nr_targets++] = next->code.target;
+	window->is_closed = ends_the_way(next);
+	return PATCH_OK;
+}
+
+/* Behind an instruction that leads elsewhere only what is never executed may be overwritten. */
+static enum patch_outcome take_padding(struct window *window, struct maker *maker)
+{
+	struct original padding;
+
+	while (maker->patch.nr_bytes < JUMP_BYTES) {
+		enum patch_outcome outcome = read_next(window, &maker->patch, &padding);
+
+		if (!outcome && is_padding(&padding)) {
+			maker->patch.nr_bytes =
+				(uint8_t)(maker->patch.nr_bytes + padding.code.nr_bytes);
+			continue;
+		}
+		return window->last.code.effect == CODE_EFFECT_STOP ? PATCH_INDIRECT_JUMP
+								    : PATCH_TOO_SHORT;
+	}
+	return PATCH_OK;
+}
+
+/* Does anything lead to the function's first instruction, or among them? */
+static enum patch_outcome judge_window(const struct window *window, const struct patch *patch,
+				       const struct branches *branches)
+{
+	const struct patch_function *function = window->function;
+	uint64_t end = function->nr_bytes ? function->address + function->nr_bytes
+					  : branches_next_start(branches, function->address);
+
+	for (size_t i = 0; i < window->nr_targets; i++) {
+		enum patch_outcome outcome = judge_target(function, patch, window->targets[i]);
+
+		if (outcome)
+			return outcome;
+	}
+	if (branches_lead_into(branches, patch->address, patch->address + patch->nr_bytes))
+		return PATCH_JUMPED_INTO;
+	if (branches_loop_to(branches, patch->address, function->address, end) ||
+	    branches_loop_to(branches, function->address, function->address, end))
+		return PATCH_LOOPS_TO_ENTRY;
+	return PATCH_OK;
+}
+
+static size_t endbr_bytes(const struct patch_function *function)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+
+	return function->nr_readable >= sizeof(endbr64) &&
+			       memcmp(function->bytes, endbr64, sizeof(endbr64)) == 0
+		       ? sizeof(endbr64)
+		       : 0;
+}
+
+/* The jump to the thunk; of what is left no byte is an instruction that does anything. */
+static void write_window(struct maker *maker, const uint8_t *old)
+{
+	struct patch *patch = &maker->patch;
+	int32_t distance = displacement(maker, patch->thunk, patch->address + JUMP_BYTES);
+
+	memcpy(patch->old, old, patch->nr_bytes);
+	memset(patch->new, INT3, patch->nr_bytes);
+	patch->new[0] = 0xe9;
+	memcpy(patch->new + 1, &distance, sizeof(distance));
+}
+
+enum patch_outcome patch_entry(struct patch *patch, const struct patch_function *function,
+			       const struct branches *branches, struct code_area *area,
+			       uint64_t counter)
+{
+	struct window window = {.function = function, .start = endbr_bytes(function)};
+	struct maker maker = {0};
+	enum patch_outcome outcome = PATCH_OK;
+
+	begin(&maker, PATCH_ENTRY, function->address + window.start, area);
+	add_step(&maker, maker.patch.address, false);
+	put_count(&maker, counter);
+	while (!outcome && !window.is_closed && maker.patch.nr_bytes < JUMP_BYTES)
+		outcome = take_instruction(&window, &maker);
+	if (!outcome)
+		outcome = take_padding(&window, &maker);
+	if (!outcome)
+		outcome = judge_window(&window, &maker.patch, branches);
+	if (outcome)
+		return outcome;
+	if (!window.is_closed) {
+		uint64_t end = maker.patch.address + maker.patch.nr_bytes;
+
+		add_step(&maker, end, false);
+		put_jump(&maker, end);
+	}
+	maker.patch.ends_with_syscall = !window.is_closed && opcode(&window.last) == 0x0f &&
+					window.last.bytes[window.last.code.opcode_at + 1] == 0x05;
+	write_window(&maker, function->bytes + window.start);
+	return finish(&maker, area, patch);
+}
+
+static enum patch_kind kind_of_call(const struct original *call)
+{
+	if (call->code.target)
+		return PATCH_CALL;
+	return call->code.disp_at && operation(call) == 2 ? PATCH_CALL_GOT : PATCH_CALL_INDIRECT;
+}
+
+/*
+ * A call of the same length. Of a direct one the displacement changes; one through a word has a
+ * byte more for it, and what is left in front becomes a prefix that does nothing.
+ */
+static void write_call(struct maker *maker, const struct original *call)
+{
+	struct patch *patch = &maker->patch;
+	size_t displacement_at = call->code.nr_bytes - sizeof(int32_t);
+	int32_t distance;
+
+	patch->nr_bytes = (uint8_t)call->code.nr_bytes;
+	distance = displacement(maker, patch->thunk, patch->address + patch->nr_bytes);
+	memcpy(patch->old, call->bytes, patch->nr_bytes);
+	memcpy(patch->new, call->bytes, patch->nr_bytes);
+	if (patch->kind == PATCH_CALL_GOT) {
+		memset(patch->new, 0x67, displacement_at - 1);
+		patch->new[displacement_at - 1] = 0xe8;
+	}
+	memcpy(patch->new + displacement_at, &distance, sizeof(distance));
+}
+
+enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8_t *bytes,
+			      size_t nr_readable, struct code_area *area, uint64_t counter)
+{
+	struct maker maker = {0};
+	struct original call;
+
+	if (!read_original(&call, address, bytes, nr_readable) ||
+	    call.code.effect != CODE_EFFECT_CALL)
+		return PATCH_UNKNOWN_CODE;
+	if (kind_of_call(&call) == PATCH_CALL_INDIRECT)
+		return PATCH_INDIRECT_CALL;
+	if (is_odd(&call))
+		return PATCH_NO_FIXED_FORM;
+	begin(&maker, kind_of_call(&call), address, area);
+	add_step(&maker, address, true);
+	put_count(&maker, counter);
+	add_step(&maker, address, true);
+	put_call_target(&maker, &call);
+	write_call(&maker, &call);
+	return finish(&maker, area, patch);
+}
+
+bool patch_calls_next(struct patch_calls *calls, struct patch_call_site *site)
+{
+	while (calls->at < calls->nr_bytes) {
+		size_t at = calls->at;
+		struct original call;
+
+		if (!read_original(&call, calls->address + at, calls->bytes + at,
+				   calls->nr_bytes - at)) {
+			calls->has_unknown = true;
+			calls->at++;
+			continue;
+		}
+		calls->at += call.code.nr_bytes;
+		if (call.code.effect != CODE_EFFECT_CALL)
+			continue;
+		*site = (struct patch_call_site){
+			.address = call.address,
+			.nr_bytes = (uint8_t)call.code.nr_bytes,
+			.kind = kind_of_call(&call),
+			.bytes = call.bytes,
+		};
+		if (site->kind == PATCH_CALL)
+			site->callee = call.code.target;
+		else if (site->kind == PATCH_CALL_GOT)
+			site->callee = call.code.operand;
+		return true;
+	}
+	return false;
+}
+
+#endif
