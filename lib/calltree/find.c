@@ -9,8 +9,8 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/source_path.h"
 #include "calltree/expand.h"
-#include "calltree/source_path.h"
 #include "profile/profile.h"
 
 /* Exactly this name, or with a regex one that matches it. */

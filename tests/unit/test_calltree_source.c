@@ -9,11 +9,11 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/source_path.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/find.h"
 #include "calltree/source.h"
-#include "calltree/source_path.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
 

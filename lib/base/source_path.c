@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Matches the paths of source files. */
-#include "calltree/source_path.h"
+#include "base/source_path.h"
 
 #include <string.h>
 

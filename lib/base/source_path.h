@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_CALLTREE_SOURCE_PATH_H
-#define PROFC_CALLTREE_SOURCE_PATH_H
+#ifndef PROFC_BASE_SOURCE_PATH_H
+#define PROFC_BASE_SOURCE_PATH_H
 
 #include <stdbool.h>
 
