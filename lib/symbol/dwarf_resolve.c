@@ -11,6 +11,7 @@
 #include "symbol/builder.h"
 #include "symbol/demangle.h"
 #include "symbol/dwarf_function.h"
+#include "symbol/dwarf_language.h"
 #include "symbol/dwarf_line.h"
 #include "symbol/dwarf_qualify.h"
 #include "symbol/dwarf_scope.h"
@@ -90,46 +91,6 @@ static bool function_equal(const void *owner, uint32_t index, const void *key)
 	return row->file == wanted->file && row->offset == wanted->offset;
 }
 
-/* Of DWARF 6, but in use already; elfutils' dwarf.h lacks them. */
-enum {
-	LANG_C_PLUS_PLUS_17 = 0x2a,
-	LANG_C_PLUS_PLUS_20 = 0x2b,
-	LANG_ADA_2005 = 0x2e,
-	LANG_ADA_2012 = 0x2f,
-	LANG_C_PLUS_PLUS_23 = 0x3a,
-};
-
-/* Languages whose functions live in namespaces and types. */
-static bool has_scopes(uint16_t language)
-{
-	switch (language) {
-	case DW_LANG_C_plus_plus:
-	case DW_LANG_C_plus_plus_03:
-	case DW_LANG_C_plus_plus_11:
-	case DW_LANG_C_plus_plus_14:
-	case DW_LANG_ObjC_plus_plus:
-	case DW_LANG_D:
-	case DW_LANG_Rust:
-	case LANG_C_PLUS_PLUS_17:
-	case LANG_C_PLUS_PLUS_20:
-	case LANG_C_PLUS_PLUS_23:
-		return true;
-	}
-	return false;
-}
-
-static bool is_ada(uint16_t language)
-{
-	switch (language) {
-	case DW_LANG_Ada83:
-	case DW_LANG_Ada95:
-	case LANG_ADA_2005:
-	case LANG_ADA_2012:
-		return true;
-	}
-	return false;
-}
-
 static const char *name_of(struct dwarf_resolver *resolver, const struct dwarf_function *function,
 			   const struct unit_work *work)
 {
@@ -137,7 +98,8 @@ static const char *name_of(struct dwarf_resolver *resolver, const struct dwarf_f
 	struct buf name = {.nr_bytes = 0};
 	const char *kept;
 
-	if (!function->name || resolver->builder->verbatim || !has_scopes(work->code->language))
+	if (!function->name || resolver->builder->verbatim ||
+	    !dwarf_language_has_scopes(work->code->language))
 		return name_pool_keep(pool, function->name);
 	qualifier_append(&resolver->qualifier, function, &name);
 	buf_append_str(&name, function->name);
@@ -157,7 +119,7 @@ static const char *linkage_name_of(struct dwarf_resolver *resolver,
 	struct result_builder *builder = resolver->builder;
 
 	if (function->linkage_name || !builder->verbatim || scope->parent != SCOPE_NONE ||
-	    !has_scopes(work->code->language) || !scope->nr_ranges)
+	    !dwarf_language_has_scopes(work->code->language) || !scope->nr_ranges)
 		return function->linkage_name;
 	return builder->symbol_at(builder->symbol_context,
 				  work->scopes.ranges.rows[scope->first_range].low);
@@ -180,7 +142,8 @@ static struct symbol_location describe(struct dwarf_resolver *resolver,
 	bool ada;
 
 	dwarf_read_function(scope->function_file, scope->function_offset, &function);
-	ada = is_ada(function.name_unit ? function.name_unit->language : work->code->language);
+	ada = dwarf_language_is_ada(function.name_unit ? function.name_unit->language
+						       : work->code->language);
 	linkage_name = linkage_name_of(resolver, &function, work, scope);
 	if (!linkage_name && ada) /* GNAT puts the linkage name there */
 		linkage_name = function.name;

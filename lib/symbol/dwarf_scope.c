@@ -35,39 +35,6 @@ struct scope_walk {
 	uint32_t levels[MAX_DEPTH]; /* the scope that encloses the entries of each level */
 };
 
-enum entry_kind {
-	ENTRY_OTHER,
-	ENTRY_SPACE, /* may hold functions */
-	ENTRY_TYPE,  /* may hold functions, but rarely does */
-	ENTRY_FUNCTION,
-	ENTRY_INLINED,
-	ENTRY_BLOCK,
-};
-
-/* By tag; what is not named here is ENTRY_OTHER. */
-static const uint8_t entry_kinds[] = {
-	[DW_TAG_compile_unit] = ENTRY_SPACE,
-	[DW_TAG_partial_unit] = ENTRY_SPACE,
-	[DW_TAG_namespace] = ENTRY_SPACE,
-	[DW_TAG_module] = ENTRY_SPACE,
-	[DW_TAG_class_type] = ENTRY_TYPE,
-	[DW_TAG_structure_type] = ENTRY_TYPE,
-	[DW_TAG_union_type] = ENTRY_TYPE,
-	[DW_TAG_interface_type] = ENTRY_TYPE,
-	[DW_TAG_enumeration_type] = ENTRY_TYPE,
-	[DW_TAG_subprogram] = ENTRY_FUNCTION,
-	[DW_TAG_inlined_subroutine] = ENTRY_INLINED,
-	[DW_TAG_lexical_block] = ENTRY_BLOCK,
-	[DW_TAG_try_block] = ENTRY_BLOCK,
-	[DW_TAG_catch_block] = ENTRY_BLOCK,
-	[DW_TAG_with_stmt] = ENTRY_BLOCK,
-};
-
-static inline enum entry_kind kind_of(uint16_t tag)
-{
-	return tag < ARRAY_SIZE(entry_kinds) ? (enum entry_kind)entry_kinds[tag] : ENTRY_OTHER;
-}
-
 /* The attributes that matter here. */
 struct entry {
 	uint64_t offset;
@@ -306,7 +273,7 @@ static void visit_block(struct scope_walk *walk, const struct abbrev *abbrev, ui
 
 static void visit(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t offset)
 {
-	switch (kind_of(abbrev->tag)) {
+	switch (dwarf_entry_kind(abbrev->tag)) {
 	case ENTRY_OTHER:
 		dwarf_walk_skip_entry(&walk->at, abbrev);
 		break;

@@ -2,7 +2,44 @@
 #ifndef PROFC_SYMBOL_DWARF_WALK_H
 #define PROFC_SYMBOL_DWARF_WALK_H
 
+#include <dwarf.h>
+
+#include "base/alloc.h"
 #include "symbol/dwarf_file.h"
+
+/* What may be below an entry, by its tag. */
+enum entry_kind {
+	ENTRY_OTHER,
+	ENTRY_SPACE, /* may hold functions */
+	ENTRY_TYPE,  /* may hold functions, but rarely does */
+	ENTRY_FUNCTION,
+	ENTRY_INLINED,
+	ENTRY_BLOCK,
+};
+
+static inline enum entry_kind dwarf_entry_kind(uint16_t tag)
+{
+	/* What is not named here is ENTRY_OTHER. */
+	static const uint8_t kinds[] = {
+		[DW_TAG_compile_unit] = ENTRY_SPACE,
+		[DW_TAG_partial_unit] = ENTRY_SPACE,
+		[DW_TAG_namespace] = ENTRY_SPACE,
+		[DW_TAG_module] = ENTRY_SPACE,
+		[DW_TAG_class_type] = ENTRY_TYPE,
+		[DW_TAG_structure_type] = ENTRY_TYPE,
+		[DW_TAG_union_type] = ENTRY_TYPE,
+		[DW_TAG_interface_type] = ENTRY_TYPE,
+		[DW_TAG_enumeration_type] = ENTRY_TYPE,
+		[DW_TAG_subprogram] = ENTRY_FUNCTION,
+		[DW_TAG_inlined_subroutine] = ENTRY_INLINED,
+		[DW_TAG_lexical_block] = ENTRY_BLOCK,
+		[DW_TAG_try_block] = ENTRY_BLOCK,
+		[DW_TAG_catch_block] = ENTRY_BLOCK,
+		[DW_TAG_with_stmt] = ENTRY_BLOCK,
+	};
+
+	return tag < ARRAY_SIZE(kinds) ? (enum entry_kind)kinds[tag] : ENTRY_OTHER;
+}
 
 /* Going over the entries of a unit one by one. */
 struct dwarf_walk {

@@ -11,24 +11,9 @@
 #include "symbol/builder.h"
 #include "symbol/dwarf_parallel.h"
 #include "symbol/elf_section.h"
-#include "symbol/elf_symbols.h"
 #include "symbol/fde_start.h"
-#include "symbol/gopclntab.h"
 #include "symbol/hint.h"
-#include "symbol/object.h"
-#include "symbol/plt.h"
-
-struct symbol_file {
-	struct symbol_object object;
-	bool verbatim;
-	size_t nr_threads;
-	char *mismatch; /* why nothing is resolved, or NULL */
-	/* The symbol tables, read when the first address needs them. */
-	bool has_tables;
-	struct elf_symbols symbols;
-	struct plt plt;
-	struct gopclntab go;
-};
+#include "symbol/symbol_priv.h"
 
 /* Where Go's linker puts its table, in plain and in position-independent programs. */
 static void read_go_table(struct symbol_file *file)
@@ -41,7 +26,7 @@ static void read_go_table(struct symbol_file *file)
 	gopclntab_init(&file->go, bytes, text);
 }
 
-static void read_tables(struct symbol_file *file)
+void symbol_file_read_tables(struct symbol_file *file)
 {
 	if (file->has_tables)
 		return;
@@ -72,7 +57,7 @@ static bool name_by_tables(struct symbol_file *file, struct name_pool *pool, uin
 	struct go_place place;
 	const char *stub;
 
-	read_tables(file);
+	symbol_file_read_tables(file);
 	if (gopclntab_find(&file->go, address, &place)) {
 		location->name = name_pool_keep(pool, place.function);
 		location->file = name_pool_keep(pool, place.file);
@@ -120,7 +105,7 @@ static void name_as_callers_do(struct symbol_file *file, struct name_pool *pool,
 
 	if (file->verbatim || strncmp(location->name, "__GI_", 5) != 0)
 		return;
-	read_tables(file);
+	symbol_file_read_tables(file);
 	symbol = elf_symbols_find(&file->symbols, address);
 	if (symbol)
 		location->name = name_pool_keep(pool, symbol->name);
@@ -156,8 +141,10 @@ static void resolve_rest(struct symbol_file *file, struct result_builder *builde
 	}
 }
 
-static struct fde_index fde_index_of(const struct symbol_object *object)
+struct fde_index symbol_file_fde_index(const struct symbol_file *file)
 {
+	const struct symbol_object *object = &file->object;
+
 	return (struct fde_index){
 		.hdr = elf_section_bytes(object->elf, ".eh_frame_hdr"),
 		.frames = elf_section_bytes(object->elf, ".eh_frame"),
@@ -167,10 +154,10 @@ static struct fde_index fde_index_of(const struct symbol_object *object)
 }
 
 /* For addresses without a name, the start of their function. */
-static uint64_t *find_starts(const struct symbol_object *object, const struct symbol_result *result,
+static uint64_t *find_starts(const struct symbol_file *file, const struct symbol_result *result,
 			     const uint64_t *addresses, size_t nr)
 {
-	const struct fde_index index = fde_index_of(object);
+	const struct fde_index index = symbol_file_fde_index(file);
 	uint64_t *starts = xcalloc(nr, sizeof(*starts));
 	uint64_t end;
 
@@ -187,7 +174,7 @@ static enum symbol_source source_of(struct symbol_file *file)
 	if (object->has_dwarf)
 		return object->debug || object->is_debug_file_only ? SYMBOL_SOURCE_SEPARATE
 								   : SYMBOL_SOURCE_DWARF;
-	read_tables(file);
+	symbol_file_read_tables(file);
 	return file->go.bytes.at ? SYMBOL_SOURCE_GOPCLNTAB : file->symbols.source;
 }
 
@@ -251,12 +238,13 @@ struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64
 		return result_builder_finish(&builder);
 	}
 	if (file->verbatim)
-		read_tables(file); /* for symbol_name_at(), before there are several threads */
+		symbol_file_read_tables(
+			file); /* for symbol_name_at(), before there are several threads */
 	if (object->has_dwarf)
 		dwarf_resolve_parallel(object, moved, nr, file->nr_threads, &builder);
 	resolve_rest(file, &builder, moved, nr);
 	if (!object->address_bias)
-		result->starts = find_starts(object, result, moved, nr);
+		result->starts = find_starts(file, result, moved, nr);
 	result->source = source_of(file);
 	if (object->debug_path && (object->debug || object->is_debug_file_only))
 		result->debug_path = xstrdup(object->debug_path);
@@ -268,7 +256,7 @@ bool symbol_file_find_symbol(struct symbol_file *file, const char *name, uint64_
 {
 	const struct elf_symbol *symbol;
 
-	read_tables(file);
+	symbol_file_read_tables(file);
 	symbol = elf_symbols_named(&file->symbols, name);
 	if (!symbol)
 		return false;
@@ -298,13 +286,13 @@ bool symbol_file_find_function(struct symbol_file *file, uint64_t address, uint6
 {
 	uint64_t bias = file->object.address_bias, moved = address + bias;
 	uint64_t low = 0, high = UINT64_MAX, fde_start, fde_end;
-	const struct fde_index index = fde_index_of(&file->object);
+	const struct fde_index index = symbol_file_fde_index(file);
 	const struct elf_symbol *symbol;
 	struct go_place place;
 
 	if (file->mismatch)
 		return false;
-	read_tables(file);
+	symbol_file_read_tables(file);
 	if (gopclntab_find(&file->go, moved, &place))
 		narrow(&low, &high, place.start, place.end);
 	symbol = elf_symbols_find(&file->symbols, moved);

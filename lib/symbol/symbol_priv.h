@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* An open file, for what answers other questions about it than symbol.c does. */
+#ifndef PROFC_SYMBOL_SYMBOL_PRIV_H
+#define PROFC_SYMBOL_SYMBOL_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "symbol/elf_symbols.h"
+#include "symbol/fde_start.h"
+#include "symbol/gopclntab.h"
+#include "symbol/object.h"
+#include "symbol/plt.h"
+
+struct symbol_file {
+	struct symbol_object object;
+	bool verbatim;
+	size_t nr_threads;
+	char *mismatch; /* why nothing is resolved, or NULL */
+	/* The symbol tables, read when the first address needs them. */
+	bool has_tables;
+	struct elf_symbols symbols;
+	struct plt plt;
+	struct gopclntab go;
+};
+
+/* Have the three tables read, if they are not yet. */
+void symbol_file_read_tables(struct symbol_file *file);
+
+/* Borrowed from the file. Its addresses are those in the file, without the bias of an object. */
+struct fde_index symbol_file_fde_index(const struct symbol_file *file);
+
+#endif
