@@ -50,6 +50,9 @@ static void take_value(struct dwarf_unit *unit, struct dwarf_function *function,
 		if (!function->decl_line && value->number <= UINT32_MAX)
 			function->decl_line = (uint32_t)value->number;
 		break;
+	case DW_AT_external:
+		function->is_external |= value->number != 0;
+		break;
 	case DW_AT_abstract_origin:
 		next->origin = *value;
 		break;

@@ -18,6 +18,7 @@ struct dwarf_function {
 	struct dwarf_unit *decl_unit; /* whose line table numbers decl_file */
 	uint64_t decl_file;
 	uint32_t decl_line; /* 0 when unknown */
+	bool is_external;   /* what other units call so is the same function */
 };
 
 void dwarf_read_function(struct dwarf_file *file, uint64_t offset, struct dwarf_function *function);

@@ -122,6 +122,9 @@ static void add_symbol(struct elf_symbols *symbols, const struct symbol_object *
 		.name = name,
 		.file = GELF_ST_BIND(symbol.st_info) == STB_LOCAL ? *file : NULL,
 		.rank = rank_of(&symbol, name),
+		.is_sized = symbol.st_size != 0,
+		.is_function = GELF_ST_TYPE(symbol.st_info) != STT_NOTYPE,
+		.is_resolver = GELF_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC,
 	};
 	if (symbols->source == SYMBOL_SOURCE_NONE || symbols->source == SYMBOL_SOURCE_DYNSYM)
 		symbols->source = source_of(object, elf);

@@ -2,6 +2,7 @@
 #ifndef PROFC_SYMBOL_ELF_SYMBOLS_H
 #define PROFC_SYMBOL_ELF_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,9 @@ struct elf_symbol {
 	const char *name;    /* borrowed from the object */
 	const char *file;    /* of a local one, the source file it comes from; or NULL */
 	uint32_t rank;	     /* of several at one place the lowest is shown */
+	bool is_sized;	     /* the table says how long it is */
+	bool is_function;    /* by its type; else a label, which may stand inside of one */
+	bool is_resolver;    /* STT_GNU_IFUNC: the code here chooses the function of this name */
 };
 
 struct elf_symbols {

@@ -191,3 +191,13 @@ bool gopclntab_find(const struct gopclntab *table, uint64_t address, struct go_p
 	place->function_line = first > 0 ? (uint32_t)first : 0;
 	return true;
 }
+
+bool gopclntab_start(const struct gopclntab *table, uint64_t index, uint64_t *address)
+{
+	struct row row;
+
+	if (!table->bytes.at || !read_row(table, index, &row))
+		return false;
+	*address = row.entry;
+	return true;
+}

@@ -31,5 +31,7 @@ struct go_place {
 /* `text_address` is that of .text, for programs whose table gets it from the loader. */
 void gopclntab_init(struct gopclntab *table, struct dwarf_bytes bytes, uint64_t text_address);
 bool gopclntab_find(const struct gopclntab *table, uint64_t address, struct go_place *place);
+/* Where the code of function `index`, below nr_functions, begins; false when that is damaged. */
+bool gopclntab_start(const struct gopclntab *table, uint64_t index, uint64_t *address);
 
 #endif

@@ -183,3 +183,10 @@ const struct plt_slot *plt_find(const struct plt *plt, uint64_t address)
 	bytes = (struct dwarf_bytes){.at = data->d_buf, .nr = data->d_size};
 	return slot_of_stub(plt, decode(elf, &header, bytes, address - header.sh_addr));
 }
+
+bool plt_holds(const struct plt *plt, uint64_t address)
+{
+	GElf_Shdr header;
+
+	return section_at(plt->object->elf, address, &header) != NULL;
+}

@@ -36,6 +36,9 @@ void plt_release(struct plt *plt);
 /* The slot that the stub which holds an address jumps through; NULL: unknown. */
 const struct plt_slot *plt_find(const struct plt *plt, uint64_t address);
 
+/* Is an address in a section of stubs, which some linkers give symbols of their own? */
+bool plt_holds(const struct plt *plt, uint64_t address);
+
 /* What a stub's instructions say it reads. */
 struct plt_stub {
 	enum plt_stub_kind {

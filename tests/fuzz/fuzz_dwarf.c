@@ -8,7 +8,9 @@
 
 #include "base/buf.h"
 #include "symbol/builder.h"
+#include "symbol/dwarf_inventory.h"
 #include "symbol/dwarf_resolve.h"
+#include "symbol/inlined_copies.h"
 #include "symbol/split_dwarf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes);
@@ -27,6 +29,19 @@ static void take_sections(const uint8_t *bytes, size_t nr_bytes,
 		if (!sections[i].at)
 			sections[i].nr = 0;
 	}
+}
+
+static void take_inventory(struct dwarf_file *file, struct split_dwarf *split)
+{
+	struct dwarf_inventory inventory = {.nr_origins = 0};
+	struct inlined_copies copies = {.nr = 0};
+
+	dwarf_inventory_read(&inventory, file, split);
+	inlined_copies_count(&copies, &inventory);
+	for (size_t i = 0; i < inventory.nr_definitions; i++)
+		inlined_copies_of(&copies, &inventory, inventory.definitions[i].origin);
+	inlined_copies_release(&copies);
+	dwarf_inventory_release(&inventory);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)
@@ -49,6 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)
 	result_builder_init(&builder, NR_ADDRESSES);
 	dwarf_resolve(&file, &split, addresses, NR_ADDRESSES, &builder);
 	symbol_result_free(result_builder_finish(&builder));
+	take_inventory(&file, &split);
 	split_dwarf_release(&split);
 	dwarf_file_release(&file);
 	return 0;

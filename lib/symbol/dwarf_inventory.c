@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Lists the functions that debug information knows, and counts their inlined copies. */
+#include "symbol/dwarf_inventory.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "symbol/dwarf_range.h"
+#include "symbol/dwarf_walk.h"
+#include "symbol/split_dwarf.h"
+
+/* Real programs nest some 30 deep; a file that goes deeper than this is damaged. */
+#define MAX_DEPTH 1024
+
+/* From an instance to what it is one of: two steps with link-time optimisation. */
+#define MAX_ORIGIN_HOPS 8
+
+struct inventory_walk {
+	struct dwarf_walk at;
+	struct dwarf_inventory *inventory;
+	struct range_list ranges; /* of the entry at hand */
+	uint32_t depth;
+	bool is_live[MAX_DEPTH]; /* are the entries of a level in code that the file has? */
+};
+
+struct origin_key {
+	struct dwarf_file *file;
+	uint64_t offset;
+};
+
+static bool origin_equal(const void *owner, uint32_t index, const void *key)
+{
+	const struct dwarf_inventory *inventory = owner;
+	const struct dwarf_origin *row = &inventory->origins[index];
+	const struct origin_key *wanted = key;
+
+	return row->file == wanted->file && row->offset == wanted->offset;
+}
+
+static uint32_t intern_origin(struct dwarf_inventory *inventory, struct origin_key key)
+{
+	uint64_t hash = hash_mix(hash_u64((uintptr_t)key.file), key.offset);
+	uint32_t index =
+		index_set_find(&inventory->origin_index, hash, origin_equal, inventory, &key);
+
+	if (index != INDEX_NONE)
+		return index;
+	ARRAY_GROW(inventory->origins, inventory->nr_origins, inventory->cap_origins);
+	index = (uint32_t)inventory->nr_origins++;
+	inventory->origins[index] = (struct dwarf_origin){.file = key.file, .offset = key.offset};
+	index_set_add(&inventory->origin_index, hash, index);
+	return index;
+}
+
+/* The attributes that matter here. */
+struct entry {
+	struct dwarf_pcs pcs;
+	struct dwarf_value origin;
+};
+
+static inline struct dwarf_value *value_of(struct entry *entry, uint16_t attribute)
+{
+	switch (attribute) {
+	case DW_AT_low_pc:
+		return &entry->pcs.low_pc;
+	case DW_AT_high_pc:
+		return &entry->pcs.high_pc;
+	case DW_AT_ranges:
+		return &entry->pcs.ranges;
+	case DW_AT_abstract_origin:
+		return &entry->origin;
+	}
+	return NULL;
+}
+
+/* Read the attributes of an entry, up to its children. */
+static void read_entry(struct dwarf_walk *at, const struct abbrev *abbrev, struct entry *entry)
+{
+	const struct abbrev_attribute *attribute =
+		at->abbrevs->attributes + abbrev->first_attribute;
+
+	*entry = (struct entry){.origin.form = 0};
+	for (uint32_t i = 0; i < abbrev->nr_attributes; i++, attribute++) {
+		struct dwarf_value *wanted = value_of(entry, attribute->name);
+
+		if (wanted)
+			dwarf_read_value(at->unit, &at->cursor, attribute, wanted);
+		else
+			abbrev_skip_inline(attribute->step, at->unit->encoding, &at->cursor);
+	}
+}
+
+/* One step from an entry to its abstract origin; false when it has none. */
+static bool step_to_origin(struct origin_key *key)
+{
+	struct dwarf_unit *unit = dwarf_file_unit_at(key->file, key->offset);
+	const struct abbrev *abbrev;
+	struct dwarf_walk at;
+	struct entry entry;
+
+	if (!unit || !unit->root_tag)
+		return false;
+	at = dwarf_walk_at(unit, key->offset);
+	abbrev = abbrev_table_find(at.abbrevs, dwarf_uleb(&at.cursor));
+	if (!abbrev)
+		return false;
+	read_entry(&at, abbrev, &entry);
+	return entry.origin.form &&
+	       dwarf_value_reference(unit, &entry.origin, &key->file, &key->offset);
+}
+
+/* What the entry at `offset` with these attributes is an instance of: mostly itself. */
+static uint32_t origin_of(struct inventory_walk *walk, const struct entry *entry, uint64_t offset)
+{
+	struct origin_key key = {.file = walk->at.unit->file, .offset = offset};
+
+	if (entry->origin.form)
+		dwarf_value_reference(walk->at.unit, &entry->origin, &key.file, &key.offset);
+	return intern_origin(walk->inventory, key);
+}
+
+static void add_definitions(struct inventory_walk *walk, uint32_t origin)
+{
+	struct dwarf_inventory *inventory = walk->inventory;
+
+	inventory->origins[origin].has_code = true;
+	for (size_t i = 0; i < walk->ranges.nr; i++) {
+		const struct pc_range *range = &walk->ranges.rows[i];
+
+		ARRAY_GROW(inventory->definitions, inventory->nr_definitions,
+			   inventory->cap_definitions);
+		inventory->definitions[inventory->nr_definitions] = (struct dwarf_definition){
+			.start = range->low,
+			.end = range->high,
+			.origin = origin,
+			.is_entry = i == 0, /* which compilers put first */
+			.ordinal = (uint32_t)inventory->nr_definitions,
+		};
+		inventory->nr_definitions++;
+	}
+}
+
+static void enter(struct inventory_walk *walk, const struct abbrev *abbrev, bool is_live)
+{
+	if (!abbrev->has_children)
+		return;
+	if (walk->depth + 1 == MAX_DEPTH) {
+		dwarf_walk_give_up(&walk->at);
+		return;
+	}
+	walk->is_live[++walk->depth] = is_live;
+}
+
+static void visit_function(struct inventory_walk *walk, const struct abbrev *abbrev,
+			   uint64_t offset)
+{
+	struct entry entry;
+
+	if (!abbrev->has_pcs) {
+		/* Of a declaration there are only parameters; else types with code may be below. */
+		if (abbrev->is_declaration) {
+			dwarf_walk_skip_entry(&walk->at, abbrev);
+		} else {
+			dwarf_walk_skip_attributes(&walk->at, abbrev);
+			enter(walk, abbrev, false);
+		}
+		return;
+	}
+	read_entry(&walk->at, abbrev, &entry);
+	dwarf_read_ranges(walk->at.unit, &entry.pcs, &walk->ranges);
+	if (walk->ranges.nr)
+		add_definitions(walk, origin_of(walk, &entry, offset));
+	enter(walk, abbrev, walk->ranges.nr != 0);
+}
+
+static void visit_inlined(struct inventory_walk *walk, const struct abbrev *abbrev, uint64_t offset)
+{
+	bool is_live = walk->is_live[walk->depth] && abbrev->has_pcs;
+	struct entry entry;
+	uint32_t origin;
+
+	read_entry(&walk->at, abbrev, &entry);
+	if (is_live) {
+		origin = origin_of(walk, &entry, offset); /* may move the origins */
+		walk->inventory->origins[origin].nr_inlined++;
+	}
+	enter(walk, abbrev, is_live);
+}
+
+static void visit(struct inventory_walk *walk, const struct abbrev *abbrev, uint64_t offset)
+{
+	switch (dwarf_entry_kind(abbrev->tag)) {
+	case ENTRY_OTHER:
+		dwarf_walk_skip_entry(&walk->at, abbrev);
+		break;
+	case ENTRY_SPACE:
+	case ENTRY_TYPE:
+		dwarf_walk_skip_attributes(&walk->at, abbrev);
+		enter(walk, abbrev, false);
+		break;
+	case ENTRY_FUNCTION:
+		visit_function(walk, abbrev, offset);
+		break;
+	case ENTRY_INLINED:
+		visit_inlined(walk, abbrev, offset);
+		break;
+	case ENTRY_BLOCK:
+		dwarf_walk_skip_attributes(&walk->at, abbrev);
+		enter(walk, abbrev, walk->is_live[walk->depth]);
+		break;
+	}
+}
+
+static void walk_unit(struct inventory_walk *walk, struct dwarf_unit *unit)
+{
+	walk->at = dwarf_walk_at(unit, unit->first_entry);
+	walk->depth = 0;
+	walk->is_live[0] = false;
+	while (walk->at.cursor.at < walk->at.cursor.end) {
+		uint64_t offset = dwarf_unit_offset(unit, walk->at.cursor.at);
+		const struct abbrev *abbrev = dwarf_walk_next(&walk->at);
+
+		if (abbrev)
+			visit(walk, abbrev, offset);
+		else if (walk->depth <= 1) /* padding may follow */
+			break;
+		else
+			walk->depth--;
+	}
+	if (walk->at.cursor.failed)
+		unit->file->damaged = true;
+}
+
+/* By start, then in the order of the file. */
+static int compare_definitions(const void *a, const void *b)
+{
+	const struct dwarf_definition *left = a, *right = b;
+
+	if (left->start != right->start)
+		return left->start < right->start ? -1 : 1;
+	return (left->ordinal > right->ordinal) - (left->ordinal < right->ordinal);
+}
+
+/* With link-time optimisation copies refer to an entry that itself is an instance of another. */
+static void follow_origins(struct dwarf_inventory *inventory)
+{
+	size_t nr = inventory->nr_origins;
+	cleanup_free uint32_t *final = xcalloc(nr ? nr : 1, sizeof(*final));
+
+	for (size_t i = 0; i < nr; i++) {
+		struct origin_key key = {inventory->origins[i].file, inventory->origins[i].offset};
+		int hops = 0;
+
+		while (hops < MAX_ORIGIN_HOPS && step_to_origin(&key))
+			hops++;
+		final[i] = hops ? intern_origin(inventory, key) : (uint32_t)i;
+		if (!hops)
+			continue;
+		inventory->origins[final[i]].nr_inlined += inventory->origins[i].nr_inlined;
+		inventory->origins[final[i]].has_code |= inventory->origins[i].has_code;
+		inventory->origins[i].nr_inlined = 0;
+	}
+	for (size_t i = 0; i < inventory->nr_definitions; i++)
+		inventory->definitions[i].origin = final[inventory->definitions[i].origin];
+}
+
+void dwarf_inventory_read(struct dwarf_inventory *inventory, struct dwarf_file *file,
+			  struct split_dwarf *split)
+{
+	struct inventory_walk *walk = xcalloc(1, sizeof(*walk));
+
+	walk->inventory = inventory;
+	dwarf_file_renew_work(file);
+	for (size_t i = 0; i < file->nr_units; i++) {
+		struct dwarf_unit *unit = &file->units[i], *code;
+
+		if (unit->root_tag != DW_TAG_compile_unit && unit->root_tag != DW_TAG_skeleton_unit)
+			continue;
+		code = split_dwarf_unit(split, unit);
+		if (!code)
+			code = unit;
+		else if (code != unit)
+			dwarf_file_renew_work(code->file);
+		dwarf_unit_load(unit);
+		walk_unit(walk, code);
+		dwarf_unit_unload(unit);
+	}
+	follow_origins(inventory);
+	if (inventory->nr_definitions)
+		qsort(inventory->definitions, inventory->nr_definitions,
+		      sizeof(*inventory->definitions), compare_definitions);
+	range_list_release(&walk->ranges);
+	free(walk);
+}
+
+void dwarf_inventory_release(struct dwarf_inventory *inventory)
+{
+	free(inventory->definitions);
+	free(inventory->origins);
+	index_set_release(&inventory->origin_index);
+	*inventory = (struct dwarf_inventory){.nr_origins = 0};
+}
+
+const struct dwarf_definition *dwarf_inventory_at(const struct dwarf_inventory *inventory,
+						  uint64_t address)
+{
+	size_t low = 0, high = inventory->nr_definitions;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (inventory->definitions[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && inventory->definitions[low - 1].start == address
+		       ? &inventory->definitions[low - 1]
+		       : NULL;
+}

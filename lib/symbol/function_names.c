@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/function_names.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/demangled_name.h"
+
+static bool matches(const struct name_wanted *wanted, const char *name)
+{
+	if (wanted->regex)
+		return regexec(wanted->regex, name, 0, NULL, 0) == 0;
+	return !wanted->exact || strcmp(wanted->exact, name) == 0;
+}
+
+/* Names of C, which are most, have only one form. */
+static bool has_short_form(const char *name)
+{
+	return strpbrk(name, "(<[:") != NULL;
+}
+
+bool name_matches(const struct name_wanted *wanted, struct name_pool *pool, const char *name)
+{
+	return matches(wanted, name) ||
+	       (has_short_form(name) && matches(wanted, short_name(pool, name)));
+}
+
+const char *unversioned_name(struct name_pool *pool, const char *linkage_name)
+{
+	const char *version = strchr(linkage_name, '@');
+	cleanup_free char *bare = NULL;
+
+	if (!version || version == linkage_name)
+		return linkage_name;
+	bare = xstrndup(linkage_name, (size_t)(version - linkage_name));
+	return name_pool_keep(pool, bare);
+}
+
+/*
+ * What compilers put behind the name of a function for code of it that they made besides. `part`
+ * and the like are code that was moved out of it; the others are called in its place.
+ */
+struct suffix {
+	const char *word;
+	bool is_numbered; /* ".part.0", and not a function `part` of a language that writes dots */
+	bool is_cxx;	  /* only behind names of C++ */
+	bool is_part;
+};
+
+static const struct suffix suffixes[] = {
+	{"cold", false, false, true},	/* seldom run */
+	{"part", true, false, true},	/* what remains of a function whose beginning was inlined */
+	{"_omp_fn", true, false, true}, /* bodies of OpenMP's constructs, of gcc and of clang */
+	{"omp_outlined", false, false, true},
+	{"actor", false, true, true}, /* coroutines, behind their first call */
+	{"resume", false, true, true},
+	{"destroy", false, true, true},
+	{"cleanup", false, true, true},
+	{"constprop", true, false, false}, /* for some constant arguments */
+	{"isra", true, false, false},	   /* with other parameters */
+	{"lto_priv", true, false, false},
+	{"llvm", true, false, false},
+	{"localalias", false, false, false},
+};
+
+static bool is_digits(const char *text, size_t nr)
+{
+	return nr && strspn(text, "0123456789") >= nr;
+}
+
+/* The place of the last dot before `end`, unless the name begins with it. */
+static size_t last_dot(const char *name, size_t end)
+{
+	while (end > 0 && name[end - 1] != '.')
+		end--;
+	return end > 1 ? end - 1 : 0;
+}
+
+/* The suffix that ends a name of *nr_bytes, which become those before it; or NULL. */
+static const struct suffix *take_suffix(const char *name, size_t *nr_bytes)
+{
+	size_t end = *nr_bytes, dot = last_dot(name, end);
+	bool is_numbered = dot && is_digits(name + dot + 1, end - dot - 1);
+
+	if (is_numbered) {
+		end = dot;
+		dot = last_dot(name, end);
+	}
+	for (size_t i = 0; dot && i < ARRAY_SIZE(suffixes); i++) {
+		const struct suffix *suffix = &suffixes[i];
+		size_t length = strlen(suffix->word);
+
+		if (length != end - dot - 1 || memcmp(name + dot + 1, suffix->word, length) != 0 ||
+		    (suffix->is_numbered && !is_numbered) ||
+		    (suffix->is_cxx && strncmp(name, "_Z", 2) != 0))
+			continue;
+		*nr_bytes = dot;
+		return suffix;
+	}
+	return NULL;
+}
+
+bool function_name_is_of_part(const char *linkage_name)
+{
+	size_t nr_bytes = strlen(linkage_name);
+	const struct suffix *suffix;
+
+	while ((suffix = take_suffix(linkage_name, &nr_bytes))) {
+		if (suffix->is_part)
+			return true;
+	}
+	/* Of several functions, by clang's machine outliner. */
+	return strncmp(linkage_name, "OUTLINED_FUNCTION_", 18) == 0;
+}
+
+static bool any_form_matches(const struct name_wanted *wanted, struct name_pool *pool,
+			     const char *name)
+{
+	const char *demangled;
+
+	if (matches(wanted, name))
+		return true;
+	demangled = name_pool_demangle(pool, name);
+	return strcmp(demangled, name) != 0 && name_matches(wanted, pool, demangled);
+}
+
+bool linkage_name_matches(const struct name_wanted *wanted, struct name_pool *pool,
+			  const char *linkage_name)
+{
+	const char *bare = unversioned_name(pool, linkage_name);
+	cleanup_free char *base = NULL;
+	size_t nr_bytes;
+
+	if (any_form_matches(wanted, pool, bare))
+		return true;
+	nr_bytes = strlen(bare);
+	if (!strchr(bare, '.') || !take_suffix(bare, &nr_bytes))
+		return false;
+	while (take_suffix(bare, &nr_bytes))
+		;
+	base = xstrndup(bare, nr_bytes);
+	return any_form_matches(wanted, pool, base);
+}
+
+const char *short_name(struct name_pool *pool, const char *name)
+{
+	cleanup_free char *shortened = NULL;
+
+	if (!has_short_form(name))
+		return name_pool_keep(pool, name);
+	shortened = demangled_name_shorten(name);
+	return name_pool_keep(pool, shortened);
+}

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Lists the functions of a file. */
+#include "symbol/functions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/nearest.h"
+#include "symbol/dwarf_function.h"
+#include "symbol/dwarf_inventory.h"
+#include "symbol/dwarf_language.h"
+#include "symbol/function_names.h"
+#include "symbol/inlined_copies.h"
+#include "symbol/symbol.h"
+#include "symbol/symbol_priv.h"
+
+/* A place where a function begins, and what names it. */
+struct entry {
+	struct symbol_function shown; /* name NULL: not asked for yet */
+	uint64_t address;	      /* of its start in the tables: with the bias of the object */
+	size_t first_alias, nr_aliases; /* among the symbols of the file; the last is shown */
+	const char *go_name;		/* of Go's table, or NULL */
+	const struct dwarf_definition *definition; /* or NULL */
+};
+
+struct symbol_functions {
+	struct symbol_file *file; /* borrowed */
+	struct dwarf_inventory inventory;
+	struct inlined_copies copies;
+	struct entry *entries; /* by address */
+	size_t nr, cap;
+	bool has_made_names; /* describe_made_names() was called */
+	struct name_pool pool;
+};
+
+static struct entry *add(struct symbol_functions *functions, uint64_t start, uint64_t end)
+{
+	uint64_t bias = functions->file->object.address_bias;
+	struct entry *entry;
+
+	ARRAY_GROW(functions->entries, functions->nr, functions->cap);
+	entry = &functions->entries[functions->nr++];
+	*entry = (struct entry){
+		.address = start,
+		.shown = {.start = start - bias,
+			  .end = end - bias,
+			  .nr_inlined = SYMBOL_INLINED_UNKNOWN},
+	};
+	return entry;
+}
+
+/* Where code ends whose symbol does not say it; its start when nothing does. */
+static uint64_t end_of_sizeless(const struct symbol_functions *functions,
+				const struct elf_symbol *symbol)
+{
+	const struct fde_index index = symbol_file_fde_index(functions->file);
+	uint64_t start, end;
+
+	if (functions->file->object.address_bias ||
+	    !fde_index_find(&index, symbol->start, &start, &end) || start != symbol->start)
+		return symbol->start;
+	return end < symbol->end ? end : symbol->end;
+}
+
+/* Do symbols [first, first + nr) of one place say that a function begins there? */
+static bool is_entry(const struct symbol_file *file, size_t first, size_t nr)
+{
+	const struct elf_symbol *rows = file->symbols.rows + first, *shown = &rows[nr - 1];
+
+	if (!shown->is_sized && plt_holds(&file->plt, shown->start))
+		return false;
+	for (size_t i = 0; i < nr; i++) {
+		if (rows[i].is_function)
+			return true;
+	}
+	/* Labels in assembly are called, too, unless they stand inside of another function. */
+	return elf_symbols_find(&file->symbols, shown->start)->start == shown->start;
+}
+
+static void add_symbols(struct symbol_functions *functions)
+{
+	const struct elf_symbols *symbols = &functions->file->symbols;
+
+	for (size_t first = 0, nr; first < symbols->nr; first += nr) {
+		const struct elf_symbol *rows = symbols->rows + first, *shown;
+		struct entry *entry;
+
+		for (nr = 1; first + nr < symbols->nr && rows[nr].start == rows[0].start; nr++)
+			;
+		if (!is_entry(functions->file, first, nr))
+			continue;
+		shown = &rows[nr - 1];
+		entry = add(functions, shown->start,
+			    shown->is_sized ? shown->end : end_of_sizeless(functions, shown));
+		entry->first_alias = first;
+		entry->nr_aliases = nr;
+		entry->shown.linkage_name = shown->name;
+		if (function_name_is_of_part(shown->name))
+			entry->shown.kind = SYMBOL_FUNCTION_PART;
+		for (size_t i = 0; i < nr; i++) {
+			if (rows[i].is_resolver)
+				entry->shown.kind = SYMBOL_FUNCTION_IFUNC;
+		}
+	}
+}
+
+/* Among the first nr entries, which are sorted; NULL when none is there. */
+static struct entry *entry_at(const struct symbol_functions *functions, size_t nr, uint64_t address)
+{
+	size_t low = 0, high = nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (functions->entries[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < nr && functions->entries[low].address == address ? &functions->entries[low]
+								      : NULL;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *left = a, *right = b;
+
+	return (left->address > right->address) - (left->address < right->address);
+}
+
+static void sort(struct symbol_functions *functions)
+{
+	if (functions->nr)
+		qsort(functions->entries, functions->nr, sizeof(*functions->entries),
+		      compare_entries);
+}
+
+static void add_go_functions(struct symbol_functions *functions)
+{
+	const struct gopclntab *table = &functions->file->go;
+	size_t nr = functions->nr;
+	uint64_t address, before = 0;
+
+	for (uint64_t i = 0; table->bytes.at && i < table->nr_functions; i++) {
+		struct entry *entry;
+		struct go_place place;
+
+		if (!gopclntab_start(table, i, &address) || (i && address <= before) ||
+		    !gopclntab_find(table, address, &place))
+			continue;
+		before = address;
+		entry = entry_at(functions, nr, address);
+		if (!entry)
+			entry = add(functions, place.start, place.end);
+		entry->go_name = place.function;
+		entry->shown.kind = SYMBOL_FUNCTION_WHOLE; /* pkg.cold is a name as any other */
+	}
+	sort(functions);
+}
+
+/* Is a place known by a table, so that what debug information has there is a part of that? */
+static bool is_covered(const struct symbol_functions *functions, uint64_t address)
+{
+	struct go_place place;
+
+	return elf_symbols_find(&functions->file->symbols, address) ||
+	       gopclntab_find(&functions->file->go, address, &place);
+}
+
+static void add_definitions(struct symbol_functions *functions)
+{
+	const struct dwarf_inventory *inventory = &functions->inventory;
+	size_t nr = functions->nr;
+
+	for (size_t i = 0; i < inventory->nr_definitions; i++) {
+		const struct dwarf_definition *row = &inventory->definitions[i];
+		struct entry *entry = entry_at(functions, nr, row->start);
+
+		/* Of several at one place the last is shown. */
+		if (i + 1 < inventory->nr_definitions && row[1].start == row->start)
+			continue;
+		if (!entry && is_covered(functions, row->start))
+			continue;
+		if (!entry) {
+			entry = add(functions, row->start, row->end);
+			if (!row->is_entry)
+				entry->shown.kind = SYMBOL_FUNCTION_PART;
+		}
+		entry->definition = row;
+	}
+	sort(functions);
+}
+
+struct symbol_functions *symbol_functions_new(struct symbol_file *file)
+{
+	struct symbol_functions *functions = xcalloc(1, sizeof(*functions));
+
+	functions->file = file;
+	name_pool_init(&functions->pool);
+	if (file->mismatch)
+		return functions;
+	symbol_file_read_tables(file);
+	add_symbols(functions);
+	add_go_functions(functions);
+	if (file->object.has_dwarf) {
+		dwarf_inventory_read(&functions->inventory, &file->object.dwarf,
+				     &file->object.split);
+		add_definitions(functions);
+	}
+	return functions;
+}
+
+void symbol_functions_free(struct symbol_functions *functions)
+{
+	if (!functions)
+		return;
+	inlined_copies_release(&functions->copies);
+	dwarf_inventory_release(&functions->inventory);
+	name_pool_release(&functions->pool);
+	free(functions->entries);
+	free(functions);
+}
+
+size_t symbol_functions_nr(const struct symbol_functions *functions)
+{
+	return functions->nr;
+}
+
+static void read_definition(const struct symbol_functions *functions, const struct entry *entry,
+			    struct dwarf_function *function)
+{
+	const struct dwarf_origin *origin =
+		&functions->inventory.origins[entry->definition->origin];
+
+	dwarf_read_function(origin->file, origin->offset, function);
+}
+
+static bool is_meant(struct symbol_functions *functions, const struct name_wanted *wanted,
+		     const struct entry *entry)
+{
+	const struct elf_symbol *aliases = functions->file->symbols.rows + entry->first_alias;
+	struct dwarf_function function;
+
+	if (entry->shown.name && name_matches(wanted, &functions->pool, entry->shown.name))
+		return true;
+	for (size_t i = entry->nr_aliases; i-- > 0;) {
+		if (linkage_name_matches(wanted, &functions->pool, aliases[i].name))
+			return true;
+	}
+	if (entry->go_name && name_matches(wanted, &functions->pool, entry->go_name))
+		return true;
+	if (!entry->definition)
+		return false;
+	read_definition(functions, entry, &function);
+	return (function.linkage_name &&
+		linkage_name_matches(wanted, &functions->pool, function.linkage_name)) ||
+	       (function.name && name_matches(wanted, &functions->pool, function.name));
+}
+
+/*
+ * A resolver has a name of its own in debug information (__new_memcpy_ifunc); the one that it
+ * chooses code for says more.
+ */
+static const char *name_of_choice(struct symbol_functions *functions, const struct entry *entry)
+{
+	const struct elf_symbol *aliases = functions->file->symbols.rows + entry->first_alias;
+
+	for (size_t i = entry->nr_aliases; i-- > 0;) {
+		if (aliases[i].is_resolver)
+			return unversioned_name(&functions->pool, aliases[i].name);
+	}
+	return NULL;
+}
+
+/* What a report would say of the code at an entry. */
+static void take_names(struct symbol_functions *functions, struct entry *entry,
+		       const struct symbol_result *result, const struct symbol_chain *chain)
+{
+	const struct elf_symbol *symbol =
+		elf_symbols_find(&functions->file->symbols, entry->address);
+	const struct symbol_location *outermost =
+		chain->nr ? &result->locations[chain->first + chain->nr - 1] : NULL;
+	const char *name = outermost ? outermost->name : NULL;
+
+	/* Without debug information it takes an entry inside of a function for that. */
+	if (entry->nr_aliases && !entry->definition && !entry->go_name &&
+	    symbol->start != entry->address)
+		name = NULL;
+	if (name) {
+		entry->shown.name = name_pool_keep(&functions->pool, name);
+		entry->shown.file = name_pool_keep(&functions->pool, outermost->function_file);
+		entry->shown.line = outermost->function_line;
+		if (!entry->shown.linkage_name)
+			entry->shown.linkage_name =
+				name_pool_keep(&functions->pool, outermost->linkage_name);
+	} else if (entry->shown.linkage_name) {
+		entry->shown.name = name_pool_demangle(&functions->pool, entry->shown.linkage_name);
+	}
+	if (entry->shown.kind == SYMBOL_FUNCTION_IFUNC)
+		entry->shown.name =
+			name_pool_demangle(&functions->pool, name_of_choice(functions, entry));
+}
+
+static void take_inlined(struct symbol_functions *functions, struct entry *entry)
+{
+	if (entry->definition)
+		entry->shown.nr_inlined = inlined_copies_of(
+			&functions->copies, &functions->inventory, entry->definition->origin);
+}
+
+/* Name those of the entries, which are ascending, that are not named yet, all in one pass. */
+static void describe(struct symbol_functions *functions, struct entry *const *entries, size_t nr)
+{
+	cleanup_free uint64_t *starts = xcalloc(nr ? nr : 1, sizeof(*starts));
+	struct symbol_result *result;
+	size_t nr_open = 0, at = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (!entries[i]->shown.name)
+			starts[nr_open++] = entries[i]->shown.start;
+	}
+	if (!nr_open)
+		return;
+	result = symbol_file_resolve(functions->file, starts, nr_open);
+	for (size_t i = 0; i < nr; i++) {
+		if (entries[i]->shown.name)
+			continue;
+		take_names(functions, entries[i], result, &result->chains[at++]);
+		take_inlined(functions, entries[i]);
+	}
+	symbol_result_free(result);
+}
+
+/* Do debug information and the scopes around it give a function another name than its symbol? */
+static bool has_made_name(const struct symbol_functions *functions, const struct entry *entry)
+{
+	struct dwarf_function function;
+	uint16_t language;
+
+	if (!entry->definition)
+		return false;
+	if (!entry->nr_aliases && !entry->go_name)
+		return true;
+	read_definition(functions, entry, &function);
+	language = function.name_unit ? function.name_unit->language : 0;
+	return dwarf_language_is_ada(language) ||
+	       (!function.linkage_name && dwarf_language_has_scopes(language));
+}
+
+/* Names that only a resolution can put together must be known before any can be looked for. */
+static void describe_made_names(struct symbol_functions *functions)
+{
+	struct entry **made;
+	size_t nr = 0;
+
+	if (functions->has_made_names)
+		return;
+	made = xcalloc(functions->nr ? functions->nr : 1, sizeof(struct entry *));
+	for (size_t i = 0; i < functions->nr; i++) {
+		if (has_made_name(functions, &functions->entries[i]))
+			made[nr++] = &functions->entries[i];
+	}
+	describe(functions, made, nr);
+	functions->has_made_names = true;
+	free(made);
+}
+
+static const struct symbol_function **find(struct symbol_functions *functions,
+					   const struct name_wanted *wanted, size_t *nr)
+{
+	struct entry **meant = xcalloc(functions->nr ? functions->nr : 1, sizeof(struct entry *));
+	const struct symbol_function **found;
+	size_t nr_meant = 0;
+
+	describe_made_names(functions);
+	for (size_t i = 0; i < functions->nr; i++) {
+		if (is_meant(functions, wanted, &functions->entries[i]))
+			meant[nr_meant++] = &functions->entries[i];
+	}
+	describe(functions, meant, nr_meant);
+	found = xcalloc(nr_meant ? nr_meant : 1, sizeof(const struct symbol_function *));
+	*nr = 0;
+	for (size_t i = 0; i < nr_meant; i++) {
+		if (meant[i]->shown.name)
+			found[(*nr)++] = &meant[i]->shown;
+	}
+	free(meant);
+	return found;
+}
+
+const struct symbol_function **symbol_functions_find(struct symbol_functions *functions,
+						     const regex_t *regex, size_t *nr)
+{
+	return find(functions, &(struct name_wanted){.regex = regex}, nr);
+}
+
+const struct symbol_function **symbol_functions_called(struct symbol_functions *functions,
+						       const char *name, size_t *nr)
+{
+	return find(functions, &(struct name_wanted){.exact = name}, nr);
+}
+
+/* All that share a name count as one: each unit has static functions of a header for itself. */
+static uint32_t copies_called(const struct inlined_copies *copies,
+			      const struct inlined_function *function)
+{
+	uint32_t nr = 0;
+
+	for (size_t i = 0; i < copies->nr; i++) {
+		const struct inlined_function *other = &copies->functions[i];
+
+		if (other->name && strcmp(other->name, function->name) == 0)
+			nr += other->nr;
+	}
+	return nr;
+}
+
+bool symbol_functions_find_inlined(struct symbol_functions *functions, const regex_t *regex,
+				   struct symbol_inlined_function *found)
+{
+	const struct name_wanted wanted = {.regex = regex};
+	const struct inlined_copies *copies = &functions->copies;
+	const struct inlined_function *most = NULL;
+
+	inlined_copies_count(&functions->copies, &functions->inventory);
+	for (size_t i = 0; i < copies->nr; i++) {
+		const struct inlined_function *row = &copies->functions[i];
+
+		if (row->name && row->nr && !row->has_code && (!most || row->nr > most->nr) &&
+		    linkage_name_matches(&wanted, &functions->pool, row->name))
+			most = row;
+	}
+	if (!most)
+		return false;
+	found->name = name_pool_demangle(&functions->pool, most->name);
+	found->nr_inlined = copies_called(copies, most);
+	return true;
+}
+
+/* As a user would write a name: an expression that is nothing but that. Caller frees. */
+static char *plain_name(const char *pattern)
+{
+	char *plain = xcalloc(strlen(pattern) + 1, 1), *to = plain;
+
+	for (const char *at = pattern + (*pattern == '^'); *at; at++) {
+		if (*at != '\\' && !(*at == '$' && !at[1]))
+			*to++ = *at;
+	}
+	return plain;
+}
+
+/* Add the short forms of an entry's names to a growing array. */
+static void append_names(struct symbol_functions *functions, const struct entry *entry,
+			 const char ***names, size_t *nr, size_t *cap)
+{
+	const struct elf_symbol *aliases = functions->file->symbols.rows + entry->first_alias;
+	struct name_pool *pool = &functions->pool;
+
+	ARRAY_RESERVE(*names, *nr + entry->nr_aliases + 2, *cap);
+	if (entry->shown.name)
+		(*names)[(*nr)++] = short_name(pool, entry->shown.name);
+	if (entry->go_name)
+		(*names)[(*nr)++] = entry->go_name;
+	for (size_t i = entry->nr_aliases; i-- > 0;) {
+		const char *bare = unversioned_name(pool, aliases[i].name);
+
+		(*names)[(*nr)++] = short_name(pool, name_pool_demangle(pool, bare));
+	}
+}
+
+const char *symbol_functions_nearest(struct symbol_functions *functions, const char *pattern)
+{
+	cleanup_free char *plain = plain_name(pattern);
+	const char **names = NULL, *nearest;
+	size_t nr = 0, cap = 0;
+
+	describe_made_names(functions);
+	for (size_t i = 0; i < functions->nr; i++)
+		append_names(functions, &functions->entries[i], &names, &nr, &cap);
+	nearest = nearest_word(plain, names, nr);
+	free(names);
+	return nearest;
+}

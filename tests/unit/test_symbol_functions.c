@@ -1,0 +1,582 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The functions of small programs, built here, beside what nm and readelf say of them. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "symbol/functions.h"
+#include "symbol/symbol.h"
+
+/* twin() is in two files; doubled() is in both, too, and always inlined. */
+static const char c_one[] =
+	"#include <stdlib.h>\n"
+	"static inline __attribute__((always_inline)) int doubled(int x) { return x * 2 + 1; }\n"
+	"__attribute__((noinline)) static int twin(int x) { return x + 1; }\n"
+	"int from_two(int x);\n"
+	"int original(int x) { return doubled(x) + twin(x); }\n"
+	"int nickname(int x) __attribute__((alias(\"original\")));\n"
+	"__attribute__((cold, noinline)) void seldom(int x) { if (x == 77) abort(); }\n"
+	"__attribute__((noinline)) int mostly(int x)\n"
+	"{ if (x == 5) { seldom(x); seldom(x + 1); return doubled(seldom != 0); } return x; }\n"
+	"static int choice_a(int x) { return x; }\n"
+	"static int (*resolve_choice(void))(int) { return choice_a; }\n"
+	"int choice(int x) __attribute__((ifunc(\"resolve_choice\")));\n"
+	"int main(int argc, char **argv) { (void)argv;\n"
+	"return original(argc) + from_two(argc) + mostly(argc) + choice(argc) + atoi(argv[0]); }\n";
+static const char c_two[] =
+	"static inline __attribute__((always_inline)) int doubled(int x) { return x * 2 + 1; }\n"
+	"__attribute__((noinline)) static int twin(int x) { return x + 2; }\n"
+	"int from_two(int x) { return twin(doubled(x)) + doubled(x + 3); }\n";
+
+static const char cc_header[] =
+	"#include <cstdio>\n"
+	"struct A { virtual ~A() {} virtual int a() { return 1; } int x = 0; };\n"
+	"struct B { virtual ~B() {} virtual int b() { return 2; } int y = 0; };\n"
+	"namespace outer { struct C : A, B { C(int); int b() override; int overloaded(int);\n"
+	"	int overloaded(double); }; }\n"
+	"template <typename T> __attribute__((noinline)) T twice(T x) { return x + x; }\n"
+	"inline int shared(int x) { return x * 3 + 1; }\n";
+static const char cc_one[] =
+	"#include \"header.h\"\n"
+	"namespace { __attribute__((noinline)) int hidden(int x) { return x + 4; } }\n"
+	"outer::C::C(int v) { x = v; y = hidden(v); }\n"
+	"int outer::C::b() { return y; }\n"
+	"int outer::C::overloaded(int v) { return v + x + shared(v); }\n"
+	"int outer::C::overloaded(double v) { return (int)v + y; }\n";
+static const char cc_two[] =
+	"#include \"header.h\"\n"
+	"extern int (*volatile pointer)(int);\n"
+	"int (*volatile pointer)(int) = shared;\n"
+	"int main(int argc, char **) { outer::C c(argc); B *b = &c;\n"
+	"auto lambda = [&](int x) { return x + pointer(argc); };\n"
+	"return b->b() + c.overloaded(argc) + c.overloaded(1.5) + twice(argc) +\n"
+	"(int)twice((long)argc) + shared(argc + 7) + lambda(argc); }\n";
+
+static const char versions[] = "int old_impl(void) { return 1; } int new_impl(void) { return 2; }\n"
+			       "__asm__(\".symver old_impl,versioned@V1\");\n"
+			       "__asm__(\".symver new_impl,versioned@@V2\");\n";
+
+static const char script[] =
+	"cd $DIR || exit\n"
+	"cc=${CC:-cc} cxx=${CXX:-c++} strip=${STRIP:-strip} objcopy=${OBJCOPY:-objcopy}\n"
+	"$cc -g -O2 -fno-lto -o c one.c two.c &&\n"
+	"$cxx -g -O2 -fno-lto -o cc one.cc two.cc &&\n"
+	"$objcopy --only-keep-debug c c.debug && cp c split && $strip split &&\n"
+	"$objcopy --add-gnu-debuglink=c.debug split &&\n"
+	"cp c bare && $strip bare &&\n"
+	"$objcopy --strip-all --keep-section='.debug*' c dwarf &&\n"
+	"printf 'V1 {}; V2 {};' >map &&\n"
+	"$cc -shared -fPIC -Wl,--version-script=map -o versions.so versions.c\n"
+	"$cc -static -g -O2 -o static one.c two.c 2>/dev/null\n"
+	":";
+
+struct fixture {
+	char dir[64];
+};
+
+static void write_source(const struct fixture *fixture, const char *name, const char *text)
+{
+	cleanup_free char *path = xasprintf("%s/%s", fixture->dir, name);
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static int build(void **state)
+{
+	struct fixture *fixture = xcalloc(1, sizeof(*fixture));
+
+	strcpy(fixture->dir, "/tmp/test_functions.XXXXXX");
+	assert_non_null(mkdtemp(fixture->dir));
+	write_source(fixture, "one.c", c_one);
+	write_source(fixture, "two.c", c_two);
+	write_source(fixture, "header.h", cc_header);
+	write_source(fixture, "one.cc", cc_one);
+	write_source(fixture, "two.cc", cc_two);
+	write_source(fixture, "versions.c", versions);
+	setenv("DIR", fixture->dir, 1);
+	*state = fixture;
+	return system(script);
+}
+
+static int clean(void **state)
+{
+	struct fixture *fixture = *state;
+	cleanup_free char *command = xasprintf("rm -r %s", fixture->dir);
+	int status = system(command);
+
+	free(fixture);
+	return status;
+}
+
+/* A program of the fixture, opened. */
+struct program {
+	char *path;
+	struct symbol_file *file;
+	struct symbol_functions *functions;
+};
+
+static struct program open_program(void **state, const char *name)
+{
+	static const struct symbol_options options;
+	const struct fixture *fixture = *state;
+	struct program program = {.path = xasprintf("%s/%s", fixture->dir, name)};
+	struct symbol_request request = {.path = program.path, .fd = -1};
+	struct err err = ERR_INIT;
+
+	if (symbol_file_open(&options, &request, &program.file, &err) < 0)
+		fail_msg("%s", err.what);
+	program.functions = symbol_functions_new(program.file);
+	return program;
+}
+
+static void close_program(struct program *program)
+{
+	symbol_functions_free(program->functions);
+	symbol_file_close(program->file);
+	free(program->path);
+}
+
+static const struct symbol_function **find(const struct program *program, const char *text,
+					   size_t *nr)
+{
+	const struct symbol_function **found;
+	regex_t regex;
+
+	assert_int_equal(regcomp(&regex, text, REG_EXTENDED | REG_NOSUB), 0);
+	found = symbol_functions_find(program->functions, &regex, nr);
+	regfree(&regex);
+	return found;
+}
+
+/* The only one that a pattern means. */
+static const struct symbol_function *the_one(const struct program *program, const char *text)
+{
+	const struct symbol_function **found, *one;
+	size_t nr;
+
+	found = find(program, text, &nr);
+	if (nr != 1)
+		fail_msg("'%s' means %zu functions of %s", text, nr, program->path);
+	one = found[0];
+	free(found);
+	return one;
+}
+
+static void assert_none(const struct program *program, const char *text)
+{
+	size_t nr;
+
+	free(find(program, text, &nr));
+	assert_int_equal(nr, 0);
+}
+
+/* The number that a command prints, in which $FILE is the program. */
+static uint64_t number_of(const struct program *program, const char *command)
+{
+	uint64_t number = UINT64_MAX;
+	FILE *pipe;
+
+	setenv("FILE", program->path, 1);
+	pipe = popen(command, "r");
+	assert_non_null(pipe);
+	assert_int_equal(fscanf(pipe, "%" SCNu64, &number), 1);
+	assert_int_equal(pclose(pipe), 0);
+	return number;
+}
+
+/* A name in one row of the table of symbols that nm prints. */
+static uint64_t address_by_nm(const struct program *program, const char *name)
+{
+	cleanup_free char *command = xasprintf(
+		"printf '%%d\\n' 0x$(nm $FILE | awk '$3 == \"%s\" { print $1; exit }')", name);
+
+	return number_of(program, command);
+}
+
+static void test_symbol_functions__aliases_are_one_function(void **state)
+{
+	struct program program = open_program(state, "c");
+	const struct symbol_function *original = the_one(&program, "^original$");
+
+	assert_ptr_equal(the_one(&program, "^nickname$"), original);
+	assert_int_equal(original->start, address_by_nm(&program, "original"));
+	assert_true(original->end > original->start);
+	assert_int_equal(original->kind, SYMBOL_FUNCTION_WHOLE);
+	assert_int_equal(original->line, 5);
+	close_program(&program);
+}
+
+static void test_symbol_functions__static_ones_of_a_name_are_several(void **state)
+{
+	struct program program = open_program(state, "c");
+	const struct symbol_function **found;
+	size_t nr;
+
+	found = find(&program, "^twin$", &nr);
+	assert_int_equal(nr, 2);
+	assert_true(found[0]->start < found[1]->start);
+	assert_string_equal(found[0]->name, "twin");
+	assert_string_equal(found[1]->name, "twin");
+	assert_string_not_equal(found[0]->file, found[1]->file);
+	free(found);
+	close_program(&program);
+}
+
+/* Each symbol with a size that readelf calls a function is one, as long as it says, and no other.
+ */
+static void assert_as_readelf_says(const struct program *program)
+{
+	const struct symbol_function **all;
+	size_t nr, nr_sized = 0, nr_seen = 0;
+	uint64_t start, size;
+	FILE *pipe;
+
+	all = symbol_functions_find(program->functions, NULL, &nr);
+	assert_int_equal(nr, symbol_functions_nr(program->functions));
+	setenv("FILE", program->path, 1);
+	pipe = popen("readelf -sW $FILE | awk '($4 == \"FUNC\" || $4 == \"IFUNC\") && "
+		     "$7 != \"UND\" && $3 { print $2, $3 }' | sort -u",
+		     "r");
+	assert_non_null(pipe);
+	while (fscanf(pipe, "%" SCNx64 " %" SCNu64, &start, &size) == 2) {
+		size_t at = 0;
+
+		while (at < nr && all[at]->start != start)
+			at++;
+		if (at == nr)
+			fail_msg("no function at 0x%" PRIx64, start);
+		assert_int_equal(all[at]->end, start + size);
+		nr_seen++;
+	}
+	assert_int_equal(pclose(pipe), 0);
+	for (size_t i = 0; i < nr; i++) {
+		assert_true(i == 0 || all[i]->start > all[i - 1]->start);
+		nr_sized += all[i]->linkage_name && all[i]->end > all[i]->start;
+	}
+	assert_true(nr_seen > 10);
+	assert_in_range(nr_sized, nr_seen, nr_seen + 4); /* of _init, _fini the unwinder knows it */
+	free(all);
+}
+
+static void test_symbol_functions__all_are_those_of_readelf(void **state)
+{
+	struct program program = open_program(state, "c");
+
+	assert_as_readelf_says(&program);
+	close_program(&program);
+	program = open_program(state, "cc");
+	assert_as_readelf_says(&program);
+	close_program(&program);
+}
+
+static void test_symbol_functions__stubs_are_none(void **state)
+{
+	struct program program = open_program(state, "c");
+	const struct symbol_function **all;
+	uint64_t low = number_of(&program, "printf '%d\\n' 0x$(readelf -SW $FILE | "
+					   "sed -n 's/.* \\.plt  *[A-Z]*  *\\([^ ]*\\).*/\\1/p')");
+	uint64_t high =
+		number_of(&program, "printf '%d\\n' 0x$(readelf -SW $FILE | "
+				    "sed -n 's/.* \\.text  *[A-Z]*  *\\([^ ]*\\).*/\\1/p')");
+	size_t nr;
+
+	assert_true(low < high);
+	all = symbol_functions_find(program.functions, NULL, &nr);
+	for (size_t i = 0; i < nr; i++)
+		assert_false(all[i]->start >= low && all[i]->start < high);
+	free(all);
+	assert_none(&program, "atoi|strtol|abort");
+	close_program(&program);
+}
+
+static void test_symbol_functions__cold_code_is_a_part(void **state)
+{
+	struct program program = open_program(state, "c");
+	const struct symbol_function *part, *whole, **found;
+	size_t nr;
+
+	if (number_of(&program, "nm $FILE | grep -c ' mostly.cold$' || :") != 1) {
+		close_program(&program);
+		print_message("[  SKIPPED ] this compiler moves no cold code out of functions\n");
+		skip();
+	}
+	part = the_one(&program, "^mostly\\.cold$");
+	assert_int_equal(part->kind, SYMBOL_FUNCTION_PART);
+	assert_string_equal(part->name, "mostly"); /* as reports show it */
+	assert_string_equal(part->linkage_name, "mostly.cold");
+	found = symbol_functions_called(program.functions, "mostly", &nr);
+	assert_int_equal(nr, 2); /* the other one is what is called */
+	whole = found[found[0] == part];
+	assert_int_equal(whole->kind, SYMBOL_FUNCTION_WHOLE);
+	assert_int_equal(whole->start, address_by_nm(&program, "mostly"));
+	free(found);
+	close_program(&program);
+}
+
+static void test_symbol_functions__resolver_has_the_name_it_chooses_for(void **state)
+{
+	struct program program = open_program(state, "c");
+	const struct symbol_function *choice = the_one(&program, "^choice$");
+
+	assert_int_equal(choice->kind, SYMBOL_FUNCTION_IFUNC);
+	assert_string_equal(choice->name, "choice");
+	assert_ptr_equal(the_one(&program, "^resolve_choice$"), choice);
+	assert_int_equal(the_one(&program, "^choice_a$")->kind, SYMBOL_FUNCTION_WHOLE);
+	close_program(&program);
+}
+
+static void test_symbol_functions__static_program(void **state)
+{
+	const struct fixture *fixture = *state;
+	cleanup_free char *path = xasprintf("%s/static", fixture->dir);
+	struct program program;
+
+	if (access(path, R_OK) < 0) {
+		print_message("[  SKIPPED ] this compiler links no static programs here\n");
+		skip();
+	}
+	program = open_program(state, "static");
+	assert_int_equal(the_one(&program, "^malloc$")->start, address_by_nm(&program, "malloc"));
+	assert_ptr_equal(the_one(&program, "^__libc_malloc$"), the_one(&program, "^malloc$"));
+	assert_int_equal(the_one(&program, "^from_two$")->kind, SYMBOL_FUNCTION_WHOLE);
+	close_program(&program);
+}
+
+static void test_symbol_functions__cxx_names_in_all_forms(void **state)
+{
+	struct program program = open_program(state, "cc");
+	const struct symbol_function **found;
+	size_t nr;
+
+	assert_string_equal(the_one(&program, "^outer::C::overloaded\\(int\\)$")->name,
+			    "outer::C::overloaded(int)");
+	assert_string_equal(the_one(&program, "^_ZN5outer1C10overloadedEd$")->name,
+			    "outer::C::overloaded(double)");
+	free(find(&program, "^outer::C::overloaded$", &nr));
+	assert_int_equal(nr, 2);
+	free(find(&program, "^twice$", &nr));
+	assert_int_equal(nr, 2);
+	assert_string_equal(the_one(&program, "twice<long>")->name, "long twice<long>(long)");
+	assert_non_null(strstr(the_one(&program, "hidden")->name, "(anonymous namespace)"));
+	/* Complete and base constructor, C1 and C2, have one code. */
+	assert_string_equal(the_one(&program, "^outer::C::C\\(int\\)$")->name, "outer::C::C(int)");
+	found = find(&program, "outer::C::b\\(\\)", &nr);
+	assert_int_equal(nr, 2); /* one of them adjusts `this` for B */
+	assert_true(!strncmp(found[0]->linkage_name, "_ZThn", 5) !=
+		    !strncmp(found[1]->linkage_name, "_ZThn", 5));
+	free(found);
+	close_program(&program);
+}
+
+static void test_symbol_functions__names_are_those_of_reports(void **state)
+{
+	static const char *const names[] = {"c", "cc", "split", "dwarf"};
+
+	for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
+		struct program program = open_program(state, names[k]);
+		const struct symbol_function **all;
+		size_t nr;
+
+		all = symbol_functions_find(program.functions, NULL, &nr);
+		for (size_t i = 0; i < nr; i++) {
+			struct symbol_result *result;
+			const struct symbol_chain *chain;
+
+			if (all[i]->kind == SYMBOL_FUNCTION_IFUNC)
+				continue;
+			result = symbol_file_resolve(program.file, &all[i]->start, 1);
+			chain = &result->chains[0];
+			assert_true(chain->nr > 0);
+			assert_string_equal(result->locations[chain->first + chain->nr - 1].name,
+					    all[i]->name);
+			symbol_result_free(result);
+		}
+		free(all);
+		close_program(&program);
+	}
+}
+
+static void test_symbol_functions__separate_debug_file(void **state)
+{
+	struct program whole = open_program(state, "c"), split = open_program(state, "split");
+	struct program bare = open_program(state, "bare");
+
+	assert_int_equal(symbol_functions_nr(split.functions),
+			 symbol_functions_nr(whole.functions));
+	assert_int_equal(the_one(&split, "^original$")->start,
+			 the_one(&whole, "^original$")->start);
+	assert_int_equal(the_one(&split, "^original$")->nr_inlined,
+			 the_one(&whole, "^original$")->nr_inlined);
+	assert_int_not_equal(the_one(&split, "^original$")->nr_inlined, SYMBOL_INLINED_UNKNOWN);
+	assert_none(&bare, "original");
+	close_program(&whole);
+	close_program(&split);
+	close_program(&bare);
+}
+
+static void test_symbol_functions__debug_information_alone(void **state)
+{
+	struct program whole = open_program(state, "c"), dwarf = open_program(state, "dwarf");
+	const struct symbol_function *original = the_one(&dwarf, "^original$");
+	size_t nr;
+
+	assert_null(original->linkage_name);
+	assert_string_equal(original->name, "original");
+	assert_int_equal(original->start, the_one(&whole, "^original$")->start);
+	assert_int_equal(original->end, the_one(&whole, "^original$")->end);
+	free(find(&dwarf, "^twin$", &nr));
+	assert_int_equal(nr, 2);
+	close_program(&whole);
+	close_program(&dwarf);
+}
+
+/* How many inlined copies of a function readelf shows. */
+static uint64_t copies_by_readelf(const struct program *program, const char *name)
+{
+	cleanup_free char *command =
+		xasprintf("readelf --debug-dump=info $FILE | awk '\n"
+			  "/Abbrev Number:/ { split($0, part, /[<>]/); entry = part[4];\n"
+			  "	kind = $NF; kinds[entry] = kind }\n"
+			  "/DW_AT_(linkage_)?name/ && $NF == \"%s\" { named[entry] = 1 }\n"
+			  "/DW_AT_(abstract_origin|specification)/ { split($0, part, /<0x|>/);\n"
+			  "	for (i in part) if (part[i] ~ /^[0-9a-f]+$/) to = part[i];\n"
+			  "	sub(/.*<0x/, \"\"); sub(/>.*/, \"\"); origin[entry] = $0 }\n"
+			  "END { nr = 0; for (entry in kinds) {\n"
+			  "	if (kinds[entry] != \"(DW_TAG_inlined_subroutine)\") continue;\n"
+			  "	at = entry;\n"
+			  "	while (at in origin && !(at in named)) at = origin[at];\n"
+			  "	nr += at in named }\n"
+			  "	print nr }'",
+			  name);
+
+	return number_of(program, command);
+}
+
+static void test_symbol_functions__inlined_copies_are_counted(void **state)
+{
+	struct program program = open_program(state, "cc");
+	const struct symbol_function *shared = the_one(&program, "^shared\\(int\\)$");
+
+	/* One in each of two units, each of which describes it for itself. */
+	assert_int_equal(shared->nr_inlined, 2);
+	assert_int_equal(shared->nr_inlined, copies_by_readelf(&program, "_Z6sharedi"));
+	assert_int_equal(the_one(&program, "^outer::C::overloaded\\(int\\)$")->nr_inlined, 0);
+	assert_int_equal(the_one(&program, "^_start$")->nr_inlined, SYMBOL_INLINED_UNKNOWN);
+	close_program(&program);
+}
+
+static void test_symbol_functions__inlined_everywhere_is_told(void **state)
+{
+	struct program program = open_program(state, "c");
+	struct symbol_inlined_function found = {.name = NULL};
+	regex_t regex;
+
+	assert_none(&program, "^doubled$");
+	assert_int_equal(regcomp(&regex, "^doubled$", REG_EXTENDED | REG_NOSUB), 0);
+	assert_true(symbol_functions_find_inlined(program.functions, &regex, &found));
+	assert_string_equal(found.name, "doubled");
+	assert_true(found.nr_inlined >= 3);
+	assert_int_equal(found.nr_inlined, copies_by_readelf(&program, "doubled"));
+	regfree(&regex);
+	assert_int_equal(regcomp(&regex, "^original$|nowhere", REG_EXTENDED | REG_NOSUB), 0);
+	assert_false(symbol_functions_find_inlined(program.functions, &regex, &found));
+	regfree(&regex);
+	close_program(&program);
+}
+
+static void test_symbol_functions__versions_do_not_matter(void **state)
+{
+	struct program program = open_program(state, "versions.so");
+	const struct symbol_function **found;
+	size_t nr;
+
+	found = find(&program, "^versioned$", &nr);
+	assert_int_equal(nr, 2);
+	assert_true(found[0]->start < found[1]->start);
+	free(found);
+	close_program(&program);
+}
+
+static void test_symbol_functions__called_means_the_very_name(void **state)
+{
+	struct program program = open_program(state, "cc");
+	size_t nr;
+
+	free(symbol_functions_called(program.functions, "twice", &nr));
+	assert_int_equal(nr, 2);
+	free(symbol_functions_called(program.functions, "outer::C::overloaded(int)", &nr));
+	assert_int_equal(nr, 1);
+	free(symbol_functions_called(program.functions, "twic", &nr));
+	assert_int_equal(nr, 0);
+	close_program(&program);
+}
+
+static void test_symbol_functions__nearest_name(void **state)
+{
+	struct program program = open_program(state, "c");
+
+	assert_string_equal(symbol_functions_nearest(program.functions, "^orignal$"), "original");
+	assert_null(symbol_functions_nearest(program.functions, "nothing_like_any_of_them"));
+	close_program(&program);
+	program = open_program(state, "cc");
+	assert_string_equal(symbol_functions_nearest(program.functions, "outer::C::overlaoded"),
+			    "outer::C::overloaded");
+	close_program(&program);
+}
+
+static void test_symbol_functions__another_build_has_none(void **state)
+{
+	static const struct symbol_options options;
+	static const uint8_t other[20] = {1, 2, 3};
+	const struct fixture *fixture = *state;
+	cleanup_free char *path = xasprintf("%s/c", fixture->dir);
+	struct symbol_request request = {
+		.path = path, .fd = -1, .build_id = other, .nr_build_id_bytes = sizeof(other)};
+	struct symbol_functions *functions;
+	struct symbol_file *file;
+
+	assert_int_equal(symbol_file_open(&options, &request, &file, NULL), 0);
+	functions = symbol_functions_new(file);
+	assert_non_null(symbol_file_mismatch(file));
+	assert_int_equal(symbol_functions_nr(functions), 0);
+	symbol_functions_free(functions);
+	symbol_file_close(file);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_symbol_functions__aliases_are_one_function),
+		cmocka_unit_test(test_symbol_functions__static_ones_of_a_name_are_several),
+		cmocka_unit_test(test_symbol_functions__all_are_those_of_readelf),
+		cmocka_unit_test(test_symbol_functions__stubs_are_none),
+		cmocka_unit_test(test_symbol_functions__cold_code_is_a_part),
+		cmocka_unit_test(test_symbol_functions__resolver_has_the_name_it_chooses_for),
+		cmocka_unit_test(test_symbol_functions__static_program),
+		cmocka_unit_test(test_symbol_functions__cxx_names_in_all_forms),
+		cmocka_unit_test(test_symbol_functions__names_are_those_of_reports),
+		cmocka_unit_test(test_symbol_functions__separate_debug_file),
+		cmocka_unit_test(test_symbol_functions__debug_information_alone),
+		cmocka_unit_test(test_symbol_functions__inlined_copies_are_counted),
+		cmocka_unit_test(test_symbol_functions__inlined_everywhere_is_told),
+		cmocka_unit_test(test_symbol_functions__versions_do_not_matter),
+		cmocka_unit_test(test_symbol_functions__called_means_the_very_name),
+		cmocka_unit_test(test_symbol_functions__nearest_name),
+		cmocka_unit_test(test_symbol_functions__another_build_has_none),
+	};
+
+	return cmocka_run_group_tests(tests, build, clean);
+}
