@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "symbol/functions.h"
 #include "symbol/symbol.h"
+#include "symbol/written_in.h"
 
 /* twin() is in two files; doubled() is in both, too, and always inlined. */
 static const char c_one[] =
@@ -556,6 +557,48 @@ static void test_symbol_functions__another_build_has_none(void **state)
 	symbol_file_close(file);
 }
 
+/* The lines, of those wanted, that instructions of a function were written in. */
+static size_t lines_of(const struct program *program, const struct symbol_function *function,
+		       const struct source_lines *wanted, uint32_t *low, uint32_t *high)
+{
+	size_t nr = (size_t)(function->end - function->start), nr_written;
+	cleanup_free uint64_t *addresses = xcalloc(nr, sizeof(*addresses));
+	cleanup_free uint32_t *lines = xcalloc(nr, sizeof(*lines));
+
+	for (size_t i = 0; i < nr; i++)
+		addresses[i] = function->start + i;
+	nr_written = symbol_file_written_in(program->file, wanted, addresses, nr, lines);
+	*low = UINT32_MAX;
+	*high = 0;
+	for (size_t i = 0; i < nr; i++) {
+		*low = lines[i] && lines[i] < *low ? lines[i] : *low;
+		*high = lines[i] > *high ? lines[i] : *high;
+	}
+	return nr_written;
+}
+
+static void test_symbol_written_in__lines_of_a_file(void **state)
+{
+	struct program program = open_program(state, "c");
+	const struct symbol_function *function = the_one(&program, "^from_two$");
+	uint32_t low, high;
+
+	assert_true(lines_of(&program, function, &(struct source_lines){"two.c", 1, 99}, &low,
+			     &high) > 0);
+	assert_int_equal(low, 1); /* of doubled(), which was written there and is inlined here */
+	assert_int_equal(high, 3);
+	assert_true(lines_of(&program, function, &(struct source_lines){"two.c", 2, 3}, &low,
+			     &high) > 0);
+	assert_int_equal(low, 3);
+	assert_int_equal(
+		lines_of(&program, function, &(struct source_lines){"one.c", 1, 99}, &low, &high),
+		0);
+	assert_int_equal(
+		lines_of(&program, function, &(struct source_lines){"wo.c", 1, 99}, &low, &high),
+		0);
+	close_program(&program);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -576,6 +619,7 @@ int main(void)
 		cmocka_unit_test(test_symbol_functions__called_means_the_very_name),
 		cmocka_unit_test(test_symbol_functions__nearest_name),
 		cmocka_unit_test(test_symbol_functions__another_build_has_none),
+		cmocka_unit_test(test_symbol_written_in__lines_of_a_file),
 	};
 
 	return cmocka_run_group_tests(tests, build, clean);

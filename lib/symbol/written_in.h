@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which code was written in some lines of a source file. */
+#ifndef PROFC_SYMBOL_WRITTEN_IN_H
+#define PROFC_SYMBOL_WRITTEN_IN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct symbol_file;
+
+/* Lines first … last of the files whose path ends so, or is the end of it (source_path.h). */
+struct source_lines {
+	const char *path;
+	uint32_t first, last;
+};
+
+/*
+ * Set lines[i] to the line that the code at addresses[i] was written in, or to 0 if that is none
+ * of the wanted ones or not known. Code of an inlined function was written where that function
+ * is, not where it is called. One pass; the addresses are as symbol_file_resolve() takes them,
+ * ascending and distinct. Returns how many were written there.
+ */
+size_t symbol_file_written_in(struct symbol_file *file, const struct source_lines *wanted,
+			      const uint64_t *addresses, size_t nr, uint32_t *lines);
+
+#endif
