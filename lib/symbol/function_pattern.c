@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Reads patterns of modules and functions. */
+#include "symbol/function_pattern.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+
+/* Behind a bracket expression that begins at `at`, or at the end of a text that does not close it.
+ */
+static const char *skip_brackets(const char *at)
+{
+	at++;
+	if (*at == '^')
+		at++;
+	if (*at == ']') /* which stands for itself there */
+		at++;
+	while (*at && *at != ']') {
+		const char *end = NULL;
+
+		/* [:alpha:], [.hyphen.], [=e=] */
+		if (*at == '[' && at[1] && strchr(":.=", at[1])) {
+			const char close[] = {at[1], ']', '\0'};
+
+			end = strstr(at + 2, close);
+		}
+		at = end ? end + 2 : at + 1;
+	}
+	return *at ? at + 1 : at;
+}
+
+/* The '!' that divides a pattern, or NULL. */
+static const char *divider(const char *text)
+{
+	for (const char *at = text; *at;) {
+		if (*at == '!')
+			return at;
+		if (*at == '[')
+			at = skip_brackets(at);
+		else
+			at += *at == '\\' && at[1] ? 2 : 1;
+	}
+	return NULL;
+}
+
+static int compile(regex_t *regex, const char *text, const char *what, struct err *err)
+{
+	int status = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
+	char why[128];
+
+	if (status == 0)
+		return 0;
+	regerror(status, regex, why, sizeof(why));
+	return err_set(err, ERR_INVALID, "invalid regular expression '%s' for %s: %s", text, what,
+		       why);
+}
+
+static int compile_both(struct function_pattern *pattern, const char *module, struct err *err)
+{
+	int status;
+
+	if (*module) {
+		status = compile(&pattern->module, module, "modules", err);
+		if (status < 0)
+			return status;
+		pattern->has_module = true;
+	}
+	if (*pattern->name) {
+		status = compile(&pattern->function, pattern->name, "functions", err);
+		if (status < 0)
+			return status;
+		pattern->has_function = true;
+	}
+	return 0;
+}
+
+int function_pattern_init(struct function_pattern *pattern, const char *text, struct err *err)
+{
+	const char *mark = divider(text);
+	cleanup_free char *module = xstrndup(text, mark ? (size_t)(mark - text) : 0);
+	struct function_pattern read = {.text = xstrdup(text)};
+	int status;
+
+	read.name = read.text + (mark ? mark + 1 - text : 0);
+	status = compile_both(&read, module, err);
+	if (status < 0) {
+		function_pattern_release(&read);
+		return status;
+	}
+	*pattern = read;
+	return 0;
+}
+
+void function_pattern_release(struct function_pattern *pattern)
+{
+	if (pattern->has_module)
+		regfree(&pattern->module);
+	if (pattern->has_function)
+		regfree(&pattern->function);
+	free(pattern->text);
+	*pattern = (struct function_pattern){.text = NULL};
+}
+
+bool function_pattern_takes_module(const struct function_pattern *pattern, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return !pattern->has_module ||
+	       regexec(&pattern->module, slash ? slash + 1 : path, 0, NULL, 0) == 0 ||
+	       regexec(&pattern->module, path, 0, NULL, 0) == 0;
+}
+
+const regex_t *function_pattern_regex(const struct function_pattern *pattern)
+{
+	return pattern->has_function ? &pattern->function : NULL;
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "symbol/function_pattern.h"
+
+static struct function_pattern read_pattern(const char *text)
+{
+	struct function_pattern pattern;
+	struct err err = ERR_INIT;
+
+	if (function_pattern_init(&pattern, text, &err) < 0)
+		fail_msg("%s", err.what);
+	assert_string_equal(pattern.text, text);
+	return pattern;
+}
+
+static bool takes_function(const struct function_pattern *pattern, const char *name)
+{
+	const regex_t *regex = function_pattern_regex(pattern);
+
+	return !regex || regexec(regex, name, 0, NULL, 0) == 0;
+}
+
+static void test_symbol_function_pattern__function_of_any_module(void **state)
+{
+	struct function_pattern pattern = read_pattern("^parse_");
+
+	(void)state;
+	assert_true(function_pattern_takes_module(&pattern, "/usr/bin/prog"));
+	assert_true(takes_function(&pattern, "parse_line"));
+	assert_false(takes_function(&pattern, "do_parse_line"));
+	assert_string_equal(pattern.name, "^parse_");
+	function_pattern_release(&pattern);
+}
+
+static void test_symbol_function_pattern__module_by_base_name_or_path(void **state)
+{
+	struct function_pattern pattern = read_pattern("^libc\\.so!^malloc$");
+
+	(void)state;
+	assert_true(function_pattern_takes_module(&pattern, "/lib/x86_64-linux-gnu/libc.so.6"));
+	assert_false(function_pattern_takes_module(&pattern, "/lib/libcrypt.so.1"));
+	assert_false(function_pattern_takes_module(&pattern, "/opt/my-libc.so"));
+	assert_true(takes_function(&pattern, "malloc"));
+	assert_string_equal(pattern.name, "^malloc$");
+	function_pattern_release(&pattern);
+	pattern = read_pattern("^/opt/.*/lib!x");
+	assert_true(function_pattern_takes_module(&pattern, "/opt/app/lib/a.so"));
+	assert_false(function_pattern_takes_module(&pattern, "/usr/opt/app/lib/a.so"));
+	function_pattern_release(&pattern);
+}
+
+static void test_symbol_function_pattern__empty_parts_mean_all(void **state)
+{
+	static const char *const texts[] = {"", "!"};
+	struct function_pattern pattern;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		pattern = read_pattern(texts[i]);
+		assert_true(function_pattern_takes_module(&pattern, "/usr/bin/prog"));
+		assert_null(function_pattern_regex(&pattern));
+		function_pattern_release(&pattern);
+	}
+	pattern = read_pattern("prog!");
+	assert_true(function_pattern_takes_module(&pattern, "/usr/bin/prog"));
+	assert_false(function_pattern_takes_module(&pattern, "/usr/bin/other"));
+	assert_null(function_pattern_regex(&pattern));
+	function_pattern_release(&pattern);
+}
+
+static void test_symbol_function_pattern__mark_as_part_of_a_name(void **state)
+{
+	static const char *const texts[] = {"!operator!=", "operator\\!=", "operator[!]=",
+					    "operator[][:alpha:]!]=", "operator[^]a]="};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct function_pattern pattern = read_pattern(texts[i]);
+
+		assert_true(function_pattern_takes_module(&pattern, "/usr/bin/prog"));
+		assert_true(takes_function(&pattern, "A::operator!=(A const&)"));
+		assert_false(takes_function(&pattern, "A::operator(A const&)"));
+		function_pattern_release(&pattern);
+	}
+}
+
+static void assert_bad(const char *text, const char *named)
+{
+	struct function_pattern pattern;
+	struct err err = ERR_INIT;
+
+	assert_int_equal(function_pattern_init(&pattern, text, &err), ERR_INVALID);
+	if (!strstr(err.what, named))
+		fail_msg("'%s' does not name %s", err.what, named);
+}
+
+static void test_symbol_function_pattern__bad_part_is_named(void **state)
+{
+	(void)state;
+	assert_bad("f(", "'f(' for functions: ");
+	assert_bad("libc!f(", "'f(' for functions: ");
+	assert_bad("*libc(!f", "'*libc(' for modules: ");
+	assert_bad("[a!f", "'[a!f' for functions: ");
+	assert_bad("a\\", "'a\\' for functions: ");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_symbol_function_pattern__function_of_any_module),
+		cmocka_unit_test(test_symbol_function_pattern__module_by_base_name_or_path),
+		cmocka_unit_test(test_symbol_function_pattern__empty_parts_mean_all),
+		cmocka_unit_test(test_symbol_function_pattern__mark_as_part_of_a_name),
+		cmocka_unit_test(test_symbol_function_pattern__bad_part_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
