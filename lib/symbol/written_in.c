@@ -2,9 +2,52 @@
 #include "symbol/written_in.h"
 
 #include <stdbool.h>
+#include <string.h>
 
+#include "base/alloc.h"
+#include "base/err.h"
 #include "base/source_path.h"
 #include "symbol/symbol.h"
+
+/* Move over digits; what is larger than any line stays so. False when there are none. */
+static bool read_number(const char **at, uint64_t *number)
+{
+	const char *start = *at;
+
+	*number = 0;
+	for (; **at >= '0' && **at <= '9'; (*at)++) {
+		*number = *number * 10 + (uint64_t)(**at - '0');
+		if (*number > UINT32_MAX)
+			*number = UINT64_MAX / 10 - 1; /* and never overflows */
+	}
+	return *at > start;
+}
+
+int source_lines_read(struct source_lines *lines, char **path, const char *text, struct err *err)
+{
+	const char *colon = strrchr(text, ':'), *at = colon ? colon + 1 : text;
+	uint64_t first, last;
+	bool is_range = colon && colon > text && read_number(&at, &first);
+
+	last = is_range ? first : 0;
+	if (is_range && *at == '-') {
+		at++;
+		is_range = read_number(&at, &last);
+	}
+	if (!is_range || *at) {
+		*path = NULL;
+		return 0;
+	}
+	if (!first || last < first || last > UINT32_MAX)
+		return err_set(err, ERR_INVALID,
+			       "'%s': lines are counted from 1, and the second is not before "
+			       "the first",
+			       text);
+	*path = xstrndup(text, (size_t)(colon - text));
+	*lines = (struct source_lines){
+		.path = *path, .first = (uint32_t)first, .last = (uint32_t)last};
+	return 0;
+}
 
 /* Neighbours are mostly of one file, whose path is one text of the result. */
 struct known_path {

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct err;
 struct symbol_file;
 
 /* Lines first … last of the files whose path ends so, or is the end of it (source_path.h). */
@@ -13,6 +14,13 @@ struct source_lines {
 	const char *path;
 	uint32_t first, last;
 };
+
+/*
+ * Read "FILE:A-B" or "FILE:A". What does not end so is the name of a function: *path is NULL then.
+ * Else it is the caller's, and the lines borrow it. Fails with ERR_INVALID if there are no such
+ * lines (0, or B before A).
+ */
+int source_lines_read(struct source_lines *lines, char **path, const char *text, struct err *err);
 
 /*
  * Set lines[i] to the line that the code at addresses[i] was written in, or to 0 if that is none

@@ -32,5 +32,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)
 		check(&table, table.text_start + address);
 	}
 	check(&table, UINT64_MAX);
+	for (uint64_t i = 0; i < 64; i++) {
+		uint64_t start;
+
+		if (gopclntab_start(&table, i, &start))
+			check(&table, start);
+	}
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ static const char c_one[] =
 	"int nickname(int x) __attribute__((alias(\"original\")));\n"
 	"__attribute__((cold, noinline)) void seldom(int x) { if (x == 77) abort(); }\n"
 	"__attribute__((noinline)) int mostly(int x)\n"
-	"{ if (x == 5) { seldom(x); seldom(x + 1); return doubled(seldom != 0); } return x; }\n"
+	"{ if (x == 5) { seldom(x); seldom(x + 1); return doubled(x * 7); } return x; }\n"
 	"static int choice_a(int x) { return x; }\n"
 	"static int (*resolve_choice(void))(int) { return choice_a; }\n"
 	"int choice(int x) __attribute__((ifunc(\"resolve_choice\")));\n"
@@ -63,6 +64,12 @@ static const char cc_two[] =
 	"return b->b() + c.overloaded(argc) + c.overloaded(1.5) + twice(argc) +\n"
 	"(int)twice((long)argc) + shared(argc + 7) + lambda(argc); }\n";
 
+/* In Go this is no part of a function `main`. */
+static const char go[] = "package main\n"
+			 "//go:noinline\n"
+			 "func cold(x int) int { return x * 7 }\n"
+			 "func main() { println(cold(4)) }\n";
+
 static const char versions[] = "int old_impl(void) { return 1; } int new_impl(void) { return 2; }\n"
 			       "__asm__(\".symver old_impl,versioned@V1\");\n"
 			       "__asm__(\".symver new_impl,versioned@@V2\");\n";
@@ -79,6 +86,8 @@ static const char script[] =
 	"printf 'V1 {}; V2 {};' >map &&\n"
 	"$cc -shared -fPIC -Wl,--version-script=map -o versions.so versions.c\n"
 	"$cc -static -g -O2 -o static one.c two.c 2>/dev/null\n"
+	"command -v go >/dev/null && GOCACHE=$DIR/cache go build -o go go.go &&\n"
+	"cp go go_bare && $strip go_bare\n"
 	":";
 
 struct fixture {
@@ -107,6 +116,7 @@ static int build(void **state)
 	write_source(fixture, "one.cc", cc_one);
 	write_source(fixture, "two.cc", cc_two);
 	write_source(fixture, "versions.c", versions);
+	write_source(fixture, "go.go", go);
 	setenv("DIR", fixture->dir, 1);
 	*state = fixture;
 	return system(script);
@@ -120,6 +130,14 @@ static int clean(void **state)
 
 	free(fixture);
 	return status;
+}
+
+static bool was_built(void **state, const char *name)
+{
+	const struct fixture *fixture = *state;
+	cleanup_free char *path = xasprintf("%s/%s", fixture->dir, name);
+
+	return access(path, R_OK) == 0;
 }
 
 /* A program of the fixture, opened. */
@@ -267,7 +285,7 @@ static void assert_as_readelf_says(const struct program *program)
 		assert_true(i == 0 || all[i]->start > all[i - 1]->start);
 		nr_sized += all[i]->linkage_name && all[i]->end > all[i]->start;
 	}
-	assert_true(nr_seen > 10);
+	assert_true(nr_seen >= 8);
 	assert_in_range(nr_sized, nr_seen, nr_seen + 4); /* of _init, _fini the unwinder knows it */
 	free(all);
 }
@@ -311,8 +329,7 @@ static void test_symbol_functions__cold_code_is_a_part(void **state)
 
 	if (number_of(&program, "nm $FILE | grep -c ' mostly.cold$' || :") != 1) {
 		close_program(&program);
-		print_message("[  SKIPPED ] this compiler moves no cold code out of functions\n");
-		skip();
+		skip(); /* this compiler moves no cold code out of functions */
 	}
 	part = the_one(&program, "^mostly\\.cold$");
 	assert_int_equal(part->kind, SYMBOL_FUNCTION_PART);
@@ -341,19 +358,39 @@ static void test_symbol_functions__resolver_has_the_name_it_chooses_for(void **s
 
 static void test_symbol_functions__static_program(void **state)
 {
-	const struct fixture *fixture = *state;
-	cleanup_free char *path = xasprintf("%s/static", fixture->dir);
 	struct program program;
 
-	if (access(path, R_OK) < 0) {
-		print_message("[  SKIPPED ] this compiler links no static programs here\n");
-		skip();
-	}
+	if (!was_built(state, "static"))
+		skip(); /* this compiler links no static programs here */
 	program = open_program(state, "static");
-	assert_int_equal(the_one(&program, "^malloc$")->start, address_by_nm(&program, "malloc"));
-	assert_ptr_equal(the_one(&program, "^__libc_malloc$"), the_one(&program, "^malloc$"));
+	assert_int_equal(the_one(&program, "^exit$")->start, address_by_nm(&program, "exit"));
+	if (number_of(&program, "nm $FILE | grep -c ' __libc_malloc$' || :") == 1) /* glibc */
+		assert_ptr_equal(the_one(&program, "^__libc_malloc$"),
+				 the_one(&program, "^malloc$"));
 	assert_int_equal(the_one(&program, "^from_two$")->kind, SYMBOL_FUNCTION_WHOLE);
+	if (number_of(&program, "nm $FILE | grep -c ' i memcpy$' || :") == 1)
+		assert_int_equal(the_one(&program, "^memcpy$")->kind, SYMBOL_FUNCTION_IFUNC);
 	close_program(&program);
+}
+
+static void test_symbol_functions__go_table(void **state)
+{
+	struct program plain, bare;
+	const struct symbol_function *cold;
+
+	if (!was_built(state, "go_bare"))
+		skip(); /* there is no compiler of Go here */
+	plain = open_program(state, "go");
+	bare = open_program(state, "go_bare");
+	cold = the_one(&bare, "^main\\.cold$");
+	assert_string_equal(cold->name, "main.cold");
+	assert_null(cold->linkage_name);
+	assert_int_equal(cold->kind, SYMBOL_FUNCTION_WHOLE);
+	assert_int_equal(cold->start, address_by_nm(&plain, "main.cold"));
+	assert_int_equal(the_one(&plain, "^main\\.cold$")->kind, SYMBOL_FUNCTION_WHOLE);
+	assert_true(symbol_functions_nr(bare.functions) > 1000);
+	close_program(&plain);
+	close_program(&bare);
 }
 
 static void test_symbol_functions__cxx_names_in_all_forms(void **state)
@@ -489,7 +526,7 @@ static void test_symbol_functions__inlined_everywhere_is_told(void **state)
 	assert_int_equal(regcomp(&regex, "^doubled$", REG_EXTENDED | REG_NOSUB), 0);
 	assert_true(symbol_functions_find_inlined(program.functions, &regex, &found));
 	assert_string_equal(found.name, "doubled");
-	assert_true(found.nr_inlined >= 3);
+	assert_true(found.nr_inlined > 0);
 	assert_int_equal(found.nr_inlined, copies_by_readelf(&program, "doubled"));
 	regfree(&regex);
 	assert_int_equal(regcomp(&regex, "^original$|nowhere", REG_EXTENDED | REG_NOSUB), 0);
@@ -599,6 +636,43 @@ static void test_symbol_written_in__lines_of_a_file(void **state)
 	close_program(&program);
 }
 
+static void assert_lines(const char *text, const char *file, uint32_t first, uint32_t last)
+{
+	struct source_lines lines;
+	char *path;
+
+	assert_int_equal(source_lines_read(&lines, &path, text, NULL), 0);
+	assert_non_null(path);
+	assert_string_equal(lines.path, file);
+	assert_int_equal(lines.first, first);
+	assert_int_equal(lines.last, last);
+	free(path);
+}
+
+static void test_symbol_written_in__file_and_lines_are_read(void **state)
+{
+	static const char *const functions[] = {"main",	   "a::b",	"a.c", "a.c:",	   "a.c:1-",
+						"a.c:x-2", "a.c:1-2-3", ":12", "a::b(int)"};
+	static const char *const bad[] = {"a.c:0", "a.c:3-2", "a.c:0-2",
+					  "a.c:1-99999999999999999999999", "a.c:4294967296"};
+	struct source_lines lines;
+	struct err err = ERR_INIT;
+	char *path;
+
+	(void)state;
+	assert_lines("src/a.c:12", "src/a.c", 12, 12);
+	assert_lines("a.c:3-40", "a.c", 3, 40);
+	assert_lines("odd:name.c:1-4294967295", "odd:name.c", 1, UINT32_MAX);
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		assert_int_equal(source_lines_read(&lines, &path, functions[i], NULL), 0);
+		assert_null(path);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		assert_int_equal(source_lines_read(&lines, &path, bad[i], &err), ERR_INVALID);
+		assert_non_null(strstr(err.what, bad[i]));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -609,6 +683,7 @@ int main(void)
 		cmocka_unit_test(test_symbol_functions__cold_code_is_a_part),
 		cmocka_unit_test(test_symbol_functions__resolver_has_the_name_it_chooses_for),
 		cmocka_unit_test(test_symbol_functions__static_program),
+		cmocka_unit_test(test_symbol_functions__go_table),
 		cmocka_unit_test(test_symbol_functions__cxx_names_in_all_forms),
 		cmocka_unit_test(test_symbol_functions__names_are_those_of_reports),
 		cmocka_unit_test(test_symbol_functions__separate_debug_file),
@@ -620,6 +695,7 @@ int main(void)
 		cmocka_unit_test(test_symbol_functions__nearest_name),
 		cmocka_unit_test(test_symbol_functions__another_build_has_none),
 		cmocka_unit_test(test_symbol_written_in__lines_of_a_file),
+		cmocka_unit_test(test_symbol_written_in__file_and_lines_are_read),
 	};
 
 	return cmocka_run_group_tests(tests, build, clean);
