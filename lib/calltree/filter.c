@@ -128,7 +128,18 @@ static bool process_passes(const struct profile *profile, const struct patterns 
 	       matches_text(patterns, profile_str(profile, process->command));
 }
 
-static bool *select_threads(const struct profile *profile, const struct compiled_filter *compiled)
+static bool *select_processes(const struct profile *profile, const struct compiled_filter *compiled)
+{
+	bool *processes = xcalloc(profile->nr_processes, sizeof(*processes));
+
+	for (size_t i = 0; i < profile->nr_processes; i++)
+		processes[i] =
+			process_passes(profile, &compiled->processes, &profile->processes[i]);
+	return processes;
+}
+
+static bool *select_threads(const struct profile *profile, const struct compiled_filter *compiled,
+			    const bool *processes)
 {
 	bool *threads = xcalloc(profile->nr_threads, sizeof(*threads));
 
@@ -138,8 +149,7 @@ static bool *select_threads(const struct profile *profile, const struct compiled
 
 		threads[i] = (patterns->nr == 0 || matches_id(patterns, thread->tid) ||
 			      matches_text(patterns, profile_str(profile, thread->name))) &&
-			     process_passes(profile, &compiled->processes,
-					    &profile->processes[thread->process]);
+			     processes[thread->process];
 	}
 	return threads;
 }
@@ -173,8 +183,10 @@ static void select_by_function(struct selection *selection, const struct pattern
 {
 	const struct expansion *expansion = selection->expansion;
 	const struct stack_trie *trie = expansion->profile->stacks;
-	cleanup_free bool *labels = match_labels(expansion, patterns);
+	const bool *labels;
 
+	selection->functions = match_labels(expansion, patterns);
+	labels = selection->functions;
 	selection->stacks[STACK_EMPTY.v] = false;
 	for (uint32_t id = 1; id < stack_trie_nr(trie); id++) {
 		struct stack_id stack = {id};
@@ -287,7 +299,8 @@ int selection_new(const struct expansion *expansion, const struct filter *filter
 	if (status == 0) {
 		out = xcalloc(1, sizeof(*out));
 		out->expansion = expansion;
-		out->threads = select_threads(expansion->profile, &compiled);
+		out->processes = select_processes(expansion->profile, &compiled);
+		out->threads = select_threads(expansion->profile, &compiled, out->processes);
 		select_stacks(out, &compiled);
 		out->from_ns = range.from_ns;
 		out->to_ns = range.to_ns ? range.to_ns : UINT64_MAX;
@@ -295,6 +308,8 @@ int selection_new(const struct expansion *expansion, const struct filter *filter
 				   range.from_ns == 0 && range.to_ns == 0;
 		out->everything =
 			out->whole_lives && filter->threads.nr == 0 && filter->processes.nr == 0;
+		out->whole_processes = filter->threads.nr == 0 && filter->modules.nr == 0 &&
+				       range.from_ns == 0 && range.to_ns == 0;
 		*selection = out;
 	}
 	compiled_filter_release(&compiled);
@@ -306,6 +321,8 @@ void selection_free(struct selection *selection)
 	if (!selection)
 		return;
 	free(selection->threads);
+	free(selection->processes);
+	free(selection->functions);
 	free(selection->stacks);
 	free(selection);
 }

@@ -42,9 +42,12 @@ struct filter {
 struct selection {
 	const struct expansion *expansion; /* borrowed */
 	bool *threads;			   /* by thread_id */
+	bool *processes;		   /* by row of profile.processes */
 	bool *stacks;	  /* by stack_id; the empty stack stands for samples without one */
 	bool everything;  /* no filter was given */
 	bool whole_lives; /* none but of threads and processes: what is left is there as a whole */
+	bool whole_processes; /* none but of processes and functions */
+	bool *functions;      /* by label: those of a filter of functions; NULL: there is none */
 	uint64_t from_ns, to_ns;
 };
 

@@ -103,6 +103,33 @@ static inline struct stack_id made_stack(struct profile *profile, const char *te
 	return stack;
 }
 
+/*
+ * Calls counted in the process of the current thread, from its beginning to its end: of the
+ * function of the frame `where`, or with a callee ("" when it is not known) of the call that is
+ * `where`. The row may be changed.
+ */
+static inline struct profile_count *made_count(struct made *made, const char *where,
+					       const char *callee, uint64_t calls)
+{
+	struct profile *profile = made->profile;
+	struct profile_count row = {.process = profile->threads[made->thread.v].process,
+				    .kind = callee ? COUNT_CALL : COUNT_ENTRY,
+				    .callee = COUNT_NO_CALLEE,
+				    .flags = COUNT_FROM_START,
+				    .calls = calls,
+				    .to_ns = UINT64_MAX};
+	char *text = strdup(where), *callee_text = strdup(callee ? callee : "");
+	uint32_t index;
+
+	row.where = made_frame(profile, text);
+	if (*callee_text)
+		row.callee = made_frame(profile, callee_text);
+	free(text);
+	free(callee_text);
+	index = profile_add_count(profile, &row);
+	return &profile->probes.counts[index];
+}
+
 /* One observation of the current thread, cpu_ms of CPU time since the one before. */
 static inline struct sample *made_sample(struct made *made, const char *stack, uint64_t cpu_ms)
 {

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Exact counts by function, caller and line. */
+#include "calltree/counts.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/minmax.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+
+/* The function whose code it physically is. */
+static uint32_t outermost_label(const struct expansion *expansion, struct frame_id frame)
+{
+	return expansion->levels[expansion->frames[frame.v].first].label;
+}
+
+/* Where the instruction was written. */
+static const struct level *innermost_level(const struct expansion *expansion, struct frame_id frame)
+{
+	struct frame_levels levels = expansion->frames[frame.v];
+
+	return &expansion->levels[levels.first + levels.nr - 1];
+}
+
+/* By process: the one whose counts have its calls in them. An executed program shares none. */
+static uint32_t *find_owners(const struct profile *profile)
+{
+	uint32_t *owners = xmalloc(profile->nr_processes * sizeof(*owners));
+
+	for (uint32_t i = 0; i < profile->nr_processes; i++)
+		owners[i] = PROCESS_NONE;
+	for (size_t i = 0; i < profile->probes.nr_counts; i++)
+		owners[profile->probes.counts[i].process] = profile->probes.counts[i].process;
+	for (uint32_t i = 0; i < profile->nr_processes; i++) {
+		const struct profile_process *process = &profile->processes[i];
+		uint32_t parent = process->parent;
+
+		/* Parents come first, as they are known before what they fork. */
+		if (owners[i] == PROCESS_NONE && parent < i &&
+		    profile->processes[parent].pid != process->pid)
+			owners[i] = owners[parent];
+	}
+	return owners;
+}
+
+/* Is what an owner counted of selected processes alone? */
+static bool *find_whole_owners(const struct counts *counts)
+{
+	const struct selection *selection = counts->selection;
+	size_t nr = selection->expansion->profile->nr_processes;
+	bool *whole = xcalloc(nr, sizeof(*whole));
+
+	for (size_t i = 0; i < nr; i++)
+		if (counts->owners[i] == i)
+			whole[i] = true;
+	for (size_t i = 0; i < nr; i++)
+		if (counts->owners[i] != PROCESS_NONE && !selection->processes[i])
+			whole[counts->owners[i]] = false;
+	return whole;
+}
+
+static void add_line(struct counts *counts, size_t *cap, const struct count_line *line)
+{
+	if (line->line == 0)
+		return;
+	ARRAY_GROW(counts->lines, counts->nr_lines, *cap);
+	counts->lines[counts->nr_lines++] = *line;
+}
+
+/* What is added to while the rows are read. */
+struct adder {
+	struct counts *counts;
+	const struct expansion *expansion;
+	size_t cap_edges, cap_lines, cap_windows;
+};
+
+static bool is_chosen(const struct counts *counts, uint32_t label)
+{
+	const bool *functions = counts->selection->functions;
+
+	return !functions || (label != COUNTS_NO_LABEL && functions[label]);
+}
+
+static void add_entry(struct adder *adder, const struct profile_count *row)
+{
+	struct counts *counts = adder->counts;
+	uint32_t label = outermost_label(adder->expansion, row->where);
+	const struct function *function = label_function(adder->expansion, label);
+	struct count_line line = {.has_entries = true, .entries = row->calls};
+
+	if (!is_chosen(counts, label))
+		return;
+	counts->functions[label].counted = true;
+	counts->functions[label].calls += row->calls;
+	ARRAY_GROW(counts->windows, counts->nr_windows, adder->cap_windows);
+	counts->windows[counts->nr_windows++] = (struct count_window){.process = row->process,
+								      .label = label,
+								      .from_ns = row->from_ns,
+								      .to_ns = row->to_ns};
+	if (function) {
+		line.file = function->file;
+		line.line = function->line;
+	}
+	add_line(counts, &adder->cap_lines, &line);
+}
+
+static void add_call(struct adder *adder, const struct profile_count *row)
+{
+	struct counts *counts = adder->counts;
+	const struct level *level = innermost_level(adder->expansion, row->where);
+	const struct place *place = &adder->expansion->places[level->place];
+	struct count_line line = {
+		.file = place->file, .line = place->line, .has_calls = true, .calls = row->calls};
+	struct count_edge edge = {
+		.caller = level->label, .callee = COUNTS_NO_LABEL, .calls = row->calls};
+
+	if (row->callee.v != COUNT_NO_CALLEE.v)
+		edge.callee = outermost_label(adder->expansion, row->callee);
+	if (is_chosen(counts, edge.caller))
+		add_line(counts, &adder->cap_lines, &line);
+	if (!is_chosen(counts, edge.caller) && !is_chosen(counts, edge.callee))
+		return;
+	ARRAY_GROW(counts->edges, counts->nr_edges, adder->cap_edges);
+	counts->edges[counts->nr_edges++] = edge;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_edges(const void *a, const void *b)
+{
+	const struct count_edge *left = a, *right = b;
+	int order = compare(left->caller, right->caller);
+
+	return order ? order : compare(left->callee, right->callee);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	const struct count_line *left = a, *right = b;
+	int order = compare(left->file.v, right->file.v);
+
+	return order ? order : compare(left->line, right->line);
+}
+
+static int compare_windows(const void *a, const void *b)
+{
+	const struct count_window *left = a, *right = b;
+	int order = compare(left->process, right->process);
+
+	return order ? order : compare(left->label, right->label);
+}
+
+static void merge_edges(struct counts *counts)
+{
+	size_t nr = 0;
+
+	if (counts->nr_edges > 0)
+		qsort(counts->edges, counts->nr_edges, sizeof(*counts->edges), compare_edges);
+	for (size_t i = 0; i < counts->nr_edges; i++) {
+		if (nr > 0 && compare_edges(&counts->edges[nr - 1], &counts->edges[i]) == 0)
+			counts->edges[nr - 1].calls += counts->edges[i].calls;
+		else
+			counts->edges[nr++] = counts->edges[i];
+	}
+	counts->nr_edges = nr;
+}
+
+static void merge_lines(struct counts *counts)
+{
+	size_t nr = 0;
+
+	if (counts->nr_lines > 0)
+		qsort(counts->lines, counts->nr_lines, sizeof(*counts->lines), compare_lines);
+	for (size_t i = 0; i < counts->nr_lines; i++) {
+		const struct count_line *line = &counts->lines[i];
+		struct count_line *last = nr > 0 ? &counts->lines[nr - 1] : NULL;
+
+		if (!last || compare_lines(last, line) != 0) {
+			counts->lines[nr++] = *line;
+			continue;
+		}
+		last->has_calls = last->has_calls || line->has_calls;
+		last->has_entries = last->has_entries || line->has_entries;
+		last->calls += line->calls;
+		last->entries += line->entries;
+	}
+	counts->nr_lines = nr;
+}
+
+/* Clones of a function are counted in places of their own, from one moment to another. */
+static void merge_windows(struct counts *counts)
+{
+	size_t nr = 0;
+
+	if (counts->nr_windows > 0)
+		qsort(counts->windows, counts->nr_windows, sizeof(*counts->windows),
+		      compare_windows);
+	for (size_t i = 0; i < counts->nr_windows; i++) {
+		const struct count_window *window = &counts->windows[i];
+		struct count_window *last = nr > 0 ? &counts->windows[nr - 1] : NULL;
+
+		if (!last || compare_windows(last, window) != 0) {
+			counts->windows[nr++] = *window;
+			continue;
+		}
+		last->from_ns = min_u64(last->from_ns, window->from_ns);
+		last->to_ns = max_u64(last->to_ns, window->to_ns);
+	}
+	counts->nr_windows = nr;
+}
+
+static void add_rows(struct counts *counts)
+{
+	const struct expansion *expansion = counts->selection->expansion;
+	const struct profile_probes *probes = &expansion->profile->probes;
+	cleanup_free bool *whole = find_whole_owners(counts);
+	struct adder adder = {.counts = counts, .expansion = expansion};
+
+	counts->functions = xcalloc(expansion->nr_labels, sizeof(*counts->functions));
+	for (size_t i = 0; i < probes->nr_counts; i++) {
+		const struct profile_count *row = &probes->counts[i];
+
+		if (!whole[row->process])
+			continue;
+		counts->state = COUNTS_KNOWN;
+		if (row->kind == COUNT_ENTRY)
+			add_entry(&adder, row);
+		else
+			add_call(&adder, row);
+	}
+	merge_edges(counts);
+	merge_lines(counts);
+	merge_windows(counts);
+}
+
+struct counts *counts_new(const struct selection *selection)
+{
+	const struct profile *profile = selection->expansion->profile;
+	struct counts *counts = xcalloc(1, sizeof(*counts));
+
+	counts->selection = selection;
+	counts->owners = find_owners(profile);
+	if (profile->probes.nr_counts > 0)
+		counts->state = COUNTS_FILTERED;
+	if (counts->state != COUNTS_NONE && selection->whole_processes)
+		add_rows(counts);
+	return counts;
+}
+
+void counts_free(struct counts *counts)
+{
+	if (!counts)
+		return;
+	free(counts->functions);
+	free(counts->edges);
+	free(counts->lines);
+	free(counts->windows);
+	free(counts->owners);
+	free(counts);
+}
+
+bool counts_find_function(const struct counts *counts, uint32_t label, uint64_t *calls)
+{
+	if (!counts->functions || !counts->functions[label].counted)
+		return false;
+	*calls = counts->functions[label].calls;
+	return true;
+}
+
+bool counts_find_edge(const struct counts *counts, uint32_t caller, uint32_t callee,
+		      uint64_t *calls)
+{
+	const struct count_edge wanted = {.caller = caller, .callee = callee};
+	const struct count_edge *found = NULL;
+
+	if (counts->nr_edges > 0)
+		found = bsearch(&wanted, counts->edges, counts->nr_edges, sizeof(wanted),
+				compare_edges);
+	if (found)
+		*calls = found->calls;
+	return found != NULL;
+}
+
+const struct count_line *counts_find_line(const struct counts *counts, struct str_id file,
+					  uint32_t line)
+{
+	const struct count_line wanted = {.file = file, .line = line};
+
+	if (counts->nr_lines == 0)
+		return NULL;
+	return bsearch(&wanted, counts->lines, counts->nr_lines, sizeof(wanted), compare_lines);
+}
+
+bool counts_find_window(const struct counts *counts, uint32_t process, uint32_t label,
+			uint64_t *from_ns, uint64_t *to_ns)
+{
+	const struct count_window wanted = {.process = counts->owners[process], .label = label};
+	const struct count_window *found = NULL;
+
+	if (counts->nr_windows > 0)
+		found = bsearch(&wanted, counts->windows, counts->nr_windows, sizeof(wanted),
+				compare_windows);
+	if (found) {
+		*from_ns = found->from_ns;
+		*to_ns = found->to_ns;
+	}
+	return found != NULL;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CALLTREE_COUNTS_H
+#define PROFC_CALLTREE_COUNTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strtab.h"
+
+struct selection;
+
+/*
+ * The exact counts of a profile by what a person calls code: functions, who calls whom, lines.
+ *
+ * Counts are those of whole processes and of the whole time that they were counted. A selection of
+ * processes is one of counts, too; one of functions leaves those of the functions it names. One of
+ * threads, times or modules cannot be followed: then nothing is known.
+ */
+
+#define COUNTS_NO_LABEL UINT32_MAX
+
+enum counts_state {
+	COUNTS_NONE,	 /* nothing was counted */
+	COUNTS_FILTERED, /* there are counts, but they are not of the selected samples */
+	COUNTS_KNOWN,
+};
+
+/* Calls of a function as it lies in memory: inlined copies of it are no calls. */
+struct count_function {
+	bool counted; /* else no more is known than that its calls were not counted */
+	uint64_t calls;
+};
+
+/* Calls written in one function, whatever that is inlined into. */
+struct count_edge {
+	uint32_t caller, callee; /* labels; callee COUNTS_NO_LABEL: not known */
+	uint64_t calls;
+};
+
+struct count_line {
+	struct str_id file;
+	uint32_t line;
+	bool has_calls, has_entries;
+	uint64_t calls;	  /* written on this line */
+	uint64_t entries; /* of the function that is defined there */
+};
+
+/* When calls of one function were counted in a process and those that it forked. */
+struct count_window {
+	uint32_t process, label;
+	uint64_t from_ns, to_ns;
+};
+
+struct counts {
+	const struct selection *selection; /* borrowed */
+	enum counts_state state;	   /* but for COUNTS_KNOWN, the tables are empty */
+	struct count_function *functions;  /* by label, or NULL */
+	struct count_edge *edges;	   /* by (caller, callee) */
+	size_t nr_edges;
+	struct count_line *lines; /* by (file, line) */
+	size_t nr_lines;
+	struct count_window *windows; /* by (process, label) */
+	size_t nr_windows;
+	uint32_t *owners; /* by process: whose counts have its calls in them, or PROCESS_NONE */
+};
+
+/* Never NULL, whether or not anything was counted. */
+struct counts *counts_new(const struct selection *selection);
+void counts_free(struct counts *counts);
+
+/* Those of a function; false, and *calls stays as it was, if they were not counted. */
+bool counts_find_function(const struct counts *counts, uint32_t label, uint64_t *calls);
+/* Those that one function makes of another, or of those not known: COUNTS_NO_LABEL. */
+bool counts_find_edge(const struct counts *counts, uint32_t caller, uint32_t callee,
+		      uint64_t *calls);
+/* The row of a line, or NULL if nothing was counted there. */
+const struct count_line *counts_find_line(const struct counts *counts, struct str_id file,
+					  uint32_t line);
+/*
+ * When the calls of a function were counted by which `process` counts, as *from_ns and *to_ns;
+ * false if never. A process that was forked counts with the one that forked it.
+ */
+bool counts_find_window(const struct counts *counts, uint32_t process, uint32_t label,
+			uint64_t *from_ns, uint64_t *to_ns);
+
+#endif

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "calltree/counts.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "tests/unit/made_profile.h"
+
+/* The counts of a profile under a filter. */
+struct counted {
+	struct profile *profile;
+	struct expansion *expansion;
+	struct selection *selection;
+	struct counts *counts;
+};
+
+static struct counted count(struct profile *profile, const struct filter *filter)
+{
+	struct counted counted = {.profile = profile, .expansion = expansion_new(profile, false)};
+
+	assert_int_equal(selection_new(counted.expansion, filter, &counted.selection, NULL), 0);
+	counted.counts = counts_new(counted.selection);
+	return counted;
+}
+
+static void counted_release(struct counted *counted)
+{
+	counts_free(counted->counts);
+	selection_free(counted->selection);
+	expansion_free(counted->expansion);
+}
+
+static uint32_t label_of(const struct counted *counted, const char *name)
+{
+	struct buf text = {0};
+	uint32_t found = COUNTS_NO_LABEL;
+
+	for (uint32_t i = 0; i < counted->expansion->nr_labels; i++) {
+		buf_clear(&text);
+		label_append_name(&text, counted->expansion, i, NAME_FULL);
+		if (strcmp(buf_str(&text), name) == 0)
+			found = i;
+	}
+	buf_release(&text);
+	assert_int_not_equal(found, COUNTS_NO_LABEL);
+	return found;
+}
+
+#define NOT_COUNTED 999999
+
+static uint64_t calls_of(const struct counted *counted, const char *name)
+{
+	uint64_t calls = NOT_COUNTED;
+
+	counts_find_function(counted->counts, label_of(counted, name), &calls);
+	return calls;
+}
+
+static uint64_t calls_between(const struct counted *counted, const char *caller, const char *callee)
+{
+	uint64_t calls = NOT_COUNTED;
+	uint32_t to = *callee ? label_of(counted, callee) : COUNTS_NO_LABEL;
+
+	counts_find_edge(counted->counts, label_of(counted, caller), to, &calls);
+	return calls;
+}
+
+static const struct count_line *line_of(const struct counted *counted, const char *file,
+					uint32_t line)
+{
+	return counts_find_line(counted->counts, profile_intern(counted->profile, file), line);
+}
+
+/*
+ * main calls work at line 20, twice in its own code and three times where `step` is inlined into
+ * it, which is written at line 7 of s.h; and what is not known at line 30.
+ */
+static struct profile *counted_calls(void)
+{
+	struct made made = made_begin();
+
+	made_sample(&made, "main@a.c:20;work@w.c:5+square@v.h:3", 4);
+	made_count(&made, "work@w.c:1+square@v.h:2", NULL, 5);
+	made_count(&made, "idle@w.c:40", NULL, 0);
+	made_count(&made, "main@a.c:20", "work@w.c:1+square@v.h:2", 2);
+	made_count(&made, "main@a.c:21+step@s.h:7", "work@w.c:1", 3);
+	made_count(&made, "main@a.c:30", "", 11);
+	made_thread(&made, 200, 200, "child");
+	made.profile->processes[1].parent = 0;
+	made_count(&made, "work@w.c:1+square@v.h:2", NULL, 100);
+	return made_end(&made);
+}
+
+static void test_calltree_counts__function_is_whose_code_it_is(void **state)
+{
+	struct profile *profile = counted_calls();
+	struct counted counted = count(profile, &(struct filter){0});
+
+	(void)state;
+	assert_int_equal(counted.counts->state, COUNTS_KNOWN);
+	assert_int_equal(calls_of(&counted, "work"), 105);
+	assert_int_equal(calls_of(&counted, "idle"), 0);
+	assert_int_equal(calls_of(&counted, "square"), NOT_COUNTED);
+	assert_int_equal(calls_of(&counted, "main"), NOT_COUNTED);
+	counted_release(&counted);
+	profile_free(profile);
+}
+
+static void test_calltree_counts__caller_is_who_wrote_the_call(void **state)
+{
+	struct profile *profile = counted_calls();
+	struct counted counted = count(profile, &(struct filter){0});
+
+	(void)state;
+	assert_int_equal(calls_between(&counted, "main", "work"), 2);
+	assert_int_equal(calls_between(&counted, "step", "work"), 3);
+	assert_int_equal(calls_between(&counted, "main", ""), 11);
+	assert_int_equal(calls_between(&counted, "work", "main"), NOT_COUNTED);
+	counted_release(&counted);
+	profile_free(profile);
+}
+
+static void test_calltree_counts__lines_have_calls_and_definitions_entries(void **state)
+{
+	struct profile *profile = counted_calls();
+	struct counted counted = count(profile, &(struct filter){0});
+
+	(void)state;
+	assert_int_equal(line_of(&counted, "s.h", 7)->calls, 3);
+	assert_int_equal(line_of(&counted, "a.c", 20)->calls, 2);
+	assert_false(line_of(&counted, "a.c", 20)->has_entries);
+	/* Both functions of w.c are defined in its line 1. */
+	assert_int_equal(line_of(&counted, "w.c", 1)->entries, 105);
+	assert_false(line_of(&counted, "w.c", 1)->has_calls);
+	assert_null(line_of(&counted, "a.c", 21));
+	counted_release(&counted);
+	profile_free(profile);
+}
+
+static void test_calltree_counts__process_filter_applies(void **state)
+{
+	struct profile *profile = counted_calls();
+	struct counted counted =
+		count(profile, &(struct filter){.processes = {(const char *const[]){"200"}, 1}});
+
+	(void)state;
+	assert_int_equal(calls_of(&counted, "work"), 100);
+	assert_int_equal(calls_of(&counted, "idle"), NOT_COUNTED);
+	assert_int_equal(calls_between(&counted, "main", "work"), NOT_COUNTED);
+	counted_release(&counted);
+	profile_free(profile);
+}
+
+static void test_calltree_counts__function_filter_leaves_the_functions_it_names(void **state)
+{
+	struct profile *profile = counted_calls();
+	struct counted counted =
+		count(profile, &(struct filter){.functions = {(const char *const[]){"^main$"}, 1}});
+
+	(void)state;
+	assert_int_equal(calls_of(&counted, "work"), NOT_COUNTED);
+	assert_int_equal(calls_between(&counted, "main", "work"), 2);
+	assert_int_equal(calls_between(&counted, "step", "work"), NOT_COUNTED);
+	counted_release(&counted);
+	profile_free(profile);
+}
+
+static void test_calltree_counts__nothing_is_known_of_threads_and_times(void **state)
+{
+	const struct filter filters[] = {
+		{.threads = {(const char *const[]){"prog"}, 1}},
+		{.modules = {(const char *const[]){"prog"}, 1}},
+		{.from_ns = 1},
+		{.to_ns = 2000000},
+	};
+	struct profile *profile = counted_calls();
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct counted counted = count(profile, &filters[i]);
+
+		assert_int_equal(counted.counts->state, COUNTS_FILTERED);
+		assert_int_equal(calls_of(&counted, "work"), NOT_COUNTED);
+		counted_release(&counted);
+	}
+	profile_free(profile);
+}
+
+/* 300 was forked by 100, 400 by 300; 300 then executed another program. */
+static void test_calltree_counts__forked_processes_count_with_their_parent(void **state)
+{
+	static const struct {
+		const char *processes;
+		enum counts_state state;
+	} cases[] = {{"100", COUNTS_FILTERED}, {"400", COUNTS_FILTERED}, {"^p", COUNTS_KNOWN}};
+	struct made made = made_begin();
+	struct profile_process executed = {.pid = 300, .parent = 1};
+	struct profile *profile;
+	uint64_t from_ns, to_ns;
+
+	(void)state;
+	made_count(&made, "work@w.c:1", NULL, 7)->from_ns = 50;
+	made_thread(&made, 300, 300, "p-child");
+	made_thread(&made, 400, 400, "p-grandchild");
+	made.profile->processes[1].parent = 0;
+	made.profile->processes[2].parent = 1;
+	executed.name = executed.command = profile_intern(made.profile, "other");
+	profile_add_process(made.profile, &executed);
+	profile = made_end(&made);
+	for (size_t i = 0; i < 3; i++) {
+		struct counted counted =
+			count(profile, &(struct filter){.processes = {&cases[i].processes, 1}});
+		uint32_t work = label_of(&counted, "work");
+
+		assert_int_equal(counted.counts->state, cases[i].state);
+		if (cases[i].state == COUNTS_KNOWN) {
+			assert_true(counts_find_window(counted.counts, 2, work, &from_ns, &to_ns));
+			assert_int_equal(from_ns, 50);
+			assert_false(counts_find_window(counted.counts, 3, work, &from_ns, &to_ns));
+		}
+		counted_release(&counted);
+	}
+	profile_free(profile);
+}
+
+static void test_calltree_counts__none_without_probes(void **state)
+{
+	struct made made = made_begin();
+	struct counted counted;
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "main", 1);
+	profile = made_end(&made);
+	counted = count(profile, &(struct filter){0});
+	assert_int_equal(counted.counts->state, COUNTS_NONE);
+	assert_int_equal(calls_of(&counted, "main"), NOT_COUNTED);
+	counted_release(&counted);
+	profile_free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_calltree_counts__function_is_whose_code_it_is),
+		cmocka_unit_test(test_calltree_counts__caller_is_who_wrote_the_call),
+		cmocka_unit_test(test_calltree_counts__lines_have_calls_and_definitions_entries),
+		cmocka_unit_test(test_calltree_counts__process_filter_applies),
+		cmocka_unit_test(
+			test_calltree_counts__function_filter_leaves_the_functions_it_names),
+		cmocka_unit_test(test_calltree_counts__nothing_is_known_of_threads_and_times),
+		cmocka_unit_test(test_calltree_counts__forked_processes_count_with_their_parent),
+		cmocka_unit_test(test_calltree_counts__none_without_probes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
