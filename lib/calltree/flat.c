@@ -5,8 +5,10 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "calltree/counts.h"
 #include "calltree/filter.h"
 #include "calltree/flat_priv.h"
+#include "calltree/per_call.h"
 #include "calltree/weights.h"
 
 static void drop_weightless_rows(struct flat *flat)
@@ -14,7 +16,8 @@ static void drop_weightless_rows(struct flat *flat)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < flat->nr; i++)
-		if (flat->rows[i].total.weight > 0 || flat->rows[i].cpu.weight > 0)
+		if (flat->rows[i].total.weight > 0 || flat->rows[i].cpu.weight > 0 ||
+		    flat->rows[i].counted)
 			flat->rows[kept++] = flat->rows[i];
 	flat->nr = kept;
 }
@@ -66,6 +69,17 @@ bool flat_row_split(const struct flat *flat, const struct flat_row *row, struct 
 	else
 		return false;
 	return split->known;
+}
+
+bool flat_has_counts(const struct flat *flat)
+{
+	return flat->dimension == BY_FUNCTION && flat->weights->counts->state == COUNTS_KNOWN;
+}
+
+bool flat_row_per_call(const struct flat *flat, const struct flat_row *row,
+		       struct per_call *per_call)
+{
+	return row->counted && per_call_of(flat->weights, &row->called, row->calls, per_call);
 }
 
 void flat_free(struct flat *flat)

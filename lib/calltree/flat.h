@@ -13,6 +13,7 @@
 
 struct buf;
 struct err;
+struct per_call;
 struct weights;
 
 /* What a row of a flat table stands for. */
@@ -62,13 +63,16 @@ struct flat_row {
 	int32_t syscall_nr;		  /* -1: in none; or one of the above */
 	bool inlined;			  /* every copy of it that was seen had been inlined */
 	struct tally self, total;
-	struct tally cpu; /* BY_SYSCALL: whatever the metric */
+	struct tally cpu;    /* BY_SYSCALL: whatever the metric */
+	bool counted;	     /* BY_FUNCTION: its calls were */
+	uint64_t calls;	     /* of those; 0 is a fact, too */
+	struct tally called; /* of the total, what is below its counted calls */
 };
 
 struct flat {
 	const struct weights *weights; /* borrowed */
 	enum dimension dimension;
-	struct flat_row *rows; /* owned; only those with some weight, or CPU time of their own */
+	struct flat_row *rows; /* owned; only those with some weight, CPU time or a count */
 	size_t nr, cap;
 };
 
@@ -85,6 +89,12 @@ const struct expansion *flat_expansion(const struct flat *flat);
  */
 bool flat_row_split(const struct flat *flat, const struct flat_row *row, struct cpu_split *split);
 
+/* Are there counts of what the rows are? Those of lines are no sums over functions. */
+bool flat_has_counts(const struct flat *flat);
+/* False where no call was counted. */
+bool flat_row_per_call(const struct flat *flat, const struct flat_row *row,
+		       struct per_call *per_call);
+
 /* Append the row's name: function, file:line, path, thread … Raw target text. */
 void flat_append_name(struct buf *out, const struct flat *flat, const struct flat_row *row,
 		      enum name_style style);
@@ -92,9 +102,10 @@ void flat_append_name(struct buf *out, const struct flat *flat, const struct fla
 void flat_append_location(struct buf *out, const struct flat *flat, const struct flat_row *row);
 
 /*
- * Sort by a comma list of keys (self, total, samples, name, function, line, module),
- * the most important first. Amounts sort downwards, texts upwards; equal rows keep the
- * standard order. ERR_INVALID names the unknown key.
+ * Sort by a comma list of keys (self, total, samples, calls, per-call, name, function, line,
+ * module), the most important first. Amounts sort downwards, texts upwards; equal rows keep the
+ * standard order. ERR_INVALID names the unknown key; ERR_NOT_FOUND says that there are no counts
+ * to sort by.
  */
 int flat_sort(struct flat *flat, const char *keys, struct err *err);
 

@@ -6,8 +6,10 @@
 
 #include "base/alloc.h"
 #include "base/index_set.h"
+#include "calltree/counts.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
+#include "calltree/per_call.h"
 #include "calltree/weights.h"
 
 /* What identifies a row of code: the members of struct flat_row that the dimension sets. */
@@ -146,10 +148,12 @@ static void map_levels(struct builder *builder)
 struct descent {
 	struct tally *self, *below; /* by stack_id */
 	uint32_t *first_child, *next_sibling;
-	uint32_t *on_path; /* by row: levels of the current path that count for it */
+	uint32_t *on_path;   /* by row: levels of the current path that count for it */
+	uint32_t *on_called; /* the same, without inlined ones; NULL: no calls are counted */
 };
 
-static void descent_init(struct descent *descent, const struct weights *weights, size_t nr_rows)
+static void descent_init(struct descent *descent, const struct weights *weights, size_t nr_rows,
+			 bool with_calls)
 {
 	const struct stack_trie *trie = weights->selection->expansion->profile->stacks;
 	uint32_t nr = stack_trie_nr(trie);
@@ -159,6 +163,7 @@ static void descent_init(struct descent *descent, const struct weights *weights,
 	descent->first_child = xcalloc(nr, sizeof(*descent->first_child));
 	descent->next_sibling = xcalloc(nr, sizeof(*descent->next_sibling));
 	descent->on_path = xcalloc(nr_rows, sizeof(*descent->on_path));
+	descent->on_called = with_calls ? xcalloc(nr_rows, sizeof(*descent->on_called)) : NULL;
 	/* Children have greater ids than their parents: backwards, every sum is ready in time. */
 	for (uint32_t id = nr - 1; id > 0; id--) {
 		uint32_t parent = stack_trie_parent(trie, (struct stack_id){id}).v;
@@ -178,6 +183,7 @@ static void descent_release(struct descent *descent)
 	free(descent->first_child);
 	free(descent->next_sibling);
 	free(descent->on_path);
+	free(descent->on_called);
 }
 
 static struct frame_levels levels_of(const struct builder *builder, uint32_t stack)
@@ -207,6 +213,9 @@ static void enter_stack(struct builder *builder, struct descent *descent, uint32
 	}
 	if (row != FLAT_NONE)
 		tally_add(&builder->flat->rows[row].self, &descent->self[stack]);
+	row = builder->row_of_level[frame.first];
+	if (descent->on_called && row != FLAT_NONE && descent->on_called[row]++ == 0)
+		tally_add(&builder->flat->rows[row].called, &descent->below[stack]);
 }
 
 static void leave_stack(struct builder *builder, struct descent *descent, uint32_t stack)
@@ -216,8 +225,11 @@ static void leave_stack(struct builder *builder, struct descent *descent, uint32
 	for (uint32_t i = 0; i < frame.nr; i++) {
 		uint32_t row = builder->row_of_level[frame.first + i];
 
-		if (row != FLAT_NONE)
-			descent->on_path[row]--;
+		if (row == FLAT_NONE)
+			continue;
+		descent->on_path[row]--;
+		if (descent->on_called && i == 0)
+			descent->on_called[row]--;
 	}
 }
 
@@ -228,7 +240,7 @@ static void count_stacks(struct builder *builder, const struct weights *weights)
 	struct descent descent;
 	uint32_t at;
 
-	descent_init(&descent, weights, builder->flat->nr);
+	descent_init(&descent, weights, builder->flat->nr, flat_has_counts(builder->flat));
 	at = descent.first_child[STACK_EMPTY.v];
 	while (at != STACK_EMPTY.v) {
 		enter_stack(builder, &descent, at);
@@ -264,6 +276,25 @@ static void count_without_stack(struct builder *builder, const struct level *lev
 	builder->flat->rows[row].inlined = false;
 }
 
+/* After the time: the exact counts, and of the time what they cover. */
+static void count_calls(struct flat *flat)
+{
+	const struct counts *counts = flat->weights->counts;
+	cleanup_free struct tally *uncovered = per_call_uncovered(flat->weights);
+
+	for (size_t i = 0; i < flat->nr; i++) {
+		struct flat_row *row = &flat->rows[i];
+
+		row->counted = counts_find_function(counts, row->label, &row->calls);
+		if (!row->counted)
+			continue;
+		tally_subtract(&row->called, &uncovered[row->label]);
+		/* Inlined copies cannot be called: there is another one. */
+		if (row->calls > 0 || row->total.weight == 0)
+			row->inlined = false;
+	}
+}
+
 void flat_count_code(struct flat *flat)
 {
 	const struct expansion *expansion = flat_expansion(flat);
@@ -274,6 +305,8 @@ void flat_count_code(struct flat *flat)
 	count_stacks(&builder, weights);
 	count_without_stack(&builder, &expansion->unattributed, &weights->unattributed);
 	count_without_stack(&builder, &expansion->no_stack, &weights->no_stack);
+	if (flat_has_counts(flat))
+		count_calls(flat);
 	index_set_release(&builder.rows);
 	free(builder.row_of_level);
 }

@@ -8,8 +8,10 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "calltree/counts.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
+#include "calltree/per_call.h"
 #include "calltree/weights.h"
 
 typedef int (*compare_fn)(const struct flat *flat, const struct flat_row *a,
@@ -42,6 +44,24 @@ static int by_samples(const struct flat *flat, const struct flat_row *a, const s
 {
 	(void)flat;
 	return compare_u64(b->self.samples, a->self.samples);
+}
+
+/* What was not counted comes last, behind what was never called. */
+static int by_calls(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
+{
+	(void)flat;
+	if (a->counted != b->counted)
+		return a->counted ? -1 : 1;
+	return compare_u64(b->calls, a->calls);
+}
+
+static int by_per_call(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
+{
+	struct per_call left = {.ns = -1}, right = {.ns = -1};
+
+	flat_row_per_call(flat, a, &left);
+	flat_row_per_call(flat, b, &right);
+	return (right.ns > left.ns) - (right.ns < left.ns);
 }
 
 static int compare_texts(const struct flat *flat, struct str_id a, struct str_id b)
@@ -123,12 +143,12 @@ static int by_id(const struct flat *flat, const struct flat_row *a, const struct
 }
 
 /* Keys by name; the two tables are parallel. */
-static const char *const key_names[] = {"self",	    "total", "samples", "name",
-					"function", "line",  "module",	NULL};
-static const compare_fn key_compares[] = {by_self,     by_total, by_samples, by_name,
-					  by_function, by_line,	 by_module};
+static const char *const key_names[] = {"self", "total",    "samples", "calls",	 "per-call",
+					"name", "function", "line",    "module", NULL};
+static const compare_fn key_compares[] = {by_self, by_total,	by_samples, by_calls, by_per_call,
+					  by_name, by_function, by_line,    by_module};
 /* Behind the keys asked for. */
-static const compare_fn standard[] = {by_self, by_total, by_cpu, by_name, by_line, by_id};
+static const compare_fn standard[] = {by_self, by_total, by_cpu, by_calls, by_name, by_line, by_id};
 
 _Static_assert(ARRAY_SIZE(key_names) == ARRAY_SIZE(key_compares) + 1, "one function for each key");
 
@@ -193,6 +213,22 @@ static int refuse_key(const char *name, size_t length, struct err *err)
 	return ERR_INVALID;
 }
 
+static int refuse_counts(const struct flat *flat, struct err *err)
+{
+	switch (flat->weights->counts->state) {
+	case COUNTS_NONE:
+		err_set(err, ERR_NOT_FOUND, "no calls were counted in this recording");
+		err_hint(err, "'profc record --count REGEX' counts them");
+		return ERR_NOT_FOUND;
+	case COUNTS_FILTERED:
+		return err_set(err, ERR_NOT_FOUND,
+			       "calls are counted per process, not by thread, module or time");
+	case COUNTS_KNOWN:
+		break;
+	}
+	return err_set(err, ERR_INVALID, "calls are counted by function only");
+}
+
 int flat_sort(struct flat *flat, const char *keys, struct err *err)
 {
 	struct order order = {0};
@@ -203,6 +239,8 @@ int flat_sort(struct flat *flat, const char *keys, struct err *err)
 
 		if (!compare)
 			return refuse_key(at, length, err);
+		if ((compare == by_calls || compare == by_per_call) && !flat_has_counts(flat))
+			return refuse_counts(flat, err);
 		add_compare(&order, compare);
 		at += length;
 		at += *at == ',';

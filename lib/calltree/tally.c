@@ -45,6 +45,19 @@ void tally_add(struct tally *tally, const struct tally *other)
 	tally->square += other->square;
 }
 
+static uint64_t difference(uint64_t whole, uint64_t part)
+{
+	return whole > part ? whole - part : 0;
+}
+
+void tally_subtract(struct tally *tally, const struct tally *part)
+{
+	tally->weight = difference(tally->weight, part->weight);
+	tally->samples = difference(tally->samples, part->samples);
+	tally->known = difference(tally->known, part->known);
+	tally->square = fmax(tally->square - part->square, 0);
+}
+
 double tally_percent(const struct tally *part, const struct tally *whole)
 {
 	if (whole->weight == 0)

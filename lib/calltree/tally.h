@@ -24,6 +24,8 @@ struct tally {
 void tally_add_sample(struct tally *tally, const struct sample *sample, enum metric metric,
 		      uint64_t period_ns);
 void tally_add(struct tally *tally, const struct tally *other);
+/* Take away a part of it. */
+void tally_subtract(struct tally *tally, const struct tally *part);
 
 /* 100 * part / whole; 0 of nothing. */
 double tally_percent(const struct tally *part, const struct tally *whole);

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "calltree/counts.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 
@@ -63,6 +64,7 @@ struct weights *weights_new(const struct selection *selection, enum metric metri
 
 	weights->selection = selection;
 	weights->metric = metric;
+	weights->counts = counts_new(selection);
 	selection_walk_init(&walk, selection);
 	while (selection_walk_next(&walk, &sample))
 		tally_add_sample(tally_of(weights, &sample), &sample, metric, period_ns);
@@ -75,6 +77,7 @@ void weights_free(struct weights *weights)
 {
 	if (!weights)
 		return;
+	counts_free(weights->counts);
 	for (int end = 0; end < STACK_END_COUNT; end++)
 		free(weights->by_stack[end]);
 	free(weights);

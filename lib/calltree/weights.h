@@ -5,6 +5,7 @@
 #include "calltree/tally.h"
 #include "stack/stack_end.h"
 
+struct counts;
 struct selection;
 
 /*
@@ -14,6 +15,7 @@ struct selection;
 struct weights {
 	const struct selection *selection; /* borrowed */
 	enum metric metric;
+	struct counts *counts;		     /* owned, never NULL */
 	struct tally total;		     /* of all selected samples */
 	struct tally unattributed;	     /* without a stack of its time */
 	struct tally no_stack;		     /* sampled, but no stack could be taken */

@@ -12,6 +12,7 @@
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/flat.h"
+#include "calltree/per_call.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
 
@@ -252,8 +253,9 @@ static void test_flat__sort_keys(void **state)
 	assert_string_equal(table_text(&bench), "4 4 2 b\n4 4 1 a\n0 8 3 main\n");
 	assert_int_equal(flat_sort(bench.flat, "self,colour", &err), ERR_INVALID);
 	assert_non_null(strstr(err.what, "'colour'"));
-	assert_string_equal(err.hint,
-			    "the keys are self, total, samples, name, function, line, module");
+	assert_string_equal(
+		err.hint,
+		"the keys are self, total, samples, calls, per-call, name, function, line, module");
 	bench_end(&bench);
 	profile_free(made.profile);
 }
@@ -276,6 +278,178 @@ static void test_flat__deep_recursion_needs_no_deep_stack(void **state)
 	profile_free(made.profile);
 }
 
+/* "calls per_call name\n" a row, the time per call in us; "-" for what is not known. */
+static const char *calls_text(struct bench *bench)
+{
+	buf_clear(&bench->text);
+	for (size_t i = 0; i < bench->flat->nr; i++) {
+		const struct flat_row *row = &bench->flat->rows[i];
+		struct per_call per_call;
+
+		if (row->counted)
+			buf_printf(&bench->text, "%lu ", (unsigned long)row->calls);
+		else
+			buf_append_str(&bench->text, "- ");
+		if (flat_row_per_call(bench->flat, row, &per_call))
+			buf_printf(&bench->text, "%.2f ", per_call.ns / 1000);
+		else
+			buf_append_str(&bench->text, "- ");
+		flat_append_name(&bench->text, bench->flat, row, NAME_SHORT);
+		buf_append_str(&bench->text, row->inlined ? " inlined\n" : "\n");
+	}
+	return buf_str(&bench->text);
+}
+
+static void expect_calls(const struct profile *profile, const char *keys, const char *expected)
+{
+	struct bench bench = bench_begin(profile, METRIC_CPU, BY_FUNCTION);
+
+	assert_int_equal(flat_sort(bench.flat, keys, NULL), 0);
+	assert_string_equal(calls_text(&bench), expected);
+	bench_end(&bench);
+}
+
+/*
+ * `square` has 10 ms in copies inlined into main, and 40 ms where it was called, half of it in
+ * a recursive call; `idle` and `quick` have no samples.
+ */
+static struct profile *counted_run(void)
+{
+	struct made made = made_begin();
+
+	made_sample(&made, "main@a.c:5+square@a.c:2", 10);
+	made_sample(&made, "main@a.c:6;square@a.c:2", 20);
+	made_sample(&made, "main@a.c:6;square@a.c:3;square@a.c:2", 15);
+	made_sample(&made, "main@a.c:6;square@a.c:3;leaf@b.c:2", 5);
+	made_count(&made, "square@a.c:1", NULL, 1000);
+	made_count(&made, "idle@a.c:1", NULL, 0);
+	made_count(&made, "quick@a.c:1", NULL, 2000000);
+	made_count(&made, "leaf@b.c:1", NULL, 4);
+	return made_end(&made);
+}
+
+static void test_flat__per_call_leaves_out_inlined_copies(void **state)
+{
+	struct profile *profile = counted_run();
+
+	(void)state;
+	expect_calls(profile, "self",
+		     "1000 40.00 square\n"
+		     "4 1250.00 leaf\n"
+		     "- - main\n"
+		     "2000000 0.00 quick\n"
+		     "0 - idle\n");
+	profile_free(profile);
+}
+
+static void test_flat__sorts_by_calls_and_per_call(void **state)
+{
+	struct profile *profile = counted_run();
+
+	(void)state;
+	expect_calls(profile, "calls",
+		     "2000000 0.00 quick\n"
+		     "1000 40.00 square\n"
+		     "4 1250.00 leaf\n"
+		     "0 - idle\n"
+		     "- - main\n");
+	expect_calls(profile, "per-call",
+		     "4 1250.00 leaf\n"
+		     "1000 40.00 square\n"
+		     "2000000 0.00 quick\n"
+		     "- - main\n"
+		     "0 - idle\n");
+	profile_free(profile);
+}
+
+/* The interval of a time of 40 ms of 50, as that of a share, divided by 1000 calls. */
+static void test_flat__per_call_has_the_interval_of_its_time(void **state)
+{
+	struct profile *profile = counted_run();
+	struct bench bench = bench_begin(profile, METRIC_CPU, BY_FUNCTION);
+	const struct flat_row *row = &bench.flat->rows[0];
+	struct per_call per_call;
+	double percent;
+
+	(void)state;
+	assert_int_equal(row->calls, 1000);
+	assert_true(flat_row_per_call(bench.flat, row, &per_call));
+	percent = tally_interval(&row->called, &bench.weights->total);
+	assert_int_equal(per_call.ci_ns, percent / 100 * 50e6 / 1000);
+	assert_true(per_call.ci_ns > 5000);
+	bench_end(&bench);
+	profile_free(profile);
+}
+
+/* Counted from 15 ms on: of the sample from 10 to 30 ms three quarters. */
+static void test_flat__per_call_leaves_out_time_before_the_counts(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "main;work", 10);
+	made_sample(&made, "main;work", 20);
+	made_sample(&made, "main;work", 5);
+	made_count(&made, "work", NULL, 10)->from_ns = 15000000;
+	profile = made_end(&made);
+	expect_calls(profile, "calls", "10 2000.00 work\n- - main\n");
+	profile_free(profile);
+}
+
+/* 200 was forked by 100 and counts with it; 300 runs the same code uncounted. */
+static void test_flat__per_call_leaves_out_processes_that_were_not_counted(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "main;work", 10);
+	made_count(&made, "work", NULL, 10);
+	made_thread(&made, 200, 200, "child");
+	made.profile->processes[1].parent = 0;
+	made_sample(&made, "main;work", 20);
+	made_thread(&made, 300, 300, "other");
+	made_sample(&made, "main;work", 40);
+	profile = made_end(&made);
+	expect_calls(profile, "calls", "10 3000.00 work\n- - main\n");
+	profile_free(profile);
+}
+
+/* And in the second process `rare` alone is counted. */
+static void test_flat__per_call_leaves_out_functions_not_counted_in_a_process(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sample(&made, "main;work", 10);
+	made_count(&made, "work", NULL, 10);
+	made_thread(&made, 200, 200, "child");
+	made_sample(&made, "main;work;rare", 20);
+	made_count(&made, "rare", NULL, 2);
+	profile = made_end(&made);
+	expect_calls(profile, "calls", "10 1000.00 work\n2 10000.00 rare\n- - main\n");
+	profile_free(profile);
+}
+
+static void test_flat__cannot_sort_by_counts_that_are_not_there(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+	struct err err = ERR_INIT;
+	struct bench bench;
+
+	(void)state;
+	made_sample(&made, "main", 10);
+	profile = made_end(&made);
+	bench = bench_begin(profile, METRIC_CPU, BY_FUNCTION);
+	assert_int_equal(flat_sort(bench.flat, "calls", &err), ERR_NOT_FOUND);
+	assert_string_equal(err.what, "no calls were counted in this recording");
+	bench_end(&bench);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -287,6 +461,13 @@ int main(void)
 		cmocka_unit_test(test_flat__threads_states_and_system_calls),
 		cmocka_unit_test(test_flat__sort_keys),
 		cmocka_unit_test(test_flat__deep_recursion_needs_no_deep_stack),
+		cmocka_unit_test(test_flat__per_call_leaves_out_inlined_copies),
+		cmocka_unit_test(test_flat__sorts_by_calls_and_per_call),
+		cmocka_unit_test(test_flat__per_call_has_the_interval_of_its_time),
+		cmocka_unit_test(test_flat__per_call_leaves_out_time_before_the_counts),
+		cmocka_unit_test(test_flat__per_call_leaves_out_processes_that_were_not_counted),
+		cmocka_unit_test(test_flat__per_call_leaves_out_functions_not_counted_in_a_process),
+		cmocka_unit_test(test_flat__cannot_sort_by_counts_that_are_not_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Time per counted call. */
+#include "calltree/per_call.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/minmax.h"
+#include "calltree/counts.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/weights.h"
+
+bool per_call_of(const struct weights *weights, const struct tally *called, uint64_t calls,
+		 struct per_call *per_call)
+{
+	double half = tally_interval(called, &weights->total) / 100;
+
+	if (calls == 0 || weights->metric == METRIC_SAMPLES)
+		return false;
+	per_call->ns = (double)called->weight / (double)calls;
+	per_call->ci_ns = half * (double)weights->total.weight / (double)calls;
+	return true;
+}
+
+/* The time in which all that is counted anywhere was counted in one process. */
+struct coverage {
+	uint64_t from_ns, to_ns;
+};
+
+/* A pass over the samples. */
+struct pass {
+	const struct weights *weights;
+	const struct counts *counts;
+	struct tally *uncovered;    /* by label: the result */
+	struct coverage *coverages; /* by process */
+	uint64_t *previous_ns;	    /* by thread: the end of its last sample */
+	uint32_t *seen_in;	    /* by label: the last sample that it was seen in */
+	uint32_t nr_samples;
+};
+
+static size_t nr_counted(const struct counts *counts)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < counts->selection->expansion->nr_labels; i++)
+		nr += counts->functions[i].counted;
+	return nr;
+}
+
+/* Most samples are covered whatever is in their stack: only of the others it is looked at. */
+static void find_coverages(struct pass *pass)
+{
+	const struct counts *counts = pass->counts;
+	size_t nr = counts->selection->expansion->profile->nr_processes;
+	size_t all = nr_counted(counts);
+	cleanup_free size_t *nr_windows = xcalloc(nr, sizeof(*nr_windows));
+
+	pass->coverages = xcalloc(nr, sizeof(*pass->coverages));
+	for (size_t i = 0; i < nr; i++)
+		pass->coverages[i].to_ns = UINT64_MAX;
+	for (size_t i = 0; i < counts->nr_windows; i++) {
+		const struct count_window *window = &counts->windows[i];
+		struct coverage *coverage = &pass->coverages[window->process];
+
+		nr_windows[window->process]++;
+		coverage->from_ns = max_u64(coverage->from_ns, window->from_ns);
+		coverage->to_ns = min_u64(coverage->to_ns, window->to_ns);
+	}
+	for (size_t i = 0; i < nr; i++)
+		if (nr_windows[i] < all)
+			pass->coverages[i] = (struct coverage){.from_ns = UINT64_MAX};
+}
+
+static struct coverage coverage_of(const struct pass *pass, uint32_t process)
+{
+	uint32_t owner = pass->counts->owners[process];
+
+	if (owner == PROCESS_NONE)
+		return (struct coverage){.from_ns = UINT64_MAX};
+	return pass->coverages[owner];
+}
+
+/* The share of begin_ns … end_ns that is outside of the window of a label. */
+static double share_outside(const struct pass *pass, uint32_t process, uint32_t label,
+			    uint64_t begin_ns, uint64_t end_ns)
+{
+	uint64_t from_ns, to_ns;
+
+	if (!counts_find_window(pass->counts, process, label, &from_ns, &to_ns))
+		return 1;
+	if (begin_ns == end_ns)
+		return begin_ns < from_ns || begin_ns > to_ns;
+	from_ns = max_u64(from_ns, begin_ns);
+	to_ns = min_u64(to_ns, end_ns);
+	if (to_ns <= from_ns)
+		return 1;
+	return 1 - (double)(to_ns - from_ns) / (double)(end_ns - begin_ns);
+}
+
+static void add_share(const struct pass *pass, struct tally *tally, const struct sample *sample,
+		      double share)
+{
+	uint64_t period_ns = profile_period_ns(pass->counts->selection->expansion->profile);
+	struct sample part = *sample;
+
+	part.cpu_ns = (uint64_t)((double)part.cpu_ns * share);
+	part.runq_ns = (uint64_t)((double)part.runq_ns * share);
+	part.blocked_ns = (uint64_t)((double)part.blocked_ns * share);
+	part.nr = (uint32_t)((double)part.nr * share);
+	tally_add_sample(tally, &part, pass->weights->metric, period_ns);
+}
+
+static void look_at_stack(struct pass *pass, const struct sample *sample, uint64_t begin_ns)
+{
+	const struct expansion *expansion = pass->counts->selection->expansion;
+	const struct profile *profile = expansion->profile;
+	uint32_t process = profile->threads[sample->thread.v].process;
+
+	for (struct stack_id at = sample->stack; at.v != STACK_EMPTY.v;
+	     at = stack_trie_parent(profile->stacks, at)) {
+		struct frame_id frame = stack_trie_frame(profile->stacks, at);
+		uint32_t label = expansion->levels[expansion->frames[frame.v].first].label;
+		double share;
+
+		if (!pass->counts->functions[label].counted ||
+		    pass->seen_in[label] == pass->nr_samples)
+			continue;
+		pass->seen_in[label] = pass->nr_samples;
+		share = share_outside(pass, process, label, begin_ns, sample->time_ns);
+		if (share > 0)
+			add_share(pass, &pass->uncovered[label], sample, share);
+	}
+}
+
+static void look_at_samples(struct pass *pass)
+{
+	const struct profile *profile = pass->counts->selection->expansion->profile;
+	struct selection_walk walk;
+	struct sample sample;
+
+	selection_walk_init(&walk, pass->counts->selection);
+	while (selection_walk_next(&walk, &sample)) {
+		uint64_t *previous_ns = &pass->previous_ns[sample.thread.v];
+		uint64_t begin_ns = min_u64(*previous_ns, sample.time_ns);
+		struct coverage coverage =
+			coverage_of(pass, profile->threads[sample.thread.v].process);
+
+		*previous_ns = sample.time_ns;
+		pass->nr_samples++;
+		if (begin_ns < coverage.from_ns || sample.time_ns > coverage.to_ns)
+			look_at_stack(pass, &sample, begin_ns);
+	}
+	selection_walk_release(&walk);
+}
+
+struct tally *per_call_uncovered(const struct weights *weights)
+{
+	const struct expansion *expansion = weights->selection->expansion;
+	const struct profile *profile = expansion->profile;
+	struct pass pass = {.weights = weights, .counts = weights->counts};
+
+	if (weights->counts->state != COUNTS_KNOWN)
+		return NULL;
+	pass.uncovered = xcalloc(expansion->nr_labels, sizeof(*pass.uncovered));
+	pass.seen_in = xcalloc(expansion->nr_labels, sizeof(*pass.seen_in));
+	pass.previous_ns = xcalloc(profile->nr_threads, sizeof(*pass.previous_ns));
+	for (size_t i = 0; i < profile->nr_threads; i++)
+		pass.previous_ns[i] = profile->threads[i].start_ns;
+	find_coverages(&pass);
+	look_at_samples(&pass);
+	free(pass.coverages);
+	free(pass.seen_in);
+	free(pass.previous_ns);
+	return pass.uncovered;
+}
