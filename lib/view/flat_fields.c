@@ -12,6 +12,7 @@
 #include "base/syscall_name.h"
 #include "calltree/filter.h"
 #include "calltree/flat.h"
+#include "calltree/per_call.h"
 #include "calltree/weights.h"
 
 /* The version of the JSON form: raised when a member changes its meaning. */
@@ -20,8 +21,8 @@
 enum field_type {
 	FIELD_TEXT, /* NULL: unknown */
 	FIELD_INTEGER,
-	FIELD_ABSENT, /* an integer that is not known */
-	FIELD_PERCENT,
+	FIELD_ABSENT, /* a number that is not known */
+	FIELD_REAL,
 	FIELD_BOOL,
 };
 
@@ -29,7 +30,7 @@ struct field_value {
 	enum field_type type;
 	const char *text; /* borrowed from the profile or from the scratch buffer */
 	int64_t integer;
-	double percent;
+	double real;
 };
 
 struct flat_field {
@@ -54,9 +55,9 @@ static struct field_value integer_value(uint64_t value)
 	return (struct field_value){.type = FIELD_INTEGER, .integer = (int64_t)value};
 }
 
-static struct field_value percent_value(double value)
+static struct field_value real_value(double value)
 {
-	return (struct field_value){.type = FIELD_PERCENT, .percent = value};
+	return (struct field_value){.type = FIELD_REAL, .real = value};
 }
 
 /* NULL for an empty text: what is not known is null, not "". */
@@ -204,21 +205,21 @@ static struct field_value get_self_percent(const struct flat *flat, const struct
 					   struct buf *scratch)
 {
 	(void)scratch;
-	return percent_value(tally_percent(&row->self, &flat->weights->total));
+	return real_value(tally_percent(&row->self, &flat->weights->total));
 }
 
 static struct field_value get_total_percent(const struct flat *flat, const struct flat_row *row,
 					    struct buf *scratch)
 {
 	(void)scratch;
-	return percent_value(tally_percent(&row->total, &flat->weights->total));
+	return real_value(tally_percent(&row->total, &flat->weights->total));
 }
 
 static struct field_value get_interval(const struct flat *flat, const struct flat_row *row,
 				       struct buf *scratch)
 {
 	(void)scratch;
-	return percent_value(tally_interval(&row->self, &flat->weights->total));
+	return real_value(tally_interval(&row->self, &flat->weights->total));
 }
 
 static struct field_value get_cpu(const struct flat *flat, const struct flat_row *row,
@@ -251,6 +252,38 @@ static struct field_value get_system(const struct flat *flat, const struct flat_
 	return integer_value(split.system_ns);
 }
 
+static struct field_value get_calls(const struct flat *flat, const struct flat_row *row,
+				    struct buf *scratch)
+{
+	(void)flat;
+	(void)scratch;
+	if (!row->counted)
+		return (struct field_value){.type = FIELD_ABSENT};
+	return integer_value(row->calls);
+}
+
+static struct field_value get_per_call(const struct flat *flat, const struct flat_row *row,
+				       struct buf *scratch)
+{
+	struct per_call per_call;
+
+	(void)scratch;
+	if (!flat_row_per_call(flat, row, &per_call))
+		return (struct field_value){.type = FIELD_ABSENT};
+	return real_value(per_call.ns);
+}
+
+static struct field_value get_per_call_interval(const struct flat *flat, const struct flat_row *row,
+						struct buf *scratch)
+{
+	struct per_call per_call;
+
+	(void)scratch;
+	if (!flat_row_per_call(flat, row, &per_call))
+		return (struct field_value){.type = FIELD_ABSENT};
+	return real_value(per_call.ci_ns);
+}
+
 static const struct flat_field fields[] = {
 	{"function", FUNCTIONS, false, get_name},
 	{"file", FUNCTIONS | BIT(BY_FILE) | BIT(BY_SOURCE_LINE), false, get_file},
@@ -273,6 +306,9 @@ static const struct flat_field fields[] = {
 	{"cpu_ns", BIT(BY_SYSCALL), true, get_cpu},
 	{"user_ns", BIT(BY_THREAD) | BIT(BY_PROCESS), true, get_user},
 	{"system_ns", BIT(BY_THREAD) | BIT(BY_PROCESS), true, get_system},
+	{"calls", ALL, false, get_calls},
+	{"per_call_ns", ALL, true, get_per_call},
+	{"per_call_ci_ns", ALL, true, get_per_call_interval},
 };
 
 static bool has_field(const struct flat *flat, const struct flat_field *field)
@@ -293,8 +329,8 @@ static void json_value(struct json *json, const struct field_value *value)
 	case FIELD_ABSENT:
 		json_null(json);
 		break;
-	case FIELD_PERCENT:
-		json_double(json, value->percent, 4);
+	case FIELD_REAL:
+		json_double(json, value->real, 4);
 		break;
 	case FIELD_BOOL:
 		json_bool(json, value->integer != 0);
@@ -403,8 +439,8 @@ static void csv_value(struct buf *out, const struct field_value *value)
 		break;
 	case FIELD_ABSENT:
 		break;
-	case FIELD_PERCENT:
-		buf_printf(out, "%.4f", value->percent);
+	case FIELD_REAL:
+		buf_printf(out, "%.4f", value->real);
 		break;
 	case FIELD_BOOL:
 		buf_append_str(out, value->integer ? "true" : "false");

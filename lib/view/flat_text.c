@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/minmax.h"
 #include "calltree/flat.h"
+#include "calltree/per_call.h"
 #include "calltree/weights.h"
 #include "view/cut.h"
 #include "view/line.h"
@@ -188,6 +189,54 @@ static enum style system_cell(struct buf *out, const struct cells *cells,
 	return STYLE_PLAIN;
 }
 
+/* What was not counted stays empty; 0: it was never called. */
+static enum style calls_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
+{
+	(void)cells;
+	if (row->counted)
+		append_count(out, row->calls);
+	return STYLE_PLAIN;
+}
+
+/* Has its time samples to judge by? Else its interval is all that can be said of it. */
+static bool is_measured(const struct per_call *per_call)
+{
+	return per_call->ns > 0;
+}
+
+static enum style per_call_cell(struct buf *out, const struct cells *cells,
+				const struct flat_row *row)
+{
+	enum time_unit wanted = cells->view->unit;
+	struct per_call per_call;
+	struct unit unit;
+	double ns;
+
+	if (!flat_row_per_call(cells->flat, row, &per_call))
+		return STYLE_PLAIN;
+	ns = is_measured(&per_call) ? per_call.ns : per_call.ci_ns;
+	unit = unit_of_time(wanted, ns);
+	buf_append_str(out, is_measured(&per_call) ? "" : "<");
+	append_time(out, ns, &unit);
+	if (wanted == TIME_UNIT_AUTO)
+		buf_printf(out, " %s", unit.name);
+	return is_measured(&per_call) ? STYLE_PLAIN : STYLE_DIM;
+}
+
+/* In the unit of the time that it belongs to. */
+static enum style per_call_interval_cell(struct buf *out, const struct cells *cells,
+					 const struct flat_row *row)
+{
+	struct per_call per_call;
+	struct unit unit;
+
+	if (flat_row_per_call(cells->flat, row, &per_call) && is_measured(&per_call)) {
+		unit = unit_of_time(cells->view->unit, per_call.ns);
+		append_time(out, per_call.ci_ns, &unit);
+	}
+	return STYLE_DIM;
+}
+
 #define NUMBER(text)                                                                               \
 	{                                                                                          \
 		.header = (text), .right = true                                                    \
@@ -214,6 +263,9 @@ static const struct flat_column columns[] = {
 	{ALL, SPARE_NUMBER("\xc2\xb1", 1), interval_cell},
 	{CODE, NUMBER("total"), total_cell},
 	{CODE, NUMBER("%"), total_percent_cell},
+	{BIT(BY_FUNCTION), NUMBER("calls"), calls_cell},
+	{BIT(BY_FUNCTION), NUMBER("per call"), per_call_cell},
+	{BIT(BY_FUNCTION), SPARE_NUMBER("\xc2\xb1", 2), per_call_interval_cell},
 	{NOT_CODE, SPARE_NUMBER("samples", 2), samples_cell},
 	{BIT(BY_SYSCALL), SPARE_NUMBER("cpu", 3), cpu_cell},
 	{BIT(BY_THREAD) | BIT(BY_PROCESS), SPARE_NUMBER("user", 1), user_cell},
@@ -248,6 +300,11 @@ static bool is_split(const struct flat_column *column)
 	return column->cell == user_cell || column->cell == system_cell;
 }
 
+static bool is_per_call(const struct flat_column *column)
+{
+	return column->cell == per_call_cell || column->cell == per_call_interval_cell;
+}
+
 static void choose_column(struct chosen *chosen, const struct flat_column *from, const char *unit)
 {
 	size_t i = chosen->nr++;
@@ -275,9 +332,25 @@ static const char *unit_of(const struct flat_column *column, const struct cells 
 {
 	if (column->cell == cpu_cell)
 		return cells->cpu_unit.name;
+	if (column->cell == per_call_cell && cells->view->unit != TIME_UNIT_AUTO)
+		return unit_of_time(cells->view->unit, 0).name;
 	if (column->cell == self_cell || column->cell == total_cell || is_split(column))
 		return cells->unit.name;
 	return "";
+}
+
+/* Does a column belong to this table, of those of its dimension? */
+static bool is_shown(const struct flat_column *column, const struct flat *flat, bool has_splits)
+{
+	if (is_split(column))
+		return has_splits;
+	if (column->cell == cpu_cell)
+		return flat->weights->metric != METRIC_CPU;
+	if (column->cell == calls_cell)
+		return flat_has_counts(flat);
+	if (is_per_call(column))
+		return flat_has_counts(flat) && flat->weights->metric != METRIC_SAMPLES;
+	return true;
 }
 
 static void choose_columns(struct chosen *chosen, const struct cells *cells)
@@ -289,11 +362,9 @@ static void choose_columns(struct chosen *chosen, const struct cells *cells)
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
 		const struct flat_column *column = &columns[i];
 
-		if (!(column->dimensions & BIT(flat->dimension)) ||
-		    (is_split(column) && !has_splits) ||
-		    (column->cell == cpu_cell && flat->weights->metric == METRIC_CPU))
-			continue;
-		choose_column(chosen, column, unit_of(column, cells));
+		if ((column->dimensions & BIT(flat->dimension)) &&
+		    is_shown(column, flat, has_splits))
+			choose_column(chosen, column, unit_of(column, cells));
 	}
 }
 
@@ -344,8 +415,8 @@ void flat_print_text(const struct flat *flat, const struct view *view, size_t li
 		largest = max_u64(largest, flat->rows[i].total.weight);
 		largest_cpu = max_u64(largest_cpu, flat->rows[i].cpu.weight);
 	}
-	cells.unit = unit_for(flat->weights->metric, largest);
-	cells.cpu_unit = unit_for(METRIC_CPU, largest_cpu);
+	cells.unit = unit_chosen(view->unit, flat->weights->metric, largest);
+	cells.cpu_unit = unit_chosen(view->unit, METRIC_CPU, largest_cpu);
 	choose_columns(&chosen, &cells);
 	table = table_new(chosen.columns, chosen.nr);
 	for (size_t i = 0; i < shown; i++)

@@ -9,6 +9,9 @@
 #include "base/buf.h"
 #include "base/clock.h"
 
+/* Behind the point: more are less than what can be measured. */
+#define DECIMALS_MAX 9
+
 #define MICROSECONDS "\xc2\xb5s"
 
 struct unit unit_for(enum metric metric, uint64_t largest)
@@ -30,6 +33,53 @@ struct unit unit_for(enum metric metric, uint64_t largest)
 		if (largest >= units[i].from_ns)
 			return units[i].unit;
 	return smallest;
+}
+
+/* By enum time_unit. */
+static const struct unit chosen_units[] = {
+	[TIME_UNIT_NS] = {"ns", 1, 0},
+	[TIME_UNIT_US] = {MICROSECONDS, NS_PER_US, 1},
+	[TIME_UNIT_MS] = {"ms", NS_PER_MS, 1},
+	[TIME_UNIT_S] = {"s", NS_PER_SEC, 2},
+};
+
+struct unit unit_chosen(enum time_unit wanted, enum metric metric, uint64_t largest)
+{
+	if (wanted == TIME_UNIT_AUTO || metric == METRIC_SAMPLES)
+		return unit_for(metric, largest);
+	return chosen_units[wanted];
+}
+
+/* So that a value has three significant digits, rounded as it will be. */
+static int decimals_of(double value)
+{
+	double limit = 99.95;
+	int decimals = 0;
+
+	while (value > 0 && value < limit && decimals < DECIMALS_MAX) {
+		limit /= 10;
+		decimals++;
+	}
+	return decimals;
+}
+
+struct unit unit_of_time(enum time_unit wanted, double ns)
+{
+	struct unit unit;
+
+	if (wanted == TIME_UNIT_AUTO) {
+		wanted = TIME_UNIT_S;
+		while (wanted > TIME_UNIT_NS && ns < (double)chosen_units[wanted].divisor)
+			wanted--;
+	}
+	unit = chosen_units[wanted];
+	unit.decimals = decimals_of(ns / (double)unit.divisor);
+	return unit;
+}
+
+void append_time(struct buf *out, double ns, const struct unit *unit)
+{
+	buf_printf(out, "%.*f", unit->decimals, ns / (double)unit->divisor);
 }
 
 void append_in_unit(struct buf *out, uint64_t value, const struct unit *unit)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "profile/profile.h"
+#include "view/style.h"
 
 struct buf;
 
@@ -18,6 +19,12 @@ struct unit {
 
 /* The unit in which `largest` reads best: three to five digits. */
 struct unit unit_for(enum metric metric, uint64_t largest);
+/* The same, or for times the unit that was asked for. */
+struct unit unit_chosen(enum time_unit wanted, enum metric metric, uint64_t largest);
+/* The unit of one time by itself, which gets three significant digits. */
+struct unit unit_of_time(enum time_unit wanted, double ns);
+/* A time in such a unit, without its name. */
+void append_time(struct buf *out, double ns, const struct unit *unit);
 /* The number alone, without its unit. */
 void append_in_unit(struct buf *out, uint64_t value, const struct unit *unit);
 

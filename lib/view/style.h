@@ -9,11 +9,21 @@
 
 struct buf;
 
+/* In which unit times are shown. */
+enum time_unit {
+	TIME_UNIT_AUTO, /* the one in which they read best */
+	TIME_UNIT_NS,
+	TIME_UNIT_US,
+	TIME_UNIT_MS,
+	TIME_UNIT_S,
+};
+
 /* How text comes out: decided by the command, which alone knows the terminal. */
 struct view {
 	size_t columns;	       /* width to fill at most */
 	bool colour;	       /* with ANSI colours (ECMA-48 SGR) */
 	enum name_style names; /* of functions */
+	enum time_unit unit;
 };
 
 enum style {

@@ -8,7 +8,9 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/escape.h"
+#include "base/minmax.h"
 #include "base/sink.h"
+#include "calltree/counts.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/weights.h"
@@ -444,11 +446,59 @@ static void note_few_samples(const struct weights *weights, struct buf *note)
 		buf_append_str(note, " or with a higher -F");
 }
 
+static void note_filtered_counts(const struct weights *weights, struct buf *note)
+{
+	if (weights->counts->state == COUNTS_FILTERED)
+		buf_append_str(note, "calls are counted for whole processes, with what they fork: "
+				     "of what these filters select they are unknown");
+}
+
+static void note_refusals(const struct weights *weights, struct buf *note)
+{
+	size_t nr = profile_of(weights)->probes.nr_refusals;
+
+	if (nr == 0)
+		return;
+	append_count(note, nr);
+	buf_printf(note, " function%s that %s to be counted %s not: 'profc info' says why",
+		   nr == 1 ? "" : "s", nr == 1 ? "was" : "were", nr == 1 ? "is" : "are");
+}
+
+/* The longest time that a process had run in the recording when its calls began to count. */
+static uint64_t latest_start(const struct profile *profile)
+{
+	uint64_t latest_ns = 0;
+
+	for (size_t i = 0; i < profile->probes.nr_counts; i++) {
+		const struct profile_count *row = &profile->probes.counts[i];
+		uint64_t start_ns = profile->processes[row->process].start_ns;
+
+		if (row->from_ns > start_ns)
+			latest_ns = max_u64(latest_ns, row->from_ns - start_ns);
+	}
+	return latest_ns;
+}
+
+static void note_late_counts(const struct weights *weights, struct buf *note)
+{
+	const struct profile *profile = profile_of(weights);
+	const struct tally late = {.weight = latest_start(profile)};
+	const struct tally all = {.weight = profile->meta.duration_ns};
+
+	if (weights->counts->state != COUNTS_KNOWN ||
+	    tally_percent(&late, &all) <= WORTH_A_NOTE_PERCENT)
+		return;
+	buf_append_str(note, "calls were counted up to ");
+	append_weight(note, METRIC_WALL, late.weight);
+	buf_append_str(note, " later than sampled; time per call is that of the time counted");
+}
+
 void summary_print_notes(const struct weights *weights, const struct view *view, struct sink *sink)
 {
 	static void (*const notes[])(const struct weights *, struct buf *) = {
-		note_missed, note_unattributed, note_no_stack,	  note_truncated,
-		note_elided, note_nameless,	note_interpreter, note_few_samples,
+		note_missed,	      note_unattributed, note_no_stack,	   note_truncated,
+		note_elided,	      note_nameless,	 note_interpreter, note_few_samples,
+		note_filtered_counts, note_late_counts,	 note_refusals,
 	};
 	struct buf note = {0};
 	bool any = false;

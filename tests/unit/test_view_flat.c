@@ -152,7 +152,8 @@ static void test_view__json_has_the_documented_members(void **state)
 	       "\"module\":\"/bin/prog\",\"inlined\":true,"
 	       "\"self_ns\":600000000,\"total_ns\":600000000,"
 	       "\"self_samples\":60,\"total_samples\":60,"
-	       "\"self_pct\":60,\"total_pct\":60,\"ci_pct\":9.2482}]}\n");
+	       "\"self_pct\":60,\"total_pct\":60,\"ci_pct\":9.2482,\"calls\":null,"
+	       "\"per_call_ns\":null,\"per_call_ci_ns\":null}]}\n");
 	/* Counts have no members in nanoseconds. */
 	expect(METRIC_SAMPLES, BY_LINE, FORM_JSON,
 	       "{\"version\":1,\"metric\":\"samples\",\"unit\":\"samples\","
@@ -160,7 +161,7 @@ static void test_view__json_has_the_documented_members(void **state)
 	       "{\"function\":\"square\",\"file\":\"/src/v.h\",\"line\":3,"
 	       "\"module\":\"/bin/prog\",\"inlined\":true,"
 	       "\"self_samples\":60,\"total_samples\":60,"
-	       "\"self_pct\":62.5,\"total_pct\":62.5,\"ci_pct\":9.5083}]}\n");
+	       "\"self_pct\":62.5,\"total_pct\":62.5,\"ci_pct\":9.5083,\"calls\":null}]}\n");
 }
 
 static void test_view__csv_has_the_same_fields(void **state)
@@ -168,16 +169,17 @@ static void test_view__csv_has_the_same_fields(void **state)
 	(void)state;
 	expect(METRIC_CPU, BY_THREAD, FORM_CSV,
 	       "pid,tid,name,process,self_ns,total_ns,self_samples,total_samples,self_pct,"
-	       "total_pct,ci_pct,user_ns,system_ns\n"
-	       "100,100,prog,prog,1000000000,1000000000,96,96,100.0000,100.0000,1.9238,,\n");
+	       "total_pct,ci_pct,user_ns,system_ns,calls,per_call_ns,per_call_ci_ns\n"
+	       "100,100,prog,prog,1000000000,1000000000,96,96,100.0000,100.0000,1.9238,,,,,\n");
 	/* Commas are quoted; what is not known is empty. */
 	expect(METRIC_CPU, BY_FUNCTION, FORM_CSV,
 	       "function,file,line,module,inlined,self_ns,total_ns,self_samples,total_samples,"
-	       "self_pct,total_pct,ci_pct\n"
-	       "square,/src/v.h,1,/bin/prog,true,600000000,600000000,60,60,60.0000,60.0000,9.2482\n"
+	       "self_pct,total_pct,ci_pct,calls,per_call_ns,per_call_ci_ns\n"
+	       "square,/src/v.h,1,/bin/"
+	       "prog,true,600000000,600000000,60,60,60.0000,60.0000,9.2482,,,\n"
 	       "\"std::map<int, std::vector<int> >::operator[](int const&)\","
 	       "/usr/include/bits/stl_map.h,1,/bin/prog,false,300000000,300000000,30,30,"
-	       "30.0000,30.0000,8.7752\n");
+	       "30.0000,30.0000,8.7752,,,\n");
 }
 
 /* Lines stay lines, quotes are doubled, and nothing reaches a terminal as it was. */
@@ -201,19 +203,138 @@ static void test_view__csv_of_hostile_names(void **state)
 	print(weights, BY_THREAD, FORM_CSV, &sink);
 	assert_string_equal(buf_str(&sink.pending),
 			    "pid,tid,name,process,self_samples,total_samples,self_pct,total_pct,"
-			    "ci_pct\n"
+			    "ci_pct,calls\n"
 			    "101,101,\"\\x1b[2J\\n\"\"a\"\", b\\xff\","
-			    "\"\\x1b[2J\\n\"\"a\"\", b\\xff\",1,1,100.0000,100.0000,39.6725\n");
+			    "\"\\x1b[2J\\n\"\"a\"\", b\\xff\",1,1,100.0000,100.0000,39.6725,\n");
 	buf_clear(&sink.pending);
 	print(weights, BY_FUNCTION, FORM_CSV, &sink);
 	assert_string_equal(buf_str(&sink.pending),
 			    "function,file,line,module,inlined,self_samples,total_samples,"
-			    "self_pct,total_pct,ci_pct\n"
-			    "[no stack],,,,false,1,1,100.0000,100.0000,39.6725\n");
+			    "self_pct,total_pct,ci_pct,calls\n"
+			    "[no stack],,,,false,1,1,100.0000,100.0000,39.6725,\n");
 	sink_release(&sink);
 	weights_free(weights);
 	selection_free(selection);
 	expansion_free(expansion);
+	profile_free(profile);
+}
+
+/* Hot, slow, fast and idle functions; `square` was mostly inlined. */
+static struct profile *counted_run(void)
+{
+	struct made made = made_begin();
+
+	profile_add_command_word(made.profile, "./prog");
+	for (int i = 0; i < 300; i++)
+		made_sample(&made, "main@/src/prog.c:5;parse_expression@/src/parse.c:20", 10);
+	for (int i = 0; i < 100; i++)
+		made_sample(&made, "main@/src/prog.c:6;load_file@/src/load.c:9", 10);
+	for (int i = 0; i < 80; i++)
+		made_sample(&made, "main@/src/prog.c:7+square@/src/square.h:2", 10);
+	for (int i = 0; i < 20; i++)
+		made_sample(&made, "main@/src/prog.c:8;square@/src/square.h:2", 10);
+	made_count(&made, "parse_expression@/src/parse.c:1", NULL, 15360000);
+	made_count(&made, "load_file@/src/load.c:1", NULL, 3);
+	made_count(&made, "square@/src/square.h:1", NULL, 4100);
+	made_count(&made, "hash@/src/hash.c:1", NULL, 98304);
+	made_count(&made, "usage@/src/prog.c:1", NULL, 0);
+	return made_end(&made);
+}
+
+/* The table and its notes, sorted by `keys`, under a filter. */
+static void expect_counts(struct profile *profile, const struct filter *filter, const char *keys,
+			  const struct view *view, const char *expected)
+{
+	struct expansion *expansion = expansion_new(profile, false);
+	struct selection *selection;
+	struct weights *weights;
+	struct flat *flat;
+	struct sink sink = SINK_MEMORY;
+
+	assert_int_equal(selection_new(expansion, filter, &selection, NULL), 0);
+	weights = weights_new(selection, METRIC_CPU);
+	flat = flat_new(weights, BY_FUNCTION);
+	assert_int_equal(flat_sort(flat, keys, NULL), 0);
+	flat_print_text(flat, view, 0, &sink);
+	summary_print_notes(weights, view, &sink);
+	assert_string_equal(buf_str(&sink.pending), expected);
+	sink_release(&sink);
+	flat_free(flat);
+	weights_free(weights);
+	selection_free(selection);
+	expansion_free(expansion);
+}
+
+static void test_view__calls_fit_80_columns(void **state)
+{
+	const struct view narrow = {.columns = 80}, wide = {.columns = 120};
+	const struct view in_ms = {.columns = 80, .unit = TIME_UNIT_MS};
+	struct profile *profile = counted_run();
+
+	(void)state;
+	expect_counts(profile, &(struct filter){0}, "calls", &narrow,
+		      "self ms    %   ± total ms     %      calls per call    ±  function\n"
+		      "   3000 60.0 4.3     3000  60.0 15,360,000   195 ns   14  parse_expression\n"
+		      "      0  0.0 0.4        0   0.0     98,304  <194 ns       hash\n"
+		      "   1000 20.0 3.5     1000  20.0      4,100  48.8 µs 21.3  square\n"
+		      "   1000 20.0 3.5     1000  20.0          3   333 ms   58  load_file\n"
+		      "      0  0.0 0.4        0   0.0          0                usage\n"
+		      "      0  0.0 0.4     5000 100.0                           main\n");
+	expect_counts(profile, &(struct filter){0}, "per-call", &wide,
+		      "self ms    %   ± total ms     %      calls per call    ±  function          "
+		      "location    module\n"
+		      "   1000 20.0 3.5     1000  20.0          3   333 ms   58  load_file         "
+		      "load.c:1    prog\n"
+		      "   1000 20.0 3.5     1000  20.0      4,100  48.8 µs 21.3  square            "
+		      "square.h:1  prog\n"
+		      "   3000 60.0 4.3     3000  60.0 15,360,000   195 ns   14  parse_expression  "
+		      "parse.c:1   prog\n"
+		      "      0  0.0 0.4        0   0.0     98,304  <194 ns       hash              "
+		      "hash.c:1    prog\n"
+		      "      0  0.0 0.4     5000 100.0                           main              "
+		      "prog.c:1    prog\n"
+		      "      0  0.0 0.4        0   0.0          0                usage             "
+		      "prog.c:1    prog\n");
+	expect_counts(profile, &(struct filter){0}, "self", &in_ms,
+			"self ms    %   ± total ms     %      calls per call ms  function\n"
+			" 3000.0 60.0 4.3   3000.0  60.0 15,360,000    0.000195  parse_expression\n"
+			" 1000.0 20.0 3.5   1000.0  20.0      4,100      0.0488  square\n"
+			" 1000.0 20.0 3.5   1000.0  20.0          3         333  load_file\n"
+			"    0.0  0.0 0.4   5000.0 100.0                         main\n"
+			"    0.0  0.0 0.4      0.0   0.0     98,304   <0.000194  hash\n"
+			"    0.0  0.0 0.4      0.0   0.0          0              usage\n");
+	profile_free(profile);
+}
+
+static void test_view__notes_say_what_was_not_counted(void **state)
+{
+	const struct view view = {.columns = 80};
+	struct profile *profile = counted_run();
+	struct profile_refusal refusal = {.reason = profile_intern(profile, "too short")};
+
+	(void)state;
+	profile_add_refusal(profile, &refusal);
+	profile->probes.counts[0].from_ns = 250000000;
+	expect_counts(
+		profile, &(struct filter){.functions = {(const char *const[]){"square"}, 1}},
+		"self", &view,
+		"self ms     %   ± total ms     % calls per call    ±  function  module\n"
+		"   1000 100.0 1.8     1000 100.0 4,100  48.8 µs 19.0  square    prog\n"
+		"      0   0.0 1.8     1000 100.0                      main      prog\n"
+		"\n"
+		"note: calls were counted up to 250 ms later than sampled; time per call is that\n"
+		"      of the time counted\n"
+		"note: 1 function that was to be counted is not: 'profc info' says why\n");
+	expect_counts(
+		profile, &(struct filter){.to_ns = 3500000000}, "self", &view,
+		"self ms    %   ± total ms     %  function          location   module\n"
+		"   3000 85.7 3.7     3000  85.7  parse_expression  parse.c:1  prog\n"
+		"    500 14.3 3.7      500  14.3  load_file         load.c:1   prog\n"
+		"      0  0.0 0.5     3500 100.0  main              prog.c:1   prog\n"
+		"\n"
+		"note: calls are counted for whole processes, with what they fork: of what these\n"
+		"      filters select they are unknown\n"
+		"note: 1 function that was to be counted is not: 'profc info' says why\n");
 	profile_free(profile);
 }
 
@@ -225,6 +346,8 @@ int main(void)
 		cmocka_unit_test(test_view__json_has_the_documented_members),
 		cmocka_unit_test(test_view__csv_has_the_same_fields),
 		cmocka_unit_test(test_view__csv_of_hostile_names),
+		cmocka_unit_test(test_view__calls_fit_80_columns),
+		cmocka_unit_test(test_view__notes_say_what_was_not_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
