@@ -285,6 +285,21 @@ bool counts_find_edge(const struct counts *counts, uint32_t caller, uint32_t cal
 	return found != NULL;
 }
 
+size_t counts_first_edge(const struct counts *counts, uint32_t caller)
+{
+	size_t low = 0, high = counts->nr_edges;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (counts->edges[middle].caller < caller)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 const struct count_line *counts_find_line(const struct counts *counts, struct str_id file,
 					  uint32_t line)
 {

@@ -74,6 +74,8 @@ bool counts_find_function(const struct counts *counts, uint32_t label, uint64_t 
 /* Those that one function makes of another, or of those not known: COUNTS_NO_LABEL. */
 bool counts_find_edge(const struct counts *counts, uint32_t caller, uint32_t callee,
 		      uint64_t *calls);
+/* Where those that one function makes begin in counts->edges; elsewhere if there are none. */
+size_t counts_first_edge(const struct counts *counts, uint32_t caller);
 /* The row of a line, or NULL if nothing was counted there. */
 const struct count_line *counts_find_line(const struct counts *counts, struct str_id file,
 					  uint32_t line);

@@ -1,120 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Builds call trees, callers and callees. */
-#include "calltree/tree.h"
+#include "calltree/tree_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/index_set.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/weights.h"
-
-/* A tree in the making. */
-struct planter {
-	struct tree *tree;
-	const struct expansion *expansion;
-	struct index_set nodes; /* by (parent, label) */
-};
-
-static void planter_init(struct planter *planter, const struct weights *weights)
-{
-	struct tree *tree = xcalloc(1, sizeof(*tree));
-
-	tree->weights = weights;
-	ARRAY_GROW(tree->nodes, tree->nr, tree->cap);
-	tree->nodes[tree->nr++] = (struct tree_node){.label = TREE_NO_LABEL};
-	*planter = (struct planter){.tree = tree, .expansion = weights->selection->expansion};
-}
-
-static bool node_equal(const void *owner, uint32_t index, const void *key)
-{
-	const struct tree_node *node = &((const struct tree *)owner)->nodes[index];
-	const struct tree_node *wanted = key;
-
-	return node->parent == wanted->parent && node->label == wanted->label;
-}
-
-/* The child of a node for a level; made when there is none yet. */
-static uint32_t child_of(struct planter *planter, uint32_t parent, uint32_t label, bool inlined)
-{
-	struct tree *tree = planter->tree;
-	struct tree_node wanted = {.parent = parent, .label = label, .inlined = inlined};
-	uint64_t hash = hash_u64((uint64_t)parent << 32 | label);
-	uint32_t id = index_set_find(&planter->nodes, hash, node_equal, tree, &wanted);
-
-	if (id != INDEX_NONE) {
-		tree->nodes[id].inlined = tree->nodes[id].inlined && inlined;
-		return id;
-	}
-	id = (uint32_t)tree->nr;
-	ARRAY_GROW(tree->nodes, tree->nr, tree->cap);
-	tree->nodes[tree->nr++] = wanted;
-	index_set_add(&planter->nodes, hash, id);
-	return id;
-}
-
-static int heavier_first(const void *a, const void *b, void *context)
-{
-	const struct tree *tree = context;
-	const struct tree_node *left = &tree->nodes[*(const uint32_t *)a];
-	const struct tree_node *right = &tree->nodes[*(const uint32_t *)b];
-
-	if (left->total.weight != right->total.weight)
-		return left->total.weight < right->total.weight ? 1 : -1;
-	return left->label < right->label ? -1 : left->label > right->label;
-}
-
-/*
- * The nodes with weight in one list, siblings together; begins[id] … begins[id + 1]
- * are the children of id. Two passes of counting, as most nodes have one child and a
- * sort of all would be the greatest cost of a tree.
- */
-static void group_siblings(const struct tree *tree, uint32_t *begins, uint32_t *list)
-{
-	for (uint32_t id = 1; id < tree->nr; id++)
-		if (tree->nodes[id].total.weight > 0)
-			begins[tree->nodes[id].parent + 2]++;
-	for (size_t i = 2; i < tree->nr + 2; i++)
-		begins[i] += begins[i - 1];
-	/* begins[p + 1] runs from the first place of p's children to behind their last. */
-	for (uint32_t id = 1; id < tree->nr; id++)
-		if (tree->nodes[id].total.weight > 0)
-			list[begins[tree->nodes[id].parent + 1]++] = id;
-}
-
-/* Link the children of every node, heaviest first. */
-static void link_children(struct tree *tree)
-{
-	cleanup_free uint32_t *begins = xcalloc(tree->nr + 2, sizeof(*begins));
-	cleanup_free uint32_t *list = xmalloc(tree->nr * sizeof(*list));
-
-	group_siblings(tree, begins, list);
-	for (uint32_t id = 0; id < tree->nr; id++) {
-		uint32_t *children = list + begins[id], nr = begins[id + 1] - begins[id];
-
-		if (nr > 1)
-			qsort_r(children, nr, sizeof(*children), heavier_first, tree);
-		if (nr > 0)
-			tree->nodes[id].first_child = children[0];
-		for (uint32_t i = 1; i < nr; i++)
-			tree->nodes[children[i - 1]].next_sibling = children[i];
-	}
-}
-
-static struct tree *planter_finish(struct planter *planter)
-{
-	struct tree *tree = planter->tree;
-
-	index_set_release(&planter->nodes);
-	for (uint32_t i = 0; i < tree->nr; i++)
-		tree->nodes[i].total = tree->nodes[i].self;
-	for (size_t i = tree->nr - 1; i > 0; i--)
-		tally_add(&tree->nodes[tree->nodes[i].parent].total, &tree->nodes[i].total);
-	link_children(tree);
-	return tree;
-}
 
 /*
  * Which stacks lead to a selected sample that ended so: those themselves and all
@@ -145,7 +39,7 @@ static uint32_t descend(struct planter *planter, uint32_t node, uint32_t stack, 
 	for (uint32_t i = first; i < levels.nr; i++) {
 		const struct level *level = &expansion->levels[levels.first + i];
 
-		node = child_of(planter, node, level->label, level->inlined);
+		node = planter_child(planter, node, level->label, level->inlined);
 	}
 	return node;
 }
@@ -177,7 +71,7 @@ static void plant_leaf(struct planter *planter, const struct level *level,
 
 	if (tally->weight == 0)
 		return;
-	node = child_of(planter, TREE_ROOT, level->label, false);
+	node = planter_child(planter, TREE_ROOT, level->label, false);
 	tally_add(&planter->tree->nodes[node].self, tally);
 }
 
@@ -193,11 +87,12 @@ struct tree *tree_new(const struct weights *weights)
 		if (!weights->by_stack[end])
 			continue;
 		if (!stack_end_is_complete((enum stack_end)end))
-			top = child_of(&planter, TREE_ROOT, level->label, false);
+			top = planter_child(&planter, TREE_ROOT, level->label, false);
 		plant_stacks(&planter, weights->by_stack[end], top);
 	}
 	plant_leaf(&planter, &planter.expansion->unattributed, &weights->unattributed);
 	plant_leaf(&planter, &planter.expansion->no_stack, &weights->no_stack);
+	tree_count_calls(&planter, NULL);
 	return planter_finish(&planter);
 }
 
@@ -246,6 +141,7 @@ struct tree *tree_new_callees(const struct weights *weights, const bool *wanted)
 		node_of_stack[id] = descend(&planter, node_of_stack[parent], id, first);
 		tally_add(&planter.tree->nodes[node_of_stack[id]].self, &by_stack[id]);
 	}
+	tree_count_calls(&planter, wanted);
 	return planter_finish(&planter);
 }
 
@@ -267,13 +163,13 @@ static void plant_callers(struct planter *planter, uint32_t stack, const bool *w
 		while (count-- > 0) {
 			const struct level *level = &expansion->levels[levels.first + count];
 
-			node = child_of(planter, node, level->label, level->inlined);
+			node = planter_child(planter, node, level->label, level->inlined);
 		}
 		stack = stack_trie_parent(trie, (struct stack_id){stack}).v;
 		count = stack == STACK_EMPTY.v ? 0 : nr_levels(expansion, stack);
 	}
 	if (missing)
-		node = child_of(planter, node, missing->label, false);
+		node = planter_child(planter, node, missing->label, false);
 	tally_add(&planter->tree->nodes[node].self, tally);
 }
 
@@ -318,6 +214,7 @@ struct tree *tree_new_callers(const struct weights *weights, const bool *wanted)
 			if (sums[id].weight > 0)
 				plant_callers(&planter, id, wanted, missing, &sums[id]);
 	}
+	tree_count_calls(&planter, wanted);
 	return planter_finish(&planter);
 }
 

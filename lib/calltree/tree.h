@@ -19,7 +19,16 @@ struct tree_node {
 	uint32_t parent;
 	uint32_t label;			    /* TREE_NO_LABEL for the root */
 	uint32_t first_child, next_sibling; /* 0: none; heaviest first */
-	bool inlined; /* every copy of it here had been inlined into its caller */
+	bool inlined;	/* every copy of it here had been inlined into its caller */
+	bool unsampled; /* it is there for its counts alone */
+	/*
+	 * Were its calls counted? Those that its caller makes of it, where that is known, else
+	 * all that there are of the function. In a tree of callers, those that it makes of the
+	 * function that the tree is of; farther up nothing is said.
+	 */
+	bool counted;
+	bool shared; /* calls are not those of this place alone, and cannot be divided */
+	uint64_t calls;
 	struct tally self, total;
 };
 

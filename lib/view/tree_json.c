@@ -28,6 +28,8 @@ static bool is_shown(const struct tree *tree, const struct tree_limits *limits,
 		return false;
 	if (limits->max_depth && numbering->depth[id] > limits->max_depth)
 		return false;
+	if (node->unsampled)
+		return true;
 	return node->total.weight > 0 &&
 	       tally_percent(&node->total, &tree->weights->total) >= limits->min_percent;
 }
@@ -63,6 +65,16 @@ static void write_cost(struct json *json, const struct tree *tree, const struct 
 	json_double(json, tally_interval(&node->total, all), 4);
 }
 
+static void write_calls(struct json *json, const struct tree_node *node)
+{
+	json_key(json, "calls");
+	if (node->counted)
+		json_u64(json, node->calls);
+	else
+		json_null(json);
+	json_key_bool(json, "calls_shared", node->counted && node->shared);
+}
+
 static void write_node(struct json *json, const struct tree *tree,
 		       const struct numbering *numbering, uint32_t id)
 {
@@ -77,6 +89,7 @@ static void write_node(struct json *json, const struct tree *tree,
 	write_code(json, tree, node->label);
 	json_key_bool(json, "inlined", node->inlined);
 	write_cost(json, tree, node);
+	write_calls(json, node);
 	json_object_end(json);
 }
 

@@ -15,6 +15,7 @@
 #include "view/cut.h"
 #include "view/line.h"
 #include "view/number.h"
+#include "view/tree_counts.h"
 
 #define TEE	 "\xe2\x94\x9c\xe2\x94\x80 " /* ├─ */
 #define ELBOW	 "\xe2\x94\x94\xe2\x94\x80 " /* └─ */
@@ -59,6 +60,8 @@ static bool worth_showing(const struct printer *printer, uint32_t node)
 {
 	const struct tally *total = &printer->tree->nodes[node].total;
 
+	if (printer->tree->nodes[node].unsampled)
+		return printer->limits->calls;
 	return tally_percent(total, all(printer)) >= printer->limits->min_percent;
 }
 
@@ -79,6 +82,8 @@ static struct children children_of(const struct printer *printer, uint32_t node,
 			children.nr_shown++;
 			continue;
 		}
+		if (nodes[at].unsampled)
+			continue;
 		children.nr_rest++;
 		tally_add(&children.rest, &nodes[at].total);
 	}
@@ -104,8 +109,9 @@ static void push_children(struct printer *printer, const struct pending *parent)
 		return;
 	assert(printer->stack);
 	base = printer->nr_stack - nr;
-	for (uint32_t i = 0; i < children.nr_shown; i++, at = nodes[at].next_sibling)
-		printer->stack[base + nr - 1 - i].node = at;
+	for (uint32_t i = 0; i < children.nr_shown; at = nodes[at].next_sibling)
+		if (worth_showing(printer, at))
+			printer->stack[base + nr - 1 - i++].node = at;
 	printer->stack[base].last = true;
 	if (has_rest) {
 		printer->stack[base].node = parent->node;
@@ -135,6 +141,7 @@ static void note_branch(struct printer *printer, const struct pending *line)
 #define AMOUNT_COLUMNS	 8
 #define PERCENT_COLUMNS	 6
 #define INTERVAL_COLUMNS 5
+#define CALLS_COLUMNS	 14
 #define COST_COLUMNS	 (AMOUNT_COLUMNS + PERCENT_COLUMNS)
 
 /* Callers have no column for self time. */
@@ -145,7 +152,8 @@ static bool has_self(const struct printer *printer)
 
 static size_t all_cost_columns(const struct printer *printer)
 {
-	return COST_COLUMNS + INTERVAL_COLUMNS + (has_self(printer) ? COST_COLUMNS : 0);
+	return COST_COLUMNS + INTERVAL_COLUMNS + (has_self(printer) ? COST_COLUMNS : 0) +
+	       (printer->limits->calls ? CALLS_COLUMNS : 0);
 }
 
 static void append_cost(struct buf *out, const struct printer *printer, const struct tally *tally)
@@ -169,8 +177,19 @@ static void append_interval(struct buf *out, const struct printer *printer,
 {
 	struct buf text = {0};
 
-	append_percent(&text, tally_interval(tally, all(printer)));
+	if (tally->weight > 0)
+		append_percent(&text, tally_interval(tally, all(printer)));
 	line_append_right(out, printer->view, STYLE_DIM, INTERVAL_COLUMNS, buf_str(&text));
+	buf_release(&text);
+}
+
+static void append_calls(struct buf *out, const struct printer *printer, const struct pending *line)
+{
+	struct buf text = {0};
+
+	if (!line->nr_rest)
+		tree_append_calls(&text, &printer->tree->nodes[line->node]);
+	line_append_right(out, printer->view, STYLE_PLAIN, CALLS_COLUMNS, buf_str(&text));
 	buf_release(&text);
 }
 
@@ -225,6 +244,8 @@ static void print_line(struct printer *printer, const struct pending *line)
 	append_interval(&text, printer, &total);
 	if (has_self(printer))
 		append_cost(&text, printer, line->nr_rest ? &none : &node->self);
+	if (printer->limits->calls)
+		append_calls(&text, printer, line);
 	buf_append_str(&text, "  ");
 	append_path(&text, printer, line);
 	line_end(&text, printer->sink);
@@ -247,6 +268,8 @@ static void print_header(struct printer *printer)
 			line_append_right(&line, printer->view, STYLE_HEADING, INTERVAL_COLUMNS,
 					  "\xc2\xb1");
 	}
+	if (printer->limits->calls)
+		line_append_right(&line, printer->view, STYLE_HEADING, CALLS_COLUMNS, "calls");
 	buf_append_str(&line, "  ");
 	style_append(&line, printer->view, STYLE_HEADING, "function");
 	line_end(&line, printer->sink);
@@ -260,7 +283,8 @@ void tree_print_text(const struct tree *tree, const struct view *view,
 	const struct pending root = {.node = TREE_ROOT};
 	struct printer printer = {.tree = tree, .view = view, .limits = limits, .sink = sink};
 
-	printer.unit = unit_for(tree->weights->metric, tree->nodes[TREE_ROOT].total.weight);
+	printer.unit =
+		unit_chosen(view->unit, tree->weights->metric, tree->nodes[TREE_ROOT].total.weight);
 	print_header(&printer);
 	push_children(&printer, &root);
 	while (printer.nr_stack > 0) {

@@ -3,6 +3,7 @@
 #ifndef PROFC_VIEW_TREE_TEXT_H
 #define PROFC_VIEW_TREE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "view/style.h"
@@ -14,6 +15,7 @@ struct tree;
 struct tree_limits {
 	size_t max_depth;   /* calls below a root; 0: all */
 	double min_percent; /* nodes with less of the total are summed up in one line */
+	bool calls;	    /* with counts, and with nodes that are there for those alone */
 };
 
 /*

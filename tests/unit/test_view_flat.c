@@ -296,13 +296,13 @@ static void test_view__calls_fit_80_columns(void **state)
 		      "      0  0.0 0.4        0   0.0          0                usage             "
 		      "prog.c:1    prog\n");
 	expect_counts(profile, &(struct filter){0}, "self", &in_ms,
-			"self ms    %   ± total ms     %      calls per call ms  function\n"
-			" 3000.0 60.0 4.3   3000.0  60.0 15,360,000    0.000195  parse_expression\n"
-			" 1000.0 20.0 3.5   1000.0  20.0      4,100      0.0488  square\n"
-			" 1000.0 20.0 3.5   1000.0  20.0          3         333  load_file\n"
-			"    0.0  0.0 0.4   5000.0 100.0                         main\n"
-			"    0.0  0.0 0.4      0.0   0.0     98,304   <0.000194  hash\n"
-			"    0.0  0.0 0.4      0.0   0.0          0              usage\n");
+		      "self ms    %   ± total ms     %      calls per call ms  function\n"
+		      " 3000.0 60.0 4.3   3000.0  60.0 15,360,000    0.000195  parse_expression\n"
+		      " 1000.0 20.0 3.5   1000.0  20.0      4,100      0.0488  square\n"
+		      " 1000.0 20.0 3.5   1000.0  20.0          3         333  load_file\n"
+		      "    0.0  0.0 0.4   5000.0 100.0                         main\n"
+		      "    0.0  0.0 0.4      0.0   0.0     98,304   <0.000194  hash\n"
+		      "    0.0  0.0 0.4      0.0   0.0          0              usage\n");
 	profile_free(profile);
 }
 

@@ -10,9 +10,11 @@
 #include "base/sink.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
+#include "calltree/find.h"
 #include "calltree/tree.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
+#include "view/tree_counts.h"
 #include "view/tree_json.h"
 #include "view/tree_text.h"
 
@@ -151,10 +153,10 @@ static void test_view__tree_json_lists_parents_first(void **state)
 	       "\"command\":[],\"nodes\":["
 	       "{\"parent\":null,\"function\":\"start\",\"file\":null,\"module\":\"/bin/prog\","
 	       "\"inlined\":false,\"self_samples\":0,\"total_samples\":957,"
-	       "\"total_pct\":95.7,\"ci_pct\":1.267},"
+	       "\"total_pct\":95.7,\"ci_pct\":1.267,\"calls\":null,\"calls_shared\":false},"
 	       "{\"parent\":0,\"function\":\"main\",\"file\":null,\"module\":\"/bin/prog\","
 	       "\"inlined\":false,\"self_samples\":0,\"total_samples\":957,"
-	       "\"total_pct\":95.7,\"ci_pct\":1.267}]}\n");
+	       "\"total_pct\":95.7,\"ci_pct\":1.267,\"calls\":null,\"calls_shared\":false}]}\n");
 	profile_free(profile);
 }
 
@@ -201,6 +203,119 @@ static void test_view__tree_never_exceeds_its_width(void **state)
 	profile_free(made.profile);
 }
 
+/*
+ * `parse` is called by main and by `load`, `hash` by both, too, of which main's calls are counted
+ * by the call; of `emit` and `rare` no sample was taken, and `emit` is called in `load` alone.
+ */
+static struct profile *counted(void)
+{
+	struct made made = made_begin();
+
+	add(&made, 600, "main@m.c:3;parse@p.c:2;hash@h.c:2");
+	add(&made, 200, "main@m.c:4;load@l.c:4;parse@p.c:2");
+	add(&made, 100, "main@m.c:4;load@l.c:5;hash@h.c:2");
+	add(&made, 100, "main@m.c:5;hash@h.c:2");
+	made_count(&made, "main@m.c:1", NULL, 1);
+	made_count(&made, "parse@p.c:1", NULL, 15360);
+	made_count(&made, "hash@h.c:1", NULL, 98304);
+	made_count(&made, "rare@r.c:1", NULL, 3);
+	made_count(&made, "main@m.c:5", "hash@h.c:1", 12);
+	made_count(&made, "load@l.c:7", "emit@e.c:1", 5);
+	made_count(&made, "load@l.c:4", "parse@p.c:1", 360);
+	return made_end(&made);
+}
+
+/* The callers, or what it calls, of one function; NULL: the whole tree. */
+static void expect_counts(const char *function, bool callers, const struct tree_limits *limits,
+			  const char *expected)
+{
+	const struct view view = {.columns = 80};
+	struct profile *profile = counted();
+	struct expansion *expansion = expansion_new(profile, false);
+	struct selection *selection;
+	struct weights *weights;
+	struct tree *tree;
+	struct sink sink = SINK_MEMORY;
+	bool *wanted = NULL;
+
+	assert_int_equal(selection_new(expansion, &(struct filter){0}, &selection, NULL), 0);
+	weights = weights_new(selection, METRIC_CPU);
+	if (function)
+		assert_int_equal(find_labels(expansion, function, &wanted, NULL), 0);
+	tree = !function ? tree_new(weights)
+	       : callers ? tree_new_callers(weights, wanted)
+			 : tree_new_callees(weights, wanted);
+	if (function)
+		tree_print_text(tree, &view, limits, &sink);
+	else
+		tree_print_counts(tree, &view, limits, &sink);
+	assert_string_equal(buf_str(&sink.pending), expected);
+	sink_release(&sink);
+	tree_free(tree);
+	free(wanted);
+	weights_free(weights);
+	selection_free(selection);
+	expansion_free(expansion);
+	profile_free(profile);
+}
+
+static void test_view__tree_of_counts(void **state)
+{
+	(void)state;
+	expect_counts(NULL, false, &(struct tree_limits){0},
+		      "function     calls   total     %\n"
+		      "main             1 4000 µs 100.0\n"
+		      "  load             2000 µs  50.0\n"
+		      "    hash  (98,304) 1000 µs  25.0\n"
+		      "    parse      360 1000 µs  25.0\n"
+		      "    emit         5\n"
+		      "  parse   (15,360) 1000 µs  25.0\n"
+		      "    hash  (98,304) 1000 µs  25.0\n"
+		      "  hash          12 1000 µs  25.0\n");
+	expect_counts(NULL, false, &(struct tree_limits){.max_depth = 2, .min_percent = 20},
+		      "function        calls   total     %\n"
+		      "main                1 4000 µs 100.0\n"
+		      "  load                2000 µs  50.0\n"
+		      "    … 3 more          2000 µs  50.0\n"
+		      "  parse      (15,360) 1000 µs  25.0\n"
+		      "    … 1 more          1000 µs  25.0\n"
+		      "  hash             12 1000 µs  25.0\n");
+}
+
+static void test_view__callees_have_exact_edges(void **state)
+{
+	(void)state;
+	expect_counts("load", false, &(struct tree_limits){.calls = true},
+		      "total µs     %    ± self µs     %         calls  function\n"
+		      "    2000  50.0  4.0                              load\n"
+		      "    1000  25.0  4.0    1000  25.0      (98,304)  ├─ hash\n"
+		      "    1000  25.0  3.5    1000  25.0           360  ├─ parse\n"
+		      "                                              5  └─ emit\n");
+	expect_counts("load", false, &(struct tree_limits){0},
+		      "total µs     %    ± self µs     %  function\n"
+		      "    2000  50.0  4.0                load\n"
+		      "    1000  25.0  4.0    1000  25.0  ├─ hash\n"
+		      "    1000  25.0  3.5    1000  25.0  └─ parse\n");
+}
+
+static void test_view__callers_have_exact_edges(void **state)
+{
+	(void)state;
+	expect_counts("parse", true, &(struct tree_limits){.calls = true},
+		      "total µs     %    ±         calls  function\n"
+		      "    2000  50.0  4.0        15,360  parse\n"
+		      "    1000  25.0  3.5           360  ├─ load\n"
+		      "    1000  25.0  3.5                │  main\n"
+		      "    1000  25.0  3.5                └─ main\n");
+	expect_counts("emit", true, &(struct tree_limits){.calls = true},
+		      "total µs     %    ±         calls  function\n"
+		      "                                   emit\n"
+		      "                                5  load\n");
+	expect_counts("rare", true, &(struct tree_limits){.calls = true, .min_percent = 5},
+		      "total µs     %    ±         calls  function\n"
+		      "                                3  rare\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +324,9 @@ int main(void)
 		cmocka_unit_test(test_view__tree_of_callers_has_no_self),
 		cmocka_unit_test(test_view__tree_json_lists_parents_first),
 		cmocka_unit_test(test_view__tree_never_exceeds_its_width),
+		cmocka_unit_test(test_view__tree_of_counts),
+		cmocka_unit_test(test_view__callees_have_exact_edges),
+		cmocka_unit_test(test_view__callers_have_exact_edges),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

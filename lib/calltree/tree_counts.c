@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Exact counts in call trees. */
+#include "calltree/tree_priv.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "calltree/counts.h"
+#include "calltree/expand.h"
+#include "calltree/weights.h"
+
+static uint32_t label_at(const struct tree *tree, uint32_t node)
+{
+	return tree->nodes[node].label;
+}
+
+static void plant_unsampled(struct planter *planter, uint32_t parent, uint32_t label)
+{
+	size_t nr = planter->tree->nr;
+	uint32_t node = planter_child(planter, parent, label, true);
+
+	if (planter->tree->nr == nr)
+		return;
+	planter->tree->nodes[node].unsampled = true;
+	planter->tree->nodes[node].inlined = false;
+}
+
+/* Below a function: what it calls. */
+static void plant_callees(struct planter *planter, uint32_t node)
+{
+	const struct counts *counts = planter->tree->weights->counts;
+	uint32_t caller = label_at(planter->tree, node);
+
+	for (size_t i = counts_first_edge(counts, caller);
+	     i < counts->nr_edges && counts->edges[i].caller == caller; i++)
+		if (counts->edges[i].callee != COUNTS_NO_LABEL)
+			plant_unsampled(planter, node, counts->edges[i].callee);
+}
+
+/* In a tree of callers, below a function: who calls it. */
+static void plant_callers(struct planter *planter, uint32_t node)
+{
+	const struct counts *counts = planter->tree->weights->counts;
+	uint32_t callee = label_at(planter->tree, node);
+
+	for (size_t i = 0; i < counts->nr_edges; i++)
+		if (counts->edges[i].callee == callee)
+			plant_unsampled(planter, node, counts->edges[i].caller);
+}
+
+/* Functions that are asked for and were counted are there, sampled or not. */
+static void plant_wanted(struct planter *planter, const bool *wanted)
+{
+	const struct counts *counts = planter->tree->weights->counts;
+
+	for (uint32_t i = 0; i < planter->expansion->nr_labels; i++)
+		if (wanted[i] && counts->functions[i].counted)
+			plant_unsampled(planter, TREE_ROOT, i);
+	for (size_t i = 0; i < counts->nr_edges; i++) {
+		const struct count_edge *edge = &counts->edges[i];
+		uint32_t label = planter->tree->of_callers ? edge->callee : edge->caller;
+
+		if (label != COUNTS_NO_LABEL && wanted[label])
+			plant_unsampled(planter, TREE_ROOT, label);
+	}
+}
+
+/* By label: in how many places of the tree it is, and in how many other than inlined. */
+struct places {
+	uint32_t *any, *called;
+};
+
+static void places_init(struct places *places, const struct planter *planter)
+{
+	const struct tree *tree = planter->tree;
+
+	places->any = xcalloc(planter->expansion->nr_labels, sizeof(*places->any));
+	places->called = xcalloc(planter->expansion->nr_labels, sizeof(*places->called));
+	for (uint32_t i = 1; i < tree->nr; i++) {
+		places->any[label_at(tree, i)]++;
+		places->called[label_at(tree, i)] += !tree->nodes[i].inlined;
+	}
+}
+
+static void places_release(struct places *places)
+{
+	free(places->any);
+	free(places->called);
+}
+
+static void plant_unsampled_calls(struct planter *planter, const bool *wanted)
+{
+	struct places places;
+	uint32_t nr;
+
+	places_init(&places, planter);
+	if (wanted)
+		plant_wanted(planter, wanted);
+	/* In several places, it is not known in which of them the calls were made. */
+	nr = (uint32_t)planter->tree->nr;
+	for (uint32_t i = 1; i < nr; i++) {
+		bool is_wanted = wanted && planter->tree->nodes[i].parent == TREE_ROOT;
+
+		if (planter->tree->of_callers && is_wanted)
+			plant_callers(planter, i);
+		else if (!planter->tree->of_callers &&
+			 (is_wanted || places.any[label_at(planter->tree, i)] == 1))
+			plant_callees(planter, i);
+	}
+	places_release(&places);
+}
+
+/*
+ * By the caller, or else all calls of the function. What a function calls in another place of the
+ * tree, or is called elsewhere, is in the same count.
+ */
+static void count_nodes(struct tree *tree, const struct places *places, bool of_callees)
+{
+	const struct counts *counts = tree->weights->counts;
+
+	for (uint32_t i = 1; i < tree->nr; i++) {
+		struct tree_node *node = &tree->nodes[i];
+		const struct tree_node *parent = &tree->nodes[node->parent];
+		bool is_top = node->parent == TREE_ROOT;
+
+		if (node->inlined)
+			continue;
+		node->counted = !is_top &&
+				counts_find_edge(counts, parent->label, node->label, &node->calls);
+		if (node->counted) {
+			node->shared = places->any[parent->label] > 1 ||
+				       (of_callees && parent->parent != TREE_ROOT);
+			continue;
+		}
+		node->counted = counts_find_function(counts, node->label, &node->calls);
+		node->shared = places->called[node->label] > 1 || (of_callees && !is_top);
+	}
+}
+
+static void count_callers(struct tree *tree)
+{
+	const struct counts *counts = tree->weights->counts;
+
+	for (uint32_t i = 1; i < tree->nr; i++) {
+		struct tree_node *node = &tree->nodes[i];
+		const struct tree_node *parent = &tree->nodes[node->parent];
+
+		if (node->parent == TREE_ROOT)
+			node->counted = counts_find_function(counts, node->label, &node->calls);
+		else if (parent->parent == TREE_ROOT)
+			node->counted =
+				counts_find_edge(counts, node->label, parent->label, &node->calls);
+	}
+}
+
+void tree_count_calls(struct planter *planter, const bool *wanted)
+{
+	struct places places;
+
+	if (planter->tree->weights->counts->state != COUNTS_KNOWN)
+		return;
+	plant_unsampled_calls(planter, wanted);
+	places_init(&places, planter);
+	if (planter->tree->of_callers)
+		count_callers(planter->tree);
+	else
+		count_nodes(planter->tree, &places, wanted != NULL);
+	places_release(&places);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of this room share about trees. */
+#ifndef PROFC_CALLTREE_TREE_PRIV_H
+#define PROFC_CALLTREE_TREE_PRIV_H
+
+#include "base/index_set.h"
+#include "calltree/tree.h"
+
+struct expansion;
+
+/* A tree in the making. */
+struct planter {
+	struct tree *tree;
+	const struct expansion *expansion;
+	struct index_set nodes; /* by (parent, label) */
+};
+
+void planter_init(struct planter *planter, const struct weights *weights);
+/* The child of a node for a level; made when there is none yet. */
+uint32_t planter_child(struct planter *planter, uint32_t parent, uint32_t label, bool inlined);
+/* Add up the nodes and link them: the tree, which is the caller's. */
+struct tree *planter_finish(struct planter *planter);
+
+/*
+ * Give the nodes their counts, and counted calls that no sample has met nodes. `wanted`, by label:
+ * the functions that a tree of callers or callees is of; NULL: the whole tree.
+ */
+void tree_count_calls(struct planter *planter, const bool *wanted);
+
+#endif
