@@ -60,7 +60,7 @@ struct profile_probes {
 	size_t nr_refusals, cap_refusals;
 };
 
-/* Returns the row's index, by which it is updated. */
+/* Those of profile.c, beside its other tables. Returns the row's index, by which it is updated. */
 uint32_t profile_add_count(struct profile *profile, const struct profile_count *row);
 void profile_add_refusal(struct profile *profile, const struct profile_refusal *row);
 /* Were calls counted, or was it asked for? */
