@@ -16,3 +16,13 @@ bool sample_sums_add(struct sample_sums *sums, const struct sample *sample)
 	sums->nr_observations += sample->nr;
 	return sums->weight_ns <= max && sums->nr_observations <= max;
 }
+
+bool calls_sum_replace(uint64_t *sum, uint64_t before, uint64_t now)
+{
+	uint64_t others = *sum - before;
+
+	if (now > CALLS_TOTAL_MAX || others + now > CALLS_TOTAL_MAX)
+		return false;
+	*sum = others + now;
+	return true;
+}

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "store/format_columns_priv.h"
+#include "store/format_counts_priv.h"
 #include "store/format_priv.h"
 
 /*

@@ -180,6 +180,9 @@ enum end_column {
 	END_FUNCTIONS,
 	END_LOCATIONS,
 	END_COMPLETE,
+	END_OLD_COLUMNS, /* all that every file has */
+	END_COUNTS = END_OLD_COLUMNS,
+	END_REFUSALS,
 	END_COLUMNS,
 };
 

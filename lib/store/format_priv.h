@@ -48,7 +48,9 @@ enum record_type {
 	RECORD_LOCATIONS = 13,
 	RECORD_MODULE_SYMBOLS = 14,
 	RECORD_END = 15,
-	/* 16 to 19 are kept for allocations and counts. */
+	/* 16 and 17 are kept for allocations. */
+	RECORD_COUNTS = 18,
+	RECORD_REFUSALS = 19,
 	RECORD_JIT_NAMES = 20,
 	RECORD_JIT_SOURCES = 21,
 	RECORD_SOURCES = 22,

@@ -63,12 +63,16 @@ static void read_frames(struct reader *reader, struct err *why)
 		err_set(why, ERR_CORRUPT, "there is data after the end of the profile");
 }
 
-/* The duration is written last; in an incomplete file it is that of the last sample. */
+/* The duration is written last; in an incomplete file it is that of the last sample or count. */
 static void estimate_duration(struct profile *profile)
 {
 	for (size_t i = 0; i < profile->nr_samples; i++) {
 		if (profile->samples[i].time_ns > profile->meta.duration_ns)
 			profile->meta.duration_ns = profile->samples[i].time_ns;
+	}
+	for (size_t i = 0; i < profile->probes.nr_counts; i++) {
+		if (profile->probes.counts[i].to_ns > profile->meta.duration_ns)
+			profile->meta.duration_ns = profile->probes.counts[i].to_ns;
 	}
 }
 

@@ -14,8 +14,10 @@ struct reader {
 	struct sample_coder coder;
 	uint64_t last_address;
 	struct sample_sums sums;
-	uint64_t nr_rows; /* of all records */
+	uint64_t nr_calls; /* of all counts */
+	uint64_t nr_rows;  /* of all records */
 	uint32_t last_location_frame;
+	uint64_t next_count;	  /* the row of counts behind the one read last */
 	size_t nr_module_symbols; /* rows read */
 	bool symbols_begun;	  /* from then on frames and modules are complete */
 	bool ended;		  /* the end mark was read, and its counts are right */

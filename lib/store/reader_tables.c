@@ -359,6 +359,91 @@ static bool read_source(struct reader *reader, struct columns_in *in)
 	return !in->failed;
 }
 
+/* What the numbers of a row of counts are differences from; false if it would leave a gap. */
+static bool count_reference(const struct profile_probes *probes, uint64_t row,
+			    struct profile_count *before)
+{
+	*before = (struct profile_count){.callee = COUNT_NO_CALLEE};
+	if (row > probes->nr_counts || row >= TABLE_ROWS_MAX)
+		return false;
+	if (row < probes->nr_counts)
+		*before = probes->counts[row];
+	else if (row)
+		*before = probes->counts[row - 1];
+	if (row == probes->nr_counts)
+		before->calls = 0;
+	return true;
+}
+
+/* The sum of a number and a signed difference, at most max. */
+static uint64_t read_delta(struct columns_in *in, unsigned int column, uint64_t reference,
+			   uint64_t max)
+{
+	uint64_t value = columns_in_delta(in, column, reference);
+
+	if (value > max)
+		in->failed = true;
+	return value;
+}
+
+static bool take_count(struct reader *reader, uint64_t row, const struct profile_count *count)
+{
+	struct profile_probes *probes = &reader->profile->probes;
+	bool is_new = row == probes->nr_counts;
+
+	if (!calls_sum_replace(&reader->nr_calls, is_new ? 0 : probes->counts[row].calls,
+			       count->calls))
+		return false;
+	if (is_new)
+		profile_add_count(reader->profile, count);
+	else
+		probes->counts[row] = *count;
+	reader->next_count = row + 1;
+	return true;
+}
+
+static bool read_count(struct reader *reader, struct columns_in *in)
+{
+	struct profile *profile = reader->profile;
+	uint64_t row = columns_in_delta(in, COUNTS_ROW, reader->next_count);
+	struct profile_count before, count;
+	uint32_t callee; /* one more than a frame; 0: none */
+
+	if (!profile->nr_processes || !profile->nr_frames ||
+	    !count_reference(&profile->probes, row, &before))
+		return false;
+	count.kind = (uint8_t)columns_in_bounded(in, COUNTS_KIND, COUNT_KIND_COUNT - 1);
+	/* Those of later versions mean nothing to us. */
+	count.flags = (uint8_t)(columns_in_uint(in, COUNTS_FLAGS) & COUNT_FLAGS_ALL);
+	count.process =
+		(uint32_t)read_delta(in, COUNTS_PROCESS, before.process, profile->nr_processes - 1);
+	count.where.v =
+		(uint32_t)read_delta(in, COUNTS_WHERE, before.where.v, profile->nr_frames - 1);
+	callee = (uint32_t)read_delta(in, COUNTS_CALLEE, (uint32_t)(before.callee.v + 1),
+				      profile->nr_frames);
+	count.callee.v = callee - 1;
+	count.calls = read_delta(in, COUNTS_CALLS, before.calls, CALLS_TOTAL_MAX);
+	count.from_ns = read_delta(in, COUNTS_FROM, before.from_ns, TIME_MAX_NS);
+	count.to_ns = read_time(in, COUNTS_TO);
+	return !in->failed && take_count(reader, row, &count);
+}
+
+static bool read_refusal(struct reader *reader, struct columns_in *in)
+{
+	struct profile *profile = reader->profile;
+	struct profile_refusal row = {
+		.process = read_index(in, REFUSALS_PROCESS, profile->nr_processes),
+		.function = read_text(reader, in, REFUSALS_FUNCTION),
+		.module = read_text(reader, in, REFUSALS_MODULE),
+		.reason = read_text(reader, in, REFUSALS_REASON),
+	};
+
+	if (in->failed || profile->probes.nr_refusals >= TABLE_ROWS_MAX)
+		return false;
+	profile_add_refusal(profile, &row);
+	return true;
+}
+
 static bool read_end(struct reader *reader, struct columns_in *in)
 {
 	struct profile *profile = reader->profile;
@@ -372,7 +457,9 @@ static bool read_end(struct reader *reader, struct columns_in *in)
 			columns_in_uint(in, END_STACKS) == stack_trie_nr(profile->stacks) &&
 			columns_in_uint(in, END_SAMPLES) == profile->nr_samples &&
 			columns_in_uint(in, END_FUNCTIONS) == profile->symbols.nr_functions &&
-			columns_in_uint(in, END_LOCATIONS) == profile->symbols.nr_locations;
+			columns_in_uint(in, END_LOCATIONS) == profile->symbols.nr_locations &&
+			columns_in_uint(in, END_COUNTS) == profile->probes.nr_counts &&
+			columns_in_uint(in, END_REFUSALS) == profile->probes.nr_refusals;
 	return reader->ended;
 }
 
@@ -399,7 +486,9 @@ static const struct table tables[RECORD_TYPE_COUNT] = {
 	[RECORD_FUNCTIONS] = {FUNCTIONS_COLUMNS, read_function, 0, 0},
 	[RECORD_LOCATIONS] = {LOCATIONS_COLUMNS, read_location, 0, 0},
 	[RECORD_MODULE_SYMBOLS] = {MODULE_SYMBOLS_COLUMNS, read_module_symbols, 0, 0},
-	[RECORD_END] = {END_COLUMNS, read_end, 0, 0},
+	[RECORD_END] = {END_COLUMNS, read_end, END_OLD_COLUMNS, 0},
+	[RECORD_COUNTS] = {COUNTS_COLUMNS, read_count, 0, 0},
+	[RECORD_REFUSALS] = {REFUSALS_COLUMNS, read_refusal, 0, 0},
 	[RECORD_JIT_NAMES] = {JIT_NAMES_COLUMNS, read_jit_name, 0, 0},
 	[RECORD_JIT_SOURCES] = {JIT_SOURCES_COLUMNS, read_jit_source, 0, 0},
 	[RECORD_SOURCES] = {SOURCES_COLUMNS, read_source, 0, 0},

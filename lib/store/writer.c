@@ -37,6 +37,7 @@ void store_writer_free(struct store_writer *writer)
 	free(writer->written.processes);
 	free(writer->written.threads);
 	free(writer->written.counters);
+	free(writer->written.counts);
 	free(writer->written.command);
 	free(writer);
 }
@@ -68,7 +69,7 @@ int store_writer_flush(struct store_writer *writer, const struct profile *profil
 		writer_write_modules,	  writer_write_processes, writer_write_threads,
 		writer_write_frames,	  writer_write_stacks,	  writer_write_samples,
 		writer_write_counters,	  writer_write_marks,	  writer_write_jit_names,
-		writer_write_jit_sources,
+		writer_write_jit_sources, writer_write_counts,	  writer_write_refusals,
 	};
 
 	if (writer->failed)
@@ -91,6 +92,8 @@ static int write_end(struct store_writer *writer, const struct profile *profile,
 	columns_out_uint(out, END_FUNCTIONS, profile->symbols.nr_functions);
 	columns_out_uint(out, END_LOCATIONS, writer->nr_locations);
 	columns_out_uint(out, END_COMPLETE, profile->meta.complete);
+	columns_out_uint(out, END_COUNTS, writer->written.nr_counts);
+	columns_out_uint(out, END_REFUSALS, writer->nr_refusals);
 	out->nr_rows++;
 	return writer_emit(writer, RECORD_END, err);
 }
@@ -101,8 +104,10 @@ int store_writer_finish(struct store_writer *writer, const struct profile *profi
 		writer_write_meta_and_command, writer_write_module_symbols, writer_write_functions,
 		writer_write_locations,	       writer_write_sources,	    write_end,
 	};
-	int status = store_writer_flush(writer, profile, err);
+	int status;
 
+	writer->ending = true;
+	status = store_writer_flush(writer, profile, err);
 	if (status < 0)
 		return status;
 	writer->written.wrote_meta = false; /* once more, with the duration */

@@ -23,7 +23,21 @@ static bool rows_in_bounds(const struct profile *profile)
 		good = times_in_bounds(profile->threads[i].start_ns, profile->threads[i].end_ns);
 	for (size_t i = 0; good && i < profile->nr_marks; i++)
 		good = profile->marks[i].time_ns <= TIME_MAX_NS;
+	for (size_t i = 0; good && i < profile->probes.nr_counts; i++)
+		good = times_in_bounds(profile->probes.counts[i].from_ns,
+				       profile->probes.counts[i].to_ns);
 	return good;
+}
+
+static bool calls_in_bounds(const struct profile_probes *probes)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < probes->nr_counts; i++) {
+		if (!calls_sum_replace(&sum, 0, probes->counts[i].calls))
+			return false;
+	}
+	return true;
 }
 
 int writer_check_bounds(struct store_writer *writer, const struct profile *profile, struct err *err)
@@ -34,6 +48,9 @@ int writer_check_bounds(struct store_writer *writer, const struct profile *profi
 	if (profile->nr_counters > COUNTERS_MAX)
 		return err_set(err, ERR_LIMIT, "the profile has more than %d counters",
 			       COUNTERS_MAX);
+	if (!calls_in_bounds(&profile->probes))
+		return err_set(err, ERR_LIMIT, "the profile has more than %llu counted calls",
+			       (unsigned long long)CALLS_TOTAL_MAX);
 	for (size_t i = 0; i < profile->nr_samples; i++) {
 		if (!sample_sums_add(&writer->sums, &profile->samples[i]))
 			return err_set(err, ERR_LIMIT,

@@ -6,6 +6,11 @@
 #include "store/bounds_priv.h"
 #include "store/frames_priv.h"
 
+/* What may change in a row of counts. */
+struct written_count {
+	uint64_t calls, to_ns;
+};
+
 /* Copies of the rows that may change, as the file has them. Owned. */
 struct written_rows {
 	struct profile_process *processes;
@@ -14,6 +19,8 @@ struct written_rows {
 	size_t nr_threads, cap_threads;
 	struct profile_counter *counters;
 	size_t nr_counters, cap_counters;
+	struct written_count *counts;
+	size_t nr_counts, cap_counts;
 	struct str_id *command;
 	size_t nr_command;
 	struct profile_meta meta; /* without its command */
@@ -27,11 +34,14 @@ struct store_writer {
 	struct sample_coder coder;
 	struct sample_sums sums;
 	uint32_t nr_strings, nr_modules, nr_frames, nr_stacks;
-	size_t nr_marks, nr_jit_names, nr_jit_sources;
+	size_t nr_marks, nr_jit_names, nr_jit_sources, nr_refusals;
 	uint64_t nr_samples, nr_locations;
 	uint64_t last_address;
 	uint32_t last_location_frame;
+	uint32_t next_count;	  /* the row behind the one written last */
+	uint64_t nr_counts_again; /* rows written more than once, together */
 	struct written_rows written;
+	bool ending; /* the last flush has begun: nothing can wait for a later one */
 	bool failed; /* once a write has failed, what follows could not be read */
 };
 
@@ -42,8 +52,9 @@ typedef int writer_step(struct store_writer *writer, const struct profile *profi
 writer_step writer_write_strings, writer_write_meta_and_command, writer_write_modules,
 	writer_write_processes, writer_write_threads, writer_write_frames, writer_write_stacks,
 	writer_write_samples, writer_write_counters, writer_write_marks, writer_write_jit_names,
-	writer_write_jit_sources, writer_write_module_symbols, writer_write_functions,
-	writer_write_locations, writer_write_sources;
+	writer_write_jit_sources, writer_write_counts, writer_write_refusals,
+	writer_write_module_symbols, writer_write_functions, writer_write_locations,
+	writer_write_sources;
 
 /* Not a table, but the first step: is there anything that readers would refuse? ERR_LIMIT. */
 writer_step writer_check_bounds;

@@ -3,12 +3,13 @@
  * Writes a made-up recording through the library, for timing report and export
  * and for measuring bytes per sample:
  *
- *	make_profile FILE [SAMPLES [STACKS [THREADS]]]
+ *	make_profile FILE [SAMPLES [STACKS [THREADS [COUNTS]]]]
  *
  * The shape is that of a server at 500 Hz: some threads run on jittered ticks,
  * one sample in ten finds its thread asleep, and stacks come from a call graph
  * of 4000 functions in 24 modules, few of them hot and new ones turning up until
- * the end. The same arguments give the same file.
+ * the end. So many functions are counted where they begin and at one of their calls, but one
+ * in seven, which is refused. The same arguments give the same file.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -192,6 +193,63 @@ static void add_sample(struct maker *maker, uint32_t thread, uint64_t time_ns,
 	maker->nr_samples++;
 }
 
+static struct frame_id entry(struct maker *maker, uint32_t function)
+{
+	struct code_address where = {
+		.module = {1 + function * NR_MODULES / NR_FUNCTIONS},
+		.address = 0x1000 + (uint64_t)function * 0x180,
+	};
+
+	return profile_intern_frame(maker->profile, where);
+}
+
+static void refuse(struct profile *profile, uint32_t function)
+{
+	struct module_id module = {1 + function * NR_MODULES / NR_FUNCTIONS};
+	struct profile_refusal refusal = {
+		.module = profile_intern(profile, module_table_get(profile->modules, module)->path),
+		.reason = profile_intern(profile, function % 2 ? "a jump leads into its beginning"
+							       : "it is too short"),
+	};
+	char name[32];
+
+	snprintf(name, sizeof(name), "function_%u", function);
+	refusal.function = profile_intern(profile, name);
+	profile_add_refusal(profile, &refusal);
+}
+
+static void add_counts(struct maker *maker, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		struct profile_count count = {.where = entry(maker, i),
+					      .callee = COUNT_NO_CALLEE,
+					      .flags = COUNT_FROM_START,
+					      .from_ns = 1000,
+					      .to_ns = 1000};
+
+		if (i % 7 == 6) {
+			refuse(maker->profile, i);
+			continue;
+		}
+		profile_add_count(maker->profile, &count);
+		count.kind = COUNT_CALL;
+		count.where = call_site(maker, i, 0);
+		count.callee = entry(maker, callee(i, 0));
+		profile_add_count(maker->profile, &count);
+	}
+}
+
+/* As many at each moment as if each place were executed at its own, even pace. */
+static void advance_counts(struct profile *profile, uint64_t now_ns)
+{
+	for (size_t i = 0; i < profile->probes.nr_counts; i++) {
+		struct profile_count *count = &profile->probes.counts[i];
+
+		count->calls = i % 5 * i * (now_ns / NS_PER_MS);
+		count->to_ns = now_ns;
+	}
+}
+
 static void flush(struct maker *maker)
 {
 	struct err err = ERR_INIT;
@@ -218,11 +276,13 @@ static void make_samples(struct maker *maker, uint64_t nr_samples, uint32_t nr_s
 				   choose_stack(maker, maker->nr_samples, nr_samples, nr_stacks));
 		}
 		if (tick_ns - flushed_ns >= NS_PER_SEC) {
+			advance_counts(maker->profile, tick_ns);
 			flush(maker);
 			flushed_ns = tick_ns;
 		}
 	}
 	maker->profile->meta.duration_ns = tick_ns + NS_PER_MS;
+	advance_counts(maker->profile, maker->profile->meta.duration_ns);
 }
 
 static struct function_id made_up_function(struct profile *profile, uint64_t number,
@@ -277,13 +337,14 @@ int main(int argc, char **argv)
 	uint64_t nr_samples = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000000;
 	uint32_t nr_stacks = (uint32_t)(argc > 3 ? strtoul(argv[3], NULL, 10) : 100000);
 	uint32_t nr_threads = (uint32_t)(argc > 4 ? strtoul(argv[4], NULL, 10) : 4);
+	uint32_t nr_counts = (uint32_t)(argc > 5 ? strtoul(argv[5], NULL, 10) : 0);
 	struct maker maker = {.profile = profile_new(), .random = 88172645463325252};
 	struct err err = ERR_INIT;
 	uint64_t nr_bytes_before_symbols;
 	int fd;
 
-	if (argc < 2 || !nr_samples || !nr_stacks || !nr_threads) {
-		fprintf(stderr, "usage: make_profile FILE [SAMPLES [STACKS [THREADS]]]\n");
+	if (argc < 2 || !nr_samples || !nr_stacks || !nr_threads || nr_counts > NR_FUNCTIONS) {
+		fprintf(stderr, "usage: make_profile FILE [SAMPLES [STACKS [THREADS [COUNTS]]]]\n");
 		return 2;
 	}
 	fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -294,6 +355,7 @@ int main(int argc, char **argv)
 	maker.leaves = xcalloc(nr_stacks, sizeof(*maker.leaves));
 	add_modules(&maker);
 	add_threads(&maker, nr_threads);
+	add_counts(&maker, nr_counts);
 	make_samples(&maker, nr_samples, nr_stacks, nr_threads);
 	flush(&maker);
 	nr_bytes_before_symbols = store_writer_nr_bytes(maker.writer);

@@ -33,7 +33,9 @@ TABLES = {
     13: ("locations", "frame function file line"),
     14: ("module_symbols", "source debug_file problem mismatched"),
     15: ("end", "texts modules processes threads frames stacks samples functions locations"
-        " complete"),
+        " complete counts refusals"),
+    18: ("counts", "number kind flags process place callee calls from to"),
+    19: ("refusals", "process function module reason"),
     22: ("sources", "file size modified"),
 }
 BYTES = {("texts", "text"): "length", ("modules", "path"): "path_length",
@@ -120,7 +122,9 @@ class Recording:
         self.stacks = [(0, None)]
         self.samples, self.counters, self.marks = [], {}, []
         self.functions, self.chains, self.module_symbols = [], {}, []
+        self.counts, self.refusals = [], []
         self.complete = False
+        self._next_count = 0
         self._last_of_thread, self._last_time, self._last_address, self._frame = {}, 0, 0, 0
         self._read(path)
 
@@ -210,12 +214,33 @@ class Recording:
     def _take_module_symbols(self, rows):
         self.module_symbols += rows
 
+    def _take_counts(self, rows):
+        for row in rows:
+            number = (self._next_count + signed(row["number"])) & MASK
+            if number < len(self.counts):
+                before = self.counts[number]
+            else:
+                before = dict(self.counts[-1]) if self.counts else {}
+                before["calls"] = 0
+            now = {column: row[column] for column in ("kind", "flags", "to")}
+            for column in ("process", "place", "callee", "calls", "from"):
+                now[column] = (before.get(column, 0) + signed(row[column])) & MASK
+            self.counts[number : number + 1] = [now]
+            self._next_count = number + 1
+
+    def _take_refusals(self, rows):
+        self.refusals += [
+            {"process": row["process"], "function": self.text(row["function"]),
+             "module": self.text(row["module"]), "reason": self.text(row["reason"])}
+            for row in rows]
+
     def _take_end(self, rows):
         locations = sum(len(chain) for chain in self.chains.values())
         found = [len(table) for table in (
             self.texts, self.modules, self.processes, self.threads, self.frames, self.stacks,
             self.samples, self.functions)] + [locations]
-        self.complete = list(rows[0].values()) == found + [1]
+        found += [1, len(self.counts), len(self.refusals)]
+        self.complete = list(rows[0].values()) == found
 
     def total(self, weight):
         return sum(sample[weight] for sample in self.samples)

@@ -24,14 +24,14 @@ def report(path, *options):
 
 
 class Files(unittest.TestCase):
-    """Each test has a directory, and in it a recording made up of 20000 samples."""
+    """Each test has a directory, and in it a recording made up of 20000 samples and 500 counts."""
 
     @classmethod
     def setUpClass(cls):
         cls.made = tempfile.mkdtemp(prefix="profc-test-")
         cls.addClassCleanup(shutil.rmtree, cls.made)
         cls.path = os.path.join(cls.made, "made.data")
-        subprocess.run([MAKE_PROFILE, cls.path, "20000", "2000", "3"], check=True,
+        subprocess.run([MAKE_PROFILE, cls.path, "20000", "2000", "3", "500"], check=True,
                        stdout=subprocess.DEVNULL)
 
     def setUp(self):
@@ -61,6 +61,18 @@ class SecondReader(Files):
     def test_the_end_mark_counts_right(self):
         self.assertTrue(self.second.complete)
         self.assertEqual(len(self.second.samples), 20000)
+
+    def test_counts_are_those_made_up(self):
+        """Written at first as 0, and again in each second; functions 6, 13, … are refused."""
+        milliseconds = self.second.facts["duration"] // 1_000_000
+        self.assertGreater(milliseconds, 5000)
+        self.assertEqual([count["calls"] for count in self.second.counts],
+                         [row % 5 * row * milliseconds for row in range(2 * (500 - 500 // 7))])
+        self.assertEqual([count["kind"] for count in self.second.counts[:4]], [0, 1, 0, 1])
+        self.assertEqual({count["to"] for count in self.second.counts},
+                         {self.second.facts["duration"]})
+        self.assertEqual([refusal["function"] for refusal in self.second.refusals],
+                         [f"function_{i}" for i in range(6, 500, 7)])
 
     def test_totals_are_those_of_report(self):
         for metric, total in (

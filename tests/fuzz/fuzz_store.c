@@ -37,6 +37,24 @@ static void append_frame(struct buf *file, const uint8_t *content, size_t nr_byt
 		before + ZSTD_compress(buf_extend(file, bound), bound, content, nr_bytes, 1);
 }
 
+static void check_probes(const struct profile_probes *probes, const struct profile *profile)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < probes->nr_counts; i++) {
+		const struct profile_count *count = &probes->counts[i];
+
+		assert(count->process < profile->nr_processes);
+		assert(count->where.v < profile->nr_frames && count->kind < COUNT_KIND_COUNT);
+		assert(count->callee.v == COUNT_NO_CALLEE.v ||
+		       count->callee.v < profile->nr_frames);
+		assert(sum + count->calls >= sum);
+		sum += count->calls;
+	}
+	for (size_t i = 0; i < probes->nr_refusals; i++)
+		assert(probes->refusals[i].process < profile->nr_processes);
+}
+
 /* What every view relies on: references are in bounds, sums do not overflow. */
 static void check(const struct profile *profile)
 {
@@ -62,6 +80,7 @@ static void check(const struct profile *profile)
 		assert(stack_trie_frame(profile->stacks, id).v < profile->nr_frames);
 		assert(stack_trie_parent(profile->stacks, id).v < i);
 	}
+	check_probes(&profile->probes, profile);
 	for (size_t i = 0; i < profile->symbols.nr_frames; i++)
 		assert(profile->symbols.frames[i].first + (uint64_t)profile->symbols.frames[i].nr <=
 		       profile->symbols.nr_locations);

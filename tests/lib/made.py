@@ -12,10 +12,10 @@ from paths import BUILD
 MAKE_PROFILE = os.path.join(BUILD, "tests", "bench", "make_profile")
 
 
-def make_profile(path, samples, stacks, threads):
+def make_profile(path, samples, stacks, threads, counts=0):
     """The same recording for the same numbers, in every run."""
     subprocess.run(
-        [MAKE_PROFILE, path, str(samples), str(stacks), str(threads)],
+        [MAKE_PROFILE, path, str(samples), str(stacks), str(threads), str(counts)],
         check=True, stdout=subprocess.DEVNULL,
     )
     return path
@@ -24,7 +24,7 @@ def make_profile(path, samples, stacks, threads):
 class MadeCase(unittest.TestCase):
     """A directory and in it a made-up recording, `data`, the same for all tests of a class."""
 
-    SIZE = (10000, 1000, 3)  # samples, stacks, threads
+    SIZE = (10000, 1000, 3)  # samples, stacks, threads, and functions counted
 
     @classmethod
     def setUpClass(cls):

@@ -122,6 +122,30 @@ static inline void add_jit(struct profile *profile)
 	profile_add_jit_source(profile, &source);
 }
 
+/* main() is entered once, and calls work(), which could not be counted by itself. */
+static inline void add_counts(struct profile *profile)
+{
+	struct profile_count entry = {.where = {0},
+				      .callee = COUNT_NO_CALLEE,
+				      .flags = COUNT_FROM_START,
+				      .calls = 1,
+				      .from_ns = 5,
+				      .to_ns = 1000};
+	struct profile_count call = {.where = {0},
+				     .callee = {1},
+				     .kind = COUNT_CALL,
+				     .calls = 500000,
+				     .from_ns = 7,
+				     .to_ns = 1000};
+	struct profile_refusal refusal = {.function = profile_intern(profile, "work"),
+					  .module = profile_intern(profile, libc_path),
+					  .reason = profile_intern(profile, "too short")};
+
+	profile_add_count(profile, &entry);
+	profile_add_count(profile, &call);
+	profile_add_refusal(profile, &refusal);
+}
+
 static inline void add_symbols(struct profile *profile)
 {
 	struct function main_ = {.name = profile_intern(profile, "main"),
@@ -151,6 +175,7 @@ static inline int write_small_profile(struct profile *profile)
 	int fd = memory_file();
 
 	assert_int_equal(store_writer_new(fd, &writer, &err), 0);
+	add_counts(profile);
 	for (uint32_t i = 0; i < 10; i++) {
 		struct sample sample = sample_at(2000000 * (i + 1), 0, 1 + i % 2);
 
@@ -166,11 +191,14 @@ static inline int write_small_profile(struct profile *profile)
 	profile->processes[0].name = profile_intern(profile, "renamed");
 	profile->processes[0].end_ns = 41000000;
 	profile_set_counter(profile, "stops", 20);
+	profile->probes.counts[1].calls = 1000000;
+	profile->probes.counts[0].to_ns = profile->probes.counts[1].to_ns = 40000000;
 	assert_int_equal(store_writer_flush(writer, profile, &err), 0);
 	profile->nr_samples = 0;
 	profile_add_mark(profile, 40000000, "warm");
 	add_jit(profile);
 	profile_set_counter(profile, "stops", 21);
+	profile->probes.counts[0].to_ns = profile->probes.counts[1].to_ns = 41000000;
 	profile->meta.duration_ns = 42000000;
 	profile->meta.exit_status = 0x300;
 	add_symbols(profile);

@@ -128,6 +128,133 @@ static void test_store__gives_back_what_programs_said_of_their_code(void **state
 	buf_release(&bytes);
 }
 
+static void test_store__gives_back_counts_and_refusals(void **state)
+{
+	struct buf bytes = small_file();
+	struct profile *profile = NULL;
+	const struct profile_count *counts;
+	const struct profile_refusal *refusal;
+
+	(void)state;
+	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
+	assert_int_equal(profile->probes.nr_counts, 2);
+	counts = profile->probes.counts;
+	assert_int_equal(counts[0].kind, COUNT_ENTRY);
+	assert_int_equal(counts[0].flags, COUNT_FROM_START);
+	assert_int_equal(counts[0].where.v, 0);
+	assert_int_equal(counts[0].callee.v, COUNT_NO_CALLEE.v);
+	assert_int_equal(counts[0].calls, 1);
+	assert_int_equal(counts[0].from_ns, 5);
+	assert_int_equal(counts[0].to_ns, 41000000);
+	assert_int_equal(counts[1].kind, COUNT_CALL);
+	assert_int_equal(counts[1].flags, 0);
+	assert_int_equal(counts[1].callee.v, 1);
+	assert_int_equal(counts[1].calls, 1000000);
+	assert_int_equal(counts[1].from_ns, 7);
+	assert_int_equal(counts[1].to_ns, 41000000);
+	assert_int_equal(profile->probes.nr_refusals, 1);
+	refusal = &profile->probes.refusals[0];
+	assert_string_equal(profile_str(profile, refusal->function), "work");
+	assert_string_equal(profile_str(profile, refusal->module), "/usr/lib/libc.so.6");
+	assert_string_equal(profile_str(profile, refusal->reason), "too short");
+	profile_free(profile);
+	buf_release(&bytes);
+}
+
+/* A profile of so many counted places, all in one process. */
+static struct profile *counted_profile(uint32_t nr)
+{
+	struct profile *profile = small_profile();
+
+	for (uint32_t i = 0; i < nr; i++) {
+		struct code_address where = {{1}, 0x2000 + 16 * (uint64_t)i};
+		struct profile_count count = {.where = profile_intern_frame(profile, where),
+					      .callee = COUNT_NO_CALLEE,
+					      .from_ns = 1000};
+
+		profile_add_count(profile, &count);
+	}
+	return profile;
+}
+
+static void check_counts(const struct profile *profile, const struct profile *written)
+{
+	assert_int_equal(profile->probes.nr_counts, written->probes.nr_counts);
+	for (size_t i = 0; i < written->probes.nr_counts; i++) {
+		const struct profile_count *a = &profile->probes.counts[i];
+		const struct profile_count *b = &written->probes.counts[i];
+
+		assert_int_equal(a->where.v, b->where.v);
+		assert_int_equal(a->callee.v, b->callee.v);
+		assert_int_equal(a->calls, b->calls);
+		assert_int_equal(a->from_ns, b->from_ns);
+		assert_int_equal(a->to_ns, b->to_ns);
+	}
+}
+
+/* 20000 counts of which 300 change in each second: some hundred bytes a second, not a megabyte. */
+static void test_store__counts_that_change_cost_little(void **state)
+{
+	struct profile *written = counted_profile(20000), *profile = NULL;
+	struct store_writer *writer = NULL;
+	int fd = memory_file();
+	uint64_t nr_bytes;
+
+	(void)state;
+	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
+	assert_int_equal(store_writer_flush(writer, written, NULL), 0);
+	nr_bytes = store_writer_nr_bytes(writer);
+	for (uint64_t second = 1; second <= 100; second++) {
+		for (size_t i = 0; i < 20000; i++) {
+			struct profile_count *count = &written->probes.counts[i];
+
+			count->to_ns = second * 1000000000;
+			if (i % 67 == second % 67)
+				count->calls += 1000 + i * second % 5000;
+		}
+		assert_int_equal(store_writer_flush(writer, written, NULL), 0);
+	}
+	assert_true(store_writer_nr_bytes(writer) - nr_bytes < 100 * 1000);
+	assert_int_equal(store_writer_finish(writer, written, NULL), 0);
+	store_writer_free(writer);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(store_read(fd, &profile, NULL, NULL), 0);
+	check_counts(profile, written);
+	profile_free(profile);
+	profile_free(written);
+	close(fd);
+}
+
+/* Rows of hardly a byte, more of them than a reader takes from a file of that size. */
+static void test_store__counts_that_change_alike_stay_readable(void **state)
+{
+	struct profile *written = counted_profile(16384), *profile = NULL;
+	struct store_salvage salvage = {0};
+	struct store_writer *writer = NULL;
+	int fd = memory_file();
+
+	(void)state;
+	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
+	for (uint64_t second = 1; second <= 1000; second++) {
+		for (size_t i = 0; i < 16384; i++) {
+			written->probes.counts[i].calls += 1000;
+			written->probes.counts[i].to_ns = second * 1000000000;
+		}
+		assert_int_equal(store_writer_flush(writer, written, NULL), 0);
+	}
+	assert_int_equal(store_writer_finish(writer, written, NULL), 0);
+	assert_true(UINT64_C(16384) * 1000 >
+		    (4 << 20) + 16 * store_writer_nr_bytes(writer)); /* as the bound of readers */
+	store_writer_free(writer);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(store_read(fd, &profile, &salvage, NULL), 0);
+	assert_false(salvage.salvaged);
+	check_counts(profile, written);
+	profile_free(profile);
+	profile_free(written);
+	close(fd);
+}
+
 /* Weights that do not add up to the elapsed time, all kinds, times out of order, extremes. */
 static void test_store__keeps_any_sample_exactly(void **state)
 {
@@ -330,6 +457,22 @@ static void late_mark(struct profile *profile)
 	profile_add_mark(profile, BEYOND_ANY_TIME_NS, "late");
 }
 
+static void late_count(struct profile *profile)
+{
+	struct profile_count count = {.callee = COUNT_NO_CALLEE, .to_ns = BEYOND_ANY_TIME_NS};
+
+	profile_add_count(profile, &count);
+}
+
+static void many_calls(struct profile *profile)
+{
+	struct profile_count count = {.callee = COUNT_NO_CALLEE, .calls = UINT64_C(1) << 61};
+
+	profile_add_count(profile, &count);
+	count.calls = 1;
+	profile_add_count(profile, &count);
+}
+
 static void long_recording(struct profile *profile)
 {
 	profile->meta.duration_ns = BEYOND_ANY_TIME_NS;
@@ -362,6 +505,8 @@ static void test_store__writes_nothing_that_readers_refuse(void **state)
 		{late_process, "the profile has times of over 146 years"},
 		{late_thread, "the profile has times of over 146 years"},
 		{late_mark, "the profile has times of over 146 years"},
+		{late_count, "the profile has times of over 146 years"},
+		{many_calls, "the profile has more than 2305843009213693952 counted calls"},
 		{long_recording, "the profile has times of over 146 years"},
 		{recorded_in_far_future, "the profile has times of over 146 years"},
 		{many_counters, "the profile has more than 501 counters"},
@@ -434,6 +579,9 @@ int main(void)
 		cmocka_unit_test(test_store__gives_back_samples),
 		cmocka_unit_test(test_store__gives_back_symbols),
 		cmocka_unit_test(test_store__gives_back_what_programs_said_of_their_code),
+		cmocka_unit_test(test_store__gives_back_counts_and_refusals),
+		cmocka_unit_test(test_store__counts_that_change_cost_little),
+		cmocka_unit_test(test_store__counts_that_change_alike_stay_readable),
 		cmocka_unit_test(test_store__keeps_any_sample_exactly),
 		cmocka_unit_test(test_store__a_rewritten_salvage_stays_incomplete),
 		cmocka_unit_test(test_store__an_empty_recording_is_whole),

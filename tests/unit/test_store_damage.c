@@ -69,6 +69,9 @@ static void test_store__salvages_whole_frames(void **state)
 	assert_true(salvage.nr_bytes_lost > 0);
 	assert_int_equal(profile->nr_samples, 20);
 	assert_int_equal(profile->symbols.nr_frames, 0); /* they stood in the last frame */
+	assert_int_equal(profile->probes.nr_counts, 2);
+	assert_int_equal(profile->probes.counts[1].calls, 1000000);
+	assert_int_equal(profile->probes.nr_refusals, 1);
 	profile_free(profile);
 	buf_release(&bytes);
 }
@@ -328,6 +331,23 @@ static const struct bad_number bad_numbers[] = {
 	{"a location of no frame", RECORD_LOCATIONS, LOCATIONS_COLUMNS, LOCATIONS_FRAME, 9},
 	{"a symbol source from nowhere", RECORD_MODULE_SYMBOLS, MODULE_SYMBOLS_COLUMNS,
 	 MODULE_SYMBOLS_SOURCE, 99},
+	{"a count ahead of the table", RECORD_COUNTS, COUNTS_COLUMNS, COUNTS_ROW, 2},
+	{"a count before the table", RECORD_COUNTS, COUNTS_COLUMNS, COUNTS_ROW, 1},
+	{"a count kind from nowhere", RECORD_COUNTS, COUNTS_COLUMNS, COUNTS_KIND, 2},
+	{"a count of no process", RECORD_COUNTS, COUNTS_COLUMNS, COUNTS_PROCESS, 2},
+	{"a count at no frame", RECORD_COUNTS, COUNTS_COLUMNS, COUNTS_WHERE, 4},
+	{"a call of no frame", RECORD_COUNTS, COUNTS_COLUMNS, COUNTS_CALLEE, 6},
+	{"fewer calls than none", RECORD_COUNTS, COUNTS_COLUMNS, COUNTS_CALLS, 1},
+	{"calls that overflow sums", RECORD_COUNTS, COUNTS_COLUMNS, COUNTS_CALLS,
+	 (UINT64_C(1) << 62) + 2},
+	{"counted from before the beginning", RECORD_COUNTS, COUNTS_COLUMNS, COUNTS_FROM, 1},
+	{"counted to a time that would overflow", RECORD_COUNTS, COUNTS_COLUMNS, COUNTS_TO,
+	 UINT64_MAX},
+	{"a refusal in no process", RECORD_REFUSALS, REFUSALS_COLUMNS, REFUSALS_PROCESS, 1},
+	{"a refusal without a name", RECORD_REFUSALS, REFUSALS_COLUMNS, REFUSALS_FUNCTION, 1000},
+	{"a refusal in a nameless module", RECORD_REFUSALS, REFUSALS_COLUMNS, REFUSALS_MODULE,
+	 1000},
+	{"a refusal without a reason", RECORD_REFUSALS, REFUSALS_COLUMNS, REFUSALS_REASON, 1000},
 	{"an end with other counts", RECORD_END, END_COLUMNS, END_SAMPLES, 77},
 };
 
@@ -435,6 +455,29 @@ static int read_with_old_thread(unsigned int nr_columns, struct profile **profil
 	return status;
 }
 
+static void test_store__flags_of_later_versions_are_left_out(void **state)
+{
+	struct profile *written = small_profile(), *profile = NULL;
+	struct store_salvage salvage = {0};
+	struct store_writer *writer = NULL;
+	int fd = memory_file();
+
+	(void)state;
+	add_counts(written);
+	written->probes.counts[0].flags = 0x81;
+	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
+	assert_int_equal(store_writer_finish(writer, written, NULL), 0);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(store_read(fd, &profile, &salvage, NULL), 0);
+	assert_false(salvage.salvaged);
+	assert_int_equal(profile->probes.counts[0].flags, COUNT_FROM_START);
+	assert_int_equal(profile->probes.counts[1].calls, 500000);
+	profile_free(profile);
+	profile_free(written);
+	store_writer_free(writer);
+	close(fd);
+}
+
 static void test_store__columns_that_old_files_lack_are_not_known(void **state)
 {
 	struct profile *profile = NULL;
@@ -506,6 +549,7 @@ int main(void)
 		cmocka_unit_test(test_store__frames_that_claim_or_hold_too_much),
 		cmocka_unit_test(test_store__references_and_numbers_out_of_bounds),
 		cmocka_unit_test(test_store__unknown_records_and_columns_are_left_out),
+		cmocka_unit_test(test_store__flags_of_later_versions_are_left_out),
 		cmocka_unit_test(test_store__columns_that_old_files_lack_are_not_known),
 		cmocka_unit_test(test_store__modules_of_old_files_lack_the_later_columns),
 	};

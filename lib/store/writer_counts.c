@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Encodes what probes counted. */
+#include "base/alloc.h"
+#include "store/writer_priv.h"
+
+/*
+ * Rows written again hardly cost bytes if all of them change alike, but readers allow only so many
+ * rows for each byte of a file (ROWS_MAX_PER_FILE_BYTE): these are a half of that. What is over it
+ * waits for a later flush, or for the end.
+ */
+#define ROWS_AGAIN_ALLOWANCE	 (UINT64_C(1) << 20)
+#define ROWS_AGAIN_PER_FILE_BYTE 8
+
+static void put_count(struct store_writer *writer, uint32_t row, const struct profile_count *count,
+		      const struct profile_count *before)
+{
+	struct columns_out *out = &writer->columns;
+
+	columns_out_delta(out, COUNTS_ROW, row, writer->next_count);
+	columns_out_uint(out, COUNTS_KIND, count->kind);
+	columns_out_uint(out, COUNTS_FLAGS, count->flags);
+	columns_out_delta(out, COUNTS_PROCESS, count->process, before->process);
+	columns_out_delta(out, COUNTS_WHERE, count->where.v, before->where.v);
+	/* 0 stands for "none": COUNT_NO_CALLEE + 1 wraps to it. */
+	columns_out_delta(out, COUNTS_CALLEE, (uint32_t)(count->callee.v + 1),
+			  (uint32_t)(before->callee.v + 1));
+	columns_out_delta(out, COUNTS_CALLS, count->calls, before->calls);
+	columns_out_delta(out, COUNTS_FROM, count->from_ns, before->from_ns);
+	columns_out_uint(out, COUNTS_TO, count->to_ns);
+	writer->next_count = row + 1;
+	out->nr_rows++;
+}
+
+/* Of a new row the one before it stands for what was there: places of a function are close. */
+static struct profile_count new_row_reference(const struct profile_probes *probes, size_t row)
+{
+	struct profile_count before =
+		row ? probes->counts[row - 1] : (struct profile_count){.callee = COUNT_NO_CALLEE};
+
+	before.calls = 0;
+	return before;
+}
+
+static int write_count(struct store_writer *writer, const struct profile_probes *probes, size_t row,
+		       struct err *err)
+{
+	const struct profile_count *count = &probes->counts[row];
+	struct written_count *written = &writer->written.counts[row];
+	bool is_new = row >= writer->written.nr_counts;
+	struct profile_count before = *count;
+
+	if (is_new)
+		before = new_row_reference(probes, row);
+	else
+		before.calls = written->calls;
+	put_count(writer, (uint32_t)row, count, &before);
+	*written = (struct written_count){.calls = count->calls, .to_ns = count->to_ns};
+	return writer_emit_if_full(writer, RECORD_COUNTS, err);
+}
+
+/* That a count is still the same is not worth a row each second, only at the end. */
+static bool count_changed(const struct store_writer *writer, const struct profile_probes *probes,
+			  size_t row)
+{
+	const struct written_count *written = &writer->written.counts[row];
+	const struct profile_count *count = &probes->counts[row];
+
+	return written->calls != count->calls || (writer->ending && written->to_ns != count->to_ns);
+}
+
+static bool may_write_again(const struct store_writer *writer)
+{
+	return writer->ending ||
+	       writer->nr_counts_again <=
+		       ROWS_AGAIN_ALLOWANCE +
+			       ROWS_AGAIN_PER_FILE_BYTE * writer->frames.nr_bytes_written;
+}
+
+int writer_write_counts(struct store_writer *writer, const struct profile *profile, struct err *err)
+{
+	const struct profile_probes *probes = &profile->probes;
+	size_t nr_known = writer->written.nr_counts;
+	bool again = may_write_again(writer);
+	int status = 0;
+
+	columns_out_begin(&writer->columns, COUNTS_COLUMNS);
+	ARRAY_RESERVE(writer->written.counts, probes->nr_counts, writer->written.cap_counts);
+	for (size_t i = again ? 0 : nr_known; status == 0 && i < probes->nr_counts; i++) {
+		if (i < nr_known && !count_changed(writer, probes, i))
+			continue;
+		writer->nr_counts_again += i < nr_known;
+		status = write_count(writer, probes, i, err);
+	}
+	writer->written.nr_counts = probes->nr_counts;
+	return status ? status : writer_emit(writer, RECORD_COUNTS, err);
+}
+
+int writer_write_refusals(struct store_writer *writer, const struct profile *profile,
+			  struct err *err)
+{
+	const struct profile_probes *probes = &profile->probes;
+	struct columns_out *out = &writer->columns;
+	int status = 0;
+
+	columns_out_begin(out, REFUSALS_COLUMNS);
+	for (; status == 0 && writer->nr_refusals < probes->nr_refusals; writer->nr_refusals++) {
+		const struct profile_refusal *refusal = &probes->refusals[writer->nr_refusals];
+
+		columns_out_uint(out, REFUSALS_PROCESS, refusal->process);
+		columns_out_uint(out, REFUSALS_FUNCTION, refusal->function.v);
+		columns_out_uint(out, REFUSALS_MODULE, refusal->module.v);
+		columns_out_uint(out, REFUSALS_REASON, refusal->reason.v);
+		out->nr_rows++;
+		status = writer_emit_if_full(writer, RECORD_REFUSALS, err);
+	}
+	return status ? status : writer_emit(writer, RECORD_REFUSALS, err);
+}
