@@ -49,7 +49,7 @@ int open_profile_even_empty(const char *path, struct profile **profile)
 	return EXIT_DONE;
 }
 
-int open_profile(const char *path, struct profile **profile)
+static int open_unless_empty(const char *path, bool or_counts, struct profile **profile)
 {
 	struct profile *opened;
 	struct err err = ERR_INIT;
@@ -57,7 +57,7 @@ int open_profile(const char *path, struct profile **profile)
 
 	if (status != EXIT_DONE)
 		return status;
-	if (opened->nr_samples > 0) {
+	if (opened->nr_samples > 0 || (or_counts && opened->probes.nr_counts > 0)) {
 		*profile = opened;
 		return EXIT_DONE;
 	}
@@ -66,4 +66,14 @@ int open_profile(const char *path, struct profile **profile)
 	err_hint(&err, "'profc info%s%s' shows how it was recorded", path ? " -i " : "",
 		 path ? path : "");
 	return fail_with(&err);
+}
+
+int open_profile(const char *path, struct profile **profile)
+{
+	return open_unless_empty(path, false, profile);
+}
+
+int open_profile_or_counts(const char *path, struct profile **profile)
+{
+	return open_unless_empty(path, true, profile);
 }

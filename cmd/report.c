@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* profc report: tables and trees of where the time went. */
-#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/sink.h"
+#include "calltree/counts.h"
 #include "calltree/filter.h"
 #include "calltree/find.h"
 #include "calltree/flat.h"
@@ -23,6 +23,7 @@
 #include "view/flat_fields.h"
 #include "view/flat_text.h"
 #include "view/summary.h"
+#include "view/tree_counts.h"
 #include "view/tree_json.h"
 #include "view/tree_text.h"
 
@@ -37,19 +38,30 @@ struct report_args {
 	int metric, by; /* indexes of the choices below, or NOT_GIVEN */
 	uint64_t limit, max_depth;
 	double min_percent; /* or NOT_GIVEN */
-	bool tree, json, csv, no_inline;
+	bool tree, counts, json, csv, no_inline;
 	struct filter_options filter;
 	struct view_options view;
 };
 
 #define AT(member) offsetof(struct report_args, member)
 
+/* Those of enum metric, and what is none: the exact counts beside the time. */
+static const char *const report_metric_choices[] = {"cpu",     "wall",	"runq", "blocked",
+						    "samples", "calls", NULL};
+
+#define METRIC_CALLS (METRIC_SAMPLES + 1)
+
 static const struct option_row rows[] = {
 	{.type = OPTION_SECTION, .name = "Output"},
 	INPUT_OPTION_ROW(struct report_args, input),
-	METRIC_OPTION_ROW(struct report_args, metric,
-			  METRIC_HELP
-			  " (default: cpu; wall with --by state, blocked with --by syscall)"),
+	{.type = OPTION_CHOICE,
+	 .short_name = 'm',
+	 .name = "metric",
+	 .argument = "METRIC",
+	 .offset = AT(metric),
+	 .choices = report_metric_choices,
+	 .help = "cpu, wall, runq, blocked, samples or calls, which sorts by them (default: cpu; "
+		 "wall with --by state, blocked with --by syscall)"},
 	DIMENSION_OPTION_ROW(struct report_args, by),
 	{.type = OPTION_UINT,
 	 .short_name = 'n',
@@ -61,11 +73,16 @@ static const struct option_row rows[] = {
 	 .name = "sort",
 	 .argument = "KEY[,KEY]",
 	 .offset = AT(sort),
-	 .help = "self, total, samples, name, function, line or module (default: self)"},
+	 .help = "self, total, samples, calls, per-call, name, function, line or module (default: "
+		 "self)"},
 	{.type = OPTION_FLAG,
 	 .name = "tree",
 	 .offset = AT(tree),
 	 .help = "call tree, from the roots down"},
+	{.type = OPTION_FLAG,
+	 .name = "counts",
+	 .offset = AT(counts),
+	 .help = "with --tree: function, exact count and time, indented by depth"},
 	{.type = OPTION_STRING,
 	 .name = "callers",
 	 .argument = "FUNC",
@@ -96,6 +113,7 @@ static const struct option_row rows[] = {
 	 .help = "comma-separated values (RFC 4180)"},
 	FILTER_OPTION_ROWS(struct report_args, filter),
 	VIEW_OPTION_ROWS(struct report_args, view),
+	UNIT_OPTION_ROW(struct report_args, view),
 	OPTIONS_END,
 };
 
@@ -114,6 +132,8 @@ static int check_combination(const struct report_args *args, struct err *err)
 			       args->csv    ? "csv"
 			       : args->sort ? "sort"
 					    : "by");
+	if (args->counts && !args->tree)
+		return err_set(err, ERR_INVALID, "--counts needs --tree");
 	return 0;
 }
 
@@ -141,20 +161,33 @@ static enum dimension dimension_of(const struct report_args *args)
 /* CPU time, except for tables in which it would have a single row. */
 static enum metric metric_of(const struct report_args *args)
 {
-	if (args->metric != NOT_GIVEN)
+	if (args->metric != NOT_GIVEN && args->metric != METRIC_CALLS)
 		return (enum metric)args->metric;
 	if (dimension_of(args) == BY_STATE)
 		return METRIC_WALL;
 	return dimension_of(args) == BY_SYSCALL ? METRIC_BLOCKED : METRIC_CPU;
 }
 
-static struct tree_limits limits_of(const struct report_args *args)
+/* Does it print the tree that is made of counts? */
+static bool is_tree_of_counts(const struct report_args *args)
+{
+	return args->counts || (args->tree && args->metric == METRIC_CALLS);
+}
+
+/* Callers and callees have a column of them where there are any, the tree when it is asked for. */
+static bool shows_calls(const struct report_args *args, const struct weights *weights)
+{
+	return weights->counts->state == COUNTS_KNOWN && !args->tree;
+}
+
+static struct tree_limits limits_of(const struct report_args *args, const struct weights *weights)
 {
 	double standard = args->json ? 0 : MIN_PERCENT_DEFAULT;
 
 	return (struct tree_limits){
 		.max_depth = args->max_depth,
 		.min_percent = args->min_percent < 0 ? standard : args->min_percent,
+		.calls = shows_calls(args, weights),
 	};
 }
 
@@ -169,18 +202,18 @@ static size_t limit_of(const struct report_args *args)
 static int print_text(const struct report_args *args, const struct flat *flat,
 		      const struct tree *tree)
 {
-	const struct tree_limits limits = limits_of(args);
+	const struct weights *weights = flat ? flat->weights : tree->weights;
+	const struct tree_limits limits = limits_of(args, weights);
 	struct view view = view_options_resolve(&args->view);
-	const struct weights *weights;
 	struct pager pager;
 
-	assert(flat || tree);
-	weights = flat ? flat->weights : tree->weights;
 	pager_begin(&pager, !args->view.no_pager);
 	summary_print_heading(weights, &view, &pager.sink);
 	sink_str(&pager.sink, "\n");
 	if (flat)
 		flat_print_text(flat, &view, limit_of(args), &pager.sink);
+	else if (is_tree_of_counts(args))
+		tree_print_counts(tree, &view, &limits, &pager.sink);
 	else
 		tree_print_text(tree, &view, &limits, &pager.sink);
 	summary_print_notes(weights, &view, &pager.sink);
@@ -205,11 +238,12 @@ static int report_flat(const struct command *self, const struct report_args *arg
 		       const struct weights *weights)
 {
 	struct flat *flat = flat_new(weights, dimension_of(args));
+	const char *keys = args->metric == METRIC_CALLS && !args->sort ? "calls" : args->sort;
 	struct err err = ERR_INIT;
 	int status;
 
-	if (args->sort && flat_sort(flat, args->sort, &err))
-		status = usage_error(self, &err);
+	if (keys && flat_sort(flat, keys, &err))
+		status = fail_or_usage_error(self, &err);
 	else
 		status = print_flat(args, flat);
 	flat_free(flat);
@@ -218,7 +252,7 @@ static int report_flat(const struct command *self, const struct report_args *arg
 
 static int print_tree(const struct report_args *args, const struct tree *tree)
 {
-	const struct tree_limits limits = limits_of(args);
+	const struct tree_limits limits = limits_of(args, tree->weights);
 	struct sink sink;
 
 	if (!args->json)
@@ -245,6 +279,8 @@ static int report_tree(const struct report_args *args, const struct weights *wei
 	struct tree *tree;
 	int status;
 
+	if ((args->counts || args->metric == METRIC_CALLS) && counts_require(weights->counts, &err))
+		return fail_with(&err);
 	if (function && find_labels(weights->selection->expansion, function, &wanted, &err)) {
 		if (!err.hint[0])
 			err_hint(&err, "'profc report -n 0' lists the functions");
@@ -256,7 +292,7 @@ static int report_tree(const struct report_args *args, const struct weights *wei
 		tree = tree_new_callees(weights, wanted);
 	else
 		tree = tree_new(weights);
-	if (tree->nodes[TREE_ROOT].total.weight > 0)
+	if (tree->nodes[TREE_ROOT].first_child)
 		status = print_tree(args, tree);
 	else
 		status = empty_tree(function);
@@ -272,6 +308,7 @@ static int report(const struct command *self, const struct report_args *args,
 					      .filter = filter,
 					      .metric = metric_of(args),
 					      .fold_inlines = args->no_inline,
+					      .or_counts = dimension_of(args) == BY_FUNCTION,
 					      .or_cpu = args->metric == NOT_GIVEN &&
 							dimension_of(args) == BY_SYSCALL};
 	struct weighed weighed;
@@ -317,7 +354,8 @@ const struct command command_report = {
 		"  profc report --by line --function '^parse'\n"
 		"  profc report --tree --min-percent 2\n"
 		"  profc report --callers malloc\n"
-		"  profc report --metric blocked --by syscall\n",
+		"  profc report --metric blocked --by syscall\n"
+		"  profc report --tree --counts --unit us\n",
 	.options = rows,
 	.run = run_report,
 };

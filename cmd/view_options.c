@@ -16,6 +16,8 @@ enum color_choice {
 
 const char *const view_color_choices[] = {"auto", "always", "never", NULL};
 const char *const view_name_choices[] = {"short", "full", NULL};
+/* In the order of enum time_unit. */
+const char *const view_unit_choices[] = {"auto", "ns", "us", "ms", "s", NULL};
 
 #define COLUMNS_MIN	       40
 #define COLUMNS_MAX	       10000
@@ -71,5 +73,6 @@ struct view view_options_resolve(const struct view_options *options)
 		.columns = options->width ? options->width : output_columns(),
 		.colour = wants_colour(options->color),
 		.names = options->names == 0 ? NAME_SHORT : NAME_FULL,
+		.unit = (enum time_unit)options->unit,
 	};
 }

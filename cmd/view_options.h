@@ -17,6 +17,7 @@
 struct view_options {
 	int color; /* index of view_color_choices */
 	int names; /* index of view_name_choices */
+	int unit;  /* index of view_unit_choices */
 	uint64_t width;
 	bool no_pager;
 };
@@ -26,7 +27,8 @@ struct view_options {
 		.color = 0, .names = 0                                                             \
 	}
 
-extern const char *const view_color_choices[], *const view_name_choices[];
+extern const char *const view_color_choices[], *const view_name_choices[],
+						       *const view_unit_choices[];
 
 /* clang-format off */
 #define VIEW_OPTION_ROWS(values, member)                                                           \
@@ -45,6 +47,12 @@ extern const char *const view_color_choices[], *const view_name_choices[];
 	 .help = "width of the output in columns (default: that of the terminal, else 120)"},                             \
 	{.type = OPTION_FLAG, .name = "no-pager", .offset = offsetof(values, member.no_pager),     \
 	 .help = "do not use a pager"}
+
+/* For views with columns of times. */
+#define UNIT_OPTION_ROW(values, member)                                                            \
+	{.type = OPTION_CHOICE, .name = "unit", .argument = "UNIT",                                \
+	 .offset = offsetof(values, member.unit), .choices = view_unit_choices,                    \
+	 .help = "times in ns, us, ms or s, or auto: as they read best (default: auto)"}
 
 #define JSON_OPTION_ROW(values, member)                                                            \
 	{.type = OPTION_FLAG, .name = "json", .offset = offsetof(values, member),                  \

@@ -3,6 +3,7 @@
 #include "cmd/weighed.h"
 
 #include "base/err.h"
+#include "calltree/counts.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/weights.h"
@@ -49,7 +50,8 @@ int weighed_open(struct weighed *weighed, const struct command *command,
 	int status;
 
 	*weighed = (struct weighed){0};
-	status = open_profile(request->input, &weighed->profile);
+	status = request->or_counts ? open_profile_or_counts(request->input, &weighed->profile)
+				    : open_profile(request->input, &weighed->profile);
 	if (status != EXIT_DONE)
 		return status;
 	profile_spread_cpu_time(weighed->profile);
@@ -64,9 +66,10 @@ int weighed_open(struct weighed *weighed, const struct command *command,
 		weights_free(weighed->weights);
 		weighed->weights = weights_new(weighed->selection, METRIC_CPU);
 	}
-	return weighed->weights->total.weight > 0
-		       ? EXIT_DONE
-		       : nothing_to_show(weighed->weights, request->input);
+	if (weighed->weights->total.weight > 0 ||
+	    (request->or_counts && weighed->weights->counts->state == COUNTS_KNOWN))
+		return EXIT_DONE;
+	return nothing_to_show(weighed->weights, request->input);
 }
 
 void weighed_close(struct weighed *weighed)

@@ -26,7 +26,8 @@ struct weigh_request {
 	const struct filter *filter;
 	enum metric metric;
 	bool fold_inlines;
-	bool or_cpu; /* METRIC_CPU in its place if there is nothing of the metric */
+	bool or_counts; /* exact counts are enough, without samples */
+	bool or_cpu;	/* METRIC_CPU in its place if there is nothing of the metric */
 };
 
 /*

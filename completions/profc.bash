@@ -23,11 +23,12 @@ _profc_value() { # OPTION WORD
 	case $1 in
 	-p | --pid) _profc_pids "$2" ;;
 	-i | --input | -o | --output) _profc_files "$2" ;;
-	-m | --metric) _profc_words "$2" cpu wall runq blocked samples ;;
+	-m | --metric) _profc_words "$2" cpu wall runq blocked samples calls ;;
 	--by) _profc_words "$2" function line file module thread process state syscall ;;
 	--color) _profc_words "$2" auto always never ;;
 	--unwinder) _profc_words "$2" auto cfi libunwind fp ;;
 	--weights) _profc_words "$2" value samples ;;
+	--unit) _profc_words "$2" auto ns us ms s ;;
 	*) return 1 ;;
 	esac
 }

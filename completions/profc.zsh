@@ -7,11 +7,12 @@ _profc_value() {
 	case $1 in
 	-p | --pid) _pids ;;
 	-i | --input | -o | --output) _files ;;
-	-m | --metric) compadd cpu wall runq blocked samples ;;
+	-m | --metric) compadd cpu wall runq blocked samples calls ;;
 	--by) compadd function line file module thread process state syscall ;;
 	--color) compadd auto always never ;;
 	--unwinder) compadd auto cfi libunwind fp ;;
 	--weights) compadd value samples ;;
+	--unit) compadd auto ns us ms s ;;
 	*) return 1 ;;
 	esac
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/err.h"
 #include "base/minmax.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
@@ -261,6 +262,23 @@ void counts_free(struct counts *counts)
 	free(counts->windows);
 	free(counts->owners);
 	free(counts);
+}
+
+int counts_require(const struct counts *counts, struct err *err)
+{
+	switch (counts->state) {
+	case COUNTS_NONE:
+		err_set(err, ERR_NOT_FOUND, "no calls were counted in this recording");
+		err_hint(err, "'profc record --count REGEX' counts them");
+		return ERR_NOT_FOUND;
+	case COUNTS_FILTERED:
+		return err_set(err, ERR_NOT_FOUND,
+			       "calls are counted for whole processes: of what these filters "
+			       "select they are unknown");
+	case COUNTS_KNOWN:
+		break;
+	}
+	return 0;
 }
 
 bool counts_find_function(const struct counts *counts, uint32_t label, uint64_t *calls)

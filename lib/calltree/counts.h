@@ -8,6 +8,7 @@
 
 #include "base/strtab.h"
 
+struct err;
 struct selection;
 
 /*
@@ -68,6 +69,9 @@ struct counts {
 /* Never NULL, whether or not anything was counted. */
 struct counts *counts_new(const struct selection *selection);
 void counts_free(struct counts *counts);
+
+/* 0 if they are known, or ERR_NOT_FOUND with words that say why not. */
+int counts_require(const struct counts *counts, struct err *err);
 
 /* Those of a function; false, and *calls stays as it was, if they were not counted. */
 bool counts_find_function(const struct counts *counts, uint32_t label, uint64_t *calls);

@@ -215,18 +215,9 @@ static int refuse_key(const char *name, size_t length, struct err *err)
 
 static int refuse_counts(const struct flat *flat, struct err *err)
 {
-	switch (flat->weights->counts->state) {
-	case COUNTS_NONE:
-		err_set(err, ERR_NOT_FOUND, "no calls were counted in this recording");
-		err_hint(err, "'profc record --count REGEX' counts them");
-		return ERR_NOT_FOUND;
-	case COUNTS_FILTERED:
-		return err_set(err, ERR_NOT_FOUND,
-			       "calls are counted per process, not by thread, module or time");
-	case COUNTS_KNOWN:
-		break;
-	}
-	return err_set(err, ERR_INVALID, "calls are counted by function only");
+	int status = counts_require(flat->weights->counts, err);
+
+	return status ? status : err_set(err, ERR_INVALID, "calls are counted by function only");
 }
 
 int flat_sort(struct flat *flat, const char *keys, struct err *err)

@@ -20,6 +20,7 @@ struct cells {
 	const struct flat *flat;
 	const struct view *view;
 	struct unit unit, cpu_unit;
+	bool has_calls; /* is any of its rows counted? */
 };
 
 /* A column that a table may have: uniform over dimensions, chosen by the bits of `dimensions`. */
@@ -340,16 +341,18 @@ static const char *unit_of(const struct flat_column *column, const struct cells 
 }
 
 /* Does a column belong to this table, of those of its dimension? */
-static bool is_shown(const struct flat_column *column, const struct flat *flat, bool has_splits)
+static bool is_shown(const struct flat_column *column, const struct cells *cells, bool has_splits)
 {
+	enum metric metric = cells->flat->weights->metric;
+
 	if (is_split(column))
 		return has_splits;
 	if (column->cell == cpu_cell)
-		return flat->weights->metric != METRIC_CPU;
+		return metric != METRIC_CPU;
 	if (column->cell == calls_cell)
-		return flat_has_counts(flat);
+		return cells->has_calls;
 	if (is_per_call(column))
-		return flat_has_counts(flat) && flat->weights->metric != METRIC_SAMPLES;
+		return cells->has_calls && metric != METRIC_SAMPLES;
 	return true;
 }
 
@@ -363,7 +366,7 @@ static void choose_columns(struct chosen *chosen, const struct cells *cells)
 		const struct flat_column *column = &columns[i];
 
 		if ((column->dimensions & BIT(flat->dimension)) &&
-		    is_shown(column, flat, has_splits))
+		    is_shown(column, cells, has_splits))
 			choose_column(chosen, column, unit_of(column, cells));
 	}
 }
@@ -384,7 +387,7 @@ static void add_row(struct table *table, const struct chosen *chosen, const stru
 }
 
 static void print_left_out(const struct flat *flat, const struct view *view, size_t shown,
-			   struct sink *sink)
+			   bool shows_calls, struct sink *sink)
 {
 	struct tally rest = {0};
 	struct buf text = {0};
@@ -399,6 +402,8 @@ static void print_left_out(const struct flat *flat, const struct view *view, siz
 	append_percent(&text, tally_percent(&rest, &flat->weights->total));
 	buf_append_str(&text, "% of self (-n 0 shows all)");
 	line_print(sink, view, STYLE_DIM, buf_str(&text));
+	if (flat_has_counts(flat) && !shows_calls)
+		line_print(sink, view, STYLE_DIM, "none of these was counted: see --sort calls");
 	buf_release(&text);
 }
 
@@ -414,6 +419,7 @@ void flat_print_text(const struct flat *flat, const struct view *view, size_t li
 	for (size_t i = 0; i < shown; i++) {
 		largest = max_u64(largest, flat->rows[i].total.weight);
 		largest_cpu = max_u64(largest_cpu, flat->rows[i].cpu.weight);
+		cells.has_calls = cells.has_calls || flat->rows[i].counted;
 	}
 	cells.unit = unit_chosen(view->unit, flat->weights->metric, largest);
 	cells.cpu_unit = unit_chosen(view->unit, METRIC_CPU, largest_cpu);
@@ -423,5 +429,5 @@ void flat_print_text(const struct flat *flat, const struct view *view, size_t li
 		add_row(table, &chosen, &cells, &flat->rows[i]);
 	table_print(table, view, sink);
 	table_free(table);
-	print_left_out(flat, view, shown, sink);
+	print_left_out(flat, view, shown, cells.has_calls, sink);
 }

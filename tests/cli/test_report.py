@@ -8,7 +8,7 @@ import os
 import subprocess
 import unittest
 
-from made import MadeCase
+from made import MadeCase, make_profile
 from paths import PROFC
 from profc import profc
 from terminal import on_terminal
@@ -112,6 +112,76 @@ class Trees(Made):
         done = profc("report", "-i", self.data, "--callers", "nowhere_at_all", status=1)
         self.assertIn("'nowhere_at_all'", done.stderr)
         self.assertEqual(done.stdout, "")
+
+
+class Counts(Made):
+    SIZE = (10000, 1000, 3, 200)
+
+    def counted(self, *options):
+        rows = self.report(*options)["rows"]
+        return [row for row in rows if row["calls"] is not None]
+
+    def test_time_per_call_is_time_by_calls(self):
+        rows = self.counted()
+        self.assertGreater(len(rows), 100)
+        for row in rows:
+            if row["calls"] == 0:
+                self.assertIsNone(row["per_call_ns"])
+                self.assertIsNone(row["per_call_ci_ns"])
+                continue
+            self.assertGreater(row["per_call_ci_ns"], 0)
+            if not row["inlined"]:
+                self.assertLessEqual(row["per_call_ns"] * row["calls"], 1.001 * row["total_ns"])
+
+    def test_counted_functions_without_samples_have_rows(self):
+        unsampled = [row for row in self.counted() if row["total_samples"] == 0]
+        self.assertTrue(any(row["calls"] > 0 for row in unsampled))
+        self.assertTrue(any(row["calls"] == 0 for row in unsampled))
+        for row in unsampled:
+            self.assertIn(row["per_call_ns"], (None, 0))
+
+    def test_metric_calls_sorts_by_them(self):
+        calls = [row["calls"] for row in self.report("-m", "calls")["rows"]]
+        known = [number for number in calls if number is not None]
+        self.assertEqual(calls, sorted(known, reverse=True) + [None] * (len(calls) - len(known)))
+        self.assertEqual(self.report("-m", "calls"), self.report("--sort", "calls"))
+
+    def test_filters_leave_counts_unknown(self):
+        self.assertEqual(self.counted("--time", "1..2"), [])
+        done = profc("report", "-i", self.data, "--time", "1..2", "--sort", "calls", status=1)
+        self.assertIn("calls are counted for whole processes", done.stderr)
+        self.assertIn("note: calls are counted for whole processes",
+                      self.text("--time", "1..2", "--width", "200"))
+
+    def test_unit_of_all_times(self):
+        lines = self.text("--sort", "calls", "-n", "3", "--unit", "us").splitlines()
+        self.assertRegex(lines[2], r"^ *self \u00b5s .* total \u00b5s .* calls per call \u00b5s ")
+        profc("report", "-i", self.data, "--unit", "hours", status=2)
+
+    def test_tree_of_counts(self):
+        lines = self.text("--tree", "--counts", "--width", "80", "--unit", "ms").splitlines()
+        self.assertRegex(lines[2], r"^function +calls +total +%$")
+        self.assertRegex(lines[3], r"^madeup::layer0::function_0 +\(?[0-9,]+\)? +[0-9.]+ ms ")
+        self.assertRegex(lines[4], "^  madeup::")
+        self.assertTrue(all(len(line) <= 80 for line in lines))
+        done = profc("report", "-i", self.data, "--counts", status=2)
+        self.assertIn("--counts needs --tree", done.stderr)
+
+    def test_callees_have_the_counts_of_edges(self):
+        nodes = self.report("--callees", "::function_12$")["nodes"]
+        roots = [node for node in nodes if node["parent"] is None]
+        self.assertEqual([node["calls_shared"] for node in roots], [False])
+        below = [node for node in nodes if node["parent"] == 0 and not node["calls_shared"]]
+        self.assertTrue(any(node["calls"] is not None for node in below))
+
+    def test_nothing_was_counted(self):
+        plain = make_profile(self.path("plain.data"), 1000, 100, 2)
+        for options in (["--sort", "per-call"], ["-m", "calls"], ["--tree", "--counts"]):
+            done = profc("report", "-i", plain, *options, status=1)
+            self.assertIn("no calls were counted", done.stderr)
+            self.assertIn("hint: 'profc record --count", done.stderr)
+        rows = json.loads(profc("report", "-i", plain, "--json").stdout)["rows"]
+        self.assertEqual({row["calls"] for row in rows}, {None})
 
 
 class Filters(Made):
