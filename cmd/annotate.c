@@ -44,14 +44,17 @@ static const struct option_row rows[] = {
 	JSON_OPTION_ROW(struct annotate_args, json),
 	FILTER_OPTION_ROWS(struct annotate_args, filter),
 	VIEW_OPTION_ROWS(struct annotate_args, view),
+	UNIT_OPTION_ROW(struct annotate_args, view),
 	OPTIONS_END,
 };
 
 static int annotate(const struct command *self, const struct annotate_args *args,
 		    const struct filter *filter, char *const *words)
 {
-	const struct weigh_request request = {
-		.input = args->input, .filter = filter, .metric = (enum metric)args->metric};
+	const struct weigh_request request = {.input = args->input,
+					      .filter = filter,
+					      .metric = (enum metric)args->metric,
+					      .or_counts = !args->instructions};
 	struct weighed weighed;
 	int status = weighed_open(&weighed, self, &request);
 
@@ -100,7 +103,8 @@ const struct command command_annotate = {
 	.help = "Shows source files, or the functions named, with the time spent in each line:\n"
 		"self is time in the code of the line, total includes what it called. Inlined\n"
 		"code is charged to the line it was written on and shown below the line it was\n"
-		"inlined at. Files are matched by the end of their path.\n"
+		"inlined at. Where calls were counted, lines have their number, too. Files are "
+		"matched by the end of their path.\n"
 		"\n"
 		"Examples:\n"
 		"  profc annotate\n"

@@ -83,6 +83,15 @@ static bool is_chosen(const struct counts *counts, uint32_t label)
 	return !functions || (label != COUNTS_NO_LABEL && functions[label]);
 }
 
+static void add_window(struct adder *adder, const struct profile_count *row, uint32_t key)
+{
+	struct counts *counts = adder->counts;
+
+	ARRAY_GROW(counts->windows, counts->nr_windows, adder->cap_windows);
+	counts->windows[counts->nr_windows++] = (struct count_window){
+		.process = row->process, .key = key, .from_ns = row->from_ns, .to_ns = row->to_ns};
+}
+
 static void add_entry(struct adder *adder, const struct profile_count *row)
 {
 	struct counts *counts = adder->counts;
@@ -94,11 +103,7 @@ static void add_entry(struct adder *adder, const struct profile_count *row)
 		return;
 	counts->functions[label].counted = true;
 	counts->functions[label].calls += row->calls;
-	ARRAY_GROW(counts->windows, counts->nr_windows, adder->cap_windows);
-	counts->windows[counts->nr_windows++] = (struct count_window){.process = row->process,
-								      .label = label,
-								      .from_ns = row->from_ns,
-								      .to_ns = row->to_ns};
+	add_window(adder, row, label);
 	if (function) {
 		line.file = function->file;
 		line.line = function->line;
@@ -152,7 +157,7 @@ static int compare_windows(const void *a, const void *b)
 	const struct count_window *left = a, *right = b;
 	int order = compare(left->process, right->process);
 
-	return order ? order : compare(left->label, right->label);
+	return order ? order : compare(left->key, right->key);
 }
 
 static void merge_edges(struct counts *counts)
@@ -214,6 +219,37 @@ static void merge_windows(struct counts *counts)
 	counts->nr_windows = nr;
 }
 
+const struct count_line *counts_find_line(const struct counts *counts, struct str_id file,
+					  uint32_t line)
+{
+	const struct count_line wanted = {.file = file, .line = line};
+
+	if (counts->nr_lines == 0)
+		return NULL;
+	return bsearch(&wanted, counts->lines, counts->nr_lines, sizeof(wanted), compare_lines);
+}
+
+uint32_t counts_nr_keys(const struct counts *counts)
+{
+	return (uint32_t)(counts->selection->expansion->nr_labels + counts->nr_lines);
+}
+
+uint32_t counts_line_key(const struct counts *counts, const struct count_line *line)
+{
+	return (uint32_t)(counts->selection->expansion->nr_labels + (size_t)(line - counts->lines));
+}
+
+/* Once all lines are known. */
+static void add_window_of_line(struct adder *adder, const struct profile_count *row)
+{
+	const struct level *level = innermost_level(adder->expansion, row->where);
+	const struct place *place = &adder->expansion->places[level->place];
+	const struct count_line *line = counts_find_line(adder->counts, place->file, place->line);
+
+	if (row->kind == COUNT_CALL && line)
+		add_window(adder, row, counts_line_key(adder->counts, line));
+}
+
 static void add_rows(struct counts *counts)
 {
 	const struct expansion *expansion = counts->selection->expansion;
@@ -235,6 +271,9 @@ static void add_rows(struct counts *counts)
 	}
 	merge_edges(counts);
 	merge_lines(counts);
+	for (size_t i = 0; i < probes->nr_counts; i++)
+		if (whole[probes->counts[i].process])
+			add_window_of_line(&adder, &probes->counts[i]);
 	merge_windows(counts);
 }
 
@@ -318,20 +357,10 @@ size_t counts_first_edge(const struct counts *counts, uint32_t caller)
 	return low;
 }
 
-const struct count_line *counts_find_line(const struct counts *counts, struct str_id file,
-					  uint32_t line)
-{
-	const struct count_line wanted = {.file = file, .line = line};
-
-	if (counts->nr_lines == 0)
-		return NULL;
-	return bsearch(&wanted, counts->lines, counts->nr_lines, sizeof(wanted), compare_lines);
-}
-
-bool counts_find_window(const struct counts *counts, uint32_t process, uint32_t label,
+bool counts_find_window(const struct counts *counts, uint32_t process, uint32_t key,
 			uint64_t *from_ns, uint64_t *to_ns)
 {
-	const struct count_window wanted = {.process = counts->owners[process], .label = label};
+	const struct count_window wanted = {.process = counts->owners[process], .key = key};
 	const struct count_window *found = NULL;
 
 	if (counts->nr_windows > 0)

@@ -47,9 +47,12 @@ struct count_line {
 	uint64_t entries; /* of the function that is defined there */
 };
 
-/* When calls of one function were counted in a process and those that it forked. */
+/*
+ * When the calls of one function, or those written on one line, were counted in a process and those
+ * that it forked. The key is a label, or that of counts_line_key().
+ */
 struct count_window {
-	uint32_t process, label;
+	uint32_t process, key;
 	uint64_t from_ns, to_ns;
 };
 
@@ -61,7 +64,7 @@ struct counts {
 	size_t nr_edges;
 	struct count_line *lines; /* by (file, line) */
 	size_t nr_lines;
-	struct count_window *windows; /* by (process, label) */
+	struct count_window *windows; /* by (process, key) */
 	size_t nr_windows;
 	uint32_t *owners; /* by process: whose counts have its calls in them, or PROCESS_NONE */
 };
@@ -83,11 +86,15 @@ size_t counts_first_edge(const struct counts *counts, uint32_t caller);
 /* The row of a line, or NULL if nothing was counted there. */
 const struct count_line *counts_find_line(const struct counts *counts, struct str_id file,
 					  uint32_t line);
+/* The key of the calls written on a line: behind those of functions, which are their labels. */
+uint32_t counts_line_key(const struct counts *counts, const struct count_line *line);
+/* Behind all of them. */
+uint32_t counts_nr_keys(const struct counts *counts);
 /*
- * When the calls of a function were counted by which `process` counts, as *from_ns and *to_ns;
- * false if never. A process that was forked counts with the one that forked it.
+ * When the calls of a key that `process` makes were counted, as *from_ns and *to_ns; false if
+ * never. A process that was forked counts with the one that forked it.
  */
-bool counts_find_window(const struct counts *counts, uint32_t process, uint32_t label,
+bool counts_find_window(const struct counts *counts, uint32_t process, uint32_t key,
 			uint64_t *from_ns, uint64_t *to_ns);
 
 #endif

@@ -5,10 +5,8 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "calltree/counts.h"
 #include "calltree/filter.h"
 #include "calltree/flat_priv.h"
-#include "calltree/per_call.h"
 #include "calltree/weights.h"
 
 static void drop_weightless_rows(struct flat *flat)
@@ -69,17 +67,6 @@ bool flat_row_split(const struct flat *flat, const struct flat_row *row, struct 
 	else
 		return false;
 	return split->known;
-}
-
-bool flat_has_counts(const struct flat *flat)
-{
-	return flat->dimension == BY_FUNCTION && flat->weights->counts->state == COUNTS_KNOWN;
-}
-
-bool flat_row_per_call(const struct flat *flat, const struct flat_row *row,
-		       struct per_call *per_call)
-{
-	return row->counted && per_call_of(flat->weights, &row->called, row->calls, per_call);
 }
 
 void flat_free(struct flat *flat)

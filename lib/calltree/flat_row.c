@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The rows of a flat table, for the files that fill it, and whose names they are. */
+/* The rows of a flat table, for the files that fill it, and what is known of them. */
 #include "base/alloc.h"
+#include "calltree/counts.h"
 #include "calltree/filter.h"
 #include "calltree/flat_priv.h"
+#include "calltree/per_call.h"
 #include "calltree/weights.h"
 
 const struct flat_row flat_no_row = {.label = FLAT_NONE,
@@ -22,4 +24,15 @@ uint32_t flat_append_row(struct flat *flat, const struct flat_row *row)
 const struct expansion *flat_expansion(const struct flat *flat)
 {
 	return flat->weights->selection->expansion;
+}
+
+bool flat_has_counts(const struct flat *flat)
+{
+	return flat->dimension == BY_FUNCTION && flat->weights->counts->state == COUNTS_KNOWN;
+}
+
+bool flat_row_per_call(const struct flat *flat, const struct flat_row *row,
+		       struct per_call *per_call)
+{
+	return row->counted && per_call_of(flat->weights, &row->called, row->calls, per_call);
 }

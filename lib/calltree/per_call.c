@@ -23,6 +23,8 @@ bool per_call_of(const struct weights *weights, const struct tally *called, uint
 	return true;
 }
 
+#define NO_KEY UINT32_MAX
+
 /* The time in which all that is counted anywhere was counted in one process. */
 struct coverage {
 	uint64_t from_ns, to_ns;
@@ -32,10 +34,11 @@ struct coverage {
 struct pass {
 	const struct weights *weights;
 	const struct counts *counts;
-	struct tally *uncovered;    /* by label: the result */
+	struct tally *uncovered;    /* by key: the result */
 	struct coverage *coverages; /* by process */
 	uint64_t *previous_ns;	    /* by thread: the end of its last sample */
-	uint32_t *seen_in;	    /* by label: the last sample that it was seen in */
+	uint32_t *line_keys;	    /* by place: the key of its line, or NO_KEY */
+	uint32_t *seen_in;	    /* by key: the last sample that it was seen in */
 	uint32_t nr_samples;
 };
 
@@ -45,6 +48,8 @@ static size_t nr_counted(const struct counts *counts)
 
 	for (size_t i = 0; i < counts->selection->expansion->nr_labels; i++)
 		nr += counts->functions[i].counted;
+	for (size_t i = 0; i < counts->nr_lines; i++)
+		nr += counts->lines[i].has_calls;
 	return nr;
 }
 
@@ -81,13 +86,13 @@ static struct coverage coverage_of(const struct pass *pass, uint32_t process)
 	return pass->coverages[owner];
 }
 
-/* The share of begin_ns … end_ns that is outside of the window of a label. */
-static double share_outside(const struct pass *pass, uint32_t process, uint32_t label,
+/* The share of begin_ns … end_ns that is outside of the window of a key. */
+static double share_outside(const struct pass *pass, uint32_t process, uint32_t key,
 			    uint64_t begin_ns, uint64_t end_ns)
 {
 	uint64_t from_ns, to_ns;
 
-	if (!counts_find_window(pass->counts, process, label, &from_ns, &to_ns))
+	if (!counts_find_window(pass->counts, process, key, &from_ns, &to_ns))
 		return 1;
 	if (begin_ns == end_ns)
 		return begin_ns < from_ns || begin_ns > to_ns;
@@ -111,25 +116,38 @@ static void add_share(const struct pass *pass, struct tally *tally, const struct
 	tally_add_sample(tally, &part, pass->weights->metric, period_ns);
 }
 
+/* What a sample has outside of the window of a key, once however often it is in the stack. */
+static void look_at_key(struct pass *pass, const struct sample *sample, uint64_t begin_ns,
+			uint32_t key)
+{
+	const struct profile *profile = pass->counts->selection->expansion->profile;
+	uint32_t process = profile->threads[sample->thread.v].process;
+	double share;
+
+	if (pass->seen_in[key] == pass->nr_samples)
+		return;
+	pass->seen_in[key] = pass->nr_samples;
+	share = share_outside(pass, process, key, begin_ns, sample->time_ns);
+	if (share > 0)
+		add_share(pass, &pass->uncovered[key], sample, share);
+}
+
 static void look_at_stack(struct pass *pass, const struct sample *sample, uint64_t begin_ns)
 {
 	const struct expansion *expansion = pass->counts->selection->expansion;
-	const struct profile *profile = expansion->profile;
-	uint32_t process = profile->threads[sample->thread.v].process;
+	const struct stack_trie *trie = expansion->profile->stacks;
 
 	for (struct stack_id at = sample->stack; at.v != STACK_EMPTY.v;
-	     at = stack_trie_parent(profile->stacks, at)) {
-		struct frame_id frame = stack_trie_frame(profile->stacks, at);
-		uint32_t label = expansion->levels[expansion->frames[frame.v].first].label;
-		double share;
+	     at = stack_trie_parent(trie, at)) {
+		struct frame_levels frame = expansion->frames[stack_trie_frame(trie, at).v];
+		const struct level *levels = &expansion->levels[frame.first];
 
-		if (!pass->counts->functions[label].counted ||
-		    pass->seen_in[label] == pass->nr_samples)
-			continue;
-		pass->seen_in[label] = pass->nr_samples;
-		share = share_outside(pass, process, label, begin_ns, sample->time_ns);
-		if (share > 0)
-			add_share(pass, &pass->uncovered[label], sample, share);
+		if (pass->counts->functions[levels[0].label].counted)
+			look_at_key(pass, sample, begin_ns, levels[0].label);
+		for (uint32_t i = 0; i < frame.nr; i++)
+			if (pass->line_keys[levels[i].place] != NO_KEY)
+				look_at_key(pass, sample, begin_ns,
+					    pass->line_keys[levels[i].place]);
 	}
 }
 
@@ -154,22 +172,40 @@ static void look_at_samples(struct pass *pass)
 	selection_walk_release(&walk);
 }
 
+/* By place: the key of the calls that are written on its line. */
+static void find_line_keys(struct pass *pass)
+{
+	const struct expansion *expansion = pass->counts->selection->expansion;
+
+	pass->line_keys = xmalloc(expansion->nr_places * sizeof(*pass->line_keys));
+	for (size_t i = 0; i < expansion->nr_places; i++) {
+		const struct place *place = &expansion->places[i];
+		const struct count_line *line =
+			counts_find_line(pass->counts, place->file, place->line);
+
+		pass->line_keys[i] =
+			line && line->has_calls ? counts_line_key(pass->counts, line) : NO_KEY;
+	}
+}
+
 struct tally *per_call_uncovered(const struct weights *weights)
 {
-	const struct expansion *expansion = weights->selection->expansion;
-	const struct profile *profile = expansion->profile;
+	const struct profile *profile = weights->selection->expansion->profile;
+	size_t nr_keys = counts_nr_keys(weights->counts);
 	struct pass pass = {.weights = weights, .counts = weights->counts};
 
 	if (weights->counts->state != COUNTS_KNOWN)
 		return NULL;
-	pass.uncovered = xcalloc(expansion->nr_labels, sizeof(*pass.uncovered));
-	pass.seen_in = xcalloc(expansion->nr_labels, sizeof(*pass.seen_in));
+	pass.uncovered = xcalloc(nr_keys, sizeof(*pass.uncovered));
+	pass.seen_in = xcalloc(nr_keys, sizeof(*pass.seen_in));
 	pass.previous_ns = xcalloc(profile->nr_threads, sizeof(*pass.previous_ns));
 	for (size_t i = 0; i < profile->nr_threads; i++)
 		pass.previous_ns[i] = profile->threads[i].start_ns;
+	find_line_keys(&pass);
 	find_coverages(&pass);
 	look_at_samples(&pass);
 	free(pass.coverages);
+	free(pass.line_keys);
 	free(pass.seen_in);
 	free(pass.previous_ns);
 	return pass.uncovered;

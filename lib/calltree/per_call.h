@@ -22,9 +22,10 @@ bool per_call_of(const struct weights *weights, const struct tally *called, uint
 		 struct per_call *per_call);
 
 /*
- * By label: of the time in which the function is in the stack other than inlined, what its counts
- * do not cover: before its calls began to be counted, or in processes where they were not. The
- * caller frees it. NULL if nothing was counted.
+ * By key of struct counts, a label or that of a line: of the time in which the function is in the
+ * stack other than inlined, or the line in any way, what counts do not cover: before its calls
+ * began to be counted, or in processes where they were not. The caller frees it. NULL if nothing
+ * was counted.
  */
 struct tally *per_call_uncovered(const struct weights *weights);
 

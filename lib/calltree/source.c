@@ -2,12 +2,15 @@
 /* Cost of source lines, with inlined code charged to the line it is written on. */
 #include "calltree/source.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "calltree/counts.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/flat.h"
+#include "calltree/per_call.h"
 #include "calltree/weights.h"
 
 static int compare_lines(const void *a, const void *b)
@@ -54,7 +57,8 @@ static void append_lines(struct source *source, const struct flat *lines, const 
 
 	for (size_t i = 0; i < lines->nr; i++) {
 		const struct flat_row *row = &lines->rows[i];
-		struct source_line line = {.line = row->line,
+		struct source_line line = {.file = row->file,
+					   .line = row->line,
 					   .self = row->self,
 					   .total = row->total,
 					   .first_site = (uint32_t)source->nr_sites};
@@ -69,39 +73,143 @@ static void append_lines(struct source *source, const struct flat *lines, const 
 	}
 }
 
-/* Where in the sorted lines each file begins. */
-static void find_lines_of_file(struct source *source, const struct flat *lines,
-			       struct source_file *file)
+static int compare_source_lines(const void *a, const void *b)
 {
-	size_t low = 0, high = lines->nr;
+	const struct source_line *left = a, *right = b;
+
+	if (left->file.v != right->file.v)
+		return left->file.v < right->file.v ? -1 : 1;
+	return left->line < right->line ? -1 : left->line > right->line;
+}
+
+static struct source_line *find_line(const struct source *source, struct str_id file, uint32_t line)
+{
+	const struct source_line wanted = {.file = file, .line = line};
+
+	if (source->nr_lines == 0)
+		return NULL;
+	return bsearch(&wanted, source->lines, source->nr_lines, sizeof(wanted),
+		       compare_source_lines);
+}
+
+/* Lines that were counted are there even if no sample has met them. */
+static void append_counted_lines(struct source *source)
+{
+	const struct counts *counts = source->weights->counts;
+	size_t nr = source->nr_lines;
+
+	for (size_t i = 0; i < counts->nr_lines; i++) {
+		const struct count_line *row = &counts->lines[i];
+		const struct source_line wanted = {.file = row->file, .line = row->line};
+
+		if (nr > 0 &&
+		    bsearch(&wanted, source->lines, nr, sizeof(wanted), compare_source_lines))
+			continue;
+		ARRAY_GROW(source->lines, source->nr_lines, source->cap_lines);
+		source->lines[source->nr_lines++] = wanted;
+	}
+	if (source->nr_lines > nr)
+		qsort(source->lines, source->nr_lines, sizeof(*source->lines),
+		      compare_source_lines);
+}
+
+/* The time of the functions that are defined on counted lines. */
+static void add_functions(struct source *source)
+{
+	const struct expansion *expansion = source->weights->selection->expansion;
+	struct flat *flat = flat_new(source->weights, BY_FUNCTION);
+
+	for (size_t i = 0; i < flat->nr; i++) {
+		const struct flat_row *row = &flat->rows[i];
+		const struct function *function = label_function(expansion, row->label);
+		struct source_line *line = NULL;
+
+		if (row->counted && function)
+			line = find_line(source, function->file, function->line);
+		if (line)
+			tally_add(&line->called, &row->called);
+	}
+	flat_free(flat);
+}
+
+static void add_counts(struct source *source)
+{
+	const struct counts *counts = source->weights->counts;
+	cleanup_free struct tally *uncovered = per_call_uncovered(source->weights);
+
+	append_counted_lines(source);
+	for (size_t i = 0; i < counts->nr_lines; i++) {
+		const struct count_line *row = &counts->lines[i];
+		struct source_line *line = find_line(source, row->file, row->line);
+
+		assert(line);
+		line->counted = true;
+		line->calls = row->has_entries ? row->entries : row->calls;
+		if (row->has_entries)
+			continue;
+		line->called = line->total;
+		tally_subtract(&line->called, &uncovered[counts_line_key(counts, row)]);
+	}
+	add_functions(source);
+}
+
+bool source_line_per_call(const struct source *source, const struct source_line *line,
+			  struct per_call *per_call)
+{
+	return line->counted && per_call_of(source->weights, &line->called, line->calls, per_call);
+}
+
+/* Where in the sorted lines a file begins, and how many there are of it. */
+static void find_lines_of_file(const struct source *source, struct source_file *file)
+{
+	size_t low = 0, high = source->nr_lines;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (lines->rows[middle].file.v < file->file.v)
+		if (source->lines[middle].file.v < file->file.v)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	file->first_line = (uint32_t)low;
-	while (low < source->nr_lines && lines->rows[low].file.v == file->file.v)
+	while (low < source->nr_lines && source->lines[low].file.v == file->file.v)
 		low++;
 	file->nr_lines = (uint32_t)low - file->first_line;
 }
 
-static void append_files(struct source *source, const struct flat *files, const struct flat *lines)
+static void append_file(struct source *source, const struct source_file *row)
 {
+	struct source_file file = *row;
+
+	find_lines_of_file(source, &file);
+	ARRAY_GROW(source->files, source->nr_files, source->cap_files);
+	source->files[source->nr_files++] = file;
+}
+
+static bool has_file(const struct source *source, struct str_id file)
+{
+	for (size_t i = 0; i < source->nr_files; i++)
+		if (source->files[i].file.v == file.v)
+			return true;
+	return false;
+}
+
+static void append_files(struct source *source, const struct flat *files)
+{
+	const struct counts *counts = source->weights->counts;
+
 	for (size_t i = 0; i < files->nr; i++) {
 		const struct flat_row *row = &files->rows[i];
-		struct source_file file = {
+		const struct source_file file = {
 			.file = row->file, .self = row->self, .total = row->total};
 
-		if (row->file.v == STR_EMPTY.v)
-			continue;
-		find_lines_of_file(source, lines, &file);
-		ARRAY_GROW(source->files, source->nr_files, source->cap_files);
-		source->files[source->nr_files++] = file;
+		if (row->file.v != STR_EMPTY.v)
+			append_file(source, &file);
 	}
+	for (size_t i = 0; i < counts->nr_lines; i++)
+		if (!has_file(source, counts->lines[i].file))
+			append_file(source, &(struct source_file){.file = counts->lines[i].file});
 }
 
 struct source *source_new(const struct weights *weights)
@@ -113,7 +221,9 @@ struct source *source_new(const struct weights *weights)
 
 	source->weights = weights;
 	append_lines(source, lines, sites);
-	append_files(source, files, lines);
+	if (weights->counts->state == COUNTS_KNOWN)
+		add_counts(source);
+	append_files(source, files);
 	flat_free(sites);
 	flat_free(lines);
 	flat_free(files);

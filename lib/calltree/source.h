@@ -10,6 +10,7 @@
 #include "calltree/tally.h"
 #include "mapping/module.h"
 
+struct per_call;
 struct weights;
 
 /*
@@ -19,9 +20,17 @@ struct weights;
  * their stack.
  */
 struct source_line {
+	struct str_id file;
 	uint32_t line;
 	struct tally self, total;
 	uint32_t first_site, nr_sites; /* of source.sites: what was inlined here */
+	/*
+	 * Were calls counted: those of the function that is defined here, else those written here?
+	 * called is the time that belongs to them: of the function, or of the line.
+	 */
+	bool counted;
+	uint64_t calls;
+	struct tally called;
 };
 
 /* A function that was inlined at a line, with the weight of that copy. */
@@ -33,12 +42,12 @@ struct source_site {
 struct source_file {
 	struct str_id file;
 	struct tally self, total;      /* of all its lines; each sample once */
-	uint32_t first_line, nr_lines; /* of source.lines, ascending; only lines with weight */
+	uint32_t first_line, nr_lines; /* of source.lines, ascending; those with weight or counts */
 };
 
 struct source {
 	const struct weights *weights; /* borrowed */
-	struct source_file *files;     /* most self first */
+	struct source_file *files;     /* most self first; then those with counts alone */
 	size_t nr_files, cap_files;
 	struct source_line *lines;
 	size_t nr_lines, cap_lines;
@@ -49,9 +58,13 @@ struct source {
 struct source *source_new(const struct weights *weights);
 void source_free(struct source *source);
 
-/* The row of a line, or NULL when it cost nothing. */
+/* The row of a line, or NULL when it cost nothing and nothing was counted there. */
 const struct source_line *source_find_line(const struct source *source,
 					   const struct source_file *file, uint32_t line);
+
+/* False where no call was counted. */
+bool source_line_per_call(const struct source *source, const struct source_line *line,
+			  struct per_call *per_call);
 
 /* A run of lines of one file. */
 struct source_span {

@@ -13,6 +13,7 @@
 #include "view/cut.h"
 #include "view/line.h"
 #include "view/number.h"
+#include "view/per_call_text.h"
 #include "view/table.h"
 
 /* What the cells of one table have in common. */
@@ -199,42 +200,24 @@ static enum style calls_cell(struct buf *out, const struct cells *cells, const s
 	return STYLE_PLAIN;
 }
 
-/* Has its time samples to judge by? Else its interval is all that can be said of it. */
-static bool is_measured(const struct per_call *per_call)
-{
-	return per_call->ns > 0;
-}
-
 static enum style per_call_cell(struct buf *out, const struct cells *cells,
 				const struct flat_row *row)
 {
-	enum time_unit wanted = cells->view->unit;
 	struct per_call per_call;
-	struct unit unit;
-	double ns;
 
 	if (!flat_row_per_call(cells->flat, row, &per_call))
 		return STYLE_PLAIN;
-	ns = is_measured(&per_call) ? per_call.ns : per_call.ci_ns;
-	unit = unit_of_time(wanted, ns);
-	buf_append_str(out, is_measured(&per_call) ? "" : "<");
-	append_time(out, ns, &unit);
-	if (wanted == TIME_UNIT_AUTO)
-		buf_printf(out, " %s", unit.name);
-	return is_measured(&per_call) ? STYLE_PLAIN : STYLE_DIM;
+	append_per_call(out, &per_call, cells->view->unit);
+	return per_call_is_measured(&per_call) ? STYLE_PLAIN : STYLE_DIM;
 }
 
-/* In the unit of the time that it belongs to. */
 static enum style per_call_interval_cell(struct buf *out, const struct cells *cells,
 					 const struct flat_row *row)
 {
 	struct per_call per_call;
-	struct unit unit;
 
-	if (flat_row_per_call(cells->flat, row, &per_call) && is_measured(&per_call)) {
-		unit = unit_of_time(cells->view->unit, per_call.ns);
-		append_time(out, per_call.ci_ns, &unit);
-	}
+	if (flat_row_per_call(cells->flat, row, &per_call))
+		append_per_call_interval(out, &per_call, cells->view->unit);
 	return STYLE_DIM;
 }
 
@@ -333,8 +316,8 @@ static const char *unit_of(const struct flat_column *column, const struct cells 
 {
 	if (column->cell == cpu_cell)
 		return cells->cpu_unit.name;
-	if (column->cell == per_call_cell && cells->view->unit != TIME_UNIT_AUTO)
-		return unit_of_time(cells->view->unit, 0).name;
+	if (column->cell == per_call_cell)
+		return per_call_unit_name(cells->view->unit);
 	if (column->cell == self_cell || column->cell == total_cell || is_split(column))
 		return cells->unit.name;
 	return "";

@@ -9,11 +9,13 @@
 #include "base/json.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
+#include "calltree/per_call.h"
 #include "calltree/source.h"
 #include "calltree/weights.h"
 #include "view/cut.h"
 #include "view/line.h"
 #include "view/number.h"
+#include "view/per_call_text.h"
 
 /* Columns of a tab stop in source text. */
 #define TAB_COLUMNS 8
@@ -31,7 +33,14 @@ struct columns {
 	struct sink *sink;
 	struct unit unit;
 	size_t amount, number; /* widths */
+	bool has_self, has_calls;
 };
+
+#define AMOUNT_COLUMNS	 8 /* "self ms" */
+#define CALLS_COLUMNS	 12
+#define PER_CALL_COLUMNS 11
+/* With counts, a narrower listing has the time of lines and what they call, but not self. */
+#define ROOMY_COLUMNS 110
 
 static const struct profile *profile_of(const struct listing *listing)
 {
@@ -63,17 +72,34 @@ static uint32_t last_line(const struct listing *listing)
 	return listing->last < last ? listing->last : last;
 }
 
+static bool has_counts(const struct listing *listing)
+{
+	const struct source_file *file = listing->file;
+
+	for (uint32_t i = 0; i < file->nr_lines; i++)
+		if (listing->source->lines[file->first_line + i].counted)
+			return true;
+	return false;
+}
+
 static void columns_init(struct columns *columns, const struct listing *listing,
 			 const struct view *view, struct sink *sink)
 {
 	enum metric metric = listing->source->weights->metric;
 	uint64_t largest = listing->file->total.weight;
+	size_t least = AMOUNT_COLUMNS;
 
-	*columns = (struct columns){
-		.listing = listing, .view = view, .sink = sink, .unit = unit_for(metric, largest)};
-	columns->amount = width_of_amount(&columns->unit, largest);
-	if (columns->amount < 8)
-		columns->amount = 8;
+	*columns = (struct columns){.listing = listing,
+				    .view = view,
+				    .sink = sink,
+				    .unit = unit_chosen(view->unit, metric, largest)};
+	columns->has_calls = has_counts(listing);
+	if (columns->has_calls)
+		least += strlen("tottime") - strlen("self");
+	columns->has_self = !columns->has_calls || view->columns >= ROOMY_COLUMNS;
+	columns->amount = width_of_amount(&columns->unit, largest) + columns->has_calls;
+	if (columns->amount < least)
+		columns->amount = least;
 	columns->number = last_line(listing) > 99999 ? 7 : 5;
 }
 
@@ -96,10 +122,51 @@ static void append_cost(struct buf *out, const struct columns *columns, const st
 	buf_release(&text);
 }
 
+static void append_calls(struct buf *out, const struct columns *columns,
+			 const struct source_line *line)
+{
+	struct buf text = {0};
+
+	if (line && line->counted)
+		append_count(&text, line->calls);
+	line_append_right(out, columns->view, STYLE_PLAIN, CALLS_COLUMNS, buf_str(&text));
+	buf_release(&text);
+}
+
+static void append_line_per_call(struct buf *out, const struct columns *columns,
+				 const struct source_line *line)
+{
+	struct per_call per_call;
+	struct buf text = {0};
+
+	if (line && source_line_per_call(columns->listing->source, line, &per_call))
+		append_per_call(&text, &per_call, columns->view->unit);
+	line_append_right(out, columns->view, STYLE_PLAIN, PER_CALL_COLUMNS, buf_str(&text));
+	buf_release(&text);
+}
+
+/*
+ * What stands before a line's number. Where calls are counted, in the order of the line profilers
+ * of interpreted languages. NULL: nothing.
+ */
+static void append_numbers(struct buf *out, const struct columns *columns, const struct tally *self,
+			   const struct tally *total, const struct source_line *line)
+{
+	if (columns->has_calls)
+		append_calls(out, columns, line);
+	if (columns->has_self)
+		append_cost(out, columns, self);
+	append_cost(out, columns, total);
+	if (columns->has_calls)
+		append_line_per_call(out, columns, line);
+}
+
 /* Columns that are left behind the numbers and so many more; a few if there are none. */
 static size_t room_after(const struct columns *columns, size_t used)
 {
-	used += 2 * columns->amount + 14 + columns->number;
+	used += (columns->has_self + 1U) * (columns->amount + 7) + columns->number;
+	if (columns->has_calls)
+		used += CALLS_COLUMNS + PER_CALL_COLUMNS;
 	return columns->view->columns > used + 8 ? columns->view->columns - used : 8;
 }
 
@@ -131,8 +198,7 @@ static void print_site(const struct columns *columns, const struct source_site *
 	const struct expansion *expansion = columns->listing->source->weights->selection->expansion;
 	struct buf line = {0}, name = {0}, escaped = {0}, shown = {0};
 
-	append_cost(&line, columns, NULL);
-	append_cost(&line, columns, &site->total);
+	append_numbers(&line, columns, NULL, &site->total, NULL);
 	line_append_right(&line, columns->view, STYLE_PLAIN, columns->number, "");
 	label_append_name(&name, expansion, site->label, columns->view->names);
 	escape_terminal(&escaped, buf_str(&name));
@@ -152,8 +218,7 @@ static void print_line(const struct columns *columns, uint32_t number)
 	const struct source_line *cost = source_find_line(listing->source, listing->file, number);
 	struct buf line = {0}, text = {0};
 
-	append_cost(&line, columns, cost ? &cost->self : NULL);
-	append_cost(&line, columns, cost ? &cost->total : NULL);
+	append_numbers(&line, columns, cost ? &cost->self : NULL, cost ? &cost->total : NULL, cost);
 	buf_printf(&text, "%u", number);
 	line_append_right(&line, columns->view, STYLE_DIM, columns->number, buf_str(&text));
 	buf_append_str(&line, "  ");
@@ -166,23 +231,41 @@ static void print_line(const struct columns *columns, uint32_t number)
 		print_site(columns, &listing->source->sites[cost->first_site + i]);
 }
 
+static void append_cost_header(struct buf *line, const struct columns *columns, const char *name)
+{
+	struct buf head = {0};
+
+	buf_printf(&head, "%s%s%s", name, *columns->unit.name ? " " : "", columns->unit.name);
+	line_append_right(line, columns->view, STYLE_HEADING, columns->amount, buf_str(&head));
+	line_append_right(line, columns->view, STYLE_HEADING, 6, "%");
+	buf_append_byte(line, ' ');
+	buf_release(&head);
+}
+
+static void append_per_call_header(struct buf *line, const struct columns *columns)
+{
+	const char *unit = per_call_unit_name(columns->view->unit);
+	struct buf head = {0};
+
+	buf_printf(&head, "percall%s%s", *unit ? " " : "", unit);
+	line_append_right(line, columns->view, STYLE_HEADING, PER_CALL_COLUMNS, buf_str(&head));
+	buf_release(&head);
+}
+
 static void print_header(const struct columns *columns)
 {
-	struct buf line = {0}, head = {0};
+	struct buf line = {0};
 
-	for (int i = 0; i < 2; i++) {
-		buf_clear(&head);
-		buf_printf(&head, "%s%s%s", i ? "total" : "self", *columns->unit.name ? " " : "",
-			   columns->unit.name);
-		line_append_right(&line, columns->view, STYLE_HEADING, columns->amount,
-				  buf_str(&head));
-		line_append_right(&line, columns->view, STYLE_HEADING, 6, "%");
-		buf_append_byte(&line, ' ');
-	}
+	if (columns->has_calls)
+		line_append_right(&line, columns->view, STYLE_HEADING, CALLS_COLUMNS, "ncalls");
+	if (columns->has_self)
+		append_cost_header(&line, columns, "self");
+	append_cost_header(&line, columns, columns->has_calls ? "tottime" : "total");
+	if (columns->has_calls)
+		append_per_call_header(&line, columns);
 	line_append_right(&line, columns->view, STYLE_HEADING, columns->number, "line");
 	line_end(&line, columns->sink);
 	buf_release(&line);
-	buf_release(&head);
 }
 
 #define SHORTEST_PATH 16
@@ -252,8 +335,7 @@ static void print_gap(const struct columns *columns)
 {
 	struct buf line = {0};
 
-	append_cost(&line, columns, NULL);
-	append_cost(&line, columns, NULL);
+	append_numbers(&line, columns, NULL, NULL, NULL);
 	line_append_right(&line, columns->view, STYLE_DIM, columns->number, "\xe2\x80\xa6");
 	line_end(&line, columns->sink);
 	buf_release(&line);
@@ -277,6 +359,25 @@ void listing_print_text(const struct listing *listing, const struct view *view, 
 	}
 }
 
+static void write_calls(struct json *json, const struct source *source,
+			const struct source_line *line)
+{
+	struct per_call per_call;
+
+	json_key(json, "calls");
+	if (line && line->counted)
+		json_u64(json, line->calls);
+	else
+		json_null(json);
+	if (source->weights->metric == METRIC_SAMPLES)
+		return;
+	json_key(json, "per_call_ns");
+	if (line && source_line_per_call(source, line, &per_call))
+		json_double(json, per_call.ns, 4);
+	else
+		json_null(json);
+}
+
 static void write_line(const struct listing *listing, struct json *json, uint32_t number)
 {
 	const struct source_line *cost = source_find_line(listing->source, listing->file, number);
@@ -291,6 +392,7 @@ static void write_line(const struct listing *listing, struct json *json, uint32_
 	}
 	json_key_u64(json, "samples", cost ? cost->self.samples : 0);
 	json_key_u64(json, "total_samples", cost ? cost->total.samples : 0);
+	write_calls(json, listing->source, cost);
 	json_key_str(json, "text", has_text ? listing->lines[number - 1] : "");
 	json_object_end(json);
 }

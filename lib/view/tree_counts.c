@@ -43,15 +43,6 @@ struct printer {
 	size_t nr_stack, cap_stack;
 };
 
-void tree_append_calls(struct buf *out, const struct tree_node *node)
-{
-	if (!node->counted)
-		return;
-	buf_append_str(out, node->shared ? "(" : "");
-	append_count(out, node->calls);
-	buf_append_str(out, node->shared ? ")" : "");
-}
-
 static void push(struct printer *printer, const struct pending *line)
 {
 	ARRAY_GROW(printer->stack, printer->nr_stack, printer->cap_stack);

@@ -3,11 +3,9 @@
 #ifndef PROFC_VIEW_TREE_COUNTS_H
 #define PROFC_VIEW_TREE_COUNTS_H
 
-struct buf;
 struct sink;
 struct tree;
 struct tree_limits;
-struct tree_node;
 struct view;
 
 /*
@@ -16,8 +14,5 @@ struct view;
  */
 void tree_print_counts(const struct tree *tree, const struct view *view,
 		       const struct tree_limits *limits, struct sink *sink);
-
-/* Append "1,204"; "(1,204)" if not of this place alone; nothing if they were not counted. */
-void tree_append_calls(struct buf *out, const struct tree_node *node);
 
 #endif

@@ -15,7 +15,6 @@
 #include "view/cut.h"
 #include "view/line.h"
 #include "view/number.h"
-#include "view/tree_counts.h"
 
 #define TEE	 "\xe2\x94\x9c\xe2\x94\x80 " /* ├─ */
 #define ELBOW	 "\xe2\x94\x94\xe2\x94\x80 " /* └─ */
@@ -181,6 +180,15 @@ static void append_interval(struct buf *out, const struct printer *printer,
 		append_percent(&text, tally_interval(tally, all(printer)));
 	line_append_right(out, printer->view, STYLE_DIM, INTERVAL_COLUMNS, buf_str(&text));
 	buf_release(&text);
+}
+
+void tree_append_calls(struct buf *out, const struct tree_node *node)
+{
+	if (!node->counted)
+		return;
+	buf_append_str(out, node->shared ? "(" : "");
+	append_count(out, node->calls);
+	buf_append_str(out, node->shared ? ")" : "");
 }
 
 static void append_calls(struct buf *out, const struct printer *printer, const struct pending *line)

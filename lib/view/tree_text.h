@@ -8,8 +8,10 @@
 
 #include "view/style.h"
 
+struct buf;
 struct sink;
 struct tree;
+struct tree_node;
 
 /* How much of a tree is shown. */
 struct tree_limits {
@@ -25,5 +27,8 @@ struct tree_limits {
  */
 void tree_print_text(const struct tree *tree, const struct view *view,
 		     const struct tree_limits *limits, struct sink *sink);
+
+/* Append "1,204"; "(1,204)" if not of this place alone; nothing if they were not counted. */
+void tree_append_calls(struct buf *out, const struct tree_node *node);
 
 #endif

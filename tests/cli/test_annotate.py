@@ -176,6 +176,38 @@ class Annotate(MadeCase):
         self.assertIn("hint: ", done.stderr)
 
 
+class Counted(MadeCase):
+    SIZE = (10000, 1000, 3, 200)
+
+    def lines(self, word):
+        done = profc("annotate", "-i", self.data, "--json", word)
+        return {line["line"]: line for line in json.loads(done.stdout)["lines"]}
+
+    def functions(self):
+        rows = json.loads(profc("report", "-i", self.data, "--json").stdout)["rows"]
+        return [row for row in rows if row["calls"] is not None]
+
+    def test_functions_have_their_calls_where_they_are_defined(self):
+        sampled = [row for row in self.functions() if row["calls"] and row["total_ns"]][:5]
+        self.assertTrue(sampled)
+        for row in sampled:
+            line = self.lines(row["file"])[row["line"]]
+            self.assertEqual(line["calls"], row["calls"])
+            self.assertAlmostEqual(line["per_call_ns"], row["per_call_ns"], places=3)
+
+    def test_code_without_samples_has_its_calls(self):
+        row = next(row for row in self.functions() if row["calls"] and not row["total_ns"])
+        line = self.lines(row["function"].split("(")[0])[row["line"]]
+        self.assertEqual((line["calls"], line["total_ns"]), (row["calls"], 0))
+
+    def test_columns_of_line_profilers(self):
+        row = next(row for row in self.functions() if row["calls"] and row["total_ns"])
+        text = profc("annotate", "-i", self.data, "--width", "80", row["file"]).stdout
+        self.assertRegex(text, r"\n +ncalls tottime \S+ +% +percall +line\n")
+        self.assertIn(f"{row['calls']:,}", text)
+        self.assertTrue(all(len(line) <= 80 for line in text.splitlines()))
+
+
 class Recorded(unittest.TestCase):
     """The source as it was when the recording ended."""
 

@@ -13,6 +13,7 @@
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/find.h"
+#include "calltree/per_call.h"
 #include "calltree/source.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
@@ -208,6 +209,47 @@ static void test_find__a_word_means_a_file_or_a_function(void **state)
 	bench_end(&bench);
 }
 
+/*
+ * Line 20 calls `work` from 10 ms on; in the process that was not counted it has 30 ms. Line 21
+ * calls from the beginning.
+ */
+static void test_source__time_per_call_of_what_was_counted(void **state)
+{
+	struct made made = made_begin();
+	const struct source_file *file;
+	struct per_call per_call;
+	struct bench bench;
+
+	(void)state;
+	made_sample(&made, "main@prog.c:20;work@w.c:2", 10);
+	made_sample(&made, "main@prog.c:20;work@w.c:2", 8);
+	made_sample(&made, "main@prog.c:21;work@w.c:2", 4);
+	made_count(&made, "main@prog.c:20", "work@w.c:1", 4)->from_ns = 10000000;
+	made_count(&made, "main@prog.c:21", "work@w.c:1", 2);
+	made_count(&made, "main@prog.c:30", "idle@i.c:1", 0);
+	made_count(&made, "idle@i.c:1", NULL, 7);
+	made_thread(&made, 200, 200, "other");
+	made_sample(&made, "main@prog.c:20;work@w.c:2", 30);
+	bench_of(&bench, made_end(&made));
+	file = &bench.source->files[1];
+	assert_string_equal(profile_str(bench.profile, file->file), "prog.c");
+	assert_int_equal(file->nr_lines, 3);
+	assert_int_equal(source_find_line(bench.source, file, 20)->calls, 4);
+	assert_true(source_line_per_call(bench.source, source_find_line(bench.source, file, 20),
+					 &per_call));
+	assert_int_equal(per_call.ns, 2000000);
+	assert_true(source_line_per_call(bench.source, source_find_line(bench.source, file, 21),
+					 &per_call));
+	assert_int_equal(per_call.ns, 2000000);
+	assert_true(source_find_line(bench.source, file, 30)->counted);
+	assert_false(source_line_per_call(bench.source, source_find_line(bench.source, file, 30),
+					  &per_call));
+	file = &bench.source->files[2];
+	assert_string_equal(profile_str(bench.profile, file->file), "i.c");
+	assert_int_equal(source_find_line(bench.source, file, 1)->calls, 7);
+	bench_end(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +259,7 @@ int main(void)
 		cmocka_unit_test(test_source__most_time_without_lines_has_a_module),
 		cmocka_unit_test(test_source_path__ends_match_whole_components),
 		cmocka_unit_test(test_find__a_word_means_a_file_or_a_function),
+		cmocka_unit_test(test_source__time_per_call_of_what_was_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,7 +170,7 @@ static void test_view__source_that_is_not_here(void **state)
 	expect(bare, "v.h", true,
 	       "{\"file\":\"v.h\",\"read_from\":\"\",\"lines\":[{\"line\":1,\"samples\":80,\"total_"
 	       "samples\":80,"
-	       "\"text\":\"\"}]}\n");
+	       "\"calls\":null,\"text\":\"\"}]}\n");
 }
 
 /* A file that is shorter than its line numbers say, as after an edit: both are shown. */
@@ -183,10 +183,160 @@ static void test_view__source_shorter_than_its_lines(void **state)
 	cut.path = "src/prog.c";
 	expect(cut, "prog.c", true,
 	       "{\"file\":\"prog.c\",\"read_from\":\"src/prog.c\",\"lines\":["
-	       "{\"line\":1,\"samples\":0,\"total_samples\":0,\"text\":\"#include \\\"v.h\\\"\"},"
-	       "{\"line\":2,\"samples\":0,\"total_samples\":0,\"text\":\"\"},"
-	       "{\"line\":5,\"samples\":20,\"total_samples\":100,\"text\":\"\"},"
-	       "{\"line\":10,\"samples\":0,\"total_samples\":100,\"text\":\"\"}]}\n");
+	       "{\"line\":1,\"samples\":0,\"total_samples\":0,\"calls\":null,\"text\":\"#include "
+	       "\\\"v.h\\\"\"},"
+	       "{\"line\":2,\"samples\":0,\"total_samples\":0,\"calls\":null,\"text\":\"\"},"
+	       "{\"line\":5,\"samples\":20,\"total_samples\":100,\"calls\":null,\"text\":\"\"},"
+	       "{\"line\":10,\"samples\":0,\"total_samples\":100,\"calls\":null,\"text\":\"\"}]}"
+	       "\n");
+}
+
+/*
+ * work() and square() are counted where they begin, work's calls of square on their line, and in
+ * a file without any sample `idle`. Functions are defined on line 1 of their file.
+ */
+static struct profile *counted_program(void)
+{
+	struct made made = made_begin();
+
+	for (int i = 0; i < 50; i++)
+		made_sample(&made, "main@prog.c:10;work@work.c:5;square@v.h:2", 8);
+	for (int i = 0; i < 100; i++)
+		made_sample(&made, "main@prog.c:10;work@work.c:5+half@v.h:3", 1);
+	made_count(&made, "work@work.c:1", NULL, 300);
+	made_count(&made, "square@v.h:1", NULL, 15360000);
+	made_count(&made, "work@work.c:5", "square@v.h:1", 15360000);
+	made_count(&made, "work@work.c:6", "square@v.h:1", 0);
+	made_count(&made, "idle@idle.c:1", NULL, 0);
+	return made_end(&made);
+}
+
+/* As text in a view, or without one as JSON. */
+static void expect_counts(const char *name, const struct view *view, struct listing listing,
+			  const char *expected)
+{
+	struct profile *profile = counted_program();
+	struct expansion *expansion = expansion_new(profile, false);
+	struct selection *selection;
+	struct weights *weights;
+	struct source *source;
+	struct sink sink = SINK_MEMORY;
+	struct json json;
+
+	assert_int_equal(selection_new(expansion, &(struct filter){0}, &selection, NULL), 0);
+	weights = weights_new(selection, METRIC_CPU);
+	source = source_new(weights);
+	listing.source = source;
+	listing.file = file_named(source, profile, name);
+	assert_non_null(listing.file);
+	json_init(&json, &sink);
+	if (view) {
+		listing_print_text(&listing, view, &sink);
+	} else {
+		json_object_begin(&json);
+		listing_write_json(&listing, &json);
+		json_object_end(&json);
+		json_finish(&json);
+	}
+	assert_string_equal(buf_str(&sink.pending), expected);
+	sink_release(&sink);
+	source_free(source);
+	weights_free(weights);
+	selection_free(selection);
+	expansion_free(expansion);
+	profile_free(profile);
+}
+
+static const char *const work_c[] = {
+	"static int work(const int *numbers, size_t nr_numbers, int scale)",
+	"{",
+	"\tint sum = 0;",
+	"",
+	"\tsum += square(numbers[0]) / half(scale);",
+	"\treturn scale ? sum : square(sum);",
+	"}",
+};
+
+static const struct listing whole_work = {
+	.lines = work_c, .nr_lines = 7, .first = 1, .last = UINT32_MAX, .context = UINT32_MAX};
+
+static void test_view__source_with_counts(void **state)
+{
+	const struct view narrow = {.columns = 80}, wide = {.columns = 120};
+	const struct view in_us = {.columns = 80, .unit = TIME_UNIT_US};
+
+	(void)state;
+	expect_counts(
+		"work.c", &narrow, whole_work,
+		"work.c: 0 ns self (0.0%), 500 ms total (100.0%)\n"
+		"      ncalls tottime ms     %     percall line\n"
+		"         300                      1.67 ms    1  static int work(const int *numb…\n"
+		"                                             2  {\n"
+		"                                             3          int sum = 0;\n"
+		"                                             4\n"
+		"  15,360,000      500.0 100.0     32.6 ns    5          sum += square(numbers[0…\n"
+		"                  100.0  20.0                   ↳ inlined half\n"
+		"           0                                 6          return scale ? sum : sq…\n"
+		"                                             7  }\n");
+	expect_counts(
+		"work.c", &wide, whole_work,
+		"work.c: 0 ns self (0.0%), 500 ms total (100.0%)\n"
+		"      ncalls    self ms     %  tottime ms     %     percall line\n"
+		"         300                                        1.67 ms    1  static int "
+		"work(const int *numbers, size_t nr_numbers…\n"
+		"                                                               2  {\n"
+		"                                                               3          int sum "
+		"= 0;\n"
+		"                                                               4\n"
+		"  15,360,000                        500.0 100.0     32.6 ns    5          sum += "
+		"square(numbers[0]) / half(scale);\n"
+		"                                    100.0  20.0                   ↳ inlined half\n"
+		"           0                                                   6          return "
+		"scale ? sum : square(sum);\n"
+		"                                                               7  }\n");
+	expect_counts(
+		"work.c", &in_us, whole_work,
+		"work.c: 0 ns self (0.0%), 500 ms total (100.0%)\n"
+		"      ncalls tottime µs     %  percall µs line\n"
+		"         300                         1667    1  static int work(const int *numb…\n"
+		"                                             2  {\n"
+		"                                             3          int sum = 0;\n"
+		"                                             4\n"
+		"  15,360,000   500000.0 100.0      0.0326    5          sum += square(numbers[0…\n"
+		"               100000.0  20.0                   ↳ inlined half\n"
+		"           0                                 6          return scale ? sum : sq…\n"
+		"                                             7  }\n");
+}
+
+static void test_view__source_counted_without_samples(void **state)
+{
+	const struct view view = {.columns = 80};
+	const struct listing bare = {.first = 1, .last = UINT32_MAX, .context = UINT32_MAX};
+
+	(void)state;
+	expect_counts("idle.c", &view, bare,
+		      "idle.c: 0 ns self (0.0%), 0 ns total (0.0%)\n"
+		      "      ncalls tottime µs     %     percall line\n"
+		      "           0                                 1\n");
+}
+
+static void test_view__source_counts_as_json(void **state)
+{
+	struct listing part = whole_work;
+
+	(void)state;
+	part.context = 0;
+	expect_counts("work.c", NULL, part,
+		      "{\"file\":\"work.c\",\"read_from\":\"\",\"lines\":[{\"line\":1,\"self_ns\":"
+		      "0,\"total_ns\":0,\"samples\":0,\"total_samples\":0,\"calls\":300,\"per_call_"
+		      "ns\":1666666.6667,\"text\":\"static int work(const int *numbers, size_t "
+		      "nr_numbers, int "
+		      "scale)\"},{\"line\":5,\"self_ns\":0,\"total_ns\":500000000,\"samples\":0,"
+		      "\"total_samples\":150,\"calls\":15360000,\"per_call_ns\":32.5521,\"text\":"
+		      "\"\\u0009sum += square(numbers[0]) / "
+		      "half(scale);\"},{\"line\":6,\"self_ns\":0,\"total_ns\":0,\"samples\":0,"
+		      "\"total_samples\":0,\"calls\":0,\"per_call_ns\":null,\"text\":"
+		      "\"\\u0009return scale ? sum : square(sum);\"}]}\n");
 }
 
 int main(void)
@@ -197,6 +347,9 @@ int main(void)
 		cmocka_unit_test(test_view__source_of_one_function),
 		cmocka_unit_test(test_view__source_that_is_not_here),
 		cmocka_unit_test(test_view__source_shorter_than_its_lines),
+		cmocka_unit_test(test_view__source_with_counts),
+		cmocka_unit_test(test_view__source_counted_without_samples),
+		cmocka_unit_test(test_view__source_counts_as_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
