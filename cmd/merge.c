@@ -55,10 +55,11 @@ static int write_merged(const struct profile *const *profiles, size_t nr, const 
 	return status;
 }
 
+/* Or exact counts, which need no samples. */
 static bool has_samples(struct profile *const *profiles, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
-		if (profiles[i]->nr_samples)
+		if (profiles[i]->nr_samples || profiles[i]->probes.nr_counts)
 			return true;
 	}
 	return false;

@@ -312,6 +312,36 @@ static void take_jit(struct profile *into, const struct source *source)
 	}
 }
 
+/*
+ * Those of one place stay apart even if a process goes on in the next part: each was counted in a
+ * time of its own.
+ */
+static void take_probes(struct profile *into, const struct source *source)
+{
+	const struct profile_probes *from = &source->profile->probes;
+
+	for (size_t i = 0; i < from->nr_counts; i++) {
+		struct profile_count row = from->counts[i];
+
+		row.process = source->processes[row.process];
+		row.where = source->frames[row.where.v];
+		if (row.callee.v != COUNT_NO_CALLEE.v)
+			row.callee = source->frames[row.callee.v];
+		row.from_ns += source->offset_ns;
+		row.to_ns += source->offset_ns;
+		profile_add_count(into, &row);
+	}
+	for (size_t i = 0; i < from->nr_refusals; i++) {
+		struct profile_refusal row = from->refusals[i];
+
+		row.process = source->processes[row.process];
+		row.function = source->strings[row.function.v];
+		row.module = source->strings[row.module.v];
+		row.reason = source->strings[row.reason.v];
+		profile_add_refusal(into, &row);
+	}
+}
+
 static void take_sources(struct profile *into, const struct source *source)
 {
 	const struct profile *from = source->profile;
@@ -511,6 +541,7 @@ static struct profile *merge(const struct profile *const *profiles, size_t nr, b
 		}
 		take_samples(into, source);
 		take_jit(into, source);
+		take_probes(into, source);
 		take_sources(into, source);
 		take_counters(into, profiles[i]);
 		merge_meta(into, source, i == 0);

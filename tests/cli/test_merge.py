@@ -5,12 +5,16 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 from made import make_profile
 from paths import PROFC
 from profc import profc
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from read_profc_data import Recording  # noqa: E402  (beside this file)
 
 
 class Merge(unittest.TestCase):
@@ -47,6 +51,24 @@ class Merge(unittest.TestCase):
             before = expected.get(name, (0, 0))
             expected[name] = (before[0] + self_ns, before[1] + total_ns)
         self.assertEqual(self.functions(self.out), expected)
+
+    @unittest.skipUnless(shutil.which("zstd"), "there is no zstd command")
+    def test_counts_are_kept(self):
+        one, two = self.made("1.data", 900, 99, 1, 40), self.made("2.data", 3000, 99, 2, 20)
+        profc("merge", "-o", self.out, one, two)
+        parts = [Recording(path) for path in (one, two)]
+        both = Recording(self.out)
+        self.assertTrue(both.complete)
+        self.assertEqual([count["calls"] for count in both.counts],
+                         [count["calls"] for part in parts for count in part.counts])
+        self.assertEqual([count["process"] for count in both.counts],
+                         [at for at, part in enumerate(parts) for _ in part.counts])
+        self.assertEqual([refusal["function"] for refusal in both.refusals],
+                         [refusal["function"] for part in parts for refusal in part.refusals])
+        # Functions of the same code have the same names as before.
+        names = [[part.text(part.functions[part.chains[count["place"]][-1]["function"]]["name"])
+                  for part in which for count in part.counts] for which in ([both], parts)]
+        self.assertEqual(*names)
 
     def test_one_profile_stays_what_it_is(self):
         profc("merge", "-o", self.out, self.one)

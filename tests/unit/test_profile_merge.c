@@ -138,6 +138,84 @@ static void test_merge__keeps_what_was_said_of_jit_code(void **state)
 	profile_free(merged);
 }
 
+/* In which the child enters main() so often; JIT code could not be counted. */
+static struct profile *with_counts(struct profile *profile, uint64_t calls)
+{
+	struct profile_count entry = {.process = 1,
+				      .callee = COUNT_NO_CALLEE,
+				      .flags = COUNT_FROM_START,
+				      .calls = calls,
+				      .from_ns = 300,
+				      .to_ns = 4000};
+	struct profile_count call = entry;
+	struct profile_refusal refusal = {.process = 1,
+					  .function = profile_intern(profile, "jit"),
+					  .module = profile_intern(profile, jit_path),
+					  .reason = profile_intern(profile, "it may move")};
+
+	call.kind = COUNT_CALL;
+	call.where.v = 1; /* JIT code calls main() */
+	call.callee.v = 0;
+	profile_add_count(profile, &entry);
+	profile_add_count(profile, &call);
+	profile_add_refusal(profile, &refusal);
+	profile_set_counter(profile, "probe_stop_ns_max", calls);
+	profile_set_counter(profile, "probe_install_ns", calls);
+	return profile;
+}
+
+static void test_merge__counts_are_of_their_processes(void **state)
+{
+	const uint64_t ten_seconds = UINT64_C(10000000000);
+	struct profile *merged = merge_two(with_counts(recording("a", 110, 1, 30), 7),
+					   with_counts(recording("b", 100, 1, 12), 9));
+	const struct profile_count *counts = merged->probes.counts;
+
+	(void)state;
+	assert_int_equal(merged->probes.nr_counts, 4);
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(counts[i].process, i < 2 ? 1 : 3);
+		assert_int_equal(counts[i].calls, i < 2 ? 7 : 9);
+		assert_int_equal(counts[i].from_ns, 300 + (i < 2 ? ten_seconds : 0));
+		assert_int_equal(counts[i].to_ns, 4000 + (i < 2 ? ten_seconds : 0));
+		assert_int_equal(counts[i].flags, COUNT_FROM_START);
+	}
+	assert_int_equal(counts[2].where.v, counts[0].where.v);
+	assert_int_equal(counts[2].callee.v, COUNT_NO_CALLEE.v);
+	assert_int_equal(counts[3].callee.v, counts[0].where.v);
+	assert_int_not_equal(counts[3].where.v, counts[1].where.v);
+	assert_int_equal(merged->probes.nr_refusals, 2);
+	assert_int_equal(merged->probes.refusals[1].process, 3);
+	assert_string_equal(profile_str(merged, merged->probes.refusals[1].reason), "it may move");
+	assert_string_equal(profile_str(merged, merged->probes.refusals[1].function), "jit");
+	assert_string_equal(profile_str(merged, merged->probes.refusals[1].module), "[jit]");
+	assert_int_equal(profile_counter(merged, "probe_install_ns"), 16);
+	assert_int_equal(profile_counter(merged, "probe_stop_ns_max"), 9);
+	profile_free(merged);
+}
+
+/* Counted in both parts of one recording, and not in between. */
+static void test_merge__counts_of_a_process_that_goes_on(void **state)
+{
+	struct profile *former = recording("a", 100, 1, 30), *latter = recording("a", 101, 1, 12);
+	struct profile *joined;
+
+	(void)state;
+	former->processes[0].end_ns = former->processes[1].end_ns = 5000;
+	with_counts(former, 7)->probes.counts[0].process = 0;
+	with_counts(latter, 9)->probes.counts[0].process = 0;
+	joined = profile_join(former, latter);
+	assert_int_equal(joined->probes.nr_counts, 4);
+	assert_int_equal(joined->probes.counts[0].process, 0);
+	assert_int_equal(joined->probes.counts[2].process, 0);
+	assert_int_equal(joined->probes.counts[0].calls, 7);
+	assert_int_equal(joined->probes.counts[2].calls, 9);
+	assert_int_equal(joined->probes.counts[2].from_ns, 1000000300);
+	profile_free(former);
+	profile_free(latter);
+	profile_free(joined);
+}
+
 static void test_merge__keeps_places_in_time(void **state)
 {
 	const uint64_t ten_seconds = UINT64_C(10000000000);
@@ -283,6 +361,8 @@ int main(void)
 		cmocka_unit_test(test_merge__equal_code_is_one_and_processes_are_two),
 		cmocka_unit_test(test_merge__jit_code_stays_apart),
 		cmocka_unit_test(test_merge__keeps_what_was_said_of_jit_code),
+		cmocka_unit_test(test_merge__counts_are_of_their_processes),
+		cmocka_unit_test(test_merge__counts_of_a_process_that_goes_on),
 		cmocka_unit_test(test_merge__keeps_places_in_time),
 		cmocka_unit_test(test_merge__facts_and_counters),
 		cmocka_unit_test(test_merge__symbols_come_from_who_has_them),
