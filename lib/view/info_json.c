@@ -6,6 +6,7 @@
 #include "profile/profile.h"
 #include "profile/survey.h"
 #include "view/info.h"
+#include "view/info_counts.h"
 
 /* The version of the JSON form: raised when a member changes its meaning. */
 #define JSON_VERSION 1
@@ -229,6 +230,40 @@ static void put_marks(struct json *json, const struct profile *profile)
 	json_array_end(json);
 }
 
+static void put_refusals(struct json *json, const struct profile *profile)
+{
+	json_key_array_begin(json, "refused");
+	for (size_t i = 0; i < profile->probes.nr_refusals; i++) {
+		const struct profile_refusal *refusal = &profile->probes.refusals[i];
+
+		json_object_begin(json);
+		put_text(json, profile, "function", refusal->function);
+		put_text(json, profile, "module", refusal->module);
+		put_text(json, profile, "reason", refusal->reason);
+		json_key_u64(json, "pid", (uint64_t)profile->processes[refusal->process].pid);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void put_probes(struct json *json, const struct profile *profile)
+{
+	struct counted counted = counted_of(profile);
+
+	json_key_object_begin(json, "probes");
+	json_key_u64(json, "counted", counted.functions + counted.calls);
+	json_key_u64(json, "functions", counted.functions);
+	json_key_u64(json, "call_sites", counted.calls);
+	json_key_u64(json, "processes", counted.processes);
+	put_refusals(json, profile);
+	json_key_u64(json, "install_ns", profile_counter(profile, "probe_install_ns"));
+	json_key_u64(json, "stop_ns_max", profile_counter(profile, "probe_stop_ns_max"));
+	json_key_u64(json, "dropped", profile_counter(profile, "probe_dropped"));
+	json_key_bool(json, "from_start",
+		      counted.processes && counted.from_start == counted.processes);
+	json_object_end(json);
+}
+
 void info_print_json(const struct profile *profile, const struct survey *survey, struct sink *sink)
 {
 	struct json json;
@@ -242,6 +277,7 @@ void info_print_json(const struct profile *profile, const struct survey *survey,
 	put_processes(&json, profile);
 	put_threads(&json, profile);
 	put_modules(&json, profile, survey);
+	put_probes(&json, profile);
 	put_counters(&json, profile);
 	put_marks(&json, profile);
 	json_object_end(&json);

@@ -15,6 +15,7 @@
 #include "view/counter_words.h"
 #include "view/cut.h"
 #include "view/info.h"
+#include "view/info_counts.h"
 #include "view/line.h"
 #include "view/number.h"
 #include "view/paragraph.h"
@@ -552,9 +553,15 @@ static void print_marks(struct info *info)
 /* Counters whose value is in a fact or table above. */
 static bool is_shown_above(const char *name)
 {
-	static const char stacks[] = "stacks_", frequency[] = "frequency_hz_effective";
+	static const char stacks[] = "stacks_";
+	static const char *const names[] = {"frequency_hz_effective", "probe_functions",
+					    "probe_calls"};
 
-	return strncmp(name, stacks, sizeof(stacks) - 1) == 0 || strcmp(name, frequency) == 0;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	}
+	return strncmp(name, stacks, sizeof(stacks) - 1) == 0;
 }
 
 static void print_counters(struct info *info, enum counter_group group)
@@ -597,6 +604,7 @@ void info_print_text(const struct profile *profile, const struct survey *survey,
 	print_sizes(&info);
 	print_ends(&info);
 	print_modules(&info);
+	info_print_counts(profile, view, sink);
 	print_marks(&info);
 	for (int group = 0; group < COUNTER_GROUP_COUNT; group++)
 		print_counters(&info, (enum counter_group)group);

@@ -15,7 +15,7 @@ from read_profc_data import Recording  # noqa: E402  (beside this file)
 
 
 class Info(MadeCase):
-    SIZE = (10000, 1000, 2)
+    SIZE = (10000, 1000, 2, 400)
 
     def info(self):
         return json.loads(profc("info", "-i", self.data, "--json").stdout)
@@ -43,6 +43,18 @@ class Info(MadeCase):
         early += info["totals"]["unattributed_cpu_ns"]
         self.assertAlmostEqual(info["stacks"]["complete_cpu_pct"],
                                100 - 100 * early / info["totals"]["cpu_ns"], places=3)
+
+    @unittest.skipUnless(shutil.which("zstd"), "there is no zstd command")
+    def test_counts_agree_with_the_second_reader(self):
+        probes, second = self.info()["probes"], Recording(self.data)
+        for member, kind in (("functions", 0), ("call_sites", 1)):
+            places = {count["place"] for count in second.counts if count["kind"] == kind}
+            self.assertGreater(len(places), 100)
+            self.assertEqual(probes[member], len(places))
+        self.assertEqual([(row["function"], row["module"], row["reason"])
+                          for row in probes["refused"]],
+                         [(row["function"], row["module"], row["reason"])
+                          for row in second.refusals])
 
     def test_text_fits_80_columns(self):
         lines = profc("info", "-i", self.data, "--width", "80").stdout.splitlines()

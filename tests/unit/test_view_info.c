@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -292,6 +294,167 @@ static void test_info__lists_the_first_marks(void **state)
 	profile_free(profile);
 }
 
+static struct profile_count counted_at(uint32_t frame, enum count_kind kind, uint32_t process)
+{
+	return (struct profile_count){.process = process,
+				      .where = {frame},
+				      .callee = COUNT_NO_CALLEE,
+				      .kind = (uint8_t)kind,
+				      .flags = COUNT_FROM_START,
+				      .calls = 7,
+				      .from_ns = 3};
+}
+
+static void refuse(struct profile *profile, uint32_t process, const char *name, const char *reason)
+{
+	struct profile_refusal refusal = {.process = process,
+					  .function = profile_intern(profile, name),
+					  .module = profile_intern(profile, prog_path),
+					  .reason = profile_intern(profile, reason)};
+
+	profile_add_refusal(profile, &refusal);
+}
+
+/* A function and two of its calls, in two processes. */
+static struct profile *made_up_counts(void)
+{
+	struct profile *profile = made_up();
+	struct profile_process child = {.pid = 2, .parent = 0};
+	struct profile_count rows[] = {
+		counted_at(0, COUNT_ENTRY, 0), counted_at(0, COUNT_CALL, 0),
+		counted_at(1, COUNT_CALL, 0),  counted_at(0, COUNT_ENTRY, 1),
+		counted_at(1, COUNT_CALL, 1),
+	};
+
+	profile_add_process(profile, &child);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		profile_add_count(profile, &rows[i]);
+	profile_set_counter(profile, "probe_functions", 1);
+	profile_set_counter(profile, "probe_calls", 2);
+	return profile;
+}
+
+/* The caller frees it. */
+static char *text_of(const struct profile *profile)
+{
+	struct view view = {.columns = 80};
+	struct survey *survey = survey_new(profile);
+	struct sink sink = SINK_MEMORY;
+	char *text;
+
+	info_print_text(profile, survey, &view, &sink);
+	text = strdup(buf_str(&sink.pending));
+	sink_release(&sink);
+	survey_free(survey);
+	return text;
+}
+
+/* The part that tells of counts is this. */
+static void check_counts(const struct profile *profile, const char *expected)
+{
+	char *text = text_of(profile);
+	char *found = strstr(text, "\nCounts\n"), *end;
+
+	assert_non_null(found);
+	end = strstr(found + 1, "\n\n");
+	assert_non_null(end);
+	end[1] = '\0';
+	assert_string_equal(found + strlen("\nCounts\n"), expected);
+	free(text);
+}
+
+static void test_info__tells_what_is_counted_since_when(void **state)
+{
+	struct profile *profile = made_up_counts();
+	struct profile_count *counts = profile->probes.counts;
+
+	(void)state;
+	check_counts(profile, "1 function and 2 call sites in 2 processes, counted from the "
+			      "start.\n");
+	counts[3].flags = counts[4].flags = 0;
+	counts[3].from_ns = 1300000000;
+	counts[4].from_ns = 1200000000;
+	profile_set_counter(profile, "probe_install_ns", 1500000);
+	profile_set_counter(profile, "probe_stop_ns_max", 900000);
+	check_counts(profile,
+		     "1 function and 2 call sites in 2 processes, counted from the start in 1 of "
+		     "them,\n"
+		     "else from 1.20 s on; stopped for 1.50 ms to install probes, at most 900 µs "
+		     "at\n"
+		     "once.\n");
+	for (size_t i = 0; i < profile->probes.nr_counts; i++)
+		counts[i].flags = 0;
+	counts[0].from_ns = counts[1].from_ns = counts[2].from_ns = 8000000;
+	check_counts(profile, "1 function and 2 call sites in 2 processes, counted from 8.00 ms "
+			      "on; stopped for\n1.50 ms to install probes, at most 900 µs at "
+			      "once.\n");
+	profile_free(profile);
+}
+
+static void test_info__refusals_with_one_reason_are_told_together(void **state)
+{
+	struct profile *profile = made_up();
+	char name[16], *text;
+
+	(void)state;
+	refuse(profile, 0, "odd\x1b[2J", "a jump leads into its beginning");
+	for (int i = 0; i < 12; i++) {
+		snprintf(name, sizeof(name), "short_%d", i / 2); /* each of them twice */
+		refuse(profile, 0, name, "it is too short");
+	}
+	check_counts(
+		profile,
+		"0 functions counted.\n"
+		"  not counted: short_0, short_1, short_2, short_3 and 2 more (--json has all):\n"
+		"               it is too short\n"
+		"  not counted: odd\\x1b[2J: a jump leads into its beginning\n");
+	for (int i = 0; i < 11; i++) {
+		snprintf(name, sizeof(name), "reason_%d", i);
+		refuse(profile, 0, "another", name);
+	}
+	text = text_of(profile);
+	assert_non_null(strstr(text, "  not counted: another: reason_7\n"
+				     "  ... and for 3 more reasons; --json has all\n"));
+	free(text);
+	profile_free(profile);
+}
+
+static void check_json(const struct profile *profile, const char *expected)
+{
+	struct survey *survey = survey_new(profile);
+	struct sink sink = SINK_MEMORY;
+
+	info_print_json(profile, survey, &sink);
+	assert_non_null(strstr(buf_str(&sink.pending), expected));
+	sink_release(&sink);
+	survey_free(survey);
+}
+
+static void test_info__json_of_counts(void **state)
+{
+	struct profile *profile = made_up_counts();
+
+	(void)state;
+	refuse(profile, 1, "odd", "it is too short");
+	profile_set_counter(profile, "probe_install_ns", 1500000);
+	profile_set_counter(profile, "probe_stop_ns_max", 900000);
+	profile_set_counter(profile, "probe_dropped", 4);
+	check_json(profile,
+		   "\"probes\":{\"counted\":3,\"functions\":1,\"call_sites\":2,\"processes\":2,"
+		   "\"refused\":[{\"function\":\"odd\",\"module\":\"/opt/app/bin/prog\","
+		   "\"reason\":\"it is too short\",\"pid\":2}],\"install_ns\":1500000,"
+		   "\"stop_ns_max\":900000,\"dropped\":4,\"from_start\":true}");
+	profile->probes.counts[4].flags = 0;
+	check_json(profile, "\"dropped\":4,\"from_start\":false}");
+	profile_free(profile);
+	profile = made_up();
+	check_json(profile,
+		   "\"probes\":{\"counted\":0,\"functions\":0,\"call_sites\":0,\"processes\":0,"
+		   "\"refused\":[],\"install_ns\":0,\"stop_ns_max\":0,\"dropped\":0,"
+		   "\"from_start\":false}");
+	profile_free(profile);
+}
+
 static void check_value(const char *name, uint64_t value, const char *expected)
 {
 	struct buf text = {0};
@@ -329,6 +492,7 @@ static void test_counter_words__fit_their_value(void **state)
 	check_words("held_ns_total", 1, "all stops together");
 	check_words("cost_ppm", 3063400, "cost of all stops, relative to CPU time");
 	check_words("refused_stops", 1, "sample of a running thread that could not be traced");
+	check_words("probe_dropped", 1, "count that could not be taken");
 	check_words("of_another_version", 1, "of_another_version");
 }
 
@@ -342,6 +506,9 @@ int main(void)
 		cmocka_unit_test(test_info__says_how_it_ended),
 		cmocka_unit_test(test_info__json_of_marks_and_of_what_is_not_known),
 		cmocka_unit_test(test_info__lists_the_first_marks),
+		cmocka_unit_test(test_info__tells_what_is_counted_since_when),
+		cmocka_unit_test(test_info__refusals_with_one_reason_are_told_together),
+		cmocka_unit_test(test_info__json_of_counts),
 		cmocka_unit_test(test_counter_words__units_follow_names),
 		cmocka_unit_test(test_counter_words__fit_their_value),
 	};

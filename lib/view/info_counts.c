@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What `profc info` says of exact counts. */
+#include "view/info_counts.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/escape.h"
+#include "base/sink.h"
+#include "profile/profile.h"
+#include "view/cut.h"
+#include "view/line.h"
+#include "view/number.h"
+#include "view/paragraph.h"
+
+#define REASONS_SHOWN	 10
+#define NAMES_SHOWN	 4
+#define NAME_COLUMNS_MAX 60
+
+/* Bits of what a frame or a process was seen as. */
+enum seen {
+	SEEN_ENTRY = 1,
+	SEEN_CALL = 2,
+	SEEN_LATE = 4, /* counted, but not from the start on */
+};
+
+static void add_place(struct counted *counted, uint8_t *seen, const struct profile_count *row)
+{
+	uint8_t bit = row->kind == COUNT_ENTRY ? SEEN_ENTRY : SEEN_CALL;
+
+	if (*seen & bit)
+		return;
+	*seen |= bit;
+	if (row->kind == COUNT_ENTRY)
+		counted->functions++;
+	else
+		counted->calls++;
+}
+
+static void add_process(struct counted *counted, uint8_t *seen, const struct profile_count *row)
+{
+	if (!*seen) {
+		counted->processes++;
+		counted->from_start++;
+	}
+	*seen |= SEEN_ENTRY;
+	if (row->flags & COUNT_FROM_START)
+		return;
+	if (row->from_ns < counted->first_from_ns)
+		counted->first_from_ns = row->from_ns;
+	if (!(*seen & SEEN_LATE))
+		counted->from_start--;
+	*seen |= SEEN_LATE;
+}
+
+struct counted counted_of(const struct profile *profile)
+{
+	const struct profile_probes *probes = &profile->probes;
+	cleanup_free uint8_t *frames = xcalloc(profile->nr_frames, sizeof(*frames));
+	cleanup_free uint8_t *processes = xcalloc(profile->nr_processes, sizeof(*processes));
+	struct counted counted = {.first_from_ns = UINT64_MAX};
+
+	for (size_t i = 0; i < probes->nr_counts; i++) {
+		const struct profile_count *row = &probes->counts[i];
+
+		add_place(&counted, &frames[row->where.v], row);
+		add_process(&counted, &processes[row->process], row);
+	}
+	return counted;
+}
+
+static void append_number_of(struct buf *out, uint64_t nr, const char *one, const char *many)
+{
+	append_count(out, nr);
+	buf_printf(out, " %s", nr == 1 ? one : many);
+}
+
+static void append_since(struct buf *out, const struct counted *counted)
+{
+	if (counted->from_start == counted->processes) {
+		buf_append_str(out, " from the start");
+		return;
+	}
+	if (counted->from_start) {
+		buf_append_str(out, " from the start in ");
+		append_count(out, counted->from_start);
+		buf_append_str(out, " of them, else");
+	}
+	buf_append_str(out, " from ");
+	append_weight(out, METRIC_WALL, counted->first_from_ns);
+	buf_append_str(out, " on");
+}
+
+static void append_stops(struct buf *out, const struct profile *profile)
+{
+	uint64_t install_ns = profile_counter(profile, "probe_install_ns");
+	uint64_t max_ns = profile_counter(profile, "probe_stop_ns_max");
+
+	if (!install_ns)
+		return;
+	buf_append_str(out, "; stopped for ");
+	append_weight(out, METRIC_WALL, install_ns);
+	buf_append_str(out, " to install probes");
+	if (!max_ns)
+		return;
+	buf_append_str(out, ", at most ");
+	append_weight(out, METRIC_WALL, max_ns);
+	buf_append_str(out, " at once");
+}
+
+/* "3 functions and 40 call sites in 2 processes, counted from the start; stopped for …" */
+static void print_counted(const struct profile *profile, const struct view *view, struct sink *sink)
+{
+	struct counted counted = counted_of(profile);
+	struct buf text = {0};
+
+	if (counted.functions || !counted.calls)
+		append_number_of(&text, counted.functions, "function", "functions");
+	if (counted.functions && counted.calls)
+		buf_append_str(&text, " and ");
+	if (counted.calls)
+		append_number_of(&text, counted.calls, "call site", "call sites");
+	if (counted.processes) {
+		buf_append_str(&text, " in ");
+		append_number_of(&text, counted.processes, "process", "processes");
+		buf_append_str(&text, ", counted");
+		append_since(&text, &counted);
+	} else {
+		buf_append_str(&text, " counted");
+	}
+	append_stops(&text, profile);
+	buf_append_str(&text, ".");
+	paragraph_print(view, "", buf_str(&text), sink);
+	buf_release(&text);
+}
+
+/* By reason, then function; ids rise in the order in which texts turned up. */
+static int by_reason(const void *left, const void *right)
+{
+	const struct profile_refusal *a = left;
+	const struct profile_refusal *b = right;
+
+	if (a->reason.v != b->reason.v)
+		return a->reason.v > b->reason.v ? 1 : -1;
+	if (a->function.v != b->function.v)
+		return a->function.v > b->function.v ? 1 : -1;
+	return (a->module.v > b->module.v) - (a->module.v < b->module.v);
+}
+
+/* Distinct ones in that order: what was refused in many processes is told once. */
+static struct profile_refusal *distinct_refusals(const struct profile_probes *probes, size_t *nr)
+{
+	size_t nr_bytes = probes->nr_refusals * sizeof(*probes->refusals);
+	struct profile_refusal *rows = xmemdup(probes->refusals, nr_bytes);
+
+	*nr = 0;
+	if (probes->nr_refusals)
+		qsort(rows, probes->nr_refusals, sizeof(*rows), by_reason);
+	for (size_t i = 0; i < probes->nr_refusals; i++) {
+		if (!*nr || by_reason(&rows[*nr - 1], &rows[i]) != 0)
+			rows[(*nr)++] = rows[i];
+	}
+	return rows;
+}
+
+/* Refusals with one reason: rows[first] … rows[first + nr - 1]. */
+struct reason {
+	size_t first, nr;
+};
+
+static int by_number(const void *left, const void *right)
+{
+	const struct reason *a = left;
+	const struct reason *b = right;
+
+	if (a->nr != b->nr)
+		return a->nr < b->nr ? 1 : -1;
+	return (a->first > b->first) - (a->first < b->first);
+}
+
+static void append_name(struct buf *out, const char *name)
+{
+	struct buf escaped = {0};
+
+	escape_terminal(&escaped, name);
+	append_cut(out, buf_str(&escaped), NAME_COLUMNS_MAX, CUT_MIDDLE);
+	buf_release(&escaped);
+}
+
+static void print_reason(const struct profile *profile, const struct profile_refusal *rows,
+			 size_t nr, const struct view *view, struct sink *sink)
+{
+	struct buf text = {0};
+
+	for (size_t i = 0; i < nr && i < NAMES_SHOWN; i++) {
+		if (i)
+			buf_append_str(&text, ", ");
+		append_name(&text, profile_str(profile, rows[i].function));
+	}
+	if (nr > NAMES_SHOWN)
+		buf_printf(&text, " and %zu more (--json has all)", nr - NAMES_SHOWN);
+	buf_append_str(&text, ": ");
+	escape_terminal(&text, profile_str(profile, rows[0].reason));
+	paragraph_print(view, "  not counted: ", buf_str(&text), sink);
+	buf_release(&text);
+}
+
+static void print_refusals(const struct profile *profile, const struct view *view,
+			   struct sink *sink)
+{
+	size_t nr, nr_reasons = 0;
+	cleanup_free struct profile_refusal *rows = distinct_refusals(&profile->probes, &nr);
+	cleanup_free struct reason *reasons = xcalloc(nr, sizeof(*reasons));
+
+	for (size_t i = 0; i < nr; i++) {
+		if (!i || rows[i].reason.v != rows[i - 1].reason.v)
+			reasons[nr_reasons++].first = i;
+		reasons[nr_reasons - 1].nr++;
+	}
+	if (nr_reasons)
+		qsort(reasons, nr_reasons, sizeof(*reasons), by_number);
+	for (size_t i = 0; i < nr_reasons && i < REASONS_SHOWN; i++)
+		print_reason(profile, &rows[reasons[i].first], reasons[i].nr, view, sink);
+	if (nr_reasons > REASONS_SHOWN)
+		sink_printf(sink, "  ... and for %zu more reasons; --json has all\n",
+			    nr_reasons - REASONS_SHOWN);
+}
+
+void info_print_counts(const struct profile *profile, const struct view *view, struct sink *sink)
+{
+	if (!profile_has_counts(profile))
+		return;
+	sink_str(sink, "\n");
+	line_print(sink, view, STYLE_HEADING, "Counts");
+	print_counted(profile, view, sink);
+	print_refusals(profile, view, sink);
+}
