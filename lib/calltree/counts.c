@@ -10,20 +10,6 @@
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 
-/* The function whose code it physically is. */
-static uint32_t outermost_label(const struct expansion *expansion, struct frame_id frame)
-{
-	return expansion->levels[expansion->frames[frame.v].first].label;
-}
-
-/* Where the instruction was written. */
-static const struct level *innermost_level(const struct expansion *expansion, struct frame_id frame)
-{
-	struct frame_levels levels = expansion->frames[frame.v];
-
-	return &expansion->levels[levels.first + levels.nr - 1];
-}
-
 /* By process: the one whose counts have its calls in them. An executed program shares none. */
 static uint32_t *find_owners(const struct profile *profile)
 {
@@ -95,7 +81,7 @@ static void add_window(struct adder *adder, const struct profile_count *row, uin
 static void add_entry(struct adder *adder, const struct profile_count *row)
 {
 	struct counts *counts = adder->counts;
-	uint32_t label = outermost_label(adder->expansion, row->where);
+	uint32_t label = expansion_outermost(adder->expansion, row->where)->label;
 	const struct function *function = label_function(adder->expansion, label);
 	struct count_line line = {.has_entries = true, .entries = row->calls};
 
@@ -114,7 +100,7 @@ static void add_entry(struct adder *adder, const struct profile_count *row)
 static void add_call(struct adder *adder, const struct profile_count *row)
 {
 	struct counts *counts = adder->counts;
-	const struct level *level = innermost_level(adder->expansion, row->where);
+	const struct level *level = expansion_innermost(adder->expansion, row->where);
 	const struct place *place = &adder->expansion->places[level->place];
 	struct count_line line = {
 		.file = place->file, .line = place->line, .has_calls = true, .calls = row->calls};
@@ -122,7 +108,7 @@ static void add_call(struct adder *adder, const struct profile_count *row)
 		.caller = level->label, .callee = COUNTS_NO_LABEL, .calls = row->calls};
 
 	if (row->callee.v != COUNT_NO_CALLEE.v)
-		edge.callee = outermost_label(adder->expansion, row->callee);
+		edge.callee = expansion_outermost(adder->expansion, row->callee)->label;
 	if (is_chosen(counts, edge.caller))
 		add_line(counts, &adder->cap_lines, &line);
 	if (!is_chosen(counts, edge.caller) && !is_chosen(counts, edge.callee))
@@ -242,7 +228,7 @@ uint32_t counts_line_key(const struct counts *counts, const struct count_line *l
 /* Once all lines are known. */
 static void add_window_of_line(struct adder *adder, const struct profile_count *row)
 {
-	const struct level *level = innermost_level(adder->expansion, row->where);
+	const struct level *level = expansion_innermost(adder->expansion, row->where);
 	const struct place *place = &adder->expansion->places[level->place];
 	const struct count_line *line = counts_find_line(adder->counts, place->file, place->line);
 
@@ -254,14 +240,14 @@ static void add_rows(struct counts *counts)
 {
 	const struct expansion *expansion = counts->selection->expansion;
 	const struct profile_probes *probes = &expansion->profile->probes;
-	cleanup_free bool *whole = find_whole_owners(counts);
 	struct adder adder = {.counts = counts, .expansion = expansion};
 
+	counts->whole = find_whole_owners(counts);
 	counts->functions = xcalloc(expansion->nr_labels, sizeof(*counts->functions));
 	for (size_t i = 0; i < probes->nr_counts; i++) {
 		const struct profile_count *row = &probes->counts[i];
 
-		if (!whole[row->process])
+		if (!counts->whole[row->process])
 			continue;
 		counts->state = COUNTS_KNOWN;
 		if (row->kind == COUNT_ENTRY)
@@ -272,7 +258,7 @@ static void add_rows(struct counts *counts)
 	merge_edges(counts);
 	merge_lines(counts);
 	for (size_t i = 0; i < probes->nr_counts; i++)
-		if (whole[probes->counts[i].process])
+		if (counts->whole[probes->counts[i].process])
 			add_window_of_line(&adder, &probes->counts[i]);
 	merge_windows(counts);
 }
@@ -300,6 +286,7 @@ void counts_free(struct counts *counts)
 	free(counts->lines);
 	free(counts->windows);
 	free(counts->owners);
+	free(counts->whole);
 	free(counts);
 }
 
@@ -318,6 +305,20 @@ int counts_require(const struct counts *counts, struct err *err)
 		break;
 	}
 	return 0;
+}
+
+bool counts_have(const struct counts *counts, const struct profile_count *row)
+{
+	const struct expansion *expansion = counts->selection->expansion;
+
+	if (!counts->whole || !counts->whole[row->process])
+		return false;
+	if (row->kind == COUNT_ENTRY)
+		return is_chosen(counts, expansion_outermost(expansion, row->where)->label);
+	return is_chosen(counts, expansion_innermost(expansion, row->where)->label) ||
+	       is_chosen(counts, row->callee.v == COUNT_NO_CALLEE.v
+					 ? COUNTS_NO_LABEL
+					 : expansion_outermost(expansion, row->callee)->label);
 }
 
 bool counts_find_function(const struct counts *counts, uint32_t label, uint64_t *calls)

@@ -9,6 +9,7 @@
 #include "base/strtab.h"
 
 struct err;
+struct profile_count;
 struct selection;
 
 /*
@@ -67,6 +68,7 @@ struct counts {
 	struct count_window *windows; /* by (process, key) */
 	size_t nr_windows;
 	uint32_t *owners; /* by process: whose counts have its calls in them, or PROCESS_NONE */
+	bool *whole;	  /* by process: its counts are of selected processes alone; or NULL */
 };
 
 /* Never NULL, whether or not anything was counted. */
@@ -76,6 +78,8 @@ void counts_free(struct counts *counts);
 /* 0 if they are known, or ERR_NOT_FOUND with words that say why not. */
 int counts_require(const struct counts *counts, struct err *err);
 
+/* Does this row of the profile pass the selection, so that its calls are in the tables? */
+bool counts_have(const struct counts *counts, const struct profile_count *row);
 /* Those of a function; false, and *calls stays as it was, if they were not counted. */
 bool counts_find_function(const struct counts *counts, uint32_t label, uint64_t *calls);
 /* Those that one function makes of another, or of those not known: COUNTS_NO_LABEL. */

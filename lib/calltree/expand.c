@@ -199,6 +199,18 @@ const struct level *expansion_root_level(const struct expansion *expansion,
 	return &expansion->truncated[sample->end];
 }
 
+const struct level *expansion_outermost(const struct expansion *expansion, struct frame_id frame)
+{
+	return &expansion->levels[expansion->frames[frame.v].first];
+}
+
+const struct level *expansion_innermost(const struct expansion *expansion, struct frame_id frame)
+{
+	struct frame_levels levels = expansion->frames[frame.v];
+
+	return &expansion->levels[levels.first + levels.nr - 1];
+}
+
 void level_list_release(struct level_list *list)
 {
 	free(list->levels);

@@ -94,6 +94,10 @@ void expansion_free(struct expansion *expansion);
 const struct level *expansion_root_level(const struct expansion *expansion,
 					 const struct sample *sample);
 
+/* The level whose code a frame physically is; and the one that wrote its instruction. Borrowed. */
+const struct level *expansion_outermost(const struct expansion *expansion, struct frame_id frame);
+const struct level *expansion_innermost(const struct expansion *expansion, struct frame_id frame);
+
 /* A reusable list of levels, root first. Zero-initialised is empty. */
 struct level_list {
 	struct level *levels; /* owned */

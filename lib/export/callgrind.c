@@ -3,8 +3,10 @@
  * Callgrind's profile format, for KCachegrind and callgrind_annotate. It holds a call
  * graph, not stacks: own cost by source line, and the inclusive cost of each call.
  *
- * - A sampler has no counts: every call is written as one. calls=0 would make
- *   callgrind_annotate take the inclusive cost for own cost.
+ * - A sampler has no counts: a call is written as one, unless its calls were counted exactly.
+ *   calls=0 would make callgrind_annotate take the inclusive cost for own cost.
+ * - Readers take the sum of the numbers of all calls to a function for its own. Where that was
+ *   counted, and who calls it was not, a function in brackets makes the rest of the calls.
  * - Readers take the sum of all calls to a function for its inclusive cost. So that
  *   recursion counts a stack once, only the call nearest to the root bears its cost;
  *   later ones to the same function are written with cost 0, and the graph is whole.
@@ -19,6 +21,7 @@
 #include "base/escape.h"
 #include "base/index_set.h"
 #include "base/sink.h"
+#include "export/count_stacks_priv.h"
 #include "export/extract_priv.h"
 #include "export/numbering_priv.h"
 #include "export/path_sums_priv.h"
@@ -28,9 +31,10 @@
 
 /* A line of the file: the self cost of a place, or the cost of a call from there. */
 struct cost {
-	uint32_t place;	 /* of the expansion; from nr_places on: the process of a lane */
+	uint32_t place;	 /* of the expansion; from nr_places on: see function_of() */
 	uint32_t callee; /* its label, or NO_CALLEE */
 	uint64_t weight;
+	uint64_t calls; /* counted ones; 0: there are none, or they were not counted */
 };
 
 struct callgrind {
@@ -60,7 +64,9 @@ static bool cost_equal(const void *owner, uint32_t index, const void *key)
 	       out->costs[index].callee == wanted->callee;
 }
 
-static void add_cost(struct callgrind *out, uint32_t place, uint32_t callee, uint64_t weight)
+/* Borrowed until the next one. */
+static struct cost *add_cost(struct callgrind *out, uint32_t place, uint32_t callee,
+			     uint64_t weight)
 {
 	struct cost cost = {.place = place, .callee = callee};
 	uint64_t hash = hash_u64((uint64_t)place << 32 | callee);
@@ -73,9 +79,10 @@ static void add_cost(struct callgrind *out, uint32_t place, uint32_t callee, uin
 		index_set_add(&out->index, hash, found);
 	}
 	out->costs[found].weight += weight;
+	return &out->costs[found];
 }
 
-/* The label of a place; labels from nr_labels on are the processes of lanes. */
+/* The label of a place; from nr_labels on, the process of a lane, and last the unknown caller. */
 static uint32_t function_of(const struct expansion *expansion, uint32_t place)
 {
 	if (place < expansion->nr_places)
@@ -106,6 +113,43 @@ static void add_lane(struct callgrind *out, struct path_sums *sums, uint32_t lan
 	path_sums_lane(sums, out->extract, &out->extract->lanes[lane]);
 	for (size_t i = 0; i < sums->nr_sums; i++)
 		add_path(out, lane, &sums->sums[i]);
+}
+
+/* Of all threads together, as counts are. */
+static void add_counts(struct callgrind *out)
+{
+	const struct expansion *expansion = out->extract->expansion;
+	uint32_t unknown_caller = (uint32_t)(expansion->nr_places + out->extract->nr_lanes);
+	cleanup_free uint64_t *rest = xcalloc(expansion->nr_labels, sizeof(*rest));
+	struct count_stacks stacks;
+
+	count_stacks_init(&stacks, out->extract);
+	for (size_t i = 0; i < stacks.nr; i++) {
+		const struct count_stack *stack = &stacks.stacks[i];
+		uint32_t callee;
+
+		if (stack->callee.v == COUNT_NO_CALLEE.v)
+			continue; /* the format has no call of nobody knows whom */
+		callee = expansion_outermost(expansion, stack->callee)->label;
+		if (stack->caller.v == COUNT_NO_CALLER.v)
+			rest[callee] += stack->calls;
+		else
+			add_cost(out, expansion_innermost(expansion, stack->caller)->place, callee,
+				 0)
+				->calls += stack->calls;
+	}
+	count_stacks_release(&stacks);
+	/* Each call that was only seen in samples is going to be one of these. */
+	for (size_t i = 0; i < out->nr_costs; i++) {
+		const struct cost *cost = &out->costs[i];
+
+		if (cost->callee != NO_CALLEE && !cost->calls && rest[cost->callee])
+			rest[cost->callee]--;
+	}
+	for (uint32_t label = 0; label < expansion->nr_labels; label++) {
+		if (rest[label])
+			add_cost(out, unknown_caller, label, 0)->calls = rest[label];
+	}
 }
 
 static int compare_numbers(uint32_t left, uint32_t right)
@@ -197,7 +241,8 @@ static void write_cost(struct callgrind *out, const struct cost *cost, struct st
 		write_file(out, "cfi", definition_file(out, cost->callee));
 		write_name(out, "cfn", &out->functions, cost->callee,
 			   extract_name(out->extract, cost->callee));
-		sink_printf(out->sink, "calls=1 %u\n",
+		sink_printf(out->sink, "calls=%llu %u\n",
+			    (unsigned long long)(cost->calls ? cost->calls : 1),
 			    extract_function_line(out->extract, cost->callee));
 	}
 	sink_printf(out->sink, "%u %llu\n", line, (unsigned long long)cost->weight);
@@ -206,12 +251,16 @@ static void write_cost(struct callgrind *out, const struct cost *cost, struct st
 static void write_process_head(struct callgrind *out, uint32_t function)
 {
 	size_t lane = function - out->extract->expansion->nr_labels;
-	struct str_id name = out->extract->lanes[lane].process_name;
 	struct buf text = {0};
 
 	write_module(out, "ob", MODULE_UNKNOWN);
 	write_file(out, "fl", STR_EMPTY);
-	buf_printf(&text, "[%s]", profile_str(out->extract->profile, name));
+	if (lane == out->extract->nr_lanes)
+		buf_append_str(&text, "[unknown caller]");
+	else
+		buf_printf(
+			&text, "[%s]",
+			profile_str(out->extract->profile, out->extract->lanes[lane].process_name));
 	write_name(out, "fn", &out->functions, function, buf_str(&text));
 	buf_release(&text);
 }
@@ -294,6 +343,7 @@ static void write_merged(struct callgrind *out, struct path_sums *sums)
 {
 	for (size_t i = 0; i < out->extract->nr_lanes; i++)
 		add_lane(out, sums, (uint32_t)i);
+	add_counts(out);
 	write_part(out, out->extract->weight);
 }
 
@@ -327,7 +377,7 @@ void write_callgrind(const struct extract *extract, struct sink *sink)
 
 	out.stamp_of_label = xcalloc(nr_labels, sizeof(*out.stamp_of_label));
 	numbering_init(&out.files, strtab_nr(profile->strings));
-	numbering_init(&out.functions, nr_labels + extract->nr_lanes);
+	numbering_init(&out.functions, nr_labels + extract->nr_lanes + 1);
 	numbering_init(&out.modules, module_table_nr(profile->modules));
 	write_head(&out);
 	if (extract->options->threads == EXPORT_THREADS_SPLIT)

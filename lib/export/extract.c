@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/escape.h"
+#include "calltree/counts.h"
 #include "calltree/filter.h"
 #include "mapping/module.h"
 
@@ -244,6 +245,7 @@ int extract_new(const struct profile *profile, const struct export_options *opti
 	status = selection_new(extract->expansion, options->filter, &extract->selection, err);
 	if (status)
 		goto fail;
+	extract->counts = counts_new(extract->selection);
 	lane_of_thread = make_lanes(extract);
 	count_points(extract, lane_of_thread);
 	place_points(extract, lane_of_thread, kind);
@@ -268,6 +270,7 @@ void extract_free(struct extract *extract)
 {
 	if (!extract)
 		return;
+	counts_free(extract->counts);
 	selection_free(extract->selection);
 	expansion_free(extract->expansion);
 	stack_trie_free(extract->paths);

@@ -14,6 +14,7 @@
 #include "profile/profile.h"
 #include "stack/stack.h"
 
+struct counts;
 struct err;
 struct json;
 struct selection;
@@ -50,6 +51,7 @@ struct extract {
 	const struct export_options *options; /* borrowed */
 	struct expansion *expansion;
 	struct selection *selection;
+	struct counts *counts;	  /* exact ones, of the selection */
 	struct stack_trie *paths; /* distinct; parents precede children */
 	struct lane *lanes;	  /* those with points, in the order of the profile's threads */
 	size_t nr_lanes;

@@ -5,10 +5,15 @@
  */
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/escape.h"
 #include "base/json.h"
 #include "base/sink.h"
+#include "calltree/counts.h"
+#include "calltree/flat.h"
+#include "calltree/per_call.h"
+#include "calltree/weights.h"
 #include "export/asset_priv.h"
 #include "export/extract_priv.h"
 #include "export/flame_tree_priv.h"
@@ -23,6 +28,7 @@ struct html {
 	struct flame_tree tree;
 	struct numbering functions; /* of labels, lanes, and last FLAME_ALL */
 	struct numbering modules;
+	bool counted; /* calls were */
 };
 
 static size_t nr_lanes_and_labels(const struct extract *extract)
@@ -48,6 +54,13 @@ static void number_functions(struct html *out)
 {
 	for (size_t i = 0; i < out->tree.nr_nodes; i++)
 		(void)function_index(out, out->tree.nodes[i].label);
+	/* What was called need not have been sampled. */
+	for (uint32_t label = 0; label < out->extract->expansion->nr_labels; label++) {
+		uint64_t calls = 0;
+
+		if (counts_find_function(out->extract->counts, label, &calls) && calls)
+			(void)function_index(out, label);
+	}
 }
 
 /* [name, file or null, line, module index or -1, is no function] */
@@ -91,6 +104,71 @@ static void write_functions(struct html *out)
 	json_array_end(&out->json);
 }
 
+/* By label, or NULL; the caller frees it. */
+static const struct flat_row **rows_by_label(const struct html *out, const struct flat *flat)
+{
+	const struct flat_row **rows =
+		xcalloc(out->extract->expansion->nr_labels, sizeof(const struct flat_row *));
+
+	for (size_t i = 0; i < flat->nr; i++)
+		rows[flat->rows[i].label] = &flat->rows[i];
+	return rows;
+}
+
+/* Of a function, or NULL: not counted. */
+static const struct flat_row *counted_row(const struct html *out, const struct flat_row **rows,
+					  uint32_t index)
+{
+	uint32_t label = label_of_function(out, index);
+	const struct flat_row *row =
+		label < out->extract->expansion->nr_labels ? rows[label] : NULL;
+
+	return row && row->counted ? row : NULL;
+}
+
+static void write_calls(struct html *out, const struct flat_row **rows)
+{
+	json_key_array_begin(&out->json, "calls");
+	for (uint32_t i = 0; i < out->functions.nr; i++) {
+		const struct flat_row *row = counted_row(out, rows, i);
+
+		if (row)
+			json_u64(&out->json, row->calls);
+		else
+			json_null(&out->json);
+	}
+	json_array_end(&out->json);
+}
+
+static void write_per_call(struct html *out, const struct flat *flat, const struct flat_row **rows)
+{
+	json_key_array_begin(&out->json, "perCall");
+	for (uint32_t i = 0; i < out->functions.nr; i++) {
+		const struct flat_row *row = counted_row(out, rows, i);
+		struct per_call per_call;
+
+		if (row && extract_is_time(out->extract) && flat_row_per_call(flat, row, &per_call))
+			json_double(&out->json, per_call.ns, 3);
+		else
+			json_null(&out->json);
+	}
+	json_array_end(&out->json);
+}
+
+/* Columns beside "functions", as report has them; only where calls were counted. */
+static void write_counts(struct html *out)
+{
+	struct weights *weights =
+		weights_new(out->extract->selection, out->extract->options->metric);
+	struct flat *flat = flat_new(weights, BY_FUNCTION);
+	cleanup_free const struct flat_row **rows = rows_by_label(out, flat);
+
+	write_calls(out, rows);
+	write_per_call(out, flat, rows);
+	flat_free(flat);
+	weights_free(weights);
+}
+
 enum tree_column {
 	COLUMN_DEPTH,
 	COLUMN_LABEL,
@@ -132,6 +210,8 @@ static void write_data(struct html *out)
 	json_key_str(&out->json, "metric", extract_weight_name(out->extract));
 	json_key_str(&out->json, "unit", extract_is_time(out->extract) ? "ns" : "samples");
 	write_functions(out);
+	if (out->counted)
+		write_counts(out);
 	write_column(out, "depth", COLUMN_DEPTH);
 	write_column(out, "label", COLUMN_LABEL);
 	write_column(out, "self", COLUMN_SELF);
@@ -187,10 +267,13 @@ static void write_page(struct html *out)
 		"<th class=\"number\" data-key=\"self\">self</th>"
 		"<th class=\"number\" data-key=\"self\">%</th>\n"
 		"<th class=\"number\" data-key=\"total\">total</th>"
-		"<th class=\"number\" data-key=\"total\">%</th>\n"
-		"<th data-key=\"name\">function</th><th>location</th><th>module</th>\n"
-		"</tr></thead><tbody id=\"rows\"></tbody></table></div>\n"
-		"<script id=\"data\" type=\"application/json\">");
+		"<th class=\"number\" data-key=\"total\">%</th>\n");
+	if (out->counted)
+		sink_str(out->sink, "<th class=\"number\" data-key=\"calls\">calls</th>"
+				    "<th class=\"number\" data-key=\"perCall\">per call</th>\n");
+	sink_str(out->sink, "<th data-key=\"name\">function</th><th>location</th><th>module</th>\n"
+			    "</tr></thead><tbody id=\"rows\"></tbody></table></div>\n"
+			    "<script id=\"data\" type=\"application/json\">");
 	write_data(out);
 	write_asset(out->sink, "</script>\n<script>\n", asset_page_js(),
 		    "</script>\n</body>\n</html>\n");
@@ -198,7 +281,9 @@ static void write_page(struct html *out)
 
 void write_html(const struct extract *extract, struct sink *sink)
 {
-	struct html out = {.extract = extract, .sink = sink};
+	struct html out = {.extract = extract,
+			   .sink = sink,
+			   .counted = extract->counts->state == COUNTS_KNOWN};
 
 	flame_tree_init(&out.tree, extract);
 	numbering_init(&out.functions, nr_lanes_and_labels(extract) + 1);

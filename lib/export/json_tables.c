@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/sink.h"
+#include "calltree/counts.h"
 #include "export/extract_priv.h"
 #include "export/numbering_priv.h"
 #include "export/rows_priv.h"
@@ -21,6 +22,18 @@ struct tables {
 	struct rows rows;
 	struct numbering functions; /* of labels */
 };
+
+/* null, not 0, where they were not counted. */
+static void write_calls_of(struct tables *out, uint32_t label)
+{
+	uint64_t calls;
+
+	json_key(&out->json, "calls");
+	if (counts_find_function(out->extract->counts, label, &calls))
+		json_u64(&out->json, calls);
+	else
+		json_null(&out->json);
+}
 
 static void write_function(struct tables *out, uint32_t label)
 {
@@ -36,6 +49,8 @@ static void write_function(struct tables *out, uint32_t label)
 	json_key_str(&out->json, "file", extract_function_file(extract, label));
 	json_key_known_u64(&out->json, "line", extract_function_line(extract, label));
 	json_key_str(&out->json, "module", module ? module->path : NULL);
+	if (extract->counts->state == COUNTS_KNOWN)
+		write_calls_of(out, label);
 	json_object_end(&out->json);
 }
 
@@ -140,6 +155,70 @@ static void write_marks(struct tables *out)
 	json_array_end(&out->json);
 }
 
+/* Functions need not have been sampled to be counted. */
+static void number_counted_functions(struct tables *out)
+{
+	const struct extract *extract = out->extract;
+	const struct profile_probes *probes = &extract->profile->probes;
+
+	for (size_t i = 0; i < probes->nr_counts; i++) {
+		const struct profile_count *row = &probes->counts[i];
+
+		if (!counts_have(extract->counts, row))
+			continue;
+		if (row->kind == COUNT_ENTRY)
+			numbering_of(&out->functions,
+				     expansion_outermost(extract->expansion, row->where)->label);
+		else
+			numbering_of(&out->functions,
+				     expansion_innermost(extract->expansion, row->where)->label);
+		if (row->callee.v != COUNT_NO_CALLEE.v)
+			numbering_of(&out->functions,
+				     expansion_outermost(extract->expansion, row->callee)->label);
+	}
+}
+
+static void write_callee(struct tables *out, struct frame_id callee)
+{
+	const struct expansion *expansion = out->extract->expansion;
+
+	json_key(&out->json, "callee");
+	if (callee.v == COUNT_NO_CALLEE.v)
+		json_null(&out->json);
+	else
+		json_u64(&out->json, numbering_of(&out->functions,
+						  expansion_outermost(expansion, callee)->label));
+}
+
+static void write_call(struct tables *out, const struct profile_count *row)
+{
+	const struct profile *profile = out->extract->profile;
+	const struct level *level = expansion_innermost(out->extract->expansion, row->where);
+	const struct place *place = &out->extract->expansion->places[level->place];
+
+	json_object_begin(&out->json);
+	json_key_u64(&out->json, "pid", (uint64_t)profile->processes[row->process].pid);
+	json_key_u64(&out->json, "caller", numbering_of(&out->functions, level->label));
+	json_key_known_str(&out->json, "file", profile_str(profile, place->file));
+	json_key_known_u64(&out->json, "line", place->line);
+	write_callee(out, row->callee);
+	json_key_u64(&out->json, "calls", row->calls);
+	json_object_end(&out->json);
+}
+
+static void write_calls(struct tables *out)
+{
+	const struct profile_probes *probes = &out->extract->profile->probes;
+
+	json_key_array_begin(&out->json, "calls");
+	for (size_t i = 0; i < probes->nr_counts; i++) {
+		if (probes->counts[i].kind == COUNT_CALL &&
+		    counts_have(out->extract->counts, &probes->counts[i]))
+			write_call(out, &probes->counts[i]);
+	}
+	json_array_end(&out->json);
+}
+
 static void write_prefix(struct json *json, uint32_t prefix)
 {
 	json_key(json, "prefix");
@@ -172,6 +251,8 @@ static void write_document(struct tables *out)
 		json_object_end(json);
 	}
 	json_array_end(json);
+	if (out->extract->counts->state == COUNTS_KNOWN)
+		write_calls(out);
 	json_key_array_begin(json, "threads");
 	for (size_t i = 0; i < out->extract->nr_lanes; i++)
 		write_thread(out, &out->extract->lanes[i]);
@@ -188,6 +269,7 @@ void write_json(const struct extract *extract, struct sink *sink)
 	numbering_init(&out.functions, extract->expansion->nr_labels);
 	for (size_t i = 0; i < out.rows.nr_frames; i++)
 		numbering_of(&out.functions, out.rows.frames[i].level->label);
+	number_counted_functions(&out);
 	json_init(&out.json, sink);
 	write_document(&out);
 	rows_release(&out.rows);

@@ -27,3 +27,8 @@ uint32_t numbering_of(struct numbering *numbering, uint32_t id)
 	}
 	return numbering->numbers[id] - 1;
 }
+
+bool numbering_has(const struct numbering *numbering, uint32_t id)
+{
+	return numbering->numbers[id] != 0;
+}

@@ -2,6 +2,7 @@
 #ifndef PROFC_EXPORT_NUMBERING_PRIV_H
 #define PROFC_EXPORT_NUMBERING_PRIV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,5 +21,6 @@ void numbering_init(struct numbering *numbering, size_t nr_ids);
 void numbering_release(struct numbering *numbering);
 /* The number of an id, the next one if it has none yet. */
 uint32_t numbering_of(struct numbering *numbering, uint32_t id);
+bool numbering_has(const struct numbering *numbering, uint32_t id);
 
 #endif

@@ -68,6 +68,10 @@
 		return Math.round(value) + " ns";
 	}
 
+	function amountPerCall(value) {
+		return value < 100 ? value.toFixed(1) + " ns" : amount(value);
+	}
+
 	function share(value) {
 		return (100 * value / total[root]).toFixed(2);
 	}
@@ -239,21 +243,31 @@
 		return {own: own, all: all};
 	}
 
+	// Calls are those of the whole recording, and what was called need not have been sampled.
 	function fillTable() {
 		const sums = sumFunctions();
 		tableRows = [];
 		for (let id = 0; id < names.length; id++) {
-			if (sums.all[id] > 0 && !data.functions[id][4])
-				tableRows.push({id: id, self: sums.own[id], total: sums.all[id]});
+			const calls = data.calls ? data.calls[id] : null;
+			if ((sums.all[id] > 0 || (root === 0 && calls > 0)) && !data.functions[id][4])
+				tableRows.push({
+					id: id, self: sums.own[id], total: sums.all[id], calls: calls,
+					perCall: data.calls ? data.perCall[id] : null,
+				});
 		}
 		sortTable();
+	}
+
+	// What is not known is less than nothing.
+	function known(value) {
+		return value === null ? -1 : value;
 	}
 
 	function sortTable() {
 		const sign = order.down ? -1 : 1, key = order.key;
 		tableRows.sort(function (a, b) {
 			if (key !== "name" && a[key] !== b[key])
-				return sign * (a[key] - b[key]);
+				return sign * (known(a[key]) - known(b[key]));
 			return (key === "name" ? -sign : 1) *
 				(names[a.id] < names[b.id] ? -1 : names[a.id] > names[b.id] ? 1 : 0);
 		});
@@ -284,6 +298,10 @@
 			cell(row, "number", share(entry.self));
 			cell(row, "number", amount(entry.total));
 			cell(row, "number", share(entry.total));
+			if (data.calls) {
+				cell(row, "number", entry.calls === null ? "" : entry.calls.toLocaleString("en"));
+				cell(row, "number", entry.perCall === null ? "" : amountPerCall(entry.perCall));
+			}
 			cell(row, "name", info[0], info[5]);
 			cell(row, "where", baseName(location(info)), location(info));
 			cell(row, "where", info[3] >= 0 ? data.modules[info[3]] : "");

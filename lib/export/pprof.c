@@ -3,6 +3,10 @@
  * pprof's profile.proto, gzipped. One sample for each distinct stack of a thread,
  * with its thread as labels; one location for each address, with the whole inline
  * chain; addresses are those of the module's file, as if it were mapped at 0.
+ *
+ * Exact counts are samples of another value, of two frames: a function as it lies in memory, and
+ * the call. A function has a location of its own for that, where it begins, as what is inlined
+ * there was not called.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +17,8 @@
 #include "base/escape.h"
 #include "base/sink.h"
 #include "base/strtab.h"
+#include "calltree/counts.h"
+#include "export/count_stacks_priv.h"
 #include "export/extract_priv.h"
 #include "export/gzip_priv.h"
 #include "export/numbering_priv.h"
@@ -68,7 +74,10 @@ struct pprof {
 	struct buf out;
 	struct strtab *strings;	    /* the file's string table: id 0 is "" as the format demands */
 	uint64_t *limit_of_module;  /* one past the highest address used; 0: not used */
-	struct numbering functions; /* of labels */
+	struct numbering functions; /* of labels, and last unknown_callee() */
+	bool counted;		    /* samples have calls, too */
+	bool *used_by_calls;	    /* by node: counted calls are there */
+	struct numbering entries;   /* of frames: functions counted where they begin */
 	struct buf message, inner, text; /* scratch */
 };
 
@@ -146,6 +155,8 @@ static void write_sample(struct pprof *pprof, const struct path_sum *sum, const 
 	if (extract_is_time(pprof->extract))
 		buf_append_uleb(&pprof->inner, sum->nr);
 	buf_append_uleb(&pprof->inner, sum->weight);
+	if (pprof->counted)
+		buf_append_uleb(&pprof->inner, 0);
 	protobuf_message(&pprof->message, SAMPLE_VALUE, &pprof->inner);
 	buf_clear(&pprof->inner);
 	buf_append(&pprof->message, labels->bytes, labels->nr_bytes);
@@ -167,6 +178,84 @@ static void write_samples(struct pprof *pprof)
 	}
 	buf_release(&labels);
 	path_sums_release(&sums);
+}
+
+/* --- counts --- */
+
+/* Stands behind the labels for a function that was called, and is not known. */
+static uint32_t unknown_callee(const struct pprof *pprof)
+{
+	return (uint32_t)pprof->extract->expansion->nr_labels;
+}
+
+/* Ids of locations behind those of the nodes of paths. */
+static uint64_t entry_location_id(const struct pprof *pprof, uint32_t number)
+{
+	return (uint64_t)path_nr_frame_nodes(pprof->extract->expansion) + 1 + number;
+}
+
+/* One behind those of all frames. */
+static uint64_t unknown_location_id(const struct pprof *pprof)
+{
+	return entry_location_id(pprof, (uint32_t)pprof->extract->profile->nr_frames);
+}
+
+static void append_count_locations(struct pprof *pprof, const struct count_stack *stack)
+{
+	if (stack->callee.v == COUNT_NO_CALLEE.v) {
+		buf_append_uleb(&pprof->inner, unknown_location_id(pprof));
+		(void)numbering_of(&pprof->functions, unknown_callee(pprof));
+	} else {
+		uint32_t number = numbering_of(&pprof->entries, stack->callee.v);
+
+		buf_append_uleb(&pprof->inner, entry_location_id(pprof, number));
+	}
+	if (stack->caller.v != COUNT_NO_CALLER.v) {
+		buf_append_uleb(&pprof->inner, (uint64_t)stack->caller.v + 1);
+		pprof->used_by_calls[stack->caller.v] = true;
+	}
+	protobuf_message(&pprof->message, SAMPLE_LOCATION_ID, &pprof->inner);
+	buf_clear(&pprof->inner);
+}
+
+static void write_count(struct pprof *pprof, const struct count_stack *stack,
+			const struct buf *labels)
+{
+	append_count_locations(pprof, stack);
+	if (extract_is_time(pprof->extract))
+		buf_append_uleb(&pprof->inner, 0);
+	buf_append_uleb(&pprof->inner, 0);
+	buf_append_uleb(&pprof->inner, stack->calls);
+	protobuf_message(&pprof->message, SAMPLE_VALUE, &pprof->inner);
+	buf_clear(&pprof->inner);
+	buf_append(&pprof->message, labels->bytes, labels->nr_bytes);
+	end_message(pprof, PROFILE_SAMPLE);
+}
+
+/* Counts are of no thread. */
+static void append_process_labels(struct pprof *pprof, struct buf *labels, uint32_t row)
+{
+	const struct profile *profile = pprof->extract->profile;
+	const struct profile_process *process = &profile->processes[row];
+
+	append_text_label(pprof, labels, "process", profile_str(profile, process->name));
+	if (pprof->extract->options->threads == EXPORT_THREADS_SPLIT)
+		append_number_label(pprof, labels, "pid", (uint64_t)process->pid);
+}
+
+static void write_counts(struct pprof *pprof)
+{
+	struct count_stacks stacks;
+	struct buf labels = {0};
+
+	count_stacks_init(&stacks, pprof->extract);
+	for (size_t i = 0; i < stacks.nr; i++) {
+		buf_clear(&labels);
+		append_process_labels(pprof, &labels, stacks.stacks[i].process);
+		write_count(pprof, &stacks.stacks[i], &labels);
+	}
+	count_stacks_release(&stacks);
+	buf_release(&labels);
 }
 
 /* --- locations, functions, mappings --- */
@@ -218,6 +307,46 @@ static void write_location(struct pprof *pprof, uint32_t node)
 	end_message(pprof, PROFILE_LOCATION);
 }
 
+/* The function itself at the line of its definition, whatever is inlined at its beginning. */
+static void write_entry_location(struct pprof *pprof, uint32_t number)
+{
+	const struct expansion *expansion = pprof->extract->expansion;
+	uint32_t frame = pprof->entries.ids[number];
+	uint32_t label = expansion_outermost(expansion, (struct frame_id){frame})->label;
+
+	protobuf_uint(&pprof->message, LOCATION_ID, entry_location_id(pprof, number));
+	append_address(pprof, &pprof->extract->profile->frames[frame].where);
+	protobuf_uint(&pprof->inner, LINE_FUNCTION_ID, function_id(pprof, label));
+	protobuf_uint(&pprof->inner, LINE_LINE, extract_function_line(pprof->extract, label));
+	protobuf_message(&pprof->message, LOCATION_LINE, &pprof->inner);
+	buf_clear(&pprof->inner);
+	end_message(pprof, PROFILE_LOCATION);
+}
+
+static void write_unknown_location(struct pprof *pprof)
+{
+	protobuf_uint(&pprof->message, LOCATION_ID, unknown_location_id(pprof));
+	protobuf_uint(&pprof->inner, LINE_FUNCTION_ID, function_id(pprof, unknown_callee(pprof)));
+	protobuf_message(&pprof->message, LOCATION_LINE, &pprof->inner);
+	buf_clear(&pprof->inner);
+	end_message(pprof, PROFILE_LOCATION);
+}
+
+/* Nodes that are not in any path, then what has no node. */
+static void write_count_locations(struct pprof *pprof, const bool *written)
+{
+	uint32_t nr_nodes = path_nr_frame_nodes(pprof->extract->expansion);
+
+	for (uint32_t node = 0; node < nr_nodes; node++) {
+		if (pprof->used_by_calls[node] && !written[node])
+			write_location(pprof, node);
+	}
+	for (uint32_t i = 0; i < pprof->entries.nr; i++)
+		write_entry_location(pprof, i);
+	if (numbering_has(&pprof->functions, unknown_callee(pprof)))
+		write_unknown_location(pprof);
+}
+
 static void write_locations(struct pprof *pprof)
 {
 	const struct extract *extract = pprof->extract;
@@ -231,6 +360,8 @@ static void write_locations(struct pprof *pprof)
 			write_location(pprof, node);
 		written[node] = true;
 	}
+	if (pprof->counted)
+		write_count_locations(pprof, written);
 	free(written);
 }
 
@@ -361,6 +492,8 @@ static void write_head(struct pprof *pprof)
 	if (extract_is_time(extract))
 		write_value_type(pprof, PROFILE_SAMPLE_TYPE, extract_weight_name(extract),
 				 "nanoseconds");
+	if (pprof->counted)
+		write_value_type(pprof, PROFILE_SAMPLE_TYPE, "calls", "count");
 	protobuf_uint(&pprof->out, PROFILE_TIME_NANOS, meta->start_realtime_ns);
 	protobuf_uint(&pprof->out, PROFILE_DURATION_NANOS, meta->duration_ns);
 	write_value_type(pprof, PROFILE_PERIOD_TYPE, "wall", "nanoseconds");
@@ -371,10 +504,24 @@ static void write_head(struct pprof *pprof)
 		      string(pprof, extract_weight_name(extract)));
 }
 
+static void write_unknown_callee(struct pprof *pprof)
+{
+	uint64_t name = string(pprof, "[unknown callee]");
+
+	protobuf_uint(&pprof->message, FUNCTION_ID, function_id(pprof, unknown_callee(pprof)));
+	protobuf_uint(&pprof->message, FUNCTION_NAME, name);
+	protobuf_uint(&pprof->message, FUNCTION_SYSTEM_NAME, name);
+	end_message(pprof, PROFILE_FUNCTION);
+}
+
 static void write_functions(struct pprof *pprof)
 {
-	for (uint32_t i = 0; i < pprof->functions.nr; i++)
-		write_function(pprof, pprof->functions.ids[i]);
+	for (uint32_t i = 0; i < pprof->functions.nr; i++) {
+		if (pprof->functions.ids[i] == unknown_callee(pprof))
+			write_unknown_callee(pprof);
+		else
+			write_function(pprof, pprof->functions.ids[i]);
+	}
 }
 
 static void write_strings(struct pprof *pprof)
@@ -398,9 +545,14 @@ void write_pprof(const struct extract *extract, struct sink *sink)
 	struct pprof pprof = {.extract = extract, .strings = strtab_new()};
 
 	pprof.limit_of_module = xcalloc(nr_modules, sizeof(*pprof.limit_of_module));
-	numbering_init(&pprof.functions, extract->expansion->nr_labels);
+	numbering_init(&pprof.functions, extract->expansion->nr_labels + 1);
+	numbering_init(&pprof.entries, extract->profile->nr_frames);
+	pprof.used_by_calls =
+		xcalloc(path_nr_frame_nodes(extract->expansion), sizeof(*pprof.used_by_calls));
+	pprof.counted = extract->counts->state == COUNTS_KNOWN;
 	write_head(&pprof);
 	write_samples(&pprof);
+	write_counts(&pprof);
 	write_locations(&pprof);
 	write_functions(&pprof);
 	write_mappings(&pprof);
@@ -408,7 +560,9 @@ void write_pprof(const struct extract *extract, struct sink *sink)
 	gzip_write(sink, pprof.out.bytes, pprof.out.nr_bytes);
 	strtab_free(pprof.strings);
 	free(pprof.limit_of_module);
+	free(pprof.used_by_calls);
 	numbering_release(&pprof.functions);
+	numbering_release(&pprof.entries);
 	buf_release(&pprof.out);
 	buf_release(&pprof.message);
 	buf_release(&pprof.inner);

@@ -10,6 +10,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import unittest
 import xml.etree.ElementTree
 
@@ -18,9 +19,25 @@ from paths import PROFC
 from profc import Recording, profc
 from targets import need
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import read_profc_data  # noqa: E402  (beside this file)
+
+PPROF = shutil.which("pprof") or "/usr/lib/go-1.19/pkg/tool/linux_amd64/pprof"
+
 
 class Exported(MadeCase):
     SIZE = (20000, 2000, 3)
+
+    def pprof(self, *options):
+        """What pprof itself prints of an export."""
+        if not os.access(PPROF, os.X_OK):
+            self.skipTest("pprof is not installed")
+        out = self.path("made.pb.gz")
+        self.export("--pprof", "-o", out)
+        return subprocess.run(
+            [PPROF, *options, out], env={**os.environ, "PPROF_TMPDIR": self.directory},
+            stdout=subprocess.PIPE, text=True, check=True,
+        ).stdout
 
     @classmethod
     def setUpClass(cls):
@@ -441,17 +458,8 @@ class Readers(Exported):
     """The real readers, where they are installed."""
 
     def test_pprof_sums_are_the_reports(self):
-        program = shutil.which("pprof") or "/usr/lib/go-1.19/pkg/tool/linux_amd64/pprof"
-        if not os.access(program, os.X_OK):
-            self.skipTest("pprof is not installed")
-        out = self.path("made.pb.gz")
-        self.export("--pprof", "-o", out)
-        done = subprocess.run(
-            [program, "-raw", out],
-            env={**os.environ, "PPROF_TMPDIR": self.directory},
-            stdout=subprocess.PIPE, text=True, check=True,
-        )
-        samples = re.findall(r"^ +([0-9]+) +([0-9]+): [0-9 ]+$", done.stdout, re.MULTILINE)
+        out = self.pprof("-raw")
+        samples = re.findall(r"^ +([0-9]+) +([0-9]+): [0-9 ]+$", out, re.MULTILINE)
         report = self.report()
         self.assertEqual(sum(int(weight) for _, weight in samples), report["total_ns"])
         self.assertEqual(sum(int(count) for count, _ in samples), report["samples"])
@@ -471,6 +479,96 @@ class Readers(Exported):
             ):
                 found[name] += int(weight.replace(",", ""))
             self.assertSameSums(self.named(found), self.named(expected))
+
+
+@unittest.skipUnless(shutil.which("zstd"), "there is no zstd command")
+class ExactCalls(Readers):
+    """A recording with counts: what the readers make of them, beside the same sums as before."""
+
+    SIZE = (20000, 2000, 3, 300)
+
+    def setUp(self):
+        super().setUp()
+        self.second = second = read_profc_data.Recording(self.data)
+        self.entered = collections.Counter()
+        known, self.known = collections.Counter(), collections.Counter()
+        for count in second.counts:
+            if count["kind"] == 0:
+                self.entered[self.name(count["place"])] += count["calls"]
+            else:
+                known[count["callee"] - 1] += count["calls"]
+        self.called = collections.Counter(self.entered)
+        for frame, calls in known.items():
+            name = self.name(frame)
+            # Each function begins in one place here.
+            self.called[name] = max(self.entered[name], calls)
+            self.known[name] = calls
+        self.assertGreater(sum(calls > 10000 for calls in self.entered.values()), 100)
+
+    def name(self, frame):
+        outermost = self.second.chains[frame][-1]["function"]
+        return self.second.text(self.second.functions[outermost]["name"])
+
+    def test_pprof_sums_are_the_reports(self):
+        out = self.pprof("-raw")
+        samples = re.findall(r"^ +([0-9]+) +([0-9]+) +([0-9]+): [0-9 ]+$", out, re.MULTILINE)
+        report = self.report()
+        self.assertEqual(sum(int(weight) for _, weight, _ in samples), report["total_ns"])
+        self.assertEqual(sum(int(count) for count, _, _ in samples), report["samples"])
+        self.assertEqual(sum(int(calls) for _, _, calls in samples), sum(self.called.values()))
+
+    def test_pprof_has_the_calls_of_each_function(self):
+        out = self.pprof("-top", "-sample_index=calls", "-nodecount=100000", "-nodefraction=0")
+        rows = re.findall(r"^ +([0-9]+) +[0-9.]+% +[0-9.]+% +[0-9]+ +[0-9.]+%  (\S+)$", out,
+                          re.MULTILINE)
+        self.assertSameSums(
+            collections.Counter({name: int(calls) for calls, name in rows}),
+            collections.Counter({name.split("(")[0]: calls
+                                 for name, calls in self.called.items()}))
+
+    def test_callgrind_has_the_calls_of_each_function(self):
+        names, found, seen, callee = {}, collections.Counter(), collections.Counter(), None
+        for line in self.export("--callgrind").stdout.splitlines():
+            named = re.match(r"c?fn=(\(\d+\))(?: (.*))?", line)
+            if named:
+                names.setdefault(named[1], named[2])
+                callee = names[named[1]]
+            if line.startswith("calls="):
+                calls = int(line[len("calls="):].split()[0])
+                found[callee] += calls
+                seen[callee] += calls == 1
+        for name in (name for name, calls in self.entered.items() if calls > 10000):
+            # Calls that are only known from samples are a part of those whose caller is unknown.
+            rest = max(self.called[name] - self.known[name], seen[name])
+            self.assertEqual(found[name], self.known[name] + rest, name)
+
+    def test_json_has_the_calls_of_each_function(self):
+        document = json.loads(self.export("--json").stdout)
+        functions = document["functions"]
+        self.assertSameSums(
+            collections.Counter({row["name"]: row["calls"] or 0 for row in functions}),
+            self.entered)
+        self.assertEqual(
+            [(functions[call["callee"]]["name"], call["calls"]) for call in document["calls"]],
+            [(self.name(count["callee"] - 1), count["calls"])
+             for count in self.second.counts if count["kind"] == 1])
+
+    def test_html_has_the_calls_of_each_function(self):
+        page = self.export("--html", "--names", "full").stdout
+        data = json.loads(
+            re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.S)[1]
+        )
+        total, checked = self.total_time(), 0
+        found = collections.Counter()
+        for row, calls, per_call in zip(data["functions"], data["calls"], data["perCall"]):
+            found[row[0]] += calls or 0
+            if calls and per_call:
+                # Less than the total by what was before the first count, and in inlined copies.
+                self.assertAlmostEqual(per_call, total[row[0]] / calls,
+                                       delta=1 + 0.01 * per_call)
+                checked += 1
+        self.assertSameSums(found, self.entered)
+        self.assertGreater(checked, 50)
 
 
 if __name__ == "__main__":

@@ -195,4 +195,20 @@ static inline struct profile *made_end(struct made *made)
 	return profile;
 }
 
+/*
+ * In 5 ms main() calls work() six times, and three times what is not known; work() is entered ten
+ * times in all, and rare(), which is in no sample, twice.
+ */
+static inline struct profile *made_counted(void)
+{
+	struct made made = made_begin();
+
+	made_sample(&made, "main@m.c:7;work@w.c:20", 5);
+	made_count(&made, "work@w.c:1+inlined@v.h:3", NULL, 10);
+	made_count(&made, "main@m.c:7", "work@w.c:1+inlined@v.h:3", 6);
+	made_count(&made, "main@m.c:8", "", 3);
+	made_count(&made, "rare@r.c:1", NULL, 2);
+	return made_end(&made);
+}
+
 #endif

@@ -153,6 +153,12 @@ static void test_calltree_counts__process_filter_applies(void **state)
 	assert_int_equal(calls_of(&counted, "work"), 100);
 	assert_int_equal(calls_of(&counted, "idle"), NOT_COUNTED);
 	assert_int_equal(calls_between(&counted, "main", "work"), NOT_COUNTED);
+	for (size_t i = 0; i < profile->probes.nr_counts; i++) {
+		const struct profile_count *row = &profile->probes.counts[i];
+
+		assert_int_equal(counts_have(counted.counts, row),
+				 profile->processes[row->process].pid == 200);
+	}
 	counted_release(&counted);
 	profile_free(profile);
 }

@@ -190,6 +190,66 @@ static void test_callgrind__marks_are_descriptions(void **state)
 	profile_free(profile);
 }
 
+/* A call that was counted has its number; what no caller is known of comes from one in brackets. */
+static void test_callgrind__exact_calls(void **state)
+{
+	struct profile *profile = made_counted();
+
+	(void)state;
+	assert_export(EXPORT_CALLGRIND, profile, NULL,
+		      HEAD "event: cpu : time in ns\nevents: cpu\nsummary: 5000000\n"
+			   "\nob=(1) /bin/prog\nfl=(1) m.c\nfn=(1) main\n"
+			   "cob=(1)\ncfi=(2) w.c\ncfn=(2) work\ncalls=6 1\n7 5000000\n"
+			   "\nob=(1)\nfl=(2)\nfn=(2)\n20 5000000\n"
+			   "\nob=(2) ?"
+			   "?"
+			   "?\nfl=(3) ?"
+			   "?"
+			   "?\nfn=(3) [prog]\n"
+			   "cob=(1)\ncfi=(1)\ncfn=(1)\ncalls=1 1\n0 5000000\n"
+			   "\nob=(2)\nfl=(3)\nfn=(4) [unknown caller]\n"
+			   "cob=(1)\ncfi=(2)\ncfn=(2)\ncalls=4 1\n0 0\n"
+			   "cob=(1)\ncfi=(4) r.c\ncfn=(5) rare\ncalls=2 1\n0 0\n"
+			   "\ntotals: 5000000\n");
+	profile_free(profile);
+}
+
+/* A call that was only seen in a sample is one of those counted at the beginning of the callee. */
+static void test_callgrind__calls_that_were_only_sampled_are_among_the_counted(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+	struct sink sink;
+
+	(void)state;
+	made_sample(&made, "main@m.c:7;work@w.c:20", 1);
+	made_sample(&made, "main@m.c:9;work@w.c:20", 1);
+	made_count(&made, "work@w.c:1", NULL, 10);
+	made_count(&made, "main@m.c:1", NULL, 1);
+	profile = made_end(&made);
+	sink = export_made(EXPORT_CALLGRIND, profile, NULL);
+	assert_non_null(strstr(buf_str(&sink.pending), "cfn=(2) work\ncalls=1 1\n7 1000000\n"));
+	assert_non_null(strstr(buf_str(&sink.pending), "cfn=(2)\ncalls=1 1\n9 1000000\n"));
+	assert_non_null(strstr(buf_str(&sink.pending), "[unknown caller]\ncob=(1)\ncfi=(2)\n"
+						       "cfn=(2)\ncalls=8 1\n0 0\n\ntotals"));
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+/* Counts are of no thread: none are in the parts of threads. */
+static void test_callgrind__parts_of_threads_have_no_exact_calls(void **state)
+{
+	struct export_options split = {.threads = EXPORT_THREADS_SPLIT};
+	struct profile *profile = made_counted();
+	struct sink sink = export_made(EXPORT_CALLGRIND, profile, &split);
+
+	(void)state;
+	assert_non_null(strstr(buf_str(&sink.pending), "cfn=(2) work\ncalls=1 1\n7 5000000\n"));
+	assert_null(strstr(buf_str(&sink.pending), "rare"));
+	sink_release(&sink);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +258,10 @@ int main(void)
 		cmocka_unit_test(test_callgrind__lines_of_other_files_stay_with_the_function),
 		cmocka_unit_test(test_callgrind__threads_are_parts),
 		cmocka_unit_test(test_callgrind__marks_are_descriptions),
+		cmocka_unit_test(test_callgrind__exact_calls),
+		cmocka_unit_test(
+			test_callgrind__calls_that_were_only_sampled_are_among_the_counted),
+		cmocka_unit_test(test_callgrind__parts_of_threads_have_no_exact_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,6 +138,33 @@ static void test_html__loads_nothing(void **state)
 	profile_free(profile);
 }
 
+static void test_html__exact_calls(void **state)
+{
+	struct export_options samples = {.metric = METRIC_SAMPLES};
+	struct profile *profile = made_counted();
+	struct sink sink;
+
+	(void)state;
+	assert_data(profile, NULL,
+		    "{\"metric\":\"cpu\",\"unit\":\"ns\",\"functions\":["
+		    "[\"prog\",null,0,-1,1],[\"main\",\"m.c\",1,0,0],[\"work\",\"w.c\",1,0,0],"
+		    "[\"rare\",\"r.c\",1,0,0]],\"modules\":[\"prog\"],"
+		    "\"calls\":[null,null,10,2],\"perCall\":[null,null,500000,0],"
+		    "\"depth\":[0,1,2],\"label\":[0,1,2],\"self\":[0,0,5000000]}\n");
+	sink = export_made(EXPORT_HTML, profile, NULL);
+	assert_non_null(strstr(buf_str(&sink.pending), "data-key=\"calls\">calls</th>"));
+	sink_release(&sink);
+	sink = export_made(EXPORT_HTML, profile, &samples);
+	assert_non_null(strstr(buf_str(&sink.pending), "\"perCall\":[null,null,null,null],"));
+	sink_release(&sink);
+	profile->probes.nr_counts = 0;
+	sink = export_made(EXPORT_HTML, profile, NULL);
+	assert_null(strstr(buf_str(&sink.pending), "\"calls\":"));
+	assert_null(strstr(buf_str(&sink.pending), "data-key=\"calls\""));
+	sink_release(&sink);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +173,7 @@ int main(void)
 		cmocka_unit_test(test_html__names_are_short_unless_asked),
 		cmocka_unit_test(test_html__hostile_names_stay_text),
 		cmocka_unit_test(test_html__loads_nothing),
+		cmocka_unit_test(test_html__exact_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,12 +129,44 @@ static void test_json__frames_left_out_have_no_address(void **state)
 	profile_free(profile);
 }
 
+/* With functions that are in no sample; of a selection without known counts there are none. */
+static void test_json__exact_calls(void **state)
+{
+	const struct filter of_thread = {.threads = {(const char *const[]){"prog"}, 1}};
+	struct export_options options = {.filter = &of_thread};
+	struct profile *profile = made_counted();
+	struct sink sink = export_made(EXPORT_JSON, profile, NULL);
+
+	(void)state;
+	assert_non_null(
+		strstr(buf_str(&sink.pending),
+		       "\"functions\":["
+		       "{\"name\":\"main\",\"linkage_name\":null,\"file\":\"m.c\",\"line\":1,"
+		       "\"module\":\"/bin/prog\",\"calls\":null},"
+		       "{\"name\":\"work\",\"linkage_name\":null,\"file\":\"w.c\",\"line\":1,"
+		       "\"module\":\"/bin/prog\",\"calls\":10},"
+		       "{\"name\":\"rare\",\"linkage_name\":null,\"file\":\"r.c\",\"line\":1,"
+		       "\"module\":\"/bin/prog\",\"calls\":2}],"));
+	assert_non_null(strstr(buf_str(&sink.pending),
+			       "\"calls\":[{\"pid\":100,\"caller\":0,\"file\":\"m.c\",\"line\":7,"
+			       "\"callee\":1,\"calls\":6},"
+			       "{\"pid\":100,\"caller\":0,\"file\":\"m.c\",\"line\":8,"
+			       "\"callee\":null,\"calls\":3}],\"threads\""));
+	sink_release(&sink);
+	sink = export_made(EXPORT_JSON, profile, &options);
+	assert_null(strstr(buf_str(&sink.pending), "calls"));
+	assert_null(strstr(buf_str(&sink.pending), "rare"));
+	sink_release(&sink);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_json__tables),
 		cmocka_unit_test(test_json__merged_counts),
 		cmocka_unit_test(test_json__frames_left_out_have_no_address),
+		cmocka_unit_test(test_json__exact_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

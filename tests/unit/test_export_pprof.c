@@ -227,6 +227,37 @@ static void test_pprof__the_program_comes_first(void **state)
 	profile_free(profile);
 }
 
+/* Calls are a value of their own: each of a function once, whether or not its caller is known. */
+static void test_pprof__exact_calls(void **state)
+{
+	struct export_options merged = {.threads = EXPORT_THREADS_MERGE};
+	struct profile *profile = made_counted();
+
+	(void)state;
+	assert_pprof(profile, &merged,
+		     "1{1=1 2=2 }\n1{1=3 2=4 }\n1{1=5 2=2 }\n" /* … and calls, count */
+		     "10=5000000 11{1=6 2=4 }\n"
+		     "12=1000000 13=7 14=3 " /* the default is still cpu */
+		     "2{1[2 1] 2[1 5000000 0] 3{1=8 2=7 } }\n"
+		     "2{1[23] 2[0 0 4] 3{1=8 2=7 } }\n"	  /* work: 10 … */
+		     "2{1[23 1] 2[0 0 6] 3{1=8 2=7 } }\n" /* … 6 of which are main's */
+		     "2{1[28 4] 2[0 0 3] 3{1=8 2=7 } }\n" /* main calls what is not known */
+		     "2{1[24] 2[0 0 2] 3{1=8 2=7 } }\n"	  /* rare */
+		     "4{1=1 3=2 2=2 4{1=2 2=7 } }\n"
+		     "4{1=2 3=3 2=2 4{1=3 2=20 } }\n"
+		     "4{1=4 3=5 2=2 4{1=2 2=8 } }\n"  /* a call that is in no sample */
+		     "4{1=23 3=4 2=2 4{1=3 2=1 } }\n" /* work, not what is inlined there */
+		     "4{1=24 3=6 2=2 4{1=4 2=1 } }\n"
+		     "4{1=28 4{1=1 } }\n"
+		     "5{1=1 2=9 3=9 }\n5{1=2 2=10 3=10 4=11 5=1 }\n"
+		     "5{1=3 2=12 3=12 4=13 5=1 }\n5{1=4 2=14 3=14 4=15 5=1 }\n"
+		     "3{1=2 3=7 5=16 7=1 8=1 9=1 10=1 }\n"
+		     "6''\n6'samples'\n6'count'\n6'cpu'\n6'nanoseconds'\n6'calls'\n6'wall'\n"
+		     "6'prog'\n6'process'\n6'[unknown callee]'\n6'main'\n6'm.c'\n6'work'\n"
+		     "6'w.c'\n6'rare'\n6'r.c'\n6'/bin/prog'\n");
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +266,7 @@ int main(void)
 		cmocka_unit_test(test_pprof__time_of_threads),
 		cmocka_unit_test(test_pprof__names_and_system_names),
 		cmocka_unit_test(test_pprof__the_program_comes_first),
+		cmocka_unit_test(test_pprof__exact_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
