@@ -58,14 +58,20 @@ static int write_count(struct store_writer *writer, const struct profile_probes 
 	return writer_emit_if_full(writer, RECORD_COUNTS, err);
 }
 
-/* That a count is still the same is not worth a row each second, only at the end. */
+/*
+ * That a count is still the same is not worth a row each second: only at the end, and so that a
+ * recording that has no end has at least four fifths of the time in which it was counted.
+ */
 static bool count_changed(const struct store_writer *writer, const struct profile_probes *probes,
 			  size_t row)
 {
 	const struct written_count *written = &writer->written.counts[row];
 	const struct profile_count *count = &probes->counts[row];
 
-	return written->calls != count->calls || (writer->ending && written->to_ns != count->to_ns);
+	uint64_t late_ns = count->to_ns - written->to_ns;
+
+	return written->calls != count->calls || (writer->ending && late_ns) ||
+	       late_ns > (written->to_ns - count->from_ns) / 4;
 }
 
 static bool may_write_again(const struct store_writer *writer)

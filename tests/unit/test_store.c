@@ -225,6 +225,38 @@ static void test_store__counts_that_change_cost_little(void **state)
 	close(fd);
 }
 
+/* A count that does not change, in a recording that is killed after a minute. */
+static void test_store__a_count_that_stands_still_is_known_to(void **state)
+{
+	struct profile *written = counted_profile(1), *profile = NULL;
+	struct profile_count *count = &written->probes.counts[0];
+	struct store_writer *writer = NULL;
+	int fd = memory_file();
+	uint64_t nr_bytes = 0;
+	int nr_rows = 0;
+
+	(void)state;
+	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
+	count->calls = 7;
+	for (uint64_t second = 1; second <= 60; second++) {
+		count->to_ns = second * 1000000000;
+		assert_int_equal(store_writer_flush(writer, written, NULL), 0);
+		nr_rows += store_writer_nr_bytes(writer) > nr_bytes;
+		nr_bytes = store_writer_nr_bytes(writer);
+	}
+	assert_in_range(nr_rows, 5, 20);
+	store_writer_free(writer);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(store_read(fd, &profile, NULL, NULL), 0);
+	assert_int_equal(profile->probes.counts[0].calls, 7);
+	assert_in_range(profile->probes.counts[0].to_ns, UINT64_C(48000000000),
+			UINT64_C(60000000000));
+	assert_int_equal(profile->meta.duration_ns, profile->probes.counts[0].to_ns);
+	profile_free(profile);
+	profile_free(written);
+	close(fd);
+}
+
 /* Rows of hardly a byte, more of them than a reader takes from a file of that size. */
 static void test_store__counts_that_change_alike_stay_readable(void **state)
 {
@@ -581,6 +613,7 @@ int main(void)
 		cmocka_unit_test(test_store__gives_back_what_programs_said_of_their_code),
 		cmocka_unit_test(test_store__gives_back_counts_and_refusals),
 		cmocka_unit_test(test_store__counts_that_change_cost_little),
+		cmocka_unit_test(test_store__a_count_that_stands_still_is_known_to),
 		cmocka_unit_test(test_store__counts_that_change_alike_stay_readable),
 		cmocka_unit_test(test_store__keeps_any_sample_exactly),
 		cmocka_unit_test(test_store__a_rewritten_salvage_stays_incomplete),
