@@ -74,6 +74,15 @@ class SecondReader(Files):
         self.assertEqual([refusal["function"] for refusal in self.second.refusals],
                          [f"function_{i}" for i in range(6, 500, 7)])
 
+    def test_counts_survive_new_symbols(self):
+        path = self.file("symbolized.data", self.content())
+        profc("symbolize", "-i", path)
+        symbolized = Recording(path)
+        self.assertTrue(symbolized.complete)
+        self.assertEqual(symbolized.counts, self.second.counts)
+        self.assertEqual(symbolized.refusals, self.second.refusals)
+        self.assertEqual(symbolized.frames, self.second.frames)
+
     def test_totals_are_those_of_report(self):
         for metric, total in (
             ("cpu", self.second.total("cpu")),
