@@ -28,7 +28,7 @@ enum patch_outcome {
 	PATCH_UNKNOWN_CODE,
 	PATCH_INDIRECT_JUMP,
 	PATCH_INDIRECT_CALL,
-	PATCH_NO_FIXED_FORM, /* an instruction that does something else in another place */
+	PATCH_NO_FIXED_FORM, /* an instruction that would do something else in another place */
 	PATCH_OUT_OF_REACH,
 	PATCH_NO_ROOM, /* the area is full */
 	PATCH_DIFFERS_FROM_FILE,
@@ -92,6 +92,13 @@ struct patch_function {
  * five bytes or more, into a thunk that counts, does what they did, and jumps back. Padding
  * behind the function may be used. Branches are those of the whole module, sorted. The counter,
  * eight bytes, is within 2 GiB of the area. Unless the outcome is PATCH_OK nothing is written.
+ *
+ * `bytes` are those that will stand there when it is put in. So a call among the first ones may
+ * have a probe as well if that is in them already, and is taken away after this one; what stands
+ * for a pc in this thunk is then perhaps in that one.
+ *
+ * With a callee_kind other than NONE the thunk pushes a return address without a call, which a
+ * thread with a shadow stack must not do.
  */
 enum patch_outcome patch_entry(struct patch *patch, const struct patch_function *function,
 			       const struct branches *branches, struct code_area *area,
@@ -148,14 +155,14 @@ enum patch_place {
 
 /*
  * Where the program stands when a thread's pc is in the thunk, for samples and for going on there
- * once the old bytes are back. Before the counter was raised it is where the thread came from.
+ * once the old bytes are back. At the thunk's beginning that is the function's, or the callee's.
  */
 enum patch_place patch_original_pc(const struct patch *patch, uint64_t pc, uint64_t *original);
 
 /*
- * Where a thread, or what a signal interrupted, must go on whose pc is within bytes that change. It
- * needs not if it is at their first one, as then the new code does what is right: false, too.
- * True for the byte behind them where the kernel may go back by a system call.
+ * Where a thread, or what a signal interrupted, must go on whose pc is within bytes that change;
+ * false: where it is. At the first of these bytes it needs not move, as what stands there then does
+ * what is right. It must behind the last one if the kernel may go back by a system call from there.
  */
 bool patch_moved_pc(const struct patch *patch, uint64_t pc, uint64_t *moved);
 

@@ -2,7 +2,8 @@
 /*
  * Callers keep values in any register that they know a function to leave alone, and code in
  * assembly may keep some below its stack pointer: so a thunk changes nothing but the flags, and
- * writes below the stack pointer only where the call that it stands for does.
+ * writes below the stack pointer only where the call that it stands for does. A displaced system
+ * call leaves the thunk's address in rcx, where the kernel puts it.
  */
 #include "probe/patch.h"
 
@@ -220,7 +221,7 @@ static void put_call_target(struct maker *maker, const struct original *original
 		maker->patch.callee_kind = PATCH_CALLEE_UNKNOWN;
 	}
 	put_copy(maker, original);
-	maker->bytes[modrm] ^= (2 ^ 4) << 3; /* ff /2 is a call, ff /4 a jump */
+	maker->bytes[modrm] ^= 6 << 3; /* from ff /2, a call, to ff /4, a jump */
 }
 
 /*

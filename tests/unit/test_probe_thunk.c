@@ -398,6 +398,39 @@ static void test_thunk__calls_are_counted_each(void **state)
 	bench_release(&bench);
 }
 
+/* The call that a function begins with, and then the function. */
+static void test_thunk__call_among_the_first_bytes_is_counted_too(void **state)
+{
+	struct bench bench = bench_new();
+	uint64_t start = start_of(&bench, f_call_first);
+	struct machine plain = machine_of(&bench, start, 3);
+	struct machine counted = plain, again = plain;
+	struct patch call, entry = {0};
+
+	(void)state;
+	run_machine(&plain);
+	assert_int_equal(patch_call(&call, start, (const uint8_t *)(uintptr_t)start, 5, &bench.area,
+				    (uint64_t)(uintptr_t)&bench.counters[1]),
+			 PATCH_OK);
+	write_new(&call);
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		if (functions[i].at == f_call_first)
+			entry = patch_of(&bench, i, 0);
+	}
+	write_new(&entry);
+	run_machine(&counted);
+	assert_same(&plain, &counted, "call_first");
+	assert_int_equal(bench.counters[0], 1);
+	assert_int_equal(bench.counters[1], 1);
+	write_old(&entry);
+	write_old(&call);
+	run_machine(&again);
+	assert_same(&plain, &again, "call_first");
+	assert_int_equal(bench.counters[0], 1);
+	assert_int_equal(bench.counters[1], 1);
+	bench_release(&bench);
+}
+
 /*
  * One instruction after the other: behind the first nr_before of those in [from, to) `change` is
  * asked for its change, until it has made it.
@@ -591,6 +624,7 @@ int main(void)
 		cmocka_unit_test(test_thunk__callers_see_nothing),
 		cmocka_unit_test(test_thunk__all_at_once_are_counted_each),
 		cmocka_unit_test(test_thunk__calls_are_counted_each),
+		cmocka_unit_test(test_thunk__call_among_the_first_bytes_is_counted_too),
 		cmocka_unit_test(test_thunk__probes_go_at_every_instruction),
 		cmocka_unit_test(test_thunk__probes_come_at_every_instruction),
 		cmocka_unit_test(test_thunk__probes_at_calls_go_at_every_instruction),
