@@ -34,6 +34,11 @@ const char *patch_outcome_text(enum patch_outcome outcome)
 	return "unknown";
 }
 
+bool patch_has_pushed(const struct patch *patch, uint64_t pc)
+{
+	return pc - patch->thunk >= patch->pushed_from && pc - patch->thunk < patch->pushed_to;
+}
+
 static enum patch_place place_of_callee(const struct patch *patch, const struct patch_step *step,
 					uint64_t *original)
 {

@@ -74,14 +74,29 @@ struct patch {
 		PATCH_CALLEE_UNKNOWN, /* in a register, or where one points */
 	} callee_kind;
 	uint64_t callee;
-	bool ends_with_syscall; /* which the kernel may start again */
+	uint8_t pushed_from, pushed_to; /* in the thunk: a word lies on the stack meanwhile */
+	bool ends_with_syscall;		/* which the kernel may start again */
 	uint8_t nr_steps;
 	struct patch_step steps[PATCH_MAX_STEPS]; /* by offset */
+};
+
+/*
+ * Where a pass is counted. With more than one shard, threads are spread over copies of the counters
+ * by the address of their own data (the word at fs:0), so that they do not wait for each other.
+ */
+struct patch_counter {
+	uint64_t address; /* one shard: of its eight bytes */
+	uint64_t
+		base_word; /* more: of a word with the address of the first copy of all counters, */
+	uint32_t offset;   /* in which it is there */
+	uint32_t nr_shards;  /* a power of two, at most 2^16 */
+	uint32_t shard_log2; /* of the bytes of a copy */
 };
 
 struct patch_function {
 	uint64_t address;
 	uint64_t nr_bytes; /* 0: not known */
+	uint64_t bias;	   /* of `address` against the addresses of branches */
 	/* From `address` on, the function and what follows: at least 32 where they are mapped. */
 	const uint8_t *bytes;
 	size_t nr_readable;
@@ -102,7 +117,7 @@ struct patch_function {
  */
 enum patch_outcome patch_entry(struct patch *patch, const struct patch_function *function,
 			       const struct branches *branches, struct code_area *area,
-			       uint64_t counter);
+			       const struct patch_counter *counter);
 
 /*
  * A probe at the call that stands at `address`: what a call to a fixed place leads to becomes a
@@ -110,7 +125,8 @@ enum patch_outcome patch_entry(struct patch *patch, const struct patch_function 
  * can be read. Unless the outcome is PATCH_OK nothing is written.
  */
 enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8_t *bytes,
-			      size_t nr_readable, struct code_area *area, uint64_t counter);
+			      size_t nr_readable, struct code_area *area,
+			      const struct patch_counter *counter);
 
 /*
  * The calls in some code, in order; jumps to other functions are none. To begin, fill in the first
@@ -158,6 +174,9 @@ enum patch_place {
  * once the old bytes are back. At the thunk's beginning that is the function's, or the callee's.
  */
 enum patch_place patch_original_pc(const struct patch *patch, uint64_t pc, uint64_t *original);
+
+/* Has the thunk, where pc is, pushed rax, so that the stack pointer is a word too low? */
+bool patch_has_pushed(const struct patch *patch, uint64_t pc);
 
 /*
  * Where a thread, or what a signal interrupted, must go on whose pc is within bytes that change;

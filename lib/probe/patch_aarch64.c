@@ -8,7 +8,7 @@
 
 enum patch_outcome patch_entry(struct patch *patch, const struct patch_function *function,
 			       const struct branches *branches, struct code_area *area,
-			       uint64_t counter)
+			       const struct patch_counter *counter)
 {
 	(void)patch;
 	(void)function;
@@ -19,7 +19,8 @@ enum patch_outcome patch_entry(struct patch *patch, const struct patch_function 
 }
 
 enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8_t *bytes,
-			      size_t nr_readable, struct code_area *area, uint64_t counter)
+			      size_t nr_readable, struct code_area *area,
+			      const struct patch_counter *counter)
 {
 	(void)patch;
 	(void)address;

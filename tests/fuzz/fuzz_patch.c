@@ -48,7 +48,7 @@ static void check(const struct patch *patch, const struct code_area *area, const
 static void patch_at(const uint8_t *bytes, size_t nr_bytes, size_t at,
 		     const struct branches *branches)
 {
-	uint8_t thunks[96];
+	uint8_t thunks[160];
 	struct code_area area = {.address = AREA, .bytes = thunks, .cap_bytes = sizeof(thunks)};
 	struct patch_function function = {
 		.address = CODE + at,
@@ -56,14 +56,18 @@ static void patch_at(const uint8_t *bytes, size_t nr_bytes, size_t at,
 		.bytes = bytes + at,
 		.nr_readable = nr_bytes - at,
 	};
+	const struct patch_counter counter = {.address = COUNTER,
+					      .base_word = AREA - 8,
+					      .nr_shards = at % 2 ? 16 : 1,
+					      .shard_log2 = 6};
 	struct patch patch;
 
-	if (patch_entry(&patch, &function, branches, &area, COUNTER) == PATCH_OK)
+	if (patch_entry(&patch, &function, branches, &area, &counter) == PATCH_OK)
 		check(&patch, &area, bytes);
 	else
 		assert(area.nr_bytes == 0);
 	area.nr_bytes = 0;
-	if (patch_call(&patch, CODE + at, bytes + at, nr_bytes - at, &area, COUNTER) == PATCH_OK)
+	if (patch_call(&patch, CODE + at, bytes + at, nr_bytes - at, &area, &counter) == PATCH_OK)
 		check(&patch, &area, bytes);
 	else
 		assert(area.nr_bytes == 0);

@@ -55,7 +55,7 @@ struct subject {
 	const struct file *file;
 	const struct branches *branches;
 	struct code_area area;
-	uint64_t counter;
+	struct patch_counter counter;
 };
 
 static void load_table(struct file *file, Elf_Scn *section, const GElf_Shdr *header)
@@ -216,7 +216,7 @@ static void outcomes(struct subject *subject, bool name_refused)
 		if (!function_of(file, i, &function))
 			continue;
 		outcome = patch_entry(&patch, &function, subject->branches, &subject->area,
-				      subject->counter);
+				      &subject->counter);
 		nr[outcome]++;
 		total++;
 		count_calls(&function, nr_calls);
@@ -448,7 +448,7 @@ static void compare_calls(struct comparison *comparison, struct subject *subject
 		size_t before = subject->area.nr_bytes;
 
 		if (patch_call(&patch, site.address, site.bytes, site.nr_bytes, &subject->area,
-			       subject->counter) == PATCH_OK)
+			       &subject->counter) == PATCH_OK)
 			compare_call(comparison, subject, &patch);
 		subject->area.nr_bytes = before;
 	}
@@ -467,7 +467,7 @@ static bool compare_file(struct subject *subject)
 			continue;
 		compare_lengths(&comparison, &function);
 		if (patch_entry(&patch, &function, subject->branches, &subject->area,
-				subject->counter) == PATCH_OK)
+				&subject->counter) == PATCH_OK)
 			compare_thunk(&comparison, subject, &patch);
 		compare_calls(&comparison, subject, &function);
 	}
@@ -506,7 +506,8 @@ static bool work(const char *verb, const char *path)
 			 .bytes = xmalloc(AREA_BYTES),
 			 .cap_bytes = AREA_BYTES},
 	};
-	subject.counter = subject.area.address + AREA_BYTES;
+	subject.counter = (struct patch_counter){.address = subject.area.address + AREA_BYTES,
+						 .nr_shards = 1};
 	if (strcmp(verb, "compare") == 0)
 		is_good = compare_file(&subject);
 	else

@@ -41,7 +41,8 @@ static struct made entry_with(const void *code, size_t nr_bytes, uint64_t size,
 	branches_add_code(branches, FUNCTION, code, nr_bytes);
 	branches_sort(branches);
 	made.area.bytes = made.thunks;
-	made.outcome = patch_entry(&made.patch, &function, branches, &made.area, COUNTER);
+	made.outcome = patch_entry(&made.patch, &function, branches, &made.area,
+				   &(struct patch_counter){.address = COUNTER, .nr_shards = 1});
 	made.area.bytes = NULL; /* of a copy it would be elsewhere */
 	branches_free(branches);
 	return made;
@@ -59,7 +60,8 @@ static struct made call(const void *code, size_t nr_bytes)
 	struct made made = {.area = {.address = AREA, .cap_bytes = sizeof(made.thunks)}};
 
 	made.area.bytes = made.thunks;
-	made.outcome = patch_call(&made.patch, FUNCTION, code, nr_bytes, &made.area, COUNTER);
+	made.outcome = patch_call(&made.patch, FUNCTION, code, nr_bytes, &made.area,
+				  &(struct patch_counter){.address = COUNTER, .nr_shards = 1});
 	made.area.bytes = NULL;
 	return made;
 }
@@ -324,7 +326,8 @@ static enum patch_outcome reach(const char *code, size_t nr_bytes, uint64_t area
 	enum patch_outcome outcome;
 
 	branches_sort(branches);
-	outcome = patch_entry(&patch, &function, branches, &far, counter);
+	outcome = patch_entry(&patch, &function, branches, &far,
+			      &(struct patch_counter){.address = counter, .nr_shards = 1});
 	assert_int_equal(far.nr_bytes > 0, outcome == PATCH_OK);
 	branches_free(branches);
 	return outcome;
@@ -353,26 +356,26 @@ static void test_patch__full_area_is_left_as_it_is(void **state)
 	struct patch patch;
 
 	(void)state;
-	assert_int_equal(
-		patch_call(&patch, FUNCTION, (const uint8_t *)"\xe8\0\0\0\0", 5, &area, COUNTER),
-		PATCH_OK);
+	assert_int_equal(patch_call(&patch, FUNCTION, (const uint8_t *)"\xe8\0\0\0\0", 5, &area,
+				    &(struct patch_counter){.address = COUNTER, .nr_shards = 1}),
+			 PATCH_OK);
 	assert_int_equal(area.nr_bytes, 13);
-	assert_int_equal(
-		patch_call(&patch, FUNCTION, (const uint8_t *)"\xe8\0\0\0\0", 5, &area, COUNTER),
-		PATCH_OK);
+	assert_int_equal(patch_call(&patch, FUNCTION, (const uint8_t *)"\xe8\0\0\0\0", 5, &area,
+				    &(struct patch_counter){.address = COUNTER, .nr_shards = 1}),
+			 PATCH_OK);
 	/* thunks begin at multiples of 16, with traps in between */
 	assert_int_equal(patch.thunk, AREA + 16);
 	assert_memory_equal(thunks + 13, "\xcc\xcc\xcc", 3);
 	assert_int_equal(area.nr_bytes, 29);
 	area.cap_bytes = 32;
-	assert_int_equal(
-		patch_call(&patch, FUNCTION, (const uint8_t *)"\xe8\0\0\0\0", 5, &area, COUNTER),
-		PATCH_NO_ROOM);
+	assert_int_equal(patch_call(&patch, FUNCTION, (const uint8_t *)"\xe8\0\0\0\0", 5, &area,
+				    &(struct patch_counter){.address = COUNTER, .nr_shards = 1}),
+			 PATCH_NO_ROOM);
 	assert_int_equal(area.nr_bytes, 29);
 	area.cap_bytes = 44;
-	assert_int_equal(
-		patch_call(&patch, FUNCTION, (const uint8_t *)"\xe8\0\0\0\0", 5, &area, COUNTER),
-		PATCH_NO_ROOM);
+	assert_int_equal(patch_call(&patch, FUNCTION, (const uint8_t *)"\xe8\0\0\0\0", 5, &area,
+				    &(struct patch_counter){.address = COUNTER, .nr_shards = 1}),
+			 PATCH_NO_ROOM);
 	assert_int_equal(area.nr_bytes, 29);
 }
 

@@ -181,7 +181,8 @@ static const struct {
 struct bench {
 	uint8_t *code;
 	struct code_area area;
-	volatile uint64_t *counters;
+	volatile uint64_t *counters; /* the first word: where the copies of all begin */
+	bool is_sharded;
 	struct branches *branches;
 	uint64_t starts[ARRAY_SIZE(functions) + 1];
 };
@@ -198,9 +199,9 @@ static void set_word(const struct bench *bench, size_t index, const uint8_t *pie
 	memcpy(bench->code + (pieces_words - pieces) + 8 * index, &to, sizeof(to));
 }
 
-static struct bench bench_new(void)
+static struct bench bench_new(bool is_sharded)
 {
-	struct bench bench = {0};
+	struct bench bench = {.is_sharded = is_sharded};
 	size_t nr_bytes = (size_t)(pieces_end - pieces);
 
 	bench.code = mmap(NULL, (size_t)3 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -239,6 +240,31 @@ static void write_old(const struct patch *patch)
 	memcpy((void *)(uintptr_t)patch->address, patch->old, patch->nr_bytes);
 }
 
+#define SHARDS	   2
+#define SHARD_LOG2 10
+#define FIRST_WORD 128 /* of the first copy */
+
+static struct patch_counter counter_of(const struct bench *bench, size_t index)
+{
+	const volatile uint64_t *first = &bench->counters[FIRST_WORD];
+
+	bench->counters[0] = (uint64_t)(uintptr_t)first;
+	return (struct patch_counter){
+		.address = (uint64_t)(uintptr_t)&first[index],
+		.base_word = (uint64_t)(uintptr_t)bench->counters,
+		.offset = (uint32_t)(index * sizeof(uint64_t)),
+		.nr_shards = bench->is_sharded ? SHARDS : 1,
+		.shard_log2 = SHARD_LOG2,
+	};
+}
+
+static uint64_t calls_of(const struct bench *bench, size_t index)
+{
+	const volatile uint64_t *first = &bench->counters[FIRST_WORD];
+
+	return first[index] + first[index + ((1 << SHARD_LOG2) / sizeof(uint64_t))];
+}
+
 static struct patch patch_of(struct bench *bench, size_t index, size_t counter)
 {
 	uint64_t start = bench->starts[index];
@@ -250,8 +276,9 @@ static struct patch patch_of(struct bench *bench, size_t index, size_t counter)
 		.nr_readable = end - start,
 	};
 	struct patch patch;
-	enum patch_outcome outcome = patch_entry(&patch, &function, bench->branches, &bench->area,
-						 (uint64_t)(uintptr_t)&bench->counters[counter]);
+	const struct patch_counter place = counter_of(bench, counter);
+	enum patch_outcome outcome =
+		patch_entry(&patch, &function, bench->branches, &bench->area, &place);
 
 	if (outcome)
 		fail_msg("%s: %s", functions[index].name, patch_outcome_text(outcome));
@@ -294,7 +321,7 @@ static uint64_t expected_calls(const char *name)
 
 static void test_thunk__callers_see_nothing(void **state)
 {
-	struct bench bench = bench_new();
+	struct bench bench = bench_new(*state != NULL);
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
@@ -313,8 +340,8 @@ static void test_thunk__callers_see_nothing(void **state)
 			run_machine(&machine);
 			assert_same(&before[round], &machine, functions[i].name);
 		}
-		if (bench.counters[i] != expected_calls(functions[i].name))
-			fail_msg("%s: %lu calls", functions[i].name, bench.counters[i]);
+		if (calls_of(&bench, i) != expected_calls(functions[i].name))
+			fail_msg("%s: %lu calls", functions[i].name, calls_of(&bench, i));
 		write_old(&patch);
 		for (int round = 0; round < ROUNDS; round++) {
 			struct machine machine = machine_of(&bench, bench.starts[i], round);
@@ -322,14 +349,14 @@ static void test_thunk__callers_see_nothing(void **state)
 			run_machine(&machine);
 			assert_same(&before[round], &machine, functions[i].name);
 		}
-		assert_int_equal(bench.counters[i], expected_calls(functions[i].name));
+		assert_int_equal(calls_of(&bench, i), expected_calls(functions[i].name));
 	}
 	bench_release(&bench);
 }
 
 static void test_thunk__all_at_once_are_counted_each(void **state)
 {
-	struct bench bench = bench_new();
+	struct bench bench = bench_new(*state != NULL);
 	struct machine plain = machine_of(&bench, start_of(&bench, f_caller), 3);
 	struct machine counted = plain;
 
@@ -347,8 +374,8 @@ static void test_thunk__all_at_once_are_counted_each(void **state)
 		bool is_called =
 			at == f_caller || at == f_leaf || at == f_where_returns || at == f_frame;
 
-		if (bench.counters[i] != is_called)
-			fail_msg("%s: %lu calls", functions[i].name, bench.counters[i]);
+		if (calls_of(&bench, i) != is_called)
+			fail_msg("%s: %lu calls", functions[i].name, calls_of(&bench, i));
 	}
 	bench_release(&bench);
 }
@@ -364,9 +391,10 @@ static size_t patch_calls_of(struct bench *bench, struct patch *patches, size_t 
 	size_t nr = 0;
 
 	while (nr < max && patch_calls_next(&calls, &site)) {
+		const struct patch_counter place = counter_of(bench, nr);
+
 		assert_int_equal(patch_call(&patches[nr], site.address, site.bytes, site.nr_bytes,
-					    &bench->area,
-					    (uint64_t)(uintptr_t)&bench->counters[nr]),
+					    &bench->area, &place),
 				 PATCH_OK);
 		nr++;
 	}
@@ -375,7 +403,7 @@ static size_t patch_calls_of(struct bench *bench, struct patch *patches, size_t 
 
 static void test_thunk__calls_are_counted_each(void **state)
 {
-	struct bench bench = bench_new();
+	struct bench bench = bench_new(*state != NULL);
 	struct machine plain = machine_of(&bench, start_of(&bench, f_caller), 3);
 	struct machine counted = plain, again = plain;
 	struct patch patches[4];
@@ -389,28 +417,29 @@ static void test_thunk__calls_are_counted_each(void **state)
 	run_machine(&counted);
 	assert_same(&plain, &counted, "caller");
 	for (size_t i = 0; i < nr; i++) {
-		assert_int_equal(bench.counters[i], 1);
+		assert_int_equal(calls_of(&bench, i), 1);
 		write_old(&patches[i]);
 	}
 	run_machine(&again);
 	assert_same(&plain, &again, "caller");
-	assert_int_equal(bench.counters[0], 1);
+	assert_int_equal(calls_of(&bench, 0), 1);
 	bench_release(&bench);
 }
 
 /* The call that a function begins with, and then the function. */
 static void test_thunk__call_among_the_first_bytes_is_counted_too(void **state)
 {
-	struct bench bench = bench_new();
+	struct bench bench = bench_new(*state != NULL);
 	uint64_t start = start_of(&bench, f_call_first);
 	struct machine plain = machine_of(&bench, start, 3);
 	struct machine counted = plain, again = plain;
+	const struct patch_counter second = counter_of(&bench, 1);
 	struct patch call, entry = {0};
 
 	(void)state;
 	run_machine(&plain);
 	assert_int_equal(patch_call(&call, start, (const uint8_t *)(uintptr_t)start, 5, &bench.area,
-				    (uint64_t)(uintptr_t)&bench.counters[1]),
+				    &second),
 			 PATCH_OK);
 	write_new(&call);
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
@@ -420,14 +449,14 @@ static void test_thunk__call_among_the_first_bytes_is_counted_too(void **state)
 	write_new(&entry);
 	run_machine(&counted);
 	assert_same(&plain, &counted, "call_first");
-	assert_int_equal(bench.counters[0], 1);
-	assert_int_equal(bench.counters[1], 1);
+	assert_int_equal(calls_of(&bench, 0), 1);
+	assert_int_equal(calls_of(&bench, 1), 1);
 	write_old(&entry);
 	write_old(&call);
 	run_machine(&again);
 	assert_same(&plain, &again, "call_first");
-	assert_int_equal(bench.counters[0], 1);
-	assert_int_equal(bench.counters[1], 1);
+	assert_int_equal(calls_of(&bench, 0), 1);
+	assert_int_equal(calls_of(&bench, 1), 1);
 	bench_release(&bench);
 }
 
@@ -501,7 +530,7 @@ static void with_steps(void (*test)(struct bench *bench, size_t index))
 
 	assert_int_equal(sigaction(SIGTRAP, &action, &before), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
-		struct bench bench = bench_new();
+		struct bench bench = bench_new(false);
 
 		test(&bench, i);
 		bench_release(&bench);
@@ -592,7 +621,7 @@ static void test_thunk__probes_come_at_every_instruction(void **state)
 static void test_thunk__probes_at_calls_go_at_every_instruction(void **state)
 {
 	struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO}, before;
-	struct bench bench = bench_new();
+	struct bench bench = bench_new(*state != NULL);
 	struct machine start = machine_of(&bench, start_of(&bench, f_caller), 3), plain = start;
 	struct patch patches[4];
 	size_t nr = patch_calls_of(&bench, patches, ARRAY_SIZE(patches));
@@ -620,10 +649,14 @@ static void test_thunk__probes_at_calls_go_at_every_instruction(void **state)
 
 int main(void)
 {
+	static char sharded[] = "counted by thread";
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_thunk__callers_see_nothing),
+		cmocka_unit_test_prestate(test_thunk__callers_see_nothing, sharded),
 		cmocka_unit_test(test_thunk__all_at_once_are_counted_each),
+		cmocka_unit_test_prestate(test_thunk__all_at_once_are_counted_each, sharded),
 		cmocka_unit_test(test_thunk__calls_are_counted_each),
+		cmocka_unit_test_prestate(test_thunk__calls_are_counted_each, sharded),
 		cmocka_unit_test(test_thunk__call_among_the_first_bytes_is_counted_too),
 		cmocka_unit_test(test_thunk__probes_go_at_every_instruction),
 		cmocka_unit_test(test_thunk__probes_come_at_every_instruction),
