@@ -78,6 +78,7 @@ static const struct option_row rows[] = {
 	JSON_OPTION_ROW(struct diff_args, json),
 	FILTER_OPTION_ROWS(struct diff_args, filter),
 	VIEW_OPTION_ROWS(struct diff_args, view),
+	UNIT_OPTION_ROW(struct diff_args, view),
 	OPTIONS_END,
 };
 
@@ -163,7 +164,8 @@ static int open_both(const struct command *self, const struct diff_args *args,
 	struct weigh_request request = {.input = paths[0],
 					.filter = filter,
 					.metric = (enum metric)args->metric,
-					.fold_inlines = args->no_inline};
+					.fold_inlines = args->no_inline,
+					.or_counts = true};
 	cleanup_free struct diff_rename *renames = split_renames(&args->renames);
 	struct weighed before, after = {0};
 	int status = weighed_open(&before, self, &request);
@@ -223,7 +225,8 @@ const struct command command_diff = {
 	.summary = "show what changed between two profiles",
 	.help = "Compares the self time of functions in two profiles, in percent of the old\n"
 		"total, with the half-width of the 95% confidence interval of each change.\n"
-		"Changes within their interval are sampling noise and not shown. Builds of one\n"
+		"Changes within their interval are sampling noise and not shown. Where both have\n"
+		"exact counts, these and times per call are compared, too. Builds of one\n"
 		"program are matched whatever the names of their files.\n"
 		"\n"
 		"Examples:\n"

@@ -19,12 +19,17 @@ static void add_side(struct diff *diff, const struct weights *weights, bool is_n
 		const struct flat_row *from = &flat->rows[i];
 		struct diff_row row = {.old_label = DIFF_NO_LABEL, .new_label = DIFF_NO_LABEL};
 
+		struct diff_calls calls = {
+			.counted = from->counted, .calls = from->calls, .called = from->called};
+
 		if (is_new) {
 			row.new_label = from->label;
 			row.new_self = from->self;
+			row.new_calls = calls;
 		} else {
 			row.old_label = from->label;
 			row.old_self = from->self;
+			row.old_calls = calls;
 		}
 		ARRAY_GROW(diff->rows, diff->nr, diff->cap);
 		diff->rows[diff->nr++] = row;
@@ -37,8 +42,9 @@ static void compare(const struct diff *diff, struct diff_row *row)
 {
 	const struct tally *old_all = &diff->old_weights->total;
 	const struct tally *new_all = &diff->new_weights->total;
-	double grown =
-		diff->mode == DIFF_AMOUNTS ? (double)new_all->weight / (double)old_all->weight : 1;
+	double grown = diff->mode == DIFF_AMOUNTS && old_all->weight > 0
+			       ? (double)new_all->weight / (double)old_all->weight
+			       : 1;
 	double old_half = tally_interval(&row->old_self, old_all);
 	double new_half = tally_interval(&row->new_self, new_all) * grown;
 
@@ -97,6 +103,8 @@ double diff_total_change(const struct diff *diff)
 {
 	double old_total = (double)diff->old_weights->total.weight;
 
+	if (old_total <= 0)
+		return 0;
 	return 100 * ((double)diff->new_weights->total.weight - old_total) / old_total;
 }
 
@@ -104,7 +112,9 @@ bool diff_is_none(const struct diff *diff)
 {
 	for (size_t i = 0; i < diff->nr; i++)
 		if (diff->rows[i].old_self.weight != diff->rows[i].new_self.weight ||
-		    diff->rows[i].old_self.samples != diff->rows[i].new_self.samples)
+		    diff->rows[i].old_self.samples != diff->rows[i].new_self.samples ||
+		    diff->rows[i].old_calls.counted != diff->rows[i].new_calls.counted ||
+		    diff->rows[i].old_calls.calls != diff->rows[i].new_calls.calls)
 			return false;
 	return true;
 }

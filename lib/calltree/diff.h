@@ -9,12 +9,20 @@
 
 #include "calltree/tally.h"
 
+struct per_call;
 struct weights;
 
 /* What is compared. */
 enum diff_mode {
 	DIFF_AMOUNTS, /* time against time: two runs of the same work */
 	DIFF_SHARES,  /* percentages of the total: samples of a long-running process */
+};
+
+/* The exact count of a function on one side, and the time that belongs to it. */
+struct diff_calls {
+	bool counted;
+	uint64_t calls;
+	struct tally called;
 };
 
 /*
@@ -28,6 +36,7 @@ enum diff_mode {
 struct diff_row {
 	uint32_t old_label, new_label; /* of either expansion; DIFF_NO_LABEL: not there */
 	struct tally old_self, new_self;
+	struct diff_calls old_calls, new_calls;
 	/*
 	 * The change and half the width of its 95% confidence interval: in percent of
 	 * the old total (DIFF_AMOUNTS) or in percentage points (DIFF_SHARES).
@@ -65,5 +74,24 @@ bool diff_is_none(const struct diff *diff);
  * DIFF_AMOUNTS of the total?
  */
 bool diff_exceeds(const struct diff *diff, double percent);
+
+/* The time of a call on one side; false where there is none. */
+bool diff_old_per_call(const struct diff *diff, const struct diff_row *row,
+		       struct per_call *per_call);
+bool diff_new_per_call(const struct diff *diff, const struct diff_row *row,
+		       struct per_call *per_call);
+/*
+ * The change of the time of a call in percent of the old one, and half the width of its 95%
+ * confidence interval. False where it was not measured on both sides.
+ */
+bool diff_per_call_change(const struct diff *diff, const struct diff_row *row, double *percent,
+			  double *half);
+/* Was it counted on both sides, and called more or less often, or surely for another time? */
+bool diff_calls_changed(const struct diff *diff, const struct diff_row *row);
+/*
+ * The rows that were counted on both sides, by index, those first whose number of calls changed by
+ * the largest factor, then those whose time per call did; the caller frees *rows. Their number.
+ */
+size_t diff_counted_rows(const struct diff *diff, uint32_t **rows);
 
 #endif

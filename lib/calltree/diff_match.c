@@ -165,6 +165,13 @@ static uint32_t group_of(struct matcher *matcher, const char *key)
 	return id.v;
 }
 
+static void merge_calls(struct diff_calls *into, const struct diff_calls *from)
+{
+	into->counted = into->counted || from->counted;
+	into->calls += from->calls;
+	tally_add(&into->called, &from->called);
+}
+
 static void merge_row(struct diff_row *into, const struct diff_row *from)
 {
 	if (from->old_label != DIFF_NO_LABEL && from->old_self.weight >= into->old_self.weight)
@@ -173,6 +180,8 @@ static void merge_row(struct diff_row *into, const struct diff_row *from)
 		into->new_label = from->new_label;
 	tally_add(&into->old_self, &from->old_self);
 	tally_add(&into->new_self, &from->new_self);
+	merge_calls(&into->old_calls, &from->old_calls);
+	merge_calls(&into->new_calls, &from->new_calls);
 }
 
 /* The group of each row that has no partner yet; the caller frees it. */

@@ -7,6 +7,7 @@
 #include "calltree/diff.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
+#include "calltree/per_call.h"
 #include "calltree/weights.h"
 
 /* The version of the JSON form: raised when a member changes its meaning. */
@@ -69,6 +70,44 @@ static void write_function(struct json *json, const struct diff *diff, const str
 	json_key_str(json, "status", status_of(row));
 }
 
+static void write_known(struct json *json, const char *key, bool known, double value)
+{
+	json_key(json, key);
+	if (known)
+		json_double(json, value, 4);
+	else
+		json_null(json);
+}
+
+static void write_count(struct json *json, const char *key, const struct diff_calls *calls)
+{
+	json_key(json, key);
+	if (calls->counted)
+		json_u64(json, calls->calls);
+	else
+		json_null(json);
+}
+
+static void write_calls(struct json *json, const struct diff *diff, const struct diff_row *row)
+{
+	struct per_call before = {0}, after = {0};
+	bool has_before = diff_old_per_call(diff, row, &before);
+	bool has_after = diff_new_per_call(diff, row, &after);
+	double percent = 0, half = 0;
+	bool has_change = diff_per_call_change(diff, row, &percent, &half);
+
+	write_count(json, "old_calls", &row->old_calls);
+	write_count(json, "new_calls", &row->new_calls);
+	if (!in_ns(diff))
+		return;
+	write_known(json, "old_per_call_ns", has_before, before.ns);
+	write_known(json, "old_per_call_ci_ns", has_before, before.ci_ns);
+	write_known(json, "new_per_call_ns", has_after, after.ns);
+	write_known(json, "new_per_call_ci_ns", has_after, after.ci_ns);
+	write_known(json, "per_call_change_pct", has_change, percent);
+	write_known(json, "per_call_ci_pct", has_change, half);
+}
+
 static void write_row(struct json *json, const struct diff *diff, const struct diff_row *row)
 {
 	json_object_begin(json);
@@ -84,6 +123,7 @@ static void write_row(struct json *json, const struct diff *diff, const struct d
 	json_key(json, "ci_pct");
 	json_double(json, row->half, 4);
 	json_key_bool(json, "sure", diff_row_is_sure(row));
+	write_calls(json, diff, row);
 	json_object_end(json);
 }
 

@@ -13,6 +13,7 @@
 #include "calltree/filter.h"
 #include "calltree/weights.h"
 #include "view/cut.h"
+#include "view/diff_calls.h"
 #include "view/line.h"
 #include "view/number.h"
 #include "view/paragraph.h"
@@ -153,7 +154,7 @@ static void add_row(struct table *table, const struct diff *diff, const struct v
 	buf_release(&name);
 }
 
-static struct unit unit_of(const struct diff *diff)
+static struct unit unit_of(const struct diff *diff, const struct view *view)
 {
 	uint64_t largest = 0;
 
@@ -165,7 +166,7 @@ static struct unit unit_of(const struct diff *diff)
 		if (row->new_self.weight > largest)
 			largest = row->new_self.weight;
 	}
-	return unit_for(diff->old_weights->metric, largest);
+	return unit_chosen(view->unit, diff->old_weights->metric, largest);
 }
 
 /* The headers of the two sides say their unit. */
@@ -207,7 +208,7 @@ static void print_left_out(const struct view *view, size_t nr_more, size_t nr_un
 static void print_rows(const struct diff *diff, const struct view *view,
 		       const struct diff_limits *limits, struct sink *sink)
 {
-	struct unit unit = unit_of(diff);
+	struct unit unit = unit_of(diff, view);
 	struct table_column headed[NR_COLUMNS];
 	char texts[2][16];
 	size_t nr_shown = 0, nr_more = 0, nr_unsure = 0;
@@ -245,4 +246,5 @@ void diff_print_text(const struct diff *diff, const struct view *view,
 	}
 	line_print(sink, view, STYLE_PLAIN, "");
 	print_rows(diff, view, limits, sink);
+	diff_print_calls(diff, view, limits->rows, limits->unsure, sink);
 }

@@ -17,7 +17,10 @@ struct diff_limits {
 	bool unsure; /* changes within sampling noise, too */
 };
 
-/* Both sides in a line each, the change of the total, then a row for each function. */
+/*
+ * Both sides in a line each, the change of the total, then a row for each function; and where
+ * both have counts, a table of those.
+ */
 void diff_print_text(const struct diff *diff, const struct view *view,
 		     const struct diff_limits *limits, struct sink *sink);
 

@@ -94,6 +94,47 @@ if __name__ == "__main__":
     unittest.main()
 
 
+class Counts(unittest.TestCase):
+    """Two recordings with counts, which are of the same functions but for the last twenty."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.mkdtemp(prefix="profc-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.directory)
+        cls.paths = {}
+        for name, samples, counts in (("old", 10000, 100), ("new", 15000, 80)):
+            path = os.path.join(cls.directory, f"{name}.data")
+            cls.paths[name] = make_profile(path, samples, 500, 2, counts)
+
+    def reported(self, name):
+        report = json.loads(profc("report", "--json", "-i", self.paths[name]).stdout)
+        return {row["function"]: row for row in report["rows"] if row["calls"] is not None}
+
+    def test_counts_are_those_of_the_report(self):
+        done = profc("diff", "--json", self.paths["old"], self.paths["new"])
+        rows = {row["function"]: row for row in json.loads(done.stdout)["rows"]}
+        old, new = self.reported("old"), self.reported("new")
+        self.assertGreater(len(old), len(new))
+        for function, row in rows.items():
+            for name, reported in (("old", old), ("new", new)):
+                there = reported.get(function, {})
+                for member in ("calls", "per_call_ns", "per_call_ci_ns"):
+                    self.assertEqual(row[f"{name}_{member}"], there.get(member), function)
+            if row["old_per_call_ns"] and row["new_per_call_ns"]:
+                change = 100 * (row["new_per_call_ns"] / row["old_per_call_ns"] - 1)
+                self.assertAlmostEqual(row["per_call_change_pct"], change, delta=0.1)
+            else:
+                self.assertIsNone(row["per_call_change_pct"])
+
+    def test_table_of_counts(self):
+        text = profc("diff", "--width", "80", self.paths["old"], self.paths["new"]).stdout
+        table = text[text.index("exact counts and time per call\n"):].splitlines()
+        self.assertRegex(table[1], "^old calls +new calls .* change % .* function$")
+        self.assertRegex(table[2], r"^ *[0-9,]+ +[0-9,]+ .*nction_[0-9]+$")
+        self.assertTrue(all(len(line) <= 80 for line in text.splitlines()))
+        profc("diff", "--unit", "ms", self.paths["old"], self.paths["new"])
+
+
 class RenamedProgram(unittest.TestCase):
     """One program under several names, as builds of two branches have, and cargo's bench-HASH."""
 

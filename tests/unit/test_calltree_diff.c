@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "calltree/diff.h"
 #include "calltree/expand.h"
@@ -262,6 +263,80 @@ static void test_diff__a_profile_and_its_copy_have_no_change(void **state)
 	side_release(&other);
 }
 
+/* So many samples of 1 ms in `parse`, which is called so often. */
+static struct side counted_side(unsigned int samples, uint64_t parse, uint64_t print)
+{
+	struct made made = made_begin();
+
+	for (unsigned int i = 0; i < samples; i++)
+		made_sample(&made, "main;parse@a.c:1", 1);
+	for (unsigned int i = 0; i < 1000; i++)
+		made_sample(&made, "main;eval", 1);
+	made_count(&made, "parse@a.c:1", NULL, parse);
+	made_count(&made, "libio.so!print", NULL, print);
+	return end_side(&made);
+}
+
+/* "old new change ±half" a row, sorted, and whether it has changed. */
+static void expect_calls(const struct diff *diff, const char *expected)
+{
+	cleanup_free uint32_t *rows = NULL;
+	size_t nr = diff_counted_rows(diff, &rows);
+	struct buf text = {0};
+	double percent, half;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct diff_row *row = &diff->rows[rows[i]];
+
+		buf_printf(&text, "%lu %lu", (unsigned long)row->old_calls.calls,
+			   (unsigned long)row->new_calls.calls);
+		if (diff_per_call_change(diff, row, &percent, &half))
+			buf_printf(&text, " %+.1f ±%.1f", percent, half);
+		buf_append_str(&text, diff_calls_changed(diff, row) ? " changed\n" : "\n");
+	}
+	assert_string_equal(buf_str(&text), expected);
+	buf_release(&text);
+}
+
+static void expect_change(struct side before, struct side after, const char *expected)
+{
+	struct diff *diff = diff_new(before.weights, after.weights, DIFF_AMOUNTS, NULL, 0);
+
+	expect_calls(diff, expected);
+	diff_free(diff);
+	side_release(&before);
+	side_release(&after);
+}
+
+/* `eval` has 1000 samples in either, so that the share of `parse` is no fact. */
+static void test_diff__calls_and_time_per_call(void **state)
+{
+	(void)state;
+	/* Twice as often, in the same time each. */
+	expect_change(counted_side(500, 1000, 7), counted_side(1000, 2000, 7),
+			"1000 2000 +0.0 ±8.4 changed\n"
+			"7 7\n");
+	/* As often, in twice the time. */
+	expect_change(counted_side(500, 1000, 7), counted_side(1000, 1000, 7),
+			"1000 1000 +100.0 ±16.8 changed\n"
+			"7 7\n");
+	/* As often, in a time that differs by chance; and print was never called before. */
+	expect_change(counted_side(500, 1000, 0), counted_side(510, 1000, 3),
+			"0 3 changed\n"
+			"1000 1000 +2.0 ±10.2\n");
+}
+
+static void test_diff__without_samples_counts_alone(void **state)
+{
+	struct made before = made_begin(), after = made_begin();
+
+	(void)state;
+	made_count(&before, "parse", NULL, 10);
+	made_count(&after, "parse", NULL, 11);
+	expect_change(end_side(&before), end_side(&after),
+			"10 11 changed\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -273,6 +348,8 @@ int main(void)
 		cmocka_unit_test(test_diff__functions_of_one_name_go_by_their_source),
 		cmocka_unit_test(test_diff__names_can_be_mapped),
 		cmocka_unit_test(test_diff__a_profile_and_its_copy_have_no_change),
+		cmocka_unit_test(test_diff__calls_and_time_per_call),
+		cmocka_unit_test(test_diff__without_samples_counts_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
