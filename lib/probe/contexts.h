@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROBE_CONTEXTS_H
+#define PROFC_PROBE_CONTEXTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct stopped;
+
+/* Where a thread goes on: its own registers, or those that a signal frame on its stack keeps. */
+struct context {
+	uint64_t pc, sp;
+	uint64_t accumulator; /* rax */
+	bool is_in_call;      /* its own: stopped in a system call, which may be made again */
+	bool is_changed;      /* by who was asked: it is to be written back */
+};
+
+struct context_search {
+	uint64_t start, end; /* only contexts with a pc in [start, end) are told of */
+	size_t stack_bytes;  /* how much of each stack is searched, from the stack pointer on */
+	void (*found)(void *owner, struct context *context);
+	void *owner;
+};
+
+/* Registers are written back with stopped_end(), frames at once. */
+void contexts_for_each(struct stopped *stopped, int memory_fd, const struct context_search *search);
+
+#endif

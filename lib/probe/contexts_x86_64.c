@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Where the threads of a stopped process go on. */
+#include "probe/contexts.h"
+
+#if defined(__x86_64__)
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "probe/stopped.h"
+
+static void in_registers(struct stopped_thread *thread, const struct context_search *search)
+{
+	struct user_regs_struct *regs = &thread->regs;
+	struct context context = {.pc = regs->rip,
+				  .sp = regs->rsp,
+				  .accumulator = regs->rax,
+				  .is_in_call = (int64_t)regs->orig_rax >= 0};
+
+	if (context.pc < search->start || context.pc >= search->end)
+		return;
+	search->found(search->owner, &context);
+	if (!context.is_changed)
+		return;
+	regs->rip = context.pc;
+	regs->rsp = context.sp;
+	regs->rax = context.accumulator;
+	thread->is_changed = true;
+}
+
+/*
+ * The order in a signal frame (struct sigcontext): ..., rax, rcx, rsp, rip, eflags, and a word with
+ * cs in it. Words that stand so are a frame's: no pointer leads into the midst of what is
+ * overwritten, or into code of ours, but that of an instruction to go on with.
+ */
+enum { RAX = -3, RSP = -1, RIP = 0, FLAGS = 1, SEGMENTS = 2 };
+
+#define USER_CS	      0x33
+#define FLAGS_ALWAYS  UINT64_C(0x2)
+#define FLAGS_PRIVATE (~UINT64_C(0x3fffff) | UINT64_C(0x28))
+
+static bool is_frame(const uint64_t *rip)
+{
+	return (rip[SEGMENTS] & 0xffff) == USER_CS && rip[FLAGS] & FLAGS_ALWAYS &&
+	       !(rip[FLAGS] & FLAGS_PRIVATE);
+}
+
+static void in_words(const uint64_t *words, size_t nr, uint64_t address, int memory_fd,
+		     const struct context_search *search)
+{
+	for (size_t i = 3; i + SEGMENTS < nr; i++) {
+		const uint64_t *rip = &words[i];
+		struct context context;
+		uint64_t changed[4];
+
+		if (*rip < search->start || *rip >= search->end || !is_frame(rip))
+			continue;
+		context = (struct context){.pc = *rip, .sp = rip[RSP], .accumulator = rip[RAX]};
+		search->found(search->owner, &context);
+		if (!context.is_changed)
+			continue;
+		memcpy(changed, &rip[RAX], sizeof(changed));
+		changed[0] = context.accumulator;
+		changed[2] = context.sp;
+		changed[3] = context.pc;
+		if (pwrite(memory_fd, changed, sizeof(changed),
+			   (off_t)(address + (i - 3) * sizeof(uint64_t))) < 0)
+			return; /* its stack is gone, and it with it */
+	}
+}
+
+void contexts_for_each(struct stopped *stopped, int memory_fd, const struct context_search *search)
+{
+	size_t nr_bytes = search->stack_bytes & ~(size_t)7;
+	uint64_t *words = xmalloc(nr_bytes);
+
+	for (size_t i = 0; i < stopped->nr; i++) {
+		struct stopped_thread *thread = &stopped->threads[i];
+		uint64_t address = thread->regs.rsp & ~UINT64_C(7);
+		struct iovec here = {.iov_base = words, .iov_len = nr_bytes};
+		struct iovec there = {.iov_base = (void *)(uintptr_t)address, .iov_len = nr_bytes};
+		ssize_t got = process_vm_readv(stopped->pid, &here, 1, &there, 1, 0);
+
+		if (got > 0)
+			in_words(words, (size_t)got / sizeof(uint64_t), address, memory_fd, search);
+		in_registers(thread, search);
+	}
+	free(words);
+}
+
+#else
+
+void contexts_for_each(struct stopped *stopped, int memory_fd, const struct context_search *search)
+{
+	(void)stopped;
+	(void)memory_fd;
+	(void)search;
+}
+
+#endif

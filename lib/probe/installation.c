@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Puts probes into a process. */
+#include "probe/installation.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/minmax.h"
+#include "probe/access.h"
+#include "probe/patched.h"
+#include "probe/placing.h"
+#include "probe/region.h"
+#include "probe/remote.h"
+#include "probe/removal.h"
+#include "probe/stopped.h"
+
+#define PAGE_BYTES UINT64_C(4096)
+/* What is read of each place: enough for the longest window and the padding behind it. */
+#define READ_BYTES 64
+/* Of code for a probe, on average: thunks of 40 to 96 bytes, aligned. */
+#define THUNK_ROOM_BYTES 112
+/* Code within this of other code is served by one part: all of it reaches the part. */
+#define PART_SPAN_BYTES ((uint64_t)1 << 30)
+/* An address may be taken by the process before we get to map it. */
+#define MAKE_TRIES 4
+
+struct installation {
+	struct region region;
+	struct region_counters counters;
+	struct patched patched;
+};
+
+/* Everything of an installation before it is in the process. */
+struct draft {
+	const struct probe_access *access;
+	struct probe_request *requests;
+	size_t nr_requests;
+	struct region_plan plan;
+	size_t first_of_part[REGION_PARTS_MAX + 1]; /* requests */
+	uint8_t *code[REGION_PARTS_MAX];	    /* owned */
+	struct patch *patches;			    /* owned */
+	size_t nr_patches;
+};
+
+static void draft_release(struct draft *draft)
+{
+	for (uint32_t i = 0; i < REGION_PARTS_MAX; i++)
+		free(draft->code[i]);
+	free(draft->patches);
+}
+
+/* Which requests share a part, and where its memory is to be. */
+static int place_parts(struct draft *draft, struct err *err)
+{
+	struct region_plan *plan = &draft->plan;
+	struct placing places[REGION_PARTS_MAX];
+	size_t i = 0;
+
+	while (i < draft->nr_requests) {
+		uint64_t first = draft->requests[i].address;
+		size_t begun = i;
+
+		if (plan->nr_parts == REGION_PARTS_MAX)
+			return err_set(err, ERR_LIMIT, "code is in more than %d places",
+				       REGION_PARTS_MAX);
+		while (i < draft->nr_requests &&
+		       draft->requests[i].address - first < PART_SPAN_BYTES)
+			i++;
+		places[plan->nr_parts] = (struct placing){.first = first,
+							  .last = draft->requests[i - 1].address +
+								  draft->requests[i - 1].nr_bytes};
+		plan->parts[plan->nr_parts].code_bytes =
+			((i - begun + 1) * THUNK_ROOM_BYTES + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+		draft->first_of_part[plan->nr_parts++] = begun;
+		draft->first_of_part[plan->nr_parts] = i;
+	}
+	region_plan_data(plan);
+	for (uint32_t k = 0; k < plan->nr_parts; k++)
+		places[k].nr_bytes = plan->data_bytes + plan->parts[k].code_bytes;
+	if (placing_find(draft->access->pid, places, plan->nr_parts, err) < 0)
+		return err->code;
+	for (uint32_t k = 0; k < plan->nr_parts; k++)
+		plan->parts[k].address = places[k].found;
+	return 0;
+}
+
+static size_t read_code(const struct draft *draft, uint64_t address, uint8_t *bytes)
+{
+	ssize_t got = pread(draft->access->memory_fd, bytes, READ_BYTES, (off_t)address);
+	size_t nr_to_page = (size_t)(PAGE_BYTES - address % PAGE_BYTES);
+
+	/* The next page may not be mapped. */
+	if (got < 0 && nr_to_page < READ_BYTES)
+		got = pread(draft->access->memory_fd, bytes, nr_to_page, (off_t)address);
+	return got > 0 ? (size_t)got : 0;
+}
+
+static bool differs_from_file(const struct probe_request *request, const uint8_t *bytes, size_t nr)
+{
+	return request->file_bytes &&
+	       memcmp(bytes, request->file_bytes,
+		      nr < request->nr_file_bytes ? nr : request->nr_file_bytes) != 0;
+}
+
+static enum patch_outcome draw(struct draft *draft, const struct probe_request *request,
+			       struct code_area *area, const struct patch_counter *counter)
+{
+	uint8_t bytes[READ_BYTES];
+	size_t nr = read_code(draft, request->address, bytes);
+	const struct patch_function function = {.address = request->address,
+						.nr_bytes = request->nr_bytes,
+						.bias = request->bias,
+						.bytes = bytes,
+						.nr_readable = nr};
+	struct patch *patch = &draft->patches[draft->nr_patches];
+
+	if (nr == 0)
+		return PATCH_UNKNOWN_CODE;
+	if (differs_from_file(request, bytes, nr))
+		return PATCH_DIFFERS_FROM_FILE;
+	return request->is_call ? patch_call(patch, request->address, bytes, nr, area, counter)
+				: patch_entry(patch, &function, request->branches, area, counter);
+}
+
+/* Two probes must not overlap: of a call within a function's first bytes, the latter goes first. */
+static bool overlaps_last(const struct draft *draft, const struct probe_request *request)
+{
+	const struct patch *last =
+		draft->nr_patches ? &draft->patches[draft->nr_patches - 1] : NULL;
+
+	return last && request->address < last->address + last->nr_bytes;
+}
+
+static void draw_part(struct draft *draft, uint32_t part)
+{
+	const struct region_plan *plan = &draft->plan;
+	uint64_t counters = region_plan_counters(plan, part);
+	struct code_area area = {.address = plan->parts[part].address + plan->data_bytes,
+				 .bytes = draft->code[part],
+				 .cap_bytes = plan->parts[part].code_bytes};
+
+	memcpy(area.bytes, &counters, sizeof(counters)); /* where thunks find it */
+	area.nr_bytes = sizeof(counters);
+	for (size_t i = draft->first_of_part[part]; i < draft->first_of_part[part + 1]; i++) {
+		struct probe_request *request = &draft->requests[i];
+		const struct patch_counter counter = {
+			.base_word = area.address,
+			.offset = (uint32_t)(draft->nr_patches * sizeof(uint64_t)),
+			.address = counters + draft->nr_patches * sizeof(uint64_t),
+			.nr_shards = plan->counters.nr_shards,
+			.shard_log2 = plan->counters.shard_log2};
+
+		request->counter = (uint32_t)draft->nr_patches;
+		request->outcome = overlaps_last(draft, request)
+					   ? PATCH_JUMPED_INTO
+					   : draw(draft, request, &area, &counter);
+		draft->nr_patches += request->outcome == PATCH_OK;
+	}
+}
+
+/* All bytes, before anything is stopped. */
+static int draw_all(struct draft *draft, bool is_sharded, struct err *err)
+{
+	struct region_plan *plan = &draft->plan;
+
+	draft_release(draft);
+	*draft = (struct draft){.access = draft->access,
+				.requests = draft->requests,
+				.nr_requests = draft->nr_requests};
+	plan->counters = region_counters_for(draft->nr_requests, is_sharded);
+	plan->nr_patches = draft->nr_requests;
+	if (place_parts(draft, err) < 0)
+		return err->code;
+	draft->patches = xcalloc(draft->nr_requests, sizeof(*draft->patches));
+	for (uint32_t i = 0; i < plan->nr_parts; i++) {
+		draft->code[i] = xmalloc(plan->parts[i].code_bytes);
+		memset(draft->code[i], 0xcc, plan->parts[i].code_bytes);
+		draw_part(draft, i);
+	}
+	if (!draft->nr_patches)
+		return err_set(err, ERR_EMPTY, "nothing can be counted");
+	return 0;
+}
+
+/* The memory, with everything in it that the process may come upon. */
+static int make_region(struct installation *installation, struct draft *draft, bool is_sharded,
+		       struct probe_cost *cost, struct err *err)
+{
+	const struct probe_access *access = draft->access;
+	struct remote_code code;
+	struct remote *remote = NULL;
+	int status = remote_find_code(access->pid, access->memory_fd, &code, err);
+
+	if (status == 0)
+		status = draw_all(draft, is_sharded, err);
+	if (status == 0)
+		status = access->is_stopped
+				 ? remote_begin_stopped(&remote, access->command, access->memory_fd,
+							&code, err)
+				 : remote_begin(&remote, access->pid, access->command,
+						access->memory_fd, &code, access->patience_ns, err);
+	if (status < 0)
+		return status;
+	status = region_make(&installation->region, &draft->plan, remote, access->pid, err);
+	cost->remote_ns += remote_end(remote);
+	if (status < 0)
+		return status;
+	installation->counters = draft->plan.counters;
+	installation->region.header->nr_patches = draft->nr_patches;
+	memcpy(region_patches(&installation->region), draft->patches,
+	       draft->nr_patches * sizeof(*draft->patches));
+	for (uint32_t i = 0; i < draft->plan.nr_parts; i++)
+		memcpy(region_code(&installation->region, i), draft->code[i],
+		       draft->plan.parts[i].code_bytes);
+	return 0;
+}
+
+/* Sharded counters find their copy by the thread's own data, which all threads need then. */
+static bool have_thread_data(const struct stopped *stopped)
+{
+	for (size_t i = 0; i < stopped->nr; i++) {
+		if (!stopped_thread_pointer(&stopped->threads[i]))
+			return false;
+	}
+	return true;
+}
+
+enum apply_outcome { APPLIED, APPLY_FAILED, APPLY_NO_THREAD_DATA };
+
+static enum apply_outcome apply(struct installation *installation,
+				const struct probe_access *access, struct probe_cost *cost,
+				struct err *err)
+{
+	enum apply_outcome outcome = APPLIED;
+	struct stopped stopped;
+
+	if (access->is_stopped)
+		stopped_adopt(&stopped, access->command);
+	else if (stopped_begin(&stopped, access->pid, access->command, access->patience_ns, err) <
+		 0)
+		return APPLY_FAILED;
+	if (installation->counters.nr_shards > 1 && !have_thread_data(&stopped)) {
+		outcome = APPLY_NO_THREAD_DATA;
+	} else if (!patched_apply(&installation->patched, &stopped, access->memory_fd)) {
+		err_set(err, ERR_LIMIT, "the code of process %d has changed meanwhile",
+			(int)access->pid);
+		outcome = APPLY_FAILED;
+	}
+	if (access->is_stopped)
+		stopped_give_back(&stopped);
+	else
+		stopped_end(&stopped);
+	cost->stop_ns += stopped.held_ns;
+	return outcome;
+}
+
+static void discard(struct installation *installation, const struct probe_access *access)
+{
+	/* Nothing leads there, or does so no more: no thread is in it. */
+	removal_unmap(access, installation->region.header, NULL);
+	patched_release(&installation->patched);
+	region_close(&installation->region);
+}
+
+int installation_make(struct installation **installation, const struct probe_access *access,
+		      struct probe_request *requests, size_t nr_requests, struct probe_cost *cost,
+		      struct err *err)
+{
+	struct draft draft = {.access = access, .requests = requests, .nr_requests = nr_requests};
+	struct installation *made = xcalloc(1, sizeof(*made));
+	bool is_sharded = !access->is_stopped || access->has_thread_data;
+	struct err own = ERR_INIT;
+	int status = ERR_LIMIT;
+
+	for (int i = 0; i < MAKE_TRIES && status == ERR_LIMIT; i++) {
+		enum apply_outcome outcome;
+
+		own = (struct err)ERR_INIT;
+		status = make_region(made, &draft, is_sharded, cost, &own);
+		if (status < 0)
+			continue;
+		patched_init(&made->patched, region_patches(&made->region), draft.nr_patches);
+		outcome = apply(made, access, cost, &own);
+		if (outcome == APPLIED)
+			break;
+		is_sharded &= outcome != APPLY_NO_THREAD_DATA;
+		status = outcome == APPLY_FAILED ? own.code : ERR_LIMIT;
+		discard(made, access);
+	}
+	draft_release(&draft);
+	if (status == 0) {
+		*installation = made;
+		return 0;
+	}
+	free(made);
+	if (err)
+		*err = own;
+	return status;
+}
+
+void installation_free(struct installation *installation)
+{
+	if (!installation)
+		return;
+	patched_release(&installation->patched);
+	region_close(&installation->region);
+	free(installation);
+}
+
+uint64_t installation_count(const struct installation *installation, uint32_t counter)
+{
+	return region_counter(&installation->region, &installation->counters, counter);
+}
+
+bool installation_callee(const struct installation *installation, uint32_t counter,
+			 uint64_t *address, bool *is_word)
+{
+	const struct patch *patch = &region_patches(&installation->region)[counter];
+
+	*address = patch->callee;
+	*is_word = patch->callee_kind == PATCH_CALLEE_IN_WORD;
+	return *is_word || patch->callee_kind == PATCH_CALLEE_DIRECT;
+}
+
+bool installation_original_pc(const struct installation *installation, pid_t pid, uint64_t pc,
+			      uint64_t *original, unsigned int *pushed_bytes)
+{
+	return patched_original_pc(&installation->patched, pid, pc, original, pushed_bytes);
+}

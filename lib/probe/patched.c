@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The patches of a process: written, taken back, and found by address. */
+#include "probe/patched.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/minmax.h"
+#include "probe/contexts.h"
+#include "probe/stopped.h"
+
+/* Handlers of signals run near the end of a stack; deeper ones are searched for on the way out. */
+#define STACK_BYTES_APPLY ((size_t)64 << 10)
+#define STACK_BYTES_UNDO  ((size_t)1 << 20)
+/* Patches this near to each other are read and written in one go. */
+#define RUN_BYTES 4096
+
+static int compare_thunks(const void *a, const void *b, void *context)
+{
+	const struct patch *patches = context;
+	uint64_t left = patches[*(const uint32_t *)a].thunk;
+	uint64_t right = patches[*(const uint32_t *)b].thunk;
+
+	return left < right ? -1 : left > right;
+}
+
+void patched_init(struct patched *patched, const struct patch *patches, size_t nr)
+{
+	*patched = (struct patched){
+		.patches = patches, .nr = nr, .start = UINT64_MAX, .thunk_start = UINT64_MAX};
+	patched->by_thunk = xcalloc(nr ? nr : 1, sizeof(*patched->by_thunk));
+	for (size_t i = 0; i < nr; i++) {
+		const struct patch *patch = &patches[i];
+
+		patched->by_thunk[i] = (uint32_t)i;
+		patched->start = min_u64(patched->start, patch->address);
+		patched->end = max_u64(patched->end, patch->address + patch->nr_bytes + 1);
+		patched->thunk_start = min_u64(patched->thunk_start, patch->thunk);
+		patched->thunk_end =
+			max_u64(patched->thunk_end, patch->thunk + patch->nr_thunk_bytes);
+	}
+	qsort_r(patched->by_thunk, nr, sizeof(*patched->by_thunk), compare_thunks,
+		(void *)(uintptr_t)patches);
+}
+
+void patched_release(struct patched *patched)
+{
+	free(patched->by_thunk);
+	*patched = (struct patched){.nr = 0};
+}
+
+/* The last patch at or before an address. */
+static const struct patch *patch_before(const struct patched *patched, uint64_t address)
+{
+	size_t low = 0, high = patched->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (patched->patches[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &patched->patches[low - 1] : NULL;
+}
+
+static const struct patch *patch_of_thunk(const struct patched *patched, uint64_t pc)
+{
+	size_t low = 0, high = patched->nr;
+	const struct patch *patch;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (patched->patches[patched->by_thunk[middle]].thunk <= pc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return NULL;
+	patch = &patched->patches[patched->by_thunk[low - 1]];
+	return pc - patch->thunk < patch->nr_thunk_bytes ? patch : NULL;
+}
+
+static void move_in(void *owner, struct context *context)
+{
+	const struct patched *patched = owner;
+	const struct patch *patch = patch_before(patched, context->pc);
+	uint64_t moved;
+
+	if (!patch || !patch_moved_pc(patch, context->pc, &moved) ||
+	    (context->pc == patch->address + patch->nr_bytes && !context->is_in_call))
+		return;
+	context->pc = moved;
+	context->is_changed = true;
+}
+
+/* How many patches from `first` on lie in one run, and how long that is. */
+static size_t run_of(const struct patched *patched, size_t first, size_t *nr_bytes)
+{
+	uint64_t start = patched->patches[first].address;
+	size_t i = first;
+
+	while (i < patched->nr &&
+	       patched->patches[i].address + PATCH_MAX_BYTES - start < RUN_BYTES) {
+		*nr_bytes = (size_t)(patched->patches[i].address + patched->patches[i].nr_bytes -
+				     start);
+		i++;
+	}
+	return i - first;
+}
+
+/* Are the bytes there that we expect, in all patches of a run? */
+static bool has_all(const struct patch *patches, size_t nr, const uint8_t *bytes, bool is_new)
+{
+	for (size_t i = 0; i < nr; i++) {
+		const struct patch *patch = &patches[i];
+		const uint8_t *expected = is_new ? patch->new : patch->old;
+
+		if (memcmp(bytes + (patch->address - patches->address), expected,
+			   patch->nr_bytes) != 0)
+			return false;
+	}
+	return true;
+}
+
+enum run_step { RUN_CHECK, RUN_APPLY, RUN_UNDO };
+
+static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes, int memory_fd,
+		     enum run_step step)
+{
+	uint8_t bytes[RUN_BYTES];
+	off_t at = (off_t)patches->address;
+
+	if (pread(memory_fd, bytes, nr_bytes, at) != (ssize_t)nr_bytes)
+		return false;
+	if (step == RUN_CHECK)
+		return has_all(patches, nr, bytes, false);
+	for (size_t i = 0; i < nr; i++) {
+		const struct patch *patch = &patches[i];
+		uint8_t *place = bytes + (patch->address - patches->address);
+
+		if (step == RUN_APPLY)
+			memcpy(place, patch->new, patch->nr_bytes);
+		else if (memcmp(place, patch->new, patch->nr_bytes) == 0)
+			memcpy(place, patch->old, patch->nr_bytes);
+	}
+	return pwrite(memory_fd, bytes, nr_bytes, at) == (ssize_t)nr_bytes;
+}
+
+static bool step_all(const struct patched *patched, int memory_fd, enum run_step step)
+{
+	bool is_done = true;
+	size_t nr;
+
+	for (size_t i = 0; i < patched->nr; i += nr) {
+		size_t nr_bytes = 0;
+
+		nr = run_of(patched, i, &nr_bytes);
+		is_done &= step_run(&patched->patches[i], nr, nr_bytes, memory_fd, step);
+		if (!is_done && step == RUN_CHECK)
+			return false;
+	}
+	return is_done;
+}
+
+bool patched_apply(const struct patched *patched, struct stopped *stopped, int memory_fd)
+{
+	const struct context_search search = {.start = patched->start,
+					      .end = patched->end,
+					      .stack_bytes = STACK_BYTES_APPLY,
+					      .found = move_in,
+					      .owner = (void *)(uintptr_t)patched};
+
+	if (!step_all(patched, memory_fd, RUN_CHECK))
+		return false;
+	if (!step_all(patched, memory_fd, RUN_APPLY)) {
+		step_all(patched, memory_fd, RUN_UNDO);
+		return false;
+	}
+	contexts_for_each(stopped, memory_fd, &search);
+	return true;
+}
+
+struct undoing {
+	const struct patched *patched;
+	int memory_fd;
+	bool is_stuck;
+};
+
+static bool read_word(int memory_fd, uint64_t address, uint64_t *value)
+{
+	return pread(memory_fd, value, sizeof(*value), (off_t)address) == sizeof(*value);
+}
+
+static void move_out(void *owner, struct context *context)
+{
+	struct undoing *undoing = owner;
+	const struct patch *patch = patch_of_thunk(undoing->patched, context->pc);
+	enum patch_place place;
+	uint64_t original;
+
+	if (!patch)
+		return;
+	place = patch_original_pc(patch, context->pc, &original);
+	if (place == PATCH_ELSEWHERE)
+		return;
+	if (place == PATCH_AT_CALL) {
+		undoing->is_stuck = true;
+		return;
+	}
+	if (patch_has_pushed(patch, context->pc)) {
+		if (!read_word(undoing->memory_fd, context->sp, &context->accumulator))
+			return;
+		context->sp += sizeof(uint64_t);
+	}
+	context->pc = original;
+	context->is_changed =
+		place == PATCH_AT || read_word(undoing->memory_fd, original, &context->pc);
+}
+
+bool patched_undo(const struct patched *patched, struct stopped *stopped, int memory_fd)
+{
+	struct undoing undoing = {.patched = patched, .memory_fd = memory_fd};
+	const struct context_search search = {.start = patched->thunk_start,
+					      .end = patched->thunk_end,
+					      .stack_bytes = STACK_BYTES_UNDO,
+					      .found = move_out,
+					      .owner = &undoing};
+
+	step_all(patched, memory_fd, RUN_UNDO);
+	contexts_for_each(stopped, memory_fd, &search);
+	return !undoing.is_stuck;
+}
+
+bool patched_original_pc(const struct patched *patched, pid_t pid, uint64_t pc, uint64_t *original,
+			 unsigned int *pushed_bytes)
+{
+	const struct patch *patch;
+	struct iovec here, there;
+	enum patch_place place;
+
+	*pushed_bytes = 0;
+	if (pc < patched->thunk_start || pc >= patched->thunk_end)
+		return false;
+	patch = patch_of_thunk(patched, pc);
+	place = patch ? patch_original_pc(patch, pc, original) : PATCH_ELSEWHERE;
+	if (place == PATCH_ELSEWHERE)
+		return false;
+	if (place == PATCH_AT_CALL || patch_has_pushed(patch, pc))
+		*pushed_bytes = sizeof(uint64_t);
+	if (place != PATCH_AT_WORD)
+		return true;
+	there = (struct iovec){.iov_base = (void *)(uintptr_t)*original,
+			       .iov_len = sizeof(*original)};
+	here = (struct iovec){.iov_base = original, .iov_len = sizeof(*original)};
+	return process_vm_readv(pid, &here, 1, &there, 1, 0) == sizeof(*original);
+}

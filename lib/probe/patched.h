@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROBE_PATCHED_H
+#define PROFC_PROBE_PATCHED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "probe/patch.h"
+
+struct stopped;
+
+/* A process' patches, sorted for both ways of asking. Immutable once made: any thread may ask. */
+struct patched {
+	const struct patch *patches; /* borrowed; by address */
+	uint32_t *by_thunk;	     /* owned */
+	size_t nr;
+	uint64_t start, end;		 /* of all windows */
+	uint64_t thunk_start, thunk_end; /* of all thunks */
+};
+
+void patched_init(struct patched *patched, const struct patch *patches, size_t nr);
+void patched_release(struct patched *patched);
+
+/*
+ * In a stopped process: have the new bytes where the old ones are, and threads that stand within
+ * them go on in the thunks. False, and nothing has changed, where other bytes are there.
+ */
+bool patched_apply(const struct patched *patched, struct stopped *stopped, int memory_fd);
+/*
+ * The reverse: old bytes where ours are (others, as of a library that was unloaded, are left as
+ * they are), and threads that stand in thunks go on in the code. False: one cannot be moved from
+ * where it is, and is to run on a little; the old bytes are back.
+ */
+bool patched_undo(const struct patched *patched, struct stopped *stopped, int memory_fd);
+
+/*
+ * Where a sample's thread stands in the program, for a pc in a thunk; how far its stack pointer is
+ * off. False: the pc is in none.
+ */
+bool patched_original_pc(const struct patched *patched, pid_t pid, uint64_t pc, uint64_t *original,
+			 unsigned int *pushed_bytes);
+
+#endif

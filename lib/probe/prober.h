@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROBE_PROBER_H
+#define PROFC_PROBE_PROBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "probe/wanted.h"
+
+struct err;
+struct launch;
+struct profile;
+
+/*
+ * All that is counted in a recording: which processes have probes, what they have counted, and that
+ * it is taken away in the end. A thread of its own looks after processes that execute another
+ * program, and for libraries that are loaded later.
+ */
+struct prober;
+
+struct prober_options {
+	/*
+	 * What of a file is to be counted; called once for each file, by any thread, one at a time.
+	 * `wanted` is to be filled in.
+	 */
+	void (*find)(void *context, const struct probe_file *file, struct wanted *wanted);
+	void *context;
+	size_t max_places; /* more in one process are refused */
+};
+
+struct prober *prober_new(const struct prober_options *options);
+/* prober_remove() has been called, or nothing was installed. */
+void prober_free(struct prober *prober);
+
+/*
+ * Put probes into a running process, before it is sampled. That nothing in it is wanted, or can
+ * be counted, is no failure: prober_nr_places() tells. Fails, with words, where the process does
+ * not allow it, and then nothing is changed in it.
+ */
+int prober_attach(struct prober *prober, pid_t pid, struct err *err);
+
+/*
+ * Run a command, as launch_run(), up to the first instruction of its program, its libraries loaded,
+ * and put probes in there: nothing is missed. Returns what launch_run() does. A failure of
+ * the probes, in *err, leaves the command running without them.
+ */
+int prober_launch(struct prober *prober, struct launch *launch, struct err *err);
+
+/* How many places are counted, in all processes, up to now; how many were asked for. */
+size_t prober_nr_places(const struct prober *prober);
+size_t prober_nr_wanted(const struct prober *prober);
+
+/* Processes as a recording knows them; any thread. `serial` is the row in the profile. */
+enum prober_birth {
+	PROBER_ROOT,   /* prober_attach() or prober_launch() has seen to it */
+	PROBER_FORKED, /* with its parent's memory */
+	PROBER_EXECED, /* in another program: looked at soon, by the prober's thread */
+};
+
+void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t parent,
+		 enum prober_birth birth);
+void prober_gone(struct prober *prober, uint32_t serial);
+
+/* Only what is called while this is so is counted; initially it is not. Any thread. */
+void prober_set_counting(struct prober *prober, bool is_counting, uint64_t now_ns);
+
+/* Where a sample's thread stands in the program; as patched_original_pc(). Any thread. */
+bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t *original,
+			unsigned int *pushed_bytes);
+
+/*
+ * Bring the rows of the profile up to date: counts, refusals and counters, of processes and modules
+ * that it has. By the thread that owns the profile. `start_ns` is its time 0.
+ */
+void prober_publish(struct prober *prober, struct profile *profile, uint64_t start_ns);
+
+/*
+ * Take all probes away, from processes that a recording does not know, too. What was
+ * counted up to then stays known. *nr_left: processes in which something had to be left, of which
+ * `err` says why in one.
+ */
+void prober_remove(struct prober *prober, size_t *nr_left, struct err *err);
+
+#endif

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* From what is wanted of files to probes in a process. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/minmax.h"
+#include "elf/elf_image.h"
+#include "probe/installation.h"
+#include "probe/prober_priv.h"
+#include "probe/removal.h"
+#include "probe/willing.h"
+#include "proc/maps.h"
+#include "proc/read.h"
+
+/* What is compared with the file: the longest window. */
+#define FILE_BYTES PATCH_MAX_BYTES
+
+/* All that an installation is made from. */
+struct gathered {
+	struct probe_request *requests; /* owned, as places and file_bytes */
+	struct counted_place *places;	/* of the requests, likewise */
+	uint8_t *file_bytes;		/* FILE_BYTES of each */
+	size_t nr, cap_requests, cap_places;
+};
+
+static void gathered_release(struct gathered *gathered)
+{
+	free(gathered->requests);
+	free(gathered->places);
+	free(gathered->file_bytes);
+}
+
+static bool is_known(const struct probed_process *process, const struct proc_map *map,
+		     const struct prober_file *file)
+{
+	for (size_t i = 0; i < process->nr_mappings; i++) {
+		const struct prober_mapping *known = &process->mappings[i];
+
+		if (known->start == map->start && known->file == file)
+			return true;
+	}
+	return false;
+}
+
+static void gather(struct gathered *gathered, const struct prober_mapping *mapping)
+{
+	const struct wanted *wanted = &mapping->file->wanted;
+
+	for (size_t i = 0; i < wanted->nr_places; i++) {
+		const struct wanted_place *place = &wanted->places[i];
+		uint64_t address = place->address + mapping->bias;
+
+		if (address < mapping->start || address >= mapping->end)
+			continue;
+		ARRAY_GROW(gathered->requests, gathered->nr, gathered->cap_requests);
+		ARRAY_GROW(gathered->places, gathered->nr, gathered->cap_places);
+		gathered->requests[gathered->nr] = (struct probe_request){
+			.address = address,
+			.nr_bytes = place->nr_bytes,
+			.bias = mapping->bias,
+			.is_call = place->kind == WANTED_CALL,
+			.branches = mapping->file->branches,
+		};
+		gathered->places[gathered->nr++] = (struct counted_place){
+			.wanted = place, .file = mapping->file, .row = NO_ROW};
+	}
+}
+
+/* Mappings that were not there when last looked, with what is wanted of them. */
+static bool gather_new(struct prober *prober, struct probed_process *process,
+		       struct gathered *gathered)
+{
+	struct buf text = {0};
+	struct proc_maps_iter iter;
+	struct proc_map map;
+
+	if (!proc_read_process_file(process->pid, "maps", &text))
+		return false;
+	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
+	while (proc_maps_next(&iter, &map) == 1) {
+		struct prober_mapping mapping = {.start = map.start, .end = map.end};
+
+		if (!map.executable || !map.inode || map.shared || !map.nr_path_bytes ||
+		    map.path[0] != '/')
+			continue;
+		mapping.file = prober_file_of(prober, process->pid, &map);
+		if (!mapping.file || is_known(process, &map, mapping.file) ||
+		    !elf_image_bias(mapping.file->image, map.start, map.offset, true,
+				    &mapping.bias))
+			continue;
+		prober_file_search(prober, mapping.file);
+		gather(gathered, &mapping);
+		pthread_mutex_lock(&prober->lock);
+		ARRAY_GROW(process->mappings, process->nr_mappings, process->cap_mappings);
+		process->mappings[process->nr_mappings++] = mapping;
+		pthread_mutex_unlock(&prober->lock);
+	}
+	buf_release(&text);
+	return true;
+}
+
+static void read_files(struct gathered *gathered)
+{
+	gathered->file_bytes = xcalloc(gathered->nr ? gathered->nr : 1, FILE_BYTES);
+	for (size_t i = 0; i < gathered->nr; i++) {
+		struct probe_request *request = &gathered->requests[i];
+		const struct counted_place *place = &gathered->places[i];
+		uint8_t *bytes = gathered->file_bytes + i * FILE_BYTES;
+
+		request->file_bytes = bytes;
+		request->nr_file_bytes = elf_image_read(place->file->image, place->wanted->address,
+							bytes, FILE_BYTES);
+	}
+}
+
+static bool read_word(int memory_fd, uint64_t address, uint64_t *value)
+{
+	return pread(memory_fd, value, sizeof(*value), (off_t)address) == sizeof(*value);
+}
+
+/* `jmp *word(%rip)`, behind endbr64 and with a bnd prefix perhaps: an entry of a PLT. */
+static uint64_t plt_word(int memory_fd, uint64_t address)
+{
+	uint8_t bytes[16];
+	size_t at = 0;
+	int32_t displacement;
+
+	if (pread(memory_fd, bytes, sizeof(bytes), (off_t)address) != sizeof(bytes))
+		return 0;
+	if (memcmp(bytes, "\xf3\x0f\x1e\xfa", 4) == 0)
+		at += 4;
+	at += bytes[at] == 0xf2;
+	if (bytes[at] != 0xff || bytes[at + 1] != 0x25)
+		return 0;
+	memcpy(&displacement, bytes + at + 2, sizeof(displacement));
+	return address + at + 6 + (uint64_t)(int64_t)displacement;
+}
+
+/* Whom a call calls, as far as it is known before it is made. */
+static void note_callee(struct counted_place *place, uint64_t address, bool is_word, int memory_fd)
+{
+	place->word = is_word ? address : plt_word(memory_fd, address);
+	place->callee = is_word ? 0 : address;
+	if (place->word)
+		read_word(memory_fd, place->word, &place->callee);
+}
+
+static void note_outcomes(struct gathered *gathered, const struct installation *installation,
+			  int memory_fd)
+{
+	for (size_t i = 0; i < gathered->nr; i++) {
+		const struct probe_request *request = &gathered->requests[i];
+		struct counted_place *place = &gathered->places[i];
+		uint64_t callee;
+		bool is_word;
+
+		place->outcome = request->outcome;
+		place->counter = request->counter;
+		if (request->is_call && request->outcome == PATCH_OK &&
+		    installation_callee(installation, request->counter, &callee, &is_word))
+			note_callee(place, callee, is_word, memory_fd);
+	}
+}
+
+static size_t nr_counted(const struct gathered *gathered)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < gathered->nr; i++)
+		nr += gathered->places[i].outcome == PATCH_OK;
+	return nr;
+}
+
+/* The places are the process' from now on. */
+static void keep(struct prober *prober, struct probed_process *process, struct gathered *gathered,
+		 struct installation *installation, const struct probe_cost *cost,
+		 bool is_from_start)
+{
+	pthread_mutex_lock(&prober->lock);
+	ARRAY_GROW(process->probed, process->nr_probed, process->cap_probed);
+	process->probed[process->nr_probed++] = (struct probed){
+		.installation = installation,
+		.places = gathered->places,
+		.nr_places = gathered->nr,
+		.from_ns = clock_monotonic_ns(),
+		.is_from_start = is_from_start,
+	};
+	prober->nr_places += nr_counted(gathered);
+	prober->cost.stop_ns += cost->stop_ns;
+	prober->cost.remote_ns += cost->remote_ns;
+	prober->stop_ns_max = max_u64(prober->stop_ns_max, cost->stop_ns);
+	pthread_mutex_unlock(&prober->lock);
+	gathered->places = NULL;
+}
+
+static int clean(const struct probe_access *access, struct err *err)
+{
+	struct probe_cost cost = {0};
+	pid_t owner;
+
+	switch (probes_find(access->pid, &owner)) {
+	case PROBES_NONE:
+	case PROBES_OURS:
+		return 0;
+	case PROBES_LEFT_BEHIND:
+		return probes_remove(access, &cost, err);
+	case PROBES_OF_OTHERS:
+		break;
+	}
+	return err_set(err, ERR_PERMISSION, "calls in process %d are counted by process %d already",
+		       (int)access->pid, (int)owner);
+}
+
+static int install(struct prober *prober, struct probed_process *process,
+		   const struct probe_access *access, struct gathered *gathered, bool is_from_start,
+		   struct err *err)
+{
+	struct installation *installation = NULL;
+	struct probe_cost cost = {0};
+	struct err own = ERR_INIT;
+	int status;
+
+	if (gathered->nr > prober->options.max_places)
+		return err_set(err, ERR_LIMIT,
+			       "%zu functions and calls in process %d are too many to count",
+			       gathered->nr, (int)access->pid);
+	status = willing_to_be_probed(access->pid, err);
+	if (status == 0)
+		status = clean(access, err);
+	if (status < 0)
+		return status;
+	read_files(gathered);
+	status = installation_make(&installation, access, gathered->requests, gathered->nr, &cost,
+				   &own);
+	if (status < 0 && status != ERR_EMPTY) {
+		if (err)
+			*err = own;
+		return status;
+	}
+	note_outcomes(gathered, installation, access->memory_fd);
+	keep(prober, process, gathered, installation, &cost, is_from_start);
+	return 0;
+}
+
+int prober_install(struct prober *prober, struct probed_process *process,
+		   const struct probe_access *access, bool is_from_start, struct err *err)
+{
+	struct gathered gathered = {0};
+	int status = 0;
+
+	pthread_mutex_lock(&prober->install_lock);
+	if (!gather_new(prober, process, &gathered))
+		status = err_set(err, ERR_GONE, "process %d has ended", (int)process->pid);
+	else if (gathered.nr)
+		status = install(prober, process, access, &gathered, is_from_start, err);
+	pthread_mutex_lock(&prober->lock);
+	prober->nr_wanted += gathered.nr;
+	pthread_mutex_unlock(&prober->lock);
+	pthread_mutex_unlock(&prober->install_lock);
+	gathered_release(&gathered);
+	return status;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROBE_PROBER_PRIV_H
+#define PROFC_PROBE_PROBER_PRIV_H
+
+#include <pthread.h>
+
+#include "mapping/module.h"
+#include "probe/access.h"
+#include "probe/prober.h"
+
+struct branches;
+struct elf_image;
+struct installation;
+struct proc_map;
+
+/* A file of code, and what of it is to be counted: the same for all processes that map it. */
+struct prober_file {
+	uint64_t dev, inode;
+	int fd;			 /* owned; -1: it cannot be opened */
+	struct elf_image *image; /* owned; NULL: it is none */
+	char *path;		 /* owned */
+	bool is_searched;	 /* the rest is known */
+	bool is_told;		 /* what cannot be counted in any process is in the profile */
+	struct wanted wanted;
+	struct branches *branches; /* owned; by ELF virtual addresses; NULL: nothing is wanted */
+	struct module_id module;   /* in the profile; MODULE_UNKNOWN: it was not met there yet */
+};
+
+/* Code that a process has mapped. */
+struct prober_mapping {
+	uint64_t start, end;
+	uint64_t bias; /* address = ELF virtual address + bias */
+	struct prober_file *file;
+};
+
+/* One place that is counted, or was asked for. */
+struct counted_place {
+	const struct wanted_place *wanted; /* of its file */
+	struct prober_file *file;
+	uint64_t callee; /* of a call: address in the process; 0: not known */
+	uint64_t word;	 /* of a call through a word: its address; 0: there is none */
+	enum patch_outcome outcome;
+	uint32_t counter;
+	uint64_t base;	/* of the counter when counting began, or went on */
+	uint64_t calls; /* before that */
+	uint32_t row;	/* in the profile */
+};
+
+#define NO_ROW UINT32_MAX
+
+/* What was installed in a process in one go. */
+struct probed {
+	struct installation *installation;
+	struct counted_place *places; /* owned */
+	size_t nr_places;
+	uint64_t from_ns;   /* CLOCK_MONOTONIC */
+	bool is_from_start; /* of the program */
+	bool is_told;	    /* what was refused is in the profile */
+};
+
+/* A process between two execs. */
+struct probed_process {
+	pid_t pid;
+	uint32_t serial;  /* UINT32_MAX: a recording does not know it yet */
+	uint32_t heir_of; /* serial of the process whose probes it has inherited, or UINT32_MAX */
+	bool is_gone;
+	uint64_t born_ns, gone_ns;
+	struct prober_mapping *mappings; /* owned */
+	size_t nr_mappings, cap_mappings;
+	struct probed *probed; /* owned */
+	size_t nr_probed, cap_probed;
+	char *refusal; /* owned: why nothing in it can be counted; or NULL */
+	bool is_refusal_told;
+	uint64_t look_again_ns; /* for libraries */
+};
+
+struct prober {
+	struct prober_options options;
+	pthread_mutex_t install_lock; /* one installation at a time; files */
+	struct prober_file **files;   /* owned; under install_lock */
+	size_t nr_files, cap_files;
+	pthread_mutex_t lock;		   /* of all below; taken after the other */
+	struct probed_process **processes; /* owned */
+	size_t nr_processes, cap_processes;
+	size_t nr_places, nr_wanted;
+	bool is_counting;
+	struct probe_cost cost; /* of installing */
+	uint64_t stop_ns_max, remove_ns;
+	size_t nr_failed; /* processes in which nothing could be installed */
+	pthread_t thread;
+	pthread_cond_t wake;
+	bool has_thread, is_over;
+};
+
+/* prober_files.c: under install_lock. NULL: no file of code. */
+struct prober_file *prober_file_of(struct prober *prober, pid_t pid, const struct proc_map *map);
+void prober_file_search(struct prober *prober, struct prober_file *file);
+void prober_file_free(struct prober_file *file);
+
+/*
+ * prober_install.c: look at what a process has mapped since it was last looked at, and put in what
+ * is wanted there. Not under `lock`. Nothing new is no failure.
+ */
+int prober_install(struct prober *prober, struct probed_process *process,
+		   const struct probe_access *access, bool is_from_start, struct err *err);
+
+/* Calls up to now; under `lock`. */
+uint64_t counted_calls(const struct prober *prober, const struct probed *probed,
+		       const struct counted_place *place);
+
+#endif

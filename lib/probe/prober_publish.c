@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What was counted, as rows of a profile. */
+#include <stdlib.h>
+#include <sys/uio.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "mapping/module.h"
+#include "probe/prober_priv.h"
+#include "profile/profile.h"
+
+struct publishing {
+	struct prober *prober;
+	struct profile *profile;
+	uint64_t start_ns, now_ns;
+};
+
+/* The latest, as a file may have been replaced under its path and inode. */
+static struct module_id module_of(const struct profile *profile, struct prober_file *file)
+{
+	if (file->module.v != MODULE_UNKNOWN.v)
+		return file->module;
+	for (uint32_t i = module_table_nr(profile->modules); i > 0; i--) {
+		struct module_id id = {i - 1};
+		const struct module *module = module_table_get(profile->modules, id);
+
+		if (module->kind == MODULE_KIND_FILE && module->inode == file->inode &&
+		    module->dev == file->dev) {
+			file->module = id;
+			break;
+		}
+	}
+	return file->module;
+}
+
+static bool frame_of(struct publishing *publishing, struct prober_file *file, uint64_t address,
+		     struct frame_id *frame)
+{
+	struct module_id module = module_of(publishing->profile, file);
+
+	if (module.v == MODULE_UNKNOWN.v)
+		return false;
+	*frame = profile_intern_frame(publishing->profile,
+				      (struct code_address){.module = module, .address = address});
+	return true;
+}
+
+static const struct prober_mapping *mapping_at(const struct probed_process *process,
+					       uint64_t address)
+{
+	for (size_t i = 0; i < process->nr_mappings; i++) {
+		const struct prober_mapping *mapping = &process->mappings[i];
+
+		if (address >= mapping->start && address < mapping->end)
+			return mapping;
+	}
+	return NULL;
+}
+
+/* A word that is filled in at the first call leads, until then, back into the file's own PLT. */
+static void read_callee_again(const struct probed_process *process, struct counted_place *place)
+{
+	uint64_t callee;
+	struct iovec here = {.iov_base = &callee, .iov_len = sizeof(callee)};
+	struct iovec there = {.iov_base = (void *)(uintptr_t)place->word,
+			      .iov_len = sizeof(callee)};
+
+	if (!process->is_gone &&
+	    process_vm_readv(process->pid, &here, 1, &there, 1, 0) == sizeof(callee))
+		place->callee = callee;
+}
+
+static struct frame_id callee_of(struct publishing *publishing,
+				 const struct probed_process *process, struct counted_place *place)
+{
+	const struct prober_mapping *mapping;
+	struct frame_id frame;
+
+	if (place->word)
+		read_callee_again(process, place);
+	mapping = mapping_at(process, place->callee);
+	if (!mapping || !frame_of(publishing, mapping->file, place->callee - mapping->bias, &frame))
+		return COUNT_NO_CALLEE;
+	return frame;
+}
+
+static void add_row(struct publishing *publishing, const struct probed_process *process,
+		    const struct probed *probed, struct counted_place *place)
+{
+	const struct wanted_place *wanted = place->wanted;
+	bool is_call = wanted->kind == WANTED_CALL;
+	struct profile_count row = {
+		.process = process->serial,
+		.callee = COUNT_NO_CALLEE,
+		.kind = is_call ? COUNT_CALL : COUNT_ENTRY,
+		.flags = probed->is_from_start ? COUNT_FROM_START : 0,
+		.from_ns =
+			probed->is_from_start
+				? publishing->profile->processes[process->serial].start_ns
+				: probed->from_ns - min_u64(probed->from_ns, publishing->start_ns),
+	};
+	uint64_t inside = is_call ? max_u64(wanted->nr_bytes, 1) - 1 : 0;
+
+	if (!frame_of(publishing, place->file, wanted->address + inside, &row.where))
+		return;
+	if (is_call)
+		row.callee = callee_of(publishing, process, place);
+	place->row = profile_add_count(publishing->profile, &row);
+}
+
+static void publish_place(struct publishing *publishing, const struct probed_process *process,
+			  const struct probed *probed, struct counted_place *place)
+{
+	uint64_t calls = counted_calls(publishing->prober, probed, place);
+	uint64_t to_ns = process->is_gone ? process->gone_ns : publishing->now_ns;
+	struct profile_count *row;
+
+	/* Of a call that was not made nobody knows whom it calls. */
+	if (place->row == NO_ROW &&
+	    (place->wanted->kind == WANTED_ENTRY || calls || process->is_gone))
+		add_row(publishing, process, probed, place);
+	if (place->row == NO_ROW)
+		return;
+	row = &publishing->profile->probes.counts[place->row];
+	row->calls = calls;
+	row->to_ns = to_ns - min_u64(to_ns, publishing->start_ns);
+}
+
+static void add_refusal(struct publishing *publishing, const struct probed_process *process,
+			const char *function, const char *module, const char *reason)
+{
+	struct profile *profile = publishing->profile;
+
+	profile_add_refusal(profile,
+			    &(struct profile_refusal){.process = process->serial,
+						      .function = profile_intern(profile, function),
+						      .module = profile_intern(profile, module),
+						      .reason = profile_intern(profile, reason)});
+}
+
+static void tell_refusals(struct publishing *publishing, const struct probed_process *process,
+			  struct probed *probed)
+{
+	for (size_t i = 0; i < probed->nr_places && !probed->is_told; i++) {
+		const struct counted_place *place = &probed->places[i];
+
+		if (place->outcome != PATCH_OK)
+			add_refusal(publishing, process, place->wanted->name, place->file->path,
+				    patch_outcome_text(place->outcome));
+	}
+	probed->is_told = true;
+}
+
+/* What is known of a file without looking at a process: once, with the first that maps it. */
+static void tell_of_files(struct publishing *publishing, const struct probed_process *process)
+{
+	for (size_t i = 0; i < process->nr_mappings; i++) {
+		struct prober_file *file = process->mappings[i].file;
+
+		for (size_t k = 0; k < file->wanted.nr_refusals && !file->is_told; k++)
+			add_refusal(publishing, process, file->wanted.refusals[k].name, file->path,
+				    file->wanted.refusals[k].reason);
+		file->is_told = true;
+	}
+}
+
+static void publish_process(struct publishing *publishing, struct probed_process *process)
+{
+	if (process->serial >= publishing->profile->nr_processes)
+		return;
+	if (process->refusal && !process->is_refusal_told) {
+		add_refusal(publishing, process, "", "", process->refusal);
+		process->is_refusal_told = true;
+	}
+	tell_of_files(publishing, process);
+	for (size_t i = 0; i < process->nr_probed; i++) {
+		struct probed *probed = &process->probed[i];
+
+		tell_refusals(publishing, process, probed);
+		for (size_t k = 0; k < probed->nr_places; k++) {
+			if (probed->places[k].outcome == PATCH_OK)
+				publish_place(publishing, process, probed, &probed->places[k]);
+		}
+	}
+}
+
+void prober_publish(struct prober *prober, struct profile *profile, uint64_t start_ns)
+{
+	struct publishing publishing = {.prober = prober,
+					.profile = profile,
+					.start_ns = start_ns,
+					.now_ns = clock_monotonic_ns()};
+
+	pthread_mutex_lock(&prober->lock);
+	for (size_t i = 0; i < prober->nr_processes; i++)
+		publish_process(&publishing, prober->processes[i]);
+	profile_set_counter(profile, "probe_install_ns", prober->cost.stop_ns);
+	profile_set_counter(profile, "probe_remote_ns", prober->cost.remote_ns);
+	profile_set_counter(profile, "probe_stop_ns_max", prober->stop_ns_max);
+	if (prober->remove_ns)
+		profile_set_counter(profile, "probe_remove_ns", prober->remove_ns);
+	pthread_mutex_unlock(&prober->lock);
+}

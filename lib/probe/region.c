@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The memory of probes, in the process and here. */
+#include "probe/region.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "probe/remote.h"
+#include "proc/read.h"
+
+#define PAGE_BYTES UINT64_C(4096)
+#define SHARDS	   16
+
+static uint64_t whole_pages(uint64_t nr_bytes)
+{
+	return (nr_bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+}
+
+struct region_counters region_counters_for(uint64_t nr, bool is_sharded)
+{
+	struct region_counters counters = {.nr = nr, .nr_shards = is_sharded ? SHARDS : 1};
+
+	counters.shard_log2 = 6; /* a line of the cache, which no two share */
+	while (UINT64_C(1) << counters.shard_log2 < nr * sizeof(uint64_t))
+		counters.shard_log2++;
+	return counters;
+}
+
+void region_plan_data(struct region_plan *plan)
+{
+	const struct region_counters *counters = &plan->counters;
+	uint64_t code_offset;
+
+	plan->patches_offset = whole_pages(sizeof(struct region_header));
+	plan->counters_offset =
+		whole_pages(plan->patches_offset + plan->nr_patches * sizeof(struct patch));
+	plan->data_bytes = whole_pages(plan->counters_offset +
+				       ((uint64_t)counters->nr_shards << counters->shard_log2));
+	code_offset = plan->data_bytes;
+	for (uint32_t i = 0; i < plan->nr_parts; i++) {
+		plan->parts[i].file_offset = code_offset;
+		code_offset += plan->parts[i].code_bytes;
+	}
+}
+
+uint64_t region_plan_counters(const struct region_plan *plan, uint32_t part)
+{
+	return plan->parts[part].address + plan->counters_offset;
+}
+
+static uint64_t own_pid_namespace(void)
+{
+	struct stat found;
+
+	return stat("/proc/self/ns/pid", &found) == 0 ? found.st_ino : 0;
+}
+
+static void fill_header(struct region_header *header, const struct region_plan *plan)
+{
+	struct proc_stat self = {.start_ticks = 0};
+
+	proc_read_task_stat(getpid(), getpid(), &self);
+	*header = (struct region_header){
+		.owner_pid = getpid(),
+		.owner_start_ticks = self.start_ticks,
+		.owner_pid_namespace = own_pid_namespace(),
+		.nr_parts = plan->nr_parts,
+		.nr_patches = plan->nr_patches,
+		.patches_offset = plan->patches_offset,
+		.counters_offset = plan->counters_offset,
+		.data_bytes = plan->data_bytes,
+	};
+	memcpy(header->parts, plan->parts, sizeof(header->parts));
+	memcpy(header->magic, REGION_MAGIC, sizeof(header->magic));
+}
+
+/* The file, opened here through the descriptor that the process has. */
+static int map_here(struct region *region, pid_t pid, int64_t fd, struct err *err)
+{
+	cleanup_close int file = -1;
+	char path[64];
+	void *at;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%lld", (int)pid, (long long)fd);
+	file = open(path, O_RDWR | O_CLOEXEC);
+	if (file < 0 || ftruncate(file, (off_t)region->nr_bytes) < 0)
+		return err_sys(err, "cannot open the memory of probes in process %d", (int)pid);
+	at = mmap(NULL, region->nr_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	if (at == MAP_FAILED)
+		return err_sys(err, "cannot map the memory of probes");
+	region->header = at;
+	return 0;
+}
+
+static int refused(struct err *err, pid_t pid, const char *what, int64_t result)
+{
+	if (result == -ESRCH)
+		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
+	if (result == -EEXIST)
+		return err_set(err, ERR_LIMIT, "memory of process %d was taken meanwhile",
+			       (int)pid);
+	return err_set(err, ERR_UNSUPPORTED, "process %d may not %s: %s", (int)pid, what,
+		       strerror((int)-result));
+}
+
+static int64_t map_there(struct remote *remote, uint64_t address, uint64_t nr_bytes, int protection,
+			 int64_t fd, uint64_t offset)
+{
+	const uint64_t args[] = {
+		address,      nr_bytes, (uint64_t)protection, MAP_SHARED | MAP_FIXED_NOREPLACE,
+		(uint64_t)fd, offset};
+	int64_t got = remote_call(remote, SYS_mmap, args, 6);
+
+	if (got < 0 || (uint64_t)got == address)
+		return got < 0 ? got : 0;
+	/* Kernels before 4.17 take the address for a wish. */
+	remote_call(remote, SYS_munmap, (const uint64_t[]){(uint64_t)got, nr_bytes}, 2);
+	return -EEXIST;
+}
+
+static int64_t map_part(struct remote *remote, const struct region_plan *plan, uint32_t part,
+			int64_t fd)
+{
+	const struct region_part *wanted = &plan->parts[part];
+	int64_t status =
+		map_there(remote, wanted->address, plan->data_bytes, PROT_READ | PROT_WRITE, fd, 0);
+
+	if (status < 0)
+		return status;
+	status = map_there(remote, wanted->address + plan->data_bytes, wanted->code_bytes,
+			   PROT_READ | PROT_EXEC, fd, wanted->file_offset);
+	if (status < 0)
+		remote_call(remote, SYS_munmap,
+			    (const uint64_t[]){wanted->address, plan->data_bytes}, 2);
+	return status;
+}
+
+static void unmap_parts(struct remote *remote, const struct region_plan *plan, uint32_t nr_parts)
+{
+	for (uint32_t i = 0; i < nr_parts; i++) {
+		const uint64_t args[] = {plan->parts[i].address,
+					 plan->data_bytes + plan->parts[i].code_bytes};
+
+		remote_call(remote, SYS_munmap, args, 2);
+	}
+}
+
+static int make_with_file(struct region *region, const struct region_plan *plan,
+			  struct remote *remote, pid_t pid, int64_t fd, struct err *err)
+{
+	int status = map_here(region, pid, fd, err);
+	uint32_t nr_mapped = 0;
+
+	if (status < 0)
+		return status;
+	fill_header(region->header, plan);
+	while (status == 0 && nr_mapped < plan->nr_parts) {
+		int64_t result = map_part(remote, plan, nr_mapped, fd);
+
+		if (result < 0)
+			status = refused(err, pid, "map executable memory", result);
+		else
+			nr_mapped++;
+	}
+	if (status < 0)
+		unmap_parts(remote, plan, nr_mapped);
+	return status;
+}
+
+int region_make(struct region *region, const struct region_plan *plan, struct remote *remote,
+		pid_t pid, struct err *err)
+{
+	const struct region_part *last = &plan->parts[plan->nr_parts - 1];
+	int64_t fd;
+	int status;
+
+	*region = (struct region){.nr_bytes = last->file_offset + last->code_bytes};
+	fd = remote_call(remote, SYS_memfd_create,
+			 (const uint64_t[]){remote_text(remote, REGION_NAME), MFD_CLOEXEC}, 2);
+	if (fd < 0)
+		return refused(err, pid, "make memory to share", fd);
+	status = make_with_file(region, plan, remote, pid, fd, err);
+	remote_call(remote, SYS_close, (const uint64_t[]){(uint64_t)fd}, 1);
+	if (status < 0)
+		region_close(region);
+	return status;
+}
+
+void region_close(struct region *region)
+{
+	if (region->header)
+		munmap(region->header, region->nr_bytes);
+	*region = (struct region){0};
+}
+
+static uint8_t *at(const struct region *region, uint64_t offset)
+{
+	return (uint8_t *)region->header + offset;
+}
+
+struct patch *region_patches(const struct region *region)
+{
+	return (struct patch *)(void *)at(region, region->header->patches_offset);
+}
+
+uint8_t *region_code(const struct region *region, uint32_t part)
+{
+	return at(region, region->header->parts[part].file_offset);
+}
+
+uint64_t region_counter(const struct region *region, const struct region_counters *counters,
+			uint64_t index)
+{
+	const uint8_t *first = at(region, region->header->counters_offset);
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < counters->nr_shards; i++) {
+		const _Atomic uint64_t *counter =
+			(const _Atomic uint64_t *)(const void *)(first +
+								 ((uint64_t)i
+								  << counters->shard_log2)) +
+			index;
+
+		sum += atomic_load_explicit(counter, memory_order_relaxed);
+	}
+	return sum;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROBE_REGION_H
+#define PROFC_PROBE_REGION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "probe/patch.h"
+
+struct err;
+struct remote;
+
+/*
+ * The memory that probes have in a process: a memfd, mapped there once for each part of the address
+ * space that has probes, code behind data, and here. What is counted is so known here up to the
+ * last instruction of the process, and children that it forks count on in the same memory. It tells
+ * all that is needed to take the probes away, also for a profc that finds them left behind:
+ *
+ *	header | patches | counters	mapped read-write, in each part
+ *	code of part 0 | code of part 1 ...	each mapped to be executed, behind the data
+ */
+#define REGION_NAME	 "profc-probes"
+#define REGION_PARTS_MAX 8
+
+struct region_part {
+	uint64_t address;     /* in the process: its data; the code is behind it */
+	uint64_t code_bytes;  /* a multiple of the page */
+	uint64_t file_offset; /* of its code */
+};
+
+struct region_header {
+	char magic[8]; /* REGION_MAGIC, which changes with the layout of what follows */
+	int32_t owner_pid;
+	uint32_t nr_parts;
+	uint64_t owner_start_ticks; /* with the pid, who installed it */
+	uint64_t owner_pid_namespace;
+	uint64_t nr_patches, patches_offset;
+	uint64_t counters_offset;
+	uint64_t data_bytes; /* a multiple of the page: where the code begins in the file */
+	struct region_part parts[REGION_PARTS_MAX];
+};
+
+#define REGION_MAGIC "profcP1"
+
+/* The memory as it is here. */
+struct region {
+	struct region_header *header; /* the whole file, mapped */
+	size_t nr_bytes;
+};
+
+/* How counters are laid out: threads are spread over a few copies of all of them. */
+struct region_counters {
+	uint64_t nr;
+	uint32_t nr_shards;  /* a power of two; 1: all threads share one copy */
+	uint32_t shard_log2; /* of the bytes of a copy */
+};
+
+struct region_counters region_counters_for(uint64_t nr, bool is_sharded);
+
+/* A region's sizes and addresses are set in `wanted`, and its patches; code is `nr_parts` buffers.
+ */
+struct region_plan {
+	uint64_t nr_patches;
+	struct region_counters counters;
+	uint32_t nr_parts;
+	struct region_part parts[REGION_PARTS_MAX];
+	uint64_t data_bytes, patches_offset, counters_offset; /* set by region_plan_data() */
+};
+
+void region_plan_data(struct region_plan *plan);
+/* Where the counters of a part will be in the process. */
+uint64_t region_plan_counters(const struct region_plan *plan, uint32_t part);
+
+/*
+ * Make the memory in a process, by calls that it makes for us, and map it here. Nothing of the
+ * process but its address space changes. ERR_LIMIT: an address was taken meanwhile.
+ */
+int region_make(struct region *region, const struct region_plan *plan, struct remote *remote,
+		pid_t pid, struct err *err);
+void region_close(struct region *region); /* here only */
+
+struct patch *region_patches(const struct region *region);
+uint8_t *region_code(const struct region *region, uint32_t part);
+uint64_t region_counter(const struct region *region, const struct region_counters *counters,
+			uint64_t index);
+
+#endif

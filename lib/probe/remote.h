@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROBE_REMOTE_H
+#define PROFC_PROBE_REMOTE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct err;
+struct stopped;
+
+/*
+ * System calls that a thread of another process makes for us, while that thread alone is traced
+ * and the others run on. What it was doing is kept in a signal frame on its own stack, as the
+ * kernel makes them for handlers: the code that it is sent through ends in rt_sigreturn(2), so
+ * that it finds back by itself, should profc be killed at any moment.
+ */
+struct remote;
+
+/* Code of a process that system calls can be made with; found by remote_find_code(). */
+struct remote_code {
+	uint64_t call;	  /* a system call instruction and a return */
+	uint64_t restore; /* a call of rt_sigreturn */
+};
+
+/* Nothing is stopped. ERR_UNSUPPORTED: it has no such code. */
+int remote_find_code(pid_t pid, int memory_fd, struct remote_code *code, struct err *err);
+
+/*
+ * Stop a thread of `pid` on whose stack there is room: the main thread, or one on a stack of its
+ * own with a guard. ERR_GONE, ERR_PERMISSION, ERR_LIMIT: there was none for `patience_ns`.
+ */
+int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd,
+		 const struct remote_code *code, uint64_t patience_ns, struct err *err);
+/* The same with the only thread of a command, which the caller has stopped, and resumes. */
+int remote_begin_stopped(struct remote **remote, pid_t command, int memory_fd,
+			 const struct remote_code *code, struct err *err);
+/* What the call returns: negative for -errno; -ESRCH also where the thread is gone. */
+int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsigned int nr_args);
+/* Room of some bytes for an argument; its address in the process. */
+uint64_t remote_text(struct remote *remote, const char *text);
+/* Let it go, or, after remote_begin_stopped(), be as it was. How long it stood, in ns. */
+uint64_t remote_end(struct remote *remote);
+
+#endif

@@ -1,0 +1,612 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* System calls in the place of a thread of another process, through a signal frame. */
+#include "probe/remote.h"
+
+#include "base/err.h"
+
+#if defined(__x86_64__)
+
+#include <cpuid.h>
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "proc/maps.h"
+#include "proc/read.h"
+#include "tracee/machine.h"
+
+/* `syscall; ret`, and what C libraries have as SA_RESTORER: `mov $15,%rax; syscall`. */
+static const uint8_t call_code[] = {0x0f, 0x05, 0xc3};
+static const uint8_t restore_code[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
+static const uint8_t restore_code_short[] = {0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
+
+/* arch/x86/include/uapi/asm/ucontext.h */
+#define UC_FP_XSTATE	     0x1
+#define UC_SIGCONTEXT_SS     0x2
+#define UC_STRICT_RESTORE_SS 0x4
+#define SS_FLAGS_OF_NO_STACK 0x40 /* makes the kernel leave the alternate stack as it is */
+#define KERNEL_SIGSET_BYTES  8
+#define XSTATE_MAX_BYTES     16384
+#define FXSAVE_BYTES	     512
+#define SW_RESERVED_OFFSET   464
+#define FEATURES_TILES	     (UINT64_C(3) << 17) /* AMX: only where it is in use */
+#define TEXT_BYTES	     64
+#define ROOM_BYTES	     (64 * 1024) /* of stack, at least, below the thread's own */
+#define TRIES_MAX	     16		 /* threads that are stopped in search of one */
+#define STOP_NS		     (20 * NS_PER_MS)
+
+/* PTRACE_GET_RSEQ_CONFIGURATION, since Linux 5.13 */
+#define GET_RSEQ_CONFIGURATION ((enum __ptrace_request)0x420f)
+
+struct rseq_configuration {
+	uint64_t at;
+	uint32_t nr_bytes, signature, flags, padding;
+};
+
+struct kernel_sigset {
+	uint64_t bits;
+};
+
+struct kernel_stack {
+	uint64_t sp;
+	int32_t flags;
+	uint32_t padding;
+	uint64_t size;
+};
+
+/* arch/x86/include/uapi/asm/sigcontext.h; the C library's header calls some of it otherwise. */
+#define NR_GENERAL 18
+
+struct kernel_sigcontext {
+	uint64_t general[NR_GENERAL]; /* r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip,
+					 flags */
+	uint16_t cs, gs, fs, ss;
+	uint64_t err, trapno, oldmask, cr2, fpstate, reserved[8];
+};
+
+#define XSTATE_MAGIC1 UINT32_C(0x46505853)
+#define XSTATE_MAGIC2 UINT32_C(0x46505845)
+
+struct fpx_sw_bytes {
+	uint32_t magic1, extended_size;
+	uint64_t features;
+	uint32_t xstate_size, padding[7];
+};
+
+/* struct ucontext as the kernel reads it back. */
+struct kernel_ucontext {
+	uint64_t flags, link;
+	struct kernel_stack stack;
+	struct kernel_sigcontext mcontext;
+	struct kernel_sigset sigmask;
+};
+
+struct frame {
+	uint64_t restorer;
+	struct kernel_ucontext context;
+	uint8_t info[128];
+	char text[TEXT_BYTES];
+};
+
+struct remote {
+	pid_t pid, tid;
+	int memory_fd;
+	struct remote_code code;
+	struct user_regs_struct regs; /* as it was */
+	uint64_t at;		      /* of the frame, in the process */
+	uint64_t stopped_ns;
+	int signal;
+	bool is_adopted, is_gone, is_group_stop;
+	uint8_t fp[XSTATE_MAX_BYTES + 8]; /* with the magic number behind it */
+	size_t nr_fp_bytes;
+};
+
+static uint64_t find_bytes(const uint8_t *bytes, size_t nr_bytes, const uint8_t *wanted, size_t nr)
+{
+	const uint8_t *found = memmem(bytes, nr_bytes, wanted, nr);
+
+	return found ? (uint64_t)(found - bytes) + 1 : 0;
+}
+
+/* Code in pieces that overlap, so that nothing at a border is missed. */
+static void search(int memory_fd, const struct proc_map *map, struct remote_code *code)
+{
+	enum { PIECE = 1 << 18, OVERLAP = 16 };
+	uint8_t *bytes = xmalloc(PIECE);
+
+	for (uint64_t at = map->start; at < map->end && !(code->call && code->restore);
+	     at += PIECE - OVERLAP) {
+		size_t wanted = map->end - at < PIECE ? (size_t)(map->end - at) : PIECE;
+		ssize_t got = pread(memory_fd, bytes, wanted, (off_t)at);
+		uint64_t found;
+
+		if (got <= 0)
+			break;
+		found = find_bytes(bytes, (size_t)got, call_code, sizeof(call_code));
+		if (found && !code->call)
+			code->call = at + found - 1;
+		found = find_bytes(bytes, (size_t)got, restore_code, sizeof(restore_code));
+		if (!found)
+			found = find_bytes(bytes, (size_t)got, restore_code_short,
+					   sizeof(restore_code_short));
+		if (found && !code->restore)
+			code->restore = at + found - 1;
+	}
+	free(bytes);
+}
+
+/* One file has both, or else it may be unloaded before the other. The C library's is preferred. */
+static bool search_maps(pid_t pid, int memory_fd, bool of_libc, struct remote_code *code)
+{
+	struct buf text = {0};
+	struct proc_maps_iter iter;
+	struct proc_map map;
+
+	if (!proc_read_process_file(pid, "maps", &text))
+		return false;
+	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
+	while (!(code->call && code->restore) && proc_maps_next(&iter, &map) == 1) {
+		bool is_libc = memmem(map.path, map.nr_path_bytes, "libc", 4) ||
+			       memmem(map.path, map.nr_path_bytes, "ld-musl", 7);
+
+		*code = (struct remote_code){0};
+		if (map.executable && map.readable && map.nr_path_bytes && map.path[0] == '/' &&
+		    is_libc == of_libc)
+			search(memory_fd, &map, code);
+	}
+	buf_release(&text);
+	return code->call && code->restore;
+}
+
+int remote_find_code(pid_t pid, int memory_fd, struct remote_code *code, struct err *err)
+{
+	*code = (struct remote_code){0};
+	if (search_maps(pid, memory_fd, true, code) || search_maps(pid, memory_fd, false, code))
+		return 0;
+	return err_set(err, ERR_UNSUPPORTED,
+		       "process %d has no code to make system calls with in its place", (int)pid);
+}
+
+/* How long the saved state is that the kernel takes back, without what is not in use. */
+static size_t xstate_bytes(uint64_t features)
+{
+	unsigned int a, b, c, d;
+	size_t nr_bytes = FXSAVE_BYTES + 64;
+
+	for (unsigned int i = 2; i < 63; i++) {
+		if (features & UINT64_C(1) << i && __get_cpuid_count(0xd, i, &a, &b, &c, &d) &&
+		    b + a > nr_bytes)
+			nr_bytes = b + a;
+	}
+	return nr_bytes;
+}
+
+/* As the kernel would have put it there (arch/x86/kernel/fpu/signal.c). */
+static bool read_fp(struct remote *remote)
+{
+	struct iovec iov = {.iov_base = remote->fp, .iov_len = XSTATE_MAX_BYTES};
+	struct fpx_sw_bytes software = {.magic1 = XSTATE_MAGIC1};
+	const uint32_t magic2 = XSTATE_MAGIC2;
+	uint64_t features, used;
+
+	if (ptrace(PTRACE_GETREGSET, remote->tid, (void *)NT_X86_XSTATE, &iov) < 0 ||
+	    iov.iov_len < FXSAVE_BYTES + 64) {
+		iov.iov_len = FXSAVE_BYTES;
+		if (ptrace(PTRACE_GETREGSET, remote->tid, (void *)NT_PRFPREG, &iov) < 0)
+			return false;
+		memset(remote->fp + SW_RESERVED_OFFSET, 0, FXSAVE_BYTES - SW_RESERVED_OFFSET);
+		remote->nr_fp_bytes = FXSAVE_BYTES;
+		return true;
+	}
+	memcpy(&features, remote->fp + SW_RESERVED_OFFSET, sizeof(features));
+	memcpy(&used, remote->fp + FXSAVE_BYTES, sizeof(used));
+	if (!(used & FEATURES_TILES))
+		features &= ~FEATURES_TILES;
+	software.features = features;
+	software.xstate_size = (uint32_t)xstate_bytes(features);
+	if (software.xstate_size > iov.iov_len)
+		return false;
+	software.extended_size = software.xstate_size + (uint32_t)sizeof(magic2);
+	memcpy(remote->fp + SW_RESERVED_OFFSET, &software, sizeof(software));
+	memcpy(remote->fp + software.xstate_size, &magic2, sizeof(magic2));
+	remote->nr_fp_bytes = software.extended_size;
+	return true;
+}
+
+/* As it goes on: at the next instruction, or again at a call that our stop broke off. */
+static struct user_regs_struct regs_to_go_on(const struct remote *remote)
+{
+	struct user_regs_struct regs = remote->regs;
+	enum machine_call call = machine_call(&regs);
+
+	if (call == MACHINE_CALL_RESTARTS || call == MACHINE_CALL_RESTART_BLOCK ||
+	    (call == MACHINE_CALL_EINTR && !remote->is_group_stop))
+		machine_restart_call(&regs, MACHINE_CALL_RESTART_BLOCK);
+	return regs;
+}
+
+static void fill_context(struct kernel_ucontext *context, const struct user_regs_struct *regs)
+{
+	const uint64_t general[NR_GENERAL] = {
+		regs->r8,  regs->r9,  regs->r10, regs->r11, regs->r12, regs->r13,
+		regs->r14, regs->r15, regs->rdi, regs->rsi, regs->rbp, regs->rbx,
+		regs->rdx, regs->rax, regs->rcx, regs->rsp, regs->rip, regs->eflags,
+	};
+
+	memcpy(context->mcontext.general, general, sizeof(general));
+	context->mcontext.cs = (uint16_t)regs->cs;
+	context->mcontext.ss = (uint16_t)regs->ss;
+}
+
+static bool write_memory(const struct remote *remote, uint64_t at, const void *bytes, size_t nr)
+{
+	return pwrite(remote->memory_fd, bytes, nr, (off_t)at) == (ssize_t)nr;
+}
+
+/* Below what a leaf function may use; the thread's own registers have not changed yet. */
+static bool push_frame(struct remote *remote)
+{
+	struct user_regs_struct regs = regs_to_go_on(remote);
+	struct frame frame = {.restorer = remote->code.restore};
+	uint64_t fp_at =
+		(remote->regs.rsp - MACHINE_RED_ZONE_BYTES - remote->nr_fp_bytes) & ~UINT64_C(63);
+	uint64_t at = ((fp_at - sizeof(frame)) & ~UINT64_C(15)) - 8;
+
+	fill_context(&frame.context, &regs);
+	frame.context.flags = UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS |
+			      (remote->nr_fp_bytes > FXSAVE_BYTES ? UC_FP_XSTATE : 0);
+	frame.context.stack.flags = SS_FLAGS_OF_NO_STACK;
+	frame.context.mcontext.fpstate = fp_at;
+	if (ptrace(PTRACE_GETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES,
+		   &frame.context.sigmask) < 0)
+		return false;
+	remote->at = at;
+	return write_memory(remote, fp_at, remote->fp, remote->nr_fp_bytes) &&
+	       write_memory(remote, at, &frame, sizeof(frame));
+}
+
+static bool set_regs(struct remote *remote, struct user_regs_struct *regs)
+{
+	struct iovec iov = {.iov_base = regs, .iov_len = sizeof(*regs)};
+
+	return ptrace(PTRACE_SETREGSET, remote->tid, (void *)NT_PRSTATUS, &iov) == 0;
+}
+
+static bool get_regs(struct remote *remote, struct user_regs_struct *regs)
+{
+	struct iovec iov = {.iov_base = regs, .iov_len = sizeof(*regs)};
+
+	return ptrace(PTRACE_GETREGSET, remote->tid, (void *)NT_PRSTATUS, &iov) == 0 &&
+	       iov.iov_len == sizeof(*regs);
+}
+
+/* At the call instruction, to return through the frame. Nothing but registers is of the thread. */
+static struct user_regs_struct regs_at_call(const struct remote *remote)
+{
+	struct user_regs_struct regs = remote->regs;
+
+	regs.rip = remote->code.call;
+	regs.rsp = remote->at;
+	regs.rax = (unsigned long long)-1; /* no such call, should it be left alone here */
+	regs.orig_rax = (unsigned long long)-1;
+	return regs;
+}
+
+/* Go on to the next stop; others than those of system calls are put off, as all signals are. */
+static bool step(struct remote *remote)
+{
+	for (;;) {
+		int status;
+
+		if (ptrace(PTRACE_SYSCALL, remote->tid, NULL, NULL) < 0)
+			return false;
+		if (waitpid(remote->tid, &status, __WALL | __WNOTHREAD) != remote->tid ||
+		    !WIFSTOPPED(status))
+			return false;
+		if (WSTOPSIG(status) == (SIGTRAP | 0x80))
+			return true;
+		if (!(status >> 16) && !remote->signal)
+			remote->signal = WSTOPSIG(status);
+	}
+}
+
+/* From now on it finds back by itself. Handlers that run meanwhile would find a strange stack. */
+static bool enter(struct remote *remote)
+{
+	struct user_regs_struct regs = regs_at_call(remote);
+	const struct kernel_sigset all = {.bits = UINT64_MAX};
+
+	if (!set_regs(remote, &regs))
+		return false;
+	ptrace(PTRACE_SETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &all);
+	ptrace(PTRACE_SETOPTIONS, remote->tid, NULL, (void *)PTRACE_O_TRACESYSGOOD);
+	return true;
+}
+
+int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsigned int nr_args)
+{
+	struct user_regs_struct regs = regs_at_call(remote);
+	uint64_t values[6] = {0};
+
+	for (unsigned int i = 0; i < nr_args; i++)
+		values[i] = args[i];
+	regs.rax = (unsigned long long)nr;
+	regs.rdi = values[0];
+	regs.rsi = values[1];
+	regs.rdx = values[2];
+	regs.r10 = values[3];
+	regs.r8 = values[4];
+	regs.r9 = values[5];
+	if (remote->is_gone || !set_regs(remote, &regs) || !step(remote) || !step(remote) ||
+	    !get_regs(remote, &regs)) {
+		remote->is_gone = true;
+		return -ESRCH;
+	}
+	return (int64_t)regs.rax;
+}
+
+uint64_t remote_text(struct remote *remote, const char *text)
+{
+	char copy[TEXT_BYTES] = {0};
+	uint64_t at = remote->at + offsetof(struct frame, text);
+
+	strncpy(copy, text, sizeof(copy) - 1);
+	write_memory(remote, at, copy, sizeof(copy));
+	return at;
+}
+
+/* It may stand in a sequence that the kernel would have it begin anew after a signal (rseq(2)). */
+static bool is_in_restartable_sequence(const struct remote *remote)
+{
+	struct rseq_configuration where;
+	struct {
+		uint32_t version, flags;
+		uint64_t start, nr_bytes, abort;
+	} sequence;
+	uint64_t at = 0;
+
+	if (ptrace(GET_RSEQ_CONFIGURATION, remote->tid, (void *)sizeof(where), &where) < 0 ||
+	    !where.at ||
+	    pread(remote->memory_fd, &at, sizeof(at), (off_t)where.at + 8) != sizeof(at) || !at ||
+	    pread(remote->memory_fd, &sequence, sizeof(sequence), (off_t)at) != sizeof(sequence))
+		return false;
+	return remote->regs.rip - sequence.start < sequence.nr_bytes;
+}
+
+/*
+ * Is there room below? On the main thread's stack, or on one with a guard below it; not on those of
+ * goroutines and coroutines, which lie in the heap.
+ */
+static bool has_room(const struct remote *remote)
+{
+	struct buf text = {0};
+	struct proc_maps_iter iter;
+	struct proc_map map, before = {0};
+	uint64_t sp = remote->regs.rsp;
+	bool has = false;
+
+	if (!proc_read_process_file(remote->pid, "maps", &text))
+		return false;
+	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
+	while (proc_maps_next(&iter, &map) == 1) {
+		if (sp >= map.start && sp < map.end) {
+			bool is_main = map.nr_path_bytes == 7 && !memcmp(map.path, "[stack]", 7);
+			bool is_guarded =
+				before.end == map.start && !before.readable && !before.writable;
+
+			has = map.writable && sp - map.start >= ROOM_BYTES / (is_main ? 4 : 1) &&
+			      (is_main || is_guarded);
+			break;
+		}
+		before = map;
+	}
+	buf_release(&text);
+	return has;
+}
+
+static void let_go(struct remote *remote)
+{
+	ptrace(PTRACE_DETACH, remote->tid, NULL, (void *)(long)remote->signal);
+}
+
+static bool await_stop(struct remote *remote, pid_t command)
+{
+	uint64_t end_ns = clock_monotonic_ns() + STOP_NS;
+	bool is_asked_again = false;
+	siginfo_t info;
+	int status;
+
+	for (;;) {
+		info.si_pid = 0;
+		if (waitid(P_PID, (id_t)remote->tid, &info,
+			   WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD) < 0)
+			return false;
+		if (info.si_pid)
+			break;
+		/* One in vfork(2) stops only when that is over; until then it is ours. */
+		if (clock_monotonic_ns() > end_ns && !is_asked_again) {
+			is_asked_again = true;
+			ptrace(PTRACE_INTERRUPT, remote->tid, NULL, NULL);
+		}
+		if (is_asked_again)
+			clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 100000},
+					NULL);
+	}
+	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED && remote->tid == command)
+		return false;
+	if (waitpid(remote->tid, &status, __WALL | __WNOTHREAD) != remote->tid ||
+	    !WIFSTOPPED(status))
+		return false;
+	remote->signal = status >> 16 ? 0 : WSTOPSIG(status);
+	remote->is_group_stop = status >> 16 && WSTOPSIG(status) != SIGTRAP;
+	return true;
+}
+
+/* A stopped thread, made ready; false: it is as it was, and another may do. */
+static bool prepare(struct remote *remote, bool takes_any)
+{
+	remote->stopped_ns = clock_monotonic_ns();
+	return get_regs(remote, &remote->regs) && has_room(remote) &&
+	       (takes_any ||
+		(!remote->signal && machine_call(&remote->regs) != MACHINE_CALL_RESTART_BLOCK)) &&
+	       !is_in_restartable_sequence(remote) && read_fp(remote) && push_frame(remote) &&
+	       enter(remote);
+}
+
+struct attempts {
+	struct remote *remote;
+	pid_t command;
+	bool takes_any; /* also one whose wait would begin anew, with all of its time-out */
+	bool found;
+	int refused; /* errno */
+	unsigned int nr;
+};
+
+static bool try_thread(void *context, pid_t tid)
+{
+	struct attempts *attempts = context;
+	struct remote *remote = attempts->remote;
+
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
+		if (errno != ESRCH)
+			attempts->refused = errno;
+		return ++attempts->nr < TRIES_MAX;
+	}
+	remote->tid = tid;
+	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	if (!await_stop(remote, attempts->command))
+		return ++attempts->nr < TRIES_MAX;
+	attempts->found = prepare(remote, attempts->takes_any);
+	if (!attempts->found)
+		let_go(remote);
+	return !attempts->found && ++attempts->nr < TRIES_MAX;
+}
+
+static struct remote *new_remote(pid_t pid, int memory_fd, const struct remote_code *code)
+{
+	struct remote *remote = xcalloc(1, sizeof(*remote));
+
+	remote->pid = pid;
+	remote->memory_fd = memory_fd;
+	remote->code = *code;
+	return remote;
+}
+
+int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd,
+		 const struct remote_code *code, uint64_t patience_ns, struct err *err)
+{
+	struct remote *made = new_remote(pid, memory_fd, code);
+	uint64_t end_ns = clock_monotonic_ns() + patience_ns;
+	struct attempts attempts = {.remote = made, .command = command};
+	int nr_threads;
+
+	do {
+		attempts.nr = 0;
+		attempts.refused = 0;
+		nr_threads = proc_for_each_task(pid, try_thread, &attempts);
+		if (attempts.found) {
+			*remote = made;
+			return 0;
+		}
+		attempts.takes_any = true;
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 1000000}, NULL);
+	} while (nr_threads > 0 && clock_monotonic_ns() < end_ns);
+	free(made);
+	if (nr_threads <= 0)
+		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
+	if (attempts.refused)
+		return err_set(err, ERR_PERMISSION, "process %d may not be traced: %s", (int)pid,
+			       strerror(attempts.refused));
+	return err_set(err, ERR_LIMIT, "no thread of process %d has room on its stack", (int)pid);
+}
+
+int remote_begin_stopped(struct remote **remote, pid_t command, int memory_fd,
+			 const struct remote_code *code, struct err *err)
+{
+	struct remote *made = new_remote(command, memory_fd, code);
+
+	made->tid = command;
+	made->is_adopted = true;
+	if (prepare(made, true)) {
+		*remote = made;
+		return 0;
+	}
+	free(made);
+	return err_set(err, ERR_UNSUPPORTED, "process %d cannot make system calls for us",
+		       (int)command);
+}
+
+uint64_t remote_end(struct remote *remote)
+{
+	struct user_regs_struct regs = regs_at_call(remote);
+	uint64_t held_ns;
+
+	regs.rip = remote->code.restore;
+	regs.rsp = remote->at + sizeof(uint64_t);
+	if (!remote->is_gone && set_regs(remote, &regs)) {
+		if (!remote->is_adopted)
+			let_go(remote);
+		else if (step(remote)) /* into rt_sigreturn, and out of it */
+			step(remote);
+	}
+	held_ns = clock_monotonic_ns() - remote->stopped_ns;
+	free(remote);
+	return held_ns;
+}
+
+#else /* not written for this machine yet */
+
+int remote_find_code(pid_t pid, int memory_fd, struct remote_code *code, struct err *err)
+{
+	(void)pid;
+	(void)memory_fd;
+	(void)code;
+	return err_set(err, ERR_UNSUPPORTED, "calls are counted on x86-64 only");
+}
+
+int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd,
+		 const struct remote_code *code, uint64_t patience_ns, struct err *err)
+{
+	(void)remote;
+	(void)command;
+	(void)patience_ns;
+	return remote_find_code(pid, memory_fd, (struct remote_code *)(uintptr_t)code, err);
+}
+
+int remote_begin_stopped(struct remote **remote, pid_t command, int memory_fd,
+			 const struct remote_code *code, struct err *err)
+{
+	return remote_begin(remote, command, command, memory_fd, code, 0, err);
+}
+
+int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsigned int nr_args)
+{
+	(void)remote;
+	(void)nr;
+	(void)args;
+	(void)nr_args;
+	return -1;
+}
+
+uint64_t remote_text(struct remote *remote, const char *text)
+{
+	(void)remote;
+	(void)text;
+	return 0;
+}
+
+uint64_t remote_end(struct remote *remote)
+{
+	(void)remote;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROBE_WANTED_H
+#define PROFC_PROBE_WANTED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "probe/patch.h"
+
+struct elf_image;
+
+/* A file of code that a process has mapped. Borrowed. */
+struct probe_file {
+	const char *path; /* as the process sees it */
+	int fd;
+	struct elf_image *image;
+};
+
+/* What of a file is to be counted, by ELF virtual addresses. */
+enum wanted_kind {
+	WANTED_ENTRY, /* calls of the function at `address` */
+	WANTED_CALL,  /* the call at `address` */
+};
+
+struct wanted_place {
+	uint64_t address;
+	uint64_t nr_bytes; /* of the function, or the call; 0: not known */
+	enum wanted_kind kind;
+	char *name; /* of the function; owned */
+};
+
+/* What is known before to be not countable. */
+struct wanted_refusal {
+	char *name, *reason; /* owned */
+};
+
+struct wanted {
+	struct wanted_place *places; /* owned, as all here; any order */
+	size_t nr_places, cap_places;
+	uint64_t *starts; /* of all functions of the file, if there are places */
+	size_t nr_starts, cap_starts;
+	struct wanted_refusal *refusals;
+	size_t nr_refusals, cap_refusals;
+};
+
+void wanted_add(struct wanted *wanted, enum wanted_kind kind, uint64_t address, uint64_t nr_bytes,
+		const char *name);
+void wanted_add_start(struct wanted *wanted, uint64_t address);
+void wanted_refuse(struct wanted *wanted, const char *name, const char *reason);
+/* Sorted by address, each once; a function rather than a call at the same place. */
+void wanted_sort(struct wanted *wanted);
+void wanted_release(struct wanted *wanted);
+
+#endif
