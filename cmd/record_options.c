@@ -32,6 +32,7 @@ const struct option_row record_option_rows[] = {
 	 .offset = AT(check_unwinder),
 	 .help = "unwind every stack with libunwind too, and report differences",
 	 .hidden = true},
+	COUNT_OPTION_ROWS(AT),
 	{.type = OPTION_SECTION, .name = "Output"},
 	{.type = OPTION_FILE,
 	 .short_name = 'o',
@@ -76,6 +77,7 @@ void record_options_init(struct record_options *options)
 		.frequency_hz = 500,
 		.max_overhead_percent = 2,
 		.max_depth = 65536,
+		.count = COUNT_OPTION_VALUES_INIT,
 		.symbols = SYMBOL_OPTION_VALUES_INIT,
 	};
 }

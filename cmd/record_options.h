@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cmd/counting.h"
 #include "cmd/options.h"
 #include "cmd/symbol_options.h"
 
@@ -29,6 +30,7 @@ struct record_options {
 	int unwinder; /* index into the choices: enum unwinder_kind */
 	bool no_symbols;
 	bool quiet, verbose;
+	struct count_options count;
 	struct symbol_option_values symbols;
 };
 

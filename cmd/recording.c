@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "cmd/command.h"
+#include "cmd/counting.h"
 #include "cmd/record_options.h"
 #include "cmd/recording_child.h"
 #include "cmd/recording_meta.h"
@@ -56,7 +57,7 @@ static void take_over_signals(struct recording *recording)
 static void pass_on(struct recording *recording, int signal)
 {
 	if (recording->is_over)
-		recording->late_signal = signal;
+		recording->ending.late_signal = signal;
 	else
 		kill(recording->command.launch.pid, signal);
 }
@@ -73,9 +74,9 @@ static bool is_command_gone(const struct recording *recording)
  */
 static void asked_to_end(struct recording *recording, const struct signalfd_siginfo *info)
 {
-	recording->nr_asked++;
-	recording->ending_signal = (int)info->ssi_signo;
-	if (!recording->argv || recording->nr_asked > 1 || is_command_gone(recording))
+	recording->ending.nr_asked++;
+	recording->ending.asked_by = (int)info->ssi_signo;
+	if (!recording->argv || recording->ending.nr_asked > 1 || is_command_gone(recording))
 		sampler_stop(recording->sampler);
 	else if (info->ssi_code != SI_KERNEL)
 		pass_on(recording, (int)info->ssi_signo);
@@ -317,7 +318,11 @@ static int run_command(void *context)
 {
 	struct recording *recording = context;
 
-	recording->result.exec_errno = launch_run(&recording->command.launch);
+	recording->result.exec_errno =
+		recording->counting
+			? counting_launch(recording->counting, &recording->command.launch,
+					  recording->argv[0])
+			: launch_run(&recording->command.launch);
 	return recording->result.exec_errno;
 }
 
@@ -354,12 +359,16 @@ static int start_sampler(struct recording *recording, struct err *err)
 		.threads = options->threads ? &recording->threads : NULL,
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.max_depth = options->max_depth,
+		.prober = counting_prober(recording->counting),
 		.check_unwinder = options->check_unwinder,
 		.max_samples = options->max_samples,
 		.max_bytes = options->max_size_bytes,
 	};
 
 	if (recording->argv && start_command(recording, err) < 0)
+		return err->code;
+	if (recording->counting && !recording->argv &&
+	    counting_attach(recording->counting, recording->pids, recording->nr_pids, err) < 0)
 		return err->code;
 	recording->sampler =
 		sampler_start(&sampler_options, recording->profile, recording->writer, err);
@@ -455,15 +464,15 @@ static int finish_file(struct recording *recording)
 /* As a shell tells it that sees who died of a signal. */
 static int end_by(struct recording *recording, int signal)
 {
-	recording->dies_of = signal;
+	recording->ending.dies_of = signal;
 	return 128 + signal;
 }
 
 /* The command's own status, once it has one; profc's when it has failed. */
 static int command_status(struct recording *recording, int own_status)
 {
-	if (recording->nr_asked > 1)
-		return end_by(recording, recording->ending_signal);
+	if (recording->ending.nr_asked > 1)
+		return end_by(recording, recording->ending.asked_by);
 	if (!recording->command.is_reaped)
 		recording_child_wait(recording->command.launch.pid, recording->signals.fd,
 				     &recording->command.status);
@@ -484,6 +493,7 @@ static int end(struct recording *recording)
 	recording->ended_paused = sampler_is_paused(recording->sampler);
 	sampler_finish(recording->sampler, result, &failure);
 	recording->sampler = NULL;
+	counting_end(recording->counting);
 	if (recording->nr_control_refused)
 		profile_set_counter(recording->profile, "control_refused",
 				    recording->nr_control_refused);
@@ -493,8 +503,8 @@ static int end(struct recording *recording)
 	} else if (recording->argv && is_command_gone(recording)) {
 		reap_command(recording);
 	}
-	if (recording->late_signal && recording->argv && !recording->command.is_reaped)
-		kill(recording->command.launch.pid, recording->late_signal);
+	if (recording->ending.late_signal && recording->argv && !recording->command.is_reaped)
+		kill(recording->command.launch.pid, recording->ending.late_signal);
 	clear_progress(recording);
 	names_ended = snapshots_finish(&recording->snapshots, recording->signals.fd,
 				       recording->options->quiet);
@@ -561,7 +571,12 @@ static int check_and_record(const struct command *self, struct recording *record
 		free(recording->pids);
 		return usage_error(self, &err);
 	}
-	status = record(recording);
+	if (counting_new(&options->count, &options->symbols, &recording->counting, &err) < 0)
+		status = usage_error(self, &err);
+	else
+		status = record(recording);
+	counting_end(recording->counting);
+	counting_free(recording->counting);
 	if (options->threads)
 		regfree(&recording->threads);
 	return status;
@@ -572,8 +587,8 @@ int recording_run(const struct command *self, const struct record_options *optio
 	struct recording recording = {.options = options, .argv = argv};
 	int status = check_and_record(self, &recording);
 
-	if (recording.dies_of)
-		recording_child_die_alike(recording.dies_of);
+	if (recording.ending.dies_of)
+		recording_child_die_alike(recording.ending.dies_of);
 	return status;
 }
 

@@ -15,6 +15,7 @@
 #include "sampler/sampler.h"
 #include "tracee/launch.h"
 
+struct counting;
 struct profile;
 struct record_options;
 struct store_writer;
@@ -25,6 +26,14 @@ struct recorded_command {
 	int fd;	    /* readable once it has ended; -1: attached */
 	int status; /* as of waitpid(2), once it was reaped */
 	bool is_reaped;
+};
+
+/* Signals of the end; 0: there was none. */
+struct recording_ending {
+	unsigned int nr_asked; /* how often the user asked for it, */
+	int asked_by;	       /* and the signal that did */
+	int dies_of;	       /* the signal that profc is to end by */
+	int late_signal;       /* to pass on to a command that outlives its recording */
 };
 
 /* One recording from its first to its last moment. */
@@ -42,14 +51,12 @@ struct recording {
 	struct recording_file file;
 	struct profile *profile;
 	struct store_writer *writer;
+	struct counting *counting; /* NULL: nothing is counted */
 	struct sampler *sampler;
 	struct sampler_result result;
 	unsigned int nr_control_refused; /* lines of --control that could not be obeyed */
-	unsigned int nr_asked;		 /* how often the user asked for the end */
-	int ending_signal;		 /* the signal that did, or 0 */
-	int dies_of;			 /* the signal that profc is to end by, or 0 */
-	int late_signal;	   /* to pass on to a command that outlives its recording, or 0 */
-	uint64_t command_ended_ns; /* by CLOCK_MONOTONIC; 0: it has not */
+	struct recording_ending ending;
+	uint64_t command_ended_ns;    /* by CLOCK_MONOTONIC; 0: it has not */
 	bool has_told_of_left_behind; /* that others are recorded on */
 	bool is_over; /* the sampler is done: the command may be reaped, its pid another's */
 	bool shows_progress;

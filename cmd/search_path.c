@@ -3,6 +3,8 @@
 #include "cmd/search_path.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "proc/exec_failure.h"
@@ -23,6 +25,19 @@ bool in_search_path(const char *program)
 
 	buf_release(&path);
 	return found;
+}
+
+bool program_has_own_rights(const char *program)
+{
+	struct buf path = {0};
+	struct stat found;
+	bool has;
+
+	if (strchr(program, '/') || !search_path_find(directories(), program, &path))
+		buf_append_str(&path, program);
+	has = stat(buf_str(&path), &found) == 0 && found.st_mode & (S_ISUID | S_ISGID);
+	buf_release(&path);
+	return has;
 }
 
 int program_explain_failure(const char *program, int reason, struct err *err)

@@ -60,6 +60,8 @@ struct consumer {
 	struct profile *profile; /* borrowed, as are the next two */
 	struct store_writer *writer;
 	struct snapshot_ring *used;
+	void (*add_rows)(void *context, struct profile *profile);
+	void *rows_context;
 	struct walker walker; /* its unwinder and jit_names are owned */
 	struct sample_sink sink;
 	struct table processes, threads;
@@ -77,6 +79,8 @@ struct consumer *consumer_new(const struct collector_options *options, struct sn
 	consumer->profile = options->profile;
 	consumer->writer = options->writer;
 	consumer->used = used;
+	consumer->add_rows = options->add_rows;
+	consumer->rows_context = options->rows_context;
 	consumer->walker = (struct walker){
 		.profile = options->profile,
 		.unwinder = unwinder_new(options->unwinder, options->max_depth),
@@ -528,6 +532,8 @@ int consumer_flush(struct consumer *consumer, struct err *err)
 
 	flush_threads(consumer);
 	jit_names_catch_up(consumer->walker.jit_names);
+	if (consumer->add_rows)
+		consumer->add_rows(consumer->rows_context, consumer->profile);
 	status = store_writer_flush(consumer->writer, consumer->profile, err);
 	consumer->profile->nr_samples = 0;
 	return status;

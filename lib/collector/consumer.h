@@ -41,6 +41,9 @@ struct collector_options {
 	 */
 	void (*wake)(void *context);
 	void *context;
+	/* Called by the same before it writes: rows that others add. NULL: there are none. */
+	void (*add_rows)(void *context, struct profile *profile);
+	void *rows_context;
 };
 
 /* What has been handled so far. */

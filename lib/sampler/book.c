@@ -119,6 +119,7 @@ static void process_born(void *context, struct roster_process *process,
 		former->cpu.is_continued = true;
 		former->cpu.counts = false;
 	}
+	probing_born(sampler, about);
 	collector_publish(sampler->collector, message);
 	due_queue_put(&sampler->processes, &record->due, now_ns);
 }
@@ -373,6 +374,7 @@ static void process_gone(void *context, struct roster_process *roster)
 	message->body.process.has_split =
 		cpu_split_meter_sum(&process->cpu.split, &message->body.process.split);
 	collector_publish(sampler->collector, message);
+	probing_gone(sampler, process);
 	due_queue_remove(&sampler->processes, &process->due);
 	process_clock_release(&process->cpu.clock);
 	free(process->places);
@@ -522,6 +524,7 @@ void book_end(struct sampler *sampler, uint64_t now_ns)
 	if (sampler->session->counting)
 		book_end_counting(sampler, now_ns);
 	sampler->session->counting = false;
+	probing_set_counting(sampler);
 	while (roster_nr_processes(sampler->roster)) {
 		struct roster_process *process = roster_process_at(sampler->roster, 0);
 

@@ -164,6 +164,8 @@ static int start_collector(struct sampler *sampler, struct store_writer *writer,
 		.max_bytes = options->max_bytes,
 		.wake = wake_by_collector,
 		.context = sampler,
+		.add_rows = options->prober ? probing_add_rows : NULL,
+		.rows_context = sampler,
 	};
 
 	sampler->collector = collector_start(&collector_options, err);
@@ -205,6 +207,8 @@ static int start(struct sampler *sampler, struct store_writer *writer, struct er
 		status = permission_to_trace(sampler->options.pids[0], &tgid, err);
 	roster_poll(sampler->roster, 0); /* what is born from now on is told of */
 	if (status == 0 && sampler->options.run)
+		probing_set_counting(sampler);
+	if (status == 0 && sampler->options.run)
 		sampler->result.exec_errno = sampler->options.run(sampler->options.run_context);
 	if (status == 0 && sampler->result.exec_errno)
 		status = err_set(err, ERR_GONE, "the command could not be executed");
@@ -213,6 +217,7 @@ static int start(struct sampler *sampler, struct store_writer *writer, struct er
 	if (status < 0)
 		return status;
 	begin(sampler);
+	probing_set_counting(sampler);
 	return visitors_start(sampler, err);
 }
 

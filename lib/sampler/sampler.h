@@ -13,6 +13,7 @@
 
 struct collector_cut;
 struct err;
+struct prober;
 struct profile;
 struct store_writer;
 
@@ -43,7 +44,8 @@ struct sampler_options {
 	const regex_t *threads; /* only threads whose name it is found in; NULL: all */
 	enum unwinder_kind unwinder;
 	size_t max_depth;
-	bool check_unwinder; /* unwind twice and compare: unwinder_check_each() */
+	struct prober *prober; /* borrowed; NULL: calls are not counted */
+	bool check_unwinder;   /* unwind twice and compare: unwinder_check_each() */
 };
 
 /*

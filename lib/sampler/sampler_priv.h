@@ -179,6 +179,14 @@ void places_ask(struct sampler *sampler, struct sampled_thread *thread,
 		const struct snapshot *snapshot);
 void places_publish(struct sampler *sampler, struct message *message);
 
+/* probing.c: exact counts beside the samples, if they were asked for. */
+void probing_born(struct sampler *sampler, const struct message_process *process);
+void probing_gone(struct sampler *sampler, const struct sampled_process *process);
+void probing_set_counting(struct sampler *sampler);
+/* A thread stopped in a probe stands where the program would have it. */
+void probing_correct(struct sampler *sampler, struct snapshot *snapshot);
+void probing_add_rows(void *context, struct profile *profile);
+
 #define COUNTERS_MAX 32
 
 /* counters.c */

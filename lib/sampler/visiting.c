@@ -4,6 +4,7 @@
  * traced; then what it has shown, and what it has cost.
  */
 #include <sched.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -190,12 +191,23 @@ static bool is_suspect(struct sampled_process *process, const struct snapshot *s
 #define FIRST_REFUSED_NS (2 * NS_PER_MS)
 #define REFUSED_NS	 (50 * NS_PER_MS)
 
+/* The prober, while it changes the code of the process. */
+static bool is_traced_by_us(const struct sampled_thread *thread)
+{
+	struct proc_status status, tracer;
+
+	return proc_read_status(thread->roster->tracee.tid, &status) && status.tracer_pid &&
+	       proc_read_status(status.tracer_pid, &tracer) && tracer.tgid == getpid();
+}
+
 static void note_refusal(struct sampler *sampler, struct sampled_thread *thread)
 {
 	struct sampler_refusal *refusal = &sampler->result.refusal;
 	struct sampled_process *process = thread->process;
 	struct proc_status status, tracer;
 
+	if (sampler->options.prober && is_traced_by_us(thread))
+		return;
 	sampler->counts.nr_refused++;
 	process->refused_until_ns =
 		sampler->tick.now_ns + (process->is_refused ? REFUSED_NS : FIRST_REFUSED_NS);
@@ -217,7 +229,7 @@ static void note_refusal(struct sampler *sampler, struct sampled_thread *thread)
 static void stopped(struct visitor *visitor, struct sampled_thread *thread, bool is_asleep)
 {
 	struct sampler *sampler = visitor->sampler;
-	const struct snapshot *snapshot = visitor->snapshot;
+	struct snapshot *snapshot = visitor->snapshot;
 	const struct proc_schedstat clocks = {.cpu_ns = snapshot->cpu_ns,
 					      .runq_ns = snapshot->runq_ns,
 					      .pcount = snapshot->pcount};
@@ -234,6 +246,7 @@ static void stopped(struct visitor *visitor, struct sampled_thread *thread, bool
 	if (!is_asleep)
 		guard_call(sampler, thread, &visitor->visit.syscall);
 	book_note_clocks(thread, &clocks, thread->read_ns);
+	probing_correct(sampler, snapshot);
 	places_ask(sampler, thread, snapshot);
 	publish_sample(sampler, thread, snapshot, state);
 	thread->sleep.is_visited = is_asleep;

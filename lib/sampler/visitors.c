@@ -142,6 +142,7 @@ static void begin_counting(struct sampler *sampler, uint64_t now_ns)
 	session->was_cut = true;
 	sampler->counts.counting_since_ns = now_ns;
 	session->window_start_ns = now_ns;
+	probing_set_counting(sampler);
 	book_begin_counting(sampler, now_ns);
 	schedule_skip(&sampler->schedule, now_ns);
 }
@@ -156,6 +157,7 @@ static void pause_counting(struct visitor *visitor)
 	now_ns = clock_monotonic_ns();
 	book_end_counting(sampler, now_ns);
 	session->counting = false;
+	probing_set_counting(sampler);
 	session->was_cut = true;
 	sampler->counts.counted_ns += now_ns - sampler->counts.counting_since_ns;
 }

@@ -314,16 +314,16 @@ static void test_diff__calls_and_time_per_call(void **state)
 	(void)state;
 	/* Twice as often, in the same time each. */
 	expect_change(counted_side(500, 1000, 7), counted_side(1000, 2000, 7),
-			"1000 2000 +0.0 ±8.4 changed\n"
-			"7 7\n");
+		      "1000 2000 +0.0 ±8.4 changed\n"
+		      "7 7\n");
 	/* As often, in twice the time. */
 	expect_change(counted_side(500, 1000, 7), counted_side(1000, 1000, 7),
-			"1000 1000 +100.0 ±16.8 changed\n"
-			"7 7\n");
+		      "1000 1000 +100.0 ±16.8 changed\n"
+		      "7 7\n");
 	/* As often, in a time that differs by chance; and print was never called before. */
 	expect_change(counted_side(500, 1000, 0), counted_side(510, 1000, 3),
-			"0 3 changed\n"
-			"1000 1000 +2.0 ±10.2\n");
+		      "0 3 changed\n"
+		      "1000 1000 +2.0 ±10.2\n");
 }
 
 static void test_diff__without_samples_counts_alone(void **state)
@@ -333,8 +333,7 @@ static void test_diff__without_samples_counts_alone(void **state)
 	(void)state;
 	made_count(&before, "parse", NULL, 10);
 	made_count(&after, "parse", NULL, 11);
-	expect_change(end_side(&before), end_side(&after),
-			"10 11 changed\n");
+	expect_change(end_side(&before), end_side(&after), "10 11 changed\n");
 }
 
 int main(void)

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_COUNTING_H
+#define PROFC_CMD_COUNTING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cmd/options.h"
+
+struct err;
+struct launch;
+struct prober;
+struct symbol_option_values;
+
+/* What is to be counted, as options of record, attach and top. */
+struct count_options {
+	struct option_list functions; /* --count */
+	struct option_list calls_in;  /* --count-calls-in */
+	struct option_list lines;     /* --count-lines */
+	uint64_t max;		      /* --count-max */
+};
+
+#define COUNT_OPTION_VALUES_INIT                                                                   \
+	{                                                                                          \
+		.max = 20000                                                                       \
+	}
+
+/* clang-format off */
+/* `at` as in RECORD_WHAT_OPTION_ROWS(). */
+#define COUNT_OPTION_ROWS(at) \
+	{.type = OPTION_SECTION, .name = "Counting"}, \
+	{.type = OPTION_LIST, \
+	 .name = "count", \
+	 .argument = "REGEX", \
+	 .offset = at(count.functions), \
+	 .help = "count each call of the functions whose name matches; MODULE!REGEX: of modules " \
+		 "that match; repeatable"}, \
+	{.type = OPTION_LIST, \
+	 .name = "count-calls-in", \
+	 .argument = "WHERE", \
+	 .offset = at(count.calls_in), \
+	 .help = "count the calls that a function makes, or those written in lines FILE:A-B; " \
+		 "repeatable"}, \
+	{.type = OPTION_LIST, \
+	 .name = "count-lines", \
+	 .argument = "FILE", \
+	 .offset = at(count.lines), \
+	 .help = "count the calls written in a source file; repeatable"}, \
+	{.type = OPTION_UINT, \
+	 .name = "count-max", \
+	 .argument = "N", \
+	 .offset = at(count.max), \
+	 .min = 1, \
+	 .max = 1000000, \
+	 .help = "count at most so many functions and calls of a process (default: 20000)"}
+/* clang-format on */
+
+/* The counting of a recording; NULL: nothing is counted. */
+struct counting;
+
+/* *counting is NULL if the options name nothing. ERR_INVALID: one of them is wrong. Borrows both.
+ */
+int counting_new(const struct count_options *options, const struct symbol_option_values *symbols,
+		 struct counting **counting, struct err *err);
+void counting_free(struct counting *counting); /* may be NULL */
+struct prober *counting_prober(struct counting *counting);
+
+/*
+ * Begin in running processes. ERR_NOT_FOUND: nothing was found of what was asked for, with a name
+ * like it; and all that prober_attach() fails with. Then nothing of any of them has changed.
+ */
+int counting_attach(struct counting *counting, const pid_t *pids, size_t nr, struct err *err);
+/*
+ * launch_run() of a command, counting from its beginning. What cannot be counted is said, and the
+ * command runs all the same.
+ */
+int counting_launch(struct counting *counting, struct launch *launch, const char *program);
+/* Take everything away from the processes, and say where that failed. Any number of times. */
+void counting_end(struct counting *counting);
+
+#endif

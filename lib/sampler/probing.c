@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Tells the prober what it must know of a recording. */
+#include "base/clock.h"
+#include "probe/prober.h"
+#include "sampler/sampler_priv.h"
+#include "snapshot/snapshot.h"
+
+void probing_born(struct sampler *sampler, const struct message_process *process)
+{
+	enum prober_birth birth = process->forked		   ? PROBER_FORKED
+				  : process->parent == SERIAL_NONE ? PROBER_ROOT
+								   : PROBER_EXECED;
+
+	if (sampler->options.prober)
+		prober_born(sampler->options.prober, process->serial, process->pid, process->parent,
+			    birth);
+}
+
+void probing_gone(struct sampler *sampler, const struct sampled_process *process)
+{
+	if (sampler->options.prober)
+		prober_gone(sampler->options.prober, process->serial);
+}
+
+void probing_set_counting(struct sampler *sampler)
+{
+	if (sampler->options.prober)
+		prober_set_counting(sampler->options.prober, sampler->session->counting,
+				    clock_monotonic_ns());
+}
+
+void probing_correct(struct sampler *sampler, struct snapshot *snapshot)
+{
+	const struct arch_regs *numbers = arch_regs(snapshot->arch);
+	uint64_t pc, sp, original;
+	unsigned int pushed_bytes;
+
+	if (!sampler->options.prober || !regs_get(&snapshot->regs, numbers->pc, &pc) ||
+	    !prober_original_pc(sampler->options.prober, snapshot->tgid, pc, &original,
+				&pushed_bytes))
+		return;
+	regs_set(&snapshot->regs, numbers->pc, original);
+	if (pushed_bytes && regs_get(&snapshot->regs, numbers->sp, &sp))
+		regs_set(&snapshot->regs, numbers->sp, sp + pushed_bytes);
+}
+
+void probing_add_rows(void *context, struct profile *profile)
+{
+	const struct sampler *sampler = context;
+
+	prober_publish(sampler->options.prober, profile, sampler->session->start_ns);
+}
