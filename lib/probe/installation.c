@@ -2,6 +2,7 @@
 /* Puts probes into a process. */
 #include "probe/installation.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -209,6 +210,7 @@ static int make_region(struct installation *installation, struct draft *draft, b
 	cost->remote_ns += remote_end(remote);
 	if (status < 0)
 		return status;
+	assert(draft->patches && remote);
 	installation->counters = draft->plan.counters;
 	installation->region.header->nr_patches = draft->nr_patches;
 	memcpy(region_patches(&installation->region), draft->patches,
