@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/output_file.h"
 #include "base/sink.h"
+#include "calltree/count_history.h"
 #include "cmd/command.h"
 #include "cmd/live.h"
 #include "cmd/profile_options.h"
@@ -106,6 +107,7 @@ struct top {
 	char **argv; /* NULL: attached */
 	struct live *live;
 	struct profile *profile; /* what was recorded so far; NULL: nothing yet */
+	struct count_history counts;
 	struct top_state state;
 	struct terminal terminal;
 	bool has_screen;
@@ -153,6 +155,8 @@ static int refresh(struct top *top, struct err *err)
 	if (status < 0)
 		return status;
 	name(top, profile);
+	if (top->profile)
+		count_history_note(&top->counts, top->profile, top->args->window_ns);
 	profile_free(top->profile);
 	top->profile = profile;
 	return 0;
@@ -180,6 +184,7 @@ static void show(struct top *top)
 		.limit = limit_of(top),
 		.has_keys = top->has_screen,
 		.window_ns = top->args->window_ns,
+		.counts = &top->counts,
 	};
 	struct buf text = {0};
 	struct sink out;
@@ -457,6 +462,7 @@ static int run_top_of(struct top *top, const pid_t *pids, size_t nr_pids)
 		status = finish(top, &err);
 	terminal_close(&top->terminal);
 	live_free(top->live);
+	count_history_release(&top->counts);
 	profile_free(top->profile);
 	signal_pipe_close(&top->signals);
 	return status == 0 ? EXIT_DONE : fail_with(&err);

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "base/minmax.h"
+#include "calltree/count_history.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 
@@ -236,7 +237,21 @@ static void add_window_of_line(struct adder *adder, const struct profile_count *
 		add_window(adder, row, counts_line_key(adder->counts, line));
 }
 
-static void add_rows(struct counts *counts)
+/* What a row has counted since a moment, as if it had begun then. */
+static struct profile_count row_since(const struct profile_count *row, size_t index,
+				      const struct count_moment *since)
+{
+	struct profile_count later = *row;
+
+	if (!since)
+		return later;
+	if (index < since->nr)
+		later.calls -= min_u64(since->calls[index], row->calls);
+	later.from_ns = max_u64(row->from_ns, since->time_ns);
+	return later;
+}
+
+static void add_rows(struct counts *counts, const struct count_moment *since)
 {
 	const struct expansion *expansion = counts->selection->expansion;
 	const struct profile_probes *probes = &expansion->profile->probes;
@@ -245,25 +260,42 @@ static void add_rows(struct counts *counts)
 	counts->whole = find_whole_owners(counts);
 	counts->functions = xcalloc(expansion->nr_labels, sizeof(*counts->functions));
 	for (size_t i = 0; i < probes->nr_counts; i++) {
-		const struct profile_count *row = &probes->counts[i];
+		const struct profile_count row = row_since(&probes->counts[i], i, since);
 
-		if (!counts->whole[row->process])
+		if (!counts->whole[row.process])
 			continue;
 		counts->state = COUNTS_KNOWN;
-		if (row->kind == COUNT_ENTRY)
-			add_entry(&adder, row);
+		if (row.kind == COUNT_ENTRY)
+			add_entry(&adder, &row);
 		else
-			add_call(&adder, row);
+			add_call(&adder, &row);
 	}
 	merge_edges(counts);
 	merge_lines(counts);
-	for (size_t i = 0; i < probes->nr_counts; i++)
-		if (counts->whole[probes->counts[i].process])
-			add_window_of_line(&adder, &probes->counts[i]);
+	for (size_t i = 0; i < probes->nr_counts; i++) {
+		const struct profile_count row = row_since(&probes->counts[i], i, since);
+
+		if (counts->whole[row.process])
+			add_window_of_line(&adder, &row);
+	}
 	merge_windows(counts);
 }
 
+/* Are all samples selected that belong to calls since that moment? */
+static bool is_countable(const struct selection *selection, const struct count_moment *since)
+{
+	uint64_t from_ns = since ? since->time_ns : 0;
+
+	return selection->whole_processes && selection->from_ns <= from_ns &&
+	       selection->to_ns == UINT64_MAX;
+}
+
 struct counts *counts_new(const struct selection *selection)
+{
+	return counts_new_since(selection, NULL);
+}
+
+struct counts *counts_new_since(const struct selection *selection, const struct count_moment *since)
 {
 	const struct profile *profile = selection->expansion->profile;
 	struct counts *counts = xcalloc(1, sizeof(*counts));
@@ -272,8 +304,8 @@ struct counts *counts_new(const struct selection *selection)
 	counts->owners = find_owners(profile);
 	if (profile->probes.nr_counts > 0)
 		counts->state = COUNTS_FILTERED;
-	if (counts->state != COUNTS_NONE && selection->whole_processes)
-		add_rows(counts);
+	if (counts->state != COUNTS_NONE && is_countable(selection, since))
+		add_rows(counts, since);
 	return counts;
 }
 

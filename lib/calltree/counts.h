@@ -8,6 +8,7 @@
 
 #include "base/strtab.h"
 
+struct count_moment;
 struct err;
 struct profile_count;
 struct selection;
@@ -73,6 +74,9 @@ struct counts {
 
 /* Never NULL, whether or not anything was counted. */
 struct counts *counts_new(const struct selection *selection);
+/* What was counted since a moment, for a selection of times that goes on to the end. */
+struct counts *counts_new_since(const struct selection *selection,
+				const struct count_moment *since);
 void counts_free(struct counts *counts);
 
 /* 0 if they are known, or ERR_NOT_FOUND with words that say why not. */

@@ -308,8 +308,7 @@ int selection_new(const struct expansion *expansion, const struct filter *filter
 				   range.from_ns == 0 && range.to_ns == 0;
 		out->everything =
 			out->whole_lives && filter->threads.nr == 0 && filter->processes.nr == 0;
-		out->whole_processes = filter->threads.nr == 0 && filter->modules.nr == 0 &&
-				       range.from_ns == 0 && range.to_ns == 0;
+		out->whole_processes = filter->threads.nr == 0 && filter->modules.nr == 0;
 		*selection = out;
 	}
 	compiled_filter_release(&compiled);

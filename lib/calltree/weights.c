@@ -57,6 +57,12 @@ static void sum_ends(struct weights *weights)
 
 struct weights *weights_new(const struct selection *selection, enum metric metric)
 {
+	return weights_new_since(selection, metric, NULL);
+}
+
+struct weights *weights_new_since(const struct selection *selection, enum metric metric,
+				  const struct count_moment *since)
+{
 	struct weights *weights = xcalloc(1, sizeof(*weights));
 	uint64_t period_ns = profile_period_ns(selection->expansion->profile);
 	struct selection_walk walk;
@@ -64,7 +70,7 @@ struct weights *weights_new(const struct selection *selection, enum metric metri
 
 	weights->selection = selection;
 	weights->metric = metric;
-	weights->counts = counts_new(selection);
+	weights->counts = counts_new_since(selection, since);
 	selection_walk_init(&walk, selection);
 	while (selection_walk_next(&walk, &sample))
 		tally_add_sample(tally_of(weights, &sample), &sample, metric, period_ns);

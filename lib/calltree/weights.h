@@ -5,6 +5,7 @@
 #include "calltree/tally.h"
 #include "stack/stack_end.h"
 
+struct count_moment;
 struct counts;
 struct selection;
 
@@ -27,6 +28,9 @@ struct weights {
 };
 
 struct weights *weights_new(const struct selection *selection, enum metric metric);
+/* The same, with counts since a moment: for a recording that is being made. NULL: all counts. */
+struct weights *weights_new_since(const struct selection *selection, enum metric metric,
+				  const struct count_moment *since);
 void weights_free(struct weights *weights);
 
 /* By stack_id, however the walks ended. The caller frees it. */

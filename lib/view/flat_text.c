@@ -194,8 +194,11 @@ static enum style system_cell(struct buf *out, const struct cells *cells,
 /* What was not counted stays empty; 0: it was never called. */
 static enum style calls_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
 {
-	(void)cells;
-	if (row->counted)
+	if (!row->counted)
+		return STYLE_PLAIN;
+	if (cells->view->rate_ns)
+		append_rate(out, row->calls, cells->view->rate_ns);
+	else
 		append_count(out, row->calls);
 	return STYLE_PLAIN;
 }
@@ -296,7 +299,7 @@ static void choose_column(struct chosen *chosen, const struct flat_column *from,
 	chosen->from[i] = from;
 	chosen->columns[i] = from->column;
 	snprintf(chosen->headers[i], sizeof(chosen->headers[i]), "%s%s%s", from->column.header,
-		 *unit ? " " : "", unit);
+		 *unit && *unit != '/' ? " " : "", unit);
 	chosen->columns[i].header = chosen->headers[i];
 }
 
@@ -316,6 +319,8 @@ static const char *unit_of(const struct flat_column *column, const struct cells 
 {
 	if (column->cell == cpu_cell)
 		return cells->cpu_unit.name;
+	if (column->cell == calls_cell)
+		return cells->view->rate_ns ? "/s" : "";
 	if (column->cell == per_call_cell)
 		return per_call_unit_name(cells->view->unit);
 	if (column->cell == self_cell || column->cell == total_cell || is_split(column))
@@ -385,7 +390,7 @@ static void print_left_out(const struct flat *flat, const struct view *view, siz
 	append_percent(&text, tally_percent(&rest, &flat->weights->total));
 	buf_append_str(&text, "% of self (-n 0 shows all)");
 	line_print(sink, view, STYLE_DIM, buf_str(&text));
-	if (flat_has_counts(flat) && !shows_calls)
+	if (flat_has_counts(flat) && !shows_calls && !view->rate_ns)
 		line_print(sink, view, STYLE_DIM, "none of these was counted: see --sort calls");
 	buf_release(&text);
 }

@@ -99,6 +99,16 @@ void append_count(struct buf *out, uint64_t count)
 	}
 }
 
+void append_rate(struct buf *out, uint64_t count, uint64_t duration_ns)
+{
+	double rate = (double)count * (double)NS_PER_SEC / (double)duration_ns;
+
+	if (count > 0 && rate < 9.95)
+		buf_printf(out, "%.1f", rate);
+	else
+		append_count(out, (uint64_t)(rate + 0.5));
+}
+
 /* Three significant digits. */
 static void append_duration(struct buf *out, uint64_t ns)
 {

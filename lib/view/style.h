@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "calltree/expand.h"
 
@@ -24,6 +25,7 @@ struct view {
 	bool colour;	       /* with ANSI colours (ECMA-48 SGR) */
 	enum name_style names; /* of functions */
 	enum time_unit unit;
+	uint64_t rate_ns; /* not 0: the time of counts, which are shown per second */
 };
 
 enum style {

@@ -6,7 +6,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/escape.h"
+#include "base/minmax.h"
 #include "base/sink.h"
+#include "calltree/count_history.h"
+#include "calltree/counts.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/flat.h"
@@ -30,6 +33,16 @@ static uint64_t window_of(const struct top_frame *frame)
 	return frame->state->all_time || frame->window_ns == 0 || frame->window_ns > duration_ns
 		       ? duration_ns
 		       : frame->window_ns;
+}
+
+/* From when on the calls of the window are known: not of all of it, but of as much as there is. */
+static const struct count_moment *moment_of(const struct top_frame *frame)
+{
+	uint64_t from_ns = frame->profile->meta.duration_ns - window_of(frame);
+
+	return frame->counts && from_ns > 0
+		       ? count_history_find(frame->counts, frame->profile, from_ns)
+		       : NULL;
 }
 
 /* "4.97 s of CPU time in the last 5.00 s, 2,480 samples: redis-server *:6379" */
@@ -92,14 +105,32 @@ static void print_cut(struct sink *sink, const struct top_frame *frame, enum sty
 	buf_clear(text);
 }
 
+/* The time in which the calls shown were counted; 0: there are none. */
+static uint64_t counted_ns(const struct top_frame *frame, const struct weights *weights)
+{
+	const struct profile_probes *probes = &frame->profile->probes;
+	const struct count_moment *since = moment_of(frame);
+	uint64_t to_ns = count_history_time(frame->profile), from_ns = to_ns;
+
+	if (weights->counts->state != COUNTS_KNOWN)
+		return 0;
+	for (size_t i = 0; i < probes->nr_counts; i++)
+		from_ns = min_u64(from_ns, probes->counts[i].from_ns);
+	if (since)
+		from_ns = max_u64(from_ns, since->time_ns);
+	return to_ns - from_ns;
+}
+
 static void print_table(struct sink *sink, const struct top_frame *frame,
 			const struct weights *weights)
 {
+	struct view view = *frame->view;
 	struct flat *flat = flat_new(weights, frame->state->by);
 
 	if (frame->state->by_total)
 		flat_sort(flat, "total", NULL);
-	flat_print_text(flat, frame->view, frame->limit, sink);
+	view.rate_ns = counted_ns(frame, weights);
+	flat_print_text(flat, &view, frame->limit, sink);
 	flat_free(flat);
 }
 
@@ -163,7 +194,8 @@ void top_render(const struct top_frame *frame, struct buf *out)
 	struct err err = ERR_INIT;
 
 	if (selection_new(expansion, &filter, &selection, &err) == 0) {
-		struct weights *weights = weights_new(selection, frame->state->metric);
+		struct weights *weights =
+			weights_new_since(selection, frame->state->metric, moment_of(frame));
 
 		print_weighed(&sink, frame, weights);
 		weights_free(weights);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct buf;
+struct count_history;
 struct profile;
 struct top_state;
 struct view;
@@ -16,9 +17,10 @@ struct top_frame {
 	const struct profile *profile;
 	const struct top_state *state;
 	const struct view *view;
-	size_t limit;	    /* rows of the table; 0: all */
-	bool has_keys;	    /* tell about them, and what they have brought about */
-	uint64_t window_ns; /* how far "the last seconds" reach back */
+	size_t limit;			    /* rows of the table; 0: all */
+	bool has_keys;			    /* tell about them, and what they have brought about */
+	uint64_t window_ns;		    /* how far "the last seconds" reach back */
+	const struct count_history *counts; /* what was counted before; NULL: not known */
 };
 
 /* Append the lines of a screen: a heading, the wishes, the table. */
