@@ -166,6 +166,7 @@ struct expansion *expansion_new(const struct profile *profile, bool fold_inlines
 	out->frames = xcalloc(profile->nr_frames, sizeof(*out->frames));
 	out->unattributed = pseudo_level(&expander, LABEL_UNATTRIBUTED, 0);
 	out->no_stack = pseudo_level(&expander, LABEL_NO_STACK, 0);
+	out->indirect = pseudo_level(&expander, LABEL_INDIRECT, 0);
 	for (int end = 0; end < STACK_END_COUNT; end++)
 		out->truncated[end] = pseudo_level(&expander, LABEL_TRUNCATED, (uint64_t)end);
 	for (uint32_t frame = 0; frame < profile->nr_frames; frame++)
@@ -350,6 +351,9 @@ void label_append_name(struct buf *out, const struct expansion *expansion, uint3
 		break;
 	case LABEL_TRUNCATED:
 		append_missing_root(out, (enum stack_end)row->number);
+		break;
+	case LABEL_INDIRECT:
+		buf_append_str(out, "[indirect calls]");
 		break;
 	}
 }

@@ -32,6 +32,7 @@ enum label_kind {
 	LABEL_UNATTRIBUTED, /* time without a known stack: [unattributed] */
 	LABEL_NO_STACK,	    /* the thread's stack could not be taken: [no stack] */
 	LABEL_TRUNCATED,    /* stands where the callers are missing: [truncated: no CFI] */
+	LABEL_INDIRECT,	    /* what counted calls lead to whose callee is unknown */
 };
 
 /*
@@ -75,7 +76,7 @@ struct expansion {
 	struct level *levels;
 	size_t nr_levels, cap_levels;
 	struct frame_levels *frames; /* by frame_id */
-	struct level unattributed, no_stack;
+	struct level unattributed, no_stack, indirect;
 	struct level truncated[STACK_END_COUNT]; /* by enum stack_end */
 };
 

@@ -111,6 +111,7 @@ static uint32_t row_of(struct builder *builder, const struct place *place)
 		return intern_row(builder, &key);
 	case LABEL_ELIDED:
 	case LABEL_TRUNCATED:
+	case LABEL_INDIRECT:
 		break; /* marks in a stack, not places where time is spent */
 	}
 	return FLAT_NONE;

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "calltree/counts.h"
 #include "calltree/expand.h"
+#include "calltree/filter.h"
 #include "calltree/weights.h"
 
 static uint32_t label_at(const struct tree *tree, uint32_t node)
@@ -32,9 +33,13 @@ static void plant_callees(struct planter *planter, uint32_t node)
 	uint32_t caller = label_at(planter->tree, node);
 
 	for (size_t i = counts_first_edge(counts, caller);
-	     i < counts->nr_edges && counts->edges[i].caller == caller; i++)
-		if (counts->edges[i].callee != COUNTS_NO_LABEL)
-			plant_unsampled(planter, node, counts->edges[i].callee);
+	     i < counts->nr_edges && counts->edges[i].caller == caller; i++) {
+		uint32_t callee = counts->edges[i].callee;
+
+		if (callee == COUNTS_NO_LABEL)
+			callee = planter->expansion->indirect.label;
+		plant_unsampled(planter, node, callee);
+	}
 }
 
 /* In a tree of callers, below a function: who calls it. */
@@ -110,6 +115,14 @@ static void plant_unsampled_calls(struct planter *planter, const bool *wanted)
 	places_release(&places);
 }
 
+/* As counts name it. */
+static uint32_t callee_of(const struct tree *tree, const struct tree_node *node)
+{
+	const struct expansion *expansion = tree->weights->selection->expansion;
+
+	return node->label == expansion->indirect.label ? COUNTS_NO_LABEL : node->label;
+}
+
 /*
  * By the caller, or else all calls of the function. What a function calls in another place of the
  * tree, or is called elsewhere, is in the same count.
@@ -125,8 +138,8 @@ static void count_nodes(struct tree *tree, const struct places *places, bool of_
 
 		if (node->inlined)
 			continue;
-		node->counted = !is_top &&
-				counts_find_edge(counts, parent->label, node->label, &node->calls);
+		node->counted = !is_top && counts_find_edge(counts, parent->label,
+							    callee_of(tree, node), &node->calls);
 		if (node->counted) {
 			node->shared = places->any[parent->label] > 1 ||
 				       (of_callees && parent->parent != TREE_ROOT);

@@ -64,17 +64,17 @@ static void test_top__calls_per_second_of_the_window(void **unused)
 	note(&history, after(20, 300));
 	note(&history, after(30, 500));
 	expect(profile, &history, &last,
-			"2.50 s of CPU time in the last 2.50 s, 25 samples: ./prog\n"
-			"\n"
-			"self ms    %    ± total ms     % calls/s per call    ±  function  module\n"
-			"   1300 52.0 18.2     1300  52.0     200  2.50 ms 1.12  parse     prog\n"
-			"   1200 48.0 18.2     2500 100.0                        main      prog\n");
+	       "2.50 s of CPU time in the last 2.50 s, 25 samples: ./prog\n"
+	       "\n"
+	       "self ms    %    ± total ms     % calls/s per call    ±  function  module\n"
+	       "   1300 52.0 18.2     1300  52.0     200  2.50 ms 1.12  parse     prog\n"
+	       "   1200 48.0 18.2     2500 100.0                        main      prog\n");
 	expect(profile, &history, &all,
-			"4.00 s of CPU time in the last 4.00 s, 40 samples: ./prog\n"
-			"\n"
-			"self ms    %    ± total ms     % calls/s per call    ±  function  module\n"
-			"   2000 50.0 14.8     4000 100.0                        main      prog\n"
-			"   2000 50.0 14.8     2000  50.0     175  2.86 ms 0.85  parse     prog\n");
+	       "4.00 s of CPU time in the last 4.00 s, 40 samples: ./prog\n"
+	       "\n"
+	       "self ms    %    ± total ms     % calls/s per call    ±  function  module\n"
+	       "   2000 50.0 14.8     4000 100.0                        main      prog\n"
+	       "   2000 50.0 14.8     2000  50.0     175  2.86 ms 0.85  parse     prog\n");
 	count_history_release(&history);
 	profile_free(profile);
 }
@@ -90,17 +90,17 @@ static void test_top__calls_are_not_guessed(void **unused)
 
 	(void)unused;
 	expect(profile, &history, &last,
-			"2.50 s of CPU time in the last 2.50 s, 25 samples: ./prog\n"
-			"\n"
-			"self ms    %    ± total ms     %  function  location  module\n"
-			"   1300 52.0 18.2     1300  52.0  parse     p.c:1     prog\n"
-			"   1200 48.0 18.2     2500 100.0  main      m.c:1     prog\n");
+	       "2.50 s of CPU time in the last 2.50 s, 25 samples: ./prog\n"
+	       "\n"
+	       "self ms    %    ± total ms     %  function  location  module\n"
+	       "   1300 52.0 18.2     1300  52.0  parse     p.c:1     prog\n"
+	       "   1200 48.0 18.2     2500 100.0  main      m.c:1     prog\n");
 	expect(profile, &history, &thread,
-			"4.00 s of CPU time in the last 4.00 s, 40 samples: ./prog\n"
-			"\n"
-			"self ms    %    ± total ms     %  function  location  module\n"
-			"   2000 50.0 14.8     4000 100.0  main      m.c:1     prog\n"
-			"   2000 50.0 14.8     2000  50.0  parse     p.c:1     prog\n");
+	       "4.00 s of CPU time in the last 4.00 s, 40 samples: ./prog\n"
+	       "\n"
+	       "self ms    %    ± total ms     %  function  location  module\n"
+	       "   2000 50.0 14.8     4000 100.0  main      m.c:1     prog\n"
+	       "   2000 50.0 14.8     2000  50.0  parse     p.c:1     prog\n");
 	profile_free(profile);
 }
 

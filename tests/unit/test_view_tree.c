@@ -222,6 +222,7 @@ static struct profile *counted(void)
 	made_count(&made, "main@m.c:5", "hash@h.c:1", 12);
 	made_count(&made, "load@l.c:7", "emit@e.c:1", 5);
 	made_count(&made, "load@l.c:4", "parse@p.c:1", 360);
+	made_count(&made, "load@l.c:8", "", 77);
 	return made_end(&made);
 }
 
@@ -263,20 +264,21 @@ static void test_view__tree_of_counts(void **state)
 {
 	(void)state;
 	expect_counts(NULL, false, &(struct tree_limits){0},
-		      "function     calls   total     %\n"
-		      "main             1 4000 µs 100.0\n"
-		      "  load             2000 µs  50.0\n"
-		      "    hash  (98,304) 1000 µs  25.0\n"
-		      "    parse      360 1000 µs  25.0\n"
-		      "    emit         5\n"
-		      "  parse   (15,360) 1000 µs  25.0\n"
-		      "    hash  (98,304) 1000 µs  25.0\n"
-		      "  hash          12 1000 µs  25.0\n");
+		      "function                calls   total     %\n"
+		      "main                        1 4000 µs 100.0\n"
+		      "  load                        2000 µs  50.0\n"
+		      "    hash             (98,304) 1000 µs  25.0\n"
+		      "    parse                 360 1000 µs  25.0\n"
+		      "    [indirect calls]       77\n"
+		      "    emit                    5\n"
+		      "  parse              (15,360) 1000 µs  25.0\n"
+		      "    hash             (98,304) 1000 µs  25.0\n"
+		      "  hash                     12 1000 µs  25.0\n");
 	expect_counts(NULL, false, &(struct tree_limits){.max_depth = 2, .min_percent = 20},
 		      "function        calls   total     %\n"
 		      "main                1 4000 µs 100.0\n"
 		      "  load                2000 µs  50.0\n"
-		      "    … 3 more          2000 µs  50.0\n"
+		      "    … 4 more          2000 µs  50.0\n"
 		      "  parse      (15,360) 1000 µs  25.0\n"
 		      "    … 1 more          1000 µs  25.0\n"
 		      "  hash             12 1000 µs  25.0\n");
@@ -290,6 +292,7 @@ static void test_view__callees_have_exact_edges(void **state)
 		      "    2000  50.0  4.0                              load\n"
 		      "    1000  25.0  4.0    1000  25.0      (98,304)  ├─ hash\n"
 		      "    1000  25.0  3.5    1000  25.0           360  ├─ parse\n"
+		      "                                             77  ├─ [indirect calls]\n"
 		      "                                              5  └─ emit\n");
 	expect_counts("load", false, &(struct tree_limits){0},
 		      "total µs     %    ± self µs     %  function\n"
