@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* profc report: tables and trees of where the time went. */
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,11 +203,14 @@ static size_t limit_of(const struct report_args *args)
 static int print_text(const struct report_args *args, const struct flat *flat,
 		      const struct tree *tree)
 {
-	const struct weights *weights = flat ? flat->weights : tree->weights;
-	const struct tree_limits limits = limits_of(args, weights);
 	struct view view = view_options_resolve(&args->view);
+	const struct weights *weights;
+	struct tree_limits limits;
 	struct pager pager;
 
+	assert(flat || tree);
+	weights = flat ? flat->weights : tree->weights;
+	limits = limits_of(args, weights);
 	pager_begin(&pager, !args->view.no_pager);
 	summary_print_heading(weights, &view, &pager.sink);
 	sink_str(&pager.sink, "\n");
