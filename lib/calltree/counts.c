@@ -237,6 +237,26 @@ static void add_window_of_line(struct adder *adder, const struct profile_count *
 		add_window(adder, row, counts_line_key(adder->counts, line));
 }
 
+/*
+ * In a recording that has not ended, of counts that stand still it is not always written that they
+ * were read: all of a process are read at a time.
+ */
+static void extend_windows(struct counts *counts)
+{
+	size_t first = 0;
+
+	for (size_t i = 0; i < counts->nr_windows; i++) {
+		const struct count_window *window = &counts->windows[i];
+
+		if (window->process != counts->windows[first].process)
+			first = i;
+		counts->windows[first].to_ns = max_u64(counts->windows[first].to_ns, window->to_ns);
+	}
+	for (size_t i = 1; i < counts->nr_windows; i++)
+		if (counts->windows[i].process == counts->windows[i - 1].process)
+			counts->windows[i].to_ns = counts->windows[i - 1].to_ns;
+}
+
 /* What a row has counted since a moment, as if it had begun then. */
 static struct profile_count row_since(const struct profile_count *row, size_t index,
 				      const struct count_moment *since)
@@ -279,6 +299,8 @@ static void add_rows(struct counts *counts, const struct count_moment *since)
 			add_window_of_line(&adder, &row);
 	}
 	merge_windows(counts);
+	if (!expansion->profile->meta.complete)
+		extend_windows(counts);
 }
 
 /* Are all samples selected that belong to calls since that moment? */

@@ -251,6 +251,34 @@ static void test_calltree_counts__none_without_probes(void **state)
 	profile_free(profile);
 }
 
+/* Of what stands still, the file has an earlier end until the recording has its own. */
+static void test_calltree_counts__those_of_a_process_are_read_at_a_time(void **state)
+{
+	static const uint64_t expected[2][2] = {{70, 30}, {70, 70}};
+
+	(void)state;
+	for (int incomplete = 0; incomplete < 2; incomplete++) {
+		struct made made = made_begin();
+		struct counted counted;
+		uint64_t from_ns, to_ns;
+
+		made_count(&made, "busy@w.c:1", NULL, 7)->to_ns = 70;
+		made_count(&made, "still@w.c:1", NULL, 7)->to_ns = 30;
+		made_thread(&made, 200, 200, "child");
+		made_count(&made, "still@w.c:1", NULL, 7)->to_ns = 90;
+		made_end(&made)->meta.complete = !incomplete;
+		counted = count(made.profile, &(struct filter){0});
+		assert_true(counts_find_window(counted.counts, 0, label_of(&counted, "busy"),
+					       &from_ns, &to_ns));
+		assert_int_equal(to_ns, expected[incomplete][0]);
+		assert_true(counts_find_window(counted.counts, 0, label_of(&counted, "still"),
+					       &from_ns, &to_ns));
+		assert_int_equal(to_ns, expected[incomplete][1]);
+		counted_release(&counted);
+		profile_free(made.profile);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +291,7 @@ int main(void)
 		cmocka_unit_test(test_calltree_counts__nothing_is_known_of_threads_and_times),
 		cmocka_unit_test(test_calltree_counts__forked_processes_count_with_their_parent),
 		cmocka_unit_test(test_calltree_counts__none_without_probes),
+		cmocka_unit_test(test_calltree_counts__those_of_a_process_are_read_at_a_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
