@@ -273,7 +273,8 @@ static void warn_about_code_without_lines(const struct annotation *annotation)
 		if (has_lines(&source->files[i]))
 			tally_add(&known, &source->files[i].self);
 	percent = 100 - tally_percent(&known, &source->weights->total);
-	if (!annotation->is_choice || percent < WORTH_A_NOTE_PERCENT)
+	if (!annotation->is_choice || percent < WORTH_A_NOTE_PERCENT ||
+	    source->weights->total.weight == 0)
 		return;
 	hint_for_lines(&err, source->weights);
 	print_note("%.1f%% of the time is in code without line numbers; %s", percent, err.hint);

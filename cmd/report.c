@@ -266,13 +266,25 @@ static int print_tree(const struct report_args *args, const struct tree *tree)
 	return flush_stdout(&sink);
 }
 
-/* The function exists, but has no samples that pass the filter. */
+/* The function exists, but has no samples that pass the filter; or nothing has, without counts. */
 static int empty_tree(const char *function)
 {
 	struct err err = ERR_INIT;
 
-	err_set(&err, ERR_EMPTY, "no samples in '%s'", function);
+	if (function)
+		err_set(&err, ERR_EMPTY, "no samples in '%s'", function);
+	else
+		err_set(&err, ERR_EMPTY, "no samples, but exact counts: see --tree --counts");
 	return fail_with(&err);
+}
+
+static bool is_anything_shown(const struct report_args *args, const struct tree *tree)
+{
+	const struct tree_node *root = &tree->nodes[TREE_ROOT];
+
+	if (args->tree && !is_tree_of_counts(args) && !args->json)
+		return root->total.weight > 0;
+	return root->first_child != 0;
 }
 
 static int report_tree(const struct report_args *args, const struct weights *weights)
@@ -296,7 +308,7 @@ static int report_tree(const struct report_args *args, const struct weights *wei
 		tree = tree_new_callees(weights, wanted);
 	else
 		tree = tree_new(weights);
-	if (tree->nodes[TREE_ROOT].first_child)
+	if (is_anything_shown(args, tree))
 		status = print_tree(args, tree);
 	else
 		status = empty_tree(function);

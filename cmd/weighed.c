@@ -67,7 +67,7 @@ int weighed_open(struct weighed *weighed, const struct command *command,
 		weighed->weights = weights_new(weighed->selection, METRIC_CPU);
 	}
 	if (weighed->weights->total.weight > 0 ||
-	    (request->or_counts && weighed->weights->counts->state == COUNTS_KNOWN))
+	    (request->or_counts && counts_are_any(weighed->weights->counts)))
 		return EXIT_DONE;
 	return nothing_to_show(weighed->weights, request->input);
 }

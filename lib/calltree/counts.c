@@ -361,6 +361,11 @@ int counts_require(const struct counts *counts, struct err *err)
 	return 0;
 }
 
+bool counts_are_any(const struct counts *counts)
+{
+	return counts->nr_windows > 0 || counts->nr_edges > 0;
+}
+
 bool counts_have(const struct counts *counts, const struct profile_count *row)
 {
 	const struct expansion *expansion = counts->selection->expansion;

@@ -82,6 +82,8 @@ void counts_free(struct counts *counts);
 /* 0 if they are known, or ERR_NOT_FOUND with words that say why not. */
 int counts_require(const struct counts *counts, struct err *err);
 
+/* Is there anything in them? A selection of functions may leave none that was counted. */
+bool counts_are_any(const struct counts *counts);
 /* Does this row of the profile pass the selection, so that its calls are in the tables? */
 bool counts_have(const struct counts *counts, const struct profile_count *row);
 /* Those of a function; false, and *calls stays as it was, if they were not counted. */

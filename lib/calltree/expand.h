@@ -33,6 +33,7 @@ enum label_kind {
 	LABEL_NO_STACK,	    /* the thread's stack could not be taken: [no stack] */
 	LABEL_TRUNCATED,    /* stands where the callers are missing: [truncated: no CFI] */
 	LABEL_INDIRECT,	    /* what counted calls lead to whose callee is unknown */
+	LABEL_UNSAMPLED,    /* stands above what was counted and is in no sample */
 };
 
 /*
@@ -76,7 +77,7 @@ struct expansion {
 	struct level *levels;
 	size_t nr_levels, cap_levels;
 	struct frame_levels *frames; /* by frame_id */
-	struct level unattributed, no_stack, indirect;
+	struct level unattributed, no_stack, indirect, unsampled;
 	struct level truncated[STACK_END_COUNT]; /* by enum stack_end */
 };
 

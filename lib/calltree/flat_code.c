@@ -112,6 +112,7 @@ static uint32_t row_of(struct builder *builder, const struct place *place)
 	case LABEL_ELIDED:
 	case LABEL_TRUNCATED:
 	case LABEL_INDIRECT:
+	case LABEL_UNSAMPLED:
 		break; /* marks in a stack, not places where time is spent */
 	}
 	return FLAT_NONE;

@@ -15,15 +15,16 @@ static uint32_t label_at(const struct tree *tree, uint32_t node)
 	return tree->nodes[node].label;
 }
 
-static void plant_unsampled(struct planter *planter, uint32_t parent, uint32_t label)
+static uint32_t plant_unsampled(struct planter *planter, uint32_t parent, uint32_t label)
 {
 	size_t nr = planter->tree->nr;
 	uint32_t node = planter_child(planter, parent, label, true);
 
-	if (planter->tree->nr == nr)
-		return;
-	planter->tree->nodes[node].unsampled = true;
-	planter->tree->nodes[node].inlined = false;
+	if (planter->tree->nr > nr) {
+		planter->tree->nodes[node].unsampled = true;
+		planter->tree->nodes[node].inlined = false;
+	}
+	return node;
 }
 
 /* Below a function: what it calls. */
@@ -115,6 +116,34 @@ static void plant_unsampled_calls(struct planter *planter, const bool *wanted)
 	places_release(&places);
 }
 
+static uint32_t plant_without_samples(struct planter *planter, uint32_t label)
+{
+	uint32_t top = plant_unsampled(planter, TREE_ROOT, planter->expansion->unsampled.label);
+
+	return plant_unsampled(planter, top, label);
+}
+
+/* What is nowhere in the tree so far: who makes counted calls, then what was called. */
+static void plant_rest(struct planter *planter)
+{
+	const struct counts *counts = planter->tree->weights->counts;
+	struct places places;
+
+	places_init(&places, planter);
+	for (size_t i = 0; i < counts->nr_edges; i++) {
+		uint32_t caller = counts->edges[i].caller;
+
+		if (places.any[caller]++ == 0)
+			plant_callees(planter, plant_without_samples(planter, caller));
+	}
+	places_release(&places);
+	places_init(&places, planter);
+	for (uint32_t i = 0; i < planter->expansion->nr_labels; i++)
+		if (counts->functions[i].calls > 0 && places.any[i] == 0)
+			plant_without_samples(planter, i);
+	places_release(&places);
+}
+
 /* As counts name it. */
 static uint32_t callee_of(const struct tree *tree, const struct tree_node *node)
 {
@@ -173,6 +202,8 @@ void tree_count_calls(struct planter *planter, const bool *wanted)
 	if (planter->tree->weights->counts->state != COUNTS_KNOWN)
 		return;
 	plant_unsampled_calls(planter, wanted);
+	if (!wanted)
+		plant_rest(planter);
 	places_init(&places, planter);
 	if (planter->tree->of_callers)
 		count_callers(planter->tree);

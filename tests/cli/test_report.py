@@ -174,6 +174,20 @@ class Counts(Made):
         below = [node for node in nodes if node["parent"] == 0 and not node["calls_shared"]]
         self.assertTrue(any(node["calls"] is not None for node in below))
 
+    def test_counts_are_shown_without_samples(self):
+        row = next(row for row in self.counted() if row["calls"] and not row["total_samples"])
+        name = row["function"].split("(")[0]
+        report = self.report("--function", name + "$")
+        self.assertEqual(report["samples"], 0)
+        self.assertEqual([(row["function"], row["calls"]) for row in report["rows"]],
+                         [(row["function"], row["calls"])])
+        lines = self.text("--function", name + "$", "--tree", "--counts").splitlines()
+        self.assertTrue(any(line.split()[-1:] == [f"{row['calls']:,}"] for line in lines), lines)
+        done = profc("report", "-i", self.data, "--function", name + "$", "--tree", status=1)
+        self.assertIn("no samples, but exact counts", done.stderr)
+        done = profc("report", "-i", self.data, "--function", "^nothing is called so$", status=1)
+        self.assertIn("no samples", done.stderr)
+
     def test_nothing_was_counted(self):
         plain = make_profile(self.path("plain.data"), 1000, 100, 2)
         for options in (["--sort", "per-call"], ["-m", "calls"], ["--tree", "--counts"]):

@@ -273,15 +273,19 @@ static void test_view__tree_of_counts(void **state)
 		      "    emit                    5\n"
 		      "  parse              (15,360) 1000 µs  25.0\n"
 		      "    hash             (98,304) 1000 µs  25.0\n"
-		      "  hash                     12 1000 µs  25.0\n");
+		      "  hash                     12 1000 µs  25.0\n"
+		      "[without samples]\n"
+		      "  rare                      3\n");
 	expect_counts(NULL, false, &(struct tree_limits){.max_depth = 2, .min_percent = 20},
-		      "function        calls   total     %\n"
-		      "main                1 4000 µs 100.0\n"
-		      "  load                2000 µs  50.0\n"
-		      "    … 4 more          2000 µs  50.0\n"
-		      "  parse      (15,360) 1000 µs  25.0\n"
-		      "    … 1 more          1000 µs  25.0\n"
-		      "  hash             12 1000 µs  25.0\n");
+		      "function             calls   total     %\n"
+		      "main                     1 4000 µs 100.0\n"
+		      "  load                     2000 µs  50.0\n"
+		      "    … 4 more               2000 µs  50.0\n"
+		      "  parse           (15,360) 1000 µs  25.0\n"
+		      "    … 1 more               1000 µs  25.0\n"
+		      "  hash                  12 1000 µs  25.0\n"
+		      "[without samples]\n"
+		      "  rare                   3\n");
 }
 
 static void test_view__callees_have_exact_edges(void **state)
