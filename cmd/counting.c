@@ -23,6 +23,7 @@
 
 /* Lines of a source file, or a function by its name. */
 struct calls_wanted {
+	const char *text;     /* as it was given */
 	const char *function; /* NULL: the lines */
 	struct source_lines lines;
 	char *path; /* owned: of the lines */
@@ -34,11 +35,13 @@ struct counting {
 	struct symbol_options symbols;
 	struct function_pattern *patterns; /* owned */
 	bool *is_found;			   /* of each */
+	bool *has_module;		   /* of each: some file was searched for it */
 	size_t nr_patterns;
 	struct calls_wanted *calls; /* owned */
 	size_t nr_calls;
 	char *nearest; /* owned: a name like that of a pattern that was not found; or NULL */
 	size_t nr_files;
+	struct err trouble; /* of counting_launch() */
 	bool is_removed;
 };
 
@@ -57,8 +60,12 @@ static void refuse_copies(const struct search *search, const struct symbol_funct
 
 	if (!function->nr_inlined || function->nr_inlined == SYMBOL_INLINED_UNKNOWN)
 		return;
-	snprintf(reason, sizeof(reason), "inlined in %u %s, which are no calls",
-		 function->nr_inlined, function->nr_inlined == 1 ? "place" : "places");
+	if (function->nr_inlined == 1)
+		snprintf(reason, sizeof(reason), "its copy that is inlined in 1 place is no call");
+	else
+		snprintf(reason, sizeof(reason),
+			 "its copies that are inlined in %u places are no calls",
+			 function->nr_inlined);
 	wanted_refuse(search->wanted, function->name, reason);
 }
 
@@ -91,6 +98,7 @@ static void find_pattern(struct search *search, size_t index)
 
 	if (!function_pattern_takes_module(pattern, search->file->path))
 		return;
+	counting->has_module[index] = true;
 	found = symbol_functions_find(search->functions, function_pattern_regex(pattern), &nr);
 	for (size_t i = 0; i < nr; i++)
 		add_entry(search, found[i]);
@@ -99,7 +107,7 @@ static void find_pattern(struct search *search, size_t index)
 	if (nr || !pattern->has_function)
 		return;
 	if (symbol_functions_find_inlined(search->functions, &pattern->function, &inlined)) {
-		snprintf(reason, sizeof(reason), "inlined everywhere, in %u places",
+		snprintf(reason, sizeof(reason), "it is inlined everywhere, in %u places",
 			 inlined.nr_inlined);
 		wanted_refuse(search->wanted, inlined.name, reason);
 		return;
@@ -245,6 +253,7 @@ static int add_patterns(struct counting *counting, const struct option_list *tex
 {
 	counting->patterns = xcalloc(texts->nr + 1, sizeof(*counting->patterns));
 	counting->is_found = xcalloc(texts->nr + 1, sizeof(*counting->is_found));
+	counting->has_module = xcalloc(texts->nr + 1, sizeof(*counting->has_module));
 	for (size_t i = 0; i < texts->nr; i++) {
 		if (function_pattern_init(&counting->patterns[i], texts->values[i], err) < 0) {
 			err_prefix(err, "--count");
@@ -263,6 +272,7 @@ static int add_calls(struct counting *counting, const struct count_options *opti
 	for (size_t i = 0; i < options->calls_in.nr; i++) {
 		struct calls_wanted *calls = &counting->calls[counting->nr_calls++];
 
+		calls->text = options->calls_in.values[i];
 		if (source_lines_read(&calls->lines, &calls->path, options->calls_in.values[i],
 				      err) < 0) {
 			err_prefix(err, "--count-calls-in");
@@ -271,8 +281,10 @@ static int add_calls(struct counting *counting, const struct count_options *opti
 		calls->function = calls->path ? NULL : options->calls_in.values[i];
 	}
 	for (size_t i = 0; i < options->lines.nr; i++)
-		counting->calls[counting->nr_calls++].lines = (struct source_lines){
-			.path = options->lines.values[i], .first = 1, .last = UINT32_MAX};
+		counting->calls[counting->nr_calls++] = (struct calls_wanted){
+			.text = options->lines.values[i],
+			.lines = {
+				.path = options->lines.values[i], .first = 1, .last = UINT32_MAX}};
 	return 0;
 }
 
@@ -308,6 +320,7 @@ void counting_free(struct counting *counting)
 		free(counting->calls[i].path);
 	free(counting->patterns);
 	free(counting->is_found);
+	free(counting->has_module);
 	free(counting->calls);
 	free(counting->nearest);
 	free(counting);
@@ -323,7 +336,8 @@ static int check_found(const struct counting *counting, struct err *err)
 	for (size_t i = 0; i < counting->nr_patterns; i++) {
 		if (counting->is_found[i])
 			continue;
-		err_set(err, ERR_NOT_FOUND, "--count: no function matches '%s'",
+		err_set(err, ERR_NOT_FOUND, "--count: no %s matches '%s'",
+			counting->has_module[i] ? "function" : "module",
 			counting->patterns[i].text);
 		if (counting->nearest)
 			err_hint(err, "did you mean '%s'?", counting->nearest);
@@ -335,7 +349,7 @@ static int check_found(const struct counting *counting, struct err *err)
 		if (!calls->is_found)
 			return err_set(err, ERR_NOT_FOUND, "no call is %s '%s'",
 				       calls->function ? "in a function named" : "written in",
-				       calls->function ? calls->function : calls->lines.path);
+				       calls->text);
 	}
 	return 0;
 }
@@ -349,9 +363,13 @@ static void hint_at_max(struct err *err)
 int counting_attach(struct counting *counting, const pid_t *pids, size_t nr, struct err *err)
 {
 	int status = 0;
+	pid_t process;
 
-	for (size_t i = 0; i < nr && status == 0; i++)
-		status = prober_attach(counting->prober, pids[i], err);
+	for (size_t i = 0; i < nr && status == 0; i++) {
+		status = permission_to_trace(pids[i], &process, err);
+		if (status == 0)
+			status = prober_attach(counting->prober, process, err);
+	}
 	if (status == 0)
 		status = check_found(counting, err);
 	if (status < 0) {
@@ -363,25 +381,32 @@ int counting_attach(struct counting *counting, const pid_t *pids, size_t nr, str
 
 int counting_launch(struct counting *counting, struct launch *launch, const char *program)
 {
-	struct err err = ERR_INIT;
+	struct err *trouble = &counting->trouble;
 	int failed;
 
 	/* Traced, it would not get them. */
 	if (!may_trace_all() && program_has_own_rights(program)) {
-		print_warning("%s runs with the rights of its owner: its calls are not counted",
-			      program);
+		err_set(trouble, ERR_UNSUPPORTED,
+			"%s runs with the rights of its owner: its calls are not counted", program);
 		return launch_run(launch);
 	}
-	failed = prober_launch(counting->prober, launch, &err);
-	if (!failed && !err.code)
-		check_found(counting, &err);
-	hint_at_max(&err);
-	if (!failed && err.code) {
-		print_warning("%s", err.what);
-		if (*err.hint)
-			print_hint("%s", err.hint);
-	}
+	failed = prober_launch(counting->prober, launch, trouble);
+	if (failed)
+		*trouble = (struct err)ERR_INIT; /* there is nothing to count in */
+	else if (!trouble->code)
+		check_found(counting, trouble);
+	hint_at_max(trouble);
 	return failed;
+}
+
+void counting_say_trouble(struct counting *counting)
+{
+	if (!counting || !counting->trouble.code)
+		return;
+	print_warning("%s", counting->trouble.what);
+	if (*counting->trouble.hint)
+		print_hint("%s", counting->trouble.hint);
+	counting->trouble = (struct err)ERR_INIT;
 }
 
 void counting_end(struct counting *counting)

@@ -72,10 +72,12 @@ struct prober *counting_prober(struct counting *counting);
  */
 int counting_attach(struct counting *counting, const pid_t *pids, size_t nr, struct err *err);
 /*
- * launch_run() of a command, counting from its beginning. What cannot be counted is said, and the
- * command runs all the same.
+ * launch_run() of a command, counting from its beginning. If that cannot be, the command runs all
+ * the same, and counting_say_trouble() says why.
  */
 int counting_launch(struct counting *counting, struct launch *launch, const char *program);
+/* As a warning, once; nothing if all is well. `counting` may be NULL. */
+void counting_say_trouble(struct counting *counting);
 /* Take everything away from the processes, and say where that failed. Any number of times. */
 void counting_end(struct counting *counting);
 

@@ -323,6 +323,7 @@ static int run_command(void *context)
 			? counting_launch(recording->counting, &recording->command.launch,
 					  recording->argv[0])
 			: launch_run(&recording->command.launch);
+	counting_say_trouble(recording->counting);
 	return recording->result.exec_errno;
 }
 
@@ -426,12 +427,18 @@ static int begin(struct recording *recording, struct err *err)
 	return status;
 }
 
+/* Calls are counted also of what is over before its first sample. */
+static bool has_content(const struct recording *recording)
+{
+	return recording->result.nr_samples || recording->profile->probes.nr_counts;
+}
+
 /* One without samples leaves its name to what had it. */
 static int close_file(struct recording *recording, struct err *err)
 {
 	struct recording_file *file = &recording->file;
 
-	if (recording->result.nr_samples || !file->old_path)
+	if (has_content(recording) || !file->old_path)
 		return recording_file_close(file, err);
 	if (!recording->options->quiet)
 		print_note("%s is left as it was", file->path);
@@ -451,10 +458,10 @@ static int finish_file(struct recording *recording)
 		close_file(recording, NULL);
 		return failed_status;
 	}
-	status = recording->result.nr_samples ? EXIT_DONE : recording_say_empty(recording);
+	status = has_content(recording) ? EXIT_DONE : recording_say_empty(recording);
 	if (recording_file_check(&recording->file, &err) < 0)
 		print_err(&err);
-	else if (recording->result.nr_samples)
+	else if (has_content(recording))
 		recording_say_done(recording);
 	if (close_file(recording, err.code ? NULL : &err) < 0)
 		print_err(&err);

@@ -18,6 +18,7 @@
 #include "profile/profile.h"
 #include "store/store.h"
 #include "view/counter_words.h"
+#include "view/info_counts.h"
 #include "view/number.h"
 #include "view/summary.h"
 
@@ -70,7 +71,9 @@ void recording_say_check(const struct recording *recording)
 static void say_report(const struct recording *recording)
 {
 	/* Of a target that only slept, CPU time tells nothing. */
-	const char *metric = recording->result.cpu_ns < MEASURABLE_NS ? " -m wall" : "";
+	bool is_idle = recording->result.cpu_ns < MEASURABLE_NS;
+	const char *other = recording->profile->probes.nr_counts ? " -m calls" : " -m wall";
+	const char *metric = is_idle ? other : "";
 	struct buf word = {0};
 
 	escape_shell(&word, recording->file.path);
@@ -137,6 +140,15 @@ static void say_missed(const struct profile *profile)
 	buf_release(&text);
 }
 
+static void say_counts(const struct profile *profile)
+{
+	struct buf text = {0};
+
+	if (info_append_counts(&text, profile))
+		print_note("%s", buf_str(&text));
+	buf_release(&text);
+}
+
 void recording_say_done(const struct recording *recording)
 {
 	const struct sampler_result *result = &recording->result;
@@ -152,6 +164,7 @@ void recording_say_done(const struct recording *recording)
 	print_note("wrote %s: %s, %.1f kB", file_name(recording), buf_str(&text),
 		   (double)store_writer_nr_bytes(recording->writer) / 1000);
 	buf_release(&text);
+	say_counts(recording->profile);
 	if (recording->options->verbose)
 		say_counters(recording->profile);
 	else

@@ -55,6 +55,8 @@ static const struct counter_words known[] = {
 	{"probe_remove_ns", COUNTER_PERTURBATION, "stops of whole processes to remove probes",
 	 NULL},
 	{"probe_stop_ns_max", COUNTER_PERTURBATION, "longest of these", NULL},
+	{"probe_remote_ns", COUNTER_PERTURBATION, "time of threads in system calls for probes",
+	 NULL},
 	{"probe_functions", COUNTER_PERTURBATION, "functions with a probe",
 	 "function with a probe"},
 	{"probe_calls", COUNTER_PERTURBATION, "call sites with a probe", "call site with a probe"},

@@ -29,6 +29,10 @@ static void add_place(struct counted *counted, uint8_t *seen, const struct profi
 {
 	uint8_t bit = row->kind == COUNT_ENTRY ? SEEN_ENTRY : SEEN_CALL;
 
+	if (row->kind == COUNT_ENTRY)
+		counted->nr_of_functions += row->calls;
+	else
+		counted->nr_of_calls += row->calls;
 	if (*seen & bit)
 		return;
 	*seen |= bit;
@@ -54,6 +58,43 @@ static void add_process(struct counted *counted, uint8_t *seen, const struct pro
 	*seen |= SEEN_LATE;
 }
 
+/* By reason, then function; ids rise in the order in which texts turned up. */
+static int by_reason(const void *left, const void *right)
+{
+	const struct profile_refusal *a = left;
+	const struct profile_refusal *b = right;
+
+	if (a->reason.v != b->reason.v)
+		return a->reason.v > b->reason.v ? 1 : -1;
+	if (a->function.v != b->function.v)
+		return a->function.v > b->function.v ? 1 : -1;
+	return (a->module.v > b->module.v) - (a->module.v < b->module.v);
+}
+
+/* Distinct ones in that order: what was refused in many processes is told once. */
+static struct profile_refusal *distinct_refusals(const struct profile_probes *probes, size_t *nr)
+{
+	size_t nr_bytes = probes->nr_refusals * sizeof(*probes->refusals);
+	struct profile_refusal *rows = xmemdup(probes->refusals, nr_bytes);
+
+	*nr = 0;
+	if (probes->nr_refusals)
+		qsort(rows, probes->nr_refusals, sizeof(*rows), by_reason);
+	for (size_t i = 0; i < probes->nr_refusals; i++) {
+		if (!*nr || by_reason(&rows[*nr - 1], &rows[i]) != 0)
+			rows[(*nr)++] = rows[i];
+	}
+	return rows;
+}
+
+static uint64_t nr_distinct_refusals(const struct profile_probes *probes)
+{
+	size_t nr;
+
+	free(distinct_refusals(probes, &nr));
+	return nr;
+}
+
 struct counted counted_of(const struct profile *profile)
 {
 	const struct profile_probes *probes = &profile->probes;
@@ -67,6 +108,7 @@ struct counted counted_of(const struct profile *profile)
 		add_place(&counted, &frames[row->where.v], row);
 		add_process(&counted, &processes[row->process], row);
 	}
+	counted.refused = nr_distinct_refusals(probes);
 	return counted;
 }
 
@@ -109,6 +151,38 @@ static void append_stops(struct buf *out, const struct profile *profile)
 	buf_append_str(out, " at once");
 }
 
+static void append_calls(struct buf *out, const struct counted *counted)
+{
+	if (counted->functions || !counted->calls) {
+		append_number_of(out, counted->nr_of_functions, "call", "calls");
+		buf_append_str(out, " of ");
+		append_number_of(out, counted->functions, "function", "functions");
+	}
+	if (counted->functions && counted->calls)
+		buf_append_str(out, " and ");
+	if (counted->calls) {
+		append_number_of(out, counted->nr_of_calls, "call", "calls");
+		buf_append_str(out, " at ");
+		append_number_of(out, counted->calls, "call site", "call sites");
+	}
+}
+
+bool info_append_counts(struct buf *out, const struct profile *profile)
+{
+	struct counted counted = counted_of(profile);
+
+	if (!profile_has_counts(profile))
+		return false;
+	buf_append_str(out, "counted ");
+	append_calls(out, &counted);
+	if (!counted.refused)
+		return true;
+	buf_append_str(out, "; ");
+	append_count(out, counted.refused);
+	buf_append_str(out, " could not be: profc info says why");
+	return true;
+}
+
 /* "3 functions and 40 call sites in 2 processes, counted from the start; stopped for …" */
 static void print_counted(const struct profile *profile, const struct view *view, struct sink *sink)
 {
@@ -133,35 +207,6 @@ static void print_counted(const struct profile *profile, const struct view *view
 	buf_append_str(&text, ".");
 	paragraph_print(view, "", buf_str(&text), sink);
 	buf_release(&text);
-}
-
-/* By reason, then function; ids rise in the order in which texts turned up. */
-static int by_reason(const void *left, const void *right)
-{
-	const struct profile_refusal *a = left;
-	const struct profile_refusal *b = right;
-
-	if (a->reason.v != b->reason.v)
-		return a->reason.v > b->reason.v ? 1 : -1;
-	if (a->function.v != b->function.v)
-		return a->function.v > b->function.v ? 1 : -1;
-	return (a->module.v > b->module.v) - (a->module.v < b->module.v);
-}
-
-/* Distinct ones in that order: what was refused in many processes is told once. */
-static struct profile_refusal *distinct_refusals(const struct profile_probes *probes, size_t *nr)
-{
-	size_t nr_bytes = probes->nr_refusals * sizeof(*probes->refusals);
-	struct profile_refusal *rows = xmemdup(probes->refusals, nr_bytes);
-
-	*nr = 0;
-	if (probes->nr_refusals)
-		qsort(rows, probes->nr_refusals, sizeof(*rows), by_reason);
-	for (size_t i = 0; i < probes->nr_refusals; i++) {
-		if (!*nr || by_reason(&rows[*nr - 1], &rows[i]) != 0)
-			rows[(*nr)++] = rows[i];
-	}
-	return rows;
 }
 
 /* Refusals with one reason: rows[first] … rows[first + nr - 1]. */

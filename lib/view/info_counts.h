@@ -7,18 +7,27 @@
 
 #include "view/style.h"
 
+struct buf;
 struct profile;
 struct sink;
 
 /* What a recording counted, in short. */
 struct counted {
 	uint64_t functions, calls; /* distinct places: where functions begin; call instructions */
+	uint64_t nr_of_functions, nr_of_calls; /* how often these were called */
 	uint64_t processes;
 	uint64_t from_start;	/* of these, those of which nothing was missed */
 	uint64_t first_from_ns; /* when the earliest of the others began to be counted */
+	uint64_t refused;	/* what could not be counted, each once for all processes */
 };
 
 struct counted counted_of(const struct profile *profile);
+
+/*
+ * Append "counted 1,234 calls of 3 functions; 1 could not be", in one line. False, and nothing
+ * appended, if counts were not asked for.
+ */
+bool info_append_counts(struct buf *out, const struct profile *profile);
 
 /*
  * What was counted, since when and at what cost; then what could not be counted, by reason with

@@ -16,6 +16,7 @@
 #include "calltree/weights.h"
 #include "profile/runtime.h"
 #include "view/cut.h"
+#include "view/info_counts.h"
 #include "view/line.h"
 #include "view/number.h"
 #include "view/paragraph.h"
@@ -455,13 +456,13 @@ static void note_filtered_counts(const struct weights *weights, struct buf *note
 
 static void note_refusals(const struct weights *weights, struct buf *note)
 {
-	size_t nr = profile_of(weights)->probes.nr_refusals;
+	uint64_t nr = counted_of(profile_of(weights)).refused;
 
 	if (nr == 0)
 		return;
 	append_count(note, nr);
-	buf_printf(note, " function%s that %s to be counted %s not: 'profc info' says why",
-		   nr == 1 ? "" : "s", nr == 1 ? "was" : "were", nr == 1 ? "is" : "are");
+	buf_printf(note, " function%s or call%s could not be counted: 'profc info' says why",
+		   nr == 1 ? "" : "s", nr == 1 ? "" : "s");
 }
 
 /* The longest time that a process had run in the recording when its calls began to count. */

@@ -324,7 +324,7 @@ static void test_view__notes_say_what_was_not_counted(void **state)
 		"\n"
 		"note: calls were counted up to 250 ms later than sampled; time per call is that\n"
 		"      of the time counted\n"
-		"note: 1 function that was to be counted is not: 'profc info' says why\n");
+		"note: 1 function or call could not be counted: 'profc info' says why\n");
 	expect_counts(
 		profile, &(struct filter){.to_ns = 3500000000}, "self", &view,
 		"self ms    %   ± total ms     %  function          location   module\n"
@@ -334,7 +334,7 @@ static void test_view__notes_say_what_was_not_counted(void **state)
 		"\n"
 		"note: calls are counted for whole processes, with what they fork: of what these\n"
 		"      filters select they are unknown\n"
-		"note: 1 function that was to be counted is not: 'profc info' says why\n");
+		"note: 1 function or call could not be counted: 'profc info' says why\n");
 	profile_free(profile);
 }
 

@@ -16,6 +16,7 @@
 #include "profile/survey.h"
 #include "view/counter_words.h"
 #include "view/info.h"
+#include "view/info_counts.h"
 
 static char prog_path[] = "/opt/app/bin/prog";
 static char stripped_path[] = "/opt/app/lib/libhostile\x1b[2J.so.1";
@@ -391,6 +392,37 @@ static void test_info__tells_what_is_counted_since_when(void **state)
 	profile_free(profile);
 }
 
+static void check_line(const struct profile *profile, const char *expected)
+{
+	struct buf line = {0};
+
+	assert_true(info_append_counts(&line, profile));
+	assert_string_equal(buf_str(&line), expected);
+	buf_release(&line);
+}
+
+static void test_info__one_line_says_how_many_calls_were_counted(void **state)
+{
+	struct profile *profile = made_up();
+	struct profile_count rows[] = {counted_at(0, COUNT_ENTRY, 0), counted_at(0, COUNT_CALL, 0),
+				       counted_at(1, COUNT_CALL, 0)};
+	struct buf line = {0};
+
+	(void)state;
+	assert_false(info_append_counts(&line, profile));
+	assert_int_equal(line.nr_bytes, 0);
+	profile_add_count(profile, &rows[0]);
+	check_line(profile, "counted 7 calls of 1 function");
+	profile->probes.counts[0].calls = 1234567;
+	profile_add_count(profile, &rows[1]);
+	profile_add_count(profile, &rows[2]);
+	refuse(profile, 0, "short", "it is too short");
+	refuse(profile, 0, "short", "it is too short");
+	check_line(profile, "counted 1,234,567 calls of 1 function and 14 calls at 2 call sites; "
+			    "1 could not be: profc info says why");
+	profile_free(profile);
+}
+
 static void test_info__refusals_with_one_reason_are_told_together(void **state)
 {
 	struct profile *profile = made_up();
@@ -507,6 +539,7 @@ int main(void)
 		cmocka_unit_test(test_info__json_of_marks_and_of_what_is_not_known),
 		cmocka_unit_test(test_info__lists_the_first_marks),
 		cmocka_unit_test(test_info__tells_what_is_counted_since_when),
+		cmocka_unit_test(test_info__one_line_says_how_many_calls_were_counted),
 		cmocka_unit_test(test_info__refusals_with_one_reason_are_told_together),
 		cmocka_unit_test(test_info__json_of_counts),
 		cmocka_unit_test(test_counter_words__units_follow_names),
