@@ -121,7 +121,9 @@ static int open_memory(pid_t pid, struct err *err)
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
+	if (fd < 0 && (errno == ENOENT || errno == ESRCH))
+		err_set(err, ERR_GONE, "it ended before its calls could be counted");
+	else if (fd < 0)
 		err_sys(err, "cannot write to the memory of process %d", (int)pid);
 	return fd;
 }
@@ -134,7 +136,7 @@ static int install_running(struct prober *prober, struct probed_process *process
 		.pid = process->pid, .memory_fd = memory_fd, .patience_ns = PATIENCE_NS};
 
 	if (memory_fd < 0)
-		return ERR_SYS;
+		return err->code;
 	return prober_install(prober, process, &access, false, err);
 }
 

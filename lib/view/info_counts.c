@@ -241,7 +241,10 @@ static void print_reason(const struct profile *profile, const struct profile_ref
 	for (size_t i = 0; i < nr && i < NAMES_SHOWN; i++) {
 		if (i)
 			buf_append_str(&text, ", ");
-		append_name(&text, profile_str(profile, rows[i].function));
+		if (*profile_str(profile, rows[i].function))
+			append_name(&text, profile_str(profile, rows[i].function));
+		else
+			buf_append_str(&text, "a whole process");
 	}
 	if (nr > NAMES_SHOWN)
 		buf_printf(&text, " and %zu more (--json has all)", nr - NAMES_SHOWN);

@@ -430,6 +430,7 @@ static void test_info__refusals_with_one_reason_are_told_together(void **state)
 
 	(void)state;
 	refuse(profile, 0, "odd\x1b[2J", "a jump leads into its beginning");
+	refuse(profile, 0, "", "it may not be changed");
 	for (int i = 0; i < 12; i++) {
 		snprintf(name, sizeof(name), "short_%d", i / 2); /* each of them twice */
 		refuse(profile, 0, name, "it is too short");
@@ -439,14 +440,15 @@ static void test_info__refusals_with_one_reason_are_told_together(void **state)
 		"0 functions counted.\n"
 		"  not counted: short_0, short_1, short_2, short_3 and 2 more (--json has all):\n"
 		"               it is too short\n"
-		"  not counted: odd\\x1b[2J: a jump leads into its beginning\n");
+		"  not counted: odd\\x1b[2J: a jump leads into its beginning\n"
+		"  not counted: a whole process: it may not be changed\n");
 	for (int i = 0; i < 11; i++) {
 		snprintf(name, sizeof(name), "reason_%d", i);
 		refuse(profile, 0, "another", name);
 	}
 	text = text_of(profile);
-	assert_non_null(strstr(text, "  not counted: another: reason_7\n"
-				     "  ... and for 3 more reasons; --json has all\n"));
+	assert_non_null(strstr(text, "  not counted: another: reason_6\n"
+				     "  ... and for 4 more reasons; --json has all\n"));
 	free(text);
 	profile_free(profile);
 }
