@@ -331,7 +331,8 @@ struct prober *counting_prober(struct counting *counting)
 	return counting ? counting->prober : NULL;
 }
 
-static int check_found(const struct counting *counting, struct err *err)
+/* `command`: what was launched, or NULL. */
+static int check_found(const struct counting *counting, const char *command, struct err *err)
 {
 	for (size_t i = 0; i < counting->nr_patterns; i++) {
 		if (counting->is_found[i])
@@ -341,6 +342,9 @@ static int check_found(const struct counting *counting, struct err *err)
 			counting->patterns[i].text);
 		if (counting->nearest)
 			err_hint(err, "did you mean '%s'?", counting->nearest);
+		else if (command)
+			err_hint(err, "this is of %s; programs that it executes are searched, too",
+				 command);
 		return ERR_NOT_FOUND;
 	}
 	for (size_t i = 0; i < counting->nr_calls; i++) {
@@ -371,7 +375,7 @@ int counting_attach(struct counting *counting, const pid_t *pids, size_t nr, str
 			status = prober_attach(counting->prober, process, err);
 	}
 	if (status == 0)
-		status = check_found(counting, err);
+		status = check_found(counting, NULL, err);
 	if (status < 0) {
 		hint_at_max(err);
 		counting_end(counting);
@@ -394,7 +398,7 @@ int counting_launch(struct counting *counting, struct launch *launch, const char
 	if (failed)
 		*trouble = (struct err)ERR_INIT; /* there is nothing to count in */
 	else if (!trouble->code)
-		check_found(counting, trouble);
+		check_found(counting, program, trouble);
 	hint_at_max(trouble);
 	return failed;
 }
