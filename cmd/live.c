@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "cmd/counting.h"
 #include "cmd/record_options.h"
 #include "cmd/recording_meta.h"
 #include "cmd/search_path.h"
@@ -32,7 +33,9 @@ struct live {
 	regex_t threads;     /* of --threads, if has_threads */
 	bool has_threads;
 	struct child_signals former_signals;
-	struct launch launch; /* pid 0: none */
+	struct counting *counting; /* of the caller, or NULL */
+	const char *program;	   /* of a command */
+	struct launch launch;	   /* pid 0: none */
 	int exec_errno;
 };
 
@@ -52,7 +55,9 @@ static int run_command(void *context)
 {
 	struct live *live = context;
 
-	live->exec_errno = launch_run(&live->launch);
+	live->exec_errno = live->counting
+				   ? counting_launch(live->counting, &live->launch, live->program)
+				   : launch_run(&live->launch);
 	return live->exec_errno;
 }
 
@@ -79,6 +84,7 @@ static int start(struct live *live, const struct live_request *request, struct e
 		.threads = live->has_threads ? &live->threads : NULL,
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.max_depth = options->max_depth,
+		.prober = counting_prober(request->counting),
 	};
 	int status;
 
@@ -91,6 +97,8 @@ static int start(struct live *live, const struct live_request *request, struct e
 	if (status < 0)
 		return status;
 	status = request->argv ? start_command(live, request, err) : 0;
+	if (status == 0 && request->counting && !request->argv)
+		status = counting_attach(request->counting, request->pids, request->nr_pids, err);
 	if (status < 0)
 		return status;
 	live->sampler = sampler_start(&sampler_options, live->profile, live->writer, err);
@@ -110,6 +118,8 @@ struct live *live_start(const struct live_request *request, struct err *err)
 	live->fd = -1;
 	live->launch.fd = -1;
 	live->profile = profile_new();
+	live->counting = request->counting;
+	live->program = request->argv ? request->argv[0] : NULL;
 	recording_meta_fill(live->profile, options, request->argv);
 	sigemptyset(&ours);
 	child_signals_take_over(&ours, &live->former_signals);

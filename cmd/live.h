@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 struct child_signals;
+struct counting;
 struct err;
 struct profile;
 struct record_options;
@@ -21,7 +22,8 @@ struct live;
 /* Whom to record. All of it is borrowed until the end. */
 struct live_request {
 	const struct record_options *options;
-	char **argv; /* a command, NULL-ended; NULL: the processes */
+	struct counting *counting; /* the caller ends it after live_stop(); NULL: none */
+	char **argv;		   /* a command, NULL-ended; NULL: the processes */
 	const pid_t *pids;
 	size_t nr_pids;
 	const struct child_signals *command_signals; /* of the command; NULL: as they are now */

@@ -47,7 +47,7 @@
 
 struct top_args {
 	struct record_options record;
-	uint64_t interval_ns, window_ns, count;
+	uint64_t interval_ns, window_ns, times;
 	uint64_t limit; /* or LIMIT_NOT_GIVEN */
 	int metric, by; /* indexes of the choices */
 	bool by_total;
@@ -60,6 +60,7 @@ struct top_args {
 static const struct option_row rows[] = {
 	RECORD_WHAT_OPTION_ROWS(RECORD_AT),
 	RECORD_HOW_OPTION_ROWS(RECORD_AT),
+	COUNT_OPTION_ROWS(RECORD_AT),
 	{.type = OPTION_SECTION, .name = "What is shown"},
 	METRIC_OPTION_ROW(struct top_args, metric, METRIC_HELP " (default: cpu)"),
 	DIMENSION_OPTION_ROW(struct top_args, by),
@@ -86,9 +87,9 @@ static const struct option_row rows[] = {
 	 .max = 1e12,
 	 .help = "show it anew every TIME (default: 1s)"},
 	{.type = OPTION_UINT,
-	 .name = "count",
+	 .name = "times",
 	 .argument = "N",
-	 .offset = AT(count),
+	 .offset = AT(times),
 	 .help = "end after showing it N times"},
 	VIEW_OPTION_ROWS(struct top_args, view),
 	{.type = OPTION_SECTION, .name = "Output"},
@@ -104,7 +105,8 @@ static const struct option_row rows[] = {
 
 struct top {
 	const struct top_args *args;
-	char **argv; /* NULL: attached */
+	char **argv;		   /* NULL: attached */
+	struct counting *counting; /* or NULL */
 	struct live *live;
 	struct profile *profile; /* what was recorded so far; NULL: nothing yet */
 	struct count_history counts;
@@ -330,6 +332,7 @@ static void reopen_terminal(const int *kept)
 static struct live *start(const struct top *top, const pid_t *pids, size_t nr_pids, struct err *err)
 {
 	const struct live_request request = {.options = &top->args->record,
+					     .counting = top->counting,
 					     .argv = top->argv,
 					     .pids = pids,
 					     .nr_pids = nr_pids,
@@ -341,6 +344,8 @@ static struct live *start(const struct top *top, const pid_t *pids, size_t nr_pi
 		shut_terminal(kept);
 	live = live_start(&request, err);
 	reopen_terminal(kept);
+	if (!top->has_screen)
+		counting_say_trouble(top->counting);
 	return live;
 }
 
@@ -359,7 +364,7 @@ static int watch(struct top *top, struct err *err)
 		if (!top->is_hidden)
 			show(top);
 		top->nr_shown++;
-		top->state.quit |= top->args->count && top->nr_shown >= top->args->count;
+		top->state.quit |= top->args->times && top->nr_shown >= top->args->times;
 	}
 	return status;
 }
@@ -407,6 +412,7 @@ static int finish(struct top *top, struct err *err)
 	if (pid && !top->ended)
 		interrupt_command(top, pid);
 	terminal_close(&top->terminal);
+	counting_end(top->counting);
 	if (!result->nr_samples)
 		return say_empty(top, err);
 	is_last = top->has_screen || top->ended || top->nr_shown == 0;
@@ -461,11 +467,27 @@ static int run_top_of(struct top *top, const pid_t *pids, size_t nr_pids)
 	if (status == 0)
 		status = finish(top, &err);
 	terminal_close(&top->terminal);
+	counting_say_trouble(top->counting);
 	live_free(top->live);
 	count_history_release(&top->counts);
 	profile_free(top->profile);
 	signal_pipe_close(&top->signals);
 	return status == 0 ? EXIT_DONE : fail_with(&err);
+}
+
+/* `--count 3` once ended after three tables. */
+static int refuse_number(const struct count_options *options, struct err *err)
+{
+	for (size_t i = 0; i < options->functions.nr; i++) {
+		const char *text = options->functions.values[i];
+
+		if (text[strspn(text, "0123456789")])
+			continue;
+		err_set(err, ERR_INVALID, "--count wants names of functions, not '%s'", text);
+		err_hint(err, "--times N ends after N tables");
+		return ERR_INVALID;
+	}
+	return 0;
 }
 
 static int check_and_run(const struct command *self, const struct top_args *args, char **argv)
@@ -483,7 +505,13 @@ static int check_and_run(const struct command *self, const struct top_args *args
 
 	if (!argv && record_options_pids(&args->record, &pids, &nr_pids, &err) < 0)
 		return usage_error(self, &err);
-	status = run_top_of(&top, pids, nr_pids);
+	if (refuse_number(&args->record.count, &err) < 0 ||
+	    counting_new(&args->record.count, &args->record.symbols, &top.counting, &err) < 0)
+		status = usage_error(self, &err);
+	else
+		status = run_top_of(&top, pids, nr_pids);
+	counting_end(top.counting);
+	counting_free(top.counting);
 	free(pids);
 	return status;
 }
@@ -523,6 +551,7 @@ const struct command command_top = {
 		"Examples:\n"
 		"  profc top -p 1234\n"
 		"  profc top -p 1234 -m wall --by thread\n"
+		"  profc top -p 1234 --count '^parse_'\n"
 		"  profc top -- ./program",
 	.options = rows,
 	.runs_command = true,

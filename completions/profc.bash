@@ -22,7 +22,7 @@ _profc_pids() { # WORD
 _profc_value() { # OPTION WORD
 	case $1 in
 	-p | --pid) _profc_pids "$2" ;;
-	-i | --input | -o | --output) _profc_files "$2" ;;
+	-i | --input | -o | --output | --count-lines) _profc_files "$2" ;;
 	-m | --metric) _profc_words "$2" cpu wall runq blocked samples calls ;;
 	--by) _profc_words "$2" function line file module thread process state syscall ;;
 	--color) _profc_words "$2" auto always never ;;
@@ -44,8 +44,8 @@ _profc_command_at() {
 			;;
 		-[Fodmnp] | --frequency | --output | --duration | --delay | --max-* | --threads | \
 			--unwinder | --control | --pid | --metric | --by | --limit | --window | \
-			--interval | --count | --color | --width | --names | --debug-dir | \
-			--sysroot | --debuginfod-timeout) at=$((at + 1)) ;;
+			--interval | --times | --count | --count-* | --color | --width | --names | \
+			--debug-dir | --sysroot | --debuginfod-timeout) at=$((at + 1)) ;;
 		-*) ;;
 		*)
 			echo "$at"

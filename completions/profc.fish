@@ -34,4 +34,8 @@ complete -c profc -n '__fish_seen_subcommand_from report annotate diff' -l unit 
 complete -c profc -n '__fish_seen_subcommand_from report top' -l by -x -a 'function line file module thread process state syscall'
 complete -c profc -n '__fish_seen_subcommand_from report annotate diff info dump top' -l color -x -a 'auto always never'
 complete -c profc -n '__fish_seen_subcommand_from record attach top' -l unwinder -x -a 'auto cfi libunwind fp'
+complete -c profc -n '__fish_seen_subcommand_from record attach top' -l count -x
+complete -c profc -n '__fish_seen_subcommand_from record attach top' -l count-calls-in -x
+complete -c profc -n '__fish_seen_subcommand_from record attach top' -l count-lines -r -F
+complete -c profc -n '__fish_seen_subcommand_from record attach top' -l count-max -x
 complete -c profc -n '__fish_seen_subcommand_from record top' -x -a '(__fish_complete_command)'

@@ -89,10 +89,14 @@ class Top(LiveCase):
         self.addCleanup(target.__exit__)
         return target.wait_ready()
 
+    def maps(self, target):
+        with open(f"/proc/{target.pid}/maps", encoding="utf-8") as file:
+            return file.read()
+
     def test_without_a_terminal_table_follows_table(self):
         target = self.spinner()
         done = profc(
-            "top", "-p", target.pid, "--interval", "200ms", "--count", "3", "--width", "80"
+            "top", "-p", target.pid, "--interval", "200ms", "--times", "3", "--width", "80"
         )
         tables = done.stdout.split("\n\n")
         self.assertEqual(done.stdout.count(" of CPU time in the last "), 3, done.stdout)
@@ -101,9 +105,35 @@ class Top(LiveCase):
         self.assertLessEqual(max(len(line) for line in done.stdout.splitlines()), 80)
         self.assertUntouched(target.pid)
 
+    def test_calls_are_counted_while_it_is_looked_at(self):
+        target = self.spinner()
+        work = r"(?m)^ *[\d.]+ .* [\d.,]+ +[\d.]+ [nµm]s .*progress_work"
+        options = ("--interval", "300ms", "--window", "0", "--count", "^progress_work$")
+        done = profc("top", "-p", target.pid, *options, "--times", "3", "--width", "120")
+        self.assertIn("calls", done.stdout)
+        self.assertTrue(re.findall(work, done.stdout), done.stdout)
+        self.assertNotIn("profc-probes", self.maps(target))
+        self.assertUntouched(target.pid)
+
+    def test_calls_of_a_command_are_counted_from_its_beginning(self):
+        data = self.path("top.data")
+        target = build("exit_status")
+        profc("top", "-o", data, "--count", "^main$", "--", target, "exit", "0")
+        rows = json.loads(profc("report", "-i", data, "--json", "-m", "calls").stdout)["rows"]
+        self.assertEqual([row["calls"] for row in rows if row["function"] == "main"], [1])
+
+    def test_a_function_that_is_not_there_is_named(self):
+        target = self.spinner()
+        done = profc("top", "-p", target.pid, "--count", "^progress_wrok$", status=1)
+        self.assertIn("no function matches '^progress_wrok$'", done.stderr)
+        self.assertIn("did you mean 'progress_work'?", done.stderr)
+        self.assertNotIn("profc-probes", self.maps(target))
+        done = profc("top", "-p", target.pid, "--count", "3", status=2)
+        self.assertIn("--times N ends after N tables", done.stderr)
+
     def test_without_a_terminal_twenty_rows_are_shown(self):
         work = "import re\nfor i in range(9999999): re.compile('(a|b)*c{3}[%d]+' % i)"
-        arguments = ("--by", "line", "--interval", "1s", "--count", "1")
+        arguments = ("--by", "line", "--interval", "1s", "--times", "1")
         done = profc("top", *arguments, "--", sys.executable, "-c", work)
         rows = done.stdout.split("\n\n")[1].splitlines()
         self.assertEqual(len(rows), 1 + 20 + 1, done.stdout)
@@ -118,7 +148,7 @@ class Top(LiveCase):
             for metric in ("wall", "blocked"):
                 done = profc(
                     "top", "-p", target.pid, "-m", metric, "--window", "500ms",
-                    "--interval", "300ms", "--count", "8",
+                    "--interval", "300ms", "--times", "8",
                 )
                 shown = re.findall(r"^([0-9.]+) (m?s) .*in the last ([0-9.]+) (m?s)", done.stdout, re.M)
                 self.assertEqual(len(shown), 8, done.stdout)
@@ -131,7 +161,7 @@ class Top(LiveCase):
         """CPU time, which is shown if nothing is asked for, is nothing of theirs."""
         with Running(["sleep", "1000"]) as target:
             self.eventually(lambda: procfs.state(target.pid) == "S", "sleeping")
-            done = profc("top", "-p", target.pid, "--interval", "100ms", "--count", "3")
+            done = profc("top", "-p", target.pid, "--interval", "100ms", "--times", "3")
             self.assertIn("nothing of this, so far\n-m wall shows sleeping threads", done.stdout)
             with Screen("-p", target.pid) as screen:
                 screen.wait_for("m goes on to other metrics")
