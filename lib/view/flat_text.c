@@ -233,15 +233,17 @@ static enum style per_call_interval_cell(struct buf *out, const struct cells *ce
 		.header = (text), .flexible = true, .cut = (how), .min_columns = (min),            \
 		.share = (weight)                                                                  \
 	}
-/* Columns that are dropped on a narrow terminal, in the order of their rank. */
+/* Columns that are dropped on a narrow terminal, in the order of their rank; totals beside calls
+ * after them. */
+#define RANKS_OF_TOTALS 2
 #define SPARE_NUMBER(text, rank)                                                                   \
 	{                                                                                          \
-		.header = (text), .right = true, .drop = (rank)                                    \
+		.header = (text), .right = true, .drop = RANKS_OF_TOTALS + (rank)                  \
 	}
 #define SPARE_NAME(text, how, min, weight, rank)                                                   \
 	{                                                                                          \
 		.header = (text), .flexible = true, .cut = (how), .min_columns = (min),            \
-		.share = (weight), .drop = (rank)                                                  \
+		.share = (weight), .drop = RANKS_OF_TOTALS + (rank)                                \
 	}
 
 static const struct flat_column columns[] = {
@@ -356,6 +358,12 @@ static void choose_columns(struct chosen *chosen, const struct cells *cells)
 		if ((column->dimensions & BIT(flat->dimension)) &&
 		    is_shown(column, cells, has_splits))
 			choose_column(chosen, column, unit_of(column, cells));
+	}
+	for (size_t i = 0; i < chosen->nr && cells->has_calls; i++) {
+		if (chosen->from[i]->cell == total_percent_cell)
+			chosen->columns[i].drop = 2;
+		else if (chosen->from[i]->cell == total_cell)
+			chosen->columns[i].drop = 1;
 	}
 }
 

@@ -265,13 +265,22 @@ static void expect_counts(struct profile *profile, const struct filter *filter, 
 	expansion_free(expansion);
 }
 
-static void test_view__calls_fit_80_columns(void **state)
+static void test_view__calls_fit_80_and_40_columns(void **state)
 {
 	const struct view narrow = {.columns = 80}, wide = {.columns = 120};
 	const struct view in_ms = {.columns = 80, .unit = TIME_UNIT_MS};
+	const struct view tiny = {.columns = 40};
 	struct profile *profile = counted_run();
 
 	(void)state;
+	expect_counts(profile, &(struct filter){0}, "calls", &tiny,
+		      "self ms    %      calls per call  f…tion\n"
+		      "   3000 60.0 15,360,000   195 ns  p…sion\n"
+		      "      0  0.0     98,304  <194 ns  hash\n"
+		      "   1000 20.0      4,100  48.8 µs  square\n"
+		      "   1000 20.0          3   333 ms  l…file\n"
+		      "      0  0.0          0           usage\n"
+		      "      0  0.0                      main\n");
 	expect_counts(profile, &(struct filter){0}, "calls", &narrow,
 		      "self ms    %   ± total ms     %      calls per call    ±  function\n"
 		      "   3000 60.0 4.3     3000  60.0 15,360,000   195 ns   14  parse_expression\n"
@@ -346,7 +355,7 @@ int main(void)
 		cmocka_unit_test(test_view__json_has_the_documented_members),
 		cmocka_unit_test(test_view__csv_has_the_same_fields),
 		cmocka_unit_test(test_view__csv_of_hostile_names),
-		cmocka_unit_test(test_view__calls_fit_80_columns),
+		cmocka_unit_test(test_view__calls_fit_80_and_40_columns),
 		cmocka_unit_test(test_view__notes_say_what_was_not_counted),
 	};
 
