@@ -12,7 +12,7 @@
 #include "cmd/search_path.h"
 #include "cmd/symbol_options.h"
 #include "elf/elf_image.h"
-#include "probe/patch.h"
+#include "probe/call_sites.h"
 #include "probe/prober.h"
 #include "symbol/function_pattern.h"
 #include "symbol/functions.h"
@@ -120,51 +120,20 @@ static void find_pattern(struct search *search, size_t index)
 		counting->nearest = xstrdup(nearest);
 }
 
-/* The call instructions of functions. */
-struct sites {
-	struct patch_call_site *at; /* owned */
-	const struct symbol_function **of;
-	size_t nr, cap_at, cap_of;
-};
-
 static void add_sites(const struct search *search, const struct symbol_function *function,
-		      struct sites *sites)
+		      struct call_sites *sites)
 {
 	size_t nr_bytes = (size_t)(function->end - function->start);
 	uint8_t *bytes = alloc_bounded(nr_bytes + 1, 1, (size_t)1 << 30);
-	struct patch_calls calls = {.address = function->start, .bytes = bytes};
-	struct patch_call_site site;
 
 	if (!bytes)
 		return;
-	calls.nr_bytes = elf_image_read(search->file->image, function->start, bytes, nr_bytes);
-	while (patch_calls_next(&calls, &site) && !calls.has_unknown) {
-		/* Of functions that overlap each is listed. */
-		if (sites->nr && site.address <= sites->at[sites->nr - 1].address)
-			continue;
-		ARRAY_GROW(sites->at, sites->nr, sites->cap_at);
-		ARRAY_GROW(sites->of, sites->nr, sites->cap_of);
-		sites->at[sites->nr] = site;
-		sites->of[sites->nr++] = function;
-	}
-	if (calls.has_unknown)
-		wanted_refuse(search->wanted, function->name, "data stands among its code");
+	nr_bytes = elf_image_read(search->file->image, function->start, bytes, nr_bytes);
+	call_sites_add(sites, function->name, function->start, bytes, nr_bytes, search->wanted);
 	free(bytes);
 }
 
-static void want_site(const struct search *search, const struct sites *sites, size_t index)
-{
-	const struct patch_call_site *site = &sites->at[index];
-
-	if (site->kind == PATCH_CALL_INDIRECT)
-		wanted_refuse(search->wanted, sites->of[index]->name,
-			      "a call in it goes through a register or pointer");
-	else
-		wanted_add(search->wanted, WANTED_CALL, site->address, site->nr_bytes,
-			   sites->of[index]->name);
-}
-
-static size_t want_written(const struct search *search, const struct sites *sites,
+static size_t want_written(const struct search *search, const struct call_sites *sites,
 			   const struct source_lines *wanted)
 {
 	uint64_t *addresses = xcalloc(sites->nr + 1, sizeof(*addresses));
@@ -172,11 +141,11 @@ static size_t want_written(const struct search *search, const struct sites *site
 	size_t nr;
 
 	for (size_t i = 0; i < sites->nr; i++)
-		addresses[i] = sites->at[i].address;
+		addresses[i] = sites->at[i].site.address;
 	nr = symbol_file_written_in(search->symbols, wanted, addresses, sites->nr, lines);
 	for (size_t i = 0; i < sites->nr; i++) {
 		if (lines[i])
-			want_site(search, sites, i);
+			call_sites_want(sites, i, search->wanted);
 	}
 	free(addresses);
 	free(lines);
@@ -186,7 +155,7 @@ static size_t want_written(const struct search *search, const struct sites *site
 static void find_calls(struct search *search, struct calls_wanted *calls)
 {
 	const struct symbol_function **functions;
-	struct sites sites = {0};
+	struct call_sites sites = {0};
 	size_t nr;
 
 	functions = calls->function
@@ -196,14 +165,13 @@ static void find_calls(struct search *search, struct calls_wanted *calls)
 		add_sites(search, functions[i], &sites);
 	if (calls->function) {
 		for (size_t i = 0; i < sites.nr; i++)
-			want_site(search, &sites, i);
+			call_sites_want(&sites, i, search->wanted);
 		calls->is_found |= nr > 0;
 	} else {
 		calls->is_found |= want_written(search, &sites, &calls->lines) > 0;
 	}
 	free(functions);
-	free(sites.at);
-	free(sites.of);
+	call_sites_release(&sites);
 }
 
 /* Where code of the file must not be overwritten behind. */

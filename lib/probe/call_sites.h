@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROBE_CALL_SITES_H
+#define PROFC_PROBE_CALL_SITES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "probe/patch.h"
+
+struct wanted;
+
+/* The calls that functions of a file make, by address. Zero-initialised is empty. */
+struct call_site {
+	struct patch_call_site site; /* without its bytes */
+	const char *function;	     /* that makes it; borrowed */
+};
+
+struct call_sites {
+	struct call_site *at; /* owned */
+	size_t nr, cap;
+};
+
+void call_sites_release(struct call_sites *sites);
+/*
+ * Add those in the code of a function, in the order of addresses; of functions that overlap each
+ * call is there once. From where its code cannot be told from data on, the function is refused.
+ */
+void call_sites_add(struct call_sites *sites, const char *function, uint64_t address,
+		    const uint8_t *bytes, size_t nr_bytes, struct wanted *wanted);
+/* One of them is to be counted: it becomes a place of `wanted`, or a refusal. */
+void call_sites_want(const struct call_sites *sites, size_t index, struct wanted *wanted);
+
+#endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which calls of functions can be counted, for code that stands in the tests. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "probe/call_sites.h"
+#include "probe/wanted.h"
+
+static const uint8_t code[] = "\xe8\0\1\0\0"	   /* call */
+			      "\xff\x15\x10\0\0\0" /* call *16(%rip) */
+			      "\xff\xd0"	   /* call *%rax */
+			      "\xc3";
+
+static void test_call_sites__are_wanted_or_refused(void **state)
+{
+	struct call_sites sites = {0};
+	struct wanted wanted = {0};
+
+	(void)state;
+	call_sites_add(&sites, "f", 0x1000, code, 14, &wanted);
+	assert_int_equal(sites.nr, 3);
+	assert_int_equal(wanted.nr_refusals, 0);
+	for (size_t i = 0; i < sites.nr; i++)
+		call_sites_want(&sites, i, &wanted);
+	assert_int_equal(wanted.nr_places, 2);
+	assert_int_equal(wanted.places[0].kind, WANTED_CALL);
+	assert_int_equal(wanted.places[1].address, 0x1005);
+	assert_int_equal(wanted.places[1].nr_bytes, 6);
+	assert_string_equal(wanted.places[1].name, "f");
+	assert_int_equal(wanted.nr_refusals, 1);
+	assert_string_equal(wanted.refusals[0].reason,
+			    "a call in it goes through a register or pointer");
+	call_sites_release(&sites);
+	wanted_release(&wanted);
+}
+
+static void test_call_sites__each_is_there_once(void **state)
+{
+	struct call_sites sites = {0};
+	struct wanted wanted = {0};
+
+	(void)state;
+	call_sites_add(&sites, "outer", 0x1000, code, 14, &wanted);
+	call_sites_add(&sites, "inner", 0x1005, code + 5, 9, &wanted);
+	assert_int_equal(sites.nr, 3);
+	assert_string_equal(sites.at[2].function, "outer");
+	call_sites_release(&sites);
+	wanted_release(&wanted);
+}
+
+static void test_call_sites__behind_data_there_are_none(void **state)
+{
+	static const uint8_t mixed[] = "\xe8\0\1\0\0"
+				       "\x06" /* not an instruction */
+				       "\xe8\0\1\0\0";
+	struct call_sites sites = {0};
+	struct wanted wanted = {0};
+
+	(void)state;
+	call_sites_add(&sites, "f", 0x1000, mixed, 11, &wanted);
+	assert_int_equal(sites.nr, 1);
+	assert_int_equal(wanted.nr_refusals, 1);
+	assert_string_equal(wanted.refusals[0].reason, "data stands among its code");
+	call_sites_release(&sites);
+	wanted_release(&wanted);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_call_sites__are_wanted_or_refused),
+		cmocka_unit_test(test_call_sites__each_is_there_once),
+		cmocka_unit_test(test_call_sites__behind_data_there_are_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
