@@ -366,8 +366,8 @@ static void remove_from(void *context, pid_t pid)
 	const struct probe_access access = {
 		.pid = pid, .command = pid, .memory_fd = memory_fd, .patience_ns = PATIENCE_NS};
 
-	if (memory_fd < 0 ||
-	    (probes_remove(&access, &removing->cost, &err) < 0 && err.code != ERR_GONE)) {
+	if ((memory_fd < 0 || probes_remove(&access, &removing->cost, &err) < 0) &&
+	    err.code != ERR_GONE) {
 		removing->nr_left++;
 		if (removing->err)
 			*removing->err = err;
