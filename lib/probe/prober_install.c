@@ -36,19 +36,50 @@ static void gathered_release(struct gathered *gathered)
 	free(gathered->file_bytes);
 }
 
-static bool is_known(const struct probed_process *process, const struct proc_map *map,
-		     const struct prober_file *file)
+static bool is_known(const struct probed_process *process, const struct prober_mapping *mapping)
 {
 	for (size_t i = 0; i < process->nr_mappings; i++) {
 		const struct prober_mapping *known = &process->mappings[i];
 
-		if (known->start == map->start && known->file == file)
+		if (known->start == mapping->start && known->file == mapping->file)
 			return true;
 	}
 	return false;
 }
 
-static void gather(struct gathered *gathered, const struct prober_mapping *mapping)
+/*
+ * A library that was unloaded and is loaded again stands where it stood, mostly, but without its
+ * probes: whether the last that were put in there are gone.
+ */
+static bool is_loaded_anew(const struct probed_process *process,
+			   const struct prober_mapping *mapping, int memory_fd)
+{
+	for (size_t i = process->nr_probed; i > 0; i--) {
+		const struct probed *probed = &process->probed[i - 1];
+
+		for (size_t k = 0; k < probed->nr_places; k++) {
+			const struct counted_place *place = &probed->places[k];
+			uint64_t address = place->wanted->address + mapping->bias;
+
+			if (place->file == mapping->file && place->outcome == PATCH_OK &&
+			    address >= mapping->start && address < mapping->end)
+				return !installation_is_in_place(probed->installation,
+								 place->counter, memory_fd);
+		}
+	}
+	return false;
+}
+
+static void add_mapping(struct prober *prober, struct probed_process *process,
+			const struct prober_mapping *mapping)
+{
+	pthread_mutex_lock(&prober->lock);
+	ARRAY_GROW(process->mappings, process->nr_mappings, process->cap_mappings);
+	process->mappings[process->nr_mappings++] = *mapping;
+	pthread_mutex_unlock(&prober->lock);
+}
+
+static void gather(struct gathered *gathered, const struct prober_mapping *mapping, bool is_again)
 {
 	const struct wanted *wanted = &mapping->file->wanted;
 
@@ -67,13 +98,15 @@ static void gather(struct gathered *gathered, const struct prober_mapping *mappi
 			.is_call = place->kind == WANTED_CALL,
 			.branches = mapping->file->branches,
 		};
-		gathered->places[gathered->nr++] = (struct counted_place){
-			.wanted = place, .file = mapping->file, .row = NO_ROW};
+		gathered->places[gathered->nr++] = (struct counted_place){.wanted = place,
+									  .file = mapping->file,
+									  .row = NO_ROW,
+									  .is_again = is_again};
 	}
 }
 
 /* Mappings that were not there when last looked, with what is wanted of them. */
-static bool gather_new(struct prober *prober, struct probed_process *process,
+static bool gather_new(struct prober *prober, struct probed_process *process, int memory_fd,
 		       struct gathered *gathered)
 {
 	struct buf text = {0};
@@ -85,21 +118,22 @@ static bool gather_new(struct prober *prober, struct probed_process *process,
 	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
 	while (proc_maps_next(&iter, &map) == 1) {
 		struct prober_mapping mapping = {.start = map.start, .end = map.end};
+		bool is_new;
 
 		if (!map.executable || !map.inode || map.shared || !map.nr_path_bytes ||
 		    map.path[0] != '/')
 			continue;
 		mapping.file = prober_file_of(prober, process->pid, &map);
-		if (!mapping.file || is_known(process, &map, mapping.file) ||
-		    !elf_image_bias(mapping.file->image, map.start, map.offset, true,
-				    &mapping.bias))
+		if (!mapping.file || !elf_image_bias(mapping.file->image, map.start, map.offset,
+						     true, &mapping.bias))
+			continue;
+		is_new = !is_known(process, &mapping);
+		if (!is_new && !is_loaded_anew(process, &mapping, memory_fd))
 			continue;
 		prober_file_search(prober, mapping.file);
-		gather(gathered, &mapping);
-		pthread_mutex_lock(&prober->lock);
-		ARRAY_GROW(process->mappings, process->nr_mappings, process->cap_mappings);
-		process->mappings[process->nr_mappings++] = mapping;
-		pthread_mutex_unlock(&prober->lock);
+		gather(gathered, &mapping, !is_new);
+		if (is_new)
+			add_mapping(prober, process, &mapping);
 	}
 	buf_release(&text);
 	return true;
@@ -255,7 +289,7 @@ int prober_install(struct prober *prober, struct probed_process *process,
 	int status = 0;
 
 	pthread_mutex_lock(&prober->install_lock);
-	if (!gather_new(prober, process, &gathered))
+	if (!gather_new(prober, process, access->memory_fd, &gathered))
 		status = err_set(err, ERR_GONE, "process %d has ended", (int)process->pid);
 	else if (gathered.nr)
 		status = install(prober, process, access, &gathered, is_from_start, err);

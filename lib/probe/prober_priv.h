@@ -44,6 +44,7 @@ struct counted_place {
 	uint64_t base;	/* of the counter when counting began, or went on */
 	uint64_t calls; /* before that */
 	uint32_t row;	/* in the profile */
+	bool is_again;	/* in a library that was loaded before: what was refused is known */
 };
 
 #define NO_ROW UINT32_MAX

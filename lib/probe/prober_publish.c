@@ -47,11 +47,12 @@ static bool frame_of(struct publishing *publishing, struct prober_file *file, ui
 	return true;
 }
 
+/* The latest: libraries that were unloaded are among them. */
 static const struct prober_mapping *mapping_at(const struct probed_process *process,
 					       uint64_t address)
 {
-	for (size_t i = 0; i < process->nr_mappings; i++) {
-		const struct prober_mapping *mapping = &process->mappings[i];
+	for (size_t i = process->nr_mappings; i > 0; i--) {
+		const struct prober_mapping *mapping = &process->mappings[i - 1];
 
 		if (address >= mapping->start && address < mapping->end)
 			return mapping;
@@ -146,7 +147,7 @@ static void tell_refusals(struct publishing *publishing, const struct probed_pro
 	for (size_t i = 0; i < probed->nr_places && !probed->is_told; i++) {
 		const struct counted_place *place = &probed->places[i];
 
-		if (place->outcome != PATCH_OK)
+		if (place->outcome != PATCH_OK && !place->is_again)
 			add_refusal(publishing, process, place->wanted->name, place->file->path,
 				    patch_outcome_text(place->outcome));
 	}
