@@ -137,19 +137,20 @@ int entry_run(struct entry_stop *stop, struct launch *launch)
 	int status;
 
 	*stop = (struct entry_stop){.pid = launch->pid, .memory_fd = -1};
+	/* It stands before it is let go: else its exec may come before the interrupt. */
 	if (ptrace(PTRACE_SEIZE, launch->pid, NULL, (void *)PTRACE_O_TRACEEXEC) < 0 ||
+	    ptrace(PTRACE_INTERRUPT, launch->pid, NULL, NULL) < 0 ||
+	    !next_stop(launch->pid, &status) ||
 	    pthread_create(&runner, NULL, run_launch, &run) != 0) {
 		stop->why = "the command could not be traced up to its beginning";
+		entry_end(stop);
 		return launch_run(launch);
 	}
-	if (ptrace(PTRACE_INTERRUPT, launch->pid, NULL, NULL) == 0 &&
-	    next_stop(launch->pid, &status) && run_to(launch->pid, PTRACE_EVENT_EXEC, &status)) {
-		stop->is_stopped = run_to_entry(stop);
-		if (!stop->is_stopped)
-			stop->why = "the command did not come to its beginning";
-	}
-	if (!stop->is_stopped)
+	stop->is_stopped = run_to(launch->pid, PTRACE_EVENT_EXEC, &status) && run_to_entry(stop);
+	if (!stop->is_stopped) {
+		stop->why = "the command did not come to its beginning";
 		entry_end(stop);
+	}
 	pthread_join(runner, NULL);
 	if (run.failed && stop->is_stopped)
 		entry_end(stop);
