@@ -51,6 +51,8 @@ struct search {
 	const struct probe_file *file;
 	struct symbol_file *symbols;
 	struct symbol_functions *functions;
+	const struct symbol_function **all; /* owned: by address */
+	size_t nr_all;
 	struct wanted *wanted;
 };
 
@@ -120,6 +122,28 @@ static void find_pattern(struct search *search, size_t index)
 		counting->nearest = xstrdup(nearest);
 }
 
+/* Is it another function that a jump leads to, rather than a part of the same? */
+static bool is_function(const void *context, uint64_t address)
+{
+	const struct search *search = context;
+	size_t low = 0, high = search->nr_all;
+	const struct symbol_function *before;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (search->all[middle]->start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	before = low ? search->all[low - 1] : NULL;
+	if (before && before->start == address)
+		return before->kind != SYMBOL_FUNCTION_PART;
+	/* Of what no function has: through a word, or in a PLT. */
+	return !before || address >= before->end;
+}
+
 static void add_sites(const struct search *search, const struct symbol_function *function,
 		      struct call_sites *sites)
 {
@@ -129,7 +153,14 @@ static void add_sites(const struct search *search, const struct symbol_function 
 	if (!bytes)
 		return;
 	nr_bytes = elf_image_read(search->file->image, function->start, bytes, nr_bytes);
-	call_sites_add(sites, function->name, function->start, bytes, nr_bytes, search->wanted);
+	call_sites_add(sites,
+		       &(const struct call_code){.function = function->name,
+						 .address = function->start,
+						 .bytes = bytes,
+						 .nr_bytes = nr_bytes,
+						 .is_function = is_function,
+						 .context = search},
+		       search->wanted);
 	free(bytes);
 }
 
@@ -177,13 +208,8 @@ static void find_calls(struct search *search, struct calls_wanted *calls)
 /* Where code of the file must not be overwritten behind. */
 static void add_starts(const struct search *search)
 {
-	const struct symbol_function **all;
-	size_t nr;
-
-	all = symbol_functions_find(search->functions, NULL, &nr);
-	for (size_t i = 0; i < nr; i++)
-		wanted_add_start(search->wanted, all[i]->start);
-	free(all);
+	for (size_t i = 0; i < search->nr_all; i++)
+		wanted_add_start(search->wanted, search->all[i]->start);
 }
 
 static bool is_of_interest(const struct counting *counting, const char *path)
@@ -207,12 +233,14 @@ static void find(void *context, const struct probe_file *file, struct wanted *wa
 	    symbol_file_open(&counting->symbols, &request, &search.symbols, NULL) < 0)
 		return;
 	search.functions = symbol_functions_new(search.symbols);
+	search.all = symbol_functions_find(search.functions, NULL, &search.nr_all);
 	for (size_t i = 0; i < counting->nr_patterns; i++)
 		find_pattern(&search, i);
 	for (size_t i = 0; i < counting->nr_calls; i++)
 		find_calls(&search, &counting->calls[i]);
 	if (wanted->nr_places)
 		add_starts(&search);
+	free(search.all);
 	symbol_functions_free(search.functions);
 	symbol_file_close(search.symbols);
 }

@@ -2,6 +2,7 @@
 #ifndef PROFC_PROBE_CALL_SITES_H
 #define PROFC_PROBE_CALL_SITES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,12 +22,22 @@ struct call_sites {
 };
 
 void call_sites_release(struct call_sites *sites);
+/* The code of a function. All borrowed. */
+struct call_code {
+	const char *function;
+	uint64_t address;
+	const uint8_t *bytes;
+	size_t nr_bytes;
+	/* Is it another function that a jump leads to? NULL: jumps are no calls. */
+	bool (*is_function)(const void *context, uint64_t address);
+	const void *context;
+};
+
 /*
  * Add those in the code of a function, in the order of addresses; of functions that overlap each
  * call is there once. From where its code cannot be told from data on, the function is refused.
  */
-void call_sites_add(struct call_sites *sites, const char *function, uint64_t address,
-		    const uint8_t *bytes, size_t nr_bytes, struct wanted *wanted);
+void call_sites_add(struct call_sites *sites, const struct call_code *code, struct wanted *wanted);
 /* One of them is to be counted: it becomes a place of `wanted`, or a refusal. */
 void call_sites_want(const struct call_sites *sites, size_t index, struct wanted *wanted);
 

@@ -44,6 +44,7 @@ enum patch_kind {
 	PATCH_CALL,	     /* a direct call */
 	PATCH_CALL_GOT,	     /* a call through a word at a fixed place, as the GOT has them */
 	PATCH_CALL_INDIRECT, /* any other: patch_call() refuses it */
+	PATCH_CALL_JUMP,     /* a jump to another function, or to a part of this one: likewise */
 };
 
 /* At most: four bytes of short instructions and one of 15, the longest there is. */
@@ -130,13 +131,15 @@ enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8
 
 /*
  * The calls in some code, in order; jumps to other functions are none. To begin, fill in the first
- * three and leave the others zero.
+ * four and leave the others zero.
  */
 struct patch_calls {
 	uint64_t address;
 	const uint8_t *bytes; /* borrowed */
 	size_t nr_bytes;
-	size_t at; /* what was looked at */
+	bool with_jumps; /* that lead out of the code, too: the last call of a function may be one
+			  */
+	size_t at;	 /* what was looked at */
 	/*
 	 * Something was met that is no instruction: code and data are mixed, and what looks like a
 	 * call from there on is one only if its callee is known for a function, or a PLT's entry.
@@ -148,7 +151,8 @@ struct patch_call_site {
 	uint64_t address;
 	uint8_t nr_bytes; /* the return address is behind them */
 	enum patch_kind kind;
-	uint64_t callee; /* CALL: its address. CALL_GOT: that of the word. Otherwise 0 */
+	/* CALL: its address. CALL_GOT: that of the word. JUMP: its target, if known. Otherwise 0 */
+	uint64_t callee;
 	const uint8_t *bytes;
 };
 

@@ -521,6 +521,31 @@ enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8
 	return finish(&maker, area, patch);
 }
 
+static bool leads_out(const struct patch_calls *calls, const struct code_instruction *code)
+{
+	if (code->effect == CODE_EFFECT_JUMP_GOT)
+		return true;
+	return (code->effect == CODE_EFFECT_JUMP || code->effect == CODE_EFFECT_BRANCH) &&
+	       code->target - calls->address >= calls->nr_bytes;
+}
+
+static struct patch_call_site call_site_of(const struct original *call)
+{
+	bool is_call = call->code.effect == CODE_EFFECT_CALL;
+	struct patch_call_site site = {
+		.address = call->address,
+		.nr_bytes = (uint8_t)call->code.nr_bytes,
+		.kind = is_call ? kind_of_call(call) : PATCH_CALL_JUMP,
+		.bytes = call->bytes,
+	};
+
+	if (site.kind == PATCH_CALL_GOT)
+		site.callee = call->code.operand;
+	else if (call->code.effect != CODE_EFFECT_JUMP_GOT)
+		site.callee = call->code.target;
+	return site;
+}
+
 bool patch_calls_next(struct patch_calls *calls, struct patch_call_site *site)
 {
 	while (calls->at < calls->nr_bytes) {
@@ -534,18 +559,10 @@ bool patch_calls_next(struct patch_calls *calls, struct patch_call_site *site)
 			continue;
 		}
 		calls->at += call.code.nr_bytes;
-		if (call.code.effect != CODE_EFFECT_CALL)
+		if (call.code.effect != CODE_EFFECT_CALL &&
+		    !(calls->with_jumps && leads_out(calls, &call.code)))
 			continue;
-		*site = (struct patch_call_site){
-			.address = call.address,
-			.nr_bytes = (uint8_t)call.code.nr_bytes,
-			.kind = kind_of_call(&call),
-			.bytes = call.bytes,
-		};
-		if (site->kind == PATCH_CALL)
-			site->callee = call.code.target;
-		else if (site->kind == PATCH_CALL_GOT)
-			site->callee = call.code.operand;
+		*site = call_site_of(&call);
 		return true;
 	}
 	return false;

@@ -22,7 +22,10 @@ static void test_call_sites__are_wanted_or_refused(void **state)
 	struct wanted wanted = {0};
 
 	(void)state;
-	call_sites_add(&sites, "f", 0x1000, code, 14, &wanted);
+	call_sites_add(&sites,
+		       &(const struct call_code){
+			       .function = "f", .address = 0x1000, .bytes = code, .nr_bytes = 14},
+		       &wanted);
 	assert_int_equal(sites.nr, 3);
 	assert_int_equal(wanted.nr_refusals, 0);
 	for (size_t i = 0; i < sites.nr; i++)
@@ -45,8 +48,16 @@ static void test_call_sites__each_is_there_once(void **state)
 	struct wanted wanted = {0};
 
 	(void)state;
-	call_sites_add(&sites, "outer", 0x1000, code, 14, &wanted);
-	call_sites_add(&sites, "inner", 0x1005, code + 5, 9, &wanted);
+	call_sites_add(
+		&sites,
+		&(const struct call_code){
+			.function = "outer", .address = 0x1000, .bytes = code, .nr_bytes = 14},
+		&wanted);
+	call_sites_add(
+		&sites,
+		&(const struct call_code){
+			.function = "inner", .address = 0x1005, .bytes = code + 5, .nr_bytes = 9},
+		&wanted);
 	assert_int_equal(sites.nr, 3);
 	assert_string_equal(sites.at[2].function, "outer");
 	call_sites_release(&sites);
@@ -62,7 +73,10 @@ static void test_call_sites__behind_data_there_are_none(void **state)
 	struct wanted wanted = {0};
 
 	(void)state;
-	call_sites_add(&sites, "f", 0x1000, mixed, 11, &wanted);
+	call_sites_add(&sites,
+		       &(const struct call_code){
+			       .function = "f", .address = 0x1000, .bytes = mixed, .nr_bytes = 11},
+		       &wanted);
 	assert_int_equal(sites.nr, 1);
 	assert_int_equal(wanted.nr_refusals, 1);
 	assert_string_equal(wanted.refusals[0].reason, "data stands among its code");

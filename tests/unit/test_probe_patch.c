@@ -452,6 +452,32 @@ static void test_patch__calls_are_found(void **state)
 	assert_false(patch_calls_next(&calls, &site));
 }
 
+static void test_patch__jumps_out_of_the_code_are_calls_if_asked_for(void **state)
+{
+	static const uint8_t code[] = "\x74\x02"	   /* je, within */
+				      "\xeb\x7f"	   /* jmp: a tail call */
+				      "\x0f\x85\0\1\0\0"   /* jne: perhaps one */
+				      "\xff\x25\x10\0\0\0" /* jmp *0x10(%rip) */
+				      "\xff\xe0";	   /* jmp *%rax: nobody knows */
+	struct patch_calls calls = {
+		.address = FUNCTION, .bytes = code, .nr_bytes = 18, .with_jumps = true};
+	struct patch_call_site site;
+
+	(void)state;
+	assert_true(patch_calls_next(&calls, &site));
+	assert_int_equal(site.kind, PATCH_CALL_JUMP);
+	assert_int_equal(site.address, FUNCTION + 2);
+	assert_int_equal(site.callee, FUNCTION + 0x83);
+	assert_true(patch_calls_next(&calls, &site));
+	assert_int_equal(site.kind, PATCH_CALL_JUMP);
+	assert_int_equal(site.callee, FUNCTION + 0x10a);
+	assert_true(patch_calls_next(&calls, &site));
+	assert_int_equal(site.kind, PATCH_CALL_JUMP);
+	assert_int_equal(site.address, FUNCTION + 10);
+	assert_int_equal(site.callee, 0);
+	assert_false(patch_calls_next(&calls, &site));
+}
+
 /* What each pc of a thunk, from its beginning on, stands for. */
 struct place {
 	uint64_t offset;
@@ -598,6 +624,7 @@ int main(void)
 #if defined(__x86_64__)
 		cmocka_unit_test(test_patch__entry_jumps_to_what_it_displaced),
 		cmocka_unit_test(test_patch__landing_pad_of_indirect_calls_stays),
+		cmocka_unit_test(test_patch__jumps_out_of_the_code_are_calls_if_asked_for),
 		cmocka_unit_test(test_patch__operands_relative_to_rip_stay_the_same),
 		cmocka_unit_test(test_patch__branches_and_jumps_lead_where_they_led),
 		cmocka_unit_test(test_patch__displaced_calls_return_to_the_program),
