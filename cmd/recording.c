@@ -427,18 +427,12 @@ static int begin(struct recording *recording, struct err *err)
 	return status;
 }
 
-/* Calls are counted also of what is over before its first sample. */
-static bool has_content(const struct recording *recording)
-{
-	return recording->result.nr_samples || recording->profile->probes.nr_counts;
-}
-
-/* One without samples leaves its name to what had it. */
+/* An empty one leaves its name to what had it. */
 static int close_file(struct recording *recording, struct err *err)
 {
 	struct recording_file *file = &recording->file;
 
-	if (has_content(recording) || !file->old_path)
+	if (!recording_is_empty(recording) || !file->old_path)
 		return recording_file_close(file, err);
 	if (!recording->options->quiet)
 		print_note("%s is left as it was", file->path);
@@ -458,10 +452,10 @@ static int finish_file(struct recording *recording)
 		close_file(recording, NULL);
 		return failed_status;
 	}
-	status = has_content(recording) ? EXIT_DONE : recording_say_empty(recording);
+	status = recording_is_empty(recording) ? recording_say_empty(recording) : EXIT_DONE;
 	if (recording_file_check(&recording->file, &err) < 0)
 		print_err(&err);
-	else if (has_content(recording))
+	else if (!recording_is_empty(recording))
 		recording_say_done(recording);
 	if (close_file(recording, err.code ? NULL : &err) < 0)
 		print_err(&err);

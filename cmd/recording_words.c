@@ -38,7 +38,7 @@ void recording_say_unwritten(const struct recording *recording, struct err *err)
 	struct buf word = {0};
 
 	err_prefix(err, "%s", recording_file_name(&recording->file));
-	if (path && recording->result.nr_samples) {
+	if (path && !recording_is_empty(recording)) {
 		escape_shell(&word, path);
 		err_hint(err, "profc report -i %s shows what was recorded until then",
 			 buf_str(&word));
@@ -62,6 +62,23 @@ void recording_say_check(const struct recording *recording)
 	print_note("first in thread %d at %s+%#llx: frame %zu is at %#llx, by libunwind at %#llx",
 		   check->tid, module_short_name(module), (unsigned long long)check->leaf.address,
 		   check->at, (unsigned long long)check->pc, (unsigned long long)check->libunwind);
+}
+
+static bool ended_in_delay(const struct recording *recording)
+{
+	return recording->profile->meta.duration_ns < recording->options->delay_ns;
+}
+
+bool recording_is_empty(const struct recording *recording)
+{
+	const struct profile_probes *probes = &recording->profile->probes;
+	/* What was never called is known as well, unless nobody has counted yet. */
+	bool has_counted =
+		probes->nr_counts && !ended_in_delay(recording) && !recording->ended_paused;
+
+	for (size_t i = 0; i < probes->nr_counts && !has_counted; i++)
+		has_counted = probes->counts[i].calls > 0;
+	return !recording->result.nr_samples && !has_counted;
 }
 
 /* A command that used next to nothing may end without having been seen. */
@@ -175,11 +192,6 @@ void recording_say_done(const struct recording *recording)
 	else if (recording->argv)
 		print_hint("what the command itself prints goes there too and spoils the profile: "
 			   "send one of them elsewhere");
-}
-
-static bool ended_in_delay(const struct recording *recording)
-{
-	return recording->profile->meta.duration_ns < recording->options->delay_ns;
 }
 
 /* Nobody has looked: false if somebody has, and there was nothing to be seen. */
