@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Tells whether a file is still the one that was recorded. */
+/* What is recorded of the file of a module, and whether one is still that. */
 #include "mapping/module_file.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -97,4 +98,32 @@ char *module_file_difference(const struct module *module, int fd, int image_fd)
 		difference = xstrdup(buf_str(&text));
 	buf_release(&text);
 	return difference;
+}
+
+void module_take_edition(struct module *module, const struct elf_image *image)
+{
+	const uint8_t *build_id = elf_image_build_id(image, &module->nr_build_id_bytes);
+
+	if (build_id && module->nr_build_id_bytes <= BUILD_ID_MAX_BYTES)
+		memcpy(module->build_id, build_id, module->nr_build_id_bytes);
+	else
+		module->nr_build_id_bytes = 0;
+	if (!module->nr_build_id_bytes && module->fd >= 0)
+		module->fingerprint = elf_edition_of(module->fd).fingerprint;
+}
+
+struct module_id module_table_intern_mapped(struct module_table *table, const struct module *mapped,
+					    int fd, const struct elf_image *image)
+{
+	struct module module = *mapped;
+	struct stat found;
+
+	module.kind = MODULE_KIND_FILE;
+	module.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (fstat(fd, &found) == 0) {
+		module.file_bytes = (uint64_t)found.st_size;
+		module.modified_ns = module_modified_ns(&found);
+	}
+	module_take_edition(&module, image);
+	return module_table_intern(table, &module);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tells whether a file is still the one that was recorded. */
+/* Modules and their files: what is recorded of one, and whether a file is still that. */
 #ifndef PROFC_MAPPING_MODULE_FILE_H
 #define PROFC_MAPPING_MODULE_FILE_H
 
-struct module;
+#include "mapping/module.h"
+
+struct elf_image;
 
 /* The beginning of each message on why a file is not the one that was recorded. */
 #define MODULE_REPLACED "the file was rebuilt or replaced after the recording: "
@@ -14,5 +16,15 @@ struct module;
  * on its ELF image: a copy where that is inside the file, else `fd`. Both are borrowed.
  */
 char *module_file_difference(const struct module *module, int fd, int image_fd);
+
+/* Fill in the edition of a module: the build-id of its image, or else what tells it apart. */
+void module_take_edition(struct module *module, const struct elf_image *image);
+
+/*
+ * The module of an ELF file that a process has mapped, though no memory map says so any more.
+ * `mapped` has what the map said: path, device and inode; `fd` is open on the file, and borrowed.
+ */
+struct module_id module_table_intern_mapped(struct module_table *table, const struct module *mapped,
+					    int fd, const struct elf_image *image);
 
 #endif

@@ -7,8 +7,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "elf/elf_cut.h"
-#include "elf/elf_edition.h"
 #include "elf/elf_image.h"
+#include "mapping/module_file.h"
 #include "mapping/module_priv.h"
 #include "mapping/space_priv.h"
 #include "mapping/target_file.h"
@@ -168,18 +168,6 @@ static struct elf_image *open_vdso(const struct space *space, const struct entry
 	return image;
 }
 
-static void take_edition(struct module *module, const struct elf_image *image)
-{
-	const uint8_t *build_id = elf_image_build_id(image, &module->nr_build_id_bytes);
-
-	if (build_id && module->nr_build_id_bytes <= BUILD_ID_MAX_BYTES)
-		memcpy(module->build_id, build_id, module->nr_build_id_bytes);
-	else
-		module->nr_build_id_bytes = 0;
-	if (!module->nr_build_id_bytes && module->fd >= 0)
-		module->fingerprint = elf_edition_of(module->fd).fingerprint;
-}
-
 bool space_is_vdso(const struct entry *entry)
 {
 	return !strcmp(entry->path, "[vdso]");
@@ -215,7 +203,7 @@ static void describe(const struct space *space, const struct entries *map,
 		open_file(space, map, entry, module, files);
 	}
 	if (files->image)
-		take_edition(module, files->image);
+		module_take_edition(module, files->image);
 }
 
 static uint64_t bias_of(const struct mapping *mapping, const struct module *module,

@@ -328,14 +328,14 @@ bool installation_callee(const struct installation *installation, uint32_t count
 	return *is_word || patch->callee_kind == PATCH_CALLEE_DIRECT;
 }
 
-bool installation_is_in_place(const struct installation *installation, uint32_t counter,
+bool installation_is_replaced(const struct installation *installation, uint32_t counter,
 			      int memory_fd)
 {
 	const struct patch *patch = &region_patches(&installation->region)[counter];
 	uint8_t bytes[PATCH_MAX_BYTES];
 
 	return pread(memory_fd, bytes, patch->nr_bytes, (off_t)patch->address) == patch->nr_bytes &&
-	       memcmp(bytes, patch->new, patch->nr_bytes) == 0;
+	       memcmp(bytes, patch->new, patch->nr_bytes) != 0;
 }
 
 bool installation_original_pc(const struct installation *installation, pid_t pid, uint64_t pc,

@@ -47,8 +47,8 @@ uint64_t installation_count(const struct installation *installation, uint32_t co
 /* Whom a counted call leads to: a callee, or a word with its address. False: not known. */
 bool installation_callee(const struct installation *installation, uint32_t counter,
 			 uint64_t *address, bool *is_word);
-/* Is a counter's probe still where it was put? Not so where its library was loaded anew. */
-bool installation_is_in_place(const struct installation *installation, uint32_t counter,
+/* Does other code stand where a counter's probe was put? So where its library is loaded anew. */
+bool installation_is_replaced(const struct installation *installation, uint32_t counter,
 			      int memory_fd);
 /* As patched_original_pc(). Any thread. */
 bool installation_original_pc(const struct installation *installation, pid_t pid, uint64_t pc,

@@ -17,6 +17,7 @@
 #include "probe/installation.h"
 #include "probe/prober_priv.h"
 #include "probe/removal.h"
+#include "proc/read.h"
 #include "tracee/launch.h"
 
 /* A process that cannot be stopped for so long is left alone. */
@@ -190,18 +191,28 @@ size_t prober_nr_wanted(const struct prober *prober)
 	return prober->nr_wanted;
 }
 
+/* Whatever fails then fails for that. */
+static bool has_ended(pid_t pid)
+{
+	struct proc_stat stat;
+
+	return !proc_read_task_stat(pid, pid, &stat) || stat.state == 'Z' || stat.state == 'X' ||
+	       stat.flags & PROC_FLAGS_ENDING;
+}
+
 /* One that cannot be looked at stays without probes, which is told of. */
 static void look(struct prober *prober, struct probed_process *process)
 {
 	struct err err = ERR_INIT;
 	int status = install_running(prober, process, &err);
+	bool is_over = status < 0 && has_ended(process->pid);
 	uint64_t now_ns;
 
 	pthread_mutex_lock(&prober->lock);
 	now_ns = clock_monotonic_ns();
 	process->look_again_ns =
 		now_ns + min_u64(max_u64(now_ns - process->born_ns, FIRST_LOOK_NS), LOOK_NS);
-	if (status < 0 && err.code != ERR_GONE && !process->is_gone) {
+	if (status < 0 && err.code != ERR_GONE && !process->is_gone && !is_over) {
 		if (!process->refusal) {
 			process->refusal = xstrdup(err.what);
 			prober->nr_failed++;

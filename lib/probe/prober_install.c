@@ -63,8 +63,8 @@ static bool is_loaded_anew(const struct probed_process *process,
 
 			if (place->file == mapping->file && place->outcome == PATCH_OK &&
 			    address >= mapping->start && address < mapping->end)
-				return !installation_is_in_place(probed->installation,
-								 place->counter, memory_fd);
+				return installation_is_replaced(probed->installation,
+								place->counter, memory_fd);
 		}
 	}
 	return false;

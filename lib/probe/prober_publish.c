@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "mapping/module.h"
+#include "mapping/module_file.h"
 #include "probe/prober_priv.h"
 #include "profile/profile.h"
 
@@ -18,27 +19,37 @@ struct publishing {
 };
 
 /* The latest, as a file may have been replaced under its path and inode. */
-static struct module_id module_of(const struct profile *profile, struct prober_file *file)
+static struct module_id known_module(const struct profile *profile, const struct prober_file *file)
 {
-	if (file->module.v != MODULE_UNKNOWN.v)
-		return file->module;
 	for (uint32_t i = module_table_nr(profile->modules); i > 0; i--) {
 		struct module_id id = {i - 1};
 		const struct module *module = module_table_get(profile->modules, id);
 
 		if (module->kind == MODULE_KIND_FILE && module->inode == file->inode &&
-		    module->dev == file->dev) {
-			file->module = id;
-			break;
-		}
+		    module->dev == file->dev)
+			return id;
 	}
+	return MODULE_UNKNOWN;
+}
+
+/* `is_needed`: also of a process that was over before anybody else has read its memory map. */
+static struct module_id module_of(const struct profile *profile, struct prober_file *file,
+				  bool is_needed)
+{
+	const struct module mapped = {.path = file->path, .dev = file->dev, .inode = file->inode};
+
+	if (file->module.v == MODULE_UNKNOWN.v)
+		file->module = known_module(profile, file);
+	if (file->module.v == MODULE_UNKNOWN.v && is_needed)
+		file->module = module_table_intern_mapped(profile->modules, &mapped, file->fd,
+							  file->image);
 	return file->module;
 }
 
 static bool frame_of(struct publishing *publishing, struct prober_file *file, uint64_t address,
-		     struct frame_id *frame)
+		     bool is_needed, struct frame_id *frame)
 {
-	struct module_id module = module_of(publishing->profile, file);
+	struct module_id module = module_of(publishing->profile, file, is_needed);
 
 	if (module.v == MODULE_UNKNOWN.v)
 		return false;
@@ -82,13 +93,14 @@ static struct frame_id callee_of(struct publishing *publishing,
 	if (place->word)
 		read_callee_again(process, place);
 	mapping = mapping_at(process, place->callee);
-	if (!mapping || !frame_of(publishing, mapping->file, place->callee - mapping->bias, &frame))
+	if (!mapping ||
+	    !frame_of(publishing, mapping->file, place->callee - mapping->bias, true, &frame))
 		return COUNT_NO_CALLEE;
 	return frame;
 }
 
 static void add_row(struct publishing *publishing, const struct probed_process *process,
-		    const struct probed *probed, struct counted_place *place)
+		    const struct probed *probed, struct counted_place *place, uint64_t calls)
 {
 	const struct wanted_place *wanted = place->wanted;
 	bool is_call = wanted->kind == WANTED_CALL;
@@ -104,7 +116,8 @@ static void add_row(struct publishing *publishing, const struct probed_process *
 	};
 	uint64_t inside = is_call ? max_u64(wanted->nr_bytes, 1) - 1 : 0;
 
-	if (!frame_of(publishing, place->file, wanted->address + inside, &row.where))
+	if (!frame_of(publishing, place->file, wanted->address + inside, calls || process->is_gone,
+		      &row.where))
 		return;
 	if (is_call)
 		row.callee = callee_of(publishing, process, place);
@@ -121,7 +134,7 @@ static void publish_place(struct publishing *publishing, const struct probed_pro
 	/* Of a call that was not made nobody knows whom it calls. */
 	if (place->row == NO_ROW &&
 	    (place->wanted->kind == WANTED_ENTRY || calls || process->is_gone))
-		add_row(publishing, process, probed, place);
+		add_row(publishing, process, probed, place, calls);
 	if (place->row == NO_ROW)
 		return;
 	row = &publishing->profile->probes.counts[place->row];
