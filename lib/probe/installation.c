@@ -136,6 +136,17 @@ static bool overlaps_last(const struct draft *draft, const struct probe_request 
 	return last && request->address < last->address + last->nr_bytes;
 }
 
+/* One that is made by all who enter is counted there. */
+static void share_last(const struct draft *draft, struct probe_request *request)
+{
+	const struct patch *last = &draft->patches[draft->nr_patches - 1];
+
+	request->counter = (uint32_t)draft->nr_patches - 1;
+	request->outcome = request->is_call && patch_always_calls(last, request->address)
+				   ? PATCH_OK
+				   : PATCH_BEHIND_ENTRY;
+}
+
 static void draw_part(struct draft *draft, uint32_t part)
 {
 	const struct region_plan *plan = &draft->plan;
@@ -155,10 +166,12 @@ static void draw_part(struct draft *draft, uint32_t part)
 			.nr_shards = plan->counters.nr_shards,
 			.shard_log2 = plan->counters.shard_log2};
 
+		if (overlaps_last(draft, request)) {
+			share_last(draft, request);
+			continue;
+		}
 		request->counter = (uint32_t)draft->nr_patches;
-		request->outcome = overlaps_last(draft, request)
-					   ? PATCH_JUMPED_INTO
-					   : draw(draft, request, &area, &counter);
+		request->outcome = draw(draft, request, &area, &counter);
 		draft->nr_patches += request->outcome == PATCH_OK;
 	}
 }

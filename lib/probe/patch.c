@@ -24,6 +24,8 @@ const char *patch_outcome_text(enum patch_outcome outcome)
 		return "there is no room for a probe near enough";
 	case PATCH_NO_ROOM:
 		return "there are too many probes near it";
+	case PATCH_BEHIND_ENTRY:
+		return "a call in it, behind a branch, is where the probe of its entry stands";
 	case PATCH_DIFFERS_FROM_FILE:
 		return "its code in memory is not that of its file";
 	case PATCH_UNSUPPORTED:

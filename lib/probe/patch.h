@@ -30,7 +30,8 @@ enum patch_outcome {
 	PATCH_INDIRECT_CALL,
 	PATCH_NO_FIXED_FORM, /* an instruction that would do something else in another place */
 	PATCH_OUT_OF_REACH,
-	PATCH_NO_ROOM, /* the area is full */
+	PATCH_NO_ROOM,	    /* the area is full */
+	PATCH_BEHIND_ENTRY, /* a call among the instructions that an entry's probe has moved */
 	PATCH_DIFFERS_FROM_FILE,
 	PATCH_UNSUPPORTED,
 	PATCH_OUTCOME_COUNT,
@@ -128,6 +129,12 @@ enum patch_outcome patch_entry(struct patch *patch, const struct patch_function 
 enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8_t *bytes,
 			      size_t nr_readable, struct code_area *area,
 			      const struct patch_counter *counter);
+
+/*
+ * Does whoever passes the probe at an entry make the call at that address? So where it is among the
+ * instructions that were moved and no branch comes before it: its count is that of the entry.
+ */
+bool patch_always_calls(const struct patch *patch, uint64_t call);
 
 /*
  * The calls in some code, in order; jumps to other functions are none. To begin, fill in the first

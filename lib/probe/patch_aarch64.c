@@ -31,6 +31,13 @@ enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8
 	return PATCH_UNSUPPORTED;
 }
 
+bool patch_always_calls(const struct patch *patch, uint64_t call)
+{
+	(void)patch;
+	(void)call;
+	return false;
+}
+
 bool patch_calls_next(struct patch_calls *calls, struct patch_call_site *site)
 {
 	(void)site;

@@ -521,6 +521,48 @@ enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8
 	return finish(&maker, area, patch);
 }
 
+bool patch_always_calls(const struct patch *patch, uint64_t call)
+{
+	struct code_instruction code;
+
+	if (patch->kind != PATCH_ENTRY)
+		return false;
+	for (size_t at = 0; at < patch->nr_bytes; at += code.nr_bytes) {
+		if (!code_decode(patch->old + at, patch->nr_bytes - at, patch->address + at, &code))
+			return false;
+		switch (code.effect) {
+		case CODE_EFFECT_CALL:
+			return patch->address + at == call;
+		case CODE_EFFECT_BRANCH:
+		case CODE_EFFECT_JUMP:
+		case CODE_EFFECT_JUMP_GOT:
+		case CODE_EFFECT_RETURN:
+		case CODE_EFFECT_HALT:
+		case CODE_EFFECT_STOP:
+			return false;
+		case CODE_EFFECT_NONE:
+		case CODE_EFFECT_PUSH:
+		case CODE_EFFECT_PUSH_RBP:
+		case CODE_EFFECT_STORE_RBP:
+		case CODE_EFFECT_PUSH_GOT:
+		case CODE_EFFECT_POP:
+		case CODE_EFFECT_POP_RBP:
+		case CODE_EFFECT_ADD_RSP:
+		case CODE_EFFECT_RSP_FROM_RBP:
+		case CODE_EFFECT_LEAVE:
+		case CODE_EFFECT_LOAD_RBP:
+		case CODE_EFFECT_RBP_FROM_RSP:
+		case CODE_EFFECT_COPY_RSP:
+		case CODE_EFFECT_RSP_FROM_REG:
+		case CODE_EFFECT_MOVE_RSP:
+		case CODE_EFFECT_LOAD_RSP:
+		case CODE_EFFECT_LOSE_RBP:
+			break;
+		}
+	}
+	return false;
+}
+
 static bool leads_out(const struct patch_calls *calls, const struct code_instruction *code)
 {
 	if (code->effect == CODE_EFFECT_JUMP_GOT)

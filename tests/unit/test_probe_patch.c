@@ -452,6 +452,25 @@ static void test_patch__calls_are_found(void **state)
 	assert_false(patch_calls_next(&calls, &site));
 }
 
+static void test_patch__who_enters_always_calls(void **state)
+{
+	/* push %rbx; call; ret */
+	struct made straight = ENTRY("\x53\xe8\0\1\0\0\xc3");
+	/* test %edi,%edi; je; call; ret */
+	struct made branch = ENTRY("\x85\xff\x74\x40\xe8\0\1\0\0\xc3");
+	struct made alone = CALL("\xe8\0\1\0\0");
+
+	(void)state;
+	assert_int_equal(straight.outcome, PATCH_OK);
+	assert_true(patch_always_calls(&straight.patch, FUNCTION + 1));
+	assert_false(patch_always_calls(&straight.patch, FUNCTION));
+	assert_false(patch_always_calls(&straight.patch, FUNCTION + 6));
+	assert_int_equal(branch.outcome, PATCH_OK);
+	assert_false(patch_always_calls(&branch.patch, FUNCTION + 4));
+	assert_int_equal(alone.outcome, PATCH_OK);
+	assert_false(patch_always_calls(&alone.patch, FUNCTION));
+}
+
 static void test_patch__jumps_out_of_the_code_are_calls_if_asked_for(void **state)
 {
 	static const uint8_t code[] = "\x74\x02"	   /* je, within */
@@ -625,6 +644,7 @@ int main(void)
 		cmocka_unit_test(test_patch__entry_jumps_to_what_it_displaced),
 		cmocka_unit_test(test_patch__landing_pad_of_indirect_calls_stays),
 		cmocka_unit_test(test_patch__jumps_out_of_the_code_are_calls_if_asked_for),
+		cmocka_unit_test(test_patch__who_enters_always_calls),
 		cmocka_unit_test(test_patch__operands_relative_to_rip_stay_the_same),
 		cmocka_unit_test(test_patch__branches_and_jumps_lead_where_they_led),
 		cmocka_unit_test(test_patch__displaced_calls_return_to_the_program),
