@@ -73,7 +73,8 @@ class Kinds(CountingCase):
 
     def check(self, *flags, of="calls_of_all_kinds", more=("calls_of_all_kinds_more",), **build_how):
         program = build(of, "-g", *flags, more=more, **build_how)
-        recording = record(self.directory, [program], "--count", self.PATTERN)
+        # In a directory of its own, where -pg leaves a file.
+        recording = record(self.directory, [program], "--count", self.PATTERN, cwd=self.directory)
         self.assertExact(recording, may_refuse=HARD)
         self.assertTrue(self.probes(recording)["from_start"])
         return recording
