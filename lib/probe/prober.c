@@ -209,6 +209,7 @@ static void look(struct prober *prober, struct probed_process *process)
 	uint64_t now_ns;
 
 	pthread_mutex_lock(&prober->lock);
+	prober_read_callees(process);
 	now_ns = clock_monotonic_ns();
 	process->look_again_ns =
 		now_ns + min_u64(max_u64(now_ns - process->born_ns, FIRST_LOOK_NS), LOOK_NS);

@@ -286,14 +286,17 @@ int prober_install(struct prober *prober, struct probed_process *process,
 		   const struct probe_access *access, bool is_from_start, struct err *err)
 {
 	struct gathered gathered = {0};
+	bool is_looked_at;
 	int status = 0;
 
 	pthread_mutex_lock(&prober->install_lock);
-	if (!gather_new(prober, process, access->memory_fd, &gathered))
+	is_looked_at = gather_new(prober, process, access->memory_fd, &gathered);
+	if (!is_looked_at)
 		status = err_set(err, ERR_GONE, "process %d has ended", (int)process->pid);
 	else if (gathered.nr)
 		status = install(prober, process, access, &gathered, is_from_start, err);
 	pthread_mutex_lock(&prober->lock);
+	process->is_looked_at |= is_looked_at;
 	prober->nr_wanted += gathered.nr;
 	pthread_mutex_unlock(&prober->lock);
 	pthread_mutex_unlock(&prober->install_lock);

@@ -70,7 +70,8 @@ struct probed_process {
 	size_t nr_mappings, cap_mappings;
 	struct probed *probed; /* owned */
 	size_t nr_probed, cap_probed;
-	char *refusal; /* owned: why nothing in it can be counted; or NULL */
+	bool is_looked_at; /* its memory map was read once */
+	char *refusal;	   /* owned: why nothing in it can be counted; or NULL */
 	bool is_refusal_told;
 	uint64_t look_again_ns; /* for libraries */
 };
@@ -104,6 +105,12 @@ void prober_file_free(struct prober_file *file);
  */
 int prober_install(struct prober *prober, struct probed_process *process,
 		   const struct probe_access *access, bool is_from_start, struct err *err);
+
+/*
+ * prober_publish.c: read again whom calls through a PLT lead to, which is known when they have been
+ * made once. Under `lock`.
+ */
+void prober_read_callees(struct probed_process *process);
 
 /* Calls up to now; under `lock`. */
 uint64_t counted_calls(const struct prober *prober, const struct probed *probed,

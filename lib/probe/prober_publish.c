@@ -84,6 +84,22 @@ static void read_callee_again(const struct probed_process *process, struct count
 		place->callee = callee;
 }
 
+void prober_read_callees(struct probed_process *process)
+{
+	for (size_t i = 0; i < process->nr_probed; i++) {
+		struct probed *probed = &process->probed[i];
+
+		for (size_t k = 0; k < probed->nr_places; k++) {
+			struct counted_place *place = &probed->places[k];
+			const struct prober_mapping *mapping =
+				place->word ? mapping_at(process, place->callee) : NULL;
+
+			if (mapping && mapping->file == place->file)
+				read_callee_again(process, place);
+		}
+	}
+}
+
 static struct frame_id callee_of(struct publishing *publishing,
 				 const struct probed_process *process, struct counted_place *place)
 {
@@ -200,6 +216,19 @@ static void publish_process(struct publishing *publishing, struct probed_process
 	}
 }
 
+/* Other programs that were over before it was known whether they have what is wanted. */
+static uint64_t nr_overlooked(const struct prober *prober)
+{
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < prober->nr_processes; i++) {
+		const struct probed_process *process = prober->processes[i];
+
+		nr += process->is_gone && !process->is_looked_at && process->heir_of == UINT32_MAX;
+	}
+	return nr;
+}
+
 void prober_publish(struct prober *prober, struct profile *profile, uint64_t start_ns)
 {
 	struct publishing publishing = {.prober = prober,
@@ -213,6 +242,8 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
 	profile_set_counter(profile, "probe_install_ns", prober->cost.stop_ns);
 	profile_set_counter(profile, "probe_remote_ns", prober->cost.remote_ns);
 	profile_set_counter(profile, "probe_stop_ns_max", prober->stop_ns_max);
+	if (nr_overlooked(prober))
+		profile_set_counter(profile, "probe_overlooked", nr_overlooked(prober));
 	if (prober->remove_ns)
 		profile_set_counter(profile, "probe_remove_ns", prober->remove_ns);
 	pthread_mutex_unlock(&prober->lock);
