@@ -295,6 +295,33 @@ class Requests(CountingCase):
         self.assertEqual(self.counted(recording)["requested"], expected)
 
 
+class Copies(CountingCase):
+    def test_inlined_copies_are_told(self):
+        """Its calls are counted, its copies are named, and one that is only copied is refused."""
+        recording = record(
+            self.directory, [build("calls_by_line", "-O2", "-g")], "--count", "^inlined$", "--count", "^caller$",
+        )
+        self.assertEqual(self.counted(recording)["caller"], 3)
+        (reason,) = self.refused(recording)["inlined"]
+        self.assertEqual(reason, "inlined everywhere, in 2 places")
+
+    def test_one_module_alone(self):
+        """A function of the same name in two modules."""
+        library = build("counted_plugin", "-O2", "-g", "-shared", "-fPIC", called="libcounted.so")
+        where = os.path.dirname(library)
+        program = build("calls_of_a_library", libraries=(library, f"-Wl,-rpath,{where}"))
+        recording = record(
+            self.directory, [program], "--count", "libcounted!^plugin_f", "--count", "library!^main$"
+        )
+        self.assertEqual(self.counted(recording), {"plugin_function": 1009 + 11, "main": 1})
+
+    def test_names_that_are_not_there(self):
+        done = record(self.directory, [build("calls_by_line")], "--count", "^calle_one$")
+        self.assertIn("no function matches '^calle_one$'", done.stderr)
+        self.assertIn("did you mean 'callee_one'?", done.stderr)
+        self.assertEqual(done.status, 0)
+
+
 class Starts(CountingCase):
     def test_no_beginning_is_missed(self):
         """Its exec came before it stood, now and then, and nothing was counted."""
