@@ -86,7 +86,7 @@ static struct probed_process *add_process(struct prober *prober, pid_t pid)
 	struct probed_process *process = xcalloc(1, sizeof(*process));
 
 	process->pid = pid;
-	process->serial = process->heir_of = UINT32_MAX;
+	process->serial = UINT32_MAX;
 	process->born_ns = clock_monotonic_ns();
 	process->look_again_ns = process->born_ns + FIRST_LOOK_NS;
 	ARRAY_GROW(prober->processes, prober->nr_processes, prober->cap_processes);
@@ -231,7 +231,7 @@ static uint64_t look_at_due(struct prober *prober)
 	for (size_t i = 0; i < prober->nr_processes && !prober->is_over; i++) {
 		struct probed_process *process = prober->processes[i];
 
-		if (process->is_gone || process->heir_of != UINT32_MAX)
+		if (process->is_gone)
 			continue;
 		if (process->look_again_ns > clock_monotonic_ns()) {
 			next_ns = min_u64(next_ns, process->look_again_ns);
@@ -273,7 +273,6 @@ void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t par
 		 enum prober_birth birth)
 {
 	struct probed_process *process;
-	struct probed_process *giver;
 
 	pthread_mutex_lock(&prober->lock);
 	need_thread(prober);
@@ -281,9 +280,11 @@ void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t par
 	if (!process)
 		process = add_process(prober, pid);
 	process->serial = serial;
-	giver = birth == PROBER_FORKED ? find_serial(prober, parent) : NULL;
-	if (giver)
-		process->heir_of = giver->heir_of == UINT32_MAX ? parent : giver->heir_of;
+	if (birth == PROBER_FORKED)
+		process->giver = find_serial(prober, parent);
+	/* It has all that its parent has: only what it loads itself is looked for. */
+	if (process->giver)
+		process->look_again_ns = process->born_ns + LOOK_NS;
 	if (birth == PROBER_EXECED)
 		pthread_cond_signal(&prober->wake);
 	pthread_mutex_unlock(&prober->lock);
@@ -346,18 +347,17 @@ void prober_set_counting(struct prober *prober, bool is_counting, uint64_t now_n
 bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t *original,
 			unsigned int *pushed_bytes)
 {
-	struct probed_process *process;
+	const struct probed_process *process;
 	bool is_found = false;
 
 	pthread_mutex_lock(&prober->lock);
-	process = find_pid(prober, pid);
-	if (process && process->heir_of != UINT32_MAX)
-		process = find_serial(prober, process->heir_of);
-	for (size_t i = 0; process && i < process->nr_probed && !is_found; i++) {
-		const struct installation *installation = process->probed[i].installation;
+	for (process = find_pid(prober, pid); process && !is_found; process = process->giver) {
+		for (size_t i = 0; i < process->nr_probed && !is_found; i++) {
+			const struct installation *installation = process->probed[i].installation;
 
-		is_found = installation &&
-			   installation_original_pc(installation, pid, pc, original, pushed_bytes);
+			is_found = installation && installation_original_pc(installation, pid, pc,
+									    original, pushed_bytes);
+		}
 	}
 	pthread_mutex_unlock(&prober->lock);
 	return is_found;

@@ -36,33 +36,49 @@ static void gathered_release(struct gathered *gathered)
 	free(gathered->file_bytes);
 }
 
+/* By it, or by whom it was forked from. */
 static bool is_known(const struct probed_process *process, const struct prober_mapping *mapping)
 {
-	for (size_t i = 0; i < process->nr_mappings; i++) {
-		const struct prober_mapping *known = &process->mappings[i];
+	for (; process; process = process->giver) {
+		for (size_t i = 0; i < process->nr_mappings; i++) {
+			const struct prober_mapping *known = &process->mappings[i];
 
-		if (known->start == mapping->start && known->file == mapping->file)
-			return true;
+			if (known->start == mapping->start && known->file == mapping->file)
+				return true;
+		}
 	}
 	return false;
 }
 
+/* A place with a probe that was put into a mapping. */
+static const struct counted_place *place_in(const struct probed *probed,
+					    const struct prober_mapping *mapping)
+{
+	for (size_t i = 0; i < probed->nr_places; i++) {
+		const struct counted_place *place = &probed->places[i];
+		uint64_t address = place->wanted->address + mapping->bias;
+
+		if (place->file == mapping->file && place->outcome == PATCH_OK &&
+		    address >= mapping->start && address < mapping->end)
+			return place;
+	}
+	return NULL;
+}
+
 /*
  * A library that was unloaded and is loaded again stands where it stood, mostly, but without its
- * probes: whether the last that were put in there are gone.
+ * probes; so does one that a process and a child of it load each for itself. Whether the last that
+ * were put in there are gone.
  */
 static bool is_loaded_anew(const struct probed_process *process,
 			   const struct prober_mapping *mapping, int memory_fd)
 {
-	for (size_t i = process->nr_probed; i > 0; i--) {
-		const struct probed *probed = &process->probed[i - 1];
+	for (; process; process = process->giver) {
+		for (size_t i = process->nr_probed; i > 0; i--) {
+			const struct probed *probed = &process->probed[i - 1];
+			const struct counted_place *place = place_in(probed, mapping);
 
-		for (size_t k = 0; k < probed->nr_places; k++) {
-			const struct counted_place *place = &probed->places[k];
-			uint64_t address = place->wanted->address + mapping->bias;
-
-			if (place->file == mapping->file && place->outcome == PATCH_OK &&
-			    address >= mapping->start && address < mapping->end)
+			if (place)
 				return installation_is_replaced(probed->installation,
 								place->counter, memory_fd);
 		}

@@ -62,8 +62,9 @@ struct probed {
 /* A process between two execs. */
 struct probed_process {
 	pid_t pid;
-	uint32_t serial;  /* UINT32_MAX: a recording does not know it yet */
-	uint32_t heir_of; /* serial of the process whose probes it has inherited, or UINT32_MAX */
+	uint32_t serial; /* UINT32_MAX: a recording does not know it yet */
+	/* Whose probes it has inherited, when it was forked; or NULL. Constant once it is told. */
+	const struct probed_process *giver;
 	bool is_gone;
 	uint64_t born_ns, gone_ns;
 	struct prober_mapping *mappings; /* owned */

@@ -62,11 +62,13 @@ static bool frame_of(struct publishing *publishing, struct prober_file *file, ui
 static const struct prober_mapping *mapping_at(const struct probed_process *process,
 					       uint64_t address)
 {
-	for (size_t i = process->nr_mappings; i > 0; i--) {
-		const struct prober_mapping *mapping = &process->mappings[i - 1];
+	for (; process; process = process->giver) {
+		for (size_t i = process->nr_mappings; i > 0; i--) {
+			const struct prober_mapping *mapping = &process->mappings[i - 1];
 
-		if (address >= mapping->start && address < mapping->end)
-			return mapping;
+			if (address >= mapping->start && address < mapping->end)
+				return mapping;
+		}
 	}
 	return NULL;
 }
@@ -224,7 +226,7 @@ static uint64_t nr_overlooked(const struct prober *prober)
 	for (size_t i = 0; i < prober->nr_processes; i++) {
 		const struct probed_process *process = prober->processes[i];
 
-		nr += process->is_gone && !process->is_looked_at && process->heir_of == UINT32_MAX;
+		nr += process->is_gone && !process->is_looked_at && !process->giver;
 	}
 	return nr;
 }
