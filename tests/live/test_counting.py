@@ -219,6 +219,10 @@ class Plugins(CountingCase):
         refusals = self.probes(recording)["refused"]
         self.assertEqual(len(refusals), len({json.dumps(one) for one in refusals}), refusals)
 
+    def test_loaded_by_a_child_and_by_its_parent(self):
+        """In the same place, but each for itself."""
+        self.check("fork", self.plugin("libfirst.so"))
+
     def test_another_in_the_same_place(self):
         first, second = self.plugin("libfirst.so"), self.plugin("libsecond.so")
         recording = self.check(first, second, first)
@@ -276,6 +280,17 @@ class Requests(CountingCase):
                 with open(f"/proc/{target.pid}/maps", encoding="utf-8") as maps:
                     self.assertNotIn("profc", maps.read())
             self.assertUntouched(target.pid)
+
+    def test_what_comes_before_the_delay_is_over_is_not_counted(self):
+        with Running([build("calls_on_request")]) as target:
+            target.wait_ready()
+            recorder, _ = self.begin(target, "--delay", "1s")
+            with recorder:
+                self.eventually(lambda: self.request(target, 1000), "probes")
+                self.wait_until_recorded(recorder.path, cpu_ns=1)
+                self.request(target, 5003)
+                recording = recorder.interrupt()
+        self.assertEqual(self.counted(recording)["requested"], 4 * 5003)
 
     def test_only_what_is_between_resume_and_pause_is_counted(self):
         with Running([build("calls_on_request")]) as target:
