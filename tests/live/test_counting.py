@@ -236,11 +236,15 @@ class Plugins(CountingCase):
 class Requests(CountingCase):
     """Calls while the test knows whether they are counted."""
 
-    def request(self, target, times):
-        """Four threads call so often; whether there was a probe then."""
+    def ask(self, target, times):
+        """Four threads call so often; what the target says then."""
         target.process.stdin.write(f"{times}\n")
         target.process.stdin.flush()
-        return json.loads(target.process.stdout.readline())["probed"]
+        return json.loads(target.process.stdout.readline())
+
+    def request(self, target, times):
+        """The same; whether there was a probe then."""
+        return self.ask(target, times)["probed"]
 
     def until_done(self, control, words):
         """What a recording is told, and that it has heard it."""
@@ -280,6 +284,28 @@ class Requests(CountingCase):
                 with open(f"/proc/{target.pid}/maps", encoding="utf-8") as maps:
                     self.assertNotIn("profc", maps.read())
             self.assertUntouched(target.pid)
+
+    def test_who_calls_all_the_time_is_counted_from_the_one_moment_to_the_other(self):
+        """Put in and taken away while it runs there: its own counts on either side are the bounds."""
+        with Running([build("calls_on_request")]) as target:
+            target.wait_ready()
+            for _ in range(4):
+                before = self.ask(target, 0)["unrequested"]
+                recorder, control = self.begin(target, "-F", "2000")
+                with recorder:
+                    self.until_done(control, "")
+                    begun = self.ask(target, 0)["unrequested"]
+                    self.eventually(
+                        lambda: self.ask(target, 0)["unrequested"] > begun + 100000, "calls"
+                    )
+                    ending = self.ask(target, 0)["unrequested"]
+                    recording = recorder.interrupt()
+                after = self.ask(target, 0)["unrequested"]
+                calls = self.counted(recording)["unrequested"]
+                self.assertGreaterEqual(calls, ending - begun)
+                self.assertLessEqual(calls, after - before)
+                for frames, _ in recording.folded():
+                    self.assertNotIn("profc", " ".join(frames))
 
     def test_what_comes_before_the_delay_is_over_is_not_counted(self):
         with Running([build("calls_on_request")]) as target:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * calls_on_request: says "ready"; for each number on standard input four threads call requested()
- * that often each, beside one that calls unrequested() all the time. Then it prints {"probed"}:
- * whether requested() looks as if it were counted.
+ * that often each, beside one that calls unrequested() all the time. Then it prints {"probed",
+ * "unrequested"}: whether requested() looks as if it were counted, and calls of the other so far.
  */
 #include <pthread.h>
 
@@ -12,6 +12,7 @@
 #define THREADS 4
 
 static volatile uint64_t request_sink;
+static uint64_t unrequested_calls;
 
 COUNTED void requested(void)
 {
@@ -20,7 +21,7 @@ COUNTED void requested(void)
 
 COUNTED void unrequested(void)
 {
-	request_sink++;
+	OWN_CALL(unrequested_calls);
 }
 
 static void *call(void *times)
@@ -32,13 +33,9 @@ static void *call(void *times)
 
 static void *call_all_the_time(void *nothing)
 {
-	const struct timespec pause = {0, 100000};
-
-	for (;;) {
-		for (int i = 0; i < 1000; i++)
-			unrequested();
-		nanosleep(&pause, nothing);
-	}
+	while (!nothing)
+		unrequested();
+	return nothing;
 }
 
 int main(void)
@@ -55,7 +52,8 @@ int main(void)
 			pthread_create(&threads[i], NULL, call, &times);
 		for (int i = 0; i < THREADS; i++)
 			pthread_join(threads[i], NULL);
-		printf("{\"probed\": %d}\n", is_probed(requested));
+		printf("{\"probed\": %d, \"unrequested\": %llu}\n", is_probed(requested),
+		       (unsigned long long)unrequested_calls);
 		fflush(stdout);
 	}
 	return 0;
