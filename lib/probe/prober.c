@@ -151,6 +151,16 @@ int prober_attach(struct prober *prober, pid_t pid, struct err *err)
 	return install_running(prober, process, err);
 }
 
+/* Once; under `lock`, or before another thread knows of it. */
+static void refuse_process(struct prober *prober, struct probed_process *process,
+			   const struct err *err)
+{
+	if (process->refusal)
+		return;
+	process->refusal = xstrdup(err->what);
+	prober->nr_failed++;
+}
+
 int prober_launch(struct prober *prober, struct launch *launch, struct err *err)
 {
 	struct probed_process *process;
@@ -175,7 +185,8 @@ int prober_launch(struct prober *prober, struct launch *launch, struct err *err)
 			.patience_ns = PATIENCE_NS,
 		};
 
-		prober_install(prober, process, &access, true, err);
+		if (prober_install(prober, process, &access, true, err) < 0)
+			refuse_process(prober, process, err);
 	}
 	entry_end(&stop);
 	return 0;
@@ -214,10 +225,7 @@ static void look(struct prober *prober, struct probed_process *process)
 	process->look_again_ns =
 		now_ns + min_u64(max_u64(now_ns - process->born_ns, FIRST_LOOK_NS), LOOK_NS);
 	if (status < 0 && err.code != ERR_GONE && !process->is_gone && !is_over) {
-		if (!process->refusal) {
-			process->refusal = xstrdup(err.what);
-			prober->nr_failed++;
-		}
+		refuse_process(prober, process, &err);
 		process->look_again_ns = UINT64_MAX;
 	}
 	pthread_mutex_unlock(&prober->lock);

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -296,6 +297,48 @@ static int install(struct prober *prober, struct probed_process *process,
 	note_outcomes(gathered, installation, access->memory_fd);
 	keep(prober, process, gathered, installation, &cost, is_from_start);
 	return 0;
+}
+
+const struct prober_mapping *prober_mapping_at(const struct probed_process *process,
+					       uint64_t address)
+{
+	for (; process; process = process->giver) {
+		for (size_t i = process->nr_mappings; i > 0; i--) {
+			const struct prober_mapping *mapping = &process->mappings[i - 1];
+
+			if (address >= mapping->start && address < mapping->end)
+				return mapping;
+		}
+	}
+	return NULL;
+}
+
+void prober_read_callee(const struct probed_process *process, struct counted_place *place)
+{
+	uint64_t callee;
+	struct iovec here = {.iov_base = &callee, .iov_len = sizeof(callee)};
+	struct iovec there = {.iov_base = (void *)(uintptr_t)place->word,
+			      .iov_len = sizeof(callee)};
+
+	if (!process->is_gone &&
+	    process_vm_readv(process->pid, &here, 1, &there, 1, 0) == sizeof(callee))
+		place->callee = callee;
+}
+
+void prober_read_callees(struct probed_process *process)
+{
+	for (size_t i = 0; i < process->nr_probed; i++) {
+		struct probed *probed = &process->probed[i];
+
+		for (size_t k = 0; k < probed->nr_places; k++) {
+			struct counted_place *place = &probed->places[k];
+			const struct prober_mapping *mapping =
+				place->word ? prober_mapping_at(process, place->callee) : NULL;
+
+			if (mapping && mapping->file == place->file)
+				prober_read_callee(process, place);
+		}
+	}
 }
 
 int prober_install(struct prober *prober, struct probed_process *process,

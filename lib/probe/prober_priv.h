@@ -107,10 +107,14 @@ void prober_file_free(struct prober_file *file);
 int prober_install(struct prober *prober, struct probed_process *process,
 		   const struct probe_access *access, bool is_from_start, struct err *err);
 
+/* Where an address is; the latest, as libraries that were unloaded are among them. Or NULL. */
+const struct prober_mapping *prober_mapping_at(const struct probed_process *process,
+					       uint64_t address);
 /*
- * prober_publish.c: read again whom calls through a PLT lead to, which is known when they have been
- * made once. Under `lock`.
+ * Read again whom a call through a word leads to, or all of them: until it is made for the first
+ * time that may be an entry of the file's own PLT. Under `lock`.
  */
+void prober_read_callee(const struct probed_process *process, struct counted_place *place);
 void prober_read_callees(struct probed_process *process);
 
 /* Calls up to now; under `lock`. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What was counted, as rows of a profile. */
 #include <stdlib.h>
-#include <sys/uio.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -58,50 +57,6 @@ static bool frame_of(struct publishing *publishing, struct prober_file *file, ui
 	return true;
 }
 
-/* The latest: libraries that were unloaded are among them. */
-static const struct prober_mapping *mapping_at(const struct probed_process *process,
-					       uint64_t address)
-{
-	for (; process; process = process->giver) {
-		for (size_t i = process->nr_mappings; i > 0; i--) {
-			const struct prober_mapping *mapping = &process->mappings[i - 1];
-
-			if (address >= mapping->start && address < mapping->end)
-				return mapping;
-		}
-	}
-	return NULL;
-}
-
-/* A word that is filled in at the first call leads, until then, back into the file's own PLT. */
-static void read_callee_again(const struct probed_process *process, struct counted_place *place)
-{
-	uint64_t callee;
-	struct iovec here = {.iov_base = &callee, .iov_len = sizeof(callee)};
-	struct iovec there = {.iov_base = (void *)(uintptr_t)place->word,
-			      .iov_len = sizeof(callee)};
-
-	if (!process->is_gone &&
-	    process_vm_readv(process->pid, &here, 1, &there, 1, 0) == sizeof(callee))
-		place->callee = callee;
-}
-
-void prober_read_callees(struct probed_process *process)
-{
-	for (size_t i = 0; i < process->nr_probed; i++) {
-		struct probed *probed = &process->probed[i];
-
-		for (size_t k = 0; k < probed->nr_places; k++) {
-			struct counted_place *place = &probed->places[k];
-			const struct prober_mapping *mapping =
-				place->word ? mapping_at(process, place->callee) : NULL;
-
-			if (mapping && mapping->file == place->file)
-				read_callee_again(process, place);
-		}
-	}
-}
-
 static struct frame_id callee_of(struct publishing *publishing,
 				 const struct probed_process *process, struct counted_place *place)
 {
@@ -109,8 +64,8 @@ static struct frame_id callee_of(struct publishing *publishing,
 	struct frame_id frame;
 
 	if (place->word)
-		read_callee_again(process, place);
-	mapping = mapping_at(process, place->callee);
+		prober_read_callee(process, place);
+	mapping = prober_mapping_at(process, place->callee);
 	if (!mapping ||
 	    !frame_of(publishing, mapping->file, place->callee - mapping->bias, true, &frame))
 		return COUNT_NO_CALLEE;
