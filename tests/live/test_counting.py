@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 
 from live import LiveCase
 from paths import TARGETS
@@ -28,6 +29,10 @@ def own_counts(said):
 
 
 class CountingCase(LiveCase):
+    def record(self, argv, *options, **popen):
+        """In a place of its own: where a recording fails no former one is to be taken for it."""
+        return record(tempfile.mkdtemp(dir=self.directory), argv, *options, **popen)
+
     def counted(self, recording, *options):
         """{function: calls} of a report; functions of one name together."""
         counts = collections.Counter()
@@ -74,7 +79,7 @@ class Kinds(CountingCase):
     def check(self, *flags, of="calls_of_all_kinds", more=("calls_of_all_kinds_more",), **build_how):
         program = build(of, "-g", *flags, more=more, **build_how)
         # In a directory of its own, where -pg leaves a file.
-        recording = record(self.directory, [program], "--count", self.PATTERN, cwd=self.directory)
+        recording = self.record([program], "--count", self.PATTERN, cwd=self.directory)
         self.assertExact(recording, may_refuse=HARD)
         self.assertTrue(self.probes(recording)["from_start"])
         return recording
@@ -107,7 +112,7 @@ class Kinds(CountingCase):
 class Programs(CountingCase):
     def check(self, program, *options, may_refuse=()):
         options = options or ("--count", os.path.basename(program) + "!.")
-        recording = record(self.directory, [program], *options)
+        recording = self.record([program], *options)
         self.assertExact(recording, may_refuse=may_refuse)
         return recording
 
@@ -124,6 +129,22 @@ class Programs(CountingCase):
                 self.check(
                     self.by_compiler("musl-gcc", *flags), "--count", Kinds.PATTERN, may_refuse=HARD
                 )
+
+    def test_what_cannot_be_counted_in_is_told(self):
+        """A static program of musl without handlers of signals: no code ends a call of ours."""
+        need("musl-gcc")
+        program = self.path("plain")
+        subprocess.run(
+            ["musl-gcc", "-std=gnu11", "-static", "-o", program,
+             source_path("calls_of_a_library"), source_path("counted_plugin")],
+            check=True,
+        )
+        recording = self.record([program], "--count", "^plugin_")
+        words = r"process \d+ has no code to make system calls with in its place"
+        self.assertRegex(recording.stderr, words)
+        self.assertEqual(self.counted(recording), {})
+        (reason,) = self.refused(recording)[None]
+        self.assertRegex(reason, words)
 
     def by_compiler(self, compiler, *flags):
         program = self.path("calls")
@@ -158,7 +179,7 @@ class Programs(CountingCase):
         program = build("calls_in_children")
         for mode in "fork", "orphan", "vfork", "spawn", "exec":
             with self.subTest(mode=mode):
-                recording = record(self.directory, [program, mode], "--count", "called_in_all")
+                recording = self.record([program, mode], "--count", "called_in_all")
                 self.assertExact(recording)
                 # Of another program what it did before it was found is not counted.
                 is_one = mode in ("fork", "orphan")
@@ -189,7 +210,7 @@ class Programs(CountingCase):
             ["go", "build", "-o", program, os.path.join(TARGETS, "calls_of_go.go")],
             check=True, env={**os.environ, "GOFLAGS": "-mod=mod", "GO111MODULE": "off"},
         )
-        recording = record(self.directory, [program], "--count", r"^main\.")
+        recording = self.record([program], "--count", r"^main\.")
         refusable = {"main.counted_deep", "main.counted_boxed"}
         self.assertExact(recording, may_refuse=refusable)
         for function in set(self.refused(recording)) & refusable:
@@ -205,8 +226,8 @@ class Plugins(CountingCase):
         return shutil.copy(library, self.path(called))
 
     def check(self, *libraries):
-        recording = record(
-            self.directory, [build("calls_of_plugins"), *libraries], "--count", "^plugin_"
+        recording = self.record(
+            [build("calls_of_plugins"), *libraries], "--count", "^plugin_"
         )
         self.assertExact(recording, may_refuse={"plugin_other"})
         self.assertFalse(self.probes(recording)["from_start"])
@@ -339,8 +360,8 @@ class Requests(CountingCase):
 class Copies(CountingCase):
     def test_inlined_copies_are_told(self):
         """Its calls are counted, its copies are named, and one that is only copied is refused."""
-        recording = record(
-            self.directory, [build("calls_by_line", "-O2", "-g")], "--count", "^inlined$", "--count", "^caller$",
+        recording = self.record(
+            [build("calls_by_line", "-O2", "-g")], "--count", "^inlined$", "--count", "^caller$",
         )
         self.assertEqual(self.counted(recording)["caller"], 3)
         (reason,) = self.refused(recording)["inlined"]
@@ -351,13 +372,13 @@ class Copies(CountingCase):
         library = build("counted_plugin", "-O2", "-g", "-shared", "-fPIC", called="libcounted.so")
         where = os.path.dirname(library)
         program = build("calls_of_a_library", libraries=(library, f"-Wl,-rpath,{where}"))
-        recording = record(
-            self.directory, [program], "--count", "libcounted!^plugin_f", "--count", "library!^main$"
+        recording = self.record(
+            [program], "--count", "libcounted!^plugin_f", "--count", "library!^main$"
         )
         self.assertEqual(self.counted(recording), {"plugin_function": 1009 + 11, "main": 1})
 
     def test_names_that_are_not_there(self):
-        done = record(self.directory, [build("calls_by_line")], "--count", "^calle_one$")
+        done = self.record([build("calls_by_line")], "--count", "^calle_one$")
         self.assertIn("no function matches '^calle_one$'", done.stderr)
         self.assertIn("did you mean 'callee_one'?", done.stderr)
         self.assertEqual(done.status, 0)
@@ -368,7 +389,7 @@ class Starts(CountingCase):
         """Its exec came before it stood, now and then, and nothing was counted."""
         program = build("calls_of_a_library", "-O2", "-g", more=["counted_plugin"])
         for _ in range(12):
-            recording = record(self.directory, [program], "--count", "^plugin_")
+            recording = self.record([program], "--count", "^plugin_")
             self.assertExact(recording, may_refuse={"plugin_other"})
             self.assertTrue(self.probes(recording)["from_start"])
             self.assertNotIn("warning", recording.stderr)
@@ -434,7 +455,9 @@ class OtherCounters(CountingCase):
         )
         with open(out, encoding="utf-8") as text:
             grinded = self.calls_of_callgrind(text)
-        recording = record(self.directory, [program], "--count", "calls_of_all_kinds!^(kind_|call_|short_|begins_)")
+        recording = self.record(
+            [program], "--count", "calls_of_all_kinds!^(kind_|call_|short_|begins_)"
+        )
         counted = self.counted(recording)
         grinded["kind_aliased"] += grinded["kind_alias"]
         compared = 0
@@ -467,7 +490,7 @@ class TimePerCall(CountingCase):
         return build("calls_that_take_time", "-O2", "-g", "-fno-optimize-sibling-calls")
 
     def test_within_its_own_error_of_the_truth(self):
-        recording = record(self.directory, [self.timed()], "--count", "^takes_")
+        recording = self.record([self.timed()], "--count", "^takes_")
         self.assertExact(recording)
         for metric, sleepers_only in ("cpu", False), ("wall", False), ("blocked", True):
             for said in recording.said:
@@ -490,8 +513,8 @@ class TimePerCall(CountingCase):
 class Views(CountingCase):
     def test_all_views_and_exports_say_the_same(self):
         program = TimePerCall.timed()
-        recording = record(
-            self.directory, [program], "--count", "^takes_", "--count-calls-in", "takes_all",
+        recording = self.record(
+            [program], "--count", "^takes_", "--count-calls-in", "takes_all",
             "--count-lines", "calls_that_take_time.c",
         )
         self.assertExact(recording)
@@ -563,8 +586,8 @@ class CallsIn(CountingCase):
 
     def check(self, *flags, calls_in=("caller", "callee_two", "compare")):
         program = build("calls_by_line", "-g", *flags)
-        recording = record(
-            self.directory, [program], *(f"--count-calls-in={name}" for name in calls_in)
+        recording = self.record(
+            [program], *(f"--count-calls-in={name}" for name in calls_in)
         )
         edges = self.edges(recording, recording.said)
         refused = self.refused(recording)
@@ -594,7 +617,7 @@ class CallsIn(CountingCase):
 
     def test_lines(self):
         program = build("calls_by_line", "-O2", "-g", "-fno-optimize-sibling-calls")
-        recording = record(self.directory, [program], "--count-lines", "calls_by_line.c")
+        recording = self.record([program], "--count-lines", "calls_by_line.c")
         said = {(edge["caller"], edge["callee"]): edge["calls"] for edge in recording.said}
         lines = {
             line["line"]: line["calls"] for line in recording.annotate("calls_by_line.c")["lines"]
@@ -610,8 +633,8 @@ class CallsIn(CountingCase):
 
     def test_some_lines_only(self):
         line = marked_line("calls_by_line", "one of caller")
-        recording = record(
-            self.directory, [build("calls_by_line")],
+        recording = self.record(
+            [build("calls_by_line")],
             f"--count-calls-in=calls_by_line.c:{line}-{line}",
         )
         counted = {
