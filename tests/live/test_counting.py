@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Exact counts: each compared with what the program itself has counted, or another counter of it."""
+"""Exact counts: each compared with that of the program itself, or of another counter."""
 
 import collections
 import csv
@@ -13,8 +13,8 @@ import tempfile
 
 from live import LiveCase
 from paths import TARGETS
-from profc import Recorder, Recording, attach, profc, record
-from targets import Running, build, marked_line, need, run, source_path
+from profc import Recorder, Recording, profc, record
+from targets import Running, build, marked_line, need, source_path
 
 IN_COMPANY = True
 
@@ -32,6 +32,9 @@ class CountingCase(LiveCase):
     def record(self, argv, *options, **popen):
         """In a place of its own: where a recording fails no former one is to be taken for it."""
         return record(tempfile.mkdtemp(dir=self.directory), argv, *options, **popen)
+
+    def library(self):
+        return build("counted_plugin", "-O2", "-g", "-shared", "-fPIC", called="libcounted.so")
 
     def counted(self, recording, *options):
         """{function: calls} of a report; functions of one name together."""
@@ -76,8 +79,8 @@ HARD = {f"short_{nr}_close" for nr in (1, 2, 3, 4)} | {
 class Kinds(CountingCase):
     PATTERN = "^(kind|short|loops|begins|falls|chosen)_"
 
-    def check(self, *flags, of="calls_of_all_kinds", more=("calls_of_all_kinds_more",), **build_how):
-        program = build(of, "-g", *flags, more=more, **build_how)
+    def check(self, *flags):
+        program = build("calls_of_all_kinds", "-g", *flags, more=["calls_of_all_kinds_more"])
         # In a directory of its own, where -pg leaves a file.
         recording = self.record([program], "--count", self.PATTERN, cwd=self.directory)
         self.assertExact(recording, may_refuse=HARD)
@@ -100,9 +103,9 @@ class Kinds(CountingCase):
     def test_code_generation(self):
         for flags in (
             ("-O2", "-fcf-protection=full"), ("-O2", "-fcf-protection=none"),
-            ("-O2", "-fstack-protector-all"), ("-O2", "-fno-omit-frame-pointer"),
+            ("-O2", "-fstack-protector-all", "-fno-omit-frame-pointer"),
             ("-O2", "-mavx512f"), ("-O2", "-ffunction-sections", "-falign-functions=1"),
-            ("-O2", "-fpatchable-function-entry=5"), ("-O2", "-fstack-clash-protection"),
+            ("-O2", "-fpatchable-function-entry=5"),
             ("-O1", "-pg"),
         ):
             with self.subTest(flags=flags):
@@ -120,7 +123,9 @@ class Programs(CountingCase):
         need("clang")
         for flags in ("-O0",), ("-O2",), ("-O3", "-fcf-protection=full", "-fno-plt"):
             with self.subTest(flags=flags):
-                self.check(self.by_compiler("clang", *flags), "--count", Kinds.PATTERN, may_refuse=HARD)
+                self.check(
+                    self.by_compiler("clang", *flags), "--count", Kinds.PATTERN, may_refuse=HARD
+                )
 
     def test_musl(self):
         need("musl-gcc")
@@ -189,14 +194,16 @@ class Programs(CountingCase):
 
     def test_library_called_through_the_plt(self):
         for flags in ("-Wl,-z,lazy",), ("-Wl,-z,now",), ("-fno-plt",), ("-Wl,-z,lazy", "-no-pie"):
-            library = build("counted_plugin", "-O2", "-g", "-shared", "-fPIC", called="libcounted.so")
+            library = self.library()
             where = os.path.dirname(library)
             program = build(
                 "calls_of_a_library", "-O2", "-g", *flags,
                 libraries=(library, f"-Wl,-rpath,{where}"),
             )
             with self.subTest(flags=flags):
-                self.check(program, "--count", "libcounted.so!^plugin_", may_refuse={"plugin_other"})
+                self.check(
+                    program, "--count", "libcounted.so!^plugin_", may_refuse={"plugin_other"}
+                )
 
     def test_rust(self):
         need("rustc")
@@ -222,7 +229,7 @@ class Programs(CountingCase):
 class Plugins(CountingCase):
     def plugin(self, called):
         """A copy of its own: an inode of its own."""
-        library = build("counted_plugin", "-O2", "-g", "-shared", "-fPIC", called="libcounted.so")
+        library = self.library()
         return shutil.copy(library, self.path(called))
 
     def check(self, *libraries):
@@ -288,7 +295,7 @@ class Requests(CountingCase):
         with Running([build("calls_on_request")]) as target:
             target.wait_ready()
             self.assertFalse(self.request(target, 1001))
-            for round_ in range(3):
+            for round_ in range(2):
                 recorder, control = self.begin(target)
                 with recorder:
                     self.until_done(control, "")
@@ -307,10 +314,10 @@ class Requests(CountingCase):
             self.assertUntouched(target.pid)
 
     def test_who_calls_all_the_time_is_counted_from_the_one_moment_to_the_other(self):
-        """Put in and taken away while it runs there: its own counts on either side are the bounds."""
+        """Put in and taken away while it runs there; its own counts are the bounds."""
         with Running([build("calls_on_request")]) as target:
             target.wait_ready()
-            for _ in range(4):
+            for _ in range(2):
                 before = self.ask(target, 0)["unrequested"]
                 recorder, control = self.begin(target, "-F", "2000")
                 with recorder:
@@ -369,7 +376,7 @@ class Copies(CountingCase):
 
     def test_one_module_alone(self):
         """A function of the same name in two modules."""
-        library = build("counted_plugin", "-O2", "-g", "-shared", "-fPIC", called="libcounted.so")
+        library = self.library()
         where = os.path.dirname(library)
         program = build("calls_of_a_library", libraries=(library, f"-Wl,-rpath,{where}"))
         recording = self.record(
@@ -388,7 +395,7 @@ class Starts(CountingCase):
     def test_no_beginning_is_missed(self):
         """Its exec came before it stood, now and then, and nothing was counted."""
         program = build("calls_of_a_library", "-O2", "-g", more=["counted_plugin"])
-        for _ in range(12):
+        for _ in range(8):
             recording = self.record([program], "--count", "^plugin_")
             self.assertExact(recording, may_refuse={"plugin_other"})
             self.assertTrue(self.probes(recording)["from_start"])
@@ -534,7 +541,9 @@ class Views(CountingCase):
         """{(function, its parent in the tree): (calls, is it shared)}."""
         nodes = recording.report(*options)["nodes"]
         return {
-            (node["function"], nodes[node["parent"]]["function"]): (node["calls"], node["calls_shared"])
+            (node["function"], nodes[node["parent"]]["function"]): (
+                node["calls"], node["calls_shared"]
+            )
             for node in nodes if node["parent"] is not None
         }
 
