@@ -372,7 +372,7 @@ class Copies(CountingCase):
         )
         self.assertEqual(self.counted(recording)["caller"], 3)
         (reason,) = self.refused(recording)["inlined"]
-        self.assertEqual(reason, "inlined everywhere, in 2 places")
+        self.assertEqual(reason, "it is inlined everywhere, in 2 places")
 
     def test_one_module_alone(self):
         """A function of the same name in two modules."""
