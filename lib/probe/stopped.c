@@ -157,6 +157,8 @@ static bool collect_until(struct stopped *stopped, uint64_t end_ns)
  */
 struct watch {
 	const struct stopped *stopped;
+	pthread_t thread;
+	bool has_thread;
 	atomic_uint_fast64_t since_ns; /* 0: no seizure is under way */
 	atomic_bool is_over;
 };
@@ -169,7 +171,8 @@ static void *watch_seizures(void *context)
 		uint64_t since_ns = atomic_load(&watch->since_ns);
 
 		pause_ns(NS_PER_MS);
-		if (!since_ns || clock_monotonic_ns() - since_ns < WATCH_NS)
+		if (!since_ns || since_ns != atomic_load(&watch->since_ns) ||
+		    clock_monotonic_ns() - since_ns < WATCH_NS)
 			continue;
 		for (size_t i = 0; i < watch->stopped->nr; i++) {
 			pid_t tid = watch->stopped->threads[i].tid;
@@ -182,9 +185,28 @@ static void *watch_seizures(void *context)
 	return NULL;
 }
 
+static struct watch *begin_watch(const struct stopped *stopped)
+{
+	struct watch *watch = xcalloc(1, sizeof(*watch));
+
+	watch->stopped = stopped;
+	watch->has_thread = pthread_create(&watch->thread, NULL, watch_seizures, watch) == 0;
+	return watch;
+}
+
+/* Waits until it wakes: nobody should stand meanwhile. */
+static void end_watch(struct watch *watch)
+{
+	if (!watch)
+		return;
+	atomic_store(&watch->is_over, true);
+	if (watch->has_thread)
+		pthread_join(watch->thread, NULL);
+	free(watch);
+}
+
 struct seizing {
 	struct stopped *stopped;
-	struct watch watch;
 	enum attempt outcome;
 	bool found_new;
 	size_t nr_listed;
@@ -222,9 +244,9 @@ static bool seize(void *context, pid_t tid)
 		seizing->outcome = ATTEMPT_AGAIN;
 		return false;
 	}
-	atomic_store(&seizing->watch.since_ns, clock_monotonic_ns());
+	atomic_store(&stopped->watch->since_ns, clock_monotonic_ns());
 	seized = ptrace(PTRACE_SEIZE, tid, NULL, NULL);
-	atomic_store(&seizing->watch.since_ns, 0);
+	atomic_store(&stopped->watch->since_ns, 0);
 	if (seized < 0) {
 		if (errno == ESRCH || is_dead(stopped->pid, tid))
 			return true;
@@ -289,22 +311,20 @@ static enum attempt attempt(struct stopped *stopped)
 {
 	struct seizing seizing = {.stopped = stopped, .outcome = ATTEMPT_DONE};
 	enum attempt outcome;
-	pthread_t watcher;
-	bool is_watched;
 
 	reserve(stopped);
-	seizing.watch = (struct watch){.stopped = stopped};
-	is_watched = pthread_create(&watcher, NULL, watch_seizures, &seizing.watch) == 0;
+	stopped->watch = begin_watch(stopped);
 	outcome = stop_all(&seizing);
 	for (size_t i = 0; outcome == ATTEMPT_DONE && i < stopped->nr; i++) {
 		if (!read_regs(&stopped->threads[i]))
 			outcome = ATTEMPT_AGAIN;
 	}
-	if (outcome != ATTEMPT_DONE)
-		give_up(stopped);
-	atomic_store(&seizing.watch.is_over, true);
-	if (is_watched)
-		pthread_join(watcher, NULL);
+	atomic_store(&stopped->watch->is_over, true);
+	if (outcome == ATTEMPT_DONE)
+		return outcome;
+	give_up(stopped);
+	end_watch(stopped->watch);
+	stopped->watch = NULL;
 	return outcome;
 }
 
@@ -359,6 +379,8 @@ void stopped_adopt(struct stopped *stopped, pid_t command)
 static void release(struct stopped *stopped)
 {
 	stopped->held_ns = clock_monotonic_ns() - stopped->begun_ns;
+	end_watch(stopped->watch);
+	stopped->watch = NULL;
 	free(stopped->threads);
 	stopped->threads = NULL;
 	stopped->nr = stopped->cap = 0;

@@ -9,6 +9,7 @@
 #include <sys/user.h>
 
 struct err;
+struct watch;
 
 /*
  * A process all of whose threads are in a ptrace-stop at once: for the moments in which its code
@@ -29,8 +30,9 @@ struct stopped {
 	pid_t command; /* a child of ours that is left to be reaped by others; or 0 */
 	struct stopped_thread *threads; /* owned */
 	size_t nr, cap;
-	uint64_t begun_ns; /* CLOCK_MONOTONIC: when the first was interrupted */
-	uint64_t held_ns;  /* after stopped_end(): since then */
+	struct watch *watch; /* owned: over, but for its end */
+	uint64_t begun_ns;   /* CLOCK_MONOTONIC: when the first was interrupted */
+	uint64_t held_ns;    /* after stopped_end(): since then */
 };
 
 /*
