@@ -23,6 +23,7 @@
 #include "cmd/resolve_progress.h"
 #include "cmd/search_path.h"
 #include "cmd/suspend.h"
+#include "probe/prober.h"
 #include "profile/profile.h"
 #include "store/store.h"
 #include "view/number.h"
@@ -495,6 +496,8 @@ static int end(struct recording *recording)
 	sampler_finish(recording->sampler, result, &failure);
 	recording->sampler = NULL;
 	counting_end(recording->counting);
+	if (recording->counting)
+		prober_publish_removal(counting_prober(recording->counting), recording->profile);
 	if (recording->nr_control_refused)
 		profile_set_counter(recording->profile, "control_refused",
 				    recording->nr_control_refused);

@@ -374,6 +374,7 @@ bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t 
 struct removing {
 	struct prober *prober;
 	struct probe_cost cost;
+	uint64_t stop_ns_max;
 	size_t nr_left;
 	struct err *err;
 };
@@ -385,9 +386,12 @@ static void remove_from(void *context, pid_t pid)
 	cleanup_close int memory_fd = open_memory(pid, &err);
 	const struct probe_access access = {
 		.pid = pid, .command = pid, .memory_fd = memory_fd, .patience_ns = PATIENCE_NS};
+	uint64_t before_ns = removing->cost.stop_ns;
+	bool has_failed = (memory_fd < 0 || probes_remove(&access, &removing->cost, &err) < 0) &&
+			  err.code != ERR_GONE;
 
-	if ((memory_fd < 0 || probes_remove(&access, &removing->cost, &err) < 0) &&
-	    err.code != ERR_GONE) {
+	removing->stop_ns_max = max_u64(removing->stop_ns_max, removing->cost.stop_ns - before_ns);
+	if (has_failed) {
 		removing->nr_left++;
 		if (removing->err)
 			*removing->err = err;
@@ -402,5 +406,6 @@ void prober_remove(struct prober *prober, size_t *nr_left, struct err *err)
 	if (prober->nr_places)
 		probes_for_each_process(remove_from, &removing);
 	prober->remove_ns = removing.cost.stop_ns;
+	prober->stop_ns_max = max_u64(prober->stop_ns_max, removing.stop_ns_max);
 	*nr_left = removing.nr_left;
 }

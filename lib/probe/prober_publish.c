@@ -201,7 +201,13 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
 	profile_set_counter(profile, "probe_stop_ns_max", prober->stop_ns_max);
 	if (nr_overlooked(prober))
 		profile_set_counter(profile, "probe_overlooked", nr_overlooked(prober));
-	if (prober->remove_ns)
-		profile_set_counter(profile, "probe_remove_ns", prober->remove_ns);
 	pthread_mutex_unlock(&prober->lock);
+}
+
+void prober_publish_removal(const struct prober *prober, struct profile *profile)
+{
+	if (!prober->remove_ns)
+		return;
+	profile_set_counter(profile, "probe_remove_ns", prober->remove_ns);
+	profile_set_counter(profile, "probe_stop_ns_max", prober->stop_ns_max);
 }

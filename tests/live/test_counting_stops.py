@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Exact counts of a command begin with its first instruction, whatever comes between."""
+"""The stops in which probes come and go: nothing is missed, and what they cost is told."""
 
+import json
 import subprocess
 
 from live import LiveCase
 from paths import PROFC
-from profc import Recording
-from targets import build, need
+from profc import Recording, attach
+from targets import Running, build, need
 
 IN_COMPANY = True
 
-class Starts(LiveCase):
+class Stops(LiveCase):
     def test_a_command_that_begins_quickly_is_counted(self):
         """Each ptrace call takes so long that the command would be in its program before."""
         path = self.path("profc.data")
@@ -28,3 +29,18 @@ class Starts(LiveCase):
         recording = Recording(path, done)
         (said,) = recording.said
         self.assertEqual(recording.function("leaf")["calls"], said["calls"])
+
+    def test_stops_of_both_ends_are_told(self):
+        with Running([build("threads_idle"), "20", "20000"]) as target:
+            target.wait_ready()
+            recording = attach(
+                self.directory, target.pid, "-d", "200ms", "--count", "^(main|busy_work)$"
+            )
+            self.assertUntouched(target.pid)
+        counters = json.loads(recording.info("--json"))["counters"]
+        self.assertGreater(counters["probe_install_ns"], 0)
+        self.assertGreater(counters["probe_remove_ns"], 0)
+        self.assertEqual(
+            counters["probe_stop_ns_max"],
+            max(counters["probe_install_ns"], counters["probe_remove_ns"]),
+        )
