@@ -6,13 +6,16 @@
  *
  *	counted_leaf THREADS CALLS STRETCHES
  *
- * Built with -DBY_GOT the call goes through a word of the GOT, as with -fno-plt into a library.
+ * Built with -DBY_GOT the call goes through a word of the GOT, as with -fno-plt into a library; with
+ * -DLONG leaf() takes some ten times as long.
  */
 #include <pthread.h>
 
 #include "self_measure.h"
 
-#define NOT_COUNTED  __attribute__((no_instrument_function, no_profile_instrument_function))
+#define NOT_COUNTED __attribute__((no_instrument_function, no_profile_instrument_function))
+/* No loop, or what instruments each branch would count that too. */
+#define FOUR_STEPS(x) (SPIN_STEP(x), SPIN_STEP(x), SPIN_STEP(x), SPIN_STEP(x))
 #define MAX_THREADS   64
 #define MAX_STRETCHES 100
 #define STRETCHES     20
@@ -95,5 +98,10 @@ NOT_COUNTED int main(int argc, char **argv)
 __attribute__((aligned(64))) uint64_t leaf(uint64_t x)
 {
 	SPIN_STEP(x);
+#ifdef LONG
+	FOUR_STEPS(x);
+	FOUR_STEPS(x);
+	FOUR_STEPS(x);
+#endif
 	return x ^ x >> 7;
 }
