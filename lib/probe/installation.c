@@ -246,6 +246,12 @@ static bool have_thread_data(const struct stopped *stopped)
 
 enum apply_outcome { APPLIED, APPLY_FAILED, APPLY_NO_THREAD_DATA };
 
+static enum apply_outcome fail_changed(const struct probe_access *access, struct err *err)
+{
+	err_set(err, ERR_LIMIT, "the code of process %d has changed meanwhile", (int)access->pid);
+	return APPLY_FAILED;
+}
+
 static enum apply_outcome apply(struct installation *installation,
 				const struct probe_access *access, struct probe_cost *cost,
 				struct err *err)
@@ -253,6 +259,8 @@ static enum apply_outcome apply(struct installation *installation,
 	enum apply_outcome outcome = APPLIED;
 	struct stopped stopped;
 
+	if (!patched_prepare(&installation->patched, access->memory_fd))
+		return fail_changed(access, err);
 	if (access->is_stopped)
 		stopped_adopt(&stopped, access->command);
 	else if (stopped_begin(&stopped, access->pid, access->command, access->patience_ns, err) <
@@ -261,9 +269,7 @@ static enum apply_outcome apply(struct installation *installation,
 	if (installation->counters.nr_shards > 1 && !have_thread_data(&stopped)) {
 		outcome = APPLY_NO_THREAD_DATA;
 	} else if (!patched_apply(&installation->patched, &stopped, access->memory_fd)) {
-		err_set(err, ERR_LIMIT, "the code of process %d has changed meanwhile",
-			(int)access->pid);
-		outcome = APPLY_FAILED;
+		outcome = fail_changed(access, err);
 	}
 	if (access->is_stopped)
 		stopped_give_back(&stopped);

@@ -24,6 +24,12 @@ void patched_init(struct patched *patched, const struct patch *patches, size_t n
 void patched_release(struct patched *patched);
 
 /*
+ * In a process that may run: have pages of its own where patches will be, so that these need not be
+ * copied while it is stopped. Nothing in it changes. False: other bytes than the old ones are
+ * there.
+ */
+bool patched_prepare(const struct patched *patched, int memory_fd);
+/*
  * In a stopped process: have the new bytes where the old ones are, and threads that stand within
  * them go on in the thunks. False, and nothing has changed, where other bytes are there.
  */
