@@ -181,8 +181,8 @@ def attached(directory, pid, *options):
     """The recording of a short while, and the CPU seconds that it took profc."""
     path = os.path.join(directory, "attached.data")
     tool = subprocess.Popen(
-        [PROFC, "attach", "-q", "--no-symbols", "-p", str(pid), "-o", path, "-F", "20",
-         "-d", "50ms", *options],
+        [PROFC, "attach", "-q", "--no-symbols", "-p", str(pid), "-o", path, "-F", "100",
+         "-d", "200ms", *options],
         stdin=subprocess.DEVNULL,
     )
     _, status, usage = os.wait4(tool.pid, 0)
@@ -231,6 +231,8 @@ def analysis(argv):
         target.wait_ready()
         _, without_s = attached(directory, target.pid)
         info, with_s = attached(directory, target.pid, *everything)
+        if target.process.poll() is not None:
+            raise RuntimeError(f"{argv[0]} has ended with {target.process.returncode}")
     return with_s - without_s, info["probes"], info["counters"]["probe_install_ns"] / 1e6
 
 
