@@ -116,12 +116,13 @@ static size_t run_of(const struct patched *patched, size_t first, size_t *nr_byt
 }
 
 /* Are the bytes there that we expect, in all patches of a run? */
-static bool has_old_bytes(const struct patch *patches, size_t nr, const uint8_t *bytes)
+static bool has_all(const struct patch *patches, size_t nr, const uint8_t *bytes, bool is_new)
 {
 	for (size_t i = 0; i < nr; i++) {
 		const struct patch *patch = &patches[i];
+		const uint8_t *expected = is_new ? patch->new : patch->old;
 
-		if (memcmp(bytes + (patch->address - patches->address), patch->old,
+		if (memcmp(bytes + (patch->address - patches->address), expected,
 			   patch->nr_bytes) != 0)
 			return false;
 	}
@@ -138,7 +139,7 @@ static bool touch_run(const struct patch *patches, size_t nr_bytes, int memory_f
 	       pwrite(memory_fd, bytes + nr_bytes - 1, 1, at + (off_t)nr_bytes - 1) == 1;
 }
 
-enum run_step { RUN_PREPARE, RUN_APPLY, RUN_UNDO };
+enum run_step { RUN_PREPARE, RUN_CHECK, RUN_APPLY, RUN_UNDO };
 
 static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes, int memory_fd,
 		     enum run_step step)
@@ -148,10 +149,11 @@ static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes, in
 
 	if (pread(memory_fd, bytes, nr_bytes, at) != (ssize_t)nr_bytes)
 		return false;
-	if (step != RUN_UNDO && !has_old_bytes(patches, nr, bytes))
-		return false;
+	if (step == RUN_CHECK)
+		return has_all(patches, nr, bytes, false);
 	if (step == RUN_PREPARE)
-		return touch_run(patches, nr_bytes, memory_fd, bytes);
+		return has_all(patches, nr, bytes, false) &&
+		       touch_run(patches, nr_bytes, memory_fd, bytes);
 	for (size_t i = 0; i < nr; i++) {
 		const struct patch *patch = &patches[i];
 		uint8_t *place = bytes + (patch->address - patches->address);
@@ -174,7 +176,7 @@ static bool step_all(const struct patched *patched, int memory_fd, enum run_step
 
 		nr = run_of(patched, i, &nr_bytes);
 		is_done &= step_run(&patched->patches[i], nr, nr_bytes, memory_fd, step);
-		if (!is_done && step != RUN_UNDO)
+		if (!is_done && (step == RUN_PREPARE || step == RUN_CHECK))
 			return false;
 	}
 	return is_done;
@@ -193,6 +195,8 @@ bool patched_apply(const struct patched *patched, struct stopped *stopped, int m
 					      .found = move_in,
 					      .owner = (void *)(uintptr_t)patched};
 
+	if (!step_all(patched, memory_fd, RUN_CHECK))
+		return false;
 	if (!step_all(patched, memory_fd, RUN_APPLY)) {
 		step_all(patched, memory_fd, RUN_UNDO);
 		return false;
