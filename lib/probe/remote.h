@@ -11,9 +11,11 @@ struct stopped;
 
 /*
  * System calls that a thread of another process makes for us, while that thread alone is traced
- * and the others run on. What it was doing is kept in a signal frame on its own stack, as the
- * kernel makes them for handlers: the code that it is sent through ends in rt_sigreturn(2), so
- * that it finds back by itself, should profc be killed at any moment.
+ * and the others run on. Then it goes on as after any stop: in the system call that it was in, too,
+ * with what is left of its time-out. What it was doing is kept in a signal frame on its own stack
+ * as well, as the kernel makes them for handlers: the code that it is sent through ends in
+ * rt_sigreturn(2), so that it finds back by itself, should profc be killed at any moment. Only then
+ * a wait with a time-out begins anew.
  */
 struct remote;
 
@@ -27,8 +29,9 @@ struct remote_code {
 int remote_find_code(pid_t pid, int memory_fd, struct remote_code *code, struct err *err);
 
 /*
- * Stop a thread of `pid` on whose stack there is room: the main thread, or one on a stack of its
- * own with a guard. ERR_GONE, ERR_PERMISSION, ERR_LIMIT: there was none for `patience_ns`.
+ * Stop a thread of `pid` on whose stack there is room: the main thread, or one on a stack that the
+ * C library has made for it; none that is in a handler on a stack for signals, or in 32-bit code.
+ * ERR_GONE, ERR_PERMISSION, ERR_UNSUPPORTED: there was none for `patience_ns`.
  */
 int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd,
 		 const struct remote_code *code, uint64_t patience_ns, struct err *err);

@@ -9,19 +9,25 @@
 #include <cpuid.h>
 #include <elf.h>
 #include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "probe/letting_go.h"
 #include "proc/maps.h"
 #include "proc/read.h"
 #include "tracee/machine.h"
+#include "tracee/permission.h"
 
 /* `syscall; ret`, and what C libraries have as SA_RESTORER: `mov $15,%rax; syscall`. */
 static const uint8_t call_code[] = {0x0f, 0x05, 0xc3};
@@ -29,7 +35,7 @@ static const uint8_t restore_code[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00,
 static const uint8_t restore_code_short[] = {0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
 
 /* arch/x86/include/uapi/asm/ucontext.h */
-#define UC_FP_XSTATE	     0x1
+#define UC_FP_XSTATE	     UINT64_C(0x1)
 #define UC_SIGCONTEXT_SS     0x2
 #define UC_STRICT_RESTORE_SS 0x4
 #define SS_FLAGS_OF_NO_STACK 0x40 /* makes the kernel leave the alternate stack as it is */
@@ -41,7 +47,11 @@ static const uint8_t restore_code_short[] = {0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f,
 #define TEXT_BYTES	     64
 #define ROOM_BYTES	     (64 * 1024) /* of stack, at least, below the thread's own */
 #define TRIES_MAX	     16		 /* threads that are stopped in search of one */
-#define STOP_NS		     (20 * NS_PER_MS)
+#define ASK_AGAIN_NS	     (20 * NS_PER_MS)
+#define SPIN_NS		     (100 * NS_PER_US)
+#define PAUSE_MAX_NS	     (50 * NS_PER_MS) /* between two searches */
+#define SEARCH_BYTES	     (64 * 1024)      /* of stack, for the frame of a signal */
+#define USER_CS		     0x33	      /* of 64-bit code */
 
 /* PTRACE_GET_RSEQ_CONFIGURATION, since Linux 5.13 */
 #define GET_RSEQ_CONFIGURATION ((enum __ptrace_request)0x420f)
@@ -100,11 +110,15 @@ struct remote {
 	pid_t pid, tid;
 	int memory_fd;
 	struct remote_code code;
-	struct user_regs_struct regs; /* as it was */
+	pid_t command;
+	struct user_regs_struct regs; /* as it was, */
+	struct kernel_sigset mask;    /* with this */
 	uint64_t at;		      /* of the frame, in the process */
 	uint64_t stopped_ns;
-	int signal;
-	bool is_adopted, is_gone, is_group_stop;
+	bool is_adopted, is_group_stop;
+	bool is_entered;		  /* registers and mask are ours */
+	bool is_gone;			  /* or does nothing for us any more */
+	bool has_sigstop;		  /* that came meanwhile, and is to be sent again */
 	uint8_t fp[XSTATE_MAX_BYTES + 8]; /* with the magic number behind it */
 	size_t nr_fp_bytes;
 };
@@ -265,9 +279,9 @@ static bool push_frame(struct remote *remote)
 			      (remote->nr_fp_bytes > FXSAVE_BYTES ? UC_FP_XSTATE : 0);
 	frame.context.stack.flags = SS_FLAGS_OF_NO_STACK;
 	frame.context.mcontext.fpstate = fp_at;
-	if (ptrace(PTRACE_GETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES,
-		   &frame.context.sigmask) < 0)
+	if (ptrace(PTRACE_GETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &remote->mask) < 0)
 		return false;
+	frame.context.sigmask = remote->mask;
 	remote->at = at;
 	return write_memory(remote, fp_at, remote->fp, remote->nr_fp_bytes) &&
 	       write_memory(remote, at, &frame, sizeof(frame));
@@ -295,40 +309,66 @@ static struct user_regs_struct regs_at_call(const struct remote *remote)
 
 	regs.rip = remote->code.call;
 	regs.rsp = remote->at;
-	regs.rax = (unsigned long long)-1; /* no such call, should it be left alone here */
 	regs.orig_rax = (unsigned long long)-1;
 	return regs;
 }
 
-/* Go on to the next stop; others than those of system calls are put off, as all signals are. */
+/* False: it has died, and is not reaped. `ask_ns`: how often it is asked to stop; 0: never. */
+static bool await_stop(const struct remote *remote, uint64_t ask_ns, int *status)
+{
+	uint64_t begun_ns = clock_monotonic_ns(), asked_ns = begun_ns;
+	enum rest rest;
+
+	while ((rest = letting_go_look(remote->tid)) == REST_NONE) {
+		uint64_t now_ns = clock_monotonic_ns();
+
+		if (now_ns - begun_ns > SPIN_NS)
+			clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 50000},
+					NULL);
+		/* An interrupt may be lost; one in vfork(2) stops only when that is over. */
+		if (ask_ns && now_ns - asked_ns > ask_ns) {
+			asked_ns = now_ns;
+			ptrace(PTRACE_INTERRUPT, remote->tid, NULL, NULL);
+		}
+	}
+	return rest == REST_STOPPED && letting_go_take_stop(remote->tid, status);
+}
+
+/*
+ * Go on to the next stop of a system call. All signals are blocked: a SIGSTOP, which cannot be, is
+ * put off; another one was brought about by the call itself.
+ */
 static bool step(struct remote *remote)
 {
 	for (;;) {
 		int status;
 
-		if (ptrace(PTRACE_SYSCALL, remote->tid, NULL, NULL) < 0)
-			return false;
-		if (waitpid(remote->tid, &status, __WALL | __WNOTHREAD) != remote->tid ||
-		    !WIFSTOPPED(status))
+		if (ptrace(PTRACE_SYSCALL, remote->tid, NULL, NULL) < 0 ||
+		    !await_stop(remote, 0, &status))
 			return false;
 		if (WSTOPSIG(status) == (SIGTRAP | 0x80))
 			return true;
-		if (!(status >> 16) && !remote->signal)
-			remote->signal = WSTOPSIG(status);
+		if (!(status >> 16) && WSTOPSIG(status) != SIGSTOP)
+			return false;
+		remote->has_sigstop |= !(status >> 16);
 	}
 }
 
-/* From now on it finds back by itself. Handlers that run meanwhile would find a strange stack. */
+/*
+ * From now on it finds back by itself: without us it goes through the frame. Handlers that run
+ * meanwhile would find a strange stack.
+ */
 static bool enter(struct remote *remote)
 {
 	struct user_regs_struct regs = regs_at_call(remote);
 	const struct kernel_sigset all = {.bits = UINT64_MAX};
 
-	if (!set_regs(remote, &regs))
-		return false;
-	ptrace(PTRACE_SETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &all);
-	ptrace(PTRACE_SETOPTIONS, remote->tid, NULL, (void *)PTRACE_O_TRACESYSGOOD);
-	return true;
+	regs.rip = remote->code.restore;
+	regs.rsp = remote->at + sizeof(uint64_t);
+	remote->is_entered = true;
+	return set_regs(remote, &regs) &&
+	       ptrace(PTRACE_SETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &all) == 0 &&
+	       ptrace(PTRACE_SETOPTIONS, remote->tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) == 0;
 }
 
 int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsigned int nr_args)
@@ -382,15 +422,36 @@ static bool is_in_restartable_sequence(const struct remote *remote)
 }
 
 /*
- * Is there room below? On the main thread's stack, or on one with a guard below it; not on those of
- * goroutines and coroutines, which lie in the heap.
+ * Does a handler of a signal run on a stack that was made for it, which may be small? The kernel
+ * notes in its frame where that is (ucontext.uc_stack).
+ */
+static bool is_on_signal_stack(const struct remote *remote)
+{
+	enum { LINK = 1, STACK = 2, SIZE = 4 };
+	uint64_t sp = remote->regs.rsp;
+	uint64_t *words = xmalloc(SEARCH_BYTES);
+	ssize_t got = pread(remote->memory_fd, words, SEARCH_BYTES, (off_t)(sp & ~UINT64_C(7)));
+	bool is = false;
+
+	for (size_t i = 0; got > 0 && i + SIZE < (size_t)got / sizeof(*words) && !is; i++)
+		is = (words[i] & ~UC_FP_XSTATE) == (UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS) &&
+		     !words[i + LINK] && words[i + STACK] &&
+		     sp - words[i + STACK] < words[i + SIZE];
+	free(words);
+	return is;
+}
+
+/*
+ * Is there room below? On the main thread's stack, or on one that the C library has made: a guard
+ * is below it, and the thread's own data at its upper end. Those of goroutines and coroutines lie
+ * somewhere in the heap.
  */
 static bool has_room(const struct remote *remote)
 {
 	struct buf text = {0};
 	struct proc_maps_iter iter;
 	struct proc_map map, before = {0};
-	uint64_t sp = remote->regs.rsp;
+	uint64_t sp = remote->regs.rsp, data = remote->regs.fs_base;
 	bool has = false;
 
 	if (!proc_read_process_file(remote->pid, "maps", &text))
@@ -399,102 +460,110 @@ static bool has_room(const struct remote *remote)
 	while (proc_maps_next(&iter, &map) == 1) {
 		if (sp >= map.start && sp < map.end) {
 			bool is_main = map.nr_path_bytes == 7 && !memcmp(map.path, "[stack]", 7);
-			bool is_guarded =
-				before.end == map.start && !before.readable && !before.writable;
+			bool is_made = before.end == map.start && !before.readable &&
+				       !before.writable && data > sp && data < map.end;
 
 			has = map.writable && sp - map.start >= ROOM_BYTES / (is_main ? 4 : 1) &&
-			      (is_main || is_guarded);
+			      (is_main || is_made);
 			break;
 		}
 		before = map;
 	}
 	buf_release(&text);
-	return has;
+	return has && !is_on_signal_stack(remote);
 }
 
-static void let_go(struct remote *remote)
+/* Of a thread that has died, or executes a program, and has its leader's id by now. */
+static void forget(const struct remote *remote)
 {
-	ptrace(PTRACE_DETACH, remote->tid, NULL, (void *)(long)remote->signal);
+	letting_go_of(remote->tid, remote->command);
+	if (remote->pid != remote->tid)
+		letting_go_of(remote->pid, remote->command);
 }
 
-static bool await_stop(struct remote *remote, pid_t command)
+/* As it was, in the midst of a system call perhaps, which goes on or begins anew. */
+static void put_back(struct remote *remote)
 {
-	uint64_t end_ns = clock_monotonic_ns() + STOP_NS;
-	bool is_asked_again = false;
-	siginfo_t info;
-	int status;
+	struct user_regs_struct regs = remote->regs;
+	bool is_changed = remote->is_entered;
 
-	for (;;) {
-		info.si_pid = 0;
-		if (waitid(P_PID, (id_t)remote->tid, &info,
-			   WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD) < 0)
-			return false;
-		if (info.si_pid)
-			break;
-		/* One in vfork(2) stops only when that is over; until then it is ours. */
-		if (clock_monotonic_ns() > end_ns && !is_asked_again) {
-			is_asked_again = true;
-			ptrace(PTRACE_INTERRUPT, remote->tid, NULL, NULL);
-		}
-		if (is_asked_again)
-			clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 100000},
-					NULL);
-	}
-	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED && remote->tid == command)
-		return false;
-	if (waitpid(remote->tid, &status, __WALL | __WNOTHREAD) != remote->tid ||
-	    !WIFSTOPPED(status))
-		return false;
-	remote->signal = status >> 16 ? 0 : WSTOPSIG(status);
-	remote->is_group_stop = status >> 16 && WSTOPSIG(status) != SIGTRAP;
-	return true;
+	if (!remote->is_adopted)
+		is_changed |= letting_go_fix_up(remote->tid, &regs, remote->is_group_stop);
+	/* In this order: without us it would go on with all signals blocked else. */
+	if (remote->is_entered)
+		ptrace(PTRACE_SETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &remote->mask);
+	if (is_changed)
+		set_regs(remote, &regs);
 }
 
-/* A stopped thread, made ready; false: it is as it was, and another may do. */
-static bool prepare(struct remote *remote, bool takes_any)
+static void let_go(struct remote *remote, int signal)
+{
+	put_back(remote);
+	if (remote->has_sigstop)
+		syscall(SYS_tgkill, remote->pid, remote->tid, SIGSTOP);
+	if (ptrace(PTRACE_DETACH, remote->tid, NULL, (void *)(long)signal) < 0)
+		forget(remote);
+}
+
+/* A stopped thread, made ready; false: another one may do. */
+static bool prepare(struct remote *remote)
 {
 	remote->stopped_ns = clock_monotonic_ns();
-	return get_regs(remote, &remote->regs) && has_room(remote) &&
-	       (takes_any ||
-		(!remote->signal && machine_call(&remote->regs) != MACHINE_CALL_RESTART_BLOCK)) &&
+	return get_regs(remote, &remote->regs) && remote->regs.cs == USER_CS && has_room(remote) &&
 	       !is_in_restartable_sequence(remote) && read_fp(remote) && push_frame(remote) &&
 	       enter(remote);
 }
 
 struct attempts {
 	struct remote *remote;
-	pid_t command;
-	bool takes_any; /* also one whose wait would begin anew, with all of its time-out */
 	bool found;
-	int refused; /* errno */
+	bool is_refused;
 	unsigned int nr;
 };
+
+/* It would not stop before it is out of there: of vfork(2), as a rule. */
+static bool is_uninterruptible(pid_t pid, pid_t tid)
+{
+	struct proc_stat stat;
+
+	return proc_read_task_stat(pid, tid, &stat) && stat.state == 'D';
+}
 
 static bool try_thread(void *context, pid_t tid)
 {
 	struct attempts *attempts = context;
 	struct remote *remote = attempts->remote;
+	int status, signal;
 
+	if (is_uninterruptible(remote->pid, tid))
+		return ++attempts->nr < TRIES_MAX;
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
-		if (errno != ESRCH)
-			attempts->refused = errno;
+		attempts->is_refused |= errno != ESRCH;
 		return ++attempts->nr < TRIES_MAX;
 	}
 	remote->tid = tid;
+	remote->is_entered = false;
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-	if (!await_stop(remote, attempts->command))
+	if (!await_stop(remote, ASK_AGAIN_NS, &status)) {
+		forget(remote);
 		return ++attempts->nr < TRIES_MAX;
-	attempts->found = prepare(remote, attempts->takes_any);
+	}
+	signal = status >> 16 ? 0 : WSTOPSIG(status);
+	remote->is_group_stop = status >> 16 && WSTOPSIG(status) != SIGTRAP;
+	/* A signal that it stopped for has more to it than a number: it goes on with that. */
+	attempts->found = prepare(remote) && !signal;
 	if (!attempts->found)
-		let_go(remote);
+		let_go(remote, signal);
 	return !attempts->found && ++attempts->nr < TRIES_MAX;
 }
 
-static struct remote *new_remote(pid_t pid, int memory_fd, const struct remote_code *code)
+static struct remote *new_remote(pid_t pid, pid_t command, int memory_fd,
+				 const struct remote_code *code)
 {
 	struct remote *remote = xcalloc(1, sizeof(*remote));
 
 	remote->pid = pid;
+	remote->command = command;
 	remote->memory_fd = memory_fd;
 	remote->code = *code;
 	return remote;
@@ -503,60 +572,85 @@ static struct remote *new_remote(pid_t pid, int memory_fd, const struct remote_c
 int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd,
 		 const struct remote_code *code, uint64_t patience_ns, struct err *err)
 {
-	struct remote *made = new_remote(pid, memory_fd, code);
+	struct remote *made = new_remote(pid, command, memory_fd, code);
 	uint64_t end_ns = clock_monotonic_ns() + patience_ns;
-	struct attempts attempts = {.remote = made, .command = command};
-	int nr_threads;
+	struct timespec pause = {.tv_nsec = NS_PER_MS};
+	pid_t tgid;
+	struct attempts attempts = {.remote = made};
+	int nr_threads, status = 0;
 
 	do {
 		attempts.nr = 0;
-		attempts.refused = 0;
+		attempts.is_refused = false;
 		nr_threads = proc_for_each_task(pid, try_thread, &attempts);
 		if (attempts.found) {
 			*remote = made;
 			return 0;
 		}
-		attempts.takes_any = true;
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 1000000}, NULL);
-	} while (nr_threads > 0 && clock_monotonic_ns() < end_ns);
+		/* Of our own visitors, which trace a thread for a moment, it is not told. */
+		if (attempts.is_refused)
+			status = permission_to_trace(pid, &tgid, err);
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+		if (2 * pause.tv_nsec <= (long)PAUSE_MAX_NS)
+			pause.tv_nsec *= 2;
+	} while (nr_threads > 0 && status == 0 && clock_monotonic_ns() < end_ns);
 	free(made);
+	if (status < 0)
+		return status;
 	if (nr_threads <= 0)
 		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
-	if (attempts.refused)
-		return err_set(err, ERR_PERMISSION, "process %d may not be traced: %s", (int)pid,
-			       strerror(attempts.refused));
-	return err_set(err, ERR_LIMIT, "no thread of process %d has room on its stack", (int)pid);
+	return err_set(err, ERR_UNSUPPORTED,
+		       "no thread of process %d can be stopped that has room on its stack",
+		       (int)pid);
 }
 
 int remote_begin_stopped(struct remote **remote, pid_t command, int memory_fd,
 			 const struct remote_code *code, struct err *err)
 {
-	struct remote *made = new_remote(command, memory_fd, code);
+	struct remote *made = new_remote(command, command, memory_fd, code);
 
 	made->tid = command;
 	made->is_adopted = true;
-	if (prepare(made, true)) {
+	if (prepare(made)) {
 		*remote = made;
 		return 0;
 	}
+	put_back(made);
 	free(made);
 	return err_set(err, ERR_UNSUPPORTED, "process %d cannot make system calls for us",
 		       (int)command);
 }
 
+/*
+ * To a stop on its way out of the kernel, where that looks after system calls that were broken off,
+ * and after signals. False: it has died.
+ */
+static bool step_out(struct remote *remote)
+{
+	int status;
+
+	if (ptrace(PTRACE_INTERRUPT, remote->tid, NULL, NULL) < 0)
+		return false;
+	for (;;) {
+		if (ptrace(PTRACE_CONT, remote->tid, NULL, NULL) < 0 ||
+		    !await_stop(remote, 0, &status))
+			return false;
+		if (status >> 16)
+			return true;
+		remote->has_sigstop |= WSTOPSIG(status) == SIGSTOP;
+	}
+}
+
 uint64_t remote_end(struct remote *remote)
 {
-	struct user_regs_struct regs = regs_at_call(remote);
 	uint64_t held_ns;
 
-	regs.rip = remote->code.restore;
-	regs.rsp = remote->at + sizeof(uint64_t);
-	if (!remote->is_gone && set_regs(remote, &regs)) {
-		if (!remote->is_adopted)
-			let_go(remote);
-		else if (step(remote)) /* into rt_sigreturn, and out of it */
-			step(remote);
-	}
+	if (remote->is_adopted)
+		put_back(remote);
+	else if (step_out(remote))
+		let_go(remote, 0);
+	else
+		forget(remote);
 	held_ns = clock_monotonic_ns() - remote->stopped_ns;
 	free(remote);
 	return held_ns;

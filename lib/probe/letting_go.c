@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Lets go of threads that are traced. */
+#include "probe/letting_go.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stddef.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "proc/read.h"
+#include "tracee/machine.h"
+
+/* So long the death of a thread is waited for. */
+#define DYING_NS NS_PER_SEC
+
+static bool is_filtered(pid_t tid)
+{
+	struct proc_status status;
+
+	return proc_read_status(tid, &status) && status.seccomp;
+}
+
+bool letting_go_fix_up(pid_t tid, struct user_regs_struct *regs, bool is_group_stop)
+{
+	enum machine_call call = machine_call(regs);
+
+	if (is_group_stop)
+		return false;
+	/* A filter may know nothing of restart_syscall(2), and kill for it. */
+	if (call == MACHINE_CALL_EINTR || (call == MACHINE_CALL_RESTART_BLOCK && is_filtered(tid)))
+		return machine_restart_call(regs, call);
+	return false;
+}
+
+static void detach(pid_t id, int status)
+{
+	struct user_regs_struct regs;
+	struct iovec iov = {.iov_base = &regs, .iov_len = sizeof(regs)};
+	bool is_group_stop = status >> 16 && WSTOPSIG(status) != SIGTRAP;
+	int signal = status >> 16 ? 0 : WSTOPSIG(status);
+
+	if (ptrace(PTRACE_GETREGSET, id, (void *)NT_PRSTATUS, &iov) == 0 &&
+	    letting_go_fix_up(id, &regs, is_group_stop))
+		ptrace(PTRACE_SETREGSET, id, (void *)NT_PRSTATUS, &iov);
+	ptrace(PTRACE_DETACH, id, NULL, (void *)(long)signal);
+}
+
+enum rest letting_go_look(pid_t id)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	while (waitid(P_PID, (id_t)id, &info,
+		      WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD) < 0) {
+		if (errno != EINTR)
+			return REST_NOT_OURS;
+	}
+	if (!info.si_pid)
+		return REST_NONE;
+	return info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED ? REST_STOPPED
+									  : REST_DEAD;
+}
+
+bool letting_go_take_stop(pid_t id, int *status)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	if (waitid(P_PID, (id_t)id, &info, WSTOPPED | WNOHANG | __WALL | __WNOTHREAD) < 0 ||
+	    info.si_pid != id)
+		return false;
+	*status = info.si_status << 8 | 0x7f; /* as waitpid(2) has it */
+	return true;
+}
+
+void letting_go_reap(pid_t id)
+{
+	int status;
+
+	waitpid(id, &status, __WALL | __WNOTHREAD | WNOHANG);
+}
+
+void letting_go_of(pid_t id, pid_t command)
+{
+	uint64_t end_ns = clock_monotonic_ns() + DYING_NS;
+	enum rest rest;
+	int status;
+
+	while ((rest = letting_go_look(id)) == REST_NONE) {
+		/*
+		 * It answers if we trace it, and it is not dead yet: a leader is, without coming to
+		 * rest, until its other threads are, or one of them has taken its place.
+		 */
+		if (ptrace(PTRACE_INTERRUPT, id, NULL, NULL) == 0)
+			end_ns = clock_monotonic_ns() + DYING_NS;
+		else if (errno == ESRCH || clock_monotonic_ns() > end_ns)
+			return;
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 100000}, NULL);
+	}
+	if (rest == REST_DEAD && id != command)
+		letting_go_reap(id);
+	if (rest != REST_STOPPED)
+		return;
+	if (letting_go_take_stop(id, &status))
+		detach(id, status);
+	else /* killed just now */
+		letting_go_of(id, command);
+}
