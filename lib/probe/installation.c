@@ -259,22 +259,22 @@ static enum apply_outcome apply(struct installation *installation,
 	enum apply_outcome outcome = APPLIED;
 	struct stopped stopped;
 
+	int status;
+
 	if (!patched_prepare(&installation->patched, access->memory_fd))
 		return fail_changed(access, err);
-	if (access->is_stopped)
-		stopped_adopt(&stopped, access->command);
-	else if (stopped_begin(&stopped, access->pid, access->command, access->patience_ns, err) <
-		 0)
+	status = access->is_stopped
+			 ? stopped_adopt(&stopped, access->command, access->patience_ns, err)
+			 : stopped_begin(&stopped, access->pid, access->command,
+					 access->patience_ns, err);
+	if (status < 0)
 		return APPLY_FAILED;
 	if (installation->counters.nr_shards > 1 && !have_thread_data(&stopped)) {
 		outcome = APPLY_NO_THREAD_DATA;
 	} else if (!patched_apply(&installation->patched, &stopped, access->memory_fd)) {
 		outcome = fail_changed(access, err);
 	}
-	if (access->is_stopped)
-		stopped_give_back(&stopped);
-	else
-		stopped_end(&stopped);
+	stopped_end(&stopped);
 	cost->stop_ns += stopped.held_ns;
 	return outcome;
 }

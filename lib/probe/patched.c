@@ -187,24 +187,6 @@ bool patched_prepare(const struct patched *patched, int memory_fd)
 	return step_all(patched, memory_fd, RUN_PREPARE);
 }
 
-bool patched_apply(const struct patched *patched, struct stopped *stopped, int memory_fd)
-{
-	const struct context_search search = {.start = patched->start,
-					      .end = patched->end,
-					      .stack_bytes = STACK_BYTES_APPLY,
-					      .found = move_in,
-					      .owner = (void *)(uintptr_t)patched};
-
-	if (!step_all(patched, memory_fd, RUN_CHECK))
-		return false;
-	if (!step_all(patched, memory_fd, RUN_APPLY)) {
-		step_all(patched, memory_fd, RUN_UNDO);
-		return false;
-	}
-	contexts_for_each(stopped, memory_fd, &search);
-	return true;
-}
-
 struct undoing {
 	const struct patched *patched;
 	int memory_fd;
@@ -254,6 +236,26 @@ bool patched_undo(const struct patched *patched, struct stopped *stopped, int me
 	step_all(patched, memory_fd, RUN_UNDO);
 	contexts_for_each(stopped, memory_fd, &search);
 	return !undoing.is_stuck;
+}
+
+bool patched_apply(const struct patched *patched, struct stopped *stopped, int memory_fd)
+{
+	const struct context_search search = {.start = patched->start,
+					      .end = patched->end,
+					      .stack_bytes = STACK_BYTES_APPLY,
+					      .found = move_in,
+					      .owner = (void *)(uintptr_t)patched};
+
+	if (!step_all(patched, memory_fd, RUN_CHECK))
+		return false;
+	/* First, as thunks are right with the old bytes, too, and profc may be killed in between.
+	 */
+	contexts_for_each(stopped, memory_fd, &search);
+	stopped_write_back(stopped);
+	if (step_all(patched, memory_fd, RUN_APPLY))
+		return true;
+	patched_undo(patched, stopped, memory_fd);
+	return false;
 }
 
 bool patched_original_pc(const struct patched *patched, pid_t pid, uint64_t pc, uint64_t *original,

@@ -5,23 +5,37 @@
 #include <elf.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/minmax.h"
+#include "probe/letting_go.h"
 #include "proc/read.h"
-#include "tracee/machine.h"
+#include "tracee/permission.h"
 
-/* So long all threads are waited for in one go; those that have stopped stand as long. */
-#define STOP_NS (5 * NS_PER_MS)
-/* Then it runs, and is tried again. */
+/*
+ * So long all threads are waited for in one go, and so much longer for each; those that have
+ * stopped stand as long.
+ */
+#define STOP_NS	       (5 * NS_PER_MS)
+#define STOP_THREAD_NS (100 * NS_PER_US)
+/* Then it runs, at least half of the time, and is tried again. */
 #define AGAIN_NS (2 * NS_PER_MS)
+/* What does not stop is interrupted again. */
+#define ASK_AGAIN_NS (20 * NS_PER_MS)
 /* While a seizure takes longer than this the dead are reaped by another thread of ours. */
 #define WATCH_NS (20 * NS_PER_MS)
 
@@ -31,6 +45,15 @@ enum attempt {
 	ATTEMPT_GONE,
 	ATTEMPT_REFUSED,
 };
+
+static bool is_vfork(int64_t nr)
+{
+#if defined(SYS_vfork)
+	if (nr == SYS_vfork)
+		return true;
+#endif
+	return nr == SYS_clone || nr == SYS_clone3;
+}
 
 static void pause_ns(uint64_t ns)
 {
@@ -54,32 +77,10 @@ static void write_regs(struct stopped_thread *thread)
 	ptrace(PTRACE_SETREGSET, thread->tid, (void *)NT_PRSTATUS, &iov);
 }
 
-static bool is_filtered(pid_t tid)
+static void detach(const struct stopped *stopped, const struct stopped_thread *thread)
 {
-	struct proc_status status;
-
-	return proc_read_status(tid, &status) && status.seccomp;
-}
-
-/* As after a visit: a call that our stop broke off goes on, unless a real signal has come. */
-static void fix_up(struct stopped_thread *thread)
-{
-	enum machine_call call = machine_call(&thread->regs);
-
-	if (thread->is_group_stop)
-		return;
-	if (call == MACHINE_CALL_EINTR ||
-	    (call == MACHINE_CALL_RESTART_BLOCK && is_filtered(thread->tid)))
-		thread->is_changed |= machine_restart_call(&thread->regs, call);
-}
-
-static void detach(struct stopped_thread *thread, pid_t command)
-{
-	int status;
-
-	if (ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(long)thread->signal) < 0 &&
-	    thread->tid != command)
-		waitpid(thread->tid, &status, __WALL | __WNOTHREAD | WNOHANG);
+	if (ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(long)thread->signal) < 0)
+		letting_go_of(thread->tid, stopped->command);
 }
 
 /* One that has not stopped by now is waited for: it can be let go only when it has. */
@@ -90,60 +91,63 @@ static void let_go(struct stopped *stopped)
 
 		if (thread->is_stopped && thread->is_changed)
 			write_regs(thread);
-		if (thread->is_stopped)
-			detach(thread, stopped->command);
+		if (thread->is_stopped && !thread->is_adopted)
+			detach(stopped, thread);
 	}
 }
 
+/* The others stay in the order in which they are listed. */
 static void remove_thread(struct stopped *stopped, size_t index)
 {
-	stopped->threads[index] = stopped->threads[--stopped->nr];
+	stopped->nr--;
+	memmove(&stopped->threads[index], &stopped->threads[index + 1],
+		(stopped->nr - index) * sizeof(*stopped->threads));
 }
 
 /* Has it stopped? False if it is dead, and reaped if that is ours to do. */
 static bool look_at(struct stopped_thread *thread, pid_t command)
 {
-	siginfo_t info = {.si_pid = 0};
+	enum rest rest = letting_go_look(thread->tid);
 	int status;
 
-	if (waitid(P_PID, (id_t)thread->tid, &info,
-		   WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD) < 0)
-		return errno != ECHILD;
-	if (!info.si_pid)
+	if (rest == REST_NONE)
 		return true;
-	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED && thread->tid == command)
+	if (rest == REST_DEAD && thread->tid != command)
+		letting_go_reap(thread->tid);
+	if (rest != REST_STOPPED)
 		return false;
-	if (waitpid(thread->tid, &status, __WALL | __WNOTHREAD | WNOHANG) != thread->tid)
-		return true;
-	if (!WIFSTOPPED(status))
-		return false;
+	if (!letting_go_take_stop(thread->tid, &status))
+		return true; /* killed just now */
 	thread->is_stopped = true;
 	thread->signal = status >> 16 ? 0 : WSTOPSIG(status);
 	thread->is_group_stop = status >> 16 && WSTOPSIG(status) != SIGTRAP;
 	return true;
 }
 
-/* How many have not stopped yet. */
-static size_t collect(struct stopped *stopped)
+/* Those before `first` have stopped. The first that has not, or nr. */
+static size_t collect(struct stopped *stopped, size_t first)
 {
-	size_t nr_pending = 0;
+	size_t first_pending = SIZE_MAX;
 
-	for (size_t i = 0; i < stopped->nr;) {
+	for (size_t i = first; i < stopped->nr;) {
 		struct stopped_thread *thread = &stopped->threads[i];
 
 		if (!thread->is_stopped && !look_at(thread, stopped->command)) {
 			remove_thread(stopped, i);
 			continue;
 		}
-		nr_pending += !thread->is_stopped;
+		if (!thread->is_stopped && first_pending == SIZE_MAX)
+			first_pending = i;
 		i++;
 	}
-	return nr_pending;
+	return first_pending == SIZE_MAX ? stopped->nr : first_pending;
 }
 
 static bool collect_until(struct stopped *stopped, uint64_t end_ns)
 {
-	while (collect(stopped)) {
+	size_t first = 0;
+
+	while ((first = collect(stopped, first)) < stopped->nr) {
 		if (clock_monotonic_ns() >= end_ns)
 			return false;
 		sched_yield();
@@ -158,64 +162,91 @@ static bool collect_until(struct stopped *stopped, uint64_t end_ns)
 struct watch {
 	const struct stopped *stopped;
 	pthread_t thread;
-	bool has_thread;
+	sem_t is_over;
 	atomic_uint_fast64_t since_ns; /* 0: no seizure is under way */
-	atomic_bool is_over;
 };
+
+/* A stop is not for it to see: that would be lost to who waits for it. */
+static void reap(pid_t tid)
+{
+	siginfo_t info = {.si_pid = 0};
+	int status;
+
+	if (waitid(P_PID, (id_t)tid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+	    info.si_pid && info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+		waitpid(tid, &status, __WALL | WNOHANG);
+}
+
+static bool is_over(struct watch *watch)
+{
+	uint64_t end_ns = clock_monotonic_ns() + WATCH_NS / 2;
+	const struct timespec end = {.tv_sec = (time_t)(end_ns / NS_PER_SEC),
+				     .tv_nsec = (long)(end_ns % NS_PER_SEC)};
+
+	return sem_clockwait(&watch->is_over, CLOCK_MONOTONIC, &end) == 0;
+}
 
 static void *watch_seizures(void *context)
 {
 	struct watch *watch = context;
 
-	while (!atomic_load(&watch->is_over)) {
+	while (!is_over(watch)) {
 		uint64_t since_ns = atomic_load(&watch->since_ns);
 
-		pause_ns(NS_PER_MS);
-		if (!since_ns || since_ns != atomic_load(&watch->since_ns) ||
-		    clock_monotonic_ns() - since_ns < WATCH_NS)
+		if (!since_ns || clock_monotonic_ns() - since_ns < WATCH_NS)
 			continue;
 		for (size_t i = 0; i < watch->stopped->nr; i++) {
-			pid_t tid = watch->stopped->threads[i].tid;
-			int status;
-
-			if (tid != watch->stopped->command)
-				waitpid(tid, &status, __WALL | WNOHANG);
+			if (watch->stopped->threads[i].tid != watch->stopped->command)
+				reap(watch->stopped->threads[i].tid);
 		}
 	}
 	return NULL;
 }
 
+/* NULL: there is no room for a thread, and an exec at that moment would wait for our end. */
 static struct watch *begin_watch(const struct stopped *stopped)
 {
 	struct watch *watch = xcalloc(1, sizeof(*watch));
 
 	watch->stopped = stopped;
-	watch->has_thread = pthread_create(&watch->thread, NULL, watch_seizures, watch) == 0;
-	return watch;
+	sem_init(&watch->is_over, 0, 0);
+	if (pthread_create(&watch->thread, NULL, watch_seizures, watch) == 0)
+		return watch;
+	sem_destroy(&watch->is_over);
+	free(watch);
+	return NULL;
 }
 
-/* Waits until it wakes: nobody should stand meanwhile. */
+/* Not while anything is stopped. */
 static void end_watch(struct watch *watch)
 {
-	if (!watch)
-		return;
-	atomic_store(&watch->is_over, true);
-	if (watch->has_thread)
-		pthread_join(watch->thread, NULL);
-	free(watch);
+	sem_post(&watch->is_over);
+	pthread_join(watch->thread, NULL);
+	sem_destroy(&watch->is_over);
+}
+
+static void note_seizure(struct stopped *stopped, uint64_t since_ns)
+{
+	if (stopped->watch)
+		atomic_store(&stopped->watch->since_ns, since_ns);
 }
 
 struct seizing {
 	struct stopped *stopped;
 	enum attempt outcome;
-	bool found_new;
+	bool is_first, found_new;
 	size_t nr_listed;
 };
 
 /* They are listed in the order in which they were met before. */
-static bool is_known(const struct stopped *stopped, pid_t tid, size_t nr_listed)
+static bool is_known(const struct seizing *seizing, pid_t tid)
 {
-	if (nr_listed < stopped->nr && stopped->threads[nr_listed].tid == tid)
+	const struct stopped *stopped = seizing->stopped;
+	size_t at = seizing->nr_listed;
+
+	if (seizing->is_first)
+		return false;
+	if (at < stopped->nr && stopped->threads[at].tid == tid)
 		return true;
 	for (size_t i = 0; i < stopped->nr; i++) {
 		if (stopped->threads[i].tid == tid)
@@ -238,15 +269,17 @@ static bool seize(void *context, pid_t tid)
 	struct stopped *stopped = seizing->stopped;
 	long seized;
 
-	if (is_known(stopped, tid, seizing->nr_listed++))
+	if (is_known(seizing, tid)) {
+		seizing->nr_listed++;
 		return true;
+	}
 	if (stopped->nr == stopped->cap) { /* others read it: it stays where it is */
 		seizing->outcome = ATTEMPT_AGAIN;
 		return false;
 	}
-	atomic_store(&stopped->watch->since_ns, clock_monotonic_ns());
+	note_seizure(stopped, clock_monotonic_ns());
 	seized = ptrace(PTRACE_SEIZE, tid, NULL, NULL);
-	atomic_store(&stopped->watch->since_ns, 0);
+	note_seizure(stopped, 0);
 	if (seized < 0) {
 		if (errno == ESRCH || is_dead(stopped->pid, tid))
 			return true;
@@ -254,18 +287,22 @@ static bool seize(void *context, pid_t tid)
 		return false;
 	}
 	stopped->threads[stopped->nr++] = (struct stopped_thread){.tid = tid};
+	seizing->nr_listed++;
 	if (!stopped->begun_ns)
 		stopped->begun_ns = clock_monotonic_ns();
 	seizing->found_new = true;
-	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	/* One that has executed a program meanwhile has its leader's id. */
+	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0)
+		ptrace(PTRACE_INTERRUPT, stopped->pid, NULL, NULL);
 	return true;
 }
 
 static enum attempt stop_all(struct seizing *seizing)
 {
 	struct stopped *stopped = seizing->stopped;
-	uint64_t end_ns = clock_monotonic_ns() + STOP_NS;
+	uint64_t end_ns;
 
+	seizing->is_first = stopped->nr == 0;
 	do {
 		seizing->found_new = false;
 		seizing->nr_listed = 0;
@@ -273,27 +310,75 @@ static enum attempt stop_all(struct seizing *seizing)
 			return ATTEMPT_GONE;
 		if (seizing->outcome != ATTEMPT_DONE)
 			return seizing->outcome;
+		seizing->is_first = false;
+		end_ns = stopped->begun_ns + STOP_NS + stopped->nr * STOP_THREAD_NS;
 		if (!collect_until(stopped, end_ns))
 			return ATTEMPT_AGAIN;
 	} while (seizing->found_new);
 	return stopped->nr ? ATTEMPT_DONE : ATTEMPT_GONE;
 }
 
-/* What was interrupted must stop, or die, before it can be let go. */
+static void let_go_of_stopped(struct stopped *stopped)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < stopped->nr; i++) {
+		struct stopped_thread *thread = &stopped->threads[i];
+
+		if (thread->is_stopped && !thread->is_adopted && read_regs(thread))
+			thread->is_changed = letting_go_fix_up(thread->tid, &thread->regs,
+							       thread->is_group_stop);
+	}
+	let_go(stopped);
+	for (size_t i = 0; i < stopped->nr; i++) {
+		if (!stopped->threads[i].is_stopped)
+			stopped->threads[nr++] = stopped->threads[i];
+	}
+	stopped->nr = nr;
+}
+
+/* What was interrupted must stop, or die, before it can be let go: each as soon as it does. */
 static void give_up(struct stopped *stopped)
 {
-	collect(stopped);
-	let_go(stopped);
-	for (size_t i = 0; i < stopped->nr;) {
-		if (stopped->threads[i].is_stopped)
-			remove_thread(stopped, i);
-		else
-			i++;
+	uint64_t asked_ns = clock_monotonic_ns();
+
+	for (;;) {
+		collect(stopped, 0);
+		let_go_of_stopped(stopped);
+		if (!stopped->nr)
+			break;
+		pause_ns(NS_PER_MS / 10);
+		if (clock_monotonic_ns() - asked_ns < ASK_AGAIN_NS)
+			continue;
+		asked_ns = clock_monotonic_ns();
+		for (size_t i = 0; i < stopped->nr; i++)
+			ptrace(PTRACE_INTERRUPT, stopped->threads[i].tid, NULL, NULL);
 	}
-	while (collect(stopped) > 0)
-		pause_ns(NS_PER_MS);
-	let_go(stopped);
-	stopped->nr = 0;
+	if (!stopped->is_adopted)
+		letting_go_of(stopped->pid, stopped->command);
+}
+
+/* It would stop only when its child has executed a program, or ended. */
+static bool is_in_vfork(pid_t pid, pid_t tid)
+{
+	struct proc_stat stat;
+	struct proc_syscall call;
+	cleanup_close int fd = -1;
+
+	if (!proc_read_task_stat(pid, tid, &stat) || stat.state != 'D')
+		return false;
+	fd = proc_open_task_file(pid, tid, "syscall");
+	return fd >= 0 && proc_read_syscall(fd, &call) && call.kind == PROC_SYSCALL_INSIDE &&
+	       is_vfork(call.nr);
+}
+
+static bool look_for_vfork(void *context, pid_t tid)
+{
+	struct seizing *seizing = context;
+
+	if (is_in_vfork(seizing->stopped->pid, tid))
+		seizing->outcome = ATTEMPT_AGAIN;
+	return seizing->outcome == ATTEMPT_DONE;
 }
 
 /* Room for the threads that there are, and for more that are born meanwhile. */
@@ -310,21 +395,19 @@ static void reserve(struct stopped *stopped)
 static enum attempt attempt(struct stopped *stopped)
 {
 	struct seizing seizing = {.stopped = stopped, .outcome = ATTEMPT_DONE};
-	enum attempt outcome;
+	enum attempt outcome = ATTEMPT_AGAIN;
 
 	reserve(stopped);
-	stopped->watch = begin_watch(stopped);
-	outcome = stop_all(&seizing);
+	if (proc_for_each_task(stopped->pid, look_for_vfork, &seizing) <= 0)
+		return ATTEMPT_GONE;
+	if (seizing.outcome == ATTEMPT_DONE)
+		outcome = stop_all(&seizing);
 	for (size_t i = 0; outcome == ATTEMPT_DONE && i < stopped->nr; i++) {
 		if (!read_regs(&stopped->threads[i]))
 			outcome = ATTEMPT_AGAIN;
 	}
-	atomic_store(&stopped->watch->is_over, true);
-	if (outcome == ATTEMPT_DONE)
-		return outcome;
-	give_up(stopped);
-	end_watch(stopped->watch);
-	stopped->watch = NULL;
+	if (outcome != ATTEMPT_DONE)
+		give_up(stopped);
 	return outcome;
 }
 
@@ -338,61 +421,81 @@ static bool is_traced_by_us(pid_t pid)
 		(proc_read_status(status.tracer_pid, &tracer) && tracer.tgid == getpid()));
 }
 
-int stopped_begin(struct stopped *stopped, pid_t pid, pid_t command, uint64_t patience_ns,
-		  struct err *err)
-{
-	uint64_t end_ns = clock_monotonic_ns() + patience_ns;
-	enum attempt outcome;
-
-	*stopped = (struct stopped){.pid = pid, .command = command};
-	for (;;) {
-		outcome = attempt(stopped);
-		if (outcome == ATTEMPT_DONE)
-			return 0;
-		if (outcome == ATTEMPT_GONE ||
-		    (outcome == ATTEMPT_REFUSED && !is_traced_by_us(pid)) ||
-		    clock_monotonic_ns() >= end_ns)
-			break;
-		stopped->begun_ns = 0;
-		pause_ns(AGAIN_NS);
-	}
-	free(stopped->threads);
-	*stopped = (struct stopped){.pid = pid};
-	if (outcome == ATTEMPT_GONE)
-		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
-	if (outcome == ATTEMPT_REFUSED)
-		return err_set(err, ERR_PERMISSION, "process %d may not be traced", (int)pid);
-	return err_set(err, ERR_LIMIT, "process %d cannot be stopped: a thread of it does not stop",
-		       (int)pid);
-}
-
-void stopped_adopt(struct stopped *stopped, pid_t command)
-{
-	*stopped = (struct stopped){
-		.pid = command, .command = command, .begun_ns = clock_monotonic_ns()};
-	ARRAY_GROW(stopped->threads, stopped->nr, stopped->cap);
-	stopped->threads[0] = (struct stopped_thread){.tid = command, .is_stopped = true};
-	if (read_regs(&stopped->threads[0]))
-		stopped->nr = 1;
-}
-
 static void release(struct stopped *stopped)
 {
 	stopped->held_ns = clock_monotonic_ns() - stopped->begun_ns;
-	end_watch(stopped->watch);
-	stopped->watch = NULL;
+	if (stopped->watch)
+		end_watch(stopped->watch);
+	free(stopped->watch);
 	free(stopped->threads);
+	stopped->watch = NULL;
 	stopped->threads = NULL;
 	stopped->nr = stopped->cap = 0;
 }
 
-void stopped_give_back(struct stopped *stopped)
+static void begin_anew(struct stopped *stopped)
+{
+	stopped->nr = 0;
+	stopped->begun_ns = stopped->is_adopted ? clock_monotonic_ns() : 0;
+	if (!stopped->is_adopted)
+		return;
+	ARRAY_RESERVE(stopped->threads, 1, stopped->cap);
+	stopped->threads[stopped->nr++] = (struct stopped_thread){
+		.tid = stopped->pid, .is_stopped = true, .is_adopted = true};
+}
+
+static int begin(struct stopped *stopped, uint64_t patience_ns, struct err *err)
+{
+	uint64_t end_ns = clock_monotonic_ns() + patience_ns;
+	enum attempt outcome;
+	pid_t tgid;
+
+	stopped->watch = begin_watch(stopped);
+	for (;;) {
+		begin_anew(stopped);
+		outcome = attempt(stopped);
+		if (outcome == ATTEMPT_DONE)
+			return 0;
+		if (outcome == ATTEMPT_GONE ||
+		    (outcome == ATTEMPT_REFUSED && !is_traced_by_us(stopped->pid)) ||
+		    clock_monotonic_ns() >= end_ns)
+			break;
+		pause_ns(max_u64(AGAIN_NS,
+				 stopped->begun_ns ? clock_monotonic_ns() - stopped->begun_ns : 0));
+	}
+	release(stopped);
+	if (outcome == ATTEMPT_GONE)
+		return err_set(err, ERR_GONE, "process %d has ended", (int)stopped->pid);
+	if (outcome == ATTEMPT_REFUSED && permission_to_trace(stopped->pid, &tgid, err) < 0)
+		return ERR_PERMISSION;
+	if (outcome == ATTEMPT_REFUSED)
+		return err_set(err, ERR_PERMISSION, "process %d may not be traced",
+			       (int)stopped->pid);
+	return err_set(err, ERR_UNSUPPORTED,
+		       "process %d cannot be stopped: a thread of it does not stop",
+		       (int)stopped->pid);
+}
+
+int stopped_begin(struct stopped *stopped, pid_t pid, pid_t command, uint64_t patience_ns,
+		  struct err *err)
+{
+	*stopped = (struct stopped){.pid = pid, .command = command};
+	return begin(stopped, patience_ns, err);
+}
+
+int stopped_adopt(struct stopped *stopped, pid_t command, uint64_t patience_ns, struct err *err)
+{
+	*stopped = (struct stopped){.pid = command, .command = command, .is_adopted = true};
+	return begin(stopped, patience_ns, err);
+}
+
+void stopped_write_back(struct stopped *stopped)
 {
 	for (size_t i = 0; i < stopped->nr; i++) {
 		if (stopped->threads[i].is_changed)
 			write_regs(&stopped->threads[i]);
+		stopped->threads[i].is_changed = false;
 	}
-	release(stopped);
 }
 
 uint64_t stopped_thread_pointer(const struct stopped_thread *thread)
@@ -407,8 +510,12 @@ uint64_t stopped_thread_pointer(const struct stopped_thread *thread)
 
 void stopped_end(struct stopped *stopped)
 {
-	for (size_t i = 0; i < stopped->nr; i++)
-		fix_up(&stopped->threads[i]);
+	for (size_t i = 0; i < stopped->nr; i++) {
+		struct stopped_thread *thread = &stopped->threads[i];
+
+		thread->is_changed |=
+			letting_go_fix_up(thread->tid, &thread->regs, thread->is_group_stop);
+	}
 	let_go(stopped);
 	release(stopped);
 }

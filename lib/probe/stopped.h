@@ -21,16 +21,18 @@ struct stopped_thread {
 	int signal;	    /* to be passed on: it stopped for its delivery; or 0 */
 	bool is_stopped;    /* else it was interrupted, and has not stopped yet */
 	bool is_group_stop; /* job control has stopped it already */
+	bool is_adopted;    /* it was stopped before, and stays so */
 	bool is_changed;    /* its registers are to be written back */
 	struct user_regs_struct regs;
 };
 
 struct stopped {
 	pid_t pid;
-	pid_t command; /* a child of ours that is left to be reaped by others; or 0 */
+	pid_t command;	 /* a child of ours that is left to be reaped by others; or 0 */
+	bool is_adopted; /* its first thread was stopped before, and stays so */
 	struct stopped_thread *threads; /* owned */
 	size_t nr, cap;
-	struct watch *watch; /* owned: over, but for its end */
+	struct watch *watch; /* owned */
 	uint64_t begun_ns;   /* CLOCK_MONOTONIC: when the first was interrupted */
 	uint64_t held_ns;    /* after stopped_end(): since then */
 };
@@ -39,20 +41,21 @@ struct stopped {
  * Stop all threads of `pid`, those born meanwhile included, and read their registers. A process
  * that cannot be stopped within some milliseconds (one of its threads is in vfork(2), it executes
  * a program, or another thread of ours visits it) runs on, and it is tried again for `patience_ns`.
- * ERR_GONE; ERR_PERMISSION: another traces it; ERR_LIMIT: it could not be stopped in that time.
- * Nothing is stopped where it fails. If it is `command`,
- * a child of ours that has ended, it is left to be reaped by others.
+ * ERR_GONE; ERR_PERMISSION: another traces it; ERR_UNSUPPORTED: it could not be stopped in that
+ * time. Nothing is stopped where it fails. If it is `command`, a child of ours that has ended, it
+ * is left to be reaped by others.
  */
 int stopped_begin(struct stopped *stopped, pid_t pid, pid_t command, uint64_t patience_ns,
 		  struct err *err);
 /*
- * The same for a command with one thread, which this thread of ours has stopped already, and which
- * stays stopped when it is given back.
+ * The same for a command whose first thread this thread of ours has stopped already, and which
+ * stays stopped: its libraries may have made other threads before the program begins.
  */
-void stopped_adopt(struct stopped *stopped, pid_t command);
-void stopped_give_back(struct stopped *stopped);
+int stopped_adopt(struct stopped *stopped, pid_t command, uint64_t patience_ns, struct err *err);
 /* Where a thread has its own data by the ABI, as the C library set it; 0: nowhere. */
 uint64_t stopped_thread_pointer(const struct stopped_thread *thread);
+/* Write back registers that have changed, at once: what they are changed to holds already. */
+void stopped_write_back(struct stopped *stopped);
 /* Write back registers, undo what the stop did to system calls, and detach from all. */
 void stopped_end(struct stopped *stopped);
 
