@@ -282,7 +282,7 @@ static enum apply_outcome apply(struct installation *installation,
 static void discard(struct installation *installation, const struct probe_access *access)
 {
 	/* Nothing leads there, or does so no more: no thread is in it. */
-	removal_unmap(access, installation->region.header, NULL);
+	removal_unmap(access, installation->region.inode, NULL, NULL);
 	patched_release(&installation->patched);
 	region_close(&installation->region);
 }

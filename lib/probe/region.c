@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "base/err.h"
 #include "probe/remote.h"
 #include "proc/read.h"
+#include "proc/scan.h"
 
 #define PAGE_BYTES UINT64_C(4096)
 #define SHARDS	   16
@@ -64,15 +66,45 @@ static uint64_t own_pid_namespace(void)
 	return stat("/proc/self/ns/pid", &found) == 0 ? found.st_ino : 0;
 }
 
-static void fill_header(struct region_header *header, const struct region_plan *plan)
+struct region_owner region_own_identity(void)
 {
 	struct proc_stat self = {.start_ticks = 0};
 
 	proc_read_task_stat(getpid(), getpid(), &self);
+	return (struct region_owner){.pid = getpid(),
+				     .start_ticks = self.start_ticks,
+				     .pid_namespace = own_pid_namespace()};
+}
+
+/* What there is from its first moment on. */
+static void write_name(char *name, size_t cap)
+{
+	struct region_owner owner = region_own_identity();
+
+	snprintf(name, cap, REGION_NAME "-%" PRId32 "-%" PRIu64 "-%" PRIu64, owner.pid,
+		 owner.start_ticks, owner.pid_namespace);
+}
+
+bool region_read_name(const char *name, struct region_owner *owner)
+{
+	struct scan scan = {.at = name, .end = name + strlen(name)};
+	uint64_t pid;
+
+	if (strncmp(name, REGION_NAME, strlen(REGION_NAME)) != 0)
+		return false;
+	scan.at += strlen(REGION_NAME);
+	if (!scan_char(&scan, '-') || !scan_decimal(&scan, &pid) || !scan_char(&scan, '-') ||
+	    !scan_decimal(&scan, &owner->start_ticks) || !scan_char(&scan, '-') ||
+	    !scan_decimal(&scan, &owner->pid_namespace) || pid > INT32_MAX)
+		return false;
+	owner->pid = (int32_t)pid;
+	return true;
+}
+
+static void fill_header(struct region_header *header, const struct region_plan *plan)
+{
 	*header = (struct region_header){
-		.owner_pid = getpid(),
-		.owner_start_ticks = self.start_ticks,
-		.owner_pid_namespace = own_pid_namespace(),
+		.owner = region_own_identity(),
 		.nr_parts = plan->nr_parts,
 		.nr_patches = plan->nr_patches,
 		.patches_offset = plan->patches_offset,
@@ -87,17 +119,19 @@ static void fill_header(struct region_header *header, const struct region_plan *
 static int map_here(struct region *region, pid_t pid, int64_t fd, struct err *err)
 {
 	cleanup_close int file = -1;
+	struct stat found;
 	char path[64];
 	void *at;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%lld", (int)pid, (long long)fd);
 	file = open(path, O_RDWR | O_CLOEXEC);
-	if (file < 0 || ftruncate(file, (off_t)region->nr_bytes) < 0)
+	if (file < 0 || fstat(file, &found) < 0 || ftruncate(file, (off_t)region->nr_bytes) < 0)
 		return err_sys(err, "cannot open the memory of probes in process %d", (int)pid);
 	at = mmap(NULL, region->nr_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	if (at == MAP_FAILED)
 		return err_sys(err, "cannot map the memory of probes");
 	region->header = at;
+	region->inode = found.st_ino;
 	return 0;
 }
 
@@ -180,12 +214,14 @@ int region_make(struct region *region, const struct region_plan *plan, struct re
 		pid_t pid, struct err *err)
 {
 	const struct region_part *last = &plan->parts[plan->nr_parts - 1];
+	char name[64];
 	int64_t fd;
 	int status;
 
+	write_name(name, sizeof(name));
 	*region = (struct region){.nr_bytes = last->file_offset + last->code_bytes};
 	fd = remote_call(remote, SYS_memfd_create,
-			 (const uint64_t[]){remote_text(remote, REGION_NAME), MFD_CLOEXEC}, 2);
+			 (const uint64_t[]){remote_text(remote, name), MFD_CLOEXEC}, 2);
 	if (fd < 0)
 		return refused(err, pid, "make memory to share", fd);
 	status = make_with_file(region, plan, remote, pid, fd, err);

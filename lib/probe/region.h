@@ -30,24 +30,31 @@ struct region_part {
 	uint64_t file_offset; /* of its code */
 };
 
+/* Who installed it. */
+struct region_owner {
+	int32_t pid;
+	uint32_t padding;
+	uint64_t start_ticks; /* with the pid, nobody else */
+	uint64_t pid_namespace;
+};
+
 struct region_header {
 	char magic[8]; /* REGION_MAGIC, which changes with the layout of what follows */
-	int32_t owner_pid;
-	uint32_t nr_parts;
-	uint64_t owner_start_ticks; /* with the pid, who installed it */
-	uint64_t owner_pid_namespace;
+	struct region_owner owner;
+	uint64_t nr_parts;
 	uint64_t nr_patches, patches_offset;
 	uint64_t counters_offset;
 	uint64_t data_bytes; /* a multiple of the page: where the code begins in the file */
 	struct region_part parts[REGION_PARTS_MAX];
 };
 
-#define REGION_MAGIC "profcP1"
+#define REGION_MAGIC "profcP2"
 
 /* The memory as it is here. */
 struct region {
 	struct region_header *header; /* the whole file, mapped */
 	size_t nr_bytes;
+	uint64_t inode;
 };
 
 /* How counters are laid out: threads are spread over a few copies of all of them. */
@@ -58,6 +65,10 @@ struct region_counters {
 };
 
 struct region_counters region_counters_for(uint64_t nr, bool is_sharded);
+
+struct region_owner region_own_identity(void);
+/* Of a memory file's name, REGION_NAME with the owner behind it. */
+bool region_read_name(const char *name, struct region_owner *owner);
 
 /* A region's sizes and addresses are set in `wanted`, and its patches; code is `nr_parts` buffers.
  */

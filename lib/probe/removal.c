@@ -3,6 +3,7 @@
 #include "probe/removal.h"
 
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,11 +23,70 @@
 #include "proc/maps.h"
 #include "proc/read.h"
 
-#define REGION_PATH   "/memfd:" REGION_NAME
-#define PATCHES_MAX   ((uint64_t)1 << 20)
-#define REGIONS_MAX   256
-#define UNDO_TRIES    100
-#define UNDO_PAUSE_NS (200 * NS_PER_US)
+#define MEMFD_PREFIX	"/memfd:"
+#define REGION_PATH	MEMFD_PREFIX REGION_NAME
+#define PATCHES_MAX	((uint64_t)1 << 20)
+#define REGIONS_MAX	256
+#define DESCRIPTORS_MAX 256
+#define RANGES_MAX	(4 * REGION_PARTS_MAX)
+#define UNDO_TRIES	100
+#define UNDO_PAUSE_NS	(200 * NS_PER_US)
+
+static bool is_of_region(const struct proc_map *map)
+{
+	return map->nr_path_bytes >= strlen(REGION_PATH) &&
+	       memcmp(map->path, REGION_PATH, strlen(REGION_PATH)) == 0;
+}
+
+struct range {
+	uint64_t start, end;
+};
+
+/*
+ * A profc that was killed between two calls leaves the descriptor that the memory was mapped with;
+ * so does a child that was forked at that moment.
+ */
+struct found_descriptor {
+	uint64_t fd, inode;
+	struct region_owner owner;
+};
+
+static size_t list_descriptors(pid_t pid, struct found_descriptor *found)
+{
+	char link[128];
+	struct dirent *entry;
+	size_t nr = 0;
+	DIR *dir;
+
+	snprintf(link, sizeof(link), "/proc/%d/fd", (int)pid);
+	dir = opendir(link);
+	while (dir && nr < DESCRIPTORS_MAX && (entry = readdir(dir))) {
+		ssize_t nr_bytes = readlinkat(dirfd(dir), entry->d_name, link, sizeof(link) - 1);
+		struct stat file;
+
+		link[nr_bytes > 0 ? nr_bytes : 0] = 0;
+		if (strncmp(link, REGION_PATH, strlen(REGION_PATH)) != 0 ||
+		    !region_read_name(link + strlen(MEMFD_PREFIX), &found[nr].owner) ||
+		    fstatat(dirfd(dir), entry->d_name, &file, 0) < 0)
+			continue;
+		found[nr].fd = strtoul(entry->d_name, NULL, 10);
+		found[nr++].inode = file.st_ino;
+	}
+	if (dir)
+		closedir(dir);
+	return nr;
+}
+
+static void close_descriptors(pid_t pid, uint64_t inode, struct remote *remote)
+{
+	struct found_descriptor found[DESCRIPTORS_MAX];
+	size_t nr = list_descriptors(pid, found);
+
+	for (size_t i = 0; i < nr; i++) {
+		if (found[i].inode == inode)
+			remote_call(remote, SYS_close, &found[i].fd, 1);
+	}
+}
 
 /* Where a process has the data of an installation: of its parts the one that is mapped lowest. */
 struct found_region {
@@ -46,8 +106,7 @@ static size_t list_regions(pid_t pid, struct found_region *regions)
 	while (nr < REGIONS_MAX && proc_maps_next(&iter, &map) == 1) {
 		bool is_known = false;
 
-		if (map.nr_path_bytes < strlen(REGION_PATH) || map.offset || !map.writable ||
-		    !map.shared || memcmp(map.path, REGION_PATH, strlen(REGION_PATH)) != 0)
+		if (!is_of_region(&map) || map.offset || !map.writable || !map.shared)
 			continue;
 		for (size_t i = 0; i < nr; i++)
 			is_known |= regions[i].inode == map.inode;
@@ -70,66 +129,112 @@ static bool read_header(int memory_fd, uint64_t address, struct region_header *h
 		       header->data_bytes;
 }
 
-static enum probes_found owner_of(const struct region_header *header)
+static enum probes_found whose(const struct region_owner *owner)
 {
-	struct proc_stat owner;
-	struct stat ns;
+	struct proc_stat stat;
 
-	if (stat("/proc/self/ns/pid", &ns) == 0 && header->owner_pid_namespace != ns.st_ino)
+	if (owner->pid_namespace != region_own_identity().pid_namespace)
 		return PROBES_OF_OTHERS; /* who cannot be asked after */
-	if (!proc_read_task_stat(header->owner_pid, header->owner_pid, &owner) ||
-	    owner.start_ticks != header->owner_start_ticks || owner.state == 'Z')
+	if (!proc_read_task_stat(owner->pid, owner->pid, &stat) ||
+	    stat.start_ticks != owner->start_ticks || stat.state == 'Z')
 		return PROBES_LEFT_BEHIND;
-	return header->owner_pid == getpid() ? PROBES_OURS : PROBES_OF_OTHERS;
+	return owner->pid == getpid() ? PROBES_OURS : PROBES_OF_OTHERS;
 }
 
-enum probes_found probes_find(pid_t pid, pid_t *owner)
+/* Which regions of a process are whose; *owner of those of others. */
+struct found {
+	bool is_any[PROBES_OF_OTHERS + 1];
+	pid_t owner;
+};
+
+static void look_for(pid_t pid, struct found *found)
 {
 	struct found_region regions[REGIONS_MAX];
 	size_t nr = list_regions(pid, regions);
-	enum probes_found found = PROBES_NONE;
 	cleanup_close int memory_fd = nr ? proc_open_task_file(pid, pid, "mem") : -1;
 
 	for (size_t i = 0; i < nr; i++) {
 		struct region_header header;
-		enum probes_found whose;
+		enum probes_found of;
 
 		if (!read_header(memory_fd, regions[i].address, &header))
 			continue;
-		whose = owner_of(&header);
-		if (whose > found) {
-			found = whose;
-			*owner = header.owner_pid;
-		}
+		of = whose(&header.owner);
+		found->is_any[of] = true;
+		if (of == PROBES_OF_OTHERS)
+			found->owner = header.owner.pid;
 	}
-	return found;
 }
 
-int removal_unmap(const struct probe_access *access, const struct region_header *header,
-		  struct probe_cost *cost)
+enum probes_found probes_find(pid_t pid, pid_t *owner)
+{
+	struct found found = {.owner = 0};
+
+	look_for(pid, &found);
+	if (found.is_any[PROBES_OF_OTHERS])
+		*owner = found.owner;
+	return found.is_any[PROBES_OF_OTHERS]	  ? PROBES_OF_OTHERS
+	       : found.is_any[PROBES_LEFT_BEHIND] ? PROBES_LEFT_BEHIND
+	       : found.is_any[PROBES_OURS]	  ? PROBES_OURS
+						  : PROBES_NONE;
+}
+
+/*
+ * What of a region's file is mapped: all of it, or, after a profc that was killed, less. Data and
+ * the code behind it are one, to be unmapped by one call: code alone would not be found again.
+ */
+static size_t list_ranges(pid_t pid, uint64_t inode, struct range *ranges)
+{
+	struct buf text = {0};
+	struct proc_maps_iter iter;
+	struct proc_map map;
+	size_t nr = 0;
+
+	if (!proc_read_process_file(pid, "maps", &text))
+		return 0;
+	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
+	while (nr < RANGES_MAX && proc_maps_next(&iter, &map) == 1) {
+		if (!is_of_region(&map) || map.inode != inode)
+			continue;
+		if (nr && ranges[nr - 1].end == map.start)
+			ranges[nr - 1].end = map.end;
+		else
+			ranges[nr++] = (struct range){map.start, map.end};
+	}
+	buf_release(&text);
+	return nr;
+}
+
+static int begin_remote(struct remote **remote, const struct probe_access *access, struct err *err)
 {
 	struct remote_code code;
-	struct remote *remote = NULL;
-	struct err err = ERR_INIT;
-	int status = remote_find_code(access->pid, access->memory_fd, &code, &err);
-	uint64_t held_ns;
+	int status = remote_find_code(access->pid, access->memory_fd, &code, err);
 
-	if (status == 0)
-		status = access->is_stopped ? remote_begin_stopped(&remote, access->command,
-								   access->memory_fd, &code, &err)
-					    : remote_begin(&remote, access->pid, access->command,
-							   access->memory_fd, &code,
-							   access->patience_ns, &err);
 	if (status < 0)
 		return status;
-	for (uint32_t i = 0; i < header->nr_parts; i++) {
-		const struct region_part *part = &header->parts[i];
+	return access->is_stopped
+		       ? remote_begin_stopped(remote, access->command, access->memory_fd, &code,
+					      err)
+		       : remote_begin(remote, access->pid, access->command, access->memory_fd,
+				      &code, access->patience_ns, err);
+}
 
-		remote_call(
-			remote, SYS_munmap,
-			(const uint64_t[]){part->address, header->data_bytes + part->code_bytes},
-			2);
-	}
+int removal_unmap(const struct probe_access *access, uint64_t inode, struct probe_cost *cost,
+		  struct err *err)
+{
+	struct range ranges[RANGES_MAX];
+	size_t nr = list_ranges(access->pid, inode, ranges);
+	struct remote *remote = NULL;
+	int status = begin_remote(&remote, access, err);
+	uint64_t held_ns;
+
+	if (status < 0)
+		return status;
+	for (size_t i = 0; i < nr; i++)
+		remote_call(remote, SYS_munmap,
+			    (const uint64_t[]){ranges[i].start, ranges[i].end - ranges[i].start},
+			    2);
+	close_descriptors(access->pid, inode, remote);
 	held_ns = remote_end(remote);
 	if (cost)
 		cost->remote_ns += held_ns;
@@ -167,11 +272,9 @@ static int remove_region(const struct probe_access *access, const struct found_r
 	size_t nr_bytes;
 	int status;
 
-	if (!read_header(access->memory_fd, region->address, &header))
-		return err_set(err, ERR_CORRUPT,
-			       "process %d has probes that this version of profc does not know",
-			       (int)access->pid);
-	if (owner_of(&header) == PROBES_OF_OTHERS)
+	/* Of another version, or of others: theirs to take away. */
+	if (!read_header(access->memory_fd, region->address, &header) ||
+	    whose(&header.owner) == PROBES_OF_OTHERS)
 		return 0;
 	nr_bytes = header.nr_patches * sizeof(*patches);
 	patches = alloc_bounded(header.nr_patches + 1, sizeof(*patches), PATCHES_MAX + 1);
@@ -185,10 +288,33 @@ static int remove_region(const struct probe_access *access, const struct found_r
 	patched_init(&patched, patches, header.nr_patches);
 	status = undo(access, &patched, cost, err);
 	if (status == 0)
-		status = removal_unmap(access, &header, cost);
+		status = removal_unmap(access, region->inode, cost, err);
 	patched_release(&patched);
 	free(patches);
 	return status;
+}
+
+/* Of memory that nobody has got to map. */
+static int close_left_behind(const struct probe_access *access, struct probe_cost *cost,
+			     struct err *err)
+{
+	struct found_descriptor found[DESCRIPTORS_MAX];
+	size_t nr = list_descriptors(access->pid, found);
+
+	for (size_t i = 0; i < nr; i++) {
+		const uint64_t fd = found[i].fd;
+		struct remote *remote = NULL;
+		int status;
+
+		if (whose(&found[i].owner) != PROBES_LEFT_BEHIND)
+			continue;
+		status = begin_remote(&remote, access, err);
+		if (status < 0)
+			return status;
+		remote_call(remote, SYS_close, &fd, 1);
+		cost->remote_ns += remote_end(remote);
+	}
+	return 0;
 }
 
 int probes_remove(const struct probe_access *access, struct probe_cost *cost, struct err *err)
@@ -200,9 +326,19 @@ int probes_remove(const struct probe_access *access, struct probe_cost *cost, st
 
 	for (size_t i = 0; i < nr && status == 0; i++)
 		status = remove_region(access, &regions[i], cost, &own);
+	if (status == 0)
+		status = close_left_behind(access, cost, &own);
 	if (status < 0 && err)
 		*err = own;
 	return status;
+}
+
+static bool has_ours(pid_t pid)
+{
+	struct found found = {.owner = 0};
+
+	look_for(pid, &found);
+	return found.is_any[PROBES_OURS];
 }
 
 void probes_for_each_process(void (*each)(void *context, pid_t pid), void *context)
@@ -212,9 +348,8 @@ void probes_for_each_process(void (*each)(void *context, pid_t pid), void *conte
 
 	while (dir && (entry = readdir(dir))) {
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-		pid_t owner;
 
-		if (pid > 0 && pid != getpid() && probes_find(pid, &owner) == PROBES_OURS)
+		if (pid > 0 && pid != getpid() && has_ours(pid))
 			each(context, pid);
 	}
 	if (dir)

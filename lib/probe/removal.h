@@ -10,7 +10,6 @@
 struct err;
 struct probe_access;
 struct probe_cost;
-struct region_header;
 
 /*
  * Takes probes away again: all that is needed for it is in the process itself, so that those
@@ -31,14 +30,18 @@ enum probes_found probes_find(pid_t pid, pid_t *owner);
 /*
  * Have the code of a process as it was, and its address space: all threads stand for a moment; then
  * one makes the system calls. Only ours and what was left behind goes. 0 also if there is nothing.
- * ERR_GONE, ERR_PERMISSION, ERR_LIMIT: a thread stands where it cannot be moved from, and the
- * memory stays (the code is as it was); ERR_CORRUPT: what is there was not made by this profc.
+ * ERR_GONE, ERR_PERMISSION, ERR_UNSUPPORTED: it could not be stopped; ERR_LIMIT: a thread stands
+ * where it cannot be moved from, and the memory stays (the code is as it was); ERR_CORRUPT: what is
+ * there was not made by this profc.
  */
 int probes_remove(const struct probe_access *access, struct probe_cost *cost, struct err *err);
 
-/* Unmap an installation's memory that nothing leads to. `cost` may be NULL. */
-int removal_unmap(const struct probe_access *access, const struct region_header *header,
-		  struct probe_cost *cost);
+/*
+ * Unmap an installation's memory that nothing leads to, the file with this inode, as far as it is
+ * mapped. `cost` may be NULL.
+ */
+int removal_unmap(const struct probe_access *access, uint64_t inode, struct probe_cost *cost,
+		  struct err *err);
 
 /* Call `each` for every process of ours, or that we may look into, that has probes of ours. */
 void probes_for_each_process(void (*each)(void *context, pid_t pid), void *context);
