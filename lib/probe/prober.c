@@ -25,6 +25,8 @@
 /* Libraries that are loaded by a running program: soon after its start, then ever more rarely. */
 #define FIRST_LOOK_NS (2 * NS_PER_MS)
 #define LOOK_NS	      (500 * NS_PER_MS)
+/* Through all processes, in the end. */
+#define REMOVE_PASSES 8
 
 struct prober *prober_new(const struct prober_options *options)
 {
@@ -41,7 +43,7 @@ struct prober *prober_new(const struct prober_options *options)
 	return prober;
 }
 
-static void free_process(struct probed_process *process)
+static void release_process(struct probed_process *process)
 {
 	for (size_t i = 0; i < process->nr_probed; i++) {
 		installation_free(process->probed[i].installation);
@@ -50,7 +52,28 @@ static void free_process(struct probed_process *process)
 	free(process->probed);
 	free(process->mappings);
 	free(process->refusal);
+	process->probed = NULL;
+	process->mappings = NULL;
+	process->refusal = NULL;
+	process->nr_probed = process->nr_mappings = 0;
+}
+
+static void free_process(struct probed_process *process)
+{
+	release_process(process);
 	free(process);
+}
+
+void prober_close(struct prober *prober, struct probed_process *process)
+{
+	release_process(process);
+	process->is_closed = true;
+	for (size_t i = 0; i < prober->nr_open; i++) {
+		if (prober->open[i] != process)
+			continue;
+		prober->open[i] = prober->open[--prober->nr_open];
+		break;
+	}
 }
 
 static void end_thread(struct prober *prober)
@@ -74,6 +97,9 @@ void prober_free(struct prober *prober)
 	for (size_t i = 0; i < prober->nr_files; i++)
 		prober_file_free(prober->files[i]);
 	free(prober->processes);
+	free(prober->by_serial);
+	free(prober->open);
+	pid_table_release(&prober->by_pid);
 	free(prober->files);
 	pthread_cond_destroy(&prober->wake);
 	pthread_mutex_destroy(&prober->lock);
@@ -91,28 +117,30 @@ static struct probed_process *add_process(struct prober *prober, pid_t pid)
 	process->look_again_ns = process->born_ns + FIRST_LOOK_NS;
 	ARRAY_GROW(prober->processes, prober->nr_processes, prober->cap_processes);
 	prober->processes[prober->nr_processes++] = process;
+	ARRAY_GROW(prober->open, prober->nr_open, prober->cap_open);
+	prober->open[prober->nr_open++] = process;
+	pid_table_set(&prober->by_pid, pid, process);
 	return process;
 }
 
 static struct probed_process *find_serial(const struct prober *prober, uint32_t serial)
 {
-	for (size_t i = prober->nr_processes; i > 0; i--) {
-		if (prober->processes[i - 1]->serial == serial)
-			return prober->processes[i - 1];
-	}
-	return NULL;
+	return serial < prober->nr_serials ? prober->by_serial[serial] : NULL;
 }
 
-/* The latest, as ids are used again. */
+static void set_serial(struct prober *prober, struct probed_process *process, uint32_t serial)
+{
+	process->serial = serial;
+	while (prober->nr_serials <= serial) {
+		ARRAY_GROW(prober->by_serial, prober->nr_serials, prober->cap_serials);
+		prober->by_serial[prober->nr_serials++] = NULL;
+	}
+	prober->by_serial[serial] = process;
+}
+
 static struct probed_process *find_pid(const struct prober *prober, pid_t pid)
 {
-	for (size_t i = prober->nr_processes; i > 0; i--) {
-		struct probed_process *process = prober->processes[i - 1];
-
-		if (process->pid == pid && !process->is_gone)
-			return process;
-	}
-	return NULL;
+	return pid_table_get(&prober->by_pid, pid);
 }
 
 static int open_memory(pid_t pid, struct err *err)
@@ -134,7 +162,10 @@ static int install_running(struct prober *prober, struct probed_process *process
 {
 	cleanup_close int memory_fd = open_memory(process->pid, err);
 	const struct probe_access access = {
-		.pid = process->pid, .memory_fd = memory_fd, .patience_ns = PATIENCE_NS};
+		.pid = process->pid,
+		.command = process->pid == prober->command ? process->pid : 0,
+		.memory_fd = memory_fd,
+		.patience_ns = PATIENCE_NS};
 
 	if (memory_fd < 0)
 		return err->code;
@@ -169,6 +200,7 @@ int prober_launch(struct prober *prober, struct launch *launch, struct err *err)
 
 	pthread_mutex_lock(&prober->lock);
 	process = add_process(prober, launch->pid);
+	prober->command = launch->pid;
 	pthread_mutex_unlock(&prober->lock);
 	if (failed || !stop.is_stopped) {
 		if (!failed)
@@ -236,8 +268,8 @@ static uint64_t look_at_due(struct prober *prober)
 {
 	uint64_t next_ns = clock_monotonic_ns() + LOOK_NS;
 
-	for (size_t i = 0; i < prober->nr_processes && !prober->is_over; i++) {
-		struct probed_process *process = prober->processes[i];
+	for (size_t i = 0; i < prober->nr_open && !prober->is_over; i++) {
+		struct probed_process *process = prober->open[i];
 
 		if (process->is_gone)
 			continue;
@@ -245,14 +277,19 @@ static uint64_t look_at_due(struct prober *prober)
 			next_ns = min_u64(next_ns, process->look_again_ns);
 			continue;
 		}
+		process->is_busy = true;
 		pthread_mutex_unlock(&prober->lock);
 		look(prober, process);
 		pthread_mutex_lock(&prober->lock);
+		process->is_busy = false;
 	}
 	return next_ns;
 }
 
-/* Processes are added while it runs, and none is removed before it has ended. */
+/*
+ * Processes are added while it runs, and closed; none is freed before it has ended. One that is
+ * passed over because another has taken its place is looked at when it comes to it the next time.
+ */
 static void *run(void *context)
 {
 	struct prober *prober = context;
@@ -281,15 +318,18 @@ void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t par
 		 enum prober_birth birth)
 {
 	struct probed_process *process;
+	struct probed_process *giver;
 
 	pthread_mutex_lock(&prober->lock);
 	need_thread(prober);
 	process = birth == PROBER_ROOT ? find_pid(prober, pid) : NULL;
 	if (!process)
 		process = add_process(prober, pid);
-	process->serial = serial;
+	set_serial(prober, process, serial);
 	if (birth == PROBER_FORKED)
 		process->giver = find_serial(prober, parent);
+	for (giver = process->giver; giver; giver = giver->giver)
+		giver->nr_heirs++;
 	/* It has all that its parent has: only what it loads itself is looked for. */
 	if (process->giver)
 		process->look_again_ns = process->born_ns + LOOK_NS;
@@ -301,12 +341,17 @@ void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t par
 void prober_gone(struct prober *prober, uint32_t serial)
 {
 	struct probed_process *process;
+	struct probed_process *giver;
 
 	pthread_mutex_lock(&prober->lock);
 	process = find_serial(prober, serial);
-	if (process) {
+	if (process && !process->is_gone) {
 		process->is_gone = true;
 		process->gone_ns = clock_monotonic_ns();
+		if (find_pid(prober, process->pid) == process)
+			pid_table_remove(&prober->by_pid, process->pid);
+		for (giver = process->giver; giver; giver = giver->giver)
+			giver->nr_heirs--;
 	}
 	pthread_mutex_unlock(&prober->lock);
 }
@@ -342,8 +387,8 @@ static void set_counting(struct prober *prober, struct probed *probed, bool is_c
 void prober_set_counting(struct prober *prober, bool is_counting, uint64_t now_ns)
 {
 	pthread_mutex_lock(&prober->lock);
-	for (size_t i = 0; i < prober->nr_processes && is_counting != prober->is_counting; i++) {
-		struct probed_process *process = prober->processes[i];
+	for (size_t i = 0; i < prober->nr_open && is_counting != prober->is_counting; i++) {
+		struct probed_process *process = prober->open[i];
 
 		for (size_t k = 0; k < process->nr_probed; k++)
 			set_counting(prober, &process->probed[k], is_counting, now_ns);
@@ -375,7 +420,7 @@ struct removing {
 	struct prober *prober;
 	struct probe_cost cost;
 	uint64_t stop_ns_max;
-	size_t nr_left;
+	size_t nr_removed, nr_left;
 	struct err *err;
 };
 
@@ -384,18 +429,24 @@ static void remove_from(void *context, pid_t pid)
 	struct removing *removing = context;
 	struct err err = ERR_INIT;
 	cleanup_close int memory_fd = open_memory(pid, &err);
-	const struct probe_access access = {
-		.pid = pid, .command = pid, .memory_fd = memory_fd, .patience_ns = PATIENCE_NS};
+	const struct probe_access access = {.pid = pid,
+					    .command = pid == removing->prober->command ? pid : 0,
+					    .memory_fd = memory_fd,
+					    .patience_ns = PATIENCE_NS};
 	uint64_t before_ns = removing->cost.stop_ns;
-	bool has_failed = (memory_fd < 0 || probes_remove(&access, &removing->cost, &err) < 0) &&
-			  err.code != ERR_GONE;
+	pid_t owner;
 
+	if (memory_fd >= 0)
+		probes_remove(&access, &removing->cost, &err);
 	removing->stop_ns_max = max_u64(removing->stop_ns_max, removing->cost.stop_ns - before_ns);
-	if (has_failed) {
-		removing->nr_left++;
-		if (removing->err)
-			*removing->err = err;
+	/* One that has ended meanwhile has none any more. */
+	if (probes_find(pid, &owner) == PROBES_NONE) {
+		removing->nr_removed++;
+		return;
 	}
+	removing->nr_left++;
+	if (removing->err)
+		*removing->err = err;
 }
 
 void prober_remove(struct prober *prober, size_t *nr_left, struct err *err)
@@ -403,8 +454,13 @@ void prober_remove(struct prober *prober, size_t *nr_left, struct err *err)
 	struct removing removing = {.prober = prober, .err = err};
 
 	end_thread(prober);
-	if (prober->nr_places)
+	/* What is forked meanwhile by one that still has them comes to be seen the next time. */
+	for (int i = 0; i < REMOVE_PASSES && prober->nr_wanted; i++) {
+		removing.nr_removed = removing.nr_left = 0;
 		probes_for_each_process(remove_from, &removing);
+		if (!removing.nr_removed)
+			break;
+	}
 	prober->remove_ns = removing.cost.stop_ns;
 	prober->stop_ns_max = max_u64(prober->stop_ns_max, removing.stop_ns_max);
 	*nr_left = removing.nr_left;

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "base/pid_table.h"
 #include "mapping/module.h"
 #include "probe/access.h"
 #include "probe/prober.h"
@@ -64,8 +65,11 @@ struct probed_process {
 	pid_t pid;
 	uint32_t serial; /* UINT32_MAX: a recording does not know it yet */
 	/* Whose probes it has inherited, when it was forked; or NULL. Constant once it is told. */
-	const struct probed_process *giver;
+	struct probed_process *giver;
+	uint32_t nr_heirs; /* that are not gone, and count in its memory */
 	bool is_gone;
+	bool is_busy;	/* the prober's thread looks at it, and has given back the lock */
+	bool is_closed; /* nobody counts there any more; all of it is in the profile */
 	uint64_t born_ns, gone_ns;
 	struct prober_mapping *mappings; /* owned */
 	size_t nr_mappings, cap_mappings;
@@ -83,8 +87,14 @@ struct prober {
 	struct prober_file **files;   /* owned; under install_lock */
 	size_t nr_files, cap_files;
 	pthread_mutex_t lock;		   /* of all below; taken after the other */
-	struct probed_process **processes; /* owned */
+	struct probed_process **processes; /* owned: all there were */
 	size_t nr_processes, cap_processes;
+	struct probed_process **by_serial; /* owned; borrows */
+	size_t nr_serials, cap_serials;
+	struct pid_table by_pid;      /* the latest with an id, if it is not gone */
+	struct probed_process **open; /* owned; borrows those that are not closed, in any order */
+	size_t nr_open, cap_open;
+	pid_t command; /* of prober_launch(): a child of ours; or 0 */
 	size_t nr_places, nr_wanted;
 	bool is_counting;
 	struct probe_cost cost; /* of installing */
@@ -94,6 +104,9 @@ struct prober {
 	pthread_cond_t wake;
 	bool has_thread, is_over;
 };
+
+/* prober.c: of one that nobody counts in any more, under `lock`: give its memory back. */
+void prober_close(struct prober *prober, struct probed_process *process);
 
 /* prober_files.c: under install_lock. NULL: no file of code. */
 struct prober_file *prober_file_of(struct prober *prober, pid_t pid, const struct proc_map *map);

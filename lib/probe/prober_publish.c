@@ -11,6 +11,12 @@
 #include "probe/prober_priv.h"
 #include "profile/profile.h"
 
+/*
+ * So long after the end of a process a child of it may come to be known that has inherited its
+ * probes: it is found within some ticks.
+ */
+#define HEIRS_NS (2 * NS_PER_SEC)
+
 struct publishing {
 	struct prober *prober;
 	struct profile *profile;
@@ -186,6 +192,12 @@ static uint64_t nr_overlooked(const struct prober *prober)
 	return nr;
 }
 
+static bool is_over(const struct probed_process *process, uint64_t now_ns)
+{
+	return process->is_gone && !process->is_busy && !process->nr_heirs &&
+	       now_ns > process->gone_ns + HEIRS_NS;
+}
+
 void prober_publish(struct prober *prober, struct profile *profile, uint64_t start_ns)
 {
 	struct publishing publishing = {.prober = prober,
@@ -194,8 +206,13 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
 					.now_ns = clock_monotonic_ns()};
 
 	pthread_mutex_lock(&prober->lock);
-	for (size_t i = 0; i < prober->nr_processes; i++)
-		publish_process(&publishing, prober->processes[i]);
+	for (size_t i = prober->nr_open; i > 0; i--) { /* closing puts the last in its place */
+		struct probed_process *process = prober->open[i - 1];
+
+		publish_process(&publishing, process);
+		if (is_over(process, publishing.now_ns))
+			prober_close(prober, process);
+	}
 	profile_set_counter(profile, "probe_install_ns", prober->cost.stop_ns);
 	profile_set_counter(profile, "probe_remote_ns", prober->cost.remote_ns);
 	profile_set_counter(profile, "probe_stop_ns_max", prober->stop_ns_max);
