@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Counting calls changes the code of a program that runs: nobody may be harmed by it."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+
+import procfs
+from live import LiveCase
+from profc import Recorder, attach, profc, record
+from targets import Running, build, need
+
+COUNTED = ("--count", "^(counted|malloc|free|calloc|realloc)$")
+# Without a look at the symbols of libraries it is all over within some 50 ms.
+QUICK = ("--count", "counted_storm!^counted$")
+# Long loops for who has the time: PROFC_TEST_CYCLES=500.
+CYCLES = int(os.environ.get("PROFC_TEST_CYCLES", "8"))
+MORE_WAITS = ("blocking_waits", "blocking_transfers", "blocking_locks")
+
+
+def code(pid):
+    """Where code is mapped, which memory of probes there is, and the bytes of all code of files."""
+    mapped = []
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(
+        f"/proc/{pid}/mem", "rb", buffering=0
+    ) as memory:
+        for line in maps:
+            fields = line.split()
+            path = fields[5] if len(fields) > 5 else ""
+            if "x" not in fields[1] and "profc-probes" not in path:
+                continue
+            contents = 0
+            if path.startswith("/"):
+                start, end = (int(text, 16) for text in fields[0].split("-"))
+                memory.seek(start)
+                contents = hash(memory.read(end - start))
+            mapped.append((fields[0], fields[1], path, contents))
+    return mapped
+
+
+def own_state(pid):
+    """What of a process is not to change but through itself."""
+    fields = procfs.status(pid)
+    return [fields.get(name) for name in ("SigBlk", "SigIgn", "SigCgt", "TracerPid")] + [
+        sorted(procfs.open_files(pid))
+    ]
+
+
+class Storm(LiveCase):
+    """Threads born, forks, vforks, signals and the whole of malloc while probes come and go."""
+
+    def check(self, program, **user):
+        with Running([program, "4"], **user) as target:
+            target.wait_ready()
+            before = code(target.pid), own_state(target.pid)
+            for _ in range(CYCLES):
+                recording = attach(self.directory, target.pid, "-d", "0.02", *COUNTED, **user)
+                self.assertNotIn("stay", recording.stderr)
+            self.assertUntouched(target.pid)
+            self.assertEqual((code(target.pid), own_state(target.pid)), before)
+            (said,) = target.finish()
+        self.assertEqual(target.process.returncode, 0)
+        self.assertGreater(said["calls"], 0)
+        self.assertGreater(said["forks"], 0)
+
+    def test_program_with_shared_libraries(self):
+        self.check(build("counted_storm"))
+
+    def test_program_without_shared_libraries(self):
+        self.check(build("counted_storm", "-O2", "-g", "-static"))
+
+    def test_program_of_another_c_library(self):
+        need("musl-gcc")
+        program = self.path("storm_of_musl")
+        here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        source = os.path.join(here, "targets", "counted_storm.c")
+        for flags in ((), ("-static",)):
+            subprocess.run(
+                ["musl-gcc", "-std=gnu11", "-D_GNU_SOURCE", "-pthread", "-O2", "-g", *flags,
+                 "-o", program, source],
+                check=True,
+            )
+            self.check(program)
+
+    def test_program_of_an_ordinary_user(self):
+        user = self.ordinary_user()
+        program = self.public(build("counted_storm"))
+        os.chmod(self.directory, 0o777)
+        self.check(program, **user)
+
+
+class Waits(LiveCase):
+    def test_no_wait_ends_early(self):
+        """Each is stopped twice, for the probes to come and to go; most were asleep then."""
+        with Running([build("blocking_calls", more=MORE_WAITS), "4000"]) as target:
+            target.wait_ready()
+            for _ in range(3):
+                attach(self.directory, target.pid, "-d", "0.05", "--count", "^judge$|^case_main$")
+            cases = target.finish()
+        self.assertGreater(len(cases), 40)
+        for case in cases:
+            self.assertEqual(case["eintr"], 0, case)
+
+
+class Killed(LiveCase):
+    def remains(self, pid):
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+            mapped = [line for line in maps if "profc-probes" in line]
+        return mapped + [path for path in procfs.open_files(pid) if "profc-probes" in path]
+
+    def test_target_goes_on_and_the_next_one_cleans_up(self):
+        """At any moment of installing, counting and removing."""
+        moments = random.Random(5)
+        nr_remains = 0
+        with Running([build("counted_storm"), "4"]) as target:
+            target.wait_ready()
+            before = code(target.pid), own_state(target.pid)
+            for _ in range(max(20, CYCLES)):
+                with Recorder(
+                    self.directory, "attach", "-p", str(target.pid), "-d", "0.02", *QUICK
+                ) as recorder:
+                    time.sleep(moments.uniform(0, 0.06))
+                    recorder.process.kill()
+                    recorder.process.wait()
+                nr_remains += bool(self.remains(target.pid))
+                self.assertIsNone(target.process.poll(), "the target has died")
+                self.assertUntouched(target.pid)
+            attach(self.directory, target.pid, "-d", "0.02", *COUNTED)
+            self.assertEqual(self.remains(target.pid), [])
+            self.assertEqual((code(target.pid), own_state(target.pid)), before)
+            (said,) = target.finish()
+        self.assertEqual(target.process.returncode, 0)
+        self.assertGreater(said["calls"], 0)
+        self.assertGreater(nr_remains, 0, "no death came while there was something to leave")
+
+    def test_two_at_once_are_refused(self):
+        with Running([build("counted_storm"), "2"]) as target:
+            target.wait_ready()
+            with Recorder(
+                self.directory, "attach", "-p", str(target.pid), *COUNTED
+            ) as recorder:
+                self.eventually(lambda: self.remains(target.pid), "probes")
+                self.eventually(lambda: procfs.observer(target.pid), "sampling")
+                done = profc(
+                    "attach", "-p", target.pid, "-d", "0.1", *COUNTED,
+                    "-o", self.path("second"), status=1,
+                )
+                self.assertIn(f"counted by process {recorder.pid} already", done.stderr)
+                self.assertTrue(self.remains(target.pid))
+                recorder.interrupt()
+            self.assertEqual(self.remains(target.pid), [])
+            target.finish()
+
+
+class Others(LiveCase):
+    def test_target_of_a_debugger_is_refused(self):
+        strace = need("strace")
+        with Running([build("counted_storm"), "1"]) as target:
+            target.wait_ready()
+            with subprocess.Popen(
+                [strace, "-qq", "-e", "trace=none", "-o", "/dev/null", "-p", str(target.pid)]
+            ) as tracer:
+                self.eventually(lambda: procfs.tracer(target.pid), "tracing")
+                done = profc(
+                    "attach", "-p", target.pid, "-d", "0.1", *COUNTED,
+                    "-o", self.path("none"), status=1,
+                )
+                tracer.send_signal(signal.SIGINT)
+            self.assertIn("strace", done.stderr)
+            target.finish()
+        self.assertEqual(target.process.returncode, 0)
+
+    def test_stopped_target_stays_stopped(self):
+        with Running([build("counted_storm"), "2"]) as target:
+            target.wait_ready()
+            before = code(target.pid)
+            os.kill(target.pid, signal.SIGSTOP)
+            self.eventually(lambda: procfs.state(target.pid) == "T", "the stop")
+            attach(self.directory, target.pid, "-d", "0.1", *COUNTED, status=None)
+            self.assertEqual(procfs.state(target.pid), "T")
+            self.assertEqual(code(target.pid), before)
+            os.kill(target.pid, signal.SIGCONT)
+            target.finish()
+        self.assertEqual(target.process.returncode, 0)
+
+    def test_exec_from_threads_is_not_held_up(self):
+        """A thread that is stopped, and killed by the exec of another, is reaped at once."""
+        program = build("exec_storm", "-O0", "-g")
+        recording = record(
+            self.directory, [program, "1500"], "--count", "^execute_anew$", timeout=30
+        )
+        (said,) = recording.said
+        self.assertGreater(said["execs"], 5)
+
+
+class Commands(LiveCase):
+    def test_status_is_that_of_the_command(self):
+        counted = ("--count", "^main$")
+        for argv, status in (
+            (["sh", "-c", "exit 7"], 7),
+            (["sh", "-c", "kill -9 $$"], -9),
+            (["sh", "-c", "true; exec false"], 1),
+            (["/does/not/exist"], 127),
+            (["/etc/passwd"], 126),
+        ):
+            record(self.directory, argv, *counted, status=status)
+
+    def test_program_whose_library_is_missing(self):
+        library = self.path("libmissing.so")
+        source = self.path("empty.c")
+        with open(source, "w", encoding="ascii") as file:
+            file.write("int nothing(void) { return 0; }\n")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
+        with open(source, "w", encoding="ascii") as file:
+            file.write("int nothing(void);\nint main(void) { return nothing(); }\n")
+        program = self.path("lacking")
+        subprocess.run(["gcc", "-o", program, source, library], check=True)
+        os.unlink(library)
+        done = record(self.directory, [program], "--count", "^main$", status=127)
+        self.assertIn("libmissing.so", done.stderr)
+
+    def test_script(self):
+        script = self.path("script")
+        with open(script, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\nexit 5\n")
+        os.chmod(script, 0o755)
+        record(self.directory, [script], "--count", "^main$", status=5)
+
+    def test_threads_that_a_library_makes_before_the_beginning(self):
+        """They run while the first thread stands before main()."""
+        library = self.path("libeager.so")
+        source = self.path("eager.c")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(EAGER)
+        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-pthread", "-o", library, source], check=True)
+        program = build("spin_leaf", "-O2", "-g", "-Wl,--no-as-needed", libraries=(library,))
+        for _ in range(2):
+            recording = record(
+                self.directory, [program, "1000"], "--count", "^(malloc|free)$", timeout=60
+            )
+            probes = json.loads(recording.info("--json"))["probes"]
+            self.assertTrue(probes["from_start"], probes)
+
+
+EAGER = """
+#include <pthread.h>
+#include <stdlib.h>
+static void *churn(void *nothing)
+{
+	for (;;)
+		free(malloc(64));
+	return nothing;
+}
+__attribute__((constructor)) static void begin(void)
+{
+	pthread_t thread;
+	for (int i = 0; i < 3; i++)
+		pthread_create(&thread, NULL, churn, NULL);
+}
+"""
