@@ -92,6 +92,43 @@ class Storm(LiveCase):
         self.check(program, **user)
 
 
+class Registers(LiveCase):
+    """Of the thread that makes system calls for profc."""
+
+    def setUp(self):
+        super().setUp()
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            if " avx " not in file.read():
+                self.skipTest("this CPU has no AVX")
+        self.target = build("keeps_registers", "-O2", "-g", "-mavx")
+        self.counted = ("-d", "0.02", "--count", "keeps_registers!^counted$")
+
+    def check(self, disturb):
+        with Running([self.target]) as target:
+            target.wait_ready()
+            for _ in range(max(30, CYCLES)):
+                disturb(target.pid)
+            (said,) = target.finish()
+        self.assertGreater(said["rounds"], 100)
+        self.assertEqual(said["wrong"], 0, said)
+
+    def test_are_kept(self):
+        self.check(lambda pid: attach(self.directory, pid, *self.counted))
+
+    def test_are_kept_where_profc_is_killed(self):
+        moments = random.Random(9)
+
+        def kill(pid):
+            with Recorder(
+                self.directory, "attach", "-p", str(pid), *self.counted
+            ) as recorder:
+                time.sleep(moments.uniform(0, 0.03))
+                recorder.process.kill()
+                recorder.process.wait()
+
+        self.check(kill)
+
+
 class Waits(LiveCase):
     def test_no_wait_ends_early(self):
         """Each is stopped twice, for the probes to come and to go; most were asleep then."""
