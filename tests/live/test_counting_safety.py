@@ -10,6 +10,7 @@ import time
 
 import procfs
 from live import LiveCase
+from paths import PROFC
 from profc import Recorder, attach, profc, record
 from targets import Running, build, need
 
@@ -172,6 +173,32 @@ class Killed(LiveCase):
         self.assertEqual(target.process.returncode, 0)
         self.assertGreater(said["calls"], 0)
         self.assertGreater(nr_remains, 0, "no death came while there was something to leave")
+
+    def test_at_each_of_its_calls(self):
+        """Before the first of ptrace(2), before the second, and so on to the end."""
+        strace = need("strace")
+        with Running([build("counted_storm"), "2"]) as target:
+            target.wait_ready()
+            before = code(target.pid), own_state(target.pid)
+            nr = 0
+            status = None
+            while status != 0:
+                nr += 1
+                status = subprocess.run(
+                    [strace, "-f", "-o", "/dev/null", "-e", "trace=ptrace",
+                     "-e", f"inject=ptrace:signal=SIGKILL:when={nr}",
+                     PROFC, "attach", "-p", str(target.pid), "-d", "0.02", *QUICK,
+                     "-o", self.path("killed")],
+                    stderr=subprocess.DEVNULL, check=False, timeout=60,
+                ).returncode
+                self.assertIsNone(target.process.poll(), f"the target has died of call {nr}")
+                self.assertUntouched(target.pid)
+            attach(self.directory, target.pid, "-d", "0.02", *QUICK)
+            self.assertEqual(self.remains(target.pid), [])
+            self.assertEqual((code(target.pid), own_state(target.pid)), before)
+            (said,) = target.finish()
+        self.assertEqual(target.process.returncode, 0)
+        self.assertGreater(nr, 20)
 
     def test_two_at_once_are_refused(self):
         with Running([build("counted_storm"), "2"]) as target:
