@@ -44,6 +44,9 @@ struct stopped {
  * ERR_GONE; ERR_PERMISSION: another traces it; ERR_UNSUPPORTED: it could not be stopped in that
  * time. Nothing is stopped where it fails. If it is `command`, a child of ours that has ended, it
  * is left to be reaped by others.
+ * No call gives EINTR for it, and most waits end when they would. Those that know no rest of their
+ * time-out (epoll_wait, sigtimedwait, semtimedop, recv with SO_RCVTIMEO) begin anew with all of it,
+ * and a large transfer (write to a pipe, recv with MSG_WAITALL) returns with what it has got.
  */
 int stopped_begin(struct stopped *stopped, pid_t pid, pid_t command, uint64_t patience_ns,
 		  struct err *err);
