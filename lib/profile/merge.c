@@ -419,6 +419,7 @@ static void merge_texts(struct profile *into, const struct profile *from)
 	merge_text(into, &meta->cpu_model, profile_str(from, from->meta.cpu_model));
 	merge_text(into, &meta->arch, profile_str(from, from->meta.arch));
 	merge_text(into, &meta->unwinder, profile_str(from, from->meta.unwinder));
+	merge_text(into, &meta->within, profile_str(from, from->meta.within));
 }
 
 /* The first one's facts stand where the others agree. */

@@ -185,6 +185,7 @@ struct profile_meta {
 	struct str_id *command; /* argv of record, or of the first process attached to */
 	size_t nr_command, cap_command;
 	struct str_id hostname, kernel, cpu_model, arch, unwinder;
+	struct str_id within; /* only what is inside of this function was recorded; or empty */
 	uint32_t nr_cpus, frequency_hz;
 	uint64_t start_realtime_ns; /* since the epoch */
 	uint64_t duration_ns;

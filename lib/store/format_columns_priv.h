@@ -21,6 +21,7 @@ enum meta_column {
 	META_EXIT_STATUS,
 	META_OLD_COLUMNS, /* all that every file has */
 	META_KNOWS_CALLS = META_OLD_COLUMNS,
+	META_WITHIN,
 	META_COLUMNS,
 };
 

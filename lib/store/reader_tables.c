@@ -54,6 +54,7 @@ static bool read_meta(struct reader *reader, struct columns_in *in)
 	meta->attached = columns_in_bounded(in, META_ATTACHED, 1);
 	meta->exit_status = (int32_t)columns_in_delta(in, META_EXIT_STATUS, 0);
 	meta->knows_calls = columns_in_bounded(in, META_KNOWS_CALLS, 1);
+	meta->within = read_text(reader, in, META_WITHIN);
 	return true;
 }
 

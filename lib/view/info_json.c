@@ -79,6 +79,7 @@ static void put_meta(struct json *json, const struct profile *profile)
 	json_key_u64(json, "frequency_hz", meta->frequency_hz);
 	json_key_u64(json, "max_overhead_ppm", meta->max_overhead_ppm);
 	put_text(json, profile, "unwinder", meta->unwinder);
+	put_text(json, profile, "within", meta->within);
 }
 
 static void put_totals(struct json *json, const struct survey *survey)

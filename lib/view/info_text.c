@@ -174,6 +174,11 @@ static void print_sampling(struct info *info)
 		append_text(info, meta->unwinder);
 	}
 	fact(info, "sampling");
+	if (meta->within.v == STR_EMPTY.v)
+		return;
+	append_text(info, meta->within);
+	buf_append_str(&info->text, ": only while inside of it");
+	fact(info, "within");
 }
 
 static void print_totals(struct info *info)

@@ -64,6 +64,10 @@ static void append_amount(struct buf *out, const struct weights *weights)
 		buf_append_str(out, ")");
 	}
 	buf_append_str(out, summary_metric_words(weights->metric));
+	if (profile_of(weights)->meta.within.v == STR_EMPTY.v)
+		return;
+	buf_append_str(out, " inside ");
+	escape_terminal(out, profile_str(profile_of(weights), profile_of(weights)->meta.within));
 }
 
 /* ": prog --fast", as much as is known. */
@@ -431,6 +435,17 @@ static void note_missed(const struct weights *weights, struct buf *note)
 		buf_append_str(note, "; shares are less precise than -F suggests");
 }
 
+static void note_within(const struct weights *weights, struct buf *note)
+{
+	const struct profile *profile = profile_of(weights);
+
+	if (profile->meta.within.v == STR_EMPTY.v)
+		return;
+	buf_append_str(note, "recorded only while inside ");
+	escape_terminal(note, profile_str(profile, profile->meta.within));
+	buf_append_str(note, ": what threads did elsewhere is in no number here");
+}
+
 static void note_few_samples(const struct weights *weights, struct buf *note)
 {
 	if (weights->total.samples >= FEW_SAMPLES || weights->total.weight == 0 ||
@@ -497,9 +512,9 @@ static void note_late_counts(const struct weights *weights, struct buf *note)
 void summary_print_notes(const struct weights *weights, const struct view *view, struct sink *sink)
 {
 	static void (*const notes[])(const struct weights *, struct buf *) = {
-		note_missed,	      note_unattributed, note_no_stack,	   note_truncated,
-		note_elided,	      note_nameless,	 note_interpreter, note_few_samples,
-		note_filtered_counts, note_late_counts,	 note_refusals,
+		note_within,	  note_missed,		note_unattributed, note_no_stack,
+		note_truncated,	  note_elided,		note_nameless,	   note_interpreter,
+		note_few_samples, note_filtered_counts, note_late_counts,  note_refusals,
 	};
 	struct buf note = {0};
 	bool any = false;

@@ -17,7 +17,7 @@ MASK = 2**64 - 1
 
 TABLES = {
     1: ("facts", "version hostname kernel cpu_model architecture unwinder cpus frequency start"
-        " duration max_overhead attached exit_status knows_calls"),
+        " duration max_overhead attached exit_status knows_calls within"),
     2: ("command", "word"),
     3: ("texts", "length text"),
     4: ("modules", "kind owner deleted device inode size path_length path build_id_length build_id"

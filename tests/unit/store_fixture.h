@@ -96,6 +96,7 @@ static inline struct profile *small_profile(void)
 	profile->meta.hostname = profile_intern(profile, "vulcan");
 	profile->meta.frequency_hz = 500;
 	profile->meta.knows_calls = true;
+	profile->meta.within = profile_intern(profile, "serve");
 	process.split = (struct cpu_split){.user_ns = 0, .system_ns = 30000000, .known = true};
 	process.name = thread.name = profile_intern(profile, "prog");
 	process.exe = profile_intern(profile, "/usr/bin/prog");

@@ -26,6 +26,7 @@ static void test_store__gives_back_what_was_written(void **state)
 	assert_int_equal(profile->processes[0].parent, PROCESS_NONE);
 	assert_int_equal(profile->processes[0].end_ns, 41000000);
 	assert_true(profile->meta.knows_calls);
+	assert_string_equal(profile_str(profile, profile->meta.within), "serve");
 	assert_true(profile->processes[0].split.known);
 	assert_int_equal(profile->processes[0].split.user_ns, 0);
 	assert_int_equal(profile->processes[0].split.system_ns, 30000000);
