@@ -14,6 +14,7 @@
 #include "collector/samples.h"
 #include "collector/walk.h"
 #include "jit/jit_names.h"
+#include "mapping/code_filter.h"
 #include "mapping/space.h"
 #include "proc/program.h"
 #include "proc/read.h"
@@ -62,7 +63,7 @@ struct consumer {
 	struct snapshot_ring *used;
 	void (*add_rows)(void *context, struct profile *profile);
 	void *rows_context;
-	struct walker walker; /* its unwinder and jit_names are owned */
+	struct walker walker; /* all but its profile is owned */
 	struct sample_sink sink;
 	struct table processes, threads;
 	struct serial_list touched;   /* threads sampled since the last flush: of thousands a few */
@@ -85,11 +86,15 @@ struct consumer *consumer_new(const struct collector_options *options, struct sn
 		.profile = options->profile,
 		.unwinder = unwinder_new(options->unwinder, options->max_depth),
 		.jit_names = jit_names_new(options->profile),
+		.within = options->within
+				  ? code_filter_new(options->within, options->profile->modules)
+				  : NULL,
 	};
 	unwinder_check_each(consumer->walker.unwinder, options->check_unwinder);
 	consumer->sink = (struct sample_sink){.profile = options->profile,
 					      .start_ns = options->start_ns,
-					      .period_ns = options->period_ns};
+					      .period_ns = options->period_ns,
+					      .is_within = options->within != NULL};
 	return consumer;
 }
 
@@ -153,6 +158,7 @@ void consumer_free(struct consumer *consumer)
 	unwind_walk_release(&consumer->walker.walk);
 	unwinder_free(consumer->walker.unwinder);
 	jit_names_free(consumer->walker.jit_names);
+	code_filter_free(consumer->walker.within);
 	free(consumer);
 }
 
@@ -162,9 +168,11 @@ static void list_add(struct serial_list *list, uint32_t serial)
 	list->at[list->nr++] = serial;
 }
 
-static struct cpu_split split_of(bool is_known, const struct proc_cpu_split *split)
+/* The kernel's totals are of what was left out, too. */
+static struct cpu_split split_of(const struct consumer *consumer, bool is_known,
+				 const struct proc_cpu_split *split)
 {
-	if (!is_known)
+	if (!is_known || consumer->sink.is_within)
 		return (struct cpu_split){0};
 	return (struct cpu_split){
 		.user_ns = split->user_ns, .system_ns = split->system_ns, .known = true};
@@ -301,7 +309,7 @@ static void handle_process_end(struct consumer *consumer, const struct message *
 	if (!process->is_succeeded)
 		jit_names_end(consumer->walker.jit_names, process->pid);
 	row->end_ns = samples_profile_time(&consumer->sink, message->time_ns);
-	row->split = split_of(said->has_split, &said->split);
+	row->split = split_of(consumer, said->has_split, &said->split);
 	end_process(consumer, said->serial);
 }
 
@@ -375,7 +383,7 @@ static void handle_thread_end(struct consumer *consumer, const struct message *m
 	else
 		samples_emit_held(&consumer->sink, &thread->samples);
 	row->end_ns = samples_profile_time(&consumer->sink, message->time_ns);
-	row->split = split_of(said->has_split, &said->split);
+	row->split = split_of(consumer, said->has_split, &said->split);
 	note_blocked(consumer, thread, false);
 	consumer->progress.nr_threads--;
 	end_thread(consumer, said->serial);
@@ -397,8 +405,13 @@ static void handle_stack(struct consumer *consumer, struct thread *thread,
 	if (process->maps.restless_until_ns > consumer->restless_until_ns)
 		consumer->restless_until_ns = process->maps.restless_until_ns;
 	stack_hints_update(thread->hints, &thread->needs, seen->snapshot, &consumer->walker.walk);
-	samples_add(&consumer->sink, &thread->samples, seen, stack, consumer->walker.walk.end);
 	thread->ran_since_flush |= seen->state != SEEN_BLOCKED;
+	if (consumer->walker.is_outside) {
+		samples_leave_out(&consumer->sink, &thread->samples, seen,
+				  consumer->walker.walk.end);
+		return;
+	}
+	samples_add(&consumer->sink, &thread->samples, seen, stack, consumer->walker.walk.end);
 	consumer->progress.nr_samples++;
 }
 
@@ -427,9 +440,21 @@ static void handle_sample(struct consumer *consumer, struct message *message)
 	}
 }
 
+static void set_left_out(struct profile *profile, const struct left_out *left_out)
+{
+	profile_set_counter(profile, "within_dropped_cpu_ns", left_out->cpu_ns);
+	profile_set_counter(profile, "within_dropped_blocked_ns", left_out->blocked_ns);
+	profile_set_counter(profile, "within_dropped_samples", left_out->nr_samples);
+	profile_set_counter(profile, "within_cut_samples", left_out->nr_cut);
+	profile_set_counter(profile, "within_unknown_cpu_ns", left_out->unknown_cpu_ns);
+}
+
 static void set_counters(const struct consumer *consumer)
 {
 	struct profile *profile = consumer->profile;
+
+	if (consumer->sink.is_within)
+		set_left_out(profile, &consumer->sink.left_out);
 
 	profile_set_counter(profile, "unattributed_cpu_ns", consumer->sink.unattributed_cpu_ns);
 	profile_set_counter(profile, "unattributed_blocked_ns",

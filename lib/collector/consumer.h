@@ -13,6 +13,7 @@ struct message;
 struct profile;
 struct snapshot_ring;
 struct store_writer;
+struct code_filter_options;
 
 /* What a collector (collector.h) is given, and what comes of it. */
 
@@ -31,6 +32,8 @@ struct collector_options {
 	uint64_t period_ns;	     /* between two samples, as asked for */
 	enum unwinder_kind unwinder;
 	size_t max_depth;
+	/* Only samples within that are kept, with their time; NULL: all. */
+	const struct code_filter_options *within;
 	bool check_unwinder;  /* unwinder_check_each() */
 	uint64_t max_samples; /* 0: any number */
 	uint64_t max_bytes;   /* of the file, before symbols; 0: any */

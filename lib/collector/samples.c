@@ -27,12 +27,25 @@ static void emit(struct sample_sink *sink, struct thread_id row, const struct sa
 	profile_add_sample(sink->profile, &out);
 }
 
+static void emit_or_leave_out(struct sample_sink *sink, struct thread_id row,
+			      const struct sample *sample, bool is_outside)
+{
+	if (!is_outside) {
+		emit(sink, row, sample);
+		return;
+	}
+	sink->left_out.cpu_ns += sample->cpu_ns;
+	sink->left_out.blocked_ns += sample->blocked_ns;
+	sink->left_out.nr_samples += sample->nr;
+}
+
 void samples_emit_held(struct sample_sink *sink, struct thread_samples *thread)
 {
 	if (thread->sleep.is_held)
-		emit(sink, thread->row, &thread->sleep.sample);
+		emit_or_leave_out(sink, thread->row, &thread->sleep.sample,
+				  thread->sleep.is_outside);
 	if (thread->run.is_held)
-		emit(sink, thread->row, &thread->run.sample);
+		emit_or_leave_out(sink, thread->row, &thread->run.sample, thread->run.is_outside);
 	thread->sleep.is_held = false;
 	thread->run.is_held = false;
 }
@@ -69,6 +82,18 @@ void samples_add(struct sample_sink *sink, struct thread_samples *thread,
 							 syscall_nr == SNAPSHOT_NO_SYSCALL};
 }
 
+void samples_leave_out(struct sample_sink *sink, struct thread_samples *thread,
+		       const struct message_sample *seen, enum stack_end end)
+{
+	samples_add(sink, thread, seen, STACK_EMPTY, end);
+	sink->nr_samples--;
+	sink->left_out.nr_cut += !stack_end_is_complete(end);
+	if (seen->state == SEEN_BLOCKED)
+		thread->sleep.is_outside = true;
+	else
+		thread->run.is_outside = true;
+}
+
 void samples_lengthen_sleep(struct sample_sink *sink, struct thread_samples *thread,
 			    uint64_t until_ns, uint32_t nr)
 {
@@ -84,7 +109,7 @@ void samples_lengthen_sleep(struct sample_sink *sink, struct thread_samples *thr
 	sleep->time_ns = until_ns;
 	sleep->blocked_ns += account_blocked_until(&thread->account, until_ns);
 	sleep->nr += nr;
-	sink->nr_samples += nr;
+	sink->nr_samples += thread->sleep.is_outside ? 0 : nr;
 }
 
 void samples_forget_sleep(struct thread_samples *thread)
@@ -105,7 +130,9 @@ void samples_add_unattributed(struct sample_sink *sink, struct thread_id row, ui
 				.kind = SAMPLE_UNATTRIBUTED,
 				.end = STACK_END_NOT_TAKEN};
 
-	if (weights->cpu_ns || weights->runq_ns || weights->blocked_ns)
+	if (sink->is_within)
+		sink->left_out.unknown_cpu_ns += weights->cpu_ns;
+	else if (weights->cpu_ns || weights->runq_ns || weights->blocked_ns)
 		emit(sink, row, &sample);
 }
 

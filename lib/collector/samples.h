@@ -16,6 +16,14 @@ struct message_sample;
  * held back: the same sleep may be seen again, and a run may turn out to have been the last.
  */
 
+/* What is not in the profile, as only what is inside of some function is wanted. */
+struct left_out {
+	uint64_t cpu_ns, blocked_ns; /* of samples outside of it */
+	uint64_t nr_samples;
+	uint64_t nr_cut;	 /* of these: of stacks that may have lost it */
+	uint64_t unknown_cpu_ns; /* without a sample: inside or not, nobody knows */
+};
+
 /* Where the samples of all threads go. */
 struct sample_sink {
 	struct profile *profile; /* borrowed */
@@ -24,12 +32,15 @@ struct sample_sink {
 	uint64_t nr_samples; /* observations, those that are held back included */
 	uint64_t cpu_ns;     /* in the profile, attributed or not */
 	uint64_t unattributed_cpu_ns, unattributed_blocked_ns;
+	bool is_within; /* time that no sample took is left out, too */
+	struct left_out left_out;
 };
 
 /* What it was last seen running, which may get the time up to its end. */
 struct last_run {
 	struct sample sample;
 	bool is_held;	    /* and not in the profile yet */
+	bool is_outside;    /* and not to be in it */
 	bool is_latest;	    /* it has not been seen blocked since */
 	bool was_preempted; /* seen runnable outside system calls: there it ran last */
 };
@@ -37,7 +48,7 @@ struct last_run {
 /* The stack it was last seen blocked in, and the sample that gathers its repeats. */
 struct last_sleep {
 	struct sample sample;
-	bool is_held;
+	bool is_held, is_outside;
 	bool is_known; /* false before the first, and after one whose stack was dropped */
 };
 
@@ -53,6 +64,9 @@ uint64_t samples_profile_time(const struct sample_sink *sink, uint64_t time_ns);
 /* It was sampled. The sample has its snapshot. */
 void samples_add(struct sample_sink *sink, struct thread_samples *thread,
 		 const struct message_sample *seen, struct stack_id stack, enum stack_end end);
+/* It was sampled where nobody wants to know of: that takes the time that it stands for away. */
+void samples_leave_out(struct sample_sink *sink, struct thread_samples *thread,
+		       const struct message_sample *seen, enum stack_end end);
 /* Its last sleep went on until then, seen so often. Repeats gather in one sample. */
 void samples_lengthen_sleep(struct sample_sink *sink, struct thread_samples *thread,
 			    uint64_t until_ns, uint32_t nr);

@@ -10,6 +10,7 @@
 #include "base/minmax.h"
 #include "collector/message.h"
 #include "jit/jit_names.h"
+#include "mapping/code_filter.h"
 #include "mapping/space.h"
 #include "proc/range.h"
 #include "proc/read.h"
@@ -282,6 +283,15 @@ static struct stack_id intern(struct walker *walker)
 	return stack;
 }
 
+static bool is_within(struct code_filter *filter, const struct unwind_walk *walk)
+{
+	for (size_t i = 0; i < walk->nr_frames; i++) {
+		if (code_filter_has(filter, walk->frames[i].lookup))
+			return true;
+	}
+	return false;
+}
+
 struct stack_id walker_walk(struct walker *walker, struct space *space, struct map_watch *watch,
 			    const struct message_sample *sample)
 {
@@ -297,6 +307,9 @@ struct stack_id walker_walk(struct walker *walker, struct space *space, struct m
 	/* What was not copied was left out for a reason. */
 	if (walk->end == STACK_END_BAD_MEMORY && sample->snapshot->is_withheld)
 		walk->end = STACK_END_SERVED;
+	walker->is_outside = walker->within && !is_within(walker->within, walk);
+	if (walker->is_outside)
+		return STACK_EMPTY;
 	walker->nr_stacks_by_end[walk->end]++;
 	return intern(walker);
 }

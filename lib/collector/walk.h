@@ -15,6 +15,7 @@ struct profile;
 struct snapshot;
 struct space;
 struct thread_hints;
+struct code_filter;
 
 /*
  * When the memory map of a process is read anew. A sample is walked some time after it was taken,
@@ -41,14 +42,16 @@ struct walker {
 	struct profile *profile; /* borrowed, as are the next two */
 	struct unwinder *unwinder;
 	struct jit_names *jit_names;
-	struct unwind_walk walk; /* the last one; to be released */
+	struct code_filter *within; /* likewise borrowed, or NULL: all stacks are wanted */
+	struct unwind_walk walk;    /* the last one; to be released */
+	bool is_outside;	    /* it was not wanted, and is not in the profile */
 	uint64_t nr_stacks_by_end[STACK_END_COUNT];
 };
 
 /*
  * Walk the snapshot of a sample through the address space of its process, whose map is read anew
- * where the walk shows it to be old; and intern the stack. What the walk found, and why
- * it ended, stays in walker.walk.
+ * where the walk shows it to be old; and intern the stack, unless it is not wanted: STACK_EMPTY is
+ * returned then. What the walk found, and why it ended, stays in walker.walk.
  */
 struct stack_id walker_walk(struct walker *walker, struct space *space, struct map_watch *watch,
 			    const struct message_sample *sample);

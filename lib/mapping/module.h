@@ -51,6 +51,11 @@ struct code_address {
 	uint64_t address; /* ELF virtual address; absolute in kinds without an image */
 };
 
+/* Code [start, end) of a module. */
+struct code_range {
+	uint64_t start, end;
+};
+
 struct module_table;
 
 struct module_table *module_table_new(void);

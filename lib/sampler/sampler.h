@@ -16,6 +16,7 @@ struct err;
 struct prober;
 struct profile;
 struct store_writer;
+struct code_filter_options;
 
 /*
  * The producing half of a recording: when which thread is due, from which CPU it is visited,
@@ -44,8 +45,9 @@ struct sampler_options {
 	const regex_t *threads; /* only threads whose name it is found in; NULL: all */
 	enum unwinder_kind unwinder;
 	size_t max_depth;
-	struct prober *prober; /* borrowed; NULL: calls are not counted */
-	bool check_unwinder;   /* unwind twice and compare: unwinder_check_each() */
+	const struct code_filter_options *within; /* borrowed; NULL: all samples are kept */
+	struct prober *prober;			  /* borrowed; NULL: calls are not counted */
+	bool check_unwinder; /* unwind twice and compare: unwinder_check_each() */
 };
 
 /*

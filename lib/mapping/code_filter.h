@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_MAPPING_CODE_FILTER_H
+#define PROFC_MAPPING_CODE_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "mapping/module.h"
+
+/* Certain code, of whichever modules there are. */
+struct code_filter_options {
+	/*
+	 * What of it a module has: *nr ranges, which stay where they are as long as the filter.
+	 * Called once for each module of which an address is asked for.
+	 */
+	const struct code_range *(*find)(void *context, const struct module *module, size_t *nr);
+	void *context;
+};
+
+/* What of it is known. */
+struct code_filter;
+
+/* `modules` is borrowed. */
+struct code_filter *code_filter_new(const struct code_filter_options *options,
+				    const struct module_table *modules);
+void code_filter_free(struct code_filter *filter); /* may be NULL */
+
+/* Is an address in that code? */
+bool code_filter_has(struct code_filter *filter, struct code_address where);
+
+#endif
