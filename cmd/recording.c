@@ -23,9 +23,11 @@
 #include "cmd/resolve_progress.h"
 #include "cmd/search_path.h"
 #include "cmd/suspend.h"
+#include "mapping/code_filter.h"
 #include "probe/prober.h"
 #include "profile/profile.h"
 #include "store/store.h"
+#include "symbol/named_code.h"
 #include "view/number.h"
 
 #define PROGRESS_MS 200
@@ -347,6 +349,7 @@ static void reap_command(struct recording *recording)
 static int start_sampler(struct recording *recording, struct err *err)
 {
 	const struct record_options *options = recording->options;
+	const struct code_filter_options within = {named_code_in, recording->within};
 	struct sampler_options sampler_options = {
 		.pids = recording->argv ? &recording->command.launch.pid : recording->pids,
 		.nr_pids = recording->argv ? 1 : recording->nr_pids,
@@ -361,6 +364,7 @@ static int start_sampler(struct recording *recording, struct err *err)
 		.threads = options->threads ? &recording->threads : NULL,
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.max_depth = options->max_depth,
+		.within = recording->within ? &within : NULL,
 		.prober = counting_prober(recording->counting),
 		.check_unwinder = options->check_unwinder,
 		.max_samples = options->max_samples,
@@ -369,6 +373,11 @@ static int start_sampler(struct recording *recording, struct err *err)
 
 	if (recording->argv && start_command(recording, err) < 0)
 		return err->code;
+	if (recording->within && !recording->argv &&
+	    named_code_attach(recording->within, recording->pids, recording->nr_pids, err) < 0) {
+		err_prefix(err, "--within");
+		return err->code;
+	}
 	if (recording->counting && !recording->argv &&
 	    counting_attach(recording->counting, recording->pids, recording->nr_pids, err) < 0)
 		return err->code;
@@ -564,6 +573,7 @@ static int record(struct recording *recording)
 static int check_and_record(const struct command *self, struct recording *recording)
 {
 	const struct record_options *options = recording->options;
+	struct symbol_options symbols;
 	struct err err = ERR_INIT;
 	int status;
 
@@ -575,12 +585,17 @@ static int check_and_record(const struct command *self, struct recording *record
 		free(recording->pids);
 		return usage_error(self, &err);
 	}
+	symbols = symbol_options_of(&options->symbols);
+	symbols.debuginfod = false; /* samples wait meanwhile */
+	if (options->within)
+		recording->within = named_code_new(options->within, &symbols);
 	if (counting_new(&options->count, &options->symbols, &recording->counting, &err) < 0)
 		status = usage_error(self, &err);
 	else
 		status = record(recording);
 	counting_end(recording->counting);
 	counting_free(recording->counting);
+	named_code_free(recording->within);
 	if (options->threads)
 		regfree(&recording->threads);
 	return status;

@@ -16,6 +16,7 @@
 #include "tracee/launch.h"
 
 struct counting;
+struct named_code;
 struct profile;
 struct record_options;
 struct store_writer;
@@ -51,6 +52,7 @@ struct recording {
 	struct recording_file file;
 	struct profile *profile;
 	struct store_writer *writer;
+	struct named_code *within; /* of --within; NULL: it was not given */
 	struct counting *counting; /* NULL: nothing is counted */
 	struct sampler *sampler;
 	struct sampler_result result;

@@ -17,6 +17,7 @@
 #include "proc/read.h"
 #include "profile/profile.h"
 #include "store/store.h"
+#include "symbol/named_code.h"
 #include "view/counter_words.h"
 #include "view/info_counts.h"
 #include "view/number.h"
@@ -166,6 +167,17 @@ static void say_counts(const struct profile *profile)
 	buf_release(&text);
 }
 
+/* Copies of it in other functions have its name in reports, but no code of their own. */
+static void say_inlined(const struct recording *recording)
+{
+	unsigned int nr = recording->within ? named_code_nr_inlined(recording->within) : 0;
+
+	if (!nr)
+		return;
+	print_note("%s is inlined in %u %s as well: what ran there is left out",
+		   recording->options->within, nr, nr == 1 ? "place" : "places");
+}
+
 void recording_say_done(const struct recording *recording)
 {
 	const struct sampler_result *result = &recording->result;
@@ -186,6 +198,7 @@ void recording_say_done(const struct recording *recording)
 		say_counters(recording->profile);
 	else
 		say_missed(recording->profile);
+	say_inlined(recording);
 	say_stopped(recording);
 	if (recording->file.path)
 		say_report(recording);
@@ -264,6 +277,20 @@ static bool was_stopped(const struct recording *recording, struct err *err)
 	return true;
 }
 
+/* There were samples, but none of them was wanted. */
+static bool was_never_within(const struct recording *recording, struct err *err)
+{
+	if (!recording->within || !profile_counter(recording->profile, "within_dropped_samples"))
+		return false;
+	if (named_code_find(recording->within, recording->profile->modules, err) == 0) {
+		err_set(err, ERR_EMPTY, "no sample was taken inside of %s",
+			recording->options->within);
+		err_hint(err, "raise --frequency, or record for longer");
+	}
+	err_prefix(err, "--within");
+	return true;
+}
+
 int recording_say_empty(const struct recording *recording)
 {
 	const struct sampler_result *result = &recording->result;
@@ -272,7 +299,7 @@ int recording_say_empty(const struct recording *recording)
 	struct err err = ERR_INIT;
 
 	if (never_looked(recording, &err) || chose_nobody(recording, &err) ||
-	    was_stopped(recording, &err)) {
+	    was_stopped(recording, &err) || was_never_within(recording, &err)) {
 		print_err(&err);
 		return recording_failed_status(recording);
 	}

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""record --within: only what threads do inside of a function."""
+
+import json
+
+from live import LiveCase
+from profc import profc, record
+from targets import Running, build
+
+
+class Samples(LiveCase):
+    def test_time_is_that_inside(self):
+        program = build("works_within.cpp")
+        recording = record(
+            self.directory, [program, "time", "2", "400"], "--within", "serves_slowly"
+        )
+        said = recording.said[0]
+        total = recording.report()["total_ns"]
+        # Each look stands for some milliseconds: some 600 of them are about 4 % off.
+        self.assertRatio(total, said["inside_cpu_ns"], 0.25, "time inside of serves_slowly()")
+        for frames, _ in recording.folded():
+            self.assertIn("serves_slowly", frames)
+        self.assertEqual(
+            recording.function("serves_slowly")["total_ns"], total, "all of it is its time"
+        )
+
+    def test_what_was_left_out_is_told(self):
+        program = build("works_within.cpp")
+        recording = record(
+            self.directory, [program, "time", "2", "400"], "--within", "serves_slowly"
+        )
+        said = recording.said[0]
+        info = json.loads(recording.info("--json"))
+        self.assertEqual(info["within"], "serves_slowly")
+        self.assertIn("within      serves_slowly: only while inside of it", recording.info())
+        report = profc("report", "-i", recording.path, "--color", "never").stdout
+        self.assertIn("inside serves_slowly", report.splitlines()[0])
+        self.assertIn("recorded only while inside serves_slowly", report)
+        counters = info["counters"]
+        inside = recording.report()["total_ns"]
+        all_ns = inside + counters["within_dropped_cpu_ns"] + counters["within_unknown_cpu_ns"]
+        self.assertGreater(counters["within_dropped_samples"], 100)
+        # Together they are all that the threads have used, and a little for their start and end.
+        self.assertRatio(
+            all_ns, said["inside_cpu_ns"] + said["outside_cpu_ns"], 0.05, "all CPU time"
+        )
+
+    def test_children_and_time_without_a_stack_are_no_part_of_it(self):
+        """A thousand processes too short to sample: nobody knows where they were."""
+        program = build("works_within.cpp")
+        script = f"i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done; {program} time 1 200"
+        recording = record(self.directory, ["sh", "-c", script], "--within", "serves_slowly")
+        names = {row["function"] for row in recording.rows()}
+        self.assertNotIn("[unattributed]", names)
+        self.assertRatio(
+            recording.report()["total_ns"], recording.said[0]["inside_cpu_ns"], 0.35, "time inside"
+        )
+
+    def test_a_name_that_there_is_not(self):
+        program = build("works_within.cpp")
+        done = profc(
+            "record", "-o", self.path("none"), "--within", "serve_slowly", "--",
+            program, "time", "1", "50", status=125,
+        )
+        self.assertIn("--within: no function is named 'serve_slowly'", done.stderr)
+        self.assertIn("hint: did you mean 'serves_slowly'?", done.stderr)
+        with Running([program, "time", "1", "50", "wait"]) as running:
+            running.wait_ready()
+            done = profc(
+                "attach", "-p", running.pid, "-o", self.path("none"), "--within", "serve_slowly",
+                status=1,
+            )
+            self.assertIn("--within: no function is named 'serve_slowly'", done.stderr)
+            self.assertIn("hint: did you mean 'serves_slowly'?", done.stderr)
+
+    def test_a_function_that_is_not_entered(self):
+        program = build("works_within.cpp")
+        done = profc(
+            "record", "-o", self.path("none"), "--within", "throws", "--",
+            program, "time", "1", "50", status=125,
+        )
+        self.assertIn("--within: no sample was taken inside of throws", done.stderr)
+
+    def test_a_function_that_is_inlined_everywhere(self):
+        program = build("inlined_hot_line")
+        inlined = "inlined_middle"
+        done = profc(
+            "record", "-o", self.path("none"), "--within", inlined, "--", program, status=125
+        )
+        self.assertIn(f"--within: {inlined} is inlined everywhere", done.stderr)
