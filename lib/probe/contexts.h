@@ -6,14 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "probe/patch.h"
+
 struct stopped;
 
 /* Where a thread goes on: its own registers, or those that a signal frame on its stack keeps. */
 struct context {
 	uint64_t pc, sp;
-	uint64_t accumulator; /* rax */
-	bool is_in_call;      /* its own: stopped in a system call, which may be made again */
-	bool is_changed;      /* by who was asked: it is to be written back */
+	uint64_t pushed[PATCH_MAX_PUSHED]; /* the registers that thunks push */
+	bool is_in_call; /* its own: stopped in a system call, which may be made again */
+	bool is_changed; /* by who was asked: it is to be written back */
 };
 
 struct context_search {

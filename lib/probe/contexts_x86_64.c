@@ -18,7 +18,7 @@ static void in_registers(struct stopped_thread *thread, const struct context_sea
 	struct user_regs_struct *regs = &thread->regs;
 	struct context context = {.pc = regs->rip,
 				  .sp = regs->rsp,
-				  .accumulator = regs->rax,
+				  .pushed = {regs->rax, regs->rcx, regs->rdx},
 				  .is_in_call = (int64_t)regs->orig_rax >= 0};
 
 	if (context.pc < search->start || context.pc >= search->end)
@@ -28,16 +28,18 @@ static void in_registers(struct stopped_thread *thread, const struct context_sea
 		return;
 	regs->rip = context.pc;
 	regs->rsp = context.sp;
-	regs->rax = context.accumulator;
+	regs->rax = context.pushed[0];
+	regs->rcx = context.pushed[1];
+	regs->rdx = context.pushed[2];
 	thread->is_changed = true;
 }
 
 /*
- * The order in a signal frame (struct sigcontext): ..., rax, rcx, rsp, rip, eflags, and a word with
- * cs in it. Words that stand so are a frame's: no pointer leads into the midst of what is
+ * The order in a signal frame (struct sigcontext): ..., rdx, rax, rcx, rsp, rip, eflags, and a word
+ * with cs in it. Words that stand so are a frame's: no pointer leads into the midst of what is
  * overwritten, or into code of ours, but that of an instruction to go on with.
  */
-enum { RAX = -3, RSP = -1, RIP = 0, FLAGS = 1, SEGMENTS = 2 };
+enum { RDX = -4, RAX = -3, RCX = -2, RSP = -1, RIP = 0, FLAGS = 1, SEGMENTS = 2 };
 
 #define USER_CS	      0x33
 #define FLAGS_ALWAYS  UINT64_C(0x2)
@@ -52,23 +54,25 @@ static bool is_frame(const uint64_t *rip)
 static void in_words(const uint64_t *words, size_t nr, uint64_t address, int memory_fd,
 		     const struct context_search *search)
 {
-	for (size_t i = 3; i + SEGMENTS < nr; i++) {
+	for (size_t i = 4; i + SEGMENTS < nr; i++) {
 		const uint64_t *rip = &words[i];
 		struct context context;
-		uint64_t changed[4];
+		uint64_t changed[5];
 
 		if (*rip < search->start || *rip >= search->end || !is_frame(rip))
 			continue;
-		context = (struct context){.pc = *rip, .sp = rip[RSP], .accumulator = rip[RAX]};
+		context = (struct context){
+			.pc = *rip, .sp = rip[RSP], .pushed = {rip[RAX], rip[RCX], rip[RDX]}};
 		search->found(search->owner, &context);
 		if (!context.is_changed)
 			continue;
-		memcpy(changed, &rip[RAX], sizeof(changed));
-		changed[0] = context.accumulator;
-		changed[2] = context.sp;
-		changed[3] = context.pc;
+		changed[0] = context.pushed[2];
+		changed[1] = context.pushed[0];
+		changed[2] = context.pushed[1];
+		changed[3] = context.sp;
+		changed[4] = context.pc;
 		if (pwrite(memory_fd, changed, sizeof(changed),
-			   (off_t)(address + (i - 3) * sizeof(uint64_t))) < 0)
+			   (off_t)(address + (i - 4) * sizeof(uint64_t))) < 0)
 			return; /* its stack is gone, and it with it */
 	}
 }

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/minmax.h"
 #include "probe/access.h"
+#include "probe/gate.h"
 #include "probe/patched.h"
 #include "probe/placing.h"
 #include "probe/region.h"
@@ -24,6 +25,8 @@
 #define READ_BYTES 64
 /* Of code for a probe, on average: thunks of 40 to 96 bytes, aligned. */
 #define THUNK_ROOM_BYTES 112
+/* The same with a gate. */
+#define GATED_ROOM_BYTES 192
 /* Code within this of other code is served by one part: all of it reaches the part. */
 #define PART_SPAN_BYTES ((uint64_t)1 << 30)
 /* An address may be taken by the process before we get to map it. */
@@ -40,6 +43,7 @@ struct draft {
 	const struct probe_access *access;
 	struct probe_request *requests;
 	size_t nr_requests;
+	struct probe_gate *gate; /* NULL: there is none */
 	struct region_plan plan;
 	size_t first_of_part[REGION_PARTS_MAX + 1]; /* requests */
 	uint8_t *code[REGION_PARTS_MAX];	    /* owned */
@@ -75,13 +79,16 @@ static int place_parts(struct draft *draft, struct err *err)
 							  .last = draft->requests[i - 1].address +
 								  draft->requests[i - 1].nr_bytes};
 		plan->parts[plan->nr_parts].code_bytes =
-			((i - begun + 1) * THUNK_ROOM_BYTES + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+			((i - begun + 1) * (draft->gate ? GATED_ROOM_BYTES : THUNK_ROOM_BYTES) +
+			 PAGE_BYTES - 1) &
+			~(PAGE_BYTES - 1);
 		draft->first_of_part[plan->nr_parts++] = begun;
 		draft->first_of_part[plan->nr_parts] = i;
 	}
 	region_plan_data(plan);
 	for (uint32_t k = 0; k < plan->nr_parts; k++)
-		places[k].nr_bytes = plan->data_bytes + plan->parts[k].code_bytes;
+		places[k].nr_bytes =
+			plan->data_bytes + plan->parts[k].code_bytes + (k ? 0 : plan->gate_bytes);
 	if (placing_find(draft->access->pid, places, plan->nr_parts, err) < 0)
 		return err->code;
 	for (uint32_t k = 0; k < plan->nr_parts; k++)
@@ -123,6 +130,11 @@ static enum patch_outcome draw(struct draft *draft, const struct probe_request *
 		return PATCH_UNKNOWN_CODE;
 	if (differs_from_file(request, bytes, nr))
 		return PATCH_DIFFERS_FROM_FILE;
+	if (request->is_exit)
+		return nr < request->nr_bytes
+			       ? PATCH_UNKNOWN_CODE
+			       : patch_exit(patch, request->address, bytes, request->nr_bytes,
+					    request->exit_at, area, counter);
 	return request->is_call ? patch_call(patch, request->address, bytes, nr, area, counter)
 				: patch_entry(patch, &function, request->branches, area, counter);
 }
@@ -147,16 +159,40 @@ static void share_last(const struct draft *draft, struct probe_request *request)
 				   : PATCH_BEHIND_ENTRY;
 }
 
+static uint64_t gate_table(const struct draft *draft)
+{
+	return draft->plan.gate_bytes ? region_plan_gate(&draft->plan) : draft->gate->table;
+}
+
+/* Who is let in and not seen on the way out would be inside for ever. */
+static int check_gate(const struct draft *draft, struct err *err)
+{
+	for (size_t i = 0; i < draft->nr_requests; i++) {
+		const struct probe_request *request = &draft->requests[i];
+		bool is_of_gate = request->is_exit || request->pass == PATCH_ENTER ||
+				  request->pass == PATCH_ENTER_AND_COUNT;
+
+		if (is_of_gate && request->outcome != PATCH_OK)
+			return err_set(err, ERR_INVALID,
+				       "calls inside of the function of --within cannot be "
+				       "counted: at a way %s: %s",
+				       request->is_exit ? "out of it" : "into it",
+				       patch_outcome_text(request->outcome));
+	}
+	return 0;
+}
+
 static void draw_part(struct draft *draft, uint32_t part)
 {
 	const struct region_plan *plan = &draft->plan;
 	uint64_t counters = region_plan_counters(plan, part);
+	const uint64_t heads[] = {counters, draft->gate ? gate_table(draft) : 0};
 	struct code_area area = {.address = plan->parts[part].address + plan->data_bytes,
 				 .bytes = draft->code[part],
 				 .cap_bytes = plan->parts[part].code_bytes};
 
-	memcpy(area.bytes, &counters, sizeof(counters)); /* where thunks find it */
-	area.nr_bytes = sizeof(counters);
+	memcpy(area.bytes, heads, sizeof(heads)); /* where thunks find them */
+	area.nr_bytes = sizeof(heads);
 	for (size_t i = draft->first_of_part[part]; i < draft->first_of_part[part + 1]; i++) {
 		struct probe_request *request = &draft->requests[i];
 		const struct patch_counter counter = {
@@ -164,7 +200,10 @@ static void draw_part(struct draft *draft, uint32_t part)
 			.offset = (uint32_t)(draft->nr_patches * sizeof(uint64_t)),
 			.address = counters + draft->nr_patches * sizeof(uint64_t),
 			.nr_shards = plan->counters.nr_shards,
-			.shard_log2 = plan->counters.shard_log2};
+			.shard_log2 = plan->counters.shard_log2,
+			.pass = request->pass,
+			.gate_word = area.address + sizeof(uint64_t),
+			.missed = counters + draft->nr_requests * sizeof(uint64_t)};
 
 		if (overlaps_last(draft, request)) {
 			share_last(draft, request);
@@ -184,8 +223,16 @@ static int draw_all(struct draft *draft, bool is_sharded, struct err *err)
 	draft_release(draft);
 	*draft = (struct draft){.access = draft->access,
 				.requests = draft->requests,
-				.nr_requests = draft->nr_requests};
-	plan->counters = region_counters_for(draft->nr_requests, is_sharded);
+				.nr_requests = draft->nr_requests,
+				.gate = draft->gate};
+	if (draft->gate && !is_sharded)
+		return err_set(err, ERR_INVALID,
+			       "calls inside of a function cannot be counted in process %d: its "
+			       "threads have no data of their own yet",
+			       (int)draft->access->pid);
+	plan->gate_bytes = draft->gate && !draft->gate->table ? GATE_BYTES : 0;
+	/* One more, of those whom the gate has missed. */
+	plan->counters = region_counters_for(draft->nr_requests + 1, is_sharded);
 	plan->nr_patches = draft->nr_requests;
 	if (place_parts(draft, err) < 0)
 		return err->code;
@@ -197,7 +244,7 @@ static int draw_all(struct draft *draft, bool is_sharded, struct err *err)
 	}
 	if (!draft->nr_patches)
 		return err_set(err, ERR_EMPTY, "nothing can be counted");
-	return 0;
+	return draft->gate ? check_gate(draft, err) : 0;
 }
 
 /* The memory, with everything in it that the process may come upon. */
@@ -288,10 +335,11 @@ static void discard(struct installation *installation, const struct probe_access
 }
 
 int installation_make(struct installation **installation, const struct probe_access *access,
-		      struct probe_request *requests, size_t nr_requests, struct probe_cost *cost,
-		      struct err *err)
+		      struct probe_request *requests, size_t nr_requests, struct probe_gate *gate,
+		      struct probe_cost *cost, struct err *err)
 {
-	struct draft draft = {.access = access, .requests = requests, .nr_requests = nr_requests};
+	struct draft draft = {
+		.access = access, .requests = requests, .nr_requests = nr_requests, .gate = gate};
 	struct installation *made = xcalloc(1, sizeof(*made));
 	bool is_sharded = !access->is_stopped || access->has_thread_data;
 	struct err own = ERR_INIT;
@@ -312,6 +360,8 @@ int installation_make(struct installation **installation, const struct probe_acc
 		status = outcome == APPLY_FAILED ? own.code : ERR_LIMIT;
 		discard(made, access);
 	}
+	if (status == 0 && draft.plan.gate_bytes)
+		gate->table = region_plan_gate(&draft.plan);
 	draft_release(&draft);
 	if (status == 0) {
 		*installation = made;
@@ -335,6 +385,12 @@ void installation_free(struct installation *installation)
 uint64_t installation_count(const struct installation *installation, uint32_t counter)
 {
 	return region_counter(&installation->region, &installation->counters, counter);
+}
+
+uint64_t installation_nr_missed(const struct installation *installation)
+{
+	return region_counter(&installation->region, &installation->counters,
+			      installation->counters.nr - 1);
 }
 
 bool installation_callee(const struct installation *installation, uint32_t counter,

@@ -36,9 +36,14 @@ const char *patch_outcome_text(enum patch_outcome outcome)
 	return "unknown";
 }
 
-bool patch_has_pushed(const struct patch *patch, uint64_t pc)
+unsigned int patch_nr_pushed(const struct patch *patch, uint64_t pc)
 {
-	return pc - patch->thunk >= patch->pushed_from && pc - patch->thunk < patch->pushed_to;
+	unsigned int nr = 0;
+
+	for (size_t i = 0; i < PATCH_MAX_PUSHED; i++)
+		nr += pc - patch->thunk >= patch->pushed_from[i] &&
+		      pc - patch->thunk < patch->pushed_to[i];
+	return nr;
 }
 
 static enum patch_place place_of_callee(const struct patch *patch, const struct patch_step *step,

@@ -46,11 +46,14 @@ enum patch_kind {
 	PATCH_CALL_GOT,	     /* a call through a word at a fixed place, as the GOT has them */
 	PATCH_CALL_INDIRECT, /* any other: patch_call() refuses it */
 	PATCH_CALL_JUMP,     /* a jump to another function, or to a part of this one: likewise */
+	PATCH_EXIT,	     /* a way out of a function: a return, or a jump to another */
 };
 
 /* At most: four bytes of short instructions and one of 15, the longest there is. */
 #define PATCH_MAX_BYTES 19
 #define PATCH_MAX_STEPS 12
+/* rax, rcx and rdx, in this order: what thunks save on the stack. */
+#define PATCH_MAX_PUSHED 3
 
 /* An instruction of a thunk, and where the program would stand when it is the next. */
 struct patch_step {
@@ -76,10 +79,23 @@ struct patch {
 		PATCH_CALLEE_UNKNOWN, /* in a register, or where one points */
 	} callee_kind;
 	uint64_t callee;
-	uint8_t pushed_from, pushed_to; /* in the thunk: a word lies on the stack meanwhile */
-	bool ends_with_syscall;		/* which the kernel may start again */
+	/* In the thunk: a word lies on the stack from there to there. */
+	uint8_t pushed_from[PATCH_MAX_PUSHED], pushed_to[PATCH_MAX_PUSHED];
+	bool ends_with_syscall; /* which the kernel may start again */
 	uint8_t nr_steps;
 	struct patch_step steps[PATCH_MAX_STEPS]; /* by offset */
+};
+
+/*
+ * A gate is a function: what is counted within it counts only while its thread is inside. Which
+ * threads are is in a table of the process, see gate.h.
+ */
+enum patch_pass {
+	PATCH_COUNT,	       /* each pass counts */
+	PATCH_COUNT_WITHIN,    /* those of threads that are inside of the gate */
+	PATCH_ENTER,	       /* not counted: the thread enters the gate, unless it is inside */
+	PATCH_ENTER_AND_COUNT, /* the same, and it counts */
+	PATCH_LEAVE, /* not counted: who entered it from here, or from below, is outside */
 };
 
 /*
@@ -93,6 +109,9 @@ struct patch_counter {
 	uint32_t offset;   /* in which it is there */
 	uint32_t nr_shards;  /* a power of two, at most 2^16 */
 	uint32_t shard_log2; /* of the bytes of a copy */
+	enum patch_pass pass;
+	uint64_t gate_word; /* but for PATCH_COUNT: of a word with the address of the table, */
+	uint64_t missed;    /* and of a counter of those who found no room in it */
 };
 
 struct patch_function {
@@ -135,6 +154,16 @@ enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8
  * instructions that were moved and no branch comes before it: its count is that of the entry.
  */
 bool patch_always_calls(const struct patch *patch, uint64_t call);
+
+/*
+ * A probe at a way out of a function, with the instructions before it that there is no other way
+ * to: the window is theirs, and of padding behind the way out perhaps, five bytes or more, as
+ * gate_exits_find() chooses it. `exit_at` is the offset of the return, or jump. The pass is
+ * PATCH_LEAVE, unless it is a branch that is not taken.
+ */
+enum patch_outcome patch_exit(struct patch *patch, uint64_t address, const uint8_t *bytes,
+			      size_t nr_bytes, size_t exit_at, struct code_area *area,
+			      const struct patch_counter *counter);
 
 /*
  * The calls in some code, in order; jumps to other functions are none. To begin, fill in the first
@@ -186,8 +215,8 @@ enum patch_place {
  */
 enum patch_place patch_original_pc(const struct patch *patch, uint64_t pc, uint64_t *original);
 
-/* Has the thunk, where pc is, pushed rax, so that the stack pointer is a word too low? */
-bool patch_has_pushed(const struct patch *patch, uint64_t pc);
+/* How many words has the thunk pushed, where pc is? By so much the stack pointer is too low. */
+unsigned int patch_nr_pushed(const struct patch *patch, uint64_t pc);
 
 /*
  * Where a thread, or what a signal interrupted, must go on whose pc is within bytes that change;

@@ -38,6 +38,20 @@ bool patch_always_calls(const struct patch *patch, uint64_t call)
 	return false;
 }
 
+enum patch_outcome patch_exit(struct patch *patch, uint64_t address, const uint8_t *bytes,
+			      size_t nr_bytes, size_t exit_at, struct code_area *area,
+			      const struct patch_counter *counter)
+{
+	(void)patch;
+	(void)address;
+	(void)bytes;
+	(void)nr_bytes;
+	(void)exit_at;
+	(void)area;
+	(void)counter;
+	return PATCH_UNSUPPORTED;
+}
+
 bool patch_calls_next(struct patch_calls *calls, struct patch_call_site *site)
 {
 	(void)site;

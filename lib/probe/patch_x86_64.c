@@ -14,13 +14,15 @@
 
 #include "code/code_x86_64.h"
 #include "probe/branches.h"
+#include "probe/gate.h"
 
 #define JUMP_BYTES	5  /* e9 and a displacement */
 #define THUNK_ALIGNMENT 16 /* a power of two */
 #define INT3		0xcc
 
-/* The counting, four jumps that grow by four bytes, and a call of 15 bytes in its long form. */
-#define THUNK_MAX_BYTES 128
+/* The counting within a gate, four jumps that grow by four bytes, and a call of 15 bytes in its
+ * long form. */
+#define THUNK_MAX_BYTES 224
 
 /* A thunk that is being made. */
 struct maker {
@@ -149,7 +151,7 @@ static void put_sharded_count(struct maker *maker, const struct patch_counter *c
 	int left = (int)counter->shard_log2 - 12;
 
 	put(maker, "\x50", 1); /* push %rax */
-	maker->patch.pushed_from = (uint8_t)maker->nr_bytes;
+	maker->patch.pushed_from[0] = (uint8_t)maker->nr_bytes;
 	put(maker, "\x64\x48\x8b\x04\x25\x00\x00\x00\x00", 9); /* mov %fs:0,%rax */
 	put(maker, left < 0 ? "\xc1\xe8" : "\xc1\xe0", 2);     /* shr or shl $n,%eax */
 	put(maker, &(uint8_t){(uint8_t)(left < 0 ? -left : left)}, 1);
@@ -160,11 +162,164 @@ static void put_sharded_count(struct maker *maker, const struct patch_counter *c
 	put(maker, "\xf0\x48\xff\x80", 4); /* lock incq offset(%rax) */
 	put(maker, &counter->offset, sizeof(counter->offset));
 	put(maker, "\x58", 1); /* pop %rax */
-	maker->patch.pushed_to = (uint8_t)maker->nr_bytes;
+	maker->patch.pushed_to[0] = (uint8_t)maker->nr_bytes;
+}
+
+/* A short jump, to the place that jump_to_here() says. Returns where that will be told. */
+static size_t put_short_jump(struct maker *maker, uint8_t opcode)
+{
+	put(maker, (const uint8_t[]){opcode, 0}, 2);
+	return maker->nr_bytes - 1;
+}
+
+static void jump_to_here(struct maker *maker, size_t at)
+{
+	assert(maker->nr_bytes - at - 1 < 128);
+	maker->bytes[at] = (uint8_t)(maker->nr_bytes - at - 1);
+}
+
+#define JB  0x72
+#define JAE 0x73
+#define JE  0x74
+#define JNE 0x75
+#define JMP 0xeb
+
+/* rax, rcx and rdx are saved; rcx is the thread's own word, rdx points to its slot (gate.h). */
+static void put_find_slot(struct maker *maker, const struct patch_counter *counter)
+{
+	const uint32_t mask = (GATE_SLOTS - 1) * GATE_SLOT_BYTES;
+
+	for (uint8_t i = 0; i < PATCH_MAX_PUSHED; i++) {
+		put(maker, (const uint8_t[]){(uint8_t)(0x50 + i)}, 1); /* push %rax, %rcx, %rdx */
+		maker->patch.pushed_from[i] = (uint8_t)maker->nr_bytes;
+	}
+	put(maker, "\x64\x48\x8b\x0c\x25\x00\x00\x00\x00", 9); /* mov %fs:0,%rcx */
+	put(maker, "\x48\x89\xca", 3);			       /* mov %rcx,%rdx */
+	put(maker, "\x48\xc1\xea\x0c", 4);		       /* shr $12,%rdx */
+	put(maker, "\x69\xd2\x01\x01\x00\x00", 6);	       /* imul $0x101,%edx,%edx */
+	put(maker, "\xc1\xea\x04", 3);			       /* shr $4,%edx */
+	put(maker, "\x81\xe2", 2);			       /* and $mask,%edx */
+	put(maker, &mask, sizeof(mask));
+	put(maker, "\x48\x03\x15", 3); /* add table(%rip),%rdx */
+	put_displacement(maker, counter->gate_word);
+}
+
+static void put_back_registers(struct maker *maker)
+{
+	for (uint8_t i = PATCH_MAX_PUSHED; i > 0; i--) {
+		put(maker, (const uint8_t[]){(uint8_t)(0x58 + i - 1)}, 1); /* pop */
+		maker->patch.pushed_to[i - 1] = (uint8_t)maker->nr_bytes;
+	}
+}
+
+/* rax becomes the stack pointer as it was before the thunk. */
+static void put_stack_pointer(struct maker *maker)
+{
+	put(maker, "\x48\x8d\x44\x24\x18", 5); /* lea 24(%rsp),%rax */
+}
+
+/* With the registers of put_find_slot(). */
+static void put_count_of_slot(struct maker *maker, const struct patch_counter *counter)
+{
+	uint32_t mask = (counter->nr_shards - 1) << counter->shard_log2;
+	int left = (int)counter->shard_log2 - 12;
+
+	put(maker, "\x89\xc8", 2);			   /* mov %ecx,%eax */
+	put(maker, left < 0 ? "\xc1\xe8" : "\xc1\xe0", 2); /* shr or shl $n,%eax */
+	put(maker, &(uint8_t){(uint8_t)(left < 0 ? -left : left)}, 1);
+	put(maker, "\x25", 1); /* and $mask,%eax */
+	put(maker, &mask, sizeof(mask));
+	put(maker, "\x48\x03\x05", 3); /* add base(%rip),%rax */
+	put_displacement(maker, counter->base_word);
+	put(maker, "\xf0\x48\xff\x80", 4); /* lock incq offset(%rax) */
+	put(maker, &counter->offset, sizeof(counter->offset));
+}
+
+/*
+ * What is called from the gate has its return address below that of the gate. A thread that is
+ * inside has its word in its slot.
+ */
+static void put_count_within(struct maker *maker, const struct patch_counter *counter)
+{
+	size_t other, above;
+
+	put_find_slot(maker, counter);
+	put(maker, "\x48\x39\x0a", 3); /* cmp %rcx,(%rdx) */
+	other = put_short_jump(maker, JNE);
+	put_stack_pointer(maker);
+	put(maker, "\x48\x3b\x42\x08", 4); /* cmp 8(%rdx),%rax */
+	above = put_short_jump(maker, JAE);
+	put_count_of_slot(maker, counter);
+	jump_to_here(maker, other);
+	jump_to_here(maker, above);
+	put_back_registers(maker);
+}
+
+/*
+ * A slot that has no owner becomes the thread's. Of one that it has already it is inside, deeper;
+ * or it has left the gate on a way that nobody sees, and enters it anew from where it is now.
+ */
+static void put_enter(struct maker *maker, const struct patch_counter *counter)
+{
+	size_t free_slot, own, missed, inside;
+
+	put_find_slot(maker, counter);
+	put(maker, "\x31\xc0", 2);	       /* xor %eax,%eax */
+	put(maker, "\xf0\x48\x0f\xb1\x0a", 5); /* lock cmpxchg %rcx,(%rdx) */
+	free_slot = put_short_jump(maker, JE);
+	put(maker, "\x48\x39\xc8", 3); /* cmp %rcx,%rax */
+	own = put_short_jump(maker, JE);
+	put(maker, "\xf0\x48\xff\x05", 4); /* lock incq missed(%rip) */
+	put_displacement(maker, counter->missed);
+	missed = put_short_jump(maker, JMP);
+	jump_to_here(maker, own);
+	put_stack_pointer(maker);
+	put(maker, "\x48\x3b\x42\x08", 4); /* cmp 8(%rdx),%rax */
+	inside = put_short_jump(maker, JB);
+	jump_to_here(maker, free_slot);
+	put_stack_pointer(maker);
+	put(maker, "\x48\x89\x42\x08", 4); /* mov %rax,8(%rdx) */
+	jump_to_here(maker, inside);
+	if (counter->pass == PATCH_ENTER_AND_COUNT)
+		put_count_of_slot(maker, counter);
+	jump_to_here(maker, missed);
+	put_back_registers(maker);
+}
+
+/* The stack pointer stands where the gate was entered, or its frame is gone. */
+static void put_leave(struct maker *maker, const struct patch_counter *counter)
+{
+	size_t other, deeper;
+
+	put_find_slot(maker, counter);
+	put(maker, "\x48\x39\x0a", 3); /* cmp %rcx,(%rdx) */
+	other = put_short_jump(maker, JNE);
+	put_stack_pointer(maker);
+	put(maker, "\x48\x3b\x42\x08", 4); /* cmp 8(%rdx),%rax */
+	deeper = put_short_jump(maker, JB);
+	put(maker, "\x48\xc7\x42\x08\x00\x00\x00\x00", 8); /* movq $0,8(%rdx) */
+	put(maker, "\x48\xc7\x02\x00\x00\x00\x00", 7);	   /* movq $0,(%rdx) */
+	jump_to_here(maker, other);
+	jump_to_here(maker, deeper);
+	put_back_registers(maker);
 }
 
 static void put_count(struct maker *maker, const struct patch_counter *counter)
 {
+	switch (counter->pass) {
+	case PATCH_COUNT:
+		break;
+	case PATCH_COUNT_WITHIN:
+		put_count_within(maker, counter);
+		return;
+	case PATCH_ENTER:
+	case PATCH_ENTER_AND_COUNT:
+		put_enter(maker, counter);
+		return;
+	case PATCH_LEAVE:
+		put_leave(maker, counter);
+		return;
+	}
 	if (counter->nr_shards > 1) {
 		put_sharded_count(maker, counter);
 		return;
@@ -586,6 +741,69 @@ static struct patch_call_site call_site_of(const struct original *call)
 	else if (call->code.effect != CODE_EFFECT_JUMP_GOT)
 		site.callee = call->code.target;
 	return site;
+}
+
+/* The branch decides; then what leaves goes there, and what stays goes on behind it. */
+static void put_branch_out(struct maker *maker, const struct original *original,
+			   const struct patch_counter *counter)
+{
+	uint64_t behind = original->address + original->code.nr_bytes;
+	const uint8_t *bytes = original->bytes + original->code.opcode_at;
+	size_t out;
+
+	add_step(maker, original->address, false);
+	out = put_short_jump(maker, (uint8_t)(0x70 | (bytes[bytes[0] == 0x0f] & 0xf)));
+	add_step(maker, behind, false);
+	put_jump(maker, behind);
+	jump_to_here(maker, out);
+	maker->patch.callee_kind = PATCH_CALLEE_DIRECT;
+	maker->patch.callee = original->code.target;
+	add_step(maker, original->address, true);
+	put_leave(maker, counter);
+	put_jump(maker, original->code.target);
+}
+
+static enum patch_outcome put_exit(struct maker *maker, const struct original *original,
+				   const struct patch_counter *counter)
+{
+	enum code_effect effect = original->code.effect;
+
+	if (is_odd(original) || (effect == CODE_EFFECT_STOP && uses_rsp(original)))
+		return PATCH_NO_FIXED_FORM;
+	if (effect == CODE_EFFECT_BRANCH) {
+		put_branch_out(maker, original, counter);
+		return PATCH_OK;
+	}
+	add_step(maker, original->address, false);
+	put_leave(maker, counter);
+	if (effect == CODE_EFFECT_JUMP)
+		put_jump(maker, original->code.target);
+	else
+		put_copy(maker, original);
+	return PATCH_OK;
+}
+
+enum patch_outcome patch_exit(struct patch *patch, uint64_t address, const uint8_t *bytes,
+			      size_t nr_bytes, size_t exit_at, struct code_area *area,
+			      const struct patch_counter *counter)
+{
+	struct maker maker = {0};
+	enum patch_outcome outcome = PATCH_OK;
+	struct original original;
+
+	assert(nr_bytes >= JUMP_BYTES && nr_bytes <= PATCH_MAX_BYTES);
+	begin(&maker, PATCH_EXIT, address, area);
+	maker.patch.nr_bytes = (uint8_t)nr_bytes;
+	for (size_t at = 0; at <= exit_at && !outcome; at += original.code.nr_bytes) {
+		if (!read_original(&original, address + at, bytes + at, nr_bytes - at))
+			return PATCH_UNKNOWN_CODE;
+		outcome = at == exit_at ? put_exit(&maker, &original, counter)
+					: displace(&maker, &original);
+	}
+	if (outcome)
+		return outcome;
+	write_window(&maker, bytes);
+	return finish(&maker, area, patch);
 }
 
 bool patch_calls_next(struct patch_calls *calls, struct patch_call_site *site)

@@ -198,6 +198,17 @@ static bool read_word(int memory_fd, uint64_t address, uint64_t *value)
 	return pread(memory_fd, value, sizeof(*value), (off_t)address) == sizeof(*value);
 }
 
+/* What a thunk has pushed goes back to its registers. */
+static bool pop(const struct undoing *undoing, struct context *context, unsigned int nr)
+{
+	for (unsigned int i = nr; i > 0; i--) {
+		if (!read_word(undoing->memory_fd, context->sp, &context->pushed[i - 1]))
+			return false;
+		context->sp += sizeof(uint64_t);
+	}
+	return true;
+}
+
 static void move_out(void *owner, struct context *context)
 {
 	struct undoing *undoing = owner;
@@ -214,11 +225,8 @@ static void move_out(void *owner, struct context *context)
 		undoing->is_stuck = true;
 		return;
 	}
-	if (patch_has_pushed(patch, context->pc)) {
-		if (!read_word(undoing->memory_fd, context->sp, &context->accumulator))
-			return;
-		context->sp += sizeof(uint64_t);
-	}
+	if (!pop(undoing, context, patch_nr_pushed(patch, context->pc)))
+		return;
 	context->pc = original;
 	context->is_changed =
 		place == PATCH_AT || read_word(undoing->memory_fd, original, &context->pc);
@@ -272,7 +280,8 @@ bool patched_original_pc(const struct patched *patched, pid_t pid, uint64_t pc, 
 	place = patch ? patch_original_pc(patch, pc, original) : PATCH_ELSEWHERE;
 	if (place == PATCH_ELSEWHERE)
 		return false;
-	if (place == PATCH_AT_CALL || patch_has_pushed(patch, pc))
+	*pushed_bytes = (unsigned int)sizeof(uint64_t) * patch_nr_pushed(patch, pc);
+	if (place == PATCH_AT_CALL)
 		*pushed_bytes = sizeof(uint64_t);
 	if (place != PATCH_AT_WORD)
 		return true;

@@ -172,14 +172,32 @@ static int install_running(struct prober *prober, struct probed_process *process
 	return prober_install(prober, process, &access, false, err);
 }
 
+/* What is said of its gate is to be in the recording, too, which goes on. */
+static void note_gate_refusal(struct prober *prober, struct probed_process *process,
+			      const struct err *err)
+{
+	if (err->code != ERR_INVALID)
+		return;
+	pthread_mutex_lock(&prober->lock);
+	if (!process->refusal)
+		process->refusal = xstrdup(err->what);
+	pthread_mutex_unlock(&prober->lock);
+}
+
 int prober_attach(struct prober *prober, pid_t pid, struct err *err)
 {
 	struct probed_process *process;
+	struct err own = ERR_INIT;
+	int status;
 
 	pthread_mutex_lock(&prober->lock);
 	process = add_process(prober, pid);
 	pthread_mutex_unlock(&prober->lock);
-	return install_running(prober, process, err);
+	status = install_running(prober, process, &own);
+	note_gate_refusal(prober, process, &own);
+	if (status < 0 && err)
+		*err = own;
+	return status;
 }
 
 /* Once; under `lock`, or before another thread knows of it. */
@@ -219,6 +237,7 @@ int prober_launch(struct prober *prober, struct launch *launch, struct err *err)
 
 		if (prober_install(prober, process, &access, true, err) < 0)
 			refuse_process(prober, process, err);
+		note_gate_refusal(prober, process, err);
 	}
 	entry_end(&stop);
 	return 0;

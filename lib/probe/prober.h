@@ -28,6 +28,7 @@ struct prober_options {
 	void (*find)(void *context, const struct probe_file *file, struct wanted *wanted);
 	void *context;
 	size_t max_places; /* more in one process are refused */
+	bool has_gate;	   /* what is counted counts only inside of what `find` adds as one */
 };
 
 struct prober *prober_new(const struct prober_options *options);
@@ -37,7 +38,8 @@ void prober_free(struct prober *prober);
 /*
  * Put probes into a running process, before it is sampled. That nothing in it is wanted, or can
  * be counted, is no failure: prober_nr_places() tells. Fails, with words, where the process does
- * not allow it, and then nothing is changed in it.
+ * not allow it, and then nothing is changed in it: ERR_INVALID where that is only so for the gate,
+ * which is in the recording, too.
  */
 int prober_attach(struct prober *prober, pid_t pid, struct err *err);
 

@@ -96,7 +96,25 @@ static void add_mapping(struct prober *prober, struct probed_process *process,
 	pthread_mutex_unlock(&prober->lock);
 }
 
-static void gather(struct gathered *gathered, const struct prober_mapping *mapping, bool is_again)
+static enum patch_pass pass_of(const struct wanted_place *place, bool has_gate)
+{
+	switch (place->kind) {
+	case WANTED_ENTRY:
+	case WANTED_CALL:
+		break;
+	case WANTED_GATE_ENTRY:
+		return PATCH_ENTER;
+	case WANTED_GATE_EXIT:
+	case WANTED_GATE_NOTICE:
+		return PATCH_LEAVE;
+	}
+	if (place->is_gate_entry)
+		return PATCH_ENTER_AND_COUNT;
+	return has_gate ? PATCH_COUNT_WITHIN : PATCH_COUNT;
+}
+
+static void gather(struct gathered *gathered, const struct prober_mapping *mapping, bool has_gate,
+		   bool is_again)
 {
 	const struct wanted *wanted = &mapping->file->wanted;
 
@@ -113,6 +131,9 @@ static void gather(struct gathered *gathered, const struct prober_mapping *mappi
 			.nr_bytes = place->nr_bytes,
 			.bias = mapping->bias,
 			.is_call = place->kind == WANTED_CALL,
+			.is_exit = place->kind == WANTED_GATE_EXIT,
+			.exit_at = place->exit_at,
+			.pass = pass_of(place, has_gate),
 			.branches = mapping->file->branches,
 		};
 		gathered->places[gathered->nr++] = (struct counted_place){.wanted = place,
@@ -148,7 +169,7 @@ static bool gather_new(struct prober *prober, struct probed_process *process, in
 		if (!is_new && !is_loaded_anew(process, &mapping, memory_fd))
 			continue;
 		prober_file_search(prober, mapping.file);
-		gather(gathered, &mapping, !is_new);
+		gather(gathered, &mapping, prober->options.has_gate, !is_new);
 		if (is_new)
 			add_mapping(prober, process, &mapping);
 	}
@@ -224,7 +245,8 @@ static size_t nr_counted(const struct gathered *gathered)
 	size_t nr = 0;
 
 	for (size_t i = 0; i < gathered->nr; i++)
-		nr += gathered->places[i].outcome == PATCH_OK;
+		nr += gathered->places[i].outcome == PATCH_OK &&
+		      wanted_is_counted(gathered->places[i].wanted);
 	return nr;
 }
 
@@ -268,6 +290,18 @@ static int clean(const struct probe_access *access, struct err *err)
 		       (int)access->pid, (int)owner);
 }
 
+/* Files of which the gate cannot be watched: nothing counts, rather than too little or too much. */
+static int check_gate(const struct probed_process *process, struct err *err)
+{
+	for (size_t i = 0; i < process->nr_mappings; i++) {
+		const struct wanted *wanted = &process->mappings[i].file->wanted;
+
+		if (wanted->gate_refusal)
+			return err_set(err, ERR_INVALID, "%s", wanted->gate_refusal);
+	}
+	return 0;
+}
+
 static int install(struct prober *prober, struct probed_process *process,
 		   const struct probe_access *access, struct gathered *gathered, bool is_from_start,
 		   struct err *err)
@@ -281,14 +315,16 @@ static int install(struct prober *prober, struct probed_process *process,
 		return err_set(err, ERR_LIMIT,
 			       "%zu functions and calls in process %d are too many to count",
 			       gathered->nr, (int)access->pid);
-	status = willing_to_be_probed(access->pid, err);
+	status = check_gate(process, err);
+	if (status == 0)
+		status = willing_to_be_probed(access->pid, err);
 	if (status == 0)
 		status = clean(access, err);
 	if (status < 0)
 		return status;
 	read_files(gathered);
-	status = installation_make(&installation, access, gathered->requests, gathered->nr, &cost,
-				   &own);
+	status = installation_make(&installation, access, gathered->requests, gathered->nr,
+				   prober->options.has_gate ? &process->gate : NULL, &cost, &own);
 	if (status < 0 && status != ERR_EMPTY) {
 		if (err)
 			*err = own;

@@ -7,11 +7,11 @@
 #include "base/pid_table.h"
 #include "mapping/module.h"
 #include "probe/access.h"
+#include "probe/installation.h"
 #include "probe/prober.h"
 
 struct branches;
 struct elf_image;
-struct installation;
 struct proc_map;
 
 /* A file of code, and what of it is to be counted: the same for all processes that map it. */
@@ -79,6 +79,7 @@ struct probed_process {
 	char *refusal;	   /* owned: why nothing in it can be counted; or NULL */
 	bool is_refusal_told;
 	uint64_t look_again_ns; /* for libraries */
+	struct probe_gate gate; /* under install_lock */
 };
 
 struct prober {
@@ -99,7 +100,8 @@ struct prober {
 	bool is_counting;
 	struct probe_cost cost; /* of installing */
 	uint64_t stop_ns_max, remove_ns;
-	size_t nr_failed; /* processes in which nothing could be installed */
+	uint64_t nr_missed; /* by processes that are closed: threads that a gate had no room for */
+	size_t nr_failed;   /* processes in which nothing could be installed */
 	pthread_t thread;
 	pthread_cond_t wake;
 	bool has_thread, is_over;

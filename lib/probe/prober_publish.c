@@ -139,7 +139,8 @@ static void tell_refusals(struct publishing *publishing, const struct probed_pro
 	for (size_t i = 0; i < probed->nr_places && !probed->is_told; i++) {
 		const struct counted_place *place = &probed->places[i];
 
-		if (place->outcome != PATCH_OK && !place->is_again)
+		if (place->outcome != PATCH_OK && !place->is_again &&
+		    wanted_is_counted(place->wanted))
 			add_refusal(publishing, process, place->wanted->name, place->file->path,
 				    patch_outcome_text(place->outcome));
 	}
@@ -173,7 +174,8 @@ static void publish_process(struct publishing *publishing, struct probed_process
 
 		tell_refusals(publishing, process, probed);
 		for (size_t k = 0; k < probed->nr_places; k++) {
-			if (probed->places[k].outcome == PATCH_OK)
+			if (probed->places[k].outcome == PATCH_OK &&
+			    wanted_is_counted(probed->places[k].wanted))
 				publish_place(publishing, process, probed, &probed->places[k]);
 		}
 	}
@@ -192,6 +194,18 @@ static uint64_t nr_overlooked(const struct prober *prober)
 	return nr;
 }
 
+/* Threads that were inside of the gate, and of which nothing was counted. */
+static uint64_t nr_missed(const struct probed_process *process)
+{
+	uint64_t nr = 0;
+
+	for (size_t k = 0; k < process->nr_probed; k++) {
+		if (process->probed[k].installation)
+			nr += installation_nr_missed(process->probed[k].installation);
+	}
+	return nr;
+}
+
 static bool is_over(const struct probed_process *process, uint64_t now_ns)
 {
 	return process->is_gone && !process->is_busy && !process->nr_heirs &&
@@ -204,15 +218,22 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
 					.profile = profile,
 					.start_ns = start_ns,
 					.now_ns = clock_monotonic_ns()};
+	uint64_t missed = 0;
 
 	pthread_mutex_lock(&prober->lock);
 	for (size_t i = prober->nr_open; i > 0; i--) { /* closing puts the last in its place */
 		struct probed_process *process = prober->open[i - 1];
 
 		publish_process(&publishing, process);
-		if (is_over(process, publishing.now_ns))
-			prober_close(prober, process);
+		missed += nr_missed(process);
+		if (!is_over(process, publishing.now_ns))
+			continue;
+		prober->nr_missed += nr_missed(process);
+		missed -= nr_missed(process);
+		prober_close(prober, process);
 	}
+	if (prober->options.has_gate)
+		profile_set_counter(profile, "probe_dropped", prober->nr_missed + missed);
 	profile_set_counter(profile, "probe_install_ns", prober->cost.stop_ns);
 	profile_set_counter(profile, "probe_remote_ns", prober->cost.remote_ns);
 	profile_set_counter(profile, "probe_stop_ns_max", prober->stop_ns_max);

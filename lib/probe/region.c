@@ -59,6 +59,11 @@ uint64_t region_plan_counters(const struct region_plan *plan, uint32_t part)
 	return plan->parts[part].address + plan->counters_offset;
 }
 
+uint64_t region_plan_gate(const struct region_plan *plan)
+{
+	return plan->parts[0].address + plan->data_bytes + plan->parts[0].code_bytes;
+}
+
 static uint64_t own_pid_namespace(void)
 {
 	struct stat found;
@@ -110,6 +115,7 @@ static void fill_header(struct region_header *header, const struct region_plan *
 		.patches_offset = plan->patches_offset,
 		.counters_offset = plan->counters_offset,
 		.data_bytes = plan->data_bytes,
+		.gate_bytes = plan->gate_bytes,
 	};
 	memcpy(header->parts, plan->parts, sizeof(header->parts));
 	memcpy(header->magic, REGION_MAGIC, sizeof(header->magic));
@@ -147,11 +153,14 @@ static int refused(struct err *err, pid_t pid, const char *what, int64_t result)
 }
 
 static int64_t map_there(struct remote *remote, uint64_t address, uint64_t nr_bytes, int protection,
-			 int64_t fd, uint64_t offset)
+			 int flags, int64_t fd, uint64_t offset)
 {
-	const uint64_t args[] = {
-		address,      nr_bytes, (uint64_t)protection, MAP_SHARED | MAP_FIXED_NOREPLACE,
-		(uint64_t)fd, offset};
+	const uint64_t args[] = {address,
+				 nr_bytes,
+				 (uint64_t)protection,
+				 (uint64_t)(flags | MAP_FIXED_NOREPLACE),
+				 (uint64_t)fd,
+				 offset};
 	int64_t got = remote_call(remote, SYS_mmap, args, 6);
 
 	if (got < 0 || (uint64_t)got == address)
@@ -165,17 +174,31 @@ static int64_t map_part(struct remote *remote, const struct region_plan *plan, u
 			int64_t fd)
 {
 	const struct region_part *wanted = &plan->parts[part];
-	int64_t status =
-		map_there(remote, wanted->address, plan->data_bytes, PROT_READ | PROT_WRITE, fd, 0);
+	int64_t status = map_there(remote, wanted->address, plan->data_bytes,
+				   PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (status < 0)
 		return status;
 	status = map_there(remote, wanted->address + plan->data_bytes, wanted->code_bytes,
-			   PROT_READ | PROT_EXEC, fd, wanted->file_offset);
+			   PROT_READ | PROT_EXEC, MAP_SHARED, fd, wanted->file_offset);
 	if (status < 0)
 		remote_call(remote, SYS_munmap,
 			    (const uint64_t[]){wanted->address, plan->data_bytes}, 2);
 	return status;
+}
+
+/*
+ * Of a forked child the threads are others, at the same addresses: the table is not shared, as
+ * all else is.
+ */
+static int64_t map_gate(struct remote *remote, const struct region_plan *plan, int64_t fd)
+{
+	const struct region_part *last = &plan->parts[plan->nr_parts - 1];
+
+	if (!plan->gate_bytes)
+		return 0;
+	return map_there(remote, region_plan_gate(plan), plan->gate_bytes, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE, fd, last->file_offset + last->code_bytes);
 }
 
 static void unmap_parts(struct remote *remote, const struct region_plan *plan, uint32_t nr_parts)
@@ -205,6 +228,9 @@ static int make_with_file(struct region *region, const struct region_plan *plan,
 		else
 			nr_mapped++;
 	}
+	if (status == 0 && map_gate(remote, plan, fd) < 0)
+		status = err_set(err, ERR_LIMIT, "memory of process %d was taken meanwhile",
+				 (int)pid);
 	if (status < 0)
 		unmap_parts(remote, plan, nr_mapped);
 	return status;
@@ -219,7 +245,8 @@ int region_make(struct region *region, const struct region_plan *plan, struct re
 	int status;
 
 	write_name(name, sizeof(name));
-	*region = (struct region){.nr_bytes = last->file_offset + last->code_bytes};
+	*region = (struct region){.nr_bytes =
+					  last->file_offset + last->code_bytes + plan->gate_bytes};
 	fd = remote_call(remote, SYS_memfd_create,
 			 (const uint64_t[]){remote_text(remote, name), MFD_CLOEXEC}, 2);
 	if (fd < 0)

@@ -20,6 +20,7 @@ struct remote;
  *
  *	header | patches | counters	mapped read-write, in each part
  *	code of part 0 | code of part 1 ...	each mapped to be executed, behind the data
+ *	table of a gate		if there is one; behind the code of part 0, private to each process
  */
 #define REGION_NAME	 "profc-probes"
 #define REGION_PARTS_MAX 8
@@ -45,10 +46,11 @@ struct region_header {
 	uint64_t nr_patches, patches_offset;
 	uint64_t counters_offset;
 	uint64_t data_bytes; /* a multiple of the page: where the code begins in the file */
+	uint64_t gate_bytes; /* of the table; 0: there is none */
 	struct region_part parts[REGION_PARTS_MAX];
 };
 
-#define REGION_MAGIC "profcP2"
+#define REGION_MAGIC "profcP3"
 
 /* The memory as it is here. */
 struct region {
@@ -77,12 +79,16 @@ struct region_plan {
 	struct region_counters counters;
 	uint32_t nr_parts;
 	struct region_part parts[REGION_PARTS_MAX];
+	uint64_t gate_bytes;				      /* 0 or GATE_BYTES */
 	uint64_t data_bytes, patches_offset, counters_offset; /* set by region_plan_data() */
 };
 
 void region_plan_data(struct region_plan *plan);
 /* Where the counters of a part will be in the process. */
 uint64_t region_plan_counters(const struct region_plan *plan, uint32_t part);
+
+/* Where the table of the gate will be; in a process that is forked it is another one there. */
+uint64_t region_plan_gate(const struct region_plan *plan);
 
 /*
  * Make the memory in a process, by calls that it makes for us, and map it here. Nothing of the

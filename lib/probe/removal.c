@@ -264,7 +264,7 @@ static int undo(const struct probe_access *access, const struct patched *patched
 }
 
 static int remove_region(const struct probe_access *access, const struct found_region *region,
-			 struct probe_cost *cost, struct err *err)
+			 bool unmaps, struct probe_cost *cost, struct err *err)
 {
 	struct region_header header;
 	struct patched patched;
@@ -287,7 +287,7 @@ static int remove_region(const struct probe_access *access, const struct found_r
 	}
 	patched_init(&patched, patches, header.nr_patches);
 	status = undo(access, &patched, cost, err);
-	if (status == 0)
+	if (status == 0 && unmaps)
 		status = removal_unmap(access, region->inode, cost, err);
 	patched_release(&patched);
 	free(patches);
@@ -324,8 +324,12 @@ int probes_remove(const struct probe_access *access, struct probe_cost *cost, st
 	struct err own = ERR_INIT;
 	int status = 0;
 
+	/* The table of a gate, in one of them, is used by the others: nobody may be in any before.
+	 */
+	for (size_t i = 0; i < nr && nr > 1 && status == 0; i++)
+		status = remove_region(access, &regions[i], false, cost, &own);
 	for (size_t i = 0; i < nr && status == 0; i++)
-		status = remove_region(access, &regions[i], cost, &own);
+		status = remove_region(access, &regions[i], true, cost, &own);
 	if (status == 0)
 		status = close_left_behind(access, cost, &own);
 	if (status < 0 && err)

@@ -21,13 +21,19 @@ struct probe_file {
 enum wanted_kind {
 	WANTED_ENTRY, /* calls of the function at `address` */
 	WANTED_CALL,  /* the call at `address` */
+	/* Not counted, but needed for counting within a function, the gate. */
+	WANTED_GATE_ENTRY,
+	WANTED_GATE_EXIT,
+	WANTED_GATE_NOTICE, /* a function's entry, by which frames of the gate may be gone */
 };
 
 struct wanted_place {
 	uint64_t address;
 	uint64_t nr_bytes; /* of the function, or the call; 0: not known */
 	enum wanted_kind kind;
-	char *name; /* of the function; owned */
+	char *name;	    /* of the function; owned */
+	bool is_gate_entry; /* WANTED_ENTRY: it is the gate's, too */
+	uint8_t exit_at;    /* WANTED_GATE_EXIT: offset of the way out from `address` on */
 };
 
 /* What is known before to be not countable. */
@@ -42,12 +48,27 @@ struct wanted {
 	size_t nr_starts, cap_starts;
 	struct wanted_refusal *refusals;
 	size_t nr_refusals, cap_refusals;
+	char *gate_refusal; /* why nothing can be counted within it, for a user; or NULL */
 };
 
 void wanted_add(struct wanted *wanted, enum wanted_kind kind, uint64_t address, uint64_t nr_bytes,
 		const char *name);
 void wanted_add_start(struct wanted *wanted, uint64_t address);
 void wanted_refuse(struct wanted *wanted, const char *name, const char *reason);
+/* A function, or a part of one, that is the gate. */
+struct wanted_gate {
+	uint64_t start, end;
+	bool is_entered; /* at its start */
+};
+
+/*
+ * Probes for the entries and all ways out of the gate, all that the file has of it. Its starts
+ * have been added. Where a way out cannot be watched, gate_refusal says so, and nothing is added.
+ */
+void wanted_add_gate(struct wanted *wanted, const struct elf_image *image,
+		     const struct wanted_gate *parts, size_t nr, const char *name);
+/* Is a place one that is asked for, and counted? */
+bool wanted_is_counted(const struct wanted_place *place);
 /* Sorted by address, each once; a function rather than a call at the same place. */
 void wanted_sort(struct wanted *wanted);
 void wanted_release(struct wanted *wanted);
