@@ -39,7 +39,8 @@ struct counting {
 	size_t nr_patterns;
 	struct calls_wanted *calls; /* owned */
 	size_t nr_calls;
-	char *nearest; /* owned: a name like that of a pattern that was not found; or NULL */
+	const char *within; /* a function's name, or NULL */
+	char *nearest;	    /* owned: a name like that of a pattern that was not found; or NULL */
 	size_t nr_files;
 	struct err trouble; /* of counting_launch() */
 	bool is_removed;
@@ -205,6 +206,35 @@ static void find_calls(struct search *search, struct calls_wanted *calls)
 	call_sites_release(&sites);
 }
 
+/* How C++ says that an exception is caught, and frames are gone. */
+#define CATCHES "__cxa_begin_catch"
+
+/* The function of --within, of which all ways in and out are watched. */
+static void find_gate(const struct search *search)
+{
+	const struct symbol_function **found;
+	struct wanted_gate *parts;
+	size_t nr, nr_notices;
+
+	found = symbol_functions_called(search->functions, search->counting->within, &nr);
+	parts = xcalloc(nr + 1, sizeof(*parts));
+	for (size_t i = 0; i < nr; i++)
+		parts[i] =
+			(struct wanted_gate){.start = found[i]->start,
+					     .end = found[i]->end,
+					     .is_entered = found[i]->kind == SYMBOL_FUNCTION_WHOLE};
+	if (nr)
+		wanted_add_gate(search->wanted, search->file->image, parts, nr,
+				search->counting->within);
+	free(parts);
+	free(found);
+	found = symbol_functions_called(search->functions, CATCHES, &nr_notices);
+	for (size_t i = 0; i < nr_notices; i++)
+		wanted_add(search->wanted, WANTED_GATE_NOTICE, found[i]->start,
+			   found[i]->end - found[i]->start, CATCHES);
+	free(found);
+}
+
 /* Where code of the file must not be overwritten behind. */
 static void add_starts(const struct search *search)
 {
@@ -218,7 +248,7 @@ static bool is_of_interest(const struct counting *counting, const char *path)
 		if (function_pattern_takes_module(&counting->patterns[i], path))
 			return true;
 	}
-	return counting->nr_calls > 0;
+	return counting->nr_calls > 0 || counting->within;
 }
 
 /* prober_options.find */
@@ -238,8 +268,10 @@ static void find(void *context, const struct probe_file *file, struct wanted *wa
 		find_pattern(&search, i);
 	for (size_t i = 0; i < counting->nr_calls; i++)
 		find_calls(&search, &counting->calls[i]);
-	if (wanted->nr_places)
+	if (wanted->nr_places || counting->within)
 		add_starts(&search);
+	if (counting->within)
+		find_gate(&search);
 	free(search.all);
 	symbol_functions_free(search.functions);
 	symbol_file_close(search.symbols);
@@ -293,14 +325,17 @@ int counting_new(const struct count_options *options, const struct symbol_option
 	if (!options->functions.nr && !options->calls_in.nr && !options->lines.nr)
 		return 0;
 	made = xcalloc(1, sizeof(*made));
+	made->within = options->within;
 	made->symbols = symbol_options_of(symbols);
 	made->symbols.debuginfod = false; /* a command or a user waits meanwhile */
 	if (add_patterns(made, &options->functions, err) < 0 || add_calls(made, options, err) < 0) {
 		counting_free(made);
 		return err->code;
 	}
-	made->prober = prober_new(&(const struct prober_options){
-		.find = find, .context = made, .max_places = options->max});
+	made->prober = prober_new(&(const struct prober_options){.find = find,
+								 .context = made,
+								 .max_places = options->max,
+								 .has_gate = made->within});
 	*counting = made;
 	return 0;
 }
@@ -369,6 +404,10 @@ int counting_attach(struct counting *counting, const pid_t *pids, size_t nr, str
 		status = permission_to_trace(pids[i], &process, err);
 		if (status == 0)
 			status = prober_attach(counting->prober, process, err);
+		if (status != ERR_INVALID)
+			continue;
+		print_warning("%s", err->what); /* samples within it can be taken */
+		status = 0;
 	}
 	if (status == 0)
 		status = check_found(counting, NULL, err);

@@ -19,6 +19,7 @@ struct count_options {
 	struct option_list calls_in;  /* --count-calls-in */
 	struct option_list lines;     /* --count-lines */
 	uint64_t max;		      /* --count-max */
+	const char *within;	      /* --within: count only inside of it; or NULL */
 };
 
 #define COUNT_OPTION_VALUES_INIT                                                                   \

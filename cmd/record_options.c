@@ -29,7 +29,7 @@ const struct option_row record_option_rows[] = {
 	{.type = OPTION_STRING,
 	 .name = "within",
 	 .argument = "FUNC",
-	 .offset = AT(within),
+	 .offset = AT(count.within),
 	 .help = "sample and count only while a thread is inside of this function"},
 	RECORD_HOW_OPTION_ROWS(AT),
 	{.type = OPTION_FLAG,

@@ -24,7 +24,6 @@ struct record_options {
 	struct option_list pid_texts;
 	bool no_children;
 	const char *threads; /* a regular expression, or NULL */
-	const char *within;  /* a function's name, or NULL */
 	uint64_t max_depth;
 	uint64_t max_samples, max_size_bytes; /* 0: no bound */
 	bool check_unwinder;

@@ -587,8 +587,8 @@ static int check_and_record(const struct command *self, struct recording *record
 	}
 	symbols = symbol_options_of(&options->symbols);
 	symbols.debuginfod = false; /* samples wait meanwhile */
-	if (options->within)
-		recording->within = named_code_new(options->within, &symbols);
+	if (options->count.within)
+		recording->within = named_code_new(options->count.within, &symbols);
 	if (counting_new(&options->count, &options->symbols, &recording->counting, &err) < 0)
 		status = usage_error(self, &err);
 	else

@@ -50,8 +50,8 @@ void recording_meta_fill(struct profile *profile, const struct record_options *o
 	meta->cpu_model = cpu_model(profile);
 	meta->unwinder =
 		profile_intern(profile, unwinder_kind_name((enum unwinder_kind)options->unwinder));
-	if (options->within)
-		meta->within = profile_intern(profile, options->within);
+	if (options->count.within)
+		meta->within = profile_intern(profile, options->count.within);
 	meta->nr_cpus = nr_cpus > 0 ? (uint32_t)nr_cpus : 0;
 	meta->frequency_hz = (uint32_t)options->frequency_hz;
 	meta->max_overhead_ppm = (uint32_t)(options->max_overhead_percent * 10000);

@@ -175,7 +175,7 @@ static void say_inlined(const struct recording *recording)
 	if (!nr)
 		return;
 	print_note("%s is inlined in %u %s as well: what ran there is left out",
-		   recording->options->within, nr, nr == 1 ? "place" : "places");
+		   recording->options->count.within, nr, nr == 1 ? "place" : "places");
 }
 
 void recording_say_done(const struct recording *recording)
@@ -283,8 +283,10 @@ static bool was_never_within(const struct recording *recording, struct err *err)
 	if (!recording->within || !profile_counter(recording->profile, "within_dropped_samples"))
 		return false;
 	if (named_code_find(recording->within, recording->profile->modules, err) == 0) {
+		if (recording->profile->probes.nr_counts)
+			return false;
 		err_set(err, ERR_EMPTY, "no sample was taken inside of %s",
-			recording->options->within);
+			recording->options->count.within);
 		err_hint(err, "raise --frequency, or record for longer");
 	}
 	err_prefix(err, "--within");
@@ -305,6 +307,11 @@ int recording_say_empty(const struct recording *recording)
 	}
 	if (!is_failure && recording->options->quiet)
 		return EXIT_DONE;
+	if (recording->within && recording->profile->probes.nr_counts) {
+		print_note("no sample was taken inside of %s; calls were counted",
+			   recording->options->count.within);
+		return EXIT_DONE;
+	}
 	err_set(&err, ERR_EMPTY, "no samples were taken: %.3f ms of CPU time were used",
 		(double)result->cpu_ns / (double)NS_PER_MS);
 	err_hint(&err, measurable ? "raise --frequency, or record for longer"
