@@ -395,6 +395,12 @@ static void hint_at_max(struct err *err)
 		err_hint(err, "--count-max N allows more, or use a narrower expression");
 }
 
+static void warn_of_gate(const struct err *err)
+{
+	print_warning("%s", err->what);
+	print_hint("samples are taken inside of it all the same");
+}
+
 int counting_attach(struct counting *counting, const pid_t *pids, size_t nr, struct err *err)
 {
 	int status = 0;
@@ -406,7 +412,7 @@ int counting_attach(struct counting *counting, const pid_t *pids, size_t nr, str
 			status = prober_attach(counting->prober, process, err);
 		if (status != ERR_INVALID)
 			continue;
-		print_warning("%s", err->what); /* samples within it can be taken */
+		warn_of_gate(err); /* samples inside of it can be taken */
 		status = 0;
 	}
 	if (status == 0)
@@ -435,6 +441,8 @@ int counting_launch(struct counting *counting, struct launch *launch, const char
 	else if (!trouble->code)
 		check_found(counting, program, trouble);
 	hint_at_max(trouble);
+	if (trouble->code == ERR_INVALID)
+		err_hint(trouble, "samples are taken inside of it all the same");
 	return failed;
 }
 

@@ -4,8 +4,73 @@
 import json
 
 from live import LiveCase
-from profc import profc, record
+from profc import Recorder, profc, record
 from targets import Running, build
+
+
+class Counts(LiveCase):
+    """Of calls of leaf(), which each thread counts for itself: inside and elsewhere."""
+
+    WAYS = (
+        ("itself", "serve"),
+        ("pointers", "serve"),
+        ("tail", "hands_over"),
+        ("exceptions", "passes"),
+        ("forks", "serve"),
+    )
+
+    def assert_exact(self, recording, said, what):
+        row = recording.function("leaf")
+        self.assertEqual(row["calls"], said["inside_calls"], what)
+        self.assertGreater(said["outside_calls"], 0, what)
+        counters = json.loads(recording.info("--json"))["counters"]
+        self.assertEqual(counters["probe_dropped"], 0, what)
+
+    def test_calls_inside_are_counted_exactly(self):
+        program = build("works_within.cpp")
+        for way, function in self.WAYS:
+            with self.subTest(way=way):
+                recording = record(
+                    self.directory, [program, way, "8", "20000"],
+                    "--within", function, "--count", "^leaf$",
+                )
+                self.assert_exact(recording, recording.said[0], way)
+
+    @staticmethod
+    def is_counting(path):
+        done = profc("info", "-i", path, "--json", status=None)
+        return done.returncode == 0 and json.loads(done.stdout)["probes"]["counted"] > 0
+
+    def test_attached_to(self):
+        program = build("works_within.cpp")
+        for way, function in self.WAYS:
+            with self.subTest(way=way), Running([program, way, "8", "20000", "wait"]) as running:
+                running.wait_ready()
+                with Recorder(
+                    self.directory, "attach", "-p", running.pid, "--within", function,
+                    "--count", "^leaf$", "-q",
+                ) as recorder:
+                    self.eventually(lambda at=recorder: self.is_counting(at.path), "probes")
+                    said = running.process.communicate("\n", timeout=60)[0]
+                    recording = recorder.finish()
+                self.assert_exact(recording, json.loads(said), way)
+
+    def test_a_function_that_cannot_be_watched(self):
+        """Without optimisation its ways out are two bytes: no counts, but samples."""
+        program = build("works_within.cpp", "-O0", "-g")
+        recording = record(
+            self.directory, [program, "time", "2", "100"],
+            "--within", "serves_slowly", "--count", "^leaf$",
+        )
+        reason = (
+            "calls inside of serves_slowly cannot be counted: a way out of it is shorter than a jump"
+        )
+        self.assertIn(f"warning: {reason}", recording.stderr)
+        info = json.loads(recording.info("--json"))
+        self.assertEqual(info["probes"]["counted"], 0)
+        self.assertIn(reason, [refusal["reason"] for refusal in info["probes"]["refused"]])
+        for frames, _ in recording.folded():
+            self.assertIn("serves_slowly", frames)
 
 
 class Samples(LiveCase):

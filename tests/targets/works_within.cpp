@@ -2,7 +2,8 @@
 /*
  * Calls leaf() inside of serve() and elsewhere, and tells how often, and how much CPU time was
  * spent in each. The first argument chooses by which ways serve() is entered and left; the second
- * how many threads do that, the third how often each.
+ * how many threads do that, the third how often each. With "forks" a child does the same beside
+ * it, and its numbers are among those told.
  */
 #include <cstdint>
 #include <cstdio>
@@ -10,6 +11,9 @@
 #include <cstring>
 #include <ctime>
 #include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define APART __attribute__((noinline, noclone, noipa))
 
@@ -146,8 +150,8 @@ static const struct {
 	const char *name;
 	void (*round)(long);
 } ways[] = {
-	{"itself", by_itself},	     {"pointers", by_pointers}, {"tail", by_tail_call},
-	{"exceptions", by_exceptions}, {"time", in_time},
+	{"itself", by_itself},	       {"pointers", by_pointers}, {"tail", by_tail_call},
+	{"exceptions", by_exceptions}, {"time", in_time},	  {"forks", by_itself},
 };
 
 static void (*round_of)(long);
@@ -161,11 +165,27 @@ static void *run(void *out)
 	return nullptr;
 }
 
+#define MOST_THREADS 64
+
+/* Both processes have the same addresses, and threads at the same ones. */
+static void run_threads(account *accounts, int nr_threads)
+{
+	pthread_t threads[MOST_THREADS];
+
+	for (int i = 0; i < nr_threads; i++)
+		pthread_create(&threads[i], nullptr, run, &accounts[i]);
+	for (int i = 0; i < nr_threads; i++)
+		pthread_join(threads[i], nullptr);
+}
+
 int main(int argc, char **argv)
 {
 	int nr_threads = argc > 2 ? atoi(argv[2]) : 1;
-	pthread_t threads[64];
-	account accounts[64] = {}, all = {};
+	account *accounts = static_cast<account *>(
+		mmap(nullptr, 2 * MOST_THREADS * sizeof(account), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+	account all = {};
+	pid_t child = -1;
 
 	nr_rounds = argc > 3 ? atol(argv[3]) : 1000;
 	handlers[0] = serve;
@@ -174,7 +194,7 @@ int main(int argc, char **argv)
 		if (argc > 1 && strcmp(way.name, argv[1]) == 0)
 			round_of = way.round;
 	}
-	if (!round_of || nr_threads < 1 || nr_threads > 64)
+	if (!round_of || nr_threads < 1 || nr_threads > MOST_THREADS)
 		return 2;
 	/* For those that attach. */
 	if (argc > 4) {
@@ -183,10 +203,14 @@ int main(int argc, char **argv)
 		if (getchar() == EOF)
 			return 1;
 	}
-	for (int i = 0; i < nr_threads; i++)
-		pthread_create(&threads[i], nullptr, run, &accounts[i]);
-	for (int i = 0; i < nr_threads; i++) {
-		pthread_join(threads[i], nullptr);
+	if (strcmp(argv[1], "forks") == 0)
+		child = fork();
+	run_threads(accounts + (child == 0 ? MOST_THREADS : 0), nr_threads);
+	if (child == 0)
+		_exit(0);
+	if (child > 0)
+		waitpid(child, nullptr, 0);
+	for (int i = 0; i < 2 * MOST_THREADS; i++) {
 		for (int k = 0; k < 2; k++) {
 			all.calls[k] += accounts[i].calls[k];
 			all.cpu_ns[k] += accounts[i].cpu_ns[k];
