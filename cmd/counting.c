@@ -206,32 +206,16 @@ static void find_calls(struct search *search, struct calls_wanted *calls)
 	call_sites_release(&sites);
 }
 
-/* How C++ says that an exception is caught, and frames are gone. */
-#define CATCHES "__cxa_begin_catch"
-
-/* The function of --within, of which all ways in and out are watched. */
-static void find_gate(const struct search *search)
+static void want_named(const struct search *search, const char *name, enum wanted_kind whole)
 {
 	const struct symbol_function **found;
-	struct wanted_gate *parts;
-	size_t nr, nr_notices;
+	size_t nr;
 
-	found = symbol_functions_called(search->functions, search->counting->within, &nr);
-	parts = xcalloc(nr + 1, sizeof(*parts));
+	found = symbol_functions_called(search->functions, name, &nr);
 	for (size_t i = 0; i < nr; i++)
-		parts[i] =
-			(struct wanted_gate){.start = found[i]->start,
-					     .end = found[i]->end,
-					     .is_entered = found[i]->kind == SYMBOL_FUNCTION_WHOLE};
-	if (nr)
-		wanted_add_gate(search->wanted, search->file->image, parts, nr,
-				search->counting->within);
-	free(parts);
-	free(found);
-	found = symbol_functions_called(search->functions, CATCHES, &nr_notices);
-	for (size_t i = 0; i < nr_notices; i++)
-		wanted_add(search->wanted, WANTED_GATE_NOTICE, found[i]->start,
-			   found[i]->end - found[i]->start, CATCHES);
+		wanted_add(search->wanted,
+			   found[i]->kind == SYMBOL_FUNCTION_WHOLE ? whole : WANTED_GATE_PART,
+			   found[i]->start, found[i]->end - found[i]->start, name);
 	free(found);
 }
 
@@ -268,10 +252,13 @@ static void find(void *context, const struct probe_file *file, struct wanted *wa
 		find_pattern(&search, i);
 	for (size_t i = 0; i < counting->nr_calls; i++)
 		find_calls(&search, &counting->calls[i]);
-	if (wanted->nr_places || counting->within)
+	if (counting->within) {
+		want_named(&search, counting->within, WANTED_GATE_ENTRY);
+		/* By which C++ tells that an exception is caught, and frames are gone. */
+		want_named(&search, "__cxa_begin_catch", WANTED_GATE_NOTICE);
+	}
+	if (wanted->nr_places)
 		add_starts(&search);
-	if (counting->within)
-		find_gate(&search);
 	free(search.all);
 	symbol_functions_free(search.functions);
 	symbol_file_close(search.symbols);
@@ -395,12 +382,6 @@ static void hint_at_max(struct err *err)
 		err_hint(err, "--count-max N allows more, or use a narrower expression");
 }
 
-static void warn_of_gate(const struct err *err)
-{
-	print_warning("%s", err->what);
-	print_hint("samples are taken inside of it all the same");
-}
-
 int counting_attach(struct counting *counting, const pid_t *pids, size_t nr, struct err *err)
 {
 	int status = 0;
@@ -412,7 +393,8 @@ int counting_attach(struct counting *counting, const pid_t *pids, size_t nr, str
 			status = prober_attach(counting->prober, process, err);
 		if (status != ERR_INVALID)
 			continue;
-		warn_of_gate(err); /* samples inside of it can be taken */
+		print_warning("%s", err->what);
+		print_hint("%s", err->hint);
 		status = 0;
 	}
 	if (status == 0)
@@ -441,8 +423,6 @@ int counting_launch(struct counting *counting, struct launch *launch, const char
 	else if (!trouble->code)
 		check_found(counting, program, trouble);
 	hint_at_max(trouble);
-	if (trouble->code == ERR_INVALID)
-		err_hint(trouble, "samples are taken inside of it all the same");
 	return failed;
 }
 

@@ -374,10 +374,8 @@ static int start_sampler(struct recording *recording, struct err *err)
 	if (recording->argv && start_command(recording, err) < 0)
 		return err->code;
 	if (recording->within && !recording->argv &&
-	    named_code_attach(recording->within, recording->pids, recording->nr_pids, err) < 0) {
-		err_prefix(err, "--within");
+	    named_code_attach(recording->within, recording->pids, recording->nr_pids, err) < 0)
 		return err->code;
-	}
 	if (recording->counting && !recording->argv &&
 	    counting_attach(recording->counting, recording->pids, recording->nr_pids, err) < 0)
 		return err->code;
@@ -573,7 +571,6 @@ static int record(struct recording *recording)
 static int check_and_record(const struct command *self, struct recording *recording)
 {
 	const struct record_options *options = recording->options;
-	struct symbol_options symbols;
 	struct err err = ERR_INIT;
 	int status;
 
@@ -585,10 +582,9 @@ static int check_and_record(const struct command *self, struct recording *record
 		free(recording->pids);
 		return usage_error(self, &err);
 	}
-	symbols = symbol_options_of(&options->symbols);
-	symbols.debuginfod = false; /* samples wait meanwhile */
 	if (options->count.within)
-		recording->within = named_code_new(options->count.within, &symbols);
+		recording->within =
+			named_code_new(options->count.within, symbol_options_of(&options->symbols));
 	if (counting_new(&options->count, &options->symbols, &recording->counting, &err) < 0)
 		status = usage_error(self, &err);
 	else

@@ -172,10 +172,9 @@ static void say_inlined(const struct recording *recording)
 {
 	unsigned int nr = recording->within ? named_code_nr_inlined(recording->within) : 0;
 
-	if (!nr)
-		return;
-	print_note("%s is inlined in %u %s as well: what ran there is left out",
-		   recording->options->count.within, nr, nr == 1 ? "place" : "places");
+	if (nr)
+		print_note("copies of %s that are inlined elsewhere are left out: %u",
+			   recording->options->count.within, nr);
 }
 
 void recording_say_done(const struct recording *recording)
@@ -289,7 +288,6 @@ static bool was_never_within(const struct recording *recording, struct err *err)
 			recording->options->count.within);
 		err_hint(err, "raise --frequency, or record for longer");
 	}
-	err_prefix(err, "--within");
 	return true;
 }
 

@@ -26,6 +26,7 @@ struct gate_code {
 	const uint8_t *bytes; /* borrowed: from start on, also some of what follows */
 	size_t nr_bytes;
 	uint64_t next_start; /* of the function that follows; UINT64_MAX: not known */
+	bool is_entered;     /* at its start, where there will be a probe, too */
 };
 
 /* A way out, as patch_exit() takes it. */
@@ -39,14 +40,23 @@ struct gate_exits {
 	size_t nr, cap;
 };
 
-/*
- * Find all ways out of the gate, with what may be overwritten there. `read` gets at data of the
- * file, where tables of jumps are: how many of nr_bytes at an address it has read. NULL, or why one
- * of them cannot be watched, in words.
- */
+/* How many of nr_bytes at an address of the file were read. */
 typedef size_t gate_reader(const void *context, uint64_t address, void *out, size_t nr_bytes);
-const char *gate_exits_find(const struct gate_code *code, size_t nr, gate_reader *read,
-			    const void *context, struct gate_exits *exits);
+
+struct gate_search {
+	const struct gate_code *code; /* all parts */
+	size_t nr;
+	const uint64_t *starts; /* of all functions of the file that are known, in any order */
+	size_t nr_starts;
+	gate_reader *read; /* gets at tables of jumps, and stubs */
+	const void *context;
+};
+
+/*
+ * Find all ways out of the gate, with what may be overwritten there. NULL, or why one of them
+ * cannot be watched, in words.
+ */
+const char *gate_exits_find(const struct gate_search *search, struct gate_exits *exits);
 void gate_exits_release(struct gate_exits *exits);
 
 #endif

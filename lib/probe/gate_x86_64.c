@@ -33,10 +33,7 @@ struct listing {
 };
 
 struct finder {
-	const struct gate_code *code;
-	size_t nr_code;
-	gate_reader *read;
-	const void *context;
+	const struct gate_search *search;
 	struct listing *listings; /* owned, of each part */
 	uint64_t *targets; /* owned: where jumps within the gate lead; sorted once all are known */
 	size_t nr_targets, cap_targets;
@@ -46,8 +43,9 @@ struct finder {
 
 static bool is_of_gate(const struct finder *finder, uint64_t address)
 {
-	for (size_t i = 0; i < finder->nr_code; i++) {
-		if (address >= finder->code[i].start && address < finder->code[i].end)
+	for (size_t i = 0; i < finder->search->nr; i++) {
+		if (address >= finder->search->code[i].start &&
+		    address < finder->search->code[i].end)
 			return true;
 	}
 	return false;
@@ -124,12 +122,13 @@ static void read_table(struct finder *finder, uint64_t table, bool is_relative)
 		int32_t distance;
 
 		if (is_relative) {
-			if (finder->read(finder->context, table + i * sizeof(distance), &distance,
-					 sizeof(distance)) != sizeof(distance))
+			if (finder->search->read(finder->search->context,
+						 table + i * sizeof(distance), &distance,
+						 sizeof(distance)) != sizeof(distance))
 				return;
 			target = table + (uint64_t)(int64_t)distance;
-		} else if (finder->read(finder->context, table + i * sizeof(target), &target,
-					sizeof(target)) != sizeof(target)) {
+		} else if (finder->search->read(finder->search->context, table + i * sizeof(target),
+						&target, sizeof(target)) != sizeof(target)) {
 			return;
 		}
 		if (!is_of_gate(finder, target))
@@ -314,6 +313,31 @@ static bool runs_on(const struct listing *listing)
 	       effect != CODE_EFFECT_HALT && effect != CODE_EFFECT_STOP;
 }
 
+/* `jmp *word(%rip)`, behind endbr64 and with a bnd prefix perhaps, as entries of PLTs are. */
+static bool is_stub(const struct finder *finder, uint64_t address)
+{
+	uint8_t bytes[16];
+	size_t at = 0;
+
+	if (finder->search->read(finder->search->context, address, bytes, sizeof(bytes)) !=
+	    sizeof(bytes))
+		return false;
+	if (memcmp(bytes, "\xf3\x0f\x1e\xfa", 4) == 0)
+		at += 4;
+	at += bytes[at] == 0xf2;
+	return bytes[at] == OPCODE_INDIRECT && bytes[at + 1] == 0x25;
+}
+
+/* What a jump leads to that is no function may be a part of the gate that has no name. */
+static bool is_function(const struct finder *finder, uint64_t address)
+{
+	for (size_t i = 0; i < finder->search->nr_starts; i++) {
+		if (finder->search->starts[i] == address)
+			return true;
+	}
+	return is_stub(finder, address);
+}
+
 static const char *find_exits_of(struct finder *finder, const struct listing *listing)
 {
 	uint64_t not_before = listing->code->start;
@@ -329,8 +353,12 @@ static const char *find_exits_of(struct finder *finder, const struct listing *li
 			return "a jump in it goes through a table that profc does not find";
 		if (!is_exit(finder, listing, i))
 			continue;
+		if (listing->at[i].code.target && !is_function(finder, listing->at[i].code.target))
+			return "it jumps to code that is no function that is known";
 		if (!find_window(finder, listing, i, not_before, &window))
 			return "a way out of it is shorter than a jump";
+		if (window.address == listing->code->start && listing->code->is_entered)
+			return "it is too short for a probe on either side";
 		ARRAY_GROW(exits->at, exits->nr, exits->cap);
 		exits->at[exits->nr++] = window;
 		not_before = window.address + window.nr_bytes;
@@ -338,19 +366,16 @@ static const char *find_exits_of(struct finder *finder, const struct listing *li
 	return NULL;
 }
 
-const char *gate_exits_find(const struct gate_code *code, size_t nr, gate_reader *read,
-			    const void *context, struct gate_exits *exits)
+const char *gate_exits_find(const struct gate_search *search, struct gate_exits *exits)
 {
-	struct finder finder = {.code = code,
-				.nr_code = nr,
-				.read = read,
-				.context = context,
+	size_t nr = search->nr;
+	struct finder finder = {.search = search,
 				.listings = xcalloc(nr + 1, sizeof(*finder.listings)),
 				.exits = exits};
 	const char *why = NULL;
 
 	for (size_t i = 0; i < nr && !why; i++) {
-		if (!list_instructions(&finder.listings[i], &code[i]))
+		if (!list_instructions(&finder.listings[i], &search->code[i]))
 			why = "there is something in it that is no instruction that profc knows";
 	}
 	for (size_t i = 0; i < nr; i++)
@@ -369,13 +394,9 @@ const char *gate_exits_find(const struct gate_code *code, size_t nr, gate_reader
 
 #else
 
-const char *gate_exits_find(const struct gate_code *code, size_t nr, gate_reader *read,
-			    const void *context, struct gate_exits *exits)
+const char *gate_exits_find(const struct gate_search *search, struct gate_exits *exits)
 {
-	(void)code;
-	(void)nr;
-	(void)read;
-	(void)context;
+	(void)search;
 	(void)exits;
 	return "there are no probes for this processor";
 }

@@ -174,10 +174,11 @@ static int install_running(struct prober *prober, struct probed_process *process
 
 /* What is said of its gate is to be in the recording, too, which goes on. */
 static void note_gate_refusal(struct prober *prober, struct probed_process *process,
-			      const struct err *err)
+			      struct err *err)
 {
 	if (err->code != ERR_INVALID)
 		return;
+	err_hint(err, "samples are taken inside of it all the same");
 	pthread_mutex_lock(&prober->lock);
 	if (!process->refusal)
 		process->refusal = xstrdup(err->what);

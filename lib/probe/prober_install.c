@@ -104,6 +104,7 @@ static enum patch_pass pass_of(const struct wanted_place *place, bool has_gate)
 		break;
 	case WANTED_GATE_ENTRY:
 		return PATCH_ENTER;
+	case WANTED_GATE_PART: /* its ways out stand for it */
 	case WANTED_GATE_EXIT:
 	case WANTED_GATE_NOTICE:
 		return PATCH_LEAVE;

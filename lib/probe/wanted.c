@@ -54,49 +54,92 @@ static size_t read_image(const void *context, uint64_t address, void *out, size_
 	return elf_image_read(context, address, out, nr_bytes);
 }
 
-static void add_exits(struct wanted *wanted, const struct gate_exits *exits, const char *name)
+static bool is_of_gate(const struct wanted_place *place)
+{
+	return place->kind == WANTED_GATE_ENTRY || place->kind == WANTED_GATE_PART;
+}
+
+/* What is no place for a probe; or all. */
+static void drop_gate(struct wanted *wanted, bool only_parts)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < wanted->nr_places; i++) {
+		struct wanted_place *place = &wanted->places[i];
+
+		if (is_of_gate(place) && (!only_parts || place->kind == WANTED_GATE_PART))
+			free(place->name);
+		else
+			wanted->places[nr++] = *place;
+	}
+	wanted->nr_places = nr;
+}
+
+static void add_exits(struct wanted *wanted, const struct gate_exits *exits)
 {
 	for (size_t i = 0; i < exits->nr; i++) {
 		wanted_add(wanted, WANTED_GATE_EXIT, exits->at[i].address, exits->at[i].nr_bytes,
-			   name);
+			   "");
 		wanted->places[wanted->nr_places - 1].exit_at = exits->at[i].exit_at;
 	}
 }
 
-void wanted_add_gate(struct wanted *wanted, const struct elf_image *image,
-		     const struct wanted_gate *parts, size_t nr, const char *name)
+/* The bytes of the code are to be freed. */
+static size_t read_gate(const struct wanted *wanted, const struct elf_image *image,
+			struct gate_code *code)
 {
-	struct gate_code *code = xcalloc(nr + 1, sizeof(*code));
-	uint8_t **bytes = xcalloc(nr + 1, sizeof(*bytes));
-	struct gate_exits exits = {0};
-	const char *why;
+	size_t nr = 0;
 
-	for (size_t i = 0; i < nr; i++) {
-		size_t nr_bytes = (size_t)(parts[i].end - parts[i].start) + PADDING_BYTES;
+	for (size_t i = 0; i < wanted->nr_places; i++) {
+		const struct wanted_place *place = &wanted->places[i];
+		size_t nr_bytes = place->nr_bytes + PADDING_BYTES;
+		uint8_t *bytes;
 
-		bytes[i] = alloc_bounded(nr_bytes, 1, GATE_BYTES_MAX);
-		code[i] = (struct gate_code){.start = parts[i].start,
-					     .end = parts[i].end,
-					     .bytes = bytes[i],
-					     .next_start = next_start(wanted, parts[i].end)};
-		if (bytes[i])
-			code[i].nr_bytes =
-				elf_image_read(image, parts[i].start, bytes[i], nr_bytes);
+		if (!is_of_gate(place))
+			continue;
+		bytes = alloc_bounded(nr_bytes, 1, GATE_BYTES_MAX);
+		code[nr++] = (struct gate_code){
+			.start = place->address,
+			.end = place->address + place->nr_bytes,
+			.bytes = bytes,
+			.nr_bytes =
+				bytes ? elf_image_read(image, place->address, bytes, nr_bytes) : 0,
+			.next_start = next_start(wanted, place->address + place->nr_bytes),
+			.is_entered = place->kind == WANTED_GATE_ENTRY};
 	}
-	why = gate_exits_find(code, nr, read_image, image, &exits);
-	if (why && !wanted->gate_refusal)
-		wanted->gate_refusal =
-			xasprintf("calls inside of %s cannot be counted: %s", name, why);
-	for (size_t i = 0; i < nr && !why; i++) {
-		if (parts[i].is_entered)
-			wanted_add(wanted, WANTED_GATE_ENTRY, parts[i].start,
-				   parts[i].end - parts[i].start, name);
+	return nr;
+}
+
+static const char *name_of_gate(const struct wanted *wanted)
+{
+	for (size_t i = 0; i < wanted->nr_places; i++) {
+		if (is_of_gate(&wanted->places[i]))
+			return wanted->places[i].name;
 	}
-	if (!why)
-		add_exits(wanted, &exits, name);
+	return "";
+}
+
+void wanted_watch_gate(struct wanted *wanted, const struct elf_image *image)
+{
+	struct gate_code *code = xcalloc(wanted->nr_places + 1, sizeof(*code));
+	size_t nr = read_gate(wanted, image, code);
+	struct gate_exits exits = {.nr = 0};
+	const struct gate_search search = {.code = code,
+					   .nr = nr,
+					   .starts = wanted->starts,
+					   .nr_starts = wanted->nr_starts,
+					   .read = read_image,
+					   .context = image};
+	const char *why = gate_exits_find(&search, &exits);
+
+	if (why)
+		wanted->gate_refusal = xasprintf("calls inside of %s cannot be counted: %s",
+						 name_of_gate(wanted), why);
+	else
+		add_exits(wanted, &exits);
+	drop_gate(wanted, !why);
 	for (size_t i = 0; i < nr; i++)
-		free(bytes[i]);
-	free(bytes);
+		free((void *)(uintptr_t)code[i].bytes);
 	free(code);
 	gate_exits_release(&exits);
 }

@@ -23,6 +23,7 @@ enum wanted_kind {
 	WANTED_CALL,  /* the call at `address` */
 	/* Not counted, but needed for counting within a function, the gate. */
 	WANTED_GATE_ENTRY,
+	WANTED_GATE_PART, /* code of it that stands apart, and where no call enters it */
 	WANTED_GATE_EXIT,
 	WANTED_GATE_NOTICE, /* a function's entry, by which frames of the gate may be gone */
 };
@@ -55,18 +56,12 @@ void wanted_add(struct wanted *wanted, enum wanted_kind kind, uint64_t address, 
 		const char *name);
 void wanted_add_start(struct wanted *wanted, uint64_t address);
 void wanted_refuse(struct wanted *wanted, const char *name, const char *reason);
-/* A function, or a part of one, that is the gate. */
-struct wanted_gate {
-	uint64_t start, end;
-	bool is_entered; /* at its start */
-};
-
 /*
- * Probes for the entries and all ways out of the gate, all that the file has of it. Its starts
- * have been added. Where a way out cannot be watched, gate_refusal says so, and nothing is added.
+ * Once all are added, and the starts: adds the ways out of the gate, which is all of
+ * WANTED_GATE_ENTRY and WANTED_GATE_PART. Where one cannot be watched, gate_refusal says so, and no
+ * gate is wanted.
  */
-void wanted_add_gate(struct wanted *wanted, const struct elf_image *image,
-		     const struct wanted_gate *parts, size_t nr, const char *name);
+void wanted_watch_gate(struct wanted *wanted, const struct elf_image *image);
 /* Is a place one that is asked for, and counted? */
 bool wanted_is_counted(const struct wanted_place *place);
 /* Sorted by address, each once; a function rather than a call at the same place. */

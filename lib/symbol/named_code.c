@@ -35,12 +35,13 @@ struct named_code {
 	char *nearest;	      /* owned: a name like it, of a program that has not got it; or NULL */
 };
 
-struct named_code *named_code_new(const char *name, const struct symbol_options *options)
+struct named_code *named_code_new(const char *name, struct symbol_options options)
 {
 	struct named_code *code = xcalloc(1, sizeof(*code));
 
 	code->name = name;
-	code->options = *options;
+	code->options = options;
+	code->options.debuginfod = false;
 	pthread_mutex_init(&code->lock, NULL);
 	return code;
 }

@@ -19,8 +19,9 @@ struct module_table;
  */
 struct named_code;
 
-/* The name and all of the options are borrowed. */
-struct named_code *named_code_new(const char *name, const struct symbol_options *options);
+/* The name and what the options point to are borrowed. No server is asked: samples wait meanwhile.
+ */
+struct named_code *named_code_new(const char *name, struct symbol_options options);
 void named_code_free(struct named_code *code); /* may be NULL */
 
 /* What of it a module has: code_filter_options.find, with a struct named_code for the context. */

@@ -36,6 +36,9 @@ static size_t read_table(const void *context, uint64_t address, void *out, size_
 	return nr_bytes;
 }
 
+/* Of other functions. */
+static const uint64_t starts[] = {START + 0x1006, START + 0x72};
+
 /* Code at START, of which the last nr_behind bytes are behind the function. */
 static const char *find(const char *bytes, size_t nr, size_t nr_behind, struct gate_exits *exits)
 {
@@ -45,8 +48,11 @@ static const char *find(const char *bytes, size_t nr, size_t nr_behind, struct g
 				       .nr_bytes = nr,
 				       .next_start = UINT64_MAX};
 
+	const struct gate_search search = {
+		.code = &code, .nr = 1, .starts = starts, .nr_starts = 2, .read = read_table};
+
 	*exits = (struct gate_exits){.nr = 0};
-	return gate_exits_find(&code, 1, read_table, NULL, exits);
+	return gate_exits_find(&search, exits);
 }
 
 #define FIND(bytes, nr_behind, exits) find(bytes, sizeof(bytes) - 1, nr_behind, exits)
@@ -116,7 +122,12 @@ static void test_gate_exits__jumps_to_other_functions_are_some(void **state)
 	assert_exit(&exits, 0, 0, 6, 4);
 	gate_exits_release(&exits);
 	/* jne out, a short one */
-	assert_non_null(FIND("\x75\x70\x31\xc0\x90\x90\xc3", 0, &exits));
+	assert_string_equal(FIND("\x75\x70\x31\xc0\x90\x90\xc3", 0, &exits),
+			    "a way out of it is shorter than a jump");
+	gate_exits_release(&exits);
+	/* jmp out, to what no name begins at */
+	assert_string_equal(FIND("\xe9\x00\x20\x00\x00", 0, &exits),
+			    "it jumps to code that is no function that is known");
 	gate_exits_release(&exits);
 	/* jmp to itself: none */
 	assert_null(FIND("\xeb\xfe", 0, &exits));
@@ -279,9 +290,12 @@ static void add_exits(void)
 				       .nr_bytes = (size_t)(gate_pieces_end - g_gate),
 				       .next_start = UINT64_MAX};
 	const struct patch_counter counter = counter_of(PATCH_LEAVE, 3);
+	const uint64_t others[] = {address_of(g_leaf), address_of(g_other)};
+	const struct gate_search search = {
+		.code = &code, .nr = 1, .starts = others, .nr_starts = 2, .read = read_table};
 	struct gate_exits exits = {.nr = 0};
 
-	assert_null(gate_exits_find(&code, 1, read_table, NULL, &exits));
+	assert_null(gate_exits_find(&search, &exits));
 	assert_int_equal(exits.nr, 6);
 	for (size_t i = 0; i < exits.nr; i++)
 		assert_int_equal(patch_exit(&bench.patches[bench.nr_patches++], exits.at[i].address,
@@ -304,7 +318,7 @@ static void write_all(bool is_new)
 
 static int set_up(void **state)
 {
-	uint64_t starts[3];
+	uint64_t all[3];
 
 	(void)state;
 	bench = (struct bench){.nr_patches = 0};
@@ -319,11 +333,11 @@ static int set_up(void **state)
 	bench.slots = (uint64_t *)(void *)(bench.code + (size_t)4 * PAGE);
 	bench.counters[0] = (uint64_t)(uintptr_t)&bench.counters[FIRST_WORD];
 	bench.counters[1] = (uint64_t)(uintptr_t)bench.slots;
-	starts[0] = address_of(g_leaf);
-	starts[1] = address_of(g_other);
-	starts[2] = address_of(g_gate);
-	bench.branches = branches_new(starts, ARRAY_SIZE(starts));
-	branches_add_code(bench.branches, starts[0], bench.code,
+	all[0] = address_of(g_leaf);
+	all[1] = address_of(g_other);
+	all[2] = address_of(g_gate);
+	bench.branches = branches_new(all, ARRAY_SIZE(all));
+	branches_add_code(bench.branches, all[0], bench.code,
 			  (size_t)(gate_pieces_end - gate_pieces));
 	branches_sort(bench.branches);
 	add_entry(g_leaf, PATCH_COUNT_WITHIN, 0);
