@@ -168,8 +168,10 @@ static bool list_instructions(struct listing *listing, const struct gate_code *c
 		next = &listing->at[listing->nr++];
 		next->address = code->start + at;
 		next->bytes = code->bytes + at;
-		if (!code_decode(next->bytes, code->nr_bytes - at, next->address, &next->code))
+		if (!code_decode(next->bytes, code->nr_bytes - at, next->address, &next->code)) {
+			listing->nr--;
 			return false;
+		}
 		at += next->code.nr_bytes;
 	}
 	return true;
@@ -342,6 +344,8 @@ static const char *find_exits_of(struct finder *finder, const struct listing *li
 {
 	uint64_t not_before = listing->code->start;
 
+	if (!listing->nr)
+		return "its size is not known";
 	if (runs_on(listing))
 		return "it leads into the code behind it";
 	for (size_t i = 0; i < listing->nr; i++) {

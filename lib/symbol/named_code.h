@@ -25,7 +25,7 @@ struct named_code *named_code_new(const char *name, struct symbol_options option
 void named_code_free(struct named_code *code); /* may be NULL */
 
 /* What of it a module has: code_filter_options.find, with a struct named_code for the context. */
-const struct code_range *named_code_in(void *code, const struct module *module, size_t *nr);
+const struct code_range *named_code_in(void *context, const struct module *module, size_t *nr);
 /*
  * Is it in any of these? ERR_NOT_FOUND: in none; a hint has a name like it. Also where it has no
  * code of its own, as it is inlined everywhere.

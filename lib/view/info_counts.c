@@ -248,7 +248,8 @@ static void print_reason(const struct profile *profile, const struct profile_ref
 	}
 	if (nr > NAMES_SHOWN)
 		buf_printf(&text, " and %zu more (--json has all)", nr - NAMES_SHOWN);
-	buf_append_str(&text, ": ");
+	if (text.nr_bytes) /* of all of a process there is no name */
+		buf_append_str(&text, ": ");
 	escape_terminal(&text, profile_str(profile, rows[0].reason));
 	paragraph_print(view, "  not counted: ", buf_str(&text), sink);
 	buf_release(&text);

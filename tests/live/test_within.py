@@ -55,6 +55,24 @@ class Counts(LiveCase):
                     recording = recorder.finish()
                 self.assert_exact(recording, json.loads(said), way)
 
+    def test_calls_of_the_function_itself(self):
+        """What takes its place is not it; recursion is."""
+        program = build("works_within.cpp")
+        recording = record(
+            self.directory, [program, "tail", "8", "20000"],
+            "--within", "hands_over", "--count", "^(hands_over|taken_over|elsewhere)$",
+        )
+        self.assertEqual(recording.function("hands_over")["calls"], 8 * 20000)
+        self.assertEqual(recording.function("taken_over")["calls"], 0)
+        self.assertEqual(recording.function("elsewhere")["calls"], 0)
+        recording = record(
+            self.directory, [program, "itself", "8", "20000"],
+            "--within", "serve", "--count", "^(serve|leaf)$",
+        )
+        # Each calls leaf() once, and of those that call themselves once more when they are back.
+        self.assertGreater(recording.function("serve")["calls"], 8 * 20000)
+        self.assert_exact(recording, recording.said[0], "leaf")
+
     def test_a_function_that_cannot_be_watched(self):
         """Without optimisation its ways out are two bytes: no counts, but samples."""
         program = build("works_within.cpp", "-O0", "-g")
