@@ -207,15 +207,16 @@ int named_code_find(struct named_code *code, const struct module_table *modules,
 int named_code_attach(struct named_code *code, const pid_t *pids, size_t nr, struct err *err)
 {
 	struct module_table *modules = module_table_new();
-	int status;
+	int status = 0;
 
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; i < nr && status == 0; i++) {
 		struct space *space = space_new(modules, pids[i]);
 
-		space_refresh(space, NULL);
+		status = space_refresh(space, err);
 		space_free(space);
 	}
-	status = named_code_find(code, modules, err);
+	if (status == 0)
+		status = named_code_find(code, modules, err);
 	module_table_free(modules);
 	return status;
 }

@@ -31,7 +31,7 @@ const struct code_range *named_code_in(void *context, const struct module *modul
  * code of its own, as it is inlined everywhere.
  */
 int named_code_find(struct named_code *code, const struct module_table *modules, struct err *err);
-/* Have these processes mapped it? As named_code_find(). */
+/* Have these processes mapped it? As named_code_find(), and space_refresh(). */
 int named_code_attach(struct named_code *code, const pid_t *pids, size_t nr, struct err *err);
 /* How many copies of it stand in other functions, which are not meant, as far as is known. */
 unsigned int named_code_nr_inlined(struct named_code *code);
