@@ -3,6 +3,7 @@
 
 import json
 
+import procfs
 from live import LiveCase
 from profc import Recorder, profc, record
 from targets import Running, build
@@ -37,9 +38,9 @@ class Counts(LiveCase):
                 self.assert_exact(recording, recording.said[0], way)
 
     @staticmethod
-    def is_counting(path):
+    def is_counting(path, least=1):
         done = profc("info", "-i", path, "--json", status=None)
-        return done.returncode == 0 and json.loads(done.stdout)["probes"]["counted"] > 0
+        return done.returncode == 0 and json.loads(done.stdout)["probes"]["counted"] >= least
 
     def test_attached_to(self):
         program = build("works_within.cpp")
@@ -72,6 +73,33 @@ class Counts(LiveCase):
         # Each calls leaf() once, and of those that call themselves once more when they are back.
         self.assertGreater(recording.function("serve")["calls"], 8 * 20000)
         self.assert_exact(recording, recording.said[0], "leaf")
+
+    def test_a_library_that_is_loaded_later(self):
+        """It asks the same table, and all goes away under a thread that goes in and out."""
+        plugin = build("plugin_within", "-shared", "-fPIC", "-O2", "-g", called="plugin.so")
+        program = build("loads_within", libraries=("-ldl",))
+        with Running([program, plugin]) as running:
+            running.wait_ready()
+            with Recorder(
+                self.directory, "attach", "-p", running.pid, "--within", "serve",
+                "--count", "^(plugin_)?leaf$",
+            ) as recorder:
+                self.eventually(lambda: self.is_counting(recorder.path), "probes")
+                running.process.stdin.write("\n")
+                running.process.stdin.flush()
+                self.eventually(lambda: self.is_counting(recorder.path, 2), "probes of the plugin")
+                used_ns = procfs.cpu_ns(running.pid)
+                self.eventually(lambda: procfs.cpu_ns(running.pid) > used_ns + 1e8, "some work")
+                recording = recorder.interrupt()
+            self.assertEqual(recording.status, 0, recording.stderr)
+            calls = {row["function"]: row["calls"] for row in recording.rows()}
+            self.assertGreater(calls["plugin_leaf"], 0)
+            self.assertGreater(calls["leaf"], calls["plugin_leaf"])
+            self.assertNotIn("probes stay", recording.stderr)
+            with open(f"/proc/{running.pid}/maps", encoding="utf-8") as maps:
+                self.assertNotIn("profc-probes", maps.read())
+            running.finish()
+            self.assertEqual(running.process.returncode, 0)
 
     def test_a_function_that_cannot_be_watched(self):
         """Without optimisation its ways out are two bytes: no counts, but samples."""
