@@ -169,8 +169,7 @@ static int check_gate(const struct draft *draft, struct err *err)
 {
 	for (size_t i = 0; i < draft->nr_requests; i++) {
 		const struct probe_request *request = &draft->requests[i];
-		bool is_of_gate = request->is_exit || request->pass == PATCH_ENTER ||
-				  request->pass == PATCH_ENTER_AND_COUNT;
+		bool is_of_gate = request->is_exit || request->pass == PATCH_ENTER;
 
 		if (is_of_gate && request->outcome != PATCH_OK)
 			return err_set(err, ERR_INVALID,

@@ -91,11 +91,10 @@ struct patch {
  * threads are is in a table of the process, see gate.h.
  */
 enum patch_pass {
-	PATCH_COUNT,	       /* each pass counts */
-	PATCH_COUNT_WITHIN,    /* those of threads that are inside of the gate */
-	PATCH_ENTER,	       /* not counted: the thread enters the gate, unless it is inside */
-	PATCH_ENTER_AND_COUNT, /* the same, and it counts */
-	PATCH_LEAVE, /* not counted: who entered it from here, or from below, is outside */
+	PATCH_COUNT,	    /* each pass counts */
+	PATCH_COUNT_WITHIN, /* those of threads that are inside of the gate */
+	PATCH_ENTER,	    /* the thread enters the gate, unless it is inside; each counts */
+	PATCH_LEAVE,	    /* not counted: who entered it from here, or from below, is outside */
 };
 
 /*

@@ -277,8 +277,7 @@ static void put_enter(struct maker *maker, const struct patch_counter *counter)
 	put_stack_pointer(maker);
 	put(maker, "\x48\x89\x42\x08", 4); /* mov %rax,8(%rdx) */
 	jump_to_here(maker, inside);
-	if (counter->pass == PATCH_ENTER_AND_COUNT)
-		put_count_of_slot(maker, counter);
+	put_count_of_slot(maker, counter);
 	jump_to_here(maker, missed);
 	put_back_registers(maker);
 }
@@ -310,7 +309,6 @@ static void put_count(struct maker *maker, const struct patch_counter *counter)
 		put_count_within(maker, counter);
 		return;
 	case PATCH_ENTER:
-	case PATCH_ENTER_AND_COUNT:
 		put_enter(maker, counter);
 		return;
 	case PATCH_LEAVE:

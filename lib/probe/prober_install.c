@@ -110,7 +110,7 @@ static enum patch_pass pass_of(const struct wanted_place *place, bool has_gate)
 		return PATCH_LEAVE;
 	}
 	if (place->is_gate_entry)
-		return PATCH_ENTER_AND_COUNT;
+		return PATCH_ENTER;
 	return has_gate ? PATCH_COUNT_WITHIN : PATCH_COUNT;
 }
 

@@ -341,7 +341,7 @@ static int set_up(void **state)
 			  (size_t)(gate_pieces_end - gate_pieces));
 	branches_sort(bench.branches);
 	add_entry(g_leaf, PATCH_COUNT_WITHIN, 0);
-	add_entry(g_gate, PATCH_ENTER_AND_COUNT, 1);
+	add_entry(g_gate, PATCH_ENTER, 1);
 	add_exits();
 	return 0;
 }
