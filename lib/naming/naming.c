@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which functions and calls of a file the words of a user mean. */
+#include "naming/naming.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "elf/elf_image.h"
+#include "probe/call_sites.h"
+#include "probe/wanted.h"
+#include "symbol/function_pattern.h"
+#include "symbol/functions.h"
+#include "symbol/symbol.h"
+#include "symbol/written_in.h"
+
+/* Lines of a source file, or a function by its name. */
+struct calls_wanted {
+	const char *text;     /* as it was given */
+	const char *function; /* NULL: the lines */
+	struct source_lines lines;
+	char *path; /* owned: of the lines */
+	bool is_found;
+};
+
+struct naming {
+	struct symbol_options symbols;
+	struct function_pattern *patterns; /* owned */
+	bool *is_found;			   /* of each */
+	bool *has_module;		   /* of each: some file was searched for it */
+	size_t nr_patterns, cap_patterns, cap_found, cap_modules;
+	struct calls_wanted *calls; /* owned */
+	size_t nr_calls, cap_calls;
+	const char *within; /* a function's name, or NULL */
+	char *nearest;	    /* owned: a name like that of a pattern that was not found; or NULL */
+	size_t nr_files;
+};
+
+/* One file as it is searched. */
+struct search {
+	struct naming *naming;
+	const struct probe_file *file;
+	struct symbol_file *symbols;
+	struct symbol_functions *functions;
+	const struct symbol_function **all; /* owned: by address */
+	size_t nr_all;
+	struct wanted *wanted;
+};
+
+static void refuse_copies(const struct search *search, const struct symbol_function *function)
+{
+	char reason[96];
+
+	if (!function->nr_inlined || function->nr_inlined == SYMBOL_INLINED_UNKNOWN)
+		return;
+	if (function->nr_inlined == 1)
+		snprintf(reason, sizeof(reason), "its copy that is inlined in 1 place is no call");
+	else
+		snprintf(reason, sizeof(reason),
+			 "its copies that are inlined in %u places are no calls",
+			 function->nr_inlined);
+	wanted_refuse(search->wanted, function->name, reason);
+}
+
+static void add_entry(const struct search *search, const struct symbol_function *function)
+{
+	switch (function->kind) {
+	case SYMBOL_FUNCTION_WHOLE:
+		wanted_add(search->wanted, WANTED_ENTRY, function->start,
+			   function->end - function->start, function->name);
+		refuse_copies(search, function);
+		return;
+	case SYMBOL_FUNCTION_PART:
+		return; /* no call enters it, or none of the function */
+	case SYMBOL_FUNCTION_IFUNC:
+		wanted_refuse(search->wanted, function->name,
+			      "which function bears this name is chosen at run time");
+		return;
+	}
+}
+
+static void find_pattern(struct search *search, size_t index)
+{
+	struct naming *naming = search->naming;
+	const struct function_pattern *pattern = &naming->patterns[index];
+	struct symbol_inlined_function inlined;
+	const struct symbol_function **found;
+	const char *nearest;
+	char reason[96];
+	size_t nr;
+
+	if (!function_pattern_takes_module(pattern, search->file->path))
+		return;
+	naming->has_module[index] = true;
+	found = symbol_functions_find(search->functions, function_pattern_regex(pattern), &nr);
+	for (size_t i = 0; i < nr; i++)
+		add_entry(search, found[i]);
+	free(found);
+	naming->is_found[index] |= nr > 0;
+	if (nr || !pattern->has_function)
+		return;
+	if (symbol_functions_find_inlined(search->functions, &pattern->function, &inlined)) {
+		snprintf(reason, sizeof(reason), "it is inlined everywhere, in %u places",
+			 inlined.nr_inlined);
+		wanted_refuse(search->wanted, inlined.name, reason);
+		return;
+	}
+	/* Of libraries any name would be like some. */
+	nearest = naming->nr_files == 1 ? symbol_functions_nearest(search->functions, pattern->name)
+					: NULL;
+	if (nearest && !naming->nearest)
+		naming->nearest = xstrdup(nearest);
+}
+
+/* Is it another function that a jump leads to, rather than a part of the same? */
+static bool is_function(const void *context, uint64_t address)
+{
+	const struct search *search = context;
+	size_t low = 0, high = search->nr_all;
+	const struct symbol_function *before;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (search->all[middle]->start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	before = low ? search->all[low - 1] : NULL;
+	if (before && before->start == address)
+		return before->kind != SYMBOL_FUNCTION_PART;
+	/* Of what no function has: through a word, or in a PLT. */
+	return !before || address >= before->end;
+}
+
+static void add_sites(const struct search *search, const struct symbol_function *function,
+		      struct call_sites *sites)
+{
+	size_t nr_bytes = (size_t)(function->end - function->start);
+	uint8_t *bytes = alloc_bounded(nr_bytes + 1, 1, (size_t)1 << 30);
+
+	if (!bytes)
+		return;
+	nr_bytes = elf_image_read(search->file->image, function->start, bytes, nr_bytes);
+	call_sites_add(sites,
+		       &(const struct call_code){.function = function->name,
+						 .address = function->start,
+						 .bytes = bytes,
+						 .nr_bytes = nr_bytes,
+						 .is_function = is_function,
+						 .context = search},
+		       search->wanted);
+	free(bytes);
+}
+
+static size_t want_written(const struct search *search, const struct call_sites *sites,
+			   const struct source_lines *wanted)
+{
+	uint64_t *addresses = xcalloc(sites->nr + 1, sizeof(*addresses));
+	uint32_t *lines = xcalloc(sites->nr + 1, sizeof(*lines));
+	size_t nr;
+
+	for (size_t i = 0; i < sites->nr; i++)
+		addresses[i] = sites->at[i].site.address;
+	nr = symbol_file_written_in(search->symbols, wanted, addresses, sites->nr, lines);
+	for (size_t i = 0; i < sites->nr; i++) {
+		if (lines[i])
+			call_sites_want(sites, i, search->wanted);
+	}
+	free(addresses);
+	free(lines);
+	return nr;
+}
+
+static void find_calls(struct search *search, struct calls_wanted *calls)
+{
+	const struct symbol_function **functions;
+	struct call_sites sites = {0};
+	size_t nr;
+
+	functions = calls->function
+			    ? symbol_functions_called(search->functions, calls->function, &nr)
+			    : symbol_functions_find(search->functions, NULL, &nr);
+	for (size_t i = 0; i < nr; i++)
+		add_sites(search, functions[i], &sites);
+	if (calls->function) {
+		for (size_t i = 0; i < sites.nr; i++)
+			call_sites_want(&sites, i, search->wanted);
+		calls->is_found |= nr > 0;
+	} else {
+		calls->is_found |= want_written(search, &sites, &calls->lines) > 0;
+	}
+	free(functions);
+	call_sites_release(&sites);
+}
+
+static void want_named(const struct search *search, const char *name, enum wanted_kind whole)
+{
+	const struct symbol_function **found;
+	size_t nr;
+
+	found = symbol_functions_called(search->functions, name, &nr);
+	for (size_t i = 0; i < nr; i++)
+		wanted_add(search->wanted,
+			   found[i]->kind == SYMBOL_FUNCTION_WHOLE ? whole : WANTED_GATE_PART,
+			   found[i]->start, found[i]->end - found[i]->start, name);
+	free(found);
+}
+
+/* Where code of the file must not be overwritten behind. */
+static void add_starts(const struct search *search)
+{
+	for (size_t i = 0; i < search->nr_all; i++)
+		wanted_add_start(search->wanted, search->all[i]->start);
+}
+
+static bool is_of_interest(const struct naming *naming, const char *path)
+{
+	for (size_t i = 0; i < naming->nr_patterns; i++) {
+		if (function_pattern_takes_module(&naming->patterns[i], path))
+			return true;
+	}
+	return naming->nr_calls > 0 || naming->within;
+}
+
+void naming_find(void *context, const struct probe_file *file, struct wanted *wanted)
+{
+	struct naming *naming = context;
+	struct search search = {.naming = naming, .file = file, .wanted = wanted};
+	const struct symbol_request request = {.path = file->path, .fd = file->fd};
+
+	naming->nr_files++;
+	if (!is_of_interest(naming, file->path) ||
+	    symbol_file_open(&naming->symbols, &request, &search.symbols, NULL) < 0)
+		return;
+	search.functions = symbol_functions_new(search.symbols);
+	search.all = symbol_functions_find(search.functions, NULL, &search.nr_all);
+	for (size_t i = 0; i < naming->nr_patterns; i++)
+		find_pattern(&search, i);
+	for (size_t i = 0; i < naming->nr_calls; i++)
+		find_calls(&search, &naming->calls[i]);
+	if (naming->within) {
+		want_named(&search, naming->within, WANTED_GATE_ENTRY);
+		/* By which C++ tells that an exception is caught, and frames are gone. */
+		want_named(&search, "__cxa_begin_catch", WANTED_GATE_NOTICE);
+	}
+	if (wanted->nr_places)
+		add_starts(&search);
+	free(search.all);
+	symbol_functions_free(search.functions);
+	symbol_file_close(search.symbols);
+}
+
+struct naming *naming_new(const struct symbol_options *symbols)
+{
+	struct naming *naming = xcalloc(1, sizeof(*naming));
+
+	naming->symbols = *symbols;
+	return naming;
+}
+
+void naming_free(struct naming *naming)
+{
+	if (!naming)
+		return;
+	for (size_t i = 0; i < naming->nr_patterns; i++)
+		function_pattern_release(&naming->patterns[i]);
+	for (size_t i = 0; i < naming->nr_calls; i++)
+		free(naming->calls[i].path);
+	free(naming->patterns);
+	free(naming->is_found);
+	free(naming->has_module);
+	free(naming->calls);
+	free(naming->nearest);
+	free(naming);
+}
+
+int naming_add_functions(struct naming *naming, const char *text, struct err *err)
+{
+	ARRAY_GROW(naming->patterns, naming->nr_patterns, naming->cap_patterns);
+	ARRAY_GROW(naming->is_found, naming->nr_patterns, naming->cap_found);
+	ARRAY_GROW(naming->has_module, naming->nr_patterns, naming->cap_modules);
+	if (function_pattern_init(&naming->patterns[naming->nr_patterns], text, err) < 0)
+		return err->code;
+	naming->is_found[naming->nr_patterns] = naming->has_module[naming->nr_patterns] = false;
+	naming->nr_patterns++;
+	return 0;
+}
+
+int naming_add_calls(struct naming *naming, const char *text, struct err *err)
+{
+	struct calls_wanted calls = {.text = text};
+
+	if (source_lines_read(&calls.lines, &calls.path, text, err) < 0)
+		return err->code;
+	calls.function = calls.path ? NULL : text;
+	ARRAY_GROW(naming->calls, naming->nr_calls, naming->cap_calls);
+	naming->calls[naming->nr_calls++] = calls;
+	return 0;
+}
+
+void naming_add_file(struct naming *naming, const char *path)
+{
+	ARRAY_GROW(naming->calls, naming->nr_calls, naming->cap_calls);
+	naming->calls[naming->nr_calls++] = (struct calls_wanted){
+		.text = path, .lines = {.path = path, .first = 1, .last = UINT32_MAX}};
+}
+
+void naming_set_within(struct naming *naming, const char *function)
+{
+	naming->within = function;
+}
+
+bool naming_is_empty(const struct naming *naming)
+{
+	return !naming->nr_patterns && !naming->nr_calls;
+}
+
+int naming_check(const struct naming *naming, const char *command, struct err *err)
+{
+	for (size_t i = 0; i < naming->nr_patterns; i++) {
+		if (naming->is_found[i])
+			continue;
+		err_set(err, ERR_NOT_FOUND, "--count: no %s matches '%s'",
+			naming->has_module[i] ? "function" : "module", naming->patterns[i].text);
+		if (naming->nearest)
+			err_hint(err, "did you mean '%s'?", naming->nearest);
+		else if (command)
+			err_hint(err, "this is of %s; programs that it executes are searched, too",
+				 command);
+		return ERR_NOT_FOUND;
+	}
+	for (size_t i = 0; i < naming->nr_calls; i++) {
+		const struct calls_wanted *calls = &naming->calls[i];
+
+		if (!calls->is_found)
+			return err_set(err, ERR_NOT_FOUND, "no call is %s '%s'",
+				       calls->function ? "in a function named" : "written in",
+				       calls->text);
+	}
+	return 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_NAMING_NAMING_H
+#define PROFC_NAMING_NAMING_H
+
+#include <stdbool.h>
+
+struct err;
+struct probe_file;
+struct symbol_options;
+struct wanted;
+
+/*
+ * What users name, functions and lines, as places in the files of a process where probes can be.
+ * All texts and options are borrowed, and must outlive it.
+ */
+struct naming;
+
+struct naming *naming_new(const struct symbol_options *symbols);
+void naming_free(struct naming *naming); /* may be NULL */
+
+/* Functions, as "REGEX" or "MODULE!REGEX" (function_pattern.h). ERR_INVALID: it is wrong. */
+int naming_add_functions(struct naming *naming, const char *text, struct err *err);
+/* The calls in a function of that name, or in lines FILE:A-B. ERR_INVALID: it is wrong. */
+int naming_add_calls(struct naming *naming, const char *text, struct err *err);
+/* The calls written in a source file. */
+void naming_add_file(struct naming *naming, const char *path);
+/* All ways into and out of a function of that name. */
+void naming_set_within(struct naming *naming, const char *function);
+/* Is nothing to be counted? */
+bool naming_is_empty(const struct naming *naming);
+
+/* prober_options.find, with the naming as its context. */
+void naming_find(void *naming, const struct probe_file *file, struct wanted *wanted);
+
+/*
+ * Was all of it found in the files up to now? Else ERR_NOT_FOUND, with words, and a name like it.
+ * `command`: what was launched, or NULL.
+ */
+int naming_check(const struct naming *naming, const char *command, struct err *err);
+
+#endif
