@@ -30,7 +30,7 @@ void naming_set_within(struct naming *naming, const char *function);
 bool naming_is_empty(const struct naming *naming);
 
 /* prober_options.find, with the naming as its context. */
-void naming_find(void *naming, const struct probe_file *file, struct wanted *wanted);
+void naming_find(void *context, const struct probe_file *file, struct wanted *wanted);
 
 /*
  * Was all of it found in the files up to now? Else ERR_NOT_FOUND, with words, and a name like it.

@@ -23,7 +23,8 @@ void call_sites_add(struct call_sites *sites, const struct call_code *code, stru
 	while (patch_calls_next(&calls, &site) && !calls.has_unknown) {
 		if (sites->nr && site.address <= sites->at[sites->nr - 1].site.address)
 			continue;
-		if (site.kind == PATCH_CALL_JUMP && !code->is_function(code->context, site.callee))
+		if (site.kind == PATCH_CALL_JUMP &&
+		    !(code->is_function && code->is_function(code->context, site.callee)))
 			continue;
 		site.bytes = NULL; /* the caller's, for now only */
 		ARRAY_GROW(sites->at, sites->nr, sites->cap);

@@ -263,13 +263,13 @@ static int make_region(struct installation *installation, struct draft *draft, b
 							&code, err)
 				 : remote_begin(&remote, access->pid, access->command,
 						access->memory_fd, &code, access->patience_ns, err);
-	if (status < 0)
+	if (status < 0 || !remote)
 		return status;
 	status = region_make(&installation->region, &draft->plan, remote, access->pid, err);
 	cost->remote_ns += remote_end(remote);
 	if (status < 0)
 		return status;
-	assert(draft->patches && remote);
+	assert(draft->patches);
 	installation->counters = draft->plan.counters;
 	installation->region.header->nr_patches = draft->nr_patches;
 	memcpy(region_patches(&installation->region), draft->patches,

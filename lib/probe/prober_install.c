@@ -352,7 +352,7 @@ const struct prober_mapping *prober_mapping_at(const struct probed_process *proc
 
 void prober_read_callee(const struct probed_process *process, struct counted_place *place)
 {
-	uint64_t callee;
+	uint64_t callee = 0;
 	struct iovec here = {.iov_base = &callee, .iov_len = sizeof(callee)};
 	struct iovec there = {.iov_base = (void *)(uintptr_t)place->word,
 			      .iov_len = sizeof(callee)};

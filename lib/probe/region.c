@@ -148,8 +148,11 @@ static int refused(struct err *err, pid_t pid, const char *what, int64_t result)
 	if (result == -EEXIST)
 		return err_set(err, ERR_LIMIT, "memory of process %d was taken meanwhile",
 			       (int)pid);
-	return err_set(err, ERR_UNSUPPORTED, "process %d may not %s: %s", (int)pid, what,
-		       strerror((int)-result));
+	errno = (int)-result;
+	err_sys(err, "process %d may not %s", (int)pid, what);
+	if (err)
+		err->code = ERR_UNSUPPORTED;
+	return ERR_UNSUPPORTED;
 }
 
 static int64_t map_there(struct remote *remote, uint64_t address, uint64_t nr_bytes, int protection,
