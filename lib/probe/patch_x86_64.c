@@ -148,12 +148,12 @@ static void begin(struct maker *maker, enum patch_kind kind, uint64_t address,
 static void put_count_of_shard(struct maker *maker, const struct patch_counter *counter)
 {
 	uint32_t mask = (counter->nr_shards - 1) << counter->shard_log2;
-	/* Stacks of threads, and with them their data, lie pages apart. */
-	int left = (int)counter->shard_log2 - 12;
-	uint8_t distance = (uint8_t)(left < 0 ? -left : left);
+	/* Of the product's upper bits, all of the address decide. */
+	uint8_t right = (uint8_t)(__builtin_clz(counter->nr_shards - 1) - (int)counter->shard_log2);
 
-	put(maker, left < 0 ? "\xc1\xe8" : "\xc1\xe0", 2); /* shr or shl $n,%eax */
-	put(maker, &distance, sizeof(distance));
+	put(maker, "\x69\xc0\xb1\x79\x37\x9e", 6); /* imul $0x9e3779b1,%eax,%eax */
+	put(maker, "\xc1\xe8", 2);		   /* shr $n,%eax */
+	put(maker, &right, 1);
 	put(maker, "\x25", 1); /* and $mask,%eax */
 	put(maker, &mask, sizeof(mask));
 	put(maker, "\x48\x03\x05", 3); /* add base(%rip),%rax */
