@@ -17,6 +17,7 @@
 #include "probe/installation.h"
 #include "probe/prober_priv.h"
 #include "probe/removal.h"
+#include "proc/program.h"
 #include "proc/read.h"
 #include "tracee/launch.h"
 
@@ -113,6 +114,7 @@ static struct probed_process *add_process(struct prober *prober, pid_t pid)
 
 	process->pid = pid;
 	process->serial = UINT32_MAX;
+	process->program = proc_program_id(pid, pid);
 	process->born_ns = clock_monotonic_ns();
 	process->look_again_ns = process->born_ns + FIRST_LOOK_NS;
 	ARRAY_GROW(prober->processes, prober->nr_processes, prober->cap_processes);
@@ -283,6 +285,22 @@ static void look(struct prober *prober, struct probed_process *process)
 	pthread_mutex_unlock(&prober->lock);
 }
 
+/*
+ * A recording learns of a program that a process has executed some time after that: until then it
+ * is looked at without a serial. Under the lock.
+ */
+static struct probed_process *in_its_program(struct prober *prober, struct probed_process *process)
+{
+	uint64_t program = proc_program_id(process->pid, process->pid);
+	struct probed_process *latest;
+
+	if (!program || !process->program || program == process->program)
+		return process;
+	process->has_executed = true;
+	latest = find_pid(prober, process->pid);
+	return latest && latest->program == program ? latest : add_process(prober, process->pid);
+}
+
 /* With the lock, which is given back while a process is looked at. */
 static uint64_t look_at_due(struct prober *prober)
 {
@@ -291,12 +309,13 @@ static uint64_t look_at_due(struct prober *prober)
 	for (size_t i = 0; i < prober->nr_open && !prober->is_over; i++) {
 		struct probed_process *process = prober->open[i];
 
-		if (process->is_gone)
+		if (process->is_gone || process->has_executed)
 			continue;
 		if (process->look_again_ns > clock_monotonic_ns()) {
 			next_ns = min_u64(next_ns, process->look_again_ns);
 			continue;
 		}
+		process = in_its_program(prober, process);
 		process->is_busy = true;
 		pthread_mutex_unlock(&prober->lock);
 		look(prober, process);
@@ -334,6 +353,13 @@ static void need_thread(struct prober *prober)
 		prober->has_thread = pthread_create(&prober->thread, NULL, run, prober) == 0;
 }
 
+/* Was the program that it has executed found by us already? */
+static bool is_known_before(const struct probed_process *process)
+{
+	return process->serial == UINT32_MAX && process->program &&
+	       process->program == proc_program_id(process->pid, process->pid);
+}
+
 void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t parent,
 		 enum prober_birth birth)
 {
@@ -342,8 +368,8 @@ void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t par
 
 	pthread_mutex_lock(&prober->lock);
 	need_thread(prober);
-	process = birth == PROBER_ROOT ? find_pid(prober, pid) : NULL;
-	if (!process)
+	process = birth == PROBER_FORKED ? NULL : find_pid(prober, pid);
+	if (!process || (birth == PROBER_EXECED && !is_known_before(process)))
 		process = add_process(prober, pid);
 	set_serial(prober, process, serial);
 	if (birth == PROBER_FORKED)

@@ -67,6 +67,8 @@ struct probed_process {
 	/* Whose probes it has inherited, when it was forked; or NULL. Constant once it is told. */
 	struct probed_process *giver;
 	uint32_t nr_heirs; /* that are not gone, and count in its memory */
+	uint64_t program;  /* proc_program_id(); 0: not known */
+	bool has_executed; /* another since: it is not looked at any more */
 	bool is_gone;
 	bool is_busy;	/* the prober's thread looks at it, and has given back the lock */
 	bool is_closed; /* nobody counts there any more; all of it is in the profile */
