@@ -356,8 +356,10 @@ static void need_thread(struct prober *prober)
 /* Was the program that it has executed found by us already? */
 static bool is_known_before(const struct probed_process *process)
 {
-	return process->serial == UINT32_MAX && process->program &&
-	       process->program == proc_program_id(process->pid, process->pid);
+	uint64_t program = proc_program_id(process->pid, process->pid);
+
+	/* It may have ended since. */
+	return process->serial == UINT32_MAX && (!program || program == process->program);
 }
 
 void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t parent,
@@ -384,21 +386,30 @@ void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t par
 	pthread_mutex_unlock(&prober->lock);
 }
 
+static void note_end(struct prober *prober, struct probed_process *process)
+{
+	process->is_gone = true;
+	process->gone_ns = clock_monotonic_ns();
+	if (find_pid(prober, process->pid) == process)
+		pid_table_remove(&prober->by_pid, process->pid);
+	for (struct probed_process *giver = process->giver; giver; giver = giver->giver)
+		giver->nr_heirs--;
+}
+
 void prober_gone(struct prober *prober, uint32_t serial)
 {
-	struct probed_process *process;
-	struct probed_process *giver;
+	struct probed_process *process, *latest;
 
 	pthread_mutex_lock(&prober->lock);
 	process = find_serial(prober, serial);
-	if (process && !process->is_gone) {
-		process->is_gone = true;
-		process->gone_ns = clock_monotonic_ns();
-		if (find_pid(prober, process->pid) == process)
-			pid_table_remove(&prober->by_pid, process->pid);
-		for (giver = process->giver; giver; giver = giver->giver)
-			giver->nr_heirs--;
+	latest = process ? find_pid(prober, process->pid) : NULL;
+	/* A program that the recording has not heard of stands with the one that executed it. */
+	if (latest && latest != process && latest->serial == UINT32_MAX && process->has_executed) {
+		latest->serial = serial;
+		note_end(prober, latest);
 	}
+	if (process && !process->is_gone)
+		note_end(prober, process);
 	pthread_mutex_unlock(&prober->lock);
 }
 
