@@ -38,7 +38,7 @@ bool letting_go_fix_up(pid_t tid, struct user_regs_struct *regs, bool is_group_s
 
 static void detach(pid_t id, int status)
 {
-	struct user_regs_struct regs;
+	struct user_regs_struct regs = {0};
 	struct iovec iov = {.iov_base = &regs, .iov_len = sizeof(regs)};
 	bool is_group_stop = status >> 16 && WSTOPSIG(status) != SIGTRAP;
 	int signal = status >> 16 ? 0 : WSTOPSIG(status);
