@@ -346,8 +346,8 @@ static void take_sources(struct profile *into, const struct source *source)
 {
 	const struct profile *from = source->profile;
 
-	for (size_t i = 0; i < from->nr_sources; i++) {
-		struct profile_source row = from->sources[i];
+	for (size_t i = 0; i < from->symbols.nr_sources; i++) {
+		struct profile_source row = from->symbols.sources[i];
 
 		row.file = source->strings[row.file.v];
 		profile_add_source(into, &row);

@@ -44,9 +44,12 @@ void profile_free(struct profile *profile)
 	free(profile->jit_sources);
 	free(profile->jit_names);
 	free(profile->marks);
-	free(profile->sources);
+	free(profile->symbols.sources);
 	free(profile->probes.counts);
 	free(profile->probes.refusals);
+	free(profile->heap.allocations);
+	free(profile->heap.freed);
+	free(profile->heap.moments);
 	free(profile->counters);
 	free(profile->samples);
 	free(profile->frames);
@@ -145,8 +148,9 @@ void profile_add_sample(struct profile *profile, const struct sample *sample)
 
 void profile_add_source(struct profile *profile, const struct profile_source *row)
 {
-	ARRAY_GROW(profile->sources, profile->nr_sources, profile->private->cap_sources);
-	profile->sources[profile->nr_sources++] = *row;
+	ARRAY_GROW(profile->symbols.sources, profile->symbols.nr_sources,
+		   profile->private->cap_sources);
+	profile->symbols.sources[profile->symbols.nr_sources++] = *row;
 }
 
 void profile_add_mark(struct profile *profile, uint64_t time_ns, const char *text)
@@ -195,6 +199,68 @@ void profile_add_refusal(struct profile *profile, const struct profile_refusal *
 bool profile_has_counts(const struct profile *profile)
 {
 	return profile->probes.nr_counts || profile->probes.nr_refusals;
+}
+
+static uint64_t coarse(uint64_t time_ns)
+{
+	return time_ns - time_ns % SAMPLE_TIME_GRAIN_NS;
+}
+
+/* 0 would say that it is alive: what is freed at the very beginning is freed a little later. */
+static uint64_t coarse_end(uint64_t freed_ns, uint64_t time_ns)
+{
+	uint64_t end_ns = coarse(freed_ns);
+
+	if (end_ns < time_ns)
+		end_ns = time_ns;
+	return end_ns ? end_ns : SAMPLE_TIME_GRAIN_NS;
+}
+
+uint32_t profile_add_allocation(struct profile *profile, const struct profile_allocation *row)
+{
+	struct profile_heap *heap = &profile->heap;
+	struct profile_allocation *added;
+
+	assert(row->thread.v < profile->nr_threads && row->kind < ALLOCATION_KIND_COUNT);
+	assert(row->stack.v < stack_trie_nr(profile->stacks) && row->end < STACK_END_COUNT);
+	assert(row->freed_by.v == THREAD_NONE.v || row->freed_by.v < profile->nr_threads);
+	ARRAY_GROW(heap->allocations, heap->nr_allocations, heap->cap_allocations);
+	added = &heap->allocations[heap->nr_allocations];
+	*added = *row;
+	added->time_ns = coarse(row->time_ns);
+	if (row->freed_ns)
+		added->freed_ns = coarse_end(row->freed_ns, added->time_ns);
+	assert(!heap->nr_allocations || added[-1].time_ns <= added->time_ns);
+	return (uint32_t)heap->nr_allocations++;
+}
+
+void profile_free_allocation(struct profile *profile, uint32_t index, uint64_t time_ns,
+			     struct thread_id thread)
+{
+	struct profile_heap *heap = &profile->heap;
+	struct profile_allocation *row = &heap->allocations[index];
+
+	assert(index < heap->nr_allocations && !row->freed_ns);
+	assert(thread.v == THREAD_NONE.v || thread.v < profile->nr_threads);
+	row->freed_ns = coarse_end(time_ns, row->time_ns);
+	row->freed_by = thread;
+	ARRAY_GROW(heap->freed, heap->nr_freed, heap->cap_freed);
+	heap->freed[heap->nr_freed++] = index;
+}
+
+void profile_add_heap_moment(struct profile *profile, const struct profile_heap_moment *row)
+{
+	struct profile_heap *heap = &profile->heap;
+
+	assert(row->process < profile->nr_processes);
+	assert(!heap->nr_moments || heap->moments[heap->nr_moments - 1].time_ns <= row->time_ns);
+	ARRAY_GROW(heap->moments, heap->nr_moments, heap->cap_moments);
+	heap->moments[heap->nr_moments++] = *row;
+}
+
+bool profile_has_heap(const struct profile *profile)
+{
+	return profile->heap.nr_allocations || profile->heap.nr_moments;
 }
 
 /* Limit of frames for one address: code rewritten beyond that shares the last one. */

@@ -9,6 +9,8 @@
 
 #include "base/strtab.h"
 #include "mapping/module.h"
+#include "profile/heap.h"
+#include "profile/ids.h"
 #include "profile/probes.h"
 #include "profile/symbol_source.h"
 #include "stack/stack.h"
@@ -23,18 +25,6 @@ struct buf;
  * struct is open because its readers are loops over tables; functions exist
  * where an invariant has to be kept.
  */
-
-struct process_id {
-	uint32_t v;
-};
-
-struct thread_id {
-	uint32_t v;
-};
-
-struct function_id {
-	uint32_t v;
-};
 
 #define PROCESS_NONE UINT32_MAX
 
@@ -218,6 +208,9 @@ struct profile_symbols {
 	size_t nr_functions, cap_functions;
 	struct module_symbols *modules; /* by module_id, or NULL before resolution */
 	size_t nr_modules;
+	/* Of merged recordings perhaps several of one file. They stay when symbols are dropped. */
+	struct profile_source *sources;
+	size_t nr_sources;
 };
 
 struct profile {
@@ -241,9 +234,8 @@ struct profile {
 	size_t nr_jit_names;
 	struct jit_source *jit_sources;
 	size_t nr_jit_sources;
-	struct profile_source *sources; /* of merged recordings perhaps several of one file */
-	size_t nr_sources;
 	struct profile_probes probes;
+	struct profile_heap heap;
 
 	struct profile_symbols symbols;	 /* filled by resolution */
 	struct profile_private *private; /* hash sets behind the interners, room of the tables */

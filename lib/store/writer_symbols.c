@@ -126,8 +126,8 @@ int writer_write_sources(struct store_writer *writer, const struct profile *prof
 	int status = 0;
 
 	columns_out_begin(out, SOURCES_COLUMNS);
-	for (size_t i = 0; status == 0 && i < profile->nr_sources; i++) {
-		const struct profile_source *row = &profile->sources[i];
+	for (size_t i = 0; status == 0 && i < profile->symbols.nr_sources; i++) {
+		const struct profile_source *row = &profile->symbols.sources[i];
 
 		columns_out_uint(out, SOURCES_FILE, row->file.v);
 		columns_out_uint(out, SOURCES_BYTES, row->nr_bytes);

@@ -35,8 +35,8 @@ void source_note_all(struct profile *profile)
 {
 	bool *is_noted = xcalloc(strtab_nr(profile->strings), sizeof(*is_noted));
 
-	for (size_t i = 0; i < profile->nr_sources; i++)
-		is_noted[profile->sources[i].file.v] = true;
+	for (size_t i = 0; i < profile->symbols.nr_sources; i++)
+		is_noted[profile->symbols.sources[i].file.v] = true;
 	for (size_t i = 0; i < profile->symbols.nr_locations; i++)
 		note(profile, profile->symbols.locations[i].file, is_noted);
 	for (size_t i = 0; i < profile->symbols.nr_functions; i++)

@@ -38,8 +38,8 @@ static bool contradicts_recording(const struct source_check *check, struct buf *
 	const struct profile *profile = check->profile;
 	const struct source_file_text *text = check->text;
 
-	for (size_t i = 0; i < profile->nr_sources; i++) {
-		const struct profile_source *row = &profile->sources[i];
+	for (size_t i = 0; i < profile->symbols.nr_sources; i++) {
+		const struct profile_source *row = &profile->symbols.sources[i];
 
 		if (strcmp(profile_str(profile, row->file), check->recorded) != 0)
 			continue;

@@ -94,10 +94,10 @@ static void test_store__gives_back_symbols(void **state)
 	assert_int_equal(profile->symbols.frames[0].nr, 1);
 	assert_int_equal(profile->symbols.modules[1].source, SYMBOL_SOURCE_SYMTAB);
 	assert_string_equal(profile_str(profile, profile->symbols.modules[1].problem), "stripped");
-	assert_int_equal(profile->nr_sources, 1);
-	assert_string_equal(profile_str(profile, profile->sources[0].file), "main.c");
-	assert_int_equal(profile->sources[0].nr_bytes, 1234);
-	assert_int_equal(profile->sources[0].modified_ns, 1700000000987654321);
+	assert_int_equal(profile->symbols.nr_sources, 1);
+	assert_string_equal(profile_str(profile, profile->symbols.sources[0].file), "main.c");
+	assert_int_equal(profile->symbols.sources[0].nr_bytes, 1234);
+	assert_int_equal(profile->symbols.sources[0].modified_ns, 1700000000987654321);
 	profile_free(profile);
 	buf_release(&bytes);
 }

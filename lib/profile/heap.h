@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROFILE_HEAP_H
+#define PROFC_PROFILE_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/ids.h"
+#include "stack/stack.h"
+
+struct profile;
+
+/*
+ * What was recorded of memory: blocks as they were allocated and freed, a sample of them or all,
+ * and now and then what the kernel and the allocator knew of a process.
+ */
+
+/* What allocated a block. Numbers are part of the file format: append only. */
+enum allocation_kind {
+	ALLOCATION_MALLOC = 0,
+	ALLOCATION_CALLOC = 1,
+	ALLOCATION_REALLOC = 2,
+	ALLOCATION_ALIGNED = 3,
+	ALLOCATION_NEW = 4,
+	ALLOCATION_MAP = 5, /* mmap, called by the program itself */
+	ALLOCATION_POOL = 6,
+	ALLOCATION_KIND_COUNT,
+};
+
+#define THREAD_NONE ((struct thread_id){UINT32_MAX})
+
+/*
+ * One block. Rows are appended in the order of time_ns; freed_ns and freed_by are updated in
+ * place, once. Times are rounded down to multiples of SAMPLE_TIME_GRAIN_NS.
+ */
+struct profile_allocation {
+	uint64_t time_ns;  /* since the recording began */
+	uint64_t freed_ns; /* 0: never, up to the end of its process or of the recording */
+	uint64_t size_bytes;
+	/* Of the sampling when it was taken, in which each byte has the same chance to be met. */
+	uint64_t mean_bytes;	   /* 0: every block was recorded */
+	struct thread_id thread;   /* that allocated it */
+	struct thread_id freed_by; /* or THREAD_NONE */
+	struct stack_id stack;	   /* where it was allocated */
+	uint8_t kind;		   /* enum allocation_kind */
+	uint8_t end;		   /* of the walk: enum stack_end */
+};
+
+/* The memory of one process at one moment. Rows are in the order of time_ns. */
+struct profile_heap_moment {
+	uint64_t time_ns;
+	uint32_t process; /* row of profile.processes */
+	/* As the kernel counts resident pages, and what was swapped out. */
+	uint64_t rss_anon_bytes, rss_file_bytes, rss_shmem_bytes, swap_bytes;
+	uint64_t heap_mapped_bytes; /* resident of the mappings that allocators take blocks from */
+	/*
+	 * Since the recording of the process' memory began, exact: of all kinds of blocks but
+	 * ALLOCATION_MAP, which is recorded block by block. 0: not known.
+	 */
+	uint64_t allocated_bytes, nr_allocations;
+	uint64_t nr_dropped; /* samples of blocks that were lost */
+};
+
+struct profile_heap {
+	struct profile_allocation *allocations; /* owned, as all of these */
+	size_t nr_allocations, cap_allocations;
+	/* Which rows were freed after they were added, in the order in which that was told. */
+	uint32_t *freed;
+	size_t nr_freed, cap_freed;
+	struct profile_heap_moment *moments;
+	size_t nr_moments, cap_moments;
+};
+
+/*
+ * The chance of a block to be recorded, more than 0 and at most 1: 1 - exp(-size / mean). An empty
+ * block has that of one byte.
+ */
+double allocation_chance(const struct profile_allocation *row);
+/* How many blocks a row stands for, and how many bytes: one, and its size, divided by the chance.
+ */
+double allocation_blocks(const struct profile_allocation *row);
+double allocation_bytes(const struct profile_allocation *row);
+
+/* Those of profile.c, beside its other tables. Returns the row's index, by which it is freed. */
+uint32_t profile_add_allocation(struct profile *profile, const struct profile_allocation *row);
+/* Not before it was allocated: an earlier time counts as that. It must not be freed yet. */
+void profile_free_allocation(struct profile *profile, uint32_t index, uint64_t time_ns,
+			     struct thread_id thread);
+void profile_add_heap_moment(struct profile *profile, const struct profile_heap_moment *row);
+/* Was memory recorded? */
+bool profile_has_heap(const struct profile *profile);
+/*
+ * The last moments of a process: NULL if there is none. Borrowed, until a moment is added.
+ */
+const struct profile_heap_moment *profile_last_moment(const struct profile *profile,
+						      uint32_t process);
+
+#endif

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "profile/profile.h"
+
+static struct profile *profile_of_two_threads(void)
+{
+	struct profile *profile = profile_new();
+	struct profile_process process = {.pid = 10, .parent = PROCESS_NONE};
+	struct profile_thread thread = {.tid = 10};
+
+	profile_add_process(profile, &process);
+	profile_add_thread(profile, &thread);
+	thread.tid = 11;
+	profile_add_thread(profile, &thread);
+	return profile;
+}
+
+static struct profile_allocation block(uint64_t size_bytes, uint64_t mean_bytes)
+{
+	return (struct profile_allocation){
+		.size_bytes = size_bytes, .mean_bytes = mean_bytes, .freed_by = THREAD_NONE};
+}
+
+static void test_heap__a_row_stands_for_blocks_by_its_chance(void **state)
+{
+	struct profile_allocation every = block(100, 0), small = block(64, 65536);
+	struct profile_allocation large = block(1 << 30, 65536), as_mean = block(4096, 4096);
+	struct profile_allocation empty = block(0, 1000);
+
+	(void)state;
+	assert_float_equal(allocation_chance(&every), 1, 0);
+	assert_float_equal(allocation_bytes(&every), 100, 0);
+	/* One block of 64 bytes in 1024.5 is met if each 65536th byte is. */
+	assert_float_equal(allocation_blocks(&small), 1024.5, 0.001);
+	assert_float_equal(allocation_bytes(&small), 65568, 0.1);
+	assert_float_equal(allocation_blocks(&large), 1, 1e-9);
+	assert_float_equal(allocation_bytes(&large), 1073741824, 1);
+	assert_float_equal(allocation_blocks(&as_mean), 1.581977, 1e-6);
+	assert_float_equal(allocation_blocks(&empty), 1000.5, 0.001);
+	assert_float_equal(allocation_bytes(&empty), 0, 0);
+}
+
+static void test_heap__blocks_are_freed_once_and_not_before_they_are_there(void **state)
+{
+	struct profile *profile = profile_of_two_threads();
+	struct profile_allocation row = block(32, 0);
+	const struct profile_allocation *rows;
+
+	(void)state;
+	row.time_ns = 5000;
+	row.thread.v = 1;
+	assert_false(profile_has_heap(profile));
+	assert_int_equal(profile_add_allocation(profile, &row), 0);
+	assert_int_equal(profile_add_allocation(profile, &row), 1);
+	row.time_ns = 10 * 1024;
+	assert_int_equal(profile_add_allocation(profile, &row), 2);
+	profile_free_allocation(profile, 2, 1 << 20, (struct thread_id){1});
+	profile_free_allocation(profile, 0, 4097, THREAD_NONE);
+	rows = profile->heap.allocations;
+	assert_true(profile_has_heap(profile));
+	assert_int_equal(rows[0].time_ns, 4096);
+	assert_int_equal(rows[0].freed_ns, 4096);
+	assert_int_equal(rows[0].freed_by.v, THREAD_NONE.v);
+	assert_int_equal(rows[1].freed_ns, 0);
+	assert_int_equal(rows[2].freed_ns, 1 << 20);
+	assert_int_equal(rows[2].freed_by.v, 1);
+	assert_int_equal(profile->heap.nr_freed, 2);
+	assert_int_equal(profile->heap.freed[0], 2);
+	assert_int_equal(profile->heap.freed[1], 0);
+	profile_free(profile);
+}
+
+/* An end of 0 would say that a block is alive. */
+static void test_heap__a_block_freed_at_the_beginning_is_freed(void **state)
+{
+	struct profile *profile = profile_of_two_threads();
+	struct profile_allocation row = block(32, 0);
+
+	(void)state;
+	profile_add_allocation(profile, &row);
+	profile_free_allocation(profile, 0, 0, THREAD_NONE);
+	assert_int_equal(profile->heap.allocations[0].freed_ns, 1024);
+	profile_free(profile);
+}
+
+static void test_heap__the_last_moment_of_a_process(void **state)
+{
+	struct profile *profile = profile_of_two_threads();
+	struct profile_process other = {.pid = 12, .parent = PROCESS_NONE};
+	struct profile_heap_moment moment = {.allocated_bytes = 1};
+
+	(void)state;
+	profile_add_process(profile, &other);
+	assert_null(profile_last_moment(profile, 0));
+	profile_add_heap_moment(profile, &moment);
+	moment.allocated_bytes = 2;
+	profile_add_heap_moment(profile, &moment);
+	moment.process = 1;
+	moment.allocated_bytes = 3;
+	profile_add_heap_moment(profile, &moment);
+	assert_true(profile_has_heap(profile));
+	assert_int_equal(profile_last_moment(profile, 0)->allocated_bytes, 2);
+	assert_int_equal(profile_last_moment(profile, 1)->allocated_bytes, 3);
+	profile_free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_heap__a_row_stands_for_blocks_by_its_chance),
+		cmocka_unit_test(test_heap__blocks_are_freed_once_and_not_before_they_are_there),
+		cmocka_unit_test(test_heap__a_block_freed_at_the_beginning_is_freed),
+		cmocka_unit_test(test_heap__the_last_moment_of_a_process),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
