@@ -17,12 +17,52 @@ bool sample_sums_add(struct sample_sums *sums, const struct sample *sample)
 	return sums->weight_ns <= max && sums->nr_observations <= max;
 }
 
-bool calls_sum_replace(uint64_t *sum, uint64_t before, uint64_t now)
+static bool sum_replace(uint64_t *sum, uint64_t before, uint64_t now, uint64_t max)
 {
 	uint64_t others = *sum - before;
 
-	if (now > CALLS_TOTAL_MAX || others + now > CALLS_TOTAL_MAX)
+	if (now > max || others + now > max)
 		return false;
 	*sum = others + now;
 	return true;
+}
+
+bool calls_sum_replace(uint64_t *sum, uint64_t before, uint64_t now)
+{
+	return sum_replace(sum, before, now, CALLS_TOTAL_MAX);
+}
+
+bool heap_sums_add(struct heap_sums *sums, const struct profile_allocation *row)
+{
+	const uint64_t max = MEMORY_TOTAL_MAX;
+
+	return row->time_ns <= TIME_MAX_NS && row->freed_ns <= TIME_MAX_NS &&
+	       sum_replace(&sums->sampled, 0, row->size_bytes, max) &&
+	       sum_replace(&sums->sampled, 0, row->mean_bytes, max) &&
+	       sum_replace(&sums->sampled, 0, 1, max);
+}
+
+static uint64_t resident(const struct profile_heap_moment *moment)
+{
+	return moment->rss_anon_bytes + moment->rss_file_bytes + moment->rss_shmem_bytes +
+	       moment->swap_bytes + moment->heap_mapped_bytes;
+}
+
+/* So that five of them can be added up. */
+#define RESIDENT_MAX (MEMORY_TOTAL_MAX / 4)
+
+bool heap_sums_replace(struct heap_sums *sums, const struct profile_heap_moment *before,
+		       const struct profile_heap_moment *now)
+{
+	const uint64_t max = MEMORY_TOTAL_MAX;
+
+	return now->time_ns <= TIME_MAX_NS && now->rss_anon_bytes <= RESIDENT_MAX &&
+	       now->rss_file_bytes <= RESIDENT_MAX && now->rss_shmem_bytes <= RESIDENT_MAX &&
+	       now->swap_bytes <= RESIDENT_MAX && now->heap_mapped_bytes <= RESIDENT_MAX &&
+	       sum_replace(&sums->resident_bytes, resident(before), resident(now), max) &&
+	       sum_replace(&sums->allocated_bytes, before->allocated_bytes, now->allocated_bytes,
+			   max) &&
+	       sum_replace(&sums->nr_allocations, before->nr_allocations, now->nr_allocations,
+			   max) &&
+	       sum_replace(&sums->nr_allocations, before->nr_dropped, now->nr_dropped, max);
 }

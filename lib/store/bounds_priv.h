@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct profile_allocation;
+struct profile_heap_moment;
 struct sample;
 
 /*
@@ -14,6 +16,7 @@ struct sample;
 #define TIME_MAX_NS	    (UINT64_C(1) << 62)
 #define WEIGHT_TOTAL_MAX_NS (UINT64_C(1) << 61)
 #define CALLS_TOTAL_MAX	    (UINT64_C(1) << 61)
+#define MEMORY_TOTAL_MAX    (UINT64_C(1) << 61)
 #define COUNTERS_MAX	    501
 
 /* The samples of a file so far. */
@@ -24,6 +27,24 @@ struct sample_sums {
 
 /* Add a sample. False when it, or a sum with it, is out of bounds; the sums are spoilt then. */
 bool sample_sums_add(struct sample_sums *sums, const struct sample *sample);
+
+/*
+ * The memory of a file so far. What rows stand for is at most the sum of their sizes, means and
+ * number. Of moments only the last of each process counts.
+ */
+struct heap_sums {
+	uint64_t sampled;
+	uint64_t allocated_bytes, nr_allocations, resident_bytes;
+};
+
+/* Add a block. False when it, or the sum, is out of bounds; the sum is spoilt then. */
+bool heap_sums_add(struct heap_sums *sums, const struct profile_allocation *row);
+/*
+ * Replace the moment of a process by its next. False when a number or a sum would be out of
+ * bounds; the sums are spoilt then.
+ */
+bool heap_sums_replace(struct heap_sums *sums, const struct profile_heap_moment *before,
+		       const struct profile_heap_moment *now);
 
 /*
  * Replace one part of a sum of calls by another. False when the sum would be out of bounds; it is

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "store/format_columns_priv.h"
 #include "store/format_counts_priv.h"
+#include "store/format_heap_priv.h"
 #include "store/format_priv.h"
 
 /*
@@ -94,6 +95,16 @@ static inline uint64_t columns_in_bounded(struct columns_in *in, unsigned int co
 		return value;
 	in->failed = true;
 	return 0;
+}
+
+/* An index of a table of nr rows. */
+static inline uint32_t columns_in_index(struct columns_in *in, unsigned int column, size_t nr)
+{
+	if (!nr) {
+		in->failed = true;
+		return 0;
+	}
+	return (uint32_t)columns_in_bounded(in, column, nr - 1);
 }
 
 static inline uint64_t columns_in_delta(const struct columns_in *in, unsigned int column,

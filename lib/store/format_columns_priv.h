@@ -184,6 +184,8 @@ enum end_column {
 	END_OLD_COLUMNS, /* all that every file has */
 	END_COUNTS = END_OLD_COLUMNS,
 	END_REFUSALS,
+	END_ALLOCATIONS,
+	END_MOMENTS,
 	END_COLUMNS,
 };
 

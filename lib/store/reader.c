@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "base/minmax.h"
 #include "store/reader_priv.h"
 
 /* Process one record; types of later versions are ignored. False if the frame is damaged. */
@@ -63,9 +64,19 @@ static void read_frames(struct reader *reader, struct err *why)
 		err_set(why, ERR_CORRUPT, "there is data after the end of the profile");
 }
 
-/* The duration is written last; in an incomplete file it is that of the last sample or count. */
+static void estimate_duration_of_memory(const struct profile_heap *heap, uint64_t *duration_ns)
+{
+	for (size_t i = 0; i < heap->nr_allocations; i++)
+		*duration_ns = max_u64(*duration_ns, max_u64(heap->allocations[i].time_ns,
+							     heap->allocations[i].freed_ns));
+	if (heap->nr_moments)
+		*duration_ns = max_u64(*duration_ns, heap->moments[heap->nr_moments - 1].time_ns);
+}
+
+/* The duration is written last; in an incomplete file it is that of the last of its rows. */
 static void estimate_duration(struct profile *profile)
 {
+	estimate_duration_of_memory(&profile->heap, &profile->meta.duration_ns);
 	for (size_t i = 0; i < profile->nr_samples; i++) {
 		if (profile->samples[i].time_ns > profile->meta.duration_ns)
 			profile->meta.duration_ns = profile->samples[i].time_ns;
@@ -117,6 +128,7 @@ static int read_start(int fd, uint64_t nr_bytes, struct profile **profile,
 	frames_in_release(&reader.frames);
 	columns_in_release(&reader.columns);
 	sample_coder_release(&reader.coder);
+	moment_coder_release(&reader.moments);
 	if (status < 0)
 		profile_free(reader.profile);
 	else

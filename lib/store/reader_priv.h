@@ -18,6 +18,9 @@ struct reader {
 	uint64_t nr_rows;  /* of all records */
 	uint32_t last_location_frame;
 	uint64_t next_count;	  /* the row of counts behind the one read last */
+	uint64_t next_allocation; /* the row of allocations behind the one read last */
+	struct heap_sums heap_sums;
+	struct moment_coder moments;
 	size_t nr_module_symbols; /* rows read */
 	bool symbols_begun;	  /* from then on frames and modules are complete */
 	bool ended;		  /* the end mark was read, and its counts are right */
@@ -29,5 +32,10 @@ struct reader {
  */
 bool reader_take_record(struct reader *reader, enum record_type type, const uint8_t *payload,
 			size_t nr_bytes);
+
+/* Reads one row; false if it is invalid. Numbers are checked before they are used. */
+typedef bool reader_take_row(struct reader *reader, struct columns_in *in);
+
+reader_take_row reader_take_allocation, reader_take_moment;
 
 #endif

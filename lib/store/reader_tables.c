@@ -6,9 +6,6 @@
 #include "base/alloc.h"
 #include "store/reader_priv.h"
 
-/* Reads one row; false if it is invalid. Numbers are checked before they are used. */
-typedef bool read_row(struct reader *reader, struct columns_in *in);
-
 static struct str_id read_text(struct reader *reader, struct columns_in *in, unsigned int column)
 {
 	uint32_t max = strtab_nr(reader->profile->strings) - 1;
@@ -24,16 +21,6 @@ static uint32_t read_u32(struct columns_in *in, unsigned int column)
 static uint64_t read_time(struct columns_in *in, unsigned int column)
 {
 	return columns_in_bounded(in, column, TIME_MAX_NS);
-}
-
-/* A row that refers to a row of a table: an index below nr. */
-static uint32_t read_index(struct columns_in *in, unsigned int column, size_t nr)
-{
-	if (!nr) {
-		in->failed = true;
-		return 0;
-	}
-	return (uint32_t)columns_in_bounded(in, column, nr - 1);
 }
 
 static bool read_meta(struct reader *reader, struct columns_in *in)
@@ -152,7 +139,7 @@ static bool read_thread(struct reader *reader, struct columns_in *in)
 	struct profile *profile = reader->profile;
 	uint32_t row = (uint32_t)columns_in_bounded(in, THREADS_ROW, profile->nr_threads);
 	struct profile_thread thread = {
-		.process = read_index(in, THREADS_PROCESS, profile->nr_processes),
+		.process = columns_in_index(in, THREADS_PROCESS, profile->nr_processes),
 		.tid = (pid_t)columns_in_bounded(in, THREADS_TID, INT32_MAX),
 		.name = read_text(reader, in, THREADS_NAME),
 		.start_ns = read_time(in, THREADS_START),
@@ -177,7 +164,7 @@ static bool read_frame(struct reader *reader, struct columns_in *in)
 	size_t nr = profile->nr_frames;
 	struct code_address where;
 
-	where.module.v = read_index(in, FRAMES_MODULE, module_table_nr(profile->modules));
+	where.module.v = columns_in_index(in, FRAMES_MODULE, module_table_nr(profile->modules));
 	where.address = columns_in_delta(in, FRAMES_ADDRESS, reader->last_address);
 	if (in->failed || reader->symbols_begun || nr >= TABLE_ROWS_MAX)
 		return false;
@@ -190,7 +177,7 @@ static bool read_stack(struct reader *reader, struct columns_in *in)
 	struct stack_trie *stacks = reader->profile->stacks;
 	uint32_t nr = stack_trie_nr(stacks);
 	uint32_t back = (uint32_t)columns_in_bounded(in, STACKS_PARENT, nr - 1);
-	struct frame_id frame = {read_index(in, STACKS_FRAME, reader->profile->nr_frames)};
+	struct frame_id frame = {columns_in_index(in, STACKS_FRAME, reader->profile->nr_frames)};
 
 	if (in->failed || nr >= TABLE_ROWS_MAX)
 		return false;
@@ -204,8 +191,8 @@ static bool read_sample(struct reader *reader, struct columns_in *in)
 	struct sample sample;
 	uint64_t minor_ns, major_ns;
 
-	sample.thread.v = read_index(in, SAMPLES_THREAD, profile->nr_threads);
-	sample.stack.v = read_index(in, SAMPLES_STACK, stack_trie_nr(profile->stacks));
+	sample.thread.v = columns_in_index(in, SAMPLES_THREAD, profile->nr_threads);
+	sample.stack.v = columns_in_index(in, SAMPLES_STACK, stack_trie_nr(profile->stacks));
 	sample.kind = (uint8_t)columns_in_bounded(in, SAMPLES_KIND, SAMPLE_KIND_COUNT - 1);
 	sample.end = (uint8_t)columns_in_bounded(in, SAMPLES_END, STACK_END_COUNT - 1);
 	sample.nr = read_u32(in, SAMPLES_NR);
@@ -250,7 +237,7 @@ static bool read_jit_name(struct reader *reader, struct columns_in *in)
 {
 	struct profile *profile = reader->profile;
 	struct jit_name row = {
-		.frame = {read_index(in, JIT_NAMES_FRAME, profile->nr_frames)},
+		.frame = {columns_in_index(in, JIT_NAMES_FRAME, profile->nr_frames)},
 		.name = read_text(reader, in, JIT_NAMES_NAME),
 		.file = read_text(reader, in, JIT_NAMES_FILE),
 		.line = read_u32(in, JIT_NAMES_LINE),
@@ -268,7 +255,8 @@ static bool read_jit_source(struct reader *reader, struct columns_in *in)
 {
 	struct profile *profile = reader->profile;
 	struct jit_source row = {
-		.module = {read_index(in, JIT_SOURCES_MODULE, module_table_nr(profile->modules))},
+		.module = {columns_in_index(in, JIT_SOURCES_MODULE,
+					    module_table_nr(profile->modules))},
 		.source = (enum symbol_source)columns_in_bounded(in, JIT_SOURCES_SOURCE,
 								 SYMBOL_SOURCE_COUNT - 1),
 		.path = read_text(reader, in, JIT_SOURCES_PATH),
@@ -310,7 +298,8 @@ static bool read_location(struct reader *reader, struct columns_in *in)
 	struct profile *profile = reader->profile;
 	uint64_t frame = columns_in_uint(in, LOCATIONS_FRAME);
 	struct location location = {
-		.function.v = read_index(in, LOCATIONS_FUNCTION, profile->symbols.nr_functions),
+		.function.v =
+			columns_in_index(in, LOCATIONS_FUNCTION, profile->symbols.nr_functions),
 		.file = read_text(reader, in, LOCATIONS_FILE),
 		.line = read_u32(in, LOCATIONS_LINE),
 	};
@@ -433,7 +422,7 @@ static bool read_refusal(struct reader *reader, struct columns_in *in)
 {
 	struct profile *profile = reader->profile;
 	struct profile_refusal row = {
-		.process = read_index(in, REFUSALS_PROCESS, profile->nr_processes),
+		.process = columns_in_index(in, REFUSALS_PROCESS, profile->nr_processes),
 		.function = read_text(reader, in, REFUSALS_FUNCTION),
 		.module = read_text(reader, in, REFUSALS_MODULE),
 		.reason = read_text(reader, in, REFUSALS_REASON),
@@ -460,13 +449,15 @@ static bool read_end(struct reader *reader, struct columns_in *in)
 			columns_in_uint(in, END_FUNCTIONS) == profile->symbols.nr_functions &&
 			columns_in_uint(in, END_LOCATIONS) == profile->symbols.nr_locations &&
 			columns_in_uint(in, END_COUNTS) == profile->probes.nr_counts &&
-			columns_in_uint(in, END_REFUSALS) == profile->probes.nr_refusals;
+			columns_in_uint(in, END_REFUSALS) == profile->probes.nr_refusals &&
+			columns_in_uint(in, END_ALLOCATIONS) == profile->heap.nr_allocations &&
+			columns_in_uint(in, END_MOMENTS) == profile->heap.nr_moments;
 	return reader->ended;
 }
 
 struct table {
 	unsigned int nr_columns;
-	read_row *read;
+	reader_take_row *read;
 	unsigned int nr_needed; /* 0: all of them */
 	uint32_t texts;		/* a bit for each column of texts; the others hold numbers */
 };
@@ -488,6 +479,8 @@ static const struct table tables[RECORD_TYPE_COUNT] = {
 	[RECORD_LOCATIONS] = {LOCATIONS_COLUMNS, read_location, 0, 0},
 	[RECORD_MODULE_SYMBOLS] = {MODULE_SYMBOLS_COLUMNS, read_module_symbols, 0, 0},
 	[RECORD_END] = {END_COLUMNS, read_end, END_OLD_COLUMNS, 0},
+	[RECORD_ALLOCATIONS] = {ALLOCATIONS_COLUMNS, reader_take_allocation, 0, 0},
+	[RECORD_MOMENTS] = {MOMENTS_COLUMNS, reader_take_moment, 0, 0},
 	[RECORD_COUNTS] = {COUNTS_COLUMNS, read_count, 0, 0},
 	[RECORD_REFUSALS] = {REFUSALS_COLUMNS, read_refusal, 0, 0},
 	[RECORD_JIT_NAMES] = {JIT_NAMES_COLUMNS, read_jit_name, 0, 0},

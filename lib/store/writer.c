@@ -34,6 +34,8 @@ void store_writer_free(struct store_writer *writer)
 	frames_out_release(&writer->frames);
 	columns_out_release(&writer->columns);
 	sample_coder_release(&writer->coder);
+	moment_coder_release(&writer->heap.coder);
+	moment_coder_release(&writer->heap.summed);
 	free(writer->written.processes);
 	free(writer->written.threads);
 	free(writer->written.counters);
@@ -70,6 +72,7 @@ int store_writer_flush(struct store_writer *writer, const struct profile *profil
 		writer_write_frames,	  writer_write_stacks,	  writer_write_samples,
 		writer_write_counters,	  writer_write_marks,	  writer_write_jit_names,
 		writer_write_jit_sources, writer_write_counts,	  writer_write_refusals,
+		writer_write_allocations, writer_write_moments,
 	};
 
 	if (writer->failed)
@@ -94,6 +97,8 @@ static int write_end(struct store_writer *writer, const struct profile *profile,
 	columns_out_uint(out, END_COMPLETE, profile->meta.complete);
 	columns_out_uint(out, END_COUNTS, writer->written.nr_counts);
 	columns_out_uint(out, END_REFUSALS, writer->nr_refusals);
+	columns_out_uint(out, END_ALLOCATIONS, writer->heap.nr_allocations);
+	columns_out_uint(out, END_MOMENTS, writer->heap.nr_moments);
 	out->nr_rows++;
 	return writer_emit(writer, RECORD_END, err);
 }

@@ -40,6 +40,31 @@ static bool calls_in_bounds(const struct profile_probes *probes)
 	return true;
 }
 
+/* Each row once: sums go on from flush to flush. */
+static bool memory_in_bounds(struct written_heap *written, const struct profile_heap *heap)
+{
+	for (; written->nr_summed_allocations < heap->nr_allocations;
+	     written->nr_summed_allocations++) {
+		if (!heap_sums_add(&written->sums,
+				   &heap->allocations[written->nr_summed_allocations]))
+			return false;
+	}
+	for (size_t i = written->nr_freed; i < heap->nr_freed; i++) {
+		if (heap->allocations[heap->freed[i]].freed_ns > TIME_MAX_NS)
+			return false;
+	}
+	for (; written->nr_summed_moments < heap->nr_moments; written->nr_summed_moments++) {
+		const struct profile_heap_moment *now = &heap->moments[written->nr_summed_moments];
+		struct profile_heap_moment *before =
+			moment_coder_last(&written->summed, now->process);
+
+		if (!heap_sums_replace(&written->sums, before, now))
+			return false;
+		*before = *now;
+	}
+	return true;
+}
+
 int writer_check_bounds(struct store_writer *writer, const struct profile *profile, struct err *err)
 {
 	if (!rows_in_bounds(profile))
@@ -51,6 +76,12 @@ int writer_check_bounds(struct store_writer *writer, const struct profile *profi
 	if (!calls_in_bounds(&profile->probes))
 		return err_set(err, ERR_LIMIT, "the profile has more than %llu counted calls",
 			       (unsigned long long)CALLS_TOTAL_MAX);
+	if (!memory_in_bounds(&writer->heap, &profile->heap))
+		return err_set(err, ERR_LIMIT,
+			       "the profile has more memory than %llu bytes, or times of over %llu "
+			       "years",
+			       (unsigned long long)MEMORY_TOTAL_MAX,
+			       (unsigned long long)(TIME_MAX_NS / NS_PER_YEAR));
 	for (size_t i = 0; i < profile->nr_samples; i++) {
 		if (!sample_sums_add(&writer->sums, &profile->samples[i]))
 			return err_set(err, ERR_LIMIT,

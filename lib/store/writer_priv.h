@@ -27,6 +27,16 @@ struct written_rows {
 	bool wrote_meta;
 };
 
+/* How much of what was recorded of memory the file has. */
+struct written_heap {
+	size_t nr_allocations, nr_freed, nr_moments;
+	uint32_t next_allocation; /* the row behind the one written last */
+	struct moment_coder coder;
+	struct heap_sums sums;
+	size_t nr_summed_allocations, nr_summed_moments;
+	struct moment_coder summed; /* the moments that the sums hold */
+};
+
 /* What the file holds so far: how much of each table. */
 struct store_writer {
 	struct frames_out frames;
@@ -41,6 +51,7 @@ struct store_writer {
 	uint32_t next_count;	  /* the row behind the one written last */
 	uint64_t nr_counts_again; /* rows written more than once, together */
 	struct written_rows written;
+	struct written_heap heap;
 	bool ending; /* the last flush has begun: nothing can wait for a later one */
 	bool failed; /* once a write has failed, what follows could not be read */
 };
@@ -53,8 +64,8 @@ writer_step writer_write_strings, writer_write_meta_and_command, writer_write_mo
 	writer_write_processes, writer_write_threads, writer_write_frames, writer_write_stacks,
 	writer_write_samples, writer_write_counters, writer_write_marks, writer_write_jit_names,
 	writer_write_jit_sources, writer_write_counts, writer_write_refusals,
-	writer_write_module_symbols, writer_write_functions, writer_write_locations,
-	writer_write_sources;
+	writer_write_allocations, writer_write_moments, writer_write_module_symbols,
+	writer_write_functions, writer_write_locations, writer_write_sources;
 
 /* Not a table, but the first step: is there anything that readers would refuse? ERR_LIMIT. */
 writer_step writer_check_bounds;

@@ -3,13 +3,14 @@
  * Writes a made-up recording through the library, for timing report and export
  * and for measuring bytes per sample:
  *
- *	make_profile FILE [SAMPLES [STACKS [THREADS [COUNTS]]]]
+ *	make_profile FILE [SAMPLES [STACKS [THREADS [COUNTS [BLOCKS]]]]]
  *
  * The shape is that of a server at 500 Hz: some threads run on jittered ticks,
  * one sample in ten finds its thread asleep, and stacks come from a call graph
  * of 4000 functions in 24 modules, few of them hot and new ones turning up until
  * the end. So many functions are counted where they begin and at one of their calls, but one
- * in seven, which is refused. The same arguments give the same file.
+ * in seven, which is refused. So many blocks are allocated, of which two in three are freed at
+ * some later time. The same arguments give the same file.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -38,6 +39,8 @@ struct maker {
 	uint32_t nr_leaves;
 	uint64_t *last_ns; /* of each thread */
 	uint64_t nr_samples;
+	uint64_t nr_blocks;			/* that are to be allocated in all */
+	uint64_t allocated_bytes, nr_allocated; /* what those so far stand for */
 };
 
 /* xorshift64*: good enough, and the same everywhere. */
@@ -250,6 +253,63 @@ static void advance_counts(struct profile *profile, uint64_t now_ns)
 	}
 }
 
+#define MEAN_BYTES 524288
+
+/* Sizes of which a sample by bytes consists: large blocks are met more often than small ones. */
+static uint64_t block_size(struct maker *maker)
+{
+	return (UINT64_C(16) << next_random(maker) % 16) + 8 * (next_random(maker) % 4);
+}
+
+static void free_some_block(struct maker *maker, uint64_t now_ns)
+{
+	const struct profile_heap *heap = &maker->profile->heap;
+	uint32_t row = (uint32_t)(next_random(maker) % heap->nr_allocations);
+
+	if (!heap->allocations[row].freed_ns)
+		profile_free_allocation(maker->profile, row, now_ns, (struct thread_id){0});
+}
+
+static void add_block(struct maker *maker, uint64_t now_ns)
+{
+	struct profile_allocation row = {
+		.time_ns = now_ns,
+		.size_bytes = block_size(maker),
+		.mean_bytes = MEAN_BYTES,
+		.freed_by = THREAD_NONE,
+		.kind = (uint8_t)(next_random(maker) % 3),
+		.stack = maker->leaves[below(maker, maker->nr_leaves)],
+	};
+
+	maker->allocated_bytes += (uint64_t)allocation_bytes(&row);
+	maker->nr_allocated += (uint64_t)allocation_blocks(&row);
+	profile_add_allocation(maker->profile, &row);
+	for (int i = 0; i < 2; i++)
+		free_some_block(maker, now_ns);
+}
+
+/* Twice as many as samples can say: views scale to what is known exactly. */
+static void add_moment(struct maker *maker, uint64_t now_ns)
+{
+	struct profile_heap_moment row = {
+		.time_ns = now_ns,
+		.rss_anon_bytes = maker->allocated_bytes / 8 / 4096 * 4096,
+		.rss_file_bytes = 5 << 20,
+		.heap_mapped_bytes = maker->allocated_bytes / 16 / 4096 * 4096,
+		.allocated_bytes = 2 * maker->allocated_bytes,
+		.nr_allocations = 2 * maker->nr_allocated,
+	};
+
+	profile_add_heap_moment(maker->profile, &row);
+}
+
+static void allocate(struct maker *maker, uint64_t nr_samples, uint64_t now_ns)
+{
+	while (maker->profile->heap.nr_allocations <
+	       maker->nr_blocks * maker->nr_samples / nr_samples)
+		add_block(maker, now_ns);
+}
+
 static void flush(struct maker *maker)
 {
 	struct err err = ERR_INIT;
@@ -275,12 +335,17 @@ static void make_samples(struct maker *maker, uint64_t nr_samples, uint32_t nr_s
 			add_sample(maker, i, time_ns,
 				   choose_stack(maker, maker->nr_samples, nr_samples, nr_stacks));
 		}
+		allocate(maker, nr_samples, tick_ns);
 		if (tick_ns - flushed_ns >= NS_PER_SEC) {
+			if (maker->nr_blocks)
+				add_moment(maker, tick_ns);
 			advance_counts(maker->profile, tick_ns);
 			flush(maker);
 			flushed_ns = tick_ns;
 		}
 	}
+	if (maker->nr_blocks)
+		add_moment(maker, tick_ns);
 	maker->profile->meta.duration_ns = tick_ns + NS_PER_MS;
 	advance_counts(maker->profile, maker->profile->meta.duration_ns);
 }
@@ -343,8 +408,10 @@ int main(int argc, char **argv)
 	uint64_t nr_bytes_before_symbols;
 	int fd;
 
+	maker.nr_blocks = argc > 6 ? strtoull(argv[6], NULL, 10) : 0;
 	if (argc < 2 || !nr_samples || !nr_stacks || !nr_threads || nr_counts > NR_FUNCTIONS) {
-		fprintf(stderr, "usage: make_profile FILE [SAMPLES [STACKS [THREADS [COUNTS]]]]\n");
+		fprintf(stderr, "usage: make_profile FILE [SAMPLES [STACKS [THREADS [COUNTS "
+				"[BLOCKS]]]]]\n");
 		return 2;
 	}
 	fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

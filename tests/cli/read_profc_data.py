@@ -33,7 +33,9 @@ TABLES = {
     13: ("locations", "frame function file line"),
     14: ("module_symbols", "source debug_file problem mismatched"),
     15: ("end", "texts modules processes threads frames stacks samples functions locations"
-        " complete counts refusals"),
+        " complete counts refusals allocations moments"),
+    16: ("allocations", "number time life freed_by size mean thread stack kind end"),
+    17: ("moments", "time process anonymous file shared swap heap allocated allocations dropped"),
     18: ("counts", "number kind flags process place callee calls from to"),
     19: ("refusals", "process function module reason"),
     22: ("sources", "file size modified"),
@@ -123,6 +125,8 @@ class Recording:
         self.samples, self.counters, self.marks = [], {}, []
         self.functions, self.chains, self.module_symbols = [], {}, []
         self.counts, self.refusals = [], []
+        self.allocations, self.moments = [], []
+        self._next_allocation, self._last_moment, self._last_of_process = 0, 0, {}
         self.complete = False
         self._next_count = 0
         self._last_of_thread, self._last_time, self._last_address, self._frame = {}, 0, 0, 0
@@ -228,6 +232,30 @@ class Recording:
             self.counts[number : number + 1] = [now]
             self._next_count = number + 1
 
+    def _take_allocations(self, rows):
+        for row in rows:
+            number = (self._next_allocation + signed(row["number"])) & MASK
+            if number == len(self.allocations):
+                before = self.allocations[-1] if self.allocations else {"time": 0, "mean": 0}
+                now = {column: row[column] for column in ("size", "thread", "stack", "kind", "end")}
+                now["time"] = before["time"] + 1024 * row["time"]
+                now["mean"] = (before["mean"] + signed(row["mean"])) & MASK
+                self.allocations.append(now)
+            else:
+                assert not self.allocations[number]["life"] and row["life"]
+            self.allocations[number] |= {"life": row["life"], "freed_by": row["freed_by"]}
+            self._next_allocation = number + 1
+
+    def _take_moments(self, rows):
+        for row in rows:
+            before = self._last_of_process.get(row["process"], {})
+            now = {column: (before.get(column, 0) + signed(value)) & MASK
+                   for column, value in row.items()}
+            self._last_moment += row["time"]
+            now |= {"time": self._last_moment, "process": row["process"]}
+            self._last_of_process[row["process"]] = now
+            self.moments.append(now)
+
     def _take_refusals(self, rows):
         self.refusals += [
             {"process": row["process"], "function": self.text(row["function"]),
@@ -239,7 +267,8 @@ class Recording:
         found = [len(table) for table in (
             self.texts, self.modules, self.processes, self.threads, self.frames, self.stacks,
             self.samples, self.functions)] + [locations]
-        found += [1, len(self.counts), len(self.refusals)]
+        found += [1, len(self.counts), len(self.refusals), len(self.allocations),
+                  len(self.moments)]
         self.complete = list(rows[0].values()) == found
 
     def total(self, weight):

@@ -2,6 +2,7 @@
 """profc.data: what man/profc-data.5 promises, and what happens to files less than whole."""
 
 import json
+import math
 import os
 import re
 import shutil
@@ -24,14 +25,15 @@ def report(path, *options):
 
 
 class Files(unittest.TestCase):
-    """Each test has a directory, and in it a recording made up of 20000 samples and 500 counts."""
+    """Each test has a directory, and in it a recording made up of 20000 samples, 500 counts and 3000
+    blocks."""
 
     @classmethod
     def setUpClass(cls):
         cls.made = tempfile.mkdtemp(prefix="profc-test-")
         cls.addClassCleanup(shutil.rmtree, cls.made)
         cls.path = os.path.join(cls.made, "made.data")
-        subprocess.run([MAKE_PROFILE, cls.path, "20000", "2000", "3", "500"], check=True,
+        subprocess.run([MAKE_PROFILE, cls.path, "20000", "2000", "3", "500", "3000"], check=True,
                        stdout=subprocess.DEVNULL)
 
     def setUp(self):
@@ -82,6 +84,23 @@ class SecondReader(Files):
         self.assertEqual(symbolized.counts, self.second.counts)
         self.assertEqual(symbolized.refusals, self.second.refusals)
         self.assertEqual(symbolized.frames, self.second.frames)
+
+    def test_allocations_are_those_made_up(self):
+        rows = self.second.allocations
+        self.assertEqual(len(rows), 3000)
+        freed = [row for row in rows if row["life"]]
+        self.assertTrue(1500 < len(freed) < 3000, len(freed))
+        self.assertTrue(all(row["freed_by"] == 1 for row in freed))
+        self.assertEqual({row["mean"] for row in rows}, {524288})
+        self.assertEqual({row["kind"] for row in rows}, {0, 1, 2})
+        times = [row["time"] for row in rows]
+        self.assertEqual(times, sorted(times))
+        estimate = sum(int(row["size"] / -math.expm1(-row["size"] / row["mean"])) for row in rows)
+        last = self.second.moments[-1]
+        self.assertEqual(last["allocated"], 2 * estimate)
+        self.assertEqual(last["anonymous"], estimate // 8 // 4096 * 4096)
+        self.assertEqual(len(self.second.moments),
+                         math.ceil(self.second.facts["duration"] / 1e9))
 
     def test_totals_are_those_of_report(self):
         for metric, total in (

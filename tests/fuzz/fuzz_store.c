@@ -55,6 +55,26 @@ static void check_probes(const struct profile_probes *probes, const struct profi
 		assert(probes->refusals[i].process < profile->nr_processes);
 }
 
+static void check_heap(const struct profile_heap *heap, const struct profile *profile)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < heap->nr_allocations; i++) {
+		const struct profile_allocation *row = &heap->allocations[i];
+
+		assert(row->thread.v < profile->nr_threads && row->kind < ALLOCATION_KIND_COUNT);
+		assert(row->stack.v < stack_trie_nr(profile->stacks));
+		assert(row->end < STACK_END_COUNT);
+		assert(row->freed_by.v == THREAD_NONE.v || row->freed_by.v < profile->nr_threads);
+		assert(!row->freed_ns || row->freed_ns >= row->time_ns);
+		assert(!i || row[-1].time_ns <= row->time_ns);
+		sum += allocation_bytes(row) + allocation_blocks(row);
+	}
+	assert(sum < 0x1p63);
+	for (size_t i = 0; i < heap->nr_moments; i++)
+		assert(heap->moments[i].process < profile->nr_processes);
+}
+
 /* What every view relies on: references are in bounds, sums do not overflow. */
 static void check(const struct profile *profile)
 {
@@ -81,6 +101,7 @@ static void check(const struct profile *profile)
 		assert(stack_trie_parent(profile->stacks, id).v < i);
 	}
 	check_probes(&profile->probes, profile);
+	check_heap(&profile->heap, profile);
 	for (size_t i = 0; i < profile->symbols.nr_frames; i++)
 		assert(profile->symbols.frames[i].first + (uint64_t)profile->symbols.frames[i].nr <=
 		       profile->symbols.nr_locations);

@@ -147,6 +147,54 @@ static inline void add_counts(struct profile *profile)
 	profile_add_refusal(profile, &refusal);
 }
 
+/* work() allocates three blocks, one of them frees main() before the file has it. */
+static inline void add_blocks(struct profile *profile)
+{
+	struct profile_allocation row = {.time_ns = 2048,
+					 .size_bytes = 100,
+					 .mean_bytes = 524288,
+					 .freed_by = THREAD_NONE,
+					 .stack = {2}};
+	struct profile_heap_moment moment = {.time_ns = 3000000,
+					     .rss_anon_bytes = 40960,
+					     .rss_file_bytes = 8192,
+					     .allocated_bytes = 700000,
+					     .nr_allocations = 7000};
+
+	profile_add_allocation(profile, &row);
+	row.time_ns = 5000 * SAMPLE_TIME_GRAIN_NS;
+	row.size_bytes = 1 << 20;
+	row.kind = ALLOCATION_MAP;
+	row.mean_bytes = 0;
+	row.end = STACK_END_DEPTH_LIMIT;
+	profile_add_allocation(profile, &row);
+	profile_free_allocation(profile, 1, 6000 * SAMPLE_TIME_GRAIN_NS, (struct thread_id){0});
+	row.time_ns++;
+	row.kind = ALLOCATION_NEW;
+	row.mean_bytes = 262144;
+	profile_add_allocation(profile, &row);
+	profile_add_heap_moment(profile, &moment);
+}
+
+/* One of them is freed later, another one allocated. */
+static inline void change_blocks(struct profile *profile)
+{
+	struct profile_allocation row = {.time_ns = 7000 * SAMPLE_TIME_GRAIN_NS,
+					 .freed_by = THREAD_NONE};
+	struct profile_heap_moment moment = {.time_ns = 13000000,
+					     .rss_anon_bytes = 36864,
+					     .rss_shmem_bytes = 4096,
+					     .swap_bytes = 12288,
+					     .heap_mapped_bytes = 16384,
+					     .allocated_bytes = 900000,
+					     .nr_allocations = 9000,
+					     .nr_dropped = 3};
+
+	profile_free_allocation(profile, 0, 8000 * SAMPLE_TIME_GRAIN_NS, THREAD_NONE);
+	profile_add_allocation(profile, &row);
+	profile_add_heap_moment(profile, &moment);
+}
+
 static inline void add_symbols(struct profile *profile)
 {
 	struct function main_ = {.name = profile_intern(profile, "main"),
@@ -177,6 +225,7 @@ static inline int write_small_profile(struct profile *profile)
 
 	assert_int_equal(store_writer_new(fd, &writer, &err), 0);
 	add_counts(profile);
+	add_blocks(profile);
 	for (uint32_t i = 0; i < 10; i++) {
 		struct sample sample = sample_at(2000000 * (i + 1), 0, 1 + i % 2);
 
@@ -192,6 +241,7 @@ static inline int write_small_profile(struct profile *profile)
 	profile->processes[0].name = profile_intern(profile, "renamed");
 	profile->processes[0].end_ns = 41000000;
 	profile_set_counter(profile, "stops", 20);
+	change_blocks(profile);
 	profile->probes.counts[1].calls = 1000000;
 	profile->probes.counts[0].to_ns = profile->probes.counts[1].to_ns = 40000000;
 	assert_int_equal(store_writer_flush(writer, profile, &err), 0);

@@ -162,6 +162,127 @@ static void test_store__gives_back_counts_and_refusals(void **state)
 	buf_release(&bytes);
 }
 
+static void check_block(const struct profile *profile, size_t i,
+			const struct profile_allocation *expected)
+{
+	const struct profile_allocation *row = &profile->heap.allocations[i];
+
+	assert_int_equal(row->time_ns, expected->time_ns);
+	assert_int_equal(row->freed_ns, expected->freed_ns);
+	assert_int_equal(row->size_bytes, expected->size_bytes);
+	assert_int_equal(row->mean_bytes, expected->mean_bytes);
+	assert_int_equal(row->thread.v, expected->thread.v);
+	assert_int_equal(row->freed_by.v, expected->freed_by.v);
+	assert_int_equal(row->stack.v, expected->stack.v);
+	assert_int_equal(row->kind, expected->kind);
+	assert_int_equal(row->end, expected->end);
+}
+
+static void test_store__gives_back_allocations(void **state)
+{
+	static const struct profile_allocation expected[] = {
+		{.time_ns = 2048,
+		 .freed_ns = 8192000,
+		 .size_bytes = 100,
+		 .mean_bytes = 524288,
+		 .freed_by = {UINT32_MAX},
+		 .stack = {2}},
+		{.time_ns = 5120000,
+		 .freed_ns = 6144000,
+		 .size_bytes = 1048576,
+		 .freed_by = {0},
+		 .stack = {2},
+		 .kind = ALLOCATION_MAP,
+		 .end = STACK_END_DEPTH_LIMIT},
+		{.time_ns = 5120000,
+		 .size_bytes = 1048576,
+		 .mean_bytes = 262144,
+		 .freed_by = {UINT32_MAX},
+		 .stack = {2},
+		 .kind = ALLOCATION_NEW,
+		 .end = STACK_END_DEPTH_LIMIT},
+		{.time_ns = 7168000, .freed_by = {UINT32_MAX}},
+	};
+	struct buf bytes = small_file();
+	struct profile *profile = NULL;
+
+	(void)state;
+	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
+	assert_int_equal(profile->heap.nr_allocations, 4);
+	for (size_t i = 0; i < 4; i++)
+		check_block(profile, i, &expected[i]);
+	profile_free(profile);
+	buf_release(&bytes);
+}
+
+static void test_store__gives_back_moments_of_memory(void **state)
+{
+	struct buf bytes = small_file();
+	struct profile *profile = NULL;
+	const struct profile_heap_moment *moments;
+
+	(void)state;
+	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
+	assert_int_equal(profile->heap.nr_moments, 2);
+	moments = profile->heap.moments;
+	assert_int_equal(moments[0].time_ns, 3000000);
+	assert_int_equal(moments[0].rss_anon_bytes, 40960);
+	assert_int_equal(moments[0].rss_file_bytes, 8192);
+	assert_int_equal(moments[0].allocated_bytes, 700000);
+	assert_int_equal(moments[1].time_ns, 13000000);
+	assert_int_equal(moments[1].process, 0);
+	assert_int_equal(moments[1].rss_anon_bytes, 36864);
+	assert_int_equal(moments[1].rss_file_bytes, 0);
+	assert_int_equal(moments[1].rss_shmem_bytes, 4096);
+	assert_int_equal(moments[1].swap_bytes, 12288);
+	assert_int_equal(moments[1].heap_mapped_bytes, 16384);
+	assert_int_equal(moments[1].allocated_bytes, 900000);
+	assert_int_equal(moments[1].nr_allocations, 9000);
+	assert_int_equal(moments[1].nr_dropped, 3);
+	profile_free(profile);
+	buf_release(&bytes);
+}
+
+/* One of many threads allocates every millisecond, and each block is freed after a second. */
+static void test_store__blocks_cost_little(void **state)
+{
+	struct profile *written = small_profile(), *profile = NULL;
+	struct store_writer *writer = NULL;
+	int fd = memory_file();
+	uint64_t nr_bytes;
+
+	(void)state;
+	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
+	assert_int_equal(store_writer_flush(writer, written, NULL), 0);
+	nr_bytes = store_writer_nr_bytes(writer);
+	for (uint64_t i = 0; i < 100000; i++) {
+		uint64_t random = i * UINT64_C(0x9e3779b97f4a7c15) >> 33;
+		struct profile_allocation row = {.time_ns = i * 1000000 + random % 1000000,
+						 .size_bytes = random % 100000,
+						 .mean_bytes = 524288,
+						 .freed_by = THREAD_NONE,
+						 .stack = {(uint32_t)(random % 3)}};
+
+		profile_add_allocation(written, &row);
+		if (i >= 1000)
+			profile_free_allocation(written, (uint32_t)i - 1000, i * 1000000,
+						(struct thread_id){0});
+		if (i % 1000 == 0)
+			assert_int_equal(store_writer_flush(writer, written, NULL), 0);
+	}
+	assert_int_equal(store_writer_finish(writer, written, NULL), 0);
+	assert_true(store_writer_nr_bytes(writer) - nr_bytes < 100000 * 12);
+	store_writer_free(writer);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(store_read(fd, &profile, NULL, NULL), 0);
+	assert_int_equal(profile->heap.nr_allocations, 100000);
+	for (size_t i = 0; i < 100000; i++)
+		check_block(profile, i, &written->heap.allocations[i]);
+	profile_free(profile);
+	profile_free(written);
+	close(fd);
+}
+
 /* A profile of so many counted places, all in one process. */
 static struct profile *counted_profile(uint32_t nr)
 {
@@ -506,6 +627,29 @@ static void many_calls(struct profile *profile)
 	profile_add_count(profile, &count);
 }
 
+static void late_block(struct profile *profile)
+{
+	struct profile_allocation row = {.freed_by = THREAD_NONE};
+
+	profile_add_allocation(profile, &row);
+	profile_free_allocation(profile, 0, BEYOND_ANY_TIME_NS + SAMPLE_TIME_GRAIN_NS, THREAD_NONE);
+}
+
+static void large_blocks(struct profile *profile)
+{
+	struct profile_allocation row = {.size_bytes = UINT64_C(1) << 60, .freed_by = THREAD_NONE};
+
+	profile_add_allocation(profile, &row);
+	profile_add_allocation(profile, &row);
+}
+
+static void large_moment(struct profile *profile)
+{
+	struct profile_heap_moment moment = {.allocated_bytes = UINT64_C(1) << 62};
+
+	profile_add_heap_moment(profile, &moment);
+}
+
 static void long_recording(struct profile *profile)
 {
 	profile->meta.duration_ns = BEYOND_ANY_TIME_NS;
@@ -540,6 +684,12 @@ static void test_store__writes_nothing_that_readers_refuse(void **state)
 		{late_mark, "the profile has times of over 146 years"},
 		{late_count, "the profile has times of over 146 years"},
 		{many_calls, "the profile has more than 2305843009213693952 counted calls"},
+		{late_block, "the profile has more memory than 2305843009213693952 bytes, or times "
+			     "of over 146 years"},
+		{large_blocks, "the profile has more memory than 2305843009213693952 bytes, or "
+			       "times of over 146 years"},
+		{large_moment, "the profile has more memory than 2305843009213693952 bytes, or "
+			       "times of over 146 years"},
 		{long_recording, "the profile has times of over 146 years"},
 		{recorded_in_far_future, "the profile has times of over 146 years"},
 		{many_counters, "the profile has more than 501 counters"},
@@ -614,6 +764,9 @@ int main(void)
 		cmocka_unit_test(test_store__gives_back_what_programs_said_of_their_code),
 		cmocka_unit_test(test_store__gives_back_counts_and_refusals),
 		cmocka_unit_test(test_store__counts_that_change_cost_little),
+		cmocka_unit_test(test_store__gives_back_allocations),
+		cmocka_unit_test(test_store__gives_back_moments_of_memory),
+		cmocka_unit_test(test_store__blocks_cost_little),
 		cmocka_unit_test(test_store__a_count_that_stands_still_is_known_to),
 		cmocka_unit_test(test_store__counts_that_change_alike_stay_readable),
 		cmocka_unit_test(test_store__keeps_any_sample_exactly),

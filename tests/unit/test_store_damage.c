@@ -72,6 +72,9 @@ static void test_store__salvages_whole_frames(void **state)
 	assert_int_equal(profile->probes.nr_counts, 2);
 	assert_int_equal(profile->probes.counts[1].calls, 1000000);
 	assert_int_equal(profile->probes.nr_refusals, 1);
+	assert_int_equal(profile->heap.nr_allocations, 4);
+	assert_int_equal(profile->heap.allocations[0].freed_ns, 8000 * SAMPLE_TIME_GRAIN_NS);
+	assert_int_equal(profile->heap.nr_moments, 2);
 	profile_free(profile);
 	buf_release(&bytes);
 }
@@ -348,6 +351,30 @@ static const struct bad_number bad_numbers[] = {
 	{"a refusal in a nameless module", RECORD_REFUSALS, REFUSALS_COLUMNS, REFUSALS_MODULE,
 	 1000},
 	{"a refusal without a reason", RECORD_REFUSALS, REFUSALS_COLUMNS, REFUSALS_REASON, 1000},
+	{"a block ahead of the table", RECORD_ALLOCATIONS, ALLOCATIONS_COLUMNS, ALLOCATIONS_ROW, 2},
+	{"a block before the table", RECORD_ALLOCATIONS, ALLOCATIONS_COLUMNS, ALLOCATIONS_ROW, 1},
+	{"a block of a late time", RECORD_ALLOCATIONS, ALLOCATIONS_COLUMNS, ALLOCATIONS_TIME,
+	 (UINT64_C(1) << 52) + 1},
+	{"a block that lives too long", RECORD_ALLOCATIONS, ALLOCATIONS_COLUMNS, ALLOCATIONS_LIFE,
+	 UINT64_MAX},
+	{"a block freed by no thread", RECORD_ALLOCATIONS, ALLOCATIONS_COLUMNS,
+	 ALLOCATIONS_FREED_BY, 2},
+	{"a block that overflows sums", RECORD_ALLOCATIONS, ALLOCATIONS_COLUMNS, ALLOCATIONS_SIZE,
+	 (UINT64_C(1) << 61) + 1},
+	{"a mean that overflows sums", RECORD_ALLOCATIONS, ALLOCATIONS_COLUMNS, ALLOCATIONS_MEAN,
+	 1},
+	{"a block of no thread", RECORD_ALLOCATIONS, ALLOCATIONS_COLUMNS, ALLOCATIONS_THREAD, 1},
+	{"a block of no stack", RECORD_ALLOCATIONS, ALLOCATIONS_COLUMNS, ALLOCATIONS_STACK, 3},
+	{"a block kind from nowhere", RECORD_ALLOCATIONS, ALLOCATIONS_COLUMNS, ALLOCATIONS_KIND,
+	 ALLOCATION_KIND_COUNT},
+	{"a block end from nowhere", RECORD_ALLOCATIONS, ALLOCATIONS_COLUMNS, ALLOCATIONS_END, 250},
+	{"a moment of no process", RECORD_MOMENTS, MOMENTS_COLUMNS, MOMENTS_PROCESS, 1},
+	{"a moment of a late time", RECORD_MOMENTS, MOMENTS_COLUMNS, MOMENTS_TIME, UINT64_MAX},
+	{"a moment with less than nothing", RECORD_MOMENTS, MOMENTS_COLUMNS, MOMENTS_SWAP, 1},
+	{"a moment that overflows sums", RECORD_MOMENTS, MOMENTS_COLUMNS, MOMENTS_ALLOCATED,
+	 (UINT64_C(1) << 62) + 2},
+	{"more samples lost than there may be", RECORD_MOMENTS, MOMENTS_COLUMNS, MOMENTS_NR_DROPPED,
+	 (UINT64_C(1) << 62) + 2},
 	{"an end with other counts", RECORD_END, END_COLUMNS, END_SAMPLES, 77},
 };
 

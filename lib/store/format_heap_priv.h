@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_STORE_FORMAT_HEAP_PRIV_H
+#define PROFC_STORE_FORMAT_HEAP_PRIV_H
+
+#include <stdint.h>
+
+#include "profile/heap.h"
+
+/* The columns of what was recorded of memory, as those of format_columns_priv.h. */
+enum allocations_column {
+	ALLOCATIONS_ROW,
+	ALLOCATIONS_TIME,
+	ALLOCATIONS_LIFE,
+	ALLOCATIONS_FREED_BY,
+	ALLOCATIONS_SIZE,
+	ALLOCATIONS_MEAN,
+	ALLOCATIONS_THREAD,
+	ALLOCATIONS_STACK,
+	ALLOCATIONS_KIND,
+	ALLOCATIONS_END,
+	ALLOCATIONS_COLUMNS,
+};
+
+enum moments_column {
+	MOMENTS_TIME,
+	MOMENTS_PROCESS,
+	MOMENTS_RSS_ANON,
+	MOMENTS_RSS_FILE,
+	MOMENTS_RSS_SHMEM,
+	MOMENTS_SWAP,
+	MOMENTS_HEAP_MAPPED,
+	MOMENTS_ALLOCATED,
+	MOMENTS_NR_ALLOCATIONS,
+	MOMENTS_NR_DROPPED,
+	MOMENTS_COLUMNS,
+};
+
+/*
+ * What the coding of moments remembers over the whole file: numbers of a process are differences
+ * from its moment before.
+ */
+struct moment_coder {
+	struct profile_heap_moment *last; /* by process; owned */
+	size_t nr_processes, cap_processes;
+	uint64_t previous_ns; /* of the row before, whatever its process */
+};
+
+void moment_coder_release(struct moment_coder *coder);
+/* The moment of a process before, all 0 in the first. Borrowed until the next call. */
+struct profile_heap_moment *moment_coder_last(struct moment_coder *coder, uint32_t process);
+
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Decodes what was recorded of memory. */
+#include "store/reader_priv.h"
+
+#define GRAINS_MAX (TIME_MAX_NS / SAMPLE_TIME_GRAIN_NS)
+
+/* When the block was freed: 0 is "never", else one more than the grains that it lived. */
+static uint64_t read_end(struct columns_in *in, uint64_t time_ns)
+{
+	uint64_t life = columns_in_bounded(in, ALLOCATIONS_LIFE, GRAINS_MAX);
+
+	return life ? time_ns + (life - 1) * SAMPLE_TIME_GRAIN_NS : 0;
+}
+
+static struct thread_id read_freed_by(const struct profile *profile, struct columns_in *in)
+{
+	return (struct thread_id){
+		(uint32_t)columns_in_bounded(in, ALLOCATIONS_FREED_BY, profile->nr_threads) - 1};
+}
+
+static bool take_freed(struct reader *reader, struct columns_in *in, uint32_t row)
+{
+	struct profile *profile = reader->profile;
+	const struct profile_allocation *allocation = &profile->heap.allocations[row];
+	uint64_t freed_ns = read_end(in, allocation->time_ns);
+	struct thread_id by = read_freed_by(profile, in);
+
+	if (in->failed || allocation->freed_ns || !freed_ns || freed_ns > TIME_MAX_NS)
+		return false;
+	profile_free_allocation(profile, row, freed_ns, by);
+	return true;
+}
+
+static bool take_new(struct reader *reader, struct columns_in *in)
+{
+	struct profile *profile = reader->profile;
+	const struct profile_heap *heap = &profile->heap;
+	struct profile_allocation row = {0}, before = {0};
+
+	if (heap->nr_allocations >= TABLE_ROWS_MAX)
+		return false;
+	if (heap->nr_allocations)
+		before = heap->allocations[heap->nr_allocations - 1];
+	row.time_ns = before.time_ns +
+		      SAMPLE_TIME_GRAIN_NS * columns_in_bounded(in, ALLOCATIONS_TIME, GRAINS_MAX);
+	row.freed_ns = read_end(in, row.time_ns);
+	row.freed_by = read_freed_by(profile, in);
+	row.size_bytes = columns_in_uint(in, ALLOCATIONS_SIZE);
+	row.mean_bytes = columns_in_delta(in, ALLOCATIONS_MEAN, before.mean_bytes);
+	row.thread.v = columns_in_index(in, ALLOCATIONS_THREAD, profile->nr_threads);
+	row.stack.v = columns_in_index(in, ALLOCATIONS_STACK, stack_trie_nr(profile->stacks));
+	row.kind = (uint8_t)columns_in_bounded(in, ALLOCATIONS_KIND, ALLOCATION_KIND_COUNT - 1);
+	row.end = (uint8_t)columns_in_bounded(in, ALLOCATIONS_END, STACK_END_COUNT - 1);
+	if (in->failed || !heap_sums_add(&reader->heap_sums, &row))
+		return false;
+	profile_add_allocation(profile, &row);
+	return true;
+}
+
+bool reader_take_allocation(struct reader *reader, struct columns_in *in)
+{
+	size_t nr = reader->profile->heap.nr_allocations;
+	uint64_t row = columns_in_delta(in, ALLOCATIONS_ROW, reader->next_allocation);
+
+	if (row > nr || !(row == nr ? take_new(reader, in) : take_freed(reader, in, (uint32_t)row)))
+		return false;
+	reader->next_allocation = row + 1;
+	return true;
+}
+
+bool reader_take_moment(struct reader *reader, struct columns_in *in)
+{
+	struct profile *profile = reader->profile;
+	struct moment_coder *coder = &reader->moments;
+	uint32_t process = columns_in_index(in, MOMENTS_PROCESS, profile->nr_processes);
+	struct profile_heap_moment *before, now;
+
+	if (in->failed || profile->heap.nr_moments >= TABLE_ROWS_MAX)
+		return false;
+	before = moment_coder_last(coder, process);
+	now = (struct profile_heap_moment){
+		.time_ns = coder->previous_ns + columns_in_bounded(in, MOMENTS_TIME, TIME_MAX_NS),
+		.process = process,
+		.rss_anon_bytes = columns_in_delta(in, MOMENTS_RSS_ANON, before->rss_anon_bytes),
+		.rss_file_bytes = columns_in_delta(in, MOMENTS_RSS_FILE, before->rss_file_bytes),
+		.rss_shmem_bytes = columns_in_delta(in, MOMENTS_RSS_SHMEM, before->rss_shmem_bytes),
+		.swap_bytes = columns_in_delta(in, MOMENTS_SWAP, before->swap_bytes),
+		.heap_mapped_bytes =
+			columns_in_delta(in, MOMENTS_HEAP_MAPPED, before->heap_mapped_bytes),
+		.allocated_bytes = columns_in_delta(in, MOMENTS_ALLOCATED, before->allocated_bytes),
+		.nr_allocations =
+			columns_in_delta(in, MOMENTS_NR_ALLOCATIONS, before->nr_allocations),
+		.nr_dropped = columns_in_delta(in, MOMENTS_NR_DROPPED, before->nr_dropped),
+	};
+	if (in->failed || !heap_sums_replace(&reader->heap_sums, before, &now))
+		return false;
+	coder->previous_ns = now.time_ns;
+	*before = now;
+	profile_add_heap_moment(profile, &now);
+	return true;
+}

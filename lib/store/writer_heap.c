@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Encodes what was recorded of memory. */
+#include "base/alloc.h"
+#include "store/writer_priv.h"
+
+/* 0: not freed. */
+static uint64_t life_of(const struct profile_allocation *row)
+{
+	return row->freed_ns ? (row->freed_ns - row->time_ns) / SAMPLE_TIME_GRAIN_NS + 1 : 0;
+}
+
+static void put_row(struct store_writer *writer, uint32_t row, const struct profile_allocation *now)
+{
+	struct columns_out *out = &writer->columns;
+
+	columns_out_delta(out, ALLOCATIONS_ROW, row, writer->heap.next_allocation);
+	columns_out_uint(out, ALLOCATIONS_LIFE, life_of(now));
+	/* 0 stands for "none": THREAD_NONE + 1 wraps to it. */
+	columns_out_uint(out, ALLOCATIONS_FREED_BY, (uint32_t)(now->freed_by.v + 1));
+	writer->heap.next_allocation = row + 1;
+	out->nr_rows++;
+}
+
+static void put_new(struct store_writer *writer, uint32_t row, const struct profile_allocation *now,
+		    const struct profile_allocation *before)
+{
+	struct columns_out *out = &writer->columns;
+
+	put_row(writer, row, now);
+	columns_out_uint(out, ALLOCATIONS_TIME,
+			 (now->time_ns - before->time_ns) / SAMPLE_TIME_GRAIN_NS);
+	columns_out_uint(out, ALLOCATIONS_SIZE, now->size_bytes);
+	columns_out_delta(out, ALLOCATIONS_MEAN, now->mean_bytes, before->mean_bytes);
+	columns_out_uint(out, ALLOCATIONS_THREAD, now->thread.v);
+	columns_out_uint(out, ALLOCATIONS_STACK, now->stack.v);
+	columns_out_uint(out, ALLOCATIONS_KIND, now->kind);
+	columns_out_uint(out, ALLOCATIONS_END, now->end);
+}
+
+static void put_freed(struct store_writer *writer, uint32_t row,
+		      const struct profile_allocation *now)
+{
+	put_row(writer, row, now);
+	for (unsigned int column = 0; column < ALLOCATIONS_COLUMNS; column++) {
+		if (column != ALLOCATIONS_ROW && column != ALLOCATIONS_LIFE &&
+		    column != ALLOCATIONS_FREED_BY)
+			columns_out_uint(&writer->columns, column, 0);
+	}
+}
+
+/* Those that the file has as alive. In a record of their own most columns take no room. */
+static int write_freed(struct store_writer *writer, const struct profile_heap *heap,
+		       struct err *err)
+{
+	struct written_heap *written = &writer->heap;
+	int status = 0;
+
+	for (; status == 0 && written->nr_freed < heap->nr_freed; written->nr_freed++) {
+		uint32_t row = heap->freed[written->nr_freed];
+
+		if (row >= written->nr_allocations)
+			continue;
+		put_freed(writer, row, &heap->allocations[row]);
+		status = writer_emit_if_full(writer, RECORD_ALLOCATIONS, err);
+	}
+	return status ? status : writer_emit(writer, RECORD_ALLOCATIONS, err);
+}
+
+int writer_write_allocations(struct store_writer *writer, const struct profile *profile,
+			     struct err *err)
+{
+	const struct profile_heap *heap = &profile->heap;
+	struct written_heap *written = &writer->heap;
+	int status;
+
+	columns_out_begin(&writer->columns, ALLOCATIONS_COLUMNS);
+	status = write_freed(writer, heap, err);
+	for (; status == 0 && written->nr_allocations < heap->nr_allocations;
+	     written->nr_allocations++) {
+		const struct profile_allocation *row = &heap->allocations[written->nr_allocations];
+		struct profile_allocation none = {0};
+
+		put_new(writer, (uint32_t)written->nr_allocations, row,
+			written->nr_allocations ? row - 1 : &none);
+		status = writer_emit_if_full(writer, RECORD_ALLOCATIONS, err);
+	}
+	return status ? status : writer_emit(writer, RECORD_ALLOCATIONS, err);
+}
+
+static void put_moment(struct store_writer *writer, const struct profile_heap_moment *now)
+{
+	struct columns_out *out = &writer->columns;
+	struct moment_coder *coder = &writer->heap.coder;
+	struct profile_heap_moment *before = moment_coder_last(coder, now->process);
+
+	columns_out_uint(out, MOMENTS_TIME, now->time_ns - coder->previous_ns);
+	columns_out_uint(out, MOMENTS_PROCESS, now->process);
+	columns_out_delta(out, MOMENTS_RSS_ANON, now->rss_anon_bytes, before->rss_anon_bytes);
+	columns_out_delta(out, MOMENTS_RSS_FILE, now->rss_file_bytes, before->rss_file_bytes);
+	columns_out_delta(out, MOMENTS_RSS_SHMEM, now->rss_shmem_bytes, before->rss_shmem_bytes);
+	columns_out_delta(out, MOMENTS_SWAP, now->swap_bytes, before->swap_bytes);
+	columns_out_delta(out, MOMENTS_HEAP_MAPPED, now->heap_mapped_bytes,
+			  before->heap_mapped_bytes);
+	columns_out_delta(out, MOMENTS_ALLOCATED, now->allocated_bytes, before->allocated_bytes);
+	columns_out_delta(out, MOMENTS_NR_ALLOCATIONS, now->nr_allocations, before->nr_allocations);
+	columns_out_delta(out, MOMENTS_NR_DROPPED, now->nr_dropped, before->nr_dropped);
+	coder->previous_ns = now->time_ns;
+	*before = *now;
+	out->nr_rows++;
+}
+
+int writer_write_moments(struct store_writer *writer, const struct profile *profile,
+			 struct err *err)
+{
+	const struct profile_heap *heap = &profile->heap;
+	int status = 0;
+
+	columns_out_begin(&writer->columns, MOMENTS_COLUMNS);
+	for (; status == 0 && writer->heap.nr_moments < heap->nr_moments;
+	     writer->heap.nr_moments++) {
+		put_moment(writer, &heap->moments[writer->heap.nr_moments]);
+		status = writer_emit_if_full(writer, RECORD_MOMENTS, err);
+	}
+	return status ? status : writer_emit(writer, RECORD_MOMENTS, err);
+}
