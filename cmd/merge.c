@@ -55,11 +55,12 @@ static int write_merged(const struct profile *const *profiles, size_t nr, const 
 	return status;
 }
 
-/* Or exact counts, which need no samples. */
+/* Or exact counts or blocks of memory, which need no samples. */
 static bool has_samples(struct profile *const *profiles, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
-		if (profiles[i]->nr_samples || profiles[i]->probes.nr_counts)
+		if (profiles[i]->nr_samples || profiles[i]->probes.nr_counts ||
+		    profile_has_heap(profiles[i]))
 			return true;
 	}
 	return false;

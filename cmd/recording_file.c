@@ -109,7 +109,7 @@ static bool is_empty_recording(const char *path)
 	if (lstat(path, &found) < 0 || !S_ISREG(found.st_mode) || found.st_size > EMPTY_BYTES_MAX ||
 	    store_read_path(path, &profile, &salvage, NULL) < 0)
 		return false;
-	is_empty = !profile->nr_samples && !profile->probes.nr_counts;
+	is_empty = !profile->nr_samples && !profile->probes.nr_counts && !profile_has_heap(profile);
 	profile_free(profile);
 	return is_empty;
 }

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/minmax.h"
+#include "profile/merge_heap.h"
 #include "profile/profile.h"
 
 /* One of the profiles, and what its ids are in the result. */
@@ -342,6 +343,16 @@ static void take_probes(struct profile *into, const struct source *source)
 	}
 }
 
+static void take_heap(struct heap_merge *merge, const struct source *source)
+{
+	const struct heap_merge_map map = {.processes = source->processes,
+					   .threads = source->threads,
+					   .stacks = source->stacks,
+					   .offset_ns = source->offset_ns};
+
+	heap_merge_take(merge, source->profile, &map);
+}
+
 static void take_sources(struct profile *into, const struct source *source)
 {
 	const struct profile *from = source->profile;
@@ -520,6 +531,7 @@ static struct profile *merge(const struct profile *const *profiles, size_t nr, b
 {
 	struct source *sources = xcalloc(nr, sizeof(*sources));
 	struct profile *into = profile_new();
+	struct heap_merge heap = {0};
 
 	assert(nr > 0);
 	into->meta.start_realtime_ns = first_start_ns(profiles, nr);
@@ -543,10 +555,12 @@ static struct profile *merge(const struct profile *const *profiles, size_t nr, b
 		take_samples(into, source);
 		take_jit(into, source);
 		take_probes(into, source);
+		take_heap(&heap, source);
 		take_sources(into, source);
 		take_counters(into, profiles[i]);
 		merge_meta(into, source, i == 0);
 	}
+	heap_merge_finish(&heap, into);
 	if (any_symbols(profiles, nr))
 		profile_reset_symbols(into);
 	for (size_t i = 0; i < nr; i++) {

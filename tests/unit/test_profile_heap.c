@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "profile/heap_estimate.h"
 #include "profile/profile.h"
 
 static struct profile *profile_of_two_threads(void)
@@ -110,6 +112,109 @@ static void test_heap__the_last_moment_of_a_process(void **state)
 	profile_free(profile);
 }
 
+static void add(struct profile *profile, uint64_t time_ns, uint64_t freed_ns, uint64_t size_bytes,
+		uint64_t mean_bytes)
+{
+	struct profile_allocation row = block(size_bytes, mean_bytes);
+
+	row.time_ns = time_ns;
+	row.freed_ns = freed_ns;
+	profile_add_allocation(profile, &row);
+}
+
+static void test_heap_estimate__rows_add_up_to_what_is_known_exactly(void **state)
+{
+	struct profile *profile = profile_of_two_threads();
+	struct profile_heap_moment moment = {
+		.time_ns = 10240, .allocated_bytes = 300000, .nr_allocations = 2500};
+	struct heap_estimate estimate;
+	struct heap_weight weight;
+
+	(void)state;
+	add(profile, 1024, 0, 100, 65536);
+	add(profile, 2048, 0, 100, 65536);
+	add(profile, 20480, 0, 100, 65536); /* later than what is known exactly */
+	profile_add_heap_moment(profile, &moment);
+	heap_estimate_init(&estimate, profile);
+	weight = heap_estimate_weight(&estimate, &profile->heap.allocations[0]);
+	assert_float_equal(weight.bytes, 150000, 0.1);
+	assert_float_equal(weight.blocks, 1250, 0.001);
+	assert_float_equal(sqrt(weight.square_bytes), 150000, 150);
+	assert_false(weight.exact);
+	profile->heap.allocations[0].kind = ALLOCATION_MAP;
+	weight = heap_estimate_weight(&estimate, &profile->heap.allocations[0]);
+	assert_float_equal(weight.bytes, 65586, 0.1);
+	heap_estimate_release(&estimate);
+	profile_free(profile);
+}
+
+static void test_heap_estimate__what_was_recorded_whole_is_exact(void **state)
+{
+	struct profile *profile = profile_of_two_threads();
+	struct profile_heap_moment moment = {.time_ns = 10240, .allocated_bytes = 300};
+	struct heap_estimate estimate;
+	struct heap_weight weight;
+
+	(void)state;
+	add(profile, 1024, 0, 100, 0);
+	add(profile, 2048, 0, 200, 0);
+	moment.nr_allocations = 2;
+	profile_add_heap_moment(profile, &moment);
+	heap_estimate_init(&estimate, profile);
+	weight = heap_estimate_weight(&estimate, &profile->heap.allocations[1]);
+	assert_true(weight.exact);
+	assert_float_equal(weight.bytes, 200, 0);
+	assert_float_equal(weight.square_bytes, 0, 0);
+	heap_estimate_release(&estimate);
+	profile->heap.moments[0].allocated_bytes = 450; /* one was dropped */
+	profile->heap.moments[0].nr_allocations = 3;
+	heap_estimate_init(&estimate, profile);
+	weight = heap_estimate_weight(&estimate, &profile->heap.allocations[1]);
+	assert_false(weight.exact);
+	assert_float_equal(weight.bytes, 300, 0.001);
+	heap_estimate_release(&estimate);
+	profile_free(profile);
+}
+
+/*
+ *	us   0    1    2    3    4    5
+ *	     10---10---10   .    .    .
+ *	     .    30---30---30   .    .
+ *	     .    .    5    .    .    .     freed at once
+ *	     .    .    .    20---20---20
+ */
+static void test_heap_estimate__peak_and_what_is_alive(void **state)
+{
+	struct profile *profile = profile_of_two_threads();
+	struct profile_allocation *rows;
+	struct heap_estimate estimate;
+	double bytes;
+
+	(void)state;
+	add(profile, 0, 2 * 1024, 10, 0);
+	add(profile, 1 * 1024, 3 * 1024, 30, 0);
+	add(profile, 2 * 1024, 2 * 1024, 5, 0);
+	add(profile, 3 * 1024, 0, 20, 0);
+	rows = profile->heap.allocations;
+	heap_estimate_init(&estimate, profile);
+	assert_int_equal(heap_peak_ns(&estimate, NULL, &bytes), 1024);
+	assert_float_equal(bytes, 40, 0);
+	assert_true(heap_is_alive(profile, &rows[0], 2047, 0));
+	assert_false(heap_is_alive(profile, &rows[0], 2048, 0));
+	assert_false(heap_is_alive(profile, &rows[2], 2048, 0));
+	assert_false(heap_is_alive(profile, &rows[3], 3071, 0));
+	assert_true(heap_is_alive(profile, &rows[3], 3072, 0));
+	assert_int_equal(heap_end_ns(profile, NULL), UINT64_MAX);
+	assert_true(heap_is_alive(profile, &rows[3], HEAP_AT_END, UINT64_MAX));
+	profile->processes[0].end_ns = 2000;
+	assert_int_equal(heap_end_ns(profile, NULL), 2000);
+	assert_true(heap_is_alive(profile, &rows[3], HEAP_AT_END, 2000));
+	assert_false(heap_is_alive(profile, &rows[3], HEAP_AT_END, 2001));
+	assert_false(heap_is_alive(profile, &rows[0], 2000, 0));
+	heap_estimate_release(&estimate);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -117,6 +222,9 @@ int main(void)
 		cmocka_unit_test(test_heap__blocks_are_freed_once_and_not_before_they_are_there),
 		cmocka_unit_test(test_heap__a_block_freed_at_the_beginning_is_freed),
 		cmocka_unit_test(test_heap__the_last_moment_of_a_process),
+		cmocka_unit_test(test_heap_estimate__rows_add_up_to_what_is_known_exactly),
+		cmocka_unit_test(test_heap_estimate__what_was_recorded_whole_is_exact),
+		cmocka_unit_test(test_heap_estimate__peak_and_what_is_alive),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

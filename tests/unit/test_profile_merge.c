@@ -216,6 +216,80 @@ static void test_merge__counts_of_a_process_that_goes_on(void **state)
 	profile_free(joined);
 }
 
+/* Its child allocates two blocks 1024 ns apart, and frees the first later. */
+static struct profile *with_blocks(struct profile *profile, uint64_t size_bytes)
+{
+	struct profile_allocation row = {
+		.time_ns = 1024, .size_bytes = size_bytes, .freed_by = THREAD_NONE, .stack = {1}};
+	struct profile_heap_moment moment = {
+		.time_ns = 1500, .process = 0, .allocated_bytes = size_bytes, .nr_allocations = 1};
+
+	profile_add_allocation(profile, &row);
+	row.time_ns = 2048;
+	row.stack.v = 2;
+	profile_add_allocation(profile, &row);
+	profile_free_allocation(profile, 0, 3072, (struct thread_id){0});
+	profile_add_heap_moment(profile, &moment);
+	moment.time_ns = 2500;
+	moment.allocated_bytes *= 2;
+	moment.nr_allocations = 2;
+	moment.nr_dropped = 1;
+	profile_add_heap_moment(profile, &moment);
+	return profile;
+}
+
+/* The second recording began ten seconds before the first. */
+static void test_merge__blocks_are_in_time_order(void **state)
+{
+	struct profile *merged = merge_two(with_blocks(recording("a", 110, 1, 30), 7),
+					   with_blocks(recording("b", 100, 1, 12), 9));
+	const struct profile_allocation *rows = merged->heap.allocations;
+	/* 9765625 times 1024 ns */
+	const uint64_t ten_seconds = UINT64_C(10000000000);
+
+	(void)state;
+	assert_int_equal(merged->heap.nr_allocations, 4);
+	assert_int_equal(rows[0].size_bytes, 9);
+	assert_int_equal(rows[0].time_ns, 1024);
+	assert_int_equal(rows[0].freed_ns, 3072);
+	assert_int_equal(rows[0].freed_by.v, rows[0].thread.v);
+	assert_int_equal(rows[1].freed_ns, 0);
+	assert_int_equal(rows[1].freed_by.v, THREAD_NONE.v);
+	assert_int_equal(rows[2].size_bytes, 7);
+	assert_int_equal(rows[2].time_ns, ten_seconds + 1024);
+	assert_int_equal(rows[2].freed_ns, ten_seconds + 3072);
+	assert_int_not_equal(rows[2].thread.v, rows[0].thread.v);
+	assert_int_not_equal(rows[3].stack.v, rows[2].stack.v);
+	assert_int_equal(merged->heap.nr_moments, 4);
+	assert_int_equal(merged->heap.moments[0].allocated_bytes, 9);
+	assert_int_equal(merged->heap.moments[3].allocated_bytes, 14);
+	assert_int_equal(merged->heap.moments[3].time_ns, ten_seconds + 2500);
+	assert_int_not_equal(merged->heap.moments[3].process, merged->heap.moments[0].process);
+	profile_free(merged);
+}
+
+/* Each part counts anew; what the process allocated is what both say. */
+static void test_merge__allocations_of_a_process_that_goes_on_add_up(void **state)
+{
+	struct profile *former = recording("a", 100, 1, 30), *latter = recording("a", 101, 1, 12);
+	struct profile *joined;
+
+	(void)state;
+	former->processes[0].end_ns = former->processes[1].end_ns = 5000;
+	with_blocks(former, 7);
+	with_blocks(latter, 9);
+	joined = profile_join(former, latter);
+	assert_int_equal(joined->heap.nr_moments, 4);
+	assert_int_equal(joined->heap.moments[3].process, 0);
+	assert_int_equal(joined->heap.moments[2].allocated_bytes, 14 + 9);
+	assert_int_equal(joined->heap.moments[3].allocated_bytes, 14 + 18);
+	assert_int_equal(joined->heap.moments[3].nr_allocations, 4);
+	assert_int_equal(joined->heap.moments[3].nr_dropped, 2);
+	profile_free(former);
+	profile_free(latter);
+	profile_free(joined);
+}
+
 static void test_merge__keeps_places_in_time(void **state)
 {
 	const uint64_t ten_seconds = UINT64_C(10000000000);
@@ -363,6 +437,8 @@ int main(void)
 		cmocka_unit_test(test_merge__keeps_what_was_said_of_jit_code),
 		cmocka_unit_test(test_merge__counts_are_of_their_processes),
 		cmocka_unit_test(test_merge__counts_of_a_process_that_goes_on),
+		cmocka_unit_test(test_merge__blocks_are_in_time_order),
+		cmocka_unit_test(test_merge__allocations_of_a_process_that_goes_on_add_up),
 		cmocka_unit_test(test_merge__keeps_places_in_time),
 		cmocka_unit_test(test_merge__facts_and_counters),
 		cmocka_unit_test(test_merge__symbols_come_from_who_has_them),

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROFILE_HEAP_ESTIMATE_H
+#define PROFC_PROFILE_HEAP_ESTIMATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/heap.h"
+
+struct profile;
+
+/*
+ * What the recorded blocks say of all: each row stands for allocation_bytes() and
+ * allocation_blocks(), scaled so that all rows of a process add up to what is known exactly of
+ * it, where that is known. Rows of ALLOCATION_MAP are not scaled: exact totals are without them.
+ */
+struct heap_scale {
+	double bytes, blocks;
+};
+
+struct heap_estimate {
+	const struct profile *profile; /* borrowed */
+	struct heap_scale *scales;     /* by row of profile.processes; owned */
+};
+
+void heap_estimate_init(struct heap_estimate *estimate, const struct profile *profile);
+void heap_estimate_release(struct heap_estimate *estimate);
+
+/* What a row stands for. */
+struct heap_weight {
+	double bytes, blocks;
+	/* The variances of these numbers, by the chance that the row was met with. */
+	double square_bytes, square_blocks;
+	bool exact; /* every block was recorded, and none was lost: no estimate */
+};
+
+struct heap_weight heap_estimate_weight(const struct heap_estimate *estimate,
+					const struct profile_allocation *row);
+
+/* The end of the recording: what is alive when the last of the processes ends. */
+#define HEAP_AT_END UINT64_MAX
+
+/*
+ * Is the block alive at a moment? It is not where it was freed by then, or its process has ended.
+ * At HEAP_AT_END: it was never freed, and its process lived as long as any of those that are set
+ * in `processes` (by row; NULL: of all). end_ns is what heap_end_ns() says of these.
+ */
+bool heap_is_alive(const struct profile *profile, const struct profile_allocation *row,
+		   uint64_t at_ns, uint64_t end_ns);
+/* When the last of these processes that allocated anything ended; UINT64_MAX: one lives on. */
+uint64_t heap_end_ns(const struct profile *profile, const bool *processes);
+/*
+ * The moment at which most bytes were alive in these processes, the first of several; 0 if none
+ * ever were. *bytes (may be NULL): how many.
+ */
+uint64_t heap_peak_ns(const struct heap_estimate *estimate, const bool *processes, double *bytes);
+
+#endif

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Merges what was recorded of memory. */
+#include "profile/merge_heap.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "profile/profile.h"
+
+static void take_allocations(struct heap_merge *merge, const struct profile_heap *from,
+			     const struct heap_merge_map *map)
+{
+	for (size_t i = 0; i < from->nr_allocations; i++) {
+		struct profile_allocation row = from->allocations[i];
+
+		row.time_ns += map->offset_ns;
+		if (row.freed_ns)
+			row.freed_ns += map->offset_ns;
+		row.thread.v = map->threads[row.thread.v];
+		if (row.freed_by.v != THREAD_NONE.v)
+			row.freed_by.v = map->threads[row.freed_by.v];
+		row.stack = map->stacks[row.stack.v];
+		ARRAY_GROW(merge->allocations, merge->nr_allocations, merge->cap_allocations);
+		merge->allocations[merge->nr_allocations++] = row;
+	}
+}
+
+/* The last moment that was taken of a process, NULL: none. */
+static const struct profile_heap_moment *last_of(const struct heap_merge *merge, size_t nr,
+						 uint32_t process)
+{
+	while (nr-- > 0) {
+		if (merge->moments[nr].process == process)
+			return &merge->moments[nr];
+	}
+	return NULL;
+}
+
+static void take_moments(struct heap_merge *merge, const struct profile *from,
+			 const struct heap_merge_map *map)
+{
+	size_t nr_before = merge->nr_moments;
+	struct profile_heap_moment *bases = xcalloc(from->nr_processes, sizeof(*bases));
+
+	for (size_t i = 0; i < from->nr_processes; i++) {
+		const struct profile_heap_moment *last =
+			last_of(merge, nr_before, map->processes[i]);
+
+		if (last)
+			bases[i] = *last;
+	}
+	for (size_t i = 0; i < from->heap.nr_moments; i++) {
+		struct profile_heap_moment row = from->heap.moments[i];
+		const struct profile_heap_moment *base = &bases[row.process];
+
+		row.time_ns += map->offset_ns;
+		row.process = map->processes[row.process];
+		row.allocated_bytes += base->allocated_bytes;
+		row.nr_allocations += base->nr_allocations;
+		row.nr_dropped += base->nr_dropped;
+		ARRAY_GROW(merge->moments, merge->nr_moments, merge->cap_moments);
+		merge->moments[merge->nr_moments++] = row;
+	}
+	free(bases);
+}
+
+void heap_merge_take(struct heap_merge *merge, const struct profile *from,
+		     const struct heap_merge_map *map)
+{
+	take_allocations(merge, &from->heap, map);
+	take_moments(merge, from, map);
+}
+
+/* Of equal times those of earlier profiles first: the addresses, as places in one array, say so. */
+static int by_time(const void *left, const void *right)
+{
+	const struct profile_allocation *a = *(const struct profile_allocation *const *)left;
+	const struct profile_allocation *b = *(const struct profile_allocation *const *)right;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns > b->time_ns ? 1 : -1;
+	return (a > b) - (a < b);
+}
+
+static int moments_by_time(const void *left, const void *right)
+{
+	const struct profile_heap_moment *a = *(const struct profile_heap_moment *const *)left;
+	const struct profile_heap_moment *b = *(const struct profile_heap_moment *const *)right;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns > b->time_ns ? 1 : -1;
+	return (a > b) - (a < b);
+}
+
+static void add_allocations(const struct heap_merge *merge, struct profile *into)
+{
+	size_t nr = merge->nr_allocations;
+	const struct profile_allocation **rows = xcalloc(nr, sizeof(*rows));
+
+	for (size_t i = 0; i < nr; i++)
+		rows[i] = &merge->allocations[i];
+	if (nr)
+		qsort(rows, nr, sizeof(*rows), by_time);
+	for (size_t i = 0; i < nr; i++)
+		profile_add_allocation(into, rows[i]);
+	free(rows);
+}
+
+static void add_moments(const struct heap_merge *merge, struct profile *into)
+{
+	size_t nr = merge->nr_moments;
+	const struct profile_heap_moment **rows = xcalloc(nr, sizeof(*rows));
+
+	for (size_t i = 0; i < nr; i++)
+		rows[i] = &merge->moments[i];
+	if (nr)
+		qsort(rows, nr, sizeof(*rows), moments_by_time);
+	for (size_t i = 0; i < nr; i++)
+		profile_add_heap_moment(into, rows[i]);
+	free(rows);
+}
+
+void heap_merge_finish(struct heap_merge *merge, struct profile *into)
+{
+	add_allocations(merge, into);
+	add_moments(merge, into);
+	free(merge->allocations);
+	free(merge->moments);
+	*merge = (struct heap_merge){0};
+}
