@@ -90,6 +90,8 @@ int flush_stdout(struct sink *sink);
 int open_profile(const char *path, struct profile **profile);
 /* The same for commands that accept a profile without samples: `info`, `merge`. */
 int open_profile_even_empty(const char *path, struct profile **profile);
+/* For metrics of memory, which need what was recorded of that in place of samples. */
+int open_profile_of_memory(const char *path, struct profile **profile);
 /* And for those to which exact counts are enough. */
 int open_profile_or_counts(const char *path, struct profile **profile);
 /* What messages call it. */

@@ -139,7 +139,8 @@ static int parse(struct export_args *args, int argc, char **argv, enum export_ki
 	format = export_format(*kind);
 	if (format->compressed && to_stdout(args) && isatty(STDOUT_FILENO))
 		return refuse_terminal(format, err);
-	return filter_options_apply(&args->filter, filter, err);
+	status = filter_options_apply(&args->filter, filter, err);
+	return status ? status : filter_options_fit(filter, (enum metric)args->metric, err);
 }
 
 static int write_stdout(enum export_kind kind, const struct profile *profile,
@@ -188,7 +189,9 @@ static int write_profile(const struct export_args *args, enum export_kind kind,
 		.filter = filter,
 	};
 	struct profile *profile;
-	int status = open_profile(args->input, &profile);
+	int status = metric_is_memory(options.metric)
+			     ? open_profile_of_memory(args->input, &profile)
+			     : open_profile(args->input, &profile);
 
 	if (status)
 		return status;

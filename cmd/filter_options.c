@@ -67,6 +67,22 @@ static int parse_range(const char *text, struct filter *filter, struct err *err)
 	return 0;
 }
 
+static int parse_moment(const char *text, struct heap_filter *filter, struct err *err)
+{
+	int status = 0;
+
+	filter->at = FILTER_AT_TIME;
+	if (strcmp(text, "peak") == 0)
+		filter->at = FILTER_AT_PEAK;
+	else
+		status = parse_bound(text, strlen(text), &filter->at_ns, &filter->at_mark, err);
+	if (filter->at_mark.nr_bytes)
+		filter->at = FILTER_AT_MARK;
+	if (status == 0 && !*text)
+		status = err_set(err, ERR_INVALID, "needs a time, 'peak' or 'mark:TEXT'");
+	return status ? err_prefix(err, "--at"), status : 0;
+}
+
 static struct pattern_list patterns(const struct option_list *list)
 {
 	return (struct pattern_list){.texts = list->values, .nr = list->nr};
@@ -79,5 +95,17 @@ int filter_options_apply(const struct filter_options *options, struct filter *fi
 				  .processes = patterns(&options->processes),
 				  .modules = patterns(&options->modules),
 				  .functions = patterns(&options->functions)};
+	filter->heap.temporary_ns = options->temporary_ns;
+	if (options->at && parse_moment(options->at, &filter->heap, err))
+		return ERR_INVALID;
 	return options->time ? parse_range(options->time, filter, err) : 0;
+}
+
+int filter_options_fit(const struct filter *filter, enum metric metric, struct err *err)
+{
+	if (filter->heap.at != FILTER_AT_END && metric != METRIC_LIVE)
+		return err_set(err, ERR_INVALID, "--at needs --metric live");
+	if (filter->heap.temporary_ns && metric != METRIC_TEMPORARY)
+		return err_set(err, ERR_INVALID, "--temporary needs --metric temporary");
+	return 0;
 }

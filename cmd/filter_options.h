@@ -16,7 +16,9 @@ struct err;
  */
 struct filter_options {
 	struct option_list threads, processes, modules, functions;
-	const char *time; /* "A..B", or NULL */
+	const char *time;      /* "A..B", or NULL */
+	const char *at;	       /* of memory: a time, "peak" or "mark:TEXT", or NULL */
+	uint64_t temporary_ns; /* 0: not given */
 };
 
 #define FILTER_OPTION_ROW(type_, name_, argument_, offset_, help_)                                 \
@@ -38,14 +40,22 @@ struct filter_options {
 		"samples with a matching function anywhere in the stack"),                               \
 	FILTER_OPTION_ROW(OPTION_STRING, "time", "A..B", offsetof(values, member.time),            \
 		"from A to B since the start: 1s..2.5s, ..500ms, 10..; or between marks: "      \
-		"mark:TEXT..mark:TEXT")
+		"mark:TEXT..mark:TEXT"),                                                           \
+	FILTER_OPTION_ROW(OPTION_STRING, "at", "WHEN", offsetof(values, member.at),                \
+		"memory that is alive at a time, at the peak or at mark:TEXT"),                    \
+	FILTER_OPTION_ROW(OPTION_DURATION, "temporary", "TIME",                                    \
+		offsetof(values, member.temporary_ns),                                             \
+		"blocks freed within TIME are temporary (default: 10ms)")
 /* clang-format on */
 
 /*
  * What the options ask for, as a filter that borrows their texts. ERR_INVALID on a
- * time range that makes no sense.
+ * time or a time range that makes no sense.
  */
 int filter_options_apply(const struct filter_options *options, struct filter *filter,
 			 struct err *err);
+
+/* Those that are of one metric alone, without it: ERR_INVALID. */
+int filter_options_fit(const struct filter *filter, enum metric metric, struct err *err);
 
 #endif

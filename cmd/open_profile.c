@@ -77,3 +77,21 @@ int open_profile_or_counts(const char *path, struct profile **profile)
 {
 	return open_unless_empty(path, true, profile);
 }
+
+int open_profile_of_memory(const char *path, struct profile **profile)
+{
+	struct profile *opened;
+	struct err err = ERR_INIT;
+	int status = open_profile_even_empty(path, &opened);
+
+	if (status != EXIT_DONE)
+		return status;
+	if (profile_has_heap(opened)) {
+		*profile = opened;
+		return EXIT_DONE;
+	}
+	profile_free(opened);
+	err_set(&err, ERR_EMPTY, "no memory was recorded in %s", profile_path_or_default(path));
+	err_hint(&err, "'profc record --mem' records who allocates and frees it");
+	return fail_with(&err);
+}

@@ -10,6 +10,13 @@
 #include "store/store.h"
 
 const char *const metric_choices[] = {
+	[METRIC_CPU] = "cpu",	      [METRIC_WALL] = "wall",		[METRIC_RUNQ] = "runq",
+	[METRIC_BLOCKED] = "blocked", [METRIC_SAMPLES] = "samples",	[METRIC_ALLOC] = "alloc",
+	[METRIC_ALLOCS] = "allocs",   [METRIC_LIVE] = "live",		[METRIC_PEAK] = "peak",
+	[METRIC_LEAKED] = "leaked",   [METRIC_TEMPORARY] = "temporary", NULL,
+};
+
+const char *const time_metric_choices[] = {
 	[METRIC_CPU] = "cpu",	      [METRIC_WALL] = "wall",	    [METRIC_RUNQ] = "runq",
 	[METRIC_BLOCKED] = "blocked", [METRIC_SAMPLES] = "samples", NULL,
 };

@@ -13,11 +13,16 @@ struct err;
  * an enum metric.
  */
 extern const char *const metric_choices[];
+/* Those of them that are of time. */
+extern const char *const time_metric_choices[];
 
 /* In the order of enum dimension, whose last ones are for annotate alone. */
 extern const char *const dimension_choices[];
 
-#define METRIC_HELP "cpu, wall, runq, blocked or samples"
+#define TIME_METRIC_HELP "cpu, wall, runq, blocked or samples"
+#define METRIC_HELP                                                                                \
+	"cpu, wall, runq, blocked or samples; of memory: alloc, allocs, live, peak, leaked or "    \
+	"temporary"
 
 /*
  * A command that shows one profile accepts its name as an argument, too: `report FILE` is

@@ -47,10 +47,11 @@ struct report_args {
 #define AT(member) offsetof(struct report_args, member)
 
 /* Those of enum metric, and what is none: the exact counts beside the time. */
-static const char *const report_metric_choices[] = {"cpu",     "wall",	"runq", "blocked",
-						    "samples", "calls", NULL};
+static const char *const report_metric_choices[] = {
+	"cpu",	"wall", "runq",	  "blocked",   "samples", "alloc", "allocs",
+	"live", "peak", "leaked", "temporary", "calls",	  NULL};
 
-#define METRIC_CALLS (METRIC_SAMPLES + 1)
+#define METRIC_CALLS METRIC_COUNT
 
 static const struct option_row rows[] = {
 	{.type = OPTION_SECTION, .name = "Output"},
@@ -61,8 +62,8 @@ static const struct option_row rows[] = {
 	 .argument = "METRIC",
 	 .offset = AT(metric),
 	 .choices = report_metric_choices,
-	 .help = "cpu, wall, runq, blocked, samples or calls, which sorts by them (default: cpu; "
-		 "wall with --by state, blocked with --by syscall)"},
+	 .help = METRIC_HELP "; or calls, which sorts by them (default: cpu; wall with --by "
+			     "state, blocked with --by syscall, live with --at)"},
 	DIMENSION_OPTION_ROW(struct report_args, by),
 	{.type = OPTION_UINT,
 	 .short_name = 'n',
@@ -118,6 +119,30 @@ static const struct option_row rows[] = {
 	OPTIONS_END,
 };
 
+static enum dimension dimension_of(const struct report_args *args)
+{
+	return args->by == NOT_GIVEN ? BY_FUNCTION : (enum dimension)args->by;
+}
+
+static bool is_of_memory(const struct report_args *args)
+{
+	if (args->metric == NOT_GIVEN)
+		return args->filter.at;
+	return args->metric != METRIC_CALLS && metric_is_memory((enum metric)args->metric);
+}
+
+static int check_memory(const struct report_args *args, struct err *err)
+{
+	if (!is_of_memory(args))
+		return 0;
+	if (dimension_of(args) == BY_STATE || dimension_of(args) == BY_SYSCALL)
+		return err_set(err, ERR_INVALID, "memory cannot be divided by %s",
+			       dimension_choices[args->by]);
+	if (args->counts)
+		return err_set(err, ERR_INVALID, "--counts cannot be combined with memory");
+	return 0;
+}
+
 /* Reject options that cannot be combined. */
 static int check_combination(const struct report_args *args, struct err *err)
 {
@@ -135,7 +160,7 @@ static int check_combination(const struct report_args *args, struct err *err)
 					    : "by");
 	if (args->counts && !args->tree)
 		return err_set(err, ERR_INVALID, "--counts needs --tree");
-	return 0;
+	return check_memory(args, err);
 }
 
 static int parse(struct report_args *args, int argc, char **argv, struct filter *filter,
@@ -154,16 +179,13 @@ static int parse(struct report_args *args, int argc, char **argv, struct filter 
 	return filter_options_apply(&args->filter, filter, err);
 }
 
-static enum dimension dimension_of(const struct report_args *args)
-{
-	return args->by == NOT_GIVEN ? BY_FUNCTION : (enum dimension)args->by;
-}
-
 /* CPU time, except for tables in which it would have a single row. */
 static enum metric metric_of(const struct report_args *args)
 {
 	if (args->metric != NOT_GIVEN && args->metric != METRIC_CALLS)
 		return (enum metric)args->metric;
+	if (args->filter.at && args->metric == NOT_GIVEN)
+		return METRIC_LIVE;
 	if (dimension_of(args) == BY_STATE)
 		return METRIC_WALL;
 	return dimension_of(args) == BY_SYSCALL ? METRIC_BLOCKED : METRIC_CPU;

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
+#include "calltree/observe.h"
 #include "calltree/weights.h"
 
 /* Shorter ones may be words; git abbreviates to seven, cargo has sixteen. */
@@ -160,14 +161,14 @@ static uint64_t *weigh_processes(const struct weights *weights)
 {
 	const struct profile *profile = weights->selection->expansion->profile;
 	uint64_t *by_process = xcalloc(profile->nr_processes, sizeof(*by_process));
-	struct selection_walk walk;
-	struct sample sample;
+	struct observation_walk walk;
+	struct observation observation;
 
-	selection_walk_init(&walk, weights->selection);
-	while (selection_walk_next(&walk, &sample))
-		by_process[profile->threads[sample.thread.v].process] +=
-			sample_weight(&sample, weights->metric);
-	selection_walk_release(&walk);
+	observation_walk_init(&walk, weights->selection, weights->metric);
+	while (observation_walk_next(&walk, &observation))
+		by_process[profile->threads[observation.sample.thread.v].process] +=
+			observation.weight;
+	observation_walk_release(&walk);
 	return by_process;
 }
 

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "calltree/expand.h"
+#include "profile/heap_estimate.h"
 
 /* One compiled pattern: an id, or an expression. */
 struct pattern {
@@ -286,14 +287,29 @@ static int find_range(const struct profile *profile, const struct filter *filter
 	return status;
 }
 
+static int find_moment(const struct profile *profile, const struct heap_filter *filter,
+		       struct selected_heap *heap, struct err *err)
+{
+	*heap = (struct selected_heap){
+		.at_ns = filter->at == FILTER_AT_TIME ? filter->at_ns : HEAP_AT_END,
+		.at_peak = filter->at == FILTER_AT_PEAK,
+		.temporary_ns = filter->temporary_ns ? filter->temporary_ns : TEMPORARY_DEFAULT_NS};
+	if (filter->at == FILTER_AT_MARK)
+		return find_mark(profile, &filter->at_mark, 0, &heap->at_ns, err);
+	return 0;
+}
+
 int selection_new(const struct expansion *expansion, const struct filter *filter,
 		  struct selection **selection, struct err *err)
 {
 	struct compiled_filter compiled = {0};
 	struct selection *out;
 	struct range range;
+	struct selected_heap heap;
 	int status = find_range(expansion->profile, filter, &range, err);
 
+	if (status == 0)
+		status = find_moment(expansion->profile, &filter->heap, &heap, err);
 	if (status == 0)
 		status = compile_filter(&compiled, filter, err);
 	if (status == 0) {
@@ -302,6 +318,7 @@ int selection_new(const struct expansion *expansion, const struct filter *filter
 		out->processes = select_processes(expansion->profile, &compiled);
 		out->threads = select_threads(expansion->profile, &compiled, out->processes);
 		select_stacks(out, &compiled);
+		out->heap = heap;
 		out->from_ns = range.from_ns;
 		out->to_ns = range.to_ns ? range.to_ns : UINT64_MAX;
 		out->whole_lives = filter->modules.nr == 0 && filter->functions.nr == 0 &&

@@ -28,6 +28,23 @@ struct mark_name {
 	size_t nr_bytes;
 };
 
+/* Which moment of memory METRIC_LIVE is about, and what is soon for METRIC_TEMPORARY. */
+enum filter_at {
+	FILTER_AT_END,
+	FILTER_AT_TIME,
+	FILTER_AT_PEAK,
+	FILTER_AT_MARK, /* the first of that text */
+};
+
+#define TEMPORARY_DEFAULT_NS UINT64_C(10000000)
+
+struct heap_filter {
+	enum filter_at at;
+	uint64_t at_ns;
+	struct mark_name at_mark;
+	uint64_t temporary_ns; /* 0: the default */
+};
+
 struct filter {
 	struct pattern_list threads;   /* tid, or name of the thread */
 	struct pattern_list processes; /* pid, or name or command of the process */
@@ -36,6 +53,14 @@ struct filter {
 	uint64_t from_ns, to_ns;       /* of the recording's clock; to_ns 0: to the end */
 	/* In place of those: the first mark of that text, and the first of its text after that. */
 	struct mark_name from_mark, to_mark;
+	struct heap_filter heap;
+};
+
+/* The same of a selection. */
+struct selected_heap {
+	uint64_t at_ns; /* or HEAP_AT_END */
+	bool at_peak;
+	uint64_t temporary_ns;
 };
 
 /* The filter applied to a profile: tables by id, so that asking is cheap. */
@@ -48,7 +73,8 @@ struct selection {
 	bool whole_lives; /* none but of threads and processes: what is left is there as a whole */
 	bool whole_processes; /* none but of processes, functions and times */
 	bool *functions;      /* by label: those of a filter of functions; NULL: there is none */
-	uint64_t from_ns, to_ns;
+	uint64_t from_ns, to_ns; /* of blocks: when they were allocated */
+	struct selected_heap heap;
 };
 
 /*

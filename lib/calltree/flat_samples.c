@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
+#include "calltree/observe.h"
 #include "calltree/weights.h"
 
 /* Rows that are known beforehand: row i stands for the thread, process or state i. */
@@ -95,23 +96,24 @@ static void count(struct flat *flat, uint32_t *row_of_slot)
 {
 	const struct weights *weights = flat->weights;
 	uint64_t period_ns = profile_period_ns(flat_expansion(flat)->profile);
-	struct selection_walk walk;
-	struct sample sample;
+	struct observation_walk walk;
+	struct observation observation;
 
-	selection_walk_init(&walk, weights->selection);
-	while (selection_walk_next(&walk, &sample)) {
+	observation_walk_init(&walk, weights->selection, weights->metric);
+	while (observation_walk_next(&walk, &observation)) {
+		const struct sample *sample = &observation.sample;
 		uint32_t row;
 
 		if (flat->dimension == BY_STATE) {
-			add_states(flat, &sample);
+			add_states(flat, sample);
 			continue;
 		}
-		row = row_of_sample(flat, row_of_slot, &sample);
-		tally_add_sample(&flat->rows[row].self, &sample, weights->metric, period_ns);
+		row = row_of_sample(flat, row_of_slot, sample);
+		tally_add_observation(&flat->rows[row].self, &observation);
 		if (flat->dimension == BY_SYSCALL)
-			tally_add_sample(&flat->rows[row].cpu, &sample, METRIC_CPU, period_ns);
+			tally_add_sample(&flat->rows[row].cpu, sample, METRIC_CPU, period_ns);
 	}
-	selection_walk_release(&walk);
+	observation_walk_release(&walk);
 }
 
 void flat_count_samples(struct flat *flat)

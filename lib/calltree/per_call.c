@@ -16,7 +16,7 @@ bool per_call_of(const struct weights *weights, const struct tally *called, uint
 {
 	double half = tally_interval(called, &weights->total) / 100;
 
-	if (calls == 0 || weights->total.samples == 0 || weights->metric == METRIC_SAMPLES)
+	if (calls == 0 || weights->total.samples == 0 || !metric_is_time(weights->metric))
 		return false;
 	per_call->ns = (double)called->weight / (double)calls;
 	per_call->ci_ns = half * (double)weights->total.weight / (double)calls;

@@ -4,10 +4,17 @@
 
 #include <math.h>
 
+#include "base/clock.h"
+
 static const double z_95 = 1.959964;
 
 /* The smallest interval: clocks, skid and the target's own variation remain. */
 static const double least_percent = 0.1;
+
+uint64_t profile_period_ns(const struct profile *profile)
+{
+	return profile->meta.frequency_hz ? NS_PER_SEC / profile->meta.frequency_hz : 0;
+}
 
 /* The part of a sample's weight that is a fact rather than an estimate. */
 static uint64_t known_weight(const struct sample *sample, enum metric metric, uint64_t period_ns)
@@ -20,21 +27,37 @@ static uint64_t known_weight(const struct sample *sample, enum metric metric, ui
 	return 0;
 }
 
-void tally_add_sample(struct tally *tally, const struct sample *sample, enum metric metric,
-		      uint64_t period_ns)
+void observe_sample(struct observation *observation, const struct sample *sample,
+		    enum metric metric, uint64_t period_ns)
 {
 	uint64_t weight = sample_weight(sample, metric);
 	uint64_t known = known_weight(sample, metric, period_ns);
 	double estimated = (double)(weight - known);
 
-	if (weight == 0)
-		return;
-	tally->weight += weight;
-	tally->samples += sample->nr;
-	tally->known += known;
+	*observation = (struct observation){.sample = *sample, .weight = weight, .known = known};
 	/* Unattributed time is not an estimate of any function. */
 	if (sample->kind != SAMPLE_UNATTRIBUTED)
-		tally->square += estimated * estimated / (sample->nr ? sample->nr : 1);
+		observation->square = estimated * estimated / (sample->nr ? sample->nr : 1);
+}
+
+void tally_add_observation(struct tally *tally, const struct observation *observation)
+{
+	if (observation->weight == 0)
+		return;
+	tally->weight += observation->weight;
+	tally->samples += observation->sample.nr;
+	tally->known += observation->known;
+	tally->square += observation->square;
+	tally->blocks += observation->blocks;
+}
+
+void tally_add_sample(struct tally *tally, const struct sample *sample, enum metric metric,
+		      uint64_t period_ns)
+{
+	struct observation observation;
+
+	observe_sample(&observation, sample, metric, period_ns);
+	tally_add_observation(tally, &observation);
 }
 
 void tally_add(struct tally *tally, const struct tally *other)
@@ -43,6 +66,7 @@ void tally_add(struct tally *tally, const struct tally *other)
 	tally->samples += other->samples;
 	tally->known += other->known;
 	tally->square += other->square;
+	tally->blocks += other->blocks;
 }
 
 static uint64_t difference(uint64_t whole, uint64_t part)
@@ -56,6 +80,7 @@ void tally_subtract(struct tally *tally, const struct tally *part)
 	tally->samples = difference(tally->samples, part->samples);
 	tally->known = difference(tally->known, part->known);
 	tally->square = fmax(tally->square - part->square, 0);
+	tally->blocks = fmax(tally->blocks - part->blocks, 0);
 }
 
 double tally_percent(const struct tally *part, const struct tally *whole)
@@ -92,6 +117,8 @@ double tally_interval(const struct tally *part, const struct tally *whole)
 
 	if (whole->weight == 0 || whole->samples == 0)
 		return 100;
+	if (whole->known == whole->weight && whole->square == 0)
+		return 0;
 	once = one_by_samples(whole);
 	variance = fmax(variance_by_weights(part, whole),
 			share * (1 - share) * whole->square /
@@ -99,4 +126,14 @@ double tally_interval(const struct tally *part, const struct tally *whole)
 	half = 100 * z_95 * sqrt(variance + z_95 * z_95 * once * once / 4) /
 	       (1 + z_95 * z_95 * once);
 	return fmax(half, least_percent);
+}
+
+double tally_error(const struct tally *tally)
+{
+	return z_95 * sqrt(tally->square);
+}
+
+uint64_t tally_blocks(const struct tally *tally)
+{
+	return (uint64_t)(tally->blocks + 0.5);
 }

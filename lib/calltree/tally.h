@@ -8,11 +8,27 @@
 
 /* A sum over samples in one metric, with what its confidence interval needs. */
 struct tally {
-	uint64_t weight;  /* ns, or a count for METRIC_SAMPLES */
+	uint64_t weight;  /* in the unit of the metric */
 	uint64_t samples; /* observations that carry some of the weight */
 	double square;	  /* sum over observations of the square of the weight they estimate */
 	uint64_t known;	  /* of the weight: facts, not estimates */
+	double blocks;	  /* of metrics of memory */
 };
+
+/*
+ * What a view sums up, whatever the metric: a sample of a thread with its weight in time, or a
+ * recorded block with what it stands for in memory, in the form of a sample without times.
+ */
+struct observation {
+	struct sample sample;
+	uint64_t weight;
+	uint64_t known; /* of the weight: a fact, not an estimate */
+	double square;	/* of what is estimated, summed over the observations it stands for */
+	double blocks;	/* of memory; 0 of time */
+};
+
+/* The sampling period of a recording, or 0 when it is not known. */
+uint64_t profile_period_ns(const struct profile *profile);
 
 /*
  * Add one sample. period_ns is the recording's sampling period: a thread that
@@ -23,6 +39,10 @@ struct tally {
  */
 void tally_add_sample(struct tally *tally, const struct sample *sample, enum metric metric,
 		      uint64_t period_ns);
+/* What tally_add_sample() would add of a sample. */
+void observe_sample(struct observation *observation, const struct sample *sample,
+		    enum metric metric, uint64_t period_ns);
+void tally_add_observation(struct tally *tally, const struct observation *observation);
 void tally_add(struct tally *tally, const struct tally *other);
 /* Take away a part of it. */
 void tally_subtract(struct tally *tally, const struct tally *part);
@@ -42,9 +62,15 @@ double tally_percent(const struct tally *part, const struct tally *whole);
  * honest near 0 and 100%:
  *	half = z * sqrt(V + z^2 / (4 n^2)) / (1 + z^2 / n), z = 1.96.
  * n is T^2 / S, and no more than the number of observations times the square of the share of T that
- *is not known: time without a stack is no evidence. At least 0.1; 100 when there is no sample to
- *judge by.
+ * is not known: time without a stack is no evidence. At least 0.1, but 0 where all is known; 100
+ * when there is no sample to judge by.
  */
 double tally_interval(const struct tally *part, const struct tally *whole);
+
+/* The number of blocks of memory, rounded. */
+uint64_t tally_blocks(const struct tally *tally);
+
+/* Half the width of the 95% confidence interval of the weight itself, of metrics of memory. */
+double tally_error(const struct tally *tally);
 
 #endif

@@ -5,15 +5,10 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "calltree/counts.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
-
-uint64_t profile_period_ns(const struct profile *profile)
-{
-	return profile->meta.frequency_hz ? NS_PER_SEC / profile->meta.frequency_hz : 0;
-}
+#include "calltree/observe.h"
 
 /* The tally of a stack that ended so; its table is made when first needed. */
 static struct tally *stack_tally(struct weights *weights, const struct sample *sample)
@@ -64,17 +59,17 @@ struct weights *weights_new_since(const struct selection *selection, enum metric
 				  const struct count_moment *since)
 {
 	struct weights *weights = xcalloc(1, sizeof(*weights));
-	uint64_t period_ns = profile_period_ns(selection->expansion->profile);
-	struct selection_walk walk;
-	struct sample sample;
+	struct observation_walk walk;
+	struct observation observation;
 
 	weights->selection = selection;
 	weights->metric = metric;
 	weights->counts = counts_new_since(selection, since);
-	selection_walk_init(&walk, selection);
-	while (selection_walk_next(&walk, &sample))
-		tally_add_sample(tally_of(weights, &sample), &sample, metric, period_ns);
-	selection_walk_release(&walk);
+	observation_walk_init(&walk, selection, metric);
+	weights->at_ns = walk.at_ns;
+	while (observation_walk_next(&walk, &observation))
+		tally_add_observation(tally_of(weights, &observation.sample), &observation);
+	observation_walk_release(&walk);
 	sum_ends(weights);
 	return weights;
 }

@@ -10,14 +10,15 @@ struct counts;
 struct selection;
 
 /*
- * The selected samples of a profile added up by stack, in one metric: one pass
- * over the samples, after which trees and tables work on distinct stacks only.
+ * The selected samples of a profile, or its blocks of memory, added up by stack, in one metric: one
+ * pass over them, after which trees and tables work on distinct stacks only.
  */
 struct weights {
 	const struct selection *selection; /* borrowed */
 	enum metric metric;
-	struct counts *counts;		     /* owned, never NULL */
-	struct tally total;		     /* of all selected samples */
+	uint64_t at_ns;	       /* of METRIC_LIVE and METRIC_PEAK: the moment; else HEAP_AT_END */
+	struct counts *counts; /* owned, never NULL */
+	struct tally total;    /* of all selected samples */
 	struct tally unattributed;	     /* without a stack of its time */
 	struct tally no_stack;		     /* sampled, but no stack could be taken */
 	struct tally truncated;		     /* has a stack that does not reach the root */
@@ -35,8 +36,5 @@ void weights_free(struct weights *weights);
 
 /* By stack_id, however the walks ended. The caller frees it. */
 struct tally *weights_sum_by_stack(const struct weights *weights);
-
-/* The sampling period of a recording, or 0 when it is not known. */
-uint64_t profile_period_ns(const struct profile *profile);
 
 #endif

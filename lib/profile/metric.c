@@ -6,8 +6,10 @@
 #include "profile/profile.h"
 
 static const char *const metric_names[] = {
-	[METRIC_CPU] = "cpu",	      [METRIC_WALL] = "wall",	    [METRIC_RUNQ] = "runq",
-	[METRIC_BLOCKED] = "blocked", [METRIC_SAMPLES] = "samples",
+	[METRIC_CPU] = "cpu",	      [METRIC_WALL] = "wall",		[METRIC_RUNQ] = "runq",
+	[METRIC_BLOCKED] = "blocked", [METRIC_SAMPLES] = "samples",	[METRIC_ALLOC] = "alloc",
+	[METRIC_ALLOCS] = "allocs",   [METRIC_LIVE] = "live",		[METRIC_PEAK] = "peak",
+	[METRIC_LEAKED] = "leaked",   [METRIC_TEMPORARY] = "temporary",
 };
 
 bool metric_parse(const char *text, enum metric *metric)
@@ -28,7 +30,19 @@ const char *metric_name(enum metric metric)
 
 const char *metric_unit(enum metric metric)
 {
+	if (metric_is_memory(metric))
+		return metric == METRIC_ALLOCS ? "blocks" : "bytes";
 	return metric == METRIC_SAMPLES ? "samples" : "ns";
+}
+
+bool metric_is_time(enum metric metric)
+{
+	return metric < METRIC_SAMPLES;
+}
+
+bool metric_is_memory(enum metric metric)
+{
+	return metric > METRIC_SAMPLES;
 }
 
 uint64_t sample_weight(const struct sample *sample, enum metric metric)
@@ -44,6 +58,13 @@ uint64_t sample_weight(const struct sample *sample, enum metric metric)
 		return sample->blocked_ns;
 	case METRIC_SAMPLES:
 		return sample->nr;
+	case METRIC_ALLOC:
+	case METRIC_ALLOCS:
+	case METRIC_LIVE:
+	case METRIC_PEAK:
+	case METRIC_LEAKED:
+	case METRIC_TEMPORARY:
+		break;
 	}
 	return 0;
 }

@@ -28,18 +28,31 @@ struct buf;
 
 #define PROCESS_NONE UINT32_MAX
 
-/* The quantities each sample carries. wall = cpu + runq + blocked. */
+/*
+ * What views sum up. Of time: the quantities each sample carries, wall = cpu + runq + blocked. Of
+ * memory: bytes of recorded blocks and what these stand for, but for METRIC_ALLOCS.
+ */
 enum metric {
 	METRIC_CPU,
 	METRIC_WALL,
 	METRIC_RUNQ,
 	METRIC_BLOCKED,
 	METRIC_SAMPLES,
+	METRIC_ALLOC,	  /* allocated, whether or not it was freed */
+	METRIC_ALLOCS,	  /* the same in blocks */
+	METRIC_LIVE,	  /* alive at a moment, if no other is asked for at the end */
+	METRIC_PEAK,	  /* alive when most bytes were */
+	METRIC_LEAKED,	  /* alive when the recording ended, or the process that allocated it */
+	METRIC_TEMPORARY, /* freed soon after */
 };
+
+#define METRIC_COUNT (METRIC_TEMPORARY + 1)
 
 bool metric_parse(const char *text, enum metric *metric);
 const char *metric_name(enum metric metric); /* "cpu", "wall", … */
-const char *metric_unit(enum metric metric); /* "ns", or "samples" */
+const char *metric_unit(enum metric metric); /* "ns", "samples", "bytes" or "blocks" */
+bool metric_is_time(enum metric metric);     /* in ns */
+bool metric_is_memory(enum metric metric);   /* in bytes or blocks */
 
 /*
  * User and system CPU time as the kernel accounts them, in whole clock ticks: their sum may be less
@@ -160,6 +173,7 @@ struct sample {
 	uint8_t end;	    /* enum stack_end */
 };
 
+/* Of memory it is 0. */
 uint64_t sample_weight(const struct sample *sample, enum metric metric);
 
 /* Losses, perturbation and overhead: counters by name, so that old readers show new ones. */

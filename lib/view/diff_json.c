@@ -9,22 +9,17 @@
 #include "calltree/filter.h"
 #include "calltree/per_call.h"
 #include "calltree/weights.h"
+#include "view/flat_fields.h"
 
 /* The version of the JSON form: raised when a member changes its meaning. */
 #define JSON_VERSION 1
-
-static bool in_ns(const struct diff *diff)
-{
-	return diff->old_weights->metric != METRIC_SAMPLES;
-}
 
 static void write_side(struct json *json, const char *key, const struct weights *weights)
 {
 	const struct profile *profile = weights->selection->expansion->profile;
 
 	json_key_object_begin(json, key);
-	if (weights->metric != METRIC_SAMPLES)
-		json_key_u64(json, "total_ns", weights->total.weight);
+	json_key_amount(json, "total", weights->metric, &weights->total);
 	json_key_u64(json, "samples", weights->total.samples);
 	json_key_array_begin(json, "command");
 	for (size_t i = 0; i < profile->meta.nr_command; i++)
@@ -98,7 +93,7 @@ static void write_calls(struct json *json, const struct diff *diff, const struct
 
 	write_count(json, "old_calls", &row->old_calls);
 	write_count(json, "new_calls", &row->new_calls);
-	if (!in_ns(diff))
+	if (!metric_is_time(diff->old_weights->metric))
 		return;
 	write_known(json, "old_per_call_ns", has_before, before.ns);
 	write_known(json, "old_per_call_ci_ns", has_before, before.ci_ns);
@@ -112,10 +107,8 @@ static void write_row(struct json *json, const struct diff *diff, const struct d
 {
 	json_object_begin(json);
 	write_function(json, diff, row);
-	if (in_ns(diff)) {
-		json_key_u64(json, "old_self_ns", row->old_self.weight);
-		json_key_u64(json, "new_self_ns", row->new_self.weight);
-	}
+	json_key_amount(json, "old_self", diff->old_weights->metric, &row->old_self);
+	json_key_amount(json, "new_self", diff->old_weights->metric, &row->new_self);
 	json_key_u64(json, "old_self_samples", row->old_self.samples);
 	json_key_u64(json, "new_self_samples", row->new_self.samples);
 	json_key(json, "change_pct");

@@ -48,9 +48,13 @@ static void print_side(const struct weights *weights, const struct view *view, c
 
 	buf_printf(&text, "%s: ", name);
 	append_weight(&text, weights->metric, weights->total.weight);
+	buf_append_str(&text, summary_metric_words(weights->metric));
 	if (weights->metric != METRIC_SAMPLES) {
-		buf_printf(&text, "%s, ", summary_metric_words(weights->metric));
-		append_weight(&text, METRIC_SAMPLES, weights->total.samples);
+		buf_append_str(&text, ", ");
+		append_weight(&text,
+			      metric_is_memory(weights->metric) ? METRIC_ALLOCS : METRIC_SAMPLES,
+			      weights->total.samples);
+		buf_append_str(&text, metric_is_memory(weights->metric) ? " recorded" : "");
 	}
 	buf_append_str(&text, ": ");
 	profile_append_title(&title, profile);
@@ -70,7 +74,9 @@ static void print_total(const struct diff *diff, const struct view *view, struct
 
 	if (diff->mode == DIFF_SHARES) {
 		line_print(sink, view, STYLE_HEADING,
-			   "comparing shares of the time, in percentage points");
+			   metric_is_memory(diff->old_weights->metric)
+				   ? "comparing shares of the memory, in percentage points"
+				   : "comparing shares of the time, in percentage points");
 		return;
 	}
 	if (after == before) {

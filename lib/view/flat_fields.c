@@ -2,6 +2,7 @@
 /* Flat tables as JSON and CSV. */
 #include "view/flat_fields.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -14,6 +15,7 @@
 #include "calltree/flat.h"
 #include "calltree/per_call.h"
 #include "calltree/weights.h"
+#include "profile/heap_estimate.h"
 
 /* The version of the JSON form: raised when a member changes its meaning. */
 #define JSON_VERSION 1
@@ -33,10 +35,18 @@ struct field_value {
 	double real;
 };
 
+/* Of which metrics a field is. */
+enum field_measure {
+	IN_ANY,
+	IN_NS,
+	IN_BYTES,
+	IN_MEMORY, /* bytes or blocks */
+};
+
 struct flat_field {
 	const char *name;
 	unsigned int dimensions; /* a bit for each enum dimension it belongs to */
-	bool is_ns;		 /* absent with METRIC_SAMPLES */
+	enum field_measure measure;
 	struct field_value (*get)(const struct flat *flat, const struct flat_row *row,
 				  struct buf *scratch);
 };
@@ -185,6 +195,30 @@ static struct field_value get_total(const struct flat *flat, const struct flat_r
 	return integer_value(row->total.weight);
 }
 
+static struct field_value get_error(const struct flat *flat, const struct flat_row *row,
+				    struct buf *scratch)
+{
+	(void)flat;
+	(void)scratch;
+	return integer_value((uint64_t)tally_error(&row->self));
+}
+
+static struct field_value get_self_blocks(const struct flat *flat, const struct flat_row *row,
+					  struct buf *scratch)
+{
+	(void)flat;
+	(void)scratch;
+	return integer_value(tally_blocks(&row->self));
+}
+
+static struct field_value get_total_blocks(const struct flat *flat, const struct flat_row *row,
+					   struct buf *scratch)
+{
+	(void)flat;
+	(void)scratch;
+	return integer_value(tally_blocks(&row->total));
+}
+
 static struct field_value get_self_samples(const struct flat *flat, const struct flat_row *row,
 					   struct buf *scratch)
 {
@@ -285,36 +319,56 @@ static struct field_value get_per_call_interval(const struct flat *flat, const s
 }
 
 static const struct flat_field fields[] = {
-	{"function", FUNCTIONS, false, get_name},
-	{"file", FUNCTIONS | BIT(BY_FILE) | BIT(BY_SOURCE_LINE), false, get_file},
-	{"line", FUNCTIONS | BIT(BY_SOURCE_LINE), false, get_line},
-	{"module", FUNCTIONS | BIT(BY_FILE) | BIT(BY_MODULE), false, get_module},
-	{"inlined", FUNCTIONS, false, get_inlined},
-	{"pid", BIT(BY_THREAD) | BIT(BY_PROCESS), false, get_pid},
-	{"tid", BIT(BY_THREAD), false, get_tid},
-	{"name", ALL & ~FUNCTIONS & ~BIT(BY_SOURCE_LINE), false, get_name},
-	{"process", BIT(BY_THREAD), false, get_process_name},
-	{"command", BIT(BY_PROCESS), false, get_command},
-	{"syscall_nr", BIT(BY_SYSCALL), false, get_syscall_nr},
-	{"self_ns", ALL, true, get_self},
-	{"total_ns", ALL, true, get_total},
-	{"self_samples", ALL, false, get_self_samples},
-	{"total_samples", ALL, false, get_total_samples},
-	{"self_pct", ALL, false, get_self_percent},
-	{"total_pct", ALL, false, get_total_percent},
-	{"ci_pct", ALL, false, get_interval},
-	{"cpu_ns", BIT(BY_SYSCALL), true, get_cpu},
-	{"user_ns", BIT(BY_THREAD) | BIT(BY_PROCESS), true, get_user},
-	{"system_ns", BIT(BY_THREAD) | BIT(BY_PROCESS), true, get_system},
-	{"calls", ALL, false, get_calls},
-	{"per_call_ns", ALL, true, get_per_call},
-	{"per_call_ci_ns", ALL, true, get_per_call_interval},
+	{"function", FUNCTIONS, IN_ANY, get_name},
+	{"file", FUNCTIONS | BIT(BY_FILE) | BIT(BY_SOURCE_LINE), IN_ANY, get_file},
+	{"line", FUNCTIONS | BIT(BY_SOURCE_LINE), IN_ANY, get_line},
+	{"module", FUNCTIONS | BIT(BY_FILE) | BIT(BY_MODULE), IN_ANY, get_module},
+	{"inlined", FUNCTIONS, IN_ANY, get_inlined},
+	{"pid", BIT(BY_THREAD) | BIT(BY_PROCESS), IN_ANY, get_pid},
+	{"tid", BIT(BY_THREAD), IN_ANY, get_tid},
+	{"name", ALL & ~FUNCTIONS & ~BIT(BY_SOURCE_LINE), IN_ANY, get_name},
+	{"process", BIT(BY_THREAD), IN_ANY, get_process_name},
+	{"command", BIT(BY_PROCESS), IN_ANY, get_command},
+	{"syscall_nr", BIT(BY_SYSCALL), IN_ANY, get_syscall_nr},
+	{"self_ns", ALL, IN_NS, get_self},
+	{"total_ns", ALL, IN_NS, get_total},
+	{"self_bytes", ALL, IN_BYTES, get_self},
+	{"total_bytes", ALL, IN_BYTES, get_total},
+	{"ci_bytes", ALL, IN_BYTES, get_error},
+	{"self_blocks", ALL, IN_MEMORY, get_self_blocks},
+	{"total_blocks", ALL, IN_MEMORY, get_total_blocks},
+	{"self_samples", ALL, IN_ANY, get_self_samples},
+	{"total_samples", ALL, IN_ANY, get_total_samples},
+	{"self_pct", ALL, IN_ANY, get_self_percent},
+	{"total_pct", ALL, IN_ANY, get_total_percent},
+	{"ci_pct", ALL, IN_ANY, get_interval},
+	{"cpu_ns", BIT(BY_SYSCALL), IN_NS, get_cpu},
+	{"user_ns", BIT(BY_THREAD) | BIT(BY_PROCESS), IN_NS, get_user},
+	{"system_ns", BIT(BY_THREAD) | BIT(BY_PROCESS), IN_NS, get_system},
+	{"calls", ALL, IN_ANY, get_calls},
+	{"per_call_ns", ALL, IN_NS, get_per_call},
+	{"per_call_ci_ns", ALL, IN_NS, get_per_call_interval},
 };
+
+static bool is_measured(enum field_measure measure, enum metric metric)
+{
+	switch (measure) {
+	case IN_ANY:
+		break;
+	case IN_NS:
+		return metric_is_time(metric);
+	case IN_BYTES:
+		return metric_is_memory(metric) && metric != METRIC_ALLOCS;
+	case IN_MEMORY:
+		return metric_is_memory(metric);
+	}
+	return true;
+}
 
 static bool has_field(const struct flat *flat, const struct flat_field *field)
 {
 	return (field->dimensions & BIT(flat->dimension)) &&
-	       !(field->is_ns && flat->weights->metric == METRIC_SAMPLES);
+	       is_measured(field->measure, flat->weights->metric);
 }
 
 static void json_value(struct json *json, const struct field_value *value)
@@ -349,6 +403,20 @@ static void write_split(struct json *json, const struct selection *selection)
 	json_key_u64(json, "system_ns", split.system_ns);
 }
 
+void json_key_amount(struct json *json, const char *key, enum metric metric,
+		     const struct tally *tally)
+{
+	char member[32];
+
+	snprintf(member, sizeof(member), "%s_%s", key, metric_unit(metric));
+	if (metric_is_time(metric) || (metric_is_memory(metric) && metric != METRIC_ALLOCS))
+		json_key_u64(json, member, tally->weight);
+	if (!metric_is_memory(metric))
+		return;
+	snprintf(member, sizeof(member), "%s_blocks", key);
+	json_key_u64(json, member, tally_blocks(tally));
+}
+
 void json_begin_view(struct json *json, const struct weights *weights)
 {
 	const struct profile *profile = weights->selection->expansion->profile;
@@ -357,14 +425,14 @@ void json_begin_view(struct json *json, const struct weights *weights)
 	json_key_u64(json, "version", JSON_VERSION);
 	json_key_str(json, "metric", metric_name(weights->metric));
 	json_key_str(json, "unit", metric_unit(weights->metric));
-	if (weights->metric != METRIC_SAMPLES) {
-		json_key_u64(json, "total_ns", weights->total.weight);
-	}
+	json_key_amount(json, "total", weights->metric, &weights->total);
 	json_key_u64(json, "samples", weights->total.samples);
-	if (weights->metric != METRIC_SAMPLES) {
+	if (weights->metric != METRIC_SAMPLES)
 		json_key_u64(json, "duration_ns", profile->meta.duration_ns);
+	if (metric_is_time(weights->metric))
 		write_split(json, weights->selection);
-	}
+	if (metric_is_memory(weights->metric) && weights->at_ns != HEAP_AT_END)
+		json_key_u64(json, "at_ns", weights->at_ns);
 	json_key_array_begin(json, "command");
 	for (size_t i = 0; i < profile->meta.nr_command; i++)
 		json_str(json, profile_str(profile, profile->meta.command[i]));

@@ -4,9 +4,12 @@
 
 #include <stddef.h>
 
+#include "profile/profile.h"
+
 struct flat;
 struct json;
 struct sink;
+struct tally;
 struct weights;
 
 /*
@@ -23,5 +26,12 @@ void flat_print_csv(const struct flat *flat, size_t limit, struct sink *sink);
  * writes its own members and ends it.
  */
 void json_begin_view(struct json *json, const struct weights *weights);
+
+/*
+ * A member of an amount: KEY_ns or KEY_bytes, and of memory KEY_blocks. None of samples, which
+ * have members of their own.
+ */
+void json_key_amount(struct json *json, const char *key, enum metric metric,
+		     const struct tally *tally);
 
 #endif

@@ -89,6 +89,14 @@ static enum style total_percent_cell(struct buf *out, const struct cells *cells,
 	return STYLE_PLAIN;
 }
 
+static enum style blocks_cell(struct buf *out, const struct cells *cells,
+			      const struct flat_row *row)
+{
+	(void)cells;
+	append_count(out, tally_blocks(&row->self));
+	return STYLE_PLAIN;
+}
+
 static enum style samples_cell(struct buf *out, const struct cells *cells,
 			       const struct flat_row *row)
 {
@@ -252,6 +260,7 @@ static const struct flat_column columns[] = {
 	{ALL, SPARE_NUMBER("\xc2\xb1", 1), interval_cell},
 	{CODE, NUMBER("total"), total_cell},
 	{CODE, NUMBER("%"), total_percent_cell},
+	{ALL, SPARE_NUMBER("blocks", 2), blocks_cell},
 	{BIT(BY_FUNCTION), NUMBER("calls"), calls_cell},
 	{BIT(BY_FUNCTION), NUMBER("per call"), per_call_cell},
 	{BIT(BY_FUNCTION), SPARE_NUMBER("\xc2\xb1", 2), per_call_interval_cell},
@@ -310,7 +319,7 @@ static bool has_any_split(const struct flat *flat)
 	struct cpu_split split;
 
 	for (size_t i = 0; i < flat->nr; i++)
-		if (flat->weights->metric != METRIC_SAMPLES &&
+		if (metric_is_time(flat->weights->metric) &&
 		    flat_row_split(flat, &flat->rows[i], &split))
 			return true;
 	return false;
@@ -338,11 +347,13 @@ static bool is_shown(const struct flat_column *column, const struct cells *cells
 	if (is_split(column))
 		return has_splits;
 	if (column->cell == cpu_cell)
-		return metric != METRIC_CPU;
+		return metric != METRIC_CPU && !metric_is_memory(metric);
 	if (column->cell == calls_cell)
 		return cells->has_calls;
+	if (column->cell == blocks_cell)
+		return metric_is_memory(metric) && metric != METRIC_ALLOCS;
 	if (is_per_call(column))
-		return cells->has_calls && metric != METRIC_SAMPLES;
+		return cells->has_calls && metric_is_time(metric);
 	return true;
 }
 

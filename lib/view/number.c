@@ -14,6 +14,28 @@
 
 #define MICROSECONDS "\xc2\xb5s"
 
+#define KIB UINT64_C(1024)
+#define MIB (KIB * KIB)
+#define GIB (KIB * MIB)
+
+static struct unit unit_for_bytes(uint64_t largest)
+{
+	static const struct {
+		uint64_t from_bytes;
+		struct unit unit;
+	} units[] = {
+		{100 * GIB, {"GiB", GIB, 1}}, {10 * GIB, {"GiB", GIB, 2}},
+		{GIB, {"MiB", MIB, 0}},	      {10 * MIB, {"MiB", MIB, 1}},
+		{MIB, {"KiB", KIB, 0}},	      {10 * KIB, {"KiB", KIB, 1}},
+	};
+	static const struct unit smallest = {"B", 1, 0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (largest >= units[i].from_bytes)
+			return units[i].unit;
+	return smallest;
+}
+
 struct unit unit_for(enum metric metric, uint64_t largest)
 {
 	static const struct unit count = {"", 1, 0};
@@ -27,8 +49,10 @@ struct unit unit_for(enum metric metric, uint64_t largest)
 	};
 	static const struct unit smallest = {MICROSECONDS, NS_PER_US, 1};
 
-	if (metric == METRIC_SAMPLES)
+	if (metric == METRIC_SAMPLES || metric == METRIC_ALLOCS)
 		return count;
+	if (!metric_is_time(metric))
+		return unit_for_bytes(largest);
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
 		if (largest >= units[i].from_ns)
 			return units[i].unit;
@@ -45,7 +69,7 @@ static const struct unit chosen_units[] = {
 
 struct unit unit_chosen(enum time_unit wanted, enum metric metric, uint64_t largest)
 {
-	if (wanted == TIME_UNIT_AUTO || metric == METRIC_SAMPLES)
+	if (wanted == TIME_UNIT_AUTO || !metric_is_time(metric))
 		return unit_for(metric, largest);
 	return chosen_units[wanted];
 }
@@ -128,14 +152,40 @@ static void append_duration(struct buf *out, uint64_t ns)
 		buf_printf(out, "%.*f %s", value >= 9.995 ? 1 : 2, value, units[i].name);
 }
 
-void append_weight(struct buf *out, enum metric metric, uint64_t weight)
+void append_memory(struct buf *out, uint64_t nr_bytes)
 {
-	if (metric != METRIC_SAMPLES) {
-		append_duration(out, weight);
+	static const struct {
+		const char *name;
+		uint64_t divisor;
+	} units[] = {{"GiB", GIB}, {"MiB", MIB}, {"KiB", KIB}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		double value = (double)nr_bytes / (double)units[i].divisor;
+
+		if (nr_bytes < units[i].divisor)
+			continue;
+		buf_printf(out, "%.*f %s",
+			   value >= 99.95   ? 0
+			   : value >= 9.995 ? 1
+					    : 2,
+			   value, units[i].name);
 		return;
 	}
-	append_count(out, weight);
-	buf_append_str(out, weight == 1 ? " sample" : " samples");
+	buf_printf(out, "%llu byte%s", (unsigned long long)nr_bytes, nr_bytes == 1 ? "" : "s");
+}
+
+void append_weight(struct buf *out, enum metric metric, uint64_t weight)
+{
+	const char *one = metric == METRIC_ALLOCS ? " block" : " sample";
+
+	if (metric_is_time(metric)) {
+		append_duration(out, weight);
+	} else if (metric_is_memory(metric) && metric != METRIC_ALLOCS) {
+		append_memory(out, weight);
+	} else {
+		append_count(out, weight);
+		buf_printf(out, "%s%s", one, weight == 1 ? "" : "s");
+	}
 }
 
 void append_percent(struct buf *out, double percent)

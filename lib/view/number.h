@@ -13,7 +13,7 @@ struct buf;
 /* The unit of a column: one for a whole table, so that its numbers compare at a glance. */
 struct unit {
 	const char *name; /* "s", "ms", "µs", or "" for counts */
-	uint64_t divisor; /* ns in one of it; 1 for counts */
+	uint64_t divisor; /* ns or bytes in one of it; 1 for counts */
 	int decimals;
 };
 
@@ -28,7 +28,7 @@ void append_time(struct buf *out, double ns, const struct unit *unit);
 /* The number alone, without its unit. */
 void append_in_unit(struct buf *out, uint64_t value, const struct unit *unit);
 
-/* A weight by itself, with its unit: "2.41 s", "812 ms", "1,204 samples". */
+/* A weight by itself, with its unit: "2.41 s", "1,204 samples", "1.21 MiB", "12 blocks". */
 void append_weight(struct buf *out, enum metric metric, uint64_t weight);
 /* "1,204" */
 void append_count(struct buf *out, uint64_t count);
@@ -36,6 +36,8 @@ void append_count(struct buf *out, uint64_t count);
 void append_rate(struct buf *out, uint64_t count, uint64_t duration_ns);
 /* "54.4 kB" (1 kB is 1000 bytes), "812 bytes". */
 void append_bytes(struct buf *out, uint64_t nr_bytes);
+/* Sizes in memory, three digits: "1.21 MiB" (1 MiB is 1048576 bytes), "812 bytes". */
+void append_memory(struct buf *out, uint64_t nr_bytes);
 /* "33.7"; what is there but rounds to nothing is "<0.1". */
 void append_percent(struct buf *out, double percent);
 

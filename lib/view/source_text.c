@@ -13,6 +13,7 @@
 #include "calltree/source.h"
 #include "calltree/weights.h"
 #include "view/cut.h"
+#include "view/flat_fields.h"
 #include "view/line.h"
 #include "view/number.h"
 #include "view/per_call_text.h"
@@ -369,7 +370,7 @@ static void write_calls(struct json *json, const struct source *source,
 		json_u64(json, line->calls);
 	else
 		json_null(json);
-	if (source->weights->metric == METRIC_SAMPLES)
+	if (!metric_is_time(source->weights->metric))
 		return;
 	json_key(json, "per_call_ns");
 	if (line && source_line_per_call(source, line, &per_call))
@@ -381,15 +382,14 @@ static void write_calls(struct json *json, const struct source *source,
 static void write_line(const struct listing *listing, struct json *json, uint32_t number)
 {
 	const struct source_line *cost = source_find_line(listing->source, listing->file, number);
-	bool ns = listing->source->weights->metric != METRIC_SAMPLES;
+	static const struct tally nothing = {0};
+	enum metric metric = listing->source->weights->metric;
 	bool has_text = listing->lines && number <= listing->nr_lines;
 
 	json_object_begin(json);
 	json_key_u64(json, "line", number);
-	if (ns) {
-		json_key_u64(json, "self_ns", cost ? cost->self.weight : 0);
-		json_key_u64(json, "total_ns", cost ? cost->total.weight : 0);
-	}
+	json_key_amount(json, "self", metric, cost ? &cost->self : &nothing);
+	json_key_amount(json, "total", metric, cost ? &cost->total : &nothing);
 	json_key_u64(json, "samples", cost ? cost->self.samples : 0);
 	json_key_u64(json, "total_samples", cost ? cost->total.samples : 0);
 	write_calls(json, listing->source, cost);

@@ -13,6 +13,7 @@
 #include "calltree/counts.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
+#include "calltree/observe.h"
 #include "calltree/weights.h"
 #include "profile/runtime.h"
 #include "view/cut.h"
@@ -44,16 +45,33 @@ const char *summary_metric_words(enum metric metric)
 		return " waiting for a CPU";
 	case METRIC_BLOCKED:
 		return " blocked";
+	case METRIC_ALLOC:
+	case METRIC_ALLOCS:
+		return " allocated";
+	case METRIC_LIVE:
+		return " alive";
+	case METRIC_PEAK:
+		return " alive at the peak";
+	case METRIC_LEAKED:
+		return " not freed";
+	case METRIC_TEMPORARY:
+		return " freed soon";
 	case METRIC_SAMPLES:
 		break;
 	}
 	return "";
 }
 
+/* What there is a share of. */
+static const char *stuff_of(const struct weights *weights)
+{
+	return metric_is_memory(weights->metric) ? "memory" : "time";
+}
+
 /* "1.20 s (48.2% of 2.41 s)" when a filter is on. */
 static void append_amount(struct buf *out, const struct weights *weights)
 {
-	struct tally all = {.weight = profile_total(profile_of(weights), weights->metric)};
+	struct tally all = {.weight = selection_total_of_all(weights->selection, weights->metric)};
 
 	append_weight(out, weights->metric, weights->total.weight);
 	if (!weights->selection->everything) {
@@ -86,7 +104,7 @@ static void append_title(struct buf *out, const struct profile *profile)
  * "235 of 324 samples": those with any time of the metric that pass the filter, of all. Where
  * some samples have no CPU time, the text says so.
  */
-static void append_samples(struct buf *out, const struct weights *weights)
+static void append_time_samples(struct buf *out, const struct weights *weights)
 {
 	uint64_t all = profile_total(profile_of(weights), METRIC_SAMPLES);
 
@@ -100,6 +118,34 @@ static void append_samples(struct buf *out, const struct weights *weights)
 	append_weight(out, METRIC_SAMPLES, all);
 	if (weights->metric == METRIC_CPU && weights->total.samples != all)
 		buf_append_str(out, " on a CPU");
+}
+
+/* " at 3.21 s in 1,204 blocks, 77 of them recorded" */
+static void append_blocks(struct buf *out, const struct weights *weights)
+{
+	uint64_t blocks = tally_blocks(&weights->total);
+
+	if (weights->at_ns != HEAP_AT_END) {
+		buf_append_str(out, " at ");
+		append_weight(out, METRIC_WALL, weights->at_ns);
+	}
+	if (weights->metric != METRIC_ALLOCS) {
+		buf_append_str(out, " in ");
+		append_weight(out, METRIC_ALLOCS, blocks);
+	}
+	if (weights->total.samples == blocks)
+		return;
+	buf_append_str(out, ", ");
+	append_count(out, weights->total.samples);
+	buf_append_str(out, " of them recorded,");
+}
+
+static void append_samples(struct buf *out, const struct weights *weights)
+{
+	if (metric_is_memory(weights->metric))
+		append_blocks(out, weights);
+	else
+		append_time_samples(out, weights);
 }
 
 /* The split comes in clock ticks of 10 ms: a smaller difference is rounding. */
@@ -176,7 +222,9 @@ static void note_no_stack(const struct weights *weights, struct buf *note)
 	if (!worth_a_note(weights, &weights->no_stack))
 		return;
 	append_share(note, weights, &weights->no_stack);
-	buf_append_str(note, " of the time has no stack: the threads could not be sampled");
+	buf_printf(note, " of the %s has no stack: %s", stuff_of(weights),
+		   metric_is_memory(weights->metric) ? "none could be taken"
+						     : "the threads could not be sampled");
 }
 
 /* The most frequent reason why stacks are truncated, and what helps against it. */
@@ -192,7 +240,8 @@ static void note_truncated(const struct weights *weights, struct buf *note)
 		    weights->ended[end].weight > weights->ended[most].weight)
 			most = end;
 	append_share(note, weights, &weights->truncated);
-	buf_printf(note, " of the time is in stacks that do not reach the root%s %s",
+	buf_printf(note, " of the %s is in stacks that do not reach the root%s %s",
+		   stuff_of(weights),
 		   weights->ended[most].weight < weights->truncated.weight ? ", mostly:" : ":",
 		   stack_end_name((enum stack_end)most));
 	remedy = stack_end_remedy((enum stack_end)most, false);
@@ -205,8 +254,8 @@ static void note_elided(const struct weights *weights, struct buf *note)
 	if (!worth_a_note(weights, &weights->elided))
 		return;
 	append_share(note, weights, &weights->elided);
-	buf_append_str(note, " of the time is in stacks deeper than --max-depth: their middle is "
-			     "elided");
+	buf_printf(note, " of the %s is in stacks deeper than --max-depth: their middle is elided",
+		   stuff_of(weights));
 }
 
 /* Self weight of code without a name, by module. The caller frees it. */
@@ -254,7 +303,7 @@ static void note_nameless(const struct weights *weights, struct buf *note)
 	if (!worth_a_note(weights, &sum))
 		return;
 	append_share(note, weights, &sum);
-	buf_append_str(note, " of the time is in code without symbols");
+	buf_printf(note, " of the %s is in code without symbols", stuff_of(weights));
 	if (!profile_is_resolved(profile)) {
 		buf_append_str(note, profile->meta.complete ? ": it was recorded with --no-symbols"
 							    : ": the recording did not finish");
@@ -377,9 +426,9 @@ static void note_interpreter(const struct weights *weights, struct buf *note)
 		return;
 	append_share(note, weights, &tally);
 	buf_printf(note,
-		   " of the time is in %s and what it calls; to see the functions of the "
+		   " of the %s is in %s and what it calls; to see the functions of the "
 		   "program that it runs, start it as: %s",
-		   runtime->name, runtime->advice);
+		   stuff_of(weights), runtime->name, runtime->advice);
 }
 
 /* For a program that mostly sleeps, wall time is likely the metric that is wanted. */
@@ -431,7 +480,7 @@ bool summary_append_missed(struct buf *out, const struct profile *profile)
 
 static void note_missed(const struct weights *weights, struct buf *note)
 {
-	if (summary_append_missed(note, profile_of(weights)))
+	if (!metric_is_memory(weights->metric) && summary_append_missed(note, profile_of(weights)))
 		buf_append_str(note, "; shares are less precise than -F suggests");
 }
 
@@ -446,11 +495,28 @@ static void note_within(const struct weights *weights, struct buf *note)
 	buf_append_str(note, ": what threads did elsewhere is in no number here");
 }
 
+/* Of few blocks there is no more to know where each was recorded. */
+static void note_few_blocks(const struct weights *weights, struct buf *note)
+{
+	if (weights->total.known == weights->total.weight)
+		return;
+	buf_append_str(note, weights->total.samples == 1 ? "only " : "no more than ");
+	append_weight(note, METRIC_ALLOCS, weights->total.samples);
+	buf_append_str(note, weights->total.samples == 1 ? " was" : " were");
+	buf_append_str(note,
+		       " recorded: see the \xc2\xb1 column, or record longer or with a smaller "
+		       "--mem");
+}
+
 static void note_few_samples(const struct weights *weights, struct buf *note)
 {
 	if (weights->total.samples >= FEW_SAMPLES || weights->total.weight == 0 ||
 	    note_idle(weights, note))
 		return;
+	if (metric_is_memory(weights->metric)) {
+		note_few_blocks(weights, note);
+		return;
+	}
 	if (weights->total.samples == 0) {
 		buf_append_str(note, "there are no samples: record longer or with a higher -F");
 		return;

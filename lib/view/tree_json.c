@@ -53,10 +53,8 @@ static void write_cost(struct json *json, const struct tree *tree, const struct 
 {
 	const struct tally *all = &tree->weights->total;
 
-	if (tree->weights->metric != METRIC_SAMPLES) {
-		json_key_u64(json, "self_ns", node->self.weight);
-		json_key_u64(json, "total_ns", node->total.weight);
-	}
+	json_key_amount(json, "self", tree->weights->metric, &node->self);
+	json_key_amount(json, "total", tree->weights->metric, &node->total);
 	json_key_u64(json, "self_samples", node->self.samples);
 	json_key_u64(json, "total_samples", node->total.samples);
 	json_key(json, "total_pct");

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Walks over samples, or over blocks of memory, with what they weigh in a metric. */
+#include "calltree/observe.h"
+
+#include <math.h>
+
+#include "base/minmax.h"
+#include "calltree/expand.h"
+
+static const struct profile *profile_of(const struct observation_walk *walk)
+{
+	return walk->selection->expansion->profile;
+}
+
+static uint64_t moment_of(const struct observation_walk *walk)
+{
+	const struct selection *selection = walk->selection;
+
+	if (walk->metric == METRIC_PEAK || (walk->metric == METRIC_LIVE && selection->heap.at_peak))
+		return heap_peak_ns(&walk->estimate, selection->processes, NULL);
+	return walk->metric == METRIC_LIVE ? selection->heap.at_ns : HEAP_AT_END;
+}
+
+void observation_walk_init(struct observation_walk *walk, const struct selection *selection,
+			   enum metric metric)
+{
+	*walk = (struct observation_walk){
+		.selection = selection, .metric = metric, .at_ns = HEAP_AT_END};
+	if (!metric_is_memory(metric)) {
+		selection_walk_init(&walk->samples, selection);
+		return;
+	}
+	heap_estimate_init(&walk->estimate, profile_of(walk));
+	walk->at_ns = moment_of(walk);
+	walk->end_ns = heap_end_ns(profile_of(walk), selection->processes);
+}
+
+void observation_walk_release(struct observation_walk *walk)
+{
+	if (metric_is_memory(walk->metric))
+		heap_estimate_release(&walk->estimate);
+	else
+		selection_walk_release(&walk->samples);
+}
+
+static bool is_of_metric(const struct observation_walk *walk, const struct profile_allocation *row)
+{
+	switch (walk->metric) {
+	case METRIC_LIVE:
+	case METRIC_PEAK:
+		return heap_is_alive(profile_of(walk), row, walk->at_ns, walk->end_ns);
+	case METRIC_LEAKED:
+		return !row->freed_ns;
+	case METRIC_TEMPORARY:
+		return row->freed_ns &&
+		       row->freed_ns - row->time_ns <= walk->selection->heap.temporary_ns;
+	case METRIC_ALLOC:
+	case METRIC_ALLOCS:
+	case METRIC_CPU:
+	case METRIC_WALL:
+	case METRIC_RUNQ:
+	case METRIC_BLOCKED:
+	case METRIC_SAMPLES:
+		break;
+	}
+	return true;
+}
+
+static bool passes(const struct observation_walk *walk, const struct profile_allocation *row)
+{
+	const struct selection *selection = walk->selection;
+
+	return walk->all ||
+	       (selection->threads[row->thread.v] && selection->stacks[row->stack.v] &&
+		row->time_ns >= selection->from_ns && row->time_ns <= selection->to_ns);
+}
+
+static uint64_t whole_part(struct observation_walk *walk, double amount)
+{
+	double sum = walk->carry + amount;
+
+	walk->carry = sum - floor(sum);
+	return (uint64_t)floor(sum);
+}
+
+static void weigh_block(struct observation_walk *walk, const struct profile_allocation *row,
+			struct observation *out)
+{
+	struct heap_weight weight = heap_estimate_weight(&walk->estimate, row);
+	bool in_blocks = walk->metric == METRIC_ALLOCS;
+	uint64_t seen = in_blocks ? 1 : row->size_bytes;
+
+	*out = (struct observation){
+		.sample = {.time_ns = row->time_ns,
+			   .thread = row->thread,
+			   .stack = row->stack,
+			   .nr = 1,
+			   .syscall_nr = -1,
+			   .kind = SAMPLE_RUNNING,
+			   .end = row->end},
+		.weight = whole_part(walk, in_blocks ? weight.blocks : weight.bytes),
+		.square = in_blocks ? weight.square_blocks : weight.square_bytes,
+		.blocks = weight.blocks,
+	};
+	out->known = weight.exact ? out->weight : min_u64(seen, out->weight);
+}
+
+static bool next_block(struct observation_walk *walk, struct observation *out)
+{
+	const struct profile_heap *heap = &profile_of(walk)->heap;
+
+	while (walk->next < heap->nr_allocations) {
+		const struct profile_allocation *row = &heap->allocations[walk->next++];
+
+		if (!passes(walk, row) || !is_of_metric(walk, row))
+			continue;
+		weigh_block(walk, row, out);
+		return true;
+	}
+	return false;
+}
+
+bool observation_walk_next(struct observation_walk *walk, struct observation *observation)
+{
+	struct sample sample;
+
+	if (metric_is_memory(walk->metric))
+		return next_block(walk, observation);
+	if (!selection_walk_next(&walk->samples, &sample))
+		return false;
+	observe_sample(observation, &sample, walk->metric, profile_period_ns(profile_of(walk)));
+	return true;
+}
+
+uint64_t selection_total_of_all(const struct selection *selection, enum metric metric)
+{
+	struct observation_walk walk;
+	struct observation observation;
+	uint64_t total = 0;
+
+	if (!metric_is_memory(metric))
+		return profile_total(selection->expansion->profile, metric);
+	observation_walk_init(&walk, selection, metric);
+	walk.all = true;
+	while (observation_walk_next(&walk, &observation))
+		total += observation.weight;
+	observation_walk_release(&walk);
+	return total;
+}

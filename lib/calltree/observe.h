@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CALLTREE_OBSERVE_H
+#define PROFC_CALLTREE_OBSERVE_H
+
+#include "calltree/filter.h"
+#include "calltree/tally.h"
+#include "profile/heap_estimate.h"
+
+/*
+ * Walks over the selected observations of a metric. Numbers of blocks and bytes are not whole:
+ * what is rounded off of one goes to the next, so that sums are right.
+ */
+struct observation_walk {
+	const struct selection *selection; /* borrowed */
+	enum metric metric;
+	bool all;	/* whatever the filters say */
+	uint64_t at_ns; /* of METRIC_LIVE and METRIC_PEAK: the moment; HEAP_AT_END */
+	struct selection_walk samples;
+	struct heap_estimate estimate; /* the rest: of memory */
+	size_t next;
+	uint64_t end_ns;
+	double carry;
+};
+
+void observation_walk_init(struct observation_walk *walk, const struct selection *selection,
+			   enum metric metric);
+void observation_walk_release(struct observation_walk *walk);
+/* The next one, perhaps of no weight; false at the end. */
+bool observation_walk_next(struct observation_walk *walk, struct observation *observation);
+
+/* The sum of all observations of a metric, as if there were no filters. */
+uint64_t selection_total_of_all(const struct selection *selection, enum metric metric);
+
+#endif
