@@ -15,7 +15,7 @@ struct weights;
 /* What the command line of annotate says; shared by its two kinds of listing. */
 struct annotate_args {
 	const char *input;
-	int metric; /* index of metric_choices */
+	int metric; /* an enum metric */
 	uint64_t limit, context;
 	bool json, instructions;
 	struct option_list source_paths;

@@ -140,7 +140,7 @@ static int parse(struct export_args *args, int argc, char **argv, enum export_ki
 	if (format->compressed && to_stdout(args) && isatty(STDOUT_FILENO))
 		return refuse_terminal(format, err);
 	status = filter_options_apply(&args->filter, filter, err);
-	return status ? status : filter_options_fit(filter, (enum metric)args->metric, err);
+	return status ? status : filter_fits(filter, (enum metric)args->metric, err);
 }
 
 static int write_stdout(enum export_kind kind, const struct profile *profile,

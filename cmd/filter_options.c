@@ -100,12 +100,3 @@ int filter_options_apply(const struct filter_options *options, struct filter *fi
 		return ERR_INVALID;
 	return options->time ? parse_range(options->time, filter, err) : 0;
 }
-
-int filter_options_fit(const struct filter *filter, enum metric metric, struct err *err)
-{
-	if (filter->heap.at != FILTER_AT_END && metric != METRIC_LIVE)
-		return err_set(err, ERR_INVALID, "--at needs --metric live");
-	if (filter->heap.temporary_ns && metric != METRIC_TEMPORARY)
-		return err_set(err, ERR_INVALID, "--temporary needs --metric temporary");
-	return 0;
-}

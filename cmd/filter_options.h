@@ -55,7 +55,4 @@ struct filter_options {
 int filter_options_apply(const struct filter_options *options, struct filter *filter,
 			 struct err *err);
 
-/* Those that are of one metric alone, without it: ERR_INVALID. */
-int filter_options_fit(const struct filter *filter, enum metric metric, struct err *err);
-
 #endif

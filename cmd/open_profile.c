@@ -49,7 +49,22 @@ int open_profile_even_empty(const char *path, struct profile **profile)
 	return EXIT_DONE;
 }
 
-static int open_unless_empty(const char *path, bool or_counts, struct profile **profile)
+/* What a profile must have, for a view. */
+enum needed {
+	NEEDS_SAMPLES,
+	NEEDS_SAMPLES_OR_COUNTS,
+	NEEDS_MEMORY,
+};
+
+static bool has_needed(const struct profile *profile, enum needed needed)
+{
+	if (needed == NEEDS_MEMORY)
+		return profile_has_heap(profile);
+	return profile->nr_samples ||
+	       (needed == NEEDS_SAMPLES_OR_COUNTS && profile->probes.nr_counts);
+}
+
+static int open_with(const char *path, enum needed needed, struct profile **profile)
 {
 	struct profile *opened;
 	struct err err = ERR_INIT;
@@ -57,41 +72,33 @@ static int open_unless_empty(const char *path, bool or_counts, struct profile **
 
 	if (status != EXIT_DONE)
 		return status;
-	if (opened->nr_samples > 0 || (or_counts && opened->probes.nr_counts > 0)) {
+	if (has_needed(opened, needed)) {
 		*profile = opened;
 		return EXIT_DONE;
 	}
 	profile_free(opened);
-	err_set(&err, ERR_EMPTY, "no samples in %s", profile_path_or_default(path));
-	err_hint(&err, "'profc info%s%s' shows how it was recorded", path ? " -i " : "",
-		 path ? path : "");
+	err_set(&err, ERR_EMPTY, "no %s in %s",
+		needed == NEEDS_MEMORY ? "memory was recorded" : "samples",
+		profile_path_or_default(path));
+	if (needed == NEEDS_MEMORY)
+		err_hint(&err, "'profc record --mem' records who allocates and frees it");
+	else
+		err_hint(&err, "'profc info%s%s' shows how it was recorded", path ? " -i " : "",
+			 path ? path : "");
 	return fail_with(&err);
 }
 
 int open_profile(const char *path, struct profile **profile)
 {
-	return open_unless_empty(path, false, profile);
+	return open_with(path, NEEDS_SAMPLES, profile);
 }
 
 int open_profile_or_counts(const char *path, struct profile **profile)
 {
-	return open_unless_empty(path, true, profile);
+	return open_with(path, NEEDS_SAMPLES_OR_COUNTS, profile);
 }
 
 int open_profile_of_memory(const char *path, struct profile **profile)
 {
-	struct profile *opened;
-	struct err err = ERR_INIT;
-	int status = open_profile_even_empty(path, &opened);
-
-	if (status != EXIT_DONE)
-		return status;
-	if (profile_has_heap(opened)) {
-		*profile = opened;
-		return EXIT_DONE;
-	}
-	profile_free(opened);
-	err_set(&err, ERR_EMPTY, "no memory was recorded in %s", profile_path_or_default(path));
-	err_hint(&err, "'profc record --mem' records who allocates and frees it");
-	return fail_with(&err);
+	return open_with(path, NEEDS_MEMORY, profile);
 }

@@ -6,20 +6,7 @@
 
 #include "base/err.h"
 #include "calltree/flat.h"
-#include "profile/profile.h"
 #include "store/store.h"
-
-const char *const metric_choices[] = {
-	[METRIC_CPU] = "cpu",	      [METRIC_WALL] = "wall",		[METRIC_RUNQ] = "runq",
-	[METRIC_BLOCKED] = "blocked", [METRIC_SAMPLES] = "samples",	[METRIC_ALLOC] = "alloc",
-	[METRIC_ALLOCS] = "allocs",   [METRIC_LIVE] = "live",		[METRIC_PEAK] = "peak",
-	[METRIC_LEAKED] = "leaked",   [METRIC_TEMPORARY] = "temporary", NULL,
-};
-
-const char *const time_metric_choices[] = {
-	[METRIC_CPU] = "cpu",	      [METRIC_WALL] = "wall",	    [METRIC_RUNQ] = "runq",
-	[METRIC_BLOCKED] = "blocked", [METRIC_SAMPLES] = "samples", NULL,
-};
 
 const char *const dimension_choices[] = {
 	[BY_FUNCTION] = "function", [BY_LINE] = "line",	      [BY_FILE] = "file",

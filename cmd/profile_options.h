@@ -4,6 +4,7 @@
 #define PROFC_CMD_PROFILE_OPTIONS_H
 
 #include "cmd/options.h"
+#include "profile/profile.h"
 
 struct err;
 
@@ -12,17 +13,11 @@ struct err;
  * shows one. The members are a `const char *` for open_profile() and an `int`,
  * an enum metric.
  */
-extern const char *const metric_choices[];
-/* Those of them that are of time. */
-extern const char *const time_metric_choices[];
-
 /* In the order of enum dimension, whose last ones are for annotate alone. */
 extern const char *const dimension_choices[];
 
 #define TIME_METRIC_HELP "cpu, wall, runq, blocked or samples"
-#define METRIC_HELP                                                                                \
-	"cpu, wall, runq, blocked or samples; of memory: alloc, allocs, live, peak, leaked or "    \
-	"temporary"
+#define METRIC_HELP	 TIME_METRIC_HELP "; of memory alloc, allocs, live, peak, leaked or temporary"
 
 /*
  * A command that shows one profile accepts its name as an argument, too: `report FILE` is
@@ -44,7 +39,7 @@ int profile_options_take(const char **input, int argc, char **argv, int first_wo
 
 #define METRIC_OPTION_ROW(values, member, help_)                                                   \
 	{.type = OPTION_CHOICE, .short_name = 'm', .name = "metric", .argument = "METRIC",         \
-	 .offset = offsetof(values, member), .choices = metric_choices, .help = (help_)}
+	 .offset = offsetof(values, member), .choices = metric_names, .help = (help_)}
 
 #define DIMENSION_OPTION_ROW(values, member)                                                       \
 	{.type = OPTION_CHOICE, .name = "by", .argument = "WHAT",                                  \

@@ -12,6 +12,7 @@
 #include "calltree/filter.h"
 #include "calltree/find.h"
 #include "calltree/flat.h"
+#include "calltree/leaks.h"
 #include "calltree/tree.h"
 #include "calltree/weights.h"
 #include "cmd/command.h"
@@ -23,6 +24,7 @@
 #include "profile/profile.h"
 #include "view/flat_fields.h"
 #include "view/flat_text.h"
+#include "view/leaks_text.h"
 #include "view/summary.h"
 #include "view/tree_counts.h"
 #include "view/tree_json.h"
@@ -39,18 +41,15 @@ struct report_args {
 	int metric, by; /* indexes of the choices below, or NOT_GIVEN */
 	uint64_t limit, max_depth;
 	double min_percent; /* or NOT_GIVEN */
-	bool tree, counts, json, csv, no_inline;
+	bool tree, counts, leaks, json, csv, no_inline;
+	uint64_t min_age_ns;
 	struct filter_options filter;
 	struct view_options view;
 };
 
 #define AT(member) offsetof(struct report_args, member)
 
-/* Those of enum metric, and what is none: the exact counts beside the time. */
-static const char *const report_metric_choices[] = {
-	"cpu",	"wall", "runq",	  "blocked",   "samples", "alloc", "allocs",
-	"live", "peak", "leaked", "temporary", "calls",	  NULL};
-
+/* Of metric_names_and_calls: the exact counts beside the time, which are no metric. */
 #define METRIC_CALLS METRIC_COUNT
 
 static const struct option_row rows[] = {
@@ -61,7 +60,7 @@ static const struct option_row rows[] = {
 	 .name = "metric",
 	 .argument = "METRIC",
 	 .offset = AT(metric),
-	 .choices = report_metric_choices,
+	 .choices = metric_names_and_calls,
 	 .help = METRIC_HELP "; or calls, which sorts by them (default: cpu; wall with --by "
 			     "state, blocked with --by syscall, live with --at)"},
 	DIMENSION_OPTION_ROW(struct report_args, by),
@@ -95,11 +94,20 @@ static const struct option_row rows[] = {
 	 .argument = "FUNC",
 	 .offset = AT(callees),
 	 .help = "tree of what FUNC calls, from all its callers"},
+	{.type = OPTION_FLAG,
+	 .name = "leaks",
+	 .offset = AT(leaks),
+	 .help = "memory that was not freed, by stack: how much, since when, and its growth"},
+	{.type = OPTION_DURATION,
+	 .name = "min-age",
+	 .argument = "TIME",
+	 .offset = AT(min_age_ns),
+	 .help = "with --leaks: omit blocks younger than TIME at the end"},
 	{.type = OPTION_UINT,
 	 .name = "max-depth",
 	 .argument = "N",
 	 .offset = AT(max_depth),
-	 .help = "maximum depth of trees (default: unlimited)"},
+	 .help = "maximum depth of trees, or frames of leaks (default: unlimited)"},
 	{.type = OPTION_DOUBLE,
 	 .name = "min-percent",
 	 .argument = "PCT",
@@ -124,22 +132,38 @@ static enum dimension dimension_of(const struct report_args *args)
 	return args->by == NOT_GIVEN ? BY_FUNCTION : (enum dimension)args->by;
 }
 
-static bool is_of_memory(const struct report_args *args)
+/* CPU time, except for tables in which it would have a single row. */
+static enum metric metric_of(const struct report_args *args)
 {
-	if (args->metric == NOT_GIVEN)
-		return args->filter.at;
-	return args->metric != METRIC_CALLS && metric_is_memory((enum metric)args->metric);
+	if (args->metric != NOT_GIVEN && args->metric != METRIC_CALLS)
+		return (enum metric)args->metric;
+	if (args->leaks)
+		return METRIC_ALLOC;
+	if (args->filter.at && args->metric == NOT_GIVEN)
+		return METRIC_LIVE;
+	if (dimension_of(args) == BY_STATE)
+		return METRIC_WALL;
+	return dimension_of(args) == BY_SYSCALL ? METRIC_BLOCKED : METRIC_CPU;
 }
 
 static int check_memory(const struct report_args *args, struct err *err)
 {
-	if (!is_of_memory(args))
+	if (!metric_is_memory(metric_of(args)))
 		return 0;
 	if (dimension_of(args) == BY_STATE || dimension_of(args) == BY_SYSCALL)
 		return err_set(err, ERR_INVALID, "memory cannot be divided by %s",
 			       dimension_choices[args->by]);
 	if (args->counts)
 		return err_set(err, ERR_INVALID, "--counts cannot be combined with memory");
+	return 0;
+}
+
+static int check_leaks(const struct report_args *args, struct err *err)
+{
+	if (args->tree || args->callers || args->callees || args->csv || args->sort ||
+	    args->by != NOT_GIVEN || args->metric != NOT_GIVEN || args->filter.at)
+		return err_set(err, ERR_INVALID,
+			       "--leaks cannot be combined with another table, tree or metric");
 	return 0;
 }
 
@@ -158,9 +182,11 @@ static int check_combination(const struct report_args *args, struct err *err)
 			       args->csv    ? "csv"
 			       : args->sort ? "sort"
 					    : "by");
+	if (args->min_age_ns && !args->leaks)
+		return err_set(err, ERR_INVALID, "--min-age needs --leaks");
 	if (args->counts && !args->tree)
 		return err_set(err, ERR_INVALID, "--counts needs --tree");
-	return check_memory(args, err);
+	return args->leaks ? check_leaks(args, err) : check_memory(args, err);
 }
 
 static int parse(struct report_args *args, int argc, char **argv, struct filter *filter,
@@ -177,18 +203,6 @@ static int parse(struct report_args *args, int argc, char **argv, struct filter 
 	if (status)
 		return status;
 	return filter_options_apply(&args->filter, filter, err);
-}
-
-/* CPU time, except for tables in which it would have a single row. */
-static enum metric metric_of(const struct report_args *args)
-{
-	if (args->metric != NOT_GIVEN && args->metric != METRIC_CALLS)
-		return (enum metric)args->metric;
-	if (args->filter.at && args->metric == NOT_GIVEN)
-		return METRIC_LIVE;
-	if (dimension_of(args) == BY_STATE)
-		return METRIC_WALL;
-	return dimension_of(args) == BY_SYSCALL ? METRIC_BLOCKED : METRIC_CPU;
 }
 
 /* Does it print the tree that is made of counts? */
@@ -339,6 +353,19 @@ static int report_tree(const struct report_args *args, const struct weights *wei
 	return status;
 }
 
+static int report_leaks(const struct report_args *args, const struct selection *selection)
+{
+	const struct leaks_limits limits = {.rows = limit_of(args), .depth = args->max_depth};
+	struct view view = view_options_resolve(&args->view);
+	struct leaks *leaks = leaks_new(selection, args->min_age_ns);
+	struct pager pager;
+
+	pager_begin(&pager, !args->view.no_pager && !args->json);
+	leaks_print(leaks, args->json ? NULL : &view, &limits, &pager.sink);
+	leaks_free(leaks);
+	return pager_end(&pager);
+}
+
 static int report(const struct command *self, const struct report_args *args,
 		  const struct filter *filter)
 {
@@ -352,7 +379,9 @@ static int report(const struct command *self, const struct report_args *args,
 	struct weighed weighed;
 	int status = weighed_open(&weighed, self, &request);
 
-	if (status == EXIT_DONE)
+	if (status == EXIT_DONE && args->leaks)
+		status = report_leaks(args, weighed.selection);
+	else if (status == EXIT_DONE)
 		status = args->tree || args->callers || args->callees
 				 ? report_tree(args, weighed.weights)
 				 : report_flat(self, args, weighed.weights);
@@ -393,7 +422,8 @@ const struct command command_report = {
 		"  profc report --tree --min-percent 2\n"
 		"  profc report --callers malloc\n"
 		"  profc report --metric blocked --by syscall\n"
-		"  profc report --tree --counts --unit us\n",
+		"  profc report --tree --counts --unit us\n"
+		"  profc report --leaks --min-age 1s\n",
 	.options = rows,
 	.run = run_report,
 };

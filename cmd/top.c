@@ -67,7 +67,7 @@ static const struct option_row rows[] = {
 	 .name = "metric",
 	 .argument = "METRIC",
 	 .offset = offsetof(struct top_args, metric),
-	 .choices = time_metric_choices,
+	 .choices = time_metric_names,
 	 .help = TIME_METRIC_HELP " (default: cpu)"},
 	DIMENSION_OPTION_ROW(struct top_args, by),
 	{.type = OPTION_UINT,

@@ -9,35 +9,8 @@
 #include "calltree/observe.h"
 #include "calltree/weights.h"
 #include "cmd/command.h"
-#include "cmd/filter_options.h"
 #include "profile/spread.h"
-
-static const char *words_of(enum metric metric)
-{
-	switch (metric) {
-	case METRIC_CPU:
-		return " with CPU time";
-	case METRIC_WALL:
-		return " with any time";
-	case METRIC_RUNQ:
-		return " that waited for a CPU";
-	case METRIC_BLOCKED:
-		return " that were blocked";
-	case METRIC_ALLOC:
-	case METRIC_ALLOCS:
-		return " allocated";
-	case METRIC_LIVE:
-	case METRIC_PEAK:
-		return " alive then";
-	case METRIC_LEAKED:
-		return " that were not freed";
-	case METRIC_TEMPORARY:
-		return " that were freed so soon";
-	case METRIC_SAMPLES:
-		break;
-	}
-	return "";
-}
+#include "view/summary.h"
 
 /* There are samples, but none of this metric or none that pass the filters. */
 static int nothing_to_show(const struct weights *weights, const char *path)
@@ -47,21 +20,12 @@ static int nothing_to_show(const struct weights *weights, const char *path)
 	struct err err = ERR_INIT;
 	bool is_filtered = selection_total_of_all(weights->selection, metric) > 0;
 
-	err_set(&err, ERR_EMPTY, "no %s%s in %s%s", metric_is_memory(metric) ? "blocks" : "samples",
-		words_of(metric), profile_path_or_default(path),
-		is_filtered ? " pass the filters" : "");
+	err_set(&err, ERR_EMPTY, "no %s in %s%s", summary_none_words(metric),
+		profile_path_or_default(path), is_filtered ? " pass the filters" : "");
 	if (!is_filtered && !metric_is_memory(metric) && profile_total(profile, METRIC_WALL) > 0)
 		err_hint(&err, "'profc report --by state%s%s' shows how the time passed",
 			 path ? " -i " : "", path ? path : "");
 	return fail_with(&err);
-}
-
-static int open_for(const struct weigh_request *request, struct profile **profile)
-{
-	if (metric_is_memory(request->metric))
-		return open_profile_of_memory(request->input, profile);
-	return request->or_counts ? open_profile_or_counts(request->input, profile)
-				  : open_profile(request->input, profile);
 }
 
 int weighed_open(struct weighed *weighed, const struct command *command,
@@ -71,9 +35,12 @@ int weighed_open(struct weighed *weighed, const struct command *command,
 	int status;
 
 	*weighed = (struct weighed){0};
-	if (filter_options_fit(request->filter, request->metric, &err))
+	if (filter_fits(request->filter, request->metric, &err))
 		return fail_or_usage_error(command, &err);
-	status = open_for(request, &weighed->profile);
+	status = metric_is_memory(request->metric)
+			 ? open_profile_of_memory(request->input, &weighed->profile)
+		 : request->or_counts ? open_profile_or_counts(request->input, &weighed->profile)
+				      : open_profile(request->input, &weighed->profile);
 	if (status != EXIT_DONE)
 		return status;
 	profile_spread_cpu_time(weighed->profile);

@@ -23,7 +23,8 @@ _profc_value() { # OPTION WORD
 	case $1 in
 	-p | --pid) _profc_pids "$2" ;;
 	-i | --input | -o | --output | --count-lines) _profc_files "$2" ;;
-	-m | --metric) _profc_words "$2" cpu wall runq blocked samples calls ;;
+	-m | --metric) _profc_words "$2" cpu wall runq blocked samples calls alloc allocs \
+		live peak leaked temporary ;;
 	--by) _profc_words "$2" function line file module thread process state syscall ;;
 	--color) _profc_words "$2" auto always never ;;
 	--unwinder) _profc_words "$2" auto cfi libunwind fp ;;

@@ -7,7 +7,7 @@ _profc_value() {
 	case $1 in
 	-p | --pid) _pids ;;
 	-i | --input | -o | --output | --count-lines) _files ;;
-	-m | --metric) compadd cpu wall runq blocked samples calls ;;
+	-m | --metric) compadd cpu wall runq blocked samples calls alloc allocs live peak leaked temporary ;;
 	--by) compadd function line file module thread process state syscall ;;
 	--color) compadd auto always never ;;
 	--unwinder) compadd auto cfi libunwind fp ;;

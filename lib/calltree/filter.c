@@ -287,6 +287,15 @@ static int find_range(const struct profile *profile, const struct filter *filter
 	return status;
 }
 
+int filter_fits(const struct filter *filter, enum metric metric, struct err *err)
+{
+	if (filter->heap.at != FILTER_AT_END && metric != METRIC_LIVE)
+		return err_set(err, ERR_INVALID, "--at needs --metric live");
+	if (filter->heap.temporary_ns && metric != METRIC_TEMPORARY)
+		return err_set(err, ERR_INVALID, "--temporary needs --metric temporary");
+	return 0;
+}
+
 static int find_moment(const struct profile *profile, const struct heap_filter *filter,
 		       struct selected_heap *heap, struct err *err)
 {

@@ -77,6 +77,9 @@ struct selection {
 	struct selected_heap heap;
 };
 
+/* ERR_INVALID where it says of blocks what another metric is about. */
+int filter_fits(const struct filter *filter, enum metric metric, struct err *err);
+
 /*
  * Fails with ERR_INVALID on a bad expression or an empty time range, with ERR_NOT_FOUND where there
  * is no such mark.

@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-#include "profile/profile.h"
-
 static double real_size(const struct profile_allocation *row)
 {
 	return row->size_bytes ? (double)row->size_bytes : 1;
@@ -26,16 +24,4 @@ double allocation_blocks(const struct profile_allocation *row)
 double allocation_bytes(const struct profile_allocation *row)
 {
 	return (double)row->size_bytes / allocation_chance(row);
-}
-
-const struct profile_heap_moment *profile_last_moment(const struct profile *profile,
-						      uint32_t process)
-{
-	const struct profile_heap *heap = &profile->heap;
-
-	for (size_t i = heap->nr_moments; i-- > 0;) {
-		if (heap->moments[i].process == process)
-			return &heap->moments[i];
-	}
-	return NULL;
 }

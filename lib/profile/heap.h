@@ -90,10 +90,5 @@ void profile_free_allocation(struct profile *profile, uint32_t index, uint64_t t
 void profile_add_heap_moment(struct profile *profile, const struct profile_heap_moment *row);
 /* Was memory recorded? */
 bool profile_has_heap(const struct profile *profile);
-/*
- * The last moments of a process: NULL if there is none. Borrowed, until a moment is added.
- */
-const struct profile_heap_moment *profile_last_moment(const struct profile *profile,
-						      uint32_t process);
 
 #endif

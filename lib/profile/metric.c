@@ -5,16 +5,20 @@
 #include "base/alloc.h"
 #include "profile/profile.h"
 
-static const char *const metric_names[] = {
-	[METRIC_CPU] = "cpu",	      [METRIC_WALL] = "wall",		[METRIC_RUNQ] = "runq",
-	[METRIC_BLOCKED] = "blocked", [METRIC_SAMPLES] = "samples",	[METRIC_ALLOC] = "alloc",
-	[METRIC_ALLOCS] = "allocs",   [METRIC_LIVE] = "live",		[METRIC_PEAK] = "peak",
-	[METRIC_LEAKED] = "leaked",   [METRIC_TEMPORARY] = "temporary",
-};
+#define TIME_NAMES                                                                                 \
+	[METRIC_CPU] = "cpu", [METRIC_WALL] = "wall", [METRIC_RUNQ] = "runq",                      \
+	[METRIC_BLOCKED] = "blocked", [METRIC_SAMPLES] = "samples"
+#define MEMORY_NAMES                                                                               \
+	[METRIC_ALLOC] = "alloc", [METRIC_ALLOCS] = "allocs", [METRIC_LIVE] = "live",              \
+	[METRIC_PEAK] = "peak", [METRIC_LEAKED] = "leaked", [METRIC_TEMPORARY] = "temporary"
+
+const char *const time_metric_names[] = {TIME_NAMES, NULL};
+const char *const metric_names[] = {TIME_NAMES, MEMORY_NAMES, NULL};
+const char *const metric_names_and_calls[] = {TIME_NAMES, MEMORY_NAMES, "calls", NULL};
 
 bool metric_parse(const char *text, enum metric *metric)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(metric_names); i++) {
+	for (size_t i = 0; metric_names[i]; i++) {
 		if (strcmp(text, metric_names[i]) == 0) {
 			*metric = (enum metric)i;
 			return true;

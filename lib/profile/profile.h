@@ -48,6 +48,11 @@ enum metric {
 
 #define METRIC_COUNT (METRIC_TEMPORARY + 1)
 
+/* Their names, NULL-ended: of those of time, of all, and these with the exact counts behind them.
+ */
+extern const char *const time_metric_names[], *const metric_names[],
+						      *const metric_names_and_calls[];
+
 bool metric_parse(const char *text, enum metric *metric);
 const char *metric_name(enum metric metric); /* "cpu", "wall", … */
 const char *metric_unit(enum metric metric); /* "ns", "samples", "bytes" or "blocks" */

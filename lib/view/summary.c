@@ -62,6 +62,33 @@ const char *summary_metric_words(enum metric metric)
 	return "";
 }
 
+const char *summary_none_words(enum metric metric)
+{
+	switch (metric) {
+	case METRIC_CPU:
+		return "samples with CPU time";
+	case METRIC_WALL:
+		return "samples with any time";
+	case METRIC_RUNQ:
+		return "samples that waited for a CPU";
+	case METRIC_BLOCKED:
+		return "samples that were blocked";
+	case METRIC_ALLOC:
+	case METRIC_ALLOCS:
+		return "blocks allocated";
+	case METRIC_LIVE:
+	case METRIC_PEAK:
+		return "blocks alive then";
+	case METRIC_LEAKED:
+		return "blocks that were not freed";
+	case METRIC_TEMPORARY:
+		return "blocks that were freed so soon";
+	case METRIC_SAMPLES:
+		break;
+	}
+	return "samples";
+}
+
 /* What there is a share of. */
 static const char *stuff_of(const struct weights *weights)
 {

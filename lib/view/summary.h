@@ -30,6 +30,8 @@ bool summary_append_missed(struct buf *out, const struct profile *profile);
 
 /* What follows an amount of a metric: " of CPU time", " blocked"; "" for counts. */
 const char *summary_metric_words(enum metric metric);
+/* What there is none of where nothing has a weight: "samples with CPU time". */
+const char *summary_none_words(enum metric metric);
 
 /*
  * Append "800 ms user, 300 ms system", the split of the CPU time of all processes, and how much of

@@ -141,7 +141,19 @@ static void note_branch(struct printer *printer, const struct pending *line)
 #define PERCENT_COLUMNS	 6
 #define INTERVAL_COLUMNS 5
 #define CALLS_COLUMNS	 14
-#define COST_COLUMNS	 (AMOUNT_COLUMNS + PERCENT_COLUMNS)
+
+/* Units of bytes are longer than those of time. */
+#define MEMORY_COLUMNS 10
+
+static size_t amount_columns(const struct printer *printer)
+{
+	return metric_is_memory(printer->tree->weights->metric) ? MEMORY_COLUMNS : AMOUNT_COLUMNS;
+}
+
+static size_t cost_columns(const struct printer *printer)
+{
+	return amount_columns(printer) + PERCENT_COLUMNS;
+}
 
 /* Callers have no column for self time. */
 static bool has_self(const struct printer *printer)
@@ -151,7 +163,8 @@ static bool has_self(const struct printer *printer)
 
 static size_t all_cost_columns(const struct printer *printer)
 {
-	return COST_COLUMNS + INTERVAL_COLUMNS + (has_self(printer) ? COST_COLUMNS : 0) +
+	return cost_columns(printer) + INTERVAL_COLUMNS +
+	       (has_self(printer) ? cost_columns(printer) : 0) +
 	       (printer->limits->calls ? CALLS_COLUMNS : 0);
 }
 
@@ -163,7 +176,7 @@ static void append_cost(struct buf *out, const struct printer *printer, const st
 
 	if (tally->weight > 0)
 		append_in_unit(&text, tally->weight, &printer->unit);
-	line_append_right(out, printer->view, style, AMOUNT_COLUMNS, buf_str(&text));
+	line_append_right(out, printer->view, style, amount_columns(printer), buf_str(&text));
 	buf_clear(&text);
 	if (tally->weight > 0)
 		append_percent(&text, percent);
@@ -269,7 +282,7 @@ static void print_header(struct printer *printer)
 		buf_clear(&head);
 		buf_printf(&head, "%s%s%s", amounts[i], *printer->unit.name ? " " : "",
 			   printer->unit.name);
-		line_append_right(&line, printer->view, STYLE_HEADING, AMOUNT_COLUMNS,
+		line_append_right(&line, printer->view, STYLE_HEADING, amount_columns(printer),
 				  buf_str(&head));
 		line_append_right(&line, printer->view, STYLE_HEADING, PERCENT_COLUMNS, "%");
 		if (i == 0)

@@ -147,6 +147,24 @@ static inline struct sample *made_sample(struct made *made, const char *stack, u
 	return &made->profile->samples[made->profile->nr_samples - 1];
 }
 
+/* A block that the current thread allocates so many us after the one before. The row may change. */
+static inline struct profile_allocation *made_block(struct made *made, const char *stack,
+						    uint64_t size_bytes, uint64_t mean_bytes,
+						    uint64_t after_us)
+{
+	struct profile_allocation row = {.size_bytes = size_bytes,
+					 .mean_bytes = mean_bytes,
+					 .thread = made->thread,
+					 .freed_by = THREAD_NONE,
+					 .stack = made_stack(made->profile, stack),
+					 .end = STACK_END_ROOT};
+
+	made->time_ns += after_us * SAMPLE_TIME_GRAIN_NS;
+	row.time_ns = made->time_ns;
+	made->profile->meta.duration_ns = made->time_ns;
+	return &made->profile->heap.allocations[profile_add_allocation(made->profile, &row)];
+}
+
 static inline struct location made_location(struct profile *profile, char *text)
 {
 	char *at = strchr(text, '@'), *colon = at ? strchr(at, ':') : NULL;

@@ -122,12 +122,40 @@ static void test_filter_options__rows_fill_the_filter(void **state)
 	options_release(rows, &values);
 }
 
+static void test_filter_options__moments(void **state)
+{
+	struct filter_options at_time = {.at = "1.5s"}, at_peak = {.at = "peak"};
+	struct filter_options at_mark = {.at = "mark:warm up", .temporary_ns = 7};
+	struct filter_options nothing = {.at = ""}, nonsense = {.at = "later"};
+	struct filter filter;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(filter_options_apply(&at_time, &filter, NULL), 0);
+	assert_int_equal(filter.heap.at, FILTER_AT_TIME);
+	assert_int_equal(filter.heap.at_ns, 1500 * NS_PER_MS);
+	assert_int_equal(filter_options_apply(&at_peak, &filter, NULL), 0);
+	assert_int_equal(filter.heap.at, FILTER_AT_PEAK);
+	assert_int_equal(filter_fits(&filter, METRIC_ALLOC, &err), ERR_INVALID);
+	assert_string_equal(err.what, "--at needs --metric live");
+	assert_int_equal(filter_fits(&filter, METRIC_LIVE, NULL), 0);
+	assert_int_equal(filter_options_apply(&at_mark, &filter, NULL), 0);
+	assert_int_equal(filter.heap.at, FILTER_AT_MARK);
+	expect_mark(&filter.heap.at_mark, "warm up");
+	assert_int_equal(filter.heap.temporary_ns, 7);
+	assert_int_equal(filter_fits(&filter, METRIC_LIVE, NULL), ERR_INVALID);
+	assert_int_equal(filter_options_apply(&nothing, &filter, &err), ERR_INVALID);
+	assert_string_equal(err.what, "--at: needs a time, 'peak' or 'mark:TEXT'");
+	assert_int_equal(filter_options_apply(&nonsense, &filter, NULL), ERR_INVALID);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_filter_options__time_ranges),
 		cmocka_unit_test(test_filter_options__ranges_between_marks),
 		cmocka_unit_test(test_filter_options__bad_time_ranges),
+		cmocka_unit_test(test_filter_options__moments),
 		cmocka_unit_test(test_filter_options__rows_fill_the_filter),
 	};
 

@@ -91,27 +91,6 @@ static void test_heap__a_block_freed_at_the_beginning_is_freed(void **state)
 	profile_free(profile);
 }
 
-static void test_heap__the_last_moment_of_a_process(void **state)
-{
-	struct profile *profile = profile_of_two_threads();
-	struct profile_process other = {.pid = 12, .parent = PROCESS_NONE};
-	struct profile_heap_moment moment = {.allocated_bytes = 1};
-
-	(void)state;
-	profile_add_process(profile, &other);
-	assert_null(profile_last_moment(profile, 0));
-	profile_add_heap_moment(profile, &moment);
-	moment.allocated_bytes = 2;
-	profile_add_heap_moment(profile, &moment);
-	moment.process = 1;
-	moment.allocated_bytes = 3;
-	profile_add_heap_moment(profile, &moment);
-	assert_true(profile_has_heap(profile));
-	assert_int_equal(profile_last_moment(profile, 0)->allocated_bytes, 2);
-	assert_int_equal(profile_last_moment(profile, 1)->allocated_bytes, 3);
-	profile_free(profile);
-}
-
 static void add(struct profile *profile, uint64_t time_ns, uint64_t freed_ns, uint64_t size_bytes,
 		uint64_t mean_bytes)
 {
@@ -221,7 +200,6 @@ int main(void)
 		cmocka_unit_test(test_heap__a_row_stands_for_blocks_by_its_chance),
 		cmocka_unit_test(test_heap__blocks_are_freed_once_and_not_before_they_are_there),
 		cmocka_unit_test(test_heap__a_block_freed_at_the_beginning_is_freed),
-		cmocka_unit_test(test_heap__the_last_moment_of_a_process),
 		cmocka_unit_test(test_heap_estimate__rows_add_up_to_what_is_known_exactly),
 		cmocka_unit_test(test_heap_estimate__what_was_recorded_whole_is_exact),
 		cmocka_unit_test(test_heap_estimate__peak_and_what_is_alive),

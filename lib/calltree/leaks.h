@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CALLTREE_LEAKS_H
+#define PROFC_CALLTREE_LEAKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "calltree/tally.h"
+
+struct selection;
+
+/* The blocks of one stack that were not freed. */
+struct leak {
+	struct sample sample; /* one of them, for its stack */
+	struct tally tally;   /* in bytes */
+	uint64_t oldest_ns;   /* how long the oldest was alive at the end */
+	uint64_t late_bytes;  /* of what was allocated in the second half of the recording */
+};
+
+/*
+ * What the selected processes had not freed when they, or the recording, ended. A leak grows to
+ * the end; what is only kept was mostly allocated early.
+ */
+struct leaks {
+	const struct selection *selection; /* borrowed */
+	struct leak *rows;		   /* owned; by bytes, the most first */
+	size_t nr, cap;
+	struct tally total;
+	uint64_t half_ns; /* of the recording: what late_bytes were allocated in */
+};
+
+/* Blocks that were alive for less than min_age_ns at the end are left out: they may be in use. */
+struct leaks *leaks_new(const struct selection *selection, uint64_t min_age_ns);
+void leaks_free(struct leaks *leaks);
+
+/* Bytes per second in the second half of the recording. */
+double leak_growth(const struct leaks *leaks, const struct leak *leak);
+/* Was every block recorded, so that no number is an estimate? */
+bool leaks_are_exact(const struct leaks *leaks);
+
+#endif

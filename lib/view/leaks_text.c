@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What was not freed, as text and as JSON. */
+#include "view/leaks_text.h"
+
+#include "base/buf.h"
+#include "base/escape.h"
+#include "base/json.h"
+#include "base/sink.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/leaks.h"
+#include "view/line.h"
+#include "view/number.h"
+
+/* The version of the JSON form: raised when a member changes its meaning. */
+#define JSON_VERSION 1
+
+static const struct expansion *expansion_of(const struct leaks *leaks)
+{
+	return leaks->selection->expansion;
+}
+
+static size_t nr_shown(const struct leaks *leaks, const struct leaks_limits *limits)
+{
+	return limits->rows && limits->rows < leaks->nr ? limits->rows : leaks->nr;
+}
+
+/* "1.21 MiB ± 200 KiB in 1,204 blocks" */
+static void append_amount(struct buf *out, const struct tally *tally)
+{
+	uint64_t error = (uint64_t)tally_error(tally);
+
+	append_weight(out, METRIC_LEAKED, tally->weight);
+	if (error) {
+		buf_append_str(out, " \xc2\xb1 ");
+		append_memory(out, error);
+	}
+	buf_append_str(out, " in ");
+	append_weight(out, METRIC_ALLOCS, tally_blocks(tally));
+}
+
+static void print_heading(const struct leaks *leaks, const struct view *view, struct sink *sink)
+{
+	const struct profile *profile = expansion_of(leaks)->profile;
+	struct buf text = {0}, title = {0};
+
+	if (leaks->nr) {
+		append_amount(&text, &leaks->total);
+		buf_append_str(&text,
+			       leaks->nr == 1 ? " not freed, of one stack" : " not freed, of ");
+		if (leaks->nr > 1) {
+			append_count(&text, leaks->nr);
+			buf_append_str(&text, " stacks");
+		}
+	} else {
+		buf_append_str(&text, "nothing recorded was left unfreed");
+	}
+	buf_append_str(&text, ", in ");
+	append_weight(&text, METRIC_WALL, profile->meta.duration_ns);
+	profile_append_title(&title, profile);
+	if (title.nr_bytes) {
+		buf_append_str(&text, ": ");
+		escape_terminal(&text, buf_str(&title));
+	}
+	line_print(sink, view, STYLE_HEADING, buf_str(&text));
+	buf_release(&text);
+	buf_release(&title);
+}
+
+static void print_leak(const struct leaks *leaks, const struct leak *leak, const struct view *view,
+		       struct sink *sink)
+{
+	double growth = leak_growth(leaks, leak);
+	struct buf text = {0};
+
+	append_amount(&text, &leak->tally);
+	buf_append_str(&text, leak->tally.samples > 1 ? ", the oldest for " : ", for ");
+	append_weight(&text, METRIC_WALL, leak->oldest_ns);
+	if (growth >= 0.5) {
+		buf_append_str(&text, ", growing by ");
+		append_memory(&text, (uint64_t)(growth + 0.5));
+		buf_append_str(&text, "/s");
+	} else {
+		buf_append_str(&text, ", none of it in the second half");
+	}
+	line_print(sink, view, STYLE_PLAIN, "");
+	line_print(sink, view, style_of_percent(tally_percent(&leak->tally, &leaks->total)),
+		   buf_str(&text));
+	buf_release(&text);
+}
+
+/* "    /src/list.c:12: append", or where there is no line "    append (libx.so)". */
+static void print_level(const struct expansion *expansion, const struct level *level,
+			const struct view *view, struct sink *sink)
+{
+	const struct place *place = &expansion->places[level->place];
+	const struct module *module = label_module(expansion, level->label);
+	struct buf text = {0}, name = {0};
+
+	label_append_name(&name, expansion, level->label, view->names);
+	buf_append_str(&text, "    ");
+	if (place->file.v != STR_EMPTY.v) {
+		escape_terminal(&text, profile_str(expansion->profile, place->file));
+		buf_printf(&text, ":%u: ", place->line);
+	}
+	escape_terminal(&text, buf_str(&name));
+	if (place->file.v == STR_EMPTY.v && module && !label_is_nameless(expansion, level->label)) {
+		buf_append_str(&text, " (");
+		escape_terminal(&text, module_short_name(module));
+		buf_append_byte(&text, ')');
+	}
+	if (level->inlined)
+		buf_append_str(&text, " (inlined)");
+	line_print(sink, view, STYLE_PLAIN, buf_str(&text));
+	buf_release(&text);
+	buf_release(&name);
+}
+
+static size_t first_level(const struct level_list *list, const struct leaks_limits *limits)
+{
+	return limits->depth && limits->depth < list->nr ? list->nr - (size_t)limits->depth : 0;
+}
+
+static void print_text(const struct leaks *leaks, const struct view *view,
+		       const struct leaks_limits *limits, struct sink *sink)
+{
+	const struct expansion *expansion = expansion_of(leaks);
+	size_t shown = nr_shown(leaks, limits);
+	struct level_list list = {0};
+	struct buf text = {0};
+
+	print_heading(leaks, view, sink);
+	for (size_t i = 0; i < shown; i++) {
+		print_leak(leaks, &leaks->rows[i], view, sink);
+		expansion_stack(expansion, &leaks->rows[i].sample, &list);
+		for (size_t j = list.nr; j > first_level(&list, limits); j--)
+			print_level(expansion, &list.levels[j - 1], view, sink);
+	}
+	if (shown < leaks->nr) {
+		append_count(&text, leaks->nr - shown);
+		buf_append_str(&text, " more (-n 0 shows all)");
+		line_print(sink, view, STYLE_PLAIN, "");
+		line_print(sink, view, STYLE_DIM, buf_str(&text));
+	}
+	level_list_release(&list);
+	buf_release(&text);
+}
+
+static void write_level(struct json *json, const struct expansion *expansion,
+			const struct level *level)
+{
+	const struct place *place = &expansion->places[level->place];
+	const struct module *module = label_module(expansion, level->label);
+	bool has_file = place->file.v != STR_EMPTY.v;
+	struct buf name = {0};
+
+	label_append_name(&name, expansion, level->label, NAME_FULL);
+	json_object_begin(json);
+	json_key_str(json, "function", buf_str(&name));
+	json_key_str(json, "file", has_file ? profile_str(expansion->profile, place->file) : NULL);
+	json_key(json, "line");
+	if (place->line)
+		json_u64(json, place->line);
+	else
+		json_null(json);
+	json_key_str(json, "module", module ? module->path : NULL);
+	json_key_bool(json, "inlined", level->inlined);
+	json_object_end(json);
+	buf_release(&name);
+}
+
+static void write_leak(struct json *json, const struct leaks *leaks, const struct leak *leak,
+		       const struct leaks_limits *limits, struct level_list *list)
+{
+	const struct expansion *expansion = expansion_of(leaks);
+
+	json_object_begin(json);
+	json_key_u64(json, "bytes", leak->tally.weight);
+	json_key_u64(json, "blocks", tally_blocks(&leak->tally));
+	json_key_u64(json, "ci_bytes", (uint64_t)tally_error(&leak->tally));
+	json_key_u64(json, "oldest_ns", leak->oldest_ns);
+	json_key_u64(json, "growth_bytes_per_s", (uint64_t)(leak_growth(leaks, leak) + 0.5));
+	json_key_u64(json, "samples", leak->tally.samples);
+	json_key_array_begin(json, "stack");
+	expansion_stack(expansion, &leak->sample, list);
+	for (size_t i = list->nr; i > first_level(list, limits); i--)
+		write_level(json, expansion, &list->levels[i - 1]);
+	json_array_end(json);
+	json_object_end(json);
+}
+
+static void print_json(const struct leaks *leaks, const struct leaks_limits *limits,
+		       struct sink *sink)
+{
+	struct level_list list = {0};
+	struct json json;
+
+	json_init(&json, sink);
+	json_object_begin(&json);
+	json_key_u64(&json, "version", JSON_VERSION);
+	json_key_u64(&json, "total_bytes", leaks->total.weight);
+	json_key_u64(&json, "total_blocks", tally_blocks(&leaks->total));
+	json_key_bool(&json, "exact", leaks_are_exact(leaks));
+	json_key_u64(&json, "ci_bytes", (uint64_t)tally_error(&leaks->total));
+	json_key_array_begin(&json, "leaks");
+	for (size_t i = 0; i < nr_shown(leaks, limits); i++)
+		write_leak(&json, leaks, &leaks->rows[i], limits, &list);
+	json_array_end(&json);
+	json_object_end(&json);
+	json_finish(&json);
+	level_list_release(&list);
+}
+
+void leaks_print(const struct leaks *leaks, const struct view *view,
+		 const struct leaks_limits *limits, struct sink *sink)
+{
+	if (view)
+		print_text(leaks, view, limits, sink);
+	else
+		print_json(leaks, limits, sink);
+}

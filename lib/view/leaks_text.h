@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_VIEW_LEAKS_TEXT_H
+#define PROFC_VIEW_LEAKS_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "view/style.h"
+
+struct leaks;
+struct sink;
+
+struct leaks_limits {
+	size_t rows;	/* 0: all */
+	uint64_t depth; /* frames of a stack from the leaf on; 0: all */
+};
+
+/*
+ * What was not freed, the most first: how much, since when, how fast it grows; and below that the
+ * stack, leaf first, in lines as compilers print them.
+ * Without a view, the same as JSON.
+ */
+void leaks_print(const struct leaks *leaks, const struct view *view,
+		 const struct leaks_limits *limits, struct sink *sink);
+
+#endif

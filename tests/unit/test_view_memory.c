@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Tables and trees of memory, from recorded blocks to text. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/sink.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/flat.h"
+#include "calltree/leaks.h"
+#include "calltree/tree.h"
+#include "calltree/weights.h"
+#include "tests/unit/made_profile.h"
+#include "view/flat_fields.h"
+#include "view/flat_text.h"
+#include "view/leaks_text.h"
+#include "view/summary.h"
+#include "view/tree_text.h"
+
+#define KIB UINT64_C(1024)
+#define MS  UINT64_C(1000)
+
+/*
+ * Each block is recorded. cache() keeps 3 MiB, a buffer of 8 MiB lives from 1 to 6 ms, and
+ * parse() frees four texts of 1 KiB after 2 us each, but keeps one.
+ *
+ *	ms      0    1    2    3    4    5    6    7
+ *	cache   1M ------- 1M ------- 1M -------------
+ *	buffer  .    8M --------------------- 8M     .
+ *	parse   .    .    .    .    .    .    1K x 5
+ */
+static struct profile *made_up(void)
+{
+	struct made made = made_begin();
+
+	profile_add_command_word(made.profile, "./prog");
+	made_block(&made, "main@/src/m.c:5;cache@/src/c.c:20", KIB * KIB, 0, 0);
+	made_block(&made, "main@/src/m.c:6;buffer@/src/b.c:9", 8 * KIB * KIB, 0, MS)->freed_ns =
+		6 * MS * SAMPLE_TIME_GRAIN_NS;
+	made_block(&made, "main@/src/m.c:5;cache@/src/c.c:20", KIB * KIB, 0, MS);
+	made_block(&made, "main@/src/m.c:5;cache@/src/c.c:20", KIB * KIB, 0, 2 * MS);
+	for (int i = 0; i < 5; i++) {
+		struct profile_allocation *text =
+			made_block(&made, "main@/src/m.c:8;parse@/src/p.c:3;copy@/src/p.c:7", KIB,
+				   0, i ? 10 : 2 * MS);
+
+		if (i < 4)
+			text->freed_ns = text->time_ns + 2 * SAMPLE_TIME_GRAIN_NS;
+	}
+	return made_end(&made);
+}
+
+static struct weights *weigh(struct profile *profile, const struct filter *filter,
+			     enum metric metric)
+{
+	struct expansion *expansion = expansion_new(profile, false);
+	struct selection *selection;
+
+	assert_int_equal(selection_new(expansion, filter, &selection, NULL), 0);
+	return weights_new(selection, metric);
+}
+
+static void release(struct weights *weights)
+{
+	const struct selection *selection = weights->selection;
+	const struct expansion *expansion = selection->expansion;
+
+	weights_free(weights);
+	expansion_free((struct expansion *)(uintptr_t)expansion);
+	selection_free((struct selection *)(uintptr_t)selection);
+}
+
+static void expect_table(const struct filter *filter, enum metric metric, const char *expected)
+{
+	const struct view view = {.columns = 90};
+	struct profile *profile = made_up();
+	struct weights *weights = weigh(profile, filter, metric);
+	struct flat *flat = flat_new(weights, BY_FUNCTION);
+	struct sink sink = SINK_MEMORY;
+
+	summary_print_heading(weights, &view, &sink);
+	flat_print_text(flat, &view, 0, &sink);
+	summary_print_notes(weights, &view, &sink);
+	assert_string_equal(buf_str(&sink.pending), expected);
+	sink_release(&sink);
+	flat_free(flat);
+	release(weights);
+	profile_free(profile);
+}
+
+static const struct filter everything = {.from_ns = 0};
+
+static void test_memory__allocated_by_function(void **state)
+{
+	(void)state;
+	expect_table(&everything, METRIC_ALLOC,
+		     "11.0 MiB allocated in 9 blocks in 6.18 ms: ./prog\n"
+		     "self MiB    %   ± total MiB     % blocks  function  location  module\n"
+		     "     8.0 72.7 0.0       8.0  72.7      1  buffer    b.c:1     prog\n"
+		     "     3.0 27.3 0.0       3.0  27.3      3  cache     c.c:1     prog\n"
+		     "     0.0 <0.1 0.0       0.0  <0.1      5  copy      p.c:1     prog\n"
+		     "     0.0  0.0 0.0      11.0 100.0      0  main      m.c:1     prog\n"
+		     "     0.0  0.0 0.0       0.0  <0.1      0  parse     p.c:1     prog\n");
+}
+
+static void test_memory__blocks_by_function(void **state)
+{
+	(void)state;
+	expect_table(&everything, METRIC_ALLOCS,
+		     "9 blocks allocated in 6.18 ms: ./prog\n"
+		     "self    %   ± total     %  function  location  module\n"
+		     "   5 55.6 0.0     5  55.6  copy      p.c:1     prog\n"
+		     "   3 33.3 0.0     3  33.3  cache     c.c:1     prog\n"
+		     "   1 11.1 0.0     1  11.1  buffer    b.c:1     prog\n"
+		     "   0  0.0 0.0     9 100.0  main      m.c:1     prog\n"
+		     "   0  0.0 0.0     5  55.6  parse     p.c:1     prog\n");
+}
+
+static void test_memory__alive_at_a_time(void **state)
+{
+	const struct filter at = {
+		.heap = {.at = FILTER_AT_TIME, .at_ns = 2 * MS * SAMPLE_TIME_GRAIN_NS}};
+
+	(void)state;
+	expect_table(&at, METRIC_LIVE,
+		     "10.0 MiB alive at 2.05 ms in 3 blocks in 6.18 ms: ./prog\n"
+		     "self MiB    %   ± total MiB     % blocks  function  location  module\n"
+		     "     8.0 80.0 0.0       8.0  80.0      1  buffer    b.c:1     prog\n"
+		     "     2.0 20.0 0.0       2.0  20.0      2  cache     c.c:1     prog\n"
+		     "     0.0  0.0 0.0      10.0 100.0      0  main      m.c:1     prog\n");
+}
+
+static void test_memory__alive_at_the_peak(void **state)
+{
+	const struct filter at_peak = {.heap = {.at = FILTER_AT_PEAK}};
+	static const char expected[] =
+		"11.0 MiB alive at the peak at 4.10 ms in 4 blocks in 6.18 ms: ./prog\n"
+		"self MiB    %   ± total MiB     % blocks  function  location  module\n"
+		"     8.0 72.7 0.0       8.0  72.7      1  buffer    b.c:1     prog\n"
+		"     3.0 27.3 0.0       3.0  27.3      3  cache     c.c:1     prog\n"
+		"     0.0  0.0 0.0      11.0 100.0      0  main      m.c:1     prog\n";
+
+	(void)state;
+	expect_table(&everything, METRIC_PEAK, expected);
+	expect_table(&at_peak, METRIC_LIVE,
+		     "11.0 MiB alive at 4.10 ms in 4 blocks in 6.18 ms: ./prog\n"
+		     "self MiB    %   ± total MiB     % blocks  function  location  module\n"
+		     "     8.0 72.7 0.0       8.0  72.7      1  buffer    b.c:1     prog\n"
+		     "     3.0 27.3 0.0       3.0  27.3      3  cache     c.c:1     prog\n"
+		     "     0.0  0.0 0.0      11.0 100.0      0  main      m.c:1     prog\n");
+}
+
+static void test_memory__not_freed(void **state)
+{
+	(void)state;
+	expect_table(&everything, METRIC_LEAKED,
+		     "3.00 MiB not freed in 4 blocks in 6.18 ms: ./prog\n"
+		     "self KiB     %   ± total KiB     % blocks  function  location  module\n"
+		     "    3072 100.0 0.0      3072 100.0      3  cache     c.c:1     prog\n"
+		     "       1  <0.1 0.0         1  <0.1      1  copy      p.c:1     prog\n"
+		     "       0   0.0 0.0      3073 100.0      0  main      m.c:1     prog\n"
+		     "       0   0.0 0.0         1  <0.1      0  parse     p.c:1     prog\n");
+}
+
+static void test_memory__freed_soon(void **state)
+{
+	const struct filter long_lived = {.heap = {.temporary_ns = 6000000}};
+	const struct filter of_a_time = {
+		.from_ns = 1000, .to_ns = 3000000, .heap = {.temporary_ns = 6000000}};
+
+	(void)state;
+	expect_table(&long_lived, METRIC_TEMPORARY,
+		     "8.00 MiB freed soon in 5 blocks in 6.18 ms: ./prog\n"
+		     "self KiB     %   ± total KiB     % blocks  function  location  module\n"
+		     "    8192 100.0 0.0      8192 100.0      1  buffer    b.c:1     prog\n"
+		     "       4  <0.1 0.0         4  <0.1      4  copy      p.c:1     prog\n"
+		     "       0   0.0 0.0      8196 100.0      0  main      m.c:1     prog\n"
+		     "       0   0.0 0.0         4  <0.1      0  parse     p.c:1     prog\n");
+	expect_table(&of_a_time, METRIC_TEMPORARY,
+		     "8.00 MiB (100.0% of 8.00 MiB) freed soon in 1 block in 6.18 ms: ./prog\n"
+		     "self KiB     %   ± total KiB     % blocks  function  location  module\n"
+		     "    8192 100.0 0.0      8192 100.0      1  buffer    b.c:1     prog\n"
+		     "       0   0.0 0.0      8192 100.0      0  main      m.c:1     prog\n");
+	expect_table(&(struct filter){.heap = {.temporary_ns = 1000000}}, METRIC_TEMPORARY,
+		     "4.00 KiB freed soon in 4 blocks in 6.18 ms: ./prog\n"
+		     "self B     %   ± total B     % blocks  function  location  module\n"
+		     "  4096 100.0 0.0    4096 100.0      4  copy      p.c:1     prog\n"
+		     "     0   0.0 0.0    4096 100.0      0  main      m.c:1     prog\n"
+		     "     0   0.0 0.0    4096 100.0      0  parse     p.c:1     prog\n");
+}
+
+static void test_memory__tree(void **state)
+{
+	const struct view view = {.columns = 80};
+	const struct tree_limits limits = {.min_percent = 0};
+	struct profile *profile = made_up();
+	struct weights *weights = weigh(profile, &everything, METRIC_PEAK);
+	struct tree *tree = tree_new(weights);
+	struct sink sink = SINK_MEMORY;
+
+	(void)state;
+	tree_print_text(tree, &view, &limits, &sink);
+	assert_string_equal(buf_str(&sink.pending),
+			    " total MiB     %    ±  self MiB     %  function\n"
+			    "      11.0 100.0  0.0                  main\n"
+			    "       8.0  72.7  0.0       8.0  72.7  ├─ buffer\n"
+			    "       3.0  27.3  0.0       3.0  27.3  └─ cache\n");
+	sink_release(&sink);
+	tree_free(tree);
+	release(weights);
+	profile_free(profile);
+}
+
+static void test_memory__json(void **state)
+{
+	struct profile *profile = made_up();
+	struct weights *weights = weigh(profile, &everything, METRIC_PEAK);
+	struct flat *flat = flat_new(weights, BY_FUNCTION);
+	struct sink sink = SINK_MEMORY;
+
+	(void)state;
+	flat_print_json(flat, 1, &sink);
+	assert_string_equal(
+		buf_str(&sink.pending),
+		"{\"version\":1,\"metric\":\"peak\",\"unit\":\"bytes\",\"total_bytes\":11534336,"
+		"\"total_blocks\":4,\"samples\":4,\"duration_ns\":6184960,\"at_ns\":4096000,"
+		"\"command\":[\"./prog\"],\"rows\":[{\"function\":\"buffer\",\"file\":\"/src/"
+		"b.c\",\"line\":1,\"module\":\"/bin/"
+		"prog\",\"inlined\":false,\"self_bytes\":8388608,\"total_bytes\":8388608,\"ci_"
+		"bytes\":0,\"self_blocks\":1,\"total_blocks\":1,\"self_samples\":1,\"total_"
+		"samples\":1,\"self_pct\":72.7273,\"total_pct\":72.7273,\"ci_pct\":0,\"calls\":"
+		"null}]}\n");
+	sink_release(&sink);
+	flat_free(flat);
+	release(weights);
+	profile_free(profile);
+}
+
+/* One of the blocks of cache() and that of copy() are of the second half of 6184 us. */
+static void expect_leaks(uint64_t min_age_ns, const struct leaks_limits *limits, bool as_json,
+			 const char *expected)
+{
+	const struct view view = {.columns = 80};
+	struct profile *profile = made_up();
+	struct expansion *expansion = expansion_new(profile, false);
+	struct selection *selection;
+	struct leaks *leaks;
+	struct sink sink = SINK_MEMORY;
+
+	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
+	leaks = leaks_new(selection, min_age_ns);
+	leaks_print(leaks, as_json ? NULL : &view, limits, &sink);
+	assert_string_equal(buf_str(&sink.pending), expected);
+	sink_release(&sink);
+	leaks_free(leaks);
+	selection_free(selection);
+	expansion_free(expansion);
+	profile_free(profile);
+}
+
+static void test_memory__leaks(void **state)
+{
+	(void)state;
+	expect_leaks(0, &(struct leaks_limits){.rows = 0}, false,
+		     "3.00 MiB in 4 blocks not freed, of 2 stacks, in 6.18 ms: ./prog\n"
+		     "\n"
+		     "3.00 MiB in 3 blocks, the oldest for 6.18 ms, growing by 323 MiB/s\n"
+		     "    /src/c.c:20: cache\n"
+		     "    /src/m.c:5: main\n"
+		     "\n"
+		     "1.00 KiB in 1 block, for 0 ns, growing by 323 KiB/s\n"
+		     "    /src/p.c:7: copy\n"
+		     "    /src/p.c:3: parse\n"
+		     "    /src/m.c:8: main\n");
+}
+
+static void test_memory__leaks_of_some_age(void **state)
+{
+	(void)state;
+	expect_leaks(1000000, &(struct leaks_limits){.depth = 1}, false,
+		     "3.00 MiB in 3 blocks not freed, of one stack, in 6.18 ms: ./prog\n"
+		     "\n"
+		     "3.00 MiB in 3 blocks, the oldest for 6.18 ms, growing by 323 MiB/s\n"
+		     "    /src/c.c:20: cache\n");
+}
+
+static void test_memory__no_leaks(void **state)
+{
+	(void)state;
+	expect_leaks(7000000, &(struct leaks_limits){.rows = 0}, false,
+		     "nothing recorded was left unfreed, in 6.18 ms: ./prog\n");
+}
+
+static void test_memory__leaks_as_json(void **state)
+{
+	(void)state;
+	expect_leaks(
+		0, &(struct leaks_limits){.rows = 1}, true,
+		"{\"version\":1,\"total_bytes\":3146752,\"total_blocks\":4,\"exact\":true,\"ci_"
+		"bytes\":0,\"leaks\":[{\"bytes\":3145728,\"blocks\":3,\"ci_bytes\":0,\"oldest_ns\":"
+		"6184960,\"growth_bytes_per_s\":339072848,\"samples\":3,\"stack\":[{\"function\":"
+		"\"cache\",\"file\":\"/src/c.c\",\"line\":20,\"module\":\"/bin/"
+		"prog\",\"inlined\":false},{\"function\":\"main\",\"file\":\"/src/"
+		"m.c\",\"line\":5,\"module\":\"/bin/prog\",\"inlined\":false}]}]}\n");
+}
+
+/* 64 of 16384 blocks were met: their share is known no better than to some percent. */
+static void test_memory__estimates_have_intervals_and_exact_totals(void **state)
+{
+	struct made made = made_begin();
+	struct profile_heap_moment moment = {.allocated_bytes = 1 << 20, .nr_allocations = 16384};
+	struct profile *profile;
+	struct weights *weights;
+	struct tally *stacks;
+
+	(void)state;
+	for (int i = 0; i < 64; i++)
+		made_block(&made, i % 4 ? "main@m.c:1;often@m.c:2" : "main@m.c:1;seldom@m.c:3", 64,
+			   8192, 1);
+	moment.time_ns = made.time_ns;
+	profile_add_heap_moment(made.profile, &moment);
+	profile = made_end(&made);
+	weights = weigh(profile, &everything, METRIC_ALLOC);
+	/* But for what is rounded off of the last. */
+	assert_in_range(weights->total.weight, (1 << 20) - 1, 1 << 20);
+	assert_int_equal(tally_blocks(&weights->total), 16384);
+	stacks = weights_sum_by_stack(weights);
+	assert_int_equal(stacks[profile->heap.allocations[0].stack.v].samples, 16);
+	assert_float_equal(
+		tally_percent(&stacks[profile->heap.allocations[0].stack.v], &weights->total), 25,
+		0.01);
+	/* Of 64 samples a quarter: 1.96 * sqrt(0.25 * 0.75 / 64) and Wilson's correction. */
+	assert_float_equal(
+		tally_interval(&stacks[profile->heap.allocations[0].stack.v], &weights->total),
+		10.3, 0.5);
+	/* 16384 bytes each, of which 64 are no estimate; 1.96 * sqrt(16) * 16384. */
+	assert_float_equal(tally_error(&stacks[profile->heap.allocations[0].stack.v]), 128000,
+			   1000);
+	free(stacks);
+	release(weights);
+	profile_free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_memory__allocated_by_function),
+		cmocka_unit_test(test_memory__blocks_by_function),
+		cmocka_unit_test(test_memory__alive_at_a_time),
+		cmocka_unit_test(test_memory__alive_at_the_peak),
+		cmocka_unit_test(test_memory__not_freed),
+		cmocka_unit_test(test_memory__freed_soon),
+		cmocka_unit_test(test_memory__tree),
+		cmocka_unit_test(test_memory__json),
+		cmocka_unit_test(test_memory__leaks),
+		cmocka_unit_test(test_memory__leaks_of_some_age),
+		cmocka_unit_test(test_memory__no_leaks),
+		cmocka_unit_test(test_memory__leaks_as_json),
+		cmocka_unit_test(test_memory__estimates_have_intervals_and_exact_totals),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
