@@ -321,8 +321,11 @@ static void write_head(struct callgrind *out)
 		       "# callgrind format\nversion: 1\ncreator: profc " PROFC_VERSION "\ncmd: ");
 	escape_terminal(&out->text, buf_str(&title));
 	append_marks(out);
-	buf_printf(&out->text, "\npositions: line\nevent: %s : %s\nevents: %s\n", event,
-		   extract_is_time(out->extract) ? "time in ns" : "number of samples", event);
+	buf_printf(&out->text, "\npositions: line\nevent: %s : %s%s\nevents: %s\n", event,
+		   extract_is_time(out->extract)    ? "time in "
+		   : extract_is_bytes(out->extract) ? "memory in "
+						    : "number of ",
+		   extract_unit(out->extract), event);
 	sink_write(out->sink, out->text.bytes, out->text.nr_bytes);
 	buf_release(&title);
 }

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 
+#include "base/err.h"
 #include "export/extract_priv.h"
 
 struct format_row {
@@ -64,6 +65,9 @@ int export_write(enum export_kind kind, const struct profile *profile,
 	int status;
 
 	assert(kind < EXPORT_KIND_COUNT);
+	if (kind == EXPORT_CHROME && metric_is_memory(options->metric))
+		return err_set(err, ERR_INVALID, "--chrome shows what took time, not the metric %s",
+			       metric_name(options->metric));
 	if (chosen.threads == EXPORT_THREADS_DEFAULT)
 		chosen.threads = row->threads;
 	if (chosen.names == EXPORT_NAMES_DEFAULT)

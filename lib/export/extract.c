@@ -13,6 +13,7 @@
 #include "base/escape.h"
 #include "calltree/counts.h"
 #include "calltree/filter.h"
+#include "calltree/observe.h"
 #include "mapping/module.h"
 
 #define NO_LANE UINT32_MAX
@@ -87,27 +88,26 @@ static void drop_empty_lanes(struct extract *extract)
 
 /* --- points --- */
 
-static uint64_t weight_of(const struct export_options *options, const struct sample *sample)
+static uint64_t weight_of(const struct export_options *options,
+			  const struct observation *observation)
 {
-	uint64_t value = sample_weight(sample, options->metric);
-
 	if (options->weights == EXPORT_WEIGHTS_SAMPLES)
-		return value ? sample->nr : 0;
-	return value;
+		return observation->weight ? observation->sample.nr : 0;
+	return observation->weight;
 }
 
 static void count_points(struct extract *extract, const uint32_t *lane_of_thread)
 {
-	struct selection_walk walk;
-	struct sample sample;
+	struct observation_walk walk;
+	struct observation observation;
 	size_t first = 0;
 
-	selection_walk_init(&walk, extract->selection);
-	while (selection_walk_next(&walk, &sample)) {
-		if (weight_of(extract->options, &sample))
-			extract->lanes[lane_of_thread[sample.thread.v]].nr++;
+	observation_walk_init(&walk, extract->selection, extract->options->metric);
+	while (observation_walk_next(&walk, &observation)) {
+		if (weight_of(extract->options, &observation))
+			extract->lanes[lane_of_thread[observation.sample.thread.v]].nr++;
 	}
-	selection_walk_release(&walk);
+	observation_walk_release(&walk);
 	for (size_t i = 0; i < extract->nr_lanes; i++) {
 		extract->lanes[i].first = first;
 		first += extract->lanes[i].nr;
@@ -116,15 +116,17 @@ static void count_points(struct extract *extract, const uint32_t *lane_of_thread
 }
 
 static void place_point(struct extract *extract, struct path_maker *maker, struct lane *lane,
-			const struct sample *sample)
+			const struct observation *observation)
 {
-	uint64_t weight = weight_of(extract->options, sample);
+	const struct sample *sample = &observation->sample;
+	uint64_t weight = weight_of(extract->options, observation);
 
 	extract->points[lane->first + lane->nr++] =
 		(struct point){.end_ns = sample->time_ns,
 			       .wall_ns = sample_weight(sample, METRIC_WALL),
 			       .cpu_ns = sample->cpu_ns,
 			       .weight = weight,
+			       .blocks = observation->blocks,
 			       .nr = sample->nr,
 			       .path = path_of(maker, sample)};
 	lane->weight += weight;
@@ -135,19 +137,20 @@ static void place_points(struct extract *extract, const uint32_t *lane_of_thread
 			 enum path_kind kind)
 {
 	struct path_maker *maker = path_maker_new(extract->expansion, kind, extract->paths);
-	struct selection_walk walk;
-	struct sample sample;
+	struct observation_walk walk;
+	struct observation observation;
 
 	extract->points = xcalloc(extract->nr_points, sizeof(*extract->points));
 	for (size_t i = 0; i < extract->nr_lanes; i++)
 		extract->lanes[i].nr = 0; /* counts up again to where it was */
-	selection_walk_init(&walk, extract->selection);
-	while (selection_walk_next(&walk, &sample)) {
-		if (weight_of(extract->options, &sample))
+	observation_walk_init(&walk, extract->selection, extract->options->metric);
+	while (observation_walk_next(&walk, &observation)) {
+		if (weight_of(extract->options, &observation))
 			place_point(extract, maker,
-				    &extract->lanes[lane_of_thread[sample.thread.v]], &sample);
+				    &extract->lanes[lane_of_thread[observation.sample.thread.v]],
+				    &observation);
 	}
-	selection_walk_release(&walk);
+	observation_walk_release(&walk);
 	path_maker_free(maker);
 }
 
@@ -220,9 +223,12 @@ static void make_names(struct extract *extract)
 
 static int say_empty(const struct extract *extract, struct err *err)
 {
-	uint64_t all = profile_total(extract->profile, extract->options->metric);
+	enum metric metric = extract->options->metric;
 
-	if (!all) {
+	if (!selection_total_of_all(extract->selection, metric)) {
+		if (metric_is_memory(metric))
+			return err_set(err, ERR_EMPTY, "no memory of metric %s was recorded",
+				       metric_name(metric));
 		err_set(err, ERR_EMPTY, "no %s time was recorded",
 			metric_name(extract->options->metric));
 		err_hint(err, "try --metric wall");
@@ -330,12 +336,32 @@ size_t extract_heaviest_lane(const struct extract *extract)
 bool extract_is_time(const struct extract *extract)
 {
 	return extract->options->weights == EXPORT_WEIGHTS_VALUE &&
-	       extract->options->metric != METRIC_SAMPLES;
+	       metric_is_time(extract->options->metric);
+}
+
+bool extract_is_memory(const struct extract *extract)
+{
+	return extract->options->weights == EXPORT_WEIGHTS_VALUE &&
+	       metric_is_memory(extract->options->metric);
+}
+
+bool extract_is_bytes(const struct extract *extract)
+{
+	return extract_is_memory(extract) && extract->options->metric != METRIC_ALLOCS;
+}
+
+const char *extract_unit(const struct extract *extract)
+{
+	return extract->options->weights == EXPORT_WEIGHTS_VALUE
+		       ? metric_unit(extract->options->metric)
+		       : "samples";
 }
 
 const char *extract_weight_name(const struct extract *extract)
 {
-	return extract_is_time(extract) ? metric_name(extract->options->metric) : "samples";
+	return extract->options->weights == EXPORT_WEIGHTS_VALUE
+		       ? metric_name(extract->options->metric)
+		       : "samples";
 }
 
 void extract_append_title(struct buf *out, const struct extract *extract)

@@ -18,7 +18,6 @@ struct counts;
 struct err;
 struct json;
 struct selection;
-struct selection_walk;
 struct sink;
 
 /*
@@ -40,6 +39,7 @@ struct point {
 	uint64_t wall_ns; /* it covers [end_ns - wall_ns, end_ns) of its thread */
 	uint64_t cpu_ns;
 	uint64_t weight;	  /* > 0 */
+	double blocks;		  /* of memory */
 	uint32_t nr;		  /* observations; 0 when unattributed */
 	struct stack_id path;	  /* of extract.paths */
 	struct stack_id stack;	  /* of profile.stacks */
@@ -78,8 +78,13 @@ void extract_append_lane_name(struct buf *out, const struct extract *extract,
 			      const struct lane *lane);
 /* Index of the lane with the most weight. */
 size_t extract_heaviest_lane(const struct extract *extract);
-/* Weights are nanoseconds; else counts. */
+/* Weights are nanoseconds. */
 bool extract_is_time(const struct extract *extract);
+/* They are bytes or blocks of memory; bytes. */
+bool extract_is_memory(const struct extract *extract);
+bool extract_is_bytes(const struct extract *extract);
+/* "ns", "samples", "bytes" or "blocks". */
+const char *extract_unit(const struct extract *extract);
 /* "cpu", "wall", … or "samples". */
 const char *extract_weight_name(const struct extract *extract);
 /* The recorded command, words joined by spaces, or that of the first process. Raw. */

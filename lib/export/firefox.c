@@ -211,7 +211,10 @@ static void write_samples(struct firefox *out, const struct lane *lane)
 	struct json *json = &out->json;
 
 	json_key_object_begin(json, "samples");
-	json_key_str(json, "weightType", extract_is_time(out->extract) ? "tracing-ms" : "samples");
+	json_key_str(json, "weightType",
+		     extract_is_time(out->extract)    ? "tracing-ms"
+		     : extract_is_bytes(out->extract) ? "bytes"
+						      : "samples");
 	write_column(out, lane, "stack", COLUMN_STACK);
 	write_column(out, lane, "time", COLUMN_TIME);
 	write_column(out, lane, "weight", COLUMN_WEIGHT);

@@ -208,7 +208,7 @@ static void write_data(struct html *out)
 	json_init(&out->json, out->sink);
 	json_object_begin(&out->json);
 	json_key_str(&out->json, "metric", extract_weight_name(out->extract));
-	json_key_str(&out->json, "unit", extract_is_time(out->extract) ? "ns" : "samples");
+	json_key_str(&out->json, "unit", extract_unit(out->extract));
 	write_functions(out);
 	if (out->counted)
 		write_counts(out);

@@ -135,7 +135,7 @@ static void write_head(struct tables *out)
 	json_key_u64(json, "start_realtime_ns", meta->start_realtime_ns);
 	json_key_u64(json, "duration_ns", meta->duration_ns);
 	json_key_str(json, "metric", metric_name(out->extract->options->metric));
-	json_key_str(json, "unit", extract_is_time(out->extract) ? "ns" : "samples");
+	json_key_str(json, "unit", extract_unit(out->extract));
 	json_key_u64(json, "weight", out->extract->weight);
 }
 

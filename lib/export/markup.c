@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "export/extract_priv.h"
@@ -38,13 +39,32 @@ void escape_markup(struct buf *out, const char *text)
 	escape_markup_n(out, text, strlen(text));
 }
 
+static void append_bytes(struct buf *out, uint64_t nr_bytes)
+{
+	static const char *const units[] = {"GiB", "MiB", "KiB"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		uint64_t divisor = UINT64_C(1) << (30 - 10 * i);
+
+		if (nr_bytes >= divisor) {
+			buf_printf(out, "%.*f %s", i ? 1 : 2, (double)nr_bytes / (double)divisor,
+				   units[i]);
+			return;
+		}
+	}
+	buf_printf(out, "%llu bytes", (unsigned long long)nr_bytes);
+}
+
 void markup_weight(struct buf *out, const struct extract *extract, uint64_t weight)
 {
 	double ns = (double)weight;
 
-	if (!extract_is_time(extract))
-		buf_printf(out, "%llu sample%s", (unsigned long long)weight,
-			   weight == 1 ? "" : "s");
+	if (extract_is_bytes(extract))
+		append_bytes(out, weight);
+	else if (!extract_is_time(extract))
+		buf_printf(out, "%llu %.*s", (unsigned long long)weight,
+			   (int)strlen(extract_unit(extract)) - (weight == 1),
+			   extract_unit(extract));
 	else if (weight >= NS_PER_SEC)
 		buf_printf(out, "%.3f s", ns / (double)NS_PER_SEC);
 	else if (weight >= NS_PER_MS)

@@ -56,7 +56,19 @@
 		}
 	}
 
+	function bytes(value) {
+		if (value >= 1 << 30)
+			return (value / (1 << 30)).toFixed(2) + " GiB";
+		if (value >= 1 << 20)
+			return (value / (1 << 20)).toFixed(1) + " MiB";
+		if (value >= 1 << 10)
+			return (value / (1 << 10)).toFixed(1) + " KiB";
+		return Math.round(value) + " bytes";
+	}
+
 	function amount(value) {
+		if (data.unit === "bytes")
+			return bytes(value);
 		if (data.unit !== "ns")
 			return Math.round(value).toLocaleString("en");
 		if (value >= 1e9)

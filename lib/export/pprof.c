@@ -154,6 +154,8 @@ static void write_sample(struct pprof *pprof, const struct path_sum *sum, const 
 	append_locations(pprof, sum->path);
 	if (extract_is_time(pprof->extract))
 		buf_append_uleb(&pprof->inner, sum->nr);
+	else if (extract_is_bytes(pprof->extract))
+		buf_append_uleb(&pprof->inner, (uint64_t)(sum->blocks + 0.5));
 	buf_append_uleb(&pprof->inner, sum->weight);
 	if (pprof->counted)
 		buf_append_uleb(&pprof->inner, 0);
@@ -222,7 +224,7 @@ static void write_count(struct pprof *pprof, const struct count_stack *stack,
 			const struct buf *labels)
 {
 	append_count_locations(pprof, stack);
-	if (extract_is_time(pprof->extract))
+	if (extract_is_time(pprof->extract) || extract_is_bytes(pprof->extract))
 		buf_append_uleb(&pprof->inner, 0);
 	buf_append_uleb(&pprof->inner, 0);
 	buf_append_uleb(&pprof->inner, stack->calls);
@@ -483,25 +485,90 @@ static void write_comments(struct pprof *pprof)
 	buf_release(&text);
 }
 
+/* As heap profilers call what was allocated, and what of it is in use. */
+static const char *memory_kind(const struct extract *extract)
+{
+	enum metric metric = extract->options->metric;
+
+	return metric == METRIC_LIVE || metric == METRIC_PEAK || metric == METRIC_LEAKED ? "inuse"
+											 : "alloc";
+}
+
+static void append_memory_type(struct buf *out, const struct extract *extract, bool is_bytes)
+{
+	buf_printf(out, "%s_%s", memory_kind(extract), is_bytes ? "space" : "objects");
+}
+
+static void write_memory_type(struct pprof *pprof, bool is_bytes)
+{
+	struct buf type = {0};
+
+	append_memory_type(&type, pprof->extract, is_bytes);
+	write_value_type(pprof, PROFILE_SAMPLE_TYPE, buf_str(&type), is_bytes ? "bytes" : "count");
+	buf_release(&type);
+}
+
+/* The number of observations or blocks, and what they weigh, where that is more than a number. */
+static void write_types(struct pprof *pprof)
+{
+	const struct extract *extract = pprof->extract;
+
+	if (extract_is_memory(extract)) {
+		write_memory_type(pprof, false);
+		if (extract_is_bytes(extract))
+			write_memory_type(pprof, true);
+	} else {
+		write_value_type(pprof, PROFILE_SAMPLE_TYPE, "samples", "count");
+		if (extract_is_time(extract))
+			write_value_type(pprof, PROFILE_SAMPLE_TYPE, extract_weight_name(extract),
+					 "nanoseconds");
+	}
+	if (pprof->counted)
+		write_value_type(pprof, PROFILE_SAMPLE_TYPE, "calls", "count");
+}
+
+/* From one sample to the next. */
+static void write_period(struct pprof *pprof)
+{
+	const struct profile *profile = pprof->extract->profile;
+
+	if (extract_is_memory(pprof->extract)) {
+		const struct profile_heap *heap = &profile->heap;
+
+		write_value_type(pprof, PROFILE_PERIOD_TYPE, "space", "bytes");
+		protobuf_uint(&pprof->out, PROFILE_PERIOD,
+			      heap->allocations[heap->nr_allocations - 1].mean_bytes);
+		return;
+	}
+	write_value_type(pprof, PROFILE_PERIOD_TYPE, "wall", "nanoseconds");
+	if (profile->meta.frequency_hz)
+		protobuf_uint(&pprof->out, PROFILE_PERIOD, NS_PER_SEC / profile->meta.frequency_hz);
+}
+
+static void write_default_type(struct pprof *pprof)
+{
+	const struct extract *extract = pprof->extract;
+	struct buf type = {0};
+
+	if (extract_is_memory(extract))
+		append_memory_type(&type, extract, extract_is_bytes(extract));
+	else
+		buf_append_str(&type, extract_weight_name(extract));
+	protobuf_uint(&pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE, string(pprof, buf_str(&type)));
+	buf_release(&type);
+}
+
 static void write_head(struct pprof *pprof)
 {
 	const struct extract *extract = pprof->extract;
 	const struct profile_meta *meta = &extract->profile->meta;
 
-	write_value_type(pprof, PROFILE_SAMPLE_TYPE, "samples", "count");
-	if (extract_is_time(extract))
-		write_value_type(pprof, PROFILE_SAMPLE_TYPE, extract_weight_name(extract),
-				 "nanoseconds");
-	if (pprof->counted)
-		write_value_type(pprof, PROFILE_SAMPLE_TYPE, "calls", "count");
+	write_types(pprof);
 	protobuf_uint(&pprof->out, PROFILE_TIME_NANOS, meta->start_realtime_ns);
 	protobuf_uint(&pprof->out, PROFILE_DURATION_NANOS, meta->duration_ns);
-	write_value_type(pprof, PROFILE_PERIOD_TYPE, "wall", "nanoseconds");
-	if (meta->frequency_hz)
-		protobuf_uint(&pprof->out, PROFILE_PERIOD, NS_PER_SEC / meta->frequency_hz);
+	write_period(pprof);
 	write_comments(pprof);
-	protobuf_uint(&pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE,
-		      string(pprof, extract_weight_name(extract)));
+	write_default_type(pprof);
 }
 
 static void write_unknown_callee(struct pprof *pprof)

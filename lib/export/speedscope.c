@@ -198,7 +198,10 @@ static void write_lane(struct speedscope *out, struct json *json, const struct l
 	json_object_begin(json);
 	json_key_str(json, "type", "sampled");
 	json_key_str(json, "name", buf_str(&name));
-	json_key_str(json, "unit", extract_is_time(extract) ? "nanoseconds" : "none");
+	json_key_str(json, "unit",
+		     extract_is_time(extract)	 ? "nanoseconds"
+		     : extract_is_bytes(extract) ? "bytes"
+						 : "none");
 	json_key_u64(json, "startValue", start);
 	json_key_u64(json, "endValue", end);
 	write_entries(out, &list);
