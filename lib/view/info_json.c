@@ -7,6 +7,7 @@
 #include "profile/survey.h"
 #include "view/info.h"
 #include "view/info_counts.h"
+#include "view/info_memory.h"
 
 /* The version of the JSON form: raised when a member changes its meaning. */
 #define JSON_VERSION 1
@@ -279,6 +280,7 @@ void info_print_json(const struct profile *profile, const struct survey *survey,
 	put_threads(&json, profile);
 	put_modules(&json, profile, survey);
 	put_probes(&json, profile);
+	info_write_memory(&json, profile);
 	put_counters(&json, profile);
 	put_marks(&json, profile);
 	json_object_end(&json);

@@ -16,6 +16,7 @@
 #include "view/cut.h"
 #include "view/info.h"
 #include "view/info_counts.h"
+#include "view/info_memory.h"
 #include "view/line.h"
 #include "view/number.h"
 #include "view/paragraph.h"
@@ -610,6 +611,7 @@ void info_print_text(const struct profile *profile, const struct survey *survey,
 	print_ends(&info);
 	print_modules(&info);
 	info_print_counts(profile, view, sink);
+	info_print_memory(profile, view, sink);
 	print_marks(&info);
 	for (int group = 0; group < COUNTER_GROUP_COUNT; group++)
 		print_counters(&info, (enum counter_group)group);

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Adds up what a recording knows of memory. */
+#include "profile/heap_survey.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/minmax.h"
+#include "profile/heap_estimate.h"
+#include "profile/profile.h"
+
+static const double z_95 = 1.959964;
+
+/* The first and the last moment of each process; NULL: there is none. */
+struct ends {
+	const struct profile_heap_moment **first, **last; /* owned; by process */
+};
+
+static void find_ends(struct ends *ends, const struct profile *profile)
+{
+	const struct profile_heap *heap = &profile->heap;
+
+	ends->first = xcalloc(profile->nr_processes, sizeof(*ends->first));
+	ends->last = xcalloc(profile->nr_processes, sizeof(*ends->last));
+	for (size_t i = 0; i < heap->nr_moments; i++) {
+		uint32_t process = heap->moments[i].process;
+
+		if (!ends->first[process])
+			ends->first[process] = &heap->moments[i];
+		ends->last[process] = &heap->moments[i];
+	}
+}
+
+static void add(struct heap_amount *amount, double *square, const struct heap_weight *weight)
+{
+	amount->bytes += weight->bytes;
+	amount->blocks += weight->blocks;
+	*square += weight->exact ? 0 : weight->square_bytes;
+}
+
+static void add_rows(struct heap_survey *survey, const struct heap_estimate *estimate)
+{
+	const struct profile *profile = estimate->profile;
+	uint64_t end_ns = heap_end_ns(profile, NULL);
+	double allocated = 0, live = 0, peak = 0;
+
+	survey->peak_ns = heap_peak_ns(estimate, NULL, NULL);
+	for (size_t i = 0; i < profile->heap.nr_allocations; i++) {
+		const struct profile_allocation *row = &profile->heap.allocations[i];
+		struct heap_weight weight = heap_estimate_weight(estimate, row);
+
+		add(&survey->allocated, &allocated, &weight);
+		if (heap_is_alive(profile, row, survey->peak_ns, end_ns))
+			add(&survey->peak, &peak, &weight);
+		if (!heap_is_alive(profile, row, HEAP_AT_END, end_ns))
+			continue;
+		add(&survey->live, &live, &weight);
+		if (row->kind != ALLOCATION_MAP)
+			survey->live_heap_bytes += weight.bytes;
+	}
+	survey->allocated.error_bytes = z_95 * sqrt(allocated);
+	survey->live.error_bytes = z_95 * sqrt(live);
+	survey->peak.error_bytes = z_95 * sqrt(peak);
+}
+
+/* Where processes know what they allocated, that is what rows add up to, and exact. */
+static void take_exact_totals(struct heap_survey *survey, const struct profile *profile,
+			      const struct ends *ends)
+{
+	uint64_t bytes = 0, blocks = 0;
+	bool all = true;
+
+	for (size_t i = 0; i < profile->nr_processes; i++) {
+		if (!ends->last[i])
+			continue;
+		bytes += ends->last[i]->allocated_bytes;
+		blocks += ends->last[i]->nr_allocations;
+		survey->nr_dropped += ends->last[i]->nr_dropped;
+	}
+	for (size_t i = 0; i < profile->heap.nr_allocations; i++) {
+		const struct profile_allocation *row = &profile->heap.allocations[i];
+		uint32_t process = profile->threads[row->thread.v].process;
+
+		if (row->kind == ALLOCATION_MAP) {
+			bytes += (uint64_t)allocation_bytes(row);
+			blocks += (uint64_t)allocation_blocks(row);
+			all = all && !row->mean_bytes;
+		} else {
+			all = all && ends->last[process] && ends->last[process]->allocated_bytes;
+		}
+	}
+	survey->allocated_is_exact = all && bytes;
+	if (survey->allocated_is_exact)
+		survey->allocated = (struct heap_amount){(double)bytes, (double)blocks, 0};
+}
+
+static void add_moments(struct heap_survey *survey, const struct profile *profile,
+			const struct ends *ends)
+{
+	uint64_t end_ns = 0;
+
+	for (size_t i = 0; i < profile->nr_processes; i++) {
+		uint64_t ended_ns = profile->processes[i].end_ns;
+
+		if (ends->last[i])
+			end_ns = max_u64(end_ns, ended_ns ? ended_ns : UINT64_MAX);
+	}
+	for (size_t i = 0; i < profile->nr_processes; i++) {
+		const struct profile_heap_moment *last = ends->last[i];
+		const struct profile_process *process = &profile->processes[i];
+
+		if (!last || (process->end_ns && process->end_ns < end_ns))
+			continue;
+		survey->has_moments = true;
+		survey->rss_anon_bytes += last->rss_anon_bytes;
+		survey->rss_file_bytes += last->rss_file_bytes;
+		survey->rss_shmem_bytes += last->rss_shmem_bytes;
+		survey->swap_bytes += last->swap_bytes;
+		survey->heap_mapped_bytes += last->heap_mapped_bytes;
+		if (!profile->meta.attached || process->parent != PROCESS_NONE)
+			continue;
+		survey->knows_before = true;
+		survey->before_attach_bytes += ends->first[i]->rss_anon_bytes;
+	}
+}
+
+void heap_survey(struct heap_survey *survey, const struct profile *profile)
+{
+	const struct profile_heap *heap = &profile->heap;
+	struct heap_estimate estimate;
+	struct ends ends;
+
+	*survey = (struct heap_survey){.nr_samples = heap->nr_allocations};
+	for (size_t i = 0; i < heap->nr_allocations; i++) {
+		if (heap->allocations[i].kind != ALLOCATION_MAP)
+			survey->mean_bytes = heap->allocations[i].mean_bytes;
+	}
+	find_ends(&ends, profile);
+	heap_estimate_init(&estimate, profile);
+	add_rows(survey, &estimate);
+	take_exact_totals(survey, profile, &ends);
+	add_moments(survey, profile, &ends);
+	heap_estimate_release(&estimate);
+	free(ends.first);
+	free(ends.last);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROFILE_HEAP_SURVEY_H
+#define PROFC_PROFILE_HEAP_SURVEY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct profile;
+
+/* Bytes, and the half-width of their 95% confidence interval: 0 where they are exact. */
+struct heap_amount {
+	double bytes, blocks, error_bytes;
+};
+
+/* What a recording knows of memory, over all processes. */
+struct heap_survey {
+	struct heap_amount allocated; /* in all */
+	bool allocated_is_exact;
+	struct heap_amount live; /* when the last of the processes ended, or the recording */
+	struct heap_amount peak;
+	uint64_t peak_ns;
+	uint64_t nr_samples, mean_bytes; /* blocks recorded; of the last sample, 0: all were */
+	uint64_t nr_dropped;
+
+	/* Of the last moments of processes that lived to the end. */
+	bool has_moments;
+	uint64_t rss_anon_bytes, rss_file_bytes, rss_shmem_bytes, swap_bytes, heap_mapped_bytes;
+	double live_heap_bytes; /* of `live`, without what the program mapped itself */
+	bool knows_before;	/* attached: then blocks are there of which nothing is known */
+	uint64_t before_attach_bytes; /* at most: anonymous pages when the recording began */
+};
+
+void heap_survey(struct heap_survey *survey, const struct profile *profile);
+
+#endif

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What `profc info` says of memory. */
+#include "view/info_memory.h"
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/minmax.h"
+#include "base/sink.h"
+#include "profile/heap_survey.h"
+#include "profile/profile.h"
+#include "view/line.h"
+#include "view/number.h"
+#include "view/paragraph.h"
+
+static uint64_t whole(double amount)
+{
+	return amount > 0 ? (uint64_t)(amount + 0.5) : 0;
+}
+
+/* "1.21 MiB ± 200 KiB in 1,204 blocks" */
+static void append_amount(struct buf *out, const struct heap_amount *amount)
+{
+	append_memory(out, whole(amount->bytes));
+	if (whole(amount->error_bytes)) {
+		buf_append_str(out, " \xc2\xb1 ");
+		append_memory(out, whole(amount->error_bytes));
+	}
+	buf_append_str(out, " in ");
+	append_weight(out, METRIC_ALLOCS, whole(amount->blocks));
+}
+
+static void print_fact(const struct view *view, const char *lead, struct buf *text,
+		       struct sink *sink)
+{
+	paragraph_print(view, lead, buf_str(text), sink);
+	buf_clear(text);
+}
+
+static void append_sampling(struct buf *out, const struct heap_survey *survey)
+{
+	buf_append_str(out, survey->allocated_is_exact ? ", exact; " : "; ");
+	append_count(out, survey->nr_samples);
+	buf_append_str(out, survey->nr_samples == 1 ? " block recorded" : " blocks recorded");
+	if (survey->mean_bytes) {
+		buf_append_str(out, ", one for each ");
+		append_memory(out, survey->mean_bytes);
+	}
+	if (survey->nr_dropped) {
+		buf_append_str(out, "; ");
+		append_count(out, survey->nr_dropped);
+		buf_append_str(out, " more were lost");
+	}
+}
+
+static void print_amounts(const struct heap_survey *survey, const struct view *view,
+			  struct sink *sink)
+{
+	struct buf text = {0};
+
+	append_amount(&text, &survey->allocated);
+	append_sampling(&text, survey);
+	print_fact(view, "allocated   ", &text, sink);
+	append_amount(&text, &survey->peak);
+	buf_append_str(&text, ", at ");
+	append_weight(&text, METRIC_WALL, survey->peak_ns);
+	print_fact(view, "peak        ", &text, sink);
+	append_amount(&text, &survey->live);
+	print_fact(view, "at the end  ", &text, sink);
+	buf_release(&text);
+}
+
+struct part {
+	uint64_t bytes;
+	const char *prefix, *words;
+	double error;
+};
+
+static void append_part(struct buf *out, const struct part *part)
+{
+	if (!part->bytes)
+		return;
+	buf_append_str(out, out->nr_bytes ? ", " : "");
+	buf_append_str(out, part->prefix);
+	append_memory(out, part->bytes);
+	if (whole(part->error)) {
+		buf_append_str(out, " \xc2\xb1 ");
+		append_memory(out, whole(part->error));
+	}
+	buf_printf(out, " %s", part->words);
+}
+
+static uint64_t rest(uint64_t whole_bytes, uint64_t part_bytes)
+{
+	return whole_bytes > part_bytes ? whole_bytes - part_bytes : 0;
+}
+
+/*
+ * What is alive of the heap, what may be left of before, and what allocators keep besides; then
+ * the anonymous pages that are no heap, files and the rest.
+ */
+static void print_resident(const struct heap_survey *survey, const struct view *view,
+			   struct sink *sink)
+{
+	uint64_t heap =
+		survey->heap_mapped_bytes ? survey->heap_mapped_bytes : survey->rss_anon_bytes;
+	/* What was never written to has no pages. */
+	uint64_t live = min_u64(whole(survey->live_heap_bytes), heap);
+	uint64_t besides = rest(heap, live);
+	const struct part parts[] = {
+		{live, "", "allocated and alive", survey->live.error_bytes},
+		{besides, "",
+		 survey->knows_before ? "from before the recording, overhead and caches of "
+					"allocators"
+				      : "overhead and caches of allocators",
+		 survey->live.error_bytes},
+		{rest(survey->rss_anon_bytes, heap), "", "stacks and other mappings", 0},
+		{survey->rss_file_bytes, "", "of files", 0},
+		{survey->rss_shmem_bytes, "", "shared", 0},
+		{survey->swap_bytes, "and ", "swapped out", 0},
+	};
+	struct buf text = {0}, list = {0};
+
+	append_memory(&text,
+		      survey->rss_anon_bytes + survey->rss_file_bytes + survey->rss_shmem_bytes);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		append_part(&list, &parts[i]);
+	if (list.nr_bytes)
+		buf_printf(&text, ": %s", buf_str(&list));
+	print_fact(view, "resident    ", &text, sink);
+	if (survey->knows_before) {
+		buf_append_str(&text, "up to ");
+		append_memory(&text, survey->before_attach_bytes);
+		buf_append_str(&text,
+			       " of memory was there when the recording began: who allocated "
+			       "it is not known");
+		print_fact(view, "before      ", &text, sink);
+	}
+	buf_release(&text);
+	buf_release(&list);
+}
+
+void info_print_memory(const struct profile *profile, const struct view *view, struct sink *sink)
+{
+	struct heap_survey survey;
+
+	if (!profile_has_heap(profile))
+		return;
+	heap_survey(&survey, profile);
+	sink_str(sink, "\n");
+	line_print(sink, view, STYLE_HEADING, "Memory");
+	print_amounts(&survey, view, sink);
+	if (survey.has_moments)
+		print_resident(&survey, view, sink);
+}
+
+void info_write_memory(struct json *json, const struct profile *profile)
+{
+	struct heap_survey survey;
+
+	json_key(json, "heap");
+	if (!profile_has_heap(profile)) {
+		json_null(json);
+		return;
+	}
+	heap_survey(&survey, profile);
+	json_object_begin(json);
+	json_key_u64(json, "allocated_bytes", whole(survey.allocated.bytes));
+	json_key_u64(json, "allocated_blocks", whole(survey.allocated.blocks));
+	json_key_bool(json, "allocated_exact", survey.allocated_is_exact);
+	json_key_u64(json, "live_bytes", whole(survey.live.bytes));
+	json_key_u64(json, "live_ci_bytes", whole(survey.live.error_bytes));
+	json_key_u64(json, "peak_bytes", whole(survey.peak.bytes));
+	json_key_u64(json, "peak_ci_bytes", whole(survey.peak.error_bytes));
+	json_key_u64(json, "peak_at_ns", survey.peak_ns);
+	json_key(json, "before_attach_bytes");
+	if (survey.knows_before)
+		json_u64(json, survey.before_attach_bytes);
+	else
+		json_null(json);
+	json_key_u64(json, "rss_bytes",
+		     survey.rss_anon_bytes + survey.rss_file_bytes + survey.rss_shmem_bytes);
+	json_key_u64(json, "rss_anon_bytes", survey.rss_anon_bytes);
+	json_key_u64(json, "rss_file_bytes", survey.rss_file_bytes);
+	json_key_u64(json, "rss_shmem_bytes", survey.rss_shmem_bytes);
+	json_key_u64(json, "swap_bytes", survey.swap_bytes);
+	json_key_u64(json, "heap_mapped_bytes", survey.heap_mapped_bytes);
+	json_key_u64(json, "samples", survey.nr_samples);
+	json_key_u64(json, "mean_bytes", survey.mean_bytes);
+	json_key_u64(json, "dropped", survey.nr_dropped);
+	json_object_end(json);
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+#include "base/sink.h"
+#include "tests/unit/made_profile.h"
+#include "view/info_memory.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+/* Of blocks of 64 KiB 200 were met, and half of those freed after 5 ms; 20 MiB are mapped. */
+static struct profile *made_up(void)
+{
+	struct made made = made_begin();
+	struct profile_heap_moment moment = {.rss_anon_bytes = 30 * MIB};
+
+	profile_add_heap_moment(made.profile, &moment);
+	for (int i = 0; i < 200; i++) {
+		struct profile_allocation *row =
+			made_block(&made, "main;work", 1 << 16, 1 << 19, 1000);
+
+		if (i % 2)
+			row->freed_ns = row->time_ns + 5000 * SAMPLE_TIME_GRAIN_NS;
+	}
+	made_block(&made, "main;map", 20 * MIB, 0, 1000)->kind = ALLOCATION_MAP;
+	moment = (struct profile_heap_moment){.time_ns = made.time_ns,
+					      .rss_anon_bytes = 150 * MIB,
+					      .rss_file_bytes = 3 * MIB,
+					      .swap_bytes = 4096,
+					      .heap_mapped_bytes = 120 * MIB,
+					      .allocated_bytes = 100 * MIB,
+					      .nr_allocations = 1600,
+					      .nr_dropped = 2};
+	profile_add_heap_moment(made.profile, &moment);
+	return made_end(&made);
+}
+
+static void expect_text(struct profile *profile, const char *expected)
+{
+	const struct view view = {.columns = 80};
+	struct sink sink = SINK_MEMORY;
+
+	info_print_memory(profile, &view, &sink);
+	assert_string_equal(buf_str(&sink.pending), expected);
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+static void test_info_memory__divides_what_is_resident(void **state)
+{
+	(void)state;
+	expect_text(
+		made_up(),
+		"\n"
+		"Memory\n"
+		"allocated   120 MiB in 1,601 blocks, exact; 201 blocks recorded, one for each\n"
+		"            512 KiB; 2 more were lost\n"
+		"peak        71.0 MiB ± 9.30 MiB in 817 blocks, at 206 ms\n"
+		"at the end  70.0 MiB ± 9.21 MiB in 801 blocks\n"
+		"resident    153 MiB: 50.0 MiB ± 9.21 MiB allocated and alive, 70.0 MiB ± 9.21\n"
+		"            MiB overhead and caches of allocators, 30.0 MiB stacks and other\n"
+		"            mappings, 3.00 MiB of files, and 4.00 KiB swapped out\n");
+}
+
+static void test_info_memory__says_what_was_before_it_attached(void **state)
+{
+	struct profile *profile = made_up();
+
+	(void)state;
+	profile->meta.attached = true;
+	expect_text(
+		profile,
+		"\n"
+		"Memory\n"
+		"allocated   120 MiB in 1,601 blocks, exact; 201 blocks recorded, one for each\n"
+		"            512 KiB; 2 more were lost\n"
+		"peak        71.0 MiB ± 9.30 MiB in 817 blocks, at 206 ms\n"
+		"at the end  70.0 MiB ± 9.21 MiB in 801 blocks\n"
+		"resident    153 MiB: 50.0 MiB ± 9.21 MiB allocated and alive, 70.0 MiB ± 9.21\n"
+		"            MiB from before the recording, overhead and caches of allocators,\n"
+		"            30.0 MiB stacks and other mappings, 3.00 MiB of files, and 4.00 KiB\n"
+		"            swapped out\n"
+		"before      up to 30.0 MiB of memory was there when the recording began: who\n"
+		"            allocated it is not known\n");
+}
+
+static void test_info_memory__nothing_where_it_was_not_recorded(void **state)
+{
+	struct made made = made_begin();
+
+	(void)state;
+	expect_text(made_end(&made), "");
+}
+
+/* One that ended early is no part of what is resident, or alive, at the end. */
+static void test_info_memory__of_processes_that_last(void **state)
+{
+	struct profile *profile = made_up();
+	struct profile_process other = {.pid = 7, .parent = 0, .end_ns = 300000000};
+	struct profile_heap_moment moment = {.time_ns = 250000000, .rss_anon_bytes = 77 * MIB};
+
+	(void)state;
+	moment.process = profile_add_process(profile, &other).v;
+	profile_add_heap_moment(profile, &moment);
+	profile->processes[0].end_ns = 400000000;
+	expect_text(
+		profile,
+		"\n"
+		"Memory\n"
+		"allocated   120 MiB in 1,601 blocks, exact; 201 blocks recorded, one for each\n"
+		"            512 KiB; 2 more were lost\n"
+		"peak        71.0 MiB ± 9.30 MiB in 817 blocks, at 206 ms\n"
+		"at the end  70.0 MiB ± 9.21 MiB in 801 blocks\n"
+		"resident    153 MiB: 50.0 MiB ± 9.21 MiB allocated and alive, 70.0 MiB ± 9.21\n"
+		"            MiB overhead and caches of allocators, 30.0 MiB stacks and other\n"
+		"            mappings, 3.00 MiB of files, and 4.00 KiB swapped out\n");
+}
+
+static void test_info_memory__as_json(void **state)
+{
+	struct profile *profile = made_up();
+	struct sink sink = SINK_MEMORY;
+	struct json json;
+
+	(void)state;
+	json_init(&json, &sink);
+	json_object_begin(&json);
+	info_write_memory(&json, profile);
+	json_object_end(&json);
+	json_finish(&json);
+	assert_string_equal(
+		buf_str(&sink.pending),
+		"{\"heap\":{\"allocated_bytes\":125829120,\"allocated_blocks\":1601,\"allocated_"
+		"exact\":true,\"live_bytes\":73400320,\"live_ci_bytes\":9653273,\"peak_bytes\":"
+		"74448896,\"peak_ci_bytes\":9749328,\"peak_at_ns\":205824000,\"before_attach_"
+		"bytes\":null,\"rss_bytes\":160432128,\"rss_anon_bytes\":157286400,\"rss_file_"
+		"bytes\":3145728,\"rss_shmem_bytes\":0,\"swap_bytes\":4096,\"heap_mapped_bytes\":"
+		"125829120,\"samples\":201,\"mean_bytes\":524288,\"dropped\":2}}\n");
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_info_memory__divides_what_is_resident),
+		cmocka_unit_test(test_info_memory__says_what_was_before_it_attached),
+		cmocka_unit_test(test_info_memory__nothing_where_it_was_not_recorded),
+		cmocka_unit_test(test_info_memory__of_processes_that_last),
+		cmocka_unit_test(test_info_memory__as_json),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
