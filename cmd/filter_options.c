@@ -80,7 +80,9 @@ static int parse_moment(const char *text, struct heap_filter *filter, struct err
 		filter->at = FILTER_AT_MARK;
 	if (status == 0 && !*text)
 		status = err_set(err, ERR_INVALID, "needs a time, 'peak' or 'mark:TEXT'");
-	return status ? err_prefix(err, "--at"), status : 0;
+	if (status)
+		err_prefix(err, "--at");
+	return status;
 }
 
 static struct pattern_list patterns(const struct option_list *list)
