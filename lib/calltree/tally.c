@@ -54,10 +54,18 @@ void tally_add_observation(struct tally *tally, const struct observation *observ
 void tally_add_sample(struct tally *tally, const struct sample *sample, enum metric metric,
 		      uint64_t period_ns)
 {
-	struct observation observation;
+	/* Not by an observation, as it is done for millions of samples. */
+	uint64_t weight = sample_weight(sample, metric);
+	uint64_t known = known_weight(sample, metric, period_ns);
+	double estimated = (double)(weight - known);
 
-	observe_sample(&observation, sample, metric, period_ns);
-	tally_add_observation(tally, &observation);
+	if (weight == 0)
+		return;
+	tally->weight += weight;
+	tally->samples += sample->nr;
+	tally->known += known;
+	if (sample->kind != SAMPLE_UNATTRIBUTED)
+		tally->square += estimated * estimated / (sample->nr ? sample->nr : 1);
 }
 
 void tally_add(struct tally *tally, const struct tally *other)

@@ -50,6 +50,30 @@ static void sum_ends(struct weights *weights)
 	tally_add(&weights->total, &weights->no_stack);
 }
 
+static void sum_samples(struct weights *weights)
+{
+	uint64_t period_ns = profile_period_ns(weights->selection->expansion->profile);
+	struct selection_walk walk;
+	struct sample sample;
+
+	selection_walk_init(&walk, weights->selection);
+	while (selection_walk_next(&walk, &sample))
+		tally_add_sample(tally_of(weights, &sample), &sample, weights->metric, period_ns);
+	selection_walk_release(&walk);
+}
+
+static void sum_blocks(struct weights *weights)
+{
+	struct observation_walk walk;
+	struct observation observation;
+
+	observation_walk_init(&walk, weights->selection, weights->metric);
+	weights->at_ns = walk.at_ns;
+	while (observation_walk_next(&walk, &observation))
+		tally_add_observation(tally_of(weights, &observation.sample), &observation);
+	observation_walk_release(&walk);
+}
+
 struct weights *weights_new(const struct selection *selection, enum metric metric)
 {
 	return weights_new_since(selection, metric, NULL);
@@ -59,17 +83,15 @@ struct weights *weights_new_since(const struct selection *selection, enum metric
 				  const struct count_moment *since)
 {
 	struct weights *weights = xcalloc(1, sizeof(*weights));
-	struct observation_walk walk;
-	struct observation observation;
 
 	weights->selection = selection;
 	weights->metric = metric;
 	weights->counts = counts_new_since(selection, since);
-	observation_walk_init(&walk, selection, metric);
-	weights->at_ns = walk.at_ns;
-	while (observation_walk_next(&walk, &observation))
-		tally_add_observation(tally_of(weights, &observation.sample), &observation);
-	observation_walk_release(&walk);
+	weights->at_ns = HEAP_AT_END;
+	if (metric_is_memory(metric))
+		sum_blocks(weights);
+	else
+		sum_samples(weights);
 	sum_ends(weights);
 	return weights;
 }
