@@ -9,6 +9,9 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/minmax.h"
+#include "base/pid_table.h"
+#include "collector/blocks.h"
 #include "collector/message.h"
 #include "collector/queue.h"
 #include "collector/samples.h"
@@ -66,6 +69,9 @@ struct consumer {
 	struct walker walker; /* all but its profile is owned */
 	struct sample_sink sink;
 	struct table processes, threads;
+	struct pid_table threads_by_tid;
+	struct blocks blocks;
+	uint64_t last_block_ns;	      /* of the profile: rows are in the order of time */
 	struct serial_list touched;   /* threads sampled since the last flush: of thousands a few */
 	struct serial_list unwatched; /* processes with stacks walked since the last watch */
 	uint64_t restless_until_ns;   /* of any process */
@@ -138,6 +144,8 @@ static void end_thread(struct consumer *consumer, uint32_t serial)
 
 	if (!thread)
 		return;
+	if (pid_table_get(&consumer->threads_by_tid, thread->tid) == thread)
+		pid_table_remove(&consumer->threads_by_tid, thread->tid);
 	free(thread->hints);
 	free(thread);
 	consumer->threads.at[serial] = NULL;
@@ -151,6 +159,8 @@ void consumer_free(struct consumer *consumer)
 		end_thread(consumer, i);
 	for (uint32_t i = 0; i < consumer->processes.nr; i++)
 		end_process(consumer, i);
+	blocks_release(&consumer->blocks);
+	pid_table_release(&consumer->threads_by_tid);
 	free(consumer->threads.at);
 	free(consumer->processes.at);
 	free(consumer->touched.at);
@@ -351,6 +361,7 @@ static void handle_thread(struct consumer *consumer, const struct message *messa
 	thread->process = table_get(&consumer->processes, said->process);
 	thread->tid = said->tid;
 	thread->hints = said->hints;
+	pid_table_set(&consumer->threads_by_tid, said->tid, thread);
 	add_thread_row(consumer, thread, said->serial, message->time_ns);
 	account_start(&thread->samples.account, &said->clocks);
 	consumer->progress.nr_threads++;
@@ -449,6 +460,80 @@ static void set_left_out(struct profile *profile, const struct left_out *left_ou
 	profile_set_counter(profile, "within_unknown_cpu_ns", left_out->unknown_cpu_ns);
 }
 
+/* --- memory --- */
+
+static struct thread *thread_of(const struct consumer *consumer, const struct message_block *block)
+{
+	struct thread *thread = pid_table_get(&consumer->threads_by_tid, block->tid);
+
+	return thread && thread->process->serial == block->process ? thread : NULL;
+}
+
+/* One that no sample has met stands under the name of its process. */
+static struct thread_id thread_row_of(struct consumer *consumer, struct process *process,
+				      const struct message_block *block)
+{
+	const struct thread *thread = thread_of(consumer, block);
+
+	return thread ? thread->samples.row : main_row(consumer, process);
+}
+
+static struct stack_id walk_block(struct consumer *consumer, struct process *process,
+				  struct message_block *block)
+{
+	const struct message_sample seen = {.snapshot = block->snapshot};
+	struct thread *thread = thread_of(consumer, block);
+	struct stack_id stack;
+
+	if (!process->maps.is_queued)
+		list_add(&consumer->unwatched, process->serial);
+	process->maps.is_queued = true;
+	stack = walker_walk(&consumer->walker, process->space, &process->maps, &seen);
+	if (thread)
+		stack_hints_update(thread->hints, &thread->needs, block->snapshot,
+				   &consumer->walker.walk);
+	snapshot_ring_give(consumer->used, block->snapshot);
+	block->snapshot = NULL;
+	return stack;
+}
+
+static void handle_block(struct consumer *consumer, struct message *message)
+{
+	struct message_block *block = &message->body.block;
+	struct process *process = table_get(&consumer->processes, block->process);
+	uint64_t time_ns = samples_profile_time(&consumer->sink, message->time_ns);
+	struct profile_allocation row = {
+		.size_bytes = block->size_bytes,
+		.mean_bytes = block->mean_bytes,
+		.kind = block->kind,
+		.thread = thread_row_of(consumer, process, block),
+		.freed_by = THREAD_NONE,
+		.stack = STACK_EMPTY,
+		.end = STACK_END_NOT_TAKEN,
+	};
+
+	if (block->snapshot) {
+		row.stack = walk_block(consumer, process, block);
+		row.end = (uint8_t)consumer->walker.walk.end;
+	}
+	row.time_ns = max_u64(time_ns, consumer->last_block_ns);
+	consumer->last_block_ns = row.time_ns;
+	blocks_add(&consumer->blocks, block->process, block->address,
+		   profile_add_allocation(consumer->profile, &row));
+}
+
+static void handle_block_freed(struct consumer *consumer, const struct message *message)
+{
+	const struct message_block *block = &message->body.block;
+	struct process *process = table_get(&consumer->processes, block->process);
+	uint32_t row;
+
+	if (blocks_remove(&consumer->blocks, block->process, block->address, &row))
+		profile_free_allocation(consumer->profile, row,
+					samples_profile_time(&consumer->sink, message->time_ns),
+					thread_row_of(consumer, process, block));
+}
+
 static void set_counters(const struct consumer *consumer)
 {
 	struct profile *profile = consumer->profile;
@@ -510,6 +595,12 @@ void consumer_handle(struct consumer *consumer, struct message *message)
 		break;
 	case MESSAGE_COUNTERS:
 		handle_counters(consumer, message);
+		break;
+	case MESSAGE_BLOCK:
+		handle_block(consumer, message);
+		break;
+	case MESSAGE_BLOCK_FREED:
+		handle_block_freed(consumer, message);
 		break;
 	}
 	message_free(message);

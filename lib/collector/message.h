@@ -19,7 +19,7 @@ struct snapshot;
  * threads go by serial numbers, which are never used again, unlike their ids: 0, 1, 2, ... in the
  * order of their MESSAGE_PROCESS, and likewise of their MESSAGE_THREAD.
  *
- * PROCESS  (MAPS | PROCESS_REST | threads of it)*  PROCESS_END
+ * PROCESS  (MAPS | PROCESS_REST | BLOCK | BLOCK_FREED | threads of it)*  PROCESS_END
  * THREAD   (SAMPLE | THREAD_REST | THREAD_BASE)*   THREAD_END
  *
  * A process ends after all of its threads; nothing about either follows its end, except that an
@@ -35,7 +35,9 @@ enum message_kind {
 	MESSAGE_THREAD_REST, /* counting ends for now, at `clocks` */
 	MESSAGE_SAMPLE,	     /* a thread was sampled */
 	MESSAGE_THREAD_END,
-	MESSAGE_COUNTERS, /* counters of the profile, as of now */
+	MESSAGE_COUNTERS,    /* counters of the profile, as of now */
+	MESSAGE_BLOCK,	     /* memory was allocated, */
+	MESSAGE_BLOCK_FREED, /* and freed */
 };
 
 #define SERIAL_NONE UINT32_MAX
@@ -107,11 +109,23 @@ struct message_counters {
 	size_t nr;
 };
 
+/* A block of memory, and who allocated or freed it. */
+struct message_block {
+	uint32_t process; /* serial */
+	pid_t tid;	  /* of a thread that may have ended, or not been met */
+	uint64_t address;
+	uint64_t size_bytes, mean_bytes; /* BLOCK: as the profile has them */
+	uint8_t kind;			 /* BLOCK: enum allocation_kind */
+	/* BLOCK: owned, of collector_take_snapshot(): the caller of the allocator; or NULL. */
+	struct snapshot *snapshot;
+};
+
 union message_body {
 	struct message_process process;	  /* PROCESS, MAPS, PROCESS_REST, PROCESS_END */
 	struct message_thread thread;	  /* THREAD, THREAD_BASE, THREAD_REST, THREAD_END */
 	struct message_sample sample;	  /* SAMPLE */
 	struct message_counters counters; /* COUNTERS */
+	struct message_block block;	  /* BLOCK, BLOCK_FREED */
 };
 
 struct message {

@@ -47,6 +47,10 @@ void message_free(struct message *message)
 	case MESSAGE_COUNTERS:
 		free(message->body.counters.rows);
 		break;
+	case MESSAGE_BLOCK:
+	case MESSAGE_BLOCK_FREED:
+		free_snapshot(message->body.block.snapshot);
+		break;
 	case MESSAGE_THREAD:
 	case MESSAGE_THREAD_BASE:
 	case MESSAGE_THREAD_REST:
@@ -95,6 +99,8 @@ static size_t bytes_of(const struct message *message)
 		if (sample->snapshot)
 			nr_bytes += sizeof(*sample->snapshot) + sample->snapshot->nr_bytes;
 	}
+	if (message->kind == MESSAGE_BLOCK && message->body.block.snapshot)
+		nr_bytes += sizeof(struct snapshot) + message->body.block.snapshot->nr_bytes;
 	return nr_bytes;
 }
 
