@@ -17,6 +17,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 CC ?= gcc
 AR ?= ar
+OBJCOPY ?= objcopy
 PKG_CONFIG ?= pkg-config
 INSTALL ?= install
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -36,7 +37,9 @@ BUILD ?= build$(if $(strip $(KNOBS)),/$(subst $(space),-,$(strip $(KNOBS))))
 # an absolute path or not: else a changed header does not rebuild them.
 override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
 
-LIB_SOURCES := $(sort $(wildcard lib/*/*.c))
+# Code that goes into other processes, and is linked for itself.
+BLOB_SOURCES := lib/probe/heap_blob.c
+LIB_SOURCES := $(sort $(filter-out $(BLOB_SOURCES),$(wildcard lib/*/*.c)))
 CMD_SOURCES := $(sort $(wildcard cmd/*.c))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
 BENCH_SOURCES := $(sort $(wildcard tests/bench/*.c))
@@ -98,7 +101,7 @@ LINK = $(CC) $(PROFC_CFLAGS) $(CFLAGS) $(PROFC_LDFLAGS) $(LDFLAGS)
 
 .PHONY: all programs install uninstall clean help demo bench format lint
 .PHONY: check check-installed check-unit check-live check-gates
-.PHONY: check-headers check-warnings check-warnings-clang check-halves check-symbols check-circles check-tidy
+.PHONY: check-blob check-headers check-warnings check-warnings-clang check-halves check-symbols check-circles check-tidy
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/profc
@@ -138,6 +141,36 @@ $(BUILD)/cmd/version.o: PROFC_CPPFLAGS += -DPROFC_COMMIT='"$(COMMIT)"' \
 
 # What the compiler cannot know: the assembler includes these.
 $(BUILD)/lib/export/asset.o: $(wildcard lib/export/*.js lib/export/*.css)
+
+# Our code in other processes: no data, no library, no vector registers, none of the flags above.
+# A gate looks at what has come of it.
+IS_X86_64 := $(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null))
+BLOB_CFLAGS := -std=gnu11 $(WARNINGS) -O2 -fno-omit-frame-pointer -ffreestanding -fPIC -fvisibility=hidden \
+	-mgeneral-regs-only -mno-red-zone -fno-stack-protector -fcf-protection=none -fno-jump-tables \
+	-fno-asynchronous-unwind-tables -fno-builtin \
+	$(if $(IS_CLANG),,-fno-tree-loop-distribute-patterns -fno-reorder-blocks-and-partition)
+ifneq ($(IS_X86_64),)
+$(BUILD)/lib/probe/heap_blob.o: lib/probe/heap_blob.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(call heard,$(CC) -Ilib $(BLOB_CFLAGS) -MMD -MP -c -o $@ $<)
+
+$(BUILD)/lib/probe/heap_stubs.o: lib/probe/heap_stubs.S
+	@mkdir -p $(@D)
+	$(call say,AS)$(CC) -c -o $@ $<
+
+$(BUILD)/lib/probe/heap_blob.elf: lib/probe/heap_blob.ld $(BUILD)/lib/probe/heap_blob.o $(BUILD)/lib/probe/heap_stubs.o
+	$(call say,LD)$(LD) -o $@ -T $< --build-id=none --no-dynamic-linker -z norelro $(filter %.o,$^)
+
+$(BUILD)/lib/probe/heap_blob.bin: $(BUILD)/lib/probe/heap_blob.elf
+	$(call say,COPY)$(OBJCOPY) -O binary -j .text $< $@
+
+$(BUILD)/lib/probe/heap_code.o: $(BUILD)/lib/probe/heap_blob.bin
+$(BUILD)/lib/probe/heap_code.o: PROFC_CPPFLAGS += -DPROFC_HEAP_BLOB='"$(BUILD)/lib/probe/heap_blob.bin"'
+endif
+
+# What must not be in the blob.
+check-blob: $(if $(IS_X86_64),$(BUILD)/lib/probe/heap_blob.elf)
+	@scripts/check-blob $^
 
 $(BUILD)/libprofc.a: $(LIB_OBJECTS)
 	@rm -f $@
@@ -231,7 +264,7 @@ check-headers:
 
 # Had the compiler anything to say about what is built?
 check-warnings: programs
-	@! cat $(wildcard $(addsuffix .warnings,$(LIB_OBJECTS) $(CMD_OBJECTS) $(BUILD)/cmd/main.o \
+	@! cat $(wildcard $(addsuffix .warnings,$(LIB_OBJECTS) $(BUILD)/lib/probe/heap_blob.o $(CMD_OBJECTS) $(BUILD)/cmd/main.o \
 		$(UNIT_PROGRAMS) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(ORACLE_PROGRAMS))) </dev/null | grep .
 
 # Has clang, of the tests? Of lib/ and cmd/ clang-tidy says it.
@@ -305,7 +338,7 @@ help:
 	@echo "knobs: DEBUG=1 ASAN=1 UBSAN=1 COVERAGE=1 WERROR=1, CC= CFLAGS= LDFLAGS="
 	@echo "       V=1 shows the commands of the build, make -s nothing but what is wrong"
 
--include $(LIB_OBJECTS:.o=.d) $(CMD_OBJECTS:.o=.d) $(BUILD)/cmd/main.d
+-include $(LIB_OBJECTS:.o=.d) $(BUILD)/lib/probe/heap_blob.d $(CMD_OBJECTS:.o=.d) $(BUILD)/cmd/main.d
 -include $(wildcard $(BUILD)/tests/*/*.clang.d)
 -include $(UNIT_PROGRAMS:=.d) $(FUZZ_PROGRAMS:=.d) $(BENCH_PROGRAMS:=.d) $(ORACLE_PROGRAMS:=.d)
 

@@ -71,8 +71,8 @@ struct selection {
 	bool *stacks;	  /* by stack_id; the empty stack stands for samples without one */
 	bool everything;  /* no filter was given */
 	bool whole_lives; /* none but of threads and processes: what is left is there as a whole */
-	bool whole_processes; /* none but of processes, functions and times */
-	bool *functions;      /* by label: those of a filter of functions; NULL: there is none */
+	bool whole_processes;	 /* none but of processes, functions and times */
+	bool *functions;	 /* by label: those of a filter of functions; NULL: there is none */
 	uint64_t from_ns, to_ns; /* of blocks: when they were allocated */
 	struct selected_heap heap;
 };

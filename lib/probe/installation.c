@@ -13,6 +13,8 @@
 #include "base/minmax.h"
 #include "probe/access.h"
 #include "probe/gate.h"
+#include "probe/heap_installation.h"
+#include "probe/heap_ring.h"
 #include "probe/patched.h"
 #include "probe/placing.h"
 #include "probe/region.h"
@@ -27,6 +29,8 @@
 #define THUNK_ROOM_BYTES 112
 /* The same with a gate. */
 #define GATED_ROOM_BYTES 192
+/* Those at an allocator. */
+#define HEAP_THUNK_ROOM_BYTES 208
 /* Code within this of other code is served by one part: all of it reaches the part. */
 #define PART_SPAN_BYTES ((uint64_t)1 << 30)
 /* An address may be taken by the process before we get to map it. */
@@ -36,6 +40,7 @@ struct installation {
 	struct region region;
 	struct region_counters counters;
 	struct patched patched;
+	struct heap_ring heap; /* if the region has one */
 };
 
 /* Everything of an installation before it is in the process. */
@@ -43,7 +48,9 @@ struct draft {
 	const struct probe_access *access;
 	struct probe_request *requests;
 	size_t nr_requests;
-	struct probe_gate *gate; /* NULL: there is none */
+	struct probe_gate *gate;		 /* NULL: there is none */
+	const struct heap_options *heap_options; /* or NULL */
+	struct heap_draft heap;
 	struct region_plan plan;
 	size_t first_of_part[REGION_PARTS_MAX + 1]; /* requests */
 	uint8_t *code[REGION_PARTS_MAX];	    /* owned */
@@ -56,6 +63,18 @@ static void draft_release(struct draft *draft)
 	for (uint32_t i = 0; i < REGION_PARTS_MAX; i++)
 		free(draft->code[i]);
 	free(draft->patches);
+	heap_draft_release(&draft->heap);
+}
+
+static uint64_t code_room(const struct draft *draft, size_t first, size_t end)
+{
+	uint64_t nr_bytes = THUNK_ROOM_BYTES + draft->plan.blob_bytes;
+
+	for (size_t i = first; i < end; i++)
+		nr_bytes += draft->requests[i].is_heap ? HEAP_THUNK_ROOM_BYTES
+			    : draft->gate	       ? GATED_ROOM_BYTES
+						       : THUNK_ROOM_BYTES;
+	return (nr_bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 }
 
 /* Which requests share a part, and where its memory is to be. */
@@ -78,10 +97,7 @@ static int place_parts(struct draft *draft, struct err *err)
 		places[plan->nr_parts] = (struct placing){.first = first,
 							  .last = draft->requests[i - 1].address +
 								  draft->requests[i - 1].nr_bytes};
-		plan->parts[plan->nr_parts].code_bytes =
-			((i - begun + 1) * (draft->gate ? GATED_ROOM_BYTES : THUNK_ROOM_BYTES) +
-			 PAGE_BYTES - 1) &
-			~(PAGE_BYTES - 1);
+		plan->parts[plan->nr_parts].code_bytes = code_room(draft, begun, i);
 		draft->first_of_part[plan->nr_parts++] = begun;
 		draft->first_of_part[plan->nr_parts] = i;
 	}
@@ -114,8 +130,9 @@ static bool differs_from_file(const struct probe_request *request, const uint8_t
 		      nr < request->nr_file_bytes ? nr : request->nr_file_bytes) != 0;
 }
 
-static enum patch_outcome draw(struct draft *draft, const struct probe_request *request,
-			       struct code_area *area, const struct patch_counter *counter)
+static enum patch_outcome draw(struct draft *draft, struct probe_request *request,
+			       struct code_area *area, const struct patch_counter *counter,
+			       const struct heap_place *heap)
 {
 	uint8_t bytes[READ_BYTES];
 	size_t nr = read_code(draft, request->address, bytes);
@@ -135,6 +152,9 @@ static enum patch_outcome draw(struct draft *draft, const struct probe_request *
 			       ? PATCH_UNKNOWN_CODE
 			       : patch_exit(patch, request->address, bytes, request->nr_bytes,
 					    request->exit_at, area, counter);
+	if (request->is_heap)
+		return heap_draft_draw(&draft->heap, request, &function, area, heap,
+				       draft->access->memory_fd, patch);
 	return request->is_call ? patch_call(patch, request->address, bytes, nr, area, counter)
 				: patch_entry(patch, &function, request->branches, area, counter);
 }
@@ -190,12 +210,19 @@ static void draw_part(struct draft *draft, uint32_t part)
 				 .bytes = draft->code[part],
 				 .cap_bytes = plan->parts[part].code_bytes};
 
-	memcpy(area.bytes, heads, sizeof(heads)); /* where thunks find them */
-	area.nr_bytes = sizeof(heads);
+	const struct heap_place heap = {.shared = region_plan_heap(plan, part),
+					.stub = area.address};
+	uint64_t base_word = area.address + ((plan->blob_bytes + 15) & ~UINT64_C(15));
+
+	if (plan->has_heap)
+		heap_draft_put_code(area.bytes);
+	area.nr_bytes = base_word - area.address;
+	memcpy(area.bytes + area.nr_bytes, heads, sizeof(heads)); /* where thunks find them */
+	area.nr_bytes += sizeof(heads);
 	for (size_t i = draft->first_of_part[part]; i < draft->first_of_part[part + 1]; i++) {
 		struct probe_request *request = &draft->requests[i];
 		const struct patch_counter counter = {
-			.base_word = area.address,
+			.base_word = base_word,
 			.offset = (uint32_t)(draft->nr_patches * sizeof(uint64_t)),
 			.address = counters + draft->nr_patches * sizeof(uint64_t),
 			.nr_shards = plan->counters.nr_shards,
@@ -209,7 +236,7 @@ static void draw_part(struct draft *draft, uint32_t part)
 			continue;
 		}
 		request->counter = (uint32_t)draft->nr_patches;
-		request->outcome = draw(draft, request, &area, &counter);
+		request->outcome = draw(draft, request, &area, &counter, &heap);
 		draft->nr_patches += request->outcome == PATCH_OK;
 	}
 }
@@ -223,12 +250,16 @@ static int draw_all(struct draft *draft, bool is_sharded, struct err *err)
 	*draft = (struct draft){.access = draft->access,
 				.requests = draft->requests,
 				.nr_requests = draft->nr_requests,
-				.gate = draft->gate};
+				.gate = draft->gate,
+				.heap_options = draft->heap_options};
 	if (draft->gate && !is_sharded)
 		return err_set(err, ERR_INVALID,
 			       "calls inside of a function cannot be counted in process %d: its "
 			       "threads have no data of their own yet",
 			       (int)draft->access->pid);
+	heap_draft_init(&draft->heap, draft->requests, draft->nr_requests, is_sharded);
+	plan->has_heap = draft->heap.nr_entries > 0;
+	plan->blob_bytes = plan->has_heap ? heap_draft_code_bytes() : 0;
 	plan->gate_bytes = draft->gate && !draft->gate->table ? GATE_BYTES : 0;
 	/* One more, of those whom the gate has missed. */
 	plan->counters = region_counters_for(draft->nr_requests + 1, is_sharded);
@@ -241,6 +272,7 @@ static int draw_all(struct draft *draft, bool is_sharded, struct err *err)
 		memset(draft->code[i], 0xcc, plan->parts[i].code_bytes);
 		draw_part(draft, i);
 	}
+	heap_draft_finish(&draft->heap);
 	if (!draft->nr_patches)
 		return err_set(err, ERR_EMPTY, "nothing can be counted");
 	return draft->gate ? check_gate(draft, err) : 0;
@@ -270,6 +302,12 @@ static int make_region(struct installation *installation, struct draft *draft, b
 	if (status < 0)
 		return status;
 	assert(draft->patches);
+	if (draft->plan.has_heap) {
+		assert(draft->heap_options);
+		heap_draft_share(&draft->heap, &installation->region, draft->heap_options,
+				 access->pid);
+		heap_ring_init(&installation->heap, region_heap(&installation->region));
+	}
 	installation->counters = draft->plan.counters;
 	installation->region.header->nr_patches = draft->nr_patches;
 	memcpy(region_patches(&installation->region), draft->patches,
@@ -328,17 +366,20 @@ static enum apply_outcome apply(struct installation *installation,
 static void discard(struct installation *installation, const struct probe_access *access)
 {
 	/* Nothing leads there, or does so no more: no thread is in it. */
-	removal_unmap(access, installation->region.inode, NULL, NULL);
+	removal_unmap(access, installation->region.inode, installation->region.header, NULL, NULL);
 	patched_release(&installation->patched);
 	region_close(&installation->region);
 }
 
 int installation_make(struct installation **installation, const struct probe_access *access,
-		      struct probe_request *requests, size_t nr_requests, struct probe_gate *gate,
-		      struct probe_cost *cost, struct err *err)
+		      struct probe_request *requests, size_t nr_requests,
+		      const struct probe_extras *extras, struct probe_cost *cost, struct err *err)
 {
-	struct draft draft = {
-		.access = access, .requests = requests, .nr_requests = nr_requests, .gate = gate};
+	struct draft draft = {.access = access,
+			      .requests = requests,
+			      .nr_requests = nr_requests,
+			      .gate = extras->gate,
+			      .heap_options = extras->heap};
 	struct installation *made = xcalloc(1, sizeof(*made));
 	bool is_sharded = !access->is_stopped || access->has_thread_data;
 	struct err own = ERR_INIT;
@@ -360,7 +401,7 @@ int installation_make(struct installation **installation, const struct probe_acc
 		discard(made, access);
 	}
 	if (status == 0 && draft.plan.gate_bytes)
-		gate->table = region_plan_gate(&draft.plan);
+		extras->gate->table = region_plan_gate(&draft.plan);
 	draft_release(&draft);
 	if (status == 0) {
 		*installation = made;
@@ -410,6 +451,21 @@ bool installation_is_replaced(const struct installation *installation, uint32_t 
 
 	return pread(memory_fd, bytes, patch->nr_bytes, (off_t)patch->address) == patch->nr_bytes &&
 	       memcmp(bytes, patch->new, patch->nr_bytes) != 0;
+}
+
+struct heap_ring *installation_heap(struct installation *installation)
+{
+	return installation->heap.shared ? &installation->heap : NULL;
+}
+
+void installation_set_heap(struct installation *installation, const struct heap_options *heap)
+{
+	struct heap_shared *shared = installation->heap.shared;
+
+	if (!shared)
+		return;
+	__atomic_store_n(&shared->mean, heap->mean, __ATOMIC_RELAXED);
+	__atomic_store_n(&shared->stack_bytes, heap->stack_bytes, __ATOMIC_RELAXED);
 }
 
 bool installation_original_pc(const struct installation *installation, pid_t pid, uint64_t pc,

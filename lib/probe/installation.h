@@ -7,31 +7,23 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "probe/patch.h"
+#include "probe/request.h"
 
-struct branches;
 struct err;
+struct heap_options;
+struct heap_ring;
 struct probe_access;
 struct probe_cost;
-
-/* One place in a process that is to be counted. */
-struct probe_request {
-	uint64_t address;      /* in the process: a function's first instruction, or a call */
-	uint64_t nr_bytes;     /* of the function; 0: not known */
-	uint64_t bias;	       /* address = ELF virtual address + bias */
-	bool is_call, is_exit; /* else an entry */
-	uint8_t exit_at;       /* of an exit, which has nr_bytes */
-	enum patch_pass pass;
-	const uint8_t *file_bytes; /* borrowed: what the file has there, or NULL: not compared */
-	size_t nr_file_bytes;
-	const struct branches *branches; /* by ELF virtual addresses; entries only */
-	enum patch_outcome outcome;	 /* set by installation_make() */
-	uint32_t counter;		 /* likewise, if PATCH_OK */
-};
 
 /* The table of a process' gate, see gate.h, for passes that need one. */
 struct probe_gate {
 	uint64_t table; /* address; 0: none yet: the first installation makes it */
+};
+
+/* What some requests need besides. Borrowed. */
+struct probe_extras {
+	struct probe_gate *gate;	 /* NULL: there is none */
+	const struct heap_options *heap; /* how allocations are sampled; NULL: they are not */
 };
 
 /* The probes that were put into a process in one go. */
@@ -41,12 +33,12 @@ struct installation;
  * Put probes into a process, those that can be. `requests` are sorted by address, each address
  * once. The process runs all the while but for two moments: one thread makes some system calls for
  * us, then all stand while the bytes are written. Where it fails the process is as it was. An
- * installation without any probe is a failure, too: ERR_EMPTY. With a gate (not NULL) all probes
- * that are not counted must be possible: else ERR_INVALID, with words.
+ * installation without any probe is a failure, too: ERR_EMPTY. With a gate all probes that are not
+ * counted must be possible: else ERR_INVALID, with words.
  */
 int installation_make(struct installation **installation, const struct probe_access *access,
-		      struct probe_request *requests, size_t nr_requests, struct probe_gate *gate,
-		      struct probe_cost *cost, struct err *err);
+		      struct probe_request *requests, size_t nr_requests,
+		      const struct probe_extras *extras, struct probe_cost *cost, struct err *err);
 /* Forget it here. The process keeps its probes, unless probes_remove() has taken them away. */
 void installation_free(struct installation *installation);
 
@@ -60,6 +52,10 @@ bool installation_callee(const struct installation *installation, uint32_t count
 /* Does other code stand where a counter's probe was put? So where its library is loaded anew. */
 bool installation_is_replaced(const struct installation *installation, uint32_t counter,
 			      int memory_fd);
+/* What was sampled of allocations; NULL: nothing is. One thread at a time. */
+struct heap_ring *installation_heap(struct installation *installation);
+/* Sample otherwise from now on. Any thread. */
+void installation_set_heap(struct installation *installation, const struct heap_options *heap);
 /* As patched_original_pc(). Any thread. */
 bool installation_original_pc(const struct installation *installation, pid_t pid, uint64_t pc,
 			      uint64_t *original, unsigned int *pushed_bytes);

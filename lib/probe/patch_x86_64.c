@@ -15,20 +15,21 @@
 #include "code/code_x86_64.h"
 #include "probe/branches.h"
 #include "probe/gate.h"
+#include "probe/patch_entry_priv.h"
 
 #define JUMP_BYTES	5  /* e9 and a displacement */
 #define THUNK_ALIGNMENT 16 /* a power of two */
 #define INT3		0xcc
 
-/* The counting within a gate, four jumps that grow by four bytes, and a call of 15 bytes in its
- * long form. */
-#define THUNK_MAX_BYTES 224
+/* What comes first, four jumps that grow by four bytes, and a call of 15 bytes in its long form. */
+#define THUNK_MAX_BYTES (PATCH_PRELUDE_MAX_BYTES + 80)
 
 /* A thunk that is being made. */
 struct maker {
 	struct patch patch; /* so far */
 	uint8_t bytes[THUNK_MAX_BYTES];
 	size_t nr_bytes;
+	size_t entry;	      /* where the jump at the function leads, in it */
 	bool is_out_of_reach; /* something is */
 };
 
@@ -581,12 +582,40 @@ static size_t endbr_bytes(const struct patch_function *function)
 static void write_window(struct maker *maker, const uint8_t *old)
 {
 	struct patch *patch = &maker->patch;
-	int32_t distance = displacement(maker, patch->thunk, patch->address + JUMP_BYTES);
+	int32_t distance =
+		displacement(maker, patch->thunk + maker->entry, patch->address + JUMP_BYTES);
 
 	memcpy(patch->old, old, patch->nr_bytes);
 	memset(patch->new, INT3, patch->nr_bytes);
 	patch->new[0] = 0xe9;
 	memcpy(patch->new + 1, &distance, sizeof(distance));
+}
+
+/* What stands behind what comes first in the thunk, and the jump to that. */
+static enum patch_outcome make_entry(struct maker *maker, struct window *window,
+				     const struct branches *branches)
+{
+	enum patch_outcome outcome = PATCH_OK;
+
+	while (!outcome && !window->is_closed && maker->patch.nr_bytes < JUMP_BYTES)
+		outcome = take_instruction(window, maker);
+	if (!outcome)
+		outcome = take_padding(window, maker);
+	if (!outcome)
+		outcome = judge_window(window, &maker->patch, branches);
+	if (outcome)
+		return outcome;
+	if (!window->is_closed) {
+		uint64_t end = maker->patch.address + maker->patch.nr_bytes;
+
+		add_step(maker, end, false);
+		put_jump(maker, end);
+	}
+	maker->patch.ends_with_syscall =
+		!window->is_closed && opcode(&window->last) == 0x0f &&
+		window->last.bytes[window->last.code.opcode_at + 1] == 0x05;
+	write_window(maker, window->function->bytes + window->start);
+	return PATCH_OK;
 }
 
 enum patch_outcome patch_entry(struct patch *patch, const struct patch_function *function,
@@ -595,29 +624,35 @@ enum patch_outcome patch_entry(struct patch *patch, const struct patch_function 
 {
 	struct window window = {.function = function, .start = endbr_bytes(function)};
 	struct maker maker = {0};
-	enum patch_outcome outcome = PATCH_OK;
+	enum patch_outcome outcome;
 
 	begin(&maker, PATCH_ENTRY, function->address + window.start, area);
 	add_step(&maker, maker.patch.address, false);
 	put_count(&maker, counter);
-	while (!outcome && !window.is_closed && maker.patch.nr_bytes < JUMP_BYTES)
-		outcome = take_instruction(&window, &maker);
-	if (!outcome)
-		outcome = take_padding(&window, &maker);
-	if (!outcome)
-		outcome = judge_window(&window, &maker.patch, branches);
-	if (outcome)
-		return outcome;
-	if (!window.is_closed) {
-		uint64_t end = maker.patch.address + maker.patch.nr_bytes;
+	outcome = make_entry(&maker, &window, branches);
+	return outcome ? outcome : finish(&maker, area, patch);
+}
 
-		add_step(&maker, end, false);
-		put_jump(&maker, end);
+enum patch_outcome patch_entry_behind(struct patch *patch, const struct patch_function *function,
+				      const struct branches *branches, struct code_area *area,
+				      const struct patch_prelude *prelude)
+{
+	struct window window = {.function = function, .start = endbr_bytes(function)};
+	struct maker maker = {.entry = prelude->entry};
+	enum patch_outcome outcome;
+
+	begin(&maker, PATCH_ENTRY, function->address + window.start, area);
+	add_step(&maker, maker.patch.address, false);
+	put(&maker, prelude->bytes, prelude->nr_bytes);
+	for (size_t i = 0; i < prelude->nr_references; i++) {
+		const struct patch_reference *reference = &prelude->references[i];
+		int32_t distance =
+			displacement(&maker, reference->target, maker.patch.thunk + reference->end);
+
+		memcpy(maker.bytes + reference->at, &distance, sizeof(distance));
 	}
-	maker.patch.ends_with_syscall = !window.is_closed && opcode(&window.last) == 0x0f &&
-					window.last.bytes[window.last.code.opcode_at + 1] == 0x05;
-	write_window(&maker, function->bytes + window.start);
-	return finish(&maker, area, patch);
+	outcome = make_entry(&maker, &window, branches);
+	return outcome ? outcome : finish(&maker, area, patch);
 }
 
 static enum patch_kind kind_of_call(const struct original *call)

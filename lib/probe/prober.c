@@ -473,6 +473,42 @@ bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t 
 	return is_found;
 }
 
+void prober_for_each_heap(struct prober *prober,
+			  void (*each)(void *context, uint32_t serial, pid_t pid,
+				       struct heap_ring *heap),
+			  void *context)
+{
+	pthread_mutex_lock(&prober->lock);
+	for (size_t i = 0; i < prober->nr_processes; i++) {
+		struct probed_process *process = prober->processes[i];
+
+		for (size_t k = 0; k < process->nr_probed; k++) {
+			struct installation *installation = process->probed[k].installation;
+			struct heap_ring *heap =
+				installation ? installation_heap(installation) : NULL;
+
+			if (heap)
+				each(context, process->serial, process->pid, heap);
+		}
+	}
+	pthread_mutex_unlock(&prober->lock);
+}
+
+void prober_set_heap(struct prober *prober, const struct heap_options *heap)
+{
+	pthread_mutex_lock(&prober->lock);
+	prober->options.heap = *heap;
+	for (size_t i = 0; i < prober->nr_processes; i++) {
+		struct probed_process *process = prober->processes[i];
+
+		for (size_t k = 0; k < process->nr_probed; k++) {
+			if (process->probed[k].installation)
+				installation_set_heap(process->probed[k].installation, heap);
+		}
+	}
+	pthread_mutex_unlock(&prober->lock);
+}
+
 struct removing {
 	struct prober *prober;
 	struct probe_cost cost;

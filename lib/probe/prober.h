@@ -7,9 +7,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "probe/heap_installation.h"
 #include "probe/wanted.h"
 
 struct err;
+struct heap_ring;
 struct launch;
 struct profile;
 
@@ -29,6 +31,7 @@ struct prober_options {
 	void *context;
 	size_t max_places; /* more in one process are refused */
 	bool has_gate;	   /* what is counted counts only inside of what `find` adds as one */
+	struct heap_options heap; /* if allocations are wanted */
 };
 
 struct prober *prober_new(const struct prober_options *options);
@@ -71,6 +74,18 @@ void prober_set_counting(struct prober *prober, bool is_counting, uint64_t now_n
 /* Where a sample's thread stands in the program; as patched_original_pc(). Any thread. */
 bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t *original,
 			unsigned int *pushed_bytes);
+
+/*
+ * What is sampled of the allocations of each process that has such probes of its own (its forked
+ * children write into the same): `serial` and `pid` are that process'. A process may have more
+ * than one. For one thread; no other function of the prober may be called meanwhile by `each`.
+ */
+void prober_for_each_heap(struct prober *prober,
+			  void (*each)(void *context, uint32_t serial, pid_t pid,
+				       struct heap_ring *heap),
+			  void *context);
+/* Sample allocations otherwise from now on. Any thread. */
+void prober_set_heap(struct prober *prober, const struct heap_options *heap);
 
 /*
  * Bring the rows of the profile up to date: counts, refusals and counters, of processes and modules

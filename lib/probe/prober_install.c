@@ -101,6 +101,7 @@ static enum patch_pass pass_of(const struct wanted_place *place, bool has_gate)
 	switch (place->kind) {
 	case WANTED_ENTRY:
 	case WANTED_CALL:
+	case WANTED_HEAP:
 		break;
 	case WANTED_GATE_ENTRY:
 		return PATCH_ENTER;
@@ -114,8 +115,8 @@ static enum patch_pass pass_of(const struct wanted_place *place, bool has_gate)
 	return has_gate ? PATCH_COUNT_WITHIN : PATCH_COUNT;
 }
 
-static void gather(struct gathered *gathered, const struct prober_mapping *mapping, bool has_gate,
-		   bool is_again)
+static void gather(const struct prober *prober, struct gathered *gathered,
+		   const struct prober_mapping *mapping, bool is_again)
 {
 	const struct wanted *wanted = &mapping->file->wanted;
 
@@ -123,7 +124,8 @@ static void gather(struct gathered *gathered, const struct prober_mapping *mappi
 		const struct wanted_place *place = &wanted->places[i];
 		uint64_t address = place->address + mapping->bias;
 
-		if (address < mapping->start || address >= mapping->end)
+		if (address < mapping->start || address >= mapping->end ||
+		    (place->kind == WANTED_HEAP && !prober->options.heap.mean))
 			continue;
 		ARRAY_GROW(gathered->requests, gathered->nr, gathered->cap_requests);
 		ARRAY_GROW(gathered->places, gathered->nr, gathered->cap_places);
@@ -134,7 +136,9 @@ static void gather(struct gathered *gathered, const struct prober_mapping *mappi
 			.is_call = place->kind == WANTED_CALL,
 			.is_exit = place->kind == WANTED_GATE_EXIT,
 			.exit_at = place->exit_at,
-			.pass = pass_of(place, has_gate),
+			.pass = pass_of(place, prober->options.has_gate),
+			.is_heap = place->kind == WANTED_HEAP,
+			.function = place->function,
 			.branches = mapping->file->branches,
 		};
 		gathered->places[gathered->nr++] = (struct counted_place){.wanted = place,
@@ -170,7 +174,7 @@ static bool gather_new(struct prober *prober, struct probed_process *process, in
 		if (!is_new && !is_loaded_anew(process, &mapping, memory_fd))
 			continue;
 		prober_file_search(prober, mapping.file);
-		gather(gathered, &mapping, prober->options.has_gate, !is_new);
+		gather(prober, gathered, &mapping, !is_new);
 		if (is_new)
 			add_mapping(prober, process, &mapping);
 	}
@@ -309,6 +313,9 @@ static int install(struct prober *prober, struct probed_process *process,
 {
 	struct installation *installation = NULL;
 	struct probe_cost cost = {0};
+	const struct probe_extras extras = {.gate = prober->options.has_gate ? &process->gate
+									     : NULL,
+					    .heap = &prober->options.heap};
 	struct err own = ERR_INIT;
 	int status;
 
@@ -324,8 +331,8 @@ static int install(struct prober *prober, struct probed_process *process,
 	if (status < 0)
 		return status;
 	read_files(gathered);
-	status = installation_make(&installation, access, gathered->requests, gathered->nr,
-				   prober->options.has_gate ? &process->gate : NULL, &cost, &own);
+	status = installation_make(&installation, access, gathered->requests, gathered->nr, &extras,
+				   &cost, &own);
 	if (status < 0 && status != ERR_EMPTY) {
 		if (err)
 			*err = own;

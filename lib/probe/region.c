@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "probe/heap_shared.h"
 #include "probe/remote.h"
 #include "proc/read.h"
 #include "proc/scan.h"
@@ -47,6 +48,9 @@ void region_plan_data(struct region_plan *plan)
 		whole_pages(plan->patches_offset + plan->nr_patches * sizeof(struct patch));
 	plan->data_bytes = whole_pages(plan->counters_offset +
 				       ((uint64_t)counters->nr_shards << counters->shard_log2));
+	plan->heap_offset = plan->has_heap ? plan->data_bytes : 0;
+	if (plan->has_heap)
+		plan->data_bytes += sizeof(struct heap_shared);
 	code_offset = plan->data_bytes;
 	for (uint32_t i = 0; i < plan->nr_parts; i++) {
 		plan->parts[i].file_offset = code_offset;
@@ -62,6 +66,11 @@ uint64_t region_plan_counters(const struct region_plan *plan, uint32_t part)
 uint64_t region_plan_gate(const struct region_plan *plan)
 {
 	return plan->parts[0].address + plan->data_bytes + plan->parts[0].code_bytes;
+}
+
+uint64_t region_plan_heap(const struct region_plan *plan, uint32_t part)
+{
+	return plan->parts[part].address + plan->heap_offset;
 }
 
 static uint64_t own_pid_namespace(void)
@@ -116,6 +125,8 @@ static void fill_header(struct region_header *header, const struct region_plan *
 		.counters_offset = plan->counters_offset,
 		.data_bytes = plan->data_bytes,
 		.gate_bytes = plan->gate_bytes,
+		.heap_offset = plan->heap_offset,
+		.blob_bytes = plan->blob_bytes,
 	};
 	memcpy(header->parts, plan->parts, sizeof(header->parts));
 	memcpy(header->magic, REGION_MAGIC, sizeof(header->magic));
@@ -214,6 +225,29 @@ static void unmap_parts(struct remote *remote, const struct region_plan *plan, u
 	}
 }
 
+/* Anywhere; a child that is forked finds it empty. */
+static int map_private(struct remote *remote, struct region_header *header, pid_t pid,
+		       struct err *err)
+{
+	const uint64_t nr_bytes = sizeof(struct heap_private);
+	const uint64_t args[] = {
+		0, nr_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0};
+	int64_t at = remote_call(remote, SYS_mmap, args, 6);
+	int64_t wiped;
+
+	if (at < 0)
+		return refused(err, pid, "map memory", at);
+	wiped = remote_call(remote, SYS_madvise,
+			    (const uint64_t[]){(uint64_t)at, nr_bytes, MADV_WIPEONFORK}, 3);
+	if (wiped < 0) {
+		remote_call(remote, SYS_munmap, (const uint64_t[]){(uint64_t)at, nr_bytes}, 2);
+		return refused(err, pid, "have memory that children begin without", wiped);
+	}
+	header->private_address = (uint64_t)at;
+	header->private_bytes = nr_bytes;
+	return 0;
+}
+
 static int make_with_file(struct region *region, const struct region_plan *plan,
 			  struct remote *remote, pid_t pid, int64_t fd, struct err *err)
 {
@@ -234,6 +268,8 @@ static int make_with_file(struct region *region, const struct region_plan *plan,
 	if (status == 0 && map_gate(remote, plan, fd) < 0)
 		status = err_set(err, ERR_LIMIT, "memory of process %d was taken meanwhile",
 				 (int)pid);
+	if (status == 0 && plan->has_heap)
+		status = map_private(remote, region->header, pid, err);
 	if (status < 0)
 		unmap_parts(remote, plan, nr_mapped);
 	return status;
@@ -281,6 +317,13 @@ struct patch *region_patches(const struct region *region)
 uint8_t *region_code(const struct region *region, uint32_t part)
 {
 	return at(region, region->header->parts[part].file_offset);
+}
+
+struct heap_shared *region_heap(const struct region *region)
+{
+	return region->header->heap_offset
+		       ? (struct heap_shared *)(void *)at(region, region->header->heap_offset)
+		       : NULL;
 }
 
 uint64_t region_counter(const struct region *region, const struct region_counters *counters,

@@ -10,6 +10,7 @@
 #include "probe/patch.h"
 
 struct err;
+struct heap_shared;
 struct remote;
 
 /*
@@ -18,7 +19,7 @@ struct remote;
  * last instruction of the process, and children that it forks count on in the same memory. It tells
  * all that is needed to take the probes away, also for a profc that finds them left behind:
  *
- *	header | patches | counters	mapped read-write, in each part
+ *	header | patches | counters | heap	mapped read-write, in each part
  *	code of part 0 | code of part 1 ...	each mapped to be executed, behind the data
  *	table of a gate		if there is one; behind the code of part 0, private to each process
  */
@@ -47,10 +48,16 @@ struct region_header {
 	uint64_t counters_offset;
 	uint64_t data_bytes; /* a multiple of the page: where the code begins in the file */
 	uint64_t gate_bytes; /* of the table; 0: there is none */
+	/*
+	 * Of probes at an allocator: struct heap_shared is the end of the data, and the blob the
+	 * beginning of each part's code. 0: there are none.
+	 */
+	uint64_t heap_offset, blob_bytes;
+	uint64_t private_address, private_bytes; /* not shared, and empty in a forked child */
 	struct region_part parts[REGION_PARTS_MAX];
 };
 
-#define REGION_MAGIC "profcP3"
+#define REGION_MAGIC "profcP4"
 
 /* The memory as it is here. */
 struct region {
@@ -79,13 +86,17 @@ struct region_plan {
 	struct region_counters counters;
 	uint32_t nr_parts;
 	struct region_part parts[REGION_PARTS_MAX];
-	uint64_t gate_bytes;				      /* 0 or GATE_BYTES */
-	uint64_t data_bytes, patches_offset, counters_offset; /* set by region_plan_data() */
+	uint64_t gate_bytes; /* 0 or GATE_BYTES */
+	bool has_heap;
+	uint64_t blob_bytes;
+	/* set by region_plan_data(); without a heap its offset is 0 */
+	uint64_t data_bytes, patches_offset, counters_offset, heap_offset;
 };
 
 void region_plan_data(struct region_plan *plan);
 /* Where the counters of a part will be in the process. */
 uint64_t region_plan_counters(const struct region_plan *plan, uint32_t part);
+uint64_t region_plan_heap(const struct region_plan *plan, uint32_t part);
 
 /* Where the table of the gate will be; in a process that is forked it is another one there. */
 uint64_t region_plan_gate(const struct region_plan *plan);
@@ -100,6 +111,8 @@ void region_close(struct region *region); /* here only */
 
 struct patch *region_patches(const struct region *region);
 uint8_t *region_code(const struct region *region, uint32_t part);
+/* NULL: there is none. */
+struct heap_shared *region_heap(const struct region *region);
 uint64_t region_counter(const struct region *region, const struct region_counters *counters,
 			uint64_t index);
 

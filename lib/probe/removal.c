@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "probe/access.h"
+#include "probe/heap_installation.h"
 #include "probe/patched.h"
 #include "probe/region.h"
 #include "probe/remote.h"
@@ -219,8 +220,8 @@ static int begin_remote(struct remote **remote, const struct probe_access *acces
 				      &code, access->patience_ns, err);
 }
 
-int removal_unmap(const struct probe_access *access, uint64_t inode, struct probe_cost *cost,
-		  struct err *err)
+int removal_unmap(const struct probe_access *access, uint64_t inode,
+		  const struct region_header *header, struct probe_cost *cost, struct err *err)
 {
 	struct range ranges[RANGES_MAX];
 	size_t nr = list_ranges(access->pid, inode, ranges);
@@ -235,15 +236,20 @@ int removal_unmap(const struct probe_access *access, uint64_t inode, struct prob
 			    (const uint64_t[]){ranges[i].start, ranges[i].end - ranges[i].start},
 			    2);
 	close_descriptors(access->pid, inode, remote);
+	if (header->private_bytes)
+		remote_call(remote, SYS_munmap,
+			    (const uint64_t[]){header->private_address, header->private_bytes}, 2);
 	held_ns = remote_end(remote);
 	if (cost)
 		cost->remote_ns += held_ns;
 	return 0;
 }
 
-static int undo(const struct probe_access *access, const struct patched *patched,
-		struct probe_cost *cost, struct err *err)
+static int undo(const struct probe_access *access, struct region_header *header,
+		const struct patched *patched, struct probe_cost *cost, struct err *err)
 {
+	const struct region region = {.header = header, .nr_bytes = sizeof(*header)};
+
 	for (int i = 0; i < UNDO_TRIES; i++) {
 		struct stopped stopped;
 		bool is_done;
@@ -251,7 +257,8 @@ static int undo(const struct probe_access *access, const struct patched *patched
 		if (stopped_begin(&stopped, access->pid, access->command, access->patience_ns,
 				  err) < 0)
 			return err->code;
-		is_done = patched_undo(patched, &stopped, access->memory_fd);
+		is_done = patched_undo(patched, &stopped, access->memory_fd) &&
+			  !heap_is_in_use(&region, &stopped, access->memory_fd);
 		stopped_end(&stopped);
 		cost->stop_ns += stopped.held_ns;
 		if (is_done)
@@ -286,9 +293,9 @@ static int remove_region(const struct probe_access *access, const struct found_r
 		return err_set(err, ERR_GONE, "process %d has ended", (int)access->pid);
 	}
 	patched_init(&patched, patches, header.nr_patches);
-	status = undo(access, &patched, cost, err);
+	status = undo(access, &header, &patched, cost, err);
 	if (status == 0 && unmaps)
-		status = removal_unmap(access, region->inode, cost, err);
+		status = removal_unmap(access, region->inode, &header, cost, err);
 	patched_release(&patched);
 	free(patches);
 	return status;

@@ -10,6 +10,7 @@
 struct err;
 struct probe_access;
 struct probe_cost;
+struct region_header;
 
 /*
  * Takes probes away again: all that is needed for it is in the process itself, so that those
@@ -38,10 +39,10 @@ int probes_remove(const struct probe_access *access, struct probe_cost *cost, st
 
 /*
  * Unmap an installation's memory that nothing leads to, the file with this inode, as far as it is
- * mapped. `cost` may be NULL.
+ * mapped, and what its header says is private to the process. `cost` may be NULL.
  */
-int removal_unmap(const struct probe_access *access, uint64_t inode, struct probe_cost *cost,
-		  struct err *err);
+int removal_unmap(const struct probe_access *access, uint64_t inode,
+		  const struct region_header *header, struct probe_cost *cost, struct err *err);
 
 /* Call `each` for every process of ours, or that we may look into, that has probes of ours. */
 void probes_for_each_process(void (*each)(void *context, pid_t pid), void *context);

@@ -508,6 +508,15 @@ uint64_t stopped_thread_pointer(const struct stopped_thread *thread)
 #endif
 }
 
+uint64_t stopped_stack_pointer(const struct stopped_thread *thread)
+{
+#if defined(__x86_64__)
+	return thread->regs.rsp;
+#else
+	return thread->regs.sp;
+#endif
+}
+
 void stopped_end(struct stopped *stopped)
 {
 	for (size_t i = 0; i < stopped->nr; i++) {

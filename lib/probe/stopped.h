@@ -59,6 +59,7 @@ int stopped_adopt(struct stopped *stopped, pid_t command, uint64_t patience_ns, 
 uint64_t stopped_thread_pointer(const struct stopped_thread *thread);
 /* Write back registers that have changed, at once: what they are changed to holds already. */
 void stopped_write_back(struct stopped *stopped);
+uint64_t stopped_stack_pointer(const struct stopped_thread *thread);
 /* Write back registers, undo what the stop did to system calls, and detach from all. */
 void stopped_end(struct stopped *stopped);
 

@@ -20,6 +20,13 @@ void wanted_add(struct wanted *wanted, enum wanted_kind kind, uint64_t address, 
 		.address = address, .nr_bytes = nr_bytes, .kind = kind, .name = xstrdup(name)};
 }
 
+void wanted_add_heap(struct wanted *wanted, enum heap_function function, uint64_t address,
+		     uint64_t nr_bytes, const char *name)
+{
+	wanted_add(wanted, WANTED_HEAP, address, nr_bytes, name);
+	wanted->places[wanted->nr_places - 1].function = function;
+}
+
 void wanted_add_start(struct wanted *wanted, uint64_t address)
 {
 	ARRAY_GROW(wanted->starts, wanted->nr_starts, wanted->cap_starts);

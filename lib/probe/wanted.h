@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "probe/heap_shared.h"
 #include "probe/patch.h"
 
 struct elf_image;
@@ -19,6 +20,7 @@ struct probe_file {
 
 /* What of a file is to be counted, by ELF virtual addresses. */
 enum wanted_kind {
+	WANTED_HEAP,  /* allocations by the function at `address`, which is then not counted */
 	WANTED_ENTRY, /* calls of the function at `address` */
 	WANTED_CALL,  /* the call at `address` */
 	/* Not counted, but needed for counting within a function, the gate. */
@@ -32,9 +34,10 @@ struct wanted_place {
 	uint64_t address;
 	uint64_t nr_bytes; /* of the function, or the call; 0: not known */
 	enum wanted_kind kind;
-	char *name;	    /* of the function; owned */
-	bool is_gate_entry; /* WANTED_ENTRY: it is the gate's, too */
-	uint8_t exit_at;    /* WANTED_GATE_EXIT: offset of the way out from `address` on */
+	enum heap_function function; /* of HEAP */
+	char *name;		     /* of the function; owned */
+	bool is_gate_entry;	     /* WANTED_ENTRY: it is the gate's, too */
+	uint8_t exit_at;	     /* WANTED_GATE_EXIT: offset of the way out from `address` on */
 };
 
 /* What is known before to be not countable. */
@@ -54,6 +57,9 @@ struct wanted {
 
 void wanted_add(struct wanted *wanted, enum wanted_kind kind, uint64_t address, uint64_t nr_bytes,
 		const char *name);
+/* The functions of an allocator: all of one that are to be sampled are in one file. */
+void wanted_add_heap(struct wanted *wanted, enum heap_function function, uint64_t address,
+		     uint64_t nr_bytes, const char *name);
 void wanted_add_start(struct wanted *wanted, uint64_t address);
 void wanted_refuse(struct wanted *wanted, const char *name, const char *reason);
 /*
@@ -64,7 +70,7 @@ void wanted_refuse(struct wanted *wanted, const char *name, const char *reason);
 void wanted_watch_gate(struct wanted *wanted, const struct elf_image *image);
 /* Is a place one that is asked for, and counted? */
 bool wanted_is_counted(const struct wanted_place *place);
-/* Sorted by address, each once; a function rather than a call at the same place. */
+/* Sorted by address, each once; at the same place rather what is first in enum wanted_kind. */
 void wanted_sort(struct wanted *wanted);
 void wanted_release(struct wanted *wanted);
 

@@ -1,0 +1,585 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Our code in a process, at the functions of its allocator: what is sampled, and what is freed of
+ * that. It has no data but what heap_shared.h shows, calls nothing but the allocator, uses no
+ * register that the C library does not expect to lose, and no vector registers.
+ */
+#include <asm/unistd.h>
+#include <linux/time.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "probe/heap_shared.h"
+
+#define PAGE_BYTES UINT64_C(4096)
+/* An allocator calls itself from not deeper in the stack than this. */
+#define NESTED_STACK_BYTES 16384
+
+/* In front of this code, in the process, where the linker script has it. */
+struct heap_shared shared __attribute__((visibility("hidden"), section(".bss.shared")));
+
+/* What the stub does next: return the result, or, if `jump` is set, go there as if called. */
+struct outcome {
+	uint64_t result, jump;
+};
+
+struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t countdown)
+	__attribute__((visibility("hidden"), used));
+
+typedef uint64_t (*function)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+
+/* An allocation that is being looked at. */
+struct request {
+	const struct heap_hook *hook;
+	struct heap_frame *frame;
+	struct heap_slot *slot;
+	uint64_t size, old;
+	int64_t countdown;			  /* before it was counted */
+	uint64_t mean;				  /* by which it was sampled */
+	bool is_framed;				  /* by its function */
+	bool is_counted, is_sampled, was_sampled; /* was: what realloc() was given */
+};
+
+#define relaxed_load(word)	 __atomic_load_n(word, __ATOMIC_RELAXED)
+#define relaxed_store(word, to)	 __atomic_store_n(word, to, __ATOMIC_RELAXED)
+#define relaxed_add(word, value) __atomic_fetch_add(word, value, __ATOMIC_RELAXED)
+#define exchange(word, was, to)                                                                    \
+	__atomic_compare_exchange_n(word, was, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)
+
+static int64_t system_call(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
+{
+	register uint64_t r10 __asm__("r10") = d;
+	register uint64_t r8 __asm__("r8") = e;
+	register uint64_t r9 __asm__("r9") = 0;
+	int64_t result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+static uint64_t cycles(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (uint64_t)high << 32 | low;
+}
+
+static uint64_t time_now(void)
+{
+	struct __kernel_timespec now = {.tv_sec = 0};
+
+	if (shared.has_cycles)
+		return cycles();
+	system_call(__NR_clock_gettime, 1, (uint64_t)&now, 0, 0, 0);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static void copy_bytes(void *to, const void *from, uint64_t nr)
+{
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(nr) : : "memory");
+}
+
+static struct heap_private *own(void)
+{
+	return (struct heap_private *)shared.private_address;
+}
+
+/* Asked for once; a child of vfork(2) is taken for who has the memory. */
+static int64_t own_pid(void)
+{
+	int64_t pid = relaxed_load(&own()->pid);
+
+	if (!pid) {
+		pid = system_call(__NR_getpid, 0, 0, 0, 0, 0);
+		relaxed_store(&own()->pid, pid);
+	}
+	return pid;
+}
+
+static struct heap_slot *slot_of_thread(void)
+{
+	uint64_t thread = 0;
+
+	if (shared.threads == HEAP_THREADS_BY_DATA)
+		__asm__("mov %%fs:0,%0" : "=r"(thread));
+	else if (shared.threads == HEAP_THREADS_BY_BASE)
+		__asm__("rdfsbase %0" : "=r"(thread));
+	return &shared.slots[(thread >> 12) % HEAP_SLOTS];
+}
+
+/* -- random intervals -- */
+
+static uint64_t next_random(struct heap_slot *slot)
+{
+	uint64_t x = relaxed_load(&slot->random);
+
+	if (!x) {
+		x = cycles() * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)slot;
+		x ^= x >> 29;
+		x = x * UINT64_C(0xbf58476d1ce4e5b9) | 1;
+	}
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	relaxed_store(&slot->random, x);
+	return x;
+}
+
+/* -log2(x / 2^64), with 16 bits behind the point: one more with each squaring. */
+static uint64_t minus_log2(uint64_t x)
+{
+	int shift = __builtin_clzll(x);
+	uint64_t y = x << shift >> 32; /* in [1, 2), with 31 bits behind the point */
+	uint64_t fraction = 0;
+
+	for (int i = 15; i >= 0; i--) {
+		y = y * y >> 31;
+		if (y >> 32) {
+			y >>= 1;
+			fraction |= UINT64_C(1) << i;
+		}
+	}
+	return ((uint64_t)(shift + 1) << 16) - fraction;
+}
+
+static uint64_t mean_now(void)
+{
+	uint64_t mean = relaxed_load(&shared.mean);
+
+	return !mean ? 1 : mean > HEAP_MEAN_MAX ? HEAP_MEAN_MAX : mean;
+}
+
+/* At least 1, so that an allocation of no bytes is not sampled. */
+static int64_t draw_interval(struct heap_slot *slot, uint64_t mean)
+{
+	/* ln 2 is 45426 / 2^16; 30 bits and 30 of the mean make no more than 64. */
+	uint64_t x = (minus_log2(next_random(slot) | 1) * 45426 >> 8) * mean >> 24;
+
+	return x >= HEAP_INTERVAL_MAX ? HEAP_INTERVAL_MAX : (int64_t)x + 1;
+}
+
+/* -- what is counted -- */
+
+static int64_t units_of(uint64_t size)
+{
+	return (int64_t)(size << HEAP_COUNT_LOG2) + 1;
+}
+
+/*
+ * A new countdown in place of one below zero: what that has below it is thrown away. A thread that
+ * is faster has done it already.
+ */
+static void draw(struct heap_slot *slot)
+{
+	uint64_t mean = mean_now();
+	int64_t interval = draw_interval(slot, mean);
+	int64_t countdown = relaxed_load(&slot->countdown);
+	int64_t left, former;
+	uint64_t nr;
+
+	do {
+		left = heap_countdown_bytes(countdown);
+		if (left >= 0)
+			return;
+		nr = heap_countdown_allocations(countdown);
+		former = left * (HEAP_COUNT_MASK + 1) - (int64_t)nr;
+	} while (!exchange(&slot->countdown, &countdown,
+			   countdown - former + (interval << HEAP_COUNT_LOG2)));
+	relaxed_add(&slot->given_bytes, (uint64_t)(interval - left));
+	relaxed_add(&slot->nr_allocations, nr);
+	relaxed_store(&slot->mean, mean);
+}
+
+/*
+ * Who has brought the countdown below zero has sampled. While it stands there, or before the
+ * slot's first use, other threads throw dice of their own: their bytes will be thrown away.
+ */
+static bool is_sampled(struct heap_slot *slot, int64_t before, uint64_t size)
+{
+	bool is = true;
+
+	if (heap_countdown_bytes(before - units_of(size)) >= 0)
+		return false;
+	if (heap_countdown_bytes(before) < 0 || !relaxed_load(&slot->mean))
+		is = (uint64_t)draw_interval(slot, mean_now()) <= size;
+	draw(slot);
+	return is;
+}
+
+static void count(struct request *request)
+{
+	request->mean = relaxed_load(&request->slot->mean);
+	if (!request->mean)
+		request->mean = mean_now();
+	if (request->size >> HEAP_SIZE_LOG2) {
+		request->is_sampled = true; /* and counted if there is so much */
+		return;
+	}
+	if (!request->is_counted)
+		request->countdown =
+			relaxed_add(&request->slot->countdown, -units_of(request->size));
+	request->is_counted = true;
+	request->is_sampled = is_sampled(request->slot, request->countdown, request->size);
+}
+
+static void uncount(struct request *request)
+{
+	if (request->is_counted)
+		relaxed_add(&request->slot->countdown, units_of(request->size));
+}
+
+/* -- which pointers are sampled -- */
+
+static uint64_t *set_of(uint64_t pointer)
+{
+	uint64_t hash = (pointer >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+
+	return own()->sets[hash % HEAP_SETS];
+}
+
+static void count_in_filter(uint64_t pointer, int by)
+{
+	uint8_t *filter = &own()->filter[(pointer >> 4) % HEAP_FILTER_BYTES];
+	uint8_t was = relaxed_load(filter);
+
+	do {
+		if (was == UINT8_MAX || (by < 0 && !was))
+			return;
+	} while (!exchange(filter, &was, (uint8_t)(was + by)));
+}
+
+/* False: there is no room for one more. */
+static bool remember(uint64_t pointer)
+{
+	uint64_t *set = set_of(pointer);
+
+	for (int i = 0; i < HEAP_SET_WAYS; i++) {
+		if (relaxed_load(&set[i]) == pointer)
+			return true; /* it was freed by a way that we do not know */
+	}
+	for (int i = 0; i < HEAP_SET_WAYS; i++) {
+		uint64_t none = 0;
+
+		if (!relaxed_load(&set[i]) && exchange(&set[i], &none, pointer)) {
+			count_in_filter(pointer, 1);
+			return true;
+		}
+	}
+	relaxed_add(&shared.nr_untracked, 1);
+	return false;
+}
+
+static bool forget(uint64_t pointer)
+{
+	uint64_t *set = set_of(pointer);
+
+	for (int i = 0; pointer && i < HEAP_SET_WAYS; i++) {
+		uint64_t wanted = pointer;
+
+		if (relaxed_load(&set[i]) == pointer && exchange(&set[i], &wanted, 0)) {
+			count_in_filter(pointer, -1);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* -- the ring -- */
+
+static struct heap_ring_record *record_at(uint64_t position)
+{
+	return (struct heap_ring_record *)(void *)&shared.ring[position % HEAP_RING_BYTES];
+}
+
+static void commit(struct heap_ring_record *record, uint64_t position)
+{
+	__atomic_store_n(&record->commit, position ^ HEAP_COMMIT_KEY, __ATOMIC_RELEASE);
+}
+
+/* A record does not go around the end of the ring. NULL: there is no room, which is counted. */
+static struct heap_ring_record *reserve(uint64_t nr_bytes, uint64_t *position)
+{
+	uint64_t head = relaxed_load(&shared.head);
+	uint64_t left;
+	int64_t used;
+
+	do {
+		left = HEAP_RING_BYTES - head % HEAP_RING_BYTES;
+		*position = left < nr_bytes ? head + left : head;
+		/* Others may have gone on meanwhile, so that the tail is beyond this head. */
+		used = (int64_t)(*position + nr_bytes -
+				 __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE));
+		if (used > (int64_t)HEAP_RING_BYTES) {
+			relaxed_add(&shared.nr_dropped, 1);
+			return 0;
+		}
+	} while (!exchange(&shared.head, &head, *position + nr_bytes));
+	if (*position != head) {
+		struct heap_ring_record *skip = record_at(head);
+
+		skip->nr_bytes = (uint32_t)left;
+		skip->kind = HEAP_RECORD_SKIP;
+		commit(skip, head);
+	}
+	return record_at(*position);
+}
+
+static uint64_t stack_bytes_from(uint64_t sp)
+{
+	uint64_t nr = relaxed_load(&shared.stack_bytes);
+	uint32_t nr_stacks = relaxed_load(&shared.nr_stacks);
+
+	if (nr > HEAP_STACK_MAX)
+		nr = HEAP_STACK_MAX;
+	for (uint32_t i = 0; i < nr_stacks && i < HEAP_STACKS; i++) {
+		uint64_t start = relaxed_load(&shared.stacks[i].start);
+		uint64_t end = relaxed_load(&shared.stacks[i].end);
+
+		if (sp >= start && sp < end && end - sp < nr)
+			return end - sp;
+	}
+	return nr;
+}
+
+/*
+ * The page of the return address below is there. What is behind it may be another's, who takes it
+ * away at this moment: the kernel copies it, and stops where nothing is.
+ */
+static uint64_t copy_stack(uint8_t *to, uint64_t from, uint64_t nr, int64_t pid)
+{
+	uint64_t first = -from % PAGE_BYTES; /* none, if a page begins there */
+	uint64_t here[2], there[2];
+	int64_t got;
+
+	if (first >= nr) {
+		copy_bytes(to, (const void *)from, nr);
+		return nr;
+	}
+	copy_bytes(to, (const void *)from, first);
+	here[0] = (uint64_t)to + first;
+	there[0] = from + first;
+	here[1] = there[1] = nr - first;
+	got = system_call(__NR_process_vm_readv, (uint64_t)pid, (uint64_t)here, 1, (uint64_t)there,
+			  1);
+	return got > 0 ? first + (uint64_t)got : first;
+}
+
+static void emit(const struct request *request, enum heap_record_kind kind, uint64_t pointer,
+		 bool is_untracked)
+{
+	const struct heap_frame *frame = request->frame;
+	uint64_t sp = (uint64_t)(frame + 1);
+	bool has_stack = kind == HEAP_RECORD_ALLOCATION;
+	uint64_t room = has_stack ? stack_bytes_from(sp) : 0;
+	int64_t pid = own_pid();
+	int64_t tid = system_call(__NR_gettid, 0, 0, 0, 0, 0);
+	uint64_t time = time_now();
+	uint64_t nr_bytes = (sizeof(struct heap_ring_record) + room + HEAP_RECORD_ALIGNMENT - 1) &
+			    -(uint64_t)HEAP_RECORD_ALIGNMENT;
+	uint64_t position;
+	struct heap_ring_record *record = reserve(nr_bytes, &position);
+
+	if (!record)
+		return;
+	record->nr_bytes = (uint32_t)nr_bytes;
+	record->kind = (uint8_t)kind;
+	record->function = (uint8_t)request->hook->function;
+	record->is_untracked = is_untracked;
+	record->padding = 0;
+	record->pid = (int32_t)pid;
+	record->tid = (int32_t)tid;
+	record->time = time;
+	record->pointer = pointer;
+	record->size = has_stack ? request->size : 0;
+	record->old = has_stack ? request->old : 0;
+	record->mean = request->mean;
+	record->rbx = frame->rbx;
+	record->rbp = frame->rbp;
+	record->rsp = sp;
+	record->r12 = frame->r12;
+	record->r13 = frame->r13;
+	record->r14 = frame->r14;
+	record->r15 = frame->r15;
+	record->rip = frame->rip;
+	record->nr_stack_bytes = copy_stack((uint8_t *)(record + 1), sp, room, pid);
+	commit(record, position);
+}
+
+/* -- the functions -- */
+
+/* False: no size, as the product of two is too large for one; the function fails then. */
+static bool read_arguments(struct request *request)
+{
+	const struct heap_frame *frame = request->frame;
+
+	switch ((enum heap_function)request->hook->function) {
+	case HEAP_CALLOC:
+		return !__builtin_mul_overflow(frame->rdi, frame->rsi, &request->size);
+	case HEAP_REALLOC:
+		request->old = frame->rdi;
+		request->size = frame->rsi;
+		return true;
+	case HEAP_REALLOCARRAY:
+		request->old = frame->rdi;
+		return !__builtin_mul_overflow(frame->rsi, frame->rdx, &request->size);
+	case HEAP_MEMALIGN:
+		request->size = frame->rsi;
+		return true;
+	case HEAP_POSIX_MEMALIGN:
+		request->size = frame->rdx;
+		return true;
+	case HEAP_MALLOC:
+	case HEAP_VALLOC:
+	case HEAP_NEW:
+	case HEAP_NEW_ALIGNED:
+	case HEAP_NEW_NOTHROW_ALIGNED:
+		request->size = frame->rdi;
+		return true;
+	case HEAP_FREE:
+	case HEAP_FUNCTION_COUNT:
+		break;
+	}
+	return false;
+}
+
+/* Is this part of an allocation that is under way already? */
+static bool is_nested(const struct request *request)
+{
+	uint64_t inside = relaxed_load(&request->slot->inside_sp);
+	uint64_t sp = (uint64_t)request->frame;
+
+	return sp < inside && inside - sp < NESTED_STACK_BYTES;
+}
+
+static uint64_t call(const struct request *request, uint64_t function_at)
+{
+	const struct heap_frame *frame = request->frame;
+
+	return ((function)function_at)(frame->rdi, frame->rsi, frame->rdx, frame->rcx, frame->r8,
+				       frame->r9);
+}
+
+/* An exception must not come upon our frame: so what throws none is called in its place. */
+static uint64_t call_without_throwing(const struct request *request)
+{
+	const struct heap_frame *frame = request->frame;
+
+	if (request->hook->function == HEAP_NEW)
+		return call(request, request->hook->plain);
+	return ((function)request->hook->plain)(frame->rsi, frame->rdi, 0, 0, 0, 0);
+}
+
+static uint64_t call_original(const struct request *request)
+{
+	struct heap_slot *slot = request->slot;
+	uint64_t result;
+
+	switch ((enum heap_function)request->hook->function) {
+	case HEAP_NEW:
+	case HEAP_NEW_ALIGNED:
+		return call_without_throwing(request);
+	case HEAP_REALLOC:
+		/* Which calls malloc(), itself hooked, as the last thing that it does. */
+		if (!request->old && request->hook->plain)
+			return ((function)request->hook->plain)(request->size, 0, 0, 0, 0, 0);
+		break;
+	case HEAP_MALLOC:
+	case HEAP_CALLOC:
+	case HEAP_REALLOCARRAY:
+	case HEAP_MEMALIGN:
+	case HEAP_POSIX_MEMALIGN:
+	case HEAP_VALLOC:
+	case HEAP_NEW_NOTHROW_ALIGNED:
+	case HEAP_FREE:
+	case HEAP_FUNCTION_COUNT:
+		break;
+	}
+	relaxed_store(&slot->inside_sp, (uint64_t)request->frame);
+	relaxed_add(&slot->countdown, -HEAP_INSIDE);
+	result = call(request, request->hook->original);
+	relaxed_add(&slot->countdown, HEAP_INSIDE);
+	relaxed_store(&slot->inside_sp, 0);
+	return result;
+}
+
+static uint64_t pointer_of(const struct request *request, uint64_t result)
+{
+	if (request->hook->function != HEAP_POSIX_MEMALIGN)
+		return result;
+	return (uint32_t)result ? 0 : *(const uint64_t *)request->frame->rdi;
+}
+
+/* What is too large for the countdown counts when there is so much. */
+static void count_large(const struct request *request)
+{
+	relaxed_add(&request->slot->given_bytes, request->size);
+	relaxed_add(&request->slot->nr_allocations, 1);
+}
+
+static void note_result(const struct request *request, uint64_t pointer)
+{
+	if (!pointer) {
+		if (request->was_sampled && request->size && remember(request->old))
+			emit(request, HEAP_RECORD_KEPT, request->old, false);
+		return;
+	}
+	if (!request->is_counted)
+		count_large(request);
+	if (request->is_sampled)
+		emit(request, HEAP_RECORD_ALLOCATION, pointer, !remember(pointer));
+}
+
+static struct outcome on_free(struct request *request)
+{
+	if (forget(request->frame->rdi))
+		emit(request, HEAP_RECORD_FREE, request->frame->rdi, false);
+	return (struct outcome){.jump = request->hook->original};
+}
+
+static struct outcome on_allocation(struct request *request)
+{
+	struct outcome outcome = {.jump = request->hook->original};
+	bool throws =
+		request->hook->function == HEAP_NEW || request->hook->function == HEAP_NEW_ALIGNED;
+
+	if (!read_arguments(request))
+		return outcome;
+	if (is_nested(request)) {
+		uncount(request);
+		relaxed_add(&shared.nr_nested, 1);
+		return outcome;
+	}
+	count(request);
+	if (!request->is_framed && !request->is_sampled)
+		return outcome;
+	request->was_sampled = request->old && forget(request->old);
+	if (request->was_sampled)
+		emit(request, HEAP_RECORD_FREE, request->old, false);
+	outcome.result = call_original(request);
+	note_result(request, pointer_of(request, outcome.result));
+	if (!throws || outcome.result)
+		outcome.jump = 0;
+	return outcome;
+}
+
+struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t countdown)
+{
+	struct request request = {
+		.hook = &shared.hooks[which >> HEAP_STUB_HOOK_LOG2],
+		.frame = frame,
+		.slot = slot_of_thread(),
+		.countdown = countdown,
+		.is_framed = which & HEAP_STUB_FRAMED,
+		.is_counted = which & HEAP_STUB_COUNTED,
+	};
+	struct outcome outcome;
+
+	relaxed_add(&own()->in_flight, 1);
+	outcome = request.hook->function == HEAP_FREE ? on_free(&request) : on_allocation(&request);
+	relaxed_add(&own()->in_flight, -1);
+	return outcome;
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Puts probes at the functions of an allocator, and knows when they can go. */
+#include "probe/heap_installation.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/minmax.h"
+#include "probe/contexts.h"
+#include "probe/heap_code.h"
+#include "probe/heap_ring.h"
+#include "probe/patch_heap.h"
+#include "probe/region.h"
+#include "probe/request.h"
+#include "probe/stopped.h"
+#include "proc/read.h"
+
+/* Of a function, in search of calls: allocators' own are shorter. */
+#define FUNCTION_BYTES_MAX 8192
+#define ENDBR_BYTES	   4
+/* arch/x86/include/uapi/asm/hwcap2.h */
+#define HWCAP2_FSGSBASE (1UL << 1)
+/* Of a PLT's entry: endbr64, a bnd prefix, and the jump. */
+#define PLT_BYTES 16
+/* The allocator, and handlers of signals on top of it, do not use more. */
+#define STACK_BYTES ((size_t)1 << 20)
+
+static int compare_addresses(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Does the kernel let programs read what fs is? The same for all of them. */
+static bool can_read_base(void)
+{
+#if defined(__x86_64__)
+	return (getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE) != 0;
+#else
+	return false;
+#endif
+}
+
+void heap_draft_init(struct heap_draft *draft, const struct probe_request *requests,
+		     size_t nr_requests, bool has_thread_data)
+{
+	*draft = (struct heap_draft){.threads = has_thread_data	  ? HEAP_THREADS_BY_DATA
+						: can_read_base() ? HEAP_THREADS_BY_BASE
+								  : HEAP_THREADS_AS_ONE};
+	draft->entries = xcalloc(2 * nr_requests + 1, sizeof(*draft->entries));
+	for (size_t i = 0; i < nr_requests; i++) {
+		if (!requests[i].is_heap)
+			continue;
+		draft->entries[draft->nr_entries++] = requests[i].address;
+		draft->entries[draft->nr_entries++] = requests[i].address + ENDBR_BYTES;
+	}
+	qsort(draft->entries, draft->nr_entries, sizeof(*draft->entries), compare_addresses);
+}
+
+void heap_draft_release(struct heap_draft *draft)
+{
+	free(draft->entries);
+	draft->entries = NULL;
+}
+
+size_t heap_draft_code_bytes(void)
+{
+	size_t nr_bytes;
+
+	heap_code(&nr_bytes);
+	return nr_bytes;
+}
+
+void heap_draft_put_code(uint8_t *code)
+{
+	size_t nr_bytes;
+	const uint8_t *bytes = heap_code(&nr_bytes);
+
+	memcpy(code, bytes, nr_bytes);
+}
+
+static bool is_entry(const struct heap_draft *draft, uint64_t address)
+{
+	return bsearch(&address, draft->entries, draft->nr_entries, sizeof(address),
+		       compare_addresses);
+}
+
+static uint64_t word_at(int memory_fd, uint64_t address)
+{
+	uint64_t word = 0;
+
+	return pread(memory_fd, &word, sizeof(word), (off_t)address) == sizeof(word) ? word : 0;
+}
+
+/* Where a call leads in the end, if it is through the entry of a PLT. */
+static uint64_t behind_plt(uint64_t target, int memory_fd)
+{
+	uint8_t bytes[PLT_BYTES];
+	struct patch_heap_leads leads = {
+		.address = target, .bytes = bytes, .nr_bytes = sizeof(bytes)};
+	uint64_t word;
+	bool is_word;
+
+	if (pread(memory_fd, bytes, sizeof(bytes), (off_t)target) != sizeof(bytes) ||
+	    !patch_heap_leads_next(&leads, &word, &is_word) || !is_word)
+		return target;
+	return word_at(memory_fd, word);
+}
+
+/* Does it call another function that is to be hooked? */
+static bool calls_hooked(const struct heap_draft *draft, const struct probe_request *request,
+			 int memory_fd)
+{
+	uint8_t *bytes = xmalloc(FUNCTION_BYTES_MAX);
+	ssize_t got = pread(memory_fd, bytes, min_u64(request->nr_bytes, FUNCTION_BYTES_MAX),
+			    (off_t)request->address);
+	struct patch_heap_leads leads = {
+		.address = request->address, .bytes = bytes, .nr_bytes = got > 0 ? (size_t)got : 0};
+	uint64_t target;
+	bool is_word, does = false;
+
+	while (!does && patch_heap_leads_next(&leads, &target, &is_word)) {
+		target = is_word ? word_at(memory_fd, target) : target;
+		if (target - request->address < request->nr_bytes)
+			continue; /* within itself */
+		does = is_entry(draft, target) || is_entry(draft, behind_plt(target, memory_fd));
+	}
+	free(bytes);
+	return does;
+}
+
+static bool throws(enum heap_function function)
+{
+	return function == HEAP_NEW || function == HEAP_NEW_ALIGNED;
+}
+
+enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_request *request,
+				   const struct patch_function *function, struct code_area *area,
+				   const struct heap_place *place, int memory_fd,
+				   struct patch *patch)
+{
+	struct patch_heap heap = {.function = request->function,
+				  .hook = (uint32_t)draft->nr,
+				  .threads = draft->threads,
+				  .shared = place->shared,
+				  .stub = place->stub};
+	struct heap_hook *hook = &draft->hooks[draft->nr];
+	enum patch_outcome outcome;
+
+	if (!heap_draft_code_bytes())
+		return PATCH_UNSUPPORTED;
+	if (draft->nr == HEAP_HOOKS)
+		return PATCH_NO_ROOM;
+	if (request->function != HEAP_FREE)
+		heap.is_framed = calls_hooked(draft, request, memory_fd);
+	if (heap.is_framed && throws(request->function))
+		return PATCH_SAMPLED_BELOW;
+	outcome =
+		patch_heap_entry(patch, function, request->branches, area, &heap, &hook->original);
+	if (outcome)
+		return outcome;
+	hook->function = request->function;
+	draft->modules[draft->nr] = request->bias;
+	draft->patches[draft->nr] = patch;
+	draft->requests[draft->nr++] = request;
+	return PATCH_OK;
+}
+
+/* Of the allocator of a hook; 0: it has none. */
+static uint64_t original_of(const struct heap_draft *draft, size_t hook,
+			    enum heap_function function)
+{
+	for (size_t i = 0; i < draft->nr; i++) {
+		if (draft->modules[i] == draft->modules[hook] &&
+		    draft->hooks[i].function == function)
+			return draft->hooks[i].original;
+	}
+	return 0;
+}
+
+static void refuse(struct heap_draft *draft, size_t hook)
+{
+	struct patch *patch = draft->patches[hook];
+
+	draft->requests[hook]->outcome = PATCH_SAMPLED_BELOW;
+	memcpy(patch->new, patch->old, patch->nr_bytes);
+}
+
+void heap_draft_finish(struct heap_draft *draft)
+{
+	for (size_t i = 0; i < draft->nr; i++) {
+		struct heap_hook *hook = &draft->hooks[i];
+		bool is_aligned = hook->function == HEAP_NEW_ALIGNED;
+
+		hook->plain = original_of(draft, i, is_aligned ? HEAP_MEMALIGN : HEAP_MALLOC);
+		if (throws((enum heap_function)hook->function) && !hook->plain)
+			refuse(draft, i);
+	}
+}
+
+/* Above the first stack pointer are the arguments and the environment, which nobody wants. */
+static void share_stack(struct heap_shared *shared, pid_t pid)
+{
+	struct proc_stat stat;
+
+	if (!proc_read_task_stat(pid, pid, &stat) || !stat.first_sp)
+		return;
+	shared->stacks[0] =
+		(struct heap_stack){.start = stat.first_sp - min_u64(stat.first_sp, HEAP_STACK_MAX),
+				    .end = stat.first_sp};
+	shared->nr_stacks = 1;
+}
+
+void heap_draft_share(const struct heap_draft *draft, const struct region *region,
+		      const struct heap_options *options, pid_t pid)
+{
+	struct heap_shared *shared = region_heap(region);
+
+	shared->private_address = region->header->private_address;
+	shared->mean = options->mean;
+	shared->stack_bytes = options->stack_bytes;
+	shared->threads = draft->threads;
+	shared->has_cycles = heap_ring_has_cycles();
+	shared->nr_hooks = (uint32_t)draft->nr;
+	memcpy(shared->hooks, draft->hooks, sizeof(shared->hooks));
+	share_stack(shared, pid);
+}
+
+/* -- removal -- */
+
+struct finding {
+	bool is_found;
+};
+
+static void found_context(void *owner, struct context *context)
+{
+	struct finding *finding = owner;
+
+	(void)context;
+	finding->is_found = true;
+}
+
+static bool has_context_in(uint64_t start, uint64_t end, struct stopped *stopped, int memory_fd)
+{
+	struct finding finding = {.is_found = false};
+	const struct context_search search = {.start = start,
+					      .end = end,
+					      .stack_bytes = STACK_BYTES,
+					      .found = found_context,
+					      .owner = &finding};
+
+	contexts_for_each(stopped, memory_fd, &search);
+	return finding.is_found;
+}
+
+/* A frame of the stub says so itself, by a word that depends on where it is. */
+static bool has_marker(const struct stopped *stopped)
+{
+	uint64_t *words = xmalloc(STACK_BYTES);
+	bool is_found = false;
+
+	for (size_t i = 0; i < stopped->nr && !is_found; i++) {
+		uint64_t address = stopped_stack_pointer(&stopped->threads[i]) & ~UINT64_C(7);
+		struct iovec here = {.iov_base = words, .iov_len = STACK_BYTES};
+		struct iovec there = {.iov_base = (void *)(uintptr_t)address,
+				      .iov_len = STACK_BYTES};
+		ssize_t got = process_vm_readv(stopped->pid, &here, 1, &there, 1, 0);
+
+		for (size_t k = 0; got > 0 && k < (size_t)got / sizeof(*words); k++)
+			is_found |= words[k] == ((address + k * 8) ^ HEAP_MARKER_KEY);
+	}
+	free(words);
+	return is_found;
+}
+
+static bool is_in_flight(const struct region_header *header, int memory_fd)
+{
+	int64_t nr;
+	uint64_t at = header->private_address + offsetof(struct heap_private, in_flight);
+
+	return pread(memory_fd, &nr, sizeof(nr), (off_t)at) != sizeof(nr) || nr != 0;
+}
+
+bool heap_is_in_use(const struct region *region, struct stopped *stopped, int memory_fd)
+{
+	const struct region_header *header = region->header;
+
+	if (!header->heap_offset)
+		return false;
+	if (is_in_flight(header, memory_fd) || has_marker(stopped))
+		return true;
+	for (uint32_t i = 0; i < header->nr_parts; i++) {
+		uint64_t start = header->parts[i].address + header->data_bytes;
+
+		if (has_context_in(start, start + header->blob_bytes, stopped, memory_fd))
+			return true;
+	}
+	return false;
+}

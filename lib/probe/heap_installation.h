@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The functions of an allocator among the probes that are put into a process. */
+#ifndef PROFC_PROBE_HEAP_INSTALLATION_H
+#define PROFC_PROBE_HEAP_INSTALLATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "probe/heap_shared.h"
+#include "probe/patch.h"
+
+struct probe_request;
+struct region;
+struct stopped;
+
+/* How allocations are sampled. */
+struct heap_options {
+	uint64_t mean;	      /* bytes; 1 to HEAP_MEAN_MAX; 0: they are not */
+	uint32_t stack_bytes; /* to be copied with each, at most HEAP_STACK_MAX */
+};
+
+/* The hooks of an installation that is being drawn. */
+struct heap_draft {
+	enum heap_threads threads;
+	struct heap_hook hooks[HEAP_HOOKS];
+	uint64_t modules[HEAP_HOOKS]; /* of each hook, the bias */
+	struct patch *patches[HEAP_HOOKS];
+	struct probe_request *requests[HEAP_HOOKS]; /* borrowed, as all here */
+	size_t nr;
+	uint64_t *entries; /* owned: where functions that are to be hooked begin, sorted */
+	size_t nr_entries;
+};
+
+/* Note all that is to be hooked, before anything is drawn. */
+void heap_draft_init(struct heap_draft *draft, const struct probe_request *requests,
+		     size_t nr_requests, bool has_thread_data);
+void heap_draft_release(struct heap_draft *draft);
+/* The bytes of our code at the beginning of a part's code; 0: there are none. */
+size_t heap_draft_code_bytes(void);
+void heap_draft_put_code(uint8_t *code);
+
+/* Where the parts of what is shared are in the process; the code's beginning is the stub. */
+struct heap_place {
+	uint64_t shared, stub;
+};
+
+/*
+ * As patch_entry(). `patch` and `request` stay where they are until heap_draft_finish(), which may
+ * refuse what was drawn: it sets the request's outcome, and the patch to one that changes nothing.
+ */
+enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_request *request,
+				   const struct patch_function *function, struct code_area *area,
+				   const struct heap_place *place, int memory_fd,
+				   struct patch *patch);
+void heap_draft_finish(struct heap_draft *draft);
+
+/* Fill in what is shared, before anything leads there. */
+void heap_draft_share(const struct heap_draft *draft, const struct region *region,
+		      const struct heap_options *options, pid_t pid);
+
+/*
+ * Does a thread of a stopped process stand in the blob, or will it return there? All that leads
+ * there has been taken away. What is not known for certain counts as so.
+ */
+bool heap_is_in_use(const struct region *region, struct stopped *stopped, int memory_fd);
+
+#endif

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The functions of allocators by name. */
+#include "probe/heap_names.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+struct named {
+	const char *name;
+	enum heap_function function;
+};
+
+static const struct named plain[] = {
+	{"malloc", HEAP_MALLOC},
+	{"calloc", HEAP_CALLOC},
+	{"realloc", HEAP_REALLOC},
+	{"reallocarray", HEAP_REALLOCARRAY},
+	{"memalign", HEAP_MEMALIGN},
+	{"aligned_alloc", HEAP_MEMALIGN},
+	{"posix_memalign", HEAP_POSIX_MEMALIGN},
+	{"valloc", HEAP_VALLOC},
+	{"pvalloc", HEAP_VALLOC},
+	{"free", HEAP_FREE},
+	{"cfree", HEAP_FREE},
+	{"free_sized", HEAP_FREE},
+	{"free_aligned_sized", HEAP_FREE},
+};
+
+static const struct named others[] = {
+	{"mallocx", HEAP_MALLOC},
+	{"rallocx", HEAP_REALLOC},
+	{"dallocx", HEAP_FREE},
+	{"sdallocx", HEAP_FREE},
+	{"mi_free_size", HEAP_FREE},
+	{"mi_free_size_aligned", HEAP_FREE},
+	{"mi_free_aligned", HEAP_FREE},
+	{"mi_zalloc", HEAP_MALLOC},
+	{"tc_free_sized", HEAP_FREE},
+	{"_Znwm", HEAP_NEW},
+	{"_Znam", HEAP_NEW},
+	{"_ZnwmRKSt9nothrow_t", HEAP_MALLOC},
+	{"_ZnamRKSt9nothrow_t", HEAP_MALLOC},
+	{"_ZnwmSt11align_val_t", HEAP_NEW_ALIGNED},
+	{"_ZnamSt11align_val_t", HEAP_NEW_ALIGNED},
+	{"_ZnwmSt11align_val_tRKSt9nothrow_t", HEAP_NEW_NOTHROW_ALIGNED},
+	{"_ZnamSt11align_val_tRKSt9nothrow_t", HEAP_NEW_NOTHROW_ALIGNED},
+};
+
+/* What stands before the names of C in libraries that are built so, and in Rust's. */
+static const char *const prefixes[] = {"je_", "tc_", "mi_", "_rjem_", "jemalloc_"};
+
+static bool find(const struct named *rows, size_t nr, const char *name,
+		 enum heap_function *function)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (strcmp(rows[i].name, name) == 0) {
+			*function = rows[i].function;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* All forms of operator delete, of one object and of arrays, take the pointer first. */
+static bool is_delete(const char *name)
+{
+	return strncmp(name, "_ZdlPv", 6) == 0 || strncmp(name, "_ZdaPv", 6) == 0;
+}
+
+bool heap_function_of(const char *name, enum heap_function *function)
+{
+	if (is_delete(name)) {
+		*function = HEAP_FREE;
+		return true;
+	}
+	if (find(plain, ARRAY_SIZE(plain), name, function) ||
+	    find(others, ARRAY_SIZE(others), name, function))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		size_t nr = strlen(prefixes[i]);
+
+		if (strncmp(name, prefixes[i], nr) == 0 &&
+		    (find(plain, ARRAY_SIZE(plain), name + nr, function) ||
+		     find(others, 4, name + nr, function)))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROBE_HEAP_NAMES_H
+#define PROFC_PROBE_HEAP_NAMES_H
+
+#include <stdbool.h>
+
+#include "probe/heap_shared.h"
+
+/*
+ * What a function of this name, as in a symbol table, does in a file that has a malloc() of its
+ * own: those of C, of C++, and of jemalloc, tcmalloc and mimalloc under their other names.
+ */
+bool heap_function_of(const char *name, enum heap_function *function);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What was sampled of the allocations of a process and its forked children, in the order in which
+ * it happened: read from memory that they share with us, without a system call, and
+ * after their end, too.
+ */
+#ifndef PROFC_PROBE_HEAP_RING_H
+#define PROFC_PROBE_HEAP_RING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "probe/heap_shared.h"
+#include "snapshot/snapshot.h"
+
+/* The processor's own clock beside CLOCK_MONOTONIC. */
+struct heap_moment {
+	uint64_t cycles, ns;
+};
+
+struct heap_ring {
+	struct heap_shared *shared;	   /* borrowed; the target may write anything there */
+	uint64_t tail;			   /* what was read */
+	uint64_t next;			   /* behind the record that was given out last */
+	uint64_t waiting_since_ns;	   /* for the record at `tail`; 0: not so */
+	uint64_t nr_lost;		   /* records that were begun, and never ended */
+	struct heap_moment former, latter; /* what both clocks have shown */
+};
+
+struct heap_record {
+	enum heap_record_kind kind;
+	enum heap_function function;
+	bool is_untracked; /* an allocation whose end will not be told */
+	pid_t pid, tid;	   /* as the process sees itself */
+	uint64_t time_ns;  /* CLOCK_MONOTONIC */
+	uint64_t pointer;
+	uint64_t size, old; /* of an allocation; old: what realloc() was given */
+	/* One in `mean` bytes was sampled: it stands for size / (1 - exp(-size / mean)) bytes. */
+	uint64_t mean;
+	struct regs regs; /* of the caller, as when the function returns to it */
+	uint64_t stack_address;
+	uint32_t nr_stack_bytes;
+	const uint8_t *stack; /* in the ring, until the next is asked for */
+};
+
+/* Can the time be taken from the processor, as it runs evenly and never stops? */
+bool heap_ring_has_cycles(void);
+void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared);
+/*
+ * The next one; false: there is none yet. A thread that has begun one and does not end it, as it
+ * was killed meanwhile, holds up what follows for a second.
+ */
+bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record *record);
+
+/* Exact, but for allocations that failed, which are in it. */
+struct heap_totals {
+	uint64_t allocated_bytes, nr_allocations;
+	uint64_t nr_dropped;   /* records: there was no room */
+	uint64_t nr_lost;      /* likewise: they were never ended */
+	uint64_t nr_untracked; /* allocations, of which the records tell that */
+};
+
+void heap_ring_totals(const struct heap_ring *ring, struct heap_totals *totals);
+
+#endif

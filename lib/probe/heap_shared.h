@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What profc and its code at the allocator of a process share. This file is compiled into both: the
+ * layout is what the generated code and the blob know by offsets.
+ *
+ * Of allocations one is taken for each `mean` bytes, at random: a countdown of bytes is drawn from
+ * an exponential distribution, and the allocation that brings it below zero is the one. As such a
+ * process has no memory, an interval may be thrown away and drawn anew at any time.
+ */
+#ifndef PROFC_PROBE_HEAP_SHARED_H
+#define PROFC_PROBE_HEAP_SHARED_H
+
+#include <stdint.h>
+
+/* What an allocator's function does, by its arguments a, b, c. */
+enum heap_function {
+	HEAP_MALLOC,		  /* (size), or (size, …): NULL if it fails */
+	HEAP_CALLOC,		  /* (number, size) */
+	HEAP_REALLOC,		  /* (pointer, size) */
+	HEAP_REALLOCARRAY,	  /* (pointer, number, size) */
+	HEAP_MEMALIGN,		  /* (alignment, size) */
+	HEAP_POSIX_MEMALIGN,	  /* (where to, alignment, size): 0, or an error */
+	HEAP_VALLOC,		  /* (size); of pvalloc() what was asked for counts */
+	HEAP_NEW,		  /* (size): throws an exception if it fails */
+	HEAP_NEW_ALIGNED,	  /* (size, alignment): the same */
+	HEAP_NEW_NOTHROW_ALIGNED, /* (size, alignment): NULL if it fails */
+	HEAP_FREE,		  /* (pointer), or (pointer, …): also operator delete */
+	HEAP_FUNCTION_COUNT,
+};
+
+/*
+ * A countdown has the bytes that are left, less one 2^-24 of a byte for each allocation. The upper
+ * four bits, beyond the number's own sign, count down while a thread is in a function that may call
+ * another one that is hooked: all allocations of the slot take the long way then, where those are
+ * recognised that are part of another.
+ */
+#define HEAP_COUNT_LOG2	    24
+#define HEAP_COUNT_MASK	    ((INT64_C(1) << HEAP_COUNT_LOG2) - 1)
+#define HEAP_INSIDE	    (INT64_C(1) << 60)
+#define HEAP_COUNTDOWN_BITS 60
+/* Sizes from here on, and intervals, would not fit into it. */
+#define HEAP_SIZE_LOG2	  34
+#define HEAP_INTERVAL_MAX ((INT64_C(1) << HEAP_SIZE_LOG2) - 1)
+/* So that an allocation which does not fit is taken nearly always: not but once in 10^7. */
+#define HEAP_MEAN_MAX (UINT64_C(1) << 30)
+
+/* The bytes that are left, and the allocations since it was drawn. */
+static inline int64_t heap_countdown_bytes(int64_t countdown)
+{
+	int64_t own = (int64_t)((uint64_t)countdown << (64 - HEAP_COUNTDOWN_BITS)) >>
+		      (64 - HEAP_COUNTDOWN_BITS);
+
+	return (own + (-own & HEAP_COUNT_MASK)) >> HEAP_COUNT_LOG2;
+}
+
+static inline uint64_t heap_countdown_allocations(int64_t countdown)
+{
+	return (uint64_t)(-countdown & HEAP_COUNT_MASK);
+}
+
+/*
+ * Threads are spread over slots by the address of their data (the word at fs:0). given_bytes less
+ * what the countdown has left is what was allocated.
+ */
+enum heap_threads {
+	HEAP_THREADS_BY_DATA, /* the word at fs:0, which is there for all threads */
+	HEAP_THREADS_BY_BASE, /* fs itself: it may still be 0; the processor lets programs read it
+			       */
+	HEAP_THREADS_AS_ONE,  /* neither: all use the first slot */
+};
+
+struct heap_slot {
+	int64_t countdown;
+	uint64_t given_bytes;
+	uint64_t nr_allocations; /* but for those in the countdown */
+	uint64_t random;	 /* state; 0: unused */
+	uint64_t mean;		 /* by which the countdown was drawn; 0: never */
+	uint64_t inside_sp;	 /* stack pointer of a thread that is inside; 0: none */
+	uint64_t padding[2];
+};
+
+#define HEAP_SLOT_LOG2	6
+#define HEAP_SLOTS	1024
+#define HEAP_HOOKS	128
+#define HEAP_STACKS	64
+#define HEAP_STACK_MAX	(64 << 10)
+#define HEAP_RING_BYTES (UINT64_C(2) << 20)
+#define HEAP_COMMIT_KEY UINT64_C(0x5af1c0de7e57a11c)
+#define HEAP_MARKER_KEY UINT64_C(0x70f1c0de0f5a6e51)
+
+/* A function of an allocator that leads to our code. */
+struct heap_hook {
+	uint64_t original; /* its first instructions, and on: callable */
+	uint64_t plain;	   /* of the same allocator what does the same and returns NULL; or 0 */
+	uint32_t function; /* enum heap_function */
+	uint32_t padding;
+};
+
+/* Memory that a stack ends with, or begins with as it grows downwards: not copied beyond `end`. */
+struct heap_stack {
+	uint64_t start, end;
+};
+
+enum heap_record_kind {
+	HEAP_RECORD_ALLOCATION,
+	HEAP_RECORD_FREE, /* is about to be freed: before another thread may be given it */
+	HEAP_RECORD_KEPT, /* by a realloc() that failed: the record of its freeing was untrue */
+	HEAP_RECORD_SKIP, /* up to the end of the ring */
+	HEAP_RECORD_KIND_COUNT,
+};
+
+/* In the ring, at a multiple of 64. */
+struct heap_ring_record {
+	uint64_t commit; /* its position ^ HEAP_COMMIT_KEY once it is whole */
+	uint32_t nr_bytes;
+	uint8_t kind, function;
+	uint8_t is_untracked; /* that it is freed will not be seen: there are too many already */
+	uint8_t padding;
+	int32_t pid, tid;
+	uint64_t time; /* by the clock of struct heap_shared */
+	uint64_t pointer, size, old, mean;
+	/* Of the caller, as it will be when the function returns. */
+	uint64_t rbx, rbp, rsp, r12, r13, r14, r15, rip;
+	uint64_t nr_stack_bytes; /* from rsp on, behind this */
+};
+
+#define HEAP_RECORD_ALIGNMENT 64
+
+struct heap_shared {
+	uint64_t private_address; /* of struct heap_private */
+	uint64_t mean;		  /* may change at any time */
+	uint32_t stack_bytes;	  /* to be copied at most, likewise */
+	uint32_t threads;	  /* enum heap_threads */
+	uint32_t has_cycles;	  /* times are the processor's (rdtsc), else CLOCK_MONOTONIC */
+	uint32_t nr_hooks, nr_stacks;
+	struct heap_hook hooks[HEAP_HOOKS];
+	struct heap_stack stacks[HEAP_STACKS];
+	_Alignas(64) uint64_t head;	  /* position up to which records are reserved */
+	_Alignas(64) uint64_t tail;	  /* up to which they were read */
+	_Alignas(64) uint64_t nr_dropped; /* records for which there was no room */
+	uint64_t nr_untracked, nr_nested;
+	_Alignas(4096) struct heap_slot slots[HEAP_SLOTS];
+	_Alignas(4096) uint8_t ring[HEAP_RING_BYTES];
+};
+
+#define HEAP_FILTER_BYTES 65536
+#define HEAP_SETS	  16384
+#define HEAP_SET_WAYS	  8
+
+/*
+ * The sampled pointers of one process: a child that is forked begins without any, and all zero is
+ * right for it.
+ */
+struct heap_private {
+	uint8_t filter[HEAP_FILTER_BYTES]; /* by bits 4 to 19: how many, 255 for more */
+	uint64_t sets[HEAP_SETS][HEAP_SET_WAYS];
+	int64_t in_flight; /* threads in the blob */
+	int64_t pid;	   /* as the process sees itself; 0: it has not looked yet */
+	uint64_t padding[510];
+};
+
+/*
+ * What the stub has pushed; the caller's stack is behind it. The first word tells that a thread is
+ * inside, to whoever searches its stack: it is the word's own address ^ HEAP_MARKER_KEY.
+ */
+struct heap_frame {
+	uint64_t marker;
+	uint64_t rdi, rsi, rdx, rcx, r8, r9;
+	uint64_t rbx, r12, r13, r14, r15;
+	uint64_t rbp, rip; /* a frame record: by those the stack is walked, as there is no CFI */
+};
+
+/*
+ * For the stub: in r10d a word with the hook's number and how the generated code came to it, in rax
+ * the countdown as it was before, if it has counted.
+ */
+#define HEAP_STUB_COUNTED   1 /* the countdown has counted it */
+#define HEAP_STUB_FRAMED    2 /* always: it may call others that are hooked */
+#define HEAP_STUB_HOOK_LOG2 2
+
+#endif

@@ -1,0 +1,709 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The probes of an allocator at work: one that stands in this file is hooked, and what the ring
+ * tells of it is compared with what was called.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "probe/branches.h"
+#include "probe/heap_code.h"
+#include "probe/heap_ring.h"
+#include "probe/patch_heap.h"
+
+#if defined(__x86_64__)
+
+#define PAGE	   4096
+#define CODE_BYTES (16 * PAGE)
+#if defined(__clang__)
+#define OWN __attribute__((noinline, aligned(64), section("own_allocator")))
+#else
+#define OWN __attribute__((noipa, aligned(64), section("own_allocator")))
+#endif
+
+/* -- an allocator that never uses memory again, and fails when it is told to -- */
+
+static _Alignas(4096) uint8_t arena[64 << 20];
+static size_t arena_used;
+static int is_failing;
+static uint64_t nr_freed;
+static void *last_freed;
+
+void *own_malloc(size_t nr);
+void *own_calloc(size_t nr, size_t size);
+void *own_realloc(void *old, size_t nr);
+void *own_reallocarray(void *old, size_t nr, size_t size);
+int own_posix_memalign(void **to, size_t alignment, size_t nr);
+void *own_memalign(size_t alignment, size_t nr);
+void own_free(void *pointer);
+void *own_new(size_t nr);
+
+extern const uint8_t __start_own_allocator[], __stop_own_allocator[];
+
+static void *bump(size_t nr, size_t alignment)
+{
+	size_t whole, at;
+
+	if (is_failing || nr > sizeof(arena))
+		return NULL;
+	whole = ((nr ? nr : 1) + 15 + alignment) & ~(size_t)15;
+	at = arena_used;
+	do {
+		if (at + whole > sizeof(arena))
+			return NULL;
+	} while (!__atomic_compare_exchange_n(&arena_used, &at, at + whole, false, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	return arena + ((at + alignment - 1) & ~(alignment - 1));
+}
+
+OWN void *own_malloc(size_t nr)
+{
+	void *pointer = bump(nr, 16);
+
+	if (!pointer)
+		errno = ENOMEM;
+	return pointer;
+}
+
+OWN void *own_calloc(size_t nr, size_t size)
+{
+	size_t whole;
+
+	return __builtin_mul_overflow(nr, size, &whole) ? NULL : bump(whole, 16);
+}
+
+/* Calls the others, as the one of musl does. */
+OWN void *own_realloc(void *old, size_t nr)
+{
+	void *pointer = own_malloc(nr);
+
+	if (pointer && old) {
+		memcpy(pointer, old, nr < 16 ? nr : 16);
+		own_free(old);
+	}
+	return pointer;
+}
+
+OWN void *own_reallocarray(void *old, size_t nr, size_t size)
+{
+	return own_realloc(old, nr * size);
+}
+
+OWN int own_posix_memalign(void **to, size_t alignment, size_t nr)
+{
+	void *pointer = bump(nr, alignment);
+
+	if (!pointer)
+		return ENOMEM;
+	*to = pointer;
+	return 0;
+}
+
+OWN void *own_memalign(size_t alignment, size_t nr)
+{
+	void *pointer = alignment <= 16 ? own_malloc(nr) : bump(nr, alignment);
+
+	return pointer ? pointer : NULL;
+}
+
+OWN void own_free(void *pointer)
+{
+	last_freed = pointer;
+	nr_freed++;
+}
+
+/* In place of throwing it gives this back. */
+static char thrown[1];
+
+OWN void *own_new(size_t nr)
+{
+	void *pointer = bump(nr, 16);
+
+	return pointer ? pointer : thrown;
+}
+
+static const struct {
+	enum heap_function function;
+
+	uintptr_t address;
+} functions[] = {
+	{HEAP_MALLOC, (uintptr_t)own_malloc},
+	{HEAP_CALLOC, (uintptr_t)own_calloc},
+	{HEAP_REALLOC, (uintptr_t)own_realloc},
+	{HEAP_REALLOCARRAY, (uintptr_t)own_reallocarray},
+	{HEAP_POSIX_MEMALIGN, (uintptr_t)own_posix_memalign},
+	{HEAP_MEMALIGN, (uintptr_t)own_memalign},
+	{HEAP_FREE, (uintptr_t)own_free},
+	{HEAP_NEW, (uintptr_t)own_new},
+};
+
+/* -- the memory of probes, as it is in a process -- */
+
+struct fixture {
+	struct heap_shared *shared;
+	struct heap_private *own;
+	uint8_t *code;
+	struct patch patches[ARRAY_SIZE(functions)];
+	struct heap_ring ring;
+};
+
+static void write_code(const struct patch *patch, const uint8_t *bytes)
+{
+	uint64_t page = patch->address & ~(uint64_t)(PAGE - 1);
+
+	assert_int_equal(mprotect((void *)(uintptr_t)page, (size_t)2 * PAGE,
+				  PROT_READ | PROT_WRITE | PROT_EXEC),
+			 0);
+	memcpy((void *)(uintptr_t)patch->address, bytes, patch->nr_bytes);
+}
+
+static void *map_near(size_t nr_bytes)
+{
+	uintptr_t wish = ((uintptr_t)__start_own_allocator & ~(uintptr_t)(PAGE - 1)) - (256 << 20);
+	void *at = mmap((void *)wish, nr_bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
+			MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	assert_ptr_not_equal(at, MAP_FAILED);
+	return at;
+}
+
+static struct branches *read_branches(void)
+{
+	uint64_t starts[ARRAY_SIZE(functions)];
+	struct branches *branches;
+
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+		starts[i] = functions[i].address;
+	branches = branches_new(starts, ARRAY_SIZE(functions));
+	branches_add_code(branches, (uint64_t)(uintptr_t)__start_own_allocator,
+			  __start_own_allocator,
+			  (size_t)(__stop_own_allocator - __start_own_allocator));
+	branches_sort(branches);
+	return branches;
+}
+
+static void hook_all(struct fixture *fixture, enum heap_threads threads)
+{
+	size_t nr_blob;
+	const uint8_t *blob = heap_code(&nr_blob);
+	struct branches *branches = read_branches();
+	struct code_area area = {.address = (uint64_t)(uintptr_t)fixture->code,
+				 .bytes = fixture->code,
+				 .nr_bytes = nr_blob,
+				 .cap_bytes = CODE_BYTES};
+
+	memcpy(fixture->code, blob, nr_blob);
+	for (uint32_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		uint64_t address = functions[i].address;
+		const struct patch_function function = {
+			.address = address,
+			.bytes = (const uint8_t *)address,
+			.nr_readable = (uintptr_t)__stop_own_allocator - address};
+		const struct patch_heap heap = {.function = functions[i].function,
+						.hook = i,
+						.threads = threads,
+						.shared = (uint64_t)(uintptr_t)fixture->shared,
+						.stub = (uint64_t)(uintptr_t)fixture->code};
+		struct heap_hook *hook = &fixture->shared->hooks[i];
+		enum patch_outcome outcome = patch_heap_entry(
+			&fixture->patches[i], &function, branches, &area, &heap, &hook->original);
+
+		if (outcome)
+			fail_msg("function %u: %s", i, patch_outcome_text(outcome));
+		hook->function = functions[i].function;
+		hook->plain = fixture->shared->hooks[0].original;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+		write_code(&fixture->patches[i], fixture->patches[i].new);
+	branches_free(branches);
+}
+
+static enum heap_threads threads_of(void **state)
+{
+	return *state ? *(const enum heap_threads *)*state : HEAP_THREADS_BY_DATA;
+}
+
+static void begin(struct fixture *fixture, uint64_t mean, enum heap_threads threads)
+{
+	arena_used = 0;
+	is_failing = 0;
+	*fixture = (struct fixture){.shared = map_near(sizeof(struct heap_shared) + CODE_BYTES)};
+	fixture->code = (uint8_t *)fixture->shared + sizeof(struct heap_shared);
+	fixture->own = mmap(NULL, sizeof(struct heap_private), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(fixture->own, MAP_FAILED);
+	assert_int_equal(madvise(fixture->own, sizeof(struct heap_private), MADV_WIPEONFORK), 0);
+	fixture->shared->private_address = (uint64_t)(uintptr_t)fixture->own;
+	fixture->shared->mean = mean;
+	fixture->shared->stack_bytes = 4096;
+	fixture->shared->threads = threads;
+	fixture->shared->has_cycles = heap_ring_has_cycles();
+	heap_ring_init(&fixture->ring, fixture->shared);
+	hook_all(fixture, threads);
+}
+
+static void end(struct fixture *fixture)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+		write_code(&fixture->patches[i], fixture->patches[i].old);
+	assert_int_equal(fixture->own->in_flight, 0);
+	munmap(fixture->own, sizeof(struct heap_private));
+	munmap(fixture->shared, sizeof(struct heap_shared) + CODE_BYTES);
+}
+
+static struct heap_record next_of(struct fixture *fixture, enum heap_record_kind kind,
+				  const void *pointer)
+{
+	struct heap_record record = {.kind = HEAP_RECORD_SKIP};
+
+	if (!heap_ring_next(&fixture->ring, clock_monotonic_ns(), &record))
+		fail_msg("there is no record of %p", pointer);
+	assert_int_equal(record.kind, kind);
+	assert_int_equal(record.pointer, (uint64_t)(uintptr_t)pointer);
+	return record;
+}
+
+static void assert_no_more(struct fixture *fixture)
+{
+	struct heap_record record;
+
+	assert_false(heap_ring_next(&fixture->ring, clock_monotonic_ns(), &record));
+}
+
+static void assert_totals(const struct fixture *fixture, uint64_t nr_bytes, uint64_t nr)
+{
+	struct heap_totals totals;
+
+	heap_ring_totals(&fixture->ring, &totals);
+	assert_int_equal(totals.allocated_bytes, nr_bytes);
+	assert_int_equal(totals.nr_allocations, nr);
+	assert_int_equal(totals.nr_dropped, 0);
+	assert_int_equal(totals.nr_untracked, 0);
+}
+
+/* Sizes against which a mean of 1 is nothing: all are sampled. */
+#define LARGE 1000
+
+static void test_heap__each_function_tells_size_and_pointer(void **state)
+{
+	struct fixture fixture;
+	void *pointers[6];
+	static const uint64_t sizes[] = {LARGE,	    2000 * 3,  LARGE + 2,
+					 LARGE + 3, LARGE + 4, LARGE + 5};
+	uint64_t sum = 0;
+
+	begin(&fixture, 1, threads_of(state));
+	pointers[0] = own_malloc(LARGE);
+	pointers[1] = own_calloc(2000, 3);
+	pointers[2] = own_realloc(NULL, LARGE + 2);
+	assert_int_equal(own_posix_memalign(&pointers[3], 4096, LARGE + 3), 0);
+	pointers[4] = own_memalign(8, LARGE + 4);
+	pointers[5] = own_new(LARGE + 5);
+	for (size_t i = 0; i < ARRAY_SIZE(pointers); i++) {
+		struct heap_record record = next_of(&fixture, HEAP_RECORD_ALLOCATION, pointers[i]);
+
+		assert_int_equal(record.size, sizes[i]);
+		assert_int_equal(record.mean, 1);
+		assert_int_equal(record.pid, getpid());
+		assert_int_equal(record.tid, syscall(SYS_gettid));
+		assert_false(record.is_untracked);
+		sum += sizes[i];
+	}
+	assert_int_equal((uintptr_t)pointers[3] % 4096, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(pointers); i++) {
+		own_free(pointers[i]);
+		assert_ptr_equal(last_freed, pointers[i]);
+		next_of(&fixture, HEAP_RECORD_FREE, pointers[i]);
+	}
+	assert_no_more(&fixture);
+	assert_totals(&fixture, sum, ARRAY_SIZE(pointers));
+	end(&fixture);
+}
+
+static void test_heap__reallocation_frees_and_allocates(void **state)
+{
+	struct fixture fixture;
+	void *first, *second, *third;
+
+	(void)state;
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	first = own_malloc(LARGE);
+	memcpy(first, "contents", 9);
+	second = own_realloc(first, 2 * LARGE);
+	third = own_reallocarray(second, 3, LARGE);
+	assert_string_equal(third, "contents");
+	next_of(&fixture, HEAP_RECORD_ALLOCATION, first);
+	next_of(&fixture, HEAP_RECORD_FREE, first);
+	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, second).old,
+			 (uint64_t)(uintptr_t)first);
+	next_of(&fixture, HEAP_RECORD_FREE, second);
+	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, third).size, 3 * LARGE);
+	assert_no_more(&fixture);
+	/* The allocations that it makes for that are none of their own. */
+	assert_totals(&fixture, 6 * LARGE, 3);
+	end(&fixture);
+}
+
+static void test_heap__failed_reallocation_keeps_the_old(void **state)
+{
+	struct fixture fixture;
+	void *pointer;
+
+	(void)state;
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	pointer = own_malloc(LARGE);
+	is_failing = 1;
+	errno = 0;
+	assert_null(own_realloc(pointer, 2 * LARGE));
+	assert_int_equal(errno, ENOMEM);
+	is_failing = 0;
+	own_free(pointer);
+	next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
+	next_of(&fixture, HEAP_RECORD_FREE, pointer);
+	next_of(&fixture, HEAP_RECORD_KEPT, pointer);
+	next_of(&fixture, HEAP_RECORD_FREE, pointer);
+	assert_no_more(&fixture);
+	end(&fixture);
+}
+
+static void test_heap__errno_is_left_alone(void **state)
+{
+	struct fixture fixture;
+	void *pointer;
+
+	(void)state;
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	errno = 77;
+	pointer = own_malloc(LARGE);
+	own_free(pointer);
+	assert_int_equal(errno, 77);
+	next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
+	end(&fixture);
+}
+
+static void test_heap__sizes_beyond_measure_fail_as_before(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	begin(&fixture, 1 << 20, HEAP_THREADS_BY_DATA);
+	assert_null(own_malloc(SIZE_MAX));
+	assert_null(own_malloc((size_t)1 << HEAP_SIZE_LOG2));
+	assert_null(own_calloc(SIZE_MAX, 2));
+	assert_null(own_calloc((size_t)1 << 32, (size_t)1 << 32));
+	assert_null(own_realloc(NULL, SIZE_MAX / 2));
+	assert_ptr_equal(own_new(SIZE_MAX), thrown);
+	assert_no_more(&fixture);
+	assert_totals(&fixture, 0, 0);
+	end(&fixture);
+}
+
+/* The walk of the stack begins where the function returns to, with the registers as they are then.
+ */
+static void test_heap__record_shows_the_caller(void **state)
+{
+	struct fixture fixture;
+	volatile uint64_t local = 0x1122334455667788;
+	struct heap_record record;
+	uint64_t pc, sp, fp, offset, copied;
+	void *pointer;
+
+	(void)state;
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	pointer = own_malloc(LARGE);
+	record = next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
+	assert_true(regs_get(&record.regs, 16, &pc));
+	assert_true(regs_get(&record.regs, 7, &sp));
+	assert_true(regs_get(&record.regs, 6, &fp));
+	assert_int_equal(fp, (uint64_t)(uintptr_t)__builtin_frame_address(0));
+	assert_true(pc - (uint64_t)(uintptr_t)test_heap__record_shows_the_caller < 4096);
+	assert_int_equal(record.stack_address, sp);
+	assert_int_equal(record.nr_stack_bytes, 4096);
+	offset = (uint64_t)(uintptr_t)&local - sp;
+	assert_true(offset + 8 <= record.nr_stack_bytes);
+	memcpy(&copied, record.stack + offset, sizeof(copied));
+	assert_int_equal(copied, local);
+	assert_true(clock_monotonic_ns() - record.time_ns < 10 * NS_PER_SEC);
+	end(&fixture);
+}
+
+/* Whatever clock it is by: it lies between what was before and what is behind. */
+static void test_heap__time_is_that_of_the_monotonic_clock(void **state)
+{
+	struct fixture fixture;
+	const struct timespec pause = {.tv_nsec = (long)(3 * NS_PER_MS)};
+	uint64_t from_ns[50], to_ns[50];
+
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	if (*state)
+		fixture.shared->has_cycles = false;
+	for (size_t i = 0; i < ARRAY_SIZE(from_ns); i++) {
+		nanosleep(&pause, NULL);
+		from_ns[i] = clock_monotonic_ns();
+		own_malloc(LARGE);
+		to_ns[i] = clock_monotonic_ns();
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(from_ns); i++) {
+		struct heap_record record;
+
+		assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+		assert_true(record.time_ns + 10 * NS_PER_US >= from_ns[i]);
+		assert_true(record.time_ns <= to_ns[i] + 10 * NS_PER_US);
+	}
+	end(&fixture);
+}
+
+/* On a stack behind which nothing is. */
+static void *allocate_at_the_end(void *context)
+{
+	(void)context;
+	return own_malloc(LARGE);
+}
+
+static uint8_t *stack_top;
+
+/* clang-format off */
+void *call_on_stack(void *(*function)(void *), void *sp);
+__asm__(".text\n"
+	"call_on_stack:\n"
+	"	push %rbp\n	mov %rsp, %rbp\n	mov %rsi, %rsp\n	call *%rdi\n"
+	"	mov %rbp, %rsp\n	pop %rbp\n	ret\n");
+/* clang-format on */
+
+static void test_heap__stack_is_copied_up_to_where_it_ends(void **state)
+{
+	struct fixture fixture;
+	struct heap_record record;
+	uint8_t *stack = mmap(NULL, (size_t)32 * PAGE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *pointer;
+
+	(void)state;
+	assert_ptr_not_equal(stack, MAP_FAILED);
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	fixture.shared->stack_bytes = 8192;
+	stack_top = stack + (size_t)16 * PAGE;
+	assert_int_equal(munmap(stack_top, (size_t)16 * PAGE), 0);
+	pointer = call_on_stack(allocate_at_the_end, stack_top);
+	record = next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
+	assert_int_equal(record.stack_address + record.nr_stack_bytes,
+			 (uint64_t)(uintptr_t)stack_top);
+	/* In the midst of more that is mapped, but is known not to belong to it. */
+	fixture.shared->stacks[0] = (struct heap_stack){
+		.start = (uint64_t)(uintptr_t)stack,
+		.end = (uint64_t)(uintptr_t)stack_top - PAGE - 16,
+	};
+	fixture.shared->nr_stacks = 1;
+	pointer = call_on_stack(allocate_at_the_end, stack_top - PAGE - 64);
+	record = next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
+	assert_int_equal(record.stack_address + record.nr_stack_bytes,
+			 (uint64_t)(uintptr_t)stack_top - PAGE - 16);
+	end(&fixture);
+	munmap(stack, (size_t)16 * PAGE);
+}
+
+#define STORM	      2000000
+#define STORM_SIZE    40
+#define STORM_MEAN    8192
+#define STORM_THREADS 4
+
+static void *storm(void *context)
+{
+	(void)context;
+	for (int i = 0; i < STORM / STORM_THREADS; i++) {
+		own_malloc(STORM_SIZE);
+		if (i % 10000 == 0)
+			arena_used = 0;
+	}
+	return NULL;
+}
+
+struct estimate {
+	uint64_t nr;
+	double bytes, variance;
+};
+
+static void add_to(struct estimate *estimate, const struct heap_record *record)
+{
+	double share = 1 - exp(-(double)record->size / (double)record->mean);
+	double bytes = (double)record->size / share;
+
+	estimate->nr++;
+	estimate->bytes += bytes;
+	estimate->variance += bytes * bytes * (1 - share);
+}
+
+static void assert_near(const struct estimate *estimate, double bytes)
+{
+	if (fabs(estimate->bytes - bytes) > 4 * sqrt(estimate->variance))
+		fail_msg("%.0f bytes estimated from %lu samples, %.0f allocated", estimate->bytes,
+			 estimate->nr, bytes);
+}
+
+static void test_heap__estimates_and_totals_of_threads_are_right(void **state)
+{
+	struct fixture fixture;
+	pthread_t threads[STORM_THREADS];
+	struct estimate estimate = {0};
+	struct heap_record record;
+
+	begin(&fixture, STORM_MEAN, threads_of(state));
+	fixture.shared->stack_bytes = 0;
+	for (int i = 0; i < STORM_THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, storm, NULL), 0);
+	for (int i = 0; i < STORM_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	while (heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record)) {
+		assert_int_equal(record.kind, HEAP_RECORD_ALLOCATION);
+		add_to(&estimate, &record);
+	}
+	{
+		struct heap_totals totals;
+
+		heap_ring_totals(&fixture.ring, &totals);
+		assert_int_equal(totals.nr_allocations, STORM);
+		assert_int_equal(totals.allocated_bytes, (uint64_t)STORM * STORM_SIZE);
+		assert_int_equal(totals.nr_dropped, 0);
+	}
+	assert_near(&estimate, (double)STORM * STORM_SIZE);
+	end(&fixture);
+}
+
+static void test_heap__full_ring_drops_and_counts(void **state)
+{
+	struct fixture fixture;
+	struct heap_record record;
+	struct heap_totals totals;
+	uint64_t nr = 0;
+
+	(void)state;
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	fixture.shared->stack_bytes = 512;
+	for (int i = 0; i < 20000; i++)
+		own_malloc(LARGE);
+	while (heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record))
+		nr++;
+	heap_ring_totals(&fixture.ring, &totals);
+	assert_true(nr > 1000);
+	assert_true(totals.nr_dropped > 0);
+	assert_int_equal(nr + totals.nr_dropped, 20000);
+	own_malloc(LARGE);
+	assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+	end(&fixture);
+}
+
+/* Of the parent's pointers a child knows nothing, and its own are its own. */
+static void test_heap__forked_child_begins_without_pointers(void **state)
+{
+	struct fixture fixture;
+	void *pointer;
+	int status;
+	pid_t child;
+
+	(void)state;
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	pointer = own_malloc(LARGE);
+	next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
+	child = fork();
+	if (child == 0) {
+		own_free(pointer);
+		own_free(own_malloc(2 * LARGE));
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	{
+		struct heap_record record;
+
+		assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+		assert_int_equal(record.kind, HEAP_RECORD_ALLOCATION);
+		assert_int_equal(record.pid, child);
+		assert_int_equal(record.size, 2 * LARGE);
+		assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+		assert_int_equal(record.kind, HEAP_RECORD_FREE);
+		assert_int_equal(record.pid, child);
+	}
+	own_free(pointer);
+	assert_int_equal(next_of(&fixture, HEAP_RECORD_FREE, pointer).pid, getpid());
+	assert_no_more(&fixture);
+	end(&fixture);
+}
+
+static void test_heap__unknown_pointers_are_freed_in_silence(void **state)
+{
+	struct fixture fixture;
+	void *before;
+	uint64_t freed = nr_freed;
+
+	(void)state;
+	before = own_malloc(LARGE);
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	own_free(before);
+	own_free(NULL);
+	assert_int_equal(nr_freed, freed + 2);
+	assert_no_more(&fixture);
+	end(&fixture);
+}
+
+int main(void)
+{
+	static enum heap_threads by_base = HEAP_THREADS_BY_BASE, as_one = HEAP_THREADS_AS_ONE;
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_heap__each_function_tells_size_and_pointer),
+		cmocka_unit_test_prestate(test_heap__each_function_tells_size_and_pointer,
+					  &by_base),
+		cmocka_unit_test_prestate(test_heap__each_function_tells_size_and_pointer, &as_one),
+		cmocka_unit_test(test_heap__reallocation_frees_and_allocates),
+		cmocka_unit_test(test_heap__failed_reallocation_keeps_the_old),
+		cmocka_unit_test(test_heap__errno_is_left_alone),
+		cmocka_unit_test(test_heap__sizes_beyond_measure_fail_as_before),
+		cmocka_unit_test(test_heap__record_shows_the_caller),
+		cmocka_unit_test(test_heap__time_is_that_of_the_monotonic_clock),
+		cmocka_unit_test_prestate(test_heap__time_is_that_of_the_monotonic_clock, &as_one),
+		cmocka_unit_test(test_heap__stack_is_copied_up_to_where_it_ends),
+		cmocka_unit_test(test_heap__estimates_and_totals_of_threads_are_right),
+		cmocka_unit_test_prestate(test_heap__estimates_and_totals_of_threads_are_right,
+					  &by_base),
+		cmocka_unit_test_prestate(test_heap__estimates_and_totals_of_threads_are_right,
+					  &as_one),
+		cmocka_unit_test(test_heap__full_ring_drops_and_counts),
+		cmocka_unit_test(test_heap__forked_child_begins_without_pointers),
+		cmocka_unit_test(test_heap__unknown_pointers_are_freed_in_silence),
+	};
+
+	return cmocka_run_group_tests_name("probe heap", tests, NULL, NULL);
+}
+
+#else
+
+static void test_heap__is_for_another_processor(void **state)
+{
+	(void)state;
+	skip();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_heap__is_for_another_processor)};
+
+	return cmocka_run_group_tests_name("probe heap", tests, NULL, NULL);
+}
+
+#endif

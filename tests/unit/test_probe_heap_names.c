@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which functions are an allocator's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "probe/heap_names.h"
+
+static void test_heap_names__functions_are_known_by_name(void **state)
+{
+	static const struct {
+		const char *name;
+		enum heap_function function;
+	} names[] = {
+		{"malloc", HEAP_MALLOC},
+		{"je_malloc", HEAP_MALLOC},
+		{"mi_calloc", HEAP_CALLOC},
+		{"_rjem_realloc", HEAP_REALLOC},
+		{"_rjem_sdallocx", HEAP_FREE},
+		{"je_mallocx", HEAP_MALLOC},
+		{"aligned_alloc", HEAP_MEMALIGN},
+		{"tc_posix_memalign", HEAP_POSIX_MEMALIGN},
+		{"_Znwm", HEAP_NEW},
+		{"_ZnamRKSt9nothrow_t", HEAP_MALLOC},
+		{"_ZnwmSt11align_val_t", HEAP_NEW_ALIGNED},
+		{"_ZnwmSt11align_val_tRKSt9nothrow_t", HEAP_NEW_NOTHROW_ALIGNED},
+		{"_ZdlPv", HEAP_FREE},
+		{"_ZdaPvmSt11align_val_t", HEAP_FREE},
+		{"free_sized", HEAP_FREE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		enum heap_function function = HEAP_FUNCTION_COUNT;
+
+		if (!heap_function_of(names[i].name, &function) || function != names[i].function)
+			fail_msg("%s: %d", names[i].name, (int)function);
+	}
+}
+
+static void test_heap_names__others_are_not(void **state)
+{
+	/* xallocx() changes what is in place; malloc_usable_size() allocates nothing. */
+	static const char *const names[] = {"",
+					    "mallocs",
+					    "xmalloc",
+					    "je_",
+					    "xallocx",
+					    "my_free",
+					    "malloc_usable_size",
+					    "mi__Znwm",
+					    "__libc_malloc",
+					    "_Znwj"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		enum heap_function function;
+
+		if (heap_function_of(names[i], &function))
+			fail_msg("%s: %d", names[i], (int)function);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_heap_names__functions_are_known_by_name),
+		cmocka_unit_test(test_heap_names__others_are_not),
+	};
+
+	return cmocka_run_group_tests_name("probe heap names", tests, NULL, NULL);
+}
