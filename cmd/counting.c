@@ -43,16 +43,40 @@ static int add_all(struct naming *naming, const struct count_options *options, s
 	return status;
 }
 
+/* What is copied of a stack at first; more where walks need it. */
+#define STACK_BYTES 8192
+
+static int read_rate(const char *text, struct heap_options *heap, struct err *err)
+{
+	if (strcmp(text, "all") == 0) {
+		err_set(err, ERR_UNSUPPORTED, "--mem=all is not supported yet");
+		err_hint(err, "--mem=64K finds the same leaks, within the interval shown");
+		return ERR_UNSUPPORTED;
+	}
+	if (size_parse(text, &heap->mean) < 0 || !heap->mean || heap->mean > HEAP_MEAN_MAX) {
+		err_set(err, ERR_INVALID, "--mem: '%s' is not a size of 1 to 1G bytes", text);
+		err_hint(err, "--mem=64K takes an allocation for each 64 KiB, in the mean");
+		return ERR_INVALID;
+	}
+	heap->stack_bytes = STACK_BYTES;
+	return 0;
+}
+
 int counting_new(const struct count_options *options, const struct symbol_option_values *symbols,
 		 struct counting **counting, struct err *err)
 {
 	struct symbol_options symbol_options = symbol_options_of(symbols);
 	struct counting *made = xcalloc(1, sizeof(*made));
+	struct heap_options heap = {.mean = 0};
 	int status;
 
 	symbol_options.debuginfod = false; /* a command or a user waits meanwhile */
 	made->naming = naming_new(&symbol_options);
 	status = add_all(made->naming, options, err);
+	if (status == 0 && options->memory) {
+		status = read_rate(options->memory, &heap, err);
+		naming_add_allocators(made->naming);
+	}
 	*counting = NULL;
 	if (status < 0 || naming_is_empty(made->naming)) {
 		counting_free(made);
@@ -60,6 +84,7 @@ int counting_new(const struct count_options *options, const struct symbol_option
 	}
 	made->prober = prober_new(&(const struct prober_options){.find = naming_find,
 								 .context = made->naming,
+								 .heap = heap,
 								 .max_places = options->max,
 								 .has_gate = options->within});
 	*counting = made;

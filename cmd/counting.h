@@ -20,6 +20,7 @@ struct count_options {
 	struct option_list lines;     /* --count-lines */
 	uint64_t max;		      /* --count-max */
 	const char *within;	      /* --within: count only inside of it; or NULL */
+	const char *memory;	      /* --mem: a mean in bytes; NULL: not asked for */
 };
 
 #define COUNT_OPTION_VALUES_INIT                                                                   \
@@ -54,7 +55,14 @@ struct count_options {
 	 .offset = at(count.max), \
 	 .min = 1, \
 	 .max = 1000000, \
-	 .help = "count at most so many functions and calls of a process (default: 20000)"}
+	 .help = "count at most so many functions and calls of a process (default: 20000)"}, \
+	{.type = OPTION_SECTION, .name = "Memory"}, \
+	{.type = OPTION_STRING, \
+	 .name = "mem", \
+	 .argument = "RATE", \
+	 .without = "512K", \
+	 .offset = at(count.memory), \
+	 .help = "record allocations, of one in RATE bytes the stack: 64K, 1M (default: 512K)"}
 /* clang-format on */
 
 /* The counting of a recording; NULL: nothing is counted. */

@@ -79,19 +79,25 @@ static int store_duration(const struct option_match *match, uint64_t *out, struc
 	return 0;
 }
 
-static int store_size(const struct option_match *match, uint64_t *out, struct err *err)
+int size_parse(const char *text, uint64_t *nr_bytes)
 {
 	static const char units[] = "BKMG";
 	char *end;
-	double number = strtod(match->value, &end);
+	double number = strtod(text, &end);
 	const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : units;
 
-	if (end == match->value || !unit || (*end && end[1]) || !(number > 0) || number > 1e18)
-		return err_set(err, ERR_INVALID,
-			       "invalid size '%s' of %s: 500K, 20M and 2G are valid", match->value,
-			       match->spelling);
-	*out = (uint64_t)(number * (double)(UINT64_C(1) << 10 * (unit - units)));
+	if (end == text || !unit || (*end && end[1]) || !(number > 0) || number > 1e18)
+		return ERR_INVALID;
+	*nr_bytes = (uint64_t)(number * (double)(UINT64_C(1) << 10 * (unit - units)));
 	return 0;
+}
+
+static int store_size(const struct option_match *match, uint64_t *out, struct err *err)
+{
+	if (size_parse(match->value, out) == 0)
+		return 0;
+	return err_set(err, ERR_INVALID, "invalid size '%s' of %s: 500K, 20M and 2G are valid",
+		       match->value, match->spelling);
 }
 
 static int store_choice(const struct option_match *match, int *out, struct err *err)

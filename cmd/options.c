@@ -126,8 +126,8 @@ static int take_value(struct walk *walk, const char *attached, struct option_mat
 			return 0;
 		return err_set(err, ERR_INVALID, "option '%s' takes no value", match->spelling);
 	}
-	if (attached)
-		match->value = attached;
+	if (attached || match->row->without)
+		match->value = attached ? attached : match->row->without;
 	else if (walk->at < walk->argc)
 		match->value = walk->argv[walk->at++];
 	else

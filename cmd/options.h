@@ -45,6 +45,7 @@ struct option_row {
 	const char *const *choices; /* NULL-ended, for OPTION_CHOICE */
 	double min, max;	    /* of the stored value (durations: ns); both 0: any */
 	bool negated, commas, hidden;
+	const char *without; /* the value, where none is given: only `--name=value` gives one */
 	bool directory; /* of OPTION_STRING and OPTION_LIST: values are to name one that is there */
 	int value;	/* OPTION_FLAG with `as_choice`: store this int instead of a bool */
 	bool as_choice;
@@ -88,6 +89,8 @@ void options_help(const struct option_row *rows, struct buf *out);
 /* One `--name` or `-x` a line, hidden ones left out. */
 void options_list(const struct option_row *rows, struct buf *out);
 
+/* Parse "100", "64K", "10M", "2G": bytes. Negative: it is none. */
+int size_parse(const char *text, uint64_t *nr_bytes);
 /* Parse "10", "500ms", "2m" …: nanoseconds. Plain numbers are seconds. */
 int duration_parse(const char *text, uint64_t *ns, struct err *err);
 

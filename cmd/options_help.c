@@ -15,7 +15,7 @@ static void append_names(struct buf *out, const struct option_row *row)
 	else
 		buf_printf(out, "      --%s", row->name);
 	if (row->argument)
-		buf_printf(out, " %s", row->argument);
+		buf_printf(out, row->without ? "[=%s]" : " %s", row->argument);
 }
 
 static void append_row(struct buf *out, const struct option_row *row)

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "elf/elf_image.h"
 #include "probe/call_sites.h"
+#include "probe/heap_names.h"
 #include "probe/wanted.h"
 #include "symbol/function_pattern.h"
 #include "symbol/functions.h"
@@ -36,6 +37,7 @@ struct naming {
 	const char *within; /* a function's name, or NULL */
 	char *nearest;	    /* owned: a name like that of a pattern that was not found; or NULL */
 	size_t nr_files;
+	bool wants_allocators, has_allocator;
 };
 
 /* One file as it is searched. */
@@ -210,6 +212,46 @@ static void want_named(const struct search *search, const char *name, enum wante
 	free(found);
 }
 
+static size_t add_allocator_function(const struct search *search, const char *name,
+				     enum heap_function function)
+{
+	const struct symbol_function **found;
+	size_t nr;
+
+	found = symbol_functions_called(search->functions, name, &nr);
+	for (size_t i = 0; i < nr; i++) {
+		if (found[i]->kind == SYMBOL_FUNCTION_WHOLE)
+			wanted_add_heap(search->wanted, function, found[i]->start,
+					found[i]->end - found[i]->start, name);
+	}
+	free(found);
+	return nr;
+}
+
+/*
+ * Operators of C++ are an allocator's where they stand beside its malloc(): others call that. The
+ * loader has one of its own, for the time before that of the C library is there.
+ */
+static void find_allocator(struct search *search)
+{
+	enum heap_function function;
+	size_t nr_allocating = 0;
+	char name[64];
+
+	if (strstr(search->file->path, "/ld-linux"))
+		return;
+	for (size_t i = 0; heap_name_at(i, name, sizeof(name), &function); i++) {
+		size_t length = strlen(name);
+
+		if (length < 6 || strcmp(name + length - 6, "malloc") != 0)
+			continue;
+		nr_allocating += add_allocator_function(search, name, function);
+	}
+	for (size_t i = 0; nr_allocating && heap_name_at(i, name, sizeof(name), &function); i++)
+		add_allocator_function(search, name, function);
+	search->naming->has_allocator |= nr_allocating > 0;
+}
+
 /* Where code of the file must not be overwritten behind. */
 static void add_starts(const struct search *search)
 {
@@ -223,7 +265,7 @@ static bool is_of_interest(const struct naming *naming, const char *path)
 		if (function_pattern_takes_module(&naming->patterns[i], path))
 			return true;
 	}
-	return naming->nr_calls > 0 || naming->within;
+	return naming->nr_calls > 0 || naming->within || naming->wants_allocators;
 }
 
 void naming_find(void *context, const struct probe_file *file, struct wanted *wanted)
@@ -238,6 +280,8 @@ void naming_find(void *context, const struct probe_file *file, struct wanted *wa
 		return;
 	search.functions = symbol_functions_new(search.symbols);
 	search.all = symbol_functions_find(search.functions, NULL, &search.nr_all);
+	if (naming->wants_allocators)
+		find_allocator(&search);
 	for (size_t i = 0; i < naming->nr_patterns; i++)
 		find_pattern(&search, i);
 	for (size_t i = 0; i < naming->nr_calls; i++)
@@ -314,9 +358,14 @@ void naming_set_within(struct naming *naming, const char *function)
 	naming->within = function;
 }
 
+void naming_add_allocators(struct naming *naming)
+{
+	naming->wants_allocators = true;
+}
+
 bool naming_is_empty(const struct naming *naming)
 {
-	return !naming->nr_patterns && !naming->nr_calls;
+	return !naming->nr_patterns && !naming->nr_calls && !naming->wants_allocators;
 }
 
 int naming_check(const struct naming *naming, const char *command, struct err *err)
@@ -331,6 +380,11 @@ int naming_check(const struct naming *naming, const char *command, struct err *e
 		else if (command)
 			err_hint(err, "this is of %s; programs that it executes are searched, too",
 				 command);
+		return ERR_NOT_FOUND;
+	}
+	if (naming->wants_allocators && !naming->has_allocator) {
+		err_set(err, ERR_NOT_FOUND, "--mem: there is no function named malloc");
+		err_hint(err, "is it a stripped static program, or one with a heap of its own?");
 		return ERR_NOT_FOUND;
 	}
 	for (size_t i = 0; i < naming->nr_calls; i++) {

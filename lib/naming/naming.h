@@ -26,7 +26,9 @@ int naming_add_calls(struct naming *naming, const char *text, struct err *err);
 void naming_add_file(struct naming *naming, const char *path);
 /* All ways into and out of a function of that name. */
 void naming_set_within(struct naming *naming, const char *function);
-/* Is nothing to be counted? */
+/* The functions of allocators: allocations are wanted. */
+void naming_add_allocators(struct naming *naming);
+/* Is nothing wanted? */
 bool naming_is_empty(const struct naming *naming);
 
 /* prober_options.find, with the naming as its context. */

@@ -2,7 +2,7 @@
 /* The functions of allocators by name. */
 #include "probe/heap_names.h"
 
-#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -87,4 +87,38 @@ bool heap_function_of(const char *name, enum heap_function *function)
 			return true;
 	}
 	return false;
+}
+
+/* Those of the forms of operator delete that compilers call. */
+static const char *const deletes[] = {
+	"_ZdlPv",
+	"_ZdaPv",
+	"_ZdlPvm",
+	"_ZdaPvm",
+	"_ZdlPvRKSt9nothrow_t",
+	"_ZdaPvRKSt9nothrow_t",
+	"_ZdlPvSt11align_val_t",
+	"_ZdaPvSt11align_val_t",
+	"_ZdlPvmSt11align_val_t",
+	"_ZdaPvmSt11align_val_t",
+};
+
+bool heap_name_at(size_t index, char *name, size_t cap, enum heap_function *function)
+{
+	const char *prefix = "", *rest;
+
+	if (index < ARRAY_SIZE(deletes)) {
+		rest = deletes[index];
+	} else if ((index -= ARRAY_SIZE(deletes)) < ARRAY_SIZE(others)) {
+		rest = others[index].name;
+	} else {
+		index -= ARRAY_SIZE(others);
+		if (index >= ARRAY_SIZE(plain) * (ARRAY_SIZE(prefixes) + 1))
+			return false;
+		rest = plain[index % ARRAY_SIZE(plain)].name;
+		if (index >= ARRAY_SIZE(plain))
+			prefix = prefixes[index / ARRAY_SIZE(plain) - 1];
+	}
+	snprintf(name, cap, "%s%s", prefix, rest);
+	return heap_function_of(name, function);
 }

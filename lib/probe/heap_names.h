@@ -3,6 +3,7 @@
 #define PROFC_PROBE_HEAP_NAMES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "probe/heap_shared.h"
 
@@ -11,5 +12,8 @@
  * own: those of C, of C++, and of jemalloc, tcmalloc and mimalloc under their other names.
  */
 bool heap_function_of(const char *name, enum heap_function *function);
+
+/* All of these names, by index from 0 on, for `name` of `cap` bytes; false: there are no more. */
+bool heap_name_at(size_t index, char *name, size_t cap, enum heap_function *function);
 
 #endif

@@ -230,6 +230,11 @@ bool roster_is_in_program(struct roster *roster, struct roster_process *process,
 	return false;
 }
 
+struct roster_thread *roster_find_thread(const struct roster *roster, pid_t tid)
+{
+	return pid_table_get(&roster->by_tid, tid);
+}
+
 struct roster_process *roster_find_process(const struct roster *roster, pid_t pid)
 {
 	return pid_table_get(&roster->by_pid, pid);

@@ -86,6 +86,7 @@ void roster_forget(struct roster *roster, struct roster_process *process);
 void roster_release_thread(struct roster_thread *thread);
 
 /* NULL if it is not known, or not any more. */
+struct roster_thread *roster_find_thread(const struct roster *roster, pid_t tid);
 struct roster_process *roster_find_process(const struct roster *roster, pid_t pid);
 size_t roster_nr_processes(const struct roster *roster);
 struct roster_process *roster_process_at(const struct roster *roster, size_t index);

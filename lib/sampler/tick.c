@@ -563,6 +563,7 @@ void tick_run(struct visitor *visitor, uint64_t now_ns)
 	struct sampler *sampler = visitor->sampler;
 
 	begin_tick(sampler, now_ns);
+	heap_drain(sampler, NULL);
 	sample_due(visitor, reads_end_ns(sampler, now_ns));
 	rise_above(visitor, sampler->session->top_priority);
 	visit_running(visitor);

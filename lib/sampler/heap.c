@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Sampled allocations, from the memory that processes share with us to the collector. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "probe/heap_ring.h"
+#include "probe/prober.h"
+#include "profile/heap.h"
+#include "sampler/sampler_priv.h"
+#include "snapshot/snapshot.h"
+
+struct drain {
+	struct sampler *sampler;
+	const struct sampled_process *ending; /* the last that is published of it */
+	uint64_t now_ns;
+};
+
+static enum allocation_kind kind_of(enum heap_function function)
+{
+	switch (function) {
+	case HEAP_CALLOC:
+		return ALLOCATION_CALLOC;
+	case HEAP_REALLOC:
+	case HEAP_REALLOCARRAY:
+		return ALLOCATION_REALLOC;
+	case HEAP_MEMALIGN:
+	case HEAP_POSIX_MEMALIGN:
+	case HEAP_VALLOC:
+		return ALLOCATION_ALIGNED;
+	case HEAP_NEW:
+	case HEAP_NEW_ALIGNED:
+	case HEAP_NEW_NOTHROW_ALIGNED:
+		return ALLOCATION_NEW;
+	case HEAP_MALLOC:
+	case HEAP_FREE:
+	case HEAP_FUNCTION_COUNT:
+		break;
+	}
+	return ALLOCATION_MALLOC;
+}
+
+/*
+ * Where a record belongs: forked children write into their parent's memory, and say their own id. A
+ * process in a PID namespace says another than we know: it is taken for the owner.
+ */
+static const struct sampled_process *process_of(const struct drain *drain, uint32_t owner,
+						pid_t owner_pid, const struct heap_record *record)
+{
+	const struct sampler *sampler = drain->sampler;
+	const struct roster_process *found =
+		record->pid == owner_pid ? NULL : roster_find_process(sampler->roster, record->pid);
+
+	if (found)
+		return found->owner;
+	if (drain->ending && drain->ending->serial == owner)
+		return drain->ending;
+	found = roster_find_process(sampler->roster, owner_pid);
+	if (found && ((const struct sampled_process *)found->owner)->serial == owner)
+		return found->owner;
+	return NULL;
+}
+
+/* The return address stands for the call before it, as in all frames but the innermost. */
+static struct snapshot *snapshot_of(struct sampler *sampler, const struct sampled_process *process,
+				    const struct heap_record *record)
+{
+	struct snapshot *snapshot = collector_take_snapshot(sampler->collector);
+	const struct arch_regs *numbers = arch_regs(arch_native());
+	const struct roster_thread *thread = roster_find_thread(sampler->roster, record->tid);
+	uint8_t *bytes;
+
+	snapshot_clear(snapshot);
+	snapshot->arch = arch_native();
+	snapshot->state = THREAD_STATE_RUNNING;
+	snapshot->tgid = process->roster->pid;
+	snapshot->tid = record->tid;
+	snapshot->syscall_nr = SNAPSHOT_NO_SYSCALL;
+	snapshot->time_ns = record->time_ns;
+	snapshot->regs = record->regs;
+	snapshot->regs.value[numbers->pc]--;
+	if (thread) {
+		snapshot->first_sp = thread->tracee.stacks.first_sp;
+		snapshot->thread_pointer = thread->tracee.stacks.thread_pointer;
+	}
+	bytes = snapshot_add_region(snapshot, record->stack_address, record->nr_stack_bytes);
+	if (bytes)
+		memcpy(bytes, record->stack, record->nr_stack_bytes);
+	return snapshot;
+}
+
+static void publish_record(const struct drain *drain, const struct sampled_process *process,
+			   const struct heap_record *record)
+{
+	struct sampler *sampler = drain->sampler;
+	bool is_new = record->kind == HEAP_RECORD_ALLOCATION;
+	struct message *message =
+		message_new(is_new ? MESSAGE_BLOCK : MESSAGE_BLOCK_FREED, record->time_ns);
+	struct message_block *block = &message->body.block;
+
+	block->process = process->serial;
+	block->tid = record->tid;
+	block->address = record->pointer;
+	if (is_new) {
+		block->size_bytes = record->size;
+		block->mean_bytes = record->mean;
+		block->kind = (uint8_t)kind_of(record->function);
+		if (collector_has_room(sampler->collector, record->nr_stack_bytes))
+			block->snapshot = snapshot_of(sampler, process, record);
+		else
+			sampler->counts.nr_dropped_stacks++;
+	}
+	collector_publish(sampler->collector, message);
+}
+
+static void drain_ring(void *context, uint32_t serial, pid_t pid, struct heap_ring *heap)
+{
+	const struct drain *drain = context;
+	struct heap_record record;
+
+	while (heap_ring_next(heap, drain->now_ns, &record)) {
+		const struct sampled_process *process = process_of(drain, serial, pid, &record);
+
+		/* That a realloc() has failed undoes what no view shows: one in millions. */
+		if (process && drain->sampler->session->counting &&
+		    (record.kind == HEAP_RECORD_ALLOCATION || record.kind == HEAP_RECORD_FREE))
+			publish_record(drain, process, &record);
+	}
+}
+
+void heap_drain(struct sampler *sampler, const struct sampled_process *ending)
+{
+	struct drain drain = {.sampler = sampler, .ending = ending, .now_ns = clock_monotonic_ns()};
+
+	if (sampler->options.prober)
+		prober_for_each_heap(sampler->options.prober, drain_ring, &drain);
+}
