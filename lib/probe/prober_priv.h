@@ -60,6 +60,12 @@ struct probed {
 	bool is_told;	    /* what was refused is in the profile */
 };
 
+/* When its memory is looked at. */
+struct moments {
+	uint64_t again_ns;
+	bool is_last_told;
+};
+
 /* A process between two execs. */
 struct probed_process {
 	pid_t pid;
@@ -82,6 +88,7 @@ struct probed_process {
 	bool is_refusal_told;
 	uint64_t look_again_ns; /* for libraries */
 	struct probe_gate gate; /* under install_lock */
+	struct moments moments;
 };
 
 struct prober {

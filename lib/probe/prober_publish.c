@@ -8,7 +8,12 @@
 #include "base/minmax.h"
 #include "mapping/module.h"
 #include "mapping/module_file.h"
+#include "probe/heap_ring.h"
+#include "probe/installation.h"
 #include "probe/prober_priv.h"
+#include "proc/memory.h"
+#include "proc/read.h"
+#include "profile/heap.h"
 #include "profile/profile.h"
 
 /*
@@ -160,6 +165,85 @@ static void tell_of_files(struct publishing *publishing, const struct probed_pro
 	}
 }
 
+/* To go through all mappings takes some microseconds each, of the kernel's. */
+#define MOMENT_NS (NS_PER_SEC - 50 * NS_PER_MS)
+
+static bool read_memory(pid_t pid, struct profile_heap_moment *moment)
+{
+	struct proc_memory memory;
+	struct buf text = {0};
+	bool is_read = proc_read_process_file(pid, "status", &text) &&
+		       proc_memory_parse(buf_str(&text), text.nr_bytes, &memory);
+
+	buf_clear(&text);
+	if (is_read && proc_read_process_file(pid, "smaps", &text))
+		moment->heap_mapped_bytes = proc_memory_of_heaps(buf_str(&text), text.nr_bytes);
+	buf_release(&text);
+	if (!is_read)
+		return false;
+	moment->rss_anon_bytes = memory.rss_anon_bytes;
+	moment->rss_file_bytes = memory.rss_file_bytes;
+	moment->rss_shmem_bytes = memory.rss_shmem_bytes;
+	moment->swap_bytes = memory.swap_bytes;
+	return true;
+}
+
+/* Exact, of all that was installed in it, and also once it has ended. */
+static bool add_totals(const struct probed_process *process, struct profile_heap_moment *moment)
+{
+	bool has_heap = false;
+
+	for (size_t i = 0; i < process->nr_probed; i++) {
+		struct installation *installation = process->probed[i].installation;
+		const struct heap_ring *heap =
+			installation ? installation_heap(installation) : NULL;
+		struct heap_totals totals;
+
+		if (!heap)
+			continue;
+		has_heap = true;
+		heap_ring_totals(heap, &totals);
+		moment->allocated_bytes += totals.allocated_bytes;
+		moment->nr_allocations += totals.nr_allocations;
+		moment->nr_dropped += totals.nr_dropped + totals.nr_lost;
+	}
+	return has_heap;
+}
+
+static void publish_moment(struct publishing *publishing, struct probed_process *process)
+{
+	uint64_t at_ns = process->is_gone ? process->gone_ns : publishing->now_ns;
+	struct profile_heap_moment moment = {.process = process->serial,
+					     .time_ns = at_ns - publishing->start_ns};
+	const struct profile_heap_moment *last;
+
+	if (process->moments.is_last_told || at_ns < process->moments.again_ns ||
+	    !add_totals(process, &moment))
+		return;
+	last = profile_last_moment(publishing->profile, process->serial);
+	if (process->is_gone || !read_memory(process->pid, &moment)) {
+		uint64_t allocated_bytes = moment.allocated_bytes;
+		uint64_t nr_allocations = moment.nr_allocations, nr_dropped = moment.nr_dropped;
+
+		/* Its memory is that of its last moment, as far as anyone has seen it. */
+		if (last)
+			moment = *last;
+		moment.time_ns = at_ns - publishing->start_ns;
+		moment.allocated_bytes = allocated_bytes;
+		moment.nr_allocations = nr_allocations;
+		moment.nr_dropped = nr_dropped;
+		process->moments.is_last_told = process->is_gone;
+	}
+	if (publishing->profile->heap.nr_moments) {
+		const struct profile_heap *heap = &publishing->profile->heap;
+
+		moment.time_ns =
+			max_u64(moment.time_ns, heap->moments[heap->nr_moments - 1].time_ns);
+	}
+	process->moments.again_ns = at_ns + MOMENT_NS;
+	profile_add_heap_moment(publishing->profile, &moment);
+}
+
 static void publish_process(struct publishing *publishing, struct probed_process *process)
 {
 	if (process->serial >= publishing->profile->nr_processes)
@@ -169,6 +253,7 @@ static void publish_process(struct publishing *publishing, struct probed_process
 		process->is_refusal_told = true;
 	}
 	tell_of_files(publishing, process);
+	publish_moment(publishing, process);
 	for (size_t i = 0; i < process->nr_probed; i++) {
 		struct probed *probed = &process->probed[i];
 

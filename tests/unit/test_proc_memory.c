@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "proc/memory.h"
+
+static void test_memory__is_read_of_status(void **state)
+{
+	const char *text = "Name:\tcat\nVmSwap:\t      4 kB\nRssAnon:\t     112 kB\n"
+			   "RssFile:\t    1600 kB\nRssShmem:\t       8 kB\nThreads:\t1\n";
+	struct proc_memory memory;
+
+	(void)state;
+	assert_true(proc_memory_parse(text, strlen(text), &memory));
+	assert_int_equal(memory.rss_anon_bytes, 112 << 10);
+	assert_int_equal(memory.rss_file_bytes, 1600 << 10);
+	assert_int_equal(memory.rss_shmem_bytes, 8 << 10);
+	assert_int_equal(memory.swap_bytes, 4 << 10);
+}
+
+static void test_memory__a_process_without_any_has_none(void **state)
+{
+	const char *text = "Name:\tkthreadd\nThreads:\t1\n";
+	struct proc_memory memory = {.swap_bytes = 7};
+
+	(void)state;
+	assert_false(proc_memory_parse(text, strlen(text), &memory));
+	assert_int_equal(memory.swap_bytes, 7);
+}
+
+static void test_memory__of_heaps_is_neither_stacks_nor_files(void **state)
+{
+	const char *text =
+		"55d0-55d1 rw-p 00000000 00:00 0                          [heap]\n"
+		"Size:                 64 kB\nRss:                  10 kB\n"
+		"6000-7000 rw-p 00001000 fd:01 77                         /usr/lib/libx.so\n"
+		"Rss:                 100 kB\n"
+		"7000-8000 rw-p 00000000 00:00 0 \n"
+		"Rss:                   3 kB\n"
+		"9000-a000 ---p 00000000 00:00 0 \n"
+		"Rss:                   0 kB\n"
+		"a000-b000 rw-p 00000000 00:00 0 \n"
+		"Rss:                1000 kB\n"
+		"c000-d000 rw-s 00000000 00:01 9                          /memfd:x\n"
+		"Rss:                5000 kB\n"
+		"e000-f000 rw-p 00000000 00:00 0                          [stack]\n"
+		"Rss:               70000 kB\n";
+
+	(void)state;
+	assert_int_equal(proc_memory_of_heaps(text, strlen(text)), 13 << 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_memory__is_read_of_status),
+		cmocka_unit_test(test_memory__a_process_without_any_has_none),
+		cmocka_unit_test(test_memory__of_heaps_is_neither_stacks_nor_files),
+	};
+
+	return cmocka_run_group_tests_name("proc memory", tests, NULL, NULL);
+}
