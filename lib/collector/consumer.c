@@ -21,6 +21,7 @@
 #include "mapping/space.h"
 #include "proc/program.h"
 #include "proc/read.h"
+#include "snapshot/snapshot.h"
 #include "store/store.h"
 
 /* A process that has not ended. Its row in the profile has the number of its serial. */
@@ -489,9 +490,9 @@ static struct stack_id walk_block(struct consumer *consumer, struct process *pro
 		list_add(&consumer->unwatched, process->serial);
 	process->maps.is_queued = true;
 	stack = walker_walk(&consumer->walker, process->space, &process->maps, &seen);
-	if (thread)
-		stack_hints_update(thread->hints, &thread->needs, block->snapshot,
-				   &consumer->walker.walk);
+	if (thread && consumer->walker.walk.end == STACK_END_BAD_MEMORY &&
+	    block->snapshot->nr_regions)
+		thread->hints->block_stack_bytes = 2 * block->snapshot->regions[0].nr_bytes;
 	snapshot_ring_give(consumer->used, block->snapshot);
 	block->snapshot = NULL;
 	return stack;

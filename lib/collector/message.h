@@ -48,10 +48,11 @@ enum message_kind {
  * MESSAGE_THREAD_END is handled: not to be read after that has been published.
  */
 struct thread_hints {
-	_Atomic uint32_t max_stack_bytes; /* how much of the stack its walks may need */
-	_Atomic bool needs_registers;	  /* peeked at, its stacks end at a register not known */
-	_Atomic uint64_t root_sp;	  /* where its walks end, whole; 0: not known */
-	_Atomic uint64_t behind_sp;	  /* where they would go on, on another stack; 0: nowhere */
+	_Atomic uint32_t max_stack_bytes;   /* how much of the stack its walks may need */
+	_Atomic uint32_t block_stack_bytes; /* the same of its allocations; 0: not known */
+	_Atomic bool needs_registers;	    /* peeked at, its stacks end at a register not known */
+	_Atomic uint64_t root_sp;	    /* where its walks end, whole; 0: not known */
+	_Atomic uint64_t behind_sp; /* where they would go on, on another stack; 0: nowhere */
 };
 
 struct message_process {

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/minmax.h"
 #include "probe/entry.h"
+#include "probe/heap_ring.h"
 #include "probe/installation.h"
 #include "probe/prober_priv.h"
 #include "probe/removal.h"
@@ -494,9 +495,8 @@ void prober_for_each_heap(struct prober *prober,
 	pthread_mutex_unlock(&prober->lock);
 }
 
-void prober_set_heap(struct prober *prober, const struct heap_options *heap)
+static void set_heap(struct prober *prober, const struct heap_options *heap)
 {
-	pthread_mutex_lock(&prober->lock);
 	prober->options.heap = *heap;
 	for (size_t i = 0; i < prober->nr_processes; i++) {
 		struct probed_process *process = prober->processes[i];
@@ -506,6 +506,53 @@ void prober_set_heap(struct prober *prober, const struct heap_options *heap)
 				installation_set_heap(process->probed[k].installation, heap);
 		}
 	}
+}
+
+static uint64_t nr_heap_dropped(const struct prober *prober)
+{
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < prober->nr_processes; i++) {
+		const struct probed_process *process = prober->processes[i];
+
+		for (size_t k = 0; k < process->nr_probed; k++) {
+			struct installation *installation = process->probed[k].installation;
+			const struct heap_ring *heap =
+				installation ? installation_heap(installation) : NULL;
+			struct heap_totals totals;
+
+			if (!heap)
+				continue;
+			heap_ring_totals(heap, &totals);
+			nr += totals.nr_dropped;
+		}
+	}
+	return nr;
+}
+
+void prober_adapt_heap(struct prober *prober, uint32_t stack_bytes)
+{
+	struct heap_options heap;
+	uint64_t nr_dropped;
+
+	pthread_mutex_lock(&prober->lock);
+	heap = prober->options.heap;
+	nr_dropped = nr_heap_dropped(prober);
+	if (nr_dropped > prober->nr_heap_dropped && heap.mean <= HEAP_MEAN_MAX / 2)
+		heap.mean *= 2;
+	prober->nr_heap_dropped = nr_dropped;
+	if (stack_bytes > heap.stack_bytes)
+		heap.stack_bytes = (uint32_t)min_u64(stack_bytes, HEAP_STACK_MAX);
+	if (heap.mean != prober->options.heap.mean ||
+	    heap.stack_bytes != prober->options.heap.stack_bytes)
+		set_heap(prober, &heap);
+	pthread_mutex_unlock(&prober->lock);
+}
+
+void prober_set_heap(struct prober *prober, const struct heap_options *heap)
+{
+	pthread_mutex_lock(&prober->lock);
+	set_heap(prober, heap);
 	pthread_mutex_unlock(&prober->lock);
 }
 

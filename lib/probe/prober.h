@@ -84,6 +84,11 @@ void prober_for_each_heap(struct prober *prober,
 			  void (*each)(void *context, uint32_t serial, pid_t pid,
 				       struct heap_ring *heap),
 			  void *context);
+/*
+ * Now and then: have so much of stacks copied as walks need, and one block in more bytes taken
+ * where records were dropped for want of room since the last time.
+ */
+void prober_adapt_heap(struct prober *prober, uint32_t stack_bytes);
 /* Sample allocations otherwise from now on. Any thread. */
 void prober_set_heap(struct prober *prober, const struct heap_options *heap);
 

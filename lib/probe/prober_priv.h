@@ -107,7 +107,8 @@ struct prober {
 	pid_t command; /* of prober_launch(): a child of ours; or 0 */
 	size_t nr_places, nr_wanted;
 	bool is_counting;
-	struct probe_cost cost; /* of installing */
+	struct probe_cost cost;	  /* of installing */
+	uint64_t nr_heap_dropped; /* records, as of the last prober_adapt_heap() */
 	uint64_t stop_ns_max, remove_ns;
 	uint64_t nr_missed; /* by processes that are closed: threads that a gate had no room for */
 	size_t nr_failed;   /* processes in which nothing could be installed */

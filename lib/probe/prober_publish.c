@@ -217,7 +217,8 @@ static void publish_moment(struct publishing *publishing, struct probed_process 
 					     .time_ns = at_ns - publishing->start_ns};
 	const struct profile_heap_moment *last;
 
-	if (process->moments.is_last_told || at_ns < process->moments.again_ns ||
+	if (process->moments.is_last_told ||
+	    (at_ns < process->moments.again_ns && !process->is_gone) ||
 	    !add_totals(process, &moment))
 		return;
 	last = profile_last_moment(publishing->profile, process->serial);

@@ -9,10 +9,14 @@
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
 
+/* How much is sampled is looked at so often. */
+#define ADAPT_NS (100 * NS_PER_MS)
+
 struct drain {
 	struct sampler *sampler;
 	const struct sampled_process *ending; /* the last that is published of it */
 	uint64_t now_ns;
+	uint32_t stack_bytes; /* the most that walks of these threads need */
 };
 
 static enum allocation_kind kind_of(enum heap_function function)
@@ -112,9 +116,23 @@ static void publish_record(const struct drain *drain, const struct sampled_proce
 	collector_publish(sampler->collector, message);
 }
 
+static void note_need(struct drain *drain, const struct heap_record *record)
+{
+	const struct roster_thread *roster =
+		roster_find_thread(drain->sampler->roster, record->tid);
+	const struct sampled_thread *thread = roster ? roster->owner : NULL;
+	uint32_t wanted;
+
+	if (!thread || !thread->hints)
+		return;
+	wanted = atomic_load_explicit(&thread->hints->block_stack_bytes, memory_order_relaxed);
+	if (wanted > drain->stack_bytes)
+		drain->stack_bytes = wanted;
+}
+
 static void drain_ring(void *context, uint32_t serial, pid_t pid, struct heap_ring *heap)
 {
-	const struct drain *drain = context;
+	struct drain *drain = context;
 	struct heap_record record;
 
 	while (heap_ring_next(heap, drain->now_ns, &record)) {
@@ -124,6 +142,7 @@ static void drain_ring(void *context, uint32_t serial, pid_t pid, struct heap_ri
 		if (process && drain->sampler->session->counting &&
 		    (record.kind == HEAP_RECORD_ALLOCATION || record.kind == HEAP_RECORD_FREE))
 			publish_record(drain, process, &record);
+		note_need(drain, &record);
 	}
 }
 
@@ -131,6 +150,11 @@ void heap_drain(struct sampler *sampler, const struct sampled_process *ending)
 {
 	struct drain drain = {.sampler = sampler, .ending = ending, .now_ns = clock_monotonic_ns()};
 
-	if (sampler->options.prober)
-		prober_for_each_heap(sampler->options.prober, drain_ring, &drain);
+	if (!sampler->options.prober)
+		return;
+	prober_for_each_heap(sampler->options.prober, drain_ring, &drain);
+	if (drain.now_ns < sampler->session->heap_again_ns)
+		return;
+	sampler->session->heap_again_ns = drain.now_ns + ADAPT_NS;
+	prober_adapt_heap(sampler->options.prober, drain.stack_bytes);
 }

@@ -94,7 +94,7 @@ struct session {
 	uint64_t ended_ns;
 	uint64_t window_start_ns;	      /* the governor's, */
 	uint64_t window_cpu_ns, window_ticks; /* and what there was of these then */
-	uint64_t idle_again_ns, counters_again_ns;
+	uint64_t idle_again_ns, counters_again_ns, heap_again_ns;
 	bool counting;
 	bool was_cut; /* not counted from its beginning to its end */
 	_Atomic bool is_over;
