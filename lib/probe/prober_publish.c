@@ -210,6 +210,18 @@ static bool add_totals(const struct probed_process *process, struct profile_heap
 	return has_heap;
 }
 
+static const struct profile_heap_moment *last_moment(const struct profile *profile,
+						     uint32_t process)
+{
+	const struct profile_heap *heap = &profile->heap;
+
+	for (size_t i = heap->nr_moments; i > 0; i--) {
+		if (heap->moments[i - 1].process == process)
+			return &heap->moments[i - 1];
+	}
+	return NULL;
+}
+
 static void publish_moment(struct publishing *publishing, struct probed_process *process)
 {
 	uint64_t at_ns = process->is_gone ? process->gone_ns : publishing->now_ns;
@@ -221,7 +233,7 @@ static void publish_moment(struct publishing *publishing, struct probed_process 
 	    (at_ns < process->moments.again_ns && !process->is_gone) ||
 	    !add_totals(process, &moment))
 		return;
-	last = profile_last_moment(publishing->profile, process->serial);
+	last = last_moment(publishing->profile, process->serial);
 	if (process->is_gone || !read_memory(process->pid, &moment)) {
 		uint64_t allocated_bytes = moment.allocated_bytes;
 		uint64_t nr_allocations = moment.nr_allocations, nr_dropped = moment.nr_dropped;
