@@ -13,6 +13,20 @@ static uint32_t process_of(const struct profile *profile, const struct profile_a
 	return profile->threads[row->thread.v].process;
 }
 
+/*
+ * Whose exact numbers cover a process: its own, or those of the process that it was forked from, in
+ * whose memory it goes on counting.
+ */
+static uint32_t counted_with(const struct profile *profile,
+			     const struct profile_heap_moment *const *last, uint32_t process)
+{
+	uint32_t at = process;
+
+	while (!last[at] && profile->processes[at].parent != PROCESS_NONE)
+		at = profile->processes[at].parent;
+	return last[at] ? at : process;
+}
+
 /* The last moments, by process; NULL: there is none. The caller frees it. */
 static const struct profile_heap_moment **last_moments(const struct profile *profile)
 {
@@ -31,7 +45,7 @@ static struct heap_scale *sums_until(const struct profile *profile,
 
 	for (size_t i = 0; i < profile->heap.nr_allocations; i++) {
 		const struct profile_allocation *row = &profile->heap.allocations[i];
-		uint32_t process = process_of(profile, row);
+		uint32_t process = counted_with(profile, last, process_of(profile, row));
 
 		if (row->kind == ALLOCATION_MAP || !last[process] ||
 		    row->time_ns > last[process]->time_ns)
@@ -57,6 +71,8 @@ void heap_estimate_init(struct heap_estimate *estimate, const struct profile *pr
 		sums[i].bytes = ratio(last[i] ? last[i]->allocated_bytes : 0, sums[i].bytes);
 		sums[i].blocks = ratio(last[i] ? last[i]->nr_allocations : 0, sums[i].blocks);
 	}
+	for (uint32_t i = 0; i < profile->nr_processes; i++)
+		sums[i] = sums[counted_with(profile, last, i)];
 	free(last);
 }
 

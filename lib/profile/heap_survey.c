@@ -64,6 +64,14 @@ static void add_rows(struct heap_survey *survey, const struct heap_estimate *est
 	survey->peak.error_bytes = z_95 * sqrt(peak);
 }
 
+/* What children that are forked allocate is in the totals of those whose memory they have. */
+static bool is_counted(const struct profile *profile, const struct ends *ends, uint32_t process)
+{
+	while (!ends->last[process] && profile->processes[process].parent != PROCESS_NONE)
+		process = profile->processes[process].parent;
+	return ends->last[process] && ends->last[process]->allocated_bytes;
+}
+
 /* Where processes know what they allocated, that is what rows add up to, and exact. */
 static void take_exact_totals(struct heap_survey *survey, const struct profile *profile,
 			      const struct ends *ends)
@@ -87,7 +95,7 @@ static void take_exact_totals(struct heap_survey *survey, const struct profile *
 			blocks += (uint64_t)allocation_blocks(row);
 			all = all && !row->mean_bytes;
 		} else {
-			all = all && ends->last[process] && ends->last[process]->allocated_bytes;
+			all = all && is_counted(profile, ends, process);
 		}
 	}
 	survey->allocated_is_exact = all && bytes;
