@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "base/pid_table.h"
-#include "collector/blocks.h"
 #include "collector/message.h"
 #include "collector/queue.h"
 #include "collector/samples.h"
@@ -21,6 +20,7 @@
 #include "mapping/space.h"
 #include "proc/program.h"
 #include "proc/read.h"
+#include "profile/live_blocks.h"
 #include "snapshot/snapshot.h"
 #include "store/store.h"
 
@@ -71,7 +71,7 @@ struct consumer {
 	struct sample_sink sink;
 	struct table processes, threads;
 	struct pid_table threads_by_tid;
-	struct blocks blocks;
+	struct live_blocks blocks;
 	uint64_t last_block_ns;	      /* of the profile: rows are in the order of time */
 	struct serial_list touched;   /* threads sampled since the last flush: of thousands a few */
 	struct serial_list unwatched; /* processes with stacks walked since the last watch */
@@ -160,7 +160,7 @@ void consumer_free(struct consumer *consumer)
 		end_thread(consumer, i);
 	for (uint32_t i = 0; i < consumer->processes.nr; i++)
 		end_process(consumer, i);
-	blocks_release(&consumer->blocks);
+	live_blocks_release(&consumer->blocks);
 	pid_table_release(&consumer->threads_by_tid);
 	free(consumer->threads.at);
 	free(consumer->processes.at);
@@ -519,8 +519,8 @@ static void handle_block(struct consumer *consumer, struct message *message)
 	}
 	row.time_ns = max_u64(time_ns, consumer->last_block_ns);
 	consumer->last_block_ns = row.time_ns;
-	blocks_add(&consumer->blocks, block->process, block->address,
-		   profile_add_allocation(consumer->profile, &row));
+	live_blocks_add(&consumer->blocks, block->process, block->address,
+			profile_add_allocation(consumer->profile, &row));
 }
 
 static void handle_block_freed(struct consumer *consumer, const struct message *message)
@@ -529,7 +529,7 @@ static void handle_block_freed(struct consumer *consumer, const struct message *
 	struct process *process = table_get(&consumer->processes, block->process);
 	uint32_t row;
 
-	if (blocks_remove(&consumer->blocks, block->process, block->address, &row))
+	if (live_blocks_remove(&consumer->blocks, block->process, block->address, &row))
 		profile_free_allocation(consumer->profile, row,
 					samples_profile_time(&consumer->sink, message->time_ns),
 					thread_row_of(consumer, process, block));

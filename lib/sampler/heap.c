@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Sampled allocations, from the memory that processes share with us to the collector. */
-#include <string.h>
-
 #include "base/clock.h"
+#include "probe/heap_record.h"
 #include "probe/heap_ring.h"
 #include "probe/prober.h"
-#include "profile/heap.h"
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
 
@@ -18,30 +16,6 @@ struct drain {
 	uint64_t now_ns;
 	uint32_t stack_bytes; /* the most that walks of these threads need */
 };
-
-static enum allocation_kind kind_of(enum heap_function function)
-{
-	switch (function) {
-	case HEAP_CALLOC:
-		return ALLOCATION_CALLOC;
-	case HEAP_REALLOC:
-	case HEAP_REALLOCARRAY:
-		return ALLOCATION_REALLOC;
-	case HEAP_MEMALIGN:
-	case HEAP_POSIX_MEMALIGN:
-	case HEAP_VALLOC:
-		return ALLOCATION_ALIGNED;
-	case HEAP_NEW:
-	case HEAP_NEW_ALIGNED:
-	case HEAP_NEW_NOTHROW_ALIGNED:
-		return ALLOCATION_NEW;
-	case HEAP_MALLOC:
-	case HEAP_FREE:
-	case HEAP_FUNCTION_COUNT:
-		break;
-	}
-	return ALLOCATION_MALLOC;
-}
 
 /*
  * Where a record belongs: forked children write into their parent's memory, and say their own id. A
@@ -64,31 +38,18 @@ static const struct sampled_process *process_of(const struct drain *drain, uint3
 	return NULL;
 }
 
-/* The return address stands for the call before it, as in all frames but the innermost. */
 static struct snapshot *snapshot_of(struct sampler *sampler, const struct sampled_process *process,
 				    const struct heap_record *record)
 {
 	struct snapshot *snapshot = collector_take_snapshot(sampler->collector);
-	const struct arch_regs *numbers = arch_regs(arch_native());
 	const struct roster_thread *thread = roster_find_thread(sampler->roster, record->tid);
-	uint8_t *bytes;
 
-	snapshot_clear(snapshot);
-	snapshot->arch = arch_native();
-	snapshot->state = THREAD_STATE_RUNNING;
+	heap_record_fill_snapshot(record, snapshot);
 	snapshot->tgid = process->roster->pid;
-	snapshot->tid = record->tid;
-	snapshot->syscall_nr = SNAPSHOT_NO_SYSCALL;
-	snapshot->time_ns = record->time_ns;
-	snapshot->regs = record->regs;
-	snapshot->regs.value[numbers->pc]--;
 	if (thread) {
 		snapshot->first_sp = thread->tracee.stacks.first_sp;
 		snapshot->thread_pointer = thread->tracee.stacks.thread_pointer;
 	}
-	bytes = snapshot_add_region(snapshot, record->stack_address, record->nr_stack_bytes);
-	if (bytes)
-		memcpy(bytes, record->stack, record->nr_stack_bytes);
 	return snapshot;
 }
 
@@ -107,7 +68,7 @@ static void publish_record(const struct drain *drain, const struct sampled_proce
 	if (is_new) {
 		block->size_bytes = record->size;
 		block->mean_bytes = record->mean;
-		block->kind = (uint8_t)kind_of(record->function);
+		block->kind = (uint8_t)heap_record_allocation_kind(record);
 		if (collector_has_room(sampler->collector, record->nr_stack_bytes))
 			block->snapshot = snapshot_of(sampler, process, record);
 		else

@@ -186,8 +186,7 @@ void probing_set_counting(struct sampler *sampler);
 /* A thread stopped in a probe stands where the program would have it. */
 void probing_correct(struct sampler *sampler, struct snapshot *snapshot);
 void probing_add_rows(void *context, struct profile *profile);
-/* heap.c: publish what was sampled of allocations; `ending` is a process that is no more, or NULL.
- */
+/* heap.c: publish sampled allocations; `ending`: a process that is no more, or NULL. */
 void heap_drain(struct sampler *sampler, const struct sampled_process *ending);
 
 #define COUNTERS_MAX 32

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "collector/blocks.h"
+#include "profile/live_blocks.h"
 
 #include <stdlib.h>
 
@@ -8,19 +8,19 @@
 
 #define FIRST_CAP 256
 
-void blocks_release(struct blocks *blocks)
+void live_blocks_release(struct live_blocks *blocks)
 {
 	free(blocks->rows);
-	*blocks = (struct blocks){0};
+	*blocks = (struct live_blocks){0};
 }
 
-static size_t home_of(const struct blocks *blocks, uint32_t process, uint64_t address)
+static size_t home_of(const struct live_blocks *blocks, uint32_t process, uint64_t address)
 {
 	return hash_mix(process, address) & (blocks->cap - 1);
 }
 
 /* Where it is, or would be. */
-static struct block *find(const struct blocks *blocks, uint32_t process, uint64_t address)
+static struct live_block *find(const struct live_blocks *blocks, uint32_t process, uint64_t address)
 {
 	size_t at = home_of(blocks, process, address);
 
@@ -30,9 +30,9 @@ static struct block *find(const struct blocks *blocks, uint32_t process, uint64_
 	return &blocks->rows[at];
 }
 
-static void grow(struct blocks *blocks)
+static void grow(struct live_blocks *blocks)
 {
-	struct blocks old = *blocks;
+	struct live_blocks old = *blocks;
 
 	blocks->cap = old.cap ? 2 * old.cap : FIRST_CAP;
 	blocks->rows = xcalloc(blocks->cap, sizeof(*blocks->rows));
@@ -43,19 +43,19 @@ static void grow(struct blocks *blocks)
 	free(old.rows);
 }
 
-void blocks_add(struct blocks *blocks, uint32_t process, uint64_t address, uint32_t row)
+void live_blocks_add(struct live_blocks *blocks, uint32_t process, uint64_t address, uint32_t row)
 {
-	struct block *place;
+	struct live_block *place;
 
 	if (2 * (blocks->nr + 1) > blocks->cap)
 		grow(blocks);
 	place = find(blocks, process, address);
 	blocks->nr += !place->address;
-	*place = (struct block){.address = address, .process = process, .row = row};
+	*place = (struct live_block){.address = address, .process = process, .row = row};
 }
 
 /* What was put behind a place because that was taken moves up, so that no search ends too early. */
-static void close_gap(struct blocks *blocks, size_t gap)
+static void close_gap(struct live_blocks *blocks, size_t gap)
 {
 	size_t mask = blocks->cap - 1;
 
@@ -70,9 +70,10 @@ static void close_gap(struct blocks *blocks, size_t gap)
 	blocks->rows[gap].address = 0;
 }
 
-bool blocks_remove(struct blocks *blocks, uint32_t process, uint64_t address, uint32_t *row)
+bool live_blocks_remove(struct live_blocks *blocks, uint32_t process, uint64_t address,
+			uint32_t *row)
 {
-	struct block *place;
+	struct live_block *place;
 
 	if (!blocks->cap)
 		return false;

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "probe/heap_record.h"
+
+#include <string.h>
+
+#include "probe/heap_ring.h"
+#include "snapshot/snapshot.h"
+
+enum allocation_kind heap_record_allocation_kind(const struct heap_record *record)
+{
+	switch (record->function) {
+	case HEAP_CALLOC:
+		return ALLOCATION_CALLOC;
+	case HEAP_REALLOC:
+	case HEAP_REALLOCARRAY:
+		return ALLOCATION_REALLOC;
+	case HEAP_MEMALIGN:
+	case HEAP_POSIX_MEMALIGN:
+	case HEAP_VALLOC:
+		return ALLOCATION_ALIGNED;
+	case HEAP_NEW:
+	case HEAP_NEW_ALIGNED:
+	case HEAP_NEW_NOTHROW_ALIGNED:
+		return ALLOCATION_NEW;
+	case HEAP_MALLOC:
+	case HEAP_FREE:
+	case HEAP_FUNCTION_COUNT:
+		break;
+	}
+	return ALLOCATION_MALLOC;
+}
+
+void heap_record_fill_snapshot(const struct heap_record *record, struct snapshot *snapshot)
+{
+	uint8_t *bytes;
+
+	snapshot_clear(snapshot);
+	snapshot->arch = arch_native();
+	snapshot->state = THREAD_STATE_RUNNING;
+	snapshot->tid = record->tid;
+	snapshot->syscall_nr = SNAPSHOT_NO_SYSCALL;
+	snapshot->time_ns = record->time_ns;
+	snapshot->regs = record->regs;
+	snapshot->regs.value[arch_regs(snapshot->arch)->pc]--;
+	bytes = snapshot_add_region(snapshot, record->stack_address, record->nr_stack_bytes);
+	if (bytes)
+		memcpy(bytes, record->stack, record->nr_stack_bytes);
+}
