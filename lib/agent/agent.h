@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_AGENT_AGENT_H
+#define PROFC_AGENT_AGENT_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct err;
+struct profile;
+
+/*
+ * A program of the user's that follows a recording: it is told of everything that comes into the
+ * profile, as lines of JSON on its standard input (man/profc-agent.5), as fast as it reads them.
+ * The recording never waits for it. What it does not read in time is lost to it, and counted.
+ */
+struct agent;
+
+struct agent_options {
+	const char *command; /* for the shell; borrowed up to agent_start()'s end, as is the mask */
+	const sigset_t *mask;  /* of signals, that it begins with */
+	bool prints_on_stderr; /* its standard output is our standard error */
+};
+
+/*
+ * Start it, in a process group of its own, so that Ctrl-C ends the recording and leaves it the
+ * rest. NULL with the reason if there is no process or thread to be had; a command that cannot be
+ * executed is an agent that ends at once.
+ */
+struct agent *agent_start(const struct agent_options *options, struct err *err);
+/*
+ * Its process, a child of this one that no other part of the program may wait for. It is reaped
+ * after agent_end() only, so that its CPU time is not among that of other children before.
+ */
+pid_t agent_pid(const struct agent *agent);
+
+/*
+ * Tell it what is new: all samples of the profile, and what has come to or changed in its other
+ * tables. One thread at a time. Never waits. Context: the agent.
+ */
+void agent_look(void *context, const struct profile *profile);
+
+/* Readable once the agent has ended, or is not waited for any longer. */
+int agent_over_fd(const struct agent *agent);
+/* Has its process ended? *status as of waitpid(2). */
+bool agent_has_ended(const struct agent *agent, int *status);
+
+/*
+ * Nothing follows: the last line is put, and its standard input closed once it has read that. It is
+ * not waited for any longer when it has read nothing for 5 s, or has not ended 5 s after it has
+ * read all. Returns at once; agent_over_fd() tells when that is over.
+ */
+void agent_end(struct agent *agent, const struct profile *profile);
+/* After that: it is not to be waited for any more. */
+void agent_give_up(struct agent *agent);
+/*
+ * Wait for what agent_end() has begun; an agent that was not told to end is given up. It may run
+ * on. Frees all; returns how many rows of the recording it has not taken. NULL: 0.
+ */
+uint64_t agent_free(struct agent *agent);
+
+#endif

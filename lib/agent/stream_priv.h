@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_AGENT_STREAM_PRIV_H
+#define PROFC_AGENT_STREAM_PRIV_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf;
+struct stream_chunk;
+
+/*
+ * What waits to be read by an agent: lines that one thread puts and another one writes. Bounded;
+ * putting never waits. Rows that found no room are counted, and the next lines that find some
+ * begin with how many there were.
+ */
+struct agent_stream {
+	size_t max_bytes;
+	pthread_mutex_t lock;	    /* of all that follows */
+	struct stream_chunk *first; /* owned, with those behind it */
+	struct stream_chunk *last;
+	size_t nr_bytes;    /* that wait */
+	bool is_full;	    /* until half of it is free, so that losses come in few pieces */
+	bool is_closed;	    /* nobody reads any more */
+	uint64_t nr_lost;   /* rows, in all */
+	uint64_t nr_untold; /* of these, those after the last that was told */
+};
+
+void agent_stream_init(struct agent_stream *stream, size_t max_bytes);
+void agent_stream_release(struct agent_stream *stream);
+
+/* Whole lines, the last of which is a row of the recording if `is_row`. False: there is no room. */
+bool agent_stream_put(struct agent_stream *stream, const struct buf *lines, bool is_row);
+/* The same for the last lines of all, for which there is always room. */
+void agent_stream_put_last(struct agent_stream *stream, const struct buf *lines);
+bool agent_stream_is_full(struct agent_stream *stream);
+/* A row was not put. */
+void agent_stream_lose(struct agent_stream *stream);
+uint64_t agent_stream_nr_lost(struct agent_stream *stream);
+
+enum stream_state {
+	STREAM_EMPTY,  /* all was written */
+	STREAM_WAITS,  /* the pipe takes no more for now */
+	STREAM_CLOSED, /* nobody reads it */
+};
+
+/*
+ * Write what waits into a pipe that does not wait, with SIGPIPE blocked. *has_moved: something was
+ * taken.
+ */
+enum stream_state agent_stream_write(struct agent_stream *stream, int fd, bool *has_moved);
+/* Nobody will write any more: what waits is lost, and so is all that is put from now on. */
+void agent_stream_close(struct agent_stream *stream);
+
+#endif
