@@ -67,6 +67,8 @@ struct consumer {
 	struct snapshot_ring *used;
 	void (*add_rows)(void *context, struct profile *profile);
 	void *rows_context;
+	void (*look)(void *context, const struct profile *profile);
+	void *look_context;
 	struct walker walker; /* all but its profile is owned */
 	struct sample_sink sink;
 	struct table processes, threads;
@@ -89,6 +91,8 @@ struct consumer *consumer_new(const struct collector_options *options, struct sn
 	consumer->used = used;
 	consumer->add_rows = options->add_rows;
 	consumer->rows_context = options->rows_context;
+	consumer->look = options->look;
+	consumer->look_context = options->look_context;
 	consumer->walker = (struct walker){
 		.profile = options->profile,
 		.unwinder = unwinder_new(options->unwinder, options->max_depth),
@@ -651,6 +655,8 @@ int consumer_flush(struct consumer *consumer, struct err *err)
 	jit_names_catch_up(consumer->walker.jit_names);
 	if (consumer->add_rows)
 		consumer->add_rows(consumer->rows_context, consumer->profile);
+	if (consumer->look)
+		consumer->look(consumer->look_context, consumer->profile);
 	status = store_writer_flush(consumer->writer, consumer->profile, err);
 	consumer->profile->nr_samples = 0;
 	return status;

@@ -47,6 +47,10 @@ struct collector_options {
 	/* Called by the same before it writes: rows that others add. NULL: there are none. */
 	void (*add_rows)(void *context, struct profile *profile);
 	void *rows_context;
+	/* Called by the same after that: all samples are there that are to be written, and all
+	 * rows. NULL: nobody looks. */
+	void (*look)(void *context, const struct profile *profile);
+	void *look_context;
 };
 
 /* What has been handled so far. */

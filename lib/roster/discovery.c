@@ -54,8 +54,8 @@ static void ask_process(struct roster *roster, pid_t pid)
 	if (!roster->follow_children || !proc_read_task_stat(pid, pid, &stat) || stat.state == 'Z')
 		return;
 	parent = roster_find_process(roster, stat.ppid);
-	/* Orphans of a command are ours (launch_start()), and we have no other children. */
-	if (!parent && stat.ppid != getpid()) {
+	/* Orphans of a command are ours (launch_start()), and we have no other children but one. */
+	if (!parent && (stat.ppid != getpid() || pid == roster->helper)) {
 		pid_table_set(&roster->others, pid, roster);
 		return;
 	}

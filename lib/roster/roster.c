@@ -17,12 +17,14 @@
 #include "proc/read.h"
 #include "roster/roster_priv.h"
 
-struct roster *roster_new(const struct roster_listener *listener, bool follow_children)
+struct roster *roster_new(const struct roster_listener *listener, bool follow_children,
+			  pid_t helper)
 {
 	struct roster *roster = xcalloc(1, sizeof(*roster));
 
 	roster->listener = *listener;
 	roster->follow_children = follow_children;
+	roster->helper = helper;
 	roster->host = tracee_host_new();
 	roster->loadavg_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	return roster;

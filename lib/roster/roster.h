@@ -56,7 +56,9 @@ struct roster_listener {
 	void *context;
 };
 
-struct roster *roster_new(const struct roster_listener *listener, bool follow_children);
+/* `helper`: a child of ours that is not to be observed; 0: none. */
+struct roster *roster_new(const struct roster_listener *listener, bool follow_children,
+			  pid_t helper);
 /* Tells of nothing any more; threads that the listener has not released stay valid. */
 void roster_free(struct roster *roster);
 

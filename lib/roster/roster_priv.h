@@ -8,6 +8,7 @@
 struct roster {
 	struct roster_listener listener;
 	bool follow_children;
+	pid_t helper;
 	struct tracee_host *host;	   /* owned */
 	struct roster_process **processes; /* owned */
 	size_t nr_processes, cap_processes;

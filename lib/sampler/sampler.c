@@ -79,7 +79,7 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	pthread_condattr_destroy(&attributes);
 	init_placement(sampler);
 	governor_init(&sampler->governor, period_ns, options->max_overhead_ppm);
-	sampler->roster = roster_new(&listener, options->follow_children);
+	sampler->roster = roster_new(&listener, options->follow_children, options->helper);
 	return sampler;
 }
 
@@ -167,6 +167,8 @@ static int start_collector(struct sampler *sampler, struct store_writer *writer,
 		.context = sampler,
 		.add_rows = options->prober ? probing_add_rows : NULL,
 		.rows_context = sampler,
+		.look = options->look,
+		.look_context = options->look_context,
 	};
 
 	sampler->collector = collector_start(&collector_options, err);

@@ -47,6 +47,10 @@ struct sampler_options {
 	size_t max_depth;
 	const struct code_filter_options *within; /* borrowed; NULL: all samples are kept */
 	struct prober *prober;			  /* borrowed; NULL: calls are not counted */
+	/* collector_options.look; NULL: nobody looks. */
+	void (*look)(void *context, const struct profile *profile);
+	void *look_context;
+	pid_t helper;	     /* a child of ours that is not part of the recording; 0: none */
 	bool check_unwinder; /* unwind twice and compare: unwinder_check_each() */
 };
 
