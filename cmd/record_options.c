@@ -62,6 +62,13 @@ const struct option_row record_option_rows[] = {
 	 .offset = AT(max_size_bytes),
 	 .help = "end the recording when the profile has so many bytes, names not counted: 500K, "
 		 "20M, 2G"},
+	{.type = OPTION_STRING,
+	 .name = "agent",
+	 .argument = "CMD",
+	 .offset = AT(agent),
+	 .help = "tell the shell command CMD all that is recorded, as lines of JSON on its "
+		 "standard "
+		 "input: see profc-agent(5)"},
 	{.type = OPTION_FLAG,
 	 .short_name = 'q',
 	 .name = "quiet",

@@ -27,7 +27,8 @@ struct record_options {
 	uint64_t max_depth;
 	uint64_t max_samples, max_size_bytes; /* 0: no bound */
 	bool check_unwinder;
-	int unwinder; /* index into the choices: enum unwinder_kind */
+	int unwinder;	   /* index into the choices: enum unwinder_kind */
+	const char *agent; /* a command for the shell, or NULL */
 	bool no_symbols;
 	bool quiet, verbose;
 	struct count_options count;

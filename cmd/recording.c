@@ -10,6 +10,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "agent/agent.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -285,6 +286,7 @@ static void wait_for_end(struct recording *recording)
 		{.fd = sampler_done_fd(recording->sampler), .events = POLLIN},
 		{.fd = recording->control.fd, .events = POLLIN},
 		{.fd = recording->command.fd, .events = POLLIN},
+		{.fd = recording_agent_fd(recording), .events = POLLIN},
 	};
 
 	while (!recording->is_over) {
@@ -297,6 +299,11 @@ static void wait_for_end(struct recording *recording)
 			read_control(recording);
 		if (fds[3].revents & POLLIN)
 			fds[3].fd = -1; /* it stays readable */
+		if ((fds[4].revents & POLLIN) && !recording->is_over) {
+			fds[4].fd = -1;
+			clear_progress(recording);
+			recording_agent_say_ended(recording);
+		}
 		if (recording->argv && fds[3].fd < 0 && !recording->is_over)
 			tell_of_left_behind(recording);
 		if (!recording->is_over)
@@ -366,6 +373,9 @@ static int start_sampler(struct recording *recording, struct err *err)
 		.max_depth = options->max_depth,
 		.within = recording->within ? &within : NULL,
 		.prober = counting_prober(recording->counting),
+		.look = recording->agent ? agent_look : NULL,
+		.look_context = recording->agent,
+		.helper = recording->agent ? agent_pid(recording->agent) : 0,
 		.check_unwinder = options->check_unwinder,
 		.max_samples = options->max_samples,
 		.max_bytes = options->max_size_bytes,
@@ -426,6 +436,8 @@ static int begin(struct recording *recording, struct err *err)
 	sampler_reserve_descriptors();
 	take_over_signals(recording);
 	status = begin_file(recording, err);
+	if (status == 0)
+		status = recording_agent_start(recording, err);
 	if (status == 0)
 		status = start_sampler(recording, err);
 	if (status < 0)
@@ -505,6 +517,7 @@ static int end(struct recording *recording)
 	counting_end(recording->counting);
 	if (recording->counting)
 		prober_publish_removal(counting_prober(recording->counting), recording->profile);
+	recording_agent_finish(recording);
 	if (recording->nr_control_refused)
 		profile_set_counter(recording->profile, "control_refused",
 				    recording->nr_control_refused);
@@ -557,6 +570,7 @@ static int record(struct recording *recording)
 		wait_for_end(recording);
 		status = end(recording);
 	}
+	agent_free(recording->agent);
 	control_close(&recording->control);
 	store_writer_free(recording->writer);
 	profile_free(recording->profile);

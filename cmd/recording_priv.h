@@ -15,6 +15,7 @@
 #include "sampler/sampler.h"
 #include "tracee/launch.h"
 
+struct agent;
 struct counting;
 struct named_code;
 struct profile;
@@ -54,6 +55,7 @@ struct recording {
 	struct store_writer *writer;
 	struct named_code *within; /* of --within; NULL: it was not given */
 	struct counting *counting; /* NULL: nothing is counted */
+	struct agent *agent;	   /* NULL: none */
 	struct sampler *sampler;
 	struct sampler_result result;
 	unsigned int nr_control_refused; /* lines of --control that could not be obeyed */
@@ -64,6 +66,21 @@ struct recording {
 	bool shows_progress;
 	bool ended_paused;
 };
+
+/*
+ * recording_agent.c: the agent of a recording (agent/agent.h), if --agent names one; else these do
+ * nothing.
+ */
+int recording_agent_start(struct recording *recording, struct err *err);
+/* A descriptor that becomes readable when it ends before its time; -1: none. */
+int recording_agent_fd(const struct recording *recording);
+/* It has. */
+void recording_agent_say_ended(const struct recording *recording);
+/*
+ * The sampler has finished: let it read the rest, for some seconds or until a signal asks for the
+ * end. Sets the counter agent_lost.
+ */
+void recording_agent_finish(struct recording *recording);
 
 /*
  * recording_words.c: what is said of a recording, on standard error. Those that return an int

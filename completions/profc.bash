@@ -45,8 +45,8 @@ _profc_command_at() {
 			;;
 		-[Fodmnp] | --frequency | --output | --duration | --delay | --max-* | --threads | \
 			--unwinder | --control | --pid | --metric | --by | --limit | --window | \
-			--interval | --times | --count | --count-* | --color | --width | --names | \
-			--debug-dir | --sysroot | --debuginfod-timeout) at=$((at + 1)) ;;
+			--interval | --times | --count | --count-* | --agent | --color | --width | \
+			--names | --debug-dir | --sysroot | --debuginfod-timeout) at=$((at + 1)) ;;
 		-*) ;;
 		*)
 			echo "$at"

@@ -8,6 +8,7 @@ _profc_value() {
 	-p | --pid) _pids ;;
 	-i | --input | -o | --output | --count-lines) _files ;;
 	-m | --metric) compadd cpu wall runq blocked samples calls alloc allocs live peak leaked temporary ;;
+	--agent) _command_names -e ;;
 	--by) compadd function line file module thread process state syscall ;;
 	--color) compadd auto always never ;;
 	--unwinder) compadd auto cfi libunwind fp ;;

@@ -40,6 +40,8 @@ static const struct counter_words known[] = {
 	{"within_cut_samples", COUNTER_LOSSES, "of these, with a stack that was cut short", NULL},
 	{"within_unknown_cpu_ns", COUNTER_LOSSES,
 	 "CPU time without a stack, perhaps inside of --within, left out", NULL},
+	{"agent_lost", COUNTER_LOSSES, "samples and other rows that the agent did not read",
+	 "sample or other row that the agent did not read"},
 	{"probe_dropped", COUNTER_LOSSES, "counts that could not be taken",
 	 "count that could not be taken"},
 	{"probe_overlooked", COUNTER_LOSSES,

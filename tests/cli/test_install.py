@@ -52,6 +52,7 @@ class Install(unittest.TestCase):
         expected = {
             "usr/bin/profc",
             "usr/share/man/man1/profc.1",
+            "usr/share/man/man5/profc-agent.5",
             "usr/share/man/man5/profc-data.5",
             "usr/share/bash-completion/completions/profc",
             "usr/share/zsh/site-functions/_profc",

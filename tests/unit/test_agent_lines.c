@@ -99,10 +99,10 @@ static void test_agent_lines__definitions_come_once_and_before_what_names_them(v
 		&kept,
 		PROCESS THREAD MODULE FRAME("1", "0x3")
 			FRAME("0", "0x2") "{\"type\":\"stack\",\"id\":2,\"frames\":[1,0]}\n" SAMPLE(
-				"2000000",
-				"2", "2000000") "{\"type\":\"stack\",\"id\":1,\"frames\":[0]}"
-						"\n" SAMPLE("3000000", "1", "1000000")
-							SAMPLE("4000000", "2", "1000000"));
+				"2000000", "2",
+				"2000000") "{\"type\":\"stack\",\"id\":1,\"frames\":[0]}"
+					   "\n" SAMPLE("3000000", "1", "1000000")
+						   SAMPLE("4000000", "2", "1000000"));
 	/* As the collector does once they are written. */
 	profile->nr_samples = 0;
 	agent_lines_look(lines, profile);
@@ -247,8 +247,8 @@ static void test_agent_lines__marks_memory_and_counts(void **state)
 		"\"rss_file_bytes\":0,\"rss_shmem_bytes\":0,\"swap_bytes\":0,"
 		"\"heap_mapped_bytes\":8192,\"allocated_bytes\":100,\"allocations\":3,"
 		"\"dropped\":0}\n"
-		"{\"type\":\"mark\",\"time_ns\":5,\"text\":\"half\\u000away\"}\n" MODULE FRAME("0",
-											   "0x3")
+		"{\"type\":\"mark\",\"time_ns\":5,\"text\":\"half\\u000away\"}\n" MODULE FRAME(
+			"0", "0x3")
 			FRAME("1", "0x4") "{\"type\":\"count\",\"id\":0,\"process\":0,\"kind\":"
 					  "\"call\",\"frame\":0,"
 					  "\"callee\":1,\"calls\":6,\"from_ns\":0,\"to_ns\":10}\n");
