@@ -334,6 +334,41 @@ static void test_collector__tells_when_it_cannot_write(void **state)
 	made_collector_free(&made);
 }
 
+struct looked {
+	uint64_t nr_samples, cpu_ns;
+};
+
+static void look(void *context, const struct profile *profile)
+{
+	struct looked *looked = context;
+
+	for (size_t i = 0; i < profile->nr_samples; i++) {
+		looked->nr_samples += profile->samples[i].nr;
+		looked->cpu_ns += profile->samples[i].cpu_ns;
+	}
+}
+
+static void test_collector__who_looks_on_sees_each_sample_once(void **state)
+{
+	struct looked looked = {0};
+	struct collector_options options = {.look = look, .look_context = &looked};
+	struct made_collector made;
+
+	(void)state;
+	made_collector_start(&made, &options);
+	made_publish(&made, made_process(&made, MADE_PID));
+	made_publish(&made, made_thread(&made, MADE_PID));
+	made_publish(&made, made_sample(0, SEEN_RUNNING, 10 * MS, 4 * MS));
+	made_cut(&made);
+	assert_int_equal(looked.nr_samples, 1);
+	made_cut(&made);
+	made_publish(&made, made_sample(0, SEEN_RUNNING, 20 * MS, 9 * MS));
+	end(&made, &(struct account_clocks){.time_ns = 20 * MS, .cpu_ns = 9 * MS});
+	assert_int_equal(looked.nr_samples, 2);
+	assert_int_equal(looked.cpu_ns, 9 * MS);
+	made_collector_free(&made);
+}
+
 static void test_collector__takes_no_more_than_fits(void **state)
 {
 	struct made_collector *made = *state;
@@ -366,6 +401,7 @@ int main(void)
 		cmocka_unit_test(test_collector__tells_when_there_are_enough_samples),
 		cmocka_unit_test(test_collector__tells_when_the_file_is_large_enough),
 		cmocka_unit_test(test_collector__tells_when_it_cannot_write),
+		cmocka_unit_test(test_collector__who_looks_on_sees_each_sample_once),
 		WITH_COLLECTOR(test_collector__takes_no_more_than_fits),
 	};
 
