@@ -30,6 +30,8 @@
 /* What may wait for an agent that reads slowly: some 80,000 rows. */
 #define STREAM_MAX_BYTES ((size_t)8 * 1024 * 1024)
 #define PATIENCE_NS	 (5 * NS_PER_SEC)
+/* It is woken for so much while more is put: all of a second may be more than can wait. */
+#define BURST_BYTES ((size_t)256 * 1024)
 /* How often is asked whether it has ended where there are no pidfds. */
 #define ASK_MS 100
 
@@ -43,7 +45,8 @@ struct agent {
 	int input_fd; /* the thread's: where the agent's standard input comes from; -1: closed */
 	int wake_fd;
 	int over_fd;
-	struct agent_lines *lines; /* owned: of who looks */
+	struct agent_lines *lines; /* owned: of who looks, as is the next */
+	size_t nr_put;		   /* bytes since the thread was woken */
 	struct agent_stream stream;
 	int status; /* as of waitpid(2), once has_ended */
 	_Atomic bool has_ended;
@@ -232,17 +235,30 @@ static void *agent_main(void *argument)
 
 static bool put(void *context, const struct buf *lines, bool is_row)
 {
-	return agent_stream_put(context, lines, is_row);
+	struct agent *agent = context;
+
+	if (!agent_stream_put(&agent->stream, lines, is_row))
+		return false;
+	agent->nr_put += lines->nr_bytes;
+	if (agent->nr_put >= BURST_BYTES) {
+		agent->nr_put = 0;
+		wake(agent->wake_fd);
+	}
+	return true;
 }
 
 static bool is_full(void *context)
 {
-	return agent_stream_is_full(context);
+	struct agent *agent = context;
+
+	return agent_stream_is_full(&agent->stream);
 }
 
 static void lose(void *context)
 {
-	agent_stream_lose(context);
+	struct agent *agent = context;
+
+	agent_stream_lose(&agent->stream);
 }
 
 static void release(struct agent *agent)
@@ -263,7 +279,7 @@ static struct agent *new_agent(const struct agent_options *options)
 {
 	struct agent *agent = xcalloc(1, sizeof(*agent));
 	const struct agent_outlet outlet = {
-		.put = put, .is_full = is_full, .lose = lose, .context = &agent->stream};
+		.put = put, .is_full = is_full, .lose = lose, .context = agent};
 
 	agent->options = *options;
 	agent->pid_fd = agent->input_fd = -1;
@@ -310,6 +326,7 @@ void agent_look(void *context, const struct profile *profile)
 	struct agent *agent = context;
 
 	agent_lines_look(agent->lines, profile);
+	agent->nr_put = 0;
 	wake(agent->wake_fd);
 }
 

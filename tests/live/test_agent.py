@@ -10,7 +10,7 @@ import unittest
 
 from live import LiveCase
 from paths import PROFC, TESTS
-from profc import Recorder, Recording, record
+from profc import Recorder, Recording, profc, record
 from targets import Running, build
 
 IN_COMPANY = True
@@ -34,6 +34,11 @@ class Agents(LiveCase):
     def stream(self, path):
         with open(path, encoding="utf-8") as text:
             return [json.loads(line) for line in text]
+
+    def recorded_blocks(self, path):
+        done = profc("info", "-i", path, "--json", status=None)
+        heap = json.loads(done.stdout)["heap"] if done.returncode == 0 else None
+        return heap["samples"] if heap else 0
 
     def assertDefined(self, rows):
         """Whatever a line refers to was told before, and there is one beginning and one end."""
@@ -125,7 +130,7 @@ class Agents(LiveCase):
 
     def test_one_that_never_reads_loses_and_harms_nothing(self):
         recording = record(self.directory, [build("allocates_in_two_places")], "--mem=1K",
-                           "--agent", "exec sleep 60 >/dev/null 2>&1")
+                           "--agent", "exec sleep 20 >/dev/null 2>&1")
         self.assertIn("the agent does not end", recording.stderr)
         self.assertIn("were not read by the agent", recording.stderr)
         lost = counters(recording)["agent_lost"]
@@ -135,12 +140,18 @@ class Agents(LiveCase):
 
     def test_losses_are_in_the_stream(self):
         """One that begins to read late has a part, and is told how much it has not."""
-        out, gate = self.path("lines"), self.path("gate")
+        out, gate, stop = self.path("lines"), self.path("gate"), self.path("stop")
         os.mkfifo(gate)
         program = build("allocates_in_two_places")
-        command = ["sh", "-c", f"{program} 400000; sleep 1.5; echo >{gate}; {program} 1000"]
-        recording = record(self.directory, command, "--mem=500", "--agent",
-                           f"read x <{gate}; exec cat >{out}")
+        script = f"until [ -e {stop} ]; do {program} 100000; done; {program} 1000"
+        with Recorder(self.directory, "record", "--mem=500", "--agent",
+                      f"read x <{gate}; exec cat >{out}", "--", "sh", "-c", script) as recorder:
+            # It was told of all that is in the file: more than 8 MiB.
+            self.eventually(lambda: self.recorded_blocks(recorder.path) > 100000, "blocks")
+            for path in (gate, stop):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write("\n")
+            recording = recorder.finish()
         rows = self.stream(out)
         self.assertDefined(rows)
         lost = sum(row["n"] for row in rows if row["type"] == "lost")
