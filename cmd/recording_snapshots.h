@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "cmd/patient_copy.h"
+#include "base/patient_copy.h"
 #include "symbol/symbol.h"
 
 struct sampler;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Copies a snapshot to a file or FIFO that may block. */
-#include "cmd/patient_copy.h"
+#include "base/patient_copy.h"
 
 #include <errno.h>
 #include <fcntl.h>

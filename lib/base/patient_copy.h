@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copies a snapshot to a file or FIFO that may block. */
-#ifndef PROFC_CMD_PATIENT_COPY_H
-#define PROFC_CMD_PATIENT_COPY_H
+#ifndef PROFC_BASE_PATIENT_COPY_H
+#define PROFC_BASE_PATIENT_COPY_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
