@@ -63,6 +63,7 @@ const struct command command_record = {
 		"  profc record -- python3 script.py\n"
 		"  profc record -F 1000 -o build.profc -- make -j8\n"
 		"  profc record --count '^parse_' -- ./program\n"
+		"  profc record --mem -- ./program\n"
 		"  profc record -p 1234 -d 10s",
 	.options = record_option_rows,
 	.runs_command = true,
@@ -78,6 +79,7 @@ const struct command command_attach = {
 		"Examples:\n"
 		"  profc attach -p 1234 -d 10s\n"
 		"  profc attach -p 1234 --count '^handle_'\n"
+		"  profc attach -p 1234 -d 60s --mem\n"
 		"  profc attach -p 1234,1240 -o server.profc",
 	.options = record_option_rows,
 	.run = run_attach,

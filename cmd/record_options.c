@@ -38,6 +38,7 @@ const struct option_row record_option_rows[] = {
 	 .help = "unwind every stack with libunwind too, and report differences",
 	 .hidden = true},
 	COUNT_OPTION_ROWS(AT),
+	MEMORY_OPTION_ROWS(AT),
 	{.type = OPTION_SECTION, .name = "Output"},
 	{.type = OPTION_FILE,
 	 .short_name = 'o',

@@ -39,4 +39,5 @@ complete -c profc -n '__fish_seen_subcommand_from record attach top' -l count-ca
 complete -c profc -n '__fish_seen_subcommand_from record attach top' -l count-lines -r -F
 complete -c profc -n '__fish_seen_subcommand_from record attach top' -l count-max -x
 complete -c profc -n '__fish_seen_subcommand_from record attach' -l agent -x -a '(__fish_complete_command)'
+complete -c profc -n '__fish_seen_subcommand_from record attach' -l mem
 complete -c profc -n '__fish_seen_subcommand_from record top' -x -a '(__fish_complete_command)'

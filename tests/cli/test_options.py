@@ -17,6 +17,10 @@ class Values(LiveCase):
             (("record", "--delay", "soon"), "soon"),
             (("record", "--unwinder", "magic"), "magic"),
             (("record", "--max-overhead", "-1"), "max-overhead"),
+            (("record", "--mem="), "--mem: ''"),
+            (("record", "--mem=0"), "--mem: '0'"),
+            (("record", "--mem=2G"), "--mem: '2G'"),
+            (("record", "--mem=often"), "--mem: 'often'"),
         ):
             with self.subTest(arguments=arguments):
                 done = profc(*arguments, "--", "touch", ran, status=2, cwd=self.directory)
