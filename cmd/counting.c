@@ -62,6 +62,13 @@ static int read_rate(const char *text, struct heap_options *heap, struct err *er
 	return 0;
 }
 
+static int refuse_nothing(struct err *err)
+{
+	err_set(err, ERR_INVALID, "--no-cpu leaves nothing to be recorded");
+	err_hint(err, "it goes with --mem or --count");
+	return ERR_INVALID;
+}
+
 int counting_new(const struct count_options *options, const struct symbol_option_values *symbols,
 		 struct counting **counting, struct err *err)
 {
@@ -80,7 +87,7 @@ int counting_new(const struct count_options *options, const struct symbol_option
 	*counting = NULL;
 	if (status < 0 || naming_is_empty(made->naming)) {
 		counting_free(made);
-		return status;
+		return status == 0 && options->no_cpu ? refuse_nothing(err) : status;
 	}
 	made->prober = prober_new(&(const struct prober_options){.find = naming_find,
 								 .context = made->naming,

@@ -21,6 +21,7 @@ struct count_options {
 	uint64_t max;		      /* --count-max */
 	const char *within;	      /* --within: count only inside of it; or NULL */
 	const char *memory;	      /* --mem: a mean in bytes; NULL: not asked for */
+	bool no_cpu;		      /* and nothing besides */
 };
 
 #define COUNT_OPTION_VALUES_INIT                                                                   \
@@ -64,7 +65,11 @@ struct count_options {
 	 .argument = "RATE", \
 	 .without = "512K", \
 	 .offset = at(count.memory), \
-	 .help = "record allocations, of one in RATE bytes the stack: 64K, 1M (default: 512K)"}
+	 .help = "record allocations, of one in RATE bytes the stack: 64K, 1M (default: 512K)"}, \
+	{.type = OPTION_FLAG, \
+	 .name = "no-cpu", \
+	 .offset = at(count.no_cpu), \
+	 .help = "only memory or counts: do not sample where threads are"}
 /* clang-format on */
 
 /* The counting of a recording; NULL: nothing is counted. */

@@ -69,6 +69,7 @@ static int open_with(const char *path, enum needed needed, struct profile **prof
 	struct profile *opened;
 	struct err err = ERR_INIT;
 	int status = open_profile_even_empty(path, &opened);
+	bool has_memory;
 
 	if (status != EXIT_DONE)
 		return status;
@@ -76,12 +77,15 @@ static int open_with(const char *path, enum needed needed, struct profile **prof
 		*profile = opened;
 		return EXIT_DONE;
 	}
+	has_memory = profile_has_heap(opened);
 	profile_free(opened);
 	err_set(&err, ERR_EMPTY, "no %s in %s",
 		needed == NEEDS_MEMORY ? "memory was recorded" : "samples",
 		profile_path_or_default(path));
 	if (needed == NEEDS_MEMORY)
 		err_hint(&err, "'profc record --mem' records who allocates and frees it");
+	else if (has_memory)
+		err_hint(&err, "it has memory: -m alloc, or 'profc report --leaks'");
 	else
 		err_hint(&err, "'profc info%s%s' shows how it was recorded", path ? " -i " : "",
 			 path ? path : "");

@@ -368,6 +368,7 @@ static int start_sampler(struct recording *recording, struct err *err)
 		.delay_ns = options->delay_ns,
 		.paused = options->paused,
 		.follow_children = !options->no_children,
+		.no_cpu = options->count.no_cpu,
 		.threads = options->threads ? &recording->threads : NULL,
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.max_depth = options->max_depth,
@@ -592,7 +593,10 @@ static int check_and_record(const struct command *self, struct recording *record
 		free(recording->pids);
 		return usage_error(self, &err);
 	}
-	if (options->threads && record_options_threads(options, &recording->threads, &err) < 0) {
+	if (options->threads && options->count.no_cpu)
+		err_set(&err, ERR_INVALID, "--threads cannot be combined with --no-cpu");
+	if (err.code ||
+	    (options->threads && record_options_threads(options, &recording->threads, &err) < 0)) {
 		free(recording->pids);
 		return usage_error(self, &err);
 	}

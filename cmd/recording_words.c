@@ -20,6 +20,7 @@
 #include "symbol/named_code.h"
 #include "view/counter_words.h"
 #include "view/info_counts.h"
+#include "view/info_memory.h"
 #include "view/number.h"
 #include "view/summary.h"
 
@@ -73,32 +74,43 @@ static bool ended_in_delay(const struct recording *recording)
 bool recording_is_empty(const struct recording *recording)
 {
 	const struct profile_probes *probes = &recording->profile->probes;
-	/* What was never called is known as well, unless nobody has counted yet. */
-	bool has_counted =
-		probes->nr_counts && !ended_in_delay(recording) && !recording->ended_paused;
+	/* What was never called or allocated is known as well, unless nobody has counted yet. */
+	bool has_counted = (probes->nr_counts || profile_has_heap(recording->profile)) &&
+			   !ended_in_delay(recording) && !recording->ended_paused;
 
 	for (size_t i = 0; i < probes->nr_counts && !has_counted; i++)
 		has_counted = probes->counts[i].calls > 0;
-	return !recording->result.nr_samples && !has_counted;
+	return !recording->result.nr_samples && !has_counted &&
+	       !recording->profile->heap.nr_allocations;
 }
 
 /* A command that used next to nothing may end without having been seen. */
 #define MEASURABLE_NS (20 * NS_PER_MS)
 
-/* The words that show the recording. */
+/* What shows the recording: of a target that only slept, CPU time tells nothing. */
+static const char *words_of_view(const struct recording *recording)
+{
+	bool has_cpu = !recording->options->count.no_cpu;
+
+	if (has_cpu && recording->result.cpu_ns >= MEASURABLE_NS)
+		return "report";
+	if (recording->profile->heap.nr_allocations)
+		return "report --leaks";
+	if (recording->profile->probes.nr_counts)
+		return "report -m calls";
+	return has_cpu ? "report -m wall" : "info";
+}
+
 static void say_report(const struct recording *recording)
 {
-	/* Of a target that only slept, CPU time tells nothing. */
-	bool is_idle = recording->result.cpu_ns < MEASURABLE_NS;
-	const char *other = recording->profile->probes.nr_counts ? " -m calls" : " -m wall";
-	const char *metric = is_idle ? other : "";
+	const char *words = words_of_view(recording);
 	struct buf word = {0};
 
 	escape_shell(&word, recording->file.path);
 	if (strcmp(recording->file.path, "profc.data") == 0)
-		print_hint("profc report%s", metric);
+		print_hint("profc %s", words);
 	else
-		print_hint("profc report%s -i %s", metric, buf_str(&word));
+		print_hint("profc %s -i %s", words, buf_str(&word));
 	buf_release(&word);
 }
 
@@ -164,6 +176,9 @@ static void say_counts(const struct profile *profile)
 
 	if (info_append_counts(&text, profile))
 		print_note("%s", buf_str(&text));
+	buf_clear(&text);
+	if (info_append_memory(&text, profile))
+		print_note("%s", buf_str(&text));
 	buf_release(&text);
 }
 
@@ -180,22 +195,27 @@ static void say_inlined(const struct recording *recording)
 void recording_say_done(const struct recording *recording)
 {
 	const struct sampler_result *result = &recording->result;
+	bool has_cpu = !recording->options->count.no_cpu;
 	struct buf text = {0};
 
 	if (recording->options->quiet)
 		return;
-	append_weight(&text, METRIC_CPU, result->cpu_ns);
-	buf_append_str(&text, " of CPU time in ");
+	if (has_cpu) {
+		append_weight(&text, METRIC_CPU, result->cpu_ns);
+		buf_append_str(&text, " of CPU time in ");
+	}
 	append_weight(&text, METRIC_WALL, recording->profile->meta.duration_ns);
-	buf_append_str(&text, ", ");
-	append_weight(&text, METRIC_SAMPLES, result->nr_samples);
+	if (has_cpu) {
+		buf_append_str(&text, ", ");
+		append_weight(&text, METRIC_SAMPLES, result->nr_samples);
+	}
 	print_note("wrote %s: %s, %.1f kB", file_name(recording), buf_str(&text),
 		   (double)store_writer_nr_bytes(recording->writer) / 1000);
 	buf_release(&text);
 	say_counts(recording->profile);
 	if (recording->options->verbose)
 		say_counters(recording->profile);
-	else
+	else if (has_cpu)
 		say_missed(recording->profile);
 	say_inlined(recording);
 	say_stopped(recording);

@@ -61,6 +61,11 @@ static bool is_born_in_recording(const struct sampler *sampler)
 	return sampler->session->begun_ns != 0 || sampler->options.run;
 }
 
+bool book_counts_all(const struct sampler *sampler)
+{
+	return !sampler->options.threads && !sampler->options.no_cpu;
+}
+
 /* Where the part of its CPU time begins that counts. */
 static void begin_cpu(const struct sampler *sampler, struct sampled_process *process,
 		      const struct process_cpu *former)
@@ -80,7 +85,7 @@ static void begin_cpu(const struct sampler *sampler, struct sampled_process *pro
 		has_split = proc_read_cpu_split(pid, 0, &split);
 	cpu->counts = sampler->session->counting;
 	/* Where not all of its threads are counted, no total is that of those that are. */
-	cpu->split.lost = sampler->options.threads != NULL;
+	cpu->split.lost = !book_counts_all(sampler);
 	cpu->split.rests = !cpu->counts;
 	if (cpu->counts)
 		cpu_split_meter_begin(&cpu->split, has_split ? &split : NULL);
@@ -211,7 +216,7 @@ static void thread_born(void *context, struct roster_thread *roster, bool is_new
 	thread->process->cpu.had_threads |= roster->process->nr_threads > 1;
 	thread->roster = roster;
 	thread->cpu = -1;
-	thread->is_chosen = !sampler->options.threads;
+	thread->is_chosen = book_counts_all(sampler);
 	thread->published_ns = thread->read_ns = now_ns;
 	thread->hints = xcalloc(1, sizeof(*thread->hints));
 	atomic_init(&thread->hints->max_stack_bytes, FIRST_STACK_BYTES);
@@ -263,7 +268,7 @@ static void publish_rest(struct sampler *sampler, struct sampled_process *proces
 	uint64_t rest_ns = process->cpu.counts ? uncovered_ns(process) : 0;
 	struct message *message;
 
-	if (rest_ns < REST_LEAST_NS || sampler->options.threads)
+	if (rest_ns < REST_LEAST_NS || !book_counts_all(sampler))
 		return;
 	process->cpu.handed_out_ns += rest_ns;
 	message = message_new(MESSAGE_PROCESS_REST, now_ns);

@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "profile/profile.h"
+#include "sampler/counters.h"
 #include "sampler/sampler_priv.h"
 #include "store/store.h"
 #include "tracee/launch.h"
@@ -324,7 +325,7 @@ static void publish_short_lived(struct sampler *sampler)
 	struct message *message;
 	uint64_t all_ns;
 
-	if (!sampler->options.run || session->was_cut || sampler->options.threads ||
+	if (!sampler->options.run || session->was_cut || !book_counts_all(sampler) ||
 	    !sampler->options.follow_children || !child_cpu_ns(sampler->options.pids[0], &all_ns) ||
 	    all_ns < session->ended_cpu_ns + NS_PER_MS)
 		return;

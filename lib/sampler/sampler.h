@@ -42,6 +42,7 @@ struct sampler_options {
 	uint64_t max_samples, max_bytes; /* of the file before symbols; 0: no bound */
 	bool paused;			 /* begins only with sampler_resume() */
 	bool follow_children;
+	bool no_cpu;		/* threads are not sampled: there are only probes */
 	const regex_t *threads; /* only threads whose name it is found in; NULL: all */
 	enum unwinder_kind unwinder;
 	size_t max_depth;

@@ -120,9 +120,8 @@ void pool_poke(struct sampler *sampler, uint64_t now_ns, bool is_end);
 /* Another one is to lead while this one waits. */
 void pool_hand_over(struct visitor *visitor);
 
-/* tick.c */
+/* tick.c; tick_last(): the last samples before counting ends. */
 void tick_run(struct visitor *visitor, uint64_t now_ns);
-/* The last samples before counting ends. */
 void tick_last(struct visitor *visitor);
 
 /* visiting.c: with the lock, which is given back meanwhile; the thread may be gone afterwards. */
@@ -150,6 +149,8 @@ struct roster_listener book_listener(struct sampler *sampler);
 void book_begin_counting(struct sampler *sampler, uint64_t now_ns);
 void book_end_counting(struct sampler *sampler, uint64_t now_ns);
 bool book_is_dead(struct roster_thread *thread);
+/* Is the time of all threads counted, so that totals of processes are those of their threads? */
+bool book_counts_all(const struct sampler *sampler);
 /* While nothing is counted: what was born, and what is gone? */
 void book_keep(struct sampler *sampler, uint64_t now_ns);
 void book_end(struct sampler *sampler, uint64_t now_ns);
@@ -188,13 +189,7 @@ void probing_correct(struct sampler *sampler, struct snapshot *snapshot);
 void probing_add_rows(void *context, struct profile *profile);
 /* heap.c: publish sampled allocations; `ending`: a process that is no more, or NULL. */
 void heap_drain(struct sampler *sampler, const struct sampled_process *ending);
-
-#define COUNTERS_MAX 32
-
-/* counters.c */
-uint64_t counters_cpu_ns(
-	const struct sampler *sampler); /* of all visitors, up to their last tick */
-size_t counters_read(const struct sampler *sampler, struct message_counter *out);
-void counters_publish(struct sampler *sampler, uint64_t now_ns);
+/* following.c: ends and execs where no thread is sampled. */
+void follow_processes(struct sampler *sampler);
 
 #endif

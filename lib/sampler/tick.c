@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "proc/read.h"
+#include "sampler/counters.h"
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
 #include "syscall/traits.h"
@@ -564,6 +565,12 @@ void tick_run(struct visitor *visitor, uint64_t now_ns)
 
 	begin_tick(sampler, now_ns);
 	heap_drain(sampler, NULL);
+	if (sampler->options.no_cpu) {
+		follow_processes(sampler);
+		counters_publish(sampler, now_ns);
+		schedule_advance(&sampler->schedule, clock_monotonic_ns());
+		return;
+	}
 	sample_due(visitor, reads_end_ns(sampler, now_ns));
 	rise_above(visitor, sampler->session->top_priority);
 	visit_running(visitor);
@@ -582,6 +589,9 @@ void tick_last(struct visitor *visitor)
 	uint64_t now_ns = clock_monotonic_ns();
 
 	begin_tick(sampler, now_ns);
+	heap_drain(sampler, NULL);
+	if (sampler->options.no_cpu)
+		return;
 	for (size_t i = 0; i < roster_nr_processes(sampler->roster); i++) {
 		struct roster_process *process = roster_process_at(sampler->roster, i);
 

@@ -139,6 +139,31 @@ static void print_resident(const struct heap_survey *survey, const struct view *
 	buf_release(&list);
 }
 
+bool info_append_memory(struct buf *out, const struct profile *profile)
+{
+	struct heap_survey survey;
+
+	if (!profile_has_heap(profile))
+		return false;
+	heap_survey(&survey, profile);
+	if (!whole(survey.allocated.blocks)) {
+		buf_append_str(out, "nothing was allocated");
+		return true;
+	}
+	buf_append_str(out, "recorded ");
+	append_count(out, survey.nr_samples);
+	buf_append_str(out, " of ");
+	append_weight(out, METRIC_ALLOCS, whole(survey.allocated.blocks));
+	buf_append_str(out, ", ");
+	append_memory(out, whole(survey.allocated.bytes));
+	if (!survey.nr_samples)
+		return true;
+	buf_append_str(out, "; ");
+	append_amount(out, &survey.live);
+	buf_append_str(out, whole(survey.live.blocks) == 1 ? " was not freed" : " were not freed");
+	return true;
+}
+
 void info_print_memory(const struct profile *profile, const struct view *view, struct sink *sink)
 {
 	struct heap_survey survey;

@@ -158,7 +158,7 @@ static void print_where(struct info *info)
 	fact(info, "host");
 }
 
-static void print_sampling(struct info *info)
+static void print_frequency(struct info *info)
 {
 	const struct profile_meta *meta = &info->profile->meta;
 	/* In thousandths of a hertz: lib/sampler/sampler.h. */
@@ -204,6 +204,17 @@ static void print_totals(struct info *info)
 	fact(info, "time");
 	append_count(&info->text, total->samples);
 	fact(info, "samples");
+}
+
+static void print_sampling(struct info *info)
+{
+	if (!info->profile->meta.frequency_hz && !info->survey->total.samples) {
+		buf_append_str(&info->text, "none of threads (--no-cpu)");
+		fact(info, "sampling");
+		return;
+	}
+	print_frequency(info);
+	print_totals(info);
 }
 
 static void append_number_of(struct buf *out, uint64_t nr, const char *one, const char *many)
@@ -606,7 +617,6 @@ void info_print_text(const struct profile *profile, const struct survey *survey,
 	print_how_it_ended(&info);
 	print_where(&info);
 	print_sampling(&info);
-	print_totals(&info);
 	print_sizes(&info);
 	print_ends(&info);
 	print_modules(&info);

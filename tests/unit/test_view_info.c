@@ -175,6 +175,24 @@ static void test_info__modules_with_one_problem_share_a_hint(void **state)
 	profile_free(profile);
 }
 
+static void test_info__threads_that_were_not_sampled(void **state)
+{
+	struct profile *profile = profile_new();
+
+	(void)state;
+	profile->meta.complete = true;
+	profile->meta.attached = true;
+	profile->meta.nr_cpus = 2;
+	check_text(profile,
+		   "command     (running processes)\n"
+		   "recorded    for 0 ns\n"
+		   "ended       detached\n"
+		   "host        2 CPUs\n"
+		   "sampling    none of threads (--no-cpu)\n"
+		   "contents    0 processes, 0 threads, 0 stacks of 0 addresses in 0 modules\n");
+	profile_free(profile);
+}
+
 static void test_info__an_empty_cut_profile(void **state)
 {
 	struct profile *profile = profile_new();
@@ -183,13 +201,14 @@ static void test_info__an_empty_cut_profile(void **state)
 	profile->meta.attached = true;
 	profile->meta.complete = false;
 	profile->meta.nr_cpus = 2;
+	profile->meta.frequency_hz = 500;
 	check_text(
 		profile,
 		"command     (running processes)\n"
 		"recorded    for 0 ns\n"
 		"ended       incomplete: the recording did not finish\n"
 		"host        2 CPUs\n"
-		"sampling    0 Hz requested\n"
+		"sampling    500 Hz requested\n"
 		"time        0 ns CPU, 0 ns waiting for a CPU, 0 ns blocked; 0 ns in all threads\n"
 		"samples     0\n"
 		"contents    0 processes, 0 threads, 0 stacks of 0 addresses in 0 modules\n");
@@ -535,6 +554,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_info__tells_all_on_80_columns),
 		cmocka_unit_test(test_info__modules_with_one_problem_share_a_hint),
+		cmocka_unit_test(test_info__threads_that_were_not_sampled),
 		cmocka_unit_test(test_info__an_empty_cut_profile),
 		cmocka_unit_test(test_info__an_attached_process_is_named),
 		cmocka_unit_test(test_info__says_how_it_ended),

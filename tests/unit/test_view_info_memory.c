@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/sink.h"
 #include "tests/unit/made_profile.h"
@@ -89,6 +90,32 @@ static void test_info_memory__says_what_was_before_it_attached(void **state)
 		"            allocated it is not known\n");
 }
 
+static void expect_line(struct profile *profile, const char *expected)
+{
+	struct buf text = {0};
+
+	assert_true(info_append_memory(&text, profile));
+	assert_string_equal(buf_str(&text), expected);
+	buf_release(&text);
+	profile_free(profile);
+}
+
+static void test_info_memory__one_line_at_the_end_of_a_recording(void **state)
+{
+	const struct profile_heap_moment moment = {.rss_anon_bytes = MIB};
+	struct made made = made_begin();
+	struct buf text = {0};
+
+	(void)state;
+	expect_line(made_up(),
+		    "recorded 201 of 1,601 blocks, 120 MiB; 70.0 MiB \xc2\xb1 9.21 MiB in "
+		    "801 blocks were not freed");
+	assert_false(info_append_memory(&text, made.profile));
+	assert_string_equal(buf_str(&text), "");
+	profile_add_heap_moment(made.profile, &moment);
+	expect_line(made_end(&made), "nothing was allocated");
+}
+
 static void test_info_memory__nothing_where_it_was_not_recorded(void **state)
 {
 	struct made made = made_begin();
@@ -150,6 +177,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_info_memory__divides_what_is_resident),
 		cmocka_unit_test(test_info_memory__says_what_was_before_it_attached),
+		cmocka_unit_test(test_info_memory__one_line_at_the_end_of_a_recording),
 		cmocka_unit_test(test_info_memory__nothing_where_it_was_not_recorded),
 		cmocka_unit_test(test_info_memory__of_processes_that_last),
 		cmocka_unit_test(test_info_memory__as_json),
