@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "sampler/counters.h"
 #include "sampler/sampler_priv.h"
 
 /* Ticks a second, in thousandths. */

@@ -15,7 +15,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "profile/profile.h"
-#include "sampler/counters.h"
 #include "sampler/sampler_priv.h"
 #include "store/store.h"
 #include "tracee/launch.h"

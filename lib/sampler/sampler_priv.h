@@ -191,5 +191,10 @@ void probing_add_rows(void *context, struct profile *profile);
 void heap_drain(struct sampler *sampler, const struct sampled_process *ending);
 /* following.c: ends and execs where no thread is sampled. */
 void follow_processes(struct sampler *sampler);
+/* counters.c: the CPU time is that of all visitors, up to their last tick. */
+#define COUNTERS_MAX 32
+uint64_t counters_cpu_ns(const struct sampler *sampler);
+size_t counters_read(const struct sampler *sampler, struct message_counter *out);
+void counters_publish(struct sampler *sampler, uint64_t now_ns);
 
 #endif

@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "proc/read.h"
-#include "sampler/counters.h"
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
 #include "syscall/traits.h"
