@@ -311,6 +311,15 @@ static bool was_never_within(const struct recording *recording, struct err *err)
 	return true;
 }
 
+/* Nothing else was asked for, and why it could not be was said. */
+static bool has_no_probes(const struct recording *recording, struct err *err)
+{
+	if (!recording->options->count.no_cpu)
+		return false;
+	err_set(err, ERR_EMPTY, "nothing was recorded: there were no probes");
+	return true;
+}
+
 int recording_say_empty(const struct recording *recording)
 {
 	const struct sampler_result *result = &recording->result;
@@ -319,7 +328,8 @@ int recording_say_empty(const struct recording *recording)
 	struct err err = ERR_INIT;
 
 	if (never_looked(recording, &err) || chose_nobody(recording, &err) ||
-	    was_stopped(recording, &err) || was_never_within(recording, &err)) {
+	    has_no_probes(recording, &err) || was_stopped(recording, &err) ||
+	    was_never_within(recording, &err)) {
 		print_err(&err);
 		return recording_failed_status(recording);
 	}

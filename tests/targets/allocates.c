@@ -41,6 +41,7 @@ static void *took(void *block, size_t size)
 	if (now > peak)
 		peak = now;
 	kept = block; /* compilers leave out allocations of no effect */
+	memset(block, 1, size);
 	return block;
 }
 
@@ -55,7 +56,25 @@ static void rest_now_and_then(size_t i)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
 
-	if (i % 64 == 63)
+	if (i % 64 == 63 || (i < 1000 && i % 8 == 7))
+		nanosleep(&pause, NULL);
+}
+
+static double now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* For a program that was executed it takes a while until it is recorded. */
+static void waits(void)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	double end_s = now_s() + 1.5;
+
+	while (now_s() < end_s)
 		nanosleep(&pause, NULL);
 }
 
@@ -121,7 +140,7 @@ NOT_INLINED static void grows(size_t nr, size_t size)
 	for (size_t i = 1; i <= nr; i++) {
 		block = realloc(block, i * size);
 		if (i > 1)
-			live -= (i - 1) * size;
+			live -= (i - 1) * size; /* as of one that is freed before */
 		took(block, i * size);
 		rest_now_and_then(i);
 	}
@@ -165,7 +184,10 @@ NOT_INLINED static void hammers(size_t nr, size_t size)
 
 			live -= former;
 			check(moved, former < wanted ? former : wanted, former);
-			held[at].block = took(moved, wanted);
+			held[at].block = moved;
+			bytes += wanted;
+			blocks++;
+			live += wanted;
 		} else {
 			gave(held[at].block, former);
 			held[at].block = NULL;
@@ -284,7 +306,7 @@ int main(int argc, char **argv)
 			run_threads(atoi(*word + 8), word[1]);
 			word++;
 		} else if (strcmp(*word, "waits") == 0) {
-			usleep(1000000);
+			waits();
 		} else if (strncmp(*word, "exit:", 5) == 0) {
 			say_sums();
 			_exit(atoi(*word + 5));
