@@ -93,6 +93,7 @@ void prober_free(struct prober *prober)
 {
 	if (!prober)
 		return;
+	prober_let_go(prober);
 	end_thread(prober);
 	for (size_t i = 0; i < prober->nr_processes; i++)
 		free_process(prober->processes[i]);
@@ -216,26 +217,28 @@ static void refuse_process(struct prober *prober, struct probed_process *process
 
 int prober_launch(struct prober *prober, struct launch *launch, struct err *err)
 {
+	struct entry_stop *stop = xcalloc(1, sizeof(*stop));
 	struct probed_process *process;
-	struct entry_stop stop;
-	int failed = entry_run(&stop, launch);
+	int failed = entry_run(stop, launch);
 
 	pthread_mutex_lock(&prober->lock);
 	process = add_process(prober, launch->pid);
 	prober->command = launch->pid;
 	pthread_mutex_unlock(&prober->lock);
-	if (failed || !stop.is_stopped) {
+	if (failed || !stop->is_stopped) {
 		if (!failed)
-			err_set(err, ERR_UNSUPPORTED, "%s", stop.why);
+			err_set(err, ERR_UNSUPPORTED, "%s", stop->why);
+		free(stop);
 		return failed;
 	}
-	if (stop.memory_fd >= 0) {
+	prober->entry = stop;
+	if (stop->memory_fd >= 0) {
 		const struct probe_access access = {
 			.pid = launch->pid,
 			.command = launch->pid,
-			.memory_fd = stop.memory_fd,
+			.memory_fd = stop->memory_fd,
 			.is_stopped = true,
-			.has_thread_data = stop.has_thread_data,
+			.has_thread_data = stop->has_thread_data,
 			.patience_ns = PATIENCE_NS,
 		};
 
@@ -243,8 +246,15 @@ int prober_launch(struct prober *prober, struct launch *launch, struct err *err)
 			refuse_process(prober, process, err);
 		note_gate_refusal(prober, process, err);
 	}
-	entry_end(&stop);
 	return 0;
+}
+
+void prober_let_go(struct prober *prober)
+{
+	if (prober->entry)
+		entry_end(prober->entry);
+	free(prober->entry);
+	prober->entry = NULL;
 }
 
 size_t prober_nr_places(const struct prober *prober)
@@ -593,6 +603,7 @@ void prober_remove(struct prober *prober, size_t *nr_left, struct err *err)
 {
 	struct removing removing = {.prober = prober, .err = err};
 
+	prober_let_go(prober);
 	end_thread(prober);
 	/* What is forked meanwhile by one that still has them comes to be seen the next time. */
 	for (int i = 0; i < REMOVE_PASSES && prober->nr_wanted; i++) {

@@ -49,9 +49,11 @@ int prober_attach(struct prober *prober, pid_t pid, struct err *err);
 /*
  * Run a command, as launch_run(), up to the first instruction of its program, its libraries loaded,
  * and put probes in there: nothing is missed. Returns what launch_run() does. A failure of
- * the probes, in *err, leaves the command running without them.
+ * the probes, in *err, leaves the command without them. It stands there, to be looked at, until
+ * prober_let_go() is called by the same thread; prober_remove() and prober_free() do so, too.
  */
 int prober_launch(struct prober *prober, struct launch *launch, struct err *err);
+void prober_let_go(struct prober *prober);
 
 /* How many places are counted, in all processes, up to now; how many were asked for. */
 size_t prober_nr_places(const struct prober *prober);

@@ -104,7 +104,8 @@ struct prober {
 	struct pid_table by_pid;      /* the latest with an id, if it is not gone */
 	struct probed_process **open; /* owned; borrows those that are not closed, in any order */
 	size_t nr_open, cap_open;
-	pid_t command; /* of prober_launch(): a child of ours; or 0 */
+	struct entry_stop *entry; /* owned: a command that stands before it begins; or NULL */
+	pid_t command;		  /* of prober_launch(): a child of ours; or 0 */
 	size_t nr_places, nr_wanted;
 	bool is_counting;
 	struct probe_cost cost;	  /* of installing */

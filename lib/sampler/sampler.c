@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "probe/prober.h"
 #include "profile/profile.h"
 #include "sampler/sampler_priv.h"
 #include "store/store.h"
@@ -217,6 +218,8 @@ static int start(struct sampler *sampler, struct store_writer *writer, struct er
 		status = err_set(err, ERR_GONE, "the command could not be executed");
 	if (status == 0)
 		status = add_roots(sampler, err);
+	if (sampler->options.prober)
+		prober_let_go(sampler->options.prober);
 	if (status < 0)
 		return status;
 	begin(sampler);
