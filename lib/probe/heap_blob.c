@@ -301,8 +301,15 @@ static void commit(struct heap_ring_record *record, uint64_t position)
 }
 
 /* A record does not go around the end of the ring. NULL: there is no room, which is counted. */
-static struct heap_ring_record *reserve(uint64_t nr_bytes, uint64_t *position)
+/*
+ * The last part of the ring is left to what is freed: a block whose end was lost would pass for
+ * leaked, while of an allocation that is lost nothing more is said.
+ */
+#define FREES_BYTES (HEAP_RING_BYTES / 8)
+
+static struct heap_ring_record *reserve(uint64_t nr_bytes, bool is_allocation, uint64_t *position)
 {
+	int64_t room = HEAP_RING_BYTES - (is_allocation ? FREES_BYTES : 0);
 	uint64_t head = relaxed_load(&shared.head);
 	uint64_t left;
 	int64_t used;
@@ -313,7 +320,7 @@ static struct heap_ring_record *reserve(uint64_t nr_bytes, uint64_t *position)
 		/* Others may have gone on meanwhile, so that the tail is beyond this head. */
 		used = (int64_t)(*position + nr_bytes -
 				 __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE));
-		if (used > (int64_t)HEAP_RING_BYTES) {
+		if (used > room) {
 			relaxed_add(&shared.nr_dropped, 1);
 			return 0;
 		}
@@ -381,7 +388,7 @@ static void emit(const struct request *request, enum heap_record_kind kind, uint
 	uint64_t nr_bytes = (sizeof(struct heap_ring_record) + room + HEAP_RECORD_ALIGNMENT - 1) &
 			    -(uint64_t)HEAP_RECORD_ALIGNMENT;
 	uint64_t position;
-	struct heap_ring_record *record = reserve(nr_bytes, &position);
+	struct heap_ring_record *record = reserve(nr_bytes, has_stack, &position);
 
 	if (!record)
 		return;

@@ -521,7 +521,7 @@ static void test_heap__stack_is_copied_up_to_where_it_ends(void **state)
 
 #define STORM	      2000000
 #define STORM_SIZE    40
-#define STORM_MEAN    8192
+#define STORM_MEAN    12000
 #define STORM_THREADS 4
 
 static void *storm(void *context)
