@@ -120,6 +120,12 @@ static void print_resident(const struct heap_survey *survey, const struct view *
 	};
 	struct buf text = {0}, list = {0};
 
+	if (!survey->rss_anon_bytes && !survey->rss_file_bytes) {
+		buf_append_str(&text, "not seen: it is looked at once a second");
+		print_fact(view, "resident    ", &text, sink);
+		buf_release(&text);
+		return;
+	}
 	append_memory(&text,
 		      survey->rss_anon_bytes + survey->rss_file_bytes + survey->rss_shmem_bytes);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
