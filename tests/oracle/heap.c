@@ -43,6 +43,7 @@ struct totals {
 	uint64_t allocated_bytes, nr_allocations, nr_dropped, nr_lost, nr_untracked;
 	uint64_t nr_samples, nr_frees, nr_kept, nr_unmatched, nr_doubled, nr_pids;
 	uint64_t max_stack_bytes;
+	size_t nr_functions; /* found in the files, once each */
 	double estimated, variance, live;
 	pid_t first_pid, last_pid;
 	struct known *known; /* open addressing; pointer 0: free, 1: was taken away */
@@ -102,9 +103,9 @@ static bool has_malloc(const struct wanted *wanted)
 /* prober_options.find */
 static void find(void *context, const struct probe_file *file, struct wanted *wanted)
 {
+	struct totals *totals = context;
 	Elf *elf;
 
-	(void)context;
 	if (strstr(file->path, "/ld-linux"))
 		return;
 	elf = elf_begin(file->fd, ELF_C_READ, NULL);
@@ -113,6 +114,7 @@ static void find(void *context, const struct probe_file *file, struct wanted *wa
 	if (!has_malloc(wanted)) {
 		wanted_release(wanted);
 	} else {
+		totals->nr_functions += wanted->nr_places;
 		look_at_symbols(elf, SHT_DYNSYM, note_start, wanted);
 		look_at_symbols(elf, SHT_SYMTAB, note_start, wanted);
 	}
@@ -222,8 +224,7 @@ static void add_up(void *context, uint32_t serial, pid_t pid, struct heap_ring *
 	totals->nr_untracked += found.nr_untracked;
 }
 
-static void print(const struct totals *totals, size_t nr_places, size_t nr_left, double ns,
-		  int status)
+static void print(const struct totals *totals, size_t nr_left, double ns, int status)
 {
 	printf("{\"allocated_bytes\":%" PRIu64 ",\"allocations\":%" PRIu64 ",\"samples\":%" PRIu64
 	       ",\"estimated_bytes\":%.0f,\"sigma_bytes\":%.0f,\"live_bytes\":%.0f,",
@@ -235,8 +236,8 @@ static void print(const struct totals *totals, size_t nr_places, size_t nr_left,
 	       totals->nr_frees, totals->nr_kept, totals->nr_unmatched, totals->nr_doubled,
 	       totals->nr_dropped, totals->nr_lost, totals->nr_untracked, totals->nr_pids,
 	       totals->max_stack_bytes);
-	printf(",\"places\":%zu,\"left\":%zu,\"ns\":%.0f,\"status\":%d}\n", nr_places, nr_left, ns,
-	       status);
+	printf(",\"functions\":%zu,\"left\":%zu,\"ns\":%.0f,\"status\":%d}\n", totals->nr_functions,
+	       nr_left, ns, status);
 	fflush(stdout);
 }
 
@@ -273,18 +274,20 @@ static void sample_for(struct prober *prober, struct totals *totals, uint64_t ms
 
 static int sample_process(const struct options *options, struct totals *totals, pid_t pid)
 {
-	size_t nr_left = 0, nr_places = 0;
+	size_t nr_left = 0;
 	uint64_t begun_ns = clock_monotonic_ns();
 
 	for (uint64_t i = 0; i < options->nr_cycles; i++) {
 		struct err err = ERR_INIT;
-		struct prober *prober = prober_new(&(const struct prober_options){
-			.find = find, .max_places = 1000, .heap = options->heap});
+		struct prober *prober =
+			prober_new(&(const struct prober_options){.find = find,
+								  .context = totals,
+								  .max_places = 1000,
+								  .heap = options->heap});
 		size_t nr;
 
 		if (prober_attach(prober, pid, &err) < 0)
 			return failed(&err);
-		nr_places = prober_nr_places(prober);
 		if (i == 0) {
 			printf("on\n");
 			fflush(stdout);
@@ -304,14 +307,14 @@ static int sample_process(const struct options *options, struct totals *totals, 
 		/* What is freed while nothing is hooked is not told. */
 		memset(totals->known, 0, sizeof(*totals->known) << LIVE_LOG2);
 	}
-	print(totals, nr_places, nr_left, (double)(clock_monotonic_ns() - begun_ns), 0);
+	print(totals, nr_left, (double)(clock_monotonic_ns() - begun_ns), 0);
 	return 0;
 }
 
 static int sample_command(const struct options *options, struct totals *totals, char **argv)
 {
 	struct prober *prober = prober_new(&(const struct prober_options){
-		.find = find, .max_places = 1000, .heap = options->heap});
+		.find = find, .context = totals, .max_places = 1000, .heap = options->heap});
 	struct child_signals signals = {.ignores_children = false};
 	struct launch launch;
 	struct err err = ERR_INIT;
@@ -326,14 +329,14 @@ static int sample_command(const struct options *options, struct totals *totals, 
 		fprintf(stderr, "heap: %s (%d)\n", status ? strerror(status) : err.what, err.code);
 		return 1;
 	}
+	prober_let_go(prober);
 	while (waitpid(launch.pid, &status, WNOHANG) == 0)
 		sample_for(prober, totals, 2);
 	patience_ns = 2 * NS_PER_SEC;
 	prober_for_each_heap(prober, drain, totals);
 	prober_for_each_heap(prober, add_up, totals);
 	prober_remove(prober, &nr_left, &err);
-	print(totals, prober_nr_places(prober), nr_left, 0,
-	      WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	print(totals, nr_left, 0, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 	launch_release(&launch);
 	prober_free(prober);
 	return 0;
