@@ -36,6 +36,7 @@ struct prober *prober_new(const struct prober_options *options)
 	pthread_condattr_t attributes;
 
 	prober->options = *options;
+	prober->has_heap = options->heap.mean != 0;
 	pthread_mutex_init(&prober->install_lock, NULL);
 	pthread_mutex_init(&prober->lock, NULL);
 	pthread_condattr_init(&attributes);
@@ -206,13 +207,10 @@ int prober_attach(struct prober *prober, pid_t pid, struct err *err)
 }
 
 /* Once; under `lock`, or before another thread knows of it. */
-static void refuse_process(struct prober *prober, struct probed_process *process,
-			   const struct err *err)
+static void refuse_process(struct probed_process *process, const struct err *err)
 {
-	if (process->refusal)
-		return;
-	process->refusal = xstrdup(err->what);
-	prober->nr_failed++;
+	if (!process->refusal)
+		process->refusal = xstrdup(err->what);
 }
 
 int prober_launch(struct prober *prober, struct launch *launch, struct err *err)
@@ -243,7 +241,7 @@ int prober_launch(struct prober *prober, struct launch *launch, struct err *err)
 		};
 
 		if (prober_install(prober, process, &access, true, err) < 0)
-			refuse_process(prober, process, err);
+			refuse_process(process, err);
 		note_gate_refusal(prober, process, err);
 	}
 	return 0;
@@ -255,16 +253,6 @@ void prober_let_go(struct prober *prober)
 		entry_end(prober->entry);
 	free(prober->entry);
 	prober->entry = NULL;
-}
-
-size_t prober_nr_places(const struct prober *prober)
-{
-	return prober->nr_places;
-}
-
-size_t prober_nr_wanted(const struct prober *prober)
-{
-	return prober->nr_wanted;
 }
 
 /* Whatever fails then fails for that. */
@@ -290,7 +278,7 @@ static void look(struct prober *prober, struct probed_process *process)
 	process->look_again_ns =
 		now_ns + min_u64(max_u64(now_ns - process->born_ns, FIRST_LOOK_NS), LOOK_NS);
 	if (status < 0 && err.code != ERR_GONE && !process->is_gone && !is_over) {
-		refuse_process(prober, process, &err);
+		refuse_process(process, &err);
 		process->look_again_ns = UINT64_MAX;
 	}
 	pthread_mutex_unlock(&prober->lock);
@@ -312,6 +300,18 @@ static struct probed_process *in_its_program(struct prober *prober, struct probe
 	return latest && latest->program == program ? latest : add_process(prober, process->pid);
 }
 
+void prober_use(struct probed_process *process)
+{
+	for (; process; process = process->giver)
+		process->nr_users++;
+}
+
+void prober_release(struct probed_process *process)
+{
+	for (; process; process = process->giver)
+		process->nr_users--;
+}
+
 /* With the lock, which is given back while a process is looked at. */
 static uint64_t look_at_due(struct prober *prober)
 {
@@ -327,11 +327,11 @@ static uint64_t look_at_due(struct prober *prober)
 			continue;
 		}
 		process = in_its_program(prober, process);
-		process->is_busy = true;
+		prober_use(process);
 		pthread_mutex_unlock(&prober->lock);
 		look(prober, process);
 		pthread_mutex_lock(&prober->lock);
-		process->is_busy = false;
+		prober_release(process);
 	}
 	return next_ns;
 }
@@ -433,12 +433,42 @@ uint64_t counted_calls(const struct prober *prober, const struct probed *probed,
 			: 0);
 }
 
+static struct heap_ring *heap_of(const struct probed *probed)
+{
+	return probed->installation ? installation_heap(probed->installation) : NULL;
+}
+
+bool counted_heap(const struct prober *prober, const struct probed *probed,
+		  struct heap_totals *totals)
+{
+	const struct heap_totals *base = &probed->heap_base;
+	const struct heap_ring *heap = heap_of(probed);
+	struct heap_totals now;
+
+	if (!heap)
+		return false;
+	*totals = probed->heap_counted;
+	if (!prober->is_counting)
+		return true;
+	heap_ring_totals(heap, &now);
+	totals->allocated_bytes += now.allocated_bytes - base->allocated_bytes;
+	totals->nr_allocations += now.nr_allocations - base->nr_allocations;
+	totals->nr_dropped += now.nr_dropped - base->nr_dropped;
+	totals->nr_lost += now.nr_lost - base->nr_lost;
+	totals->nr_untracked += now.nr_untracked - base->nr_untracked;
+	return true;
+}
+
 static void set_counting(struct prober *prober, struct probed *probed, bool is_counting,
 			 uint64_t now_ns)
 {
 	if (is_counting) {
 		probed->from_ns = max_u64(probed->from_ns, now_ns);
 		probed->is_from_start = false;
+		if (heap_of(probed))
+			heap_ring_totals(heap_of(probed), &probed->heap_base);
+	} else {
+		counted_heap(prober, probed, &probed->heap_counted);
 	}
 	for (size_t i = 0; i < probed->nr_places; i++) {
 		struct counted_place *place = &probed->places[i];
@@ -484,19 +514,22 @@ bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t 
 	return is_found;
 }
 
+bool prober_has_heap(const struct prober *prober)
+{
+	return prober->has_heap;
+}
+
 void prober_for_each_heap(struct prober *prober,
 			  void (*each)(void *context, uint32_t serial, pid_t pid,
 				       struct heap_ring *heap),
 			  void *context)
 {
 	pthread_mutex_lock(&prober->lock);
-	for (size_t i = 0; i < prober->nr_processes; i++) {
-		struct probed_process *process = prober->processes[i];
+	for (size_t i = 0; i < prober->nr_open; i++) {
+		struct probed_process *process = prober->open[i];
 
 		for (size_t k = 0; k < process->nr_probed; k++) {
-			struct installation *installation = process->probed[k].installation;
-			struct heap_ring *heap =
-				installation ? installation_heap(installation) : NULL;
+			struct heap_ring *heap = heap_of(&process->probed[k]);
 
 			if (heap)
 				each(context, process->serial, process->pid, heap);
@@ -508,8 +541,8 @@ void prober_for_each_heap(struct prober *prober,
 static void set_heap(struct prober *prober, const struct heap_options *heap)
 {
 	prober->options.heap = *heap;
-	for (size_t i = 0; i < prober->nr_processes; i++) {
-		struct probed_process *process = prober->processes[i];
+	for (size_t i = 0; i < prober->nr_open; i++) {
+		struct probed_process *process = prober->open[i];
 
 		for (size_t k = 0; k < process->nr_probed; k++) {
 			if (process->probed[k].installation)
@@ -518,23 +551,18 @@ static void set_heap(struct prober *prober, const struct heap_options *heap)
 	}
 }
 
+/* Of processes that are open: it becomes less when one is closed. */
 static uint64_t nr_heap_dropped(const struct prober *prober)
 {
 	uint64_t nr = 0;
 
-	for (size_t i = 0; i < prober->nr_processes; i++) {
-		const struct probed_process *process = prober->processes[i];
+	for (size_t i = 0; i < prober->nr_open; i++) {
+		const struct probed_process *process = prober->open[i];
+		struct heap_totals totals;
 
 		for (size_t k = 0; k < process->nr_probed; k++) {
-			struct installation *installation = process->probed[k].installation;
-			const struct heap_ring *heap =
-				installation ? installation_heap(installation) : NULL;
-			struct heap_totals totals;
-
-			if (!heap)
-				continue;
-			heap_ring_totals(heap, &totals);
-			nr += totals.nr_dropped;
+			if (counted_heap(prober, &process->probed[k], &totals))
+				nr += totals.nr_dropped + totals.nr_untracked;
 		}
 	}
 	return nr;
@@ -556,13 +584,6 @@ void prober_adapt_heap(struct prober *prober, uint32_t stack_bytes)
 	if (heap.mean != prober->options.heap.mean ||
 	    heap.stack_bytes != prober->options.heap.stack_bytes)
 		set_heap(prober, &heap);
-	pthread_mutex_unlock(&prober->lock);
-}
-
-void prober_set_heap(struct prober *prober, const struct heap_options *heap)
-{
-	pthread_mutex_lock(&prober->lock);
-	set_heap(prober, heap);
 	pthread_mutex_unlock(&prober->lock);
 }
 

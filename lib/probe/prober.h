@@ -40,7 +40,7 @@ void prober_free(struct prober *prober);
 
 /*
  * Put probes into a running process, before it is sampled. That nothing in it is wanted, or can
- * be counted, is no failure: prober_nr_places() tells. Fails, with words, where the process does
+ * be counted, is no failure. Fails, with words, where the process does
  * not allow it, and then nothing is changed in it: ERR_INVALID where that is only so for the gate,
  * which is in the recording, too.
  */
@@ -55,10 +55,6 @@ int prober_attach(struct prober *prober, pid_t pid, struct err *err);
 int prober_launch(struct prober *prober, struct launch *launch, struct err *err);
 void prober_let_go(struct prober *prober);
 
-/* How many places are counted, in all processes, up to now; how many were asked for. */
-size_t prober_nr_places(const struct prober *prober);
-size_t prober_nr_wanted(const struct prober *prober);
-
 /* Processes as a recording knows them; any thread. `serial` is the row in the profile. */
 enum prober_birth {
 	PROBER_ROOT,   /* prober_attach() or prober_launch() has seen to it */
@@ -70,13 +66,15 @@ void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t par
 		 enum prober_birth birth);
 void prober_gone(struct prober *prober, uint32_t serial);
 
-/* Only what is called while this is so is counted; initially it is not. Any thread. */
+/* Only what is called or allocated while this is so is counted: at first it is not. Any thread. */
 void prober_set_counting(struct prober *prober, bool is_counting, uint64_t now_ns);
 
 /* Where a sample's thread stands in the program; as patched_original_pc(). Any thread. */
 bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t *original,
 			unsigned int *pushed_bytes);
 
+/* Are allocations wanted? Always the same. */
+bool prober_has_heap(const struct prober *prober);
 /*
  * What is sampled of the allocations of each process that has such probes of its own (its forked
  * children write into the same): `serial` and `pid` are that process'. A process may have more
@@ -91,8 +89,6 @@ void prober_for_each_heap(struct prober *prober,
  * where records were dropped for want of room since the last time.
  */
 void prober_adapt_heap(struct prober *prober, uint32_t stack_bytes);
-/* Sample allocations otherwise from now on. Any thread. */
-void prober_set_heap(struct prober *prober, const struct heap_options *heap);
 
 /*
  * Bring the rows of the profile up to date: counts, refusals and counters, of processes and modules

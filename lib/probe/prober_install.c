@@ -125,7 +125,7 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 		uint64_t address = place->address + mapping->bias;
 
 		if (address < mapping->start || address >= mapping->end ||
-		    (place->kind == WANTED_HEAP && !prober->options.heap.mean))
+		    (place->kind == WANTED_HEAP && !prober->has_heap))
 			continue;
 		ARRAY_GROW(gathered->requests, gathered->nr, gathered->cap_requests);
 		ARRAY_GROW(gathered->places, gathered->nr, gathered->cap_places);
@@ -245,16 +245,6 @@ static void note_outcomes(struct gathered *gathered, const struct installation *
 	}
 }
 
-static size_t nr_counted(const struct gathered *gathered)
-{
-	size_t nr = 0;
-
-	for (size_t i = 0; i < gathered->nr; i++)
-		nr += gathered->places[i].outcome == PATCH_OK &&
-		      wanted_is_counted(gathered->places[i].wanted);
-	return nr;
-}
-
 /* The places are the process' from now on. */
 static void keep(struct prober *prober, struct probed_process *process, struct gathered *gathered,
 		 struct installation *installation, const struct probe_cost *cost,
@@ -269,7 +259,9 @@ static void keep(struct prober *prober, struct probed_process *process, struct g
 		.from_ns = clock_monotonic_ns(),
 		.is_from_start = is_from_start,
 	};
-	prober->nr_places += nr_counted(gathered);
+	/* As it is wanted by now. */
+	if (installation)
+		installation_set_heap(installation, &prober->options.heap);
 	prober->cost.stop_ns += cost->stop_ns;
 	prober->cost.remote_ns += cost->remote_ns;
 	prober->stop_ns_max = max_u64(prober->stop_ns_max, cost->stop_ns);
@@ -307,15 +299,25 @@ static int check_gate(const struct probed_process *process, struct err *err)
 	return 0;
 }
 
+static struct heap_options heap_wanted(struct prober *prober)
+{
+	struct heap_options heap;
+
+	pthread_mutex_lock(&prober->lock);
+	heap = prober->options.heap;
+	pthread_mutex_unlock(&prober->lock);
+	return heap;
+}
+
 static int install(struct prober *prober, struct probed_process *process,
 		   const struct probe_access *access, struct gathered *gathered, bool is_from_start,
 		   struct err *err)
 {
 	struct installation *installation = NULL;
 	struct probe_cost cost = {0};
-	const struct probe_extras extras = {.gate = prober->options.has_gate ? &process->gate
-									     : NULL,
-					    .heap = &prober->options.heap};
+	const struct heap_options heap = heap_wanted(prober);
+	const struct probe_extras extras = {
+		.gate = prober->options.has_gate ? &process->gate : NULL, .heap = &heap};
 	struct err own = ERR_INIT;
 	int status;
 

@@ -7,8 +7,10 @@
 #include "base/pid_table.h"
 #include "mapping/module.h"
 #include "probe/access.h"
+#include "probe/heap_ring.h"
 #include "probe/installation.h"
 #include "probe/prober.h"
+#include "profile/heap.h"
 
 struct branches;
 struct elf_image;
@@ -58,11 +60,14 @@ struct probed {
 	uint64_t from_ns;   /* CLOCK_MONOTONIC */
 	bool is_from_start; /* of the program */
 	bool is_told;	    /* what was refused is in the profile */
+	/* Allocations: up to when counting began, or went on, and what was counted before that. */
+	struct heap_totals heap_base, heap_counted;
 };
 
-/* When its memory is looked at. */
+/* When its memory is looked at, by the thread that owns the profile, and as it was then. */
 struct moments {
 	uint64_t again_ns;
+	struct profile_heap_moment latest;
 	bool is_last_told;
 };
 
@@ -76,8 +81,8 @@ struct probed_process {
 	uint64_t program;  /* proc_program_id(); 0: not known */
 	bool has_executed; /* another since: it is not looked at any more */
 	bool is_gone;
-	bool is_busy;	/* the prober's thread looks at it, and has given back the lock */
-	bool is_closed; /* nobody counts there any more; all of it is in the profile */
+	uint32_t nr_users; /* threads that look at it, or its heirs, and have given back the lock */
+	bool is_closed;	   /* nobody counts there any more; all of it is in the profile */
 	uint64_t born_ns, gone_ns;
 	struct prober_mapping *mappings; /* owned */
 	size_t nr_mappings, cap_mappings;
@@ -92,7 +97,8 @@ struct probed_process {
 };
 
 struct prober {
-	struct prober_options options;
+	struct prober_options options; /* `heap` in it changes, under `lock` */
+	bool has_heap;
 	pthread_mutex_t install_lock; /* one installation at a time; files */
 	struct prober_file **files;   /* owned; under install_lock */
 	size_t nr_files, cap_files;
@@ -106,13 +112,13 @@ struct prober {
 	size_t nr_open, cap_open;
 	struct entry_stop *entry; /* owned: a command that stands before it begins; or NULL */
 	pid_t command;		  /* of prober_launch(): a child of ours; or 0 */
-	size_t nr_places, nr_wanted;
+	size_t nr_wanted;
 	bool is_counting;
 	struct probe_cost cost;	  /* of installing */
 	uint64_t nr_heap_dropped; /* records, as of the last prober_adapt_heap() */
 	uint64_t stop_ns_max, remove_ns;
-	uint64_t nr_missed; /* by processes that are closed: threads that a gate had no room for */
-	size_t nr_failed;   /* processes in which nothing could be installed */
+	/* Of processes that are closed: threads that a gate had no room for, programs not seen. */
+	uint64_t nr_missed, nr_overlooked;
 	pthread_t thread;
 	pthread_cond_t wake;
 	bool has_thread, is_over;
@@ -146,5 +152,15 @@ void prober_read_callees(struct probed_process *process);
 /* Calls up to now; under `lock`. */
 uint64_t counted_calls(const struct prober *prober, const struct probed *probed,
 		       const struct counted_place *place);
+/* Allocations up to now; false: it has no probes for them. Under `lock`. */
+bool counted_heap(const struct prober *prober, const struct probed *probed,
+		  struct heap_totals *totals);
+
+/*
+ * Keep a process, and those whose probes it has inherited, while the lock is given back; and let go
+ * of them. Under `lock`.
+ */
+void prober_use(struct probed_process *process);
+void prober_release(struct probed_process *process);
 
 #endif

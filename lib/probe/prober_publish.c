@@ -168,93 +168,100 @@ static void tell_of_files(struct publishing *publishing, const struct probed_pro
 /* To go through all mappings takes some microseconds each, of the kernel's. */
 #define MOMENT_NS (NS_PER_SEC - 50 * NS_PER_MS)
 
-static bool read_memory(pid_t pid, struct profile_heap_moment *moment)
+static void read_memory(pid_t pid, struct profile_heap_moment *moment)
 {
 	struct proc_memory memory;
 	struct buf text = {0};
-	bool is_read = proc_read_process_file(pid, "status", &text) &&
-		       proc_memory_parse(buf_str(&text), text.nr_bytes, &memory);
 
-	buf_clear(&text);
-	if (is_read && proc_read_process_file(pid, "smaps", &text))
-		moment->heap_mapped_bytes = proc_memory_of_heaps(buf_str(&text), text.nr_bytes);
+	if (proc_read_process_file(pid, "status", &text) &&
+	    proc_memory_parse(buf_str(&text), text.nr_bytes, &memory)) {
+		moment->rss_anon_bytes = memory.rss_anon_bytes;
+		moment->rss_file_bytes = memory.rss_file_bytes;
+		moment->rss_shmem_bytes = memory.rss_shmem_bytes;
+		moment->swap_bytes = memory.swap_bytes;
+		buf_clear(&text);
+		if (proc_read_process_file(pid, "smaps", &text))
+			moment->heap_mapped_bytes =
+				proc_memory_of_heaps(buf_str(&text), text.nr_bytes);
+	}
 	buf_release(&text);
-	if (!is_read)
-		return false;
-	moment->rss_anon_bytes = memory.rss_anon_bytes;
-	moment->rss_file_bytes = memory.rss_file_bytes;
-	moment->rss_shmem_bytes = memory.rss_shmem_bytes;
-	moment->swap_bytes = memory.swap_bytes;
-	return true;
 }
 
 /* Exact, of all that was installed in it, and also once it has ended. */
-static bool add_totals(const struct probed_process *process, struct profile_heap_moment *moment)
+static bool add_totals(const struct prober *prober, const struct probed_process *process,
+		       struct profile_heap_moment *moment)
 {
+	struct heap_totals totals;
 	bool has_heap = false;
 
+	moment->allocated_bytes = moment->nr_allocations = moment->nr_dropped = 0;
 	for (size_t i = 0; i < process->nr_probed; i++) {
-		struct installation *installation = process->probed[i].installation;
-		const struct heap_ring *heap =
-			installation ? installation_heap(installation) : NULL;
-		struct heap_totals totals;
-
-		if (!heap)
+		if (!counted_heap(prober, &process->probed[i], &totals))
 			continue;
 		has_heap = true;
-		heap_ring_totals(heap, &totals);
 		moment->allocated_bytes += totals.allocated_bytes;
 		moment->nr_allocations += totals.nr_allocations;
-		moment->nr_dropped += totals.nr_dropped + totals.nr_lost;
+		moment->nr_dropped += totals.nr_dropped + totals.nr_lost + totals.nr_untracked;
 	}
 	return has_heap;
 }
 
-static const struct profile_heap_moment *last_moment(const struct profile *profile,
-						     uint32_t process)
+static bool is_due(const struct publishing *publishing, const struct probed_process *process)
 {
-	const struct profile_heap *heap = &profile->heap;
+	struct profile_heap_moment unused;
 
-	for (size_t i = heap->nr_moments; i > 0; i--) {
-		if (heap->moments[i - 1].process == process)
-			return &heap->moments[i - 1];
+	return process->serial < publishing->profile->nr_processes && !process->is_gone &&
+	       publishing->now_ns >= process->moments.again_ns &&
+	       add_totals(publishing->prober, process, &unused);
+}
+
+/*
+ * With tens of thousands of mappings that takes a tenth of a second: without the lock, for which
+ * each sample waits.
+ */
+static void read_memories(const struct publishing *publishing)
+{
+	struct prober *prober = publishing->prober;
+	struct probed_process **due = NULL;
+	size_t nr = 0, cap = 0;
+
+	pthread_mutex_lock(&prober->lock);
+	for (size_t i = 0; i < prober->nr_open; i++) {
+		if (!is_due(publishing, prober->open[i]))
+			continue;
+		prober_use(prober->open[i]);
+		ARRAY_GROW(due, nr, cap);
+		due[nr++] = prober->open[i];
 	}
-	return NULL;
+	pthread_mutex_unlock(&prober->lock);
+	/* Of one that has ended it stays that of the last time. */
+	for (size_t i = 0; i < nr; i++)
+		read_memory(due[i]->pid, &due[i]->moments.latest);
+	pthread_mutex_lock(&prober->lock);
+	for (size_t i = 0; i < nr; i++)
+		prober_release(due[i]);
+	pthread_mutex_unlock(&prober->lock);
+	free(due);
 }
 
 static void publish_moment(struct publishing *publishing, struct probed_process *process)
 {
+	const struct profile_heap *heap = &publishing->profile->heap;
 	uint64_t at_ns = process->is_gone ? process->gone_ns : publishing->now_ns;
-	struct profile_heap_moment moment = {.process = process->serial,
-					     .time_ns = at_ns - publishing->start_ns};
-	const struct profile_heap_moment *last;
+	struct moments *moments = &process->moments;
+	struct profile_heap_moment *moment = &moments->latest;
 
-	if (process->moments.is_last_told ||
-	    (at_ns < process->moments.again_ns && !process->is_gone) ||
-	    !add_totals(process, &moment))
+	if (moments->is_last_told || (at_ns < moments->again_ns && !process->is_gone) ||
+	    !add_totals(publishing->prober, process, moment))
 		return;
-	last = last_moment(publishing->profile, process->serial);
-	if (process->is_gone || !read_memory(process->pid, &moment)) {
-		uint64_t allocated_bytes = moment.allocated_bytes;
-		uint64_t nr_allocations = moment.nr_allocations, nr_dropped = moment.nr_dropped;
-
-		/* Its memory is that of its last moment, as far as anyone has seen it. */
-		if (last)
-			moment = *last;
-		moment.time_ns = at_ns - publishing->start_ns;
-		moment.allocated_bytes = allocated_bytes;
-		moment.nr_allocations = nr_allocations;
-		moment.nr_dropped = nr_dropped;
-		process->moments.is_last_told = process->is_gone;
-	}
-	if (publishing->profile->heap.nr_moments) {
-		const struct profile_heap *heap = &publishing->profile->heap;
-
-		moment.time_ns =
-			max_u64(moment.time_ns, heap->moments[heap->nr_moments - 1].time_ns);
-	}
-	process->moments.again_ns = at_ns + MOMENT_NS;
-	profile_add_heap_moment(publishing->profile, &moment);
+	moment->process = process->serial;
+	moment->time_ns = at_ns - publishing->start_ns;
+	if (heap->nr_moments)
+		moment->time_ns =
+			max_u64(moment->time_ns, heap->moments[heap->nr_moments - 1].time_ns);
+	moments->is_last_told = process->is_gone;
+	moments->again_ns = at_ns + MOMENT_NS;
+	profile_add_heap_moment(publishing->profile, moment);
 }
 
 static void publish_process(struct publishing *publishing, struct probed_process *process)
@@ -279,17 +286,10 @@ static void publish_process(struct publishing *publishing, struct probed_process
 	}
 }
 
-/* Other programs that were over before it was known whether they have what is wanted. */
-static uint64_t nr_overlooked(const struct prober *prober)
+/* Another program, over before it was known whether it has what is wanted? */
+static bool is_overlooked(const struct probed_process *process)
 {
-	uint64_t nr = 0;
-
-	for (size_t i = 0; i < prober->nr_processes; i++) {
-		const struct probed_process *process = prober->processes[i];
-
-		nr += process->is_gone && !process->is_looked_at && !process->giver;
-	}
-	return nr;
+	return process->is_gone && !process->is_looked_at && !process->giver;
 }
 
 /* Threads that were inside of the gate, and of which nothing was counted. */
@@ -306,7 +306,7 @@ static uint64_t nr_missed(const struct probed_process *process)
 
 static bool is_over(const struct probed_process *process, uint64_t now_ns)
 {
-	return process->is_gone && !process->is_busy && !process->nr_heirs &&
+	return process->is_gone && !process->nr_users && !process->nr_heirs &&
 	       now_ns > process->gone_ns + HEIRS_NS;
 }
 
@@ -316,18 +316,21 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
 					.profile = profile,
 					.start_ns = start_ns,
 					.now_ns = clock_monotonic_ns()};
-	uint64_t missed = 0;
+	uint64_t missed = 0, overlooked = 0;
 
+	read_memories(&publishing);
 	pthread_mutex_lock(&prober->lock);
 	for (size_t i = prober->nr_open; i > 0; i--) { /* closing puts the last in its place */
 		struct probed_process *process = prober->open[i - 1];
 
 		publish_process(&publishing, process);
-		missed += nr_missed(process);
-		if (!is_over(process, publishing.now_ns))
+		if (!is_over(process, publishing.now_ns)) {
+			missed += nr_missed(process);
+			overlooked += is_overlooked(process);
 			continue;
+		}
 		prober->nr_missed += nr_missed(process);
-		missed -= nr_missed(process);
+		prober->nr_overlooked += is_overlooked(process);
 		prober_close(prober, process);
 	}
 	if (prober->options.has_gate)
@@ -335,8 +338,9 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
 	profile_set_counter(profile, "probe_install_ns", prober->cost.stop_ns);
 	profile_set_counter(profile, "probe_remote_ns", prober->cost.remote_ns);
 	profile_set_counter(profile, "probe_stop_ns_max", prober->stop_ns_max);
-	if (nr_overlooked(prober))
-		profile_set_counter(profile, "probe_overlooked", nr_overlooked(prober));
+	overlooked += prober->nr_overlooked;
+	if (overlooked)
+		profile_set_counter(profile, "probe_overlooked", overlooked);
 	pthread_mutex_unlock(&prober->lock);
 }
 
