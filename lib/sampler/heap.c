@@ -39,10 +39,10 @@ static const struct sampled_process *process_of(const struct drain *drain, uint3
 }
 
 static struct snapshot *snapshot_of(struct sampler *sampler, const struct sampled_process *process,
+				    const struct roster_thread *thread,
 				    const struct heap_record *record)
 {
 	struct snapshot *snapshot = collector_take_snapshot(sampler->collector);
-	const struct roster_thread *thread = roster_find_thread(sampler->roster, record->tid);
 
 	heap_record_fill_snapshot(record, snapshot);
 	snapshot->tgid = process->roster->pid;
@@ -54,7 +54,7 @@ static struct snapshot *snapshot_of(struct sampler *sampler, const struct sample
 }
 
 static void publish_record(const struct drain *drain, const struct sampled_process *process,
-			   const struct heap_record *record)
+			   const struct roster_thread *thread, const struct heap_record *record)
 {
 	struct sampler *sampler = drain->sampler;
 	bool is_new = record->kind == HEAP_RECORD_ALLOCATION;
@@ -70,17 +70,15 @@ static void publish_record(const struct drain *drain, const struct sampled_proce
 		block->mean_bytes = record->mean;
 		block->kind = (uint8_t)heap_record_allocation_kind(record);
 		if (collector_has_room(sampler->collector, record->nr_stack_bytes))
-			block->snapshot = snapshot_of(sampler, process, record);
+			block->snapshot = snapshot_of(sampler, process, thread, record);
 		else
 			sampler->counts.nr_dropped_stacks++;
 	}
 	collector_publish(sampler->collector, message);
 }
 
-static void note_need(struct drain *drain, const struct heap_record *record)
+static void note_need(struct drain *drain, const struct roster_thread *roster)
 {
-	const struct roster_thread *roster =
-		roster_find_thread(drain->sampler->roster, record->tid);
 	const struct sampled_thread *thread = roster ? roster->owner : NULL;
 	uint32_t wanted;
 
@@ -91,19 +89,35 @@ static void note_need(struct drain *drain, const struct heap_record *record)
 		drain->stack_bytes = wanted;
 }
 
+/*
+ * What was allocated while nothing was counted is not recorded; that a block is freed is, always.
+ * One of which that would not be seen is taken for one that was lost: it would pass for a leak.
+ */
+static bool is_recorded(const struct sampler *sampler, const struct heap_record *record)
+{
+	if (record->kind == HEAP_RECORD_FREE)
+		return true;
+	/* That a realloc() has failed undoes what no view shows: one in millions. */
+	return record->kind == HEAP_RECORD_ALLOCATION && !record->is_untracked &&
+	       sampler->session->counting && record->time_ns >= sampler->counts.counting_since_ns;
+}
+
+/* Once around at most: a target that allocates ever on would keep us here. */
 static void drain_ring(void *context, uint32_t serial, pid_t pid, struct heap_ring *heap)
 {
 	struct drain *drain = context;
+	uint64_t begun_at = heap->next;
 	struct heap_record record;
 
-	while (heap_ring_next(heap, drain->now_ns, &record)) {
+	while (heap->next - begun_at < HEAP_RING_BYTES &&
+	       heap_ring_next(heap, drain->now_ns, &record)) {
 		const struct sampled_process *process = process_of(drain, serial, pid, &record);
+		const struct roster_thread *thread =
+			roster_find_thread(drain->sampler->roster, record.tid);
 
-		/* That a realloc() has failed undoes what no view shows: one in millions. */
-		if (process && drain->sampler->session->counting &&
-		    (record.kind == HEAP_RECORD_ALLOCATION || record.kind == HEAP_RECORD_FREE))
-			publish_record(drain, process, &record);
-		note_need(drain, &record);
+		if (process && is_recorded(drain->sampler, &record))
+			publish_record(drain, process, thread, &record);
+		note_need(drain, thread);
 	}
 }
 
@@ -111,7 +125,7 @@ void heap_drain(struct sampler *sampler, const struct sampled_process *ending)
 {
 	struct drain drain = {.sampler = sampler, .ending = ending, .now_ns = clock_monotonic_ns()};
 
-	if (!sampler->options.prober)
+	if (!sampler->options.prober || !prober_has_heap(sampler->options.prober))
 		return;
 	prober_for_each_heap(sampler->options.prober, drain_ring, &drain);
 	if (drain.now_ns < sampler->session->heap_again_ns)

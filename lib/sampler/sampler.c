@@ -218,11 +218,12 @@ static int start(struct sampler *sampler, struct store_writer *writer, struct er
 		status = err_set(err, ERR_GONE, "the command could not be executed");
 	if (status == 0)
 		status = add_roots(sampler, err);
+	if (status == 0)
+		begin(sampler); /* what is told of from here on is later */
 	if (sampler->options.prober)
 		prober_let_go(sampler->options.prober);
 	if (status < 0)
 		return status;
-	begin(sampler);
 	probing_set_counting(sampler);
 	return visitors_start(sampler, err);
 }

@@ -588,7 +588,6 @@ void tick_last(struct visitor *visitor)
 	uint64_t now_ns = clock_monotonic_ns();
 
 	begin_tick(sampler, now_ns);
-	heap_drain(sampler, NULL);
 	if (sampler->options.no_cpu)
 		return;
 	for (size_t i = 0; i < roster_nr_processes(sampler->roster); i++) {

@@ -21,6 +21,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "probe/prober.h"
 #include "proc/read.h"
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
@@ -34,6 +35,8 @@
 #define IDLE_PAUSE_NS (20 * NS_PER_MS)
 /* The loop never sleeps longer: bounds and the roster are asked after. */
 #define LONGEST_SLEEP_NS (100 * NS_PER_MS)
+/* While nothing is counted: what is told of allocations finds room. */
+#define HEAP_SLEEP_NS (10 * NS_PER_MS)
 
 /*
  * Is there a bound on how long a real-time thread may run on? The kernel kills a process that
@@ -156,6 +159,7 @@ static void pause_counting(struct visitor *visitor)
 	tick_last(visitor);
 	now_ns = clock_monotonic_ns();
 	book_end_counting(sampler, now_ns);
+	heap_drain(sampler, NULL);
 	session->counting = false;
 	probing_set_counting(sampler);
 	session->was_cut = true;
@@ -189,6 +193,8 @@ static uint64_t next_ns(const struct sampler *sampler, uint64_t now_ns)
 
 	if (session->counting)
 		return min_u64(next_ns, sampler->schedule.next_ns);
+	if (sampler->options.prober && prober_has_heap(sampler->options.prober))
+		next_ns = min_u64(next_ns, now_ns + HEAP_SLEEP_NS);
 	if (is_paused(sampler))
 		return next_ns;
 	return min_u64(next_ns, session->begun_ns + sampler->options.delay_ns);
@@ -251,8 +257,10 @@ static void lead(struct visitor *visitor)
 			pause_counting(visitor);
 		else if (counts && now_ns >= sampler->schedule.next_ns)
 			tick_run(visitor, now_ns);
-		else if (!counts)
+		else if (!counts) {
 			book_keep(sampler, now_ns);
+			heap_drain(sampler, NULL);
+		}
 		if (sampler->leader != visitor)
 			return;
 		atomic_store_explicit(&visitor->cpu_ns, clock_thread_cpu_ns(),

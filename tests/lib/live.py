@@ -10,7 +10,7 @@ import unittest
 
 import procfs
 from paths import PROFC
-from profc import profc
+from profc import Recording, profc
 
 
 class LiveCase(unittest.TestCase):
@@ -68,6 +68,14 @@ class LiveCase(unittest.TestCase):
         allowance = 1.5 * row["ci_pct"] / 100
         known_ns = self.known_ns(recording, *options)
         self.assertShareAtLeast(row[column], known_ns, share - allowance, function)
+
+    def until_done(self, control, words):
+        """What a recording is told, and that it has heard it."""
+        snapshot = self.path(f"snapshot-{len(os.listdir(self.directory))}")
+        with open(control, "w", encoding="utf-8") as fifo:
+            fifo.write(f"{words}snapshot {snapshot}\n")
+        self.eventually(lambda: os.path.exists(snapshot), "a snapshot")
+        return Recording(snapshot)
 
     def assertRatio(self, value, expected, tolerance, what):
         """value / expected is 1 within the tolerance."""

@@ -13,7 +13,7 @@ import tempfile
 
 from live import LiveCase
 from paths import TARGETS
-from profc import Recorder, Recording, profc, record
+from profc import Recorder, profc, record
 from targets import Running, build, marked_line, need, source_path
 
 IN_COMPANY = True
@@ -273,14 +273,6 @@ class Requests(CountingCase):
     def request(self, target, times):
         """The same; whether there was a probe then."""
         return self.ask(target, times)["probed"]
-
-    def until_done(self, control, words):
-        """What a recording is told, and that it has heard it."""
-        snapshot = self.path(f"snapshot-{len(os.listdir(self.directory))}")
-        with open(control, "w", encoding="utf-8") as fifo:
-            fifo.write(f"{words}snapshot {snapshot}\n")
-        self.eventually(lambda: os.path.exists(snapshot), "a snapshot")
-        return Recording(snapshot)
 
     def begin(self, target, *options):
         control = self.path("control")

@@ -300,6 +300,7 @@ class Attached(MemoryCase):
         )
         self.addCleanup(recorder.__exit__, None, None, None)
         self.wait_for_probes(target.pid)
+        self.until_done(fifo, "")  # the recording has begun
         return target, recorder, fifo
 
     def wait_for_probes(self, pid):
@@ -350,6 +351,25 @@ class Attached(MemoryCase):
         between = self.leaks(recording, "--time", "mark:begin..mark:end")
         self.assertEqual(between["leaks"]["bytes"], 40 * 3000)
         self.assertEqual(set(between), {"leaks"})
+
+    def test_what_is_allocated_while_it_is_paused_is_no_part_of_it(self):
+        """But that what was recorded is freed meanwhile is."""
+        target, recorder, fifo = self.begin("--paused")
+        self.ask(target, "leaks:3000:3000")
+        self.until_done(fifo, "resume\n")
+        before = self.ask(target, "leaks:70:1000")
+        last = self.ask(target, "holds:40:2000")
+        self.until_done(fifo, "pause\n")
+        self.ask(target, "leaks:3000:3000")
+        self.ask(target, "lets_go:40:2000")
+        recording = recorder.interrupt()
+        self.assertEqual(last["bytes"] - before["bytes"], 40 * 2000)
+        heap = self.heap(recording)
+        self.assertEqual(heap["allocated_bytes"], 70 * 1000 + 40 * 2000)
+        self.assertEqual(heap["allocated_blocks"], 110)
+        self.assertEqual(heap["live_bytes"], 70 * 1000)
+        self.assertEqual(heap["dropped"], 0)
+        self.assertEqual(self.leaks(recording)["leaks"]["blocks"], 70)
 
     def test_the_server_is_as_it_was(self):
         """Its maps, the code of its allocator, and what its memory holds."""

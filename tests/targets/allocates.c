@@ -3,7 +3,7 @@
  * Does what its words say, with the allocator that it runs with, and keeps the sums itself:
  *
  *	leaks:N:SIZE  temporaries:N:SIZE  peaks:N:SIZE  callocs:N:SIZE  aligned:N:SIZE
- *	  grows:N:SIZE (one block, by SIZE each time)  hammers:N:SIZE (contents
+ *	  holds:N:SIZE lets_go:N:SIZE (these) grows:N:SIZE (one block, by SIZE each time)  hammers:N:SIZE (contents
  *	are checked)
  *	threads:N (that do the next word)  fork  exec (and goes on with the words behind)
  *	waits  serve (words come as lines; each is answered)  exit:STATUS
@@ -92,6 +92,22 @@ NOT_INLINED static void temporaries(size_t nr, size_t size)
 		gave(took(malloc(size), size), size);
 		rest_now_and_then(i);
 	}
+}
+
+static void *holding[10000];
+
+NOT_INLINED static void holds(size_t nr, size_t size)
+{
+	for (size_t i = 0; i < nr && i < 10000; i++) {
+		holding[i] = took(malloc(size), size);
+		rest_now_and_then(i);
+	}
+}
+
+NOT_INLINED static void lets_go(size_t nr, size_t size)
+{
+	for (size_t i = 0; i < nr && i < 10000; i++)
+		gave(holding[i], size);
 }
 
 NOT_INLINED static void peaks(size_t nr, size_t size)
@@ -211,7 +227,7 @@ static const struct {
 } kinds[] = {
 	{"leaks", leaks}, {"temporaries", temporaries},
 	{"peaks", peaks},     {"callocs", callocs}, {"aligned", aligned},
-	{"hammers", hammers}, {"grows", grows},
+	{"hammers", hammers}, {"grows", grows},     {"holds", holds},     {"lets_go", lets_go},
 };
 
 static void say(const char *format, ...)
