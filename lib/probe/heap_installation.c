@@ -222,7 +222,7 @@ void heap_draft_share(const struct heap_draft *draft, const struct region *regio
 {
 	struct heap_shared *shared = region_heap(region);
 
-	shared->private_address = region->header->private_address;
+	shared->private_address = region->header.private_address;
 	shared->mean = options->mean;
 	shared->stack_bytes = options->stack_bytes;
 	shared->threads = draft->threads;
@@ -287,10 +287,8 @@ static bool is_in_flight(const struct region_header *header, int memory_fd)
 	return pread(memory_fd, &nr, sizeof(nr), (off_t)at) != sizeof(nr) || nr != 0;
 }
 
-bool heap_is_in_use(const struct region *region, struct stopped *stopped, int memory_fd)
+bool heap_is_in_use(const struct region_header *header, struct stopped *stopped, int memory_fd)
 {
-	const struct region_header *header = region->header;
-
 	if (!header->heap_offset)
 		return false;
 	if (is_in_flight(header, memory_fd) || has_marker(stopped))

@@ -13,6 +13,7 @@
 
 struct probe_request;
 struct region;
+struct region_header;
 struct stopped;
 
 /* How allocations are sampled. */
@@ -64,6 +65,6 @@ void heap_draft_share(const struct heap_draft *draft, const struct region *regio
  * Does a thread of a stopped process stand in the blob, or will it return there? All that leads
  * there has been taken away. What is not known for certain counts as so.
  */
-bool heap_is_in_use(const struct region *region, struct stopped *stopped, int memory_fd);
+bool heap_is_in_use(const struct region_header *header, struct stopped *stopped, int memory_fd);
 
 #endif

@@ -39,6 +39,7 @@
 struct installation {
 	struct region region;
 	struct region_counters counters;
+	struct patch *patches; /* owned: the process may write to those that it has */
 	struct patched patched;
 	struct heap_ring heap; /* if the region has one */
 };
@@ -309,9 +310,9 @@ static int make_region(struct installation *installation, struct draft *draft, b
 		heap_ring_init(&installation->heap, region_heap(&installation->region));
 	}
 	installation->counters = draft->plan.counters;
-	installation->region.header->nr_patches = draft->nr_patches;
-	memcpy(region_patches(&installation->region), draft->patches,
-	       draft->nr_patches * sizeof(*draft->patches));
+	region_share_patches(&installation->region, draft->patches, draft->nr_patches);
+	installation->patches = draft->patches;
+	draft->patches = NULL;
 	for (uint32_t i = 0; i < draft->plan.nr_parts; i++)
 		memcpy(region_code(&installation->region, i), draft->code[i],
 		       draft->plan.parts[i].code_bytes);
@@ -363,12 +364,19 @@ static enum apply_outcome apply(struct installation *installation,
 	return outcome;
 }
 
+static void release(struct installation *installation)
+{
+	patched_release(&installation->patched);
+	free(installation->patches);
+	installation->patches = NULL;
+	region_close(&installation->region);
+}
+
 static void discard(struct installation *installation, const struct probe_access *access)
 {
 	/* Nothing leads there, or does so no more: no thread is in it. */
-	removal_unmap(access, installation->region.inode, installation->region.header, NULL, NULL);
-	patched_release(&installation->patched);
-	region_close(&installation->region);
+	removal_unmap(access, installation->region.inode, &installation->region.header, NULL, NULL);
+	release(installation);
 }
 
 int installation_make(struct installation **installation, const struct probe_access *access,
@@ -392,7 +400,7 @@ int installation_make(struct installation **installation, const struct probe_acc
 		status = make_region(made, &draft, is_sharded, cost, &own);
 		if (status < 0)
 			continue;
-		patched_init(&made->patched, region_patches(&made->region), draft.nr_patches);
+		patched_init(&made->patched, made->patches, draft.nr_patches);
 		outcome = apply(made, access, cost, &own);
 		if (outcome == APPLIED)
 			break;
@@ -417,8 +425,7 @@ void installation_free(struct installation *installation)
 {
 	if (!installation)
 		return;
-	patched_release(&installation->patched);
-	region_close(&installation->region);
+	release(installation);
 	free(installation);
 }
 
@@ -436,7 +443,7 @@ uint64_t installation_nr_missed(const struct installation *installation)
 bool installation_callee(const struct installation *installation, uint32_t counter,
 			 uint64_t *address, bool *is_word)
 {
-	const struct patch *patch = &region_patches(&installation->region)[counter];
+	const struct patch *patch = &installation->patches[counter];
 
 	*address = patch->callee;
 	*is_word = patch->callee_kind == PATCH_CALLEE_IN_WORD;
@@ -446,7 +453,7 @@ bool installation_callee(const struct installation *installation, uint32_t count
 bool installation_is_replaced(const struct installation *installation, uint32_t counter,
 			      int memory_fd)
 {
-	const struct patch *patch = &region_patches(&installation->region)[counter];
+	const struct patch *patch = &installation->patches[counter];
 	uint8_t bytes[PATCH_MAX_BYTES];
 
 	return pread(memory_fd, bytes, patch->nr_bytes, (off_t)patch->address) == patch->nr_bytes &&

@@ -2,6 +2,7 @@
 /* The patches of a process: written, taken back, and found by address. */
 #include "probe/patched.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -147,6 +148,7 @@ static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes, in
 	uint8_t bytes[RUN_BYTES];
 	off_t at = (off_t)patches->address;
 
+	assert(nr_bytes <= sizeof(bytes));
 	if (pread(memory_fd, bytes, nr_bytes, at) != (ssize_t)nr_bytes)
 		return false;
 	if (step == RUN_CHECK)

@@ -13,7 +13,7 @@ struct stopped;
 
 /* A process' patches, sorted for both ways of asking. Immutable once made: any thread may ask. */
 struct patched {
-	const struct patch *patches; /* borrowed; by address */
+	const struct patch *patches; /* borrowed; region_patches_are_sound() */
 	uint32_t *by_thunk;	     /* owned */
 	size_t nr;
 	uint64_t start, end;		 /* of all windows */

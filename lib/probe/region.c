@@ -115,12 +115,12 @@ bool region_read_name(const char *name, struct region_owner *owner)
 	return true;
 }
 
+/* Its patches are told of once they are there. */
 static void fill_header(struct region_header *header, const struct region_plan *plan)
 {
 	*header = (struct region_header){
 		.owner = region_own_identity(),
 		.nr_parts = plan->nr_parts,
-		.nr_patches = plan->nr_patches,
 		.patches_offset = plan->patches_offset,
 		.counters_offset = plan->counters_offset,
 		.data_bytes = plan->data_bytes,
@@ -130,6 +130,11 @@ static void fill_header(struct region_header *header, const struct region_plan *
 	};
 	memcpy(header->parts, plan->parts, sizeof(header->parts));
 	memcpy(header->magic, REGION_MAGIC, sizeof(header->magic));
+}
+
+static void share_header(const struct region *region)
+{
+	memcpy(region->bytes, &region->header, sizeof(region->header));
 }
 
 /* The file, opened here through the descriptor that the process has. */
@@ -147,7 +152,7 @@ static int map_here(struct region *region, pid_t pid, int64_t fd, struct err *er
 	at = mmap(NULL, region->nr_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	if (at == MAP_FAILED)
 		return err_sys(err, "cannot map the memory of probes");
-	region->header = at;
+	region->bytes = at;
 	region->inode = found.st_ino;
 	return 0;
 }
@@ -256,7 +261,8 @@ static int make_with_file(struct region *region, const struct region_plan *plan,
 
 	if (status < 0)
 		return status;
-	fill_header(region->header, plan);
+	fill_header(&region->header, plan);
+	share_header(region);
 	while (status == 0 && nr_mapped < plan->nr_parts) {
 		int64_t result = map_part(remote, plan, nr_mapped, fd);
 
@@ -269,7 +275,8 @@ static int make_with_file(struct region *region, const struct region_plan *plan,
 		status = err_set(err, ERR_LIMIT, "memory of process %d was taken meanwhile",
 				 (int)pid);
 	if (status == 0 && plan->has_heap)
-		status = map_private(remote, region->header, pid, err);
+		status = map_private(remote, &region->header, pid, err);
+	share_header(region);
 	if (status < 0)
 		unmap_parts(remote, plan, nr_mapped);
 	return status;
@@ -299,37 +306,39 @@ int region_make(struct region *region, const struct region_plan *plan, struct re
 
 void region_close(struct region *region)
 {
-	if (region->header)
-		munmap(region->header, region->nr_bytes);
+	if (region->bytes)
+		munmap(region->bytes, region->nr_bytes);
 	*region = (struct region){0};
 }
 
 static uint8_t *at(const struct region *region, uint64_t offset)
 {
-	return (uint8_t *)region->header + offset;
+	return region->bytes + offset;
 }
 
-struct patch *region_patches(const struct region *region)
+void region_share_patches(struct region *region, const struct patch *patches, size_t nr)
 {
-	return (struct patch *)(void *)at(region, region->header->patches_offset);
+	memcpy(at(region, region->header.patches_offset), patches, nr * sizeof(*patches));
+	region->header.nr_patches = nr;
+	share_header(region);
 }
 
 uint8_t *region_code(const struct region *region, uint32_t part)
 {
-	return at(region, region->header->parts[part].file_offset);
+	return at(region, region->header.parts[part].file_offset);
 }
 
 struct heap_shared *region_heap(const struct region *region)
 {
-	return region->header->heap_offset
-		       ? (struct heap_shared *)(void *)at(region, region->header->heap_offset)
+	return region->header.heap_offset
+		       ? (struct heap_shared *)(void *)at(region, region->header.heap_offset)
 		       : NULL;
 }
 
 uint64_t region_counter(const struct region *region, const struct region_counters *counters,
 			uint64_t index)
 {
-	const uint8_t *first = at(region, region->header->counters_offset);
+	const uint8_t *first = at(region, region->header.counters_offset);
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < counters->nr_shards; i++) {
@@ -342,4 +351,53 @@ uint64_t region_counter(const struct region *region, const struct region_counter
 		sum += atomic_load_explicit(counter, memory_order_relaxed);
 	}
 	return sum;
+}
+
+/* -- of a region that was found -- */
+
+#define DATA_BYTES_MAX ((uint64_t)1 << 40)
+
+bool region_is_of_this_version(const struct region_header *header)
+{
+	return memcmp(header->magic, REGION_MAGIC, sizeof(header->magic)) == 0;
+}
+
+static bool has_sound_heap(const struct region_header *header)
+{
+	if (!header->heap_offset)
+		return !header->blob_bytes && !header->private_bytes;
+	for (uint64_t i = 0; i < header->nr_parts; i++) {
+		if (header->blob_bytes > header->parts[i].code_bytes)
+			return false;
+	}
+	/* Without the latter it was being made. */
+	return header->data_bytes >= sizeof(struct heap_shared) &&
+	       header->heap_offset == header->data_bytes - sizeof(struct heap_shared) &&
+	       (header->private_bytes == sizeof(struct heap_private) || !header->private_bytes);
+}
+
+bool region_is_sound(const struct region_header *header)
+{
+	return header->nr_parts && header->nr_parts <= REGION_PARTS_MAX &&
+	       header->data_bytes <= DATA_BYTES_MAX && header->patches_offset >= sizeof(*header) &&
+	       header->patches_offset <= header->data_bytes &&
+	       header->nr_patches <=
+		       (header->data_bytes - header->patches_offset) / sizeof(struct patch) &&
+	       has_sound_heap(header);
+}
+
+bool region_patches_are_sound(const struct patch *patches, size_t nr)
+{
+	uint64_t end = 0; /* of the last one */
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct patch *patch = &patches[i];
+
+		if (patch->address < end || !patch->nr_bytes || patch->nr_bytes > PATCH_MAX_BYTES ||
+		    patch->address > UINT64_MAX - PATCH_MAX_BYTES ||
+		    patch->nr_steps > PATCH_MAX_STEPS)
+			return false;
+		end = patch->address + patch->nr_bytes;
+	}
+	return true;
 }

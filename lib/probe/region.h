@@ -61,7 +61,9 @@ struct region_header {
 
 /* The memory as it is here. */
 struct region {
-	struct region_header *header; /* the whole file, mapped */
+	struct region_header
+		header; /* as we have made it: the process may write to the shared one */
+	uint8_t *bytes; /* the whole file, mapped */
 	size_t nr_bytes;
 	uint64_t inode;
 };
@@ -109,11 +111,21 @@ int region_make(struct region *region, const struct region_plan *plan, struct re
 		pid_t pid, struct err *err);
 void region_close(struct region *region); /* here only */
 
-struct patch *region_patches(const struct region *region);
+/* What a profc that finds them is to take away; at first there are none. Borrowed for the call. */
+void region_share_patches(struct region *region, const struct patch *patches, size_t nr);
 uint8_t *region_code(const struct region *region, uint32_t part);
 /* NULL: there is none. */
 struct heap_shared *region_heap(const struct region *region);
 uint64_t region_counter(const struct region *region, const struct region_counters *counters,
 			uint64_t index);
+
+/*
+ * Of a region that is found in a process, and that the process may have written to: is it of this
+ * version, and can it be what profc has made? Only then what the header, and its patches, say of
+ * sizes and places may be believed.
+ */
+bool region_is_of_this_version(const struct region_header *header);
+bool region_is_sound(const struct region_header *header);
+bool region_patches_are_sound(const struct patch *patches, size_t nr);
 
 #endif

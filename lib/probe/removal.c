@@ -118,16 +118,11 @@ static size_t list_regions(pid_t pid, struct found_region *regions)
 	return nr;
 }
 
-/* What it says is believed of a region whose layout is ours only. */
+/* Of a region whose layout is ours only. */
 static bool read_header(int memory_fd, uint64_t address, struct region_header *header)
 {
-	if (pread(memory_fd, header, sizeof(*header), (off_t)address) != sizeof(*header) ||
-	    memcmp(header->magic, REGION_MAGIC, sizeof(header->magic)) != 0)
-		return false;
-	return header->nr_parts && header->nr_parts <= REGION_PARTS_MAX &&
-	       header->nr_patches <= PATCHES_MAX && header->data_bytes < (uint64_t)1 << 40 &&
-	       header->patches_offset + header->nr_patches * sizeof(struct patch) <=
-		       header->data_bytes;
+	return pread(memory_fd, header, sizeof(*header), (off_t)address) == sizeof(*header) &&
+	       region_is_of_this_version(header);
 }
 
 static enum probes_found whose(const struct region_owner *owner)
@@ -245,11 +240,9 @@ int removal_unmap(const struct probe_access *access, uint64_t inode,
 	return 0;
 }
 
-static int undo(const struct probe_access *access, struct region_header *header,
+static int undo(const struct probe_access *access, const struct region_header *header,
 		const struct patched *patched, struct probe_cost *cost, struct err *err)
 {
-	const struct region region = {.header = header, .nr_bytes = sizeof(*header)};
-
 	for (int i = 0; i < UNDO_TRIES; i++) {
 		struct stopped stopped;
 		bool is_done;
@@ -258,7 +251,7 @@ static int undo(const struct probe_access *access, struct region_header *header,
 				  err) < 0)
 			return err->code;
 		is_done = patched_undo(patched, &stopped, access->memory_fd) &&
-			  !heap_is_in_use(&region, &stopped, access->memory_fd);
+			  !heap_is_in_use(header, &stopped, access->memory_fd);
 		stopped_end(&stopped);
 		cost->stop_ns += stopped.held_ns;
 		if (is_done)
@@ -270,28 +263,53 @@ static int undo(const struct probe_access *access, struct region_header *header,
 		       (int)access->pid);
 }
 
+static int fail_damaged(const struct probe_access *access, struct err *err)
+{
+	return err_set(err, ERR_CORRUPT,
+		       "process %d has written to the memory of its probes: they stay",
+		       (int)access->pid);
+}
+
+/* *patches is owned by the caller. */
+static int read_patches(const struct probe_access *access, uint64_t address,
+			const struct region_header *header, struct patch **patches, struct err *err)
+{
+	size_t nr_bytes = header->nr_patches * sizeof(**patches);
+	struct patch *read;
+	int status = 0;
+
+	read = alloc_bounded(header->nr_patches + 1, sizeof(*read), PATCHES_MAX + 1);
+	if (!read)
+		return err_set(err, ERR_NOMEM, "cannot allocate %zu bytes", nr_bytes);
+	if (pread(access->memory_fd, read, nr_bytes, (off_t)(address + header->patches_offset)) !=
+	    (ssize_t)nr_bytes)
+		status = err_set(err, ERR_GONE, "process %d has ended", (int)access->pid);
+	else if (!region_patches_are_sound(read, header->nr_patches))
+		status = fail_damaged(access, err);
+	if (status < 0)
+		free(read);
+	else
+		*patches = read;
+	return status;
+}
+
 static int remove_region(const struct probe_access *access, const struct found_region *region,
 			 bool unmaps, struct probe_cost *cost, struct err *err)
 {
 	struct region_header header;
 	struct patched patched;
-	struct patch *patches;
-	size_t nr_bytes;
+	struct patch *patches = NULL;
 	int status;
 
 	/* Of another version, or of others: theirs to take away. */
 	if (!read_header(access->memory_fd, region->address, &header) ||
 	    whose(&header.owner) == PROBES_OF_OTHERS)
 		return 0;
-	nr_bytes = header.nr_patches * sizeof(*patches);
-	patches = alloc_bounded(header.nr_patches + 1, sizeof(*patches), PATCHES_MAX + 1);
-	if (!patches)
-		return err_set(err, ERR_NOMEM, "cannot allocate %zu bytes", nr_bytes);
-	if (pread(access->memory_fd, patches, nr_bytes,
-		  (off_t)(region->address + header.patches_offset)) != (ssize_t)nr_bytes) {
-		free(patches);
-		return err_set(err, ERR_GONE, "process %d has ended", (int)access->pid);
-	}
+	if (!region_is_sound(&header))
+		return fail_damaged(access, err);
+	status = read_patches(access, region->address, &header, &patches, err);
+	if (status < 0)
+		return status;
 	patched_init(&patched, patches, header.nr_patches);
 	status = undo(access, &header, &patched, cost, err);
 	if (status == 0 && unmaps)

@@ -32,8 +32,8 @@ enum probes_found probes_find(pid_t pid, pid_t *owner);
  * Have the code of a process as it was, and its address space: all threads stand for a moment; then
  * one makes the system calls. Only ours and what was left behind goes. 0 also if there is nothing.
  * ERR_GONE, ERR_PERMISSION, ERR_UNSUPPORTED: it could not be stopped; ERR_LIMIT: a thread stands
- * where it cannot be moved from, and the memory stays (the code is as it was); ERR_CORRUPT: what is
- * there was not made by this profc.
+ * where it cannot be moved from, and the memory stays (the code is as it was); ERR_CORRUPT: the
+ * process has written to what tells how, and nothing was done.
  */
 int probes_remove(const struct probe_access *access, struct probe_cost *cost, struct err *err);
 
