@@ -56,11 +56,12 @@ static bool next_stop(pid_t pid, int *status)
 	return waitpid(pid, status, __WALL | __WNOTHREAD) == pid && WIFSTOPPED(*status);
 }
 
-/* Group-stops included: who stops a command before it has begun has it stopped a bit later. */
-static bool run_to(pid_t pid, int event, int *status)
+/*
+ * `signal` is passed on first, 0 for none. Group-stops are left: who stops a command before it has
+ * begun has it stopped a bit later.
+ */
+static bool run_to(pid_t pid, int signal, int event, int *status)
 {
-	int signal = 0;
-
 	for (;;) {
 		if (ptrace(PTRACE_CONT, pid, NULL, (void *)(long)signal) < 0 ||
 		    !next_stop(pid, status))
@@ -89,22 +90,40 @@ static uint64_t entry_of(pid_t pid)
 	return entry;
 }
 
-/* Stand at the breakpoint as if there were none. */
-static bool step_back(struct entry_stop *stop, uint64_t entry)
+static bool is_behind_breakpoint(const struct user_regs_struct *regs, uint64_t entry)
 {
-	struct user_regs_struct regs;
-	struct iovec iov = {.iov_base = &regs, .iov_len = sizeof(regs)};
-
-	if (ptrace(PTRACE_GETREGSET, stop->pid, (void *)NT_PRSTATUS, &iov) < 0)
-		return false;
 #if defined(__x86_64__)
-	if (regs.rip != entry + sizeof(breakpoint))
-		return false;
-	regs.rip = entry;
-	stop->has_thread_data = regs.fs_base != 0;
+	return regs->rip == entry + sizeof(breakpoint);
 #elif defined(__aarch64__)
-	if (regs.pc != entry)
-		return false;
+	return regs->pc == entry;
+#endif
+}
+
+/* A library's constructor may raise the same signal, which is for the program then. */
+static bool run_to_breakpoint(pid_t pid, uint64_t entry, struct user_regs_struct *regs)
+{
+	struct iovec iov = {.iov_base = regs, .iov_len = sizeof(*regs)};
+	int signal = 0, status;
+
+	do {
+		if (!run_to(pid, signal, 0, &status) ||
+		    ptrace(PTRACE_GETREGSET, pid, (void *)NT_PRSTATUS, &iov) < 0)
+			return false;
+		signal = SIGTRAP;
+	} while (!is_behind_breakpoint(regs, entry));
+	return true;
+}
+
+/* Stand at the breakpoint as if there were none. */
+static bool step_back(struct entry_stop *stop, struct user_regs_struct *regs, uint64_t entry)
+{
+	struct iovec iov = {.iov_base = regs, .iov_len = sizeof(*regs)};
+
+#if defined(__x86_64__)
+	regs->rip = entry;
+	stop->has_thread_data = regs->fs_base != 0;
+#elif defined(__aarch64__)
+	(void)entry; /* where it stands */
 #endif
 	return ptrace(PTRACE_SETREGSET, stop->pid, (void *)NT_PRSTATUS, &iov) == 0;
 }
@@ -113,7 +132,7 @@ static bool run_to_entry(struct entry_stop *stop)
 {
 	uint64_t entry = entry_of(stop->pid);
 	uint8_t former[sizeof(breakpoint)];
-	int status;
+	struct user_regs_struct regs;
 	char path[48];
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)stop->pid);
@@ -123,11 +142,9 @@ static bool run_to_entry(struct entry_stop *stop)
 	    pwrite(stop->memory_fd, breakpoint, sizeof(breakpoint), (off_t)entry) !=
 		    sizeof(breakpoint))
 		return false;
-	if (!run_to(stop->pid, 0, &status))
-		return false;
-	/* Another SIGTRAP than ours cannot be before the program has begun. */
-	return pwrite(stop->memory_fd, former, sizeof(former), (off_t)entry) == sizeof(former) &&
-	       step_back(stop, entry);
+	return run_to_breakpoint(stop->pid, entry, &regs) &&
+	       pwrite(stop->memory_fd, former, sizeof(former), (off_t)entry) == sizeof(former) &&
+	       step_back(stop, &regs, entry);
 }
 
 int entry_run(struct entry_stop *stop, struct launch *launch)
@@ -146,7 +163,7 @@ int entry_run(struct entry_stop *stop, struct launch *launch)
 		entry_end(stop);
 		return launch_run(launch);
 	}
-	stop->is_stopped = run_to(launch->pid, PTRACE_EVENT_EXEC, &status) && run_to_entry(stop);
+	stop->is_stopped = run_to(launch->pid, 0, PTRACE_EVENT_EXEC, &status) && run_to_entry(stop);
 	if (!stop->is_stopped) {
 		stop->why = "the command did not come to its beginning";
 		entry_end(stop);

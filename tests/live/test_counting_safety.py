@@ -317,6 +317,40 @@ class Commands(LiveCase):
             probes = json.loads(recording.info("--json"))["probes"]
             self.assertTrue(probes["from_start"], probes)
 
+    def test_trap_that_a_library_raises_before_the_beginning(self):
+        """It is the program's own, and what stands at the entry is still waited for."""
+        library = self.path("libtrapping.so")
+        source = self.path("trapping.c")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(TRAPPING)
+        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
+        with open(source, "w", encoding="ascii") as file:
+            file.write("int nr_traps(void);\nint main(void) { return nr_traps(); }\n")
+        program = self.path("traps")
+        subprocess.run(["gcc", "-o", program, source, library], check=True)
+        recording = record(self.directory, [program], "--count", "^nr_traps$", status=3)
+        info = json.loads(recording.info("--json"))
+        self.assertTrue(info["probes"]["from_start"], info["probes"])
+
+
+TRAPPING = """
+#include <signal.h>
+static volatile sig_atomic_t nr;
+static void handle(int number)
+{
+	nr++;
+}
+int nr_traps(void)
+{
+	return nr;
+}
+__attribute__((constructor)) static void begin(void)
+{
+	signal(SIGTRAP, handle);
+	for (int i = 0; i < 3; i++)
+		raise(SIGTRAP);
+}
+"""
 
 EAGER = """
 #include <pthread.h>
