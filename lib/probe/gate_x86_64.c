@@ -11,6 +11,7 @@
 #if defined(__x86_64__)
 
 #include "code/code_x86_64.h"
+#include "code/plt_entry.h"
 
 #define JUMP_BYTES	5
 #define TABLE_ROWS_MAX	4096
@@ -315,19 +316,13 @@ static bool runs_on(const struct listing *listing)
 	       effect != CODE_EFFECT_HALT && effect != CODE_EFFECT_STOP;
 }
 
-/* `jmp *word(%rip)`, behind endbr64 and with a bnd prefix perhaps, as entries of PLTs are. */
 static bool is_stub(const struct finder *finder, uint64_t address)
 {
-	uint8_t bytes[16];
-	size_t at = 0;
+	uint8_t bytes[PLT_ENTRY_BYTES];
 
-	if (finder->search->read(finder->search->context, address, bytes, sizeof(bytes)) !=
-	    sizeof(bytes))
-		return false;
-	if (memcmp(bytes, "\xf3\x0f\x1e\xfa", 4) == 0)
-		at += 4;
-	at += bytes[at] == 0xf2;
-	return bytes[at] == OPCODE_INDIRECT && bytes[at + 1] == 0x25;
+	return finder->search->read(finder->search->context, address, bytes, sizeof(bytes)) ==
+		       sizeof(bytes) &&
+	       plt_entry_word(bytes, sizeof(bytes), address);
 }
 
 /* What a jump leads to that is no function may be a part of the gate that has no name. */

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/minmax.h"
+#include "code/plt_entry.h"
 #include "probe/contexts.h"
 #include "probe/heap_code.h"
 #include "probe/heap_ring.h"
@@ -25,8 +26,6 @@
 #define ENDBR_BYTES	   4
 /* arch/x86/include/uapi/asm/hwcap2.h */
 #define HWCAP2_FSGSBASE (1UL << 1)
-/* Of a PLT's entry: endbr64, a bnd prefix, and the jump. */
-#define PLT_BYTES 16
 /* The allocator, and handlers of signals on top of it, do not use more. */
 #define STACK_BYTES ((size_t)1 << 20)
 
@@ -101,16 +100,12 @@ static uint64_t word_at(int memory_fd, uint64_t address)
 /* Where a call leads in the end, if it is through the entry of a PLT. */
 static uint64_t behind_plt(uint64_t target, int memory_fd)
 {
-	uint8_t bytes[PLT_BYTES];
-	struct patch_heap_leads leads = {
-		.address = target, .bytes = bytes, .nr_bytes = sizeof(bytes)};
-	uint64_t word;
-	bool is_word;
+	uint8_t bytes[PLT_ENTRY_BYTES];
+	uint64_t word = 0;
 
-	if (pread(memory_fd, bytes, sizeof(bytes), (off_t)target) != sizeof(bytes) ||
-	    !patch_heap_leads_next(&leads, &word, &is_word) || !is_word)
-		return target;
-	return word_at(memory_fd, word);
+	if (pread(memory_fd, bytes, sizeof(bytes), (off_t)target) == sizeof(bytes))
+		word = plt_entry_word(bytes, sizeof(bytes), target);
+	return word ? word_at(memory_fd, word) : target;
 }
 
 /* Does it call another function that is to be hooked? */

@@ -2,7 +2,6 @@
 /* From what is wanted of files to probes in a process. */
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/minmax.h"
+#include "code/plt_entry.h"
 #include "elf/elf_image.h"
 #include "probe/installation.h"
 #include "probe/prober_priv.h"
@@ -201,22 +201,13 @@ static bool read_word(int memory_fd, uint64_t address, uint64_t *value)
 	return pread(memory_fd, value, sizeof(*value), (off_t)address) == sizeof(*value);
 }
 
-/* `jmp *word(%rip)`, behind endbr64 and with a bnd prefix perhaps: an entry of a PLT. */
 static uint64_t plt_word(int memory_fd, uint64_t address)
 {
-	uint8_t bytes[16];
-	size_t at = 0;
-	int32_t displacement;
+	uint8_t bytes[PLT_ENTRY_BYTES];
 
-	if (pread(memory_fd, bytes, sizeof(bytes), (off_t)address) != sizeof(bytes))
-		return 0;
-	if (memcmp(bytes, "\xf3\x0f\x1e\xfa", 4) == 0)
-		at += 4;
-	at += bytes[at] == 0xf2;
-	if (bytes[at] != 0xff || bytes[at + 1] != 0x25)
-		return 0;
-	memcpy(&displacement, bytes + at + 2, sizeof(displacement));
-	return address + at + 6 + (uint64_t)(int64_t)displacement;
+	return pread(memory_fd, bytes, sizeof(bytes), (off_t)address) == sizeof(bytes)
+		       ? plt_entry_word(bytes, sizeof(bytes), address)
+		       : 0;
 }
 
 /* Whom a call calls, as far as it is known before it is made. */

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "code/code_x86_64.h"
+#include "code/plt_entry.h"
 #include "elf/elf_image.h"
 #include "mapping/space.h"
 #include "tests/unit/tiny_elf.h"
@@ -386,6 +387,38 @@ static void test_code__operands_relative_to_rip(void **state)
 	}
 }
 
+static void test_code__word_of_a_plt_entry(void **state)
+{
+	static const struct {
+		const char *bytes;
+		uint64_t word;
+	} cases[] = {
+		/* jmp *0x10(%rip); push $1; jmp */
+		{"\xff\x25\x10\0\0\0\x68\1\0\0\0\xe9\0\0\0\0", 0x1016},
+		{"\xf2\xff\x25\xf0\xff\xff\xff\x0f\x1f\x44\0\0\x90\x90\x90\x90", 0xff7},
+		/* endbr64; jmp, and bnd jmp */
+		{"\xf3\x0f\x1e\xfa\xff\x25\x10\0\0\0\x66\x0f\x1f\x44\0\0", 0x101a},
+		{"\xf3\x0f\x1e\xfa\xf2\xff\x25\x10\0\0\0\x0f\x1f\x44\0\0", 0x101b},
+		/* endbr64; push $1; jmp: it has no word, .plt.sec has */
+		{"\xf3\x0f\x1e\xfa\x68\1\0\0\0\xe9\0\0\0\0\x66\x90", 0},
+		/* call *0x10(%rip); jmp *%rax; jmp */
+		{"\xff\x15\x10\0\0\0\xff\x25\x10\0\0\0\x90\x90\x90\x90", 0},
+		{"\xff\xe0\xff\x25\x10\0\0\0\x90\x90\x90\x90\x90\x90\x90\x90", 0},
+		{"\xe9\x10\0\0\0\xff\x25\x10\0\0\0\x90\x90\x90\x90\x90", 0},
+	};
+
+	(void)state;
+#if !defined(__x86_64__)
+	skip(); /* it is asked about code of this machine */
+#endif
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(
+			plt_entry_word((const uint8_t *)cases[i].bytes, PLT_ENTRY_BYTES, 0x1000),
+			cases[i].word);
+	assert_int_equal(plt_entry_word((const uint8_t *)cases[0].bytes, 5, 0x1000), 0);
+	assert_int_equal(plt_entry_word((const uint8_t *)cases[2].bytes, 4, 0x1000), 0);
+}
+
 static bool asks(bool (*question)(const struct elf_image *, const struct code_at *),
 		 const void *code, size_t nr_bytes, uint64_t offset)
 {
@@ -547,6 +580,7 @@ int main(void)
 		cmocka_unit_test(test_code__calls_before_return_addresses),
 		cmocka_unit_test(test_code__lengths),
 		cmocka_unit_test(test_code__operands_relative_to_rip),
+		cmocka_unit_test(test_code__word_of_a_plt_entry),
 		cmocka_unit_test(test_code__function_that_switched_stacks_is_known_without_cfi),
 		cmocka_unit_test(test_code__restored_frame_pointer_stays),
 		cmocka_unit_test(test_code__leaving_for_a_handler_is_no_return),

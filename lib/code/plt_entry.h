@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CODE_PLT_ENTRY_H
+#define PROFC_CODE_PLT_ENTRY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* At least so long are entries of a PLT, and what follows them is mapped. */
+#define PLT_ENTRY_BYTES 16
+
+/*
+ * The address of the word through which the code at `address` jumps at once, as entries of a PLT do
+ * that call another module's function. 0: it does not.
+ */
+uint64_t plt_entry_word(const uint8_t *bytes, size_t nr_bytes, uint64_t address);
+
+#endif
