@@ -636,3 +636,38 @@ bool code_decode(const uint8_t *bytes, size_t nr_bytes, uint64_t address,
 		instruction->operand = address + decoder.at + (uint64_t)decoder.displacement;
 	return !decoder.failed;
 }
+
+enum code_flow code_flow(enum code_effect effect)
+{
+	switch (effect) {
+	case CODE_EFFECT_CALL:
+		return CODE_FLOW_CALLS;
+	case CODE_EFFECT_BRANCH:
+		return CODE_FLOW_MAY_BRANCH;
+	case CODE_EFFECT_RETURN:
+	case CODE_EFFECT_JUMP:
+	case CODE_EFFECT_JUMP_GOT:
+	case CODE_EFFECT_HALT:
+	case CODE_EFFECT_STOP:
+		return CODE_FLOW_LEAVES;
+	case CODE_EFFECT_NONE:
+	case CODE_EFFECT_PUSH:
+	case CODE_EFFECT_PUSH_RBP:
+	case CODE_EFFECT_STORE_RBP:
+	case CODE_EFFECT_PUSH_GOT:
+	case CODE_EFFECT_POP:
+	case CODE_EFFECT_POP_RBP:
+	case CODE_EFFECT_ADD_RSP:
+	case CODE_EFFECT_RSP_FROM_RBP:
+	case CODE_EFFECT_LEAVE:
+	case CODE_EFFECT_LOAD_RBP:
+	case CODE_EFFECT_RBP_FROM_RSP:
+	case CODE_EFFECT_COPY_RSP:
+	case CODE_EFFECT_RSP_FROM_REG:
+	case CODE_EFFECT_MOVE_RSP:
+	case CODE_EFFECT_LOAD_RSP:
+	case CODE_EFFECT_LOSE_RBP:
+		break;
+	}
+	return CODE_FLOW_ON;
+}

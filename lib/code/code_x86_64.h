@@ -38,6 +38,16 @@ enum code_effect {
 	CODE_EFFECT_STOP, /* control goes to an unknown place */
 };
 
+/* Where control goes behind an instruction. */
+enum code_flow {
+	CODE_FLOW_ON,	      /* to the next one */
+	CODE_FLOW_CALLS,      /* elsewhere, and to the next one if that returns */
+	CODE_FLOW_MAY_BRANCH, /* to the next one, or elsewhere */
+	CODE_FLOW_LEAVES,     /* elsewhere, or nowhere */
+};
+
+enum code_flow code_flow(enum code_effect effect);
+
 struct code_instruction {
 	enum code_effect effect;
 	size_t nr_bytes;

@@ -204,54 +204,29 @@ static bool has_target(const struct finder *finder, uint64_t from, uint64_t to)
 static bool is_exit(const struct finder *finder, const struct listing *listing, size_t index)
 {
 	const struct instruction *instruction = &listing->at[index];
+	enum code_effect effect = instruction->code.effect;
+	enum code_flow flow = code_flow(effect);
 
-	switch (instruction->code.effect) {
-	case CODE_EFFECT_RETURN:
-	case CODE_EFFECT_JUMP_GOT:
-		return true;
-	case CODE_EFFECT_JUMP:
-	case CODE_EFFECT_BRANCH:
+	if (flow == CODE_FLOW_ON || flow == CODE_FLOW_CALLS || effect == CODE_EFFECT_HALT)
+		return false;
+	if (flow == CODE_FLOW_MAY_BRANCH || effect == CODE_EFFECT_JUMP)
 		return !is_of_gate(finder, instruction->code.target);
-	case CODE_EFFECT_STOP:
-		return is_indirect_jump(instruction) && !is_through_table(listing, index);
-	case CODE_EFFECT_NONE:
-	case CODE_EFFECT_PUSH:
-	case CODE_EFFECT_PUSH_RBP:
-	case CODE_EFFECT_STORE_RBP:
-	case CODE_EFFECT_PUSH_GOT:
-	case CODE_EFFECT_POP:
-	case CODE_EFFECT_POP_RBP:
-	case CODE_EFFECT_ADD_RSP:
-	case CODE_EFFECT_RSP_FROM_RBP:
-	case CODE_EFFECT_LEAVE:
-	case CODE_EFFECT_LOAD_RBP:
-	case CODE_EFFECT_RBP_FROM_RSP:
-	case CODE_EFFECT_COPY_RSP:
-	case CODE_EFFECT_RSP_FROM_REG:
-	case CODE_EFFECT_MOVE_RSP:
-	case CODE_EFFECT_LOAD_RSP:
-	case CODE_EFFECT_LOSE_RBP:
-	case CODE_EFFECT_CALL:
-	case CODE_EFFECT_HALT:
-		break;
-	}
-	return false;
+	return effect != CODE_EFFECT_STOP ||
+	       (is_indirect_jump(instruction) && !is_through_table(listing, index));
 }
 
 /* May it be moved, together with what follows it? System calls may be made again from behind. */
 static bool is_movable(const struct finder *finder, const struct listing *listing, size_t index)
 {
 	const struct instruction *instruction = &listing->at[index];
-	enum code_effect effect = instruction->code.effect;
+	enum code_flow flow = code_flow(instruction->code.effect);
 
-	if (effect == CODE_EFFECT_CALL || effect == CODE_EFFECT_JUMP ||
-	    effect == CODE_EFFECT_RETURN || effect == CODE_EFFECT_JUMP_GOT ||
-	    effect == CODE_EFFECT_HALT || effect == CODE_EFFECT_STOP)
+	if (flow == CODE_FLOW_CALLS || flow == CODE_FLOW_LEAVES)
 		return false;
 	if (opcode(instruction) == 0x0f &&
 	    instruction->bytes[instruction->code.opcode_at + 1] == 0x05)
 		return false;
-	return effect != CODE_EFFECT_BRANCH || !is_exit(finder, listing, index);
+	return flow == CODE_FLOW_ON || !is_exit(finder, listing, index);
 }
 
 /* Behind the way out: how many bytes of padding, up to nr_wanted or a bit more; 0: too few. */
@@ -304,16 +279,14 @@ static bool find_window(const struct finder *finder, const struct listing *listi
 static bool runs_on(const struct listing *listing)
 {
 	size_t nr = listing->nr;
-	enum code_effect effect;
+	enum code_flow flow;
 
 	while (nr && (listing->at[nr - 1].code.is_padding || opcode(&listing->at[nr - 1]) == 0x90))
 		nr--;
 	if (!nr)
 		return true;
-	effect = listing->at[nr - 1].code.effect;
-	return effect != CODE_EFFECT_RETURN && effect != CODE_EFFECT_JUMP &&
-	       effect != CODE_EFFECT_JUMP_GOT && effect != CODE_EFFECT_CALL &&
-	       effect != CODE_EFFECT_HALT && effect != CODE_EFFECT_STOP;
+	flow = code_flow(listing->at[nr - 1].code.effect);
+	return flow == CODE_FLOW_ON || flow == CODE_FLOW_MAY_BRANCH;
 }
 
 static bool is_stub(const struct finder *finder, uint64_t address)

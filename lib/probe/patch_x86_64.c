@@ -80,9 +80,8 @@ static uint8_t operation(const struct original *original)
 static bool is_odd(const struct original *original)
 {
 	enum code_effect effect = original->code.effect;
-	bool leads = effect == CODE_EFFECT_JUMP || effect == CODE_EFFECT_BRANCH ||
-		     effect == CODE_EFFECT_JUMP_GOT || effect == CODE_EFFECT_CALL ||
-		     effect == CODE_EFFECT_STOP;
+	bool leads = code_flow(effect) != CODE_FLOW_ON && effect != CODE_EFFECT_RETURN &&
+		     effect != CODE_EFFECT_HALT;
 
 	return (leads && has_prefix(original, 0x66) && !(rex(original) & 8)) ||
 	       (original->code.disp_at && has_prefix(original, 0x67));
@@ -451,14 +450,6 @@ static enum patch_outcome displace(struct maker *maker, const struct original *o
 	return PATCH_OK;
 }
 
-static bool ends_the_way(const struct original *original)
-{
-	enum code_effect effect = original->code.effect;
-
-	return effect == CODE_EFFECT_JUMP || effect == CODE_EFFECT_JUMP_GOT ||
-	       effect == CODE_EFFECT_RETURN || effect == CODE_EFFECT_STOP;
-}
-
 static bool is_padding(const struct original *original)
 {
 	return original->code.is_padding || opcode(original) == INT3 ||
@@ -521,7 +512,7 @@ static enum patch_outcome take_instruction(struct window *window, struct maker *
 	}
 	if (next->code.target)
 		window->targets[window->nr_targets++] = next->code.target;
-	window->is_closed = ends_the_way(next);
+	window->is_closed = code_flow(next->code.effect) == CODE_FLOW_LEAVES;
 	return PATCH_OK;
 }
 
@@ -709,41 +700,16 @@ enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8
 bool patch_always_calls(const struct patch *patch, uint64_t call)
 {
 	struct code_instruction code;
+	enum code_flow flow;
 
 	if (patch->kind != PATCH_ENTRY)
 		return false;
 	for (size_t at = 0; at < patch->nr_bytes; at += code.nr_bytes) {
 		if (!code_decode(patch->old + at, patch->nr_bytes - at, patch->address + at, &code))
 			return false;
-		switch (code.effect) {
-		case CODE_EFFECT_CALL:
-			return patch->address + at == call;
-		case CODE_EFFECT_BRANCH:
-		case CODE_EFFECT_JUMP:
-		case CODE_EFFECT_JUMP_GOT:
-		case CODE_EFFECT_RETURN:
-		case CODE_EFFECT_HALT:
-		case CODE_EFFECT_STOP:
-			return false;
-		case CODE_EFFECT_NONE:
-		case CODE_EFFECT_PUSH:
-		case CODE_EFFECT_PUSH_RBP:
-		case CODE_EFFECT_STORE_RBP:
-		case CODE_EFFECT_PUSH_GOT:
-		case CODE_EFFECT_POP:
-		case CODE_EFFECT_POP_RBP:
-		case CODE_EFFECT_ADD_RSP:
-		case CODE_EFFECT_RSP_FROM_RBP:
-		case CODE_EFFECT_LEAVE:
-		case CODE_EFFECT_LOAD_RBP:
-		case CODE_EFFECT_RBP_FROM_RSP:
-		case CODE_EFFECT_COPY_RSP:
-		case CODE_EFFECT_RSP_FROM_REG:
-		case CODE_EFFECT_MOVE_RSP:
-		case CODE_EFFECT_LOAD_RSP:
-		case CODE_EFFECT_LOSE_RBP:
-			break;
-		}
+		flow = code_flow(code.effect);
+		if (flow != CODE_FLOW_ON)
+			return flow == CODE_FLOW_CALLS && patch->address + at == call;
 	}
 	return false;
 }
