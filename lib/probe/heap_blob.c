@@ -338,18 +338,12 @@ static struct heap_ring_record *reserve(uint64_t nr_bytes, bool is_allocation, u
 static uint64_t stack_bytes_from(uint64_t sp)
 {
 	uint64_t nr = relaxed_load(&shared.stack_bytes);
-	uint32_t nr_stacks = relaxed_load(&shared.nr_stacks);
+	uint64_t start = relaxed_load(&shared.main_stack.start);
+	uint64_t end = relaxed_load(&shared.main_stack.end);
 
 	if (nr > HEAP_STACK_MAX)
 		nr = HEAP_STACK_MAX;
-	for (uint32_t i = 0; i < nr_stacks && i < HEAP_STACKS; i++) {
-		uint64_t start = relaxed_load(&shared.stacks[i].start);
-		uint64_t end = relaxed_load(&shared.stacks[i].end);
-
-		if (sp >= start && sp < end && end - sp < nr)
-			return end - sp;
-	}
-	return nr;
+	return sp >= start && sp < end && end - sp < nr ? end - sp : nr;
 }
 
 /*
@@ -557,7 +551,6 @@ static struct outcome on_allocation(struct request *request)
 		return outcome;
 	if (is_nested(request)) {
 		uncount(request);
-		relaxed_add(&shared.nr_nested, 1);
 		return outcome;
 	}
 	count(request);

@@ -206,10 +206,9 @@ static void share_stack(struct heap_shared *shared, pid_t pid)
 
 	if (!proc_read_task_stat(pid, pid, &stat) || !stat.first_sp)
 		return;
-	shared->stacks[0] =
+	shared->main_stack =
 		(struct heap_stack){.start = stat.first_sp - min_u64(stat.first_sp, HEAP_STACK_MAX),
 				    .end = stat.first_sp};
-	shared->nr_stacks = 1;
 }
 
 void heap_draft_share(const struct heap_draft *draft, const struct region *region,
@@ -222,7 +221,6 @@ void heap_draft_share(const struct heap_draft *draft, const struct region *regio
 	shared->stack_bytes = options->stack_bytes;
 	shared->threads = draft->threads;
 	shared->has_cycles = heap_ring_has_cycles();
-	shared->nr_hooks = (uint32_t)draft->nr;
 	memcpy(shared->hooks, draft->hooks, sizeof(shared->hooks));
 	share_stack(shared, pid);
 }

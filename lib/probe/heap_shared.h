@@ -82,7 +82,6 @@ struct heap_slot {
 #define HEAP_SLOT_LOG2	6
 #define HEAP_SLOTS	1024
 #define HEAP_HOOKS	128
-#define HEAP_STACKS	64
 #define HEAP_STACK_MAX	(64 << 10)
 #define HEAP_RING_BYTES (UINT64_C(2) << 20)
 #define HEAP_COMMIT_KEY UINT64_C(0x5af1c0de7e57a11c)
@@ -132,13 +131,12 @@ struct heap_shared {
 	uint32_t stack_bytes;	  /* to be copied at most, likewise */
 	uint32_t threads;	  /* enum heap_threads */
 	uint32_t has_cycles;	  /* times are the processor's (rdtsc), else CLOCK_MONOTONIC */
-	uint32_t nr_hooks, nr_stacks;
 	struct heap_hook hooks[HEAP_HOOKS];
-	struct heap_stack stacks[HEAP_STACKS];
+	struct heap_stack main_stack;	  /* of the first thread; all zero: not known */
 	_Alignas(64) uint64_t head;	  /* position up to which records are reserved */
 	_Alignas(64) uint64_t tail;	  /* up to which they were read */
 	_Alignas(64) uint64_t nr_dropped; /* records for which there was no room */
-	uint64_t nr_untracked, nr_nested;
+	uint64_t nr_untracked;
 	_Alignas(4096) struct heap_slot slots[HEAP_SLOTS];
 	_Alignas(4096) uint8_t ring[HEAP_RING_BYTES];
 };

@@ -57,7 +57,7 @@ struct region_header {
 	struct region_part parts[REGION_PARTS_MAX];
 };
 
-#define REGION_MAGIC "profcP4"
+#define REGION_MAGIC "profcP5"
 
 /* The memory as it is here. */
 struct region {

@@ -506,11 +506,10 @@ static void test_heap__stack_is_copied_up_to_where_it_ends(void **state)
 	assert_int_equal(record.stack_address + record.nr_stack_bytes,
 			 (uint64_t)(uintptr_t)stack_top);
 	/* In the midst of more that is mapped, but is known not to belong to it. */
-	fixture.shared->stacks[0] = (struct heap_stack){
+	fixture.shared->main_stack = (struct heap_stack){
 		.start = (uint64_t)(uintptr_t)stack,
 		.end = (uint64_t)(uintptr_t)stack_top - PAGE - 16,
 	};
-	fixture.shared->nr_stacks = 1;
 	pointer = call_on_stack(allocate_at_the_end, stack_top - PAGE - 64);
 	record = next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
 	assert_int_equal(record.stack_address + record.nr_stack_bytes,
