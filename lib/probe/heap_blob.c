@@ -300,13 +300,13 @@ static void commit(struct heap_ring_record *record, uint64_t position)
 	__atomic_store_n(&record->commit, position ^ HEAP_COMMIT_KEY, __ATOMIC_RELEASE);
 }
 
-/* A record does not go around the end of the ring. NULL: there is no room, which is counted. */
 /*
  * The last part of the ring is left to what is freed: a block whose end was lost would pass for
  * leaked, while of an allocation that is lost nothing more is said.
  */
 #define FREES_BYTES (HEAP_RING_BYTES / 8)
 
+/* A record does not go around the end of the ring. NULL: there is no room, which is counted. */
 static struct heap_ring_record *reserve(uint64_t nr_bytes, bool is_allocation, uint64_t *position)
 {
 	int64_t room = HEAP_RING_BYTES - (is_allocation ? FREES_BYTES : 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the generated code jumps to, with the stack as at the entry of the function the word for
- * the hook in r10d, and in rax what the countdown was. What it pushes is struct heap_frame; it is the first thing in the blob.
+ * Where the generated code jumps to: the stack is as at the entry of the function, in r10d is the
+ * word for the hook, and in rax what the countdown was. What it pushes is struct heap_frame. It is
+ * the first thing in the blob.
  */
 	.section .text.stub, "ax"
 	.globl heap_stub

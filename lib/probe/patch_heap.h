@@ -23,9 +23,6 @@ struct patch_heap {
 	uint64_t stub;	 /* likewise, of the blob */
 };
 
-/* May it be called in the short way? Others take the long way always. */
-bool patch_heap_has_short_way(enum heap_function function);
-
 /*
  * As patch_entry(): an allocation is counted, and goes on to the stub if that brings the countdown
  * below zero; what is freed does if the filter has its like. Only rax, r10, r11 and the flags

@@ -11,27 +11,6 @@
 
 #include "probe/patch_entry_priv.h"
 
-bool patch_heap_has_short_way(enum heap_function function)
-{
-	switch (function) {
-	case HEAP_MALLOC:
-	case HEAP_CALLOC:
-	case HEAP_NEW:
-	case HEAP_NEW_ALIGNED:
-	case HEAP_FREE:
-		return true;
-	case HEAP_REALLOC:
-	case HEAP_REALLOCARRAY:
-	case HEAP_MEMALIGN:
-	case HEAP_POSIX_MEMALIGN:
-	case HEAP_VALLOC:
-	case HEAP_NEW_NOTHROW_ALIGNED:
-	case HEAP_FUNCTION_COUNT:
-		break;
-	}
-	return false;
-}
-
 #if defined(__x86_64__)
 
 #include "code/code_x86_64.h"
@@ -137,11 +116,33 @@ static void put_filter(struct making *making)
 	put_branch_back(making, 0x75, making->uncounted_at); /* jne */
 }
 
+/* May it be called in the short way? Others take the long way always. */
+static bool has_short_way(enum heap_function function)
+{
+	switch (function) {
+	case HEAP_MALLOC:
+	case HEAP_CALLOC:
+	case HEAP_NEW:
+	case HEAP_NEW_ALIGNED:
+	case HEAP_FREE:
+		return true;
+	case HEAP_REALLOC:
+	case HEAP_REALLOCARRAY:
+	case HEAP_MEMALIGN:
+	case HEAP_POSIX_MEMALIGN:
+	case HEAP_VALLOC:
+	case HEAP_NEW_NOTHROW_ALIGNED:
+	case HEAP_FUNCTION_COUNT:
+		break;
+	}
+	return false;
+}
+
 static void make_prelude(struct making *making)
 {
 	enum heap_function function = making->heap->function;
 
-	if (making->heap->is_framed || !patch_heap_has_short_way(function)) {
+	if (making->heap->is_framed || !has_short_way(function)) {
 		put_long_way(making, HEAP_STUB_FRAMED);
 		return;
 	}
