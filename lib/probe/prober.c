@@ -255,21 +255,13 @@ void prober_let_go(struct prober *prober)
 	prober->entry = NULL;
 }
 
-/* Whatever fails then fails for that. */
-static bool has_ended(pid_t pid)
-{
-	struct proc_stat stat;
-
-	return !proc_read_task_stat(pid, pid, &stat) || stat.state == 'Z' || stat.state == 'X' ||
-	       stat.flags & PROC_FLAGS_ENDING;
-}
-
 /* One that cannot be looked at stays without probes, which is told of. */
 static void look(struct prober *prober, struct probed_process *process)
 {
 	struct err err = ERR_INIT;
 	int status = install_running(prober, process, &err);
-	bool is_over = status < 0 && has_ended(process->pid);
+	/* Whatever fails then fails for that. */
+	bool is_over = status < 0 && proc_task_has_ended(process->pid, process->pid);
 	uint64_t now_ns;
 
 	pthread_mutex_lock(&prober->lock);

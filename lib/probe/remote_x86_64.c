@@ -180,21 +180,12 @@ static bool search_maps(pid_t pid, int memory_fd, bool of_libc, struct remote_co
 	return code->call && code->restore;
 }
 
-/* Its memory goes before it does. */
-static bool has_ended(pid_t pid)
-{
-	struct proc_stat stat;
-
-	return !proc_read_task_stat(pid, pid, &stat) || stat.state == 'Z' || stat.state == 'X' ||
-	       stat.flags & PROC_FLAGS_ENDING;
-}
-
 int remote_find_code(pid_t pid, int memory_fd, struct remote_code *code, struct err *err)
 {
 	*code = (struct remote_code){0};
 	if (search_maps(pid, memory_fd, true, code) || search_maps(pid, memory_fd, false, code))
 		return 0;
-	if (has_ended(pid))
+	if (proc_task_has_ended(pid, pid)) /* its memory goes before it does */
 		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
 	return err_set(err, ERR_UNSUPPORTED,
 		       "process %d has no code to make system calls with in its place", (int)pid);

@@ -255,14 +255,6 @@ static bool is_known(const struct seizing *seizing, pid_t tid)
 	return false;
 }
 
-static bool is_dead(pid_t pid, pid_t tid)
-{
-	struct proc_stat stat;
-
-	return !proc_read_task_stat(pid, tid, &stat) || stat.state == 'Z' || stat.state == 'X' ||
-	       stat.flags & PROC_FLAGS_ENDING;
-}
-
 static bool seize(void *context, pid_t tid)
 {
 	struct seizing *seizing = context;
@@ -281,7 +273,7 @@ static bool seize(void *context, pid_t tid)
 	seized = ptrace(PTRACE_SEIZE, tid, NULL, NULL);
 	note_seizure(stopped, 0);
 	if (seized < 0) {
-		if (errno == ESRCH || is_dead(stopped->pid, tid))
+		if (errno == ESRCH || proc_task_has_ended(stopped->pid, tid))
 			return true;
 		seizing->outcome = errno == EPERM ? ATTEMPT_REFUSED : ATTEMPT_AGAIN;
 		return false;

@@ -111,6 +111,14 @@ bool proc_read_stat(int fd, struct proc_stat *stat)
 	return got > 0 && proc_stat_parse(text, (size_t)got, stat);
 }
 
+bool proc_task_has_ended(pid_t tgid, pid_t tid)
+{
+	struct proc_stat stat;
+
+	return !proc_read_task_stat(tgid, tid, &stat) || stat.state == 'Z' || stat.state == 'X' ||
+	       stat.flags & PROC_FLAGS_ENDING;
+}
+
 bool proc_read_status(pid_t tid, struct proc_status *status)
 {
 	char text[8192];

@@ -32,6 +32,8 @@ bool proc_read_schedstat(int fd, struct proc_schedstat *schedstat);
 bool proc_read_syscall(int fd, struct proc_syscall *syscall);
 bool proc_read_task_stat(pid_t tgid, pid_t tid, struct proc_stat *stat);
 bool proc_read_stat(int fd, struct proc_stat *stat);
+/* Or is it on its way out, its end not reaped yet perhaps? */
+bool proc_task_has_ended(pid_t tgid, pid_t tid);
 bool proc_read_status(pid_t tid, struct proc_status *status);
 /* The thread's name without the newline; `out` is a C string, cut at cap. */
 bool proc_read_comm(pid_t tgid, pid_t tid, char *out, size_t cap);
