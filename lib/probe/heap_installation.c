@@ -92,9 +92,9 @@ static bool is_entry(const struct heap_draft *draft, uint64_t address)
 
 static uint64_t word_at(int memory_fd, uint64_t address)
 {
-	uint64_t word = 0;
+	uint64_t word;
 
-	return pread(memory_fd, &word, sizeof(word), (off_t)address) == sizeof(word) ? word : 0;
+	return proc_read_word(memory_fd, address, &word) ? word : 0;
 }
 
 /* Where a call leads in the end, if it is through the entry of a PLT. */

@@ -12,6 +12,7 @@
 #include "base/minmax.h"
 #include "probe/contexts.h"
 #include "probe/stopped.h"
+#include "proc/read.h"
 
 /* Handlers of signals run near the end of a stack; deeper ones are searched for on the way out. */
 #define STACK_BYTES_APPLY ((size_t)64 << 10)
@@ -195,16 +196,11 @@ struct undoing {
 	bool is_stuck;
 };
 
-static bool read_word(int memory_fd, uint64_t address, uint64_t *value)
-{
-	return pread(memory_fd, value, sizeof(*value), (off_t)address) == sizeof(*value);
-}
-
 /* What a thunk has pushed goes back to its registers. */
 static bool pop(const struct undoing *undoing, struct context *context, unsigned int nr)
 {
 	for (unsigned int i = nr; i > 0; i--) {
-		if (!read_word(undoing->memory_fd, context->sp, &context->pushed[i - 1]))
+		if (!proc_read_word(undoing->memory_fd, context->sp, &context->pushed[i - 1]))
 			return false;
 		context->sp += sizeof(uint64_t);
 	}
@@ -231,7 +227,7 @@ static void move_out(void *owner, struct context *context)
 		return;
 	context->pc = original;
 	context->is_changed =
-		place == PATCH_AT || read_word(undoing->memory_fd, original, &context->pc);
+		place == PATCH_AT || proc_read_word(undoing->memory_fd, original, &context->pc);
 }
 
 bool patched_undo(const struct patched *patched, struct stopped *stopped, int memory_fd)

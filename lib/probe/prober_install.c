@@ -196,11 +196,6 @@ static void read_files(struct gathered *gathered)
 	}
 }
 
-static bool read_word(int memory_fd, uint64_t address, uint64_t *value)
-{
-	return pread(memory_fd, value, sizeof(*value), (off_t)address) == sizeof(*value);
-}
-
 static uint64_t plt_word(int memory_fd, uint64_t address)
 {
 	uint8_t bytes[PLT_ENTRY_BYTES];
@@ -216,7 +211,7 @@ static void note_callee(struct counted_place *place, uint64_t address, bool is_w
 	place->word = is_word ? address : plt_word(memory_fd, address);
 	place->callee = is_word ? 0 : address;
 	if (place->word)
-		read_word(memory_fd, place->word, &place->callee);
+		proc_read_word(memory_fd, place->word, &place->callee);
 }
 
 static void note_outcomes(struct gathered *gathered, const struct installation *installation,
