@@ -37,18 +37,25 @@ static const struct profile_heap_moment **last_moments(const struct profile *pro
 	return last;
 }
 
+/* Is a row in the exact numbers that the scale was made from? Later ones are known from rows alone. */
+static bool is_covered(const struct heap_scale *scale, const struct profile_allocation *row)
+{
+	return row->kind != ALLOCATION_MAP && row->time_ns <= scale->until_ns;
+}
+
 /* What rows say of the time up to a process' last moment, for which there are exact numbers. */
 static struct heap_scale *sums_until(const struct profile *profile,
 				     const struct profile_heap_moment *const *last)
 {
 	struct heap_scale *sums = xcalloc(profile->nr_processes, sizeof(*sums));
 
+	for (size_t i = 0; i < profile->nr_processes; i++)
+		sums[i].until_ns = last[i] ? last[i]->time_ns : 0;
 	for (size_t i = 0; i < profile->heap.nr_allocations; i++) {
 		const struct profile_allocation *row = &profile->heap.allocations[i];
 		uint32_t process = counted_with(profile, last, process_of(profile, row));
 
-		if (row->kind == ALLOCATION_MAP || !last[process] ||
-		    row->time_ns > last[process]->time_ns)
+		if (!last[process] || !is_covered(&sums[process], row))
 			continue;
 		sums[process].bytes += allocation_bytes(row);
 		sums[process].blocks += allocation_blocks(row);
@@ -85,17 +92,17 @@ void heap_estimate_release(struct heap_estimate *estimate)
 struct heap_weight heap_estimate_weight(const struct heap_estimate *estimate,
 					const struct profile_allocation *row)
 {
-	static const struct heap_scale none = {1, 1};
-	const struct heap_scale *scale =
-		row->kind == ALLOCATION_MAP ? &none
-					    : &estimate->scales[process_of(estimate->profile, row)];
+	const struct heap_scale *scale = &estimate->scales[process_of(estimate->profile, row)];
+	bool is_scaled = is_covered(scale, row);
+	bool none_lost = row->kind == ALLOCATION_MAP || (scale->bytes == 1 && scale->blocks == 1);
 	double missed = 1 - allocation_chance(row);
-	struct heap_weight weight = {.bytes = allocation_bytes(row) * scale->bytes,
-				     .blocks = allocation_blocks(row) * scale->blocks};
+	struct heap_weight weight = {
+		.bytes = allocation_bytes(row) * (is_scaled ? scale->bytes : 1),
+		.blocks = allocation_blocks(row) * (is_scaled ? scale->blocks : 1)};
 
 	weight.square_bytes = missed * weight.bytes * weight.bytes;
 	weight.square_blocks = missed * weight.blocks * weight.blocks;
-	weight.exact = !row->mean_bytes && scale->bytes == 1 && scale->blocks == 1;
+	weight.exact = !row->mean_bytes && none_lost;
 	return weight;
 }
 

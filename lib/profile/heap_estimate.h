@@ -11,11 +11,13 @@ struct profile;
 
 /*
  * What the recorded blocks say of all: each row stands for allocation_bytes() and
- * allocation_blocks(), scaled so that all rows of a process add up to what is known exactly of
- * it, where that is known. Rows of ALLOCATION_MAP are not scaled: exact totals are without them.
+ * allocation_blocks(), scaled so that the rows of a process up to its last moment add up to what
+ * is known exactly then. Later ones are not scaled: how far the sample was off before says nothing
+ * of them. Nor are those of ALLOCATION_MAP: exact totals are without them.
  */
 struct heap_scale {
 	double bytes, blocks;
+	uint64_t until_ns; /* of the last moment */
 };
 
 struct heap_estimate {

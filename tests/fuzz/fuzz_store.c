@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "profile/heap_estimate.h"
 #include "profile/profile.h"
 #include "store/format_priv.h"
 #include "store/store.h"
@@ -57,10 +58,14 @@ static void check_probes(const struct profile_probes *probes, const struct profi
 
 static void check_heap(const struct profile_heap *heap, const struct profile *profile)
 {
-	double sum = 0;
+	struct heap_estimate estimate;
+	double sum = 0, blocks = 0;
+
+	heap_estimate_init(&estimate, profile);
 
 	for (size_t i = 0; i < heap->nr_allocations; i++) {
 		const struct profile_allocation *row = &heap->allocations[i];
+		struct heap_weight weight;
 
 		assert(row->thread.v < profile->nr_threads && row->kind < ALLOCATION_KIND_COUNT);
 		assert(row->stack.v < stack_trie_nr(profile->stacks));
@@ -68,9 +73,12 @@ static void check_heap(const struct profile_heap *heap, const struct profile *pr
 		assert(row->freed_by.v == THREAD_NONE.v || row->freed_by.v < profile->nr_threads);
 		assert(!row->freed_ns || row->freed_ns >= row->time_ns);
 		assert(!i || row[-1].time_ns <= row->time_ns);
-		sum += allocation_bytes(row) + allocation_blocks(row);
+		weight = heap_estimate_weight(&estimate, row);
+		sum += weight.bytes;
+		blocks += weight.blocks;
 	}
-	assert(sum < 0x1p63);
+	assert(sum < 0x1p63 && blocks < 0x1p63);
+	heap_estimate_release(&estimate);
 	for (size_t i = 0; i < heap->nr_moments; i++)
 		assert(heap->moments[i].process < profile->nr_processes);
 }

@@ -127,6 +127,32 @@ static void test_heap_estimate__rows_add_up_to_what_is_known_exactly(void **stat
 	profile_free(profile);
 }
 
+/* Scaled as the one before, the later one would be 2^121 bytes. */
+static void test_heap_estimate__rows_after_the_last_moment_are_not_scaled(void **state)
+{
+	struct profile *profile = profile_of_two_threads();
+	struct profile_heap_moment moment = {.time_ns = 10240,
+					     .allocated_bytes = UINT64_C(1) << 61,
+					     .nr_allocations = 1 << 20};
+	struct heap_estimate estimate;
+	struct heap_weight weight;
+
+	(void)state;
+	add(profile, 1024, 0, 1, 0);
+	add(profile, 20480, 0, UINT64_C(1) << 60, 0);
+	profile_add_heap_moment(profile, &moment);
+	heap_estimate_init(&estimate, profile);
+	weight = heap_estimate_weight(&estimate, &profile->heap.allocations[0]);
+	assert_float_equal(weight.bytes, 0x1p61, 0);
+	assert_float_equal(weight.blocks, 1048576, 0);
+	weight = heap_estimate_weight(&estimate, &profile->heap.allocations[1]);
+	assert_float_equal(weight.bytes, 0x1p60, 0);
+	assert_float_equal(weight.blocks, 1, 0);
+	assert_false(weight.exact); /* some were lost before */
+	heap_estimate_release(&estimate);
+	profile_free(profile);
+}
+
 static void test_heap_estimate__what_was_recorded_whole_is_exact(void **state)
 {
 	struct profile *profile = profile_of_two_threads();
@@ -201,6 +227,7 @@ int main(void)
 		cmocka_unit_test(test_heap__blocks_are_freed_once_and_not_before_they_are_there),
 		cmocka_unit_test(test_heap__a_block_freed_at_the_beginning_is_freed),
 		cmocka_unit_test(test_heap_estimate__rows_add_up_to_what_is_known_exactly),
+		cmocka_unit_test(test_heap_estimate__rows_after_the_last_moment_are_not_scaled),
 		cmocka_unit_test(test_heap_estimate__what_was_recorded_whole_is_exact),
 		cmocka_unit_test(test_heap_estimate__peak_and_what_is_alive),
 	};
