@@ -10,25 +10,18 @@
 #include "calltree/count_history.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
+#include "profile/owners.h"
 
-/* By process: the one whose counts have its calls in them. An executed program shares none. */
+/* By process: the one whose counts have its calls in them. */
 static uint32_t *find_owners(const struct profile *profile)
 {
-	uint32_t *owners = xmalloc(profile->nr_processes * sizeof(*owners));
+	bool *has_own = xcalloc(profile->nr_processes, sizeof(*has_own));
+	uint32_t *owners;
 
-	for (uint32_t i = 0; i < profile->nr_processes; i++)
-		owners[i] = PROCESS_NONE;
 	for (size_t i = 0; i < profile->probes.nr_counts; i++)
-		owners[profile->probes.counts[i].process] = profile->probes.counts[i].process;
-	for (uint32_t i = 0; i < profile->nr_processes; i++) {
-		const struct profile_process *process = &profile->processes[i];
-		uint32_t parent = process->parent;
-
-		/* Parents come first, as they are known before what they fork. */
-		if (owners[i] == PROCESS_NONE && parent < i &&
-		    profile->processes[parent].pid != process->pid)
-			owners[i] = owners[parent];
-	}
+		has_own[profile->probes.counts[i].process] = true;
+	owners = profile_find_owners(profile, has_own);
+	free(has_own);
 	return owners;
 }
 

@@ -6,25 +6,12 @@
 
 #include "base/alloc.h"
 #include "base/minmax.h"
+#include "profile/owners.h"
 #include "profile/profile.h"
 
 static uint32_t process_of(const struct profile *profile, const struct profile_allocation *row)
 {
 	return profile->threads[row->thread.v].process;
-}
-
-/*
- * Whose exact numbers cover a process: its own, or those of the process that it was forked from, in
- * whose memory it goes on counting.
- */
-static uint32_t counted_with(const struct profile *profile,
-			     const struct profile_heap_moment *const *last, uint32_t process)
-{
-	uint32_t at = process;
-
-	while (!last[at] && profile->processes[at].parent != PROCESS_NONE)
-		at = profile->processes[at].parent;
-	return last[at] ? at : process;
 }
 
 /* The last moments, by process; NULL: there is none. The caller frees it. */
@@ -37,14 +24,28 @@ static const struct profile_heap_moment **last_moments(const struct profile *pro
 	return last;
 }
 
-/* Is a row in the exact numbers that the scale was made from? Later ones are known from rows alone. */
+static uint32_t *find_owners(const struct profile *profile,
+			     const struct profile_heap_moment *const *last)
+{
+	bool *has_own = xcalloc(profile->nr_processes, sizeof(*has_own));
+	uint32_t *owners;
+
+	for (size_t i = 0; i < profile->nr_processes; i++)
+		has_own[i] = last[i] != NULL;
+	owners = profile_find_owners(profile, has_own);
+	free(has_own);
+	return owners;
+}
+
+/* Is a row in the exact numbers that the scale was made from? Later ones are known from rows alone.
+ */
 static bool is_covered(const struct heap_scale *scale, const struct profile_allocation *row)
 {
 	return row->kind != ALLOCATION_MAP && row->time_ns <= scale->until_ns;
 }
 
 /* What rows say of the time up to a process' last moment, for which there are exact numbers. */
-static struct heap_scale *sums_until(const struct profile *profile,
+static struct heap_scale *sums_until(const struct profile *profile, const uint32_t *owners,
 				     const struct profile_heap_moment *const *last)
 {
 	struct heap_scale *sums = xcalloc(profile->nr_processes, sizeof(*sums));
@@ -53,12 +54,12 @@ static struct heap_scale *sums_until(const struct profile *profile,
 		sums[i].until_ns = last[i] ? last[i]->time_ns : 0;
 	for (size_t i = 0; i < profile->heap.nr_allocations; i++) {
 		const struct profile_allocation *row = &profile->heap.allocations[i];
-		uint32_t process = counted_with(profile, last, process_of(profile, row));
+		uint32_t owner = owners[process_of(profile, row)];
 
-		if (!last[process] || !is_covered(&sums[process], row))
+		if (owner == PROCESS_NONE || !is_covered(&sums[owner], row))
 			continue;
-		sums[process].bytes += allocation_bytes(row);
-		sums[process].blocks += allocation_blocks(row);
+		sums[owner].bytes += allocation_bytes(row);
+		sums[owner].blocks += allocation_blocks(row);
 	}
 	return sums;
 }
@@ -71,20 +72,24 @@ static double ratio(uint64_t exact, double sum)
 void heap_estimate_init(struct heap_estimate *estimate, const struct profile *profile)
 {
 	const struct profile_heap_moment **last = last_moments(profile);
-	struct heap_scale *sums = sums_until(profile, last);
+	uint32_t *owners = find_owners(profile, last);
+	struct heap_scale *sums = sums_until(profile, owners, last);
 
-	*estimate = (struct heap_estimate){.profile = profile, .scales = sums};
+	*estimate = (struct heap_estimate){.profile = profile, .owners = owners, .scales = sums};
 	for (size_t i = 0; i < profile->nr_processes; i++) {
 		sums[i].bytes = ratio(last[i] ? last[i]->allocated_bytes : 0, sums[i].bytes);
 		sums[i].blocks = ratio(last[i] ? last[i]->nr_allocations : 0, sums[i].blocks);
 	}
-	for (uint32_t i = 0; i < profile->nr_processes; i++)
-		sums[i] = sums[counted_with(profile, last, i)];
+	for (size_t i = 0; i < profile->nr_processes; i++) {
+		if (owners[i] != PROCESS_NONE)
+			sums[i] = sums[owners[i]];
+	}
 	free(last);
 }
 
 void heap_estimate_release(struct heap_estimate *estimate)
 {
+	free(estimate->owners);
 	free(estimate->scales);
 	*estimate = (struct heap_estimate){0};
 }

@@ -22,7 +22,9 @@ struct heap_scale {
 
 struct heap_estimate {
 	const struct profile *profile; /* borrowed */
-	struct heap_scale *scales;     /* by row of profile.processes; owned */
+	/* Owned; by row of profile.processes. */
+	uint32_t *owners; /* whose moments have what it allocates in them: profile_find_owners() */
+	struct heap_scale *scales;
 };
 
 void heap_estimate_init(struct heap_estimate *estimate, const struct profile *profile);

@@ -64,18 +64,11 @@ static void add_rows(struct heap_survey *survey, const struct heap_estimate *est
 	survey->peak.error_bytes = z_95 * sqrt(peak);
 }
 
-/* What children that are forked allocate is in the totals of those whose memory they have. */
-static bool is_counted(const struct profile *profile, const struct ends *ends, uint32_t process)
-{
-	while (!ends->last[process] && profile->processes[process].parent != PROCESS_NONE)
-		process = profile->processes[process].parent;
-	return ends->last[process] && ends->last[process]->allocated_bytes;
-}
-
 /* Where processes know what they allocated, that is what rows add up to, and exact. */
-static void take_exact_totals(struct heap_survey *survey, const struct profile *profile,
+static void take_exact_totals(struct heap_survey *survey, const struct heap_estimate *estimate,
 			      const struct ends *ends)
 {
+	const struct profile *profile = estimate->profile;
 	uint64_t bytes = 0, blocks = 0;
 	bool all = true;
 
@@ -88,14 +81,14 @@ static void take_exact_totals(struct heap_survey *survey, const struct profile *
 	}
 	for (size_t i = 0; i < profile->heap.nr_allocations; i++) {
 		const struct profile_allocation *row = &profile->heap.allocations[i];
-		uint32_t process = profile->threads[row->thread.v].process;
+		uint32_t owner = estimate->owners[profile->threads[row->thread.v].process];
 
 		if (row->kind == ALLOCATION_MAP) {
 			bytes += (uint64_t)allocation_bytes(row);
 			blocks += (uint64_t)allocation_blocks(row);
 			all = all && !row->mean_bytes;
 		} else {
-			all = all && is_counted(profile, ends, process);
+			all = all && owner != PROCESS_NONE && ends->last[owner]->allocated_bytes;
 		}
 	}
 	survey->allocated_is_exact = all && bytes;
@@ -147,7 +140,7 @@ void heap_survey(struct heap_survey *survey, const struct profile *profile)
 	find_ends(&ends, profile);
 	heap_estimate_init(&estimate, profile);
 	add_rows(survey, &estimate);
-	take_exact_totals(survey, profile, &ends);
+	take_exact_totals(survey, &estimate, &ends);
 	add_moments(survey, profile, &ends);
 	heap_estimate_release(&estimate);
 	free(ends.first);

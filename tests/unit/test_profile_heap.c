@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "profile/heap_estimate.h"
+#include "profile/heap_survey.h"
 #include "profile/profile.h"
 
 static struct profile *profile_of_two_threads(void)
@@ -131,9 +132,8 @@ static void test_heap_estimate__rows_add_up_to_what_is_known_exactly(void **stat
 static void test_heap_estimate__rows_after_the_last_moment_are_not_scaled(void **state)
 {
 	struct profile *profile = profile_of_two_threads();
-	struct profile_heap_moment moment = {.time_ns = 10240,
-					     .allocated_bytes = UINT64_C(1) << 61,
-					     .nr_allocations = 1 << 20};
+	struct profile_heap_moment moment = {
+		.time_ns = 10240, .allocated_bytes = UINT64_C(1) << 61, .nr_allocations = 1 << 20};
 	struct heap_estimate estimate;
 	struct heap_weight weight;
 
@@ -178,6 +178,48 @@ static void test_heap_estimate__what_was_recorded_whole_is_exact(void **state)
 	assert_false(weight.exact);
 	assert_float_equal(weight.bytes, 300, 0.001);
 	heap_estimate_release(&estimate);
+	profile_free(profile);
+}
+
+/* A child counts in the memory that it has of its parent; a program that it executes does not. */
+static void test_heap_estimate__forked_processes_are_scaled_and_executed_programs_not(void **state)
+{
+	struct profile *profile = profile_of_two_threads();
+	struct profile_process forked = {.pid = 12, .parent = 0};
+	struct profile_process executed = {.pid = 12, .parent = 1};
+	struct profile_process again = {.pid = 13, .parent = 2};
+	struct profile_heap_moment moment = {
+		.time_ns = 10240, .allocated_bytes = 600, .nr_allocations = 4};
+	struct heap_estimate estimate;
+	struct heap_survey survey;
+
+	(void)state;
+	profile_add_process(profile, &forked);
+	profile_add_process(profile, &executed);
+	profile_add_process(profile, &again);
+	for (uint32_t process = 0; process < 4; process++) {
+		struct profile_thread thread = {.process = process};
+		struct profile_allocation row = block(100, 0);
+
+		row.thread = profile_add_thread(profile, &thread);
+		profile_add_allocation(profile, &row);
+	}
+	profile_add_heap_moment(profile, &moment);
+	heap_estimate_init(&estimate, profile);
+	for (uint32_t process = 0; process < 4; process++) {
+		struct heap_weight weight =
+			heap_estimate_weight(&estimate, &profile->heap.allocations[process]);
+		bool is_shared = process < 2;
+
+		assert_int_equal(estimate.owners[process], is_shared ? 0 : PROCESS_NONE);
+		assert_float_equal(weight.bytes, is_shared ? 300 : 100, 0);
+		assert_float_equal(weight.blocks, is_shared ? 2 : 1, 0);
+		assert_int_equal(weight.exact, !is_shared);
+	}
+	heap_estimate_release(&estimate);
+	heap_survey(&survey, profile);
+	assert_false(survey.allocated_is_exact);
+	assert_float_equal(survey.allocated.bytes, 800, 0);
 	profile_free(profile);
 }
 
@@ -229,6 +271,8 @@ int main(void)
 		cmocka_unit_test(test_heap_estimate__rows_add_up_to_what_is_known_exactly),
 		cmocka_unit_test(test_heap_estimate__rows_after_the_last_moment_are_not_scaled),
 		cmocka_unit_test(test_heap_estimate__what_was_recorded_whole_is_exact),
+		cmocka_unit_test(
+			test_heap_estimate__forked_processes_are_scaled_and_executed_programs_not),
 		cmocka_unit_test(test_heap_estimate__peak_and_what_is_alive),
 	};
 
