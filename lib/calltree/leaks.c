@@ -54,7 +54,7 @@ static void add(struct leaks *leaks, struct leak *leak, const struct observation
 	tally_add_observation(&leak->tally, observation);
 	if (age_ns > leak->oldest_ns)
 		leak->oldest_ns = age_ns;
-	if (age_ns < leaks->half_ns)
+	if (observation->sample.time_ns > leaks->late_from_ns)
 		leak->late_bytes += observation->weight;
 }
 
@@ -72,13 +72,15 @@ static int heavier_first(const void *left, const void *right)
 
 struct leaks *leaks_new(const struct selection *selection, uint64_t min_age_ns)
 {
+	uint64_t duration_ns = selection->expansion->profile->meta.duration_ns;
 	struct leaks *leaks = xcalloc(1, sizeof(*leaks));
 	struct finder finder = {0};
 	struct observation_walk walk;
 	struct observation observation;
 
 	leaks->selection = selection;
-	leaks->half_ns = profile_of(leaks)->meta.duration_ns / 2;
+	leaks->late_from_ns = duration_ns / 2;
+	leaks->late_ns = duration_ns - leaks->late_from_ns;
 	observation_walk_init(&walk, selection, METRIC_LEAKED);
 	while (observation_walk_next(&walk, &observation)) {
 		if (age_of(leaks, &observation.sample) >= min_age_ns && observation.weight)
@@ -104,9 +106,9 @@ void leaks_free(struct leaks *leaks)
 
 double leak_growth(const struct leaks *leaks, const struct leak *leak)
 {
-	if (!leaks->half_ns)
+	if (!leaks->late_ns)
 		return 0;
-	return (double)leak->late_bytes * (double)NS_PER_SEC / (double)leaks->half_ns;
+	return (double)leak->late_bytes * (double)NS_PER_SEC / (double)leaks->late_ns;
 }
 
 bool leaks_are_exact(const struct leaks *leaks)

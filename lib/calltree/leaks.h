@@ -27,7 +27,7 @@ struct leaks {
 	struct leak *rows;		   /* owned; by bytes, the most first */
 	size_t nr, cap;
 	struct tally total;
-	uint64_t half_ns; /* of the recording: what late_bytes were allocated in */
+	uint64_t late_from_ns, late_ns; /* the second half of the recording, and how long it is */
 };
 
 /* Blocks that were alive for less than min_age_ns at the end are left out: they may be in use. */

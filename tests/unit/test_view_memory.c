@@ -288,6 +288,31 @@ static void test_memory__leaks_of_some_age(void **state)
 		     "    /src/c.c:20: cache\n");
 }
 
+/* The recording goes on for twice as long after the process ended: it was all in the first half. */
+static void test_memory__leaks_of_a_process_that_ended_early(void **state)
+{
+	struct profile *profile = made_up();
+	struct expansion *expansion;
+	struct selection *selection;
+	struct leaks *leaks;
+
+	(void)state;
+	profile->processes[0].end_ns = profile->meta.duration_ns;
+	profile->meta.duration_ns *= 3;
+	expansion = expansion_new(profile, false);
+	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
+	leaks = leaks_new(selection, 0);
+	assert_int_equal(leaks->nr, 2);
+	assert_int_equal(leaks->rows[0].oldest_ns, profile->processes[0].end_ns);
+	assert_int_equal(leaks->rows[0].late_bytes, 0);
+	assert_float_equal(leak_growth(leaks, &leaks->rows[0]), 0, 0);
+	assert_int_equal(leaks->rows[1].late_bytes, 0);
+	leaks_free(leaks);
+	selection_free(selection);
+	expansion_free(expansion);
+	profile_free(profile);
+}
+
 static void test_memory__no_leaks(void **state)
 {
 	(void)state;
@@ -358,6 +383,7 @@ int main(void)
 		cmocka_unit_test(test_memory__json),
 		cmocka_unit_test(test_memory__leaks),
 		cmocka_unit_test(test_memory__leaks_of_some_age),
+		cmocka_unit_test(test_memory__leaks_of_a_process_that_ended_early),
 		cmocka_unit_test(test_memory__no_leaks),
 		cmocka_unit_test(test_memory__leaks_as_json),
 		cmocka_unit_test(test_memory__estimates_have_intervals_and_exact_totals),
