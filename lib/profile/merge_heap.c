@@ -25,30 +25,23 @@ static void take_allocations(struct heap_merge *merge, const struct profile_heap
 	}
 }
 
-/* The last moment that was taken of a process, NULL: none. */
-static const struct profile_heap_moment *last_of(const struct heap_merge *merge, size_t nr,
-						 uint32_t process)
+/* Where the last moment of a process of the result is kept; at first, all of it is 0. */
+static struct profile_heap_moment *last_of(struct heap_merge *merge, uint32_t process)
 {
-	while (nr-- > 0) {
-		if (merge->moments[nr].process == process)
-			return &merge->moments[nr];
+	while (merge->nr_last <= process) {
+		ARRAY_GROW(merge->last, merge->nr_last, merge->cap_last);
+		merge->last[merge->nr_last++] = (struct profile_heap_moment){0};
 	}
-	return NULL;
+	return &merge->last[process];
 }
 
 static void take_moments(struct heap_merge *merge, const struct profile *from,
 			 const struct heap_merge_map *map)
 {
-	size_t nr_before = merge->nr_moments;
 	struct profile_heap_moment *bases = xcalloc(from->nr_processes, sizeof(*bases));
 
-	for (size_t i = 0; i < from->nr_processes; i++) {
-		const struct profile_heap_moment *last =
-			last_of(merge, nr_before, map->processes[i]);
-
-		if (last)
-			bases[i] = *last;
-	}
+	for (size_t i = 0; i < from->nr_processes; i++)
+		bases[i] = *last_of(merge, map->processes[i]);
 	for (size_t i = 0; i < from->heap.nr_moments; i++) {
 		struct profile_heap_moment row = from->heap.moments[i];
 		const struct profile_heap_moment *base = &bases[row.process];
@@ -58,6 +51,7 @@ static void take_moments(struct heap_merge *merge, const struct profile *from,
 		row.allocated_bytes += base->allocated_bytes;
 		row.nr_allocations += base->nr_allocations;
 		row.nr_dropped += base->nr_dropped;
+		*last_of(merge, row.process) = row;
 		ARRAY_GROW(merge->moments, merge->nr_moments, merge->cap_moments);
 		merge->moments[merge->nr_moments++] = row;
 	}
@@ -126,5 +120,6 @@ void heap_merge_finish(struct heap_merge *merge, struct profile *into)
 	add_moments(merge, into);
 	free(merge->allocations);
 	free(merge->moments);
+	free(merge->last);
 	*merge = (struct heap_merge){0};
 }

@@ -12,6 +12,8 @@ struct heap_merge {
 	size_t nr_allocations, cap_allocations;
 	struct profile_heap_moment *moments;
 	size_t nr_moments, cap_moments;
+	struct profile_heap_moment *last; /* owned; by process of the result: all 0 if none */
+	size_t nr_last, cap_last;
 };
 
 /* What the ids and times of a profile are in the result. */
