@@ -207,9 +207,13 @@ static void append_files(struct source *source, const struct flat *files)
 		if (row->file.v != STR_EMPTY.v)
 			append_file(source, &file);
 	}
-	for (size_t i = 0; i < counts->nr_lines; i++)
-		if (!has_file(source, counts->lines[i].file))
-			append_file(source, &(struct source_file){.file = counts->lines[i].file});
+	for (size_t i = 0; i < counts->nr_lines; i++) {
+		struct str_id file = counts->lines[i].file;
+
+		/* By file: those of one are together. */
+		if ((i == 0 || file.v != counts->lines[i - 1].file.v) && !has_file(source, file))
+			append_file(source, &(struct source_file){.file = file});
+	}
 }
 
 struct source *source_new(const struct weights *weights)

@@ -43,18 +43,10 @@ static void plant_callees(struct planter *planter, uint32_t node)
 	}
 }
 
-/* In a tree of callers, below a function: who calls it. */
-static void plant_callers(struct planter *planter, uint32_t node)
-{
-	const struct counts *counts = planter->tree->weights->counts;
-	uint32_t callee = label_at(planter->tree, node);
-
-	for (size_t i = 0; i < counts->nr_edges; i++)
-		if (counts->edges[i].callee == callee)
-			plant_unsampled(planter, node, counts->edges[i].caller);
-}
-
-/* Functions that are asked for and were counted are there, sampled or not. */
+/*
+ * Functions that are asked for and were counted are there, sampled or not; in a tree of callers
+ * with those who call them.
+ */
 static void plant_wanted(struct planter *planter, const bool *wanted)
 {
 	const struct counts *counts = planter->tree->weights->counts;
@@ -64,10 +56,15 @@ static void plant_wanted(struct planter *planter, const bool *wanted)
 			plant_unsampled(planter, TREE_ROOT, i);
 	for (size_t i = 0; i < counts->nr_edges; i++) {
 		const struct count_edge *edge = &counts->edges[i];
-		uint32_t label = planter->tree->of_callers ? edge->callee : edge->caller;
+		bool of_callers = planter->tree->of_callers;
+		uint32_t label = of_callers ? edge->callee : edge->caller;
+		uint32_t node;
 
-		if (label != COUNTS_NO_LABEL && wanted[label])
-			plant_unsampled(planter, TREE_ROOT, label);
+		if (label == COUNTS_NO_LABEL || !wanted[label])
+			continue;
+		node = plant_unsampled(planter, TREE_ROOT, label);
+		if (of_callers)
+			plant_unsampled(planter, node, edge->caller);
 	}
 }
 
@@ -103,14 +100,11 @@ static void plant_unsampled_calls(struct planter *planter, const bool *wanted)
 	if (wanted)
 		plant_wanted(planter, wanted);
 	/* In several places, it is not known in which of them the calls were made. */
-	nr = (uint32_t)planter->tree->nr;
+	nr = planter->tree->of_callers ? 0 : (uint32_t)planter->tree->nr;
 	for (uint32_t i = 1; i < nr; i++) {
 		bool is_wanted = wanted && planter->tree->nodes[i].parent == TREE_ROOT;
 
-		if (planter->tree->of_callers && is_wanted)
-			plant_callers(planter, i);
-		else if (!planter->tree->of_callers &&
-			 (is_wanted || places.any[label_at(planter->tree, i)] == 1))
+		if (is_wanted || places.any[label_at(planter->tree, i)] == 1)
 			plant_callees(planter, i);
 	}
 	places_release(&places);
