@@ -578,7 +578,6 @@ static int record(struct recording *recording)
 	signal_pipe_close(&recording->signals);
 	if (recording->command.fd >= 0)
 		close(recording->command.fd);
-	free(recording->pids);
 	return status;
 }
 
@@ -589,17 +588,13 @@ static int check_and_record(const struct command *self, struct recording *record
 	struct err err = ERR_INIT;
 	int status;
 
-	if (options->control && !control_path(options->control, &err)) {
-		free(recording->pids);
+	if (options->control && !control_path(options->control, &err))
 		return usage_error(self, &err);
-	}
 	if (options->threads && options->count.no_cpu)
 		err_set(&err, ERR_INVALID, "--threads cannot be combined with --no-cpu");
 	if (err.code ||
-	    (options->threads && record_options_threads(options, &recording->threads, &err) < 0)) {
-		free(recording->pids);
+	    (options->threads && record_options_threads(options, &recording->threads, &err) < 0))
 		return usage_error(self, &err);
-	}
 	if (options->count.within)
 		recording->within =
 			named_code_new(options->count.within, symbol_options_of(&options->symbols));
@@ -629,9 +624,12 @@ int recording_attach(const struct command *self, const struct record_options *op
 {
 	struct recording recording = {.options = options};
 	struct err err = ERR_INIT;
+	int status;
 
 	if (record_options_pids(options, &recording.pids, &recording.nr_pids, &err) < 0)
 		return usage_error(self, &err);
 	recording_warn_of_waiting(&recording);
-	return check_and_record(self, &recording);
+	status = check_and_record(self, &recording);
+	free(recording.pids);
+	return status;
 }

@@ -44,6 +44,18 @@ class Values(LiveCase):
         done = profc("attach", status=2, cwd=self.directory)
         self.assertIn("-p", done.stderr)
 
+    def test_bad_values_are_refused_of_processes_that_run(self):
+        """All that was read of the options is given back: sanitizers saw that pids were not."""
+        for option, named in (
+            ("--mem=2G", "--mem: '2G'"),
+            ("--count=(", "--count"),
+            ("--no-cpu", "--no-cpu leaves nothing to be recorded"),
+        ):
+            with self.subTest(option=option):
+                done = profc("attach", "-p", os.getpid(), option, status=2, cwd=self.directory)
+                self.assertIn(named, done.stderr)
+        self.assertEqual(os.listdir(self.directory), [])
+
     def test_no_pid_at_all_is_refused(self):
         """As "$PID" of a variable that is not set; `profc doctor` said that all was well."""
         for command in ("attach", "record", "top", "dump", "doctor"):
