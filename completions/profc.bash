@@ -18,13 +18,21 @@ _profc_pids() { # WORD
 	_profc_words "$1" "$(cd /proc && echo [1-9]*)"
 }
 
+# What --metric takes differs.
+_profc_metrics() { # COMMAND WORD
+	local metrics="cpu wall runq blocked samples"
+	[[ $1 == top ]] || metrics+=" alloc allocs live peak leaked temporary"
+	[[ $1 == report ]] && metrics+=" calls"
+	_profc_words "$2" "$metrics"
+}
+
 # The value of the option before the cursor; fails if that takes none we know.
-_profc_value() { # OPTION WORD
+_profc_value() { # OPTION WORD COMMAND
 	case $1 in
 	-p | --pid) _profc_pids "$2" ;;
 	-i | --input | -o | --output | --count-lines) _profc_files "$2" ;;
-	-m | --metric) _profc_words "$2" cpu wall runq blocked samples calls alloc allocs \
-		live peak leaked temporary ;;
+	-m | --metric) _profc_metrics "$3" "$2" ;;
+	--within | --count) ;; # functions: nobody knows yet of which program
 	--by) _profc_words "$2" function line file module thread process state syscall ;;
 	--color) _profc_words "$2" auto always never ;;
 	--unwinder) _profc_words "$2" auto cfi libunwind fp ;;
@@ -44,7 +52,7 @@ _profc_command_at() {
 			return
 			;;
 		-[Fodmnp] | --frequency | --output | --duration | --delay | --max-* | --threads | \
-			--unwinder | --control | --pid | --metric | --by | --limit | --window | \
+			--unwinder | --control | --within | --pid | --metric | --by | --limit | --window | \
 			--interval | --times | --count | --count-* | --agent | --color | --width | \
 			--names | --debug-dir | --sysroot | --debuginfod-timeout) at=$((at + 1)) ;;
 		-*) ;;
@@ -80,7 +88,7 @@ _profc() {
 			return
 		fi
 	fi
-	_profc_value "$before" "$word" && return
+	_profc_value "$before" "$word" "$command" && return
 	if [[ $word == -* ]]; then
 		_profc_words "$word" "$("$profc" "$command" --list-options 2>/dev/null)"
 		return

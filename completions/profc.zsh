@@ -3,11 +3,20 @@
 # zsh completion for profc. Commands and options are asked from profc itself, so
 # that they are always those of the program that will run.
 
-_profc_value() {
+# What --metric takes differs.
+_profc_metrics() { # COMMAND
+	local -a metrics=(cpu wall runq blocked samples)
+	[[ $1 == top ]] || metrics+=(alloc allocs live peak leaked temporary)
+	[[ $1 == report ]] && metrics+=(calls)
+	compadd -a metrics
+}
+
+_profc_value() { # OPTION COMMAND
 	case $1 in
 	-p | --pid) _pids ;;
 	-i | --input | -o | --output | --count-lines) _files ;;
-	-m | --metric) compadd cpu wall runq blocked samples calls alloc allocs live peak leaked temporary ;;
+	-m | --metric) _profc_metrics $2 ;;
+	--within | --count) ;; # functions: nobody knows yet of which program
 	--agent) _command_names -e ;;
 	--by) compadd function line file module thread process state syscall ;;
 	--color) compadd auto always never ;;
@@ -38,7 +47,7 @@ _profc() {
 		_normal
 		return
 	fi
-	_profc_value ${words[CURRENT - 1]} && return
+	_profc_value ${words[CURRENT - 1]} $command && return
 	if [[ $current == -* ]]; then
 		candidates=(${(f)"$($program $command --list-options 2>/dev/null)"})
 		compadd -a candidates
