@@ -56,7 +56,7 @@ struct count_options {
 	 .offset = at(count.max), \
 	 .min = 1, \
 	 .max = 1000000, \
-	 .help = "count at most so many functions and calls of a process (default: 20000)"}
+	 .help = "refuse to count more than N functions and calls of a process (default: 20000)"}
 
 #define MEMORY_OPTION_ROWS(at) \
 	{.type = OPTION_SECTION, .name = "Memory"}, \
