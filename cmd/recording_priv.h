@@ -87,7 +87,7 @@ void recording_agent_finish(struct recording *recording);
  * return the status that profc exits with, should the command have none of its own.
  */
 int recording_failed_status(const struct recording *recording);
-/* Neither a sample was taken nor a call counted. */
+/* No sample was taken, no call counted and no memory recorded. */
 bool recording_is_empty(const struct recording *recording);
 /* What was recorded, in one line, and what to do with it. The writer has finished. */
 void recording_say_done(const struct recording *recording);
