@@ -119,6 +119,7 @@ class Memory(MadeCase):
             (("--at", "mark:none"), "no mark 'none'"),
             (("--at", "later"), "--at: "),
             (("--leaks", "--tree"), "--leaks cannot be combined"),
+            (("-m", "live", "--tree", "--counts"), "--counts cannot be combined with memory"),
             (("--min-age", "1s"), "--min-age needs --leaks"),
         ):
             with self.subTest(options=options):
@@ -126,6 +127,20 @@ class Memory(MadeCase):
                 ended = profc("report", "-i", self.data, *options, status=status)
                 self.assertIn(words, ended.stderr)
         profc("export", "-i", self.data, "--chrome", "-m", "live", status=2)
+
+
+class Little(MadeCase):
+    """Of its one block."""
+
+    SIZE = (2000, 300, 3, 0, 1)
+
+    def test_of_a_metric_there_may_be_nothing(self):
+        done = profc("export", "-i", self.data, "--folded", "-m", "leaked", status=1)
+        self.assertIn("no memory of metric leaked was recorded", done.stderr)
+        done = profc("export", "-i", self.data, "--folded", "-m", "alloc", "--time", "..1ns",
+                     status=1)
+        self.assertIn("no samples are left after the filters", done.stderr)
+        self.assertTrue(profc("export", "-i", self.data, "--folded", "-m", "alloc").stdout)
 
 
 class Without(MadeCase):

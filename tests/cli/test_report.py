@@ -188,6 +188,11 @@ class Counts(Made):
         done = profc("report", "-i", self.data, "--function", "^nothing is called so$", status=1)
         self.assertIn("no samples", done.stderr)
 
+    def test_lines_have_no_counts_to_sort_by(self):
+        for by in ("line", "module"):
+            done = profc("report", "-i", self.data, "--by", by, "--sort", "calls", status=2)
+            self.assertIn("calls are counted by function only", done.stderr)
+
     def test_nothing_was_counted(self):
         plain = make_profile(self.path("plain.data"), 1000, 100, 2)
         for options in (["--sort", "per-call"], ["-m", "calls"], ["--tree", "--counts"]):

@@ -128,6 +128,15 @@ class Agents(LiveCase):
                 self.assertMostlyIn(recording, "spin_leaf", 0.9)
                 self.assertGreater(counters(recording)["agent_lost"], 0)
 
+    def test_one_that_fails_after_all_is_read(self):
+        """A shell's word for a signal, as there is nothing of the stream that it has missed."""
+        for agent, status in (("cat >/dev/null; exit 5", 5), ("cat >/dev/null; kill -9 $$", 137)):
+            with self.subTest(agent=agent):
+                recording = record(self.directory, [build("spin_leaf"), "100"], "--agent", agent)
+                self.assertIn(f"the agent has failed with status {status}\n", recording.stderr)
+                self.assertEqual(recording.stderr.count("agent"), 1, recording.stderr)
+                self.assertEqual(counters(recording)["agent_lost"], 0)
+
     def test_one_that_never_reads_loses_and_harms_nothing(self):
         recording = record(self.directory, [build("allocates_in_two_places")], "--mem=1K",
                            "--agent", "exec sleep 20 >/dev/null 2>&1")

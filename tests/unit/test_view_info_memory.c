@@ -148,6 +148,24 @@ static void test_info_memory__of_processes_that_last(void **state)
 		"            mappings, 3.00 MiB of files, and 4.00 KiB swapped out\n");
 }
 
+/* Exact totals of one that was over before anyone looked at its pages. */
+static void test_info_memory__says_that_pages_were_not_seen(void **state)
+{
+	const struct profile_heap_moment moment = {
+		.time_ns = 20480, .allocated_bytes = 65536, .nr_allocations = 1};
+	struct made made = made_begin();
+
+	(void)state;
+	made_block(&made, "main", 65536, 0, 10);
+	profile_add_heap_moment(made.profile, &moment);
+	expect_text(made_end(&made), "\n"
+				     "Memory\n"
+				     "allocated   64.0 KiB in 1 block, exact; 1 block recorded\n"
+				     "peak        64.0 KiB in 1 block, at 10.2 µs\n"
+				     "at the end  64.0 KiB in 1 block\n"
+				     "resident    not seen: it is looked at once a second\n");
+}
+
 static void test_info_memory__as_json(void **state)
 {
 	struct profile *profile = made_up();
@@ -180,6 +198,7 @@ int main(void)
 		cmocka_unit_test(test_info_memory__one_line_at_the_end_of_a_recording),
 		cmocka_unit_test(test_info_memory__nothing_where_it_was_not_recorded),
 		cmocka_unit_test(test_info_memory__of_processes_that_last),
+		cmocka_unit_test(test_info_memory__says_that_pages_were_not_seen),
 		cmocka_unit_test(test_info_memory__as_json),
 	};
 
