@@ -151,18 +151,13 @@ static void write_level(struct json *json, const struct expansion *expansion,
 {
 	const struct place *place = &expansion->places[level->place];
 	const struct module *module = label_module(expansion, level->label);
-	bool has_file = place->file.v != STR_EMPTY.v;
 	struct buf name = {0};
 
 	label_append_name(&name, expansion, level->label, NAME_FULL);
 	json_object_begin(json);
 	json_key_str(json, "function", buf_str(&name));
-	json_key_str(json, "file", has_file ? profile_str(expansion->profile, place->file) : NULL);
-	json_key(json, "line");
-	if (place->line)
-		json_u64(json, place->line);
-	else
-		json_null(json);
+	json_key_known_str(json, "file", profile_str(expansion->profile, place->file));
+	json_key_known_u64(json, "line", place->line);
 	json_key_str(json, "module", module ? module->path : NULL);
 	json_key_bool(json, "inlined", level->inlined);
 	json_object_end(json);
