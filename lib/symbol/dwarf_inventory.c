@@ -53,51 +53,13 @@ static uint32_t intern_origin(struct dwarf_inventory *inventory, struct origin_k
 	return index;
 }
 
-/* The attributes that matter here. */
-struct entry {
-	struct dwarf_pcs pcs;
-	struct dwarf_value origin;
-};
-
-static inline struct dwarf_value *value_of(struct entry *entry, uint16_t attribute)
-{
-	switch (attribute) {
-	case DW_AT_low_pc:
-		return &entry->pcs.low_pc;
-	case DW_AT_high_pc:
-		return &entry->pcs.high_pc;
-	case DW_AT_ranges:
-		return &entry->pcs.ranges;
-	case DW_AT_abstract_origin:
-		return &entry->origin;
-	}
-	return NULL;
-}
-
-/* Read the attributes of an entry, up to its children. */
-static void read_entry(struct dwarf_walk *at, const struct abbrev *abbrev, struct entry *entry)
-{
-	const struct abbrev_attribute *attribute =
-		at->abbrevs->attributes + abbrev->first_attribute;
-
-	*entry = (struct entry){.origin.form = 0};
-	for (uint32_t i = 0; i < abbrev->nr_attributes; i++, attribute++) {
-		struct dwarf_value *wanted = value_of(entry, attribute->name);
-
-		if (wanted)
-			dwarf_read_value(at->unit, &at->cursor, attribute, wanted);
-		else
-			abbrev_skip_inline(attribute->step, at->unit->encoding, &at->cursor);
-	}
-}
-
 /* One step from an entry to its abstract origin; false when it has none. */
 static bool step_to_origin(struct origin_key *key)
 {
 	struct dwarf_unit *unit = dwarf_file_unit_at(key->file, key->offset);
 	const struct abbrev *abbrev;
 	struct dwarf_walk at;
-	struct entry entry;
+	struct dwarf_entry entry;
 
 	if (!unit || !unit->root_tag)
 		return false;
@@ -105,13 +67,14 @@ static bool step_to_origin(struct origin_key *key)
 	abbrev = abbrev_table_find(at.abbrevs, dwarf_uleb(&at.cursor));
 	if (!abbrev)
 		return false;
-	read_entry(&at, abbrev, &entry);
+	dwarf_walk_read_entry(&at, abbrev, &entry, NULL);
 	return entry.origin.form &&
 	       dwarf_value_reference(unit, &entry.origin, &key->file, &key->offset);
 }
 
 /* What the entry at `offset` with these attributes is an instance of: mostly itself. */
-static uint32_t origin_of(struct inventory_walk *walk, const struct entry *entry, uint64_t offset)
+static uint32_t origin_of(struct inventory_walk *walk, const struct dwarf_entry *entry,
+			  uint64_t offset)
 {
 	struct origin_key key = {.file = walk->at.unit->file, .offset = offset};
 
@@ -155,7 +118,7 @@ static void enter(struct inventory_walk *walk, const struct abbrev *abbrev, bool
 static void visit_function(struct inventory_walk *walk, const struct abbrev *abbrev,
 			   uint64_t offset)
 {
-	struct entry entry;
+	struct dwarf_entry entry;
 
 	if (!abbrev->has_pcs) {
 		/* Of a declaration there are only parameters; else types with code may be below. */
@@ -167,7 +130,7 @@ static void visit_function(struct inventory_walk *walk, const struct abbrev *abb
 		}
 		return;
 	}
-	read_entry(&walk->at, abbrev, &entry);
+	dwarf_walk_read_entry(&walk->at, abbrev, &entry, NULL);
 	dwarf_read_ranges(walk->at.unit, &entry.pcs, &walk->ranges);
 	if (walk->ranges.nr)
 		add_definitions(walk, origin_of(walk, &entry, offset));
@@ -177,10 +140,10 @@ static void visit_function(struct inventory_walk *walk, const struct abbrev *abb
 static void visit_inlined(struct inventory_walk *walk, const struct abbrev *abbrev, uint64_t offset)
 {
 	bool is_live = walk->is_live[walk->depth] && abbrev->has_pcs;
-	struct entry entry;
+	struct dwarf_entry entry;
 	uint32_t origin;
 
-	read_entry(&walk->at, abbrev, &entry);
+	dwarf_walk_read_entry(&walk->at, abbrev, &entry, NULL);
 	if (is_live) {
 		origin = origin_of(walk, &entry, offset); /* may move the origins */
 		walk->inventory->origins[origin].nr_inlined++;

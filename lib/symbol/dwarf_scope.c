@@ -38,48 +38,15 @@ struct scope_walk {
 /* The attributes that matter here. */
 struct entry {
 	uint64_t offset;
-	struct dwarf_pcs pcs;
-	struct dwarf_value origin, call_file, call_line, call_column;
+	struct dwarf_entry code;
+	struct dwarf_call call;
 };
-
-/* Where the value of an attribute goes; NULL when it is not wanted. */
-static inline struct dwarf_value *value_of(struct entry *entry, uint16_t attribute)
-{
-	switch (attribute) {
-	case DW_AT_low_pc:
-		return &entry->pcs.low_pc;
-	case DW_AT_high_pc:
-		return &entry->pcs.high_pc;
-	case DW_AT_ranges:
-		return &entry->pcs.ranges;
-	case DW_AT_abstract_origin:
-		return &entry->origin;
-	case DW_AT_call_file:
-		return &entry->call_file;
-	case DW_AT_call_line:
-		return &entry->call_line;
-	case DW_AT_call_column:
-		return &entry->call_column;
-	}
-	return NULL;
-}
 
 static void read_entry(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t offset,
 		       struct entry *entry)
 {
-	const struct abbrev_attribute *attribute =
-		walk->at.abbrevs->attributes + abbrev->first_attribute;
-
-	*entry = (struct entry){.offset = offset};
-	for (uint32_t i = 0; i < abbrev->nr_attributes; i++, attribute++) {
-		struct dwarf_value *wanted = value_of(entry, attribute->name);
-
-		if (wanted)
-			dwarf_read_value(walk->at.unit, &walk->at.cursor, attribute, wanted);
-		else
-			abbrev_skip_inline(attribute->step, walk->at.unit->encoding,
-					   &walk->at.cursor);
-	}
+	entry->offset = offset;
+	dwarf_walk_read_entry(&walk->at, abbrev, &entry->code, &entry->call);
 }
 
 /* Does any wanted address lie in the ranges of the entry at hand? */
@@ -156,9 +123,9 @@ static uint32_t add_scope(struct scope_walk *walk, const struct entry *entry, ui
 		.root = parent == SCOPE_NONE ? id : table->rows[parent].root,
 		.function_file = walk->at.unit->file,
 		.function_offset = entry->offset,
-		.call_file = entry->call_file.number,
-		.call_line = narrow(entry->call_line.number),
-		.call_column = narrow(entry->call_column.number),
+		.call_file = entry->call.file.number,
+		.call_line = narrow(entry->call.line.number),
+		.call_column = narrow(entry->call.column.number),
 	};
 
 	ARRAY_GROW(table->rows, table->nr, table->cap);
@@ -166,7 +133,7 @@ static uint32_t add_scope(struct scope_walk *walk, const struct entry *entry, ui
 	if (!take_addresses(walk, &scope, id))
 		return SCOPE_NONE;
 	if (parent != SCOPE_NONE)
-		dwarf_value_reference(walk->at.unit, &entry->origin, &scope.function_file,
+		dwarf_value_reference(walk->at.unit, &entry->code.origin, &scope.function_file,
 				      &scope.function_offset);
 	keep_ranges(walk, &scope);
 	table->rows[table->nr++] = scope;
@@ -224,7 +191,7 @@ static void visit_function(struct scope_walk *walk, const struct abbrev *abbrev,
 		return;
 	}
 	read_entry(walk, abbrev, offset, &entry);
-	dwarf_read_ranges(walk->at.unit, &entry.pcs, &walk->ranges);
+	dwarf_read_ranges(walk->at.unit, &entry.code.pcs, &walk->ranges);
 	scope = add_scope(walk, &entry, SCOPE_NONE);
 	if (scope != SCOPE_NONE || walk->pass != PASS_SPACES) {
 		enter_function(walk, abbrev, scope);
@@ -242,7 +209,7 @@ static void visit_inlined(struct scope_walk *walk, const struct abbrev *abbrev, 
 
 	if (parent != SCOPE_NONE && abbrev->has_pcs) {
 		read_entry(walk, abbrev, offset, &entry);
-		dwarf_read_ranges(walk->at.unit, &entry.pcs, &walk->ranges);
+		dwarf_read_ranges(walk->at.unit, &entry.code.pcs, &walk->ranges);
 		scope = add_scope(walk, &entry, parent);
 	}
 	if (scope != SCOPE_NONE) {
@@ -261,7 +228,7 @@ static void visit_block(struct scope_walk *walk, const struct abbrev *abbrev, ui
 
 	if (parent != SCOPE_NONE && abbrev->has_pcs && walk->pass == PASS_SPACES) {
 		read_entry(walk, abbrev, offset, &entry);
-		dwarf_read_ranges(walk->at.unit, &entry.pcs, &walk->ranges);
+		dwarf_read_ranges(walk->at.unit, &entry.code.pcs, &walk->ranges);
 		walk->at.cursor = start;
 		if (!holds_address(walk)) {
 			dwarf_walk_skip_entry(&walk->at, abbrev);

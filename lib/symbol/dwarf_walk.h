@@ -80,6 +80,60 @@ static inline void dwarf_walk_skip_attributes(struct dwarf_walk *walk, const str
 	abbrev_skip(walk->abbrevs, abbrev, walk->unit->encoding, &walk->cursor);
 }
 
+/* What an entry says of the code of a function, or of a copy that was inlined. */
+struct dwarf_entry {
+	struct dwarf_pcs pcs;
+	struct dwarf_value origin;
+};
+
+/* Where a copy was inlined. */
+struct dwarf_call {
+	struct dwarf_value file, line, column;
+};
+
+/* Where the value of an attribute goes; NULL when it is not wanted. */
+static inline struct dwarf_value *dwarf_value_of(struct dwarf_entry *entry, struct dwarf_call *call,
+						 uint16_t attribute)
+{
+	switch (attribute) {
+	case DW_AT_low_pc:
+		return &entry->pcs.low_pc;
+	case DW_AT_high_pc:
+		return &entry->pcs.high_pc;
+	case DW_AT_ranges:
+		return &entry->pcs.ranges;
+	case DW_AT_abstract_origin:
+		return &entry->origin;
+	case DW_AT_call_file:
+		return call ? &call->file : NULL;
+	case DW_AT_call_line:
+		return call ? &call->line : NULL;
+	case DW_AT_call_column:
+		return call ? &call->column : NULL;
+	}
+	return NULL;
+}
+
+/* From behind the entry's code to behind its attributes. `call` may be NULL: it is not wanted. */
+static inline void dwarf_walk_read_entry(struct dwarf_walk *walk, const struct abbrev *abbrev,
+					 struct dwarf_entry *entry, struct dwarf_call *call)
+{
+	const struct abbrev_attribute *attribute =
+		walk->abbrevs->attributes + abbrev->first_attribute;
+
+	*entry = (struct dwarf_entry){.origin.form = 0};
+	if (call)
+		*call = (struct dwarf_call){.file.form = 0};
+	for (uint32_t i = 0; i < abbrev->nr_attributes; i++, attribute++) {
+		struct dwarf_value *wanted = dwarf_value_of(entry, call, attribute->name);
+
+		if (wanted)
+			dwarf_read_value(walk->unit, &walk->cursor, attribute, wanted);
+		else
+			abbrev_skip_inline(attribute->step, walk->unit->encoding, &walk->cursor);
+	}
+}
+
 /* To the sibling of an entry of HOP_SIBLING; false when what it says cannot be. */
 static inline bool dwarf_walk_hop(struct dwarf_walk *walk, const struct abbrev *abbrev)
 {
