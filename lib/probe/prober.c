@@ -168,7 +168,7 @@ static int install_running(struct prober *prober, struct probed_process *process
 	cleanup_close int memory_fd = open_memory(process->pid, err);
 	const struct probe_access access = {
 		.pid = process->pid,
-		.command = process->pid == prober->command ? process->pid : 0,
+		.command = process->pid == prober->command.pid ? process->pid : 0,
 		.memory_fd = memory_fd,
 		.patience_ns = PATIENCE_NS};
 
@@ -221,7 +221,7 @@ int prober_launch(struct prober *prober, struct launch *launch, struct err *err)
 
 	pthread_mutex_lock(&prober->lock);
 	process = add_process(prober, launch->pid);
-	prober->command = launch->pid;
+	prober->command.pid = launch->pid;
 	pthread_mutex_unlock(&prober->lock);
 	if (failed || !stop->is_stopped) {
 		if (!failed)
@@ -229,7 +229,7 @@ int prober_launch(struct prober *prober, struct launch *launch, struct err *err)
 		free(stop);
 		return failed;
 	}
-	prober->entry = stop;
+	prober->command.entry = stop;
 	if (stop->memory_fd >= 0) {
 		const struct probe_access access = {
 			.pid = launch->pid,
@@ -249,10 +249,10 @@ int prober_launch(struct prober *prober, struct launch *launch, struct err *err)
 
 void prober_let_go(struct prober *prober)
 {
-	if (prober->entry)
-		entry_end(prober->entry);
-	free(prober->entry);
-	prober->entry = NULL;
+	if (prober->command.entry)
+		entry_end(prober->command.entry);
+	free(prober->command.entry);
+	prober->command.entry = NULL;
 }
 
 /* One that cannot be looked at stays without probes, which is told of. */
@@ -568,9 +568,9 @@ void prober_adapt_heap(struct prober *prober, uint32_t stack_bytes)
 	pthread_mutex_lock(&prober->lock);
 	heap = prober->options.heap;
 	nr_dropped = nr_heap_dropped(prober);
-	if (nr_dropped > prober->nr_heap_dropped && heap.mean <= HEAP_MEAN_MAX / 2)
+	if (nr_dropped > prober->sums.nr_heap_dropped && heap.mean <= HEAP_MEAN_MAX / 2)
 		heap.mean *= 2;
-	prober->nr_heap_dropped = nr_dropped;
+	prober->sums.nr_heap_dropped = nr_dropped;
 	if (stack_bytes > heap.stack_bytes)
 		heap.stack_bytes = (uint32_t)min_u64(stack_bytes, HEAP_STACK_MAX);
 	if (heap.mean != prober->options.heap.mean ||
@@ -593,7 +593,8 @@ static void remove_from(void *context, pid_t pid)
 	struct err err = ERR_INIT;
 	cleanup_close int memory_fd = open_memory(pid, &err);
 	const struct probe_access access = {.pid = pid,
-					    .command = pid == removing->prober->command ? pid : 0,
+					    .command =
+						    pid == removing->prober->command.pid ? pid : 0,
 					    .memory_fd = memory_fd,
 					    .patience_ns = PATIENCE_NS};
 	uint64_t before_ns = removing->cost.stop_ns;
@@ -625,7 +626,7 @@ void prober_remove(struct prober *prober, size_t *nr_left, struct err *err)
 		if (!removing.nr_removed)
 			break;
 	}
-	prober->remove_ns = removing.cost.stop_ns;
-	prober->stop_ns_max = max_u64(prober->stop_ns_max, removing.stop_ns_max);
+	prober->sums.remove_ns = removing.cost.stop_ns;
+	prober->sums.stop_ns_max = max_u64(prober->sums.stop_ns_max, removing.stop_ns_max);
 	*nr_left = removing.nr_left;
 }

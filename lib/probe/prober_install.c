@@ -248,9 +248,9 @@ static void keep(struct prober *prober, struct probed_process *process, struct g
 	/* As it is wanted by now. */
 	if (installation)
 		installation_set_heap(installation, &prober->options.heap);
-	prober->cost.stop_ns += cost->stop_ns;
-	prober->cost.remote_ns += cost->remote_ns;
-	prober->stop_ns_max = max_u64(prober->stop_ns_max, cost->stop_ns);
+	prober->sums.cost.stop_ns += cost->stop_ns;
+	prober->sums.cost.remote_ns += cost->remote_ns;
+	prober->sums.stop_ns_max = max_u64(prober->sums.stop_ns_max, cost->stop_ns);
 	pthread_mutex_unlock(&prober->lock);
 	gathered->places = NULL;
 }

@@ -96,6 +96,21 @@ struct probed_process {
 	struct moments moments;
 };
 
+/* What all of it has cost, and what was missed. */
+struct prober_sums {
+	struct probe_cost cost;	  /* of installing */
+	uint64_t nr_heap_dropped; /* records, as of the last prober_adapt_heap() */
+	uint64_t stop_ns_max, remove_ns;
+	/* Of processes that are closed: threads that a gate had no room for, programs not seen. */
+	uint64_t nr_missed, nr_overlooked;
+};
+
+/* A command that was launched. */
+struct prober_command {
+	struct entry_stop *entry; /* owned: it stands before it begins; or NULL */
+	pid_t pid;		  /* a child of ours; or 0 */
+};
+
 struct prober {
 	struct prober_options options; /* `heap` in it changes, under `lock` */
 	bool has_heap;
@@ -110,15 +125,10 @@ struct prober {
 	struct pid_table by_pid;      /* the latest with an id, if it is not gone */
 	struct probed_process **open; /* owned; borrows those that are not closed, in any order */
 	size_t nr_open, cap_open;
-	struct entry_stop *entry; /* owned: a command that stands before it begins; or NULL */
-	pid_t command;		  /* of prober_launch(): a child of ours; or 0 */
+	struct prober_command command;
 	size_t nr_wanted;
 	bool is_counting;
-	struct probe_cost cost;	  /* of installing */
-	uint64_t nr_heap_dropped; /* records, as of the last prober_adapt_heap() */
-	uint64_t stop_ns_max, remove_ns;
-	/* Of processes that are closed: threads that a gate had no room for, programs not seen. */
-	uint64_t nr_missed, nr_overlooked;
+	struct prober_sums sums;
 	pthread_t thread;
 	pthread_cond_t wake;
 	bool has_thread, is_over;

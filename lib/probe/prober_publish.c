@@ -329,16 +329,16 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
 			overlooked += is_overlooked(process);
 			continue;
 		}
-		prober->nr_missed += nr_missed(process);
-		prober->nr_overlooked += is_overlooked(process);
+		prober->sums.nr_missed += nr_missed(process);
+		prober->sums.nr_overlooked += is_overlooked(process);
 		prober_close(prober, process);
 	}
 	if (prober->options.has_gate)
-		profile_set_counter(profile, "probe_dropped", prober->nr_missed + missed);
-	profile_set_counter(profile, "probe_install_ns", prober->cost.stop_ns);
-	profile_set_counter(profile, "probe_remote_ns", prober->cost.remote_ns);
-	profile_set_counter(profile, "probe_stop_ns_max", prober->stop_ns_max);
-	overlooked += prober->nr_overlooked;
+		profile_set_counter(profile, "probe_dropped", prober->sums.nr_missed + missed);
+	profile_set_counter(profile, "probe_install_ns", prober->sums.cost.stop_ns);
+	profile_set_counter(profile, "probe_remote_ns", prober->sums.cost.remote_ns);
+	profile_set_counter(profile, "probe_stop_ns_max", prober->sums.stop_ns_max);
+	overlooked += prober->sums.nr_overlooked;
 	if (overlooked)
 		profile_set_counter(profile, "probe_overlooked", overlooked);
 	pthread_mutex_unlock(&prober->lock);
@@ -346,8 +346,8 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
 
 void prober_publish_removal(const struct prober *prober, struct profile *profile)
 {
-	if (!prober->remove_ns)
+	if (!prober->sums.remove_ns)
 		return;
-	profile_set_counter(profile, "probe_remove_ns", prober->remove_ns);
-	profile_set_counter(profile, "probe_stop_ns_max", prober->stop_ns_max);
+	profile_set_counter(profile, "probe_remove_ns", prober->sums.remove_ns);
+	profile_set_counter(profile, "probe_stop_ns_max", prober->sums.stop_ns_max);
 }

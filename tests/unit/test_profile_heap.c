@@ -212,8 +212,8 @@ static void test_heap_estimate__forked_processes_are_scaled_and_executed_program
 		bool is_shared = process < 2;
 
 		assert_int_equal(estimate.owners[process], is_shared ? 0 : PROCESS_NONE);
-		assert_float_equal(weight.bytes, is_shared ? 300 : 100, 0);
-		assert_float_equal(weight.blocks, is_shared ? 2 : 1, 0);
+		assert_float_equal(weight.bytes, (is_shared ? 300 : 100), 0);
+		assert_float_equal(weight.blocks, (is_shared ? 2 : 1), 0);
 		assert_int_equal(weight.exact, !is_shared);
 	}
 	heap_estimate_release(&estimate);
