@@ -158,11 +158,13 @@ static inline struct profile_allocation *made_block(struct made *made, const cha
 					 .freed_by = THREAD_NONE,
 					 .stack = made_stack(made->profile, stack),
 					 .end = STACK_END_ROOT};
+	uint32_t index;
 
 	made->time_ns += after_us * SAMPLE_TIME_GRAIN_NS;
 	row.time_ns = made->time_ns;
 	made->profile->meta.duration_ns = made->time_ns;
-	return &made->profile->heap.allocations[profile_add_allocation(made->profile, &row)];
+	index = profile_add_allocation(made->profile, &row);
+	return &made->profile->heap.allocations[index];
 }
 
 static inline struct location made_location(struct profile *profile, char *text)
