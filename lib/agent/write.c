@@ -285,6 +285,8 @@ void agent_write_allocation(struct buf *out, const struct profile_allocation *ro
 	number(out, "bytes", row->size_bytes);
 	number(out, "mean_bytes", row->mean_bytes);
 	text_or_null(out, "stack_end", stack_end_name((enum stack_end)row->end));
+	number_or_null(out, "former", row->former && row->former != FORMER_UNKNOWN,
+		       (uint64_t)row->former - 1);
 	end(out);
 }
 
@@ -294,6 +296,8 @@ void agent_write_free(struct buf *out, const struct profile_allocation *row, uin
 	number(out, "allocation", id);
 	number(out, "time_ns", row->freed_ns);
 	number_or_null(out, "thread", row->freed_by.v != THREAD_NONE.v, row->freed_by.v);
+	key(out, "moved");
+	buf_append_str(out, row->is_moved ? "true" : "false");
 	end(out);
 }
 

@@ -74,6 +74,7 @@ struct consumer {
 	struct table processes, threads;
 	struct pid_table threads_by_tid;
 	struct live_blocks blocks;
+	struct live_blocks moving;    /* what realloc() has freed, by thread in place of address */
 	uint64_t last_block_ns;	      /* of the profile: rows are in the order of time */
 	struct serial_list touched;   /* threads sampled since the last flush: of thousands a few */
 	struct serial_list unwatched; /* processes with stacks walked since the last watch */
@@ -165,6 +166,7 @@ void consumer_free(struct consumer *consumer)
 	for (uint32_t i = 0; i < consumer->processes.nr; i++)
 		end_process(consumer, i);
 	live_blocks_release(&consumer->blocks);
+	live_blocks_release(&consumer->moving);
 	pid_table_release(&consumer->threads_by_tid);
 	free(consumer->threads.at);
 	free(consumer->processes.at);
@@ -502,6 +504,19 @@ static struct stack_id walk_block(struct consumer *consumer, struct process *pro
 	return stack;
 }
 
+/* Of a block that realloc() made of another, which it has freed just before. */
+static uint32_t former_row(struct consumer *consumer, const struct message_block *block)
+{
+	uint32_t row;
+
+	if (!block->former)
+		return 0;
+	if (block->is_move &&
+	    live_blocks_remove(&consumer->moving, block->process, (uint64_t)block->tid, &row))
+		return row + 1;
+	return FORMER_UNKNOWN;
+}
+
 static void handle_block(struct consumer *consumer, struct message *message)
 {
 	struct message_block *block = &message->body.block;
@@ -510,6 +525,7 @@ static void handle_block(struct consumer *consumer, struct message *message)
 	struct profile_allocation row = {
 		.size_bytes = block->size_bytes,
 		.mean_bytes = block->mean_bytes,
+		.former = former_row(consumer, block),
 		.kind = block->kind,
 		.thread = thread_row_of(consumer, process, block),
 		.freed_by = THREAD_NONE,
@@ -531,12 +547,20 @@ static void handle_block_freed(struct consumer *consumer, const struct message *
 {
 	const struct message_block *block = &message->body.block;
 	struct process *process = table_get(&consumer->processes, block->process);
-	uint32_t row;
+	uint64_t tid = (uint64_t)block->tid;
+	uint32_t row, forgotten;
 
-	if (live_blocks_remove(&consumer->blocks, block->process, block->address, &row))
-		profile_free_allocation(consumer->profile, row,
-					samples_profile_time(&consumer->sink, message->time_ns),
-					thread_row_of(consumer, process, block));
+	if (block->is_move) /* one may be left of which no more was recorded */
+		live_blocks_remove(&consumer->moving, block->process, tid, &forgotten);
+	if (!live_blocks_remove(&consumer->blocks, block->process, block->address, &row))
+		return;
+	profile_free_allocation(consumer->profile, row,
+				samples_profile_time(&consumer->sink, message->time_ns),
+				thread_row_of(consumer, process, block));
+	if (!block->is_move)
+		return;
+	profile_move_allocation(consumer->profile, row);
+	live_blocks_add(&consumer->moving, block->process, tid, row);
 }
 
 static void set_counters(const struct consumer *consumer)

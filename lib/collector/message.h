@@ -116,7 +116,10 @@ struct message_block {
 	pid_t tid;	  /* of a thread that may have ended, or not been met */
 	uint64_t address;
 	uint64_t size_bytes, mean_bytes; /* BLOCK: as the profile has them */
-	uint8_t kind;			 /* BLOCK: enum allocation_kind */
+	uint64_t former;		 /* BLOCK: the address of what realloc() made it of, or 0 */
+	/* BLOCK_FREED: a realloc() makes another of it; BLOCK: that thread told so of the former */
+	bool is_move;
+	uint8_t kind; /* BLOCK: enum allocation_kind */
 	/* BLOCK: owned, of collector_take_snapshot(): the caller of the allocator; or NULL. */
 	struct snapshot *snapshot;
 };

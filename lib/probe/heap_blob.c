@@ -375,10 +375,11 @@ static void emit(const struct request *request, enum heap_record_kind kind, uint
 	const struct heap_frame *frame = request->frame;
 	uint64_t sp = (uint64_t)(frame + 1);
 	bool has_stack = kind == HEAP_RECORD_ALLOCATION;
+	/* It lives while the program has it: not yet while it is recorded, and no more. */
+	uint64_t time = has_stack ? 0 : time_now();
 	uint64_t room = has_stack ? stack_bytes_from(sp) : 0;
 	int64_t pid = own_pid();
 	int64_t tid = system_call(__NR_gettid, 0, 0, 0, 0, 0);
-	uint64_t time = time_now();
 	uint64_t nr_bytes = (sizeof(struct heap_ring_record) + room + HEAP_RECORD_ALIGNMENT - 1) &
 			    -(uint64_t)HEAP_RECORD_ALIGNMENT;
 	uint64_t position;
@@ -390,13 +391,12 @@ static void emit(const struct request *request, enum heap_record_kind kind, uint
 	record->kind = (uint8_t)kind;
 	record->function = (uint8_t)request->hook->function;
 	record->is_untracked = is_untracked;
-	record->padding = 0;
+	record->was_sampled = request->was_sampled;
 	record->pid = (int32_t)pid;
 	record->tid = (int32_t)tid;
-	record->time = time;
 	record->pointer = pointer;
-	record->size = has_stack ? request->size : 0;
-	record->old = has_stack ? request->old : 0;
+	record->size = request->size;
+	record->old = request->old;
 	record->mean = request->mean;
 	record->rbx = frame->rbx;
 	record->rbp = frame->rbp;
@@ -407,6 +407,7 @@ static void emit(const struct request *request, enum heap_record_kind kind, uint
 	record->r15 = frame->r15;
 	record->rip = frame->rip;
 	record->nr_stack_bytes = copy_stack((uint8_t *)(record + 1), sp, room, pid);
+	record->time = time ? time : time_now();
 	commit(record, position);
 }
 

@@ -30,6 +30,13 @@ enum allocation_kind heap_record_allocation_kind(const struct heap_record *recor
 	return ALLOCATION_MALLOC;
 }
 
+bool heap_record_is_move(const struct heap_record *record)
+{
+	/* Of no bytes it is free(). */
+	return (record->function == HEAP_REALLOC || record->function == HEAP_REALLOCARRAY) &&
+	       record->size;
+}
+
 void heap_record_fill_snapshot(const struct heap_record *record, struct snapshot *snapshot)
 {
 	uint8_t *bytes;

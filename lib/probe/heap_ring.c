@@ -200,6 +200,7 @@ bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record 
 		.pointer = found.pointer,
 		.size = found.size,
 		.old = found.old,
+		.was_sampled = found.was_sampled != 0,
 		.mean = found.mean,
 		.stack_address = found.rsp,
 		.nr_stack_bytes = (uint32_t)found.nr_stack_bytes,

@@ -35,7 +35,8 @@ struct heap_record {
 	pid_t pid, tid;	   /* as the process sees itself */
 	uint64_t time_ns;  /* CLOCK_MONOTONIC */
 	uint64_t pointer;
-	uint64_t size, old; /* of an allocation; old: what realloc() was given */
+	uint64_t size, old; /* as asked for; old: what realloc() was given */
+	bool was_sampled;   /* `old` of an allocation: so that its freeing was recorded before */
 	/* One in `mean` bytes was sampled: it stands for size / (1 - exp(-size / mean)) bytes. */
 	uint64_t mean;
 	struct regs regs; /* of the caller, as when the function returns to it */

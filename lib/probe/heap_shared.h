@@ -114,7 +114,7 @@ struct heap_ring_record {
 	uint32_t nr_bytes;
 	uint8_t kind, function;
 	uint8_t is_untracked; /* that it is freed will not be seen: there are too many already */
-	uint8_t padding;
+	uint8_t was_sampled;  /* an allocation by realloc(): what it was given was recorded */
 	int32_t pid, tid;
 	uint64_t time; /* by the clock of struct heap_shared */
 	uint64_t pointer, size, old, mean;

@@ -30,9 +30,13 @@ enum allocation_kind {
 
 #define THREAD_NONE ((struct thread_id){UINT32_MAX})
 
+/* In profile_allocation.former: one that was not recorded. */
+#define FORMER_UNKNOWN UINT32_MAX
+
 /*
- * One block. Rows are appended in the order of time_ns; freed_ns and freed_by are updated in
- * place, once. Times are rounded down to multiples of SAMPLE_TIME_GRAIN_NS.
+ * One block. Rows are appended in the order of time_ns; freed_ns, freed_by and is_moved are updated
+ * in place, once. A file has the time in multiples of SAMPLE_TIME_GRAIN_NS, and in such how long
+ * the block lived, rounded down.
  */
 struct profile_allocation {
 	uint64_t time_ns;  /* since the recording began */
@@ -43,8 +47,11 @@ struct profile_allocation {
 	struct thread_id thread;   /* that allocated it */
 	struct thread_id freed_by; /* or THREAD_NONE */
 	struct stack_id stack;	   /* where it was allocated */
-	uint8_t kind;		   /* enum allocation_kind */
-	uint8_t end;		   /* of the walk: enum stack_end */
+	/* What realloc() made it of: 0: it is new; else one more than the row; FORMER_UNKNOWN */
+	uint32_t former;
+	uint8_t kind;  /* enum allocation_kind */
+	uint8_t end;   /* of the walk: enum stack_end */
+	bool is_moved; /* it was freed by a realloc(), which made another row's block of it */
 };
 
 /* The memory of one process at one moment. Rows are in the order of time_ns. */
@@ -87,6 +94,8 @@ uint32_t profile_add_allocation(struct profile *profile, const struct profile_al
 /* Not before it was allocated: an earlier time counts as that. It must not be freed yet. */
 void profile_free_allocation(struct profile *profile, uint32_t index, uint64_t time_ns,
 			     struct thread_id thread);
+/* It was realloc() that freed it, and goes on with its contents. Of one that is freed. */
+void profile_move_allocation(struct profile *profile, uint32_t index);
 void profile_add_heap_moment(struct profile *profile, const struct profile_heap_moment *row);
 /* Was memory recorded? */
 bool profile_has_heap(const struct profile *profile);

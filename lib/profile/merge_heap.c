@@ -10,6 +10,8 @@
 static void take_allocations(struct heap_merge *merge, const struct profile_heap *from,
 			     const struct heap_merge_map *map)
 {
+	uint32_t first = (uint32_t)merge->nr_allocations;
+
 	for (size_t i = 0; i < from->nr_allocations; i++) {
 		struct profile_allocation row = from->allocations[i];
 
@@ -20,6 +22,8 @@ static void take_allocations(struct heap_merge *merge, const struct profile_heap
 		if (row.freed_by.v != THREAD_NONE.v)
 			row.freed_by.v = map->threads[row.freed_by.v];
 		row.stack = map->stacks[row.stack.v];
+		if (row.former && row.former != FORMER_UNKNOWN)
+			row.former += first;
 		ARRAY_GROW(merge->allocations, merge->nr_allocations, merge->cap_allocations);
 		merge->allocations[merge->nr_allocations++] = row;
 	}
@@ -86,17 +90,25 @@ static int moments_by_time(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static void add_allocations(const struct heap_merge *merge, struct profile *into)
+static void add_allocations(struct heap_merge *merge, struct profile *into)
 {
 	size_t nr = merge->nr_allocations;
-	const struct profile_allocation **rows = xcalloc(nr, sizeof(*rows));
+	struct profile_allocation **rows = xcalloc(nr, sizeof(*rows));
+	uint32_t *places = xcalloc(nr, sizeof(*places)); /* of those gathered, in the result */
 
 	for (size_t i = 0; i < nr; i++)
 		rows[i] = &merge->allocations[i];
 	if (nr)
 		qsort(rows, nr, sizeof(*rows), by_time);
-	for (size_t i = 0; i < nr; i++)
-		profile_add_allocation(into, rows[i]);
+	for (size_t i = 0; i < nr; i++) {
+		struct profile_allocation *row = rows[i];
+
+		/* Of one profile they stay in order, so that the former one has its place. */
+		if (row->former && row->former != FORMER_UNKNOWN)
+			row->former = places[row->former - 1] + 1;
+		places[row - merge->allocations] = profile_add_allocation(into, row);
+	}
+	free(places);
 	free(rows);
 }
 

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/index_set.h"
+#include "base/minmax.h"
 
 struct profile_private {
 	struct index_set frames;
@@ -201,18 +202,11 @@ bool profile_has_counts(const struct profile *profile)
 	return profile->probes.nr_counts || profile->probes.nr_refusals;
 }
 
-static uint64_t coarse(uint64_t time_ns)
-{
-	return time_ns - time_ns % SAMPLE_TIME_GRAIN_NS;
-}
-
 /* 0 would say that it is alive: what is freed at the very beginning is freed a little later. */
-static uint64_t coarse_end(uint64_t freed_ns, uint64_t time_ns)
+static uint64_t end_of(uint64_t freed_ns, uint64_t time_ns)
 {
-	uint64_t end_ns = coarse(freed_ns);
+	uint64_t end_ns = max_u64(freed_ns, time_ns);
 
-	if (end_ns < time_ns)
-		end_ns = time_ns;
 	return end_ns ? end_ns : SAMPLE_TIME_GRAIN_NS;
 }
 
@@ -224,12 +218,12 @@ uint32_t profile_add_allocation(struct profile *profile, const struct profile_al
 	assert(row->thread.v < profile->nr_threads && row->kind < ALLOCATION_KIND_COUNT);
 	assert(row->stack.v < stack_trie_nr(profile->stacks) && row->end < STACK_END_COUNT);
 	assert(row->freed_by.v == THREAD_NONE.v || row->freed_by.v < profile->nr_threads);
+	assert(row->former == FORMER_UNKNOWN || row->former <= heap->nr_allocations);
 	ARRAY_GROW(heap->allocations, heap->nr_allocations, heap->cap_allocations);
 	added = &heap->allocations[heap->nr_allocations];
 	*added = *row;
-	added->time_ns = coarse(row->time_ns);
 	if (row->freed_ns)
-		added->freed_ns = coarse_end(row->freed_ns, added->time_ns);
+		added->freed_ns = end_of(row->freed_ns, row->time_ns);
 	assert(!heap->nr_allocations || added[-1].time_ns <= added->time_ns);
 	return (uint32_t)heap->nr_allocations++;
 }
@@ -242,10 +236,18 @@ void profile_free_allocation(struct profile *profile, uint32_t index, uint64_t t
 
 	assert(index < heap->nr_allocations && !row->freed_ns);
 	assert(thread.v == THREAD_NONE.v || thread.v < profile->nr_threads);
-	row->freed_ns = coarse_end(time_ns, row->time_ns);
+	row->freed_ns = end_of(time_ns, row->time_ns);
 	row->freed_by = thread;
 	ARRAY_GROW(heap->freed, heap->nr_freed, heap->cap_freed);
 	heap->freed[heap->nr_freed++] = index;
+}
+
+void profile_move_allocation(struct profile *profile, uint32_t index)
+{
+	struct profile_heap *heap = &profile->heap;
+
+	assert(index < heap->nr_allocations && heap->allocations[index].freed_ns);
+	heap->allocations[index].is_moved = true;
 }
 
 void profile_add_heap_moment(struct profile *profile, const struct profile_heap_moment *row)

@@ -65,7 +65,9 @@ static void publish_record(const struct drain *drain, const struct sampled_proce
 	block->process = process->serial;
 	block->tid = record->tid;
 	block->address = record->pointer;
+	block->is_move = is_new ? record->was_sampled : heap_record_is_move(record);
 	if (is_new) {
+		block->former = record->old;
 		block->size_bytes = record->size;
 		block->mean_bytes = record->mean;
 		block->kind = (uint8_t)heap_record_allocation_kind(record);

@@ -24,11 +24,27 @@ static bool take_freed(struct reader *reader, struct columns_in *in, uint32_t ro
 	const struct profile_allocation *allocation = &profile->heap.allocations[row];
 	uint64_t freed_ns = read_end(in, allocation->time_ns);
 	struct thread_id by = read_freed_by(profile, in);
+	bool is_moved = columns_in_bounded(in, ALLOCATIONS_MOVED, 1);
 
 	if (in->failed || allocation->freed_ns || !freed_ns || freed_ns > TIME_MAX_NS)
 		return false;
 	profile_free_allocation(profile, row, freed_ns, by);
+	if (is_moved)
+		profile_move_allocation(profile, row);
 	return true;
+}
+
+/* It must have been moved, which is told before it is what another was made of. */
+static uint32_t read_former(const struct profile_heap *heap, struct columns_in *in)
+{
+	uint64_t distance = columns_in_bounded(in, ALLOCATIONS_FORMER, heap->nr_allocations + 1);
+	uint32_t former;
+
+	if (distance < 2)
+		return distance ? FORMER_UNKNOWN : 0;
+	former = (uint32_t)(heap->nr_allocations + 1 - distance);
+	in->failed |= !heap->allocations[former].is_moved;
+	return former + 1;
 }
 
 static bool take_new(struct reader *reader, struct columns_in *in)
@@ -51,7 +67,10 @@ static bool take_new(struct reader *reader, struct columns_in *in)
 	row.stack.v = columns_in_index(in, ALLOCATIONS_STACK, stack_trie_nr(profile->stacks));
 	row.kind = (uint8_t)columns_in_bounded(in, ALLOCATIONS_KIND, ALLOCATION_KIND_COUNT - 1);
 	row.end = (uint8_t)columns_in_bounded(in, ALLOCATIONS_END, STACK_END_COUNT - 1);
-	if (in->failed || !heap_sums_add(&reader->heap_sums, &row))
+	row.former = read_former(heap, in);
+	row.is_moved = columns_in_bounded(in, ALLOCATIONS_MOVED, 1);
+	if (in->failed || (row.is_moved && !row.freed_ns) ||
+	    !heap_sums_add(&reader->heap_sums, &row))
 		return false;
 	profile_add_allocation(profile, &row);
 	return true;

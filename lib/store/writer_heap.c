@@ -17,8 +17,17 @@ static void put_row(struct store_writer *writer, uint32_t row, const struct prof
 	columns_out_uint(out, ALLOCATIONS_LIFE, life_of(now));
 	/* 0 stands for "none": THREAD_NONE + 1 wraps to it. */
 	columns_out_uint(out, ALLOCATIONS_FREED_BY, (uint32_t)(now->freed_by.v + 1));
+	columns_out_uint(out, ALLOCATIONS_MOVED, now->is_moved);
 	writer->heap.next_allocation = row + 1;
 	out->nr_rows++;
+}
+
+/* 0: none; 1: one that is not known; else one more than how far it is above. */
+static uint64_t former_of(uint32_t row, const struct profile_allocation *now)
+{
+	if (now->former == FORMER_UNKNOWN)
+		return 1;
+	return now->former ? (uint64_t)row - now->former + 2 : 0;
 }
 
 static void put_new(struct store_writer *writer, uint32_t row, const struct profile_allocation *now,
@@ -28,13 +37,15 @@ static void put_new(struct store_writer *writer, uint32_t row, const struct prof
 
 	put_row(writer, row, now);
 	columns_out_uint(out, ALLOCATIONS_TIME,
-			 (now->time_ns - before->time_ns) / SAMPLE_TIME_GRAIN_NS);
+			 now->time_ns / SAMPLE_TIME_GRAIN_NS -
+				 before->time_ns / SAMPLE_TIME_GRAIN_NS);
 	columns_out_uint(out, ALLOCATIONS_SIZE, now->size_bytes);
 	columns_out_delta(out, ALLOCATIONS_MEAN, now->mean_bytes, before->mean_bytes);
 	columns_out_uint(out, ALLOCATIONS_THREAD, now->thread.v);
 	columns_out_uint(out, ALLOCATIONS_STACK, now->stack.v);
 	columns_out_uint(out, ALLOCATIONS_KIND, now->kind);
 	columns_out_uint(out, ALLOCATIONS_END, now->end);
+	columns_out_uint(out, ALLOCATIONS_FORMER, former_of(row, now));
 }
 
 static void put_freed(struct store_writer *writer, uint32_t row,
@@ -43,7 +54,7 @@ static void put_freed(struct store_writer *writer, uint32_t row,
 	put_row(writer, row, now);
 	for (unsigned int column = 0; column < ALLOCATIONS_COLUMNS; column++) {
 		if (column != ALLOCATIONS_ROW && column != ALLOCATIONS_LIFE &&
-		    column != ALLOCATIONS_FREED_BY)
+		    column != ALLOCATIONS_FREED_BY && column != ALLOCATIONS_MOVED)
 			columns_out_uint(&writer->columns, column, 0);
 	}
 }

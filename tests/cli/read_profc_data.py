@@ -34,7 +34,7 @@ TABLES = {
     14: ("module_symbols", "source debug_file problem mismatched"),
     15: ("end", "texts modules processes threads frames stacks samples functions locations"
         " complete counts refusals allocations moments"),
-    16: ("allocations", "number time life freed_by size mean thread stack kind end"),
+    16: ("allocations", "number time life freed_by size mean thread stack kind end former moved"),
     17: ("moments", "time process anonymous file shared swap heap allocated allocations dropped"),
     18: ("counts", "number kind flags process place callee calls from to"),
     19: ("refusals", "process function module reason"),
@@ -240,10 +240,13 @@ class Recording:
                 now = {column: row[column] for column in ("size", "thread", "stack", "kind", "end")}
                 now["time"] = before["time"] + 1024 * row["time"]
                 now["mean"] = (before["mean"] + signed(row["mean"])) & MASK
+                now["former"] = (None, "unknown")[row["former"]] if row["former"] < 2 else (
+                    number - row["former"] + 1)
                 self.allocations.append(now)
             else:
                 assert not self.allocations[number]["life"] and row["life"]
-            self.allocations[number] |= {"life": row["life"], "freed_by": row["freed_by"]}
+            self.allocations[number] |= {
+                column: row[column] for column in ("life", "freed_by", "moved")}
             self._next_allocation = number + 1
 
     def _take_moments(self, rows):

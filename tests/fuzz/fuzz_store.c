@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "profile/heap_estimate.h"
+#include "profile/heap_lives.h"
 #include "profile/profile.h"
 #include "store/format_priv.h"
 #include "store/store.h"
@@ -59,10 +60,11 @@ static void check_probes(const struct profile_probes *probes, const struct profi
 static void check_heap(const struct profile_heap *heap, const struct profile *profile)
 {
 	struct heap_estimate estimate;
+	struct heap_lives lives;
 	double sum = 0, blocks = 0;
 
 	heap_estimate_init(&estimate, profile);
-
+	heap_lives_init(&lives, profile);
 	for (size_t i = 0; i < heap->nr_allocations; i++) {
 		const struct profile_allocation *row = &heap->allocations[i];
 		struct heap_weight weight;
@@ -73,11 +75,15 @@ static void check_heap(const struct profile_heap *heap, const struct profile *pr
 		assert(row->freed_by.v == THREAD_NONE.v || row->freed_by.v < profile->nr_threads);
 		assert(!row->freed_ns || row->freed_ns >= row->time_ns);
 		assert(!i || row[-1].time_ns <= row->time_ns);
+		assert(!row->is_moved || row->freed_ns);
+		assert(lives.first[i] <= i && lives.last[i] >= i);
+		assert(lives.last[i] < heap->nr_allocations);
 		weight = heap_estimate_weight(&estimate, row);
 		sum += weight.bytes;
 		blocks += weight.blocks;
 	}
 	assert(sum < 0x1p63 && blocks < 0x1p63);
+	heap_lives_release(&lives);
 	heap_estimate_release(&estimate);
 	for (size_t i = 0; i < heap->nr_moments; i++)
 		assert(heap->moments[i].process < profile->nr_processes);

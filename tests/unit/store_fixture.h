@@ -147,7 +147,7 @@ static inline void add_counts(struct profile *profile)
 	profile_add_refusal(profile, &refusal);
 }
 
-/* work() allocates three blocks, one of them frees main() before the file has it. */
+/* work() allocates three blocks, one of them frees main(), by realloc(), before the file has it. */
 static inline void add_blocks(struct profile *profile)
 {
 	struct profile_allocation row = {.time_ns = 2048,
@@ -169,7 +169,9 @@ static inline void add_blocks(struct profile *profile)
 	row.end = STACK_END_DEPTH_LIMIT;
 	profile_add_allocation(profile, &row);
 	profile_free_allocation(profile, 1, 6000 * SAMPLE_TIME_GRAIN_NS, (struct thread_id){0});
+	profile_move_allocation(profile, 1);
 	row.time_ns++;
+	row.former = 2;
 	row.kind = ALLOCATION_NEW;
 	row.mean_bytes = 262144;
 	profile_add_allocation(profile, &row);
@@ -179,8 +181,8 @@ static inline void add_blocks(struct profile *profile)
 /* One of them is freed later, another one allocated. */
 static inline void change_blocks(struct profile *profile)
 {
-	struct profile_allocation row = {.time_ns = 7000 * SAMPLE_TIME_GRAIN_NS,
-					 .freed_by = THREAD_NONE};
+	struct profile_allocation row = {
+		.time_ns = 7000 * SAMPLE_TIME_GRAIN_NS, .freed_by = THREAD_NONE, .former = 1};
 	struct profile_heap_moment moment = {.time_ns = 13000000,
 					     .rss_anon_bytes = 36864,
 					     .rss_shmem_bytes = 4096,
@@ -191,6 +193,7 @@ static inline void change_blocks(struct profile *profile)
 					     .nr_dropped = 3};
 
 	profile_free_allocation(profile, 0, 8000 * SAMPLE_TIME_GRAIN_NS, THREAD_NONE);
+	profile_move_allocation(profile, 0);
 	profile_add_allocation(profile, &row);
 	profile_add_heap_moment(profile, &moment);
 }

@@ -206,7 +206,7 @@ static void test_agent_lines__blocks_are_freed_unless_they_were_lost(void **stat
 		    "{\"type\":\"stack\",\"id\":0,\"frames\":[]}\n"
 		    "{\"type\":\"allocation\",\"id\":0,\"time_ns\":1024,\"thread\":0,\"stack\":0,"
 		    "\"kind\":\"malloc\",\"bytes\":64,\"mean_bytes\":4096,\"stack_end\":"
-		    "\"root\"}\n");
+		    "\"root\",\"former\":null}\n");
 	kept.is_full = true;
 	made_block(&made, "", 65, 4096, 1);
 	agent_lines_look(lines, profile);
@@ -214,8 +214,10 @@ static void test_agent_lines__blocks_are_freed_unless_they_were_lost(void **stat
 	kept.is_full = false;
 	profile_free_allocation(profile, 1, 4096, THREAD_NONE);
 	profile_free_allocation(profile, 0, 8192, made.thread);
+	profile_move_allocation(profile, 0);
 	agent_lines_look(lines, profile);
-	assert_told(&kept, "{\"type\":\"free\",\"allocation\":0,\"time_ns\":8192,\"thread\":0}\n");
+	assert_told(&kept, "{\"type\":\"free\",\"allocation\":0,\"time_ns\":8192,\"thread\":0,"
+			   "\"moved\":true}\n");
 	assert_int_equal(kept.nr_lost, 1);
 	agent_lines_free(lines);
 	buf_release(&kept.text);

@@ -382,10 +382,52 @@ static void test_collector__takes_no_more_than_fits(void **state)
 
 #define WITH_COLLECTOR(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
+static void told_of_block(struct made_collector *made, enum message_kind kind, uint64_t address,
+			  uint64_t former, bool is_move)
+{
+	struct message *message = message_new(kind, 20 * MS);
+
+	message->body.block = (struct message_block){.tid = MADE_PID,
+						     .address = address,
+						     .size_bytes = 100,
+						     .former = former,
+						     .is_move = is_move};
+	made_publish(made, message);
+}
+
+/* The first is moved twice, of which no more is recorded the second time; then comes another. */
+static void test_collector__blocks_are_followed_through_realloc(void **state)
+{
+	struct made_collector *made = *state;
+	const struct profile_allocation *rows;
+
+	told_of_block(made, MESSAGE_BLOCK, 0x1000, 0, false);
+	told_of_block(made, MESSAGE_BLOCK_FREED, 0x1000, 0, true);
+	told_of_block(made, MESSAGE_BLOCK, 0x2000, 0x1000, true);
+	told_of_block(made, MESSAGE_BLOCK_FREED, 0x2000, 0, true);
+	told_of_block(made, MESSAGE_BLOCK, 0x3000, 0x9000, false);
+	told_of_block(made, MESSAGE_BLOCK_FREED, 0x3000, 0, false);
+	told_of_block(made, MESSAGE_BLOCK_FREED, 0x7000, 0, true);
+	told_of_block(made, MESSAGE_BLOCK, 0x4000, 0x7000, true);
+	end(made, NULL);
+	assert_int_equal(made->read->heap.nr_allocations, 4);
+	rows = made->read->heap.allocations;
+	assert_int_equal(rows[0].former, 0);
+	assert_true(rows[0].is_moved);
+	assert_int_equal(rows[1].former, 1);
+	assert_true(rows[1].is_moved);
+	assert_int_equal(rows[2].former, FORMER_UNKNOWN);
+	assert_true(rows[2].freed_ns && !rows[2].is_moved);
+	assert_int_equal(rows[3].former,
+			 FORMER_UNKNOWN); /* its freeing was of none that is known */
+	assert_int_equal(rows[3].freed_ns, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_COLLECTOR(test_collector__time_goes_to_stacks_of_its_kind),
+		WITH_COLLECTOR(test_collector__blocks_are_followed_through_realloc),
 		WITH_COLLECTOR(test_collector__repeats_of_a_sleep_are_one_sample),
 		WITH_COLLECTOR(
 			test_collector__a_dropped_sleep_gives_none_of_its_time_to_the_one_before),

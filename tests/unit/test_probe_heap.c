@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "probe/branches.h"
 #include "probe/heap_code.h"
+#include "probe/heap_record.h"
 #include "probe/heap_ring.h"
 #include "probe/patch_heap.h"
 
@@ -340,6 +341,7 @@ static void test_heap__each_function_tells_size_and_pointer(void **state)
 static void test_heap__reallocation_frees_and_allocates(void **state)
 {
 	struct fixture fixture;
+	struct heap_record record;
 	void *first, *second, *third;
 
 	(void)state;
@@ -349,10 +351,12 @@ static void test_heap__reallocation_frees_and_allocates(void **state)
 	second = own_realloc(first, 2 * LARGE);
 	third = own_reallocarray(second, 3, LARGE);
 	assert_string_equal(third, "contents");
-	next_of(&fixture, HEAP_RECORD_ALLOCATION, first);
-	next_of(&fixture, HEAP_RECORD_FREE, first);
-	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, second).old,
-			 (uint64_t)(uintptr_t)first);
+	assert_false(next_of(&fixture, HEAP_RECORD_ALLOCATION, first).was_sampled);
+	record = next_of(&fixture, HEAP_RECORD_FREE, first);
+	assert_true(heap_record_is_move(&record));
+	record = next_of(&fixture, HEAP_RECORD_ALLOCATION, second);
+	assert_int_equal(record.old, (uint64_t)(uintptr_t)first);
+	assert_true(record.was_sampled);
 	next_of(&fixture, HEAP_RECORD_FREE, second);
 	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, third).size, 3 * LARGE);
 	assert_no_more(&fixture);

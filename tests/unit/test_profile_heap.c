@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "profile/heap_estimate.h"
+#include "profile/heap_lives.h"
 #include "profile/heap_survey.h"
 #include "profile/profile.h"
 
@@ -64,11 +65,11 @@ static void test_heap__blocks_are_freed_once_and_not_before_they_are_there(void 
 	row.time_ns = 10 * 1024;
 	assert_int_equal(profile_add_allocation(profile, &row), 2);
 	profile_free_allocation(profile, 2, 1 << 20, (struct thread_id){1});
-	profile_free_allocation(profile, 0, 4097, THREAD_NONE);
+	profile_free_allocation(profile, 0, 4999, THREAD_NONE);
 	rows = profile->heap.allocations;
 	assert_true(profile_has_heap(profile));
-	assert_int_equal(rows[0].time_ns, 4096);
-	assert_int_equal(rows[0].freed_ns, 4096);
+	assert_int_equal(rows[0].time_ns, 5000);
+	assert_int_equal(rows[0].freed_ns, 5000);
 	assert_int_equal(rows[0].freed_by.v, THREAD_NONE.v);
 	assert_int_equal(rows[1].freed_ns, 0);
 	assert_int_equal(rows[2].freed_ns, 1 << 20);
@@ -100,6 +101,61 @@ static void add(struct profile *profile, uint64_t time_ns, uint64_t freed_ns, ui
 	row.time_ns = time_ns;
 	row.freed_ns = freed_ns;
 	profile_add_allocation(profile, &row);
+}
+
+/* One block that realloc() has moved twice, and another one beside it. */
+static void test_heap_lives__run_from_the_first_allocation_to_the_end(void **state)
+{
+	struct profile *profile = profile_of_two_threads();
+	struct heap_lives lives;
+	struct heap_life life;
+
+	(void)state;
+	add(profile, 1000, 4000, 10, 0);
+	add(profile, 2000, 9000, 10, 0);
+	add(profile, 4001, 6000, 20, 0);
+	add(profile, 6001, 20000, 40, 0);
+	profile->heap.allocations[2].former = 1;
+	profile->heap.allocations[3].former = 3;
+	profile_move_allocation(profile, 0);
+	profile_move_allocation(profile, 2);
+	heap_lives_init(&lives, profile);
+	for (uint32_t row = 0; row < 4; row++) {
+		life = heap_life_of(&lives, row);
+		assert_int_equal(life.born_ns, row == 1 ? 2000 : 1000);
+		assert_int_equal(life.died_ns, row == 1 ? 9000 : 20000);
+		assert_int_equal(heap_life_ns(&life), row == 1 ? 7000 : 19000);
+		assert_true(life.is_whole);
+	}
+	heap_lives_release(&lives);
+	profile->heap.allocations[3].freed_ns = 0;
+	heap_lives_init(&lives, profile);
+	life = heap_life_of(&lives, 0);
+	assert_int_equal(life.died_ns, 0);
+	assert_int_equal(heap_life_ns(&life), 0);
+	heap_lives_release(&lives);
+	profile_free(profile);
+}
+
+static void test_heap_lives__are_not_whole_where_a_part_was_not_recorded(void **state)
+{
+	struct profile *profile = profile_of_two_threads();
+	struct heap_lives lives;
+
+	(void)state;
+	add(profile, 1000, 4000, 10, 0);
+	add(profile, 4001, 6000, 20, 0);
+	add(profile, 7000, 8000, 20, 0);
+	profile->heap.allocations[0].former = FORMER_UNKNOWN;
+	profile->heap.allocations[1].former = 1;
+	profile_move_allocation(profile, 0);
+	profile_move_allocation(profile, 2);
+	heap_lives_init(&lives, profile);
+	for (uint32_t row = 0; row < 3; row++)
+		assert_false(heap_life_of(&lives, row).is_whole);
+	assert_int_equal(heap_life_of(&lives, 1).born_ns, 1000);
+	heap_lives_release(&lives);
+	profile_free(profile);
 }
 
 static void test_heap_estimate__rows_add_up_to_what_is_known_exactly(void **state)
@@ -268,6 +324,8 @@ int main(void)
 		cmocka_unit_test(test_heap__a_row_stands_for_blocks_by_its_chance),
 		cmocka_unit_test(test_heap__blocks_are_freed_once_and_not_before_they_are_there),
 		cmocka_unit_test(test_heap__a_block_freed_at_the_beginning_is_freed),
+		cmocka_unit_test(test_heap_lives__run_from_the_first_allocation_to_the_end),
+		cmocka_unit_test(test_heap_lives__are_not_whole_where_a_part_was_not_recorded),
 		cmocka_unit_test(test_heap_estimate__rows_add_up_to_what_is_known_exactly),
 		cmocka_unit_test(test_heap_estimate__rows_after_the_last_moment_are_not_scaled),
 		cmocka_unit_test(test_heap_estimate__what_was_recorded_whole_is_exact),

@@ -216,7 +216,7 @@ static void test_merge__counts_of_a_process_that_goes_on(void **state)
 	profile_free(joined);
 }
 
-/* Its child allocates two blocks 1024 ns apart, and frees the first later. */
+/* Its child allocates two blocks 1024 ns apart, the second by realloc() of the first. */
 static struct profile *with_blocks(struct profile *profile, uint64_t size_bytes)
 {
 	struct profile_allocation row = {
@@ -227,8 +227,10 @@ static struct profile *with_blocks(struct profile *profile, uint64_t size_bytes)
 	profile_add_allocation(profile, &row);
 	row.time_ns = 2048;
 	row.stack.v = 2;
+	row.former = 1;
 	profile_add_allocation(profile, &row);
 	profile_free_allocation(profile, 0, 3072, (struct thread_id){0});
+	profile_move_allocation(profile, 0);
 	profile_add_heap_moment(profile, &moment);
 	moment.time_ns = 2500;
 	moment.allocated_bytes *= 2;
@@ -260,6 +262,10 @@ static void test_merge__blocks_are_in_time_order(void **state)
 	assert_int_equal(rows[2].freed_ns, ten_seconds + 3072);
 	assert_int_not_equal(rows[2].thread.v, rows[0].thread.v);
 	assert_int_not_equal(rows[3].stack.v, rows[2].stack.v);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(rows[i].former, i == 1 ? 1 : i == 3 ? 3 : 0);
+		assert_int_equal(rows[i].is_moved, i % 2 == 0);
+	}
 	assert_int_equal(merged->heap.nr_moments, 4);
 	assert_int_equal(merged->heap.moments[0].allocated_bytes, 9);
 	assert_int_equal(merged->heap.moments[3].allocated_bytes, 14);

@@ -167,8 +167,15 @@ static void check_block(const struct profile *profile, size_t i,
 {
 	const struct profile_allocation *row = &profile->heap.allocations[i];
 
-	assert_int_equal(row->time_ns, expected->time_ns);
-	assert_int_equal(row->freed_ns, expected->freed_ns);
+	uint64_t time_ns = expected->time_ns / SAMPLE_TIME_GRAIN_NS * SAMPLE_TIME_GRAIN_NS;
+	uint64_t life_ns = expected->freed_ns ? expected->freed_ns - expected->time_ns : 0;
+
+	assert_int_equal(row->time_ns, time_ns);
+	assert_int_equal(row->freed_ns != 0, expected->freed_ns != 0);
+	assert_int_equal(row->freed_ns ? row->freed_ns - row->time_ns : 0,
+			 life_ns / SAMPLE_TIME_GRAIN_NS * SAMPLE_TIME_GRAIN_NS);
+	assert_int_equal(row->former, expected->former);
+	assert_int_equal(row->is_moved, expected->is_moved);
 	assert_int_equal(row->size_bytes, expected->size_bytes);
 	assert_int_equal(row->mean_bytes, expected->mean_bytes);
 	assert_int_equal(row->thread.v, expected->thread.v);
@@ -186,9 +193,11 @@ static void test_store__gives_back_allocations(void **state)
 		 .size_bytes = 100,
 		 .mean_bytes = 524288,
 		 .freed_by = {UINT32_MAX},
-		 .stack = {2}},
+		 .stack = {2},
+		 .is_moved = true},
 		{.time_ns = 5120000,
 		 .freed_ns = 6144000,
+		 .is_moved = true,
 		 .size_bytes = 1048576,
 		 .freed_by = {0},
 		 .stack = {2},
@@ -199,9 +208,10 @@ static void test_store__gives_back_allocations(void **state)
 		 .mean_bytes = 262144,
 		 .freed_by = {UINT32_MAX},
 		 .stack = {2},
+		 .former = 2,
 		 .kind = ALLOCATION_NEW,
 		 .end = STACK_END_DEPTH_LIMIT},
-		{.time_ns = 7168000, .freed_by = {UINT32_MAX}},
+		{.time_ns = 7168000, .freed_by = {UINT32_MAX}, .former = 1},
 	};
 	struct buf bytes = small_file();
 	struct profile *profile = NULL;
@@ -261,7 +271,8 @@ static void test_store__blocks_cost_little(void **state)
 						 .size_bytes = random % 100000,
 						 .mean_bytes = 524288,
 						 .freed_by = THREAD_NONE,
-						 .stack = {(uint32_t)(random % 3)}};
+						 .stack = {(uint32_t)(random % 3)},
+						 .former = i % 100 ? 0 : FORMER_UNKNOWN};
 
 		profile_add_allocation(written, &row);
 		if (i >= 1000)
@@ -278,6 +289,31 @@ static void test_store__blocks_cost_little(void **state)
 	assert_int_equal(profile->heap.nr_allocations, 100000);
 	for (size_t i = 0; i < 100000; i++)
 		check_block(profile, i, &written->heap.allocations[i]);
+	profile_free(profile);
+	profile_free(written);
+	close(fd);
+}
+
+/* Here realloc() has not touched it. */
+static void test_store__what_a_block_was_made_of_has_been_moved(void **state)
+{
+	struct profile *written = small_profile(), *profile = NULL;
+	struct profile_allocation row = {.freed_by = THREAD_NONE};
+	struct store_salvage salvage = {0};
+	struct store_writer *writer = NULL;
+	int fd = memory_file();
+
+	(void)state;
+	profile_add_allocation(written, &row);
+	row.former = 1;
+	profile_add_allocation(written, &row);
+	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
+	assert_int_equal(store_writer_finish(writer, written, NULL), 0);
+	store_writer_free(writer);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(store_read(fd, &profile, &salvage, NULL), 0);
+	assert_true(salvage.salvaged);
+	assert_int_equal(profile->heap.nr_allocations, 1);
 	profile_free(profile);
 	profile_free(written);
 	close(fd);
@@ -765,6 +801,7 @@ int main(void)
 		cmocka_unit_test(test_store__gives_back_counts_and_refusals),
 		cmocka_unit_test(test_store__counts_that_change_cost_little),
 		cmocka_unit_test(test_store__gives_back_allocations),
+		cmocka_unit_test(test_store__what_a_block_was_made_of_has_been_moved),
 		cmocka_unit_test(test_store__gives_back_moments_of_memory),
 		cmocka_unit_test(test_store__blocks_cost_little),
 		cmocka_unit_test(test_store__a_count_that_stands_still_is_known_to),
