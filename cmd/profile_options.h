@@ -14,7 +14,7 @@ struct err;
  * an enum metric.
  */
 /* In the order of enum dimension, whose last ones are for annotate alone. */
-extern const char *const dimension_choices[];
+extern const char *const dimension_choices[], *const time_dimension_choices[];
 
 #define TIME_METRIC_HELP "cpu, wall, runq, blocked or samples"
 #define METRIC_HELP	 TIME_METRIC_HELP "; of memory alloc, allocs, live, peak, leaked or temporary"
@@ -41,11 +41,11 @@ int profile_options_take(const char **input, int argc, char **argv, int first_wo
 	{.type = OPTION_CHOICE, .short_name = 'm', .name = "metric", .argument = "METRIC",         \
 	 .offset = offsetof(values, member), .choices = metric_names, .help = (help_)}
 
-#define DIMENSION_OPTION_ROW(values, member)                                                       \
+#define DIMENSION_OPTION_ROW(values, member, choices_, more)                                        \
 	{.type = OPTION_CHOICE, .name = "by", .argument = "WHAT",                                  \
-	 .offset = offsetof(values, member), .choices = dimension_choices,                         \
-	 .help = "one row per function, line, file, module, thread, process, state or syscall " \
-		 "(default: function)"}
+	 .offset = offsetof(values, member), .choices = (choices_),                                \
+	 .help = "one row per function, line, file, module, thread, process, state or syscall" more \
+		 " (default: function)"}
 
 #define NO_INLINE_OPTION_ROW(values, member)                                                       \
 	{.type = OPTION_FLAG, .name = "no-inline", .offset = offsetof(values, member),             \

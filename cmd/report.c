@@ -61,9 +61,10 @@ static const struct option_row rows[] = {
 	 .argument = "METRIC",
 	 .offset = AT(metric),
 	 .choices = metric_names_and_calls,
-	 .help = METRIC_HELP "; or calls, which sorts by them (default: cpu; wall with --by "
-			     "state, blocked with --by syscall, live with --at)"},
-	DIMENSION_OPTION_ROW(struct report_args, by),
+	 .help = METRIC_HELP
+	 "; or calls, which sorts by them (default: cpu; wall with --by "
+	 "state, blocked with --by syscall, alloc with --by lifetime, live with --at)"},
+	DIMENSION_OPTION_ROW(struct report_args, by, dimension_choices, "; of memory lifetime"),
 	{.type = OPTION_UINT,
 	 .short_name = 'n',
 	 .name = "limit",
@@ -141,6 +142,8 @@ static enum metric metric_of(const struct report_args *args)
 		return METRIC_ALLOC;
 	if (args->filter.at && args->metric == NOT_GIVEN)
 		return METRIC_LIVE;
+	if (dimension_of(args) == BY_LIFETIME && args->metric == NOT_GIVEN)
+		return METRIC_ALLOC;
 	if (dimension_of(args) == BY_STATE)
 		return METRIC_WALL;
 	return dimension_of(args) == BY_SYSCALL ? METRIC_BLOCKED : METRIC_CPU;
@@ -149,7 +152,9 @@ static enum metric metric_of(const struct report_args *args)
 static int check_memory(const struct report_args *args, struct err *err)
 {
 	if (!metric_is_memory(metric_of(args)))
-		return 0;
+		return dimension_of(args) == BY_LIFETIME
+			       ? err_set(err, ERR_INVALID, "--by lifetime needs a metric of memory")
+			       : 0;
 	if (dimension_of(args) == BY_STATE || dimension_of(args) == BY_SYSCALL)
 		return err_set(err, ERR_INVALID, "memory cannot be divided by %s",
 			       dimension_choices[args->by]);

@@ -2,6 +2,7 @@
 /* Opens a profile and sums its samples for a view. */
 #include "cmd/weighed.h"
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "calltree/counts.h"
 #include "calltree/expand.h"
@@ -19,12 +20,16 @@ static int nothing_to_show(const struct weights *weights, const char *path)
 	enum metric metric = weights->metric;
 	struct err err = ERR_INIT;
 	bool is_filtered = selection_total_of_all(weights->selection, metric) > 0;
+	struct buf unknown = {0};
 
 	err_set(&err, ERR_EMPTY, "no %s in %s%s", summary_none_words(metric),
 		profile_path_or_default(path), is_filtered ? " pass the filters" : "");
 	if (!is_filtered && !metric_is_memory(metric) && profile_total(profile, METRIC_WALL) > 0)
 		err_hint(&err, "'profc report --by state%s%s' shows how the time passed",
 			 path ? " -i " : "", path ? path : "");
+	if (summary_append_unknown(&unknown, weights))
+		err_hint(&err, "%s", buf_str(&unknown));
+	buf_release(&unknown);
 	return fail_with(&err);
 }
 

@@ -33,7 +33,10 @@ _profc_value() { # OPTION WORD COMMAND
 	-i | --input | -o | --output | --count-lines) _profc_files "$2" ;;
 	-m | --metric) _profc_metrics "$3" "$2" ;;
 	--within | --count) ;; # functions: nobody knows yet of which program
-	--by) _profc_words "$2" function line file module thread process state syscall ;;
+	--by)
+		_profc_words "$2" function line file module thread process state syscall \
+			"$([[ $3 == top ]] || echo lifetime)"
+		;;
 	--color) _profc_words "$2" auto always never ;;
 	--unwinder) _profc_words "$2" auto cfi libunwind fp ;;
 	--weights) _profc_words "$2" value samples ;;

@@ -18,7 +18,10 @@ _profc_value() { # OPTION COMMAND
 	-m | --metric) _profc_metrics $2 ;;
 	--within | --count) ;; # functions: nobody knows yet of which program
 	--agent) _command_names -e ;;
-	--by) compadd function line file module thread process state syscall ;;
+	--by)
+		compadd function line file module thread process state syscall
+		[[ $2 == top ]] || compadd lifetime
+		;;
 	--color) compadd auto always never ;;
 	--unwinder) compadd auto cfi libunwind fp ;;
 	--weights) compadd value samples ;;

@@ -34,6 +34,7 @@ static bool is_code(enum dimension dimension)
 	case BY_PROCESS:
 	case BY_STATE:
 	case BY_SYSCALL:
+	case BY_LIFETIME:
 		break;
 	}
 	return false;

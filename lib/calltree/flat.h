@@ -26,6 +26,7 @@ enum dimension {
 	BY_PROCESS,
 	BY_STATE,	/* how the time passed: running, waiting for a CPU, blocked */
 	BY_SYSCALL,	/* the system call it was blocked in, or that the kernel worked on */
+	BY_LIFETIME,	/* of memory: how long blocks lived */
 	BY_SOURCE_LINE, /* a (file, line), whichever functions stand there: annotated source */
 	BY_INLINE_SITE, /* a (function, file, line): what was inlined at a line; total only */
 };
@@ -60,6 +61,7 @@ struct flat_row {
 	uint32_t line;
 	uint32_t module, thread, process; /* ids */
 	uint32_t state;			  /* enum flat_state */
+	uint32_t lifetime;		  /* enum lifetime */
 	int32_t syscall_nr;		  /* -1: in none; or one of the above */
 	bool inlined;			  /* every copy of it that was seen had been inlined */
 	struct tally self, total;
@@ -76,7 +78,7 @@ struct flat {
 	size_t nr, cap;
 };
 
-/* The rows, sorted by self, then total, then name. */
+/* The rows, sorted by self, then total, then name; lifetimes from the shortest on. */
 struct flat *flat_new(const struct weights *weights, enum dimension dimension);
 void flat_free(struct flat *flat);
 

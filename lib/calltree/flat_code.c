@@ -87,6 +87,7 @@ static bool code_key(const struct builder *builder, const struct place *place, s
 	case BY_PROCESS:
 	case BY_STATE:
 	case BY_SYSCALL:
+	case BY_LIFETIME:
 		return false;
 	}
 	key->module = builder->expansion->labels[place->label].module.v;

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/syscall_name.h"
 #include "calltree/expand.h"
+#include "calltree/lifetime.h"
 
 const char *flat_state_name(enum flat_state state)
 {
@@ -103,6 +104,9 @@ void flat_append_name(struct buf *out, const struct flat *flat, const struct fla
 		break;
 	case BY_SYSCALL:
 		append_syscall(out, profile, row->syscall_nr);
+		break;
+	case BY_LIFETIME:
+		buf_append_str(out, lifetime_name((enum lifetime)row->lifetime));
 		break;
 	}
 }

@@ -15,7 +15,7 @@ void flat_count_code(struct flat *flat);
 /* Fill a table of the others: rows are facts of the samples themselves. */
 void flat_count_samples(struct flat *flat);
 
-/* The standard order: self, then total, downwards, then by what identifies the rows. */
+/* The standard order: lifetimes, self, then total, downwards, then by what identifies the rows. */
 void flat_sort_standard(struct flat *flat);
 
 #endif

@@ -12,6 +12,7 @@ const struct flat_row flat_no_row = {.label = FLAT_NONE,
 				     .thread = FLAT_NONE,
 				     .process = FLAT_NONE,
 				     .state = FLAT_NONE,
+				     .lifetime = FLAT_NONE,
 				     .syscall_nr = -1};
 
 uint32_t flat_append_row(struct flat *flat, const struct flat_row *row)

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Flat tables by sample: threads, processes, states and system calls. */
+/* Flat tables by sample: threads, processes, states and system calls; and by block: lifetimes. */
 #include "calltree/flat_priv.h"
 
 #include "base/alloc.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
+#include "calltree/lifetime.h"
 #include "calltree/observe.h"
 #include "calltree/weights.h"
 
-/* Rows that are known beforehand: row i stands for the thread, process or state i. */
+/* Rows that are known beforehand: row i stands for the thread, process, state or lifetime i. */
 static void append_numbered_rows(struct flat *flat, size_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++) {
@@ -18,6 +19,8 @@ static void append_numbered_rows(struct flat *flat, size_t nr)
 			row.thread = i;
 		else if (flat->dimension == BY_PROCESS)
 			row.process = i;
+		else if (flat->dimension == BY_LIFETIME)
+			row.lifetime = i;
 		else
 			row.state = i;
 		flat_append_row(flat, &row);
@@ -83,6 +86,14 @@ static void add_states(struct flat *flat, const struct sample *sample)
 	}
 }
 
+static uint32_t lifetime_row(const struct observation_walk *walk,
+			     const struct observation *observation)
+{
+	struct heap_life life = heap_life_of(&walk->lives, observation->row);
+
+	return (uint32_t)lifetime_of(&life);
+}
+
 static uint32_t row_of_sample(struct flat *flat, uint32_t *row_of_slot, const struct sample *sample)
 {
 	if (flat->dimension == BY_SYSCALL)
@@ -108,7 +119,8 @@ static void count(struct flat *flat, uint32_t *row_of_slot)
 			add_states(flat, sample);
 			continue;
 		}
-		row = row_of_sample(flat, row_of_slot, sample);
+		row = flat->dimension == BY_LIFETIME ? lifetime_row(&walk, &observation)
+						     : row_of_sample(flat, row_of_slot, sample);
 		tally_add_observation(&flat->rows[row].self, &observation);
 		if (flat->dimension == BY_SYSCALL)
 			tally_add_sample(&flat->rows[row].cpu, sample, METRIC_CPU, period_ns);
@@ -129,6 +141,8 @@ void flat_count_samples(struct flat *flat)
 		append_numbered_rows(flat, profile->nr_processes);
 	else if (flat->dimension == BY_STATE)
 		append_numbered_rows(flat, STATE_COUNT);
+	else if (flat->dimension == BY_LIFETIME)
+		append_numbered_rows(flat, LIFETIME_COUNT);
 	count(flat, row_of_slot);
 	/* These are no part of a stack: nothing is inside anything else. */
 	for (size_t i = 0; i < flat->nr; i++)

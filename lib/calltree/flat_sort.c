@@ -126,6 +126,13 @@ static int by_name(const struct flat *flat, const struct flat_row *a, const stru
 	return by_function(flat, a, b);
 }
 
+/* A histogram is in the order of its classes. */
+static int by_lifetime(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
+{
+	(void)flat;
+	return compare_u64(a->lifetime, b->lifetime);
+}
+
 /* The final tie-breaker, so that the order of a table is deterministic. */
 static int by_id(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
 {
@@ -148,7 +155,8 @@ static const char *const key_names[] = {"self", "total",    "samples", "calls",	
 static const compare_fn key_compares[] = {by_self, by_total,	by_samples, by_calls, by_per_call,
 					  by_name, by_function, by_line,    by_module};
 /* Behind the keys asked for. */
-static const compare_fn standard[] = {by_self, by_total, by_cpu, by_calls, by_name, by_line, by_id};
+static const compare_fn standard[] = {by_lifetime, by_self, by_total, by_cpu,
+				      by_calls,	   by_name, by_line,  by_id};
 
 _Static_assert(ARRAY_SIZE(key_names) == ARRAY_SIZE(key_compares) + 1, "one function for each key");
 

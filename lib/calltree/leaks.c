@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/observe.h"
@@ -20,15 +21,40 @@ static const struct profile *profile_of(const struct leaks *leaks)
 	return leaks->selection->expansion->profile;
 }
 
-/* The end of a block's life as far as it is known: that of its process, or of the recording. */
-static uint64_t age_of(const struct leaks *leaks, const struct sample *sample)
+/*
+ * From its first allocation, however often realloc() has moved it, to the end of its life as far as
+ * it is known: that of its process, or of the recording.
+ */
+static uint64_t age_of(const struct heap_lives *lives, const struct observation *observation)
 {
-	const struct profile *profile = profile_of(leaks);
-	uint64_t end_ns = profile->processes[profile->threads[sample->thread.v].process].end_ns;
+	const struct profile *profile = lives->profile;
+	struct heap_life life = heap_life_of(lives, observation->row);
+	uint32_t process = profile->threads[observation->sample.thread.v].process;
+	uint64_t end_ns = profile->processes[process].end_ns;
 
 	if (!end_ns)
 		end_ns = profile->meta.duration_ns;
-	return end_ns > sample->time_ns ? end_ns - sample->time_ns : 0;
+	return end_ns > life.born_ns ? end_ns - life.born_ns : 0;
+}
+
+/* By how much a block has grown since: realloc() takes away what there was, and adds anew. */
+static uint64_t growth_since(const struct heap_lives *lives, const struct observation *observation,
+			     uint64_t since_ns)
+{
+	const struct profile_allocation *rows = lives->profile->heap.allocations;
+	const struct profile_allocation *row = &rows[observation->row], *then = row;
+	/* Files that somebody made up may have several ends of one block: only one goes all the
+	 * way. */
+	bool is_end = lives->last[lives->first[observation->row]] == observation->row;
+
+	while (is_end && then->time_ns > since_ns && then->former && then->former != FORMER_UNKNOWN)
+		then = &rows[then->former - 1];
+	if (then->time_ns > since_ns)
+		return observation->weight;
+	if (then->size_bytes >= row->size_bytes)
+		return 0;
+	return (uint64_t)((double)observation->weight *
+			  (1 - (double)then->size_bytes / (double)row->size_bytes));
 }
 
 static struct leak *row_of(struct leaks *leaks, struct finder *finder, const struct sample *sample)
@@ -47,15 +73,12 @@ static struct leak *row_of(struct leaks *leaks, struct finder *finder, const str
 	return &leaks->rows[*row - 1];
 }
 
-static void add(struct leaks *leaks, struct leak *leak, const struct observation *observation)
+static void add(struct leaks *leaks, struct leak *leak, const struct observation *observation,
+		const struct heap_lives *lives, uint64_t age_ns)
 {
-	uint64_t age_ns = age_of(leaks, &observation->sample);
-
 	tally_add_observation(&leak->tally, observation);
-	if (age_ns > leak->oldest_ns)
-		leak->oldest_ns = age_ns;
-	if (observation->sample.time_ns > leaks->late_from_ns)
-		leak->late_bytes += observation->weight;
+	leak->oldest_ns = max_u64(leak->oldest_ns, age_ns);
+	leak->late_bytes += growth_since(lives, observation, leaks->late_from_ns);
 }
 
 static int heavier_first(const void *left, const void *right)
@@ -83,8 +106,11 @@ struct leaks *leaks_new(const struct selection *selection, uint64_t min_age_ns)
 	leaks->late_ns = duration_ns - leaks->late_from_ns;
 	observation_walk_init(&walk, selection, METRIC_LEAKED);
 	while (observation_walk_next(&walk, &observation)) {
-		if (age_of(leaks, &observation.sample) >= min_age_ns && observation.weight)
-			add(leaks, row_of(leaks, &finder, &observation.sample), &observation);
+		uint64_t age_ns = age_of(&walk.lives, &observation);
+
+		if (age_ns >= min_age_ns && observation.weight)
+			add(leaks, row_of(leaks, &finder, &observation.sample), &observation,
+			    &walk.lives, age_ns);
 	}
 	observation_walk_release(&walk);
 	for (int end = 0; end < STACK_END_COUNT; end++)

@@ -15,7 +15,7 @@ struct leak {
 	struct sample sample; /* one of them, for its stack */
 	struct tally tally;   /* in bytes */
 	uint64_t oldest_ns;   /* how long the oldest was alive at the end */
-	uint64_t late_bytes;  /* of what was allocated in the second half of the recording */
+	uint64_t late_bytes;  /* what was added in the second half of the recording */
 };
 
 /*

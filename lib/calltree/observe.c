@@ -31,20 +31,31 @@ void observation_walk_init(struct observation_walk *walk, const struct selection
 		return;
 	}
 	heap_estimate_init(&walk->estimate, profile_of(walk));
+	heap_lives_init(&walk->lives, profile_of(walk));
 	walk->at_ns = moment_of(walk);
 	walk->end_ns = heap_end_ns(profile_of(walk), selection->processes);
 }
 
 void observation_walk_release(struct observation_walk *walk)
 {
-	if (metric_is_memory(walk->metric))
+	if (metric_is_memory(walk->metric)) {
 		heap_estimate_release(&walk->estimate);
-	else
+		heap_lives_release(&walk->lives);
+	} else {
 		selection_walk_release(&walk->samples);
+	}
 }
 
-static bool is_of_metric(const struct observation_walk *walk, const struct profile_allocation *row)
+static bool is_temporary(const struct heap_life *life, uint64_t temporary_ns)
 {
+	return life->died_ns && heap_life_ns(life) <= temporary_ns;
+}
+
+static bool is_of_metric(const struct observation_walk *walk, uint32_t index)
+{
+	const struct profile_allocation *row = &profile_of(walk)->heap.allocations[index];
+	struct heap_life life;
+
 	switch (walk->metric) {
 	case METRIC_LIVE:
 	case METRIC_PEAK:
@@ -52,8 +63,8 @@ static bool is_of_metric(const struct observation_walk *walk, const struct profi
 	case METRIC_LEAKED:
 		return !row->freed_ns;
 	case METRIC_TEMPORARY:
-		return row->freed_ns &&
-		       row->freed_ns - row->time_ns <= walk->selection->heap.temporary_ns;
+		life = heap_life_of(&walk->lives, index);
+		return is_temporary(&life, walk->selection->heap.temporary_ns);
 	case METRIC_ALLOC:
 	case METRIC_ALLOCS:
 	case METRIC_CPU:
@@ -83,9 +94,9 @@ static uint64_t whole_part(struct observation_walk *walk, double amount)
 	return (uint64_t)floor(sum);
 }
 
-static void weigh_block(struct observation_walk *walk, const struct profile_allocation *row,
-			struct observation *out)
+static void weigh_block(struct observation_walk *walk, uint32_t index, struct observation *out)
 {
+	const struct profile_allocation *row = &profile_of(walk)->heap.allocations[index];
 	struct heap_weight weight = heap_estimate_weight(&walk->estimate, row);
 	bool in_blocks = walk->metric == METRIC_ALLOCS;
 	uint64_t seen = in_blocks ? 1 : row->size_bytes;
@@ -101,8 +112,19 @@ static void weigh_block(struct observation_walk *walk, const struct profile_allo
 		.weight = whole_part(walk, in_blocks ? weight.blocks : weight.bytes),
 		.square = in_blocks ? weight.square_blocks : weight.square_bytes,
 		.blocks = weight.blocks,
+		.row = index,
 	};
 	out->known = weight.exact ? out->weight : min_u64(seen, out->weight);
+}
+
+/* What is not known to have been freed soon is no part of that metric, but counted. */
+static bool is_known(struct observation_walk *walk, const struct observation *observation)
+{
+	if (walk->metric != METRIC_TEMPORARY ||
+	    heap_life_of(&walk->lives, observation->row).is_whole)
+		return true;
+	tally_add_observation(&walk->unknown, observation);
+	return false;
 }
 
 static bool next_block(struct observation_walk *walk, struct observation *out)
@@ -110,12 +132,13 @@ static bool next_block(struct observation_walk *walk, struct observation *out)
 	const struct profile_heap *heap = &profile_of(walk)->heap;
 
 	while (walk->next < heap->nr_allocations) {
-		const struct profile_allocation *row = &heap->allocations[walk->next++];
+		uint32_t index = (uint32_t)walk->next++;
 
-		if (!passes(walk, row) || !is_of_metric(walk, row))
+		if (!passes(walk, &heap->allocations[index]) || !is_of_metric(walk, index))
 			continue;
-		weigh_block(walk, row, out);
-		return true;
+		weigh_block(walk, index, out);
+		if (is_known(walk, out))
+			return true;
 	}
 	return false;
 }

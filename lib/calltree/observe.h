@@ -5,6 +5,7 @@
 #include "calltree/filter.h"
 #include "calltree/tally.h"
 #include "profile/heap_estimate.h"
+#include "profile/heap_lives.h"
 
 /*
  * Walks over the selected observations of a metric. Numbers of blocks and bytes are not whole:
@@ -17,6 +18,9 @@ struct observation_walk {
 	uint64_t at_ns; /* of METRIC_LIVE and METRIC_PEAK: the moment; HEAP_AT_END */
 	struct selection_walk samples;
 	struct heap_estimate estimate; /* the rest: of memory */
+	struct heap_lives lives;
+	/* Of METRIC_TEMPORARY: what may have been, were it known how long it lived. */
+	struct tally unknown;
 	size_t next;
 	uint64_t end_ns;
 	double carry;

@@ -25,6 +25,7 @@ struct observation {
 	uint64_t known; /* of the weight: a fact, not an estimate */
 	double square;	/* of what is estimated, summed over the observations it stands for */
 	double blocks;	/* of memory; 0 of time */
+	uint32_t row;	/* of profile.heap.allocations; of memory alone */
 };
 
 /* The sampling period of a recording, or 0 when it is not known. */

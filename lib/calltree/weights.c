@@ -71,6 +71,7 @@ static void sum_blocks(struct weights *weights)
 	weights->at_ns = walk.at_ns;
 	while (observation_walk_next(&walk, &observation))
 		tally_add_observation(tally_of(weights, &observation.sample), &observation);
+	weights->unknown = walk.unknown;
 	observation_walk_release(&walk);
 }
 

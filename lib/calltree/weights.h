@@ -19,10 +19,12 @@ struct weights {
 	uint64_t at_ns;	       /* of METRIC_LIVE and METRIC_PEAK: the moment; else HEAP_AT_END */
 	struct counts *counts; /* owned, never NULL */
 	struct tally total;    /* of all selected samples */
-	struct tally unattributed;	     /* without a stack of its time */
-	struct tally no_stack;		     /* sampled, but no stack could be taken */
-	struct tally truncated;		     /* has a stack that does not reach the root */
-	struct tally elided;		     /* has a stack whose middle is elided */
+	struct tally unattributed; /* without a stack of its time */
+	struct tally no_stack;	   /* sampled, but no stack could be taken */
+	struct tally truncated;	   /* has a stack that does not reach the root */
+	struct tally elided;	   /* has a stack whose middle is elided */
+	struct tally
+		unknown; /* not in the total: may be of the metric, see struct observation_walk */
 	struct tally ended[STACK_END_COUNT]; /* those with a stack, by how its walk ended */
 	/* By how the walk ended, then by stack_id; NULL where no sample ended so. Owned. */
 	struct tally *by_stack[STACK_END_COUNT];

@@ -13,6 +13,7 @@
 #include "base/syscall_name.h"
 #include "calltree/filter.h"
 #include "calltree/flat.h"
+#include "calltree/lifetime.h"
 #include "calltree/per_call.h"
 #include "calltree/weights.h"
 #include "profile/heap_estimate.h"
@@ -179,6 +180,30 @@ static struct field_value get_syscall_nr(const struct flat *flat, const struct f
 	return integer_value((uint64_t)row->syscall_nr);
 }
 
+static struct field_value get_from(const struct flat *flat, const struct flat_row *row,
+				   struct buf *scratch)
+{
+	uint64_t ns;
+
+	(void)flat;
+	(void)scratch;
+	if (!lifetime_from_ns((enum lifetime)row->lifetime, &ns))
+		return (struct field_value){.type = FIELD_ABSENT};
+	return integer_value(ns);
+}
+
+static struct field_value get_to(const struct flat *flat, const struct flat_row *row,
+				 struct buf *scratch)
+{
+	uint64_t ns;
+
+	(void)flat;
+	(void)scratch;
+	if (!lifetime_to_ns((enum lifetime)row->lifetime, &ns))
+		return (struct field_value){.type = FIELD_ABSENT};
+	return integer_value(ns);
+}
+
 static struct field_value get_self(const struct flat *flat, const struct flat_row *row,
 				   struct buf *scratch)
 {
@@ -330,6 +355,8 @@ static const struct flat_field fields[] = {
 	{"process", BIT(BY_THREAD), IN_ANY, get_process_name},
 	{"command", BIT(BY_PROCESS), IN_ANY, get_command},
 	{"syscall_nr", BIT(BY_SYSCALL), IN_ANY, get_syscall_nr},
+	{"from_ns", BIT(BY_LIFETIME), IN_ANY, get_from},
+	{"to_ns", BIT(BY_LIFETIME), IN_ANY, get_to},
 	{"self_ns", ALL, IN_NS, get_self},
 	{"total_ns", ALL, IN_NS, get_total},
 	{"self_bytes", ALL, IN_BYTES, get_self},

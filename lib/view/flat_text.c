@@ -35,8 +35,9 @@ struct flat_column {
 #define BIT(dimension) (1u << (dimension))
 #define FUNCTIONS      (BIT(BY_FUNCTION) | BIT(BY_LINE))
 #define CODE	       (FUNCTIONS | BIT(BY_FILE) | BIT(BY_MODULE) | BIT(BY_SOURCE_LINE))
-#define NOT_CODE       (BIT(BY_THREAD) | BIT(BY_PROCESS) | BIT(BY_STATE) | BIT(BY_SYSCALL))
-#define ALL	       (CODE | NOT_CODE)
+#define NOT_CODE                                                                                   \
+	(BIT(BY_THREAD) | BIT(BY_PROCESS) | BIT(BY_STATE) | BIT(BY_SYSCALL) | BIT(BY_LIFETIME))
+#define ALL (CODE | NOT_CODE)
 
 static const struct profile *profile_of(const struct cells *cells)
 {
@@ -283,6 +284,7 @@ static const struct flat_column columns[] = {
 	{BIT(BY_PROCESS), SPARE_NAME("command", CUT_END, 12, 2, 4), command_cell},
 	{BIT(BY_STATE), NAME("state", CUT_END, 12, 1), name_cell},
 	{BIT(BY_SYSCALL), NAME("system call", CUT_END, 12, 1), name_cell},
+	{BIT(BY_LIFETIME), NAME("lifetime", CUT_END, 12, 1), name_cell},
 };
 
 /* The columns of one table, chosen from those above, with the unit in their headers. */

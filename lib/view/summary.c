@@ -535,6 +535,21 @@ static void note_few_blocks(const struct weights *weights, struct buf *note)
 		       "--mem");
 }
 
+bool summary_append_unknown(struct buf *out, const struct weights *weights)
+{
+	if (!weights->unknown.weight)
+		return false;
+	append_weight(out, weights->metric, weights->unknown.weight);
+	buf_append_str(out, " more may be so: how long that lived is not known, as realloc() made "
+			    "it of blocks, or blocks of it, that were not recorded");
+	return true;
+}
+
+static void note_unknown(const struct weights *weights, struct buf *note)
+{
+	summary_append_unknown(note, weights);
+}
+
 static void note_few_samples(const struct weights *weights, struct buf *note)
 {
 	if (weights->total.samples >= FEW_SAMPLES || weights->total.weight == 0 ||
@@ -608,6 +623,7 @@ void summary_print_notes(const struct weights *weights, const struct view *view,
 		note_within,	  note_missed,		note_unattributed, note_no_stack,
 		note_truncated,	  note_elided,		note_nameless,	   note_interpreter,
 		note_few_samples, note_filtered_counts, note_late_counts,  note_refusals,
+		note_unknown,
 	};
 	struct buf note = {0};
 	bool any = false;

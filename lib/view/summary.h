@@ -28,6 +28,9 @@ void summary_print_notes(const struct weights *weights, const struct view *view,
  */
 bool summary_append_missed(struct buf *out, const struct profile *profile);
 
+/* How much more may be of the metric, and why that is not known; false: nothing is. */
+bool summary_append_unknown(struct buf *out, const struct weights *weights);
+
 /* What follows an amount of a metric: " of CPU time", " blocked"; "" for counts. */
 const char *summary_metric_words(enum metric metric);
 /* What there is none of where nothing has a weight: "samples with CPU time". */

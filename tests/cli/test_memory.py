@@ -99,6 +99,25 @@ class Memory(MadeCase):
         text = profc("report", "-i", self.data, "--leaks", "-n", "1").stdout.splitlines()
         self.assertRegex(text[3], r"^    /usr/src/\S+\.cc:\d+: madeup::")
 
+    def test_lifetimes_add_up(self):
+        """To the metric that they divide, which is of all that was allocated if none is named."""
+        histogram = self.json("--by", "lifetime")
+        self.assertEqual(histogram["metric"], "alloc")
+        self.assertEqual(histogram["total_bytes"], self.json("-m", "alloc")["total_bytes"])
+        self.assertEqual(sum(row["self_bytes"] for row in histogram["rows"]),
+                         histogram["total_bytes"])
+        rows = {row["name"]: row for row in histogram["rows"]}
+        self.assertEqual(rows["alive at the end"]["self_blocks"],
+                         self.json("-m", "leaked")["total_blocks"])
+        bounds = [(row["from_ns"], row["to_ns"]) for row in histogram["rows"] if row["to_ns"]]
+        self.assertEqual(bounds, sorted(bounds))
+        self.assertTrue(all(low * 10 == high for low, high in bounds[1:]))
+        self.assertEqual(self.json("--by", "lifetime", "--at", "peak")["metric"], "live")
+        text = profc("report", "-i", self.data, "--by", "lifetime", "--csv").stdout.splitlines()
+        self.assertEqual(text[0].split(",")[:3], ["name", "from_ns", "to_ns"])
+        self.assertEqual(len(text), 1 + len(histogram["rows"]))
+        profc("top", "--by", "lifetime", "-p", "1", status=2)
+
     def test_files_written_anew_keep_it(self):
         before = self.json("--at", "300ms")
         for name, command in (("merged", ("merge", "-o")), ("symbolized", ("symbolize", "-o"))):
@@ -119,6 +138,9 @@ class Memory(MadeCase):
             (("--at", "mark:none"), "no mark 'none'"),
             (("--at", "later"), "--at: "),
             (("--leaks", "--tree"), "--leaks cannot be combined"),
+            (("-m", "cpu", "--by", "lifetime"), "--by lifetime needs a metric of memory"),
+            (("-m", "calls", "--by", "lifetime"), "--by lifetime needs a metric of memory"),
+            (("--by", "lifetime", "--tree"), "cannot be combined with a tree"),
             (("-m", "live", "--tree", "--counts"), "--counts cannot be combined with memory"),
             (("--min-age", "1s"), "--min-age needs --leaks"),
         ):

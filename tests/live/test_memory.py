@@ -228,6 +228,40 @@ class Allocators(MemoryCase):
         self.assertWithin(max(found), 2000 * 5033, 0.33 * 2000 * 5033, "bytes of Python")
 
 
+class Lifetimes(MemoryCase):
+    def lives(self, recording, *options):
+        report = recording.report("--by", "lifetime", *options)
+        return {row["name"]: row["self_bytes"] for row in report["rows"]}
+
+    def test_of_what_realloc_moves(self):
+        """One block each, which is made 60 times and kept, and 30 times and freed in the end."""
+        words = ("grows:60:100", "temporaries:60:64", "shrinks:30:100")
+        recording = self.record([build("allocates"), *words], "--mem=1")
+        self.assertExact(recording)
+        lives = self.lives(recording)
+        grown, shrunk = (100 * n * (n + 1) // 2 for n in (60, 30))
+        self.assertEqual(sum(lives.values()), recording.said[0]["bytes"])
+        self.assertEqual(lives["alive at the end"], grown)
+        soon = recording.report("-m", "temporary", "--temporary", "1m")
+        names = {plain(row["function"]): row["total_bytes"] for row in soon["rows"]}
+        self.assertEqual(names["temporaries"], 60 * 64)
+        self.assertEqual(names["shrinks"], shrunk)
+        self.assertNotIn("grows", names)
+        # Its steps are apart by more than what passes for soon: as a whole it is not temporary.
+        soon = recording.report("-m", "temporary", "--temporary", "1ms")
+        self.assertNotIn("shrinks", [plain(row["function"]) for row in soon["rows"]])
+        self.assertNotIn("[moved by realloc, rest unknown]", lives)
+
+    def test_what_is_not_recorded_of_them_is_told(self):
+        """Large enough to be met with, and seldom twice in a row."""
+        recording = self.record([build("allocates"), "grows:300:100"], "--mem=64K")
+        lives = self.lives(recording)
+        self.assertGreater(lives["[moved by realloc, rest unknown]"], 0)
+        notes = profc("report", "-i", recording.path, "-m", "temporary", "--temporary", "1m",
+                      status=1)
+        self.assertIn("realloc()", notes.stderr)
+
+
 class Estimates(MemoryCase):
     WORDS = (
         "leaks:4000:5000", "temporaries:40000:600", "peaks:3000:9000", "leaks:300:40000",

@@ -3,8 +3,8 @@
  * Does what its words say, with the allocator that it runs with, and keeps the sums itself:
  *
  *	leaks:N:SIZE  temporaries:N:SIZE  peaks:N:SIZE  callocs:N:SIZE  aligned:N:SIZE
- *	  holds:N:SIZE lets_go:N:SIZE (these) grows:N:SIZE (one block, by SIZE each time)  hammers:N:SIZE (contents
- *	are checked)
+ *	  holds:N:SIZE lets_go:N:SIZE (these) grows:N:SIZE (one block, by SIZE each time)  shrinks:N:SIZE (likewise)
+ *	hammers:N:SIZE (contents are checked)
  *	threads:N (that do the next word)  fork  exec (and goes on with the words behind)
  *	waits  serve (words come as lines; each is answered)  exit:STATUS
  *
@@ -162,6 +162,22 @@ NOT_INLINED static void grows(size_t nr, size_t size)
 	}
 }
 
+/* From SIZE times N on, so much less each time, and then it is freed. */
+NOT_INLINED static void shrinks(size_t nr, size_t size)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	char *block = NULL;
+
+	for (size_t i = nr; i > 0; i--) {
+		block = realloc(block, i * size);
+		if (i < nr)
+			live -= (i + 1) * size;
+		took(block, i * size);
+		nanosleep(&pause, NULL);
+	}
+	gave(block, size);
+}
+
 static unsigned int next(unsigned int *state)
 {
 	return *state = *state * 1103515245u + 12345u;
@@ -228,6 +244,7 @@ static const struct {
 	{"leaks", leaks}, {"temporaries", temporaries},
 	{"peaks", peaks},     {"callocs", callocs}, {"aligned", aligned},
 	{"hammers", hammers}, {"grows", grows},     {"holds", holds},     {"lets_go", lets_go},
+	{"shrinks", shrinks},
 };
 
 static void say(const char *format, ...)

@@ -12,8 +12,10 @@
 #include "calltree/filter.h"
 #include "calltree/flat.h"
 #include "calltree/leaks.h"
+#include "calltree/lifetime.h"
 #include "calltree/tree.h"
 #include "calltree/weights.h"
+#include "profile/heap_lives.h"
 #include "tests/unit/made_profile.h"
 #include "view/flat_fields.h"
 #include "view/flat_text.h"
@@ -193,6 +195,122 @@ static void test_memory__freed_soon(void **state)
 		     "     0   0.0 0.0    4096 100.0      0  parse     p.c:1     prog\n");
 }
 
+/*
+ * A text that realloc() has moved from a block of 1 KiB to one of 2 KiB and lives for 3 ms, a
+ * buffer that it makes ever larger, and one of which it hides the beginning.
+ */
+static struct profile *made_by_realloc(void)
+{
+	struct made made = made_begin();
+	struct profile_allocation *block;
+
+	block = made_block(&made, "main@/src/m.c:5;text@/src/t.c:2", KIB, 0, 0);
+	block->freed_ns = block->time_ns + 2 * SAMPLE_TIME_GRAIN_NS;
+	block->is_moved = true;
+	made_block(&made, "main@/src/m.c:6;grows@/src/g.c:2", 4 * KIB, 0, 1)->freed_ns =
+		4 * MS * SAMPLE_TIME_GRAIN_NS;
+	made.profile->heap.allocations[1].is_moved = true;
+	block = made_block(&made, "main@/src/m.c:5;text@/src/t.c:3", 2 * KIB, 0, 2);
+	block->freed_ns = 3 * MS * SAMPLE_TIME_GRAIN_NS;
+	block->former = 1;
+	block = made_block(&made, "main@/src/m.c:7;hidden@/src/h.c:2", 512, 0, 1);
+	block->freed_ns = block->time_ns;
+	block->former = FORMER_UNKNOWN;
+	made_block(&made, "main@/src/m.c:6;grows@/src/g.c:3", 16 * KIB, 0, 5 * MS)->former = 2;
+	return made_end(&made);
+}
+
+static const struct filter shorter_than_a_second = {.heap = {.temporary_ns = 1000000000}};
+static const struct filter shorter_than_a_millisecond = {.heap = {.temporary_ns = 1000000}};
+
+static void expect_of_realloc(const struct filter *filter, enum metric metric, enum dimension by,
+			      const char *expected)
+{
+	const struct view view = {.columns = 90};
+	struct profile *profile = made_by_realloc();
+	struct weights *weights = weigh(profile, filter, metric);
+	struct flat *flat = flat_new(weights, by);
+	struct sink sink = SINK_MEMORY;
+
+	flat_print_text(flat, &view, 0, &sink);
+	summary_print_notes(weights, &view, &sink);
+	assert_string_equal(buf_str(&sink.pending), expected);
+	sink_release(&sink);
+	flat_free(flat);
+	release(weights);
+	profile_free(profile);
+}
+
+static void test_memory__lifetimes_run_from_the_first_allocation(void **state)
+{
+	(void)state;
+	expect_of_realloc(&everything, METRIC_ALLOC, BY_LIFETIME,
+			  "self KiB    %   ± blocks samples  lifetime\n"
+			  "     3.0 12.8 0.0      2       2  1 ms to 10 ms\n"
+			  "    20.0 85.1 0.0      2       2  alive at the end\n"
+			  "     0.5  2.1 0.0      1       1  [moved by realloc, rest unknown]\n");
+	expect_of_realloc(&everything, METRIC_ALLOCS, BY_LIFETIME,
+			  "self    %   ± samples  lifetime\n"
+			  "   2 40.0 0.0       2  1 ms to 10 ms\n"
+			  "   2 40.0 0.0       2  alive at the end\n"
+			  "   1 20.0 0.0       1  [moved by realloc, rest unknown]\n");
+}
+
+static void test_memory__what_realloc_moved_is_not_temporary_for_that(void **state)
+{
+	(void)state;
+	expect_of_realloc(
+		&shorter_than_a_second, METRIC_TEMPORARY, BY_FUNCTION,
+		"self B     %   ± total B     % blocks  function  location  module\n"
+		"  3072 100.0 0.0    3072 100.0      2  text      t.c:1     prog\n"
+		"     0   0.0 0.0    3072 100.0      0  main      m.c:1     prog\n"
+		"\nnote: 512 bytes more may be so: how long that lived is not known, as realloc() "
+		"made it of\n      blocks, or blocks of it, that were not recorded\n");
+	expect_of_realloc(
+		&shorter_than_a_millisecond, METRIC_TEMPORARY, BY_FUNCTION,
+		"self B % ± total B % blocks  function  location  module\n"
+		"\nnote: 512 bytes more may be so: how long that lived is not known, as realloc() "
+		"made it of\n      blocks, or blocks of it, that were not recorded\n");
+}
+
+static void test_memory__decades_of_lifetimes(void **state)
+{
+	static const struct {
+		uint64_t from_ns, to_ns;
+		enum lifetime lifetime;
+	} decades[] = {
+		{0, 999, LIFETIME_SHORTEST},
+		{1000, 9999, LIFETIME_SHORTEST + 1},
+		{1000000, 9999999, LIFETIME_SHORTEST + 4},
+		{1000000000, 9999999999, LIFETIME_LONGEST - 1},
+		{10000000000, UINT64_C(1) << 60, LIFETIME_LONGEST},
+	};
+	uint64_t ns = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(decades) / sizeof(decades[0]); i++) {
+		struct heap_life life = {.born_ns = 7, .is_whole = true};
+
+		life.died_ns = 7 + decades[i].from_ns;
+		assert_int_equal(lifetime_of(&life), decades[i].lifetime);
+		life.died_ns = 7 + decades[i].to_ns;
+		assert_int_equal(lifetime_of(&life), decades[i].lifetime);
+		life.is_whole = false; /* it was longer */
+		assert_int_equal(lifetime_of(&life), decades[i].lifetime == LIFETIME_LONGEST
+							     ? LIFETIME_LONGEST
+							     : LIFETIME_UNKNOWN);
+		life.died_ns = 0;
+		assert_int_equal(lifetime_of(&life), LIFETIME_ALIVE);
+		assert_true(lifetime_from_ns(decades[i].lifetime, &ns));
+		assert_int_equal(ns, decades[i].from_ns);
+		assert_int_equal(lifetime_to_ns(decades[i].lifetime, &ns),
+				 decades[i].lifetime != LIFETIME_LONGEST);
+		if (decades[i].lifetime != LIFETIME_LONGEST)
+			assert_int_equal(ns, decades[i].to_ns + 1);
+	}
+	assert_false(lifetime_from_ns(LIFETIME_ALIVE, &ns) || lifetime_to_ns(LIFETIME_ALIVE, &ns));
+}
+
 static void test_memory__tree(void **state)
 {
 	const struct view view = {.columns = 80};
@@ -313,6 +431,28 @@ static void test_memory__leaks_of_a_process_that_ended_early(void **state)
 	profile_free(profile);
 }
 
+/* What realloc() has moved is as old as it is, and has grown by what was added. */
+static void test_memory__leaks_that_realloc_has_moved(void **state)
+{
+	struct profile *profile = made_by_realloc();
+	struct expansion *expansion = expansion_new(profile, false);
+	struct selection *selection;
+	struct leaks *leaks;
+
+	(void)state;
+	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
+	leaks = leaks_new(selection, 0);
+	assert_int_equal(leaks->nr, 1);
+	assert_int_equal(leaks->rows[0].tally.weight, 16 * KIB);
+	assert_int_equal(leaks->rows[0].oldest_ns,
+			 profile->meta.duration_ns - profile->heap.allocations[1].time_ns);
+	assert_int_equal(leaks->rows[0].late_bytes, 12 * KIB);
+	leaks_free(leaks);
+	selection_free(selection);
+	expansion_free(expansion);
+	profile_free(profile);
+}
+
 static void test_memory__no_leaks(void **state)
 {
 	(void)state;
@@ -379,11 +519,15 @@ int main(void)
 		cmocka_unit_test(test_memory__alive_at_the_peak),
 		cmocka_unit_test(test_memory__not_freed),
 		cmocka_unit_test(test_memory__freed_soon),
+		cmocka_unit_test(test_memory__lifetimes_run_from_the_first_allocation),
+		cmocka_unit_test(test_memory__what_realloc_moved_is_not_temporary_for_that),
+		cmocka_unit_test(test_memory__decades_of_lifetimes),
 		cmocka_unit_test(test_memory__tree),
 		cmocka_unit_test(test_memory__json),
 		cmocka_unit_test(test_memory__leaks),
 		cmocka_unit_test(test_memory__leaks_of_some_age),
 		cmocka_unit_test(test_memory__leaks_of_a_process_that_ended_early),
+		cmocka_unit_test(test_memory__leaks_that_realloc_has_moved),
 		cmocka_unit_test(test_memory__no_leaks),
 		cmocka_unit_test(test_memory__leaks_as_json),
 		cmocka_unit_test(test_memory__estimates_have_intervals_and_exact_totals),
