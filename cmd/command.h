@@ -6,8 +6,8 @@
 
 #include "base/err.h"
 #include "cmd/options.h"
+#include "profile/profile.h"
 
-struct profile;
 struct sink;
 
 /*
@@ -91,7 +91,7 @@ int open_profile(const char *path, struct profile **profile);
 /* The same for commands that accept a profile without samples: `info`, `merge`. */
 int open_profile_even_empty(const char *path, struct profile **profile);
 /* For metrics of memory, which need what was recorded of that in place of samples. */
-int open_profile_of_memory(const char *path, struct profile **profile);
+int open_profile_of_memory(const char *path, enum metric metric, struct profile **profile);
 /* And for those to which exact counts are enough. */
 int open_profile_or_counts(const char *path, struct profile **profile);
 /* What messages call it. */

@@ -83,6 +83,9 @@ int counting_new(const struct count_options *options, const struct symbol_option
 	if (status == 0 && options->memory) {
 		status = read_rate(options->memory, &heap, err);
 		naming_add_allocators(made->naming);
+		heap.free_stacks = options->free_stacks;
+	} else if (status == 0 && options->free_stacks) {
+		status = err_set(err, ERR_INVALID, "--mem-free-stacks needs --mem");
 	}
 	*counting = NULL;
 	if (status < 0 || naming_is_empty(made->naming)) {

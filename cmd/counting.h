@@ -21,6 +21,7 @@ struct count_options {
 	uint64_t max;		      /* --count-max */
 	const char *within;	      /* --within: count only inside of it; or NULL */
 	const char *memory;	      /* --mem: a mean in bytes; NULL: not asked for */
+	bool free_stacks;	      /* --mem-free-stacks: and where blocks are freed */
 	bool no_cpu;		      /* and nothing besides */
 };
 
@@ -66,6 +67,10 @@ struct count_options {
 	 .without = "512K", \
 	 .offset = at(count.memory), \
 	 .help = "record allocations, of one in RATE bytes the stack: 64K, 1M (default: 512K)"}, \
+	{.type = OPTION_FLAG, \
+	 .name = "mem-free-stacks", \
+	 .offset = at(count.free_stacks), \
+	 .help = "with --mem: record the stack that frees a block, too"}, \
 	{.type = OPTION_FLAG, \
 	 .name = "no-cpu", \
 	 .offset = at(count.no_cpu), \

@@ -190,7 +190,7 @@ static int write_profile(const struct export_args *args, enum export_kind kind,
 	};
 	struct profile *profile;
 	int status = metric_is_memory(options.metric)
-			     ? open_profile_of_memory(args->input, &profile)
+			     ? open_profile_of_memory(args->input, options.metric, &profile)
 			     : open_profile(args->input, &profile);
 
 	if (status)

@@ -54,10 +54,13 @@ enum needed {
 	NEEDS_SAMPLES,
 	NEEDS_SAMPLES_OR_COUNTS,
 	NEEDS_MEMORY,
+	NEEDS_FREEING,
 };
 
 static bool has_needed(const struct profile *profile, enum needed needed)
 {
+	if (needed == NEEDS_FREEING)
+		return profile_has_heap(profile) && profile->meta.knows_freeing;
 	if (needed == NEEDS_MEMORY)
 		return profile_has_heap(profile);
 	return profile->nr_samples ||
@@ -80,10 +83,15 @@ static int open_with(const char *path, enum needed needed, struct profile **prof
 	has_memory = profile_has_heap(opened);
 	profile_free(opened);
 	err_set(&err, ERR_EMPTY, "no %s in %s",
-		needed == NEEDS_MEMORY ? "memory was recorded" : "samples",
+		needed < NEEDS_MEMORY ? "samples"
+		: has_memory	      ? "stacks that freed memory were recorded"
+				      : "memory was recorded",
 		profile_path_or_default(path));
-	if (needed == NEEDS_MEMORY)
-		err_hint(&err, "'profc record --mem' records who allocates and frees it");
+	if (needed == NEEDS_FREEING)
+		err_hint(&err, "'profc record --mem --mem-free-stacks' records who frees it");
+	else if (needed == NEEDS_MEMORY)
+		err_hint(&err,
+			 "'profc record --mem' records who allocates it, and when it is freed");
 	else if (has_memory)
 		err_hint(&err, "it has memory: -m alloc, or 'profc report --leaks'");
 	else
@@ -102,7 +110,7 @@ int open_profile_or_counts(const char *path, struct profile **profile)
 	return open_with(path, NEEDS_SAMPLES_OR_COUNTS, profile);
 }
 
-int open_profile_of_memory(const char *path, struct profile **profile)
+int open_profile_of_memory(const char *path, enum metric metric, struct profile **profile)
 {
-	return open_with(path, NEEDS_MEMORY, profile);
+	return open_with(path, metric == METRIC_FREED ? NEEDS_FREEING : NEEDS_MEMORY, profile);
 }

@@ -17,7 +17,8 @@ struct err;
 extern const char *const dimension_choices[], *const time_dimension_choices[];
 
 #define TIME_METRIC_HELP "cpu, wall, runq, blocked or samples"
-#define METRIC_HELP	 TIME_METRIC_HELP "; of memory alloc, allocs, live, peak, leaked or temporary"
+#define METRIC_HELP                                                                                \
+	TIME_METRIC_HELP "; of memory alloc, allocs, live, peak, leaked, temporary or freed"
 
 /*
  * A command that shows one profile accepts its name as an argument, too: `report FILE` is

@@ -42,10 +42,11 @@ int weighed_open(struct weighed *weighed, const struct command *command,
 	*weighed = (struct weighed){0};
 	if (filter_fits(request->filter, request->metric, &err))
 		return fail_or_usage_error(command, &err);
-	status = metric_is_memory(request->metric)
-			 ? open_profile_of_memory(request->input, &weighed->profile)
-		 : request->or_counts ? open_profile_or_counts(request->input, &weighed->profile)
-				      : open_profile(request->input, &weighed->profile);
+	status =
+		metric_is_memory(request->metric)
+			? open_profile_of_memory(request->input, request->metric, &weighed->profile)
+		: request->or_counts ? open_profile_or_counts(request->input, &weighed->profile)
+				     : open_profile(request->input, &weighed->profile);
 	if (status != EXIT_DONE)
 		return status;
 	profile_spread_cpu_time(weighed->profile);

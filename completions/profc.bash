@@ -21,7 +21,7 @@ _profc_pids() { # WORD
 # What --metric takes differs.
 _profc_metrics() { # COMMAND WORD
 	local metrics="cpu wall runq blocked samples"
-	[[ $1 == top ]] || metrics+=" alloc allocs live peak leaked temporary"
+	[[ $1 == top ]] || metrics+=" alloc allocs live peak leaked temporary freed"
 	[[ $1 == report ]] && metrics+=" calls"
 	_profc_words "$2" "$metrics"
 }

@@ -29,7 +29,7 @@ complete -c profc -n 'string match -q -- --version (__profc_command)' -f -a -v
 complete -c profc -n __profc_at_option -f -a '(__profc_options)'
 complete -c profc -n '__fish_seen_subcommand_from record attach top dump doctor' -s p -l pid -x -a '(__fish_complete_pids)'
 complete -c profc -n '__fish_seen_subcommand_from report annotate export diff top' -s m -l metric -x -a 'cpu wall runq blocked samples'
-complete -c profc -n '__fish_seen_subcommand_from report annotate export diff' -s m -l metric -x -a 'alloc allocs live peak leaked temporary'
+complete -c profc -n '__fish_seen_subcommand_from report annotate export diff' -s m -l metric -x -a 'alloc allocs live peak leaked temporary freed'
 complete -c profc -n '__fish_seen_subcommand_from report' -s m -l metric -x -a calls
 complete -c profc -n '__fish_seen_subcommand_from report annotate diff' -l unit -x -a 'auto ns us ms s'
 complete -c profc -n '__fish_seen_subcommand_from report top' -l by -x -a 'function line file module thread process state syscall'

@@ -6,7 +6,7 @@
 # What --metric takes differs.
 _profc_metrics() { # COMMAND
 	local -a metrics=(cpu wall runq blocked samples)
-	[[ $1 == top ]] || metrics+=(alloc allocs live peak leaked temporary)
+	[[ $1 == top ]] || metrics+=(alloc allocs live peak leaked temporary freed)
 	[[ $1 == report ]] && metrics+=(calls)
 	compadd -a metrics
 }

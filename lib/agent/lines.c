@@ -303,6 +303,8 @@ static void look_at_allocations(struct agent_lines *lines, const struct profile 
 		/* Of a block that was lost nothing more is told. */
 		if (!is_told(&lines->allocations, heap->freed[i]) || !has_room(lines, profile))
 			continue;
+		if (heap->allocations[heap->freed[i]].freed_end)
+			add_stack(lines, profile, heap->allocations[heap->freed[i]].freed_stack);
 		agent_write_free(&lines->text, &heap->allocations[heap->freed[i]], heap->freed[i]);
 		put(lines, true);
 	}

@@ -298,6 +298,7 @@ void agent_write_free(struct buf *out, const struct profile_allocation *row, uin
 	number_or_null(out, "thread", row->freed_by.v != THREAD_NONE.v, row->freed_by.v);
 	key(out, "moved");
 	buf_append_str(out, row->is_moved ? "true" : "false");
+	number_or_null(out, "stack", row->freed_end, row->freed_stack.v);
 	end(out);
 }
 

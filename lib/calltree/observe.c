@@ -65,6 +65,8 @@ static bool is_of_metric(const struct observation_walk *walk, uint32_t index)
 	case METRIC_TEMPORARY:
 		life = heap_life_of(&walk->lives, index);
 		return is_temporary(&life, walk->selection->heap.temporary_ns);
+	case METRIC_FREED:
+		return row->freed_ns;
 	case METRIC_ALLOC:
 	case METRIC_ALLOCS:
 	case METRIC_CPU:
@@ -77,13 +79,35 @@ static bool is_of_metric(const struct observation_walk *walk, uint32_t index)
 	return true;
 }
 
-static bool passes(const struct observation_walk *walk, const struct profile_allocation *row)
+/* Where and when a block was allocated, or freed. Of what is not known of that it is the former. */
+static struct sample site_of(const struct observation_walk *walk,
+			     const struct profile_allocation *row)
+{
+	struct sample site = {.time_ns = row->time_ns,
+			      .thread = row->thread,
+			      .stack = row->stack,
+			      .nr = 1,
+			      .syscall_nr = -1,
+			      .kind = SAMPLE_RUNNING,
+			      .end = row->end};
+
+	if (walk->metric != METRIC_FREED)
+		return site;
+	site.time_ns = row->freed_ns;
+	if (row->freed_by.v != THREAD_NONE.v)
+		site.thread = row->freed_by;
+	site.stack = row->freed_stack;
+	site.end = row->freed_end ? row->freed_end - 1 : STACK_END_NOT_TAKEN;
+	return site;
+}
+
+static bool passes(const struct observation_walk *walk, const struct sample *site)
 {
 	const struct selection *selection = walk->selection;
 
 	return walk->all ||
-	       (selection->threads[row->thread.v] && selection->stacks[row->stack.v] &&
-		row->time_ns >= selection->from_ns && row->time_ns <= selection->to_ns);
+	       (selection->threads[site->thread.v] && selection->stacks[site->stack.v] &&
+		site->time_ns >= selection->from_ns && site->time_ns <= selection->to_ns);
 }
 
 static uint64_t whole_part(struct observation_walk *walk, double amount)
@@ -102,13 +126,7 @@ static void weigh_block(struct observation_walk *walk, uint32_t index, struct ob
 	uint64_t seen = in_blocks ? 1 : row->size_bytes;
 
 	*out = (struct observation){
-		.sample = {.time_ns = row->time_ns,
-			   .thread = row->thread,
-			   .stack = row->stack,
-			   .nr = 1,
-			   .syscall_nr = -1,
-			   .kind = SAMPLE_RUNNING,
-			   .end = row->end},
+		.sample = site_of(walk, row),
 		.weight = whole_part(walk, in_blocks ? weight.blocks : weight.bytes),
 		.square = in_blocks ? weight.square_blocks : weight.square_bytes,
 		.blocks = weight.blocks,
@@ -117,14 +135,18 @@ static void weigh_block(struct observation_walk *walk, uint32_t index, struct ob
 	out->known = weight.exact ? out->weight : min_u64(seen, out->weight);
 }
 
-/* What is not known to have been freed soon is no part of that metric, but counted. */
+/* What is not known to be of the metric, or where it would be, is no part of it, but counted. */
 static bool is_known(struct observation_walk *walk, const struct observation *observation)
 {
-	if (walk->metric != METRIC_TEMPORARY ||
-	    heap_life_of(&walk->lives, observation->row).is_whole)
-		return true;
-	tally_add_observation(&walk->unknown, observation);
-	return false;
+	bool is = true;
+
+	if (walk->metric == METRIC_TEMPORARY)
+		is = heap_life_of(&walk->lives, observation->row).is_whole;
+	else if (walk->metric == METRIC_FREED)
+		is = profile_of(walk)->heap.allocations[observation->row].freed_end;
+	if (!is)
+		tally_add_observation(&walk->unknown, observation);
+	return is;
 }
 
 static bool next_block(struct observation_walk *walk, struct observation *out)
@@ -133,8 +155,9 @@ static bool next_block(struct observation_walk *walk, struct observation *out)
 
 	while (walk->next < heap->nr_allocations) {
 		uint32_t index = (uint32_t)walk->next++;
+		struct sample site = site_of(walk, &heap->allocations[index]);
 
-		if (!passes(walk, &heap->allocations[index]) || !is_of_metric(walk, index))
+		if (!passes(walk, &site) || !is_of_metric(walk, index))
 			continue;
 		weigh_block(walk, index, out);
 		if (is_known(walk, out))

@@ -19,7 +19,10 @@ struct observation_walk {
 	struct selection_walk samples;
 	struct heap_estimate estimate; /* the rest: of memory */
 	struct heap_lives lives;
-	/* Of METRIC_TEMPORARY: what may have been, were it known how long it lived. */
+	/*
+	 * Of METRIC_TEMPORARY what may be, were it known how long it lived; of METRIC_FREED what
+	 * was, were it known by whom.
+	 */
 	struct tally unknown;
 	size_t next;
 	uint64_t end_ns;

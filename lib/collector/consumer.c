@@ -543,9 +543,22 @@ static void handle_block(struct consumer *consumer, struct message *message)
 			profile_add_allocation(consumer->profile, &row));
 }
 
-static void handle_block_freed(struct consumer *consumer, const struct message *message)
+static void note_freeing(struct consumer *consumer, struct process *process,
+			 struct message_block *block, uint32_t row)
 {
-	const struct message_block *block = &message->body.block;
+	struct stack_id stack = STACK_EMPTY;
+	enum stack_end end = STACK_END_NOT_TAKEN;
+
+	if (block->snapshot) {
+		stack = walk_block(consumer, process, block);
+		end = consumer->walker.walk.end;
+	}
+	profile_note_freeing(consumer->profile, row, stack, end);
+}
+
+static void handle_block_freed(struct consumer *consumer, struct message *message)
+{
+	struct message_block *block = &message->body.block;
 	struct process *process = table_get(&consumer->processes, block->process);
 	uint64_t tid = (uint64_t)block->tid;
 	uint32_t row, forgotten;
@@ -557,6 +570,8 @@ static void handle_block_freed(struct consumer *consumer, const struct message *
 	profile_free_allocation(consumer->profile, row,
 				samples_profile_time(&consumer->sink, message->time_ns),
 				thread_row_of(consumer, process, block));
+	if (block->wants_stack)
+		note_freeing(consumer, process, block, row);
 	if (!block->is_move)
 		return;
 	profile_move_allocation(consumer->profile, row);

@@ -119,8 +119,9 @@ struct message_block {
 	uint64_t former;		 /* BLOCK: the address of what realloc() made it of, or 0 */
 	/* BLOCK_FREED: a realloc() makes another of it; BLOCK: that thread told so of the former */
 	bool is_move;
-	uint8_t kind; /* BLOCK: enum allocation_kind */
-	/* BLOCK: owned, of collector_take_snapshot(): the caller of the allocator; or NULL. */
+	uint8_t kind;	  /* BLOCK: enum allocation_kind */
+	bool wants_stack; /* the caller of the allocator is to be recorded */
+	/* Owned, of collector_take_snapshot(): that caller; NULL: there is none, or it was lost. */
 	struct snapshot *snapshot;
 };
 

@@ -99,7 +99,8 @@ static size_t bytes_of(const struct message *message)
 		if (sample->snapshot)
 			nr_bytes += sizeof(*sample->snapshot) + sample->snapshot->nr_bytes;
 	}
-	if (message->kind == MESSAGE_BLOCK && message->body.block.snapshot)
+	if ((message->kind == MESSAGE_BLOCK || message->kind == MESSAGE_BLOCK_FREED) &&
+	    message->body.block.snapshot)
 		nr_bytes += sizeof(struct snapshot) + message->body.block.snapshot->nr_bytes;
 	return nr_bytes;
 }

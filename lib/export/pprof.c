@@ -490,6 +490,8 @@ static const char *memory_kind(const struct extract *extract)
 {
 	enum metric metric = extract->options->metric;
 
+	if (metric == METRIC_FREED)
+		return "freed";
 	return metric == METRIC_LIVE || metric == METRIC_PEAK || metric == METRIC_LEAKED ? "inuse"
 											 : "alloc";
 }

@@ -301,15 +301,21 @@ static void commit(struct heap_ring_record *record, uint64_t position)
 }
 
 /*
- * The last part of the ring is left to what is freed: a block whose end was lost would pass for
- * leaked, while of an allocation that is lost nothing more is said.
+ * The last part of the ring is left to what is freed, without stacks: a block whose end was lost
+ * would pass for leaked, while of an allocation that is lost nothing more is said.
  */
 #define FREES_BYTES (HEAP_RING_BYTES / 8)
 
-/* A record does not go around the end of the ring. NULL: there is no room, which is counted. */
-static struct heap_ring_record *reserve(uint64_t nr_bytes, bool is_allocation, uint64_t *position)
+static uint64_t record_bytes(uint64_t nr_stack_bytes)
 {
-	int64_t room = HEAP_RING_BYTES - (is_allocation ? FREES_BYTES : 0);
+	return (sizeof(struct heap_ring_record) + nr_stack_bytes + HEAP_RECORD_ALIGNMENT - 1) &
+	       -(uint64_t)HEAP_RECORD_ALIGNMENT;
+}
+
+/* A record does not go around the end of the ring. NULL: there is no room. */
+static struct heap_ring_record *reserve(uint64_t nr_bytes, bool has_stack, uint64_t *position)
+{
+	int64_t room = HEAP_RING_BYTES - (has_stack ? FREES_BYTES : 0);
 	uint64_t head = relaxed_load(&shared.head);
 	uint64_t left;
 	int64_t used;
@@ -320,10 +326,8 @@ static struct heap_ring_record *reserve(uint64_t nr_bytes, bool is_allocation, u
 		/* Others may have gone on meanwhile, so that the tail is beyond this head. */
 		used = (int64_t)(*position + nr_bytes -
 				 __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE));
-		if (used > room) {
-			relaxed_add(&shared.nr_dropped, 1);
+		if (used > room)
 			return 0;
-		}
 	} while (!exchange(&shared.head, &head, *position + nr_bytes));
 	if (*position != head) {
 		struct heap_ring_record *skip = record_at(head);
@@ -374,20 +378,25 @@ static void emit(const struct request *request, enum heap_record_kind kind, uint
 {
 	const struct heap_frame *frame = request->frame;
 	uint64_t sp = (uint64_t)(frame + 1);
-	bool has_stack = kind == HEAP_RECORD_ALLOCATION;
+	bool is_new = kind == HEAP_RECORD_ALLOCATION;
+	bool has_stack = is_new || (kind == HEAP_RECORD_FREE && shared.frees_have_stacks);
 	/* It lives while the program has it: not yet while it is recorded, and no more. */
-	uint64_t time = has_stack ? 0 : time_now();
+	uint64_t time = is_new ? 0 : time_now();
 	uint64_t room = has_stack ? stack_bytes_from(sp) : 0;
 	int64_t pid = own_pid();
 	int64_t tid = system_call(__NR_gettid, 0, 0, 0, 0, 0);
-	uint64_t nr_bytes = (sizeof(struct heap_ring_record) + room + HEAP_RECORD_ALIGNMENT - 1) &
-			    -(uint64_t)HEAP_RECORD_ALIGNMENT;
 	uint64_t position;
-	struct heap_ring_record *record = reserve(nr_bytes, has_stack, &position);
+	struct heap_ring_record *record = reserve(record_bytes(room), has_stack, &position);
 
-	if (!record)
+	if (!record && !is_new) {
+		room = 0;
+		record = reserve(record_bytes(0), false, &position);
+	}
+	if (!record) {
+		relaxed_add(&shared.nr_dropped, 1);
 		return;
-	record->nr_bytes = (uint32_t)nr_bytes;
+	}
+	record->nr_bytes = (uint32_t)record_bytes(room);
 	record->kind = (uint8_t)kind;
 	record->function = (uint8_t)request->hook->function;
 	record->is_untracked = is_untracked;

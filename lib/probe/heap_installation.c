@@ -219,6 +219,7 @@ void heap_draft_share(const struct heap_draft *draft, const struct region *regio
 	shared->private_address = region->header.private_address;
 	shared->mean = options->mean;
 	shared->stack_bytes = options->stack_bytes;
+	shared->frees_have_stacks = options->free_stacks;
 	shared->threads = draft->threads;
 	shared->has_cycles = heap_ring_has_cycles();
 	memcpy(shared->hooks, draft->hooks, sizeof(shared->hooks));

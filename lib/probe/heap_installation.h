@@ -20,6 +20,7 @@ struct stopped;
 struct heap_options {
 	uint64_t mean;	      /* bytes; 1 to HEAP_MEAN_MAX; 0: they are not */
 	uint32_t stack_bytes; /* to be copied with each, at most HEAP_STACK_MAX */
+	bool free_stacks;     /* and with each that is freed */
 };
 
 /* The hooks of an installation that is being drawn. */

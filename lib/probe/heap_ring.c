@@ -194,6 +194,8 @@ bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record 
 		.kind = (enum heap_record_kind)found.kind,
 		.function = (enum heap_function)found.function,
 		.is_untracked = found.is_untracked != 0,
+		.wants_stack = found.kind == HEAP_RECORD_ALLOCATION ||
+			       (found.kind == HEAP_RECORD_FREE && ring->shared->frees_have_stacks),
 		.pid = found.pid,
 		.tid = found.tid,
 		.time_ns = time_ns_of(ring, found.time),

@@ -32,6 +32,7 @@ struct heap_record {
 	enum heap_record_kind kind;
 	enum heap_function function;
 	bool is_untracked; /* an allocation whose end will not be told */
+	bool wants_stack;  /* without one it was lost */
 	pid_t pid, tid;	   /* as the process sees itself */
 	uint64_t time_ns;  /* CLOCK_MONOTONIC */
 	uint64_t pointer;

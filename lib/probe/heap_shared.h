@@ -126,11 +126,12 @@ struct heap_ring_record {
 #define HEAP_RECORD_ALIGNMENT 64
 
 struct heap_shared {
-	uint64_t private_address; /* of struct heap_private */
-	uint64_t mean;		  /* may change at any time */
-	uint32_t stack_bytes;	  /* to be copied at most, likewise */
-	uint32_t threads;	  /* enum heap_threads */
-	uint32_t has_cycles;	  /* times are the processor's (rdtsc), else CLOCK_MONOTONIC */
+	uint64_t private_address;   /* of struct heap_private */
+	uint64_t mean;		    /* may change at any time */
+	uint32_t stack_bytes;	    /* to be copied at most, likewise */
+	uint32_t threads;	    /* enum heap_threads */
+	uint32_t has_cycles;	    /* times are the processor's (rdtsc), else CLOCK_MONOTONIC */
+	uint32_t frees_have_stacks; /* who frees is recorded, too */
 	struct heap_hook hooks[HEAP_HOOKS];
 	struct heap_stack main_stack;	  /* of the first thread; all zero: not known */
 	_Alignas(64) uint64_t head;	  /* position up to which records are reserved */

@@ -8,6 +8,7 @@
 
 #include "profile/ids.h"
 #include "stack/stack.h"
+#include "stack/stack_end.h"
 
 struct profile;
 
@@ -34,8 +35,8 @@ enum allocation_kind {
 #define FORMER_UNKNOWN UINT32_MAX
 
 /*
- * One block. Rows are appended in the order of time_ns; freed_ns, freed_by and is_moved are updated
- * in place, once. A file has the time in multiples of SAMPLE_TIME_GRAIN_NS, and in such how long
+ * One block. Rows are appended in the order of time_ns; what is said of its freeing is updated in
+ * place, once. A file has the time in multiples of SAMPLE_TIME_GRAIN_NS, and in such how long
  * the block lived, rounded down.
  */
 struct profile_allocation {
@@ -49,9 +50,11 @@ struct profile_allocation {
 	struct stack_id stack;	   /* where it was allocated */
 	/* What realloc() made it of: 0: it is new; else one more than the row; FORMER_UNKNOWN */
 	uint32_t former;
-	uint8_t kind;  /* enum allocation_kind */
-	uint8_t end;   /* of the walk: enum stack_end */
-	bool is_moved; /* it was freed by a realloc(), which made another row's block of it */
+	struct stack_id freed_stack; /* where it was freed */
+	uint8_t kind;		     /* enum allocation_kind */
+	uint8_t end;		     /* of the walk: enum stack_end */
+	uint8_t freed_end; /* 0: where it was freed is not recorded; else one more than that */
+	bool is_moved;	   /* it was freed by a realloc(), which made another row's block of it */
 };
 
 /* The memory of one process at one moment. Rows are in the order of time_ns. */
@@ -96,6 +99,9 @@ void profile_free_allocation(struct profile *profile, uint32_t index, uint64_t t
 			     struct thread_id thread);
 /* It was realloc() that freed it, and goes on with its contents. Of one that is freed. */
 void profile_move_allocation(struct profile *profile, uint32_t index);
+/* The stack that freed it, by a thread that is known. Likewise. */
+void profile_note_freeing(struct profile *profile, uint32_t index, struct stack_id stack,
+			  enum stack_end end);
 void profile_add_heap_moment(struct profile *profile, const struct profile_heap_moment *row);
 /* Was memory recorded? */
 bool profile_has_heap(const struct profile *profile);

@@ -451,6 +451,7 @@ static void merge_meta(struct profile *into, const struct source *source, bool f
 	meta->exit_status =
 		first || meta->exit_status == from->exit_status ? from->exit_status : -1;
 	meta->attached |= from->attached;
+	meta->knows_freeing |= from->knows_freeing;
 	meta->knows_calls = (first || meta->knows_calls) && from->knows_calls;
 	meta->complete = (first || meta->complete) && from->complete;
 	if (from->duration_ns + source->offset_ns > meta->duration_ns)

@@ -22,6 +22,7 @@ static void take_allocations(struct heap_merge *merge, const struct profile_heap
 		if (row.freed_by.v != THREAD_NONE.v)
 			row.freed_by.v = map->threads[row.freed_by.v];
 		row.stack = map->stacks[row.stack.v];
+		row.freed_stack = map->stacks[row.freed_stack.v];
 		if (row.former && row.former != FORMER_UNKNOWN)
 			row.former += first;
 		ARRAY_GROW(merge->allocations, merge->nr_allocations, merge->cap_allocations);

@@ -10,7 +10,8 @@
 	[METRIC_BLOCKED] = "blocked", [METRIC_SAMPLES] = "samples"
 #define MEMORY_NAMES                                                                               \
 	[METRIC_ALLOC] = "alloc", [METRIC_ALLOCS] = "allocs", [METRIC_LIVE] = "live",              \
-	[METRIC_PEAK] = "peak", [METRIC_LEAKED] = "leaked", [METRIC_TEMPORARY] = "temporary"
+	[METRIC_PEAK] = "peak", [METRIC_LEAKED] = "leaked", [METRIC_TEMPORARY] = "temporary",      \
+	[METRIC_FREED] = "freed"
 
 const char *const time_metric_names[] = {TIME_NAMES, NULL};
 const char *const metric_names[] = {TIME_NAMES, MEMORY_NAMES, NULL};
@@ -68,6 +69,7 @@ uint64_t sample_weight(const struct sample *sample, enum metric metric)
 	case METRIC_PEAK:
 	case METRIC_LEAKED:
 	case METRIC_TEMPORARY:
+	case METRIC_FREED:
 		break;
 	}
 	return 0;

@@ -250,6 +250,18 @@ void profile_move_allocation(struct profile *profile, uint32_t index)
 	heap->allocations[index].is_moved = true;
 }
 
+void profile_note_freeing(struct profile *profile, uint32_t index, struct stack_id stack,
+			  enum stack_end end)
+{
+	struct profile_allocation *row = &profile->heap.allocations[index];
+
+	assert(index < profile->heap.nr_allocations && row->freed_ns);
+	assert(row->freed_by.v < profile->nr_threads);
+	assert(stack.v < stack_trie_nr(profile->stacks));
+	row->freed_stack = stack;
+	row->freed_end = (uint8_t)(end + 1);
+}
+
 void profile_add_heap_moment(struct profile *profile, const struct profile_heap_moment *row)
 {
 	struct profile_heap *heap = &profile->heap;

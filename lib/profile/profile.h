@@ -44,9 +44,10 @@ enum metric {
 	METRIC_PEAK,	  /* alive when most bytes were */
 	METRIC_LEAKED,	  /* alive when the recording ended, or the process that allocated it */
 	METRIC_TEMPORARY, /* freed soon after */
+	METRIC_FREED,	  /* freed, of who did that */
 };
 
-#define METRIC_COUNT (METRIC_TEMPORARY + 1)
+#define METRIC_COUNT (METRIC_FREED + 1)
 
 /* Their names, NULL-ended: of those of time, of all, and these with the exact counts behind them.
  */
@@ -200,6 +201,7 @@ struct profile_meta {
 	uint64_t duration_ns;
 	uint32_t max_overhead_ppm;
 	bool attached;	     /* else spawned */
+	bool knows_freeing;  /* of memory, that was recorded: where blocks were freed */
 	bool knows_calls;    /* samples of running threads have their system calls, too */
 	bool complete;	     /* the recording was finished; false if it was salvaged */
 	int32_t exit_status; /* wait status of the command; -1 unknown */

@@ -38,12 +38,19 @@ static const struct sampled_process *process_of(const struct drain *drain, uint3
 	return NULL;
 }
 
+/* NULL: there was no room for its stack. */
 static struct snapshot *snapshot_of(struct sampler *sampler, const struct sampled_process *process,
 				    const struct roster_thread *thread,
 				    const struct heap_record *record)
 {
-	struct snapshot *snapshot = collector_take_snapshot(sampler->collector);
+	struct snapshot *snapshot;
 
+	if (!record->nr_stack_bytes ||
+	    !collector_has_room(sampler->collector, record->nr_stack_bytes)) {
+		sampler->counts.nr_dropped_stacks++;
+		return NULL;
+	}
+	snapshot = collector_take_snapshot(sampler->collector);
 	heap_record_fill_snapshot(record, snapshot);
 	snapshot->tgid = process->roster->pid;
 	if (thread) {
@@ -51,6 +58,12 @@ static struct snapshot *snapshot_of(struct sampler *sampler, const struct sample
 		snapshot->thread_pointer = thread->tracee.stacks.thread_pointer;
 	}
 	return snapshot;
+}
+
+/* What was done while nothing was counted is not recorded. */
+static bool is_counting(const struct sampler *sampler, const struct heap_record *record)
+{
+	return sampler->session->counting && record->time_ns >= sampler->counts.counting_since_ns;
 }
 
 static void publish_record(const struct drain *drain, const struct sampled_process *process,
@@ -65,17 +78,16 @@ static void publish_record(const struct drain *drain, const struct sampled_proce
 	block->process = process->serial;
 	block->tid = record->tid;
 	block->address = record->pointer;
+	block->wants_stack = record->wants_stack && is_counting(sampler, record);
 	block->is_move = is_new ? record->was_sampled : heap_record_is_move(record);
 	if (is_new) {
 		block->former = record->old;
 		block->size_bytes = record->size;
 		block->mean_bytes = record->mean;
 		block->kind = (uint8_t)heap_record_allocation_kind(record);
-		if (collector_has_room(sampler->collector, record->nr_stack_bytes))
-			block->snapshot = snapshot_of(sampler, process, thread, record);
-		else
-			sampler->counts.nr_dropped_stacks++;
 	}
+	if (block->wants_stack)
+		block->snapshot = snapshot_of(sampler, process, thread, record);
 	collector_publish(sampler->collector, message);
 }
 
@@ -101,7 +113,7 @@ static bool is_recorded(const struct sampler *sampler, const struct heap_record 
 		return true;
 	/* That a realloc() has failed undoes what no view shows: one in millions. */
 	return record->kind == HEAP_RECORD_ALLOCATION && !record->is_untracked &&
-	       sampler->session->counting && record->time_ns >= sampler->counts.counting_since_ns;
+	       is_counting(sampler, record);
 }
 
 /* Once around at most: a target that allocates ever on would keep us here. */

@@ -22,6 +22,7 @@ enum meta_column {
 	META_OLD_COLUMNS, /* all that every file has */
 	META_KNOWS_CALLS = META_OLD_COLUMNS,
 	META_WITHIN,
+	META_KNOWS_FREEING,
 	META_COLUMNS,
 };
 

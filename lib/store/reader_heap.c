@@ -12,25 +12,38 @@ static uint64_t read_end(struct columns_in *in, uint64_t time_ns)
 	return life ? time_ns + (life - 1) * SAMPLE_TIME_GRAIN_NS : 0;
 }
 
-static struct thread_id read_freed_by(const struct profile *profile, struct columns_in *in)
+/* All that is said of its freeing, of a row that has its time. */
+static void read_freeing(const struct profile *profile, struct columns_in *in,
+			 struct profile_allocation *row)
 {
-	return (struct thread_id){
-		(uint32_t)columns_in_bounded(in, ALLOCATIONS_FREED_BY, profile->nr_threads) - 1};
+	row->freed_ns = read_end(in, row->time_ns);
+	row->freed_by.v =
+		(uint32_t)columns_in_bounded(in, ALLOCATIONS_FREED_BY, profile->nr_threads) - 1;
+	row->is_moved = columns_in_bounded(in, ALLOCATIONS_MOVED, 1);
+	row->freed_stack.v =
+		columns_in_index(in, ALLOCATIONS_FREED_STACK, stack_trie_nr(profile->stacks));
+	row->freed_end = (uint8_t)columns_in_bounded(in, ALLOCATIONS_FREED_END, STACK_END_COUNT);
+	if ((row->is_moved || row->freed_end) && !row->freed_ns)
+		in->failed = true;
+	if (row->freed_end && row->freed_by.v == THREAD_NONE.v)
+		in->failed = true;
 }
 
 static bool take_freed(struct reader *reader, struct columns_in *in, uint32_t row)
 {
 	struct profile *profile = reader->profile;
-	const struct profile_allocation *allocation = &profile->heap.allocations[row];
-	uint64_t freed_ns = read_end(in, allocation->time_ns);
-	struct thread_id by = read_freed_by(profile, in);
-	bool is_moved = columns_in_bounded(in, ALLOCATIONS_MOVED, 1);
+	struct profile_allocation said = {.time_ns = profile->heap.allocations[row].time_ns};
 
-	if (in->failed || allocation->freed_ns || !freed_ns || freed_ns > TIME_MAX_NS)
+	read_freeing(profile, in, &said);
+	if (in->failed || profile->heap.allocations[row].freed_ns || !said.freed_ns ||
+	    said.freed_ns > TIME_MAX_NS)
 		return false;
-	profile_free_allocation(profile, row, freed_ns, by);
-	if (is_moved)
+	profile_free_allocation(profile, row, said.freed_ns, said.freed_by);
+	if (said.is_moved)
 		profile_move_allocation(profile, row);
+	if (said.freed_end)
+		profile_note_freeing(profile, row, said.freed_stack,
+				     (enum stack_end)(said.freed_end - 1));
 	return true;
 }
 
@@ -59,8 +72,7 @@ static bool take_new(struct reader *reader, struct columns_in *in)
 		before = heap->allocations[heap->nr_allocations - 1];
 	row.time_ns = before.time_ns +
 		      SAMPLE_TIME_GRAIN_NS * columns_in_bounded(in, ALLOCATIONS_TIME, GRAINS_MAX);
-	row.freed_ns = read_end(in, row.time_ns);
-	row.freed_by = read_freed_by(profile, in);
+	read_freeing(profile, in, &row);
 	row.size_bytes = columns_in_uint(in, ALLOCATIONS_SIZE);
 	row.mean_bytes = columns_in_delta(in, ALLOCATIONS_MEAN, before.mean_bytes);
 	row.thread.v = columns_in_index(in, ALLOCATIONS_THREAD, profile->nr_threads);

@@ -42,6 +42,7 @@ static bool read_meta(struct reader *reader, struct columns_in *in)
 	meta->exit_status = (int32_t)columns_in_delta(in, META_EXIT_STATUS, 0);
 	meta->knows_calls = columns_in_bounded(in, META_KNOWS_CALLS, 1);
 	meta->within = read_text(reader, in, META_WITHIN);
+	meta->knows_freeing = columns_in_bounded(in, META_KNOWS_FREEING, 1);
 	return true;
 }
 

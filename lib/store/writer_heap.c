@@ -18,6 +18,8 @@ static void put_row(struct store_writer *writer, uint32_t row, const struct prof
 	/* 0 stands for "none": THREAD_NONE + 1 wraps to it. */
 	columns_out_uint(out, ALLOCATIONS_FREED_BY, (uint32_t)(now->freed_by.v + 1));
 	columns_out_uint(out, ALLOCATIONS_MOVED, now->is_moved);
+	columns_out_uint(out, ALLOCATIONS_FREED_STACK, now->freed_stack.v);
+	columns_out_uint(out, ALLOCATIONS_FREED_END, now->freed_end);
 	writer->heap.next_allocation = row + 1;
 	out->nr_rows++;
 }
@@ -51,10 +53,14 @@ static void put_new(struct store_writer *writer, uint32_t row, const struct prof
 static void put_freed(struct store_writer *writer, uint32_t row,
 		      const struct profile_allocation *now)
 {
+	/* As those of put_row(). */
+	static const uint32_t put = 1U << ALLOCATIONS_ROW | 1U << ALLOCATIONS_LIFE |
+				    1U << ALLOCATIONS_FREED_BY | 1U << ALLOCATIONS_MOVED |
+				    1U << ALLOCATIONS_FREED_STACK | 1U << ALLOCATIONS_FREED_END;
+
 	put_row(writer, row, now);
 	for (unsigned int column = 0; column < ALLOCATIONS_COLUMNS; column++) {
-		if (column != ALLOCATIONS_ROW && column != ALLOCATIONS_LIFE &&
-		    column != ALLOCATIONS_FREED_BY && column != ALLOCATIONS_MOVED)
+		if (!(put & 1U << column))
 			columns_out_uint(&writer->columns, column, 0);
 	}
 }

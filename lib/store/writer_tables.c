@@ -330,6 +330,7 @@ static void put_meta(struct columns_out *out, const struct profile_meta *meta)
 	columns_out_delta(out, META_EXIT_STATUS, (uint64_t)meta->exit_status, 0);
 	columns_out_uint(out, META_KNOWS_CALLS, meta->knows_calls);
 	columns_out_uint(out, META_WITHIN, meta->within.v);
+	columns_out_uint(out, META_KNOWS_FREEING, meta->knows_freeing);
 	out->nr_rows++;
 }
 

@@ -56,6 +56,8 @@ const char *summary_metric_words(enum metric metric)
 		return " not freed";
 	case METRIC_TEMPORARY:
 		return " freed soon";
+	case METRIC_FREED:
+		return " freed";
 	case METRIC_SAMPLES:
 		break;
 	}
@@ -83,6 +85,8 @@ const char *summary_none_words(enum metric metric)
 		return "blocks that were not freed";
 	case METRIC_TEMPORARY:
 		return "blocks that were freed so soon";
+	case METRIC_FREED:
+		return "blocks of which it is recorded who freed them";
 	case METRIC_SAMPLES:
 		break;
 	}
@@ -540,8 +544,15 @@ bool summary_append_unknown(struct buf *out, const struct weights *weights)
 	if (!weights->unknown.weight)
 		return false;
 	append_weight(out, weights->metric, weights->unknown.weight);
-	buf_append_str(out, " more may be so: how long that lived is not known, as realloc() made "
-			    "it of blocks, or blocks of it, that were not recorded");
+	if (weights->metric == METRIC_FREED) {
+		buf_append_str(out, " in ");
+		append_weight(out, METRIC_ALLOCS, tally_blocks(&weights->unknown));
+		buf_append_str(out, " more: who freed that was not recorded");
+	} else {
+		buf_append_str(out, " more may be so: how long that lived is not known, as "
+				    "realloc() made it of blocks, or blocks of it, that were not "
+				    "recorded");
+	}
 	return true;
 }
 

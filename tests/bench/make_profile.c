@@ -109,6 +109,7 @@ static void add_threads(struct maker *maker, uint32_t nr_threads)
 	profile_add_command_word(profile, "--serve");
 	profile->meta.frequency_hz = 500;
 	profile->meta.nr_cpus = 4;
+	profile->meta.knows_freeing = true;
 	profile->meta.start_realtime_ns = UINT64_C(1700000000) * NS_PER_SEC;
 	profile->meta.exit_status = 0;
 	maker->last_ns = xcalloc(nr_threads, sizeof(*maker->last_ns));
@@ -266,8 +267,12 @@ static void free_some_block(struct maker *maker, uint64_t now_ns)
 	const struct profile_heap *heap = &maker->profile->heap;
 	uint32_t row = (uint32_t)(next_random(maker) % heap->nr_allocations);
 
-	if (!heap->allocations[row].freed_ns)
-		profile_free_allocation(maker->profile, row, now_ns, (struct thread_id){0});
+	if (heap->allocations[row].freed_ns)
+		return;
+	profile_free_allocation(maker->profile, row, now_ns, (struct thread_id){0});
+	if (row % 4) /* of the others it is as if it had not been recorded */
+		profile_note_freeing(maker->profile, row,
+				     maker->leaves[below(maker, maker->nr_leaves)], STACK_END_ROOT);
 }
 
 static void add_block(struct maker *maker, uint64_t now_ns)

@@ -17,7 +17,8 @@ MASK = 2**64 - 1
 
 TABLES = {
     1: ("facts", "version hostname kernel cpu_model architecture unwinder cpus frequency start"
-        " duration max_overhead attached exit_status knows_calls within"),
+        " duration max_overhead attached exit_status knows_calls within"
+        " knows_freeing"),
     2: ("command", "word"),
     3: ("texts", "length text"),
     4: ("modules", "kind owner deleted device inode size path_length path build_id_length build_id"
@@ -34,7 +35,8 @@ TABLES = {
     14: ("module_symbols", "source debug_file problem mismatched"),
     15: ("end", "texts modules processes threads frames stacks samples functions locations"
         " complete counts refusals allocations moments"),
-    16: ("allocations", "number time life freed_by size mean thread stack kind end former moved"),
+    16: ("allocations", "number time life freed_by size mean thread stack kind end former moved"
+        " freed_stack freed_end"),
     17: ("moments", "time process anonymous file shared swap heap allocated allocations dropped"),
     18: ("counts", "number kind flags process place callee calls from to"),
     19: ("refusals", "process function module reason"),

@@ -12,7 +12,7 @@ from profc import profc
 
 ENVIRONMENT = {**os.environ, "PATH": f"{BUILD}:{os.environ['PATH']}"}
 TIMES = {"cpu", "wall", "runq", "blocked", "samples"}
-MEMORY = {"alloc", "allocs", "live", "peak", "leaked", "temporary"}
+MEMORY = {"alloc", "allocs", "live", "peak", "leaked", "temporary", "freed"}
 METRICS = {"report": TIMES | MEMORY | {"calls"}, "annotate": TIMES | MEMORY,
            "export": TIMES | MEMORY, "diff": TIMES | MEMORY, "top": TIMES}
 TAKES_VALUE = re.compile(r"^ +(?:(-\w), |    )(--[a-z-]+) [A-Z]", re.M)
@@ -70,6 +70,13 @@ class Completions(unittest.TestCase):
             taken = done.stderr.partition("must be one of ")[2].splitlines()[0]
             self.assertEqual(set(taken.split(", ")), metrics)
             self.expect(metrics, "profc", command, "-m", "")
+
+    def test_dimensions_are_those_that_the_command_takes(self):
+        for command in ("report", "top"):
+            done = profc(command, "--by", "beauty", status=2)
+            taken = done.stderr.partition("must be one of ")[2].splitlines()[0]
+            self.assertEqual("lifetime" in taken, command == "report")
+            self.expect(set(taken.split(", ")), "profc", command, "--by", "")
 
     def test_of_functions_nothing_is_offered(self):
         for option in ("--within", "--count"):

@@ -3,12 +3,13 @@
 
 import collections
 import json
+import re
 import unittest
 
 from made import MadeCase
 from profc import Recording, profc
 
-METRICS = ("alloc", "allocs", "live", "peak", "leaked", "temporary")
+METRICS = ("alloc", "allocs", "live", "peak", "leaked", "temporary", "freed")
 
 
 class Memory(MadeCase):
@@ -98,6 +99,20 @@ class Memory(MadeCase):
     def test_lines_of_leaks_are_places(self):
         text = profc("report", "-i", self.data, "--leaks", "-n", "1").stdout.splitlines()
         self.assertRegex(text[3], r"^    /usr/src/\S+\.cc:\d+: madeup::")
+
+    def test_what_is_freed_is_not_leaked(self):
+        """Of each fourth block it is not recorded who freed it."""
+        freed = profc("report", "-i", self.data, "-m", "freed").stdout
+        unknown = re.search(r"note: [\d.]+ [KMG]iB in ([\d,]+) blocks more: who freed", freed)
+        nr_unknown = int(unknown[1].replace(",", ""))
+        freed = self.json("-m", "freed")
+        allocated = self.json("-m", "alloc")["total_blocks"]
+        leaked = self.json("-m", "leaked")["total_blocks"]
+        self.assertAlmostEqual(freed["total_blocks"] + nr_unknown, allocated - leaked, delta=2)
+        self.assertGreater(nr_unknown, 0)
+        self.assertEqual(len(self.json("-m", "freed", "--by", "thread")["rows"]), 1)
+        early = self.json("-m", "freed", "--time", "..500ms")
+        self.assertLess(early["total_bytes"], freed["total_bytes"])
 
     def test_lifetimes_add_up(self):
         """To the metric that they divide, which is of all that was allocated if none is named."""

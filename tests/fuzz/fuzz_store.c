@@ -76,6 +76,9 @@ static void check_heap(const struct profile_heap *heap, const struct profile *pr
 		assert(!row->freed_ns || row->freed_ns >= row->time_ns);
 		assert(!i || row[-1].time_ns <= row->time_ns);
 		assert(!row->is_moved || row->freed_ns);
+		assert(!row->freed_end || (row->freed_ns && row->freed_by.v != THREAD_NONE.v));
+		assert(row->freed_stack.v < stack_trie_nr(profile->stacks));
+		assert(row->freed_end <= STACK_END_COUNT);
 		assert(lives.first[i] <= i && lives.last[i] >= i);
 		assert(lives.last[i] < heap->nr_allocations);
 		weight = heap_estimate_weight(&estimate, row);

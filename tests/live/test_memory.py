@@ -262,6 +262,43 @@ class Lifetimes(MemoryCase):
         self.assertIn("realloc()", notes.stderr)
 
 
+class Freed(MemoryCase):
+    def freed(self, recording, *options):
+        return {plain(row["function"]): row["self_bytes"]
+                for row in recording.report("-m", "freed", *options)["rows"]}
+
+    def test_by_whom(self):
+        """Some by who allocated them, some by another function, and some by realloc()."""
+        words = ("holds:40:500", "temporaries:50:64", "lets_go:40:500", "grows:20:100",
+                 "leaks:10:1000")
+        recording = self.record([build("allocates"), *words], "--mem=1", "--mem-free-stacks")
+        self.assertExact(recording)
+        report = recording.report("-m", "freed")
+        freed = {plain(row["function"]): row["total_bytes"] for row in report["rows"]}
+        self.assertEqual(freed["lets_go"], 40 * 500)
+        self.assertEqual(freed["temporaries"], 50 * 64)
+        self.assertEqual(freed["grows"], 100 * 20 * 19 // 2)
+        self.assertNotIn("holds", freed)
+        self.assertNotIn("leaks", freed)
+        leaked = recording.report("-m", "leaked")["total_bytes"]
+        self.assertEqual(report["total_bytes"] + leaked, recording.said[0]["bytes"])
+        self.assertNotIn("who freed", profc("report", "-i", recording.path, "-m", "freed").stdout)
+
+    def test_of_operator_delete(self):
+        recording = self.record([build("allocates_new")], "--mem=1", "--mem-free-stacks")
+        freed = {plain(row["function"]) for row in recording.report("-m", "freed")["rows"]}
+        self.assertIn("frees", freed)
+
+    def test_without_the_option_it_is_named(self):
+        recording = self.record([build("allocates"), "temporaries:50:64"], "--mem=1")
+        for command in (("report",), ("annotate",), ("export", "--folded")):
+            ended = profc(command[0], "-i", recording.path, *command[1:], "-m", "freed", status=1)
+            self.assertIn("no stacks that freed memory were recorded", ended.stderr)
+            self.assertIn("--mem-free-stacks", ended.stderr)
+        ended = profc("record", "--mem-free-stacks", "--", "true", status=2)
+        self.assertIn("--mem-free-stacks needs --mem", ended.stderr)
+
+
 class Estimates(MemoryCase):
     WORDS = (
         "leaks:4000:5000", "temporaries:40000:600", "peaks:3000:9000", "leaks:300:40000",
@@ -404,6 +441,19 @@ class Attached(MemoryCase):
         self.assertEqual(heap["live_bytes"], 70 * 1000)
         self.assertEqual(heap["dropped"], 0)
         self.assertEqual(self.leaks(recording)["leaks"]["blocks"], 70)
+
+    def test_who_frees_while_it_is_paused_is_told_as_a_number(self):
+        target, recorder, fifo = self.begin("--mem-free-stacks")
+        self.ask(target, "holds:40:2000")
+        self.ask(target, "temporaries:30:700")
+        self.until_done(fifo, "pause\n")
+        self.ask(target, "lets_go:40:2000")
+        recording = recorder.interrupt()
+        freed = recording.report("-m", "freed")
+        self.assertEqual(freed["total_bytes"], 30 * 700)
+        self.assertEqual(self.heap(recording)["live_bytes"], 0)
+        text = profc("report", "-i", recording.path, "-m", "freed").stdout
+        self.assertIn("note: 78.1 KiB in 40 blocks more: who freed that was not recorded", text)
 
     def test_the_server_is_as_it_was(self):
         """Its maps, the code of its allocator, and what its memory holds."""

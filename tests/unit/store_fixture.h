@@ -170,6 +170,7 @@ static inline void add_blocks(struct profile *profile)
 	profile_add_allocation(profile, &row);
 	profile_free_allocation(profile, 1, 6000 * SAMPLE_TIME_GRAIN_NS, (struct thread_id){0});
 	profile_move_allocation(profile, 1);
+	profile_note_freeing(profile, 1, (struct stack_id){1}, STACK_END_ROOT);
 	row.time_ns++;
 	row.former = 2;
 	row.kind = ALLOCATION_NEW;
@@ -192,8 +193,9 @@ static inline void change_blocks(struct profile *profile)
 					     .nr_allocations = 9000,
 					     .nr_dropped = 3};
 
-	profile_free_allocation(profile, 0, 8000 * SAMPLE_TIME_GRAIN_NS, THREAD_NONE);
+	profile_free_allocation(profile, 0, 8000 * SAMPLE_TIME_GRAIN_NS, (struct thread_id){0});
 	profile_move_allocation(profile, 0);
+	profile_note_freeing(profile, 0, STACK_EMPTY, STACK_END_NOT_TAKEN);
 	profile_add_allocation(profile, &row);
 	profile_add_heap_moment(profile, &moment);
 }

@@ -215,9 +215,15 @@ static void test_agent_lines__blocks_are_freed_unless_they_were_lost(void **stat
 	profile_free_allocation(profile, 1, 4096, THREAD_NONE);
 	profile_free_allocation(profile, 0, 8192, made.thread);
 	profile_move_allocation(profile, 0);
+	profile_note_freeing(profile, 0, made_stack(profile, "main"), STACK_END_ROOT);
 	agent_lines_look(lines, profile);
-	assert_told(&kept, "{\"type\":\"free\",\"allocation\":0,\"time_ns\":8192,\"thread\":0,"
-			   "\"moved\":true}\n");
+	assert_told(
+		&kept,
+		MODULE FRAME(
+			"0",
+			"0x2") "{\"type\":\"stack\",\"id\":1,\"frames\":[0]}\n"
+			       "{\"type\":\"free\",\"allocation\":0,\"time_ns\":8192,\"thread\":0,"
+			       "\"moved\":true,\"stack\":1}\n");
 	assert_int_equal(kept.nr_lost, 1);
 	agent_lines_free(lines);
 	buf_release(&kept.text);

@@ -395,6 +395,26 @@ static void told_of_block(struct made_collector *made, enum message_kind kind, u
 	made_publish(made, message);
 }
 
+/* Of a stack that was lost it is known that there was one. */
+static void test_collector__who_freed_is_known_only_if_that_was_recorded(void **state)
+{
+	struct made_collector *made = *state;
+	const struct profile_allocation *rows;
+	struct message *message = message_new(MESSAGE_BLOCK_FREED, 20 * MS);
+
+	told_of_block(made, MESSAGE_BLOCK, 0x1000, 0, false);
+	told_of_block(made, MESSAGE_BLOCK, 0x2000, 0, false);
+	told_of_block(made, MESSAGE_BLOCK_FREED, 0x1000, 0, false);
+	message->body.block =
+		(struct message_block){.tid = MADE_PID, .address = 0x2000, .wants_stack = true};
+	made_publish(made, message);
+	end(made, NULL);
+	rows = made->read->heap.allocations;
+	assert_true(rows[0].freed_ns && rows[1].freed_ns);
+	assert_int_equal(rows[0].freed_end, 0);
+	assert_int_equal(rows[1].freed_end, STACK_END_NOT_TAKEN + 1);
+}
+
 /* The first is moved twice, of which no more is recorded the second time; then comes another. */
 static void test_collector__blocks_are_followed_through_realloc(void **state)
 {
@@ -428,6 +448,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_COLLECTOR(test_collector__time_goes_to_stacks_of_its_kind),
 		WITH_COLLECTOR(test_collector__blocks_are_followed_through_realloc),
+		WITH_COLLECTOR(test_collector__who_freed_is_known_only_if_that_was_recorded),
 		WITH_COLLECTOR(test_collector__repeats_of_a_sleep_are_one_sample),
 		WITH_COLLECTOR(
 			test_collector__a_dropped_sleep_gives_none_of_its_time_to_the_one_before),

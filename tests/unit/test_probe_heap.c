@@ -448,6 +448,63 @@ static void test_heap__record_shows_the_caller(void **state)
 	end(&fixture);
 }
 
+static void test_heap__who_frees_is_recorded_if_that_is_wanted(void **state)
+{
+	struct fixture fixture;
+	struct heap_record record;
+	void *pointer;
+	uint64_t pc;
+
+	(void)state;
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	own_free(own_malloc(LARGE));
+	assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+	assert_true(record.wants_stack);
+	assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+	assert_int_equal(record.kind, HEAP_RECORD_FREE);
+	assert_false(record.wants_stack);
+	assert_int_equal(record.nr_stack_bytes, 0);
+	fixture.shared->frees_have_stacks = true;
+	pointer = own_malloc(LARGE);
+	own_free(pointer);
+	next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
+	record = next_of(&fixture, HEAP_RECORD_FREE, pointer);
+	assert_true(record.wants_stack);
+	assert_int_equal(record.nr_stack_bytes, 4096);
+	assert_true(regs_get(&record.regs, 16, &pc));
+	assert_true(pc - (uint64_t)(uintptr_t)test_heap__who_frees_is_recorded_if_that_is_wanted <
+		    4096);
+	end(&fixture);
+}
+
+/* Before the end of a block is lost, its stack is. */
+static void test_heap__full_ring_drops_stacks_of_freeing_first(void **state)
+{
+	struct fixture fixture;
+	struct heap_record record;
+	struct heap_totals totals;
+	uint64_t nr_frees = 0, nr_stacks = 0;
+	void *pointers[300];
+
+	(void)state;
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	fixture.shared->frees_have_stacks = true;
+	for (size_t i = 0; i < ARRAY_SIZE(pointers); i++)
+		pointers[i] = own_malloc(LARGE);
+	for (size_t i = 0; i < ARRAY_SIZE(pointers); i++)
+		own_free(pointers[i]);
+	while (heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record)) {
+		nr_frees += record.kind == HEAP_RECORD_FREE;
+		nr_stacks += record.kind == HEAP_RECORD_FREE && record.nr_stack_bytes;
+		assert_true(record.wants_stack);
+	}
+	heap_ring_totals(&fixture.ring, &totals);
+	assert_int_equal(totals.nr_dropped, 0);
+	assert_int_equal(nr_frees, ARRAY_SIZE(pointers));
+	assert_in_range(nr_stacks, 1, ARRAY_SIZE(pointers) - 1);
+	end(&fixture);
+}
+
 /* Whatever clock it is by: it lies between what was before and what is behind. */
 static void test_heap__time_is_that_of_the_monotonic_clock(void **state)
 {
@@ -687,6 +744,8 @@ int main(void)
 		cmocka_unit_test_prestate(test_heap__estimates_and_totals_of_threads_are_right,
 					  &as_one),
 		cmocka_unit_test(test_heap__full_ring_drops_and_counts),
+		cmocka_unit_test(test_heap__who_frees_is_recorded_if_that_is_wanted),
+		cmocka_unit_test(test_heap__full_ring_drops_stacks_of_freeing_first),
 		cmocka_unit_test(test_heap__forked_child_begins_without_pointers),
 		cmocka_unit_test(test_heap__unknown_pointers_are_freed_in_silence),
 	};

@@ -231,6 +231,7 @@ static struct profile *with_blocks(struct profile *profile, uint64_t size_bytes)
 	profile_add_allocation(profile, &row);
 	profile_free_allocation(profile, 0, 3072, (struct thread_id){0});
 	profile_move_allocation(profile, 0);
+	profile_note_freeing(profile, 0, (struct stack_id){2}, STACK_END_ROOT);
 	profile_add_heap_moment(profile, &moment);
 	moment.time_ns = 2500;
 	moment.allocated_bytes *= 2;
@@ -265,6 +266,8 @@ static void test_merge__blocks_are_in_time_order(void **state)
 	for (int i = 0; i < 4; i++) {
 		assert_int_equal(rows[i].former, i == 1 ? 1 : i == 3 ? 3 : 0);
 		assert_int_equal(rows[i].is_moved, i % 2 == 0);
+		assert_int_equal(rows[i].freed_end, i % 2 ? 0 : STACK_END_ROOT + 1);
+		assert_int_equal(rows[i].freed_stack.v, i % 2 ? 0 : rows[i + 1].stack.v);
 	}
 	assert_int_equal(merged->heap.nr_moments, 4);
 	assert_int_equal(merged->heap.moments[0].allocated_bytes, 9);

@@ -176,6 +176,8 @@ static void check_block(const struct profile *profile, size_t i,
 			 life_ns / SAMPLE_TIME_GRAIN_NS * SAMPLE_TIME_GRAIN_NS);
 	assert_int_equal(row->former, expected->former);
 	assert_int_equal(row->is_moved, expected->is_moved);
+	assert_int_equal(row->freed_stack.v, expected->freed_stack.v);
+	assert_int_equal(row->freed_end, expected->freed_end);
 	assert_int_equal(row->size_bytes, expected->size_bytes);
 	assert_int_equal(row->mean_bytes, expected->mean_bytes);
 	assert_int_equal(row->thread.v, expected->thread.v);
@@ -192,12 +194,15 @@ static void test_store__gives_back_allocations(void **state)
 		 .freed_ns = 8192000,
 		 .size_bytes = 100,
 		 .mean_bytes = 524288,
-		 .freed_by = {UINT32_MAX},
+		 .freed_by = {0},
 		 .stack = {2},
+		 .freed_end = STACK_END_NOT_TAKEN + 1,
 		 .is_moved = true},
 		{.time_ns = 5120000,
 		 .freed_ns = 6144000,
 		 .is_moved = true,
+		 .freed_stack = {1},
+		 .freed_end = STACK_END_ROOT + 1,
 		 .size_bytes = 1048576,
 		 .freed_by = {0},
 		 .stack = {2},

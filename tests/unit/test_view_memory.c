@@ -273,6 +273,41 @@ static void test_memory__what_realloc_moved_is_not_temporary_for_that(void **sta
 		"made it of\n      blocks, or blocks of it, that were not recorded\n");
 }
 
+/* Three of the texts are freed by parse(), one by who was lost; who freed the buffer is unknown. */
+static void test_memory__freed_by_whom(void **state)
+{
+	const struct view view = {.columns = 90};
+	struct profile *profile = made_up();
+	struct stack_id parse = made_stack(profile, "main@/src/m.c:8;parse@/src/p.c:3");
+	struct weights *weights;
+	struct flat *flat;
+	struct sink sink = SINK_MEMORY;
+
+	(void)state;
+	for (uint32_t i = 4; i < 8; i++) {
+		profile->heap.allocations[i].freed_by.v = 0;
+		profile_note_freeing(profile, i, i < 7 ? parse : STACK_EMPTY,
+				     i < 7 ? STACK_END_ROOT : STACK_END_NOT_TAKEN);
+	}
+	weights = weigh(profile, &everything, METRIC_FREED);
+	flat = flat_new(weights, BY_FUNCTION);
+	flat_print_text(flat, &view, 0, &sink);
+	summary_print_notes(weights, &view, &sink);
+	assert_string_equal(buf_str(&sink.pending),
+			    "self B    %   ± total B    % blocks  function    location  module\n"
+			    "  3072 75.0 0.0    3072 75.0      3  parse       p.c:1     prog\n"
+			    "  1024 25.0 0.0    1024 25.0      1  [no stack]\n"
+			    "     0  0.0 0.0    3072 75.0      0  main        m.c:1     prog\n"
+			    "\nnote: 25.0% of the memory has no stack: none could be taken\n"
+			    "note: 8.00 MiB in 1 block more: who freed that was not recorded\n");
+	assert_int_equal(weights->unknown.weight, 8 * KIB * KIB);
+	assert_int_equal(weights->no_stack.weight, KIB);
+	sink_release(&sink);
+	flat_free(flat);
+	release(weights);
+	profile_free(profile);
+}
+
 static void test_memory__decades_of_lifetimes(void **state)
 {
 	static const struct {
@@ -521,6 +556,7 @@ int main(void)
 		cmocka_unit_test(test_memory__freed_soon),
 		cmocka_unit_test(test_memory__lifetimes_run_from_the_first_allocation),
 		cmocka_unit_test(test_memory__what_realloc_moved_is_not_temporary_for_that),
+		cmocka_unit_test(test_memory__freed_by_whom),
 		cmocka_unit_test(test_memory__decades_of_lifetimes),
 		cmocka_unit_test(test_memory__tree),
 		cmocka_unit_test(test_memory__json),
