@@ -98,7 +98,8 @@ static const struct option_row rows[] = {
 	{.type = OPTION_FLAG,
 	 .name = "leaks",
 	 .offset = AT(leaks),
-	 .help = "memory that was not freed, by stack: how much, since when, and its growth"},
+	 .help = "memory that was not freed, by stack: how much, whose, since when, and its "
+		 "growth"},
 	{.type = OPTION_DURATION,
 	 .name = "min-age",
 	 .argument = "TIME",
@@ -165,8 +166,10 @@ static int check_memory(const struct report_args *args, struct err *err)
 
 static int check_leaks(const struct report_args *args, struct err *err)
 {
-	if (args->tree || args->callers || args->callees || args->csv || args->sort ||
-	    args->by != NOT_GIVEN || args->metric != NOT_GIVEN || args->filter.at)
+	bool is_table = args->by != NOT_GIVEN && args->by != BY_PROCESS && args->by != BY_THREAD;
+
+	if (args->tree || args->callers || args->callees || args->csv || args->sort || is_table ||
+	    args->metric != NOT_GIVEN || args->filter.at)
 		return err_set(err, ERR_INVALID,
 			       "--leaks cannot be combined with another table, tree or metric");
 	return 0;
@@ -362,7 +365,9 @@ static int report_leaks(const struct report_args *args, const struct selection *
 {
 	const struct leaks_limits limits = {.rows = limit_of(args), .depth = args->max_depth};
 	struct view view = view_options_resolve(&args->view);
-	struct leaks *leaks = leaks_new(selection, args->min_age_ns);
+	struct leaks *leaks =
+		leaks_new(selection, args->min_age_ns,
+			  dimension_of(args) == BY_THREAD ? LEAKS_BY_THREAD : LEAKS_BY_PROCESS);
 	struct pager pager;
 
 	pager_begin(&pager, !args->view.no_pager && !args->json);

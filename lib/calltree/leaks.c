@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sums what was not freed, by stack. */
+/* Sums what was not freed, by owner and stack. */
 #include "calltree/leaks.h"
 
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/index_set.h"
 #include "base/minmax.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/observe.h"
-
-/* Where the rows of stacks are, counted from 1, by how the walk ended and by stack; or NULL. */
-struct finder {
-	uint32_t *rows[STACK_END_COUNT];
-};
 
 static const struct profile *profile_of(const struct leaks *leaks)
 {
@@ -57,20 +53,39 @@ static uint64_t growth_since(const struct heap_lives *lives, const struct observ
 			  (1 - (double)then->size_bytes / (double)row->size_bytes));
 }
 
-static struct leak *row_of(struct leaks *leaks, struct finder *finder, const struct sample *sample)
+static bool is_of(const void *owner, uint32_t index, const void *key)
 {
-	uint32_t **rows = &finder->rows[sample->end];
-	uint32_t *row;
+	const struct leak *have = &((const struct leaks *)owner)->rows[index], *want = key;
 
-	if (!*rows)
-		*rows = xcalloc(stack_trie_nr(profile_of(leaks)->stacks), sizeof(**rows));
-	row = &(*rows)[sample->stack.v];
-	if (!*row) {
+	return have->sample.stack.v == want->sample.stack.v &&
+	       have->sample.end == want->sample.end && have->owner.process == want->owner.process &&
+	       have->owner.thread.v == want->owner.thread.v;
+}
+
+static struct leak_owner owner_of(const struct profile *profile, const struct sample *sample,
+				  enum leaks_by by)
+{
+	const struct profile_thread *thread = &profile->threads[sample->thread.v];
+
+	return (struct leak_owner){.process = thread->process,
+				   .thread = by == LEAKS_BY_THREAD ? thread->name : STR_EMPTY};
+}
+
+static struct leak *row_of(struct leaks *leaks, struct index_set *set, const struct sample *sample)
+{
+	const struct leak leak = {.owner = owner_of(profile_of(leaks), sample, leaks->by),
+				  .sample = *sample};
+	uint64_t hash = hash_mix(hash_mix(hash_u64(sample->stack.v), sample->end),
+				 (uint64_t)leak.owner.process << 32 | leak.owner.thread.v);
+	uint32_t row = index_set_find(set, hash, is_of, leaks, &leak);
+
+	if (row == INDEX_NONE) {
 		ARRAY_GROW(leaks->rows, leaks->nr, leaks->cap);
-		leaks->rows[leaks->nr++] = (struct leak){.sample = *sample};
-		*row = (uint32_t)leaks->nr;
+		row = (uint32_t)leaks->nr++;
+		leaks->rows[row] = leak;
+		index_set_add(set, hash, row);
 	}
-	return &leaks->rows[*row - 1];
+	return &leaks->rows[row];
 }
 
 static void add(struct leaks *leaks, struct leak *leak, const struct observation *observation,
@@ -90,18 +105,23 @@ static int heavier_first(const void *left, const void *right)
 		return a->tally.weight < b->tally.weight ? 1 : -1;
 	if (a->sample.stack.v != b->sample.stack.v)
 		return a->sample.stack.v > b->sample.stack.v ? 1 : -1;
-	return (a->sample.end > b->sample.end) - (a->sample.end < b->sample.end);
+	if (a->sample.end != b->sample.end)
+		return a->sample.end > b->sample.end ? 1 : -1;
+	if (a->owner.process != b->owner.process)
+		return a->owner.process > b->owner.process ? 1 : -1;
+	return (a->owner.thread.v > b->owner.thread.v) - (a->owner.thread.v < b->owner.thread.v);
 }
 
-struct leaks *leaks_new(const struct selection *selection, uint64_t min_age_ns)
+struct leaks *leaks_new(const struct selection *selection, uint64_t min_age_ns, enum leaks_by by)
 {
 	uint64_t duration_ns = selection->expansion->profile->meta.duration_ns;
 	struct leaks *leaks = xcalloc(1, sizeof(*leaks));
-	struct finder finder = {0};
+	struct index_set set = {0};
 	struct observation_walk walk;
 	struct observation observation;
 
 	leaks->selection = selection;
+	leaks->by = by;
 	leaks->late_from_ns = duration_ns / 2;
 	leaks->late_ns = duration_ns - leaks->late_from_ns;
 	observation_walk_init(&walk, selection, METRIC_LEAKED);
@@ -109,12 +129,11 @@ struct leaks *leaks_new(const struct selection *selection, uint64_t min_age_ns)
 		uint64_t age_ns = age_of(&walk.lives, &observation);
 
 		if (age_ns >= min_age_ns && observation.weight)
-			add(leaks, row_of(leaks, &finder, &observation.sample), &observation,
+			add(leaks, row_of(leaks, &set, &observation.sample), &observation,
 			    &walk.lives, age_ns);
 	}
 	observation_walk_release(&walk);
-	for (int end = 0; end < STACK_END_COUNT; end++)
-		free(finder.rows[end]);
+	index_set_release(&set);
 	for (size_t i = 0; i < leaks->nr; i++)
 		tally_add(&leaks->total, &leaks->rows[i].tally);
 	if (leaks->nr)

@@ -10,8 +10,21 @@
 
 struct selection;
 
-/* The blocks of one stack that were not freed. */
+/* Whose leaks are told apart. */
+enum leaks_by {
+	LEAKS_BY_PROCESS,
+	LEAKS_BY_THREAD, /* its threads of one name together */
+};
+
+/* Who allocated: a process, or threads of it. */
+struct leak_owner {
+	uint32_t process;     /* row of profile.processes */
+	struct str_id thread; /* the name; STR_EMPTY by process */
+};
+
+/* The blocks of one stack, and one owner, that were not freed. */
 struct leak {
+	struct leak_owner owner;
 	struct sample sample; /* one of them, for its stack */
 	struct tally tally;   /* in bytes */
 	uint64_t oldest_ns;   /* how long the oldest was alive at the end */
@@ -24,14 +37,15 @@ struct leak {
  */
 struct leaks {
 	const struct selection *selection; /* borrowed */
-	struct leak *rows;		   /* owned; by bytes, the most first */
+	enum leaks_by by;
+	struct leak *rows; /* owned; by bytes, the most first */
 	size_t nr, cap;
 	struct tally total;
 	uint64_t late_from_ns, late_ns; /* the second half of the recording, and how long it is */
 };
 
 /* Blocks that were alive for less than min_age_ns at the end are left out: they may be in use. */
-struct leaks *leaks_new(const struct selection *selection, uint64_t min_age_ns);
+struct leaks *leaks_new(const struct selection *selection, uint64_t min_age_ns, enum leaks_by by);
 void leaks_free(struct leaks *leaks);
 
 /* Bytes per second in the second half of the recording. */

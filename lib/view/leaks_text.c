@@ -2,13 +2,15 @@
 /* What was not freed, as text and as JSON. */
 #include "view/leaks_text.h"
 
+#include <stdlib.h>
+
 #include "base/buf.h"
 #include "base/escape.h"
 #include "base/json.h"
 #include "base/sink.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
-#include "calltree/leaks.h"
+#include "calltree/leak_shares.h"
 #include "view/line.h"
 #include "view/number.h"
 
@@ -18,6 +20,44 @@
 static const struct expansion *expansion_of(const struct leaks *leaks)
 {
 	return leaks->selection->expansion;
+}
+
+/* "worker (1234)", or "thread pool-1" and of which process, where `names_process`. */
+static void append_owner(struct buf *out, const struct leaks *leaks, const struct leak_owner *owner,
+			 bool names_process)
+{
+	const struct profile *profile = expansion_of(leaks)->profile;
+	const struct profile_process *process = &profile->processes[owner->process];
+
+	if (leaks->by == LEAKS_BY_THREAD) {
+		buf_append_str(out, "thread ");
+		escape_terminal(out, profile_str(profile, owner->thread));
+		buf_append_str(out, names_process ? " of " : "");
+	}
+	if (!names_process)
+		return;
+	escape_terminal(out, profile_str(profile, process->name));
+	buf_printf(out, " (%d)", (int)process->pid);
+}
+
+/* Who leaks, in all. */
+struct owners {
+	struct leak_share *shares; /* owned */
+	size_t nr;
+	bool are_told,
+		are_of_processes; /* is there more than one of them, or of their processes? */
+};
+
+static struct owners owners_of(const struct leaks *leaks)
+{
+	struct owners owners = {0};
+
+	owners.shares = leak_shares_new(leaks, &owners.nr);
+	for (size_t i = 1; i < owners.nr && !owners.are_of_processes; i++)
+		owners.are_of_processes =
+			owners.shares[i].owner.process != owners.shares[0].owner.process;
+	owners.are_told = owners.nr > 1 || (owners.nr && leaks->by == LEAKS_BY_THREAD);
+	return owners;
 }
 
 static size_t nr_shown(const struct leaks *leaks, const struct leaks_limits *limits)
@@ -39,21 +79,37 @@ static void append_amount(struct buf *out, const struct tally *tally)
 	append_weight(out, METRIC_ALLOCS, tally_blocks(tally));
 }
 
-static void print_heading(const struct leaks *leaks, const struct view *view, struct sink *sink)
+static void append_stacks(struct buf *out, size_t nr)
+{
+	if (nr == 1) {
+		buf_append_str(out, ", of one stack");
+		return;
+	}
+	buf_append_str(out, ", of ");
+	append_count(out, nr);
+	buf_append_str(out, " stacks");
+}
+
+static void print_heading(const struct leaks *leaks, const struct owners *owners,
+			  const struct view *view, struct sink *sink)
 {
 	const struct profile *profile = expansion_of(leaks)->profile;
 	struct buf text = {0}, title = {0};
 
 	if (leaks->nr) {
 		append_amount(&text, &leaks->total);
-		buf_append_str(&text,
-			       leaks->nr == 1 ? " not freed, of one stack" : " not freed, of ");
-		if (leaks->nr > 1) {
-			append_count(&text, leaks->nr);
-			buf_append_str(&text, " stacks");
-		}
+		buf_append_str(&text, " not freed");
 	} else {
 		buf_append_str(&text, "nothing recorded was left unfreed");
+	}
+	if (owners->nr > 1) {
+		bool is_by_thread = leaks->by == LEAKS_BY_THREAD;
+
+		buf_append_str(&text, is_by_thread ? ", by threads of " : ", by ");
+		append_count(&text, owners->nr);
+		buf_append_str(&text, is_by_thread ? " names" : " processes");
+	} else if (leaks->nr) {
+		append_stacks(&text, leaks->nr);
 	}
 	buf_append_str(&text, ", in ");
 	append_weight(&text, METRIC_WALL, profile->meta.duration_ns);
@@ -67,13 +123,48 @@ static void print_heading(const struct leaks *leaks, const struct view *view, st
 	buf_release(&title);
 }
 
-static void print_leak(const struct leaks *leaks, const struct leak *leak, const struct view *view,
-		       struct sink *sink)
+/* As many as rows; "    1.21 MiB ± 200 KiB in 1,204 blocks, of 2 stacks, by worker (1234)". */
+static void print_owners(const struct leaks *leaks, const struct owners *owners,
+			 const struct view *view, const struct leaks_limits *limits,
+			 struct sink *sink)
+{
+	size_t shown = limits->rows && limits->rows < owners->nr ? limits->rows : owners->nr;
+	struct buf text = {0};
+
+	for (size_t i = 0; owners->nr > 1 && i < shown; i++) {
+		const struct leak_share *share = &owners->shares[i];
+
+		buf_clear(&text);
+		buf_append_str(&text, "    ");
+		append_amount(&text, &share->tally);
+		append_stacks(&text, share->nr_stacks);
+		buf_append_str(&text, ", by ");
+		append_owner(&text, leaks, &share->owner, owners->are_of_processes);
+		line_print(sink, view,
+			   style_of_percent(tally_percent(&share->tally, &leaks->total)),
+			   buf_str(&text));
+	}
+	if (shown < owners->nr) {
+		buf_clear(&text);
+		buf_append_str(&text, "    and ");
+		append_count(&text, owners->nr - shown);
+		buf_append_str(&text, " more");
+		line_print(sink, view, STYLE_DIM, buf_str(&text));
+	}
+	buf_release(&text);
+}
+
+static void print_leak(const struct leaks *leaks, const struct leak *leak,
+		       const struct owners *owners, const struct view *view, struct sink *sink)
 {
 	double growth = leak_growth(leaks, leak);
 	struct buf text = {0};
 
 	append_amount(&text, &leak->tally);
+	if (owners->are_told) {
+		buf_append_str(&text, " by ");
+		append_owner(&text, leaks, &leak->owner, owners->are_of_processes);
+	}
 	buf_append_str(&text, leak->tally.samples > 1 ? ", the oldest for " : ", for ");
 	append_weight(&text, METRIC_WALL, leak->oldest_ns);
 	if (growth >= 0.5) {
@@ -101,7 +192,9 @@ static void print_level(const struct expansion *expansion, const struct level *l
 	buf_append_str(&text, "    ");
 	if (place->file.v != STR_EMPTY.v) {
 		escape_terminal(&text, profile_str(expansion->profile, place->file));
-		buf_printf(&text, ":%u: ", place->line);
+		if (place->line)
+			buf_printf(&text, ":%u", place->line);
+		buf_append_str(&text, ": ");
 	}
 	escape_terminal(&text, buf_str(&name));
 	if (place->file.v == STR_EMPTY.v && module && !label_is_nameless(expansion, level->label)) {
@@ -126,12 +219,14 @@ static void print_text(const struct leaks *leaks, const struct view *view,
 {
 	const struct expansion *expansion = expansion_of(leaks);
 	size_t shown = nr_shown(leaks, limits);
+	struct owners owners = owners_of(leaks);
 	struct level_list list = {0};
 	struct buf text = {0};
 
-	print_heading(leaks, view, sink);
+	print_heading(leaks, &owners, view, sink);
+	print_owners(leaks, &owners, view, limits, sink);
 	for (size_t i = 0; i < shown; i++) {
-		print_leak(leaks, &leaks->rows[i], view, sink);
+		print_leak(leaks, &leaks->rows[i], &owners, view, sink);
 		expansion_stack(expansion, &leaks->rows[i].sample, &list);
 		for (size_t j = list.nr; j > first_level(&list, limits); j--)
 			print_level(expansion, &list.levels[j - 1], view, sink);
@@ -142,6 +237,7 @@ static void print_text(const struct leaks *leaks, const struct view *view,
 		line_print(sink, view, STYLE_PLAIN, "");
 		line_print(sink, view, STYLE_DIM, buf_str(&text));
 	}
+	free(owners.shares);
 	level_list_release(&list);
 	buf_release(&text);
 }
@@ -164,6 +260,38 @@ static void write_level(struct json *json, const struct expansion *expansion,
 	buf_release(&name);
 }
 
+static void write_owner(struct json *json, const struct leaks *leaks,
+			const struct leak_owner *owner)
+{
+	const struct profile *profile = expansion_of(leaks)->profile;
+	const struct profile_process *process = &profile->processes[owner->process];
+
+	json_key_u64(json, "pid", (uint64_t)process->pid);
+	json_key_str(json, "process", profile_str(profile, process->name));
+	if (leaks->by == LEAKS_BY_THREAD)
+		json_key_str(json, "thread", profile_str(profile, owner->thread));
+}
+
+static void write_owners(struct json *json, const struct leaks *leaks)
+{
+	struct owners owners = owners_of(leaks);
+
+	json_key_array_begin(json, "owners");
+	for (size_t i = 0; i < owners.nr; i++) {
+		const struct leak_share *share = &owners.shares[i];
+
+		json_object_begin(json);
+		write_owner(json, leaks, &share->owner);
+		json_key_u64(json, "bytes", share->tally.weight);
+		json_key_u64(json, "blocks", tally_blocks(&share->tally));
+		json_key_u64(json, "ci_bytes", (uint64_t)tally_error(&share->tally));
+		json_key_u64(json, "stacks", share->nr_stacks);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	free(owners.shares);
+}
+
 static void write_leak(struct json *json, const struct leaks *leaks, const struct leak *leak,
 		       const struct leaks_limits *limits, struct level_list *list)
 {
@@ -176,6 +304,7 @@ static void write_leak(struct json *json, const struct leaks *leaks, const struc
 	json_key_u64(json, "oldest_ns", leak->oldest_ns);
 	json_key_u64(json, "growth_bytes_per_s", (uint64_t)(leak_growth(leaks, leak) + 0.5));
 	json_key_u64(json, "samples", leak->tally.samples);
+	write_owner(json, leaks, &leak->owner);
 	json_key_array_begin(json, "stack");
 	expansion_stack(expansion, &leak->sample, list);
 	for (size_t i = list->nr; i > first_level(list, limits); i--)
@@ -197,6 +326,7 @@ static void print_json(const struct leaks *leaks, const struct leaks_limits *lim
 	json_key_u64(&json, "total_blocks", tally_blocks(&leaks->total));
 	json_key_bool(&json, "exact", leaks_are_exact(leaks));
 	json_key_u64(&json, "ci_bytes", (uint64_t)tally_error(&leaks->total));
+	write_owners(&json, leaks);
 	json_key_array_begin(&json, "leaks");
 	for (size_t i = 0; i < nr_shown(leaks, limits); i++)
 		write_leak(&json, leaks, &leaks->rows[i], limits, &list);

@@ -17,7 +17,8 @@ struct leaks_limits {
 
 /*
  * What was not freed, the most first: how much, since when, how fast it grows; and below that the
- * stack, leaf first, in lines as compilers print them.
+ * stack, leaf first, in lines as compilers print them. Where there are several owners, what each of
+ * them leaks comes first, and whose it is stands with each stack.
  * Without a view, the same as JSON.
  */
 void leaks_print(const struct leaks *leaks, const struct view *view,

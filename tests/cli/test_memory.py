@@ -96,6 +96,18 @@ class Memory(MadeCase):
         self.assertLess(old["total_bytes"], leaks["total_bytes"])
         self.assertTrue(all(leak["oldest_ns"] >= 500_000_000 for leak in old["leaks"]))
 
+    def test_leaks_of_threads(self):
+        leaks = self.json("--leaks", "--by", "thread")
+        self.assertEqual(leaks["total_bytes"], self.json("--leaks")["total_bytes"])
+        self.assertEqual(sum(owner["bytes"] for owner in leaks["owners"]), leaks["total_bytes"])
+        for owner in leaks["owners"]:
+            own = [leak for leak in leaks["leaks"] if leak["thread"] == owner["thread"]]
+            self.assertEqual(sum(leak["bytes"] for leak in own), owner["bytes"])
+            self.assertEqual(len(own), owner["stacks"])
+        text = profc("report", "-i", self.data, "--leaks", "--by", "thread").stdout
+        self.assertIn(f" by thread {leaks['owners'][0]['thread']}", text)
+        self.assertEqual(self.json("--leaks", "--by", "process"), self.json("--leaks"))
+
     def test_lines_of_leaks_are_places(self):
         text = profc("report", "-i", self.data, "--leaks", "-n", "1").stdout.splitlines()
         self.assertRegex(text[3], r"^    /usr/src/\S+\.cc:\d+: madeup::")
@@ -153,6 +165,7 @@ class Memory(MadeCase):
             (("--at", "mark:none"), "no mark 'none'"),
             (("--at", "later"), "--at: "),
             (("--leaks", "--tree"), "--leaks cannot be combined"),
+            (("--leaks", "--by", "line"), "--leaks cannot be combined"),
             (("-m", "cpu", "--by", "lifetime"), "--by lifetime needs a metric of memory"),
             (("-m", "calls", "--by", "lifetime"), "--by lifetime needs a metric of memory"),
             (("--by", "lifetime", "--tree"), "cannot be combined with a tree"),

@@ -344,6 +344,26 @@ class Processes(MemoryCase):
             self.leaks(recording)["leaks"]["bytes"], 50 * 500 + 24 * 3000 + 10 * 7000
         )
 
+    def test_whose_leaks_they_are(self):
+        words = ("leaks:50:500", "threads:2", "leaks:20:400", "fork", "leaks:24:3000")
+        recording = self.record([build("allocates"), *words], "--mem=1")
+        child, parent = sorted(recording.said, key=lambda said: said["blocks"])
+        report = lambda *options: json.loads(  # noqa: E731
+            profc("report", "-i", recording.path, "--leaks", "--json", *options).stdout)
+        owners = {owner["pid"]: owner["bytes"] for owner in report()["owners"]}
+        self.assertEqual(owners[child["pid"]], 24 * 3000)
+        # Its threads are the C library's as well.
+        self.assertWithin(owners[parent["pid"]], 50 * 500 + 2 * 20 * 400, 4096, "of the parent")
+        of_child = report("--process", str(child["pid"]))
+        self.assertEqual({leak["pid"] for leak in of_child["leaks"]}, {child["pid"]})
+        self.assertEqual(of_child["total_bytes"], 24 * 3000)
+        by_thread = report("--by", "thread", "--thread", "^allocates$")
+        self.assertEqual({leak["thread"] for leak in by_thread["leaks"]}, {"allocates"})
+        text = profc("report", "-i", recording.path, "--leaks").stdout
+        self.assertIn("by 2 processes", text)
+        self.assertIn(f"70.3 KiB in 24 blocks by allocates ({child['pid']})", text)
+        self.assertRegex(text, r"\n    /\S+/allocates\.c:\d+: leaks\n")
+
     def test_with_samples_of_threads_beside(self):
         recording = record(self.directory, [build("allocates"), "leaks:600:500"], "--mem=1")
         self.assertExact(recording)

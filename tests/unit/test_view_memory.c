@@ -393,19 +393,17 @@ static void test_memory__json(void **state)
 	profile_free(profile);
 }
 
-/* One of the blocks of cache() and that of copy() are of the second half of 6184 us. */
-static void expect_leaks(uint64_t min_age_ns, const struct leaks_limits *limits, bool as_json,
-			 const char *expected)
+static void expect_leaks_of(struct profile *profile, uint64_t min_age_ns, enum leaks_by by,
+			    const struct leaks_limits *limits, bool as_json, const char *expected)
 {
 	const struct view view = {.columns = 80};
-	struct profile *profile = made_up();
 	struct expansion *expansion = expansion_new(profile, false);
 	struct selection *selection;
 	struct leaks *leaks;
 	struct sink sink = SINK_MEMORY;
 
 	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
-	leaks = leaks_new(selection, min_age_ns);
+	leaks = leaks_new(selection, min_age_ns, by);
 	leaks_print(leaks, as_json ? NULL : &view, limits, &sink);
 	assert_string_equal(buf_str(&sink.pending), expected);
 	sink_release(&sink);
@@ -413,6 +411,13 @@ static void expect_leaks(uint64_t min_age_ns, const struct leaks_limits *limits,
 	selection_free(selection);
 	expansion_free(expansion);
 	profile_free(profile);
+}
+
+/* One of the blocks of cache() and that of copy() are of the second half of 6184 us. */
+static void expect_leaks(uint64_t min_age_ns, const struct leaks_limits *limits, bool as_json,
+			 const char *expected)
+{
+	expect_leaks_of(made_up(), min_age_ns, LEAKS_BY_PROCESS, limits, as_json, expected);
 }
 
 static void test_memory__leaks(void **state)
@@ -429,6 +434,103 @@ static void test_memory__leaks(void **state)
 		     "    /src/p.c:7: copy\n"
 		     "    /src/p.c:3: parse\n"
 		     "    /src/m.c:8: main\n");
+}
+
+/* Of two processes one leaks in two threads of a name, and in one of another. */
+static struct profile *made_by_several(void)
+{
+	static const char stack[] = "main@/src/m.c:5;cache@/src/c.c:20";
+	struct made made = made_begin();
+	struct thread_id first = made.thread;
+
+	made_block(&made, stack, KIB, 0, 0);
+	made_thread(&made, 200, 200, "server");
+	made_block(&made, stack, 2 * KIB, 0, 1);
+	for (int tid = 201; tid < 204; tid++) {
+		made_thread(&made, 200, tid, tid < 203 ? "worker" : "logger");
+		made_block(&made, stack, 4 * KIB, 0, 1);
+	}
+	made_block(&made, "main@/src/m.c:6;log@/src/l.c", KIB / 2, 0, 1);
+	made.thread = first;
+	made_block(&made, stack, KIB, 0, 1);
+	return made_end(&made);
+}
+
+static void test_memory__leaks_of_several_processes(void **state)
+{
+	(void)state;
+	expect_leaks_of(
+		made_by_several(), 0, LEAKS_BY_PROCESS, &(struct leaks_limits){.depth = 1}, false,
+		"16.5 KiB in 7 blocks not freed, by 2 processes, in 6.14 µs: prog\n"
+		"    14.5 KiB in 5 blocks, of 2 stacks, by server (200)\n"
+		"    2.00 KiB in 2 blocks, of one stack, by prog (100)\n"
+		"\n"
+		"14.0 KiB in 4 blocks by server (200), the oldest for 5.12 µs, growing by 1.24 "
+		"GiB/s\n"
+		"    /src/c.c:20: cache\n"
+		"\n"
+		"2.00 KiB in 2 blocks by prog (100), the oldest for 6.14 µs, growing by 318 MiB/s\n"
+		"    /src/c.c:20: cache\n"
+		"\n"
+		"512 bytes in 1 block by server (200), for 1.02 µs, growing by 159 MiB/s\n"
+		"    /src/l.c: log\n");
+	expect_leaks_of(made_by_several(), 0, LEAKS_BY_PROCESS,
+			&(struct leaks_limits){.depth = 1, .rows = 1}, false,
+			"16.5 KiB in 7 blocks not freed, by 2 processes, in 6.14 µs: prog\n"
+			"    14.5 KiB in 5 blocks, of 2 stacks, by server (200)\n"
+			"    and 1 more\n"
+			"\n"
+			"14.0 KiB in 4 blocks by server (200), the oldest for 5.12 µs, growing by "
+			"1.24 GiB/s\n"
+			"    /src/c.c:20: cache\n"
+			"\n"
+			"2 more (-n 0 shows all)\n");
+}
+
+static void test_memory__leaks_of_several_threads(void **state)
+{
+	(void)state;
+	expect_leaks_of(made_by_several(), 0, LEAKS_BY_THREAD, &(struct leaks_limits){.depth = 1},
+			false,
+			"16.5 KiB in 7 blocks not freed, by threads of 4 names, in 6.14 µs: prog\n"
+			"    8.00 KiB in 2 blocks, of one stack, by thread worker of server (200)\n"
+			"    4.50 KiB in 2 blocks, of 2 stacks, by thread logger of server (200)\n"
+			"    2.00 KiB in 2 blocks, of one stack, by thread prog of prog (100)\n"
+			"    2.00 KiB in 1 block, of one stack, by thread server of server (200)\n"
+			"\n"
+			"8.00 KiB in 2 blocks by thread worker of server (200), the oldest for "
+			"4.10 µs, none of it in the second half\n"
+			"    /src/c.c:20: cache\n"
+			"\n"
+			"4.00 KiB in 1 block by thread logger of server (200), for 2.05 µs, "
+			"growing by 1.24 GiB/s\n"
+			"    /src/c.c:20: cache\n"
+			"\n"
+			"2.00 KiB in 2 blocks by thread prog of prog (100), the oldest for 6.14 "
+			"µs, growing by 318 MiB/s\n"
+			"    /src/c.c:20: cache\n"
+			"\n"
+			"2.00 KiB in 1 block by thread server of server (200), for 5.12 µs, none "
+			"of it in the second half\n"
+			"    /src/c.c:20: cache\n"
+			"\n"
+			"512 bytes in 1 block by thread logger of server (200), for 1.02 µs, "
+			"growing by 159 MiB/s\n"
+			"    /src/l.c: log\n");
+	expect_leaks_of(
+		made_by_several(), 0, LEAKS_BY_THREAD,
+		&(struct leaks_limits){.depth = 1, .rows = 1}, true,
+		"{\"version\":1,\"total_bytes\":16896,\"total_blocks\":7,\"exact\":true,\"ci_"
+		"bytes\":0,\"owners\":[{\"pid\":200,\"process\":\"server\",\"thread\":\"worker\","
+		"\"bytes\":8192,\"blocks\":2,\"ci_bytes\":0,\"stacks\":1},{\"pid\":200,\"process\":"
+		"\"server\",\"thread\":\"logger\",\"bytes\":4608,\"blocks\":2,\"ci_bytes\":0,"
+		"\"stacks\":2},{\"pid\":100,\"process\":\"prog\",\"thread\":\"prog\",\"bytes\":"
+		"2048,\"blocks\":2,\"ci_bytes\":0,\"stacks\":1},{\"pid\":200,\"process\":"
+		"\"server\",\"thread\":\"server\",\"bytes\":2048,\"blocks\":1,\"ci_bytes\":0,"
+		"\"stacks\":1}],\"leaks\":[{\"bytes\":8192,\"blocks\":2,\"ci_bytes\":0,\"oldest_"
+		"ns\":4096,\"growth_bytes_per_s\":0,\"samples\":2,\"pid\":200,\"process\":"
+		"\"server\",\"thread\":\"worker\",\"stack\":[{\"function\":\"cache\",\"file\":\"/"
+		"src/c.c\",\"line\":20,\"module\":\"/bin/prog\",\"inlined\":false}]}]}\n");
 }
 
 static void test_memory__leaks_of_some_age(void **state)
@@ -454,7 +556,7 @@ static void test_memory__leaks_of_a_process_that_ended_early(void **state)
 	profile->meta.duration_ns *= 3;
 	expansion = expansion_new(profile, false);
 	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
-	leaks = leaks_new(selection, 0);
+	leaks = leaks_new(selection, 0, LEAKS_BY_PROCESS);
 	assert_int_equal(leaks->nr, 2);
 	assert_int_equal(leaks->rows[0].oldest_ns, profile->processes[0].end_ns);
 	assert_int_equal(leaks->rows[0].late_bytes, 0);
@@ -476,7 +578,7 @@ static void test_memory__leaks_that_realloc_has_moved(void **state)
 
 	(void)state;
 	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
-	leaks = leaks_new(selection, 0);
+	leaks = leaks_new(selection, 0, LEAKS_BY_PROCESS);
 	assert_int_equal(leaks->nr, 1);
 	assert_int_equal(leaks->rows[0].tally.weight, 16 * KIB);
 	assert_int_equal(leaks->rows[0].oldest_ns,
@@ -501,8 +603,11 @@ static void test_memory__leaks_as_json(void **state)
 	expect_leaks(
 		0, &(struct leaks_limits){.rows = 1}, true,
 		"{\"version\":1,\"total_bytes\":3146752,\"total_blocks\":4,\"exact\":true,\"ci_"
-		"bytes\":0,\"leaks\":[{\"bytes\":3145728,\"blocks\":3,\"ci_bytes\":0,\"oldest_ns\":"
-		"6184960,\"growth_bytes_per_s\":339072848,\"samples\":3,\"stack\":[{\"function\":"
+		"bytes\":0,\"owners\":[{\"pid\":100,\"process\":\"prog\",\"bytes\":3146752,"
+		"\"blocks\":4,\"ci_bytes\":0,\"stacks\":2}],"
+		"\"leaks\":[{\"bytes\":3145728,\"blocks\":3,\"ci_bytes\":0,\"oldest_ns\":"
+		"6184960,\"growth_bytes_per_s\":339072848,\"samples\":3,"
+		"\"pid\":100,\"process\":\"prog\",\"stack\":[{\"function\":"
 		"\"cache\",\"file\":\"/src/c.c\",\"line\":20,\"module\":\"/bin/"
 		"prog\",\"inlined\":false},{\"function\":\"main\",\"file\":\"/src/"
 		"m.c\",\"line\":5,\"module\":\"/bin/prog\",\"inlined\":false}]}]}\n");
@@ -561,6 +666,8 @@ int main(void)
 		cmocka_unit_test(test_memory__tree),
 		cmocka_unit_test(test_memory__json),
 		cmocka_unit_test(test_memory__leaks),
+		cmocka_unit_test(test_memory__leaks_of_several_processes),
+		cmocka_unit_test(test_memory__leaks_of_several_threads),
 		cmocka_unit_test(test_memory__leaks_of_some_age),
 		cmocka_unit_test(test_memory__leaks_of_a_process_that_ended_early),
 		cmocka_unit_test(test_memory__leaks_that_realloc_has_moved),
