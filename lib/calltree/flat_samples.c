@@ -86,10 +86,9 @@ static void add_states(struct flat *flat, const struct sample *sample)
 	}
 }
 
-static uint32_t lifetime_row(const struct observation_walk *walk,
-			     const struct observation *observation)
+static uint32_t lifetime_row(struct observation_walk *walk, const struct observation *observation)
 {
-	struct heap_life life = heap_life_of(&walk->lives, observation->row);
+	struct heap_life life = heap_life_of(observation_walk_lives(walk), observation->row);
 
 	return (uint32_t)lifetime_of(&life);
 }

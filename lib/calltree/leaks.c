@@ -126,11 +126,12 @@ struct leaks *leaks_new(const struct selection *selection, uint64_t min_age_ns, 
 	leaks->late_ns = duration_ns - leaks->late_from_ns;
 	observation_walk_init(&walk, selection, METRIC_LEAKED);
 	while (observation_walk_next(&walk, &observation)) {
-		uint64_t age_ns = age_of(&walk.lives, &observation);
+		const struct heap_lives *lives = observation_walk_lives(&walk);
+		uint64_t age_ns = age_of(lives, &observation);
 
 		if (age_ns >= min_age_ns && observation.weight)
-			add(leaks, row_of(leaks, &set, &observation.sample), &observation,
-			    &walk.lives, age_ns);
+			add(leaks, row_of(leaks, &set, &observation.sample), &observation, lives,
+			    age_ns);
 	}
 	observation_walk_release(&walk);
 	index_set_release(&set);

@@ -31,7 +31,6 @@ void observation_walk_init(struct observation_walk *walk, const struct selection
 		return;
 	}
 	heap_estimate_init(&walk->estimate, profile_of(walk));
-	heap_lives_init(&walk->lives, profile_of(walk));
 	walk->at_ns = moment_of(walk);
 	walk->end_ns = heap_end_ns(profile_of(walk), selection->processes);
 }
@@ -46,12 +45,19 @@ void observation_walk_release(struct observation_walk *walk)
 	}
 }
 
+const struct heap_lives *observation_walk_lives(struct observation_walk *walk)
+{
+	if (!walk->lives.profile)
+		heap_lives_init(&walk->lives, profile_of(walk));
+	return &walk->lives;
+}
+
 static bool is_temporary(const struct heap_life *life, uint64_t temporary_ns)
 {
 	return life->died_ns && heap_life_ns(life) <= temporary_ns;
 }
 
-static bool is_of_metric(const struct observation_walk *walk, uint32_t index)
+static bool is_of_metric(struct observation_walk *walk, uint32_t index)
 {
 	const struct profile_allocation *row = &profile_of(walk)->heap.allocations[index];
 	struct heap_life life;
@@ -63,7 +69,7 @@ static bool is_of_metric(const struct observation_walk *walk, uint32_t index)
 	case METRIC_LEAKED:
 		return !row->freed_ns;
 	case METRIC_TEMPORARY:
-		life = heap_life_of(&walk->lives, index);
+		life = heap_life_of(observation_walk_lives(walk), index);
 		return is_temporary(&life, walk->selection->heap.temporary_ns);
 	case METRIC_FREED:
 		return row->freed_ns;
@@ -141,7 +147,7 @@ static bool is_known(struct observation_walk *walk, const struct observation *ob
 	bool is = true;
 
 	if (walk->metric == METRIC_TEMPORARY)
-		is = heap_life_of(&walk->lives, observation->row).is_whole;
+		is = heap_life_of(observation_walk_lives(walk), observation->row).is_whole;
 	else if (walk->metric == METRIC_FREED)
 		is = profile_of(walk)->heap.allocations[observation->row].freed_end;
 	if (!is)

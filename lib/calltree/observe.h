@@ -18,7 +18,7 @@ struct observation_walk {
 	uint64_t at_ns; /* of METRIC_LIVE and METRIC_PEAK: the moment; HEAP_AT_END */
 	struct selection_walk samples;
 	struct heap_estimate estimate; /* the rest: of memory */
-	struct heap_lives lives;
+	struct heap_lives lives;       /* empty until they are asked for */
 	/*
 	 * Of METRIC_TEMPORARY what may be, were it known how long it lived; of METRIC_FREED what
 	 * was, were it known by whom.
@@ -34,6 +34,9 @@ void observation_walk_init(struct observation_walk *walk, const struct selection
 void observation_walk_release(struct observation_walk *walk);
 /* The next one, perhaps of no weight; false at the end. */
 bool observation_walk_next(struct observation_walk *walk, struct observation *observation);
+
+/* The lives of the blocks, whichever metric of memory it is. Borrowed from the walk. */
+const struct heap_lives *observation_walk_lives(struct observation_walk *walk);
 
 /* The sum of all observations of a metric, as if there were no filters. */
 uint64_t selection_total_of_all(const struct selection *selection, enum metric metric);
