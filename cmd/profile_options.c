@@ -5,18 +5,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "calltree/flat.h"
 #include "store/store.h"
-
-/* clang-format off */
-#define TIME_DIMENSIONS \
-	[BY_FUNCTION] = "function", [BY_LINE] = "line", [BY_FILE] = "file", \
-	[BY_MODULE] = "module", [BY_THREAD] = "thread", [BY_PROCESS] = "process", \
-	[BY_STATE] = "state", [BY_SYSCALL] = "syscall"
-/* clang-format on */
-
-const char *const time_dimension_choices[] = {TIME_DIMENSIONS, NULL};
-const char *const dimension_choices[] = {TIME_DIMENSIONS, [BY_LIFETIME] = "lifetime", NULL};
 
 int profile_options_take(const char **input, int argc, char **argv, int first_word)
 {

@@ -13,9 +13,6 @@ struct err;
  * shows one. The members are a `const char *` for open_profile() and an `int`,
  * an enum metric.
  */
-/* In the order of enum dimension, whose last ones are for annotate alone. */
-extern const char *const dimension_choices[], *const time_dimension_choices[];
-
 #define TIME_METRIC_HELP "cpu, wall, runq, blocked or samples"
 #define METRIC_HELP                                                                                \
 	TIME_METRIC_HELP "; of memory alloc, allocs, live, peak, leaked, temporary or freed"

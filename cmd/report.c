@@ -64,7 +64,7 @@ static const struct option_row rows[] = {
 	 .help = METRIC_HELP
 	 "; or calls, which sorts by them (default: cpu; wall with --by "
 	 "state, blocked with --by syscall, alloc with --by lifetime, live with --at)"},
-	DIMENSION_OPTION_ROW(struct report_args, by, dimension_choices, "; of memory lifetime"),
+	DIMENSION_OPTION_ROW(struct report_args, by, dimension_names, "; of memory lifetime"),
 	{.type = OPTION_UINT,
 	 .short_name = 'n',
 	 .name = "limit",
@@ -158,7 +158,7 @@ static int check_memory(const struct report_args *args, struct err *err)
 			       : 0;
 	if (dimension_of(args) == BY_STATE || dimension_of(args) == BY_SYSCALL)
 		return err_set(err, ERR_INVALID, "memory cannot be divided by %s",
-			       dimension_choices[args->by]);
+			       dimension_names[args->by]);
 	if (args->counts)
 		return err_set(err, ERR_INVALID, "--counts cannot be combined with memory");
 	return 0;

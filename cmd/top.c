@@ -69,7 +69,7 @@ static const struct option_row rows[] = {
 	 .offset = offsetof(struct top_args, metric),
 	 .choices = time_metric_names,
 	 .help = TIME_METRIC_HELP " (default: cpu)"},
-	DIMENSION_OPTION_ROW(struct top_args, by, time_dimension_choices, ""),
+	DIMENSION_OPTION_ROW(struct top_args, by, time_dimension_names, ""),
 	{.type = OPTION_UINT,
 	 .short_name = 'n',
 	 .name = "limit",

@@ -2,36 +2,14 @@
 /* Opens a profile and sums its samples for a view. */
 #include "cmd/weighed.h"
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "calltree/counts.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
-#include "calltree/observe.h"
 #include "calltree/weights.h"
 #include "cmd/command.h"
 #include "profile/spread.h"
 #include "view/summary.h"
-
-/* There are samples, but none of this metric or none that pass the filters. */
-static int nothing_to_show(const struct weights *weights, const char *path)
-{
-	const struct profile *profile = weights->selection->expansion->profile;
-	enum metric metric = weights->metric;
-	struct err err = ERR_INIT;
-	bool is_filtered = selection_total_of_all(weights->selection, metric) > 0;
-	struct buf unknown = {0};
-
-	err_set(&err, ERR_EMPTY, "no %s in %s%s", summary_none_words(metric),
-		profile_path_or_default(path), is_filtered ? " pass the filters" : "");
-	if (!is_filtered && !metric_is_memory(metric) && profile_total(profile, METRIC_WALL) > 0)
-		err_hint(&err, "'profc report --by state%s%s' shows how the time passed",
-			 path ? " -i " : "", path ? path : "");
-	if (summary_append_unknown(&unknown, weights))
-		err_hint(&err, "%s", buf_str(&unknown));
-	buf_release(&unknown);
-	return fail_with(&err);
-}
 
 int weighed_open(struct weighed *weighed, const struct command *command,
 		 const struct weigh_request *request)
@@ -65,7 +43,9 @@ int weighed_open(struct weighed *weighed, const struct command *command,
 	    (request->or_counts && !metric_is_memory(request->metric) &&
 	     counts_are_any(weighed->weights->counts)))
 		return EXIT_DONE;
-	return nothing_to_show(weighed->weights, request->input);
+	summary_explain_nothing(&err, weighed->weights, request->input,
+				profile_path_or_default(request->input));
+	return fail_with(&err);
 }
 
 void weighed_close(struct weighed *weighed)

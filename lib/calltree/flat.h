@@ -31,6 +31,12 @@ enum dimension {
 	BY_INLINE_SITE, /* a (function, file, line): what was inlined at a line; total only */
 };
 
+/*
+ * Their names, NULL-ended and in their order: of those of time, and of all but the last ones, which
+ * are for annotate alone.
+ */
+extern const char *const time_dimension_names[], *const dimension_names[];
+
 enum flat_state {
 	STATE_RUNNING,
 	STATE_RUNNABLE,

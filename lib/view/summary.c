@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/escape.h"
 #include "base/minmax.h"
 #include "base/sink.h"
@@ -554,6 +555,24 @@ bool summary_append_unknown(struct buf *out, const struct weights *weights)
 				    "recorded");
 	}
 	return true;
+}
+
+void summary_explain_nothing(struct err *err, const struct weights *weights, const char *input,
+			     const char *path)
+{
+	enum metric metric = weights->metric;
+	bool is_filtered = selection_total_of_all(weights->selection, metric) > 0;
+	struct buf unknown = {0};
+
+	err_set(err, ERR_EMPTY, "no %s in %s%s", summary_none_words(metric), path,
+		is_filtered ? " pass the filters" : "");
+	if (!is_filtered && !metric_is_memory(metric) &&
+	    profile_total(profile_of(weights), METRIC_WALL) > 0)
+		err_hint(err, "'profc report --by state%s%s' shows how the time passed",
+			 input ? " -i " : "", input ? input : "");
+	if (summary_append_unknown(&unknown, weights))
+		err_hint(err, "%s", buf_str(&unknown));
+	buf_release(&unknown);
 }
 
 static void note_unknown(const struct weights *weights, struct buf *note)

@@ -9,6 +9,7 @@
 #include "view/style.h"
 
 struct buf;
+struct err;
 struct sink;
 struct weights;
 
@@ -27,6 +28,13 @@ void summary_print_notes(const struct weights *weights, const struct view *view,
  * are far less precise than the frequency suggests. Else false, and nothing is appended.
  */
 bool summary_append_missed(struct buf *out, const struct profile *profile);
+
+/*
+ * Say in *err, ERR_EMPTY, why there is nothing to show: there is none of the metric, or none that
+ * passes the filters. `input` is what the user has named, if anything, and `path` what that is.
+ */
+void summary_explain_nothing(struct err *err, const struct weights *weights, const char *input,
+			     const char *path);
 
 /* How much more may be of the metric, and why that is not known; false: nothing is. */
 bool summary_append_unknown(struct buf *out, const struct weights *weights);
