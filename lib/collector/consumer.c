@@ -504,19 +504,6 @@ static struct stack_id walk_block(struct consumer *consumer, struct process *pro
 	return stack;
 }
 
-/* Of a block that realloc() made of another, which it has freed just before. */
-static uint32_t former_row(struct consumer *consumer, const struct message_block *block)
-{
-	uint32_t row;
-
-	if (!block->former)
-		return 0;
-	if (block->is_move &&
-	    live_blocks_remove(&consumer->moving, block->process, (uint64_t)block->tid, &row))
-		return row + 1;
-	return FORMER_UNKNOWN;
-}
-
 static void handle_block(struct consumer *consumer, struct message *message)
 {
 	struct message_block *block = &message->body.block;
@@ -525,7 +512,8 @@ static void handle_block(struct consumer *consumer, struct message *message)
 	struct profile_allocation row = {
 		.size_bytes = block->size_bytes,
 		.mean_bytes = block->mean_bytes,
-		.former = former_row(consumer, block),
+		.former = live_blocks_end_move(&consumer->moving, block->process, block->tid,
+					       block->former, block->is_move),
 		.kind = block->kind,
 		.thread = thread_row_of(consumer, process, block),
 		.freed_by = THREAD_NONE,
@@ -560,22 +548,19 @@ static void handle_block_freed(struct consumer *consumer, struct message *messag
 {
 	struct message_block *block = &message->body.block;
 	struct process *process = table_get(&consumer->processes, block->process);
-	uint64_t tid = (uint64_t)block->tid;
-	uint32_t row, forgotten;
+	uint32_t row = LIVE_BLOCKS_NO_ROW;
 
-	if (block->is_move) /* one may be left of which no more was recorded */
-		live_blocks_remove(&consumer->moving, block->process, tid, &forgotten);
-	if (!live_blocks_remove(&consumer->blocks, block->process, block->address, &row))
-		return;
-	profile_free_allocation(consumer->profile, row,
-				samples_profile_time(&consumer->sink, message->time_ns),
-				thread_row_of(consumer, process, block));
-	if (block->wants_stack)
-		note_freeing(consumer, process, block, row);
-	if (!block->is_move)
-		return;
-	profile_move_allocation(consumer->profile, row);
-	live_blocks_add(&consumer->moving, block->process, tid, row);
+	if (live_blocks_remove(&consumer->blocks, block->process, block->address, &row)) {
+		profile_free_allocation(consumer->profile, row,
+					samples_profile_time(&consumer->sink, message->time_ns),
+					thread_row_of(consumer, process, block));
+		if (block->wants_stack)
+			note_freeing(consumer, process, block, row);
+		if (block->is_move)
+			profile_move_allocation(consumer->profile, row);
+	}
+	if (block->is_move)
+		live_blocks_begin_move(&consumer->moving, block->process, block->tid, row);
 }
 
 static void set_counters(const struct consumer *consumer)

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/index_set.h"
+#include "profile/heap.h"
 
 #define FIRST_CAP 256
 
@@ -84,4 +85,23 @@ bool live_blocks_remove(struct live_blocks *blocks, uint32_t process, uint64_t a
 	blocks->nr--;
 	close_gap(blocks, (size_t)(place - blocks->rows));
 	return true;
+}
+
+/* In place of the address is the thread. */
+void live_blocks_begin_move(struct live_blocks *moving, uint32_t process, pid_t tid, uint32_t row)
+{
+	live_blocks_add(moving, process, (uint64_t)tid, row);
+}
+
+uint32_t live_blocks_end_move(struct live_blocks *moving, uint32_t process, pid_t tid,
+			      uint64_t former, bool is_told)
+{
+	uint32_t row;
+
+	if (!former)
+		return 0;
+	if (is_told && live_blocks_remove(moving, process, (uint64_t)tid, &row) &&
+	    row != LIVE_BLOCKS_NO_ROW)
+		return row + 1;
+	return FORMER_UNKNOWN;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * The blocks of memory that are recorded and not freed yet: their rows in the profile, by process
@@ -27,5 +28,20 @@ void live_blocks_add(struct live_blocks *blocks, uint32_t process, uint64_t addr
 /* Take it out; false: there is none. */
 bool live_blocks_remove(struct live_blocks *blocks, uint32_t process, uint64_t address,
 			uint32_t *row);
+
+/* One that is not recorded. */
+#define LIVE_BLOCKS_NO_ROW UINT32_MAX
+
+/*
+ * A thread has freed a block by realloc(): the row of a move that goes on, in a table of these. It
+ * has one at most: one is forgotten whose new block was not recorded.
+ */
+void live_blocks_begin_move(struct live_blocks *moving, uint32_t process, pid_t tid, uint32_t row);
+/*
+ * What becomes profile_allocation.former of a block that realloc() made of the one at `former`; 0:
+ * it did not. `is_told`: that was a recorded one, whose freeing was told just before.
+ */
+uint32_t live_blocks_end_move(struct live_blocks *moving, uint32_t process, pid_t tid,
+			      uint64_t former, bool is_told);
 
 #endif
