@@ -129,7 +129,8 @@ static void weigh_block(struct observation_walk *walk, uint32_t index, struct ob
 	const struct profile_allocation *row = &profile_of(walk)->heap.allocations[index];
 	struct heap_weight weight = heap_estimate_weight(&walk->estimate, row);
 	bool in_blocks = walk->metric == METRIC_ALLOCS;
-	uint64_t seen = in_blocks ? 1 : row->size_bytes;
+	uint64_t seen_blocks = min_u64(1 + (uint64_t)row->nr_more, UINT32_MAX);
+	uint64_t seen = in_blocks ? seen_blocks : row->size_bytes;
 
 	*out = (struct observation){
 		.sample = site_of(walk, row),

@@ -18,7 +18,7 @@ double allocation_chance(const struct profile_allocation *row)
 
 double allocation_blocks(const struct profile_allocation *row)
 {
-	return 1 / allocation_chance(row);
+	return (1 + (double)row->nr_more) / allocation_chance(row);
 }
 
 double allocation_bytes(const struct profile_allocation *row)

@@ -35,16 +35,23 @@ enum allocation_kind {
 #define FORMER_UNKNOWN UINT32_MAX
 
 /*
- * One block. Rows are appended in the order of time_ns; what is said of its freeing is updated in
- * place, once. A file has the time in multiples of SAMPLE_TIME_GRAIN_NS, and in such how long
- * the block lived, rounded down.
+ * One block, or several that are alike. Rows are appended in the order of time_ns; what is said of
+ * its freeing is updated in place, once. A file has the time in multiples of SAMPLE_TIME_GRAIN_NS,
+ * and in such how long the block lived, rounded down.
  */
 struct profile_allocation {
 	uint64_t time_ns;  /* since the recording began */
 	uint64_t freed_ns; /* 0: never, up to the end of its process or of the recording */
 	uint64_t size_bytes;
 	/* Of the sampling when it was taken, in which each byte has the same chance to be met. */
-	uint64_t mean_bytes;	   /* 0: every block was recorded */
+	uint64_t mean_bytes; /* 0: every block was recorded */
+	/*
+	 * Where every block was recorded, and several are in one row: size_bytes is the sum, and
+	 * life_ns the mean of how long they have lived, from their first allocation on. Whether
+	 * they were alive at a moment is to be told by the times, as of one block.
+	 */
+	uint64_t life_ns;	   /* 0: from time_ns to freed_ns */
+	uint32_t nr_more;	   /* blocks beside the first one */
 	struct thread_id thread;   /* that allocated it */
 	struct thread_id freed_by; /* or THREAD_NONE */
 	struct stack_id stack;	   /* where it was allocated */
@@ -87,7 +94,8 @@ struct profile_heap {
  * block has that of one byte.
  */
 double allocation_chance(const struct profile_allocation *row);
-/* How many blocks a row stands for, and how many bytes: one, and its size, divided by the chance.
+/* How many blocks a row stands for, and how many bytes: one, or as many as it says, and their
+ * size, divided by the chance.
  */
 double allocation_blocks(const struct profile_allocation *row);
 double allocation_bytes(const struct profile_allocation *row);

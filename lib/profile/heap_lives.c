@@ -49,7 +49,8 @@ struct heap_life heap_life_of(const struct heap_lives *lives, uint32_t row)
 	const struct profile_allocation *last = &heap->allocations[lives->last[row]];
 
 	return (struct heap_life){.born_ns = first->time_ns,
-				  .died_ns = last->freed_ns,
+				  .died_ns = last->life_ns ? first->time_ns + last->life_ns
+							   : last->freed_ns,
 				  .is_whole = !first->former && !last->is_moved};
 }
 

@@ -132,8 +132,9 @@ void heap_survey(struct heap_survey *survey, const struct profile *profile)
 	struct heap_estimate estimate;
 	struct ends ends;
 
-	*survey = (struct heap_survey){.nr_samples = heap->nr_allocations};
+	*survey = (struct heap_survey){.nr_samples = 0};
 	for (size_t i = 0; i < heap->nr_allocations; i++) {
+		survey->nr_samples += 1 + (uint64_t)heap->allocations[i].nr_more;
 		if (heap->allocations[i].kind != ALLOCATION_MAP)
 			survey->mean_bytes = heap->allocations[i].mean_bytes;
 	}

@@ -39,7 +39,7 @@ bool heap_sums_add(struct heap_sums *sums, const struct profile_allocation *row)
 	return row->time_ns <= TIME_MAX_NS && row->freed_ns <= TIME_MAX_NS &&
 	       sum_replace(&sums->sampled, 0, row->size_bytes, max) &&
 	       sum_replace(&sums->sampled, 0, row->mean_bytes, max) &&
-	       sum_replace(&sums->sampled, 0, 1, max);
+	       sum_replace(&sums->sampled, 0, 1 + (uint64_t)row->nr_more, max);
 }
 
 static uint64_t resident(const struct profile_heap_moment *moment)

@@ -48,6 +48,8 @@ static void put_new(struct store_writer *writer, uint32_t row, const struct prof
 	columns_out_uint(out, ALLOCATIONS_KIND, now->kind);
 	columns_out_uint(out, ALLOCATIONS_END, now->end);
 	columns_out_uint(out, ALLOCATIONS_FORMER, former_of(row, now));
+	columns_out_uint(out, ALLOCATIONS_MORE, now->nr_more);
+	columns_out_uint(out, ALLOCATIONS_LIVED, now->life_ns);
 }
 
 static void put_freed(struct store_writer *writer, uint32_t row,

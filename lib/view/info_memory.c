@@ -39,6 +39,10 @@ static void print_fact(const struct view *view, const char *lead, struct buf *te
 static void append_sampling(struct buf *out, const struct heap_survey *survey)
 {
 	buf_append_str(out, survey->allocated_is_exact ? ", exact; " : "; ");
+	if (survey->nr_samples && !survey->mean_bytes && !survey->nr_dropped) {
+		buf_append_str(out, "all of them recorded");
+		return;
+	}
 	append_count(out, survey->nr_samples);
 	buf_append_str(out, survey->nr_samples == 1 ? " block recorded" : " blocks recorded");
 	if (survey->mean_bytes) {

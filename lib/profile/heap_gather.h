@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROFILE_HEAP_GATHER_H
+#define PROFC_PROFILE_HEAP_GATHER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/heap.h"
+
+struct profile;
+
+/*
+ * Rows of blocks where each one is recorded, of which there may be millions in a second. Those that
+ * live on when rows are made, about once a second, have a row each, with exact times. Of those that
+ * were freed by then, those become one row that the same thread allocated with the same stack and
+ * that were freed by the same thread, after as long a life: of the same decade up to 10^8 ns.
+ * Blocks and bytes are exact in any sum. So is the moment in between at which most bytes were
+ * alive: what was alive then is apart from what was not, so that rows add up to the same.
+ */
+struct heap_gather;
+
+struct heap_block {
+	uint64_t address, size_bytes, time_ns; /* since the recording began */
+	uint64_t old_address;		       /* what realloc() has made it of; or 0 */
+	uint32_t process;
+	struct thread_id thread;
+	struct stack_id stack;
+	uint8_t kind, end; /* as in struct profile_allocation */
+};
+
+/* `profile` is borrowed, and nobody else adds allocations to it. */
+struct heap_gather *heap_gather_new(struct profile *profile);
+void heap_gather_release(struct heap_gather *gather); /* NULL is nothing */
+
+/* One that is there already was freed, which was not told, and is freed now. */
+void heap_gather_add(struct heap_gather *gather, const struct heap_block *block);
+
+/* A block that is not known is none. */
+struct heap_freed {
+	uint32_t process;
+	uint64_t address, time_ns;
+	struct thread_id thread;
+};
+
+void heap_gather_free(struct heap_gather *gather, const struct heap_freed *freed);
+/* By realloc(), which makes another one of it; if that fails it is kept. */
+void heap_gather_free_to_move(struct heap_gather *gather, const struct heap_freed *freed);
+void heap_gather_keep(struct heap_gather *gather, uint32_t process, uint64_t address);
+
+/* Make rows of all that was added and freed. */
+void heap_gather_flush(struct heap_gather *gather);
+
+#endif

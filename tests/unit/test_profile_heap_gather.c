@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Blocks that are all recorded, as rows that say the same. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "profile/heap_estimate.h"
+#include "profile/heap_gather.h"
+#include "profile/profile.h"
+#include "stack/stack.h"
+
+struct fixture {
+	struct profile *profile;
+	struct heap_gather *gather;
+	struct thread_id threads[2];
+	struct stack_id stacks[2];
+};
+
+static void begin(struct fixture *fixture)
+{
+	struct profile *profile = profile_new();
+
+	fixture->profile = profile;
+	profile_add_process(profile, &(struct profile_process){.parent = PROCESS_NONE});
+	for (int i = 0; i < 2; i++) {
+		fixture->threads[i] =
+			profile_add_thread(profile, &(struct profile_thread){.tid = i});
+		fixture->stacks[i] = stack_trie_intern(
+			profile->stacks, STACK_EMPTY,
+			profile_intern_frame(
+				profile,
+				(struct code_address){.module = MODULE_UNKNOWN, .address = i + 1}));
+	}
+	fixture->gather = heap_gather_new(profile);
+}
+
+static void end(struct fixture *fixture)
+{
+	heap_gather_release(fixture->gather);
+	profile_free(fixture->profile);
+}
+
+static void add(struct fixture *fixture, uint64_t address, uint64_t size, uint64_t ms)
+{
+	heap_gather_add(fixture->gather, &(struct heap_block){.address = address,
+							      .size_bytes = size,
+							      .time_ns = ms * NS_PER_MS,
+							      .thread = fixture->threads[0],
+							      .stack = fixture->stacks[0]});
+}
+
+static struct heap_freed freed_at(const struct fixture *fixture, uint64_t address, uint64_t ms)
+{
+	return (struct heap_freed){
+		.address = address, .time_ns = ms * NS_PER_MS, .thread = fixture->threads[1]};
+}
+
+static void drop(struct fixture *fixture, uint64_t address, uint64_t ms)
+{
+	struct heap_freed freed = freed_at(fixture, address, ms);
+
+	heap_gather_free(fixture->gather, &freed);
+}
+
+struct totals {
+	double bytes, blocks, alive_bytes, alive_blocks, brief_bytes;
+};
+
+static struct totals totals_of(const struct profile *profile)
+{
+	struct totals totals = {0};
+
+	for (size_t i = 0; i < profile->heap.nr_allocations; i++) {
+		const struct profile_allocation *row = &profile->heap.allocations[i];
+
+		totals.bytes += allocation_bytes(row);
+		totals.blocks += allocation_blocks(row);
+		if (!row->freed_ns) {
+			totals.alive_bytes += allocation_bytes(row);
+			totals.alive_blocks += allocation_blocks(row);
+		} else if (row->life_ns <= NS_PER_MS) {
+			totals.brief_bytes += allocation_bytes(row);
+		}
+	}
+	return totals;
+}
+
+static uint64_t peak_bytes(const struct profile *profile)
+{
+	struct heap_estimate estimate;
+	double bytes;
+
+	heap_estimate_init(&estimate, profile);
+	heap_peak_ns(&estimate, NULL, &bytes);
+	heap_estimate_release(&estimate);
+	return (uint64_t)bytes;
+}
+
+static void test_gather__many_short_lives_are_one_row(void **state)
+{
+	struct fixture fixture;
+	struct totals totals;
+
+	(void)state;
+	begin(&fixture);
+	for (uint64_t i = 0; i < 100000; i++) {
+		add(&fixture, 0x1000 + i % 7 * 16, i % 10, 1 + i / 1000);
+		drop(&fixture, 0x1000 + i % 7 * 16, 1 + i / 1000);
+	}
+	add(&fixture, 0x2000, 77, 200);
+	heap_gather_flush(fixture.gather);
+	totals = totals_of(fixture.profile);
+	/* Those in turn, one that was alive at the peak, 9 bytes, and the one that is left. */
+	assert_in_range(fixture.profile->heap.nr_allocations, 2, 3);
+	assert_int_equal((uint64_t)totals.blocks, 100001);
+	assert_int_equal((uint64_t)totals.bytes, 450000 + 77);
+	assert_int_equal((uint64_t)totals.alive_bytes, 77);
+	assert_int_equal((uint64_t)totals.alive_blocks, 1);
+	assert_int_equal((uint64_t)totals.brief_bytes, 450000);
+	assert_int_equal(peak_bytes(fixture.profile), 77);
+	end(&fixture);
+}
+
+static void test_gather__blocks_that_live_on_have_rows_of_their_own(void **state)
+{
+	struct fixture fixture;
+	const struct profile_allocation *rows;
+
+	(void)state;
+	begin(&fixture);
+	add(&fixture, 16, 100, 1);
+	add(&fixture, 32, 200, 2);
+	heap_gather_flush(fixture.gather);
+	drop(&fixture, 16, 1500);
+	heap_gather_flush(fixture.gather);
+	rows = fixture.profile->heap.allocations;
+	assert_int_equal(fixture.profile->heap.nr_allocations, 2);
+	assert_int_equal(rows[0].size_bytes, 100);
+	assert_int_equal(rows[0].nr_more, 0);
+	assert_in_range(rows[0].freed_ns, 1499 * NS_PER_MS, 1500 * NS_PER_MS);
+	assert_int_equal(rows[0].freed_by.v, fixture.threads[1].v);
+	assert_int_equal(rows[1].freed_ns, 0);
+	end(&fixture);
+}
+
+/* 30 blocks of 10 bytes at once, all of them gone when rows are made. */
+static void test_gather__peak_is_exact_although_all_is_freed(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	begin(&fixture);
+	for (uint64_t round = 0; round < 50; round++) {
+		uint64_t nr = round == 20 ? 30 : 5;
+
+		for (uint64_t i = 0; i < nr; i++)
+			add(&fixture, 16 + i * 16, 10, 10 * round + 1);
+		for (uint64_t i = 0; i < nr; i++)
+			drop(&fixture, 16 + i * 16, 10 * round + 5);
+		if (round % 8 == 7)
+			heap_gather_flush(fixture.gather);
+	}
+	heap_gather_flush(fixture.gather);
+	assert_int_equal(peak_bytes(fixture.profile), 300);
+	assert_int_equal((uint64_t)totals_of(fixture.profile).blocks, 49 * 5 + 30);
+	assert_true(fixture.profile->heap.nr_allocations <= 14);
+	end(&fixture);
+}
+
+static void test_gather__lives_are_told_apart(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	begin(&fixture);
+	for (uint64_t i = 0; i < 100; i++) {
+		add(&fixture, 16, 1, 100 * i);
+		drop(&fixture, 16, 100 * i + 1);
+		add(&fixture, 16, 1000, 100 * i + 2);
+		drop(&fixture, 16, 100 * i + 14);
+	}
+	heap_gather_flush(fixture.gather);
+	assert_int_equal((uint64_t)totals_of(fixture.profile).brief_bytes, 100);
+	end(&fixture);
+}
+
+static void move(struct fixture *fixture, uint64_t from, uint64_t to, uint64_t size, uint64_t ms)
+{
+	struct heap_freed freed = freed_at(fixture, from, ms);
+
+	heap_gather_free_to_move(fixture->gather, &freed);
+	heap_gather_add(fixture->gather, &(struct heap_block){.address = to,
+							      .old_address = from,
+							      .size_bytes = size,
+							      .time_ns = ms * NS_PER_MS,
+							      .thread = fixture->threads[0],
+							      .stack = fixture->stacks[0]});
+}
+
+/* Of 10 bytes at 1 ms, 20 at 5, and freed at 25; and another one, with rows made in between. */
+static void test_gather__lives_go_on_through_realloc(void **state)
+{
+	struct fixture fixture;
+	const struct profile_allocation *rows;
+
+	(void)state;
+	begin(&fixture);
+	add(&fixture, 16, 10, 1);
+	move(&fixture, 16, 32, 20, 5);
+	drop(&fixture, 32, 25);
+	add(&fixture, 48, 30, 30);
+	heap_gather_flush(fixture.gather);
+	move(&fixture, 48, 64, 40, 35);
+	move(&fixture, 64, 80, 50, 36);
+	heap_gather_flush(fixture.gather);
+	rows = fixture.profile->heap.allocations;
+	assert_int_equal(fixture.profile->heap.nr_allocations, 5);
+	assert_int_equal(rows[0].size_bytes, 10);
+	assert_true(rows[0].is_moved);
+	assert_int_equal(rows[1].size_bytes, 20);
+	assert_false(rows[1].is_moved);
+	assert_int_equal(rows[1].life_ns, 24 * NS_PER_MS);
+	assert_int_equal(rows[2].size_bytes, 30);
+	assert_true(rows[2].is_moved);
+	assert_int_equal(rows[3].size_bytes, 40);
+	assert_true(rows[3].is_moved);
+	assert_int_equal(rows[4].size_bytes, 50);
+	assert_int_equal(rows[4].former, 2 + 1);
+	assert_int_equal(rows[4].freed_ns, 0);
+	end(&fixture);
+}
+
+static void test_gather__what_realloc_keeps_is_not_freed(void **state)
+{
+	struct fixture fixture;
+	struct heap_freed freed;
+
+	(void)state;
+	begin(&fixture);
+	add(&fixture, 16, 100, 1);
+	freed = freed_at(&fixture, 16, 2);
+	heap_gather_free_to_move(fixture.gather, &freed);
+	heap_gather_keep(fixture.gather, 0, 16);
+	heap_gather_flush(fixture.gather);
+	heap_gather_free_to_move(fixture.gather, &freed);
+	heap_gather_keep(fixture.gather, 0, 16);
+	heap_gather_flush(fixture.gather);
+	assert_int_equal(fixture.profile->heap.nr_allocations, 1);
+	assert_int_equal(fixture.profile->heap.allocations[0].freed_ns, 0);
+	heap_gather_free_to_move(fixture.gather, &freed);
+	add(&fixture, 16, 200, 3);
+	freed.time_ns = 4 * NS_PER_MS;
+	heap_gather_free_to_move(fixture.gather, &freed);
+	heap_gather_flush(fixture.gather);
+	assert_int_not_equal(fixture.profile->heap.allocations[0].freed_ns, 0);
+	assert_int_equal((uint64_t)totals_of(fixture.profile).alive_blocks, 0);
+	assert_int_equal((uint64_t)totals_of(fixture.profile).bytes, 300);
+	end(&fixture);
+}
+
+static void test_gather__an_address_used_again_was_freed(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	begin(&fixture);
+	add(&fixture, 16, 100, 1);
+	add(&fixture, 16, 200, 2);
+	heap_gather_flush(fixture.gather);
+	add(&fixture, 16, 300, 3);
+	heap_gather_flush(fixture.gather);
+	assert_int_equal((uint64_t)totals_of(fixture.profile).alive_bytes, 300);
+	assert_int_equal((uint64_t)totals_of(fixture.profile).bytes, 600);
+	drop(&fixture, 32, 4); /* of before */
+	heap_gather_flush(fixture.gather);
+	assert_int_equal((uint64_t)totals_of(fixture.profile).bytes, 600);
+	end(&fixture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_gather__many_short_lives_are_one_row),
+		cmocka_unit_test(test_gather__blocks_that_live_on_have_rows_of_their_own),
+		cmocka_unit_test(test_gather__peak_is_exact_although_all_is_freed),
+		cmocka_unit_test(test_gather__lives_are_told_apart),
+		cmocka_unit_test(test_gather__lives_go_on_through_realloc),
+		cmocka_unit_test(test_gather__what_realloc_keeps_is_not_freed),
+		cmocka_unit_test(test_gather__an_address_used_again_was_freed),
+	};
+
+	return cmocka_run_group_tests_name("profile heap gather", tests, NULL, NULL);
+}
