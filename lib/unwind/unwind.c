@@ -149,6 +149,12 @@ static void walk_foreign(struct walk *walk)
 	walk_end(walk, walk->snapshot->is_worker ? STACK_END_WORKER : STACK_END_FOREIGN, 0);
 }
 
+bool unwinder_step(const struct unwinder *unwinder, const struct space *space,
+		   const struct unwind_frame *frame, struct unwind_step *step)
+{
+	return rows_step(unwinder->rows, space, frame, step);
+}
+
 void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct snapshot *snapshot,
 		   const struct unwind_memory *memory, struct unwind_walk *out)
 {

@@ -96,6 +96,25 @@ void unwinder_free(struct unwinder *unwinder);
 void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct snapshot *snapshot,
 		   const struct unwind_memory *memory, struct unwind_walk *out);
 
+/* From a frame to its caller's, where that takes no more than the stack and the frame pointer. */
+struct unwind_step {
+	uint64_t return_address; /* that leads into the frame */
+	/* The caller's stack pointer, just below which its return address is: so far from this one.
+	 */
+	int32_t sp_offset;
+	int16_t fp_offset; /* from there, of the caller's frame pointer, if it is saved */
+	bool is_from_fp;   /* sp_offset is from the frame pointer */
+	bool fp_is_saved;  /* else it is the same, */
+	bool fp_is_lost;   /* or not known */
+};
+
+/*
+ * The step of a frame that the last walk has found in this space, of which all but the leaf were
+ * called; the leaf, too, here. False: it takes more, or is not known any more.
+ */
+bool unwinder_step(const struct unwinder *unwinder, const struct space *space,
+		   const struct unwind_frame *frame, struct unwind_step *step);
+
 /* Drop what is cached for a space: before space_free(), and after exec. */
 void unwinder_forget_space(struct unwinder *unwinder, const struct space *space);
 

@@ -68,6 +68,9 @@ uint64_t rows_nr_compiled(const struct rows *rows);
  */
 void rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind,
 	       struct libunwind_spaces *libunwind);
+/* step.c: unwinder_step(). */
+bool rows_step(const struct rows *rows, const struct space *space, const struct unwind_frame *frame,
+	       struct unwind_step *step);
 
 /*
  * libunwind over the snapshot: one address space for each space walked. Only
