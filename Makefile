@@ -38,7 +38,7 @@ BUILD ?= build$(if $(strip $(KNOBS)),/$(subst $(space),-,$(strip $(KNOBS))))
 override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
 
 # Code that goes into other processes, and is linked for itself.
-BLOB_SOURCES := lib/probe/heap_blob.c
+BLOB_SOURCES := lib/probe/heap_blob.c lib/probe/heap_walk_blob.c
 LIB_SOURCES := $(sort $(filter-out $(BLOB_SOURCES),$(wildcard lib/*/*.c)))
 CMD_SOURCES := $(sort $(wildcard cmd/*.c))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
@@ -147,10 +147,10 @@ $(BUILD)/lib/export/asset.o: $(wildcard lib/export/*.js lib/export/*.css)
 IS_X86_64 := $(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null))
 BLOB_CFLAGS := -std=gnu11 $(WARNINGS) -O2 -fno-omit-frame-pointer -ffreestanding -fPIC -fvisibility=hidden \
 	-mgeneral-regs-only -mno-red-zone -fno-stack-protector -fcf-protection=none -fno-jump-tables \
-	-fno-asynchronous-unwind-tables -fno-builtin \
+	-fno-asynchronous-unwind-tables -fno-builtin -fno-tree-slp-vectorize \
 	$(if $(IS_CLANG),,-fno-tree-loop-distribute-patterns -fno-reorder-blocks-and-partition)
 ifneq ($(IS_X86_64),)
-$(BUILD)/lib/probe/heap_blob.o: lib/probe/heap_blob.c
+$(BUILD)/lib/probe/heap_blob.o $(BUILD)/lib/probe/heap_walk_blob.o: $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(call heard,$(CC) -Ilib $(BLOB_CFLAGS) -MMD -MP -c -o $@ $<)
 
@@ -158,7 +158,7 @@ $(BUILD)/lib/probe/heap_stubs.o: lib/probe/heap_stubs.S
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) -c -o $@ $<
 
-$(BUILD)/lib/probe/heap_blob.elf: lib/probe/heap_blob.ld $(BUILD)/lib/probe/heap_blob.o $(BUILD)/lib/probe/heap_stubs.o
+$(BUILD)/lib/probe/heap_blob.elf: lib/probe/heap_blob.ld $(BLOB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/lib/probe/heap_stubs.o
 	$(call say,LD)$(LD) -o $@ -T $< --build-id=none --no-dynamic-linker -z norelro $(filter %.o,$^)
 
 $(BUILD)/lib/probe/heap_blob.bin: $(BUILD)/lib/probe/heap_blob.elf
@@ -264,7 +264,7 @@ check-headers:
 
 # Had the compiler anything to say about what is built?
 check-warnings: programs
-	@! cat $(wildcard $(addsuffix .warnings,$(LIB_OBJECTS) $(BUILD)/lib/probe/heap_blob.o $(CMD_OBJECTS) $(BUILD)/cmd/main.o \
+	@! cat $(wildcard $(addsuffix .warnings,$(LIB_OBJECTS) $(BLOB_SOURCES:%.c=$(BUILD)/%.o) $(CMD_OBJECTS) $(BUILD)/cmd/main.o \
 		$(UNIT_PROGRAMS) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(ORACLE_PROGRAMS))) </dev/null | grep .
 
 # Has clang, of the tests? Of lib/ and cmd/ clang-tidy says it.
@@ -338,7 +338,7 @@ help:
 	@echo "knobs: DEBUG=1 ASAN=1 UBSAN=1 COVERAGE=1 WERROR=1, CC= CFLAGS= LDFLAGS="
 	@echo "       V=1 shows the commands of the build, make -s nothing but what is wrong"
 
--include $(LIB_OBJECTS:.o=.d) $(BUILD)/lib/probe/heap_blob.d $(CMD_OBJECTS:.o=.d) $(BUILD)/cmd/main.d
+-include $(LIB_OBJECTS:.o=.d) $(BLOB_SOURCES:%.c=$(BUILD)/%.d) $(CMD_OBJECTS:.o=.d) $(BUILD)/cmd/main.d
 -include $(wildcard $(BUILD)/tests/*/*.clang.d)
 -include $(UNIT_PROGRAMS:=.d) $(FUZZ_PROGRAMS:=.d) $(BENCH_PROGRAMS:=.d) $(ORACLE_PROGRAMS:=.d)
 

@@ -10,13 +10,14 @@
 #include <stdint.h>
 
 #include "probe/heap_shared.h"
+#include "probe/heap_walk_blob.h"
 
 #define PAGE_BYTES UINT64_C(4096)
 /* An allocator calls itself from not deeper in the stack than this. */
 #define NESTED_STACK_BYTES 16384
 
 /* In front of this code, in the process, where the linker script has it. */
-struct heap_shared shared __attribute__((visibility("hidden"), section(".bss.shared")));
+struct heap_shared shared __attribute__((section(".bss.shared")));
 
 /* What the stub does next: return the result, or, if `jump` is set, go there as if called. */
 struct outcome {
@@ -33,6 +34,7 @@ struct request {
 	const struct heap_hook *hook;
 	struct heap_frame *frame;
 	struct heap_slot *slot;
+	struct heap_thread *thread; /* where all is recorded, and it has a place of its own */
 	uint64_t size, old;
 	int64_t countdown;			  /* before it was counted */
 	uint64_t mean;				  /* by which it was sampled */
@@ -83,24 +85,20 @@ static void copy_bytes(void *to, const void *from, uint64_t nr)
 	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(nr) : : "memory");
 }
 
-static struct heap_private *own(void)
-{
-	return (struct heap_private *)shared.private_address;
-}
-
 /* Asked for once; a child of vfork(2) is taken for who has the memory. */
 static int64_t own_pid(void)
 {
-	int64_t pid = relaxed_load(&own()->pid);
+	int64_t pid = relaxed_load(&heap_own()->pid);
 
 	if (!pid) {
 		pid = system_call(__NR_getpid, 0, 0, 0, 0, 0);
-		relaxed_store(&own()->pid, pid);
+		relaxed_store(&heap_own()->pid, pid);
 	}
 	return pid;
 }
 
-static struct heap_slot *slot_of_thread(void)
+/* Where its data are; 0: not known. */
+static uint64_t thread_data(void)
 {
 	uint64_t thread = 0;
 
@@ -108,7 +106,12 @@ static struct heap_slot *slot_of_thread(void)
 		__asm__("mov %%fs:0,%0" : "=r"(thread));
 	else if (shared.threads == HEAP_THREADS_BY_BASE)
 		__asm__("rdfsbase %0" : "=r"(thread));
-	return &shared.slots[(thread >> 12) % HEAP_SLOTS];
+	return thread;
+}
+
+static struct heap_slot *slot_of_thread(void)
+{
+	return &shared.slots[(thread_data() >> 12) % HEAP_SLOTS];
 }
 
 /* -- random intervals -- */
@@ -238,12 +241,12 @@ static uint64_t *set_of(uint64_t pointer)
 {
 	uint64_t hash = (pointer >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 40;
 
-	return own()->sets[hash % HEAP_SETS];
+	return heap_own()->sets[hash % HEAP_SETS];
 }
 
 static void count_in_filter(uint64_t pointer, int by)
 {
-	uint8_t *filter = &own()->filter[(pointer >> 4) % HEAP_FILTER_BYTES];
+	uint8_t *filter = &heap_own()->filter[(pointer >> 4) % HEAP_FILTER_BYTES];
 	uint8_t was = relaxed_load(filter);
 
 	do {
@@ -290,9 +293,22 @@ static bool forget(uint64_t pointer)
 
 /* -- the ring -- */
 
+static uint64_t ring_bytes(void)
+{
+	return shared.is_all ? HEAP_ALL_RING_BYTES : HEAP_RING_BYTES;
+}
+
 static struct heap_ring_record *record_at(uint64_t position)
 {
-	return (struct heap_ring_record *)(void *)&shared.ring[position % HEAP_RING_BYTES];
+	uint8_t *ring = shared.is_all ? heap_all()->ring : shared.ring;
+
+	return (struct heap_ring_record *)(void *)&ring[position & (ring_bytes() - 1)];
+}
+
+/* Who reads has this memory in the own cache: it comes back while the next records are made. */
+static inline void have_ring_back(uint64_t position)
+{
+	__asm__ volatile("prefetchw %0" : : "m"(*record_at(position)));
 }
 
 static void commit(struct heap_ring_record *record, uint64_t position)
@@ -305,6 +321,29 @@ static void commit(struct heap_ring_record *record, uint64_t position)
  * would pass for leaked, while of an allocation that is lost nothing more is said.
  */
 #define FREES_BYTES (HEAP_RING_BYTES / 8)
+/* While nothing is read for so long, who reads has gone. */
+#define WAIT_NS	 UINT64_C(200000)
+#define WAITS_NR 5000
+
+/*
+ * Where all is recorded, a program that is faster than the reader waits for it, rather than that
+ * something is lost. False: the reader has gone.
+ */
+static bool wait_for_reader(void)
+{
+	uint64_t tail = __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
+	struct __kernel_timespec pause = {.tv_nsec = WAIT_NS};
+
+	if (tail == relaxed_load(&shared.given_up_at))
+		return false;
+	for (int i = 0; i < WAITS_NR && !relaxed_load(&shared.is_over); i++) {
+		system_call(__NR_nanosleep, (uint64_t)&pause, 0, 0, 0, 0);
+		if (__atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE) != tail)
+			return true;
+	}
+	relaxed_store(&shared.given_up_at, tail);
+	return false;
+}
 
 static uint64_t record_bytes(uint64_t nr_stack_bytes)
 {
@@ -315,20 +354,26 @@ static uint64_t record_bytes(uint64_t nr_stack_bytes)
 /* A record does not go around the end of the ring. NULL: there is no room. */
 static struct heap_ring_record *reserve(uint64_t nr_bytes, bool has_stack, uint64_t *position)
 {
-	int64_t room = HEAP_RING_BYTES - (has_stack ? FREES_BYTES : 0);
+	int64_t room = (int64_t)(ring_bytes() - (has_stack ? FREES_BYTES : 0));
 	uint64_t head = relaxed_load(&shared.head);
 	uint64_t left;
 	int64_t used;
 
-	do {
-		left = HEAP_RING_BYTES - head % HEAP_RING_BYTES;
+	for (;;) {
+		left = ring_bytes() - (head & (ring_bytes() - 1));
 		*position = left < nr_bytes ? head + left : head;
 		/* Others may have gone on meanwhile, so that the tail is beyond this head. */
 		used = (int64_t)(*position + nr_bytes -
 				 __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE));
-		if (used > room)
+		if (used <= room) {
+			if (exchange(&shared.head, &head, *position + nr_bytes))
+				break;
+			continue;
+		}
+		if (!shared.is_all || !wait_for_reader())
 			return 0;
-	} while (!exchange(&shared.head, &head, *position + nr_bytes));
+		head = relaxed_load(&shared.head);
+	}
 	if (*position != head) {
 		struct heap_ring_record *skip = record_at(head);
 
@@ -373,16 +418,49 @@ static uint64_t copy_stack(uint8_t *to, uint64_t from, uint64_t nr, int64_t pid)
 	return got > 0 ? first + (uint64_t)got : first;
 }
 
-static void emit(const struct request *request, enum heap_record_kind kind, uint64_t pointer,
-		 bool is_untracked)
+/* All of a brief record but its commit, and when and by whom. */
+static void fill(struct heap_ring_record *record, const struct request *request,
+		 enum heap_record_kind kind, uint64_t pointer, uint64_t nr_bytes, bool is_untracked)
+{
+	record->nr_bytes = (uint32_t)nr_bytes;
+	record->kind = (uint8_t)kind;
+	record->function = (uint8_t)request->hook->function;
+	record->is_untracked = is_untracked;
+	record->was_sampled = request->was_sampled;
+	record->pointer = pointer;
+	record->size = request->size;
+	record->old = request->old;
+	record->signature = 0;
+}
+
+/* The rest, with so many bytes of the stack if they are there. */
+static void fill_caller(struct heap_ring_record *record, const struct request *request,
+			uint64_t nr_stack_bytes)
 {
 	const struct heap_frame *frame = request->frame;
 	uint64_t sp = (uint64_t)(frame + 1);
+
+	record->mean = request->mean;
+	record->rbx = frame->rbx;
+	record->rbp = frame->rbp;
+	record->rsp = sp;
+	record->r12 = frame->r12;
+	record->r13 = frame->r13;
+	record->r14 = frame->r14;
+	record->r15 = frame->r15;
+	record->rip = frame->rip;
+	record->nr_stack_bytes =
+		copy_stack((uint8_t *)(record + 1), sp, nr_stack_bytes, record->pid);
+}
+
+static void emit(const struct request *request, enum heap_record_kind kind, uint64_t pointer,
+		 bool is_untracked)
+{
 	bool is_new = kind == HEAP_RECORD_ALLOCATION;
 	bool has_stack = is_new || (kind == HEAP_RECORD_FREE && shared.frees_have_stacks);
 	/* It lives while the program has it: not yet while it is recorded, and no more. */
 	uint64_t time = is_new ? 0 : time_now();
-	uint64_t room = has_stack ? stack_bytes_from(sp) : 0;
+	uint64_t room = has_stack ? stack_bytes_from((uint64_t)(request->frame + 1)) : 0;
 	int64_t pid = own_pid();
 	int64_t tid = system_call(__NR_gettid, 0, 0, 0, 0, 0);
 	uint64_t position;
@@ -396,26 +474,10 @@ static void emit(const struct request *request, enum heap_record_kind kind, uint
 		relaxed_add(&shared.nr_dropped, 1);
 		return;
 	}
-	record->nr_bytes = (uint32_t)record_bytes(room);
-	record->kind = (uint8_t)kind;
-	record->function = (uint8_t)request->hook->function;
-	record->is_untracked = is_untracked;
-	record->was_sampled = request->was_sampled;
+	fill(record, request, kind, pointer, record_bytes(room), is_untracked);
 	record->pid = (int32_t)pid;
 	record->tid = (int32_t)tid;
-	record->pointer = pointer;
-	record->size = request->size;
-	record->old = request->old;
-	record->mean = request->mean;
-	record->rbx = frame->rbx;
-	record->rbp = frame->rbp;
-	record->rsp = sp;
-	record->r12 = frame->r12;
-	record->r13 = frame->r13;
-	record->r14 = frame->r14;
-	record->r15 = frame->r15;
-	record->rip = frame->rip;
-	record->nr_stack_bytes = copy_stack((uint8_t *)(record + 1), sp, room, pid);
+	fill_caller(record, request, room);
 	record->time = time ? time : time_now();
 	commit(record, position);
 }
@@ -460,10 +522,31 @@ static bool read_arguments(struct request *request)
 /* Is this part of an allocation that is under way already? */
 static bool is_nested(const struct request *request)
 {
-	uint64_t inside = relaxed_load(&request->slot->inside_sp);
+	uint64_t inside = relaxed_load(request->thread ? &request->thread->inside_sp
+						       : &request->slot->inside_sp);
 	uint64_t sp = (uint64_t)request->frame;
 
 	return sp < inside && inside - sp < NESTED_STACK_BYTES;
+}
+
+static void go_inside(const struct request *request)
+{
+	if (request->thread) {
+		relaxed_store(&request->thread->inside_sp, (uint64_t)request->frame);
+		return;
+	}
+	relaxed_store(&request->slot->inside_sp, (uint64_t)request->frame);
+	relaxed_add(&request->slot->countdown, -HEAP_INSIDE);
+}
+
+static void come_out(const struct request *request)
+{
+	if (request->thread) {
+		relaxed_store(&request->thread->inside_sp, 0);
+		return;
+	}
+	relaxed_add(&request->slot->countdown, HEAP_INSIDE);
+	relaxed_store(&request->slot->inside_sp, 0);
 }
 
 static uint64_t call(const struct request *request, uint64_t function_at)
@@ -486,7 +569,6 @@ static uint64_t call_without_throwing(const struct request *request)
 
 static uint64_t call_original(const struct request *request)
 {
-	struct heap_slot *slot = request->slot;
 	uint64_t result;
 
 	switch ((enum heap_function)request->hook->function) {
@@ -509,11 +591,9 @@ static uint64_t call_original(const struct request *request)
 	case HEAP_FUNCTION_COUNT:
 		break;
 	}
-	relaxed_store(&slot->inside_sp, (uint64_t)request->frame);
-	relaxed_add(&slot->countdown, -HEAP_INSIDE);
+	go_inside(request);
 	result = call(request, request->hook->original);
-	relaxed_add(&slot->countdown, HEAP_INSIDE);
-	relaxed_store(&slot->inside_sp, 0);
+	come_out(request);
 	return result;
 }
 
@@ -576,20 +656,197 @@ static struct outcome on_allocation(struct request *request)
 	return outcome;
 }
 
-struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t countdown)
+/* -- where all is recorded -- */
+
+static bool is_alive(int64_t tid)
 {
-	struct request request = {
-		.hook = &shared.hooks[which >> HEAP_STUB_HOOK_LOG2],
-		.frame = frame,
-		.slot = slot_of_thread(),
-		.countdown = countdown,
-		.is_framed = which & HEAP_STUB_FRAMED,
-		.is_counted = which & HEAP_STUB_COUNTED,
-	};
+	return system_call(__NR_tgkill, (uint64_t)own_pid(), (uint64_t)tid, 0, 0, 0) == 0;
+}
+
+static void claim(struct heap_thread *thread)
+{
+	relaxed_store(&thread->tid, system_call(__NR_gettid, 0, 0, 0, 0, 0));
+	relaxed_store(&thread->inside_sp, 0);
+	relaxed_store(&thread->in_flight, 0);
+	thread->is_walking = thread->readable_end = thread->readable = 0;
+}
+
+/* NULL: there is no place for one more, of 1024 that are alive; or it has no data. */
+static struct heap_thread *find_thread(void)
+{
+	struct heap_thread *threads = heap_own()->threads;
+	uint64_t data = thread_data();
+	uint64_t first = heap_hash(data) >> 32;
+
+	for (uint64_t i = 0; data && i < HEAP_PROBES; i++) {
+		struct heap_thread *thread = &threads[(first + i) % HEAP_THREADS];
+		uint64_t was = relaxed_load(&thread->data);
+
+		if (was == data)
+			return thread;
+		if (!was && exchange(&thread->data, &was, data)) {
+			claim(thread);
+			return thread;
+		}
+	}
+	for (uint64_t i = 0; data && i < HEAP_PROBES; i++) {
+		struct heap_thread *thread = &threads[(first + i) % HEAP_THREADS];
+		uint64_t was = relaxed_load(&thread->data);
+
+		if (!is_alive(relaxed_load(&thread->tid)) && exchange(&thread->data, &was, data)) {
+			claim(thread);
+			return thread;
+		}
+	}
+	return 0;
+}
+
+/* Where glibc and musl have a thread's id among its data. */
+#define TID_AT_GLIBC 0x2d0
+#define TID_AT_MUSL  0x30
+
+static bool has_tid_at(uint64_t at, int64_t tid)
+{
+	int32_t found;
+
+	return thread_data() && heap_read(thread_data() + at, &found, sizeof(found)) &&
+	       found == tid;
+}
+
+/* A child that was forked begins with zeros, and looks anew. */
+static int64_t learn_tid(void)
+{
+	int64_t tid = system_call(__NR_gettid, 0, 0, 0, 0, 0);
+
+	relaxed_store(&heap_own()->tid_at, has_tid_at(TID_AT_GLIBC, tid)  ? TID_AT_GLIBC
+					   : has_tid_at(TID_AT_MUSL, tid) ? TID_AT_MUSL
+									  : -1);
+	return tid;
+}
+
+static int64_t own_tid(void)
+{
+	int64_t at = relaxed_load(&heap_own()->tid_at);
+
+	if (at > 0)
+		return relaxed_load((const int32_t *)(thread_data() + (uint64_t)at));
+	return at ? system_call(__NR_gettid, 0, 0, 0, 0, 0) : learn_tid();
+}
+
+static void count_dropped(const struct request *request)
+{
+	relaxed_add(&shared.dropped_bytes, request->size);
+	relaxed_add(&shared.dropped_blocks, 1);
+}
+
+static void emit_one(struct request *request, enum heap_record_kind kind, uint64_t pointer)
+{
+	bool is_new = kind == HEAP_RECORD_ALLOCATION;
+	uint64_t signature = is_new ? heap_sign(request->frame, request->thread) : 0;
+	bool has_stack = is_new && (!signature || !heap_is_met(signature, request->thread));
+	uint64_t room = has_stack ? stack_bytes_from((uint64_t)(request->frame + 1)) : 0;
+	uint64_t nr_bytes;
+	uint64_t position;
+	struct heap_ring_record *record;
+
+	if (has_stack && !signature) {
+		signature = heap_sign_words(request->frame, request->thread, room);
+		has_stack = !signature || !heap_is_met(signature, request->thread);
+	}
+	nr_bytes = has_stack ? record_bytes(room) : HEAP_BRIEF_BYTES;
+	record = reserve(nr_bytes, is_new, &position);
+	if (!record) {
+		relaxed_add(&shared.nr_dropped, 1);
+		if (is_new)
+			count_dropped(request);
+		return;
+	}
+	have_ring_back(position + (uint64_t)16 * HEAP_BRIEF_BYTES);
+	fill(record, request, kind, pointer, nr_bytes, false);
+	record->pid = (int32_t)own_pid();
+	record->tid = (int32_t)own_tid();
+	record->signature = signature;
+	if (has_stack) {
+		fill_caller(record, request, room);
+		if (signature)
+			heap_note_met(signature);
+	}
+	record->time = time_now();
+	commit(record, position);
+}
+
+static struct outcome free_one(struct request *request)
+{
+	if (request->frame->rdi && !is_nested(request))
+		emit_one(request, HEAP_RECORD_FREE, request->frame->rdi);
+	return (struct outcome){.jump = request->hook->original};
+}
+
+static struct outcome allocate_one(struct request *request)
+{
+	struct outcome outcome = {.jump = request->hook->original};
+	bool throws =
+		request->hook->function == HEAP_NEW || request->hook->function == HEAP_NEW_ALIGNED;
+	uint64_t pointer;
+
+	if (!read_arguments(request) || is_nested(request))
+		return outcome;
+	request->was_sampled = request->old != 0;
+	if (request->old)
+		emit_one(request, HEAP_RECORD_FREE, request->old);
+	outcome.result = call_original(request);
+	pointer = pointer_of(request, outcome.result);
+	if (pointer)
+		emit_one(request, HEAP_RECORD_ALLOCATION, pointer);
+	else if (request->old && request->size)
+		emit_one(request, HEAP_RECORD_KEPT, request->old);
+	if (!throws || outcome.result)
+		outcome.jump = 0;
+	return outcome;
+}
+
+/* One instruction, so that the handler of a signal does not come amid it. */
+static void add_here(int64_t *word, int64_t value)
+{
+	__asm__ volatile("addq %1,%0" : "+m"(*word) : "er"(value) : "cc");
+}
+
+static struct outcome record_one(struct request *request)
+{
+	struct heap_thread *thread = find_thread();
 	struct outcome outcome;
 
-	relaxed_add(&own()->in_flight, 1);
+	request->thread = thread;
+	if (thread)
+		add_here(&thread->in_flight, 1);
+	else
+		relaxed_add(&heap_own()->in_flight, 1);
+	outcome = request->hook->function == HEAP_FREE ? free_one(request) : allocate_one(request);
+	if (thread)
+		add_here(&thread->in_flight, -1);
+	else
+		relaxed_add(&heap_own()->in_flight, -1);
+	return outcome;
+}
+
+struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t countdown)
+{
+	struct request request; /* set one by one: to clear it takes longer than all else */
+	struct outcome outcome;
+
+	request.hook = &shared.hooks[which >> HEAP_STUB_HOOK_LOG2];
+	request.frame = frame;
+	request.slot = slot_of_thread();
+	request.thread = 0;
+	request.size = request.old = request.mean = 0;
+	request.countdown = countdown;
+	request.is_framed = which & HEAP_STUB_FRAMED;
+	request.is_counted = which & HEAP_STUB_COUNTED;
+	request.is_sampled = request.was_sampled = false;
+	if (shared.is_all)
+		return record_one(&request);
+	relaxed_add(&heap_own()->in_flight, 1);
 	outcome = request.hook->function == HEAP_FREE ? on_free(&request) : on_allocation(&request);
-	relaxed_add(&own()->in_flight, -1);
+	relaxed_add(&heap_own()->in_flight, -1);
 	return outcome;
 }

@@ -47,11 +47,12 @@ static bool can_read_base(void)
 }
 
 void heap_draft_init(struct heap_draft *draft, const struct probe_request *requests,
-		     size_t nr_requests, bool has_thread_data)
+		     size_t nr_requests, const struct heap_options *options, bool has_thread_data)
 {
 	*draft = (struct heap_draft){.threads = has_thread_data	  ? HEAP_THREADS_BY_DATA
 						: can_read_base() ? HEAP_THREADS_BY_BASE
-								  : HEAP_THREADS_AS_ONE};
+								  : HEAP_THREADS_AS_ONE,
+				     .is_all = options && options->is_all};
 	draft->entries = xcalloc(2 * nr_requests + 1, sizeof(*draft->entries));
 	for (size_t i = 0; i < nr_requests; i++) {
 		if (!requests[i].is_heap)
@@ -143,6 +144,7 @@ enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_reques
 	struct patch_heap heap = {.function = request->function,
 				  .hook = (uint32_t)draft->nr,
 				  .threads = draft->threads,
+				  .is_all = draft->is_all,
 				  .shared = place->shared,
 				  .stub = place->stub};
 	struct heap_hook *hook = &draft->hooks[draft->nr];
@@ -218,6 +220,8 @@ void heap_draft_share(const struct heap_draft *draft, const struct region *regio
 
 	shared->private_address = region->header.private_address;
 	shared->mean = options->mean;
+	shared->is_all = options->is_all;
+	shared->given_up_at = UINT64_MAX;
 	shared->stack_bytes = options->stack_bytes;
 	shared->frees_have_stacks = options->free_stacks;
 	shared->threads = draft->threads;
@@ -275,10 +279,18 @@ static bool has_marker(const struct stopped *stopped)
 
 static bool is_in_flight(const struct region_header *header, int memory_fd)
 {
-	int64_t nr;
+	struct heap_thread *threads = xcalloc(HEAP_THREADS, sizeof(*threads));
+	const size_t nr_bytes = HEAP_THREADS * sizeof(*threads);
 	uint64_t at = header->private_address + offsetof(struct heap_private, in_flight);
+	uint64_t threads_at = header->private_address + offsetof(struct heap_private, threads);
+	int64_t nr;
+	bool is = pread(memory_fd, &nr, sizeof(nr), (off_t)at) != sizeof(nr) || nr ||
+		  pread(memory_fd, threads, nr_bytes, (off_t)threads_at) != (ssize_t)nr_bytes;
 
-	return pread(memory_fd, &nr, sizeof(nr), (off_t)at) != sizeof(nr) || nr != 0;
+	for (size_t i = 0; i < HEAP_THREADS && !is; i++)
+		is = threads[i].in_flight != 0;
+	free(threads);
+	return is;
 }
 
 bool heap_is_in_use(const struct region_header *header, struct stopped *stopped, int memory_fd)

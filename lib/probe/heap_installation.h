@@ -18,14 +18,21 @@ struct stopped;
 
 /* How allocations are sampled. */
 struct heap_options {
-	uint64_t mean;	      /* bytes; 1 to HEAP_MEAN_MAX; 0: they are not */
+	uint64_t mean;	      /* bytes; 1 to HEAP_MEAN_MAX; 0: they are not, */
+	bool is_all;	      /* or all are recorded */
 	uint32_t stack_bytes; /* to be copied with each, at most HEAP_STACK_MAX */
 	bool free_stacks;     /* and with each that is freed */
 };
 
+static inline bool heap_options_are_set(const struct heap_options *options)
+{
+	return options->mean || options->is_all;
+}
+
 /* The hooks of an installation that is being drawn. */
 struct heap_draft {
 	enum heap_threads threads;
+	bool is_all;
 	struct heap_hook hooks[HEAP_HOOKS];
 	uint64_t modules[HEAP_HOOKS]; /* of each hook, the bias */
 	struct patch *patches[HEAP_HOOKS];
@@ -35,9 +42,10 @@ struct heap_draft {
 	size_t nr_entries;
 };
 
-/* Note all that is to be hooked, before anything is drawn. */
+/* Note all that is to be hooked, before anything is drawn. `options` may be NULL if that is none.
+ */
 void heap_draft_init(struct heap_draft *draft, const struct probe_request *requests,
-		     size_t nr_requests, bool has_thread_data);
+		     size_t nr_requests, const struct heap_options *options, bool has_thread_data);
 void heap_draft_release(struct heap_draft *draft);
 /* The bytes of our code at the beginning of a part's code; 0: there are none. */
 size_t heap_draft_code_bytes(void);

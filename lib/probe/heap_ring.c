@@ -2,6 +2,7 @@
 /* Takes records out of the ring. */
 #include "probe/heap_ring.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #if defined(__x86_64__)
@@ -92,15 +93,22 @@ static uint64_t time_ns_of(const struct heap_ring *ring, uint64_t time)
 
 void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared)
 {
-	*ring = (struct heap_ring){.shared = shared};
+	*ring = (struct heap_ring){
+		.shared = shared, .bytes = shared->ring, .nr_bytes = HEAP_RING_BYTES};
+	if (shared->is_all) {
+		ring->all = (struct heap_all *)(void *)shared - 1;
+		ring->bytes = ring->all->ring;
+		ring->nr_bytes = HEAP_ALL_RING_BYTES;
+	}
 	ring->former = moment();
 	ring->latter = ring->former;
 	ring->tail = ring->next = __atomic_load_n(&shared->tail, __ATOMIC_RELAXED);
+	ring->head = ring->released = ring->tail;
 }
 
 static struct heap_ring_record *record_at(const struct heap_ring *ring, uint64_t position)
 {
-	return (struct heap_ring_record *)(void *)&ring->shared->ring[position % HEAP_RING_BYTES];
+	return (struct heap_ring_record *)(void *)&ring->bytes[position & (ring->nr_bytes - 1)];
 }
 
 static bool is_committed(const struct heap_ring *ring, uint64_t position)
@@ -109,22 +117,43 @@ static bool is_committed(const struct heap_ring *ring, uint64_t position)
 	       (position ^ HEAP_COMMIT_KEY);
 }
 
-static void release(struct heap_ring *ring, uint64_t position)
+/*
+ * Head and tail are on the way between two processors whenever they change, and each side waits for
+ * that: the one is looked at, and the other told, now and then.
+ */
+#define RELEASE_BYTES (HEAP_RING_BYTES / 32)
+
+static void release(struct heap_ring *ring)
+{
+	ring->released = ring->tail;
+	__atomic_store_n(&ring->shared->tail, ring->tail, __ATOMIC_RELEASE);
+}
+
+static void go_on(struct heap_ring *ring, uint64_t position)
 {
 	ring->tail = ring->next = position;
-	__atomic_store_n(&ring->shared->tail, position, __ATOMIC_RELEASE);
+	if (position - ring->released >= RELEASE_BYTES)
+		release(ring);
+}
+
+static bool is_brief(const struct heap_ring_record *found)
+{
+	return found->nr_bytes == HEAP_BRIEF_BYTES && found->kind != HEAP_RECORD_SKIP;
 }
 
 /* Its length is believed if it is one. */
-static bool has_sense(const struct heap_ring_record *found, uint64_t position, uint64_t head)
+static bool has_sense(const struct heap_ring *ring, const struct heap_ring_record *found,
+		      uint64_t head)
 {
-	uint64_t left = HEAP_RING_BYTES - position % HEAP_RING_BYTES;
+	uint64_t left = ring->nr_bytes - (ring->tail & (ring->nr_bytes - 1));
 
 	if (!found->nr_bytes || found->nr_bytes % HEAP_RECORD_ALIGNMENT || found->nr_bytes > left ||
-	    found->nr_bytes > head - position || found->kind >= HEAP_RECORD_KIND_COUNT)
+	    found->nr_bytes > head - ring->tail || found->kind >= HEAP_RECORD_KIND_COUNT)
 		return false;
 	if (found->kind == HEAP_RECORD_SKIP)
 		return found->nr_bytes == left;
+	if (is_brief(found))
+		return ring->all && found->function < HEAP_FUNCTION_COUNT;
 	return found->nr_bytes >= sizeof(*found) &&
 	       found->nr_stack_bytes <= found->nr_bytes - sizeof(*found) &&
 	       found->function < HEAP_FUNCTION_COUNT;
@@ -139,84 +168,186 @@ static void skip(struct heap_ring *ring, uint64_t head)
 		position += HEAP_RECORD_ALIGNMENT;
 	ring->nr_lost++;
 	ring->waiting_since_ns = 0;
-	release(ring, position < head ? position : head);
+	go_on(ring, position < head ? position : head);
+}
+
+/* As much of it as there may be: to the end of a brief one, or of all. */
+static void copy(const struct heap_ring *ring, struct heap_ring_record *found)
+{
+	const struct heap_ring_record *there = record_at(ring, ring->tail);
+
+	_Static_assert(HEAP_BRIEF_BYTES == HEAP_RECORD_ALIGNMENT, "it is there always");
+	__builtin_prefetch(record_at(ring, ring->tail + (uint64_t)8 * HEAP_BRIEF_BYTES));
+	memcpy(found, there, HEAP_BRIEF_BYTES);
+	if (found->nr_bytes != HEAP_BRIEF_BYTES && found->kind != HEAP_RECORD_SKIP &&
+	    ring->nr_bytes - (ring->tail & (ring->nr_bytes - 1)) >= sizeof(*found))
+		memcpy(found, there, sizeof(*found));
+}
+
+static bool has_more(struct heap_ring *ring)
+{
+	if (ring->head != ring->tail)
+		return true;
+	ring->head = __atomic_load_n(&ring->shared->head, __ATOMIC_ACQUIRE);
+	if (ring->head - ring->tail > ring->nr_bytes || ring->head % HEAP_RECORD_ALIGNMENT) {
+		/* Not by our code. */
+		ring->nr_lost++;
+		go_on(ring, ring->head & -(uint64_t)HEAP_RECORD_ALIGNMENT);
+		ring->head = ring->tail;
+	}
+	return ring->head != ring->tail;
 }
 
 /* Copied, as the target may change it at any moment. */
 static bool take(struct heap_ring *ring, uint64_t now_ns, struct heap_ring_record *found)
 {
-	uint64_t head;
-
-	release(ring, ring->next);
-	for (;;) {
-		head = __atomic_load_n(&ring->shared->head, __ATOMIC_ACQUIRE);
-		if (head - ring->tail > HEAP_RING_BYTES || head % HEAP_RECORD_ALIGNMENT) {
-			/* Not by our code. */
-			ring->nr_lost++;
-			release(ring, head & -(uint64_t)HEAP_RECORD_ALIGNMENT);
-			return false;
-		}
-		if (head == ring->tail)
-			return false;
+	go_on(ring, ring->next);
+	while (has_more(ring)) {
 		if (!is_committed(ring, ring->tail)) {
 			if (!ring->waiting_since_ns)
 				ring->waiting_since_ns = now_ns;
 			if (now_ns - ring->waiting_since_ns < PATIENCE_NS)
-				return false;
-			skip(ring, head);
+				break;
+			skip(ring, ring->head);
 			continue;
 		}
 		ring->waiting_since_ns = 0;
-		memcpy(found, record_at(ring, ring->tail), sizeof(uint64_t) * 2);
-		if (found->kind != HEAP_RECORD_SKIP &&
-		    HEAP_RING_BYTES - ring->tail % HEAP_RING_BYTES >= sizeof(*found))
-			memcpy(found, record_at(ring, ring->tail), sizeof(*found));
-		if (!has_sense(found, ring->tail, head)) {
-			skip(ring, head);
+		copy(ring, found);
+		if (!has_sense(ring, found, ring->head)) {
+			skip(ring, ring->head);
 			continue;
 		}
 		if (found->kind != HEAP_RECORD_SKIP)
 			return true;
-		release(ring, ring->tail + found->nr_bytes);
+		go_on(ring, ring->tail + found->nr_bytes);
 	}
+	release(ring);
+	return false;
+}
+
+static void read_caller(const struct heap_ring *ring, const struct heap_ring_record *found,
+			struct heap_record *record)
+{
+	struct regs *regs = &record->regs;
+
+	record->regs = (struct regs){0};
+	record->has_stack = true;
+	record->mean = ring->all ? 0 : found->mean;
+	record->stack_address = found->rsp;
+	record->nr_stack_bytes = (uint32_t)found->nr_stack_bytes;
+	record->stack = (const uint8_t *)(record_at(ring, ring->tail) + 1);
+	regs_set(regs, RBX, found->rbx);
+	regs_set(regs, RBP, found->rbp);
+	regs_set(regs, RSP, found->rsp);
+	regs_set(regs, R12, found->r12);
+	regs_set(regs, R12 + 1, found->r13);
+	regs_set(regs, R12 + 2, found->r14);
+	regs_set(regs, R12 + 3, found->r15);
+	regs_set(regs, RIP, found->rip);
+}
+
+uint64_t heap_ring_head(const struct heap_ring *ring)
+{
+	return __atomic_load_n(&ring->shared->head, __ATOMIC_RELAXED);
 }
 
 bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record *record)
 {
-	struct heap_ring_record found = {0};
+	struct heap_ring_record found;
 
 	if (!take(ring, now_ns, &found))
 		return false;
 	if (ring->shared->has_cycles && (int64_t)(found.time - ring->latter.cycles) > 0)
 		look_at_clocks(ring);
 	ring->next = ring->tail + found.nr_bytes;
-	*record = (struct heap_record){
-		.kind = (enum heap_record_kind)found.kind,
-		.function = (enum heap_function)found.function,
-		.is_untracked = found.is_untracked != 0,
-		.wants_stack = found.kind == HEAP_RECORD_ALLOCATION ||
-			       (found.kind == HEAP_RECORD_FREE && ring->shared->frees_have_stacks),
-		.pid = found.pid,
-		.tid = found.tid,
-		.time_ns = time_ns_of(ring, found.time),
-		.pointer = found.pointer,
-		.size = found.size,
-		.old = found.old,
-		.was_sampled = found.was_sampled != 0,
-		.mean = found.mean,
-		.stack_address = found.rsp,
-		.nr_stack_bytes = (uint32_t)found.nr_stack_bytes,
-		.stack = (const uint8_t *)(record_at(ring, ring->tail) + 1),
-	};
-	regs_set(&record->regs, RBX, found.rbx);
-	regs_set(&record->regs, RBP, found.rbp);
-	regs_set(&record->regs, RSP, found.rsp);
-	regs_set(&record->regs, R12, found.r12);
-	regs_set(&record->regs, R12 + 1, found.r13);
-	regs_set(&record->regs, R12 + 2, found.r14);
-	regs_set(&record->regs, R12 + 3, found.r15);
-	regs_set(&record->regs, RIP, found.rip);
+	/* One by one: registers are many, and there mostly are none. */
+	record->kind = (enum heap_record_kind)found.kind;
+	record->function = (enum heap_function)found.function;
+	record->is_untracked = found.is_untracked != 0;
+	record->was_sampled = found.was_sampled != 0;
+	record->wants_stack = found.kind == HEAP_RECORD_ALLOCATION ||
+			      (found.kind == HEAP_RECORD_FREE && ring->shared->frees_have_stacks);
+	record->pid = found.pid;
+	record->tid = found.tid;
+	record->time_ns = time_ns_of(ring, found.time);
+	record->pointer = found.pointer;
+	record->size = found.size;
+	record->signature = ring->all ? found.signature : 0;
+	record->old = found.old;
+	record->mean = 0;
+	record->has_stack = false;
+	record->nr_stack_bytes = 0;
+	record->stack = NULL;
+	if (ring->all && record->kind == HEAP_RECORD_ALLOCATION) {
+		ring->read_bytes += record->size;
+		ring->read_blocks++;
+	}
+	if (!is_brief(&found))
+		read_caller(ring, &found, record);
 	return true;
+}
+void heap_ring_end(struct heap_ring *ring)
+{
+	__atomic_store_n(&ring->shared->is_over, 1, __ATOMIC_RELAXED);
+}
+
+void heap_ring_add_step(struct heap_ring *ring, const struct heap_step *step)
+{
+	uint64_t first = heap_hash(step->pc) >> 32;
+
+	for (uint64_t i = 0; ring->all && i < HEAP_PROBES; i++) {
+		struct heap_step *place = &ring->all->steps[(first + i) % HEAP_STEPS];
+
+		if (place->pc == step->pc)
+			return;
+		if (place->pc)
+			continue;
+		place->cfa_offset = step->cfa_offset;
+		place->fp_offset = step->fp_offset;
+		place->flags = step->flags;
+		__atomic_store_n(&place->pc, step->pc, __ATOMIC_RELEASE);
+		return;
+	}
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct heap_stack *a = left;
+	const struct heap_stack *b = right;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+/* Ranges that are not further apart become one. */
+static size_t join(struct heap_stack *code, size_t nr, uint64_t gap_bytes)
+{
+	size_t nr_left = 1;
+
+	for (size_t i = 1; i < nr; i++) {
+		struct heap_stack *last = &code[nr_left - 1];
+
+		if (code[i].start > last->end && code[i].start - last->end > gap_bytes)
+			code[nr_left++] = code[i];
+		else if (code[i].end > last->end)
+			last->end = code[i].end;
+	}
+	return nr_left;
+}
+
+void heap_ring_set_code(struct heap_ring *ring, struct heap_stack *code, size_t nr)
+{
+	struct heap_all *all = ring->all;
+
+	if (!all)
+		return;
+	__atomic_store_n(&all->nr_code, 0, __ATOMIC_RELEASE);
+	if (!nr)
+		return;
+	qsort(code, nr, sizeof(*code), by_start);
+	for (uint64_t gap_bytes = 1; nr > HEAP_CODE; gap_bytes *= 2)
+		nr = join(code, nr, gap_bytes);
+	memcpy(all->code, code, nr * sizeof(*code));
+	__atomic_store_n(&all->nr_code, (uint32_t)nr, __ATOMIC_RELEASE);
 }
 
 void heap_ring_totals(const struct heap_ring *ring, struct heap_totals *totals)
@@ -228,6 +359,13 @@ void heap_ring_totals(const struct heap_ring *ring, struct heap_totals *totals)
 		.nr_untracked = __atomic_load_n(&shared->nr_untracked, __ATOMIC_RELAXED),
 		.nr_lost = ring->nr_lost,
 	};
+	if (ring->all) {
+		totals->allocated_bytes = ring->read_bytes +
+					  __atomic_load_n(&shared->dropped_bytes, __ATOMIC_RELAXED);
+		totals->nr_allocations = ring->read_blocks +
+					 __atomic_load_n(&shared->dropped_blocks, __ATOMIC_RELAXED);
+		return;
+	}
 	for (size_t i = 0; i < HEAP_SLOTS; i++) {
 		const struct heap_slot *slot = &shared->slots[i];
 		int64_t countdown = __atomic_load_n(&slot->countdown, __ATOMIC_RELAXED);

@@ -21,10 +21,15 @@ struct heap_moment {
 
 struct heap_ring {
 	struct heap_shared *shared;	   /* borrowed; the target may write anything there */
-	uint64_t tail;			   /* what was read */
+	struct heap_all *all;		   /* likewise; NULL: a sample is taken */
+	uint8_t *bytes;			   /* of the ring, */
+	uint64_t nr_bytes;		   /* a power of two */
+	uint64_t head;			   /* as it was when it was last looked at */
+	uint64_t tail, released;	   /* what was read, and what was told of that */
 	uint64_t next;			   /* behind the record that was given out last */
 	uint64_t waiting_since_ns;	   /* for the record at `tail`; 0: not so */
 	uint64_t nr_lost;		   /* records that were begun, and never ended */
+	uint64_t read_bytes, read_blocks;  /* of allocations */
 	struct heap_moment former, latter; /* what both clocks have shown */
 };
 
@@ -38,8 +43,13 @@ struct heap_record {
 	uint64_t pointer;
 	uint64_t size, old; /* as asked for; old: what realloc() was given */
 	bool was_sampled;   /* `old` of an allocation: so that its freeing was recorded before */
-	/* One in `mean` bytes was sampled: it stands for size / (1 - exp(-size / mean)) bytes. */
+	uint64_t signature; /* of its stack, where all are recorded; 0: none */
+	/*
+	 * One in `mean` bytes was sampled: it stands for size / (1 - exp(-size / mean)) bytes.
+	 * 0: all are recorded.
+	 */
 	uint64_t mean;
+	bool has_stack;	  /* the rest is known; else an earlier one with that signature has it */
 	struct regs regs; /* of the caller, as when the function returns to it */
 	uint64_t stack_address;
 	uint32_t nr_stack_bytes;
@@ -54,8 +64,29 @@ void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared);
  * was killed meanwhile, holds up what follows for a second.
  */
 bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record *record);
+/*
+ * Up to where records are reserved by now. To read on at the heels of who writes makes both wait
+ * for each other: it is enough to come again.
+ */
+uint64_t heap_ring_head(const struct heap_ring *ring);
 
-/* Exact, but for allocations that failed, which are in it. */
+/*
+ * Have the process sign stacks that lead through there. Dropped where there is no room for it, or a
+ * sample is taken.
+ */
+void heap_ring_add_step(struct heap_ring *ring, const struct heap_step *step);
+/*
+ * All memory of the process that code is in; none: not known. Sorted here. More ranges than there
+ * is room for become fewer, with what lies between them.
+ */
+void heap_ring_set_code(struct heap_ring *ring, struct heap_stack *code, size_t nr);
+/* Nobody reads any more: what comes is dropped, and no thread waits for room. */
+void heap_ring_end(struct heap_ring *ring);
+
+/*
+ * Exact, but for allocations that failed, which are in it where a sample is taken. Where all are
+ * recorded, of what was read, and what was dropped.
+ */
 struct heap_totals {
 	uint64_t allocated_bytes, nr_allocations;
 	uint64_t nr_dropped;   /* records: there was no room */

@@ -6,6 +6,12 @@
  * Of allocations one is taken for each `mean` bytes, at random: a countdown of bytes is drawn from
  * an exponential distribution, and the allocation that brings it below zero is the one. As such a
  * process has no memory, an interval may be thrown away and drawn anew at any time.
+ *
+ * Or all are recorded, and all that is freed. To copy a stack takes longer than to allocate: so our
+ * code walks it, by steps that profc has put down for each return address, and records a signature
+ * of all return addresses. Where a step is missing, as all are at first, the signature is of all
+ * that a walk can come by: the words that lead to code, or into the stack, and where they stand.
+ * The stack itself is copied when a signature is met for the first time.
  */
 #ifndef PROFC_PROBE_HEAP_SHARED_H
 #define PROFC_PROBE_HEAP_SHARED_H
@@ -95,7 +101,10 @@ struct heap_hook {
 	uint32_t padding;
 };
 
-/* Memory that a stack ends with, or begins with as it grows downwards: not copied beyond `end`. */
+/*
+ * Memory; of a stack that which it ends with, or begins with as it grows downwards: not copied
+ * beyond `end`.
+ */
 struct heap_stack {
 	uint64_t start, end;
 };
@@ -108,7 +117,7 @@ enum heap_record_kind {
 	HEAP_RECORD_KIND_COUNT,
 };
 
-/* In the ring, at a multiple of 64. */
+/* In the ring, at a multiple of 64; in a brief one nothing is behind `old`. */
 struct heap_ring_record {
 	uint64_t commit; /* its position ^ HEAP_COMMIT_KEY once it is whole */
 	uint32_t nr_bytes;
@@ -117,13 +126,57 @@ struct heap_ring_record {
 	uint8_t was_sampled;  /* an allocation by realloc(): what it was given was recorded */
 	int32_t pid, tid;
 	uint64_t time; /* by the clock of struct heap_shared */
-	uint64_t pointer, size, old, mean;
+	uint64_t pointer, size;
+	uint64_t signature; /* of the stack, where all are recorded; 0: none */
+	uint64_t old, mean;
 	/* Of the caller, as it will be when the function returns. */
 	uint64_t rbx, rbp, rsp, r12, r13, r14, r15, rip;
 	uint64_t nr_stack_bytes; /* from rsp on, behind this */
 };
 
 #define HEAP_RECORD_ALIGNMENT 64
+#define HEAP_BRIEF_BYTES      64
+
+/*
+ * From a frame to its caller's, by the return address that leads into it: the caller's stack
+ * pointer is that of the frame, or the frame pointer, and so much more; just below it is the next
+ * return address. Filled in by profc, `pc` last.
+ */
+enum heap_step_flags {
+	HEAP_STEP_ROOT = 1, /* there is no caller */
+	HEAP_STEP_BY_FP = 2,
+	HEAP_STEP_FP_SAVED = 4, /* at fp_offset from there; else it is the caller's, too, */
+	HEAP_STEP_FP_LOST = 8,	/* or not known */
+};
+
+struct heap_step {
+	uint64_t pc; /* 0: none */
+	int32_t cfa_offset;
+	int16_t fp_offset;
+	uint16_t flags;
+};
+
+#define HEAP_STEPS	    (1 << 16)
+#define HEAP_SIGNATURES	    (1 << 18)
+#define HEAP_PROBES	    8 /* places next to each other that one may be at */
+#define HEAP_CODE	    64
+#define HEAP_ALL_RING_BYTES (UINT64_C(16) << 20)
+
+static inline uint64_t heap_hash(uint64_t word)
+{
+	word *= UINT64_C(0x9e3779b97f4a7c15);
+	return word ^ word >> 29;
+}
+
+/* In front of struct heap_shared where all is recorded. */
+struct heap_all {
+	/* Where code is: what does not point there is no return address. 0: not known. */
+	uint32_t nr_code;
+	struct heap_stack code[HEAP_CODE];
+	_Alignas(4096) struct heap_step steps[HEAP_STEPS];
+	_Alignas(4096) uint64_t signatures[HEAP_SIGNATURES]; /* of stacks that were copied */
+	_Alignas(4096) uint8_t ring[HEAP_ALL_RING_BYTES];
+};
 
 struct heap_shared {
 	uint64_t private_address;   /* of struct heap_private */
@@ -132,12 +185,16 @@ struct heap_shared {
 	uint32_t threads;	    /* enum heap_threads */
 	uint32_t has_cycles;	    /* times are the processor's (rdtsc), else CLOCK_MONOTONIC */
 	uint32_t frees_have_stacks; /* who frees is recorded, too */
+	uint32_t is_all;	    /* all is recorded, in struct heap_all; never changes */
+	uint32_t is_over;	    /* nobody reads any more: a full ring is not waited for */
 	struct heap_hook hooks[HEAP_HOOKS];
 	struct heap_stack main_stack;	  /* of the first thread; all zero: not known */
 	_Alignas(64) uint64_t head;	  /* position up to which records are reserved */
 	_Alignas(64) uint64_t tail;	  /* up to which they were read */
 	_Alignas(64) uint64_t nr_dropped; /* records for which there was no room */
 	uint64_t nr_untracked;
+	/* Of the allocations among nr_dropped where all are recorded; the tail when that began. */
+	uint64_t dropped_bytes, dropped_blocks, given_up_at;
 	_Alignas(4096) struct heap_slot slots[HEAP_SLOTS];
 	_Alignas(4096) uint8_t ring[HEAP_RING_BYTES];
 };
@@ -145,6 +202,36 @@ struct heap_shared {
 #define HEAP_FILTER_BYTES 65536
 #define HEAP_SETS	  16384
 #define HEAP_SET_WAYS	  8
+#define HEAP_THREADS	  1024
+#define HEAP_FRAMES	  128
+
+/* A frame of a stack that was walked, and what must be as it was for it to be walked alike. */
+struct heap_walked {
+	uint64_t sp, pc, fp;
+	uint64_t fp_at;	    /* where the walk has read fp; 0: it was as in the frame below */
+	uint64_t uses_fp;   /* so does the walk from here on */
+	uint64_t signature; /* of this frame and all of its callers */
+};
+
+/*
+ * A thread, by the address of its data. Only that one writes here, and handlers of signals on top
+ * of it.
+ */
+struct heap_thread {
+	uint64_t data; /* 0: free */
+	int64_t tid;
+	int64_t in_flight;
+	uint64_t inside_sp;		 /* as in struct heap_slot */
+	uint64_t readable, readable_end; /* of its stack, as far as that has been tried */
+	uint64_t met;			 /* the last signature that was found to be known */
+	uint64_t is_walking;
+};
+
+/* The last stack of a thread that was walked, and the one that is being walked. */
+struct heap_walk {
+	uint64_t nr_walked; /* the outermost frame is walked[0] */
+	struct heap_walked walked[HEAP_FRAMES], next[HEAP_FRAMES];
+};
 
 /*
  * The sampled pointers of one process: a child that is forked begins without any, and all zero is
@@ -155,7 +242,12 @@ struct heap_private {
 	uint64_t sets[HEAP_SETS][HEAP_SET_WAYS];
 	int64_t in_flight; /* threads in the blob */
 	int64_t pid;	   /* as the process sees itself; 0: it has not looked yet */
-	uint64_t padding[510];
+	int64_t tid_at; /* of a thread's data, its id; 0: not known yet; negative: it is not there
+			 */
+	uint64_t padding[509];
+	/* Where all is recorded: */
+	struct heap_thread threads[HEAP_THREADS];
+	struct heap_walk walks[HEAP_THREADS];
 };
 
 /*

@@ -258,8 +258,10 @@ static int draw_all(struct draft *draft, bool is_sharded, struct err *err)
 			       "calls inside of a function cannot be counted in process %d: its "
 			       "threads have no data of their own yet",
 			       (int)draft->access->pid);
-	heap_draft_init(&draft->heap, draft->requests, draft->nr_requests, is_sharded);
+	heap_draft_init(&draft->heap, draft->requests, draft->nr_requests, draft->heap_options,
+			is_sharded);
 	plan->has_heap = draft->heap.nr_entries > 0;
+	plan->has_all = plan->has_heap && draft->heap_options && draft->heap_options->is_all;
 	plan->blob_bytes = plan->has_heap ? heap_draft_code_bytes() : 0;
 	plan->gate_bytes = draft->gate && !draft->gate->table ? GATE_BYTES : 0;
 	/* One more, of those whom the gate has missed. */

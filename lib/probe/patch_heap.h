@@ -18,6 +18,7 @@ struct patch_heap {
 	 * part of one allocation is counted once.
 	 */
 	bool is_framed;
+	bool is_all; /* so does everything, as all is recorded */
 	enum heap_threads threads;
 	uint64_t shared; /* address in the process of struct heap_shared */
 	uint64_t stub;	 /* likewise, of the blob */

@@ -142,7 +142,7 @@ static void make_prelude(struct making *making)
 {
 	enum heap_function function = making->heap->function;
 
-	if (making->heap->is_framed || !has_short_way(function)) {
+	if (making->heap->is_all || making->heap->is_framed || !has_short_way(function)) {
 		put_long_way(making, HEAP_STUB_FRAMED);
 		return;
 	}

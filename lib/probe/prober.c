@@ -36,7 +36,7 @@ struct prober *prober_new(const struct prober_options *options)
 	pthread_condattr_t attributes;
 
 	prober->options = *options;
-	prober->has_heap = options->heap.mean != 0;
+	prober->has_heap = heap_options_are_set(&options->heap);
 	pthread_mutex_init(&prober->install_lock, NULL);
 	pthread_mutex_init(&prober->lock, NULL);
 	pthread_condattr_init(&attributes);
@@ -568,7 +568,8 @@ void prober_adapt_heap(struct prober *prober, uint32_t stack_bytes)
 	pthread_mutex_lock(&prober->lock);
 	heap = prober->options.heap;
 	nr_dropped = nr_heap_dropped(prober);
-	if (nr_dropped > prober->sums.nr_heap_dropped && heap.mean <= HEAP_MEAN_MAX / 2)
+	if (!heap.is_all && nr_dropped > prober->sums.nr_heap_dropped &&
+	    heap.mean <= HEAP_MEAN_MAX / 2)
 		heap.mean *= 2;
 	prober->sums.nr_heap_dropped = nr_dropped;
 	if (stack_bytes > heap.stack_bytes)
@@ -576,6 +577,23 @@ void prober_adapt_heap(struct prober *prober, uint32_t stack_bytes)
 	if (heap.mean != prober->options.heap.mean ||
 	    heap.stack_bytes != prober->options.heap.stack_bytes)
 		set_heap(prober, &heap);
+	pthread_mutex_unlock(&prober->lock);
+}
+
+void prober_add_heap_step(struct prober *prober, uint32_t serial, const struct heap_step *step)
+{
+	const struct probed_process *process;
+
+	pthread_mutex_lock(&prober->lock);
+	/* Whose memory it is in. */
+	for (process = find_serial(prober, serial); process && process->giver;)
+		process = process->giver;
+	for (size_t i = 0; process && i < process->nr_probed; i++) {
+		struct heap_ring *heap = heap_of(&process->probed[i]);
+
+		if (heap)
+			heap_ring_add_step(heap, step);
+	}
 	pthread_mutex_unlock(&prober->lock);
 }
 
@@ -617,6 +635,16 @@ void prober_remove(struct prober *prober, size_t *nr_left, struct err *err)
 {
 	struct removing removing = {.prober = prober, .err = err};
 
+	pthread_mutex_lock(&prober->lock);
+	for (size_t i = 0; i < prober->nr_open; i++) {
+		struct probed_process *process = prober->open[i];
+
+		for (size_t k = 0; k < process->nr_probed; k++) {
+			if (heap_of(&process->probed[k]))
+				heap_ring_end(heap_of(&process->probed[k]));
+		}
+	}
+	pthread_mutex_unlock(&prober->lock);
 	prober_let_go(prober);
 	end_thread(prober);
 	/* What is forked meanwhile by one that still has them comes to be seen the next time. */

@@ -86,9 +86,14 @@ void prober_for_each_heap(struct prober *prober,
 			  void *context);
 /*
  * Now and then: have so much of stacks copied as walks need, and one block in more bytes taken
- * where records were dropped for want of room since the last time.
+ * where records were dropped for want of room since the last time; never where all are wanted.
  */
 void prober_adapt_heap(struct prober *prober, uint32_t stack_bytes);
+/*
+ * Where all allocations are recorded: how a process, which a recording knows by its serial, gets
+ * from a frame to its caller's. Any thread.
+ */
+void prober_add_heap_step(struct prober *prober, uint32_t serial, const struct heap_step *step);
 
 /*
  * Bring the rows of the profile up to date: counts, refusals and counters, of processes and modules

@@ -2,6 +2,7 @@
 /* From what is wanted of files to probes in a process. */
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -12,8 +13,10 @@
 #include "base/minmax.h"
 #include "code/plt_entry.h"
 #include "elf/elf_image.h"
+#include "probe/heap_ring.h"
 #include "probe/installation.h"
 #include "probe/prober_priv.h"
+#include "probe/region.h"
 #include "probe/removal.h"
 #include "probe/willing.h"
 #include "proc/maps.h"
@@ -148,6 +151,37 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 	}
 }
 
+/* Made by the program while it runs, as far as we know. */
+static bool is_other_code(const struct proc_map *map)
+{
+	static const char ours[] = "/memfd:" REGION_NAME;
+	bool is_ours = map->nr_path_bytes >= sizeof(ours) - 1 &&
+		       memcmp(map->path, ours, sizeof(ours) - 1) == 0;
+	bool is_kernels = map->nr_path_bytes > 1 && map->path[0] == '[' && map->path[1] == 'v';
+
+	return map->executable && !is_ours && !is_kernels &&
+	       (!map->inode || map->shared || !map->nr_path_bytes || map->path[0] != '/');
+}
+
+/* Where code is, for stacks that are signed by their words. Under the lock. */
+static void tell_code(const struct probed_process *process)
+{
+	size_t nr = process->has_other_code ? 0 : process->nr_mappings;
+	struct heap_stack *code = xcalloc(nr, sizeof(*code));
+
+	for (size_t i = 0; i < nr; i++)
+		code[i] = (struct heap_stack){.start = process->mappings[i].start,
+					      .end = process->mappings[i].end};
+	for (size_t i = 0; i < process->nr_probed; i++) {
+		struct installation *installation = process->probed[i].installation;
+		struct heap_ring *heap = installation ? installation_heap(installation) : NULL;
+
+		if (heap)
+			heap_ring_set_code(heap, code, nr);
+	}
+	free(code);
+}
+
 /* Mappings that were not there when last looked, with what is wanted of them. */
 static bool gather_new(struct prober *prober, struct probed_process *process, int memory_fd,
 		       struct gathered *gathered)
@@ -163,6 +197,7 @@ static bool gather_new(struct prober *prober, struct probed_process *process, in
 		struct prober_mapping mapping = {.start = map.start, .end = map.end};
 		bool is_new;
 
+		process->has_other_code |= is_other_code(&map);
 		if (!map.executable || !map.inode || map.shared || !map.nr_path_bytes ||
 		    map.path[0] != '/')
 			continue;
@@ -388,6 +423,8 @@ int prober_install(struct prober *prober, struct probed_process *process,
 		status = install(prober, process, access, &gathered, is_from_start, err);
 	pthread_mutex_lock(&prober->lock);
 	process->is_looked_at |= is_looked_at;
+	if (prober->options.heap.is_all)
+		tell_code(process);
 	prober->nr_wanted += gathered.nr;
 	pthread_mutex_unlock(&prober->lock);
 	pthread_mutex_unlock(&prober->install_lock);

@@ -86,6 +86,7 @@ struct probed_process {
 	uint64_t born_ns, gone_ns;
 	struct prober_mapping *mappings; /* owned */
 	size_t nr_mappings, cap_mappings;
+	bool has_other_code;   /* of no file */
 	struct probed *probed; /* owned */
 	size_t nr_probed, cap_probed;
 	bool is_looked_at; /* its memory map was read once */

@@ -48,9 +48,12 @@ void region_plan_data(struct region_plan *plan)
 		whole_pages(plan->patches_offset + plan->nr_patches * sizeof(struct patch));
 	plan->data_bytes = whole_pages(plan->counters_offset +
 				       ((uint64_t)counters->nr_shards << counters->shard_log2));
-	plan->heap_offset = plan->has_heap ? plan->data_bytes : 0;
-	if (plan->has_heap)
-		plan->data_bytes += sizeof(struct heap_shared);
+	plan->heap_offset = 0;
+	if (plan->has_heap) {
+		plan->heap_offset =
+			plan->data_bytes + (plan->has_all ? sizeof(struct heap_all) : 0);
+		plan->data_bytes = plan->heap_offset + sizeof(struct heap_shared);
+	}
 	code_offset = plan->data_bytes;
 	for (uint32_t i = 0; i < plan->nr_parts; i++) {
 		plan->parts[i].file_offset = code_offset;

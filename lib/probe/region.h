@@ -19,7 +19,7 @@ struct remote;
  * last instruction of the process, and children that it forks count on in the same memory. It tells
  * all that is needed to take the probes away, also for a profc that finds them left behind:
  *
- *	header | patches | counters | heap	mapped read-write, in each part
+ *	header | patches | counters | all | heap	mapped read-write, in each part
  *	code of part 0 | code of part 1 ...	each mapped to be executed, behind the data
  *	table of a gate		if there is one; behind the code of part 0, private to each process
  */
@@ -57,7 +57,7 @@ struct region_header {
 	struct region_part parts[REGION_PARTS_MAX];
 };
 
-#define REGION_MAGIC "profcP5"
+#define REGION_MAGIC "profcP6"
 
 /* The memory as it is here. */
 struct region {
@@ -90,6 +90,7 @@ struct region_plan {
 	struct region_part parts[REGION_PARTS_MAX];
 	uint64_t gate_bytes; /* 0 or GATE_BYTES */
 	bool has_heap;
+	bool has_all; /* struct heap_all in front of it */
 	uint64_t blob_bytes;
 	/* set by region_plan_data(); without a heap its offset is 0 */
 	uint64_t data_bytes, patches_offset, counters_offset, heap_offset;

@@ -158,6 +158,8 @@ static const struct {
 /* -- the memory of probes, as it is in a process -- */
 
 struct fixture {
+	uint8_t *memory;
+	size_t nr_bytes;
 	struct heap_shared *shared;
 	struct heap_private *own;
 	uint8_t *code;
@@ -219,6 +221,7 @@ static void hook_all(struct fixture *fixture, enum heap_threads threads)
 			.nr_readable = (uintptr_t)__stop_own_allocator - address};
 		const struct patch_heap heap = {.function = functions[i].function,
 						.hook = i,
+						.is_all = fixture->shared->is_all,
 						.threads = threads,
 						.shared = (uint64_t)(uintptr_t)fixture->shared,
 						.stub = (uint64_t)(uintptr_t)fixture->code};
@@ -241,11 +244,18 @@ static enum heap_threads threads_of(void **state)
 	return *state ? *(const enum heap_threads *)*state : HEAP_THREADS_BY_DATA;
 }
 
-static void begin(struct fixture *fixture, uint64_t mean, enum heap_threads threads)
+static void begin_with(struct fixture *fixture, uint64_t mean, bool is_all,
+		       enum heap_threads threads)
 {
+	size_t all_bytes = is_all ? sizeof(struct heap_all) : 0;
+	size_t nr_bytes = all_bytes + sizeof(struct heap_shared) + CODE_BYTES;
+
 	arena_used = 0;
 	is_failing = 0;
-	*fixture = (struct fixture){.shared = map_near(sizeof(struct heap_shared) + CODE_BYTES)};
+	*fixture = (struct fixture){.memory = map_near(nr_bytes), .nr_bytes = nr_bytes};
+	fixture->shared = (struct heap_shared *)(void *)(fixture->memory + all_bytes);
+	fixture->shared->is_all = is_all;
+	fixture->shared->given_up_at = UINT64_MAX;
 	fixture->code = (uint8_t *)fixture->shared + sizeof(struct heap_shared);
 	fixture->own = mmap(NULL, sizeof(struct heap_private), PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -260,13 +270,20 @@ static void begin(struct fixture *fixture, uint64_t mean, enum heap_threads thre
 	hook_all(fixture, threads);
 }
 
+static void begin(struct fixture *fixture, uint64_t mean, enum heap_threads threads)
+{
+	begin_with(fixture, mean, false, threads);
+}
+
 static void end(struct fixture *fixture)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
 		write_code(&fixture->patches[i], fixture->patches[i].old);
 	assert_int_equal(fixture->own->in_flight, 0);
+	for (size_t i = 0; i < HEAP_THREADS; i++)
+		assert_int_equal(fixture->own->threads[i].in_flight, 0);
 	munmap(fixture->own, sizeof(struct heap_private));
-	munmap(fixture->shared, sizeof(struct heap_shared) + CODE_BYTES);
+	munmap(fixture->memory, fixture->nr_bytes);
 }
 
 static struct heap_record next_of(struct fixture *fixture, enum heap_record_kind kind,
@@ -722,6 +739,346 @@ static void test_heap__unknown_pointers_are_freed_in_silence(void **state)
 	end(&fixture);
 }
 
+/* -- all of them -- */
+
+static void test_heap__all_are_recorded_in_order(void **state)
+{
+	struct fixture fixture;
+	struct heap_record record;
+	void *first, *moved;
+
+	begin_with(&fixture, 0, true, threads_of(state));
+	first = own_malloc(0);
+	moved = own_realloc(first, 10);
+	is_failing = 1;
+	assert_null(own_realloc(moved, 20));
+	is_failing = 0;
+	own_free(moved);
+	own_free(NULL);
+	record = next_of(&fixture, HEAP_RECORD_ALLOCATION, first);
+	assert_int_equal(record.size, 0);
+	assert_int_equal(record.mean, 0);
+	assert_int_equal(record.pid, getpid());
+	assert_int_equal(record.tid, syscall(SYS_gettid));
+	record = next_of(&fixture, HEAP_RECORD_FREE, first);
+	assert_int_equal(record.function, HEAP_REALLOC);
+	record = next_of(&fixture, HEAP_RECORD_ALLOCATION, moved);
+	assert_int_equal(record.size, 10);
+	next_of(&fixture, HEAP_RECORD_FREE, moved);
+	next_of(&fixture, HEAP_RECORD_KEPT, moved);
+	record = next_of(&fixture, HEAP_RECORD_FREE, moved);
+	assert_int_equal(record.function, HEAP_FREE);
+	assert_no_more(&fixture);
+	assert_totals(&fixture, 10, 2);
+	end(&fixture);
+}
+
+static void test_heap__times_of_all_are_those_of_the_clock(void **state)
+{
+	struct fixture fixture;
+	struct heap_record record;
+	uint64_t before_ns, after_ns;
+	struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
+
+	(void)state;
+	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+	nanosleep(&pause, NULL);
+	before_ns = clock_monotonic_ns();
+	own_malloc(1);
+	after_ns = clock_monotonic_ns();
+	nanosleep(&pause, NULL);
+	assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+	assert_in_range(record.time_ns, before_ns - NS_PER_MS, after_ns + NS_PER_MS);
+	end(&fixture);
+}
+
+/* Keeps a frame pointer, so that the steps of its frame are known here. */
+#define FRAMED __attribute__((noinline, optimize("no-omit-frame-pointer")))
+
+static void *volatile last_allocated;
+
+FRAMED static void allocate_in_frame(uintptr_t *caller)
+{
+	*caller = (uintptr_t)__builtin_return_address(0);
+	last_allocated = own_malloc(LARGE);
+	__asm__ volatile("" : : "r"(__builtin_frame_address(0)) : "memory");
+}
+
+FRAMED static void allocate_from_elsewhere(uintptr_t *caller)
+{
+	allocate_in_frame(caller);
+	__asm__ volatile("" : : "r"(__builtin_frame_address(0)) : "memory");
+}
+
+static struct heap_record next_allocation(struct fixture *fixture)
+{
+	return next_of(fixture, HEAP_RECORD_ALLOCATION, last_allocated);
+}
+
+static void test_heap__stacks_are_signed_by_steps(void **state)
+{
+	struct fixture fixture;
+	struct heap_record records[4];
+	uintptr_t caller = 0;
+
+	(void)state;
+	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+	for (int i = 0; i < 4; i++) {
+		allocate_in_frame(&caller);
+		records[i] = next_allocation(&fixture);
+		if (i)
+			continue;
+		heap_ring_add_step(
+			&fixture.ring,
+			&(struct heap_step){.pc = records[0].regs.value[16],
+					    .cfa_offset = 16,
+					    .fp_offset = -16,
+					    .flags = HEAP_STEP_BY_FP | HEAP_STEP_FP_SAVED});
+		heap_ring_add_step(&fixture.ring,
+				   &(struct heap_step){.pc = caller, .flags = HEAP_STEP_ROOT});
+	}
+	/* No step is known at first; then one stack is copied, and the others are the same. */
+	assert_int_equal(records[0].signature, 0);
+	assert_true(records[0].has_stack);
+	assert_int_not_equal(records[1].signature, 0);
+	assert_true(records[1].has_stack);
+	assert_false(records[2].has_stack);
+	assert_int_equal(records[2].signature, records[1].signature);
+	assert_false(records[3].has_stack);
+	/* From elsewhere it is another one, where a step is missing. */
+	allocate_from_elsewhere(&caller);
+	records[0] = next_allocation(&fixture);
+	assert_int_equal(records[0].signature, 0);
+	heap_ring_add_step(&fixture.ring,
+			   &(struct heap_step){.pc = caller, .flags = HEAP_STEP_ROOT});
+	allocate_from_elsewhere(&caller);
+	records[0] = next_allocation(&fixture);
+	assert_int_not_equal(records[0].signature, 0);
+	assert_int_not_equal(records[0].signature, records[1].signature);
+	assert_true(records[0].has_stack);
+	end(&fixture);
+}
+
+static void test_heap__wrong_steps_lead_to_no_fault(void **state)
+{
+	static const int32_t offsets[] = {8, -16, 12, 1 << 19, 1 << 29, INT32_MIN};
+	uintptr_t caller;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {
+		struct fixture fixture;
+		struct heap_record record;
+
+		begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+		allocate_in_frame(&caller);
+		record = next_allocation(&fixture);
+		heap_ring_add_step(&fixture.ring, &(struct heap_step){.pc = record.regs.value[16],
+								      .cfa_offset = offsets[i],
+								      .fp_offset = -32768,
+								      .flags = HEAP_STEP_FP_SAVED});
+		allocate_in_frame(&caller);
+		record = next_allocation(&fixture);
+		assert_int_equal(record.signature, 0);
+		assert_true(record.has_stack);
+		end(&fixture);
+	}
+}
+
+/* Frames that are as they were are not looked up again: here, as their steps are gone. */
+static void test_heap__callers_that_are_met_again_are_known(void **state)
+{
+	struct fixture fixture;
+	struct heap_record records[3];
+	struct heap_all *all;
+	uintptr_t caller;
+
+	(void)state;
+	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+	all = fixture.ring.all;
+	for (int i = 0; i < 3; i++) {
+		allocate_in_frame(&caller);
+		records[i] = next_allocation(&fixture);
+		if (i == 0) {
+			heap_ring_add_step(
+				&fixture.ring,
+				&(struct heap_step){.pc = records[0].regs.value[16],
+						    .cfa_offset = 16,
+						    .fp_offset = -16,
+						    .flags = HEAP_STEP_BY_FP | HEAP_STEP_FP_SAVED});
+			heap_ring_add_step(
+				&fixture.ring,
+				&(struct heap_step){.pc = caller, .flags = HEAP_STEP_ROOT});
+		} else if (i == 1) {
+			memset(all->steps, 0, sizeof(all->steps));
+		}
+	}
+	assert_int_not_equal(records[1].signature, 0);
+	assert_int_equal(records[2].signature, records[1].signature);
+	end(&fixture);
+}
+
+static void test_heap__full_ring_of_all_is_not_waited_for_in_vain(void **state)
+{
+	struct fixture fixture;
+	struct heap_record record;
+	struct heap_totals totals;
+	uint64_t nr_dropped, head;
+
+	(void)state;
+	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+	fixture.shared->head = HEAP_ALL_RING_BYTES; /* never written, so never read */
+	own_malloc(100);			    /* for a while; then nobody is there */
+	head = fixture.shared->given_up_at;
+	assert_int_equal(head, fixture.shared->tail);
+	nr_dropped = fixture.shared->nr_dropped;
+	assert_int_equal(nr_dropped, 1);
+	for (int i = 0; i < 100000; i++)
+		own_free((void *)16);
+	assert_int_equal(fixture.shared->nr_dropped, nr_dropped + 100000);
+	assert_int_equal(fixture.shared->dropped_bytes, 100);
+	assert_int_equal(fixture.shared->dropped_blocks, 1);
+	heap_ring_totals(&fixture.ring, &totals);
+	assert_int_equal(totals.allocated_bytes, 100);
+	assert_int_equal(totals.nr_allocations, 1);
+	/* Somebody reads again. */
+	fixture.shared->tail = HEAP_ALL_RING_BYTES;
+	heap_ring_init(&fixture.ring, fixture.shared);
+	own_free((void *)16);
+	assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+	assert_int_equal(record.kind, HEAP_RECORD_FREE);
+	end(&fixture);
+}
+
+static void *allocate_while_read(void *unused)
+{
+	(void)unused;
+	for (size_t i = 0; i < 2 * HEAP_ALL_RING_BYTES / HEAP_BRIEF_BYTES; i++)
+		own_free((void *)16);
+	return NULL;
+}
+
+/* Who is faster than the reader waits, and nothing is lost. */
+static void test_heap__full_ring_of_all_is_waited_for(void **state)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	struct fixture fixture;
+	struct heap_record record;
+	pthread_t thread;
+	size_t nr = 0;
+
+	(void)state;
+	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+	assert_int_equal(pthread_create(&thread, NULL, allocate_while_read, NULL), 0);
+	while (nr < 2 * HEAP_ALL_RING_BYTES / HEAP_BRIEF_BYTES) {
+		while (heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record))
+			nr += record.kind == HEAP_RECORD_FREE && record.pointer == 16;
+		nanosleep(&pause, NULL);
+	}
+	pthread_join(thread, NULL);
+	assert_int_equal(fixture.shared->nr_dropped, 0);
+	assert_no_more(&fixture);
+	end(&fixture);
+}
+
+/* Without any step: by the words that lead to code. */
+static void test_heap__stacks_are_signed_by_words(void **state)
+{
+	struct fixture fixture;
+	static struct heap_record records[5]; /* not on the stack, where they would be words, too */
+	extern const uint8_t __executable_start[], etext[];
+	struct heap_stack code = {.start = (uint64_t)(uintptr_t)__executable_start,
+				  .end = (uint64_t)(uintptr_t)etext};
+	uintptr_t caller;
+
+	(void)state;
+	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+	heap_ring_set_code(&fixture.ring, &code, 1);
+	fixture.shared->stack_bytes = 128;
+	for (int i = 0; i < 5; i++) {
+		if (i < 4)
+			allocate_in_frame(&caller);
+		else
+			allocate_from_elsewhere(&caller);
+		records[i] = next_allocation(&fixture);
+		assert_int_not_equal(records[i].signature, 0);
+	}
+	assert_true(records[0].has_stack);
+	/* What the first calls have left behind on the stack is the same from then on. */
+	assert_false(records[3].has_stack);
+	assert_int_equal(records[3].signature, records[2].signature);
+	assert_true(records[4].has_stack);
+	assert_int_not_equal(records[4].signature, records[3].signature);
+	end(&fixture);
+}
+
+#define NR_EACH 10000
+
+static void *allocate_and_free_many(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < NR_EACH; i++)
+		own_free(own_malloc(16));
+	return NULL;
+}
+
+static void test_heap__all_of_threads_are_told_apart(void **state)
+{
+	struct fixture fixture;
+	struct heap_record record;
+	pthread_t threads[4];
+	size_t nr[2] = {0};
+	pid_t tids[4] = {0};
+
+	(void)state;
+	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+	fixture.shared->stack_bytes = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, allocate_and_free_many, NULL),
+				 0);
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+		pthread_join(threads[i], NULL);
+	while (heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record)) {
+		size_t k = 0;
+
+		nr[record.kind == HEAP_RECORD_FREE]++;
+		while (k < ARRAY_SIZE(tids) && tids[k] && tids[k] != record.tid)
+			k++;
+		assert_true(k < ARRAY_SIZE(tids));
+		tids[k] = record.tid;
+	}
+	assert_int_equal(nr[0], NR_EACH * ARRAY_SIZE(threads));
+	assert_int_equal(nr[1], NR_EACH * ARRAY_SIZE(threads));
+	assert_true(tids[3] && tids[0] != getpid());
+	assert_totals(&fixture, (uint64_t)16 * NR_EACH * ARRAY_SIZE(threads),
+		      NR_EACH * ARRAY_SIZE(threads));
+	end(&fixture);
+}
+
+static void test_heap__forked_child_says_its_own_id(void **state)
+{
+	struct fixture fixture;
+	struct heap_record record;
+	void *pointer;
+	pid_t child;
+	int status;
+
+	(void)state;
+	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+	pointer = own_malloc(1);
+	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer).pid, getpid());
+	child = fork();
+	if (!child) {
+		own_free(pointer);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	assert_int_equal(status, 0);
+	record = next_of(&fixture, HEAP_RECORD_FREE, pointer);
+	assert_int_equal(record.pid, child);
+	assert_int_equal(record.tid, child);
+	end(&fixture);
+}
+
 int main(void)
 {
 	static enum heap_threads by_base = HEAP_THREADS_BY_BASE, as_one = HEAP_THREADS_AS_ONE;
@@ -748,6 +1105,17 @@ int main(void)
 		cmocka_unit_test(test_heap__full_ring_drops_stacks_of_freeing_first),
 		cmocka_unit_test(test_heap__forked_child_begins_without_pointers),
 		cmocka_unit_test(test_heap__unknown_pointers_are_freed_in_silence),
+		cmocka_unit_test(test_heap__all_are_recorded_in_order),
+		cmocka_unit_test(test_heap__times_of_all_are_those_of_the_clock),
+		cmocka_unit_test(test_heap__stacks_are_signed_by_steps),
+		cmocka_unit_test(test_heap__callers_that_are_met_again_are_known),
+		cmocka_unit_test(test_heap__wrong_steps_lead_to_no_fault),
+		cmocka_unit_test(test_heap__stacks_are_signed_by_words),
+		cmocka_unit_test(test_heap__full_ring_of_all_is_not_waited_for_in_vain),
+		cmocka_unit_test(test_heap__full_ring_of_all_is_waited_for),
+		cmocka_unit_test(test_heap__all_of_threads_are_told_apart),
+		cmocka_unit_test(test_heap__forked_child_says_its_own_id),
+		cmocka_unit_test_prestate(test_heap__all_are_recorded_in_order, &as_one),
 	};
 
 	return cmocka_run_group_tests_name("probe heap", tests, NULL, NULL);
