@@ -48,17 +48,15 @@ static int add_all(struct naming *naming, const struct count_options *options, s
 
 static int read_rate(const char *text, struct heap_options *heap, struct err *err)
 {
-	if (strcmp(text, "all") == 0) {
-		err_set(err, ERR_UNSUPPORTED, "--mem=all is not supported yet");
-		err_hint(err, "--mem=64K finds the same leaks, within the interval shown");
-		return ERR_UNSUPPORTED;
-	}
+	heap->is_all = strcmp(text, "all") == 0;
+	heap->stack_bytes = heap->is_all ? HEAP_STACK_MAX : STACK_BYTES; /* each stack once */
+	if (heap->is_all)
+		return 0;
 	if (size_parse(text, &heap->mean) < 0 || !heap->mean || heap->mean > HEAP_MEAN_MAX) {
 		err_set(err, ERR_INVALID, "--mem: '%s' is not a size of 1 to 1G bytes", text);
 		err_hint(err, "--mem=64K takes an allocation for each 64 KiB, in the mean");
 		return ERR_INVALID;
 	}
-	heap->stack_bytes = STACK_BYTES;
 	return 0;
 }
 
@@ -74,7 +72,7 @@ int counting_new(const struct count_options *options, const struct symbol_option
 {
 	struct symbol_options symbol_options = symbol_options_of(symbols);
 	struct counting *made = xcalloc(1, sizeof(*made));
-	struct heap_options heap = {.mean = 0};
+	struct heap_options heap = {.mean = 0, .is_all = false};
 	int status;
 
 	symbol_options.debuginfod = false; /* a command or a user waits meanwhile */

@@ -66,7 +66,7 @@ struct count_options {
 	 .argument = "RATE", \
 	 .without = "512K", \
 	 .offset = at(count.memory), \
-	 .help = "record allocations, of one in RATE bytes the stack: 64K, 1M (default: 512K)"}, \
+	 .help = "record allocations, one in RATE bytes: 64K, 1M, all (default: 512K)"}, \
 	{.type = OPTION_FLAG, \
 	 .name = "mem-free-stacks", \
 	 .offset = at(count.free_stacks), \

@@ -140,12 +140,20 @@ static bool is_burst(const struct collector *collector)
 	       collector_due_ns(collector) > clock_monotonic_ns() + LONG_REST_NS;
 }
 
+/* Until it was walked, to sign stacks with its frames takes long, or they are copied. */
+static bool is_awaited(const struct collector *collector, const struct message *message)
+{
+	return message->kind == MESSAGE_BLOCK && !message->body.block.mean_bytes &&
+	       collector_due_ns(collector) > clock_monotonic_ns();
+}
+
 void collector_publish(struct collector *collector, struct message *message)
 {
 	bool is_called = message->kind == MESSAGE_SAMPLE && collector->calls_with_next;
+	bool is_urgent = is_awaited(collector, message);
 
 	queue_put(&collector->queue, message);
-	if (!is_called && !is_burst(collector))
+	if (!is_called && !is_urgent && !is_burst(collector))
 		return;
 	collector->calls_with_next &= !is_called;
 	/* Should it not come, for want of a CPU, it is late from now on; and not woken again. */

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "base/pid_table.h"
+#include "collector/all_blocks.h"
 #include "collector/message.h"
 #include "collector/queue.h"
 #include "collector/samples.h"
@@ -20,6 +21,7 @@
 #include "mapping/space.h"
 #include "proc/program.h"
 #include "proc/read.h"
+#include "profile/heap_gather.h"
 #include "profile/live_blocks.h"
 #include "snapshot/snapshot.h"
 #include "store/store.h"
@@ -74,7 +76,10 @@ struct consumer {
 	struct table processes, threads;
 	struct pid_table threads_by_tid;
 	struct live_blocks blocks;
-	struct live_blocks moving;    /* what realloc() has freed, by thread in place of address */
+	struct live_blocks moving; /* what realloc() has freed, by thread in place of address */
+	struct step_sink steps;
+	struct heap_gather *all_blocks; /* owned; NULL before the first one */
+	struct signed_stacks signed_stacks;
 	uint64_t last_block_ns;	      /* of the profile: rows are in the order of time */
 	struct serial_list touched;   /* threads sampled since the last flush: of thousands a few */
 	struct serial_list unwatched; /* processes with stacks walked since the last watch */
@@ -90,6 +95,7 @@ struct consumer *consumer_new(const struct collector_options *options, struct sn
 	consumer->profile = options->profile;
 	consumer->writer = options->writer;
 	consumer->used = used;
+	consumer->steps = options->steps;
 	consumer->add_rows = options->add_rows;
 	consumer->rows_context = options->rows_context;
 	consumer->look = options->look;
@@ -167,6 +173,8 @@ void consumer_free(struct consumer *consumer)
 		end_process(consumer, i);
 	live_blocks_release(&consumer->blocks);
 	live_blocks_release(&consumer->moving);
+	heap_gather_release(consumer->all_blocks);
+	signed_stacks_release(&consumer->signed_stacks);
 	pid_table_release(&consumer->threads_by_tid);
 	free(consumer->threads.at);
 	free(consumer->processes.at);
@@ -469,18 +477,18 @@ static void set_left_out(struct profile *profile, const struct left_out *left_ou
 
 /* --- memory --- */
 
-static struct thread *thread_of(const struct consumer *consumer, const struct message_block *block)
+static struct thread *thread_of(const struct consumer *consumer, const struct process *process,
+				pid_t tid)
 {
-	struct thread *thread = pid_table_get(&consumer->threads_by_tid, block->tid);
+	struct thread *thread = pid_table_get(&consumer->threads_by_tid, tid);
 
-	return thread && thread->process->serial == block->process ? thread : NULL;
+	return thread && thread->process == process ? thread : NULL;
 }
 
 /* One that no sample has met stands under the name of its process. */
-static struct thread_id thread_row_of(struct consumer *consumer, struct process *process,
-				      const struct message_block *block)
+static struct thread_id thread_row_of(struct consumer *consumer, struct process *process, pid_t tid)
 {
-	const struct thread *thread = thread_of(consumer, block);
+	const struct thread *thread = thread_of(consumer, process, tid);
 
 	return thread ? thread->samples.row : main_row(consumer, process);
 }
@@ -489,7 +497,7 @@ static struct stack_id walk_block(struct consumer *consumer, struct process *pro
 				  struct message_block *block)
 {
 	const struct message_sample seen = {.snapshot = block->snapshot};
-	struct thread *thread = thread_of(consumer, block);
+	struct thread *thread = thread_of(consumer, process, block->tid);
 	struct stack_id stack;
 
 	if (!process->maps.is_queued)
@@ -504,6 +512,39 @@ static struct stack_id walk_block(struct consumer *consumer, struct process *pro
 	return stack;
 }
 
+static void add_to_all(struct consumer *consumer, const struct heap_block *block)
+{
+	if (!consumer->all_blocks)
+		consumer->all_blocks = heap_gather_new(consumer->profile);
+	heap_gather_add(consumer->all_blocks, block);
+}
+
+/* One of all: the others with its stack come without it. */
+static void handle_signed_block(struct consumer *consumer, const struct message *message,
+				const struct profile_allocation *row)
+{
+	const struct message_block *block = &message->body.block;
+
+	if (block->signature)
+		signed_stacks_add(&consumer->signed_stacks,
+				  &(const struct signed_stack){.signature = block->signature,
+							       .signer = block->signer,
+							       .stack = row->stack,
+							       .end = row->end});
+	if (!block->address)
+		return;
+	add_to_all(consumer, &(const struct heap_block){.address = block->address,
+							.size_bytes = block->size_bytes,
+							.old_address = block->former,
+							.time_ns = samples_profile_time(
+								&consumer->sink, message->time_ns),
+							.process = block->process,
+							.thread = row->thread,
+							.stack = row->stack,
+							.kind = row->kind,
+							.end = row->end});
+}
+
 static void handle_block(struct consumer *consumer, struct message *message)
 {
 	struct message_block *block = &message->body.block;
@@ -515,7 +556,7 @@ static void handle_block(struct consumer *consumer, struct message *message)
 		.former = live_blocks_end_move(&consumer->moving, block->process, block->tid,
 					       block->former, block->is_move),
 		.kind = block->kind,
-		.thread = thread_row_of(consumer, process, block),
+		.thread = thread_row_of(consumer, process, block->tid),
 		.freed_by = THREAD_NONE,
 		.stack = STACK_EMPTY,
 		.end = STACK_END_NOT_TAKEN,
@@ -524,6 +565,14 @@ static void handle_block(struct consumer *consumer, struct message *message)
 	if (block->snapshot) {
 		row.stack = walk_block(consumer, process, block);
 		row.end = (uint8_t)consumer->walker.walk.end;
+		if (!block->mean_bytes)
+			signed_stacks_tell(&consumer->steps, block->signer,
+					   consumer->walker.unwinder, process->space,
+					   &consumer->walker.walk);
+	}
+	if (!block->mean_bytes) {
+		handle_signed_block(consumer, message, &row);
+		return;
 	}
 	row.time_ns = max_u64(time_ns, consumer->last_block_ns);
 	consumer->last_block_ns = row.time_ns;
@@ -553,7 +602,7 @@ static void handle_block_freed(struct consumer *consumer, struct message *messag
 	if (live_blocks_remove(&consumer->blocks, block->process, block->address, &row)) {
 		profile_free_allocation(consumer->profile, row,
 					samples_profile_time(&consumer->sink, message->time_ns),
-					thread_row_of(consumer, process, block));
+					thread_row_of(consumer, process, block->tid));
 		if (block->wants_stack)
 			note_freeing(consumer, process, block, row);
 		if (block->is_move)
@@ -561,6 +610,51 @@ static void handle_block_freed(struct consumer *consumer, struct message *messag
 	}
 	if (block->is_move)
 		live_blocks_begin_move(&consumer->moving, block->process, block->tid, row);
+}
+
+static void handle_allocated(struct consumer *consumer, const struct message_blocks *blocks,
+			     const struct message_block_row *row, struct thread_id thread)
+{
+	const struct signed_stack *found =
+		signed_stacks_find(&consumer->signed_stacks, blocks->signer, row->signature);
+
+	add_to_all(consumer, &(const struct heap_block){
+				     .address = row->address,
+				     .size_bytes = row->size_bytes,
+				     .old_address = row->former,
+				     .time_ns = samples_profile_time(&consumer->sink, row->time_ns),
+				     .process = blocks->process,
+				     .thread = thread,
+				     .stack = found ? found->stack : STACK_EMPTY,
+				     .kind = row->kind,
+				     .end = found ? found->end : STACK_END_NOT_TAKEN});
+}
+
+static void handle_blocks(struct consumer *consumer, const struct message *message)
+{
+	const struct message_blocks *blocks = &message->body.blocks;
+	struct process *process = table_get(&consumer->processes, blocks->process);
+
+	for (uint32_t i = 0; i < blocks->nr; i++) {
+		const struct message_block_row *row = &blocks->rows[i];
+		struct thread_id thread = thread_row_of(consumer, process, row->tid);
+		const struct heap_freed freed = {
+			.process = blocks->process,
+			.address = row->address,
+			.time_ns = samples_profile_time(&consumer->sink, row->time_ns),
+			.thread = thread};
+
+		if (row->event == BLOCK_ALLOCATED)
+			handle_allocated(consumer, blocks, row, thread);
+		else if (!consumer->all_blocks)
+			continue; /* of before the recording */
+		else if (row->event == BLOCK_FREED)
+			heap_gather_free(consumer->all_blocks, &freed);
+		else if (row->event == BLOCK_MOVED)
+			heap_gather_free_to_move(consumer->all_blocks, &freed);
+		else
+			heap_gather_keep(consumer->all_blocks, blocks->process, row->address);
+	}
 }
 
 static void set_counters(const struct consumer *consumer)
@@ -631,6 +725,9 @@ void consumer_handle(struct consumer *consumer, struct message *message)
 	case MESSAGE_BLOCK_FREED:
 		handle_block_freed(consumer, message);
 		break;
+	case MESSAGE_BLOCKS:
+		handle_blocks(consumer, message);
+		break;
 	}
 	message_free(message);
 }
@@ -677,6 +774,8 @@ int consumer_flush(struct consumer *consumer, struct err *err)
 
 	flush_threads(consumer);
 	jit_names_catch_up(consumer->walker.jit_names);
+	if (consumer->all_blocks)
+		heap_gather_flush(consumer->all_blocks);
 	if (consumer->add_rows)
 		consumer->add_rows(consumer->rows_context, consumer->profile);
 	if (consumer->look)

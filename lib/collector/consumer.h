@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/all_blocks.h"
 #include "unwind/unwind.h"
 
 struct err;
@@ -51,6 +52,7 @@ struct collector_options {
 	 * rows. NULL: nobody looks. */
 	void (*look)(void *context, const struct profile *profile);
 	void *look_context;
+	struct step_sink steps; /* called by the same */
 };
 
 /* What has been handled so far. */

@@ -19,7 +19,7 @@ struct snapshot;
  * threads go by serial numbers, which are never used again, unlike their ids: 0, 1, 2, ... in the
  * order of their MESSAGE_PROCESS, and likewise of their MESSAGE_THREAD.
  *
- * PROCESS  (MAPS | PROCESS_REST | BLOCK | BLOCK_FREED | threads of it)*  PROCESS_END
+ * PROCESS  (MAPS | PROCESS_REST | BLOCK | BLOCK_FREED | BLOCKS | threads of it)*  PROCESS_END
  * THREAD   (SAMPLE | THREAD_REST | THREAD_BASE)*   THREAD_END
  *
  * A process ends after all of its threads; nothing about either follows its end, except that an
@@ -38,6 +38,7 @@ enum message_kind {
 	MESSAGE_COUNTERS,    /* counters of the profile, as of now */
 	MESSAGE_BLOCK,	     /* memory was allocated, */
 	MESSAGE_BLOCK_FREED, /* and freed */
+	MESSAGE_BLOCKS,	     /* the same of many, where all are recorded */
 };
 
 #define SERIAL_NONE UINT32_MAX
@@ -121,8 +122,38 @@ struct message_block {
 	bool is_move;
 	uint8_t kind;	  /* BLOCK: enum allocation_kind */
 	bool wants_stack; /* the caller of the allocator is to be recorded */
+	/*
+	 * BLOCK, where all are recorded, that is of a mean of 0: as in struct message_blocks. It
+	 * may be without an address: only its stack is told.
+	 */
+	uint32_t signer;
+	uint64_t signature; /* 0: not known */
 	/* Owned, of collector_take_snapshot(): that caller; NULL: there is none, or it was lost. */
 	struct snapshot *snapshot;
+};
+
+enum message_block_event {
+	BLOCK_ALLOCATED, /* with a stack that has been in a BLOCK, by its signature */
+	BLOCK_FREED,
+	BLOCK_MOVED, /* freed by realloc(), */
+	BLOCK_KEPT,  /* which has failed */
+};
+
+struct message_block_row {
+	uint64_t time_ns, address, size_bytes, signature;
+	uint64_t former; /* ALLOCATED: the address of what realloc() made it of, or 0 */
+	pid_t tid;
+	uint8_t event; /* enum message_block_event */
+	uint8_t kind;  /* ALLOCATED: enum allocation_kind */
+};
+
+#define MESSAGE_BLOCKS_MAX 1024
+
+struct message_blocks {
+	uint32_t process;
+	uint32_t signer; /* serial of the process among whose signatures these are */
+	uint32_t nr;
+	struct message_block_row *rows; /* owned; of MESSAGE_BLOCKS_MAX */
 };
 
 union message_body {
@@ -131,6 +162,7 @@ union message_body {
 	struct message_sample sample;	  /* SAMPLE */
 	struct message_counters counters; /* COUNTERS */
 	struct message_block block;	  /* BLOCK, BLOCK_FREED */
+	struct message_blocks blocks;	  /* BLOCKS */
 };
 
 struct message {

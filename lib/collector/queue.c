@@ -51,6 +51,9 @@ void message_free(struct message *message)
 	case MESSAGE_BLOCK_FREED:
 		free_snapshot(message->body.block.snapshot);
 		break;
+	case MESSAGE_BLOCKS:
+		free(message->body.blocks.rows);
+		break;
 	case MESSAGE_THREAD:
 	case MESSAGE_THREAD_BASE:
 	case MESSAGE_THREAD_REST:
@@ -99,6 +102,8 @@ static size_t bytes_of(const struct message *message)
 		if (sample->snapshot)
 			nr_bytes += sizeof(*sample->snapshot) + sample->snapshot->nr_bytes;
 	}
+	if (message->kind == MESSAGE_BLOCKS)
+		nr_bytes += MESSAGE_BLOCKS_MAX * sizeof(*message->body.blocks.rows);
 	if ((message->kind == MESSAGE_BLOCK || message->kind == MESSAGE_BLOCK_FREED) &&
 	    message->body.block.snapshot)
 		nr_bytes += sizeof(struct snapshot) + message->body.block.snapshot->nr_bytes;

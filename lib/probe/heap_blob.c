@@ -707,7 +707,7 @@ static struct heap_thread *find_thread(void)
 
 static bool has_tid_at(uint64_t at, int64_t tid)
 {
-	int32_t found;
+	int32_t found = 0;
 
 	return thread_data() && heap_read(thread_data() + at, &found, sizeof(found)) &&
 	       found == tid;

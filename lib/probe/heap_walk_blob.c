@@ -44,7 +44,7 @@ static __attribute__((noinline)) bool find_readable(struct heap_thread *thread, 
 	uint64_t first = from & -PAGE_BYTES;
 	uint64_t readable = thread ? thread->readable : 0;
 	uint64_t readable_end = thread ? thread->readable_end : 0;
-	uint8_t byte;
+	uint8_t byte = 0;
 
 	end = (end + PAGE_BYTES - 1) & -PAGE_BYTES;
 	for (uint64_t page = first; page < end; page += PAGE_BYTES) {

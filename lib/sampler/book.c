@@ -370,7 +370,7 @@ static void process_gone(void *context, struct roster_process *roster)
 	uint64_t now_ns = clock_monotonic_ns();
 	struct message *message = message_new(MESSAGE_PROCESS_END, now_ns);
 
-	heap_drain(sampler, process);
+	heap_drain(sampler, process, true);
 	end_cpu(sampler, process, now_ns);
 	if (!process->cpu.is_continued)
 		sampler->session->ended_cpu_ns += max_u64(
@@ -527,7 +527,7 @@ void book_keep(struct sampler *sampler, uint64_t now_ns)
 /* They go on, but nothing is recorded of them any more. */
 void book_end(struct sampler *sampler, uint64_t now_ns)
 {
-	heap_drain(sampler, NULL);
+	heap_drain(sampler, NULL, true);
 	if (sampler->session->counting)
 		book_end_counting(sampler, now_ns);
 	sampler->session->counting = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Sampled allocations, from the memory that processes share with us to the collector. */
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "probe/heap_record.h"
 #include "probe/heap_ring.h"
@@ -13,8 +14,10 @@
 struct drain {
 	struct sampler *sampler;
 	const struct sampled_process *ending; /* the last that is published of it */
+	bool is_last; /* all that there is, however far behind the collector is */
 	uint64_t now_ns;
-	uint32_t stack_bytes; /* the most that walks of these threads need */
+	uint32_t stack_bytes;	/* the most that walks of these threads need */
+	struct message *blocks; /* where all are recorded: not yet published; or NULL */
 };
 
 /*
@@ -45,8 +48,9 @@ static struct snapshot *snapshot_of(struct sampler *sampler, const struct sample
 {
 	struct snapshot *snapshot;
 
+	/* Where all are recorded, others will be known by it. */
 	if (!record->nr_stack_bytes ||
-	    !collector_has_room(sampler->collector, record->nr_stack_bytes)) {
+	    (record->mean && !collector_has_room(sampler->collector, record->nr_stack_bytes))) {
 		sampler->counts.nr_dropped_stacks++;
 		return NULL;
 	}
@@ -67,7 +71,8 @@ static bool is_counting(const struct sampler *sampler, const struct heap_record 
 }
 
 static void publish_record(const struct drain *drain, const struct sampled_process *process,
-			   const struct roster_thread *thread, const struct heap_record *record)
+			   const struct roster_thread *thread, uint32_t signer,
+			   const struct heap_record *record)
 {
 	struct sampler *sampler = drain->sampler;
 	bool is_new = record->kind == HEAP_RECORD_ALLOCATION;
@@ -78,13 +83,16 @@ static void publish_record(const struct drain *drain, const struct sampled_proce
 	block->process = process->serial;
 	block->tid = record->tid;
 	block->address = record->pointer;
-	block->wants_stack = record->wants_stack && is_counting(sampler, record);
+	block->wants_stack =
+		record->wants_stack && (!record->pointer || is_counting(sampler, record));
 	block->is_move = is_new ? record->was_sampled : heap_record_is_move(record);
 	if (is_new) {
 		block->former = record->old;
 		block->size_bytes = record->size;
 		block->mean_bytes = record->mean;
 		block->kind = (uint8_t)heap_record_allocation_kind(record);
+		block->signer = signer;
+		block->signature = record->signature;
 	}
 	if (block->wants_stack)
 		block->snapshot = snapshot_of(sampler, process, thread, record);
@@ -116,6 +124,107 @@ static bool is_recorded(const struct sampler *sampler, const struct heap_record 
 	       is_counting(sampler, record);
 }
 
+/* --- where all are recorded --- */
+
+/* Messages of so many bytes are on their way to the collector at least, */
+#define ROOM_BYTES ((size_t)256 << 10)
+/* and so many of records are taken at a tick at most: others are to be sampled, too. */
+#define TICK_BYTES ((size_t)16 << 20)
+
+static void publish_blocks(struct drain *drain)
+{
+	if (drain->blocks)
+		collector_publish(drain->sampler->collector, drain->blocks);
+	drain->blocks = NULL;
+}
+
+static struct message_blocks *blocks_of(struct drain *drain, uint32_t process, uint32_t signer,
+					uint64_t time_ns)
+{
+	struct message_blocks *blocks = drain->blocks ? &drain->blocks->body.blocks : NULL;
+
+	if (blocks && (blocks->nr == MESSAGE_BLOCKS_MAX || blocks->process != process ||
+		       blocks->signer != signer))
+		publish_blocks(drain);
+	if (!drain->blocks) {
+		drain->blocks = message_new(MESSAGE_BLOCKS, time_ns);
+		blocks = &drain->blocks->body.blocks;
+		blocks->process = process;
+		blocks->signer = signer;
+		blocks->rows = xcalloc(MESSAGE_BLOCKS_MAX, sizeof(*blocks->rows));
+	}
+	return blocks;
+}
+
+static enum message_block_event event_of(const struct heap_record *record)
+{
+	if (record->kind == HEAP_RECORD_ALLOCATION)
+		return BLOCK_ALLOCATED;
+	if (record->kind == HEAP_RECORD_KEPT)
+		return BLOCK_KEPT;
+	return heap_record_is_move(record) ? BLOCK_MOVED : BLOCK_FREED;
+}
+
+static void gather_record(struct drain *drain, uint32_t process, uint32_t signer,
+			  const struct heap_record *record)
+{
+	struct message_blocks *blocks = blocks_of(drain, process, signer, record->time_ns);
+
+	blocks->rows[blocks->nr++] =
+		(struct message_block_row){.time_ns = record->time_ns,
+					   .address = record->pointer,
+					   .size_bytes = record->size,
+					   .signature = record->signature,
+					   .former = record->old,
+					   .tid = record->tid,
+					   .event = (uint8_t)event_of(record),
+					   .kind = (uint8_t)heap_record_allocation_kind(record)};
+}
+
+/* That a realloc() has failed is told, as all else is. */
+static bool is_one_of_all(const struct sampler *sampler, const struct heap_record *record)
+{
+	return record->kind != HEAP_RECORD_ALLOCATION || is_counting(sampler, record);
+}
+
+/* Its stack comes once: others have the signature only, also after a pause. */
+static void publish_stack(struct drain *drain, const struct sampled_process *process,
+			  uint32_t signer, struct heap_record *record)
+{
+	const struct roster_thread *thread =
+		roster_find_thread(drain->sampler->roster, record->tid);
+
+	if (!is_one_of_all(drain->sampler, record))
+		record->pointer = 0;
+	publish_blocks(drain);
+	publish_record(drain, process, thread, signer, record);
+	note_need(drain, thread);
+}
+
+/* What the target has no room for while the collector is behind, it waits with. */
+static void drain_all(struct drain *drain, uint32_t serial, pid_t pid, struct heap_ring *heap)
+{
+	struct sampler *sampler = drain->sampler;
+	uint64_t begun_at = heap->next, head = heap_ring_head(heap);
+	const struct sampled_process *process = NULL;
+	struct heap_record record;
+	pid_t of_pid = 0;
+
+	while ((drain->is_last ||
+		((drain->blocks || collector_has_room(sampler->collector, ROOM_BYTES)) &&
+		 heap->next - begun_at < TICK_BYTES)) &&
+	       (int64_t)(head - heap->next) > 0 && heap_ring_next(heap, drain->now_ns, &record)) {
+		if (!process || record.pid != of_pid)
+			process = process_of(drain, serial, pid, &record);
+		of_pid = record.pid;
+		if (process && record.has_stack)
+			publish_stack(drain, process, serial, &record);
+		else if (process && is_one_of_all(sampler, &record))
+			gather_record(drain, process->serial, serial, &record);
+	}
+	publish_blocks(drain);
+}
+
 /* Once around at most: a target that allocates ever on would keep us here. */
 static void drain_ring(void *context, uint32_t serial, pid_t pid, struct heap_ring *heap)
 {
@@ -123,6 +232,10 @@ static void drain_ring(void *context, uint32_t serial, pid_t pid, struct heap_ri
 	uint64_t begun_at = heap->next;
 	struct heap_record record;
 
+	if (heap->all) {
+		drain_all(drain, serial, pid, heap);
+		return;
+	}
 	while (heap->next - begun_at < HEAP_RING_BYTES &&
 	       heap_ring_next(heap, drain->now_ns, &record)) {
 		const struct sampled_process *process = process_of(drain, serial, pid, &record);
@@ -130,14 +243,17 @@ static void drain_ring(void *context, uint32_t serial, pid_t pid, struct heap_ri
 			roster_find_thread(drain->sampler->roster, record.tid);
 
 		if (process && is_recorded(drain->sampler, &record))
-			publish_record(drain, process, thread, &record);
+			publish_record(drain, process, thread, serial, &record);
 		note_need(drain, thread);
 	}
 }
 
-void heap_drain(struct sampler *sampler, const struct sampled_process *ending)
+void heap_drain(struct sampler *sampler, const struct sampled_process *ending, bool is_last)
 {
-	struct drain drain = {.sampler = sampler, .ending = ending, .now_ns = clock_monotonic_ns()};
+	struct drain drain = {.sampler = sampler,
+			      .ending = ending,
+			      .is_last = ending || is_last,
+			      .now_ns = clock_monotonic_ns()};
 
 	if (!sampler->options.prober || !prober_has_heap(sampler->options.prober))
 		return;

@@ -4,6 +4,7 @@
 #include "probe/prober.h"
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
+#include "unwind/unwind.h"
 
 void probing_born(struct sampler *sampler, const struct message_process *process)
 {
@@ -42,6 +43,21 @@ void probing_correct(struct sampler *sampler, struct snapshot *snapshot)
 	regs_set(&snapshot->regs, numbers->pc, original);
 	if (pushed_bytes && regs_get(&snapshot->regs, numbers->sp, &sp))
 		regs_set(&snapshot->regs, numbers->sp, sp + pushed_bytes);
+}
+
+void probing_add_step(void *context, uint32_t process, const struct unwind_step *step, bool root)
+{
+	const struct sampler *sampler = context;
+	const struct heap_step made = {
+		.pc = step->return_address,
+		.cfa_offset = step->sp_offset,
+		.fp_offset = step->fp_offset,
+		.flags = (uint16_t)((root ? HEAP_STEP_ROOT : 0) |
+				    (step->is_from_fp ? HEAP_STEP_BY_FP : 0) |
+				    (step->fp_is_saved ? HEAP_STEP_FP_SAVED : 0) |
+				    (step->fp_is_lost ? HEAP_STEP_FP_LOST : 0))};
+
+	prober_add_heap_step(sampler->options.prober, process, &made);
 }
 
 void probing_add_rows(void *context, struct profile *profile)

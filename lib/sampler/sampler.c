@@ -170,6 +170,8 @@ static int start_collector(struct sampler *sampler, struct store_writer *writer,
 		.rows_context = sampler,
 		.look = options->look,
 		.look_context = options->look_context,
+		.steps = {.add_step = options->prober ? probing_add_step : NULL,
+			  .context = sampler},
 	};
 
 	sampler->collector = collector_start(&collector_options, err);

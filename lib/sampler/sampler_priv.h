@@ -175,7 +175,6 @@ void publish_may_sleep_on(struct sampler *sampler, struct sampled_thread *thread
 /* maps.c: memory maps and code that a collector would come too late for. */
 void maps_read(struct sampler *sampler, struct message *message, pid_t pid);
 void maps_publish_if_new(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns);
-/* code_places.c */
 void places_ask(struct sampler *sampler, struct sampled_thread *thread,
 		const struct snapshot *snapshot);
 void places_publish(struct sampler *sampler, struct message *message);
@@ -187,8 +186,9 @@ void probing_set_counting(struct sampler *sampler);
 /* A thread stopped in a probe stands where the program would have it. */
 void probing_correct(struct sampler *sampler, struct snapshot *snapshot);
 void probing_add_rows(void *context, struct profile *profile);
-/* heap.c: publish sampled allocations; `ending`: a process that is no more, or NULL. */
-void heap_drain(struct sampler *sampler, const struct sampled_process *ending);
+void probing_add_step(void *context, uint32_t process, const struct unwind_step *step, bool root);
+/* heap.c: allocations; `ending`: a process that is no more, or NULL; is_last: all of them. */
+void heap_drain(struct sampler *sampler, const struct sampled_process *ending, bool is_last);
 /* following.c: ends and execs where no thread is sampled. */
 void follow_processes(struct sampler *sampler);
 /* counters.c: the CPU time is that of all visitors, up to their last tick. */

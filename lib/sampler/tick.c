@@ -563,7 +563,7 @@ void tick_run(struct visitor *visitor, uint64_t now_ns)
 	struct sampler *sampler = visitor->sampler;
 
 	begin_tick(sampler, now_ns);
-	heap_drain(sampler, NULL);
+	heap_drain(sampler, NULL, false);
 	if (sampler->options.no_cpu) {
 		follow_processes(sampler);
 		counters_publish(sampler, now_ns);

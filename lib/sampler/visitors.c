@@ -159,7 +159,7 @@ static void pause_counting(struct visitor *visitor)
 	tick_last(visitor);
 	now_ns = clock_monotonic_ns();
 	book_end_counting(sampler, now_ns);
-	heap_drain(sampler, NULL);
+	heap_drain(sampler, NULL, true);
 	session->counting = false;
 	probing_set_counting(sampler);
 	session->was_cut = true;
@@ -259,7 +259,7 @@ static void lead(struct visitor *visitor)
 			tick_run(visitor, now_ns);
 		else if (!counts) {
 			book_keep(sampler, now_ns);
-			heap_drain(sampler, NULL);
+			heap_drain(sampler, NULL, false);
 		}
 		if (sampler->leader != visitor)
 			return;

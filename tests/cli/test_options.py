@@ -28,12 +28,6 @@ class Values(LiveCase):
                 self.assertIn(named, done.stderr)
         self.assertEqual(os.listdir(self.directory), [])
 
-    def test_to_record_each_block_is_not_supported(self):
-        done = profc("record", "--mem=all", "--", "touch", self.path("ran"), status=2)
-        self.assertIn("--mem=all is not supported", done.stderr)
-        self.assertIn("hint: --mem=64K", done.stderr)
-        self.assertEqual(os.listdir(self.directory), [])
-
     def test_bad_choices_of_the_views_are_refused(self):
         for arguments in (
             ("report", "-m", "beauty"),

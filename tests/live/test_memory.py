@@ -129,6 +129,8 @@ class NoCpu(MemoryCase):
 class Allocators(MemoryCase):
     """With a rate of one byte all blocks are recorded, and all numbers are the program's own."""
 
+    RATE = "--mem=1"
+    RATE_OF_PYTHON = "--mem=64K"
     WORDS = (
         "leaks:60:500", "temporaries:60:64", "peaks:60:3000", "callocs:60:800", "aligned:60:1000",
         "grows:60:100",
@@ -136,7 +138,7 @@ class Allocators(MemoryCase):
     LEFT = {"leaks": 30000, "callocs": 48000, "aligned": 60000, "grows": 6000}
 
     def check(self, program, besides=0, **popen):
-        recording = self.record([program, *self.WORDS], "--mem=1", **popen)
+        recording = self.record([program, *self.WORDS], self.RATE, **popen)
         self.assertExact(recording, besides=besides)
         self.assertEqual(recording.said[0]["wrong"], 0)
         left = {name: one["bytes"] for name, one in self.leaks(recording).items()}
@@ -178,7 +180,7 @@ class Allocators(MemoryCase):
             with self.subTest(allocator=name):
                 environment = {**os.environ, "LD_PRELOAD": path}
                 argv = [build("allocates"), *self.WORDS]
-                recording = self.record(argv, "--mem=1", env=environment)
+                recording = self.record(argv, self.RATE, env=environment)
                 left = {name: one["bytes"] for name, one in self.leaks(recording).items()}
                 self.assertEqual({name: left.get(name) for name in self.LEFT}, self.LEFT)
 
@@ -192,7 +194,7 @@ class Allocators(MemoryCase):
                 self.check(program, besides=200000)
 
     def test_operator_new(self):
-        recording = self.record([build("allocates_new")], "--mem=1")
+        recording = self.record([build("allocates_new")], self.RATE)
         self.assertExact(recording, besides=100000)
         left = self.leaks(recording)
         self.assertEqual(left["leaks"]["bytes"], recording.said[0]["live"])
@@ -200,11 +202,11 @@ class Allocators(MemoryCase):
         self.assertNotIn("frees", left)
 
     def test_an_exception_of_operator_new_is_caught(self):
-        recording = self.record([build("allocates_new"), "fail"], "--mem=1")
+        recording = self.record([build("allocates_new"), "fail"], self.RATE)
         self.assertEqual(recording.said[0]["caught"], 1)
 
     def test_rust(self):
-        recording = self.record([build("rust_allocates")], "--mem=1")
+        recording = self.record([build("rust_allocates")], self.RATE)
         left = self.leaks(recording)
         # Of blocks of some bytes, as the runtime has them, not all are recorded at this rate.
         self.assertWithin(left["leaks"]["bytes"], recording.said[0]["leaked"], 20, "leaked")
@@ -219,7 +221,7 @@ class Allocators(MemoryCase):
             "    if i % 20 == 19: time.sleep(0.001)\n"
             "os._exit(0)\n"
         )
-        recording = self.record([sys.executable, "-c", script], "--mem=64K")
+        recording = self.record([sys.executable, "-c", script], self.RATE_OF_PYTHON)
         names = ("_PyBytes_FromSize", "bytes_new", "bytes_new_impl", "type_call")
         found = [
             row["total_bytes"] for row in recording.rows("-m", "leaked") if row["function"] in names
@@ -297,6 +299,47 @@ class Freed(MemoryCase):
             self.assertIn("--mem-free-stacks", ended.stderr)
         ended = profc("record", "--mem-free-stacks", "--", "true", status=2)
         self.assertIn("--mem-free-stacks needs --mem", ended.stderr)
+
+
+class All(Allocators):
+    """The same to the block, without a pause now and then, too: a target waits rather than lose."""
+
+    RATE = "--mem=all"
+    RATE_OF_PYTHON = "--mem=all"
+
+    def test_as_fast_as_it_can_with_threads(self):
+        words = ("threads:4", "hammers:400000:300")
+        recording = self.record([build("allocates"), *words], self.RATE)
+        self.assertExact(recording, besides=4 * 4096)
+        self.assertEqual(recording.said[0]["wrong"], 0)
+        self.assertEqual(set(self.leaks(recording)) & OWN, set())
+        self.assertTrue(self.report_of_leaks(recording)["exact"])
+
+    def report_of_leaks(self, recording):
+        text = profc("report", "-i", recording.path, "--leaks", "--json").stdout
+        return json.loads(text)
+
+    def test_forks_and_programs_that_are_executed(self):
+        """What a child frees of its parent's is none of the parent's."""
+        words = (
+            "leaks:50:500", "holds:100:40", "fork", "lets_go:100:40", "leaks:24:3000", "waits",
+            "exec", "waits", "leaks:10:7000",
+        )
+        recording = self.record([build("allocates"), *words], self.RATE)
+        self.assertExact(recording)
+        left = self.leaks(recording)
+        self.assertEqual(left["leaks"]["bytes"], 50 * 500 + 24 * 3000 + 10 * 7000)
+        self.assertEqual(left["holds"]["bytes"], 100 * 40)
+
+    def test_deep_stacks(self):
+        """Deeper than what is remembered of the last one, and than what is copied at first."""
+        recording = self.record([build("allocates_deep"), "400", "20"], self.RATE)
+        self.assertExact(recording)
+        rows = [row for row in recording.rows("-m", "alloc") if row["function"] == "descend"]
+        self.assertEqual(rows[0]["total_bytes"], recording.said[0]["bytes"])
+        text = profc("report", "-i", recording.path, "--leaks", "--json").stdout
+        depths = {len(leak["stack"]) for leak in json.loads(text)["leaks"]}
+        self.assertTrue(any(depth > 400 for depth in depths), depths)
 
 
 class Estimates(MemoryCase):

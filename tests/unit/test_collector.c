@@ -390,6 +390,7 @@ static void told_of_block(struct made_collector *made, enum message_kind kind, u
 	message->body.block = (struct message_block){.tid = MADE_PID,
 						     .address = address,
 						     .size_bytes = 100,
+						     .mean_bytes = 1,
 						     .former = former,
 						     .is_move = is_move};
 	made_publish(made, message);
