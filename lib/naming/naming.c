@@ -215,13 +215,14 @@ static void want_named(const struct search *search, const char *name, enum wante
 static size_t add_allocator_function(const struct search *search, const char *name,
 				     enum heap_function function)
 {
+	const struct heap_form form = heap_form_of(function);
 	const struct symbol_function **found;
 	size_t nr;
 
 	found = symbol_functions_called(search->functions, name, &nr);
 	for (size_t i = 0; i < nr; i++) {
 		if (found[i]->kind == SYMBOL_FUNCTION_WHOLE)
-			wanted_add_heap(search->wanted, function, found[i]->start,
+			wanted_add_heap(search->wanted, &form, found[i]->start,
 					found[i]->end - found[i]->start, name);
 	}
 	free(found);

@@ -7,6 +7,7 @@
 #include <asm/unistd.h>
 #include <linux/time.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "probe/heap_shared.h"
@@ -27,6 +28,17 @@ struct outcome {
 struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t countdown)
 	__attribute__((visibility("hidden"), used));
 
+/* In heap_stubs.S. */
+uint64_t heap_call(struct heap_frame *frame, uint64_t function, const uint64_t *stack)
+	__attribute__((visibility("hidden")));
+
+/* The assembler code knows them. */
+_Static_assert(offsetof(struct heap_frame, jump) == 8 && offsetof(struct heap_frame, rax) == 32 &&
+		       offsetof(struct heap_frame, arguments) == 40 &&
+		       sizeof(struct heap_frame) == 144 && HEAP_STUB_WORD_BELOW == 24 &&
+		       HEAP_STACK_ARGUMENTS == 16,
+	       "heap_stubs.S");
+
 typedef uint64_t (*function)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
 /* An allocation that is being looked at. */
@@ -35,7 +47,7 @@ struct request {
 	struct heap_frame *frame;
 	struct heap_slot *slot;
 	struct heap_thread *thread; /* where all is recorded, and it has a place of its own */
-	uint64_t size, old;
+	uint64_t size, old, out;
 	int64_t countdown;			  /* before it was counted */
 	uint64_t mean;				  /* by which it was sampled */
 	bool is_framed;				  /* by its function */
@@ -395,6 +407,16 @@ static uint64_t stack_bytes_from(uint64_t sp)
 	return sp >= start && sp < end && end - sp < nr ? end - sp : nr;
 }
 
+/* By the kernel, as it may not be there. */
+static int64_t read_memory(void *to, uint64_t from, uint64_t nr, int64_t pid)
+{
+	uint64_t here[2] = {(uint64_t)to, nr};
+	uint64_t there[2] = {from, nr};
+
+	return system_call(__NR_process_vm_readv, (uint64_t)pid, (uint64_t)here, 1, (uint64_t)there,
+			   1);
+}
+
 /*
  * The page of the return address below is there. What is behind it may be another's, who takes it
  * away at this moment: the kernel copies it, and stops where nothing is.
@@ -402,7 +424,6 @@ static uint64_t stack_bytes_from(uint64_t sp)
 static uint64_t copy_stack(uint8_t *to, uint64_t from, uint64_t nr, int64_t pid)
 {
 	uint64_t first = -from % PAGE_BYTES; /* none, if a page begins there */
-	uint64_t here[2], there[2];
 	int64_t got;
 
 	if (first >= nr) {
@@ -410,11 +431,7 @@ static uint64_t copy_stack(uint8_t *to, uint64_t from, uint64_t nr, int64_t pid)
 		return nr;
 	}
 	copy_bytes(to, (const void *)from, first);
-	here[0] = (uint64_t)to + first;
-	there[0] = from + first;
-	here[1] = there[1] = nr - first;
-	got = system_call(__NR_process_vm_readv, (uint64_t)pid, (uint64_t)here, 1, (uint64_t)there,
-			  1);
+	got = read_memory(to + first, from + first, nr - first, pid);
 	return got > 0 ? first + (uint64_t)got : first;
 }
 
@@ -424,7 +441,7 @@ static void fill(struct heap_ring_record *record, const struct request *request,
 {
 	record->nr_bytes = (uint32_t)nr_bytes;
 	record->kind = (uint8_t)kind;
-	record->function = (uint8_t)request->hook->function;
+	record->function = (uint8_t)request->hook->form.function;
 	record->is_untracked = is_untracked;
 	record->was_sampled = request->was_sampled;
 	record->pointer = pointer;
@@ -484,39 +501,25 @@ static void emit(const struct request *request, enum heap_record_kind kind, uint
 
 /* -- the functions -- */
 
+/* By its number in a form; 0 if that has none. */
+static uint64_t argument(const struct request *request, uint32_t number)
+{
+	uint64_t at = (number & ~(uint64_t)HEAP_ARGUMENT_INT) - 1;
+	uint64_t value = at < HEAP_ARGUMENTS ? request->frame->arguments[at] : 0;
+
+	return number & HEAP_ARGUMENT_INT ? (uint32_t)value : value;
+}
+
 /* False: no size, as the product of two is too large for one; the function fails then. */
 static bool read_arguments(struct request *request)
 {
-	const struct heap_frame *frame = request->frame;
+	const struct heap_form *form = &request->hook->form;
+	uint64_t count = form->count ? argument(request, form->count) : 1;
+	uint64_t size = form->size ? argument(request, form->size) : form->bytes;
 
-	switch ((enum heap_function)request->hook->function) {
-	case HEAP_CALLOC:
-		return !__builtin_mul_overflow(frame->rdi, frame->rsi, &request->size);
-	case HEAP_REALLOC:
-		request->old = frame->rdi;
-		request->size = frame->rsi;
-		return true;
-	case HEAP_REALLOCARRAY:
-		request->old = frame->rdi;
-		return !__builtin_mul_overflow(frame->rsi, frame->rdx, &request->size);
-	case HEAP_MEMALIGN:
-		request->size = frame->rsi;
-		return true;
-	case HEAP_POSIX_MEMALIGN:
-		request->size = frame->rdx;
-		return true;
-	case HEAP_MALLOC:
-	case HEAP_VALLOC:
-	case HEAP_NEW:
-	case HEAP_NEW_ALIGNED:
-	case HEAP_NEW_NOTHROW_ALIGNED:
-		request->size = frame->rdi;
-		return true;
-	case HEAP_FREE:
-	case HEAP_FUNCTION_COUNT:
-		break;
-	}
-	return false;
+	request->old = argument(request, form->pointer);
+	request->out = argument(request, form->out);
+	return !__builtin_mul_overflow(count, size, &request->size);
 }
 
 /* Is this part of an allocation that is under way already? */
@@ -549,48 +552,49 @@ static void come_out(const struct request *request)
 	relaxed_store(&request->slot->inside_sp, 0);
 }
 
+/* Of a pool's function it is not known which registers it reads, and what it has on the stack. */
+static uint64_t call_pool(const struct request *request, uint64_t function_at)
+{
+	uint64_t stack[HEAP_STACK_ARGUMENTS];
+
+	copy_stack((uint8_t *)stack, (uint64_t)(request->frame + 1), sizeof(stack), own_pid());
+	return heap_call(request->frame, function_at, stack);
+}
+
 static uint64_t call(const struct request *request, uint64_t function_at)
 {
-	const struct heap_frame *frame = request->frame;
+	const uint64_t *with = request->frame->arguments;
 
-	return ((function)function_at)(frame->rdi, frame->rsi, frame->rdx, frame->rcx, frame->r8,
-				       frame->r9);
+	if (heap_is_pool(&request->hook->form))
+		return call_pool(request, function_at);
+	return ((function)function_at)(with[0], with[1], with[2], with[3], with[4], with[5]);
+}
+
+static bool throws(const struct request *request)
+{
+	return request->hook->form.function == HEAP_NEW ||
+	       request->hook->form.function == HEAP_NEW_ALIGNED;
 }
 
 /* An exception must not come upon our frame: so what throws none is called in its place. */
 static uint64_t call_without_throwing(const struct request *request)
 {
-	const struct heap_frame *frame = request->frame;
+	const uint64_t *with = request->frame->arguments;
 
-	if (request->hook->function == HEAP_NEW)
+	if (request->hook->form.function == HEAP_NEW)
 		return call(request, request->hook->plain);
-	return ((function)request->hook->plain)(frame->rsi, frame->rdi, 0, 0, 0, 0);
+	return ((function)request->hook->plain)(with[1], with[0], 0, 0, 0, 0);
 }
 
 static uint64_t call_original(const struct request *request)
 {
 	uint64_t result;
 
-	switch ((enum heap_function)request->hook->function) {
-	case HEAP_NEW:
-	case HEAP_NEW_ALIGNED:
+	if (throws(request))
 		return call_without_throwing(request);
-	case HEAP_REALLOC:
-		/* Which calls malloc(), itself hooked, as the last thing that it does. */
-		if (!request->old && request->hook->plain)
-			return ((function)request->hook->plain)(request->size, 0, 0, 0, 0, 0);
-		break;
-	case HEAP_MALLOC:
-	case HEAP_CALLOC:
-	case HEAP_REALLOCARRAY:
-	case HEAP_MEMALIGN:
-	case HEAP_POSIX_MEMALIGN:
-	case HEAP_VALLOC:
-	case HEAP_NEW_NOTHROW_ALIGNED:
-	case HEAP_FREE:
-	case HEAP_FUNCTION_COUNT:
-		break;
-	}
+	/* Which calls malloc(), itself hooked, as the last thing that it does. */
+	if (request->hook->form.function == HEAP_REALLOC && !request->old && request->hook->plain)
+		return ((function)request->hook->plain)(request->size, 0, 0, 0, 0, 0);
 	go_inside(request);
 	result = call(request, request->hook->original);
 	come_out(request);
@@ -599,9 +603,19 @@ static uint64_t call_original(const struct request *request)
 
 static uint64_t pointer_of(const struct request *request, uint64_t result)
 {
-	if (request->hook->function != HEAP_POSIX_MEMALIGN)
+	const struct heap_form *form = &request->hook->form;
+	uint64_t pointer = 0;
+
+	if (!form->out)
 		return result;
-	return (uint32_t)result ? 0 : *(const uint64_t *)request->frame->rdi;
+	if ((uint32_t)result)
+		return 0;
+	if (!heap_is_pool(form))
+		return *(const uint64_t *)request->out;
+	/* A user may have named an argument that is none. */
+	if (read_memory(&pointer, request->out, sizeof(pointer), own_pid()) < 0)
+		return 0;
+	return pointer;
 }
 
 /* What is too large for the countdown counts when there is so much. */
@@ -626,16 +640,16 @@ static void note_result(const struct request *request, uint64_t pointer)
 
 static struct outcome on_free(struct request *request)
 {
-	if (forget(request->frame->rdi))
-		emit(request, HEAP_RECORD_FREE, request->frame->rdi, false);
+	uint64_t pointer = argument(request, request->hook->form.pointer);
+
+	if (forget(pointer))
+		emit(request, HEAP_RECORD_FREE, pointer, false);
 	return (struct outcome){.jump = request->hook->original};
 }
 
 static struct outcome on_allocation(struct request *request)
 {
 	struct outcome outcome = {.jump = request->hook->original};
-	bool throws =
-		request->hook->function == HEAP_NEW || request->hook->function == HEAP_NEW_ALIGNED;
 
 	if (!read_arguments(request))
 		return outcome;
@@ -651,7 +665,7 @@ static struct outcome on_allocation(struct request *request)
 		emit(request, HEAP_RECORD_FREE, request->old, false);
 	outcome.result = call_original(request);
 	note_result(request, pointer_of(request, outcome.result));
-	if (!throws || outcome.result)
+	if (!throws(request) || outcome.result)
 		outcome.jump = 0;
 	return outcome;
 }
@@ -777,16 +791,16 @@ static void emit_one(struct request *request, enum heap_record_kind kind, uint64
 
 static struct outcome free_one(struct request *request)
 {
-	if (request->frame->rdi && !is_nested(request))
-		emit_one(request, HEAP_RECORD_FREE, request->frame->rdi);
+	uint64_t pointer = argument(request, request->hook->form.pointer);
+
+	if (pointer && !is_nested(request))
+		emit_one(request, HEAP_RECORD_FREE, pointer);
 	return (struct outcome){.jump = request->hook->original};
 }
 
 static struct outcome allocate_one(struct request *request)
 {
 	struct outcome outcome = {.jump = request->hook->original};
-	bool throws =
-		request->hook->function == HEAP_NEW || request->hook->function == HEAP_NEW_ALIGNED;
 	uint64_t pointer;
 
 	if (!read_arguments(request) || is_nested(request))
@@ -800,7 +814,7 @@ static struct outcome allocate_one(struct request *request)
 		emit_one(request, HEAP_RECORD_ALLOCATION, pointer);
 	else if (request->old && request->size)
 		emit_one(request, HEAP_RECORD_KEPT, request->old);
-	if (!throws || outcome.result)
+	if (!throws(request) || outcome.result)
 		outcome.jump = 0;
 	return outcome;
 }
@@ -821,7 +835,7 @@ static struct outcome record_one(struct request *request)
 		add_here(&thread->in_flight, 1);
 	else
 		relaxed_add(&heap_own()->in_flight, 1);
-	outcome = request->hook->function == HEAP_FREE ? free_one(request) : allocate_one(request);
+	outcome = heap_frees(&request->hook->form) ? free_one(request) : allocate_one(request);
 	if (thread)
 		add_here(&thread->in_flight, -1);
 	else
@@ -846,7 +860,7 @@ struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t count
 	if (shared.is_all)
 		return record_one(&request);
 	relaxed_add(&heap_own()->in_flight, 1);
-	outcome = request.hook->function == HEAP_FREE ? on_free(&request) : on_allocation(&request);
+	outcome = heap_frees(&request.hook->form) ? on_free(&request) : on_allocation(&request);
 	relaxed_add(&heap_own()->in_flight, -1);
 	return outcome;
 }

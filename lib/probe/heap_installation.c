@@ -131,9 +131,9 @@ static bool calls_hooked(const struct heap_draft *draft, const struct probe_requ
 	return does;
 }
 
-static bool throws(enum heap_function function)
+static bool throws(const struct heap_form *form)
 {
-	return function == HEAP_NEW || function == HEAP_NEW_ALIGNED;
+	return form->function == HEAP_NEW || form->function == HEAP_NEW_ALIGNED;
 }
 
 enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_request *request,
@@ -141,7 +141,7 @@ enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_reques
 				   const struct heap_place *place, int memory_fd,
 				   struct patch *patch)
 {
-	struct patch_heap heap = {.function = request->function,
+	struct patch_heap heap = {.function = (enum heap_function)request->heap.function,
 				  .hook = (uint32_t)draft->nr,
 				  .threads = draft->threads,
 				  .is_all = draft->is_all,
@@ -154,15 +154,15 @@ enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_reques
 		return PATCH_UNSUPPORTED;
 	if (draft->nr == HEAP_HOOKS)
 		return PATCH_NO_ROOM;
-	if (request->function != HEAP_FREE)
+	if (!heap_frees(&request->heap))
 		heap.is_framed = calls_hooked(draft, request, memory_fd);
-	if (heap.is_framed && throws(request->function))
+	if (heap.is_framed && throws(&request->heap))
 		return PATCH_SAMPLED_BELOW;
 	outcome =
 		patch_heap_entry(patch, function, request->branches, area, &heap, &hook->original);
 	if (outcome)
 		return outcome;
-	hook->function = request->function;
+	hook->form = request->heap;
 	draft->modules[draft->nr] = request->bias;
 	draft->patches[draft->nr] = patch;
 	draft->requests[draft->nr++] = request;
@@ -175,7 +175,7 @@ static uint64_t original_of(const struct heap_draft *draft, size_t hook,
 {
 	for (size_t i = 0; i < draft->nr; i++) {
 		if (draft->modules[i] == draft->modules[hook] &&
-		    draft->hooks[i].function == function)
+		    draft->hooks[i].form.function == function)
 			return draft->hooks[i].original;
 	}
 	return 0;
@@ -193,10 +193,10 @@ void heap_draft_finish(struct heap_draft *draft)
 {
 	for (size_t i = 0; i < draft->nr; i++) {
 		struct heap_hook *hook = &draft->hooks[i];
-		bool is_aligned = hook->function == HEAP_NEW_ALIGNED;
+		bool is_aligned = hook->form.function == HEAP_NEW_ALIGNED;
 
 		hook->plain = original_of(draft, i, is_aligned ? HEAP_MEMALIGN : HEAP_MALLOC);
-		if (throws((enum heap_function)hook->function) && !hook->plain)
+		if (throws(&hook->form) && !hook->plain)
 			refuse(draft, i);
 	}
 }

@@ -89,6 +89,27 @@ bool heap_function_of(const char *name, enum heap_function *function)
 	return false;
 }
 
+struct heap_form heap_form_of(enum heap_function function)
+{
+	static const struct heap_form forms[HEAP_FUNCTION_COUNT] = {
+		[HEAP_MALLOC] = {.size = 1},
+		[HEAP_CALLOC] = {.count = 1, .size = 2},
+		[HEAP_REALLOC] = {.pointer = 1, .size = 2},
+		[HEAP_REALLOCARRAY] = {.pointer = 1, .count = 2, .size = 3},
+		[HEAP_MEMALIGN] = {.size = 2},
+		[HEAP_POSIX_MEMALIGN] = {.out = 1, .size = 3},
+		[HEAP_VALLOC] = {.size = 1},
+		[HEAP_NEW] = {.size = 1},
+		[HEAP_NEW_ALIGNED] = {.size = 1},
+		[HEAP_NEW_NOTHROW_ALIGNED] = {.size = 1},
+		[HEAP_FREE] = {.pointer = 1},
+	};
+	struct heap_form form = forms[function];
+
+	form.function = function;
+	return form;
+}
+
 /* Those of the forms of operator delete that compilers call. */
 static const char *const deletes[] = {
 	"_ZdlPv",

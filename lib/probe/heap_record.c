@@ -22,8 +22,11 @@ enum allocation_kind heap_record_allocation_kind(const struct heap_record *recor
 	case HEAP_NEW_ALIGNED:
 	case HEAP_NEW_NOTHROW_ALIGNED:
 		return ALLOCATION_NEW;
+	case HEAP_POOL:
+		return ALLOCATION_POOL;
 	case HEAP_MALLOC:
 	case HEAP_FREE:
+	case HEAP_POOL_FREE:
 	case HEAP_FUNCTION_COUNT:
 		break;
 	}

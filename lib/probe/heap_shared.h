@@ -18,21 +18,51 @@
 
 #include <stdint.h>
 
-/* What an allocator's function does, by its arguments a, b, c. */
+/* What an allocator's function is: its arguments are in struct heap_form. */
 enum heap_function {
-	HEAP_MALLOC,		  /* (size), or (size, …): NULL if it fails */
-	HEAP_CALLOC,		  /* (number, size) */
-	HEAP_REALLOC,		  /* (pointer, size) */
-	HEAP_REALLOCARRAY,	  /* (pointer, number, size) */
-	HEAP_MEMALIGN,		  /* (alignment, size) */
-	HEAP_POSIX_MEMALIGN,	  /* (where to, alignment, size): 0, or an error */
-	HEAP_VALLOC,		  /* (size); of pvalloc() what was asked for counts */
-	HEAP_NEW,		  /* (size): throws an exception if it fails */
-	HEAP_NEW_ALIGNED,	  /* (size, alignment): the same */
-	HEAP_NEW_NOTHROW_ALIGNED, /* (size, alignment): NULL if it fails */
-	HEAP_FREE,		  /* (pointer), or (pointer, …): also operator delete */
+	HEAP_MALLOC, /* NULL if it fails, as of all that say nothing else */
+	HEAP_CALLOC,
+	HEAP_REALLOC,
+	HEAP_REALLOCARRAY,
+	HEAP_MEMALIGN,
+	HEAP_POSIX_MEMALIGN,
+	HEAP_VALLOC, /* of pvalloc() what was asked for counts */
+	HEAP_NEW,    /* throws an exception if it fails */
+	HEAP_NEW_ALIGNED,
+	HEAP_NEW_NOTHROW_ALIGNED,
+	HEAP_FREE, /* also operator delete */
+	/* Named by a user: of these nothing is known but what the form says. */
+	HEAP_POOL,
+	HEAP_POOL_FREE,
 	HEAP_FUNCTION_COUNT,
 };
+
+/* A number of an argument with this has 32 bits: what is above them in the register means nothing.
+ */
+#define HEAP_ARGUMENT_INT 0x80
+#define HEAP_ARGUMENTS	  6 /* that are in registers */
+
+/*
+ * What a function does with memory: by which of its arguments, from 1 on; 0: it has none such. It
+ * allocates `count` (1) blocks of `size`, or of `bytes`, in place of that at `pointer`, if one
+ * is there; or, with a pointer only, frees it.
+ */
+struct heap_form {
+	uint64_t bytes;
+	uint32_t function; /* enum heap_function */
+	uint8_t size, count, pointer;
+	uint8_t out; /* where the pointer is stored; the function returns 0. 0: it returns it */
+};
+
+static inline int heap_frees(const struct heap_form *form)
+{
+	return form->function == HEAP_FREE || form->function == HEAP_POOL_FREE;
+}
+
+static inline int heap_is_pool(const struct heap_form *form)
+{
+	return form->function == HEAP_POOL || form->function == HEAP_POOL_FREE;
+}
 
 /*
  * A countdown has the bytes that are left, less one 2^-24 of a byte for each allocation. The upper
@@ -97,8 +127,7 @@ struct heap_slot {
 struct heap_hook {
 	uint64_t original; /* its first instructions, and on: callable */
 	uint64_t plain;	   /* of the same allocator what does the same and returns NULL; or 0 */
-	uint32_t function; /* enum heap_function */
-	uint32_t padding;
+	struct heap_form form;
 };
 
 /*
@@ -252,21 +281,29 @@ struct heap_private {
 
 /*
  * What the stub has pushed; the caller's stack is behind it. The first word tells that a thread is
- * inside, to whoever searches its stack: it is the word's own address ^ HEAP_MARKER_KEY.
+ * inside, to whoever searches its stack: it is the word's own address ^ HEAP_MARKER_KEY. All
+ * registers are in it: those who call a function that is not exported may keep values in any.
  */
 struct heap_frame {
 	uint64_t marker;
-	uint64_t rdi, rsi, rdx, rcx, r8, r9;
+	uint64_t jump; /* where the stub goes to, when all is as it was */
+	uint64_t r11, r10, rax;
+	uint64_t arguments[HEAP_ARGUMENTS]; /* rdi, rsi, rdx, rcx, r8, r9 */
 	uint64_t rbx, r12, r13, r14, r15;
 	uint64_t rbp, rip; /* a frame record: by those the stack is walked, as there is no CFI */
 };
 
 /*
- * For the stub: in r10d a word with the hook's number and how the generated code came to it, in rax
- * the countdown as it was before, if it has counted.
+ * For the stub: a word with the hook's number and how the generated code came to it, so far below
+ * the stack pointer, where signals leave it alone; and in rax the countdown as it was before, if it
+ * has counted.
  */
-#define HEAP_STUB_COUNTED   1 /* the countdown has counted it */
-#define HEAP_STUB_FRAMED    2 /* always: it may call others that are hooked */
-#define HEAP_STUB_HOOK_LOG2 2
+#define HEAP_STUB_WORD_BELOW 24
+#define HEAP_STUB_COUNTED    1 /* the countdown has counted it */
+#define HEAP_STUB_FRAMED     2 /* always: it may call others that are hooked */
+#define HEAP_STUB_HOOK_LOG2  2
+
+/* Of the caller's stack, words that may be arguments beyond those in registers. */
+#define HEAP_STACK_ARGUMENTS 16
 
 #endif

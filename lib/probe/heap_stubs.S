@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the generated code jumps to: the stack is as at the entry of the function, in r10d is the
- * word for the hook, and in rax what the countdown was. What it pushes is struct heap_frame. It is
- * the first thing in the blob.
+ * Where the generated code jumps to: all is as at the entry of the function, but the flags and, if
+ * it has counted, rax, r10 and r11; below the stack pointer is the word for the hook. What it
+ * pushes is struct heap_frame. It is the first thing in the blob.
  */
 	.section .text.stub, "ax"
 	.globl heap_stub
@@ -10,6 +10,7 @@ heap_stub:
 	push	%rbp
 	mov	%rsp, %rbp
 	push	%r15
+	mov	-8(%rsp), %r15d			/* HEAP_STUB_WORD_BELOW, less what was pushed */
 	push	%r14
 	push	%r13
 	push	%r12
@@ -20,7 +21,11 @@ heap_stub:
 	push	%rdx
 	push	%rsi
 	push	%rdi
-	mov	%r10d, %esi
+	push	%rax
+	push	%r10
+	push	%r11
+	push	$0
+	mov	%r15d, %esi
 	mov	%rax, %rdx
 	mov	$0x70f1c0de0f5a6e51, %r10	/* HEAP_MARKER_KEY */
 	lea	-8(%rsp), %r11
@@ -28,9 +33,15 @@ heap_stub:
 	push	%r10
 	mov	%rsp, %rdi
 	call	heap_slow
-	mov	%rdx, %r11
-	movq	$0, (%rsp)			/* what is left on the stack must not look like a marker */
-	lea	8(%rsp), %rsp
+	mov	%rdx, 8(%rsp)
+	test	%rdx, %rdx			/* the flags stay up to the end */
+	jnz	1f
+	mov	%rax, 32(%rsp)
+1:	movq	$0, (%rsp)			/* what is left on the stack must not look like a marker */
+	lea	16(%rsp), %rsp
+	pop	%r11
+	pop	%r10
+	pop	%rax
 	pop	%rdi
 	pop	%rsi
 	pop	%rdx
@@ -43,8 +54,41 @@ heap_stub:
 	pop	%r14
 	pop	%r15
 	pop	%rbp
-	test	%r11, %r11
-	jz	1f
-	jmp	*%r11
-1:	ret
+	jz	2f
+	jmp	*-128(%rsp)			/* the frame's `jump`: signals leave it alone */
+2:	ret
+
+/*
+ * uint64_t heap_call(struct heap_frame *frame, uint64_t function, const uint64_t *stack): call it
+ * as it was called, with HEAP_STACK_ARGUMENTS words of the caller's stack. The second half of a
+ * result of two words comes to be where the first one's caller expects it.
+ */
+	.text
+	.globl heap_call
+	.hidden heap_call
+heap_call:
+	push	%rbp
+	mov	%rsp, %rbp
+	push	%rdi
+	push	%rsi
+	sub	$128, %rsp
+	mov	%rdi, %r11
+	mov	%rdx, %rsi
+	mov	%rsp, %rdi
+	mov	$16, %ecx
+	rep movsq
+	mov	40(%r11), %rdi
+	mov	48(%r11), %rsi
+	mov	56(%r11), %rdx
+	mov	64(%r11), %rcx
+	mov	72(%r11), %r8
+	mov	80(%r11), %r9
+	mov	32(%r11), %rax
+	mov	24(%r11), %r10
+	mov	16(%r11), %r11
+	call	*-16(%rbp)
+	mov	-8(%rbp), %r11
+	mov	%rdx, 56(%r11)
+	leave
+	ret
 	.section .note.GNU-stack, "", @progbits

@@ -27,7 +27,8 @@ struct patch_heap {
 /*
  * As patch_entry(): an allocation is counted, and goes on to the stub if that brings the countdown
  * below zero; what is freed does if the filter has its like. Only rax, r10, r11 and the flags
- * change, which callers of exported functions expect to lose. *original: where the function
+ * change, which callers of exported functions expect to lose; of a pool's function, which may be
+ * static, rax only as its result. *original: where the function
  * is, in the thunk, for who calls it from behind the probe.
  */
 enum patch_outcome patch_heap_entry(struct patch *patch, const struct patch_function *function,

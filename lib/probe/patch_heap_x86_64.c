@@ -60,7 +60,8 @@ static uint8_t put_long_way(struct making *making, uint32_t how)
 	uint8_t at = making->prelude.nr_bytes;
 	uint32_t word = making->heap->hook << HEAP_STUB_HOOK_LOG2 | how;
 
-	put(making, "\x41\xba", 2); /* mov $word,%r10d */
+	/* movl $word,-24(%rsp): no register is lost */
+	put(making, (const uint8_t[]){0xc7, 0x44, 0x24, (uint8_t)-HEAP_STUB_WORD_BELOW}, 4);
 	put(making, &word, sizeof(word));
 	put(making, "\xe9", 1);
 	put_reference(making, making->heap->stub);
@@ -132,6 +133,8 @@ static bool has_short_way(enum heap_function function)
 	case HEAP_POSIX_MEMALIGN:
 	case HEAP_VALLOC:
 	case HEAP_NEW_NOTHROW_ALIGNED:
+	case HEAP_POOL:
+	case HEAP_POOL_FREE:
 	case HEAP_FUNCTION_COUNT:
 		break;
 	}

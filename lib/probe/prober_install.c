@@ -141,7 +141,7 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 			.exit_at = place->exit_at,
 			.pass = pass_of(place, prober->options.has_gate),
 			.is_heap = place->kind == WANTED_HEAP,
-			.function = place->function,
+			.heap = place->heap,
 			.branches = mapping->file->branches,
 		};
 		gathered->places[gathered->nr++] = (struct counted_place){.wanted = place,

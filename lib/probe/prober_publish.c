@@ -145,7 +145,7 @@ static void tell_refusals(struct publishing *publishing, const struct probed_pro
 		const struct counted_place *place = &probed->places[i];
 
 		if (place->outcome != PATCH_OK && !place->is_again &&
-		    wanted_is_counted(place->wanted))
+		    wanted_is_named(place->wanted))
 			add_refusal(publishing, process, place->wanted->name, place->file->path,
 				    patch_outcome_text(place->outcome));
 	}

@@ -20,11 +20,11 @@ void wanted_add(struct wanted *wanted, enum wanted_kind kind, uint64_t address, 
 		.address = address, .nr_bytes = nr_bytes, .kind = kind, .name = xstrdup(name)};
 }
 
-void wanted_add_heap(struct wanted *wanted, enum heap_function function, uint64_t address,
+void wanted_add_heap(struct wanted *wanted, const struct heap_form *form, uint64_t address,
 		     uint64_t nr_bytes, const char *name)
 {
 	wanted_add(wanted, WANTED_HEAP, address, nr_bytes, name);
-	wanted->places[wanted->nr_places - 1].function = function;
+	wanted->places[wanted->nr_places - 1].heap = *form;
 }
 
 void wanted_add_start(struct wanted *wanted, uint64_t address)
@@ -43,6 +43,12 @@ void wanted_refuse(struct wanted *wanted, const char *name, const char *reason)
 bool wanted_is_counted(const struct wanted_place *place)
 {
 	return place->kind == WANTED_ENTRY || place->kind == WANTED_CALL;
+}
+
+bool wanted_is_named(const struct wanted_place *place)
+{
+	return wanted_is_counted(place) ||
+	       (place->kind == WANTED_HEAP && heap_is_pool(&place->heap));
 }
 
 static uint64_t next_start(const struct wanted *wanted, uint64_t end)
@@ -157,7 +163,10 @@ static int compare_places(const void *a, const void *b)
 
 	if (left->address != right->address)
 		return left->address < right->address ? -1 : 1;
-	return (int)left->kind - (int)right->kind;
+	if (left->kind != right->kind)
+		return (int)left->kind - (int)right->kind;
+	/* Of an allocator's function that a user has named, too, the user's word counts. */
+	return (int)right->heap.function - (int)left->heap.function;
 }
 
 void wanted_sort(struct wanted *wanted)

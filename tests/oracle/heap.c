@@ -86,8 +86,11 @@ static bool note_function(struct wanted *wanted, const char *name, const GElf_Sy
 {
 	enum heap_function function;
 
-	if (heap_function_of(name, &function))
-		wanted_add_heap(wanted, function, symbol->st_value, symbol->st_size, name);
+	if (heap_function_of(name, &function)) {
+		const struct heap_form form = heap_form_of(function);
+
+		wanted_add_heap(wanted, &form, symbol->st_value, symbol->st_size, name);
+	}
 	return true;
 }
 

@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "probe/branches.h"
 #include "probe/heap_code.h"
+#include "probe/heap_names.h"
 #include "probe/heap_record.h"
 #include "probe/heap_ring.h"
 #include "probe/patch_heap.h"
@@ -140,20 +141,123 @@ OWN void *own_new(size_t nr)
 	return pointer ? pointer : thrown;
 }
 
+/* -- pools: functions of any arguments -- */
+
+struct two_words {
+	void *pointer;
+	size_t nr;
+};
+
+struct two_words own_pool_get(void *pool, int nr, long c, long d, long e, long f, long seventh,
+			      long eighth);
+void own_pool_put(void *pool, void *pointer);
+int own_pool_store(size_t nr, size_t size, void **to);
+void *own_pool_fixed(void);
+void *own_pool_resize(void *pool, void *old, size_t nr);
+
+OWN struct two_words own_pool_get(void *pool, int nr, long c, long d, long e, long f, long seventh,
+				  long eighth)
+{
+	assert_ptr_equal(pool, arena);
+	return (struct two_words){.pointer = own_malloc((size_t)nr),
+				  .nr = (size_t)(c + d + e + f + 100 * seventh + 1000 * eighth)};
+}
+
+OWN void own_pool_put(void *pool, void *pointer)
+{
+	assert_ptr_equal(pool, arena);
+	own_free(pointer);
+}
+
+OWN int own_pool_store(size_t nr, size_t size, void **to)
+{
+	if (is_failing)
+		return ENOMEM;
+	*to = bump(nr * size, 16);
+	return 0;
+}
+
+OWN void *own_pool_fixed(void)
+{
+	return bump(4800, 16);
+}
+
+OWN void *own_pool_resize(void *pool, void *old, size_t nr)
+{
+	assert_ptr_equal(pool, arena);
+	return own_realloc(old, nr);
+}
+
+/* Those change no register but rax. */
+uint64_t own_registers[15];
+void own_pool_next(void);
+void own_pool_forget(void);
+void call_with_registers(void (*function)(void));
+/* clang-format off */
+__asm__(".pushsection own_allocator, \"ax\"\n"
+	".balign 64\n"
+	"own_pool_next:\n"
+	"	lea 4096(%rdi), %rax\n	ret\n"
+	".balign 64\n"
+	"own_pool_forget:\n"
+	"	movl $77, own_registers(%rip)\n	ret\n"
+	".popsection\n"
+	".text\n"
+	"call_with_registers:\n"
+	"	push %rbx\n	push %rbp\n	push %r12\n	push %r13\n	push %r14\n	push %r15\n"
+	"	push %rdi\n"
+	"	lea own_registers(%rip), %rsi\n"
+	"	mov (%rsi), %rax\n	mov 8(%rsi), %rbx\n	mov 16(%rsi), %rcx\n"
+	"	mov 24(%rsi), %rdx\n	mov 40(%rsi), %rdi\n	mov 48(%rsi), %rbp\n"
+	"	mov 56(%rsi), %r8\n	mov 64(%rsi), %r9\n	mov 72(%rsi), %r10\n"
+	"	mov 80(%rsi), %r11\n	mov 88(%rsi), %r12\n	mov 96(%rsi), %r13\n"
+	"	mov 104(%rsi), %r14\n	mov 112(%rsi), %r15\n	mov 32(%rsi), %rsi\n"
+	"	call *(%rsp)\n"
+	"	mov %rax, own_registers(%rip)\n	mov %rbx, 8+own_registers(%rip)\n"
+	"	mov %rcx, 16+own_registers(%rip)\n	mov %rdx, 24+own_registers(%rip)\n"
+	"	mov %rsi, 32+own_registers(%rip)\n	mov %rdi, 40+own_registers(%rip)\n"
+	"	mov %rbp, 48+own_registers(%rip)\n	mov %r8, 56+own_registers(%rip)\n"
+	"	mov %r9, 64+own_registers(%rip)\n	mov %r10, 72+own_registers(%rip)\n"
+	"	mov %r11, 80+own_registers(%rip)\n	mov %r12, 88+own_registers(%rip)\n"
+	"	mov %r13, 96+own_registers(%rip)\n	mov %r14, 104+own_registers(%rip)\n"
+	"	mov %r15, 112+own_registers(%rip)\n"
+	"	pop %rdi\n"
+	"	pop %r15\n	pop %r14\n	pop %r13\n	pop %r12\n	pop %rbp\n	pop %rbx\n"
+	"	ret\n");
+/* clang-format on */
+
 static const struct {
 	enum heap_function function;
 
 	uintptr_t address;
+	struct heap_form form; /* of a pool */
 } functions[] = {
-	{HEAP_MALLOC, (uintptr_t)own_malloc},
-	{HEAP_CALLOC, (uintptr_t)own_calloc},
-	{HEAP_REALLOC, (uintptr_t)own_realloc},
-	{HEAP_REALLOCARRAY, (uintptr_t)own_reallocarray},
-	{HEAP_POSIX_MEMALIGN, (uintptr_t)own_posix_memalign},
-	{HEAP_MEMALIGN, (uintptr_t)own_memalign},
-	{HEAP_FREE, (uintptr_t)own_free},
-	{HEAP_NEW, (uintptr_t)own_new},
+	{HEAP_MALLOC, (uintptr_t)own_malloc, {0}},
+	{HEAP_CALLOC, (uintptr_t)own_calloc, {0}},
+	{HEAP_REALLOC, (uintptr_t)own_realloc, {0}},
+	{HEAP_REALLOCARRAY, (uintptr_t)own_reallocarray, {0}},
+	{HEAP_POSIX_MEMALIGN, (uintptr_t)own_posix_memalign, {0}},
+	{HEAP_MEMALIGN, (uintptr_t)own_memalign, {0}},
+	{HEAP_FREE, (uintptr_t)own_free, {0}},
+	{HEAP_NEW, (uintptr_t)own_new, {0}},
+	{HEAP_POOL, (uintptr_t)own_pool_get, {.size = 2 | HEAP_ARGUMENT_INT}},
+	{HEAP_POOL_FREE, (uintptr_t)own_pool_put, {.pointer = 2}},
+	{HEAP_POOL, (uintptr_t)own_pool_store, {.count = 1, .size = 2, .out = 3}},
+	{HEAP_POOL, (uintptr_t)own_pool_fixed, {.bytes = 4800}},
+	{HEAP_POOL, (uintptr_t)own_pool_resize, {.pointer = 2, .size = 3}},
+	{HEAP_POOL, (uintptr_t)own_pool_next, {.size = 4}},
+	{HEAP_POOL_FREE, (uintptr_t)own_pool_forget, {.pointer = 1}},
 };
+
+static struct heap_form form_of(size_t i)
+{
+	struct heap_form form = functions[i].form;
+
+	if (functions[i].function < HEAP_POOL)
+		return heap_form_of(functions[i].function);
+	form.function = functions[i].function;
+	return form;
+}
 
 /* -- the memory of probes, as it is in a process -- */
 
@@ -231,7 +335,7 @@ static void hook_all(struct fixture *fixture, enum heap_threads threads)
 
 		if (outcome)
 			fail_msg("function %u: %s", i, patch_outcome_text(outcome));
-		hook->function = functions[i].function;
+		hook->form = form_of(i);
 		hook->plain = fixture->shared->hooks[0].original;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
@@ -400,6 +504,95 @@ static void test_heap__failed_reallocation_keeps_the_old(void **state)
 	next_of(&fixture, HEAP_RECORD_FREE, pointer);
 	next_of(&fixture, HEAP_RECORD_KEPT, pointer);
 	next_of(&fixture, HEAP_RECORD_FREE, pointer);
+	assert_no_more(&fixture);
+	end(&fixture);
+}
+
+static void test_heap__pools_tell_by_their_arguments(void **state)
+{
+	struct fixture fixture;
+	struct two_words got;
+	void *stored, *fixed, *resized;
+
+	(void)state;
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	got = own_pool_get(arena, LARGE, 1, 2, 3, 4, 7, 8);
+	assert_int_equal(got.nr, 8710);
+	assert_int_equal(own_pool_store(3, 2 * LARGE, &stored), 0);
+	fixed = own_pool_fixed();
+	resized = own_pool_resize(arena, fixed, 7 * LARGE);
+	/* What they allocate of others is part of it. */
+	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, got.pointer).size, LARGE);
+	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, stored).size, 6 * LARGE);
+	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, fixed).size, 4800);
+	next_of(&fixture, HEAP_RECORD_FREE, fixed);
+	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, resized).size, 7 * LARGE);
+	own_pool_put(arena, stored);
+	next_of(&fixture, HEAP_RECORD_FREE, stored);
+	own_pool_put(arena, arena + 1); /* of which nothing is known */
+	assert_no_more(&fixture);
+	assert_totals(&fixture, 14 * LARGE + 4800, 4);
+	end(&fixture);
+}
+
+static void test_heap__pool_that_fails_has_allocated_nothing(void **state)
+{
+	struct fixture fixture;
+	void *stored, *resized, *kept;
+
+	(void)state;
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	kept = own_pool_resize(arena, NULL, LARGE);
+	next_of(&fixture, HEAP_RECORD_ALLOCATION, kept);
+	is_failing = 1;
+	assert_int_equal(own_pool_store(3, LARGE, &stored), ENOMEM);
+	assert_null(own_pool_get(arena, LARGE, 1, 2, 3, 4, 7, 8).pointer);
+	resized = own_pool_resize(arena, kept, 2 * LARGE);
+	assert_null(resized);
+	next_of(&fixture, HEAP_RECORD_FREE, kept);
+	next_of(&fixture, HEAP_RECORD_KEPT, kept);
+	assert_no_more(&fixture);
+	end(&fixture);
+}
+
+/* A user names an argument that is no pointer: nothing is recorded, and nothing breaks. */
+static void test_heap__pool_whose_pointer_is_nowhere(void **state)
+{
+	struct fixture fixture;
+	void *stored = NULL;
+
+	(void)state;
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		if (functions[i].form.out)
+			fixture.shared->hooks[i].form.out = 1;
+	}
+	assert_int_equal(own_pool_store(3, LARGE, &stored), 0);
+	assert_non_null(stored);
+	assert_no_more(&fixture);
+	end(&fixture);
+}
+
+/* As callers of static functions may rely on it. */
+static void test_heap__pool_changes_no_register(void **state)
+{
+	struct fixture fixture;
+	uint64_t expected[ARRAY_SIZE(own_registers)];
+
+	(void)state;
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
+		expected[i] = own_registers[i] = UINT64_C(0x1234567800000000) * i + i;
+	expected[5] = own_registers[5] = (uint64_t)(uintptr_t)arena; /* rdi */
+	expected[2] = own_registers[2] = LARGE;			     /* rcx */
+	call_with_registers(own_pool_next);
+	expected[0] = (uint64_t)(uintptr_t)arena + 4096;
+	assert_memory_equal(own_registers, expected, sizeof(expected));
+	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, arena + 4096).size, LARGE);
+	expected[5] = own_registers[5] = (uint64_t)(uintptr_t)arena + 4096;
+	call_with_registers(own_pool_forget);
+	assert_memory_equal(own_registers, expected, sizeof(expected));
+	next_of(&fixture, HEAP_RECORD_FREE, arena + 4096);
 	assert_no_more(&fixture);
 	end(&fixture);
 }
@@ -1089,6 +1282,10 @@ int main(void)
 		cmocka_unit_test_prestate(test_heap__each_function_tells_size_and_pointer, &as_one),
 		cmocka_unit_test(test_heap__reallocation_frees_and_allocates),
 		cmocka_unit_test(test_heap__failed_reallocation_keeps_the_old),
+		cmocka_unit_test(test_heap__pools_tell_by_their_arguments),
+		cmocka_unit_test(test_heap__pool_that_fails_has_allocated_nothing),
+		cmocka_unit_test(test_heap__pool_whose_pointer_is_nowhere),
+		cmocka_unit_test(test_heap__pool_changes_no_register),
 		cmocka_unit_test(test_heap__errno_is_left_alone),
 		cmocka_unit_test(test_heap__sizes_beyond_measure_fail_as_before),
 		cmocka_unit_test(test_heap__record_shows_the_caller),
