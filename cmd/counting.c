@@ -38,6 +38,11 @@ static int add_all(struct naming *naming, const struct count_options *options, s
 		if (status < 0)
 			err_prefix(err, "--count-calls-in");
 	}
+	for (size_t i = 0; i < options->pools.nr && status == 0; i++) {
+		status = naming_add_pools(naming, options->pools.values[i], err);
+		if (status < 0)
+			err_prefix(err, "--mem-functions");
+	}
 	for (size_t i = 0; i < options->lines.nr; i++)
 		naming_add_file(naming, options->lines.values[i]);
 	return status;
@@ -78,8 +83,8 @@ int counting_new(const struct count_options *options, const struct symbol_option
 	symbol_options.debuginfod = false; /* a command or a user waits meanwhile */
 	made->naming = naming_new(&symbol_options);
 	status = add_all(made->naming, options, err);
-	if (status == 0 && options->memory) {
-		status = read_rate(options->memory, &heap, err);
+	if (status == 0 && (options->memory || options->pools.nr)) {
+		status = read_rate(options->memory ? options->memory : "512K", &heap, err);
 		naming_add_allocators(made->naming);
 		heap.free_stacks = options->free_stacks;
 	} else if (status == 0 && options->free_stacks) {

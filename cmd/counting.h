@@ -22,6 +22,7 @@ struct count_options {
 	const char *within;	      /* --within: count only inside of it; or NULL */
 	const char *memory;	      /* --mem: a mean in bytes; NULL: not asked for */
 	bool free_stacks;	      /* --mem-free-stacks: and where blocks are freed */
+	struct option_list pools;     /* --mem-functions */
 	bool no_cpu;		      /* and nothing besides */
 };
 
@@ -67,6 +68,12 @@ struct count_options {
 	 .without = "512K", \
 	 .offset = at(count.memory), \
 	 .help = "record allocations, one in RATE bytes: 64K, 1M, all (default: 512K)"}, \
+	{.type = OPTION_LIST, \
+	 .name = "mem-functions", \
+	 .argument = "SPEC", \
+	 .offset = at(count.pools), \
+	 .help = "with functions of pools: 'alloc:pool_get(size=2)', 'free:pool_put(1)'; " \
+		 "repeatable"}, \
 	{.type = OPTION_FLAG, \
 	 .name = "mem-free-stacks", \
 	 .offset = at(count.free_stacks), \

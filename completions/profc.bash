@@ -32,7 +32,7 @@ _profc_value() { # OPTION WORD COMMAND
 	-p | --pid) _profc_pids "$2" ;;
 	-i | --input | -o | --output | --count-lines) _profc_files "$2" ;;
 	-m | --metric) _profc_metrics "$3" "$2" ;;
-	--within | --count) ;; # functions: nobody knows yet of which program
+	--within | --count | --mem-functions) ;; # functions: nobody knows yet of which program
 	--by)
 		_profc_words "$2" function line file module thread process state syscall \
 			"$([[ $3 == top ]] || echo lifetime)"
@@ -56,7 +56,7 @@ _profc_command_at() {
 			;;
 		-[Fodmnp] | --frequency | --output | --duration | --delay | --max-* | --threads | \
 			--unwinder | --control | --within | --pid | --metric | --by | --limit | --window | \
-			--interval | --times | --count | --count-* | --agent | --color | --width | \
+			--interval | --times | --count | --count-* | --mem-functions | --agent | --color | --width | \
 			--names | --debug-dir | --sysroot | --debuginfod-timeout) at=$((at + 1)) ;;
 		-*) ;;
 		*)

@@ -43,4 +43,5 @@ complete -c profc -n '__fish_seen_subcommand_from record attach top' -l count-ma
 complete -c profc -n '__fish_seen_subcommand_from record attach' -l within -x
 complete -c profc -n '__fish_seen_subcommand_from record attach' -l agent -x -a '(__fish_complete_command)'
 complete -c profc -n '__fish_seen_subcommand_from record attach' -l mem
+complete -c profc -n '__fish_seen_subcommand_from record attach' -l mem-functions -x
 complete -c profc -n '__fish_seen_subcommand_from record top' -x -a '(__fish_complete_command)'

@@ -16,7 +16,7 @@ _profc_value() { # OPTION COMMAND
 	-p | --pid) _pids ;;
 	-i | --input | -o | --output | --count-lines) _files ;;
 	-m | --metric) _profc_metrics $2 ;;
-	--within | --count) ;; # functions: nobody knows yet of which program
+	--within | --count | --mem-functions) ;; # functions: nobody knows yet of which program
 	--agent) _command_names -e ;;
 	--by)
 		compadd function line file module thread process state syscall

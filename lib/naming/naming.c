@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "elf/elf_image.h"
+#include "naming/pool_functions.h"
 #include "probe/call_sites.h"
 #include "probe/heap_names.h"
 #include "probe/wanted.h"
@@ -38,6 +39,7 @@ struct naming {
 	char *nearest;	    /* owned: a name like that of a pattern that was not found; or NULL */
 	size_t nr_files;
 	bool wants_allocators, has_allocator;
+	struct pool_functions pools;
 };
 
 /* One file as it is searched. */
@@ -81,6 +83,81 @@ static void add_entry(const struct search *search, const struct symbol_function 
 			      "which function bears this name is chosen at run time");
 		return;
 	}
+}
+
+/* For where it is inlined everywhere: in how many places; 0: it is not. */
+static unsigned int nr_inlined_only(const struct search *search, const char *name)
+{
+	struct symbol_inlined_function inlined;
+	char *expression = xmalloc(2 * strlen(name) + 3), *at = expression;
+	unsigned int nr = 0;
+	regex_t regex;
+
+	*at++ = '^';
+	for (; *name; name++) {
+		if (strchr(".[]()*+?{}^$|\\", *name))
+			*at++ = '\\';
+		*at++ = *name;
+	}
+	memcpy(at, "$", 2);
+	if (regcomp(&regex, expression, REG_EXTENDED | REG_NOSUB) == 0) {
+		if (symbol_functions_find_inlined(search->functions, &regex, &inlined))
+			nr = inlined.nr_inlined;
+		regfree(&regex);
+	}
+	free(expression);
+	return nr;
+}
+
+/* Clones of gcc for some callers have not the arguments that are written in the source. */
+static bool has_other_arguments(const char *linkage_name)
+{
+	return linkage_name &&
+	       (strstr(linkage_name, ".isra.") || strstr(linkage_name, ".constprop."));
+}
+
+static void add_pool_function(const struct search *search, const struct symbol_function *function,
+			      const struct heap_form *form)
+{
+	switch (function->kind) {
+	case SYMBOL_FUNCTION_WHOLE:
+		if (has_other_arguments(function->linkage_name))
+			wanted_refuse(search->wanted, function->linkage_name,
+				      "its arguments were changed by the compiler");
+		else
+			wanted_add_heap(search->wanted, form, function->start,
+					function->end - function->start, function->name);
+		refuse_copies(search, function);
+		return;
+	case SYMBOL_FUNCTION_PART:
+		return;
+	case SYMBOL_FUNCTION_IFUNC:
+		wanted_refuse(search->wanted, function->name,
+			      "which function bears this name is chosen at run time");
+		return;
+	}
+}
+
+static void find_pool_function(struct search *search, struct pool_function *pool)
+{
+	struct naming *naming = search->naming;
+	const struct symbol_function **found;
+	const char *nearest;
+	size_t nr;
+
+	found = symbol_functions_called(search->functions, pool->name, &nr);
+	for (size_t i = 0; i < nr; i++)
+		add_pool_function(search, found[i], &pool->form);
+	free(found);
+	pool->is_found |= nr > 0;
+	if (nr)
+		return;
+	if (!pool->nr_inlined)
+		pool->nr_inlined = nr_inlined_only(search, pool->name);
+	nearest = naming->nr_files == 1 ? symbol_functions_nearest(search->functions, pool->name)
+					: NULL;
+	if (nearest && !naming->nearest)
+		naming->nearest = xstrdup(nearest);
 }
 
 static void find_pattern(struct search *search, size_t index)
@@ -283,6 +360,8 @@ void naming_find(void *context, const struct probe_file *file, struct wanted *wa
 	search.all = symbol_functions_find(search.functions, NULL, &search.nr_all);
 	if (naming->wants_allocators)
 		find_allocator(&search);
+	for (size_t i = 0; i < naming->pools.nr; i++)
+		find_pool_function(&search, &naming->pools.rows[i]);
 	for (size_t i = 0; i < naming->nr_patterns; i++)
 		find_pattern(&search, i);
 	for (size_t i = 0; i < naming->nr_calls; i++)
@@ -320,6 +399,7 @@ void naming_free(struct naming *naming)
 	free(naming->has_module);
 	free(naming->calls);
 	free(naming->nearest);
+	pool_functions_release(&naming->pools);
 	free(naming);
 }
 
@@ -364,9 +444,42 @@ void naming_add_allocators(struct naming *naming)
 	naming->wants_allocators = true;
 }
 
+int naming_add_pools(struct naming *naming, const char *text, struct err *err)
+{
+	return pool_functions_add(&naming->pools, text, err);
+}
+
 bool naming_is_empty(const struct naming *naming)
 {
 	return !naming->nr_patterns && !naming->nr_calls && !naming->wants_allocators;
+}
+
+static void hint_at_others(const struct naming *naming, const char *command, struct err *err)
+{
+	if (naming->nearest)
+		err_hint(err, "did you mean '%s'?", naming->nearest);
+	else if (command)
+		err_hint(err, "this is of %s; programs that it executes are searched, too",
+			 command);
+}
+
+static int check_pools(const struct naming *naming, const char *command, struct err *err)
+{
+	for (size_t i = 0; i < naming->pools.nr; i++) {
+		const struct pool_function *pool = &naming->pools.rows[i];
+
+		if (pool->is_found)
+			continue;
+		if (pool->nr_inlined)
+			return err_set(err, ERR_NOT_FOUND,
+				       "--mem-functions: '%s' is inlined everywhere, in %u places",
+				       pool->name, pool->nr_inlined);
+		err_set(err, ERR_NOT_FOUND, "--mem-functions: no function is named '%s'",
+			pool->name);
+		hint_at_others(naming, command, err);
+		return ERR_NOT_FOUND;
+	}
+	return 0;
 }
 
 int naming_check(const struct naming *naming, const char *command, struct err *err)
@@ -376,16 +489,16 @@ int naming_check(const struct naming *naming, const char *command, struct err *e
 			continue;
 		err_set(err, ERR_NOT_FOUND, "--count: no %s matches '%s'",
 			naming->has_module[i] ? "function" : "module", naming->patterns[i].text);
-		if (naming->nearest)
-			err_hint(err, "did you mean '%s'?", naming->nearest);
-		else if (command)
-			err_hint(err, "this is of %s; programs that it executes are searched, too",
-				 command);
+		hint_at_others(naming, command, err);
 		return ERR_NOT_FOUND;
 	}
-	if (naming->wants_allocators && !naming->has_allocator) {
+	if (check_pools(naming, command, err) < 0)
+		return ERR_NOT_FOUND;
+	/* A program with no other heap than that of its pools is fine. */
+	if (naming->wants_allocators && !naming->has_allocator && !naming->pools.nr) {
 		err_set(err, ERR_NOT_FOUND, "--mem: there is no function named malloc");
-		err_hint(err, "is it a stripped static program, or one with a heap of its own?");
+		err_hint(err, "is it a stripped static program, or one with a heap of its own? "
+			      "--mem-functions names the functions of that");
 		return ERR_NOT_FOUND;
 	}
 	for (size_t i = 0; i < naming->nr_calls; i++) {

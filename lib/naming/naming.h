@@ -28,6 +28,8 @@ void naming_add_file(struct naming *naming, const char *path);
 void naming_set_within(struct naming *naming, const char *function);
 /* The functions of allocators: allocations are wanted. */
 void naming_add_allocators(struct naming *naming);
+/* Those of a pool, beside them, as pool_functions_add() reads them. ERR_INVALID: it is wrong. */
+int naming_add_pools(struct naming *naming, const char *text, struct err *err);
 /* Is nothing wanted? */
 bool naming_is_empty(const struct naming *naming);
 

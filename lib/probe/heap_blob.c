@@ -625,9 +625,22 @@ static void count_large(const struct request *request)
 	relaxed_add(&request->slot->nr_allocations, 1);
 }
 
+/*
+ * Pools fail as a matter of course. The countdown stays where it is: were it put back, the next
+ * allocation would never be the one that brings it below zero, as this one was asked before.
+ */
+static void uncount_failed(const struct request *request)
+{
+	if (!request->is_counted)
+		return;
+	relaxed_add(&request->slot->given_bytes, -request->size);
+	relaxed_add(&request->slot->nr_allocations, -UINT64_C(1));
+}
+
 static void note_result(const struct request *request, uint64_t pointer)
 {
 	if (!pointer) {
+		uncount_failed(request);
 		if (request->was_sampled && request->size && remember(request->old))
 			emit(request, HEAP_RECORD_KEPT, request->old, false);
 		return;

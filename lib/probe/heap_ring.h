@@ -84,7 +84,7 @@ void heap_ring_set_code(struct heap_ring *ring, struct heap_stack *code, size_t 
 void heap_ring_end(struct heap_ring *ring);
 
 /*
- * Exact, but for allocations that failed, which are in it where a sample is taken. Where all are
+ * Exact, but for allocations that failed in the short way, where a sample is taken. Where all are
  * recorded, of what was read, and what was dropped.
  */
 struct heap_totals {

@@ -51,6 +51,7 @@ struct draft {
 	size_t nr_requests;
 	struct probe_gate *gate;		 /* NULL: there is none */
 	const struct heap_options *heap_options; /* or NULL */
+	bool has_heap_before;
 	struct heap_draft heap;
 	struct region_plan plan;
 	size_t first_of_part[REGION_PARTS_MAX + 1]; /* requests */
@@ -153,6 +154,8 @@ static enum patch_outcome draw(struct draft *draft, struct probe_request *reques
 			       ? PATCH_UNKNOWN_CODE
 			       : patch_exit(patch, request->address, bytes, request->nr_bytes,
 					    request->exit_at, area, counter);
+	if (request->is_heap && heap_is_pool(&request->heap) && draft->has_heap_before)
+		return PATCH_LOADED_LATER;
 	if (request->is_heap)
 		return heap_draft_draw(&draft->heap, request, &function, area, heap,
 				       draft->access->memory_fd, patch);
@@ -252,7 +255,8 @@ static int draw_all(struct draft *draft, bool is_sharded, struct err *err)
 				.requests = draft->requests,
 				.nr_requests = draft->nr_requests,
 				.gate = draft->gate,
-				.heap_options = draft->heap_options};
+				.heap_options = draft->heap_options,
+				.has_heap_before = draft->has_heap_before};
 	if (draft->gate && !is_sharded)
 		return err_set(err, ERR_INVALID,
 			       "calls inside of a function cannot be counted in process %d: its "
@@ -389,7 +393,8 @@ int installation_make(struct installation **installation, const struct probe_acc
 			      .requests = requests,
 			      .nr_requests = nr_requests,
 			      .gate = extras->gate,
-			      .heap_options = extras->heap};
+			      .heap_options = extras->heap,
+			      .has_heap_before = extras->has_heap_before};
 	struct installation *made = xcalloc(1, sizeof(*made));
 	bool is_sharded = !access->is_stopped || access->has_thread_data;
 	struct err own = ERR_INIT;

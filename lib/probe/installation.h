@@ -24,6 +24,7 @@ struct probe_gate {
 struct probe_extras {
 	struct probe_gate *gate;	 /* NULL: there is none */
 	const struct heap_options *heap; /* how allocations are sampled; NULL: they are not */
+	bool has_heap_before;		 /* by an earlier installation in the same process */
 };
 
 /* The probes that were put into a process in one go. */

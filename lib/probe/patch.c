@@ -30,6 +30,8 @@ const char *patch_outcome_text(enum patch_outcome outcome)
 		return "its code in memory is not that of its file";
 	case PATCH_SAMPLED_BELOW:
 		return "allocations are sampled in what it calls, if there is anything";
+	case PATCH_LOADED_LATER:
+		return "its file was loaded when the recording of memory had begun";
 	case PATCH_UNSUPPORTED:
 		return "there are no probes for this processor";
 	case PATCH_OUTCOME_COUNT:

@@ -330,6 +330,20 @@ static struct heap_options heap_wanted(struct prober *prober)
 	return heap;
 }
 
+/* Of its own, or inherited. */
+static bool has_heap(const struct probed_process *process)
+{
+	for (; process; process = process->giver) {
+		for (size_t i = 0; i < process->nr_probed; i++) {
+			struct installation *installation = process->probed[i].installation;
+
+			if (installation && installation_heap(installation))
+				return true;
+		}
+	}
+	return false;
+}
+
 static int install(struct prober *prober, struct probed_process *process,
 		   const struct probe_access *access, struct gathered *gathered, bool is_from_start,
 		   struct err *err)
@@ -337,8 +351,10 @@ static int install(struct prober *prober, struct probed_process *process,
 	struct installation *installation = NULL;
 	struct probe_cost cost = {0};
 	const struct heap_options heap = heap_wanted(prober);
-	const struct probe_extras extras = {
-		.gate = prober->options.has_gate ? &process->gate : NULL, .heap = &heap};
+	const struct probe_extras extras = {.gate = prober->options.has_gate ? &process->gate
+									     : NULL,
+					    .heap = &heap,
+					    .has_heap_before = has_heap(process)};
 	struct err own = ERR_INIT;
 	int status;
 

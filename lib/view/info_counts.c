@@ -167,12 +167,24 @@ static void append_calls(struct buf *out, const struct counted *counted)
 	}
 }
 
+/* Were no counts asked for, so that what was refused is of --mem-functions? */
+static bool is_of_pools(const struct profile *profile)
+{
+	return !profile->probes.nr_counts && profile_has_heap(profile);
+}
+
 bool info_append_counts(struct buf *out, const struct profile *profile)
 {
 	struct counted counted = counted_of(profile);
 
 	if (!profile_has_counts(profile))
 		return false;
+	if (is_of_pools(profile)) {
+		append_number_of(out, counted.refused, "function", "functions");
+		buf_append_str(out,
+			       " of --mem-functions could not be watched: profc info says why");
+		return true;
+	}
 	buf_append_str(out, "counted ");
 	append_calls(out, &counted);
 	if (!counted.refused)
@@ -251,7 +263,8 @@ static void print_reason(const struct profile *profile, const struct profile_ref
 	if (text.nr_bytes) /* of all of a process there is no name */
 		buf_append_str(&text, ": ");
 	escape_terminal(&text, profile_str(profile, rows[0].reason));
-	paragraph_print(view, "  not counted: ", buf_str(&text), sink);
+	paragraph_print(view, is_of_pools(profile) ? "  not watched: " : "  not counted: ",
+			buf_str(&text), sink);
 	buf_release(&text);
 }
 
@@ -281,7 +294,8 @@ void info_print_counts(const struct profile *profile, const struct view *view, s
 	if (!profile_has_counts(profile))
 		return;
 	sink_str(sink, "\n");
-	line_print(sink, view, STYLE_HEADING, "Counts");
-	print_counted(profile, view, sink);
+	line_print(sink, view, STYLE_HEADING, is_of_pools(profile) ? "Probes" : "Counts");
+	if (!is_of_pools(profile))
+		print_counted(profile, view, sink);
 	print_refusals(profile, view, sink);
 }

@@ -79,7 +79,7 @@ class Completions(unittest.TestCase):
             self.expect(set(taken.split(", ")), "profc", command, "--by", "")
 
     def test_of_functions_nothing_is_offered(self):
-        for option in ("--within", "--count"):
+        for option in ("--within", "--count", "--mem-functions"):
             self.expect(set(), "profc", "record", option, "")
 
     def test_values_of_options_are_not_taken_for_the_command(self):

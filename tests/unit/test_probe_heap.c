@@ -552,6 +552,7 @@ static void test_heap__pool_that_fails_has_allocated_nothing(void **state)
 	next_of(&fixture, HEAP_RECORD_FREE, kept);
 	next_of(&fixture, HEAP_RECORD_KEPT, kept);
 	assert_no_more(&fixture);
+	assert_totals(&fixture, LARGE, 1);
 	end(&fixture);
 }
 
