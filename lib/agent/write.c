@@ -251,29 +251,6 @@ void agent_write_sample(struct buf *out, const struct profile *profile, const st
 	end(out);
 }
 
-static const char *allocation_kind_name(uint8_t kind)
-{
-	switch ((enum allocation_kind)kind) {
-	case ALLOCATION_MALLOC:
-		return "malloc";
-	case ALLOCATION_CALLOC:
-		return "calloc";
-	case ALLOCATION_REALLOC:
-		return "realloc";
-	case ALLOCATION_ALIGNED:
-		return "aligned";
-	case ALLOCATION_NEW:
-		return "new";
-	case ALLOCATION_MAP:
-		return "map";
-	case ALLOCATION_POOL:
-		return "pool";
-	case ALLOCATION_KIND_COUNT:
-		break;
-	}
-	return "malloc";
-}
-
 void agent_write_allocation(struct buf *out, const struct profile_allocation *row, uint32_t id)
 {
 	begin(out, "allocation");
@@ -281,7 +258,7 @@ void agent_write_allocation(struct buf *out, const struct profile_allocation *ro
 	number(out, "time_ns", row->time_ns);
 	number(out, "thread", row->thread.v);
 	number(out, "stack", row->stack.v);
-	text_or_null(out, "kind", allocation_kind_name(row->kind));
+	text_or_null(out, "kind", allocation_kind_name((enum allocation_kind)row->kind));
 	number(out, "bytes", row->size_bytes);
 	number(out, "mean_bytes", row->mean_bytes);
 	text_or_null(out, "stack_end", stack_end_name((enum stack_end)row->end));

@@ -92,6 +92,7 @@ static void add(struct leaks *leaks, struct leak *leak, const struct observation
 		const struct heap_lives *lives, uint64_t age_ns)
 {
 	tally_add_observation(&leak->tally, observation);
+	leak->kind = lives->profile->heap.allocations[observation->row].kind;
 	leak->oldest_ns = max_u64(leak->oldest_ns, age_ns);
 	leak->late_bytes += growth_since(lives, observation, leaks->late_from_ns);
 }

@@ -26,6 +26,7 @@ struct leak_owner {
 struct leak {
 	struct leak_owner owner;
 	struct sample sample; /* one of them, for its stack */
+	uint8_t kind;	      /* enum allocation_kind: one call makes one kind of them */
 	struct tally tally;   /* in bytes */
 	uint64_t oldest_ns;   /* how long the oldest was alive at the end */
 	uint64_t late_bytes;  /* what was added in the second half of the recording */

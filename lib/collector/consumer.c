@@ -23,6 +23,7 @@
 #include "proc/read.h"
 #include "profile/heap_gather.h"
 #include "profile/live_blocks.h"
+#include "profile/live_maps.h"
 #include "snapshot/snapshot.h"
 #include "store/store.h"
 
@@ -38,6 +39,7 @@ struct process {
 	uint32_t main_thread; /* serial; SERIAL_NONE: there was no thread yet */
 	struct thread_id main_row;
 	bool has_leader;
+	struct live_maps live_maps;
 };
 
 /* A thread that has not ended. */
@@ -80,6 +82,7 @@ struct consumer {
 	struct step_sink steps;
 	struct heap_gather *all_blocks; /* owned; NULL before the first one */
 	struct signed_stacks signed_stacks;
+	int64_t nr_cut_maps;	      /* of which a part was unmapped */
 	uint64_t last_block_ns;	      /* of the profile: rows are in the order of time */
 	struct serial_list touched;   /* threads sampled since the last flush: of thousands a few */
 	struct serial_list unwatched; /* processes with stacks walked since the last watch */
@@ -146,6 +149,7 @@ static void end_process(struct consumer *consumer, uint32_t serial)
 		return;
 	unwinder_forget_space(consumer->walker.unwinder, process->space);
 	space_free(process->space);
+	live_maps_release(&process->live_maps);
 	free(process);
 	consumer->processes.at[serial] = NULL;
 }
@@ -545,11 +549,43 @@ static void handle_signed_block(struct consumer *consumer, const struct message 
 							.end = row->end});
 }
 
+/* `row`: of a new one; NULL: it is unmapped. */
+static void handle_map(struct consumer *consumer, struct process *process, struct message *message,
+		       const uint32_t *row)
+{
+	struct message_block *block = &message->body.block;
+	struct live_maps_change change = {
+		.address = block->address,
+		.nr_bytes = block->size_bytes,
+		.row = row,
+		.time_ns = samples_profile_time(&consumer->sink, message->time_ns),
+		.thread = thread_row_of(consumer, process, block->tid),
+		.is_move = !row && block->is_move,
+		.wants_stack = !row && block->wants_stack,
+		.stack = STACK_EMPTY,
+		.end = STACK_END_NOT_TAKEN};
+
+	if (block->snapshot) {
+		change.stack = walk_block(consumer, process, block);
+		change.end = consumer->walker.walk.end;
+	}
+	consumer->nr_cut_maps += live_maps_apply(&process->live_maps, consumer->profile, &change);
+	if (change.is_move)
+		live_blocks_begin_move(&consumer->moving, block->process, block->tid, change.gone);
+}
+
+/* Mappings are recorded one by one where others are sampled. */
+static bool is_one_of_all(const struct message_block *block)
+{
+	return !block->mean_bytes && block->kind != ALLOCATION_MAP;
+}
+
 static void handle_block(struct consumer *consumer, struct message *message)
 {
 	struct message_block *block = &message->body.block;
 	struct process *process = table_get(&consumer->processes, block->process);
 	uint64_t time_ns = samples_profile_time(&consumer->sink, message->time_ns);
+	uint32_t index;
 	struct profile_allocation row = {
 		.size_bytes = block->size_bytes,
 		.mean_bytes = block->mean_bytes,
@@ -565,19 +601,22 @@ static void handle_block(struct consumer *consumer, struct message *message)
 	if (block->snapshot) {
 		row.stack = walk_block(consumer, process, block);
 		row.end = (uint8_t)consumer->walker.walk.end;
-		if (!block->mean_bytes)
+		if (is_one_of_all(block))
 			signed_stacks_tell(&consumer->steps, block->signer,
 					   consumer->walker.unwinder, process->space,
 					   &consumer->walker.walk);
 	}
-	if (!block->mean_bytes) {
+	if (is_one_of_all(block)) {
 		handle_signed_block(consumer, message, &row);
 		return;
 	}
 	row.time_ns = max_u64(time_ns, consumer->last_block_ns);
 	consumer->last_block_ns = row.time_ns;
-	live_blocks_add(&consumer->blocks, block->process, block->address,
-			profile_add_allocation(consumer->profile, &row));
+	index = profile_add_allocation(consumer->profile, &row);
+	if (row.kind == ALLOCATION_MAP)
+		handle_map(consumer, process, message, &index);
+	else
+		live_blocks_add(&consumer->blocks, block->process, block->address, index);
 }
 
 static void note_freeing(struct consumer *consumer, struct process *process,
@@ -599,6 +638,10 @@ static void handle_block_freed(struct consumer *consumer, struct message *messag
 	struct process *process = table_get(&consumer->processes, block->process);
 	uint32_t row = LIVE_BLOCKS_NO_ROW;
 
+	if (block->kind == ALLOCATION_MAP) {
+		handle_map(consumer, process, message, NULL);
+		return;
+	}
 	if (live_blocks_remove(&consumer->blocks, block->process, block->address, &row)) {
 		profile_free_allocation(consumer->profile, row,
 					samples_profile_time(&consumer->sink, message->time_ns),
@@ -664,6 +707,8 @@ static void set_counters(const struct consumer *consumer)
 	if (consumer->sink.is_within)
 		set_left_out(profile, &consumer->sink.left_out);
 
+	if (consumer->nr_cut_maps > 0)
+		profile_set_counter(profile, "mem_cut_maps", (uint64_t)consumer->nr_cut_maps);
 	profile_set_counter(profile, "unattributed_cpu_ns", consumer->sink.unattributed_cpu_ns);
 	profile_set_counter(profile, "unattributed_blocked_ns",
 			    consumer->sink.unattributed_blocked_ns);

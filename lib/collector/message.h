@@ -116,11 +116,12 @@ struct message_block {
 	uint32_t process; /* serial */
 	pid_t tid;	  /* of a thread that may have ended, or not been met */
 	uint64_t address;
-	uint64_t size_bytes, mean_bytes; /* BLOCK: as the profile has them */
-	uint64_t former;		 /* BLOCK: the address of what realloc() made it of, or 0 */
+	uint64_t size_bytes; /* BLOCK; BLOCK_FREED: of ALLOCATION_MAP, how much is unmapped */
+	uint64_t mean_bytes; /* BLOCK: as the profile has it */
+	uint64_t former;     /* BLOCK: the address of what realloc() made it of, or 0 */
 	/* BLOCK_FREED: a realloc() makes another of it; BLOCK: that thread told so of the former */
 	bool is_move;
-	uint8_t kind;	  /* BLOCK: enum allocation_kind */
+	uint8_t kind;	  /* enum allocation_kind; BLOCK_FREED: ALLOCATION_MAP, or another */
 	bool wants_stack; /* the caller of the allocator is to be recorded */
 	/*
 	 * BLOCK, where all are recorded, that is of a mean of 0: as in struct message_blocks. It

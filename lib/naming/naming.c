@@ -314,6 +314,7 @@ static void find_allocator(struct search *search)
 {
 	enum heap_function function;
 	size_t nr_allocating = 0;
+	const char *mapping;
 	char name[64];
 
 	if (strstr(search->file->path, "/ld-linux"))
@@ -327,6 +328,8 @@ static void find_allocator(struct search *search)
 	}
 	for (size_t i = 0; nr_allocating && heap_name_at(i, name, sizeof(name), &function); i++)
 		add_allocator_function(search, name, function);
+	for (size_t i = 0; nr_allocating && heap_map_name_at(i, &mapping, &function); i++)
+		add_allocator_function(search, mapping, function);
 	search->naming->has_allocator |= nr_allocating > 0;
 }
 

@@ -5,6 +5,7 @@
  * register that the C library does not expect to lose, and no vector registers.
  */
 #include <asm/unistd.h>
+#include <linux/mman.h>
 #include <linux/time.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -856,6 +857,81 @@ static struct outcome record_one(struct request *request)
 	return outcome;
 }
 
+/* -- mappings -- */
+
+static bool is_of_library(const struct heap_frame *frame)
+{
+	for (int i = 0; i < HEAP_CODES; i++) {
+		if (frame->rip - shared.codes[i].start <
+		    shared.codes[i].end - shared.codes[i].start)
+			return true;
+	}
+	return false;
+}
+
+/* Other mappings are of files that programs share, or address space that is kept for later. */
+static bool is_memory(uint64_t protection, uint64_t flags)
+{
+	return (uint32_t)protection != PROT_NONE &&
+	       (flags & MAP_ANONYMOUS || (flags & MAP_TYPE) == MAP_PRIVATE);
+}
+
+static void emit_range(struct request *request, enum heap_record_kind kind, uint64_t start,
+		       uint64_t nr_bytes)
+{
+	request->size = nr_bytes;
+	if (nr_bytes)
+		emit(request, kind, start, false);
+}
+
+/* Of a range that one of a fixed place replaces is known from that. */
+static struct outcome map(struct request *request)
+{
+	const uint64_t *with = request->frame->arguments;
+	struct outcome outcome = {.result = call(request, request->hook->original)};
+
+	if (outcome.result >= -PAGE_BYTES)
+		return outcome;
+	if (is_memory(with[2], with[3]))
+		emit_range(request, HEAP_RECORD_ALLOCATION, outcome.result, with[1]);
+	else if (with[3] & MAP_FIXED)
+		emit_range(request, HEAP_RECORD_FREE, outcome.result, with[1]);
+	return outcome;
+}
+
+/* What fails is told afterwards only: that a mapping cannot grow where it is is nothing rare. */
+static struct outcome remap(struct request *request)
+{
+	const uint64_t *with = request->frame->arguments;
+	struct outcome outcome = {.result = call(request, request->hook->original)};
+
+	if (outcome.result >= -PAGE_BYTES)
+		return outcome;
+	if (!(with[3] & MREMAP_DONTUNMAP) && with[1]) {
+		emit_range(request, HEAP_RECORD_FREE, with[0], with[1]);
+		request->old = with[0];
+		request->was_sampled = true;
+	}
+	emit_range(request, HEAP_RECORD_ALLOCATION, outcome.result, with[2]);
+	return outcome;
+}
+
+static struct outcome on_map(struct request *request)
+{
+	const uint64_t *with = request->frame->arguments;
+	uint32_t which = request->hook->form.function;
+
+	if (is_of_library(request->frame) || is_nested(request))
+		return (struct outcome){.jump = request->hook->original};
+	if (which == HEAP_MAP)
+		return map(request);
+	if (which == HEAP_REMAP)
+		return remap(request);
+	if (with[0] % PAGE_BYTES == 0) /* else it fails */
+		emit_range(request, HEAP_RECORD_FREE, with[0], with[1]);
+	return (struct outcome){.jump = request->hook->original};
+}
+
 struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t countdown)
 {
 	struct request request; /* set one by one: to clear it takes longer than all else */
@@ -873,7 +949,12 @@ struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t count
 	if (shared.is_all)
 		return record_one(&request);
 	relaxed_add(&heap_own()->in_flight, 1);
-	outcome = heap_frees(&request.hook->form) ? on_free(&request) : on_allocation(&request);
+	if (heap_maps(&request.hook->form))
+		outcome = on_map(&request);
+	else if (heap_frees(&request.hook->form))
+		outcome = on_free(&request);
+	else
+		outcome = on_allocation(&request);
 	relaxed_add(&heap_own()->in_flight, -1);
 	return outcome;
 }

@@ -46,6 +46,15 @@ static bool can_read_base(void)
 #endif
 }
 
+/* Requests of one file follow each other. More than there is room for nobody has. */
+static void note_code(struct heap_draft *draft, const struct heap_code_range *code)
+{
+	if (draft->nr_codes == HEAP_CODES ||
+	    (draft->nr_codes && draft->codes[draft->nr_codes - 1].start == code->start))
+		return;
+	draft->codes[draft->nr_codes++] = *code;
+}
+
 void heap_draft_init(struct heap_draft *draft, const struct probe_request *requests,
 		     size_t nr_requests, const struct heap_options *options, bool has_thread_data)
 {
@@ -56,6 +65,11 @@ void heap_draft_init(struct heap_draft *draft, const struct probe_request *reque
 	draft->entries = xcalloc(2 * nr_requests + 1, sizeof(*draft->entries));
 	for (size_t i = 0; i < nr_requests; i++) {
 		if (!requests[i].is_heap)
+			continue;
+		if (!heap_is_pool(&requests[i].heap))
+			note_code(draft, &requests[i].code);
+		/* Whom an allocator asks for memory is no part of what it hands out. */
+		if (heap_maps(&requests[i].heap))
 			continue;
 		draft->entries[draft->nr_entries++] = requests[i].address;
 		draft->entries[draft->nr_entries++] = requests[i].address + ENDBR_BYTES;
@@ -154,7 +168,7 @@ enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_reques
 		return PATCH_UNSUPPORTED;
 	if (draft->nr == HEAP_HOOKS)
 		return PATCH_NO_ROOM;
-	if (!heap_frees(&request->heap))
+	if (!heap_frees(&request->heap) && !heap_maps(&request->heap))
 		heap.is_framed = calls_hooked(draft, request, memory_fd);
 	if (heap.is_framed && throws(&request->heap))
 		return PATCH_SAMPLED_BELOW;
@@ -227,6 +241,7 @@ void heap_draft_share(const struct heap_draft *draft, const struct region *regio
 	shared->threads = draft->threads;
 	shared->has_cycles = heap_ring_has_cycles();
 	memcpy(shared->hooks, draft->hooks, sizeof(shared->hooks));
+	memcpy(shared->codes, draft->codes, sizeof(shared->codes));
 	share_stack(shared, pid);
 }
 

@@ -40,6 +40,8 @@ struct heap_draft {
 	size_t nr;
 	uint64_t *entries; /* owned: where functions that are to be hooked begin, sorted */
 	size_t nr_entries;
+	struct heap_code_range codes[HEAP_CODES];
+	size_t nr_codes;
 };
 
 /* Note all that is to be hooked, before anything is drawn. `options` may be NULL if that is none.

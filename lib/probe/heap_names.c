@@ -143,3 +143,19 @@ bool heap_name_at(size_t index, char *name, size_t cap, enum heap_function *func
 	snprintf(name, cap, "%s%s", prefix, rest);
 	return heap_function_of(name, function);
 }
+
+bool heap_map_name_at(size_t index, const char **name, enum heap_function *function)
+{
+	static const struct named maps[] = {
+		{"mmap", HEAP_MAP},
+		{"mmap64", HEAP_MAP},
+		{"munmap", HEAP_UNMAP},
+		{"mremap", HEAP_REMAP},
+	};
+
+	if (index >= ARRAY_SIZE(maps))
+		return false;
+	*name = maps[index].name;
+	*function = maps[index].function;
+	return true;
+}

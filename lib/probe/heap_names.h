@@ -18,4 +18,7 @@ struct heap_form heap_form_of(enum heap_function function);
 /* All of these names, by index from 0 on, for `name` of `cap` bytes; false: there are no more. */
 bool heap_name_at(size_t index, char *name, size_t cap, enum heap_function *function);
 
+/* The functions of a C library that map memory, likewise. */
+bool heap_map_name_at(size_t index, const char **name, enum heap_function *function);
+
 #endif

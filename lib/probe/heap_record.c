@@ -24,6 +24,10 @@ enum allocation_kind heap_record_allocation_kind(const struct heap_record *recor
 		return ALLOCATION_NEW;
 	case HEAP_POOL:
 		return ALLOCATION_POOL;
+	case HEAP_MAP:
+	case HEAP_UNMAP:
+	case HEAP_REMAP:
+		return ALLOCATION_MAP;
 	case HEAP_MALLOC:
 	case HEAP_FREE:
 	case HEAP_POOL_FREE:
@@ -36,7 +40,8 @@ enum allocation_kind heap_record_allocation_kind(const struct heap_record *recor
 bool heap_record_is_move(const struct heap_record *record)
 {
 	/* Of no bytes it is free(). */
-	return (record->function == HEAP_REALLOC || record->function == HEAP_REALLOCARRAY) &&
+	return (record->function == HEAP_REALLOC || record->function == HEAP_REALLOCARRAY ||
+		record->function == HEAP_POOL || record->function == HEAP_REMAP) &&
 	       record->size;
 }
 

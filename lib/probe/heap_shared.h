@@ -34,6 +34,10 @@ enum heap_function {
 	/* Named by a user: of these nothing is known but what the form says. */
 	HEAP_POOL,
 	HEAP_POOL_FREE,
+	/* mmap() and its like. All are recorded, where a program calls them itself. */
+	HEAP_MAP,
+	HEAP_UNMAP,
+	HEAP_REMAP,
 	HEAP_FUNCTION_COUNT,
 };
 
@@ -123,6 +127,12 @@ struct heap_slot {
 #define HEAP_COMMIT_KEY UINT64_C(0x5af1c0de7e57a11c)
 #define HEAP_MARKER_KEY UINT64_C(0x70f1c0de0f5a6e51)
 
+static inline int heap_maps(const struct heap_form *form)
+{
+	return form->function == HEAP_MAP || form->function == HEAP_UNMAP ||
+	       form->function == HEAP_REMAP;
+}
+
 /* A function of an allocator that leads to our code. */
 struct heap_hook {
 	uint64_t original; /* its first instructions, and on: callable */
@@ -138,9 +148,17 @@ struct heap_stack {
 	uint64_t start, end;
 };
 
+/* Code that maps memory for what it hands out, or that nobody has asked for: as the C library. */
+struct heap_code_range {
+	uint64_t start, end;
+};
+
+#define HEAP_CODES 16
+
 enum heap_record_kind {
 	HEAP_RECORD_ALLOCATION,
-	HEAP_RECORD_FREE, /* is about to be freed: before another thread may be given it */
+	HEAP_RECORD_FREE, /* is about to be freed: before another thread may be given it. Of a
+			     range that is unmapped it has the size */
 	HEAP_RECORD_KEPT, /* by a realloc() that failed: the record of its freeing was untrue */
 	HEAP_RECORD_SKIP, /* up to the end of the ring */
 	HEAP_RECORD_KIND_COUNT,
@@ -217,10 +235,11 @@ struct heap_shared {
 	uint32_t is_all;	    /* all is recorded, in struct heap_all; never changes */
 	uint32_t is_over;	    /* nobody reads any more: a full ring is not waited for */
 	struct heap_hook hooks[HEAP_HOOKS];
-	struct heap_stack main_stack;	  /* of the first thread; all zero: not known */
-	_Alignas(64) uint64_t head;	  /* position up to which records are reserved */
-	_Alignas(64) uint64_t tail;	  /* up to which they were read */
-	_Alignas(64) uint64_t nr_dropped; /* records for which there was no room */
+	struct heap_code_range codes[HEAP_CODES]; /* the rest is zero */
+	struct heap_stack main_stack;		  /* of the first thread; all zero: not known */
+	_Alignas(64) uint64_t head;		  /* position up to which records are reserved */
+	_Alignas(64) uint64_t tail;		  /* up to which they were read */
+	_Alignas(64) uint64_t nr_dropped;	  /* records for which there was no room */
 	uint64_t nr_untracked;
 	/* Of the allocations among nr_dropped where all are recorded; the tail when that began. */
 	uint64_t dropped_bytes, dropped_blocks, given_up_at;

@@ -135,6 +135,9 @@ static bool has_short_way(enum heap_function function)
 	case HEAP_NEW_NOTHROW_ALIGNED:
 	case HEAP_POOL:
 	case HEAP_POOL_FREE:
+	case HEAP_MAP:
+	case HEAP_UNMAP:
+	case HEAP_REMAP:
 	case HEAP_FUNCTION_COUNT:
 		break;
 	}

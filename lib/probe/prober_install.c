@@ -118,6 +118,12 @@ static enum patch_pass pass_of(const struct wanted_place *place, bool has_gate)
 	return has_gate ? PATCH_COUNT_WITHIN : PATCH_COUNT;
 }
 
+/* Where all is recorded, blocks are told from each other by their address: ranges are not. */
+static bool is_heap_wanted(const struct prober *prober, const struct heap_form *form)
+{
+	return prober->has_heap && !(prober->options.heap.is_all && heap_maps(form));
+}
+
 static void gather(const struct prober *prober, struct gathered *gathered,
 		   const struct prober_mapping *mapping, bool is_again)
 {
@@ -128,7 +134,7 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 		uint64_t address = place->address + mapping->bias;
 
 		if (address < mapping->start || address >= mapping->end ||
-		    (place->kind == WANTED_HEAP && !prober->has_heap))
+		    (place->kind == WANTED_HEAP && !is_heap_wanted(prober, &place->heap)))
 			continue;
 		ARRAY_GROW(gathered->requests, gathered->nr, gathered->cap_requests);
 		ARRAY_GROW(gathered->places, gathered->nr, gathered->cap_places);
@@ -142,6 +148,7 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 			.pass = pass_of(place, prober->options.has_gate),
 			.is_heap = place->kind == WANTED_HEAP,
 			.heap = place->heap,
+			.code = {mapping->start, mapping->end},
 			.branches = mapping->file->branches,
 		};
 		gathered->places[gathered->nr++] = (struct counted_place){.wanted = place,

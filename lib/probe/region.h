@@ -57,7 +57,7 @@ struct region_header {
 	struct region_part parts[REGION_PARTS_MAX];
 };
 
-#define REGION_MAGIC "profcP6"
+#define REGION_MAGIC "profcP7"
 
 /* The memory as it is here. */
 struct region {

@@ -19,9 +19,10 @@ struct probe_request {
 	bool is_call, is_exit; /* else an entry */
 	uint8_t exit_at;       /* of an exit, which has nr_bytes */
 	enum patch_pass pass;
-	bool is_heap;		   /* allocations are sampled there, instead of calls counted */
-	struct heap_form heap;	   /* if so */
-	const uint8_t *file_bytes; /* borrowed: what the file has there, or NULL: not compared */
+	bool is_heap;		     /* allocations are sampled there, instead of calls counted */
+	struct heap_form heap;	     /* if so */
+	struct heap_code_range code; /* likewise: all that is mapped of the file there */
+	const uint8_t *file_bytes;   /* borrowed: what the file has there, or NULL: not compared */
 	size_t nr_file_bytes;
 	const struct branches *branches; /* by ELF virtual addresses; entries only */
 	enum patch_outcome outcome;	 /* set by installation_make() */

@@ -45,10 +45,11 @@ bool wanted_is_counted(const struct wanted_place *place)
 	return place->kind == WANTED_ENTRY || place->kind == WANTED_CALL;
 }
 
-bool wanted_is_named(const struct wanted_place *place)
+bool wanted_is_told(const struct wanted_place *place)
 {
 	return wanted_is_counted(place) ||
-	       (place->kind == WANTED_HEAP && heap_is_pool(&place->heap));
+	       (place->kind == WANTED_HEAP &&
+		(heap_is_pool(&place->heap) || heap_maps(&place->heap)));
 }
 
 static uint64_t next_start(const struct wanted *wanted, uint64_t end)

@@ -70,8 +70,8 @@ void wanted_refuse(struct wanted *wanted, const char *name, const char *reason);
 void wanted_watch_gate(struct wanted *wanted, const struct elf_image *image);
 /* Is a place one that is asked for, and counted? */
 bool wanted_is_counted(const struct wanted_place *place);
-/* Has a user named it? Then it is said why there is no probe, if so. */
-bool wanted_is_named(const struct wanted_place *place);
+/* Is it said why there is no probe, if so? Of an allocator others stand for it. */
+bool wanted_is_told(const struct wanted_place *place);
 /* Sorted by address, each once; at the same place rather what is first in enum wanted_kind. */
 void wanted_sort(struct wanted *wanted);
 void wanted_release(struct wanted *wanted);

@@ -4,6 +4,29 @@
 
 #include <math.h>
 
+const char *allocation_kind_name(enum allocation_kind kind)
+{
+	switch (kind) {
+	case ALLOCATION_MALLOC:
+		return "malloc";
+	case ALLOCATION_CALLOC:
+		return "calloc";
+	case ALLOCATION_REALLOC:
+		return "realloc";
+	case ALLOCATION_ALIGNED:
+		return "aligned";
+	case ALLOCATION_NEW:
+		return "new";
+	case ALLOCATION_MAP:
+		return "map";
+	case ALLOCATION_POOL:
+		return "pool";
+	case ALLOCATION_KIND_COUNT:
+		break;
+	}
+	return "unknown";
+}
+
 static double real_size(const struct profile_allocation *row)
 {
 	return row->size_bytes ? (double)row->size_bytes : 1;

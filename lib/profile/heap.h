@@ -29,6 +29,9 @@ enum allocation_kind {
 	ALLOCATION_KIND_COUNT,
 };
 
+/* As agents and JSON have it: "malloc", "map". */
+const char *allocation_kind_name(enum allocation_kind kind);
+
 #define THREAD_NONE ((struct thread_id){UINT32_MAX})
 
 /* In profile_allocation.former: one that was not recorded. */

@@ -86,11 +86,11 @@ static void publish_record(const struct drain *drain, const struct sampled_proce
 	block->wants_stack =
 		record->wants_stack && (!record->pointer || is_counting(sampler, record));
 	block->is_move = is_new ? record->was_sampled : heap_record_is_move(record);
+	block->size_bytes = record->size;
+	block->kind = (uint8_t)heap_record_allocation_kind(record);
 	if (is_new) {
 		block->former = record->old;
-		block->size_bytes = record->size;
 		block->mean_bytes = record->mean;
-		block->kind = (uint8_t)heap_record_allocation_kind(record);
 		block->signer = signer;
 		block->signature = record->signature;
 	}

@@ -167,8 +167,8 @@ static void append_calls(struct buf *out, const struct counted *counted)
 	}
 }
 
-/* Were no counts asked for, so that what was refused is of --mem-functions? */
-static bool is_of_pools(const struct profile *profile)
+/* Were no counts asked for, so that what was refused allocates? */
+static bool is_of_memory(const struct profile *profile)
 {
 	return !profile->probes.nr_counts && profile_has_heap(profile);
 }
@@ -179,10 +179,9 @@ bool info_append_counts(struct buf *out, const struct profile *profile)
 
 	if (!profile_has_counts(profile))
 		return false;
-	if (is_of_pools(profile)) {
+	if (is_of_memory(profile)) {
 		append_number_of(out, counted.refused, "function", "functions");
-		buf_append_str(out,
-			       " of --mem-functions could not be watched: profc info says why");
+		buf_append_str(out, " that may allocate could not be watched: profc info says why");
 		return true;
 	}
 	buf_append_str(out, "counted ");
@@ -263,7 +262,7 @@ static void print_reason(const struct profile *profile, const struct profile_ref
 	if (text.nr_bytes) /* of all of a process there is no name */
 		buf_append_str(&text, ": ");
 	escape_terminal(&text, profile_str(profile, rows[0].reason));
-	paragraph_print(view, is_of_pools(profile) ? "  not watched: " : "  not counted: ",
+	paragraph_print(view, is_of_memory(profile) ? "  not watched: " : "  not counted: ",
 			buf_str(&text), sink);
 	buf_release(&text);
 }
@@ -294,8 +293,8 @@ void info_print_counts(const struct profile *profile, const struct view *view, s
 	if (!profile_has_counts(profile))
 		return;
 	sink_str(sink, "\n");
-	line_print(sink, view, STYLE_HEADING, is_of_pools(profile) ? "Probes" : "Counts");
-	if (!is_of_pools(profile))
+	line_print(sink, view, STYLE_HEADING, is_of_memory(profile) ? "Probes" : "Counts");
+	if (!is_of_memory(profile))
 		print_counted(profile, view, sink);
 	print_refusals(profile, view, sink);
 }

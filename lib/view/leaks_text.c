@@ -161,6 +161,10 @@ static void print_leak(const struct leaks *leaks, const struct leak *leak,
 	struct buf text = {0};
 
 	append_amount(&text, &leak->tally);
+	if (leak->kind == ALLOCATION_MAP)
+		buf_append_str(&text, " of mmap");
+	else if (leak->kind == ALLOCATION_POOL)
+		buf_append_str(&text, " of a pool");
 	if (owners->are_told) {
 		buf_append_str(&text, " by ");
 		append_owner(&text, leaks, &leak->owner, owners->are_of_processes);
@@ -304,6 +308,7 @@ static void write_leak(struct json *json, const struct leaks *leaks, const struc
 	json_key_u64(json, "oldest_ns", leak->oldest_ns);
 	json_key_u64(json, "growth_bytes_per_s", (uint64_t)(leak_growth(leaks, leak) + 0.5));
 	json_key_u64(json, "samples", leak->tally.samples);
+	json_key_str(json, "kind", allocation_kind_name((enum allocation_kind)leak->kind));
 	write_owner(json, leaks, &leak->owner);
 	json_key_array_begin(json, "stack");
 	expansion_stack(expansion, &leak->sample, list);

@@ -3,11 +3,12 @@
 
 import json
 import os
+import subprocess
 import tempfile
 
 from live import LiveCase
 from profc import Recorder, profc, record
-from targets import Running, build
+from targets import Running, build, need
 
 IN_COMPANY = True
 
@@ -99,10 +100,16 @@ class Pools(PoolCase):
         self.assertEqual(heap["allocated_bytes"], recording.said[0]["bytes"] + 1000)
 
     def test_a_program_without_another_heap(self):
-        """A stripped one has no malloc() with a name; of its functions one is exported."""
-        program = build(
-            "allocates_from_pools", "-O2", "-static", "-Wl,--strip-all", called="without"
-        )
+        """None that has a name: what its functions are made of is not seen, nor told of."""
+        source = build("allocates_from_pools", "-O2", "-g", "-static", called="static")
+        program = self.path("without")
+        subprocess.run([need("objcopy"), "-N", "malloc", source, program], check=True)
+        recording = self.record([program, "100"], "--mem=1", *options(*SPEC))
+        self.assertNotIn("no function named malloc", recording.stderr)
+        self.assertOwnSums(recording, besides=1000)
+
+    def test_a_stripped_program(self):
+        program = build("allocates_from_pools", "-O2", "-static", "-s", called="stripped")
         recording = self.record([program, "10"], *options("free:pool_put(2)"), status=125)
         self.assertIn("no function is named 'pool_put'", recording.stderr)
 
@@ -140,7 +147,7 @@ class Refused(PoolCase):
             self.refused(recording),
             {"pool_clone.constprop.0": "its arguments were changed by the compiler"},
         )
-        self.assertIn("1 function of --mem-functions could not be watched", recording.stderr)
+        self.assertIn("1 function that may allocate could not be watched", recording.stderr)
         self.assertIn("not watched: pool_clone.constprop.0", recording.info())
 
     def test_a_name_that_no_file_has(self):

@@ -188,6 +188,47 @@ OWN void *own_pool_resize(void *pool, void *old, size_t nr)
 	return own_realloc(old, nr);
 }
 
+/* -- mappings: these fail when they are told to -- */
+
+void *own_map(void *at, size_t nr, int protection, int flags, int fd, off_t offset);
+int own_unmap(void *at, size_t nr);
+void *own_remap(void *at, size_t nr, size_t wanted, int flags);
+void *own_pool_mapping(size_t nr);
+
+OWN void *own_map(void *at, size_t nr, int protection, int flags, int fd, off_t offset)
+{
+	assert_int_equal(fd, -1);
+	assert_int_equal(offset, 12288);
+	(void)protection;
+	if (is_failing)
+		return MAP_FAILED;
+	return flags & MAP_FIXED ? at : bump(nr, PAGE);
+}
+
+OWN int own_unmap(void *at, size_t nr)
+{
+	last_freed = at;
+	nr_freed++;
+	return nr ? 0 : -1;
+}
+
+OWN void *own_remap(void *at, size_t nr, size_t wanted, int flags)
+{
+	(void)flags;
+	if (is_failing)
+		return MAP_FAILED;
+	return wanted <= nr ? at : bump(wanted, PAGE);
+}
+
+/* Its return address is where an allocator's would be. */
+OWN void *own_pool_mapping(size_t nr)
+{
+	void *at = own_map(NULL, nr, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 12288);
+
+	own_unmap(at, nr / 2);
+	return at;
+}
+
 /* Those change no register but rax. */
 uint64_t own_registers[15];
 void own_pool_next(void);
@@ -247,6 +288,10 @@ static const struct {
 	{HEAP_POOL, (uintptr_t)own_pool_resize, {.pointer = 2, .size = 3}},
 	{HEAP_POOL, (uintptr_t)own_pool_next, {.size = 4}},
 	{HEAP_POOL_FREE, (uintptr_t)own_pool_forget, {.pointer = 1}},
+	{HEAP_MAP, (uintptr_t)own_map, {0}},
+	{HEAP_UNMAP, (uintptr_t)own_unmap, {0}},
+	{HEAP_REMAP, (uintptr_t)own_remap, {0}},
+	{HEAP_POOL, (uintptr_t)own_pool_mapping, {.size = 1}},
 };
 
 static struct heap_form form_of(size_t i)
@@ -570,6 +615,87 @@ static void test_heap__pool_whose_pointer_is_nowhere(void **state)
 	}
 	assert_int_equal(own_pool_store(3, LARGE, &stored), 0);
 	assert_non_null(stored);
+	assert_no_more(&fixture);
+	end(&fixture);
+}
+
+static __attribute__((noinline)) void *map_memory(size_t nr, int flags)
+{
+	void *volatile at = own_map(arena, nr, PROT_READ | PROT_WRITE, flags, -1, 12288);
+
+	return at; /* no tail call */
+}
+
+static void expect_range(struct fixture *fixture, enum heap_record_kind kind, const void *at,
+			 uint64_t nr)
+{
+	struct heap_record record = next_of(fixture, kind, at);
+
+	assert_int_equal(record.size, nr);
+	assert_int_equal(record.mean, 0);
+}
+
+/* Whatever the rate is; but exact totals are of other blocks. */
+static void test_heap__mappings_are_told_by_range(void **state)
+{
+	struct fixture fixture;
+	char *at, *moved;
+
+	(void)state;
+	begin(&fixture, HEAP_MEAN_MAX, HEAP_THREADS_BY_DATA);
+	at = map_memory(3 * PAGE, MAP_PRIVATE | MAP_ANONYMOUS);
+	expect_range(&fixture, HEAP_RECORD_ALLOCATION, at, 3 * PAGE);
+	own_unmap(at + PAGE, PAGE);
+	expect_range(&fixture, HEAP_RECORD_FREE, at + PAGE, PAGE);
+	moved = own_remap(at, 3 * PAGE, 7 * PAGE, MREMAP_MAYMOVE);
+	expect_range(&fixture, HEAP_RECORD_FREE, at, 3 * PAGE);
+	expect_range(&fixture, HEAP_RECORD_ALLOCATION, moved, 7 * PAGE);
+	at = map_memory(PAGE, MAP_PRIVATE);
+	expect_range(&fixture, HEAP_RECORD_ALLOCATION, at, PAGE);
+	at = map_memory(PAGE, MAP_SHARED | MAP_ANONYMOUS);
+	expect_range(&fixture, HEAP_RECORD_ALLOCATION, at, PAGE);
+	assert_no_more(&fixture);
+	assert_totals(&fixture, 0, 0);
+	end(&fixture);
+}
+
+static void test_heap__what_is_no_memory_is_not_told(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	map_memory(PAGE, MAP_SHARED);
+	own_map(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 12288);
+	own_unmap(arena + 1, PAGE);
+	own_unmap(arena, 0);
+	is_failing = 1;
+	errno = 77;
+	assert_ptr_equal(map_memory(PAGE, MAP_PRIVATE | MAP_ANONYMOUS), MAP_FAILED);
+	assert_ptr_equal(own_remap(arena, PAGE, 2 * PAGE, 0), MAP_FAILED);
+	assert_int_equal(errno, 77);
+	assert_no_more(&fixture);
+	/* What it replaces is no more. */
+	is_failing = 0;
+	own_map(arena, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 12288);
+	expect_range(&fixture, HEAP_RECORD_FREE, arena, PAGE);
+	assert_no_more(&fixture);
+	end(&fixture);
+}
+
+static void test_heap__mappings_of_allocators_are_not_told(void **state)
+{
+	struct fixture fixture;
+	void *at;
+
+	(void)state;
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	at = own_pool_mapping(8 * PAGE); /* is part of what the pool hands out */
+	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, at).mean, 1);
+	fixture.shared->codes[HEAP_CODES - 1] =
+		(struct heap_code_range){.start = (uint64_t)(uintptr_t)map_memory,
+					 .end = (uint64_t)(uintptr_t)map_memory + 200};
+	map_memory(PAGE, MAP_PRIVATE | MAP_ANONYMOUS);
 	assert_no_more(&fixture);
 	end(&fixture);
 }
@@ -1287,6 +1413,9 @@ int main(void)
 		cmocka_unit_test(test_heap__pool_that_fails_has_allocated_nothing),
 		cmocka_unit_test(test_heap__pool_whose_pointer_is_nowhere),
 		cmocka_unit_test(test_heap__pool_changes_no_register),
+		cmocka_unit_test(test_heap__mappings_are_told_by_range),
+		cmocka_unit_test(test_heap__what_is_no_memory_is_not_told),
+		cmocka_unit_test(test_heap__mappings_of_allocators_are_not_told),
 		cmocka_unit_test(test_heap__errno_is_left_alone),
 		cmocka_unit_test(test_heap__sizes_beyond_measure_fail_as_before),
 		cmocka_unit_test(test_heap__record_shows_the_caller),

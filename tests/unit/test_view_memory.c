@@ -528,7 +528,8 @@ static void test_memory__leaks_of_several_threads(void **state)
 		"2048,\"blocks\":2,\"ci_bytes\":0,\"stacks\":1},{\"pid\":200,\"process\":"
 		"\"server\",\"thread\":\"server\",\"bytes\":2048,\"blocks\":1,\"ci_bytes\":0,"
 		"\"stacks\":1}],\"leaks\":[{\"bytes\":8192,\"blocks\":2,\"ci_bytes\":0,\"oldest_"
-		"ns\":4096,\"growth_bytes_per_s\":0,\"samples\":2,\"pid\":200,\"process\":"
+		"ns\":4096,\"growth_bytes_per_s\":0,\"samples\":2,\"kind\":"
+		"\"malloc\",\"pid\":200,\"process\":"
 		"\"server\",\"thread\":\"worker\",\"stack\":[{\"function\":\"cache\",\"file\":\"/"
 		"src/c.c\",\"line\":20,\"module\":\"/bin/prog\",\"inlined\":false}]}]}\n");
 }
@@ -541,6 +542,25 @@ static void test_memory__leaks_of_some_age(void **state)
 		     "\n"
 		     "3.00 MiB in 3 blocks, the oldest for 6.18 ms, growing by 323 MiB/s\n"
 		     "    /src/c.c:20: cache\n");
+}
+
+/* What a call has mapped is told from what an allocator has handed out. */
+static void test_memory__leaks_of_mappings_are_marked(void **state)
+{
+	struct profile *profile = made_up();
+
+	(void)state;
+	for (size_t i = 0; i < profile->heap.nr_allocations; i++)
+		profile->heap.allocations[i].kind = i < 4 ? ALLOCATION_MAP : ALLOCATION_POOL;
+	expect_leaks_of(profile, 0, LEAKS_BY_PROCESS, &(struct leaks_limits){.depth = 1}, false,
+			"3.00 MiB in 4 blocks not freed, of 2 stacks, in 6.18 ms: ./prog\n"
+			"\n"
+			"3.00 MiB in 3 blocks of mmap, the oldest for 6.18 ms, growing by 323 "
+			"MiB/s\n"
+			"    /src/c.c:20: cache\n"
+			"\n"
+			"1.00 KiB in 1 block of a pool, for 0 ns, growing by 323 KiB/s\n"
+			"    /src/p.c:7: copy\n");
 }
 
 /* The recording goes on for twice as long after the process ended: it was all in the first half. */
@@ -606,7 +626,7 @@ static void test_memory__leaks_as_json(void **state)
 		"bytes\":0,\"owners\":[{\"pid\":100,\"process\":\"prog\",\"bytes\":3146752,"
 		"\"blocks\":4,\"ci_bytes\":0,\"stacks\":2}],"
 		"\"leaks\":[{\"bytes\":3145728,\"blocks\":3,\"ci_bytes\":0,\"oldest_ns\":"
-		"6184960,\"growth_bytes_per_s\":339072848,\"samples\":3,"
+		"6184960,\"growth_bytes_per_s\":339072848,\"samples\":3,\"kind\":\"malloc\","
 		"\"pid\":100,\"process\":\"prog\",\"stack\":[{\"function\":"
 		"\"cache\",\"file\":\"/src/c.c\",\"line\":20,\"module\":\"/bin/"
 		"prog\",\"inlined\":false},{\"function\":\"main\",\"file\":\"/src/"
@@ -669,6 +689,7 @@ int main(void)
 		cmocka_unit_test(test_memory__leaks_of_several_processes),
 		cmocka_unit_test(test_memory__leaks_of_several_threads),
 		cmocka_unit_test(test_memory__leaks_of_some_age),
+		cmocka_unit_test(test_memory__leaks_of_mappings_are_marked),
 		cmocka_unit_test(test_memory__leaks_of_a_process_that_ended_early),
 		cmocka_unit_test(test_memory__leaks_that_realloc_has_moved),
 		cmocka_unit_test(test_memory__no_leaks),

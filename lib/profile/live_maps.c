@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "profile/live_maps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "profile/heap.h"
+#include "profile/live_blocks.h"
+
+void live_maps_release(struct live_maps *maps)
+{
+	free(maps->maps);
+	*maps = (struct live_maps){0};
+}
+
+/* The first that ends behind an address. */
+static size_t first_behind(const struct live_maps *maps, uint64_t address)
+{
+	size_t low = 0, high = maps->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (maps->maps[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void insert(struct live_maps *maps, size_t at, struct live_map map)
+{
+	ARRAY_GROW(maps->maps, maps->nr, maps->cap);
+	memmove(&maps->maps[at + 1], &maps->maps[at], (maps->nr - at) * sizeof(*maps->maps));
+	maps->maps[at] = map;
+	maps->nr++;
+}
+
+static bool has_other_part(const struct live_maps *maps, size_t at)
+{
+	for (size_t i = 0; i < maps->nr; i++) {
+		if (i != at && maps->maps[i].row == maps->maps[at].row)
+			return true;
+	}
+	return false;
+}
+
+/* All that is left of one goes, or one part of several. */
+static int remove_whole(struct live_maps *maps, size_t at, const struct live_maps_gone *gone)
+{
+	struct live_map map = maps->maps[at];
+	bool is_left = map.is_cut && has_other_part(maps, at);
+
+	maps->nr--;
+	memmove(&maps->maps[at], &maps->maps[at + 1], (maps->nr - at) * sizeof(*maps->maps));
+	if (is_left)
+		return 0;
+	gone->gone(gone->context, map.row);
+	return map.is_cut ? -1 : 0;
+}
+
+/* One that reaches out of the range, on one side or both. */
+static int cut(struct live_maps *maps, size_t at, uint64_t start, uint64_t end)
+{
+	struct live_map *map = &maps->maps[at];
+	struct live_map behind = {end, map->end, map->row, true};
+	bool is_new = !map->is_cut;
+
+	map->is_cut = true;
+	if (map->start >= start) {
+		map->start = end;
+	} else {
+		bool goes_on = map->end > end;
+
+		map->end = start;
+		if (goes_on)
+			insert(maps, at + 1, behind);
+	}
+	return is_new;
+}
+
+int live_maps_remove(struct live_maps *maps, uint64_t start, uint64_t end,
+		     const struct live_maps_gone *gone)
+{
+	size_t at = first_behind(maps, start);
+	int nr_cut = 0;
+
+	while (start < end && at < maps->nr && maps->maps[at].start < end) {
+		const struct live_map *map = &maps->maps[at];
+
+		if (map->start >= start && map->end <= end)
+			nr_cut += remove_whole(maps, at, gone);
+		else
+			nr_cut += cut(maps, at++, start, end);
+	}
+	return nr_cut;
+}
+
+int live_maps_add(struct live_maps *maps, uint64_t start, uint64_t end, uint32_t row,
+		  const struct live_maps_gone *gone)
+{
+	int nr_cut = live_maps_remove(maps, start, end, gone);
+
+	if (start < end)
+		insert(maps, first_behind(maps, start), (struct live_map){start, end, row, false});
+	return nr_cut;
+}
+
+#define PAGE_BYTES UINT64_C(4096)
+
+struct applying {
+	struct profile *profile;
+	struct live_maps_change *change;
+};
+
+static void free_row(void *context, uint32_t row)
+{
+	const struct applying *applying = context;
+	struct live_maps_change *change = applying->change;
+
+	profile_free_allocation(applying->profile, row, change->time_ns, change->thread);
+	if (change->wants_stack)
+		profile_note_freeing(applying->profile, row, change->stack, change->end);
+	change->gone = row;
+}
+
+int live_maps_apply(struct live_maps *maps, struct profile *profile,
+		    struct live_maps_change *change)
+{
+	struct applying applying = {profile, change};
+	const struct live_maps_gone gone = {.gone = free_row, .context = &applying};
+	/* Of a range that goes around the end nothing is there. */
+	uint64_t end = change->address + ((change->nr_bytes + PAGE_BYTES - 1) & -PAGE_BYTES);
+	int nr_cut;
+
+	change->gone = LIVE_BLOCKS_NO_ROW;
+	nr_cut = change->row ? live_maps_add(maps, change->address, end, *change->row, &gone)
+			     : live_maps_remove(maps, change->address, end, &gone);
+	if (change->is_move && change->gone != LIVE_BLOCKS_NO_ROW)
+		profile_move_allocation(profile, change->gone);
+	return nr_cut;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROFILE_LIVE_MAPS_H
+#define PROFC_PROFILE_LIVE_MAPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/ids.h"
+#include "stack/stack.h"
+#include "stack/stack_end.h"
+
+struct profile;
+
+/*
+ * The mappings of one process that are recorded and not unmapped yet, by address: unlike blocks
+ * they may go in parts. Zero-initialised is empty.
+ */
+struct live_map {
+	uint64_t start, end;
+	uint32_t row; /* in the profile */
+	bool is_cut;  /* other parts of it are gone, or stand elsewhere here */
+};
+
+struct live_maps {
+	struct live_map *maps; /* owned; by address, none in another */
+	size_t nr, cap;
+};
+
+void live_maps_release(struct live_maps *maps);
+
+/* Who is told of each mapping of which nothing is left. */
+struct live_maps_gone {
+	void (*gone)(void *context, uint32_t row);
+	void *context;
+};
+
+/*
+ * Take a range out, in which there may be anything. Returns by how many there are more mappings
+ * now of which only a part is gone; fewer, if it is negative.
+ */
+int live_maps_remove(struct live_maps *maps, uint64_t start, uint64_t end,
+		     const struct live_maps_gone *gone);
+/* Add one; what is there already has been replaced by it, and is taken out before. Returns that. */
+int live_maps_add(struct live_maps *maps, uint64_t start, uint64_t end, uint32_t row,
+		  const struct live_maps_gone *gone);
+
+/* What a thread has mapped or unmapped. */
+struct live_maps_change {
+	uint64_t address, nr_bytes; /* as it was asked for: up to the end of a page */
+	const uint32_t *row;	    /* of the profile, where it was mapped; NULL: it is unmapped */
+	uint64_t time_ns;	    /* of the profile */
+	struct thread_id thread;
+	bool is_move;	  /* mremap() makes another mapping of it */
+	bool wants_stack; /* where it was unmapped is recorded: */
+	struct stack_id stack;
+	enum stack_end end;
+	uint32_t gone; /* set: the last row of which nothing is left; LIVE_BLOCKS_NO_ROW */
+};
+
+/* The same: rows of which nothing is left are freed in the profile. */
+int live_maps_apply(struct live_maps *maps, struct profile *profile,
+		    struct live_maps_change *change);
+
+#endif
