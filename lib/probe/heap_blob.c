@@ -15,8 +15,11 @@
 #include "probe/heap_walk_blob.h"
 
 #define PAGE_BYTES UINT64_C(4096)
-/* An allocator calls itself from not deeper in the stack than this. */
-#define NESTED_STACK_BYTES 16384
+/*
+ * An allocator calls itself, and a pool calls it, from not deeper in the stack than this: it is
+ * less than what lies between the stacks of two threads.
+ */
+#define NESTED_STACK_BYTES 65536
 
 /* In front of this code, in the process, where the linker script has it. */
 struct heap_shared shared __attribute__((section(".bss.shared")));

@@ -41,6 +41,10 @@ class PoolCase(LiveCase):
             found[name] = found.get(name, 0) + leak["bytes"]
         return found
 
+    def kinds(self, recording):
+        text = profc("report", "-i", recording.path, "--leaks", "--json").stdout
+        return {leak["kind"]: leak["bytes"] for leak in json.loads(text)["leaks"]}
+
     def refused(self, recording):
         return {
             refusal["function"]: refusal["reason"]
@@ -138,6 +142,16 @@ class Pools(PoolCase):
         self.assertEqual(json.loads(target.process.stdout.readline())["wrong"], 0)
 
 
+    def test_an_allocators_own_function_may_be_named(self):
+        """Then it is what the user says that it is."""
+        argv = [build("allocates"), "leaks:50:1000", "grows:20:500"]
+        recording = self.record(argv, "--mem=1", *options("alloc:malloc(size=1)"))
+        self.assertEqual(
+            self.info(recording)["heap"]["allocated_bytes"], recording.said[0]["bytes"]
+        )
+        self.assertEqual(self.kinds(recording), {"pool": 50 * 1000, "realloc": 20 * 500})
+
+
 class Refused(PoolCase):
     def test_what_the_compiler_has_changed_is_named(self):
         specs = options(*SPEC, "alloc:pool_clone(size=1)")
@@ -188,3 +202,27 @@ class Refused(PoolCase):
         )
         self.assertEqual(self.refused(recording), {})
         self.assertEqual(self.left(recording)["main"], 50 * 3000)
+
+
+class Hammer(PoolCase):
+    SPEC = "alloc:pool_get(size=2) free:pool_put(2)"
+
+    def test_nothing_breaks_while_probes_come_and_go(self):
+        """Nor does anything stay: by eight arguments, in registers, mappings and signals."""
+        with Running([build("pool_hammer")]) as target:
+            target.wait_ready()
+            for nr in range(6):
+                path = self.path(f"{nr}.data")
+                profc(
+                    "attach", "-p", target.pid, "-d", "0.3", "--no-cpu", "-o", path,
+                    "--mem=4K" if nr % 2 else "--mem=1M", *options(self.SPEC),
+                )
+                rows = json.loads(profc("report", "-i", path, "--json", "-m", "alloc").stdout)
+                names = {row["function"] for row in rows["rows"]}
+                self.assertIn("run", names)
+            with open(f"/proc/{target.pid}/maps", encoding="utf-8") as maps:
+                self.assertNotIn("profc-probes", maps.read())
+            target.process.stdin.close()
+            said = json.loads(target.process.stdout.readline())
+            self.assertEqual(target.process.wait(timeout=20), 0)
+            self.assertGreater(said["rounds"], 10000)
