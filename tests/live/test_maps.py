@@ -95,6 +95,12 @@ class Maps(LiveCase):
         recording = self.record([program], "--mem=1")
         self.check(recording, recording.said[0])
 
+    def test_where_all_is_recorded_they_are_not(self):
+        recording = self.record([build("maps_memory")], "--mem=all")
+        heap, said = self.info(recording)["heap"], recording.said[0]
+        self.assertGreaterEqual(heap["allocated_bytes"], said["heap_bytes"])
+        self.assertLessEqual(heap["allocated_bytes"], said["heap_bytes"] + BESIDES)
+
     def test_a_static_program(self):
         """It has one code for itself and the allocator: what it maps is not told apart."""
         program = build("maps_memory", "-O2", "-g", "-static", called="static")

@@ -97,6 +97,13 @@ class Pools(PoolCase):
         self.assertGreater(heap["live_ci_bytes"], 0)
         self.assertWithin(heap["live_bytes"], said["live"], 2.05 * heap["live_ci_bytes"], "alive")
 
+    def test_where_all_is_recorded(self):
+        argv = [build("allocates_from_pools"), "200"]
+        recording = self.record(argv, "--mem=all", *options(*SPEC))
+        self.assertOwnSums(recording, besides=1000)
+        self.assertEqual(set(self.kinds(recording)), {"pool"})
+        self.assertEqual(self.left(recording)["leaks_from_pool"], 200 * 500)
+
     def test_it_implies_memory_at_the_default_rate(self):
         recording = self.record([build("allocates_from_pools"), "2000"], *options(*SPEC))
         heap = self.info(recording)["heap"]
