@@ -87,6 +87,9 @@ int counting_new(const struct count_options *options, const struct symbol_option
 		status = read_rate(options->memory ? options->memory : "512K", &heap, err);
 		naming_add_allocators(made->naming);
 		heap.free_stacks = options->free_stacks;
+		if (status == 0 && heap.is_all && heap.free_stacks)
+			status = err_set(err, ERR_INVALID,
+					 "--mem-free-stacks cannot be combined with --mem=all");
 	} else if (status == 0 && options->free_stacks) {
 		status = err_set(err, ERR_INVALID, "--mem-free-stacks needs --mem");
 	}

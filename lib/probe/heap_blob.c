@@ -689,49 +689,6 @@ static struct outcome on_allocation(struct request *request)
 
 /* -- where all is recorded -- */
 
-static bool is_alive(int64_t tid)
-{
-	return system_call(__NR_tgkill, (uint64_t)own_pid(), (uint64_t)tid, 0, 0, 0) == 0;
-}
-
-static void claim(struct heap_thread *thread)
-{
-	relaxed_store(&thread->tid, system_call(__NR_gettid, 0, 0, 0, 0, 0));
-	relaxed_store(&thread->inside_sp, 0);
-	relaxed_store(&thread->in_flight, 0);
-	thread->is_walking = thread->readable_end = thread->readable = 0;
-}
-
-/* NULL: there is no place for one more, of 1024 that are alive; or it has no data. */
-static struct heap_thread *find_thread(void)
-{
-	struct heap_thread *threads = heap_own()->threads;
-	uint64_t data = thread_data();
-	uint64_t first = heap_hash(data) >> 32;
-
-	for (uint64_t i = 0; data && i < HEAP_PROBES; i++) {
-		struct heap_thread *thread = &threads[(first + i) % HEAP_THREADS];
-		uint64_t was = relaxed_load(&thread->data);
-
-		if (was == data)
-			return thread;
-		if (!was && exchange(&thread->data, &was, data)) {
-			claim(thread);
-			return thread;
-		}
-	}
-	for (uint64_t i = 0; data && i < HEAP_PROBES; i++) {
-		struct heap_thread *thread = &threads[(first + i) % HEAP_THREADS];
-		uint64_t was = relaxed_load(&thread->data);
-
-		if (!is_alive(relaxed_load(&thread->tid)) && exchange(&thread->data, &was, data)) {
-			claim(thread);
-			return thread;
-		}
-	}
-	return 0;
-}
-
 /* Where glibc and musl have a thread's id among its data. */
 #define TID_AT_GLIBC 0x2d0
 #define TID_AT_MUSL  0x30
@@ -762,6 +719,66 @@ static int64_t own_tid(void)
 	if (at > 0)
 		return relaxed_load((const int32_t *)(thread_data() + (uint64_t)at));
 	return at ? system_call(__NR_gettid, 0, 0, 0, 0, 0) : learn_tid();
+}
+
+static bool is_alive(int64_t tid)
+{
+	return system_call(__NR_tgkill, (uint64_t)own_pid(), (uint64_t)tid, 0, 0, 0) == 0;
+}
+
+/*
+ * False: another one has taken the place meanwhile, as who had it before seemed to be gone. Either
+ * sees what the other has written.
+ */
+static bool claim(struct heap_thread *thread, uint64_t data, int64_t tid)
+{
+	__atomic_store_n(&thread->tid, tid, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&thread->data, __ATOMIC_SEQ_CST) != data)
+		return false;
+	relaxed_store(&thread->inside_sp, 0);
+	relaxed_store(&thread->in_flight, 0);
+	thread->is_walking = thread->readable_end = thread->readable = 0;
+	return true;
+}
+
+/* From a thread that has ended. */
+static bool take_over(struct heap_thread *thread, uint64_t data, int64_t tid)
+{
+	uint64_t was = relaxed_load(&thread->data);
+	int64_t former = relaxed_load(&thread->tid);
+
+	if (!former || is_alive(former) || !exchange(&thread->data, &was, data))
+		return false;
+	if (__atomic_load_n(&thread->tid, __ATOMIC_SEQ_CST) == former)
+		return claim(thread, data, tid);
+	__atomic_store_n(&thread->data, was, __ATOMIC_SEQ_CST); /* it has come back */
+	return false;
+}
+
+/* NULL: there is no place for one more, of 1024 that are alive; or it has no data. */
+static struct heap_thread *find_thread(void)
+{
+	struct heap_thread *threads = heap_own()->threads;
+	uint64_t data = thread_data();
+	uint64_t first = heap_hash(data) >> 32;
+	int64_t tid = data ? own_tid() : 0;
+
+	for (uint64_t i = 0; data && i < HEAP_PROBES; i++) {
+		struct heap_thread *thread = &threads[(first + i) % HEAP_THREADS];
+		uint64_t was = relaxed_load(&thread->data);
+
+		if (was == data && relaxed_load(&thread->tid) == tid)
+			return thread;
+		if (was == data || (!was && exchange(&thread->data, &was, data)))
+			return claim(thread, data, tid) ? thread : 0;
+	}
+	for (uint64_t i = 0; data && i < HEAP_PROBES; i++) {
+		struct heap_thread *thread = &threads[(first + i) % HEAP_THREADS];
+
+		if (take_over(thread, data, tid))
+			return thread;
+	}
+	return 0;
 }
 
 static void count_dropped(const struct request *request)
@@ -795,7 +812,7 @@ static void emit_one(struct request *request, enum heap_record_kind kind, uint64
 	have_ring_back(position + (uint64_t)16 * HEAP_BRIEF_BYTES);
 	fill(record, request, kind, pointer, nr_bytes, false);
 	record->pid = (int32_t)own_pid();
-	record->tid = (int32_t)own_tid();
+	record->tid = (int32_t)(request->thread ? request->thread->tid : own_tid());
 	record->signature = signature;
 	if (has_stack) {
 		fill_caller(record, request, room);

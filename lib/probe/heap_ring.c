@@ -246,6 +246,14 @@ static void read_caller(const struct heap_ring *ring, const struct heap_ring_rec
 	regs_set(regs, RIP, found->rip);
 }
 
+void heap_ring_count(struct heap_ring *ring, const struct heap_record *record)
+{
+	if (record->kind != HEAP_RECORD_ALLOCATION)
+		return;
+	ring->counted_bytes += record->size;
+	ring->counted_blocks++;
+}
+
 uint64_t heap_ring_head(const struct heap_ring *ring)
 {
 	return __atomic_load_n(&ring->shared->head, __ATOMIC_RELAXED);
@@ -278,10 +286,6 @@ bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record 
 	record->has_stack = false;
 	record->nr_stack_bytes = 0;
 	record->stack = NULL;
-	if (ring->all && record->kind == HEAP_RECORD_ALLOCATION) {
-		ring->read_bytes += record->size;
-		ring->read_blocks++;
-	}
 	if (!is_brief(&found))
 		read_caller(ring, &found, record);
 	return true;
@@ -360,9 +364,9 @@ void heap_ring_totals(const struct heap_ring *ring, struct heap_totals *totals)
 		.nr_lost = ring->nr_lost,
 	};
 	if (ring->all) {
-		totals->allocated_bytes = ring->read_bytes +
+		totals->allocated_bytes = ring->counted_bytes +
 					  __atomic_load_n(&shared->dropped_bytes, __ATOMIC_RELAXED);
-		totals->nr_allocations = ring->read_blocks +
+		totals->nr_allocations = ring->counted_blocks +
 					 __atomic_load_n(&shared->dropped_blocks, __ATOMIC_RELAXED);
 		return;
 	}

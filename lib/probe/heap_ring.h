@@ -20,17 +20,17 @@ struct heap_moment {
 };
 
 struct heap_ring {
-	struct heap_shared *shared;	   /* borrowed; the target may write anything there */
-	struct heap_all *all;		   /* likewise; NULL: a sample is taken */
-	uint8_t *bytes;			   /* of the ring, */
-	uint64_t nr_bytes;		   /* a power of two */
-	uint64_t head;			   /* as it was when it was last looked at */
-	uint64_t tail, released;	   /* what was read, and what was told of that */
-	uint64_t next;			   /* behind the record that was given out last */
-	uint64_t waiting_since_ns;	   /* for the record at `tail`; 0: not so */
-	uint64_t nr_lost;		   /* records that were begun, and never ended */
-	uint64_t read_bytes, read_blocks;  /* of allocations */
-	struct heap_moment former, latter; /* what both clocks have shown */
+	struct heap_shared *shared;		/* borrowed; the target may write anything there */
+	struct heap_all *all;			/* likewise; NULL: a sample is taken */
+	uint8_t *bytes;				/* of the ring, */
+	uint64_t nr_bytes;			/* a power of two */
+	uint64_t head;				/* as it was when it was last looked at */
+	uint64_t tail, released;		/* what was read, and what was told of that */
+	uint64_t next;				/* behind the record that was given out last */
+	uint64_t waiting_since_ns;		/* for the record at `tail`; 0: not so */
+	uint64_t nr_lost;			/* records that were begun, and never ended */
+	uint64_t counted_bytes, counted_blocks; /* heap_ring_count() */
+	struct heap_moment former, latter;	/* what both clocks have shown */
 };
 
 struct heap_record {
@@ -64,6 +64,8 @@ void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared);
  * was killed meanwhile, holds up what follows for a second.
  */
 bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record *record);
+/* It is in the totals, where all are recorded: of what is not wanted nothing is. */
+void heap_ring_count(struct heap_ring *ring, const struct heap_record *record);
 /*
  * Up to where records are reserved by now. To read on at the heels of who writes makes both wait
  * for each other: it is enough to come again.
@@ -85,7 +87,7 @@ void heap_ring_end(struct heap_ring *ring);
 
 /*
  * Exact, but for allocations that failed in the short way, where a sample is taken. Where all are
- * recorded, of what was read, and what was dropped.
+ * recorded, of what was counted, and what was dropped.
  */
 struct heap_totals {
 	uint64_t allocated_bytes, nr_allocations;

@@ -208,6 +208,7 @@ static void drain_all(struct drain *drain, uint32_t serial, pid_t pid, struct he
 	uint64_t begun_at = heap->next, head = heap_ring_head(heap);
 	const struct sampled_process *process = NULL;
 	struct heap_record record;
+	bool is_recorded;
 	pid_t of_pid = 0;
 
 	while ((drain->is_last ||
@@ -217,9 +218,12 @@ static void drain_all(struct drain *drain, uint32_t serial, pid_t pid, struct he
 		if (!process || record.pid != of_pid)
 			process = process_of(drain, serial, pid, &record);
 		of_pid = record.pid;
+		is_recorded = is_one_of_all(sampler, &record);
+		if (is_recorded)
+			heap_ring_count(heap, &record);
 		if (process && record.has_stack)
 			publish_stack(drain, process, serial, &record);
-		else if (process && is_one_of_all(sampler, &record))
+		else if (process && is_recorded)
 			gather_record(drain, process->serial, serial, &record);
 	}
 	publish_blocks(drain);

@@ -36,7 +36,7 @@ TABLES = {
     15: ("end", "texts modules processes threads frames stacks samples functions locations"
         " complete counts refusals allocations moments"),
     16: ("allocations", "number time life freed_by size mean thread stack kind end former moved"
-        " freed_stack freed_end"),
+        " freed_stack freed_end more lived"),
     17: ("moments", "time process anonymous file shared swap heap allocated allocations dropped"),
     18: ("counts", "number kind flags process place callee calls from to"),
     19: ("refusals", "process function module reason"),
@@ -239,7 +239,8 @@ class Recording:
             number = (self._next_allocation + signed(row["number"])) & MASK
             if number == len(self.allocations):
                 before = self.allocations[-1] if self.allocations else {"time": 0, "mean": 0}
-                now = {column: row[column] for column in ("size", "thread", "stack", "kind", "end")}
+                now = {column: row[column] for column in ("size", "thread", "stack", "kind", "end", "more",
+                                                       "lived")}
                 now["time"] = before["time"] + 1024 * row["time"]
                 now["mean"] = (before["mean"] + signed(row["mean"])) & MASK
                 now["former"] = (None, "unknown")[row["former"]] if row["former"] < 2 else (

@@ -414,6 +414,8 @@ class Processes(MemoryCase):
 
 
 class Attached(MemoryCase):
+    RATE = "--mem=1"
+
     def ask(self, target, word):
         """What it says when it has done it."""
         target.process.stdin.write(word + "\n")
@@ -429,7 +431,7 @@ class Attached(MemoryCase):
         fifo = self.path("control")
         os.mkfifo(fifo, 0o600)
         recorder = Recorder(
-            self.directory, "attach", "-p", target.pid, "--mem=1", "--no-cpu", "--control",
+            self.directory, "attach", "-p", target.pid, self.RATE, "--no-cpu", "--control",
             f"fifo:{fifo}", *options,
         )
         self.addCleanup(recorder.__exit__, None, None, None)
@@ -506,6 +508,10 @@ class Attached(MemoryCase):
         self.assertEqual(self.leaks(recording)["leaks"]["blocks"], 70)
 
     def test_who_frees_while_it_is_paused_is_told_as_a_number(self):
+        if self.RATE == "--mem=all":
+            ended = profc("record", self.RATE, "--mem-free-stacks", "--", "true", status=2)
+            self.assertIn("cannot be combined with --mem=all", ended.stderr)
+            return
         target, recorder, fifo = self.begin("--mem-free-stacks")
         self.ask(target, "holds:40:2000")
         self.ask(target, "temporaries:30:700")
@@ -535,6 +541,11 @@ class Attached(MemoryCase):
 
     def assertCodeIsThatOfFiles(self, pid):
         self.assertEqual(self.differing_code(pid), [])
+
+
+class AttachedAll(Attached):
+    RATE = "--mem=all"
+
 
 
 class Unchanged(MemoryCase):

@@ -169,7 +169,7 @@ static void drop_known(struct totals *totals, const struct heap_record *record)
 
 static void add_record(struct totals *totals, const struct heap_record *record)
 {
-	double share = 1 - exp(-(double)record->size / (double)record->mean);
+	double share = record->mean ? 1 - exp(-(double)record->size / (double)record->mean) : 1;
 
 	if (!totals->first_pid)
 		totals->first_pid = record->pid;
@@ -209,8 +209,10 @@ static void drain(void *context, uint32_t serial, pid_t pid, struct heap_ring *h
 
 	(void)serial;
 	(void)pid;
-	while (heap_ring_next(heap, clock_monotonic_ns() + patience_ns, &record))
+	while (heap_ring_next(heap, clock_monotonic_ns() + patience_ns, &record)) {
+		heap_ring_count(heap, &record);
 		add_record(totals, &record);
+	}
 }
 
 static void add_up(void *context, uint32_t serial, pid_t pid, struct heap_ring *heap)
@@ -351,6 +353,11 @@ static bool read_option(struct options *options, int argc, char **argv, int *at)
 
 	if (strcmp(argv[*at], "--crash") == 0) {
 		options->crashes = true;
+		*at += 1;
+		return true;
+	}
+	if (strcmp(argv[*at], "--all") == 0) {
+		options->heap.is_all = true;
 		*at += 1;
 		return true;
 	}

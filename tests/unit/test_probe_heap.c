@@ -442,6 +442,7 @@ static struct heap_record next_of(struct fixture *fixture, enum heap_record_kind
 
 	if (!heap_ring_next(&fixture->ring, clock_monotonic_ns(), &record))
 		fail_msg("there is no record of %p", pointer);
+	heap_ring_count(&fixture->ring, &record);
 	assert_int_equal(record.kind, kind);
 	assert_int_equal(record.pointer, (uint64_t)(uintptr_t)pointer);
 	return record;
@@ -1360,6 +1361,7 @@ static void test_heap__all_of_threads_are_told_apart(void **state)
 	while (heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record)) {
 		size_t k = 0;
 
+		heap_ring_count(&fixture.ring, &record);
 		nr[record.kind == HEAP_RECORD_FREE]++;
 		while (k < ARRAY_SIZE(tids) && tids[k] && tids[k] != record.tid)
 			k++;
