@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/strtab.h"
 #include "profile/ids.h"
 #include "stack/stack.h"
 #include "stack/stack_end.h"
@@ -31,6 +32,14 @@ enum allocation_kind {
 
 /* As agents and JSON have it: "malloc", "map". */
 const char *allocation_kind_name(enum allocation_kind kind);
+
+/* Whether anything pointed to a block when the memory of its process was searched. */
+enum allocation_search {
+	ALLOCATION_NOT_SEARCHED = 0,
+	ALLOCATION_POINTED_TO = 1,
+	ALLOCATION_LOST = 2, /* nothing did */
+	ALLOCATION_SEARCH_COUNT,
+};
 
 #define THREAD_NONE ((struct thread_id){UINT32_MAX})
 
@@ -65,6 +74,7 @@ struct profile_allocation {
 	uint8_t end;		     /* of the walk: enum stack_end */
 	uint8_t freed_end; /* 0: where it was freed is not recorded; else one more than that */
 	bool is_moved;	   /* it was freed by a realloc(), which made another row's block of it */
+	uint8_t search;	   /* enum allocation_search; set in place, once */
 };
 
 /* The memory of one process at one moment. Rows are in the order of time_ns. */
@@ -82,6 +92,18 @@ struct profile_heap_moment {
 	uint64_t nr_dropped; /* samples of blocks that were lost */
 };
 
+/*
+ * A process with blocks that were alive in its end, or that of the recording: its memory was
+ * searched for pointers to them, or could not be.
+ */
+struct profile_search {
+	uint64_t time_ns;
+	uint32_t process;      /* row of profile.processes */
+	uint64_t stop_ns;      /* so long it was stopped for that */
+	uint64_t nr_bytes;     /* that were read */
+	struct str_id why_not; /* it was not searched, for a user to read; or empty */
+};
+
 struct profile_heap {
 	struct profile_allocation *allocations; /* owned, as all of these */
 	size_t nr_allocations, cap_allocations;
@@ -90,6 +112,11 @@ struct profile_heap {
 	size_t nr_freed, cap_freed;
 	struct profile_heap_moment *moments;
 	size_t nr_moments, cap_moments;
+	struct profile_search *searches;
+	size_t nr_searches, cap_searches;
+	/* Which rows were searched, in the order in which that was told. */
+	uint32_t *searched;
+	size_t nr_searched, cap_searched;
 };
 
 /*
@@ -113,6 +140,10 @@ void profile_move_allocation(struct profile *profile, uint32_t index);
 /* The stack that freed it, by a thread that is known. Likewise. */
 void profile_note_freeing(struct profile *profile, uint32_t index, struct stack_id stack,
 			  enum stack_end end);
+void profile_add_search(struct profile *profile, const struct profile_search *row);
+/* Of a block that was not searched yet; `search` is not ALLOCATION_NOT_SEARCHED. */
+void profile_search_allocation(struct profile *profile, uint32_t index,
+			       enum allocation_search search);
 void profile_add_heap_moment(struct profile *profile, const struct profile_heap_moment *row);
 /* Was memory recorded? */
 bool profile_has_heap(const struct profile *profile);

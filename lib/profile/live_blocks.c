@@ -71,6 +71,17 @@ static void close_gap(struct live_blocks *blocks, size_t gap)
 	blocks->rows[gap].address = 0;
 }
 
+bool live_blocks_find(const struct live_blocks *blocks, uint32_t process, uint64_t address,
+		      uint32_t *row)
+{
+	const struct live_block *place = blocks->cap ? find(blocks, process, address) : NULL;
+
+	if (!place || !place->address)
+		return false;
+	*row = place->row;
+	return true;
+}
+
 bool live_blocks_remove(struct live_blocks *blocks, uint32_t process, uint64_t address,
 			uint32_t *row)
 {

@@ -25,6 +25,9 @@ struct live_blocks {
 void live_blocks_release(struct live_blocks *blocks);
 /* One that is there already is replaced: that it was freed was not told. */
 void live_blocks_add(struct live_blocks *blocks, uint32_t process, uint64_t address, uint32_t row);
+/* Its row; false: there is none. */
+bool live_blocks_find(const struct live_blocks *blocks, uint32_t process, uint64_t address,
+		      uint32_t *row);
 /* Take it out; false: there is none. */
 bool live_blocks_remove(struct live_blocks *blocks, uint32_t process, uint64_t address,
 			uint32_t *row);

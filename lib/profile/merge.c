@@ -348,6 +348,7 @@ static void take_heap(struct heap_merge *merge, const struct source *source)
 	const struct heap_merge_map map = {.processes = source->processes,
 					   .threads = source->threads,
 					   .stacks = source->stacks,
+					   .strings = source->strings,
 					   .offset_ns = source->offset_ns};
 
 	heap_merge_take(merge, source->profile, &map);

@@ -63,11 +63,26 @@ static void take_moments(struct heap_merge *merge, const struct profile *from,
 	free(bases);
 }
 
+static void take_searches(struct heap_merge *merge, const struct profile_heap *from,
+			  const struct heap_merge_map *map)
+{
+	for (size_t i = 0; i < from->nr_searches; i++) {
+		struct profile_search row = from->searches[i];
+
+		row.time_ns += map->offset_ns;
+		row.process = map->processes[row.process];
+		row.why_not = map->strings[row.why_not.v];
+		ARRAY_GROW(merge->searches, merge->nr_searches, merge->cap_searches);
+		merge->searches[merge->nr_searches++] = row;
+	}
+}
+
 void heap_merge_take(struct heap_merge *merge, const struct profile *from,
 		     const struct heap_merge_map *map)
 {
 	take_allocations(merge, &from->heap, map);
 	take_moments(merge, from, map);
+	take_searches(merge, &from->heap, map);
 }
 
 /* Of equal times those of earlier profiles first: the addresses, as places in one array, say so. */
@@ -131,6 +146,9 @@ void heap_merge_finish(struct heap_merge *merge, struct profile *into)
 {
 	add_allocations(merge, into);
 	add_moments(merge, into);
+	for (size_t i = 0; i < merge->nr_searches; i++)
+		profile_add_search(into, &merge->searches[i]);
+	free(merge->searches);
 	free(merge->allocations);
 	free(merge->moments);
 	free(merge->last);

@@ -12,6 +12,8 @@ struct heap_merge {
 	size_t nr_allocations, cap_allocations;
 	struct profile_heap_moment *moments;
 	size_t nr_moments, cap_moments;
+	struct profile_search *searches;
+	size_t nr_searches, cap_searches;
 	struct profile_heap_moment *last; /* owned; by process of the result: all 0 if none */
 	size_t nr_last, cap_last;
 };
@@ -20,6 +22,7 @@ struct heap_merge {
 struct heap_merge_map {
 	const uint32_t *processes, *threads;
 	const struct stack_id *stacks;
+	const struct str_id *strings;
 	uint64_t offset_ns;
 };
 

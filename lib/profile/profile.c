@@ -51,6 +51,8 @@ void profile_free(struct profile *profile)
 	free(profile->heap.allocations);
 	free(profile->heap.freed);
 	free(profile->heap.moments);
+	free(profile->heap.searches);
+	free(profile->heap.searched);
 	free(profile->counters);
 	free(profile->samples);
 	free(profile->frames);
@@ -210,6 +212,12 @@ static uint64_t end_of(uint64_t freed_ns, uint64_t time_ns)
 	return end_ns ? end_ns : SAMPLE_TIME_GRAIN_NS;
 }
 
+static void note_searched(struct profile_heap *heap, uint32_t index)
+{
+	ARRAY_GROW(heap->searched, heap->nr_searched, heap->cap_searched);
+	heap->searched[heap->nr_searched++] = index;
+}
+
 uint32_t profile_add_allocation(struct profile *profile, const struct profile_allocation *row)
 {
 	struct profile_heap *heap = &profile->heap;
@@ -225,6 +233,8 @@ uint32_t profile_add_allocation(struct profile *profile, const struct profile_al
 	if (row->freed_ns)
 		added->freed_ns = end_of(row->freed_ns, row->time_ns);
 	assert(!heap->nr_allocations || added[-1].time_ns <= added->time_ns);
+	if (row->search)
+		note_searched(heap, (uint32_t)heap->nr_allocations);
 	return (uint32_t)heap->nr_allocations++;
 }
 
@@ -260,6 +270,26 @@ void profile_note_freeing(struct profile *profile, uint32_t index, struct stack_
 	assert(stack.v < stack_trie_nr(profile->stacks));
 	row->freed_stack = stack;
 	row->freed_end = (uint8_t)(end + 1);
+}
+
+void profile_add_search(struct profile *profile, const struct profile_search *row)
+{
+	struct profile_heap *heap = &profile->heap;
+
+	assert(row->process < profile->nr_processes);
+	ARRAY_GROW(heap->searches, heap->nr_searches, heap->cap_searches);
+	heap->searches[heap->nr_searches++] = *row;
+}
+
+void profile_search_allocation(struct profile *profile, uint32_t index,
+			       enum allocation_search search)
+{
+	struct profile_heap *heap = &profile->heap;
+
+	assert(index < heap->nr_allocations && !heap->allocations[index].search);
+	assert(search != ALLOCATION_NOT_SEARCHED && search < ALLOCATION_SEARCH_COUNT);
+	heap->allocations[index].search = (uint8_t)search;
+	note_searched(heap, index);
 }
 
 void profile_add_heap_moment(struct profile *profile, const struct profile_heap_moment *row)

@@ -66,3 +66,10 @@ bool heap_sums_replace(struct heap_sums *sums, const struct profile_heap_moment 
 			   max) &&
 	       sum_replace(&sums->nr_allocations, before->nr_dropped, now->nr_dropped, max);
 }
+
+bool heap_sums_search(struct heap_sums *sums, const struct profile_search *row)
+{
+	return row->time_ns <= TIME_MAX_NS &&
+	       sum_replace(&sums->stop_ns, 0, row->stop_ns, WEIGHT_TOTAL_MAX_NS) &&
+	       sum_replace(&sums->searched_bytes, 0, row->nr_bytes, MEMORY_TOTAL_MAX);
+}

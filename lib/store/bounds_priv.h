@@ -7,6 +7,7 @@
 
 struct profile_allocation;
 struct profile_heap_moment;
+struct profile_search;
 struct sample;
 
 /*
@@ -35,6 +36,7 @@ bool sample_sums_add(struct sample_sums *sums, const struct sample *sample);
 struct heap_sums {
 	uint64_t sampled;
 	uint64_t allocated_bytes, nr_allocations, resident_bytes;
+	uint64_t searched_bytes, stop_ns;
 };
 
 /* Add a block. False when it, or the sum, is out of bounds; the sum is spoilt then. */
@@ -45,6 +47,9 @@ bool heap_sums_add(struct heap_sums *sums, const struct profile_allocation *row)
  */
 bool heap_sums_replace(struct heap_sums *sums, const struct profile_heap_moment *before,
 		       const struct profile_heap_moment *now);
+
+/* Add a search. False as that of a block. */
+bool heap_sums_search(struct heap_sums *sums, const struct profile_search *row);
 
 /*
  * Replace one part of a sum of calls by another. False when the sum would be out of bounds; it is

@@ -42,6 +42,21 @@ enum moments_column {
 	MOMENTS_COLUMNS,
 };
 
+enum searches_column {
+	SEARCHES_TIME,
+	SEARCHES_PROCESS,
+	SEARCHES_STOP,
+	SEARCHES_BYTES,
+	SEARCHES_WHY_NOT,
+	SEARCHES_COLUMNS,
+};
+
+enum searched_column {
+	SEARCHED_ROW,
+	SEARCHED_STATE,
+	SEARCHED_COLUMNS,
+};
+
 /*
  * What the coding of moments remembers over the whole file: numbers of a process are differences
  * from its moment before.

@@ -134,3 +134,35 @@ bool reader_take_moment(struct reader *reader, struct columns_in *in)
 	profile_add_heap_moment(profile, &now);
 	return true;
 }
+
+bool reader_take_search(struct reader *reader, struct columns_in *in)
+{
+	struct profile *profile = reader->profile;
+	struct profile_search row = {
+		.time_ns = columns_in_uint(in, SEARCHES_TIME),
+		.process = columns_in_index(in, SEARCHES_PROCESS, profile->nr_processes),
+		.stop_ns = columns_in_uint(in, SEARCHES_STOP),
+		.nr_bytes = columns_in_uint(in, SEARCHES_BYTES),
+		.why_not = {columns_in_index(in, SEARCHES_WHY_NOT, strtab_nr(profile->strings))},
+	};
+
+	if (in->failed || profile->heap.nr_searches >= TABLE_ROWS_MAX ||
+	    !heap_sums_search(&reader->heap_sums, &row))
+		return false;
+	profile_add_search(profile, &row);
+	return true;
+}
+
+bool reader_take_searched(struct reader *reader, struct columns_in *in)
+{
+	struct profile *profile = reader->profile;
+	uint64_t row = columns_in_delta(in, SEARCHED_ROW, reader->next_searched);
+	uint64_t state = columns_in_bounded(in, SEARCHED_STATE, ALLOCATION_SEARCH_COUNT - 1);
+
+	if (in->failed || state == ALLOCATION_NOT_SEARCHED || row >= profile->heap.nr_allocations ||
+	    profile->heap.allocations[row].search)
+		return false;
+	profile_search_allocation(profile, (uint32_t)row, (enum allocation_search)state);
+	reader->next_searched = row + 1;
+	return true;
+}

@@ -19,6 +19,7 @@ struct reader {
 	uint32_t last_location_frame;
 	uint64_t next_count;	  /* the row of counts behind the one read last */
 	uint64_t next_allocation; /* the row of allocations behind the one read last */
+	uint64_t next_searched;	  /* the same of those that were searched */
 	struct heap_sums heap_sums;
 	struct moment_coder moments;
 	size_t nr_module_symbols; /* rows read */
@@ -36,6 +37,7 @@ bool reader_take_record(struct reader *reader, enum record_type type, const uint
 /* Reads one row; false if it is invalid. Numbers are checked before they are used. */
 typedef bool reader_take_row(struct reader *reader, struct columns_in *in);
 
-reader_take_row reader_take_allocation, reader_take_moment;
+reader_take_row reader_take_allocation, reader_take_moment, reader_take_search,
+	reader_take_searched;
 
 #endif

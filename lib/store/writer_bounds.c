@@ -62,6 +62,10 @@ static bool memory_in_bounds(struct written_heap *written, const struct profile_
 			return false;
 		*before = *now;
 	}
+	for (; written->nr_summed_searches < heap->nr_searches; written->nr_summed_searches++) {
+		if (!heap_sums_search(&written->sums, &heap->searches[written->nr_summed_searches]))
+			return false;
+	}
 	return true;
 }
 

@@ -142,3 +142,47 @@ int writer_write_moments(struct store_writer *writer, const struct profile *prof
 	}
 	return status ? status : writer_emit(writer, RECORD_MOMENTS, err);
 }
+
+int writer_write_searches(struct store_writer *writer, const struct profile *profile,
+			  struct err *err)
+{
+	const struct profile_heap *heap = &profile->heap;
+	struct columns_out *out = &writer->columns;
+	int status = 0;
+
+	columns_out_begin(out, SEARCHES_COLUMNS);
+	for (; status == 0 && writer->heap.nr_searches < heap->nr_searches;
+	     writer->heap.nr_searches++) {
+		const struct profile_search *row = &heap->searches[writer->heap.nr_searches];
+
+		columns_out_uint(out, SEARCHES_TIME, row->time_ns);
+		columns_out_uint(out, SEARCHES_PROCESS, row->process);
+		columns_out_uint(out, SEARCHES_STOP, row->stop_ns);
+		columns_out_uint(out, SEARCHES_BYTES, row->nr_bytes);
+		columns_out_uint(out, SEARCHES_WHY_NOT, row->why_not.v);
+		out->nr_rows++;
+		status = writer_emit_if_full(writer, RECORD_SEARCHES, err);
+	}
+	return status ? status : writer_emit(writer, RECORD_SEARCHES, err);
+}
+
+int writer_write_searched(struct store_writer *writer, const struct profile *profile,
+			  struct err *err)
+{
+	const struct profile_heap *heap = &profile->heap;
+	struct written_heap *written = &writer->heap;
+	struct columns_out *out = &writer->columns;
+	int status = 0;
+
+	columns_out_begin(out, SEARCHED_COLUMNS);
+	for (; status == 0 && written->nr_searched < heap->nr_searched; written->nr_searched++) {
+		uint32_t row = heap->searched[written->nr_searched];
+
+		columns_out_delta(out, SEARCHED_ROW, row, written->next_searched);
+		columns_out_uint(out, SEARCHED_STATE, heap->allocations[row].search);
+		written->next_searched = row + 1;
+		out->nr_rows++;
+		status = writer_emit_if_full(writer, RECORD_SEARCHED, err);
+	}
+	return status ? status : writer_emit(writer, RECORD_SEARCHED, err);
+}

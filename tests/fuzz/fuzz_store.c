@@ -71,7 +71,7 @@ static void check_heap(const struct profile_heap *heap, const struct profile *pr
 
 		assert(row->thread.v < profile->nr_threads && row->kind < ALLOCATION_KIND_COUNT);
 		assert(row->stack.v < stack_trie_nr(profile->stacks));
-		assert(row->end < STACK_END_COUNT);
+		assert(row->end < STACK_END_COUNT && row->search < ALLOCATION_SEARCH_COUNT);
 		assert(row->freed_by.v == THREAD_NONE.v || row->freed_by.v < profile->nr_threads);
 		assert(!row->freed_ns || row->freed_ns >= row->time_ns);
 		assert(!i || row[-1].time_ns <= row->time_ns);
@@ -90,6 +90,12 @@ static void check_heap(const struct profile_heap *heap, const struct profile *pr
 	heap_estimate_release(&estimate);
 	for (size_t i = 0; i < heap->nr_moments; i++)
 		assert(heap->moments[i].process < profile->nr_processes);
+	for (size_t i = 0; i < heap->nr_searches; i++) {
+		assert(heap->searches[i].process < profile->nr_processes);
+		assert(heap->searches[i].why_not.v < strtab_nr(profile->strings));
+	}
+	for (size_t i = 0; i < heap->nr_searched; i++)
+		assert(heap->searched[i] < heap->nr_allocations);
 }
 
 /* What every view relies on: references are in bounds, sums do not overflow. */

@@ -179,6 +179,20 @@ static inline void add_blocks(struct profile *profile)
 	profile_add_heap_moment(profile, &moment);
 }
 
+/* Out of order: the later block was searched first. */
+static inline void search_blocks(struct profile *profile)
+{
+	const struct profile_search done = {
+		.time_ns = 13000001, .stop_ns = 1700, .nr_bytes = 81920};
+	const struct profile_search failed = {.time_ns = 12000000,
+					      .why_not = profile_intern(profile, "too short")};
+
+	profile_search_allocation(profile, 3, ALLOCATION_LOST);
+	profile_search_allocation(profile, 2, ALLOCATION_POINTED_TO);
+	profile_add_search(profile, &done);
+	profile_add_search(profile, &failed);
+}
+
 /* One of them is freed later, another one allocated. */
 static inline void change_blocks(struct profile *profile)
 {
@@ -198,6 +212,7 @@ static inline void change_blocks(struct profile *profile)
 	profile_note_freeing(profile, 0, STACK_EMPTY, STACK_END_NOT_TAKEN);
 	profile_add_allocation(profile, &row);
 	profile_add_heap_moment(profile, &moment);
+	search_blocks(profile);
 }
 
 static inline void add_symbols(struct profile *profile)

@@ -238,6 +238,11 @@ static struct profile *with_blocks(struct profile *profile, uint64_t size_bytes)
 	moment.nr_allocations = 2;
 	moment.nr_dropped = 1;
 	profile_add_heap_moment(profile, &moment);
+	profile_search_allocation(profile, 1, ALLOCATION_LOST);
+	profile_add_search(
+		profile, &(struct profile_search){.time_ns = 2600,
+						  .nr_bytes = size_bytes,
+						  .why_not = profile_intern(profile, "it ended")});
 	return profile;
 }
 
@@ -274,6 +279,27 @@ static void test_merge__blocks_are_in_time_order(void **state)
 	assert_int_equal(merged->heap.moments[3].allocated_bytes, 14);
 	assert_int_equal(merged->heap.moments[3].time_ns, ten_seconds + 2500);
 	assert_int_not_equal(merged->heap.moments[3].process, merged->heap.moments[0].process);
+	profile_free(merged);
+}
+
+static void test_merge__searches_are_those_of_all(void **state)
+{
+	struct profile *merged = merge_two(with_blocks(recording("a", 110, 1, 30), 7),
+					   with_blocks(recording("b", 100, 1, 12), 9));
+	const struct profile_heap *heap = &merged->heap;
+
+	(void)state;
+	assert_int_equal(heap->nr_searches, 2);
+	assert_int_equal(heap->searches[0].nr_bytes, 7);
+	assert_int_equal(heap->searches[0].time_ns, UINT64_C(10000000000) + 2600);
+	assert_int_equal(heap->searches[1].time_ns, 2600);
+	assert_int_not_equal(heap->searches[0].process, heap->searches[1].process);
+	assert_string_equal(profile_str(merged, heap->searches[1].why_not), "it ended");
+	assert_int_equal(heap->nr_searched, 2);
+	assert_int_equal(heap->searched[0], 1);
+	assert_int_equal(heap->searched[1], 3);
+	assert_int_equal(heap->allocations[1].search, ALLOCATION_LOST);
+	assert_int_equal(heap->allocations[2].search, ALLOCATION_NOT_SEARCHED);
 	profile_free(merged);
 }
 
@@ -447,6 +473,7 @@ int main(void)
 		cmocka_unit_test(test_merge__counts_are_of_their_processes),
 		cmocka_unit_test(test_merge__counts_of_a_process_that_goes_on),
 		cmocka_unit_test(test_merge__blocks_are_in_time_order),
+		cmocka_unit_test(test_merge__searches_are_those_of_all),
 		cmocka_unit_test(test_merge__allocations_of_a_process_that_goes_on_add_up),
 		cmocka_unit_test(test_merge__keeps_places_in_time),
 		cmocka_unit_test(test_merge__facts_and_counters),

@@ -185,6 +185,7 @@ static void check_block(const struct profile *profile, size_t i,
 	assert_int_equal(row->stack.v, expected->stack.v);
 	assert_int_equal(row->kind, expected->kind);
 	assert_int_equal(row->end, expected->end);
+	assert_int_equal(row->search, expected->search);
 }
 
 static void test_store__gives_back_allocations(void **state)
@@ -215,8 +216,12 @@ static void test_store__gives_back_allocations(void **state)
 		 .stack = {2},
 		 .former = 2,
 		 .kind = ALLOCATION_NEW,
-		 .end = STACK_END_DEPTH_LIMIT},
-		{.time_ns = 7168000, .freed_by = {UINT32_MAX}, .former = 1},
+		 .end = STACK_END_DEPTH_LIMIT,
+		 .search = ALLOCATION_POINTED_TO},
+		{.time_ns = 7168000,
+		 .freed_by = {UINT32_MAX},
+		 .former = 1,
+		 .search = ALLOCATION_LOST},
 	};
 	struct buf bytes = small_file();
 	struct profile *profile = NULL;
@@ -226,6 +231,28 @@ static void test_store__gives_back_allocations(void **state)
 	assert_int_equal(profile->heap.nr_allocations, 4);
 	for (size_t i = 0; i < 4; i++)
 		check_block(profile, i, &expected[i]);
+	profile_free(profile);
+	buf_release(&bytes);
+}
+
+static void test_store__gives_back_searches(void **state)
+{
+	struct buf bytes = small_file();
+	struct profile *profile = NULL;
+	const struct profile_search *searches;
+
+	(void)state;
+	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
+	assert_int_equal(profile->heap.nr_searches, 2);
+	searches = profile->heap.searches;
+	assert_int_equal(searches[0].time_ns, 13000001);
+	assert_int_equal(searches[0].process, 0);
+	assert_int_equal(searches[0].stop_ns, 1700);
+	assert_int_equal(searches[0].nr_bytes, 81920);
+	assert_string_equal(profile_str(profile, searches[0].why_not), "");
+	assert_int_equal(searches[1].time_ns, 12000000);
+	assert_string_equal(profile_str(profile, searches[1].why_not), "too short");
+	assert_int_equal(profile->heap.nr_searched, 2);
 	profile_free(profile);
 	buf_release(&bytes);
 }
@@ -807,6 +834,7 @@ int main(void)
 		cmocka_unit_test(test_store__counts_that_change_cost_little),
 		cmocka_unit_test(test_store__gives_back_allocations),
 		cmocka_unit_test(test_store__what_a_block_was_made_of_has_been_moved),
+		cmocka_unit_test(test_store__gives_back_searches),
 		cmocka_unit_test(test_store__gives_back_moments_of_memory),
 		cmocka_unit_test(test_store__blocks_cost_little),
 		cmocka_unit_test(test_store__a_count_that_stands_still_is_known_to),
