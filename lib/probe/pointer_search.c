@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which of many blocks do words point to? */
+#include "probe/pointer_search.h"
+
+#include <stdlib.h>
+
+#include "base/minmax.h"
+
+static int by_address(const void *left, const void *right)
+{
+	const struct pointer_block *a = left;
+	const struct pointer_block *b = right;
+
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+/* An empty block has an address of its own, too. */
+static uint64_t end_of(const struct pointer_block *block)
+{
+	uint64_t size = max_u64(block->size, 1);
+
+	return size > UINT64_MAX - block->address ? UINT64_MAX : block->address + size;
+}
+
+void pointer_search_init(struct pointer_search *search, struct pointer_block *blocks, size_t nr)
+{
+	uint64_t reach = 0;
+
+	*search = (struct pointer_search){.blocks = blocks, .nr = nr};
+	if (!nr)
+		return;
+	qsort(blocks, nr, sizeof(*blocks), by_address);
+	for (size_t i = 0; i < nr; i++)
+		blocks[i].reach = reach = max_u64(reach, end_of(&blocks[i]));
+	search->first = blocks[0].address;
+	search->nr_bytes = reach - search->first;
+}
+
+/* The number of blocks that begin at `word` or before it. */
+static size_t nr_up_to(const struct pointer_search *search, uint64_t word)
+{
+	size_t first = 0, nr = search->nr;
+
+	while (nr) {
+		size_t half = nr / 2;
+
+		if (search->blocks[first + half].address <= word) {
+			first += half + 1;
+			nr -= half + 1;
+		} else {
+			nr = half;
+		}
+	}
+	return first;
+}
+
+static void find(struct pointer_search *search, uint64_t word, uint64_t at)
+{
+	for (size_t i = nr_up_to(search, word); i > 0; i--) {
+		struct pointer_block *block = &search->blocks[i - 1];
+
+		if (block->reach <= word)
+			break;
+		if (word < end_of(block) && (at < block->address || at >= end_of(block)))
+			block->is_found = true;
+	}
+}
+
+void pointer_search_words(struct pointer_search *search, uint64_t address, const uint64_t *words,
+			  size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (words[i] - search->first < search->nr_bytes)
+			find(search, words[i], address + i * sizeof(*words));
+	}
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which blocks do words point to? */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "probe/pointer_search.h"
+
+#define NR(array) (sizeof(array) / sizeof(*(array)))
+
+static bool is_found(const struct pointer_search *search, uint32_t id)
+{
+	for (size_t i = 0; i < search->nr; i++) {
+		if (search->blocks[i].id == id)
+			return search->blocks[i].is_found;
+	}
+	fail_msg("no block %u", id);
+	return false;
+}
+
+static void expect_found(const struct pointer_search *search, const char *expected)
+{
+	char found[16] = "";
+
+	for (uint32_t i = 0; i < search->nr; i++)
+		found[i] = is_found(search, i) ? '+' : '-';
+	assert_string_equal(found, expected);
+}
+
+static void test_pointer_search__to_the_first_byte_or_any_other(void **state)
+{
+	struct pointer_block blocks[] = {
+		{.address = 0x5000, .size = 0x100, .id = 0},
+		{.address = 0x1000, .size = 16, .id = 1},
+		{.address = 0x3000, .size = 32, .id = 2},
+		{.address = 0x2000, .size = 16, .id = 3},
+		{.address = 0x4000, .size = 8, .id = 4},
+		{.address = 0x1010, .size = 16, .id = 5},
+	};
+	/* First, last and middle bytes; before, behind and between. */
+	static const uint64_t words[] = {0x50ff, 0x1000, 0x3011, 0x1fff,     0x2010,
+					 0x4008, 0xfff,	 0x5100, UINT64_MAX, 0};
+	struct pointer_search search;
+
+	(void)state;
+	pointer_search_init(&search, blocks, NR(blocks));
+	pointer_search_words(&search, 0x9000, words, NR(words));
+	expect_found(&search, "+++---");
+}
+
+static void test_pointer_search__blocks_within_others(void **state)
+{
+	struct pointer_block blocks[] = {
+		{.address = 0x1000, .size = 0x1000, .id = 0},
+		{.address = 0x1100, .size = 64, .id = 1},
+		{.address = 0x1200, .size = 64, .id = 2},
+		{.address = 0x3000, .size = 64, .id = 3},
+	};
+	static const uint64_t to_the_rest[] = {0x1240}, to_both[] = {0x1110};
+	struct pointer_search search;
+
+	(void)state;
+	pointer_search_init(&search, blocks, NR(blocks));
+	pointer_search_words(&search, 0x9000, to_the_rest, 1);
+	expect_found(&search, "+---");
+	pointer_search_init(&search, blocks, NR(blocks));
+	blocks[0].is_found = false;
+	pointer_search_words(&search, 0x9000, to_both, 1);
+	expect_found(&search, "++--");
+}
+
+/* But what is in another block does. */
+static void test_pointer_search__what_is_in_the_block_itself_does_not_count(void **state)
+{
+	struct pointer_block blocks[] = {{.address = 0x1000, .size = 24, .id = 0},
+					 {.address = 0x1018, .size = 24, .id = 1}};
+	static const uint64_t words[] = {0x1000, 0x1008, 0x1018, 0x1018, 0, 0, 0x1030};
+	static const uint64_t back[] = {0x1017};
+	struct pointer_search search;
+
+	(void)state;
+	pointer_search_init(&search, blocks, NR(blocks));
+	pointer_search_words(&search, 0x1008, words, 1);
+	expect_found(&search, "--");
+	pointer_search_words(&search, 0x1000, words, NR(words));
+	expect_found(&search, "-+");
+	pointer_search_words(&search, 0x1028, back, 1);
+	expect_found(&search, "++");
+}
+
+static void test_pointer_search__empty_blocks_and_the_end_of_memory(void **state)
+{
+	struct pointer_block blocks[] = {{.address = 0x1000, .size = 0, .id = 0},
+					 {.address = UINT64_MAX - 15, .size = 64, .id = 1},
+					 {.address = 0x1001, .size = 0, .id = 2}};
+	static const uint64_t words[] = {0x1000, UINT64_MAX - 1};
+	struct pointer_search search;
+
+	(void)state;
+	pointer_search_init(&search, blocks, NR(blocks));
+	pointer_search_words(&search, 0, words, NR(words));
+	expect_found(&search, "++-");
+}
+
+static void test_pointer_search__nothing_to_find(void **state)
+{
+	static const uint64_t words[] = {0, 1, UINT64_MAX};
+	struct pointer_search search;
+
+	(void)state;
+	pointer_search_init(&search, NULL, 0);
+	pointer_search_words(&search, 0x1000, words, NR(words));
+	assert_int_equal(search.nr, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pointer_search__to_the_first_byte_or_any_other),
+		cmocka_unit_test(test_pointer_search__blocks_within_others),
+		cmocka_unit_test(test_pointer_search__what_is_in_the_block_itself_does_not_count),
+		cmocka_unit_test(test_pointer_search__empty_blocks_and_the_end_of_memory),
+		cmocka_unit_test(test_pointer_search__nothing_to_find),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
