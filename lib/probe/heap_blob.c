@@ -4,7 +4,9 @@
  * that. It has no data but what heap_shared.h shows, calls nothing but the allocator, uses no
  * register that the C library does not expect to lose, and no vector registers.
  */
+#include <asm/errno.h>
 #include <asm/unistd.h>
+#include <linux/futex.h>
 #include <linux/mman.h>
 #include <linux/time.h>
 #include <stdbool.h>
@@ -86,14 +88,19 @@ static uint64_t cycles(void)
 	return (uint64_t)high << 32 | low;
 }
 
-static uint64_t time_now(void)
+#define NS_PER_SEC UINT64_C(1000000000)
+
+static uint64_t monotonic_ns(void)
 {
 	struct __kernel_timespec now = {.tv_sec = 0};
 
-	if (shared.has_cycles)
-		return cycles();
 	system_call(__NR_clock_gettime, 1, (uint64_t)&now, 0, 0, 0);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t time_now(void)
+{
+	return shared.has_cycles ? cycles() : monotonic_ns();
 }
 
 static void copy_bytes(void *to, const void *from, uint64_t nr)
@@ -952,6 +959,63 @@ static struct outcome on_map(struct request *request)
 	return (struct outcome){.jump = request->hook->original};
 }
 
+/* -- the end of the process -- */
+
+static uint32_t *claim_exit(uint32_t pid)
+{
+	for (int i = 0; i < HEAP_EXITS; i++) {
+		uint32_t none = 0;
+
+		if (!relaxed_load(&shared.exits[i]) && exchange(&shared.exits[i], &none, pid))
+			return &shared.exits[i];
+	}
+	return 0;
+}
+
+/* Until profc lets us go, has given up its search of processes, or has had the time. */
+static void wait_to_go(const uint32_t *exit, uint32_t pid)
+{
+	uint64_t end_ns = monotonic_ns() + HEAP_EXIT_WAIT_NS;
+	uint64_t now_ns = end_ns - HEAP_EXIT_WAIT_NS;
+	int64_t result = 0;
+
+	while (now_ns < end_ns && __atomic_load_n(exit, __ATOMIC_ACQUIRE) == pid &&
+	       relaxed_load(&shared.waits_at_exit) &&
+	       (!result || result == -EINTR || result == -EAGAIN)) {
+		struct __kernel_timespec left = {
+			.tv_sec = (int64_t)((end_ns - now_ns) / NS_PER_SEC),
+			.tv_nsec = (int64_t)((end_ns - now_ns) % NS_PER_SEC)};
+
+		result = system_call(__NR_futex, (uint64_t)exit, FUTEX_WAIT, pid, (uint64_t)&left,
+				     0);
+		now_ns = monotonic_ns();
+	}
+}
+
+/*
+ * Who has no recorded block goes at once, and so does a child of vfork(2): the memory is its
+ * parent's.
+ */
+static struct outcome on_exit(const struct request *request)
+{
+	uint32_t pid = (uint32_t)relaxed_load(&heap_own()->pid);
+	struct heap_frame *frame = request->frame;
+	uint32_t *exit = 0;
+
+	/* What registers hold besides the status is no pointer that anybody keeps. */
+	for (int i = 1; i < HEAP_ARGUMENTS; i++)
+		frame->arguments[i] = 0;
+
+	if (pid && relaxed_load(&shared.waits_at_exit) &&
+	    system_call(__NR_getpid, 0, 0, 0, 0, 0) == pid)
+		exit = claim_exit(pid);
+	if (exit) {
+		wait_to_go(exit, pid);
+		exchange(exit, &pid, 0);
+	}
+	return (struct outcome){.jump = request->hook->original};
+}
+
 struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t countdown)
 {
 	struct request request; /* set one by one: to clear it takes longer than all else */
@@ -966,11 +1030,13 @@ struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t count
 	request.is_framed = which & HEAP_STUB_FRAMED;
 	request.is_counted = which & HEAP_STUB_COUNTED;
 	request.is_sampled = request.was_sampled = false;
-	if (shared.is_all)
+	if (shared.is_all && request.hook->form.function != HEAP_EXIT)
 		return record_one(&request);
 	relaxed_add(&heap_own()->in_flight, 1);
 	if (heap_maps(&request.hook->form))
 		outcome = on_map(&request);
+	else if (request.hook->form.function == HEAP_EXIT)
+		outcome = on_exit(&request);
 	else if (heap_frees(&request.hook->form))
 		outcome = on_free(&request);
 	else

@@ -240,6 +240,7 @@ void heap_draft_share(const struct heap_draft *draft, const struct region *regio
 	shared->frees_have_stacks = options->free_stacks;
 	shared->threads = draft->threads;
 	shared->has_cycles = heap_ring_has_cycles();
+	shared->waits_at_exit = options->is_searched;
 	memcpy(shared->hooks, draft->hooks, sizeof(shared->hooks));
 	memcpy(shared->codes, draft->codes, sizeof(shared->codes));
 	share_stack(shared, pid);

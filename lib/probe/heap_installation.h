@@ -22,6 +22,7 @@ struct heap_options {
 	bool is_all;	      /* or all are recorded */
 	uint32_t stack_bytes; /* to be copied with each, at most HEAP_STACK_MAX */
 	bool free_stacks;     /* and with each that is freed */
+	bool is_searched;     /* in the end pointers to what is alive are looked for */
 };
 
 static inline bool heap_options_are_set(const struct heap_options *options)

@@ -26,6 +26,8 @@ static const struct named plain[] = {
 	{"cfree", HEAP_FREE},
 	{"free_sized", HEAP_FREE},
 	{"free_aligned_sized", HEAP_FREE},
+	{"_exit", HEAP_EXIT},
+	{"_Exit", HEAP_EXIT},
 };
 
 static const struct named others[] = {

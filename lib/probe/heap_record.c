@@ -31,6 +31,7 @@ enum allocation_kind heap_record_allocation_kind(const struct heap_record *recor
 	case HEAP_MALLOC:
 	case HEAP_FREE:
 	case HEAP_POOL_FREE:
+	case HEAP_EXIT:
 	case HEAP_FUNCTION_COUNT:
 		break;
 	}

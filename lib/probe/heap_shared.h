@@ -38,6 +38,7 @@ enum heap_function {
 	HEAP_MAP,
 	HEAP_UNMAP,
 	HEAP_REMAP,
+	HEAP_EXIT, /* ends the process, as _exit(2) */
 	HEAP_FUNCTION_COUNT,
 };
 
@@ -225,6 +226,14 @@ struct heap_all {
 	_Alignas(4096) uint8_t ring[HEAP_ALL_RING_BYTES];
 };
 
+/*
+ * A process that ends by itself waits in one of so many places until its memory was searched, and
+ * no longer than that: profc may be gone. 0: free; else the process, as it sees itself, which
+ * whoever lets it go makes 0, and wakes by futex(2).
+ */
+#define HEAP_EXITS	  16
+#define HEAP_EXIT_WAIT_NS UINT64_C(5000000000)
+
 struct heap_shared {
 	uint64_t private_address;   /* of struct heap_private */
 	uint64_t mean;		    /* may change at any time */
@@ -234,6 +243,8 @@ struct heap_shared {
 	uint32_t frees_have_stacks; /* who frees is recorded, too */
 	uint32_t is_all;	    /* all is recorded, in struct heap_all; never changes */
 	uint32_t is_over;	    /* nobody reads any more: a full ring is not waited for */
+	uint32_t waits_at_exit;	    /* whoever ends is to wait in `exits` */
+	uint32_t exits[HEAP_EXITS];
 	struct heap_hook hooks[HEAP_HOOKS];
 	struct heap_code_range codes[HEAP_CODES]; /* the rest is zero */
 	struct heap_stack main_stack;		  /* of the first thread; all zero: not known */

@@ -138,6 +138,7 @@ static bool has_short_way(enum heap_function function)
 	case HEAP_MAP:
 	case HEAP_UNMAP:
 	case HEAP_REMAP:
+	case HEAP_EXIT:
 	case HEAP_FUNCTION_COUNT:
 		break;
 	}

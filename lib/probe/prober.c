@@ -17,6 +17,7 @@
 #include "probe/heap_ring.h"
 #include "probe/installation.h"
 #include "probe/prober_priv.h"
+#include "probe/reach.h"
 #include "probe/removal.h"
 #include "proc/program.h"
 #include "proc/read.h"
@@ -36,7 +37,9 @@ struct prober *prober_new(const struct prober_options *options)
 	pthread_condattr_t attributes;
 
 	prober->options = *options;
-	prober->has_heap = heap_options_are_set(&options->heap);
+	prober->heap.is_wanted = heap_options_are_set(&options->heap);
+	if (prober->heap.is_wanted && options->heap.is_searched)
+		prober->heap.reach = reach_new();
 	pthread_mutex_init(&prober->install_lock, NULL);
 	pthread_mutex_init(&prober->lock, NULL);
 	pthread_condattr_init(&attributes);
@@ -105,6 +108,7 @@ void prober_free(struct prober *prober)
 	free(prober->open);
 	pid_table_release(&prober->by_pid);
 	free(prober->files);
+	reach_free(prober->heap.reach);
 	pthread_cond_destroy(&prober->wake);
 	pthread_mutex_destroy(&prober->lock);
 	pthread_mutex_destroy(&prober->install_lock);
@@ -508,7 +512,12 @@ bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t 
 
 bool prober_has_heap(const struct prober *prober)
 {
-	return prober->has_heap;
+	return prober->heap.is_wanted;
+}
+
+struct reach *prober_reach(struct prober *prober)
+{
+	return prober->heap.reach;
 }
 
 void prober_for_each_heap(struct prober *prober,

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "probe/heap_exit.h"
 #include "probe/heap_installation.h"
 #include "probe/wanted.h"
 
@@ -14,6 +15,7 @@ struct err;
 struct heap_ring;
 struct launch;
 struct profile;
+struct reach;
 
 /*
  * All that is counted in a recording: which processes have probes, what they have counted, and that
@@ -76,6 +78,11 @@ bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t 
 /* Are allocations wanted? Always the same. */
 bool prober_has_heap(const struct prober *prober);
 /*
+ * Is what is alive in the end to be searched for? Else NULL; always the same. What it is told is
+ * up to the thread of prober_for_each_heap(), and so is when it searches.
+ */
+struct reach *prober_reach(struct prober *prober);
+/*
  * What is sampled of the allocations of each process that has such probes of its own (its forked
  * children write into the same): `serial` and `pid` are that process'. A process may have more
  * than one. For one thread; no other function of the prober may be called meanwhile by `each`.
@@ -84,6 +91,19 @@ void prober_for_each_heap(struct prober *prober,
 			  void (*each)(void *context, uint32_t serial, pid_t pid,
 				       struct heap_ring *heap),
 			  void *context);
+/* A process that waits, in its end, to be searched. */
+struct prober_exit {
+	struct heap_shared *shared;
+	struct heap_exit waiting;
+	pid_t pid; /* as we know it, or else as it knows itself */
+};
+
+/*
+ * One of them; false: there is none. By the thread of prober_for_each_heap(). It waits until it is
+ * let go, or prober_end_exits() lets go of all, and no more are to wait.
+ */
+bool prober_next_exit(struct prober *prober, struct prober_exit *exit);
+void prober_end_exits(struct prober *prober);
 /*
  * Now and then: have so much of stacks copied as walks need, and one block in more bytes taken
  * where records were dropped for want of room since the last time; never where all are wanted.

@@ -118,10 +118,18 @@ static enum patch_pass pass_of(const struct wanted_place *place, bool has_gate)
 	return has_gate ? PATCH_COUNT_WITHIN : PATCH_COUNT;
 }
 
-/* Where all is recorded, blocks are told from each other by their address: ranges are not. */
-static bool is_heap_wanted(const struct prober *prober, const struct heap_form *form)
+/*
+ * Of an allocator's functions there is also the one by which a process ends. Where all is recorded,
+ * blocks are told from each other by their address: ranges are not.
+ */
+static bool is_asked_for(const struct prober *prober, const struct wanted_place *place)
 {
-	return prober->has_heap && !(prober->options.heap.is_all && heap_maps(form));
+	if (place->kind != WANTED_HEAP)
+		return true;
+	if (place->heap.function == HEAP_EXIT)
+		return prober->heap.reach != NULL;
+	return prober->heap.is_wanted &&
+	       !(prober->options.heap.is_all && heap_maps(&place->heap));
 }
 
 static void gather(const struct prober *prober, struct gathered *gathered,
@@ -134,7 +142,7 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 		uint64_t address = place->address + mapping->bias;
 
 		if (address < mapping->start || address >= mapping->end ||
-		    (place->kind == WANTED_HEAP && !is_heap_wanted(prober, &place->heap)))
+		    !is_asked_for(prober, place))
 			continue;
 		ARRAY_GROW(gathered->requests, gathered->nr, gathered->cap_requests);
 		ARRAY_GROW(gathered->places, gathered->nr, gathered->cap_places);

@@ -112,9 +112,15 @@ struct prober_command {
 	pid_t pid;		  /* a child of ours; or 0 */
 };
 
+/* Are allocations wanted, and pointers to what is left of them? Constant. */
+struct wanted_heap {
+	bool is_wanted;
+	struct reach *reach; /* owned; or NULL */
+};
+
 struct prober {
 	struct prober_options options; /* `heap` in it changes, under `lock` */
-	bool has_heap;
+	struct wanted_heap heap;
 	pthread_mutex_t install_lock; /* one installation at a time; files */
 	struct prober_file **files;   /* owned; under install_lock */
 	size_t nr_files, cap_files;

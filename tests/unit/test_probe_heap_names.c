@@ -30,6 +30,8 @@ static void test_heap_names__functions_are_known_by_name(void **state)
 		{"_ZdlPv", HEAP_FREE},
 		{"_ZdaPvmSt11align_val_t", HEAP_FREE},
 		{"free_sized", HEAP_FREE},
+		{"_exit", HEAP_EXIT},
+		{"_Exit", HEAP_EXIT},
 	};
 
 	(void)state;

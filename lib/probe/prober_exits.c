@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Processes that are about to end, of all that have probes. */
+#include "probe/heap_ring.h"
+#include "probe/prober_priv.h"
+#include "proc/read.h"
+
+struct waiting {
+	struct prober_exit *exit;
+	bool is_found;
+};
+
+/* A forked child writes into the memory of its parent. In a PID namespace both have other ids. */
+static pid_t known_pid(pid_t owner, pid_t own)
+{
+	struct proc_status status;
+
+	return proc_read_status(owner, &status) && status.ns_pid == own ? owner : own;
+}
+
+static void find(void *context, uint32_t serial, pid_t pid, struct heap_ring *heap)
+{
+	struct waiting *waiting = context;
+	struct heap_exit exit = {.place = 0};
+
+	(void)serial;
+	if (waiting->is_found || !heap_exit_next(heap->shared, &exit))
+		return;
+	*waiting->exit = (struct prober_exit){
+		.shared = heap->shared, .waiting = exit, .pid = known_pid(pid, exit.pid)};
+	waiting->is_found = true;
+}
+
+bool prober_next_exit(struct prober *prober, struct prober_exit *exit)
+{
+	struct waiting waiting = {.exit = exit};
+
+	prober_for_each_heap(prober, find, &waiting);
+	return waiting.is_found;
+}
+
+static void end(void *context, uint32_t serial, pid_t pid, struct heap_ring *heap)
+{
+	(void)context;
+	(void)serial;
+	(void)pid;
+	heap_exit_end(heap->shared);
+}
+
+void prober_end_exits(struct prober *prober)
+{
+	pthread_mutex_lock(&prober->lock);
+	prober->options.heap.is_searched = false; /* where probes are yet to be put */
+	pthread_mutex_unlock(&prober->lock);
+	prober_for_each_heap(prober, end, NULL);
+}
