@@ -41,7 +41,7 @@ struct report_args {
 	int metric, by; /* indexes of the choices below, or NOT_GIVEN */
 	uint64_t limit, max_depth;
 	double min_percent; /* or NOT_GIVEN */
-	bool tree, counts, leaks, json, csv, no_inline;
+	bool tree, counts, leaks, reachable, json, csv, no_inline;
 	uint64_t min_age_ns;
 	struct filter_options filter;
 	struct view_options view;
@@ -100,6 +100,10 @@ static const struct option_row rows[] = {
 	 .offset = AT(leaks),
 	 .help = "memory that was not freed, by stack: how much, whose, since when, and its "
 		 "growth"},
+	{.type = OPTION_FLAG,
+	 .name = "reachable",
+	 .offset = AT(reachable),
+	 .help = "with --leaks: which of it no pointer led to when it was searched, those first"},
 	{.type = OPTION_DURATION,
 	 .name = "min-age",
 	 .argument = "TIME",
@@ -190,8 +194,9 @@ static int check_combination(const struct report_args *args, struct err *err)
 			       args->csv    ? "csv"
 			       : args->sort ? "sort"
 					    : "by");
-	if (args->min_age_ns && !args->leaks)
-		return err_set(err, ERR_INVALID, "--min-age needs --leaks");
+	if ((args->min_age_ns || args->reachable) && !args->leaks)
+		return err_set(err, ERR_INVALID, "--%s needs --leaks",
+			       args->reachable ? "reachable" : "min-age");
 	if (args->counts && !args->tree)
 		return err_set(err, ERR_INVALID, "--counts needs --tree");
 	return args->leaks ? check_leaks(args, err) : check_memory(args, err);
@@ -371,6 +376,8 @@ static int report_leaks(const struct report_args *args, const struct selection *
 	struct pager pager;
 
 	pager_begin(&pager, !args->view.no_pager && !args->json);
+	if (args->reachable)
+		leaks_tell_lost(leaks);
 	leaks_print(leaks, args->json ? NULL : &view, &limits, &pager.sink);
 	leaks_free(leaks);
 	return pager_end(&pager);

@@ -88,11 +88,21 @@ static struct leak *row_of(struct leaks *leaks, struct index_set *set, const str
 	return &leaks->rows[row];
 }
 
+static void add_searched(struct leak *leak, const struct observation *observation,
+			 const struct profile_allocation *row)
+{
+	if (row->search == ALLOCATION_LOST)
+		tally_add_observation(&leak->lost, observation);
+	else if (row->search == ALLOCATION_POINTED_TO)
+		tally_add_observation(&leak->pointed_to, observation);
+}
+
 static void add(struct leaks *leaks, struct leak *leak, const struct observation *observation,
 		const struct heap_lives *lives, uint64_t age_ns)
 {
 	tally_add_observation(&leak->tally, observation);
 	leak->kind = lives->profile->heap.allocations[observation->row].kind;
+	add_searched(leak, observation, &profile_of(leaks)->heap.allocations[observation->row]);
 	leak->oldest_ns = max_u64(leak->oldest_ns, age_ns);
 	leak->late_bytes += growth_since(lives, observation, leaks->late_from_ns);
 }
@@ -136,11 +146,31 @@ struct leaks *leaks_new(const struct selection *selection, uint64_t min_age_ns, 
 	}
 	observation_walk_release(&walk);
 	index_set_release(&set);
-	for (size_t i = 0; i < leaks->nr; i++)
+	for (size_t i = 0; i < leaks->nr; i++) {
 		tally_add(&leaks->total, &leaks->rows[i].tally);
+		tally_add(&leaks->lost, &leaks->rows[i].lost);
+		tally_add(&leaks->pointed_to, &leaks->rows[i].pointed_to);
+	}
 	if (leaks->nr)
 		qsort(leaks->rows, leaks->nr, sizeof(*leaks->rows), heavier_first);
 	return leaks;
+}
+
+static int lost_first(const void *left, const void *right)
+{
+	const struct leak *a = left;
+	const struct leak *b = right;
+
+	if (a->lost.weight != b->lost.weight)
+		return a->lost.weight < b->lost.weight ? 1 : -1;
+	return heavier_first(left, right);
+}
+
+void leaks_tell_lost(struct leaks *leaks)
+{
+	leaks->tells_lost = true;
+	if (leaks->nr)
+		qsort(leaks->rows, leaks->nr, sizeof(*leaks->rows), lost_first);
 }
 
 void leaks_free(struct leaks *leaks)

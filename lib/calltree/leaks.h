@@ -28,8 +28,10 @@ struct leak {
 	struct sample sample; /* one of them, for its stack */
 	uint8_t kind;	      /* enum allocation_kind: one call makes one kind of them */
 	struct tally tally;   /* in bytes */
-	uint64_t oldest_ns;   /* how long the oldest was alive at the end */
-	uint64_t late_bytes;  /* what was added in the second half of the recording */
+	/* Parts of it: when searched, nothing pointed to these, but something to those. */
+	struct tally lost, pointed_to;
+	uint64_t oldest_ns;  /* how long the oldest was alive at the end */
+	uint64_t late_bytes; /* what was added in the second half of the recording */
 };
 
 /*
@@ -39,14 +41,17 @@ struct leak {
 struct leaks {
 	const struct selection *selection; /* borrowed */
 	enum leaks_by by;
+	bool tells_lost;
 	struct leak *rows; /* owned; by bytes, the most first */
 	size_t nr, cap;
-	struct tally total;
+	struct tally total, lost, pointed_to;
 	uint64_t late_from_ns, late_ns; /* the second half of the recording, and how long it is */
 };
 
 /* Blocks that were alive for less than min_age_ns at the end are left out: they may be in use. */
 struct leaks *leaks_new(const struct selection *selection, uint64_t min_age_ns, enum leaks_by by);
+/* Have views tell what of it is lost: most lost bytes first. */
+void leaks_tell_lost(struct leaks *leaks);
 void leaks_free(struct leaks *leaks);
 
 /* Bytes per second in the second half of the recording. */

@@ -11,6 +11,7 @@
 #include "view/line.h"
 #include "view/number.h"
 #include "view/paragraph.h"
+#include "view/reach_text.h"
 
 static uint64_t whole(double amount)
 {
@@ -149,6 +150,19 @@ static void print_resident(const struct heap_survey *survey, const struct view *
 	buf_release(&list);
 }
 
+static void print_search(const struct profile *profile, const struct view *view, struct sink *sink)
+{
+	struct buf text = {0};
+
+	if (reach_append_searched(&text, profile, NULL)) {
+		buf_append_str(&text, ", for pointers to what was not freed: see 'profc report "
+				      "--leaks --reachable'");
+		print_fact(view, "searched    ", &text, sink);
+	}
+	reach_print_not_searched(profile, NULL, view, sink);
+	buf_release(&text);
+}
+
 bool info_append_memory(struct buf *out, const struct profile *profile)
 {
 	struct heap_survey survey;
@@ -186,6 +200,7 @@ void info_print_memory(const struct profile *profile, const struct view *view, s
 	print_amounts(&survey, view, sink);
 	if (survey.has_moments)
 		print_resident(&survey, view, sink);
+	print_search(profile, view, sink);
 }
 
 void info_write_memory(struct json *json, const struct profile *profile)
@@ -222,5 +237,7 @@ void info_write_memory(struct json *json, const struct profile *profile)
 	json_key_u64(json, "samples", survey.nr_samples);
 	json_key_u64(json, "mean_bytes", survey.mean_bytes);
 	json_key_u64(json, "dropped", survey.nr_dropped);
+	json_key(json, "reachable");
+	reach_write_searches(json, profile, NULL);
 	json_object_end(json);
 }

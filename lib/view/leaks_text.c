@@ -13,6 +13,7 @@
 #include "calltree/leak_shares.h"
 #include "view/line.h"
 #include "view/number.h"
+#include "view/reach_text.h"
 
 /* The version of the JSON form: raised when a member changes its meaning. */
 #define JSON_VERSION 1
@@ -178,6 +179,8 @@ static void print_leak(const struct leaks *leaks, const struct leak *leak,
 	} else {
 		buf_append_str(&text, ", none of it in the second half");
 	}
+	if (leaks->tells_lost)
+		reach_append_leak(&text, leak);
 	line_print(sink, view, STYLE_PLAIN, "");
 	line_print(sink, view, style_of_percent(tally_percent(&leak->tally, &leaks->total)),
 		   buf_str(&text));
@@ -228,6 +231,8 @@ static void print_text(const struct leaks *leaks, const struct view *view,
 	struct buf text = {0};
 
 	print_heading(leaks, &owners, view, sink);
+	if (leaks->tells_lost)
+		reach_print_heading(leaks, view, sink);
 	print_owners(leaks, &owners, view, limits, sink);
 	for (size_t i = 0; i < shown; i++) {
 		print_leak(leaks, &leaks->rows[i], &owners, view, sink);
@@ -310,6 +315,8 @@ static void write_leak(struct json *json, const struct leaks *leaks, const struc
 	json_key_u64(json, "samples", leak->tally.samples);
 	json_key_str(json, "kind", allocation_kind_name((enum allocation_kind)leak->kind));
 	write_owner(json, leaks, &leak->owner);
+	if (leaks->tells_lost)
+		reach_write_leak(json, leak);
 	json_key_array_begin(json, "stack");
 	expansion_stack(expansion, &leak->sample, list);
 	for (size_t i = list->nr; i > first_level(list, limits); i--)
@@ -332,6 +339,8 @@ static void print_json(const struct leaks *leaks, const struct leaks_limits *lim
 	json_key_bool(&json, "exact", leaks_are_exact(leaks));
 	json_key_u64(&json, "ci_bytes", (uint64_t)tally_error(&leaks->total));
 	write_owners(&json, leaks);
+	if (leaks->tells_lost)
+		reach_write(&json, leaks);
 	json_key_array_begin(&json, "leaks");
 	for (size_t i = 0; i < nr_shown(leaks, limits); i++)
 		write_leak(&json, leaks, &leaks->rows[i], limits, &list);

@@ -315,6 +315,22 @@ static void allocate(struct maker *maker, uint64_t nr_samples, uint64_t now_ns)
 		add_block(maker, now_ns);
 }
 
+/* Of those that are left every third is lost, every third pointed to. */
+static void search(struct maker *maker, uint64_t now_ns)
+{
+	const struct profile_heap *heap = &maker->profile->heap;
+	const struct profile_search row = {
+		.time_ns = now_ns, .stop_ns = 1500000, .nr_bytes = 5 << 20};
+
+	for (uint32_t i = 0; i < heap->nr_allocations; i++) {
+		if (!heap->allocations[i].freed_ns && i % 3)
+			profile_search_allocation(maker->profile, i,
+						  i % 3 == 1 ? ALLOCATION_POINTED_TO
+							     : ALLOCATION_LOST);
+	}
+	profile_add_search(maker->profile, &row);
+}
+
 static void flush(struct maker *maker)
 {
 	struct err err = ERR_INIT;
@@ -349,8 +365,10 @@ static void make_samples(struct maker *maker, uint64_t nr_samples, uint32_t nr_s
 			flushed_ns = tick_ns;
 		}
 	}
-	if (maker->nr_blocks)
+	if (maker->nr_blocks) {
 		add_moment(maker, tick_ns);
+		search(maker, tick_ns);
+	}
 	maker->profile->meta.duration_ns = tick_ns + NS_PER_MS;
 	advance_counts(maker->profile, maker->profile->meta.duration_ns);
 }

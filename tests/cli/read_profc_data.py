@@ -41,6 +41,8 @@ TABLES = {
     18: ("counts", "number kind flags process place callee calls from to"),
     19: ("refusals", "process function module reason"),
     22: ("sources", "file size modified"),
+    26: ("searches", "time process stop bytes reason"),
+    27: ("searched", "number state"),
 }
 BYTES = {("texts", "text"): "length", ("modules", "path"): "path_length",
          ("modules", "build_id"): "build_id_length"}
@@ -128,6 +130,7 @@ class Recording:
         self.functions, self.chains, self.module_symbols = [], {}, []
         self.counts, self.refusals = [], []
         self.allocations, self.moments = [], []
+        self.searches, self._next_searched = [], 0
         self._next_allocation, self._last_moment, self._last_of_process = 0, 0, {}
         self.complete = False
         self._next_count = 0
@@ -261,6 +264,16 @@ class Recording:
             now |= {"time": self._last_moment, "process": row["process"]}
             self._last_of_process[row["process"]] = now
             self.moments.append(now)
+
+    def _take_searches(self, rows):
+        self.searches += [row | {"reason": self.text(row["reason"])} for row in rows]
+
+    def _take_searched(self, rows):
+        for row in rows:
+            number = (self._next_searched + signed(row["number"])) & MASK
+            assert "state" not in self.allocations[number]
+            self.allocations[number]["state"] = row["state"]
+            self._next_searched = number + 1
 
     def _take_refusals(self, rows):
         self.refusals += [

@@ -102,6 +102,34 @@ class SecondReader(Files):
         self.assertEqual(len(self.second.moments),
                          math.ceil(self.second.facts["duration"] / 1e9))
 
+    def test_searches_are_those_made_up(self):
+        rows = self.second.allocations
+        states = [row.get("state") for row in rows]
+        self.assertEqual(states, [None if row["life"] else (None, 1, 2)[number % 3]
+                                  for number, row in enumerate(rows)])
+        (search,) = self.second.searches
+        self.assertEqual((search["process"], search["stop"], search["bytes"], search["reason"]),
+                         (0, 1500000, 5 << 20, ""))
+        leaks = report(self.path, "--leaks", "--reachable")
+        self.assertEqual(leaks["reachable"], {
+            "processes": 1, "searched_bytes": 5 << 20, "stop_ns": 1500000,
+            "stop_ns_max": 1500000, "not_searched": []})
+        # Of 3000 blocks some 900 are left.
+        for part, state in (("lost", 2), ("pointed_to", 1)):
+            share = states.count(state) / len([row for row in rows if not row["life"]])
+            self.assertAlmostEqual(leaks[f"{part}_blocks"] / leaks["total_blocks"], share,
+                                   delta=0.2)
+            self.assertEqual(leaks[f"{part}_bytes"],
+                             sum(leak[f"{part}_bytes"] for leak in leaks["leaks"]))
+
+    def test_searches_survive_new_symbols(self):
+        path = self.file("symbolized.data", self.content())
+        profc("symbolize", "-i", path)
+        symbolized = Recording(path)
+        self.assertEqual(symbolized.searches, self.second.searches)
+        self.assertEqual([row.get("state") for row in symbolized.allocations],
+                         [row.get("state") for row in self.second.allocations])
+
     def test_totals_are_those_of_report(self):
         for metric, total in (
             ("cpu", self.second.total("cpu")),

@@ -633,6 +633,118 @@ static void test_memory__leaks_as_json(void **state)
 		"m.c\",\"line\":5,\"module\":\"/bin/prog\",\"inlined\":false}]}]}\n");
 }
 
+/* Of cache() two blocks are lost, of copy() one, and of the rest of it nothing is known. */
+static struct profile *searched(void)
+{
+	struct profile *profile = made_up();
+	const struct profile_search searches[] = {{.stop_ns = 2000000, .nr_bytes = 3 * KIB * KIB},
+						  {.why_not = profile_intern(profile, "it ended")}};
+	uint32_t nr_cached = 0;
+
+	for (uint32_t i = 0; i < profile->heap.nr_allocations; i++) {
+		const struct profile_allocation *row = &profile->heap.allocations[i];
+
+		if (row->freed_ns)
+			continue;
+		if (row->size_bytes == KIB || ++nr_cached < 3)
+			profile_search_allocation(profile, i, ALLOCATION_LOST);
+	}
+	profile_add_search(profile, &searches[0]);
+	profile_add_search(profile, &searches[1]);
+	return profile;
+}
+
+static void expect_searched(struct profile *profile, const struct leaks_limits *limits,
+			    bool as_json, const char *expected)
+{
+	const struct view view = {.columns = 100};
+	struct expansion *expansion = expansion_new(profile, false);
+	struct selection *selection;
+	struct leaks *leaks;
+	struct sink sink = SINK_MEMORY;
+
+	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
+	leaks = leaks_new(selection, 0, LEAKS_BY_PROCESS);
+	leaks_tell_lost(leaks);
+	leaks_print(leaks, as_json ? NULL : &view, limits, &sink);
+	assert_string_equal(buf_str(&sink.pending), expected);
+	sink_release(&sink);
+	leaks_free(leaks);
+	selection_free(selection);
+	expansion_free(expansion);
+	profile_free(profile);
+}
+
+static void test_memory__leaks_with_what_is_lost(void **state)
+{
+	(void)state;
+	expect_searched(
+		searched(), &(struct leaks_limits){.depth = 1}, false,
+		"3.00 MiB in 4 blocks not freed, of 2 stacks, in 6.18 ms: ./prog\n"
+		"2.00 MiB in 3 blocks of it lost: no pointer to it in 3.00 MiB of one process, "
+		"which stood still for 2.00 ms\n"
+		"not searched: prog (100): it ended\n"
+		"\n"
+		"3.00 MiB in 3 blocks, the oldest for 6.18 ms, growing by 323 MiB/s; 2.00 MiB "
+		"in 2 blocks of it lost; a part not searched\n"
+		"    /src/c.c:20: cache\n"
+		"\n"
+		"1.00 KiB in 1 block, for 0 ns, growing by 323 KiB/s; all of it lost\n"
+		"    /src/p.c:7: copy\n");
+}
+
+/* What is pointed to comes last, however much it is. */
+static void test_memory__lost_blocks_come_first(void **state)
+{
+	struct profile *profile = made_up();
+	const struct profile_search search = {.stop_ns = 2000000, .nr_bytes = 2048};
+
+	(void)state;
+	for (uint32_t i = 0; i < profile->heap.nr_allocations; i++) {
+		const struct profile_allocation *row = &profile->heap.allocations[i];
+
+		if (!row->freed_ns)
+			profile_search_allocation(profile, i,
+						  row->size_bytes == KIB ? ALLOCATION_LOST
+									 : ALLOCATION_POINTED_TO);
+	}
+	profile_add_search(profile, &search);
+	expect_searched(profile, &(struct leaks_limits){.depth = 1}, true,
+			"{\"version\":1,\"total_bytes\":3146752,\"total_blocks\":4,"
+			"\"exact\":true,\"ci_bytes\":0,\"owners\":[{\"pid\":100,"
+			"\"process\":\"prog\",\"bytes\":3146752,\"blocks\":4,\"ci_bytes\":0,"
+			"\"stacks\":2}],\"lost_bytes\":1024,\"lost_blocks\":1,"
+			"\"pointed_to_bytes\":3145728,\"pointed_to_blocks\":3,"
+			"\"reachable\":{\"processes\":1,\"searched_bytes\":2048,"
+			"\"stop_ns\":2000000,\"stop_ns_max\":2000000,\"not_searched\":[]},"
+			"\"leaks\":[{\"bytes\":1024,\"blocks\":1,\"ci_bytes\":0,"
+			"\"oldest_ns\":0,\"growth_bytes_per_s\":331126,\"samples\":1,"
+			"\"pid\":100,\"process\":\"prog\",\"lost_bytes\":1024,"
+			"\"lost_blocks\":1,\"pointed_to_bytes\":0,\"pointed_to_blocks\":0,"
+			"\"stack\":[{\"function\":\"copy\",\"file\":\"/src/p.c\",\"line\":7,"
+			"\"module\":\"/bin/prog\",\"inlined\":false}]},{\"bytes\":3145728,"
+			"\"blocks\":3,\"ci_bytes\":0,\"oldest_ns\":6184960,"
+			"\"growth_bytes_per_s\":339072848,\"samples\":3,\"pid\":100,"
+			"\"process\":\"prog\",\"lost_bytes\":0,\"lost_blocks\":0,"
+			"\"pointed_to_bytes\":3145728,\"pointed_to_blocks\":3,"
+			"\"stack\":[{\"function\":\"cache\",\"file\":\"/src/c.c\",\"line\":20,"
+			"\"module\":\"/bin/prog\",\"inlined\":false}]}]}\n");
+}
+
+static void test_memory__leaks_without_a_search(void **state)
+{
+	(void)state;
+	expect_searched(made_up(), &(struct leaks_limits){.rows = 1, .depth = 1}, false,
+			"3.00 MiB in 4 blocks not freed, of 2 stacks, in 6.18 ms: ./prog\n"
+			"nobody looked for pointers to it: 'profc record --mem --reachable' does\n"
+			"\n"
+			"3.00 MiB in 3 blocks, the oldest for 6.18 ms, growing by 323 MiB/s; not "
+			"searched\n"
+			"    /src/c.c:20: cache\n"
+			"\n"
+			"1 more (-n 0 shows all)\n");
+}
+
 /* 64 of 16384 blocks were met: their share is known no better than to some percent. */
 static void test_memory__estimates_have_intervals_and_exact_totals(void **state)
 {
@@ -694,6 +806,9 @@ int main(void)
 		cmocka_unit_test(test_memory__leaks_that_realloc_has_moved),
 		cmocka_unit_test(test_memory__no_leaks),
 		cmocka_unit_test(test_memory__leaks_as_json),
+		cmocka_unit_test(test_memory__leaks_with_what_is_lost),
+		cmocka_unit_test(test_memory__lost_blocks_come_first),
+		cmocka_unit_test(test_memory__leaks_without_a_search),
 		cmocka_unit_test(test_memory__estimates_have_intervals_and_exact_totals),
 	};
 
