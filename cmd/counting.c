@@ -65,6 +65,17 @@ static int read_rate(const char *text, struct heap_options *heap, struct err *er
 	return 0;
 }
 
+static int check_reachable(const struct count_options *options, struct err *err)
+{
+	if (!options->memory)
+		return err_set(err, ERR_INVALID, "--reachable needs --mem");
+	if (strcmp(options->memory, "all") != 0)
+		return 0;
+	err_set(err, ERR_INVALID, "--reachable cannot be combined with --mem=all");
+	err_hint(err, "--mem=64K finds the same lost blocks, within the interval shown");
+	return ERR_INVALID;
+}
+
 static int refuse_nothing(struct err *err)
 {
 	err_set(err, ERR_INVALID, "--no-cpu leaves nothing to be recorded");
@@ -77,12 +88,14 @@ int counting_new(const struct count_options *options, const struct symbol_option
 {
 	struct symbol_options symbol_options = symbol_options_of(symbols);
 	struct counting *made = xcalloc(1, sizeof(*made));
-	struct heap_options heap = {.mean = 0, .is_all = false};
+	struct heap_options heap = {.is_searched = options->reachable};
 	int status;
 
 	symbol_options.debuginfod = false; /* a command or a user waits meanwhile */
 	made->naming = naming_new(&symbol_options);
 	status = add_all(made->naming, options, err);
+	if (status == 0 && options->reachable)
+		status = check_reachable(options, err);
 	if (status == 0 && (options->memory || options->pools.nr)) {
 		status = read_rate(options->memory ? options->memory : "512K", &heap, err);
 		naming_add_allocators(made->naming);

@@ -23,6 +23,7 @@ struct count_options {
 	const char *memory;	      /* --mem: a mean in bytes; NULL: not asked for */
 	bool free_stacks;	      /* --mem-free-stacks: and where blocks are freed */
 	struct option_list pools;     /* --mem-functions */
+	bool reachable;		      /* --reachable: and what nothing points to in the end */
 	bool no_cpu;		      /* and nothing besides */
 };
 
@@ -78,6 +79,10 @@ struct count_options {
 	 .name = "mem-free-stacks", \
 	 .offset = at(count.free_stacks), \
 	 .help = "with --mem: record the stack that frees a block, too"}, \
+	{.type = OPTION_FLAG, \
+	 .name = "reachable", \
+	 .offset = at(count.reachable), \
+	 .help = "search each process in its end for pointers to blocks that were not freed"}, \
 	{.type = OPTION_FLAG, \
 	 .name = "no-cpu", \
 	 .offset = at(count.no_cpu), \

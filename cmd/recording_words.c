@@ -95,7 +95,8 @@ static const char *words_of_view(const struct recording *recording)
 	if (has_cpu && recording->result.cpu_ns >= MEASURABLE_NS)
 		return "report";
 	if (recording->profile->heap.nr_allocations)
-		return "report --leaks";
+		return recording->options->count.reachable ? "report --leaks --reachable"
+							   : "report --leaks";
 	if (recording->profile->probes.nr_counts)
 		return "report -m calls";
 	return has_cpu ? "report -m wall" : "info";

@@ -700,6 +700,14 @@ static void handle_blocks(struct consumer *consumer, const struct message *messa
 	}
 }
 
+static void handle_searched(struct consumer *consumer, const struct message *message)
+{
+	const struct message_search *said = &message->body.search;
+
+	block_search_add(&said->found, consumer->profile, &consumer->blocks, said->process,
+			 samples_profile_time(&consumer->sink, message->time_ns));
+}
+
 static void set_counters(const struct consumer *consumer)
 {
 	struct profile *profile = consumer->profile;
@@ -772,6 +780,9 @@ void consumer_handle(struct consumer *consumer, struct message *message)
 		break;
 	case MESSAGE_BLOCKS:
 		handle_blocks(consumer, message);
+		break;
+	case MESSAGE_SEARCHED:
+		handle_searched(consumer, message);
 		break;
 	}
 	message_free(message);

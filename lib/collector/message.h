@@ -10,6 +10,7 @@
 
 #include "collector/account.h"
 #include "proc/cpu_split.h"
+#include "profile/block_search.h"
 
 struct proc_range;
 struct snapshot;
@@ -19,7 +20,8 @@ struct snapshot;
  * threads go by serial numbers, which are never used again, unlike their ids: 0, 1, 2, ... in the
  * order of their MESSAGE_PROCESS, and likewise of their MESSAGE_THREAD.
  *
- * PROCESS  (MAPS | PROCESS_REST | BLOCK | BLOCK_FREED | BLOCKS | threads of it)*  PROCESS_END
+ * PROCESS  (MAPS | PROCESS_REST | BLOCK | BLOCK_FREED | BLOCKS | SEARCHED | threads of it)*
+ *	PROCESS_END
  * THREAD   (SAMPLE | THREAD_REST | THREAD_BASE)*   THREAD_END
  *
  * A process ends after all of its threads; nothing about either follows its end, except that an
@@ -39,6 +41,7 @@ enum message_kind {
 	MESSAGE_BLOCK,	     /* memory was allocated, */
 	MESSAGE_BLOCK_FREED, /* and freed */
 	MESSAGE_BLOCKS,	     /* the same of many, where all are recorded */
+	MESSAGE_SEARCHED,    /* what points to blocks was looked for: once */
 };
 
 #define SERIAL_NONE UINT32_MAX
@@ -157,6 +160,11 @@ struct message_blocks {
 	struct message_block_row *rows; /* owned; of MESSAGE_BLOCKS_MAX */
 };
 
+struct message_search {
+	uint32_t process;	   /* serial */
+	struct block_search found; /* owned */
+};
+
 union message_body {
 	struct message_process process;	  /* PROCESS, MAPS, PROCESS_REST, PROCESS_END */
 	struct message_thread thread;	  /* THREAD, THREAD_BASE, THREAD_REST, THREAD_END */
@@ -164,6 +172,7 @@ union message_body {
 	struct message_counters counters; /* COUNTERS */
 	struct message_block block;	  /* BLOCK, BLOCK_FREED */
 	struct message_blocks blocks;	  /* BLOCKS */
+	struct message_search search;	  /* SEARCHED */
 };
 
 struct message {

@@ -54,6 +54,9 @@ void message_free(struct message *message)
 	case MESSAGE_BLOCKS:
 		free(message->body.blocks.rows);
 		break;
+	case MESSAGE_SEARCHED:
+		block_search_release(&message->body.search.found);
+		break;
 	case MESSAGE_THREAD:
 	case MESSAGE_THREAD_BASE:
 	case MESSAGE_THREAD_REST:
@@ -107,6 +110,8 @@ static size_t bytes_of(const struct message *message)
 	if ((message->kind == MESSAGE_BLOCK || message->kind == MESSAGE_BLOCK_FREED) &&
 	    message->body.block.snapshot)
 		nr_bytes += sizeof(struct snapshot) + message->body.block.snapshot->nr_bytes;
+	if (message->kind == MESSAGE_SEARCHED)
+		nr_bytes += message->body.search.found.nr * sizeof(struct block_verdict);
 	return nr_bytes;
 }
 

@@ -10,6 +10,7 @@
 #include "proc/program.h"
 #include "proc/read.h"
 #include "sampler/sampler_priv.h"
+#include "sampler/searching_priv.h"
 
 /* Enough for nearly all stacks; walks that need more raise it. */
 #define FIRST_STACK_BYTES (256u * 1024)
@@ -371,6 +372,7 @@ static void process_gone(void *context, struct roster_process *roster)
 	struct message *message = message_new(MESSAGE_PROCESS_END, now_ns);
 
 	heap_drain(sampler, process, true);
+	search_gone(sampler, process);
 	end_cpu(sampler, process, now_ns);
 	if (!process->cpu.is_continued)
 		sampler->session->ended_cpu_ns += max_u64(

@@ -5,6 +5,7 @@
 #include "probe/heap_record.h"
 #include "probe/heap_ring.h"
 #include "probe/prober.h"
+#include "probe/reach.h"
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
 
@@ -79,6 +80,7 @@ static void publish_record(const struct drain *drain, const struct sampled_proce
 	struct message *message =
 		message_new(is_new ? MESSAGE_BLOCK : MESSAGE_BLOCK_FREED, record->time_ns);
 	struct message_block *block = &message->body.block;
+	struct reach *reach = prober_reach(sampler->options.prober);
 
 	block->process = process->serial;
 	block->tid = record->tid;
@@ -96,6 +98,10 @@ static void publish_record(const struct drain *drain, const struct sampled_proce
 	}
 	if (block->wants_stack)
 		block->snapshot = snapshot_of(sampler, process, thread, record);
+	if (reach && is_new)
+		reach_add(reach, block->process, block->address, block->size_bytes);
+	else if (reach)
+		reach_remove(reach, block->process, block->address);
 	collector_publish(sampler->collector, message);
 }
 

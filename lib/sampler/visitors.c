@@ -24,6 +24,7 @@
 #include "probe/prober.h"
 #include "proc/read.h"
 #include "sampler/sampler_priv.h"
+#include "sampler/searching_priv.h"
 #include "snapshot/snapshot.h"
 #include "tracee/launch.h"
 
@@ -221,6 +222,7 @@ static void finish(struct visitor *visitor)
 	struct session *session = sampler->session;
 	const uint64_t one = 1;
 
+	search_all(sampler);
 	if (session->counting)
 		tick_last(visitor);
 	if (sampler->leader != visitor)
@@ -247,6 +249,7 @@ static void lead(struct visitor *visitor)
 		bool counts = shall_count(sampler, now_ns);
 
 		idle_now_and_then(sampler, now_ns);
+		search_leaving(sampler);
 		if (is_over(sampler, now_ns)) {
 			finish(visitor);
 			continue;

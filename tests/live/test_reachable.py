@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Blocks to which nothing points, among those that were not freed."""
+
+import json
+import os
+import signal
+import subprocess
+
+from live import LiveCase
+from profc import Recorder, profc, record
+from targets import build, need, source_path
+
+IN_COMPANY = True
+
+# What each function of the target allocates: bytes, blocks.
+LOST = {"loses": (1600, 10), "loses_ring": (64, 1), "loses_large": (1 << 20, 1)}
+KEPT = {
+    "keeps_in_global": (320, 1),
+    "keeps_middle": (640, 1),
+    "keeps_in_list": (640, 10),
+    "keeps_on_stack": (480, 1),
+    "keeps_in_register": (800, 1),
+}
+BY_SIGNAL = "it ended by a signal, or without _exit() of its C library"
+
+
+class ReachableCase(LiveCase):
+    def setUp(self):
+        super().setUp()
+        self.program = build("loses_pointers", libraries=("-lpthread",))
+
+    def record(self, *words, options=("--mem=1", "--reachable", "--no-cpu"), **more):
+        return record(self.directory, [self.program, *words], *options, **more)
+
+    def leaks(self, recording, *options):
+        text = profc(
+            "report", "-i", recording.path, "--leaks", "--reachable", "--json", *options
+        ).stdout
+        return json.loads(text)
+
+    def parts(self, leaks):
+        """{function: ((bytes, blocks) lost, pointed to, and of neither)} of the target's own."""
+        found = {}
+        for leak in leaks["leaks"]:
+            names = [(frame["function"] or "").split("(")[0] for frame in leak["stack"]]
+            own = next((name for name in names if name in LOST or name in KEPT), None)
+            if not own:
+                continue
+            lost = leak["lost_bytes"], leak["lost_blocks"]
+            kept = leak["pointed_to_bytes"], leak["pointed_to_blocks"]
+            rest = leak["bytes"] - lost[0] - kept[0], leak["blocks"] - lost[1] - kept[1]
+            before = found.get(own, ((0, 0),) * 3)
+            found[own] = tuple(
+                (a[0] + b[0], a[1] + b[1]) for a, b in zip(before, (lost, kept, rest))
+            )
+        return found
+
+    def assertRight(self, leaks, lost=LOST, kept=KEPT):
+        none = (0, 0)
+        expected = {name: (what, none, none) for name, what in lost.items()}
+        expected |= {name: (none, what, none) for name, what in kept.items()}
+        self.assertEqual(self.parts(leaks), expected)
+
+    def start(self, *words):
+        """The target, which waits for a byte; ended at the latest with the test."""
+        target = subprocess.Popen(
+            [self.program, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+
+        def end():
+            target.kill()
+            target.stdin.close()
+            target.stdout.close()
+            target.wait()
+
+        self.addCleanup(end)
+        self.assertEqual(target.stdout.readline(), b"ready\n")
+        return target
+
+    def go_on(self, target):
+        target.stdin.write(b"x")
+        target.stdin.flush()
+
+    def attach(self, target, *options):
+        fifo = self.path("control")
+        os.mkfifo(fifo, 0o600)
+        recorder = Recorder(
+            self.directory, "attach", "-p", target.pid, "--mem=1", "--reachable", "--control",
+            f"fifo:{fifo}", *options,
+        )
+        self.addCleanup(recorder.__exit__, None, None, None)
+        self.until_done(fifo, "")  # the recording has begun
+        return recorder
+
+
+class Commands(ReachableCase):
+    def test_marks_are_right_whichever_way_it_exits(self):
+        for words, status in ((("exit",), 3), (("_exit",), 4), ((), 0)):
+            with self.subTest(words=words):
+                leaks = self.leaks(self.record("all", *words, status=status))
+                self.assertRight(leaks)
+                search = leaks["reachable"]
+                self.assertEqual(search["processes"], 1)
+                self.assertEqual(search["not_searched"], [])
+                self.assertGreater(search["stop_ns"], 0)
+                self.assertGreater(search["searched_bytes"], 4096)
+                self.assertEqual(leaks["lost_blocks"], 12)
+
+    def test_lost_stacks_come_first(self):
+        recording = self.record("all")
+        self.assertIn(
+            f"hint: profc report --leaks --reachable -i {recording.path}", recording.stderr
+        )
+        leaks = self.leaks(recording)["leaks"]
+        lost = [leak["lost_bytes"] for leak in leaks]
+        self.assertEqual(lost, sorted(lost, reverse=True))
+        self.assertGreater(lost[2], 0)
+
+    def test_who_is_killed_is_told_as_not_searched(self):
+        recording = self.record("all", "kill", status=-signal.SIGKILL)
+        leaks = self.leaks(recording)
+        none = (0, 0)
+        self.assertEqual(
+            self.parts(leaks), {name: (none, none, what) for name, what in (LOST | KEPT).items()}
+        )
+        self.assertEqual(leaks["reachable"]["processes"], 0)
+        (told,) = leaks["reachable"]["not_searched"]
+        self.assertEqual(told["reason"], BY_SIGNAL)
+        self.assertIn(BY_SIGNAL, " ".join(recording.info().split()))
+
+    def test_a_child_of_vfork_that_ends_does_not_have_its_parent_searched(self):
+        leaks = self.leaks(self.record("spawn", "all"))
+        self.assertRight(leaks)
+        self.assertEqual(leaks["reachable"]["processes"], 1)
+
+    def test_a_forked_child_is_searched_for_its_own(self):
+        leaks = self.leaks(self.record("all", "fork"))
+        self.assertEqual(leaks["reachable"]["processes"], 2)
+        self.assertRight(leaks, lost=LOST | {"loses": (3200, 20)})
+
+    def test_who_freed_all_is_not_searched(self):
+        recording = self.record()
+        self.assertEqual(json.loads(recording.info("--json"))["heap"]["reachable"], None)
+
+    def test_static_programs_are_searched_too(self):
+        self.program = build("loses_pointers", "-O2", "-g", "-static", libraries=("-lpthread",))
+        self.assertRight(self.leaks(self.record("all")))
+
+    def test_musl(self):
+        need("musl-gcc")
+        for flags in ((), ("-static",)):
+            with self.subTest(flags=flags):
+                self.program = self.path("loses_musl")
+                source = source_path("loses_pointers")
+                subprocess.run(
+                    ["musl-gcc", "-O2", "-g", *flags, "-o", self.program, source], check=True
+                )
+                self.assertRight(self.leaks(self.record("all", "exit", status=3)))
+
+    def test_samples_beside_it_do_no_harm(self):
+        options = ("--mem=1", "--reachable", "-F", "2000")
+        self.assertRight(self.leaks(self.record("all", options=options)))
+
+    def test_without_being_asked_nobody_waits_or_searches(self):
+        recording = self.record("all", options=("--mem=1", "--no-cpu"))
+        leaks = self.leaks(recording)
+        self.assertIsNone(leaks["reachable"])
+        self.assertEqual(leaks["lost_blocks"], 0)
+        text = profc("report", "-i", recording.path, "--leaks", "--reachable").stdout
+        self.assertIn("'profc record --mem --reachable' does", text)
+
+    def test_merged_recordings_keep_what_was_found(self):
+        first = self.record("all")
+        merged = self.path("merged.data")
+        os.rename(first.path, self.path("first.data"))
+        second = self.record("fork")
+        profc("merge", "-o", merged, self.path("first.data"), second.path)
+        first.path = merged
+        leaks = self.leaks(first)
+        self.assertEqual(leaks["reachable"]["processes"], 2)
+        self.assertRight(leaks, lost=LOST | {"loses": (3200, 20)})
+
+
+class Attached(ReachableCase):
+    def begin(self, *options):
+        target = self.start("again", "all", "again", "exit")
+        recorder = self.attach(target, *options)
+        self.go_on(target)
+        self.assertEqual(target.stdout.readline(), b"ready\n")
+        return target, recorder
+
+    def test_who_runs_on_is_searched_in_the_end(self):
+        target, recorder = self.begin()
+        leaks = self.leaks(recorder.interrupt())
+        self.assertRight(leaks)
+        self.assertEqual(leaks["reachable"]["processes"], 1)
+        self.assertUntouched(target.pid)
+        self.go_on(target)
+        self.assertEqual(target.wait(timeout=20), 3)
+
+    def test_who_ends_by_itself_is_searched_before(self):
+        target, recorder = self.begin()
+        self.go_on(target)
+        self.assertEqual(target.wait(timeout=20), 3)
+        self.assertRight(self.leaks(recorder.finish()))
+
+    def test_profc_that_is_killed_holds_nobody(self):
+        target, recorder = self.begin()
+        recorder.process.kill()
+        recorder.process.wait()
+        self.go_on(target)
+        # It waits for five seconds at most.
+        self.assertEqual(target.wait(timeout=60), 3)
+
+    def test_profc_that_is_killed_while_somebody_waits(self):
+        target, recorder = self.begin()
+        recorder.process.send_signal(signal.SIGSTOP)
+        self.go_on(target)
+        self.eventually(lambda: self.waits_to_go(target.pid), "that it waits to be searched")
+        recorder.process.kill()
+        recorder.process.wait()
+        self.assertEqual(target.wait(timeout=60), 3)
+
+    def waits_to_go(self, pid):
+        """In futex(2), not privately: word 2 is the operation."""
+        with open(f"/proc/{pid}/syscall", encoding="utf-8") as file:
+            words = file.read().split()
+        return words[0] == "202" and int(words[2], 16) == 0
+
+
+class Options(ReachableCase):
+    def test_it_needs_memory(self):
+        done = profc("record", "--reachable", "--", "true", status=2)
+        self.assertIn("--reachable needs --mem", done.stderr)
+
+    def test_it_does_not_go_with_all_blocks(self):
+        done = profc("record", "--mem=all", "--reachable", "--", "true", status=2)
+        self.assertIn("--reachable cannot be combined with --mem=all", done.stderr)
+        self.assertIn("hint: --mem=64K finds the same", done.stderr)
+
+    def test_the_view_needs_leaks(self):
+        done = profc("report", "--reachable", status=2)
+        self.assertIn("--reachable needs --leaks", done.stderr)
