@@ -1005,6 +1005,7 @@ static struct outcome on_exit(const struct request *request)
 	/* What registers hold besides the status is no pointer that anybody keeps. */
 	for (int i = 1; i < HEAP_ARGUMENTS; i++)
 		frame->arguments[i] = 0;
+	frame->rax = frame->r10 = frame->r11 = 0;
 
 	if (pid && relaxed_load(&shared.waits_at_exit) &&
 	    system_call(__NR_getpid, 0, 0, 0, 0, 0) == pid)

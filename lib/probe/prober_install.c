@@ -128,8 +128,7 @@ static bool is_asked_for(const struct prober *prober, const struct wanted_place 
 		return true;
 	if (place->heap.function == HEAP_EXIT)
 		return prober->heap.reach != NULL;
-	return prober->heap.is_wanted &&
-	       !(prober->options.heap.is_all && heap_maps(&place->heap));
+	return prober->heap.is_wanted && !(prober->options.heap.is_all && heap_maps(&place->heap));
 }
 
 static void gather(const struct prober *prober, struct gathered *gathered,

@@ -709,26 +709,27 @@ static void test_memory__lost_blocks_come_first(void **state)
 									 : ALLOCATION_POINTED_TO);
 	}
 	profile_add_search(profile, &search);
-	expect_searched(profile, &(struct leaks_limits){.depth = 1}, true,
-			"{\"version\":1,\"total_bytes\":3146752,\"total_blocks\":4,"
-			"\"exact\":true,\"ci_bytes\":0,\"owners\":[{\"pid\":100,"
-			"\"process\":\"prog\",\"bytes\":3146752,\"blocks\":4,\"ci_bytes\":0,"
-			"\"stacks\":2}],\"lost_bytes\":1024,\"lost_blocks\":1,"
-			"\"pointed_to_bytes\":3145728,\"pointed_to_blocks\":3,"
-			"\"reachable\":{\"processes\":1,\"searched_bytes\":2048,"
-			"\"stop_ns\":2000000,\"stop_ns_max\":2000000,\"not_searched\":[]},"
-			"\"leaks\":[{\"bytes\":1024,\"blocks\":1,\"ci_bytes\":0,"
-			"\"oldest_ns\":0,\"growth_bytes_per_s\":331126,\"samples\":1,"
-			"\"pid\":100,\"process\":\"prog\",\"lost_bytes\":1024,"
-			"\"lost_blocks\":1,\"pointed_to_bytes\":0,\"pointed_to_blocks\":0,"
-			"\"stack\":[{\"function\":\"copy\",\"file\":\"/src/p.c\",\"line\":7,"
-			"\"module\":\"/bin/prog\",\"inlined\":false}]},{\"bytes\":3145728,"
-			"\"blocks\":3,\"ci_bytes\":0,\"oldest_ns\":6184960,"
-			"\"growth_bytes_per_s\":339072848,\"samples\":3,\"pid\":100,"
-			"\"process\":\"prog\",\"lost_bytes\":0,\"lost_blocks\":0,"
-			"\"pointed_to_bytes\":3145728,\"pointed_to_blocks\":3,"
-			"\"stack\":[{\"function\":\"cache\",\"file\":\"/src/c.c\",\"line\":20,"
-			"\"module\":\"/bin/prog\",\"inlined\":false}]}]}\n");
+	expect_searched(
+		profile, &(struct leaks_limits){.depth = 1}, true,
+		"{\"version\":1,\"total_bytes\":3146752,\"total_blocks\":4,"
+		"\"exact\":true,\"ci_bytes\":0,\"owners\":[{\"pid\":100,"
+		"\"process\":\"prog\",\"bytes\":3146752,\"blocks\":4,\"ci_bytes\":0,"
+		"\"stacks\":2}],\"lost_bytes\":1024,\"lost_blocks\":1,"
+		"\"pointed_to_bytes\":3145728,\"pointed_to_blocks\":3,"
+		"\"reachable\":{\"processes\":1,\"searched_bytes\":2048,"
+		"\"stop_ns\":2000000,\"stop_ns_max\":2000000,\"not_searched\":[]},"
+		"\"leaks\":[{\"bytes\":1024,\"blocks\":1,\"ci_bytes\":0,"
+		"\"oldest_ns\":0,\"growth_bytes_per_s\":331126,\"samples\":1,\"kind\":\"malloc\","
+		"\"pid\":100,\"process\":\"prog\",\"lost_bytes\":1024,"
+		"\"lost_blocks\":1,\"pointed_to_bytes\":0,\"pointed_to_blocks\":0,"
+		"\"stack\":[{\"function\":\"copy\",\"file\":\"/src/p.c\",\"line\":7,"
+		"\"module\":\"/bin/prog\",\"inlined\":false}]},{\"bytes\":3145728,"
+		"\"blocks\":3,\"ci_bytes\":0,\"oldest_ns\":6184960,"
+		"\"growth_bytes_per_s\":339072848,\"samples\":3,\"kind\":\"malloc\",\"pid\":100,"
+		"\"process\":\"prog\",\"lost_bytes\":0,\"lost_blocks\":0,"
+		"\"pointed_to_bytes\":3145728,\"pointed_to_blocks\":3,"
+		"\"stack\":[{\"function\":\"cache\",\"file\":\"/src/c.c\",\"line\":20,"
+		"\"module\":\"/bin/prog\",\"inlined\":false}]}]}\n");
 }
 
 static void test_memory__leaks_without_a_search(void **state)
