@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "calltree/expand.h"
 #include "profile/heap_estimate.h"
@@ -299,13 +300,21 @@ int filter_fits(const struct filter *filter, enum metric metric, struct err *err
 static int find_moment(const struct profile *profile, const struct heap_filter *filter,
 		       struct selected_heap *heap, struct err *err)
 {
+	uint64_t discarded_ns = profile->heap.discard.time_ns;
+	int status = 0;
+
 	*heap = (struct selected_heap){
 		.at_ns = filter->at == FILTER_AT_TIME ? filter->at_ns : HEAP_AT_END,
 		.at_peak = filter->at == FILTER_AT_PEAK,
 		.temporary_ns = filter->temporary_ns ? filter->temporary_ns : TEMPORARY_DEFAULT_NS};
 	if (filter->at == FILTER_AT_MARK)
-		return find_mark(profile, &filter->at_mark, 0, &heap->at_ns, err);
-	return 0;
+		status = find_mark(profile, &filter->at_mark, 0, &heap->at_ns, err);
+	if (status == 0 && heap->at_ns < discarded_ns)
+		return err_set(err, ERR_INVALID,
+			       "--at is before %.3f s, when what was recorded of memory was "
+			       "discarded",
+			       (double)discarded_ns / (double)NS_PER_SEC);
+	return status;
 }
 
 int selection_new(const struct expansion *expansion, const struct filter *filter,

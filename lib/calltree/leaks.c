@@ -125,7 +125,9 @@ static int heavier_first(const void *left, const void *right)
 
 struct leaks *leaks_new(const struct selection *selection, uint64_t min_age_ns, enum leaks_by by)
 {
-	uint64_t duration_ns = selection->expansion->profile->meta.duration_ns;
+	const struct profile *profile = selection->expansion->profile;
+	uint64_t end_ns = profile->meta.duration_ns;
+	uint64_t begin_ns = min_u64(profile->heap.discard.time_ns, end_ns);
 	struct leaks *leaks = xcalloc(1, sizeof(*leaks));
 	struct index_set set = {0};
 	struct observation_walk walk;
@@ -133,8 +135,8 @@ struct leaks *leaks_new(const struct selection *selection, uint64_t min_age_ns, 
 
 	leaks->selection = selection;
 	leaks->by = by;
-	leaks->late_from_ns = duration_ns / 2;
-	leaks->late_ns = duration_ns - leaks->late_from_ns;
+	leaks->late_from_ns = begin_ns + (end_ns - begin_ns) / 2;
+	leaks->late_ns = end_ns - leaks->late_from_ns;
 	observation_walk_init(&walk, selection, METRIC_LEAKED);
 	while (observation_walk_next(&walk, &observation)) {
 		const struct heap_lives *lives = observation_walk_lives(&walk);

@@ -45,7 +45,8 @@ struct leaks {
 	struct leak *rows; /* owned; by bytes, the most first */
 	size_t nr, cap;
 	struct tally total, lost, pointed_to;
-	uint64_t late_from_ns, late_ns; /* the second half of the recording, and how long it is */
+	/* The second half of the recording, or of what is left of it; and how long it is. */
+	uint64_t late_from_ns, late_ns;
 };
 
 /* Blocks that were alive for less than min_age_ns at the end are left out: they may be in use. */

@@ -104,6 +104,12 @@ struct profile_search {
 	struct str_id why_not; /* it was not searched, for a user to read; or empty */
 };
 
+/* What came first, and is not wanted any more (profile/heap_discard.h). */
+struct heap_discard {
+	uint64_t time_ns;		   /* 0: nothing was discarded */
+	size_t nr_allocations, nr_moments; /* rows that go */
+};
+
 struct profile_heap {
 	struct profile_allocation *allocations; /* owned, as all of these */
 	size_t nr_allocations, cap_allocations;
@@ -117,6 +123,7 @@ struct profile_heap {
 	/* Which rows were searched, in the order in which that was told. */
 	uint32_t *searched;
 	size_t nr_searched, cap_searched;
+	struct heap_discard discard;
 };
 
 /*

@@ -96,6 +96,15 @@ static void take_exact_totals(struct heap_survey *survey, const struct heap_esti
 		survey->allocated = (struct heap_amount){(double)bytes, (double)blocks, 0};
 }
 
+/* Were there blocks by its first moment of which nothing is known? */
+static bool had_unknown_blocks(const struct profile *profile,
+			       const struct profile_heap_moment *first)
+{
+	if (profile->heap.discard.time_ns)
+		return first->time_ns <= profile->heap.discard.time_ns;
+	return profile->meta.attached && profile->processes[first->process].parent == PROCESS_NONE;
+}
+
 static void add_moments(struct heap_survey *survey, const struct profile *profile,
 			const struct ends *ends)
 {
@@ -119,7 +128,7 @@ static void add_moments(struct heap_survey *survey, const struct profile *profil
 		survey->rss_shmem_bytes += last->rss_shmem_bytes;
 		survey->swap_bytes += last->swap_bytes;
 		survey->heap_mapped_bytes += last->heap_mapped_bytes;
-		if (!profile->meta.attached || process->parent != PROCESS_NONE)
+		if (!had_unknown_blocks(profile, ends->first[i]))
 			continue;
 		survey->knows_before = true;
 		survey->before_attach_bytes += ends->first[i]->rss_anon_bytes;

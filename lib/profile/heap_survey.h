@@ -26,8 +26,10 @@ struct heap_survey {
 	bool has_moments;
 	uint64_t rss_anon_bytes, rss_file_bytes, rss_shmem_bytes, swap_bytes, heap_mapped_bytes;
 	double live_heap_bytes; /* of `live`, without what the program mapped itself */
-	bool knows_before;	/* attached: then blocks are there of which nothing is known */
-	uint64_t before_attach_bytes; /* at most: anonymous pages when the recording began */
+	/* Attached, or the former part was discarded: blocks were there that nothing is known of.
+	 */
+	bool knows_before;
+	uint64_t before_attach_bytes; /* at most: anonymous pages when it began */
 };
 
 void heap_survey(struct heap_survey *survey, const struct profile *profile);

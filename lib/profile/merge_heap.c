@@ -80,6 +80,11 @@ static void take_searches(struct heap_merge *merge, const struct profile_heap *f
 void heap_merge_take(struct heap_merge *merge, const struct profile *from,
 		     const struct heap_merge_map *map)
 {
+	uint64_t discarded_ns = from->heap.discard.time_ns + map->offset_ns;
+
+	if (from->heap.discard.time_ns &&
+	    (!merge->discarded_ns || discarded_ns < merge->discarded_ns))
+		merge->discarded_ns = discarded_ns;
 	take_allocations(merge, &from->heap, map);
 	take_moments(merge, from, map);
 	take_searches(merge, &from->heap, map);
@@ -149,6 +154,7 @@ void heap_merge_finish(struct heap_merge *merge, struct profile *into)
 	for (size_t i = 0; i < merge->nr_searches; i++)
 		profile_add_search(into, &merge->searches[i]);
 	free(merge->searches);
+	into->heap.discard.time_ns = merge->discarded_ns;
 	free(merge->allocations);
 	free(merge->moments);
 	free(merge->last);

@@ -16,6 +16,7 @@ struct heap_merge {
 	size_t nr_searches, cap_searches;
 	struct profile_heap_moment *last; /* owned; by process of the result: all 0 if none */
 	size_t nr_last, cap_last;
+	uint64_t discarded_ns; /* the first time that something was; 0: never */
 };
 
 /* What the ids and times of a profile are in the result. */

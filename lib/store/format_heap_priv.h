@@ -57,6 +57,13 @@ enum searched_column {
 	SEARCHED_COLUMNS,
 };
 
+enum discards_column {
+	DISCARDS_TIME,
+	DISCARDS_NR_ALLOCATIONS,
+	DISCARDS_NR_MOMENTS,
+	DISCARDS_COLUMNS,
+};
+
 /*
  * What the coding of moments remembers over the whole file: numbers of a process are differences
  * from its moment before.

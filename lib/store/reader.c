@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "base/minmax.h"
+#include "profile/heap_discard.h"
 #include "store/reader_priv.h"
 
 /* Process one record; types of later versions are ignored. False if the frame is damaged. */
@@ -129,10 +130,12 @@ static int read_start(int fd, uint64_t nr_bytes, struct profile **profile,
 	columns_in_release(&reader.columns);
 	sample_coder_release(&reader.coder);
 	moment_coder_release(&reader.moments);
-	if (status < 0)
+	if (status < 0) {
 		profile_free(reader.profile);
-	else
-		*profile = reader.profile;
+		return status;
+	}
+	heap_discard_apply(reader.profile);
+	*profile = reader.profile;
 	return status;
 }
 

@@ -166,3 +166,21 @@ bool reader_take_searched(struct reader *reader, struct columns_in *in)
 	reader->next_searched = row + 1;
 	return true;
 }
+
+bool reader_take_discard(struct reader *reader, struct columns_in *in)
+{
+	struct profile_heap *heap = &reader->profile->heap;
+	struct heap_discard discard = {
+		.time_ns = columns_in_bounded(in, DISCARDS_TIME, TIME_MAX_NS),
+		.nr_allocations =
+			columns_in_bounded(in, DISCARDS_NR_ALLOCATIONS, heap->nr_allocations),
+		.nr_moments = columns_in_bounded(in, DISCARDS_NR_MOMENTS, heap->nr_moments),
+	};
+
+	if (in->failed || discard.time_ns < heap->discard.time_ns ||
+	    discard.nr_allocations < heap->discard.nr_allocations ||
+	    discard.nr_moments < heap->discard.nr_moments)
+		return false;
+	heap->discard = discard;
+	return true;
+}

@@ -186,3 +186,21 @@ int writer_write_searched(struct store_writer *writer, const struct profile *pro
 	}
 	return status ? status : writer_emit(writer, RECORD_SEARCHED, err);
 }
+
+/* Behind the rows that it is about. */
+int writer_write_discards(struct store_writer *writer, const struct profile *profile,
+			  struct err *err)
+{
+	const struct heap_discard *discard = &profile->heap.discard;
+	struct columns_out *out = &writer->columns;
+
+	if (discard->time_ns == writer->heap.discarded_ns)
+		return 0;
+	columns_out_begin(out, DISCARDS_COLUMNS);
+	columns_out_uint(out, DISCARDS_TIME, discard->time_ns);
+	columns_out_uint(out, DISCARDS_NR_ALLOCATIONS, discard->nr_allocations);
+	columns_out_uint(out, DISCARDS_NR_MOMENTS, discard->nr_moments);
+	out->nr_rows++;
+	writer->heap.discarded_ns = discard->time_ns;
+	return writer_emit(writer, RECORD_DISCARDS, err);
+}

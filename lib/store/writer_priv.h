@@ -36,6 +36,7 @@ struct written_heap {
 	struct heap_sums sums;
 	size_t nr_summed_allocations, nr_summed_moments, nr_summed_searches;
 	struct moment_coder summed; /* the moments that the sums hold */
+	uint64_t discarded_ns;
 };
 
 /* What the file holds so far: how much of each table. */
@@ -66,8 +67,8 @@ writer_step writer_write_strings, writer_write_meta_and_command, writer_write_mo
 	writer_write_samples, writer_write_counters, writer_write_marks, writer_write_jit_names,
 	writer_write_jit_sources, writer_write_counts, writer_write_refusals,
 	writer_write_allocations, writer_write_moments, writer_write_searches,
-	writer_write_searched, writer_write_module_symbols, writer_write_functions,
-	writer_write_locations, writer_write_sources;
+	writer_write_searched, writer_write_discards, writer_write_module_symbols,
+	writer_write_functions, writer_write_locations, writer_write_sources;
 
 /* Not a table, but the first step: is there anything that readers would refuse? ERR_LIMIT. */
 writer_step writer_check_bounds;

@@ -103,8 +103,8 @@ static uint64_t rest(uint64_t whole_bytes, uint64_t part_bytes)
  * What is alive of the heap, what may be left of before, and what allocators keep besides; then
  * the anonymous pages that are no heap, files and the rest.
  */
-static void print_resident(const struct heap_survey *survey, const struct view *view,
-			   struct sink *sink)
+static void print_resident(const struct heap_survey *survey, uint64_t discarded_ns,
+			   const struct view *view, struct sink *sink)
 {
 	uint64_t heap =
 		survey->heap_mapped_bytes ? survey->heap_mapped_bytes : survey->rss_anon_bytes;
@@ -114,9 +114,10 @@ static void print_resident(const struct heap_survey *survey, const struct view *
 	const struct part parts[] = {
 		{live, "", "allocated and alive", survey->live.error_bytes},
 		{besides, "",
-		 survey->knows_before ? "from before the recording, overhead and caches of "
-					"allocators"
-				      : "overhead and caches of allocators",
+		 discarded_ns ? "discarded, overhead and caches of allocators"
+		 : survey->knows_before
+			 ? "from before the recording, overhead and caches of allocators"
+			 : "overhead and caches of allocators",
 		 survey->live.error_bytes},
 		{rest(survey->rss_anon_bytes, heap), "", "stacks and other mappings", 0},
 		{survey->rss_file_bytes, "", "of files", 0},
@@ -141,9 +142,14 @@ static void print_resident(const struct heap_survey *survey, const struct view *
 	if (survey->knows_before) {
 		buf_append_str(&text, "up to ");
 		append_memory(&text, survey->before_attach_bytes);
-		buf_append_str(&text,
-			       " of memory was there when the recording began: who allocated "
-			       "it is not known");
+		if (discarded_ns) {
+			buf_append_str(&text, " of memory was there at ");
+			append_weight(&text, METRIC_WALL, discarded_ns);
+			buf_append_str(&text, ", when what was recorded of it was discarded");
+		} else {
+			buf_append_str(&text, " of memory was there when the recording began: who "
+					      "allocated it is not known");
+		}
 		print_fact(view, "before      ", &text, sink);
 	}
 	buf_release(&text);
@@ -172,6 +178,8 @@ bool info_append_memory(struct buf *out, const struct profile *profile)
 	heap_survey(&survey, profile);
 	if (!whole(survey.allocated.blocks)) {
 		buf_append_str(out, "nothing was allocated");
+		if (profile_counter(profile, "memory_off_ns"))
+			buf_append_str(out, " while that was recorded");
 		return true;
 	}
 	buf_append_str(out, "recorded ");
@@ -199,7 +207,7 @@ void info_print_memory(const struct profile *profile, const struct view *view, s
 	line_print(sink, view, STYLE_HEADING, "Memory");
 	print_amounts(&survey, view, sink);
 	if (survey.has_moments)
-		print_resident(&survey, view, sink);
+		print_resident(&survey, profile->heap.discard.time_ns, view, sink);
 	print_search(profile, view, sink);
 }
 
@@ -225,6 +233,11 @@ void info_write_memory(struct json *json, const struct profile *profile)
 	json_key(json, "before_attach_bytes");
 	if (survey.knows_before)
 		json_u64(json, survey.before_attach_bytes);
+	else
+		json_null(json);
+	json_key(json, "discarded_at_ns");
+	if (profile->heap.discard.time_ns)
+		json_u64(json, profile->heap.discard.time_ns);
 	else
 		json_null(json);
 	json_key_u64(json, "rss_bytes",

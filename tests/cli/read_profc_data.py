@@ -41,6 +41,7 @@ TABLES = {
     18: ("counts", "number kind flags process place callee calls from to"),
     19: ("refusals", "process function module reason"),
     22: ("sources", "file size modified"),
+    23: ("discards", "time allocations moments"),
     26: ("searches", "time process stop bytes reason"),
     27: ("searched", "number state"),
 }
@@ -129,7 +130,7 @@ class Recording:
         self.samples, self.counters, self.marks = [], {}, []
         self.functions, self.chains, self.module_symbols = [], {}, []
         self.counts, self.refusals = [], []
-        self.allocations, self.moments = [], []
+        self.allocations, self.moments, self.discards = [], [], []
         self.searches, self._next_searched = [], 0
         self._next_allocation, self._last_moment, self._last_of_process = 0, 0, {}
         self.complete = False
@@ -274,6 +275,9 @@ class Recording:
             assert "state" not in self.allocations[number]
             self.allocations[number]["state"] = row["state"]
             self._next_searched = number + 1
+
+    def _take_discards(self, rows):
+        self.discards += rows
 
     def _take_refusals(self, rows):
         self.refusals += [

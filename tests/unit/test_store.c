@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdio.h>
 
+#include "profile/heap_discard.h"
 #include "tests/unit/store_fixture.h"
 
 static void test_store__gives_back_what_was_written(void **state)
@@ -283,6 +284,50 @@ static void test_store__gives_back_moments_of_memory(void **state)
 	assert_int_equal(moments[1].nr_dropped, 3);
 	profile_free(profile);
 	buf_release(&bytes);
+}
+
+/* Written amid the rest; what is read has none of it left. */
+static void test_store__leaves_out_what_was_discarded(void **state)
+{
+	struct profile *written = small_profile(), *profile = NULL, *again = NULL;
+	struct store_writer *writer = NULL;
+	const struct profile_heap *heap;
+	int fd = memory_file();
+
+	(void)state;
+	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
+	add_blocks(written);
+	assert_int_equal(store_writer_flush(writer, written, NULL), 0);
+	heap_discard_note(written, 3000000);
+	assert_int_equal(store_writer_flush(writer, written, NULL), 0);
+	change_blocks(written);
+	assert_int_equal(store_writer_finish(writer, written, NULL), 0);
+	store_writer_free(writer);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(store_read(fd, &profile, NULL, NULL), 0);
+	close(fd);
+	fd = memory_file();
+	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
+	assert_int_equal(store_writer_finish(writer, profile, NULL), 0);
+	store_writer_free(writer);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(store_read(fd, &again, NULL, NULL), 0);
+	close(fd);
+	heap = &again->heap;
+	assert_int_equal(heap->nr_allocations, 1);
+	assert_int_equal(heap->allocations[0].time_ns, 7000 * SAMPLE_TIME_GRAIN_NS);
+	assert_int_equal(heap->nr_freed, 0);
+	assert_int_equal(heap->nr_moments, 2);
+	assert_int_equal(heap->moments[0].time_ns, 3000000);
+	assert_int_equal(heap->moments[0].rss_anon_bytes, 40960);
+	assert_int_equal(heap->moments[0].allocated_bytes, 0);
+	assert_int_equal(heap->moments[1].allocated_bytes, 900000 - 700000);
+	assert_int_equal(heap->moments[1].nr_allocations, 9000 - 7000);
+	assert_int_equal(heap->moments[1].nr_dropped, 3);
+	assert_int_equal(heap->discard.time_ns, 3000000);
+	profile_free(again);
+	profile_free(profile);
+	profile_free(written);
 }
 
 /* One of many threads allocates every millisecond, and each block is freed after a second. */
@@ -836,6 +881,7 @@ int main(void)
 		cmocka_unit_test(test_store__what_a_block_was_made_of_has_been_moved),
 		cmocka_unit_test(test_store__gives_back_searches),
 		cmocka_unit_test(test_store__gives_back_moments_of_memory),
+		cmocka_unit_test(test_store__leaves_out_what_was_discarded),
 		cmocka_unit_test(test_store__blocks_cost_little),
 		cmocka_unit_test(test_store__a_count_that_stands_still_is_known_to),
 		cmocka_unit_test(test_store__counts_that_change_alike_stay_readable),

@@ -375,6 +375,10 @@ static const struct bad_number bad_numbers[] = {
 	 (UINT64_C(1) << 62) + 2},
 	{"more samples lost than there may be", RECORD_MOMENTS, MOMENTS_COLUMNS, MOMENTS_NR_DROPPED,
 	 (UINT64_C(1) << 62) + 2},
+	{"a discard of a late time", RECORD_DISCARDS, DISCARDS_COLUMNS, DISCARDS_TIME, UINT64_MAX},
+	{"a discard of blocks to come", RECORD_DISCARDS, DISCARDS_COLUMNS, DISCARDS_NR_ALLOCATIONS,
+	 1},
+	{"a discard of moments to come", RECORD_DISCARDS, DISCARDS_COLUMNS, DISCARDS_NR_MOMENTS, 1},
 	{"an end with other counts", RECORD_END, END_COLUMNS, END_SAMPLES, 77},
 };
 

@@ -184,7 +184,8 @@ static void test_info_memory__as_json(void **state)
 		"{\"heap\":{\"allocated_bytes\":125829120,\"allocated_blocks\":1601,\"allocated_"
 		"exact\":true,\"live_bytes\":73400320,\"live_ci_bytes\":9653273,\"peak_bytes\":"
 		"74448896,\"peak_ci_bytes\":9749328,\"peak_at_ns\":205824000,\"before_attach_"
-		"bytes\":null,\"rss_bytes\":160432128,\"rss_anon_bytes\":157286400,\"rss_file_"
+		"bytes\":null,\"discarded_at_ns\":null,\"rss_bytes\":160432128,\"rss_anon_bytes\":"
+		"157286400,\"rss_file_"
 		"bytes\":3145728,\"rss_shmem_bytes\":0,\"swap_bytes\":4096,\"heap_mapped_bytes\":"
 		"125829120,\"samples\":201,\"mean_bytes\":524288,\"dropped\":2}}\n");
 	sink_release(&sink);
