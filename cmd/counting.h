@@ -24,6 +24,7 @@ struct count_options {
 	bool free_stacks;	      /* --mem-free-stacks: and where blocks are freed */
 	struct option_list pools;     /* --mem-functions */
 	bool reachable;		      /* --reachable: and what nothing points to in the end */
+	bool memory_paused;	      /* --mem-paused: until it is asked for */
 	bool no_cpu;		      /* and nothing besides */
 };
 

@@ -26,6 +26,7 @@
 #include "cmd/suspend.h"
 #include "mapping/code_filter.h"
 #include "probe/prober.h"
+#include "profile/heap_discard.h"
 #include "profile/profile.h"
 #include "store/store.h"
 #include "symbol/named_code.h"
@@ -182,6 +183,17 @@ static void read_signals(struct recording *recording)
 	}
 }
 
+static int control_memory(struct recording *recording, enum control_word word, struct err *err)
+{
+	if (!recording->options->count.memory)
+		return err_set(err, ERR_INVALID, "control: 'mem' needs a recording with --mem");
+	if (word == CONTROL_MEM_DISCARD)
+		sampler_discard_memory(recording->sampler);
+	else
+		sampler_set_memory(recording->sampler, word == CONTROL_MEM_START);
+	return 0;
+}
+
 static int obey(struct recording *recording, enum control_word word, const char *argument,
 		struct err *err)
 {
@@ -200,6 +212,10 @@ static int obey(struct recording *recording, enum control_word word, const char 
 	case CONTROL_MARK:
 		sampler_mark(recording->sampler, argument);
 		break;
+	case CONTROL_MEM_START:
+	case CONTROL_MEM_STOP:
+	case CONTROL_MEM_DISCARD:
+		return control_memory(recording, word, err);
 	}
 	return 0;
 }
@@ -367,6 +383,7 @@ static int start_sampler(struct recording *recording, struct err *err)
 		.duration_ns = options->duration_ns,
 		.delay_ns = options->delay_ns,
 		.paused = options->paused,
+		.memory_off = options->count.memory_paused,
 		.follow_children = !options->no_children,
 		.no_cpu = options->count.no_cpu,
 		.threads = options->threads ? &recording->threads : NULL,
@@ -473,6 +490,7 @@ static int finish_file(struct recording *recording)
 		close_file(recording, NULL);
 		return failed_status;
 	}
+	heap_discard_apply(recording->profile);
 	status = recording_is_empty(recording) ? recording_say_empty(recording) : EXIT_DONE;
 	if (recording_file_check(&recording->file, &err) < 0)
 		print_err(&err);
@@ -592,6 +610,9 @@ static int check_and_record(const struct command *self, struct recording *record
 		return usage_error(self, &err);
 	if (options->threads && options->count.no_cpu)
 		err_set(&err, ERR_INVALID, "--threads cannot be combined with --no-cpu");
+	if (options->count.memory_paused && !(options->count.memory && options->control))
+		err_set(&err, ERR_INVALID,
+			"--mem-paused needs --mem, and --control with its 'mem start'");
 	if (err.code ||
 	    (options->threads && record_options_threads(options, &recording->threads, &err) < 0))
 		return usage_error(self, &err);

@@ -17,9 +17,10 @@ static const struct {
 	enum control_word word;
 	bool has_argument;
 } words[] = {
-	{"pause", CONTROL_PAUSE, false},      {"resume", CONTROL_RESUME, false},
-	{"snapshot", CONTROL_SNAPSHOT, true}, {"stop", CONTROL_STOP, false},
-	{"mark", CONTROL_MARK, true},
+	{"pause", CONTROL_PAUSE, false},       {"resume", CONTROL_RESUME, false},
+	{"snapshot", CONTROL_SNAPSHOT, true},  {"stop", CONTROL_STOP, false},
+	{"mark", CONTROL_MARK, true},	       {"mem start", CONTROL_MEM_START, false},
+	{"mem stop", CONTROL_MEM_STOP, false}, {"mem discard", CONTROL_MEM_DISCARD, false},
 };
 
 #define BLANKS	   " \t"
@@ -132,20 +133,22 @@ static int parse_glued(struct control *control, const char *line, enum control_w
 		return 1;
 	}
 	err_set(err, ERR_INVALID, "control: unknown word '%.*s'", (int)strcspn(line, BLANKS), line);
-	err_hint(err, "it takes lines: pause, resume, snapshot FILE, stop, mark TEXT");
+	err_hint(err, "it takes lines: pause, resume, snapshot FILE, stop, mark TEXT, mem start, "
+		      "mem stop, mem discard");
 	return ERR_INVALID;
 }
 
 static int parse_line(struct control *control, const char *line, enum control_word *word,
 		      const char **argument, struct err *err)
 {
-	size_t nr = strcspn(line, BLANKS);
-	const char *rest = line + nr + strspn(line + nr, BLANKS);
-
 	control->glued = NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		if (strlen(words[i].text) != nr || strncmp(line, words[i].text, nr) != 0)
+		size_t nr = strlen(words[i].text);
+		const char *rest = line + nr;
+
+		if (strncmp(line, words[i].text, nr) != 0 || (*rest && !strspn(rest, BLANKS)))
 			continue;
+		rest += strspn(rest, BLANKS);
 		if (words[i].has_argument != (*rest != '\0'))
 			return err_set(err, ERR_INVALID, "control: '%s' %s", words[i].text,
 				       words[i].has_argument ? "needs an argument"

@@ -27,6 +27,9 @@ enum control_word {
 	CONTROL_SNAPSHOT, /* with a file name */
 	CONTROL_STOP,
 	CONTROL_MARK, /* with a text */
+	CONTROL_MEM_START,
+	CONTROL_MEM_STOP,
+	CONTROL_MEM_DISCARD,
 };
 
 #define CONTROL_NONE                                                                               \

@@ -69,7 +69,7 @@ struct consumer {
 	struct profile *profile; /* borrowed, as are the next two */
 	struct store_writer *writer;
 	struct snapshot_ring *used;
-	void (*add_rows)(void *context, struct profile *profile);
+	void (*add_rows)(void *context, const void *rows, struct profile *profile);
 	void *rows_context;
 	void (*look)(void *context, const struct profile *profile);
 	void *look_context;
@@ -784,6 +784,11 @@ void consumer_handle(struct consumer *consumer, struct message *message)
 	case MESSAGE_SEARCHED:
 		handle_searched(consumer, message);
 		break;
+	case MESSAGE_ROWS:
+		if (consumer->all_blocks)
+			heap_gather_flush(consumer->all_blocks);
+		consumer->add_rows(consumer->rows_context, message->body.rows, consumer->profile);
+		break;
 	}
 	message_free(message);
 }
@@ -833,7 +838,7 @@ int consumer_flush(struct consumer *consumer, struct err *err)
 	if (consumer->all_blocks)
 		heap_gather_flush(consumer->all_blocks);
 	if (consumer->add_rows)
-		consumer->add_rows(consumer->rows_context, consumer->profile);
+		consumer->add_rows(consumer->rows_context, NULL, consumer->profile);
 	if (consumer->look)
 		consumer->look(consumer->look_context, consumer->profile);
 	status = store_writer_flush(consumer->writer, consumer->profile, err);

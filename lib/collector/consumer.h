@@ -45,8 +45,11 @@ struct collector_options {
 	 */
 	void (*wake)(void *context);
 	void *context;
-	/* Called by the same before it writes: rows that others add. NULL: there are none. */
-	void (*add_rows)(void *context, struct profile *profile);
+	/*
+	 * Called by the same before it writes, with NULL, and with what is in a MESSAGE_ROWS: for
+	 * rows that others add. NULL: there are none.
+	 */
+	void (*add_rows)(void *context, const void *rows, struct profile *profile);
 	void *rows_context;
 	/* Called by the same after that: all samples are there that are to be written, and all
 	 * rows. NULL: nobody looks. */

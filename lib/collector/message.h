@@ -42,6 +42,7 @@ enum message_kind {
 	MESSAGE_BLOCK_FREED, /* and freed */
 	MESSAGE_BLOCKS,	     /* the same of many, where all are recorded */
 	MESSAGE_SEARCHED,    /* what points to blocks was looked for: once */
+	MESSAGE_ROWS,	     /* for collector_options.add_rows */
 };
 
 #define SERIAL_NONE UINT32_MAX
@@ -173,6 +174,7 @@ union message_body {
 	struct message_block block;	  /* BLOCK, BLOCK_FREED */
 	struct message_blocks blocks;	  /* BLOCKS */
 	struct message_search search;	  /* SEARCHED */
+	void *rows;			  /* ROWS: owned, to be freed with free() */
 };
 
 struct message {

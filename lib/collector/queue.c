@@ -47,6 +47,9 @@ void message_free(struct message *message)
 	case MESSAGE_COUNTERS:
 		free(message->body.counters.rows);
 		break;
+	case MESSAGE_ROWS:
+		free(message->body.rows);
+		break;
 	case MESSAGE_BLOCK:
 	case MESSAGE_BLOCK_FREED:
 		free_snapshot(message->body.block.snapshot);

@@ -424,7 +424,7 @@ uint64_t counted_calls(const struct prober *prober, const struct probed *probed,
 		       const struct counted_place *place)
 {
 	return place->calls +
-	       (prober->is_counting
+	       (prober->counting.calls
 			? installation_count(probed->installation, place->counter) - place->base
 			: 0);
 }
@@ -444,7 +444,7 @@ bool counted_heap(const struct prober *prober, const struct probed *probed,
 	if (!heap)
 		return false;
 	*totals = probed->heap_counted;
-	if (!prober->is_counting)
+	if (!prober->counting.memory)
 		return true;
 	heap_ring_totals(heap, &now);
 	totals->allocated_bytes += now.allocated_bytes - base->allocated_bytes;
@@ -455,16 +455,20 @@ bool counted_heap(const struct prober *prober, const struct probed *probed,
 	return true;
 }
 
-static void set_counting(struct prober *prober, struct probed *probed, bool is_counting,
-			 uint64_t now_ns)
+static void set_counting_memory(struct prober *prober, struct probed *probed, bool is_counting)
+{
+	if (!is_counting)
+		counted_heap(prober, probed, &probed->heap_counted);
+	else if (heap_of(probed))
+		heap_ring_totals(heap_of(probed), &probed->heap_base);
+}
+
+static void set_counting_calls(struct prober *prober, struct probed *probed, bool is_counting,
+			       uint64_t now_ns)
 {
 	if (is_counting) {
 		probed->from_ns = max_u64(probed->from_ns, now_ns);
 		probed->is_from_start = false;
-		if (heap_of(probed))
-			heap_ring_totals(heap_of(probed), &probed->heap_base);
-	} else {
-		counted_heap(prober, probed, &probed->heap_counted);
 	}
 	for (size_t i = 0; i < probed->nr_places; i++) {
 		struct counted_place *place = &probed->places[i];
@@ -478,16 +482,34 @@ static void set_counting(struct prober *prober, struct probed *probed, bool is_c
 	}
 }
 
-void prober_set_counting(struct prober *prober, bool is_counting, uint64_t now_ns)
+static void note_off(struct prober_sums *sums, bool is_off, uint64_t now_ns)
 {
+	if (sums->memory_off_since_ns)
+		sums->memory_off_ns += now_ns - sums->memory_off_since_ns;
+	sums->memory_off_since_ns = is_off ? now_ns : 0;
+}
+
+void prober_set_counting(struct prober *prober, struct prober_counting counting, uint64_t now_ns)
+{
+	bool calls_change, memory_changes;
+
 	pthread_mutex_lock(&prober->lock);
-	for (size_t i = 0; i < prober->nr_open && is_counting != prober->is_counting; i++) {
+	calls_change = counting.calls != prober->counting.calls;
+	memory_changes = counting.memory != prober->counting.memory;
+	for (size_t i = 0; i < prober->nr_open; i++) {
 		struct probed_process *process = prober->open[i];
 
-		for (size_t k = 0; k < process->nr_probed; k++)
-			set_counting(prober, &process->probed[k], is_counting, now_ns);
+		for (size_t k = 0; k < process->nr_probed; k++) {
+			struct probed *probed = &process->probed[k];
+
+			if (calls_change)
+				set_counting_calls(prober, probed, counting.calls, now_ns);
+			if (memory_changes)
+				set_counting_memory(prober, probed, counting.memory);
+		}
 	}
-	prober->is_counting = is_counting;
+	prober->counting = counting;
+	note_off(&prober->sums, prober->heap.is_wanted && counting.calls && !counting.memory, now_ns);
 	pthread_mutex_unlock(&prober->lock);
 }
 

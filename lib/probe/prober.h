@@ -68,8 +68,13 @@ void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t par
 		 enum prober_birth birth);
 void prober_gone(struct prober *prober, uint32_t serial);
 
-/* Only what is called or allocated while this is so is counted: at first it is not. Any thread. */
-void prober_set_counting(struct prober *prober, bool is_counting, uint64_t now_ns);
+/* Only what is called, or allocated, while this is so is counted: at first it is not. */
+struct prober_counting {
+	bool calls, memory;
+};
+
+/* Any thread. */
+void prober_set_counting(struct prober *prober, struct prober_counting counting, uint64_t now_ns);
 
 /* Where a sample's thread stands in the program; as patched_original_pc(). Any thread. */
 bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t *original,
@@ -114,6 +119,16 @@ void prober_adapt_heap(struct prober *prober, uint32_t stack_bytes);
  * from a frame to its caller's. Any thread.
  */
 void prober_add_heap_step(struct prober *prober, uint32_t serial, const struct heap_step *step);
+
+/*
+ * What each process has allocated up to now, for rows that are added to the profile once it has all
+ * else of that time. If it `discards`, views then show nothing of that time. Any thread. One block
+ * of memory, which the caller frees with free().
+ */
+struct prober_moments *prober_take_moments(struct prober *prober, uint64_t now_ns, bool discards);
+/* As prober_publish(). */
+void prober_add_moments(const struct prober_moments *moments, struct profile *profile,
+			uint64_t start_ns);
 
 /*
  * Bring the rows of the profile up to date: counts, refusals and counters, of processes and modules

@@ -104,6 +104,8 @@ struct prober_sums {
 	uint64_t stop_ns_max, remove_ns;
 	/* Of processes that are closed: threads that a gate had no room for, programs not seen. */
 	uint64_t nr_missed, nr_overlooked;
+	/* How long calls were counted and allocations were not; since when that is so, or 0. */
+	uint64_t memory_off_ns, memory_off_since_ns;
 };
 
 /* A command that was launched. */
@@ -134,7 +136,7 @@ struct prober {
 	size_t nr_open, cap_open;
 	struct prober_command command;
 	size_t nr_wanted;
-	bool is_counting;
+	struct prober_counting counting;
 	struct prober_sums sums;
 	pthread_t thread;
 	pthread_cond_t wake;
@@ -172,6 +174,19 @@ uint64_t counted_calls(const struct prober *prober, const struct probed *probed,
 /* Allocations up to now; false: it has no probes for them. Under `lock`. */
 bool counted_heap(const struct prober *prober, const struct probed *probed,
 		  struct heap_totals *totals);
+
+/*
+ * prober_publish.c: those of a process, exact, of all that was installed in it, and also once it
+ * has ended; false: it has no probes for them. Under `lock`.
+ */
+bool prober_add_totals(const struct prober *prober, const struct probed_process *process,
+		       struct profile_heap_moment *moment);
+/* Its memory as the kernel knows it; unchanged if it has ended. Not under `lock`. */
+void prober_read_memory(pid_t pid, struct profile_heap_moment *moment);
+/* The same as it was in the last row of the process; unchanged without one. */
+void prober_copy_memory(const struct profile_heap *heap, struct profile_heap_moment *moment);
+/* When the next moment of it is due, after one of then. */
+uint64_t prober_next_moment_ns(uint64_t at_ns);
 
 /*
  * Keep a process, and those whose probes it has inherited, while the lock is given back; and let go

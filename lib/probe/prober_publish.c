@@ -167,7 +167,12 @@ static void tell_of_files(struct publishing *publishing, const struct probed_pro
 /* To go through all mappings takes some microseconds each, of the kernel's. */
 #define MOMENT_NS (NS_PER_SEC - 50 * NS_PER_MS)
 
-static void read_memory(pid_t pid, struct profile_heap_moment *moment)
+uint64_t prober_next_moment_ns(uint64_t at_ns)
+{
+	return at_ns + MOMENT_NS;
+}
+
+void prober_read_memory(pid_t pid, struct profile_heap_moment *moment)
 {
 	struct proc_memory memory;
 	struct buf text = {0};
@@ -186,8 +191,23 @@ static void read_memory(pid_t pid, struct profile_heap_moment *moment)
 	buf_release(&text);
 }
 
-/* Exact, of all that was installed in it, and also once it has ended. */
-static bool add_totals(const struct prober *prober, const struct probed_process *process,
+void prober_copy_memory(const struct profile_heap *heap, struct profile_heap_moment *moment)
+{
+	for (size_t i = heap->nr_moments; i > 0; i--) {
+		const struct profile_heap_moment *former = &heap->moments[i - 1];
+
+		if (former->process != moment->process)
+			continue;
+		moment->rss_anon_bytes = former->rss_anon_bytes;
+		moment->rss_file_bytes = former->rss_file_bytes;
+		moment->rss_shmem_bytes = former->rss_shmem_bytes;
+		moment->swap_bytes = former->swap_bytes;
+		moment->heap_mapped_bytes = former->heap_mapped_bytes;
+		return;
+	}
+}
+
+bool prober_add_totals(const struct prober *prober, const struct probed_process *process,
 		       struct profile_heap_moment *moment)
 {
 	struct heap_totals totals;
@@ -211,7 +231,7 @@ static bool is_due(const struct publishing *publishing, const struct probed_proc
 
 	return process->serial < publishing->profile->nr_processes && !process->is_gone &&
 	       publishing->now_ns >= process->moments.again_ns &&
-	       add_totals(publishing->prober, process, &unused);
+	       prober_add_totals(publishing->prober, process, &unused);
 }
 
 /*
@@ -235,7 +255,7 @@ static void read_memories(const struct publishing *publishing)
 	pthread_mutex_unlock(&prober->lock);
 	/* Of one that has ended it stays that of the last time. */
 	for (size_t i = 0; i < nr; i++)
-		read_memory(due[i]->pid, &due[i]->moments.latest);
+		prober_read_memory(due[i]->pid, &due[i]->moments.latest);
 	pthread_mutex_lock(&prober->lock);
 	for (size_t i = 0; i < nr; i++)
 		prober_release(due[i]);
@@ -251,15 +271,17 @@ static void publish_moment(struct publishing *publishing, struct probed_process 
 	struct profile_heap_moment *moment = &moments->latest;
 
 	if (moments->is_last_told || (at_ns < moments->again_ns && !process->is_gone) ||
-	    !add_totals(publishing->prober, process, moment))
+	    !prober_add_totals(publishing->prober, process, moment))
 		return;
 	moment->process = process->serial;
+	if (process->is_gone)
+		prober_copy_memory(heap, moment);
 	moment->time_ns = at_ns - publishing->start_ns;
 	if (heap->nr_moments)
 		moment->time_ns =
 			max_u64(moment->time_ns, heap->moments[heap->nr_moments - 1].time_ns);
 	moments->is_last_told = process->is_gone;
-	moments->again_ns = at_ns + MOMENT_NS;
+	moments->again_ns = prober_next_moment_ns(at_ns);
 	profile_add_heap_moment(publishing->profile, moment);
 }
 
@@ -309,6 +331,17 @@ static bool is_over(const struct probed_process *process, uint64_t now_ns)
 	       now_ns > process->gone_ns + HEIRS_NS;
 }
 
+static void publish_time_off(const struct prober_sums *sums, const struct publishing *publishing)
+{
+	uint64_t off_ns = sums->memory_off_ns;
+
+	if (sums->memory_off_since_ns)
+		off_ns +=
+			publishing->now_ns - min_u64(publishing->now_ns, sums->memory_off_since_ns);
+	if (off_ns)
+		profile_set_counter(publishing->profile, "memory_off_ns", off_ns);
+}
+
 void prober_publish(struct prober *prober, struct profile *profile, uint64_t start_ns)
 {
 	struct publishing publishing = {.prober = prober,
@@ -332,6 +365,7 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
 		prober->sums.nr_overlooked += is_overlooked(process);
 		prober_close(prober, process);
 	}
+	publish_time_off(&prober->sums, &publishing);
 	if (prober->options.has_gate)
 		profile_set_counter(profile, "probe_dropped", prober->sums.nr_missed + missed);
 	profile_set_counter(profile, "probe_install_ns", prober->sums.cost.stop_ns);

@@ -68,7 +68,12 @@ static struct snapshot *snapshot_of(struct sampler *sampler, const struct sample
 /* What was done while nothing was counted is not recorded. */
 static bool is_counting(const struct sampler *sampler, const struct heap_record *record)
 {
-	return sampler->session->counting && record->time_ns >= sampler->counts.counting_since_ns;
+	const struct heap_session *heap = &sampler->session->heap;
+
+	/* Totals of all are of what was read: all of before was, when it changed. */
+	if (!record->mean)
+		return heap->to_ns == UINT64_MAX;
+	return record->time_ns >= heap->from_ns && record->time_ns < heap->to_ns;
 }
 
 static void publish_record(const struct drain *drain, const struct sampled_process *process,
@@ -258,6 +263,11 @@ static void drain_ring(void *context, uint32_t serial, pid_t pid, struct heap_ri
 	}
 }
 
+static bool has_heap(const struct sampler *sampler)
+{
+	return sampler->options.prober && prober_has_heap(sampler->options.prober);
+}
+
 void heap_drain(struct sampler *sampler, const struct sampled_process *ending, bool is_last)
 {
 	struct drain drain = {.sampler = sampler,
@@ -265,11 +275,39 @@ void heap_drain(struct sampler *sampler, const struct sampled_process *ending, b
 			      .is_last = ending || is_last,
 			      .now_ns = clock_monotonic_ns()};
 
-	if (!sampler->options.prober || !prober_has_heap(sampler->options.prober))
+	if (!has_heap(sampler))
 		return;
 	prober_for_each_heap(sampler->options.prober, drain_ring, &drain);
-	if (drain.now_ns < sampler->session->heap_again_ns)
+	if (drain.now_ns < sampler->session->heap.adapt_again_ns)
 		return;
-	sampler->session->heap_again_ns = drain.now_ns + ADAPT_NS;
+	sampler->session->heap.adapt_again_ns = drain.now_ns + ADAPT_NS;
 	prober_adapt_heap(sampler->options.prober, drain.stack_bytes);
+}
+
+/* All that was allocated up to now, and the exact totals of that, are in the queue. */
+static void tell_memory(struct sampler *sampler, bool discards)
+{
+	struct message *message;
+
+	pthread_mutex_lock(&sampler->lock);
+	heap_drain(sampler, NULL, true);
+	message = message_new(MESSAGE_ROWS, clock_monotonic_ns());
+	message->body.rows =
+		prober_take_moments(sampler->options.prober, message->time_ns, discards);
+	if (discards)
+		sampler->session->heap.from_ns = message->time_ns;
+	collector_publish(sampler->collector, message);
+	pthread_mutex_unlock(&sampler->lock);
+}
+
+void sampler_discard_memory(struct sampler *sampler)
+{
+	tell_memory(sampler, true);
+}
+
+void sampler_cut(struct sampler *sampler, struct collector_cut *cut)
+{
+	if (has_heap(sampler))
+		tell_memory(sampler, false);
+	collector_cut(sampler->collector, cut);
 }

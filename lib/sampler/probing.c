@@ -23,11 +23,36 @@ void probing_gone(struct sampler *sampler, const struct sampled_process *process
 		prober_gone(sampler->options.prober, process->serial);
 }
 
+/* From now on, or up to now. */
+static void set_recording(struct heap_session *heap, bool is_recorded, uint64_t now_ns)
+{
+	if (is_recorded == (heap->to_ns == UINT64_MAX))
+		return;
+	if (is_recorded)
+		heap->from_ns = now_ns;
+	heap->to_ns = is_recorded ? UINT64_MAX : now_ns;
+}
+
 void probing_set_counting(struct sampler *sampler)
 {
-	if (sampler->options.prober)
-		prober_set_counting(sampler->options.prober, sampler->session->counting,
-				    clock_monotonic_ns());
+	bool counts = sampler->session->counting;
+	const struct prober_counting counting = {
+		.calls = counts, .memory = counts && !sampler->session->heap.is_off};
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (!sampler->options.prober)
+		return;
+	prober_set_counting(sampler->options.prober, counting, now_ns);
+	set_recording(&sampler->session->heap, counting.memory, now_ns);
+}
+
+void sampler_set_memory(struct sampler *sampler, bool is_recorded)
+{
+	pthread_mutex_lock(&sampler->lock);
+	heap_drain(sampler, NULL, true); /* of the time that ends now */
+	sampler->session->heap.is_off = !is_recorded;
+	probing_set_counting(sampler);
+	pthread_mutex_unlock(&sampler->lock);
 }
 
 void probing_correct(struct sampler *sampler, struct snapshot *snapshot)
@@ -60,9 +85,12 @@ void probing_add_step(void *context, uint32_t process, const struct unwind_step 
 	prober_add_heap_step(sampler->options.prober, process, &made);
 }
 
-void probing_add_rows(void *context, struct profile *profile)
+void probing_add_rows(void *context, const void *rows, struct profile *profile)
 {
 	const struct sampler *sampler = context;
 
-	prober_publish(sampler->options.prober, profile, sampler->session->start_ns);
+	if (rows)
+		prober_add_moments(rows, profile, sampler->session->start_ns);
+	else
+		prober_publish(sampler->options.prober, profile, sampler->session->start_ns);
 }

@@ -125,4 +125,11 @@ struct sampled_thread {
 	uint32_t nr_samples;
 };
 
+/* Which allocations are recorded: those of a time, of which others may still be on their way. */
+struct heap_session {
+	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC */
+	uint64_t adapt_again_ns;
+	bool is_off; /* as the user wants it, while the rest goes on */
+};
+
 #endif

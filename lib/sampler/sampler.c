@@ -73,6 +73,7 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	atomic_init(&sampler->session->paused, options->paused);
 	sampler->session->counting = !options->delay_ns && !options->paused;
 	sampler->session->was_cut = !sampler->session->counting;
+	sampler->session->heap.is_off = options->memory_off;
 	pthread_mutex_init(&sampler->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -298,11 +299,6 @@ void sampler_settle(struct sampler *sampler)
 void sampler_mark(struct sampler *sampler, const char *text)
 {
 	collector_mark(sampler->collector, text);
-}
-
-void sampler_cut(struct sampler *sampler, struct collector_cut *cut)
-{
-	collector_cut(sampler->collector, cut);
 }
 
 struct sampler_progress sampler_progress(const struct sampler *sampler)

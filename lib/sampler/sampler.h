@@ -41,6 +41,7 @@ struct sampler_options {
 	uint64_t delay_ns;		 /* before the first tick */
 	uint64_t max_samples, max_bytes; /* of the file before symbols; 0: no bound */
 	bool paused;			 /* begins only with sampler_resume() */
+	bool memory_off;		 /* its part of memory only with sampler_set_memory() */
 	bool follow_children;
 	bool no_cpu;		/* threads are not sampled: there are only probes */
 	const regex_t *threads; /* only threads whose name it is found in; NULL: all */
@@ -80,6 +81,13 @@ bool sampler_is_paused(const struct sampler *sampler);
  * milliseconds at most: so that this process may be stopped.
  */
 void sampler_settle(struct sampler *sampler);
+/*
+ * Record allocations or leave them out, while all else goes on; that blocks are freed is recorded
+ * always. And let views show nothing of what was recorded of memory up to now. Both are so when it
+ * returns. For a prober that has allocations; any thread.
+ */
+void sampler_set_memory(struct sampler *sampler, bool is_recorded);
+void sampler_discard_memory(struct sampler *sampler);
 /* A mark in time with the user's own words. Any thread. */
 void sampler_mark(struct sampler *sampler, const char *text);
 /* collector_cut(): have what was recorded up to now written; wait by collector_cut_wait(). */

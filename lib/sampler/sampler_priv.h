@@ -94,9 +94,9 @@ struct session {
 	uint64_t ended_ns;
 	uint64_t window_start_ns;	      /* the governor's, */
 	uint64_t window_cpu_ns, window_ticks; /* and what there was of these then */
-	uint64_t idle_again_ns, counters_again_ns, heap_again_ns;
-	bool counting;
-	bool was_cut; /* not counted from its beginning to its end */
+	uint64_t idle_again_ns, counters_again_ns;
+	struct heap_session heap;
+	bool counting, was_cut; /* was_cut: not counted from its beginning to its end */
 	_Atomic bool is_over;
 	int done_fd, wake_fd; /* eventfd(2) */
 	size_t nr_cpus;
@@ -185,7 +185,7 @@ void probing_gone(struct sampler *sampler, const struct sampled_process *process
 void probing_set_counting(struct sampler *sampler);
 /* A thread stopped in a probe stands where the program would have it. */
 void probing_correct(struct sampler *sampler, struct snapshot *snapshot);
-void probing_add_rows(void *context, struct profile *profile);
+void probing_add_rows(void *context, const void *rows, struct profile *profile);
 void probing_add_step(void *context, uint32_t process, const struct unwind_step *step, bool root);
 /* heap.c: allocations; `ending`: a process that is no more, or NULL; is_last: all of them. */
 void heap_drain(struct sampler *sampler, const struct sampled_process *ending, bool is_last);

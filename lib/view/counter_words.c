@@ -42,6 +42,8 @@ static const struct counter_words known[] = {
 	 "CPU time without a stack, perhaps inside of --within, left out", NULL},
 	{"agent_lost", COUNTER_LOSSES, "samples and other rows that the agent did not read",
 	 "sample or other row that the agent did not read"},
+	{"memory_off_ns", COUNTER_LOSSES, "time in which allocations were not to be recorded",
+	 NULL},
 	{"probe_dropped", COUNTER_LOSSES, "counts that could not be taken",
 	 "count that could not be taken"},
 	{"probe_overlooked", COUNTER_LOSSES,

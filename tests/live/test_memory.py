@@ -10,7 +10,7 @@ import tempfile
 
 import procfs
 from live import LiveCase
-from profc import Recorder, profc, record
+from profc import Recorder, Recording, profc, record
 from targets import Running, build, need
 
 IN_COMPANY = True
@@ -422,8 +422,9 @@ class Attached(MemoryCase):
         target.process.stdin.flush()
         return json.loads(target.process.stdout.readline())
 
-    def begin(self, *options):
+    def begin(self, *options, cpu=False):
         """A server that has allocated before it is attached to, and the recorder."""
+        options = options if cpu else ("--no-cpu", *options)
         target = Running([build("allocates"), "serve"])
         self.addCleanup(target.__exit__)
         target.wait_ready()
@@ -431,8 +432,8 @@ class Attached(MemoryCase):
         fifo = self.path("control")
         os.mkfifo(fifo, 0o600)
         recorder = Recorder(
-            self.directory, "attach", "-p", target.pid, self.RATE, "--no-cpu", "--control",
-            f"fifo:{fifo}", *options,
+            self.directory, "attach", "-p", target.pid, self.RATE, "--control", f"fifo:{fifo}",
+            *options,
         )
         self.addCleanup(recorder.__exit__, None, None, None)
         self.wait_for_probes(target.pid)
@@ -523,6 +524,99 @@ class Attached(MemoryCase):
         self.assertEqual(self.heap(recording)["live_bytes"], 0)
         text = profc("report", "-i", recording.path, "-m", "freed").stdout
         self.assertIn("note: 78.1 KiB in 40 blocks more: who freed that was not recorded", text)
+
+    def test_memory_is_left_out_while_it_is_stopped(self):
+        """That what was recorded is freed meanwhile is not; nor are samples of threads."""
+        target, recorder, fifo = self.begin("--mem-paused", cpu=True)
+        self.ask(target, "leaks:300:3000")
+        before = self.until_done(fifo, "mem start\n")
+        self.ask(target, "leaks:70:1000")
+        self.ask(target, "holds:40:2000")
+        self.until_done(fifo, "mem stop\nmark stopped\n")
+        self.ask(target, "leaks:300:3000")
+        self.ask(target, "lets_go:40:2000")
+        self.ask(target, "hammers:300000:900")
+        self.until_done(fifo, "mem start\nmark started\n")
+        self.ask(target, "leaks:5:700")
+        recording = recorder.interrupt()
+        self.assertEqual(self.heap(before)["allocated_bytes"], 0)
+        heap = self.heap(recording)
+        self.assertEqual(heap["allocated_bytes"], 70 * 1000 + 40 * 2000 + 5 * 700)
+        self.assertEqual(heap["allocated_blocks"], 70 + 40 + 5)
+        self.assertTrue(heap["allocated_exact"])
+        self.assertEqual(heap["samples"], 70 + 40 + 5)
+        self.assertEqual(heap["live_bytes"], 70 * 1000 + 5 * 700)
+        self.assertEqual(heap["peak_bytes"], 70 * 1000 + 40 * 2000)
+        self.assertEqual(self.leaks(recording)["leaks"]["blocks"], 75)
+        self.assertGreater(json.loads(recording.info("--json"))["counters"]["memory_off_ns"], 0)
+        self.assertIn("time in which allocations were not to be recorded", recording.info())
+        off = recording.report("--time", "mark:stopped..mark:started")
+        self.assertGreater(off["total_ns"], 0)
+
+    def test_where_memory_was_never_recorded_that_is_said(self):
+        options = ("--mem=1", "--mem-paused", "--control", f"fifo:{self.path('control')}")
+        recording = self.record([build("allocates"), "leaks:500:5000"], *options)
+        self.assertIn("nothing was allocated while that was recorded", recording.stderr)
+
+    def test_each_phase_has_a_profile_of_its_own(self):
+        """What was discarded is in no view, nor that it is freed later."""
+        target, recorder, fifo = self.begin()
+        self.ask(target, "leaks:30:2000")
+        self.ask(target, "holds:40:3000")
+        first = self.until_done(fifo, "")
+        self.until_done(fifo, "mem discard\n")
+        self.ask(target, "lets_go:40:3000")
+        self.ask(target, "leaks:20:500")
+        second = self.until_done(fifo, "")
+        empty = self.until_done(fifo, "mem discard\n")
+        self.ask(target, "temporaries:10:700")
+        self.ask(target, "callocs:3:800")
+        last = recorder.interrupt()
+        for phase, nr_bytes, nr_blocks, left in (
+            (first, 30 * 2000 + 40 * 3000, 70, {"leaks": 60000, "holds": 120000}),
+            (second, 20 * 500, 20, {"leaks": 10000}),
+            (empty, 0, 0, {}),
+            (last, 10 * 700 + 3 * 800, 13, {"callocs": 2400}),
+        ):
+            heap = self.heap(phase)
+            self.assertEqual(heap["allocated_bytes"], nr_bytes)
+            self.assertEqual(heap["allocated_blocks"], nr_blocks)
+            self.assertEqual(heap["samples"], nr_blocks)
+            self.assertEqual(heap["dropped"], 0)
+            self.assertEqual(heap["live_bytes"], sum(left.values()))
+            if nr_blocks:
+                found = {name: one["bytes"] for name, one in self.leaks(phase).items()}
+                self.assertEqual(found, left)
+            self.assertEqual(heap["discarded_at_ns"] is None, phase is first)
+            self.assertGreater(heap["before_attach_bytes"], 5e6)
+            self.assertGreater(heap["rss_bytes"], 5e6)
+        self.assertIn("when what was recorded of it was discarded", last.info())
+        self.assertIn("recorded 13 of 13 blocks, 9.18 KiB", last.stderr)
+        again = self.path("again.data")
+        profc("merge", "-o", again, last.path)
+        self.assertEqual(self.heap(Recording(again))["allocated_bytes"], 10 * 700 + 3 * 800)
+        early = profc("report", "-i", last.path, "-m", "live", "--at", "1ms", status=2)
+        self.assertIn("when what was recorded of memory was discarded", early.stderr)
+
+    def test_what_only_memory_knows_is_refused_without_it(self):
+        fifo = self.path("control")
+        recorder = Recorder(
+            self.directory, "record", "--control", f"fifo:{fifo}", "--", "cat",
+            stdin=subprocess.PIPE,
+        )
+        self.addCleanup(recorder.__exit__, None, None, None)
+        self.eventually(lambda: os.path.exists(fifo), "a start")
+        self.until_done(fifo, "mem stop\nmem startmem discard\nmem\nmem pause\n")
+        recording = recorder.interrupt()
+        self.assertEqual(recording.stderr.count("'mem' needs a recording with --mem"), 3)
+        self.assertEqual(recording.stderr.count("unknown word 'mem'"), 2)
+        self.assertIn("mem start, mem stop, mem discard", recording.stderr)
+        counters = json.loads(recording.info("--json"))["counters"]
+        self.assertEqual(counters["control_refused"], 5)
+        for options in (("--mem-paused",), ("--mem-paused", "--mem"),
+                        ("--mem-paused", "--control", f"fifo:{fifo}")):
+            ended = profc("record", *options, "--", "true", status=2)
+            self.assertIn("--mem-paused needs --mem, and --control", ended.stderr)
 
     def test_the_server_is_as_it_was(self):
         """Its maps, the code of its allocator, and what its memory holds."""

@@ -87,6 +87,22 @@ static void test_recording_control__obeys_lines_in_order(void **state)
 	assert_int_equal(read_status(control), 0);
 }
 
+static void test_recording_control__takes_words_of_two_parts(void **state)
+{
+	struct fixture *fixture = *state;
+	struct control *control = &fixture->control;
+
+	say(fixture, "mem start \nmem stopmem discardstop\nmem\nmem stops\nmark mem stop\n");
+	expect(control, CONTROL_MEM_START, "");
+	expect(control, CONTROL_MEM_STOP, "");
+	expect(control, CONTROL_MEM_DISCARD, "");
+	expect(control, CONTROL_STOP, "");
+	assert_int_equal(read_status(control), ERR_INVALID);
+	assert_int_equal(read_status(control), ERR_INVALID);
+	expect(control, CONTROL_MARK, "mem stop");
+	assert_int_equal(read_status(control), 0);
+}
+
 static void test_recording_control__waits_for_the_end_of_a_line(void **state)
 {
 	struct fixture *fixture = *state;
@@ -226,6 +242,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_recording_control__obeys_lines_in_order,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_recording_control__takes_words_of_two_parts,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_recording_control__a_line_ends_with_its_last_writer, set_up,

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The exact totals of a moment that somebody has named, taken then and published later. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/minmax.h"
+#include "probe/prober_priv.h"
+#include "profile/heap_discard.h"
+#include "profile/profile.h"
+
+struct taken_moment {
+	pid_t pid;
+	uint64_t at_ns; /* CLOCK_MONOTONIC */
+	struct profile_heap_moment moment;
+};
+
+struct prober_moments {
+	uint64_t now_ns; /* CLOCK_MONOTONIC */
+	bool discards;
+	size_t nr;
+	struct taken_moment rows[];
+};
+
+/* Of one that has ended it is the last, unless that was told already. */
+static bool take(const struct prober *prober, struct probed_process *process, uint64_t now_ns,
+		 struct taken_moment *taken)
+{
+	*taken = (struct taken_moment){.pid = process->pid,
+				       .at_ns = process->is_gone ? process->gone_ns : now_ns,
+				       .moment = {.process = process->serial}};
+	if (process->serial == UINT32_MAX || process->moments.is_last_told ||
+	    !prober_add_totals(prober, process, &taken->moment))
+		return false;
+	process->moments.is_last_told = process->is_gone;
+	process->moments.again_ns = prober_next_moment_ns(now_ns);
+	return true;
+}
+
+struct prober_moments *prober_take_moments(struct prober *prober, uint64_t now_ns, bool discards)
+{
+	struct prober_moments *moments;
+
+	pthread_mutex_lock(&prober->lock);
+	moments = xcalloc(1, sizeof(*moments) + prober->nr_open * sizeof(moments->rows[0]));
+	moments->now_ns = now_ns;
+	moments->discards = discards;
+	for (size_t i = 0; i < prober->nr_open; i++)
+		moments->nr += take(prober, prober->open[i], now_ns, &moments->rows[moments->nr]);
+	pthread_mutex_unlock(&prober->lock);
+	return moments;
+}
+
+static void add(const struct taken_moment *taken, struct profile *profile, uint64_t start_ns)
+{
+	const struct profile_heap *heap = &profile->heap;
+	struct profile_heap_moment moment = taken->moment;
+
+	if (moment.process >= profile->nr_processes)
+		return;
+	prober_copy_memory(heap, &moment);
+	if (!profile->processes[moment.process].end_ns)
+		prober_read_memory(taken->pid, &moment);
+	moment.time_ns = taken->at_ns - min_u64(taken->at_ns, start_ns);
+	if (heap->nr_moments)
+		moment.time_ns =
+			max_u64(moment.time_ns, heap->moments[heap->nr_moments - 1].time_ns);
+	profile_add_heap_moment(profile, &moment);
+}
+
+void prober_add_moments(const struct prober_moments *moments, struct profile *profile,
+			uint64_t start_ns)
+{
+	for (size_t i = 0; i < moments->nr; i++)
+		add(&moments->rows[i], profile, start_ns);
+	if (moments->discards)
+		heap_discard_note(profile, moments->now_ns - min_u64(moments->now_ns, start_ns));
+}
