@@ -126,7 +126,8 @@ struct top {
 	uint64_t nr_shown;
 	uint64_t resolve_ns;  /* how long the last look-up of names took */
 	uint64_t resolved_ns; /* and when it ended */
-	size_t nr_resolved;   /* frames that it was asked for */
+	/* What it was asked for. */
+	size_t nr_resolved, nr_resolved_jit_names;
 };
 
 static void resolve(struct top *top, struct profile *profile)
@@ -136,6 +137,7 @@ static void resolve(struct top *top, struct profile *profile)
 
 	resolve_profile(profile, &options, NULL);
 	top->nr_resolved = profile->nr_frames;
+	top->nr_resolved_jit_names = profile->nr_jit_names;
 	top->resolved_ns = clock_monotonic_ns();
 	top->resolve_ns = top->resolved_ns - begin_ns;
 }
@@ -148,8 +150,8 @@ static void name(struct top *top, struct profile *profile)
 
 	if (known && known->nr_frames <= profile->nr_frames)
 		profile_adopt_symbols(profile, known);
-	if (known && known->symbols.nr_frames == profile->nr_frames &&
-	    known->nr_jit_names == profile->nr_jit_names && !top->ended)
+	if (known && top->nr_resolved == profile->nr_frames &&
+	    top->nr_resolved_jit_names == profile->nr_jit_names && !top->ended)
 		return; /* nothing new */
 	if (top->ended || !known || clock_monotonic_ns() - top->resolved_ns >= pause_ns)
 		resolve(top, profile);
