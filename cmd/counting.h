@@ -62,7 +62,7 @@ struct count_options {
 	 .max = 1000000, \
 	 .help = "refuse to count more than N functions and calls of a process (default: 20000)"}
 
-#define MEMORY_OPTION_ROWS(at) \
+#define MEM_OPTION_ROWS(at) \
 	{.type = OPTION_SECTION, .name = "Memory"}, \
 	{.type = OPTION_STRING, \
 	 .name = "mem", \
@@ -79,7 +79,10 @@ struct count_options {
 	{.type = OPTION_FLAG, \
 	 .name = "mem-free-stacks", \
 	 .offset = at(count.free_stacks), \
-	 .help = "with --mem: record the stack that frees a block, too"}, \
+	 .help = "with --mem: record the stack that frees a block, too"}
+
+#define MEMORY_OPTION_ROWS(at) \
+	MEM_OPTION_ROWS(at), \
 	{.type = OPTION_FLAG, \
 	 .name = "reachable", \
 	 .offset = at(count.reachable), \

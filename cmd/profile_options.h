@@ -13,9 +13,9 @@ struct err;
  * shows one. The members are a `const char *` for open_profile() and an `int`,
  * an enum metric.
  */
-#define TIME_METRIC_HELP "cpu, wall, runq, blocked or samples"
 #define METRIC_HELP                                                                                \
-	TIME_METRIC_HELP "; of memory alloc, allocs, live, peak, leaked, temporary or freed"
+	"cpu, wall, runq, blocked or samples; of memory alloc, allocs, live, peak, leaked, "       \
+	"temporary or freed"
 
 /*
  * A command that shows one profile accepts its name as an argument, too: `report FILE` is
@@ -39,11 +39,11 @@ int profile_options_take(const char **input, int argc, char **argv, int first_wo
 	{.type = OPTION_CHOICE, .short_name = 'm', .name = "metric", .argument = "METRIC",         \
 	 .offset = offsetof(values, member), .choices = metric_names, .help = (help_)}
 
-#define DIMENSION_OPTION_ROW(values, member, choices_, more)                                        \
+#define DIMENSION_OPTION_ROW(values, member)                                                       \
 	{.type = OPTION_CHOICE, .name = "by", .argument = "WHAT",                                  \
-	 .offset = offsetof(values, member), .choices = (choices_),                                \
-	 .help = "one row per function, line, file, module, thread, process, state or syscall" more \
-		 " (default: function)"}
+	 .offset = offsetof(values, member), .choices = dimension_names,                           \
+	 .help = "one row per function, line, file, module, thread, process, state or syscall; " \
+		 "of memory lifetime (default: function)"}
 
 #define NO_INLINE_OPTION_ROW(values, member)                                                       \
 	{.type = OPTION_FLAG, .name = "no-inline", .offset = offsetof(values, member),             \

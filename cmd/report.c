@@ -64,7 +64,7 @@ static const struct option_row rows[] = {
 	 .help = METRIC_HELP
 	 "; or calls, which sorts by them (default: cpu; wall with --by "
 	 "state, blocked with --by syscall, alloc with --by lifetime, live with --at)"},
-	DIMENSION_OPTION_ROW(struct report_args, by, dimension_names, "; of memory lifetime"),
+	DIMENSION_OPTION_ROW(struct report_args, by),
 	{.type = OPTION_UINT,
 	 .short_name = 'n',
 	 .name = "limit",

@@ -38,18 +38,15 @@
 
 /* New names are looked up only so often that this share of the time goes into it. */
 #define RESOLVE_SHARE 10
-/* Lines of a screen that are no rows: heading, wishes, a gap, columns, "and N more". */
-#define OTHER_LINES	5
-#define LIMIT_NO_SCREEN 20
 /* How often a screen in the background looks whether it has come to the front. */
-#define HIDDEN_MS	500
-#define LIMIT_NOT_GIVEN UINT64_MAX
+#define HIDDEN_MS	 500
+#define METRIC_NOT_GIVEN (-1)
 
 struct top_args {
 	struct record_options record;
 	uint64_t interval_ns, window_ns, times;
-	uint64_t limit; /* or LIMIT_NOT_GIVEN */
-	int metric, by; /* indexes of the choices */
+	uint64_t limit; /* or TOP_LIMIT_FITTING */
+	int metric, by; /* indexes of the choices; or METRIC_NOT_GIVEN */
 	bool by_total;
 	struct view_options view;
 };
@@ -61,15 +58,16 @@ static const struct option_row rows[] = {
 	RECORD_WHAT_OPTION_ROWS(RECORD_AT),
 	RECORD_HOW_OPTION_ROWS(RECORD_AT),
 	COUNT_OPTION_ROWS(RECORD_AT),
+	MEM_OPTION_ROWS(RECORD_AT),
 	{.type = OPTION_SECTION, .name = "What is shown"},
 	{.type = OPTION_CHOICE,
 	 .short_name = 'm',
 	 .name = "metric",
 	 .argument = "METRIC",
 	 .offset = offsetof(struct top_args, metric),
-	 .choices = time_metric_names,
-	 .help = TIME_METRIC_HELP " (default: cpu)"},
-	DIMENSION_OPTION_ROW(struct top_args, by, time_dimension_names, ""),
+	 .choices = metric_names,
+	 .help = METRIC_HELP " (default: cpu, with --mem live)"},
+	DIMENSION_OPTION_ROW(struct top_args, by),
 	{.type = OPTION_UINT,
 	 .short_name = 'n',
 	 .name = "limit",
@@ -172,18 +170,6 @@ static int refresh(struct top *top, struct err *err)
 	return 0;
 }
 
-static size_t limit_of(const struct top *top)
-{
-	size_t nr_lines;
-
-	if (top->args->limit != LIMIT_NOT_GIVEN)
-		return top->args->limit;
-	if (!top->has_screen)
-		return LIMIT_NO_SCREEN;
-	nr_lines = terminal_rows(&top->terminal);
-	return nr_lines > OTHER_LINES ? nr_lines - OTHER_LINES : 1;
-}
-
 static void show(struct top *top)
 {
 	struct view view = view_options_resolve(&top->args->view);
@@ -191,7 +177,8 @@ static void show(struct top *top)
 		.profile = top->profile,
 		.state = &top->state,
 		.view = &view,
-		.limit = limit_of(top),
+		.limit = top->args->limit,
+		.nr_lines = top->has_screen ? terminal_rows(&top->terminal) : 0,
 		.has_keys = top->has_screen,
 		.window_ns = top->args->window_ns,
 		.counts = &top->counts,
@@ -498,14 +485,33 @@ static int refuse_number(const struct count_options *options, struct err *err)
 	return 0;
 }
 
+static int choose_metric(const struct top_args *args, struct top_state *state, struct err *err)
+{
+	const struct count_options *count = &args->record.count;
+
+	state->last_metric = !count->memory	  ? METRIC_SAMPLES
+			     : count->free_stacks ? METRIC_FREED
+						  : METRIC_TEMPORARY;
+	if (args->metric != METRIC_NOT_GIVEN)
+		state->metric = (enum metric)args->metric;
+	else if (count->memory)
+		state->metric = METRIC_LIVE;
+	if (state->metric > state->last_metric)
+		return err_set(err, ERR_INVALID, "--metric %s needs --mem%s",
+			       metric_name(state->metric), count->memory ? "-free-stacks" : "");
+	if (!dimension_divides(state->by, state->metric))
+		return err_set(err, ERR_INVALID, "%s cannot be divided by %s",
+			       metric_is_memory(state->metric) ? "memory" : "time",
+			       dimension_names[args->by]);
+	return 0;
+}
+
 static int check_and_run(const struct command *self, const struct top_args *args, char **argv)
 {
 	struct top top = {.args = args,
 			  .signals = SIGNAL_PIPE_NONE,
 			  .argv = argv,
-			  .state = {.by = (enum dimension)args->by,
-				    .metric = (enum metric)args->metric,
-				    .by_total = args->by_total}};
+			  .state = {.by = (enum dimension)args->by, .by_total = args->by_total}};
 	struct err err = ERR_INIT;
 	pid_t *pids = NULL;
 	size_t nr_pids = 0;
@@ -514,6 +520,7 @@ static int check_and_run(const struct command *self, const struct top_args *args
 	if (!argv && record_options_pids(&args->record, &pids, &nr_pids, &err) < 0)
 		return usage_error(self, &err);
 	if (refuse_number(&args->record.count, &err) < 0 ||
+	    choose_metric(args, &top.state, &err) < 0 ||
 	    counting_new(&args->record.count, &args->record.symbols, &top.counting, &err) < 0)
 		status = usage_error(self, &err);
 	else
@@ -526,7 +533,8 @@ static int check_and_run(const struct command *self, const struct top_args *args
 
 static int run_top(const struct command *self, int argc, char **argv)
 {
-	struct top_args args = {.limit = LIMIT_NOT_GIVEN,
+	struct top_args args = {.limit = TOP_LIMIT_FITTING,
+				.metric = METRIC_NOT_GIVEN,
 				.view = VIEW_OPTIONS_INIT,
 				.interval_ns = NS_PER_SEC,
 				.window_ns = 5 * NS_PER_SEC};
@@ -551,7 +559,7 @@ static int run_top(const struct command *self, int argc, char **argv)
 const struct command command_top = {
 	.name = "top",
 	.synopsis = "-p PID [OPTIONS] | [OPTIONS] [--] CMD [ARG...]",
-	.summary = "watch where the time goes, live",
+	.summary = "watch where time and memory go, live",
 	.help = "Shows the functions that use most time right now, anew every second, as `report` "
 		"does of a recording. Keys: s sorts by self or total, b chooses what a row is, m "
 		"the metric, / and t filter by function and thread, a shows all time, space "
@@ -560,6 +568,7 @@ const struct command command_top = {
 		"  profc top -p 1234\n"
 		"  profc top -p 1234 -m wall --by thread\n"
 		"  profc top -p 1234 --count '^parse_'\n"
+		"  profc top -p 1234 --mem\n"
 		"  profc top -- ./program",
 	.options = rows,
 	.runs_command = true,

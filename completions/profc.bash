@@ -20,8 +20,7 @@ _profc_pids() { # WORD
 
 # What --metric takes differs.
 _profc_metrics() { # COMMAND WORD
-	local metrics="cpu wall runq blocked samples"
-	[[ $1 == top ]] || metrics+=" alloc allocs live peak leaked temporary freed"
+	local metrics="cpu wall runq blocked samples alloc allocs live peak leaked temporary freed"
 	[[ $1 == report ]] && metrics+=" calls"
 	_profc_words "$2" "$metrics"
 }
@@ -33,10 +32,7 @@ _profc_value() { # OPTION WORD COMMAND
 	-i | --input | -o | --output | --count-lines) _profc_files "$2" ;;
 	-m | --metric) _profc_metrics "$3" "$2" ;;
 	--within | --count | --mem-functions) ;; # functions: nobody knows yet of which program
-	--by)
-		_profc_words "$2" function line file module thread process state syscall \
-			"$([[ $3 == top ]] || echo lifetime)"
-		;;
+	--by) _profc_words "$2" function line file module thread process state syscall lifetime ;;
 	--color) _profc_words "$2" auto always never ;;
 	--unwinder) _profc_words "$2" auto cfi libunwind fp ;;
 	--weights) _profc_words "$2" value samples ;;

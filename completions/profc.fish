@@ -28,12 +28,10 @@ complete -c profc -n '__fish_seen_subcommand_from help' -f -a '(profc --list-com
 complete -c profc -n 'string match -q -- --version (__profc_command)' -f -a -v
 complete -c profc -n __profc_at_option -f -a '(__profc_options)'
 complete -c profc -n '__fish_seen_subcommand_from record attach top dump doctor' -s p -l pid -x -a '(__fish_complete_pids)'
-complete -c profc -n '__fish_seen_subcommand_from report annotate export diff top' -s m -l metric -x -a 'cpu wall runq blocked samples'
-complete -c profc -n '__fish_seen_subcommand_from report annotate export diff' -s m -l metric -x -a 'alloc allocs live peak leaked temporary freed'
+complete -c profc -n '__fish_seen_subcommand_from report annotate export diff top' -s m -l metric -x -a 'cpu wall runq blocked samples alloc allocs live peak leaked temporary freed'
 complete -c profc -n '__fish_seen_subcommand_from report' -s m -l metric -x -a calls
 complete -c profc -n '__fish_seen_subcommand_from report annotate diff' -l unit -x -a 'auto ns us ms s'
-complete -c profc -n '__fish_seen_subcommand_from report top' -l by -x -a 'function line file module thread process state syscall'
-complete -c profc -n '__fish_seen_subcommand_from report' -l by -x -a lifetime
+complete -c profc -n '__fish_seen_subcommand_from report top' -l by -x -a 'function line file module thread process state syscall lifetime'
 complete -c profc -n '__fish_seen_subcommand_from report annotate diff info dump top' -l color -x -a 'auto always never'
 complete -c profc -n '__fish_seen_subcommand_from record attach top' -l unwinder -x -a 'auto cfi libunwind fp'
 complete -c profc -n '__fish_seen_subcommand_from record attach top' -l count -x
@@ -42,6 +40,6 @@ complete -c profc -n '__fish_seen_subcommand_from record attach top' -l count-li
 complete -c profc -n '__fish_seen_subcommand_from record attach top' -l count-max -x
 complete -c profc -n '__fish_seen_subcommand_from record attach' -l within -x
 complete -c profc -n '__fish_seen_subcommand_from record attach' -l agent -x -a '(__fish_complete_command)'
-complete -c profc -n '__fish_seen_subcommand_from record attach' -l mem
-complete -c profc -n '__fish_seen_subcommand_from record attach' -l mem-functions -x
+complete -c profc -n '__fish_seen_subcommand_from record attach top' -l mem
+complete -c profc -n '__fish_seen_subcommand_from record attach top' -l mem-functions -x
 complete -c profc -n '__fish_seen_subcommand_from record top' -x -a '(__fish_complete_command)'

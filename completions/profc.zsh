@@ -5,8 +5,7 @@
 
 # What --metric takes differs.
 _profc_metrics() { # COMMAND
-	local -a metrics=(cpu wall runq blocked samples)
-	[[ $1 == top ]] || metrics+=(alloc allocs live peak leaked temporary freed)
+	local -a metrics=(cpu wall runq blocked samples alloc allocs live peak leaked temporary freed)
 	[[ $1 == report ]] && metrics+=(calls)
 	compadd -a metrics
 }
@@ -18,10 +17,7 @@ _profc_value() { # OPTION COMMAND
 	-m | --metric) _profc_metrics $2 ;;
 	--within | --count | --mem-functions) ;; # functions: nobody knows yet of which program
 	--agent) _command_names -e ;;
-	--by)
-		compadd function line file module thread process state syscall
-		[[ $2 == top ]] || compadd lifetime
-		;;
+	--by) compadd function line file module thread process state syscall lifetime ;;
 	--color) compadd auto always never ;;
 	--unwinder) compadd auto cfi libunwind fp ;;
 	--weights) compadd value samples ;;

@@ -40,6 +40,15 @@ static bool is_code(enum dimension dimension)
 	return false;
 }
 
+bool dimension_divides(enum dimension dimension, enum metric metric)
+{
+	bool is_memory = metric_is_memory(metric);
+
+	if (dimension == BY_STATE || dimension == BY_SYSCALL)
+		return !is_memory;
+	return dimension != BY_LIFETIME || is_memory;
+}
+
 struct flat *flat_new(const struct weights *weights, enum dimension dimension)
 {
 	struct flat *flat = xcalloc(1, sizeof(*flat));

@@ -31,11 +31,12 @@ enum dimension {
 	BY_INLINE_SITE, /* a (function, file, line): what was inlined at a line; total only */
 };
 
-/*
- * Their names, NULL-ended and in their order: of those of time, and of all but the last ones, which
- * are for annotate alone.
+/* Their names, NULL-ended and in their order, but for the last ones, which are for annotate alone.
  */
-extern const char *const time_dimension_names[], *const dimension_names[];
+extern const char *const dimension_names[];
+
+/* Can a metric be divided by it? Memory has no state and no system call, time no lifetime. */
+bool dimension_divides(enum dimension dimension, enum metric metric);
 
 enum flat_state {
 	STATE_RUNNING,

@@ -7,15 +7,13 @@
 #include "calltree/expand.h"
 #include "calltree/lifetime.h"
 
-/* clang-format off */
-#define TIME_DIMENSIONS \
-	[BY_FUNCTION] = "function", [BY_LINE] = "line", [BY_FILE] = "file", \
-	[BY_MODULE] = "module", [BY_THREAD] = "thread", [BY_PROCESS] = "process", \
-	[BY_STATE] = "state", [BY_SYSCALL] = "syscall"
-/* clang-format on */
-
-const char *const time_dimension_names[] = {TIME_DIMENSIONS, NULL};
-const char *const dimension_names[] = {TIME_DIMENSIONS, [BY_LIFETIME] = "lifetime", NULL};
+const char *const dimension_names[] = {
+	[BY_FUNCTION] = "function", [BY_LINE] = "line",
+	[BY_FILE] = "file",	    [BY_MODULE] = "module",
+	[BY_THREAD] = "thread",	    [BY_PROCESS] = "process",
+	[BY_STATE] = "state",	    [BY_SYSCALL] = "syscall",
+	[BY_LIFETIME] = "lifetime", NULL,
+};
 
 const char *flat_state_name(enum flat_state state)
 {

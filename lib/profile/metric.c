@@ -13,7 +13,6 @@
 	[METRIC_PEAK] = "peak", [METRIC_LEAKED] = "leaked", [METRIC_TEMPORARY] = "temporary",      \
 	[METRIC_FREED] = "freed"
 
-const char *const time_metric_names[] = {TIME_NAMES, NULL};
 const char *const metric_names[] = {TIME_NAMES, MEMORY_NAMES, NULL};
 const char *const metric_names_and_calls[] = {TIME_NAMES, MEMORY_NAMES, "calls", NULL};
 

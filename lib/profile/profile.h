@@ -49,10 +49,8 @@ enum metric {
 
 #define METRIC_COUNT (METRIC_FREED + 1)
 
-/* Their names, NULL-ended: of those of time, of all, and these with the exact counts behind them.
- */
-extern const char *const time_metric_names[], *const metric_names[],
-						      *const metric_names_and_calls[];
+/* Their names, NULL-ended; and these with the exact counts behind them. */
+extern const char *const metric_names[], *const metric_names_and_calls[];
 
 bool metric_parse(const char *text, enum metric *metric);
 const char *metric_name(enum metric metric); /* "cpu", "wall", … */

@@ -399,7 +399,7 @@ static void print_left_out(const struct flat *flat, const struct view *view, siz
 			   bool shows_calls, struct sink *sink)
 {
 	struct tally rest = {0};
-	struct buf text = {0};
+	struct buf text = {0}, line = {0};
 
 	if (shown >= flat->nr)
 		return;
@@ -410,10 +410,12 @@ static void print_left_out(const struct flat *flat, const struct view *view, siz
 	buf_append_str(&text, " more with ");
 	append_percent(&text, tally_percent(&rest, &flat->weights->total));
 	buf_append_str(&text, "% of self (-n 0 shows all)");
-	line_print(sink, view, STYLE_DIM, buf_str(&text));
+	append_cut(&line, buf_str(&text), view->columns, CUT_END);
+	line_print(sink, view, STYLE_DIM, buf_str(&line));
 	if (flat_has_counts(flat) && !shows_calls && !view->rate_ns)
 		line_print(sink, view, STYLE_DIM, "none of these was counted: see --sort calls");
 	buf_release(&text);
+	buf_release(&line);
 }
 
 void flat_print_text(const struct flat *flat, const struct view *view, size_t limit,

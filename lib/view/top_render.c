@@ -19,12 +19,15 @@
 #include "view/flat_text.h"
 #include "view/line.h"
 #include "view/number.h"
+#include "view/paragraph.h"
 #include "view/summary.h"
+#include "view/top_memory.h"
 #include "view/top_state.h"
 
 /* In the order of enum dimension. */
-static const char *const dimension_words[] = {"function", "line",    "file",  "module",
-					      "thread",	  "process", "state", "system call"};
+static const char *const dimension_words[] = {"function", "line",	 "file",
+					      "module",	  "thread",	 "process",
+					      "state",	  "system call", "lifetime"};
 
 static uint64_t window_of(const struct top_frame *frame)
 {
@@ -45,12 +48,14 @@ static const struct count_moment *moment_of(const struct top_frame *frame)
 		       : NULL;
 }
 
-/* "4.97 s of CPU time in the last 5.00 s, 2,480 samples: redis-server *:6379" */
-static void append_heading(struct buf *line, const struct top_frame *frame,
-			   const struct weights *weights)
+/* "4.97 s of CPU time in the last 5.00 s, 2,480 samples" */
+static void append_amount(struct buf *line, const struct top_frame *frame,
+			  const struct weights *weights)
 {
-	struct buf title = {0};
-
+	if (metric_is_memory(weights->metric)) {
+		top_append_amount(line, weights, window_of(frame));
+		return;
+	}
 	append_weight(line, weights->metric, weights->total.weight);
 	buf_append_str(line, summary_metric_words(weights->metric));
 	buf_append_str(line, " in the last ");
@@ -59,6 +64,14 @@ static void append_heading(struct buf *line, const struct top_frame *frame,
 		buf_append_str(line, ", ");
 		append_weight(line, METRIC_SAMPLES, weights->total.samples);
 	}
+}
+
+static void append_heading(struct buf *line, const struct top_frame *frame,
+			   const struct weights *weights)
+{
+	struct buf title = {0};
+
+	append_amount(line, frame, weights);
 	profile_append_title(&title, frame->profile);
 	if (title.nr_bytes > 0)
 		buf_append_str(line, ": ");
@@ -121,6 +134,29 @@ static uint64_t counted_ns(const struct top_frame *frame, const struct weights *
 	return to_ns - from_ns;
 }
 
+/* Lines below the heading that are no rows: columns, and "and N more". */
+#define OTHER_LINES	2
+#define LIMIT_NO_SCREEN 20
+
+static size_t nr_lines_in(const struct sink *sink)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < sink->pending.nr_bytes; i++)
+		nr += sink->pending.bytes[i] == '\n';
+	return nr;
+}
+
+static size_t limit_of(const struct top_frame *frame, size_t nr_lines_used)
+{
+	if (frame->limit != TOP_LIMIT_FITTING)
+		return frame->limit;
+	if (!frame->nr_lines)
+		return LIMIT_NO_SCREEN;
+	nr_lines_used += OTHER_LINES;
+	return frame->nr_lines > nr_lines_used ? frame->nr_lines - nr_lines_used : 1;
+}
+
 static void print_table(struct sink *sink, const struct top_frame *frame,
 			const struct weights *weights)
 {
@@ -130,23 +166,39 @@ static void print_table(struct sink *sink, const struct top_frame *frame,
 	if (frame->state->by_total)
 		flat_sort(flat, "total", NULL);
 	view.rate_ns = counted_ns(frame, weights);
-	flat_print_text(flat, &view, frame->limit, sink);
+	flat_print_text(flat, &view, limit_of(frame, nr_lines_in(sink)), sink);
 	flat_free(flat);
 }
 
 /* And what may be done about it. */
-static void print_nothing(struct sink *sink, const struct top_frame *frame)
+static const char *hint_at_more(const struct top_frame *frame)
 {
 	const struct top_state *state = frame->state;
-	bool has_other = profile_total(frame->profile, METRIC_WALL) > 0;
+
+	if (frame->has_keys && (*state->function || *state->thread))
+		return "/ and t ask again; nothing: all";
+	if (metric_is_memory(state->metric))
+		return frame->profile->meta.attached ? "what was allocated before is not known"
+						     : "";
+	if (!profile_total(frame->profile, METRIC_WALL))
+		return "";
+	return frame->has_keys ? "m goes on to other metrics: wall shows sleeping threads, too"
+			       : "-m wall shows sleeping threads, too";
+}
+
+static void print_nothing(struct sink *sink, const struct top_frame *frame)
+{
+	const char *hint = hint_at_more(frame);
 
 	sink_str(sink, "nothing of this, so far\n");
-	if (frame->has_keys && (*state->function || *state->thread))
-		sink_str(sink, "/ and t ask again; nothing: all\n");
-	else if (has_other && frame->has_keys)
-		sink_str(sink, "m goes on to other metrics: wall shows sleeping threads, too\n");
-	else if (has_other)
-		sink_str(sink, "-m wall shows sleeping threads, too\n");
+	if (*hint)
+		paragraph_print(frame->view, "", hint, sink);
+}
+
+static void print_help(struct sink *sink, const struct top_frame *frame)
+{
+	for (const struct top_key *key = top_state_help(); key->keys; key++)
+		paragraph_print(frame->view, key->keys, key->words, sink);
 }
 
 static void print_weighed(struct sink *sink, const struct top_frame *frame,
@@ -156,6 +208,7 @@ static void print_weighed(struct sink *sink, const struct top_frame *frame,
 
 	append_heading(&line, frame, weights);
 	print_cut(sink, frame, STYLE_HEADING, &line);
+	top_print_memory(frame->profile, window_of(frame), frame->view, sink);
 	if (frame->state->prompt != TOP_PROMPT_NONE)
 		append_prompt(&line, frame->state);
 	else if (frame->has_keys)
@@ -165,7 +218,7 @@ static void print_weighed(struct sink *sink, const struct top_frame *frame,
 	buf_release(&line);
 	sink_str(sink, "\n");
 	if (frame->state->help)
-		sink_str(sink, top_state_help());
+		print_help(sink, frame);
 	else if (weights->total.weight > 0)
 		print_table(sink, frame, weights);
 	else
@@ -181,7 +234,9 @@ static struct filter filter_of(const struct top_frame *frame, const char **funct
 	*thread = frame->state->thread;
 	return (struct filter){.functions = {.texts = function, .nr = **function != '\0'},
 			       .threads = {.texts = thread, .nr = **thread != '\0'},
-			       .from_ns = duration_ns - window_of(frame)};
+			       .from_ns = top_is_of_now(frame->state->metric)
+						  ? 0
+						  : duration_ns - window_of(frame)};
 }
 
 void top_render(const struct top_frame *frame, struct buf *out)

@@ -9,19 +9,25 @@
 #define KEY_DELETE    '\177'
 #define KEY_ESCAPE    '\033'
 
-const char *top_state_help(void)
+const struct top_key *top_state_help(void)
 {
-	return "q, Ctrl-C   quit\n"
-	       "Ctrl-Z      stop, and a command with it; the shell's fg goes on\n"
-	       "space, p    pause: the processes are left alone\n"
-	       "s           sort by self or by total\n"
-	       "b           rows by function, line, file, module, thread, process, state, system\n"
-	       "            call\n"
-	       "m           metric: cpu, wall, runq, blocked, samples\n"
-	       "a           all time since the beginning, or the last seconds\n"
-	       "/           only samples with a function that matches; nothing: all\n"
-	       "t           only threads that match; nothing: all\n"
-	       "h, ?        this help\n";
+	static const struct top_key keys[] = {
+		{"q, Ctrl-C   ", "quit"},
+		{"Ctrl-Z      ", "stop, and a command with it; the shell's fg goes on"},
+		{"space, p    ", "pause: the processes are left alone"},
+		{"s           ", "sort by self or by total"},
+		{"b           ", "rows by function, line, file, module, thread, process, state, "
+				 "system call or, of memory, lifetime"},
+		{"m           ", "metric: cpu, wall, runq, blocked, samples; with --mem also "
+				 "alloc, allocs, live, peak, leaked, temporary, freed"},
+		{"a           ", "all time since the beginning, or the last seconds"},
+		{"/           ", "only samples with a function that matches; nothing: all"},
+		{"t           ", "only threads that match; nothing: all"},
+		{"h, ?        ", "this help"},
+		{NULL, NULL},
+	};
+
+	return keys;
 }
 
 static void begin_prompt(struct top_state *state, enum top_prompt prompt)
@@ -48,6 +54,22 @@ static void type(struct top_state *state, char key)
 		state->input[state->nr_input++] = key;
 		state->input[state->nr_input] = '\0';
 	}
+}
+
+static void go_on_to_metric(struct top_state *state)
+{
+	state->metric =
+		state->metric == state->last_metric ? METRIC_CPU : (enum metric)(state->metric + 1);
+	if (!dimension_divides(state->by, state->metric))
+		state->by = BY_FUNCTION;
+}
+
+static void go_on_to_dimension(struct top_state *state)
+{
+	do {
+		state->by =
+			state->by == BY_LIFETIME ? BY_FUNCTION : (enum dimension)(state->by + 1);
+	} while (!dimension_divides(state->by, state->metric));
 }
 
 void top_state_key(struct top_state *state, char key)
@@ -77,11 +99,10 @@ void top_state_key(struct top_state *state, char key)
 		state->by_total = !state->by_total;
 		break;
 	case 'b':
-		state->by = state->by == BY_SYSCALL ? BY_FUNCTION : (enum dimension)(state->by + 1);
+		go_on_to_dimension(state);
 		break;
 	case 'm':
-		state->metric = state->metric == METRIC_SAMPLES ? METRIC_CPU
-								: (enum metric)(state->metric + 1);
+		go_on_to_metric(state);
 		break;
 	case 'a':
 		state->all_time = !state->all_time;

@@ -21,8 +21,9 @@ enum top_prompt {
 struct top_state {
 	enum dimension by;
 	enum metric metric;
-	bool by_total; /* sorted so, else by self */
-	bool all_time; /* since the beginning, else the last seconds */
+	enum metric last_metric; /* that there is, of those recorded */
+	bool by_total;		 /* sorted so, else by self */
+	bool all_time;		 /* since the beginning, else the last seconds */
 	bool paused, help, quit;
 	bool stop;					     /* as job control does */
 	char function[TOP_INPUT_MAX], thread[TOP_INPUT_MAX]; /* filters; "" is none */
@@ -33,7 +34,13 @@ struct top_state {
 
 /* One key. Keys that mean nothing are ignored. */
 void top_state_key(struct top_state *state, char key);
-/* The keys and what they do, lines of text; borrowed. */
-const char *top_state_help(void);
+
+/* Keys, in as many columns as those of the others, and what they do. */
+struct top_key {
+	const char *keys, *words;
+};
+
+/* All of them, ended by one of NULL. */
+const struct top_key *top_state_help(void);
 
 #endif

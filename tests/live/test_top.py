@@ -28,9 +28,9 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 class Screen:
     """profc top on a terminal of its own; what it has drawn, without the escapes."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, size=(30, 80)):
         self.ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 80, 0, 0))
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
         self.before = termios.tcgetattr(theirs)
         self.theirs = theirs
         self.process = subprocess.Popen(
@@ -57,6 +57,16 @@ class Screen:
                 raise AssertionError(f"{text!r} never was in {ESCAPES.sub('', self.raw)[-3000:]}")
             self.read(0.1)
         return ESCAPES.sub("", self.raw)
+
+    def lines(self, patience=20):
+        """Of the next screen that is drawn from its beginning to its end."""
+        self.raw = ""
+        deadline = time.monotonic() + patience
+        while not (whole := re.search(r"\x1b\[H(.*?)\x1b\[J", self.raw, re.DOTALL)):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"no whole screen: {self.raw[-3000:]!r}")
+            self.read(0.1)
+        return re.split(r"\r*\n", ESCAPES.sub("", whole.group(1)))
 
     def finish(self):
         while self.process.poll() is None:
@@ -264,6 +274,115 @@ class Top(LiveCase):
             gone.wait()
         done = profc("top", "-p", gone.pid, status=1)
         self.assertIn(f"there is no process {gone.pid}", done.stderr)
+
+
+class Memory(LiveCase):
+    """Who holds the memory now. With a rate of one byte all blocks are recorded."""
+
+    def server(self):
+        target = Running([build("allocates"), "serve"])
+        self.addCleanup(target.__exit__)
+        return target.wait_ready()
+
+    def ask(self, target, word):
+        """What it says when it has done it."""
+        target.process.stdin.write(word + "\n")
+        target.process.stdin.flush()
+        return json.loads(target.process.stdout.readline())
+
+    def assertRow(self, table, pattern):
+        self.assertRegex(table, re.compile(pattern, re.M))
+
+    def test_what_is_alive_and_keys_for_the_rest(self):
+        target = self.server()
+        self.ask(target, "leaks:400:10000")
+        with Screen("-p", target.pid, "--mem=1", "--window", "0") as screen:
+            screen.wait_for("0 bytes alive")
+            seen = "\n".join(screen.lines())
+            self.assertIn("what was allocated before is not known", seen)
+            self.assertRegex(seen, r"live 0 bytes, allocated 0 bytes, 0 bytes/s, RSS .* at first\)")
+            self.ask(target, "leaks:1024:1024")
+            self.ask(target, "holds:512:4096")
+            screen.wait_for("3.00 MiB alive, 1,536 blocks")
+            screen.wait_for(" holds ")  # found after it came into view, and no other code
+            seen = "\n".join(screen.lines())
+            self.assertIn("live 3.00 MiB, allocated 3.00 MiB, ", seen)
+            self.assertRow(seen, r"^ +2048 66\.7 0\.0 +2048 +66\.7 +512 +holds +allocates")
+            self.assertRow(seen, r"^ +1024 33\.3 0\.0 +1024 +33\.3 +1,024 +leaks +allocates")
+            self.ask(target, "lets_go:512:4096")
+            screen.wait_for("1.00 MiB alive, 1,024 blocks")
+            seen = "\n".join(screen.lines())
+            self.assertIn("live 1.00 MiB, allocated 3.00 MiB, ", seen)
+            for words in (
+                "3.00 MiB alive at the peak, at ", "1.00 MiB not freed, 1,024 blocks",
+                "freed soon in the last", " of CPU time in the last", " of wall time", " waiting for",
+                " blocked in the last", " samples in the last",
+                "3.00 MiB allocated in the last", "1,536 blocks allocated in the last",
+                "1.00 MiB alive, 1,024 blocks",
+            ):
+                screen.press("m")
+                screen.wait_for(words)
+            screen.press("bbbbb")
+            screen.wait_for("by process")
+            self.assertRow("\n".join(screen.lines()), rf"^ +1024 .* {target.pid} +allocates")
+            screen.press("b")
+            screen.wait_for("by lifetime")
+            screen.press("b")
+            screen.wait_for("by function")
+            screen.press("q")
+            self.assertEqual(screen.finish(), 0)
+        self.assertUntouched(target.pid)
+        with open(f"/proc/{target.pid}/maps", encoding="utf-8") as maps:
+            self.assertNotIn("profc-probes", maps.read())
+
+    def test_it_fits_small_screens(self):
+        target = self.server()
+        for columns, nr_lines in ((80, 24), (40, 12)):
+            with Screen("-p", target.pid, "--mem=1", size=(nr_lines, columns)) as screen:
+                screen.wait_for("alive")
+                self.ask(target, "leaks:64:3000")
+                self.ask(target, "callocs:64:3000")
+                screen.wait_for("callocs")
+                screen.press("s")
+                screen.wait_for("most total first")
+                lines = screen.lines()
+                self.assertLessEqual(max(map(len, lines)), columns, lines)
+                self.assertLessEqual(len(lines), nr_lines, lines)
+                self.assertIn("RSS", "".join(lines[1:4]))
+                if nr_lines == 12:
+                    self.assertRegex(lines[-1], r"^and \d+ more with ")
+                screen.press("h")
+                screen.wait_for("Ctrl-C   quit")
+                lines = screen.lines()
+                self.assertLessEqual(max(map(len, lines)), columns, lines)
+                screen.press("q")
+                self.assertEqual(screen.finish(), 0)
+
+    def test_of_a_command_without_a_terminal(self):
+        data = self.path("top.data")
+        argv = (build("allocates"), "leaks:512:2048", "temporaries:100:50000", "waits")
+        done = profc("top", "--mem=1", "-o", data, "--width", "100", "--", *argv)
+        table = done.stdout[done.stdout.rindex(" alive, ") - 12:]
+        self.assertIn("1.00 MiB alive, 512 blocks", table)
+        self.assertIn("live 1.00 MiB, allocated 5.77 MiB, ", table)
+        self.assertNotIn("at first", table)
+        self.assertRow(table, r"^ +1024 100\.0 0\.0 +1024 +100\.0 +512 +leaks ")
+        rows = json.loads(profc("report", "-i", data, "--json", "-m", "alloc").stdout)["rows"]
+        sums = {row["function"]: row["total_bytes"] for row in rows}
+        self.assertEqual((sums["leaks"], sums["temporaries"]), (1 << 20, 5000000))
+
+    def test_what_cannot_be_shown_is_refused(self):
+        for options, why in (
+            (("-m", "live"), "--metric live needs --mem"),
+            (("--mem", "--by", "state"), "memory cannot be divided by state"),
+            (("--mem", "--by", "syscall", "-m", "alloc"), "memory cannot be divided by syscall"),
+            (("-m", "freed"), "--metric freed needs --mem"),
+            (("--mem", "-m", "freed"), "--metric freed needs --mem-free-stacks"),
+            (("--by", "lifetime"), "time cannot be divided by lifetime"),
+            (("--mem=2T",), "is not a size of 1 to 1G bytes"),
+        ):
+            ended = profc("top", *options, "--", "true", status=2)
+            self.assertIn(why, ended.stderr)
 
 
 class Job(LiveCase):

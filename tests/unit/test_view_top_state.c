@@ -16,7 +16,8 @@ static void type(struct top_state *state, const char *keys)
 
 static void test_top__keys_choose_what_is_shown(void **unused)
 {
-	struct top_state state = {.by = BY_FUNCTION, .metric = METRIC_CPU};
+	struct top_state state = {
+		.by = BY_FUNCTION, .metric = METRIC_CPU, .last_metric = METRIC_SAMPLES};
 
 	(void)unused;
 	type(&state, "bbs");
@@ -35,6 +36,30 @@ static void test_top__keys_choose_what_is_shown(void **unused)
 	assert_false(state.quit);
 	type(&state, "q");
 	assert_true(state.quit);
+}
+
+static void test_top__keys_go_through_metrics_of_memory_where_there_are_such(void **unused)
+{
+	struct top_state state = {
+		.by = BY_FUNCTION, .metric = METRIC_LIVE, .last_metric = METRIC_TEMPORARY};
+
+	(void)unused;
+	type(&state, "bbbbbb"); /* by process, and then not by state */
+	assert_int_equal(state.by, BY_LIFETIME);
+	type(&state, "b");
+	assert_int_equal(state.by, BY_FUNCTION);
+	type(&state, "mmm");
+	assert_int_equal(state.metric, METRIC_TEMPORARY);
+	type(&state, "m");
+	assert_int_equal(state.metric, METRIC_CPU);
+	type(&state, "bbbbbb");
+	assert_int_equal(state.by, BY_STATE);
+	type(&state, "mmmm");
+	assert_int_equal(state.metric, METRIC_SAMPLES);
+	assert_int_equal(state.by, BY_STATE);
+	type(&state, "m");
+	assert_int_equal(state.metric, METRIC_ALLOC);
+	assert_int_equal(state.by, BY_FUNCTION);
 }
 
 static void test_top__filters_are_typed_in(void **unused)
@@ -88,6 +113,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_top__keys_choose_what_is_shown),
+		cmocka_unit_test(test_top__keys_go_through_metrics_of_memory_where_there_are_such),
 		cmocka_unit_test(test_top__filters_are_typed_in),
 		cmocka_unit_test(test_top__input_is_bounded),
 		cmocka_unit_test(test_top__help_goes_with_any_key),
