@@ -60,11 +60,11 @@ class InstallDeps(LiveCase):
         for manager in MANAGERS:
             with self.subTest(manager=manager):
                 self.machine(manager)
-                groups = ("build", "demo", "check", "programs-quick", "programs")
+                groups = ("build", "demo", "check", "programs-quick", "programs", "bench")
                 said, asked = self.run_script(*groups)
                 self.assertIn(f"install-deps: {manager}: installing gcc make", said)
                 self.assertIn(" gcc make ", asked[-1])
-                for package in ("ruby", "erlang", "guile"):
+                for package in ("ruby", "erlang", "guile", "heaptrack"):
                     self.assertIn(f" {package}", asked[-1])
                 os.unlink(self.path(manager))
 
