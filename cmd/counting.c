@@ -11,6 +11,7 @@
 #include "cmd/search_path.h"
 #include "cmd/symbol_options.h"
 #include "naming/naming.h"
+#include "probe/heap_request.h"
 #include "probe/prober.h"
 #include "symbol/symbol.h"
 #include "tracee/launch.h"
@@ -48,34 +49,6 @@ static int add_all(struct naming *naming, const struct count_options *options, s
 	return status;
 }
 
-/* What is copied of a stack at first; more where walks need it. */
-#define STACK_BYTES 8192
-
-static int read_rate(const char *text, struct heap_options *heap, struct err *err)
-{
-	heap->is_all = strcmp(text, "all") == 0;
-	heap->stack_bytes = heap->is_all ? HEAP_STACK_MAX : STACK_BYTES; /* each stack once */
-	if (heap->is_all)
-		return 0;
-	if (size_parse(text, &heap->mean) < 0 || !heap->mean || heap->mean > HEAP_MEAN_MAX) {
-		err_set(err, ERR_INVALID, "--mem: '%s' is not a size of 1 to 1G bytes", text);
-		err_hint(err, "--mem=64K takes an allocation for each 64 KiB, in the mean");
-		return ERR_INVALID;
-	}
-	return 0;
-}
-
-static int check_reachable(const struct count_options *options, struct err *err)
-{
-	if (!options->memory)
-		return err_set(err, ERR_INVALID, "--reachable needs --mem");
-	if (strcmp(options->memory, "all") != 0)
-		return 0;
-	err_set(err, ERR_INVALID, "--reachable cannot be combined with --mem=all");
-	err_hint(err, "--mem=64K finds the same lost blocks, within the interval shown");
-	return ERR_INVALID;
-}
-
 static int refuse_nothing(struct err *err)
 {
 	err_set(err, ERR_INVALID, "--no-cpu leaves nothing to be recorded");
@@ -88,24 +61,20 @@ int counting_new(const struct count_options *options, const struct symbol_option
 {
 	struct symbol_options symbol_options = symbol_options_of(symbols);
 	struct counting *made = xcalloc(1, sizeof(*made));
-	struct heap_options heap = {.is_searched = options->reachable};
+	const struct heap_request request = {.rate = options->memory,
+					     .has_pools = options->pools.nr > 0,
+					     .free_stacks = options->free_stacks,
+					     .reachable = options->reachable};
+	struct heap_options heap;
 	int status;
 
 	symbol_options.debuginfod = false; /* a command or a user waits meanwhile */
 	made->naming = naming_new(&symbol_options);
 	status = add_all(made->naming, options, err);
-	if (status == 0 && options->reachable)
-		status = check_reachable(options, err);
-	if (status == 0 && (options->memory || options->pools.nr)) {
-		status = read_rate(options->memory ? options->memory : "512K", &heap, err);
+	if (status == 0)
+		status = heap_request_read(&request, &heap, err);
+	if (status == 0 && heap_options_are_set(&heap))
 		naming_add_allocators(made->naming);
-		heap.free_stacks = options->free_stacks;
-		if (status == 0 && heap.is_all && heap.free_stacks)
-			status = err_set(err, ERR_INVALID,
-					 "--mem-free-stacks cannot be combined with --mem=all");
-	} else if (status == 0 && options->free_stacks) {
-		status = err_set(err, ERR_INVALID, "--mem-free-stacks needs --mem");
-	}
 	*counting = NULL;
 	if (status < 0 || naming_is_empty(made->naming)) {
 		counting_free(made);

@@ -28,6 +28,11 @@ struct count_options {
 	bool no_cpu;		      /* and nothing besides */
 };
 
+static inline bool count_options_have_memory(const struct count_options *options)
+{
+	return options->memory || options->pools.nr;
+}
+
 #define COUNT_OPTION_VALUES_INIT                                                                   \
 	{                                                                                          \
 		.max = 20000                                                                       \

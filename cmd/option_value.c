@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/nearest.h"
+#include "base/size_text.h"
 #include "cmd/options_priv.h"
 
 static int out_of_range(const struct option_match *match, struct err *err)
@@ -76,19 +77,6 @@ static int store_duration(const struct option_match *match, uint64_t *out, struc
 			       match->value, match->spelling, match->row->min / NS_PER_SEC,
 			       match->row->max / NS_PER_SEC);
 	*out = ns;
-	return 0;
-}
-
-int size_parse(const char *text, uint64_t *nr_bytes)
-{
-	static const char units[] = "BKMG";
-	char *end;
-	double number = strtod(text, &end);
-	const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : units;
-
-	if (end == text || !unit || (*end && end[1]) || !(number > 0) || number > 1e18)
-		return ERR_INVALID;
-	*nr_bytes = (uint64_t)(number * (double)(UINT64_C(1) << 10 * (unit - units)));
 	return 0;
 }
 

@@ -89,8 +89,6 @@ void options_help(const struct option_row *rows, struct buf *out);
 /* One `--name` or `-x` a line, hidden ones left out. */
 void options_list(const struct option_row *rows, struct buf *out);
 
-/* Parse "100", "64K", "10M", "2G": bytes. Negative: it is none. */
-int size_parse(const char *text, uint64_t *nr_bytes);
 /* Parse "10", "500ms", "2m" …: nanoseconds. Plain numbers are seconds. */
 int duration_parse(const char *text, uint64_t *ns, struct err *err);
 

@@ -185,7 +185,7 @@ static void read_signals(struct recording *recording)
 
 static int control_memory(struct recording *recording, enum control_word word, struct err *err)
 {
-	if (!recording->options->count.memory)
+	if (!count_options_have_memory(&recording->options->count))
 		return err_set(err, ERR_INVALID, "control: 'mem' needs a recording with --mem");
 	if (word == CONTROL_MEM_DISCARD)
 		sampler_discard_memory(recording->sampler);
@@ -610,7 +610,8 @@ static int check_and_record(const struct command *self, struct recording *record
 		return usage_error(self, &err);
 	if (options->threads && options->count.no_cpu)
 		err_set(&err, ERR_INVALID, "--threads cannot be combined with --no-cpu");
-	if (options->count.memory_paused && !(options->count.memory && options->control))
+	if (options->count.memory_paused &&
+	    !(count_options_have_memory(&options->count) && options->control))
 		err_set(&err, ERR_INVALID,
 			"--mem-paused needs --mem, and --control with its 'mem start'");
 	if (err.code ||

@@ -488,17 +488,18 @@ static int refuse_number(const struct count_options *options, struct err *err)
 static int choose_metric(const struct top_args *args, struct top_state *state, struct err *err)
 {
 	const struct count_options *count = &args->record.count;
+	const bool has_memory = count_options_have_memory(count);
 
-	state->last_metric = !count->memory	  ? METRIC_SAMPLES
+	state->last_metric = !has_memory	  ? METRIC_SAMPLES
 			     : count->free_stacks ? METRIC_FREED
 						  : METRIC_TEMPORARY;
 	if (args->metric != METRIC_NOT_GIVEN)
 		state->metric = (enum metric)args->metric;
-	else if (count->memory)
+	else if (has_memory)
 		state->metric = METRIC_LIVE;
 	if (state->metric > state->last_metric)
 		return err_set(err, ERR_INVALID, "--metric %s needs --mem%s",
-			       metric_name(state->metric), count->memory ? "-free-stacks" : "");
+			       metric_name(state->metric), has_memory ? "-free-stacks" : "");
 	if (!dimension_divides(state->by, state->metric))
 		return err_set(err, ERR_INVALID, "%s cannot be divided by %s",
 			       metric_is_memory(state->metric) ? "memory" : "time",

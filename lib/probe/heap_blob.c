@@ -1017,20 +1017,27 @@ static struct outcome on_exit(const struct request *request)
 	return (struct outcome){.jump = request->hook->original};
 }
 
+/* One by one: to clear it takes longer than all else. */
+static inline void begin_request(struct request *request, struct heap_frame *frame, uint32_t which,
+				 int64_t countdown)
+{
+	request->hook = &shared.hooks[which >> HEAP_STUB_HOOK_LOG2];
+	request->frame = frame;
+	request->slot = slot_of_thread();
+	request->thread = 0;
+	request->size = request->old = request->out = request->mean = 0;
+	request->countdown = countdown;
+	request->is_framed = which & HEAP_STUB_FRAMED;
+	request->is_counted = which & HEAP_STUB_COUNTED;
+	request->is_sampled = request->was_sampled = false;
+}
+
 struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t countdown)
 {
-	struct request request; /* set one by one: to clear it takes longer than all else */
+	struct request request;
 	struct outcome outcome;
 
-	request.hook = &shared.hooks[which >> HEAP_STUB_HOOK_LOG2];
-	request.frame = frame;
-	request.slot = slot_of_thread();
-	request.thread = 0;
-	request.size = request.old = request.mean = 0;
-	request.countdown = countdown;
-	request.is_framed = which & HEAP_STUB_FRAMED;
-	request.is_counted = which & HEAP_STUB_COUNTED;
-	request.is_sampled = request.was_sampled = false;
+	begin_request(&request, frame, which, countdown);
 	if (shared.is_all && request.hook->form.function != HEAP_EXIT)
 		return record_one(&request);
 	relaxed_add(&heap_own()->in_flight, 1);

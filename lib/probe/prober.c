@@ -509,7 +509,8 @@ void prober_set_counting(struct prober *prober, struct prober_counting counting,
 		}
 	}
 	prober->counting = counting;
-	note_off(&prober->sums, prober->heap.is_wanted && counting.calls && !counting.memory, now_ns);
+	note_off(&prober->sums, prober->heap.is_wanted && counting.calls && !counting.memory,
+		 now_ns);
 	pthread_mutex_unlock(&prober->lock);
 }
 

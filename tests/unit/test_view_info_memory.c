@@ -187,7 +187,8 @@ static void test_info_memory__as_json(void **state)
 		"bytes\":null,\"discarded_at_ns\":null,\"rss_bytes\":160432128,\"rss_anon_bytes\":"
 		"157286400,\"rss_file_"
 		"bytes\":3145728,\"rss_shmem_bytes\":0,\"swap_bytes\":4096,\"heap_mapped_bytes\":"
-		"125829120,\"samples\":201,\"mean_bytes\":524288,\"dropped\":2}}\n");
+		"125829120,\"samples\":201,\"mean_bytes\":524288,\"dropped\":2,\"reachable\":null}}"
+		"\n");
 	sink_release(&sink);
 	profile_free(profile);
 }
