@@ -529,7 +529,7 @@ void book_keep(struct sampler *sampler, uint64_t now_ns)
 /* They go on, but nothing is recorded of them any more. */
 void book_end(struct sampler *sampler, uint64_t now_ns)
 {
-	heap_drain(sampler, NULL, true);
+	heap_drain(sampler, NULL, true); /* also what was freed since a pause began */
 	if (sampler->session->counting)
 		book_end_counting(sampler, now_ns);
 	sampler->session->counting = false;

@@ -70,9 +70,6 @@ static bool is_counting(const struct sampler *sampler, const struct heap_record 
 {
 	const struct heap_session *heap = &sampler->session->heap;
 
-	/* Totals of all are of what was read: all of before was, when it changed. */
-	if (!record->mean)
-		return heap->to_ns == UINT64_MAX;
 	return record->time_ns >= heap->from_ns && record->time_ns < heap->to_ns;
 }
 

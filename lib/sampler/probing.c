@@ -23,33 +23,35 @@ void probing_gone(struct sampler *sampler, const struct sampled_process *process
 		prober_gone(sampler->options.prober, process->serial);
 }
 
-/* From now on, or up to now. */
-static void set_recording(struct heap_session *heap, bool is_recorded, uint64_t now_ns)
-{
-	if (is_recorded == (heap->to_ns == UINT64_MAX))
-		return;
-	if (is_recorded)
-		heap->from_ns = now_ns;
-	heap->to_ns = is_recorded ? UINT64_MAX : now_ns;
-}
-
+/*
+ * Totals and rows are to be of the same time. Where all is recorded totals are sums of what was
+ * read: what was allocated by now is read before they are looked at.
+ */
 void probing_set_counting(struct sampler *sampler)
 {
+	struct heap_session *heap = &sampler->session->heap;
 	bool counts = sampler->session->counting;
-	const struct prober_counting counting = {
-		.calls = counts, .memory = counts && !sampler->session->heap.is_off};
+	const struct prober_counting counting = {.calls = counts,
+						 .memory = counts && !heap->is_off};
+	bool was_recorded = heap->to_ns == UINT64_MAX;
 	uint64_t now_ns = clock_monotonic_ns();
 
 	if (!sampler->options.prober)
 		return;
+	if (was_recorded && !counting.memory)
+		heap->to_ns = now_ns;
+	if (was_recorded != counting.memory)
+		heap_drain(sampler, NULL, true);
 	prober_set_counting(sampler->options.prober, counting, now_ns);
-	set_recording(&sampler->session->heap, counting.memory, now_ns);
+	if (was_recorded || !counting.memory)
+		return;
+	heap->from_ns = clock_monotonic_ns();
+	heap->to_ns = UINT64_MAX;
 }
 
 void sampler_set_memory(struct sampler *sampler, bool is_recorded)
 {
 	pthread_mutex_lock(&sampler->lock);
-	heap_drain(sampler, NULL, true); /* of the time that ends now */
 	sampler->session->heap.is_off = !is_recorded;
 	probing_set_counting(sampler);
 	pthread_mutex_unlock(&sampler->lock);

@@ -160,7 +160,6 @@ static void pause_counting(struct visitor *visitor)
 	tick_last(visitor);
 	now_ns = clock_monotonic_ns();
 	book_end_counting(sampler, now_ns);
-	heap_drain(sampler, NULL, true);
 	session->counting = false;
 	probing_set_counting(sampler);
 	session->was_cut = true;
