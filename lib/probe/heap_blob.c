@@ -525,8 +525,15 @@ static uint64_t argument(const struct request *request, uint32_t number)
 static bool read_arguments(struct request *request)
 {
 	const struct heap_form *form = &request->hook->form;
-	uint64_t count = form->count ? argument(request, form->count) : 1;
-	uint64_t size = form->size ? argument(request, form->size) : form->bytes;
+	uint64_t count, size;
+
+	/* malloc(), operator new: most of all calls. */
+	if (form->size == 1 && !form->count && !form->pointer && !form->out) {
+		request->size = request->frame->arguments[0];
+		return true;
+	}
+	count = form->count ? argument(request, form->count) : 1;
+	size = form->size ? argument(request, form->size) : form->bytes;
 
 	request->old = argument(request, form->pointer);
 	request->out = argument(request, form->out);
@@ -794,6 +801,19 @@ static void count_dropped(const struct request *request)
 	relaxed_add(&shared.dropped_blocks, 1);
 }
 
+/* A brief one, which never comes to the end of the ring before it is whole. */
+static inline struct heap_ring_record *reserve_brief(bool is_allocation, uint64_t *position)
+{
+	uint64_t head = relaxed_load(&shared.head);
+	uint64_t used = head - __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
+
+	if (used > HEAP_ALL_RING_BYTES - FREES_BYTES - HEAP_BRIEF_BYTES ||
+	    !exchange(&shared.head, &head, head + HEAP_BRIEF_BYTES))
+		return reserve(HEAP_BRIEF_BYTES, is_allocation, position);
+	*position = head;
+	return record_at(head);
+}
+
 static void emit_one(struct request *request, enum heap_record_kind kind, uint64_t pointer)
 {
 	bool is_new = kind == HEAP_RECORD_ALLOCATION;
@@ -809,7 +829,8 @@ static void emit_one(struct request *request, enum heap_record_kind kind, uint64
 		has_stack = !signature || !heap_is_met(signature, request->thread);
 	}
 	nr_bytes = has_stack ? record_bytes(room) : HEAP_BRIEF_BYTES;
-	record = reserve(nr_bytes, is_new, &position);
+	record =
+		has_stack ? reserve(nr_bytes, is_new, &position) : reserve_brief(is_new, &position);
 	if (!record) {
 		relaxed_add(&shared.nr_dropped, 1);
 		if (is_new)
@@ -872,11 +893,14 @@ static struct outcome record_one(struct request *request)
 	struct outcome outcome;
 
 	request->thread = thread;
+	/* Nothing returns to us from there: where the thread stands tells that it is here. */
+	if (heap_frees(&request->hook->form))
+		return free_one(request);
 	if (thread)
 		add_here(&thread->in_flight, 1);
 	else
 		relaxed_add(&heap_own()->in_flight, 1);
-	outcome = heap_frees(&request->hook->form) ? free_one(request) : allocate_one(request);
+	outcome = allocate_one(request);
 	if (thread)
 		add_here(&thread->in_flight, -1);
 	else

@@ -282,13 +282,16 @@ struct heap_thread {
 	int64_t in_flight;
 	uint64_t inside_sp;		 /* as in struct heap_slot */
 	uint64_t readable, readable_end; /* of its stack, as far as that has been tried */
-	uint64_t met;			 /* the last signature that was found to be known */
 	uint64_t is_walking;
+	uint64_t padding;
 };
+
+#define HEAP_MET 64
 
 /* The last stack of a thread that was walked, and the one that is being walked. */
 struct heap_walk {
-	uint64_t nr_walked; /* the outermost frame is walked[0] */
+	uint64_t met[HEAP_MET]; /* signatures that were found to be known, by their last bits */
+	uint64_t nr_walked;	/* the outermost frame is walked[0] */
 	struct heap_walked walked[HEAP_FRAMES], next[HEAP_FRAMES];
 };
 

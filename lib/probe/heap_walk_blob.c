@@ -186,12 +186,17 @@ static uint64_t keep_walked(struct heap_walk *kept, uint64_t nr, uint64_t nr_nex
 	return signature;
 }
 
+static inline struct heap_walk *walk_of(const struct heap_thread *thread)
+{
+	return thread ? &heap_own()->walks[thread - heap_own()->threads] : 0;
+}
+
 static struct walk begin(const struct heap_frame *frame, struct heap_thread *thread)
 {
 	uint64_t sp = (uint64_t)(frame + 1);
 
 	return (struct walk){.thread = thread,
-			     .kept = thread ? &heap_own()->walks[thread - heap_own()->threads] : 0,
+			     .kept = walk_of(thread),
 			     .first_sp = sp,
 			     .pc = frame->rip,
 			     .sp = sp,
@@ -310,14 +315,16 @@ bool heap_is_met(uint64_t signature, struct heap_thread *thread)
 	const uint64_t *signatures = heap_all()->signatures;
 	uint64_t first = signature >> 32;
 
-	if (thread && thread->met == signature)
+	struct heap_walk *kept = walk_of(thread);
+
+	if (kept && kept->met[signature % HEAP_MET] == signature)
 		return true;
 	for (uint64_t i = 0; i < HEAP_PROBES; i++) {
 		if (__atomic_load_n(&signatures[(first + i) % HEAP_SIGNATURES], __ATOMIC_ACQUIRE) !=
 		    signature)
 			continue;
-		if (thread)
-			thread->met = signature;
+		if (kept)
+			kept->met[signature % HEAP_MET] = signature;
 		return true;
 	}
 	return false;
