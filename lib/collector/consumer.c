@@ -700,11 +700,22 @@ static void handle_blocks(struct consumer *consumer, const struct message *messa
 	}
 }
 
+static bool find_live_block(const void *blocks, uint32_t process, uint64_t address, uint32_t *row)
+{
+	return live_blocks_find(blocks, process, address, row);
+}
+
 static void handle_searched(struct consumer *consumer, const struct message *message)
 {
 	const struct message_search *said = &message->body.search;
+	struct block_finder blocks = {.find = find_live_block, .owner = &consumer->blocks};
 
-	block_search_add(&said->found, consumer->profile, &consumer->blocks, said->process,
+	if (consumer->all_blocks) {
+		heap_gather_flush(consumer->all_blocks);
+		blocks = (struct block_finder){.find = heap_gather_find,
+					       .owner = consumer->all_blocks};
+	}
+	block_search_add(&said->found, consumer->profile, &blocks, said->process,
 			 samples_profile_time(&consumer->sink, message->time_ns));
 }
 

@@ -32,14 +32,13 @@ static int read_rate(const char *text, struct heap_options *options, struct err 
 	return 0;
 }
 
-/* Blocks that are alike are one row there, which is neither freed in one place nor searched for. */
+/* Blocks that are alike are one row there, which is not freed in one place. */
 static int check_all(const struct heap_options *options, struct err *err)
 {
-	if (!options->is_all || !(options->free_stacks || options->is_searched))
+	if (!options->is_all || !options->free_stacks)
 		return 0;
-	err_set(err, ERR_INVALID, "%s cannot be combined with --mem=all",
-		options->free_stacks ? "--mem-free-stacks" : "--reachable");
-	err_hint(err, "--mem=64K finds the same leaks, within the interval shown");
+	err_set(err, ERR_INVALID, "--mem-free-stacks cannot be combined with --mem=all");
+	err_hint(err, "--mem=64K finds the same, within the interval shown");
 	return ERR_INVALID;
 }
 

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "profile/live_blocks.h"
 #include "profile/profile.h"
 
 void block_search_release(struct block_search *search)
@@ -15,7 +14,7 @@ void block_search_release(struct block_search *search)
 }
 
 void block_search_add(const struct block_search *search, struct profile *profile,
-		      const struct live_blocks *blocks, uint32_t process, uint64_t time_ns)
+		      const struct block_finder *blocks, uint32_t process, uint64_t time_ns)
 {
 	const char *why_not = search->why_not ? search->why_not : "";
 	uint32_t row;
@@ -23,7 +22,7 @@ void block_search_add(const struct block_search *search, struct profile *profile
 	for (size_t i = 0; i < search->nr; i++) {
 		const struct block_verdict *verdict = &search->verdicts[i];
 
-		if (live_blocks_find(blocks, process, verdict->address, &row))
+		if (blocks->find(blocks->owner, process, verdict->address, &row))
 			profile_search_allocation(profile, row,
 						  verdict->is_lost ? ALLOCATION_LOST
 								   : ALLOCATION_POINTED_TO);

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct live_blocks;
 struct profile;
 
 /* What a search of a process' memory for pointers to its blocks has shown of one. */
@@ -23,8 +22,15 @@ struct block_search {
 };
 
 void block_search_release(struct block_search *search);
+
+/* Which rows of the profile blocks have that are alive; false: it is none of them. */
+struct block_finder {
+	bool (*find)(const void *owner, uint32_t process, uint64_t address, uint32_t *row);
+	const void *owner;
+};
+
 /* As rows of the profile, which has those of the blocks. `process` is its row there. */
 void block_search_add(const struct block_search *search, struct profile *profile,
-		      const struct live_blocks *blocks, uint32_t process, uint64_t time_ns);
+		      const struct block_finder *blocks, uint32_t process, uint64_t time_ns);
 
 #endif

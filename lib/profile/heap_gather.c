@@ -542,3 +542,14 @@ void heap_gather_flush(struct heap_gather *gather)
 	gather->peak.time_ns = gather->last_ns;
 	gather->peak.nr++;
 }
+
+bool heap_gather_find(const void *gather, uint32_t process, uint64_t address, uint32_t *row)
+{
+	const struct heap_gather *own = gather;
+	const struct place *place = own->cap_places ? find(own, process, address) : NULL;
+
+	if (!place || !place->address || place->at & WITHOUT_ROW)
+		return false;
+	*row = place->at;
+	return true;
+}

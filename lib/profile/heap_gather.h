@@ -49,5 +49,7 @@ void heap_gather_keep(struct heap_gather *gather, uint32_t process, uint64_t add
 
 /* Make rows of all that was added and freed. */
 void heap_gather_flush(struct heap_gather *gather);
+/* Of a block that is alive, its row if one was made; as block_finder.find(), of a heap_gather. */
+bool heap_gather_find(const void *gather, uint32_t process, uint64_t address, uint32_t *row);
 
 #endif

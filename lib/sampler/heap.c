@@ -19,6 +19,7 @@ struct drain {
 	uint64_t now_ns;
 	uint32_t stack_bytes;	/* the most that walks of these threads need */
 	struct message *blocks; /* where all are recorded: not yet published; or NULL */
+	struct reach *reach;	/* NULL: nothing is searched for */
 };
 
 /*
@@ -82,7 +83,6 @@ static void publish_record(const struct drain *drain, const struct sampled_proce
 	struct message *message =
 		message_new(is_new ? MESSAGE_BLOCK : MESSAGE_BLOCK_FREED, record->time_ns);
 	struct message_block *block = &message->body.block;
-	struct reach *reach = prober_reach(sampler->options.prober);
 
 	block->process = process->serial;
 	block->tid = record->tid;
@@ -100,10 +100,6 @@ static void publish_record(const struct drain *drain, const struct sampled_proce
 	}
 	if (block->wants_stack)
 		block->snapshot = snapshot_of(sampler, process, thread, record);
-	if (reach && is_new)
-		reach_add(reach, block->process, block->address, block->size_bytes);
-	else if (reach)
-		reach_remove(reach, block->process, block->address);
 	collector_publish(sampler->collector, message);
 }
 
@@ -209,6 +205,18 @@ static void publish_stack(struct drain *drain, const struct sampled_process *pro
 	note_need(drain, thread);
 }
 
+/* A block that a realloc() failed to move is not searched for. */
+static void note_for_search(const struct drain *drain, uint32_t process,
+			    const struct heap_record *record)
+{
+	if (!drain->reach)
+		return;
+	if (record->kind == HEAP_RECORD_ALLOCATION)
+		reach_add(drain->reach, process, record->pointer, record->size);
+	else if (record->kind == HEAP_RECORD_FREE)
+		reach_remove(drain->reach, process, record->pointer);
+}
+
 /* What the target has no room for while the collector is behind, it waits with. */
 static void drain_all(struct drain *drain, uint32_t serial, pid_t pid, struct heap_ring *heap)
 {
@@ -229,6 +237,8 @@ static void drain_all(struct drain *drain, uint32_t serial, pid_t pid, struct he
 		is_recorded = is_one_of_all(sampler, &record);
 		if (is_recorded)
 			heap_ring_count(heap, &record);
+		if (process && is_recorded)
+			note_for_search(drain, process->serial, &record);
 		if (process && record.has_stack)
 			publish_stack(drain, process, serial, &record);
 		else if (process && is_recorded)
@@ -254,8 +264,10 @@ static void drain_ring(void *context, uint32_t serial, pid_t pid, struct heap_ri
 		const struct roster_thread *thread =
 			roster_find_thread(drain->sampler->roster, record.tid);
 
-		if (process && is_recorded(drain->sampler, &record))
+		if (process && is_recorded(drain->sampler, &record)) {
+			note_for_search(drain, process->serial, &record);
 			publish_record(drain, process, thread, serial, &record);
+		}
 		note_need(drain, thread);
 	}
 }
@@ -274,6 +286,7 @@ void heap_drain(struct sampler *sampler, const struct sampled_process *ending, b
 
 	if (!has_heap(sampler))
 		return;
+	drain.reach = prober_reach(sampler->options.prober);
 	prober_for_each_heap(sampler->options.prober, drain_ring, &drain);
 	if (drain.now_ns < sampler->session->heap.adapt_again_ns)
 		return;

@@ -29,11 +29,11 @@ static void search(struct sampler *sampler, const struct roster_process *roster)
 	const struct sampled_process *process = roster->owner;
 	bool is_command = sampler->options.run && roster->pid == sampler->options.pids[0];
 
-	heap_drain(sampler, NULL, false);
+	heap_drain(sampler, NULL, true);
 	if (!reach_is_due(reach_of(sampler), process->serial))
 		return;
 	reach_search(reach_of(sampler), process->serial, roster->pid, is_command ? roster->pid : 0);
-	heap_drain(sampler, NULL, false);
+	heap_drain(sampler, NULL, true);
 	publish(sampler, process);
 }
 

@@ -25,12 +25,14 @@ BY_SIGNAL = "it ended by a signal, or without _exit() of its C library"
 
 
 class ReachableCase(LiveCase):
+    RATE = "--mem=1"
+
     def setUp(self):
         super().setUp()
         self.program = build("loses_pointers", libraries=("-lpthread",))
 
-    def record(self, *words, options=("--mem=1", "--reachable", "--no-cpu"), **more):
-        return record(self.directory, [self.program, *words], *options, **more)
+    def record(self, *words, options=("--reachable", "--no-cpu"), **more):
+        return record(self.directory, [self.program, *words], self.RATE, *options, **more)
 
     def leaks(self, recording, *options):
         text = profc(
@@ -87,7 +89,7 @@ class ReachableCase(LiveCase):
         fifo = self.path("control")
         os.mkfifo(fifo, 0o600)
         recorder = Recorder(
-            self.directory, "attach", "-p", target.pid, "--mem=1", "--reachable", "--control",
+            self.directory, "attach", "-p", target.pid, self.RATE, "--reachable", "--control",
             f"fifo:{fifo}", *options,
         )
         self.addCleanup(recorder.__exit__, None, None, None)
@@ -160,11 +162,11 @@ class Commands(ReachableCase):
                 self.assertRight(self.leaks(self.record("all", "exit", status=3)))
 
     def test_samples_beside_it_do_no_harm(self):
-        options = ("--mem=1", "--reachable", "-F", "2000")
+        options = ("--reachable", "-F", "2000")
         self.assertRight(self.leaks(self.record("all", options=options)))
 
     def test_without_being_asked_nobody_waits_or_searches(self):
-        recording = self.record("all", options=("--mem=1", "--no-cpu"))
+        recording = self.record("all", options=("--no-cpu",))
         leaks = self.leaks(recording)
         self.assertIsNone(leaks["reachable"])
         self.assertEqual(leaks["lost_blocks"], 0)
@@ -181,6 +183,10 @@ class Commands(ReachableCase):
         leaks = self.leaks(first)
         self.assertEqual(leaks["reachable"]["processes"], 2)
         self.assertRight(leaks, lost=LOST | {"loses": (3200, 20)})
+
+
+class CommandsOfAllBlocks(Commands):
+    RATE = "--mem=all"
 
 
 class Attached(ReachableCase):
@@ -230,15 +236,14 @@ class Attached(ReachableCase):
         return words[0] == "202" and int(words[2], 16) == 0
 
 
+class AttachedOfAllBlocks(Attached):
+    RATE = "--mem=all"
+
+
 class Options(ReachableCase):
     def test_it_needs_memory(self):
         done = profc("record", "--reachable", "--", "true", status=2)
         self.assertIn("--reachable needs --mem", done.stderr)
-
-    def test_it_does_not_go_with_all_blocks(self):
-        done = profc("record", "--mem=all", "--reachable", "--", "true", status=2)
-        self.assertIn("--reachable cannot be combined with --mem=all", done.stderr)
-        self.assertIn("hint: --mem=64K finds the same", done.stderr)
 
     def test_the_view_needs_leaks(self):
         done = profc("report", "--reachable", status=2)
