@@ -403,14 +403,12 @@ static enum attempt attempt(struct stopped *stopped)
 	return outcome;
 }
 
-/* Is it a thread of ours that traces it, for the moment of a visit? */
+/* Is it a thread of ours that traces it, for the moment of a visit, or nobody by now? */
 static bool is_traced_by_us(pid_t pid)
 {
-	struct proc_status status, tracer;
+	pid_t tracer;
 
-	return proc_read_status(pid, &status) &&
-	       (!status.tracer_pid ||
-		(proc_read_status(status.tracer_pid, &tracer) && tracer.tgid == getpid()));
+	return proc_read_tracer(pid, &tracer) && (!tracer || tracer == getpid());
 }
 
 static void release(struct stopped *stopped)

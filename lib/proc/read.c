@@ -138,6 +138,17 @@ bool proc_read_status(pid_t tid, struct proc_status *status)
 	return got > 0 && proc_status_parse(text, (size_t)got, status);
 }
 
+bool proc_read_tracer(pid_t tid, pid_t *tracer)
+{
+	struct proc_status status, by = {.tgid = 0};
+
+	if (!proc_read_status(tid, &status) ||
+	    (status.tracer_pid && !proc_read_status(status.tracer_pid, &by)))
+		return false;
+	*tracer = by.tgid;
+	return true;
+}
+
 bool proc_read_comm(pid_t tgid, pid_t tid, char *out, size_t cap)
 {
 	size_t got = read_short_task_file(tgid, tid, "comm", out, cap - 1);

@@ -194,10 +194,9 @@ static bool is_suspect(struct sampled_process *process, const struct snapshot *s
 /* The prober, while it changes the code of the process. */
 static bool is_traced_by_us(const struct sampled_thread *thread)
 {
-	struct proc_status status, tracer;
+	pid_t tracer;
 
-	return proc_read_status(thread->roster->tracee.tid, &status) && status.tracer_pid &&
-	       proc_read_status(status.tracer_pid, &tracer) && tracer.tgid == getpid();
+	return proc_read_tracer(thread->roster->tracee.tid, &tracer) && tracer == getpid();
 }
 
 static void note_refusal(struct sampler *sampler, struct sampled_thread *thread)

@@ -80,9 +80,9 @@ static void ask_for_short_slices(void)
  * A thread of normal priority sees bursts on its own CPU only when they are over. It may be as
  * root, by RLIMIT_RTPRIO, or where profc itself was started so (chrt).
  */
-static bool become_realtime(int priority)
+static bool become_realtime(void)
 {
-	struct sched_param param = {.sched_priority = priority};
+	struct sched_param param = {.sched_priority = 1};
 
 	/* Timers of a normal thread fire up to 50 us late. */
 	prctl(PR_SET_TIMERSLACK, 1);
@@ -315,7 +315,7 @@ static void *visitor_main(void *argument)
 {
 	struct visitor *visitor = argument;
 	struct sampler *sampler = visitor->sampler;
-	bool is_realtime = become_realtime(1);
+	bool is_realtime = become_realtime();
 
 	visitor->priority = is_realtime;
 	visitor->schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
