@@ -81,6 +81,8 @@ struct consumer {
 	struct live_blocks moving; /* what realloc() has freed, by thread in place of address */
 	struct step_sink steps;
 	struct heap_gather *all_blocks; /* owned; NULL before the first one */
+	uint64_t gathered_ns;		/* when it last has made rows */
+	bool is_over;
 	struct signed_stacks signed_stacks;
 	int64_t nr_cut_maps;	      /* of which a part was unmapped */
 	uint64_t last_block_ns;	      /* of the profile: rows are in the order of time */
@@ -700,6 +702,14 @@ static void handle_blocks(struct consumer *consumer, const struct message *messa
 	}
 }
 
+static void gather_blocks(struct consumer *consumer)
+{
+	if (!consumer->all_blocks)
+		return;
+	heap_gather_flush(consumer->all_blocks);
+	consumer->gathered_ns = clock_monotonic_ns();
+}
+
 static bool find_live_block(const void *blocks, uint32_t process, uint64_t address, uint32_t *row)
 {
 	return live_blocks_find(blocks, process, address, row);
@@ -711,7 +721,7 @@ static void handle_searched(struct consumer *consumer, const struct message *mes
 	struct block_finder blocks = {.find = find_live_block, .owner = &consumer->blocks};
 
 	if (consumer->all_blocks) {
-		heap_gather_flush(consumer->all_blocks);
+		gather_blocks(consumer);
 		blocks = (struct block_finder){.find = heap_gather_find,
 					       .owner = consumer->all_blocks};
 	}
@@ -796,8 +806,7 @@ void consumer_handle(struct consumer *consumer, struct message *message)
 		handle_searched(consumer, message);
 		break;
 	case MESSAGE_ROWS:
-		if (consumer->all_blocks)
-			heap_gather_flush(consumer->all_blocks);
+		gather_blocks(consumer);
 		consumer->add_rows(consumer->rows_context, message->body.rows, consumer->profile);
 		break;
 	}
@@ -840,14 +849,28 @@ static void flush_threads(struct consumer *consumer)
 	consumer->touched.nr = 0;
 }
 
+/*
+ * What is alive when rows are made has one of its own: the more of them there are, the more seldom,
+ * so that they grow with the square root of the time. Each million takes some 100 MB.
+ */
+#define ROWS_PER_PAUSE_S (1 << 18)
+
+static bool is_gathering_due(const struct consumer *consumer)
+{
+	uint64_t pause_ns = consumer->profile->heap.nr_allocations / ROWS_PER_PAUSE_S * NS_PER_SEC;
+
+	return consumer->all_blocks &&
+	       (consumer->is_over || clock_monotonic_ns() >= consumer->gathered_ns + pause_ns);
+}
+
 int consumer_flush(struct consumer *consumer, struct err *err)
 {
 	int status;
 
 	flush_threads(consumer);
 	jit_names_catch_up(consumer->walker.jit_names);
-	if (consumer->all_blocks)
-		heap_gather_flush(consumer->all_blocks);
+	if (is_gathering_due(consumer))
+		gather_blocks(consumer);
 	if (consumer->add_rows)
 		consumer->add_rows(consumer->rows_context, NULL, consumer->profile);
 	if (consumer->look)
@@ -859,6 +882,7 @@ int consumer_flush(struct consumer *consumer, struct err *err)
 
 void consumer_end(struct consumer *consumer, struct collector_result *result)
 {
+	consumer->is_over = true;
 	flush_threads(consumer);
 	jit_names_end_all(consumer->walker.jit_names);
 	set_counters(consumer);
