@@ -675,6 +675,23 @@ static void handle_allocated(struct consumer *consumer, const struct message_blo
 				     .end = found ? found->end : STACK_END_NOT_TAKEN});
 }
 
+/* How many rows before they are handled. */
+#define EXPECT	    16
+#define EXPECT_SOON 8
+
+static void expect_blocks(const struct consumer *consumer, const struct message_blocks *blocks,
+			  uint32_t at)
+{
+	if (!consumer->all_blocks)
+		return;
+	if (at + EXPECT < blocks->nr)
+		heap_gather_expect(consumer->all_blocks, blocks->process,
+				   blocks->rows[at + EXPECT].address);
+	if (at + EXPECT_SOON < blocks->nr)
+		heap_gather_expect_soon(consumer->all_blocks, blocks->process,
+					blocks->rows[at + EXPECT_SOON].address);
+}
+
 static void handle_blocks(struct consumer *consumer, const struct message *message)
 {
 	const struct message_blocks *blocks = &message->body.blocks;
@@ -689,6 +706,7 @@ static void handle_blocks(struct consumer *consumer, const struct message *messa
 			.time_ns = samples_profile_time(&consumer->sink, row->time_ns),
 			.thread = thread};
 
+		expect_blocks(consumer, blocks, i);
 		if (row->event == BLOCK_ALLOCATED)
 			handle_allocated(consumer, blocks, row, thread);
 		else if (!consumer->all_blocks)

@@ -28,7 +28,7 @@ struct pending {
 	uint64_t number;  /* in the order of allocations */
 	uint64_t born_ns; /* before realloc() made this of it, too */
 	uint32_t former;  /* as that of its row will be */
-	uint32_t before, next;
+	uint32_t next_unused;
 };
 
 struct sums {
@@ -61,7 +61,7 @@ struct heap_gather {
 	size_t nr_places, cap_places;
 	struct pending *pending;
 	size_t nr_pending, cap_pending;
-	uint32_t unused, first, last; /* lists of pending ones: free places; those alive, by time */
+	uint32_t unused; /* the first of a list of free places; or NONE */
 	struct group *groups;
 	size_t nr_groups, cap_groups;
 	struct index_set by_likeness;
@@ -81,7 +81,7 @@ struct heap_gather *heap_gather_new(struct profile *profile)
 	struct heap_gather *gather = xcalloc(1, sizeof(*gather));
 
 	gather->profile = profile;
-	gather->unused = gather->first = gather->last = NONE;
+	gather->unused = NONE;
 	return gather;
 }
 
@@ -98,9 +98,11 @@ void heap_gather_release(struct heap_gather *gather)
 
 /* --- places --- */
 
+/* Blocks are handed out side by side: places of a KiB of addresses are side by side, too. */
 static size_t home_of(const struct heap_gather *gather, uint32_t process, uint64_t address)
 {
-	return hash_mix(process, address) & (gather->cap_places - 1);
+	return (hash_mix(process, address >> 10) * 64 + (address >> 4) % 64) &
+	       (gather->cap_places - 1);
 }
 
 /* Where it is, or would be. */
@@ -183,32 +185,16 @@ static uint32_t add_pending(struct heap_gather *gather, const struct pending *pe
 		ARRAY_GROW(gather->pending, gather->nr_pending, gather->cap_pending);
 		at = (uint32_t)gather->nr_pending++;
 	} else {
-		gather->unused = gather->pending[at].next;
+		gather->unused = gather->pending[at].next_unused;
 	}
 	gather->pending[at] = *pending;
-	gather->pending[at].before = gather->last;
-	gather->pending[at].next = NONE;
-	if (gather->last == NONE)
-		gather->first = at;
-	else
-		gather->pending[gather->last].next = at;
-	gather->last = at;
 	return at;
 }
 
 static void remove_pending(struct heap_gather *gather, uint32_t at)
 {
-	const struct pending *pending = &gather->pending[at];
-
-	if (pending->before == NONE)
-		gather->first = pending->next;
-	else
-		gather->pending[pending->before].next = pending->next;
-	if (pending->next == NONE)
-		gather->last = pending->before;
-	else
-		gather->pending[pending->next].before = pending->before;
-	gather->pending[at].next = gather->unused;
+	gather->pending[at].number = 0;
+	gather->pending[at].next_unused = gather->unused;
 	gather->unused = at;
 }
 
@@ -346,6 +332,24 @@ static void note_peak(struct heap_gather *gather, uint64_t time_ns)
 	gather->peak.nr++;
 }
 
+void heap_gather_expect(const struct heap_gather *gather, uint32_t process, uint64_t address)
+{
+	if (gather->cap_places)
+		__builtin_prefetch(&gather->places[home_of(gather, process, address)]);
+}
+
+void heap_gather_expect_soon(const struct heap_gather *gather, uint32_t process, uint64_t address)
+{
+	const struct place *place = gather->cap_places ? find(gather, process, address) : NULL;
+
+	if (!place || !place->address)
+		return;
+	if (place->at & WITHOUT_ROW)
+		__builtin_prefetch(&gather->pending[place->at & ~WITHOUT_ROW]);
+	else
+		__builtin_prefetch(&gather->profile->heap.allocations[place->at]);
+}
+
 void heap_gather_add(struct heap_gather *gather, const struct heap_block *block)
 {
 	struct pending pending = {.block = *block};
@@ -466,8 +470,8 @@ static size_t nr_alive(const struct heap_gather *gather)
 {
 	size_t nr = 0;
 
-	for (uint32_t at = gather->first; at != NONE; at = gather->pending[at].next)
-		nr++;
+	for (size_t i = 0; i < gather->nr_pending; i++)
+		nr += gather->pending[i].number != 0;
 	return nr;
 }
 
@@ -475,9 +479,11 @@ static size_t make_rows_of_alive(const struct heap_gather *gather, struct made_r
 {
 	size_t nr = 0;
 
-	for (uint32_t at = gather->first; at != NONE; at = gather->pending[at].next) {
+	for (size_t at = 0; at < gather->nr_pending; at++) {
 		const struct heap_block *block = &gather->pending[at].block;
 
+		if (!gather->pending[at].number)
+			continue;
 		made[nr++] = (struct made_row){.row = {.time_ns = block->time_ns,
 						       .size_bytes = block->size_bytes,
 						       .thread = block->thread,
@@ -535,7 +541,7 @@ void heap_gather_flush(struct heap_gather *gather)
 	gather->nr_groups = 0;
 	index_set_release(&gather->by_likeness);
 	gather->nr_pending = 0;
-	gather->unused = gather->first = gather->last = NONE;
+	gather->unused = NONE;
 	/* From here on most was alive now, until more is. */
 	gather->peak.alive_bytes = gather->alive_bytes;
 	gather->peak.number = gather->nr_blocks;

@@ -35,6 +35,13 @@ void heap_gather_release(struct heap_gather *gather); /* NULL is nothing */
 /* One that is there already was freed, which was not told, and is freed now. */
 void heap_gather_add(struct heap_gather *gather, const struct heap_block *block);
 
+/*
+ * A block will be added or freed soon, and then very soon: where that is noted is fetched into the
+ * processor's cache meanwhile, as it is somewhere in many megabytes.
+ */
+void heap_gather_expect(const struct heap_gather *gather, uint32_t process, uint64_t address);
+void heap_gather_expect_soon(const struct heap_gather *gather, uint32_t process, uint64_t address);
+
 /* A block that is not known is none. */
 struct heap_freed {
 	uint32_t process;
