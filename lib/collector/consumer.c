@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "base/pid_table.h"
-#include "collector/all_blocks.h"
 #include "collector/message.h"
 #include "collector/queue.h"
 #include "collector/samples.h"
@@ -24,6 +23,7 @@
 #include "profile/heap_gather.h"
 #include "profile/live_blocks.h"
 #include "profile/live_maps.h"
+#include "profile/signed_stacks.h"
 #include "snapshot/snapshot.h"
 #include "store/store.h"
 
@@ -604,9 +604,8 @@ static void handle_block(struct consumer *consumer, struct message *message)
 		row.stack = walk_block(consumer, process, block);
 		row.end = (uint8_t)consumer->walker.walk.end;
 		if (is_one_of_all(block))
-			signed_stacks_tell(&consumer->steps, block->signer,
-					   consumer->walker.unwinder, process->space,
-					   &consumer->walker.walk);
+			step_sink_tell(&consumer->steps, block->signer, consumer->walker.unwinder,
+				       process->space, &consumer->walker.walk);
 	}
 	if (is_one_of_all(block)) {
 		handle_signed_block(consumer, message, &row);

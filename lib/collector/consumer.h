@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/all_blocks.h"
+#include "collector/step_sink.h"
 #include "unwind/unwind.h"
 
 struct err;

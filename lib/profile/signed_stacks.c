@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "collector/all_blocks.h"
+#include "profile/signed_stacks.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "unwind/unwind.h"
 
 void signed_stacks_release(struct signed_stacks *stacks)
 {
@@ -40,20 +40,4 @@ void signed_stacks_add(struct signed_stacks *stacks, const struct signed_stack *
 	stacks->rows[stacks->nr] = *row;
 	index_set_add(&stacks->index, hash_mix(row->signer, row->signature),
 		      (uint32_t)stacks->nr++);
-}
-
-void signed_stacks_tell(const struct step_sink *sink, uint32_t signer,
-			const struct unwinder *unwinder, const struct space *space,
-			const struct unwind_walk *walk)
-{
-	if (!sink->add_step || walk->end != STACK_END_ROOT)
-		return;
-	for (size_t i = 0; i < walk->nr_frames; i++) {
-		const struct unwind_frame *frame = &walk->frames[i];
-		struct unwind_step step = {.return_address = frame->pc + frame->is_exact};
-		bool is_root = i + 1 == walk->nr_frames;
-
-		if (is_root || unwinder_step(unwinder, space, frame, &step))
-			sink->add_step(sink->context, signer, &step, is_root);
-	}
 }
