@@ -368,17 +368,18 @@ static int report_tree(const struct report_args *args, const struct weights *wei
 
 static int report_leaks(const struct report_args *args, const struct selection *selection)
 {
-	const struct leaks_limits limits = {.rows = limit_of(args), .depth = args->max_depth};
+	const struct leaks_request request = {
+		.by = dimension_of(args) == BY_THREAD ? LEAKS_BY_THREAD : LEAKS_BY_PROCESS,
+		.min_age_ns = args->min_age_ns,
+		.depth = args->max_depth};
 	struct view view = view_options_resolve(&args->view);
-	struct leaks *leaks =
-		leaks_new(selection, args->min_age_ns,
-			  dimension_of(args) == BY_THREAD ? LEAKS_BY_THREAD : LEAKS_BY_PROCESS);
+	struct leaks *leaks = leaks_new(selection, &request);
 	struct pager pager;
 
 	pager_begin(&pager, !args->view.no_pager && !args->json);
 	if (args->reachable)
 		leaks_tell_lost(leaks);
-	leaks_print(leaks, args->json ? NULL : &view, &limits, &pager.sink);
+	leaks_print(leaks, args->json ? NULL : &view, limit_of(args), &pager.sink);
 	leaks_free(leaks);
 	return pager_end(&pager);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sums what was not freed, by owner and stack. */
+/* Sums what was not freed, by owner and what a stack is called. */
 #include "calltree/leaks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -107,6 +108,86 @@ static void add(struct leaks *leaks, struct leak *leak, const struct observation
 	leak->late_bytes += growth_since(lives, observation, leaks->late_from_ns);
 }
 
+void leak_stack(const struct leaks *leaks, const struct leak *leak, struct level_list *list)
+{
+	expansion_stack(leaks->selection->expansion, &leak->sample, list);
+	if (leaks->depth && leaks->depth < list->nr) {
+		memmove(list->levels, list->levels + (list->nr - leaks->depth),
+			leaks->depth * sizeof(*list->levels));
+		list->nr = leaks->depth;
+	}
+}
+
+/* A row, and what tells its stack from those that are not shown alike. */
+struct shown_leak {
+	struct stack_id shown;
+	struct leak leak;
+};
+
+static int by_what_is_shown(const void *left, const void *right)
+{
+	const struct shown_leak *a = left;
+	const struct shown_leak *b = right;
+
+	if (a->shown.v != b->shown.v)
+		return a->shown.v > b->shown.v ? 1 : -1;
+	if (a->leak.kind != b->leak.kind)
+		return a->leak.kind > b->leak.kind ? 1 : -1;
+	if (a->leak.owner.process != b->leak.owner.process)
+		return a->leak.owner.process > b->leak.owner.process ? 1 : -1;
+	return (a->leak.owner.thread.v > b->leak.owner.thread.v) -
+	       (a->leak.owner.thread.v < b->leak.owner.thread.v);
+}
+
+static void join(struct leak *leak, const struct leak *other)
+{
+	tally_add(&leak->tally, &other->tally);
+	tally_add(&leak->lost, &other->lost);
+	tally_add(&leak->pointed_to, &other->pointed_to);
+	leak->oldest_ns = max_u64(leak->oldest_ns, other->oldest_ns);
+	leak->late_bytes += other->late_bytes;
+}
+
+/* Interns what is shown of a stack: its levels stand for frames here. */
+static struct stack_id intern_shown(struct stack_trie *trie, const struct level_list *list)
+{
+	struct stack_id stack = STACK_EMPTY;
+
+	for (size_t i = 0; i < list->nr; i++) {
+		const struct level *level = &list->levels[i];
+
+		stack = stack_trie_intern(trie, stack,
+					  (struct frame_id){level->place << 1 | level->inlined});
+	}
+	return stack;
+}
+
+/* Makes one row of those of an owner whose stacks are shown alike. */
+static void join_alike(struct leaks *leaks)
+{
+	struct shown_leak *shown = xcalloc(leaks->nr, sizeof(*shown));
+	struct stack_trie *trie = stack_trie_new();
+	struct level_list list = {0};
+	size_t nr = 0;
+
+	for (size_t i = 0; i < leaks->nr; i++) {
+		leak_stack(leaks, &leaks->rows[i], &list);
+		shown[i] = (struct shown_leak){intern_shown(trie, &list), leaks->rows[i]};
+	}
+	if (leaks->nr)
+		qsort(shown, leaks->nr, sizeof(*shown), by_what_is_shown);
+	for (size_t i = 0; i < leaks->nr; i++) {
+		if (i && by_what_is_shown(&shown[i - 1], &shown[i]) == 0)
+			join(&leaks->rows[nr - 1], &shown[i].leak);
+		else
+			leaks->rows[nr++] = shown[i].leak;
+	}
+	leaks->nr = nr;
+	level_list_release(&list);
+	stack_trie_free(trie);
+	free(shown);
+}
+
 static int heavier_first(const void *left, const void *right)
 {
 	const struct leak *a = left;
@@ -123,7 +204,7 @@ static int heavier_first(const void *left, const void *right)
 	return (a->owner.thread.v > b->owner.thread.v) - (a->owner.thread.v < b->owner.thread.v);
 }
 
-struct leaks *leaks_new(const struct selection *selection, uint64_t min_age_ns, enum leaks_by by)
+struct leaks *leaks_new(const struct selection *selection, const struct leaks_request *request)
 {
 	const struct profile *profile = selection->expansion->profile;
 	uint64_t end_ns = profile->meta.duration_ns;
@@ -134,7 +215,8 @@ struct leaks *leaks_new(const struct selection *selection, uint64_t min_age_ns, 
 	struct observation observation;
 
 	leaks->selection = selection;
-	leaks->by = by;
+	leaks->by = request->by;
+	leaks->depth = request->depth;
 	leaks->late_from_ns = begin_ns + (end_ns - begin_ns) / 2;
 	leaks->late_ns = end_ns - leaks->late_from_ns;
 	observation_walk_init(&walk, selection, METRIC_LEAKED);
@@ -142,12 +224,13 @@ struct leaks *leaks_new(const struct selection *selection, uint64_t min_age_ns, 
 		const struct heap_lives *lives = observation_walk_lives(&walk);
 		uint64_t age_ns = age_of(lives, &observation);
 
-		if (age_ns >= min_age_ns && observation.weight)
+		if (age_ns >= request->min_age_ns && observation.weight)
 			add(leaks, row_of(leaks, &set, &observation.sample), &observation, lives,
 			    age_ns);
 	}
 	observation_walk_release(&walk);
 	index_set_release(&set);
+	join_alike(leaks);
 	for (size_t i = 0; i < leaks->nr; i++) {
 		tally_add(&leaks->total, &leaks->rows[i].tally);
 		tally_add(&leaks->lost, &leaks->rows[i].lost);

@@ -8,6 +8,7 @@
 
 #include "calltree/tally.h"
 
+struct level_list;
 struct selection;
 
 /* Whose leaks are told apart. */
@@ -22,7 +23,10 @@ struct leak_owner {
 	struct str_id thread; /* the name; STR_EMPTY by process */
 };
 
-/* The blocks of one stack, and one owner, that were not freed. */
+/*
+ * The blocks of one stack, and one owner, that were not freed. Stacks whose functions, files and
+ * lines are the same are one: a loop that the compiler unrolled has several calls on one line.
+ */
 struct leak {
 	struct leak_owner owner;
 	struct sample sample; /* one of them, for its stack */
@@ -41,6 +45,7 @@ struct leak {
 struct leaks {
 	const struct selection *selection; /* borrowed */
 	enum leaks_by by;
+	uint64_t depth; /* levels of a stack to show, from the leaf on; 0: all */
 	bool tells_lost;
 	struct leak *rows; /* owned; by bytes, the most first */
 	size_t nr, cap;
@@ -49,8 +54,16 @@ struct leaks {
 	uint64_t late_from_ns, late_ns;
 };
 
-/* Blocks that were alive for less than min_age_ns at the end are left out: they may be in use. */
-struct leaks *leaks_new(const struct selection *selection, uint64_t min_age_ns, enum leaks_by by);
+/* What is asked for; zero-initialised is all, by process. */
+struct leaks_request {
+	enum leaks_by by;
+	uint64_t min_age_ns; /* younger blocks are left out at the end: they may be in use */
+	uint64_t depth;	     /* stacks are told apart by so many levels from the leaf on; 0: all */
+};
+
+struct leaks *leaks_new(const struct selection *selection, const struct leaks_request *request);
+/* The levels to show of a leak: list is replaced by them, root first. */
+void leak_stack(const struct leaks *leaks, const struct leak *leak, struct level_list *list);
 /* Have views tell what of it is lost: most lost bytes first. */
 void leaks_tell_lost(struct leaks *leaks);
 void leaks_free(struct leaks *leaks);

@@ -61,9 +61,9 @@ static struct owners owners_of(const struct leaks *leaks)
 	return owners;
 }
 
-static size_t nr_shown(const struct leaks *leaks, const struct leaks_limits *limits)
+static size_t nr_shown(size_t nr, size_t limit)
 {
-	return limits->rows && limits->rows < leaks->nr ? limits->rows : leaks->nr;
+	return limit && limit < nr ? limit : nr;
 }
 
 /* "1.21 MiB ± 200 KiB in 1,204 blocks" */
@@ -126,10 +126,9 @@ static void print_heading(const struct leaks *leaks, const struct owners *owners
 
 /* As many as rows; "    1.21 MiB ± 200 KiB in 1,204 blocks, of 2 stacks, by worker (1234)". */
 static void print_owners(const struct leaks *leaks, const struct owners *owners,
-			 const struct view *view, const struct leaks_limits *limits,
-			 struct sink *sink)
+			 const struct view *view, size_t limit, struct sink *sink)
 {
-	size_t shown = limits->rows && limits->rows < owners->nr ? limits->rows : owners->nr;
+	size_t shown = nr_shown(owners->nr, limit);
 	struct buf text = {0};
 
 	for (size_t i = 0; owners->nr > 1 && i < shown; i++) {
@@ -216,16 +215,11 @@ static void print_level(const struct expansion *expansion, const struct level *l
 	buf_release(&name);
 }
 
-static size_t first_level(const struct level_list *list, const struct leaks_limits *limits)
-{
-	return limits->depth && limits->depth < list->nr ? list->nr - (size_t)limits->depth : 0;
-}
-
-static void print_text(const struct leaks *leaks, const struct view *view,
-		       const struct leaks_limits *limits, struct sink *sink)
+static void print_text(const struct leaks *leaks, const struct view *view, size_t limit,
+		       struct sink *sink)
 {
 	const struct expansion *expansion = expansion_of(leaks);
-	size_t shown = nr_shown(leaks, limits);
+	size_t shown = nr_shown(leaks->nr, limit);
 	struct owners owners = owners_of(leaks);
 	struct level_list list = {0};
 	struct buf text = {0};
@@ -233,11 +227,11 @@ static void print_text(const struct leaks *leaks, const struct view *view,
 	print_heading(leaks, &owners, view, sink);
 	if (leaks->tells_lost)
 		reach_print_heading(leaks, view, sink);
-	print_owners(leaks, &owners, view, limits, sink);
+	print_owners(leaks, &owners, view, limit, sink);
 	for (size_t i = 0; i < shown; i++) {
 		print_leak(leaks, &leaks->rows[i], &owners, view, sink);
-		expansion_stack(expansion, &leaks->rows[i].sample, &list);
-		for (size_t j = list.nr; j > first_level(&list, limits); j--)
+		leak_stack(leaks, &leaks->rows[i], &list);
+		for (size_t j = list.nr; j > 0; j--)
 			print_level(expansion, &list.levels[j - 1], view, sink);
 	}
 	if (shown < leaks->nr) {
@@ -302,10 +296,8 @@ static void write_owners(struct json *json, const struct leaks *leaks)
 }
 
 static void write_leak(struct json *json, const struct leaks *leaks, const struct leak *leak,
-		       const struct leaks_limits *limits, struct level_list *list)
+		       struct level_list *list)
 {
-	const struct expansion *expansion = expansion_of(leaks);
-
 	json_object_begin(json);
 	json_key_u64(json, "bytes", leak->tally.weight);
 	json_key_u64(json, "blocks", tally_blocks(&leak->tally));
@@ -318,15 +310,14 @@ static void write_leak(struct json *json, const struct leaks *leaks, const struc
 	if (leaks->tells_lost)
 		reach_write_leak(json, leak);
 	json_key_array_begin(json, "stack");
-	expansion_stack(expansion, &leak->sample, list);
-	for (size_t i = list->nr; i > first_level(list, limits); i--)
-		write_level(json, expansion, &list->levels[i - 1]);
+	leak_stack(leaks, leak, list);
+	for (size_t i = list->nr; i > 0; i--)
+		write_level(json, expansion_of(leaks), &list->levels[i - 1]);
 	json_array_end(json);
 	json_object_end(json);
 }
 
-static void print_json(const struct leaks *leaks, const struct leaks_limits *limits,
-		       struct sink *sink)
+static void print_json(const struct leaks *leaks, size_t limit, struct sink *sink)
 {
 	struct level_list list = {0};
 	struct json json;
@@ -342,19 +333,19 @@ static void print_json(const struct leaks *leaks, const struct leaks_limits *lim
 	if (leaks->tells_lost)
 		reach_write(&json, leaks);
 	json_key_array_begin(&json, "leaks");
-	for (size_t i = 0; i < nr_shown(leaks, limits); i++)
-		write_leak(&json, leaks, &leaks->rows[i], limits, &list);
+	for (size_t i = 0; i < nr_shown(leaks->nr, limit); i++)
+		write_leak(&json, leaks, &leaks->rows[i], &list);
 	json_array_end(&json);
 	json_object_end(&json);
 	json_finish(&json);
 	level_list_release(&list);
 }
 
-void leaks_print(const struct leaks *leaks, const struct view *view,
-		 const struct leaks_limits *limits, struct sink *sink)
+void leaks_print(const struct leaks *leaks, const struct view *view, size_t limit,
+		 struct sink *sink)
 {
 	if (view)
-		print_text(leaks, view, limits, sink);
+		print_text(leaks, view, limit, sink);
 	else
-		print_json(leaks, limits, sink);
+		print_json(leaks, limit, sink);
 }

@@ -10,18 +10,13 @@
 struct leaks;
 struct sink;
 
-struct leaks_limits {
-	size_t rows;	/* 0: all */
-	uint64_t depth; /* frames of a stack from the leaf on; 0: all */
-};
-
 /*
  * What was not freed, the most first: how much, since when, how fast it grows; and below that the
  * stack, leaf first, in lines as compilers print them. Where there are several owners, what each of
- * them leaks comes first, and whose it is stands with each stack.
- * Without a view, the same as JSON.
+ * them leaks comes first, and whose it is stands with each stack. limit is the number of stacks,
+ * and of owners, that are shown; 0: all. Without a view, the same as JSON.
  */
-void leaks_print(const struct leaks *leaks, const struct view *view,
-		 const struct leaks_limits *limits, struct sink *sink);
+void leaks_print(const struct leaks *leaks, const struct view *view, size_t limit,
+		 struct sink *sink);
 
 #endif

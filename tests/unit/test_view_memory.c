@@ -393,6 +393,11 @@ static void test_memory__json(void **state)
 	profile_free(profile);
 }
 
+struct leaks_limits {
+	size_t rows;	/* 0: all */
+	uint64_t depth; /* levels of a stack, from the leaf on; 0: all */
+};
+
 static void expect_leaks_of(struct profile *profile, uint64_t min_age_ns, enum leaks_by by,
 			    const struct leaks_limits *limits, bool as_json, const char *expected)
 {
@@ -403,8 +408,10 @@ static void expect_leaks_of(struct profile *profile, uint64_t min_age_ns, enum l
 	struct sink sink = SINK_MEMORY;
 
 	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
-	leaks = leaks_new(selection, min_age_ns, by);
-	leaks_print(leaks, as_json ? NULL : &view, limits, &sink);
+	leaks = leaks_new(selection, &(struct leaks_request){.by = by,
+							     .min_age_ns = min_age_ns,
+							     .depth = limits->depth});
+	leaks_print(leaks, as_json ? NULL : &view, limits->rows, &sink);
 	assert_string_equal(buf_str(&sink.pending), expected);
 	sink_release(&sink);
 	leaks_free(leaks);
@@ -563,6 +570,53 @@ static void test_memory__leaks_of_mappings_are_marked(void **state)
 			"    /src/p.c:7: copy\n");
 }
 
+/*
+ * A loop that was unrolled calls from several places of one line ("05" is another address of line
+ * 5); what another line calls, another kind of block, and what was inlined elsewhere stays apart.
+ */
+static struct profile *made_by_unrolled_loop(void)
+{
+	struct made made = made_begin();
+
+	for (uint64_t i = 0; i < 3; i++) {
+		made_block(&made, "main@/src/m.c:5;loop@/src/l.c:7", KIB, 0, 1);
+		made_block(&made, "main@/src/m.c:5;loop@/src/l.c:07", KIB, 0, 1);
+		made_block(&made, "main@/src/m.c:05;loop@/src/l.c:007", 2 * KIB, 0, 1);
+	}
+	made_block(&made, "main@/src/m.c:5;loop@/src/l.c:0007", KIB, 0, 1)->kind = ALLOCATION_MAP;
+	made_block(&made, "main@/src/m.c:6;loop@/src/l.c:7", KIB / 2, 0, 1);
+	made_block(&made, "main@/src/m.c:5+loop@/src/l.c:7", KIB / 4, 0, 1);
+	for (uint32_t i = 0; i < made.profile->heap.nr_allocations; i++)
+		profile_search_allocation(made.profile, i,
+					  i % 2 ? ALLOCATION_POINTED_TO : ALLOCATION_LOST);
+	profile_add_search(made.profile, &(struct profile_search){.stop_ns = 1, .nr_bytes = KIB});
+	return made_end(&made);
+}
+
+static void test_memory__leaks_that_are_shown_alike_are_one(void **state)
+{
+	(void)state;
+	expect_leaks_of(made_by_unrolled_loop(), 0, LEAKS_BY_PROCESS,
+			&(struct leaks_limits){.rows = 0}, false,
+			"13.8 KiB in 12 blocks not freed, of 4 stacks, in 12.3 µs: prog\n"
+			"\n"
+			"12.0 KiB in 9 blocks, the oldest for 11.3 µs, growing by 636 MiB/s\n"
+			"    /src/l.c:7: loop\n"
+			"    /src/m.c:5: main\n"
+			"\n"
+			"1.00 KiB in 1 block of mmap, for 2.05 µs, growing by 159 MiB/s\n"
+			"    /src/l.c:7: loop\n"
+			"    /src/m.c:5: main\n"
+			"\n"
+			"512 bytes in 1 block, for 1.02 µs, growing by 79.5 MiB/s\n"
+			"    /src/l.c:7: loop\n"
+			"    /src/m.c:6: main\n"
+			"\n"
+			"256 bytes in 1 block, for 0 ns, growing by 39.7 MiB/s\n"
+			"    /src/l.c:7: loop (inlined)\n"
+			"    /src/m.c:5: main\n");
+}
+
 /* The recording goes on for twice as long after the process ended: it was all in the first half. */
 static void test_memory__leaks_of_a_process_that_ended_early(void **state)
 {
@@ -576,7 +630,7 @@ static void test_memory__leaks_of_a_process_that_ended_early(void **state)
 	profile->meta.duration_ns *= 3;
 	expansion = expansion_new(profile, false);
 	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
-	leaks = leaks_new(selection, 0, LEAKS_BY_PROCESS);
+	leaks = leaks_new(selection, &(struct leaks_request){.depth = 0});
 	assert_int_equal(leaks->nr, 2);
 	assert_int_equal(leaks->rows[0].oldest_ns, profile->processes[0].end_ns);
 	assert_int_equal(leaks->rows[0].late_bytes, 0);
@@ -598,7 +652,7 @@ static void test_memory__leaks_that_realloc_has_moved(void **state)
 
 	(void)state;
 	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
-	leaks = leaks_new(selection, 0, LEAKS_BY_PROCESS);
+	leaks = leaks_new(selection, &(struct leaks_request){.depth = 0});
 	assert_int_equal(leaks->nr, 1);
 	assert_int_equal(leaks->rows[0].tally.weight, 16 * KIB);
 	assert_int_equal(leaks->rows[0].oldest_ns,
@@ -664,9 +718,9 @@ static void expect_searched(struct profile *profile, const struct leaks_limits *
 	struct sink sink = SINK_MEMORY;
 
 	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
-	leaks = leaks_new(selection, 0, LEAKS_BY_PROCESS);
+	leaks = leaks_new(selection, &(struct leaks_request){.depth = limits->depth});
 	leaks_tell_lost(leaks);
-	leaks_print(leaks, as_json ? NULL : &view, limits, &sink);
+	leaks_print(leaks, as_json ? NULL : &view, limits->rows, &sink);
 	assert_string_equal(buf_str(&sink.pending), expected);
 	sink_release(&sink);
 	leaks_free(leaks);
@@ -691,6 +745,25 @@ static void test_memory__leaks_with_what_is_lost(void **state)
 		"\n"
 		"1.00 KiB in 1 block, for 0 ns, growing by 323 KiB/s; all of it lost\n"
 		"    /src/p.c:7: copy\n");
+}
+
+/* Callers that are not shown tell nothing apart: line 6 of main() adds a block, which is lost. */
+static void test_memory__leaks_that_are_cut_alike_are_one(void **state)
+{
+	(void)state;
+	expect_searched(
+		made_by_unrolled_loop(), &(struct leaks_limits){.depth = 1, .rows = 1}, true,
+		"{\"version\":1,\"total_bytes\":14080,\"total_blocks\":12,\"exact\":true,\"ci_"
+		"bytes\":0,\"owners\":[{\"pid\":100,\"process\":\"prog\",\"bytes\":14080,"
+		"\"blocks\":12,\"ci_bytes\":0,\"stacks\":3}],\"lost_bytes\":7680,\"lost_blocks\":6,"
+		"\"pointed_to_bytes\":6400,\"pointed_to_blocks\":6,\"reachable\":{\"processes\":1,"
+		"\"searched_bytes\":1024,\"stop_ns\":1,\"stop_ns_max\":1,\"not_searched\":[]},"
+		"\"leaks\":[{\"bytes\":12800,\"blocks\":10,\"ci_bytes\":0,\"oldest_ns\":11264,"
+		"\"growth_bytes_per_s\":750000000,\"samples\":10,\"kind\":\"malloc\",\"pid\":100,"
+		"\"process\":\"prog\",\"lost_bytes\":7680,\"lost_blocks\":6,\"pointed_to_bytes\":"
+		"5120,\"pointed_to_blocks\":4,\"stack\":[{\"function\":\"loop\",\"file\":\"/src/"
+		"l.c\","
+		"\"line\":7,\"module\":\"/bin/prog\",\"inlined\":false}]}]}\n");
 }
 
 /* What is pointed to comes last, however much it is. */
@@ -805,6 +878,8 @@ int main(void)
 		cmocka_unit_test(test_memory__leaks_of_mappings_are_marked),
 		cmocka_unit_test(test_memory__leaks_of_a_process_that_ended_early),
 		cmocka_unit_test(test_memory__leaks_that_realloc_has_moved),
+		cmocka_unit_test(test_memory__leaks_that_are_shown_alike_are_one),
+		cmocka_unit_test(test_memory__leaks_that_are_cut_alike_are_one),
 		cmocka_unit_test(test_memory__no_leaks),
 		cmocka_unit_test(test_memory__leaks_as_json),
 		cmocka_unit_test(test_memory__leaks_with_what_is_lost),
