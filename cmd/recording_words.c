@@ -87,16 +87,16 @@ bool recording_is_empty(const struct recording *recording)
 /* A command that used next to nothing may end without having been seen. */
 #define MEASURABLE_NS (20 * NS_PER_MS)
 
-/* What shows the recording: of a target that only slept, CPU time tells nothing. */
+/* What shows what was asked for; of a target that only slept, CPU time tells nothing. */
 static const char *words_of_view(const struct recording *recording)
 {
 	bool has_cpu = !recording->options->count.no_cpu;
 
-	if (has_cpu && recording->result.cpu_ns >= MEASURABLE_NS)
-		return "report";
 	if (recording->profile->heap.nr_allocations)
 		return recording->options->count.reachable ? "report --leaks --reachable"
 							   : "report --leaks";
+	if (has_cpu && recording->result.cpu_ns >= MEASURABLE_NS)
+		return "report";
 	if (recording->profile->probes.nr_counts)
 		return "report -m calls";
 	return has_cpu ? "report -m wall" : "info";

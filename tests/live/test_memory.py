@@ -412,6 +412,13 @@ class Processes(MemoryCase):
         self.assertExact(recording)
         self.assertEqual(self.leaks(recording)["leaks"]["bytes"], 300000)
 
+    def test_the_hint_shows_memory_also_of_what_works(self):
+        path = self.path("works.data")
+        result = profc("record", "--mem=1", "-o", path, "--", build("spin_leaf"), "100")
+        report = json.loads(profc("report", "--json", "-i", path).stdout)
+        self.assertGreater(report["total_ns"], 20e6)
+        self.assertIn(f"hint: profc report --leaks -i {path}", result.stderr)
+
 
 class Attached(MemoryCase):
     RATE = "--mem=1"
