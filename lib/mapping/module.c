@@ -324,9 +324,19 @@ bool module_is_jitdump(const struct module *module)
 	return nr_digits && !strcmp(name + 4 + nr_digits, ".dump");
 }
 
+bool module_is_of_probes(const struct module *module)
+{
+	/* REGION_NAME of probe/region.h; behind it is which profc has put it there. */
+	static const char prefix[] = "/memfd:profc-probes-";
+
+	return strncmp(module->path, prefix, sizeof(prefix) - 1) == 0;
+}
+
 const char *module_short_name(const struct module *module)
 {
 	const char *slash = strrchr(module->path, '/');
 
+	if (module_is_of_probes(module))
+		return "[profc-probes]";
 	return module->path[0] == '/' && slash[1] ? slash + 1 : module->path;
 }

@@ -92,7 +92,11 @@ bool module_is_jitdump(const struct module *module);
 bool module_table_is_outdated(const struct module_table *table, struct module_id id,
 			      uint64_t time_ns);
 
-/* The last component of the path, or the whole of a pseudo name. Borrowed. */
+/* Is it code of profc's own in the process, that counts calls or records memory? */
+bool module_is_of_probes(const struct module *module);
+
+/* The last component of the path, or the whole of a pseudo name; [profc-probes] of those. Borrowed.
+ */
 const char *module_short_name(const struct module *module);
 
 #endif

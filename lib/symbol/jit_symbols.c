@@ -93,6 +93,9 @@ static char *hint(const struct profile *profile, const struct module *module,
 		return xstrdup(profile_str(profile, source->problem));
 	if (nr_named == nr)
 		return NULL;
+	if (module_is_of_probes(module))
+		return xstrdup(
+			"code of profc's own: what it takes to count calls, or record memory");
 	if (nr_named)
 		return xasprintf("%s names %zu of its %zu addresses", path, nr_named, nr);
 	if (!source)

@@ -447,8 +447,9 @@ static void add_module_row(struct info *info, struct table *table,
 	add_percent_cell(info, table, ranked->sum->cpu_ns, info->survey->total.cpu_ns);
 	table_add(table, STYLE_PLAIN, names_of(info, ranked->id));
 	add_build_id_cell(info, table, module);
-	buf_append_str(&info->text, module->path);
-	if (module->deleted)
+	buf_append_str(&info->text,
+		       module_is_of_probes(module) ? module_short_name(module) : module->path);
+	if (module->deleted && !module_is_of_probes(module))
 		buf_append_str(&info->text, " (deleted)");
 	add_cell(info, table);
 }

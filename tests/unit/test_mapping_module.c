@@ -12,6 +12,7 @@
 
 static char libc_path[] = "/usr/lib/libc.so.6";
 static char jit_path[] = "[jit]";
+static char probes_path[] = "/memfd:profc-probes-7-8-9";
 
 static void test_module__zero_is_unknown(void **state)
 {
@@ -112,8 +113,11 @@ static void test_module__short_name(void **state)
 {
 	struct module file = {.path = libc_path};
 	struct module pseudo = {.path = jit_path};
+	struct module probes = {.path = probes_path};
 
 	(void)state;
+	assert_string_equal(module_short_name(&probes), "[profc-probes]");
+	assert_true(module_is_of_probes(&probes) && !module_is_of_probes(&file));
 	assert_string_equal(module_short_name(&file), "libc.so.6");
 	assert_string_equal(module_short_name(&pseudo), "[jit]");
 }

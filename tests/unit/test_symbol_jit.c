@@ -108,6 +108,7 @@ static void test_jit_symbols__hints_say_what_was_found(void **state)
 
 	(void)state;
 	assert_problem(made_in("[jit]"), "older profc");
+	assert_problem(made_in("/memfd:profc-probes-7-8-9"), "code of profc's own");
 	source(&silent, "", "");
 	assert_problem(silent, "Node.js: node --perf-basic-prof");
 	source(&partly, "/tmp/perf-77.map", "");
