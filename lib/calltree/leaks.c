@@ -216,6 +216,7 @@ struct leaks *leaks_new(const struct selection *selection, const struct leaks_re
 
 	leaks->selection = selection;
 	leaks->by = request->by;
+	leaks->min_age_ns = request->min_age_ns;
 	leaks->depth = request->depth;
 	leaks->late_from_ns = begin_ns + (end_ns - begin_ns) / 2;
 	leaks->late_ns = end_ns - leaks->late_from_ns;

@@ -45,6 +45,7 @@ struct leak {
 struct leaks {
 	const struct selection *selection; /* borrowed */
 	enum leaks_by by;
+	uint64_t min_age_ns;
 	uint64_t depth; /* levels of a stack to show, from the leaf on; 0: all */
 	bool tells_lost;
 	struct leak *rows; /* owned; by bytes, the most first */

@@ -167,7 +167,7 @@ static void append_calls(struct buf *out, const struct counted *counted)
 	}
 }
 
-/* Were no counts asked for, so that what was refused allocates? */
+/* Were no counts asked for, so that what was refused allocates or frees? */
 static bool is_of_memory(const struct profile *profile)
 {
 	return !profile->probes.nr_counts && profile_has_heap(profile);
@@ -181,7 +181,7 @@ bool info_append_counts(struct buf *out, const struct profile *profile)
 		return false;
 	if (is_of_memory(profile)) {
 		append_number_of(out, counted.refused, "function", "functions");
-		buf_append_str(out, " that may allocate could not be watched: profc info says why");
+		buf_append_str(out, " of an allocator could not be watched: profc info says why");
 		return true;
 	}
 	buf_append_str(out, "counted ");

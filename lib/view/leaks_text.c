@@ -102,6 +102,10 @@ static void print_heading(const struct leaks *leaks, const struct owners *owners
 		buf_append_str(&text, " not freed");
 	} else {
 		buf_append_str(&text, "nothing recorded was left unfreed");
+		if (leaks->min_age_ns) {
+			buf_append_str(&text, " for ");
+			append_weight(&text, METRIC_WALL, leaks->min_age_ns);
+		}
 	}
 	if (owners->nr > 1) {
 		bool is_by_thread = leaks->by == LEAKS_BY_THREAD;

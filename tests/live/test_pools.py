@@ -168,7 +168,7 @@ class Refused(PoolCase):
             self.refused(recording),
             {"pool_clone.constprop.0": "its arguments were changed by the compiler"},
         )
-        self.assertIn("1 function that may allocate could not be watched", recording.stderr)
+        self.assertIn("1 function of an allocator could not be watched", recording.stderr)
         self.assertIn("not watched: pool_clone.constprop.0", recording.info())
 
     def test_a_name_that_no_file_has(self):

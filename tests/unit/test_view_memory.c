@@ -668,7 +668,7 @@ static void test_memory__no_leaks(void **state)
 {
 	(void)state;
 	expect_leaks(7000000, &(struct leaks_limits){.rows = 0}, false,
-		     "nothing recorded was left unfreed, in 6.18 ms: ./prog\n");
+		     "nothing recorded was left unfreed for 7.00 ms, in 6.18 ms: ./prog\n");
 }
 
 static void test_memory__leaks_as_json(void **state)
