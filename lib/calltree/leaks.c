@@ -276,5 +276,5 @@ double leak_growth(const struct leaks *leaks, const struct leak *leak)
 
 bool leaks_are_exact(const struct leaks *leaks)
 {
-	return leaks->total.known == leaks->total.weight && leaks->total.square == 0;
+	return tally_is_exact(&leaks->total);
 }

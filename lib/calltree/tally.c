@@ -125,7 +125,7 @@ double tally_interval(const struct tally *part, const struct tally *whole)
 
 	if (whole->weight == 0 || whole->samples == 0)
 		return 100;
-	if (whole->known == whole->weight && whole->square == 0)
+	if (tally_is_exact(whole))
 		return 0;
 	once = one_by_samples(whole);
 	variance = fmax(variance_by_weights(part, whole),
@@ -134,6 +134,11 @@ double tally_interval(const struct tally *part, const struct tally *whole)
 	half = 100 * z_95 * sqrt(variance + z_95 * z_95 * once * once / 4) /
 	       (1 + z_95 * z_95 * once);
 	return fmax(half, least_percent);
+}
+
+bool tally_is_exact(const struct tally *tally)
+{
+	return tally->known == tally->weight && tally->square == 0;
 }
 
 double tally_error(const struct tally *tally)

@@ -2,6 +2,7 @@
 #ifndef PROFC_CALLTREE_TALLY_H
 #define PROFC_CALLTREE_TALLY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "profile/profile.h"
@@ -70,6 +71,9 @@ double tally_interval(const struct tally *part, const struct tally *whole);
 
 /* The number of blocks of memory, rounded. */
 uint64_t tally_blocks(const struct tally *tally);
+
+/* Is none of the weight an estimate? Of memory: was each block recorded? */
+bool tally_is_exact(const struct tally *tally);
 
 /* Half the width of the 95% confidence interval of the weight itself, of metrics of memory. */
 double tally_error(const struct tally *tally);

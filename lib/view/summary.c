@@ -165,7 +165,8 @@ static void append_blocks(struct buf *out, const struct weights *weights)
 		buf_append_str(out, " in ");
 		append_weight(out, METRIC_ALLOCS, blocks);
 	}
-	if (weights->total.samples == blocks)
+	/* Of those that are all recorded, many may be in one row of the file. */
+	if (weights->total.samples == blocks || tally_is_exact(&weights->total))
 		return;
 	buf_append_str(out, ", ");
 	append_count(out, weights->total.samples);

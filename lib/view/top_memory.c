@@ -183,7 +183,7 @@ void top_append_amount(struct buf *line, const struct weights *weights, uint64_t
 		buf_append_str(line, ", ");
 		append_weight(line, METRIC_ALLOCS, blocks);
 	}
-	if (weights->total.samples != blocks) {
+	if (weights->total.samples != blocks && !tally_is_exact(&weights->total)) {
 		buf_append_str(line, ", ");
 		append_count(line, weights->total.samples);
 		buf_append_str(line, " of them recorded");

@@ -122,6 +122,27 @@ static void test_memory__blocks_by_function(void **state)
 		     "   0  0.0 0.0     5  55.6  parse     p.c:1     prog\n");
 }
 
+/* A row of the file may be of several blocks, where all are recorded: not one of them is missing.
+ */
+static void test_memory__blocks_in_one_row_are_all_recorded(void **state)
+{
+	const struct view view = {.columns = 90};
+	struct profile *profile = made_up();
+	struct weights *weights;
+	struct sink sink = SINK_MEMORY;
+
+	(void)state;
+	profile->heap.allocations[0].nr_more = 2;
+	weights = weigh(profile, &everything, METRIC_ALLOC);
+	summary_print_heading(weights, &view, &sink);
+	assert_string_equal(buf_str(&sink.pending),
+			    "11.0 MiB allocated in 11 blocks in 6.18 ms: ./prog\n");
+	assert_int_equal(weights->total.samples, 9);
+	sink_release(&sink);
+	release(weights);
+	profile_free(profile);
+}
+
 static void test_memory__alive_at_a_time(void **state)
 {
 	const struct filter at = {
@@ -861,6 +882,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory__allocated_by_function),
 		cmocka_unit_test(test_memory__blocks_by_function),
+		cmocka_unit_test(test_memory__blocks_in_one_row_are_all_recorded),
 		cmocka_unit_test(test_memory__alive_at_a_time),
 		cmocka_unit_test(test_memory__alive_at_the_peak),
 		cmocka_unit_test(test_memory__not_freed),
