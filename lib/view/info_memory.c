@@ -188,8 +188,11 @@ bool info_append_memory(struct buf *out, const struct profile *profile)
 	append_weight(out, METRIC_ALLOCS, whole(survey.allocated.blocks));
 	buf_append_str(out, ", ");
 	append_memory(out, whole(survey.allocated.bytes));
-	if (!survey.nr_samples)
+	if (!survey.nr_samples) {
+		if (!survey.nr_dropped)
+			buf_append_str(out, ": a smaller --mem=RATE records more");
 		return true;
+	}
 	buf_append_str(out, "; ");
 	append_amount(out, &survey.live);
 	buf_append_str(out, whole(survey.live.blocks) == 1 ? " was not freed" : " were not freed");

@@ -116,6 +116,18 @@ static void test_info_memory__one_line_at_the_end_of_a_recording(void **state)
 	expect_line(made_end(&made), "nothing was allocated");
 }
 
+static void test_info_memory__of_few_blocks_none_may_be_recorded(void **state)
+{
+	const struct profile_heap_moment moment = {.allocated_bytes = 20 * 1024,
+						   .nr_allocations = 138};
+	struct made made = made_begin();
+
+	(void)state;
+	profile_add_heap_moment(made.profile, &moment);
+	expect_line(made_end(&made),
+		    "recorded 0 of 138 blocks, 20.0 KiB: a smaller --mem=RATE records more");
+}
+
 static void test_info_memory__nothing_where_it_was_not_recorded(void **state)
 {
 	struct made made = made_begin();
@@ -199,6 +211,7 @@ int main(void)
 		cmocka_unit_test(test_info_memory__divides_what_is_resident),
 		cmocka_unit_test(test_info_memory__says_what_was_before_it_attached),
 		cmocka_unit_test(test_info_memory__one_line_at_the_end_of_a_recording),
+		cmocka_unit_test(test_info_memory__of_few_blocks_none_may_be_recorded),
 		cmocka_unit_test(test_info_memory__nothing_where_it_was_not_recorded),
 		cmocka_unit_test(test_info_memory__of_processes_that_last),
 		cmocka_unit_test(test_info_memory__says_that_pages_were_not_seen),
