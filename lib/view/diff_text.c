@@ -40,6 +40,22 @@ static bool is_shown(const struct diff_row *row, const struct diff_limits *limit
 	return limits->unsure || diff_row_is_sure(row);
 }
 
+/* ", 988 samples", ", 77 blocks recorded"; where those are all, many may be in one row of the file.
+ */
+static void append_observed(struct buf *out, const struct weights *weights)
+{
+	const struct tally *total = &weights->total;
+
+	buf_append_str(out, ", ");
+	if (!metric_is_memory(weights->metric)) {
+		append_weight(out, METRIC_SAMPLES, total->samples);
+		return;
+	}
+	append_weight(out, METRIC_ALLOCS,
+		      tally_is_exact(total) ? tally_blocks(total) : total->samples);
+	buf_append_str(out, " recorded");
+}
+
 static void print_side(const struct weights *weights, const struct view *view, const char *name,
 		       struct sink *sink)
 {
@@ -49,13 +65,8 @@ static void print_side(const struct weights *weights, const struct view *view, c
 	buf_printf(&text, "%s: ", name);
 	append_weight(&text, weights->metric, weights->total.weight);
 	buf_append_str(&text, summary_metric_words(weights->metric));
-	if (weights->metric != METRIC_SAMPLES) {
-		buf_append_str(&text, ", ");
-		append_weight(&text,
-			      metric_is_memory(weights->metric) ? METRIC_ALLOCS : METRIC_SAMPLES,
-			      weights->total.samples);
-		buf_append_str(&text, metric_is_memory(weights->metric) ? " recorded" : "");
-	}
+	if (weights->metric != METRIC_SAMPLES)
+		append_observed(&text, weights);
 	buf_append_str(&text, ": ");
 	profile_append_title(&title, profile);
 	escape_terminal(&text, buf_str(&title));

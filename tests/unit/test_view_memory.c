@@ -4,10 +4,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "base/sink.h"
+#include "calltree/diff.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/flat.h"
@@ -17,6 +19,7 @@
 #include "calltree/weights.h"
 #include "profile/heap_lives.h"
 #include "tests/unit/made_profile.h"
+#include "view/diff_text.h"
 #include "view/flat_fields.h"
 #include "view/flat_text.h"
 #include "view/leaks_text.h"
@@ -129,6 +132,7 @@ static void test_memory__blocks_in_one_row_are_all_recorded(void **state)
 	const struct view view = {.columns = 90};
 	struct profile *profile = made_up();
 	struct weights *weights;
+	struct diff *diff;
 	struct sink sink = SINK_MEMORY;
 
 	(void)state;
@@ -139,6 +143,12 @@ static void test_memory__blocks_in_one_row_are_all_recorded(void **state)
 			    "11.0 MiB allocated in 11 blocks in 6.18 ms: ./prog\n");
 	assert_int_equal(weights->total.samples, 9);
 	sink_release(&sink);
+	diff = diff_new(weights, weights, DIFF_AMOUNTS, NULL, 0);
+	diff_print_text(diff, &view, &(struct diff_limits){.rows = 1}, &sink);
+	assert_non_null(strstr(buf_str(&sink.pending),
+			       "old: 11.0 MiB allocated, 11 blocks recorded: ./prog\n"));
+	sink_release(&sink);
+	diff_free(diff);
 	release(weights);
 	profile_free(profile);
 }
