@@ -263,12 +263,14 @@ static int print_text(const struct report_args *args, const struct flat *flat,
 	pager_begin(&pager, !args->view.no_pager);
 	summary_print_heading(weights, &view, &pager.sink);
 	sink_str(&pager.sink, "\n");
-	if (flat)
+	if (flat) {
 		flat_print_text(flat, &view, limit_of(args), &pager.sink);
-	else if (is_tree_of_counts(args))
+		flat_print_notes(flat, &view, &pager.sink);
+	} else if (is_tree_of_counts(args)) {
 		tree_print_counts(tree, &view, &limits, &pager.sink);
-	else
+	} else {
 		tree_print_text(tree, &view, &limits, &pager.sink);
+	}
 	summary_print_notes(weights, &view, &pager.sink);
 	return pager_end(&pager);
 }

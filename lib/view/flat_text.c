@@ -3,16 +3,19 @@
 #include "view/flat_text.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/minmax.h"
+#include "base/sink.h"
 #include "calltree/flat.h"
 #include "calltree/per_call.h"
 #include "calltree/weights.h"
 #include "view/cut.h"
 #include "view/line.h"
 #include "view/number.h"
+#include "view/paragraph.h"
 #include "view/per_call_text.h"
 #include "view/table.h"
 
@@ -441,4 +444,39 @@ void flat_print_text(const struct flat *flat, const struct view *view, size_t li
 	table_print(table, view, sink);
 	table_free(table);
 	print_left_out(flat, view, shown, cells.has_calls, sink);
+}
+
+/* C++ asks for memory by this one, whoever wants it. */
+static bool is_operator_new(const struct flat *flat, const struct flat_row *row)
+{
+	static const char name[] = "operator new";
+	struct buf text = {0};
+	bool is;
+
+	flat_append_name(&text, flat, row, NAME_FULL);
+	is = strncmp(buf_str(&text), name, sizeof(name) - 1) == 0;
+	buf_release(&text);
+	return is;
+}
+
+#define MOST_PERCENT 50
+
+void flat_print_notes(const struct flat *flat, const struct view *view, struct sink *sink)
+{
+	struct tally asked = {0};
+	struct buf text = {0};
+
+	if (flat->dimension != BY_FUNCTION || !metric_is_memory(flat->weights->metric))
+		return;
+	for (size_t i = 0; i < flat->nr; i++) {
+		if (is_operator_new(flat, &flat->rows[i]))
+			tally_add(&asked, &flat->rows[i].self);
+	}
+	if (tally_percent(&asked, &flat->weights->total) < MOST_PERCENT)
+		return;
+	append_percent(&text, tally_percent(&asked, &flat->weights->total));
+	buf_append_str(&text, "% is asked for by operator new for others: --tree shows for whom");
+	sink_str(sink, "\n");
+	paragraph_print(view, "note: ", buf_str(&text), sink);
+	buf_release(&text);
 }

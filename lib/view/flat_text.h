@@ -13,5 +13,7 @@ struct sink;
 /* A flat table as text: the first `limit` rows (0: all), then how many are left out. */
 void flat_print_text(const struct flat *flat, const struct view *view, size_t limit,
 		     struct sink *sink);
+/* What such a table does not answer, and what does: behind it. */
+void flat_print_notes(const struct flat *flat, const struct view *view, struct sink *sink);
 
 #endif

@@ -112,6 +112,32 @@ static void test_memory__allocated_by_function(void **state)
 		     "     0.0  0.0 0.0       0.0  <0.1      0  parse     p.c:1     prog\n");
 }
 
+static void test_memory__who_asks_operator_new_is_in_the_tree(void **state)
+{
+	const struct view view = {.columns = 70};
+	struct made made = made_begin();
+	struct profile *profile;
+	struct weights *weights;
+	struct flat *flat;
+	struct sink sink = SINK_MEMORY;
+
+	(void)state;
+	made_block(&made, "main@m.c:1;often@m.c:2;operator new(unsigned long)@n.c:1", 2048, 1, 1);
+	made_block(&made, "main@m.c:1;seldom@m.c:3", 1024, 1, 1);
+	profile = made_end(&made);
+	weights = weigh(profile, &everything, METRIC_ALLOC);
+	flat = flat_new(weights, BY_FUNCTION);
+	flat_print_notes(flat, &view, &sink);
+	assert_string_equal(
+		buf_str(&sink.pending),
+		"\nnote: 66.7% is asked for by operator new for others: --tree shows for\n"
+		"      whom\n");
+	sink_release(&sink);
+	flat_free(flat);
+	release(weights);
+	profile_free(profile);
+}
+
 static void test_memory__blocks_by_function(void **state)
 {
 	(void)state;
@@ -891,6 +917,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory__allocated_by_function),
+		cmocka_unit_test(test_memory__who_asks_operator_new_is_in_the_tree),
 		cmocka_unit_test(test_memory__blocks_by_function),
 		cmocka_unit_test(test_memory__blocks_in_one_row_are_all_recorded),
 		cmocka_unit_test(test_memory__alive_at_a_time),
