@@ -290,6 +290,12 @@ bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record 
 		read_caller(ring, &found, record);
 	return true;
 }
+
+void heap_ring_put_back(struct heap_ring *ring)
+{
+	ring->next = ring->tail;
+}
+
 void heap_ring_end(struct heap_ring *ring)
 {
 	__atomic_store_n(&ring->shared->is_over, 1, __ATOMIC_RELAXED);

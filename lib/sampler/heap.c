@@ -6,6 +6,7 @@
 #include "probe/heap_ring.h"
 #include "probe/prober.h"
 #include "probe/reach.h"
+#include "sampler/heap_children_priv.h"
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
 
@@ -20,27 +21,43 @@ struct drain {
 	uint32_t stack_bytes;	/* the most that walks of these threads need */
 	struct message *blocks; /* where all are recorded: not yet published; or NULL */
 	struct reach *reach;	/* NULL: nothing is searched for */
+	struct heap_family family;
 };
+
+/* NULL: it is not known any more. */
+static const struct sampled_process *owner_of(const struct drain *drain, uint32_t owner,
+					      pid_t owner_pid)
+{
+	const struct roster_process *found;
+
+	if (drain->ending && drain->ending->serial == owner)
+		return drain->ending;
+	found = roster_find_process(drain->sampler->roster, owner_pid);
+	if (found && ((const struct sampled_process *)found->owner)->serial == owner)
+		return found->owner;
+	return NULL;
+}
 
 /*
  * Where a record belongs: forked children write into their parent's memory, and say their own id. A
  * process in a PID namespace says another than we know: it is taken for the owner.
  */
-static const struct sampled_process *process_of(const struct drain *drain, uint32_t owner,
+static const struct sampled_process *process_of(struct drain *drain, uint32_t owner,
 						pid_t owner_pid, const struct heap_record *record)
 {
-	const struct sampler *sampler = drain->sampler;
 	const struct roster_process *found =
-		record->pid == owner_pid ? NULL : roster_find_process(sampler->roster, record->pid);
+		record->pid == owner_pid ? NULL
+					 : roster_find_process(drain->sampler->roster, record->pid);
+	const struct sampled_process *process = found ? found->owner : NULL;
+	const struct sampled_process *child = NULL;
 
-	if (found)
-		return found->owner;
-	if (drain->ending && drain->ending->serial == owner)
-		return drain->ending;
-	found = roster_find_process(sampler->roster, owner_pid);
-	if (found && ((const struct sampled_process *)found->owner)->serial == owner)
-		return found->owner;
-	return NULL;
+	if (process)
+		return process;
+	process = owner_of(drain, owner, owner_pid);
+	if (process && record->pid != owner_pid)
+		child = heap_child_of(drain->sampler, &drain->family, process, record->pid,
+				      record->time_ns);
+	return child ? child : process;
 }
 
 /* NULL: there was no room for its stack. */
@@ -193,12 +210,12 @@ static bool is_one_of_all(const struct sampler *sampler, const struct heap_recor
 
 /* Its stack comes once: others have the signature only, also after a pause. */
 static void publish_stack(struct drain *drain, const struct sampled_process *process,
-			  uint32_t signer, struct heap_record *record)
+			  uint32_t signer, bool is_recorded, struct heap_record *record)
 {
 	const struct roster_thread *thread =
 		roster_find_thread(drain->sampler->roster, record->tid);
 
-	if (!is_one_of_all(drain->sampler, record))
+	if (!is_recorded)
 		record->pointer = 0;
 	publish_blocks(drain);
 	publish_record(drain, process, thread, signer, record);
@@ -233,14 +250,19 @@ static void drain_all(struct drain *drain, uint32_t serial, pid_t pid, struct he
 	       (int64_t)(head - heap->next) > 0 && heap_ring_next(heap, drain->now_ns, &record)) {
 		if (!process || record.pid != of_pid)
 			process = process_of(drain, serial, pid, &record);
+		if (drain->family.waits) {
+			heap_ring_put_back(heap);
+			break;
+		}
 		of_pid = record.pid;
-		is_recorded = is_one_of_all(sampler, &record);
+		is_recorded = is_one_of_all(sampler, &record) &&
+			      !heap_is_stranger(sampler, &drain->family, pid, record.pid);
 		if (is_recorded)
 			heap_ring_count(heap, &record);
 		if (process && is_recorded)
 			note_for_search(drain, process->serial, &record);
 		if (process && record.has_stack)
-			publish_stack(drain, process, serial, &record);
+			publish_stack(drain, process, serial, is_recorded, &record);
 		else if (process && is_recorded)
 			gather_record(drain, process->serial, serial, &record);
 	}
@@ -254,6 +276,7 @@ static void drain_ring(void *context, uint32_t serial, pid_t pid, struct heap_ri
 	uint64_t begun_at = heap->next;
 	struct heap_record record;
 
+	drain->family.waits = false;
 	if (heap->all) {
 		drain_all(drain, serial, pid, heap);
 		return;
@@ -264,6 +287,10 @@ static void drain_ring(void *context, uint32_t serial, pid_t pid, struct heap_ri
 		const struct roster_thread *thread =
 			roster_find_thread(drain->sampler->roster, record.tid);
 
+		if (drain->family.waits) {
+			heap_ring_put_back(heap);
+			return;
+		}
 		if (process && is_recorded(drain->sampler, &record)) {
 			note_for_search(drain, process->serial, &record);
 			publish_record(drain, process, thread, serial, &record);
@@ -284,10 +311,12 @@ void heap_drain(struct sampler *sampler, const struct sampled_process *ending, b
 			      .is_last = ending || is_last,
 			      .now_ns = clock_monotonic_ns()};
 
+	drain.family.is_last = drain.is_last;
 	if (!has_heap(sampler))
 		return;
 	drain.reach = prober_reach(sampler->options.prober);
 	prober_for_each_heap(sampler->options.prober, drain_ring, &drain);
+	heap_end_children(sampler, drain.is_last);
 	if (drain.now_ns < sampler->session->heap.adapt_again_ns)
 		return;
 	sampler->session->heap.adapt_again_ns = drain.now_ns + ADAPT_NS;

@@ -9,6 +9,7 @@
 #include "base/process_clock.h"
 #include "proc/cpu_split.h"
 #include "proc/task.h"
+#include "roster/roster.h"
 #include "sampler/governor.h"
 
 /* The sampler's own records of processes and threads. */
@@ -125,11 +126,24 @@ struct sampled_thread {
 	uint32_t nr_samples;
 };
 
+/* A forked child that has ended before it was found: its allocations tell of it. */
+struct heap_child {
+	struct roster_process roster; /* its pid, 0: there is none */
+	struct sampled_process process;
+	uint64_t last_ns; /* when it was heard of */
+	bool is_met;	  /* since the last end of a drain */
+};
+
+#define HEAP_CHILDREN 32
+
 /* Which allocations are recorded: those of a time, of which others may still be on their way. */
 struct heap_session {
 	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC */
 	uint64_t adapt_again_ns;
 	bool is_off; /* as the user wants it, while the rest goes on */
+	struct heap_child children[HEAP_CHILDREN];
+	uint32_t next_child; /* the one that gives way */
+	pid_t waited_for;    /* the last of which the roster was to tell */
 };
 
 #endif

@@ -331,6 +331,25 @@ class All(Allocators):
         self.assertEqual(left["leaks"]["bytes"], 50 * 500 + 24 * 3000 + 10 * 7000)
         self.assertEqual(left["holds"]["bytes"], 100 * 40)
 
+    def test_children_that_end_at_once(self):
+        """Shorter than a tick: they have the addresses of their parent."""
+        for options in ((), ("--no-children",)):
+            recording = self.record([build("children_free"), "40"], "--mem=all", *options)
+            self.assertEqual(recording.status, 0)
+            report = json.loads(
+                profc("report", "-i", recording.path, "--leaks", "--json").stdout
+            )
+            blocks = {}
+            for leak in report["leaks"]:
+                names = [plain(frame["function"]) for frame in leak["stack"]]
+                name = next(name for name in names if name in ("holds", "leaves"))
+                blocks[name] = blocks.get(name, 0) + leak["blocks"]
+            expected = {"holds": 2000} if options else {"holds": 2000, "leaves": 40 * 10}
+            self.assertEqual(blocks, expected, options)
+            made = 2000 if options else 2000 + 40 * 50
+            self.assertEqual(self.heap(recording)["allocated_blocks"], made)
+            self.assertEqual(self.heap(recording)["live_bytes"], 2000 * 1000)
+
     def test_deep_stacks(self):
         """Deeper than what is remembered of the last one, and than what is copied at first."""
         recording = self.record([build("allocates_deep"), "400", "20"], self.RATE)
