@@ -135,15 +135,38 @@ static void add_moments(struct heap_survey *survey, const struct profile *profil
 	}
 }
 
+static uint64_t nr_recorded(const struct profile *profile)
+{
+	const struct profile_heap *heap = &profile->heap;
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < heap->nr_allocations; i++)
+		nr += 1 + (uint64_t)heap->allocations[i].nr_more;
+	return nr;
+}
+
+uint64_t heap_survey_lost(const struct profile *profile, uint64_t *nr)
+{
+	struct ends ends;
+	uint64_t nr_lost = 0;
+
+	find_ends(&ends, profile);
+	for (size_t i = 0; i < profile->nr_processes; i++)
+		nr_lost += ends.last[i] ? ends.last[i]->nr_dropped : 0;
+	free(ends.first);
+	free(ends.last);
+	*nr = nr_recorded(profile);
+	return nr_lost;
+}
+
 void heap_survey(struct heap_survey *survey, const struct profile *profile)
 {
 	const struct profile_heap *heap = &profile->heap;
 	struct heap_estimate estimate;
 	struct ends ends;
 
-	*survey = (struct heap_survey){.nr_samples = 0};
+	*survey = (struct heap_survey){.nr_samples = nr_recorded(profile)};
 	for (size_t i = 0; i < heap->nr_allocations; i++) {
-		survey->nr_samples += 1 + (uint64_t)heap->allocations[i].nr_more;
 		if (heap->allocations[i].kind != ALLOCATION_MAP)
 			survey->mean_bytes = heap->allocations[i].mean_bytes;
 	}

@@ -13,7 +13,9 @@
 #include "calltree/leak_shares.h"
 #include "view/line.h"
 #include "view/number.h"
+#include "view/paragraph.h"
 #include "view/reach_text.h"
+#include "view/summary.h"
 
 /* The version of the JSON form: raised when a member changes its meaning. */
 #define JSON_VERSION 1
@@ -219,6 +221,18 @@ static void print_level(const struct expansion *expansion, const struct level *l
 	buf_release(&name);
 }
 
+static void print_note(const struct leaks *leaks, const struct view *view, struct sink *sink)
+{
+	struct buf note = {0};
+
+	summary_append_lost_blocks(&note, expansion_of(leaks)->profile);
+	if (note.nr_bytes) {
+		line_print(sink, view, STYLE_PLAIN, "");
+		paragraph_print(view, "note: ", buf_str(&note), sink);
+	}
+	buf_release(&note);
+}
+
 static void print_text(const struct leaks *leaks, const struct view *view, size_t limit,
 		       struct sink *sink)
 {
@@ -244,6 +258,7 @@ static void print_text(const struct leaks *leaks, const struct view *view, size_
 		line_print(sink, view, STYLE_PLAIN, "");
 		line_print(sink, view, STYLE_DIM, buf_str(&text));
 	}
+	print_note(leaks, view, sink);
 	free(owners.shares);
 	level_list_release(&list);
 	buf_release(&text);

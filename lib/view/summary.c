@@ -16,6 +16,7 @@
 #include "calltree/filter.h"
 #include "calltree/observe.h"
 #include "calltree/weights.h"
+#include "profile/heap_survey.h"
 #include "profile/runtime.h"
 #include "view/cut.h"
 #include "view/info_counts.h"
@@ -648,13 +649,36 @@ static void note_late_counts(const struct weights *weights, struct buf *note)
 	buf_append_str(note, " later than sampled; time per call is that of the time counted");
 }
 
+void summary_append_lost_blocks(struct buf *note, const struct profile *profile)
+{
+	uint64_t nr_recorded;
+	uint64_t nr_lost = heap_survey_lost(profile, &nr_recorded);
+
+	if (100 * (double)nr_lost <= WORTH_A_NOTE_PERCENT * (double)nr_recorded)
+		return;
+	append_count(note, nr_lost);
+	buf_append_str(note,
+		       nr_lost == 1 ? " block was lost beside " : " blocks were lost beside ");
+	append_count(note, nr_recorded);
+	buf_append_str(note,
+		       " that were recorded, as they came too fast: what is shown may be off "
+		       "by more than \xc2\xb1; 'profc record' with a larger RATE of --mem, or "
+		       "with --mem=all, loses less");
+}
+
+static void note_lost_blocks(const struct weights *weights, struct buf *note)
+{
+	if (metric_is_memory(weights->metric))
+		summary_append_lost_blocks(note, profile_of(weights));
+}
+
 void summary_print_notes(const struct weights *weights, const struct view *view, struct sink *sink)
 {
 	static void (*const notes[])(const struct weights *, struct buf *) = {
 		note_within,	  note_missed,		note_unattributed, note_no_stack,
 		note_truncated,	  note_elided,		note_nameless,	   note_interpreter,
 		note_few_samples, note_filtered_counts, note_late_counts,  note_refusals,
-		note_unknown,
+		note_unknown,	  note_lost_blocks,
 	};
 	struct buf note = {0};
 	bool any = false;

@@ -30,6 +30,12 @@ void summary_print_notes(const struct weights *weights, const struct view *view,
 bool summary_append_missed(struct buf *out, const struct profile *profile);
 
 /*
+ * "1,420 blocks were lost beside 300 that were recorded", and what that means, if so many were
+ * that estimates are less certain than they say. Else nothing is appended.
+ */
+void summary_append_lost_blocks(struct buf *note, const struct profile *profile);
+
+/*
  * Say in *err, ERR_EMPTY, why there is nothing to show: there is none of the metric, or none that
  * passes the filters. `input` is what the user has named, if anything, and `path` what that is.
  */

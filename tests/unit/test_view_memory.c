@@ -877,6 +877,30 @@ static void test_memory__leaks_without_a_search(void **state)
 }
 
 /* 64 of 16384 blocks were met: their share is known no better than to some percent. */
+/* What was lost was lost in bursts, of which no interval tells. */
+static void test_memory__lost_blocks_are_told(void **state)
+{
+	struct made made = made_begin();
+	struct profile_heap_moment moment = {.nr_dropped = 1420};
+
+	(void)state;
+	profile_add_command_word(made.profile, "./prog");
+	for (int i = 0; i < 2; i++)
+		made_block(&made, "main@/src/m.c:5", KIB * KIB, 0, MS);
+	moment.time_ns = made.time_ns;
+	profile_add_heap_moment(made.profile, &moment);
+	expect_leaks_of(
+		made_end(&made), 0, LEAKS_BY_PROCESS, &(struct leaks_limits){.rows = 0}, false,
+		"2.00 MiB in 2 blocks not freed, of one stack, in 2.05 ms: ./prog\n"
+		"\n"
+		"2.00 MiB in 2 blocks, the oldest for 1.02 ms, growing by 977 MiB/s\n"
+		"    /src/m.c:5: main\n"
+		"\n"
+		"note: 1,420 blocks were lost beside 2 that were recorded, as they came too fast:\n"
+		"      what is shown may be off by more than ±; 'profc record' with a larger RATE\n"
+		"      of --mem, or with --mem=all, loses less\n");
+}
+
 static void test_memory__estimates_have_intervals_and_exact_totals(void **state)
 {
 	struct made made = made_begin();
@@ -940,6 +964,7 @@ int main(void)
 		cmocka_unit_test(test_memory__leaks_that_are_shown_alike_are_one),
 		cmocka_unit_test(test_memory__leaks_that_are_cut_alike_are_one),
 		cmocka_unit_test(test_memory__no_leaks),
+		cmocka_unit_test(test_memory__lost_blocks_are_told),
 		cmocka_unit_test(test_memory__leaks_as_json),
 		cmocka_unit_test(test_memory__leaks_with_what_is_lost),
 		cmocka_unit_test(test_memory__lost_blocks_come_first),
