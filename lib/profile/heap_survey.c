@@ -96,6 +96,14 @@ static void take_exact_totals(struct heap_survey *survey, const struct heap_esti
 		survey->allocated = (struct heap_amount){(double)bytes, (double)blocks, 0};
 }
 
+/* A child that was forked has its moments with its parent's. */
+static void count_late(struct heap_survey *survey, const struct profile *profile,
+		       const struct ends *ends)
+{
+	for (size_t i = 0; i < profile->nr_processes; i++)
+		survey->nr_late += ends->last[i] && profile->processes[i].parent != PROCESS_NONE;
+}
+
 /* Were there blocks by its first moment of which nothing is known? */
 static bool had_unknown_blocks(const struct profile *profile,
 			       const struct profile_heap_moment *first)
@@ -175,6 +183,7 @@ void heap_survey(struct heap_survey *survey, const struct profile *profile)
 	add_rows(survey, &estimate);
 	take_exact_totals(survey, &estimate, &ends);
 	add_moments(survey, profile, &ends);
+	count_late(survey, profile, &ends);
 	heap_estimate_release(&estimate);
 	free(ends.first);
 	free(ends.last);

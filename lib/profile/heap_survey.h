@@ -21,6 +21,8 @@ struct heap_survey {
 	uint64_t peak_ns;
 	uint64_t nr_samples, mean_bytes; /* blocks recorded; of the last sample, 0: all were */
 	uint64_t nr_dropped;
+	/* Programs that were executed meanwhile: recorded from some time after their start. */
+	uint64_t nr_late;
 
 	/* Of the last moments of processes that lived to the end. */
 	bool has_moments;

@@ -156,6 +156,21 @@ static void print_resident(const struct heap_survey *survey, uint64_t discarded_
 	buf_release(&list);
 }
 
+static void print_late(const struct heap_survey *survey, const struct view *view, struct sink *sink)
+{
+	struct buf text = {0};
+
+	if (!survey->nr_late)
+		return;
+	append_count(&text, survey->nr_late);
+	buf_append_str(&text, survey->nr_late == 1 ? " program that was" : " programs that were");
+	buf_append_str(&text,
+		       " executed meanwhile: what was allocated in the first moments of one, "
+		       "mostly less than 0.3 s, is not in all this");
+	print_fact(view, "begun late  ", &text, sink);
+	buf_release(&text);
+}
+
 static void print_search(const struct profile *profile, const struct view *view, struct sink *sink)
 {
 	struct buf text = {0};
@@ -211,6 +226,7 @@ void info_print_memory(const struct profile *profile, const struct view *view, s
 	print_amounts(&survey, view, sink);
 	if (survey.has_moments)
 		print_resident(&survey, profile->heap.discard.time_ns, view, sink);
+	print_late(&survey, view, sink);
 	print_search(profile, view, sink);
 }
 
