@@ -5,6 +5,7 @@
  */
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "probe/prober.h"
 #include "proc/read.h"
 #include "sampler/sampler_priv.h"
 
@@ -66,6 +67,8 @@ void follow_processes(struct sampler *sampler)
 		if (!roster_is_in_program(sampler->roster, process->roster, false,
 					  sampler->tick.now_ns))
 			continue; /* this life of it is over */
+		if (sampler->options.prober && prober_has_heap(sampler->options.prober))
+			maps_publish_if_new(sampler, process, sampler->tick.now_ns);
 		if (sampler->tick.now_ns >= process->cpu.sweep_again_ns || has_ended(process))
 			sweep_threads(sampler, process);
 	}

@@ -2,7 +2,8 @@
 /*
  * Memory maps that the collector would come too late for. In its first milliseconds a program maps
  * its libraries, and many are over then; later its map changes ever more rarely, and the collector
- * reads it now and then. But code that is made or loaded at run time may be gone by then.
+ * reads it now and then. But code that is made or loaded at run time may be gone by then. Where no
+ * thread is sampled, who allocates may be gone with the process, before anything told of new code.
  */
 #include <stdlib.h>
 
@@ -40,14 +41,17 @@ static bool is_likely_new(const struct sampler *sampler, const struct sampled_pr
 		return true;
 	if (now_ns < process->maps.again_ns || collector_is_behind(sampler->collector))
 		return false;
-	return now_ns - process->start_ns <= YOUNG_NS || process->maps.has_more_code ||
+	return sampler->options.no_cpu || now_ns - process->start_ns <= YOUNG_NS ||
+	       process->maps.has_more_code ||
 	       now_ns > LATE_NS + collector_due_ns(sampler->collector);
 }
 
-static uint64_t pause_after(uint64_t age_ns, uint64_t reading_ns)
+static uint64_t pause_after(const struct sampler *sampler, uint64_t age_ns, uint64_t reading_ns)
 {
-	return age_ns <= YOUNG_NS ? age_ns / AGE_PER_PAUSE + reading_ns * PAUSE_PER_READING
-				  : LATE_PAUSE_NS + reading_ns * LATE_PAUSE_PER_READING;
+	if (age_ns <= YOUNG_NS)
+		return age_ns / AGE_PER_PAUSE + reading_ns * PAUSE_PER_READING;
+	return (sampler->options.no_cpu ? age_ns / AGE_PER_PAUSE : LATE_PAUSE_NS) +
+	       reading_ns * LATE_PAUSE_PER_READING;
 }
 
 void maps_publish_if_new(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
@@ -63,7 +67,7 @@ void maps_publish_if_new(struct sampler *sampler, struct sampled_process *proces
 	message->body.process.pid = pid;
 	maps_read(sampler, message, pid);
 	process->maps = (struct maps_reading){
-		.again_ns = now_ns + pause_after(now_ns - process->start_ns,
+		.again_ns = now_ns + pause_after(sampler, now_ns - process->start_ns,
 						 clock_monotonic_ns() - began_ns)};
 	/* It runs, and may have executed another program before its map was read. */
 	if (message->body.process.maps && process->roster->program &&

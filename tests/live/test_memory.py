@@ -101,6 +101,15 @@ class NoCpu(MemoryCase):
         ended = profc("report", "-i", recording.path, status=1)
         self.assertIn("hint: it has memory", ended.stderr)
 
+    def test_a_library_that_is_loaded_later_is_known_in_the_end(self):
+        """No sample leads through it, and the process is gone when its blocks are looked at."""
+        library = build("pool_library", "-O2", "-g", "-shared", "-fPIC", called="libpool.so")
+        program = build("loads_a_pool", "-O2", "-g", called="loads")
+        for rate in ("--mem=1", "--mem=all"):
+            recording = self.record([program, library, "50", "ends"], rate)
+            rows = [row for row in recording.rows("-m", "live") if row["function"] == "library_get"]
+            self.assertEqual([row["self_bytes"] for row in rows], [50 * 3000])
+
     def test_programs_that_follow_are_recorded_with_it(self):
         """Nothing but the sampling of threads told that a process executes another program."""
         words = (*self.WORDS, "waits", "exec", "waits", "leaks:50:3000", "fork", "leaks:30:1000")
