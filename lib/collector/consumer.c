@@ -281,7 +281,7 @@ static void handle_process(struct consumer *consumer, const struct message *mess
 	process->main_thread = SERIAL_NONE;
 	add_process_row(consumer, message);
 	if (said->forked && parent)
-		process->space = space_fork(parent->space, said->pid);
+		process->space = space_fork(parent->space, said->is_gone ? parent->pid : said->pid);
 	else
 		process->space = space_new(consumer->profile->modules, said->pid);
 	space_is_of_program(process->space, said->program);

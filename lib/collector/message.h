@@ -63,7 +63,8 @@ struct thread_hints {
 struct message_process {
 	uint32_t serial;
 	uint32_t parent; /* serial of the forking process, or of its own life before exec */
-	bool forked;	 /* PROCESS: begins with its parent's memory map */
+	bool forked;	 /* PROCESS: begins with its parent's memory map, */
+	bool is_gone;	 /* and has ended: the parent's is all that there is to read */
 	pid_t pid;
 	uint64_t program; /* PROCESS: proc_program_id(); 0: not known */
 	char *maps;	  /* PROCESS, MAPS: owned text; NULL: the collector reads it when needed */

@@ -88,7 +88,7 @@ static struct heap_child *add(struct sampler *sampler, const struct sampled_proc
 	child->process.roster = &child->roster;
 	about->serial = child->process.serial;
 	about->parent = owner->serial;
-	about->forked = true;
+	about->forked = about->is_gone = true;
 	about->pid = pid;
 	about->program = owner->roster->program;
 	collector_publish(sampler->collector, message);
