@@ -26,16 +26,23 @@ static uint64_t end_of(const struct pointer_block *block)
 
 void pointer_search_init(struct pointer_search *search, struct pointer_block *blocks, size_t nr)
 {
-	uint64_t reach = 0;
+	uint64_t last = 0;
 
 	*search = (struct pointer_search){.blocks = blocks, .nr = nr};
 	if (!nr)
 		return;
 	qsort(blocks, nr, sizeof(*blocks), by_address);
-	for (size_t i = 0; i < nr; i++)
-		blocks[i].reach = reach = max_u64(reach, end_of(&blocks[i]));
+	for (size_t i = 0; i < nr; i++) {
+		size_t around = i;
+
+		/* Those that have ended by then hold nothing of what follows, either. */
+		while (around && end_of(&blocks[around - 1]) <= blocks[i].address)
+			around = blocks[around - 1].around;
+		blocks[i].around = around;
+		last = max_u64(last, end_of(&blocks[i]));
+	}
 	search->first = blocks[0].address;
-	search->nr_bytes = reach - search->first;
+	search->nr_bytes = last - search->first;
 }
 
 /* The number of blocks that begin at `word` or before it. */
@@ -58,11 +65,11 @@ static size_t nr_up_to(const struct pointer_search *search, uint64_t word)
 
 static void find(struct pointer_search *search, uint64_t word, uint64_t at)
 {
-	for (size_t i = nr_up_to(search, word); i > 0; i--) {
+	size_t i = nr_up_to(search, word);
+
+	for (; i > 0; i = search->blocks[i - 1].around) {
 		struct pointer_block *block = &search->blocks[i - 1];
 
-		if (block->reach <= word)
-			break;
 		if (word < end_of(block) && (at < block->address || at >= end_of(block)))
 			block->is_found = true;
 	}

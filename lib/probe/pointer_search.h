@@ -13,9 +13,10 @@
  */
 struct pointer_block {
 	uint64_t address, size;
-	uint64_t reach; /* where the last of this block and those in front of it ends */
-	uint32_t id;	/* the caller's */
-	bool is_found;	/* there is a pointer to it */
+	size_t around; /* the nearest one before it that its first byte lies in, from 1 on; 0: none
+			*/
+	uint32_t id;   /* the caller's */
+	bool is_found; /* there is a pointer to it */
 };
 
 struct pointer_search {

@@ -116,9 +116,48 @@ static void test_pointer_search__nothing_to_find(void **state)
 	assert_int_equal(search.nr, 0);
 }
 
+static uint64_t next_random(uint64_t *state)
+{
+	*state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return *state >> 33;
+}
+
+/* Against the definition, of blocks that lie in, across and beside each other as it comes. */
+static void test_pointer_search__blocks_within_blocks(void **state)
+{
+	uint64_t random = 1;
+
+	(void)state;
+	for (int round = 0; round < 300; round++) {
+		struct pointer_block blocks[40];
+		struct pointer_search search;
+		uint64_t words[8];
+		size_t nr = 1 + next_random(&random) % 40;
+
+		for (size_t i = 0; i < nr; i++)
+			blocks[i] = (struct pointer_block){
+				.address = 1000 + next_random(&random) % 400,
+				.size = next_random(&random) % (i % 4 ? 12 : 200),
+				.id = (uint32_t)i};
+		for (size_t i = 0; i < 8; i++)
+			words[i] = 1000 + next_random(&random) % 600;
+		pointer_search_init(&search, blocks, nr);
+		pointer_search_words(&search, 0, words, 8);
+		for (size_t i = 0; i < nr; i++) {
+			uint64_t size = blocks[i].size ? blocks[i].size : 1;
+			bool is_found = false;
+
+			for (size_t k = 0; k < 8; k++)
+				is_found |= words[k] - blocks[i].address < size;
+			assert_int_equal(blocks[i].is_found, is_found);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pointer_search__blocks_within_blocks),
 		cmocka_unit_test(test_pointer_search__to_the_first_byte_or_any_other),
 		cmocka_unit_test(test_pointer_search__blocks_within_others),
 		cmocka_unit_test(test_pointer_search__what_is_in_the_block_itself_does_not_count),
