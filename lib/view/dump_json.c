@@ -8,24 +8,7 @@
 #include "calltree/expand.h"
 #include "stack/stack_end.h"
 #include "view/dump.h"
-
-static void write_level(struct json *json, const struct expansion *expansion,
-			const struct level *level)
-{
-	const struct place *place = &expansion->places[level->place];
-	const struct module *module = label_module(expansion, level->label);
-	struct buf name = {0};
-
-	label_append_name(&name, expansion, level->label, NAME_FULL);
-	json_object_begin(json);
-	json_key_str(json, "function", buf_str(&name));
-	json_key_known_str(json, "file", profile_str(expansion->profile, place->file));
-	json_key_known_u64(json, "line", place->line);
-	json_key_str(json, "module", module ? module->path : NULL);
-	json_key_bool(json, "inlined", level->inlined);
-	json_object_end(json);
-	buf_release(&name);
-}
+#include "view/level_json.h"
 
 static void write_stack(struct json *json, const struct dump *dump, const struct sample *sample)
 {
@@ -37,7 +20,7 @@ static void write_stack(struct json *json, const struct dump *dump, const struct
 	if (sample)
 		expansion_stack(dump->expansion, sample, &list);
 	for (size_t i = list.nr; i-- > 0;)
-		write_level(json, dump->expansion, &list.levels[i]);
+		level_write_json(json, dump->expansion, &list.levels[i]);
 	json_array_end(json);
 	level_list_release(&list);
 }

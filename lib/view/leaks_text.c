@@ -11,6 +11,7 @@
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/leak_shares.h"
+#include "view/level_json.h"
 #include "view/line.h"
 #include "view/number.h"
 #include "view/paragraph.h"
@@ -264,24 +265,6 @@ static void print_text(const struct leaks *leaks, const struct view *view, size_
 	buf_release(&text);
 }
 
-static void write_level(struct json *json, const struct expansion *expansion,
-			const struct level *level)
-{
-	const struct place *place = &expansion->places[level->place];
-	const struct module *module = label_module(expansion, level->label);
-	struct buf name = {0};
-
-	label_append_name(&name, expansion, level->label, NAME_FULL);
-	json_object_begin(json);
-	json_key_str(json, "function", buf_str(&name));
-	json_key_known_str(json, "file", profile_str(expansion->profile, place->file));
-	json_key_known_u64(json, "line", place->line);
-	json_key_str(json, "module", module ? module->path : NULL);
-	json_key_bool(json, "inlined", level->inlined);
-	json_object_end(json);
-	buf_release(&name);
-}
-
 static void write_owner(struct json *json, const struct leaks *leaks,
 			const struct leak_owner *owner)
 {
@@ -331,7 +314,7 @@ static void write_leak(struct json *json, const struct leaks *leaks, const struc
 	json_key_array_begin(json, "stack");
 	leak_stack(leaks, leak, list);
 	for (size_t i = list->nr; i > 0; i--)
-		write_level(json, expansion_of(leaks), &list->levels[i - 1]);
+		level_write_json(json, expansion_of(leaks), &list->levels[i - 1]);
 	json_array_end(json);
 	json_object_end(json);
 }

@@ -279,6 +279,10 @@ static void note_truncated(const struct weights *weights, struct buf *note)
 		   weights->ended[most].weight < weights->truncated.weight ? ", mostly:" : ":",
 		   stack_end_name((enum stack_end)most));
 	remedy = stack_end_remedy((enum stack_end)most, false);
+	/* Of allocations so much is copied as walks have needed so far, whatever the frequency. */
+	if (most == STACK_END_BAD_MEMORY && metric_is_memory(weights->metric))
+		remedy = "so much is copied as walks have needed a tenth of a second before, up to "
+			 "64 KiB";
 	if (remedy)
 		buf_printf(note, " (%s)", remedy);
 }
