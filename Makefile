@@ -38,7 +38,7 @@ BUILD ?= build$(if $(strip $(KNOBS)),/$(subst $(space),-,$(strip $(KNOBS))))
 override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
 
 # Code that goes into other processes, and is linked for itself.
-BLOB_SOURCES := lib/probe/heap_blob.c lib/probe/heap_walk_blob.c
+BLOB_SOURCES := lib/probe/heap_blob.c $(wildcard lib/probe/heap_*_blob.c)
 LIB_SOURCES := $(sort $(filter-out $(BLOB_SOURCES),$(wildcard lib/*/*.c)))
 CMD_SOURCES := $(sort $(wildcard cmd/*.c))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
@@ -150,7 +150,7 @@ BLOB_CFLAGS := -std=gnu11 $(WARNINGS) -O2 -fno-omit-frame-pointer -ffreestanding
 	-fno-asynchronous-unwind-tables -fno-builtin -fno-tree-slp-vectorize \
 	$(if $(IS_CLANG),,-fno-tree-loop-distribute-patterns -fno-reorder-blocks-and-partition)
 ifneq ($(IS_X86_64),)
-$(BUILD)/lib/probe/heap_blob.o $(BUILD)/lib/probe/heap_walk_blob.o: $(BUILD)/%.o: %.c
+$(BLOB_SOURCES:%.c=$(BUILD)/%.o): $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(call heard,$(CC) -Ilib $(BLOB_CFLAGS) -MMD -MP -c -o $@ $<)
 

@@ -5,37 +5,20 @@
  */
 #include "probe/heap_walk_blob.h"
 
-#include <asm/unistd.h>
-
 #define PAGE_BYTES     UINT64_C(4096)
 #define DEPTH_MAX      4096
 #define WALK_BYTES_MAX (UINT64_C(8) << 20)
 /* Signatures are polynomials in this, so that those of callers are known when they are. */
 #define BASE UINT64_C(0xd1342543de82ef95)
 
-#define relaxed_load(word)	__atomic_load_n(word, __ATOMIC_RELAXED)
-#define relaxed_store(word, to) __atomic_store_n(word, to, __ATOMIC_RELAXED)
-
 bool heap_read(uint64_t from, void *to, uint64_t nr)
 {
 	const uint64_t here[2] = {(uint64_t)to, nr};
 	const uint64_t there[2] = {from, nr};
-	register int64_t result __asm__("rax");
-	int64_t pid;
+	int64_t pid = system_call(__NR_getpid, 0, 0, 0, 0, 0);
 
-	__asm__ volatile("syscall" : "=a"(pid) : "a"(__NR_getpid) : "rcx", "r11", "memory");
-	{
-		register uint64_t r10 __asm__("r10") = (uint64_t)there;
-		register uint64_t r8 __asm__("r8") = 1;
-		register uint64_t r9 __asm__("r9") = 0;
-
-		__asm__ volatile("syscall"
-				 : "=a"(result)
-				 : "a"(__NR_process_vm_readv), "D"(pid), "S"(here), "d"(1),
-				   "r"(r10), "r"(r8), "r"(r9)
-				 : "rcx", "r11", "memory");
-	}
-	return result == (int64_t)nr;
+	return system_call(__NR_process_vm_readv, (uint64_t)pid, (uint64_t)here, 1, (uint64_t)there,
+			   1) == (int64_t)nr;
 }
 
 static __attribute__((noinline)) bool find_readable(struct heap_thread *thread, uint64_t from,

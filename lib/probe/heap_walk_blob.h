@@ -3,6 +3,7 @@
 #ifndef PROFC_PROBE_HEAP_WALK_BLOB_H
 #define PROFC_PROBE_HEAP_WALK_BLOB_H
 
+#include <asm/unistd.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -10,6 +11,27 @@
 
 /* In front of this code, in the process, where the linker script has it. */
 extern struct heap_shared shared __attribute__((visibility("hidden")));
+
+#define relaxed_load(word)	 __atomic_load_n(word, __ATOMIC_RELAXED)
+#define relaxed_store(word, to)	 __atomic_store_n(word, to, __ATOMIC_RELAXED)
+#define relaxed_add(word, value) __atomic_fetch_add(word, value, __ATOMIC_RELAXED)
+#define exchange(word, was, to)                                                                    \
+	__atomic_compare_exchange_n(word, was, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)
+
+static inline int64_t system_call(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
+				  uint64_t e)
+{
+	register uint64_t r10 __asm__("r10") = d;
+	register uint64_t r8 __asm__("r8") = e;
+	register uint64_t r9 __asm__("r9") = 0;
+	int64_t result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
 
 static inline struct heap_all *heap_all(void)
 {

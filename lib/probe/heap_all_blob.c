@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Our code in a process, where all is recorded. */
+#include "probe/heap_blob_priv.h"
+
+/* Where glibc and musl have a thread's id among its data. */
+#define TID_AT_GLIBC 0x2d0
+#define TID_AT_MUSL  0x30
+
+static bool has_tid_at(uint64_t at, int64_t tid)
+{
+	int32_t found = 0;
+
+	return thread_data() && heap_read(thread_data() + at, &found, sizeof(found)) &&
+	       found == tid;
+}
+
+/* A child that was forked begins with zeros, and looks anew. */
+static int64_t learn_tid(void)
+{
+	int64_t tid = system_call(__NR_gettid, 0, 0, 0, 0, 0);
+
+	relaxed_store(&heap_own()->tid_at, has_tid_at(TID_AT_GLIBC, tid)  ? TID_AT_GLIBC
+					   : has_tid_at(TID_AT_MUSL, tid) ? TID_AT_MUSL
+									  : -1);
+	return tid;
+}
+
+static int64_t own_tid(void)
+{
+	int64_t at = relaxed_load(&heap_own()->tid_at);
+
+	if (at > 0)
+		return relaxed_load((const int32_t *)(thread_data() + (uint64_t)at));
+	return at ? system_call(__NR_gettid, 0, 0, 0, 0, 0) : learn_tid();
+}
+
+static bool is_alive(int64_t tid)
+{
+	return system_call(__NR_tgkill, (uint64_t)own_pid(), (uint64_t)tid, 0, 0, 0) == 0;
+}
+
+/*
+ * False: another one has taken the place meanwhile, as who had it before seemed to be gone. Either
+ * sees what the other has written.
+ */
+static bool claim(struct heap_thread *thread, uint64_t data, int64_t tid)
+{
+	__atomic_store_n(&thread->tid, tid, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&thread->data, __ATOMIC_SEQ_CST) != data)
+		return false;
+	relaxed_store(&thread->inside_sp, 0);
+	relaxed_store(&thread->in_flight, 0);
+	thread->is_walking = thread->readable_end = thread->readable = 0;
+	return true;
+}
+
+/* From a thread that has ended. */
+static bool take_over(struct heap_thread *thread, uint64_t data, int64_t tid)
+{
+	uint64_t was = relaxed_load(&thread->data);
+	int64_t former = relaxed_load(&thread->tid);
+
+	if (!former || is_alive(former) || !exchange(&thread->data, &was, data))
+		return false;
+	if (__atomic_load_n(&thread->tid, __ATOMIC_SEQ_CST) == former)
+		return claim(thread, data, tid);
+	__atomic_store_n(&thread->data, was, __ATOMIC_SEQ_CST); /* it has come back */
+	return false;
+}
+
+/* NULL: there is no place for one more, of 1024 that are alive; or it has no data. */
+static struct heap_thread *find_thread(void)
+{
+	struct heap_thread *threads = heap_own()->threads;
+	uint64_t data = thread_data();
+	uint64_t first = heap_hash(data) >> 32;
+	int64_t tid = data ? own_tid() : 0;
+
+	for (uint64_t i = 0; data && i < HEAP_PROBES; i++) {
+		struct heap_thread *thread = &threads[(first + i) % HEAP_THREADS];
+		uint64_t was = relaxed_load(&thread->data);
+
+		if (was == data && relaxed_load(&thread->tid) == tid)
+			return thread;
+		if (was == data || (!was && exchange(&thread->data, &was, data)))
+			return claim(thread, data, tid) ? thread : 0;
+	}
+	for (uint64_t i = 0; data && i < HEAP_PROBES; i++) {
+		struct heap_thread *thread = &threads[(first + i) % HEAP_THREADS];
+
+		if (take_over(thread, data, tid))
+			return thread;
+	}
+	return 0;
+}
+
+static void count_dropped(const struct request *request)
+{
+	relaxed_add(&shared.dropped_bytes, request->size);
+	relaxed_add(&shared.dropped_blocks, 1);
+}
+
+/* Who reads has this memory in the own cache: it comes back while the next records are made. */
+static inline void have_ring_back(uint64_t position)
+{
+	__asm__ volatile("prefetchw %0" : : "m"(*record_at(position)));
+}
+
+/* A brief one, which never comes to the end of the ring before it is whole. */
+static inline struct heap_ring_record *reserve_brief(bool is_allocation, uint64_t *position)
+{
+	uint64_t head = relaxed_load(&shared.head);
+	uint64_t used = head - __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
+
+	if (used > HEAP_ALL_RING_BYTES - FREES_BYTES - HEAP_BRIEF_BYTES ||
+	    !exchange(&shared.head, &head, head + HEAP_BRIEF_BYTES))
+		return heap_reserve(HEAP_BRIEF_BYTES, is_allocation, position);
+	*position = head;
+	return record_at(head);
+}
+
+static void emit_one(struct request *request, enum heap_record_kind kind, uint64_t pointer)
+{
+	bool is_new = kind == HEAP_RECORD_ALLOCATION;
+	uint64_t signature = is_new ? heap_sign(request->frame, request->thread) : 0;
+	bool has_stack = is_new && (!signature || !heap_is_met(signature, request->thread));
+	uint64_t room = has_stack ? heap_stack_bytes_from((uint64_t)(request->frame + 1)) : 0;
+	uint64_t nr_bytes;
+	uint64_t position;
+	struct heap_ring_record *record;
+
+	if (has_stack && !signature) {
+		signature = heap_sign_words(request->frame, request->thread, room);
+		has_stack = !signature || !heap_is_met(signature, request->thread);
+	}
+	nr_bytes = has_stack ? record_bytes(room) : HEAP_BRIEF_BYTES;
+	record = has_stack ? heap_reserve(nr_bytes, is_new, &position)
+			   : reserve_brief(is_new, &position);
+	if (!record) {
+		relaxed_add(&shared.nr_dropped, 1);
+		if (is_new)
+			count_dropped(request);
+		return;
+	}
+	have_ring_back(position + (uint64_t)16 * HEAP_BRIEF_BYTES);
+	fill(record, request, kind, pointer, nr_bytes, false);
+	record->pid = (int32_t)own_pid();
+	record->tid = (int32_t)(request->thread ? request->thread->tid : own_tid());
+	record->signature = signature;
+	if (has_stack) {
+		heap_fill_caller(record, request, room);
+		if (signature)
+			heap_note_met(signature);
+	}
+	record->time = time_now();
+	commit(record, position);
+}
+
+static struct outcome free_one(struct request *request)
+{
+	uint64_t pointer = argument(request, request->hook->form.pointer);
+
+	if (pointer && !is_nested(request))
+		emit_one(request, HEAP_RECORD_FREE, pointer);
+	return (struct outcome){.jump = request->hook->original};
+}
+
+static struct outcome allocate_one(struct request *request)
+{
+	struct outcome outcome = {.jump = request->hook->original};
+	uint64_t pointer;
+
+	if (!heap_read_arguments(request) || is_nested(request))
+		return outcome;
+	request->was_sampled = request->old != 0;
+	if (request->old)
+		emit_one(request, HEAP_RECORD_FREE, request->old);
+	outcome.result = heap_call_original(request);
+	pointer = heap_pointer_of(request, outcome.result);
+	if (pointer)
+		emit_one(request, HEAP_RECORD_ALLOCATION, pointer);
+	else if (request->old && request->size)
+		emit_one(request, HEAP_RECORD_KEPT, request->old);
+	if (!throws(request) || outcome.result)
+		outcome.jump = 0;
+	return outcome;
+}
+
+/* One instruction, so that the handler of a signal does not come amid it. */
+static void add_here(int64_t *word, int64_t value)
+{
+	__asm__ volatile("addq %1,%0" : "+m"(*word) : "er"(value) : "cc");
+}
+
+struct outcome heap_record_one(struct request *request)
+{
+	struct heap_thread *thread = find_thread();
+	struct outcome outcome;
+
+	request->thread = thread;
+	/* Nothing returns to us from there: where the thread stands tells that it is here. */
+	if (heap_frees(&request->hook->form))
+		return free_one(request);
+	if (thread)
+		add_here(&thread->in_flight, 1);
+	else
+		relaxed_add(&heap_own()->in_flight, 1);
+	outcome = allocate_one(request);
+	if (thread)
+		add_here(&thread->in_flight, -1);
+	else
+		relaxed_add(&heap_own()->in_flight, -1);
+	return outcome;
+}

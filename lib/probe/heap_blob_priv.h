@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the parts of our code in a process have in common. It has no data but what heap_shared.h
+ * shows, calls nothing but the allocator, uses no register that the C library does not expect to
+ * lose, and no vector registers.
+ */
+#ifndef PROFC_PROBE_HEAP_BLOB_PRIV_H
+#define PROFC_PROBE_HEAP_BLOB_PRIV_H
+
+#include <linux/time.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "probe/heap_shared.h"
+#include "probe/heap_walk_blob.h"
+
+#pragma GCC visibility push(hidden)
+
+#define PAGE_BYTES UINT64_C(4096)
+/*
+ * An allocator calls itself, and a pool calls it, from not deeper in the stack than this: it is
+ * less than what lies between the stacks of two threads.
+ */
+#define NESTED_STACK_BYTES 65536
+
+/* What the stub does next: return the result, or, if `jump` is set, go there as if called. */
+struct outcome {
+	uint64_t result, jump;
+};
+
+typedef uint64_t (*function)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+
+/* An allocation that is being looked at. */
+struct request {
+	const struct heap_hook *hook;
+	struct heap_frame *frame;
+	struct heap_slot *slot;
+	struct heap_thread *thread; /* where all is recorded, and it has a place of its own */
+	uint64_t size, old, out;
+	int64_t countdown;			  /* before it was counted */
+	uint64_t mean;				  /* by which it was sampled */
+	bool is_framed;				  /* by its function */
+	bool is_counted, is_sampled, was_sampled; /* was: what realloc() was given */
+};
+
+static inline uint64_t cycles(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (uint64_t)high << 32 | low;
+}
+
+#define NS_PER_SEC UINT64_C(1000000000)
+
+static inline uint64_t monotonic_ns(void)
+{
+	struct __kernel_timespec now = {.tv_sec = 0};
+
+	system_call(__NR_clock_gettime, 1, (uint64_t)&now, 0, 0, 0);
+	return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t time_now(void)
+{
+	return shared.has_cycles ? cycles() : monotonic_ns();
+}
+
+/* Asked for once; a child of vfork(2) is taken for who has the memory. */
+static inline int64_t own_pid(void)
+{
+	int64_t pid = relaxed_load(&heap_own()->pid);
+
+	if (!pid) {
+		pid = system_call(__NR_getpid, 0, 0, 0, 0, 0);
+		relaxed_store(&heap_own()->pid, pid);
+	}
+	return pid;
+}
+
+/* Where its data are; 0: not known. */
+static inline uint64_t thread_data(void)
+{
+	uint64_t thread = 0;
+
+	if (shared.threads == HEAP_THREADS_BY_DATA)
+		__asm__("mov %%fs:0,%0" : "=r"(thread));
+	else if (shared.threads == HEAP_THREADS_BY_BASE)
+		__asm__("rdfsbase %0" : "=r"(thread));
+	return thread;
+}
+
+/* -- the ring -- */
+
+static inline uint64_t ring_bytes(void)
+{
+	return shared.is_all ? HEAP_ALL_RING_BYTES : HEAP_RING_BYTES;
+}
+
+static inline struct heap_ring_record *record_at(uint64_t position)
+{
+	uint8_t *ring = shared.is_all ? heap_all()->ring : shared.ring;
+
+	return (struct heap_ring_record *)(void *)&ring[position & (ring_bytes() - 1)];
+}
+
+static inline void commit(struct heap_ring_record *record, uint64_t position)
+{
+	__atomic_store_n(&record->commit, position ^ HEAP_COMMIT_KEY, __ATOMIC_RELEASE);
+}
+
+/*
+ * The last part of the ring is left to what is freed, without stacks: a block whose end was lost
+ * would pass for leaked, while of an allocation that is lost nothing more is said.
+ */
+#define FREES_BYTES (HEAP_RING_BYTES / 8)
+
+static inline uint64_t record_bytes(uint64_t nr_stack_bytes)
+{
+	return (sizeof(struct heap_ring_record) + nr_stack_bytes + HEAP_RECORD_ALIGNMENT - 1) &
+	       -(uint64_t)HEAP_RECORD_ALIGNMENT;
+}
+
+/* All of a brief record but its commit, and when and by whom. */
+static inline void fill(struct heap_ring_record *record, const struct request *request,
+			enum heap_record_kind kind, uint64_t pointer, uint64_t nr_bytes,
+			bool is_untracked)
+{
+	record->nr_bytes = (uint32_t)nr_bytes;
+	record->kind = (uint8_t)kind;
+	record->function = (uint8_t)request->hook->form.function;
+	record->is_untracked = is_untracked;
+	record->was_sampled = request->was_sampled;
+	record->pointer = pointer;
+	record->size = request->size;
+	record->old = request->old;
+	record->signature = 0;
+}
+
+/* heap_ring_blob.c: NULL: there is no room. A record does not go around the end of the ring. */
+struct heap_ring_record *heap_reserve(uint64_t nr_bytes, bool has_stack, uint64_t *position);
+uint64_t heap_stack_bytes_from(uint64_t sp);
+uint64_t heap_copy_stack(uint8_t *to, uint64_t from, uint64_t nr, int64_t pid);
+int64_t heap_read_memory(void *to, uint64_t from, uint64_t nr, int64_t pid);
+/* The rest of a record that is not brief, with so many bytes of the stack if they are there. */
+void heap_fill_caller(struct heap_ring_record *record, const struct request *request,
+		      uint64_t nr_stack_bytes);
+void heap_emit(const struct request *request, enum heap_record_kind kind, uint64_t pointer,
+	       bool is_untracked);
+
+/* -- the functions -- */
+
+/* By its number in a form; 0 if that has none. */
+static inline uint64_t argument(const struct request *request, uint32_t number)
+{
+	uint64_t at = (number & ~(uint64_t)HEAP_ARGUMENT_INT) - 1;
+	uint64_t value = at < HEAP_ARGUMENTS ? request->frame->arguments[at] : 0;
+
+	return number & HEAP_ARGUMENT_INT ? (uint32_t)value : value;
+}
+
+/* Is this part of an allocation that is under way already? */
+static inline bool is_nested(const struct request *request)
+{
+	uint64_t inside = relaxed_load(request->thread ? &request->thread->inside_sp
+						       : &request->slot->inside_sp);
+	uint64_t sp = (uint64_t)request->frame;
+
+	return sp < inside && inside - sp < NESTED_STACK_BYTES;
+}
+
+static inline bool throws(const struct request *request)
+{
+	return request->hook->form.function == HEAP_NEW ||
+	       request->hook->form.function == HEAP_NEW_ALIGNED;
+}
+
+/* heap_calls_blob.c: false: no size, as the product of two is too large for one; it fails then. */
+bool heap_read_arguments(struct request *request);
+uint64_t heap_call_function(const struct request *request, uint64_t function_at);
+uint64_t heap_call_original(const struct request *request);
+uint64_t heap_pointer_of(const struct request *request, uint64_t result);
+
+/* heap_sample_blob.c, heap_all_blob.c, heap_edges_blob.c */
+struct outcome heap_on_free(struct request *request);
+struct outcome heap_on_allocation(struct request *request);
+struct outcome heap_record_one(struct request *request);
+struct outcome heap_on_map(struct request *request);
+struct outcome heap_on_exit(const struct request *request);
+
+#pragma GCC visibility pop
+
+#endif

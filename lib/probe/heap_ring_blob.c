@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Our code in a process: what it tells, in the ring. */
+#include "probe/heap_blob_priv.h"
+
+static void copy_bytes(void *to, const void *from, uint64_t nr)
+{
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(nr) : : "memory");
+}
+
+/* While nothing is read for so long, who reads has gone. */
+#define WAIT_NS	 UINT64_C(200000)
+#define WAITS_NR 5000
+
+/*
+ * Where all is recorded, a program that is faster than the reader waits for it, rather than that
+ * something is lost. False: the reader has gone.
+ */
+static bool wait_for_reader(void)
+{
+	uint64_t tail = __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
+	struct __kernel_timespec pause = {.tv_nsec = WAIT_NS};
+
+	if (tail == relaxed_load(&shared.given_up_at))
+		return false;
+	for (int i = 0; i < WAITS_NR && !relaxed_load(&shared.is_over); i++) {
+		system_call(__NR_nanosleep, (uint64_t)&pause, 0, 0, 0, 0);
+		if (__atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE) != tail)
+			return true;
+	}
+	relaxed_store(&shared.given_up_at, tail);
+	return false;
+}
+
+/* A record does not go around the end of the ring. NULL: there is no room. */
+struct heap_ring_record *heap_reserve(uint64_t nr_bytes, bool has_stack, uint64_t *position)
+{
+	int64_t room = (int64_t)(ring_bytes() - (has_stack ? FREES_BYTES : 0));
+	uint64_t head = relaxed_load(&shared.head);
+	uint64_t left;
+	int64_t used;
+
+	for (;;) {
+		left = ring_bytes() - (head & (ring_bytes() - 1));
+		*position = left < nr_bytes ? head + left : head;
+		/* Others may have gone on meanwhile, so that the tail is beyond this head. */
+		used = (int64_t)(*position + nr_bytes -
+				 __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE));
+		if (used <= room) {
+			if (exchange(&shared.head, &head, *position + nr_bytes))
+				break;
+			continue;
+		}
+		if (!shared.is_all || !wait_for_reader())
+			return 0;
+		head = relaxed_load(&shared.head);
+	}
+	if (*position != head) {
+		struct heap_ring_record *skip = record_at(head);
+
+		skip->nr_bytes = (uint32_t)left;
+		skip->kind = HEAP_RECORD_SKIP;
+		commit(skip, head);
+	}
+	return record_at(*position);
+}
+
+uint64_t heap_stack_bytes_from(uint64_t sp)
+{
+	uint64_t nr = relaxed_load(&shared.stack_bytes);
+	uint64_t start = relaxed_load(&shared.main_stack.start);
+	uint64_t end = relaxed_load(&shared.main_stack.end);
+
+	if (nr > HEAP_STACK_MAX)
+		nr = HEAP_STACK_MAX;
+	return sp >= start && sp < end && end - sp < nr ? end - sp : nr;
+}
+
+/* By the kernel, as it may not be there. */
+int64_t heap_read_memory(void *to, uint64_t from, uint64_t nr, int64_t pid)
+{
+	uint64_t here[2] = {(uint64_t)to, nr};
+	uint64_t there[2] = {from, nr};
+
+	return system_call(__NR_process_vm_readv, (uint64_t)pid, (uint64_t)here, 1, (uint64_t)there,
+			   1);
+}
+
+/*
+ * The page of the return address below is there. What is behind it may be another's, who takes it
+ * away at this moment: the kernel copies it, and stops where nothing is.
+ */
+uint64_t heap_copy_stack(uint8_t *to, uint64_t from, uint64_t nr, int64_t pid)
+{
+	uint64_t first = -from % PAGE_BYTES; /* none, if a page begins there */
+	int64_t got;
+
+	if (first >= nr) {
+		copy_bytes(to, (const void *)from, nr);
+		return nr;
+	}
+	copy_bytes(to, (const void *)from, first);
+	got = heap_read_memory(to + first, from + first, nr - first, pid);
+	return got > 0 ? first + (uint64_t)got : first;
+}
+
+/* The rest, with so many bytes of the stack if they are there. */
+void heap_fill_caller(struct heap_ring_record *record, const struct request *request,
+		      uint64_t nr_stack_bytes)
+{
+	const struct heap_frame *frame = request->frame;
+	uint64_t sp = (uint64_t)(frame + 1);
+
+	record->mean = request->mean;
+	record->rbx = frame->rbx;
+	record->rbp = frame->rbp;
+	record->rsp = sp;
+	record->r12 = frame->r12;
+	record->r13 = frame->r13;
+	record->r14 = frame->r14;
+	record->r15 = frame->r15;
+	record->rip = frame->rip;
+	record->nr_stack_bytes =
+		heap_copy_stack((uint8_t *)(record + 1), sp, nr_stack_bytes, record->pid);
+}
+
+void heap_emit(const struct request *request, enum heap_record_kind kind, uint64_t pointer,
+	       bool is_untracked)
+{
+	bool is_new = kind == HEAP_RECORD_ALLOCATION;
+	bool has_stack = is_new || (kind == HEAP_RECORD_FREE && shared.frees_have_stacks);
+	/* It lives while the program has it: not yet while it is recorded, and no more. */
+	uint64_t time = is_new ? 0 : time_now();
+	uint64_t room = has_stack ? heap_stack_bytes_from((uint64_t)(request->frame + 1)) : 0;
+	int64_t pid = own_pid();
+	int64_t tid = system_call(__NR_gettid, 0, 0, 0, 0, 0);
+	uint64_t position;
+	struct heap_ring_record *record = heap_reserve(record_bytes(room), has_stack, &position);
+
+	if (!record && !is_new) {
+		room = 0;
+		record = heap_reserve(record_bytes(0), false, &position);
+	}
+	if (!record) {
+		relaxed_add(&shared.nr_dropped, 1);
+		return;
+	}
+	fill(record, request, kind, pointer, record_bytes(room), is_untracked);
+	record->pid = (int32_t)pid;
+	record->tid = (int32_t)tid;
+	heap_fill_caller(record, request, room);
+	record->time = time ? time : time_now();
+	commit(record, position);
+}
