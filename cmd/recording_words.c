@@ -14,6 +14,7 @@
 #include "cmd/recording_priv.h"
 #include "cmd/search_path.h"
 #include "mapping/module.h"
+#include "probe/heap_request.h"
 #include "proc/read.h"
 #include "profile/profile.h"
 #include "store/store.h"
@@ -355,6 +356,8 @@ int recording_say_exec_failed(const struct recording *recording)
 	int status =
 		program_explain_failure(recording->argv[0], recording->result.exec_errno, &err);
 
+	if (recording->options->count.memory && heap_request_is_rate(recording->argv[0]))
+		err_hint(&err, "a rate is written so: --mem=%s", recording->argv[0]);
 	print_err(&err);
 	return status == ERR_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "probe/heap_request.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -10,6 +11,13 @@
 #define RATE_DEFAULT "512K"
 /* What is copied of a stack at first; more where walks need it. */
 #define STACK_BYTES 8192
+
+bool heap_request_is_rate(const char *word)
+{
+	uint64_t nr_bytes;
+
+	return strcmp(word, "all") == 0 || size_parse(word, &nr_bytes) == 0;
+}
 
 bool heap_request_is_any(const struct heap_request *request)
 {

@@ -15,6 +15,8 @@ struct heap_request {
 	bool reachable;	  /* --reachable */
 };
 
+/* Is a word a rate, as a user may write it? */
+bool heap_request_is_rate(const char *word);
 bool heap_request_is_any(const struct heap_request *request);
 /*
  * What that means for an allocator; if nothing is asked for, heap_options_are_set() is false of it.

@@ -28,6 +28,11 @@ class Values(LiveCase):
                 self.assertIn(named, done.stderr)
         self.assertEqual(os.listdir(self.directory), [])
 
+    def test_a_rate_that_passes_for_a_command_is_named(self):
+        for rate in ("64K", "all"):
+            done = profc("record", "--mem", rate, "true", status=127, cwd=self.directory)
+            self.assertIn(f"hint: a rate is written so: --mem={rate}", done.stderr)
+
     def test_bad_choices_of_the_views_are_refused(self):
         for arguments in (
             ("report", "-m", "beauty"),
