@@ -66,7 +66,7 @@ static inline uint64_t time_now(void)
 	return shared.has_cycles ? cycles() : monotonic_ns();
 }
 
-/* Asked for once; a child of vfork(2) is taken for who has the memory. */
+/* Asked for once; a child of vfork(2) is taken for who has the memory, if that has asked before. */
 static inline int64_t own_pid(void)
 {
 	int64_t pid = relaxed_load(&heap_own()->pid);

@@ -112,6 +112,29 @@ static void test_memory__allocated_by_function(void **state)
 		     "     0.0  0.0 0.0       0.0  <0.1      0  parse     p.c:1     prog\n");
 }
 
+static void test_memory__what_is_copied_of_stacks_is_no_matter_of_frequency(void **state)
+{
+	const struct view view = {.columns = 70};
+	struct made made = made_begin();
+	struct profile *profile;
+	struct weights *weights;
+	struct sink sink = SINK_MEMORY;
+
+	(void)state;
+	made_block(&made, "main@m.c:1;deep@m.c:2", 2048, 0, 1)->end = STACK_END_BAD_MEMORY;
+	profile = made_end(&made);
+	weights = weigh(profile, &everything, METRIC_ALLOC);
+	summary_print_notes(weights, &view, &sink);
+	assert_string_equal(
+		buf_str(&sink.pending),
+		"\nnote: 100.0% of the memory is in stacks that do not reach the root:\n"
+		"      memory not copied (so much is copied as walks have needed a\n"
+		"      tenth of a second before, up to 64 KiB)\n");
+	sink_release(&sink);
+	release(weights);
+	profile_free(profile);
+}
+
 static void test_memory__who_asks_operator_new_is_in_the_tree(void **state)
 {
 	const struct view view = {.columns = 70};
@@ -941,6 +964,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory__allocated_by_function),
+		cmocka_unit_test(test_memory__what_is_copied_of_stacks_is_no_matter_of_frequency),
 		cmocka_unit_test(test_memory__who_asks_operator_new_is_in_the_tree),
 		cmocka_unit_test(test_memory__blocks_by_function),
 		cmocka_unit_test(test_memory__blocks_in_one_row_are_all_recorded),
