@@ -15,7 +15,7 @@ static bool has_tid_at(uint64_t at, int64_t tid)
 }
 
 /* A child that was forked begins with zeros, and looks anew. */
-static int64_t learn_tid(void)
+static __attribute__((noinline)) int64_t learn_tid(void)
 {
 	int64_t tid = system_call(__NR_gettid, 0, 0, 0, 0, 0);
 
@@ -25,7 +25,7 @@ static int64_t learn_tid(void)
 	return tid;
 }
 
-static int64_t own_tid(void)
+static inline int64_t own_tid(void)
 {
 	int64_t at = relaxed_load(&heap_own()->tid_at);
 
@@ -39,6 +39,21 @@ static bool is_alive(int64_t tid)
 	return system_call(__NR_tgkill, (uint64_t)own_pid(), (uint64_t)tid, 0, 0, 0) == 0;
 }
 
+/* 0: all were given away. */
+static uint64_t take_name(int64_t tid)
+{
+	struct heap_all *all = heap_all();
+	uint64_t name = relaxed_load(&all->nr_names);
+
+	do {
+		if (name >= HEAP_NAMES - 1)
+			return 0;
+	} while (!exchange(&all->nr_names, &name, name + 1));
+	all->names[name + 1].pid = (int32_t)own_pid();
+	all->names[name + 1].tid = (int32_t)tid;
+	return name + 1;
+}
+
 /*
  * False: another one has taken the place meanwhile, as who had it before seemed to be gone. Either
  * sees what the other has written.
@@ -50,7 +65,8 @@ static bool claim(struct heap_thread *thread, uint64_t data, int64_t tid)
 		return false;
 	relaxed_store(&thread->inside_sp, 0);
 	relaxed_store(&thread->in_flight, 0);
-	thread->is_walking = thread->readable_end = thread->readable = 0;
+	thread->name = take_name(tid);
+	thread->is_walking = thread->readable_end = thread->readable = thread->left = 0;
 	return true;
 }
 
@@ -100,60 +116,129 @@ static void count_dropped(const struct request *request)
 	relaxed_add(&shared.dropped_blocks, 1);
 }
 
+#define RING_AHEAD_BYTES 512
+
 /* Who reads has this memory in the own cache: it comes back while the next records are made. */
 static inline void have_ring_back(uint64_t position)
 {
 	__asm__ volatile("prefetchw %0" : : "m"(*record_at(position)));
 }
 
-/* A brief one, which never comes to the end of the ring before it is whole. */
-static inline struct heap_ring_record *reserve_brief(bool is_allocation, uint64_t *position)
+static inline uint64_t *reserve_brief(uint64_t nr_bytes, bool is_allocation, uint64_t *position)
 {
 	uint64_t head = relaxed_load(&shared.head);
 	uint64_t used = head - __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
 
-	if (used > HEAP_ALL_RING_BYTES - FREES_BYTES - HEAP_BRIEF_BYTES ||
-	    !exchange(&shared.head, &head, head + HEAP_BRIEF_BYTES))
-		return heap_reserve(HEAP_BRIEF_BYTES, is_allocation, position);
+	if (used > HEAP_ALL_RING_BYTES - FREES_BYTES - nr_bytes ||
+	    HEAP_ALL_RING_BYTES - head % HEAP_ALL_RING_BYTES < nr_bytes ||
+	    !exchange(&shared.head, &head, head + nr_bytes))
+		return (uint64_t *)heap_reserve(nr_bytes, is_allocation, position);
 	*position = head;
-	return record_at(head);
+	return (uint64_t *)record_at(head);
 }
 
-static void emit_one(struct request *request, enum heap_record_kind kind, uint64_t pointer)
+static uint64_t stamp(struct heap_thread *thread, uint64_t visit)
+{
+	uint64_t now = time_now();
+	bool is_dense = now - thread->stamped_at < thread->stride * HEAP_DENSE_TIME;
+
+	thread->stride = is_dense ? HEAP_STRIDE : 1;
+	thread->left = thread->stride - 1;
+	thread->stamped_at = now;
+	thread->stamped_visit = visit;
+	return now;
+}
+
+/* 0: it is as good as that of the record before. */
+static inline uint64_t time_of_record(struct heap_thread *thread)
+{
+	uint64_t visit = relaxed_load(&shared.nr_visits);
+
+	if (!thread->left || thread->stamped_visit != visit)
+		return stamp(thread, visit);
+	thread->left--;
+	return 0;
+}
+
+/* False: there is no room. */
+static bool emit_brief(const struct request *request, enum heap_record_kind kind, uint64_t pointer,
+		       uint64_t signature)
+{
+	struct heap_thread *thread = request->thread;
+	uint64_t time = time_of_record(thread);
+	uint64_t flags = HEAP_BRIEF | kind;
+	uint64_t position;
+	uint64_t *words, *next;
+
+	/* Of what realloc() frees the size tells that it is moved. */
+	if (kind == HEAP_RECORD_ALLOCATION)
+		flags |= HEAP_BRIEF_SIZE | HEAP_BRIEF_SIGNATURE;
+	else if (request->old && request->size)
+		flags |= HEAP_BRIEF_SIZE;
+	if (request->old)
+		flags |= HEAP_BRIEF_OLD;
+	if (time)
+		flags |= HEAP_BRIEF_TIME;
+	words = reserve_brief(heap_brief_bytes((uint32_t)flags), kind == HEAP_RECORD_ALLOCATION,
+			      &position);
+	if (!words)
+		return false;
+	have_ring_back(position + RING_AHEAD_BYTES);
+	words[1] = pointer;
+	next = &words[2];
+	if (flags & HEAP_BRIEF_SIZE)
+		*next++ = request->size;
+	if (flags & HEAP_BRIEF_SIGNATURE)
+		*next++ = signature;
+	if (flags & HEAP_BRIEF_OLD)
+		*next++ = request->old;
+	if (flags & HEAP_BRIEF_TIME)
+		*next++ = time;
+	commit(words, position, flags, request->hook->form.function, thread->name);
+	return true;
+}
+
+static bool emit_whole(const struct request *request, enum heap_record_kind kind, uint64_t pointer,
+		       uint64_t signature, uint64_t nr_stack_bytes)
+{
+	uint64_t position;
+	struct heap_ring_record *record = heap_reserve(record_bytes(nr_stack_bytes),
+						       kind == HEAP_RECORD_ALLOCATION, &position);
+
+	if (!record)
+		return false;
+	heap_fill(record, request, pointer, nr_stack_bytes);
+	record->tid = (int32_t)(request->thread ? request->thread->tid : own_tid());
+	record->signature = signature;
+	record->time = time_now();
+	commit(record, position, kind, request->hook->form.function, 0);
+	return true;
+}
+
+static void emit_one(const struct request *request, enum heap_record_kind kind, uint64_t pointer)
 {
 	bool is_new = kind == HEAP_RECORD_ALLOCATION;
 	uint64_t signature = is_new ? heap_sign(request->frame, request->thread) : 0;
 	bool has_stack = is_new && (!signature || !heap_is_met(signature, request->thread));
 	uint64_t room = has_stack ? heap_stack_bytes_from((uint64_t)(request->frame + 1)) : 0;
-	uint64_t nr_bytes;
-	uint64_t position;
-	struct heap_ring_record *record;
+	bool is_there;
 
 	if (has_stack && !signature) {
 		signature = heap_sign_words(request->frame, request->thread, room);
 		has_stack = !signature || !heap_is_met(signature, request->thread);
 	}
-	nr_bytes = has_stack ? record_bytes(room) : HEAP_BRIEF_BYTES;
-	record = has_stack ? heap_reserve(nr_bytes, is_new, &position)
-			   : reserve_brief(is_new, &position);
-	if (!record) {
-		relaxed_add(&shared.nr_dropped, 1);
-		if (is_new)
-			count_dropped(request);
+	if (!has_stack && request->thread && request->thread->name)
+		is_there = emit_brief(request, kind, pointer, signature);
+	else
+		is_there = emit_whole(request, kind, pointer, signature, has_stack ? room : 0);
+	if (is_there) {
+		if (has_stack && signature)
+			heap_note_met(signature);
 		return;
 	}
-	have_ring_back(position + (uint64_t)16 * HEAP_BRIEF_BYTES);
-	fill(record, request, kind, pointer, nr_bytes, false);
-	record->pid = (int32_t)own_pid();
-	record->tid = (int32_t)(request->thread ? request->thread->tid : own_tid());
-	record->signature = signature;
-	if (has_stack) {
-		heap_fill_caller(record, request, room);
-		if (signature)
-			heap_note_met(signature);
-	}
-	record->time = time_now();
-	commit(record, position);
+	relaxed_add(&shared.nr_dropped, 1);
+	if (is_new)
+		count_dropped(request);
 }
 
 static struct outcome free_one(struct request *request)

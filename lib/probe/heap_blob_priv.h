@@ -104,9 +104,12 @@ static inline struct heap_ring_record *record_at(uint64_t position)
 	return (struct heap_ring_record *)(void *)&ring[position & (ring_bytes() - 1)];
 }
 
-static inline void commit(struct heap_ring_record *record, uint64_t position)
+static inline void commit(void *record, uint64_t position, uint64_t kind, uint64_t of,
+			  uint64_t thread)
 {
-	__atomic_store_n(&record->commit, position ^ HEAP_COMMIT_KEY, __ATOMIC_RELEASE);
+	__atomic_store_n((uint64_t *)record,
+			 heap_commit_word(position) | thread << 32 | kind << 48 | of << 56,
+			 __ATOMIC_RELEASE);
 }
 
 /*
@@ -121,30 +124,14 @@ static inline uint64_t record_bytes(uint64_t nr_stack_bytes)
 	       -(uint64_t)HEAP_RECORD_ALIGNMENT;
 }
 
-/* All of a brief record but its commit, and when and by whom. */
-static inline void fill(struct heap_ring_record *record, const struct request *request,
-			enum heap_record_kind kind, uint64_t pointer, uint64_t nr_bytes,
-			bool is_untracked)
-{
-	record->nr_bytes = (uint32_t)nr_bytes;
-	record->kind = (uint8_t)kind;
-	record->function = (uint8_t)request->hook->form.function;
-	record->is_untracked = is_untracked;
-	record->was_sampled = request->was_sampled;
-	record->pointer = pointer;
-	record->size = request->size;
-	record->old = request->old;
-	record->signature = 0;
-}
-
 /* heap_ring_blob.c: NULL: there is no room. A record does not go around the end of the ring. */
 struct heap_ring_record *heap_reserve(uint64_t nr_bytes, bool has_stack, uint64_t *position);
 uint64_t heap_stack_bytes_from(uint64_t sp);
 uint64_t heap_copy_stack(uint8_t *to, uint64_t from, uint64_t nr, int64_t pid);
 int64_t heap_read_memory(void *to, uint64_t from, uint64_t nr, int64_t pid);
-/* The rest of a record that is not brief, with so many bytes of the stack if they are there. */
-void heap_fill_caller(struct heap_ring_record *record, const struct request *request,
-		      uint64_t nr_stack_bytes);
+/* Who asked for what, with so many bytes of the stack if they are there. */
+void heap_fill(struct heap_ring_record *record, const struct request *request, uint64_t pointer,
+	       uint64_t nr_stack_bytes);
 void heap_emit(const struct request *request, enum heap_record_kind kind, uint64_t pointer,
 	       bool is_untracked);
 

@@ -2,6 +2,7 @@
 /* Takes records out of the ring. */
 #include "probe/heap_ring.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +92,13 @@ static uint64_t time_ns_of(const struct heap_ring *ring, uint64_t time)
 	       (uint64_t)(int64_t)((double)(int64_t)(time - latter->cycles) * ns_per_cycle);
 }
 
+static void note_time(struct heap_ring *ring, uint64_t time)
+{
+	if (ring->shared->has_cycles && (int64_t)(time - ring->latter.cycles) > 0)
+		look_at_clocks(ring);
+	ring->time_ns = time_ns_of(ring, time);
+}
+
 void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared)
 {
 	*ring = (struct heap_ring){
@@ -102,6 +110,7 @@ void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared)
 	}
 	ring->former = moment();
 	ring->latter = ring->former;
+	ring->time_ns = ring->latter.ns;
 	ring->tail = ring->next = __atomic_load_n(&shared->tail, __ATOMIC_RELAXED);
 	ring->head = ring->released = ring->tail;
 }
@@ -111,10 +120,20 @@ static struct heap_ring_record *record_at(const struct heap_ring *ring, uint64_t
 	return (struct heap_ring_record *)(void *)&ring->bytes[position & (ring->nr_bytes - 1)];
 }
 
-static bool is_committed(const struct heap_ring *ring, uint64_t position)
+/* As the target may change it at any moment, it is read once. */
+static struct heap_header header_at(const struct heap_ring *ring, uint64_t position)
 {
-	return __atomic_load_n(&record_at(ring, position)->commit, __ATOMIC_ACQUIRE) ==
-	       (position ^ HEAP_COMMIT_KEY);
+	const uint64_t *there = (const uint64_t *)(const void *)record_at(ring, position);
+	uint64_t word = __atomic_load_n(there, __ATOMIC_ACQUIRE);
+	struct heap_header header;
+
+	memcpy(&header, &word, sizeof(header));
+	return header;
+}
+
+static bool is_committed(const struct heap_header *header, uint64_t position)
+{
+	return header->commit == heap_commit_word(position);
 }
 
 /*
@@ -136,52 +155,91 @@ static void go_on(struct heap_ring *ring, uint64_t position)
 		release(ring);
 }
 
-static bool is_brief(const struct heap_ring_record *found)
+static uint64_t left_to_end(const struct heap_ring *ring)
 {
-	return found->nr_bytes == HEAP_BRIEF_BYTES && found->kind != HEAP_RECORD_SKIP;
+	return ring->nr_bytes - (ring->tail & (ring->nr_bytes - 1));
 }
 
 /* Its length is believed if it is one. */
-static bool has_sense(const struct heap_ring *ring, const struct heap_ring_record *found,
-		      uint64_t head)
+static bool has_sense(const struct heap_ring *ring, const struct heap_ring_record *found)
 {
-	uint64_t left = ring->nr_bytes - (ring->tail & (ring->nr_bytes - 1));
+	uint32_t kind = found->header.kind;
 
-	if (!found->nr_bytes || found->nr_bytes % HEAP_RECORD_ALIGNMENT || found->nr_bytes > left ||
-	    found->nr_bytes > head - ring->tail || found->kind >= HEAP_RECORD_KIND_COUNT)
+	if (!found->nr_bytes || found->nr_bytes % HEAP_RECORD_ALIGNMENT ||
+	    found->nr_bytes > left_to_end(ring) || found->nr_bytes > ring->head - ring->tail ||
+	    kind >= HEAP_RECORD_KIND_COUNT || found->header.function >= HEAP_FUNCTION_COUNT)
 		return false;
-	if (found->kind == HEAP_RECORD_SKIP)
-		return found->nr_bytes == left;
-	if (is_brief(found))
-		return ring->all && found->function < HEAP_FUNCTION_COUNT;
+	if (kind == HEAP_RECORD_SKIP)
+		return found->nr_bytes == left_to_end(ring);
 	return found->nr_bytes >= sizeof(*found) &&
-	       found->nr_stack_bytes <= found->nr_bytes - sizeof(*found) &&
-	       found->function < HEAP_FUNCTION_COUNT;
+	       found->nr_stack_bytes <= found->nr_bytes - sizeof(*found);
 }
 
 /* What is at the tail will not come: the next that is whole, or all that is reserved. */
-static void skip(struct heap_ring *ring, uint64_t head)
+static void skip(struct heap_ring *ring)
 {
 	uint64_t position = ring->tail + HEAP_RECORD_ALIGNMENT;
+	struct heap_header header;
 
-	while (position < head && !is_committed(ring, position))
-		position += HEAP_RECORD_ALIGNMENT;
+	for (; position < ring->head; position += HEAP_RECORD_ALIGNMENT) {
+		header = header_at(ring, position);
+		if (is_committed(&header, position))
+			break;
+	}
 	ring->nr_lost++;
 	ring->waiting_since_ns = 0;
-	go_on(ring, position < head ? position : head);
+	go_on(ring, position < ring->head ? position : ring->head);
 }
 
-/* As much of it as there may be: to the end of a brief one, or of all. */
-static void copy(const struct heap_ring *ring, struct heap_ring_record *found)
+/* As much of it as there may be. */
+static bool copy_whole(const struct heap_ring *ring, const struct heap_header *header,
+		       struct heap_ring_record *found)
 {
 	const struct heap_ring_record *there = record_at(ring, ring->tail);
+	uint64_t nr = left_to_end(ring) < sizeof(*found) ? HEAP_RECORD_ALIGNMENT : sizeof(*found);
 
-	_Static_assert(HEAP_BRIEF_BYTES == HEAP_RECORD_ALIGNMENT, "it is there always");
-	__builtin_prefetch(record_at(ring, ring->tail + (uint64_t)8 * HEAP_BRIEF_BYTES));
-	memcpy(found, there, HEAP_BRIEF_BYTES);
-	if (found->nr_bytes != HEAP_BRIEF_BYTES && found->kind != HEAP_RECORD_SKIP &&
-	    ring->nr_bytes - (ring->tail & (ring->nr_bytes - 1)) >= sizeof(*found))
-		memcpy(found, there, sizeof(*found));
+	_Static_assert(offsetof(struct heap_ring_record, nr_bytes) < HEAP_RECORD_ALIGNMENT,
+		       "it is there always");
+	found->nr_stack_bytes = 0;
+	memcpy(found, there, nr);
+	found->header = *header;
+	return has_sense(ring, found);
+}
+
+static bool copy_brief(const struct heap_ring *ring, const struct heap_header *header,
+		       struct heap_ring_record *found)
+{
+	const uint64_t *word = (const uint64_t *)(const void *)record_at(ring, ring->tail);
+	uint64_t nr_bytes = heap_brief_bytes(header->kind);
+	struct heap_name name;
+
+	if (!ring->all || nr_bytes > left_to_end(ring) || nr_bytes > ring->head - ring->tail ||
+	    (header->kind & HEAP_KIND_MASK) >= HEAP_RECORD_SKIP ||
+	    header->function >= HEAP_FUNCTION_COUNT)
+		return false;
+	name = ring->all->names[header->thread];
+	found->header = *header;
+	found->header.kind &= HEAP_KIND_MASK;
+	found->nr_bytes = (uint32_t)nr_bytes;
+	found->is_untracked = 0;
+	found->was_sampled = header->kind & HEAP_BRIEF_OLD;
+	found->pid = name.pid;
+	found->tid = name.tid;
+	found->pointer = word[1];
+	word += 2;
+	found->size = header->kind & HEAP_BRIEF_SIZE ? *word++ : 0;
+	found->signature = header->kind & HEAP_BRIEF_SIGNATURE ? *word++ : 0;
+	found->old = header->kind & HEAP_BRIEF_OLD ? *word++ : 0;
+	found->time = header->kind & HEAP_BRIEF_TIME ? *word : 0;
+	return true;
+}
+
+static bool copy(const struct heap_ring *ring, const struct heap_header *header,
+		 struct heap_ring_record *found)
+{
+	__builtin_prefetch(record_at(ring, ring->tail + 512));
+	return header->kind & HEAP_BRIEF ? copy_brief(ring, header, found)
+					 : copy_whole(ring, header, found);
 }
 
 static bool has_more(struct heap_ring *ring)
@@ -203,21 +261,22 @@ static bool take(struct heap_ring *ring, uint64_t now_ns, struct heap_ring_recor
 {
 	go_on(ring, ring->next);
 	while (has_more(ring)) {
-		if (!is_committed(ring, ring->tail)) {
+		struct heap_header header = header_at(ring, ring->tail);
+
+		if (!is_committed(&header, ring->tail)) {
 			if (!ring->waiting_since_ns)
 				ring->waiting_since_ns = now_ns;
 			if (now_ns - ring->waiting_since_ns < PATIENCE_NS)
 				break;
-			skip(ring, ring->head);
+			skip(ring);
 			continue;
 		}
 		ring->waiting_since_ns = 0;
-		copy(ring, found);
-		if (!has_sense(ring, found, ring->head)) {
-			skip(ring, ring->head);
+		if (!copy(ring, &header, found)) {
+			skip(ring);
 			continue;
 		}
-		if (found->kind != HEAP_RECORD_SKIP)
+		if (found->header.kind != HEAP_RECORD_SKIP)
 			return true;
 		go_on(ring, ring->tail + found->nr_bytes);
 	}
@@ -254,8 +313,9 @@ void heap_ring_count(struct heap_ring *ring, const struct heap_record *record)
 	ring->counted_blocks++;
 }
 
-uint64_t heap_ring_head(const struct heap_ring *ring)
+uint64_t heap_ring_visit(struct heap_ring *ring)
 {
+	__atomic_store_n(&ring->shared->nr_visits, ++ring->nr_visits, __ATOMIC_RELAXED);
 	return __atomic_load_n(&ring->shared->head, __ATOMIC_RELAXED);
 }
 
@@ -265,19 +325,20 @@ bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record 
 
 	if (!take(ring, now_ns, &found))
 		return false;
-	if (ring->shared->has_cycles && (int64_t)(found.time - ring->latter.cycles) > 0)
-		look_at_clocks(ring);
+	if (found.time)
+		note_time(ring, found.time);
 	ring->next = ring->tail + found.nr_bytes;
 	/* One by one: registers are many, and there mostly are none. */
-	record->kind = (enum heap_record_kind)found.kind;
-	record->function = (enum heap_function)found.function;
+	record->kind = (enum heap_record_kind)found.header.kind;
+	record->function = (enum heap_function)found.header.function;
 	record->is_untracked = found.is_untracked != 0;
 	record->was_sampled = found.was_sampled != 0;
-	record->wants_stack = found.kind == HEAP_RECORD_ALLOCATION ||
-			      (found.kind == HEAP_RECORD_FREE && ring->shared->frees_have_stacks);
+	record->wants_stack =
+		found.header.kind == HEAP_RECORD_ALLOCATION ||
+		(found.header.kind == HEAP_RECORD_FREE && ring->shared->frees_have_stacks);
 	record->pid = found.pid;
 	record->tid = found.tid;
-	record->time_ns = time_ns_of(ring, found.time);
+	record->time_ns = ring->time_ns;
 	record->pointer = found.pointer;
 	record->size = found.size;
 	record->signature = ring->all ? found.signature : 0;
@@ -286,7 +347,7 @@ bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record 
 	record->has_stack = false;
 	record->nr_stack_bytes = 0;
 	record->stack = NULL;
-	if (!is_brief(&found))
+	if (found.nr_bytes >= sizeof(found))
 		read_caller(ring, &found, record);
 	return true;
 }

@@ -20,17 +20,19 @@ struct heap_moment {
 };
 
 struct heap_ring {
-	struct heap_shared *shared;		/* borrowed; the target may write anything there */
-	struct heap_all *all;			/* likewise; NULL: a sample is taken */
-	uint8_t *bytes;				/* of the ring, */
-	uint64_t nr_bytes;			/* a power of two */
-	uint64_t head;				/* as it was when it was last looked at */
-	uint64_t tail, released;		/* what was read, and what was told of that */
-	uint64_t next;				/* behind the record that was given out last */
-	uint64_t waiting_since_ns;		/* for the record at `tail`; 0: not so */
+	struct heap_shared *shared; /* borrowed; the target may write anything there */
+	struct heap_all *all;	    /* likewise; NULL: a sample is taken */
+	uint8_t *bytes;		    /* of the ring, */
+	uint64_t nr_bytes;	    /* a power of two */
+	uint64_t head;		    /* as it was when it was last looked at */
+	uint64_t tail, released;    /* what was read, and what was told of that */
+	uint64_t next;		    /* behind the record that was given out last */
+	uint64_t waiting_since_ns;  /* for the record at `tail`; 0: not so */
+	uint64_t nr_visits;
 	uint64_t nr_lost;			/* records that were begun, and never ended */
 	uint64_t counted_bytes, counted_blocks; /* heap_ring_count() */
 	struct heap_moment former, latter;	/* what both clocks have shown */
+	uint64_t time_ns;			/* of the last record that has one */
 };
 
 struct heap_record {
@@ -69,10 +71,10 @@ void heap_ring_put_back(struct heap_ring *ring);
 /* It is in the totals, where all are recorded: of what is not wanted nothing is. */
 void heap_ring_count(struct heap_ring *ring, const struct heap_record *record);
 /*
- * Up to where records are reserved by now. To read on at the heels of who writes makes both wait
- * for each other: it is enough to come again.
+ * To be called now and then, whatever there is: returns up to where records are reserved by now. To
+ * read on at the heels of who writes makes both wait for each other: it is enough to come again.
  */
-uint64_t heap_ring_head(const struct heap_ring *ring);
+uint64_t heap_ring_visit(struct heap_ring *ring);
 
 /*
  * Have the process sign stacks that lead through there. Dropped where there is no room for it, or a

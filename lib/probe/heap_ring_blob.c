@@ -58,8 +58,7 @@ struct heap_ring_record *heap_reserve(uint64_t nr_bytes, bool has_stack, uint64_
 		struct heap_ring_record *skip = record_at(head);
 
 		skip->nr_bytes = (uint32_t)left;
-		skip->kind = HEAP_RECORD_SKIP;
-		commit(skip, head);
+		commit(skip, head, HEAP_RECORD_SKIP, 0, 0);
 	}
 	return record_at(*position);
 }
@@ -103,13 +102,20 @@ uint64_t heap_copy_stack(uint8_t *to, uint64_t from, uint64_t nr, int64_t pid)
 	return got > 0 ? first + (uint64_t)got : first;
 }
 
-/* The rest, with so many bytes of the stack if they are there. */
-void heap_fill_caller(struct heap_ring_record *record, const struct request *request,
-		      uint64_t nr_stack_bytes)
+void heap_fill(struct heap_ring_record *record, const struct request *request, uint64_t pointer,
+	       uint64_t nr_stack_bytes)
 {
 	const struct heap_frame *frame = request->frame;
 	uint64_t sp = (uint64_t)(frame + 1);
 
+	record->nr_bytes = (uint32_t)record_bytes(nr_stack_bytes);
+	record->is_untracked = 0;
+	record->was_sampled = request->was_sampled;
+	record->pid = (int32_t)own_pid();
+	record->pointer = pointer;
+	record->size = request->size;
+	record->signature = 0;
+	record->old = request->old;
 	record->mean = request->mean;
 	record->rbx = frame->rbx;
 	record->rbp = frame->rbp;
@@ -131,7 +137,6 @@ void heap_emit(const struct request *request, enum heap_record_kind kind, uint64
 	/* It lives while the program has it: not yet while it is recorded, and no more. */
 	uint64_t time = is_new ? 0 : time_now();
 	uint64_t room = has_stack ? heap_stack_bytes_from((uint64_t)(request->frame + 1)) : 0;
-	int64_t pid = own_pid();
 	int64_t tid = system_call(__NR_gettid, 0, 0, 0, 0, 0);
 	uint64_t position;
 	struct heap_ring_record *record = heap_reserve(record_bytes(room), has_stack, &position);
@@ -144,10 +149,9 @@ void heap_emit(const struct request *request, enum heap_record_kind kind, uint64
 		relaxed_add(&shared.nr_dropped, 1);
 		return;
 	}
-	fill(record, request, kind, pointer, record_bytes(room), is_untracked);
-	record->pid = (int32_t)pid;
+	heap_fill(record, request, pointer, room);
 	record->tid = (int32_t)tid;
-	heap_fill_caller(record, request, room);
+	record->is_untracked = is_untracked;
 	record->time = time ? time : time_now();
-	commit(record, position);
+	commit(record, position, kind, request->hook->form.function, 0);
 }

@@ -125,7 +125,7 @@ struct heap_slot {
 #define HEAP_HOOKS	128
 #define HEAP_STACK_MAX	(64 << 10)
 #define HEAP_RING_BYTES (UINT64_C(2) << 20)
-#define HEAP_COMMIT_KEY UINT64_C(0x5af1c0de7e57a11c)
+#define HEAP_COMMIT_KEY UINT64_C(0x7e57a11c)
 #define HEAP_MARKER_KEY UINT64_C(0x70f1c0de0f5a6e51)
 
 static inline int heap_maps(const struct heap_form *form)
@@ -165,15 +165,32 @@ enum heap_record_kind {
 	HEAP_RECORD_KIND_COUNT,
 };
 
-/* In the ring, at a multiple of 64; in a brief one nothing is behind `old`. */
+/*
+ * What a record begins with, written as one word when all else is there: `commit` is the lower half
+ * of heap_commit_word().
+ */
+struct heap_header {
+	uint32_t commit;
+	uint16_t thread; /* of a brief one: its place in the `names` of struct heap_all */
+	uint8_t kind;	 /* enum heap_record_kind; of a brief one with enum heap_brief_flags */
+	uint8_t function;
+};
+
+#define HEAP_RECORD_ALIGNMENT 16
+
+static inline uint32_t heap_commit_word(uint64_t position)
+{
+	return (uint32_t)(position / HEAP_RECORD_ALIGNMENT ^ HEAP_COMMIT_KEY);
+}
+
+/* In the ring. */
 struct heap_ring_record {
-	uint64_t commit; /* its position ^ HEAP_COMMIT_KEY once it is whole */
+	struct heap_header header;
 	uint32_t nr_bytes;
-	uint8_t kind, function;
 	uint8_t is_untracked; /* that it is freed will not be seen: there are too many already */
 	uint8_t was_sampled;  /* an allocation by realloc(): what it was given was recorded */
 	int32_t pid, tid;
-	uint64_t time; /* by the clock of struct heap_shared */
+	uint64_t time; /* by the clock of struct heap_shared; 0: as of the one before it */
 	uint64_t pointer, size;
 	uint64_t signature; /* of the stack, where all are recorded; 0: none */
 	uint64_t old, mean;
@@ -182,8 +199,34 @@ struct heap_ring_record {
 	uint64_t nr_stack_bytes; /* from rsp on, behind this */
 };
 
-#define HEAP_RECORD_ALIGNMENT 64
-#define HEAP_BRIEF_BYTES      64
+/*
+ * The same where all is recorded, without a stack, as most are: what a program loses is the memory
+ * that goes through its caches. The header and the pointer, then, one word each, in this order,
+ * what there is of:
+ */
+enum heap_brief_flags {
+	HEAP_BRIEF_SIZE = 0x08,
+	HEAP_BRIEF_SIGNATURE = 0x10,
+	HEAP_BRIEF_OLD = 0x20, /* which was recorded */
+	HEAP_BRIEF_TIME = 0x40,
+	HEAP_BRIEF = 0x80, /* always */
+};
+
+#define HEAP_BRIEF_WORDS_MAX 6
+#define HEAP_KIND_MASK	     0x07
+
+static inline uint64_t heap_brief_bytes(uint32_t kind)
+{
+	uint64_t nr_words =
+		2 + (kind >> 3 & 1) + (kind >> 4 & 1) + (kind >> 5 & 1) + (kind >> 6 & 1);
+
+	return (nr_words * 8 + HEAP_RECORD_ALIGNMENT - 1) & -(uint64_t)HEAP_RECORD_ALIGNMENT;
+}
+
+/* Who makes records, as the process sees itself. */
+struct heap_name {
+	int32_t pid, tid;
+};
 
 /*
  * From a frame to its caller's, by the return address that leads into it: the caller's stack
@@ -206,6 +249,7 @@ struct heap_step {
 
 #define HEAP_STEPS	    (1 << 16)
 #define HEAP_SIGNATURES	    (1 << 18)
+#define HEAP_NAMES	    (1 << 16)
 #define HEAP_PROBES	    8 /* places next to each other that one may be at */
 #define HEAP_CODE	    64
 #define HEAP_ALL_RING_BYTES (UINT64_C(16) << 20)
@@ -223,6 +267,8 @@ struct heap_all {
 	struct heap_stack code[HEAP_CODE];
 	_Alignas(4096) struct heap_step steps[HEAP_STEPS];
 	_Alignas(4096) uint64_t signatures[HEAP_SIGNATURES]; /* of stacks that were copied */
+	uint64_t nr_names; /* that were given away; never more than so many, once each */
+	struct heap_name names[HEAP_NAMES]; /* [0]: nobody */
 	_Alignas(4096) uint8_t ring[HEAP_ALL_RING_BYTES];
 };
 
@@ -250,6 +296,7 @@ struct heap_shared {
 	struct heap_stack main_stack;		  /* of the first thread; all zero: not known */
 	_Alignas(64) uint64_t head;		  /* position up to which records are reserved */
 	_Alignas(64) uint64_t tail;		  /* up to which they were read */
+	uint64_t nr_visits;			  /* of who reads */
 	_Alignas(64) uint64_t nr_dropped;	  /* records for which there was no room */
 	uint64_t nr_untracked;
 	/* Of the allocations among nr_dropped where all are recorded; the tail when that began. */
@@ -283,8 +330,20 @@ struct heap_thread {
 	uint64_t inside_sp;		 /* as in struct heap_slot */
 	uint64_t readable, readable_end; /* of its stack, as far as that has been tried */
 	uint64_t is_walking;
-	uint64_t padding;
+	uint64_t stamped_at;	/* the time of its last record that has one, */
+	uint64_t stamped_visit; /* and nr_visits then */
+	uint64_t stride, left;	/* so many records share a time; of them, how many are to come */
+	uint64_t name;		/* its place in the `names` of struct heap_all; 0: none */
+	uint64_t padding[4];
 };
+
+/*
+ * To ask the processor for the time takes as long as a record's other half. A thread that makes
+ * records faster than one in so many units of the clock does so for each 8th, or if the reader has
+ * come by meanwhile, which it does some hundred times a second.
+ */
+#define HEAP_DENSE_TIME 1024
+#define HEAP_STRIDE	8
 
 #define HEAP_MET 64
 

@@ -238,7 +238,7 @@ static void note_for_search(const struct drain *drain, uint32_t process,
 static void drain_all(struct drain *drain, uint32_t serial, pid_t pid, struct heap_ring *heap)
 {
 	struct sampler *sampler = drain->sampler;
-	uint64_t begun_at = heap->next, head = heap_ring_head(heap);
+	uint64_t begun_at = heap->next, head = heap_ring_visit(heap);
 	const struct sampled_process *process = NULL;
 	struct heap_record record;
 	bool is_recorded;

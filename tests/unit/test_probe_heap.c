@@ -1273,7 +1273,7 @@ static void test_heap__full_ring_of_all_is_not_waited_for_in_vain(void **state)
 static void *allocate_while_read(void *unused)
 {
 	(void)unused;
-	for (size_t i = 0; i < 2 * HEAP_ALL_RING_BYTES / HEAP_BRIEF_BYTES; i++)
+	for (size_t i = 0; i < 2 * HEAP_ALL_RING_BYTES / HEAP_RECORD_ALIGNMENT; i++)
 		own_free((void *)16);
 	return NULL;
 }
@@ -1290,7 +1290,7 @@ static void test_heap__full_ring_of_all_is_waited_for(void **state)
 	(void)state;
 	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
 	assert_int_equal(pthread_create(&thread, NULL, allocate_while_read, NULL), 0);
-	while (nr < 2 * HEAP_ALL_RING_BYTES / HEAP_BRIEF_BYTES) {
+	while (nr < 2 * HEAP_ALL_RING_BYTES / HEAP_RECORD_ALIGNMENT) {
 		while (heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record))
 			nr += record.kind == HEAP_RECORD_FREE && record.pointer == 16;
 		nanosleep(&pause, NULL);
@@ -1298,6 +1298,36 @@ static void test_heap__full_ring_of_all_is_waited_for(void **state)
 	pthread_join(thread, NULL);
 	assert_int_equal(fixture.shared->nr_dropped, 0);
 	assert_no_more(&fixture);
+	end(&fixture);
+}
+
+/* Those that follow each other fast share a time, up to the next time that the ring is read. */
+static void test_heap__times_of_all_are_true(void **state)
+{
+	const struct timespec pause = {.tv_nsec = 20000000};
+	const uint64_t slack_ns = 5000000; /* of two clocks that are told apart by a line */
+	struct fixture fixture;
+	struct heap_record record;
+	uint64_t begun_ns, last_ns;
+
+	(void)state;
+	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+	begun_ns = last_ns = clock_monotonic_ns();
+	for (int i = 0; i < 1000; i++)
+		own_free((void *)16);
+	for (int i = 0; i < 1000; i++) {
+		assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+		assert_true(record.time_ns + slack_ns >= last_ns);
+		last_ns = record.time_ns;
+	}
+	assert_true(last_ns + slack_ns >= begun_ns && last_ns <= clock_monotonic_ns() + slack_ns);
+	assert_no_more(&fixture);
+	nanosleep(&pause, NULL);
+	heap_ring_visit(&fixture.ring);
+	begun_ns = clock_monotonic_ns();
+	own_free((void *)16);
+	assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+	assert_true(record.time_ns + slack_ns >= begun_ns);
 	end(&fixture);
 }
 
@@ -1439,6 +1469,7 @@ int main(void)
 		cmocka_unit_test(test_heap__stacks_are_signed_by_steps),
 		cmocka_unit_test(test_heap__callers_that_are_met_again_are_known),
 		cmocka_unit_test(test_heap__wrong_steps_lead_to_no_fault),
+		cmocka_unit_test(test_heap__times_of_all_are_true),
 		cmocka_unit_test(test_heap__stacks_are_signed_by_words),
 		cmocka_unit_test(test_heap__full_ring_of_all_is_not_waited_for_in_vain),
 		cmocka_unit_test(test_heap__full_ring_of_all_is_waited_for),

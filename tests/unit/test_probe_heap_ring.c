@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "probe/heap_ring.h"
 
-#define RECORD_BYTES 192 /* of those without a stack, to a multiple of 64 */
+#define RECORD_BYTES sizeof(struct heap_ring_record)
 
 struct bench {
 	struct heap_shared *shared;
@@ -36,13 +36,11 @@ static void end(struct bench *bench)
 
 static struct heap_ring_record *reserve(struct bench *bench, uint32_t nr_bytes, uint64_t *position)
 {
-	struct heap_ring_record *record;
+	uint8_t *place = &bench->ring.bytes[bench->shared->head % bench->ring.nr_bytes];
 
 	*position = bench->shared->head;
-	record = (struct heap_ring_record *)(void *)&bench->shared
-			 ->ring[*position % HEAP_RING_BYTES];
 	bench->shared->head += nr_bytes;
-	return record;
+	return (struct heap_ring_record *)(void *)place;
 }
 
 static void add(struct bench *bench, uint64_t pointer)
@@ -50,12 +48,12 @@ static void add(struct bench *bench, uint64_t pointer)
 	uint64_t position;
 	struct heap_ring_record *record = reserve(bench, RECORD_BYTES, &position);
 
-	*record = (struct heap_ring_record){.nr_bytes = RECORD_BYTES,
-					    .kind = HEAP_RECORD_ALLOCATION,
-					    .pointer = pointer,
-					    .rip = 16,
-					    .r12 = 12,
-					    .commit = position ^ HEAP_COMMIT_KEY};
+	*record = (struct heap_ring_record){
+		.header = {.commit = heap_commit_word(position), .kind = HEAP_RECORD_ALLOCATION},
+		.nr_bytes = RECORD_BYTES,
+		.pointer = pointer,
+		.rip = 16,
+		.r12 = 12};
 }
 
 static void assert_next(struct bench *bench, uint64_t now_ns, uint64_t pointer)
@@ -122,11 +120,11 @@ static void test_ring__goes_around_its_end(void **state)
 	struct heap_ring_record *skip;
 
 	(void)state;
-	begin(&bench, 3 * HEAP_RING_BYTES - 64);
-	skip = reserve(&bench, 64, &position);
-	skip->nr_bytes = 64;
-	skip->kind = HEAP_RECORD_SKIP;
-	skip->commit = position ^ HEAP_COMMIT_KEY;
+	begin(&bench, 3 * HEAP_RING_BYTES - HEAP_RECORD_ALIGNMENT);
+	skip = reserve(&bench, HEAP_RECORD_ALIGNMENT, &position);
+	skip->nr_bytes = HEAP_RECORD_ALIGNMENT;
+	skip->header = (struct heap_header){.commit = heap_commit_word(position),
+					    .kind = HEAP_RECORD_SKIP};
 	add(&bench, 7);
 	assert_next(&bench, 1, 7);
 	assert_none(&bench, 1);
@@ -139,11 +137,12 @@ static void test_ring__nonsense_is_passed(void **state)
 	static const struct heap_ring_record nonsense[] = {
 		{.nr_bytes = 0},
 		{.nr_bytes = 100},
-		{.nr_bytes = 64},
-		{.nr_bytes = UINT32_MAX & ~63u},
-		{.nr_bytes = RECORD_BYTES, .kind = HEAP_RECORD_KIND_COUNT},
-		{.nr_bytes = RECORD_BYTES, .kind = HEAP_RECORD_SKIP},
-		{.nr_bytes = RECORD_BYTES, .function = HEAP_FUNCTION_COUNT},
+		{.nr_bytes = HEAP_RECORD_ALIGNMENT},
+		{.nr_bytes = UINT32_MAX & ~15u},
+		{.nr_bytes = RECORD_BYTES, .header.kind = HEAP_RECORD_KIND_COUNT},
+		{.nr_bytes = RECORD_BYTES, .header.kind = HEAP_RECORD_SKIP},
+		{.nr_bytes = RECORD_BYTES, .header.function = HEAP_FUNCTION_COUNT},
+		{.nr_bytes = RECORD_BYTES, .header.kind = HEAP_BRIEF}, /* of a sample */
 		{.nr_bytes = RECORD_BYTES, .nr_stack_bytes = RECORD_BYTES},
 		{.nr_bytes = RECORD_BYTES, .nr_stack_bytes = UINT64_MAX},
 	};
@@ -157,12 +156,120 @@ static void test_ring__nonsense_is_passed(void **state)
 		begin(&bench, HEAP_RING_BYTES - 4 * RECORD_BYTES);
 		record = reserve(&bench, RECORD_BYTES, &position);
 		*record = nonsense[i];
-		record->commit = position ^ HEAP_COMMIT_KEY;
+		record->header.commit = heap_commit_word(position);
 		add(&bench, 5);
 		assert_next(&bench, 1, 5);
 		assert_int_equal(bench.ring.nr_lost, 1);
 		end(&bench);
 	}
+}
+
+/* -- where all is recorded -- */
+
+static void begin_all(struct bench *bench, uint64_t at)
+{
+	struct heap_all *all = aligned_alloc(4096, sizeof(*all) + sizeof(*bench->shared));
+
+	assert_non_null(all);
+	memset(all, 0, sizeof(*all));
+	bench->shared = (struct heap_shared *)(void *)(all + 1);
+	memset(bench->shared, 0, sizeof(*bench->shared));
+	bench->shared->is_all = 1;
+	bench->shared->head = bench->shared->tail = at;
+	heap_ring_init(&bench->ring, bench->shared);
+	all->names[3] = (struct heap_name){.pid = 33, .tid = 34};
+}
+
+static void end_all(struct bench *bench)
+{
+	free(bench->ring.all);
+}
+
+static void add_brief(struct bench *bench, uint32_t kind, const uint64_t *words)
+{
+	uint64_t position;
+	uint64_t nr_bytes = heap_brief_bytes(kind);
+	uint8_t *place = (uint8_t *)reserve(bench, (uint32_t)nr_bytes, &position);
+	struct heap_header header = {.commit = heap_commit_word(position),
+				     .thread = 3,
+				     .kind = (uint8_t)(HEAP_BRIEF | kind),
+				     .function = HEAP_REALLOC};
+
+	memcpy(place, &header, sizeof(header));
+	memcpy(place + sizeof(header), words, nr_bytes - sizeof(header));
+}
+
+static void test_ring__brief_ones_have_what_their_flags_say(void **state)
+{
+	struct bench bench;
+	struct heap_record record;
+	uint64_t first_ns;
+
+	(void)state;
+	begin_all(&bench, 32);
+	add_brief(&bench,
+		  HEAP_RECORD_ALLOCATION | HEAP_BRIEF_SIZE | HEAP_BRIEF_SIGNATURE | HEAP_BRIEF_OLD |
+			  HEAP_BRIEF_TIME,
+		  (uint64_t[]){0x1000, 100, 77, 0x2000, 5000});
+	add_brief(&bench, HEAP_RECORD_FREE, (uint64_t[]){0x1000});
+	add_brief(&bench, HEAP_RECORD_FREE | HEAP_BRIEF_SIZE, (uint64_t[]){0x3000, 9, 9});
+	add_brief(&bench, HEAP_RECORD_KEPT | HEAP_BRIEF_TIME, (uint64_t[]){0x3000, 7000, 9});
+
+	assert_true(heap_ring_next(&bench.ring, 1, &record));
+	assert_int_equal(record.kind, HEAP_RECORD_ALLOCATION);
+	assert_int_equal(record.function, HEAP_REALLOC);
+	assert_int_equal(record.pid, 33);
+	assert_int_equal(record.tid, 34);
+	assert_int_equal(record.pointer, 0x1000);
+	assert_int_equal(record.size, 100);
+	assert_int_equal(record.signature, 77);
+	assert_int_equal(record.old, 0x2000);
+	assert_true(record.was_sampled);
+	assert_false(record.has_stack);
+	first_ns = record.time_ns;
+	assert_int_equal(first_ns, 5000); /* its clock is CLOCK_MONOTONIC */
+
+	assert_true(heap_ring_next(&bench.ring, 1, &record));
+	assert_int_equal(record.kind, HEAP_RECORD_FREE);
+	assert_int_equal(record.size, 0);
+	assert_int_equal(record.old, 0);
+	assert_false(record.was_sampled);
+	assert_int_equal(record.time_ns, first_ns); /* as it has none */
+	assert_true(heap_ring_next(&bench.ring, 1, &record));
+	assert_int_equal(record.size, 9);
+	assert_true(heap_ring_next(&bench.ring, 1, &record));
+	assert_int_equal(record.kind, HEAP_RECORD_KEPT);
+	assert_int_equal(record.time_ns, 7000);
+	assert_none(&bench, 1);
+	assert_int_equal(bench.shared->tail, bench.shared->head);
+	end_all(&bench);
+}
+
+static void test_ring__brief_nonsense_is_passed(void **state)
+{
+	struct bench bench;
+	uint64_t position;
+	struct heap_ring_record *record;
+
+	(void)state;
+	/* Of more bytes than there are up to the end of the ring. */
+	begin_all(&bench, HEAP_ALL_RING_BYTES - HEAP_RECORD_ALIGNMENT);
+	record = reserve(&bench, HEAP_RECORD_ALIGNMENT, &position);
+	record->header =
+		(struct heap_header){.commit = heap_commit_word(position),
+				     .kind = HEAP_BRIEF | HEAP_BRIEF_SIZE | HEAP_BRIEF_SIGNATURE};
+	add_brief(&bench, HEAP_RECORD_FREE, (uint64_t[]){1});
+	assert_next(&bench, 1, 1);
+	add_brief(&bench, HEAP_RECORD_SKIP, (uint64_t[]){2});
+	add_brief(&bench, HEAP_RECORD_FREE, (uint64_t[]){3});
+	assert_next(&bench, 1, 3);
+	assert_int_equal(bench.ring.nr_lost, 2);
+	/* Of more than are reserved. */
+	add_brief(&bench, HEAP_RECORD_FREE | HEAP_BRIEF_SIZE, (uint64_t[]){4, 4, 4});
+	bench.shared->head -= HEAP_RECORD_ALIGNMENT;
+	assert_none(&bench, 1);
+	assert_int_equal(bench.ring.nr_lost, 3);
+	end_all(&bench);
 }
 
 static void test_ring__a_head_beyond_all_is_not_followed(void **state)
@@ -210,6 +317,8 @@ int main(void)
 		cmocka_unit_test(test_ring__records_come_in_order_and_free_their_room),
 		cmocka_unit_test(test_ring__what_is_never_ended_is_passed_after_a_second),
 		cmocka_unit_test(test_ring__goes_around_its_end),
+		cmocka_unit_test(test_ring__brief_ones_have_what_their_flags_say),
+		cmocka_unit_test(test_ring__brief_nonsense_is_passed),
 		cmocka_unit_test(test_ring__nonsense_is_passed),
 		cmocka_unit_test(test_ring__a_head_beyond_all_is_not_followed),
 		cmocka_unit_test(test_ring__totals_are_what_countdowns_have_passed),
