@@ -160,9 +160,10 @@ static inline uint64_t time_of_record(struct heap_thread *thread)
 	return 0;
 }
 
-/* False: there is no room. */
-static bool emit_brief(const struct request *request, enum heap_record_kind kind, uint64_t pointer,
-		       uint64_t signature)
+/* False: there is no room. Inlined, as all else goes by the kind. */
+static inline __attribute__((always_inline)) bool emit_brief(const struct request *request,
+							     enum heap_record_kind kind,
+							     uint64_t pointer, uint64_t signature)
 {
 	struct heap_thread *thread = request->thread;
 	uint64_t time = time_of_record(thread);
@@ -215,30 +216,46 @@ static bool emit_whole(const struct request *request, enum heap_record_kind kind
 	return true;
 }
 
-static void emit_one(const struct request *request, enum heap_record_kind kind, uint64_t pointer)
+static inline bool is_brief(const struct request *request)
 {
-	bool is_new = kind == HEAP_RECORD_ALLOCATION;
-	uint64_t signature = is_new ? heap_sign(request->frame, request->thread) : 0;
-	bool has_stack = is_new && (!signature || !heap_is_met(signature, request->thread));
-	uint64_t room = has_stack ? heap_stack_bytes_from((uint64_t)(request->frame + 1)) : 0;
-	bool is_there;
+	return request->thread && request->thread->name;
+}
 
-	if (has_stack && !signature) {
-		signature = heap_sign_words(request->frame, request->thread, room);
+static void emit_allocation(const struct request *request, uint64_t pointer)
+{
+	uint64_t signature = heap_sign(request->frame, request->thread);
+	bool has_stack = !signature || !heap_is_met(signature, request->thread);
+	uint64_t room = 0;
+
+	if (has_stack) {
+		room = heap_stack_bytes_from((uint64_t)(request->frame + 1));
+		if (!signature)
+			signature = heap_sign_words(request->frame, request->thread, room);
 		has_stack = !signature || !heap_is_met(signature, request->thread);
 	}
-	if (!has_stack && request->thread && request->thread->name)
-		is_there = emit_brief(request, kind, pointer, signature);
-	else
-		is_there = emit_whole(request, kind, pointer, signature, has_stack ? room : 0);
-	if (is_there) {
+	if (!has_stack && is_brief(request)
+		    ? emit_brief(request, HEAP_RECORD_ALLOCATION, pointer, signature)
+		    : emit_whole(request, HEAP_RECORD_ALLOCATION, pointer, signature,
+				 has_stack ? room : 0)) {
 		if (has_stack && signature)
 			heap_note_met(signature);
 		return;
 	}
 	relaxed_add(&shared.nr_dropped, 1);
-	if (is_new)
-		count_dropped(request);
+	count_dropped(request);
+}
+
+static void emit_free(const struct request *request, uint64_t pointer)
+{
+	if (!(is_brief(request) ? emit_brief(request, HEAP_RECORD_FREE, pointer, 0)
+				: emit_whole(request, HEAP_RECORD_FREE, pointer, 0, 0)))
+		relaxed_add(&shared.nr_dropped, 1);
+}
+
+static void emit_kept(const struct request *request, uint64_t pointer)
+{
+	if (!emit_whole(request, HEAP_RECORD_KEPT, pointer, 0, 0))
+		relaxed_add(&shared.nr_dropped, 1);
 }
 
 static struct outcome free_one(struct request *request)
@@ -246,7 +263,7 @@ static struct outcome free_one(struct request *request)
 	uint64_t pointer = argument(request, request->hook->form.pointer);
 
 	if (pointer && !is_nested(request))
-		emit_one(request, HEAP_RECORD_FREE, pointer);
+		emit_free(request, pointer);
 	return (struct outcome){.jump = request->hook->original};
 }
 
@@ -259,13 +276,13 @@ static struct outcome allocate_one(struct request *request)
 		return outcome;
 	request->was_sampled = request->old != 0;
 	if (request->old)
-		emit_one(request, HEAP_RECORD_FREE, request->old);
+		emit_free(request, request->old);
 	outcome.result = heap_call_original(request);
 	pointer = heap_pointer_of(request, outcome.result);
 	if (pointer)
-		emit_one(request, HEAP_RECORD_ALLOCATION, pointer);
+		emit_allocation(request, pointer);
 	else if (request->old && request->size)
-		emit_one(request, HEAP_RECORD_KEPT, request->old);
+		emit_kept(request, request->old);
 	if (!throws(request) || outcome.result)
 		outcome.jump = 0;
 	return outcome;
@@ -283,6 +300,8 @@ struct outcome heap_record_one(struct request *request)
 	struct outcome outcome;
 
 	request->thread = thread;
+	if (!thread)
+		request->slot = heap_slot_of_thread();
 	/* Nothing returns to us from there: where the thread stands tells that it is here. */
 	if (heap_frees(&request->hook->form))
 		return free_one(request);

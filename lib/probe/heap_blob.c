@@ -17,7 +17,7 @@ _Static_assert(offsetof(struct heap_frame, jump) == 8 && offsetof(struct heap_fr
 		       HEAP_STACK_ARGUMENTS == 16,
 	       "heap_stubs.S");
 
-static struct heap_slot *slot_of_thread(void)
+struct heap_slot *heap_slot_of_thread(void)
 {
 	return &shared.slots[(thread_data() >> 12) % HEAP_SLOTS];
 }
@@ -28,7 +28,7 @@ static inline void begin_request(struct request *request, struct heap_frame *fra
 {
 	request->hook = &shared.hooks[which >> HEAP_STUB_HOOK_LOG2];
 	request->frame = frame;
-	request->slot = slot_of_thread();
+	request->slot = 0;
 	request->thread = 0;
 	request->size = request->old = request->out = request->mean = 0;
 	request->countdown = countdown;
@@ -45,6 +45,7 @@ struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t count
 	begin_request(&request, frame, which, countdown);
 	if (shared.is_all && request.hook->form.function != HEAP_EXIT)
 		return heap_record_one(&request);
+	request.slot = heap_slot_of_thread();
 	relaxed_add(&heap_own()->in_flight, 1);
 	if (heap_maps(&request.hook->form))
 		outcome = heap_on_map(&request);

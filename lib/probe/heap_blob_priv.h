@@ -34,8 +34,8 @@ typedef uint64_t (*function)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, u
 struct request {
 	const struct heap_hook *hook;
 	struct heap_frame *frame;
-	struct heap_slot *slot;
-	struct heap_thread *thread; /* where all is recorded, and it has a place of its own */
+	struct heap_slot *slot;	    /* NULL: it has a place of its own, */
+	struct heap_thread *thread; /* which is this; else NULL */
 	uint64_t size, old, out;
 	int64_t countdown;			  /* before it was counted */
 	uint64_t mean;				  /* by which it was sampled */
@@ -161,6 +161,9 @@ static inline bool throws(const struct request *request)
 	return request->hook->form.function == HEAP_NEW ||
 	       request->hook->form.function == HEAP_NEW_ALIGNED;
 }
+
+/* heap_blob.c */
+struct heap_slot *heap_slot_of_thread(void);
 
 /* heap_calls_blob.c: false: no size, as the product of two is too large for one; it fails then. */
 bool heap_read_arguments(struct request *request);

@@ -345,13 +345,35 @@ struct heap_thread {
 #define HEAP_DENSE_TIME 1024
 #define HEAP_STRIDE	8
 
-#define HEAP_MET 64
+#define HEAP_MET	64
+#define HEAP_SEEN_LOG2	6
+#define HEAP_SEEN_WORDS 29
 
-/* The last stack of a thread that was walked, and the one that is being walked. */
+struct heap_word {
+	uint64_t at, is;
+};
+
+/* A stack that was signed, and all words that a walk would read on its way to the outermost frame.
+ */
+struct heap_seen {
+	uint64_t sp, pc, fp;
+	uint64_t end;	    /* the outermost frame's stack pointer */
+	uint64_t signature; /* 0: nothing is here */
+	uint32_t nr_words;
+	uint16_t uses_fp, is_met;
+	struct heap_word words[HEAP_SEEN_WORDS];
+};
+
+/*
+ * The last stack of a thread that was walked, and the one that is being walked; and those seen
+ * lately, by stack pointer and return address.
+ */
 struct heap_walk {
 	uint64_t met[HEAP_MET]; /* signatures that were found to be known, by their last bits */
 	uint64_t nr_walked;	/* the outermost frame is walked[0] */
+	uint64_t last;		/* the one of `seen` that was found or made last */
 	struct heap_walked walked[HEAP_FRAMES], next[HEAP_FRAMES];
+	struct heap_seen seen[1 << HEAP_SEEN_LOG2];
 };
 
 /*

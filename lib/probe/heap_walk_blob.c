@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Our code in a process walks a stack: as steps lead from frame to frame, until it comes to a frame
- * that it has met the last time, from which on all that it would read is as it was.
+ * that it has met the last time, from which on all that it would read is as it was. Most stacks it
+ * has seen, and does not walk: they are those from the same place where all is as it was.
  */
 #include "probe/heap_walk_blob.h"
 
@@ -108,7 +109,8 @@ static uint64_t nr_changed(const struct heap_walk *kept, uint64_t at)
 		const struct heap_walked *frame = &kept->walked[at];
 
 		if (*(const uint64_t *)(frame->sp - 8) != frame->pc ||
-		    (frame->fp_at && *(const uint64_t *)frame->fp_at != frame->fp))
+		    (frame->uses_fp && frame->fp_at &&
+		     *(const uint64_t *)frame->fp_at != frame->fp))
 			return at + 1;
 	}
 	return 0;
@@ -238,6 +240,90 @@ static uint64_t sign_next(const struct heap_frame *frame, struct heap_thread *th
 	return keep_walked(kept, nr, nr_next);
 }
 
+/*
+ * By the stack pointer and two return addresses, as all that operator new allocates comes from the
+ * same place in that.
+ */
+static inline uint64_t place_of(const struct heap_frame *frame, struct heap_thread *thread)
+{
+	const struct heap_step *step = find_step(frame->rip);
+	uint64_t sp = (uint64_t)(frame + 1);
+	uint64_t cfa = step ? sp + (uint64_t)(int64_t)step->cfa_offset : 0;
+	uint64_t caller = 0;
+
+	if (step && !(step->flags & (HEAP_STEP_BY_FP | HEAP_STEP_ROOT)) && cfa > sp &&
+	    cfa - sp < PAGE_BYTES && cfa % 8 == 0 && are_readable(thread, sp, cfa))
+		caller = *(const uint64_t *)(cfa - 8);
+	return (sp ^ frame->rip << 8 ^ caller << 20) * BASE >> (64 - HEAP_SEEN_LOG2);
+}
+
+static inline bool is_seen_again(const struct heap_seen *seen, const struct heap_frame *frame,
+				 struct heap_thread *thread)
+{
+	uint64_t sp = (uint64_t)(frame + 1);
+	const struct heap_word *word = seen->words;
+	const struct heap_word *end = word + seen->nr_words;
+
+	if (seen->pc != frame->rip || seen->sp != sp || !seen->signature ||
+	    (seen->uses_fp && seen->fp != frame->rbp) || !are_readable(thread, sp, seen->end))
+		return false;
+	for (; word < end; word++) {
+		if (*(const uint64_t *)word->at != word->is)
+			return false;
+	}
+	return true;
+}
+
+static bool add_word(struct heap_seen *seen, uint64_t at, uint64_t is)
+{
+	if (seen->nr_words == HEAP_SEEN_WORDS)
+		return false;
+	seen->words[seen->nr_words++] = (struct heap_word){at, is};
+	return true;
+}
+
+/*
+ * What was walked last; of those that are deeper the walk itself knows most. Where no frame further
+ * out is found by the frame pointer, that register is used for anything, and may be as it likes.
+ */
+static void keep_seen(struct heap_seen *seen, const struct heap_walk *kept,
+		      const struct heap_frame *frame)
+{
+	const struct heap_walked *innermost = &kept->walked[kept->nr_walked - 1];
+
+	seen->signature = 0;
+	seen->nr_words = 0;
+	for (const struct heap_walked *walked = innermost; walked-- > kept->walked;) {
+		if (!add_word(seen, walked->sp - 8, walked->pc) ||
+		    (walked->uses_fp && walked->fp_at &&
+		     !add_word(seen, walked->fp_at, walked->fp)))
+			return;
+	}
+	seen->sp = innermost->sp;
+	seen->pc = innermost->pc;
+	seen->fp = frame->rbp;
+	seen->uses_fp = innermost->uses_fp != 0;
+	seen->end = kept->walked[0].sp;
+	seen->is_met = 0;
+	seen->signature = innermost->signature;
+}
+
+static uint64_t sign_seen(const struct heap_frame *frame, struct heap_thread *thread)
+{
+	struct heap_walk *kept = walk_of(thread);
+	uint64_t place = place_of(frame, thread);
+	struct heap_seen *seen = &kept->seen[place];
+	uint64_t signature;
+
+	kept->last = place;
+	if (is_seen_again(seen, frame, thread))
+		return seen->signature;
+	signature = sign_next(frame, thread);
+	if (signature)
+		keep_seen(seen, kept, frame);
+	return signature;
+}
+
 uint64_t heap_sign(const struct heap_frame *frame, struct heap_thread *thread)
 {
 	uint64_t signature = 0;
@@ -247,7 +333,7 @@ uint64_t heap_sign(const struct heap_frame *frame, struct heap_thread *thread)
 		return sign_anew(frame, 0);
 	relaxed_store(&thread->is_walking, 1);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	signature = sign_next(frame, thread);
+	signature = sign_seen(frame, thread);
 	if (!signature)
 		signature = sign_anew(frame, thread);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -293,24 +379,34 @@ uint64_t heap_sign_words(const struct heap_frame *frame, struct heap_thread *thr
 	return signature;
 }
 
-bool heap_is_met(uint64_t signature, struct heap_thread *thread)
+static bool is_noted(uint64_t signature)
 {
 	const uint64_t *signatures = heap_all()->signatures;
 	uint64_t first = signature >> 32;
 
-	struct heap_walk *kept = walk_of(thread);
-
-	if (kept && kept->met[signature % HEAP_MET] == signature)
-		return true;
 	for (uint64_t i = 0; i < HEAP_PROBES; i++) {
-		if (__atomic_load_n(&signatures[(first + i) % HEAP_SIGNATURES], __ATOMIC_ACQUIRE) !=
+		if (__atomic_load_n(&signatures[(first + i) % HEAP_SIGNATURES], __ATOMIC_ACQUIRE) ==
 		    signature)
-			continue;
-		if (kept)
-			kept->met[signature % HEAP_MET] = signature;
-		return true;
+			return true;
 	}
 	return false;
+}
+
+bool heap_is_met(uint64_t signature, struct heap_thread *thread)
+{
+	struct heap_walk *kept = walk_of(thread);
+	struct heap_seen *seen = kept ? &kept->seen[kept->last] : 0;
+	bool is_seen = seen && seen->signature == signature;
+
+	if ((is_seen && seen->is_met) || (kept && kept->met[signature % HEAP_MET] == signature))
+		return true;
+	if (!is_noted(signature))
+		return false;
+	if (is_seen)
+		seen->is_met = 1;
+	else if (kept)
+		kept->met[signature % HEAP_MET] = signature;
+	return true;
 }
 
 /* Where there is no room for it, such stacks are copied. */

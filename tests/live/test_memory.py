@@ -324,6 +324,21 @@ class All(Allocators):
         self.assertEqual(set(self.leaks(recording)) & OWN, set())
         self.assertTrue(self.report_of_leaks(recording)["exact"])
 
+    def test_callers_that_take_turns_at_the_same_depth(self):
+        """What is seen of a stack without a walk must not hide what is further out."""
+        for flags in ((), ("-O2", "-g", "-fno-omit-frame-pointer"), ("-O1", "-g")):
+            recording = self.record([build("allocates_by_turns", *flags), "100000"], self.RATE)
+            leaks = self.report_of_leaks(recording)["leaks"]
+            names = [[frame["function"] for frame in leak["stack"]] for leak in leaks]
+            blocks = {
+                turn: sum(leak["blocks"] for leak, has in zip(leaks, names) if turn in has)
+                for turn in ("first_turn", "second_turn", "third_turn")
+            }
+            self.assertEqual(list(blocks.values()), recording.said[0]["calls"])
+            for has in names:
+                if "allocates" in has:
+                    self.assertEqual(has[-1], "_start")
+
     def report_of_leaks(self, recording):
         text = profc("report", "-i", recording.path, "--leaks", "--json").stdout
         return json.loads(text)
