@@ -40,6 +40,17 @@ enum style {
 
 /* Append text in a style. Without colour, or for STYLE_PLAIN, the text alone. */
 void style_append(struct buf *out, const struct view *view, enum style style, const char *text);
+
+/* Text of one style in a line of style_append(). */
+struct style_run {
+	const char *bytes; /* not ended by a NUL */
+	size_t nr_bytes;
+	enum style style;
+};
+
+/* The run at *at, which goes on behind it; false at the end of the line, or of the text. */
+bool style_run_next(const char **at, struct style_run *run);
+
 /* The style of a percentage: hot from 20 on, warm from 5 on. */
 enum style style_of_percent(double percent);
 

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_BROWSE_BROWSE_H
+#define PROFC_BROWSE_BROWSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "browse/options.h"
+#include "browse/screen.h"
+#include "browse/weighing.h"
+#include "browse/wishes.h"
+
+struct err;
+struct view;
+
+/*
+ * A profile to go around in: a table of what used most, from there to callers, callees, trees,
+ * threads and source, by keys. It knows no terminal: keys go in, screens come out.
+ */
+struct browse;
+
+struct browse *browse_new(const struct browse_options *options);
+void browse_free(struct browse *browse);
+
+/*
+ * Look at a profile, at first or in place of the one before: what is selected and open stays so.
+ * Nothing of what was borrowed before is used any more. Fails as selection_new() does.
+ */
+int browse_show(struct browse *browse, const struct browse_input *input, struct err *err);
+/* Go to the callers and callees of a function, by its label. */
+void browse_open_function(struct browse *browse, uint32_t label);
+/* What is wished now. */
+const struct browse_wishes *browse_wishes_of(const struct browse *browse);
+/* What is weighed now. Borrowed. */
+const struct browse_weighing *browse_weighing_of(const struct browse *browse);
+
+/* Take a key: one of enum browse_key, or a byte. */
+void browse_key(struct browse *browse, int key);
+/* Is a line being typed, so that no key means what it does else? */
+bool browse_is_typing(const struct browse *browse);
+/* Has the user quit? */
+bool browse_is_over(const struct browse *browse);
+
+/* Draw a screen of so many lines: at most so many come, and there may be fewer. */
+void browse_draw(struct browse *browse, const struct view *view, size_t nr_lines,
+		 struct browse_screen *screen);
+
+#endif

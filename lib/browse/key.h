@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_BROWSE_KEY_H
+#define PROFC_BROWSE_KEY_H
+
+#include <stdbool.h>
+
+/* Keys of a terminal. A byte that is typed is itself; what sends several bytes is one of these. */
+enum browse_key {
+	BROWSE_KEY_CTRL_C = 0x03,
+	BROWSE_KEY_BACKSPACE = 0x08,
+	BROWSE_KEY_TAB = 0x09,
+	BROWSE_KEY_RETURN = 0x0a,
+	BROWSE_KEY_CTRL_L = 0x0c,
+	BROWSE_KEY_ENTER = 0x0d,
+	BROWSE_KEY_CTRL_Z = 0x1a,
+	BROWSE_KEY_ESCAPE = 0x1b,
+	BROWSE_KEY_DELETE = 0x7f,
+	BROWSE_KEY_UP = 0x100,
+	BROWSE_KEY_DOWN,
+	BROWSE_KEY_LEFT,
+	BROWSE_KEY_RIGHT,
+	BROWSE_KEY_PAGE_UP,
+	BROWSE_KEY_PAGE_DOWN,
+	BROWSE_KEY_HOME,
+	BROWSE_KEY_END,
+	BROWSE_KEY_OTHER, /* that nothing is made of */
+};
+
+/* Keys, in as many columns as those of the others, and what they do. */
+struct browse_key_words {
+	const char *keys, *words;
+	bool is_live; /* of a recording that goes on alone */
+};
+
+/* All keys, ended by one of NULL. */
+const struct browse_key_words *browse_keys(void);
+
+/*
+ * The key that the bytes at `bytes` begin with, in the sequences that xterm and those like it send,
+ * and by how many of them (*nr_used); there is at least one. An escape with nothing behind it is
+ * the key itself.
+ */
+int browse_key_decode(const char *bytes, unsigned int nr_bytes, unsigned int *nr_used);
+
+#endif

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Tables of shares and names. */
+#include "browse/narrow_table.h"
+
+#include "base/buf.h"
+#include "base/escape.h"
+#include "browse/cost.h"
+#include "calltree/flat.h"
+#include "calltree/weights.h"
+#include "profile/profile.h"
+#include "view/cut.h"
+#include "view/line.h"
+
+/* From so many columns on there is room for amounts, too. */
+#define COLUMNS_OF_AMOUNTS 60
+
+bool narrow_table_fits(const struct view *view)
+{
+	return view->columns < COLUMNS_OF_AMOUNTS;
+}
+
+static struct cost_columns costs_of(const struct flat *flat, const struct view *view)
+{
+	return cost_columns_of(flat->weights, view, 0, false);
+}
+
+/* Rows that are no part of stacks have nothing below them. */
+static bool has_total(const struct flat *flat)
+{
+	return flat->dimension <= BY_MODULE;
+}
+
+static size_t room_of(const struct flat *flat, const struct view *view)
+{
+	struct cost_columns costs = costs_of(flat, view);
+	size_t used = cost_columns_width(&costs) * (has_total(flat) ? 2 : 1) + 2;
+
+	return view->columns > used + 8 ? view->columns - used : 8;
+}
+
+void narrow_table_print_header(const struct flat *flat, const struct view *view, struct sink *sink)
+{
+	struct cost_columns costs = costs_of(flat, view);
+	struct buf line = {0};
+
+	cost_append_header(&line, &costs, "self");
+	if (has_total(flat))
+		cost_append_header(&line, &costs, "total");
+	buf_append_str(&line, "  ");
+	style_append(&line, view, STYLE_HEADING, dimension_names[flat->dimension]);
+	line_end(&line, sink);
+	buf_release(&line);
+}
+
+static void append_place(struct buf *out, const struct flat *flat, const struct flat_row *row)
+{
+	struct buf place = {0};
+
+	flat_append_location(&place, flat, row);
+	buf_append_str(out, cut_directories(buf_str(&place)));
+	buf_append_str(out, place.nr_bytes ? " " : "");
+	buf_release(&place);
+}
+
+/* What tells rows of one name apart. */
+static void append_id(struct buf *out, const struct flat *flat, const struct flat_row *row)
+{
+	const struct profile *profile = flat_expansion(flat)->profile;
+
+	if (flat->dimension == BY_THREAD)
+		buf_printf(out, "%d ", (int)profile->threads[row->thread].tid);
+	else if (flat->dimension == BY_PROCESS)
+		buf_printf(out, "%d ", (int)profile->processes[row->process].pid);
+	else if (flat->dimension == BY_LINE)
+		append_place(out, flat, row);
+}
+
+void narrow_table_print_row(const struct flat *flat, size_t index, const struct view *view,
+			    struct sink *sink)
+{
+	const struct flat_row *row = &flat->rows[index];
+	struct cost_columns costs = costs_of(flat, view);
+	struct buf line = {0}, name = {0}, escaped = {0}, shown = {0};
+
+	cost_append(&line, &costs, &row->self);
+	if (has_total(flat))
+		cost_append(&line, &costs, &row->total);
+	buf_append_str(&line, "  ");
+	append_id(&name, flat, row);
+	flat_append_name(&name, flat, row, view->names);
+	escape_terminal(&escaped, buf_str(&name));
+	append_cut(&shown, buf_str(&escaped), room_of(flat, view),
+		   flat->dimension == BY_FILE || flat->dimension == BY_MODULE ? CUT_START
+									      : CUT_MIDDLE);
+	style_append(&line, view, *buf_str(&name) == '[' ? STYLE_SPECIAL : STYLE_PLAIN,
+		     buf_str(&shown));
+	line_end(&line, sink);
+	buf_release(&line);
+	buf_release(&name);
+	buf_release(&escaped);
+	buf_release(&shown);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Pages that one goes to and comes back from. */
+#ifndef PROFC_BROWSE_PAGE_PRIV_H
+#define PROFC_BROWSE_PAGE_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "browse/cursor.h"
+#include "browse/opened.h"
+#include "browse/options.h"
+#include "browse/tree_rows.h"
+#include "browse/weighing.h"
+#include "browse/wishes.h"
+#include "view/style.h"
+
+enum page_kind {
+	PAGE_TABLE,
+	PAGE_TREE,
+	PAGE_FUNCTION, /* who calls it, and what it calls */
+	PAGE_SOURCE,
+	PAGE_THREADS, /* to choose one */
+	PAGE_KEYS,
+	PAGE_NOTES,
+};
+
+/* What all pages are of. */
+struct page_matter {
+	struct browse_options options;
+	struct browse_wishes wishes;
+	struct browse_weighing weighing;
+	struct browse_opened opened;
+};
+
+/* Lines of text, made for one view. */
+struct page_lines {
+	struct buf text;
+	size_t *begins; /* of each line in it; owned */
+	size_t nr, cap;
+	struct view view;
+	size_t nr_rows; /* of a table, that there are lines of: perhaps not of all */
+};
+
+struct page {
+	enum page_kind kind;
+	struct browse_cursor cursor;
+	uint64_t key; /* FUNCTION: that of its label */
+	char *name;   /* FUNCTION: what it is called; SOURCE: the recorded path; owned */
+	uint32_t first_line, last_line; /* SOURCE: what to go to when it is made; 0: nothing */
+	uint64_t selected; /* key of what was selected when the page was dropped, or 0 */
+	bool is_made;
+	/* What it is made of, if it is; owned. */
+	struct selection *selection; /* THREADS: of all of them, where one is chosen */
+	struct weights *weights;
+	struct flat *flat;
+	struct tree *trees[2]; /* FUNCTION */
+	struct tree_rows rows;
+	struct source_page *source;
+	struct page_lines lines;
+};
+
+/* The name is copied. */
+struct page page_of(enum page_kind kind, uint64_t key, const char *name);
+void page_release(struct page *page);
+/* Make what is shown, if that has not been done since the page was dropped. */
+void page_make(struct page *page, struct page_matter *matter);
+/* Forget that, as it is of something else now; but what is selected stays so. */
+void page_drop(struct page *page);
+
+/* How many rows there are, in this view. */
+size_t page_nr_rows(struct page *page, struct page_matter *matter, const struct view *view);
+/* The function of a row, or FLAT_NONE. */
+uint32_t page_label(const struct page *page, size_t row);
+/* Has the row anything that could be selected? */
+bool page_is_selectable(const struct page *page, size_t row);
+/* Open or close the row of a tree. */
+void page_set_open(struct page *page, struct page_matter *matter, size_t row, bool is_open);
+
+/* Raw texts are escaped. */
+void page_append_title(const struct page *page, const struct page_matter *matter, size_t columns,
+		       struct buf *out);
+/* The header of columns, and rows from the first one that is shown, in so many lines at most. */
+void page_print(struct page *page, struct page_matter *matter, const struct view *view,
+		size_t nr_lines, struct sink *sink);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_BROWSE_TREE_ROWS_H
+#define PROFC_BROWSE_TREE_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct browse_opened;
+struct tree;
+
+enum tree_row_kind {
+	TREE_ROW_NODE,
+	TREE_ROW_REST,	   /* small children together, until they are asked for */
+	TREE_ROW_FUNCTION, /* the one that callers and callees are of: not in a tree, but above */
+	TREE_ROW_HEAD,	   /* a line of words */
+};
+
+/* A line of a tree as it is open now. */
+struct tree_row {
+	enum tree_row_kind kind;
+	const struct tree *tree; /* borrowed; NULL of words */
+	const char *head;	 /* the words; not copied */
+	uint32_t node;		 /* of NODE and FUNCTION; of REST the parent */
+	uint32_t nr_rest;
+	uint32_t calls;	    /* below the root */
+	uint32_t branches;  /* columns of branch art before it */
+	uint64_t continues; /* by such column, the innermost first: more follow below */
+	bool is_branch;	    /* not the only child that is shown: its art ends with a branch */
+	bool is_open, has_children;
+	uint64_t key; /* see browse_label_keys() */
+};
+
+struct tree_rows {
+	struct tree_row *rows; /* owned */
+	size_t nr, cap;
+};
+
+/* Which part of a tree is shown. */
+struct tree_part {
+	const struct tree *tree;
+	const uint64_t *label_keys;
+	const struct browse_opened *opened;
+	uint32_t node;	     /* what is below it */
+	uint64_t key;	     /* of that */
+	size_t max_depth;    /* calls below a root; 0: all */
+	double min_percent;  /* children with less of the total are together in one row */
+	double open_percent; /* children with so much of the total are open; 0: none for that */
+	bool is_closed;	     /* an only child at the top is closed, too */
+	bool has_calls;	     /* with nodes that are there for their counts alone */
+};
+
+void tree_rows_release(struct tree_rows *rows);
+void tree_rows_clear(struct tree_rows *rows);
+void tree_rows_add(struct tree_rows *rows, const struct tree_row *row);
+/*
+ * Append the rows of a part. If they were not closed, a node that is the only child worth a row is
+ * open, so that one chooses only where the weight divides, and one of much weight. An only child
+ * stands in the same column as its parent.
+ */
+void tree_rows_add_part(struct tree_rows *rows, const struct tree_part *part);
+
+#endif

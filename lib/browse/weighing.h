@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_BROWSE_WEIGHING_H
+#define PROFC_BROWSE_WEIGHING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct browse_wishes;
+struct count_history;
+struct err;
+struct expansion;
+struct filter;
+struct profile;
+struct selection;
+struct source;
+struct tree;
+struct weights;
+
+/* What is looked at. All of it is borrowed. */
+struct browse_input {
+	const struct profile *profile;
+	/* Made of it as is wished in the beginning; NULL: it is to be made. */
+	const struct weights *weights;
+	/* Of a recording that goes on: only the last so many ns, 0: all, and earlier counts. */
+	uint64_t window_ns;
+	const struct count_history *counts;
+};
+
+/* A profile, filtered and summed up as is wished, and what is made of that when asked for. */
+struct browse_weighing {
+	struct browse_input input;
+	const struct expansion *expansion;
+	const struct weights *weights;
+	/* The same where they are owned, or NULL. */
+	struct expansion *own_expansion;
+	struct selection *own_selection;
+	struct weights *own_weights;
+	struct source *source; /* owned, or NULL */
+	struct tree *tree;     /* owned, or NULL */
+	uint64_t *label_keys;  /* owned, or NULL */
+};
+
+/* Zero-initialised it has nothing to release. */
+void browse_weighing_release(struct browse_weighing *weighing);
+/* Another profile; nothing is weighed yet. */
+void browse_weighing_begin(struct browse_weighing *weighing, const struct browse_input *input,
+			   bool fold_inlines);
+/*
+ * Weigh it as is wished; `filter` holds where no filter of the same kind is wished. Fails as
+ * selection_new() does, and then nothing has changed.
+ */
+int browse_weighing_weigh(struct browse_weighing *weighing, const struct browse_wishes *wishes,
+			  const struct filter *filter, struct err *err);
+/* Of a recording that goes on: how far back what is shown reaches. */
+uint64_t browse_window_ns(const struct browse_input *input);
+/* The time in which the calls that are shown were counted; 0: none were, or it has ended. */
+uint64_t browse_weighing_rate_ns(const struct browse_weighing *weighing);
+
+/* Made when they are first asked for; borrowed. */
+const struct source *browse_weighing_source(struct browse_weighing *weighing);
+const struct tree *browse_weighing_tree(struct browse_weighing *weighing);
+const uint64_t *browse_weighing_label_keys(struct browse_weighing *weighing);
+
+#endif

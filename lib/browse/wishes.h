@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_BROWSE_WISHES_H
+#define PROFC_BROWSE_WISHES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "browse/prompt.h"
+#include "calltree/flat.h"
+#include "profile/profile.h"
+
+struct buf;
+
+/* What a user wants to see of a profile; changed by keys. */
+struct browse_wishes {
+	enum metric metric;
+	uint32_t metrics; /* a bit for each that there is */
+	enum dimension by;
+	const char *sort; /* keys of flat_sort(), borrowed */
+	/* Filters: a regular expression, ids, and the path of a module; "": none of these. */
+	char function[BROWSE_INPUT_MAX], thread[16], process[16], module[256];
+};
+
+/* The metrics that there is anything of in a profile: a bit for each. */
+uint32_t browse_metrics_of(const struct profile *profile);
+
+/* On to the next metric that there is; a dimension that does not divide it becomes functions. */
+void browse_wishes_next_metric(struct browse_wishes *wishes);
+/* On to the next dimension that divides the metric. */
+void browse_wishes_next_dimension(struct browse_wishes *wishes);
+/* On to the next order; that of calls is left out where none is counted. */
+void browse_wishes_next_sort(struct browse_wishes *wishes, bool has_calls);
+
+/* "by function, most self first, function /x/": raw texts are escaped. */
+void browse_wishes_append(struct buf *out, const struct browse_wishes *wishes);
+bool browse_wishes_are_filtered(const struct browse_wishes *wishes);
+void browse_wishes_drop_filters(struct browse_wishes *wishes);
+/* The filters alone, each behind ", ". */
+void browse_wishes_append_filters(struct buf *out, const struct browse_wishes *wishes);
+
+#endif
