@@ -60,7 +60,7 @@ FUZZ_PROGRAMS := $(FUZZ_SOURCES:%.c=$(BUILD)/%)
 RECORD_ROOMS := tracee roster probe naming agent unwind collector sampler jit syscall
 REPORT_OBJECTS := $(filter-out $(RECORD_ROOMS:%=$(BUILD)/lib/%/%.o),$(LIB_OBJECTS))
 
-REPORT_PACKAGES := libdw libelf libzstd zlib
+REPORT_PACKAGES := libdw libelf libzstd zlib ncursesw
 RECORD_PACKAGES := libunwind-ptrace libunwind-generic
 PACKAGES := $(RECORD_PACKAGES) $(REPORT_PACKAGES)
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)

@@ -3,7 +3,6 @@
 #include "cmd/annotate.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "cmd/command.h"
@@ -32,11 +31,8 @@ static const struct option_row rows[] = {
 	 .max = 1000000,
 	 .help = "of lines without samples, show only N around others (default: all; 3 if no file "
 		 "is named; 10 with --asm)"},
-	{.type = OPTION_LIST,
-	 .name = "source-path",
-	 .argument = "OLD=NEW",
-	 .offset = AT(source_paths),
-	 .help = "look for sources recorded under OLD under NEW; repeatable"},
+	SOURCE_PATH_OPTION_ROW(struct annotate_args, source_paths,
+			       "look for sources recorded under OLD under NEW; repeatable"),
 	{.type = OPTION_FLAG,
 	 .name = "asm",
 	 .offset = AT(instructions),
@@ -69,11 +65,7 @@ static int check_args(const struct annotate_args *args, struct err *err)
 {
 	if (args->json && args->instructions)
 		return err_set(err, ERR_INVALID, "--json cannot be combined with --asm");
-	for (size_t i = 0; i < args->source_paths.nr; i++)
-		if (!strchr(args->source_paths.values[i], '='))
-			return err_set(err, ERR_INVALID, "--source-path '%s' is not OLD=NEW",
-				       args->source_paths.values[i]);
-	return 0;
+	return source_paths_check(&args->source_paths, err);
 }
 
 static int run_annotate(const struct command *self, int argc, char **argv)

@@ -3,6 +3,7 @@
 #include "cmd/profile_options.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "store/store.h"
@@ -23,5 +24,14 @@ int profile_options_word(const char **input, int argc, char **argv, int first_wo
 		return err_set(err, ERR_INVALID,
 			       "unexpected argument '%s': only one profile can be given",
 			       argv[first_word]);
+	return 0;
+}
+
+int source_paths_check(const struct option_list *paths, struct err *err)
+{
+	for (size_t i = 0; i < paths->nr; i++)
+		if (!strchr(paths->values[i], '='))
+			return err_set(err, ERR_INVALID, "--source-path '%s' is not OLD=NEW",
+				       paths->values[i]);
 	return 0;
 }

@@ -29,6 +29,9 @@ int profile_options_word(const char **input, int argc, char **argv, int first_wo
  */
 int profile_options_take(const char **input, int argc, char **argv, int first_word);
 
+/* ERR_INVALID if one of them is not OLD=NEW. */
+int source_paths_check(const struct option_list *paths, struct err *err);
+
 // clang-format off
 #define INPUT_OPTION_ROW(values, member)                                                           \
 	{.type = OPTION_FILE, .short_name = 'i', .name = "input", .argument = "FILE",            \
@@ -44,6 +47,10 @@ int profile_options_take(const char **input, int argc, char **argv, int first_wo
 	 .offset = offsetof(values, member), .choices = dimension_names,                           \
 	 .help = "one row per function, line, file, module, thread, process, state or syscall; " \
 		 "of memory lifetime (default: function)"}
+
+#define SOURCE_PATH_OPTION_ROW(values, member, help_)                                              \
+	{.type = OPTION_LIST, .name = "source-path", .argument = "OLD=NEW",                        \
+	 .offset = offsetof(values, member), .help = (help_)}
 
 #define NO_INLINE_OPTION_ROW(values, member)                                                       \
 	{.type = OPTION_FLAG, .name = "no-inline", .offset = offsetof(values, member),             \

@@ -6,15 +6,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/err.h"
 #include "base/sink.h"
+#include "browse/browse.h"
 #include "calltree/counts.h"
+#include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/find.h"
 #include "calltree/flat.h"
 #include "calltree/leaks.h"
 #include "calltree/tree.h"
 #include "calltree/weights.h"
+#include "cmd/browser.h"
 #include "cmd/command.h"
 #include "cmd/filter_options.h"
 #include "cmd/pager.h"
@@ -43,6 +47,7 @@ struct report_args {
 	double min_percent; /* or NOT_GIVEN */
 	bool tree, counts, leaks, reachable, json, csv, no_inline;
 	uint64_t min_age_ns;
+	struct option_list source_paths;
 	struct filter_options filter;
 	struct view_options view;
 };
@@ -122,6 +127,9 @@ static const struct option_row rows[] = {
 	 .help = "in trees, omit nodes below this share of the total (default: 0.5; 0 with "
 		 "--json)"},
 	NO_INLINE_OPTION_ROW(struct report_args, no_inline),
+	SOURCE_PATH_OPTION_ROW(struct report_args, source_paths,
+			       "in the browser, look for sources recorded under OLD under NEW; "
+			       "repeatable"),
 	JSON_OPTION_ROW(struct report_args, json),
 	{.type = OPTION_FLAG,
 	 .name = "csv",
@@ -184,6 +192,8 @@ static int check_combination(const struct report_args *args, struct err *err)
 {
 	int nr_trees = args->tree + (args->callers != NULL) + (args->callees != NULL);
 
+	if (source_paths_check(&args->source_paths, err))
+		return err->code;
 	if (args->json && args->csv)
 		return err_set(err, ERR_INVALID, "--json cannot be combined with --csv");
 	if (nr_trees > 1)
@@ -386,6 +396,93 @@ static int report_leaks(const struct report_args *args, const struct selection *
 	return pager_end(&pager);
 }
 
+/* What has no end that a user asked for is browsed, on a terminal. */
+static bool is_for_browser(const struct report_args *args)
+{
+	bool is_text = args->json || args->csv || args->leaks || is_tree_of_counts(args);
+
+	return !is_text && !args->view.no_pager && args->limit == LIMIT_NOT_GIVEN &&
+	       browser_is_possible();
+}
+
+static int report_text(const struct command *self, const struct report_args *args,
+		       const struct weighed *weighed)
+{
+	if (args->leaks)
+		return report_leaks(args, weighed->selection);
+	if (args->tree || args->callers || args->callees)
+		return report_tree(args, weighed->weights);
+	return report_flat(self, args, weighed->weights);
+}
+
+/* An order that is not known is a mistake here, too; of a table that has no rows it costs nothing.
+ */
+static int check_sort(const struct report_args *args, const struct weights *weights,
+		      struct err *err)
+{
+	struct flat none = {.weights = weights, .dimension = dimension_of(args)};
+
+	return args->sort ? flat_sort(&none, args->sort, err) : 0;
+}
+
+/* The one function that --callers or --callees means; else FLAT_NONE. */
+static uint32_t find_one(const char *function, const struct weights *weights)
+{
+	const struct expansion *expansion = weights->selection->expansion;
+	cleanup_free bool *wanted = NULL;
+	uint32_t found = FLAT_NONE;
+
+	if (find_labels(expansion, function, &wanted, NULL))
+		return FLAT_NONE;
+	for (uint32_t i = 0; i < expansion->nr_labels; i++) {
+		if (wanted[i] && found != FLAT_NONE)
+			return FLAT_NONE;
+		found = wanted[i] ? i : found;
+	}
+	return found;
+}
+
+static int browse(const struct command *self, const struct report_args *args,
+		  const struct filter *filter, const struct weighed *weighed)
+{
+	const char *standard = args->metric == METRIC_CALLS ? "calls" : "self";
+	const struct browse_options options = {
+		.wishes = {.metric = weighed->weights->metric,
+			   .metrics = browse_metrics_of(weighed->profile),
+			   .by = dimension_of(args),
+			   .sort = args->sort ? args->sort : standard},
+		.filter = filter,
+		.sources = {.texts = args->source_paths.values, .nr = args->source_paths.nr},
+		.with_tree = args->tree,
+		.fold_inlines = args->no_inline,
+		.max_depth = args->max_depth,
+		.min_percent = args->min_percent < 0 ? MIN_PERCENT_DEFAULT : args->min_percent};
+	const struct browse_input input = {.profile = weighed->profile,
+					   .weights = weighed->weights};
+	const char *function = args->callers ? args->callers : args->callees;
+	uint32_t label = function ? find_one(function, weighed->weights) : FLAT_NONE;
+	struct err err = ERR_INIT;
+	struct browse *browse;
+	int status;
+
+	/* A tree of several is for reading. */
+	if (function && label == FLAT_NONE)
+		return report_text(self, args, weighed);
+	if (check_sort(args, weighed->weights, &err))
+		return fail_or_usage_error(self, &err);
+	browse = browse_new(&options);
+	status = browse_show(browse, &input, &err);
+	if (function && status == 0)
+		browse_open_function(browse, label);
+	if (status == 0)
+		status = browser_run(browse, &args->view, &err);
+	browse_free(browse);
+	if (status == 0)
+		return EXIT_DONE;
+	print_note("%s: plain text instead", err.what);
+	return report_text(self, args, weighed);
+}
+
 static int report(const struct command *self, const struct report_args *args,
 		  const struct filter *filter)
 {
@@ -399,12 +496,9 @@ static int report(const struct command *self, const struct report_args *args,
 	struct weighed weighed;
 	int status = weighed_open(&weighed, self, &request);
 
-	if (status == EXIT_DONE && args->leaks)
-		status = report_leaks(args, weighed.selection);
-	else if (status == EXIT_DONE)
-		status = args->tree || args->callers || args->callees
-				 ? report_tree(args, weighed.weights)
-				 : report_flat(self, args, weighed.weights);
+	if (status == EXIT_DONE)
+		status = is_for_browser(args) ? browse(self, args, filter, &weighed)
+					      : report_text(self, args, &weighed);
 	weighed_close(&weighed);
 	return status;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cmd/version.h"
 
+#define NCURSES_NOMACROS
+#include <curses.h>
+
 #include "base/buf.h"
 #include "symbol/library_versions.h"
 #include "unwind/libunwind_version.h"
@@ -27,5 +30,6 @@ void version_text(bool verbose, struct buf *out)
 	buf_append_str(out, "commit:    " PROFC_COMMIT "\n");
 	buf_printf(out, "libraries: libunwind %s, ", libunwind_version());
 	library_versions(out);
+	buf_printf(out, ", %s", curses_version());
 	buf_append_str(out, "\ncompiler:  " COMPILER "\nflags:     " PROFC_FLAGS "\n");
 }

@@ -46,7 +46,7 @@ extern const char *const view_color_choices[], *const view_name_choices[],
 	 .offset = offsetof(values, member.width), .min = 40, .max = 10000,                        \
 	 .help = "width of the output in columns (default: that of the terminal, else 120)"},                             \
 	{.type = OPTION_FLAG, .name = "no-pager", .offset = offsetof(values, member.no_pager),     \
-	 .help = "do not use a pager"}
+	 .help = "do not use a pager, nor the browser of report"}
 
 /* For views with columns of times. */
 #define UNIT_OPTION_ROW(values, member)                                                            \

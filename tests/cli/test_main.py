@@ -48,7 +48,7 @@ class Help(unittest.TestCase):
         self.assertEqual(version + "\n", profc("--version").stdout)
         self.assertRegex(said["commit"], r"\A(unknown|\S*[0-9a-f]{7,}(-dirty)?|v\S+)\Z")
         self.assertRegex(
-            said["libraries"], r"\Alibunwind [\d.]+, elfutils 0\.\d+.*, zstd [\d.]+.*, zlib [\d.]+"
+            said["libraries"], r"\Alibunwind [\d.]+, elfutils 0\.\d+.*, zstd [\d.]+.*, zlib [\d.]+, ncurses [\d.]+"
         )
         self.assertRegex(said["compiler"], r"(gcc|Clang) \d+\.")
         self.assertIn("-std=gnu11", said["flags"])
