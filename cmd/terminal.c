@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "browse/key.h"
 
 #define ENTER_SCREEN "\033[?1049h\033[?25l"
 #define LEAVE_SCREEN "\033[?25h\033[?1049l"
@@ -18,7 +19,6 @@
 #define CLEAR_LINE   "\033[K"
 #define CLEAR_REST   "\033[J"
 #define ROWS_UNKNOWN 24
-#define KEY_ESCAPE   '\033'
 
 static void send_text(struct terminal *terminal, const char *text, size_t nr_bytes)
 {
@@ -49,6 +49,7 @@ static void enter(struct terminal *terminal)
 int terminal_open(struct terminal *terminal, struct err *err)
 {
 	terminal->is_entered = false;
+	terminal->nr_bytes = 0;
 	terminal->fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 	if (terminal->fd < 0 || tcgetattr(terminal->fd, &terminal->former) < 0) {
 		err_sys(err, "cannot use the terminal");
@@ -144,14 +145,20 @@ static bool has_input(const struct terminal *terminal)
 	return poll(&fd, 1, 0) > 0;
 }
 
-char terminal_key(struct terminal *terminal)
+int terminal_key(struct terminal *terminal)
 {
-	char bytes[16];
+	unsigned int nr_used;
+	ssize_t nr;
+	int key;
 
-	if (!has_input(terminal) || read(terminal->fd, bytes, 1) != 1)
+	if (terminal->nr_bytes == 0 && has_input(terminal)) {
+		nr = read(terminal->fd, terminal->bytes, sizeof(terminal->bytes));
+		terminal->nr_bytes = nr > 0 ? (unsigned int)nr : 0;
+	}
+	if (terminal->nr_bytes == 0)
 		return 0;
-	if (bytes[0] != KEY_ESCAPE || !has_input(terminal))
-		return bytes[0];
-	/* An arrow or a function key: its bytes arrive together. */
-	return read(terminal->fd, bytes, sizeof(bytes)) > 0 ? 0 : KEY_ESCAPE;
+	key = browse_key_decode(terminal->bytes, terminal->nr_bytes, &nr_used);
+	terminal->nr_bytes -= nr_used;
+	memmove(terminal->bytes, terminal->bytes + nr_used, terminal->nr_bytes);
+	return key;
 }

@@ -16,7 +16,11 @@
 #include "base/err.h"
 #include "base/output_file.h"
 #include "base/sink.h"
+#include "browse/browse.h"
+#include "browse/screen.h"
+#include "browse/top.h"
 #include "calltree/count_history.h"
+#include "calltree/filter.h"
 #include "cmd/command.h"
 #include "cmd/live.h"
 #include "cmd/profile_options.h"
@@ -33,14 +37,14 @@
 #include "sampler/sampler.h"
 #include "symbol/resolve.h"
 #include "tracee/launch.h"
-#include "view/top_render.h"
-#include "view/top_state.h"
 
 /* New names are looked up only so often that this share of the time goes into it. */
 #define RESOLVE_SHARE 10
 /* How often a screen in the background looks whether it has come to the front. */
 #define HIDDEN_MS	 500
 #define METRIC_NOT_GIVEN (-1)
+/* Smaller nodes of trees are shown together, as report does it. */
+#define MIN_PERCENT 0.5
 
 struct top_args {
 	struct record_options record;
@@ -48,6 +52,7 @@ struct top_args {
 	uint64_t limit; /* or TOP_LIMIT_FITTING */
 	int metric, by; /* indexes of the choices; or METRIC_NOT_GIVEN */
 	bool by_total;
+	struct option_list source_paths;
 	struct view_options view;
 };
 
@@ -73,7 +78,7 @@ static const struct option_row rows[] = {
 	 .name = "limit",
 	 .argument = "N",
 	 .offset = AT(limit),
-	 .help = "rows to show, 0 for all (default: what fits the screen; without one 20)"},
+	 .help = "rows to show, 0 for all (default: all on a screen; without one 20)"},
 	{.type = OPTION_FLAG,
 	 .name = "total",
 	 .offset = AT(by_total),
@@ -96,6 +101,8 @@ static const struct option_row rows[] = {
 	 .offset = AT(times),
 	 .help = "end after showing it N times"},
 	VIEW_OPTION_ROWS(struct top_args, view),
+	SOURCE_PATH_OPTION_ROW(struct top_args, source_paths,
+			       "look for sources recorded under OLD under NEW; repeatable"),
 	{.type = OPTION_SECTION, .name = "Output"},
 	{.type = OPTION_FILE,
 	 .short_name = 'o',
@@ -115,12 +122,14 @@ struct top {
 	struct profile *profile; /* what was recorded so far; NULL: nothing yet */
 	struct count_history counts;
 	struct top_state state;
+	struct browse *browse;
 	struct terminal terminal;
 	bool has_screen;
 	bool is_hidden; /* the screen, by a shell that has the terminal */
 	struct child_signals former_signals;
 	struct signal_pipe signals;
 	bool ended; /* the processes have */
+	bool quit;
 	uint64_t nr_shown;
 	uint64_t resolve_ns;  /* how long the last look-up of names took */
 	uint64_t resolved_ns; /* and when it ended */
@@ -155,6 +164,18 @@ static void name(struct top *top, struct profile *profile)
 		resolve(top, profile);
 }
 
+/* What is wished of a profile that is to be shown from now on. */
+static int weigh(struct top *top, const struct profile *profile, struct err *err)
+{
+	const struct browse_input input = {
+		.profile = profile,
+		.window_ns = top->state.all_time ? 0 : top->args->window_ns,
+		.counts = &top->counts,
+	};
+
+	return browse_show(top->browse, &input, err);
+}
+
 static int refresh(struct top *top, struct err *err)
 {
 	struct profile *profile;
@@ -165,39 +186,39 @@ static int refresh(struct top *top, struct err *err)
 	name(top, profile);
 	if (top->profile)
 		count_history_note(&top->counts, top->profile, top->args->window_ns);
+	status = weigh(top, profile, err);
 	profile_free(top->profile);
 	top->profile = profile;
-	return 0;
+	return status;
+}
+
+static void draw(struct top *top, const struct view *view)
+{
+	struct browse_screen screen = {.selected = BROWSE_NO_LINE};
+	struct buf text = {0};
+
+	browse_draw(top->browse, view, terminal_rows(&top->terminal), &screen);
+	browse_screen_append_ansi(&text, &screen, view->columns);
+	terminal_draw(&top->terminal, &text);
+	buf_release(&screen.text);
+	buf_release(&text);
 }
 
 static void show(struct top *top)
 {
 	struct view view = view_options_resolve(&top->args->view);
-	const struct top_frame frame = {
-		.profile = top->profile,
-		.state = &top->state,
-		.view = &view,
-		.limit = top->args->limit,
-		.nr_lines = top->has_screen ? terminal_rows(&top->terminal) : 0,
-		.has_keys = top->has_screen,
-		.window_ns = top->args->window_ns,
-		.counts = &top->counts,
-	};
-	struct buf text = {0};
 	struct sink out;
 
-	top_render(&frame, &text);
 	if (top->has_screen) {
-		terminal_draw(&top->terminal, &text);
-	} else {
-		sink_init_fd(&out, STDOUT_FILENO);
-		if (top->nr_shown > 0)
-			sink_str(&out, "\n");
-		sink_write(&out, text.bytes, text.nr_bytes);
-		if (flush_stdout(&out) != EXIT_DONE)
-			top->state.quit = true;
+		draw(top, &view);
+		return;
 	}
-	buf_release(&text);
+	sink_init_fd(&out, STDOUT_FILENO);
+	if (top->nr_shown > 0)
+		sink_str(&out, "\n");
+	top_print(top->browse, &top->state, &view, top->args->limit, &out);
+	if (flush_stdout(&out) != EXIT_DONE)
+		top->quit = true;
 }
 
 static void pause_if_asked(struct top *top, bool was_paused)
@@ -222,12 +243,16 @@ static void stop_by_key(struct top *top)
 
 static void take_keys(struct top *top)
 {
-	bool was_paused = top->state.paused;
-	char key;
+	bool was_paused = top->state.paused, is_changed = false;
+	int key;
 
 	while ((key = terminal_key(&top->terminal)))
-		top_state_key(&top->state, key);
+		is_changed |= top_key(&top->state, top->browse, key);
+	top->quit |= browse_is_over(top->browse);
 	pause_if_asked(top, was_paused);
+	/* The same filters have been fine before. */
+	if (is_changed && top->profile)
+		weigh(top, top->profile, NULL);
 	if (top->state.stop)
 		stop_by_key(top);
 	else if (top->profile)
@@ -251,8 +276,13 @@ static void read_signals(struct top *top)
 	struct signalfd_siginfo info;
 
 	while (read(top->signals.fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGWINCH) {
+			if (top->has_screen && !top->is_hidden && top->profile)
+				show(top);
+			continue;
+		}
 		if (info.ssi_signo != SIGTSTP) {
-			top->state.quit = true;
+			top->quit = true;
 			continue;
 		}
 		if (top->has_screen)
@@ -278,7 +308,7 @@ static void wait_until(struct top *top, uint64_t until_ns)
 		{.events = POLLIN},
 	};
 
-	while (!top->state.quit && !top->ended) {
+	while (!top->quit && !top->ended) {
 		uint64_t now_ns = clock_monotonic_ns();
 
 		if (now_ns >= until_ns)
@@ -292,7 +322,7 @@ static void wait_until(struct top *top, uint64_t until_ns)
 			read_signals(top);
 		top->ended = (fds[1].revents & POLLIN) != 0;
 		if (fds[2].revents & (POLLHUP | POLLERR))
-			top->state.quit = true;
+			top->quit = true;
 		else if (fds[2].revents & POLLIN)
 			take_keys(top);
 	}
@@ -348,9 +378,9 @@ static int watch(struct top *top, struct err *err)
 {
 	int status = 0;
 
-	while (status == 0 && !top->state.quit && !top->ended) {
+	while (status == 0 && !top->quit && !top->ended) {
 		wait_until(top, clock_monotonic_ns() + top->args->interval_ns);
-		if (top->state.quit || top->ended || top->state.paused)
+		if (top->quit || top->ended || top->state.paused)
 			continue;
 		status = refresh(top, err);
 		if (status < 0)
@@ -359,7 +389,7 @@ static int watch(struct top *top, struct err *err)
 		if (!top->is_hidden)
 			show(top);
 		top->nr_shown++;
-		top->state.quit |= top->args->times && top->nr_shown >= top->args->times;
+		top->quit |= top->args->times && top->nr_shown >= top->args->times;
 	}
 	return status;
 }
@@ -374,6 +404,7 @@ static void take_over_signals(struct top *top)
 	sigaddset(&ours, SIGTERM);
 	sigaddset(&ours, SIGHUP);
 	sigaddset(&ours, SIGTSTP);
+	sigaddset(&ours, SIGWINCH);
 	child_signals_take_over(&ours, &top->former_signals);
 	signal_pipe_open(&top->signals, &ours);
 }
@@ -412,12 +443,11 @@ static int finish(struct top *top, struct err *err)
 		return say_empty(top, err);
 	is_last = top->has_screen || top->ended || top->nr_shown == 0;
 	top->ended = true;
+	top->state.paused = false;
+	top->state.all_time |= is_last;
 	status = refresh(top, err);
 	if (status == 0 && is_last) {
 		top->has_screen = false;
-		top->state.prompt = TOP_PROMPT_NONE;
-		top->state.help = false;
-		top->state.all_time = true;
 		show(top);
 	}
 	if (status == 0 && top->args->record.output) {
@@ -465,6 +495,7 @@ static int run_top_of(struct top *top, const pid_t *pids, size_t nr_pids)
 	counting_say_trouble(top->counting);
 	live_free(top->live);
 	count_history_release(&top->counts);
+	browse_free(top->browse);
 	profile_free(top->profile);
 	signal_pipe_close(&top->signals);
 	return status == 0 ? EXIT_DONE : fail_with(&err);
@@ -485,34 +516,44 @@ static int refuse_number(const struct count_options *options, struct err *err)
 	return 0;
 }
 
-static int choose_metric(const struct top_args *args, struct top_state *state, struct err *err)
+static int choose_metric(const struct top_args *args, struct browse_wishes *wishes, struct err *err)
 {
 	const struct count_options *count = &args->record.count;
 	const bool has_memory = count_options_have_memory(count);
+	enum metric last = !has_memory		? METRIC_SAMPLES
+			   : count->free_stacks ? METRIC_FREED
+						: METRIC_TEMPORARY;
 
-	state->last_metric = !has_memory	  ? METRIC_SAMPLES
-			     : count->free_stacks ? METRIC_FREED
-						  : METRIC_TEMPORARY;
+	wishes->metrics = (UINT32_C(2) << last) - 1;
 	if (args->metric != METRIC_NOT_GIVEN)
-		state->metric = (enum metric)args->metric;
+		wishes->metric = (enum metric)args->metric;
 	else if (has_memory)
-		state->metric = METRIC_LIVE;
-	if (state->metric > state->last_metric)
+		wishes->metric = METRIC_LIVE;
+	if (wishes->metric > last)
 		return err_set(err, ERR_INVALID, "--metric %s needs --mem%s",
-			       metric_name(state->metric), has_memory ? "-free-stacks" : "");
-	if (!dimension_divides(state->by, state->metric))
+			       metric_name(wishes->metric), has_memory ? "-free-stacks" : "");
+	if (!dimension_divides(wishes->by, wishes->metric))
 		return err_set(err, ERR_INVALID, "%s cannot be divided by %s",
-			       metric_is_memory(state->metric) ? "memory" : "time",
+			       metric_is_memory(wishes->metric) ? "memory" : "time",
 			       dimension_names[args->by]);
 	return 0;
 }
 
 static int check_and_run(const struct command *self, const struct top_args *args, char **argv)
 {
-	struct top top = {.args = args,
-			  .signals = SIGNAL_PIPE_NONE,
-			  .argv = argv,
-			  .state = {.by = (enum dimension)args->by, .by_total = args->by_total}};
+	struct top top = {.args = args, .signals = SIGNAL_PIPE_NONE, .argv = argv};
+	static const struct filter everything = {.to_ns = 0};
+	struct browse_options options = {
+		.wishes = {.by = (enum dimension)args->by,
+			   .sort = args->by_total ? "total" : "self"},
+		.filter = &everything,
+		.sources = {.texts = args->source_paths.values, .nr = args->source_paths.nr},
+		.is_live = true,
+		.limit = args->limit == TOP_LIMIT_FITTING ? 0 : args->limit,
+		.min_percent = MIN_PERCENT,
+		.head = top_print_head,
+		.context = &top.state,
+	};
 	struct err err = ERR_INIT;
 	pid_t *pids = NULL;
 	size_t nr_pids = 0;
@@ -521,11 +562,14 @@ static int check_and_run(const struct command *self, const struct top_args *args
 	if (!argv && record_options_pids(&args->record, &pids, &nr_pids, &err) < 0)
 		return usage_error(self, &err);
 	if (refuse_number(&args->record.count, &err) < 0 ||
-	    choose_metric(args, &top.state, &err) < 0 ||
-	    counting_new(&args->record.count, &args->record.symbols, &top.counting, &err) < 0)
+	    source_paths_check(&args->source_paths, &err) < 0 ||
+	    choose_metric(args, &options.wishes, &err) < 0 ||
+	    counting_new(&args->record.count, &args->record.symbols, &top.counting, &err) < 0) {
 		status = usage_error(self, &err);
-	else
+	} else {
+		top.browse = browse_new(&options);
 		status = run_top_of(&top, pids, nr_pids);
+	}
 	counting_end(top.counting);
 	counting_free(top.counting);
 	free(pids);
@@ -562,9 +606,10 @@ const struct command command_top = {
 	.synopsis = "-p PID [OPTIONS] | [OPTIONS] [--] CMD [ARG...]",
 	.summary = "watch where time and memory go, live",
 	.help = "Shows the functions that use most time right now, anew every second, as `report` "
-		"does of a recording. Keys: s sorts by self or total, b chooses what a row is, m "
-		"the metric, / and t filter by function and thread, a shows all time, space "
-		"pauses, h helps, q quits. Without a terminal it prints table after table.\n\n"
+		"does of a recording. Keys: arrows select, Enter shows callers and callees, t the "
+		"tree, S source, s sorts, b chooses what a row is, m the metric, / and T filter by "
+		"function and thread, a shows all time, space pauses, h helps, q quits. Without a "
+		"terminal it prints table after table.\n\n"
 		"Examples:\n"
 		"  profc top -p 1234\n"
 		"  profc top -p 1234 -m wall --by thread\n"
