@@ -80,7 +80,7 @@ struct consumer {
 	struct live_blocks blocks;
 	struct live_blocks moving; /* what realloc() has freed, by thread in place of address */
 	struct step_sink steps;
-	struct heap_gather *all_blocks; /* owned; NULL before the first one */
+	struct heap_gather *all_blocks; /* owned; NULL: a sample of blocks is recorded */
 	uint64_t gathered_ns;		/* when it last has made rows */
 	bool is_over;
 	struct signed_stacks signed_stacks;
@@ -101,6 +101,8 @@ struct consumer *consumer_new(const struct collector_options *options, struct sn
 	consumer->writer = options->writer;
 	consumer->used = used;
 	consumer->steps = options->steps;
+	if (options->has_all_blocks)
+		consumer->all_blocks = heap_gather_new(options->profile);
 	consumer->add_rows = options->add_rows;
 	consumer->rows_context = options->rows_context;
 	consumer->look = options->look;
@@ -518,13 +520,6 @@ static struct stack_id walk_block(struct consumer *consumer, struct process *pro
 	return stack;
 }
 
-static void add_to_all(struct consumer *consumer, const struct heap_block *block)
-{
-	if (!consumer->all_blocks)
-		consumer->all_blocks = heap_gather_new(consumer->profile);
-	heap_gather_add(consumer->all_blocks, block);
-}
-
 /* One of all: the others with its stack come without it. */
 static void handle_signed_block(struct consumer *consumer, const struct message *message,
 				const struct profile_allocation *row)
@@ -539,16 +534,17 @@ static void handle_signed_block(struct consumer *consumer, const struct message 
 							       .end = row->end});
 	if (!block->address)
 		return;
-	add_to_all(consumer, &(const struct heap_block){.address = block->address,
-							.size_bytes = block->size_bytes,
-							.old_address = block->former,
-							.time_ns = samples_profile_time(
-								&consumer->sink, message->time_ns),
-							.process = block->process,
-							.thread = row->thread,
-							.stack = row->stack,
-							.kind = row->kind,
-							.end = row->end});
+	heap_gather_add(consumer->all_blocks,
+			&(const struct heap_block){
+				.address = block->address,
+				.size_bytes = block->size_bytes,
+				.old_address = block->former,
+				.time_ns = samples_profile_time(&consumer->sink, message->time_ns),
+				.process = block->process,
+				.thread = row->thread,
+				.stack = row->stack,
+				.kind = row->kind,
+				.end = row->end});
 }
 
 /* `row`: of a new one; NULL: it is unmapped. */
@@ -571,15 +567,28 @@ static void handle_map(struct consumer *consumer, struct process *process, struc
 		change.stack = walk_block(consumer, process, block);
 		change.end = consumer->walker.walk.end;
 	}
-	consumer->nr_cut_maps += live_maps_apply(&process->live_maps, consumer->profile, &change);
+	consumer->nr_cut_maps += live_maps_apply(&process->live_maps, consumer->profile,
+						 consumer->all_blocks, &change);
 	if (change.is_move)
 		live_blocks_begin_move(&consumer->moving, block->process, block->tid, change.gone);
 }
 
-/* Mappings are recorded one by one where others are sampled. */
-static bool is_one_of_all(const struct message_block *block)
+/* Mappings are recorded one by one in any case. */
+static bool is_one_of_all(const struct consumer *consumer, const struct message_block *block)
 {
-	return !block->mean_bytes && block->kind != ALLOCATION_MAP;
+	return consumer->all_blocks && block->kind != ALLOCATION_MAP;
+}
+
+static void add_map(struct consumer *consumer, struct process *process, struct message *message,
+		    const struct profile_allocation *row)
+{
+	uint32_t index;
+
+	if (!message->body.block.address)
+		return; /* only its stack is told */
+	index = consumer->all_blocks ? heap_gather_add_map(consumer->all_blocks, row)
+				     : profile_add_allocation(consumer->profile, row);
+	handle_map(consumer, process, message, &index);
 }
 
 static void handle_block(struct consumer *consumer, struct message *message)
@@ -603,21 +612,22 @@ static void handle_block(struct consumer *consumer, struct message *message)
 	if (block->snapshot) {
 		row.stack = walk_block(consumer, process, block);
 		row.end = (uint8_t)consumer->walker.walk.end;
-		if (is_one_of_all(block))
+		if (is_one_of_all(consumer, block))
 			step_sink_tell(&consumer->steps, block->signer, consumer->walker.unwinder,
 				       process->space, &consumer->walker.walk);
 	}
-	if (is_one_of_all(block)) {
+	if (is_one_of_all(consumer, block)) {
 		handle_signed_block(consumer, message, &row);
 		return;
 	}
 	row.time_ns = max_u64(time_ns, consumer->last_block_ns);
 	consumer->last_block_ns = row.time_ns;
+	if (row.kind == ALLOCATION_MAP) {
+		add_map(consumer, process, message, &row);
+		return;
+	}
 	index = profile_add_allocation(consumer->profile, &row);
-	if (row.kind == ALLOCATION_MAP)
-		handle_map(consumer, process, message, &index);
-	else
-		live_blocks_add(&consumer->blocks, block->process, block->address, index);
+	live_blocks_add(&consumer->blocks, block->process, block->address, index);
 }
 
 static void note_freeing(struct consumer *consumer, struct process *process,
@@ -662,16 +672,17 @@ static void handle_allocated(struct consumer *consumer, const struct message_blo
 	const struct signed_stack *found =
 		signed_stacks_find(&consumer->signed_stacks, blocks->signer, row->signature);
 
-	add_to_all(consumer, &(const struct heap_block){
-				     .address = row->address,
-				     .size_bytes = row->size_bytes,
-				     .old_address = row->former,
-				     .time_ns = samples_profile_time(&consumer->sink, row->time_ns),
-				     .process = blocks->process,
-				     .thread = thread,
-				     .stack = found ? found->stack : STACK_EMPTY,
-				     .kind = row->kind,
-				     .end = found ? found->end : STACK_END_NOT_TAKEN});
+	heap_gather_add(consumer->all_blocks,
+			&(const struct heap_block){
+				.address = row->address,
+				.size_bytes = row->size_bytes,
+				.old_address = row->former,
+				.time_ns = samples_profile_time(&consumer->sink, row->time_ns),
+				.process = blocks->process,
+				.thread = thread,
+				.stack = found ? found->stack : STACK_EMPTY,
+				.kind = row->kind,
+				.end = found ? found->end : STACK_END_NOT_TAKEN});
 }
 
 /* How many rows before they are handled. */
@@ -681,8 +692,6 @@ static void handle_allocated(struct consumer *consumer, const struct message_blo
 static void expect_blocks(const struct consumer *consumer, const struct message_blocks *blocks,
 			  uint32_t at)
 {
-	if (!consumer->all_blocks)
-		return;
 	if (at + EXPECT < blocks->nr)
 		heap_gather_expect(consumer->all_blocks, blocks->process,
 				   blocks->rows[at + EXPECT].address);
@@ -708,8 +717,6 @@ static void handle_blocks(struct consumer *consumer, const struct message *messa
 		expect_blocks(consumer, blocks, i);
 		if (row->event == BLOCK_ALLOCATED)
 			handle_allocated(consumer, blocks, row, thread);
-		else if (!consumer->all_blocks)
-			continue; /* of before the recording */
 		else if (row->event == BLOCK_FREED)
 			heap_gather_free(consumer->all_blocks, &freed);
 		else if (row->event == BLOCK_MOVED)

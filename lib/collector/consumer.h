@@ -35,6 +35,7 @@ struct collector_options {
 	size_t max_depth;
 	/* Only samples within that are kept, with their time; NULL: all. */
 	const struct code_filter_options *within;
+	bool has_all_blocks;  /* each block of memory is published, and not a sample of them */
 	bool check_unwinder;  /* unwinder_check_each() */
 	uint64_t max_samples; /* 0: any number */
 	uint64_t max_bytes;   /* of the file, before symbols; 0: any */

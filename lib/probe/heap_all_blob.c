@@ -309,7 +309,7 @@ struct outcome heap_record_one(struct request *request)
 		add_here(&thread->in_flight, 1);
 	else
 		relaxed_add(&heap_own()->in_flight, 1);
-	outcome = allocate_one(request);
+	outcome = heap_maps(&request->hook->form) ? heap_on_map(request) : allocate_one(request);
 	if (thread)
 		add_here(&thread->in_flight, -1);
 	else

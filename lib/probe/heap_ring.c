@@ -307,7 +307,7 @@ static void read_caller(const struct heap_ring *ring, const struct heap_ring_rec
 
 void heap_ring_count(struct heap_ring *ring, const struct heap_record *record)
 {
-	if (record->kind != HEAP_RECORD_ALLOCATION)
+	if (record->kind != HEAP_RECORD_ALLOCATION || record->function >= HEAP_MAP)
 		return;
 	ring->counted_bytes += record->size;
 	ring->counted_blocks++;

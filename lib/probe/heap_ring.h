@@ -68,7 +68,10 @@ void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared);
 bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record *record);
 /* The one that was taken last is to come again. */
 void heap_ring_put_back(struct heap_ring *ring);
-/* It is in the totals, where all are recorded: of what is not wanted nothing is. */
+/*
+ * It is in the totals, where all are recorded: of what is not wanted nothing is. Mappings are not,
+ * as they are recorded one by one in any case.
+ */
 void heap_ring_count(struct heap_ring *ring, const struct heap_record *record);
 /*
  * To be called now and then, whatever there is: returns up to where records are reserved by now. To

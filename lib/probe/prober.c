@@ -533,6 +533,11 @@ bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t 
 	return is_found;
 }
 
+bool prober_has_all_blocks(const struct prober *prober)
+{
+	return prober->options.heap.is_all;
+}
+
 bool prober_has_heap(const struct prober *prober)
 {
 	return prober->heap.is_wanted;

@@ -82,6 +82,7 @@ bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t 
 
 /* Are allocations wanted? Always the same. */
 bool prober_has_heap(const struct prober *prober);
+bool prober_has_all_blocks(const struct prober *prober); /* not a sample of them */
 /*
  * Is what is alive in the end to be searched for? Else NULL; always the same. What it is told is
  * up to the thread of prober_for_each_heap(), and so is when it searches.

@@ -118,17 +118,14 @@ static enum patch_pass pass_of(const struct wanted_place *place, bool has_gate)
 	return has_gate ? PATCH_COUNT_WITHIN : PATCH_COUNT;
 }
 
-/*
- * Of an allocator's functions there is also the one by which a process ends. Where all is recorded,
- * blocks are told from each other by their address: ranges are not.
- */
+/* Of an allocator's functions there is also the one by which a process ends. */
 static bool is_asked_for(const struct prober *prober, const struct wanted_place *place)
 {
 	if (place->kind != WANTED_HEAP)
 		return true;
 	if (place->heap.function == HEAP_EXIT)
 		return prober->heap.reach != NULL;
-	return prober->heap.is_wanted && !(prober->options.heap.is_all && heap_maps(&place->heap));
+	return prober->heap.is_wanted;
 }
 
 static void gather(const struct prober *prober, struct gathered *gathered,

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/index_set.h"
 #include "base/minmax.h"
+#include "profile/map_rows.h"
 #include "profile/profile.h"
 
 #define NONE	  UINT32_MAX
@@ -65,6 +66,7 @@ struct heap_gather {
 	struct group *groups;
 	size_t nr_groups, cap_groups;
 	struct index_set by_likeness;
+	struct map_rows maps;
 	uint64_t last_ns;
 	uint64_t nr_blocks, alive_bytes;
 	/* Since the last flush: the moment with most bytes, by the last block allocated until then.
@@ -93,6 +95,7 @@ void heap_gather_release(struct heap_gather *gather)
 	free(gather->pending);
 	free(gather->groups);
 	index_set_release(&gather->by_likeness);
+	map_rows_release(&gather->maps);
 	free(gather);
 }
 
@@ -421,12 +424,34 @@ void heap_gather_keep(struct heap_gather *gather, uint32_t process, uint64_t add
 				       : gather->profile->heap.allocations[moved->row].size_bytes;
 }
 
+/* --- mappings --- */
+
+uint32_t heap_gather_add_map(struct heap_gather *gather, const struct profile_allocation *row)
+{
+	struct profile_allocation own = *row;
+
+	gather->last_ns = max_u64(gather->last_ns, row->time_ns);
+	own.time_ns = gather->last_ns;
+	gather->nr_blocks++;
+	gather->alive_bytes += row->size_bytes;
+	note_peak(gather, gather->last_ns);
+	return map_rows_add(&gather->maps, &own);
+}
+
+void heap_gather_free_map(struct heap_gather *gather, uint32_t number, uint64_t time_ns,
+			  struct thread_id thread, bool is_moved)
+{
+	gather->alive_bytes -=
+		map_rows_free(&gather->maps, gather->profile, number, time_ns, thread, is_moved);
+}
+
 /* --- rows --- */
 
 struct made_row {
 	struct profile_allocation row;
 	uint64_t address; /* of a block that lives on; 0: none */
 	uint32_t process;
+	uint32_t map; /* from 1 on: mappings are in this order; 0: it is none */
 };
 
 static void make_group_row(const struct group *group, const struct sums *sums, uint64_t time_ns,
@@ -498,12 +523,21 @@ static size_t make_rows_of_alive(const struct heap_gather *gather, struct made_r
 	return nr;
 }
 
+static size_t make_map_rows(const struct map_rows *maps, struct made_row *made)
+{
+	for (uint32_t i = 0; i < maps->nr_pending; i++)
+		made[i] = (struct made_row){.row = maps->pending[i], .map = i + 1};
+	return maps->nr_pending;
+}
+
 static int by_time(const void *left, const void *right)
 {
 	const struct made_row *a = left;
 	const struct made_row *b = right;
 
-	return (a->row.time_ns > b->row.time_ns) - (a->row.time_ns < b->row.time_ns);
+	if (a->row.time_ns != b->row.time_ns)
+		return a->row.time_ns < b->row.time_ns ? -1 : 1;
+	return (a->map > b->map) - (a->map < b->map);
 }
 
 static void add_rows(struct heap_gather *gather, struct made_row *made, size_t nr)
@@ -520,7 +554,11 @@ static void add_rows(struct heap_gather *gather, struct made_row *made, size_t n
 			made[i].row.time_ns =
 				max_u64(made[i].row.time_ns,
 					heap->allocations[heap->nr_allocations - 1].time_ns);
+		if (made[i].map)
+			made[i].row.former = map_rows_former(&gather->maps, made[i].row.former);
 		row = profile_add_allocation(gather->profile, &made[i].row);
+		if (made[i].map)
+			map_rows_made(&gather->maps, row);
 		if (made[i].address)
 			find(gather, made[i].process, made[i].address)->at = row;
 	}
@@ -533,10 +571,13 @@ void heap_gather_flush(struct heap_gather *gather)
 
 	for (size_t i = 0; i < MOVED_MAX; i++)
 		end_moved(gather, &gather->moved[i]);
-	made = xcalloc(2 * gather->nr_groups + nr_alive(gather), sizeof(*made));
+	made = xcalloc(2 * gather->nr_groups + nr_alive(gather) + gather->maps.nr_pending,
+		       sizeof(*made));
 	nr = make_group_rows(gather, made);
 	nr += make_rows_of_alive(gather, made + nr);
+	nr += make_map_rows(&gather->maps, made + nr);
 	add_rows(gather, made, nr);
+	map_rows_end(&gather->maps);
 	free(made);
 	gather->nr_groups = 0;
 	index_set_release(&gather->by_likeness);

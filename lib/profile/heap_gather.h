@@ -54,6 +54,14 @@ void heap_gather_free(struct heap_gather *gather, const struct heap_freed *freed
 void heap_gather_free_to_move(struct heap_gather *gather, const struct heap_freed *freed);
 void heap_gather_keep(struct heap_gather *gather, uint32_t process, uint64_t address);
 
+/*
+ * A mapping, which has a row of its own, whenever it goes: made of this one, whose `former` is a
+ * number, as returned here, from 1 on. It is freed once, when nothing is left of it.
+ */
+uint32_t heap_gather_add_map(struct heap_gather *gather, const struct profile_allocation *row);
+void heap_gather_free_map(struct heap_gather *gather, uint32_t number, uint64_t time_ns,
+			  struct thread_id thread, bool is_moved);
+
 /* Make rows of all that was added and freed. */
 void heap_gather_flush(struct heap_gather *gather);
 /* Of a block that is alive, its row if one was made; as block_finder.find(), of a heap_gather. */

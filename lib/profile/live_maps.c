@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "profile/heap.h"
+#include "profile/heap_gather.h"
 #include "profile/live_blocks.h"
 
 void live_maps_release(struct live_maps *maps)
@@ -112,6 +113,7 @@ int live_maps_add(struct live_maps *maps, uint64_t start, uint64_t end, uint32_t
 
 struct applying {
 	struct profile *profile;
+	struct heap_gather *gather;
 	struct live_maps_change *change;
 };
 
@@ -120,16 +122,23 @@ static void free_row(void *context, uint32_t row)
 	const struct applying *applying = context;
 	struct live_maps_change *change = applying->change;
 
+	change->gone = row;
+	if (applying->gather) {
+		heap_gather_free_map(applying->gather, row, change->time_ns, change->thread,
+				     change->is_move);
+		return;
+	}
 	profile_free_allocation(applying->profile, row, change->time_ns, change->thread);
+	if (change->is_move)
+		profile_move_allocation(applying->profile, row);
 	if (change->wants_stack)
 		profile_note_freeing(applying->profile, row, change->stack, change->end);
-	change->gone = row;
 }
 
-int live_maps_apply(struct live_maps *maps, struct profile *profile,
+int live_maps_apply(struct live_maps *maps, struct profile *profile, struct heap_gather *gather,
 		    struct live_maps_change *change)
 {
-	struct applying applying = {profile, change};
+	struct applying applying = {profile, gather, change};
 	const struct live_maps_gone gone = {.gone = free_row, .context = &applying};
 	/* Of a range that goes around the end nothing is there. */
 	uint64_t end = change->address + ((change->nr_bytes + PAGE_BYTES - 1) & -PAGE_BYTES);
@@ -138,7 +147,5 @@ int live_maps_apply(struct live_maps *maps, struct profile *profile,
 	change->gone = LIVE_BLOCKS_NO_ROW;
 	nr_cut = change->row ? live_maps_add(maps, change->address, end, *change->row, &gone)
 			     : live_maps_remove(maps, change->address, end, &gone);
-	if (change->is_move && change->gone != LIVE_BLOCKS_NO_ROW)
-		profile_move_allocation(profile, change->gone);
 	return nr_cut;
 }

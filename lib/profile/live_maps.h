@@ -10,6 +10,7 @@
 #include "stack/stack.h"
 #include "stack/stack_end.h"
 
+struct heap_gather;
 struct profile;
 
 /*
@@ -18,7 +19,7 @@ struct profile;
  */
 struct live_map {
 	uint64_t start, end;
-	uint32_t row; /* in the profile */
+	uint32_t row; /* in the profile; or its number in a heap_gather */
 	bool is_cut;  /* other parts of it are gone, or stand elsewhere here */
 };
 
@@ -48,7 +49,7 @@ int live_maps_add(struct live_maps *maps, uint64_t start, uint64_t end, uint32_t
 /* What a thread has mapped or unmapped. */
 struct live_maps_change {
 	uint64_t address, nr_bytes; /* as it was asked for: up to the end of a page */
-	const uint32_t *row;	    /* of the profile, where it was mapped; NULL: it is unmapped */
+	const uint32_t *row;	    /* where it was mapped; NULL: it is unmapped */
 	uint64_t time_ns;	    /* of the profile */
 	struct thread_id thread;
 	bool is_move;	  /* mremap() makes another mapping of it */
@@ -58,8 +59,11 @@ struct live_maps_change {
 	uint32_t gone; /* set: the last row of which nothing is left; LIVE_BLOCKS_NO_ROW */
 };
 
-/* The same: rows of which nothing is left are freed in the profile. */
-int live_maps_apply(struct live_maps *maps, struct profile *profile,
+/*
+ * The same: rows of which nothing is left are freed in the profile; or in `gather`, if that is not
+ * NULL: then rows are its numbers, and where they are unmapped is not recorded.
+ */
+int live_maps_apply(struct live_maps *maps, struct profile *profile, struct heap_gather *gather,
 		    struct live_maps_change *change);
 
 #endif

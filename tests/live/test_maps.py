@@ -37,6 +37,7 @@ class Maps(LiveCase):
             of_kind[name] = of_kind.get(name, 0) + leak["bytes"]
         return found
 
+    RATES = ("--mem=1", "--mem=all")
     LEFT = {
         "keeps_maps": 5 * MIB,
         "maps_files": 4 * MIB,
@@ -60,7 +61,7 @@ class Maps(LiveCase):
 
     def test_what_is_mapped_beside_the_allocator(self):
         """At any rate: that of the allocator, for large blocks and stacks, is not in it."""
-        for rate in ("--mem=1", "--mem=1M"):
+        for rate in ("--mem=1", "--mem=1M", "--mem=all"):
             with self.subTest(rate=rate):
                 recording = self.record([build("maps_memory")], rate)
                 self.check(recording, recording.said[0])
@@ -92,36 +93,36 @@ class Maps(LiveCase):
             ["musl-gcc", "-O2", "-g", "-D_GNU_SOURCE", "-o", program, source_path("maps_memory")],
             check=True,
         )
-        recording = self.record([program], "--mem=1")
-        self.check(recording, recording.said[0])
-
-    def test_where_all_is_recorded_they_are_not(self):
-        recording = self.record([build("maps_memory")], "--mem=all")
-        heap, said = self.info(recording)["heap"], recording.said[0]
-        self.assertGreaterEqual(heap["allocated_bytes"], said["heap_bytes"])
-        self.assertLessEqual(heap["allocated_bytes"], said["heap_bytes"] + BESIDES)
+        for rate in self.RATES:
+            recording = self.record([program], rate)
+            self.check(recording, recording.said[0])
 
     def test_a_static_program(self):
         """It has one code for itself and the allocator: what it maps is not told apart."""
         program = build("maps_memory", "-O2", "-g", "-static", called="static")
-        recording = self.record([program], "--mem=1")
-        heap, said = self.info(recording)["heap"], recording.said[0]
-        self.assertNotIn("map", self.by_kind(recording))
-        self.assertGreaterEqual(heap["allocated_bytes"], said["heap_bytes"])
-        self.assertLess(heap["allocated_bytes"], said["heap_bytes"] + 200000)
+        for rate in self.RATES:
+            recording = self.record([program], rate)
+            heap, said = self.info(recording)["heap"], recording.said[0]
+            self.assertNotIn("map", self.by_kind(recording))
+            self.assertGreaterEqual(heap["allocated_bytes"], said["heap_bytes"])
+            self.assertLess(heap["allocated_bytes"], said["heap_bytes"] + 200000)
 
     def test_a_pool_on_top_of_mappings(self):
         """What it maps when it is called is part of its blocks; its first block is at a map's."""
         specs = ("--mem-functions", "alloc:arena_get(size=1) free:arena_put(1)")
-        recording = self.record([build("pool_of_maps"), "100"], "--mem=1", *specs)
-        said, heap = recording.said[0], self.info(recording)["heap"]
-        self.assertNotIn("could not be watched", recording.stderr)
-        self.assertEqual(heap["allocated_bytes"], said["mapped"] + said["bytes"])
-        self.assertEqual(heap["live_bytes"], said["mapped_live"] + said["live"])
-        self.assertEqual(self.by_kind(recording), {"pool": {"main": said["live"]}})
+        for rate in self.RATES:
+            recording = self.record([build("pool_of_maps"), "100"], rate, *specs)
+            said, heap = recording.said[0], self.info(recording)["heap"]
+            self.assertNotIn("could not be watched", recording.stderr)
+            self.assertEqual(heap["allocated_bytes"], said["mapped"] + said["bytes"])
+            self.assertEqual(heap["live_bytes"], said["mapped_live"] + said["live"])
+            self.assertEqual(self.by_kind(recording), {"pool": {"main": said["live"]}})
 
     def test_a_forked_child_has_maps_of_its_own(self):
-        recording = self.record([build("maps_memory"), "fork"], "--mem=1")
+        for rate in self.RATES:
+            self.check_forked(self.record([build("maps_memory"), "fork"], rate))
+
+    def check_forked(self, recording):
         heap = self.info(recording)["heap"]
         whole = sum(one["bytes"] + one["heap_bytes"] for one in recording.said)
         self.assertEqual(len(recording.said), 2)
@@ -132,18 +133,39 @@ class Maps(LiveCase):
 
     def test_attached(self):
         """What is there from before is not known, neither is it that it goes."""
+        for rate in self.RATES:
+            with self.subTest(rate=rate):
+                self.check_attached(rate)
+
+    def attach(self, rate):
         target = Running([build("maps_memory"), "serve"])
         self.addCleanup(target.__exit__)
         target.wait_ready()
         before = self.ask(target)
-        fifo = self.path("control")
+        fifo = self.path(f"control{rate}")
         os.mkfifo(fifo, 0o600)
         recorder = Recorder(
-            self.directory, "attach", "-p", target.pid, "--mem=1", "--no-cpu", "--control",
+            self.directory, "attach", "-p", target.pid, rate, "--no-cpu", "--control",
             f"fifo:{fifo}",
         )
         self.addCleanup(recorder.__exit__, None, None, None)
         self.until_done(fifo, "")
+        return target, before, fifo, recorder
+
+    def test_not_while_memory_is_stopped(self):
+        """What was mapped before is seen to go: here nothing of that is left to go."""
+        for rate in self.RATES:
+            target, before, fifo, recorder = self.attach(rate)
+            self.until_done(fifo, "mem stop\n")
+            between = self.ask(target)
+            self.until_done(fifo, "mem start\n")
+            after = self.ask(target)
+            recording = recorder.interrupt()
+            self.check(recording, {key: after[key] - between[key] for key in after})
+            self.assertEqual(between["bytes"], 2 * before["bytes"])
+
+    def check_attached(self, rate):
+        target, before, _, recorder = self.attach(rate)
         self.ask(target)
         after = self.ask(target)
         recording = recorder.interrupt()

@@ -281,6 +281,121 @@ static void test_gather__an_address_used_again_was_freed(void **state)
 	end(&fixture);
 }
 
+static uint32_t map(struct fixture *fixture, uint64_t size, uint64_t ms, uint32_t former)
+{
+	return heap_gather_add_map(fixture->gather,
+				   &(struct profile_allocation){.size_bytes = size,
+								.time_ns = ms * NS_PER_MS,
+								.former = former,
+								.kind = ALLOCATION_MAP,
+								.thread = fixture->threads[0],
+								.freed_by = THREAD_NONE,
+								.stack = fixture->stacks[0]});
+}
+
+static void unmap(struct fixture *fixture, uint32_t number, uint64_t ms, bool is_moved)
+{
+	heap_gather_free_map(fixture->gather, number, ms * NS_PER_MS, fixture->threads[1],
+			     is_moved);
+}
+
+/* With blocks before them and after, of which rows are made at the same time. */
+static void test_gather__each_mapping_has_a_row_of_its_own_in_the_order_of_time(void **state)
+{
+	struct fixture fixture;
+	static const uint64_t times_ms[] = {1, 2, 3, 5, 7};
+	const struct profile_allocation *rows;
+	uint32_t brief, lasting;
+
+	(void)state;
+	begin(&fixture);
+	add(&fixture, 16, 1, 1);
+	brief = map(&fixture, 1000, 2, 0);
+	lasting = map(&fixture, 2000, 3, 0);
+	unmap(&fixture, brief, 4, false);
+	add(&fixture, 32, 2, 5);
+	heap_gather_flush(fixture.gather);
+	unmap(&fixture, lasting, 6, false);
+	brief = map(&fixture, 3000, 7, 0);
+	unmap(&fixture, brief, 8, false);
+	heap_gather_flush(fixture.gather);
+	rows = fixture.profile->heap.allocations;
+	assert_int_equal(fixture.profile->heap.nr_allocations, 5);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(rows[i].time_ns, times_ms[i] * NS_PER_MS);
+	assert_int_equal(rows[1].freed_ns, 4 * NS_PER_MS);
+	assert_int_equal(rows[1].freed_by.v, fixture.threads[1].v);
+	assert_int_equal(rows[2].freed_ns, 6 * NS_PER_MS);
+	assert_int_equal(rows[4].freed_ns, 8 * NS_PER_MS);
+	assert_int_equal((uint64_t)totals_of(fixture.profile).alive_bytes, 3);
+	end(&fixture);
+}
+
+/* Most blocks are alive when no mapping is, and most of both at another moment. */
+static void test_gather__mappings_are_part_of_the_peak(void **state)
+{
+	struct fixture fixture;
+	uint32_t number;
+
+	(void)state;
+	begin(&fixture);
+	for (uint64_t i = 1; i <= 30; i++)
+		add(&fixture, 16 * i, 10, 1);
+	for (uint64_t i = 1; i <= 30; i++)
+		drop(&fixture, 16 * i, 2);
+	add(&fixture, 16, 7, 10);
+	number = map(&fixture, 1000, 11, 0);
+	add(&fixture, 32, 5, 12);
+	drop(&fixture, 16, 13);
+	unmap(&fixture, number, 14, false);
+	drop(&fixture, 32, 15);
+	heap_gather_flush(fixture.gather);
+	assert_int_equal(peak_bytes(fixture.profile), 1012);
+	/* One that began before rows were made, and another after that. */
+	number = map(&fixture, 2000, 20, 0);
+	heap_gather_flush(fixture.gather);
+	add(&fixture, 16, 9, 21);
+	drop(&fixture, 16, 22);
+	map(&fixture, 500, 23, 0);
+	unmap(&fixture, number, 24, false);
+	heap_gather_flush(fixture.gather);
+	assert_int_equal(peak_bytes(fixture.profile), 2500);
+	end(&fixture);
+}
+
+/* Two of them are in one batch of rows, at one time, and the third in the next. */
+static void test_gather__mappings_that_move_are_followed(void **state)
+{
+	struct fixture fixture;
+	const struct profile_allocation *rows;
+	uint32_t numbers[3];
+
+	(void)state;
+	begin(&fixture);
+	for (int i = 0; i < 40; i++)
+		add(&fixture, 16 + 16 * i, 1, 5);
+	numbers[0] = map(&fixture, 100, 5, 0);
+	unmap(&fixture, numbers[0], 5, true);
+	numbers[1] = map(&fixture, 200, 5, numbers[0] + 1);
+	heap_gather_flush(fixture.gather);
+	unmap(&fixture, numbers[1], 8, true);
+	numbers[2] = map(&fixture, 300, 8, numbers[1] + 1);
+	map(&fixture, 400, 9, FORMER_UNKNOWN);
+	heap_gather_flush(fixture.gather);
+	rows = fixture.profile->heap.allocations;
+	for (size_t i = 0; i < fixture.profile->heap.nr_allocations; i++) {
+		uint64_t size = rows[i].size_bytes;
+		uint32_t former = rows[i].former;
+
+		assert_int_equal(rows[i].is_moved, size == 100 || size == 200);
+		if (size == 200 || size == 300)
+			assert_int_equal(rows[former - 1].size_bytes, size - 100);
+		else
+			assert_int_equal(former, size == 400 ? FORMER_UNKNOWN : 0);
+	}
+	end(&fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +406,10 @@ int main(void)
 		cmocka_unit_test(test_gather__lives_go_on_through_realloc),
 		cmocka_unit_test(test_gather__what_realloc_keeps_is_not_freed),
 		cmocka_unit_test(test_gather__an_address_used_again_was_freed),
+		cmocka_unit_test(
+			test_gather__each_mapping_has_a_row_of_its_own_in_the_order_of_time),
+		cmocka_unit_test(test_gather__mappings_are_part_of_the_peak),
+		cmocka_unit_test(test_gather__mappings_that_move_are_followed),
 	};
 
 	return cmocka_run_group_tests_name("profile heap gather", tests, NULL, NULL);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "profile/map_rows.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "profile/profile.h"
+
+void map_rows_release(struct map_rows *maps)
+{
+	free(maps->pending);
+	free(maps->rows);
+	*maps = (struct map_rows){0};
+}
+
+uint32_t map_rows_add(struct map_rows *maps, const struct profile_allocation *row)
+{
+	ARRAY_GROW(maps->pending, maps->nr_pending, maps->cap_pending);
+	maps->pending[maps->nr_pending] = *row;
+	return maps->first_pending + (uint32_t)maps->nr_pending++;
+}
+
+uint64_t map_rows_free(struct map_rows *maps, struct profile *profile, uint32_t number,
+		       uint64_t time_ns, struct thread_id thread, bool is_moved)
+{
+	struct profile_allocation *row;
+
+	if (number < maps->first_pending) {
+		uint32_t made = maps->rows[number];
+
+		profile_free_allocation(profile, made, time_ns, thread);
+		if (is_moved)
+			profile_move_allocation(profile, made);
+		return profile->heap.allocations[made].size_bytes;
+	}
+	row = &maps->pending[number - maps->first_pending];
+	row->freed_ns = time_ns ? time_ns : SAMPLE_TIME_GRAIN_NS; /* 0 is: never */
+	row->freed_by = thread;
+	row->is_moved = is_moved;
+	return row->size_bytes;
+}
+
+void map_rows_made(struct map_rows *maps, uint32_t row)
+{
+	ARRAY_GROW(maps->rows, maps->nr_rows, maps->cap_rows);
+	maps->rows[maps->nr_rows++] = row;
+}
+
+void map_rows_end(struct map_rows *maps)
+{
+	maps->nr_pending = 0;
+	maps->first_pending = (uint32_t)maps->nr_rows;
+}
+
+uint32_t map_rows_former(const struct map_rows *maps, uint32_t former)
+{
+	return former && former != FORMER_UNKNOWN ? maps->rows[former - 1] + 1 : former;
+}
