@@ -26,7 +26,7 @@ const struct option_row record_option_rows[] = {
 	 .argument = "fifo:PATH",
 	 .offset = AT(control),
 	 .help = "read commands from this FIFO: pause, resume, snapshot FILE, stop, mark TEXT, "
-		 "mem start, mem stop, mem discard"},
+		 "mem start, mem stop, mem discard, mem search TEXT"},
 	{.type = OPTION_STRING,
 	 .name = "within",
 	 .argument = "FUNC",

@@ -31,6 +31,7 @@
 #include "store/store.h"
 #include "symbol/named_code.h"
 #include "view/number.h"
+#include "view/reach_text.h"
 
 #define PROGRESS_MS 200
 
@@ -183,10 +184,45 @@ static void read_signals(struct recording *recording)
 	}
 }
 
-static int control_memory(struct recording *recording, enum control_word word, struct err *err)
+static void say_search(const struct sampler_search *sum, const char *mark)
+{
+	struct buf text = {0};
+
+	if (sum->nr_processes) {
+		reach_append_stop(&text, sum->nr_processes, sum->nr_bytes, sum->stop_ns_max);
+		buf_printf(&text, "; nothing points to %llu of the recorded blocks",
+			   (unsigned long long)sum->nr_lost);
+	} else {
+		buf_append_str(&text, sum->nr_failed ? "nothing" : "no recorded block is alive");
+	}
+	if (sum->nr_failed)
+		buf_printf(&text, "; not %zu more: 'profc info' says why", sum->nr_failed);
+	print_note("searched at mark:%s: %s", mark, buf_str(&text));
+	buf_release(&text);
+}
+
+static int search_memory(struct recording *recording, const char *text, struct err *err)
+{
+	struct sampler_search sum;
+
+	if (!recording->options->count.reachable)
+		return err_set(err, ERR_INVALID, "control: 'mem search' needs --reachable");
+	if (!sampler_search_memory(recording->sampler, text, &sum))
+		return err_set(err, ERR_GONE, "control: 'mem search' came after the end");
+	if (recording->options->quiet)
+		return 0;
+	clear_progress(recording);
+	say_search(&sum, text);
+	return 0;
+}
+
+static int control_memory(struct recording *recording, enum control_word word, const char *argument,
+			  struct err *err)
 {
 	if (!count_options_have_memory(&recording->options->count))
 		return err_set(err, ERR_INVALID, "control: 'mem' needs a recording with --mem");
+	if (word == CONTROL_MEM_SEARCH)
+		return search_memory(recording, argument, err);
 	if (word == CONTROL_MEM_DISCARD)
 		sampler_discard_memory(recording->sampler);
 	else
@@ -215,7 +251,8 @@ static int obey(struct recording *recording, enum control_word word, const char 
 	case CONTROL_MEM_START:
 	case CONTROL_MEM_STOP:
 	case CONTROL_MEM_DISCARD:
-		return control_memory(recording, word, err);
+	case CONTROL_MEM_SEARCH:
+		return control_memory(recording, word, argument, err);
 	}
 	return 0;
 }

@@ -17,10 +17,15 @@ static const struct {
 	enum control_word word;
 	bool has_argument;
 } words[] = {
-	{"pause", CONTROL_PAUSE, false},       {"resume", CONTROL_RESUME, false},
-	{"snapshot", CONTROL_SNAPSHOT, true},  {"stop", CONTROL_STOP, false},
-	{"mark", CONTROL_MARK, true},	       {"mem start", CONTROL_MEM_START, false},
-	{"mem stop", CONTROL_MEM_STOP, false}, {"mem discard", CONTROL_MEM_DISCARD, false},
+	{"pause", CONTROL_PAUSE, false},
+	{"resume", CONTROL_RESUME, false},
+	{"snapshot", CONTROL_SNAPSHOT, true},
+	{"stop", CONTROL_STOP, false},
+	{"mark", CONTROL_MARK, true},
+	{"mem start", CONTROL_MEM_START, false},
+	{"mem stop", CONTROL_MEM_STOP, false},
+	{"mem discard", CONTROL_MEM_DISCARD, false},
+	{"mem search", CONTROL_MEM_SEARCH, true},
 };
 
 #define BLANKS	   " \t"
@@ -134,7 +139,7 @@ static int parse_glued(struct control *control, const char *line, enum control_w
 	}
 	err_set(err, ERR_INVALID, "control: unknown word '%.*s'", (int)strcspn(line, BLANKS), line);
 	err_hint(err, "it takes lines: pause, resume, snapshot FILE, stop, mark TEXT, mem start, "
-		      "mem stop, mem discard");
+		      "mem stop, mem discard, mem search TEXT");
 	return ERR_INVALID;
 }
 

@@ -30,6 +30,7 @@ enum control_word {
 	CONTROL_MEM_START,
 	CONTROL_MEM_STOP,
 	CONTROL_MEM_DISCARD,
+	CONTROL_MEM_SEARCH, /* with a text */
 };
 
 #define CONTROL_NONE                                                                               \

@@ -181,7 +181,7 @@ static int check_leaks(const struct report_args *args, struct err *err)
 	bool is_table = args->by != NOT_GIVEN && args->by != BY_PROCESS && args->by != BY_THREAD;
 
 	if (args->tree || args->callers || args->callees || args->csv || args->sort || is_table ||
-	    args->metric != NOT_GIVEN || args->filter.at)
+	    args->metric != NOT_GIVEN)
 		return err_set(err, ERR_INVALID,
 			       "--leaks cannot be combined with another table, tree or metric");
 	return 0;
@@ -490,6 +490,7 @@ static int report(const struct command *self, const struct report_args *args,
 					      .filter = filter,
 					      .metric = metric_of(args),
 					      .fold_inlines = args->no_inline,
+					      .of_leaks = args->leaks,
 					      .or_counts = dimension_of(args) == BY_FUNCTION,
 					      .or_cpu = args->metric == NOT_GIVEN &&
 							dimension_of(args) == BY_SYSCALL};

@@ -18,7 +18,7 @@ int weighed_open(struct weighed *weighed, const struct command *command,
 	int status;
 
 	*weighed = (struct weighed){0};
-	if (filter_fits(request->filter, request->metric, &err))
+	if (filter_fits(request->filter, request->of_leaks ? METRIC_LIVE : request->metric, &err))
 		return fail_or_usage_error(command, &err);
 	status =
 		metric_is_memory(request->metric)

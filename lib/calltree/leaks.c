@@ -12,25 +12,35 @@
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/observe.h"
+#include "profile/block_search.h"
 
 static const struct profile *profile_of(const struct leaks *leaks)
 {
 	return leaks->selection->expansion->profile;
 }
 
+/* When the recording ended, or the moment that is taken for that. */
+static uint64_t end_of(const struct leaks *leaks)
+{
+	uint64_t duration_ns = profile_of(leaks)->meta.duration_ns;
+
+	return leaks->at_ns == HEAP_AT_END ? duration_ns : min_u64(leaks->at_ns, duration_ns);
+}
+
 /*
  * From its first allocation, however often realloc() has moved it, to the end of its life as far as
  * it is known: that of its process, or of the recording.
  */
-static uint64_t age_of(const struct heap_lives *lives, const struct observation *observation)
+static uint64_t age_of(const struct leaks *leaks, const struct heap_lives *lives,
+		       const struct observation *observation)
 {
 	const struct profile *profile = lives->profile;
 	struct heap_life life = heap_life_of(lives, observation->row);
 	uint32_t process = profile->threads[observation->sample.thread.v].process;
 	uint64_t end_ns = profile->processes[process].end_ns;
 
-	if (!end_ns)
-		end_ns = profile->meta.duration_ns;
+	if (!end_ns || leaks->at_ns != HEAP_AT_END)
+		end_ns = end_of(leaks);
 	return end_ns > life.born_ns ? end_ns - life.born_ns : 0;
 }
 
@@ -89,12 +99,11 @@ static struct leak *row_of(struct leaks *leaks, struct index_set *set, const str
 	return &leaks->rows[row];
 }
 
-static void add_searched(struct leak *leak, const struct observation *observation,
-			 const struct profile_allocation *row)
+static void add_searched(struct leak *leak, const struct observation *observation, uint8_t verdict)
 {
-	if (row->search == ALLOCATION_LOST)
+	if (verdict == ALLOCATION_LOST)
 		tally_add_observation(&leak->lost, observation);
-	else if (row->search == ALLOCATION_POINTED_TO)
+	else if (verdict == ALLOCATION_POINTED_TO)
 		tally_add_observation(&leak->pointed_to, observation);
 }
 
@@ -103,9 +112,25 @@ static void add(struct leaks *leaks, struct leak *leak, const struct observation
 {
 	tally_add_observation(&leak->tally, observation);
 	leak->kind = lives->profile->heap.allocations[observation->row].kind;
-	add_searched(leak, observation, &profile_of(leaks)->heap.allocations[observation->row]);
 	leak->oldest_ns = max_u64(leak->oldest_ns, age_ns);
 	leak->late_bytes += growth_since(lives, observation, leaks->late_from_ns);
+}
+
+/* By row: what the searches of that moment have shown. The caller frees it. */
+static uint8_t *verdicts_of(const struct leaks *leaks)
+{
+	const struct profile_heap *heap = &profile_of(leaks)->heap;
+	uint8_t *verdicts = xcalloc(heap->nr_allocations, sizeof(*verdicts));
+
+	for (size_t i = 0; i < heap->nr_allocations && leaks->at_ns == HEAP_AT_END; i++)
+		verdicts[i] = heap->allocations[i].search;
+	for (size_t i = 0; i < heap->nr_verdicts && leaks->at_ns != HEAP_AT_END; i++) {
+		const struct profile_verdict *row = &heap->verdicts[i];
+
+		if (block_search_is_of(&heap->searches[row->search], leaks->at_ns))
+			verdicts[row->allocation] = row->verdict;
+	}
+	return verdicts;
 }
 
 void leak_stack(const struct leaks *leaks, const struct leak *leak, struct level_list *list)
@@ -204,33 +229,55 @@ static int heavier_first(const void *left, const void *right)
 	return (a->owner.thread.v > b->owner.thread.v) - (a->owner.thread.v < b->owner.thread.v);
 }
 
+static bool is_at_end(const struct selection *selection)
+{
+	return selection->heap.at_ns == HEAP_AT_END && !selection->heap.at_peak;
+}
+
+static void note_second_half(struct leaks *leaks)
+{
+	uint64_t end_ns = end_of(leaks);
+	uint64_t begin_ns = min_u64(profile_of(leaks)->heap.discard.time_ns, end_ns);
+
+	leaks->late_from_ns = begin_ns + (end_ns - begin_ns) / 2;
+	leaks->late_ns = end_ns - leaks->late_from_ns;
+}
+
+static void sum_up(struct leaks *leaks, struct observation_walk *walk)
+{
+	struct index_set set = {0};
+	uint8_t *verdicts = verdicts_of(leaks);
+	const struct heap_lives *lives = observation_walk_lives(walk);
+	struct observation observation;
+
+	while (observation_walk_next(walk, &observation)) {
+		uint64_t age_ns = age_of(leaks, lives, &observation);
+		struct leak *leak;
+
+		if (age_ns < leaks->min_age_ns || !observation.weight)
+			continue;
+		leak = row_of(leaks, &set, &observation.sample);
+		add(leaks, leak, &observation, lives, age_ns);
+		add_searched(leak, &observation, verdicts[observation.row]);
+	}
+	index_set_release(&set);
+	free(verdicts);
+}
+
 struct leaks *leaks_new(const struct selection *selection, const struct leaks_request *request)
 {
-	const struct profile *profile = selection->expansion->profile;
-	uint64_t end_ns = profile->meta.duration_ns;
-	uint64_t begin_ns = min_u64(profile->heap.discard.time_ns, end_ns);
 	struct leaks *leaks = xcalloc(1, sizeof(*leaks));
-	struct index_set set = {0};
 	struct observation_walk walk;
-	struct observation observation;
 
 	leaks->selection = selection;
 	leaks->by = request->by;
 	leaks->min_age_ns = request->min_age_ns;
 	leaks->depth = request->depth;
-	leaks->late_from_ns = begin_ns + (end_ns - begin_ns) / 2;
-	leaks->late_ns = end_ns - leaks->late_from_ns;
-	observation_walk_init(&walk, selection, METRIC_LEAKED);
-	while (observation_walk_next(&walk, &observation)) {
-		const struct heap_lives *lives = observation_walk_lives(&walk);
-		uint64_t age_ns = age_of(lives, &observation);
-
-		if (age_ns >= request->min_age_ns && observation.weight)
-			add(leaks, row_of(leaks, &set, &observation.sample), &observation, lives,
-			    age_ns);
-	}
+	observation_walk_init(&walk, selection, is_at_end(selection) ? METRIC_LEAKED : METRIC_LIVE);
+	leaks->at_ns = walk.at_ns;
+	note_second_half(leaks);
+	sum_up(leaks, &walk);
 	observation_walk_release(&walk);
-	index_set_release(&set);
 	join_alike(leaks);
 	for (size_t i = 0; i < leaks->nr; i++) {
 		tally_add(&leaks->total, &leaks->rows[i].tally);

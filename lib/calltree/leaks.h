@@ -39,11 +39,13 @@ struct leak {
 };
 
 /*
- * What the selected processes had not freed when they, or the recording, ended. A leak grows to
- * the end; what is only kept was mostly allocated early.
+ * What the selected processes had not freed when they, or the recording, ended; or at the moment
+ * that is selected, as if that had been the end. A leak grows to the end; what is only kept was
+ * mostly allocated early.
  */
 struct leaks {
 	const struct selection *selection; /* borrowed */
+	uint64_t at_ns;			   /* the moment; or HEAP_AT_END */
 	enum leaks_by by;
 	uint64_t min_age_ns;
 	uint64_t depth; /* levels of a stack to show, from the leaf on; 0: all */

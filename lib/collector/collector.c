@@ -168,8 +168,9 @@ enum collector_state collector_state(const struct collector *collector)
 	return collector->state;
 }
 
-/* The time is taken under the lock: moments are in its order. */
-static void add_moment(struct collector *collector, char *mark, struct collector_cut *cut)
+/* The time is taken under the lock: moments are in its order. `at_ns`: 0: now. */
+static void add_moment(struct collector *collector, char *mark, struct collector_cut *cut,
+		       uint64_t at_ns)
 {
 	struct moments *moments = &collector->moments;
 	struct moment *moment = xcalloc(1, sizeof(*moment));
@@ -177,7 +178,7 @@ static void add_moment(struct collector *collector, char *mark, struct collector
 	moment->mark = mark;
 	moment->cut = cut;
 	pthread_mutex_lock(&collector->lock);
-	moment->time_ns = clock_monotonic_ns();
+	moment->time_ns = at_ns ? at_ns : clock_monotonic_ns();
 	*moments->end = moment;
 	moments->end = &moment->next;
 	if (cut && moments->cut_due_ns == UINT64_MAX)
@@ -185,15 +186,15 @@ static void add_moment(struct collector *collector, char *mark, struct collector
 	pthread_mutex_unlock(&collector->lock);
 }
 
-void collector_mark(struct collector *collector, const char *text)
+void collector_mark(struct collector *collector, const char *text, uint64_t at_ns)
 {
-	add_moment(collector, xstrdup(text), NULL);
+	add_moment(collector, xstrdup(text), NULL, at_ns);
 }
 
 void collector_cut(struct collector *collector, struct collector_cut *cut)
 {
 	sem_init(&cut->made, 0, 0);
-	add_moment(collector, NULL, cut);
+	add_moment(collector, NULL, cut, 0);
 	wake(collector);
 }
 

@@ -60,8 +60,11 @@ bool collector_is_behind(const struct collector *collector);
 /* When it takes, or should have taken, from the queue again: late where that is long ago. */
 uint64_t collector_due_ns(const struct collector *collector);
 
-/* A mark in time with the user's own words. Any thread. */
-void collector_mark(struct collector *collector, const char *text);
+/*
+ * A mark in time with the user's own words; `at_ns`, unless it is 0 for now, is a moment that has
+ * just been. Any thread.
+ */
+void collector_mark(struct collector *collector, const char *text, uint64_t at_ns);
 
 /* A moment of a recording. */
 struct collector_cut {

@@ -734,23 +734,40 @@ static void gather_blocks(struct consumer *consumer)
 	consumer->gathered_ns = clock_monotonic_ns();
 }
 
-static bool find_live_block(const void *blocks, uint32_t process, uint64_t address, uint32_t *row)
+/* Blocks of a process, and what it has mapped: of both at one address a block. */
+struct finding {
+	const struct consumer *consumer;
+	const struct live_maps *maps;
+};
+
+static bool find_live_block(const void *owner, uint32_t process, uint64_t address, uint32_t *row)
 {
-	return live_blocks_find(blocks, process, address, row);
+	const struct finding *finding = owner;
+	const struct heap_gather *all = finding->consumer->all_blocks;
+
+	if (all ? heap_gather_find(all, process, address, row)
+		: live_blocks_find(&finding->consumer->blocks, process, address, row))
+		return true;
+	if (!live_maps_find(finding->maps, address, row))
+		return false;
+	if (all)
+		*row = heap_gather_map_row(all, *row);
+	return true;
 }
 
 static void handle_searched(struct consumer *consumer, const struct message *message)
 {
 	const struct message_search *said = &message->body.search;
-	struct block_finder blocks = {.find = find_live_block, .owner = &consumer->blocks};
+	const struct process *process = table_get(&consumer->processes, said->process);
+	const struct finding finding = {.consumer = consumer, .maps = &process->live_maps};
+	const struct block_finder blocks = {.find = find_live_block, .owner = &finding};
 
-	if (consumer->all_blocks) {
-		gather_blocks(consumer);
-		blocks = (struct block_finder){.find = heap_gather_find,
-					       .owner = consumer->all_blocks};
-	}
-	block_search_add(&said->found, consumer->profile, &blocks, said->process,
-			 samples_profile_time(&consumer->sink, message->time_ns));
+	gather_blocks(consumer);
+	block_search_add(&said->found, consumer->profile, &blocks,
+			 &(struct block_search_place){
+				 .process = said->process,
+				 .time_ns = samples_profile_time(&consumer->sink, message->time_ns),
+				 .mark = said->mark});
 }
 
 static void set_counters(const struct consumer *consumer)

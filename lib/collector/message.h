@@ -41,7 +41,7 @@ enum message_kind {
 	MESSAGE_BLOCK,	     /* memory was allocated, */
 	MESSAGE_BLOCK_FREED, /* and freed */
 	MESSAGE_BLOCKS,	     /* the same of many, where all are recorded */
-	MESSAGE_SEARCHED,    /* what points to blocks was looked for: once */
+	MESSAGE_SEARCHED,    /* what points to blocks was looked for: in the end, or at a mark */
 	MESSAGE_ROWS,	     /* for collector_options.add_rows */
 };
 
@@ -163,7 +163,8 @@ struct message_blocks {
 };
 
 struct message_search {
-	uint32_t process;	   /* serial */
+	uint32_t process; /* serial */
+	char *mark;	  /* owned: the text of the mark at which that was; NULL: the end */
 	struct block_search found; /* owned */
 };
 

@@ -59,6 +59,7 @@ void message_free(struct message *message)
 		break;
 	case MESSAGE_SEARCHED:
 		block_search_release(&message->body.search.found);
+		free(message->body.search.mark);
 		break;
 	case MESSAGE_THREAD:
 	case MESSAGE_THREAD_BASE:

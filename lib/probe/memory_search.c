@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/minmax.h"
 #include "probe/heap_shared.h"
@@ -295,6 +296,7 @@ static int stop_and_search(struct searching *searching, struct err *err)
 
 	if (status < 0)
 		return status;
+	search->at_ns = clock_monotonic_ns();
 	status = search_stopped(searching, &stopped, err);
 	stopped_end(&stopped);
 	search->stop_ns = stopped.held_ns;
@@ -306,7 +308,7 @@ int memory_search_run(struct memory_search *search, struct err *err)
 	struct searching searching = {.search = search};
 	int status;
 
-	search->stop_ns = search->nr_bytes = 0;
+	search->at_ns = search->stop_ns = search->nr_bytes = 0;
 	searching.pagemap_fd = proc_open_task_file(search->pid, search->pid, "pagemap");
 	if (searching.pagemap_fd < 0)
 		return err_sys(err, "cannot tell which memory process %d has", (int)search->pid);

@@ -14,8 +14,8 @@ struct memory_search {
 	pid_t command; /* as of stopped_begin() */
 	uint64_t patience_ns;
 	struct pointer_search *pointers; /* borrowed */
-	/* How long it was stopped, and how much was read of it. */
-	uint64_t stop_ns, nr_bytes;
+	/* When it stood, by CLOCK_MONOTONIC, for how long, and how much was read of it. */
+	uint64_t at_ns, stop_ns, nr_bytes;
 };
 
 /*

@@ -135,20 +135,20 @@ static void *search(void *context)
 	return NULL;
 }
 
-static void begin(struct reach *reach, uint32_t process)
+static void begin(struct reach *reach, uint32_t process, bool is_last)
 {
 	assert(reach_is_due(reach, process));
 	release_found(&reach->found);
 	reach->found.process = process;
-	reach->processes[process].is_over = true;
+	reach->processes[process].is_over = is_last;
 }
 
-void reach_search(struct reach *reach, uint32_t process, pid_t pid, pid_t command)
+void reach_search(struct reach *reach, uint32_t process, pid_t pid, pid_t command, bool is_last)
 {
 	struct reach_found *found = &reach->found;
 	pthread_t thread;
 
-	begin(reach, process);
+	begin(reach, process, is_last);
 	list_blocks(reach);
 	found->memory = (struct memory_search){.pid = pid,
 					       .command = command,
@@ -162,7 +162,7 @@ void reach_search(struct reach *reach, uint32_t process, pid_t pid, pid_t comman
 
 void reach_give_up(struct reach *reach, uint32_t process, const char *why_not)
 {
-	begin(reach, process);
+	begin(reach, process, true);
 	reach->found.why_not = xstrdup(why_not);
 }
 
@@ -178,7 +178,8 @@ void reach_take(struct reach *reach, struct block_search *out)
 {
 	struct reach_found *found = &reach->found;
 
-	*out = (struct block_search){.stop_ns = found->memory.stop_ns,
+	*out = (struct block_search){.at_ns = found->memory.at_ns,
+				     .stop_ns = found->memory.stop_ns,
 				     .nr_bytes = found->memory.nr_bytes,
 				     .why_not = found->why_not};
 	found->why_not = NULL;

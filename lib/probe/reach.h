@@ -11,8 +11,8 @@
 
 /*
  * To which of the recorded blocks that are alive does anything point? Knows them as they are told
- * of, and searches the memory of each process once, in its end or that of the recording. For one
- * thread at a time.
+ * of, and searches the memory of each process, the last time in its end or that of the recording.
+ * For one thread at a time.
  */
 struct reach;
 
@@ -23,15 +23,15 @@ void reach_free(struct reach *reach); /* may be NULL */
 void reach_add(struct reach *reach, uint32_t process, uint64_t address, uint64_t size);
 void reach_remove(struct reach *reach, uint32_t process, uint64_t address);
 
-/* Has it blocks that are alive, and was not searched yet? */
+/* Has it blocks that are alive, and was not searched for the last time? */
 bool reach_is_due(const struct reach *reach, uint32_t process);
 /*
- * Search one that is due: it is stopped meanwhile, by a thread of our own that traces nobody else.
- * `command` as of stopped_begin(). What reach_add() and reach_remove() tell up to reach_take() may
- * have happened before: blocks that are gone then are left out.
+ * Search one that is due, for the last time or not: it is stopped meanwhile, by a thread of our own
+ * that traces nobody else. `command` as of stopped_begin(). What reach_add() and reach_remove()
+ * tell up to reach_take() may have happened before: blocks that are gone then are left out.
  */
-void reach_search(struct reach *reach, uint32_t process, pid_t pid, pid_t command);
-/* Instead: it cannot be searched any more, for this reason. */
+void reach_search(struct reach *reach, uint32_t process, pid_t pid, pid_t command, bool is_last);
+/* Instead, for the last time: it cannot be searched any more, for this reason. */
 void reach_give_up(struct reach *reach, uint32_t process, const char *why_not);
 /* What the last of these two has brought, once: it is the caller's. */
 void reach_take(struct reach *reach, struct block_search *out);

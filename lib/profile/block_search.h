@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct profile;
+struct profile_search;
 
 /* What a search of a process' memory for pointers to its blocks has shown of one. */
 struct block_verdict {
@@ -17,6 +18,7 @@ struct block_verdict {
 struct block_search {
 	struct block_verdict *verdicts; /* owned; blocks that are not in it were not searched for */
 	size_t nr;
+	uint64_t at_ns;		    /* CLOCK_MONOTONIC: while it stood; 0: it did not */
 	uint64_t stop_ns, nr_bytes; /* how long the process stood, how much was read */
 	char *why_not;		    /* owned: nothing was found, for a user to read; or NULL */
 };
@@ -29,8 +31,19 @@ struct block_finder {
 	const void *owner;
 };
 
-/* As rows of the profile, which has those of the blocks. `process` is its row there. */
+/* Of which process, a row of the profile, it was, when, and at which mark; NULL: in the end. */
+struct block_search_place {
+	uint32_t process;
+	uint64_t time_ns;
+	const char *mark;
+};
+
+/* As rows of the profile, which has those of the blocks. */
 void block_search_add(const struct block_search *search, struct profile *profile,
-		      const struct block_finder *blocks, uint32_t process, uint64_t time_ns);
+		      const struct block_finder *blocks, const struct block_search_place *place);
+
+/* Is a row one of a mark at this moment; or where that is HEAP_AT_END (heap_estimate.h) of the end?
+ */
+bool block_search_is_of(const struct profile_search *row, uint64_t at_ns);
 
 #endif

@@ -74,7 +74,7 @@ struct profile_allocation {
 	uint8_t end;		     /* of the walk: enum stack_end */
 	uint8_t freed_end; /* 0: where it was freed is not recorded; else one more than that */
 	bool is_moved;	   /* it was freed by a realloc(), which made another row's block of it */
-	uint8_t search;	   /* enum allocation_search; set in place, once */
+	uint8_t search;	   /* enum allocation_search: in the end; set in place, once */
 };
 
 /* The memory of one process at one moment. Rows are in the order of time_ns. */
@@ -93,15 +93,22 @@ struct profile_heap_moment {
 };
 
 /*
- * A process with blocks that were alive in its end, or that of the recording: its memory was
- * searched for pointers to them, or could not be.
+ * A process with blocks that were alive at a mark, in its end, or that of the recording: its memory
+ * was searched for pointers to them, or could not be.
  */
 struct profile_search {
-	uint64_t time_ns;
+	uint64_t time_ns;      /* of all that were searched at a mark that of the mark */
 	uint32_t process;      /* row of profile.processes */
 	uint64_t stop_ns;      /* so long it was stopped for that */
 	uint64_t nr_bytes;     /* that were read */
 	struct str_id why_not; /* it was not searched, for a user to read; or empty */
+	struct str_id mark;    /* its text; empty: in the end */
+};
+
+/* What the search of a process at a mark has shown of a block. */
+struct profile_verdict {
+	uint32_t search, allocation; /* rows */
+	uint8_t verdict;	     /* enum allocation_search */
 };
 
 /* What came first, and is not wanted any more (profile/heap_discard.h). */
@@ -120,9 +127,11 @@ struct profile_heap {
 	size_t nr_moments, cap_moments;
 	struct profile_search *searches;
 	size_t nr_searches, cap_searches;
-	/* Which rows were searched, in the order in which that was told. */
+	/* Which rows were searched in the end, in the order in which that was told. */
 	uint32_t *searched;
 	size_t nr_searched, cap_searched;
+	struct profile_verdict *verdicts; /* at marks */
+	size_t nr_verdicts, cap_verdicts;
 	struct heap_discard discard;
 };
 
@@ -147,7 +156,10 @@ void profile_move_allocation(struct profile *profile, uint32_t index);
 /* The stack that freed it, by a thread that is known. Likewise. */
 void profile_note_freeing(struct profile *profile, uint32_t index, struct stack_id stack,
 			  enum stack_end end);
-void profile_add_search(struct profile *profile, const struct profile_search *row);
+/* Returns the row's index. */
+uint32_t profile_add_search(struct profile *profile, const struct profile_search *row);
+/* Of a search at a mark; it is not ALLOCATION_NOT_SEARCHED. */
+void profile_add_verdict(struct profile *profile, const struct profile_verdict *row);
 /* Of a block that was not searched yet; `search` is not ALLOCATION_NOT_SEARCHED. */
 void profile_search_allocation(struct profile *profile, uint32_t index,
 			       enum allocation_search search);

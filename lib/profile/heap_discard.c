@@ -38,6 +38,21 @@ static size_t drop_numbers(uint32_t *rows, size_t nr_rows, size_t nr)
 	return kept;
 }
 
+static void drop_verdicts(struct profile_heap *heap, size_t nr)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < heap->nr_verdicts; i++) {
+		struct profile_verdict row = heap->verdicts[i];
+
+		if (row.allocation < nr)
+			continue;
+		row.allocation -= (uint32_t)nr;
+		heap->verdicts[kept++] = row;
+	}
+	heap->nr_verdicts = kept;
+}
+
 static void drop_allocations(struct profile_heap *heap)
 {
 	size_t nr = heap->discard.nr_allocations;
@@ -49,6 +64,7 @@ static void drop_allocations(struct profile_heap *heap)
 		heap->allocations[i].former = former_behind(heap->allocations[i].former, nr);
 	heap->nr_freed = drop_numbers(heap->freed, heap->nr_freed, nr);
 	heap->nr_searched = drop_numbers(heap->searched, heap->nr_searched, nr);
+	drop_verdicts(heap, nr);
 }
 
 static uint64_t since(uint64_t now, uint64_t then)

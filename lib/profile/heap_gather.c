@@ -590,13 +590,18 @@ void heap_gather_flush(struct heap_gather *gather)
 	gather->peak.nr++;
 }
 
-bool heap_gather_find(const void *gather, uint32_t process, uint64_t address, uint32_t *row)
+bool heap_gather_find(const struct heap_gather *gather, uint32_t process, uint64_t address,
+		      uint32_t *row)
 {
-	const struct heap_gather *own = gather;
-	const struct place *place = own->cap_places ? find(own, process, address) : NULL;
+	const struct place *place = gather->cap_places ? find(gather, process, address) : NULL;
 
 	if (!place || !place->address || place->at & WITHOUT_ROW)
 		return false;
 	*row = place->at;
 	return true;
+}
+
+uint32_t heap_gather_map_row(const struct heap_gather *gather, uint32_t number)
+{
+	return map_rows_former(&gather->maps, number + 1) - 1;
 }

@@ -64,7 +64,10 @@ void heap_gather_free_map(struct heap_gather *gather, uint32_t number, uint64_t 
 
 /* Make rows of all that was added and freed. */
 void heap_gather_flush(struct heap_gather *gather);
-/* Of a block that is alive, its row if one was made; as block_finder.find(), of a heap_gather. */
-bool heap_gather_find(const void *gather, uint32_t process, uint64_t address, uint32_t *row);
+/* Of a block that is alive, its row; false: it is not known, or none was made yet. */
+bool heap_gather_find(const struct heap_gather *gather, uint32_t process, uint64_t address,
+		      uint32_t *row);
+/* Of a mapping; once rows were made. */
+uint32_t heap_gather_map_row(const struct heap_gather *gather, uint32_t number);
 
 #endif

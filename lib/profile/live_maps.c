@@ -109,6 +109,16 @@ int live_maps_add(struct live_maps *maps, uint64_t start, uint64_t end, uint32_t
 	return nr_cut;
 }
 
+bool live_maps_find(const struct live_maps *maps, uint64_t start, uint32_t *row)
+{
+	size_t at = first_behind(maps, start);
+
+	if (at == maps->nr || maps->maps[at].start != start)
+		return false;
+	*row = maps->maps[at].row;
+	return true;
+}
+
 #define PAGE_BYTES UINT64_C(4096)
 
 struct applying {

@@ -46,6 +46,9 @@ int live_maps_remove(struct live_maps *maps, uint64_t start, uint64_t end,
 int live_maps_add(struct live_maps *maps, uint64_t start, uint64_t end, uint32_t row,
 		  const struct live_maps_gone *gone);
 
+/* The row of one that begins there; false: there is none. */
+bool live_maps_find(const struct live_maps *maps, uint64_t start, uint32_t *row);
+
 /* What a thread has mapped or unmapped. */
 struct live_maps_change {
 	uint64_t address, nr_bytes; /* as it was asked for: up to the end of a page */

@@ -63,6 +63,19 @@ static void take_moments(struct heap_merge *merge, const struct profile *from,
 	free(bases);
 }
 
+/* Before what they are of. */
+static void take_verdicts(struct heap_merge *merge, const struct profile_heap *from)
+{
+	for (size_t i = 0; i < from->nr_verdicts; i++) {
+		struct profile_verdict row = from->verdicts[i];
+
+		row.search += (uint32_t)merge->nr_searches;
+		row.allocation += (uint32_t)merge->nr_allocations;
+		ARRAY_GROW(merge->verdicts, merge->nr_verdicts, merge->cap_verdicts);
+		merge->verdicts[merge->nr_verdicts++] = row;
+	}
+}
+
 static void take_searches(struct heap_merge *merge, const struct profile_heap *from,
 			  const struct heap_merge_map *map)
 {
@@ -72,6 +85,7 @@ static void take_searches(struct heap_merge *merge, const struct profile_heap *f
 		row.time_ns += map->offset_ns;
 		row.process = map->processes[row.process];
 		row.why_not = map->strings[row.why_not.v];
+		row.mark = map->strings[row.mark.v];
 		ARRAY_GROW(merge->searches, merge->nr_searches, merge->cap_searches);
 		merge->searches[merge->nr_searches++] = row;
 	}
@@ -85,6 +99,7 @@ void heap_merge_take(struct heap_merge *merge, const struct profile *from,
 	if (from->heap.discard.time_ns &&
 	    (!merge->discarded_ns || discarded_ns < merge->discarded_ns))
 		merge->discarded_ns = discarded_ns;
+	take_verdicts(merge, &from->heap);
 	take_allocations(merge, &from->heap, map);
 	take_moments(merge, from, map);
 	take_searches(merge, &from->heap, map);
@@ -111,7 +126,20 @@ static int moments_by_time(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static void add_allocations(struct heap_merge *merge, struct profile *into)
+static void add_searches(const struct heap_merge *merge, const uint32_t *places,
+			 struct profile *into)
+{
+	for (size_t i = 0; i < merge->nr_searches; i++)
+		profile_add_search(into, &merge->searches[i]);
+	for (size_t i = 0; i < merge->nr_verdicts; i++) {
+		struct profile_verdict row = merge->verdicts[i];
+
+		row.allocation = places[row.allocation];
+		profile_add_verdict(into, &row);
+	}
+}
+
+static void add_blocks(struct heap_merge *merge, struct profile *into)
 {
 	size_t nr = merge->nr_allocations;
 	struct profile_allocation **rows = xcalloc(nr, sizeof(*rows));
@@ -129,6 +157,7 @@ static void add_allocations(struct heap_merge *merge, struct profile *into)
 			row->former = places[row->former - 1] + 1;
 		places[row - merge->allocations] = profile_add_allocation(into, row);
 	}
+	add_searches(merge, places, into);
 	free(places);
 	free(rows);
 }
@@ -149,11 +178,10 @@ static void add_moments(const struct heap_merge *merge, struct profile *into)
 
 void heap_merge_finish(struct heap_merge *merge, struct profile *into)
 {
-	add_allocations(merge, into);
+	add_blocks(merge, into);
 	add_moments(merge, into);
-	for (size_t i = 0; i < merge->nr_searches; i++)
-		profile_add_search(into, &merge->searches[i]);
 	free(merge->searches);
+	free(merge->verdicts);
 	into->heap.discard.time_ns = merge->discarded_ns;
 	free(merge->allocations);
 	free(merge->moments);

@@ -53,6 +53,7 @@ void profile_free(struct profile *profile)
 	free(profile->heap.moments);
 	free(profile->heap.searches);
 	free(profile->heap.searched);
+	free(profile->heap.verdicts);
 	free(profile->counters);
 	free(profile->samples);
 	free(profile->frames);
@@ -272,13 +273,24 @@ void profile_note_freeing(struct profile *profile, uint32_t index, struct stack_
 	row->freed_end = (uint8_t)(end + 1);
 }
 
-void profile_add_search(struct profile *profile, const struct profile_search *row)
+uint32_t profile_add_search(struct profile *profile, const struct profile_search *row)
 {
 	struct profile_heap *heap = &profile->heap;
 
 	assert(row->process < profile->nr_processes);
 	ARRAY_GROW(heap->searches, heap->nr_searches, heap->cap_searches);
-	heap->searches[heap->nr_searches++] = *row;
+	heap->searches[heap->nr_searches] = *row;
+	return (uint32_t)heap->nr_searches++;
+}
+
+void profile_add_verdict(struct profile *profile, const struct profile_verdict *row)
+{
+	struct profile_heap *heap = &profile->heap;
+
+	assert(row->search < heap->nr_searches && row->allocation < heap->nr_allocations);
+	assert(row->verdict != ALLOCATION_NOT_SEARCHED && row->verdict < ALLOCATION_SEARCH_COUNT);
+	ARRAY_GROW(heap->verdicts, heap->nr_verdicts, heap->cap_verdicts);
+	heap->verdicts[heap->nr_verdicts++] = *row;
 }
 
 void profile_search_allocation(struct profile *profile, uint32_t index,

@@ -299,7 +299,7 @@ void sampler_settle(struct sampler *sampler)
 
 void sampler_mark(struct sampler *sampler, const char *text)
 {
-	collector_mark(sampler->collector, text);
+	collector_mark(sampler->collector, text, 0);
 }
 
 struct sampler_progress sampler_progress(const struct sampler *sampler)

@@ -88,6 +88,18 @@ void sampler_settle(struct sampler *sampler);
  */
 void sampler_set_memory(struct sampler *sampler, bool is_recorded);
 void sampler_discard_memory(struct sampler *sampler);
+/* What a search of all processes for pointers to blocks that are alive has taken, and shown. */
+struct sampler_search {
+	size_t nr_processes, nr_failed; /* searched; they could not be */
+	uint64_t nr_bytes, stop_ns_max; /* that were read; the longest time that one stood */
+	uint64_t nr_lost;		/* recorded blocks to which nothing pointed */
+};
+
+/*
+ * Search now, and set a mark of this text for that moment. Returns when it is done; false: not, as
+ * the recording has ended. For a prober that is to search in the end, too; any thread.
+ */
+bool sampler_search_memory(struct sampler *sampler, const char *text, struct sampler_search *sum);
 /* A mark in time with the user's own words. Any thread. */
 void sampler_mark(struct sampler *sampler, const char *text);
 /* collector_cut(): have what was recorded up to now written; wait by collector_cut_wait(). */

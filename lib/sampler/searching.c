@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Searches of processes for pointers to blocks that are alive in their end. */
+/* Searches of processes for pointers to blocks that are alive in their end, or at a mark. */
+#include <stdlib.h>
+
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "probe/prober.h"
 #include "probe/reach.h"
@@ -15,26 +18,38 @@ static struct reach *reach_of(const struct sampler *sampler)
 	return sampler->options.prober ? prober_reach(sampler->options.prober) : NULL;
 }
 
-static void publish(struct sampler *sampler, const struct sampled_process *process)
+/* What the last search has found, to be published when what it is about was. */
+static struct message *take_found(struct sampler *sampler, const struct sampled_process *process)
 {
 	struct message *message = message_new(MESSAGE_SEARCHED, clock_monotonic_ns());
 
 	message->body.search.process = process->serial;
 	reach_take(reach_of(sampler), &message->body.search.found);
-	collector_publish(sampler->collector, message);
+	return message;
 }
 
-static void search(struct sampler *sampler, const struct roster_process *roster)
+/* NULL: nothing is alive there. */
+static struct message *search(struct sampler *sampler, const struct roster_process *roster,
+			      bool is_last)
 {
 	const struct sampled_process *process = roster->owner;
 	bool is_command = sampler->options.run && roster->pid == sampler->options.pids[0];
 
 	heap_drain(sampler, NULL, true);
 	if (!reach_is_due(reach_of(sampler), process->serial))
-		return;
-	reach_search(reach_of(sampler), process->serial, roster->pid, is_command ? roster->pid : 0);
+		return NULL;
+	reach_search(reach_of(sampler), process->serial, roster->pid, is_command ? roster->pid : 0,
+		     is_last);
 	heap_drain(sampler, NULL, true);
-	publish(sampler, process);
+	return take_found(sampler, process);
+}
+
+static void search_for_last(struct sampler *sampler, const struct roster_process *roster)
+{
+	struct message *message = search(sampler, roster, true);
+
+	if (message)
+		collector_publish(sampler->collector, message);
 }
 
 void search_gone(struct sampler *sampler, const struct sampled_process *process)
@@ -47,7 +62,7 @@ void search_gone(struct sampler *sampler, const struct sampled_process *process)
 		      process->cpu.is_continued
 			      ? "it executed another program"
 			      : "it ended by a signal, or without _exit() of its C library");
-	publish(sampler, process);
+	collector_publish(sampler->collector, take_found(sampler, process));
 }
 
 void search_leaving(struct sampler *sampler)
@@ -61,7 +76,7 @@ void search_leaving(struct sampler *sampler)
 		roster_poll(sampler->roster, clock_monotonic_ns()); /* it may be just born */
 		process = roster_find_process(sampler->roster, exit.pid);
 		if (process)
-			search(sampler, process);
+			search_for_last(sampler, process);
 		heap_exit_let_go(exit.shared, &exit.waiting);
 	}
 }
@@ -71,6 +86,63 @@ void search_all(struct sampler *sampler)
 	if (!reach_of(sampler))
 		return;
 	for (size_t i = 0; i < roster_nr_processes(sampler->roster); i++)
-		search(sampler, roster_process_at(sampler->roster, i));
+		search_for_last(sampler, roster_process_at(sampler->roster, i));
 	prober_end_exits(sampler->options.prober);
+}
+
+/* So long they stood, and so much was read. */
+static void sum_up(const struct block_search *found, struct sampler_search *sum)
+{
+	sum->nr_processes += !found->why_not;
+	sum->nr_failed += found->why_not != NULL;
+	sum->nr_bytes += found->nr_bytes;
+	if (found->stop_ns > sum->stop_ns_max)
+		sum->stop_ns_max = found->stop_ns;
+	for (size_t i = 0; i < found->nr; i++)
+		sum->nr_lost += found->verdicts[i].is_lost;
+}
+
+/*
+ * The mark is where the last of them stood: all of them are of that moment, by which they are found
+ * again.
+ */
+static void search_at_mark(struct sampler *sampler, const char *text, struct sampler_search *sum)
+{
+	size_t nr = roster_nr_processes(sampler->roster), nr_found = 0;
+	struct message **found = xcalloc(nr, sizeof(struct message *));
+	uint64_t at_ns = clock_monotonic_ns();
+
+	for (size_t i = 0; i < nr; i++) {
+		struct message *message =
+			search(sampler, roster_process_at(sampler->roster, i), false);
+
+		if (!message)
+			continue;
+		if (message->body.search.found.at_ns > at_ns)
+			at_ns = message->body.search.found.at_ns;
+		found[nr_found++] = message;
+	}
+	for (size_t i = 0; i < nr_found; i++) {
+		sum_up(&found[i]->body.search.found, sum);
+		found[i]->body.search.mark = xstrdup(text);
+		found[i]->time_ns = at_ns;
+		collector_publish(sampler->collector, found[i]);
+	}
+	collector_mark(sampler->collector, text, at_ns);
+	free(found);
+}
+
+bool sampler_search_memory(struct sampler *sampler, const char *text, struct sampler_search *sum)
+{
+	bool is_over;
+
+	*sum = (struct sampler_search){0};
+	pthread_mutex_lock(&sampler->lock);
+	is_over = sampler->session->is_over;
+	if (!is_over) {
+		roster_poll(sampler->roster, clock_monotonic_ns());
+		search_at_mark(sampler, text, sum);
+	}
+	pthread_mutex_unlock(&sampler->lock);
+	return !is_over;
 }

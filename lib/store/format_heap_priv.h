@@ -48,6 +48,8 @@ enum searches_column {
 	SEARCHES_STOP,
 	SEARCHES_BYTES,
 	SEARCHES_WHY_NOT,
+	SEARCHES_OLD_COLUMNS, /* all that every file has */
+	SEARCHES_MARK = SEARCHES_OLD_COLUMNS,
 	SEARCHES_COLUMNS,
 };
 
@@ -55,6 +57,13 @@ enum searched_column {
 	SEARCHED_ROW,
 	SEARCHED_STATE,
 	SEARCHED_COLUMNS,
+};
+
+enum verdicts_column {
+	VERDICTS_SEARCH,
+	VERDICTS_ROW,
+	VERDICTS_VERDICT,
+	VERDICTS_COLUMNS,
 };
 
 enum discards_column {

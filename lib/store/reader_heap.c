@@ -144,6 +144,7 @@ bool reader_take_search(struct reader *reader, struct columns_in *in)
 		.stop_ns = columns_in_uint(in, SEARCHES_STOP),
 		.nr_bytes = columns_in_uint(in, SEARCHES_BYTES),
 		.why_not = {columns_in_index(in, SEARCHES_WHY_NOT, strtab_nr(profile->strings))},
+		.mark = {columns_in_index(in, SEARCHES_MARK, strtab_nr(profile->strings))},
 	};
 
 	if (in->failed || profile->heap.nr_searches >= TABLE_ROWS_MAX ||
@@ -164,6 +165,24 @@ bool reader_take_searched(struct reader *reader, struct columns_in *in)
 		return false;
 	profile_search_allocation(profile, (uint32_t)row, (enum allocation_search)state);
 	reader->next_searched = row + 1;
+	return true;
+}
+
+bool reader_take_verdict(struct reader *reader, struct columns_in *in)
+{
+	struct profile_heap *heap = &reader->profile->heap;
+	uint64_t allocation = columns_in_delta(in, VERDICTS_ROW, reader->next_verdict);
+	struct profile_verdict row = {
+		.search = columns_in_index(in, VERDICTS_SEARCH, heap->nr_searches),
+		.allocation = (uint32_t)allocation,
+		.verdict = (uint8_t)columns_in_bounded(in, VERDICTS_VERDICT,
+						       ALLOCATION_SEARCH_COUNT - 1)};
+
+	if (in->failed || row.verdict == ALLOCATION_NOT_SEARCHED ||
+	    allocation >= heap->nr_allocations || heap->nr_verdicts >= TABLE_ROWS_MAX)
+		return false;
+	profile_add_verdict(reader->profile, &row);
+	reader->next_verdict = allocation + 1;
 	return true;
 }
 

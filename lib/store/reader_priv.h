@@ -20,6 +20,7 @@ struct reader {
 	uint64_t next_count;	  /* the row of counts behind the one read last */
 	uint64_t next_allocation; /* the row of allocations behind the one read last */
 	uint64_t next_searched;	  /* the same of those that were searched */
+	uint64_t next_verdict;	  /* at marks */
 	struct heap_sums heap_sums;
 	struct moment_coder moments;
 	size_t nr_module_symbols; /* rows read */
@@ -38,6 +39,6 @@ bool reader_take_record(struct reader *reader, enum record_type type, const uint
 typedef bool reader_take_row(struct reader *reader, struct columns_in *in);
 
 reader_take_row reader_take_allocation, reader_take_moment, reader_take_search,
-	reader_take_searched, reader_take_discard;
+	reader_take_searched, reader_take_verdict, reader_take_discard;
 
 #endif

@@ -489,8 +489,9 @@ static const struct table tables[RECORD_TYPE_COUNT] = {
 	[RECORD_JIT_SOURCES] = {JIT_SOURCES_COLUMNS, read_jit_source, 0, 0},
 	[RECORD_SOURCES] = {SOURCES_COLUMNS, read_source, 0, 0},
 	[RECORD_DISCARDS] = {DISCARDS_COLUMNS, reader_take_discard, 0, 0},
-	[RECORD_SEARCHES] = {SEARCHES_COLUMNS, reader_take_search, 0, 0},
+	[RECORD_SEARCHES] = {SEARCHES_COLUMNS, reader_take_search, SEARCHES_OLD_COLUMNS, 0},
 	[RECORD_SEARCHED] = {SEARCHED_COLUMNS, reader_take_searched, 0, 0},
+	[RECORD_VERDICTS] = {VERDICTS_COLUMNS, reader_take_verdict, 0, 0},
 };
 
 /* A file of a few bytes must not ask for gigabytes of rows. */

@@ -73,7 +73,7 @@ int store_writer_flush(struct store_writer *writer, const struct profile *profil
 		writer_write_counters,	  writer_write_marks,	  writer_write_jit_names,
 		writer_write_jit_sources, writer_write_counts,	  writer_write_refusals,
 		writer_write_allocations, writer_write_moments,	  writer_write_searches,
-		writer_write_searched,	  writer_write_discards,
+		writer_write_searched,	  writer_write_verdicts,  writer_write_discards,
 	};
 
 	if (writer->failed)

@@ -160,6 +160,7 @@ int writer_write_searches(struct store_writer *writer, const struct profile *pro
 		columns_out_uint(out, SEARCHES_STOP, row->stop_ns);
 		columns_out_uint(out, SEARCHES_BYTES, row->nr_bytes);
 		columns_out_uint(out, SEARCHES_WHY_NOT, row->why_not.v);
+		columns_out_uint(out, SEARCHES_MARK, row->mark.v);
 		out->nr_rows++;
 		status = writer_emit_if_full(writer, RECORD_SEARCHES, err);
 	}
@@ -185,6 +186,28 @@ int writer_write_searched(struct store_writer *writer, const struct profile *pro
 		status = writer_emit_if_full(writer, RECORD_SEARCHED, err);
 	}
 	return status ? status : writer_emit(writer, RECORD_SEARCHED, err);
+}
+
+int writer_write_verdicts(struct store_writer *writer, const struct profile *profile,
+			  struct err *err)
+{
+	const struct profile_heap *heap = &profile->heap;
+	struct written_heap *written = &writer->heap;
+	struct columns_out *out = &writer->columns;
+	int status = 0;
+
+	columns_out_begin(out, VERDICTS_COLUMNS);
+	for (; status == 0 && written->nr_verdicts < heap->nr_verdicts; written->nr_verdicts++) {
+		const struct profile_verdict *row = &heap->verdicts[written->nr_verdicts];
+
+		columns_out_uint(out, VERDICTS_SEARCH, row->search);
+		columns_out_delta(out, VERDICTS_ROW, row->allocation, written->next_verdict);
+		columns_out_uint(out, VERDICTS_VERDICT, row->verdict);
+		written->next_verdict = row->allocation + 1;
+		out->nr_rows++;
+		status = writer_emit_if_full(writer, RECORD_VERDICTS, err);
+	}
+	return status ? status : writer_emit(writer, RECORD_VERDICTS, err);
 }
 
 /* Behind the rows that it is about. */

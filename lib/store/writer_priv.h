@@ -29,9 +29,10 @@ struct written_rows {
 
 /* How much of what was recorded of memory the file has. */
 struct written_heap {
-	size_t nr_allocations, nr_freed, nr_moments, nr_searches, nr_searched;
+	size_t nr_allocations, nr_freed, nr_moments, nr_searches, nr_searched, nr_verdicts;
 	uint32_t next_allocation; /* the row behind the one written last */
 	uint32_t next_searched;	  /* the same of those that were searched */
+	uint32_t next_verdict;	  /* at marks */
 	struct moment_coder coder;
 	struct heap_sums sums;
 	size_t nr_summed_allocations, nr_summed_moments, nr_summed_searches;
@@ -67,8 +68,9 @@ writer_step writer_write_strings, writer_write_meta_and_command, writer_write_mo
 	writer_write_samples, writer_write_counters, writer_write_marks, writer_write_jit_names,
 	writer_write_jit_sources, writer_write_counts, writer_write_refusals,
 	writer_write_allocations, writer_write_moments, writer_write_searches,
-	writer_write_searched, writer_write_discards, writer_write_module_symbols,
-	writer_write_functions, writer_write_locations, writer_write_sources;
+	writer_write_searched, writer_write_verdicts, writer_write_discards,
+	writer_write_module_symbols, writer_write_functions, writer_write_locations,
+	writer_write_sources;
 
 /* Not a table, but the first step: is there anything that readers would refuse? ERR_LIMIT. */
 writer_step writer_check_bounds;

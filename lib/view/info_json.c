@@ -8,6 +8,7 @@
 #include "view/info.h"
 #include "view/info_counts.h"
 #include "view/info_memory.h"
+#include "view/reach_text.h"
 
 /* The version of the JSON form: raised when a member changes its meaning. */
 #define JSON_VERSION 1
@@ -220,6 +221,17 @@ static void put_counters(struct json *json, const struct profile *profile)
 	json_object_end(json);
 }
 
+/* Of a mark that was made for one. */
+static void put_search(struct json *json, const struct profile *profile, uint64_t at_ns)
+{
+	const struct reach_scope scope = {.at_ns = at_ns};
+
+	if (!reach_is_searched(profile, at_ns))
+		return;
+	json_key(json, "reachable");
+	reach_write_searches(json, profile, &scope);
+}
+
 static void put_marks(struct json *json, const struct profile *profile)
 {
 	json_key_array_begin(json, "marks");
@@ -227,6 +239,7 @@ static void put_marks(struct json *json, const struct profile *profile)
 		json_object_begin(json);
 		json_key_u64(json, "time_ns", profile->marks[i].time_ns);
 		put_text(json, profile, "text", profile->marks[i].text);
+		put_search(json, profile, profile->marks[i].time_ns);
 		json_object_end(json);
 	}
 	json_array_end(json);

@@ -3,9 +3,11 @@
 #include "view/info_memory.h"
 
 #include "base/buf.h"
+#include "base/escape.h"
 #include "base/json.h"
 #include "base/minmax.h"
 #include "base/sink.h"
+#include "profile/heap_estimate.h"
 #include "profile/heap_survey.h"
 #include "profile/profile.h"
 #include "view/line.h"
@@ -173,14 +175,57 @@ static void print_late(const struct heap_survey *survey, const struct view *view
 
 static void print_search(const struct profile *profile, const struct view *view, struct sink *sink)
 {
+	const struct reach_scope scope = {.at_ns = HEAP_AT_END};
 	struct buf text = {0};
 
-	if (reach_append_searched(&text, profile, NULL)) {
+	if (reach_append_searched(&text, profile, &scope)) {
 		buf_append_str(&text, ", for pointers to what was not freed: see 'profc report "
 				      "--leaks --reachable'");
 		print_fact(view, "searched    ", &text, sink);
 	}
-	reach_print_not_searched(profile, NULL, view, sink);
+	reach_print_not_searched(profile, &scope, view, sink);
+	buf_release(&text);
+}
+
+#define SEARCHES_SHOWN 10
+
+static void print_search_at(const struct profile *profile, const struct profile_search *search,
+			    const struct view *view, struct sink *sink)
+{
+	const struct reach_scope scope = {.at_ns = search->time_ns};
+	struct buf text = {0};
+
+	if (reach_append_searched(&text, profile, &scope)) {
+		buf_append_str(&text, ", at mark:");
+		escape_terminal(&text, profile_str(profile, search->mark));
+		print_fact(view, "searched    ", &text, sink);
+	}
+	reach_print_not_searched(profile, &scope, view, sink);
+	buf_release(&text);
+}
+
+/* Those of a mark are in a row. */
+static void print_searches_at_marks(const struct profile *profile, const struct view *view,
+				    struct sink *sink)
+{
+	const struct profile_search *searches = profile->heap.searches;
+	const struct profile_search *last = NULL;
+	struct buf text = {0};
+	size_t nr = 0;
+
+	for (size_t i = 0; i < profile->heap.nr_searches; i++) {
+		if (searches[i].mark.v == STR_EMPTY.v ||
+		    (last && last->time_ns == searches[i].time_ns))
+			continue;
+		last = &searches[i];
+		if (++nr <= SEARCHES_SHOWN)
+			print_search_at(profile, last, view, sink);
+	}
+	if (nr > SEARCHES_SHOWN) {
+		append_count(&text, nr - SEARCHES_SHOWN);
+		buf_append_str(&text, " more times, at marks");
+		print_fact(view, "searched    ", &text, sink);
+	}
 	buf_release(&text);
 }
 
@@ -227,6 +272,7 @@ void info_print_memory(const struct profile *profile, const struct view *view, s
 	if (survey.has_moments)
 		print_resident(&survey, profile->heap.discard.time_ns, view, sink);
 	print_late(&survey, view, sink);
+	print_searches_at_marks(profile, view, sink);
 	print_search(profile, view, sink);
 }
 
@@ -270,6 +316,6 @@ void info_write_memory(struct json *json, const struct profile *profile)
 	json_key_u64(json, "mean_bytes", survey.mean_bytes);
 	json_key_u64(json, "dropped", survey.nr_dropped);
 	json_key(json, "reachable");
-	reach_write_searches(json, profile, NULL);
+	reach_write_searches(json, profile, &(const struct reach_scope){.at_ns = HEAP_AT_END});
 	json_object_end(json);
 }

@@ -11,6 +11,7 @@
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/leak_shares.h"
+#include "profile/heap_estimate.h"
 #include "view/level_json.h"
 #include "view/line.h"
 #include "view/number.h"
@@ -94,6 +95,17 @@ static void append_stacks(struct buf *out, size_t nr)
 	buf_append_str(out, " stacks");
 }
 
+/* As it is at the end, or was at a moment. */
+static void append_state(struct buf *out, const struct leaks *leaks)
+{
+	if (leaks->at_ns == HEAP_AT_END) {
+		buf_append_str(out, leaks->nr ? " not freed" : " left unfreed");
+		return;
+	}
+	buf_append_str(out, " alive at ");
+	append_weight(out, METRIC_WALL, leaks->at_ns);
+}
+
 static void print_heading(const struct leaks *leaks, const struct owners *owners,
 			  const struct view *view, struct sink *sink)
 {
@@ -102,9 +114,10 @@ static void print_heading(const struct leaks *leaks, const struct owners *owners
 
 	if (leaks->nr) {
 		append_amount(&text, &leaks->total);
-		buf_append_str(&text, " not freed");
+		append_state(&text, leaks);
 	} else {
-		buf_append_str(&text, "nothing recorded was left unfreed");
+		buf_append_str(&text, "nothing recorded was");
+		append_state(&text, leaks);
 		if (leaks->min_age_ns) {
 			buf_append_str(&text, " for ");
 			append_weight(&text, METRIC_WALL, leaks->min_age_ns);
@@ -329,6 +342,8 @@ static void print_json(const struct leaks *leaks, size_t limit, struct sink *sin
 	json_key_u64(&json, "version", JSON_VERSION);
 	json_key_u64(&json, "total_bytes", leaks->total.weight);
 	json_key_u64(&json, "total_blocks", tally_blocks(&leaks->total));
+	if (leaks->at_ns != HEAP_AT_END)
+		json_key_u64(&json, "at_ns", leaks->at_ns);
 	json_key_bool(&json, "exact", leaks_are_exact(leaks));
 	json_key_u64(&json, "ci_bytes", (uint64_t)tally_error(&leaks->total));
 	write_owners(&json, leaks);

@@ -10,6 +10,8 @@
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/leaks.h"
+#include "profile/block_search.h"
+#include "profile/heap_estimate.h"
 #include "profile/profile.h"
 #include "view/line.h"
 #include "view/number.h"
@@ -23,19 +25,20 @@ struct searched {
 	uint64_t nr_bytes, stop_ns, stop_ns_max;
 };
 
-static bool is_chosen(const bool *chosen, const struct profile_search *row)
+static bool is_chosen(const struct reach_scope *scope, const struct profile_search *row)
 {
-	return !chosen || chosen[row->process];
+	return block_search_is_of(row, scope->at_ns) &&
+	       (!scope->chosen || scope->chosen[row->process]);
 }
 
-static struct searched sum_up(const struct profile *profile, const bool *chosen)
+static struct searched sum_up(const struct profile *profile, const struct reach_scope *scope)
 {
 	struct searched sum = {0};
 
 	for (size_t i = 0; i < profile->heap.nr_searches; i++) {
 		const struct profile_search *row = &profile->heap.searches[i];
 
-		if (!is_chosen(chosen, row))
+		if (!is_chosen(scope, row))
 			continue;
 		sum.nr_processes += row->why_not.v == STR_EMPTY.v;
 		sum.nr_not_searched += row->why_not.v != STR_EMPTY.v;
@@ -53,21 +56,28 @@ static void append_amount(struct buf *out, const struct tally *tally)
 	append_weight(out, METRIC_ALLOCS, tally_blocks(tally));
 }
 
-bool reach_append_searched(struct buf *out, const struct profile *profile, const bool *chosen)
+void reach_append_stop(struct buf *out, uint64_t nr_processes, uint64_t nr_bytes,
+		       uint64_t stop_ns_max)
 {
-	const struct searched sum = sum_up(profile, chosen);
+	append_memory(out, nr_bytes);
+	buf_append_str(out, " of ");
+	if (nr_processes > 1)
+		append_count(out, nr_processes);
+	else
+		buf_append_str(out, "one");
+	buf_append_str(out, nr_processes > 1 ? " processes, which stood still for up to "
+					     : " process, which stood still for ");
+	append_weight(out, METRIC_WALL, stop_ns_max);
+}
+
+bool reach_append_searched(struct buf *out, const struct profile *profile,
+			   const struct reach_scope *scope)
+{
+	const struct searched sum = sum_up(profile, scope);
 
 	if (!sum.nr_processes)
 		return false;
-	append_memory(out, sum.nr_bytes);
-	buf_append_str(out, " of ");
-	if (sum.nr_processes > 1)
-		append_count(out, sum.nr_processes);
-	else
-		buf_append_str(out, "one");
-	buf_append_str(out, sum.nr_processes > 1 ? " processes, which stood still for up to "
-						 : " process, which stood still for ");
-	append_weight(out, METRIC_WALL, sum.stop_ns_max);
+	reach_append_stop(out, sum.nr_processes, sum.nr_bytes, sum.stop_ns_max);
 	return true;
 }
 
@@ -79,7 +89,7 @@ static void append_process(struct buf *out, const struct profile *profile, uint3
 	buf_printf(out, " (%d)", (int)process->pid);
 }
 
-void reach_print_not_searched(const struct profile *profile, const bool *chosen,
+void reach_print_not_searched(const struct profile *profile, const struct reach_scope *scope,
 			      const struct view *view, struct sink *sink)
 {
 	struct buf text = {0};
@@ -88,7 +98,7 @@ void reach_print_not_searched(const struct profile *profile, const bool *chosen,
 	for (size_t i = 0; i < profile->heap.nr_searches; i++) {
 		const struct profile_search *row = &profile->heap.searches[i];
 
-		if (!is_chosen(chosen, row) || row->why_not.v == STR_EMPTY.v || ++nr > LISTED_MAX)
+		if (!is_chosen(scope, row) || row->why_not.v == STR_EMPTY.v || ++nr > LISTED_MAX)
 			continue;
 		append_process(&text, profile, row->process);
 		buf_append_str(&text, ": ");
@@ -104,28 +114,45 @@ void reach_print_not_searched(const struct profile *profile, const bool *chosen,
 	buf_release(&text);
 }
 
+static struct reach_scope scope_of(const struct leaks *leaks)
+{
+	return (struct reach_scope){.at_ns = leaks->at_ns, .chosen = leaks->selection->processes};
+}
+
+bool reach_is_searched(const struct profile *profile, uint64_t at_ns)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < profile->heap.nr_searches && !has; i++)
+		has = block_search_is_of(&profile->heap.searches[i], at_ns);
+	return has;
+}
+
 void reach_print_heading(const struct leaks *leaks, const struct view *view, struct sink *sink)
 {
 	const struct profile *profile = leaks->selection->expansion->profile;
-	const bool *chosen = leaks->selection->processes;
+	const struct reach_scope scope = scope_of(leaks);
 	struct buf text = {0};
 
 	if (!leaks->nr)
 		return;
-	if (!profile->heap.nr_searches) {
+	if (!reach_is_searched(profile, scope.at_ns)) {
 		line_print(sink, view, STYLE_PLAIN,
-			   "nobody looked for pointers to it: 'profc record --mem --reachable' "
-			   "does");
+			   scope.at_ns == HEAP_AT_END
+				   ? "nobody looked for pointers to it: 'profc record --mem "
+				     "--reachable' does"
+				   : "nobody looked for pointers to it then: 'mem search TEXT' "
+				     "does, see profc-record(1)");
 		return;
 	}
 	if (leaks->lost.weight || leaks->pointed_to.weight) {
 		append_amount(&text, &leaks->lost);
 		buf_append_str(&text, " of it lost: no pointer to it in ");
-		reach_append_searched(&text, profile, chosen);
+		reach_append_searched(&text, profile, &scope);
 		line_print(sink, view, STYLE_HEADING, buf_str(&text));
 	}
 	buf_release(&text);
-	reach_print_not_searched(profile, chosen, view, sink);
+	reach_print_not_searched(profile, &scope, view, sink);
 }
 
 void reach_append_leak(struct buf *out, const struct leak *leak)
@@ -160,18 +187,19 @@ void reach_write_leak(struct json *json, const struct leak *leak)
 
 void reach_write(struct json *json, const struct leaks *leaks)
 {
-	const struct selection *selection = leaks->selection;
+	const struct reach_scope scope = scope_of(leaks);
 
 	write_parts(json, &leaks->lost, &leaks->pointed_to);
 	json_key(json, "reachable");
-	reach_write_searches(json, selection->expansion->profile, selection->processes);
+	reach_write_searches(json, leaks->selection->expansion->profile, &scope);
 }
 
-void reach_write_searches(struct json *json, const struct profile *profile, const bool *chosen)
+void reach_write_searches(struct json *json, const struct profile *profile,
+			  const struct reach_scope *scope)
 {
-	const struct searched sum = sum_up(profile, chosen);
+	const struct searched sum = sum_up(profile, scope);
 
-	if (!profile->heap.nr_searches) {
+	if (!reach_is_searched(profile, scope->at_ns)) {
 		json_null(json);
 		return;
 	}
@@ -184,7 +212,7 @@ void reach_write_searches(struct json *json, const struct profile *profile, cons
 	for (size_t i = 0; i < profile->heap.nr_searches; i++) {
 		const struct profile_search *row = &profile->heap.searches[i];
 
-		if (!is_chosen(chosen, row) || row->why_not.v == STR_EMPTY.v)
+		if (!is_chosen(scope, row) || row->why_not.v == STR_EMPTY.v)
 			continue;
 		json_object_begin(json);
 		json_key_u64(json, "pid", (uint64_t)profile->processes[row->process].pid);

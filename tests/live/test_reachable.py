@@ -86,7 +86,7 @@ class ReachableCase(LiveCase):
         target.stdin.flush()
 
     def attach(self, target, *options):
-        fifo = self.path("control")
+        fifo = self.fifo = self.path("control")
         os.mkfifo(fifo, 0o600)
         recorder = Recorder(
             self.directory, "attach", "-p", target.pid, self.RATE, "--reachable", "--control",
@@ -236,11 +236,81 @@ class Attached(ReachableCase):
         return words[0] == "202" and int(words[2], 16) == 0
 
 
+    def test_at_marks_too(self):
+        """A pointer of the first time is overwritten by the second: its block is lost by then."""
+        target = self.start("again", "all", "again", "all", "again", "exit")
+        recorder = self.attach(target)
+        for mark in ("mem search before", "mem search first", "mark first", "mem search the second"):
+            self.until_done(self.fifo, f"{mark}\n")
+            if mark in ("mem search before", "mark first"):
+                self.go_on(target)
+                self.assertEqual(target.stdout.readline(), b"ready\n")
+        self.go_on(target)
+        self.assertEqual(target.wait(timeout=20), 3)
+        recording = recorder.finish()
+        first = self.leaks(recording, "--at", "mark:first")
+        self.assertRight(first)
+        self.assertEqual(first["reachable"]["processes"], 1)
+        self.assertEqual(first["total_blocks"], 28)
+        second = self.leaks(recording, "--at", "mark:the second")
+        self.assertEqual(second["total_blocks"], 2 * 28)
+        self.assertGreater(self.parts(second)["keeps_in_global"][0], (0, 0))
+        self.assertEqual(self.leaks(recording)["total_blocks"], 2 * 28)
+        self.assertEqual(self.leaks(recording, "--at", "mark:before")["total_blocks"], 0)
+        marks = json.loads(recording.info("--json"))["marks"]
+        self.assertEqual(
+            [(mark["text"], "reachable" in mark) for mark in marks],
+            [("before", False), ("first", True), ("first", False), ("the second", True)],
+        )
+        self.assertIn("at mark:the second", recording.info())
+        self.assertIn("searched at mark:first: ", recording.stderr)
+
+    def test_what_is_forked_is_searched_at_marks_as_well(self):
+        target = self.start("again", "all", "fork_again", "again")
+        recorder = self.attach(target)
+        self.go_on(target)
+        self.assertEqual(target.stdout.readline(), b"ready\n")
+        self.until_done(self.fifo, "mem search both\n")
+        self.go_on(target)
+        self.assertEqual(target.stdout.readline(), b"ready\n")
+        self.go_on(target)
+        leaks = self.leaks(recorder.finish(), "--at", "mark:both")
+        self.assertEqual(leaks["reachable"]["processes"], 2)
+        self.assertRight(leaks, lost=LOST | {"loses": (3200, 20)})
+
+
 class AttachedOfAllBlocks(Attached):
     RATE = "--mem=all"
 
 
+class Maps(ReachableCase):
+    def test_mappings_are_searched_for(self):
+        for rate in ("--mem=1", "--mem=all"):
+            self.RATE = rate
+            leaks = self.leaks(self.record("maps"))["leaks"]
+            found = {
+                leak["stack"][1]["function"]: (leak["lost_bytes"], leak["pointed_to_bytes"])
+                for leak in leaks
+                if leak["kind"] == "map"
+            }
+            self.assertEqual(
+                found, {"loses_map": (1 << 20, 0), "keeps_map": (0, 3 << 20)}
+            )
+
+
 class Options(ReachableCase):
+    def test_a_search_at_a_mark_needs_one_in_the_end(self):
+        target = self.start("again")
+        fifo = self.path("control")
+        os.mkfifo(fifo, 0o600)
+        recorder = Recorder(
+            self.directory, "attach", "-p", target.pid, "--mem", "--control", f"fifo:{fifo}"
+        )
+        self.addCleanup(recorder.__exit__, None, None, None)
+        self.until_done(fifo, "mem search now\n")
+        self.go_on(target)
+        self.assertIn("'mem search' needs --reachable", recorder.finish().stderr)
+
     def test_it_needs_memory(self):
         done = profc("record", "--reachable", "--", "true", status=2)
         self.assertIn("--reachable needs --mem", done.stderr)

@@ -3,9 +3,10 @@
  * Leaves blocks behind, of which each function's are lost or kept in one way. Its words:
  *
  *	all  again (waits for a byte on standard input, having said "ready", and goes on)
+ *	maps (of which one is lost)
  *	exit  _exit  return  kill  threads_exit (pthread_exit() of all)
  *	spawn (a program that is not there, so that a child of vfork(2) ends)  fork (waits for a child
- *	that loses blocks of its own)
+ *	that loses blocks of its own)  fork_again (that child waits as "again" does)
  *
  * Sizes are multiples of 16: an allocator's own pointers to what is behind a block are not in it.
  */
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +34,7 @@ static void *volatile in_global;
 static char *volatile to_the_middle;
 static struct node *list;
 static void *volatile sink;
+static void *volatile mapped;
 static sem_t begun, never;
 
 /* So that no stale copy is left in what of the stack is in use later on. */
@@ -173,23 +176,54 @@ NOT_INLINED static void loses_in_child(void)
 	loses();
 }
 
-static void forks(void)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		loses_in_child();
-		_exit(0);
-	}
-	waitpid(pid, NULL, 0);
-}
-
 static void wait_for_byte(void)
 {
 	char byte;
 
 	if (write(STDOUT_FILENO, "ready\n", 6) != 6 || read(STDIN_FILENO, &byte, 1) < 0)
 		abort();
+}
+
+static void *map(size_t nr)
+{
+	void *at = mmap(NULL, nr, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		abort();
+	return memset(at, 1, nr);
+}
+
+static void forks(int waits)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		loses_in_child();
+		wipe();
+		munmap(map(4096), 4096); /* which leaves no register as it was */
+		if (waits)
+			wait_for_byte();
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+NOT_INLINED static void loses_map(void)
+{
+	sink = map((size_t)1 << 20);
+	sink = NULL;
+}
+
+NOT_INLINED static void keeps_map(void)
+{
+	mapped = map((size_t)3 << 20);
+}
+
+static void maps(void)
+{
+	loses_map();
+	keeps_map();
+	wipe();
 }
 
 int main(int argc, char **argv)
@@ -206,7 +240,11 @@ int main(int argc, char **argv)
 		else if (strcmp(word, "spawn") == 0)
 			spawns();
 		else if (strcmp(word, "fork") == 0)
-			forks();
+			forks(0);
+		else if (strcmp(word, "fork_again") == 0)
+			forks(1);
+		else if (strcmp(word, "maps") == 0)
+			maps();
 		else if (strcmp(word, "exit") == 0)
 			exit(3);
 		else if (strcmp(word, "_exit") == 0)

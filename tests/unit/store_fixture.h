@@ -193,6 +193,16 @@ static inline void search_blocks(struct profile *profile)
 	profile_add_search(profile, &failed);
 }
 
+static inline void search_at_mark(struct profile *profile)
+{
+	const struct profile_search row = {
+		.time_ns = 9000000, .stop_ns = 5, .mark = profile_intern(profile, "warm")};
+	uint32_t search = profile_add_search(profile, &row);
+
+	profile_add_verdict(profile, &(struct profile_verdict){search, 3, ALLOCATION_POINTED_TO});
+	profile_add_verdict(profile, &(struct profile_verdict){search, 1, ALLOCATION_LOST});
+}
+
 /* One of them is freed later, another one allocated. */
 static inline void change_blocks(struct profile *profile)
 {
@@ -213,6 +223,7 @@ static inline void change_blocks(struct profile *profile)
 	profile_add_allocation(profile, &row);
 	profile_add_heap_moment(profile, &moment);
 	search_blocks(profile);
+	search_at_mark(profile);
 }
 
 static inline void add_symbols(struct profile *profile)

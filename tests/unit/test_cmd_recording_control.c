@@ -92,7 +92,8 @@ static void test_recording_control__takes_words_of_two_parts(void **state)
 	struct fixture *fixture = *state;
 	struct control *control = &fixture->control;
 
-	say(fixture, "mem start \nmem stopmem discardstop\nmem\nmem stops\nmark mem stop\n");
+	say(fixture, "mem start \nmem stopmem discardstop\nmem\nmem stops\nmark mem stop\n"
+		     "mem search\nmem search two words\n");
 	expect(control, CONTROL_MEM_START, "");
 	expect(control, CONTROL_MEM_STOP, "");
 	expect(control, CONTROL_MEM_DISCARD, "");
@@ -100,6 +101,8 @@ static void test_recording_control__takes_words_of_two_parts(void **state)
 	assert_int_equal(read_status(control), ERR_INVALID);
 	assert_int_equal(read_status(control), ERR_INVALID);
 	expect(control, CONTROL_MARK, "mem stop");
+	assert_int_equal(read_status(control), ERR_INVALID);
+	expect(control, CONTROL_MEM_SEARCH, "two words");
 	assert_int_equal(read_status(control), 0);
 }
 

@@ -228,10 +228,10 @@ static void test_collector__a_mark_and_a_cut_are_in_order(void **state)
 	char path[64];
 
 	made_publish(made, made_sample(0, SEEN_RUNNING, clock_monotonic_ns(), MS));
-	collector_mark(made->collector, "before");
+	collector_mark(made->collector, "before", 0);
 	collector_cut(made->collector, &cut);
 	nr_bytes = collector_cut_wait(&cut);
-	collector_mark(made->collector, "after");
+	collector_mark(made->collector, "after", 0);
 	made_publish(made, made_sample(0, SEEN_RUNNING, clock_monotonic_ns(), 2 * MS));
 	end(made, NULL);
 	assert_int_equal(made->read->nr_samples, 2);

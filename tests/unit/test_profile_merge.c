@@ -223,6 +223,7 @@ static struct profile *with_blocks(struct profile *profile, uint64_t size_bytes)
 		.time_ns = 1024, .size_bytes = size_bytes, .freed_by = THREAD_NONE, .stack = {1}};
 	struct profile_heap_moment moment = {
 		.time_ns = 1500, .process = 0, .allocated_bytes = size_bytes, .nr_allocations = 1};
+	uint32_t search;
 
 	profile_add_allocation(profile, &row);
 	row.time_ns = 2048;
@@ -243,6 +244,10 @@ static struct profile *with_blocks(struct profile *profile, uint64_t size_bytes)
 		profile, &(struct profile_search){.time_ns = 2600,
 						  .nr_bytes = size_bytes,
 						  .why_not = profile_intern(profile, "it ended")});
+	search = profile_add_search(
+		profile,
+		&(struct profile_search){.time_ns = 2500, .mark = profile_intern(profile, "m")});
+	profile_add_verdict(profile, &(struct profile_verdict){search, 1, ALLOCATION_POINTED_TO});
 	return profile;
 }
 
@@ -289,12 +294,19 @@ static void test_merge__searches_are_those_of_all(void **state)
 	const struct profile_heap *heap = &merged->heap;
 
 	(void)state;
-	assert_int_equal(heap->nr_searches, 2);
+	assert_int_equal(heap->nr_searches, 4);
 	assert_int_equal(heap->searches[0].nr_bytes, 7);
 	assert_int_equal(heap->searches[0].time_ns, UINT64_C(10000000000) + 2600);
-	assert_int_equal(heap->searches[1].time_ns, 2600);
-	assert_int_not_equal(heap->searches[0].process, heap->searches[1].process);
-	assert_string_equal(profile_str(merged, heap->searches[1].why_not), "it ended");
+	assert_int_equal(heap->searches[2].time_ns, 2600);
+	assert_int_not_equal(heap->searches[0].process, heap->searches[2].process);
+	assert_string_equal(profile_str(merged, heap->searches[2].why_not), "it ended");
+	/* The blocks of the first are behind those of the other. */
+	assert_int_equal(heap->nr_verdicts, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(heap->verdicts[i].search, 2 * i + 1);
+		assert_string_equal(profile_str(merged, heap->searches[2 * i + 1].mark), "m");
+		assert_int_equal(heap->verdicts[i].allocation, i ? 1 : 3);
+	}
 	assert_int_equal(heap->nr_searched, 2);
 	assert_int_equal(heap->searched[0], 1);
 	assert_int_equal(heap->searched[1], 3);

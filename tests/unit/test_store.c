@@ -241,10 +241,11 @@ static void test_store__gives_back_searches(void **state)
 	struct buf bytes = small_file();
 	struct profile *profile = NULL;
 	const struct profile_search *searches;
+	const struct profile_verdict *verdicts;
 
 	(void)state;
 	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
-	assert_int_equal(profile->heap.nr_searches, 2);
+	assert_int_equal(profile->heap.nr_searches, 3);
 	searches = profile->heap.searches;
 	assert_int_equal(searches[0].time_ns, 13000001);
 	assert_int_equal(searches[0].process, 0);
@@ -254,6 +255,16 @@ static void test_store__gives_back_searches(void **state)
 	assert_int_equal(searches[1].time_ns, 12000000);
 	assert_string_equal(profile_str(profile, searches[1].why_not), "too short");
 	assert_int_equal(profile->heap.nr_searched, 2);
+	assert_int_equal(searches[0].mark.v, STR_EMPTY.v);
+	assert_string_equal(profile_str(profile, searches[2].mark), "warm");
+	assert_int_equal(searches[2].time_ns, 9000000);
+	verdicts = profile->heap.verdicts;
+	assert_int_equal(profile->heap.nr_verdicts, 2);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(verdicts[i].search, 2);
+		assert_int_equal(verdicts[i].allocation, i ? 1 : 3);
+		assert_int_equal(verdicts[i].verdict, i ? ALLOCATION_LOST : ALLOCATION_POINTED_TO);
+	}
 	profile_free(profile);
 	buf_release(&bytes);
 }

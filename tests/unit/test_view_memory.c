@@ -788,8 +788,9 @@ static struct profile *searched(void)
 	return profile;
 }
 
-static void expect_searched(struct profile *profile, const struct leaks_limits *limits,
-			    bool as_json, const char *expected)
+static void expect_searched_at(struct profile *profile, const struct filter *filter,
+			       const struct leaks_limits *limits, bool as_json,
+			       const char *expected)
 {
 	const struct view view = {.columns = 100};
 	struct expansion *expansion = expansion_new(profile, false);
@@ -797,7 +798,7 @@ static void expect_searched(struct profile *profile, const struct leaks_limits *
 	struct leaks *leaks;
 	struct sink sink = SINK_MEMORY;
 
-	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
+	assert_int_equal(selection_new(expansion, filter, &selection, NULL), 0);
 	leaks = leaks_new(selection, &(struct leaks_request){.depth = limits->depth});
 	leaks_tell_lost(leaks);
 	leaks_print(leaks, as_json ? NULL : &view, limits->rows, &sink);
@@ -807,6 +808,12 @@ static void expect_searched(struct profile *profile, const struct leaks_limits *
 	selection_free(selection);
 	expansion_free(expansion);
 	profile_free(profile);
+}
+
+static void expect_searched(struct profile *profile, const struct leaks_limits *limits,
+			    bool as_json, const char *expected)
+{
+	expect_searched_at(profile, &everything, limits, as_json, expected);
 }
 
 static void test_memory__leaks_with_what_is_lost(void **state)
@@ -825,6 +832,55 @@ static void test_memory__leaks_with_what_is_lost(void **state)
 		"\n"
 		"1.00 KiB in 1 block, for 0 ns, growing by 323 KiB/s; all of it lost\n"
 		"    /src/p.c:7: copy\n");
+}
+
+/* At the mark the buffer is still there, and what comes later is not: one of the two is not judged.
+ */
+static struct profile *searched_at_mark(void)
+{
+	struct profile *profile = searched();
+	uint32_t search = profile_add_search(
+		profile, &(struct profile_search){.time_ns = 3 * MS * SAMPLE_TIME_GRAIN_NS,
+						  .stop_ns = 1000000,
+						  .nr_bytes = KIB,
+						  .mark = profile_intern(profile, "m")});
+
+	profile_add_verdict(profile, &(struct profile_verdict){search, 0, ALLOCATION_LOST});
+	profile_add_verdict(profile, &(struct profile_verdict){search, 1, ALLOCATION_POINTED_TO});
+	return profile;
+}
+
+static void test_memory__leaks_of_a_moment_are_as_if_that_were_the_end(void **state)
+{
+	const struct filter at = {
+		.heap = {.at = FILTER_AT_TIME, .at_ns = 3 * MS * SAMPLE_TIME_GRAIN_NS}};
+	const struct filter later = {
+		.heap = {.at = FILTER_AT_TIME, .at_ns = 3 * MS * SAMPLE_TIME_GRAIN_NS + 1}};
+
+	(void)state;
+	expect_searched_at(
+		searched_at_mark(), &at, &(struct leaks_limits){.depth = 1}, false,
+		"10.0 MiB in 3 blocks alive at 3.07 ms, of 2 stacks, in 6.18 ms: ./prog\n"
+		"1.00 MiB in 1 block of it lost: no pointer to it in 1.00 KiB of one process, "
+		"which stood still for 1.00 ms\n"
+		"\n"
+		"2.00 MiB in 2 blocks, the oldest for 3.07 ms, growing by 651 MiB/s; 1.00 MiB in 1 "
+		"block of it lost; a part not searched\n"
+		"    /src/c.c:20: cache\n"
+		"\n"
+		"8.00 MiB in 1 block, for 2.05 ms, none of it in the second half; pointed to\n"
+		"    /src/b.c:9: buffer\n");
+	expect_searched_at(
+		searched_at_mark(), &later, &(struct leaks_limits){.rows = 1, .depth = 1}, false,
+		"10.0 MiB in 3 blocks alive at 3.07 ms, of 2 stacks, in 6.18 ms: ./prog\n"
+		"nobody looked for pointers to it then: 'mem search TEXT' does, see "
+		"profc-record(1)\n"
+		"\n"
+		"8.00 MiB in 1 block, for 2.05 ms, none of it in the second half; not "
+		"searched\n"
+		"    /src/b.c:9: buffer\n"
+		"\n"
+		"1 more (-n 0 shows all)\n");
 }
 
 /* Callers that are not shown tell nothing apart: line 6 of main() adds a block, which is lost. */
@@ -991,6 +1047,7 @@ int main(void)
 		cmocka_unit_test(test_memory__lost_blocks_are_told),
 		cmocka_unit_test(test_memory__leaks_as_json),
 		cmocka_unit_test(test_memory__leaks_with_what_is_lost),
+		cmocka_unit_test(test_memory__leaks_of_a_moment_are_as_if_that_were_the_end),
 		cmocka_unit_test(test_memory__lost_blocks_come_first),
 		cmocka_unit_test(test_memory__leaks_without_a_search),
 		cmocka_unit_test(test_memory__estimates_have_intervals_and_exact_totals),
