@@ -3,7 +3,7 @@
  * Leaves blocks behind, of which each function's are lost or kept in one way. Its words:
  *
  *	all  again (waits for a byte on standard input, having said "ready", and goes on)
- *	maps (of which one is lost)
+ *	maps (of which one is lost)  indirect (blocks that only lost ones point to)
  *	exit  _exit  return  kill  threads_exit (pthread_exit() of all)
  *	spawn (a program that is not there, so that a child of vfork(2) ends)  fork (waits for a child
  *	that loses blocks of its own)  fork_again (that child waits as "again" does)
@@ -63,6 +63,31 @@ NOT_INLINED static void loses_ring(void)
 
 	node->next = node;
 	sink = node;
+	sink = NULL;
+}
+
+/* The first is lost, of the others each is pointed to by one that is. */
+NOT_INLINED static void loses_chain(void)
+{
+	struct node *chain = NULL;
+
+	for (int i = 0; i < 4; i++) {
+		struct node *node = malloc(sizeof(*node));
+
+		node->next = chain;
+		chain = node;
+	}
+	sink = chain;
+	sink = NULL;
+}
+
+NOT_INLINED static void loses_cycle(void)
+{
+	struct node *one = malloc(sizeof(*one)), *other = malloc(sizeof(*other));
+
+	one->next = other;
+	other->next = one;
+	sink = one;
 	sink = NULL;
 }
 
@@ -162,6 +187,13 @@ static void all(void)
 	wipe();
 }
 
+static void indirect(void)
+{
+	loses_chain();
+	loses_cycle();
+	wipe();
+}
+
 static void spawns(void)
 {
 	char *const words[] = {(char *)"nowhere", NULL};
@@ -243,6 +275,8 @@ int main(int argc, char **argv)
 			forks(0);
 		else if (strcmp(word, "fork_again") == 0)
 			forks(1);
+		else if (strcmp(word, "indirect") == 0)
+			indirect();
 		else if (strcmp(word, "maps") == 0)
 			maps();
 		else if (strcmp(word, "exit") == 0)
