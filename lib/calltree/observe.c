@@ -92,7 +92,7 @@ static struct sample site_of(const struct observation_walk *walk,
 	struct sample site = {.time_ns = row->time_ns,
 			      .thread = row->thread,
 			      .stack = row->stack,
-			      .nr = 1,
+			      .nr = (uint32_t)min_u64(1 + (uint64_t)row->nr_more, UINT32_MAX),
 			      .syscall_nr = -1,
 			      .kind = SAMPLE_RUNNING,
 			      .end = row->end};
@@ -129,11 +129,11 @@ static void weigh_block(struct observation_walk *walk, uint32_t index, struct ob
 	const struct profile_allocation *row = &profile_of(walk)->heap.allocations[index];
 	struct heap_weight weight = heap_estimate_weight(&walk->estimate, row);
 	bool in_blocks = walk->metric == METRIC_ALLOCS;
-	uint64_t seen_blocks = min_u64(1 + (uint64_t)row->nr_more, UINT32_MAX);
-	uint64_t seen = in_blocks ? seen_blocks : row->size_bytes;
+	struct sample site = site_of(walk, row);
+	uint64_t seen = in_blocks ? site.nr : row->size_bytes;
 
 	*out = (struct observation){
-		.sample = site_of(walk, row),
+		.sample = site,
 		.weight = whole_part(walk, in_blocks ? weight.blocks : weight.bytes),
 		.square = in_blocks ? weight.square_blocks : weight.square_bytes,
 		.blocks = weight.blocks,
