@@ -33,6 +33,8 @@ struct heap_ring {
 	uint64_t counted_bytes, counted_blocks; /* heap_ring_count() */
 	struct heap_moment former, latter;	/* what both clocks have shown */
 	uint64_t time_ns;			/* of the last record that has one */
+	/* Children write there, too, that are not recorded: a sample's exact totals are of all. */
+	bool has_strangers;
 };
 
 struct heap_record {

@@ -207,21 +207,32 @@ void prober_copy_memory(const struct profile_heap *heap, struct profile_heap_mom
 	}
 }
 
+/* What was counted where all is recorded is of those alone that are. */
+static bool has_strangers(const struct probed *probed)
+{
+	const struct heap_ring *ring = installation_heap(probed->installation);
+
+	return ring->has_strangers && !ring->all;
+}
+
 bool prober_add_totals(const struct prober *prober, const struct probed_process *process,
 		       struct profile_heap_moment *moment)
 {
 	struct heap_totals totals;
-	bool has_heap = false;
+	bool has_heap = false, is_known = true;
 
 	moment->allocated_bytes = moment->nr_allocations = moment->nr_dropped = 0;
 	for (size_t i = 0; i < process->nr_probed; i++) {
 		if (!counted_heap(prober, &process->probed[i], &totals))
 			continue;
 		has_heap = true;
+		is_known &= !has_strangers(&process->probed[i]);
 		moment->allocated_bytes += totals.allocated_bytes;
 		moment->nr_allocations += totals.nr_allocations;
 		moment->nr_dropped += totals.nr_dropped + totals.nr_lost + totals.nr_untracked;
 	}
+	if (!is_known)
+		moment->allocated_bytes = moment->nr_allocations = 0;
 	return has_heap;
 }
 

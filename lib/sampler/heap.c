@@ -286,12 +286,15 @@ static void drain_ring(void *context, uint32_t serial, pid_t pid, struct heap_ri
 		const struct sampled_process *process = process_of(drain, serial, pid, &record);
 		const struct roster_thread *thread =
 			roster_find_thread(drain->sampler->roster, record.tid);
+		bool is_stranger =
+			heap_is_stranger(drain->sampler, &drain->family, pid, record.pid);
 
 		if (drain->family.waits) {
 			heap_ring_put_back(heap);
 			return;
 		}
-		if (process && is_recorded(drain->sampler, &record)) {
+		heap->has_strangers |= is_stranger;
+		if (process && !is_stranger && is_recorded(drain->sampler, &record)) {
 			note_for_search(drain, process->serial, &record);
 			publish_record(drain, process, thread, serial, &record);
 		}

@@ -320,6 +320,8 @@ class All(Allocators):
         words = ("threads:4", "hammers:400000:300")
         recording = self.record([build("allocates"), *words], self.RATE)
         self.assertExact(recording, besides=4 * 4096)
+        blocks = self.heap(recording)["allocated_blocks"]
+        self.assertEqual(recording.report("-m", "alloc")["samples"], blocks)
         self.assertEqual(recording.said[0]["wrong"], 0)
         self.assertEqual(set(self.leaks(recording)) & OWN, set())
         self.assertTrue(self.report_of_leaks(recording)["exact"])
@@ -429,6 +431,17 @@ class Processes(MemoryCase):
         self.assertEqual(
             self.leaks(recording)["leaks"]["bytes"], 50 * 500 + 24 * 3000 + 10 * 7000
         )
+
+    def test_without_children(self):
+        """Of a sample the exact totals are of both: they are not those of the parent alone."""
+        words = ("leaks:50:500", "fork", "leaks:24:3000")
+        for rate, is_exact in (("--mem=1", False), ("--mem=all", True)):
+            recording = self.record([build("allocates"), *words], rate, "--no-children")
+            heap = self.heap(recording)
+            self.assertEqual(heap["allocated_bytes"], 50 * 500)
+            self.assertEqual(heap["allocated_blocks"], 50)
+            self.assertEqual(heap["allocated_exact"], is_exact)
+            self.assertEqual(self.leaks(recording)["leaks"]["bytes"], 50 * 500)
 
     def test_whose_leaks_they_are(self):
         words = ("leaks:50:500", "threads:2", "leaks:20:400", "fork", "leaks:24:3000")
