@@ -235,14 +235,22 @@ static void print_level(const struct expansion *expansion, const struct level *l
 	buf_release(&name);
 }
 
-static void print_note(const struct leaks *leaks, const struct view *view, struct sink *sink)
+static void print_notes(const struct leaks *leaks, const struct view *view, struct sink *sink)
 {
+	static void (*const notes[])(struct buf *, const struct profile *) = {
+		summary_append_unwatched, summary_append_lost_blocks};
 	struct buf note = {0};
+	bool any = false;
 
-	summary_append_lost_blocks(&note, expansion_of(leaks)->profile);
-	if (note.nr_bytes) {
-		line_print(sink, view, STYLE_PLAIN, "");
+	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
+		notes[i](&note, expansion_of(leaks)->profile);
+		if (!note.nr_bytes)
+			continue;
+		if (!any)
+			line_print(sink, view, STYLE_PLAIN, "");
+		any = true;
 		paragraph_print(view, "note: ", buf_str(&note), sink);
+		buf_clear(&note);
 	}
 	buf_release(&note);
 }
@@ -272,7 +280,7 @@ static void print_text(const struct leaks *leaks, const struct view *view, size_
 		line_print(sink, view, STYLE_PLAIN, "");
 		line_print(sink, view, STYLE_DIM, buf_str(&text));
 	}
-	print_note(leaks, view, sink);
+	print_notes(leaks, view, sink);
 	free(owners.shares);
 	level_list_release(&list);
 	buf_release(&text);

@@ -653,6 +653,19 @@ static void note_late_counts(const struct weights *weights, struct buf *note)
 	buf_append_str(note, " later than sampled; time per call is that of the time counted");
 }
 
+void summary_append_unwatched(struct buf *note, const struct profile *profile)
+{
+	uint64_t nr = counted_of(profile).refused;
+
+	if (nr == 0)
+		return;
+	append_count(note, nr);
+	buf_append_str(note, nr == 1 ? " function could not be watched: if it frees, what it has "
+				       "freed is among this; 'profc info' says why"
+				     : " functions could not be watched: what those of them that "
+				       "free have freed is among this; 'profc info' says why");
+}
+
 void summary_append_lost_blocks(struct buf *note, const struct profile *profile)
 {
 	uint64_t nr_recorded;

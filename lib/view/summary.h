@@ -36,6 +36,12 @@ bool summary_append_missed(struct buf *out, const struct profile *profile);
 void summary_append_lost_blocks(struct buf *note, const struct profile *profile);
 
 /*
+ * "1 function could not be watched", and what that means for what is not freed: one that frees may
+ * be among those. Else nothing is appended.
+ */
+void summary_append_unwatched(struct buf *note, const struct profile *profile);
+
+/*
  * Say in *err, ERR_EMPTY, why there is nothing to show: there is none of the metric, or none that
  * passes the filters. `input` is what the user has named, if anything, and `path` what that is.
  */

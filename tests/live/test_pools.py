@@ -170,6 +170,8 @@ class Refused(PoolCase):
         )
         self.assertIn("1 function of an allocator could not be watched", recording.stderr)
         self.assertIn("not watched: pool_clone.constprop.0", recording.info())
+        leaks = profc("report", "-i", recording.path, "--leaks").stdout
+        self.assertIn("note: 1 function could not be watched: if it frees, ", leaks)
 
     def test_a_name_that_no_file_has(self):
         for spec, why in (
