@@ -315,6 +315,27 @@ static void allocate(struct maker *maker, uint64_t nr_samples, uint64_t now_ns)
 		add_block(maker, now_ns);
 }
 
+/* At a mark; of those that were alive then every second is lost. */
+static void search_before(struct maker *maker, uint64_t at_ns)
+{
+	const struct profile_heap *heap = &maker->profile->heap;
+	const struct profile_search row = {.time_ns = at_ns,
+					   .stop_ns = 500000,
+					   .nr_bytes = 3 << 20,
+					   .mark = profile_intern(maker->profile, "half")};
+	uint32_t search = profile_add_search(maker->profile, &row);
+
+	for (uint32_t i = 0; i < heap->nr_allocations; i++) {
+		const struct profile_allocation *block = &heap->allocations[i];
+
+		if (block->time_ns <= at_ns && (!block->freed_ns || block->freed_ns > at_ns))
+			profile_add_verdict(maker->profile,
+					    &(struct profile_verdict){search, i,
+								      i % 2 ? ALLOCATION_POINTED_TO
+									    : ALLOCATION_LOST});
+	}
+}
+
 /* Of those that are left every third is lost, every third pointed to. */
 static void search(struct maker *maker, uint64_t now_ns)
 {
@@ -329,6 +350,7 @@ static void search(struct maker *maker, uint64_t now_ns)
 							     : ALLOCATION_LOST);
 	}
 	profile_add_search(maker->profile, &row);
+	search_before(maker, now_ns / 2);
 }
 
 static void flush(struct maker *maker)

@@ -42,8 +42,9 @@ TABLES = {
     19: ("refusals", "process function module reason"),
     22: ("sources", "file size modified"),
     23: ("discards", "time allocations moments"),
-    26: ("searches", "time process stop bytes reason"),
+    26: ("searches", "time process stop bytes reason mark"),
     27: ("searched", "number state"),
+    29: ("verdicts", "search number state"),
 }
 BYTES = {("texts", "text"): "length", ("modules", "path"): "path_length",
          ("modules", "build_id"): "build_id_length"}
@@ -132,6 +133,7 @@ class Recording:
         self.counts, self.refusals = [], []
         self.allocations, self.moments, self.discards = [], [], []
         self.searches, self._next_searched = [], 0
+        self.verdicts, self._next_verdict = [], 0
         self._next_allocation, self._last_moment, self._last_of_process = 0, 0, {}
         self.complete = False
         self._next_count = 0
@@ -267,7 +269,8 @@ class Recording:
             self.moments.append(now)
 
     def _take_searches(self, rows):
-        self.searches += [row | {"reason": self.text(row["reason"])} for row in rows]
+        self.searches += [row | {name: self.text(row[name]) for name in ("reason", "mark")}
+                          for row in rows]
 
     def _take_searched(self, rows):
         for row in rows:
@@ -275,6 +278,12 @@ class Recording:
             assert "state" not in self.allocations[number]
             self.allocations[number]["state"] = row["state"]
             self._next_searched = number + 1
+
+    def _take_verdicts(self, rows):
+        for row in rows:
+            number = (self._next_verdict + signed(row["number"])) & MASK
+            self.verdicts.append(row | {"number": number})
+            self._next_verdict = number + 1
 
     def _take_discards(self, rows):
         self.discards += rows

@@ -107,7 +107,8 @@ class SecondReader(Files):
         states = [row.get("state") for row in rows]
         self.assertEqual(states, [None if row["life"] else (None, 1, 2)[number % 3]
                                   for number, row in enumerate(rows)])
-        (search,) = self.second.searches
+        search, before = self.second.searches
+        self.assertEqual((search["mark"], before["mark"]), ("", "half"))
         self.assertEqual((search["process"], search["stop"], search["bytes"], search["reason"]),
                          (0, 1500000, 5 << 20, ""))
         leaks = report(self.path, "--leaks", "--reachable")
@@ -122,11 +123,24 @@ class SecondReader(Files):
             self.assertEqual(leaks[f"{part}_bytes"],
                              sum(leak[f"{part}_bytes"] for leak in leaks["leaks"]))
 
+    def test_a_search_at_a_mark_is_that_made_up(self):
+        before = self.second.searches[1]
+        lost = [row for row in self.second.verdicts if row["state"] == 2]
+        self.assertEqual({row["search"] for row in self.second.verdicts}, {1})
+        leaks = report(self.path, "--leaks", "--reachable", "--at", f"{before['time']}ns")
+        self.assertEqual(leaks["reachable"]["stop_ns"], before["stop"])
+        self.assertEqual(leaks["at_ns"], before["time"])
+        self.assertEqual(sum(leak["samples"] for leak in leaks["leaks"]), len(self.second.verdicts))
+        self.assertEqual(leaks["lost_blocks"] + leaks["pointed_to_blocks"], leaks["total_blocks"])
+        self.assertAlmostEqual(leaks["lost_blocks"] / leaks["total_blocks"],
+                               len(lost) / len(self.second.verdicts), delta=0.2)
+
     def test_searches_survive_new_symbols(self):
         path = self.file("symbolized.data", self.content())
         profc("symbolize", "-i", path)
         symbolized = Recording(path)
         self.assertEqual(symbolized.searches, self.second.searches)
+        self.assertEqual(symbolized.verdicts, self.second.verdicts)
         self.assertEqual([row.get("state") for row in symbolized.allocations],
                          [row.get("state") for row in self.second.allocations])
 
