@@ -15,17 +15,17 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/escape.h"
-#include "base/wrap.h"
 #include "cmd/command.h"
 #include "cmd/doctor_probe.h"
 #include "cmd/record_options.h"
 #include "cmd/view_options.h"
 #include "proc/read.h"
 #include "tracee/permission.h"
+#include "view/finding.h"
 
 struct doctor_args {
 	struct option_list pid_texts;
+	int color; /* index of view_color_choices */
 };
 
 static const struct option_row rows[] = {
@@ -36,53 +36,37 @@ static const struct option_row rows[] = {
 	 .offset = offsetof(struct doctor_args, pid_texts),
 	 .commas = true,
 	 .help = "also attach to this process, and detach at once (repeatable)"},
+	COLOR_OPTION_ROW(struct doctor_args, color),
 	OPTIONS_END,
 };
 
-enum verdict {
-	VERDICT_GOOD,
-	VERDICT_FAIR, /* it works, but could be better */
-	VERDICT_BAD,  /* it does not work */
+/* What is found is printed as it is found. */
+struct doctor {
+	struct view view;
+	unsigned int nr[FINDING_COUNT];
 };
 
-static const char *const verdict_words[] = {"ok", "fair", "BAD"};
-
-#define INDENT 6
-
-/* Programs get one line of each, however long. */
-static size_t line_columns(void)
-{
-	const struct view_options options = VIEW_OPTIONS_INIT;
-
-	return isatty(STDOUT_FILENO) ? view_options_resolve(&options).columns : SIZE_MAX;
-}
-
-static void append_wrapped(struct buf *text, const char *words)
-{
-	const struct wrap wrap = {.columns = line_columns(), .indent = INDENT};
-	struct buf escaped = {0};
-
-	escape_terminal(&escaped, words);
-	wrap_words(text, buf_str(&escaped), escaped.nr_bytes, &wrap);
-	buf_release(&escaped);
-}
-
-/* A finding, and on the next line what to do about it, if anything. */
-static void say(enum verdict verdict, const char *what, const char *hint)
+static void say(struct doctor *doctor, enum finding finding, const char *what, const char *hint)
 {
 	struct buf text = {0};
 
-	buf_printf(&text, "%-*s", INDENT, verdict_words[verdict]);
-	append_wrapped(&text, what);
-	if (hint && *hint) {
-		buf_printf(&text, "%*s", INDENT, "");
-		append_wrapped(&text, hint);
-	}
+	doctor->nr[finding]++;
+	finding_append(&text, &doctor->view, finding, what, hint);
+	fputs(buf_str(&text), stdout);
+	fflush(stdout);
+	buf_release(&text);
+}
+
+static void say_sum(const struct doctor *doctor)
+{
+	struct buf text = {0};
+
+	findings_append_sum(&text, &doctor->view, doctor->nr);
 	fputs(buf_str(&text), stdout);
 	buf_release(&text);
 }
 
-static void examine_system(void)
+static void examine_system(struct doctor *doctor)
 {
 	struct utsname host;
 	char line[sizeof(host)];
@@ -91,36 +75,58 @@ static void examine_system(void)
 		return;
 	snprintf(line, sizeof(line), "%s %s on %s, profc " PROFC_VERSION, host.sysname,
 		 host.release, host.machine);
-	say(VERDICT_GOOD, line, NULL);
+	say(doctor, FINDING_OK, line, NULL);
 }
 
-static void examine_permissions(void)
+static void examine_permissions(struct doctor *doctor)
 {
 	enum yama_scope scope = yama_scope_now();
-	char line[128];
 
 	if (refusal_of_proc(NULL) < 0)
 		return; /* the next check reports it */
-	if (scope == YAMA_NOBODY) {
-		say(VERDICT_BAD, "Yama forbids ptrace altogether (kernel.yama.ptrace_scope is 3)",
-		    "this cannot be changed without a reboot");
-	} else if (may_trace_all()) {
-		say(VERDICT_GOOD, "may attach to processes of all users (CAP_SYS_PTRACE)", NULL);
-	} else if (scope <= YAMA_CLASSIC) {
-		say(VERDICT_GOOD, "may attach to processes of this user only",
-		    "for other users: run profc as that user, as root, or with CAP_SYS_PTRACE");
-	} else {
-		snprintf(line, sizeof(line),
-			 "Yama lets profc attach to %s (kernel.yama.ptrace_scope is %d)",
-			 scope == YAMA_DESCENDANTS ? "its own descendants only" : "no process",
-			 (int)scope);
-		say(scope == YAMA_DESCENDANTS ? VERDICT_FAIR : VERDICT_BAD, line,
-		    "`profc record -- CMD` works with scope 1; to attach, run as root, or: "
-		    "sysctl kernel.yama.ptrace_scope=0");
-	}
+	if (scope == YAMA_NOBODY)
+		say(doctor, FINDING_FAILURE,
+		    "Yama forbids ptrace altogether: kernel.yama.ptrace_scope is 3",
+		    "set it to 1 or 0 in sysctl.conf(5), and reboot");
+	else if (may_trace_all())
+		say(doctor, FINDING_OK, "may attach to processes of all users (CAP_SYS_PTRACE)",
+		    NULL);
+	else if (scope <= YAMA_CLASSIC)
+		say(doctor, FINDING_OK, "may attach to processes of this user (root: to all)",
+		    NULL);
+	else if (scope == YAMA_DESCENDANTS)
+		say(doctor, FINDING_WARNING,
+		    "record works, attach does not: kernel.yama.ptrace_scope is 1",
+		    "to attach, be root, or: sysctl kernel.yama.ptrace_scope=0");
+	else
+		say(doctor, FINDING_FAILURE,
+		    "Yama lets profc trace no process: kernel.yama.ptrace_scope is 2",
+		    "run as root, or: sysctl kernel.yama.ptrace_scope=1");
 }
 
-static bool examine_tracing(void)
+/* How well what works does. */
+static void examine_precision(struct doctor *doctor, const struct doctor_probe *probe)
+{
+	if (probe->reads_sleepers)
+		say(doctor, FINDING_OK, "sleeping threads can be read without a stop", NULL);
+	else
+		say(doctor, FINDING_WARNING,
+		    "sleeping threads cannot be read: blocked time has no stacks",
+		    "let profc read /proc/PID/syscall and process_vm_readv(2)");
+	if (probe->reads_kernel_stack)
+		say(doctor, FINDING_OK,
+		    "running threads are not stopped in the middle of a long transfer", NULL);
+	else
+		say(doctor, FINDING_WARNING,
+		    "a stop may cut a long transfer to a pipe or socket short",
+		    "run as root or with CAP_SYS_ADMIN: /proc/PID/stack shows them");
+	if (!probe->has_pcount)
+		say(doctor, FINDING_WARNING,
+		    "CPU times are in steps of 10 ms, waits for a CPU unknown",
+		    "use a kernel with CONFIG_SCHED_INFO, which counts in schedstat");
+}
+
+static bool examine_tracing(struct doctor *doctor)
 {
 	struct doctor_probe probe;
 	struct err err = ERR_INIT;
@@ -129,33 +135,15 @@ static bool examine_tracing(void)
 	if (doctor_probe_child(&probe, &err) < 0) {
 		const char *hint = hint_of(&err);
 
-		say(VERDICT_BAD, err.what,
-		    *hint ? hint
-			  : "a container may forbid ptrace(2): docker run --cap-add=SYS_PTRACE, or "
-			    "a seccomp profile that allows it");
+		say(doctor, FINDING_FAILURE, err.what,
+		    *hint ? hint : "let the container use ptrace: docker run --cap-add=SYS_PTRACE");
 		return false;
 	}
 	snprintf(line, sizeof(line),
 		 "visited a child, copied %llu bytes of its stack, detached it: %.0f \xc2\xb5s",
 		 (unsigned long long)probe.stack_bytes, (double)probe.stop_ns / (double)NS_PER_US);
-	say(VERDICT_GOOD, line, NULL);
-	if (probe.reads_sleepers)
-		say(VERDICT_GOOD, "sleeping threads can be read without a stop", NULL);
-	else
-		say(VERDICT_FAIR, "sleeping threads cannot be read: blocked time has no stacks",
-		    "/proc/PID/syscall or the process' memory is not available");
-	if (probe.reads_kernel_stack)
-		say(VERDICT_GOOD,
-		    "running threads are not stopped in the middle of a long transfer", NULL);
-	else
-		say(VERDICT_FAIR,
-		    "a stop may make a long transfer of a running thread, to a pipe or socket, "
-		    "short",
-		    "/proc/PID/stack, which shows such transfers, needs CAP_SYS_ADMIN");
-	if (!probe.has_pcount)
-		say(VERDICT_FAIR, "the kernel does not count context switches in schedstat",
-		    "it was built without CONFIG_SCHED_INFO: CPU time has the precision of a clock "
-		    "tick (10 ms), and the time spent waiting for a CPU is unknown");
+	say(doctor, FINDING_OK, line, NULL);
+	examine_precision(doctor, &probe);
 	return true;
 }
 
@@ -168,44 +156,44 @@ static void *try_realtime(void *allowed)
 	return NULL;
 }
 
-static void examine_priority(void)
+static void examine_priority(struct doctor *doctor)
 {
+	static const char none[] =
+		"bursts under 1 ms are sampled too rarely: no real-time priority";
 	struct rlimit longest;
 	bool allowed = false;
 	pthread_t thread;
 
 	if (getrlimit(RLIMIT_RTTIME, &longest) == 0 && longest.rlim_cur != RLIM_INFINITY) {
-		say(VERDICT_FAIR,
-		    "no real-time priority: bursts under a millisecond are sampled too rarely",
-		    "its run time is limited, and exceeding the limit kills: ulimit -R unlimited");
+		say(doctor, FINDING_WARNING, none,
+		    "its run time is limited, which kills: ulimit -R unlimited");
 		return;
 	}
 	if (pthread_create(&thread, NULL, try_realtime, &allowed) == 0)
 		pthread_join(thread, NULL);
 	if (allowed)
-		say(VERDICT_GOOD, "real-time priority: short bursts are sampled without bias",
+		say(doctor, FINDING_OK, "real-time priority: short bursts are sampled without bias",
 		    NULL);
 	else
-		say(VERDICT_FAIR,
-		    "no real-time priority: bursts under a millisecond are sampled too rarely",
+		say(doctor, FINDING_WARNING, none,
 		    "run as root, with CAP_SYS_NICE, or after: ulimit -r 1");
 }
 
 #define MANY_DESCRIPTORS 1024
 
-static void examine_limits(void)
+static void examine_limits(struct doctor *doctor)
 {
 	struct rlimit limit;
 	char line[96];
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= MANY_DESCRIPTORS)
 		return;
-	snprintf(line, sizeof(line), "only %llu file descriptors",
+	snprintf(line, sizeof(line), "only %llu file descriptors: too few for many threads",
 		 (unsigned long long)limit.rlim_cur);
-	say(VERDICT_FAIR, line, "raise the limit to profile many threads: ulimit -n 4096");
+	say(doctor, FINDING_WARNING, line, "raise the limit: ulimit -n 4096");
 }
 
-static bool examine_process(pid_t pid)
+static bool examine_process(struct doctor *doctor, pid_t pid)
 {
 	struct err err = ERR_INIT;
 	struct proc_stat stat = {.nr_threads = 1};
@@ -213,14 +201,46 @@ static bool examine_process(pid_t pid)
 	pid_t tgid;
 
 	if (permission_to_trace(pid, &tgid, &err) < 0) {
-		say(VERDICT_BAD, err.what, hint_of(&err));
+		const char *hint = hint_of(&err);
+
+		say(doctor, FINDING_FAILURE, err.what,
+		    *hint ? hint : "name another process: `pgrep -a NAME` lists them");
 		return false;
 	}
 	proc_read_task_stat(tgid, tgid, &stat);
 	snprintf(line, sizeof(line), "process %d may be traced: %llu thread%s", (int)pid,
 		 (unsigned long long)stat.nr_threads, stat.nr_threads == 1 ? "" : "s");
-	say(VERDICT_GOOD, line, NULL);
+	say(doctor, FINDING_OK, line, NULL);
 	return true;
+}
+
+/* Whether all works that is needed. */
+static bool examine(struct doctor *doctor, const pid_t *pids, size_t nr_pids)
+{
+	bool works;
+
+	examine_system(doctor);
+	examine_permissions(doctor);
+	works = examine_tracing(doctor);
+	examine_priority(doctor);
+	examine_limits(doctor);
+	for (size_t i = 0; i < nr_pids; i++)
+		works &= examine_process(doctor, pids[i]);
+	say_sum(doctor);
+	return works;
+}
+
+/* Programs get one line of each, however long. */
+static struct view view_of(const struct doctor_args *args)
+{
+	struct view_options options = VIEW_OPTIONS_INIT;
+	struct view view;
+
+	options.color = args->color;
+	view = view_options_resolve(&options);
+	if (!isatty(STDOUT_FILENO))
+		view.columns = SIZE_MAX;
+	return view;
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -232,6 +252,7 @@ static int run(const struct command *self, int argc, char **argv)
 	size_t nr_pids = 0;
 	int first = 0;
 	int status = EXIT_DONE;
+	struct doctor doctor;
 
 	if (options_parse(rows, &args, argc, argv, false, &first, &err) < 0) {
 		status = usage_error(self, &err);
@@ -244,16 +265,9 @@ static int run(const struct command *self, int argc, char **argv)
 			status = usage_error(self, &err);
 	}
 	if (status == EXIT_DONE) {
-		examine_system();
-		examine_permissions();
-		if (!examine_tracing())
+		doctor = (struct doctor){.view = view_of(&args)};
+		if (!examine(&doctor, pids, nr_pids))
 			status = EXIT_CANNOT;
-		examine_priority();
-		examine_limits();
-		for (size_t i = 0; i < nr_pids; i++) {
-			if (!examine_process(pids[i]))
-				status = EXIT_CANNOT;
-		}
 	}
 	free(pids);
 	options_release(rows, &args);
@@ -265,9 +279,9 @@ const struct command command_doctor = {
 	.synopsis = "[-p PID]",
 	.summary = "check whether profiling works here, and if not why",
 	.help = "Tries what a recording needs on a child of its own and on the processes given "
-		"with -p. Each line is ok, fair (works, but could be better) or BAD, with what "
-		"to do about it. The exit status is 1 if anything that profiling needs is "
-		"BAD.\n\n"
+		"with -p. Each line is ok, warn (works, but could be better) or FAIL, with a "
+		"hint what to do about it. The exit status is 1 if anything that profiling "
+		"needs is FAIL.\n\n"
 		"Examples:\n"
 		"  profc doctor\n"
 		"  profc doctor -p 1234",

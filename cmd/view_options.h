@@ -39,14 +39,17 @@ extern const char *const view_color_choices[], *const view_name_choices[],
 /* The same for views that show no functions. */
 #define VIEW_PAGE_OPTION_ROWS(values, member)                                                      \
 	{.type = OPTION_SECTION, .name = "Display"},                                       \
-	{.type = OPTION_CHOICE, .name = "color", .argument = "WHEN",                               \
-	 .offset = offsetof(values, member.color), .choices = view_color_choices,                  \
-	 .help = "auto, always or never; auto: on a terminal, unless NO_COLOR is set (default: auto)"},     \
+	COLOR_OPTION_ROW(values, member.color),                                                    \
 	{.type = OPTION_UINT, .name = "width", .argument = "N",                                    \
 	 .offset = offsetof(values, member.width), .min = 40, .max = 10000,                        \
 	 .help = "width of the output in columns (default: that of the terminal, else 120)"},                             \
 	{.type = OPTION_FLAG, .name = "no-pager", .offset = offsetof(values, member.no_pager),     \
 	 .help = "do not use a pager, nor the browser of report"}
+
+#define COLOR_OPTION_ROW(values, member)                                                           \
+	{.type = OPTION_CHOICE, .name = "color", .argument = "WHEN",                               \
+	 .offset = offsetof(values, member), .choices = view_color_choices,                        \
+	 .help = "auto, always or never; auto: on a terminal, unless NO_COLOR is set (default: auto)"}
 
 /* For views with columns of times. */
 #define UNIT_OPTION_ROW(values, member)                                                            \

@@ -32,7 +32,7 @@ complete -c profc -n '__fish_seen_subcommand_from report annotate export diff to
 complete -c profc -n '__fish_seen_subcommand_from report' -s m -l metric -x -a calls
 complete -c profc -n '__fish_seen_subcommand_from report annotate diff' -l unit -x -a 'auto ns us ms s'
 complete -c profc -n '__fish_seen_subcommand_from report top' -l by -x -a 'function line file module thread process state syscall lifetime'
-complete -c profc -n '__fish_seen_subcommand_from report annotate diff info dump top' -l color -x -a 'auto always never'
+complete -c profc -n '__fish_seen_subcommand_from report annotate diff info dump top doctor' -l color -x -a 'auto always never'
 complete -c profc -n '__fish_seen_subcommand_from record attach top' -l unwinder -x -a 'auto cfi libunwind fp'
 complete -c profc -n '__fish_seen_subcommand_from record attach top' -l count -x
 complete -c profc -n '__fish_seen_subcommand_from record attach top' -l count-calls-in -x

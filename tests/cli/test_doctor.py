@@ -16,7 +16,8 @@ class Doctor(LiveCase):
         said = profc("doctor").stdout
         self.assertRegex(said, r"(?m)^ok +visited a child, copied \d+ bytes of its stack")
         self.assertRegex(said, r"(?m)^ok +sleeping threads can be read")
-        self.assertNotIn("BAD", said)
+        self.assertNotIn("FAIL", said)
+        self.assertRegex(said, r"\n\nprofiling works here(, with \d+ warnings?)?\n$")
 
     def test_a_process_is_attached_to_and_let_go(self):
         with subprocess.Popen(["sleep", "60"]) as target:
@@ -28,11 +29,39 @@ class Doctor(LiveCase):
     def test_says_why_a_process_cannot_be_attached_to(self):
         said = profc("doctor", "-p", os.getpid(), "-p", 2**22 + 1, status=1).stdout
         self.assertRegex(said, rf"(?m)^ok +process {os.getpid()} may be traced")
-        self.assertRegex(said, r"(?m)^BAD +there is no process 4194305")
+        self.assertRegex(said, r"(?m)^FAIL  there is no process 4194305\n      hint: name another")
+        self.assertTrue(said.endswith("\n\n1 FAIL: not all that was tried works here\n"), said)
+
+    def test_whatever_is_not_ok_has_one_line_of_advice(self):
+        # With few rights and limits, much of it is not.
+        script = f"ulimit -n 100; ulimit -R 1000; exec {PROFC} doctor -p 4194305 --color never"
+        status, seen = on_terminal(["bash", "-c", script], env={**os.environ, "COLUMNS": "80"})
+        lines = seen.splitlines()
+        self.assertEqual(status, 1)
+        self.assertLessEqual(max(map(len, lines)), 80)
+        found = [line[:5].strip() for line in lines[:lines.index("")]]
+        self.assertGreaterEqual(found.count("warn"), 2, seen)
+        self.assertEqual(found.count("FAIL"), 1, seen)
+        for line, word in enumerate(found):
+            if word in ("warn", "FAIL"):
+                self.assertEqual(lines[line + 1][:12], "      hint: ", seen)
+                self.assertNotEqual(found[line + 2 : line + 3], [""], seen)
+
+    def test_verdicts_have_colours_on_a_terminal(self):
+        arguments = [PROFC, "doctor", "-p", "4194305"]
+        environment = {**os.environ, "TERM": "xterm", "NO_COLOR": ""}
+        coloured = on_terminal(arguments, env=environment)[1]
+        self.assertIn("\033[32mok\033[0m    visited", coloured)
+        self.assertIn("\033[1;31mFAIL\033[0m  there is no process", coloured)
+        for plain in (on_terminal(arguments, env={**environment, "NO_COLOR": "1"})[1],
+                      on_terminal([*arguments, "--color", "never"], env=environment)[1],
+                      profc("doctor", "-p", 2**22 + 1, status=1).stdout):
+            self.assertNotIn("\033", plain)
+        self.assertIn("\033[32mok", profc("doctor", "--color", "always").stdout)
 
     def test_fits_the_terminal(self):
         arguments = ["doctor", "-p", str(2**22 + 1)]
-        environment = {**os.environ, "COLUMNS": "44"}
+        environment = {**os.environ, "COLUMNS": "44", "NO_COLOR": "1"}
         status, seen = on_terminal([PROFC, *arguments], env=environment)
         self.assertEqual(status, 1)
         self.assertLessEqual(max(map(len, seen.splitlines())), 44, seen)

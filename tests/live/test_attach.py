@@ -456,7 +456,7 @@ class Refusals(LiveCase):
             )
         self.assertEqual(done.returncode, 1)
         self.assertIn("belongs to another user", done.stdout)
-        self.assertIn("a stop may make a long transfer", done.stdout)
+        self.assertIn("a stop may cut a long transfer", done.stdout)
         with subprocess.Popen(["true"]) as gone:
             pass
         self.assertIn(f"no process {gone.pid}", profc("doctor", "-p", gone.pid, status=1).stdout)
