@@ -92,6 +92,8 @@ int open_profile(const char *path, struct profile **profile);
 int open_profile_even_empty(const char *path, struct profile **profile);
 /* For metrics of memory, which need what was recorded of that in place of samples. */
 int open_profile_of_memory(const char *path, enum metric metric, struct profile **profile);
+/* For those that show whatever metric the profile has. */
+int open_profile_of_any(const char *path, struct profile **profile);
 /* And for those to which exact counts are enough. */
 int open_profile_or_counts(const char *path, struct profile **profile);
 /* What messages call it. */

@@ -15,10 +15,13 @@
 #include "profile/profile.h"
 #include "profile/spread.h"
 
+#define NO_METRIC (-1)
+
 struct export_args {
 	const char *input, *output;
 	bool formats[EXPORT_KIND_COUNT];
-	int metric, threads, weights, names; /* indexes of the choices below */
+	int metric;		     /* NO_METRIC: none was chosen */
+	int threads, weights, names; /* indexes of the choices below */
 	bool no_inline, idle;
 	struct filter_options filter;
 };
@@ -117,6 +120,11 @@ static int refuse_terminal(const struct export_format *format, struct err *err)
 	return ERR_INVALID;
 }
 
+static enum metric chosen_metric(const struct export_args *args)
+{
+	return args->metric == NO_METRIC ? METRIC_CPU : (enum metric)args->metric;
+}
+
 /* The command line, checked: ERR_INVALID when it makes no sense. */
 static int parse(struct export_args *args, int argc, char **argv, enum export_kind *kind,
 		 struct filter *filter, struct err *err)
@@ -140,7 +148,7 @@ static int parse(struct export_args *args, int argc, char **argv, enum export_ki
 	if (format->compressed && to_stdout(args) && isatty(STDOUT_FILENO))
 		return refuse_terminal(format, err);
 	status = filter_options_apply(&args->filter, filter, err);
-	return status ? status : filter_fits(filter, (enum metric)args->metric, err);
+	return status ? status : filter_fits(filter, chosen_metric(args), err);
 }
 
 static int write_stdout(enum export_kind kind, const struct profile *profile,
@@ -176,11 +184,27 @@ static int write_file(enum export_kind kind, const struct profile *profile,
 	return EXIT_DONE;
 }
 
+/* A format that holds all metrics needs none of them. */
+static int open_input(const struct export_args *args, enum export_kind kind,
+		      struct profile **profile, enum metric *metric)
+{
+	int status;
+
+	*metric = chosen_metric(args);
+	if (args->metric != NO_METRIC || !export_format(kind)->all_metrics)
+		return metric_is_memory(*metric)
+			       ? open_profile_of_memory(args->input, *metric, profile)
+			       : open_profile(args->input, profile);
+	status = open_profile_of_any(args->input, profile);
+	if (status == EXIT_DONE)
+		*metric = metric_of_profile(*profile);
+	return status;
+}
+
 static int write_profile(const struct export_args *args, enum export_kind kind,
 			 const struct filter *filter)
 {
-	const struct export_options options = {
-		.metric = (enum metric)args->metric,
+	struct export_options options = {
 		.weights = (enum export_weights)args->weights,
 		.threads = (enum export_threads)args->threads,
 		.fold_inlines = args->no_inline,
@@ -189,9 +213,7 @@ static int write_profile(const struct export_args *args, enum export_kind kind,
 		.filter = filter,
 	};
 	struct profile *profile;
-	int status = metric_is_memory(options.metric)
-			     ? open_profile_of_memory(args->input, options.metric, &profile)
-			     : open_profile(args->input, &profile);
+	int status = open_input(args, kind, &profile, &options.metric);
 
 	if (status)
 		return status;
@@ -206,7 +228,7 @@ static int write_profile(const struct export_args *args, enum export_kind kind,
 
 static int run_export(const struct command *self, int argc, char **argv)
 {
-	struct export_args args = {.input = NULL};
+	struct export_args args = {.metric = NO_METRIC};
 	struct filter filter;
 	struct err err = ERR_INIT;
 	enum export_kind kind;

@@ -53,6 +53,7 @@ int open_profile_even_empty(const char *path, struct profile **profile)
 enum needed {
 	NEEDS_SAMPLES,
 	NEEDS_SAMPLES_OR_COUNTS,
+	NEEDS_SAMPLES_OR_MEMORY,
 	NEEDS_MEMORY,
 	NEEDS_FREEING,
 };
@@ -64,7 +65,8 @@ static bool has_needed(const struct profile *profile, enum needed needed)
 	if (needed == NEEDS_MEMORY)
 		return profile_has_heap(profile);
 	return profile->nr_samples ||
-	       (needed == NEEDS_SAMPLES_OR_COUNTS && profile->probes.nr_counts);
+	       (needed == NEEDS_SAMPLES_OR_COUNTS && profile->probes.nr_counts) ||
+	       (needed == NEEDS_SAMPLES_OR_MEMORY && profile_has_heap(profile));
 }
 
 static int open_with(const char *path, enum needed needed, struct profile **profile)
@@ -108,6 +110,11 @@ int open_profile(const char *path, struct profile **profile)
 int open_profile_or_counts(const char *path, struct profile **profile)
 {
 	return open_with(path, NEEDS_SAMPLES_OR_COUNTS, profile);
+}
+
+int open_profile_of_any(const char *path, struct profile **profile)
+{
+	return open_with(path, NEEDS_SAMPLES_OR_MEMORY, profile);
 }
 
 int open_profile_of_memory(const char *path, enum metric metric, struct profile **profile)

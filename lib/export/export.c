@@ -18,34 +18,34 @@ struct format_row {
 /* clang-format off */
 static const struct format_row rows[EXPORT_KIND_COUNT] = {
 	[EXPORT_SPEEDSCOPE] = {
-		{"speedscope", ".speedscope.json", false},
+		{"speedscope", ".speedscope.json", false, false},
 		EXPORT_THREADS_SPLIT, EXPORT_NAMES_FULL, PATH_LABELS, write_speedscope},
 	[EXPORT_FOLDED] = {
-		{"folded", ".folded", false},
+		{"folded", ".folded", false, false},
 		EXPORT_THREADS_MERGE, EXPORT_NAMES_FULL, PATH_LABELS, write_folded},
 	[EXPORT_PPROF] = {
-		{"pprof", ".pb.gz", true},
-		EXPORT_THREADS_SPLIT, EXPORT_NAMES_SHORT, PATH_FRAMES, write_pprof},
+		{"pprof", ".pb.gz", true, true},
+		EXPORT_THREADS_DEFAULT, EXPORT_NAMES_SHORT, PATH_FRAMES, write_pprof},
 	[EXPORT_CHROME] = {
-		{"chrome", ".trace.json", false},
+		{"chrome", ".trace.json", false, false},
 		EXPORT_THREADS_SPLIT, EXPORT_NAMES_FULL, PATH_LABELS, write_chrome},
 	[EXPORT_FIREFOX] = {
-		{"firefox", ".firefox.json", false},
+		{"firefox", ".firefox.json", false, false},
 		EXPORT_THREADS_SPLIT, EXPORT_NAMES_FULL, PATH_FRAMES, write_firefox},
 	[EXPORT_CALLGRIND] = {
-		{"callgrind", ".callgrind", false},
+		{"callgrind", ".callgrind", false, false},
 		EXPORT_THREADS_MERGE, EXPORT_NAMES_FULL, PATH_PLACES, write_callgrind},
 	[EXPORT_PERF_SCRIPT] = {
-		{"perf-script", ".perf.txt", false},
+		{"perf-script", ".perf.txt", false, false},
 		EXPORT_THREADS_SPLIT, EXPORT_NAMES_FULL, PATH_FRAMES, write_perf_script},
 	[EXPORT_JSON] = {
-		{"json", ".json", false},
+		{"json", ".json", false, false},
 		EXPORT_THREADS_SPLIT, EXPORT_NAMES_FULL, PATH_FRAMES, write_json},
 	[EXPORT_FLAMEGRAPH] = {
-		{"flamegraph", ".svg", false},
+		{"flamegraph", ".svg", false, false},
 		EXPORT_THREADS_MERGE, EXPORT_NAMES_SHORT, PATH_LABELS, write_flamegraph},
 	[EXPORT_HTML] = {
-		{"html", ".html", false},
+		{"html", ".html", false, false},
 		EXPORT_THREADS_MERGE, EXPORT_NAMES_SHORT, PATH_LABELS, write_html},
 };
 /* clang-format on */

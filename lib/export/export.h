@@ -34,6 +34,7 @@ struct export_format {
 	const char *name;      /* the option that asks for it, without "--" */
 	const char *extension; /* customary end of the file name, with its dot */
 	bool compressed;       /* bytes that are not for a terminal */
+	bool all_metrics;      /* each is there; the one that is asked for is shown first */
 };
 
 /* Borrowed, lives for ever. */

@@ -126,7 +126,6 @@ static void place_point(struct extract *extract, struct path_maker *maker, struc
 			       .wall_ns = sample_weight(sample, METRIC_WALL),
 			       .cpu_ns = sample->cpu_ns,
 			       .weight = weight,
-			       .blocks = observation->blocks,
 			       .nr = sample->nr,
 			       .path = path_of(maker, sample)};
 	lane->weight += weight;

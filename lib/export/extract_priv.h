@@ -39,7 +39,6 @@ struct point {
 	uint64_t wall_ns; /* it covers [end_ns - wall_ns, end_ns) of its thread */
 	uint64_t cpu_ns;
 	uint64_t weight;	  /* > 0 */
-	double blocks;		  /* of memory */
 	uint32_t nr;		  /* observations; 0 when unattributed */
 	struct stack_id path;	  /* of extract.paths */
 	struct stack_id stack;	  /* of profile.stacks */

@@ -18,7 +18,6 @@ static void add_point(struct path_sums *sums, const struct point *point)
 	}
 	sums->sums[*index - 1].weight += point->weight;
 	sums->sums[*index - 1].nr += point->nr;
-	sums->sums[*index - 1].blocks += point->blocks;
 }
 
 void path_sums_lane(struct path_sums *sums, const struct extract *extract, const struct lane *lane)

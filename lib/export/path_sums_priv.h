@@ -15,7 +15,6 @@ struct lane;
 struct path_sum {
 	struct stack_id path;
 	uint64_t weight, nr; /* weight > 0 */
-	double blocks;
 };
 
 /* The sums of one lane after the other; zero-initialised is empty, the room is reused. */

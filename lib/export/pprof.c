@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pprof's profile.proto, gzipped. One sample for each distinct stack of a thread,
- * with its thread as labels; one location for each address, with the whole inline
- * chain; addresses are those of the module's file, as if it were mapped at 0.
+ * pprof's profile.proto, gzipped. One sample for each distinct stack, with its values in all
+ * metrics that were recorded; one location for each address, with the whole inline chain;
+ * addresses are those of the module's file, as if it were mapped at 0.
+ *
+ * pprof draws a box beside each node of its graph for each label of its samples: only where threads
+ * are to be told apart a stack has them, and is a sample for each thread.
  *
  * Exact counts are samples of another value, of two frames: a function as it lies in memory, and
  * the call. A function has a location of its own for that, where it begins, as what is inlined
@@ -21,8 +24,8 @@
 #include "export/count_stacks_priv.h"
 #include "export/extract_priv.h"
 #include "export/gzip_priv.h"
+#include "export/metric_sums_priv.h"
 #include "export/numbering_priv.h"
-#include "export/path_sums_priv.h"
 #include "export/protobuf_priv.h"
 #include "mapping/module.h"
 
@@ -75,9 +78,10 @@ struct pprof {
 	struct strtab *strings;	    /* the file's string table: id 0 is "" as the format demands */
 	uint64_t *limit_of_module;  /* one past the highest address used; 0: not used */
 	struct numbering functions; /* of labels, and last unknown_callee() */
-	bool counted;		    /* samples have calls, too */
-	bool *used_by_calls;	    /* by node: counted calls are there */
-	struct numbering entries;   /* of frames: functions counted where they begin */
+	struct metric_sums sums;
+	bool counted;			 /* samples have calls, too, behind the values of sums */
+	bool *used_by_calls;		 /* by node: counted calls are there */
+	struct numbering entries;	 /* of frames: functions counted where they begin */
 	struct buf message, inner, text; /* scratch */
 };
 
@@ -137,49 +141,63 @@ static void append_number_label(struct pprof *pprof, struct buf *labels, const c
 	buf_clear(&pprof->inner);
 }
 
-static void append_lane_labels(struct pprof *pprof, struct buf *labels, const struct lane *lane)
+static void append_process_labels(struct pprof *pprof, struct buf *labels, struct str_id name)
 {
-	const struct profile *profile = pprof->extract->profile;
-
-	append_text_label(pprof, labels, "process", profile_str(profile, lane->process_name));
-	if (lane->process == PROCESS_NONE)
-		return;
-	append_text_label(pprof, labels, "thread", profile_str(profile, lane->thread_name));
-	append_number_label(pprof, labels, "pid", (uint64_t)lane->pid);
-	append_number_label(pprof, labels, "tid", (uint64_t)lane->tid);
+	append_text_label(pprof, labels, "process", profile_str(pprof->extract->profile, name));
 }
 
-static void write_sample(struct pprof *pprof, const struct path_sum *sum, const struct buf *labels)
+static void append_thread_labels(struct pprof *pprof, struct buf *labels, uint32_t row)
 {
-	append_locations(pprof, sum->path);
-	if (extract_is_time(pprof->extract))
-		buf_append_uleb(&pprof->inner, sum->nr);
-	else if (extract_is_bytes(pprof->extract))
-		buf_append_uleb(&pprof->inner, (uint64_t)(sum->blocks + 0.5));
-	buf_append_uleb(&pprof->inner, sum->weight);
+	const struct profile *profile = pprof->extract->profile;
+	const struct profile_thread *thread = &profile->threads[row];
+	const struct profile_process *process = &profile->processes[thread->process];
+
+	append_process_labels(pprof, labels, process->name);
+	append_text_label(pprof, labels, "thread", profile_str(profile, thread->name));
+	append_number_label(pprof, labels, "pid", (uint64_t)process->pid);
+	append_number_label(pprof, labels, "tid", (uint64_t)thread->tid);
+}
+
+/* As struct metric_sums groups threads. */
+static void append_group_labels(struct pprof *pprof, struct buf *labels, uint32_t group)
+{
+	switch (pprof->extract->options->threads) {
+	case EXPORT_THREADS_SPLIT:
+		append_thread_labels(pprof, labels, group);
+		break;
+	case EXPORT_THREADS_MERGE:
+		append_process_labels(pprof, labels, (struct str_id){group});
+		break;
+	case EXPORT_THREADS_DEFAULT:
+		break;
+	}
+}
+
+static void write_sample(struct pprof *pprof, size_t row)
+{
+	const struct metric_sums *sums = &pprof->sums;
+
+	append_locations(pprof, sums->rows[row].path);
+	for (unsigned int i = 0; i < sums->nr_columns; i++)
+		buf_append_uleb(&pprof->inner, sums->values[row * sums->nr_columns + i]);
 	if (pprof->counted)
 		buf_append_uleb(&pprof->inner, 0);
 	protobuf_message(&pprof->message, SAMPLE_VALUE, &pprof->inner);
 	buf_clear(&pprof->inner);
-	buf_append(&pprof->message, labels->bytes, labels->nr_bytes);
-	end_message(pprof, PROFILE_SAMPLE);
 }
 
 static void write_samples(struct pprof *pprof)
 {
-	const struct extract *extract = pprof->extract;
-	struct path_sums sums = {0};
 	struct buf labels = {0};
 
-	for (size_t i = 0; i < extract->nr_lanes; i++) {
+	for (size_t i = 0; i < pprof->sums.nr_rows; i++) {
 		buf_clear(&labels);
-		append_lane_labels(pprof, &labels, &extract->lanes[i]);
-		path_sums_lane(&sums, extract, &extract->lanes[i]);
-		for (size_t j = 0; j < sums.nr_sums; j++)
-			write_sample(pprof, &sums.sums[j], &labels);
+		append_group_labels(pprof, &labels, pprof->sums.rows[i].group);
+		write_sample(pprof, i);
+		buf_append(&pprof->message, labels.bytes, labels.nr_bytes);
+		end_message(pprof, PROFILE_SAMPLE);
 	}
 	buf_release(&labels);
-	path_sums_release(&sums);
 }
 
 /* --- counts --- */
@@ -224,9 +242,8 @@ static void write_count(struct pprof *pprof, const struct count_stack *stack,
 			const struct buf *labels)
 {
 	append_count_locations(pprof, stack);
-	if (extract_is_time(pprof->extract) || extract_is_bytes(pprof->extract))
+	for (unsigned int i = 0; i < pprof->sums.nr_columns; i++)
 		buf_append_uleb(&pprof->inner, 0);
-	buf_append_uleb(&pprof->inner, 0);
 	buf_append_uleb(&pprof->inner, stack->calls);
 	protobuf_message(&pprof->message, SAMPLE_VALUE, &pprof->inner);
 	buf_clear(&pprof->inner);
@@ -235,13 +252,14 @@ static void write_count(struct pprof *pprof, const struct count_stack *stack,
 }
 
 /* Counts are of no thread. */
-static void append_process_labels(struct pprof *pprof, struct buf *labels, uint32_t row)
+static void append_count_labels(struct pprof *pprof, struct buf *labels, uint32_t row)
 {
-	const struct profile *profile = pprof->extract->profile;
-	const struct profile_process *process = &profile->processes[row];
+	const struct profile_process *process = &pprof->extract->profile->processes[row];
+	enum export_threads threads = pprof->extract->options->threads;
 
-	append_text_label(pprof, labels, "process", profile_str(profile, process->name));
-	if (pprof->extract->options->threads == EXPORT_THREADS_SPLIT)
+	if (threads != EXPORT_THREADS_DEFAULT)
+		append_process_labels(pprof, labels, process->name);
+	if (threads == EXPORT_THREADS_SPLIT)
 		append_number_label(pprof, labels, "pid", (uint64_t)process->pid);
 }
 
@@ -253,7 +271,7 @@ static void write_counts(struct pprof *pprof)
 	count_stacks_init(&stacks, pprof->extract);
 	for (size_t i = 0; i < stacks.nr; i++) {
 		buf_clear(&labels);
-		append_process_labels(pprof, &labels, stacks.stacks[i].process);
+		append_count_labels(pprof, &labels, stacks.stacks[i].process);
 		write_count(pprof, &stacks.stacks[i], &labels);
 	}
 	count_stacks_release(&stacks);
@@ -485,46 +503,11 @@ static void write_comments(struct pprof *pprof)
 	buf_release(&text);
 }
 
-/* As heap profilers call what was allocated, and what of it is in use. */
-static const char *memory_kind(const struct extract *extract)
-{
-	enum metric metric = extract->options->metric;
-
-	if (metric == METRIC_FREED)
-		return "freed";
-	return metric == METRIC_LIVE || metric == METRIC_PEAK || metric == METRIC_LEAKED ? "inuse"
-											 : "alloc";
-}
-
-static void append_memory_type(struct buf *out, const struct extract *extract, bool is_bytes)
-{
-	buf_printf(out, "%s_%s", memory_kind(extract), is_bytes ? "space" : "objects");
-}
-
-static void write_memory_type(struct pprof *pprof, bool is_bytes)
-{
-	struct buf type = {0};
-
-	append_memory_type(&type, pprof->extract, is_bytes);
-	write_value_type(pprof, PROFILE_SAMPLE_TYPE, buf_str(&type), is_bytes ? "bytes" : "count");
-	buf_release(&type);
-}
-
-/* The number of observations or blocks, and what they weigh, where that is more than a number. */
 static void write_types(struct pprof *pprof)
 {
-	const struct extract *extract = pprof->extract;
-
-	if (extract_is_memory(extract)) {
-		write_memory_type(pprof, false);
-		if (extract_is_bytes(extract))
-			write_memory_type(pprof, true);
-	} else {
-		write_value_type(pprof, PROFILE_SAMPLE_TYPE, "samples", "count");
-		if (extract_is_time(extract))
-			write_value_type(pprof, PROFILE_SAMPLE_TYPE, extract_weight_name(extract),
-					 "nanoseconds");
-	}
+	for (unsigned int i = 0; i < pprof->sums.nr_columns; i++)
+		write_value_type(pprof, PROFILE_SAMPLE_TYPE, pprof->sums.columns[i].type,
+				 pprof->sums.columns[i].unit);
 	if (pprof->counted)
 		write_value_type(pprof, PROFILE_SAMPLE_TYPE, "calls", "count");
 }
@@ -549,15 +532,10 @@ static void write_period(struct pprof *pprof)
 
 static void write_default_type(struct pprof *pprof)
 {
-	const struct extract *extract = pprof->extract;
-	struct buf type = {0};
+	const struct metric_sums *sums = &pprof->sums;
 
-	if (extract_is_memory(extract))
-		append_memory_type(&type, extract, extract_is_bytes(extract));
-	else
-		buf_append_str(&type, extract_weight_name(extract));
-	protobuf_uint(&pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE, string(pprof, buf_str(&type)));
-	buf_release(&type);
+	protobuf_uint(&pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE,
+		      string(pprof, sums->columns[sums->default_column].type));
 }
 
 static void write_head(struct pprof *pprof)
@@ -619,6 +597,7 @@ void write_pprof(const struct extract *extract, struct sink *sink)
 	pprof.used_by_calls =
 		xcalloc(path_nr_frame_nodes(extract->expansion), sizeof(*pprof.used_by_calls));
 	pprof.counted = extract->counts->state == COUNTS_KNOWN;
+	metric_sums_init(&pprof.sums, extract);
 	write_head(&pprof);
 	write_samples(&pprof);
 	write_counts(&pprof);
@@ -632,6 +611,7 @@ void write_pprof(const struct extract *extract, struct sink *sink)
 	free(pprof.used_by_calls);
 	numbering_release(&pprof.functions);
 	numbering_release(&pprof.entries);
+	metric_sums_release(&pprof.sums);
 	buf_release(&pprof.out);
 	buf_release(&pprof.message);
 	buf_release(&pprof.inner);

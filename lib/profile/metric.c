@@ -82,3 +82,12 @@ uint64_t profile_total(const struct profile *profile, enum metric metric)
 		total += sample_weight(&profile->samples[i], metric);
 	return total;
 }
+
+enum metric metric_of_profile(const struct profile *profile)
+{
+	if (profile_total(profile, METRIC_CPU))
+		return METRIC_CPU;
+	if (profile->nr_samples)
+		return METRIC_WALL;
+	return profile_has_heap(profile) ? METRIC_ALLOC : METRIC_CPU;
+}

@@ -57,6 +57,12 @@ const char *metric_name(enum metric metric); /* "cpu", "wall", … */
 const char *metric_unit(enum metric metric); /* "ns", "samples", "bytes" or "blocks" */
 bool metric_is_time(enum metric metric);     /* in ns */
 bool metric_is_memory(enum metric metric);   /* in bytes or blocks */
+struct profile;
+/*
+ * What a profile is looked at by if nobody says: CPU time, all time if there is none, or
+ * allocations where only memory was recorded.
+ */
+enum metric metric_of_profile(const struct profile *profile);
 
 /*
  * User and system CPU time as the kernel accounts them, in whole clock ticks: their sum may be less

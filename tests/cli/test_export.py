@@ -28,16 +28,26 @@ PPROF = shutil.which("pprof") or "/usr/lib/go-1.19/pkg/tool/linux_amd64/pprof"
 class Exported(MadeCase):
     SIZE = (20000, 2000, 3)
 
-    def pprof(self, *options):
+    def pprof(self, *options, export=()):
         """What pprof itself prints of an export."""
         if not os.access(PPROF, os.X_OK):
             self.skipTest("pprof is not installed")
         out = self.path("made.pb.gz")
-        self.export("--pprof", "-o", out)
+        self.export("--pprof", "-o", out, *export)
         return subprocess.run(
             [PPROF, *options, out], env={**os.environ, "PPROF_TMPDIR": self.directory},
             stdout=subprocess.PIPE, text=True, check=True,
         ).stdout
+
+    def pprof_sums(self, *options):
+        """{sample type: its sum}, and the type that is shown first."""
+        out = self.pprof("-raw", export=options)
+        types = out.partition("Samples:\n")[2].splitlines()[0].split()
+        first = [name.partition("/")[0] for name in types if name.endswith("[dflt]")]
+        rows = re.findall(r"^((?: +[0-9]+)+): [0-9 ]+$", out, re.MULTILINE)
+        sums = [sum(map(int, column)) for column in zip(*(row.split() for row in rows))]
+        self.assertEqual(len(sums), len(types))
+        return dict(zip((name.partition("/")[0] for name in types), sums)), *first
 
     @classmethod
     def setUpClass(cls):
@@ -458,11 +468,29 @@ class Readers(Exported):
     """The real readers, where they are installed."""
 
     def test_pprof_sums_are_the_reports(self):
-        out = self.pprof("-raw")
-        samples = re.findall(r"^ +([0-9]+) +([0-9]+): [0-9 ]+$", out, re.MULTILINE)
-        report = self.report()
-        self.assertEqual(sum(int(weight) for _, weight in samples), report["total_ns"])
-        self.assertEqual(sum(int(count) for count, _ in samples), report["samples"])
+        sums, first = self.pprof_sums()
+        self.assertEqual(first, "cpu")
+        for metric in ("cpu", "wall", "runq", "blocked"):
+            self.assertEqual(sums[metric], self.report("-m", metric)["total_ns"], metric)
+        self.assertEqual(sums["samples"], self.report("-m", "samples")["samples"])
+
+    def test_pprof_shows_the_metric_that_was_asked_for_first(self):
+        for metric in ("cpu", "wall", "samples"):
+            self.assertEqual(self.pprof_sums("-m", metric)[1], metric)
+        sums, first = self.pprof_sums("--weights", "samples")
+        self.assertEqual(first, "samples")
+        self.assertEqual(sums["samples"], self.report()["samples"])
+
+    def test_pprof_draws_boxes_of_labels_only_if_asked(self):
+        self.assertEqual(self.pprof("-tags").strip(), "")
+        self.assertNotIn("box3d", self.pprof("-dot"))
+        split = self.pprof("-tags", export=("--threads", "split"))
+        for label in ("process", "thread", "pid", "tid"):
+            self.assertIn(f" {label}: Total ", split)
+        self.assertIn("box3d", self.pprof("-dot", export=("--threads", "split")))
+        merged = self.pprof("-tags", export=("--threads", "merge"))
+        self.assertIn(" process: Total ", merged)
+        self.assertNotIn(" thread: Total ", merged)
 
     def test_callgrind_annotate_sums_are_the_reports(self):
         program = need("callgrind_annotate")
@@ -479,6 +507,24 @@ class Readers(Exported):
             ):
                 found[name] += int(weight.replace(",", ""))
             self.assertSameSums(self.named(found), self.named(expected))
+
+
+class MemoryInPprof(Exported):
+    """A recording of both, samples and memory."""
+
+    SIZE = (2000, 300, 3, 0, 3000)
+
+    def test_all_metrics_are_in_one_file(self):
+        sums, first = self.pprof_sums("-m", "peak")
+        self.assertEqual(first, "peak_space")
+        for metric, name in (("alloc", "alloc"), ("live", "inuse"), ("peak", "peak"),
+                             ("leaked", "leaked"), ("temporary", "temporary"), ("freed", "freed")):
+            report = self.report("-m", metric)
+            self.assertEqual(sums[f"{name}_space"], report["total_bytes"], metric)
+            self.assertAlmostEqual(sums[f"{name}_objects"], report["total_blocks"], delta=1)
+            self.assertGreater(sums[f"{name}_objects"], 0)
+        self.assertEqual(sums["wall"], self.report("-m", "wall")["total_ns"])
+        self.assertEqual(self.pprof_sums("-m", "allocs")[1], "alloc_objects")
 
 
 @unittest.skipUnless(shutil.which("zstd"), "there is no zstd command")
@@ -510,12 +556,8 @@ class ExactCalls(Readers):
         return self.second.text(self.second.functions[outermost]["name"])
 
     def test_pprof_sums_are_the_reports(self):
-        out = self.pprof("-raw")
-        samples = re.findall(r"^ +([0-9]+) +([0-9]+) +([0-9]+): [0-9 ]+$", out, re.MULTILINE)
-        report = self.report()
-        self.assertEqual(sum(int(weight) for _, weight, _ in samples), report["total_ns"])
-        self.assertEqual(sum(int(count) for count, _, _ in samples), report["samples"])
-        self.assertEqual(sum(int(calls) for _, _, calls in samples), sum(self.called.values()))
+        super().test_pprof_sums_are_the_reports()
+        self.assertEqual(self.pprof_sums()[0]["calls"], sum(self.called.values()))
 
     def test_pprof_has_the_calls_of_each_function(self):
         out = self.pprof("-top", "-sample_index=calls", "-nodecount=100000", "-nodefraction=0")

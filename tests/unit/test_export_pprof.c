@@ -121,7 +121,8 @@ static void test_protobuf__wire_format(void **state)
 
 static void test_pprof__merged_counts(void **state)
 {
-	struct export_options counts = {.metric = METRIC_SAMPLES, .threads = EXPORT_THREADS_MERGE};
+	struct export_options counts = {.weights = EXPORT_WEIGHTS_SAMPLES,
+					.threads = EXPORT_THREADS_MERGE};
 	struct made made = made_begin();
 	struct profile *profile;
 
@@ -146,8 +147,66 @@ static void test_pprof__merged_counts(void **state)
 	profile_free(profile);
 }
 
+static void test_pprof__all_metrics_without_labels(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+	struct sample *other;
+
+	(void)state;
+	made_sample(&made, "f", 1);
+	made_sample(&made, "f", 2)->runq_ns = 7;
+	other = made_sample(&made, "f", 4);
+	other->thread = made_thread(&made, 200, 201, "other"); /* of another process */
+	other->blocked_ns = 9;
+	made_sample(&made, "g", 0)->blocked_ns = 5;
+	profile = made_end(&made);
+	assert_pprof(profile, NULL,
+		     "1{1=1 2=2 }\n1{1=3 2=4 }\n1{1=5 2=4 }\n1{1=6 2=4 }\n1{1=7 2=4 }\n"
+		     "10=7000000 11{1=5 2=4 }\n12=1000000 13=8 14=3 "
+		     "2{1[1] 2[3 7000000 7000016 7 9] }\n" /* samples, cpu, wall, runq, blocked */
+		     "2{1[2] 2[1 0 5 0 5] }\n"
+		     "4{1=1 3=2 2=2 4{1=1 } }\n4{1=2 3=4 2=2 4{1=2 } }\n"
+		     "5{1=1 2=9 3=9 }\n5{1=2 2=10 3=10 }\n"
+		     "3{1=2 3=5 5=11 7=1 8=1 9=1 10=1 }\n"
+		     "6''\n6'samples'\n6'count'\n6'cpu'\n6'nanoseconds'\n6'wall'\n6'runq'\n"
+		     "6'blocked'\n6'prog'\n6'f'\n6'g'\n6'/bin/prog'\n");
+	profile_free(profile);
+}
+
+/* Memory of a recording without samples: blocks and bytes of each metric that it has. */
+static void test_pprof__memory(void **state)
+{
+	struct export_options live = {.metric = METRIC_LIVE};
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_block(&made, "f", 100, 1, 1)->freed_ns = 4096;
+	made_block(&made, "f", 50, 1, 1);
+	made_block(&made, "g", 30, 10, 3); /* after that; the only one seen of several */
+	made.profile->meta.duration_ns = 8192;
+	profile = made_end(&made);
+	assert_int_equal(metric_of_profile(profile), METRIC_ALLOC);
+	assert_pprof(profile, &live,
+		     "1{1=1 2=2 }\n1{1=3 2=4 }\n1{1=5 2=2 }\n1{1=6 2=4 }\n1{1=7 2=2 }\n"
+		     "1{1=8 2=4 }\n1{1=9 2=2 }\n1{1=10 2=4 }\n1{1=11 2=2 }\n1{1=12 2=4 }\n"
+		     "10=8192 11{1=13 2=4 }\n12=10 13=14 14=6 " /* inuse_space first */
+		     "2{1[1] 2[2 150 1 50 2 150 1 50 1 100] }\n"
+		     "2{1[2] 2[1 31 1 31 0 0 1 31 0 0] }\n" /* as large a part of 10 is a sample */
+		     "4{1=1 3=2 2=2 4{1=1 } }\n4{1=2 3=3 2=2 4{1=2 } }\n"
+		     "5{1=1 2=15 3=15 }\n5{1=2 2=16 3=16 }\n"
+		     "3{1=2 3=4 5=17 7=1 8=1 9=1 10=1 }\n"
+		     "6''\n6'alloc_objects'\n6'count'\n6'alloc_space'\n6'bytes'\n"
+		     "6'inuse_objects'\n6'inuse_space'\n6'peak_objects'\n6'peak_space'\n"
+		     "6'leaked_objects'\n6'leaked_space'\n6'temporary_objects'\n"
+		     "6'temporary_space'\n6'space'\n6'prog'\n6'f'\n6'g'\n6'/bin/prog'\n");
+	profile_free(profile);
+}
+
 static void test_pprof__time_of_threads(void **state)
 {
+	struct export_options split = {.threads = EXPORT_THREADS_SPLIT, .metric = METRIC_WALL};
 	struct made made = made_begin();
 	struct profile *profile;
 	struct sample *lost;
@@ -160,27 +219,28 @@ static void test_pprof__time_of_threads(void **state)
 	lost->nr = 0;
 	profile_add_mark(made.profile, 1500, "half");
 	profile = made_end(&made);
-	assert_pprof(profile, NULL,
-		     "1{1=1 2=2 }\n1{1=3 2=4 }\n" /* samples, count; cpu, nanoseconds */
-		     "10=3000000 11{1=5 2=4 }\n13=6 13=7 14=3 " /* comments: command, mark */
-		     "2{1[1] 2[1 1000000] 3{1=8 2=6 } 3{1=9 2=6 } 3{1=10 3=100 } "
-		     "3{1=11 3=100 } }\n"
-		     "2{1[2] 2[0 2000000] 3{1=8 2=6 } 3{1=9 2=6 } 3{1=10 3=100 } "
-		     "3{1=11 3=100 } }\n"
+	assert_pprof(profile, &split,
+		     "1{1=1 2=2 }\n1{1=3 2=4 }\n1{1=5 2=4 }\n1{1=6 2=4 }\n1{1=7 2=4 }\n"
+		     "10=3000000 11{1=5 2=4 }\n13=8 13=9 14=5 " /* comments: command, mark; wall */
+		     "2{1[1] 2[1 1000000 1000000 0 0] 3{1=10 2=8 } 3{1=11 2=8 } 3{1=12 3=100 } "
+		     "3{1=13 3=100 } }\n"
+		     "2{1[2] 2[0 2000000 2000000 0 0] 3{1=10 2=8 } 3{1=11 2=8 } 3{1=12 3=100 } "
+		     "3{1=13 3=100 } }\n"
 		     "4{1=1 3=2 2=2 4{1=1 } }\n"
 		     "4{1=2 4{1=2 } }\n" /* unattributed: no address, no mapping */
-		     "5{1=1 2=12 3=12 }\n5{1=2 2=13 3=13 }\n"
-		     "3{1=2 3=3 5=14 7=1 8=1 9=1 10=1 }\n"
-		     "6''\n6'samples'\n6'count'\n6'cpu'\n6'nanoseconds'\n6'wall'\n6'prog'\n"
-		     "6'mark at 0.000001s: half'\n6'process'\n6'thread'\n6'pid'\n6'tid'\n6'f'\n"
-		     "6'[unattributed]'\n6'/bin/prog'\n");
+		     "5{1=1 2=14 3=14 }\n5{1=2 2=15 3=15 }\n"
+		     "3{1=2 3=3 5=16 7=1 8=1 9=1 10=1 }\n"
+		     "6''\n6'samples'\n6'count'\n6'cpu'\n6'nanoseconds'\n6'wall'\n6'runq'\n"
+		     "6'blocked'\n6'prog'\n6'mark at 0.000001s: half'\n6'process'\n6'thread'\n"
+		     "6'pid'\n6'tid'\n6'f'\n6'[unattributed]'\n6'/bin/prog'\n");
 	profile_free(profile);
 }
 
 /* The name is for people, and what is left out of it stands in the other. */
 static void test_pprof__names_and_system_names(void **state)
 {
-	struct export_options counts = {.metric = METRIC_SAMPLES, .threads = EXPORT_THREADS_MERGE};
+	struct export_options counts = {.weights = EXPORT_WEIGHTS_SAMPLES,
+					.threads = EXPORT_THREADS_MERGE};
 	struct made made = made_begin();
 	struct profile *profile;
 
@@ -204,7 +264,8 @@ static void test_pprof__names_and_system_names(void **state)
 /* Readers take the first mapping for the main program, and frames left out are nowhere. */
 static void test_pprof__the_program_comes_first(void **state)
 {
-	struct export_options counts = {.metric = METRIC_SAMPLES, .threads = EXPORT_THREADS_MERGE};
+	struct export_options counts = {.weights = EXPORT_WEIGHTS_SAMPLES,
+					.threads = EXPORT_THREADS_MERGE};
 	struct made made = made_begin();
 	struct profile *profile;
 
@@ -235,26 +296,27 @@ static void test_pprof__exact_calls(void **state)
 
 	(void)state;
 	assert_pprof(profile, &merged,
-		     "1{1=1 2=2 }\n1{1=3 2=4 }\n1{1=5 2=2 }\n" /* … and calls, count */
-		     "10=5000000 11{1=6 2=4 }\n"
-		     "12=1000000 13=7 14=3 " /* the default is still cpu */
-		     "2{1[2 1] 2[1 5000000 0] 3{1=8 2=7 } }\n"
-		     "2{1[23] 2[0 0 4] 3{1=8 2=7 } }\n"	  /* work: 10 … */
-		     "2{1[23 1] 2[0 0 6] 3{1=8 2=7 } }\n" /* … 6 of which are main's */
-		     "2{1[28 4] 2[0 0 3] 3{1=8 2=7 } }\n" /* main calls what is not known */
-		     "2{1[24] 2[0 0 2] 3{1=8 2=7 } }\n"	  /* rare */
+		     "1{1=1 2=2 }\n1{1=3 2=4 }\n1{1=5 2=4 }\n1{1=6 2=4 }\n1{1=7 2=4 }\n"
+		     "1{1=8 2=2 }\n" /* … and calls, count */
+		     "10=5000000 11{1=5 2=4 }\n"
+		     "12=1000000 13=9 14=3 " /* the default is still cpu */
+		     "2{1[2 1] 2[1 5000000 5000000 0 0 0] 3{1=10 2=9 } }\n"
+		     "2{1[23] 2[0 0 0 0 0 4] 3{1=10 2=9 } }\n"	 /* work: 10 … */
+		     "2{1[23 1] 2[0 0 0 0 0 6] 3{1=10 2=9 } }\n" /* … 6 of which are main's */
+		     "2{1[28 4] 2[0 0 0 0 0 3] 3{1=10 2=9 } }\n" /* main calls what is not known */
+		     "2{1[24] 2[0 0 0 0 0 2] 3{1=10 2=9 } }\n"	 /* rare */
 		     "4{1=1 3=2 2=2 4{1=2 2=7 } }\n"
 		     "4{1=2 3=3 2=2 4{1=3 2=20 } }\n"
 		     "4{1=4 3=5 2=2 4{1=2 2=8 } }\n"  /* a call that is in no sample */
 		     "4{1=23 3=4 2=2 4{1=3 2=1 } }\n" /* work, not what is inlined there */
 		     "4{1=24 3=6 2=2 4{1=4 2=1 } }\n"
 		     "4{1=28 4{1=1 } }\n"
-		     "5{1=1 2=9 3=9 }\n5{1=2 2=10 3=10 4=11 5=1 }\n"
-		     "5{1=3 2=12 3=12 4=13 5=1 }\n5{1=4 2=14 3=14 4=15 5=1 }\n"
-		     "3{1=2 3=7 5=16 7=1 8=1 9=1 10=1 }\n"
-		     "6''\n6'samples'\n6'count'\n6'cpu'\n6'nanoseconds'\n6'calls'\n6'wall'\n"
-		     "6'prog'\n6'process'\n6'[unknown callee]'\n6'main'\n6'm.c'\n6'work'\n"
-		     "6'w.c'\n6'rare'\n6'r.c'\n6'/bin/prog'\n");
+		     "5{1=1 2=11 3=11 }\n5{1=2 2=12 3=12 4=13 5=1 }\n"
+		     "5{1=3 2=14 3=14 4=15 5=1 }\n5{1=4 2=16 3=16 4=17 5=1 }\n"
+		     "3{1=2 3=7 5=18 7=1 8=1 9=1 10=1 }\n"
+		     "6''\n6'samples'\n6'count'\n6'cpu'\n6'nanoseconds'\n6'wall'\n6'runq'\n"
+		     "6'blocked'\n6'calls'\n6'prog'\n6'process'\n6'[unknown callee]'\n6'main'\n"
+		     "6'm.c'\n6'work'\n6'w.c'\n6'rare'\n6'r.c'\n6'/bin/prog'\n");
 	profile_free(profile);
 }
 
@@ -263,6 +325,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_protobuf__wire_format),
 		cmocka_unit_test(test_pprof__merged_counts),
+		cmocka_unit_test(test_pprof__all_metrics_without_labels),
+		cmocka_unit_test(test_pprof__memory),
 		cmocka_unit_test(test_pprof__time_of_threads),
 		cmocka_unit_test(test_pprof__names_and_system_names),
 		cmocka_unit_test(test_pprof__the_program_comes_first),

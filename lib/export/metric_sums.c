@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Sums of all metrics by path. */
+#include "export/metric_sums_priv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "calltree/observe.h"
+#include "export/extract_priv.h"
+
+#define MEMORY_COLUMNS(metric, name)                                                               \
+	{metric, true, name "_objects", "count"},                                                  \
+	{                                                                                          \
+		metric, false, name "_space", "bytes"                                              \
+	}
+
+/* In the order of the file. */
+static const struct metric_column all_columns[METRIC_COLUMNS_MAX] = {
+	{METRIC_SAMPLES, true, "samples", "count"},
+	{METRIC_CPU, false, "cpu", "nanoseconds"},
+	{METRIC_WALL, false, "wall", "nanoseconds"},
+	{METRIC_RUNQ, false, "runq", "nanoseconds"},
+	{METRIC_BLOCKED, false, "blocked", "nanoseconds"},
+	MEMORY_COLUMNS(METRIC_ALLOC, "alloc"),
+	MEMORY_COLUMNS(METRIC_LIVE, "inuse"),
+	MEMORY_COLUMNS(METRIC_PEAK, "peak"),
+	MEMORY_COLUMNS(METRIC_LEAKED, "leaked"),
+	MEMORY_COLUMNS(METRIC_TEMPORARY, "temporary"),
+	MEMORY_COLUMNS(METRIC_FREED, "freed"),
+};
+
+/* --- columns --- */
+
+static bool is_recorded(const struct profile *profile, enum metric metric)
+{
+	if (!metric_is_memory(metric))
+		return profile->nr_samples;
+	return profile_has_heap(profile) && (metric != METRIC_FREED || profile->meta.knows_freeing);
+}
+
+static bool is_default(const struct metric_column *column, enum metric metric)
+{
+	if (metric == METRIC_ALLOCS)
+		return column->metric == METRIC_ALLOC && column->is_number;
+	return column->metric == metric && column->is_number == (metric == METRIC_SAMPLES);
+}
+
+static void choose_columns(struct metric_sums *sums, const struct extract *extract)
+{
+	enum metric metric = extract->options->metric;
+
+	if (extract->options->weights == EXPORT_WEIGHTS_SAMPLES) {
+		sums->columns[0] = all_columns[0];
+		sums->columns[0].metric = metric;
+		sums->nr_columns = 1;
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(all_columns); i++) {
+		if (!is_recorded(extract->profile, all_columns[i].metric))
+			continue;
+		if (is_default(&all_columns[i], metric))
+			sums->default_column = sums->nr_columns;
+		sums->columns[sums->nr_columns++] = all_columns[i];
+	}
+}
+
+/* --- rows --- */
+
+static bool is_row(const void *owner, uint32_t index, const void *key)
+{
+	const struct metric_sums *sums = owner;
+	const struct metric_row *row = key;
+
+	return sums->rows[index].group == row->group && sums->rows[index].path.v == row->path.v;
+}
+
+static uint64_t *values_of(struct metric_sums *sums, const struct metric_row *row)
+{
+	uint64_t hash = hash_mix(hash_u64(row->path.v), row->group);
+	uint32_t index = index_set_find(&sums->set, hash, is_row, sums, row);
+
+	if (index == INDEX_NONE) {
+		index = (uint32_t)sums->nr_rows;
+		ARRAY_GROW(sums->rows, sums->nr_rows, sums->cap_rows);
+		sums->rows[sums->nr_rows++] = *row;
+		ARRAY_RESERVE(sums->values, sums->nr_values + sums->nr_columns, sums->cap_values);
+		memset(sums->values + sums->nr_values, 0, sums->nr_columns * sizeof(*sums->values));
+		sums->nr_values += sums->nr_columns;
+		index_set_add(&sums->set, hash, index);
+	}
+	return sums->values + (size_t)index * sums->nr_columns;
+}
+
+static uint32_t group_of(const struct extract *extract, struct thread_id thread)
+{
+	const struct profile *profile = extract->profile;
+
+	switch (extract->options->threads) {
+	case EXPORT_THREADS_SPLIT:
+		return thread.v;
+	case EXPORT_THREADS_MERGE:
+		return profile->processes[profile->threads[thread.v].process].name.v;
+	case EXPORT_THREADS_DEFAULT:
+		break;
+	}
+	return 0;
+}
+
+static struct metric_row row_of(const struct extract *extract, struct path_maker *maker,
+				const struct sample *sample)
+{
+	return (struct metric_row){.group = group_of(extract, sample->thread),
+				   .path = path_of(maker, sample)};
+}
+
+/* --- values --- */
+
+/* All that samples have in one walk. */
+static void add_samples(struct metric_sums *sums, const struct extract *extract,
+			struct path_maker *maker)
+{
+	struct observation_walk walk;
+	struct observation observation;
+
+	observation_walk_init(&walk, extract->selection, METRIC_WALL);
+	while (observation_walk_next(&walk, &observation)) {
+		const struct sample *sample = &observation.sample;
+		struct metric_row row;
+		uint64_t *values;
+
+		if (!observation.weight && !sample->nr)
+			continue;
+		row = row_of(extract, maker, sample);
+		values = values_of(sums, &row);
+		for (unsigned int i = 0; i < sums->nr_columns; i++)
+			values[i] += sample_weight(sample, sums->columns[i].metric);
+	}
+	observation_walk_release(&walk);
+}
+
+/* Numbers of blocks are not whole: what is rounded off of one goes to the next. */
+static uint64_t whole_part(double *carry, double amount)
+{
+	double sum = *carry + amount;
+
+	*carry = sum - floor(sum);
+	return (uint64_t)floor(sum);
+}
+
+/* The two columns of a metric of memory, from the first on. */
+static void add_blocks(struct metric_sums *sums, const struct extract *extract,
+		       struct path_maker *maker, unsigned int first)
+{
+	struct observation_walk walk;
+	struct observation observation;
+	double carry = 0;
+
+	observation_walk_init(&walk, extract->selection, sums->columns[first].metric);
+	while (observation_walk_next(&walk, &observation)) {
+		struct metric_row row = row_of(extract, maker, &observation.sample);
+		uint64_t *values = values_of(sums, &row);
+
+		values[first] += whole_part(&carry, observation.blocks);
+		values[first + 1] += observation.weight;
+	}
+	observation_walk_release(&walk);
+}
+
+/* The only column: how many observations had any of the metric. */
+static void add_numbers(struct metric_sums *sums, const struct extract *extract,
+			struct path_maker *maker)
+{
+	struct observation_walk walk;
+	struct observation observation;
+
+	observation_walk_init(&walk, extract->selection, extract->options->metric);
+	while (observation_walk_next(&walk, &observation)) {
+		struct metric_row row;
+
+		if (!observation.weight || !observation.sample.nr)
+			continue;
+		row = row_of(extract, maker, &observation.sample);
+		*values_of(sums, &row) += observation.sample.nr;
+	}
+	observation_walk_release(&walk);
+}
+
+static bool is_empty(const uint64_t *values, unsigned int nr)
+{
+	while (nr && !values[nr - 1])
+		nr--;
+	return nr == 0;
+}
+
+static void drop_empty_rows(struct metric_sums *sums)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < sums->nr_rows; i++) {
+		const uint64_t *values = sums->values + i * sums->nr_columns;
+
+		if (is_empty(values, sums->nr_columns))
+			continue;
+		memmove(sums->values + kept * sums->nr_columns, values,
+			sums->nr_columns * sizeof(*values));
+		sums->rows[kept++] = sums->rows[i];
+	}
+	sums->nr_rows = kept;
+	index_set_release(&sums->set); /* knows them by their former indexes */
+}
+
+void metric_sums_init(struct metric_sums *sums, const struct extract *extract)
+{
+	struct path_maker *maker = path_maker_new(extract->expansion, PATH_FRAMES, extract->paths);
+
+	*sums = (struct metric_sums){0};
+	choose_columns(sums, extract);
+	if (extract->options->weights == EXPORT_WEIGHTS_SAMPLES) {
+		add_numbers(sums, extract, maker);
+	} else {
+		if (extract->profile->nr_samples)
+			add_samples(sums, extract, maker);
+		for (unsigned int i = 0; i < sums->nr_columns; i++) {
+			if (metric_is_memory(sums->columns[i].metric) && sums->columns[i].is_number)
+				add_blocks(sums, extract, maker, i);
+		}
+	}
+	drop_empty_rows(sums);
+	path_maker_free(maker);
+}
+
+void metric_sums_release(struct metric_sums *sums)
+{
+	free(sums->rows);
+	free(sums->values);
+	index_set_release(&sums->set);
+	*sums = (struct metric_sums){0};
+}
