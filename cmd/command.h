@@ -34,7 +34,7 @@ struct command {
 
 extern const struct command command_record, command_attach, command_report, command_annotate,
 	command_export, command_symbolize, command_info, command_merge, command_diff,
-	command_doctor, command_dump, command_top;
+	command_doctor, command_dump, command_top, command_view;
 
 /* Exit statuses of everything but record (see profc(1)). */
 enum exit_status {
@@ -47,9 +47,6 @@ enum exit_status {
 	EXIT_NOT_FOUND = 127,
 };
 
-/* What to do about a failure: its own hint, or what helps where the system is short of something.
- */
-const char *hint_of(const struct err *err);
 /* "profc: what" on stderr, and "hint: …" where there is one; everything escaped. */
 void print_err(const struct err *err);
 /* "profc: warning: …" / "profc: …" / "hint: …" on stderr, escaped. */

@@ -6,43 +6,24 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/output_file.h"
 #include "base/sink.h"
 #include "cmd/command.h"
-#include "cmd/filter_options.h"
-#include "cmd/profile_options.h"
-#include "export/export.h"
+#include "cmd/export_values.h"
+#include "export/export_file.h"
 #include "profile/profile.h"
-#include "profile/spread.h"
-
-#define NO_METRIC (-1)
 
 struct export_args {
 	const char *input, *output;
 	bool formats[EXPORT_KIND_COUNT];
-	int metric;		     /* NO_METRIC: none was chosen */
-	int threads, weights, names; /* indexes of the choices below */
-	bool no_inline, idle;
-	struct filter_options filter;
+	struct export_values values;
+	bool idle;
 };
-
-/* In the order of their enums. */
-static const char *const thread_choices[] = {"auto", "merge", "split", NULL};
-static const char *const weight_choices[] = {"value", "samples", NULL};
-static const char *const name_choices[] = {"auto", "full", "short", NULL};
 
 #define AT(member) offsetof(struct export_args, member)
 #define FORMAT_ROW(name_, kind, help_)                                                             \
 	{                                                                                          \
 		.type = OPTION_FLAG, .name = (name_), .offset = AT(formats[kind]), .help = (help_) \
 	}
-#define CHOICE_ROW(short_, name_, argument_, member, choices_, help_)                              \
-	{                                                                                          \
-		.type = OPTION_CHOICE, .short_name = (short_), .name = (name_),                    \
-		.argument = (argument_), .offset = AT(member), .choices = (choices_),              \
-		.help = (help_)                                                                    \
-	}
-
 static const struct option_row rows[] = {
 	{.type = OPTION_SECTION, .name = "Formats (exactly one)"},
 	FORMAT_ROW("speedscope", EXPORT_SPEEDSCOPE,
@@ -68,23 +49,13 @@ static const struct option_row rows[] = {
 	 .offset = AT(output),
 	 .help = "write to OUT; - is standard output (default)"},
 	{.type = OPTION_SECTION, .name = "Output"},
-	METRIC_OPTION_ROW(struct export_args, metric, METRIC_HELP " (default: cpu)"),
-	CHOICE_ROW(0, "weights", "WHICH", weights, weight_choices,
-		   "weight of a sample: value, its share of the metric in ns, or samples, how many "
-		   "observations it stands for (default: value)"),
-	CHOICE_ROW(0, "threads", "HOW", threads, thread_choices,
-		   "split: a time line or root per thread; merge: one for all threads of processes "
-		   "with the same name (default: depends on the format)"),
-	CHOICE_ROW(0, "names", "STYLE", names, name_choices,
-		   "full, or short: without template arguments and parameters (default: depends on "
-		   "the format)"),
-	NO_INLINE_OPTION_ROW(struct export_args, no_inline),
+	EXPORT_OPTION_ROWS(struct export_args, values),
 	{.type = OPTION_FLAG,
 	 .name = "idle",
 	 .offset = AT(idle),
 	 .help = "speedscope: show the time between samples as gaps, so that the time lines of "
 		 "threads are aligned"},
-	FILTER_OPTION_ROWS(struct export_args, filter),
+	FILTER_OPTION_ROWS(struct export_args, values.filter),
 	OPTIONS_END,
 };
 
@@ -120,11 +91,6 @@ static int refuse_terminal(const struct export_format *format, struct err *err)
 	return ERR_INVALID;
 }
 
-static enum metric chosen_metric(const struct export_args *args)
-{
-	return args->metric == NO_METRIC ? METRIC_CPU : (enum metric)args->metric;
-}
-
 /* The command line, checked: ERR_INVALID when it makes no sense. */
 static int parse(struct export_args *args, int argc, char **argv, enum export_kind *kind,
 		 struct filter *filter, struct err *err)
@@ -147,8 +113,8 @@ static int parse(struct export_args *args, int argc, char **argv, enum export_ki
 	format = export_format(*kind);
 	if (format->compressed && to_stdout(args) && isatty(STDOUT_FILENO))
 		return refuse_terminal(format, err);
-	status = filter_options_apply(&args->filter, filter, err);
-	return status ? status : filter_fits(filter, chosen_metric(args), err);
+	status = filter_options_apply(&args->values.filter, filter, err);
+	return status ? status : filter_fits(filter, export_values_metric(&args->values), err);
 }
 
 static int write_stdout(enum export_kind kind, const struct profile *profile,
@@ -169,55 +135,25 @@ static int write_file(enum export_kind kind, const struct profile *profile,
 		      const struct export_options *options, const char *path)
 {
 	struct err err = ERR_INIT;
-	struct output_file file;
 
-	if (output_file_open(&file, path, &err))
-		return fail_or_usage_error(&command_export, &err);
-	if (export_write(kind, profile, options, &file.sink, &err)) {
-		output_file_discard(&file);
-		return fail_or_usage_error(&command_export, &err);
-	}
-	if (output_file_finish(&file, &err))
+	if (export_to_path(kind, profile, options, path, false, &err))
 		return fail_or_usage_error(&command_export, &err);
 	if (isatty(STDERR_FILENO))
 		print_note("wrote %s", path);
 	return EXIT_DONE;
 }
 
-/* A format that holds all metrics needs none of them. */
-static int open_input(const struct export_args *args, enum export_kind kind,
-		      struct profile **profile, enum metric *metric)
-{
-	int status;
-
-	*metric = chosen_metric(args);
-	if (args->metric != NO_METRIC || !export_format(kind)->all_metrics)
-		return metric_is_memory(*metric)
-			       ? open_profile_of_memory(args->input, *metric, profile)
-			       : open_profile(args->input, profile);
-	status = open_profile_of_any(args->input, profile);
-	if (status == EXIT_DONE)
-		*metric = metric_of_profile(*profile);
-	return status;
-}
-
 static int write_profile(const struct export_args *args, enum export_kind kind,
 			 const struct filter *filter)
 {
-	struct export_options options = {
-		.weights = (enum export_weights)args->weights,
-		.threads = (enum export_threads)args->threads,
-		.fold_inlines = args->no_inline,
-		.names = (enum export_names)args->names,
-		.idle = args->idle,
-		.filter = filter,
-	};
+	struct export_options options = export_values_apply(&args->values, filter);
 	struct profile *profile;
-	int status = open_input(args, kind, &profile, &options.metric);
+	int status = export_values_open(&args->values, export_format(kind)->all_metrics,
+					args->input, &profile, &options.metric);
 
 	if (status)
 		return status;
-	profile_spread_cpu_time(profile);
+	options.idle = args->idle;
 	if (to_stdout(args))
 		status = write_stdout(kind, profile, &options);
 	else
@@ -228,7 +164,7 @@ static int write_profile(const struct export_args *args, enum export_kind kind,
 
 static int run_export(const struct command *self, int argc, char **argv)
 {
-	struct export_args args = {.metric = NO_METRIC};
+	struct export_args args = {.values.metric = NO_METRIC};
 	struct filter filter;
 	struct err err = ERR_INIT;
 	enum export_kind kind;

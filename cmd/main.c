@@ -25,6 +25,7 @@ static const struct command *const commands[] = {
 	&command_dump,
 	&command_report,
 	&command_annotate,
+	&command_view,
 	&command_export,
 	&command_diff,
 	&command_info,

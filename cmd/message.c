@@ -26,16 +26,9 @@ static void print_line(const char *prefix, const char *text)
 	buf_release(&line);
 }
 
-const char *hint_of(const struct err *err)
-{
-	if (!err->hint[0] && err->sys_errno == EMFILE)
-		return "the limit on open files is too low: raise it with ulimit -n 4096";
-	return err->hint;
-}
-
 void print_err(const struct err *err)
 {
-	const char *hint = hint_of(err);
+	const char *hint = err_advice(err);
 
 	print_line("profc: ", err->what);
 	if (*hint)

@@ -29,6 +29,8 @@ struct record_options {
 	bool check_unwinder;
 	int unwinder;	   /* index into the choices: enum unwinder_kind */
 	const char *agent; /* a command for the shell, or NULL */
+	const char *html;  /* the page to write; "": beside the recording; NULL: none */
+	bool open;	   /* the page, or a temporary one */
 	bool no_symbols;
 	bool quiet, verbose;
 	struct count_options count;

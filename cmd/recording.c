@@ -17,6 +17,8 @@
 #include "base/err.h"
 #include "cmd/command.h"
 #include "cmd/counting.h"
+#include "cmd/export_values.h"
+#include "cmd/html_page.h"
 #include "cmd/record_options.h"
 #include "cmd/recording_child.h"
 #include "cmd/recording_meta.h"
@@ -24,6 +26,7 @@
 #include "cmd/resolve_progress.h"
 #include "cmd/search_path.h"
 #include "cmd/suspend.h"
+#include "export/export_file.h"
 #include "mapping/code_filter.h"
 #include "probe/prober.h"
 #include "profile/heap_discard.h"
@@ -560,6 +563,52 @@ static int command_status(struct recording *recording, int own_status)
 		       : WEXITSTATUS(recording->command.status);
 }
 
+/* Of what was written just now, if that was asked for. Whoever wants the end at once gets none. */
+static int make_page(const struct recording *recording, const char *path)
+{
+	const struct record_options *options = recording->options;
+	const struct export_values values = {.metric = NO_METRIC};
+	const struct filter everything = {.from_ns = 0};
+	cleanup_free char *beside = export_name_beside(EXPORT_HTML, path);
+	struct html_page_request request = {.input = path,
+					    .output = options->html,
+					    .for_owner = true,
+					    .opens = options->open,
+					    .quiet = options->quiet,
+					    .values = &values,
+					    .filter = &everything};
+	sigset_t ours;
+	int status;
+
+	if (recording->ending.nr_asked > 1) {
+		print_warning("no page is written: 'profc view' makes one");
+		return EXIT_DONE;
+	}
+	if (options->html && !*options->html)
+		request.output = beside;
+	/* The profile is whole: now Ctrl-C just ends this. */
+	pthread_sigmask(SIG_SETMASK, &recording->former_signals.mask, &ours);
+	status = html_page_make(NULL, &request);
+	pthread_sigmask(SIG_SETMASK, &ours, NULL);
+	return status == EXIT_DONE ? EXIT_DONE : recording_failed_status(recording);
+}
+
+static int finish(struct recording *recording)
+{
+	const struct record_options *options = recording->options;
+	cleanup_free char *path =
+		options->html || options->open ? xstrdup(recording->file.path) : NULL;
+	bool can_be_read = recording->file.created;
+	int status = finish_file(recording);
+
+	if (status != EXIT_DONE || !path || recording_is_empty(recording))
+		return status;
+	if (can_be_read)
+		return make_page(recording, path);
+	print_note("there is no page of a recording that goes to %s", path);
+	return recording_failed_status(recording);
+}
+
 static int end(struct recording *recording)
 {
 	struct sampler_result *result = &recording->result;
@@ -597,7 +646,7 @@ static int end(struct recording *recording)
 		close_file(recording, NULL);
 	} else {
 		resolve_at_end(recording, names_ended);
-		status = finish_file(recording);
+		status = finish(recording);
 	}
 	return recording->argv ? command_status(recording, status) : status;
 }
@@ -645,6 +694,9 @@ static int check_and_record(const struct command *self, struct recording *record
 
 	if (options->control && !control_path(options->control, &err))
 		return usage_error(self, &err);
+	if ((options->html || options->open) && options->output &&
+	    strcmp(options->output, "-") == 0)
+		err_set(&err, ERR_INVALID, "--html and --open need a profile in a file, not -o -");
 	if (options->threads && options->count.no_cpu)
 		err_set(&err, ERR_INVALID, "--threads cannot be combined with --no-cpu");
 	if (options->count.memory_paused &&

@@ -350,6 +350,13 @@ int recording_say_empty(const struct recording *recording)
 	return is_failure ? recording_failed_status(recording) : EXIT_DONE;
 }
 
+static bool is_page_name(const char *word)
+{
+	size_t nr = strlen(word);
+
+	return nr > 5 && strcmp(word + nr - 5, ".html") == 0;
+}
+
 int recording_say_exec_failed(const struct recording *recording)
 {
 	struct err err = ERR_INIT;
@@ -358,6 +365,8 @@ int recording_say_exec_failed(const struct recording *recording)
 
 	if (recording->options->count.memory && heap_request_is_rate(recording->argv[0]))
 		err_hint(&err, "a rate is written so: --mem=%s", recording->argv[0]);
+	if (recording->options->html && is_page_name(recording->argv[0]))
+		err_hint(&err, "the name of the page is written so: --html=%s", recording->argv[0]);
 	print_err(&err);
 	return status == ERR_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }

@@ -73,6 +73,13 @@ void err_hint(struct err *err, const char *format, ...)
 	va_end(args);
 }
 
+const char *err_advice(const struct err *err)
+{
+	if (!err->hint[0] && err->sys_errno == EMFILE)
+		return "the limit on open files is too low: raise it with ulimit -n 4096";
+	return err->hint;
+}
+
 void err_prefix(struct err *err, const char *format, ...)
 {
 	char before[sizeof(err->what)];

@@ -55,6 +55,10 @@ int err_start(struct err *err, const char *what);
 /* Add the line that tells the user what to do next. No effect on NULL. */
 void err_hint(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* What to do about it: its own hint, or what helps where the system is short of something; or "".
+ */
+const char *err_advice(const struct err *err);
+
 /* Put "context: " before the message already stored. No effect on NULL. */
 void err_prefix(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -39,6 +39,44 @@ class Recordings(LiveCase):
             self.assertEqual(os.listdir(self.directory), ["profc.data"])
             self.assertEqual(os.stat(self.path("profc.data")).st_ino, before.st_ino)
 
+    def test_page_is_written_beside_the_profile(self):
+        done = self.record("--html", "-o", "first.profc")
+        self.assertIn("profc: wrote first.html\n", done.stderr)
+        self.assertEqual(os.stat(self.path("first.html")).st_mode & 0o777, 0o600)
+        with open(self.path("first.html"), encoding="utf-8") as page:
+            self.assertIn("spin_leaf", page.read())
+        done = self.record("-q", "--html=named.html", "--no-symbols",
+                           command=["sh", "-c", f"{build('spin_leaf')} 100; exit 7"], status=7)
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(sorted(os.listdir(self.directory)),
+                         ["first.html", "first.profc", "named.html", "profc.data"])
+        # What is not written is told by the status; the profile is whole.
+        done = self.record("--html=missing/page.html", status=125)
+        self.assertIn("cannot write missing/page.html", done.stderr)
+        self.assertGreater(samples(self.path("profc.data")), 0)
+        self.record("--html", "-o", "-", status=2)
+        done = self.record("--html", "-o", "/dev/null", status=125)
+        self.assertIn("there is no page of a recording that goes to /dev/null", done.stderr)
+        done = self.record("--html", command=["page.html", build("spin_leaf")], status=127)
+        self.assertIn("hint: the name of the page is written so: --html=page.html", done.stderr)
+
+    def test_page_is_opened(self):
+        browser = self.path("browser")
+        with open(browser, "w", encoding="utf-8") as script:
+            script.write(f"#!/bin/sh\necho $1 >{self.path('seen')}\n")
+        os.chmod(browser, 0o755)
+        environment = {**os.environ, "BROWSER": browser, "TMPDIR": self.directory}
+        environment.pop("XDG_RUNTIME_DIR", None)
+        # Of memory alone, too.
+        self.record("--open", "--mem", "--no-cpu", command=[build("malloc_pairs"), "1000", "10000", "1"],
+                    env=environment)
+        with open(self.path("seen"), encoding="utf-8") as file:
+            page = file.read().strip().removeprefix("file://")
+        self.assertGreater(os.path.getsize(page), 1000)
+        done = profc("attach", "--html", "--open", "-p", os.getpid(), "-d", "200ms",
+                     cwd=self.directory, env=environment)
+        self.assertIn("opened profc.html", done.stderr)
+
     def test_one_without_samples_is_not_kept_in_the_place_of_one_that_has_some(self):
         """Nor one that was killed before it had any, which nobody could put right."""
         self.record()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_CMD_DOCTOR_PROBE_H
-#define PROFC_CMD_DOCTOR_PROBE_H
+#ifndef PROFC_DOCTOR_PROBE_PRIV_H
+#define PROFC_DOCTOR_PROBE_PRIV_H
 
 #include <stdbool.h>
 #include <stdint.h>

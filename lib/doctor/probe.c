@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Whether peeks and visits work here, for `profc doctor`. */
-#include "cmd/doctor_probe.h"
+#include "doctor/probe_priv.h"
 
 #include <signal.h>
 #include <time.h>

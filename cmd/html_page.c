@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Writes the page of a profile, and opens it. */
+#include "cmd/html_page.h"
+
+#include <stdlib.h>
+#include <sys/utsname.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/escape.h"
+#include "base/private_file.h"
+#include "cmd/command.h"
+#include "cmd/export_values.h"
+#include "desktop/browser.h"
+#include "export/export_file.h"
+#include "profile/profile.h"
+
+static bool is_set(const char *variable)
+{
+	const char *value = getenv(variable);
+
+	return value && *value;
+}
+
+static bool open_in_browser(const char *path, struct buf *why)
+{
+	const struct browser_choice choice = {
+		.browser = getenv("BROWSER"),
+		.path = getenv("PATH") ? getenv("PATH") : "/bin:/usr/bin",
+		.has_display = is_set("DISPLAY") || is_set("WAYLAND_DISPLAY"),
+		.is_wsl = is_set("WSL_DISTRO_NAME"),
+	};
+
+	return browser_open(&choice, path, why);
+}
+
+/* Whoever is somewhere else has to fetch it. */
+static void hint_at_copying(const char *path)
+{
+	struct utsname host;
+	struct buf word = {0};
+
+	escape_shell(&word, path);
+	if (is_set("SSH_CONNECTION") && uname(&host) == 0)
+		print_hint("open it in a browser, after: scp %s:%s .", host.nodename,
+			   buf_str(&word));
+	else
+		print_hint("open it in a browser, or set BROWSER to the command that does");
+	buf_release(&word);
+}
+
+static void show(const char *path, const struct html_page_request *request)
+{
+	cleanup_free char *absolute = realpath(path, NULL);
+	struct buf why = {0};
+
+	if (!request->opens) {
+		if (!request->quiet)
+			print_note("wrote %s", path);
+	} else if (open_in_browser(absolute ? absolute : path, &why)) {
+		if (!request->quiet)
+			print_note("opened %s", path);
+	} else {
+		print_note("wrote %s, but did not open it: %s", path, buf_str(&why));
+		hint_at_copying(absolute ? absolute : path);
+	}
+	buf_release(&why);
+}
+
+static int write_and_show(const struct command *command, const struct profile *profile,
+			  const struct export_options *options,
+			  const struct html_page_request *request)
+{
+	const char *directory = private_file_directory(getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"));
+	struct err err = ERR_INIT;
+	char *path = NULL;
+	int status;
+
+	if (request->output) {
+		status = export_to_path(EXPORT_HTML, profile, options, request->output,
+					request->for_owner, &err);
+	} else {
+		status = export_to_private_file(EXPORT_HTML, profile, options, directory, &path,
+						&err);
+	}
+	if (status)
+		return command ? fail_or_usage_error(command, &err) : fail_with(&err);
+	show(path ? path : request->output, request);
+	free(path);
+	return EXIT_DONE;
+}
+
+int html_page_make(const struct command *command, const struct html_page_request *request)
+{
+	struct export_options options = export_values_apply(request->values, request->filter);
+	struct profile *profile;
+	int status = export_values_open(request->values, true, request->input, &profile,
+					&options.metric);
+
+	if (status != EXIT_DONE)
+		return status;
+	status = write_and_show(command, profile, &options, request);
+	profile_free(profile);
+	return status;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Writes the page of a profile, and opens it. */
+#ifndef PROFC_CMD_HTML_PAGE_H
+#define PROFC_CMD_HTML_PAGE_H
+
+#include <stdbool.h>
+
+struct command;
+struct export_values;
+struct filter;
+
+struct html_page_request {
+	const char *input;  /* as open_profile() takes it */
+	const char *output; /* NULL: a file for the owner alone where the system keeps such */
+	bool for_owner;	    /* a new file is, as recordings are */
+	bool opens;	    /* in the browser; if there is none, says where the page is */
+	bool quiet;	    /* says nothing of a page that was written or opened */
+	const struct export_values *values;
+	const struct filter *filter;
+};
+
+/*
+ * Returns the status to exit with; all that is to be said is said, with where the command has help
+ * if its options make no sense. NULL: they cannot be wrong.
+ */
+int html_page_make(const struct command *command, const struct html_page_request *request);
+
+#endif

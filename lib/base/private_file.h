@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_BASE_PRIVATE_FILE_H
+#define PROFC_BASE_PRIVATE_FILE_H
+
+struct err;
+
+/*
+ * Files that only their owner can read, for as long as somebody looks at them: profc-XXXXXX and an
+ * extension, with a name that nobody can foresee. Those of a day ago are removed with each new one.
+ */
+
+/*
+ * The user's own directory, emptied when they log out, if `runtime` ($XDG_RUNTIME_DIR) is that;
+ * else `temporary` ($TMPDIR), else /tmp. Either may be NULL. Borrowed.
+ */
+const char *private_file_directory(const char *runtime, const char *temporary);
+
+/* The descriptor, and the name in *path, which the caller frees; or a negative code. */
+int private_file_create(const char *directory, const char *extension, char **path, struct err *err);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_DOCTOR_DOCTOR_H
+#define PROFC_DOCTOR_DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "view/finding.h"
+
+/* Tells what it finds as it finds it, and counts it. */
+struct doctor {
+	/* `hint` may be NULL; both texts are raw, and borrowed for the call. */
+	void (*say)(struct doctor *doctor, enum finding finding, const char *what,
+		    const char *hint);
+	void *context;
+	unsigned int nr[FINDING_COUNT];
+};
+
+/*
+ * Try what a recording needs on a child, which is killed afterwards, and ask about the processes.
+ * False if anything that is needed does not work. The processes are not stopped.
+ */
+bool doctor_examine(struct doctor *doctor, const pid_t *pids, size_t nr_pids);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_EXPORT_EXPORT_FILE_H
+#define PROFC_EXPORT_EXPORT_FILE_H
+
+#include <stdbool.h>
+
+#include "export/export.h"
+
+/*
+ * export_write() to a file of this name, which appears once it is complete (base/output_file.h);
+ * `for_owner`: a new one can be read by its owner only.
+ */
+int export_to_path(enum export_kind kind, const struct profile *profile,
+		   const struct export_options *options, const char *path, bool for_owner,
+		   struct err *err);
+
+/*
+ * The same to a file for the owner alone, in this directory (base/private_file.h). Its name is in
+ * *path, which the caller frees.
+ */
+int export_to_private_file(enum export_kind kind, const struct profile *profile,
+			   const struct export_options *options, const char *directory, char **path,
+			   struct err *err);
+
+/* What the file of a recording is called in this format: profc.data, profc.html. The caller frees
+ * it. */
+char *export_name_beside(enum export_kind kind, const char *recording);
+
+#endif
