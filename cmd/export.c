@@ -9,6 +9,7 @@
 #include "base/sink.h"
 #include "cmd/command.h"
 #include "cmd/export_values.h"
+#include "cmd/long_task.h"
 #include "export/export_file.h"
 #include "profile/profile.h"
 
@@ -118,13 +119,18 @@ static int parse(struct export_args *args, int argc, char **argv, enum export_ki
 }
 
 static int write_stdout(enum export_kind kind, const struct profile *profile,
-			const struct export_options *options)
+			const struct export_options *options, struct long_task *task)
 {
 	struct err err = ERR_INIT;
 	struct sink sink;
+	int failed;
 
 	sink_init_fd(&sink, STDOUT_FILENO);
-	if (export_write(kind, profile, options, &sink, &err)) {
+	/* On a terminal the text itself is seen. */
+	long_task_begin(task, "exporting", !isatty(STDOUT_FILENO));
+	failed = export_write(kind, profile, options, &sink, &err);
+	long_task_end(task);
+	if (failed) {
 		sink_release(&sink);
 		return fail_or_usage_error(&command_export, &err);
 	}
@@ -132,11 +138,16 @@ static int write_stdout(enum export_kind kind, const struct profile *profile,
 }
 
 static int write_file(enum export_kind kind, const struct profile *profile,
-		      const struct export_options *options, const char *path)
+		      const struct export_options *options, const char *path,
+		      struct long_task *task)
 {
 	struct err err = ERR_INIT;
+	int failed;
 
-	if (export_to_path(kind, profile, options, path, false, &err))
+	long_task_begin(task, "exporting", true);
+	failed = export_to_path(kind, profile, options, path, false, &err);
+	long_task_end(task);
+	if (failed)
 		return fail_or_usage_error(&command_export, &err);
 	if (isatty(STDERR_FILENO))
 		print_note("wrote %s", path);
@@ -148,16 +159,18 @@ static int write_profile(const struct export_args *args, enum export_kind kind,
 {
 	struct export_options options = export_values_apply(&args->values, filter);
 	struct profile *profile;
+	struct long_task task;
 	int status = export_values_open(&args->values, export_format(kind)->all_metrics,
 					args->input, &profile, &options.metric);
 
 	if (status)
 		return status;
 	options.idle = args->idle;
+	options.progress = &task.progress;
 	if (to_stdout(args))
-		status = write_stdout(kind, profile, &options);
+		status = write_stdout(kind, profile, &options, &task);
 	else
-		status = write_file(kind, profile, &options, args->output);
+		status = write_file(kind, profile, &options, args->output, &task);
 	profile_free(profile);
 	return status;
 }

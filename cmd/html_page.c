@@ -12,6 +12,7 @@
 #include "base/private_file.h"
 #include "cmd/command.h"
 #include "cmd/export_values.h"
+#include "cmd/long_task.h"
 #include "desktop/browser.h"
 #include "export/export_file.h"
 #include "profile/profile.h"
@@ -68,39 +69,39 @@ static void show(const char *path, const struct html_page_request *request)
 	buf_release(&why);
 }
 
-static int write_and_show(const struct command *command, const struct profile *profile,
-			  const struct export_options *options,
-			  const struct html_page_request *request)
+/* *path: the name of a temporary file; NULL if it was given one. */
+static int write_page(const struct profile *profile, const struct export_options *options,
+		      const struct html_page_request *request, char **path, struct err *err)
 {
 	const char *directory = private_file_directory(getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"));
-	struct err err = ERR_INIT;
-	char *path = NULL;
-	int status;
 
-	if (request->output) {
-		status = export_to_path(EXPORT_HTML, profile, options, request->output,
-					request->for_owner, &err);
-	} else {
-		status = export_to_private_file(EXPORT_HTML, profile, options, directory, &path,
-						&err);
-	}
-	if (status)
-		return command ? fail_or_usage_error(command, &err) : fail_with(&err);
-	show(path ? path : request->output, request);
-	free(path);
-	return EXIT_DONE;
+	if (request->output)
+		return export_to_path(EXPORT_HTML, profile, options, request->output,
+				      request->for_owner, err);
+	return export_to_private_file(EXPORT_HTML, profile, options, directory, path, err);
 }
 
 int html_page_make(const struct command *command, const struct html_page_request *request)
 {
 	struct export_options options = export_values_apply(request->values, request->filter);
+	struct err err = ERR_INIT;
+	struct long_task task;
 	struct profile *profile;
+	char *path = NULL;
 	int status = export_values_open(request->values, true, request->input, &profile,
 					&options.metric);
 
 	if (status != EXIT_DONE)
 		return status;
-	status = write_and_show(command, profile, &options, request);
+	long_task_begin(&task, "making the page", request->shows_progress);
+	options.progress = &task.progress;
+	status = write_page(profile, &options, request, &path, &err);
+	long_task_end(&task);
+	if (status == 0)
+		show(path ? path : request->output, request);
+	else
+		status = command ? fail_or_usage_error(command, &err) : fail_with(&err);
+	free(path);
 	profile_free(profile);
 	return status;
 }

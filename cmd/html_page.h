@@ -15,6 +15,7 @@ struct html_page_request {
 	bool for_owner;	    /* a new file is, as recordings are */
 	bool opens;	    /* in the browser; if there is none, says where the page is */
 	bool quiet;	    /* says nothing of a page that was written or opened */
+	bool shows_progress;
 	const struct export_values *values;
 	const struct filter *filter;
 };

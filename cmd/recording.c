@@ -99,6 +99,12 @@ static struct symbol_options how_to_resolve(const struct recording *recording)
 	return symbol_options;
 }
 
+/* It is the command's for as long as that runs. */
+static bool is_terminal_ours(const struct recording *recording)
+{
+	return !recording->argv || recording->command.is_reaped;
+}
+
 /*
  * At the end. Whoever presses Ctrl-C during that wants the file now, with what names there are; or
  * has done so already.
@@ -106,14 +112,12 @@ static struct symbol_options how_to_resolve(const struct recording *recording)
 static void resolve_at_end(const struct recording *recording, bool was_ended)
 {
 	struct symbol_options options = how_to_resolve(recording);
-	/* The terminal is the command's for as long as that runs. */
-	bool is_ours = !recording->argv || recording->command.is_reaped;
-
 	if (recording->options->no_symbols)
 		return;
 	if (!was_ended &&
 	    !resolve_until_signal(recording->profile, &options,
-				  is_ours && !recording->options->quiet, recording->signals.fd))
+				  is_terminal_ours(recording) && !recording->options->quiet,
+				  recording->signals.fd))
 		return;
 	print_warning("the search for names was ended: some may be missing");
 	if (recording->file.path)
@@ -575,6 +579,8 @@ static int make_page(const struct recording *recording, const char *path)
 					    .for_owner = true,
 					    .opens = options->open,
 					    .quiet = options->quiet,
+					    .shows_progress =
+						    !options->quiet && is_terminal_ours(recording),
 					    .values = &values,
 					    .filter = &everything};
 	sigset_t ours;

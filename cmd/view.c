@@ -62,6 +62,7 @@ static int run_view(const struct command *self, int argc, char **argv)
 		status = html_page_make(self, &(struct html_page_request){.input = args.input,
 									  .output = args.output,
 									  .opens = !args.no_open,
+									  .shows_progress = true,
 									  .values = &args.values,
 									  .filter = &filter});
 	options_release(rows, &args);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/progress.h"
 
 #define FLUSH_AT_BYTES ((size_t)256 * 1024)
 
@@ -34,12 +35,14 @@ int sink_flush(struct sink *sink)
 		ssize_t n =
 			write(sink->fd, sink->pending.bytes + done, sink->pending.nr_bytes - done);
 
-		if (n >= 0)
+		if (n >= 0) {
 			done += (size_t)n;
-		else if (errno == EAGAIN)
+			progress_add_bytes(sink->progress, (size_t)n);
+		} else if (errno == EAGAIN) {
 			wait_for_room(sink->fd);
-		else if (errno != EINTR)
+		} else if (errno != EINTR) {
 			sink->sys_errno = errno;
+		}
 	}
 	if (sink->fd >= 0)
 		buf_clear(&sink->pending);

@@ -7,6 +7,8 @@
 
 #include "base/buf.h"
 
+struct progress;
+
 /*
  * Where text and bytes of a view or an export go: a file descriptor, or memory
  * in tests. Writes are gathered; the first failure is remembered, everything
@@ -15,8 +17,9 @@
  */
 struct sink {
 	struct buf pending;
-	int fd;	       /* -1: memory only; the content stays in `pending` */
-	int sys_errno; /* of the first failed write, else 0 */
+	int fd;			   /* -1: memory only; the content stays in `pending` */
+	int sys_errno;		   /* of the first failed write, else 0 */
+	struct progress *progress; /* gets what was written; borrowed, or NULL */
 };
 
 #define SINK_MEMORY                                                                                \

@@ -111,8 +111,10 @@ static void add_path(struct callgrind *out, uint32_t lane, const struct path_sum
 static void add_lane(struct callgrind *out, struct path_sums *sums, uint32_t lane)
 {
 	path_sums_lane(sums, out->extract, &out->extract->lanes[lane]);
-	for (size_t i = 0; i < sums->nr_sums; i++)
+	for (size_t i = 0; i < sums->nr_sums; i++) {
 		add_path(out, lane, &sums->sums[i]);
+		extract_passed(out->extract, &out->extract->lanes[lane], i + 1, sums->nr_sums);
+	}
 }
 
 /* Of all threads together, as counts are. */

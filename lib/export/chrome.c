@@ -112,7 +112,8 @@ static void change_path(struct chrome *chrome, struct stack_id path, uint64_t ns
 		open_slice(chrome, next->nodes[common++], ns);
 }
 
-static void write_lane(struct chrome *chrome, const struct timeline *timeline)
+static void write_lane(struct chrome *chrome, const struct lane *lane,
+		       const struct timeline *timeline)
 {
 	uint64_t now_ns = 0;
 
@@ -123,6 +124,7 @@ static void write_lane(struct chrome *chrome, const struct timeline *timeline)
 			close_slices(chrome, 0, now_ns);
 		change_path(chrome, run->path, run->start_ns);
 		now_ns = run->start_ns + run->duration_ns;
+		extract_passed(chrome->extract, lane, i + 1, timeline->nr_runs);
 	}
 	close_slices(chrome, 0, now_ns);
 }
@@ -202,7 +204,7 @@ static void write_lanes(struct chrome *chrome)
 		buf_printf(&chrome->lane_ids, ",\"pid\":%lu,\"tid\":%lu,\"name\":\"",
 			   (unsigned long)pid, (unsigned long)tid);
 		timeline_of_lane(&timeline, chrome->extract, &chrome->extract->lanes[i]);
-		write_lane(chrome, &timeline);
+		write_lane(chrome, &chrome->extract->lanes[i], &timeline);
 	}
 	timeline_release(&timeline);
 }

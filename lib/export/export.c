@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "base/err.h"
+#include "base/sink.h"
 #include "export/extract_priv.h"
 
 struct format_row {
@@ -75,6 +76,7 @@ int export_write(enum export_kind kind, const struct profile *profile,
 	status = extract_new(profile, &chosen, row->paths, &extract, err);
 	if (status)
 		return status;
+	sink->progress = options->progress;
 	row->write(extract, sink);
 	extract_free(extract);
 	return 0;

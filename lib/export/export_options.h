@@ -7,6 +7,7 @@
 #include "profile/profile.h"
 
 struct filter;
+struct progress;
 
 /* One time line of the output for each … */
 enum export_threads {
@@ -36,6 +37,7 @@ struct export_options {
 	enum export_names names;
 	bool idle;		     /* speedscope: keep the time between samples as gaps */
 	const struct filter *filter; /* borrowed */
+	struct progress *progress;   /* how far it has come; borrowed, or NULL */
 };
 
 #endif

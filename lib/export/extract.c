@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/escape.h"
+#include "base/progress.h"
 #include "calltree/counts.h"
 #include "calltree/filter.h"
 #include "calltree/observe.h"
@@ -379,6 +380,12 @@ void extract_append_title_json(struct buf *out, const struct extract *extract)
 	extract_append_title(&title, extract);
 	escape_json(out, buf_str(&title));
 	buf_release(&title);
+}
+
+void extract_passed(const struct extract *extract, const struct lane *lane, size_t i, size_t nr)
+{
+	progress_set(extract->options->progress, lane->first + lane->nr * i / nr,
+		     extract->nr_points);
 }
 
 void extract_append_mark(struct buf *out, const struct extract *extract,

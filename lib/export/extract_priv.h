@@ -91,6 +91,9 @@ void extract_append_title(struct buf *out, const struct extract *extract);
 /* The same inside a JSON string. */
 void extract_append_title_json(struct buf *out, const struct extract *extract);
 
+/* For the progress: i of the nr steps in which a lane is written are done. */
+void extract_passed(const struct extract *extract, const struct lane *lane, size_t i, size_t nr);
+
 /* "mark at 1.250000s: text": for formats without a place for it; raw. */
 void extract_append_mark(struct buf *out, const struct extract *extract,
 			 const struct profile_mark *mark);

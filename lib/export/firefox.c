@@ -320,8 +320,10 @@ static void write_document(struct firefox *out, struct sink *sink)
 	write_libraries(out);
 	firefox_write_shared(out);
 	json_key_array_begin(json, "threads");
-	for (size_t i = 0; i < extract->nr_lanes; i++)
+	for (size_t i = 0; i < extract->nr_lanes; i++) {
 		write_thread(out, &extract->lanes[i], i == marked ? extract->nr_marks : 0);
+		extract_passed(extract, &extract->lanes[i], 1, 1);
+	}
 	json_array_end(json);
 	json_object_end(json);
 	json_finish(json);

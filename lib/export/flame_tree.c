@@ -57,8 +57,10 @@ static void add_lanes(struct grower *grower)
 		struct stack_id lane = stack_trie_intern(grower->trie, STACK_EMPTY, frame);
 
 		path_sums_lane(&sums, extract, &extract->lanes[i]);
-		for (size_t j = 0; j < sums.nr_sums; j++)
+		for (size_t j = 0; j < sums.nr_sums; j++) {
 			add_path(grower, lane, &sums.sums[j]);
+			extract_passed(extract, &extract->lanes[i], j + 1, sums.nr_sums);
+		}
 	}
 	path_sums_release(&sums);
 }

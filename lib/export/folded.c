@@ -126,6 +126,7 @@ static void write_lane(const struct extract *extract, const struct frame_texts *
 		buf_append_decimal(&line, sums->sums[i].weight);
 		buf_append_byte(&line, '\n');
 		sink_write(sink, line.bytes, line.nr_bytes);
+		extract_passed(extract, lane, i + 1, sums->nr_sums);
 	}
 	path_nodes_release(&labels);
 	buf_release(&prefix);

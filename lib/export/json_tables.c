@@ -7,6 +7,7 @@
  */
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/progress.h"
 #include "base/sink.h"
 #include "calltree/counts.h"
 #include "export/extract_priv.h"
@@ -100,6 +101,7 @@ static void write_samples(struct tables *out, const struct lane *lane)
 		buf_append_decimal(&text, point->nr);
 		buf_append_byte(&text, ']');
 		sink_write(sink, text.bytes, text.nr_bytes);
+		progress_set(out->extract->options->progress, i + 1, out->extract->nr_points);
 	}
 	buf_release(&text);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/progress.h"
 #include "calltree/observe.h"
 #include "export/extract_priv.h"
 
@@ -123,6 +124,7 @@ static void add_samples(struct metric_sums *sums, const struct extract *extract,
 {
 	struct observation_walk walk;
 	struct observation observation;
+	size_t nr = 0;
 
 	observation_walk_init(&walk, extract->selection, METRIC_WALL);
 	while (observation_walk_next(&walk, &observation)) {
@@ -130,6 +132,7 @@ static void add_samples(struct metric_sums *sums, const struct extract *extract,
 		struct metric_row row;
 		uint64_t *values;
 
+		progress_set(extract->options->progress, ++nr, extract->profile->nr_samples);
 		if (!observation.weight && !sample->nr)
 			continue;
 		row = row_of(extract, maker, sample);

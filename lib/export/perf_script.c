@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/escape.h"
+#include "base/progress.h"
 #include "base/sink.h"
 #include "export/extract_priv.h"
 #include "mapping/module.h"
@@ -156,8 +157,10 @@ void write_perf_script(const struct extract *extract, struct sink *sink)
 	struct entry *entries = entries_by_time(extract);
 
 	out.spans = xcalloc(path_nr_frame_nodes(extract->expansion), sizeof(*out.spans));
-	for (size_t i = 0; i < extract->nr_points; i++)
+	for (size_t i = 0; i < extract->nr_points; i++) {
 		write_entry(&out, &entries[i]);
+		progress_set(extract->options->progress, i + 1, extract->nr_points);
+	}
 	free(entries);
 	free(out.spans);
 	buf_release(&out.frames);

@@ -157,7 +157,8 @@ static uint64_t start_of(const struct extract *extract, const struct lane *lane)
 	return first->end_ns - first->wall_ns;
 }
 
-static void write_entries(struct speedscope *out, const struct entry_list *list)
+static void write_entries(struct speedscope *out, const struct lane *lane,
+			  const struct entry_list *list)
 {
 	struct buf weights = {0};
 
@@ -166,6 +167,7 @@ static void write_entries(struct speedscope *out, const struct entry_list *list)
 		if (i)
 			sink_write(out->sink, ",\n", 2);
 		write_path(out, list->entries[i].path);
+		extract_passed(out->extract, lane, i + 1, list->nr);
 	}
 	sink_str(out->sink, "],\n\"weights\":[");
 	for (size_t i = 0; i < list->nr; i++) {
@@ -204,7 +206,7 @@ static void write_lane(struct speedscope *out, struct json *json, const struct l
 						 : "none");
 	json_key_u64(json, "startValue", start);
 	json_key_u64(json, "endValue", end);
-	write_entries(out, &list);
+	write_entries(out, lane, &list);
 	json_object_end(json);
 	buf_release(&name);
 	free(list.entries);

@@ -2,6 +2,7 @@
 """profc export: the command line, and the formats against the report and their readers."""
 
 import collections
+import contextlib
 import json
 import os
 import pty
@@ -209,6 +210,25 @@ class CommandLine(Exported):
         os.close(master)
         self.assertEqual(done.returncode, 2)
         self.assertIn("not writing it to a terminal", done.stderr)
+
+    def test_progress_is_shown_on_a_terminal_if_it_takes_long(self):
+        """As long as nobody reads what is written."""
+        ours, theirs = pty.openpty()
+        with subprocess.Popen([PROFC, "export", "-i", self.data, "--json"], stderr=theirs,
+                              stdout=subprocess.PIPE, start_new_session=True) as slow:
+            os.close(theirs)
+            seen = b""
+            while seen.count(b"exporting: ") < 5:
+                seen += os.read(ours, 4096)
+            self.assertRegex(seen.decode(), r"^(\r\x1b\[Kprofc: exporting: (\d+%|\d+ s)[^\r]*)+$")
+            written = slow.stdout.read()
+        self.assertEqual(slow.returncode, 0)
+        with contextlib.suppress(OSError):  # EIO: the end
+            while True:
+                seen += os.read(ours, 4096)
+        os.close(ours)
+        self.assertTrue(seen.endswith(b"\r\x1b[K"), seen)
+        self.assertEqual(written.decode(), self.export("--json").stdout)
 
 
 class Folded(Exported):
