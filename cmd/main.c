@@ -11,6 +11,7 @@
 #include "base/nearest.h"
 #include "base/sink.h"
 #include "cmd/command.h"
+#include "cmd/complete.h"
 #include "cmd/foreign.h"
 #include "cmd/help.h"
 #include "cmd/mapped_files.h"
@@ -138,6 +139,15 @@ static int list_options(const struct command *command)
 	return print_text(&text);
 }
 
+/* For completions/: the words behind "profc", the last one that which is typed. */
+static int print_completions(int nr_words, char **words)
+{
+	struct buf text = {0};
+
+	complete(commands, nr_words, words, &text);
+	return print_text(&text);
+}
+
 /* `profc help [COMMAND]` */
 static int help_for(const char *name)
 {
@@ -178,6 +188,8 @@ static int dispatch(int argc, char **argv)
 		return print_version(is_verbose(word) || is_verbose(next));
 	if (strcmp(word, "--list-commands") == 0)
 		return list_commands();
+	if (strcmp(word, "--complete") == 0)
+		return print_completions(argc - 2, argv + 2);
 	return unknown(word[0] == '-' ? "option" : "command", word);
 }
 

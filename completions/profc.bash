@@ -1,102 +1,113 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bash completion for profc. Commands and options are asked from profc itself, so
-# that they are always those of the program that will run.
+# bash completion for profc. What may stand where is asked from profc itself, so that it is
+# always that of the program that will run; see complete_words() for its answers.
 # shellcheck shell=bash
 
-_profc_words() { # WORD CANDIDATE...
-	local word=$1
-	shift
-	mapfile -t COMPREPLY < <(compgen -W "$*" -- "$word")
+# COMP_WORDS is split at = and :, too: _profc_typed has the words as they were typed, up to the
+# cursor, and _profc_index where each of them begins in COMP_WORDS.
+_profc_join_words() {
+	local at word glue=
+	_profc_typed=()
+	_profc_index=()
+	for ((at = 1; at <= COMP_CWORD; at++)); do
+		word=${COMP_WORDS[at]}
+		if [[ $word == [=:]* && ${#_profc_typed[@]} -gt 0 ]] || [[ -n $glue ]]; then
+			_profc_typed[-1]+=$word
+		else
+			_profc_typed+=("$word")
+			_profc_index+=("$at")
+		fi
+		glue=
+		[[ $word == [=:] || $word == :: ]] && glue=1
+	done
 }
 
-_profc_files() { # WORD
-	compopt -o filenames 2>/dev/null
-	mapfile -t COMPREPLY < <(compgen -f -- "$1")
+# A command's own completion, with what there is: that of the package bash-completion, or its own
+# function alone.
+_profc_command() { # INDEX
+	local name=${COMP_WORDS[$1]##*/} word=${COMP_WORDS[COMP_CWORD]} spec
+	if declare -F _command_offset >/dev/null; then
+		_command_offset "$1"
+		return
+	fi
+	if ((COMP_CWORD == $1)); then
+		mapfile -t COMPREPLY < <(compgen -c -- "$word")
+		return
+	fi
+	spec=$(complete -p -- "$name" 2>/dev/null)
+	if [[ $spec =~ -F\ ([^ ]+) ]]; then
+		COMP_WORDS=("${COMP_WORDS[@]:$1}")
+		((COMP_CWORD -= $1))
+		COMP_LINE="${COMP_WORDS[*]}"
+		COMP_POINT=${#COMP_LINE}
+		"${BASH_REMATCH[1]}" "$name" "$word" "${COMP_WORDS[COMP_CWORD - 1]}"
+	else
+		compopt -o filenames 2>/dev/null
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+	fi
 }
 
-_profc_pids() { # WORD
-	_profc_words "$1" "$(cd /proc && echo [1-9]*)"
+# What bash itself knows: -c programs, -f files, -d directories; of a value, the part that is replaced.
+_profc_add() { # ACTION VALUE WORD
+	local found
+	while IFS= read -r found; do
+		COMPREPLY+=("${found:${#2}-${#3}}")
+	done < <(compgen "$1" -- "$2")
 }
 
-# What --metric takes differs.
-_profc_metrics() { # COMMAND WORD
-	local metrics="cpu wall runq blocked samples alloc allocs live peak leaked temporary freed"
-	[[ $1 == report ]] && metrics+=" calls"
-	_profc_words "$2" "$metrics"
-}
-
-# The value of the option before the cursor; fails if that takes none we know.
-_profc_value() { # OPTION WORD COMMAND
-	case $1 in
-	-p | --pid) _profc_pids "$2" ;;
-	-i | --input | -o | --output | --count-lines) _profc_files "$2" ;;
-	-m | --metric) _profc_metrics "$3" "$2" ;;
-	--within | --count | --mem-functions) ;; # functions: nobody knows yet of which program
-	--by) _profc_words "$2" function line file module thread process state syscall lifetime ;;
-	--color) _profc_words "$2" auto always never ;;
-	--unwinder) _profc_words "$2" auto cfi libunwind fp ;;
-	--weights) _profc_words "$2" value samples ;;
-	--unit) _profc_words "$2" auto ns us ms s ;;
-	*) return 1 ;;
-	esac
-}
-
-# The position of CMD in the words of record or top, or nothing: its own completion follows.
-_profc_command_at() {
-	local at
-	for ((at = 2; at < COMP_CWORD; at++)); do
-		case ${COMP_WORDS[at]} in
-		--)
-			echo $((at + 1))
-			return
-			;;
-		-[Fodmnp] | --frequency | --output | --duration | --delay | --max-* | --threads | \
-			--unwinder | --control | --within | --pid | --metric | --by | --limit | --window | \
-			--interval | --times | --count | --count-* | --mem-functions | --agent | --color | --width | \
-			--names | --debug-dir | --sysroot | --debuginfod-timeout) at=$((at + 1)) ;;
-		-*) ;;
-		*)
-			echo "$at"
-			return
-			;;
-		esac
+# Descriptions beside the candidates, where these are only listed.
+_profc_describe() { # DESCRIPTION...
+	local at width=0 columns=${COLUMNS:-80} text
+	((${#COMPREPLY[@]} > 1)) && [[ ${COMP_TYPE-} == 63 || ${COMP_TYPE-} == 33 || ${COMP_TYPE-} == 64 ]] ||
+		return
+	for text in "${COMPREPLY[@]}"; do
+		((${#text} > width)) && width=${#text}
+	done
+	for ((at = 0; at < ${#COMPREPLY[@]}; at++)); do
+		shift $((at > 0))
+		[[ -n $1 ]] || continue
+		printf -v text '%-*s  (%s)' "$width" "${COMPREPLY[at]}" "$1"
+		((${#text} >= columns)) && text="${text:0:columns-2})"
+		COMPREPLY[at]=$text
 	done
 }
 
 _profc() {
-	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
-	local profc=${COMP_WORDS[0]} command=${COMP_WORDS[1]} at
+	local -a _profc_typed _profc_index what=()
+	local word value rest line
 	COMPREPLY=()
-
-	if ((COMP_CWORD == 1)); then
-		_profc_words "$word" "$("$profc" --list-commands 2>/dev/null) help --help --version"
-		return
-	fi
-	if [[ $command == help ]]; then
-		_profc_words "$word" "$("$profc" --list-commands 2>/dev/null)"
-		return
-	fi
-	if [[ $command == --version ]]; then
-		_profc_words "$word" -v
-		return
-	fi
-	if [[ $command == record || $command == top ]]; then
-		at=$(_profc_command_at)
-		if [[ -n $at ]] && declare -F _command_offset >/dev/null; then
-			_command_offset "$at"
-			return
-		fi
-	fi
-	_profc_value "$before" "$word" "$command" && return
-	if [[ $word == -* ]]; then
-		_profc_words "$word" "$("$profc" "$command" --list-options 2>/dev/null)"
-		return
-	fi
-	if [[ ($command == record || $command == top) && $before != -* && -z $at ]]; then
-		mapfile -t COMPREPLY < <(compgen -c -- "$word")
-		return
-	fi
-	_profc_files "$word"
+	_profc_join_words
+	# What readline replaces is the part behind the last = or :, without an opening quote.
+	word=${COMP_WORDS[COMP_CWORD]}
+	[[ $word == [=:] || $word == :: ]] && word=
+	word=${word#[\'\"]}
+	_profc_typed[-1]=${_profc_typed[-1]#[\'\"]}
+	rest=$((${#_profc_typed[-1]} - ${#word}))
+	value=${_profc_typed[-1]}
+	[[ $value == --*=* ]] && value=${value#*=}
+	compopt -o nosort 2>/dev/null
+	while IFS= read -r line; do
+		case $line in
+		:command\ *) _profc_command "${_profc_index[${line#:command }]}" ;;
+		:programs) _profc_add -c "$value" "$word" ;;
+		:files)
+			compopt -o filenames 2>/dev/null
+			_profc_add -f "$value" "$word"
+			;;
+		:directories)
+			compopt -o filenames 2>/dev/null
+			_profc_add -d "$value" "$word"
+			;;
+		*)
+			what[${#COMPREPLY[@]}]=${line#*$'\t'}
+			line=${line%%$'\t'*}
+			COMPREPLY+=("${line:rest}")
+			[[ $line == *: ]] && compopt -o nospace 2>/dev/null
+			;;
+		esac
+	done < <("${COMP_WORDS[0]}" --complete "${_profc_typed[@]}" 2>/dev/null)
+	((${#what[@]} == ${#COMPREPLY[@]})) && _profc_describe "${what[@]}"
+	return 0
 }
 
 complete -F _profc profc

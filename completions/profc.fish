@@ -1,45 +1,38 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# fish completion for profc. Commands and options are asked from profc itself, so
-# that they are always those of the program that will run.
+# fish completion for profc. What may stand where is asked from profc itself, so that it is
+# always that of the program that will run; see complete_words() for its answers.
 
-function __profc_command
-    set -l words (commandline -opc)
-    if set -q words[2]
-        echo $words[2]
+# The path behind the = of an option, or the whole word.
+function __profc_paths --argument-names kind
+    set -l token (commandline -ct)
+    set -l option (string match -r '^--[^=]*=' -- $token)
+    for path in ($kind (string replace -r '^--[^=]*=' '' -- $token))
+        echo -- "$option$path"
     end
 end
 
-function __profc_needs_command
-    test -z (__profc_command)
+function __profc_complete
+    set -l words (commandline -opc) (commandline -ct)
+    command -q $words[1]; or return
+    for line in ($words[1] --complete $words[2..-1] 2>/dev/null)
+        switch $line
+            case ':command *'
+                set -l at (math (string replace ':command ' '' -- $line) + 2)
+                set -l typed
+                if test $at -lt (count $words)
+                    set typed (string escape -- $words[$at..-2])
+                end
+                complete -C (string join ' ' -- $typed (commandline -ct))
+            case :programs
+                complete -C (commandline -ct)
+            case :files
+                __profc_paths __fish_complete_path
+            case :directories
+                __profc_paths __fish_complete_directories
+            case '*'
+                echo -- $line
+        end
+    end
 end
 
-function __profc_options
-    profc (__profc_command) --list-options 2>/dev/null
-end
-
-function __profc_at_option
-    not __profc_needs_command
-    and not string match -q -- --version (__profc_command)
-    and string match -q -- '-*' (commandline -ct)
-end
-
-complete -c profc -n __profc_needs_command -f -a '(profc --list-commands 2>/dev/null) help --help --version'
-complete -c profc -n '__fish_seen_subcommand_from help' -f -a '(profc --list-commands 2>/dev/null)'
-complete -c profc -n 'string match -q -- --version (__profc_command)' -f -a -v
-complete -c profc -n __profc_at_option -f -a '(__profc_options)'
-complete -c profc -n '__fish_seen_subcommand_from record attach top dump doctor' -s p -l pid -x -a '(__fish_complete_pids)'
-complete -c profc -n '__fish_seen_subcommand_from report annotate export diff top' -s m -l metric -x -a 'cpu wall runq blocked samples alloc allocs live peak leaked temporary freed'
-complete -c profc -n '__fish_seen_subcommand_from report' -s m -l metric -x -a calls
-complete -c profc -n '__fish_seen_subcommand_from report annotate diff' -l unit -x -a 'auto ns us ms s'
-complete -c profc -n '__fish_seen_subcommand_from report top' -l by -x -a 'function line file module thread process state syscall lifetime'
-complete -c profc -n '__fish_seen_subcommand_from report annotate diff info dump top doctor' -l color -x -a 'auto always never'
-complete -c profc -n '__fish_seen_subcommand_from record attach top' -l unwinder -x -a 'auto cfi libunwind fp'
-complete -c profc -n '__fish_seen_subcommand_from record attach top' -l count -x
-complete -c profc -n '__fish_seen_subcommand_from record attach top' -l count-calls-in -x
-complete -c profc -n '__fish_seen_subcommand_from record attach top' -l count-lines -r -F
-complete -c profc -n '__fish_seen_subcommand_from record attach top' -l count-max -x
-complete -c profc -n '__fish_seen_subcommand_from record attach' -l within -x
-complete -c profc -n '__fish_seen_subcommand_from record attach' -l agent -x -a '(__fish_complete_command)'
-complete -c profc -n '__fish_seen_subcommand_from record attach top' -l mem
-complete -c profc -n '__fish_seen_subcommand_from record attach top' -l mem-functions -x
-complete -c profc -n '__fish_seen_subcommand_from record top' -x -a '(__fish_complete_command)'
+complete -c profc -f -a '(__profc_complete)'

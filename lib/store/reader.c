@@ -15,6 +15,12 @@
 #include "profile/heap_discard.h"
 #include "store/reader_priv.h"
 
+static bool has_names(enum record_type type)
+{
+	return type == RECORD_META || (type >= RECORD_STRINGS && type <= RECORD_FRAMES) ||
+	       (type >= RECORD_FUNCTIONS && type <= RECORD_MODULE_SYMBOLS);
+}
+
 /* Process one record; types of later versions are ignored. False if the frame is damaged. */
 static bool take_record(struct reader *reader, struct cursor *cursor)
 {
@@ -25,6 +31,8 @@ static bool take_record(struct reader *reader, struct cursor *cursor)
 	if (!payload)
 		return false;
 	if (type == 0 || type >= RECORD_TYPE_COUNT)
+		return true;
+	if (reader->names_only && !has_names((enum record_type)type))
 		return true;
 	return reader_take_record(reader, (enum record_type)type, payload, nr_bytes);
 }
@@ -111,10 +119,10 @@ static int finish(struct reader *reader, const struct err *why, struct store_sal
 	return 0;
 }
 
-static int read_start(int fd, uint64_t nr_bytes, struct profile **profile,
+static int read_start(int fd, uint64_t nr_bytes, bool names_only, struct profile **profile,
 		      struct store_salvage *salvage, struct err *err)
 {
-	struct reader reader = {0};
+	struct reader reader = {.names_only = names_only};
 	struct err why = ERR_INIT;
 	int status = frames_in_init(&reader.frames, fd, nr_bytes, err);
 
@@ -141,7 +149,7 @@ static int read_start(int fd, uint64_t nr_bytes, struct profile **profile,
 
 int store_read(int fd, struct profile **profile, struct store_salvage *salvage, struct err *err)
 {
-	return read_start(fd, UINT64_MAX, profile, salvage, err);
+	return read_start(fd, UINT64_MAX, false, profile, salvage, err);
 }
 
 /* O_NONBLOCK: a FIFO without a writer must not block the caller; it reads as empty. */
@@ -180,8 +188,8 @@ static int make_blocking(int fd, struct err *err)
 	return 0;
 }
 
-static int read_path_start(const char *path, uint64_t nr_bytes, struct profile **profile,
-			   struct store_salvage *salvage, struct err *err)
+static int read_path_start(const char *path, uint64_t nr_bytes, bool names_only,
+			   struct profile **profile, struct store_salvage *salvage, struct err *err)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 	int fd = is_stdin ? STDIN_FILENO : open_input(path, err);
@@ -190,7 +198,7 @@ static int read_path_start(const char *path, uint64_t nr_bytes, struct profile *
 	if (status == 0 && !is_stdin)
 		status = make_blocking(fd, err);
 	if (status == 0)
-		status = read_start(fd, nr_bytes, profile, salvage, err);
+		status = read_start(fd, nr_bytes, names_only, profile, salvage, err);
 	if (fd >= 0 && !is_stdin)
 		close(fd);
 	if (status < 0)
@@ -201,7 +209,12 @@ static int read_path_start(const char *path, uint64_t nr_bytes, struct profile *
 int store_read_path(const char *path, struct profile **profile, struct store_salvage *salvage,
 		    struct err *err)
 {
-	return read_path_start(path, UINT64_MAX, profile, salvage, err);
+	return read_path_start(path, UINT64_MAX, false, profile, salvage, err);
+}
+
+int store_read_names(const char *path, struct profile **profile, struct err *err)
+{
+	return read_path_start(path, UINT64_MAX, true, profile, NULL, err);
 }
 
 bool store_is_profile(const char *path)
@@ -224,5 +237,5 @@ bool store_is_profile(const char *path)
 int store_read_path_start(const char *path, uint64_t nr_bytes, struct profile **profile,
 			  struct err *err)
 {
-	return read_path_start(path, nr_bytes, profile, NULL, err);
+	return read_path_start(path, nr_bytes, false, profile, NULL, err);
 }

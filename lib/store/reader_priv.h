@@ -25,6 +25,7 @@ struct reader {
 	struct moment_coder moments;
 	size_t nr_module_symbols; /* rows read */
 	bool symbols_begun;	  /* from then on frames and modules are complete */
+	bool names_only;	  /* leave out all but tables of what has a name */
 	bool ended;		  /* the end mark was read, and its counts are right */
 };
 

@@ -51,6 +51,12 @@ int store_read(int fd, struct profile **profile, struct store_salvage *salvage, 
 int store_read_path(const char *path, struct profile **profile, struct store_salvage *salvage,
 		    struct err *err);
 
+/*
+ * What has names, and nothing else: no stacks, samples, counts or memory; as far as the file is
+ * whole. For those who cannot wait for the rest of a large file.
+ */
+int store_read_names(const char *path, struct profile **profile, struct err *err);
+
 /* Does a regular file begin as a profile does? False of all that cannot be read. */
 bool store_is_profile(const char *path);
 

@@ -1,68 +1,105 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What shells offer. That bash has the commands and options, scripts/check-docs says."""
+"""What shells offer: candidates, and what they make of keys that are typed."""
 
+import fcntl
 import os
+import pty
 import re
+import select
 import shutil
+import signal
+import struct
 import subprocess
+import termios
+import time
 import unittest
 
+from made import MadeCase
 from paths import BUILD, ROOT
 from profc import profc
 
-ENVIRONMENT = {**os.environ, "PATH": f"{BUILD}:{os.environ['PATH']}"}
+ENVIRONMENT = {**os.environ, "PATH": f"{BUILD}:{os.environ['PATH']}", "TERM": "xterm"}
 TIMES = {"cpu", "wall", "runq", "blocked", "samples"}
 MEMORY = {"alloc", "allocs", "live", "peak", "leaked", "temporary", "freed"}
-METRICS = {"report": TIMES | MEMORY | {"calls"}, "annotate": TIMES | MEMORY,
+METRICS = {"report": TIMES | MEMORY | {"calls"}, "annotate": TIMES | MEMORY, "view": TIMES | MEMORY,
            "export": TIMES | MEMORY, "diff": TIMES | MEMORY, "top": TIMES | MEMORY}
 TAKES_VALUE = re.compile(r"^ +(?:(-\w), |    )(--[a-z-]+) [A-Z]", re.M)
 
 
-def output(*command):
+def output(*command, **popen):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          env=ENVIRONMENT, check=True, text=True).stdout
+                          env=ENVIRONMENT, check=True, text=True, **popen).stdout
 
 
-def bash(words, call):
-    quoted = " ".join(f"'{word}'" for word in words)
+def quoted(words):
+    return " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
+
+
+def asked(*words):
+    """What the program itself answers, without its descriptions."""
+    answers = profc("--complete", *words, env=ENVIRONMENT).stdout.splitlines()
+    return [answer.split("\t")[0] for answer in answers]
+
+
+def bash_offers(*words, before="", **popen):
+    """Words as bash splits them; what readline would put in place of the last one."""
     return output("bash", "--norc", "-c", f"""
+        {before}
         source {ROOT}/completions/profc.bash
-        COMP_WORDS=({quoted})
+        COMP_WORDS=({quoted(words)})
         COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
-        {call}""")
+        _profc; printf '%s\\n' "${{COMPREPLY[@]}}" """, **popen).splitlines()
 
 
-def bash_offers(*words):
-    return bash(words, "_profc; printf '%s\\n' \"${COMPREPLY[@]}\"").split()
-
-
-def zsh_offers(*words):
+def zsh_offers(*words, **popen):
     """Without the completion system of zsh, of which it calls a few functions."""
-    quoted = " ".join(f"'{word}'" for word in words)
     return output("zsh", "-f", "-c", f"""
-        compadd() {{ [[ $1 == -a ]] && print -l ${{(P)2}} || print -l -- "$@" }}
+        compadd() {{ shift ${{@[(i)--]}}; print -l -- "$@" }}
         _files() {{ print -- FILES }}
         _command_names() {{ print -- COMMANDS }}
-        _pids() {{ print -- PIDS }}
-        words=({quoted})
+        _normal() {{ print -l -- NORMAL $CURRENT $words }}
+        compset() {{ }}
+        words=({quoted(words)})
         CURRENT=$#words
-        source {ROOT}/completions/profc.zsh""").split()
+        PREFIX=$words[-1]
+        source {ROOT}/completions/profc.zsh || true""", **popen).splitlines()
 
 
-def fish_offers(*words):
+def fish_offers(*words, **popen):
     line = " ".join(words)
     offered = output("fish", "--no-config", "-c",
-                     f"source {ROOT}/completions/profc.fish; complete -C '{line}'")
+                     f"source {ROOT}/completions/profc.fish; complete -C '{line}'", **popen)
     return [row.split("\t")[0] for row in offered.splitlines()]
+
+
+OFFERS = {"bash": bash_offers, "zsh": zsh_offers, "fish": fish_offers}
 
 
 class Completions(unittest.TestCase):
     def expect(self, wanted, *words):
-        for shell, offers in (("bash", bash_offers), ("zsh", zsh_offers), ("fish", fish_offers)):
+        self.assertEqual(set(asked(*words[1:])), wanted)
+        for shell, offers in OFFERS.items():
             with self.subTest(words=words, shell=shell):
                 if not shutil.which(shell):
                     self.skipTest(f"there is no {shell}")
-                self.assertEqual(set(offers(*words)), wanted)
+                self.assertEqual({offer for offer in offers(*words) if offer}, wanted)
+
+    def test_commands_have_descriptions(self):
+        answers = profc("--complete", "").stdout.splitlines()
+        self.assertIn("view\tshow a profile in the browser", answers)
+        self.assertTrue(all(answer.split("\t")[1] for answer in answers))
+        commands = set(profc("--list-commands").stdout.split())
+        self.expect(commands | {"help", "--help", "--version"}, "profc", "")
+        self.expect(commands, "profc", "help", "")
+        self.expect({"-v"}, "profc", "--version", "")
+
+    def test_options_have_descriptions(self):
+        for command in profc("--list-commands").stdout.split():
+            answers = profc("--complete", command, "-").stdout.splitlines()
+            self.assertEqual({answer.split("\t")[0] for answer in answers},
+                             set(profc(command, "--list-options").stdout.split()))
+            for answer in answers:
+                self.assertRegex(answer, r"^--?[A-Za-z][a-z-]*\t[^\t]+$")
 
     def test_metrics_are_those_that_the_command_takes(self):
         for command, metrics in METRICS.items():
@@ -71,15 +108,58 @@ class Completions(unittest.TestCase):
             self.assertEqual(set(taken.split(", ")), metrics)
             self.expect(metrics, "profc", command, "-m", "")
 
+    def test_values_behind_an_equals_sign(self):
+        self.assertEqual(asked("report", "--metric=al"), ["--metric=alloc", "--metric=allocs"])
+        self.assertEqual(asked("report", "--met=wa"), ["--met=wall"])
+        # bash parts words there, and replaces only what is behind.
+        self.assertEqual(bash_offers("profc", "report", "--metric", "=", "al"), ["alloc", "allocs"])
+        self.assertEqual(set(bash_offers("profc", "export", "--metric", "=")), TIMES | MEMORY)
+        for shell in ("zsh", "fish"):
+            if shutil.which(shell):
+                self.assertEqual(OFFERS[shell]("profc", "report", "--metric=al"),
+                                 ["--metric=alloc", "--metric=allocs"])
+
     def test_dimensions_are_those_that_the_command_takes(self):
         for command in ("report", "top"):
             done = profc(command, "--by", "beauty", status=2)
             taken = done.stderr.partition("must be one of ")[2].splitlines()[0]
             self.expect(set(taken.split(", ")), "profc", command, "--by", "")
 
+    def test_keys_to_sort_by_are_those_that_report_takes(self):
+        keys = asked("report", "--sort", "")
+        self.assertGreater(len(keys), 5)
+        self.assertEqual(asked("report", "--sort", "self,t"), ["self,total"])
+        for key in keys:
+            said = profc("report", "-i", "/nonexistent", "--sort", key, status=1).stderr
+            self.assertIn("/nonexistent", said)
+
+    def test_processes_have_names(self):
+        with subprocess.Popen(["sleep", "60"]) as target:
+            answers = profc("--complete", "attach", "-p", "").stdout.splitlines()
+            self.assertIn(f"{target.pid}\tsleep", answers)
+            self.assertIn(f"1,{target.pid}", asked("dump", "-p", "1,"))
+            target.kill()
+
     def test_of_functions_nothing_is_offered(self):
         for option in ("--within", "--count", "--mem-functions"):
             self.expect(set(), "profc", "record", option, "")
+
+    def test_files_and_directories(self):
+        self.assertEqual(asked("report", "-i", ""), [":files"])
+        self.assertEqual(asked("diff", ""), [":files"])
+        self.assertEqual(asked("record", "--html="), [":files"])
+        self.assertEqual(asked("report", "--", "-"), [":files"])
+        self.assertEqual(asked("symbolize", "--debug-dir", ""), [":directories"])
+        self.assertEqual(asked("record", "--agent", ""), [":programs"])
+        directory = os.path.join(ROOT, "lib")
+        self.assertEqual(bash_offers("profc", "report", "-i", "bas", cwd=directory), ["base"])
+        self.assertEqual(bash_offers("profc", "view", "--output", "=", "bas", cwd=directory), ["base"])
+        # What is behind a colon is not a file of its own.
+        self.assertEqual(bash_offers("profc", "annotate", "x", "::", "bas", cwd=directory), [""])
+        if shutil.which("fish"):
+            self.assertEqual(fish_offers("profc", "report", "-i", "bas", cwd=directory), ["base/"])
+            self.assertEqual(fish_offers("profc", "view", "--output=bas", cwd=directory),
+                             ["--output=base/"])
 
     def test_values_of_options_are_not_taken_for_the_command(self):
         for command in ("record", "top"):
@@ -87,8 +167,106 @@ class Completions(unittest.TestCase):
             self.assertGreater(len(options), 15)
             for option in [name for pair in options for name in pair if name]:
                 with self.subTest(command=command, option=option):
-                    words = ("profc", command, option, "value", "./prog", "")
-                    self.assertEqual(bash(words, "_profc_command_at").strip(), "4")
+                    self.assertEqual(asked(command, option, "value", "./prog", ""), [":command 3"])
+        self.assertEqual(asked("record", "-qv", "-F100", "--mem", "--html=x", "-o", "y", ""),
+                         [":programs"])
+        self.assertEqual(asked("record", "--", "-", ""), [":command 2"])
+
+    def test_words_of_the_command_are_completed_by_its_own(self):
+        own = "_git() { COMPREPLY=(own \"${COMP_WORDS[@]}\" $COMP_CWORD); }; complete -F _git git"
+        for line in (("--", "git"), ("git",), ("-o", "x=y", "--", "git")):
+            words = ("profc", "record", *line, "--metric", "")
+            self.assertEqual(bash_offers(*words, before=own), ["own", "git", "--metric", "", "2"])
+            if shutil.which("zsh"):
+                self.assertEqual(zsh_offers(*words), ["NORMAL", "3", "git", "--metric"])
+        self.assertIn("true", bash_offers("profc", "record", "--", "tru"))
+        if shutil.which("fish"):
+            own = "complete -c git -f -a 'commit clone'"
+            line = "profc record -o x -- git c"
+            offered = output("fish", "--no-config", "-c", f"{own}; source "
+                             f"{ROOT}/completions/profc.fish; complete -C '{line}'")
+            self.assertEqual(set(offered.split()), {"commit", "clone"})
+            self.assertIn("true", fish_offers("profc", "record", "--", "tru"))
+
+
+class OfAProfile(MadeCase):
+    SIZE = (2000, 300, 3)
+
+    def test_functions_are_those_of_the_profile(self):
+        report = profc("report", "-i", self.data, "-n", "1", "--csv").stdout
+        beginning = report.splitlines()[1].split(",")[0].strip('"').partition("(")[0]
+        for words in (("report", "-i", self.data, "--callers"), ("report", self.data, "--function"),
+                      ("export", f"--input={self.data}", "--function")):
+            self.assertIn(beginning, asked(*words, beginning[:6]))
+        self.assertIn(beginning, asked("annotate", "-i", self.data, beginning[:6]))
+        self.assertEqual(asked("report", "-i", self.data, "--callers", "no such"), [])
+        self.assertEqual(asked("report", "-i", "/nonexistent", "--callers", ""), [])
+        for shell, offers in OFFERS.items():
+            with self.subTest(shell=shell):
+                if not shutil.which(shell):
+                    self.skipTest(f"there is no {shell}")
+                self.assertIn(beginning, offers("profc", "report", "-i", self.data, "--callers",
+                                                beginning[:6]))
+
+    def test_each_offered_name_means_something(self):
+        for option in ("--thread", "--process", "--module"):
+            offered = asked("report", "-i", self.data, option, "")
+            self.assertGreater(len(offered), 0, option)
+            profc("report", "-i", self.data, option, offered[0], "-m", "wall")
+
+
+class Typed(MadeCase):
+    """Shells on a terminal, and their Tab key."""
+
+    SIZE = (2000, 300, 3)
+    SHELLS = {
+        "bash": (["bash", "--norc", "-i"], "source {}/completions/profc.bash"),
+        "zsh": (["zsh", "-f", "-i"],
+                "autoload -Uz compinit; compinit -D -u; fpath=(); "
+                "_profc() {{ source {}/completions/profc.zsh }}; compdef _profc profc"),
+        "fish": (["fish", "--no-config", "-i"], "source {}/completions/profc.fish"),
+    }
+
+    def typed(self, shell, *expected):
+        """Of (keys, what is to be seen then), on one line after the other."""
+        command, setup = self.SHELLS[shell]
+        process_id, end = pty.fork()
+        if process_id == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("4H", 24, 100, 0, 0))
+            os.environ.update(ENVIRONMENT, PS1="$ ", HOME=self.directory)
+            os.chdir(self.directory)
+            os.execvp(command[0], command)
+        try:
+            os.write(end, (setup.format(ROOT) + "; echo re''ady\n").encode())
+            self.read_until(end, "ready\r\n")
+            for keys, wanted in expected:
+                os.write(end, keys.encode())
+                self.read_until(end, wanted)
+                os.write(end, b"\x15")
+        finally:
+            os.kill(process_id, signal.SIGKILL)
+            os.close(end)
+            os.waitpid(process_id, 0)
+
+    def read_until(self, end, wanted, patience=20):
+        deadline = time.monotonic() + patience
+        text = ""
+        while wanted not in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[>=(]B?|\x07", "", text):
+            if not select.select([end], [], [], max(0, deadline - time.monotonic()))[0]:
+                raise AssertionError(f"{wanted!r} did not come: {text!r}")
+            text += os.read(end, 65536).decode(errors="replace")
+
+    def test_tab_completes_and_lists_with_descriptions(self):
+        for shell in self.SHELLS:
+            with self.subTest(shell=shell):
+                if not shutil.which(shell):
+                    self.skipTest(f"there is no {shell}")
+                # What is typed is echoed: only the rest of the word shows that it was completed.
+                self.typed(shell,
+                           ("profc rep\t", "profc report"),
+                           ("profc export --metric=wa\t", "--metric=wall"),
+                           ("profc d\t" + "\t" * (shell != "fish"),
+                            "show what changed between two profiles"))
 
 
 if __name__ == "__main__":

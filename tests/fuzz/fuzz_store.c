@@ -5,6 +5,7 @@
  * for checksums would keep a fuzzer from the records.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -132,6 +133,19 @@ static void check(const struct profile *profile)
 		assert(profile->symbols.locations[i].function.v < profile->symbols.nr_functions);
 }
 
+static void read_names(int fd)
+{
+	struct profile *profile = NULL;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (store_read_names(path, &profile, NULL) == 0) {
+		assert(!profile->nr_samples && !profile->heap.nr_allocations);
+		check(profile);
+	}
+	profile_free(profile);
+}
+
 static void read_file(const struct buf *file)
 {
 	struct store_salvage salvage = {0};
@@ -147,6 +161,7 @@ static void read_file(const struct buf *file)
 	else
 		assert(!profile && err.code && err.what[0]);
 	profile_free(profile);
+	read_names(fd);
 	close(fd);
 }
 

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What completions of shells ask. */
+#ifndef PROFC_CMD_COMPLETE_H
+#define PROFC_CMD_COMPLETE_H
+
+struct buf;
+struct command;
+
+/* complete_words() with the options of these commands, NULL-ended. */
+void complete(const struct command *const *commands, int nr_words, char **words, struct buf *out);
+
+#endif

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What completions of shells ask. */
+#include "completion/complete.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/escape.h"
+#include "calltree/flat.h"
+#include "proc/read.h"
+#include "profile/profile.h"
+#include "store/store.h"
+#include "view/name_words.h"
+
+#define DEFAULT_PROFILE "profc.data"
+
+/* A command line up to the word that is completed. */
+struct line {
+	const struct completion_command *command;
+	const char *input;		     /* the profile, as far as it is named */
+	const struct completion_option *row; /* whose value the last word is, or NULL */
+	int command_at;			     /* where CMD begins; 0: it has not begun */
+	bool words_only;		     /* behind -- */
+};
+
+static bool takes_next(const struct completion_option *option)
+{
+	return option && option->argument && !option->is_optional;
+}
+
+/* Exact name, or the only one that begins so. */
+static const struct completion_option *find_long(const struct completion_command *command,
+						 const char *name, size_t length)
+{
+	const struct completion_option *found = NULL;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < command->nr_options; i++) {
+		const struct completion_option *option = &command->options[i];
+
+		if (strncmp(option->name, name, length) != 0)
+			continue;
+		if (option->name[length] == '\0')
+			return option;
+		found = option;
+		nr++;
+	}
+	return nr == 1 ? found : NULL;
+}
+
+static const struct completion_option *find_short(const struct completion_command *command,
+						  char letter)
+{
+	for (size_t i = 0; i < command->nr_options; i++) {
+		if (command->options[i].letter == letter)
+			return &command->options[i];
+	}
+	return NULL;
+}
+
+static void take_value(struct line *line, const struct completion_option *row, const char *value)
+{
+	if (row && strcmp(row->name, "input") == 0)
+		line->input = value;
+}
+
+/* Letters behind one dash: one that takes a value takes the rest, or the next word. */
+static void take_cluster(struct line *line, const char *letters)
+{
+	for (; *letters; letters++) {
+		const struct completion_option *row = find_short(line->command, *letters);
+
+		if (!row || !row->argument)
+			continue;
+		if (letters[1])
+			take_value(line, row, letters + 1);
+		else if (takes_next(row))
+			line->row = row;
+		return;
+	}
+}
+
+static void take_option(struct line *line, const char *word)
+{
+	size_t length = strcspn(word, "=");
+
+	if (word[1] != '-') {
+		take_cluster(line, word + 1);
+		return;
+	}
+	line->row = find_long(line->command, word + 2, length - 2);
+	if (word[length])
+		take_value(line, line->row, word + length + 1);
+	if (word[length] || !takes_next(line->row))
+		line->row = NULL;
+}
+
+static void take_word(struct line *line, char **words, int at)
+{
+	const char *word = words[at];
+
+	if (line->row) {
+		take_value(line, line->row, word);
+		line->row = NULL;
+	} else if (!line->words_only && strcmp(word, "--") == 0) {
+		line->words_only = true;
+		if (line->command->runs_command)
+			line->command_at = at + 1;
+	} else if (!line->words_only && word[0] == '-' && word[1]) {
+		take_option(line, word);
+	} else if (line->command->runs_command) {
+		line->command_at = at;
+	} else if (!line->input && store_is_profile(word)) {
+		line->input = word;
+	}
+}
+
+/* The first of what is said: the rest is for --help. */
+static size_t gist(const char *what)
+{
+	const char *more = strstr(what, "; ");
+	const char *usual = strstr(what, " (default");
+	size_t nr_bytes = more ? (size_t)(more - what) : strlen(what);
+
+	return usual && (size_t)(usual - what) < nr_bytes ? (size_t)(usual - what) : nr_bytes;
+}
+
+static void add(struct buf *out, const char *word, const char *what)
+{
+	cleanup_free char *told = what ? xstrndup(what, gist(what)) : NULL;
+
+	buf_printf(out, "%s\t", word);
+	escape_terminal(out, told ? told : "");
+	buf_append_byte(out, '\n');
+}
+
+static void add_names(const struct line *line, enum name_kind kind, const char *beginning,
+		      struct buf *out)
+{
+	const char *path = line->input ? line->input : DEFAULT_PROFILE;
+	struct profile *profile;
+
+	if (!store_is_profile(path) || store_read_names(path, &profile, NULL) < 0)
+		return;
+	name_words_append(out, profile, kind, beginning);
+	profile_free(profile);
+}
+
+static void add_pids(struct buf *out)
+{
+	DIR *processes = opendir("/proc");
+	const struct dirent *entry;
+	struct buf name = {0};
+
+	while (processes && (entry = readdir(processes))) {
+		char *end;
+		long pid = strtol(entry->d_name, &end, 10);
+
+		buf_clear(&name);
+		if (pid <= 0 || pid > INT_MAX || *end ||
+		    !proc_read_process_file((pid_t)pid, "comm", &name))
+			continue;
+		name.nr_bytes = strcspn(buf_str(&name), "\n");
+		add(out, entry->d_name, buf_str(&name));
+	}
+	if (processes)
+		closedir(processes);
+	buf_release(&name);
+}
+
+static void add_texts(struct buf *out, const char *const *texts)
+{
+	for (; *texts; texts++)
+		add(out, *texts, NULL);
+}
+
+/* Values that are typical of what has many, by the placeholder or the name. */
+static bool add_usual(const struct completion_option *row, struct buf *out)
+{
+	static const struct {
+		const char *what;
+		const char *values[12];
+	} usual[] = {
+		{"HZ", {"100", "500", "1000", "5000"}},
+		{"TIME", {"100ms", "1s", "10s", "1m"}},
+		{"RATE", {"64K", "512K", "all"}},
+		{"BYTES", {"1M", "100M", "1G"}},
+		{"WHEN", {"peak", "mark:"}},
+		{"fifo:PATH", {"fifo:"}},
+		{"sort",
+		 {"self", "total", "samples", "calls", "per-call", "name", "function", "line",
+		  "module"}},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(usual); i++) {
+		if (strcmp(row->argument, usual[i].what) != 0 &&
+		    strcmp(row->name, usual[i].what) != 0)
+			continue;
+		add_texts(out, usual[i].values);
+		return true;
+	}
+	return false;
+}
+
+static bool is_any(const char *word, const char *const *words)
+{
+	while (*words && strcmp(word, *words) != 0)
+		words++;
+	return *words;
+}
+
+static bool is_name(const struct line *line, const struct completion_option *row,
+		    enum name_kind *kind)
+{
+	static const char *const functions[] = {"function", "callers", "callees", NULL};
+	static const char *const kinds[] = {"module", "thread", "process", NULL};
+
+	*kind = NAME_KIND_FUNCTION;
+	if (line->command->runs_command || strcmp(line->command->name, "attach") == 0)
+		return false; /* of what is to be recorded nobody knows them */
+	for (size_t i = 0; kinds[i]; i++) {
+		if (strcmp(row->name, kinds[i]) == 0)
+			*kind = NAME_KIND_MODULE + (enum name_kind)i;
+	}
+	return is_any(row->name, functions) || *kind != NAME_KIND_FUNCTION;
+}
+
+static void add_values(const struct line *line, const struct completion_option *row,
+		       const char *beginning, struct buf *out)
+{
+	static const char *const files[] = {"FILE", "OUT", "ELF", NULL};
+	enum name_kind kind;
+
+	if (row->choices)
+		add_texts(out, row->choices);
+	else if (strcmp(row->name, "by") == 0)
+		add_texts(out, dimension_names);
+	else if (row->is_file || is_any(row->argument, files))
+		buf_append_str(out, ":files\n");
+	else if (strcmp(row->argument, "DIR") == 0)
+		buf_append_str(out, ":directories\n");
+	else if (strcmp(row->argument, "CMD") == 0)
+		buf_append_str(out, ":programs\n");
+	else if (strcmp(row->argument, "PID") == 0)
+		add_pids(out);
+	else if (is_name(line, row, &kind))
+		add_names(line, kind, beginning, out);
+	else
+		add_usual(row, out);
+}
+
+static void add_options(const struct completion_command *command, const char *word, struct buf *out)
+{
+	struct buf name = {0};
+
+	for (size_t i = 0; i < command->nr_options; i++) {
+		const struct completion_option *option = &command->options[i];
+
+		buf_clear(&name);
+		buf_printf(&name, "-%c", option->letter);
+		if (option->letter && word[1] != '-')
+			add(out, buf_str(&name), option->help);
+		buf_clear(&name);
+		buf_printf(&name, "--%s", option->name);
+		add(out, buf_str(&name), option->help);
+	}
+	buf_release(&name);
+}
+
+/* In place of the word, or of a part of it that begins with `from`. */
+static void keep_matching(struct buf *all, const char *word, const char *from, struct buf *out)
+{
+	for (const char *line = buf_str(all); *line;) {
+		size_t length = strcspn(line, "\n");
+
+		if (line[0] == ':') {
+			buf_append(out, line, length + 1);
+		} else if (strncmp(line, from, strlen(from)) == 0) {
+			buf_append(out, word, (size_t)(from - word));
+			buf_append(out, line, length + 1);
+		}
+		line += length + 1;
+	}
+}
+
+static void complete_value(const struct line *line, const struct completion_option *row,
+			   const char *word, const char *value, struct buf *out)
+{
+	bool is_list = row->is_list || strstr(row->argument, "[,");
+	const char *comma = is_list ? strrchr(value, ',') : NULL;
+	const char *from = comma ? comma + 1 : value;
+	struct buf all = {0};
+
+	add_values(line, row, from, &all);
+	keep_matching(&all, word, from, out);
+	buf_release(&all);
+}
+
+static void complete_word(const struct line *line, const char *word, struct buf *out)
+{
+	if (line->command->runs_command)
+		buf_append_str(out, ":programs\n");
+	else if (strcmp(line->command->name, "annotate") == 0)
+		add_names(line, NAME_KIND_FUNCTION, word, out);
+	buf_append_str(out, line->command->runs_command ? "" : ":files\n");
+}
+
+static void complete_option(const struct line *line, const char *word, struct buf *out)
+{
+	size_t length = strcspn(word, "=");
+	const struct completion_option *row =
+		word[1] == '-' ? find_long(line->command, word + 2, length - 2) : NULL;
+	struct buf all = {0};
+
+	if (word[length] && row && row->argument) {
+		complete_value(line, row, word, word + length + 1, out);
+		return;
+	}
+	add_options(line->command, word, &all);
+	keep_matching(&all, word, word, out);
+	buf_release(&all);
+}
+
+static void complete_commands(const struct completion_command *commands, size_t nr_commands,
+			      const char *word, bool with_others, struct buf *out)
+{
+	struct buf all = {0};
+
+	for (size_t i = 0; i < nr_commands; i++)
+		add(&all, commands[i].name, commands[i].summary);
+	if (with_others) {
+		add(&all, "help", "show the help of a command");
+		add(&all, "--help", "list the commands");
+		add(&all, "--version", "show the version");
+	}
+	keep_matching(&all, word, word, out);
+	buf_release(&all);
+}
+
+static void complete_line(struct line *line, int nr_words, char **words, struct buf *out)
+{
+	const char *word = words[nr_words - 1];
+
+	for (int i = 1; i < nr_words - 1 && !line->command_at; i++)
+		take_word(line, words, i);
+	if (line->command_at)
+		buf_printf(out, ":command %d\n", line->command_at);
+	else if (line->row)
+		complete_value(line, line->row, word, word, out);
+	else if (word[0] == '-' && !line->words_only)
+		complete_option(line, word, out);
+	else
+		complete_word(line, word, out);
+}
+
+void complete_words(const struct completion_command *commands, size_t nr_commands, int nr_words,
+		    char **words, struct buf *out)
+{
+	struct line line = {0};
+
+	if (nr_words < 1)
+		return;
+	for (size_t i = 0; i < nr_commands; i++) {
+		if (strcmp(commands[i].name, words[0]) == 0)
+			line.command = &commands[i];
+	}
+	if (nr_words == 1 || strcmp(words[0], "help") == 0)
+		complete_commands(commands, nr_commands, words[nr_words - 1], nr_words == 1, out);
+	else if (strcmp(words[0], "--version") == 0)
+		add(out, "-v", "with libraries, compiler and flags");
+	else if (line.command)
+		complete_line(&line, nr_words, words, out);
+}

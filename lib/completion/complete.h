@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_COMPLETION_COMPLETE_H
+#define PROFC_COMPLETION_COMPLETE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct buf;
+
+/* An option, as far as a completion has to know it. Texts are borrowed. */
+struct completion_option {
+	char letter;		    /* 0: none */
+	const char *name;	    /* without its dashes */
+	const char *argument;	    /* "HZ", "FILE"; NULL: it takes no value */
+	const char *const *choices; /* all values that there are, NULL-ended; or NULL */
+	const char *help;
+	bool is_optional; /* its value: only `--name=value` gives one */
+	bool is_file;
+	bool is_list; /* values are parted by commas */
+};
+
+struct completion_command {
+	const char *name, *summary;
+	const struct completion_option *options;
+	size_t nr_options;
+	bool runs_command; /* the first word that is no option is a program, its arguments follow */
+};
+
+/*
+ * What may stand in place of the last of the words behind "profc", which may be empty: one a line,
+ * with a tab and a description behind it. Functions, modules, threads and processes are those of
+ * the profile that the words name, or of profc.data. Lines that begin with a colon ask the shell
+ * for what it knows better: ":files", ":directories", ":programs", and ":command N", for the
+ * words from words[N] on.
+ */
+void complete_words(const struct completion_command *commands, size_t nr_commands, int nr_words,
+		    char **words, struct buf *out);
+
+#endif
