@@ -258,6 +258,20 @@ const struct function *label_function(const struct expansion *expansion, uint32_
 					   : NULL;
 }
 
+/* In names that are mangled any pattern would find something. */
+static bool is_mangled(const char *name)
+{
+	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D');
+}
+
+const char *label_other_name(const struct expansion *expansion, uint32_t label)
+{
+	const struct function *function = label_function(expansion, label);
+	const char *name = function ? profile_str(expansion->profile, function->linkage_name) : "";
+
+	return *name && !is_mangled(name) ? name : NULL;
+}
+
 /* Resolution calls a function without a symbol by its first address, in brackets. */
 bool label_is_nameless(const struct expansion *expansion, uint32_t label)
 {

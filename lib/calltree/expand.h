@@ -119,6 +119,11 @@ enum name_style {
 /* Append what a label is called. Raw target text: escape it for its destination. */
 void label_append_name(struct buf *out, const struct expansion *expansion, uint32_t label,
 		       enum name_style style);
+/*
+ * Another name that a function can be asked for by: of C, as in its symbol table (__libc_write of
+ * write); or NULL. Borrowed from the profile.
+ */
+const char *label_other_name(const struct expansion *expansion, uint32_t label);
 /* Is it code that has no name but one made of its address: [module+0x...]? */
 bool label_is_nameless(const struct expansion *expansion, uint32_t label);
 /* The function's row, or NULL for every kind but LABEL_FUNCTION. Borrowed from the profile. */

@@ -156,10 +156,14 @@ static bool *select_threads(const struct profile *profile, const struct compiled
 	return threads;
 }
 
-/* Is a label, in full or shortened, one of the functions asked for? */
+/* Is a label, in full, shortened or by its other name, one of the functions asked for? */
 static bool label_passes(const struct expansion *expansion, const struct patterns *patterns,
 			 uint32_t label, struct buf *name)
 {
+	const char *other = label_other_name(expansion, label);
+
+	if (other && matches_text(patterns, other))
+		return true;
 	buf_clear(name);
 	label_append_name(name, expansion, label, NAME_FULL);
 	if (matches_text(patterns, buf_str(name)))

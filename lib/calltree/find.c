@@ -29,6 +29,9 @@ static bool mark_labels(const struct expansion *expansion, const char *name, con
 	bool any = false;
 
 	for (uint32_t i = 0; i < expansion->nr_labels; i++) {
+		const char *other = label_other_name(expansion, i);
+
+		wanted[i] = other && is_meant(other, name, regex);
 		for (size_t j = 0; j < ARRAY_SIZE(styles) && !wanted[i]; j++) {
 			buf_clear(&text);
 			label_append_name(&text, expansion, i, styles[j]);

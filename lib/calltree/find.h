@@ -8,10 +8,10 @@ struct err;
 struct expansion;
 
 /*
- * The labels a user means by a function's name: those called exactly so, in full
- * or shortened; if there are none, those that match it as a POSIX extended regular
- * expression. One bool for each label; the caller frees *wanted. ERR_NOT_FOUND
- * when no function is meant, ERR_INVALID on a bad expression.
+ * The labels a user means by a function's name: those called exactly so, in full,
+ * shortened or as in the symbol table; if there are none, those that match it as a POSIX extended
+ * regular expression. One bool for each label; the caller frees *wanted. ERR_NOT_FOUND when no
+ * function is meant, ERR_INVALID on a bad expression.
  */
 int find_labels(const struct expansion *expansion, const char *name, bool **wanted,
 		struct err *err);

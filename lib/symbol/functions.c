@@ -10,6 +10,7 @@
 #include "symbol/dwarf_function.h"
 #include "symbol/dwarf_inventory.h"
 #include "symbol/dwarf_language.h"
+#include "symbol/familiar_names.h"
 #include "symbol/function_names.h"
 #include "symbol/inlined_copies.h"
 #include "symbol/symbol.h"
@@ -295,7 +296,9 @@ static void take_names(struct symbol_functions *functions, struct entry *entry,
 			entry->shown.linkage_name =
 				name_pool_keep(&functions->pool, outermost->linkage_name);
 	} else if (entry->shown.linkage_name) {
-		entry->shown.name = name_pool_demangle(&functions->pool, entry->shown.linkage_name);
+		entry->shown.name = name_pool_demangle(
+			&functions->pool,
+			familiar_name(&functions->pool, entry->shown.linkage_name));
 	}
 	if (entry->shown.kind == SYMBOL_FUNCTION_IFUNC)
 		entry->shown.name =

@@ -8,9 +8,11 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "symbol/assembly.h"
 #include "symbol/builder.h"
 #include "symbol/dwarf_parallel.h"
 #include "symbol/elf_section.h"
+#include "symbol/familiar_names.h"
 #include "symbol/fde_start.h"
 #include "symbol/hint.h"
 #include "symbol/symbol_priv.h"
@@ -69,15 +71,18 @@ static bool name_by_tables(struct symbol_file *file, struct name_pool *pool, uin
 	symbol = elf_symbols_find(&file->symbols, address);
 	if (symbol) {
 		location->file = name_pool_keep(pool, symbol->file);
+		location->function_file = location->file;
 		location->linkage_name = name_pool_keep(pool, symbol->name);
-		location->name = name_pool_demangle(pool, symbol->name);
+		location->name = name_pool_demangle(
+			pool, file->verbatim ? symbol->name : familiar_name(pool, symbol->name));
 		if (location->name == location->linkage_name)
 			location->linkage_name = NULL;
 		return true;
 	}
 	stub = name_of_stub(file, address);
 	if (stub) {
-		cleanup_free char *name = xasprintf("%s@plt", name_pool_demangle(pool, stub));
+		const char *callee = file->verbatim ? stub : familiar_name(pool, stub);
+		cleanup_free char *name = xasprintf("%s@plt", name_pool_demangle(pool, callee));
 
 		location->name = name_pool_keep(pool, name);
 		return true;
@@ -94,21 +99,20 @@ static const char *symbol_name_at(void *context, uint64_t address)
 	return symbol ? symbol->name : NULL;
 }
 
-/*
- * What glibc calls write() inside itself is __GI___libc_write, in its debug information, too; code
- * that calls it says `write`, which is one of the symbols of the same place.
- */
-static void name_as_callers_do(struct symbol_file *file, struct name_pool *pool, uint64_t address,
-			       struct symbol_location *location)
+/* Names of functions as callers use them, and none that is the function's own part. */
+static void make_familiar(struct symbol_file *file, struct result_builder *builder,
+			  struct symbol_chain *chain, uint64_t address)
 {
-	const struct elf_symbol *symbol;
+	const struct symbol_location *levels = &builder->result->locations[chain->first];
+	bool any = false;
 
-	if (file->verbatim || strncmp(location->name, "__GI_", 5) != 0)
+	familiar_names_join_parts(builder, chain);
+	for (uint32_t i = 0; i < chain->nr; i++)
+		any |= levels[i].name && is_inner_name(levels[i].name);
+	if (!any)
 		return;
 	symbol_file_read_tables(file);
-	symbol = elf_symbols_find(&file->symbols, address);
-	if (symbol)
-		location->name = name_pool_keep(pool, symbol->name);
+	familiar_names_give(builder, chain, &file->symbols, address);
 }
 
 /*
@@ -118,15 +122,21 @@ static void name_as_callers_do(struct symbol_file *file, struct name_pool *pool,
 static void resolve_rest(struct symbol_file *file, struct result_builder *builder,
 			 const uint64_t *addresses, size_t nr)
 {
+	cleanup_free bool *is_assembly = xcalloc(nr + 1, sizeof(*is_assembly));
+	bool any_assembly = false;
+
 	for (size_t i = 0; i < nr; i++) {
-		const struct symbol_chain *chain = &builder->result->chains[i];
+		struct symbol_chain *chain = &builder->result->chains[i];
 		struct symbol_location *outermost =
 			chain->nr ? &builder->result->locations[chain->first + chain->nr - 1]
 				  : NULL;
 		struct symbol_location location = {.name = NULL};
 
+		is_assembly[i] = outermost && outermost->file && !outermost->function_file;
+		any_assembly |= is_assembly[i];
 		if (outermost && outermost->name) {
-			name_as_callers_do(file, &builder->pool, addresses[i], outermost);
+			if (!file->verbatim)
+				make_familiar(file, builder, chain, addresses[i]);
 			continue;
 		}
 		if (!name_by_tables(file, &builder->pool, addresses[i], &location))
@@ -138,6 +148,10 @@ static void resolve_rest(struct symbol_file *file, struct result_builder *builde
 			result_builder_begin(builder, i);
 			result_builder_add(builder, &location);
 		}
+	}
+	if (any_assembly && !file->verbatim) {
+		symbol_file_read_tables(file);
+		assembly_define(&file->object, &file->symbols, addresses, is_assembly, nr, builder);
 	}
 }
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What functions are called: as callers call them, and told apart where they have no names."""
 
+import os
+import platform
 import re
 import shutil
 import tempfile
 import unittest
 
-from profc import record
-from targets import build
+from profc import profc, record
+from targets import build, source_path
 
 IN_COMPANY = True
 NAMELESS = re.compile(r"^\[four_functions\+0x[0-9a-f]+\]$")
@@ -23,6 +25,36 @@ class Names(unittest.TestCase):
         names = {row["function"] for row in recording.rows()}
         self.assertIn("spin", names)
         self.assertNotIn("__GI___libc_spin", names)
+        # It is found by what it was called inside, too.
+        inside = recording.rows("--function", "^__GI___libc_spin$")
+        self.assertGreater(max(row["self_ns"] for row in inside if row["function"] == "spin"), 0)
+        text = profc("report", "-i", recording.path, "--callers", "__GI___libc_spin").stdout
+        self.assertRegex(text, r"(?m) spin$")
+
+    def test_names_of_the_c_library_are_those_of_its_manual(self):
+        recording = record(self.directory, ["sleep", "0.3"])
+        names = {row["function"] for row in recording.rows("-m", "blocked")}
+        self.assertEqual([name for name in names if "@" in name or name.startswith("__GI_")], [])
+        self.assertIn("clock_nanosleep", names)
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "its assembly is for x86-64")
+    def test_functions_in_assembly_have_the_file_they_are_in(self):
+        source = source_path("assembly_loop.S")
+        with open(source, encoding="utf-8") as text:
+            lines = [line.strip() for line in text]
+        program = build("spins_in_assembly", more=["assembly_loop.S"])
+        recording = record(self.directory, [program, "300"])
+        for name in ("assembly_loop", "loop_inside"):
+            row = recording.function(name)
+            self.assertGreater(row["self_pct"], 10)
+            self.assertEqual(os.path.basename(row["file"]), "assembly_loop.S")
+            self.assertEqual(row["line"], lines.index(f"{name}:") + 2)
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "its assembly is for x86-64")
+    def test_without_debug_information_the_symbol_table_says_the_file(self):
+        program = build("spins_in_assembly", "-O2", "-g0", more=["assembly_loop.S"])
+        recording = record(self.directory, [program, "300"])
+        self.assertEqual(recording.function("loop_inside")["file"], "assembly_loop.S")
 
     def test_each_function_is_one_row(self):
         recording = record(self.directory, [build("four_functions", "-O2", "-s"), "400"])
