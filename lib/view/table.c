@@ -96,11 +96,34 @@ static size_t row_columns(const struct table *table, const size_t *widths)
 	return sum;
 }
 
+/* What may be cut, and how far, in the order in which that is tried. */
+enum squeeze {
+	SQUEEZE_OTHERS, /* all but what rows are about, as far as they are worth showing */
+	SQUEEZE_KEPT,	/* that as well, as far as it is to be kept beside others */
+	SQUEEZE_ALL,	/* that as the others */
+	SQUEEZE_MORE,
+};
+
+static size_t least_of(const struct table_column *column, enum squeeze squeeze)
+{
+	switch (squeeze) {
+	case SQUEEZE_OTHERS:
+		return column->kept_columns ? SIZE_MAX : column->min_columns;
+	case SQUEEZE_KEPT:
+		return column->kept_columns ? column->kept_columns : column->min_columns;
+	case SQUEEZE_ALL:
+		break;
+	case SQUEEZE_MORE:
+		return column->min_columns < LEAST_COLUMNS ? column->min_columns : LEAST_COLUMNS;
+	}
+	return column->min_columns;
+}
+
 /*
  * The flexible column that has most in proportion to its share, or NULL if all are at their
- * minimum, or at `at_most` if that is less.
+ * minimum.
  */
-static size_t *widest(const struct table *table, size_t *widths, size_t at_most)
+static size_t *widest(const struct table *table, size_t *widths, enum squeeze squeeze)
 {
 	size_t *found = NULL;
 	double most = 0;
@@ -108,9 +131,8 @@ static size_t *widest(const struct table *table, size_t *widths, size_t at_most)
 	for (size_t i = 0; i < table->nr_columns; i++) {
 		const struct table_column *column = &table->columns[i];
 
-		size_t least = column->min_columns < at_most ? column->min_columns : at_most;
-
-		if (!column->flexible || widths[i] == DROPPED || widths[i] <= least)
+		if (!column->flexible || widths[i] == DROPPED ||
+		    widths[i] <= least_of(column, squeeze))
 			continue;
 		if (!found || (double)widths[i] / column->share > most) {
 			found = &widths[i];
@@ -121,12 +143,12 @@ static size_t *widest(const struct table *table, size_t *widths, size_t at_most)
 }
 
 /* Take columns from the flexible ones, one by one, until the row fits. False if it cannot. */
-static bool shrink(const struct table *table, size_t *widths, size_t columns, size_t at_most)
+static bool shrink(const struct table *table, size_t *widths, size_t columns, enum squeeze squeeze)
 {
 	size_t need = row_columns(table, widths);
 
 	while (need > columns) {
-		size_t *width = widest(table, widths, at_most);
+		size_t *width = widest(table, widths, squeeze);
 
 		if (!width)
 			return false;
@@ -136,35 +158,55 @@ static bool shrink(const struct table *table, size_t *widths, size_t columns, si
 	return true;
 }
 
-static bool drop_column(const struct table *table, size_t *widths)
+/* The column to leave out next, names before numbers; or nr_columns. */
+static size_t next_to_drop(const struct table *table, const size_t *widths, bool names_only)
 {
 	size_t found = table->nr_columns;
 
-	for (size_t i = 0; i < table->nr_columns; i++)
-		if (widths[i] != DROPPED && table->columns[i].drop &&
-		    (found == table->nr_columns ||
-		     table->columns[i].drop > table->columns[found].drop))
+	for (size_t i = 0; i < table->nr_columns; i++) {
+		const struct table_column *column = &table->columns[i];
+
+		if (widths[i] == DROPPED || !column->drop || (names_only && !column->flexible))
+			continue;
+		if (found == table->nr_columns || column->drop > table->columns[found].drop)
 			found = i;
+	}
+	return found;
+}
+
+/* Leave out a column; those that are left may be as wide as they are by themselves again. */
+static bool drop_column(const struct table *table, const size_t *natural, size_t *widths,
+			bool names_only)
+{
+	size_t found = next_to_drop(table, widths, names_only);
+
 	if (found == table->nr_columns)
 		return false;
 	widths[found] = DROPPED;
+	for (size_t i = 0; i < table->nr_columns; i++)
+		if (widths[i] != DROPPED)
+			widths[i] = natural[i];
 	return true;
 }
 
-/* First names are cut, then columns dropped, then the rest is cut further. */
+/*
+ * First names are cut, then columns of names that can be left out go, then those of numbers, then
+ * the rest is cut further.
+ */
 static void fit_widths(const struct table *table, const size_t *natural, size_t columns,
 		       size_t *widths)
 {
 	memcpy(widths, natural, table->nr_columns * sizeof(*widths));
-	while (!shrink(table, widths, columns, SIZE_MAX)) {
-		for (size_t i = 0; i < table->nr_columns; i++)
-			if (widths[i] != DROPPED)
-				widths[i] = natural[i];
-		if (drop_column(table, widths))
-			continue;
-		shrink(table, widths, columns, LEAST_COLUMNS);
-		return;
-	}
+	do {
+		if (shrink(table, widths, columns, SQUEEZE_OTHERS) ||
+		    shrink(table, widths, columns, SQUEEZE_KEPT))
+			return;
+	} while (drop_column(table, natural, widths, true));
+	do {
+		if (shrink(table, widths, columns, SQUEEZE_ALL))
+			return;
+	} while (drop_column(table, natural, widths, false));
+	shrink(table, widths, columns, SQUEEZE_MORE);
 }
 
 /* One cell, cut and padded; the last column gets no spaces behind it. */

@@ -14,7 +14,7 @@ struct sink;
 /*
  * A text table that fits a terminal: columns of numbers are as wide as their
  * widest number, columns of names share what is left, and names that do not fit
- * are cut; where too little is left, whole columns go.
+ * are cut, those of what rows are about last; where too little is left, whole columns go.
  */
 struct table_column {
 	const char *header;
@@ -24,6 +24,11 @@ struct table_column {
 	size_t min_columns; /* of a flexible column: less is not worth showing beside others */
 	unsigned int drop;  /* left out where there is no room, the largest first; 0: never */
 	unsigned int share; /* of the room when it is short, against the other flexible ones */
+	/*
+	 * Of the flexible column that rows are about: it is cut only when the others are as narrow
+	 * as they can be, and has as much before those that can be left out are there.
+	 */
+	size_t kept_columns;
 };
 
 struct table;

@@ -123,6 +123,57 @@ static void test_table__fits_the_width(void **state)
 			      "   7  evil\\x1b[31m\n");
 }
 
+/* Print one row of texts in so many columns. */
+static void expect_row(const struct table_column *row, const char *const *texts, size_t nr,
+		       size_t nr_columns, const char *expected)
+{
+	const struct view view = {.columns = nr_columns};
+	struct table *table = table_new(row, nr);
+	struct sink sink = SINK_MEMORY;
+
+	for (size_t i = 0; i < nr; i++)
+		table_add(table, STYLE_PLAIN, texts[i]);
+	table_print(table, &view, &sink);
+	assert_string_equal(buf_str(&sink.pending), expected);
+	sink_release(&sink);
+	table_free(table);
+}
+
+static void test_table__what_a_row_is_about_is_cut_last(void **state)
+{
+	static const struct table_column row[] = {
+		{.header = "ms", .right = true},
+		{.header = "%", .right = true, .drop = 1},
+		{.header = "name",
+		 .flexible = true,
+		 .min_columns = 4,
+		 .share = 1,
+		 .kept_columns = 8},
+		{.header = "file", .flexible = true, .min_columns = 6, .share = 1, .drop = 3},
+		{.header = "module", .flexible = true, .min_columns = 6, .share = 1, .drop = 2},
+	};
+	static const char *const texts[] = {"12", "34", "a_name_too", "a_file.c", "a_module"};
+	static const struct {
+		size_t columns;
+		const char *expected;
+	} cases[] = {
+		{37,
+		 "ms  %  name        file      module\n12 34  a_name_too  a_file.c  a_module\n"},
+		{36, "ms  %  name        file     module\n12 34  a_name_too  a_file…  a_module\n"},
+		{33, "ms  %  name        file    module\n12 34  a_name_too  a_fil…  a_mod…\n"},
+		{31, "ms  %  name      file    module\n12 34  a_name_…  a_fil…  a_mod…\n"},
+		{30, "ms  %  name        module\n12 34  a_name_too  a_module\n"},
+		{23, "ms  %  name      module\n12 34  a_name_…  a_mod…\n"},
+		{22, "ms  %  name\n12 34  a_name_too\n"},
+		{12, "ms  %  name\n12 34  a_na…\n"},
+		{10, "ms  name\n12  a_nam…\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		expect_row(row, texts, ARRAY_SIZE(row), cases[i].columns, cases[i].expected);
+}
+
 static void test_table__columns_go_where_there_is_no_room(void **state)
 {
 	static const struct table_column spare[] = {
@@ -131,6 +182,7 @@ static void test_table__columns_go_where_there_is_no_room(void **state)
 		{.header = "name", .flexible = true, .min_columns = 8, .share = 1},
 		{.header = "file", .flexible = true, .min_columns = 6, .share = 1, .drop = 2},
 	};
+	static const char *const texts[] = {"12", "34", "a_name_too", "a_file.c"};
 	static const struct {
 		size_t columns;
 		const char *expected;
@@ -144,20 +196,8 @@ static void test_table__columns_go_where_there_is_no_room(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const struct view view = {.columns = cases[i].columns};
-		struct table *table = table_new(spare, ARRAY_SIZE(spare));
-		struct sink sink = SINK_MEMORY;
-
-		table_add(table, STYLE_PLAIN, "12");
-		table_add(table, STYLE_PLAIN, "34");
-		table_add(table, STYLE_PLAIN, "a_name_too");
-		table_add(table, STYLE_PLAIN, "a_file.c");
-		table_print(table, &view, &sink);
-		assert_string_equal(buf_str(&sink.pending), cases[i].expected);
-		sink_release(&sink);
-		table_free(table);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		expect_row(spare, texts, ARRAY_SIZE(spare), cases[i].columns, cases[i].expected);
 }
 
 static void test_table__colours_are_a_choice(void **state)
@@ -178,6 +218,7 @@ int main(void)
 		cmocka_unit_test(test_number__one_unit_for_a_column),
 		cmocka_unit_test(test_number__amounts_with_their_unit),
 		cmocka_unit_test(test_table__fits_the_width),
+		cmocka_unit_test(test_table__what_a_row_is_about_is_cut_last),
 		cmocka_unit_test(test_table__columns_go_where_there_is_no_room),
 		cmocka_unit_test(test_table__colours_are_a_choice),
 	};
