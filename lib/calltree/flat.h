@@ -71,6 +71,12 @@ struct flat_row {
 	uint32_t lifetime;		  /* enum lifetime */
 	int32_t syscall_nr;		  /* -1: in none; or one of the above */
 	bool inlined;			  /* every copy of it that was seen had been inlined */
+	/*
+	 * Of METRIC_BLOCKED, BY_FUNCTION, BY_LINE and BY_SYSCALL: the label of the wait function
+	 * (wait_function.h) that most of self is of, or FLAT_NONE; and how many others there are.
+	 */
+	uint32_t wait_function;
+	uint32_t nr_other_waits;
 	struct tally self, total;
 	struct tally cpu;    /* BY_SYSCALL: whatever the metric */
 	bool counted;	     /* BY_FUNCTION: its calls were */
@@ -83,6 +89,7 @@ struct flat {
 	enum dimension dimension;
 	struct flat_row *rows; /* owned; only those with some weight, CPU time or a count */
 	size_t nr, cap;
+	bool by_self; /* so sorted: rows without any self are behind all that have some */
 };
 
 /* The rows, sorted by self, then total, then name; lifetimes from the shortest on. */
@@ -100,6 +107,8 @@ bool flat_row_split(const struct flat *flat, const struct flat_row *row, struct 
 
 /* Are there counts of what the rows are? Those of lines are no sums over functions. */
 bool flat_has_counts(const struct flat *flat);
+/* Do the rows have wait functions? */
+bool flat_has_waits(const struct flat *flat);
 /* False where no call was counted. */
 bool flat_row_per_call(const struct flat *flat, const struct flat_row *row,
 		       struct per_call *per_call);

@@ -263,6 +263,22 @@ static void count_stacks(struct builder *builder, const struct weights *weights)
 	descent_release(&descent);
 }
 
+/* Self weight is of the innermost level. */
+static void count_waits(struct builder *builder, const struct weights *weights)
+{
+	struct wait_sums *sums = wait_sums_new(builder->flat);
+	uint32_t nr = stack_trie_nr(builder->expansion->profile->stacks);
+	cleanup_free struct tally *by_stack = weights_sum_by_stack(weights);
+
+	for (uint32_t id = 1; id < nr; id++) {
+		struct frame_levels frame = levels_of(builder, id);
+
+		wait_sums_add(sums, builder->row_of_level[frame.first + frame.nr - 1],
+			      (struct stack_id){id}, by_stack[id].weight);
+	}
+	wait_sums_finish(sums, builder->flat);
+}
+
 /* Weight that has no stack counts for a row of its own. */
 static void count_without_stack(struct builder *builder, const struct level *level,
 				const struct tally *tally)
@@ -310,6 +326,8 @@ void flat_count_code(struct flat *flat)
 	count_without_stack(&builder, &expansion->no_stack, &weights->no_stack);
 	if (flat_has_counts(flat))
 		count_calls(flat);
+	if (flat_has_waits(flat))
+		count_waits(&builder, weights);
 	index_set_release(&builder.rows);
 	free(builder.row_of_level);
 }

@@ -13,6 +13,7 @@ const struct flat_row flat_no_row = {.label = FLAT_NONE,
 				     .process = FLAT_NONE,
 				     .state = FLAT_NONE,
 				     .lifetime = FLAT_NONE,
+				     .wait_function = FLAT_NONE,
 				     .syscall_nr = -1};
 
 uint32_t flat_append_row(struct flat *flat, const struct flat_row *row)

@@ -106,6 +106,7 @@ static void count(struct flat *flat, uint32_t *row_of_slot)
 {
 	const struct weights *weights = flat->weights;
 	uint64_t period_ns = profile_period_ns(flat_expansion(flat)->profile);
+	struct wait_sums *waits = flat_has_waits(flat) ? wait_sums_new(flat) : NULL;
 	struct observation_walk walk;
 	struct observation observation;
 
@@ -121,10 +122,14 @@ static void count(struct flat *flat, uint32_t *row_of_slot)
 		row = flat->dimension == BY_LIFETIME ? lifetime_row(&walk, &observation)
 						     : row_of_sample(flat, row_of_slot, sample);
 		tally_add_observation(&flat->rows[row].self, &observation);
+		if (waits)
+			wait_sums_add(waits, row, sample->stack, observation.weight);
 		if (flat->dimension == BY_SYSCALL)
 			tally_add_sample(&flat->rows[row].cpu, sample, METRIC_CPU, period_ns);
 	}
 	observation_walk_release(&walk);
+	if (waits)
+		wait_sums_finish(waits, flat);
 }
 
 void flat_count_samples(struct flat *flat)

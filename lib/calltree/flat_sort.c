@@ -190,6 +190,8 @@ static void sort_rows(struct flat *flat, struct order *order)
 	for (size_t i = 0; i < ARRAY_SIZE(standard); i++)
 		add_compare(order, standard[i]);
 	order->flat = flat;
+	flat->by_self = order->compares[0] == by_self ||
+			(order->compares[0] == by_lifetime && order->compares[1] == by_self);
 	if (flat->nr > 0)
 		qsort_r(flat->rows, flat->nr, sizeof(*flat->rows), compare_rows, order);
 }

@@ -42,6 +42,7 @@ enum field_measure {
 	IN_NS,
 	IN_BYTES,
 	IN_MEMORY, /* bytes or blocks */
+	IN_BLOCKED,
 };
 
 struct flat_field {
@@ -343,6 +344,23 @@ static struct field_value get_per_call_interval(const struct flat *flat, const s
 	return real_value(per_call.ci_ns);
 }
 
+static struct field_value get_wait_function(const struct flat *flat, const struct flat_row *row,
+					    struct buf *scratch)
+{
+	if (row->wait_function == FLAT_NONE)
+		return text_value(NULL);
+	label_append_name(scratch, flat_expansion(flat), row->wait_function, NAME_FULL);
+	return text_value(buf_str(scratch));
+}
+
+static struct field_value get_wait_functions(const struct flat *flat, const struct flat_row *row,
+					     struct buf *scratch)
+{
+	(void)flat;
+	(void)scratch;
+	return integer_value(row->nr_other_waits + (row->wait_function != FLAT_NONE));
+}
+
 static const struct flat_field fields[] = {
 	{"function", FUNCTIONS, IN_ANY, get_name},
 	{"file", FUNCTIONS | BIT(BY_FILE) | BIT(BY_SOURCE_LINE), IN_ANY, get_file},
@@ -375,6 +393,8 @@ static const struct flat_field fields[] = {
 	{"calls", ALL, IN_ANY, get_calls},
 	{"per_call_ns", ALL, IN_NS, get_per_call},
 	{"per_call_ci_ns", ALL, IN_NS, get_per_call_interval},
+	{"wait_function", FUNCTIONS | BIT(BY_SYSCALL), IN_BLOCKED, get_wait_function},
+	{"wait_functions", FUNCTIONS | BIT(BY_SYSCALL), IN_BLOCKED, get_wait_functions},
 };
 
 static bool is_measured(enum field_measure measure, enum metric metric)
@@ -388,6 +408,8 @@ static bool is_measured(enum field_measure measure, enum metric metric)
 		return metric_is_memory(metric) && metric != METRIC_ALLOCS;
 	case IN_MEMORY:
 		return metric_is_memory(metric);
+	case IN_BLOCKED:
+		return metric == METRIC_BLOCKED;
 	}
 	return true;
 }

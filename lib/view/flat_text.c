@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/minmax.h"
 #include "base/sink.h"
+#include "calltree/filter.h"
 #include "calltree/flat.h"
 #include "calltree/per_call.h"
 #include "calltree/weights.h"
@@ -25,6 +26,7 @@ struct cells {
 	const struct view *view;
 	struct unit unit, cpu_unit;
 	bool has_calls; /* is any of its rows counted? */
+	bool has_waits; /* has any of them a wait function? */
 };
 
 /* A column that a table may have: uniform over dimensions, chosen by the bits of `dimensions`. */
@@ -115,6 +117,17 @@ static enum style name_cell(struct buf *out, const struct cells *cells, const st
 
 	flat_append_name(out, cells->flat, row, cells->view->names);
 	return buf_str(out)[start] == '[' ? STYLE_SPECIAL : STYLE_PLAIN;
+}
+
+/* "read_request +2": and two others. Nothing where the row is that of the function itself. */
+static enum style wait_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
+{
+	if (row->wait_function == FLAT_NONE || row->wait_function == row->label)
+		return STYLE_PLAIN;
+	label_append_name(out, flat_expansion(cells->flat), row->wait_function, cells->view->names);
+	if (row->nr_other_waits)
+		buf_printf(out, " +%u", row->nr_other_waits);
+	return STYLE_PLAIN;
 }
 
 static enum style location_cell(struct buf *out, const struct cells *cells,
@@ -245,6 +258,12 @@ static enum style per_call_interval_cell(struct buf *out, const struct cells *ce
 		.header = (text), .flexible = true, .cut = (how), .min_columns = (min),            \
 		.share = (weight)                                                                  \
 	}
+/* What a row is about: so much of it is there before a location and a module are. */
+#define KEPT_NAME(text, how, min, weight, kept)                                                    \
+	{                                                                                          \
+		.header = (text), .flexible = true, .cut = (how), .min_columns = (min),            \
+		.share = (weight), .kept_columns = (kept)                                          \
+	}
 /* Columns that are dropped on a narrow terminal, in the order of their rank; totals beside calls
  * after them. */
 #define RANKS_OF_TOTALS 2
@@ -274,8 +293,9 @@ static const struct flat_column columns[] = {
 	{BIT(BY_THREAD) | BIT(BY_PROCESS), SPARE_NUMBER("system", 1), system_cell},
 	{BIT(BY_THREAD), NUMBER("tid"), tid_cell},
 	{BIT(BY_PROCESS), NUMBER("pid"), pid_cell},
-	{FUNCTIONS, NAME("function", CUT_MIDDLE, 16, 5), name_cell},
-	{FUNCTIONS, SPARE_NAME("location", CUT_START, 12, 3, 5), location_cell},
+	{FUNCTIONS, KEPT_NAME("function", CUT_MIDDLE, 16, 5, 32), name_cell},
+	{FUNCTIONS, KEPT_NAME("wait function", CUT_MIDDLE, 12, 4, 20), wait_cell},
+	{FUNCTIONS, SPARE_NAME("location", CUT_MIDDLE, 12, 3, 5), location_cell},
 	{FUNCTIONS, SPARE_NAME("module", CUT_END, 8, 2, 4), module_cell},
 	{BIT(BY_SOURCE_LINE), NAME("line", CUT_START, 12, 1), name_cell},
 	{BIT(BY_FILE), NAME("file", CUT_START, 12, 1), name_cell},
@@ -287,6 +307,7 @@ static const struct flat_column columns[] = {
 	{BIT(BY_PROCESS), SPARE_NAME("command", CUT_END, 12, 2, 4), command_cell},
 	{BIT(BY_STATE), NAME("state", CUT_END, 12, 1), name_cell},
 	{BIT(BY_SYSCALL), NAME("system call", CUT_END, 12, 1), name_cell},
+	{BIT(BY_SYSCALL), NAME("wait function", CUT_MIDDLE, 12, 1), wait_cell},
 	{BIT(BY_LIFETIME), NAME("lifetime", CUT_END, 12, 1), name_cell},
 };
 
@@ -353,6 +374,8 @@ static bool is_shown(const struct flat_column *column, const struct cells *cells
 		return has_splits;
 	if (column->cell == cpu_cell)
 		return metric != METRIC_CPU && !metric_is_memory(metric);
+	if (column->cell == wait_cell)
+		return cells->has_waits;
 	if (column->cell == calls_cell)
 		return cells->has_calls;
 	if (column->cell == blocks_cell)
@@ -398,21 +421,56 @@ static void add_row(struct table *table, const struct chosen *chosen, const stru
 	buf_release(&text);
 }
 
-static void print_left_out(const struct flat *flat, const struct view *view, size_t shown,
-			   bool shows_calls, struct sink *sink)
+static bool is_asked_for(const struct flat *flat, const struct flat_row *row)
+{
+	const bool *functions = flat->weights->selection->functions;
+
+	return functions && row->label != FLAT_NONE && functions[row->label];
+}
+
+/* Behind those with self, what only calls others is many rows of zeros. */
+static bool is_worth_a_row(const struct flat *flat, const struct flat_row *row)
+{
+	return row->self.weight || row->cpu.weight || row->counted || is_asked_for(flat, row);
+}
+
+/* The rows to show. The caller frees the array. */
+static const struct flat_row **choose_rows(const struct flat *flat, size_t limit, size_t *nr)
+{
+	const struct flat_row **rows = xcalloc(flat->nr, sizeof(const struct flat_row *));
+
+	*nr = 0;
+	for (size_t i = 0; i < flat->nr && (!limit || *nr < limit); i++) {
+		if (!limit || !flat->by_self || is_worth_a_row(flat, &flat->rows[i]))
+			rows[(*nr)++] = &flat->rows[i];
+	}
+	return rows;
+}
+
+static void print_left_out(const struct flat *flat, const struct view *view,
+			   const struct flat_row *const *rows, size_t shown, bool shows_calls,
+			   struct sink *sink)
 {
 	struct tally rest = {0};
 	struct buf text = {0}, line = {0};
 
 	if (shown >= flat->nr)
 		return;
-	for (size_t i = shown; i < flat->nr; i++)
-		tally_add(&rest, &flat->rows[i].self);
+	for (size_t i = 0, at = 0; i < flat->nr; i++) {
+		if (at < shown && rows[at] == &flat->rows[i])
+			at++;
+		else
+			tally_add(&rest, &flat->rows[i].self);
+	}
 	buf_append_str(&text, "and ");
 	append_count(&text, flat->nr - shown);
 	buf_append_str(&text, " more with ");
-	append_percent(&text, tally_percent(&rest, &flat->weights->total));
-	buf_append_str(&text, "% of self (-n 0 shows all)");
+	if (rest.weight) {
+		append_percent(&text, tally_percent(&rest, &flat->weights->total));
+		buf_append_str(&text, "% of self (-n 0 shows all)");
+	} else {
+		buf_append_str(&text, "no self (-n 0 shows all)");
+	}
 	append_cut(&line, buf_str(&text), view->columns, CUT_END);
 	line_print(sink, view, STYLE_DIM, buf_str(&line));
 	if (flat_has_counts(flat) && !shows_calls && !view->rate_ns)
@@ -425,25 +483,28 @@ void flat_print_text(const struct flat *flat, const struct view *view, size_t li
 		     struct sink *sink)
 {
 	struct cells cells = {.flat = flat, .view = view};
-	size_t shown = limit && limit < flat->nr ? limit : flat->nr;
+	size_t shown;
+	cleanup_free const struct flat_row **rows = choose_rows(flat, limit, &shown);
 	uint64_t largest = 0, largest_cpu = 0;
 	struct chosen chosen;
 	struct table *table;
 
 	for (size_t i = 0; i < shown; i++) {
-		largest = max_u64(largest, flat->rows[i].total.weight);
-		largest_cpu = max_u64(largest_cpu, flat->rows[i].cpu.weight);
-		cells.has_calls = cells.has_calls || flat->rows[i].counted;
+		largest = max_u64(largest, rows[i]->total.weight);
+		largest_cpu = max_u64(largest_cpu, rows[i]->cpu.weight);
+		cells.has_calls = cells.has_calls || rows[i]->counted;
+		cells.has_waits = cells.has_waits || (rows[i]->wait_function != FLAT_NONE &&
+						      rows[i]->wait_function != rows[i]->label);
 	}
 	cells.unit = unit_chosen(view->unit, flat->weights->metric, largest);
 	cells.cpu_unit = unit_chosen(view->unit, METRIC_CPU, largest_cpu);
 	choose_columns(&chosen, &cells);
 	table = table_new(chosen.columns, chosen.nr);
 	for (size_t i = 0; i < shown; i++)
-		add_row(table, &chosen, &cells, &flat->rows[i]);
+		add_row(table, &chosen, &cells, rows[i]);
 	table_print(table, view, sink);
 	table_free(table);
-	print_left_out(flat, view, shown, cells.has_calls, sink);
+	print_left_out(flat, view, rows, shown, cells.has_calls, sink);
 }
 
 /* C++ asks for memory by this one, whoever wants it. */

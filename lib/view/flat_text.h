@@ -10,7 +10,10 @@
 struct flat;
 struct sink;
 
-/* A flat table as text: the first `limit` rows (0: all), then how many are left out. */
+/*
+ * A flat table as text: the first `limit` rows, and if sorted by self only those that have some,
+ * calls or a filter that asks for them (0: all), then how many are left out.
+ */
 void flat_print_text(const struct flat *flat, const struct view *view, size_t limit,
 		     struct sink *sink);
 /* What such a table does not answer, and what does: behind it. */

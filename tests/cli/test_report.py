@@ -244,7 +244,7 @@ class Text(Made):
     def test_first_screen(self):
         lines = self.text("--width", "80").splitlines()
         self.assertRegex(lines[0], r"^[0-9.]+ m?s of CPU time, [0-9,]+ of 10,000 samples on a CPU in .*: madeup")
-        self.assertRegex(lines[2], r"^self (ms|s) +% +± total (ms|s) +%  function +location +module$")
+        self.assertRegex(lines[2], r"^self (ms|s) +% +± total (ms|s) +%  function +(location +)?module$")
         self.assertEqual(len(lines[3:23]), 20)
         self.assertRegex(lines[23], r"^and [0-9,]+ more with [0-9.]+% of self \(-n 0 shows all\)$")
 

@@ -114,7 +114,7 @@ class Top(LiveCase):
         tables = done.stdout.split("\n\n")
         self.assertEqual(done.stdout.count(" of CPU time in the last "), 3, done.stdout)
         self.assertEqual(len(tables), 6)
-        self.assertIn("progress_main", tables[-1])
+        self.assertIn("progress_work", tables[-1])
         self.assertLessEqual(max(len(line) for line in done.stdout.splitlines()), 80)
         self.assertUntouched(target.pid)
 
@@ -204,7 +204,7 @@ class Top(LiveCase):
     def test_keys(self):
         target = self.spinner()
         with Screen("-p", target.pid) as screen:
-            screen.wait_for("progress_main")
+            screen.wait_for("progress_work")
             screen.press("s")
             screen.wait_for("by function, most total first")
             screen.press("\x1b[F")  # to the last row, which is selected then
@@ -261,7 +261,7 @@ class Top(LiveCase):
         target = self.spinner()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             with Screen("-p", target.pid) as screen:
-                screen.wait_for("progress_main")
+                screen.wait_for("progress_work")
                 screen.process.send_signal(number)
                 self.assertEqual(screen.finish(), 0)
                 self.assertEqual(termios.tcgetattr(screen.theirs), screen.before)
@@ -516,7 +516,7 @@ class Job(LiveCase):
             self.top("-p", target.pid)
             self.assert_stopped(self.press("\x1a", self.READY))
         seen = self.press("fg\n", self.READY)
-        self.assertIn("progress_main", seen)
+        self.assertIn("progress_work", seen)
         self.assertIn("0", self.ask("echo $?"))
         self.leave()
 

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/alloc.h"
 #include "base/sink.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
@@ -129,7 +130,7 @@ static void test_view__first_screen_of_80_columns(void **state)
 	       "  300.0 30.0 8.8    300.0 30.0  std::map::operator[]  stl_map.h:1  prog\n"
 	       "   60.0  6.0 4.9     60.0  6.0  [libz.so.1+0x8]\n"
 	       "   40.0  4.0 4.1     40.0  4.0  [unattributed]\n"
-	       "and 2 more with 0.0% of self (-n 0 shows all)\n"
+	       "and 2 more with no self (-n 0 shows all)\n"
 	       "\n"
 	       "note: 4.0% of the time was used in bursts too short to sample, or after the last\n"
 	       "      sample of a thread: it has no stack and is counted as [unattributed]\n"
@@ -139,6 +140,53 @@ static void test_view__first_screen_of_80_columns(void **state)
 	       "note: 6.0% of the time is in code without symbols, mostly in libz.so.1\n"
 	       "note: there are only 96 samples: see the ± column, or record longer or with a\n"
 	       "      higher -F\n");
+}
+
+static struct profile *blocking_run(void)
+{
+	static const char *const stacks[] = {
+		"main@/src/server.c:5;read_request@/src/server.c:9;libc.so.6!read@read.c:26",
+		"main@/src/server.c:5;read_request@/src/server.c:9;libc.so.6!read@read.c:26",
+		"main@/src/server.c:6;read_config@/src/server.c:12;libc.so.6!read@read.c:26",
+		"libc.so.6!clone3;work@/s.c:30+std::wait@/usr/include/w.h:9;libc.so.6!futex_wait",
+		"main@/src/server.c:7;own_wait@/src/server.c:40",
+		"main@/src/server.c:8;nap@/src/server.c:50;usleep;clock_nanosleep",
+		"libc.so.6!clone3;libc.so.6!sigwait",
+	};
+	struct made made = made_begin();
+
+	for (size_t i = 0; i < ARRAY_SIZE(stacks); i++) {
+		struct sample *sample = made_sample(&made, stacks[i], 0);
+
+		sample->kind = SAMPLE_BLOCKED;
+		sample->blocked_ns = 100000000 - 1000000 * i;
+		sample->syscall_nr = i < 3 ? 0 : 202;
+	}
+	return made_end(&made);
+}
+
+static void test_view__blocked_time_says_what_of_the_program_waits(void **state)
+{
+	(void)state;
+	expect_of(blocking_run(), METRIC_BLOCKED, BY_FUNCTION, FORM_CSV,
+		  "function,file,line,module,inlined,self_ns,total_ns,self_samples,total_samples,"
+		  "self_pct,total_pct,ci_pct,calls,per_call_ns,per_call_ci_ns,wait_function,"
+		  "wait_functions\n"
+		  "read,read.c,1,/bin/libc.so.6,false,297000000,297000000,3,3,43.7408,43.7408,"
+		  "0.3788,,,,read_request,2\n"
+		  "futex_wait,,,/bin/libc.so.6,false,97000000,97000000,1,1,14.2857,14.2857,"
+		  "0.2672,,,,work,1\n");
+	expect_of(blocking_run(), METRIC_BLOCKED, BY_FUNCTION, FORM_TEXT,
+		  "679 ms blocked, 7 samples in 0 ns: prog\n"
+		  "self ms    %   ± total ms    %  function         wait function    module\n"
+		  "  297.0 43.7 0.4    297.0 43.7  read             read_request +1  libc.so.6\n"
+		  "   97.0 14.3 0.3     97.0 14.3  futex_wait       work             libc.so.6\n"
+		  "   96.0 14.1 0.3     96.0 14.1  own_wait                          prog\n"
+		  "   95.0 14.0 0.3     95.0 14.0  clock_nanosleep  nap              prog\n"
+		  "and 9 more with 13.8% of self (-n 0 shows all)\n"
+		  "\n"
+		  "note: there are only 7 samples: see the ± column, or record longer or with a\n"
+		  "      higher -F\n");
 }
 
 static void test_view__json_has_the_documented_members(void **state)
@@ -352,6 +400,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_view__first_screen_of_80_columns),
 		cmocka_unit_test(test_view__many_missed_looks_are_said_first),
+		cmocka_unit_test(test_view__blocked_time_says_what_of_the_program_waits),
 		cmocka_unit_test(test_view__json_has_the_documented_members),
 		cmocka_unit_test(test_view__csv_has_the_same_fields),
 		cmocka_unit_test(test_view__csv_of_hostile_names),

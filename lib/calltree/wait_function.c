@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "calltree/wait_function.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "calltree/expand.h"
+#include "profile/profile.h"
+#include "stack/stack.h"
+
+static bool starts_with_any(const char *text, const char *const *prefixes, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (strncmp(text, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Libraries that wait for others: by the beginning of their file's name. */
+static bool is_system_library(const struct module *module)
+{
+	static const char *const names[] = {
+		"libc.so",    "libc-2.",      "libc.musl",   "ld-",	   "ld.so",
+		"libpthread", "librt.so",     "librt-2.",    "libuClibc",  "libstdc++.so",
+		"libc++.so",  "libc++abi.so", "libgcc_s.so", "libgomp.so",
+	};
+
+	if (module->kind != MODULE_KIND_FILE)
+		return module->kind != MODULE_KIND_JIT;
+	return starts_with_any(module_short_name(module), names, ARRAY_SIZE(names));
+}
+
+/* Code of templates and inline functions is in the program, though it is written elsewhere. */
+static bool is_system_source(const char *file)
+{
+	static const char *const directories[] = {"/usr/include/", "/usr/lib/gcc/", "/rustc/"};
+
+	return starts_with_any(file, directories, ARRAY_SIZE(directories)) ||
+	       strstr(file, "/include/c++/");
+}
+
+/* What waits in a C library, for programs that have it linked in; and the runtime of Go. */
+static bool is_library_function(const char *name)
+{
+	static const char *const prefixes[] = {"_",	   "pthread_", "sem_",
+					       "runtime.", "syscall.", "internal/"};
+	static const char *const names[] = {
+		"accept",	"accept4",	"clock_nanosleep",
+		"connect",	"epoll_pwait",	"epoll_wait",
+		"fdatasync",	"fflush",	"fgets",
+		"flock",	"fread",	"fsync",
+		"futex",	"fwrite",	"getline",
+		"msgrcv",	"msgsnd",	"nanosleep",
+		"open",		"openat",	"pause",
+		"poll",		"ppoll",	"pread",
+		"pselect",	"pwrite",	"read",
+		"readv",	"recv",		"recvfrom",
+		"recvmsg",	"select",	"send",
+		"sendmsg",	"sendto",	"sigsuspend",
+		"sigtimedwait", "sigwait",	"sigwaitinfo",
+		"sleep",	"start_thread", "syscall",
+		"usleep",	"wait",		"wait4",
+		"waitid",	"waitpid",	"write",
+		"writev",	"clone",	"clone3",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	}
+	return starts_with_any(name, prefixes, ARRAY_SIZE(prefixes));
+}
+
+/* Can it be a wait function where the leaf is in a library; and where that is linked in? */
+static void judge(const struct expansion *expansion, uint32_t label, bool *waits, bool *is_linked)
+{
+	const struct function *function = label_function(expansion, label);
+	const struct module *module = label_module(expansion, label);
+	const char *name, *file;
+
+	if (!module || is_system_library(module))
+		return;
+	name = function ? profile_str(expansion->profile, function->name) : "";
+	file = function ? profile_str(expansion->profile, function->file) : "";
+	*waits = !is_system_source(file);
+	*is_linked = *waits && !is_library_function(name);
+}
+
+static bool is_in_library(const struct expansion *expansion, struct frame_id frame)
+{
+	const struct module *module =
+		label_module(expansion, expansion_outermost(expansion, frame)->label);
+
+	return module && is_system_library(module);
+}
+
+/* The innermost candidate of a frame, or WAIT_FUNCTION_NONE. */
+static uint32_t candidate_of(const struct expansion *expansion, struct frame_id frame,
+			     const bool *candidates)
+{
+	struct frame_levels levels = expansion->frames[frame.v];
+
+	for (uint32_t i = levels.nr; i-- > 0;) {
+		uint32_t label = expansion->levels[levels.first + i].label;
+
+		if (candidates[label])
+			return label;
+	}
+	return WAIT_FUNCTION_NONE;
+}
+
+uint32_t *wait_functions_of_stacks(const struct expansion *expansion)
+{
+	const struct stack_trie *trie = expansion->profile->stacks;
+	uint32_t nr = stack_trie_nr(trie);
+	uint32_t *found = xmalloc(nr * sizeof(*found));
+	cleanup_free uint32_t *linked_in = xmalloc(nr * sizeof(*linked_in));
+	cleanup_free bool *waits = xcalloc(expansion->nr_labels, sizeof(*waits));
+	cleanup_free bool *is_linked = xcalloc(expansion->nr_labels, sizeof(*is_linked));
+
+	for (uint32_t label = 0; label < expansion->nr_labels; label++)
+		judge(expansion, label, &waits[label], &is_linked[label]);
+	found[STACK_EMPTY.v] = linked_in[STACK_EMPTY.v] = WAIT_FUNCTION_NONE;
+	/* Callers come first. What calls the leaf is the same whatever that is. */
+	for (uint32_t id = 1; id < nr; id++) {
+		struct frame_id frame = stack_trie_frame(trie, (struct stack_id){id});
+		uint32_t parent = stack_trie_parent(trie, (struct stack_id){id}).v;
+
+		found[id] = candidate_of(expansion, frame, waits);
+		if (found[id] == WAIT_FUNCTION_NONE)
+			found[id] = found[parent];
+		linked_in[id] = candidate_of(expansion, frame, is_linked);
+		if (linked_in[id] == WAIT_FUNCTION_NONE)
+			linked_in[id] = linked_in[parent];
+	}
+	for (uint32_t id = 1; id < nr; id++) {
+		if (!is_in_library(expansion, stack_trie_frame(trie, (struct stack_id){id})))
+			found[id] = linked_in[id];
+	}
+	return found;
+}
