@@ -363,12 +363,11 @@ static int report_tree(const struct report_args *args, const struct weights *wei
 			err_hint(&err, "'profc report -n 0' lists the functions");
 		return fail_with(&err);
 	}
-	if (args->callers)
-		tree = tree_new_callers(weights, wanted);
-	else if (args->callees)
-		tree = tree_new_callees(weights, wanted);
-	else
-		tree = tree_new(weights);
+	tree = tree_new_as(weights, &(struct tree_request){
+					    .callers_of = args->callers ? wanted : NULL,
+					    .callees_of = args->callees ? wanted : NULL,
+					    .is_folded = !args->json,
+				    });
 	if (is_anything_shown(args, tree))
 		status = print_tree(args, tree);
 	else

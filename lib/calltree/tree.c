@@ -29,19 +29,17 @@ static bool *needed_stacks(const struct stack_trie *trie, const struct tally *by
 }
 
 /* One frame further down: through all its levels. */
-static uint32_t descend(struct planter *planter, uint32_t node, uint32_t stack, uint32_t first)
+static struct tree_way descend(struct planter *planter, struct tree_way way, uint32_t stack,
+			       uint32_t first)
 {
 	const struct expansion *expansion = planter->expansion;
 	struct frame_id frame =
 		stack_trie_frame(expansion->profile->stacks, (struct stack_id){stack});
 	struct frame_levels levels = expansion->frames[frame.v];
 
-	for (uint32_t i = first; i < levels.nr; i++) {
-		const struct level *level = &expansion->levels[levels.first + i];
-
-		node = planter_child(planter, node, level->label, level->inlined);
-	}
-	return node;
+	for (uint32_t i = first; i < levels.nr; i++)
+		planter_go(planter, &way, &expansion->levels[levels.first + i]);
+	return way;
 }
 
 /* All stacks whose walk ended in one way, below the node that stands for it. */
@@ -50,17 +48,17 @@ static void plant_stacks(struct planter *planter, const struct tally *by_stack, 
 	const struct stack_trie *trie = planter->expansion->profile->stacks;
 	uint32_t nr = stack_trie_nr(trie);
 	cleanup_free bool *needed = needed_stacks(trie, by_stack);
-	cleanup_free uint32_t *node_of_stack = xmalloc(nr * sizeof(*node_of_stack));
+	cleanup_free struct tree_way *ways = xmalloc(nr * sizeof(*ways));
 
-	node_of_stack[STACK_EMPTY.v] = top;
+	ways[STACK_EMPTY.v] = (struct tree_way){.node = top, .repeats = 1};
 	for (uint32_t id = 1; id < nr; id++) {
 		struct stack_id parent;
 
 		if (!needed[id])
 			continue;
 		parent = stack_trie_parent(trie, (struct stack_id){id});
-		node_of_stack[id] = descend(planter, node_of_stack[parent.v], id, 0);
-		tally_add(&planter->tree->nodes[node_of_stack[id]].self, &by_stack[id]);
+		ways[id] = descend(planter, ways[parent.v], id, 0);
+		tally_add(&planter->tree->nodes[ways[id].node].self, &by_stack[id]);
 	}
 }
 
@@ -75,11 +73,11 @@ static void plant_leaf(struct planter *planter, const struct level *level,
 	tally_add(&planter->tree->nodes[node].self, tally);
 }
 
-struct tree *tree_new(const struct weights *weights)
+static struct tree *plant_whole(const struct weights *weights, bool is_folded)
 {
 	struct planter planter;
 
-	planter_init(&planter, weights);
+	planter_init(&planter, weights, is_folded);
 	for (int end = 0; end < STACK_END_COUNT; end++) {
 		const struct level *level = &planter.expansion->truncated[end];
 		uint32_t top = TREE_ROOT;
@@ -117,29 +115,30 @@ static uint32_t nr_levels(const struct expansion *expansion, uint32_t stack)
 	return expansion->frames[frame.v].nr;
 }
 
-struct tree *tree_new_callees(const struct weights *weights, const bool *wanted)
+static struct tree *plant_all_callees(const struct weights *weights, const bool *wanted,
+				      bool is_folded)
 {
 	struct planter planter;
 	const struct stack_trie *trie = weights->selection->expansion->profile->stacks;
 	uint32_t nr = stack_trie_nr(trie);
 	cleanup_free struct tally *by_stack = weights_sum_by_stack(weights);
 	cleanup_free bool *needed = needed_stacks(trie, by_stack);
-	/* TREE_ROOT: no wanted function was met yet. */
-	cleanup_free uint32_t *node_of_stack = xcalloc(nr, sizeof(*node_of_stack));
+	/* At TREE_ROOT: no wanted function was met yet. */
+	cleanup_free struct tree_way *ways = xcalloc(nr, sizeof(*ways));
 
-	planter_init(&planter, weights);
+	planter_init(&planter, weights, is_folded);
 	for (uint32_t id = 1; id < nr; id++) {
 		uint32_t parent = stack_trie_parent(trie, (struct stack_id){id}).v;
 		uint32_t first = 0;
 
 		if (!needed[id])
 			continue;
-		if (node_of_stack[parent] == TREE_ROOT)
+		if (ways[parent].node == TREE_ROOT)
 			first = first_wanted(planter.expansion, wanted, id);
 		if (first == nr_levels(planter.expansion, id))
 			continue;
-		node_of_stack[id] = descend(&planter, node_of_stack[parent], id, first);
-		tally_add(&planter.tree->nodes[node_of_stack[id]].self, &by_stack[id]);
+		ways[id] = descend(&planter, ways[parent], id, first);
+		tally_add(&planter.tree->nodes[ways[id].node].self, &by_stack[id]);
 	}
 	tree_count_calls(&planter, wanted);
 	return planter_finish(&planter);
@@ -154,23 +153,21 @@ static void plant_callers(struct planter *planter, uint32_t stack, const bool *w
 {
 	const struct expansion *expansion = planter->expansion;
 	const struct stack_trie *trie = expansion->profile->stacks;
-	uint32_t count = first_wanted(expansion, wanted, stack) + 1, node = TREE_ROOT;
+	uint32_t count = first_wanted(expansion, wanted, stack) + 1;
+	struct tree_way way = {.node = TREE_ROOT, .repeats = 1};
 
 	while (stack != STACK_EMPTY.v) {
 		struct frame_id frame = stack_trie_frame(trie, (struct stack_id){stack});
 		struct frame_levels levels = expansion->frames[frame.v];
 
-		while (count-- > 0) {
-			const struct level *level = &expansion->levels[levels.first + count];
-
-			node = planter_child(planter, node, level->label, level->inlined);
-		}
+		while (count-- > 0)
+			planter_go(planter, &way, &expansion->levels[levels.first + count]);
 		stack = stack_trie_parent(trie, (struct stack_id){stack}).v;
 		count = stack == STACK_EMPTY.v ? 0 : nr_levels(expansion, stack);
 	}
 	if (missing)
-		node = planter_child(planter, node, missing->label, false);
-	tally_add(&planter->tree->nodes[node].self, tally);
+		planter_go(planter, &way, missing);
+	tally_add(&planter->tree->nodes[way.node].self, tally);
 }
 
 /*
@@ -191,7 +188,8 @@ static uint32_t *find_wanted(const struct expansion *expansion, const bool *want
 	return met_at;
 }
 
-struct tree *tree_new_callers(const struct weights *weights, const bool *wanted)
+static struct tree *plant_all_callers(const struct weights *weights, const bool *wanted,
+				      bool is_folded)
 {
 	const struct expansion *expansion = weights->selection->expansion;
 	uint32_t nr = stack_trie_nr(expansion->profile->stacks);
@@ -199,7 +197,7 @@ struct tree *tree_new_callers(const struct weights *weights, const bool *wanted)
 	cleanup_free struct tally *sums = xmalloc(nr * sizeof(*sums));
 	struct planter planter;
 
-	planter_init(&planter, weights);
+	planter_init(&planter, weights, is_folded);
 	planter.tree->of_callers = true;
 	for (int end = 0; end < STACK_END_COUNT; end++) {
 		bool whole = stack_end_is_complete((enum stack_end)end);
@@ -216,6 +214,30 @@ struct tree *tree_new_callers(const struct weights *weights, const bool *wanted)
 	}
 	tree_count_calls(&planter, wanted);
 	return planter_finish(&planter);
+}
+
+struct tree *tree_new_as(const struct weights *weights, const struct tree_request *request)
+{
+	if (request->callees_of)
+		return plant_all_callees(weights, request->callees_of, request->is_folded);
+	if (request->callers_of)
+		return plant_all_callers(weights, request->callers_of, request->is_folded);
+	return plant_whole(weights, request->is_folded);
+}
+
+struct tree *tree_new(const struct weights *weights)
+{
+	return tree_new_as(weights, &(struct tree_request){.is_folded = false});
+}
+
+struct tree *tree_new_callees(const struct weights *weights, const bool *wanted)
+{
+	return tree_new_as(weights, &(struct tree_request){.callees_of = wanted});
+}
+
+struct tree *tree_new_callers(const struct weights *weights, const bool *wanted)
+{
+	return tree_new_as(weights, &(struct tree_request){.callers_of = wanted});
 }
 
 void tree_free(struct tree *tree)

@@ -27,6 +27,8 @@ struct tree_node {
 	 * function that the tree is of; farther up nothing is said.
 	 */
 	bool counted;
+	/* Of a folded tree: in how many levels, one calling the next, it is at most. */
+	uint32_t repeats;
 	bool shared; /* calls are not those of this place alone, and cannot be divided */
 	uint64_t calls;
 	struct tally self, total;
@@ -37,6 +39,7 @@ struct tree {
 	struct tree_node *nodes;       /* owned */
 	size_t nr, cap;
 	bool of_callers; /* it goes from the leaves up: see tree_new_callers() */
+	bool is_folded;
 };
 
 #define TREE_ROOT     0
@@ -60,6 +63,19 @@ struct tree *tree_new_callees(const struct weights *weights, const bool *wanted)
  * at the root of a stack.
  */
 struct tree *tree_new_callers(const struct weights *weights, const bool *wanted);
+
+/* Which of these trees; of the whole profile if both are NULL. */
+struct tree_request {
+	const bool *callees_of, *callers_of; /* `wanted`, borrowed */
+	/*
+	 * As people read trees: a function that calls itself, however often, is one node, with all
+	 * that it calls in any depth below it. Its calls are those that others and itself make of
+	 * it.
+	 */
+	bool is_folded;
+};
+
+struct tree *tree_new_as(const struct weights *weights, const struct tree_request *request);
 
 void tree_free(struct tree *tree);
 

@@ -146,6 +146,16 @@ static uint32_t callee_of(const struct tree *tree, const struct tree_node *node)
 	return node->label == expansion->indirect.label ? COUNTS_NO_LABEL : node->label;
 }
 
+/* In a folded tree a function's calls of itself are those of its node, as well as its caller's. */
+static uint64_t calls_of_itself(const struct tree *tree, const struct tree_node *node)
+{
+	uint64_t calls = 0;
+
+	if (tree->is_folded)
+		counts_find_edge(tree->weights->counts, node->label, node->label, &calls);
+	return calls;
+}
+
 /*
  * By the caller, or else all calls of the function. What a function calls in another place of the
  * tree, or is called elsewhere, is in the same count.
@@ -164,7 +174,11 @@ static void count_nodes(struct tree *tree, const struct places *places, bool of_
 		node->counted = !is_top && counts_find_edge(counts, parent->label,
 							    callee_of(tree, node), &node->calls);
 		if (node->counted) {
+			uint64_t own = calls_of_itself(tree, node);
+
+			node->calls += own;
 			node->shared = places->any[parent->label] > 1 ||
+				       (own && places->any[node->label] > 1) ||
 				       (of_callees && parent->parent != TREE_ROOT);
 			continue;
 		}

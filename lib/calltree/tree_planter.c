@@ -5,14 +5,16 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/weights.h"
 
-void planter_init(struct planter *planter, const struct weights *weights)
+void planter_init(struct planter *planter, const struct weights *weights, bool is_folded)
 {
 	struct tree *tree = xcalloc(1, sizeof(*tree));
 
 	tree->weights = weights;
+	tree->is_folded = is_folded;
 	ARRAY_GROW(tree->nodes, tree->nr, tree->cap);
 	tree->nodes[tree->nr++] = (struct tree_node){.label = TREE_NO_LABEL};
 	*planter = (struct planter){.tree = tree, .expansion = weights->selection->expansion};
@@ -29,10 +31,15 @@ static bool node_equal(const void *owner, uint32_t index, const void *key)
 uint32_t planter_child(struct planter *planter, uint32_t parent, uint32_t label, bool inlined)
 {
 	struct tree *tree = planter->tree;
-	struct tree_node wanted = {.parent = parent, .label = label, .inlined = inlined};
+	struct tree_node wanted = {
+		.parent = parent, .label = label, .inlined = inlined, .repeats = 1};
 	uint64_t hash = hash_u64((uint64_t)parent << 32 | label);
-	uint32_t id = index_set_find(&planter->nodes, hash, node_equal, tree, &wanted);
+	uint32_t id;
 
+	if (tree->is_folded && tree->nodes[parent].label == label)
+		id = parent;
+	else
+		id = index_set_find(&planter->nodes, hash, node_equal, tree, &wanted);
 	if (id != INDEX_NONE) {
 		tree->nodes[id].inlined = tree->nodes[id].inlined && inlined;
 		return id;
@@ -42,6 +49,17 @@ uint32_t planter_child(struct planter *planter, uint32_t parent, uint32_t label,
 	tree->nodes[tree->nr++] = wanted;
 	index_set_add(&planter->nodes, hash, id);
 	return id;
+}
+
+void planter_go(struct planter *planter, struct tree_way *way, const struct level *level)
+{
+	uint32_t node = planter_child(planter, way->node, level->label, level->inlined);
+	struct tree_node *row = &planter->tree->nodes[node];
+
+	way->repeats = node == way->node ? way->repeats + 1 : 1;
+	way->node = node;
+	if (row->repeats < way->repeats)
+		row->repeats = way->repeats;
 }
 
 static int heavier_first(const void *a, const void *b, void *context)

@@ -7,6 +7,7 @@
 #include "calltree/tree.h"
 
 struct expansion;
+struct level;
 
 /* A tree in the making. */
 struct planter {
@@ -15,9 +16,20 @@ struct planter {
 	struct index_set nodes; /* by (parent, label) */
 };
 
-void planter_init(struct planter *planter, const struct weights *weights);
-/* The child of a node for a level; made when there is none yet. */
+void planter_init(struct planter *planter, const struct weights *weights, bool is_folded);
+/*
+ * The child of a node for a level; made when there is none yet. In a folded tree the node itself,
+ * if the label is its own.
+ */
 uint32_t planter_child(struct planter *planter, uint32_t parent, uint32_t label, bool inlined);
+
+/* A way through a tree: the node it has come to, and in how many levels that is so far. */
+struct tree_way {
+	uint32_t node, repeats;
+};
+
+/* One level further. */
+void planter_go(struct planter *planter, struct tree_way *way, const struct level *level);
 /* Add up the nodes and link them: the tree, which is the caller's. */
 struct tree *planter_finish(struct planter *planter);
 

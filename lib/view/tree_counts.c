@@ -96,8 +96,8 @@ static void add_name(struct printer *printer, const struct pending *line)
 	else
 		label_append_name(&name, printer->tree->weights->selection->expansion, node->label,
 				  printer->view->names);
-	if (!line->nr_rest && node->inlined)
-		buf_append_str(&name, " (inlined)");
+	if (!line->nr_rest)
+		tree_append_marks(&name, node);
 	table_add(printer->table, line->nr_rest ? STYLE_DIM : STYLE_PLAIN, buf_str(&name));
 	buf_release(&name);
 }

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -191,8 +192,21 @@ static void append_interval(struct buf *out, const struct printer *printer,
 
 	if (tally->weight > 0)
 		append_percent(&text, tally_interval(tally, all(printer)));
+	if (text.nr_bytes >= INTERVAL_COLUMNS) /* of nothing that is known: 100.0 */
+		text.nr_bytes -= strlen(".0");
 	line_append_right(out, printer->view, STYLE_DIM, INTERVAL_COLUMNS, buf_str(&text));
 	buf_release(&text);
+}
+
+void tree_append_marks(struct buf *out, const struct tree_node *node)
+{
+	if (node->repeats > 1) {
+		buf_append_str(out, " (\xc3\x97 ");
+		append_count(out, node->repeats);
+		buf_append_str(out, ")");
+	}
+	if (node->inlined)
+		buf_append_str(out, " (inlined)");
 }
 
 void tree_append_calls(struct buf *out, const struct tree_node *node)
@@ -222,8 +236,7 @@ static void append_node_name(struct buf *out, const struct printer *printer, uin
 	label_append_name(&name, printer->tree->weights->selection->expansion, row->label,
 			  printer->view->names);
 	escape_terminal(out, buf_str(&name));
-	if (row->inlined)
-		buf_append_str(out, " (inlined)");
+	tree_append_marks(out, row);
 	buf_release(&name);
 }
 

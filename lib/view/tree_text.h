@@ -28,6 +28,8 @@ struct tree_limits {
 void tree_print_text(const struct tree *tree, const struct view *view,
 		     const struct tree_limits *limits, struct sink *sink);
 
+/* Append " (× 20,001)" if it is folded, " (inlined)" if all copies of it are. */
+void tree_append_marks(struct buf *out, const struct tree_node *node);
 /* Append "1,204"; "(1,204)" if not of this place alone; nothing if they were not counted. */
 void tree_append_calls(struct buf *out, const struct tree_node *node);
 

@@ -64,6 +64,11 @@ static void expect_of(struct tree *(*make)(const struct weights *), const struct
 	expansion_free(expansion);
 }
 
+static struct tree *folded(const struct weights *weights)
+{
+	return tree_new_as(weights, &(struct tree_request){.is_folded = true});
+}
+
 static void expect(const struct profile *profile, const struct tree_limits *limits, bool json,
 		   const char *expected)
 {
@@ -227,11 +232,10 @@ static struct profile *counted(void)
 }
 
 /* The callers, or what it calls, of one function; NULL: the whole tree. */
-static void expect_counts(const char *function, bool callers, const struct tree_limits *limits,
-			  const char *expected)
+static void expect_counts_of(struct profile *profile, bool is_folded, const char *function,
+			     bool callers, const struct tree_limits *limits, const char *expected)
 {
 	const struct view view = {.columns = 80};
-	struct profile *profile = counted();
 	struct expansion *expansion = expansion_new(profile, false);
 	struct selection *selection;
 	struct weights *weights;
@@ -243,9 +247,9 @@ static void expect_counts(const char *function, bool callers, const struct tree_
 	weights = weights_new(selection, METRIC_CPU);
 	if (function)
 		assert_int_equal(find_labels(expansion, function, &wanted, NULL), 0);
-	tree = !function ? tree_new(weights)
-	       : callers ? tree_new_callers(weights, wanted)
-			 : tree_new_callees(weights, wanted);
+	tree = tree_new_as(weights, &(struct tree_request){.callers_of = callers ? wanted : NULL,
+							   .callees_of = callers ? NULL : wanted,
+							   .is_folded = is_folded});
 	if (function)
 		tree_print_text(tree, &view, limits, &sink);
 	else
@@ -258,6 +262,40 @@ static void expect_counts(const char *function, bool callers, const struct tree_
 	selection_free(selection);
 	expansion_free(expansion);
 	profile_free(profile);
+}
+
+static void expect_counts(const char *function, bool callers, const struct tree_limits *limits,
+			  const char *expected)
+{
+	expect_counts_of(counted(), false, function, callers, limits, expected);
+}
+
+static void test_view__counts_of_recursion_are_those_of_others_and_its_own(void **state)
+{
+	static const char *const expected[] = {
+		"function calls   total     %\n"
+		"main           1000 µs 100.0\n"
+		"  walk      42 1000 µs 100.0\n"
+		"    leaf     7 1000 µs 100.0\n",
+		"function     calls   total     %\n"
+		"main               1000 µs 100.0\n"
+		"  walk (× 3)    42 1000 µs 100.0\n"
+		"    leaf         7 1000 µs 100.0\n",
+	};
+
+	(void)state;
+	for (int is_deep = 0; is_deep < 2; is_deep++) {
+		struct made made = made_begin();
+
+		add(&made, 100,
+		    is_deep ? "main@m.c:3;walk@w.c:5;walk@w.c:5;walk@w.c:6;leaf@w.c:1"
+			    : "main@m.c:3;walk@w.c:6;leaf@w.c:1");
+		made_count(&made, "main@m.c:3", "walk@w.c:1", 2);
+		made_count(&made, "walk@w.c:5", "walk@w.c:1", 40);
+		made_count(&made, "walk@w.c:6", "leaf@w.c:1", 7);
+		expect_counts_of(made_end(&made), true, NULL, false, &(struct tree_limits){0},
+				 expected[is_deep]);
+	}
 }
 
 static void test_view__tree_of_counts(void **state)
@@ -323,6 +361,30 @@ static void test_view__callers_have_exact_edges(void **state)
 		      "                                3  rare\n");
 }
 
+static void test_tree_text__recursion_is_one_line(void **state)
+{
+	struct made made = made_begin();
+	const struct tree_limits all = {.min_percent = 0};
+	struct profile *profile;
+
+	(void)state;
+	add(&made, 1, "main;walk;walk;walk;leaf");
+	add(&made, 2, "main;walk;leaf");
+	add(&made, 3, "main;walk;walk");
+	add(&made, 4, "main;odd;even;odd;even");
+	profile = made_end(&made);
+	expect_of(folded, profile, &all, false,
+		  "   total     %    ±    self     %  function\n"
+		  "      10 100.0 13.9                main\n"
+		  "       6  60.0 26.0       3  30.0  ├─ walk (× 3)\n"
+		  "       3  30.0 24.8       3  30.0  │  leaf\n"
+		  "       4  40.0 26.0                └─ odd\n"
+		  "       4  40.0 26.0                   even\n"
+		  "       4  40.0 26.0                   odd\n"
+		  "       4  40.0 26.0       4  40.0     even\n");
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,6 +395,8 @@ int main(void)
 		cmocka_unit_test(test_view__tree_never_exceeds_its_width),
 		cmocka_unit_test(test_view__tree_of_counts),
 		cmocka_unit_test(test_view__callees_have_exact_edges),
+		cmocka_unit_test(test_tree_text__recursion_is_one_line),
+		cmocka_unit_test(test_view__counts_of_recursion_are_those_of_others_and_its_own),
 		cmocka_unit_test(test_view__callers_have_exact_edges),
 	};
 
