@@ -9,6 +9,7 @@
 #include "view/cut.h"
 #include "view/dump.h"
 #include "view/line.h"
+#include "view/repeats.h"
 #include "view/table.h"
 
 static const struct profile *profile_of(const struct dump *dump)
@@ -85,7 +86,7 @@ static void print_thread(const struct dump *dump, const struct dump_thread *thre
 }
 
 static void add_level(struct table *table, const struct dump *dump, const struct view *view,
-		      const struct level *level)
+		      const struct level *level, size_t nr_same)
 {
 	const struct expansion *expansion = dump->expansion;
 	const struct profile *profile = expansion->profile;
@@ -94,6 +95,7 @@ static void add_level(struct table *table, const struct dump *dump, const struct
 	struct buf text = {0};
 
 	label_append_name(&text, expansion, level->label, view->names);
+	append_repeats(&text, nr_same);
 	if (level->inlined)
 		buf_append_str(&text, " (inlined)");
 	table_add(table, STYLE_PLAIN, "");
@@ -114,8 +116,13 @@ static void print_stack(const struct dump *dump, const struct dump_thread *threa
 {
 	static const struct table_column columns[] = {
 		{.header = "  "},
-		{.header = "", .flexible = true, .cut = CUT_MIDDLE, .min_columns = 20, .share = 5},
-		{.header = "", .flexible = true, .cut = CUT_START, .min_columns = 7, .share = 3},
+		{.header = "",
+		 .flexible = true,
+		 .cut = CUT_MIDDLE,
+		 .min_columns = 20,
+		 .share = 5,
+		 .kept_columns = 32},
+		{.header = "", .flexible = true, .cut = CUT_MIDDLE, .min_columns = 7, .share = 3},
 		{.header = "", .flexible = true, .cut = CUT_END, .min_columns = 7, .share = 2},
 	};
 	struct table *table;
@@ -127,8 +134,10 @@ static void print_stack(const struct dump *dump, const struct dump_thread *threa
 	}
 	table = table_new(columns, 4);
 	expansion_stack(dump->expansion, thread->sample, &list);
-	for (size_t i = list.nr; i-- > 0;)
-		add_level(table, dump, view, &list.levels[i]);
+	for (size_t nr = list.nr, same; nr > 0; nr -= same) {
+		same = nr_same_levels(list.levels, nr);
+		add_level(table, dump, view, &list.levels[nr - 1], same);
+	}
 	table_print_rows(table, view, sink);
 	level_list_release(&list);
 	table_free(table);

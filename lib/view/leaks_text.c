@@ -17,6 +17,7 @@
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/reach_text.h"
+#include "view/repeats.h"
 #include "view/summary.h"
 
 /* The version of the JSON form: raised when a member changes its meaning. */
@@ -208,7 +209,7 @@ static void print_leak(const struct leaks *leaks, const struct leak *leak,
 
 /* "    /src/list.c:12: append", or where there is no line "    append (libx.so)". */
 static void print_level(const struct expansion *expansion, const struct level *level,
-			const struct view *view, struct sink *sink)
+			size_t nr_same, const struct view *view, struct sink *sink)
 {
 	const struct place *place = &expansion->places[level->place];
 	const struct module *module = label_module(expansion, level->label);
@@ -228,6 +229,7 @@ static void print_level(const struct expansion *expansion, const struct level *l
 		escape_terminal(&text, module_short_name(module));
 		buf_append_byte(&text, ')');
 	}
+	append_repeats(&text, nr_same);
 	if (level->inlined)
 		buf_append_str(&text, " (inlined)");
 	line_print(sink, view, STYLE_PLAIN, buf_str(&text));
@@ -271,8 +273,10 @@ static void print_text(const struct leaks *leaks, const struct view *view, size_
 	for (size_t i = 0; i < shown; i++) {
 		print_leak(leaks, &leaks->rows[i], &owners, view, sink);
 		leak_stack(leaks, &leaks->rows[i], &list);
-		for (size_t j = list.nr; j > 0; j--)
-			print_level(expansion, &list.levels[j - 1], view, sink);
+		for (size_t nr = list.nr, same; nr > 0; nr -= same) {
+			same = nr_same_levels(list.levels, nr);
+			print_level(expansion, &list.levels[nr - 1], same, view, sink);
+		}
 	}
 	if (shown < leaks->nr) {
 		append_count(&text, leaks->nr - shown);

@@ -16,6 +16,7 @@
 #include "view/cut.h"
 #include "view/line.h"
 #include "view/number.h"
+#include "view/repeats.h"
 
 #define TEE	 "\xe2\x94\x9c\xe2\x94\x80 " /* ├─ */
 #define ELBOW	 "\xe2\x94\x94\xe2\x94\x80 " /* └─ */
@@ -200,11 +201,7 @@ static void append_interval(struct buf *out, const struct printer *printer,
 
 void tree_append_marks(struct buf *out, const struct tree_node *node)
 {
-	if (node->repeats > 1) {
-		buf_append_str(out, " (\xc3\x97 ");
-		append_count(out, node->repeats);
-		buf_append_str(out, ")");
-	}
+	append_repeats(out, node->repeats);
 	if (node->inlined)
 		buf_append_str(out, " (inlined)");
 }

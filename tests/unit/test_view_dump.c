@@ -36,7 +36,7 @@ static void expect(bool json, const char *expected)
 	struct profile *profile;
 	struct sink sink = SINK_MEMORY;
 
-	made_sample(&made, "main;libz.so!?", 1);
+	made_sample(&made, "main;f@f.c:2;f@f.c:2;libz.so!?", 1);
 	made_thread(&made, 100, 101, "one");
 	made_sample(&made, STACK, 1);
 	made_thread(&made, 100, 102, "two\n");
@@ -63,8 +63,9 @@ static void test_dump__text_has_equal_stacks_once(void **state)
 	expect(false, "process 100: prog\n"
 		      "\n"
 		      "thread 100 prog: running\n"
-		      "    [libz.so+0x3]\n"
-		      "    main             prog\n"
+		      "    [libz.so+0x4]\n"
+		      "    f (× 2)        f.c:2  prog\n"
+		      "    main                  prog\n"
 		      "\n"
 		      "thread 101 one: sleeping, in futex(0x1000), held by thread …\n"
 		      "thread 102 two\\n: sleeping, in read(3: a\\x1b[1m)\n"
@@ -87,8 +88,12 @@ static void test_dump__json_has_the_documented_members(void **state)
 	       "{\"tid\":100,\"name\":\"prog\",\"state\":\"running\",\"syscall\":null,"
 	       "\"fd\":null,\"object\":null,\"futex\":null,\"lock_owner\":null,\"stack_end\":"
 	       "\"root\","
-	       "\"stack\":[{\"function\":\"[libz.so+0x3]\",\"file\":null,\"line\":null,"
-	       "\"module\":\"/bin/libz.so\",\"inlined\":false},{\"function\":\"main\","
+	       "\"stack\":[{\"function\":\"[libz.so+0x4]\",\"file\":null,\"line\":null,"
+	       "\"module\":\"/bin/libz.so\",\"inlined\":false},"
+	       "{\"function\":\"f\",\"file\":\"f.c\",\"line\":2,"
+	       "\"module\":\"/bin/prog\",\"inlined\":false},"
+	       "{\"function\":\"f\",\"file\":\"f.c\",\"line\":2,"
+	       "\"module\":\"/bin/prog\",\"inlined\":false},{\"function\":\"main\","
 	       "\"file\":null,\"line\":null,\"module\":\"/bin/prog\",\"inlined\":false}]},"
 	       "{\"tid\":101,\"name\":\"one\",\"state\":\"sleeping\",\"syscall\":\"futex\","
 	       "\"fd\":null,\"object\":null,\"futex\":\"0x1000\",\"lock_owner\":100,\"stack_end\":"
