@@ -10,8 +10,6 @@
 #include "cmd/weighed.h"
 #include "profile/profile.h"
 
-#define FILES_DEFAULT 3
-
 #define AT(member) offsetof(struct annotate_args, member)
 
 static const struct option_row rows[] = {
@@ -71,7 +69,7 @@ static int check_args(const struct annotate_args *args, struct err *err)
 static int run_annotate(const struct command *self, int argc, char **argv)
 {
 	struct annotate_args args = {
-		.limit = FILES_DEFAULT, .context = CONTEXT_NOT_GIVEN, .view = VIEW_OPTIONS_INIT};
+		.limit = LIMIT_NOT_GIVEN, .context = CONTEXT_NOT_GIVEN, .view = VIEW_OPTIONS_INIT};
 	struct filter filter;
 	struct err err = ERR_INIT;
 	int first_word, status;

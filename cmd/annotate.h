@@ -7,9 +7,9 @@
 
 #include "cmd/filter_options.h"
 #include "cmd/view_options.h"
+#include "view/source_file.h"
 
 struct source_check;
-struct source_file_text;
 struct weights;
 
 /* What the command line of annotate says; shared by its two kinds of listing. */
@@ -24,6 +24,7 @@ struct annotate_args {
 };
 
 #define CONTEXT_NOT_GIVEN UINT64_MAX
+#define LIMIT_NOT_GIVEN	  UINT64_MAX
 
 /*
  * Print the source of the files and functions named by the NULL-ended words, or of
@@ -35,6 +36,10 @@ int annotate_source(const struct annotate_args *args, const struct weights *weig
 int annotate_instructions(const struct annotate_args *args, const struct weights *weights,
 			  char *const *words);
 
+/* How many files, or functions, to show where none is named. */
+size_t annotate_limit(const struct annotate_args *args);
+/* Of --source-path; borrowed. */
+struct source_maps annotate_maps(const struct annotate_args *args);
 /* Find and read a source file, with --source-path, as source_file_read() does. */
 void annotate_read_source(const struct annotate_args *args, const char *recorded, const char *named,
 			  struct source_file_text *text);

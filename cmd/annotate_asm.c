@@ -239,7 +239,7 @@ int annotate_instructions(const struct annotate_args *args, const struct weights
 			  char *const *words)
 {
 	bool *wanted = *words ? find_words(weights->selection->expansion, words) : NULL;
-	size_t limit = *words ? SIZE_MAX : args->limit;
+	size_t limit = *words ? SIZE_MAX : annotate_limit(args);
 	struct codes *codes;
 	int status;
 

@@ -6,11 +6,23 @@
 #include "view/source_check.h"
 #include "view/source_file.h"
 
+#define FILES_DEFAULT 3
+
+size_t annotate_limit(const struct annotate_args *args)
+{
+	return args->limit == LIMIT_NOT_GIVEN ? FILES_DEFAULT : args->limit;
+}
+
+struct source_maps annotate_maps(const struct annotate_args *args)
+{
+	return (struct source_maps){.texts = args->source_paths.values,
+				    .nr = args->source_paths.nr};
+}
+
 void annotate_read_source(const struct annotate_args *args, const char *recorded, const char *named,
 			  struct source_file_text *text)
 {
-	const struct source_maps maps = {.texts = args->source_paths.values,
-					 .nr = args->source_paths.nr};
+	const struct source_maps maps = annotate_maps(args);
 
 	source_file_read(recorded, named, &maps, text);
 }

@@ -23,6 +23,7 @@
 #include "view/line.h"
 #include "view/number.h"
 #include "view/source_check.h"
+#include "view/source_choice.h"
 #include "view/source_file.h"
 #include "view/source_text.h"
 #include "view/summary.h"
@@ -44,8 +45,7 @@ struct annotation {
 	const struct source *source;
 	struct page *pages;
 	size_t nr_pages, cap_pages;
-	bool is_choice;	  /* the pages are the hottest files, as none was named */
-	size_t next_file; /* of those: the first that was not considered any more */
+	bool is_choice; /* the pages are the hottest files, as none was named */
 };
 
 static const struct expansion *expansion_of(const struct annotation *annotation)
@@ -204,24 +204,22 @@ static int add_word(struct annotation *annotation, const char *word)
 
 static void add_hottest_files(struct annotation *annotation)
 {
-	size_t i;
+	const struct annotate_args *args = annotation->args;
+	const struct source_maps maps = annotate_maps(args);
+	const struct source_choice choice = {.maps = &maps,
+					     .limit = annotate_limit(args),
+					     .or_missing = args->limit != LIMIT_NOT_GIVEN};
+	size_t nr;
+	cleanup_free const struct source_file **chosen =
+		source_choose(annotation->source, &choice, &nr);
 
 	annotation->is_choice = true;
-	for (i = 0; i < annotation->source->nr_files; i++) {
-		const struct source_file *file = &annotation->source->files[i];
-		struct page *page;
+	for (size_t i = 0; i < nr; i++) {
+		struct page *page = add_page(annotation, chosen[i], NULL);
 
-		if (annotation->nr_pages >= annotation->args->limit)
-			break;
-		if (annotation->nr_pages > 0 && file->self.weight == 0)
-			break;
-		if (!has_lines(file))
-			continue;
-		page = add_page(annotation, file, NULL);
-		if (annotation->args->context == CONTEXT_NOT_GIVEN && !annotation->args->json)
+		if (args->context == CONTEXT_NOT_GIVEN && !args->json)
 			page->listing.context = CONTEXT_DEFAULT;
 	}
-	annotation->next_file = i;
 }
 
 /* The module that code of a file is in, or NULL: the first that was met. */
@@ -308,7 +306,15 @@ static int print_json(const struct annotation *annotation)
 	return flush_stdout(&sink);
 }
 
-/* The user's own file may be among them: its lines call those that are hot. */
+static bool is_shown(const struct annotation *annotation, const struct source_file *file)
+{
+	for (size_t i = 0; i < annotation->nr_pages; i++) {
+		if (annotation->pages[i].listing.file == file)
+			return true;
+	}
+	return false;
+}
+
 static void print_left_out(const struct annotation *annotation, const struct view *view,
 			   struct sink *sink)
 {
@@ -317,10 +323,13 @@ static void print_left_out(const struct annotation *annotation, const struct vie
 	struct tally self = {0};
 	struct buf text = {0};
 
-	for (size_t i = annotation->next_file; i < source->nr_files; i++) {
-		nr += has_lines(&source->files[i]);
-		if (has_lines(&source->files[i]))
-			tally_add(&self, &source->files[i].self);
+	for (size_t i = 0; i < source->nr_files; i++) {
+		const struct source_file *file = &source->files[i];
+
+		if (!has_lines(file) || is_shown(annotation, file))
+			continue;
+		nr++;
+		tally_add(&self, &file->self);
 	}
 	if (nr == 0)
 		return;

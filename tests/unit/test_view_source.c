@@ -13,6 +13,8 @@
 #include "calltree/source.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
+#include "view/source_choice.h"
+#include "view/source_file.h"
 #include "view/source_text.h"
 
 static const char *const prog_c[] = {
@@ -339,6 +341,72 @@ static void test_view__source_counts_as_json(void **state)
 		      "\"\\u0009return scale ? sum : square(sum);\"}]}\n");
 }
 
+#define OWN    "tests/unit/test_view_source.c"
+#define SYSTEM "/usr/include/stdlib.h"
+#define GONE   "/nowhere/gone.c"
+
+/* The names of the files chosen of a profile, which is freed. */
+static void expect_choice(struct profile *profile, size_t limit, bool or_missing,
+			  const char *expected)
+{
+	static const struct source_maps maps = {.nr = 0};
+	const struct source_choice choice = {
+		.maps = &maps, .limit = limit, .or_missing = or_missing};
+	struct expansion *expansion = expansion_new(profile, false);
+	struct selection *selection;
+	struct weights *weights;
+	struct source *source;
+	const struct source_file **chosen;
+	struct buf text = {0};
+	size_t nr;
+
+	assert_int_equal(selection_new(expansion, &(struct filter){0}, &selection, NULL), 0);
+	weights = weights_new(selection, METRIC_SAMPLES);
+	source = source_new(weights);
+	chosen = source_choose(source, &choice, &nr);
+	for (size_t i = 0; i < nr; i++)
+		buf_printf(&text, "%s%s", i ? " " : "", profile_str(profile, chosen[i]->file));
+	assert_string_equal(buf_str(&text), expected);
+	buf_release(&text);
+	free(chosen);
+	source_free(source);
+	weights_free(weights);
+	selection_free(selection);
+	expansion_free(expansion);
+	profile_free(profile);
+}
+
+static struct profile *three_files(const char *own)
+{
+	struct made made = made_begin();
+
+	add(&made, 50, "main@" OWN ":5;sum@" SYSTEM ":9");
+	add(&made, 80, "main@" OWN ":5;gone@" GONE ":3");
+	if (own)
+		add(&made, 10, own);
+	return made_end(&made);
+}
+
+static void test_view__source_that_can_be_changed_is_shown_first(void **state)
+{
+	(void)state;
+	expect_choice(three_files("main@" OWN ":7"), 3, false, OWN " " SYSTEM);
+	expect_choice(three_files("main@" OWN ":7"), 3, true, OWN " " SYSTEM " " GONE);
+	expect_choice(three_files("main@" OWN ":7"), 1, true, OWN);
+	/* All work is done by others. */
+	expect_choice(three_files(NULL), 3, false, OWN " " SYSTEM);
+}
+
+static void test_view__source_that_is_not_there_is_better_than_none(void **state)
+{
+	struct made made = made_begin();
+
+	(void)state;
+	add(&made, 50, "main@/nowhere/else.c:5");
+	add(&made, 80, "main@/nowhere/else.c:5;gone@" GONE ":3");
+	expect_choice(made_end(&made), 3, false, GONE " /nowhere/else.c");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -349,6 +417,8 @@ int main(void)
 		cmocka_unit_test(test_view__source_shorter_than_its_lines),
 		cmocka_unit_test(test_view__source_with_counts),
 		cmocka_unit_test(test_view__source_counted_without_samples),
+		cmocka_unit_test(test_view__source_that_can_be_changed_is_shown_first),
+		cmocka_unit_test(test_view__source_that_is_not_there_is_better_than_none),
 		cmocka_unit_test(test_view__source_counts_as_json),
 	};
 
