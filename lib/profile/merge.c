@@ -12,6 +12,7 @@
 #include "base/minmax.h"
 #include "profile/merge_heap.h"
 #include "profile/profile.h"
+#include "profile/runs.h"
 
 /* One of the profiles, and what its ids are in the result. */
 struct source {
@@ -563,6 +564,8 @@ static struct profile *merge(const struct profile *const *profiles, size_t nr, b
 		merge_meta(into, source, i == 0);
 	}
 	heap_merge_finish(&heap, into);
+	for (size_t i = 0; i < nr && !join && nr > 1; i++)
+		profile_add_runs_of(into, profiles[i]);
 	if (any_symbols(profiles, nr))
 		profile_reset_symbols(into);
 	for (size_t i = 0; i < nr; i++) {

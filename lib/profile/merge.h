@@ -12,10 +12,10 @@ struct profile;
  * become one; processes and threads stay apart. Each recording keeps its place in
  * time, by the wall clock: the result begins when the first of them began.
  *
- * Facts that differ are listed (hosts, kernels) or left out (0, unknown); counters
- * are added up, but for medians, maxima and rates, of which the largest stays.
- * Symbols are those of the first recording that has any for a frame. There is at
- * least one; the caller owns the result and keeps what was merged.
+ * All runs are listed. Facts that differ are listed (hosts, kernels) or left out (0, unknown);
+ * counters are added up, but for medians, maxima and rates, of which the largest stays. Symbols are
+ * those of the first recording that has any for a frame. There is at least one; the caller owns the
+ * result and keeps what was merged.
  */
 struct profile *profile_merge(const struct profile *const *profiles, size_t nr);
 

@@ -43,6 +43,7 @@ void profile_free(struct profile *profile)
 	free(profile->symbols.locations);
 	free(profile->symbols.frames);
 	free(profile->jit_sources);
+	free(profile->runs.rows);
 	free(profile->jit_names);
 	free(profile->marks);
 	free(profile->symbols.sources);
@@ -155,6 +156,14 @@ void profile_add_source(struct profile *profile, const struct profile_source *ro
 	ARRAY_GROW(profile->symbols.sources, profile->symbols.nr_sources,
 		   profile->private->cap_sources);
 	profile->symbols.sources[profile->symbols.nr_sources++] = *row;
+}
+
+void profile_add_run(struct profile *profile, const struct profile_run *row)
+{
+	struct profile_runs *runs = &profile->runs;
+
+	ARRAY_GROW(runs->rows, runs->nr, runs->cap);
+	runs->rows[runs->nr++] = *row;
 }
 
 void profile_add_mark(struct profile *profile, uint64_t time_ns, const char *text)
@@ -383,11 +392,41 @@ void profile_add_command_word(struct profile *profile, const char *word)
 	meta->command[meta->nr_command++] = profile_intern(profile, word);
 }
 
+/* How many commands the runs are of, the first one included. */
+static size_t nr_commands(const struct profile *profile)
+{
+	cleanup_free bool *seen = xcalloc(strtab_nr(profile->strings), sizeof(*seen));
+	size_t nr = 0;
+
+	for (size_t i = 0; i < profile->runs.nr; i++) {
+		bool *is_known = &seen[profile->runs.rows[i].command.v];
+
+		nr += !*is_known;
+		*is_known = true;
+	}
+	return nr;
+}
+
+/* "3 runs of ./prog", or "3 runs of ./prog and 2 other commands". */
+static void append_runs(struct buf *out, const struct profile *profile)
+{
+	const struct profile_runs *runs = &profile->runs;
+	size_t nr = nr_commands(profile);
+
+	buf_printf(out, "%zu runs of %s", runs->nr, profile_str(profile, runs->rows[0].command));
+	if (nr > 1)
+		buf_printf(out, " and %zu other command%s", nr - 1, nr == 2 ? "" : "s");
+}
+
 void profile_append_title(struct buf *out, const struct profile *profile)
 {
 	const struct profile_meta *meta = &profile->meta;
 	const char *command;
 
+	if (profile->runs.nr > 1) {
+		append_runs(out, profile);
+		return;
+	}
 	for (size_t i = 0; i < meta->nr_command; i++) {
 		buf_append_str(out, i ? " " : "");
 		buf_append_str(out, profile_str(profile, meta->command[i]));

@@ -238,6 +238,20 @@ struct profile_symbols {
 	size_t nr_sources;
 };
 
+/* One of the recordings that were merged into this one. */
+struct profile_run {
+	struct str_id command;	    /* its title (profile_append_title()); may be empty */
+	struct str_id hostname;	    /* may be empty */
+	uint64_t start_realtime_ns; /* since the epoch; 0: not known */
+	uint64_t duration_ns;
+};
+
+/* In the order in which they were merged; none in a recording that was not. */
+struct profile_runs {
+	struct profile_run *rows; /* owned by the profile */
+	size_t nr, cap;
+};
+
 struct profile {
 	struct profile_meta meta;
 	struct strtab *strings; /* owned, as everything here */
@@ -261,6 +275,7 @@ struct profile {
 	size_t nr_jit_sources;
 	struct profile_probes probes;
 	struct profile_heap heap;
+	struct profile_runs runs;
 
 	struct profile_symbols symbols;	 /* filled by resolution */
 	struct profile_private *private; /* hash sets behind the interners, room of the tables */
@@ -289,6 +304,7 @@ void profile_add_jit_source(struct profile *profile, const struct jit_source *ro
  */
 bool profile_add_jit_frame(struct profile *profile, struct code_address where,
 			   struct frame_id *frame);
+void profile_add_run(struct profile *profile, const struct profile_run *row);
 void profile_add_source(struct profile *profile, const struct profile_source *row);
 /* Set a counter; counters that exist are overwritten. */
 void profile_set_counter(struct profile *profile, const char *name, uint64_t value);
@@ -297,7 +313,7 @@ void profile_add_command_word(struct profile *profile, const char *word);
 /*
  * Append what was recorded, raw: the words of the command joined by spaces; of an
  * attached recording, which has none, the command or else the name of its first
- * process; nothing when there is none.
+ * process; nothing when there is none. Of a merged one, how many runs of which command.
  */
 void profile_append_title(struct buf *out, const struct profile *profile);
 

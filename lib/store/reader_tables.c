@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "store/format_runs_priv.h"
 #include "store/reader_priv.h"
 
 static struct str_id read_text(struct reader *reader, struct columns_in *in, unsigned int column)
@@ -337,6 +338,20 @@ static bool read_module_symbols(struct reader *reader, struct columns_in *in)
 	return true;
 }
 
+static bool read_run(struct reader *reader, struct columns_in *in)
+{
+	struct profile_run row = {
+		.command = read_text(reader, in, RUNS_COMMAND),
+		.hostname = read_text(reader, in, RUNS_HOSTNAME),
+		.start_realtime_ns = columns_in_uint(in, RUNS_START),
+		.duration_ns = columns_in_uint(in, RUNS_DURATION),
+	};
+
+	if (!in->failed)
+		profile_add_run(reader->profile, &row);
+	return !in->failed;
+}
+
 static bool read_source(struct reader *reader, struct columns_in *in)
 {
 	struct profile_source row = {
@@ -492,6 +507,7 @@ static const struct table tables[RECORD_TYPE_COUNT] = {
 	[RECORD_SEARCHES] = {SEARCHES_COLUMNS, reader_take_search, SEARCHES_OLD_COLUMNS, 0},
 	[RECORD_SEARCHED] = {SEARCHED_COLUMNS, reader_take_searched, 0, 0},
 	[RECORD_VERDICTS] = {VERDICTS_COLUMNS, reader_take_verdict, 0, 0},
+	[RECORD_RUNS] = {RUNS_COLUMNS, read_run, 0, 0},
 };
 
 /* A file of a few bytes must not ask for gigabytes of rows. */

@@ -107,8 +107,13 @@ static int write_end(struct store_writer *writer, const struct profile *profile,
 int store_writer_finish(struct store_writer *writer, const struct profile *profile, struct err *err)
 {
 	static writer_step *const steps[] = {
-		writer_write_meta_and_command, writer_write_module_symbols, writer_write_functions,
-		writer_write_locations,	       writer_write_sources,	    write_end,
+		writer_write_meta_and_command,
+		writer_write_module_symbols,
+		writer_write_functions,
+		writer_write_locations,
+		writer_write_sources,
+		writer_write_runs,
+		write_end,
 	};
 	int status;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Encodes symbols, and the names that programs gave to JIT-compiled code. */
+#include "store/format_runs_priv.h"
 #include "store/writer_priv.h"
 
 int writer_write_jit_names(struct store_writer *writer, const struct profile *profile,
@@ -117,6 +118,25 @@ int writer_write_module_symbols(struct store_writer *writer, const struct profil
 		status = writer_emit_if_full(writer, RECORD_MODULE_SYMBOLS, err);
 	}
 	return status ? status : writer_emit(writer, RECORD_MODULE_SYMBOLS, err);
+}
+
+int writer_write_runs(struct store_writer *writer, const struct profile *profile, struct err *err)
+{
+	struct columns_out *out = &writer->columns;
+	int status = 0;
+
+	columns_out_begin(out, RUNS_COLUMNS);
+	for (size_t i = 0; status == 0 && i < profile->runs.nr; i++) {
+		const struct profile_run *row = &profile->runs.rows[i];
+
+		columns_out_uint(out, RUNS_COMMAND, row->command.v);
+		columns_out_uint(out, RUNS_HOSTNAME, row->hostname.v);
+		columns_out_uint(out, RUNS_START, row->start_realtime_ns);
+		columns_out_uint(out, RUNS_DURATION, row->duration_ns);
+		out->nr_rows++;
+		status = writer_emit_if_full(writer, RECORD_RUNS, err);
+	}
+	return status ? status : writer_emit(writer, RECORD_RUNS, err);
 }
 
 int writer_write_sources(struct store_writer *writer, const struct profile *profile,

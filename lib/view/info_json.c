@@ -54,6 +54,23 @@ static void put_split(struct json *json, const struct profile *profile)
 		json_null(json);
 }
 
+/* Those of a merged recording. */
+static void put_runs(struct json *json, const struct profile *profile)
+{
+	json_key_array_begin(json, "runs");
+	for (size_t i = 0; i < profile->runs.nr; i++) {
+		const struct profile_run *run = &profile->runs.rows[i];
+
+		json_object_begin(json);
+		put_text(json, profile, "command", run->command);
+		put_text(json, profile, "hostname", run->hostname);
+		json_key_u64(json, "start_realtime_ns", run->start_realtime_ns);
+		json_key_u64(json, "duration_ns", run->duration_ns);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
 static void put_meta(struct json *json, const struct profile *profile)
 {
 	const struct profile_meta *meta = &profile->meta;
@@ -82,6 +99,7 @@ static void put_meta(struct json *json, const struct profile *profile)
 	json_key_u64(json, "max_overhead_ppm", meta->max_overhead_ppm);
 	put_text(json, profile, "unwinder", meta->unwinder);
 	put_text(json, profile, "within", meta->within);
+	put_runs(json, profile);
 }
 
 static void put_totals(struct json *json, const struct survey *survey)

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -20,6 +19,7 @@
 #include "view/line.h"
 #include "view/number.h"
 #include "view/paragraph.h"
+#include "view/run_lines.h"
 #include "view/summary.h"
 #include "view/table.h"
 
@@ -92,16 +92,18 @@ static void print_command(struct info *info)
 	buf_release(&command);
 }
 
+static void append_comma(struct info *info)
+{
+	if (info->text.nr_bytes)
+		buf_append_str(&info->text, ", ");
+}
+
 static void print_when(struct info *info)
 {
 	const struct profile_meta *meta = &info->profile->meta;
-	time_t seconds = (time_t)(meta->start_realtime_ns / NS_PER_SEC);
-	struct tm utc;
-	char when[64];
 
-	if (meta->start_realtime_ns && gmtime_r(&seconds, &utc) &&
-	    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC, ", &utc))
-		buf_append_str(&info->text, when);
+	append_date(&info->text, meta->start_realtime_ns);
+	append_comma(info);
 	buf_append_str(&info->text, "for ");
 	append_weight(&info->text, METRIC_WALL, meta->duration_ns);
 	if (meta->version.v != STR_EMPTY.v) {
@@ -127,12 +129,6 @@ static void print_how_it_ended(struct info *info)
 	else
 		buf_printf(&info->text, "the command exited with status %d", WEXITSTATUS(status));
 	fact(info, "ended");
-}
-
-static void append_comma(struct info *info)
-{
-	if (info->text.nr_bytes)
-		buf_append_str(&info->text, ", ");
 }
 
 static void append_part(struct info *info, struct str_id id)
@@ -619,6 +615,10 @@ void info_print_text(const struct profile *profile, const struct survey *survey,
 	print_where(&info);
 	print_sampling(&info);
 	print_sizes(&info);
+	if (profile->runs.nr) {
+		heading(&info, "Runs");
+		print_runs(profile, view, sink);
+	}
 	print_ends(&info);
 	print_modules(&info);
 	info_print_counts(profile, view, sink);

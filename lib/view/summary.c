@@ -23,6 +23,7 @@
 #include "view/line.h"
 #include "view/number.h"
 #include "view/paragraph.h"
+#include "view/run_lines.h"
 
 /* Notes are printed from this share of the total on. */
 #define WORTH_A_NOTE_PERCENT 1.0
@@ -225,6 +226,7 @@ void summary_print_heading(const struct weights *weights, const struct view *vie
 	append_title(&text, profile);
 	append_cut(&shown, buf_str(&text), view->columns, CUT_END);
 	line_print(sink, view, STYLE_HEADING, buf_str(&shown));
+	print_run_groups(profile, view, sink);
 	buf_release(&text);
 	buf_release(&shown);
 }

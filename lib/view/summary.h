@@ -13,7 +13,10 @@ struct err;
 struct sink;
 struct weights;
 
-/* One line above every view: how much of what, in how many samples, of which command. */
+/*
+ * One line above every view: how much of what, in how many samples, of which command; of a merged
+ * recording its runs below it.
+ */
 void summary_print_heading(const struct weights *weights, const struct view *view,
 			   struct sink *sink);
 

@@ -45,6 +45,7 @@ TABLES = {
     26: ("searches", "time process stop bytes reason mark"),
     27: ("searched", "number state"),
     29: ("verdicts", "search number state"),
+    32: ("runs", "command host start duration"),
 }
 BYTES = {("texts", "text"): "length", ("modules", "path"): "path_length",
          ("modules", "build_id"): "build_id_length"}
@@ -130,7 +131,7 @@ class Recording:
         self.stacks = [(0, None)]
         self.samples, self.counters, self.marks = [], {}, []
         self.functions, self.chains, self.module_symbols = [], {}, []
-        self.counts, self.refusals = [], []
+        self.counts, self.refusals, self.runs = [], [], []
         self.allocations, self.moments, self.discards = [], [], []
         self.searches, self._next_searched = [], 0
         self.verdicts, self._next_verdict = [], 0
@@ -214,6 +215,10 @@ class Recording:
 
     def _take_marks(self, rows):
         self.marks += [(row["time"], self.text(row["text"])) for row in rows]
+
+    def _take_runs(self, rows):
+        self.runs += [row | {"command": self.text(row["command"]), "host": self.text(row["host"])}
+                      for row in rows]
 
     def _take_functions(self, rows):
         self.functions += rows

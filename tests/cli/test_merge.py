@@ -44,6 +44,27 @@ class Merge(unittest.TestCase):
         self.assertEqual(len(both["threads"]), 5)
         self.assertTrue(both["complete"])
 
+    def test_all_runs_are_named(self):
+        profc("merge", "-o", self.out, self.one, self.two)
+        again = os.path.join(self.directory, "again.data")
+        profc("merge", "-o", again, self.out, self.one)
+        runs = self.info(again)["runs"]
+        parts = [self.info(path) for path in (self.one, self.two, self.one)]
+        self.assertEqual([run["duration_ns"] for run in runs],
+                         [part["duration_ns"] for part in parts])
+        self.assertEqual([run["command"] for run in runs],
+                         [" ".join(part["command"]) for part in parts])
+        heading, second, blank = profc("report", "-i", again, "--width", "80",
+                                       "-n", "1").stdout.splitlines()[:3]
+        self.assertRegex(heading, ": 3 runs of madeup")
+        self.assertRegex(second, r"^  3 runs of madeup.*, 2023-11-14 22:13 UTC$")
+        self.assertLessEqual(len(second), 80)
+        self.assertEqual(blank, "")
+        text = profc("info", "-i", again, "--width", "80").stdout
+        self.assertEqual(text.count("\n2023-11-14 22:13:20 UTC "), 3)
+        self.assertEqual(self.info(self.one)["runs"], [])
+        self.assertNotIn(" runs", profc("report", "-i", self.one).stdout.splitlines()[0])
+
     def test_functions_add_up(self):
         profc("merge", "-o", self.out, self.one, self.two)
         expected = self.functions(self.one)
@@ -51,6 +72,15 @@ class Merge(unittest.TestCase):
             before = expected.get(name, (0, 0))
             expected[name] = (before[0] + self_ns, before[1] + total_ns)
         self.assertEqual(self.functions(self.out), expected)
+
+    @unittest.skipUnless(shutil.which("zstd"), "there is no zstd command")
+    def test_runs_are_in_the_file(self):
+        profc("merge", "-o", self.out, self.one, self.two)
+        parts = [self.info(path) for path in (self.one, self.two)]
+        self.assertEqual(Recording(self.out).runs, [
+            {"command": " ".join(part["command"]), "host": part["hostname"] or "",
+             "start": part["start_realtime_ns"], "duration": part["duration_ns"]}
+            for part in parts])
 
     @unittest.skipUnless(shutil.which("zstd"), "there is no zstd command")
     def test_counts_are_kept(self):

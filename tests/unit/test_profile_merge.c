@@ -3,11 +3,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
+#include "profile/runs.h"
 
 static char prog_path[] = "/bin/prog";
 static char jit_path[] = "[jit]";
@@ -476,6 +479,61 @@ static void test_merge__process_that_had_ended_does_not_go_on(void **state)
 	profile_free(joined);
 }
 
+static void assert_group(const struct profile *profile, const struct run_group *group,
+			 const char *host, size_t nr_runs, uint64_t first_s, uint64_t last_s)
+{
+	assert_string_equal(profile_str(profile, group->command), "prog");
+	assert_string_equal(profile_str(profile, group->hostname), host);
+	assert_int_equal(group->nr_runs, nr_runs);
+	assert_int_equal(group->first_ns, first_s * UINT64_C(1000000000));
+	assert_int_equal(group->last_ns, last_s * UINT64_C(1000000000));
+}
+
+static void test_profile_merge__runs_are_listed(void **state)
+{
+	struct profile *one = recording("one", 200, 10, 1), *two = recording("two", 100, 20, 2);
+	struct profile *again = recording("one", 300, 30, 3);
+	const struct profile *pair[] = {one, two};
+	struct profile *both = profile_merge(pair, 2);
+	const struct profile *more[] = {both, again};
+	struct profile *all = profile_merge(more, 2);
+	struct buf title = {0};
+	struct run_group *groups;
+	size_t nr;
+
+	(void)state;
+	assert_int_equal(one->runs.nr, 0);
+	assert_int_equal(both->runs.nr, 2);
+	assert_int_equal(all->runs.nr, 3);
+	assert_int_equal(all->runs.rows[1].duration_ns, 5000);
+	groups = profile_group_runs(all, &nr);
+	assert_int_equal(nr, 2);
+	assert_group(all, &groups[0], "one", 2, 200, 300);
+	assert_group(all, &groups[1], "two", 1, 100, 100);
+	profile_append_title(&title, all);
+	assert_string_equal(buf_str(&title), "3 runs of prog");
+	free(groups);
+	buf_release(&title);
+	profile_free(all);
+	profile_free(both);
+	profile_free(again);
+	profile_free(two);
+	profile_free(one);
+}
+
+static void test_profile_merge__parts_of_one_recording_are_no_runs(void **state)
+{
+	struct profile *former = recording("one", 200, 10, 1),
+		       *latter = recording("one", 300, 10, 2);
+	struct profile *joined = profile_join(former, latter);
+
+	(void)state;
+	assert_int_equal(joined->runs.nr, 0);
+	profile_free(joined);
+	profile_free(former);
+	profile_free(latter);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -493,6 +551,8 @@ int main(void)
 		cmocka_unit_test(test_merge__without_any_symbols_there_are_none),
 		cmocka_unit_test(test_merge__joined_processes_go_on),
 		cmocka_unit_test(test_merge__program_of_another_exec_is_another),
+		cmocka_unit_test(test_profile_merge__runs_are_listed),
+		cmocka_unit_test(test_profile_merge__parts_of_one_recording_are_no_runs),
 		cmocka_unit_test(test_merge__process_that_had_ended_does_not_go_on),
 	};
 
