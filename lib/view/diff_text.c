@@ -110,7 +110,12 @@ static const struct table_column columns[NR_COLUMNS] = {
 	{.header = "old", .right = true},
 	{.header = "new", .right = true},
 	{.header = "", .drop = 1},
-	{.header = "function", .flexible = true, .cut = CUT_MIDDLE, .min_columns = 12, .share = 3},
+	{.header = "function",
+	 .flexible = true,
+	 .cut = CUT_MIDDLE,
+	 .min_columns = 12,
+	 .share = 3,
+	 .kept_columns = 32},
 	{.header = "module", .flexible = true, .cut = CUT_END, .min_columns = 6, .share = 1},
 };
 

@@ -206,24 +206,34 @@ bool summary_append_split(struct buf *out, const struct profile *profile)
 	return true;
 }
 
+static void append_heading(struct buf *text, const struct weights *weights, bool with_split)
+{
+	const struct profile *profile = profile_of(weights);
+	struct buf split = {0};
+
+	append_amount(text, weights);
+	if (with_split && weights->metric == METRIC_CPU && weights->selection->everything &&
+	    summary_append_split(&split, profile))
+		buf_printf(text, " (%s)", buf_str(&split));
+	append_samples(text, weights);
+	buf_append_str(text, " in ");
+	append_weight(text, METRIC_WALL, profile->meta.duration_ns);
+	append_title(text, profile);
+	buf_release(&split);
+}
+
 void summary_print_heading(const struct weights *weights, const struct view *view,
 			   struct sink *sink)
 {
 	const struct profile *profile = profile_of(weights);
 	struct buf text = {0}, shown = {0};
 
-	append_amount(&text, weights);
-	if (weights->metric == METRIC_CPU && weights->selection->everything) {
-		buf_append_str(&text, " (");
-		if (summary_append_split(&text, profile))
-			buf_append_str(&text, ")");
-		else
-			text.nr_bytes -= strlen(" (");
+	append_heading(&text, weights, true);
+	/* Of which command it is says more. */
+	if (text_columns(buf_str(&text)) > view->columns) {
+		buf_clear(&text);
+		append_heading(&text, weights, false);
 	}
-	append_samples(&text, weights);
-	buf_append_str(&text, " in ");
-	append_weight(&text, METRIC_WALL, profile->meta.duration_ns);
-	append_title(&text, profile);
 	append_cut(&shown, buf_str(&text), view->columns, CUT_END);
 	line_print(sink, view, STYLE_HEADING, buf_str(&shown));
 	print_run_groups(profile, view, sink);
