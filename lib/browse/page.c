@@ -235,8 +235,10 @@ static void make_function(struct page *page, struct page_matter *matter)
 
 	for (size_t i = 0; i < nr; i++)
 		wanted[i] = keys[i] == page->key;
-	page->trees[CALLERS] = tree_new_callers(weights, wanted);
-	page->trees[CALLEES] = tree_new_callees(weights, wanted);
+	page->trees[CALLERS] = tree_new_as(
+		weights, &(struct tree_request){.callers_of = wanted, .is_folded = true});
+	page->trees[CALLEES] = tree_new_as(
+		weights, &(struct tree_request){.callees_of = wanted, .is_folded = true});
 }
 
 static void make_source(struct page *page, struct page_matter *matter)

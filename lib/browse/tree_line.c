@@ -110,8 +110,7 @@ static void append_name(struct buf *out, const struct tree_line *line, const str
 	label_append_name(&name, line->weights->selection->expansion, node->label,
 			  line->view->names);
 	escape_terminal(out, buf_str(&name));
-	if (node->inlined)
-		buf_append_str(out, " (inlined)");
+	tree_append_marks(out, node);
 	buf_release(&name);
 }
 

@@ -159,7 +159,8 @@ const struct source *browse_weighing_source(struct browse_weighing *weighing)
 const struct tree *browse_weighing_tree(struct browse_weighing *weighing)
 {
 	if (!weighing->tree)
-		weighing->tree = tree_new(weighing->weights);
+		weighing->tree =
+			tree_new_as(weighing->weights, &(struct tree_request){.is_folded = true});
 	return weighing->tree;
 }
 
